@@ -1,0 +1,154 @@
+package adapter
+
+import (
+	"context"
+	"time"
+)
+
+// Adapter reads and writes all five kinds of record. Specification section
+// 4.9.
+type Adapter interface {
+	Users
+	Accounts
+	Sessions
+	VerificationTokens
+	Authenticators
+}
+
+// Users keeps users. E-mail lookup and e-mail uniqueness use one and the same
+// equality, exact or ASCII-case-insensitive. [USER-13] [USER-14]
+type Users interface {
+	// CreateUser stores a new user and returns it as stored. An empty ID asks
+	// the adapter for one; a given ID is kept, or replaced by an adapter that
+	// declares that it assigns its own. An ID or a non-empty e-mail address
+	// that another user has is an error matching ErrConflict, and nothing is
+	// left behind. Of concurrent calls with one address at most one succeeds.
+	// [USER-01] [USER-04] [USER-05] [USER-11] [USER-12] [CONC-03]
+	CreateUser(ctx context.Context, user User) (*User, error)
+
+	// GetUser returns the user with the ID, or nil. [USER-02] [USER-07] [USER-08]
+	GetUser(ctx context.Context, id string) (*User, error)
+
+	// GetUserByEmail returns the user with the address, or nil. The address in
+	// the result is the stored one. The empty address finds nobody.
+	// [USER-09] [USER-10] [USER-16] [INPUT-01]
+	GetUserByEmail(ctx context.Context, email string) (*User, error)
+
+	// GetUserByAccount returns the owner of the account, or nil.
+	// [ACCT-01] [ACCT-04] [ACCT-05]
+	GetUserByAccount(ctx context.Context, key AccountKey) (*User, error)
+
+	// UpdateUser changes exactly the fields that are set and returns the whole
+	// record as stored. An absent user is an error matching ErrNotFound and
+	// creates nothing; an address that another user has is an error matching
+	// ErrConflict and changes nothing. Concurrent updates of different fields
+	// all survive. [USER-17] [USER-18] [USER-19] [USER-20] [USER-22] [CONC-08]
+	UpdateUser(ctx context.Context, update UserUpdate) (*User, error)
+
+	// DeleteUser deletes the user and all accounts, sessions and authenticators
+	// of that user. It returns the deleted user, or nil if there was none, which
+	// is no error. Nothing written concurrently for the user survives.
+	// [CASC-01] to [CASC-10] [CONC-11]
+	DeleteUser(ctx context.Context, id string) (*User, error)
+}
+
+// Accounts keeps the identities at providers. An account key belongs to at
+// most one user. [ACCT-06] [ACCT-07]
+type Accounts interface {
+	// LinkAccount stores an account of an existing user and returns it. A key
+	// that is taken, by whomever, is an error matching ErrConflict and changes
+	// nothing; an absent owner is an error matching ErrNotFound.
+	// [ACCT-06] [ACCT-14] [ACCT-16] [CONC-04]
+	LinkAccount(ctx context.Context, account Account) (*Account, error)
+
+	// UnlinkAccount deletes the account and returns it, or nil if there was
+	// none, which is no error. [ACCT-10] [ACCT-11] [ACCT-12]
+	UnlinkAccount(ctx context.Context, key AccountKey) (*Account, error)
+
+	// GetAccount returns the account, or nil. The order of the arguments is the
+	// specification's. [ACCT-02] [ACCT-03]
+	GetAccount(ctx context.Context, providerAccountID, provider string) (*Account, error)
+}
+
+// Sessions keeps database sessions. Adapters store what they are told: whether
+// a session is over is the core's decision, so an expired session is absent or
+// returned with its true, past Expires. [SESS-20]
+type Sessions interface {
+	// CreateSession stores a session of an existing user and returns it. A
+	// token in use is an error matching ErrConflict and changes nothing; an
+	// absent owner is an error matching ErrNotFound.
+	// [SESS-01] [SESS-05] [SESS-07] [CONC-05]
+	CreateSession(ctx context.Context, session Session) (*Session, error)
+
+	// GetSessionAndUser returns the session and the current record of its
+	// owner, or nil if either is absent. It never changes Expires.
+	// [SESS-02] [SESS-19] [SESS-21] [SESS-22]
+	GetSessionAndUser(ctx context.Context, sessionToken string) (*SessionAndUser, error)
+
+	// UpdateSession changes exactly the fields that are set and returns the
+	// whole session as stored, or nil if it is absent, which is no error and
+	// creates nothing: a session that was deleted stays deleted.
+	// [SESS-08] to [SESS-14] [CONC-07]
+	UpdateSession(ctx context.Context, update SessionUpdate) (*Session, error)
+
+	// DeleteSession deletes the session and returns it, or nil if there was
+	// none, which is no error. [SESS-15] to [SESS-18]
+	DeleteSession(ctx context.Context, sessionToken string) (*Session, error)
+}
+
+// VerificationTokens keeps pending sign-ins by e-mail. An identifier may have
+// several, each with a life of its own, and need not belong to a user.
+// [VTOK-07] [VTOK-08] [VTOK-09] [VTOK-16]
+type VerificationTokens interface {
+	// CreateVerificationToken stores a token and returns it. A pair that is
+	// pending already is an error matching ErrConflict, or is replaced; either
+	// way one use exhausts it. [VTOK-01] [VTOK-10] [VTOK-15]
+	CreateVerificationToken(ctx context.Context, token VerificationToken) (*VerificationToken, error)
+
+	// UseVerificationToken deletes the token and returns it, or nil if it is
+	// absent. Of any number of concurrent calls with one key, across
+	// processes, exactly one gets the token; it gets it only once the removal
+	// is certain. A call in which either half of the key is wrong removes
+	// nothing. [VTOK-02] to [VTOK-06] [CONC-01] [CONC-02] [FAULT-01]
+	UseVerificationToken(ctx context.Context, key VerificationTokenKey) (*VerificationToken, error)
+}
+
+// Authenticators keeps WebAuthn credentials. Its writes never fail silently.
+type Authenticators interface {
+	// CreateAuthenticator stores a credential of an existing user and returns
+	// it. A credential ID in use is an error matching ErrConflict and changes
+	// nothing; an absent owner is an error matching ErrNotFound.
+	// [AUTHN-01] [AUTHN-03] [AUTHN-20] [CONC-06]
+	CreateAuthenticator(ctx context.Context, authenticator Authenticator) (*Authenticator, error)
+
+	// GetAuthenticator returns the authenticator, or nil. [AUTHN-02] [AUTHN-15]
+	GetAuthenticator(ctx context.Context, credentialID string) (*Authenticator, error)
+
+	// ListAuthenticatorsByUserID returns all authenticators of the user, each
+	// once, in any order. For an unknown user the slice is empty and not nil;
+	// a failure is always an error, never a shorter list.
+	// [AUTHN-04] [AUTHN-06] [AUTHN-07] [AUTHN-21] [FAULT-09]
+	ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]Authenticator, error)
+
+	// UpdateAuthenticatorCounter stores the counter and returns the whole
+	// record as stored. An absent authenticator is an error matching
+	// ErrNotFound and creates nothing. A lower counter is stored like any
+	// other: detecting clones is the core's work. [AUTHN-08] to [AUTHN-14]
+	UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*Authenticator, error)
+}
+
+// Sweeper is implemented by adapters that can remove what has expired. Adapters
+// never do so from a goroutine of their own: the application calls DeleteExpired
+// when it likes. [EXP-01] [EXP-05] [EXP-06]
+type Sweeper interface {
+	// DeleteExpired removes the sessions and verification tokens whose Expires
+	// is at or before now, however many there are, and reports how many it
+	// removed. A session that is extended meanwhile survives. [EXP-07]
+	DeleteExpired(ctx context.Context, now time.Time) (Swept, error)
+}
+
+// Swept counts what DeleteExpired removed.
+type Swept struct {
+	Sessions           int64
+	VerificationTokens int64
+}

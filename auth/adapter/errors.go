@@ -1,0 +1,24 @@
+package adapter
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrUnsupported is matched by the error of a method that the adapter does
+	// not implement. It matches errors.ErrUnsupported too. [CAP-01]
+	ErrUnsupported = fmt.Errorf("adapter: method not implemented: %w", errors.ErrUnsupported)
+
+	// ErrConflict is matched by the error of a write that would make a second
+	// holder of something unique: a user's ID or e-mail address, an account
+	// key, a session token, a credential ID. A failure to reach the store never
+	// matches it. [ERR-05] [ERR-09]
+	ErrConflict = errors.New("adapter: conflict with an existing record")
+
+	// ErrNotFound is matched by the error of an update whose record is absent
+	// (UpdateUser, UpdateAuthenticatorCounter) and of a write whose owner is
+	// absent (LinkAccount, CreateSession, CreateAuthenticator, and UpdateSession
+	// with a new owner). A lookup's miss is not an error. [ERR-06]
+	ErrNotFound = errors.New("adapter: record not found")
+)

@@ -1,0 +1,202 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// PartialAdapter is an Adapter some of whose methods may be missing.
+type PartialAdapter interface {
+	Adapter
+	// Missing lists the names of the methods that are not implemented, in the
+	// order of the interfaces. It is empty if none is missing.
+	Missing() []string
+}
+
+// Missing lists the names of the methods that a does not implement: none,
+// unless a is a PartialAdapter.
+func Missing(a Adapter) []string {
+	if p, ok := a.(interface{ Missing() []string }); ok {
+		return p.Missing()
+	}
+	return nil
+}
+
+// Partial lifts a value that has some of the methods of Adapter. Each method
+// that v lacks returns an error matching ErrUnsupported that names it
+// [CAP-01]. The result implements Sweeper if v does.
+//
+// It is an error if v is nil, if v has none of the methods, or if a method of v
+// has the name but not the signature of one of Adapter's.
+func Partial(v any) (PartialAdapter, error) {
+	if isNil(v) {
+		return nil, errors.New("adapter: Partial of nil: want a value with at least one method of adapter.Adapter")
+	}
+	b := builder{value: v}
+	if p, ok := v.(interface{ Missing() []string }); ok {
+		b.declared = p.Missing()
+	}
+	p := partial{
+		createUser:                 pick[createUser](&b, "CreateUser"),
+		getUser:                    pick[getUser](&b, "GetUser"),
+		getUserByEmail:             pick[getUserByEmail](&b, "GetUserByEmail"),
+		getUserByAccount:           pick[getUserByAccount](&b, "GetUserByAccount"),
+		updateUser:                 pick[updateUser](&b, "UpdateUser"),
+		deleteUser:                 pick[deleteUser](&b, "DeleteUser"),
+		linkAccount:                pick[linkAccount](&b, "LinkAccount"),
+		unlinkAccount:              pick[unlinkAccount](&b, "UnlinkAccount"),
+		getAccount:                 pick[getAccount](&b, "GetAccount"),
+		createSession:              pick[createSession](&b, "CreateSession"),
+		getSessionAndUser:          pick[getSessionAndUser](&b, "GetSessionAndUser"),
+		updateSession:              pick[updateSession](&b, "UpdateSession"),
+		deleteSession:              pick[deleteSession](&b, "DeleteSession"),
+		createVerificationToken:    pick[createVerificationToken](&b, "CreateVerificationToken"),
+		useVerificationToken:       pick[useVerificationToken](&b, "UseVerificationToken"),
+		createAuthenticator:        pick[createAuthenticator](&b, "CreateAuthenticator"),
+		getAuthenticator:           pick[getAuthenticator](&b, "GetAuthenticator"),
+		listAuthenticatorsByUserID: pick[listAuthenticatorsByUserID](&b, "ListAuthenticatorsByUserID"),
+		updateAuthenticatorCounter: pick[updateAuthenticatorCounter](&b, "UpdateAuthenticatorCounter"),
+	}
+	if b.found == 0 && len(b.problems) == 0 {
+		b.problems = append(b.problems, fmt.Errorf("adapter: Partial of %T: it has none of the methods of adapter.Adapter", v))
+	}
+	if err := errors.Join(b.problems...); err != nil {
+		return nil, err
+	}
+	p.missing = b.missing
+	if s, ok := v.(Sweeper); ok {
+		return sweepingPartial{p, s}, nil
+	}
+	return p, nil
+}
+
+// builder collects what Partial finds out about a value.
+type builder struct {
+	value    any
+	declared []string // missing by the value's own word
+	missing  []string
+	problems []error
+	found    int
+}
+
+// pick returns the value as M, an interface of the one named method, or a
+// stand-in that fails.
+func pick[M any](b *builder, name string) M {
+	if m, ok := b.value.(M); ok && !slices.Contains(b.declared, name) {
+		b.found++
+		return m
+	}
+	b.missing = append(b.missing, name)
+	if m, ok := reflect.TypeOf(b.value).MethodByName(name); ok && !slices.Contains(b.declared, name) {
+		want := reflect.TypeFor[M]().Method(0).Type
+		got := reflect.ValueOf(b.value).Method(m.Index).Type()
+		b.problems = append(b.problems, fmt.Errorf("adapter: Partial of %T: %s is %v, want %v", b.value, name, got, want))
+	}
+	return any(unsupported{}).(M)
+}
+
+func isNil(v any) bool {
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan:
+		return r.IsNil()
+	default:
+		return false
+	}
+}
+
+// One interface per method, so that a value can have any of them.
+type (
+	createUser interface {
+		CreateUser(context.Context, User) (*User, error)
+	}
+	getUser interface {
+		GetUser(context.Context, string) (*User, error)
+	}
+	getUserByEmail interface {
+		GetUserByEmail(context.Context, string) (*User, error)
+	}
+	getUserByAccount interface {
+		GetUserByAccount(context.Context, AccountKey) (*User, error)
+	}
+	updateUser interface {
+		UpdateUser(context.Context, UserUpdate) (*User, error)
+	}
+	deleteUser interface {
+		DeleteUser(context.Context, string) (*User, error)
+	}
+	linkAccount interface {
+		LinkAccount(context.Context, Account) (*Account, error)
+	}
+	unlinkAccount interface {
+		UnlinkAccount(context.Context, AccountKey) (*Account, error)
+	}
+	getAccount interface {
+		GetAccount(context.Context, string, string) (*Account, error)
+	}
+	createSession interface {
+		CreateSession(context.Context, Session) (*Session, error)
+	}
+	getSessionAndUser interface {
+		GetSessionAndUser(context.Context, string) (*SessionAndUser, error)
+	}
+	updateSession interface {
+		UpdateSession(context.Context, SessionUpdate) (*Session, error)
+	}
+	deleteSession interface {
+		DeleteSession(context.Context, string) (*Session, error)
+	}
+	createVerificationToken interface {
+		CreateVerificationToken(context.Context, VerificationToken) (*VerificationToken, error)
+	}
+	useVerificationToken interface {
+		UseVerificationToken(context.Context, VerificationTokenKey) (*VerificationToken, error)
+	}
+	createAuthenticator interface {
+		CreateAuthenticator(context.Context, Authenticator) (*Authenticator, error)
+	}
+	getAuthenticator interface {
+		GetAuthenticator(context.Context, string) (*Authenticator, error)
+	}
+	listAuthenticatorsByUserID interface {
+		ListAuthenticatorsByUserID(context.Context, string) ([]Authenticator, error)
+	}
+	updateAuthenticatorCounter interface {
+		UpdateAuthenticatorCounter(context.Context, string, int64) (*Authenticator, error)
+	}
+)
+
+// partial is an adapter put together from its methods.
+type partial struct {
+	createUser
+	getUser
+	getUserByEmail
+	getUserByAccount
+	updateUser
+	deleteUser
+	linkAccount
+	unlinkAccount
+	getAccount
+	createSession
+	getSessionAndUser
+	updateSession
+	deleteSession
+	createVerificationToken
+	useVerificationToken
+	createAuthenticator
+	getAuthenticator
+	listAuthenticatorsByUserID
+	updateAuthenticatorCounter
+	missing []string
+}
+
+func (p partial) Missing() []string { return slices.Clone(p.missing) }
+
+type sweepingPartial struct {
+	partial
+	Sweeper
+}

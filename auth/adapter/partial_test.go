@@ -1,0 +1,154 @@
+package adapter_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// sessionsOnly has the four session methods and sweeps.
+type sessionsOnly struct{}
+
+func (sessionsOnly) CreateSession(_ context.Context, s adapter.Session) (*adapter.Session, error) {
+	return &s, nil
+}
+
+func (sessionsOnly) GetSessionAndUser(context.Context, string) (*adapter.SessionAndUser, error) {
+	return nil, nil
+}
+
+func (sessionsOnly) UpdateSession(context.Context, adapter.SessionUpdate) (*adapter.Session, error) {
+	return nil, nil
+}
+
+func (sessionsOnly) DeleteSession(context.Context, string) (*adapter.Session, error) {
+	return nil, nil
+}
+
+func (sessionsOnly) DeleteExpired(context.Context, time.Time) (adapter.Swept, error) {
+	return adapter.Swept{Sessions: 7}, nil
+}
+
+type wrongSignature struct{}
+
+func (wrongSignature) GetUser(string) (*adapter.User, error) { return nil, nil }
+
+type pointerMethods struct{ sessionsOnly }
+
+func TestPartialKeepsWhatIsThere(t *testing.T) {
+	p, err := adapter.Partial(sessionsOnly{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.CreateSession(t.Context(), adapter.Session{SessionToken: "t"})
+	if err != nil || s.SessionToken != "t" {
+		t.Fatalf("CreateSession: got %v, %v", s, err)
+	}
+	sw, ok := p.(adapter.Sweeper)
+	if !ok {
+		t.Fatal("a sweeping value is no longer a Sweeper")
+	}
+	if got, _ := sw.DeleteExpired(t.Context(), time.Now()); got.Sessions != 7 {
+		t.Errorf("DeleteExpired: got %v", got)
+	}
+}
+
+func TestPartialMissingMethodsFail(t *testing.T) {
+	p, err := adapter.Partial(sessionsOnly{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := p.Missing()
+	if len(missing) != 15 || missing[0] != "CreateUser" || missing[14] != "UpdateAuthenticatorCounter" {
+		t.Fatalf("Missing: got %v", missing)
+	}
+	v := reflect.ValueOf(p)
+	for _, name := range missing {
+		m := v.MethodByName(name)
+		in := []reflect.Value{reflect.ValueOf(t.Context())}
+		for i := 1; i < m.Type().NumIn(); i++ {
+			in = append(in, reflect.Zero(m.Type().In(i)))
+		}
+		out := m.Call(in)
+		err, _ := out[1].Interface().(error)
+		if !errors.Is(err, adapter.ErrUnsupported) || !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got error %v, want one that names it and matches ErrUnsupported", name, err)
+		}
+		if !out[0].IsNil() {
+			t.Errorf("%s: a record came with the error", name)
+		}
+	}
+}
+
+func TestPartialOfPartial(t *testing.T) {
+	inner, err := adapter.Partial(sessionsOnly{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outer, err := adapter.Partial(inner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(outer.Missing(), inner.Missing()) || len(adapter.Missing(outer)) != 15 {
+		t.Errorf("got %v, want %v", outer.Missing(), inner.Missing())
+	}
+}
+
+func TestPartialRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		v    any
+		want string
+	}{
+		"nil":             {nil, "Partial of nil"},
+		"typed nil":       {(*pointerMethods)(nil), "Partial of nil"},
+		"no methods":      {struct{}{}, "none of the methods"},
+		"a string":        {"adapter", "none of the methods"},
+		"wrong signature": {wrongSignature{}, "GetUser is func(string) (*adapter.User, error), want func(context.Context, string) (*adapter.User, error)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := adapter.Partial(c.v)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("got %v, %v; want an error containing %q", p, err, c.want)
+			}
+		})
+	}
+}
+
+func TestChange(t *testing.T) {
+	name := "Ada"
+	u := adapter.User{ID: "1", Name: &name, Email: "a@example.com"}
+	adapter.UserUpdate{ID: "1", Name: adapter.To[*string](nil), Email: adapter.To("b@example.com")}.Apply(&u)
+	if u.Name != nil || u.Email != "b@example.com" || u.ID != "1" {
+		t.Errorf("got %+v", u)
+	}
+	s := adapter.Session{SessionToken: "t", UserID: "1"}
+	adapter.SessionUpdate{SessionToken: "t", Expires: adapter.To(time.Unix(5, 0))}.Apply(&s)
+	if s.UserID != "1" || !s.Expires.Equal(time.Unix(5, 0)) {
+		t.Errorf("got %+v", s)
+	}
+	if v, ok := (adapter.Change[string]{}).Get(); ok || v != "" {
+		t.Errorf("zero Change is set")
+	}
+	if !adapter.To("").IsSet() {
+		t.Errorf("To is not set")
+	}
+}
+
+func TestIsDate(t *testing.T) {
+	now := time.Now()
+	for _, v := range []any{now, &now, "2024-01-01T00:00:00Z", "2024-01-01T00:00:00.123+05:45", "2024-01-01T00:00Z"} {
+		if !adapter.IsDate(v) {
+			t.Errorf("IsDate(%v) is false", v)
+		}
+	}
+	for _, v := range []any{nil, "", "2024-01-01", "2024-13-01T00:00:00Z", "tomorrow", 5, time.Time{}, (*time.Time)(nil)} {
+		if adapter.IsDate(v) {
+			t.Errorf("IsDate(%v) is true", v)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package adapter
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// User is a person who can sign in. Specification section 2.5.
+type User struct {
+	// ID is unique and opaque. It may be empty in the argument of CreateUser;
+	// the adapter then assigns one.
+	ID string
+	// Name is nil when not known; the empty string is a different value.
+	Name *string
+	// Email is unique among users unless it is empty.
+	Email string
+	// EmailVerified is the instant of the first sign-in by e-mail, or nil.
+	EmailVerified *time.Time
+	// Image is the URL of a picture, or nil.
+	Image *string
+}
+
+// AccountType is the kind of provider that an account belongs to.
+type AccountType string
+
+// The account types that are stored. Specification section 2.4: credentials
+// sign-ins have no stored account.
+const (
+	AccountOAuth    AccountType = "oauth"
+	AccountOIDC     AccountType = "oidc"
+	AccountEmail    AccountType = "email"
+	AccountWebAuthn AccountType = "webauthn"
+)
+
+// Account connects a user with an identity at a provider. A user may have
+// many. Specification section 2.4.
+type Account struct {
+	// UserID is the owner's ID as GetUser reports it.
+	UserID string
+	Type   AccountType
+	// Provider and ProviderAccountID are the key of the account.
+	Provider          string
+	ProviderAccountID string
+	// The fields of the provider's token answer; nil means not given.
+	AccessToken  *string
+	RefreshToken *string
+	IDToken      *string
+	Scope        *string
+	// TokenType is lower case.
+	TokenType    *string
+	SessionState *string
+	// ExpiresAt is the instant at which AccessToken expires, in seconds since
+	// the Unix epoch. It may lie beyond 2038.
+	ExpiresAt *int64
+	// AuthorizationDetails is a JSON array of objects (RFC 9396 section 7), or
+	// nil. A store may reformat the JSON but must keep its structure.
+	AuthorizationDetails json.RawMessage
+}
+
+// AccountKey names one account.
+type AccountKey struct {
+	Provider          string
+	ProviderAccountID string
+}
+
+// Key returns the key of the account.
+func (a Account) Key() AccountKey {
+	return AccountKey{Provider: a.Provider, ProviderAccountID: a.ProviderAccountID}
+}
+
+// Session is a database session. Specification section 2.6.
+type Session struct {
+	// SessionToken is the key of the session and a secret.
+	SessionToken string
+	UserID       string
+	// Expires is the instant from which the session is over.
+	Expires time.Time
+}
+
+// SessionAndUser is a session together with the current record of its owner.
+type SessionAndUser struct {
+	Session Session
+	User    User
+}
+
+// VerificationToken is a pending sign-in by e-mail. Specification section 2.7.
+type VerificationToken struct {
+	// Identifier is the e-mail address.
+	Identifier string
+	// Token is the hash of the token that was mailed, never the token itself.
+	Token string
+	// Expires is the instant from which the token is void.
+	Expires time.Time
+}
+
+// VerificationTokenKey names one verification token.
+type VerificationTokenKey struct {
+	Identifier string
+	Token      string
+}
+
+// Key returns the key of the token.
+func (t VerificationToken) Key() VerificationTokenKey {
+	return VerificationTokenKey{Identifier: t.Identifier, Token: t.Token}
+}
+
+// Authenticator is a WebAuthn credential. Specification section 2.8.
+type Authenticator struct {
+	// CredentialID is the key of the authenticator, base64 encoded, up to
+	// 1,364 characters.
+	CredentialID string
+	UserID       string
+	// ProviderAccountID is the account that the authenticator is connected to.
+	ProviderAccountID string
+	// CredentialPublicKey is base64 encoded.
+	CredentialPublicKey string
+	// Counter is the signature counter. WebAuthn needs 0 to 2^32-1; adapters
+	// should keep up to 2^53-1.
+	Counter              int64
+	CredentialBackedUp   bool
+	CredentialDeviceType string
+	// Transports is a comma-separated list, or nil.
+	Transports *string
+}
