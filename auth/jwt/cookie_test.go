@@ -1,0 +1,85 @@
+package jwt_test
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+func TestParseCookies(t *testing.T) {
+	t.Parallel()
+	cases := map[string][]jwt.Cookie{
+		"":                 {},
+		"a":                {},
+		"flag; a=b":        {{"a", "b"}},
+		";a=b":             {{"a", "b"}},
+		"a=b;c=d":          {{"a", "b"}, {"c", "d"}},
+		" \ta = b ; c=d\t": {{"a", "b"}, {"c", "d"}},
+		"a=1; a=2":         {{"a", "1"}},
+		"a=%20b":           {{"a", " b"}},
+		"a=x%7Cy":          {{"a", "x|y"}},
+		"a=%zz":            {{"a", "%zz"}},
+		"a=%ff":            {{"a", "%ff"}},
+		"a=%C3%BC+":        {{"a", "ü+"}},
+		`a="b"`:            {{"a", `"b"`}},
+		"a=b=c":            {{"a", "b=c"}},
+		"a=; b=2":          {{"a", ""}, {"b", "2"}},
+		"a=b,c=d":          {{"a", "b,c=d"}},
+	}
+	for header, want := range cases {
+		if got := jwt.ParseCookies(header); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: got %v, want %v", header, got, want)
+		}
+	}
+	var many strings.Builder
+	for i := range 200 {
+		many.WriteString("n" + strconv.Itoa(i%100) + "=" + strconv.Itoa(i) + ";")
+	}
+	got := jwt.ParseCookies(many.String())
+	if len(got) != 100 || got[99] != (jwt.Cookie{Name: "n99", Value: "99"}) {
+		t.Errorf("got %d cookies, the last %v, want 100, n99=99", len(got), got[len(got)-1])
+	}
+}
+
+func TestReadChunks(t *testing.T) {
+	t.Parallel()
+	const name = "authjs.session-token"
+	cases := []struct {
+		header, value string
+		names         []string
+	}{
+		{"", "", nil},
+		{name + "=AAA", "AAA", []string{name}},
+		{name + ".1=BBB; " + name + ".0=AAA", "AAABBB", []string{name + ".1", name + ".0"}},
+		{name + ".10=K; " + name + ".9=J; " + name + ".2=C", "CJK", []string{name + ".10", name + ".9", name + ".2"}},
+		{name + ".0=; " + name + ".1=B", "B", []string{name + ".1"}},
+		{name + "=OLD; " + name + ".0=AAA", "OLD", []string{name, name + ".0"}},
+		{name + ".0=AAA; " + name + "=OLD", "OLD", []string{name + ".0", name}},
+		{name + "-other=xyz; " + name + ".x=1; " + name + ".=1; " + name + ".00=1; " + name + ".+0=1; " + name + ".-1=1; " + name + ".0.0=1; " + name + ".12345=1; __Secure-" + name + "=1", "", nil},
+	}
+	for _, c := range cases {
+		value, names := jwt.ReadChunks(jwt.ParseCookies(c.header), name)
+		if value != c.value || !reflect.DeepEqual(names, c.names) {
+			t.Errorf("%q: got %q of %v, want %q of %v", c.header, value, names, c.value, c.names)
+		}
+	}
+}
+
+func TestSplitChunks(t *testing.T) {
+	t.Parallel()
+	for length, want := range map[int]int{0: 0, 1: 1, 3936: 1, 3937: 2, 7872: 2, 7873: 3, 43296: 11} {
+		cookies := jwt.SplitChunks("c", strings.Repeat("x", length))
+		if len(cookies) != want {
+			t.Errorf("%d characters: got %d cookies, want %d", length, len(cookies), want)
+		}
+		if value, _ := jwt.ReadChunks(cookies, "c"); len(value) != length {
+			t.Errorf("%d characters: read %d back", length, len(value))
+		}
+		if want > 1 && (cookies[0].Name != "c.0" || len(cookies[0].Value) != jwt.ChunkSize) {
+			t.Errorf("%d characters: the first cookie is %s with %d", length, cookies[0].Name, len(cookies[0].Value))
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package jwt
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// tolerance is how far the clocks of two servers may differ.
+const tolerance = 15 * time.Second
+
+var (
+	// ErrInvalid matches every error of [Decode] that is the token's fault:
+	// malformed, another algorithm, made with another secret, altered, no claims
+	// inside, not valid yet, or expired.
+	ErrInvalid = errors.New("jwt: invalid token")
+	// ErrExpired matches the error for a token that was good until it expired.
+	ErrExpired = errors.New("jwt: expired")
+)
+
+var (
+	errTooLarge  = fmt.Errorf("%w: too large", ErrInvalid)
+	errForm      = fmt.Errorf("%w: no compact JWE", ErrInvalid)
+	errHeader    = fmt.Errorf("%w: bad header", ErrInvalid)
+	errAlgorithm = fmt.Errorf("%w: algorithm not allowed", ErrInvalid)
+	errExtension = fmt.Errorf("%w: zip and crit are not supported", ErrInvalid)
+	errNoKey     = fmt.Errorf("%w: no matching secret", ErrInvalid)
+	errDecrypt   = fmt.Errorf("%w: decryption failed", ErrInvalid)
+)
+
+// DecodeParams is what [Decode] takes (specification 2.10, JWTDecodeParams).
+type DecodeParams struct {
+	// Token is the token to read.
+	Token string
+	// Secrets holds the secrets a token may have been made with, newest first.
+	Secrets []string
+	// Salt is the name of the cookie that carried the token. May be empty.
+	Salt string
+
+	// Keys caches derived keys. Nil derives them at each call.
+	Keys *Keys
+	// Now is the clock. Nil means time.Now.
+	Now func() time.Time
+}
+
+// LogValue keeps token and secrets out of logs.
+func (p DecodeParams) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("salt", p.Salt), slog.Int("size", len(p.Token)))
+}
+
+// Decode reads a token that was made with one of the secrets and the salt, and
+// returns all its claims.
+//
+// An empty token is (nil, nil): there is no session, and nothing is wrong. A
+// token that can't be accepted is an error matching [ErrInvalid], and
+// [ErrExpired] besides when only its time is over. [ErrMissingSecret] and
+// other errors that don't match ErrInvalid are mistakes of the caller. No
+// error text holds a part of the token.
+//
+// The key is chosen by the kid of the header; a token without kid is tried with
+// the first secret. exp and nbf may be missed by 15 seconds. A token without
+// exp does not expire. The encoding must be canonical base64url, so that each
+// token has one spelling.
+func Decode(p DecodeParams) (Claims, error) {
+	if p.Token == "" {
+		return nil, nil
+	}
+	if len(p.Secrets) == 0 {
+		return nil, ErrMissingSecret
+	}
+	parts, err := split(p.Token)
+	if err != nil {
+		return nil, err
+	}
+	k, err := p.key(parts.header)
+	if err != nil {
+		return nil, err
+	}
+	payload, err := k.open(parts)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := parseClaims(payload)
+	if err != nil {
+		return nil, err
+	}
+	if err := claims.checkTimes(clock(p.Now)); err != nil {
+		return nil, err
+	}
+	return claims, nil
+}
+
+// compact holds the parts of a token as they are written, base64url.
+type compact struct{ header, iv, ciphertext, tag []byte }
+
+// split takes a token apart. The encrypted key must be empty.
+func split(token string) (compact, error) {
+	if len(token) > MaxTokenSize {
+		return compact{}, errTooLarge
+	}
+	if strings.ContainsAny(token, "\r\n") {
+		return compact{}, errForm // the base64 decoder would skip them
+	}
+	part := bytes.SplitN([]byte(token), []byte("."), 6)
+	if len(part) != 5 || len(part[1]) != 0 {
+		return compact{}, errForm
+	}
+	return compact{header: part[0], iv: part[2], ciphertext: part[3], tag: part[4]}, nil
+}
+
+// key chooses the key for a protected header. One that Encode wrote under a key
+// at hand is recognised by its text; any other is read.
+func (p DecodeParams) key(header []byte) (*key, error) {
+	for _, secret := range p.Secrets {
+		k := p.Keys.cached(keyID{secret, p.Salt, jose.A256CBC_HS512})
+		if k == nil {
+			break // never derived, or no secret at all: read the header
+		}
+		if k.header == string(header) {
+			return k, nil
+		}
+	}
+	enc, kid, err := parseHeader(header)
+	if err != nil {
+		return nil, err
+	}
+	for _, secret := range p.Secrets {
+		k, err := p.Keys.get(keyID{secret, p.Salt, enc})
+		if err != nil {
+			return nil, err
+		}
+		if kid == nil || *kid == k.id {
+			return k, nil
+		}
+	}
+	return nil, errNoKey
+}
+
+// parseHeader reads a protected header: which encryption, and the kid if it has
+// one. Unknown members are ignored and the last of two equal members counts, as
+// in Auth.js; crit and zip are refused whatever they say.
+func parseHeader(text []byte) (enc jose.ContentEncryption, kid *string, err error) {
+	raw, err := base64url.AppendDecode(nil, text)
+	if err != nil {
+		return "", nil, errHeader
+	}
+	var h map[string]json.RawMessage // a struct would match names in any case
+	if err := json.Unmarshal(raw, &h); err != nil {
+		return "", nil, errHeader
+	}
+	if h["crit"] != nil || h["zip"] != nil {
+		return "", nil, errExtension
+	}
+	var alg jose.KeyAlgorithm
+	if json.Unmarshal(h["alg"], &alg) != nil || json.Unmarshal(h["enc"], &enc) != nil {
+		return "", nil, errHeader
+	}
+	if alg != jose.DIRECT || enc != jose.A256CBC_HS512 && enc != jose.A256GCM {
+		return "", nil, errAlgorithm
+	}
+	if member, ok := h["kid"]; ok {
+		kid = new(string)
+		if json.Unmarshal(member, kid) != nil {
+			return "", nil, errNoKey
+		}
+	}
+	return enc, kid, nil
+}
+
+// base64url decodes canonical base64url without padding.
+var base64url = base64.RawURLEncoding.Strict()
+
+// open decrypts the ciphertext after checking the tag.
+func (k *key) open(c compact) ([]byte, error) {
+	size := base64url.DecodedLen
+	if size(len(c.iv)) != k.aead.NonceSize() || size(len(c.tag)) != k.tagSize {
+		return nil, errForm
+	}
+	buf := make([]byte, 0, size(len(c.iv))+size(len(c.ciphertext))+size(len(c.tag)))
+	var err error
+	for _, part := range [...][]byte{c.iv, c.ciphertext, c.tag} {
+		if buf, err = base64url.AppendDecode(buf, part); err != nil {
+			return nil, errForm
+		}
+	}
+	n := k.aead.NonceSize()
+	payload, err := k.aead.Open(nil, buf[:n], buf[n:], c.header)
+	if err != nil {
+		return nil, errDecrypt
+	}
+	return payload, nil
+}

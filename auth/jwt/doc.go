@@ -1,0 +1,16 @@
+// Package jwt makes and reads the encrypted tokens of Gatehouse: session
+// tokens, and the sealed values of check and state cookies.
+//
+// A token is a compact JWE with direct encryption, in the format of Auth.js
+// v5, so that a token made by either side is read by the other. The content
+// encryption is A256CBC-HS512; A256GCM is read too. The key is derived from a
+// secret and a salt by HKDF-SHA-256; the salt is the full name of the cookie
+// that carries the token, so a token is worthless in any other cookie.
+//
+// [Encode] and [Decode] do the work, [GetToken] finds a token in a request,
+// and [Keys] caches derived keys. The Cookie header and the chunks of a long
+// value are read by [ParseCookies] and [ReadChunks].
+//
+// A token is no record: it can't be revoked before it expires. The package
+// does no input or output, starts no goroutine and keeps no state of its own.
+package jwt

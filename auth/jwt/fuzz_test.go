@@ -1,0 +1,124 @@
+package jwt_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// FuzzDecode feeds tokens to Decode under a secret that made none of them: it
+// must not panic, and must never return claims.
+func FuzzDecode(f *testing.F) {
+	for _, row := range rows[tokenRow](f, "jwt.json") {
+		if len(row.Token) < 4000 {
+			f.Add(row.Token, row.Salt)
+		}
+	}
+	keys := new(jwt.Keys)
+	f.Fuzz(func(t *testing.T, token, salt string) {
+		for _, cache := range []*jwt.Keys{nil, keys} {
+			claims, err := jwt.Decode(jwt.DecodeParams{
+				Token: token, Salt: salt, Secrets: []string{"made none of them", "nor this"}, Keys: cache,
+			})
+			if claims != nil {
+				t.Fatalf("got claims %v from a token that was not made with a secret of ours", claims)
+			}
+			if (err == nil) != (token == "") {
+				t.Fatalf("got error %v for a token of %d characters", err, len(token))
+			}
+		}
+	})
+}
+
+// FuzzRoundTrip checks that what Encode is given, Decode returns, and that no
+// other text stands for the same token.
+func FuzzRoundTrip(f *testing.F) {
+	f.Add(`{"sub":"1"}`, "s", "c", 3, byte('A'))
+	f.Add(`{"a":[1,2.5e-7,null,true,{"b":"\u2028<&>"}],"":""}`, "ü", "", 200, byte('='))
+	f.Fuzz(func(t *testing.T, payload, secret, salt string, at int, with byte) {
+		var claims jwt.Claims
+		if json.Unmarshal([]byte(payload), &claims) != nil || secret == "" || len(salt) > 900 {
+			t.Skip()
+		}
+		token, err := jwt.Encode(jwt.EncodeParams{Token: claims, Secrets: []string{secret}, Salt: salt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{"other", secret}, Salt: salt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := jwt.Claims{"iat": got["iat"], "exp": got["exp"], "jti": got["jti"]}
+		for k, v := range claims {
+			if _, ok := want[k]; !ok {
+				want[k] = v
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+		altered := []byte(token)
+		altered[uint(at)%uint(len(altered))] = with
+		if string(altered) == token {
+			return
+		}
+		if got, err := jwt.Decode(jwt.DecodeParams{Token: string(altered), Secrets: []string{secret}, Salt: salt}); err == nil {
+			t.Fatalf("an altered token gave %v", got)
+		}
+	})
+}
+
+// FuzzGetToken feeds request headers to GetToken.
+func FuzzGetToken(f *testing.F) {
+	for _, row := range rows[getTokenRow](f, "get_token.json") {
+		f.Add(row.Headers["cookie"], row.Headers["authorization"], row.Params.CookieName)
+	}
+	keys := new(jwt.Keys)
+	f.Fuzz(func(t *testing.T, cookie, authorization, name string) {
+		params := jwt.GetTokenParams{
+			Header:     http.Header{"Cookie": {cookie}, "Authorization": {authorization}},
+			CookieName: name, Secrets: []string{"made none of them"}, Keys: keys,
+		}
+		if len(name) > 900 {
+			t.Skip()
+		}
+		claims, err := jwt.GetToken(t.Context(), params)
+		if claims != nil || err != nil {
+			t.Fatalf("got %v, %v, want nothing", claims, err)
+		}
+		raw, err := jwt.GetRawToken(params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(raw) > len(cookie)+len(authorization) {
+			t.Fatalf("the token is longer than what carries it")
+		}
+	})
+}
+
+// FuzzReadChunks feeds Cookie headers to the reader, and checks that chunks that
+// were split come back whatever surrounds them.
+func FuzzReadChunks(f *testing.F) {
+	f.Add("a=1; sid=old; sid-other=x; sid.x=1", "value", "sid")
+	f.Add("sid.0=%41; sid.00=b; sid.1=", strings.Repeat("v", 9000), "sid")
+	f.Fuzz(func(t *testing.T, header, value, name string) {
+		cookies := jwt.ParseCookies(header)
+		_, names := jwt.ReadChunks(cookies, name)
+		for _, n := range names {
+			if n != name && !strings.HasPrefix(n, name+".") {
+				t.Fatalf("the cookie %q was read for %q", n, name)
+			}
+		}
+		foreign := slices.DeleteFunc(slices.Clone(cookies), func(c jwt.Cookie) bool {
+			return c.Value == "" || slices.Contains(names, c.Name)
+		})
+		if got, _ := jwt.ReadChunks(append(foreign, jwt.SplitChunks(name, value)...), name); got != value {
+			t.Fatalf("got %d characters back, want %d", len(got), len(value))
+		}
+	})
+}

@@ -1,0 +1,123 @@
+package jwt
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Names of the session cookie, over plain HTTP and over HTTPS.
+const (
+	CookieName       = "authjs.session-token"
+	SecureCookieName = "__Secure-authjs.session-token"
+)
+
+// ErrMissingRequest is returned when no request headers are given.
+var ErrMissingRequest = errors.New("jwt: no request headers")
+
+// GetTokenParams is what [GetToken] and [GetRawToken] take (specification 2.10,
+// GetTokenParams). The specification's raw is a function of its own here.
+type GetTokenParams struct {
+	// Header is the header of the request that carries the token.
+	Header http.Header
+	// Secrets holds the secrets a token may have been made with, newest first.
+	Secrets []string
+	// CookieName is the name of the cookie. Empty means CookieName, or
+	// SecureCookieName when SecureCookie is set.
+	CookieName string
+	// SecureCookie says that cookies have the prefix of secure ones, as they do
+	// when the site is served over HTTPS.
+	SecureCookie bool
+	// Salt is the salt of the token. Empty means the name of the cookie.
+	Salt string
+	// Decode reads the token. Nil means [Decode].
+	Decode func(context.Context, DecodeParams) (Claims, error)
+	// Logger is told at debug level why a token was refused. Nil means nobody.
+	Logger *slog.Logger
+
+	// Keys caches derived keys. Nil derives them at each call.
+	Keys *Keys
+	// Now is the clock. Nil means time.Now.
+	Now func() time.Time
+}
+
+// LogValue keeps headers and secrets out of logs.
+func (p GetTokenParams) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("cookie", p.cookieName()))
+}
+
+// GetToken returns the claims of the token that a request carries, in the
+// session cookie, whole or in chunks, or else as "Authorization: Bearer".
+//
+// A request without a token, and one whose token is not accepted, are (nil,
+// nil). A cookie with a bad token is not made up for by a good one in the
+// Authorization header. It returns [ErrMissingRequest] without a header, and
+// [ErrMissingSecret] when there is a token but no secret.
+func GetToken(ctx context.Context, p GetTokenParams) (Claims, error) {
+	token, err := GetRawToken(p)
+	if err != nil || token == "" {
+		return nil, err
+	}
+	if len(p.Secrets) == 0 {
+		return nil, ErrMissingSecret
+	}
+	decode := p.Decode
+	if decode == nil {
+		decode = func(_ context.Context, d DecodeParams) (Claims, error) { return Decode(d) }
+	}
+	salt := p.Salt
+	if salt == "" {
+		salt = p.cookieName()
+	}
+	claims, err := decode(ctx, DecodeParams{Token: token, Secrets: p.Secrets, Salt: salt, Keys: p.Keys, Now: p.Now})
+	if err != nil {
+		if p.Logger != nil {
+			p.Logger.DebugContext(ctx, "jwt: token refused", "error", err)
+		}
+		return nil, nil // the token of a stranger is no error of ours
+	}
+	return claims, nil
+}
+
+// GetRawToken returns the token that a request carries, unread, or "" if it
+// carries none. It needs no secret. See [GetToken] for where it looks.
+func GetRawToken(p GetTokenParams) (string, error) {
+	if p.Header == nil {
+		return "", ErrMissingRequest
+	}
+	cookies := ParseCookies(strings.Join(p.Header["Cookie"], "; "))
+	if token, _ := ReadChunks(cookies, p.cookieName()); token != "" {
+		return token, nil
+	}
+	return bearer(p.Header.Get("Authorization")), nil
+}
+
+// bearer returns the second word of an Authorization header whose first is
+// exactly Bearer, percent-decoded, or "".
+func bearer(authorization string) string {
+	token, ok := strings.CutPrefix(authorization, "Bearer ")
+	if !ok {
+		return ""
+	}
+	token, _, _ = strings.Cut(token, " ")
+	token, err := url.PathUnescape(token)
+	if err != nil || !utf8.ValidString(token) {
+		return ""
+	}
+	return token
+}
+
+func (p GetTokenParams) cookieName() string {
+	switch {
+	case p.CookieName != "":
+		return p.CookieName
+	case p.SecureCookie:
+		return SecureCookieName
+	}
+	return CookieName
+}

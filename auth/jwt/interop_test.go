@@ -1,0 +1,118 @@
+package jwt_test
+
+import (
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/authjs"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+type call struct {
+	Call   string         `json:"call"`
+	Params map[string]any `json:"params"`
+}
+
+type answer struct {
+	Result any
+	Error  string
+}
+
+var interopPayloads = map[string]jwt.Claims{
+	"session": {"name": "Zoë 山田 👩‍🚀", "email": "ada@example.com", "picture": nil, "sub": "user-1"},
+	"empty":   {},
+	"kinds":   {"t": true, "f": false, "n": nil, "i": -7.0, "d": 3.141592653589793, "s": 1e-7, "b": 1e21, "l": []any{"<&>\u2028", map[string]any{"x": 1.0}}},
+	"chunked": {"blob": strings.Repeat("long ", 2000)},
+}
+
+func TestAuthJSReadsOurs(t *testing.T) {
+	t.Parallel()
+	type sent struct {
+		name  string
+		salt  string
+		token string
+		want  jwt.Claims
+	}
+	var all []sent
+	var calls []call
+	for name, payload := range interopPayloads {
+		for _, salt := range []string{jwt.CookieName, jwt.SecureCookieName, "", "sålt"} {
+			token := encode(t, jwt.EncodeParams{Token: payload, Secrets: []string{secret}, Salt: salt, MaxAge: time.Hour})
+			want, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{secret}, Salt: salt})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, sent{name, salt, token, want}, sent{name, salt, token, want}, sent{name, salt, token, want})
+			calls = append(calls,
+				call{"decode", map[string]any{"token": token, "secret": secret, "salt": salt}},
+				call{"decode", map[string]any{"token": token, "secret": []string{"newer", secret}, "salt": salt}},
+				call{"getToken", map[string]any{"headers": map[string]string{"cookie": cookieHeader("c", token)}, "cookieName": "c", "secret": secret, "salt": salt}})
+		}
+	}
+	var answers []answer
+	authjs.Call(t, "jwt.mjs", calls, &answers)
+	if len(answers) != len(calls) {
+		t.Fatalf("got %d answers to %d calls", len(answers), len(calls))
+	}
+	for i, got := range answers {
+		if got.Error != "" || !reflect.DeepEqual(got.Result, map[string]any(all[i].want)) {
+			t.Errorf("%s, salt %q, %s: got %.200v, %s, want %.200v", all[i].name, all[i].salt, calls[i].Call, got.Result, got.Error, all[i].want)
+		}
+	}
+}
+
+func TestWeReadAuthJS(t *testing.T) {
+	t.Parallel()
+	var names, salts []string
+	var calls []call
+	for name, payload := range interopPayloads {
+		for _, salt := range []string{jwt.CookieName, jwt.SecureCookieName, "", "sålt"} {
+			names, salts = append(names, name), append(salts, salt)
+			calls = append(calls, call{"encode", map[string]any{"token": payload, "secret": []string{secret, "older"}, "salt": salt, "maxAge": 3600}})
+		}
+	}
+	var answers []answer
+	authjs.Call(t, "jwt.mjs", calls, &answers)
+	if len(answers) != len(calls) {
+		t.Fatalf("got %d answers to %d calls", len(answers), len(calls))
+	}
+	for i, got := range answers {
+		token, ok := got.Result.(string)
+		if !ok {
+			t.Fatalf("Auth.js made no token: %v, %s", got.Result, got.Error)
+		}
+		params := jwt.DecodeParams{Token: token, Secrets: []string{"newer", secret}, Salt: salts[i]}
+		claims, err := jwt.Decode(params)
+		if err != nil {
+			t.Fatalf("%s, salt %q: %v", names[i], salts[i], err)
+		}
+		for k, want := range interopPayloads[names[i]] {
+			if !reflect.DeepEqual(claims[k], want) {
+				t.Errorf("%s, salt %q: got %s %v, want %v", names[i], salts[i], k, claims[k], want)
+			}
+		}
+		if age := claims["exp"].(float64) - claims["iat"].(float64); age != 3600 {
+			t.Errorf("%s: got a lifetime of %v, want 3600", names[i], age)
+		}
+		found, err := jwt.GetToken(t.Context(), jwt.GetTokenParams{
+			Header:     http.Header{"Cookie": {cookieHeader("c", token)}},
+			CookieName: "c", Salt: salts[i], Secrets: []string{secret},
+		})
+		if salts[i] != "" && (err != nil || !reflect.DeepEqual(found, claims)) {
+			t.Errorf("%s, salt %q: GetToken got %.200v, %v", names[i], salts[i], found, err)
+		}
+	}
+}
+
+// cookieHeader is the Cookie header of a browser that holds the value, chunks
+// last first.
+func cookieHeader(name, value string) string {
+	pairs := []string{"other=1"}
+	for _, c := range jwt.SplitChunks(name, value) {
+		pairs = append([]string{c.Name + "=" + c.Value}, pairs...)
+	}
+	return strings.Join(pairs, "; ")
+}

@@ -1,0 +1,241 @@
+package jwt_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+const secret = "a secret of at least thirty-two characters"
+
+func encode(t testing.TB, p jwt.EncodeParams) string {
+	t.Helper()
+	token, err := jwt.Encode(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+func TestDecodeErrors(t *testing.T) {
+	t.Parallel()
+	token := encode(t, jwt.EncodeParams{Secrets: []string{secret}, Salt: "c"})
+	expired := encode(t, jwt.EncodeParams{Secrets: []string{secret}, Salt: "c", MaxAge: -time.Hour})
+	cases := []struct {
+		name    string
+		params  jwt.DecodeParams
+		is, not []error
+	}{
+		{"no secret", jwt.DecodeParams{Token: token, Salt: "c"}, []error{jwt.ErrMissingSecret}, []error{jwt.ErrInvalid}},
+		{"empty secret", jwt.DecodeParams{Token: token, Salt: "c", Secrets: []string{""}}, nil, []error{jwt.ErrInvalid}},
+		{"salt of 1 KB", jwt.DecodeParams{Token: token, Salt: strings.Repeat("c", 1024), Secrets: []string{secret}}, nil, []error{jwt.ErrInvalid}},
+		{"expired", jwt.DecodeParams{Token: expired, Salt: "c", Secrets: []string{secret}}, []error{jwt.ErrInvalid, jwt.ErrExpired}, nil},
+		{"other secret", jwt.DecodeParams{Token: token, Salt: "c", Secrets: []string{"other"}}, []error{jwt.ErrInvalid}, []error{jwt.ErrExpired}},
+		{"line end inside", jwt.DecodeParams{Token: token + "\n", Salt: "c", Secrets: []string{secret}}, []error{jwt.ErrInvalid}, nil},
+		{"too large", jwt.DecodeParams{Token: strings.Repeat("a", jwt.MaxTokenSize+1), Salt: "c", Secrets: []string{secret}}, []error{jwt.ErrInvalid}, nil},
+		{"many dots", jwt.DecodeParams{Token: strings.Repeat(".", jwt.MaxTokenSize), Salt: "c", Secrets: []string{secret}}, []error{jwt.ErrInvalid}, nil},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			claims, err := jwt.Decode(c.params)
+			if claims != nil || err == nil {
+				t.Fatalf("got %v, %v, want an error", claims, err)
+			}
+			for _, target := range c.is {
+				if !errors.Is(err, target) {
+					t.Errorf("got %v, want it to match %v", err, target)
+				}
+			}
+			for _, target := range c.not {
+				if errors.Is(err, target) {
+					t.Errorf("got %v, want it not to match %v", err, target)
+				}
+			}
+			if strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), token[:20]) {
+				t.Errorf("the error tells too much: %v", err)
+			}
+		})
+	}
+}
+
+func TestEncodeErrors(t *testing.T) {
+	t.Parallel()
+	cases := map[string]jwt.EncodeParams{
+		"no secret":          {},
+		"empty first secret": {Secrets: []string{"", secret}},
+		"salt of 1 KB":       {Secrets: []string{secret}, Salt: strings.Repeat("c", 1024)},
+		"not JSON":           {Secrets: []string{secret}, Token: jwt.Claims{"x": math.NaN()}},
+		"too long":           {Secrets: []string{secret}, Token: jwt.Claims{"x": strings.Repeat("x", jwt.MaxTokenSize)}},
+	}
+	for name, params := range cases {
+		if token, err := jwt.Encode(params); token != "" || err == nil {
+			t.Errorf("%s: got %d characters, %v, want an error", name, len(token), err)
+		}
+	}
+}
+
+// TestLongestToken checks that whatever Encode makes, Decode reads.
+func TestLongestToken(t *testing.T) {
+	t.Parallel()
+	made := 0
+	for n := jwt.MaxTokenSize * 3 / 4; n > jwt.MaxTokenSize*3/4-1000; n -= 89 {
+		token, err := jwt.Encode(jwt.EncodeParams{Secrets: []string{secret}, Token: jwt.Claims{"x": strings.Repeat("x", n)}})
+		if err != nil {
+			continue
+		}
+		made++
+		if _, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{secret}}); err != nil {
+			t.Fatalf("a token of %d characters was made but not read: %v", len(token), err)
+		}
+	}
+	if made == 0 {
+		t.Error("no token was made")
+	}
+}
+
+// TestEveryBitCounts alters each character of a token in turn.
+func TestEveryBitCounts(t *testing.T) {
+	t.Parallel()
+	keys := new(jwt.Keys)
+	token := encode(t, jwt.EncodeParams{Token: jwt.Claims{"sub": "1"}, Secrets: []string{secret}, Salt: "c", Keys: keys})
+	for i := range len(token) {
+		for _, c := range []byte{'A', 'B', '_', '.', ' ', '=', 0, 0xff} {
+			if token[i] == c {
+				continue
+			}
+			bad := token[:i] + string([]byte{c}) + token[i+1:]
+			if claims, err := jwt.Decode(jwt.DecodeParams{Token: bad, Secrets: []string{secret}, Salt: "c", Keys: keys}); err == nil {
+				t.Fatalf("character %d replaced by %q: got claims %v", i, c, claims)
+			}
+		}
+	}
+}
+
+func TestClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		token := encode(t, jwt.EncodeParams{Token: jwt.Claims{"sub": "1"}, Secrets: []string{secret}, MaxAge: time.Minute})
+		decode := func() error {
+			_, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{secret}})
+			return err
+		}
+		<-time.After(time.Minute + 14*time.Second)
+		if err := decode(); err != nil {
+			t.Errorf("14 s after exp: got %v, want the claims", err)
+		}
+		<-time.After(time.Second)
+		if err := decode(); !errors.Is(err, jwt.ErrExpired) {
+			t.Errorf("15 s after exp: got %v, want ErrExpired", err)
+		}
+	})
+}
+
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	c := jwt.Claims{"sub": "1", "name": nil, "iat": 1768478400.25, "int": 1768478400, "huge": 1e300, "nan": math.NaN(), "n": json.Number("7")}
+	if c.String("sub") != "1" || c.String("name") != "" || c.String("iat") != "" || c.String("absent") != "" {
+		t.Errorf("String: got %q %q %q %q", c.String("sub"), c.String("name"), c.String("iat"), c.String("absent"))
+	}
+	if got, ok := c.Time("iat"); !ok || got != time.UnixMilli(1768478400250).UTC() {
+		t.Errorf("Time: got %v, %v", got, ok)
+	}
+	if got, ok := c.Time("int"); !ok || got.Unix() != 1768478400 {
+		t.Errorf("Time of an int: got %v, %v", got, ok)
+	}
+	if got, ok := c.Time("n"); !ok || got.Unix() != 7 {
+		t.Errorf("Time of a json.Number: got %v, %v", got, ok)
+	}
+	for _, name := range []string{"sub", "name", "huge", "nan", "absent"} {
+		if got, ok := c.Time(name); ok || !got.IsZero() {
+			t.Errorf("Time(%s): got %v, %v, want none", name, got, ok)
+		}
+	}
+}
+
+// TestKeysBounded uses more keys than the cache holds, from many goroutines.
+func TestKeysBounded(t *testing.T) {
+	t.Parallel()
+	keys := new(jwt.Keys)
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 100 {
+				salt := fmt.Sprint(g*50 + i)
+				token, err := jwt.Encode(jwt.EncodeParams{Secrets: []string{secret}, Salt: salt, Keys: keys})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{secret}, Salt: salt, Keys: keys}); err != nil {
+					t.Errorf("salt %s: %v", salt, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := keys.Len(); n > 256 || n < 200 {
+		t.Errorf("the cache holds %d keys, want at most 256, and not much less", n)
+	}
+}
+
+func TestGetTokenErrors(t *testing.T) {
+	t.Parallel()
+	if _, err := jwt.GetToken(t.Context(), jwt.GetTokenParams{Secrets: []string{secret}}); !errors.Is(err, jwt.ErrMissingRequest) {
+		t.Errorf("got %v, want ErrMissingRequest", err)
+	}
+	for authorization, want := range map[string]string{"Bearer": "", "Bearer ": "", "Bearer a%2Eb": "a.b", "Bearer a b": "a", "Bearer %ff": "", "Bearer %": ""} {
+		got, err := jwt.GetRawToken(jwt.GetTokenParams{Header: http.Header{"Authorization": {authorization}}})
+		if err != nil || got != want {
+			t.Errorf("%q: got %q, %v, want %q", authorization, got, err, want)
+		}
+	}
+}
+
+func TestGetTokenDecodeAndLogger(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	var got jwt.DecodeParams
+	header := http.Header{"Cookie": {"a=1", "sid=tok-canary"}}
+	claims, err := jwt.GetToken(t.Context(), jwt.GetTokenParams{
+		Header: header, CookieName: "sid", Secrets: []string{"secret-canary"},
+		Decode: func(_ context.Context, p jwt.DecodeParams) (jwt.Claims, error) {
+			got = p
+			return nil, errors.New("no")
+		},
+		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	if claims != nil || err != nil {
+		t.Errorf("got %v, %v, want nothing", claims, err)
+	}
+	if got.Token != "tok-canary" || got.Salt != "sid" {
+		t.Errorf("Decode got token %q, salt %q", got.Token, got.Salt)
+	}
+	if !strings.Contains(log.String(), "token refused") || strings.Contains(log.String(), "canary") {
+		t.Errorf("got log %q", log.String())
+	}
+}
+
+func TestLogsHoldNoSecret(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	l := slog.New(slog.NewJSONHandler(&log, nil))
+	secrets := []string{"canary"}
+	l.Info("x", "p", jwt.EncodeParams{Secrets: secrets, Token: jwt.Claims{"canary": "canary"}, Salt: "here"})
+	l.Info("x", "p", jwt.DecodeParams{Secrets: secrets, Token: "canary", Salt: "here"})
+	l.Info("x", "p", jwt.GetTokenParams{Secrets: secrets, CookieName: "here", Header: http.Header{"Cookie": {"canary"}}})
+	if s := log.String(); strings.Contains(s, "canary") || strings.Count(s, "here") != 3 {
+		t.Errorf("got log %s", s)
+	}
+}
