@@ -1,0 +1,39 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+)
+
+// callback serves GET and POST callback: it ends a sign-in. Errors that are not
+// of this package are wrapped, so that the log says where they come from.
+func (e *engine) callback(ctx context.Context, r *request) (*Result, error) {
+	result, err := e.callbackOf(ctx, r)
+	if err == nil {
+		return result, nil
+	}
+	if _, ours := typeOf(err); ours {
+		return nil, err
+	}
+	return nil, &Error{Type: ErrCallbackRoute, Message: "provider " + r.providerID, Cause: err}
+}
+
+func (e *engine) callbackOf(ctx context.Context, r *request) (*Result, error) {
+	switch p := r.provider.(type) {
+	case *OAuth:
+		return e.callbackOAuth(ctx, r, p)
+	case *Email:
+		return e.callbackEmail(ctx, r, p)
+	case *Credentials:
+		if r.method == http.MethodPost {
+			return e.callbackCredentials(ctx, r, p)
+		}
+	case *WebAuthn:
+		if r.method == http.MethodPost {
+			return e.callbackWebAuthn(ctx, r, p)
+		}
+	case nil:
+		return nil, &Error{Type: ErrInvalidProvider, Message: "the callback route needs the ID of a provider"}
+	}
+	return nil, &Error{Type: ErrInvalidProvider, Message: "the callback route of " + r.providerID + " takes POST only"}
+}

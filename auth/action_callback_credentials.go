@@ -1,0 +1,36 @@
+package auth
+
+import "context"
+
+// callbackCredentials serves POST callback for a credentials provider: it asks
+// the application whether what was submitted is right. No adapter is involved.
+func (e *engine) callbackCredentials(ctx context.Context, r *request, p *Credentials) (*Result, error) {
+	if err := r.needCSRF(); err != nil {
+		return nil, err
+	}
+	form := r.form
+	if form == nil {
+		form = Form{}
+	}
+	authorized, err := guard(ctx, func(ctx context.Context, form Form) (*User, error) {
+		return p.Authorize(ctx, form, r.withBody(ctx))
+	}, form)
+	if err != nil {
+		return nil, err
+	}
+	if authorized == nil {
+		return nil, &Error{Type: ErrCredentialsSignin, Message: "provider " + p.id() + ": Authorize refused"}
+	}
+	user := *authorized
+	if user.ID == "" {
+		if user.ID, err = randomUUID(e.config.Random); err != nil {
+			return nil, err
+		}
+	}
+	account := &Account{Provider: p.id(), Type: TypeCredentials, ProviderAccountID: user.ID}
+	stop, err := e.authorizeSignIn(ctx, r, SignInParams{User: &user, Account: account, Credentials: form})
+	if stop != nil || err != nil {
+		return stop, err
+	}
+	return e.finishSignIn(ctx, r, &signedIn{user: &user, account: account})
+}

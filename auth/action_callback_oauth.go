@@ -1,0 +1,267 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
+)
+
+// callbackOAuth ends a sign-in with an OAuth or OpenID Connect provider: it
+// verifies the answer that the browser brings, gets tokens and profile, and
+// hands them to authorizeSignIn, login and finishSignIn. Behaviour reference
+// section 6.4.
+func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Result, error) {
+	o := e.oauth[p.ID]
+	params, err := r.answer(o)
+	if err != nil {
+		return nil, err
+	}
+	if result, err := e.proxied(r, o, params); result != nil || err != nil {
+		return result, err
+	}
+	if err := e.checkState(r, o, params); err != nil {
+		return nil, err
+	}
+	if err := o.checkAnswer(ctx, params); err != nil {
+		return nil, err
+	}
+	// Once the code is spent, a client that goes away must not lose the sign-in.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
+	defer cancel()
+	tokens, profile, err := e.exchange(ctx, r, o, params)
+	if err != nil {
+		return nil, err
+	}
+	id, err := e.identify(ctx, o, profile, tokens)
+	if err != nil {
+		e.logError(ctx, err)
+		return redirectTo(e.signInURL(r)), nil
+	}
+	user := id.user
+	if e.adapter != nil {
+		key := adapter.AccountKey{Provider: p.ID, ProviderAccountID: id.account.ProviderAccountID}
+		record, err := fromAdapter(e.adapter.GetUserByAccount(ctx, key))
+		if err != nil {
+			return nil, err
+		}
+		if record != nil {
+			user = userFromRecord(record)
+		}
+	}
+	stop, err := e.authorizeSignIn(ctx, r, SignInParams{User: user, Account: id.account, Profile: profile})
+	if stop != nil || err != nil {
+		return stop, err
+	}
+	done, err := e.login(ctx, r, *id)
+	if err != nil {
+		return nil, err
+	}
+	return e.finishSignIn(ctx, r, done)
+}
+
+// answer returns the parameters of the authorization answer: those of the form
+// that the provider's page posts, or of the query. One that is there twice is
+// refused (RFC 6749 section 3.1).
+func (r *request) answer(o *oauthClient) (url.Values, error) {
+	params := r.query
+	if o.formPost && r.method == http.MethodPost {
+		var err error
+		if params, err = url.ParseQuery(string(r.raw)); err != nil {
+			return nil, &Error{Type: ErrCallbackRoute, Message: "the answer of the provider can't be read"}
+		}
+	}
+	for _, name := range []string{"code", "state", "error", "iss", "response", "id_token", "token"} {
+		if len(params[name]) > 1 {
+			return nil, &Error{Type: ErrCallbackRoute, Message: "the answer of the provider has " + name + " twice"}
+		}
+	}
+	return params, nil
+}
+
+// checkAnswer judges the authorization answer (RFC 6749 section 4.1.2, RFC
+// 9207).
+func (o *oauthClient) checkAnswer(ctx context.Context, params url.Values) error {
+	refuse := func(message string) error {
+		return &Error{Type: ErrCallbackRoute, Message: "provider " + o.provider.ID + ": " + message}
+	}
+	if params.Has("response") {
+		return refuse("the answer is a JWT, which was not asked for")
+	}
+	if err := o.checkIssuer(ctx, params); err != nil {
+		return refuse(err.Error())
+	}
+	if code := params.Get("error"); code != "" {
+		return &Error{Type: ErrOAuthCallback, Message: "provider " + o.provider.ID,
+			Cause: oauth.NewProviderError(code, params.Get("error_description"), params.Get("code"), params.Get("state"))}
+	}
+	if params.Has("id_token") || params.Has("token") {
+		return refuse("the answer has tokens, which were not asked for")
+	}
+	if params.Get("code") == "" {
+		return refuse("the answer has no code")
+	}
+	return nil
+}
+
+// checkIssuer makes sure that the answer is of the provider that was asked, so
+// that a code can't be mixed up with another's.
+func (o *oauthClient) checkIssuer(ctx context.Context, params url.Values) error {
+	if o.issuer == nil || o.issuer.URL == "" {
+		if params.Has("iss") {
+			return errors.New("the answer names an issuer, and none is configured")
+		}
+		return nil
+	}
+	want, required := o.issuer.URL, false
+	if o.usesMetadata() {
+		m, err := o.metadata(ctx)
+		if err != nil {
+			return err
+		}
+		want, required = m.Issuer, m.IssuerInAnswer
+	}
+	switch iss := params.Get("iss"); {
+	case params.Has("iss") && iss != want:
+		return errors.New("the answer is of another issuer")
+	case !params.Has("iss") && required:
+		return errors.New("the answer names no issuer")
+	}
+	return nil
+}
+
+// usesMetadata reports whether the flow needs the provider's metadata.
+func (o *oauthClient) usesMetadata() bool {
+	return o.authorization == "" || o.token == "" || o.provider.kind() == TypeOIDC && o.issuer.JWKS == ""
+}
+
+// exchange turns the code into tokens and a profile.
+func (e *engine) exchange(ctx context.Context, r *request, o *oauthClient, params url.Values) (TokenSet, Profile, error) {
+	fail := func(err error) (TokenSet, Profile, error) { return TokenSet{}, nil, err }
+	mark := markOf(params.Get("state"))
+	var verifier, nonce string
+	var err error
+	if o.pkce {
+		if verifier, err = e.openCheck(r, o, &r.specs.pkce, "pkce", mark); err == nil && !o.state {
+			err = o.spend("pkce", verifier)
+		}
+		if err != nil {
+			return fail(err)
+		}
+	}
+	tokens, err := e.requestTokens(ctx, r, o, params, verifier)
+	if err != nil {
+		return fail(err)
+	}
+	if o.nonce {
+		if nonce, err = e.openCheck(r, o, &r.specs.nonce, "nonce", mark); err == nil && !o.state && !o.pkce {
+			err = o.spend("nonce", nonce)
+		}
+		if err != nil {
+			return fail(err)
+		}
+	}
+	profile, err := e.profile(ctx, o, params, tokens, nonce)
+	if err != nil {
+		return fail(err)
+	}
+	return tokens, profile, nil
+}
+
+func (e *engine) requestTokens(ctx context.Context, r *request, o *oauthClient, params url.Values, verifier string) (TokenSet, error) {
+	p := o.provider
+	redirectURI := e.redirectURI(r, o)
+	if request := p.Token.Request; request != nil {
+		tokens, err := guard(ctx, request, TokenRequest{
+			Provider: *p, Client: o.http, Code: params.Get("code"), RedirectURI: redirectURI, CodeVerifier: verifier, Params: params,
+		})
+		switch {
+		case err != nil:
+			return TokenSet{}, err
+		case tokens == nil || tokens.AccessToken == "":
+			return TokenSet{}, errors.New("Token.Request returned no access token")
+		}
+		return e.withExpiry(*tokens), nil
+	}
+	endpoint, err := o.tokenEndpoint(ctx)
+	if err != nil {
+		return TokenSet{}, err
+	}
+	members, err := oauth.Exchange{
+		Endpoint: endpoint, Client: o.http, Auth: o.auth(e), Code: params.Get("code"), RedirectURI: redirectURI, CodeVerifier: verifier,
+		Prepare: p.Token.Prepare, Conform: p.Token.Conform,
+	}.Do(ctx)
+	if err != nil {
+		return TokenSet{}, err
+	}
+	tokens, err := tokenSet(members)
+	if err != nil {
+		return TokenSet{}, err
+	}
+	return e.withExpiry(tokens), nil
+}
+
+// profile finds out who signed in. Behaviour reference section 6.7.
+func (e *engine) profile(ctx context.Context, o *oauthClient, params url.Values, tokens TokenSet, nonce string) (Profile, error) {
+	p := o.provider
+	var claims map[string]any
+	if tokens.IDToken != "" && o.verifier != nil {
+		var err error
+		if claims, err = o.verifier.IDToken(ctx, tokens.IDToken, nonce, tokens.AccessToken); err != nil {
+			return nil, err
+		}
+	}
+	if p.kind() == TypeOIDC {
+		if claims == nil {
+			return nil, errors.New("the provider returned no ID token")
+		}
+		if !p.UserInfoOnly {
+			withPostedUser(o, params, claims)
+			return claims, nil
+		}
+	}
+	if request := p.UserInfo.Request; request != nil {
+		profile, err := guard(ctx, request, UserInfoRequest{Provider: *p, Client: o.http, Tokens: tokens, Params: params})
+		if err == nil && profile == nil {
+			err = errors.New("UserInfo.Request returned no profile")
+		}
+		return profile, err
+	}
+	endpoint, err := o.userInfoEndpoint(ctx)
+	if err != nil {
+		return nil, err
+	}
+	profile, err := oauth.UserInfo(ctx, o.http, endpoint, tokens.AccessToken, o.verifier, p.Client.UserInfoSignedResponseAlg)
+	if err != nil {
+		return nil, err
+	}
+	if claims != nil && p.kind() == TypeOIDC && profile["sub"] != claims["sub"] {
+		return nil, errors.New("userinfo: of another person than the ID token")
+	}
+	return profile, nil
+}
+
+// withPostedUser adds the field user of a posted answer, in which Apple tells
+// the name at the first sign-in, to the claims.
+func withPostedUser(o *oauthClient, params url.Values, claims map[string]any) {
+	raw := params.Get("user")
+	if !o.formPost || raw == "" || claims["user"] != nil {
+		return
+	}
+	var user map[string]any
+	if json.Unmarshal([]byte(raw), &user) == nil && user != nil {
+		claims["user"] = user
+	}
+}
+
+// signInURL is the page on which somebody starts over.
+func (e *engine) signInURL(r *request) string {
+	if page := e.config.Pages.SignIn; page != "" {
+		return r.absolute(page)
+	}
+	return e.url(r, ActionSignIn)
+}

@@ -1,0 +1,27 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+)
+
+// csrfToken serves GET csrf. With the protection off there is nothing to get.
+func (e *engine) csrfToken(ctx context.Context, r *request) (*Result, error) {
+	if r.csrf.token == "" {
+		e.log.WarnContext(ctx, "auth: csrf-disabled: a client asked for a CSRF token, but the protection is off")
+		spec := &r.specs.csrf
+		return &Result{Status: http.StatusNotFound, Cookies: []*http.Cookie{spec.clear(spec.name)}}, nil
+	}
+	body, err := jsonBody(struct {
+		Token string `json:"csrfToken"`
+	}{r.csrf.token})
+	return &Result{Header: uncachedJSONHeader(), Body: body}, err
+}
+
+// needCSRF is the error for a request that must be verified and is not.
+func (r *request) needCSRF() error {
+	if r.csrf.verified {
+		return nil
+	}
+	return &Error{Type: ErrMissingCSRF, Message: "the CSRF token is missing or not the one of the cookie: " + string(r.action)}
+}

@@ -1,0 +1,18 @@
+package auth
+
+import (
+	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+)
+
+// errorPage serves GET error.
+func (e *engine) errorPage(r *request) (*Result, error) {
+	failure := r.query.Get("error")
+	if custom := e.config.Pages.Error; custom != "" {
+		if failure == "" {
+			return redirectTo(custom), nil
+		}
+		return redirectTo(withQuery(custom, "error="+queryEscape(failure))), nil
+	}
+	page := pages.Error{Look: e.look(), Type: failure, SiteURL: r.origin, SignInURL: e.url(r, ActionSignIn)}
+	return html(page.Render(), page.Status()), nil
+}

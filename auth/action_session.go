@@ -1,0 +1,34 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+)
+
+// readSession serves GET session.
+func (e *engine) readSession(ctx context.Context, r *request) (*Result, error) {
+	return sessionResult(e.session(ctx, r, access{}), uncachedJSONHeader())
+}
+
+// updateSession serves POST session: the client asks to have something changed.
+func (e *engine) updateSession(ctx context.Context, r *request) (*Result, error) {
+	if err := r.needCSRF(); err != nil {
+		return nil, err
+	}
+	return sessionResult(e.session(ctx, r, access{trigger: TriggerUpdate, update: r.data}), jsonHeader())
+}
+
+// sessionResult is the session as JSON: null if there is none, and nothing at
+// all if Callbacks.Session hides it.
+func sessionResult(read sessionRead, header http.Header) (*Result, error) {
+	result := &Result{Header: header, Cookies: read.cookies}
+	switch {
+	case read.session != nil:
+		body, err := read.session.MarshalJSON()
+		result.Body = body
+		return result, err
+	case !read.found:
+		result.Body = []byte("null")
+	}
+	return result, nil
+}

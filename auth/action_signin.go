@@ -1,0 +1,75 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+)
+
+// signInPage serves GET signin. It never starts a sign-in.
+func (e *engine) signInPage(r *request) (*Result, error) {
+	if r.provider != nil {
+		return nil, &Error{Type: ErrUnknownAction, Message: "a sign-in is started by POST"}
+	}
+	if custom := e.config.Pages.SignIn; custom != "" {
+		query := "callbackUrl=" + queryEscape(r.callbackURL)
+		if first := r.query.Get("error"); first != "" {
+			query += "&error=" + queryEscape(first)
+		}
+		return redirectTo(withQuery(custom, query)), nil
+	}
+	page := pages.SignIn{
+		Look: e.look(), CSRFToken: r.csrf.token, CallbackURL: r.callbackURL, Error: r.parameter("error"), Email: r.parameter("email"),
+	}
+	for _, p := range e.config.Providers {
+		if shown, ok := e.pageProvider(r, p); ok {
+			page.Providers = append(page.Providers, shown)
+		}
+	}
+	return html(page.Render(), http.StatusOK), nil
+}
+
+// pageProvider is a provider as the sign-in page shows it, if it does.
+func (e *engine) pageProvider(r *request, p Provider) (pages.Provider, bool) {
+	shown := pages.Provider{ID: p.id(), Name: p.displayName(), Type: string(p.kind()), Action: e.providerURL(r, ActionSignIn, p.id())}
+	var fields []Field
+	switch p := p.(type) {
+	case *Email:
+		return shown, true
+	case *OAuth:
+		shown.Logo = p.Style.Logo
+		return shown, true
+	case *Credentials:
+		fields = p.Fields
+	case *WebAuthn:
+		fields = p.formFields()
+	}
+	shown.Action = e.providerURL(r, ActionCallback, p.id())
+	for _, f := range fields {
+		field := pages.Field{Name: f.Name, Label: f.Label, Type: f.Type, Placeholder: f.Placeholder, Attributes: f.Attributes}
+		if field.Label == "" {
+			field.Label = f.Name
+		}
+		if field.Type == "" {
+			field.Type = "text"
+		}
+		shown.Fields = append(shown.Fields, field)
+	}
+	return shown, len(fields) > 0
+}
+
+// signIn serves POST signin: it starts a sign-in with providers that have
+// somewhere to send the user, and shows the sign-in page for the others.
+func (e *engine) signIn(ctx context.Context, r *request) (*Result, error) {
+	if err := r.needCSRF(); err != nil {
+		return nil, err
+	}
+	switch p := r.provider.(type) {
+	case *OAuth:
+		return e.signInOAuth(ctx, r, p)
+	case *Email:
+		return e.signInEmail(ctx, r, p)
+	}
+	return redirectTo(e.url(r, ActionSignIn)), nil
+}

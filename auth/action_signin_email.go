@@ -1,0 +1,113 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+const defaultEmailMaxAge = 24 * time.Hour
+
+// signInEmail mails a link. Its token is in the store before the mail is sent,
+// so a link that arrives is good.
+func (e *engine) signInEmail(ctx context.Context, r *request, p *Email) (*Result, error) {
+	identifier, err := normalize(p, r.form.Get("email"))
+	if err != nil {
+		return nil, &Error{Type: ErrEmailSignIn, Message: "the submitted address is not accepted", Cause: err}
+	}
+	user, err := e.userOfEmail(ctx, identifier)
+	if err != nil {
+		return nil, err
+	}
+	account := &Account{Provider: p.id(), Type: TypeEmail, ProviderAccountID: identifier, UserID: user.ID}
+	stop, err := e.authorizeSignIn(ctx, r, SignInParams{User: user, Account: account, VerificationRequest: true})
+	if stop != nil || err != nil {
+		return stop, err
+	}
+	if err := e.requestVerification(ctx, r, p, identifier); err != nil {
+		return nil, err
+	}
+	return redirectTo(e.url(r, ActionVerifyRequest) + "?provider=" + queryEscape(p.id()) + "&type=email"), nil
+}
+
+// requestVerification makes a token, stores its hash and mails it.
+func (e *engine) requestVerification(ctx context.Context, r *request, p *Email, identifier string) error {
+	token, err := e.newVerificationToken(ctx, p)
+	if err != nil {
+		return err
+	}
+	provider := *p
+	provider.ID, provider.Name = p.id(), p.displayName()
+	if provider.MaxAge == 0 {
+		provider.MaxAge = defaultEmailMaxAge
+	}
+	expires := e.config.Clock().Add(provider.MaxAge)
+	_, err = fromAdapter(e.adapter.CreateVerificationToken(ctx, adapter.VerificationToken{
+		Identifier: identifier, Token: e.verificationKeys(p).hash(token), Expires: expires,
+	}))
+	if err != nil {
+		return err
+	}
+	link := e.providerURL(r, ActionCallback, p.id()) + "?callbackUrl=" + queryEscape(r.callbackURL) + "&token=" + queryEscape(token) + "&email=" + queryEscape(identifier)
+	_, err = guard(ctx, func(ctx context.Context, v VerificationRequest) (struct{}, error) {
+		if p.SendVerificationRequest != nil {
+			return struct{}{}, p.SendVerificationRequest(ctx, v)
+		}
+		return struct{}{}, sendBySMTP(ctx, v)
+	}, VerificationRequest{
+		Identifier: identifier, URL: link, Token: token, Expires: expires, Provider: provider, Theme: e.config.Theme, Request: r.withBody(ctx),
+	})
+	if _, ours := typeOf(err); err != nil && !ours {
+		err = &Error{Type: ErrEmailSignIn, Message: "provider " + p.id() + ": the mail was not sent", Cause: err}
+	}
+	return err
+}
+
+func (e *engine) newVerificationToken(ctx context.Context, p *Email) (string, error) {
+	if p.GenerateVerificationToken != nil {
+		token, err := guard(ctx, func(ctx context.Context, _ struct{}) (string, error) { return p.GenerateVerificationToken(ctx) }, struct{}{})
+		if err != nil || token != "" {
+			return token, err
+		}
+	}
+	return randomHex(e.config.Random)
+}
+
+// verificationKeys are what the tokens of a provider are hashed with.
+func (e *engine) verificationKeys(p *Email) hashKeys {
+	if len(p.Secret) > 0 {
+		return newHashKeys(p.Secret)
+	}
+	return e.csrfKeys
+}
+
+// userOfEmail is the user with the address, or one that has yet to be made.
+func (e *engine) userOfEmail(ctx context.Context, email string) (*User, error) {
+	record, err := fromAdapter(e.adapter.GetUserByEmail(ctx, email))
+	if err != nil {
+		return nil, err
+	}
+	if record != nil {
+		return userFromRecord(record), nil
+	}
+	id, err := randomUUID(e.config.Random)
+	return &User{ID: id, Email: email}, err
+}
+
+var errNoEmail = errors.New("no e-mail address was submitted")
+
+func normalize(p *Email, submitted string) (string, error) {
+	if p.NormalizeIdentifier == nil {
+		return NormalizeEmail(submitted)
+	}
+	if submitted == "" {
+		return "", errNoEmail
+	}
+	identifier, err := guard(context.Background(), func(context.Context, string) (string, error) { return p.NormalizeIdentifier(submitted) }, submitted)
+	if err == nil && identifier == "" {
+		err = errNoEmail
+	}
+	return identifier, err
+}

@@ -1,0 +1,101 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+)
+
+// signInOAuth starts a sign-in with an OAuth or OpenID Connect provider: its
+// result sends the browser to the provider and sets the cookies of the checks.
+// Behaviour reference section 6.2.
+func (e *engine) signInOAuth(ctx context.Context, r *request, p *OAuth) (*Result, error) {
+	result, err := e.authorizationRequest(ctx, r, e.oauth[p.ID])
+	if err != nil {
+		return nil, &Error{Type: ErrOAuthSignIn, Message: "provider " + p.ID, Cause: err}
+	}
+	return result, nil
+}
+
+// protected are the parameters that identify the client, the answer or the
+// sign-in. Whoever starts a sign-in can't set them.
+var protected = []string{
+	"client_id", "client_secret", "redirect_uri", "response_type", "response_mode", "state", "nonce", "code_challenge",
+	"code_challenge_method", "request", "request_uri", "code", "csrfToken",
+}
+
+// isProtected also knows the names that some providers read as a protected
+// one: PHP takes client.id and client_id[] for client_id.
+func isProtected(name string) bool {
+	name, _, _ = strings.Cut(name, "[")
+	name = strings.NewReplacer(".", "_", " ", "_").Replace(strings.TrimSpace(name))
+	for _, p := range protected {
+		if strings.EqualFold(p, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthClient) (*Result, error) {
+	endpoint, err := o.authorizationEndpoint(ctx)
+	if err != nil {
+		return nil, err
+	}
+	base, query, _ := strings.Cut(endpoint, "?")
+	params := parseQuery(query)
+	configured := params
+	redirectURI := e.redirectURI(r, o)
+	for _, d := range [][2]string{{"response_type", "code"}, {"client_id", o.provider.ClientID}, {"redirect_uri", redirectURI}} {
+		params.set(d[0], d[1])
+	}
+	// What the configuration says of the answer counts, as in a list of response
+	// types; what identifies client and site is ours.
+	if kind, ok := configured.get("response_type"); ok {
+		params.set("response_type", kind)
+	}
+	for _, given := range parseQuery(r.http.URL.RawQuery) {
+		if !isProtected(given.name) {
+			params.set(given.name, given.value)
+		}
+	}
+	cookies, err := e.startChecks(r, o, redirectURI, &params)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := params.get("scope"); !ok && (o.provider.kind() == TypeOIDC || o.authorization != "") {
+		params.set("scope", "openid profile email")
+	}
+	location := base + "?" + params.encode()
+	if prepare := o.provider.Authorization.Request; prepare != nil {
+		if location, err = e.preparedLocation(ctx, prepare, location); err != nil {
+			return nil, err
+		}
+	}
+	return &Result{Location: location, Cookies: cookies}, nil
+}
+
+// preparedLocation lets the provider's hook change the URL, but not what
+// protects the flow.
+func (e *engine) preparedLocation(ctx context.Context, prepare func(context.Context, *url.URL) (*url.URL, error), location string) (string, error) {
+	before, err := url.Parse(location)
+	if err != nil {
+		return "", errors.New("the authorization endpoint is no URL")
+	}
+	after, err := guard(ctx, prepare, before)
+	if err != nil {
+		return "", err
+	}
+	if after == nil {
+		return "", errors.New("Authorization.Request returned no URL")
+	}
+	_, query, _ := strings.Cut(location, "?")
+	was, is := parseQuery(query), after.Query()
+	for _, name := range protected {
+		if v, ok := was.get(name); ok && is.Get(name) != v {
+			return "", errors.New("Authorization.Request changed " + name)
+		}
+	}
+	return after.String(), nil
+}

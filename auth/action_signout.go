@@ -1,0 +1,48 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+)
+
+// signOutPage serves GET signout: it asks, so that no link signs anybody out.
+func (e *engine) signOutPage(r *request) (*Result, error) {
+	if custom := e.config.Pages.SignOut; custom != "" {
+		return redirectTo(custom), nil
+	}
+	page := pages.SignOut{Look: e.look(), Action: r.target, CSRFToken: r.csrf.token}
+	return html(page.Render(), http.StatusOK), nil
+}
+
+// signOut serves POST signout: it ends the session, in the store and in the
+// browser. A store that fails does not keep the browser signed in.
+func (e *engine) signOut(ctx context.Context, r *request) (*Result, error) {
+	if err := r.needCSRF(); err != nil {
+		return nil, err
+	}
+	result := redirectTo(r.callbackURL)
+	token, names := r.sessionCookie()
+	if token == "" {
+		return result, nil
+	}
+	event, err := e.endSession(ctx, r, token)
+	if err != nil {
+		e.logError(ctx, &Error{Type: ErrSignOut, Cause: err})
+	} else {
+		notify(ctx, e, "SignOut", e.config.Events.SignOut, event)
+	}
+	result.Cookies = r.specs.session.sessionCookies(names, "", time.Time{})
+	return result, nil
+}
+
+func (e *engine) endSession(ctx context.Context, r *request, token string) (SignOutEvent, error) {
+	if e.config.Session.Strategy == StrategyJWT {
+		claims, err := e.decodeToken(ctx, r, token)
+		return SignOutEvent{Token: claims}, err
+	}
+	session, err := fromAdapter(e.adapter.DeleteSession(ctx, token))
+	return SignOutEvent{Session: session}, err
+}

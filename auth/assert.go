@@ -1,0 +1,246 @@
+package auth
+
+import (
+	"cmp"
+	"fmt"
+	"net/mail"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// check lists everything that is wrong with the configuration.
+func (e *engine) check() []error {
+	c := &e.config
+	var problems []error
+	problem := func(t ErrorType, format string, args ...any) {
+		problems = append(problems, &Error{Type: t, Message: fmt.Sprintf(format, args...)})
+	}
+	if len(c.Secret) == 0 || slices.Contains(c.Secret, "") {
+		problem(ErrMissingSecret, "set Config.Secret or AUTH_SECRET to at least 32 random characters")
+	}
+	if c.URL != "" {
+		if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			problem(ErrAuth, "Config.URL (AUTH_URL) is no http(s) URL")
+		}
+	}
+	if strings.ContainsAny(c.BasePath, "?#% ") {
+		problem(ErrAuth, "Config.BasePath %q is no plain path", c.BasePath)
+	}
+	if c.RedirectProxyURL != "" {
+		if u, err := url.Parse(c.RedirectProxyURL); err != nil || u.Host == "" {
+			problem(ErrAuth, "Config.RedirectProxyURL is no URL")
+		}
+	}
+	if c.Session.MaxAge < 0 || *c.Session.UpdateAge < 0 || c.JWT.MaxAge < 0 {
+		problem(ErrAuth, "MaxAge and UpdateAge must not be negative")
+	}
+	if (c.JWT.Encode == nil) != (c.JWT.Decode == nil) {
+		problem(ErrAuth, "JWT.Encode and JWT.Decode must be set both or neither")
+	}
+	for _, spec := range e.cookies.plain.all() {
+		cookie := spec.template
+		cookie.Name, cookie.Value, cookie.Partitioned = spec.name, "x", false
+		if err := cookie.Valid(); err != nil {
+			problem(ErrAuth, "Config.Cookies: %q: %v", spec.name, err)
+		}
+	}
+	problems = append(problems, e.checkProviders()...)
+	problems = append(problems, e.checkStrategy()...)
+	return problems
+}
+
+// checkProviders looks at each provider by itself.
+func (e *engine) checkProviders() []error {
+	var problems []error
+	problem := func(t ErrorType, p Provider, format string, args ...any) {
+		problems = append(problems, &Error{Type: t, Message: fmt.Sprintf("provider %q: ", p.id()) + fmt.Sprintf(format, args...)})
+	}
+	seen := map[string]bool{}
+	conditional := 0
+	for i, p := range e.config.Providers {
+		if isNil(p) {
+			problems = append(problems, &Error{Type: ErrInvalidProvider, Message: fmt.Sprintf("Config.Providers[%d] is nil", i)})
+			continue
+		}
+		id := p.id()
+		switch {
+		case id == "":
+			problem(ErrInvalidProvider, p, "the ID is missing")
+		case url.PathEscape(id) != id || id == "undefined" || id == "." || id == "..":
+			problem(ErrInvalidProvider, p, "the ID can't be part of a URL")
+		case seen[id]:
+			problem(ErrInvalidProvider, p, "there is another provider with this ID")
+		}
+		seen[id] = true
+		switch p := p.(type) {
+		case *OAuth:
+			checkOAuth(p, problem)
+		case *Credentials:
+			if p.Authorize == nil {
+				problem(ErrMissingAuthorize, p, "Authorize is missing")
+			}
+		case *Email:
+			if p.Server == "" && p.SendVerificationRequest == nil {
+				problem(ErrInvalidProvider, p, "one of Server and SendVerificationRequest is needed")
+			}
+			if p.SendVerificationRequest == nil && p.Server != "" {
+				if _, err := smtpClient(p.Server); err != nil {
+					problem(ErrInvalidProvider, p, "%v", err)
+				}
+				if _, err := mail.ParseAddress(p.From); err != nil {
+					problem(ErrInvalidProvider, p, "From is missing or no address")
+				}
+			}
+			if slices.Contains(p.Secret, "") {
+				problem(ErrMissingSecret, p, "a Secret is empty")
+			}
+			if p.MaxAge < 0 {
+				problem(ErrInvalidProvider, p, "MaxAge must not be negative")
+			}
+		case *WebAuthn:
+			if !e.config.Experimental.EnableWebAuthn {
+				problem(ErrExperimentalFeatureNotEnabled, p, "set Experimental.EnableWebAuthn")
+			}
+			if p.Ceremonies == nil {
+				problem(ErrInvalidProvider, p, "Ceremonies is missing; module auth/webauthn has it")
+			}
+			if p.EnableConditionalUI {
+				if conditional++; conditional > 1 {
+					problem(ErrDuplicateConditionalUI, p, "only one provider can have EnableConditionalUI")
+				}
+				if p.FormFields != nil && !slices.ContainsFunc(p.FormFields, func(f Field) bool {
+					return strings.Contains(f.Attributes["autocomplete"], "webauthn")
+				}) {
+					problem(ErrMissingWebAuthnAutocomplete, p, "conditional UI needs a form field whose attribute autocomplete contains webauthn")
+				}
+			}
+		}
+	}
+	return problems
+}
+
+func isNil(p Provider) bool { return p == nil || reflect.ValueOf(p).IsNil() }
+
+func checkOAuth(p *OAuth, problem func(ErrorType, Provider, string, ...any)) {
+	if k := p.kind(); k != TypeOAuth && k != TypeOIDC {
+		problem(ErrInvalidProvider, p, "Type is %q, want %q or %q", k, TypeOAuth, TypeOIDC)
+	}
+	variable := strings.ToUpper(strings.ReplaceAll(cmp.Or(p.EnvID, p.ID), "-", "_"))
+	if p.ClientID == "" {
+		problem(ErrInvalidProvider, p, "ClientID is missing; AUTH_%s_ID gives it too", variable)
+	}
+	switch method := p.Client.TokenEndpointAuthMethod; method {
+	case "", ClientSecretBasic, ClientSecretPost, ClientSecretJWT:
+		if p.ClientSecret == "" && p.Token.Request == nil {
+			problem(ErrInvalidProvider, p, "ClientSecret is missing; AUTH_%s_SECRET gives it too", variable)
+		}
+	case PrivateKeyJWT:
+		if p.Client.PrivateKey == nil {
+			problem(ErrInvalidProvider, p, "Client.PrivateKey is missing, which private_key_jwt needs")
+		}
+	case ClientAuthNone:
+	default:
+		problem(ErrInvalidProvider, p, "Client.TokenEndpointAuthMethod is %q, which is none of the ways to authenticate", method)
+	}
+	for _, c := range p.Checks {
+		switch c {
+		case CheckNone, CheckState, CheckPKCE:
+		case CheckNonce:
+			if p.kind() != TypeOIDC {
+				problem(ErrInvalidProvider, p, "the nonce check is for type oidc")
+			}
+		default:
+			problem(ErrInvalidProvider, p, "Checks has %q, which is no check", c)
+		}
+	}
+	for _, err := range p.checkEndpoints() {
+		problem(ErrInvalidEndpoints, p, "%v", err)
+	}
+	if p.Issuer != "" {
+		return
+	}
+	switch {
+	case p.Authorization.URL == "":
+		problem(ErrInvalidEndpoints, p, "without an Issuer, Authorization.URL is needed")
+	case p.Token.URL == "" && p.Token.Request == nil:
+		problem(ErrInvalidEndpoints, p, "without an Issuer, Token is needed")
+	case p.UserInfo.URL == "" && p.UserInfo.Request == nil:
+		problem(ErrInvalidEndpoints, p, "without an Issuer, UserInfo is needed")
+	}
+}
+
+// checkStrategy looks at providers, adapter and session strategy together.
+func (e *engine) checkStrategy() []error {
+	c := &e.config
+	var problems []error
+	problem := func(t ErrorType, format string, args ...any) {
+		problems = append(problems, &Error{Type: t, Message: fmt.Sprintf(format, args...)})
+	}
+	has := map[ProviderType]bool{}
+	for _, p := range e.byID {
+		has[p.kind()] = true
+	}
+	database := c.Session.Strategy == StrategyDatabase
+	if !database && c.Session.Strategy != StrategyJWT {
+		problem(ErrUnsupportedStrategy, "Session.Strategy is %q, want %q or %q", c.Session.Strategy, StrategyJWT, StrategyDatabase)
+	}
+	if database && has[TypeCredentials] {
+		problem(ErrUnsupportedStrategy, "a sign-in with credentials makes a token and no database session: set Session.Strategy to StrategyJWT")
+	}
+	if c.Adapter == nil {
+		for _, t := range []ProviderType{TypeEmail, TypeWebAuthn} {
+			if has[t] {
+				problem(ErrMissingAdapter, "a provider of type %s needs Config.Adapter", t)
+			}
+		}
+		if database {
+			problem(ErrMissingAdapter, "StrategyDatabase needs Config.Adapter")
+		}
+		return problems
+	}
+	missing := adapter.Missing(c.Adapter)
+	var lacking []string
+	for _, m := range neededMethods(has, database) {
+		if slices.Contains(missing, m) {
+			lacking = append(lacking, m)
+		}
+	}
+	if len(lacking) > 0 {
+		problem(ErrMissingAdapterMethods, "%s", strings.Join(lacking, ", "))
+	}
+	return problems
+}
+
+// neededMethods lists the methods of an adapter that are called, in the order
+// of its interfaces.
+func neededMethods(has map[ProviderType]bool, database bool) []string {
+	oauth := has[TypeOAuth] || has[TypeOIDC]
+	var methods []string
+	need := func(when bool, names ...string) {
+		if when {
+			methods = append(methods, names...)
+		}
+	}
+	need(oauth || has[TypeEmail] || has[TypeWebAuthn], "CreateUser", "GetUser", "GetUserByEmail")
+	need(oauth || has[TypeWebAuthn], "GetUserByAccount")
+	need(has[TypeEmail], "UpdateUser")
+	need(oauth || has[TypeWebAuthn], "LinkAccount")
+	need(has[TypeWebAuthn], "GetAccount")
+	need(database, "CreateSession", "GetSessionAndUser", "UpdateSession", "DeleteSession")
+	need(has[TypeEmail], "CreateVerificationToken", "UseVerificationToken")
+	need(has[TypeWebAuthn], "CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter")
+	return methods
+}
+
+// trusts reports why the origin may not be used.
+func (e *engine) trusts(origin string) error {
+	c := &e.config
+	if c.TrustHost != nil && *c.TrustHost || e.origin != "" || e.trustLoopback && isLoopback(origin) {
+		return nil
+	}
+	return &Error{Type: ErrUntrustedHost, Message: "the Host header is not trusted: set Config.URL (AUTH_URL), or Config.TrustHost if the header is checked before it gets here"}
+}

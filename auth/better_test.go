@@ -1,0 +1,372 @@
+package auth_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// The tests of this file are the list "better than the reference": behaviour
+// that differs from Auth.js on purpose. The numbers are those of section 19 of
+// the behaviour reference.
+
+// 3: Auth.js hashes with all secrets joined, so every rotation voids what is
+// out there.
+func TestBetter03RotationKeepsCSRFCookies(t *testing.T) {
+	before := newHandler(t, auth.Config{Secret: []string{oldSecret}})
+	after := newHandler(t, auth.Config{Secret: []string{secret, oldSecret}})
+	b := newBrowser(t, before)
+	token := b.csrf()
+	b.h = after
+	if got := b.csrf(); got != token {
+		t.Errorf("the CSRF token was replaced by the rotation: got %s, want %s", got, token)
+	}
+	b.submit("/auth/signout", "csrfToken", token).wantLocation(t, origin)
+}
+
+func TestBetter03RotationKeepsMailLinks(t *testing.T) {
+	s, box := newStore(), &outbox{}
+	before := newHandler(t, auth.Config{Secret: []string{oldSecret}, Adapter: s, Providers: []auth.Provider{box.provider()}})
+	after := newHandler(t, auth.Config{Secret: []string{secret, oldSecret}, Adapter: s, Providers: []auth.Provider{box.provider()}})
+	b := newBrowser(t, before)
+	b.post("/auth/signin/email", "email", "ada@example.com")
+	b.h = after
+	b.get(box.last(t)).wantLocation(t, origin)
+	b.wantSession("ada@example.com")
+}
+
+// 3: what Auth.js itself made with a list of secrets is accepted as well.
+func TestBetter03JoinedSecretsAreAccepted(t *testing.T) {
+	h := newHandler(t, auth.Config{Secret: []string{secret, oldSecret}})
+	sum := sha256.Sum256([]byte("token" + secret + "," + oldSecret))
+	b := newBrowser(t, h)
+	b.cookies["csrf"] = &http.Cookie{Name: "__Host-authjs.csrf-token", Value: "token%7C" + hex.EncodeToString(sum[:])}
+	if got := b.csrf(); got != "token" {
+		t.Errorf("got %s, want the token of the cookie", got)
+	}
+}
+
+// 4: Auth.js takes an expired database session for a signed-in user at login.
+func TestBetter04ExpiredSessionIsNobodyAtLogin(t *testing.T) {
+	s, box, c := newStore(), &outbox{}, newClock()
+	s.users["old"] = adapter.User{ID: "old", Email: "old@example.com"}
+	s.sessions["expired"] = adapter.Session{SessionToken: "expired", UserID: "old", Expires: c.Now()}
+	var calls []string
+	h := newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}, Clock: c.Now})
+	b := newBrowser(t, h)
+	b.cookies["session"] = &http.Cookie{Name: "__Secure-authjs.session-token", Value: "expired"}
+	b.post("/auth/signin/email", "email", "ada@example.com")
+	s.before = func(method string, _ ...any) error { calls = append(calls, method); return nil }
+	b.get(box.last(t)).wantLocation(t, origin)
+	if got := strings.Join(calls, " "); !strings.Contains(got, "getSessionAndUser deleteSession getUserByEmail") {
+		t.Errorf("calls: got %s, want the expired session to be removed first", got)
+	}
+}
+
+// 8: in Auth.js AUTH_TRUST_HOST=false turns trust on.
+func TestBetter08TrustHostIsABoolean(t *testing.T) {
+	for value, want := range map[string]bool{"false": false, "0": false, "no": false, "off": false, "FALSE": false, "true": true, "1": true, "yes": true} {
+		config := auth.Config{}
+		auth.SetEnvDefaults(env{"AUTH_TRUST_HOST": value, "NODE_ENV": "production"}.get, &config, false)
+		if *config.TrustHost != want {
+			t.Errorf("AUTH_TRUST_HOST=%s: got %t, want %t", value, *config.TrustHost, want)
+		}
+	}
+	config := auth.Config{}
+	auth.SetEnvDefaults(env{"AUTH_URL": "", "AUTH_TRUST_HOST": "true", "NODE_ENV": "production"}.get, &config, false)
+	if !*config.TrustHost {
+		t.Error("an empty AUTH_URL hides AUTH_TRUST_HOST")
+	}
+}
+
+type env map[string]string
+
+func (e env) get(name string) string { return e[name] }
+
+// 12: in Auth.js any query parameter replaces what the sign-in page shows.
+func TestBetter12QueryDoesNotReachThePage(t *testing.T) {
+	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, Session: auth.SessionConfig{Strategy: auth.StrategyJWT}})
+	b := newBrowser(t, h)
+	page := b.get("/auth/signin?csrfToken=mine&providers=x&theme=y&callbackUrl=https%3A%2F%2Fevil.example%2F").body
+	if strings.Contains(page, "mine") || strings.Contains(page, "evil.example") {
+		t.Errorf("the query is in the page:\n%s", page)
+	}
+}
+
+// 13: the base path of Auth.js is a regular expression without end.
+func TestBetter13BasePathEndsAtASlash(t *testing.T) {
+	h := newHandler(t, auth.Config{BasePath: "/a.b"})
+	b := newBrowser(t, h)
+	for path, want := range map[string]int{"/a.b/csrf": 200, "/axb/csrf": 400, "/a.bcsrf": 400, "/a.b": 400, "/x/a.b/csrf": 400} {
+		if got := b.get(path).StatusCode; got != want {
+			t.Errorf("%s: got status %d, want %d", path, got, want)
+		}
+	}
+}
+
+// 14: the link "Sign in" of the error page leads nowhere in Auth.js.
+func TestBetter14ErrorPageLeadsToSignIn(t *testing.T) {
+	b := newBrowser(t, newHandler(t, auth.Config{}))
+	if page := b.get("/auth/error?error=AccessDenied").body; !strings.Contains(page, `href="`+origin+`/auth/signin"`) {
+		t.Errorf("no link to the sign-in page:\n%s", page)
+	}
+}
+
+// 15: in Auth.js one configuration with an e-mail provider spoils the next.
+func TestBetter15ConfigurationsAreIndependent(t *testing.T) {
+	newHandler(t, auth.Config{Adapter: newStore(), Providers: []auth.Provider{(&outbox{}).provider()}})
+	newHandler(t, auth.Config{Providers: []auth.Provider{password()}})
+}
+
+// 18: Auth.js accepts credentials with database sessions, and then nobody is
+// ever signed in.
+func TestBetter18CredentialsNeedTokens(t *testing.T) {
+	for name, session := range map[string]auth.SessionConfig{"explicit": {Strategy: auth.StrategyDatabase}, "implied": {}} {
+		_, err := auth.New(auth.Config{Secret: []string{secret}, Adapter: newStore(), Session: session, Providers: []auth.Provider{password(), (&outbox{}).provider()}})
+		if !errors.Is(err, auth.ErrUnsupportedStrategy) {
+			t.Errorf("%s: got %v, want %s", name, err, auth.ErrUnsupportedStrategy)
+		}
+	}
+}
+
+// 24: Auth.js tells the client the end of the session from before it was
+// extended.
+func TestBetter24ExtendedSessionSaysSo(t *testing.T) {
+	s, c := newStore(), newClock()
+	s.users["u"] = adapter.User{ID: "u", Email: "ada@example.com"}
+	s.sessions["s"] = adapter.Session{SessionToken: "s", UserID: "u", Expires: c.Now().Add(time.Hour)}
+	b := newBrowser(t, newHandler(t, auth.Config{Adapter: s, Clock: c.Now}))
+	b.cookies["session"] = &http.Cookie{Name: "__Secure-authjs.session-token", Value: "s"}
+	b.wantSession(`"expires":"2026-02-14T12:00:00.000Z"`)
+}
+
+// 25: in Auth.js signing in by e-mail again leaves the earlier session behind.
+func TestBetter25EmailSignInReplacesTheSession(t *testing.T) {
+	for name, second := range map[string]string{"same user": "ada@example.com", "new user": "eve@example.com"} {
+		s, box := newStore(), &outbox{}
+		b := newBrowser(t, newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}}))
+		for _, email := range []string{"ada@example.com", second} {
+			b.post("/auth/signin/email", "email", email)
+			b.get(box.last(t)).wantLocation(t, origin)
+		}
+		b.wantSession(second)
+		if len(s.sessions) != 1 {
+			t.Errorf("%s: %d sessions in the store, want 1", name, len(s.sessions))
+		}
+	}
+}
+
+// 26: Auth.js joins all cookies whose name begins like that of the session.
+func TestBetter26CookieNamesAreExact(t *testing.T) {
+	b := newBrowser(t, newHandler(t, auth.Config{Providers: []auth.Provider{password()}}))
+	b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace")
+	for _, name := range []string{"-hint", ".x", ".01", ".0 ", "2"} {
+		b.cookies[name] = &http.Cookie{Name: "__Secure-authjs.session-token" + name, Value: "junk"}
+	}
+	b.wantSession("Ada Lovelace")
+	if _, ok := b.cookies["-hint"]; !ok {
+		t.Error("a cookie of somebody else was deleted")
+	}
+}
+
+// 26: with database sessions Auth.js leaves stale chunks of a token behind.
+func TestBetter26StaleChunksAreRemoved(t *testing.T) {
+	s, box := newStore(), &outbox{}
+	b := newBrowser(t, newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}}))
+	for _, name := range []string{"__Secure-authjs.session-token.0", "__Secure-authjs.session-token.1"} {
+		b.cookies[name] = &http.Cookie{Name: name, Value: "stale"}
+	}
+	b.post("/auth/signin/email", "email", "ada@example.com")
+	b.get(box.last(t)).wantLocation(t, origin)
+	if _, stale := b.cookies["__Secure-authjs.session-token.0"]; stale {
+		t.Error("a stale chunk is still there")
+	}
+	b.wantSession("ada@example.com")
+}
+
+// 27: in Auth.js a failed sign-in forgets where the browser wanted to go.
+func TestBetter27FailureKeepsTheCallbackURL(t *testing.T) {
+	b := newBrowser(t, newHandler(t, auth.Config{Providers: []auth.Provider{password()}}))
+	b.post("/auth/callback/credentials", "username", "ada", "password", "wrong", "callbackUrl", "/inbox").
+		wantLocation(t, origin+"/auth/signin?error=CredentialsSignin&code=credentials")
+	b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace").wantLocation(t, origin+"/inbox")
+}
+
+// 28: in Auth.js a bad callback URL is an error of the configuration, and a
+// bad cookie locks the browser out.
+func TestBetter28BadCallbackURLIsIgnored(t *testing.T) {
+	for _, bad := range []string{"javascript:alert(1)", "no-scheme", "https://", "data:text/html,x", "http://a b/", "//\x00"} {
+		b := newBrowser(t, newHandler(t, auth.Config{Providers: []auth.Provider{password()}}))
+		b.cookies["callback"] = &http.Cookie{Name: "__Secure-authjs.callback-url", Value: url.PathEscape(bad)}
+		if got := b.get("/auth/session").StatusCode; got != http.StatusOK {
+			t.Errorf("cookie %q: got status %d", bad, got)
+		}
+		b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace", "callbackUrl", bad).wantLocation(t, origin)
+	}
+}
+
+// 29: Auth.js appends a second question mark, and the text undefined.
+func TestBetter29ErrorURLsAreWellFormed(t *testing.T) {
+	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, Pages: auth.Pages{SignIn: "/login?lang=en", Error: "https://help.example.com/oops"}})
+	b := newBrowser(t, h)
+	b.post("/auth/callback/credentials").wantLocation(t, origin+"/login?lang=en&error=CredentialsSignin&code=credentials")
+	b.get("/auth/callback/nobody").wantLocation(t, "https://help.example.com/oops?error=Configuration")
+	b.get("/auth/error").wantLocation(t, "https://help.example.com/oops")
+	b.get("/auth/error?error=a%26b").wantLocation(t, "https://help.example.com/oops?error=a%26b")
+}
+
+// 30: Auth.js shows a mistyped address as an error of the server.
+func TestBetter30MistypedAddressGoesBackToTheForm(t *testing.T) {
+	b := newBrowser(t, newHandler(t, auth.Config{Adapter: newStore(), Providers: []auth.Provider{(&outbox{}).provider()}}))
+	b.post("/auth/signin/email", "email", "ada@").wantLocation(t, origin+"/auth/signin?error=Configuration")
+}
+
+// 33: Auth.js mails the link while it stores the token.
+func TestBetter33TokenIsStoredBeforeTheMail(t *testing.T) {
+	s := newStore()
+	box := &outbox{send: func(context.Context, auth.VerificationRequest) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.tokens) != 1 {
+			t.Errorf("%d tokens are stored when the mail is sent, want 1", len(s.tokens))
+		}
+		return nil
+	}}
+	b := newBrowser(t, newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}}))
+	b.post("/auth/signin/email", "email", "ada@example.com").wantLocation(t, origin+"/auth/verify-request?provider=email&type=email")
+	s.before = func(method string, _ ...any) error {
+		if method == "createVerificationToken" {
+			return errors.New("disk full")
+		}
+		return nil
+	}
+	sent := len(box.mails)
+	b.post("/auth/signin/email", "email", "ada@example.com").wantLocation(t, origin+"/auth/error?error=Configuration")
+	if len(box.mails) != sent {
+		t.Error("a mail went out although its token was not stored")
+	}
+}
+
+// 33: a link with a wrong token or address uses up nothing.
+func TestBetter33WrongLinkUsesUpNothing(t *testing.T) {
+	s, box := newStore(), &outbox{}
+	b := newBrowser(t, newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}}))
+	b.post("/auth/signin/email", "email", "ada@example.com")
+	link := box.last(t)
+	for _, wrong := range []string{
+		strings.Replace(link, "token=", "token=0", 1), strings.Replace(link, "ada%40", "eve%40", 1),
+		strings.Replace(link, "&email=ada%40example.com", "", 1),
+	} {
+		b.get(wrong).wantLocation(t, origin+"/auth/error?error=Verification")
+	}
+	b.get(link).wantLocation(t, origin)
+	b.get(link).wantLocation(t, origin+"/auth/error?error=Verification")
+}
+
+// 34: the lists of Auth.js leave out methods that are called.
+func TestBetter34MissingMethodsAreAllNamed(t *testing.T) {
+	partial, err := adapter.Partial(verificationOnly{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = auth.New(auth.Config{Secret: []string{secret}, Adapter: partial, Providers: []auth.Provider{(&outbox{}).provider()}})
+	if !errors.Is(err, auth.ErrMissingAdapterMethods) {
+		t.Fatalf("got %v", err)
+	}
+	for _, method := range []string{"CreateUser", "GetUserByEmail", "UpdateUser", "CreateSession", "GetSessionAndUser", "UpdateSession", "DeleteSession"} {
+		if !strings.Contains(err.Error(), method) {
+			t.Errorf("%s is not named in %v", method, err)
+		}
+	}
+}
+
+type verificationOnly struct{}
+
+func (verificationOnly) CreateVerificationToken(context.Context, adapter.VerificationToken) (*adapter.VerificationToken, error) {
+	return nil, nil
+}
+
+func (verificationOnly) UseVerificationToken(context.Context, adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	return nil, nil
+}
+
+// A session is not lost to a client that hangs up after its link was spent.
+func TestBetterSpentLinkIsFinishedWithoutTheClient(t *testing.T) {
+	s, box := newStore(), &outbox{}
+	h := newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}})
+	newBrowser(t, h).post("/auth/signin/email", "email", "ada@example.com")
+	ctx, cancel := context.WithCancel(t.Context())
+	s.before = func(method string, _ ...any) error {
+		if method == "useVerificationToken" {
+			cancel()
+		}
+		return nil
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, box.last(t), nil))
+	if len(s.sessions) != 1 || w.Header().Get("Location") != origin {
+		t.Errorf("got %d sessions and location %q", len(s.sessions), w.Header().Get("Location"))
+	}
+}
+
+// The request that Authorize gets has the body as it was sent.
+func TestBetterAuthorizeSeesTheBody(t *testing.T) {
+	p := password()
+	p.Authorize = func(_ context.Context, _ auth.Form, r *http.Request) (*auth.User, error) {
+		body, err := io.ReadAll(r.Body)
+		return &auth.User{ID: "1", Name: new(string(body))}, err
+	}
+	b := newBrowser(t, newHandler(t, auth.Config{Providers: []auth.Provider{p}}))
+	b.post("/auth/callback/credentials", "x", "y")
+	b.wantSession("&x=y")
+	h := newHandler(t, auth.Config{Providers: []auth.Provider{p}, SkipCSRFCheck: auth.SkipCSRFCheck})
+	b = newBrowser(t, h)
+	b.do(http.MethodPost, "/auth/callback/credentials", strings.NewReader("a body of another kind"), http.Header{"Content-Type": {"text/plain"}})
+	b.wantSession("a body of another kind")
+}
+
+// Two addresses in one field, quotes, line breaks and look-alikes never reach a
+// mail program.
+func TestBetterEmailNormalization(t *testing.T) {
+	for submitted, want := range map[string]string{
+		"Ada@Example.COM": "ada@example.com", " ada@example.com\u3000": "ada@example.com", "ada+tag@example.com": "ada+tag@example.com",
+		"ada\uff20example\uff0ecom": "ada@example.com", "\ufb01sh@example.com": "fish@example.com", "ada@b\u00fccher.example": "ada@b\u00fccher.example",
+		"\u0130@example.com": "i\u0307@example.com", "o'brien@example.com": "o'brien@example.com",
+	} {
+		if got, err := auth.NormalizeEmail(submitted); got != want || err != nil {
+			t.Errorf("%q: got %q, %v, want %q", submitted, got, err, want)
+		}
+	}
+	for _, submitted := range []string{
+		"", " ", "ada", "@", "ada@", "@example.com", "a@b@c", "ada@example.com,eve@example.com", "ada@example.com,evil.com",
+		"ada@example.com;eve", "ada@example.com eve", "ada love@example.com", "Ada <ada@example.com>", `"ada"@example.com`,
+		`"ada@evil.com"@example.com`, "\uff02ada\uff02@example.com", "ada\r\nBcc: eve@example.com", "ada\n@example.com", "ada@exa\x00mple.com",
+		"ada\u200b@example.com", "ada\u202e@example.com", "ada@.com", "ada@example..com", "ada@example.com.", `ada\@example.com`,
+		"ada(comment)@example.com", "ada@[127.0.0.1]", strings.Repeat("a", 300) + "@example.com",
+	} {
+		if got, err := auth.NormalizeEmail(submitted); err == nil {
+			t.Errorf("%q: got %q, want an error", submitted, got)
+		}
+	}
+}
+
+// 2: the secrets of a CSRF cookie are compared in full, whatever their length.
+func TestBetter02CSRFNeedsTheWholeToken(t *testing.T) {
+	b := newBrowser(t, newHandler(t, auth.Config{}))
+	token := b.csrf()
+	for _, wrong := range []string{"", token[:63], token + "0", strings.ToUpper(token), strings.Repeat("0", 64)} {
+		b.submit("/auth/signout", "csrfToken", wrong).wantLocation(t, origin+"/auth/signin?error=MissingCSRF")
+	}
+	b.submit("/auth/signout", "csrfToken", token).wantLocation(t, origin)
+}

@@ -1,0 +1,240 @@
+package auth_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+const (
+	secret    = "current-secret-current-secret-01"
+	oldSecret = "earlier-secret-earlier-secret-02"
+	origin    = "https://app.example.com"
+)
+
+// clock is a clock that a test moves.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock { return &clock{now: time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)} }
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// newHandler makes a handler for the site origin; what config lacks is set.
+func newHandler(t testing.TB, config auth.Config) *auth.Handler {
+	t.Helper()
+	if config.Secret == nil {
+		config.Secret = []string{secret}
+	}
+	if config.URL == "" {
+		config.URL = origin
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	h, err := auth.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// outbox is an e-mail provider that keeps what it is to send.
+type outbox struct {
+	mu    sync.Mutex
+	mails []auth.VerificationRequest
+	// send is called for each mail, if it is set.
+	send func(ctx context.Context, v auth.VerificationRequest) error
+}
+
+func (o *outbox) provider() *auth.Email {
+	return &auth.Email{SendVerificationRequest: func(ctx context.Context, v auth.VerificationRequest) error {
+		o.mu.Lock()
+		o.mails = append(o.mails, v)
+		o.mu.Unlock()
+		if o.send != nil {
+			return o.send(ctx, v)
+		}
+		return nil
+	}}
+}
+
+// last returns the link of the last mail.
+func (o *outbox) last(t testing.TB) string {
+	t.Helper()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.mails) == 0 {
+		t.Fatal("no mail was sent")
+	}
+	return o.mails[len(o.mails)-1].URL
+}
+
+// password is a credentials provider with one user.
+func password() *auth.Credentials {
+	return &auth.Credentials{
+		Fields: []auth.Field{{Name: "username"}, {Name: "password", Type: "password"}},
+		Authorize: func(_ context.Context, f auth.Form, _ *http.Request) (*auth.User, error) {
+			if f.Get("username") != "ada" || f.Get("password") != "lovelace" {
+				return nil, nil
+			}
+			return &auth.User{ID: "ada-1", Name: new("Ada Lovelace"), Email: "ada@example.com"}, nil
+		},
+	}
+}
+
+// browser keeps cookies and follows no redirects.
+type browser struct {
+	t       testing.TB
+	h       http.Handler
+	cookies map[string]*http.Cookie
+}
+
+func newBrowser(t testing.TB, h http.Handler) *browser {
+	return &browser{t: t, h: h, cookies: map[string]*http.Cookie{}}
+}
+
+// reply is a response whose body has been read.
+type reply struct {
+	*http.Response
+	body string
+}
+
+func (r *reply) location() string { return r.Header.Get("Location") }
+
+// do sends a request to a path or URL of the site.
+func (b *browser) do(method, target string, body io.Reader, header http.Header) *reply {
+	b.t.Helper()
+	if strings.HasPrefix(target, "/") {
+		target = origin + target
+	}
+	r, err := http.NewRequestWithContext(context.Background(), method, target, body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for name, v := range header {
+		r.Header[name] = v
+	}
+	for _, c := range b.cookies {
+		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
+	}
+	w := httptest.NewRecorder()
+	b.h.ServeHTTP(w, r)
+	res := w.Result()
+	for _, c := range res.Cookies() {
+		if c.MaxAge < 0 {
+			delete(b.cookies, c.Name)
+		} else {
+			b.cookies[c.Name] = c
+		}
+	}
+	return &reply{res, w.Body.String()}
+}
+
+func (b *browser) get(target string) *reply {
+	b.t.Helper()
+	return b.do(http.MethodGet, target, nil, nil)
+}
+
+// csrf fetches the token, once there is a cookie always the same.
+func (b *browser) csrf() string {
+	b.t.Helper()
+	var v struct{ CSRFToken string }
+	if err := json.Unmarshal([]byte(b.get("/auth/csrf").body), &v); err != nil || v.CSRFToken == "" {
+		b.t.Fatalf("no CSRF token: %v", err)
+	}
+	return v.CSRFToken
+}
+
+// post submits a form with the CSRF token and fields as name, value, ….
+func (b *browser) post(target string, fields ...string) *reply {
+	b.t.Helper()
+	return b.submit(target, append([]string{"csrfToken", b.csrf()}, fields...)...)
+}
+
+// submit submits a form with just the fields.
+func (b *browser) submit(target string, fields ...string) *reply {
+	b.t.Helper()
+	form := url.Values{}
+	for i := 0; i < len(fields); i += 2 {
+		form.Set(fields[i], fields[i+1])
+	}
+	return b.do(http.MethodPost, target, strings.NewReader(form.Encode()), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}})
+}
+
+// session is the answer of the session route, "null" if nobody is signed in.
+func (b *browser) session() string {
+	b.t.Helper()
+	res := b.get("/auth/session")
+	if res.StatusCode != http.StatusOK {
+		b.t.Fatalf("GET session: status %d", res.StatusCode)
+	}
+	return res.body
+}
+
+func (b *browser) wantSession(want string) {
+	b.t.Helper()
+	if got := b.session(); !strings.Contains(got, want) {
+		b.t.Fatalf("session: got %s, want one with %s", got, want)
+	}
+}
+
+func (b *browser) wantNoSession() {
+	b.t.Helper()
+	if got := b.session(); got != "null" {
+		b.t.Fatalf("session: got %s, want null", got)
+	}
+}
+
+// wantLocation checks where the browser is sent.
+func (r *reply) wantLocation(t testing.TB, want string) {
+	t.Helper()
+	if got := r.location(); got != want {
+		t.Fatalf("location: got %q (status %d), want %q", got, r.StatusCode, want)
+	}
+}
+
+// logBook collects what is logged, as text.
+type logBook struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBook) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *logBook) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}

@@ -1,0 +1,73 @@
+package auth
+
+import (
+	"context"
+	"net/url"
+	"strings"
+)
+
+// resolveCallbackURL decides where the browser goes in the end: where the
+// request asks for, else where the cookie of an earlier one did, else to the
+// site. Candidates that are no http(s) URL do not count.
+func (e *engine) resolveCallbackURL(ctx context.Context, origin, submitted, remembered string) (string, error) {
+	for _, candidate := range []string{submitted, remembered} {
+		if candidate == "" {
+			continue
+		}
+		if !isWebURL(candidate) {
+			e.logError(ctx, &Error{Type: ErrInvalidCallbackURL, Message: "a callback URL that is none was ignored"})
+			continue
+		}
+		return e.redirect(ctx, candidate, origin)
+	}
+	return origin, nil
+}
+
+// isWebURL reports whether s is an absolute http(s) URL or begins with a slash.
+func isWebURL(s string) bool {
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return false
+	}
+	if s[0] == '/' {
+		return true
+	}
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// defaultRedirect keeps the browser on the site.
+func defaultRedirect(_ context.Context, p RedirectParams) (string, error) {
+	if strings.HasPrefix(p.URL, "/") {
+		return p.BaseURL + p.URL, nil
+	}
+	if u, err := url.Parse(p.URL); err == nil && originOf(u) == p.BaseURL {
+		return p.URL, nil
+	}
+	return p.BaseURL, nil
+}
+
+// originOf is scheme, host and, unless it is the scheme's own, port.
+func originOf(u *url.URL) string {
+	host := strings.ToLower(u.Host)
+	switch scheme := strings.ToLower(u.Scheme); scheme {
+	case "http":
+		return "http://" + strings.TrimSuffix(host, ":80")
+	case "https":
+		return "https://" + strings.TrimSuffix(host, ":443")
+	default:
+		return scheme + "://" + host
+	}
+}
+
+// withQuery appends parameters to a URL that may have some already.
+func withQuery(page, query string) string {
+	if strings.Contains(page, "?") {
+		return page + "&" + query
+	}
+	return page + "?" + query
+}
+
+// queryEscape escapes a query value as URLSearchParams of JavaScript does.
+func queryEscape(s string) string { return formEscape.Replace(url.QueryEscape(s)) }
+
+var formEscape = strings.NewReplacer("~", "%7E", "%2A", "*")

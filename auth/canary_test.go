@@ -1,0 +1,155 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// TestNoSecretLeaks runs flows that succeed and flows that fail in every way
+// that can be brought about, and looks for secrets where they must not be: in
+// the log, at its most talkative, in errors, and in the URLs that browsers are
+// sent to.
+func TestNoSecretLeaks(t *testing.T) {
+	canaries := map[string]string{
+		"secret": "canary-secret-0123456789abcdefghij", "earlier secret": "canary-secret-earlier-abcdefghij12",
+		"password": "canary-password", "mail token": "canary-mail-token", "api key": "canary-api-key",
+		"client secret": "canary-client-secret", "mail server": "canary-smtp-password", "session token": "canary-session-token",
+	}
+	var book logBook
+	var urls []string
+	visit := func(b *browser, r *reply) *reply {
+		urls = append(urls, r.location())
+		for _, c := range r.Cookies() {
+			if c.Value != "" && !strings.Contains(c.Name, "callback-url") {
+				value, _ := url.PathUnescape(c.Value)
+				canaries[fmt.Sprintf("cookie %s %d", c.Name, len(canaries))] = value
+				if token, hash, ok := strings.Cut(value, "|"); ok {
+					canaries["csrf token "+token] = token
+					canaries["csrf hash "+token] = hash
+				}
+			}
+		}
+		return r
+	}
+	clock := newClock()
+	fail := map[string]bool{}
+	s, box := newStore(), &outbox{}
+	s.before = func(method string, _ ...any) error {
+		if fail[method] {
+			return errors.New("connection reset")
+		}
+		return nil
+	}
+	email := box.provider()
+	email.APIKey = canaries["api key"]
+	tokens := 0
+	email.GenerateVerificationToken = func(context.Context) (string, error) {
+		tokens++
+		return fmt.Sprintf("%s-%d", canaries["mail token"], tokens), nil
+	}
+	box.send = func(context.Context, auth.VerificationRequest) error {
+		if fail["mail"] {
+			return errors.New("mail server is down")
+		}
+		return nil
+	}
+	handlers := map[auth.Strategy]*auth.Handler{}
+	for _, strategy := range []auth.Strategy{auth.StrategyDatabase, auth.StrategyJWT} {
+		providers := []auth.Provider{
+			email,
+			&auth.OAuth{ID: "idp", Issuer: "https://idp.example.com", ClientID: "id", ClientSecret: canaries["client secret"]},
+			&auth.Email{ID: "smtp", Server: "smtp://user:" + canaries["mail server"] + "@127.0.0.1:1", From: "a@example.com"},
+		}
+		if strategy == auth.StrategyJWT {
+			providers = append(providers, password())
+		}
+		handlers[strategy] = newHandler(t, auth.Config{
+			Secret: []string{canaries["secret"], canaries["earlier secret"]}, Adapter: s, Providers: providers, Clock: clock.Now,
+			Session: auth.SessionConfig{Strategy: strategy, GenerateSessionToken: func(context.Context) (string, error) {
+				return fmt.Sprintf("%s-%d", canaries["session token"], len(s.sessions)), nil
+			}},
+			Debug: true, Logger: book.logger(),
+			Events: auth.Events{
+				SignIn:  func(context.Context, auth.SignInEvent) error { return errors.New("audit log is full") },
+				SignOut: func(context.Context, auth.SignOutEvent) error { panic("audit log is full") },
+			},
+		})
+	}
+	var failures []error
+	for _, h := range handlers {
+		for _, broken := range []string{"", "getUserByEmail", "createVerificationToken", "mail", "useVerificationToken", "createUser", "updateUser", "createSession", "getSessionAndUser", "deleteSession", "getUser"} {
+			b := newBrowser(t, h)
+			visit(b, b.get("/auth/csrf"))
+			token := b.csrf()
+			visit(b, b.submit("/auth/signin/email", "csrfToken", token, "email", fmt.Sprintf("u%d@example.com", tokens)))
+			link := box.last(t)
+			if !strings.Contains(link, canaries["mail token"]) {
+				t.Fatal("the canary is not in the link")
+			}
+			fail[broken] = true
+			visit(b, b.submit("/auth/signin/email", "csrfToken", token, "email", "ada@example.com"))
+			visit(b, b.submit("/auth/signin/smtp", "csrfToken", token, "email", "ada@example.com"))
+			visit(b, b.submit("/auth/signin/email", "csrfToken", "wrong", "email", "ada@example.com"))
+			visit(b, b.get(strings.Replace(link, "token=", "token=x", 1)))
+			visit(b, b.get(link))
+			visit(b, b.get(link))
+			visit(b, b.get("/auth/session"))
+			visit(b, b.submit("/auth/callback/credentials", "csrfToken", token, "username", "ada", "password", canaries["password"]))
+			visit(b, b.submit("/auth/callback/credentials", "csrfToken", token, "username", "ada", "password", "lovelace"))
+			visit(b, b.submit("/auth/session", "csrfToken", token, "data", "x"))
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, origin, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range b.cookies {
+				r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
+			}
+			_, err = h.Session(r)
+			failures = append(failures, err)
+			_, err = h.SignIn(r, "email", auth.SignInOptions{Form: url.Values{"email": {"ada@example.com"}}})
+			failures = append(failures, err)
+			_, err = h.SignIn(r, "credentials", auth.SignInOptions{Form: url.Values{"password": {canaries["password"]}}})
+			failures = append(failures, err)
+			visit(b, b.submit("/auth/signout", "csrfToken", token))
+			for name, c := range b.cookies { // what a browser sends is no better
+				b.cookies[name] = &http.Cookie{Name: c.Name, Value: c.Value + "~"}
+			}
+			visit(b, b.get("/auth/session"))
+			visit(b, b.get("/auth/callback/idp?code=canary-code&state=canary-state"))
+			delete(fail, broken)
+		}
+		clock.advance(time.Hour)
+	}
+	for _, v := range box.mails { // types that hold secrets do not log them
+		book.logger().Info("values", "request", v, "provider", v.Provider, "form", auth.Form{"password": canaries["password"]},
+			"account", auth.Account{TokenSet: auth.TokenSet{AccessToken: canaries["password"]}},
+			"oauth", auth.OAuth{ClientSecret: canaries["client secret"]}, "config", auth.Config{Secret: []string{canaries["secret"]}},
+			slog.Any("tokens", auth.TokenSet{RefreshToken: canaries["password"]}))
+	}
+	canaries["code"], canaries["state"] = "canary-code", "canary-state"
+	log := book.String()
+	if strings.Count(log, "level=ERROR") < 50 {
+		t.Errorf("only %d errors were logged, so this test shows little", strings.Count(log, "level=ERROR"))
+	}
+	for _, err := range failures {
+		log += fmt.Sprintf("%v %+v\n", err, err)
+	}
+	log += strings.Join(urls, "\n")
+	for name, canary := range canaries {
+		if len(canary) < 8 {
+			t.Fatalf("%s is no canary: %q", name, canary)
+		}
+		if i := strings.Index(log, canary); i >= 0 {
+			t.Errorf("%s leaks: …%s…", name, log[max(0, i-120):min(len(log), i+len(canary)+20)])
+		}
+	}
+}

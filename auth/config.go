@@ -1,0 +1,338 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// Claims is the content of a session token. Specification section 2.9.
+type Claims = jwt.Claims
+
+// Config is everything that can be set. Providers and a secret, here or in the
+// environment, are enough. Specification section 2.12.
+type Config struct {
+	// Providers are the ways to sign in, in the order in which the sign-in page
+	// shows them.
+	Providers []Provider
+
+	// Adapter is the store for users, accounts, sessions and verification
+	// tokens. With one, Session.Strategy is StrategyDatabase unless it is set.
+	// A store that has only some of the methods is lifted by adapter.Partial.
+	Adapter adapter.Adapter
+
+	// Secret is at least 32 random characters. It encrypts cookies and hashes
+	// tokens. A list serves rotation: the first is used for everything new, all
+	// are accepted. Environment: AUTH_SECRET.
+	Secret []string
+
+	// URL is the public URL of the site, of which only scheme, host and port
+	// count. With it the origin of requests does not matter, so it is the right
+	// thing behind a proxy. Environment: AUTH_URL.
+	URL string
+
+	// BasePath is the path that all routes are below; the default is /auth.
+	// Environment: the path of AUTH_URL.
+	BasePath string
+
+	Session   SessionConfig
+	JWT       JWTConfig
+	Callbacks Callbacks
+	Events    Events
+	Pages     Pages
+	Cookies   Cookies
+	Theme     Theme
+
+	// UseSecureCookies restricts cookies to https and gives them the names that
+	// browsers protect. The default, nil, goes by the scheme of each request.
+	UseSecureCookies *bool
+
+	// TrustHost says that the Host header may be used to build URLs, among them
+	// the links that are mailed. Only a server or proxy that checks the header
+	// makes it so. With nil, the default, New trusts loopback hosts. X-Forwarded
+	// headers are never looked at. Setting URL makes trust unnecessary.
+	// Environment: AUTH_TRUST_HOST.
+	TrustHost *bool
+
+	// RedirectProxyURL is the URL, with the base path, of the deployment that
+	// providers send the browser back to, for deployments whose own URL no
+	// provider knows. Environment: AUTH_REDIRECT_PROXY_URL.
+	RedirectProxyURL string
+
+	// Debug logs more. No level ever logs secrets. It is ignored if Logger is
+	// set.
+	Debug bool
+
+	// Logger receives all records; the default is slog.Default().
+	Logger *slog.Logger
+
+	Experimental Experimental
+
+	// SkipCSRFCheck turns the CSRF protection off; its only value besides the
+	// zero one is the marker SkipCSRFCheck. It is for authors of framework
+	// integrations that have a protection of their own.
+	SkipCSRFCheck SkipCSRF
+
+	// Clock tells the time; the default is time.Now.
+	Clock func() time.Time
+
+	// Random is the source of tokens and IDs; the default is
+	// crypto/rand.Reader. It must be safe for concurrent use, and as
+	// unpredictable as that.
+	Random io.Reader
+}
+
+// LogValue keeps secrets out of logs: of the configuration nothing is shown.
+func (Config) LogValue() slog.Value { return slog.StringValue("[redacted]") }
+
+// SkipCSRF is the type of the marker SkipCSRFCheck.
+type SkipCSRF string
+
+// SkipCSRFCheck as the value of Config.SkipCSRFCheck turns the CSRF protection
+// off.
+const SkipCSRFCheck SkipCSRF = "skip-csrf-check"
+
+// Strategy is where sessions live.
+type Strategy string
+
+const (
+	// StrategyJWT keeps the session in an encrypted token in a cookie.
+	StrategyJWT Strategy = "jwt"
+	// StrategyDatabase keeps the session in the adapter; the cookie has its key.
+	StrategyDatabase Strategy = "database"
+)
+
+// SessionConfig is about sessions. Specification section 2.13.
+type SessionConfig struct {
+	// Strategy is StrategyDatabase by default if there is an adapter, and
+	// StrategyJWT otherwise.
+	Strategy Strategy
+	// MaxAge is after how long without use a session ends; the default is 30
+	// days.
+	MaxAge time.Duration
+	// UpdateAge is how often at most a session in use is extended in the
+	// database; nil means once a day, zero every time.
+	UpdateAge *time.Duration
+	// GenerateSessionToken makes the key of a database session; the default is
+	// a random UUID. The result must be unguessable.
+	GenerateSessionToken func(ctx context.Context) (string, error)
+}
+
+// JWTConfig is about session tokens. Specification section 2.10, JWTOptions.
+type JWTConfig struct {
+	// Secret replaces Config.Secret for tokens.
+	Secret []string
+	// MaxAge is how long a token is good for; the default is Session.MaxAge.
+	MaxAge time.Duration
+	// Encode and Decode replace jwt.Encode and jwt.Decode for the session
+	// token. They are set both or neither. Decode returns nil for a token that
+	// is void.
+	Encode func(ctx context.Context, p jwt.EncodeParams) (string, error)
+	Decode func(ctx context.Context, p jwt.DecodeParams) (Claims, error)
+}
+
+// Pages replaces built-in pages by pages of the application, each given as a
+// path such as /login, or as a URL. Specification section 2.12.
+type Pages struct {
+	// SignIn gets the parameters callbackUrl, and error and code if there was an
+	// error.
+	SignIn string
+	// SignOut asks for confirmation.
+	SignOut string
+	// Error gets the parameter error.
+	Error string
+	// VerifyRequest tells that a mail was sent. It gets provider and type.
+	VerifyRequest string
+	// NewUser is where a new user is sent after the first sign-in, with the
+	// parameter callbackUrl. Without it they go where others go.
+	NewUser string
+}
+
+// ColorScheme is the look of the built-in pages.
+type ColorScheme string
+
+// The colour schemes. ColorSchemeAuto, the default, follows the browser.
+const (
+	ColorSchemeAuto  ColorScheme = "auto"
+	ColorSchemeLight ColorScheme = "light"
+	ColorSchemeDark  ColorScheme = "dark"
+)
+
+// Theme is the look of the built-in pages and of the sign-in mail.
+type Theme struct {
+	ColorScheme ColorScheme
+	// Logo is the URL of a picture at the top of each page.
+	Logo string
+	// BrandColor and ButtonText are CSS colours, for accents and for the text on
+	// buttons.
+	BrandColor string
+	ButtonText string
+}
+
+// Cookies changes names and attributes of the cookies. Specification section
+// 2.12.
+type Cookies struct {
+	SessionToken      CookieConfig
+	CallbackURL       CookieConfig
+	CSRFToken         CookieConfig
+	PKCECodeVerifier  CookieConfig
+	State             CookieConfig
+	Nonce             CookieConfig
+	WebAuthnChallenge CookieConfig
+}
+
+// CookieConfig changes one cookie; what is zero keeps its default.
+type CookieConfig struct {
+	// Name is the whole name. It is also the salt of the token in the cookie, so
+	// another name voids what was issued under the old one.
+	Name     string
+	Domain   string
+	Path     string
+	SameSite http.SameSite
+	HTTPOnly *bool
+	Secure   *bool
+	// MaxAge is not for the session cookie, whose lifetime is Session.MaxAge.
+	MaxAge      time.Duration
+	Partitioned bool
+	// Priority is Low, Medium or High, for browsers that know it.
+	Priority string
+}
+
+// Experimental turns on what may change or go without notice.
+type Experimental struct {
+	// EnableWebAuthn allows WebAuthn providers.
+	EnableWebAuthn bool
+}
+
+const (
+	defaultBasePath  = "/auth"
+	defaultMaxAge    = 30 * 24 * time.Hour
+	defaultUpdateAge = 24 * time.Hour
+)
+
+// withDefaults fills in everything that has a default which is the same for
+// every request.
+func (c Config) withDefaults() Config {
+	if c.BasePath == "" {
+		c.BasePath = defaultBasePath
+	}
+	if c.Session.Strategy == "" {
+		c.Session.Strategy = StrategyJWT
+		if c.Adapter != nil {
+			c.Session.Strategy = StrategyDatabase
+		}
+	}
+	if c.Session.MaxAge == 0 {
+		c.Session.MaxAge = defaultMaxAge
+	}
+	if c.Session.UpdateAge == nil {
+		c.Session.UpdateAge = new(defaultUpdateAge)
+	}
+	c.Secret = slices.Clone(c.Secret)
+	c.JWT.Secret = slices.Clone(c.JWT.Secret)
+	if len(c.JWT.Secret) == 0 {
+		c.JWT.Secret = c.Secret
+	}
+	c.Providers = slices.Clone(c.Providers)
+	if c.JWT.MaxAge == 0 {
+		c.JWT.MaxAge = c.Session.MaxAge
+	}
+	if c.Theme.ColorScheme == "" {
+		c.Theme.ColorScheme = ColorSchemeAuto
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Random == nil {
+		c.Random = rand.Reader
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+		if c.Debug {
+			c.Logger = slog.New(debugging{c.Logger.Handler()})
+		}
+	}
+	return c
+}
+
+// compile makes an engine of a configuration, and lists what is wrong with it.
+// An engine of a configuration with problems can do no more than report them.
+func compile(c Config) (*engine, []error) {
+	c = c.withDefaults()
+	incomplete := completeProviders(c.Providers)
+	e := &engine{
+		config:   c,
+		log:      c.Logger,
+		basePath: cleanBasePath(c.BasePath),
+		byID:     make(map[string]Provider, len(c.Providers)),
+		csrfKeys: newHashKeys(c.Secret),
+		keys:     new(jwt.Keys),
+		adapter:  c.Adapter,
+	}
+	e.look = newLook(&e.config)
+	e.cookies.plain, e.cookies.secure = newCookieSpecs(&c.Cookies, false), newCookieSpecs(&c.Cookies, true)
+	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {
+		e.origin = originOf(u)
+	}
+	e.oauth = map[string]*oauthClient{}
+	for _, p := range c.Providers {
+		if isNil(p) {
+			continue
+		}
+		e.byID[p.id()] = p
+		if p, ok := p.(*OAuth); ok {
+			e.oauth[p.ID] = newOAuthClient(&e.config, p)
+		}
+	}
+	return e, append(incomplete, e.check()...)
+}
+
+// completeProviders replaces the providers that have a function Complete by
+// completed copies, and lists what those functions find wrong.
+func completeProviders(providers []Provider) []error {
+	var problems []error
+	for i, p := range providers {
+		if isNil(p) {
+			continue
+		}
+		var err error
+		switch p := p.(type) {
+		case *OAuth:
+			if p.Complete != nil {
+				completed := *p
+				err = p.Complete(&completed)
+				providers[i] = &completed
+			}
+		case *Email:
+			if p.Complete != nil {
+				completed := *p
+				err = p.Complete(&completed)
+				providers[i] = &completed
+			}
+		}
+		if err != nil {
+			problems = append(problems, &Error{Type: ErrInvalidProvider, Message: fmt.Sprintf("provider %q: %v", p.id(), err)})
+		}
+	}
+	return problems
+}
+
+// cleanBasePath makes a path begin with a slash, unless it is the root, and not
+// end with one.
+func cleanBasePath(path string) string {
+	path = strings.Trim(path, "/")
+	if path == "" {
+		return ""
+	}
+	return "/" + path
+}

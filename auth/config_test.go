@@ -1,0 +1,181 @@
+package auth_test
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// TestNewReportsEverything: all problems of a configuration come at once.
+func TestNewReportsEverything(t *testing.T) {
+	webauthn := func(id string) *auth.WebAuthn {
+		return &auth.WebAuthn{ID: id, EnableConditionalUI: true, FormFields: []auth.Field{{Name: "email"}}}
+	}
+	_, err := auth.New(auth.Config{
+		Secret: []string{""}, URL: "not a url", BasePath: "/a?b", RedirectProxyURL: "proxy",
+		Session: auth.SessionConfig{Strategy: auth.StrategyDatabase, MaxAge: -1},
+		JWT:     auth.JWTConfig{Encode: nil, Decode: nil, MaxAge: -time.Second},
+		Cookies: auth.Cookies{State: auth.CookieConfig{Name: "a b"}},
+		Providers: []auth.Provider{
+			nil, (*auth.OAuth)(nil), &auth.OAuth{}, &auth.OAuth{ID: "a/b", Issuer: "https://i.example"}, &auth.OAuth{ID: "o"},
+			&auth.OAuth{ID: "p", Type: "saml", Authorization: auth.AuthorizationEndpoint{URL: "https://p.example"}},
+			&auth.Credentials{}, &auth.Email{}, &auth.Email{ID: "o", Server: "http://mail:password@x", From: "@"},
+			webauthn("w"), webauthn("x"),
+		},
+	})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []error{
+		auth.ErrMissingSecret, auth.ErrInvalidProvider, auth.ErrInvalidEndpoints, auth.ErrMissingAuthorize, auth.ErrMissingAdapter,
+		auth.ErrUnsupportedStrategy, auth.ErrExperimentalFeatureNotEnabled, auth.ErrDuplicateConditionalUI, auth.ErrMissingWebAuthnAutocomplete,
+	} {
+		if !errors.Is(err, want) {
+			t.Errorf("%v is not reported", want)
+		}
+	}
+	for _, want := range []string{
+		"Config.URL", "BasePath", "RedirectProxyURL", "MaxAge", `"a b"`, "Providers[0] is nil", "Providers[1] is nil", "ID is missing",
+		"can't be part of a URL", "another provider", "Authorization.URL", "Token is needed", `"saml"`, "one of Server", `scheme "http"`, "From is missing",
+		"Ceremonies",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not reported in\n%v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), "password@") {
+		t.Error("a password is reported")
+	}
+}
+
+// TestAuthReportsOnRequest: the one-call form answers with the error page or a
+// message, and never by name what is wrong.
+func TestAuthReportsOnRequest(t *testing.T) {
+	for name, c := range map[string]struct {
+		config auth.Config
+		path   string
+		status int
+		want   string
+	}{
+		"message":         {auth.Config{TrustHost: new(true)}, "/auth/session", 500, `{"message":"There was a problem`},
+		"page":            {auth.Config{TrustHost: new(true)}, "/auth/signin", 500, "Server error"},
+		"untrusted":       {auth.Config{Secret: []string{secret}}, "/auth/session", 500, `{"message":"There was a problem`},
+		"redirect":        {auth.Config{TrustHost: new(true), Pages: auth.Pages{Error: "/oops"}}, "/auth/signin", 302, ""},
+		"redirect loop":   {auth.Config{TrustHost: new(true), Pages: auth.Pages{Error: "/oops"}}, "/auth/signin?callbackUrl=/oops", 500, "Server error"},
+		"unknown action":  {auth.Config{}, "/auth/x", 400, `"Bad request."`},
+		"all is well":     {auth.Config{Secret: []string{secret}, TrustHost: new(true)}, "/auth/session", 200, "null"},
+		"trust by origin": {auth.Config{Secret: []string{secret}, URL: origin}, "/auth/session", 200, "null"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var book logBook
+			c.config.Logger = book.logger()
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://site.example"+c.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := auth.Auth(r, c.config)
+			defer res.Body.Close()
+			body, err := io.ReadAll(res.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.StatusCode != c.status || !strings.Contains(string(body), c.want) {
+				t.Errorf("got status %d and %s", res.StatusCode, body)
+			}
+			if (c.status == 200) != (book.String() == "") {
+				t.Errorf("log: %s", book.String())
+			}
+		})
+	}
+}
+
+// TestNewTrustsLoopbackOnly: without URL and TrustHost the Host header is
+// believed on this machine only.
+func TestNewTrustsLoopbackOnly(t *testing.T) {
+	h, err := auth.New(auth.Config{Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]int{
+		"localhost:3000": 200, "127.0.0.1": 200, "[::1]:80": 200, "app.localhost": 200, "example.com": 500, "localhost.example.com": 500, "127.0.0.1.example.com": 500, "": 500,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/auth/session", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("host %q: got status %d, want %d", host, w.Code, want)
+		}
+	}
+}
+
+// TestNewReadsTheEnvironment: what a configuration lacks is taken from the
+// process.
+func TestNewReadsTheEnvironment(t *testing.T) {
+	t.Setenv("AUTH_SECRET", oldSecret)
+	t.Setenv("AUTH_SECRET_1", secret)
+	t.Setenv("AUTH_URL", "https://env.example.com/api/login")
+	t.Setenv("AUTH_MY_IDP_ID", "id")
+	t.Setenv("AUTH_MY_IDP_SECRET", "shh")
+	p := &auth.OAuth{ID: "my-idp", Issuer: "https://idp.example.com"}
+	h, err := auth.New(auth.Config{Providers: []auth.Provider{p}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/login/providers", nil))
+	if !strings.Contains(w.Body.String(), `"signinUrl":"https://env.example.com/api/login/signin/my-idp"`) {
+		t.Errorf("got %s", w.Body)
+	}
+	if p.ClientID != "" {
+		t.Error("the provider of the application was changed")
+	}
+}
+
+// TestNewBasePath: the base path is that of the configuration, else of
+// AUTH_URL if it has one, else /auth.
+func TestNewBasePath(t *testing.T) {
+	for _, c := range []struct{ url, configured, want string }{
+		{"", "", "/auth"}, {"https://a.example", "", "/auth"}, {"https://a.example/", "", "/auth"}, {"https://a.example/login/", "", "/login"},
+		{"https://a.example/login", "/x", "/x"}, {"", "x/", "/x"}, {"", "/", ""}, {"https://a.example", "/", ""},
+	} {
+		t.Setenv("AUTH_URL", c.url)
+		b := newBrowser(t, newHandler(t, auth.Config{BasePath: c.configured}))
+		if got := b.get(c.want + "/session"); got.StatusCode != http.StatusOK {
+			t.Errorf("AUTH_URL %q, BasePath %q: nothing at %s/session", c.url, c.configured, c.want)
+		}
+	}
+}
+
+// TestSetEnvDefaultsProviders copies providers that gain something.
+func TestSetEnvDefaultsProviders(t *testing.T) {
+	vars := env{
+		"AUTH_MY_IDP_ID": "id", "AUTH_MY_IDP_SECRET": "s", "AUTH_MY_IDP_ISSUER": "https://i.example", "AUTH_MAILER_KEY": "key", "AUTH_GIVEN_ID": "other",
+	}
+	config := auth.Config{Providers: []auth.Provider{
+		&auth.OAuth{ID: "custom", EnvID: "my-idp"}, &auth.OAuth{ID: "given", ClientID: "mine"}, &auth.Email{ID: "mailer"},
+	}}
+	original := slices.Clone(config.Providers)
+	auth.SetEnvDefaults(vars.get, &config, false)
+	o, _ := config.Providers[0].(*auth.OAuth)
+	if o.ClientID != "id" || o.ClientSecret != "s" || o.Issuer != "https://i.example" {
+		t.Error("the variables of EnvID do not count")
+	}
+	if o, _ := config.Providers[1].(*auth.OAuth); o.ClientID != "mine" {
+		t.Error("a given value was replaced")
+	}
+	if e, _ := config.Providers[2].(*auth.Email); e.APIKey != "key" {
+		t.Error("the key of the mail service is missing")
+	}
+	if o, _ := original[0].(*auth.OAuth); o.ClientID != "" {
+		t.Error("the original was changed")
+	}
+}

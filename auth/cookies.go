@@ -1,0 +1,221 @@
+package auth
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// cookieSpec is a cookie without its value.
+type cookieSpec struct {
+	name     string
+	template http.Cookie
+}
+
+// cookieSpecs are all cookies of a configuration, for either http or https.
+type cookieSpecs struct {
+	session, callbackURL, csrf, pkce, state, nonce, challenge cookieSpec
+}
+
+func newCookieSpecs(c *Cookies, secure bool) cookieSpecs {
+	prefix, host := "", ""
+	if secure {
+		prefix, host = "__Secure-", "__Host-"
+	}
+	const check = 15 * time.Minute
+	return cookieSpecs{
+		session:     newCookieSpec(prefix+"authjs.session-token", 0, c.SessionToken, secure),
+		callbackURL: newCookieSpec(prefix+"authjs.callback-url", 0, c.CallbackURL, secure),
+		csrf:        newCookieSpec(host+"authjs.csrf-token", 0, c.CSRFToken, secure),
+		pkce:        newCookieSpec(prefix+"authjs.pkce.code_verifier", check, c.PKCECodeVerifier, secure),
+		state:       newCookieSpec(prefix+"authjs.state", check, c.State, secure),
+		nonce:       newCookieSpec(prefix+"authjs.nonce", 0, c.Nonce, secure),
+		challenge:   newCookieSpec(prefix+"authjs.challenge", check, c.WebAuthnChallenge, secure),
+	}
+}
+
+func newCookieSpec(name string, maxAge time.Duration, c CookieConfig, secure bool) cookieSpec {
+	t := http.Cookie{Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: secure, MaxAge: int(maxAge / time.Second)}
+	if c.Name != "" {
+		name = c.Name
+	}
+	if c.Path != "" {
+		t.Path = c.Path
+	}
+	if c.SameSite != 0 {
+		t.SameSite = c.SameSite
+	}
+	if c.HTTPOnly != nil {
+		t.HttpOnly = *c.HTTPOnly
+	}
+	if c.Secure != nil {
+		t.Secure = *c.Secure
+	}
+	if c.MaxAge != 0 {
+		t.MaxAge = int(c.MaxAge / time.Second)
+	}
+	t.Domain, t.Partitioned = c.Domain, c.Partitioned
+	if c.Priority != "" {
+		t.Unparsed = []string{"Priority=" + c.Priority} // http.Cookie has no field for it
+	}
+	return cookieSpec{name: name, template: t}
+}
+
+// set returns the cookie with a value, which it percent-encodes.
+func (s *cookieSpec) set(value string) *http.Cookie { return s.setNamed(s.name, value) }
+
+func (s *cookieSpec) setNamed(name, value string) *http.Cookie {
+	c := s.template
+	c.Name, c.Value = name, encodeURIComponent(value)
+	return &c
+}
+
+// clear returns a cookie that deletes the one with the name.
+func (s *cookieSpec) clear(name string) *http.Cookie {
+	c := s.template
+	c.Name, c.Value, c.MaxAge = name, "", -1
+	return &c
+}
+
+// formatCookie is the Set-Cookie header for a cookie, its attributes in the
+// order of Auth.js. Names and attributes were checked when the configuration
+// was compiled, values are percent-encoded.
+func formatCookie(c *http.Cookie) string {
+	b := make([]byte, 0, len(c.Name)+len(c.Value)+len(c.Path)+len(c.Domain)+120)
+	b = append(append(append(b, c.Name...), '='), c.Value...)
+	switch {
+	case c.MaxAge > 0:
+		b = strconv.AppendInt(append(b, "; Max-Age="...), int64(c.MaxAge), 10)
+	case c.MaxAge < 0:
+		b = append(b, "; Max-Age=0"...)
+	}
+	if c.Domain != "" {
+		b = append(append(b, "; Domain="...), c.Domain...)
+	}
+	if c.Path != "" {
+		b = append(append(b, "; Path="...), c.Path...)
+	}
+	if !c.Expires.IsZero() {
+		b = c.Expires.UTC().AppendFormat(append(b, "; Expires="...), http.TimeFormat)
+	}
+	if c.HttpOnly {
+		b = append(b, "; HttpOnly"...)
+	}
+	if c.Secure {
+		b = append(b, "; Secure"...)
+	}
+	if c.Partitioned {
+		b = append(b, "; Partitioned"...)
+	}
+	for _, attribute := range c.Unparsed {
+		b = append(append(b, "; "...), attribute...)
+	}
+	switch c.SameSite {
+	case http.SameSiteLaxMode:
+		b = append(b, "; SameSite=Lax"...)
+	case http.SameSiteStrictMode:
+		b = append(b, "; SameSite=Strict"...)
+	case http.SameSiteNoneMode:
+		b = append(b, "; SameSite=None"...)
+	case http.SameSiteDefaultMode: // no attribute
+	}
+	return string(b)
+}
+
+// cookies are the cookies of a request.
+type cookies []jwt.Cookie
+
+func parseCookies(headers []string) cookies {
+	switch len(headers) {
+	case 0:
+		return nil
+	case 1:
+		return jwt.ParseCookies(headers[0])
+	}
+	return jwt.ParseCookies(strings.Join(headers, "; "))
+}
+
+// get returns the value of the cookie, or "".
+func (l cookies) get(name string) string {
+	for i := range l {
+		if l[i].Name == name {
+			return l[i].Value
+		}
+	}
+	return ""
+}
+
+// sessionCookies replaces the session cookies called old by ones that hold the
+// value. The empty value just deletes.
+func (s *cookieSpec) sessionCookies(old []string, value string, expires time.Time) []*http.Cookie {
+	var fresh []*http.Cookie
+	for _, chunk := range jwt.SplitChunks(s.name, value) {
+		c := s.setNamed(chunk.Name, chunk.Value)
+		c.Expires = expires
+		fresh = append(fresh, c)
+	}
+	if len(old) == 0 {
+		return fresh
+	}
+	// The order of Auth.js: old names where they were, then the new ones.
+	list := make([]*http.Cookie, 0, len(old)+len(fresh))
+	for _, name := range old {
+		list = append(list, s.clear(name))
+	}
+next:
+	for _, c := range fresh {
+		for i := range list {
+			if list[i].Name == c.Name {
+				list[i] = c
+				continue next
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// encodeURIComponent escapes as the JavaScript function does.
+func encodeURIComponent(s string) string {
+	const hex = "0123456789ABCDEF"
+	n := 0
+	for i := range len(s) {
+		if !unreserved(s[i]) {
+			n++
+		}
+	}
+	if n == 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s)+2*n)
+	for i := range len(s) {
+		if c := s[i]; unreserved(c) {
+			b = append(b, c)
+		} else {
+			b = append(b, '%', hex[c>>4], hex[c&15])
+		}
+	}
+	return string(b)
+}
+
+// The characters that encodeURIComponent leaves alone, as bits: those below 64
+// and those from there on.
+const (
+	letters        = 1<<26 - 1
+	unreservedLow  = 1<<'-' | 1<<'.' | 1<<'!' | 1<<'*' | 1<<'\'' | 1<<'(' | 1<<')' | (1<<10-1)<<'0'
+	unreservedHigh = letters<<('A'-64) | letters<<('a'-64) | 1<<('_'-64) | 1<<('~'-64)
+)
+
+func unreserved(c byte) bool {
+	if c < 64 {
+		return uint64(unreservedLow)>>c&1 == 1
+	}
+	return c < 128 && uint64(unreservedHigh)>>(c-64)&1 == 1
+}
+
+func (s *cookieSpecs) all() []*cookieSpec {
+	return []*cookieSpec{&s.session, &s.callbackURL, &s.csrf, &s.pkce, &s.state, &s.nonce, &s.challenge}
+}

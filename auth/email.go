@@ -1,0 +1,42 @@
+package auth
+
+import (
+	"errors"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxEmail is the length of the longest address, RFC 5321 section 4.5.3.1.
+const maxEmail = 254
+
+var errBadEmail = errors.New("the e-mail address is malformed")
+
+// NormalizeEmail makes one address of what somebody typed: compatibility
+// characters are replaced (NFKC), letters are lower case, surrounding space is
+// gone. What could be read as more than one address, or as another address by
+// a mail program, is refused: quotes, several at signs, commas, semicolons,
+// angle brackets, control characters and inner space.
+func NormalizeEmail(submitted string) (string, error) {
+	if submitted == "" {
+		return "", errNoEmail
+	}
+	email := strings.TrimSpace(cases.Lower(language.Und).String(norm.NFKC.String(submitted)))
+	local, domain, ok := strings.Cut(email, "@")
+	if !ok || local == "" || domain == "" || len(email) > maxEmail || strings.Contains(domain, "@") {
+		return "", errBadEmail
+	}
+	if strings.ContainsFunc(email, func(r rune) bool {
+		return strings.ContainsRune("\"<>()[],;:\\\u200b\ufeff", r) || unicode.IsSpace(r) || unicode.IsControl(r) ||
+			unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar
+	}) {
+		return "", errBadEmail
+	}
+	if strings.HasPrefix(domain, ".") || strings.HasSuffix(domain, ".") || strings.Contains(domain, "..") {
+		return "", errBadEmail
+	}
+	return email, nil
+}

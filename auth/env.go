@@ -1,0 +1,175 @@
+package auth
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Env looks a variable up; os.Getenv is one. An empty value counts as not set.
+type Env func(name string) string
+
+// inferred is the configuration with what it lacks taken from the environment
+// of the process. Unlike SetEnvDefaults it does not take the absence of
+// NODE_ENV=production for a development machine, nor an AUTH_URL without a path
+// for the wish to have the routes at the root of the site.
+func inferred(c Config) Config {
+	site := os.Getenv("AUTH_URL")
+	if u, err := url.Parse(site); err == nil && c.BasePath == "" && strings.Trim(u.Path, "/") == "" {
+		c.BasePath = defaultBasePath
+	}
+	setEnvDefaults(os.Getenv, &c, true)
+	if c.URL == "" {
+		c.URL = site
+	}
+	return c
+}
+
+// SetEnvDefaults fills what config lacks from the environment, as integrations
+// do before they call Auth or Raw. Specification section 4.3:
+//
+//   - BasePath from the path of AUTH_URL, else /auth
+//   - Secret from AUTH_SECRET_3, AUTH_SECRET_2, AUTH_SECRET_1 and AUTH_SECRET,
+//     in this order
+//   - RedirectProxyURL from AUTH_REDIRECT_PROXY_URL
+//   - TrustHost: true if AUTH_URL is set; else the boolean AUTH_TRUST_HOST;
+//     else true on the platforms that set VERCEL or CF_PAGES and wherever
+//     NODE_ENV is not production
+//   - client ID, secret and issuer of OAuth providers from AUTH_<ID>_ID,
+//     AUTH_<ID>_SECRET and AUTH_<ID>_ISSUER, and APIKey of e-mail providers from
+//     AUTH_<ID>_KEY, where <ID> is the provider's ID in upper case with hyphens
+//     as underscores. Providers that gain something are replaced by copies.
+//
+// A warning is logged if AUTH_URL is set although BasePath is, unless
+// suppressBasePathWarning.
+func SetEnvDefaults(env Env, config *Config, suppressBasePathWarning bool) {
+	setEnvDefaults(env, config, suppressBasePathWarning)
+	if config.TrustHost == nil {
+		trust := env("VERCEL") != "" || env("CF_PAGES") != "" || env("NODE_ENV") != "production"
+		config.TrustHost = &trust
+	}
+}
+
+func setEnvDefaults(env Env, config *Config, suppressBasePathWarning bool) {
+	site := env("AUTH_URL")
+	if site != "" {
+		if config.BasePath != "" {
+			if !suppressBasePathWarning {
+				config.withDefaults().Logger.Warn("auth: env-url-basepath-redundant: BasePath is set, so the path of AUTH_URL does not count")
+			}
+		} else if u, err := url.Parse(site); err == nil && u.Scheme != "" && u.Host != "" {
+			config.BasePath = u.EscapedPath()
+			if config.BasePath == "" {
+				config.BasePath = "/"
+			}
+		}
+	}
+	if config.BasePath == "" {
+		config.BasePath = defaultBasePath
+	}
+	if len(config.Secret) == 0 {
+		for _, name := range []string{"AUTH_SECRET_3", "AUTH_SECRET_2", "AUTH_SECRET_1", "AUTH_SECRET"} {
+			if s := env(name); s != "" {
+				config.Secret = append(config.Secret, s)
+			}
+		}
+	}
+	if config.RedirectProxyURL == "" {
+		config.RedirectProxyURL = env("AUTH_REDIRECT_PROXY_URL")
+	}
+	if config.TrustHost == nil {
+		if site != "" {
+			config.TrustHost = new(true)
+		} else if v := env("AUTH_TRUST_HOST"); v != "" {
+			config.TrustHost = new(isTrue(v))
+		}
+	}
+	providers := make([]Provider, len(config.Providers))
+	for i, p := range config.Providers {
+		providers[i] = providerFromEnv(env, p)
+	}
+	config.Providers = providers
+}
+
+// isTrue reads a boolean variable; what is not clearly false is true.
+func isTrue(v string) bool {
+	b, err := strconv.ParseBool(strings.ToLower(v))
+	return err != nil && !strings.EqualFold(v, "no") && !strings.EqualFold(v, "off") || b
+}
+
+func providerFromEnv(env Env, p Provider) Provider {
+	variable := func(id, suffix string) string {
+		return env("AUTH_" + strings.ToUpper(strings.ReplaceAll(id, "-", "_")) + "_" + suffix)
+	}
+	switch p := p.(type) {
+	case *OAuth:
+		if p == nil {
+			return p
+		}
+		filled := *p
+		id := p.EnvID
+		if id == "" {
+			id = p.ID
+		}
+		for field, suffix := range map[*string]string{&filled.ClientID: "ID", &filled.ClientSecret: "SECRET", &filled.Issuer: "ISSUER"} {
+			if *field == "" {
+				*field = variable(id, suffix)
+			}
+		}
+		return &filled
+	case *Email:
+		if p == nil || p.APIKey != "" {
+			return p
+		}
+		filled := *p
+		filled.APIKey = variable(p.id(), "KEY")
+		return &filled
+	}
+	return p
+}
+
+// CreateActionURL is the URL of an action as a server sees it: below AUTH_URL
+// (or NEXTAUTH_URL) if it is set, else below the host that the headers name,
+// X-Forwarded-Host before Host, with the scheme X-Forwarded-Proto, protocol, or
+// https. Whoever calls it must know that the headers can be trusted. Of config
+// BasePath and Logger count. A host that is missing or malformed is an error.
+// Specification section 4.2.
+func CreateActionURL(action Action, protocol string, header http.Header, env Env, config Config) (*url.URL, error) {
+	site := env("AUTH_URL")
+	if site == "" {
+		site = env("NEXTAUTH_URL")
+	}
+	var u *url.URL
+	if site != "" {
+		var err error
+		if u, err = url.Parse(site); err != nil || u.Host == "" {
+			return nil, &Error{Type: ErrAuth, Message: "AUTH_URL is not a URL"}
+		}
+		if config.BasePath != "" && config.BasePath != "/" && u.Path != "" && u.Path != "/" {
+			if u.Path != config.BasePath {
+				config.withDefaults().Logger.Warn("auth: env-url-basepath-mismatch: BasePath counts, not the path of AUTH_URL")
+			}
+			u.Path, u.RawPath = "", ""
+		}
+	} else {
+		host := header.Get("X-Forwarded-Host")
+		if host == "" {
+			host = header.Get("Host")
+		}
+		if proto := header.Get("X-Forwarded-Proto"); proto != "" {
+			protocol = proto
+		}
+		protocol = strings.TrimSuffix(protocol, ":")
+		if protocol == "" {
+			protocol = "https"
+		}
+		var err error
+		if u, err = url.Parse(protocol + "://" + host); err != nil || u.Host == "" || u.Host != host || strings.ContainsAny(host, ", ") {
+			return nil, &Error{Type: ErrAuth, Message: "the request has no valid host"}
+		}
+	}
+	u.RawQuery, u.Fragment = "", ""
+	return u.JoinPath(strings.Trim(config.BasePath, "/"), string(action)), nil
+}

@@ -1,0 +1,67 @@
+package auth
+
+import (
+	"context"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Events tell the application what happened, for audit logs and the like. Each
+// is optional. They are called in the course of the request; an error or a
+// panic is logged as ErrEvent and changes nothing. Specification section 6.
+type Events struct {
+	// CreateUser follows the creation of a user by the adapter.
+	CreateUser func(ctx context.Context, e CreateUserEvent) error
+	// UpdateUser follows the sign-in of an existing user by e-mail, which sets
+	// EmailVerified.
+	UpdateUser func(ctx context.Context, e UpdateUserEvent) error
+	// LinkAccount follows the linking of an account to a user.
+	LinkAccount func(ctx context.Context, e LinkAccountEvent) error
+	// SignIn comes at the end of every successful sign-in.
+	SignIn func(ctx context.Context, e SignInEvent) error
+	// SignOut follows the end of a session by its user.
+	SignOut func(ctx context.Context, e SignOutEvent) error
+	// Session follows every reading of an existing session.
+	Session func(ctx context.Context, e SessionEvent) error
+}
+
+// CreateUserEvent is the message of Events.CreateUser.
+type CreateUserEvent struct{ User *User }
+
+// UpdateUserEvent is the message of Events.UpdateUser.
+type UpdateUserEvent struct{ User *User }
+
+// LinkAccountEvent is the message of Events.LinkAccount.
+type LinkAccountEvent struct {
+	User    *User
+	Account *Account
+	// Profile is the user as the provider describes them.
+	Profile *User
+}
+
+// SignInEvent is the message of Events.SignIn.
+type SignInEvent struct {
+	// User is, for credentials, what Authorize returned.
+	User    *User
+	Account *Account
+	// Profile is set for OAuth and OpenID Connect.
+	Profile Profile
+	// IsNewUser reports that the sign-in created the user.
+	IsNewUser bool
+}
+
+// SignOutEvent is the message of Events.SignOut. One of its fields is set, by
+// session strategy.
+type SignOutEvent struct {
+	// Session is what the adapter deleted; nil if there was no such session.
+	Session *adapter.Session
+	// Token is the claims of the session token.
+	Token Claims
+}
+
+// SessionEvent is the message of Events.Session.
+type SessionEvent struct {
+	Session *Session
+	// Token is set with StrategyJWT.
+	Token Claims
+}

@@ -1,0 +1,164 @@
+package auth
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/mail"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+)
+
+func fuzzEngine(f *testing.F) *engine {
+	f.Helper()
+	e, problems := compile(Config{
+		Secret: []string{"0123456789abcdef0123456789abcdef", "earlier-secret"}, URL: "https://app.example.com", Logger: slog.New(slog.DiscardHandler),
+		Providers: []Provider{&Credentials{Authorize: func(context.Context, Form, *http.Request) (*User, error) { return nil, nil }}},
+	})
+	if len(problems) > 0 {
+		f.Fatal(problems)
+	}
+	return e
+}
+
+// FuzzCallbackURL: whatever is asked for, the browser stays on the site.
+func FuzzCallbackURL(f *testing.F) {
+	e := fuzzEngine(f)
+	for _, s := range []string{
+		"", "/", "/inbox?x=1#y", "//evil.example", `/\evil.example`, `\\evil.example`, "https://app.example.com/x", "https://app.example.com.evil.example/",
+		"https://app.example.com@evil.example/", `https://app.example.com\@evil.example/`, "https://evil.example", "HTTPS://APP.EXAMPLE.COM:443/", "javascript:alert(1)",
+		"http://app.example.com/", "https:evil.example", "https:/evil.example", " https://evil.example", "/\t/evil.example", "https://[::1]/", "data:text/html,x",
+	} {
+		f.Add(s, s)
+	}
+	f.Fuzz(func(t *testing.T, submitted, remembered string) {
+		const origin = "https://app.example.com"
+		got, err := e.resolveCallbackURL(t.Context(), origin, submitted, remembered)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A browser reads a backslash like a slash and drops tabs and line breaks.
+		read := strings.NewReplacer("\\", "/", "\t", "", "\n", "", "\r", "").Replace(got)
+		rest, ok := strings.CutPrefix(strings.ToLower(read), origin)
+		if !ok {
+			u, err := url.Parse(got)
+			if err != nil || originOf(u) != origin || u.User != nil && !strings.HasPrefix(rest, "/") {
+				t.Fatalf("%q, %q: got %q", submitted, remembered, got)
+			}
+			return
+		}
+		if rest != "" && !strings.ContainsRune("/?#:", rune(rest[0])) {
+			t.Fatalf("%q, %q: got %q", submitted, remembered, got)
+		}
+	})
+}
+
+// FuzzCSRF: only a cookie whose hash was made with a secret verifies.
+func FuzzCSRF(f *testing.F) {
+	e := fuzzEngine(f)
+	good := "token|" + e.csrfKeys.hash("token")
+	for _, s := range []string{"", "|", good, "token|" + hashWith("token", "earlier-secret"), "token|", "|" + hashWith("", "x"), good + "|x", "a|b|c"} {
+		f.Add(s, "token")
+	}
+	f.Fuzz(func(t *testing.T, cookie, submitted string) {
+		got, fresh, err := checkCSRF(e.csrfKeys, e.config.Random, &e.cookies.plain.csrf, cookie, http.MethodPost, submitted)
+		if err != nil || got.token == "" {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+		if (fresh == nil) != strings.HasPrefix(cookie, got.token+"|") {
+			t.Fatalf("%q: token %q, fresh cookie %v", cookie, got.token, fresh)
+		}
+		if got.verified && (fresh != nil || submitted != got.token || !e.csrfKeys.matches(got.token, strings.Split(cookie, "|")[1])) {
+			t.Fatalf("%q verified with %q", cookie, submitted)
+		}
+	})
+}
+
+// FuzzSessionCookie: what was written in chunks is read back, whatever else the
+// browser sends.
+func FuzzSessionCookie(f *testing.F) {
+	spec := newCookieSpec("authjs.session-token", 0, CookieConfig{}, false)
+	f.Add("", 10, "authjs.session-token-hint=x")
+	f.Add("a=b; ", 4000, "; authjs.session-token.9=stale")
+	f.Add("", 12000, "; c=d")
+	f.Fuzz(func(t *testing.T, before string, size int, after string) {
+		if size < 1 || size > 40000 || strings.Contains(before, "session-token") || strings.ContainsAny(before+after, "\r\n") {
+			t.Skip()
+		}
+		value := strings.Repeat("aB3-_.", size/6+1)[:size]
+		var sent []string
+		for _, c := range spec.sessionCookies(nil, value, time.Time{}) {
+			sent = append(sent, c.Name+"="+c.Value)
+		}
+		header := strings.TrimSuffix(before, ";") + "; " + strings.Join(sent, "; ")
+		if len(sent) == 1 || !strings.Contains(after, "session-token") {
+			header += "; " + after
+		}
+		r := &request{cookies: parseCookies([]string{header}), specs: &cookieSpecs{session: spec}}
+		got, names := r.sessionCookie()
+		if got != value || len(names) < len(sent) {
+			t.Fatalf("%q: got %d characters in %q, want %d", header[:min(len(header), 200)], len(got), names, len(value))
+		}
+	})
+}
+
+// FuzzRequest: no path, query, body or cookie makes the handler panic, or sends
+// the browser off the site, or makes a header that is none.
+func FuzzRequest(f *testing.F) {
+	h := &Handler{fuzzEngine(f)}
+	f.Add("POST", "/auth/callback/credentials", "a=b&c", "application/x-www-form-urlencoded", "a=b; c")
+	f.Add("GET", "/auth/signin?callbackUrl=/x&error=%22", "", "", "authjs.callback-url=https%3A%2F%2Fevil")
+	f.Add("POST", "/auth/session", `{"csrfToken":{},"data":[1]}`, "application/json", "")
+	f.Add("POST", "/auth/signout", `[1]`, "application/json; charset=x", "__Secure-authjs.session-token=a.b.c")
+	f.Add("GET", "/auth//error//?error=%0d%0aX:y", "", "", "")
+	f.Fuzz(func(t *testing.T, method, target, body, kind, cookie string) {
+		u, err := url.ParseRequestURI(target)
+		if err != nil || u.Host != "" {
+			t.Skip()
+		}
+		r := httptest.NewRequest(http.MethodGet, "/", strings.NewReader(body))
+		r.Method, r.URL = method, u
+		r.Header.Set("Content-Type", kind)
+		r.Header.Set("Cookie", cookie)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if l := w.Header().Get("Location"); l != "" && !strings.HasPrefix(l, "https://app.example.com") {
+			t.Fatalf("location %q", l)
+		}
+		for _, values := range w.Header() {
+			for _, v := range values {
+				if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
+					t.Fatalf("header %q", v)
+				}
+			}
+		}
+	})
+}
+
+// FuzzNormalizeEmail: what passes is one plain address, and stays as it is.
+func FuzzNormalizeEmail(f *testing.F) {
+	for _, s := range []string{"ada@example.com", "Ada <ada@example.com>", "a@b,c@d", "\"a\"@b", "a\r\n@b", "ａ＠ｂ．ｃ", "i\u0307@x.y", "ada@b\u00fccher.example", "ß@ẞ.de"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got, err := NormalizeEmail(s)
+		if err != nil {
+			return
+		}
+		if again, err := NormalizeEmail(got); err != nil || again != got {
+			t.Fatalf("%q: %q becomes %q, %v", s, got, again, err)
+		}
+		if strings.Count(got, "@") != 1 || strings.ContainsFunc(got, func(r rune) bool {
+			return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.IsUpper(r) && unicode.ToLower(r) != r
+		}) {
+			t.Fatalf("%q: got %q", s, got)
+		}
+		if list, err := mail.ParseAddressList(got); err == nil && (len(list) != 1 || list[0].Address != got) {
+			t.Fatalf("%q: a mail program reads %q as %v", s, got, list)
+		}
+	})
+}

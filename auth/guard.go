@@ -1,0 +1,46 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+)
+
+// guard calls a function of the application. A panic in it becomes an error.
+func guard[P, R any](ctx context.Context, f func(context.Context, P) (R, error), p P) (result R, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = recovered(v)
+		}
+	}()
+	return f(ctx, p)
+}
+
+// notify calls an event handler, if there is one. Whatever happens in it is
+// logged and forgotten.
+func notify[E any](ctx context.Context, e *engine, name string, handler func(context.Context, E) error, event E) {
+	if handler == nil {
+		return
+	}
+	_, err := guard(ctx, func(ctx context.Context, event E) (struct{}, error) { return struct{}{}, handler(ctx, event) }, event)
+	if err != nil {
+		e.logError(ctx, &Error{Type: ErrEvent, Message: name, Cause: err})
+	}
+}
+
+// recovered turns the value of a panic into an error. The panic by which
+// net/http lets handlers abort a response goes on.
+func recovered(v any) error {
+	if v == http.ErrAbortHandler { //nolint:errorlint // a sentinel that net/http compares in this way
+		panic(v)
+	}
+	return fmt.Errorf("panic: %v", v)
+}
+
+// fromAdapter marks the error of a call of the adapter as such.
+func fromAdapter[T any](v T, err error) (T, error) {
+	if err != nil {
+		err = &Error{Type: ErrAdapter, Cause: err}
+	}
+	return v, err
+}

@@ -1,0 +1,435 @@
+package auth_test
+
+import (
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// attempt is one thing that a provider, or somebody who changes what the
+// browser brings back, does to be let in or to do harm.
+type attempt struct {
+	name string
+	// set makes provider and configuration those of the attempt.
+	set func(p *idp, o *auth.OAuth)
+	// answer changes the authorization answer.
+	answer func(v url.Values)
+	// atStart: the sign-in is refused when it is started.
+	atStart bool
+	// log is the reason that is logged; type and page are CallbackRouteError and
+	// the error page if not given.
+	log  string
+	kind auth.ErrorType
+	page string
+}
+
+const (
+	errorPage  = origin + "/auth/error?error=Configuration"
+	signInPage = origin + "/auth/signin?error="
+)
+
+// claim sets a claim, or removes it if v is nil.
+func claim(name string, v any) func(*idp, *auth.OAuth) {
+	return func(p *idp, _ *auth.OAuth) {
+		p.claims = func(m map[string]any) {
+			if m[name] = v; v == nil {
+				delete(m, name)
+			}
+		}
+	}
+}
+
+// minted replaces the signing of the ID token.
+func minted(mint func(p *idp, m map[string]any) string) func(*idp, *auth.OAuth) {
+	return func(p *idp, _ *auth.OAuth) { p.mint = func(m map[string]any) string { return mint(p, m) } }
+}
+
+// token sets a member of the token answer, or removes it if v is nil.
+func token(name string, v any) func(*idp, *auth.OAuth) {
+	return func(p *idp, _ *auth.OAuth) {
+		p.tokenAnswer = func(m map[string]any) {
+			if m[name] = v; v == nil {
+				delete(m, name)
+			}
+		}
+	}
+}
+
+// at replaces an endpoint.
+func at(path string, h http.HandlerFunc) func(*idp, *auth.OAuth) {
+	return func(p *idp, _ *auth.OAuth) { p.endpoints[path] = h }
+}
+
+// hasty gives the client little patience.
+func hasty(set func(*idp, *auth.OAuth)) func(*idp, *auth.OAuth) {
+	return func(p *idp, o *auth.OAuth) {
+		set(p, o)
+		o.HTTPClient = &http.Client{Timeout: 250 * time.Millisecond}
+	}
+}
+
+// metadata changes the metadata.
+func metadata(name string, v any) func(*idp, *auth.OAuth) {
+	return func(p *idp, _ *auth.OAuth) { p.metadata = func(m map[string]any) { m[name] = v } }
+}
+
+// userInfoOnly makes the client ask the userinfo endpoint.
+func userInfoOnly(set func(*idp, *auth.OAuth)) func(*idp, *auth.OAuth) {
+	return func(p *idp, o *auth.OAuth) {
+		o.UserInfoOnly = true
+		set(p, o)
+	}
+}
+
+// plain makes the provider one of OAuth without OpenID Connect.
+func plain(set func(*idp, *auth.OAuth)) func(*idp, *auth.OAuth) {
+	return func(p *idp, o *auth.OAuth) {
+		o.Type, o.Issuer, o.Checks = auth.TypeOAuth, "", nil
+		o.Authorization.URL, o.Token.URL, o.UserInfo.URL = p.URL+"/authorize", p.URL+"/token", p.URL+"/userinfo"
+		if set != nil {
+			set(p, o)
+		}
+	}
+}
+
+func redirectHere(status int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", r.URL.Path)
+		w.WriteHeader(status)
+	}
+}
+
+const issuedFar = 4102444800 // 2100
+
+// publicPEM is the public key as a text that everybody can get.
+func publicPEM(p *idp) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: must(x509.MarshalPKIXPublicKey(p.key.Public()))})
+}
+
+var idTokenAttempts = []attempt{
+	{name: "wrong issuer", set: claim("iss", "https://evil.example"), log: "issued by another issuer"},
+	{name: "issuer with a slash", set: func(p *idp, o *auth.OAuth) { claim("iss", p.URL+"/")(p, o) }, log: "issued by another issuer"},
+	{name: "no issuer", set: claim("iss", nil), log: "issued by another issuer"},
+	{name: "issuer is a list", set: func(p *idp, o *auth.OAuth) { claim("iss", []string{p.URL})(p, o) }, log: "not valid"},
+	{name: "wrong audience", set: claim("aud", "client-2"), log: "meant for another client"},
+	{name: "audience in upper case", set: claim("aud", strings.ToUpper(idpClient)), log: "meant for another client"},
+	{name: "no audience", set: claim("aud", nil), log: "meant for another client"},
+	{name: "empty audience", set: claim("aud", []string{}), log: "meant for another client"},
+	{name: "token of another client", set: func(p *idp, _ *auth.OAuth) {
+		p.claims = func(m map[string]any) { m["aud"], m["azp"] = "client-2", "client-2" }
+	}, log: "meant for another client"},
+	{name: "several audiences without azp", set: claim("aud", []string{idpClient, "client-2"}), log: "made for another client"},
+	{name: "several audiences with wrong azp", set: func(p *idp, _ *auth.OAuth) {
+		p.claims = func(m map[string]any) { m["aud"], m["azp"] = []string{idpClient, "client-2"}, "client-2" }
+	}, log: "made for another client"},
+	{name: "wrong azp", set: claim("azp", "client-2"), log: "made for another client"},
+	{name: "azp is a number", set: claim("azp", 1), log: "made for another client"},
+	{name: "wrong nonce", set: claim("nonce", "wrong"), log: "the nonce is not the one that was sent"},
+	{name: "missing nonce", set: claim("nonce", nil), log: "the nonce is not the one that was sent"},
+	{name: "empty nonce", set: claim("nonce", ""), log: "the nonce is not the one that was sent"},
+	{name: "nonce that was not asked for", set: func(p *idp, o *auth.OAuth) {
+		o.Checks = []auth.Check{auth.CheckState, auth.CheckPKCE}
+		claim("nonce", "of another sign-in")(p, o)
+	}, log: "the nonce is not the one that was sent"},
+	{name: "no subject", set: claim("sub", nil), log: "without sub"},
+	{name: "empty subject", set: claim("sub", ""), log: "without sub"},
+	{name: "subject is a number", set: claim("sub", 7), log: "not valid"},
+	{name: "expired", set: claim("exp", newClock().Now().Unix()-31), log: "expired, or without exp"},
+	{name: "expired as the tolerance ends", set: claim("exp", newClock().Now().Unix()-30), log: "expired, or without exp"},
+	{name: "no expiry", set: claim("exp", nil), log: "expired, or without exp"},
+	{name: "expiry is text", set: claim("exp", "4102444800"), log: "expired, or without exp"},
+	{name: "expiry is beyond all calendars", set: claim("exp", 1e300), log: "expired, or without exp"},
+	{name: "not yet valid", set: claim("nbf", newClock().Now().Unix()+31), log: "not valid yet"},
+	{name: "no time of issue", set: claim("iat", nil), log: "without iat"},
+	{name: "issued in the future", set: claim("iat", issuedFar), log: "issued in the future"},
+	{name: "authentication too old", set: func(p *idp, o *auth.OAuth) {
+		o.Client.DefaultMaxAge = time.Hour
+		claim("auth_time", newClock().Now().Add(-2*time.Hour).Unix())(p, o)
+	}, log: "the authentication is too old"},
+	{name: "time of authentication missing", set: func(_ *idp, o *auth.OAuth) { o.Client.RequireAuthTime = true }, log: "without auth_time"},
+	{name: "wrong at_hash", set: claim("at_hash", accessTokenHash(jose.RS256, "another")), log: "at_hash is not that of the access token"},
+	{name: "at_hash is a number", set: claim("at_hash", 7), log: "not valid"},
+	{name: "swapped access token", set: token("access_token", "of somebody else"), log: "at_hash is not that of the access token"},
+
+	{name: "alg none", set: minted(func(_ *idp, m map[string]any) string {
+		return rawToken(map[string]any{"alg": "none"}, m, nil)
+	}), log: "id token: "},
+	{name: "alg None in another case, with a key", set: minted(func(p *idp, m map[string]any) string {
+		return rawToken(map[string]any{"alg": "nOnE", "kid": p.kid}, m, []byte("x"))
+	}), log: "id token: "},
+	{name: "alg none though metadata lists it", set: func(p *idp, o *auth.OAuth) {
+		metadata("id_token_signing_alg_values_supported", []string{"none", "RS256"})(p, o)
+		p.mint = func(m map[string]any) string { return rawToken(map[string]any{"alg": "none"}, m, nil) }
+	}, log: "id token: "},
+	{name: "metadata lists only none", set: metadata("id_token_signing_alg_values_supported", []string{"none"}), log: "lists no algorithm that is supported"},
+	{name: "no alg", set: minted(func(_ *idp, m map[string]any) string { return rawToken(map[string]any{"typ": "JWT"}, m, []byte("x")) }), log: "id token: "},
+	{name: "unsigned with the right header", set: minted(func(p *idp, m map[string]any) string {
+		return rawToken(map[string]any{"alg": "RS256", "kid": p.kid}, m, nil)
+	}), log: "id token: "},
+	{name: "two parts", set: minted(func(p *idp, m map[string]any) string {
+		return strings.Join(strings.Split(p.sign(m), ".")[:2], ".")
+	}), log: "not a signed token of three parts"},
+	{name: "encrypted to nobody", set: minted(func(*idp, map[string]any) string { return "e30.e30.e30.e30.e30" }), log: "not a signed token of three parts"},
+	{name: "HS256 with the public key", set: minted(func(p *idp, m map[string]any) string {
+		return sign(jose.HS256, publicPEM(p), p.kid, m)
+	}), log: "id token: "},
+	{name: "HS256 with the public key, and metadata lists it", set: func(p *idp, o *auth.OAuth) {
+		metadata("id_token_signing_alg_values_supported", []string{"HS256", "RS256"})(p, o)
+		p.mint = func(m map[string]any) string { return sign(jose.HS256, publicPEM(p), p.kid, m) }
+	}, log: "id token: "},
+	{name: "HS256 with the client secret that nobody asked for", set: minted(func(p *idp, m map[string]any) string {
+		return sign(jose.HS256, []byte(idpSecret), p.kid, m)
+	}), log: "id token: "},
+	{name: "HS256 asked for, with another secret", set: func(p *idp, o *auth.OAuth) {
+		o.Client.IDTokenSignedResponseAlg = "HS256"
+		p.mint = func(m map[string]any) string { return sign(jose.HS256, []byte(strings.Repeat("x", 32)), "", m) }
+	}, log: "failed to verify signature"},
+	{name: "HS256 asked for, RS256 given", set: func(_ *idp, o *auth.OAuth) { o.Client.IDTokenSignedResponseAlg = "HS256" }, log: "id token: "},
+	{name: "PS256 asked for, RS256 given", set: func(_ *idp, o *auth.OAuth) { o.Client.IDTokenSignedResponseAlg = "PS256" }, log: "id token: "},
+	{name: "swapped keys", set: minted(func(p *idp, m map[string]any) string { return sign(jose.RS256, otherRSAKey(), p.kid, m) }), log: "failed to verify signature"},
+	{name: "unknown kid", set: minted(func(_ *idp, m map[string]any) string { return sign(jose.RS256, otherRSAKey(), "key-2", m) }), log: "failed to verify signature"},
+	{name: "no kid, foreign key", set: minted(func(_ *idp, m map[string]any) string { return sign(jose.RS256, otherRSAKey(), "", m) }), log: "failed to verify signature"},
+	{name: "key in the header", set: minted(func(_ *idp, m map[string]any) string {
+		signer := must(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: otherRSAKey()}, &jose.SignerOptions{EmbedJWK: true}))
+		payload := must(json.Marshal(m))
+		return must(must(signer.Sign(payload)).CompactSerialize())
+	}), log: "failed to verify signature"},
+	{name: "changed payload", set: minted(func(p *idp, m map[string]any) string {
+		parts := strings.Split(p.sign(m), ".")
+		m["sub"] = "eve"
+		return parts[0] + "." + strings.Split(p.sign(m), ".")[1] + "." + parts[2]
+	}), log: "failed to verify signature"},
+	{name: "critical header that nobody knows", set: minted(func(p *idp, m map[string]any) string {
+		signer := must(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: p.key}, (&jose.SignerOptions{}).WithHeader("crit", []string{"x"}).WithHeader("x", 1)))
+		return must(must(signer.Sign(must(json.Marshal(m)))).CompactSerialize())
+	}), log: "id token: "},
+	{name: "no ID token", set: token("id_token", nil), log: "returned no ID token"},
+	{name: "ID token is empty", set: token("id_token", ""), log: "id_token is missing or no text"},
+	{name: "ID token is an object", set: token("id_token", map[string]any{}), log: "id_token is missing or no text"},
+	{name: "ID token is text", set: token("id_token", "hello"), log: "not a signed token of three parts"},
+	{name: "claims are a list", set: minted(func(p *idp, _ map[string]any) string {
+		signer := must(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: p.key}, nil))
+		return must(must(signer.Sign([]byte("[1]"))).CompactSerialize())
+	}), log: "id token: "},
+}
+
+var keyAttempts = []attempt{
+	{name: "keys are HTML", set: at("/jwks", body(200, "text/html", "<h1>hello</h1>")), log: "id token: "},
+	{name: "keys answer 500", set: at("/jwks", body(500, "text/plain", "oops")), log: "fetching keys"},
+	{name: "keys are endless", set: at("/jwks", flood(`{"keys":[`)), log: "id token: "},
+	{name: "keys drip", set: hasty(at("/jwks", drip)), log: "id token: "},
+	{name: "keys redirect", set: at("/jwks", redirectHere(302)), log: "fetching keys"},
+	{name: "no keys", set: at("/jwks", body(200, "application/json", `{"keys":[]}`)), log: "failed to verify signature"},
+	{name: "key set without a URL", set: metadata("jwks_uri", ""), log: "no jwks_uri"},
+	{name: "shared key as a public one", set: func(p *idp, _ *auth.OAuth) {
+		p.endpoints["/jwks"] = body(200, "application/json", `{"keys":[{"kty":"oct","kid":"key-1","k":"c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTAwMDA"}]}`)
+		p.mint = func(m map[string]any) string {
+			return sign(jose.HS256, []byte("secret-secret-secret-secret-0000"), "key-1", m)
+		}
+	}, log: "id token: "},
+}
+
+var discoveryAttempts = []attempt{
+	{name: "metadata of a foreign issuer", set: metadata("issuer", "https://evil.example"), atStart: true, log: "the metadata is of the issuer"},
+	{name: "metadata without issuer", set: metadata("issuer", ""), atStart: true, log: "the metadata is of the issuer"},
+	{name: "metadata of an issuer that starts alike", set: func(p *idp, o *auth.OAuth) { metadata("issuer", p.URL+".evil.example")(p, o) }, atStart: true, log: "the metadata is of the issuer"},
+	{name: "authorization endpoint without encryption", set: metadata("authorization_endpoint", "http://idp.example/authorize"), atStart: true, log: "want https"},
+	{name: "token endpoint without encryption", set: metadata("token_endpoint", "http://idp.example/token"), atStart: true, log: "want https"},
+	{name: "keys without encryption", set: metadata("jwks_uri", "http://idp.example/jwks"), atStart: true, log: "want https"},
+	{name: "userinfo without encryption", set: metadata("userinfo_endpoint", "http://idp.example/userinfo"), atStart: true, log: "want https"},
+	{name: "authorization endpoint is a script", set: metadata("authorization_endpoint", "javascript:alert(1)"), atStart: true, log: "authorization_endpoint"},
+	{name: "token endpoint is a file", set: metadata("token_endpoint", "file:///etc/passwd"), atStart: true, log: "token_endpoint"},
+	{name: "endpoint with a user name", set: metadata("token_endpoint", "https://idp.example@evil.example/token"), atStart: true, log: "holds a user name"},
+	{name: "no authorization endpoint", set: metadata("authorization_endpoint", ""), atStart: true, log: "no authorization_endpoint"},
+	{name: "no token endpoint", set: metadata("token_endpoint", ""), log: "no token_endpoint"},
+	{name: "no userinfo endpoint", set: userInfoOnly(metadata("userinfo_endpoint", "")), log: "no userinfo_endpoint"},
+	{name: "metadata is HTML", set: at("/.well-known/openid-configuration", body(200, "text/html", "<h1>hello</h1>")), atStart: true, log: "no JSON object of metadata"},
+	{name: "metadata is null", set: at("/.well-known/openid-configuration", body(200, "application/json", "null")), atStart: true, log: "no JSON object of metadata"},
+	{name: "metadata with a number for an endpoint", set: metadata("token_endpoint", 7), atStart: true, log: "no JSON object of metadata"},
+	{name: "metadata answers 500", set: at("/.well-known/openid-configuration", body(500, "application/json", "{}")), atStart: true, log: "discovery: status 500"},
+	{name: "metadata redirects without end", set: at("/.well-known/openid-configuration", redirectHere(302)), atStart: true, log: "discovery: status 302"},
+	{name: "metadata is endless", set: at("/.well-known/openid-configuration", flood("{")), atStart: true, log: "larger than"},
+	{name: "metadata drips", set: hasty(at("/.well-known/openid-configuration", drip)), atStart: true, log: "discovery: "},
+	{name: "provider hangs", set: hasty(at("/.well-known/openid-configuration", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })), atStart: true, log: "discovery: "},
+	{name: "provider hangs up", set: at("/.well-known/openid-configuration", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), atStart: true, log: "EOF"},
+}
+
+var tokenAttempts = []attempt{
+	{name: "token answer is HTML", set: at("/token", body(200, "text/html", "<h1>hello</h1>")), log: "no JSON object"},
+	{name: "token answer is form-encoded", set: at("/token", body(200, "application/x-www-form-urlencoded", "access_token=a&token_type=bearer")), log: "no JSON object"},
+	{name: "token answer is a list", set: at("/token", body(200, "application/json", "[]")), log: "no JSON object"},
+	{name: "token answer goes on after its end", set: at("/token", body(200, "application/json", `{"access_token":"a","token_type":"bearer"}{}`)), log: "no JSON object"},
+	{name: "token answer is empty", set: at("/token", body(200, "application/json", "")), log: "no JSON object"},
+	{name: "token answer 201", set: at("/token", body(201, "application/json", `{"access_token":"a","token_type":"bearer"}`)), log: "status 201"},
+	{name: "token answer 500", set: at("/token", body(500, "application/json", `{"access_token":"a","token_type":"bearer"}`)), log: "status 500"},
+	{name: "token answer 500 in HTML", set: at("/token", body(500, "text/html", "<h1>hello</h1>")), log: "status 500"},
+	{name: "token answer is an error with status 200", set: at("/token", body(200, "application/json", `{"error":"invalid_grant"}`)), log: "invalid_grant"},
+	{name: "token answer asks for a password", set: at("/token", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", "Basic")
+		answerJSON(w, 200, map[string]any{"access_token": "a", "token_type": "bearer"})
+	}), log: "another authentication"},
+	{name: "token answer is endless", set: at("/token", flood(`{"access_token":"a"`)), log: "larger than"},
+	{name: "token answer drips", set: hasty(at("/token", drip)), log: "/token: "},
+	{name: "token endpoint hangs", set: hasty(at("/token", func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	})), log: "/token: "},
+	{name: "token endpoint redirects without end", set: at("/token", redirectHere(302)), log: "status 302"},
+	{name: "no access token", set: token("access_token", nil), log: "access_token is missing"},
+	{name: "access token is a number", set: token("access_token", 7), log: "access_token is missing"},
+	{name: "access token is empty", set: token("access_token", ""), log: "access_token is missing"},
+	{name: "no token type", set: token("token_type", nil), log: "token_type is missing"},
+	{name: "token type mac", set: token("token_type", "mac"), log: "neither bearer nor dpop"},
+	{name: "token type is a list", set: token("token_type", []string{"bearer"}), log: "token_type is missing"},
+	{name: "token type with a line break", set: token("token_type", "bearer\r\nX: y"), log: "neither bearer nor dpop"},
+	{name: "refresh token is a number", set: token("refresh_token", 7), log: "refresh_token is missing or no text"},
+	{name: "scope is a list", set: token("scope", []string{"openid"}), log: "scope is no text"},
+	{name: "lifetime is text", set: token("expires_in", "soon"), log: "expires_in is no lifetime"},
+	{name: "lifetime is negative", set: token("expires_in", -1), log: "expires_in is no lifetime"},
+	{name: "lifetime is NaN", set: token("expires_in", "NaN"), log: "expires_in is no lifetime"},
+	{name: "lifetime is for ever", set: token("expires_in", 1e300), log: "expires_in is no lifetime"},
+	{name: "access token with a line break", set: userInfoOnly(func(p *idp, _ *auth.OAuth) {
+		p.claims = func(m map[string]any) { delete(m, "at_hash") }
+		p.tokenAnswer = func(m map[string]any) { m["access_token"] = p.secret("split") + "\r\nX-Evil: y" }
+	}), log: "invalid header field value"},
+}
+
+var userInfoAttempts = []attempt{
+	{name: "userinfo is HTML", set: plain(at("/userinfo", body(200, "text/html", "<h1>hello</h1>"))), log: "no JSON object"},
+	{name: "userinfo answers 500 with a profile", set: plain(at("/userinfo", body(500, "application/json", `{"sub":"eve"}`))), log: "status 500"},
+	{name: "userinfo answers 401 with a profile", set: plain(at("/userinfo", body(401, "application/json", `{"id":"eve"}`))), log: "status 401"},
+	{name: "userinfo answers 302 with a profile", set: plain(at("/userinfo", body(302, "application/json", `{"id":"eve"}`))), log: "status 302"},
+	{name: "userinfo redirects without end", set: plain(at("/userinfo", redirectHere(307))), log: "status 307"},
+	{name: "userinfo is endless", set: plain(at("/userinfo", flood(`{"sub":"eve"`))), log: "larger than"},
+	{name: "userinfo drips", set: plain(hasty(at("/userinfo", drip))), log: "userinfo: "},
+	{name: "userinfo is null", set: plain(at("/userinfo", body(200, "application/json", "null"))), log: "no JSON object"},
+	{name: "userinfo without id", set: plain(at("/userinfo", body(200, "application/json", `{"name":"eve"}`))), kind: auth.ErrOAuthProfileParse, page: origin + "/auth/signin", log: "no id"},
+	{name: "userinfo with an object for an id", set: plain(at("/userinfo", body(200, "application/json", `{"sub":{"a":1}}`))), kind: auth.ErrOAuthProfileParse, page: origin + "/auth/signin", log: "no id"},
+	{name: "userinfo of another person", set: userInfoOnly(at("/userinfo", body(200, "application/json", `{"sub":"eve"}`))), log: "another person"},
+	{name: "userinfo without subject", set: userInfoOnly(at("/userinfo", body(200, "application/json", `{"name":"eve"}`))), log: "another person"},
+	{name: "userinfo signed with a foreign key", set: userInfoOnly(func(p *idp, _ *auth.OAuth) {
+		p.endpoints["/userinfo"] = body(200, "application/jwt", sign(jose.RS256, otherRSAKey(), "key-1", map[string]any{"sub": "ada"}))
+	}), log: "failed to verify signature"},
+	{name: "userinfo signed with none", set: userInfoOnly(at("/userinfo", body(200, "application/jwt", rawToken(map[string]any{"alg": "none"}, map[string]any{"sub": "ada"}, nil)))), log: "userinfo: "},
+	{name: "userinfo signed for another client", set: userInfoOnly(func(p *idp, _ *auth.OAuth) {
+		p.endpoints["/userinfo"] = body(200, "application/jwt", p.sign(map[string]any{"sub": "ada", "aud": "client-2"}))
+	}), log: "meant for another client"},
+	{name: "userinfo signed by another issuer", set: userInfoOnly(func(p *idp, _ *auth.OAuth) {
+		p.endpoints["/userinfo"] = body(200, "application/jwt", p.sign(map[string]any{"sub": "ada", "iss": "https://evil.example"}))
+	}), log: "issued by another issuer"},
+	{name: "userinfo signed and expired", set: userInfoOnly(func(p *idp, _ *auth.OAuth) {
+		p.endpoints["/userinfo"] = body(200, "application/jwt", p.sign(map[string]any{"sub": "ada", "exp": 1}))
+	}), log: "expired"},
+	{name: "userinfo not signed though asked for", set: userInfoOnly(func(_ *idp, o *auth.OAuth) { o.Client.UserInfoSignedResponseAlg = "RS256" }), log: "not signed"},
+	{name: "userinfo signed without an issuer", set: plain(func(p *idp, _ *auth.OAuth) {
+		p.endpoints["/userinfo"] = body(200, "application/jwt", p.sign(map[string]any{"sub": "ada"}))
+	}), log: "no issuer to verify it"},
+}
+
+var answerAttempts = []attempt{
+	{name: "no state", answer: func(v url.Values) { v.Del("state") }, log: "state: the parameter is not the one that was sent"},
+	{name: "foreign state", answer: func(v url.Values) { v.Set("state", "x") }, log: "state: the parameter is not the one that was sent"},
+	{name: "state cut short", answer: func(v url.Values) { v.Set("state", v.Get("state")[:40]) }, log: "state: the parameter is not the one that was sent"},
+	{name: "state twice", answer: func(v url.Values) { v.Add("state", "x") }, log: "state twice"},
+	{name: "code twice", answer: func(v url.Values) { v.Add("code", "x") }, log: "code twice"},
+	{name: "issuer twice", answer: func(v url.Values) { v["iss"] = []string{"x", "y"} }, log: "iss twice"},
+	{name: "error twice", answer: func(v url.Values) { v["error"] = []string{"x", "y"} }, log: "error twice"},
+	{name: "no code", answer: func(v url.Values) { v.Del("code") }, log: "no code"},
+	{name: "empty code", answer: func(v url.Values) { v.Set("code", "") }, log: "no code"},
+	{name: "mixed-up issuer", answer: func(v url.Values) { v.Set("iss", "https://evil.example") }, log: "of another issuer"},
+	{name: "empty issuer", answer: func(v url.Values) { v.Set("iss", "") }, log: "of another issuer"},
+	{name: "issuer promised and missing", set: metadata("authorization_response_iss_parameter_supported", true), log: "names no issuer"},
+	{name: "issuer from a provider without one", set: plain(nil), answer: func(v url.Values) { v.Set("iss", "https://evil.example") }, log: "none is configured"},
+	{name: "ID token in the answer", answer: func(v url.Values) { v.Set("id_token", "x") }, log: "has tokens"},
+	{name: "token in the answer", answer: func(v url.Values) { v.Set("token", "x") }, log: "has tokens"},
+	{name: "answer in a JWT", answer: func(v url.Values) { v.Set("response", "x.y.z") }, log: "is a JWT"},
+	{name: "error answer", answer: func(v url.Values) { v.Set("error", "access_denied") }, kind: auth.ErrOAuthCallback, page: signInPage + "OAuthCallbackError", log: "access_denied"},
+	{name: "error answer of another issuer", answer: func(v url.Values) {
+		v.Set("error", "access_denied")
+		v.Set("iss", "https://evil.example")
+	}, log: "of another issuer"},
+	{name: "error answer with markup", answer: func(v url.Values) {
+		v.Set("error", "<script>alert(1)</script>")
+		v.Set("error_description", "line\r\nbreak")
+	}, kind: auth.ErrOAuthCallback, page: signInPage + "OAuthCallbackError", log: "script"},
+}
+
+// TestHostileProvider makes each attempt against a site, which has to refuse it
+// for the right reason: nobody is signed in, nothing is stored, nothing secret
+// is logged, and the browser is sent to the page that is specified.
+func TestHostileProvider(t *testing.T) {
+	total := 0
+	for _, topic := range []struct {
+		name     string
+		attempts []attempt
+	}{
+		{"id token", idTokenAttempts}, {"keys", keyAttempts}, {"discovery", discoveryAttempts}, {"token answer", tokenAttempts},
+		{"userinfo", userInfoAttempts}, {"authorization answer", answerAttempts},
+	} {
+		total += len(topic.attempts)
+		t.Run(topic.name, func(t *testing.T) {
+			for _, a := range topic.attempts {
+				t.Run(a.name, a.run)
+			}
+		})
+	}
+	t.Logf("%d attempts", total)
+}
+
+func (a attempt) run(t *testing.T) {
+	if a.kind == "" {
+		a.kind = auth.ErrCallbackRoute
+		if a.atStart {
+			a.kind = auth.ErrOAuthSignIn
+		}
+	}
+	if a.page == "" {
+		a.page = errorPage
+		if a.atStart {
+			a.page = signInPage + "Configuration"
+		}
+	}
+	s := newSite(t, func(p *idp, _ *auth.Config, o *auth.OAuth) {
+		if a.set != nil {
+			a.set(p, o)
+		}
+	})
+	b := newBrowser(t, s)
+	began := time.Now()
+	end := b.post("/auth/signin/idp")
+	if strings.HasPrefix(end.location(), s.idp.URL) {
+		if a.atStart {
+			t.Fatalf("the sign-in starts: %s", end.location())
+		}
+		answer := s.idp.authorize(t, end.location())
+		if a.answer != nil {
+			a.answer(answer)
+		}
+		end = b.get("/auth/callback/idp?" + answer.Encode())
+	} else if !a.atStart {
+		t.Fatalf("the sign-in does not start: %s\n%s", end.location(), s.log)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the attempt kept the site busy for %v", took)
+	}
+	end.wantLocation(t, a.page)
+	b.wantNoSession()
+	if n := len(s.store.users) + len(s.store.accounts) + len(s.store.sessions); n > 0 {
+		t.Errorf("%d records are stored", n)
+	}
+	log := s.log.String()
+	if !strings.Contains(log, "type="+string(a.kind)) || !strings.Contains(log, a.log) {
+		t.Errorf("the log has not %s with %q:\n%s", a.kind, a.log, log)
+	}
+	s.wantNoLeaks(t, end.location(), end.body)
+}

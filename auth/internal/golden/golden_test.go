@@ -1,0 +1,195 @@
+package golden_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+var update = flag.Bool("update", false, "write what differs to departures.json, to be named by hand")
+
+// departure is a difference in one place of one scenario that no general fix
+// describes: what was recorded, what happens instead, and by which fix.
+type departure struct {
+	Scenario string `json:"scenario"`
+	Step     string `json:"step"`
+	diff
+	Fix string `json:"fix"`
+}
+
+// providersWork says that the catalogue of providers is there.
+const providersWork = false
+
+// waits reports whether a scenario has a built-in provider.
+func (s *scenario) waits() bool {
+	return !providersWork && strings.Contains(string(s.Config["providers"]), "builtin")
+}
+
+// usesOAuth reports whether a scenario has a flow of OAuth.
+func (s *scenario) usesOAuth() bool {
+	return slices.ContainsFunc(s.Steps, func(st step) bool { return st.Kind == "idp.authorize" || len(st.IDPCalls) > 0 })
+}
+
+// replayed is how a scenario went.
+type replayed struct {
+	diffs map[string][]diff
+	names map[string]bool // the departures that were met
+	err   error
+}
+
+// replayScenario replays a scenario; one whose configuration we refuse, with the
+// configuration that we want instead, as far as there is one.
+func replayScenario(s *scenario) replayed {
+	r := newReplay(s.copy())
+	r.respell()
+	diffs, err := r.run()
+	names := r.applied
+	refused, ok := errors.AsType[*refusal](err)
+	if !ok {
+		return replayed{diffs, names, err}
+	}
+	names = map[string]bool{refused.name: true}
+	if refused.instead == nil || s.signsInWithCredentials() {
+		r = newReplay(s.copy())
+		r.respell()
+		return replayed{nil, names, r.allRefused(refused)}
+	}
+	r = newReplay(s.copy())
+	r.respell()
+	for option, raw := range refused.instead {
+		r.config[option] = json.RawMessage(raw)
+	}
+	diffs, err = r.run()
+	maps.Copy(names, r.applied)
+	return replayed{diffs, names, err}
+}
+
+// copy is a copy that a replay may change.
+func (s *scenario) copy() *scenario {
+	var c scenario
+	if err := json.Unmarshal(s.raw, &c); err != nil {
+		panic(err) // it was read from the same text before
+	}
+	c.raw = s.raw
+	return &c
+}
+
+func TestReplay(t *testing.T) {
+	known := load[[]departure](t, "departures.json")
+	var exact, named, waiting, failed int
+	used := make([]bool, len(known))
+	met := map[string]int{}
+	var found []departure
+	for _, s := range scenarios(t) {
+		t.Run(s.id(), func(t *testing.T) {
+			if s.waits() {
+				waiting++
+				return
+			}
+			result := replayScenario(s)
+			if result.err != nil {
+				t.Error(result.err)
+			}
+			for _, step := range slices.Sorted(maps.Keys(result.diffs)) {
+				for _, d := range result.diffs[step] {
+					i := slices.IndexFunc(known, func(k departure) bool { return k.Scenario == s.id() && k.Step == step && k.diff == d })
+					if i >= 0 {
+						used[i] = true
+						result.names[known[i].Fix] = true
+						found = append(found, known[i])
+						continue
+					}
+					found = append(found, departure{s.id(), step, d, ""})
+					t.Errorf("%s: %s\nwant %s\n got %s", step, d.At, d.Want, d.Got)
+				}
+			}
+			for name := range result.names {
+				met[name]++
+			}
+			switch {
+			case t.Failed():
+				failed++
+			case len(result.names) > 0:
+				named++
+			default:
+				exact++
+			}
+		})
+	}
+	for i, k := range known {
+		if !used[i] && !waits(t, k.Scenario) {
+			t.Errorf("departures.json: %s, %s, %s is not met any more", k.Scenario, k.Step, k.At)
+		}
+		if k.Fix == "" {
+			t.Errorf("departures.json: %s, %s, %s has no name", k.Scenario, k.Step, k.At)
+		}
+	}
+	if *update {
+		writeDepartures(t, found)
+	}
+	for _, name := range slices.Sorted(maps.Keys(met)) {
+		t.Logf("%3d scenarios: %s", met[name], name)
+	}
+	fmt.Printf("golden: %d scenarios replay exactly, %d with a named departure, %d wait for the catalogue of providers, %d fail\n", exact, named, waiting, failed)
+}
+
+func waits(t *testing.T, id string) bool {
+	return slices.ContainsFunc(scenarios(t), func(s *scenario) bool { return s.id() == id && s.waits() })
+}
+
+func writeDepartures(t *testing.T, found []departure) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("[\n")
+	for i, d := range found {
+		line, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(line)
+		if i < len(found)-1 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("]\n")
+	if err := os.WriteFile(filepath.Join(dataDir, "departures.json"), []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDefaultChecks looks at the checks that a provider has without any being
+// configured, which TestReplay spells out.
+func TestDefaultChecks(t *testing.T) {
+	t.Parallel()
+	p := &auth.OAuth{
+		ID: "idp", ClientID: "id", ClientSecret: "secret", Authorization: auth.AuthorizationEndpoint{URL: "https://idp.example.com/authorize"},
+		Token: auth.TokenEndpoint{URL: "https://idp.example.com/token"}, UserInfo: auth.UserInfoEndpoint{URL: "https://idp.example.com/userinfo"},
+	}
+	c := auth.Config{Secret: []string{"s"}, SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{p}}
+	resp := serve(t, c, http.MethodPost, "/auth/signin/idp", nil, "")
+	location, err := resp.Location()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"state", "code_challenge", "code_challenge_method"} {
+		if location.Query().Get(name) == "" {
+			t.Errorf("got %s, want a %s in it", location, name)
+		}
+	}
+	for _, name := range []string{"authjs.state", "authjs.pkce.code_verifier"} {
+		if !slices.ContainsFunc(resp.Cookies(), func(c *http.Cookie) bool { return c.Name == name }) {
+			t.Errorf("got cookies %v, want %s", resp.Cookies(), name)
+		}
+	}
+}

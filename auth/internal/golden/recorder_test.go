@@ -1,0 +1,221 @@
+package golden_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// recorder writes down what happens in the course of one request, in the form of
+// the recording.
+type recorder struct {
+	mu            sync.Mutex
+	trace         []string
+	adapterCalls  []call
+	callbackCalls []call
+	providerCalls []call
+	events        []call
+	emails        []any
+	idpCalls      []any
+	errorTypes    []string
+	errors        []error
+}
+
+// call is one call of something that the application provides.
+type call struct {
+	name string
+	args any
+}
+
+func (r *recorder) reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trace, r.adapterCalls, r.callbackCalls, r.providerCalls = nil, nil, nil, nil
+	r.events, r.emails, r.idpCalls, r.errorTypes, r.errors = nil, nil, nil, nil, nil
+}
+
+func (r *recorder) note(line string, list *[]call, c call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trace = append(r.trace, line)
+	*list = append(*list, c)
+}
+
+func (r *recorder) adapterCall(method string, args []any) {
+	r.note("adapter."+method, &r.adapterCalls, call{method, args})
+}
+
+func (r *recorder) callback(name string, args map[string]any) {
+	r.note("callback."+name, &r.callbackCalls, call{name, args})
+}
+
+func (r *recorder) provider(name string, args ...any) {
+	r.note("provider."+name, &r.providerCalls, call{name, args})
+}
+
+func (r *recorder) event(name string, message map[string]any) {
+	r.note("event."+name, &r.events, call{name, message})
+}
+
+func (r *recorder) email(mail any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trace = append(r.trace, "email.send")
+	r.emails = append(r.emails, mail)
+}
+
+func (r *recorder) line(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trace = append(r.trace, text)
+}
+
+// idpCall records a request to the identity provider.
+func (r *recorder) idpCall(hr *http.Request, body []byte) {
+	headers := map[string]any{}
+	for _, name := range []string{"Accept", "Authorization", "Content-Type"} {
+		setText(headers, strings.ToLower(name), strings.TrimSuffix(hr.Header.Get(name), ";charset=UTF-8"))
+	}
+	c := map[string]any{"method": hr.Method, "url": hr.URL.String(), "headers": headers}
+	if len(body) > 0 {
+		form, err := url.ParseQuery(string(body))
+		fields := map[string]any{}
+		for name, v := range form {
+			fields[name] = strings.Join(v, ",")
+		}
+		c["body"] = fields
+		if err != nil {
+			c["body"] = err.Error()
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trace = append(r.trace, "idp."+hr.Method+" "+hr.URL.Path)
+	r.idpCalls = append(r.idpCalls, c)
+}
+
+// logs is a handler that keeps the types of the errors that are logged, at
+// whatever level: what clients do wrong is no error of the server's.
+type logs struct{ rec *recorder }
+
+func (logs) Enabled(context.Context, slog.Level) bool { return true }
+func (l logs) WithAttrs([]slog.Attr) slog.Handler     { return l }
+func (l logs) WithGroup(string) slog.Handler          { return l }
+
+func (l logs) Handle(_ context.Context, record slog.Record) error {
+	name := "Error"
+	var failure error
+	record.Attrs(func(a slog.Attr) bool {
+		if err, ok := a.Value.Any().(error); ok {
+			failure = err
+			if e, ok := errors.AsType[*auth.Error](err); ok {
+				name = string(e.Type)
+			}
+		}
+		return true
+	})
+	if failure == nil || record.Level < slog.LevelInfo {
+		return nil
+	}
+	l.rec.mu.Lock()
+	defer l.rec.mu.Unlock()
+	l.rec.errorTypes = append(l.rec.errorTypes, name)
+	l.rec.errors = append(l.rec.errors, failure)
+	return nil
+}
+
+// The values of the auth package as the recording writes them.
+
+func userJSON(u *auth.User) any {
+	if u == nil {
+		return nil
+	}
+	row := map[string]any{"name": deref(u.Name), "image": deref(u.Image)}
+	maps.Copy(row, plain(u.Extra))
+	setText(row, "id", u.ID)
+	setText(row, "email", u.Email)
+	if u.EmailVerified != nil {
+		row["emailVerified"] = date(*u.EmailVerified)
+	}
+	return row
+}
+
+func accountJSON(a *auth.Account) any {
+	if a == nil {
+		return nil
+	}
+	row := tokensJSON(&a.TokenSet)
+	row["provider"], row["type"], row["providerAccountId"] = a.Provider, string(a.Type), a.ProviderAccountID
+	setText(row, "userId", a.UserID)
+	return row
+}
+
+func tokensJSON(t *auth.TokenSet) map[string]any {
+	row := map[string]any{}
+	maps.Copy(row, plain(t.Extra))
+	setText(row, "access_token", t.AccessToken)
+	setText(row, "refresh_token", t.RefreshToken)
+	setText(row, "id_token", t.IDToken)
+	setText(row, "scope", t.Scope)
+	setText(row, "token_type", t.TokenType)
+	setText(row, "session_state", t.SessionState)
+	if t.ExpiresIn != 0 {
+		row["expires_in"] = t.ExpiresIn.Seconds()
+	}
+	if !t.ExpiresAt.IsZero() {
+		row["expires_at"] = float64(t.ExpiresAt.Unix())
+	}
+	return row
+}
+
+func sessionJSON(s *auth.Session) any {
+	if s == nil {
+		return nil
+	}
+	row := map[string]any{}
+	maps.Copy(row, plain(s.Extra))
+	if s.User != nil {
+		row["user"] = userJSON(s.User)
+	}
+	if !s.Expires.IsZero() {
+		row["expires"] = s.Expires.UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	return row
+}
+
+func claimsJSON(c auth.Claims) any {
+	if c == nil {
+		return nil
+	}
+	return plain(c)
+}
+
+// plain is a value as it looks after a trip through JSON.
+func plain(m map[string]any) map[string]any {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return map[string]any{"not JSON": err.Error()}
+	}
+	var out map[string]any
+	_ = json.Unmarshal(b, &out) // it was just written
+	return out
+}
+
+func rawJSON(b json.RawMessage) any {
+	var v any
+	if len(b) > 0 && json.Unmarshal(b, &v) != nil {
+		return "bad JSON: " + string(b)
+	}
+	return v
+}
+
+func seconds(f float64) time.Duration { return time.Duration(f * float64(time.Second)) }

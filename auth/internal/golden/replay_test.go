@@ -1,0 +1,720 @@
+package golden_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// replay is the state of one scenario that is being replayed.
+type replay struct {
+	scenario *scenario
+	values   *values
+	rec      *recorder
+	store    *store
+	browser  browser
+	now      time.Time
+
+	config        map[string]json.RawMessage
+	env           map[string]string
+	raw           bool
+	callbacks     map[string]*recordedCallback
+	failingEvents []string
+	idpQueue      []recordedIDPCall
+
+	step    int
+	diffs   map[string][]diff // by step
+	applied map[string]bool   // the departures that were met, by name
+
+	sentCookies   []string // the names of those of the last request
+	unknownHashes int
+	subjects      map[string]string // the placeholder of the user's ID by account
+	// peeking says that the browser does not keep what it gets.
+	peeking bool
+}
+
+func newReplay(s *scenario) *replay {
+	start := time.UnixMilli(int64(s.Now * 1000)).UTC()
+	r := &replay{
+		scenario: s, rec: &recorder{}, now: start, config: maps.Clone(s.Config), diffs: map[string][]diff{}, applied: map[string]bool{},
+		values: &values{start: start, recorded: s.Bindings, own: map[string]string{}},
+	}
+	r.values.applied = r.applied
+	r.store = &store{rec: r.rec}
+	r.values.found = r.found
+	return r
+}
+
+// stepName names the step that is being replayed.
+func (r *replay) stepName() string {
+	if r.step >= len(r.scenario.Steps) {
+		return "end"
+	}
+	s := r.scenario.Steps[r.step]
+	return strings.TrimSpace(fmt.Sprintf("%d %s", r.step, s.Label))
+}
+
+func (r *replay) found(d diff) { r.diffs[r.stepName()] = append(r.diffs[r.stepName()], d) }
+
+func (r *replay) check(at string, want, got any) {
+	for _, d := range r.values.compare(at, want, got) {
+		r.found(d)
+	}
+}
+
+// run replays all steps and returns the differences, by step.
+func (r *replay) run() (map[string][]diff, error) {
+	if err := r.store.seed(r.values, r.scenario.Seed); err != nil {
+		return nil, err
+	}
+	for i := range r.scenario.Steps {
+		r.step = i
+		if err := r.replayStep(&r.scenario.Steps[i]); err != nil {
+			return r.diffs, fmt.Errorf("step %s: %w", r.stepName(), err)
+		}
+	}
+	r.step++
+	if want := r.scenario.FinalStore; want != nil {
+		got := r.store.rows()
+		r.check("store.users", rows(want.Users), got["users"])
+		r.check("store.accounts", rows(want.Accounts), got["accounts"])
+		r.check("store.sessions", anyList(want.Sessions), got["sessions"])
+		r.check("store.verificationTokens", anyList(want.VerificationTokens), got["verificationTokens"])
+	}
+	return r.diffs, nil
+}
+
+// rows are rows as the contract can hold them.
+func rows(list []map[string]any) []any {
+	out := []any{}
+	for _, row := range list {
+		stored(row)
+		out = append(out, row)
+	}
+	return out
+}
+
+func (r *replay) replayStep(s *step) error {
+	switch s.Kind {
+	case "request":
+		return r.request(s)
+	case "csrf":
+		return r.csrf(s)
+	case "idp.authorize": // the requests that follow show what it led to
+	case "clock":
+		r.now = r.now.Add(seconds(s.Seconds))
+	case "config":
+		for name, raw := range s.Patch {
+			r.config[name] = raw
+		}
+	case "mint":
+		// The recorded token, made by Auth.js, must do.
+		r.values.own[s.Bind] = r.values.recorded[s.Bind].Value
+	case "setCookie":
+		r.browser.put(s.Name, r.values.expand(s.Value))
+	case "dropCookie":
+		r.browser.drop(s.Name)
+	case "clearCookies":
+		r.browser.cookies = nil
+	default:
+		return fmt.Errorf("unknown kind of step %q", s.Kind)
+	}
+	return nil
+}
+
+// csrf is the short form of a first GET of the csrf route.
+func (r *replay) csrf(s *step) error {
+	long := &step{Kind: "request", Request: recordedRequest{Method: http.MethodGet, URL: s.URL}}
+	long.Response.Status = http.StatusOK
+	resp, err := r.send(long)
+	if err != nil {
+		return err
+	}
+	var got struct{ CSRFToken string }
+	if err := json.Unmarshal(resp.body, &got); err != nil {
+		return fmt.Errorf("csrf: %w in %q", err, resp.body)
+	}
+	r.check("status", float64(200), float64(resp.StatusCode))
+	r.check("body.csrfToken", s.CSRFToken, got.CSRFToken)
+	names := []any{}
+	for _, c := range resp.Cookies() {
+		names = append(names, c.Name)
+	}
+	r.check("setCookies", anyList(s.SetCookies), names)
+	if len(resp.Cookies()) > 0 {
+		hash := strings.ReplaceAll(s.CSRFToken, "csrfToken", "csrfHash")
+		value, err := url.PathUnescape(resp.Cookies()[0].Value)
+		if err != nil {
+			return err
+		}
+		r.check("setCookies[0].value", s.CSRFToken+"|"+hash, value)
+	}
+	return nil
+}
+
+func anyList[T any](list []T) []any {
+	out := []any{}
+	for _, x := range list {
+		out = append(out, x)
+	}
+	return out
+}
+
+// response is a response whose body was read.
+type response struct {
+	*http.Response
+	body []byte
+}
+
+// send sends a request with the browser's cookies, and lets the browser have
+// those of the response.
+func (r *replay) send(s *step) (*response, error) {
+	hr, err := r.httpRequest(&s.Request)
+	if err != nil {
+		return nil, err
+	}
+	r.sentCookies = nil
+	for _, c := range jwt.ParseCookies(hr.Header.Get("Cookie")) {
+		r.sentCookies = append(r.sentCookies, c.Name)
+	}
+	r.rec.reset()
+	r.env, r.raw, r.callbacks, r.failingEvents = nil, false, nil, nil
+	r.idpQueue = slices.Clone(s.IDPCalls)
+	c, err := r.configured()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := r.answer(hr, c)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if s.Request.CookieSource == "" && !r.peeking {
+		r.browser.receive(resp)
+	}
+	if resp.StatusCode == http.StatusInternalServerError && s.Response.Status != http.StatusInternalServerError {
+		if refused := r.refusal(); refused != nil {
+			return nil, refused
+		}
+	}
+	return &response{resp, body}, err
+}
+
+// answer calls the form of Auth that the scenario uses.
+func (r *replay) answer(hr *http.Request, c auth.Config) (*http.Response, error) {
+	if !r.raw {
+		return auth.Auth(hr, c), nil
+	}
+	result, err := auth.Raw(hr, c)
+	if err != nil {
+		return nil, err
+	}
+	return result.Response(hr), nil
+}
+
+func (r *replay) httpRequest(q *recordedRequest) (*http.Request, error) {
+	var body io.Reader
+	contentType := ""
+	if b := q.Body; b != nil {
+		switch b.Type {
+		case "form":
+			var pairs []string
+			for _, f := range b.Fields {
+				pairs = append(pairs, url.QueryEscape(f[0])+"="+url.QueryEscape(r.values.expand(f[1])))
+			}
+			body, contentType = strings.NewReader(strings.Join(pairs, "&")), "application/x-www-form-urlencoded"
+		case "json":
+			encoded, err := json.Marshal(r.values.expandAll(b.Value))
+			if err != nil {
+				return nil, err
+			}
+			body, contentType = bytes.NewReader(encoded), "application/json"
+		case "raw":
+			text, _ := b.Value.(string)
+			body, contentType = strings.NewReader(r.values.expand(text)), b.ContentType
+		default:
+			return nil, fmt.Errorf("unknown body %q", b.Type)
+		}
+	}
+	hr, err := http.NewRequest(q.Method, r.values.expand(q.URL), body) //nolint:noctx // the request is served, not sent
+	if err != nil {
+		return nil, err
+	}
+	if hr.URL.Host, err = asciiHost(hr); err != nil {
+		return nil, err
+	}
+	hr.Host = hr.URL.Host
+	for name, value := range q.Headers {
+		hr.Header.Set(name, r.values.expand(value))
+	}
+	if contentType != "" {
+		hr.Header.Set("Content-Type", contentType)
+	}
+	switch q.CookieSource {
+	case "":
+		if h := r.browser.header(hr.URL); h != "" {
+			hr.Header.Set("Cookie", h)
+		}
+	case "explicit":
+		var pairs []string
+		for _, c := range q.Cookies {
+			var value string
+			if err := json.Unmarshal(c.value, &value); err != nil {
+				return nil, err
+			}
+			pairs = append(pairs, c.name+"="+r.values.expand(value))
+		}
+		hr.Header.Set("Cookie", strings.Join(pairs, "; "))
+	}
+	return hr, nil
+}
+
+// asciiHost is the host of a request as it goes over the wire.
+func asciiHost(hr *http.Request) (string, error) {
+	var b bytes.Buffer
+	if err := (&http.Request{Method: http.MethodGet, URL: hr.URL}).Write(&b); err != nil {
+		return "", err
+	}
+	sent, err := http.ReadRequest(bufio.NewReader(&b))
+	if err != nil {
+		return "", err
+	}
+	return sent.Host, nil
+}
+
+// request sends a request and compares everything that happens.
+func (r *replay) request(s *step) error {
+	for _, f := range fixes {
+		if f.rewrite(r, s) {
+			r.applied[f.name] = true
+		}
+	}
+	if without, ok := r.withoutBadCallbackURL(s); ok {
+		return r.sameAs(s, without)
+	}
+	resp, err := r.send(s)
+	if err != nil {
+		return err
+	}
+	r.dropKeyFetches(s)
+	if err := r.compareResponse(s, resp); err != nil {
+		return err
+	}
+	r.compareCalls("adapter", s.AdapterCalls, r.rec.adapterCalls, func(c recordedCall) string { return c.Method })
+	r.compareCalls("callbacks", r.visible(s.CallbackCalls), r.rec.callbackCalls, func(c recordedCall) string { return c.Callback })
+	r.compareCalls("provider", s.ProviderCalls, r.rec.providerCalls, func(c recordedCall) string { return c.Call })
+	var events []recordedCall
+	for _, e := range s.Events {
+		events = append(events, recordedCall{Call: e.Event, Args: e.Message})
+	}
+	r.compareCalls("events", events, r.rec.events, func(c recordedCall) string { return c.Call })
+	for _, e := range s.Emails {
+		fillTheme(object(object(e)["theme"]))
+	}
+	r.check("emails", anyList(s.Emails), anyList(r.rec.emails))
+	r.compareIDPCalls(s.IDPCalls)
+	var trace []string
+	for _, line := range s.Trace {
+		if strings.HasPrefix(line, "log.") || line == "callback.redirect" && r.callbacks["redirect"] == nil {
+			continue
+		}
+		line, _, _ = strings.Cut(line, "?")
+		trace = append(trace, line)
+	}
+	r.check("trace", strings.Join(trace, ", "), strings.Join(r.rec.trace, ", "))
+	r.compareLogs(s.Logs)
+	return nil
+}
+
+// compareLogs compares the types of the errors that were logged. An error of
+// the original's runtime can be any of ours.
+func (r *replay) compareLogs(want []recordedLog) {
+	var types []string
+	for _, l := range want {
+		if l.Level != "error" {
+			continue
+		}
+		if i := len(types); !ofLibrary(l.Type) && i < len(r.rec.errorTypes) {
+			l.Type = r.rec.errorTypes[i]
+		}
+		types = append(types, l.Type)
+	}
+	r.check("logs", strings.Join(types, ", "), strings.Join(r.rec.errorTypes, ", "))
+}
+
+// fillTheme adds what a theme does not set: there is no undefined in Go.
+func fillTheme(theme map[string]any) {
+	for name, value := range map[string]string{"colorScheme": "auto", "logo": "", "brandColor": "", "buttonText": ""} {
+		if _, ok := theme[name]; theme != nil && !ok {
+			theme[name] = value
+		}
+	}
+}
+
+// visible leaves out the calls of the default redirect callback, which is our
+// own here.
+func (r *replay) visible(calls []recordedCall) []recordedCall {
+	return slices.DeleteFunc(slices.Clone(calls), func(c recordedCall) bool {
+		return c.Callback == "redirect" && r.callbacks["redirect"] == nil
+	})
+}
+
+// compareCalls compares calls pairwise as long as their names agree.
+func (r *replay) compareCalls(at string, want []recordedCall, got []call, name func(recordedCall) string) {
+	var wanted, made []string
+	for _, c := range want {
+		wanted = append(wanted, name(c))
+	}
+	for _, c := range got {
+		made = append(made, c.name)
+	}
+	r.check(at, strings.Join(wanted, ", "), strings.Join(made, ", "))
+	used := make([]bool, len(got))
+	for i, c := range want {
+		for j, g := range got {
+			if !used[j] && g.name == wanted[i] {
+				used[j] = true
+				r.check(fmt.Sprintf("%s[%d] %s", at, i, g.name), r.adapted(at, g.name, c.Args), g.args)
+				break
+			}
+		}
+	}
+}
+
+// dropKeyFetches takes out of what was recorded of a request that the keys of the
+// identity provider were fetched, to verify an ID token: the call itself, and
+// that of the metadata where nothing else was asked of them.
+func (r *replay) dropKeyFetches(s *step) {
+	token := slices.ContainsFunc(s.IDPCalls, func(c recordedIDPCall) bool { return object(c.Response.Body)["id_token"] != nil })
+	keys := slices.Index(r.rec.trace, "idp.GET /jwks")
+	if !token || keys < 0 {
+		return
+	}
+	r.applied["1: the signature of an ID token is verified with the keys of its issuer"] = true
+	drop := []string{"/jwks"}
+	if !slices.ContainsFunc(s.IDPCalls, func(c recordedIDPCall) bool { return strings.HasSuffix(c.URL, metadataPath) }) {
+		drop = append(drop, metadataPath)
+	}
+	dropped := func(text string) bool {
+		return slices.ContainsFunc(drop, func(path string) bool { return strings.HasSuffix(text, path) })
+	}
+	r.rec.trace = slices.DeleteFunc(r.rec.trace, func(line string) bool { return strings.HasPrefix(line, "idp.GET") && dropped(line) })
+	r.rec.idpCalls = slices.DeleteFunc(r.rec.idpCalls, func(c any) bool { return dropped(text(object(c), "url")) })
+}
+
+const metadataPath = "/.well-known/openid-configuration"
+
+func (r *replay) compareIDPCalls(want []recordedIDPCall) {
+	var wanted []any
+	for _, c := range want {
+		headers := map[string]any{}
+		for _, name := range []string{"accept", "authorization", "content-type"} {
+			setText(headers, name, strings.TrimSuffix(c.Headers[name], ";charset=UTF-8")) // a form has no other
+		}
+		wanted = append(wanted, map[string]any{"method": c.Method, "url": c.URL, "headers": headers, "body": c.Body})
+	}
+	r.check("idp", anyList(wanted), anyList(r.rec.idpCalls))
+}
+
+func (r *replay) compareResponse(s *step, resp *response) error {
+	want := s.Response
+	if want.Internal != nil {
+		r.compareInternal(want.Internal, resp)
+		return nil
+	}
+	r.check("status", float64(want.Status), float64(resp.StatusCode))
+	for _, name := range slices.Sorted(maps.Keys(want.Headers)) {
+		wanted, got := want.Headers[name], headerOf(resp.Header, name)
+		if location, ok := got.(string); ok && name == "location" {
+			wanted, got = byName(wanted), byName(location)
+		}
+		r.check("header "+name, wanted, got)
+	}
+	for _, name := range slices.Sorted(maps.Keys(resp.Header)) {
+		if _, ok := want.Headers[strings.ToLower(name)]; !ok && name != "Set-Cookie" && name != "Content-Security-Policy" {
+			r.check("header "+strings.ToLower(name), nil, resp.Header.Get(name))
+		}
+	}
+	r.compareCookies(want.SetCookies, resp)
+	return r.compareBody(want.Body, resp)
+}
+
+// byName sorts the parameters of a URL at the identity provider by name: those
+// of a provider are url.Values and have no other order.
+func byName(location string) string {
+	page, query, ok := strings.Cut(location, "?")
+	if !ok || !strings.HasPrefix(location, "https://idp.example.com/") {
+		return location
+	}
+	pairs := strings.Split(query, "&")
+	slices.Sort(pairs)
+	return page + "?" + strings.Join(pairs, "&")
+}
+
+func headerOf(h http.Header, name string) any {
+	if v := h.Values(name); len(v) > 0 {
+		return strings.Join(v, ", ")
+	}
+	return nil
+}
+
+func (r *replay) compareBody(want map[string]any, resp *response) error {
+	got := string(resp.body)
+	if strings.HasPrefix(got, "<!DOCTYPE html>") && want["type"] != "html" {
+		got = "a page"
+	}
+	switch want["type"] {
+	case nil, "empty":
+		r.check("body", "", got)
+	case "text":
+		r.check("body", want["value"], got)
+	case "json":
+		var value any
+		if err := json.Unmarshal(resp.body, &value); err != nil {
+			value = "not JSON: " + got
+		}
+		r.checkExactly("body", want["value"], value)
+	case "html":
+		shown, err := page(got)
+		if err != nil {
+			return fmt.Errorf("HTML: %w", err)
+		}
+		r.check("page", recordedPage(want), shown)
+	default:
+		return fmt.Errorf("unknown body %v", want["type"])
+	}
+	return nil
+}
+
+// checkExactly compares JSON bodies, in which null and absent are different.
+func (r *replay) checkExactly(at string, want, got any) {
+	r.check(at, markNull(want), markNull(got))
+}
+
+func markNull(x any) any {
+	switch x := x.(type) {
+	case nil:
+		return "null"
+	case map[string]any:
+		out := map[string]any{}
+		for k, v := range x {
+			if v != "{{undefined}}" {
+				out[k] = markNull(v)
+			}
+		}
+		return out
+	case []any:
+		out := []any{}
+		for _, v := range x {
+			out = append(out, markNull(v))
+		}
+		return out
+	}
+	return x
+}
+
+// compareCookies compares the Set-Cookie headers, in order, with attributes in
+// order.
+func (r *replay) compareCookies(want []recordedCookie, resp *response) {
+	got := resp.Header.Values("Set-Cookie")
+	if len(want) == 0 && (strings.Contains(resp.Header.Get("Location"), "error=") || strings.Contains(string(resp.body), "error=")) {
+		got = r.withoutSpentChecks(got)
+	}
+	var wanted, made []string
+	for _, c := range want {
+		wanted = append(wanted, c.Name)
+	}
+	for _, line := range got {
+		name, _, _ := strings.Cut(line, "=")
+		made = append(made, name)
+	}
+	r.check("cookies", strings.Join(wanted, ", "), strings.Join(made, ", "))
+	for _, c := range want {
+		i := slices.Index(made, c.Name)
+		if i < 0 {
+			continue
+		}
+		_, line, _ := strings.Cut(got[i], "=")
+		value, attributes, _ := strings.Cut(line, "; ")
+		plain, err := url.PathUnescape(value)
+		if err != nil || encodeURIComponent(plain) != value {
+			r.found(diff{"cookie " + c.Name, "a value in the form of encodeURIComponent", r.values.show(value)})
+		}
+		r.check("cookie "+c.Name, c.Value, plain)
+		r.check("cookie "+c.Name+" attributes", setCookieAttributes(c.Attributes), attributes)
+	}
+}
+
+// withoutSpentChecks takes out of the cookies of a failed callback those that
+// delete check cookies which came with the request.
+func (r *replay) withoutSpentChecks(cookies []string) []string {
+	return slices.DeleteFunc(slices.Clone(cookies), func(line string) bool {
+		name, rest, _ := strings.Cut(line, "=")
+		spent := strings.HasPrefix(rest, "; Max-Age=0; ") && slices.Contains(r.sentCookies, name) && isCheckCookie(name)
+		if spent {
+			r.applied["27: what a failed callback has spent is deleted in the browser"] = true
+		}
+		return spent
+	})
+}
+
+func isCheckCookie(name string) bool {
+	return slices.ContainsFunc([]string{"state", "pkce", "nonce", "challenge"}, func(s string) bool { return strings.Contains(name, s) })
+}
+
+// setCookieAttributes writes recorded attributes as in a Set-Cookie header.
+func setCookieAttributes(a map[string]any) string {
+	var parts []string
+	add := func(name, format string) {
+		if v, ok := a[name]; ok && v != false {
+			parts = append(parts, strings.ReplaceAll(format, "%", fmt.Sprint(v)))
+		}
+	}
+	add("maxAge", "Max-Age=%")
+	add("domain", "Domain=%")
+	add("path", "Path=%")
+	add("expires", "Expires=%")
+	add("httpOnly", "HttpOnly")
+	add("secure", "Secure")
+	add("partitioned", "Partitioned")
+	add("priority", "Priority=%")
+	add("sameSite", "SameSite=%")
+	return strings.Join(parts, "; ")
+}
+
+// encodeURIComponent is the function of JavaScript.
+func encodeURIComponent(s string) string {
+	s = strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
+	for _, c := range []string{"!", "'", "(", ")", "*"} {
+		s = strings.ReplaceAll(s, url.QueryEscape(c), c)
+	}
+	return s
+}
+
+// compareInternal compares a result that was not turned into a response. Ours
+// has the same parts in other types, so it is compared as the response that it
+// makes.
+func (r *replay) compareInternal(want map[string]any, resp *response) {
+	if location, ok := want["redirect"]; ok {
+		r.check("redirect", location, resp.Header.Get("Location"))
+	}
+	headers, _ := want["headers"].(map[string]any)
+	for name, value := range headers {
+		r.check("header "+strings.ToLower(name), value, headerOf(resp.Header, name))
+	}
+	if body, ok := want["body"]; ok {
+		var got any
+		if err := json.Unmarshal(resp.body, &got); err != nil {
+			got = "not JSON: " + string(resp.body)
+		}
+		r.checkExactly("body", body, got)
+	}
+	var cookies []recordedCookie
+	list, _ := want["cookies"].([]any)
+	for _, c := range list {
+		c := c.(map[string]any)
+		options := c["options"].(map[string]any)
+		if at, ok := options["expires"].(string); ok {
+			options["expires"] = strings.ReplaceAll(at, "{{date:", "{{httpDate:")
+		}
+		if s, ok := options["sameSite"].(string); ok {
+			options["sameSite"] = capital(s)
+		}
+		cookies = append(cookies, recordedCookie{Name: text(c, "name"), Value: text(c, "value"), Attributes: options})
+	}
+	r.compareCookies(cookies, resp)
+}
+
+// adapted rewrites recorded arguments for the differences between the
+// interfaces, which are the same everywhere:
+//
+//   - false and absent are the same, as there is no undefined in Go;
+//   - the JWT callback has the trigger only, not the deprecated isNewUser;
+//   - with database sessions the session callback gets the session as the client
+//     is to see it, and the stored user beside it: not the session token;
+//   - the core leaves it to the adapter to give a new user an ID;
+//   - members of a user that the contract has no field for (role) are not stored,
+//     nor is the extra member of an account;
+//   - a lifetime of zero and none are the same;
+//   - what depends on a random value but was recorded as it was, such as the hash
+//     of a hash, is any value of its form.
+func (r *replay) adapted(at, name string, args any) any {
+	args = clone(args)
+	m, _ := args.(map[string]any)
+	switch {
+	case at == "adapter" && name == "useVerificationToken":
+		key := object(items(args)[0])
+		if randomHex.FindString(text(key, "token")) == key["token"] {
+			r.unknownHashes++
+			key["token"] = fmt.Sprintf("{{verificationTokenHash.unknown%d}}", r.unknownHashes)
+		}
+	case at == "callbacks" && name == "jwt", at == "events" && name == "signIn":
+		if at == "callbacks" || m["isNewUser"] == false {
+			delete(m, "isNewUser")
+		}
+	case at == "adapter" && name == "createUser", at == "adapter" && name == "linkAccount":
+		stored(object(items(args)[0]))
+	case at == "callbacks" && name == "session":
+		if s, ok := m["session"].(map[string]any); ok && s["sessionToken"] != nil {
+			user, _ := s["user"].(map[string]any)
+			if at, ok := s["expires"].(string); ok {
+				at = strings.ReplaceAll(at, "{{date:", "{{iso:")
+				s["expires"] = at
+			}
+			m["session"] = map[string]any{"expires": s["expires"], "user": pick(user, "name", "email", "image")}
+		}
+	}
+	if account := object(m["account"]); account["expires_in"] == 0.0 {
+		delete(account, "expires_in")
+	}
+	if at == "events" && name != "signOut" && r.store.used {
+		stored(object(m["user"]))
+	}
+	return args
+}
+
+// stored removes the members of a user or an account that the contract has no
+// field for.
+func stored(row map[string]any) {
+	for k := range row {
+		if !slices.Contains(columns, k) {
+			delete(row, k)
+		}
+	}
+}
+
+var columns = []string{
+	"id", "name", "email", "emailVerified", "image",
+	"userId", "type", "provider", "providerAccountId", "access_token", "refresh_token", "id_token", "scope", "token_type",
+	"session_state", "expires_at", "authorization_details",
+}
+
+func clone(x any) any {
+	switch x := x.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(x))
+		for k, v := range x {
+			out[k] = clone(v)
+		}
+		return out
+	case []any:
+		out := make([]any, len(x))
+		for i, v := range x {
+			out[i] = clone(v)
+		}
+		return out
+	}
+	return x
+}

@@ -1,0 +1,361 @@
+package golden_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// values knows what each placeholder of a scenario stands for: the recorded
+// value, and the value that this module made in its place.
+type values struct {
+	start    time.Time
+	recorded map[string]binding
+	own      map[string]string
+	secrets  []string        // all that were configured, to read our own tokens with
+	applied  map[string]bool // the departures that were met, by name
+	// found is told where a payload of a token of ours differs.
+	found func(d diff)
+}
+
+// diff is one place where a replay differs from the recording. Both sides are
+// written with placeholders.
+type diff struct {
+	At   string `json:"at"`
+	Want string `json:"want"`
+	Got  string `json:"got"`
+}
+
+var placeholder = regexp.MustCompile(`\{\{([^{}]*)\}\}`)
+
+// patterns are the forms of values that are made at random, by the name of
+// their placeholder.
+var patterns = map[string]string{
+	"csrfToken": hex64, "csrfHash": hex64, "verificationToken": hex64, "verificationTokenHash": hex64,
+	"sessionToken": uuid, "uuid": uuid,
+	"jwe": compactJWE, "state": compactJWE, "idToken": `[\w-]+\.[\w-]+\.[\w-]*`,
+	"stateRandom": base64url43, "codeVerifier": base64url43, "codeChallenge": base64url43, "nonce": base64url43,
+}
+
+const (
+	hex64       = `[0-9a-f]{64}`
+	uuid        = `[0-9a-f]{8}-[0-9a-f]{4}-[48][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`
+	compactJWE  = `[\w-]+\.\.[\w-]+\.[\w-]+\.[\w-]+`
+	base64url43 = `[\w-]{43}`
+	chunk       = `[\w.-]+`
+)
+
+// pattern is the form of the values of a placeholder, or "" if it has no random
+// values.
+func pattern(name string) string {
+	if strings.HasPrefix(name, "jwe.") && strings.HasSuffix(name, "]") {
+		return chunk
+	}
+	kind, _, _ := strings.Cut(name, ".")
+	return patterns[kind]
+}
+
+// fixed is the value of a placeholder that does not depend on chance.
+func (v *values) fixed(name string) (string, bool) {
+	kind, arg, ok := strings.Cut(name, ":")
+	if !ok {
+		return "", false
+	}
+	if kind == "repeat" {
+		text, times, _ := strings.Cut(arg, ":")
+		n, err := strconv.Atoi(times)
+		return strings.Repeat(text, max(n, 0)), err == nil
+	}
+	seconds, err := strconv.ParseFloat(arg, 64)
+	if err != nil {
+		return "", false
+	}
+	at := v.start.Add(time.Duration(seconds * float64(time.Second)))
+	switch kind {
+	case "date":
+		return date(at), true
+	case "iso":
+		return at.UTC().Format("2006-01-02T15:04:05.000Z"), true
+	case "httpDate":
+		return at.UTC().Format(http.TimeFormat), true
+	case "epoch":
+		return strconv.FormatFloat(float64(at.UnixMilli())/1000, 'f', -1, 64), true
+	}
+	return "", false
+}
+
+// date is how an instant that was no text is written here.
+func date(t time.Time) string { return "date " + t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// lookup is the value of a placeholder, if it has one by now.
+func (v *values) lookup(name string) (string, bool) {
+	if s, ok := v.fixed(name); ok {
+		return s, true
+	}
+	if s, ok := v.own[name]; ok {
+		return s, true
+	}
+	if base, ok := strings.CutSuffix(name, "|pctdots"); ok {
+		s, ok := v.lookup(base)
+		return strings.ReplaceAll(s, ".", "%2E"), ok
+	}
+	if base, index, ok := strings.Cut(name, "["); ok {
+		if s, ok := v.lookup(base); ok {
+			i, _ := strconv.Atoi(strings.TrimSuffix(index, "]"))
+			return chunkOf(s, i), true
+		}
+	}
+	return "", false
+}
+
+func chunkOf(s string, i int) string {
+	from := min(i*jwt.ChunkSize, len(s))
+	return s[from:min(from+jwt.ChunkSize, len(s))]
+}
+
+// expand writes a recorded text with our own values. A placeholder that we made
+// no value for gets the recorded one: tokens of Auth.js must do as well.
+func (v *values) expand(s string) string {
+	return placeholder.ReplaceAllStringFunc(s, func(p string) string {
+		name := p[2 : len(p)-2]
+		if own, ok := v.lookup(name); ok {
+			return own
+		}
+		recorded := &values{start: v.start, own: map[string]string{}}
+		for n, b := range v.recorded {
+			recorded.own[n] = b.Value
+		}
+		if s, ok := recorded.lookup(name); ok {
+			return s
+		}
+		return p
+	})
+}
+
+// expandAll expands all texts in a JSON value. Numbers that were recorded as
+// text become numbers.
+func (v *values) expandAll(x any) any {
+	switch x := x.(type) {
+	case string:
+		if strings.HasPrefix(x, "{{epoch:") && strings.HasSuffix(x, "}}") {
+			if f, err := strconv.ParseFloat(v.expand(x), 64); err == nil {
+				return f
+			}
+		}
+		return v.expand(x)
+	case map[string]any:
+		out := make(map[string]any, len(x))
+		for k, e := range x {
+			if e != "{{undefined}}" {
+				out[k] = v.expandAll(e)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(x))
+		for i, e := range x {
+			out[i] = v.expandAll(e)
+		}
+		return out
+	}
+	return x
+}
+
+// match compares a text with a recorded one, and binds the placeholders that
+// had no value yet.
+func (v *values) match(want, got string) bool {
+	var re strings.Builder
+	var fresh []string
+	rest := want
+	for {
+		loc := placeholder.FindStringSubmatchIndex(rest)
+		if loc == nil {
+			break
+		}
+		re.WriteString(regexp.QuoteMeta(rest[:loc[0]]))
+		name := rest[loc[2]:loc[3]]
+		form := pattern(name)
+		known, ok := v.lookup(name)
+		switch {
+		case ok:
+			re.WriteString(regexp.QuoteMeta(known))
+		case form != "":
+			fresh = append(fresh, name)
+			re.WriteString("(" + form + ")")
+		default:
+			re.WriteString(regexp.QuoteMeta(rest[loc[0]:loc[1]]))
+		}
+		rest = rest[loc[1]:]
+	}
+	re.WriteString(regexp.QuoteMeta(rest))
+	if len(fresh) == 0 {
+		return v.expand(want) == got || want == got
+	}
+	if len(fresh) == 1 && want == "{{"+fresh[0]+"}}" && got == v.recorded[fresh[0]].Value {
+		v.own[fresh[0]] = got // a fixed value in the place of a random one
+		return true
+	}
+	m := regexp.MustCompile(`^(?s:` + re.String() + `)$`).FindStringSubmatch(got)
+	if m == nil {
+		return false
+	}
+	for i, name := range fresh {
+		if old, ok := v.own[name]; ok && old != m[i+1] {
+			return false
+		}
+		v.bind(name, m[i+1])
+	}
+	return true
+}
+
+// bind records the value that we made for a placeholder. A token is opened, and
+// its payload compared.
+func (v *values) bind(name, value string) {
+	v.own[name] = value
+	b := v.recorded[name]
+	if value == b.Value {
+		return
+	}
+	if base, index, ok := strings.Cut(name, "["); ok && index == "0]" {
+		_ = base // the chunks of a token are opened when they are complete
+		return
+	}
+	if b.Kind == "jwe" {
+		v.open(name, value, b)
+	}
+}
+
+const ownCallbackURL = "11: a check cookie remembers where its sign-in goes, so that another tab does not change it"
+
+// open compares the payload of a token of ours with the recorded one.
+func (v *values) open(name, token string, b binding) {
+	claims, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: v.secrets, Salt: b.Salt, Now: func() time.Time { return v.start }})
+	if err != nil {
+		v.found(diff{"payload of " + name, "a token that can be read", err.Error()})
+		return
+	}
+	if _, recorded := b.Payload["callbackUrl"]; !recorded && b.Payload["provider"] != nil {
+		if u, _ := claims["callbackUrl"].(string); strings.Contains(u, "://") {
+			delete(claims, "callbackUrl")
+			v.applied[ownCallbackURL] = true
+		}
+	}
+	for _, d := range v.compare("payload of "+name, b.Payload, map[string]any(claims)) {
+		v.found(d)
+	}
+}
+
+// compare lists where a JSON value differs from a recorded one. In objects, null
+// and absent are the same.
+func (v *values) compare(at string, want, got any) []diff {
+	if s, ok := want.(string); ok {
+		if n, isNumber := got.(float64); isNumber && strings.HasPrefix(s, "{{epoch:") {
+			got = strconv.FormatFloat(n, 'f', -1, 64)
+		}
+		if g, isText := got.(string); isText && v.match(s, g) {
+			return nil
+		}
+		return []diff{{at, v.show(want), v.show(got)}}
+	}
+	switch want := want.(type) {
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok {
+			break
+		}
+		var diffs []diff
+		for _, k := range keys(want, g) {
+			w, g := want[k], g[k]
+			if w == "{{undefined}}" {
+				w = nil
+			}
+			if w == nil && g == nil || w == "{{function}}" {
+				continue
+			}
+			diffs = append(diffs, v.compare(at+"."+k, w, g)...)
+		}
+		return diffs
+	case []any:
+		g, ok := got.([]any)
+		if !ok || len(g) != len(want) {
+			break
+		}
+		var diffs []diff
+		for i := range want {
+			diffs = append(diffs, v.compare(fmt.Sprintf("%s[%d]", at, i), want[i], g[i])...)
+		}
+		return diffs
+	default:
+		if want == got {
+			return nil
+		}
+	}
+	return []diff{{at, v.show(want), v.show(got)}}
+}
+
+func keys(a, b map[string]any) []string {
+	var all []string
+	for k := range a {
+		all = append(all, k)
+	}
+	for k := range b {
+		if _, ok := a[k]; !ok {
+			all = append(all, k)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+var (
+	randomJWE  = regexp.MustCompile(`[\w-]{20,}\.\.[\w-]{16,}\.[\w-]+\.[\w-]+`)
+	randomHex  = regexp.MustCompile(`\b` + hex64 + `\b`)
+	randomUUID = regexp.MustCompile(uuid)
+	instant    = regexp.MustCompile(`date \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
+)
+
+// show writes a value as text that is the same in every run: own values become
+// placeholders again, and other random ones the name of their form.
+func (v *values) show(x any) string {
+	s, ok := x.(string)
+	if !ok {
+		if x == nil {
+			return "absent"
+		}
+		b, _ := json.Marshal(x)
+		s = string(b)
+	}
+	type pair struct{ name, value string }
+	var known []pair
+	for name, value := range v.own {
+		if len(value) > 8 {
+			known = append(known, pair{name, value})
+		}
+	}
+	slices.SortFunc(known, func(a, b pair) int {
+		if n := len(b.value) - len(a.value); n != 0 {
+			return n
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	for _, p := range known {
+		s = strings.ReplaceAll(s, p.value, "{{"+p.name+"}}")
+	}
+	s = randomJWE.ReplaceAllString(s, "(JWE)")
+	s = randomHex.ReplaceAllString(s, "(hex)")
+	s = randomUUID.ReplaceAllString(s, "(UUID)")
+	return instant.ReplaceAllStringFunc(s, func(d string) string {
+		at, err := time.Parse("2006-01-02T15:04:05.000Z", strings.TrimPrefix(d, "date "))
+		if err != nil {
+			return d
+		}
+		return "{{date:" + strconv.FormatFloat(at.Sub(v.start).Seconds(), 'f', -1, 64) + "}}"
+	})
+}

@@ -1,0 +1,157 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	// timeout bounds one request to a provider.
+	timeout = 10 * time.Second
+	// maxAnswer is the size in bytes of the largest answer that is read.
+	maxAnswer = 1 << 20
+)
+
+// Transport is the client for the requests to one provider: base, or a new
+// client if it is nil, with a time limit, without following redirects, with a
+// bound on answers, and for secure endpoints only.
+func Transport(base *http.Client) *http.Client {
+	var c http.Client
+	if base != nil {
+		c = *base
+	}
+	if c.Timeout == 0 || c.Timeout > timeout {
+		c.Timeout = timeout
+	}
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	next := c.Transport
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	c.Transport = &bounded{next: next}
+	return &c
+}
+
+// bounded refuses insecure endpoints and cuts endless answers.
+type bounded struct{ next http.RoundTripper }
+
+func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := CheckURL(r.URL); err != nil {
+		return nil, err
+	}
+	if r.Header.Get("User-Agent") == "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("User-Agent", "gatehouse")
+	}
+	answer, err := b.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	answer.Body = &limited{ReadCloser: answer.Body, left: maxAnswer}
+	return answer, nil
+}
+
+// limited fails once more than left bytes were read.
+type limited struct {
+	io.ReadCloser
+	left int
+}
+
+var errTooLarge = fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
+
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, errTooLarge
+	}
+	if len(p) > l.left {
+		p = p[:l.left]
+	}
+	n, err := l.ReadCloser.Read(p)
+	l.left -= n
+	return n, err
+}
+
+// CheckURL reports why an endpoint must not be used: it has to be https, or
+// http on this machine.
+func CheckURL(u *url.URL) error {
+	switch {
+	case u.Host == "":
+		return errors.New("the endpoint is no absolute URL")
+	case u.User != nil:
+		return errors.New("the endpoint holds a user name")
+	case u.Scheme == "https":
+		return nil
+	case u.Scheme == "http" && loopback(u.Hostname()):
+		return nil
+	default:
+		return fmt.Errorf("the endpoint is %s, want https", u.Scheme)
+	}
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
+}
+
+// answer is a response that was read to its end.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// get makes a GET request.
+func get(ctx context.Context, client *http.Client, endpoint, accept, bearer string) (*answer, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint, nil)
+	if err != nil {
+		return nil, errors.New("the endpoint is no URL")
+	}
+	r.Header.Set("Accept", accept)
+	if bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		return nil, safe(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, safe(err)
+	}
+	return &answer{response.StatusCode, response.Header, body}, nil
+}
+
+// safe leaves the URL out of an error, because its query may hold secrets.
+func safe(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return fmt.Errorf("%s %s: %w", u.Op, hostOf(u.URL), u.Err)
+	}
+	return err
+}
+
+func hostOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "provider"
+	}
+	return u.Scheme + "://" + u.Host + u.Path
+}
+
+// mediaType is the type of the body, without parameters.
+func (a *answer) mediaType() string {
+	kind, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return kind
+}

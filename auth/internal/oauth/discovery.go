@@ -1,0 +1,200 @@
+package oauth
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/sync/singleflight"
+)
+
+// Metadata is what a provider says of itself (RFC 8414, OpenID Connect
+// Discovery 1.0 section 3).
+type Metadata struct {
+	Issuer                string   `json:"issuer"`
+	AuthorizationEndpoint string   `json:"authorization_endpoint"`
+	TokenEndpoint         string   `json:"token_endpoint"`
+	UserInfoEndpoint      string   `json:"userinfo_endpoint"`
+	JWKS                  string   `json:"jwks_uri"`
+	IDTokenAlgorithms     []string `json:"id_token_signing_alg_values_supported"`
+	// IssuerInAnswer: authorization answers carry iss (RFC 9207).
+	IssuerInAnswer bool `json:"authorization_response_iss_parameter_supported"`
+}
+
+// cacheFor is how long metadata and keys are kept. Keys that are not known are
+// fetched before that.
+const cacheFor = time.Hour
+
+// Issuer is the source of the metadata and keys of one provider. Both are
+// fetched when they are first needed, once for any number of concurrent
+// callers, and kept for an hour. A failure is not kept.
+type Issuer struct {
+	// URL is the issuer identifier.
+	URL string
+	// WellKnown is where the metadata is; empty stands for URL +
+	// /.well-known/openid-configuration.
+	WellKnown string
+	// JWKS is where the keys are; empty stands for the metadata's.
+	JWKS   string
+	Client *http.Client
+	// Now is the clock.
+	Now func() time.Time
+
+	fetches singleflight.Group
+
+	mu       sync.Mutex
+	metadata *Metadata
+	expires  time.Time
+	keys     oidc.KeySet
+	// keysExpire is when keys of JWKS are forgotten; those of the metadata are
+	// with it.
+	keysExpire time.Time
+}
+
+// Metadata returns the provider's metadata.
+func (i *Issuer) Metadata(ctx context.Context) (*Metadata, error) {
+	if m := i.cached(); m != nil {
+		return m, nil
+	}
+	// The request serves all who wait: none of them ends it by going away.
+	shared := context.WithoutCancel(ctx)
+	select {
+	case result := <-i.fetches.DoChan("", func() (any, error) { return i.fetch(shared) }):
+		m, _ := result.Val.(*Metadata)
+		return m, result.Err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// cached is the metadata that was fetched within the hour, or nil.
+func (i *Issuer) cached() *Metadata {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.metadata == nil || !i.Now().Before(i.expires) {
+		return nil
+	}
+	return i.metadata
+}
+
+func (i *Issuer) fetch(ctx context.Context) (*Metadata, error) {
+	if m := i.cached(); m != nil { // fetched while this caller was on its way
+		return m, nil
+	}
+	m, err := i.discover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.metadata, i.keys, i.expires = m, nil, i.Now().Add(cacheFor)
+	return m, nil
+}
+
+func (i *Issuer) discover(ctx context.Context) (*Metadata, error) {
+	endpoint := i.WellKnown
+	if endpoint == "" {
+		endpoint = strings.TrimSuffix(i.URL, "/") + "/.well-known/openid-configuration"
+	}
+	answer, err := get(ctx, i.Client, endpoint, "application/json", "")
+	if err != nil {
+		return nil, fmt.Errorf("discovery: %w", err)
+	}
+	if answer.status != http.StatusOK {
+		return nil, fmt.Errorf("discovery: status %d", answer.status)
+	}
+	var m Metadata
+	if err := json.Unmarshal(answer.body, &m); err != nil || !bytes.HasPrefix(bytes.TrimSpace(answer.body), []byte("{")) {
+		return nil, errors.New("discovery: the answer is no JSON object of metadata")
+	}
+	if !i.isFor(m.Issuer) {
+		return nil, fmt.Errorf("discovery: the metadata is of the issuer %q, want %q", m.Issuer, i.URL)
+	}
+	for name, endpoint := range map[string]string{
+		"authorization_endpoint": m.AuthorizationEndpoint, "token_endpoint": m.TokenEndpoint, "userinfo_endpoint": m.UserInfoEndpoint, "jwks_uri": m.JWKS,
+	} {
+		if endpoint == "" {
+			continue
+		}
+		u, err := url.Parse(endpoint)
+		if err != nil {
+			return nil, fmt.Errorf("discovery: %s is no URL", name)
+		}
+		if err := CheckURL(u); err != nil {
+			return nil, fmt.Errorf("discovery: %s: %w", name, err)
+		}
+	}
+	return &m, nil
+}
+
+// tenant is what Microsoft Entra ID has in its metadata where the issuer of a
+// token has the tenant.
+const tenant = "{tenantid}"
+
+// isFor reports whether metadata of the issuer belongs to the configured one.
+func (i *Issuer) isFor(issuer string) bool {
+	if issuer == "" {
+		return false
+	}
+	before, after, templated := strings.Cut(issuer, tenant)
+	if !templated {
+		return issuer == i.URL || sameURL(issuer, i.URL)
+	}
+	word, ok := strings.CutPrefix(i.URL, before)
+	if !ok {
+		return false
+	}
+	word, ok = strings.CutSuffix(word, after)
+	return ok && tenantWord.MatchString(word)
+}
+
+var tenantWord = regexp.MustCompile(`^[A-Za-z0-9.-]+$`)
+
+// sameURL compares as URLs, so that an origin and the same with a slash are one.
+func sameURL(a, b string) bool {
+	u, err := url.Parse(a)
+	if err != nil {
+		return false
+	}
+	v, err := url.Parse(b)
+	if err != nil {
+		return false
+	}
+	path := func(u *url.URL) string {
+		if u.EscapedPath() == "" {
+			return "/"
+		}
+		return u.EscapedPath()
+	}
+	return u.Scheme == v.Scheme && strings.EqualFold(u.Host, v.Host) && path(u) == path(v) && u.RawQuery == v.RawQuery && u.Fragment == v.Fragment
+}
+
+// keySet returns the keys of the provider.
+func (i *Issuer) keySet(ctx context.Context) (oidc.KeySet, error) {
+	endpoint := i.JWKS
+	if endpoint == "" {
+		m, err := i.Metadata(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if endpoint = m.JWKS; endpoint == "" {
+			return nil, errors.New("the metadata has no jwks_uri, so no signature can be verified")
+		}
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.keys == nil || i.JWKS != "" && !i.Now().Before(i.keysExpire) {
+		i.keys = &keySet{endpoint: endpoint, client: i.Client}
+		i.keysExpire = i.Now().Add(cacheFor)
+	}
+	return i.keys, nil
+}

@@ -1,0 +1,121 @@
+package oauth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/go-jose/go-jose/v4"
+	"golang.org/x/sync/singleflight"
+)
+
+// keySet is the keys of a provider (RFC 7517 section 5). They are fetched when
+// they are first needed, and again when none verifies a signature, as after a
+// rotation; once for any number of concurrent callers. Keys of a kind that is
+// not known do no harm to the others, unlike in the key set of go-oidc.
+type keySet struct {
+	endpoint string
+	client   *http.Client
+
+	fetches singleflight.Group
+
+	mu   sync.Mutex
+	keys []jose.JSONWebKey
+	// fetched counts the fetches that succeeded.
+	fetched int
+}
+
+var errSignature = errors.New("failed to verify signature")
+
+// VerifySignature implements oidc.KeySet.
+func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	algorithms := make([]jose.SignatureAlgorithm, len(asymmetric))
+	for i, a := range asymmetric {
+		algorithms[i] = jose.SignatureAlgorithm(a)
+	}
+	signed, err := jose.ParseSignedCompact(token, algorithms)
+	if err != nil {
+		return nil, errors.New("malformed jwt")
+	}
+	keys, seen := k.cached()
+	if payload, ok := verify(signed, keys); ok {
+		return payload, nil
+	}
+	if keys, err = k.fetch(ctx, seen); err != nil {
+		return nil, fmt.Errorf("fetching keys: %w", err)
+	}
+	if payload, ok := verify(signed, keys); ok {
+		return payload, nil
+	}
+	return nil, errSignature
+}
+
+func verify(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) ([]byte, bool) {
+	kid := signed.Signatures[0].Header.KeyID
+	for _, key := range keys {
+		if kid != "" && key.KeyID != "" && key.KeyID != kid {
+			continue
+		}
+		if payload, err := signed.Verify(key); err == nil {
+			return payload, true
+		}
+	}
+	return nil, false
+}
+
+func (k *keySet) cached() ([]jose.JSONWebKey, int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.keys, k.fetched
+}
+
+// fetch returns keys that are newer than those the caller has seen.
+func (k *keySet) fetch(ctx context.Context, seen int) ([]jose.JSONWebKey, error) {
+	shared := context.WithoutCancel(ctx)
+	select {
+	case result := <-k.fetches.DoChan("", func() (any, error) {
+		if keys, fetched := k.cached(); fetched > seen {
+			return keys, nil
+		}
+		keys, err := k.get(shared)
+		if err != nil {
+			return nil, err
+		}
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.keys, k.fetched = keys, k.fetched+1
+		return keys, nil
+	}):
+		keys, _ := result.Val.([]jose.JSONWebKey)
+		return keys, result.Err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (k *keySet) get(ctx context.Context) ([]jose.JSONWebKey, error) {
+	answer, err := get(ctx, k.client, k.endpoint, "application/jwk-set+json, application/json", "")
+	if err != nil {
+		return nil, err
+	}
+	if answer.status != http.StatusOK {
+		return nil, fmt.Errorf("status %d", answer.status)
+	}
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(answer.body, &set); err != nil {
+		return nil, errors.New("the answer is no key set")
+	}
+	var keys []jose.JSONWebKey
+	for _, raw := range set.Keys {
+		var key jose.JSONWebKey
+		if key.UnmarshalJSON(raw) == nil && key.IsPublic() && key.Use != "enc" {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}

@@ -1,0 +1,244 @@
+package oauth
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/oauth2"
+)
+
+// Exchange is the exchange of a code for tokens (RFC 6749 section 4.1.3).
+type Exchange struct {
+	Endpoint     string
+	Client       *http.Client
+	Auth         ClientAuth
+	Code         string
+	RedirectURI  string
+	CodeVerifier string // empty without PKCE
+	// Prepare, if not nil, changes the request before it is sent.
+	Prepare func(r *http.Request, form url.Values) error
+	// Conform, if not nil, makes a standard answer of the provider's.
+	Conform func(*http.Response) (*http.Response, error)
+}
+
+// ProviderError is an error answer of a provider (RFC 6749 sections 4.1.2.1 and
+// 5.2). Both texts are the provider's.
+type ProviderError struct {
+	Code        string
+	Description string
+}
+
+// maxText is how much in bytes is kept of the texts of a ProviderError.
+const maxText = 300
+
+// NewProviderError keeps the texts short, and leaves out the secrets that a
+// provider repeats in them.
+func NewProviderError(code, description string, secrets ...string) *ProviderError {
+	clean := func(s string) string {
+		for _, secret := range secrets {
+			if secret != "" {
+				s = strings.ReplaceAll(s, secret, "[redacted]")
+			}
+		}
+		return s[:min(len(s), maxText)]
+	}
+	return &ProviderError{Code: clean(code), Description: clean(description)}
+}
+
+func (e *ProviderError) Error() string {
+	if e.Description == "" {
+		return fmt.Sprintf("the provider answered %q", e.Code)
+	}
+	return fmt.Sprintf("the provider answered %q: %q", e.Code, e.Description)
+}
+
+// Do makes the exchange and returns the members of the answer, with numbers as
+// json.Number. access_token and token_type are texts that are not empty, the
+// type is bearer or dpop in lower case, expires_in, if present, is a number that
+// is not negative.
+func (x Exchange) Do(ctx context.Context) (map[string]any, error) {
+	style := oauth2.AuthStyleInParams
+	secret := x.Auth.Secret
+	options := []oauth2.AuthCodeOption{}
+	switch x.Auth.Method {
+	case "", SecretBasic:
+		style = oauth2.AuthStyleInHeader
+	case SecretPost:
+		if secret == "" {
+			return nil, errors.New("client_secret_post needs a client secret")
+		}
+	case NoAuth:
+		secret = ""
+	case SecretJWT, PrivateKeyJWT:
+		assertion, err := x.Auth.assertion(x.Endpoint)
+		if err != nil {
+			return nil, err
+		}
+		secret = ""
+		options = append(options,
+			oauth2.SetAuthURLParam("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"),
+			oauth2.SetAuthURLParam("client_assertion", assertion))
+	default:
+		return nil, fmt.Errorf("unknown client authentication %q", x.Auth.Method)
+	}
+	if x.CodeVerifier != "" {
+		options = append(options, oauth2.VerifierOption(x.CodeVerifier))
+	}
+	answer := &tokenTransport{exchange: &x, next: x.Client.Transport}
+	client := *x.Client
+	client.Transport = answer
+	config := oauth2.Config{
+		ClientID: x.Auth.ClientID, ClientSecret: secret, RedirectURL: x.RedirectURI,
+		Endpoint: oauth2.Endpoint{TokenURL: x.Endpoint, AuthStyle: style},
+	}
+	_, err := config.Exchange(context.WithValue(ctx, oauth2.HTTPClient, &client), x.Code, options...)
+	failed, _ := errors.AsType[*url.Error](err)
+	switch {
+	case failed != nil && failed.Timeout():
+		return nil, safe(err)
+	case answer.err != nil:
+		return nil, answer.err
+	case answer.members != nil:
+		return answer.members, nil
+	default:
+		return nil, safe(err)
+	}
+}
+
+// tokenTransport sends the token request and judges the answer before
+// x/oauth2 reads it, which takes more than the standard allows.
+type tokenTransport struct {
+	exchange *Exchange
+	next     http.RoundTripper
+	members  map[string]any
+	err      error
+}
+
+func (t *tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := t.roundTrip(r)
+	t.err = err
+	return answer, err
+}
+
+func (t *tokenTransport) roundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Accept", "application/json")
+	if prepare := t.exchange.Prepare; prepare != nil {
+		raw, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		form, err := url.ParseQuery(string(raw))
+		if err != nil {
+			return nil, errors.New("the token request can't be read")
+		}
+		if err := prepare(r, form); err != nil {
+			return nil, err
+		}
+		body := form.Encode()
+		r.ContentLength = int64(len(body))
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil }
+		r.Body, _ = r.GetBody()
+	}
+	answer, err := t.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if conform := t.exchange.Conform; conform != nil {
+		if answer, err = conform(answer); err != nil {
+			return nil, err
+		}
+		if answer == nil {
+			return nil, errors.New("the hook for the token answer returned none")
+		}
+	}
+	body, err := io.ReadAll(answer.Body)
+	_ = answer.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	if t.members, err = judge(answer, body, t.exchange.Code, t.exchange.CodeVerifier, t.exchange.Auth.Secret); err != nil {
+		return nil, err
+	}
+	answer.Body = io.NopCloser(bytes.NewReader(body))
+	return answer, nil
+}
+
+// judge checks the answer to a token request that was made with secrets.
+func judge(answer *http.Response, body []byte, secrets ...string) (map[string]any, error) {
+	if answer.Header.Get("WWW-Authenticate") != "" {
+		return nil, errors.New("token request: the provider asks for another authentication")
+	}
+	members, err := jsonObject(body)
+	if answer.StatusCode != http.StatusOK {
+		if err == nil && answer.StatusCode >= 400 && answer.StatusCode < 500 {
+			if e := providerError(members, secrets); e != nil {
+				return nil, fmt.Errorf("token request: status %d: %w", answer.StatusCode, e)
+			}
+		}
+		return nil, fmt.Errorf("token request: status %d", answer.StatusCode)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("token request: %w", err)
+	}
+	if e := providerError(members, secrets); e != nil {
+		return nil, fmt.Errorf("token request: %w", e)
+	}
+	for _, name := range []string{"access_token", "token_type", "refresh_token", "id_token"} {
+		v, present := members[name]
+		s, ok := v.(string)
+		required := name == "access_token" || name == "token_type"
+		if present && (!ok || s == "") || !present && required {
+			return nil, fmt.Errorf("token request: %s is missing or no text", name)
+		}
+	}
+	kind := strings.ToLower(members["token_type"].(string)) //nolint:forcetypeassert // checked above
+	if kind != "bearer" && kind != "dpop" {
+		return nil, errors.New("token request: the token type is neither bearer nor dpop")
+	}
+	members["token_type"] = kind
+	if scope, present := members["scope"]; present {
+		if _, ok := scope.(string); !ok {
+			return nil, errors.New("token request: scope is no text")
+		}
+	}
+	if v, present := members["expires_in"]; present {
+		seconds, err := strconv.ParseFloat(strings.TrimSpace(fmt.Sprint(v)), 64)
+		if err != nil || !(seconds >= 0 && seconds <= 1e11) { // NaN is neither
+			return nil, errors.New("token request: expires_in is no lifetime")
+		}
+		members["expires_in"] = json.Number(strconv.FormatFloat(seconds, 'f', -1, 64))
+	}
+	return members, nil
+}
+
+func providerError(members map[string]any, secrets []string) *ProviderError {
+	code, ok := members["error"].(string)
+	if !ok || code == "" {
+		return nil
+	}
+	description, _ := members["error_description"].(string)
+	return NewProviderError(code, description, secrets...)
+}
+
+// jsonObject decodes a JSON object, with numbers as json.Number.
+func jsonObject(body []byte) (map[string]any, error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var members map[string]any
+	if err := d.Decode(&members); err != nil || members == nil {
+		return nil, errors.New("the answer is no JSON object")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("the answer is no JSON object")
+	}
+	return members, nil
+}

@@ -1,0 +1,47 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// UserInfo asks the userinfo endpoint who signed in (OpenID Connect Core 1.0
+// section 5.3). A signed answer is verified with v, which may be nil for plain
+// OAuth; algorithm, if not empty, asks for a signed answer and is the only one
+// allowed.
+func UserInfo(ctx context.Context, client *http.Client, endpoint, accessToken string, v *Verifier, algorithm string) (map[string]any, error) {
+	accept := "application/json, application/jwt"
+	if algorithm != "" {
+		accept = "application/jwt"
+	}
+	answer, err := get(ctx, client, endpoint, accept, accessToken)
+	if err != nil {
+		return nil, fmt.Errorf("userinfo: %w", err)
+	}
+	if answer.status < 200 || answer.status > 299 {
+		return nil, fmt.Errorf("userinfo: status %d", answer.status)
+	}
+	if answer.header.Get("WWW-Authenticate") != "" {
+		return nil, errors.New("userinfo: the provider asks for another authentication")
+	}
+	if answer.mediaType() == "application/jwt" {
+		if v == nil {
+			return nil, errors.New("userinfo: a signed answer, and no issuer to verify it")
+		}
+		claims, err := v.userInfo(ctx, string(answer.body), algorithm)
+		if err != nil {
+			return nil, fmt.Errorf("userinfo: %w", err)
+		}
+		return claims, nil
+	}
+	if algorithm != "" {
+		return nil, errors.New("userinfo: the answer is not signed")
+	}
+	members, err := jsonObject(answer.body)
+	if err != nil {
+		return nil, fmt.Errorf("userinfo: %w", err)
+	}
+	return members, nil
+}

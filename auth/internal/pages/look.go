@@ -1,0 +1,106 @@
+package pages
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Theme is what the configuration says of the look.
+type Theme struct {
+	// ColorScheme is auto, light or dark.
+	ColorScheme string
+	Logo        string
+	BrandColor  string
+	ButtonText  string
+}
+
+// Look is the style of all pages of one configuration, made once.
+type Look struct {
+	// Scheme is auto, light or dark.
+	Scheme string
+	// Logo is the URL of a picture, or empty.
+	Logo string
+	// Style is the style sheet.
+	Style template.HTML
+
+	classes map[string]string // of the buttons, by provider ID
+	policy  string
+}
+
+//go:embed style.css
+var styleSheet string
+
+// NewLook makes the look of a theme, with the brand colours of providers by
+// their IDs. What is not a CSS colour is left out: see Color.
+func NewLook(theme Theme, brands map[string]string) *Look {
+	l := &Look{Scheme: theme.ColorScheme, Logo: theme.Logo, classes: map[string]string{}}
+	if l.Scheme != "light" && l.Scheme != "dark" {
+		l.Scheme = "auto"
+	}
+	var css strings.Builder
+	css.WriteString(styleSheet)
+	if Color(theme.BrandColor) {
+		fmt.Fprintf(&css, ":root{--brand-color:%s;--button-text-color:%s}\n", theme.BrandColor, readableOn(theme.BrandColor, "#fff"))
+	}
+	if Color(theme.ButtonText) {
+		fmt.Fprintf(&css, ":root{--button-text-color:%s}\n", theme.ButtonText)
+	}
+	byColor := map[string]string{}
+	for _, id := range slices.Sorted(maps.Keys(brands)) {
+		color := brands[id]
+		if !Color(color) {
+			continue
+		}
+		class, ok := byColor[color]
+		if !ok {
+			class = "brand-" + strconv.Itoa(len(byColor)+1)
+			byColor[color] = class
+			fmt.Fprintf(&css, ".%s{--provider-brand-color:%s;--provider-text-color:%s}\n", class, color, readableOn(color, "#fff"))
+		}
+		l.classes[id] = class
+	}
+	hash := sha256.Sum256([]byte(css.String()))
+	l.Style = template.HTML("<style>" + css.String() + "</style>") // nothing but our sheet and checked colours
+	l.policy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; " +
+		// A button posts to us and we send the browser on to a provider, which
+		// browsers count as the form's action.
+		"form-action 'self' https: http://localhost:* http://127.0.0.1:*; " +
+		"img-src 'self' https: data:; base-uri 'none'; frame-ancestors 'none'"
+	return l
+}
+
+var color = regexp.MustCompile(`^(#[0-9a-fA-F]{3,4}|#[0-9a-fA-F]{6}|#[0-9a-fA-F]{8}|[a-zA-Z]{3,32}|(rgb|rgba|hsl|hsla|hwb|lab|lch|oklab|oklch)\([0-9a-z.,%/ +-]{1,64}\))$`)
+
+// Color reports whether s is a CSS colour: a name, a number, or a function of
+// numbers.
+func Color(s string) bool { return color.MatchString(s) }
+
+// readableOn is black or white, whichever stands out from the background more,
+// or other if the background is not a number.
+func readableOn(background, other string) string {
+	hex := strings.TrimPrefix(background, "#")
+	if hex == background {
+		return other
+	}
+	if len(hex) < 6 {
+		hex = string([]byte{hex[0], hex[0], hex[1], hex[1], hex[2], hex[2]})
+	}
+	n, err := strconv.ParseUint(hex[:6], 16, 32)
+	if err != nil {
+		return other
+	}
+	// Relative luminance, WCAG 2.2, with the gamma rounded to 2.
+	part := func(shift uint) float64 { c := float64(n>>shift&0xff) / 255; return c * c }
+	if 0.2126*part(16)+0.7152*part(8)+0.0722*part(0) > 0.36 {
+		return "#000"
+	}
+	return "#fff"
+}

@@ -1,0 +1,211 @@
+// Package pages renders the built-in pages: sign-in, sign-out, verify-request
+// and error. A page is a plain value with all that it shows; rendering has no
+// other input.
+//
+// The pages need no script and load nothing but the logos that the
+// configuration names. Their style is part of the page, allowed by its hash.
+// Whatever comes from a request is escaped by html/template.
+package pages
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"net/http"
+	"net/url"
+)
+
+// Rendered is a page ready to be sent.
+type Rendered struct {
+	HTML []byte
+	// ContentSecurityPolicy is the policy that the page works under.
+	ContentSecurityPolicy string
+}
+
+// SignIn is the page on which somebody chooses how to sign in.
+type SignIn struct {
+	Look      *Look
+	Providers []Provider
+	// CSRFToken is empty if the protection is off.
+	CSRFToken string
+	// CallbackURL is where the browser goes in the end.
+	CallbackURL string
+	// Error is the type of an earlier failure, or empty. It comes from the query
+	// and may be anything.
+	Error string
+	// Email fills in the address. It comes from the query.
+	Email string
+}
+
+// Provider is one way to sign in.
+type Provider struct {
+	ID   string
+	Name string
+	// Type is oauth, oidc, email, credentials or webauthn.
+	Type string
+	// Action is the URL that the form is posted to.
+	Action string
+	Logo   string
+	// Fields are the inputs of credentials and webauthn.
+	Fields []Field
+}
+
+// Field is an input.
+type Field struct {
+	Name        string
+	Label       string
+	Type        string
+	Placeholder string
+	// Attributes are further attributes of the input.
+	Attributes map[string]string
+}
+
+// SignOut is the page that asks whether to sign out.
+type SignOut struct {
+	Look      *Look
+	Action    string
+	CSRFToken string
+}
+
+// VerifyRequest is the page that tells that a mail was sent.
+type VerifyRequest struct {
+	Look *Look
+	// SiteURL is the origin of the site.
+	SiteURL string
+}
+
+// Error is the page that tells that something failed.
+type Error struct {
+	Look *Look
+	// Type is Configuration, AccessDenied or Verification; anything else is
+	// shown as a plain error. It comes from the query.
+	Type string
+	// SiteURL is the origin of the site, SignInURL its sign-in page. Both are
+	// empty if they are not known.
+	SiteURL   string
+	SignInURL string
+}
+
+// Status is the HTTP status of the page.
+func (p Error) Status() int {
+	switch p.Type {
+	case "Configuration":
+		return http.StatusInternalServerError
+	case "AccessDenied", "Verification":
+		return http.StatusForbidden
+	}
+	return http.StatusOK
+}
+
+// Render renders the page.
+func (p SignIn) Render() Rendered { return render(p.Look, "signin.html", p) }
+
+// Render renders the page.
+func (p SignOut) Render() Rendered { return render(p.Look, "signout.html", p) }
+
+// Render renders the page.
+func (p VerifyRequest) Render() Rendered { return render(p.Look, "verify-request.html", p) }
+
+// Render renders the page.
+func (p Error) Render() Rendered { return render(p.Look, "error.html", p) }
+
+// Message is what the page says about an earlier failure, or empty. The texts
+// tell nobody whether an account exists.
+func (p SignIn) Message() string {
+	switch p.Error {
+	case "":
+		return ""
+	case "Signin", "OAuthSignin", "OAuthCallbackError", "OAuthCreateAccount", "EmailCreateAccount", "Callback":
+		return "Try signing in with a different account."
+	case "OAuthAccountNotLinked":
+		return "To confirm your identity, sign in with the same account you used originally."
+	case "EmailSignin":
+		return "The e-mail could not be sent."
+	case "CredentialsSignin":
+		return "Sign in failed. Check the details you provided are correct."
+	case "SessionRequired":
+		return "Please sign in to access this page."
+	default:
+		return "Unable to sign in."
+	}
+}
+
+// Entry is a provider as the template shows it.
+type Entry struct {
+	Provider
+	// Class carries the colours of the provider's button.
+	Class string
+	// Ruled: a line parts the entry from the next one.
+	Ruled bool
+	// Focus: the first input of the page.
+	Focus bool
+}
+
+// External reports whether the button leads to another site.
+func (e Entry) External() bool { return external(e.Type) }
+
+func external(kind string) bool { return kind == "oauth" || kind == "oidc" }
+
+// Entries are the providers, with a line after each one that is not a mere
+// button, and between buttons and what follows them.
+func (p SignIn) Entries() []Entry {
+	entries := make([]Entry, len(p.Providers))
+	focused := false
+	for i, shown := range p.Providers {
+		last := i == len(p.Providers)-1
+		entries[i] = Entry{
+			Provider: shown, Class: p.Look.classes[shown.ID],
+			Ruled: !last && (!external(shown.Type) || !external(p.Providers[i+1].Type)),
+			Focus: !focused && !external(shown.Type),
+		}
+		focused = focused || entries[i].Focus
+	}
+	return entries
+}
+
+// forbidden are attributes that a field may not set: they would send the form
+// elsewhere or run a script.
+func forbidden(name string) bool {
+	switch name {
+	case "name", "id", "type", "placeholder", "form", "formaction", "formmethod", "formenctype", "formnovalidate", "formtarget", "style":
+		return true
+	}
+	return len(name) >= 2 && name[:2] == "on"
+}
+
+// attribute writes one attribute of an input.
+func attribute(name, value string) template.HTMLAttr {
+	for i := range len(name) {
+		if c := name[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return ""
+		}
+	}
+	if name == "" || forbidden(name) {
+		return ""
+	}
+	if value == "" {
+		return template.HTMLAttr(name)
+	}
+	return template.HTMLAttr(name + `="` + template.HTMLEscapeString(value) + `"`)
+}
+
+// host is the part of an origin that people read.
+func host(origin string) string {
+	if u, err := url.Parse(origin); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return origin
+}
+
+//go:embed templates/*.html
+var files embed.FS
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{"attribute": attribute, "host": host}).ParseFS(files, "templates/*.html"))
+
+func render(look *Look, name string, data any) Rendered {
+	var b bytes.Buffer
+	if err := templates.ExecuteTemplate(&b, name, data); err != nil {
+		panic(err) // the templates take every value of the types above
+	}
+	return Rendered{HTML: b.Bytes(), ContentSecurityPolicy: look.policy}
+}

@@ -1,0 +1,147 @@
+package pages
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const markup = `"><script>alert(1)</script><img src=x onerror=alert(1)>'` + "`{{.}}"
+
+func plainLook() *Look { return NewLook(Theme{}, nil) }
+
+// every returns each page with s in every value that comes from a request or
+// the configuration.
+func every(s string) map[string]Rendered {
+	look := NewLook(Theme{ColorScheme: s, Logo: s, BrandColor: s, ButtonText: s}, map[string]string{s: s})
+	fields := []Field{{Name: s, Label: s, Type: s, Placeholder: s, Attributes: map[string]string{s: s, "title": s, "onfocus": s, "formaction": s}}}
+	return map[string]Rendered{
+		"signin": SignIn{
+			Look: look, CSRFToken: s, CallbackURL: s, Error: s, Email: s, Providers: []Provider{
+				{ID: s, Name: s, Type: "oauth", Action: s, Logo: s},
+				{ID: s, Name: s, Type: "email", Action: s},
+				{ID: s, Name: s, Type: "credentials", Action: s, Fields: fields},
+				{ID: s, Name: s, Type: "webauthn", Action: s, Fields: fields},
+			},
+		}.Render(),
+		"signout":        SignOut{Look: look, Action: s, CSRFToken: s}.Render(),
+		"verify-request": VerifyRequest{Look: look, SiteURL: s}.Render(),
+		"error":          Error{Look: look, Type: s, SiteURL: s, SignInURL: s}.Render(),
+		"access denied":  Error{Look: look, Type: "AccessDenied", SiteURL: s, SignInURL: s}.Render(),
+	}
+}
+
+func TestMarkupIsEscapedEverywhere(t *testing.T) {
+	for name, page := range every(markup) {
+		html := string(page.HTML)
+		for _, bad := range []string{"<script", "<img src=x", "onerror=alert(1)>", "onfocus=", "formaction="} {
+			if strings.Contains(html, bad) {
+				t.Errorf("%s contains %s\n%s", name, bad, html)
+			}
+		}
+	}
+}
+
+func TestScriptURLsAreRefused(t *testing.T) {
+	for name, page := range every("javascript:alert(1)") {
+		for _, attribute := range regexp.MustCompile(`(?:href|action|src)="([^"]*)"`).FindAllStringSubmatch(string(page.HTML), -1) {
+			if strings.HasPrefix(attribute[1], "javascript") {
+				t.Errorf("%s: %s", name, attribute[0])
+			}
+		}
+	}
+}
+
+func TestPolicyAllowsTheStyleAndNothingInline(t *testing.T) {
+	look := NewLook(Theme{BrandColor: "#ff0000", ButtonText: "navy"}, map[string]string{"github": "#24292f", "google": "#fff", "bad": "red;}*{"})
+	page := SignIn{Look: look, Providers: []Provider{{ID: "github", Name: "GitHub", Type: "oauth", Action: "/auth/signin/github"}}}.Render()
+	html := string(page.HTML)
+	style := html[strings.Index(html, "<style>")+len("<style>") : strings.Index(html, "</style>")]
+	sum := sha256.Sum256([]byte(style))
+	if want := "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(page.ContentSecurityPolicy, want) {
+		t.Errorf("the policy does not name the hash of the style sheet\n%s", page.ContentSecurityPolicy)
+	}
+	if strings.Contains(page.ContentSecurityPolicy, "unsafe") || strings.Contains(html, "style=") || strings.Contains(html, "<script") {
+		t.Errorf("the page needs more than its hash allows")
+	}
+	for _, want := range []string{"--brand-color:#ff0000", "--button-text-color:navy", ".brand-1{--provider-brand-color:#24292f;--provider-text-color:#fff}", "--provider-text-color:#000"} {
+		if !strings.Contains(style, want) {
+			t.Errorf("the style sheet lacks %s", want)
+		}
+	}
+	if strings.Contains(style, "red;}") {
+		t.Error("something that is no colour reached the style sheet")
+	}
+	if !strings.Contains(html, `class="button brand-1"`) {
+		t.Error("the button lacks its class")
+	}
+}
+
+func TestColors(t *testing.T) {
+	for s, want := range map[string]bool{
+		"#fff": true, "#FFAA00": true, "#ffaa0080": true, "rebeccapurple": true, "rgb(1 2 3 / 50%)": true, "hsl(120deg,50%,50%)": true,
+		"": false, "#ff": false, "#fffff": false, "#ggg": false, "red;}": false, "url(x)": false, "rgb(1,2,3": false, "var(--x)": false, "red\n": false,
+	} {
+		if Color(s) != want {
+			t.Errorf("Color(%q) is %v", s, !want)
+		}
+	}
+}
+
+func TestSignInGroups(t *testing.T) {
+	p := SignIn{Look: plainLook(), Providers: []Provider{
+		{ID: "email", Type: "email"}, {ID: "a", Type: "oauth"}, {ID: "b", Type: "oidc"}, {ID: "credentials", Type: "credentials"}, {ID: "c", Type: "oauth"},
+	}}
+	var ruled, focus []bool
+	for _, e := range p.Entries() {
+		ruled, focus = append(ruled, e.Ruled), append(focus, e.Focus)
+	}
+	for i, want := range []bool{true, false, true, true, false} {
+		if ruled[i] != want {
+			t.Errorf("entry %d: ruled %v", i, ruled[i])
+		}
+	}
+	if !focus[0] || focus[3] {
+		t.Errorf("focus %v", focus)
+	}
+}
+
+func TestOnlyExternalFormsCarryTheCallbackURL(t *testing.T) {
+	html := string(SignIn{Look: plainLook(), CallbackURL: "https://app.example.com/", CSRFToken: "t", Providers: []Provider{
+		{ID: "a", Type: "oauth", Action: "/a"}, {ID: "email", Type: "email", Action: "/e"},
+	}}.Render().HTML)
+	if strings.Count(html, `name="callbackUrl"`) != 1 || strings.Count(html, `name="csrfToken" value="t"`) != 2 {
+		t.Error(html)
+	}
+	if strings.Contains(string(SignOut{Look: plainLook()}.Render().HTML), "csrfToken") {
+		t.Error("a page without the protection carries an empty token")
+	}
+}
+
+func TestErrorPages(t *testing.T) {
+	for kind, want := range map[string]struct {
+		status int
+		text   string
+		link   string
+	}{
+		"":              {200, "<h1>Error</h1>", "https://app.example.com"},
+		"constructor":   {200, "<h1>Error</h1>", "https://app.example.com"},
+		"Configuration": {500, "Check the server logs", ""},
+		"AccessDenied":  {403, "You do not have permission to sign in.", "https://app.example.com/auth/signin"},
+		"Verification":  {403, "The sign in link is no longer valid.", "https://app.example.com/auth/signin"},
+	} {
+		p := Error{Look: plainLook(), Type: kind, SiteURL: "https://app.example.com", SignInURL: "https://app.example.com/auth/signin"}
+		html := string(p.Render().HTML)
+		if p.Status() != want.status || !strings.Contains(html, want.text) || want.link != "" && !strings.Contains(html, `href="`+want.link+`"`) {
+			t.Errorf("%q: status %d\n%s", kind, p.Status(), html)
+		}
+		if want.link == "" && strings.Contains(html, "href") {
+			t.Errorf("%q has a link", kind)
+		}
+	}
+	if html := string(VerifyRequest{Look: plainLook(), SiteURL: "https://app.example.com"}.Render().HTML); !strings.Contains(html, `>app.example.com</a>`) {
+		t.Error(html)
+	}
+}

@@ -1,0 +1,349 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// identity is somebody whom a provider has authenticated.
+type identity struct {
+	// user is the person as the provider describes them.
+	user    *User
+	account *Account
+	// profile is set for OAuth and OpenID Connect.
+	profile Profile
+	// stored chooses what of the token answer the adapter keeps, when an account
+	// is about to be linked.
+	stored func(ctx context.Context) (TokenSet, error)
+	// kept is what stored chose.
+	kept TokenSet
+	// linkByEmail is OAuth.AllowDangerousEmailAccountLinking.
+	linkByEmail bool
+}
+
+// signedIn is the outcome of a login.
+type signedIn struct {
+	user      *User
+	account   *Account
+	profile   Profile
+	isNewUser bool
+	// session is the database session, new or kept; nil with tokens.
+	session *adapter.Session
+}
+
+// authorizeSignIn asks Callbacks.SignIn. A result means that the sign-in ends
+// there with a redirect.
+func (e *engine) authorizeSignIn(ctx context.Context, r *request, p SignInParams) (*Result, error) {
+	if e.config.Callbacks.SignIn == nil {
+		return nil, nil
+	}
+	decision, err := guard(ctx, e.config.Callbacks.SignIn, p)
+	if err != nil {
+		if _, ours := typeOf(err); ours {
+			return nil, err
+		}
+		return nil, &Error{Type: ErrAccessDenied, Cause: err}
+	}
+	switch {
+	case decision.allow:
+		return nil, nil
+	case decision.location == "":
+		return nil, &Error{Type: ErrAccessDenied, Message: "Callbacks.SignIn refused"}
+	}
+	location, err := e.redirect(ctx, decision.location, r.origin)
+	return redirectTo(location), err
+}
+
+// redirect asks Callbacks.Redirect.
+func (e *engine) redirect(ctx context.Context, url, origin string) (string, error) {
+	decide := e.config.Callbacks.Redirect
+	if decide == nil {
+		decide = defaultRedirect
+	}
+	return guard(ctx, decide, RedirectParams{URL: url, BaseURL: origin})
+}
+
+// login finds or makes the user and the session for an identity. Of concurrent
+// logins with one account or address all end at one user. Behaviour reference
+// section 7.4.
+func (e *engine) login(ctx context.Context, r *request, id identity) (*signedIn, error) {
+	if e.adapter == nil {
+		return &signedIn{user: id.user, account: id.account, profile: id.profile}, nil
+	}
+	release, err := e.logins.acquire(ctx, id.account.Provider+"\x00"+id.account.ProviderAccountID)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	current, err := e.currentUser(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	for range maxLoginAttempts {
+		var done *signedIn
+		if id.account.Type == TypeEmail {
+			done, err = e.loginByEmail(ctx, id, current)
+		} else {
+			done, err = e.loginByAccount(ctx, id, current)
+		}
+		if !errors.Is(err, errRaced) {
+			return done, err
+		}
+	}
+	return nil, err
+}
+
+// maxLoginAttempts is how often a login starts again after it was overtaken by
+// another. Each time the other one got further, so a second attempt does.
+const maxLoginAttempts = 3
+
+// errRaced says that the store changed in the course of a login.
+var errRaced = errors.New("another sign-in of the same person came in between")
+
+// raced turns the errors by which an adapter reports a change of the store into
+// errRaced.
+func raced(err error) error {
+	if errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) {
+		return errors.Join(errRaced, err)
+	}
+	return err
+}
+
+// loggedIn is who is signed in already in the browser of a request.
+type loggedIn struct {
+	user    *User // nil if nobody is
+	session *adapter.Session
+	// token is the value of the session cookie.
+	token string
+}
+
+// currentUser finds out who is signed in. A session that has expired, or whose
+// user is gone, is nobody's.
+func (e *engine) currentUser(ctx context.Context, r *request) (loggedIn, error) {
+	token, _ := r.sessionCookie()
+	current := loggedIn{token: token}
+	if token == "" {
+		return current, nil
+	}
+	if e.config.Session.Strategy == StrategyDatabase {
+		stored, err := e.storedSession(ctx, token)
+		if err == nil && stored != nil {
+			current.session, current.user = &stored.Session, userFromRecord(&stored.User)
+		}
+		return current, err
+	}
+	claims, err := e.decodeToken(ctx, r, token)
+	if err != nil {
+		return current, nil //nolint:nilerr // a token that is not good is nobody's
+	}
+	if sub := claims.String("sub"); sub != "" {
+		user, err := fromAdapter(e.adapter.GetUser(ctx, sub))
+		if err != nil {
+			return current, err
+		}
+		if user != nil {
+			current.user = userFromRecord(user)
+		}
+	}
+	return current, nil
+}
+
+// loginByEmail signs in the user with the address, or a new one. A session
+// that the browser had is replaced.
+func (e *engine) loginByEmail(ctx context.Context, id identity, current loggedIn) (*signedIn, error) {
+	now := e.config.Clock()
+	found, err := fromAdapter(e.adapter.GetUserByEmail(ctx, id.user.Email))
+	if err != nil {
+		return nil, err
+	}
+	if current.session != nil {
+		if _, err := fromAdapter(e.adapter.DeleteSession(ctx, current.token)); err != nil {
+			e.logError(ctx, err) // it ends by itself
+		}
+	}
+	done := &signedIn{account: id.account}
+	if found != nil {
+		updated, err := fromAdapter(e.adapter.UpdateUser(ctx, adapter.UserUpdate{ID: found.ID, EmailVerified: adapter.To(&now)}))
+		if err != nil {
+			return nil, raced(err)
+		}
+		done.user = userFromRecord(updated)
+		notify(ctx, e, "UpdateUser", e.config.Events.UpdateUser, UpdateUserEvent{User: done.user})
+	} else {
+		record := id.user.record()
+		record.EmailVerified = &now
+		if done.user, err = e.createUser(ctx, record); err != nil {
+			return nil, err
+		}
+		done.isNewUser = true
+	}
+	done.session, err = e.newSession(ctx, done.user)
+	return done, err
+}
+
+// loginByAccount signs in the owner of an account, links the account to who is
+// signed in, or makes a new user for it.
+func (e *engine) loginByAccount(ctx context.Context, id identity, current loggedIn) (*signedIn, error) {
+	done := &signedIn{account: id.account, profile: id.profile}
+	record, err := fromAdapter(e.adapter.GetUserByAccount(ctx, adapter.AccountKey{Provider: id.account.Provider, ProviderAccountID: id.account.ProviderAccountID}))
+	if err != nil {
+		return nil, err
+	}
+	if record == nil && id.stored != nil {
+		if id.kept, err = id.stored(ctx); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case record != nil && current.user == nil:
+		done.user = userFromRecord(record)
+		done.session, err = e.newSession(ctx, done.user)
+		return done, err
+	case record != nil && record.ID == current.user.ID:
+		done.user, done.session = current.user, current.session
+		return done, nil
+	case record != nil:
+		return nil, &Error{Type: id.notLinked(), Message: "the account belongs to another user than the one who is signed in"}
+	case current.user != nil:
+		done.user, done.session = current.user, current.session
+		return done, e.linkAccount(ctx, id, current.user)
+	}
+	return e.signUp(ctx, id, done)
+}
+
+// signUp makes a user for an account that nobody has.
+func (e *engine) signUp(ctx context.Context, id identity, done *signedIn) (*signedIn, error) {
+	var existing *adapter.User
+	var err error
+	if id.user.Email != "" {
+		if existing, err = fromAdapter(e.adapter.GetUserByEmail(ctx, id.user.Email)); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case existing == nil:
+		record := id.user.record()
+		record.EmailVerified = nil
+		if done.user, err = e.createUser(ctx, record); err != nil {
+			return nil, err
+		}
+		done.isNewUser = true
+	case id.linkByEmail:
+		done.user = userFromRecord(existing)
+	default:
+		return nil, &Error{Type: id.notLinked(), Message: "another user has the e-mail address of the account"}
+	}
+	if err := e.linkAccount(ctx, id, done.user); err != nil {
+		if done.isNewUser {
+			// Nobody could ever sign in as this user: the address is taken, and no
+			// account leads to it.
+			if _, undone := e.adapter.DeleteUser(context.WithoutCancel(ctx), done.user.ID); undone != nil {
+				e.logError(ctx, &Error{Type: ErrAdapter, Message: "user without account left behind", Cause: undone})
+			}
+		}
+		return nil, err
+	}
+	done.session, err = e.newSession(ctx, done.user)
+	return done, err
+}
+
+// notLinked is the type of the error for an account that can't be linked.
+func (id *identity) notLinked() ErrorType {
+	if id.account.Type == TypeWebAuthn {
+		return ErrAccountNotLinked
+	}
+	return ErrOAuthAccountNotLinked
+}
+
+func (e *engine) createUser(ctx context.Context, record adapter.User) (*User, error) {
+	created, err := fromAdapter(e.adapter.CreateUser(ctx, record))
+	if err != nil {
+		return nil, raced(err)
+	}
+	user := userFromRecord(created)
+	notify(ctx, e, "CreateUser", e.config.Events.CreateUser, CreateUserEvent{User: user})
+	return user, nil
+}
+
+func (e *engine) linkAccount(ctx context.Context, id identity, user *User) error {
+	account := &Account{Provider: id.account.Provider, Type: id.account.Type, ProviderAccountID: id.account.ProviderAccountID, TokenSet: id.kept}
+	record := account.record()
+	record.UserID = user.ID
+	if _, err := fromAdapter(e.adapter.LinkAccount(ctx, record)); err != nil {
+		return raced(err)
+	}
+	notify(ctx, e, "LinkAccount", e.config.Events.LinkAccount, LinkAccountEvent{User: user, Account: account, Profile: id.user})
+	return nil
+}
+
+// newSession makes a database session; with tokens there is nothing to make.
+func (e *engine) newSession(ctx context.Context, user *User) (*adapter.Session, error) {
+	if e.config.Session.Strategy != StrategyDatabase {
+		return nil, nil
+	}
+	token, err := e.newSessionToken(ctx)
+	if err != nil {
+		return nil, err
+	}
+	expires := e.config.Clock().Add(e.config.Session.MaxAge)
+	return fromAdapter(e.adapter.CreateSession(ctx, adapter.Session{SessionToken: token, UserID: user.ID, Expires: expires}))
+}
+
+func (e *engine) newSessionToken(ctx context.Context) (string, error) {
+	if generate := e.config.Session.GenerateSessionToken; generate != nil {
+		token, err := guard(ctx, func(ctx context.Context, _ struct{}) (string, error) { return generate(ctx) }, struct{}{})
+		if err != nil || token != "" {
+			return token, err
+		}
+	}
+	return randomUUID(e.config.Random)
+}
+
+// finishSignIn sets the session cookie, tells the application, and sends the
+// browser on. Behaviour reference sections 7.2 and 7.3.
+func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (*Result, error) {
+	_, old := r.sessionCookie()
+	var result Result
+	if done.session != nil {
+		result.Cookies = r.specs.session.sessionCookies(old, done.session.SessionToken, done.session.Expires)
+	} else {
+		cookies, err := e.sessionToken(ctx, r, done, old)
+		if err != nil {
+			return nil, err
+		}
+		result.Cookies = cookies
+	}
+	notify(ctx, e, "SignIn", e.config.Events.SignIn, SignInEvent{User: done.user, Account: done.account, Profile: done.profile, IsNewUser: done.isNewUser})
+	result.Location = r.callbackURL
+	if page := e.config.Pages.NewUser; page != "" && done.isNewUser {
+		result.Location = withQuery(page, "callbackUrl="+queryEscape(r.callbackURL))
+	}
+	return &result, nil
+}
+
+// sessionToken makes the session token of somebody who signs in.
+func (e *engine) sessionToken(ctx context.Context, r *request, done *signedIn, old []string) ([]*http.Cookie, error) {
+	claims := claimsFromUser(done.user)
+	if make := e.config.Callbacks.JWT; make != nil {
+		p := JWTParams{Token: claims, User: done.user, Account: done.account, Profile: done.profile, Trigger: TriggerSignIn}
+		if done.isNewUser {
+			p.Trigger = TriggerSignUp
+		}
+		var err error
+		if claims, err = guard(ctx, make, p); err != nil {
+			return nil, err
+		}
+		if claims == nil {
+			return r.specs.session.sessionCookies(old, "", time.Time{}), nil
+		}
+	}
+	token, err := e.encodeToken(ctx, r, claims)
+	if err != nil {
+		return nil, err
+	}
+	return r.specs.session.sessionCookies(old, token, e.config.Clock().Add(e.config.Session.MaxAge)), nil
+}

@@ -1,0 +1,321 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// oauthIdentity is somebody at the provider idp.
+func oauthIdentity(id, email string) auth.Identity {
+	return auth.Identity{
+		User:    &auth.User{ID: "fresh", Name: new("Ada"), Email: email},
+		Account: &auth.Account{Provider: "idp", Type: auth.TypeOAuth, ProviderAccountID: id, TokenSet: auth.TokenSet{AccessToken: "at", ExpiresAt: time.Unix(1800000000, 0)}},
+	}
+}
+
+// TestLoginTree walks the branches of behaviour reference section 7.4 for
+// accounts: who signs in, with which calls of the adapter, and which events.
+func TestLoginTree(t *testing.T) {
+	const signedIn = "signed-in"
+	for name, c := range map[string]struct {
+		id      auth.Identity
+		session bool // the browser is signed in as user-a
+		want    string
+		err     auth.ErrorType
+		calls   string
+		events  string
+	}{
+		"new user": {
+			id: oauthIdentity("n", "new@example.com"), want: "user-1",
+			calls: "getUserByAccount getUserByEmail createUser linkAccount createSession", events: "createUser linkAccount",
+		},
+		"new user without address": {
+			id: oauthIdentity("n", ""), want: "user-1", calls: "getUserByAccount createUser linkAccount createSession", events: "createUser linkAccount",
+		},
+		"returning user": {id: oauthIdentity("a", "a@example.com"), want: "user-a", calls: "getUserByAccount createSession"},
+		"same user while signed in": {
+			id: oauthIdentity("a", "a@example.com"), session: true, want: "user-a", calls: "getSessionAndUser getUserByAccount",
+		},
+		"link while signed in": {
+			id: oauthIdentity("n", "other@example.com"), session: true, want: "user-a",
+			calls: "getSessionAndUser getUserByAccount linkAccount", events: "linkAccount",
+		},
+		"account of another while signed in": {
+			id: oauthIdentity("b", "b@example.com"), session: true, err: auth.ErrOAuthAccountNotLinked, calls: "getSessionAndUser getUserByAccount",
+		},
+		"address of another": {
+			id: oauthIdentity("n", "a@example.com"), err: auth.ErrOAuthAccountNotLinked, calls: "getUserByAccount getUserByEmail",
+		},
+		"address of another, dangerous": { // 16: no event createUser, since nobody was created
+			id: func() auth.Identity { i := oauthIdentity("n", "a@example.com"); i.LinkByEmail = true; return i }(), want: "user-a",
+			calls: "getUserByAccount getUserByEmail linkAccount createSession", events: "linkAccount",
+		},
+		"webauthn, address of another": {
+			id:  auth.Identity{User: &auth.User{Email: "a@example.com"}, Account: &auth.Account{Provider: "passkey", Type: auth.TypeWebAuthn, ProviderAccountID: "n"}},
+			err: auth.ErrAccountNotLinked, calls: "getUserByAccount getUserByEmail",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore()
+			for _, x := range []string{"a", "b"} {
+				s.users["user-"+x] = adapter.User{ID: "user-" + x, Email: x + "@example.com"}
+				s.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: x}] = adapter.Account{UserID: "user-" + x}
+			}
+			s.sessions[signedIn] = adapter.Session{SessionToken: signedIn, UserID: "user-a", Expires: time.Now().Add(time.Hour)}
+			var calls, events []string
+			s.before = func(method string, _ ...any) error { calls = append(calls, method); return nil }
+			h := newHandler(t, auth.Config{Adapter: s, Events: auth.Events{
+				CreateUser: func(context.Context, auth.CreateUserEvent) error { events = append(events, "createUser"); return nil },
+				LinkAccount: func(_ context.Context, e auth.LinkAccountEvent) error {
+					events = append(events, "linkAccount")
+					return nil
+				},
+			}})
+			r := httptest.NewRequest(http.MethodGet, origin, nil)
+			if c.session {
+				r.Header.Set("Cookie", "__Secure-authjs.session-token="+signedIn)
+			}
+			got, err := h.Login(t.Context(), r, c.id)
+			if c.err != "" {
+				if !errors.Is(err, c.err) {
+					t.Fatalf("got %v, want %s", err, c.err)
+				}
+			} else if err != nil {
+				t.Fatal(err)
+			} else if got.User.ID != c.want || got.IsNewUser != (c.want == "user-1") || (got.Token == signedIn) != c.session {
+				t.Errorf("got %+v", got)
+			}
+			if g := strings.Join(calls, " "); g != c.calls {
+				t.Errorf("calls: got %s, want %s", g, c.calls)
+			}
+			if g := strings.Join(events, " "); g != c.events {
+				t.Errorf("events: got %s, want %s", g, c.events)
+			}
+		})
+	}
+}
+
+// TestLoginLeavesNoUserWithoutAccount: a user whose account can't be linked
+// would hold the address for ever.
+func TestLoginLeavesNoUserWithoutAccount(t *testing.T) {
+	s := newStore()
+	broken := true
+	s.before = func(method string, _ ...any) error {
+		if method == "linkAccount" && broken {
+			return errors.New("connection lost")
+		}
+		return nil
+	}
+	h := newHandler(t, auth.Config{Adapter: s})
+	r := httptest.NewRequest(http.MethodGet, origin, nil)
+	if _, err := h.Login(t.Context(), r, oauthIdentity("n", "new@example.com")); !errors.Is(err, auth.ErrAdapter) {
+		t.Fatalf("got %v", err)
+	}
+	if len(s.users) != 0 {
+		t.Errorf("a user is left: %v", s.users)
+	}
+	broken = false
+	if _, err := h.Login(t.Context(), r, oauthIdentity("n", "new@example.com")); err != nil {
+		t.Errorf("the next attempt: %v", err)
+	}
+}
+
+// TestLoginWithoutAdapter keeps the user as the provider describes them.
+func TestLoginWithoutAdapter(t *testing.T) {
+	h := newHandler(t, auth.Config{})
+	got, err := h.Login(t.Context(), httptest.NewRequest(http.MethodGet, origin, nil), oauthIdentity("n", "new@example.com"))
+	if err != nil || got.User.ID != "fresh" || got.IsNewUser || got.Token != "" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// TestConcurrentFirstSignIns: of any number of first sign-ins of one person at
+// once, in one process or several, all succeed and one user comes of it.
+func TestConcurrentFirstSignIns(t *testing.T) {
+	const people, each = 8, 16
+	for _, processes := range []int{1, 2} {
+		for _, kind := range []auth.ProviderType{auth.TypeEmail, auth.TypeOAuth} {
+			t.Run(fmt.Sprintf("%s, %d processes", kind, processes), func(t *testing.T) {
+				s := newStore()
+				var handlers []*auth.Handler
+				for range processes {
+					handlers = append(handlers, newHandler(t, auth.Config{Adapter: s}))
+				}
+				start := make(chan struct{})
+				var wg sync.WaitGroup
+				var mu sync.Mutex
+				ids := map[string][]string{}
+				for i := range people * each {
+					wg.Go(func() {
+						email := fmt.Sprintf("person-%d@example.com", i%people)
+						id := oauthIdentity(email, email)
+						if kind == auth.TypeEmail {
+							id.Account = &auth.Account{Provider: "email", Type: auth.TypeEmail, ProviderAccountID: email}
+						}
+						<-start
+						got, err := handlers[i%processes].Login(context.WithoutCancel(t.Context()), httptest.NewRequest(http.MethodGet, origin, nil), id)
+						mu.Lock()
+						defer mu.Unlock()
+						if err != nil {
+							if kind == auth.TypeOAuth && processes > 1 && errors.Is(err, auth.ErrOAuthAccountNotLinked) {
+								return // it came between the user and the account of another process
+							}
+							t.Errorf("%s: %v", email, err)
+							return
+						}
+						if !slices.Contains(ids[email], got.User.ID) {
+							ids[email] = append(ids[email], got.User.ID)
+						}
+					})
+				}
+				close(start)
+				wg.Wait()
+				if len(s.users) != people {
+					t.Errorf("%d users, want %d", len(s.users), people)
+				}
+				for email, list := range ids {
+					if len(list) != 1 {
+						t.Errorf("%s signed in as %v", email, list)
+					}
+				}
+				if kind == auth.TypeOAuth && len(s.accounts) != people {
+					t.Errorf("%d accounts, want %d", len(s.accounts), people)
+				}
+			})
+		}
+	}
+}
+
+// TestLoginStartsAgain: another process comes in between two steps of a login.
+// The login ends where that one did.
+func TestLoginStartsAgain(t *testing.T) {
+	key := adapter.AccountKey{Provider: "idp", ProviderAccountID: "n"}
+	mail := auth.Identity{
+		User:    &auth.User{ID: "fresh", Email: "new@example.com"},
+		Account: &auth.Account{Provider: "email", Type: auth.TypeEmail, ProviderAccountID: "new@example.com"},
+	}
+	for name, c := range map[string]struct {
+		id      auth.Identity
+		seed    func(s *store)
+		before  string // the method that the other process comes before
+		other   func(s *store)
+		want    string
+		isNew   bool
+		wantAll []string
+	}{
+		"email, user made meanwhile": {
+			id: mail, before: "createUser", want: "other", wantAll: []string{"other"},
+			other: func(s *store) { s.users["other"] = adapter.User{ID: "other", Email: "new@example.com"} },
+		},
+		"email, user deleted meanwhile": {
+			id: mail, before: "updateUser", want: "user-1", isNew: true, wantAll: []string{"user-1"},
+			seed:  func(s *store) { s.users["old"] = adapter.User{ID: "old", Email: "new@example.com"} },
+			other: func(s *store) { delete(s.users, "old") },
+		},
+		"account, user and account made meanwhile": {
+			id: oauthIdentity("n", "new@example.com"), before: "createUser", want: "other", wantAll: []string{"other"},
+			other: func(s *store) {
+				s.users["other"] = adapter.User{ID: "other", Email: "new@example.com"}
+				s.accounts[key] = adapter.Account{UserID: "other", Provider: "idp", ProviderAccountID: "n"}
+			},
+		},
+		"account without address, made meanwhile": {
+			id: oauthIdentity("n", ""), before: "linkAccount", want: "other", wantAll: []string{"other"},
+			other: func(s *store) {
+				s.users["other"] = adapter.User{ID: "other"}
+				s.accounts[key] = adapter.Account{UserID: "other", Provider: "idp", ProviderAccountID: "n"}
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore()
+			if c.seed != nil {
+				c.seed(s)
+			}
+			s.before = func(method string, _ ...any) error {
+				if method == c.before && c.other != nil {
+					s.mu.Lock()
+					defer s.mu.Unlock()
+					c.other(s)
+					c.other = nil
+				}
+				return nil
+			}
+			h := newHandler(t, auth.Config{Adapter: s})
+			got, err := h.Login(t.Context(), httptest.NewRequest(http.MethodGet, origin, nil), c.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.User.ID != c.want || got.IsNewUser != c.isNew || s.sessions[got.Token].UserID != c.want {
+				t.Errorf("got %+v with a session of %q, want %s", got, s.sessions[got.Token].UserID, c.want)
+			}
+			var all []string
+			for id := range s.users {
+				all = append(all, id)
+			}
+			if !slices.Equal(all, c.wantAll) {
+				t.Errorf("users %v, want %v", all, c.wantAll)
+			}
+		})
+	}
+}
+
+// TestLoginsOfOneAccountTakeTurns: while somebody signs in for the first time,
+// a second login of the same account waits, one of another account does not,
+// and one whose client hangs up ends.
+func TestLoginsOfOneAccountTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		held, entered := make(chan struct{}), 0
+		s.before = func(method string, args ...any) error {
+			if method == "getUserByAccount" && args[0] == (adapter.AccountKey{Provider: "idp", ProviderAccountID: "a"}) {
+				entered++
+				<-held
+			}
+			return nil
+		}
+		h := newHandler(t, auth.Config{Adapter: s})
+		r := httptest.NewRequest(http.MethodGet, origin, nil)
+		var wg sync.WaitGroup
+		ids := make([]string, 2)
+		for i := range ids {
+			wg.Go(func() {
+				got, err := h.Login(t.Context(), r, oauthIdentity("a", "a@example.com"))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				ids[i] = got.User.ID
+			})
+		}
+		synctest.Wait()
+		if entered != 1 {
+			t.Errorf("%d logins of one account at once", entered)
+		}
+		if _, err := h.Login(t.Context(), r, oauthIdentity("b", "b@example.com")); err != nil {
+			t.Error(err)
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := h.Login(gone, r, oauthIdentity("a", "a@example.com")); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		close(held)
+		wg.Wait()
+		if ids[0] != ids[1] || len(s.users) != 2 {
+			t.Errorf("signed in as %v, %d users", ids, len(s.users))
+		}
+	})
+}

@@ -1,0 +1,226 @@
+package auth_test
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	"net"
+	"net/http/httptest"
+	"net/mail"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// mailServer is a real SMTP server that keeps what it receives.
+type mailServer struct {
+	address  string
+	received chan received
+}
+
+type received struct {
+	from string
+	to   []string
+	data string
+}
+
+func newMailServer(t *testing.T, config *tls.Config) *mailServer {
+	t.Helper()
+	m := &mailServer{received: make(chan received, 8)}
+	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &mailSession{server: m}, nil }))
+	server.Domain, server.AllowInsecureAuth, server.TLSConfig = "localhost", true, config
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.address = l.Addr().String()
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	t.Cleanup(func() {
+		_ = server.Close()
+		if err := <-done; err != nil {
+			t.Errorf("mail server: %v", err)
+		}
+	})
+	return m
+}
+
+// mailSession is one connection. It asks for a password, and refuses one
+// recipient.
+type mailSession struct {
+	server *mailServer
+	mail   received
+	known  bool
+}
+
+func (s *mailSession) AuthMechanisms() []string { return []string{sasl.Plain} }
+
+func (s *mailSession) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, user, pass string) error {
+		if user != "mailer" || pass != "p@ss/word" {
+			return smtp.ErrAuthFailed
+		}
+		s.known = true
+		return nil
+	}), nil
+}
+
+func (s *mailSession) Mail(from string, _ *smtp.MailOptions) error {
+	if !s.known {
+		return smtp.ErrAuthRequired
+	}
+	s.mail.from = from
+	return nil
+}
+
+func (s *mailSession) Rcpt(to string, _ *smtp.RcptOptions) error {
+	if strings.HasPrefix(to, "nobody@") {
+		return &smtp.SMTPError{Code: 550, Message: "no such mailbox"}
+	}
+	s.mail.to = append(s.mail.to, to)
+	return nil
+}
+
+func (s *mailSession) Data(r io.Reader) error {
+	b, err := io.ReadAll(r)
+	s.mail.data = string(b)
+	s.server.received <- s.mail
+	return err
+}
+
+func (s *mailSession) Reset() { s.mail = received{} }
+
+func (s *mailSession) Logout() error { return nil }
+
+// parts returns subject, text and HTML of a mail.
+func (r received) parts(t *testing.T) (subject, text, html string) {
+	t.Helper()
+	m, err := mail.ReadMessage(strings.NewReader(r.data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject, err = new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p := multipart.NewReader(m.Body, params["boundary"]); ; {
+		part, err := p.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			return subject, text, html
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(quotedprintable.NewReader(part))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(part.Header.Get("Content-Type"), "text/html") {
+			html = string(b)
+		} else {
+			text = strings.ReplaceAll(string(b), "\r\n", "\n")
+		}
+	}
+}
+
+// TestMail sends a link by a real SMTP server, and signs in with what arrives.
+func TestMail(t *testing.T) {
+	server := newMailServer(t, nil)
+	h := newHandler(t, auth.Config{Adapter: newStore(), Theme: auth.Theme{BrandColor: "#123456"}, Providers: []auth.Provider{
+		&auth.Email{Server: "smtp://mailer:p%40ss%2Fword@" + server.address, From: "Example <no-reply@example.com>"},
+	}})
+	b := newBrowser(t, h)
+	b.post("/auth/signin/email", "email", "Ada@Example.com").wantLocation(t, origin+"/auth/verify-request?provider=email&type=email")
+	var got received
+	select {
+	case got = <-server.received:
+	case <-time.After(10 * time.Second):
+		t.Fatal("no mail arrived")
+	}
+	if got.from != "no-reply@example.com" || len(got.to) != 1 || got.to[0] != "ada@example.com" {
+		t.Errorf("from %q to %q", got.from, got.to)
+	}
+	subject, text, html := got.parts(t)
+	if subject != "Sign in to app.example.com" {
+		t.Errorf("subject %q", subject)
+	}
+	lines := strings.Split(text, "\n")
+	if len(lines) < 2 || lines[0] != "Sign in to app.example.com" {
+		t.Fatalf("text %q", text)
+	}
+	link := lines[1]
+	if !strings.Contains(html, "#123456") || !strings.Contains(html, strings.ReplaceAll(link, "&", "&amp;")) || strings.Contains(html, ">ada@") {
+		t.Errorf("html %s", html)
+	}
+	b.get(link).wantLocation(t, origin)
+	b.wantSession("ada@example.com")
+}
+
+// TestMailFails: a sign-in whose mail is refused says so, and the log does not
+// say the password.
+func TestMailFails(t *testing.T) {
+	server := newMailServer(t, nil)
+	for name, c := range map[string]struct{ server, to, log string }{
+		"no such mailbox": {"smtp://mailer:p%40ss%2Fword@" + server.address, "nobody@example.com", "no such mailbox"},
+		"wrong password":  {"smtp://mailer:wr0ng-passw0rd@" + server.address, "ada@example.com", "Authentication failed"},
+		"no server":       {"smtp://mailer:wr0ng-passw0rd@127.0.0.1:1", "ada@example.com", "refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var book logBook
+			h := newHandler(t, auth.Config{Adapter: newStore(), Logger: book.logger(), Providers: []auth.Provider{
+				&auth.Email{Server: c.server, From: "no-reply@example.com"},
+			}})
+			newBrowser(t, h).post("/auth/signin/email", "email", c.to).wantLocation(t, origin+"/auth/signin?error=Configuration")
+			if log := book.String(); !strings.Contains(log, c.log) || !strings.Contains(log, "EmailSignInError") ||
+				strings.Contains(log, "wr0ng") || strings.Contains(log, "p@ss") {
+				t.Errorf("log: %s", log)
+			}
+		})
+	}
+}
+
+// TestMailChecksCertificates: a server that offers STARTTLS with a certificate
+// that no authority has signed gets nothing.
+func TestMailChecksCertificates(t *testing.T) {
+	certificate := httptest.NewUnstartedServer(nil)
+	certificate.StartTLS()
+	defer certificate.Close()
+	server := newMailServer(t, &tls.Config{Certificates: certificate.TLS.Certificates, MinVersion: tls.VersionTLS12})
+	var book logBook
+	h := newHandler(t, auth.Config{Adapter: newStore(), Logger: book.logger(), Providers: []auth.Provider{
+		&auth.Email{Server: "smtp://mailer:p%40ss%2Fword@" + server.address, From: "no-reply@example.com"},
+	}})
+	newBrowser(t, h).post("/auth/signin/email", "email", "ada@example.com").wantLocation(t, origin+"/auth/signin?error=Configuration")
+	if !strings.Contains(book.String(), "certificate") {
+		t.Errorf("log: %s", book.String())
+	}
+}
+
+// TestEmailMessage: nothing of the address is in the default mail, and markup
+// in the theme stays text.
+func TestEmailMessage(t *testing.T) {
+	m, err := auth.EmailMessage(auth.VerificationRequest{
+		Identifier: "ada@example.com", URL: origin + `/auth/callback/email?token=1&email=x`, Theme: auth.Theme{BrandColor: `red"><script>`, ButtonText: `</a>`},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(m.HTML, "<script>") || strings.Contains(m.HTML, "ada@") || strings.Count(m.HTML, "</a>") != 1 {
+		t.Errorf("%s", m.HTML)
+	}
+	if m.Text != "Sign in to app.example.com\n"+origin+"/auth/callback/email?token=1&email=x\n\n" {
+		t.Errorf("%q", m.Text)
+	}
+}

@@ -1,0 +1,126 @@
+package auth_test
+
+import (
+	"context"
+	"crypto"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// TestOAuthSignIn signs somebody in with each kind of a correct provider, which
+// is what shows that TestHostileProvider refuses what it has to and no more.
+func TestOAuthSignIn(t *testing.T) {
+	signedBy := func(alg jose.SignatureAlgorithm, key func() crypto.Signer) func(*idp, *auth.OAuth) {
+		return func(p *idp, _ *auth.OAuth) { p.alg, p.key = alg, key() }
+	}
+	authenticated := func(method auth.ClientAuth, key func() crypto.Signer) func(*idp, *auth.OAuth) {
+		return func(p *idp, o *auth.OAuth) {
+			p.clientAuth, o.Client.TokenEndpointAuthMethod = method, method
+			if key != nil {
+				p.clientKey, o.Client.PrivateKey, o.Client.KeyID = key().Public(), key(), "client-key"
+			}
+		}
+	}
+	for _, c := range []struct {
+		name string
+		set  func(*idp, *auth.OAuth)
+		// session is part of the session.
+		session string
+		// requests are those to metadata, keys, token and userinfo.
+		requests [4]int
+	}{
+		{"RS256", nil, `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"ES256", signedBy(jose.ES256, ecKey), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"EdDSA", signedBy(jose.EdDSA, edKey), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"PS256", signedBy(jose.PS256, rsaKey), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"HS256 when asked for", func(p *idp, o *auth.OAuth) {
+			o.Client.IDTokenSignedResponseAlg = "HS256"
+			p.mint = func(m map[string]any) string { return sign(jose.HS256, []byte(idpSecret), "", m) }
+		}, `"name":"ada"`, [4]int{1, 0, 1, 0}},
+		{"client_secret_basic", authenticated(auth.ClientSecretBasic, nil), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"client_secret_post", authenticated(auth.ClientSecretPost, nil), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"client_secret_jwt", authenticated(auth.ClientSecretJWT, nil), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"private_key_jwt with RSA", authenticated(auth.PrivateKeyJWT, otherRSAKey), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"private_key_jwt with ECDSA", authenticated(auth.PrivateKeyJWT, ecKey), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"private_key_jwt with Ed25519", authenticated(auth.PrivateKeyJWT, edKey), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"public client", func(p *idp, o *auth.OAuth) {
+			authenticated(auth.ClientAuthNone, nil)(p, o)
+			o.ClientSecret = ""
+		}, `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"userinfo", userInfoOnly(func(*idp, *auth.OAuth) {}), `"name":"userinfo of ada"`, [4]int{1, 1, 1, 1}},
+		{"signed userinfo", userInfoOnly(func(p *idp, _ *auth.OAuth) { p.signedUserInfo = true }), `"name":"userinfo of ada"`, [4]int{1, 1, 1, 1}},
+		{"signed userinfo when asked for", userInfoOnly(func(p *idp, o *auth.OAuth) {
+			p.signedUserInfo, o.Client.UserInfoSignedResponseAlg = true, "RS256"
+		}), `"name":"userinfo of ada"`, [4]int{1, 1, 1, 1}},
+		{"OAuth without OpenID Connect", plain(nil), `"name":"userinfo of ada"`, [4]int{0, 0, 1, 1}},
+		{"OAuth with discovery", func(_ *idp, o *auth.OAuth) { o.Type, o.Checks = auth.TypeOAuth, nil }, `"name":"userinfo of ada"`, [4]int{1, 1, 1, 1}},
+		{"several audiences", func(p *idp, _ *auth.OAuth) {
+			p.claims = func(m map[string]any) { m["aud"], m["azp"] = []string{"client-2", idpClient}, idpClient }
+		}, `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"expired within the tolerance", claim("exp", newClock().Now().Unix()-29), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"valid soon, within the tolerance", claim("nbf", newClock().Now().Unix()+29), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"no at_hash", claim("at_hash", nil), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"lifetime as text", token("expires_in", "3600"), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"a key of a kind that nobody knows", at("/jwks", func(w http.ResponseWriter, _ *http.Request) {
+			known := must(jose.JSONWebKey{Key: rsaKey().Public(), KeyID: "key-1"}.MarshalJSON())
+			body(200, "application/json", `{"keys":[{"kty":"XYZ","kid":"key-0"},{"kty":"EC","crv":"secp256k1","kid":"k","x":"AA","y":"AA"},`+string(known)+`]}`)(w, nil)
+		}), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, stored := range []bool{true, false} {
+				s := newSite(t, func(p *idp, config *auth.Config, o *auth.OAuth) {
+					if !stored {
+						config.Adapter = nil
+					}
+					if c.set != nil {
+						c.set(p, o)
+					}
+				})
+				b := newBrowser(t, s)
+				s.signIn(b).wantLocation(t, origin)
+				b.wantSession(c.session)
+				b.wantSession("ada@example.com")
+				got := [4]int{s.idp.count("/.well-known/openid-configuration"), s.idp.count("/jwks"), s.idp.count("/token"), s.idp.count("/userinfo")}
+				// Keys are needed only for a signature.
+				if got != c.requests && (c.name != "OAuth with discovery" || got[1] > 1) {
+					t.Errorf("requests to metadata, keys, token, userinfo: %v, want %v", got, c.requests)
+				}
+				s.wantNoLeaks(t)
+				if len(s.idp.problems) > 0 {
+					t.Errorf("the provider complains: %s", strings.Join(s.idp.problems, "; "))
+				}
+				if _, ok := s.store.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: "ada"}]; ok != stored {
+					t.Errorf("account stored: %v, want %v", ok, stored)
+				}
+			}
+		})
+	}
+}
+
+// TestOAuthSubjectIsStable: without an adapter the same person is the same user
+// at every sign-in, and another person another one.
+func TestOAuthSubjectIsStable(t *testing.T) {
+	subjects := map[string]string{}
+	s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) {
+		c.Adapter = nil
+		c.Callbacks.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+			subjects[p.Token.String("name")] += p.Token.String("sub") + " "
+			return p.Session, nil
+		}
+	})
+	for _, person := range []string{"ada", "grace", "ada", "grace"} {
+		b := newBrowser(t, s)
+		b.get("/auth/callback/idp?" + s.idp.authorize(t, s.start(b, "/auth/signin/idp?login_hint="+person)).Encode())
+		b.wantSession(person)
+	}
+	ada, grace := strings.Fields(subjects["ada"]), strings.Fields(subjects["grace"])
+	if len(ada) != 2 || len(grace) != 2 || ada[0] != ada[1] || grace[0] != grace[1] || ada[0] == grace[0] {
+		t.Fatalf("subjects: %v", subjects)
+	}
+}

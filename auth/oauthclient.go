@@ -1,0 +1,174 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
+)
+
+// oauthClient is a compiled OAuth provider: its endpoints resolved as far as
+// the configuration goes, its checks, and what is cached of the provider.
+type oauthClient struct {
+	provider *OAuth
+	http     *http.Client
+	// authorization, token and userInfo are the configured endpoints with their
+	// parameters; empty means discovery.
+	authorization, token, userInfo string
+	// issuer is the source of metadata and keys; verifier checks what they
+	// sign. Both are nil for a provider that has neither issuer nor keys.
+	issuer   *oauth.Issuer
+	verifier *oauth.Verifier
+	// state, pkce and nonce are the checks of the flow.
+	state, pkce, nonce bool
+	// formPost says that the answer comes as a POST from the provider's site.
+	formPost bool
+	// proxy is the redirect_uri of the redirect proxy, proxyOrigin its origin.
+	proxy, proxyOrigin string
+	spent              *spentChecks
+}
+
+// newOAuthClient compiles a provider whose configuration has been checked.
+func newOAuthClient(c *Config, p *OAuth) *oauthClient {
+	o := &oauthClient{
+		provider:      p,
+		http:          oauth.Transport(p.HTTPClient),
+		authorization: endpoint(p.Authorization.URL, p.Authorization.Params),
+		token:         endpoint(p.Token.URL, p.Token.Params),
+		userInfo:      endpoint(p.UserInfo.URL, p.UserInfo.Params),
+		spent:         newSpentChecks(c.Clock),
+	}
+	checks := p.Checks
+	if checks == nil {
+		checks = []Check{CheckPKCE, CheckState}
+	}
+	o.state, o.pkce, o.nonce = slices.Contains(checks, CheckState), slices.Contains(checks, CheckPKCE), slices.Contains(checks, CheckNonce)
+	if p.Issuer != "" || p.WellKnown != "" || p.JWKS != "" {
+		o.issuer = &oauth.Issuer{URL: p.Issuer, WellKnown: p.WellKnown, JWKS: p.JWKS, Client: o.http, Now: c.Clock}
+		o.verifier = &oauth.Verifier{
+			Issuer: o.issuer, ClientID: p.ClientID, ClientSecret: p.ClientSecret, Algorithm: p.Client.IDTokenSignedResponseAlg,
+			MaxAge: p.Client.DefaultMaxAge, RequireAuthTime: p.Client.RequireAuthTime, Now: c.Clock,
+		}
+	}
+	o.formPost = p.Authorization.Params.Get("response_mode") == "form_post" || strings.Contains(o.authorization, "response_mode=form_post")
+	proxy := p.RedirectProxyURL
+	if proxy == "" {
+		proxy = c.RedirectProxyURL
+	}
+	if proxy != "" {
+		o.state = true
+		if u, err := url.Parse(proxy); err == nil && !o.formPost {
+			o.proxy, o.proxyOrigin = strings.TrimSuffix(proxy, "/")+"/callback/"+p.ID, originOf(u)
+		}
+	}
+	return o
+}
+
+// endpoint is a URL with parameters set in its query, or empty.
+func endpoint(raw string, params url.Values) string {
+	if raw == "" || len(params) == 0 {
+		return raw
+	}
+	base, query, _ := strings.Cut(raw, "?")
+	q := parseQuery(query)
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		q.set(name, params[name]...)
+	}
+	return base + "?" + q.encode()
+}
+
+// redirectURI is where the provider sends the browser back to.
+func (e *engine) redirectURI(r *request, o *oauthClient) string {
+	if o.proxy != "" && o.proxyOrigin != r.origin {
+		return o.proxy
+	}
+	return e.providerURL(r, ActionCallback, o.provider.ID)
+}
+
+// authorizationEndpoint returns the configured or the discovered endpoint, with
+// the configured parameters.
+func (o *oauthClient) authorizationEndpoint(ctx context.Context) (string, error) {
+	if o.authorization != "" {
+		return o.authorization, nil
+	}
+	m, err := o.metadata(ctx)
+	if err != nil {
+		return "", err
+	}
+	if m.AuthorizationEndpoint == "" {
+		return "", errors.New("the metadata has no authorization_endpoint")
+	}
+	return endpoint(m.AuthorizationEndpoint, o.provider.Authorization.Params), nil
+}
+
+// tokenEndpoint returns the configured or the discovered endpoint.
+func (o *oauthClient) tokenEndpoint(ctx context.Context) (string, error) {
+	if o.token != "" {
+		return o.token, nil
+	}
+	m, err := o.metadata(ctx)
+	if err != nil {
+		return "", err
+	}
+	if m.TokenEndpoint == "" {
+		return "", errors.New("the metadata has no token_endpoint")
+	}
+	return endpoint(m.TokenEndpoint, o.provider.Token.Params), nil
+}
+
+// userInfoEndpoint returns the configured or the discovered endpoint.
+func (o *oauthClient) userInfoEndpoint(ctx context.Context) (string, error) {
+	if o.userInfo != "" {
+		return o.userInfo, nil
+	}
+	m, err := o.metadata(ctx)
+	if err != nil {
+		return "", err
+	}
+	if m.UserInfoEndpoint == "" {
+		return "", errors.New("the metadata has no userinfo_endpoint")
+	}
+	return endpoint(m.UserInfoEndpoint, o.provider.UserInfo.Params), nil
+}
+
+func (o *oauthClient) metadata(ctx context.Context) (*oauth.Metadata, error) {
+	if o.issuer == nil || o.issuer.URL == "" && o.issuer.WellKnown == "" {
+		return nil, errors.New("an endpoint is not configured, and there is no issuer to ask")
+	}
+	return o.issuer.Metadata(ctx)
+}
+
+// auth is how the client authenticates at the token endpoint.
+func (o *oauthClient) auth(e *engine) oauth.ClientAuth {
+	p := o.provider
+	return oauth.ClientAuth{
+		Method: string(p.Client.TokenEndpointAuthMethod), ClientID: p.ClientID, Secret: p.ClientSecret,
+		Key: p.Client.PrivateKey, KeyID: p.Client.KeyID, Issuer: p.Issuer, Now: e.config.Clock,
+	}
+}
+
+// checkEndpoints reports what is wrong with the URLs of a provider.
+func (p *OAuth) checkEndpoints() []error {
+	var problems []error
+	for _, x := range []struct{ name, url string }{
+		{"Issuer", p.Issuer}, {"WellKnown", p.WellKnown}, {"JWKS", p.JWKS}, {"Authorization.URL", p.Authorization.URL},
+		{"Token.URL", p.Token.URL}, {"UserInfo.URL", p.UserInfo.URL}, {"RedirectProxyURL", p.RedirectProxyURL},
+	} {
+		if x.url == "" {
+			continue
+		}
+		u, err := url.Parse(x.url)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s is no URL", x.name))
+		} else if err := oauth.CheckURL(u); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", x.name, err))
+		}
+	}
+	return problems
+}

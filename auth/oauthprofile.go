@@ -1,0 +1,142 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"strings"
+	"time"
+)
+
+// tokenSet takes the known members of a token answer; the others become Extra.
+func tokenSet(members map[string]any) (TokenSet, error) {
+	t := TokenSet{}
+	text := func(name string) string {
+		s, ok := members[name].(string)
+		if ok {
+			delete(members, name)
+		}
+		return s
+	}
+	t.AccessToken, t.RefreshToken, t.IDToken = text("access_token"), text("refresh_token"), text("id_token")
+	t.Scope, t.TokenType, t.SessionState = text("scope"), text("token_type"), text("session_state")
+	if n, ok := members["expires_in"].(json.Number); ok {
+		seconds, err := n.Float64()
+		if err != nil || seconds > math.MaxInt64/float64(time.Second) {
+			return TokenSet{}, errors.New("token request: expires_in is too large")
+		}
+		t.ExpiresIn = time.Duration(seconds * float64(time.Second))
+		delete(members, "expires_in")
+	}
+	if n, ok := members["expires_at"].(json.Number); ok {
+		if seconds, err := n.Int64(); err == nil {
+			t.ExpiresAt = time.Unix(seconds, 0).UTC()
+			delete(members, "expires_at")
+		}
+	}
+	if details, ok := members["authorization_details"].([]any); ok {
+		raw, err := json.Marshal(details)
+		if err != nil {
+			return TokenSet{}, err
+		}
+		t.AuthorizationDetails = raw
+		delete(members, "authorization_details")
+	}
+	if len(members) > 0 {
+		t.Extra = members
+	}
+	return t, nil
+}
+
+// withExpiry computes the instant of expiry from the lifetime.
+func (e *engine) withExpiry(t TokenSet) TokenSet {
+	t.TokenType = strings.ToLower(t.TokenType)
+	if t.ExpiresIn > 0 {
+		t.ExpiresAt = time.Unix(e.config.Clock().Unix()+int64(t.ExpiresIn/time.Second), 0).UTC()
+	}
+	return t
+}
+
+// identify maps a profile to who is signing in. Behaviour reference section
+// 6.11.
+func (e *engine) identify(ctx context.Context, o *oauthClient, profile Profile, tokens TokenSet) (*identity, error) {
+	p := o.provider
+	fail := func(cause error) (*identity, error) {
+		return nil, &Error{Type: ErrOAuthProfileParse, Message: "provider " + p.ID, Cause: cause}
+	}
+	user := defaultProfile(profile)
+	if p.Profile != nil {
+		var err error
+		user, err = guard(ctx, func(ctx context.Context, profile Profile) (*User, error) { return p.Profile(ctx, profile, tokens) }, profile)
+		if err != nil {
+			return fail(err)
+		}
+		if user == nil {
+			return fail(errors.New("Profile returned no user"))
+		}
+	}
+	if user.ID == "" {
+		return fail(errors.New("the profile has no id"))
+	}
+	id := &identity{
+		account: &Account{Provider: p.ID, Type: p.kind(), ProviderAccountID: user.ID, TokenSet: tokens},
+		profile: profile, stored: stored(p, tokens), linkByEmail: p.AllowDangerousEmailAccountLinking,
+	}
+	copied := *user
+	id.user = &copied
+	id.user.Email = strings.ToLower(user.Email)
+	var err error
+	if e.adapter == nil {
+		id.user.ID = subject(p.ID, user.ID)
+	} else if id.user.ID, err = randomUUID(e.config.Random); err != nil {
+		return nil, err
+	}
+	return id, nil
+}
+
+// stored chooses what the adapter keeps of a token answer: what OAuth.Account
+// says, or what there is a column for.
+func stored(p *OAuth, tokens TokenSet) func(context.Context) (TokenSet, error) {
+	return func(ctx context.Context) (TokenSet, error) {
+		if p.Account == nil {
+			tokens.ExpiresIn, tokens.Extra = 0, nil
+			return tokens, nil
+		}
+		kept, err := guard(ctx, func(_ context.Context, t TokenSet) (*TokenSet, error) { return p.Account(t), nil }, tokens)
+		if err != nil || kept == nil {
+			return TokenSet{}, err
+		}
+		return *kept, nil
+	}
+}
+
+// defaultProfile takes id, name, email and image from the standard claims.
+func defaultProfile(p Profile) *User {
+	u := &User{ID: p.String("sub"), Email: p.String("email")}
+	if u.ID == "" {
+		u.ID = p.String("id")
+	}
+	for _, claim := range []string{"name", "nickname", "preferred_username"} {
+		if s, ok := p[claim].(string); ok {
+			u.Name = &s
+			break
+		}
+	}
+	if s, ok := p["picture"].(string); ok {
+		u.Image = &s
+	}
+	return u
+}
+
+// subject is the ID of somebody who is not stored: the same at every sign-in,
+// and another one for the same account ID at another provider. It has the form
+// of a UUID of version 8 (RFC 9562 section 5.8), as other IDs have.
+func subject(provider, accountID string) string {
+	h := sha256.New()
+	_, _ = io.WriteString(h, provider+"\x00"+accountID)
+	id, _ := randomUUID(strings.NewReader(string(h.Sum(nil)))) // enough bytes
+	return id[:14] + "8" + id[15:]
+}

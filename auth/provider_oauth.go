@@ -1,0 +1,199 @@
+package auth
+
+import (
+	"context"
+	"crypto"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// OAuth is an OAuth 2 or OpenID Connect provider. Package providers has ready
+// ones. Specification section 2.11.
+type OAuth struct {
+	// ID is part of the URLs, and of the names of the environment variables
+	// AUTH_<ID>_ID, AUTH_<ID>_SECRET and AUTH_<ID>_ISSUER. Required.
+	ID string
+	// EnvID replaces ID in the names of the environment variables.
+	EnvID string
+	// Name is shown; the default is ID.
+	Name string
+	// Type is TypeOAuth, the default, or TypeOIDC.
+	Type ProviderType
+
+	// Issuer is the provider's issuer identifier, an https URL. With it,
+	// endpoints that are not given are discovered.
+	Issuer string
+	// WellKnown is the URL of the provider's metadata, where it is not
+	// Issuer + /.well-known/openid-configuration.
+	WellKnown string
+	// JWKS is the URL of the provider's keys, where it is not in the metadata.
+	JWKS string
+
+	ClientID     string
+	ClientSecret string
+
+	Authorization AuthorizationEndpoint
+	Token         TokenEndpoint
+	UserInfo      UserInfoEndpoint
+
+	// Checks protect the flow. Nil means CheckPKCE and CheckState. CheckState is
+	// added when a redirect proxy is used. CheckNonce is for TypeOIDC only. A
+	// list of just CheckNone has no checks.
+	Checks []Check
+	// Client says how this program presents itself to the provider.
+	Client Client
+
+	// Profile maps what the provider says to a user. The ID in its result
+	// becomes Account.ProviderAccountID. The default takes id, name, email and
+	// image from the standard claims.
+	Profile func(ctx context.Context, profile Profile, tokens TokenSet) (*User, error)
+	// Account chooses what of the token answer the adapter stores. The default
+	// keeps everything that has a column; nil as the result keeps nothing.
+	Account func(tokens TokenSet) *TokenSet
+	// UserInfoOnly takes the user from the userinfo endpoint although there is
+	// an ID token, which is still required and verified. It is idToken: false of
+	// the specification, for TypeOIDC.
+	UserInfoOnly bool
+
+	// AllowDangerousEmailAccountLinking links the account to the user who has
+	// its e-mail address, without that user being signed in. Whoever can make
+	// this provider state an address can then sign in as its owner.
+	AllowDangerousEmailAccountLinking bool
+
+	// RedirectProxyURL is Config.RedirectProxyURL for this provider alone.
+	RedirectProxyURL string
+	// HTTPClient makes the requests to the provider; the default has timeouts
+	// and does not follow redirects. It is customFetch of the specification.
+	HTTPClient *http.Client
+
+	Style Style
+
+	// Complete, if set, is called by New, on a copy whose client ID, secret and
+	// issuer have been taken from the environment. It fills in what depends on
+	// them. Its error is a problem of the configuration.
+	Complete func(p *OAuth) error
+}
+
+// Check is a protection of the OAuth flow.
+type Check string
+
+// The checks. Specification section 2.11.
+const (
+	CheckNone  Check = "none"
+	CheckState Check = "state"
+	CheckPKCE  Check = "pkce"
+	CheckNonce Check = "nonce"
+)
+
+// AuthorizationEndpoint is where the browser is sent to sign in.
+type AuthorizationEndpoint struct {
+	// URL may have a query. Empty means discovery.
+	URL string
+	// Params are added to the query of URL.
+	Params url.Values
+	// Request, if set, makes the final URL from the one that was prepared. It
+	// must keep client_id, redirect_uri, response_type and the checks.
+	Request func(ctx context.Context, prepared *url.URL) (*url.URL, error)
+}
+
+// TokenEndpoint is where the code is exchanged for tokens.
+type TokenEndpoint struct {
+	// URL may have a query. Empty means discovery.
+	URL string
+	// Params are added to the query of URL.
+	Params url.Values
+	// Request, if set, exchanges the code in place of the standard request.
+	Request func(ctx context.Context, p TokenRequest) (*TokenSet, error)
+	// Prepare, if set, changes the standard request before it is sent.
+	Prepare func(r *http.Request, form url.Values) error
+	// Conform, if set, makes a standard answer of the provider's. It returns its
+	// argument or a new response, and owns the body of what it does not return.
+	Conform func(r *http.Response) (*http.Response, error)
+}
+
+// TokenRequest is the argument of TokenEndpoint.Request.
+type TokenRequest struct {
+	// Provider has its defaults filled in.
+	Provider OAuth
+	Client   *http.Client
+	// Code, RedirectURI and CodeVerifier are the parameters of the standard
+	// request. CodeVerifier is empty without CheckPKCE.
+	Code         string
+	RedirectURI  string
+	CodeVerifier string
+	// Params are all parameters of the authorization answer.
+	Params url.Values
+}
+
+// UserInfoEndpoint is where the provider tells who signed in.
+type UserInfoEndpoint struct {
+	// URL may have a query. Empty means discovery.
+	URL string
+	// Params are added to the query of URL.
+	Params url.Values
+	// Request, if set, gets the profile in place of the standard request.
+	Request func(ctx context.Context, p UserInfoRequest) (Profile, error)
+}
+
+// UserInfoRequest is the argument of UserInfoEndpoint.Request.
+type UserInfoRequest struct {
+	// Provider has its defaults filled in.
+	Provider OAuth
+	Client   *http.Client
+	Tokens   TokenSet
+	// Params are all parameters of the authorization answer.
+	Params url.Values
+}
+
+// ClientAuth is a way to authenticate at the token endpoint.
+type ClientAuth string
+
+// The ways of RFC 6749 section 2.3 and OpenID Connect Core section 9.
+const (
+	ClientSecretBasic ClientAuth = "client_secret_basic"
+	ClientSecretPost  ClientAuth = "client_secret_post"
+	ClientSecretJWT   ClientAuth = "client_secret_jwt"
+	PrivateKeyJWT     ClientAuth = "private_key_jwt"
+	ClientAuthNone    ClientAuth = "none"
+)
+
+// Client is the client metadata of OpenID Connect that differs from the
+// defaults.
+type Client struct {
+	// TokenEndpointAuthMethod is ClientSecretBasic by default.
+	TokenEndpointAuthMethod ClientAuth
+	// PrivateKey and KeyID sign the assertion of PrivateKeyJWT.
+	PrivateKey crypto.Signer
+	KeyID      string
+	// IDTokenSignedResponseAlg is the only algorithm that ID tokens may have;
+	// empty means those of the metadata, or RS256.
+	IDTokenSignedResponseAlg string
+	// UserInfoSignedResponseAlg asks for a signed userinfo answer and is the
+	// only algorithm that it may have.
+	UserInfoSignedResponseAlg string
+	// DefaultMaxAge is the greatest age of the authentication at the provider;
+	// zero means any. RequireAuthTime makes the claim auth_time obligatory.
+	DefaultMaxAge   time.Duration
+	RequireAuthTime bool
+}
+
+func (p *OAuth) id() string { return p.ID }
+
+func (p *OAuth) displayName() string {
+	if p.Name == "" {
+		return p.ID
+	}
+	return p.Name
+}
+
+func (p *OAuth) kind() ProviderType {
+	if p.Type == "" {
+		return TypeOAuth
+	}
+	return p.Type
+}
+
+// LogValue keeps secrets out of logs.
+func (p OAuth) LogValue() slog.Value { return slog.StringValue(p.ID) }

@@ -1,0 +1,332 @@
+package auth_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// refused checks that a sign-in ended on the error page, for a reason.
+func (s *site) refused(t testing.TB, r *reply, reason string) {
+	t.Helper()
+	r.wantLocation(t, errorPage)
+	if log := s.log.String(); !strings.Contains(log, reason) {
+		t.Errorf("the log has not %q:\n%s", reason, log)
+	}
+	s.wantNoLeaks(t, r.location())
+}
+
+func callback(v url.Values) string { return "/auth/callback/idp?" + v.Encode() }
+
+// TestReplay: an answer is good once, in the browser and for the provider that
+// it was meant for.
+func TestReplay(t *testing.T) {
+	checks := map[string][]auth.Check{
+		"state and all": {auth.CheckState, auth.CheckPKCE, auth.CheckNonce}, "pkce alone": {auth.CheckPKCE}, "nonce alone": {auth.CheckNonce},
+	}
+	for name, list := range checks {
+		t.Run("same browser that keeps its cookies, "+name, func(t *testing.T) {
+			s := newSite(t, func(_ *idp, _ *auth.Config, o *auth.OAuth) { o.Checks = list })
+			b := newBrowser(t, s)
+			answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+			kept := maps.Clone(b.cookies)
+			b.get(callback(answer)).wantLocation(t, origin)
+			// The provider would let the code through a second time.
+			s.idp.mu.Lock()
+			s.idp.grants[answer.Get("code")] = &grant{person: "ada", redirectURI: origin + "/auth/callback/idp"}
+			s.idp.mu.Unlock()
+			b.cookies = kept
+			before := s.idp.count("/token")
+			end := b.get(callback(answer))
+			if end.location() == origin {
+				t.Fatalf("the answer is good twice")
+			}
+			if name != "nonce alone" && s.idp.count("/token") != before {
+				t.Error("the code was sent once more")
+			}
+		})
+	}
+	t.Run("state with another code", func(t *testing.T) {
+		s := newSite(t, nil)
+		b := newBrowser(t, s)
+		answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+		kept := maps.Clone(b.cookies)
+		b.get(callback(answer)).wantLocation(t, origin)
+		b.cookies = kept
+		answer.Set("code", "another")
+		s.refused(t, b.get(callback(answer)), "the sign-in was finished before")
+	})
+	t.Run("code of another sign-in", func(t *testing.T) {
+		s := newSite(t, nil)
+		eve, b := newBrowser(t, s), newBrowser(t, s)
+		stolen := s.idp.authorize(t, s.start(eve, "/auth/signin/idp?login_hint=eve"))
+		answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+		answer.Set("code", stolen.Get("code"))
+		s.refused(t, b.get(callback(answer)), "invalid_grant")
+		b.wantNoSession()
+	})
+	t.Run("state of another browser", func(t *testing.T) {
+		s := newSite(t, nil)
+		eve, b := newBrowser(t, s), newBrowser(t, s)
+		answer := s.idp.authorize(t, s.start(eve, "/auth/signin/idp?login_hint=eve"))
+		s.refused(t, b.get(callback(answer)), "state: the cookie is missing")
+		b.wantNoSession()
+		own := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+		s.refused(t, b.get(callback(answer)), "the parameter is not the one that was sent")
+		b.wantNoSession()
+		// The sign-in under way is not harmed.
+		b.get(callback(own)).wantLocation(t, origin)
+		b.wantSession(`"name":"ada"`)
+	})
+	t.Run("answer that took too long", func(t *testing.T) {
+		s := newSite(t, nil)
+		b := newBrowser(t, s)
+		answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+		s.clock.advance(16 * time.Minute)
+		s.refused(t, b.get(callback(answer)), "state: the cookie is not valid")
+	})
+	t.Run("cookie of another check", func(t *testing.T) {
+		s := newSite(t, nil)
+		b := newBrowser(t, s)
+		answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+		for name, c := range b.cookies {
+			if strings.HasSuffix(name, "state") {
+				c.Value = b.cookies[strings.Replace(name, "state", "nonce", 1)].Value
+			}
+		}
+		s.refused(t, b.get(callback(answer)), "state: the cookie is not valid")
+	})
+	t.Run("cookies that were changed", func(t *testing.T) {
+		s := newSite(t, nil)
+		b := newBrowser(t, s)
+		answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+		for _, c := range b.cookies {
+			c.Value += "x"
+		}
+		s.refused(t, b.get(callback(answer)), "state: the cookie is not valid")
+	})
+	for _, id := range []string{"other", "unknown"} {
+		t.Run("answer at the provider "+id, func(t *testing.T) {
+			s := newSite(t, func(p *idp, c *auth.Config, o *auth.OAuth) {
+				other := *o
+				other.ID = "other"
+				c.Providers = append(c.Providers, &other)
+			})
+			b := newBrowser(t, s)
+			answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+			end := b.get("/auth/callback/" + id + "?" + answer.Encode())
+			if id == "other" {
+				s.refused(t, end, "the sign-in was started with another provider")
+			} else if end.location() == origin {
+				t.Error("a provider that does not exist signs in")
+			}
+			b.wantNoSession()
+			if n := s.idp.count("/token"); n > 0 {
+				t.Errorf("the code was sent to a provider %d times", n)
+			}
+			b.get(callback(answer)).wantLocation(t, origin)
+		})
+	}
+}
+
+// TestTabs: sign-ins that run at once in one browser all finish, and end where
+// each was started from. Sign-ins with a provider whose only check is PKCE have
+// no state to tell them apart; the last one counts, as in Auth.js.
+func TestTabs(t *testing.T) {
+	s := newSite(t, func(p *idp, c *auth.Config, o *auth.OAuth) {
+		other, bare := *o, *o
+		other.ID = "other"
+		bare.ID, bare.Checks = "bare", []auth.Check{auth.CheckPKCE}
+		c.Providers = append(c.Providers, &other, &bare)
+		o.AllowDangerousEmailAccountLinking = true
+	})
+	for _, tabs := range [][]string{{"idp", "idp"}, {"idp", "other"}, {"idp", "idp", "other", "idp"}, {"bare", "idp"}} {
+		for _, backwards := range []bool{false, true} {
+			t.Run(fmt.Sprint(tabs, backwards), func(t *testing.T) {
+				b := newBrowser(t, s)
+				answers := make([]url.Values, len(tabs))
+				for i, id := range tabs {
+					l := b.post("/auth/signin/"+id+"?login_hint="+id, "callbackUrl", fmt.Sprintf("/page-%d", i)).location()
+					answers[i] = s.idp.authorize(t, l)
+				}
+				for i := range tabs {
+					if backwards {
+						i = len(tabs) - 1 - i
+					}
+					for _, c := range b.cookies { // each tab as a person of its own
+						if strings.Contains(c.Name, "session-token") {
+							delete(b.cookies, c.Name)
+						}
+					}
+					b.get("/auth/callback/"+tabs[i]+"?"+answers[i].Encode()).wantLocation(t, fmt.Sprintf("%s/page-%d", origin, i))
+					b.wantSession(`"name":"` + tabs[i] + `"`)
+				}
+				for name := range b.cookies {
+					if strings.Contains(name, "state") || strings.Contains(name, "pkce") || strings.Contains(name, "nonce") {
+						t.Errorf("%s is left behind", name)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestFormPost: an answer that comes as a form of the provider's site finds its
+// checks, and where the sign-in was started from, although the browser sends
+// along only what is SameSite=None.
+func TestFormPost(t *testing.T) {
+	s := newSite(t, func(_ *idp, _ *auth.Config, o *auth.OAuth) {
+		o.Authorization.Params = url.Values{"response_mode": {"form_post"}}
+	})
+	b := newBrowser(t, s)
+	answer := s.idp.authorize(t, b.post("/auth/signin/idp", "callbackUrl", "/inbox").location())
+	for name, c := range b.cookies {
+		if c.SameSite != http.SameSiteNoneMode {
+			delete(b.cookies, name)
+		}
+	}
+	post := func() *reply {
+		return b.do(http.MethodPost, "/auth/callback/idp", strings.NewReader(answer.Encode()), http.Header{
+			"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {s.idp.URL},
+		})
+	}
+	post().wantLocation(t, origin+"/inbox")
+	b.wantSession(`"name":"ada"`)
+	post().wantLocation(t, errorPage)
+}
+
+// TestSignInParameters: whoever starts a sign-in may add parameters to the
+// authorization request, but not change what identifies client or answer.
+func TestSignInParameters(t *testing.T) {
+	s := newSite(t, nil)
+	for _, name := range []string{
+		"client_id", "redirect_uri", "response_type", "response_mode", "state", "nonce", "code_challenge", "code_challenge_method", "request", "request_uri",
+		"client_secret", "CLIENT_ID", "Redirect_URI", "client.id", "redirect uri", "client_id[]", " state", "redirect_uri[0]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBrowser(t, s)
+			l := s.start(b, "/auth/signin/idp?prompt=login&"+url.QueryEscape(name)+"=evil&"+url.QueryEscape(name)+"=evil")
+			if strings.Contains(l, "evil") || !strings.Contains(l, "prompt=login") {
+				t.Fatalf("the browser is sent to %s", l)
+			}
+			b.get(callback(s.idp.authorize(t, l))).wantLocation(t, origin)
+		})
+	}
+}
+
+// TestEndpointsAreSecure: a provider without encryption is refused when the
+// handler is made, unless it is on this machine.
+func TestEndpointsAreSecure(t *testing.T) {
+	for _, set := range []func(o *auth.OAuth, u string){
+		func(o *auth.OAuth, u string) { o.Issuer = u }, func(o *auth.OAuth, u string) { o.WellKnown = u }, func(o *auth.OAuth, u string) { o.JWKS = u },
+		func(o *auth.OAuth, u string) { o.Authorization.URL = u }, func(o *auth.OAuth, u string) { o.Token.URL = u }, func(o *auth.OAuth, u string) { o.UserInfo.URL = u },
+	} {
+		for u, ok := range map[string]bool{
+			"https://idp.example": true, "http://localhost:1": true, "http://127.0.0.1:1": true, "http://[::1]:1": true,
+			"http://idp.example": false, "http://localhost.evil.example": false, "http://127.0.0.1.evil.example": false, "http://10.0.0.1": false,
+			"ftp://idp.example": false, "//idp.example": false, "https://a@idp.example": false, "javascript:alert(1)": false, "http://0.0.0.0": false,
+		} {
+			o := &auth.OAuth{ID: "idp", Type: auth.TypeOIDC, Issuer: "https://idp.example", ClientID: "id", ClientSecret: "secret"}
+			set(o, u)
+			if _, err := auth.New(auth.Config{Secret: []string{secret}, URL: origin, Providers: []auth.Provider{o}}); (err == nil) != ok {
+				t.Errorf("%+v with %s: %v", o.ID, u, err)
+			}
+		}
+	}
+}
+
+// TestRedirectLeaksNoToken: nothing that the client sends to an endpoint goes
+// on to where the endpoint redirects.
+func TestRedirectLeaksNoToken(t *testing.T) {
+	for _, path := range []string{"/token", "/userinfo", "/jwks", "/.well-known/openid-configuration"} {
+		for _, status := range []int{301, 302, 303, 307, 308} {
+			t.Run(fmt.Sprint(path, status), func(t *testing.T) {
+				s := newSite(t, userInfoConfig)
+				s.idp.endpoints[path] = func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Location", s.idp.URL+"/elsewhere")
+					w.WriteHeader(status)
+				}
+				b := newBrowser(t, s)
+				if l := b.post("/auth/signin/idp").location(); strings.HasPrefix(l, s.idp.URL) {
+					s.refused(t, b.get(callback(s.idp.authorize(t, l))), fmt.Sprint("status ", status))
+				} else if path != "/.well-known/openid-configuration" {
+					t.Fatalf("the sign-in does not start: %s", l)
+				}
+				if n := s.idp.count("/elsewhere"); n > 0 {
+					t.Errorf("%d requests were redirected", n)
+				}
+			})
+		}
+	}
+}
+
+func userInfoConfig(_ *idp, _ *auth.Config, o *auth.OAuth) { o.UserInfoOnly = true }
+
+// TestOneFetch: any number of sign-ins at once ask for metadata and keys once,
+// and later ones not at all, until the hour is over.
+func TestOneFetch(t *testing.T) {
+	s := newSite(t, nil)
+	wave := func(wantMetadata, wantKeys int) {
+		t.Helper()
+		var wg sync.WaitGroup
+		for i := range 32 {
+			wg.Go(func() {
+				b := newBrowser(t, s)
+				l := b.post(fmt.Sprintf("/auth/signin/idp?login_hint=person-%d", i)).location()
+				if !strings.HasPrefix(l, s.idp.URL) {
+					t.Errorf("start: %s", l)
+					return
+				}
+				if l := b.get(callback(s.idp.authorize(t, l))).location(); l != origin {
+					t.Errorf("end: %s", l)
+				}
+			})
+		}
+		wg.Wait()
+		if m, k := s.idp.count("/.well-known/openid-configuration"), s.idp.count("/jwks"); m != wantMetadata || k != wantKeys {
+			t.Errorf("metadata was fetched %d times, want %d; keys %d times, want %d", m, wantMetadata, k, wantKeys)
+		}
+	}
+	wave(1, 1)
+	wave(1, 1)
+	s.idp.mu.Lock()
+	s.idp.key, s.idp.kid = otherRSAKey(), "key-2" // rotated
+	s.idp.mu.Unlock()
+	wave(1, 2)
+	s.idp.mu.Lock()
+	s.idp.key = rsaKey() // rotated, under the same name
+	s.idp.mu.Unlock()
+	wave(1, 3)
+	s.clock.advance(61 * time.Minute)
+	wave(2, 4)
+}
+
+// TestErrorRepeatsSecrets: what a provider repeats of the request in the text
+// of an error is not logged.
+func TestErrorRepeatsSecrets(t *testing.T) {
+	s := newSite(t, nil)
+	s.idp.endpoints["/token"] = func(w http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm()
+		s.idp.keep(r.PostForm.Get("code_verifier"))
+		_, password, _ := r.BasicAuth()
+		answerJSON(w, 400, map[string]string{"error": "invalid_grant", "error_description": fmt.Sprintf("code %s verifier %s password %s %s",
+			r.PostForm.Get("code"), r.PostForm.Get("code_verifier"), password, strings.Repeat("long", 1000))})
+	}
+	b := newBrowser(t, s)
+	s.refused(t, s.signIn(b), "invalid_grant")
+	if n := len(s.log.String()); n > 2000 {
+		t.Errorf("the log has %d bytes", n)
+	}
+	answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+	answer.Set("error", "server_error")
+	answer.Set("error_description", "state "+answer.Get("state")+" code "+answer.Get("code"))
+	b.get(callback(answer)).wantLocation(t, signInPage+"OAuthCallbackError")
+	s.wantNoLeaks(t)
+}

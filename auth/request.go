@@ -1,0 +1,256 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// maxBody is the size of the largest body that is read. Forms and session
+// updates are far smaller.
+const maxBody = 1 << 20
+
+// Action is the first part of the path below the base path.
+type Action string
+
+// The actions. Specification section 4.1.
+const (
+	ActionCallback        Action = "callback"
+	ActionCSRF            Action = "csrf"
+	ActionError           Action = "error"
+	ActionProviders       Action = "providers"
+	ActionSession         Action = "session"
+	ActionSignIn          Action = "signin"
+	ActionSignOut         Action = "signout"
+	ActionVerifyRequest   Action = "verify-request"
+	ActionWebAuthnOptions Action = "webauthn-options"
+)
+
+// IsAuthAction reports whether s is one of the actions. Specification section
+// 4.2.
+func IsAuthAction(s string) bool {
+	switch Action(s) {
+	case ActionCallback, ActionCSRF, ActionError, ActionProviders, ActionSession, ActionSignIn, ActionSignOut,
+		ActionVerifyRequest, ActionWebAuthnOptions:
+		return true
+	}
+	return false
+}
+
+// request is what the actions see of an HTTP request: first what was parsed,
+// then what the engine made of it.
+type request struct {
+	http   *http.Request
+	method string
+	// origin is scheme, host and port; target is the URL without fragment.
+	origin, target string
+	action         Action
+	providerID     string
+	query          url.Values
+	// form is the body, raw the bytes it was parsed from (nil if it was not
+	// read), data its member data as JSON.
+	form    Form
+	raw     []byte
+	data    json.RawMessage
+	cookies cookies
+	specs   *cookieSpecs
+	// trusted says that server code makes the request, not a browser.
+	trusted bool
+
+	provider    Provider
+	csrf        csrf
+	callbackURL string
+	// pending are the cookies that precede those of the result. If the request
+	// fails, those among them that delete are sent all the same.
+	pending []*http.Cookie
+}
+
+// parameter returns the last value of a query parameter, as Auth.js does.
+func (r *request) parameter(name string) string {
+	if v := r.query[name]; len(v) > 0 {
+		return v[len(v)-1]
+	}
+	return ""
+}
+
+// submitted returns a field of the body, or else of the query.
+func (r *request) submitted(name string) string {
+	if _, ok := r.form[name]; ok {
+		return r.form.Get(name)
+	}
+	return r.parameter(name)
+}
+
+// parse turns an HTTP request into a request for an action.
+func (e *engine) parse(hr *http.Request) (*request, error) {
+	if hr.Method != http.MethodGet && hr.Method != http.MethodPost {
+		return nil, &Error{Type: ErrUnknownAction, Message: "only GET and POST are supported"}
+	}
+	action, provider, ok := splitPath(hr.URL.EscapedPath(), e.basePath)
+	if !ok {
+		return nil, &Error{Type: ErrUnknownAction, Message: "no action has this path"}
+	}
+	r := e.newRequest(hr, action)
+	r.providerID = provider
+	r.query = hr.URL.Query()
+	if hr.Method == http.MethodPost {
+		if err := r.readBody(); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// newRequest takes from an HTTP request what does not depend on its path.
+func (e *engine) newRequest(hr *http.Request, action Action) *request {
+	origin := e.origin
+	if origin == "" {
+		origin = requestOrigin(hr)
+	}
+	secure := strings.HasPrefix(origin, "https:")
+	if e.config.UseSecureCookies != nil {
+		secure = *e.config.UseSecureCookies
+	}
+	r := &request{http: hr, method: hr.Method, origin: origin, action: action, specs: &e.cookies.plain, cookies: parseCookies(hr.Header["Cookie"])}
+	if secure {
+		r.specs = &e.cookies.secure
+	}
+	r.target = origin + hr.URL.EscapedPath()
+	if hr.URL.RawQuery != "" {
+		r.target += "?" + hr.URL.RawQuery
+	}
+	return r
+}
+
+// requestOrigin is the origin that the request was made to: that of its URL,
+// or else, in a server, that of the connection and the Host header.
+func requestOrigin(hr *http.Request) string {
+	if hr.URL.Host != "" && hr.URL.Scheme != "" {
+		return originOf(hr.URL)
+	}
+	scheme := "http"
+	if hr.TLS != nil {
+		scheme = "https"
+	}
+	return originOf(&url.URL{Scheme: scheme, Host: hr.Host})
+}
+
+// isLoopback reports whether the origin is one that only this machine has.
+func isLoopback(origin string) bool {
+	u, err := url.Parse(origin)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	ip := net.ParseIP(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
+}
+
+// splitPath finds action and provider in an escaped path.
+func splitPath(path, basePath string) (action Action, provider string, ok bool) {
+	rest, ok := strings.CutPrefix(path, basePath)
+	if !ok || rest == "" || rest[0] != '/' {
+		return "", "", false
+	}
+	var segments []string
+	for s := range strings.SplitSeq(rest, "/") {
+		if s != "" {
+			segments = append(segments, s)
+		}
+	}
+	if len(segments) == 0 || len(segments) > 2 || !IsAuthAction(segments[0]) {
+		return "", "", false
+	}
+	action = Action(segments[0])
+	if len(segments) == 1 {
+		return action, "", true
+	}
+	switch action {
+	case ActionSignIn, ActionCallback, ActionWebAuthnOptions:
+	default:
+		return "", "", false
+	}
+	if segments[1] != "undefined" { // what a script sends that has no provider
+		provider = segments[1]
+	}
+	return action, provider, true
+}
+
+// readBody parses the body of a POST: a form or JSON. Of anything else nothing
+// is taken. The body of r.http can be read again afterwards.
+func (r *request) readBody() error {
+	kind := r.http.Header.Get("Content-Type")
+	isJSON := strings.Contains(kind, "application/json")
+	if !isJSON && !strings.Contains(kind, "application/x-www-form-urlencoded") {
+		return nil
+	}
+	var raw []byte
+	if r.http.Body != nil {
+		var err error
+		if raw, err = io.ReadAll(io.LimitReader(r.http.Body, maxBody+1)); err != nil {
+			return err
+		}
+	}
+	if len(raw) > maxBody {
+		return errors.New("auth: request body too large")
+	}
+	r.raw = raw
+	r.http = r.withBody(r.http.Context())
+	if isJSON {
+		return r.readJSON()
+	}
+	values, _ := url.ParseQuery(string(raw)) // what is malformed is left out, as in the query
+	r.form = make(Form, len(values))
+	for name, v := range values {
+		r.form[name] = v[len(v)-1]
+	}
+	if data, ok := r.form["data"]; ok {
+		var err error
+		if r.data, err = json.Marshal(data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readJSON takes the members of an object. Other JSON values have none.
+func (r *request) readJSON() error {
+	if !json.Valid(r.raw) {
+		return errors.New("auth: malformed JSON in the request body")
+	}
+	if raw := bytes.TrimSpace(r.raw); raw[0] != '{' {
+		return nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(r.raw, &members); err != nil {
+		return errors.New("auth: malformed JSON in the request body")
+	}
+	r.form = make(Form, len(members))
+	for name, raw := range members {
+		var v any
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return errors.New("auth: malformed JSON in the request body")
+		}
+		r.form[name] = v
+	}
+	r.data = members["data"]
+	return nil
+}
+
+// withBody is the HTTP request, to be handed to the application, with its body
+// unread. A body that was none of ours is as it was.
+func (r *request) withBody(ctx context.Context) *http.Request {
+	hr := r.http.WithContext(ctx)
+	if r.raw == nil {
+		return hr
+	}
+	hr.Body = io.NopCloser(bytes.NewReader(r.raw))
+	hr.ContentLength = int64(len(r.raw))
+	return hr
+}

@@ -1,0 +1,248 @@
+package auth
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+)
+
+// Result is the outcome of a request, before it becomes an HTTP response. It is
+// the internal response of specification section 4.2.
+type Result struct {
+	// Status is the status code; zero means 302 with a Location, else 200.
+	Status int
+	// Header holds all headers but Set-Cookie and Location.
+	Header http.Header
+	// Location is where the browser is redirected to, or empty.
+	Location string
+	// Cookies are to be set in this order. Their values are percent-encoded as
+	// they go over the wire.
+	Cookies []*http.Cookie
+	Body    []byte
+}
+
+// Send writes the result as the response. A failure to write is the client's
+// and not reported.
+func (r *Result) Send(w http.ResponseWriter) {
+	h := w.Header()
+	for name, values := range r.Header {
+		h[name] = values
+	}
+	if r.Location != "" {
+		h["Location"] = []string{asciiURL(r.Location)}
+	}
+	r.SendCookies(w)
+	w.WriteHeader(r.status())
+	_, _ = w.Write(r.Body)
+}
+
+// SendCookies adds the cookies, and nothing else, to the response.
+func (r *Result) SendCookies(w http.ResponseWriter) {
+	h := w.Header()
+	for _, c := range r.Cookies {
+		h["Set-Cookie"] = append(h["Set-Cookie"], formatCookie(c))
+	}
+}
+
+func (r *Result) status() int {
+	switch {
+	case r.Status != 0:
+		return r.Status
+	case r.Location != "":
+		return http.StatusFound
+	}
+	return http.StatusOK
+}
+
+// Response returns the result as a response to the request.
+func (r *Result) Response(req *http.Request) *http.Response {
+	h := r.Header.Clone()
+	if h == nil {
+		h = http.Header{}
+	}
+	if r.Location != "" {
+		h["Location"] = []string{asciiURL(r.Location)}
+	}
+	for _, c := range r.Cookies {
+		h["Set-Cookie"] = append(h["Set-Cookie"], formatCookie(c))
+	}
+	status := r.status()
+	return &http.Response{
+		Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: h, Body: io.NopCloser(bytes.NewReader(r.Body)), ContentLength: int64(len(r.Body)), Request: req,
+	}
+}
+
+// asciiURL percent-encodes what must not be in a header.
+func asciiURL(s string) string {
+	const hex = "0123456789ABCDEF"
+	var b []byte
+	for i := range len(s) {
+		c := s[i]
+		if c > ' ' && c < 0x7f {
+			if b != nil {
+				b = append(b, c)
+			}
+			continue
+		}
+		if b == nil {
+			b = append(make([]byte, 0, len(s)+16), s[:i]...)
+		}
+		b = append(b, '%', hex[c>>4], hex[c&15])
+	}
+	if b == nil {
+		return s
+	}
+	return string(b)
+}
+
+// header values that are the same for every response are shared; nobody may
+// change the slices.
+var (
+	jsonContent = []string{"application/json"}
+	htmlContent = []string{"text/html"}
+	noCache     = []string{"private, no-cache, no-store"}
+	expiresZero = []string{"0"}
+	pragma      = []string{"no-cache"}
+)
+
+func jsonHeader() http.Header { return http.Header{"Content-Type": jsonContent} }
+
+func uncachedJSONHeader() http.Header {
+	return http.Header{"Content-Type": jsonContent, "Cache-Control": noCache, "Expires": expiresZero, "Pragma": pragma}
+}
+
+// jsonBody is v as JSON, with <, > and & as they are.
+func jsonBody(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// redirectAsJSON is the form that a script asks for by the header
+// X-Auth-Return-Redirect: instead of a redirect, an object with its target.
+func redirectAsJSON(location string) []byte {
+	b, _ := jsonBody(struct {
+		URL string `json:"url"`
+	}{location}) // a string always encodes
+	return b
+}
+
+// redirectTo is a result that sends the browser elsewhere.
+func redirectTo(location string) *Result { return &Result{Location: location} }
+
+// failed is the result for an error: it is logged, and the browser sent to the
+// page that tells about it.
+func (e *engine) failed(r *request, err error) *Result {
+	e.logError(r.http.Context(), err)
+	if r.method == http.MethodPost && r.action == ActionSession {
+		return &Result{Status: http.StatusBadRequest, Header: jsonHeader(), Body: []byte("null")}
+	}
+	location := e.errorURL(r, err)
+	if r.wantsJSON() {
+		return &Result{Status: http.StatusOK, Header: jsonHeader(), Body: redirectAsJSON(location), Cookies: e.kept(r)}
+	}
+	return &Result{Location: location, Cookies: e.kept(r)}
+}
+
+// kept are the cookies that a failed request sets all the same: those that
+// delete, so that what was spent stays spent, and where the browser wanted to
+// go, for its next attempt.
+func (e *engine) kept(r *request) []*http.Cookie {
+	var kept []*http.Cookie
+	for _, c := range r.pending {
+		if c.MaxAge < 0 || c.Name == r.specs.callbackURL.name && r.callbackURL != r.origin {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// errorURL is the page for an error.
+func (e *engine) errorURL(r *request, err error) string {
+	t, ours := typeOf(err)
+	query := "error=Configuration"
+	if ours && t.shownToClient() {
+		query = "error=" + string(t)
+	}
+	if ours && t == ErrCredentialsSignin {
+		code := "credentials"
+		if x, ok := errors.AsType[*Error](err); ok && x.Code != "" {
+			code = x.Code
+		}
+		query += "&code=" + queryEscape(code)
+	}
+	action, page := ActionError, e.config.Pages.Error
+	if ours && t.onSignInPage() {
+		action, page = ActionSignIn, e.config.Pages.SignIn
+	}
+	if page == "" {
+		return withQuery(e.url(r, action), query)
+	}
+	return withQuery(r.absolute(page), query)
+}
+
+// absolute is the URL of a page that is given as a path or a URL.
+func (r *request) absolute(page string) string {
+	if strings.HasPrefix(page, "/") {
+		return r.origin + page
+	}
+	return page
+}
+
+// misconfigured is the result for a request that can't be served: a page for a
+// browser that looks at one, a message for everything else.
+func (e *engine) misconfigured(r *request) *Result {
+	page := r.method == http.MethodGet
+	switch r.action {
+	case ActionSignIn, ActionSignOut, ActionError, ActionVerifyRequest:
+	default:
+		page = false
+	}
+	if !page {
+		const body = `{"message":"There was a problem with the server configuration. Check the server logs for more information."}`
+		return &Result{Status: http.StatusInternalServerError, Header: jsonHeader(), Body: []byte(body)}
+	}
+	if custom := e.config.Pages.Error; custom != "" {
+		if !strings.HasPrefix(r.parameter("callbackUrl"), custom) {
+			return redirectTo(withQuery(r.absolute(custom), "error=Configuration"))
+		}
+		e.logError(r.http.Context(), &Error{Type: ErrErrorPageLoop, Message: "Pages.Error leads back to itself"})
+	}
+	return html(pages.Error{Look: e.look(), Type: "Configuration"}.Render(), http.StatusInternalServerError)
+}
+
+// html is the result for a page.
+func html(p pages.Rendered, status int) *Result {
+	return &Result{Status: status, Body: p.HTML, Header: http.Header{
+		"Content-Type": htmlContent, "Content-Security-Policy": {p.ContentSecurityPolicy},
+	}}
+}
+
+// newLook makes the look of the pages, when the first one is shown.
+func newLook(c *Config) func() *pages.Look {
+	return sync.OnceValue(func() *pages.Look {
+		brands := map[string]string{}
+		for _, p := range c.Providers {
+			if p, ok := p.(*OAuth); ok && p != nil {
+				brands[p.id()] = p.Style.BrandColor
+			}
+		}
+		t := c.Theme
+		return pages.NewLook(pages.Theme{
+			ColorScheme: string(t.ColorScheme), Logo: t.Logo, BrandColor: t.BrandColor, ButtonText: t.ButtonText,
+		}, brands)
+	})
+}

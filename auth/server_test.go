@@ -1,0 +1,296 @@
+package auth_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// request is a request of the browser to a page of the application.
+func (b *browser) request(path string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, origin+path, nil)
+	for _, c := range b.cookies {
+		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
+	}
+	return r
+}
+
+// take stores the cookies of a result.
+func (b *browser) take(result *auth.Result) {
+	w := httptest.NewRecorder()
+	result.Send(w)
+	for _, c := range w.Result().Cookies() {
+		b.cookies[c.Name] = c
+	}
+}
+
+func TestServerSignInAndOut(t *testing.T) {
+	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}})
+	b := newBrowser(t, h)
+	good := url.Values{"username": {"ada"}, "password": {"lovelace"}}
+
+	_, err := h.SignIn(b.request("/login"), "credentials", auth.SignInOptions{Form: url.Values{"username": {"ada"}}})
+	var failure *auth.Error
+	if !errors.As(err, &failure) || failure.Type != auth.ErrCredentialsSignin {
+		t.Fatalf("wrong password: got %v", err)
+	}
+	if result, err := h.SignIn(b.request("/login"), "", auth.SignInOptions{RedirectTo: "/x"}); err != nil || result.Location != origin+"/auth/signin?callbackUrl=%2Fx" {
+		t.Fatalf("no provider: got %+v, %v", result, err)
+	}
+	for to, want := range map[string]string{"/inbox": origin + "/inbox", "https://evil.example/": origin, "": origin + "/"} {
+		result, err := h.SignIn(b.request("/login"), "credentials", auth.SignInOptions{Form: good, RedirectTo: to})
+		if err != nil || result.Location != want {
+			t.Fatalf("to %q: got %+v, %v, want %s", to, result, err, want)
+		}
+		b.take(result)
+	}
+	session, err := h.Session(b.request("/"))
+	if err != nil || session == nil || session.User.ID != "ada-1" || *session.User.Name != "Ada Lovelace" {
+		t.Fatalf("got %+v, %v", session, err)
+	}
+	if strings.Contains(b.session(), "ada-1") {
+		t.Error("the client is shown the ID")
+	}
+	r := b.request("/")
+	r.Header.Set("Referer", origin+"/page")
+	result, err := h.SignOut(r, "")
+	if err != nil || result.Location != origin+"/page" {
+		t.Fatalf("got %+v, %v", result, err)
+	}
+	b.cookies = map[string]*http.Cookie{}
+	if session, err := h.Session(b.request("/")); session != nil || err != nil {
+		t.Errorf("signed out: got %+v, %v", session, err)
+	}
+}
+
+// TestServerSession: server code gets what Callbacks.Session makes, the update
+// reaches the callback, and a store that fails is an error, not a visitor.
+func TestServerSession(t *testing.T) {
+	h := newHandler(t, auth.Config{
+		Providers: []auth.Provider{password()},
+		Callbacks: auth.Callbacks{
+			JWT: func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+				if p.Trigger == auth.TriggerUpdate {
+					var v struct{ Role string }
+					if err := json.Unmarshal(p.Session, &v); err != nil {
+						return nil, err
+					}
+					p.Token["role"] = v.Role
+				}
+				return p.Token, nil
+			},
+			Session: func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+				p.Session.Extra = map[string]any{"role": p.Token["role"]}
+				return p.Session, nil
+			},
+		},
+	})
+	b := newBrowser(t, h)
+	b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace")
+	w := httptest.NewRecorder()
+	session, err := h.UpdateSession(w, b.request("/"), map[string]string{"role": "admin"})
+	if err != nil || session.Extra["role"] != "admin" {
+		t.Fatalf("got %+v, %v", session, err)
+	}
+	for _, c := range w.Result().Cookies() {
+		b.cookies[c.Name] = c
+	}
+	b.wantSession(`"role":"admin"`)
+	if res := b.post("/auth/session", "data", "x"); res.StatusCode != http.StatusOK || res.body != "null" {
+		t.Errorf("an update that the callback refuses: got %d %s", res.StatusCode, res.body)
+	}
+
+	s := newStore()
+	s.before = func(string, ...any) error { return errors.New("down") }
+	h = newHandler(t, auth.Config{Adapter: s})
+	r := httptest.NewRequest(http.MethodGet, origin, nil)
+	r.Header.Set("Cookie", "__Secure-authjs.session-token=x")
+	if session, err := h.Session(r); session != nil || !errors.Is(err, auth.ErrAdapter) || !errors.Is(err, auth.ErrSessionToken) {
+		t.Errorf("got %+v, %v", session, err)
+	}
+}
+
+// TestDatabaseSession: extended at most once in UpdateAge, removed once it is
+// over, and gone with its user or when it is deleted meanwhile.
+func TestDatabaseSession(t *testing.T) {
+	s, c := newStore(), newClock()
+	s.users["u"] = adapter.User{ID: "u", Email: "ada@example.com"}
+	s.sessions["s"] = adapter.Session{SessionToken: "s", UserID: "u", Expires: c.Now().Add(10 * time.Hour)}
+	writes := 0
+	s.before = func(method string, _ ...any) error {
+		if method == "updateSession" {
+			writes++
+		}
+		return nil
+	}
+	h := newHandler(t, auth.Config{Adapter: s, Clock: c.Now, Session: auth.SessionConfig{MaxAge: 10 * time.Hour, UpdateAge: new(time.Hour)}})
+	b := newBrowser(t, h)
+	cookie := &http.Cookie{Name: "__Secure-authjs.session-token", Value: "s"}
+	b.cookies[cookie.Name] = cookie
+	for i, step := range []struct {
+		wait   time.Duration
+		writes int
+	}{{0, 0}, {59 * time.Minute, 0}, {time.Minute, 1}, {time.Minute, 1}, {59 * time.Minute, 2}, {9*time.Hour + 59*time.Minute, 3}} {
+		c.advance(step.wait)
+		b.wantSession("ada@example.com")
+		if writes != step.writes {
+			t.Errorf("step %d: %d writes, want %d", i, writes, step.writes)
+		}
+	}
+	c.advance(10 * time.Hour)
+	b.wantNoSession()
+	if len(s.sessions) != 0 || b.cookies[cookie.Name] != nil {
+		t.Errorf("left: %v, %v", s.sessions, b.cookies[cookie.Name])
+	}
+
+	s.sessions["s"] = adapter.Session{SessionToken: "s", UserID: "u", Expires: c.Now().Add(time.Hour)}
+	b.cookies[cookie.Name] = cookie
+	s.before = func(method string, _ ...any) error {
+		if method == "updateSession" { // signed out in another window
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			clear(s.sessions)
+		}
+		return nil
+	}
+	b.wantNoSession()
+	if len(s.sessions) != 0 {
+		t.Error("a deleted session came back")
+	}
+}
+
+// TestTokenSession: a session in chunks survives growing and shrinking, and the
+// expiry moves with each reading.
+func TestTokenSession(t *testing.T) {
+	c := newClock()
+	size := 0
+	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, Clock: c.Now, Callbacks: auth.Callbacks{
+		JWT: func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+			p.Token["blob"] = strings.Repeat("x", size)
+			return p.Token, nil
+		},
+	}})
+	b := newBrowser(t, h)
+	b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace")
+	for _, size = range []int{0, 4000, 12000, 3000, 0} {
+		b.wantSession("Ada Lovelace")
+		c.advance(29 * 24 * time.Hour)
+		b.wantSession("Ada Lovelace")
+		chunks := 0
+		for name := range b.cookies {
+			if strings.HasPrefix(name, jwt.SecureCookieName) {
+				chunks++
+			}
+		}
+		if want := (size*4/3+500)/jwt.ChunkSize + 1; chunks != want {
+			t.Errorf("size %d: %d cookies, want %d", size, chunks, want)
+		}
+	}
+	c.advance(30*24*time.Hour + 16*time.Second)
+	b.wantNoSession()
+}
+
+// TestRaw returns errors as they are, and results unsent.
+func TestRaw(t *testing.T) {
+	config := auth.Config{Secret: []string{secret}, TrustHost: new(true), Providers: []auth.Provider{password()}, SkipCSRFCheck: auth.SkipCSRFCheck, Logger: slog.New(slog.DiscardHandler)}
+	post := func(header http.Header) (*auth.Result, error) {
+		r := httptest.NewRequest(http.MethodPost, origin+"/auth/callback/credentials", strings.NewReader("username=eve"))
+		r.Header = header
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		return auth.Raw(r, config)
+	}
+	if _, err := post(http.Header{}); !errors.Is(err, auth.ErrCredentialsSignin) {
+		t.Errorf("got %v", err)
+	}
+	result, err := post(http.Header{"X-Auth-Return-Redirect": {"1"}})
+	if err != nil || string(result.Body) != `{"url":"`+origin+`/auth/signin?error=CredentialsSignin&code=credentials"}` {
+		t.Errorf("got %+v, %v", result, err)
+	}
+	result, err = auth.Raw(httptest.NewRequest(http.MethodGet, origin+"/auth/csrf", nil), config)
+	if err != nil || result.Status != http.StatusNotFound {
+		t.Errorf("got %+v, %v", result, err)
+	}
+}
+
+// TestApplicationMayFail: what panics or fails in the application's code fails
+// the request, or nothing at all, but never the server.
+func TestApplicationMayFail(t *testing.T) {
+	boom := func() { panic("boom") }
+	for name, c := range map[string]struct {
+		config auth.Config
+		want   string
+	}{
+		"authorize": {auth.Config{Providers: []auth.Provider{&auth.Credentials{Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) {
+			boom()
+			return nil, nil
+		}}}}, "/auth/error?error=Configuration"},
+		"signIn": {auth.Config{Callbacks: auth.Callbacks{SignIn: func(context.Context, auth.SignInParams) (auth.SignInDecision, error) {
+			boom()
+			return auth.Allow(), nil
+		}}}, "/auth/error?error=AccessDenied"},
+		"jwt": {auth.Config{Callbacks: auth.Callbacks{JWT: func(context.Context, auth.JWTParams) (auth.Claims, error) {
+			boom()
+			return nil, nil
+		}}}, "/auth/error?error=Configuration"},
+		"redirect": {auth.Config{Callbacks: auth.Callbacks{Redirect: func(context.Context, auth.RedirectParams) (string, error) {
+			boom()
+			return "", nil
+		}}}, "/auth/error?error=Configuration"},
+		"event": {auth.Config{Events: auth.Events{SignIn: func(context.Context, auth.SignInEvent) error { boom(); return nil }}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var book logBook
+			c.config.Logger = book.logger()
+			if c.config.Providers == nil {
+				c.config.Providers = []auth.Provider{password()}
+			}
+			b := newBrowser(t, newHandler(t, c.config))
+			token := b.csrf()
+			want := c.want
+			if want == "" {
+				want = "/"
+			}
+			b.submit("/auth/callback/credentials", "csrfToken", token, "username", "ada", "password", "lovelace", "callbackUrl", "/").wantLocation(t, origin+want)
+			if !strings.Contains(book.String(), "boom") {
+				t.Errorf("log: %s", book.String())
+			}
+		})
+	}
+}
+
+// TestMarkupNeverReachesPages feeds markup into every parameter of every page.
+func TestMarkupNeverReachesPages(t *testing.T) {
+	const markup = `"'><script>alert(1)</script>`
+	h := newHandler(t, auth.Config{Adapter: newStore(), Session: auth.SessionConfig{Strategy: auth.StrategyJWT}, Providers: []auth.Provider{(&outbox{}).provider(), password()}})
+	b := newBrowser(t, h)
+	query := url.Values{}
+	for _, name := range []string{"error", "email", "callbackUrl", "code", "provider", "type", "csrfToken", "theme"} {
+		query.Set(name, markup)
+	}
+	query.Set("callbackUrl", "/"+markup)
+	for _, page := range []string{"signin", "signout", "error", "verify-request"} {
+		res := b.get("/auth/" + page + "?" + query.Encode())
+		if res.StatusCode != http.StatusOK || strings.Contains(res.body, "<script") || strings.Contains(res.body, `"'>`) {
+			t.Errorf("%s: status %d\n%s", page, res.StatusCode, res.body)
+		}
+		if res.Header.Get("Content-Security-Policy") == "" {
+			t.Errorf("%s: no policy", page)
+		}
+	}
+	for _, page := range []string{"signin", "error"} {
+		if location := b.get("/auth/callback/" + page + "?" + query.Encode()).location(); strings.ContainsAny(location, "\"'<> ") {
+			t.Errorf("location %q", location)
+		}
+	}
+}

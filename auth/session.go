@@ -1,0 +1,303 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// Session is a session as the client sees it. Specification section 2.1.
+type Session struct {
+	// User is who is signed in.
+	User *User
+	// Expires is when the session ends unless it is used again.
+	Expires time.Time
+	// Extra holds further members for the client. A member that is named like
+	// one of the fields above counts only while that field is zero.
+	Extra map[string]any
+}
+
+// MarshalJSON writes user and expires if they are set, and the members of
+// Extra.
+func (s Session) MarshalJSON() ([]byte, error) {
+	var m members
+	if s.User != nil {
+		user, err := s.User.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		m.begin("user")
+		m.json = append(m.json, user...)
+	}
+	if !s.Expires.IsZero() {
+		m.time("expires", s.Expires)
+	}
+	m.extra(s.Extra, func(name string) bool {
+		return name == "user" && s.User != nil || name == "expires" && !s.Expires.IsZero()
+	})
+	return m.end()
+}
+
+// sessionRead is the outcome of reading a session.
+type sessionRead struct {
+	// session is what the client may see; nil if there is none.
+	session *Session
+	// found says that there was a session, even if Callbacks.Session hides it.
+	found bool
+	// user is the user with ID, for server code.
+	user *User
+	// claims are those of the token, with StrategyJWT.
+	claims Claims
+	// cookies renew the session, or remove what is left of it.
+	cookies []*http.Cookie
+	// err is why the session could not be read. It has been logged.
+	err error
+}
+
+// sessionCookie returns the value of the session cookie, and the names of the
+// cookies it is spread over.
+func (r *request) sessionCookie() (value string, names []string) {
+	return jwt.ReadChunks(r.cookies, r.specs.session.name)
+}
+
+// access is one reading of a session.
+type access struct {
+	trigger Trigger
+	// update is what the client sent along, with TriggerUpdate.
+	update json.RawMessage
+	// readOnly makes no cookies.
+	readOnly bool
+}
+
+// session reads the session of the request and renews it.
+func (e *engine) session(ctx context.Context, r *request, a access) sessionRead {
+	token, names := r.sessionCookie()
+	if token == "" {
+		return sessionRead{}
+	}
+	read, failure := sessionRead{}, ErrJWTSession
+	if e.config.Session.Strategy == StrategyJWT {
+		read = e.sessionFromToken(ctx, r, token, names, a)
+	} else {
+		read, failure = e.sessionFromStore(ctx, r, token, names, a), ErrSessionToken
+	}
+	if read.err != nil {
+		read.err = &Error{Type: failure, Cause: read.err}
+		e.logError(ctx, read.err)
+	} else if read.found {
+		notify(ctx, e, "Session", e.config.Events.Session, SessionEvent{Session: read.session, Token: read.claims})
+	}
+	return read
+}
+
+// sessionFromToken reads and renews a session token. One that can't be used is
+// removed from the browser.
+func (e *engine) sessionFromToken(ctx context.Context, r *request, token string, names []string, a access) (read sessionRead) {
+	read.cookies = r.specs.session.sessionCookies(names, "", time.Time{})
+	claims, err := e.decodeToken(ctx, r, token)
+	if err != nil {
+		read.err = err
+		return read
+	}
+	if e.config.Callbacks.JWT != nil {
+		claims, read.err = guard(ctx, e.config.Callbacks.JWT, JWTParams{Token: claims, Trigger: a.trigger, Session: a.update})
+		if read.err != nil || claims == nil {
+			return read
+		}
+	}
+	expires := e.config.Clock().Add(e.config.Session.MaxAge)
+	session := &Session{User: userFromClaims(claims), Expires: expires}
+	read.user = session.User.withID(claims.String("sub"))
+	if e.config.Callbacks.Session != nil {
+		session, read.err = guard(ctx, e.config.Callbacks.Session, SessionParams{Session: session, Token: claims, Trigger: a.trigger, NewSession: a.update})
+		if read.err != nil {
+			return read
+		}
+	}
+	read.session, read.found, read.claims = session, true, claims
+	if a.readOnly {
+		read.cookies = nil
+		return read
+	}
+	renewed, err := e.encodeToken(ctx, r, claims)
+	if err != nil {
+		read.err = err
+		return read
+	}
+	read.cookies = r.specs.session.sessionCookies(names, renewed, expires)
+	return read
+}
+
+// sessionFromStore reads a database session and extends it if that is due. A
+// store that fails leaves the cookies alone.
+func (e *engine) sessionFromStore(ctx context.Context, r *request, token string, names []string, a access) (read sessionRead) {
+	stored, err := e.storedSession(ctx, token)
+	if err == nil && stored != nil {
+		err = e.extend(ctx, stored)
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, errSessionGone):
+		stored = nil
+	default:
+		read.err = err
+		return read
+	}
+	spec := &r.specs.session
+	if stored == nil {
+		read.cookies = spec.sessionCookies(names, "", time.Time{})
+		return read
+	}
+	user := userFromRecord(&stored.User)
+	read.user = user
+	session := &Session{User: shownUser(user), Expires: stored.Session.Expires.UTC()}
+	if e.config.Callbacks.Session != nil {
+		session, read.err = guard(ctx, e.config.Callbacks.Session, SessionParams{Session: session, User: user, Trigger: a.trigger, NewSession: a.update})
+		if read.err != nil {
+			return read
+		}
+	}
+	read.session, read.found = session, true
+	if !a.readOnly {
+		read.cookies = spec.sessionCookies(names, token, e.config.Clock().Add(e.config.Session.MaxAge))
+	}
+	return read
+}
+
+// shownUser is what the client sees of a stored user. A name or image that is
+// not known is null, as in the columns of a store.
+func shownUser(user *User) *User {
+	shown := &User{Name: user.Name, Email: user.Email, Image: user.Image}
+	if user.Name == nil {
+		shown.setExtra("name", nil)
+	}
+	if user.Image == nil {
+		shown.setExtra("image", nil)
+	}
+	return shown
+}
+
+// errSessionGone says that a session was deleted while it was being read.
+var errSessionGone = errors.New("the session is gone")
+
+// extend moves the end of the session, at most once per UpdateAge.
+func (e *engine) extend(ctx context.Context, stored *adapter.SessionAndUser) error {
+	c := &e.config.Session
+	now := e.config.Clock()
+	if extended := stored.Session.Expires.Add(-c.MaxAge); extended.Add(*c.UpdateAge).After(now) {
+		return nil
+	}
+	updated, err := fromAdapter(e.adapter.UpdateSession(ctx, adapter.SessionUpdate{
+		SessionToken: stored.Session.SessionToken, Expires: adapter.To(now.Add(c.MaxAge)),
+	}))
+	if err != nil {
+		return err
+	}
+	if updated == nil {
+		return errSessionGone
+	}
+	stored.Session.Expires = updated.Expires
+	return nil
+}
+
+// storedSession returns the session if it is not over. One that is over is
+// deleted.
+func (e *engine) storedSession(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+	stored, err := fromAdapter(e.adapter.GetSessionAndUser(ctx, token))
+	if err != nil || stored == nil {
+		return nil, err
+	}
+	if !e.config.Clock().Before(stored.Session.Expires) {
+		_, err := fromAdapter(e.adapter.DeleteSession(ctx, token))
+		return nil, err
+	}
+	return stored, nil
+}
+
+var errNoClaims = errors.New("JWT.Decode returned no claims")
+
+// decodeToken returns the claims of a session token that is good.
+func (e *engine) decodeToken(ctx context.Context, r *request, token string) (Claims, error) {
+	p := jwt.DecodeParams{Token: token, Secrets: e.config.JWT.Secret, Salt: r.specs.session.name, Keys: e.keys, Now: e.config.Clock}
+	if e.config.JWT.Decode == nil {
+		return jwt.Decode(p)
+	}
+	claims, err := guard(ctx, e.config.JWT.Decode, p)
+	if err == nil && claims == nil {
+		err = errNoClaims
+	}
+	return claims, err
+}
+
+func (e *engine) encodeToken(ctx context.Context, r *request, claims Claims) (string, error) {
+	p := jwt.EncodeParams{Token: claims, Secrets: e.config.JWT.Secret, Salt: r.specs.session.name, MaxAge: e.config.JWT.MaxAge, Keys: e.keys, Now: e.config.Clock}
+	if e.config.JWT.Encode == nil {
+		return jwt.Encode(p)
+	}
+	return guard(ctx, e.config.JWT.Encode, p)
+}
+
+// userFromClaims is the user of a session token, without ID, which the client
+// is not shown by default. A claim that is no text stays as it is.
+func userFromClaims(c Claims) *User {
+	u := &User{}
+	for _, m := range userClaims {
+		v, present := c[m.claim]
+		text, ok := v.(string)
+		switch {
+		case !present:
+		case ok && m.member == "name":
+			u.Name = &text
+		case ok && m.member == "image":
+			u.Image = &text
+		case ok && text != "":
+			u.Email = text
+		default:
+			u.setExtra(m.member, v)
+		}
+	}
+	return u
+}
+
+// userClaims are the claims of a session token that describe the user, and the
+// members of the session's user that show them.
+var userClaims = [...]struct{ claim, member string }{{"name", "name"}, {"email", "email"}, {"picture", "image"}}
+
+func (u *User) setExtra(name string, v any) {
+	if u.Extra == nil {
+		u.Extra = map[string]any{}
+	}
+	u.Extra[name] = v
+}
+
+// withID is the same user with an ID.
+func (u *User) withID(id string) *User {
+	c := *u
+	c.ID = id
+	return &c
+}
+
+// claimsFromUser are the claims of a new session token.
+func claimsFromUser(u *User) Claims {
+	c := Claims{"sub": u.ID}
+	for _, m := range userClaims {
+		if v, ok := u.Extra[m.member]; ok {
+			c[m.claim] = v
+		}
+	}
+	if u.Name != nil {
+		c["name"] = *u.Name
+	}
+	if u.Email != "" {
+		c["email"] = u.Email
+	}
+	if u.Image != nil {
+		c["picture"] = *u.Image
+	}
+	return c
+}

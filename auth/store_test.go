@@ -1,0 +1,202 @@
+package auth_test
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// store is an adapter for tests of the core that need to see, or to disturb,
+// what the core asks of its adapter: it counts users up from user-1, and calls
+// before each method what the test put there.
+type store struct {
+	adapter.Adapter // nil: the methods that the core does not call
+
+	mu       sync.Mutex
+	users    map[string]adapter.User
+	accounts map[adapter.AccountKey]adapter.Account
+	sessions map[string]adapter.Session
+	tokens   map[adapter.VerificationTokenKey]adapter.VerificationToken
+	created  int
+	// before is called, unlocked, before each method. An error from it is the
+	// method's.
+	before func(method string, args ...any) error
+}
+
+func newStore() *store {
+	return &store{
+		users: map[string]adapter.User{}, accounts: map[adapter.AccountKey]adapter.Account{},
+		sessions: map[string]adapter.Session{}, tokens: map[adapter.VerificationTokenKey]adapter.VerificationToken{},
+	}
+}
+
+// enter starts a method; the caller unlocks.
+func (s *store) enter(ctx context.Context, method string, args ...any) error {
+	if s.before != nil {
+		if err := s.before(method, args...); err != nil {
+			s.mu.Lock()
+			return err
+		}
+	}
+	s.mu.Lock()
+	return ctx.Err()
+}
+
+func (s *store) byEmail(email string) *adapter.User {
+	for _, u := range s.users {
+		if u.Email == email && email != "" {
+			return &u
+		}
+	}
+	return nil
+}
+
+func (s *store) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
+	err := s.enter(ctx, "createUser", u)
+	defer s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if s.byEmail(u.Email) != nil {
+		return nil, adapter.ErrConflict
+	}
+	s.created++
+	u.ID = "user-" + strconv.Itoa(s.created)
+	s.users[u.ID] = u
+	return &u, nil
+}
+
+func (s *store) GetUser(ctx context.Context, id string) (*adapter.User, error) {
+	err := s.enter(ctx, "getUser", id)
+	defer s.mu.Unlock()
+	u, ok := s.users[id]
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &u, nil
+}
+
+func (s *store) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
+	err := s.enter(ctx, "getUserByEmail", email)
+	defer s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return s.byEmail(email), nil
+}
+
+func (s *store) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
+	err := s.enter(ctx, "getUserByAccount", key)
+	defer s.mu.Unlock()
+	u, ok := s.users[s.accounts[key].UserID]
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &u, nil
+}
+
+func (s *store) UpdateUser(ctx context.Context, c adapter.UserUpdate) (*adapter.User, error) {
+	err := s.enter(ctx, "updateUser", c)
+	defer s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	u, ok := s.users[c.ID]
+	if !ok {
+		return nil, adapter.ErrNotFound
+	}
+	c.Apply(&u)
+	s.users[c.ID] = u
+	return &u, nil
+}
+
+func (s *store) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
+	err := s.enter(ctx, "deleteUser", id)
+	defer s.mu.Unlock()
+	u, ok := s.users[id]
+	if err != nil || !ok {
+		return nil, err
+	}
+	delete(s.users, id)
+	return &u, nil
+}
+
+func (s *store) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+	err := s.enter(ctx, "linkAccount", a)
+	defer s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if _, taken := s.accounts[a.Key()]; taken {
+		return nil, adapter.ErrConflict
+	}
+	s.accounts[a.Key()] = a
+	return &a, nil
+}
+
+func (s *store) CreateSession(ctx context.Context, v adapter.Session) (*adapter.Session, error) {
+	err := s.enter(ctx, "createSession", v)
+	defer s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	s.sessions[v.SessionToken] = v
+	return &v, nil
+}
+
+func (s *store) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+	err := s.enter(ctx, "getSessionAndUser", token)
+	defer s.mu.Unlock()
+	v, ok := s.sessions[token]
+	u, known := s.users[v.UserID]
+	if err != nil || !ok || !known {
+		return nil, err
+	}
+	return &adapter.SessionAndUser{Session: v, User: u}, nil
+}
+
+func (s *store) UpdateSession(ctx context.Context, c adapter.SessionUpdate) (*adapter.Session, error) {
+	err := s.enter(ctx, "updateSession", c)
+	defer s.mu.Unlock()
+	v, ok := s.sessions[c.SessionToken]
+	if err != nil || !ok {
+		return nil, err
+	}
+	c.Apply(&v)
+	s.sessions[c.SessionToken] = v
+	return &v, nil
+}
+
+func (s *store) DeleteSession(ctx context.Context, token string) (*adapter.Session, error) {
+	err := s.enter(ctx, "deleteSession", token)
+	defer s.mu.Unlock()
+	v, ok := s.sessions[token]
+	if err != nil || !ok {
+		return nil, err
+	}
+	delete(s.sessions, token)
+	return &v, nil
+}
+
+func (s *store) CreateVerificationToken(ctx context.Context, v adapter.VerificationToken) (*adapter.VerificationToken, error) {
+	err := s.enter(ctx, "createVerificationToken", v)
+	defer s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	s.tokens[v.Key()] = v
+	return &v, nil
+}
+
+func (s *store) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	err := s.enter(ctx, "useVerificationToken", key)
+	defer s.mu.Unlock()
+	v, ok := s.tokens[key]
+	if err != nil || !ok {
+		return nil, err
+	}
+	delete(s.tokens, key)
+	return &v, nil
+}
