@@ -1,0 +1,176 @@
+package providers
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// ErrUnknown is the error of ByID for an ID that the catalogue does not have.
+var ErrUnknown = errors.New("providers: unknown provider")
+
+// ErrUnsupported is the error of ByID for a service that is known and can't be
+// used, such as one that is retired or speaks OAuth 1.0a.
+var ErrUnsupported = errors.New("providers: unsupported provider")
+
+// ByID returns the provider with an ID of the catalogue. Like the constructors
+// it leaves the checking of options to auth.New. An ID that is not in the
+// catalogue is an ErrUnknown, or an ErrUnsupported with the reason.
+//
+// The providers credentials, webauthn and passkey are returned without what only
+// the application has: Authorize, and the ceremonies of module auth/webauthn.
+// They take no options.
+func ByID(id string, opts ...Option) (auth.Provider, error) {
+	for _, r := range table() {
+		if r.id == id {
+			return r.provider(opts), nil
+		}
+	}
+	for _, r := range mailTable() {
+		if r.id == id {
+			return r.provider(opts), nil
+		}
+	}
+	for _, u := range unsupported() {
+		if u.id == id {
+			return nil, fmt.Errorf("%w %q: %s", ErrUnsupported, id, u.reason)
+		}
+	}
+	if len(opts) > 0 && (id == "credentials" || id == "webauthn" || id == "passkey") {
+		return nil, fmt.Errorf("providers: %s takes no options", id)
+	}
+	switch id {
+	case "credentials":
+		return &auth.Credentials{ID: id, Name: "Credentials"}, nil
+	case "webauthn":
+		return &auth.WebAuthn{ID: id, Name: "WebAuthn"}, nil
+	case "passkey":
+		return Passkey(), nil
+	}
+	return nil, fmt.Errorf("%w %q", ErrUnknown, id)
+}
+
+// Passkey makes a WebAuthn provider with the defaults of passkeys: the
+// credential is found by the authenticator, the user is verified, and the
+// browser offers it in its autofill. Its Ceremonies are in module auth/webauthn.
+func Passkey() *auth.WebAuthn {
+	return &auth.WebAuthn{ID: "passkey", Name: "Passkey", EnableConditionalUI: true, RequireUserVerification: true, RequireResidentKey: true}
+}
+
+// Info describes a provider of the catalogue.
+type Info struct {
+	ID   string
+	Name string
+	Type auth.ProviderType
+	// Constructor is the name of the function of this package that makes it, or
+	// empty.
+	Constructor string
+	// Scope is what is asked for by default, as it is sent.
+	Scope string
+	// Checks protect the flow.
+	Checks []auth.Check
+	// EmailVerified is the path at which the profile says whether the address is
+	// verified, or empty if it does not say so. Nothing here relies on it.
+	EmailVerified string
+	// Options are those that the provider takes beside client ID and secret.
+	Options []OptionInfo
+	// Environment are the variables that are read.
+	Environment []string
+}
+
+// OptionInfo describes an option.
+type OptionInfo struct {
+	// Name is that of the function that makes the option.
+	Name     string
+	Required bool
+	// Default is the value without the option. Names in braces are options.
+	Default string
+}
+
+// All describes all providers of the catalogue, ordered by ID.
+func All() []Info {
+	var all []Info
+	for _, r := range table() {
+		all = append(all, r.info())
+	}
+	for _, r := range mailTable() {
+		info := Info{ID: r.id, Name: r.name, Type: auth.TypeEmail, Constructor: r.constructor, Options: infos(r.options)}
+		if r.request != nil {
+			info.Environment = []string{"AUTH_" + variable(r.id) + "_KEY"}
+		}
+		all = append(all, info)
+	}
+	all = append(all,
+		Info{ID: "credentials", Name: "Credentials", Type: auth.TypeCredentials},
+		Info{ID: "passkey", Name: "Passkey", Type: auth.TypeWebAuthn, Constructor: "Passkey"},
+		Info{ID: "webauthn", Name: "WebAuthn", Type: auth.TypeWebAuthn})
+	slices.SortFunc(all, func(a, b Info) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+func (r *row) info() Info {
+	env := "AUTH_" + variable(r.id)
+	i := Info{
+		ID: r.id, Name: r.name, Type: cmp.Or(r.kind, auth.TypeOAuth), Constructor: r.constructor, Scope: r.scope, Checks: r.checks(),
+		EmailVerified: r.verified, Options: infos(r.options), Environment: []string{env + "_ID", env + "_SECRET"},
+	}
+	switch {
+	case r.id == "wechat":
+		i.Scope = "snsapi_userinfo"
+	case i.Scope == "" && !r.noScope && !r.emptyScope:
+		i.Scope = "openid profile email"
+	}
+	if slices.ContainsFunc(r.options, func(o option) bool { return o.name == "issuer" }) {
+		i.Environment = append(i.Environment, env+"_ISSUER")
+	}
+	return i
+}
+
+func infos(options []option) []OptionInfo {
+	var all []OptionInfo
+	for _, o := range options {
+		all = append(all, OptionInfo{Name: how(o.name), Required: o.required, Default: o.fallback})
+	}
+	return all
+}
+
+// oauthRow returns the row with an ID, which a constructor knows to be there.
+func oauthRow(id string) *row {
+	rows := table()
+	i := slices.IndexFunc(rows, func(r row) bool { return r.id == id })
+	return &rows[i]
+}
+
+func mailByID(id string) *mailRow {
+	rows := mailTable()
+	i := slices.IndexFunc(rows, func(r mailRow) bool { return r.id == id })
+	return &rows[i]
+}
+
+// exclusion is a service that can't be used.
+type exclusion struct{ id, reason string }
+
+func unsupported() []exclusion {
+	return []exclusion{
+		{"bitly", "it has no stable identifier of a person in its answers"},
+		{"deezer", "its token answer is of its own kind"},
+		{"dingtalk", "it has a protocol of its own for tokens"},
+		{"intercom", "it identifies a member of a workspace, by a request of its own kind"},
+		{"lark", "it has a protocol of its own for tokens"},
+		{"lastfm", "it has a protocol of its own"},
+		{"meetup", "the API that is known of it is retired"},
+		{"onedrive", "the API is retired; microsoft-entra-id signs in the same people"},
+		{"seatalk", "too little is published of it to be checked"},
+		{"shopify", "it identifies a shop, not a person, and signs its answers in a way of its own"},
+		{"steam", "it speaks OpenID 2.0"},
+		{"tumblr", "it speaks OAuth 1.0a in this form"},
+		{"typetalk", "the service is retired"},
+		{"wecom", "it has a protocol of its own for tokens"},
+		{"wepay", "the service is retired"},
+		{"xero", "it speaks OAuth 1.0a in this form, and identifies an organisation"},
+		{"yammer", "its token answer is of its own kind; microsoft-entra-id signs in the same people"},
+	}
+}

@@ -1,0 +1,317 @@
+package providers_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/providers"
+)
+
+// configure is New with one provider.
+func configure(p auth.Provider) error {
+	_, err := auth.New(auth.Config{Secret: []string{"a secret of at least thirty-two characters"}, Providers: []auth.Provider{p}})
+	return err
+}
+
+// TestMissingOptions: what is required and not there is named by New.
+func TestMissingOptions(t *testing.T) {
+	t.Parallel()
+	for _, i := range providers.All() {
+		for _, o := range i.Options {
+			if !o.Required {
+				continue
+			}
+			p, err := providers.ByID(i.ID, providers.WithClient("id", "secret"))
+			if i.Type == auth.TypeEmail {
+				p, err = providers.ByID(i.ID)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := configure(p); err == nil || !strings.Contains(err.Error(), o.Name) || !strings.Contains(err.Error(), i.ID) {
+				t.Errorf("%s without %s: %v", i.ID, o.Name, err)
+			}
+		}
+	}
+}
+
+func TestOptionsThatAProviderDoesNotTake(t *testing.T) {
+	t.Parallel()
+	client := providers.WithClient("id", "secret")
+	for name, p := range map[string]auth.Provider{
+		"WithTenant":      providers.Google(client, providers.WithTenant("t")),
+		"WithAppleKey":    providers.Google(client, providers.WithAppleKey("a", "b", "c")),
+		"WithMailOptions": providers.Google(client, providers.WithMailOptions(func(*auth.Email) {})),
+		"WithIssuer":      providers.Resend(providers.WithAPIKey("k"), providers.WithFrom("a@b.example"), providers.WithIssuer("https://x.example")),
+		"for OAuth":       providers.Resend(providers.WithAPIKey("k"), providers.WithFrom("a@b.example"), client),
+		"no address":      providers.Resend(providers.WithAPIKey("k"), providers.WithFrom("nobody")),
+		"WithPhotoSize":   providers.MicrosoftEntraID(client, providers.WithPhotoSize(49)),
+		"WithPlatform":    providers.WeChat(client, providers.WithPlatform("none")),
+		"no PEM":          providers.Apple(providers.WithClient("id", ""), providers.WithAppleKey("a", "b", "c")),
+	} {
+		if err := configure(p); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestEnvironment: client and issuer come from the environment, also where the
+// endpoints depend on the issuer.
+func TestEnvironment(t *testing.T) { //nolint:paralleltest // sets variables
+	for name, value := range map[string]string{
+		"AUTH_GITHUB_ID": "gh", "AUTH_GITHUB_SECRET": "s", "AUTH_MASTODON_ID": "m", "AUTH_MASTODON_SECRET": "s",
+		"AUTH_MASTODON_ISSUER": "https://social.example", "AUTH_DUENDE_IDENTITY_SERVER6_ID": "d", "AUTH_DUENDE_IDENTITY_SERVER6_SECRET": "s",
+		"AUTH_DUENDE_IDENTITY_SERVER6_ISSUER": "https://id.example", "AUTH_SECRET": "a secret of at least thirty-two characters",
+	} {
+		t.Setenv(name, value)
+	}
+	mastodon := providers.Mastodon()
+	h, err := auth.New(auth.Config{URL: "https://app.example", Providers: []auth.Provider{providers.GitHub(), mastodon, providers.DuendeIdentityServer6()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://app.example/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{
+		"github": "https://github.com/login/oauth/authorize?", "mastodon": "https://social.example/oauth/authorize?",
+	} {
+		result, err := h.SignIn(r, id, auth.SignInOptions{})
+		if err != nil || !strings.HasPrefix(result.Location, want) {
+			t.Errorf("%s leads to %+v (%v), want %s", id, result, err, want)
+		}
+	}
+	if mastodon.ClientID != "" || mastodon.Authorization.URL != "" {
+		t.Error("New changed the provider that it was given")
+	}
+}
+
+func TestByID(t *testing.T) {
+	t.Parallel()
+	for _, i := range providers.All() {
+		if _, err := providers.ByID(i.ID); err != nil {
+			t.Errorf("%s: %v", i.ID, err)
+		}
+	}
+	if _, err := providers.ByID("nobody"); !errors.Is(err, providers.ErrUnknown) {
+		t.Errorf("an unknown ID: %v", err)
+	}
+	if _, err := providers.ByID("xero"); !errors.Is(err, providers.ErrUnsupported) || !strings.Contains(err.Error(), "OAuth 1.0a") {
+		t.Errorf("an unsupported ID: %v", err)
+	}
+	if n := len(providers.All()); n != 119 {
+		t.Errorf("there are %d providers, want 119", n)
+	}
+}
+
+// TestWhatTheApplicationSets counts more than the table.
+func TestWhatTheApplicationSets(t *testing.T) {
+	t.Parallel()
+	p := providers.Spotify(providers.WithClient("id", "secret"), providers.WithScope("a", "b"), providers.WithParam("show_dialog", "true"),
+		providers.WithOptions(func(p *auth.OAuth) {
+			p.Checks = []auth.Check{auth.CheckState}
+			p.Token.URL = "https://proxy.example/token"
+		}))
+	if err := p.Complete(p); err != nil {
+		t.Fatal(err)
+	}
+	if p.Authorization.Params.Get("scope") != "a b" || p.Authorization.Params.Get("show_dialog") != "true" || !slices.Equal(p.Checks, []auth.Check{auth.CheckState}) ||
+		p.Token.URL != "https://proxy.example/token" || p.UserInfo.URL != "https://api.spotify.com/v1/me" {
+		t.Errorf("the provider is %v %v %s %s", p.Authorization.Params, p.Checks, p.Token.URL, p.UserInfo.URL)
+	}
+}
+
+func TestTenant(t *testing.T) {
+	t.Parallel()
+	const tenant = "11111111-2222-3333-4444-555555555555"
+	for want, p := range map[string]*auth.OAuth{
+		"https://login.microsoftonline.com/" + tenant + "/v2.0": providers.MicrosoftEntraID(providers.WithTenant(tenant)),
+		"https://login.microsoftonline.com/common/v2.0":         providers.MicrosoftEntraID(),
+		"https://x.eu.auth0.com":                                providers.Auth0(providers.WithDomain("x.eu.auth0.com")),
+		"https://api.asgardeo.io/t/o/oauth2/token":              providers.Asgardeo(providers.WithIssuer("https://api.asgardeo.io/t/o/oauth2/token")),
+		"https://git.example/login/oauth":                       providers.GitHub(providers.WithBaseURL("https://git.example/")),
+	} {
+		if err := p.Complete(p); err != nil || p.Issuer != want {
+			t.Errorf("the issuer is %q, want %q (%v)", p.Issuer, want, err)
+		}
+	}
+}
+
+// responder answers requests by URL.
+type responder map[string]string
+
+func (s responder) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, ok := s[r.URL.String()]
+	if !ok {
+		return answer(r, http.StatusNotFound, "text/plain", "")
+	}
+	return answer(r, http.StatusOK, "application/json", body)
+}
+
+func TestGitHubEmails(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, base, user, emails, want string }{
+		{"public address", "", `{"id":1,"email":"public@x.example"}`, `[]`, "public@x.example"},
+		{"primary", "", `{"id":1,"email":null}`, `[{"email":"a@x.example","verified":true},{"email":"b@x.example","primary":true,"verified":true}]`, "b@x.example"},
+		{"primary and not verified", "", `{"id":1}`, `[{"email":"b@x.example","primary":true,"verified":false}]`, ""},
+		{"no list", "", `{"id":1}`, `{"message":"no"}`, ""},
+		{"own server", "https://git.example", `{"id":1}`, `[{"email":"b@x.example","primary":true,"verified":true}]`, "b@x.example"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			api, opts := "https://api.github.com", []providers.Option{}
+			if c.base != "" {
+				api, opts = c.base+"/api/v3", append(opts, providers.WithBaseURL(c.base))
+			}
+			p := providers.GitHub(opts...)
+			if err := p.Complete(p); err != nil {
+				t.Fatal(err)
+			}
+			client := &http.Client{Transport: responder{api + "/user": c.user, api + "/user/emails": c.emails}}
+			profile, err := p.UserInfo.Request(t.Context(), auth.UserInfoRequest{Provider: *p, Client: client, Tokens: auth.TokenSet{AccessToken: "t"}})
+			if err != nil || profile.String("email") != c.want {
+				t.Errorf("the address is %q, want %q (%v)", profile.String("email"), c.want, err)
+			}
+		})
+	}
+}
+
+func TestGraphPhoto(t *testing.T) {
+	t.Parallel()
+	const endpoint = "https://graph.microsoft.com/v1.0/me/photos/48x48/$value"
+	jpeg := "\xff\xd8\xff\xe0 a picture"
+	for _, c := range []struct {
+		name, body string
+		size       int
+		want       bool
+	}{
+		{"picture", jpeg, 48, true},
+		{"HTML", "<html>", 48, false},
+		{"too large", jpeg + strings.Repeat("x", 33<<10), 48, false},
+		{"not wanted", jpeg, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := providers.MicrosoftEntraID(providers.WithPhotoSize(c.size), providers.WithHTTPClient(&http.Client{Transport: responder{endpoint: c.body}}))
+			if err := p.Complete(p); err != nil {
+				t.Fatal(err)
+			}
+			u, err := p.Profile(t.Context(), auth.Profile{"sub": "s"}, auth.TokenSet{AccessToken: "t"})
+			if err != nil || u.ID != "s" {
+				t.Fatalf("the user is %+v (%v)", u, err)
+			}
+			if got := u.Image != nil && strings.HasPrefix(*u.Image, "data:image/jpeg;base64,/9j/"); got != c.want || u.Image != nil != c.want {
+				t.Errorf("the picture is there: %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAppleKey(t *testing.T) {
+	t.Parallel()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := providers.Apple(providers.WithClient("com.example.app", ""), providers.WithAppleKey("TEAM", "KEY", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))))
+	if err := configure(p); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Complete(p); err != nil {
+		t.Fatal(err)
+	}
+	form := url.Values{}
+	if err := p.Token.Prepare(nil, form); err != nil {
+		t.Fatal(err)
+	}
+	signed, err := jose.ParseSignedCompact(form.Get("client_secret"), []jose.SignatureAlgorithm{jose.ES256})
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload, err := signed.Verify(key.Public())
+	if err != nil || signed.Signatures[0].Header.KeyID != "KEY" {
+		t.Fatalf("the client secret is of the key %q (%v)", signed.Signatures[0].Header.KeyID, err)
+	}
+	var claims struct {
+		Iss, Sub, Aud string
+		Iat, Exp      int64
+	}
+	if err := json.Unmarshal(payload, &claims); err != nil || claims.Iss != "TEAM" || claims.Sub != "com.example.app" || claims.Aud != "https://appleid.apple.com" || claims.Exp-claims.Iat != 300 {
+		t.Errorf("the client secret says %s (%v)", payload, err)
+	}
+}
+
+// TestLenientTokenAnswers: what some providers answer becomes a standard answer.
+func TestLenientTokenAnswers(t *testing.T) {
+	t.Parallel()
+	p := providers.Twitch()
+	if err := p.Complete(p); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		status int
+		body   string
+		want   map[string]any
+	}{
+		{"list of scopes", 200, `{"access_token":"a","token_type":"bearer","scope":["x","y"]}`, map[string]any{"scope": "x y"}},
+		{"no scope", 200, `{"access_token":"a","token_type":"bearer","scope":null}`, map[string]any{"scope": nil}},
+		{"no type", 200, `{"access_token":"a"}`, map[string]any{"token_type": "bearer", "access_token": "a"}},
+		{"error with message", 400, `{"status":400,"message":"Invalid code"}`, map[string]any{"error": "invalid_request", "error_description": "Invalid code"}},
+		{"error code of its own", 200, `{"errcode":40029,"errmsg":"invalid code"}`, map[string]any{"error": "invalid_request", "error_description": "invalid code"}},
+		{"standard error", 400, `{"error":"invalid_grant","error_description":"used"}`, map[string]any{"error": "invalid_grant", "error_description": "used"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://id.twitch.tv/oauth2/token", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			given, err := answer(r, c.status, "application/json", c.body) //nolint:bodyclose // Conform owns it
+			if err != nil {
+				t.Fatal(err)
+			}
+			given.Header.Set("WWW-Authenticate", "Basic")
+			got, err := p.Token.Conform(given)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer got.Body.Close()
+			body, err := io.ReadAll(got.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var members map[string]any
+			if err := json.Unmarshal(body, &members); err != nil {
+				t.Fatal(err)
+			}
+			for name, want := range c.want {
+				if members[name] != want {
+					t.Errorf("%s is %v, want %v", name, members[name], want)
+				}
+			}
+			if got.Header.Get("WWW-Authenticate") != "" {
+				t.Error("WWW-Authenticate is still there")
+			}
+		})
+	}
+}

@@ -1,0 +1,187 @@
+package providers
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+const sampleProfile = `{"id":9007199254740993,"name":null,"login":"ada","empty":"","nested":{"list":[{"k":"a","v":"first"},{"k":"b","v":"second","primary":true}],"n":0},"yes":true,"no":false}`
+
+func sample(t testing.TB) *evidence {
+	t.Helper()
+	v, err := decode([]byte(sampleProfile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		t.Fatal("the sample is no object")
+	}
+	return &evidence{
+		ctx: t.Context(), profile: m, tokens: &auth.TokenSet{AccessToken: "at", Extra: map[string]any{"user_id": json.Number("7")}},
+		vars: map[string]string{"issuer": "https://x.example"},
+	}
+}
+
+func TestExpression(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		"id":                                 "9007199254740993",
+		"login":                              "ada",
+		"name":                               "",
+		"name | login":                       "ada",
+		"empty | login":                      "", // an empty text is there
+		"absent | name | login":              "ada",
+		"nested.list[0].v":                   "first",
+		"nested.list[1].v":                   "second",
+		"nested.list[2].v":                   "",
+		"nested.list[k=b].v":                 "second",
+		"nested.list[primary=true].v":        "second",
+		"nested.list[k=c].v":                 "",
+		"nested.list":                        "",
+		"login.more":                         "",
+		"yes":                                "",
+		"$token.user_id":                     "7",
+		"$token.access_token":                "at",
+		"$token.absent":                      "",
+		"join(login, nested.list[0].v)":      "ada first",
+		"join(absent, empty, login)":         "ada",
+		"join(absent, empty)":                "",
+		"template({issuer}/u/{id})":          "https://x.example/u/9007199254740993",
+		"template(a{absent}b)":               "",
+		"template(a{empty}b) | login":        "ada",
+		"when(yes, login)":                   "ada",
+		"when(no, login)":                    "",
+		"when(nested.n, login)":              "",
+		"unless(no, login)":                  "ada",
+		"unless(nested.n, login)":            "ada",
+		"unless(no, when(yes, join(login)))": "ada",
+	} {
+		x, err := parse(raw)
+		if err != nil {
+			t.Errorf("%s: %v", raw, err)
+			continue
+		}
+		if got := text(x(sample(t))); got != want {
+			t.Errorf("%s is %q, want %q", raw, got, want)
+		}
+	}
+}
+
+func TestExpressionRefusesNonsense(t *testing.T) {
+	t.Parallel()
+	for _, raw := range []string{
+		"", "|", "a |", "a..b", ".a", "a[", "a[]", "a[0", "a[0]b", "join(", "join(a", "join(a b)", "when(a)", "unless(a, b, c)", "template({a)",
+		"template(a", "hook(none)", "a)", "a b", strings.Repeat("join(", 50) + "a" + strings.Repeat(")", 50),
+	} {
+		if _, err := parse(raw); err == nil {
+			t.Errorf("%q is accepted", raw)
+		}
+	}
+}
+
+// FuzzExpression: no text makes the parser or the evaluation panic.
+func FuzzExpression(f *testing.F) {
+	for _, r := range table() {
+		for _, raw := range []string{r.profile.id, r.profile.name, r.profile.email, r.profile.image} {
+			f.Add(raw)
+		}
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		if strings.Contains(raw, "graph_photo") {
+			return // which asks the network
+		}
+		if x, err := parse(raw); err == nil {
+			_ = text(x(sample(t)))
+		}
+	})
+}
+
+// FuzzMapping: no profile makes a mapping of the table panic, or give a user an
+// ID that the profile and the token answer don't have.
+func FuzzMapping(f *testing.F) {
+	type mapped struct {
+		id  string
+		run func(*evidence) *auth.User
+	}
+	var all []mapped
+	for _, r := range table() {
+		if r.profile.isZero() {
+			continue
+		}
+		m, err := r.profile.compile(map[string]string{"issuer": "https://x.example", "photoSize": "0"}, nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+		all = append(all, mapped{r.id, func(e *evidence) *auth.User {
+			u, err := m(e.ctx, e.profile, *e.tokens)
+			if err != nil {
+				panic(err)
+			}
+			return u
+		}})
+	}
+	f.Add([]byte(sampleProfile))
+	f.Add([]byte(`{"data":{"id":1,"user":{"open_id":"x"}},"emails":[{"primary":true,"email":"a@b.c"}],"avatar":"a_1","discriminator":"0","id":"80351110224678912"}`))
+	f.Add([]byte(`{"id":[],"avatar":{},"discriminator":-1,"Response":{"bungieNetUser":{"profilePicturePath":"//x"}}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		v, err := decode(raw)
+		profile, ok := v.(map[string]any)
+		if err != nil || !ok {
+			return
+		}
+		for _, m := range all {
+			u := m.run(&evidence{ctx: t.Context(), profile: profile, tokens: &auth.TokenSet{}})
+			if u.ID != "" && len(profile) == 0 {
+				t.Errorf("%s makes the ID %q of nothing", m.id, u.ID)
+			}
+			if u.Name != nil && *u.Name == "" || u.Image != nil && *u.Image == "" {
+				t.Errorf("%s has an empty text where nil is meant", m.id)
+			}
+		}
+	})
+}
+
+// TestTable: the rows are in order, and every expression can be parsed.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	last := ""
+	for _, r := range table() {
+		if r.id <= last {
+			t.Errorf("%s comes after %s", r.id, last)
+		}
+		last = r.id
+		if _, err := r.profile.compile(nil, nil); err != nil {
+			t.Errorf("%s: %v", r.id, err)
+		}
+		for _, o := range r.options {
+			if how(o.name) == "" {
+				t.Errorf("%s: nobody can set the option %s", r.id, o.name)
+			}
+		}
+	}
+}
+
+func TestDiscordAvatar(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ profile, want string }{
+		{`{"id":"80351110224678912","avatar":"8342729096ea"}`, "https://cdn.discordapp.com/avatars/80351110224678912/8342729096ea.png"},
+		{`{"id":"80351110224678912","avatar":"a_83"}`, "https://cdn.discordapp.com/avatars/80351110224678912/a_83.gif"},
+		{`{"id":"80351110224678912","avatar":null,"discriminator":"0"}`, "https://cdn.discordapp.com/embed/avatars/5.png"},
+		{`{"id":"80351110224678912","discriminator":"1337"}`, "https://cdn.discordapp.com/embed/avatars/2.png"},
+		{`{"id":"not a number","discriminator":"0"}`, ""},
+		{`{}`, ""},
+	} {
+		v, err := decode([]byte(c.profile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		profile, ok := v.(map[string]any)
+		if got := text(discordAvatar(&evidence{profile: profile})); !ok || got != c.want {
+			t.Errorf("the picture of %s is %q, want %q", c.profile, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,462 @@
+package providers_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/providers"
+)
+
+// fact is what is known of a provider, kept apart from the table.
+type fact struct {
+	ID, Type string
+	// Given is the option issuer, Issuer what the metadata and ID tokens say.
+	Given, Issuer           string
+	Options                 map[string]string
+	Authorization, Fragment string
+	Params                  map[string]string
+	Scope                   *string
+	PKCE, Nonce             bool
+	Token                   string
+	TokenQuery, TokenBody   map[string]string
+	TokenExtra              map[string]any
+	Auth                    string
+	IDTokenAlg, UserInfoAlg string
+	UserInfo, Method        string
+	UserInfoQuery, Headers  map[string]string
+	JSON                    map[string]any
+	NoBearer                bool
+	Root                    string
+	// Profile is a sample with all fields, Bare one with the ID only; User and
+	// BareUser are what becomes of them.
+	Profile, Bare  map[string]any
+	User, BareUser struct{ ID, Name, Email, Image string }
+}
+
+func facts(t *testing.T) []fact {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/facts.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var all []fact
+	if err := d.Decode(&all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestFlow signs in with every provider of the table: through the real flow,
+// with a provider in the transport that compares each request with the facts.
+func TestFlow(t *testing.T) {
+	t.Parallel()
+	tested := map[string]bool{}
+	for _, f := range facts(t) {
+		tested[f.ID] = true
+		t.Run(f.ID, func(t *testing.T) {
+			t.Parallel()
+			for _, sample := range []string{"full", "bare"} {
+				t.Run(sample, func(t *testing.T) {
+					t.Parallel()
+					newVisit(t, f, sample == "bare").signIn()
+				})
+			}
+		})
+	}
+	for _, i := range providers.All() {
+		if (i.Type == auth.TypeOAuth || i.Type == auth.TypeOIDC) && !tested[i.ID] {
+			t.Errorf("there are no facts of %s", i.ID)
+		}
+	}
+}
+
+const secret = "secret-1-of-thirty-two-characters"
+
+var key = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
+
+// visit is one sign-in, and the provider that it is made with.
+type visit struct {
+	t      *testing.T
+	f      fact
+	bare   bool
+	params url.Values // of the authorization request
+	seen   *auth.SignInParams
+}
+
+func newVisit(t *testing.T, f fact, bare bool) *visit { return &visit{t: t, f: f, bare: bare} }
+
+func (v *visit) profile() map[string]any {
+	profile := map[string]any{}
+	if v.bare {
+		maps.Copy(profile, v.f.Bare)
+	} else {
+		maps.Copy(profile, v.f.Profile)
+	}
+	return profile
+}
+
+func (v *visit) signIn() {
+	t, f := v.t, v.f
+	opts := []providers.Option{providers.WithClient("client-1", secret), providers.WithHTTPClient(&http.Client{Transport: v})}
+	if f.Given != "" {
+		opts = append(opts, providers.WithIssuer(f.Given))
+	}
+	for name, value := range f.Options {
+		opts = append(opts, map[string]func(string) providers.Option{
+			"apiKey": providers.WithAPIKey, "accountID": providers.WithAccountID, "userInfoURL": providers.WithUserInfoURL,
+		}[name](value))
+	}
+	p, err := providers.ByID(f.ID, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := auth.New(auth.Config{
+		URL: "https://app.example", Secret: []string{"a secret of at least thirty-two characters"}, Providers: []auth.Provider{p},
+		Logger: slog.New(slog.NewTextHandler(testWriter{t}, nil)),
+		Callbacks: auth.Callbacks{SignIn: func(_ context.Context, p auth.SignInParams) (auth.SignInDecision, error) {
+			v.seen = &p
+			return auth.Allow(), nil
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, err := h.SignIn(httptest.NewRequest(http.MethodGet, "https://app.example/", nil), f.ID, auth.SignInOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.checkAuthorization(start.Location)
+	callback := v.callback()
+	for _, c := range start.Cookies {
+		callback.AddCookie(c)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, callback)
+	if v.seen == nil {
+		t.Fatalf("the callback answered %d, Location %q, and nobody signed in", w.Code, w.Header().Get("Location"))
+	}
+	v.checkUser()
+}
+
+// callback is the request that the provider sends the browser back with.
+func (v *visit) callback() *http.Request {
+	answer := url.Values{"code": {"code-1"}, "state": {v.params.Get("state")}}
+	target := "https://app.example/auth/callback/" + v.f.ID
+	if v.params.Get("response_mode") != "form_post" {
+		return httptest.NewRequest(http.MethodGet, target+"?"+answer.Encode(), nil)
+	}
+	if user, ok := v.profile()["user"]; ok {
+		raw, err := json.Marshal(user)
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		answer.Set("user", string(raw))
+	}
+	r := httptest.NewRequest(http.MethodPost, target, strings.NewReader(answer.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return r
+}
+
+func (v *visit) checkAuthorization(location string) {
+	t, f := v.t, v.f
+	u, err := url.Parse(location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := f.Authorization
+	if want == "" {
+		want = "https://idp.example/authorize"
+	}
+	v.params = u.Query()
+	got := u.Query()
+	if u.Fragment != f.Fragment {
+		t.Errorf("the fragment is %q, want %q", u.Fragment, f.Fragment)
+	}
+	u.RawQuery, u.Fragment = "", ""
+	if u.String() != want {
+		t.Errorf("the authorization URL is %s, want %s", u, want)
+	}
+	for _, check := range []struct {
+		name string
+		used bool
+	}{{"state", true}, {"code_challenge", f.PKCE}, {"nonce", f.Nonce}} {
+		if got.Has(check.name) != check.used {
+			t.Errorf("%s is sent: %v, want %v", check.name, !check.used, check.used)
+		}
+		got.Del(check.name)
+	}
+	expected := url.Values{"client_id": {"client-1"}, "redirect_uri": {"https://app.example/auth/callback/" + f.ID}, "response_type": {"code"}}
+	if f.PKCE {
+		expected.Set("code_challenge_method", "S256")
+	}
+	for name, value := range f.Params {
+		expected.Set(name, value)
+	}
+	if f.Scope != nil {
+		expected.Set("scope", *f.Scope)
+	}
+	if !reflect.DeepEqual(got, expected) {
+		t.Errorf("the authorization parameters are\n%v, want\n%v", got, expected)
+	}
+}
+
+func (v *visit) checkUser() {
+	t, want := v.t, v.f.User
+	if v.bare {
+		want = v.f.BareUser
+	}
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	u := v.seen.User
+	got := want
+	got.ID, got.Name, got.Email, got.Image = v.seen.Account.ProviderAccountID, text(u.Name), u.Email, text(u.Image)
+	if v.f.ID == "discord" { // computed, see TestDiscordAvatar
+		got.Image = ""
+	}
+	if got != want {
+		t.Errorf("the user is\n%+v, want\n%+v", got, want)
+	}
+	if v.seen.Account.Provider != v.f.ID || string(v.seen.Account.Type) != v.f.Type {
+		t.Errorf("the account is of %s, type %s", v.seen.Account.Provider, v.seen.Account.Type)
+	}
+}
+
+// RoundTrip is the provider.
+func (v *visit) RoundTrip(r *http.Request) (*http.Response, error) {
+	token, userInfo := v.f.Token, v.f.UserInfo
+	if token == "" {
+		token = "https://idp.example/token"
+	}
+	if userInfo == "" {
+		userInfo = "https://idp.example/userinfo"
+	}
+	bare := *r.URL
+	bare.RawQuery = ""
+	// Some endpoints have a query of their own.
+	ask, _, _ := strings.Cut(userInfo, "?")
+	switch address := bare.String(); {
+	case strings.HasSuffix(address, "/.well-known/openid-configuration"):
+		if want := strings.TrimSuffix(v.f.Issuer, "/"); !strings.HasPrefix(address, want) && v.f.ID != "frontegg" {
+			v.t.Errorf("discovery at %s, want below %s", address, want)
+		}
+		issuer := v.f.Issuer
+		if strings.Contains(issuer, "/common/") {
+			issuer = "https://login.microsoftonline.com/{tenantid}/v2.0"
+		}
+		return answer(r, http.StatusOK, "application/json", map[string]any{
+			"issuer": issuer, "authorization_endpoint": "https://idp.example/authorize", "token_endpoint": "https://idp.example/token",
+			"userinfo_endpoint": "https://idp.example/userinfo", "jwks_uri": "https://idp.example/jwks", "id_token_signing_alg_values_supported": []string{"RS256"},
+		})
+	case address == "https://idp.example/jwks":
+		k, err := key()
+		if err != nil {
+			return nil, err
+		}
+		return answer(r, http.StatusOK, "application/json", jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: k.Public(), KeyID: "k", Algorithm: "RS256", Use: "sig"}}})
+	case address == token && r.Method == http.MethodPost:
+		return v.tokenAnswer(r)
+	case address == ask:
+		return v.userInfoAnswer(r)
+	case address == "https://api.github.com/user/emails":
+		return answer(r, http.StatusForbidden, "application/json", map[string]any{})
+	case r.URL.Host == "graph.microsoft.com":
+		return answer(r, http.StatusNotFound, "text/plain", nil)
+	default:
+		v.t.Errorf("unexpected request: %s %s", r.Method, address)
+		return answer(r, http.StatusNotFound, "text/plain", nil)
+	}
+}
+
+func (v *visit) tokenAnswer(r *http.Request) (*http.Response, error) {
+	t, f := v.t, v.f
+	if err := r.ParseForm(); err != nil {
+		return nil, err
+	}
+	form := r.PostForm
+	if f.PKCE && form.Get("code_verifier") == "" && f.ID != "azure-devops" {
+		t.Error("the token request has no code_verifier")
+	}
+	form.Del("code_verifier")
+	want := url.Values{"grant_type": {"authorization_code"}, "code": {"code-1"}, "redirect_uri": {"https://app.example/auth/callback/" + f.ID}}
+	user, password, basic := r.BasicAuth()
+	switch {
+	case f.ID == "azure-devops":
+		want = url.Values{
+			"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {"code-1"}, "redirect_uri": want["redirect_uri"],
+			"client_assertion_type": {"urn:ietf:params:oauth:client-assertion-type:jwt-bearer"}, "client_assertion": {secret},
+		}
+		if basic {
+			t.Error("the token request has a header Authorization")
+		}
+	case f.Auth == "client_secret_post":
+		want.Set("client_id", "client-1")
+		want.Set("client_secret", secret)
+	case !basic || user != "client-1" || password != secret:
+		t.Errorf("the client authenticates as %q by basic authentication: %v", user, basic)
+	}
+	for name, value := range f.TokenBody {
+		want.Set(name, value)
+	}
+	if !reflect.DeepEqual(form, want) {
+		t.Errorf("the token request is\n%v, want\n%v", form, want)
+	}
+	v.checkQuery(r, f.TokenQuery, "")
+	members := map[string]any{"access_token": "access-1", "token_type": "Bearer", "expires_in": 3600}
+	maps.Copy(members, f.TokenExtra)
+	if f.Type == "oidc" {
+		claims := map[string]any{}
+		if f.UserInfoQuery == nil && f.UserInfoAlg == "" {
+			claims = v.profile()
+			delete(claims, "user") // which is posted
+		}
+		issuer := f.Issuer
+		if strings.Contains(issuer, "/common/") {
+			issuer, claims["tid"] = "https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/v2.0", "11111111-2222-3333-4444-555555555555"
+		}
+		now := time.Now().Unix()
+		maps.Copy(claims, map[string]any{"iss": issuer, "sub": v.subject(), "aud": "client-1", "exp": now + 60, "iat": now})
+		if f.Nonce {
+			claims["nonce"] = v.params.Get("nonce")
+		}
+		members["id_token"] = v.signed(claims, f.IDTokenAlg)
+	}
+	return answer(r, http.StatusOK, "application/json", members)
+}
+
+func (v *visit) subject() any {
+	if s, ok := v.profile()["sub"]; ok {
+		return s
+	}
+	return "subject"
+}
+
+func (v *visit) signed(claims map[string]any, algorithm string) string {
+	v.t.Helper()
+	k, err := key()
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	with := jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: k, KeyID: "k"}}
+	if algorithm == "HS256" {
+		with = jose.SigningKey{Algorithm: jose.HS256, Key: []byte(secret)}
+	}
+	signer, err := jose.NewSigner(with, nil)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	payload, err := json.Marshal(claims)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	signed, err := signer.Sign(payload)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	compact, err := signed.CompactSerialize()
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return compact
+}
+
+func (v *visit) userInfoAnswer(r *http.Request) (*http.Response, error) {
+	t, f := v.t, v.f
+	method := f.Method
+	if method == "" {
+		method = http.MethodGet
+	}
+	bearer := "Bearer access-1"
+	if f.NoBearer {
+		bearer = ""
+	}
+	if r.Method != method || r.Header.Get("Authorization") != bearer || r.Header.Get("User-Agent") == "" {
+		t.Errorf("the userinfo request is %s with Authorization %q and User-Agent %q", r.Method, r.Header.Get("Authorization"), r.Header.Get("User-Agent"))
+	}
+	for name, value := range f.Headers {
+		if got := r.Header.Get(name); got != value {
+			t.Errorf("the userinfo request has %s %q, want %q", name, got, value)
+		}
+	}
+	_, own, _ := strings.Cut(f.UserInfo, "?")
+	v.checkQuery(r, f.UserInfoQuery, own)
+	if f.JSON != nil {
+		var got map[string]any
+		if err := json.NewDecoder(r.Body).Decode(&got); err != nil || !reflect.DeepEqual(got, f.JSON) {
+			t.Errorf("the userinfo request has body %v, want %v (%v)", got, f.JSON, err)
+		}
+	}
+	var body any = v.profile()
+	switch f.Root {
+	case "":
+	case "response[0]":
+		body = map[string]any{"response": []any{body}}
+	default:
+		names := strings.Split(f.Root, ".")
+		for i := len(names) - 1; i >= 0; i-- {
+			body = map[string]any{names[i]: body}
+		}
+	}
+	if f.UserInfoAlg != "" {
+		return answer(r, http.StatusOK, "application/jwt", v.signed(v.profile(), f.UserInfoAlg))
+	}
+	return answer(r, http.StatusOK, "application/json", body)
+}
+
+func (v *visit) checkQuery(r *http.Request, want map[string]string, own string) {
+	expected, err := url.ParseQuery(own)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	for name, value := range want {
+		expected.Set(name, value)
+	}
+	if got := r.URL.Query(); !reflect.DeepEqual(got, expected) {
+		v.t.Errorf("%s has the query %v, want %v", r.URL.Path, got, expected)
+	}
+}
+
+func answer(r *http.Request, status int, contentType string, body any) (*http.Response, error) {
+	b, ok := body.(string)
+	if !ok {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		b = string(encoded)
+	}
+	return &http.Response{
+		StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(strings.NewReader(b)), ContentLength: int64(len(b)),
+	}, nil
+}
+
+type testWriter struct{ t *testing.T }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Log(strings.TrimSpace(string(p)))
+	return len(p), nil
+}

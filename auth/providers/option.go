@@ -1,0 +1,137 @@
+package providers
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// Option changes a provider of the catalogue. An option that a provider does
+// not take is an error of auth.New.
+type Option func(*settings)
+
+// settings is what options say.
+type settings struct {
+	clientID, clientSecret string
+	params                 url.Values
+	// named are the values of the options that only some providers take.
+	named  map[string]string
+	apple  *appleKey
+	client *http.Client
+	oauth  []func(*auth.OAuth)
+	mail   []func(*auth.Email)
+}
+
+func collect(opts []Option) *settings {
+	s := &settings{params: url.Values{}, named: map[string]string{}}
+	for _, o := range opts {
+		o(s)
+	}
+	return s
+}
+
+func named(name, value string) Option { return func(s *settings) { s.named[name] = value } }
+
+// WithClient gives client ID and secret. The defaults are AUTH_<ID>_ID and
+// AUTH_<ID>_SECRET.
+func WithClient(id, secret string) Option {
+	return func(s *settings) { s.clientID, s.clientSecret = id, secret }
+}
+
+// WithScope replaces the default scopes. They are sent with blanks between them;
+// a provider that wants commas can be given one text with commas.
+func WithScope(scopes ...string) Option {
+	return WithParam("scope", strings.Join(scopes, " "))
+}
+
+// WithParam sets a parameter of the authorization URL.
+func WithParam(name, value string) Option {
+	return func(s *settings) { s.params.Set(name, value) }
+}
+
+// WithOptions changes the provider, for everything that has no option of its
+// own. ID, Name and Type are set when it is called; what it leaves empty is
+// filled in later.
+func WithOptions(change func(*auth.OAuth)) Option {
+	return func(s *settings) { s.oauth = append(s.oauth, change) }
+}
+
+// WithMailOptions is WithOptions for mail providers.
+func WithMailOptions(change func(*auth.Email)) Option {
+	return func(s *settings) { s.mail = append(s.mail, change) }
+}
+
+// WithHTTPClient makes the requests to the provider, or to the mail service.
+func WithHTTPClient(client *http.Client) Option { return func(s *settings) { s.client = client } }
+
+// WithIssuer gives the issuer or the address of the server, an https URL. The
+// default is AUTH_<ID>_ISSUER.
+func WithIssuer(issuer string) Option { return named("issuer", issuer) }
+
+// WithDomain is WithIssuer for the root of a domain, such as
+// example.eu.auth0.com.
+func WithDomain(domain string) Option { return named("issuer", "https://"+domain) }
+
+// WithTenant names the tenant: for Microsoft Entra ID its GUID, or common,
+// organizations or consumers; for FusionAuth its ID.
+func WithTenant(tenant string) Option { return named("tenant", tenant) }
+
+// WithBaseURL gives the address of an own instance of a service that is usually
+// hosted, such as GitHub Enterprise Server or GitLab.
+func WithBaseURL(base string) Option { return named("baseURL", strings.TrimSuffix(base, "/")) }
+
+// WithAPIKey gives the API key of a mail service, by default AUTH_<ID>_KEY, or of
+// Bungie.
+func WithAPIKey(key string) Option { return named("apiKey", key) }
+
+// WithAPIVersion names the version of the API of Foursquare or VK.
+func WithAPIVersion(version string) Option { return named("apiVersion", version) }
+
+// WithAccountID gives the account of NetSuite, which is part of its host names.
+func WithAccountID(id string) Option { return named("accountID", id) }
+
+// WithUserInfoURL gives the URL of the RESTlet of NetSuite that returns the user.
+func WithUserInfoURL(endpoint string) Option { return named("userInfoURL", endpoint) }
+
+// WithPlatform chooses the kind of WeChat application: OfficialAccount or
+// WebsiteApp.
+func WithPlatform(platform string) Option { return named("platform", platform) }
+
+// WithConnection names the connection of WorkOS. Without it the sign-in request
+// has to name connection, organization, domain or provider.
+func WithConnection(id string) Option { return named("connection", id) }
+
+// WithPhotoSize is the edge of the picture that Microsoft Entra ID is asked for,
+// in pixels: 48 (default), 64, 96, 120, 240, 360, 432, 504 or 648. It becomes
+// part of the session as a data URI. Zero asks for none.
+func WithPhotoSize(pixels int) Option { return named("photoSize", strconv.Itoa(pixels)) }
+
+// WithAppleKey signs the client secret of Apple for each sign-in, in place of a
+// client secret that expires. privateKey is the content of the .p8 file.
+func WithAppleKey(teamID, keyID, privateKey string) Option {
+	return func(s *settings) { s.apple = &appleKey{teamID, keyID, privateKey} }
+}
+
+// WithFrom gives the sender of mails, such as "Example <no-reply@example.com>".
+func WithFrom(from string) Option { return named("from", from) }
+
+// WithServer gives the SMTP server, see auth.Email.Server.
+func WithServer(server string) Option { return named("server", server) }
+
+// WithTemplate names the mail template at Loops, which must use the variable url.
+func WithTemplate(id string) Option { return named("template", id) }
+
+// WithRegion chooses where Mailgun keeps data: US (default) or EU.
+func WithRegion(region string) Option { return named("region", region) }
+
+// how tells how to set an option.
+func how(name string) string {
+	return map[string]string{
+		"issuer": "WithIssuer", "tenant": "WithTenant", "baseURL": "WithBaseURL", "apiKey": "WithAPIKey", "apiVersion": "WithAPIVersion",
+		"accountID": "WithAccountID", "userInfoURL": "WithUserInfoURL", "platform": "WithPlatform", "connection": "WithConnection",
+		"photoSize": "WithPhotoSize", "appleKey": "WithAppleKey", "from": "WithFrom", "server": "WithServer", "template": "WithTemplate", "region": "WithRegion",
+	}[name]
+}

@@ -1,0 +1,144 @@
+package providers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// request is how a userinfo request differs from a GET with a bearer token.
+type request struct {
+	method string
+	header map[string]string
+	body   string // JSON
+	// tokenIn is query:NAME or path; empty is the header.
+	tokenIn string
+	// root is where the profile is in the answer.
+	root string
+}
+
+func (r request) isZero() bool {
+	return r.method == "" && len(r.header) == 0 && r.body == "" && r.tokenIn == "" && r.root == ""
+}
+
+// compile makes the function for UserInfoEndpoint.Request.
+func (r request) compile(endpoint string, params url.Values, vars map[string]string) (func(context.Context, auth.UserInfoRequest) (auth.Profile, error), error) {
+	target, err := compileTemplate(endpoint, url.PathEscape)
+	if err != nil {
+		return nil, fmt.Errorf("userinfo URL: %w", err)
+	}
+	root := expression(func(e *evidence) any { return e.profile })
+	if r.root != "" {
+		if root, err = parse(r.root); err != nil {
+			return nil, err
+		}
+	}
+	query := map[string]expression{}
+	for name := range params {
+		if query[name], err = compileTemplate(params.Get(name), nil); err != nil {
+			return nil, fmt.Errorf("userinfo parameter %s: %w", name, err)
+		}
+	}
+	return func(ctx context.Context, p auth.UserInfoRequest) (auth.Profile, error) {
+		e := &evidence{ctx: ctx, tokens: &p.Tokens}
+		location, _ := target(e).(string)
+		if location == "" {
+			return nil, errors.New("userinfo: the token answer lacks what the URL needs")
+		}
+		u, err := url.Parse(location)
+		if err != nil {
+			return nil, errors.New("userinfo: the endpoint is no URL")
+		}
+		q := u.Query()
+		for name, x := range query {
+			if s, _ := x(e).(string); s != "" {
+				q.Set(name, s)
+			}
+		}
+		bearer := p.Tokens.AccessToken
+		if name, ok := strings.CutPrefix(r.tokenIn, "query:"); ok {
+			q.Set(name, bearer)
+		}
+		if r.tokenIn != "" {
+			bearer = ""
+		}
+		u.RawQuery = q.Encode()
+		answer, err := r.send(ctx, p.Client, u.String(), bearer, vars)
+		if err != nil {
+			return nil, fmt.Errorf("userinfo: %w", err)
+		}
+		members, _ := answer.(map[string]any)
+		profile, _ := root(&evidence{profile: members}).(map[string]any)
+		if profile == nil {
+			return nil, errors.New("userinfo: the answer holds no profile")
+		}
+		return profile, nil
+	}, nil
+}
+
+// send makes the request and decodes the JSON of the answer.
+func (r request) send(ctx context.Context, client *http.Client, endpoint, bearer string, vars map[string]string) (any, error) {
+	method := r.method
+	if method == "" {
+		method = http.MethodGet
+	}
+	hr, err := http.NewRequestWithContext(ctx, method, endpoint, strings.NewReader(r.body))
+	if err != nil {
+		return nil, errors.New("the endpoint is no URL")
+	}
+	hr.Header.Set("Accept", "application/json")
+	if r.body != "" {
+		hr.Header.Set("Content-Type", "application/json")
+	}
+	for name, template := range r.header {
+		if s, ok := expand(template, vars); ok {
+			hr.Header.Set(name, s)
+		}
+	}
+	if bearer != "" {
+		hr.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	status, body, err := do(client, hr)
+	if err != nil {
+		return nil, err
+	}
+	if status < 200 || status > 299 {
+		return nil, fmt.Errorf("status %d", status)
+	}
+	return decode(body)
+}
+
+// do sends a request and reads the answer. Its errors leave out the URL, which
+// may hold a token.
+func do(client *http.Client, r *http.Request) (status int, body []byte, err error) {
+	answer, err := client.Do(r)
+	var u *url.Error
+	switch {
+	case errors.As(err, &u):
+		return 0, nil, fmt.Errorf("%s: %w", r.URL.Host, u.Err)
+	case err != nil:
+		return 0, nil, err
+	}
+	defer answer.Body.Close()
+	body, err = io.ReadAll(answer.Body)
+	return answer.StatusCode, body, err
+}
+
+// decode reads JSON with exact numbers.
+func decode(body []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil || d.More() {
+		return nil, errors.New("the answer is no JSON")
+	}
+	return v, nil
+}

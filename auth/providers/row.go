@@ -1,0 +1,317 @@
+package providers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
+)
+
+// row is one OAuth or OpenID Connect provider. Names in braces are replaced by
+// the values of options; a parameter that consists of an option that is not set
+// is left out.
+type row struct {
+	id, name string
+	// constructor is the name of the function.
+	constructor string
+	kind        auth.ProviderType // empty is oauth
+
+	// issuer is for providers that have only one; others have an option issuer.
+	issuer string
+	// issuerSuffix is what the issuer has and its option need not have.
+	issuerSuffix string
+	wellKnown    string
+
+	authorization, token, userInfo string
+	// params are those of the authorization request.
+	params                map[string]string
+	tokenQuery, tokenBody map[string]string
+	userInfoQuery         map[string]string
+	request               request
+
+	// scope is sent by default; without one the core has its own default.
+	scope string
+	// emptyScope sends an empty scope, noScope sends none.
+	emptyScope, noScope bool
+
+	noPKCE, noNonce         bool
+	clientAuth              auth.ClientAuth
+	idTokenAlg, userInfoAlg string
+	userInfoOnly            bool
+	// lenient says that token answers depart from RFC 6749, see conform.
+	lenient bool
+
+	// profile is where the user is; zero means the standard claims.
+	profile mapping
+	// verified is where the profile says whether the address is verified.
+	verified string
+
+	options []option
+	// hook does what the table can't say, before the rest is filled in.
+	hook func(*completion) error
+	// color is that of the button.
+	color string
+}
+
+// option is a setting that a provider takes beside client ID and secret.
+type option struct {
+	name     string
+	required bool
+	// fallback is the default, in which other options may be named.
+	fallback string
+}
+
+// provider makes a provider of a row. What depends on the environment is filled
+// in by its Complete.
+func (r *row) provider(opts []Option) *auth.OAuth {
+	s := collect(opts)
+	p := &auth.OAuth{
+		ID: r.id, Name: r.name, Type: cmp.Or(r.kind, auth.TypeOAuth), Style: auth.Style{BrandColor: r.color},
+		ClientID: s.clientID, ClientSecret: s.clientSecret, Issuer: s.named["issuer"],
+	}
+	// An option that decides the issuer counts more than the environment.
+	for _, o := range r.options {
+		if o.name == "issuer" && p.Issuer == "" && strings.Contains(o.fallback, "{") {
+			if issuer, ok := expand(o.fallback, s.named); ok {
+				p.Issuer = issuer
+			}
+		}
+	}
+	if s.client != nil {
+		p.HTTPClient = s.client
+	}
+	p.Complete = func(p *auth.OAuth) error { return r.complete(p, s) }
+	for _, change := range s.oauth {
+		change(p)
+	}
+	return p
+}
+
+// completion is a provider that is being filled in.
+type completion struct {
+	row      *row
+	provider *auth.OAuth
+	settings *settings
+	vars     map[string]string
+}
+
+// complete fills in what the application left empty.
+func (r *row) complete(p *auth.OAuth, s *settings) error {
+	problems := r.refused(s)
+	c := &completion{row: r, provider: p, settings: s, vars: map[string]string{"clientID": p.ClientID, "clientSecret": p.ClientSecret}}
+	for _, o := range r.options {
+		if o.name != "issuer" {
+			problems = append(problems, c.setOption(o, s.named[o.name]))
+		}
+	}
+	for _, o := range r.options {
+		if o.name == "issuer" {
+			problems = append(problems, c.setOption(o, p.Issuer))
+			p.Issuer = cmp.Or(p.Issuer, c.vars["issuer"])
+		}
+	}
+	if r.issuerSuffix != "" && p.Issuer != "" {
+		p.Issuer = strings.TrimSuffix(strings.TrimSuffix(p.Issuer, "/"), r.issuerSuffix) + r.issuerSuffix
+	}
+	c.vars["issuer"] = strings.TrimSuffix(p.Issuer, "/")
+	if r.hook != nil {
+		problems = append(problems, r.hook(c))
+	}
+	p.Issuer, p.WellKnown = cmp.Or(p.Issuer, c.expand(r.issuer)), cmp.Or(p.WellKnown, c.expand(r.wellKnown))
+	c.authorization()
+	c.token()
+	problems = append(problems, c.userInfo(), c.profile())
+	c.client()
+	return errors.Join(problems...)
+}
+
+// refused lists the options that the provider does not take.
+func (r *row) refused(s *settings) []error {
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(s.named)) {
+		if !slices.ContainsFunc(r.options, func(o option) bool { return o.name == name }) {
+			problems = append(problems, fmt.Errorf("%s is not for this provider", how(name)))
+		}
+	}
+	if s.apple != nil && r.id != "apple" {
+		problems = append(problems, errors.New("WithAppleKey is not for this provider"))
+	}
+	if len(s.mail) > 0 {
+		problems = append(problems, errors.New("WithMailOptions is for mail providers"))
+	}
+	return problems
+}
+
+func (c *completion) setOption(o option, given string) error {
+	value := given
+	if value == "" {
+		value = c.expand(o.fallback)
+	}
+	if value == "" && o.required {
+		hint := how(o.name)
+		if o.name == "issuer" {
+			hint += " or AUTH_" + variable(cmp.Or(c.provider.EnvID, c.provider.ID)) + "_ISSUER gives it"
+		} else {
+			hint += " gives it"
+		}
+		return fmt.Errorf("the option %s is missing; %s", o.name, hint)
+	}
+	c.vars[o.name] = value
+	return nil
+}
+
+// variable is the part of the names of environment variables that stands for an
+// ID.
+func variable(id string) string { return strings.ToUpper(strings.ReplaceAll(id, "-", "_")) }
+
+func (c *completion) authorization() {
+	r, a := c.row, &c.provider.Authorization
+	a.URL = cmp.Or(a.URL, c.expand(r.authorization))
+	scope := url.Values{}
+	switch {
+	case r.scope != "":
+		scope.Set("scope", c.expand(r.scope))
+	case r.emptyScope || r.noScope:
+		scope.Set("scope", "")
+	}
+	a.Params = merged(a.Params, c.settings.params, c.values(r.params), scope)
+	if r.noScope && a.Request == nil {
+		a.Request = withoutEmptyScope
+	}
+}
+
+// withoutEmptyScope drops the scope, which the core has a default for.
+func withoutEmptyScope(_ context.Context, prepared *url.URL) (*url.URL, error) {
+	if q := prepared.Query(); q.Get("scope") == "" {
+		q.Del("scope")
+		prepared.RawQuery = q.Encode()
+	}
+	return prepared, nil
+}
+
+func (c *completion) token() {
+	r, t := c.row, &c.provider.Token
+	t.URL = cmp.Or(t.URL, c.expand(r.token))
+	t.Params = merged(t.Params, c.values(r.tokenQuery))
+	if body := c.values(r.tokenBody); len(body) > 0 && t.Prepare == nil {
+		t.Prepare = func(_ *http.Request, form url.Values) error {
+			maps.Copy(form, body)
+			return nil
+		}
+	}
+	if r.lenient && t.Conform == nil {
+		t.Conform = conform
+	}
+}
+
+func (c *completion) userInfo() error {
+	r, u := c.row, &c.provider.UserInfo
+	if u.Request != nil {
+		return nil
+	}
+	if endpoint := cmp.Or(u.URL, c.expand(r.userInfo)); endpoint != "" && (!r.request.isZero() || strings.Contains(endpoint, "{$token")) {
+		var err error
+		u.Request, err = r.request.compile(endpoint, merged(u.Params, c.values(r.userInfoQuery)), c.vars)
+		return err
+	}
+	u.URL = cmp.Or(u.URL, c.expand(r.userInfo))
+	u.Params = merged(u.Params, c.values(r.userInfoQuery))
+	return nil
+}
+
+func (c *completion) profile() error {
+	p := c.provider
+	if p.Profile != nil || c.row.profile.isZero() {
+		return nil
+	}
+	var err error
+	p.Profile, err = c.row.profile.compile(c.vars, oauth.Transport(p.HTTPClient))
+	return err
+}
+
+// client fills in how the flow is protected and the client authenticates.
+func (c *completion) client() {
+	r, p := c.row, c.provider
+	if p.Checks == nil {
+		p.Checks = r.checks()
+	}
+	p.Client.TokenEndpointAuthMethod = cmp.Or(p.Client.TokenEndpointAuthMethod, r.clientAuth)
+	p.Client.IDTokenSignedResponseAlg = cmp.Or(p.Client.IDTokenSignedResponseAlg, r.idTokenAlg)
+	p.Client.UserInfoSignedResponseAlg = cmp.Or(p.Client.UserInfoSignedResponseAlg, r.userInfoAlg)
+	p.UserInfoOnly = p.UserInfoOnly || r.userInfoOnly
+}
+
+func (r *row) checks() []auth.Check {
+	checks := []auth.Check{auth.CheckState}
+	if !r.noPKCE {
+		checks = append(checks, auth.CheckPKCE)
+	}
+	if r.kind == auth.TypeOIDC && !r.noNonce {
+		checks = append(checks, auth.CheckNonce)
+	}
+	return checks
+}
+
+// expand replaces the options in a template, which is empty if one is missing.
+// Names that begin with $ stay for the request.
+func (c *completion) expand(template string) string {
+	s, _ := expand(template, c.vars)
+	return s
+}
+
+func expand(template string, vars map[string]string) (string, bool) {
+	var b strings.Builder
+	for {
+		literal, rest, ok := strings.Cut(template, "{")
+		b.WriteString(literal)
+		if !ok {
+			return b.String(), true
+		}
+		name, after, ok := strings.Cut(rest, "}")
+		if ok && !strings.HasPrefix(name, "$") && !strings.ContainsAny(name, `":`) {
+			if vars[name] == "" {
+				return "", false
+			}
+			b.WriteString(vars[name])
+			template = after
+			continue
+		}
+		b.WriteString("{")
+		template = rest
+	}
+}
+
+// values expands parameters.
+func (c *completion) values(params map[string]string) url.Values {
+	v := url.Values{}
+	for name, template := range params {
+		if s, ok := expand(template, c.vars); ok {
+			v.Set(name, s)
+		}
+	}
+	return v
+}
+
+// merged are all parameters; of those with one name the first count.
+func merged(all ...url.Values) url.Values {
+	m := url.Values{}
+	for _, values := range all {
+		for name, v := range values {
+			if !m.Has(name) {
+				m[name] = v
+			}
+		}
+	}
+	if len(m) == 0 {
+		return nil
+	}
+	return m
+}
