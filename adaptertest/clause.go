@@ -1,0 +1,135 @@
+package adaptertest
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Level says how binding a clause is.
+type Level string
+
+// The levels of clauses.
+const (
+	// Must clauses hold for every adapter; a waiver makes a run partial.
+	Must Level = "MUST"
+	// Should clauses are what good adapters do; a reason can excuse not to.
+	Should Level = "SHOULD"
+	// May clauses allow something, which is recorded.
+	May Level = "MAY"
+)
+
+// Clause is one rule of the adapter contract.
+type Clause struct {
+	// ID is the group, a hyphen and a number that never changes, as VTOK-04.
+	ID    string `json:"id"`
+	Level Level  `json:"level"`
+	// Basis is where the rule comes from: S and a section of the specification;
+	// SEC where breaking it lets somebody in; LOSS where data is lost; Q where
+	// good adapters do it.
+	Basis string `json:"basis"`
+	// Rule is the sentence that an adapter keeps or breaks.
+	Rule string `json:"rule"`
+	// Test says how the rule is tested through the interface.
+	Test string `json:"test"`
+	// Reason says why the rule is there. This and what follows explains the
+	// clause and is not in reports.
+	Reason string `json:"-"`
+	// Incident is where it was broken, if that is known.
+	Incident string `json:"-"`
+	// Fix says how to keep the rule.
+	Fix Fix `json:"-"`
+}
+
+// Fix says how to keep a rule in three kinds of store.
+type Fix struct {
+	SQL   string `json:"sql"`
+	Redis string `json:"redis"`
+	Mongo string `json:"mongo"`
+}
+
+// Group returns the part of the ID before the number, as VTOK.
+func (c Clause) Group() string {
+	group, _, _ := strings.Cut(c.ID, "-")
+	return group
+}
+
+// page is where CLAUSES.md explains the clause.
+func (c Clause) page() string { return "adaptertest/CLAUSES.md#" + strings.ToLower(c.ID) }
+
+//go:generate go run ./internal/clausesdoc
+
+//go:embed clauses.json
+var clausesJSON []byte
+
+var loadClauses = sync.OnceValue(func() []Clause {
+	var entries []struct {
+		Clause
+		Reason   string `json:"reason"`
+		Incident string `json:"incident"`
+		Fix      Fix    `json:"fix"`
+	}
+	if err := json.Unmarshal(clausesJSON, &entries); err != nil {
+		panic(fmt.Sprintf("adaptertest: clauses.json: %v", err))
+	}
+	clauses := make([]Clause, len(entries))
+	for i, e := range entries {
+		e.Clause.Reason, e.Clause.Incident, e.Clause.Fix = e.Reason, e.Incident, e.Fix
+		clauses[i] = e.Clause
+	}
+	return clauses
+})
+
+// Clauses returns all clauses of the contract, in its order.
+func Clauses() []Clause { return slices.Clone(loadClauses()) }
+
+// clauseByID returns the clause with the ID.
+func clauseByID(id string) (Clause, bool) {
+	i := slices.IndexFunc(loadClauses(), func(c Clause) bool { return c.ID == id })
+	if i < 0 {
+		return Clause{}, false
+	}
+	return loadClauses()[i], true
+}
+
+// check is the executable form of a clause.
+type check struct {
+	id string
+	// words follow the ID in the name of the subtest, as wrong-token-keeps-pending.
+	words string
+	// needs are the abilities without which the clause can't be verified.
+	needs []Ability
+	run   func(c *C)
+}
+
+func (k check) name() string { return k.id + "-" + k.words }
+
+// checks returns the checks of all groups, in the order in which they run. ERR
+// is last because it judges the errors of the whole run.
+func checks() []check {
+	return slices.Concat(
+		capabilityChecks,
+		userChecks,
+		accountChecks,
+		sessionChecks,
+		verificationTokenChecks,
+		authenticatorChecks,
+		deletionChecks,
+		timeChecks,
+		dataChecks,
+		inputChecks,
+		contextChecks,
+		concurrencyChecks,
+		faultChecks,
+		expChecks,
+		isoChecks,
+		aliasChecks,
+		volChecks,
+		lifeChecks,
+		flowChecks,
+		errChecks,
+	)
+}

@@ -1,0 +1,369 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	delay      = 50 * time.Millisecond
+	chunkBytes = 32 << 10
+	// chunksHeld is how much of one direction the proxy holds before it lets the
+	// sender wait.
+	chunksHeld = 64
+	// drainTime bounds how long the store may take to finish an answer that is
+	// being lost.
+	drainTime = 5 * time.Second
+	// leaveTime is how long a request that was stalled waits for the news that
+	// its sender has left meanwhile.
+	leaveTime = 5 * time.Millisecond
+)
+
+// link is one connection through the proxy. Each direction has a goroutine
+// that reads and one that writes, so that an end that closes is noticed while
+// what it sent is being held back.
+type link struct {
+	proxy          *Proxy
+	client, server *net.TCPConn
+	target         string // if not that of the proxy
+	requests       chan []byte
+	answers        chan chunk
+	left           chan struct{}   // closed when the client has ended its stream
+	over           <-chan struct{} // closed when the link is broken
+	cancel         context.CancelFunc
+	end            sync.Once
+	lost           atomic.Bool // the client's side was reset to lose an answer
+	deaf           atomic.Bool // the client's stream was ended by HalfClose
+
+	mu       sync.Mutex
+	current  *exchange
+	answered bool
+}
+
+// exchange is a step on this link.
+type exchange struct {
+	faults stepFaults
+	delay  *injection
+	hold   *injection
+}
+
+// chunk is a piece of an answer; first is set on the first one of an exchange.
+type chunk struct {
+	data    []byte
+	arrived time.Time
+	first   *exchange
+}
+
+// newLink returns the link of a client, and the context that ends with it.
+func newLink(p *Proxy, client *net.TCPConn) (context.Context, *link) {
+	ctx, cancel := context.WithCancel(context.Background())
+	return ctx, &link{
+		proxy:    p,
+		client:   client,
+		requests: make(chan []byte, chunksHeld),
+		answers:  make(chan chunk, chunksHeld),
+		left:     make(chan struct{}),
+		over:     ctx.Done(),
+		cancel:   cancel,
+	}
+}
+
+// shatter breaks both sides at once. The client sees a reset.
+func (l *link) shatter() {
+	l.end.Do(func() {
+		l.cancel()
+		reset(l.client)
+		l.closeServer()
+		l.proxy.forget(l)
+	})
+}
+
+// finish closes both sides in order.
+func (l *link) finish() {
+	l.end.Do(func() {
+		l.cancel()
+		_ = l.client.Close()
+		l.closeServer()
+		l.proxy.forget(l)
+	})
+}
+
+func (l *link) closeServer() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.server != nil {
+		_ = l.server.Close()
+	}
+}
+
+// connect dials the store. It reports false if that fails or the link is over.
+func (l *link) connect(ctx context.Context) bool {
+	server, err := l.proxy.dial(ctx, l.target)
+	if err != nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-l.over:
+		_ = server.Close()
+		return false
+	default:
+		l.server = server
+		return true
+	}
+}
+
+func (l *link) serve(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(l.readClient)
+	if l.proxy.sched.lasting(Down) != nil || !l.passStall() || !l.connect(ctx) {
+		l.shatter()
+		return
+	}
+	wg.Go(l.readServer)
+	wg.Go(l.deliver)
+	l.forward()
+}
+
+func (l *link) readClient() {
+	defer close(l.requests)
+	defer close(l.left)
+	for {
+		b := make([]byte, chunkBytes)
+		n, err := l.client.Read(b)
+		if n > 0 {
+			select {
+			case l.requests <- b[:n]:
+			case <-l.over:
+				return
+			}
+		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) && !l.lost.Load() {
+				l.shatter()
+			}
+			return
+		}
+	}
+}
+
+// forward passes requests to the store.
+func (l *link) forward() {
+	for b := range l.requests {
+		if l.begins() && !l.begin() {
+			return
+		}
+		if !l.passStall() {
+			l.shatter()
+			return
+		}
+		if _, err := l.server.Write(b); err != nil {
+			if !l.lost.Load() {
+				l.shatter()
+			}
+			return
+		}
+	}
+	_ = l.server.CloseWrite() // fails if the link is over, which is as good
+}
+
+// begins reports whether what the client sends now begins a step.
+func (l *link) begins() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.current == nil || l.answered
+}
+
+// begin counts a step and brings about the faults that concern its request. It
+// reports whether the request may go on.
+func (l *link) begin() bool {
+	sched := &l.proxy.sched
+	f := sched.begin()
+	if i := f.take(Down); i != nil {
+		l.proxy.breakAll()
+		i.struck()
+	}
+	if sched.lasting(Down) != nil {
+		l.shatter()
+		return false
+	}
+	if i := f.take(Stall); i != nil {
+		i.struck()
+		if !l.passStall() {
+			l.shatter()
+			return false
+		}
+	}
+	if i := f.take(FailRequest); i != nil {
+		l.shatter()
+		i.struck()
+		return false
+	}
+	if i := f.take(Cut); i != nil {
+		l.proxy.breakAll()
+		i.struck()
+		return false
+	}
+	if i := f.take(HalfClose); i != nil {
+		l.deaf.Store(true)
+		_ = l.client.CloseWrite() // fails if the client is gone, which is as good
+		i.struck()
+	}
+	if i := f.take(Delay); i != nil {
+		i.struck()
+	}
+	l.mu.Lock()
+	l.current = &exchange{faults: f, delay: sched.lasting(Delay)}
+	l.answered = false
+	l.mu.Unlock()
+	return true
+}
+
+// passStall waits while a Stall is in force. It reports false if the link ended
+// or the client left meanwhile.
+func (l *link) passStall() bool {
+	waited := false
+	for i := l.proxy.sched.lasting(Stall); i != nil; i = l.proxy.sched.lasting(Stall) {
+		waited = true
+		select {
+		case <-i.done:
+		case <-l.left:
+			return false
+		case <-l.over:
+			return false
+		}
+	}
+	if !waited {
+		return true
+	}
+	timer := time.NewTimer(leaveTime)
+	defer timer.Stop()
+	select {
+	case <-l.left:
+		return false
+	case <-l.over:
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+func (l *link) readServer() {
+	defer close(l.answers)
+	for {
+		b := make([]byte, chunkBytes)
+		n, err := l.server.Read(b)
+		if n > 0 {
+			select {
+			case l.answers <- l.arrive(b[:n]):
+			case <-l.over:
+				return
+			}
+		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) && !l.lost.Load() {
+				l.shatter()
+			}
+			return
+		}
+	}
+}
+
+// arrive notes that a piece of an answer has come from the store.
+func (l *link) arrive(b []byte) chunk {
+	c := chunk{data: b, arrived: time.Now()}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.current == nil || l.answered {
+		return c
+	}
+	l.answered = true
+	c.first = l.current
+	if i := c.first.faults.take(HoldReply); i != nil {
+		c.first.hold = i
+		i.struck()
+	}
+	return c
+}
+
+// deliver passes answers to the client.
+func (l *link) deliver() {
+	for c := range l.answers {
+		if l.lost.Load() {
+			continue
+		}
+		if e := c.first; e != nil && !l.answerFaults(e, c) {
+			continue
+		}
+		if !l.passStall() {
+			l.shatter()
+			return
+		}
+		if l.deaf.Load() {
+			continue
+		}
+		if _, err := l.client.Write(c.data); err != nil {
+			l.shatter()
+			return
+		}
+	}
+	l.finish()
+}
+
+// answerFaults brings about the faults that concern an answer, of which c is
+// the beginning. It reports whether the answer may go on.
+func (l *link) answerFaults(e *exchange, c chunk) bool {
+	if i := e.faults.take(LoseReply); i != nil {
+		l.lost.Store(true)
+		reset(l.client)
+		_ = l.server.SetReadDeadline(time.Now().Add(drainTime))
+		_ = l.server.CloseWrite()
+		i.struck()
+		return false
+	}
+	if e.hold != nil && !l.wait(e.hold, nil) {
+		l.shatter()
+		return false
+	}
+	if i := e.faults.take(CutReply); i != nil {
+		_, _ = l.client.Write(c.data[:len(c.data)/2]) // the connection ends either way
+		l.finish()
+		i.struck()
+		return false
+	}
+	if e.delay != nil {
+		timer := time.NewTimer(time.Until(c.arrived.Add(delay)))
+		defer timer.Stop()
+		if !l.wait(e.delay, timer.C) {
+			l.shatter()
+			return false
+		}
+	}
+	return true
+}
+
+// wait waits until the fault is released or the timer fires. It reports false
+// if the link ended or the client left meanwhile.
+func (l *link) wait(i *injection, timer <-chan time.Time) bool {
+	left := l.left
+	if timer != nil {
+		left = nil // a client may end its stream and wait for the answer
+	}
+	select {
+	case <-i.done:
+		return true
+	case <-timer:
+		return true
+	case <-left:
+		return false
+	case <-l.over:
+		return false
+	}
+}

@@ -1,0 +1,764 @@
+package fault_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+)
+
+// patience bounds every wait of these tests; none waits so long when all is well.
+const patience = 10 * time.Second
+
+// lineServer answers each line with "ok " and the line.
+type lineServer struct {
+	addr string
+	mu   sync.Mutex
+	seen []string
+}
+
+func newLineServer(t *testing.T) *lineServer {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &lineServer{addr: ln.Addr().String()}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var conns []net.Conn
+	wg.Go(func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns = append(conns, conn)
+			mu.Unlock()
+			wg.Go(func() { s.serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = ln.Close()
+		mu.Lock()
+		for _, c := range conns {
+			_ = c.Close()
+		}
+		mu.Unlock()
+		wg.Wait()
+	})
+	return s
+}
+
+func (s *lineServer) serve(conn net.Conn) {
+	defer func() { _ = conn.Close() }()
+	r := bufio.NewReader(conn)
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		s.seen = append(s.seen, strings.TrimSpace(line))
+		s.mu.Unlock()
+		if _, err := fmt.Fprintf(conn, "ok %s", line); err != nil {
+			return
+		}
+	}
+}
+
+func (s *lineServer) saw(line string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.seen, line)
+}
+
+// client is a connection through the proxy.
+type client struct {
+	*net.TCPConn
+	r *bufio.Reader
+}
+
+func dial(t *testing.T, p *fault.Proxy) *client {
+	t.Helper()
+	conn, err := net.Dial("tcp", p.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	return &client{conn.(*net.TCPConn), bufio.NewReader(conn)}
+}
+
+// ask sends a line and returns the answer.
+func (c *client) ask(line string) (string, error) {
+	if _, err := io.WriteString(c, line+"\n"); err != nil {
+		return "", err
+	}
+	return c.answer()
+}
+
+func (c *client) answer() (string, error) {
+	s, err := c.r.ReadString('\n')
+	return strings.TrimSpace(s), err
+}
+
+func (c *client) mustAsk(t *testing.T, line string) {
+	t.Helper()
+	got, err := c.ask(line)
+	if err != nil || got != "ok "+line {
+		t.Fatalf("asked %q: got %q, %v", line, got, err)
+	}
+}
+
+// askAnew asks on a new connection, which may be reset while it is being made.
+func askAnew(t *testing.T, p *fault.Proxy, line string) error {
+	t.Helper()
+	conn, err := net.Dial("tcp", p.Addr())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = (&client{conn.(*net.TCPConn), bufio.NewReader(conn)}).ask(line)
+	return err
+}
+
+// silent reports that nothing arrives for a while.
+func (c *client) silent(t *testing.T) {
+	t.Helper()
+	if err := c.SetReadDeadline(time.Now().Add(30 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.answer(); !errors.Is(err, os.ErrDeadlineExceeded) || got != "" {
+		t.Errorf("got %q, %v; want silence", got, err)
+	}
+	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantReset(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("got %v, want a reset connection", err)
+	}
+}
+
+func newProxy(t *testing.T, target string) *fault.Proxy {
+	t.Helper()
+	p, err := fault.NewProxy(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	return p
+}
+
+func inject(t *testing.T, c fault.Control, kind fault.Kind, step int) fault.Injection {
+	t.Helper()
+	i, err := c.Inject(kind, step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func isHit(i fault.Injection) bool {
+	select {
+	case <-i.Hit():
+		return true
+	default:
+		return false
+	}
+}
+
+func waitHit(t *testing.T, i fault.Injection) {
+	t.Helper()
+	select {
+	case <-i.Hit():
+	case <-time.After(patience):
+		t.Fatal("the fault did not take effect")
+	}
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	end := time.After(patience)
+	for !cond() {
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("in vain: %s", what)
+		}
+	}
+}
+
+func TestProxyCounts(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	a, b := dial(t, p), dial(t, p)
+	a.mustAsk(t, "one")
+	b.mustAsk(t, "two")
+	a.mustAsk(t, "three")
+	if got, want := p.Stats(), (fault.ProxyStats{Open: 2, Opened: 2, RoundTrips: 3}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	_ = a.Close()
+	_ = b.Close()
+	eventually(t, "no connection is open", func() bool { return p.Stats().Open == 0 })
+	if got := p.Steps(); got != 3 {
+		t.Errorf("got %d steps, want 3", got)
+	}
+}
+
+// A request in several pieces, and an answer in several, are one step.
+func TestProxyStepsOfPieces(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	c := dial(t, p)
+	line := strings.Repeat("x", 1<<20)
+	c.mustAsk(t, line)
+	if got := p.Steps(); got != 1 {
+		t.Errorf("got %d steps, want 1", got)
+	}
+	for _, piece := range []string{"a", "b", "c\n"} {
+		if _, err := io.WriteString(c, piece); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "two steps", func() bool { return p.Steps() == 2 })
+	}
+	if got, err := c.answer(); got != "ok abc" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got := p.Steps(); got != 2 {
+		t.Errorf("got %d steps, want 2", got)
+	}
+}
+
+// A client may end its stream and still read the answer.
+func TestProxyClientHalfCloses(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		conn, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		if b, err := io.ReadAll(conn); err == nil {
+			slices.Reverse(b)
+			_, _ = conn.Write(b)
+		}
+	})
+	p := newProxy(t, ln.Addr().String())
+	c := dial(t, p)
+	sent := make([]byte, 3<<20)
+	for i := range sent {
+		sent[i] = byte(rand.IntN(256))
+	}
+	if _, err := c.Write(sent); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(c)
+	slices.Reverse(got)
+	if err != nil || !bytes.Equal(got, sent) {
+		t.Errorf("got %d bytes, %v; want the %d that were sent, in reverse", len(got), err, len(sent))
+	}
+	eventually(t, "no connection is open", func() bool { return p.Stats().Open == 0 })
+}
+
+func TestProxyFailRequest(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	c := dial(t, p)
+	other := dial(t, p)
+	other.mustAsk(t, "other")
+	i := inject(t, p, fault.FailRequest, 2)
+	c.mustAsk(t, "one")
+	if isHit(i) {
+		t.Error("hit at step 1, want 2")
+	}
+	_, err := c.ask("two")
+	wantReset(t, err)
+	waitHit(t, i)
+	if s.saw("two") {
+		t.Error("the store saw the request that failed")
+	}
+	other.mustAsk(t, "three")
+}
+
+func TestProxyLoseReply(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	c := dial(t, p)
+	i := inject(t, p, fault.LoseReply, 1)
+	got, err := c.ask("one")
+	wantReset(t, err)
+	if got != "" {
+		t.Errorf("got %q of a lost answer", got)
+	}
+	waitHit(t, i)
+	if !s.saw("one") {
+		t.Error("the store did not see the request whose answer was lost")
+	}
+	if got := p.Stats().Open; got != 0 {
+		t.Errorf("got %d open connections, want 0", got)
+	}
+	dial(t, p).mustAsk(t, "two")
+}
+
+func TestProxyHoldReply(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	c, other := dial(t, p), dial(t, p)
+	i := inject(t, p, fault.HoldReply, 1)
+	if _, err := io.WriteString(c, "one\n"); err != nil {
+		t.Fatal(err)
+	}
+	waitHit(t, i)
+	if !s.saw("one") {
+		t.Error("held an answer before the store had acted")
+	}
+	other.mustAsk(t, "two")
+	c.silent(t)
+	if _, err := io.WriteString(c, "three\n"); err != nil { // sent before the answer came
+		t.Fatal(err)
+	}
+	eventually(t, "the store acts on what follows", func() bool { return s.saw("three") })
+	c.silent(t)
+	i.Release()
+	i.Release()
+	for _, want := range []string{"ok one", "ok three"} {
+		if got, err := c.answer(); got != want || err != nil {
+			t.Errorf("got %q, %v; want %q", got, err, want)
+		}
+	}
+}
+
+func TestProxyHoldReplyOfClientThatLeaves(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	c := dial(t, p)
+	i := inject(t, p, fault.HoldReply, 1)
+	if _, err := io.WriteString(c, "one\n"); err != nil {
+		t.Fatal(err)
+	}
+	waitHit(t, i)
+	_ = c.Close()
+	eventually(t, "no connection is open", func() bool { return p.Stats().Open == 0 })
+}
+
+func TestProxyStall(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	c, other, leaver := dial(t, p), dial(t, p), dial(t, p)
+	leaver.mustAsk(t, "hello")
+	i := inject(t, p, fault.Stall, 2)
+	c.mustAsk(t, "one")
+	for conn, line := range map[*client]string{c: "two", other: "three", leaver: "four", dial(t, p): "five"} {
+		if _, err := io.WriteString(conn, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitHit(t, i)
+	c.silent(t)
+	other.silent(t)
+	for _, line := range []string{"two", "three", "four", "five"} {
+		if s.saw(line) {
+			t.Errorf("the store saw %q", line)
+		}
+	}
+	_ = leaver.Close()
+	i.Release()
+	if got, err := c.answer(); got != "ok two" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got, err := other.answer(); got != "ok three" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	c.mustAsk(t, "six")
+	eventually(t, "the store sees what a new connection sent", func() bool { return s.saw("five") })
+	eventually(t, "the client that left is gone", func() bool { return p.Stats().Open == 3 })
+	if s.saw("four") {
+		t.Error("the store saw what was sent by a client that left during the stall")
+	}
+}
+
+func TestProxyCutReply(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	c := dial(t, p)
+	i := inject(t, p, fault.CutReply, 1)
+	got, err := c.ask("0123456789")
+	if !errors.Is(err, io.EOF) || got != "ok 0123" {
+		t.Errorf("got %q, %v; want half of the answer and the end of the stream", got, err)
+	}
+	waitHit(t, i)
+	dial(t, p).mustAsk(t, "two")
+}
+
+func TestProxyCut(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	c, other := dial(t, p), dial(t, p)
+	other.mustAsk(t, "one")
+	i := inject(t, p, fault.Cut, 1)
+	_, err := c.ask("two")
+	wantReset(t, err)
+	waitHit(t, i)
+	_, err = other.answer()
+	wantReset(t, err)
+	if s.saw("two") {
+		t.Error("the store saw the request that was cut")
+	}
+	dial(t, p).mustAsk(t, "three")
+}
+
+func TestProxyDown(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	c, other := dial(t, p), dial(t, p)
+	other.mustAsk(t, "one")
+	i := inject(t, p, fault.Down, 1)
+	_, err := c.ask("two")
+	wantReset(t, err)
+	waitHit(t, i)
+	_, err = other.answer()
+	wantReset(t, err)
+	for range 3 {
+		wantReset(t, askAnew(t, p, "three"))
+	}
+	i.Release()
+	dial(t, p).mustAsk(t, "four")
+	if s.saw("two") || s.saw("three") {
+		t.Error("the store saw a request while it was down")
+	}
+}
+
+func TestProxyHalfClose(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	c := dial(t, p)
+	i := inject(t, p, fault.HalfClose, 1)
+	if got, err := c.ask("one"); !errors.Is(err, io.EOF) || got != "" {
+		t.Errorf("got %q, %v; want the end of the stream", got, err)
+	}
+	waitHit(t, i)
+	if _, err := io.WriteString(c, "two\n"); err != nil {
+		t.Errorf("the client may no longer send: %v", err)
+	}
+	eventually(t, "the store sees what is sent", func() bool { return s.saw("two") })
+}
+
+func TestProxyDelay(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	c := dial(t, p)
+	i := inject(t, p, fault.Delay, 2)
+	c.mustAsk(t, "one")
+	for _, line := range []string{"two", "three"} {
+		start := time.Now()
+		c.mustAsk(t, line)
+		if took := time.Since(start); took < 50*time.Millisecond {
+			t.Errorf("%s took %v, want 50ms", line, took)
+		}
+	}
+	waitHit(t, i)
+	i.Release()
+	start := time.Now()
+	for range 100 {
+		c.mustAsk(t, "four")
+	}
+	if took := time.Since(start); took > 100*50*time.Millisecond {
+		t.Errorf("still delayed after the release: 100 round trips took %v", took)
+	}
+}
+
+func TestProxyReleaseDisarms(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	c := dial(t, p)
+	released := inject(t, p, fault.FailRequest, 1)
+	healed := []fault.Injection{inject(t, p, fault.Down, 1), inject(t, p, fault.HoldReply, 2), inject(t, p, fault.Stall, 3)}
+	released.Release()
+	p.Heal()
+	for range 5 {
+		c.mustAsk(t, "one")
+	}
+	for _, i := range append(healed, released) {
+		if isHit(i) {
+			t.Error("a fault that was disarmed took effect")
+		}
+	}
+}
+
+func TestProxyHealEndsWhatIsInForce(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	a, b := dial(t, p), dial(t, p)
+	hold, stall := inject(t, p, fault.HoldReply, 1), inject(t, p, fault.Stall, 2)
+	if _, err := io.WriteString(a, "one\n"); err != nil {
+		t.Fatal(err)
+	}
+	waitHit(t, hold)
+	if _, err := io.WriteString(b, "two\n"); err != nil {
+		t.Fatal(err)
+	}
+	waitHit(t, stall)
+	p.Heal()
+	for _, c := range []*client{a, b} {
+		if got, err := c.answer(); err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+	}
+}
+
+func TestProxyCountsFromEachInjection(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	c := dial(t, p)
+	c.mustAsk(t, "one")
+	second := inject(t, p, fault.CutReply, 2)
+	c.mustAsk(t, "two")
+	first := inject(t, p, fault.HoldReply, 1) // the same step as second
+	if _, err := io.WriteString(c, "three\n"); err != nil {
+		t.Fatal(err)
+	}
+	waitHit(t, first)
+	if isHit(second) {
+		t.Error("the answer was cut while it was held")
+	}
+	first.Release()
+	if got, err := c.answer(); !errors.Is(err, io.EOF) {
+		t.Errorf("got %q, %v; want the end of the stream", got, err)
+	}
+	waitHit(t, second)
+}
+
+func TestProxyRefusesNonsense(t *testing.T) {
+	p := newProxy(t, "127.0.0.1:1")
+	for _, kind := range []fault.Kind{0, -1, fault.Delay + 1} {
+		if _, err := p.Inject(kind, 1); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("Inject(%d, 1): got %v, want ErrUnsupported", kind, err)
+		}
+	}
+	for _, step := range []int{0, -1} {
+		if _, err := p.Inject(fault.Cut, step); err == nil || errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("Inject(Cut, %d): got %v, want an error about the step", step, err)
+		}
+	}
+}
+
+func TestProxyWithoutTarget(t *testing.T) {
+	s := newLineServer(t)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = ln.Close()
+	p := newProxy(t, ln.Addr().String())
+	wantReset(t, askAnew(t, p, "one"))
+	p.Retarget(s.addr)
+	dial(t, p).mustAsk(t, "two")
+}
+
+// TestProxyDialContext checks that one proxy stands in front of several stores.
+func TestProxyDialContext(t *testing.T) {
+	one, two, three := newLineServer(t), newLineServer(t), newLineServer(t)
+	p := newProxy(t, three.addr)
+	through := func(s *lineServer) *client {
+		conn, err := p.DialContext(t.Context(), "tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+			t.Fatal(err)
+		}
+		return &client{conn.(*net.TCPConn), bufio.NewReader(conn)}
+	}
+	a, b := through(one), through(two)
+	a.mustAsk(t, "a")
+	b.mustAsk(t, "b")
+	dial(t, p).mustAsk(t, "c")
+	if !one.saw("a") || !two.saw("b") || !three.saw("c") || one.saw("b") || two.saw("a") {
+		t.Error("a connection went to another store than was asked for")
+	}
+	lost := inject(t, p, fault.LoseReply, 2)
+	a.mustAsk(t, "d")
+	_, err := b.ask("e")
+	wantReset(t, err)
+	waitHit(t, lost)
+	if !two.saw("e") {
+		t.Error("the reply was lost before the store had acted")
+	}
+	if got := p.Steps(); got != 5 {
+		t.Errorf("got %d steps over all stores, want 5", got)
+	}
+}
+
+func TestProxyStoreCloses(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		conn, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		_, _ = io.WriteString(conn, "hello and goodbye\n") // the store speaks first
+		_ = conn.Close()
+	})
+	p := newProxy(t, ln.Addr().String())
+	c := dial(t, p)
+	got, err := io.ReadAll(c)
+	if string(got) != "hello and goodbye\n" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	eventually(t, "no connection is open", func() bool { return p.Stats().Open == 0 })
+	if got := p.Steps(); got != 0 {
+		t.Errorf("got %d steps, want 0", got)
+	}
+}
+
+func TestProxyManyConnections(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	const clients, lines = 16, 50
+	var wg sync.WaitGroup
+	for n := range clients {
+		c := dial(t, p)
+		wg.Go(func() {
+			defer func() { _ = c.Close() }()
+			for k := range lines {
+				line := fmt.Sprintf("%d/%d", n, k)
+				if got, err := c.ask(line); err != nil || got != "ok "+line {
+					t.Errorf("asked %q: got %q, %v", line, got, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	eventually(t, "no connection is open", func() bool { return p.Stats().Open == 0 })
+	if got, want := p.Stats(), (fault.ProxyStats{Opened: clients, RoundTrips: clients * lines}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// Faults of every kind under load: the proxy neither hangs nor leaks, and every
+// client sees whole answers or an error.
+func TestProxyUnderLoad(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	for n := range 8 {
+		wg.Go(func() {
+			for k := 0; ; k++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				conn, err := net.Dial("tcp", p.Addr())
+				if err != nil {
+					wantReset(t, err)
+					continue
+				}
+				c := &client{conn.(*net.TCPConn), bufio.NewReader(conn)}
+				for range 5 {
+					line := fmt.Sprintf("%d/%d", n, k)
+					got, err := c.ask(line)
+					if err != nil {
+						break
+					}
+					if got != "ok "+line {
+						t.Errorf("asked %q, got %q", line, got)
+					}
+				}
+				_ = c.Close()
+			}
+		})
+	}
+	for range 5 {
+		for kind := fault.FailRequest; kind <= fault.Delay; kind++ {
+			i := inject(t, p, kind, 3)
+			waitHit(t, i)
+			i.Release()
+		}
+	}
+	close(stop)
+	wg.Wait()
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	if bytes.Contains(stacks, []byte("fault.(*link)")) || bytes.Contains(stacks, []byte("fault.(*Proxy)")) {
+		t.Errorf("goroutines of the proxy are left:\n%s", stacks)
+	}
+	if got := p.Stats().Open; got != 0 {
+		t.Errorf("got %d open connections, want 0", got)
+	}
+}
+
+func TestProxyCloseWithFaultsInForce(t *testing.T) {
+	s := newLineServer(t)
+	for kind := fault.FailRequest; kind <= fault.Delay; kind++ {
+		p := newProxy(t, s.addr)
+		c := dial(t, p)
+		i := inject(t, p, kind, 1)
+		if _, err := io.WriteString(c, "one\n"); err != nil {
+			t.Fatal(err)
+		}
+		waitHit(t, i)
+		closed := make(chan error, 1)
+		go func() { closed <- p.Close() }()
+		select {
+		case err := <-closed:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(patience):
+			t.Fatalf("kind %d: Close hangs", kind)
+		}
+	}
+}

@@ -1,0 +1,405 @@
+package adaptertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// A history is what some clients did with one key, and when. It is linearizable
+// if the calls, each put at some moment between its start and its end, are a
+// sequence that the contract allows. A call that failed for want of the store
+// may have taken effect at any time after its start, or never.
+
+// register is a kind of history: the calls that are made, and what the contract
+// says of each, given the state before.
+type register struct {
+	name    string
+	methods []string
+	// start makes the key of a new history, and returns the state it is in and
+	// the calls to draw from.
+	start func(c *C) (state any, calls func(r *rand.Rand) call)
+	// next returns the states that the call may leave if its outcome is possible
+	// in the state, or none. States are comparable.
+	next func(c *C, state any, m moment) []any
+}
+
+// The size of a history, and how long histories of one kind are made.
+const (
+	historyCalls   = 24
+	historyClients = 4
+	historyMinimum = 30
+	historyTime    = 150 * time.Millisecond
+	historyLimit   = 350 * time.Millisecond
+	// judgeTime bounds the search for a sequence. Histories are so short that it
+	// ends in a millisecond.
+	judgeTime = 5 * time.Second
+)
+
+func (c *C) checkHistories() {
+	handles := c.handles()
+	if c.harness().Declarations.EventualReads > 0 {
+		handles = handles[:1]
+	}
+	p, stop := newPartner()
+	defer stop()
+	judged := 0
+	for _, r := range registers {
+		if slices.ContainsFunc(r.methods, func(m string) bool { return !c.works(m) }) {
+			c.Notef("no histories of the %s: the adapter lacks a method", r.name)
+			continue
+		}
+		judged++
+		start := time.Now()
+		n := 0
+		for ; n < c.rounds(historyMinimum) || time.Since(start) < time.Duration(c.rounds(1))*historyTime; n++ {
+			if n >= 5 && time.Since(start) >= time.Duration(c.rounds(1))*historyLimit {
+				break
+			}
+			c.oneHistory(p, r, handles, n)
+		}
+		c.Notef("%d histories of the %s", n, r.name)
+	}
+	if judged == 0 {
+		c.notApplicable("the adapter has no methods whose histories could be judged")
+	}
+}
+
+// oneHistory makes and judges the n-th history of a kind: by turns one of two
+// clients, as close together as can be, and one of several.
+func (c *C) oneHistory(p *partner, r register, handles []adapter.Adapter, n int) {
+	clients := historyClients
+	if n%2 == 1 {
+		clients = 2
+	}
+	state, draw := r.start(c)
+	c.mu.Lock()
+	source := rand.New(rand.NewPCG(c.rand.Uint64(), c.rand.Uint64()))
+	c.mu.Unlock()
+	plans := make([][]call, clients)
+	for i := range plans {
+		for range historyCalls / clients {
+			plans[i] = append(plans[i], draw(source))
+		}
+	}
+	histories := make([][]moment, clients)
+	start := time.Now()
+	client := func(i int) {
+		handle := i % len(handles)
+		for _, k := range plans[i] {
+			histories[i] = append(histories[i], c.perform(k, handles[handle], i, handle+1, start))
+		}
+	}
+	if clients == 2 {
+		p.together(func() { client(0) }, func() { client(1) })
+	} else {
+		c.parallel(clients, client)
+	}
+	history := slices.Concat(histories...)
+	if result := c.linearize(r, state, history); result == porcupine.Illegal {
+		c.Fatalf("no sequence of these calls on one %s, which began as %v, explains their results\n%s", r.name, state, historyText(history))
+	} else if result == porcupine.Unknown {
+		c.Notef("a history of the %s was too long to judge", r.name)
+	}
+}
+
+// linearize looks for a sequence that explains the history.
+func (c *C) linearize(r register, state any, history []moment) porcupine.CheckResult {
+	m := porcupine.NondeterministicModel{
+		Init: func() []any { return []any{state} },
+		Step: func(state, _, output any) []any {
+			m := output.(moment)
+			states := r.next(c, state, m)
+			if ambiguous(m) {
+				states = append(states, state)
+			}
+			return states
+		},
+	}
+	operations := make([]porcupine.Operation, len(history))
+	for i, m := range history {
+		operations[i] = porcupine.Operation{ClientId: m.client, Call: int64(m.from), Return: int64(m.to), Output: m}
+		if ambiguous(m) {
+			operations[i].Return = math.MaxInt64
+		}
+	}
+	return porcupine.CheckOperationsTimeout(m.ToModel(), operations, judgeTime)
+}
+
+// ambiguous reports whether a call failed in a way that does not say whether it
+// took effect.
+func ambiguous(m moment) bool {
+	return m.err != nil && !errors.Is(m.err, adapter.ErrConflict) && !errors.Is(m.err, adapter.ErrNotFound)
+}
+
+var registers = []register{tokenRegister, sessionRegister, counterRegister, emailRegister}
+
+const nothing = int64(-1)
+
+// instantOf turns an instant into a state, at the precision of the adapter.
+func (c *C) instantOf(t time.Time) int64 { return t.Truncate(c.harness().precision()).UnixNano() }
+
+// tokenRegister is one verification token, created and used over and over. The
+// state is the expires of the pending token.
+var tokenRegister = register{
+	name:    "verification token",
+	methods: []string{"CreateVerificationToken", "UseVerificationToken"},
+	start: func(c *C) (any, func(*rand.Rand) call) {
+		t := c.newToken()
+		return nothing, func(r *rand.Rand) call {
+			if r.IntN(3) > 0 {
+				return useToken(t.Key())
+			}
+			t.Expires = t.Expires.Add(time.Minute)
+			return createToken(t)
+		}
+	},
+	next: func(c *C, state any, m moment) []any {
+		pending := state.(int64)
+		if m.method == "CreateVerificationToken" {
+			created := c.instantOf(m.args[0].(adapter.VerificationToken).Expires)
+			switch {
+			case m.err == nil || ambiguous(m):
+				return []any{created}
+			case pending != nothing:
+				return []any{pending}
+			default:
+				return nil // a conflict with nothing
+			}
+		}
+		if ambiguous(m) {
+			return []any{nothing}
+		}
+		got := nothing
+		if t, _ := m.result.(*adapter.VerificationToken); t != nil {
+			got = c.instantOf(t.Expires)
+		}
+		if m.err != nil || got != pending {
+			return nil
+		}
+		return []any{nothing}
+	},
+}
+
+// sessionRegister is one session. The state is its expires.
+var sessionRegister = register{
+	name:    "session",
+	methods: []string{"CreateSession", "GetSessionAndUser", "UpdateSession", "DeleteSession"},
+	start: func(c *C) (any, func(*rand.Rand) call) {
+		s := c.newSession(c.rawUser().ID)
+		return nothing, func(r *rand.Rand) call {
+			s.Expires = s.Expires.Add(time.Minute)
+			switch r.IntN(6) {
+			case 0, 1:
+				return createSession(s)
+			case 2:
+				return updateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
+			case 3:
+				return deleteSession(s.SessionToken)
+			default:
+				token := s.SessionToken
+				return newCall("GetSessionAndUser", func(ctx context.Context, a adapter.Adapter) (*adapter.SessionAndUser, error) {
+					return a.GetSessionAndUser(ctx, token)
+				}, token)
+			}
+		}
+	},
+	next: func(c *C, state any, m moment) []any {
+		stored := state.(int64)
+		switch m.method {
+		case "CreateSession":
+			created := c.instantOf(m.args[0].(adapter.Session).Expires)
+			switch {
+			case stored == nothing && (m.err == nil || ambiguous(m)):
+				return []any{created}
+			case m.err != nil && stored != nothing:
+				return []any{stored}
+			default:
+				return nil
+			}
+		case "UpdateSession":
+			expires, _ := m.args[0].(adapter.SessionUpdate).Expires.Get()
+			updated := c.instantOf(expires)
+			got, _ := m.result.(*adapter.Session)
+			switch {
+			case stored == nothing && got == nil:
+				return []any{nothing}
+			case stored == nothing || m.err != nil && !ambiguous(m):
+				return nil
+			case got != nil && c.instantOf(got.Expires) != updated:
+				return nil
+			default: // returning the session is SESS-09's business
+				return []any{updated}
+			}
+		case "DeleteSession":
+			if got, _ := m.result.(*adapter.Session); got != nil && c.instantOf(got.Expires) != stored {
+				return nil
+			}
+			return []any{nothing}
+		default:
+			got := nothing
+			if s, _ := m.result.(*adapter.SessionAndUser); s != nil {
+				got = c.instantOf(s.Session.Expires)
+			}
+			if m.err == nil && got != stored {
+				return nil
+			}
+			return []any{stored}
+		}
+	},
+}
+
+// counterRegister is the counter of one authenticator.
+var counterRegister = register{
+	name:    "authenticator counter",
+	methods: []string{"CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter"},
+	start: func(c *C) (any, func(*rand.Rand) call) {
+		w := c.newAuthenticator(c.rawUser().ID)
+		_, err := c.Raw.CreateAuthenticator(c.ctx, w)
+		must(c, "CreateAuthenticator", &w, err)
+		next := w.Counter
+		return w.Counter, func(r *rand.Rand) call {
+			switch r.IntN(4) {
+			case 0:
+				return newCall("GetAuthenticator", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
+					return a.GetAuthenticator(ctx, w.CredentialID)
+				}, w.CredentialID)
+			case 1:
+				return newCall("ListAuthenticatorsByUserID", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
+					list, err := a.ListAuthenticatorsByUserID(ctx, w.UserID)
+					if err != nil || len(list) != 1 {
+						return nil, err
+					}
+					return &list[0], nil
+				}, w.UserID)
+			default:
+				next++
+				return updateCounter(w.CredentialID, next)
+			}
+		}
+	},
+	next: func(_ *C, state any, m moment) []any {
+		stored := state.(int64)
+		got, _ := m.result.(*adapter.Authenticator)
+		if m.method != "UpdateAuthenticatorCounter" {
+			if m.err == nil && (got == nil || got.Counter != stored) {
+				return nil
+			}
+			return []any{stored}
+		}
+		written := m.args[1].(int64)
+		switch {
+		case ambiguous(m):
+			return []any{written} // or refused [AUTHN-14]: the caller adds the state as it was
+		case m.err != nil || got == nil || got.Counter != written:
+			return nil
+		default:
+			return []any{written}
+		}
+	},
+}
+
+// The e-mail register is three users and two addresses: the state is which
+// address each user holds, 0 if none of the two.
+const emailUsers, emailAddresses = 3, 2
+
+type emailState [emailUsers]int
+
+func (s emailState) holder(address int) int { return slices.Index(s[:], address) }
+
+// emailCall is what a call of the e-mail register is about, kept as its first
+// argument.
+type emailCall struct{ user, address int }
+
+func (e emailCall) String() string { return fmt.Sprintf("user %d, address %d", e.user, e.address) }
+
+// emailSight is what a lookup of the e-mail register found: the number of the
+// user, and of the address.
+type emailSight struct{ user, address int }
+
+var emailRegister = register{
+	name:    "e-mail address",
+	methods: []string{"CreateUser", "UpdateUser", "GetUser", "GetUserByEmail"},
+	start: func(c *C) (any, func(*rand.Rand) call) {
+		var users, own, addresses []string
+		for range emailUsers {
+			u := c.rawUser()
+			users, own = append(users, u.ID), append(own, u.Email)
+		}
+		for range emailAddresses {
+			addresses = append(addresses, c.newUser().Email)
+		}
+		sight := func(u *adapter.User, err error) (*emailSight, error) {
+			if err != nil || u == nil {
+				return nil, err
+			}
+			return &emailSight{slices.Index(users, u.ID), slices.Index(addresses, u.Email) + 1}, nil
+		}
+		return emailState{}, func(r *rand.Rand) call {
+			e := emailCall{user: r.IntN(emailUsers), address: r.IntN(emailAddresses + 1)}
+			switch r.IntN(4) {
+			case 0:
+				e.address = 1 + r.IntN(emailAddresses)
+				return newCall("GetUserByEmail", func(ctx context.Context, a adapter.Adapter) (*emailSight, error) {
+					return sight(a.GetUserByEmail(ctx, addresses[e.address-1]))
+				}, e)
+			case 1:
+				return newCall("GetUser", func(ctx context.Context, a adapter.Adapter) (*emailSight, error) {
+					return sight(a.GetUser(ctx, users[e.user]))
+				}, e)
+			default:
+				email := own[e.user]
+				if e.address > 0 {
+					email = addresses[e.address-1]
+				}
+				return newCall("UpdateUser", func(ctx context.Context, a adapter.Adapter) (*emailSight, error) {
+					return sight(a.UpdateUser(ctx, adapter.UserUpdate{ID: users[e.user], Email: adapter.To(email)}))
+				}, e)
+			}
+		}
+	},
+	next: func(_ *C, state any, m moment) []any {
+		s := state.(emailState)
+		e := m.args[0].(emailCall)
+		got, _ := m.result.(*emailSight)
+		switch m.method {
+		case "GetUserByEmail":
+			holder := s.holder(e.address)
+			if m.err == nil && (got == nil) != (holder < 0) || got != nil && *got != (emailSight{holder, e.address}) {
+				return nil
+			}
+			return []any{s}
+		case "GetUser":
+			if m.err == nil && (got == nil || *got != (emailSight{e.user, s[e.user]})) {
+				return nil
+			}
+			return []any{s}
+		default:
+			holder := -1
+			if e.address > 0 {
+				holder = s.holder(e.address)
+			}
+			taken := holder >= 0 && holder != e.user
+			changed := s
+			changed[e.user] = e.address
+			switch {
+			case ambiguous(m) && taken, m.err != nil && !ambiguous(m) && taken:
+				return []any{s}
+			case ambiguous(m):
+				return []any{changed}
+			case m.err != nil || taken || got == nil || *got != emailSight(e):
+				return nil
+			default:
+				return []any{changed}
+			}
+		}
+	},
+}

@@ -1,0 +1,111 @@
+// Command clausesdoc writes CLAUSES.md from clauses.json. It is run by go
+// generate in package adaptertest.
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+)
+
+const page = "CLAUSES.md"
+
+func main() {
+	if err := os.WriteFile(page, []byte(render(adaptertest.Clauses())), 0o644); err != nil { //nolint:gosec // a page for everybody
+		log.Fatal(err)
+	}
+}
+
+const head = `<!-- Generated from clauses.json by go generate. Do not edit. -->
+
+# The clauses of the adapter contract
+
+%s Ids never change; a clause that is withdrawn keeps its id.
+
+- **MUST** clauses hold for every adapter. **SHOULD** clauses are what good adapters do; a reason can excuse not to. **MAY** clauses allow something, which is recorded.
+- The basis of a clause is a section of the specification (S), security (SEC: breaking it lets somebody in as somebody else, undoes a revocation or
+  exhausts the service), loss (LOSS: stored data is lost or changed) or quality (Q: good adapters do it).
+- *Absent* is a nil record and a nil error. *Fails* is a non-nil error. A *pair* is provider and provider account id, or identifier and token.
+- Incidents name public code, issues and commits. adapter-x of nextauthjs/next-auth is ` + "`packages/adapter-x`" + ` as published at commit a1a16a5a7780.
+- The advice is for SQL stores, Redis and MongoDB (and what speaks their protocols). Postgres syntax stands for SQL where nothing else is said.
+
+`
+
+var groups = map[string]string{
+	"CAP": "shape and capabilities", "USER": "users", "ACCT": "provider accounts", "SESS": "sessions", "VTOK": "verification tokens",
+	"AUTHN": "WebAuthn authenticators", "CASC": "deleting a user", "TIME": "instants", "DATA": "fidelity", "INPUT": "hostile and odd input",
+	"ERR": "results and errors", "CTX": "contexts", "CONC": "concurrency", "FAULT": "failures under way", "EXP": "expiry and clean-up",
+	"ISO": "instances, visibility, durability", "ALIAS": "memory", "VOL": "volume", "LIFE": "life cycle", "FLOW": "the core over the adapter",
+}
+
+// render returns the page.
+func render(clauses []adaptertest.Clause) string {
+	levels := map[adaptertest.Level]int{}
+	var contents, body strings.Builder
+	group := ""
+	for _, c := range clauses {
+		levels[c.Level]++
+		if c.Group() != group {
+			group = c.Group()
+			title := group + ": " + groups[group]
+			fmt.Fprintf(&contents, "- [%s](#%s)\n", title, anchor(title))
+			fmt.Fprintf(&body, "\n## %s\n", title)
+		}
+		entry(&body, c)
+	}
+	summary := fmt.Sprintf("%d clauses: %d MUST, %d SHOULD, %d MAY.", len(clauses), levels[adaptertest.Must], levels[adaptertest.Should], levels[adaptertest.May])
+	return fmt.Sprintf(head, summary) + contents.String() + body.String()
+}
+
+func entry(b *strings.Builder, c adaptertest.Clause) {
+	fmt.Fprintf(b, "\n### %s\n\n**%s** (%s). %s\n\n", c.ID, c.Level, c.Basis, escape(c.Rule))
+	fmt.Fprintf(b, "*Why:* %s\n\n", escape(c.Reason))
+	if c.Incident != "" {
+		fmt.Fprintf(b, "*Incident:* %s\n\n", link(escape(c.Incident)))
+	}
+	fmt.Fprintf(b, "*Tested:* %s\n\n", escape(c.Test))
+	fmt.Fprintf(b, "- *SQL:* %s\n- *Redis:* %s\n- *MongoDB:* %s\n", escape(c.Fix.SQL), escape(c.Fix.Redis), escape(c.Fix.Mongo))
+}
+
+// anchor is what GitHub makes of a heading.
+func anchor(heading string) string {
+	heading = strings.ToLower(heading)
+	heading = regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(heading, "")
+	return strings.ReplaceAll(heading, " ", "-")
+}
+
+var special = regexp.MustCompile("[\\\\`*_\\[\\]<>|~$]")
+
+// escape keeps Markdown from reading text as markup.
+func escape(text string) string {
+	return special.ReplaceAllStringFunc(text, func(s string) string {
+		switch s {
+		case "<":
+			return "&lt;"
+		case ">":
+			return "&gt;"
+		}
+		return `\` + s
+	})
+}
+
+var issue = regexp.MustCompile(`([A-Za-z0-9-]+/[A-Za-z0-9.-]+|next-auth|better-auth)#(\d+)`)
+
+// link makes links of the issues that text names.
+func link(text string) string {
+	return issue.ReplaceAllStringFunc(text, func(s string) string {
+		m := issue.FindStringSubmatch(s)
+		repository := m[1]
+		switch repository {
+		case "next-auth":
+			repository = "nextauthjs/next-auth"
+		case "better-auth":
+			repository = "better-auth/better-auth"
+		}
+		return fmt.Sprintf("[%s](https://github.com/%s/issues/%s)", s, repository, m[2])
+	})
+}

@@ -1,0 +1,199 @@
+package adaptertest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// keyed is a method that finds a record by its key. All 14 of them take their
+// key from the network, sooner or later: INPUT tries nonsense on each, ERR and
+// LIFE a store that fails.
+type keyed struct {
+	method string
+	// lookup is false for updates and deletes.
+	lookup bool
+	// parts says what the key is made of, in the names of (*bystander).values.
+	parts []string
+	// unknown is what the method owes the caller for an unknown key.
+	unknown answer
+	call    func(c *C, a adapter.Adapter, key []string) (any, error)
+}
+
+// answer is what a method says of an unknown key.
+type answer int
+
+const (
+	absent  answer = iota // nothing, and no error
+	refusal               // an error: its result has no null
+	either                // nothing; an error breaks a SHOULD of another clause
+)
+
+var keyedMethods = []keyed{
+	{"GetUser", true, []string{"user id"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+		return record(a.GetUser(c.ctx, k[0]))
+	}},
+	{"GetUserByEmail", true, []string{"e-mail"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+		return record(a.GetUserByEmail(c.ctx, k[0]))
+	}},
+	{"GetUserByAccount", true, []string{"provider", "account id"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+		return record(a.GetUserByAccount(c.ctx, adapter.AccountKey{Provider: k[0], ProviderAccountID: k[1]}))
+	}},
+	{"GetAccount", true, []string{"provider", "account id"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+		return record(a.GetAccount(c.ctx, k[1], k[0]))
+	}},
+	{"GetSessionAndUser", true, []string{"session token"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+		return record(a.GetSessionAndUser(c.ctx, k[0]))
+	}},
+	{"UseVerificationToken", true, []string{"identifier", "token"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+		return record(a.UseVerificationToken(c.ctx, adapter.VerificationTokenKey{Identifier: k[0], Token: k[1]}))
+	}},
+	{"GetAuthenticator", true, []string{"credential id"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+		return record(a.GetAuthenticator(c.ctx, k[0]))
+	}},
+	{"ListAuthenticatorsByUserID", true, []string{"user id"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+		list, err := a.ListAuthenticatorsByUserID(c.ctx, k[0])
+		if len(list) == 0 {
+			return nil, err
+		}
+		return list, err
+	}},
+	{"UpdateUser", false, []string{"user id"}, refusal, func(c *C, a adapter.Adapter, k []string) (any, error) {
+		u := c.newUser()
+		return record(a.UpdateUser(c.ctx, adapter.UserUpdate{ID: k[0], Name: adapter.To(u.Name), Email: adapter.To(u.Email)}))
+	}},
+	{"DeleteUser", false, []string{"user id"}, either, func(c *C, a adapter.Adapter, k []string) (any, error) {
+		return record(a.DeleteUser(c.ctx, k[0]))
+	}},
+	{"UnlinkAccount", false, []string{"provider", "account id"}, either, func(c *C, a adapter.Adapter, k []string) (any, error) {
+		return record(a.UnlinkAccount(c.ctx, adapter.AccountKey{Provider: k[0], ProviderAccountID: k[1]}))
+	}},
+	{"UpdateSession", false, []string{"session token"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+		expires := adapter.To(c.instant(time.Hour))
+		return record(a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: k[0], Expires: expires}))
+	}},
+	{"DeleteSession", false, []string{"session token"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+		return record(a.DeleteSession(c.ctx, k[0]))
+	}},
+	{"UpdateAuthenticatorCounter", false, []string{"credential id"}, refusal, func(c *C, a adapter.Adapter, k []string) (any, error) {
+		return record(a.UpdateAuthenticatorCounter(c.ctx, k[0], 1234))
+	}},
+}
+
+// record keeps a nil pointer from becoming a non-nil any.
+func record[T any](r *T, err error) (any, error) {
+	if r == nil {
+		return nil, err
+	}
+	return r, err
+}
+
+// keyed returns the methods that the adapter has; the clause does not apply if
+// there is none.
+func (c *C) keyed() []keyed {
+	var have []keyed
+	for _, k := range keyedMethods {
+		if !c.lacks(k.method) {
+			have = append(have, k)
+		}
+	}
+	if len(have) == 0 {
+		c.notApplicable("the adapter has no method that takes a key")
+	}
+	return have
+}
+
+// lookups returns the keyed methods that only read, or use up, a record.
+func (c *C) lookups() []keyed {
+	return slices.DeleteFunc(c.keyed(), func(k keyed) bool { return !k.lookup })
+}
+
+// misses reports a breach unless the method treats the key as unknown.
+func (c *C) misses(k keyed, key []string) {
+	got, err := k.call(c, c.A, key)
+	what := fmt.Sprintf("%s(%s)", k.method, showKey(key))
+	switch {
+	case k.unknown == refusal:
+		c.fails(what, got, err)
+	case k.unknown == either && err != nil && got == nil:
+	default:
+		c.absent(what, got, err)
+	}
+}
+
+// missesOrFails reports a breach if the method finds something.
+func (c *C) missesOrFails(k keyed, key []string) {
+	got, err := k.call(c, c.A, key)
+	if err == nil && got != nil {
+		c.Errorf("%s(%s): got %s, want absent or an error", k.method, showKey(key), show(got))
+	}
+}
+
+// with returns key with part i replaced.
+func with(key []string, i int, s string) []string {
+	key = slices.Clone(key)
+	key[i] = s
+	return key
+}
+
+func showKey(key []string) string {
+	values := make([]any, len(key))
+	for i, k := range key {
+		values[i] = k
+	}
+	return show(values...)
+}
+
+// values are the keys, and parts of keys, of all that the bystander has.
+func (b *bystander) values() map[string]string {
+	v := map[string]string{}
+	if b.user != nil {
+		v["user id"], v["e-mail"] = b.id, b.user.Email
+	}
+	if b.account != nil {
+		v["provider"], v["account id"] = b.account.Provider, b.account.ProviderAccountID
+	}
+	if b.session != nil {
+		v["session token"] = b.sessionToken
+	}
+	if b.token != nil {
+		v["identifier"], v["token"] = b.token.Identifier, b.token.Token
+	}
+	if b.authenticator != nil {
+		v["credential id"], v["passkey account id"] = b.credentialID, b.authenticator.ProviderAccountID
+	}
+	return v
+}
+
+// key returns the bystander's key for the method, if it has one.
+func (b *bystander) key(k keyed) ([]string, bool) {
+	values := b.values()
+	key := make([]string, len(k.parts))
+	for i, part := range k.parts {
+		v, ok := values[part]
+		if !ok {
+			return nil, false
+		}
+		key[i] = v
+	}
+	return key, true
+}
+
+// residents lets n further users with one of everything stand by, so that a
+// clause has keys to play with. The clause ends with check on each.
+func (c *C) residents(n int) []*bystander {
+	var all []*bystander
+	for range n {
+		all = append(all, c.standBy())
+	}
+	return all
+}
+
+// intact compares the residents with what they were.
+func (c *C) intact(residents []*bystander) {
+	for _, b := range residents {
+		b.check(c, c.Raw)
+	}
+}

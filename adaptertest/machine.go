@@ -1,0 +1,375 @@
+package adaptertest
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// machine makes calls in random order on a handful of records and makes the same
+// calls of the model. Where the two differ rapid looks for the shortest sequence
+// that still shows it.
+type machine struct {
+	c     *C
+	model *model
+	// The records have few keys, so that calls meet.
+	ids         []string // of users that are, were or never will be
+	emails      []string
+	pairs       []adapter.AccountKey
+	sessions    []string
+	tokens      []adapter.VerificationTokenKey
+	credentials []string
+
+	calls []string
+	wrong string
+}
+
+const (
+	// machineTime bounds the search for a difference, for each round of the run,
+	// and shrinkTime that for a shorter sequence.
+	machineTime = 700 * time.Millisecond
+	shrinkTime  = 2 * time.Second
+	// machineFloor is the number of sequences that are tried in any case.
+	machineFloor = 5
+)
+
+// randomSequences compares the adapter with the model over random sequences of
+// calls of all methods that it has.
+func (c *C) randomSequences() {
+	var found *machine
+	sequences := 0
+	limit := time.Now().Add(time.Duration(c.rounds(1)) * machineTime)
+	property := func(t *rapid.T) {
+		if found == nil && sequences >= machineFloor && time.Now().After(limit) || found != nil && time.Now().After(limit) {
+			return
+		}
+		sequences++
+		m := newMachine(c)
+		defer func() {
+			if m.wrong == "" {
+				return
+			}
+			if found == nil {
+				limit = time.Now().Add(shrinkTime)
+			}
+			if found == nil || len(m.calls) <= len(found.calls) {
+				found = m
+			}
+		}()
+		t.Repeat(m.actions())
+		m.compareAll(t)
+	}
+	for range c.rounds(1) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			rapid.Check(&rapidTB{}, property)
+		}()
+		<-done
+	}
+	c.Notef("%d random sequences of calls", sequences)
+	if found != nil {
+		c.Fatalf("after these calls, the shortest sequence that was found, the adapter differs from the contract: %s\n  %s",
+			found.wrong, strings.Join(found.calls, "\n  "))
+	}
+}
+
+// rapidTB is what rapid reports to. What it finds is kept by randomSequences.
+type rapidTB struct {
+	named  bool
+	failed bool
+}
+
+// Name is called before the search and, if that found something, again before a
+// file is written about it, which must not happen: the suite runs in the folders
+// of others.
+func (t *rapidTB) Name() string {
+	if t.named {
+		runtime.Goexit()
+	}
+	t.named = true
+	return "adaptertest"
+}
+
+func (t *rapidTB) Helper()               {}
+func (t *rapidTB) Logf(string, ...any)   {}
+func (t *rapidTB) Log(...any)            {}
+func (t *rapidTB) Skipf(string, ...any)  { runtime.Goexit() }
+func (t *rapidTB) Skip(...any)           { runtime.Goexit() }
+func (t *rapidTB) SkipNow()              { runtime.Goexit() }
+func (t *rapidTB) Errorf(string, ...any) { t.failed = true }
+func (t *rapidTB) Error(...any)          { t.failed = true }
+func (t *rapidTB) Fatalf(string, ...any) { t.FailNow() }
+func (t *rapidTB) Fatal(...any)          { t.FailNow() }
+func (t *rapidTB) FailNow()              { t.failed = true; runtime.Goexit() }
+func (t *rapidTB) Fail()                 { t.failed = true }
+func (t *rapidTB) Failed() bool          { return t.failed }
+
+func newMachine(c *C) *machine {
+	m := &machine{c: c, model: newModel(), ids: []string{c.id(), c.id(), c.id()}}
+	for range 3 {
+		m.emails = append(m.emails, c.newUser().Email)
+		m.sessions = append(m.sessions, c.newSession("").SessionToken)
+		m.credentials = append(m.credentials, c.newAuthenticator("").CredentialID)
+	}
+	a, b := c.newAccount("").Key(), c.newAccount("").Key()
+	m.pairs = []adapter.AccountKey{a, {Provider: a.Provider, ProviderAccountID: b.ProviderAccountID}, {Provider: b.Provider, ProviderAccountID: a.ProviderAccountID}}
+	s, t := c.newToken().Key(), c.newToken().Key()
+	m.tokens = []adapter.VerificationTokenKey{s, {Identifier: s.Identifier, Token: t.Token}, {Identifier: t.Identifier, Token: s.Token}}
+	return m
+}
+
+func pick[T any](t *rapid.T, from []T) T { return rapid.SampledFrom(from).Draw(t, "pick") }
+
+// differ records what is wrong and ends the sequence. The text that rapid sees
+// is always the same: rapid compares it to tell whether two failures are one.
+func (m *machine) differ(t *rapid.T, format string, args ...any) {
+	m.wrong = fmt.Sprintf(format, args...)
+	t.Fatalf("the adapter differs from the contract")
+}
+
+// agree compares the outcomes of one call. A record that the adapter need not
+// return is compared only if it did.
+func agree[T any](t *rapid.T, m *machine, method string, args []any, got *T, err error, want *T, wantErr error, optional bool) {
+	outcome := show(got)
+	if err != nil {
+		outcome = "error: " + err.Error()
+	}
+	m.calls = append(m.calls, fmt.Sprintf("%s(%s) = %s", method, show(args...), outcome))
+	switch {
+	case wantErr != nil && err == nil:
+		m.differ(t, "%s succeeded, want an error like %q", method, wantErr)
+	case wantErr == nil && err != nil:
+		m.differ(t, "%s failed: %v", method, err)
+	case wantErr == nil && (!optional || got != nil || want == nil):
+		if d := diff(got, want, m.c.harness().precision()); d != "" {
+			m.differ(t, "%s: %s", method, d)
+		}
+	}
+}
+
+// live returns the IDs of the users that exist, or ends the action.
+func (m *machine) live(t *rapid.T) []string {
+	ids := sortedKeys(m.model.users)
+	if len(ids) == 0 {
+		t.SkipNow()
+	}
+	// The order in which they were created is the same whenever rapid repeats a
+	// sequence, unlike that of random IDs.
+	var live []string
+	for _, id := range m.ids {
+		if _, ok := m.model.users[id]; ok {
+			live = append(live, id)
+		}
+	}
+	return live
+}
+
+// actions are the calls that the adapter can be asked to make.
+func (m *machine) actions() map[string]func(*rapid.T) {
+	c, ctx := m.c, m.c.ctx
+	all := map[string]func(*rapid.T){
+		"CreateUser": func(t *rapid.T) {
+			u := c.newUser()
+			slot := rapid.IntRange(0, len(m.ids)-1).Draw(t, "id")
+			u.ID, u.Email = m.ids[slot], pick(t, m.emails)
+			switch rapid.IntRange(0, 3).Draw(t, "shape") {
+			case 0:
+				u.Name, u.EmailVerified, u.Image = nil, nil, nil
+			case 1:
+				u.ID = ""
+			}
+			args := []any{u}
+			got, err := c.A.CreateUser(ctx, u)
+			if err == nil && got != nil && got.ID != u.ID { // the adapter assigns IDs
+				u.ID = got.ID
+				m.ids = append(m.ids, got.ID)
+			}
+			want, wantErr := m.model.CreateUser(ctx, u)
+			agree(t, m, "CreateUser", args, got, err, want, wantErr, false)
+		},
+		"GetUser": func(t *rapid.T) {
+			id := pick(t, m.ids)
+			got, err := c.A.GetUser(ctx, id)
+			want, wantErr := m.model.GetUser(ctx, id)
+			agree(t, m, "GetUser", []any{id}, got, err, want, wantErr, false)
+		},
+		"GetUserByEmail": func(t *rapid.T) {
+			email := pick(t, m.emails)
+			got, err := c.A.GetUserByEmail(ctx, email)
+			want, wantErr := m.model.GetUserByEmail(ctx, email)
+			agree(t, m, "GetUserByEmail", []any{email}, got, err, want, wantErr, false)
+		},
+		"GetUserByAccount": func(t *rapid.T) {
+			key := pick(t, m.pairs)
+			got, err := c.A.GetUserByAccount(ctx, key)
+			want, wantErr := m.model.GetUserByAccount(ctx, key)
+			agree(t, m, "GetUserByAccount", []any{key}, got, err, want, wantErr, false)
+		},
+		"UpdateUser": func(t *rapid.T) {
+			update := adapter.UserUpdate{ID: pick(t, m.ids)}
+			v := c.newUser()
+			fields := rapid.IntRange(0, 15).Draw(t, "fields")
+			clear := rapid.IntRange(0, 7).Draw(t, "clear")
+			if clear&1 != 0 {
+				v.Name = nil
+			}
+			if clear&2 != 0 {
+				v.Image = nil
+			}
+			if clear&4 != 0 {
+				v.EmailVerified = nil
+			}
+			if fields&1 != 0 {
+				update.Name = adapter.To(v.Name)
+			}
+			if fields&2 != 0 {
+				update.Image = adapter.To(v.Image)
+			}
+			if fields&4 != 0 {
+				update.EmailVerified = adapter.To(v.EmailVerified)
+			}
+			if fields&8 != 0 {
+				update.Email = adapter.To(pick(t, m.emails))
+			}
+			got, err := c.A.UpdateUser(ctx, update)
+			want, wantErr := m.model.UpdateUser(ctx, update)
+			agree(t, m, "UpdateUser", []any{update}, got, err, want, wantErr, false)
+		},
+		"DeleteUser": func(t *rapid.T) {
+			id := pick(t, m.ids)
+			got, err := c.A.DeleteUser(ctx, id)
+			want, wantErr := m.model.DeleteUser(ctx, id)
+			agree(t, m, "DeleteUser", []any{id}, got, err, want, wantErr, true)
+		},
+		"LinkAccount": func(t *rapid.T) {
+			a := c.newAccount(pick(t, m.live(t)))
+			key := pick(t, m.pairs)
+			if m.model.accounts[key].UserID == a.UserID {
+				t.SkipNow() // linking again to the same user may fail or not [ACCT-07]
+			}
+			a.Provider, a.ProviderAccountID = key.Provider, key.ProviderAccountID
+			if rapid.Bool().Draw(t, "bare") {
+				a = adapter.Account{UserID: a.UserID, Type: a.Type, Provider: a.Provider, ProviderAccountID: a.ProviderAccountID}
+			}
+			got, err := c.A.LinkAccount(ctx, a)
+			want, wantErr := m.model.LinkAccount(ctx, a)
+			agree(t, m, "LinkAccount", []any{a}, got, err, want, wantErr, true)
+		},
+		"UnlinkAccount": func(t *rapid.T) {
+			key := pick(t, m.pairs)
+			got, err := c.A.UnlinkAccount(ctx, key)
+			want, wantErr := m.model.UnlinkAccount(ctx, key)
+			agree(t, m, "UnlinkAccount", []any{key}, got, err, want, wantErr, true)
+		},
+		"GetAccount": func(t *rapid.T) {
+			key := pick(t, m.pairs)
+			got, err := c.A.GetAccount(ctx, key.ProviderAccountID, key.Provider)
+			want, wantErr := m.model.GetAccount(ctx, key.ProviderAccountID, key.Provider)
+			agree(t, m, "GetAccount", []any{key.ProviderAccountID, key.Provider}, got, err, want, wantErr, false)
+		},
+		"CreateSession": func(t *rapid.T) {
+			s := c.newSession(pick(t, m.live(t)))
+			s.SessionToken = pick(t, m.sessions)
+			got, err := c.A.CreateSession(ctx, s)
+			want, wantErr := m.model.CreateSession(ctx, s)
+			agree(t, m, "CreateSession", []any{s}, got, err, want, wantErr, false)
+		},
+		"GetSessionAndUser": func(t *rapid.T) {
+			token := pick(t, m.sessions)
+			got, err := c.A.GetSessionAndUser(ctx, token)
+			want, wantErr := m.model.GetSessionAndUser(ctx, token)
+			agree(t, m, "GetSessionAndUser", []any{token}, got, err, want, wantErr, false)
+		},
+		"UpdateSession": func(t *rapid.T) {
+			update := adapter.SessionUpdate{SessionToken: pick(t, m.sessions)}
+			if rapid.IntRange(0, 3).Draw(t, "expires") > 0 {
+				update.Expires = adapter.To(c.instant(2 * time.Hour))
+			}
+			got, err := c.A.UpdateSession(ctx, update)
+			want, wantErr := m.model.UpdateSession(ctx, update)
+			agree(t, m, "UpdateSession", []any{update}, got, err, want, wantErr, true)
+		},
+		"DeleteSession": func(t *rapid.T) {
+			token := pick(t, m.sessions)
+			got, err := c.A.DeleteSession(ctx, token)
+			want, wantErr := m.model.DeleteSession(ctx, token)
+			agree(t, m, "DeleteSession", []any{token}, got, err, want, wantErr, true)
+		},
+		"CreateVerificationToken": func(t *rapid.T) {
+			key := pick(t, m.tokens)
+			token := adapter.VerificationToken{Identifier: key.Identifier, Token: key.Token, Expires: c.instant(time.Hour)}
+			got, err := c.A.CreateVerificationToken(ctx, token)
+			if err == nil {
+				delete(m.model.tokens, key) // replacing is allowed [VTOK-10]
+			}
+			want, wantErr := m.model.CreateVerificationToken(ctx, token)
+			agree(t, m, "CreateVerificationToken", []any{token}, got, err, want, wantErr, true)
+		},
+		"UseVerificationToken": func(t *rapid.T) {
+			key := pick(t, m.tokens)
+			got, err := c.A.UseVerificationToken(ctx, key)
+			want, wantErr := m.model.UseVerificationToken(ctx, key)
+			agree(t, m, "UseVerificationToken", []any{key}, got, err, want, wantErr, false)
+		},
+		"CreateAuthenticator": func(t *rapid.T) {
+			w := c.newAuthenticator(pick(t, m.live(t)))
+			w.CredentialID = pick(t, m.credentials)
+			w.CredentialBackedUp = rapid.Bool().Draw(t, "backed up")
+			if rapid.Bool().Draw(t, "no transports") {
+				w.Transports = nil
+			}
+			got, err := c.A.CreateAuthenticator(ctx, w)
+			want, wantErr := m.model.CreateAuthenticator(ctx, w)
+			agree(t, m, "CreateAuthenticator", []any{w}, got, err, want, wantErr, false)
+		},
+		"GetAuthenticator": func(t *rapid.T) {
+			id := pick(t, m.credentials)
+			got, err := c.A.GetAuthenticator(ctx, id)
+			want, wantErr := m.model.GetAuthenticator(ctx, id)
+			agree(t, m, "GetAuthenticator", []any{id}, got, err, want, wantErr, false)
+		},
+		"ListAuthenticatorsByUserID": func(t *rapid.T) {
+			id := pick(t, m.ids)
+			got, err := c.A.ListAuthenticatorsByUserID(ctx, id)
+			want, _ := m.model.ListAuthenticatorsByUserID(ctx, id)
+			agree[struct{}](t, m, "ListAuthenticatorsByUserID", []any{id}, nil, err, nil, nil, false)
+			if !c.equalLists(got, want) {
+				m.differ(t, "ListAuthenticatorsByUserID: got %s, want %s", show(got), show(want))
+			}
+		},
+		"UpdateAuthenticatorCounter": func(t *rapid.T) {
+			id := pick(t, m.credentials)
+			counter := m.model.authenticators[id].Counter + int64(rapid.IntRange(-1, 3).Draw(t, "step"))
+			got, err := c.A.UpdateAuthenticatorCounter(ctx, id, counter)
+			if stored, ok := m.model.authenticators[id]; ok && err != nil && counter < stored.Counter {
+				t.SkipNow() // refusing a lower counter is allowed [AUTHN-14]
+			}
+			want, wantErr := m.model.UpdateAuthenticatorCounter(ctx, id, counter)
+			agree(t, m, "UpdateAuthenticatorCounter", []any{id, counter}, got, err, want, wantErr, false)
+		},
+	}
+	for method := range all {
+		if !c.works(method) {
+			delete(all, method)
+		}
+	}
+	return all
+}
+
+// compareAll makes every lookup of every key.
+func (m *machine) compareAll(t *rapid.T) {
+	look := keys{users: m.ids, emails: m.emails, accounts: m.pairs, sessions: m.sessions, credentials: m.credentials}
+	got, err := m.c.view(m.c.ctx, m.c.A, look)
+	if err != nil {
+		m.differ(t, "%v", err)
+	}
+	if d := m.c.differences(got, m.c.viewModel(m.model, look)); len(d) > 0 {
+		m.differ(t, "%s", strings.Join(d, "; "))
+	}
+}

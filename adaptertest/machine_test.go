@@ -1,0 +1,107 @@
+package adaptertest
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// pairLost loses an account when its user's other account is unlinked.
+type pairLost struct{ *model }
+
+func (a pairLost) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
+	account, err := a.model.UnlinkAccount(ctx, key)
+	if account != nil {
+		for k, other := range a.accounts {
+			if other.UserID == account.UserID {
+				delete(a.accounts, k)
+			}
+		}
+	}
+	return account, err
+}
+
+// revived brings the authenticators back when a user with the same address is
+// created.
+type revived struct {
+	*model
+	buried map[string][]adapter.Authenticator
+}
+
+func (a revived) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
+	list, err := a.ListAuthenticatorsByUserID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	u, err := a.model.DeleteUser(ctx, id)
+	if u != nil {
+		a.buried[u.Email] = list
+	}
+	return u, err
+}
+
+func (a revived) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
+	r, err := a.model.CreateUser(ctx, u)
+	if err == nil {
+		for _, w := range a.buried[u.Email] {
+			w.UserID = r.ID
+			a.authenticators[w.CredentialID] = w
+		}
+	}
+	return r, err
+}
+
+// stingy refuses the third session of a user.
+type stingy struct{ *model }
+
+func (a stingy) CreateSession(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
+	count := 0
+	for _, other := range a.sessions {
+		if other.UserID == s.UserID {
+			count++
+		}
+	}
+	if count == 2 {
+		return nil, adapter.ErrConflict
+	}
+	return a.model.CreateSession(ctx, s)
+}
+
+func TestRandomSequencesShrink(t *testing.T) {
+	for name, broken := range map[string]struct {
+		wrap  func(m *model) adapter.Adapter
+		calls int // of the shortest sequence that shows it
+	}{
+		"unlinking one pair removes two":    {func(m *model) adapter.Adapter { return pairLost{m} }, 4},
+		"deleted authenticators come back":  {func(m *model) adapter.Adapter { return revived{m, map[string][]adapter.Authenticator{}} }, 4},
+		"the third session of a user fails": {func(m *model) adapter.Adapter { return stingy{m} }, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			var found []string
+			check := check{id: "ISO-05", words: "random-sequences", run: (*C).randomSequences}
+			h := modelHarness(broken.wrap)
+			r, err := newRun(&h, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := r.check(t.Context(), check)
+			if x.Outcome != Fail {
+				t.Fatalf("got %s, want a failure", x.Outcome)
+			}
+			for line := range strings.Lines(x.Evidence[0]) {
+				found = append(found, line)
+			}
+			if got := len(found) - 1; !strings.Contains(found[0], "the shortest sequence") || got > broken.calls+2 {
+				t.Errorf("got %d calls, want about %d\n%s", got, broken.calls, x.Evidence[0])
+			}
+			if written, err := os.ReadDir("."); err != nil || len(written) > 0 {
+				t.Errorf("files were written: %v, error %v", written, err)
+			}
+			t.Log(x.Evidence[0])
+		})
+	}
+}

@@ -1,0 +1,134 @@
+package adaptertest
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// nearMiss is a key that a careless equality takes for another one.
+type nearMiss struct {
+	name, value string
+}
+
+// nearMissKey returns a unique key that has something for every near miss to
+// change: letters in both cases, with accents and look-alikes, digits that a
+// number would lose, separators of all kinds, a percent encoding and padding.
+func (c *C) nearMissKey(word string) string {
+	key := "0" + c.unique(word) + "Aa-Bb_Kk.Ss+Cc/Dd:éÉ%41Zz="
+	c.run.addSecret(key)
+	return key
+}
+
+// nearMisses returns keys that are not the key [SESS-04] [VTOK-13] [ACCT-08]
+// [AUTHN-15].
+func nearMisses(key string) []nearMiss {
+	first, firstSize := utf8.DecodeRuneInString(key)
+	last, lastSize := utf8.DecodeLastRuneInString(key)
+	half := len(key) / 2
+	for !utf8.RuneStart(key[half]) {
+		half++
+	}
+	swap := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(key) }
+	once := func(old, replacement string) string { return strings.Replace(key, old, replacement, 1) }
+	all := []nearMiss{
+		{"lower case", strings.ToLower(key)},
+		{"upper case", strings.ToUpper(key)},
+		{"lower case in ASCII", lowerASCII(key)},
+		{"upper case in ASCII", upperASCII(key)},
+		{"one letter in the other case", once("a", "A")},
+		{"a leading blank", " " + key},
+		{"a trailing blank", key + " "},
+		{"a trailing tab", key + "\t"},
+		{"a trailing newline", key + "\n"},
+		{"a trailing no-break space", key + "\u00a0"},
+		{"the first half", key[:half]},
+		{"the second half", key[half:]},
+		{"without its last letter", key[:len(key)-lastSize]},
+		{"without its first letter", key[firstSize:]},
+		{"a letter after it", key + "x"},
+		{"a letter before it", "x" + key},
+		{"another last letter", key[:len(key)-lastSize] + string(last+1)},
+		{"another first letter", string(first+1) + key[firstSize:]},
+		{"300 letters after it", key + strings.Repeat("y", 300)},
+		{"itself twice", key + key},
+		{"decomposed accents", swap("é", "e\u0301", "É", "E\u0301", "ü", "u\u0308")},
+		{"no accents", swap("é", "e", "É", "E", "ü", "u")},
+		{"a full-width letter", once("a", "ａ")},
+		{"a Kelvin sign", swap("K", "\u212a")},
+		{"a long s", swap("s", "ſ")},
+		{"a zero-width space", once("a", "a\u200b")},
+		{"a byte order mark", "\ufeff" + key},
+		{"a letter percent-encoded", once("a", "%61")},
+		{"a percent encoding decoded", once("%41", "A")},
+		{"percent-encoded", url.QueryEscape(key)},
+		{"a blank for the plus sign", swap("+", " ")},
+		{"the other base64 alphabet", swap("+", "-", "/", "_", "-", "+", "_", "/")},
+		{"no padding", strings.TrimRight(key, "=")},
+		{"more padding", key + "="},
+		{"hyphens for underscores", swap("_", "-")},
+		{"underscores for hyphens", swap("-", "_")},
+		{"no hyphens", swap("-", "")},
+		{"a colon for the slash", swap("/", ":")},
+		{"a slash for the colon", swap(":", "/")},
+		{"no leading zero", strings.TrimLeft(key, "0")},
+		{"one more leading zero", "0" + key},
+		{"a leading plus sign", "+" + key},
+		{"quoted", `"` + key + `"`},
+		{"a NUL after it", key + "\x00"},
+		{"a NUL and more after it", key + "\x00x"},
+		{"a NUL before it", "\x00" + key},
+		{"a NUL within", key[:half] + "\x00" + key[half:]},
+	}
+	seen := map[string]bool{key: true}
+	var misses []nearMiss
+	for _, m := range all {
+		if !seen[m.value] {
+			seen[m.value] = true
+			misses = append(misses, m)
+		}
+	}
+	return misses
+}
+
+// refusable reports whether a store may refuse to store the value: blanks at its
+// ends [DATA-10], control characters [DATA-11], more than the guaranteed room
+// [DATA-08].
+func (m nearMiss) refusable() bool {
+	return strings.TrimSpace(m.value) != m.value || strings.ContainsFunc(m.value, unicode.IsControl) || utf8.RuneCountInString(m.value) > 255
+}
+
+// missed reports a breach unless a call with a near miss found nothing. A NUL
+// may be an error [INPUT-10].
+func (c *C) missed(what string, m nearMiss, record any, err error) {
+	if err != nil && strings.Contains(m.value, "\x00") {
+		return
+	}
+	c.absent(fmt.Sprintf("%s of the key with %s", what, m.name), record, err)
+}
+
+// stored reports whether a write with a near miss as its key took place. One
+// that the store may not refuse must.
+func (c *C) stored(what string, m nearMiss, err error) bool {
+	if err != nil && !m.refusable() {
+		c.Errorf("%s with %s: got error %v, want another key to be free", what, m.name, err)
+	}
+	return err == nil
+}
+
+// nearMissPairs returns account keys of which one half misses.
+func nearMissPairs(key adapter.AccountKey) (pairs []adapter.AccountKey, misses []nearMiss) {
+	for _, m := range nearMisses(key.ProviderAccountID) {
+		pairs = append(pairs, adapter.AccountKey{Provider: key.Provider, ProviderAccountID: m.value})
+		misses = append(misses, nearMiss{"an id with " + m.name, m.value})
+	}
+	for _, m := range nearMisses(key.Provider) {
+		pairs = append(pairs, adapter.AccountKey{Provider: m.value, ProviderAccountID: key.ProviderAccountID})
+		misses = append(misses, nearMiss{"a provider with " + m.name, m.value})
+	}
+	return pairs, misses
+}

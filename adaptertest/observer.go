@@ -1,0 +1,198 @@
+package adaptertest
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// observer passes calls on to an adapter and watches what every call owes its
+// caller, whichever clause makes it: it does not panic [INPUT-15], an error
+// comes without a record [ERR-07], and an absent record is nil rather than
+// empty [ERR-03]. It keeps the errors for [ERR-08] and the last calls as
+// evidence. A call of a method that the adapter does not have ends the clause
+// as not applicable.
+type observer struct {
+	next adapter.Adapter
+	c    *C
+}
+
+// observe makes one call.
+func observe[T any](o *observer, method string, args []any, call func() (T, error)) (result T, err error) {
+	o.c.requires(method)
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%s panicked: %v", method, v)
+			o.c.Errorf("INPUT-15: %s(%s) panicked: %v\n%s", method, show(args...), v, debug.Stack())
+		}
+	}()
+	if strings.HasPrefix(method, "Get") || strings.HasPrefix(method, "List") {
+		o.c.settle()
+	}
+	result, err = call()
+	if !strings.HasPrefix(method, "Get") && !strings.HasPrefix(method, "List") {
+		o.c.wrote()
+	}
+	o.c.trace.add(method, args, result, err)
+	r := reflect.ValueOf(&result).Elem()
+	o.c.run.observed(observation{method: method, clause: o.c.clause.ID, err: err,
+		recordWithError: err != nil && !r.IsNil(),
+		emptyRecord:     err == nil && r.Kind() == reflect.Pointer && !r.IsNil() && isEmptyRecord(r.Interface()),
+	})
+	return result, err
+}
+
+// isEmptyRecord reports whether a non-nil record lacks its key.
+func isEmptyRecord(record any) bool {
+	switch r := record.(type) {
+	case *adapter.User:
+		return r.ID == ""
+	case *adapter.Account:
+		return r.Provider == "" && r.ProviderAccountID == ""
+	case *adapter.Session:
+		return r.SessionToken == ""
+	case *adapter.SessionAndUser:
+		return r.Session.SessionToken == "" || r.User.ID == ""
+	case *adapter.VerificationToken:
+		return r.Identifier == "" && r.Token == ""
+	case *adapter.Authenticator:
+		return r.CredentialID == ""
+	default:
+		return false
+	}
+}
+
+// observation is what one call showed of the rules for results and errors.
+type observation struct {
+	method, clause  string
+	err             error
+	recordWithError bool
+	emptyRecord     bool
+}
+
+// trace keeps the last calls of a clause.
+type trace struct {
+	mu    sync.Mutex
+	calls []string
+	total int
+}
+
+const tracedCalls = 24
+
+func (t *trace) add(method string, args []any, result any, err error) {
+	line := fmt.Sprintf("%s(%s) = %s", method, show(args...), show(result))
+	if err != nil {
+		line += fmt.Sprintf(", error: %v", err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.total++
+	if len(t.calls) == tracedCalls {
+		copy(t.calls, t.calls[1:])
+		t.calls = t.calls[:tracedCalls-1]
+	}
+	t.calls = append(t.calls, line)
+}
+
+func (t *trace) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return fmt.Sprintf("the last %d of %d calls:\n  %s", len(t.calls), t.total, strings.Join(t.calls, "\n  "))
+}
+
+func (o *observer) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
+	return observe(o, "CreateUser", []any{user}, func() (*adapter.User, error) { return o.next.CreateUser(ctx, user) })
+}
+
+func (o *observer) GetUser(ctx context.Context, id string) (*adapter.User, error) {
+	return observe(o, "GetUser", []any{id}, func() (*adapter.User, error) { return o.next.GetUser(ctx, id) })
+}
+
+func (o *observer) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
+	return observe(o, "GetUserByEmail", []any{email}, func() (*adapter.User, error) { return o.next.GetUserByEmail(ctx, email) })
+}
+
+func (o *observer) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
+	return observe(o, "GetUserByAccount", []any{key}, func() (*adapter.User, error) { return o.next.GetUserByAccount(ctx, key) })
+}
+
+func (o *observer) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
+	return observe(o, "UpdateUser", []any{update}, func() (*adapter.User, error) { return o.next.UpdateUser(ctx, update) })
+}
+
+func (o *observer) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
+	return observe(o, "DeleteUser", []any{id}, func() (*adapter.User, error) { return o.next.DeleteUser(ctx, id) })
+}
+
+func (o *observer) LinkAccount(ctx context.Context, account adapter.Account) (*adapter.Account, error) {
+	return observe(o, "LinkAccount", []any{account}, func() (*adapter.Account, error) { return o.next.LinkAccount(ctx, account) })
+}
+
+func (o *observer) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
+	return observe(o, "UnlinkAccount", []any{key}, func() (*adapter.Account, error) { return o.next.UnlinkAccount(ctx, key) })
+}
+
+func (o *observer) GetAccount(ctx context.Context, providerAccountID, provider string) (*adapter.Account, error) {
+	return observe(o, "GetAccount", []any{providerAccountID, provider}, func() (*adapter.Account, error) {
+		return o.next.GetAccount(ctx, providerAccountID, provider)
+	})
+}
+
+func (o *observer) CreateSession(ctx context.Context, session adapter.Session) (*adapter.Session, error) {
+	return observe(o, "CreateSession", []any{session}, func() (*adapter.Session, error) { return o.next.CreateSession(ctx, session) })
+}
+
+func (o *observer) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
+	return observe(o, "GetSessionAndUser", []any{sessionToken}, func() (*adapter.SessionAndUser, error) {
+		return o.next.GetSessionAndUser(ctx, sessionToken)
+	})
+}
+
+func (o *observer) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
+	return observe(o, "UpdateSession", []any{update}, func() (*adapter.Session, error) { return o.next.UpdateSession(ctx, update) })
+}
+
+func (o *observer) DeleteSession(ctx context.Context, sessionToken string) (*adapter.Session, error) {
+	return observe(o, "DeleteSession", []any{sessionToken}, func() (*adapter.Session, error) { return o.next.DeleteSession(ctx, sessionToken) })
+}
+
+func (o *observer) CreateVerificationToken(ctx context.Context, token adapter.VerificationToken) (*adapter.VerificationToken, error) {
+	return observe(o, "CreateVerificationToken", []any{token}, func() (*adapter.VerificationToken, error) {
+		return o.next.CreateVerificationToken(ctx, token)
+	})
+}
+
+func (o *observer) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	return observe(o, "UseVerificationToken", []any{key}, func() (*adapter.VerificationToken, error) {
+		return o.next.UseVerificationToken(ctx, key)
+	})
+}
+
+func (o *observer) CreateAuthenticator(ctx context.Context, authenticator adapter.Authenticator) (*adapter.Authenticator, error) {
+	return observe(o, "CreateAuthenticator", []any{authenticator}, func() (*adapter.Authenticator, error) {
+		return o.next.CreateAuthenticator(ctx, authenticator)
+	})
+}
+
+func (o *observer) GetAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
+	return observe(o, "GetAuthenticator", []any{credentialID}, func() (*adapter.Authenticator, error) {
+		return o.next.GetAuthenticator(ctx, credentialID)
+	})
+}
+
+func (o *observer) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
+	return observe(o, "ListAuthenticatorsByUserID", []any{userID}, func() ([]adapter.Authenticator, error) {
+		return o.next.ListAuthenticatorsByUserID(ctx, userID)
+	})
+}
+
+func (o *observer) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
+	return observe(o, "UpdateAuthenticatorCounter", []any{credentialID, counter}, func() (*adapter.Authenticator, error) {
+		return o.next.UpdateAuthenticatorCounter(ctx, credentialID, counter)
+	})
+}

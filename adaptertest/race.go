@@ -1,0 +1,283 @@
+package adaptertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Races are run in two ways. At the barrier many calls start at one moment, over
+// and over: that finds what is likely. Where the harness can hold answers back,
+// one call is stopped after each of its steps in turn while another runs to its
+// end: what acted on something it read before acts on it still, and that finds
+// most read-then-write faults for certain.
+
+// call is one call of a race or a history.
+type call struct {
+	method string
+	args   []any
+	do     func(ctx context.Context, a adapter.Adapter) (any, error)
+}
+
+// newCall makes a call of a method that returns a T.
+func newCall[T any](method string, do func(ctx context.Context, a adapter.Adapter) (T, error), args ...any) call {
+	return call{method: method, args: args, do: func(ctx context.Context, a adapter.Adapter) (any, error) {
+		return do(ctx, a)
+	}}
+}
+
+// moment is a call that was made: by which handle, when, and with what outcome.
+type moment struct {
+	call
+	client, handle int
+	from, to       time.Duration
+	result         any
+	err            error
+}
+
+// won reports whether the call succeeded with a record.
+func (m moment) won() bool { return m.err == nil && !isNilRecord(m.result) }
+
+func (m moment) String() string {
+	outcome := show(m.result)
+	if m.err != nil {
+		outcome = "error: " + m.err.Error()
+	}
+	return fmt.Sprintf("%9v to %9v  client %d, handle %d: %s(%s) = %s",
+		m.from.Round(time.Microsecond/10), m.to.Round(time.Microsecond/10), m.client, m.handle, m.method, show(m.args...), outcome)
+}
+
+// historyText prints a history in the order of the calls.
+func historyText(h []moment) string {
+	h = slices.Clone(h)
+	slices.SortStableFunc(h, func(a, b moment) int { return int(a.from - b.from) })
+	lines := make([]string, len(h))
+	for i, m := range h {
+		lines[i] = "  " + m.String()
+	}
+	return "the history:\n" + strings.Join(lines, "\n")
+}
+
+// perform makes a call. A panic is an error, and a breach.
+func (c *C) perform(k call, a adapter.Adapter, client, handle int, since time.Time) (m moment) {
+	m = moment{call: k, client: client, handle: handle, from: time.Since(since)}
+	defer func() {
+		if v := recover(); v != nil {
+			m.to = time.Since(since)
+			m.err = fmt.Errorf("panic: %v", v)
+			c.Errorf("%s(%s) panicked: %v\n%s", k.method, show(k.args...), v, debug.Stack())
+		}
+	}()
+	m.result, m.err = k.do(c.ctx, a)
+	m.to = time.Since(since)
+	return m
+}
+
+// contest is one race: calls that are made at once, and what must be true when
+// all have returned.
+type contest struct {
+	calls []call
+	// verify judges the outcome. Its reads go to the adapter without the observer.
+	verify func(h []moment) error
+	// exact says that declared eventual reads are no excuse.
+	exact bool
+}
+
+// The limits of a race at the barrier, for each round of the run: at least
+// raceMinimum repetitions, raceOverlaps of them with two calls that overlap, and
+// raceTime; at most raceLimit, unless that is less than raceFloor repetitions.
+const (
+	raceMinimum  = 200
+	raceOverlaps = 500
+	raceFloor    = 4
+	raceTime     = 100 * time.Millisecond
+	raceLimit    = 400 * time.Millisecond
+	// racers is the number of calls that start at once.
+	racers = 16
+)
+
+// race runs contests of n calls and of two at the barrier, and contests of two
+// with held answers. arrange prepares a contest anew each time.
+func (c *C) race(n int, arrange func(n, round int) contest) {
+	handles := c.handles()
+	round := c.atBarrier(handles, n, arrange)
+	c.withHeldAnswers(handles, round, arrange)
+}
+
+// handles are the adapter and, if the harness has one, a second handle on the
+// same data, without the observer.
+func (c *C) handles() []adapter.Adapter {
+	handles := []adapter.Adapter{c.Raw}
+	if c.has(AbilitySecond) {
+		second := c.harness().Second(c.tb, c.Raw)
+		if second == nil {
+			c.Fatalf("the harness returned a nil second adapter")
+		}
+		handles = append(handles, second)
+	}
+	return handles
+}
+
+func (c *C) atBarrier(handles []adapter.Adapter, n int, arrange func(n, round int) contest) (rounds int) {
+	p, stop := newPartner()
+	defer stop()
+	scale := time.Duration(c.rounds(1))
+	start := time.Now()
+	for overlaps := 0; ; rounds++ {
+		elapsed := time.Since(start)
+		if rounds >= c.rounds(raceMinimum) && overlaps >= c.rounds(raceOverlaps) && elapsed >= scale*raceTime ||
+			rounds >= raceFloor && elapsed >= scale*raceLimit {
+			return rounds
+		}
+		how := fmt.Sprintf("round %d, at the barrier", rounds+1)
+		if rounds%2 == 0 && rounds < c.rounds(raceMinimum) && (rounds < raceFloor || elapsed < scale*raceLimit/2) {
+			k := arrange(n, rounds)
+			c.judge(k, c.allTogether(handles, k.calls), how)
+			continue
+		}
+		k := arrange(2, rounds)
+		h := c.twoTogether(p, handles, k.calls)
+		if h[0].from < h[1].to && h[1].from < h[0].to {
+			overlaps++
+		}
+		c.judge(k, h, how)
+	}
+}
+
+// allTogether makes calls at one moment, as far as the scheduler lets it.
+func (c *C) allTogether(handles []adapter.Adapter, calls []call) []moment {
+	history := make([]moment, len(calls))
+	start := time.Now()
+	c.parallel(len(calls), func(i int) {
+		history[i] = c.perform(calls[i], handles[i%len(handles)], i, i%len(handles)+1, start)
+	})
+	return history
+}
+
+// twoTogether makes two calls at one moment.
+func (c *C) twoTogether(p *partner, handles []adapter.Adapter, calls []call) []moment {
+	history := make([]moment, 2)
+	start := time.Now()
+	p.together(
+		func() { history[0] = c.perform(calls[0], handles[0], 0, 1, start) },
+		func() { history[1] = c.perform(calls[1], handles[len(handles)-1], 1, len(handles), start) })
+	return history
+}
+
+// judge ends the clause if the contest was not as it must be.
+func (c *C) judge(k contest, history []moment, how string) {
+	err := k.verify(history)
+	if bound := c.harness().Declarations.EventualReads; bound > 0 && !k.exact {
+		for end := time.Now().Add(bound); err != nil && time.Now().Before(end); err = k.verify(history) {
+			c.pause(bound / 50)
+		}
+	}
+	if err != nil {
+		c.Fatalf("%s: %v\n%s", how, err, historyText(history))
+	}
+	if c.failed() {
+		c.Fatalf("%s\n%s", how, historyText(history))
+	}
+}
+
+// The limits of a race with held answers.
+const (
+	heldSteps = 12
+	// heldPause is how long a call is waited for while an answer of another is
+	// being held: it may be waiting for that other call's lock.
+	heldPause = 25 * time.Millisecond
+)
+
+func (c *C) withHeldAnswers(handles []adapter.Adapter, round int, arrange func(n, round int) contest) {
+	control := c.faults()
+	if control == nil {
+		c.Notef("no answers were held: the harness has no %s", AbilityFaults)
+		return
+	}
+	defer control.Heal()
+	for first := range 2 {
+		for step := 1; step <= heldSteps; step++ {
+			round++
+			k := arrange(2, round)
+			history, held := c.oneHeld(control, handles, k.calls, first, step)
+			c.judge(k, history, fmt.Sprintf("the answer to step %d of client %d was held while client %d ran", step, first, 1-first))
+			if !held {
+				break
+			}
+		}
+	}
+}
+
+// oneHeld makes two calls: the first until its step has been answered, then the
+// other, then the rest of the first. It reports whether the first had that step.
+func (c *C) oneHeld(control fault.Control, handles []adapter.Adapter, calls []call, first, step int) ([]moment, bool) {
+	start := time.Now()
+	hold, err := control.Inject(fault.HoldReply, step)
+	if err != nil {
+		c.notVerified("hold an answer: %v", err)
+	}
+	history := make([]moment, 2)
+	run := func(i, handle int) <-chan struct{} {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			history[i] = c.perform(calls[i], handles[handle], i, handle+1, start)
+		}()
+		return done
+	}
+	one := run(first, 0)
+	held := false
+	select {
+	case <-hold.Hit():
+		held = true
+	case <-one:
+	}
+	two := run(1-first, len(handles)-1)
+	if held {
+		timer := time.NewTimer(heldPause)
+		defer timer.Stop()
+		select {
+		case <-two:
+		case <-timer.C:
+		}
+	}
+	hold.Release()
+	<-one
+	<-two
+	return history, held
+}
+
+// faults returns the control over the traffic of the adapter, or nil.
+func (c *C) faults() fault.Control {
+	if c.harness().Faults == nil {
+		return nil
+	}
+	return c.harness().Faults(c.Raw)
+}
+
+// pause waits, for what has no sign to wait for.
+func (c *C) pause(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-c.ctx.Done():
+		c.Fatalf("the clause ran out of time")
+	}
+}
+
+// problems joins what does not hold.
+func problems(found ...error) error { return errors.Join(found...) }
+
+// unless returns an error unless the condition holds.
+func unless(ok bool, format string, args ...any) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}

@@ -1,0 +1,170 @@
+package adaptertest
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Outcome is what came of one clause.
+type Outcome string
+
+// The outcomes.
+const (
+	Pass          Outcome = "pass"
+	Fail          Outcome = "fail"
+	Waived        Outcome = "waived"
+	NotVerified   Outcome = "not verified"
+	NotApplicable Outcome = "not applicable"
+	// Recorded is the outcome of a MAY clause: Evidence says what was observed.
+	Recorded Outcome = "recorded"
+)
+
+// Result is the outcome of one clause, with the evidence.
+type Result struct {
+	Clause   Clause        `json:"clause"`
+	Outcome  Outcome       `json:"outcome"`
+	Duration time.Duration `json:"duration"`
+	// Reason says why the clause was waived, not verified or not applicable.
+	Reason string `json:"reason,omitempty"`
+	// Evidence is what was found: of a failure, each breach and the calls that
+	// led to it; of a MAY clause, what was observed.
+	Evidence []string `json:"evidence,omitempty"`
+}
+
+// Report is what a run of the suite found.
+type Report struct {
+	Adapter      string        `json:"adapter"`
+	Version      string        `json:"version,omitempty"`
+	Seed         uint64        `json:"seed"`
+	Rounds       int           `json:"rounds"`
+	Strict       bool          `json:"strict"`
+	Started      time.Time     `json:"started"`
+	Duration     time.Duration `json:"duration"`
+	Missing      []string      `json:"missing,omitempty"`
+	Declarations Declarations  `json:"declarations"`
+	Waivers      []Waiver      `json:"waivers,omitempty"`
+	Results      []Result      `json:"results"`
+}
+
+// Failed returns the results of the clauses that make the run fail: every
+// failed MUST, in strict mode every failed clause, and every stale waiver.
+func (r *Report) Failed() []Result {
+	return r.filter(func(x Result) bool { return fatal(x, r.Strict) })
+}
+
+func fatal(x Result, strict bool) bool {
+	return x.Outcome == Fail && (x.Clause.Level == Must || strict || x.Reason == staleWaiver)
+}
+
+// With returns the results that have the outcome, in the order of the run.
+func (r *Report) With(o Outcome) []Result {
+	return r.filter(func(x Result) bool { return x.Outcome == o })
+}
+
+// Result returns the result of the clause.
+func (r *Report) Result(id string) (Result, bool) {
+	i := slices.IndexFunc(r.Results, func(x Result) bool { return x.Clause.ID == id })
+	if i < 0 {
+		return Result{}, false
+	}
+	return r.Results[i], true
+}
+
+func (r *Report) filter(keep func(Result) bool) []Result {
+	var found []Result
+	for _, x := range r.Results {
+		if keep(x) {
+			found = append(found, x)
+		}
+	}
+	return found
+}
+
+// Verdict is the result of the run in a word or two: fails, conforms, partial
+// if clauses were waived, or partial, unsafe if a waived clause is about
+// security.
+func (r *Report) Verdict() string {
+	waived := r.With(Waived)
+	switch {
+	case len(r.Failed()) > 0:
+		return "fails"
+	case slices.ContainsFunc(waived, func(x Result) bool { return x.Clause.Basis == "SEC" }):
+		return "partial, unsafe"
+	case len(waived) > 0:
+		return "partial"
+	default:
+		return "conforms"
+	}
+}
+
+// Score counts the clauses of a level: how many passed, of how many that apply
+// to the adapter.
+func (r *Report) Score(level Level) (passed, applicable int) {
+	for _, x := range r.Results {
+		if x.Clause.Level != level || x.Outcome == NotApplicable {
+			continue
+		}
+		applicable++
+		if x.Outcome == Pass {
+			passed++
+		}
+	}
+	return passed, applicable
+}
+
+// WriteJSON writes the report as JSON.
+func (r *Report) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+// WriteText writes the report for a person to read.
+func (r *Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	must, musts := r.Score(Must)
+	should, shoulds := r.Score(Should)
+	fmt.Fprintf(&b, "%s: %s. MUST %d of %d, SHOULD %d of %d, in %v, seed %d\n", strings.TrimSpace(r.Adapter+" "+r.Version), r.Verdict(),
+		must, musts, should, shoulds, r.Duration.Round(time.Millisecond), r.Seed)
+	if len(r.Missing) > 0 {
+		fmt.Fprintf(&b, "methods it does not have: %s\n", strings.Join(r.Missing, ", "))
+	}
+	for _, x := range r.With(Fail) {
+		fmt.Fprintf(&b, "\n%s %s failed: %s\n%s\n    see %s\n", x.Clause.Level, x.Clause.ID, x.Clause.Rule, indent(x.Evidence), x.Clause.page())
+	}
+	for _, x := range r.With(Waived) {
+		fmt.Fprintf(&b, "%s %s waived: %s\n", x.Clause.Level, x.Clause.ID, x.Reason)
+	}
+	for _, o := range []Outcome{NotVerified, NotApplicable} {
+		why := map[string][]string{}
+		for _, x := range r.With(o) {
+			why[x.Reason] = append(why[x.Reason], x.Clause.ID)
+		}
+		for _, reason := range sortedKeys(why) {
+			fmt.Fprintf(&b, "%s (%s): %s\n", o, reason, strings.Join(why[reason], ", "))
+		}
+	}
+	for _, x := range r.With(Recorded) {
+		fmt.Fprintf(&b, "recorded %s: %s\n", x.Clause.ID, strings.Join(x.Evidence, "; "))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func indent(lines []string) string {
+	return "    " + strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n    ")
+}

@@ -1,0 +1,405 @@
+package adaptertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Options change a run of Check.
+type Options struct {
+	// Seed repeats the run that had it; zero draws one.
+	Seed uint64
+	// Rounds multiplies the repetitions of races and histories; zero is one.
+	Rounds int
+	// Strict makes a failed SHOULD or MAY fail the run.
+	Strict bool
+	// Only lists the IDs and groups of the clauses to run; all if empty.
+	Only []string
+	// Progress, if not nil, is called with each result as it comes.
+	Progress func(Result)
+	// Again, if not nil, lets Check verify TIME-08: it returns the command that
+	// starts this program again, not started yet, so that it calls Check with the
+	// same harness and Only TIME, and writes the report as JSON to the file that
+	// the variable ADAPTERTEST_REPORT names.
+	Again func(ctx context.Context) (*exec.Cmd, error)
+}
+
+// Run runs the suite as subtests of t.
+func Run(t *testing.T, h Harness) {
+	t.Helper()
+	options, err := optionsFromEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := newRun(&h, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.testName = t.Name()
+	for group, checks := range byGroup(checks()) {
+		t.Run(group, func(t *testing.T) {
+			for _, k := range checks {
+				t.Run(k.name(), func(t *testing.T) { r.tell(t, r.check(t.Context(), k)) })
+			}
+		})
+	}
+	report := r.finish()
+	var text strings.Builder
+	if err := report.WriteText(&text); err != nil {
+		t.Error(err)
+	}
+	t.Log(text.String())
+	if path := os.Getenv("ADAPTERTEST_REPORT"); path != "" {
+		if err := writeReport(path, report); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// tell reports one result to its subtest.
+func (r *run) tell(t *testing.T, result Result) {
+	t.Helper()
+	c := result.Clause
+	switch result.Outcome {
+	case Fail:
+		text := fmt.Sprintf("%s %s: %s\n%s\nrepeat with ADAPTERTEST_SEED=%d; %s explains the clause",
+			c.Level, c.ID, c.Rule, indent(result.Evidence), r.options.Seed, c.page())
+		if fatal(result, r.options.Strict) {
+			t.Error(text)
+		} else {
+			t.Log(text)
+		}
+	case NotVerified, NotApplicable:
+		t.Skipf("%s: %s", result.Outcome, result.Reason)
+	case Waived:
+		t.Skipf("waived: %s\n%s", result.Reason, indent(result.Evidence))
+	default:
+		for _, e := range result.Evidence {
+			t.Log(e)
+		}
+	}
+}
+
+// Check runs the suite without a test and returns the report. It fails if the
+// harness or the options are wrong, not if the adapter is: see Report.Failed.
+func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
+	testing.Init() // the random sequences ask for the flags of tests
+	r, err := newRun(&h, o)
+	if err != nil {
+		return nil, err
+	}
+	known := func(name string) bool {
+		return slices.ContainsFunc(loadClauses(), func(c Clause) bool { return c.ID == name || c.Group() == name })
+	}
+	for _, name := range o.Only {
+		if !known(name) {
+			return nil, fmt.Errorf("adaptertest: Options.Only names %q, which is neither a clause nor a group", name)
+		}
+	}
+	for _, k := range checks() {
+		c, _ := clauseByID(k.id)
+		if len(o.Only) > 0 && !slices.Contains(o.Only, c.ID) && !slices.Contains(o.Only, c.Group()) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		result := r.check(ctx, k)
+		if o.Progress != nil {
+			o.Progress(result)
+		}
+	}
+	return r.finish(), nil
+}
+
+// run is one run of the suite.
+type run struct {
+	harness  *Harness
+	options  Options
+	nonce    string // tells runs with one seed apart
+	testName string // of the test that Run was given, if any
+	started  time.Time
+	stuck    int
+
+	mu           sync.Mutex
+	results      []Result
+	missing      []string
+	adapterType  string
+	observations []observation
+	secrets      []string
+
+	failed []failure // of the calls that ERR made to fail
+}
+
+func newRun(h *Harness, o Options) (*run, error) {
+	if err := h.validate(); err != nil {
+		return nil, err
+	}
+	if o.Rounds < 0 {
+		return nil, fmt.Errorf("adaptertest: Rounds is %d, want 1 or more", o.Rounds)
+	}
+	if o.Rounds == 0 {
+		o.Rounds = 1
+	}
+	for o.Seed == 0 {
+		o.Seed = rand.Uint64() >> 11 // fits a JSON number
+	}
+	return &run{harness: h, options: o, nonce: strconv.FormatUint(rand.Uint64(), 36), started: time.Now()}, nil
+}
+
+func optionsFromEnvironment() (Options, error) {
+	var o Options
+	var errs []error
+	if s := os.Getenv("ADAPTERTEST_SEED"); s != "" {
+		seed, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("adaptertest: ADAPTERTEST_SEED: %w", err))
+		}
+		o.Seed = seed
+	}
+	if s := os.Getenv("ADAPTERTEST_ROUNDS"); s != "" {
+		rounds, err := strconv.Atoi(s)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("adaptertest: ADAPTERTEST_ROUNDS: %w", err))
+		}
+		o.Rounds = rounds
+	}
+	switch s := os.Getenv("ADAPTERTEST_STRICT"); s {
+	case "", "0":
+	case "1":
+		o.Strict = true
+	default:
+		errs = append(errs, fmt.Errorf("adaptertest: ADAPTERTEST_STRICT is %q, want 0 or 1", s))
+	}
+	return o, errors.Join(errs...)
+}
+
+// byGroup yields the checks group by group.
+func byGroup(checks []check) func(yield func(string, []check) bool) {
+	return func(yield func(string, []check) bool) {
+		for len(checks) > 0 {
+			group, _, _ := strings.Cut(checks[0].id, "-")
+			n := 1
+			for n < len(checks) && strings.HasPrefix(checks[n].id, group+"-") {
+				n++
+			}
+			if !yield(group, checks[:n]) {
+				return
+			}
+			checks = checks[n:]
+		}
+	}
+}
+
+// stuckLimit ends a run: clause after clause that hangs tells nothing new.
+const stuckLimit = 3
+
+// cleanUpTimeout is what the harness gets to clean up after a clause.
+const cleanUpTimeout = 30 * time.Second
+
+// check runs one clause: it opens the adapter, lets a bystander stand by, runs
+// the clause, compares the bystander and cleans up, each under the watchdog.
+func (r *run) check(ctx context.Context, k check) Result {
+	clause, ok := clauseByID(k.id)
+	if !ok {
+		panic("adaptertest: no clause " + k.id)
+	}
+	start := time.Now()
+	if r.stuck >= stuckLimit {
+		return r.record(Result{Clause: clause, Outcome: NotVerified, Reason: fmt.Sprintf("the run was given up after %d stuck clauses", stuckLimit)})
+	}
+	c := r.newC(clause)
+	timeout := r.harness.ClauseTimeout
+	if timeout == 0 {
+		timeout = time.Minute
+	}
+	var b *bystander
+	finished := c.phase(ctx, timeout, "opening the adapter", func() {
+		c.openAdapter()
+		for _, a := range k.needs {
+			c.need(a)
+		}
+		b = c.standBy()
+	})
+	if finished && c.goesOn() {
+		finished = c.phase(ctx, timeout, "the clause", func() { k.run(c) })
+	}
+	if finished && c.outcome == "" && !c.bystanderGone && c.Raw != nil {
+		finished = c.phase(ctx, timeout, "comparing the bystander", func() {
+			if r.harness.Faults != nil {
+				r.harness.Faults(c.Raw).Heal()
+			}
+			b.check(c, c.Raw)
+		})
+	}
+	if finished {
+		c.phase(ctx, cleanUpTimeout, "cleaning up", c.tb.cleanUp)
+	}
+	return r.record(c.result(time.Since(start)))
+}
+
+func (r *run) newC(clause Clause) *C {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(clause.ID))
+	c := &C{clause: clause, run: r, rand: rand.New(rand.NewPCG(r.options.Seed, h.Sum64())), trace: &trace{}}
+	c.tb = &harnessTB{c: c}
+	c.tb.tempDir = func() string {
+		dir, err := os.MkdirTemp("", "adaptertest-*")
+		if err != nil {
+			c.Fatalf("temporary directory: %v", err)
+		}
+		c.tb.Cleanup(func() {
+			if err := os.RemoveAll(dir); err != nil {
+				c.Errorf("temporary directory: %v", err)
+			}
+		})
+		return dir
+	}
+	return c
+}
+
+// openAdapter opens the adapter that the clause is about.
+func (c *C) openAdapter() {
+	c.Raw = c.run.harness.New(c.tb)
+	c.A = c.observe(c.Raw)
+	c.missing = adapter.Missing(c.Raw)
+	c.run.mu.Lock()
+	defer c.run.mu.Unlock()
+	c.run.missing = c.missing
+	c.run.adapterType = fmt.Sprintf("%T", c.Raw)
+}
+
+// phase runs f on a goroutine of its own, which may end itself, and reports
+// whether it ended in time. If it did not, the stacks are evidence.
+func (c *C) phase(ctx context.Context, timeout time.Duration, what string, f func()) bool {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	c.ctx = ctx
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if v := recover(); v != nil {
+				stack := make([]byte, 16<<10)
+				c.Errorf("%s panicked: %v\n%s", what, v, stack[:runtime.Stack(stack, false)])
+			}
+		}()
+		f()
+	}()
+	// The context ends first, so that an adapter that heeds it gets away.
+	watchdog := time.NewTimer(timeout + timeout/10)
+	defer watchdog.Stop()
+	select {
+	case <-done:
+		return true
+	case <-watchdog.C:
+		stacks := make([]byte, 256<<10)
+		c.Errorf("%s is stuck after %v\n%s", what, timeout, stacks[:runtime.Stack(stacks, true)])
+		c.run.stuck++
+		return false
+	}
+}
+
+// goesOn reports whether the clause is still to be judged.
+func (c *C) goesOn() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.outcome == "" && len(c.failures) == 0
+}
+
+// result is what came of the clause.
+func (c *C) result(d time.Duration) Result {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := Result{Clause: c.clause, Outcome: Pass, Duration: d, Evidence: slices.Clone(c.notes)}
+	switch {
+	case len(c.failures) > 0:
+		r.Outcome = Fail
+		r.Evidence = append(slices.Clone(c.failures), c.notes...)
+		r.Evidence = append(r.Evidence, c.trace.String())
+	case c.outcome != "":
+		r.Outcome, r.Reason = c.outcome, c.reason
+	case c.clause.Level == May:
+		r.Outcome = Recorded
+	}
+	w, waived := c.run.harness.waiver(c.clause.ID)
+	switch {
+	case waived && r.Outcome == Fail:
+		r.Outcome, r.Reason = Waived, strings.TrimSpace(w.Reason+" "+w.Link)
+	case waived && r.Outcome == Pass:
+		r.Outcome, r.Reason = Fail, staleWaiver
+		r.Evidence = append(r.Evidence, "the clause is waived ("+w.Reason+") and passes: remove the waiver")
+	}
+	return r
+}
+
+const staleWaiver = "stale waiver"
+
+func (r *run) record(x Result) Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.results = append(r.results, x)
+	return x
+}
+
+func (r *run) finish() *Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	name := r.harness.Name
+	if name == "" {
+		name = strings.TrimLeft(r.adapterType, "*")
+	}
+	return &Report{
+		Adapter: name, Version: r.harness.Version, Seed: r.options.Seed, Rounds: r.options.Rounds, Strict: r.options.Strict,
+		Started: r.started, Duration: time.Since(r.started), Missing: r.missing,
+		Declarations: r.harness.Declarations, Waivers: r.harness.Waivers, Results: r.results,
+	}
+}
+
+// observed keeps what a call showed, if it matters.
+func (r *run) observed(o observation) {
+	if o.err == nil && !o.emptyRecord {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.observations = append(r.observations, o)
+}
+
+func (r *run) addSecret(s string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.secrets = append(r.secrets, s)
+}
+
+func (r *run) newID() string {
+	if r.harness.NewID != nil {
+		return r.harness.NewID()
+	}
+	a, b := rand.Uint64(), rand.Uint64()
+	return fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", uint32(a), uint16(a>>32), uint16(a>>48)&0xfff, 0x8000|uint16(b)&0x3fff, b>>16)
+}
+
+func writeReport(path string, report *Report) (err error) {
+	f, err := os.Create(filepath.Clean(path))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return report.WriteJSON(f)
+}

@@ -1,0 +1,351 @@
+package adaptertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// users is a correct adapter that keeps users only. Tests break it by setting
+// fields.
+type users struct {
+	mu      sync.Mutex
+	byID    map[string]adapter.User
+	next    int
+	onGet   func(ctx context.Context, id string)
+	noCheck bool // accepts a taken e-mail address
+}
+
+func (s *users) CreateUser(_ context.Context, u adapter.User) (*adapter.User, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byID == nil {
+		s.byID = map[string]adapter.User{}
+	}
+	if u.ID == "" {
+		s.next++
+		u.ID = fmt.Sprint("user-", s.next)
+	}
+	if _, taken := s.byID[u.ID]; taken {
+		return nil, adapter.ErrConflict
+	}
+	for _, other := range s.byID {
+		if u.Email != "" && other.Email == u.Email && !s.noCheck {
+			return nil, adapter.ErrConflict
+		}
+	}
+	s.byID[u.ID] = copyUser(u)
+	return new(copyUser(u)), nil
+}
+
+func (s *users) GetUser(ctx context.Context, id string) (*adapter.User, error) {
+	if s.onGet != nil {
+		s.onGet(ctx, id)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u, ok := s.byID[id]; ok {
+		return new(copyUser(u)), nil
+	}
+	return nil, nil
+}
+
+func (s *users) GetUserByEmail(_ context.Context, email string) (*adapter.User, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, u := range s.byID {
+		if email != "" && u.Email == email {
+			return new(copyUser(u)), nil
+		}
+	}
+	return nil, nil
+}
+
+func (s *users) UpdateUser(_ context.Context, update adapter.UserUpdate) (*adapter.User, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u, ok := s.byID[update.ID]
+	if !ok {
+		return nil, adapter.ErrNotFound
+	}
+	update.Apply(&u)
+	for _, other := range s.byID {
+		if u.Email != "" && other.Email == u.Email && other.ID != u.ID {
+			return nil, adapter.ErrConflict
+		}
+	}
+	s.byID[u.ID] = copyUser(u)
+	return new(copyUser(u)), nil
+}
+
+func copyUser(u adapter.User) adapter.User {
+	if u.Name != nil {
+		u.Name = new(*u.Name)
+	}
+	if u.Image != nil {
+		u.Image = new(*u.Image)
+	}
+	if u.EmailVerified != nil {
+		u.EmailVerified = new(*u.EmailVerified)
+	}
+	return u
+}
+
+func partial(t testing.TB, v any) adapter.Adapter {
+	a, err := adapter.Partial(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func newUsers(t testing.TB) adapter.Adapter { return partial(t, &users{}) }
+
+func checkUsers(t *testing.T, h Harness, o Options) *Report {
+	t.Helper()
+	if o.Only == nil {
+		o.Only = []string{"USER"}
+	}
+	report, err := Check(t.Context(), h, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+func TestRunAsSubtests(t *testing.T) {
+	Run(t, Harness{Name: "users only", New: newUsers})
+}
+
+func TestCheckReportsACorrectAdapter(t *testing.T) {
+	report := checkUsers(t, Harness{New: newUsers}, Options{Strict: true})
+	if v := report.Verdict(); v != "conforms" {
+		var text strings.Builder
+		_ = report.WriteText(&text)
+		t.Fatalf("verdict %q\n%s", v, text.String())
+	}
+	if len(report.Missing) != 15 || report.Seed == 0 || len(report.Results) != 26 {
+		t.Errorf("missing %v, seed %d, %d results", report.Missing, report.Seed, len(report.Results))
+	}
+	var b bytes.Buffer
+	if err := report.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var back Report
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil || back.Seed != report.Seed || len(back.Results) != 26 {
+		t.Errorf("the JSON does not read back: %v, %+v", err, back)
+	}
+}
+
+func TestCheckNamesTheBrokenClause(t *testing.T) {
+	h := Harness{New: func(t testing.TB) adapter.Adapter { return partial(t, &users{noCheck: true}) }}
+	report := checkUsers(t, h, Options{Seed: 42})
+	x, _ := report.Result("USER-11")
+	if x.Outcome != Fail || report.Verdict() != "fails" || report.Seed != 42 {
+		t.Fatalf("got %+v, verdict %q", x, report.Verdict())
+	}
+	if evidence := strings.Join(x.Evidence, "\n"); !strings.Contains(evidence, "CreateUser with a taken e-mail: succeeded") || !strings.Contains(evidence, "calls:\n  CreateUser(") {
+		t.Errorf("evidence %q", evidence)
+	}
+}
+
+func TestMissingMethodsDoNotApply(t *testing.T) {
+	a := partial(t, onlyGetUser{})
+	report := checkUsers(t, Harness{New: func(testing.TB) adapter.Adapter { return a }}, Options{})
+	for _, x := range report.Results {
+		if x.Outcome != NotApplicable || !strings.HasPrefix(x.Reason, "the adapter has no ") {
+			t.Errorf("%s: %s (%s)", x.Clause.ID, x.Outcome, x.Reason)
+		}
+	}
+}
+
+type onlyGetUser struct{}
+
+func (onlyGetUser) GetUser(context.Context, string) (*adapter.User, error) { return nil, nil }
+
+func TestWaivers(t *testing.T) {
+	h := Harness{
+		New:     func(t testing.TB) adapter.Adapter { return partial(t, &users{noCheck: true}) },
+		Waivers: []Waiver{{Clause: "USER-11", Reason: "a store without unique keys", Link: "https://example.test/1"}},
+	}
+	report := checkUsers(t, h, Options{Only: []string{"USER-11"}})
+	x, _ := report.Result("USER-11")
+	if x.Outcome != Waived || report.Verdict() != "partial, unsafe" || len(report.Failed()) != 0 {
+		t.Errorf("got %s, verdict %q", x.Outcome, report.Verdict())
+	}
+	h.New = newUsers
+	report = checkUsers(t, h, Options{Only: []string{"USER-11"}})
+	if x, _ := report.Result("USER-11"); x.Outcome != Fail || len(report.Failed()) != 1 {
+		t.Errorf("a waived clause that passes: got %s, want an error", x.Outcome)
+	}
+	report = checkUsers(t, Harness{New: newUsers, Waivers: []Waiver{{Clause: "USER-12", Reason: "stale"}}}, Options{Only: []string{"USER-12"}})
+	if len(report.Failed()) != 1 {
+		t.Errorf("a stale waiver of a SHOULD is not an error")
+	}
+}
+
+func TestHarnessIsValidated(t *testing.T) {
+	for want, h := range map[string]Harness{
+		"Harness.New is nil":                           {},
+		`unknown clause "USER-99"`:                     {New: newUsers, Waivers: []Waiver{{Clause: "USER-99", Reason: "x"}}},
+		"the waiver of USER-11 gives no reason":        {New: newUsers, Waivers: []Waiver{{Clause: "USER-11"}}},
+		"USER-11 is waived twice":                      {New: newUsers, Waivers: []Waiver{{"USER-11", "x", ""}, {"USER-11", "x", ""}}},
+		"Harness.Reopen without Harness.Close":         {New: newUsers, Reopen: func(testing.TB, adapter.Adapter) adapter.Adapter { return nil }},
+		"a duration of the harness is negative":        {New: newUsers, ClauseTimeout: -1},
+		"a waiver names the unknown clause \"nobody\"": {Waivers: []Waiver{{Clause: "nobody", Reason: "x"}}},
+	} {
+		if _, err := Check(t.Context(), h, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error containing %q", err, want)
+		}
+	}
+	if _, err := Check(t.Context(), Harness{New: newUsers}, Options{Only: []string{"NOPE"}}); err == nil {
+		t.Error("an unknown clause in Only is accepted")
+	}
+	if _, err := Check(t.Context(), Harness{New: newUsers}, Options{Rounds: -1}); err == nil {
+		t.Error("negative Rounds are accepted")
+	}
+}
+
+func TestWatchdogEndsAStuckClause(t *testing.T) {
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	h := Harness{
+		ClauseTimeout: 20 * time.Millisecond,
+		New: func(t testing.TB) adapter.Adapter {
+			return partial(t, &users{onGet: func(_ context.Context, id string) {
+				if id != "user-1" { // the bystander gets away
+					<-release
+				}
+			}})
+		},
+	}
+	report := checkUsers(t, h, Options{})
+	x, _ := report.Result("USER-02")
+	if evidence := strings.Join(x.Evidence, "\n"); x.Outcome != Fail || !strings.Contains(evidence, "the clause is stuck after 20ms") || !strings.Contains(evidence, "run_test.go") {
+		t.Errorf("got %s, %s", x.Outcome, evidence)
+	}
+	if x, _ := report.Result("USER-26"); x.Outcome != NotVerified {
+		t.Errorf("after three stuck clauses the run goes on: USER-26 %s", x.Outcome)
+	}
+}
+
+func TestPanicsAreFailures(t *testing.T) {
+	h := Harness{New: func(t testing.TB) adapter.Adapter {
+		return partial(t, &users{onGet: func(_ context.Context, id string) {
+			if id == "x" {
+				panic("boom")
+			}
+		}})
+	}}
+	report := checkUsers(t, h, Options{Only: []string{"USER-08"}})
+	if x, _ := report.Result("USER-08"); x.Outcome != Fail || !strings.Contains(strings.Join(x.Evidence, "\n"), "panicked: boom") {
+		t.Errorf("got %+v", x)
+	}
+	report = checkUsers(t, Harness{New: func(testing.TB) adapter.Adapter { panic("no store") }}, Options{Only: []string{"USER-01"}})
+	if x, _ := report.Result("USER-01"); x.Outcome != Fail || !strings.Contains(strings.Join(x.Evidence, "\n"), "no store") {
+		t.Errorf("got %+v", x)
+	}
+}
+
+func TestHarnessFailuresAndSkips(t *testing.T) {
+	report := checkUsers(t, Harness{New: func(t testing.TB) adapter.Adapter { t.Fatal("no server"); return nil }}, Options{Only: []string{"USER-01"}})
+	if x, _ := report.Result("USER-01"); x.Outcome != Fail || x.Evidence[0] != "harness: no server" {
+		t.Errorf("Fatal: got %+v", x)
+	}
+	report = checkUsers(t, Harness{New: func(t testing.TB) adapter.Adapter { t.Skip("no server"); return nil }}, Options{Only: []string{"USER-01"}})
+	if x, _ := report.Result("USER-01"); x.Outcome != NotVerified || x.Reason != "the harness skipped: no server" {
+		t.Errorf("Skip: got %+v", x)
+	}
+}
+
+func TestCleanupsRunLastFirst(t *testing.T) {
+	var order []int
+	h := Harness{New: func(t testing.TB) adapter.Adapter {
+		t.Cleanup(func() { order = append(order, 1) })
+		t.Cleanup(func() { order = append(order, 2) })
+		return newUsers(t)
+	}}
+	checkUsers(t, h, Options{Only: []string{"USER-01"}})
+	if len(order) != 2 || order[0] != 2 {
+		t.Errorf("got %v", order)
+	}
+}
+
+func TestBystanderIsCompared(t *testing.T) {
+	h := Harness{New: func(t testing.TB) adapter.Adapter { return partial(t, &forgetsFirst{}) }}
+	report := checkUsers(t, h, Options{Only: []string{"USER-21"}})
+	if x, _ := report.Result("USER-21"); x.Outcome != Fail || !strings.Contains(x.Evidence[0], "the bystander's user changed") {
+		t.Errorf("got %+v", x)
+	}
+}
+
+// forgetsFirst loses the first user on every update.
+type forgetsFirst struct{ users }
+
+func (s *forgetsFirst) UpdateUser(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
+	s.mu.Lock()
+	delete(s.byID, "user-1")
+	s.mu.Unlock()
+	return s.users.UpdateUser(ctx, u)
+}
+
+func TestEnvironment(t *testing.T) {
+	t.Setenv("ADAPTERTEST_SEED", "7")
+	t.Setenv("ADAPTERTEST_ROUNDS", "3")
+	t.Setenv("ADAPTERTEST_STRICT", "1")
+	if o, err := optionsFromEnvironment(); err != nil || o.Seed != 7 || o.Rounds != 3 || !o.Strict {
+		t.Errorf("got %+v, %v", o, err)
+	}
+	t.Setenv("ADAPTERTEST_SEED", "seven")
+	t.Setenv("ADAPTERTEST_STRICT", "yes")
+	if _, err := optionsFromEnvironment(); err == nil || !strings.Contains(err.Error(), "ADAPTERTEST_SEED") || !strings.Contains(err.Error(), "ADAPTERTEST_STRICT") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEveryCheckHasAClause(t *testing.T) {
+	seen := map[string]bool{}
+	for _, k := range checks() {
+		if _, ok := clauseByID(k.id); !ok || seen[k.id] || k.words == "" || k.run == nil {
+			t.Errorf("check %s: unknown, twice, or without words or function", k.name())
+		}
+		seen[k.id] = true
+	}
+}
+
+func TestDiff(t *testing.T) {
+	now := time.Now()
+	a := adapter.User{ID: "1", Name: new("Ada"), EmailVerified: &now}
+	b := a
+	b.EmailVerified = new(now.In(time.FixedZone("x", 3600)))
+	if d := diff(&a, &b, time.Millisecond); d != "" {
+		t.Errorf("equal instants differ: %s", d)
+	}
+	b.Name = nil
+	if d := diff(&a, &b, time.Millisecond); d != `Name got "Ada", want nil` {
+		t.Errorf("got %q", d)
+	}
+	x := adapter.Account{AuthorizationDetails: json.RawMessage(`[{"a":1, "b":2}]`)}
+	y := adapter.Account{AuthorizationDetails: json.RawMessage(`[{"b":2,"a":1}]`)}
+	if d := diff(x, y, 1); d != "" {
+		t.Errorf("equal JSON differs: %s", d)
+	}
+	y.AuthorizationDetails = nil
+	if diff(x, y, 1) == "" {
+		t.Error("null and JSON do not differ")
+	}
+	if diff((*adapter.User)(nil), &a, 1) == "" || diff((*adapter.User)(nil), (*adapter.User)(nil), 1) != "" {
+		t.Error("nil records compare wrongly")
+	}
+	if !errors.Is(adapter.ErrUnsupported, errors.ErrUnsupported) {
+		t.Error("ErrUnsupported")
+	}
+}
