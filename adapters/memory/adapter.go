@@ -1,0 +1,91 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Adapter keeps records in memory. The zero value is not usable: call New. A
+// copy of an Adapter is another handle on the same records.
+//
+// All methods are safe for concurrent use. Instants are kept to the
+// nanosecond. The context is looked at once, when a method begins [CTX-01].
+type Adapter struct{ *store }
+
+var (
+	_ adapter.Adapter = Adapter{}
+	_ adapter.Sweeper = Adapter{}
+)
+
+// New returns an adapter without records. It starts no goroutine.
+func New() *Adapter {
+	return &Adapter{&store{
+		users:          make(map[string]*user),
+		usersByEmail:   make(map[string]*user),
+		accounts:       make(map[adapter.AccountKey]*account),
+		sessions:       make(map[string]*session),
+		tokens:         make(map[adapter.VerificationTokenKey]*adapter.VerificationToken),
+		authenticators: make(map[string]*adapter.Authenticator),
+	}}
+}
+
+// store holds the records of all handles. What it holds is its own: text that
+// comes in and pointers that go out are copied.
+type store struct {
+	mu sync.RWMutex // guards everything below, the records included
+
+	users          map[string]*user
+	usersByEmail   map[string]*user // users with an address
+	accounts       map[adapter.AccountKey]*account
+	sessions       map[string]*session
+	tokens         map[adapter.VerificationTokenKey]*adapter.VerificationToken
+	authenticators map[string]*adapter.Authenticator
+}
+
+// user is a user with all that dies with them.
+type user struct {
+	adapter.User
+	accounts       set[*account]
+	sessions       set[*session]
+	authenticators []*adapter.Authenticator
+}
+
+type account struct {
+	adapter.Account
+	owner *user
+	place
+}
+
+// session is not an adapter.Session, because there are many: it leaves out the
+// user's ID, which the owner has.
+type session struct {
+	token   string
+	expires instant
+	owner   *user
+	place
+}
+
+// begin reports whether the method op may go on.
+func begin(ctx context.Context, op string) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("memory: %s: %w", op, err)
+	}
+	return nil
+}
+
+// missing is the error of a record that is created without part of its key.
+// [INPUT-14]
+func missing(op, field string) error {
+	return fmt.Errorf("memory: %s: %s is empty", op, field)
+}
+
+func conflict(op, what string) error {
+	return fmt.Errorf("memory: %s: %s is taken: %w", op, what, adapter.ErrConflict)
+}
+
+func notFound(op, what string) error {
+	return fmt.Errorf("memory: %s: no such %s: %w", op, what, adapter.ErrNotFound)
+}

@@ -1,0 +1,145 @@
+package memory_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+func newUser(t *testing.T, a *memory.Adapter, email string) *adapter.User {
+	t.Helper()
+	u, err := a.CreateUser(t.Context(), adapter.User{Email: email})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func newSession(t *testing.T, a *memory.Adapter, token, userID string, expires time.Time) {
+	t.Helper()
+	if _, err := a.CreateSession(t.Context(), adapter.Session{SessionToken: token, UserID: userID, Expires: expires}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCopyIsAnotherHandle(t *testing.T) {
+	first := memory.New()
+	second := *first
+	u := newUser(t, first, "ada@example.com")
+	if got, err := second.GetUserByEmail(t.Context(), "ada@example.com"); err != nil || got == nil || got.ID != u.ID {
+		t.Errorf("the copy sees %v, %v; want user %s", got, err, u.ID)
+	}
+	if got, _ := memory.New().GetUser(t.Context(), u.ID); got != nil {
+		t.Errorf("another adapter sees %v", got)
+	}
+}
+
+func TestMovedSessionFollowsItsNewOwner(t *testing.T) {
+	a := memory.New()
+	ctx := t.Context()
+	ada, bob := newUser(t, a, "ada@example.com"), newUser(t, a, "bob@example.com")
+	for i := range 5 {
+		newSession(t, a, fmt.Sprint(i), ada.ID, time.Now())
+	}
+	for _, token := range []string{"0", "3"} {
+		if _, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: token, UserID: adapter.To(bob.ID)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "4", UserID: adapter.To("nobody")}); !errors.Is(err, adapter.ErrNotFound) {
+		t.Errorf("moving a session to nobody: got %v, want ErrNotFound", err)
+	}
+	if _, err := a.DeleteUser(ctx, ada.ID); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		got, err := a.GetSessionAndUser(ctx, fmt.Sprint(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if moved := i == 0 || i == 3; moved != (got != nil) || moved && got.User.ID != bob.ID {
+			t.Errorf("session %d: got %v", i, got)
+		}
+	}
+}
+
+func TestDeleteExpired(t *testing.T) {
+	a := memory.New()
+	now := time.Now()
+	u := newUser(t, a, "")
+	const n = 5000
+	for i := range n {
+		expires := now.Add(time.Duration(i%2) * time.Nanosecond)
+		newSession(t, a, fmt.Sprint(i), u.ID, expires)
+		if _, err := a.CreateVerificationToken(t.Context(), adapter.VerificationToken{Identifier: "i", Token: fmt.Sprint(i), Expires: expires}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var wg sync.WaitGroup
+	for i := range n / 2 { // meanwhile, some of the living sign out
+		wg.Go(func() {
+			if _, err := a.DeleteSession(t.Context(), fmt.Sprint(i*4+1)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	got, err := a.DeleteExpired(t.Context(), now)
+	wg.Wait()
+	if want := (adapter.Swept{Sessions: n / 2, VerificationTokens: n / 2}); err != nil || got != want {
+		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+	for i := range n {
+		living := i%4 == 3
+		s, err := a.GetSessionAndUser(t.Context(), fmt.Sprint(i))
+		if err != nil || living != (s != nil) {
+			t.Fatalf("session %d: got %v, %v; living is %v", i, s, err, living)
+		}
+	}
+	if got, err := a.DeleteExpired(t.Context(), now.Add(time.Hour)); err != nil || got.Sessions != n/4 {
+		t.Errorf("second sweep: got %v, %v; want %d sessions", got, err, n/4)
+	}
+}
+
+func TestRefusesWhatItCannotKeep(t *testing.T) {
+	a := memory.New()
+	u := newUser(t, a, "")
+	ctx := t.Context()
+	for name, call := range map[string]func() error{
+		"session token": func() error { _, err := a.CreateSession(ctx, adapter.Session{UserID: u.ID}); return err },
+		"provider": func() error {
+			_, err := a.LinkAccount(ctx, adapter.Account{UserID: u.ID, ProviderAccountID: "1"})
+			return err
+		},
+		"provider account id": func() error {
+			_, err := a.LinkAccount(ctx, adapter.Account{UserID: u.ID, Provider: "p"})
+			return err
+		},
+		"authorization details": func() error {
+			_, err := a.LinkAccount(ctx, adapter.Account{UserID: u.ID, Provider: "p", ProviderAccountID: "1", AuthorizationDetails: []byte("[{")})
+			return err
+		},
+		"identifier": func() error {
+			_, err := a.CreateVerificationToken(ctx, adapter.VerificationToken{Token: "t"})
+			return err
+		},
+		"token": func() error {
+			_, err := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i"})
+			return err
+		},
+		"credential id": func() error {
+			_, err := a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: u.ID})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := call(); err == nil || errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) {
+				t.Errorf("got %v, want an error of its own", err)
+			}
+		})
+	}
+}

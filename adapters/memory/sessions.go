@@ -1,0 +1,100 @@
+package memory
+
+import (
+	"context"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// CreateSession stores a session of an existing user.
+// [SESS-01] [SESS-05] [SESS-07] [CONC-05]
+func (s *store) CreateSession(ctx context.Context, record adapter.Session) (*adapter.Session, error) {
+	const op = "create session"
+	if err := begin(ctx, op); err != nil {
+		return nil, err
+	}
+	if record.SessionToken == "" {
+		return nil, missing(op, "session token")
+	}
+	created := &session{token: strings.Clone(record.SessionToken), expires: record.Expires.UTC()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, taken := s.sessions[created.token]; taken {
+		return nil, conflict(op, "session token")
+	}
+	owner, ok := s.users[record.UserID]
+	if !ok {
+		return nil, notFound(op, "user")
+	}
+	created.owner = owner
+	s.sessions[created.token] = created
+	owner.sessions.add(created)
+	return created.copy(), nil
+}
+
+// GetSessionAndUser returns the session and its owner, or nil. A session that
+// is over is returned with its true Expires until DeleteExpired removes it.
+// [SESS-02] [SESS-19] to [SESS-22]
+func (s *store) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
+	if err := begin(ctx, "get session and user"); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if found, ok := s.sessions[sessionToken]; ok {
+		return &adapter.SessionAndUser{Session: *found.copy(), User: *found.owner.copy()}, nil
+	}
+	return nil, nil
+}
+
+// UpdateSession changes the fields that are set and returns the session, or
+// nil if it is absent. A new owner that is absent is an error matching
+// adapter.ErrNotFound and changes nothing. [SESS-08] to [SESS-14] [SESS-23]
+func (s *store) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
+	const op = "update session"
+	if err := begin(ctx, op); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	updated, ok := s.sessions[update.SessionToken]
+	if !ok {
+		return nil, nil
+	}
+	if id, set := update.UserID.Get(); set {
+		owner, ok := s.users[id]
+		if !ok {
+			return nil, notFound(op, "user")
+		}
+		updated.owner.sessions.remove(updated)
+		updated.owner = owner
+		owner.sessions.add(updated)
+	}
+	if expires, set := update.Expires.Get(); set {
+		updated.expires = expires.UTC()
+	}
+	return updated.copy(), nil
+}
+
+// DeleteSession deletes the session and returns it, or nil.
+// [SESS-15] to [SESS-18]
+func (s *store) DeleteSession(ctx context.Context, sessionToken string) (*adapter.Session, error) {
+	if err := begin(ctx, "delete session"); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	deleted, ok := s.sessions[sessionToken]
+	if !ok {
+		return nil, nil
+	}
+	s.drop(deleted)
+	return deleted.copy(), nil
+}
+
+// drop removes the session. The caller holds the lock.
+func (s *store) drop(dropped *session) {
+	delete(s.sessions, dropped.token)
+	dropped.owner.sessions.remove(dropped)
+}

@@ -1,0 +1,55 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// sweepStep is how many records DeleteExpired looks at while it holds the
+// lock.
+const sweepStep = 1000
+
+// DeleteExpired removes the sessions and verification tokens whose Expires is
+// at or before now. It looks at every session and token, and lets other calls
+// in after each thousand. When the context ends meanwhile, what it has counted
+// until then is removed, and the error is the context's.
+// [EXP-01] [EXP-05] [EXP-06] [EXP-07]
+func (s *store) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept, error) {
+	const op = "delete expired"
+	var swept adapter.Swept
+	if err := begin(ctx, op); err != nil {
+		return swept, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen := 0
+	pause := func() error {
+		if seen++; seen%sweepStep != 0 {
+			return nil
+		}
+		s.mu.Unlock()
+		s.mu.Lock()
+		return begin(ctx, op)
+	}
+	for _, session := range s.sessions {
+		if !session.expires.After(now) {
+			s.drop(session)
+			swept.Sessions++
+		}
+		if err := pause(); err != nil {
+			return swept, err
+		}
+	}
+	for key, token := range s.tokens {
+		if !token.Expires.After(now) {
+			delete(s.tokens, key)
+			swept.VerificationTokens++
+		}
+		if err := pause(); err != nil {
+			return swept, err
+		}
+	}
+	return swept, nil
+}
