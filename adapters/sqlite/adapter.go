@@ -1,0 +1,90 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// DB is what an Adapter needs of a database. *sql.DB, *sql.Conn and *sql.Tx
+// have it.
+type DB interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Adapter keeps records in a SQLite database. All methods are safe for
+// concurrent use as far as the DB is. Instants are kept to the millisecond,
+// rounded down, in the years 0 to 9999; a write with another one fails
+// [TIME-02] [TIME-05].
+//
+// With a *sql.DB the adapter prepares each statement once and keeps it until
+// the DB is closed, so make one Adapter per DB, not one per request. With a
+// *sql.Conn or *sql.Tx it prepares nothing, and an Adapter costs nothing.
+type Adapter struct {
+	db     DB
+	pool   *sql.DB // db, if it is one
+	prefix string
+
+	statements sync.Map // from a query of this package to its *statement
+}
+
+var (
+	_ adapter.Adapter = (*Adapter)(nil)
+	_ adapter.Sweeper = (*Adapter)(nil)
+)
+
+// Option changes how New makes an Adapter.
+type Option func(*Adapter) error
+
+// WithTablePrefix puts prefix before the name of every table, index and
+// trigger, to keep them apart from the application's or from those of another
+// Adapter [ISO-02]. It consists of lower case letters, digits and underscores
+// and begins with a letter; at most 48 characters. The default is no prefix.
+func WithTablePrefix(prefix string) Option {
+	return func(a *Adapter) error {
+		if !validPrefix.MatchString(prefix) || strings.HasPrefix(prefix, "sqlite_") {
+			return fmt.Errorf("table prefix %q: want a lower case letter followed by lower case letters, digits and underscores, 48 at most, and not sqlite_", prefix)
+		}
+		a.prefix = prefix
+		return nil
+	}
+}
+
+// Upper case is refused because SQLite takes a_user and A_user for one table.
+var validPrefix = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
+
+// New returns an adapter over db, which stays the caller's to close. New does
+// not use db, and an error is a wrong argument. The tables must be there
+// before the first call: see EnsureSchema.
+func New(db DB, options ...Option) (*Adapter, error) {
+	pool, isPool := db.(*sql.DB)
+	a := &Adapter{db: db, pool: pool}
+	var problems []error
+	if db == nil || isPool && pool == nil {
+		problems = append(problems, errors.New("db is nil"))
+	}
+	for _, option := range options {
+		if err := option(a); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, fmt.Errorf("sqlite: new: %w", err)
+	}
+	return a, nil
+}
+
+// named gives the tables, indexes and triggers of a query their prefix: every
+// name in double quotes is one of them.
+func (a *Adapter) named(query string) string {
+	return quotedName.ReplaceAllString(query, `"`+a.prefix+`$1"`)
+}
+
+var quotedName = regexp.MustCompile(`"(\w+)"`)

@@ -1,0 +1,147 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// watched reopens the file of a database with its driver wrapped.
+func (w wiring) watched(t testing.TB, path string) (*sql.DB, *fault.Driver) {
+	t.Helper()
+	plain := w.openDB(t, path)
+	connector, err := fault.Connector(plain.Driver(), w.dsn(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults := fault.NewDriver(connector)
+	db := sql.OpenDB(faults)
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db, faults
+}
+
+// locked returns an adapter with one connection over a database that another
+// connection has locked for writing, and a function that ends the lock.
+func (w wiring) locked(t *testing.T, busyTimeout time.Duration) (*sqlite.Adapter, *fault.Driver, func()) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "test.db")
+	holder := w.openDB(t, path)
+	newAdapter(t, holder)
+	tx, err := holder.BeginTx(t.Context(), nil) // takes the write lock: _txlock=immediate
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, faults := w.watched(t, path)
+	db.SetMaxOpenConns(1)
+	a, err := sqlite.New(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, db, fmt.Sprintf("PRAGMA busy_timeout = %d", busyTimeout.Milliseconds()))
+	return a, faults, func() {
+		if err := tx.Commit(); err != nil && !errors.Is(err, sql.ErrTxDone) {
+			t.Error(err)
+		}
+	}
+}
+
+// [CONC-15]
+func TestWaitsForALockedDatabase(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		a, faults, unlock := w.locked(t, 0)
+		done := make(chan error, 1)
+		go func() {
+			_, err := a.CreateUser(t.Context(), adapter.User{Email: "ada@example.com"})
+			done <- err
+		}()
+		tries := faults.Stats().Statements
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for faults.Stats().Statements < tries+3 { // it tries again and again
+			select {
+			case <-tick.C:
+			case err := <-done:
+				t.Fatalf("gave up at once: %v", err)
+			case <-t.Context().Done():
+				t.Fatal("does not try again")
+			}
+		}
+		unlock()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The context ends the wait for a lock, in the adapter and in the driver.
+// [CTX-01] [CTX-02]
+func TestContextEndsTheWaitForALock(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		for _, busyTimeout := range []time.Duration{0, time.Minute} {
+			t.Run(busyTimeout.String(), func(t *testing.T) {
+				a, _, unlock := w.locked(t, busyTimeout)
+				defer unlock()
+				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+				defer cancel()
+				start := time.Now()
+				_, err := a.CreateUser(ctx, adapter.User{ID: "late"})
+				if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took > 3*time.Second {
+					t.Errorf("got %v after %v, want DeadlineExceeded after 50ms", err, took)
+				}
+				unlock()
+				if u, err := a.GetUser(t.Context(), "late"); u != nil || err != nil {
+					t.Errorf("afterwards: got %v, %v; want nothing", u, err)
+				}
+			})
+		}
+	})
+}
+
+// A write counts as done only when its result was read to the end, because
+// with RETURNING that is when it is committed. [FAULT-01] [FAULT-09]
+func TestAnswerCutShortIsAnError(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		db, faults := w.watched(t, filepath.Join(t.TempDir(), "test.db"))
+		db.SetMaxOpenConns(1)
+		a := newAdapter(t, db)
+		ctx := t.Context()
+		u := newUser(t, a, "")
+		for _, id := range []string{"1", "2", "3"} {
+			if _, err := a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: u.ID, CredentialID: id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		token := adapter.VerificationToken{Identifier: "i", Token: "t", Expires: time.Now()}
+		if _, err := a.CreateVerificationToken(ctx, token); err != nil {
+			t.Fatal(err)
+		}
+		// The first calls prepare their statements; those are no steps.
+		if _, err := faults.Inject(fault.CutReply, 1); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := a.ListAuthenticatorsByUserID(ctx, u.ID); !errors.Is(err, fault.ErrInjected) || list != nil {
+			t.Errorf("list: got %v, %v; want the injected error", list, err)
+		}
+		if _, err := faults.Inject(fault.CutReply, 1); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := a.UseVerificationToken(ctx, token.Key()); !errors.Is(err, fault.ErrInjected) || got != nil {
+			t.Errorf("use: got %v, %v; want the injected error", got, err)
+		}
+		if open := faults.Stats(); open.Rows != 0 || open.Transactions != 0 {
+			t.Errorf("left open: %+v", open)
+		}
+	})
+}

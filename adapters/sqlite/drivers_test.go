@@ -1,0 +1,69 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	_ "github.com/ncruces/go-sqlite3/driver"
+	_ "modernc.org/sqlite"
+
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
+)
+
+// A wiring opens a database file with a driver.
+type wiring struct {
+	name, driver string
+	dsn          func(path string) string
+}
+
+// The parameters are those of README.md but for synchronous, which matters in a
+// power cut only.
+const parameters = "?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=foreign_keys(on)&_txlock=immediate"
+
+var wirings = []wiring{
+	{"modernc", "sqlite", func(path string) string { return "file:" + path + parameters }},
+	{"ncruces", "sqlite3", func(path string) string { return "file:" + path + parameters }},
+}
+
+func (w wiring) open(path string) (*sql.DB, error) { return sql.Open(w.driver, w.dsn(path)) }
+
+// eachWiring runs the test once with each driver.
+func eachWiring(t *testing.T, test func(t *testing.T, w wiring)) {
+	for _, w := range wirings {
+		t.Run(w.name, func(t *testing.T) { test(t, w) })
+	}
+}
+
+func (w wiring) openDB(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db, err := w.open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// newAdapter returns an adapter over a new file.
+func (w wiring) newAdapter(t testing.TB, options ...sqlite.Option) (*sqlite.Adapter, *sql.DB) {
+	t.Helper()
+	db := w.openDB(t, filepath.Join(t.TempDir(), "test.db"))
+	return newAdapter(t, db, options...), db
+}
+
+func newAdapter(t testing.TB, db sqlite.DB, options ...sqlite.Option) *sqlite.Adapter {
+	t.Helper()
+	a, err := sqlite.New(db, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}

@@ -1,0 +1,58 @@
+// Package modernc opens SQLite databases for the sqlite adapter with
+// modernc.org/sqlite, a driver without cgo.
+package modernc
+
+import (
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+// Open opens the database file at path with the settings that suit the sqlite
+// adapter: write-ahead log, a busy timeout of five seconds, foreign keys
+// enforced, transactions that take the write lock when they begin. Each write
+// is on the disk when it returns (synchronous=FULL).
+//
+// A file that is not there is created, readable by its owner only: it holds
+// session tokens. The caller closes the DB. For a database in memory, take the
+// memory adapter.
+func Open(path string) (*sql.DB, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: open: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: open: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("sqlite: open: %w", err)
+	}
+	db, err := sql.Open("sqlite", dataSource(path))
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: open: %w", err)
+	}
+	// More connections than processors only wait for one another.
+	connections := max(4, runtime.GOMAXPROCS(0))
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
+}
+
+// dataSource returns the URI of the file. https://sqlite.org/uri.html
+func dataSource(path string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // C:/data.db
+	}
+	file := url.URL{Scheme: "file", Path: path}
+	file.RawQuery = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
+		"&_pragma=foreign_keys(1)&_txlock=immediate"
+	return file.String()
+}

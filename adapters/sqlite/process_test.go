@@ -1,0 +1,257 @@
+package sqlite_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Tests with several processes start this binary again, with a command and its
+// arguments in childEnv.
+const childEnv = "GATEHOUSE_SQLITE_CHILD"
+
+func TestMain(m *testing.M) {
+	command, isChild := os.LookupEnv(childEnv)
+	if !isChild {
+		os.Exit(m.Run())
+	}
+	if err := child(strings.Split(command, "\n")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func child(args []string) error {
+	command, driver, path := args[0], args[1], args[2]
+	var db sqlite.DB
+	for _, w := range wirings {
+		if w.name == driver {
+			opened, err := w.open(path)
+			if err != nil {
+				return err
+			}
+			defer opened.Close()
+			db = opened
+		}
+	}
+	a, err := sqlite.New(db)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	switch command {
+	case "start":
+		fmt.Println("ready")
+		if _, err := io.ReadAll(os.Stdin); err != nil { // until the parent lets all go
+			return err
+		}
+		if err := a.EnsureSchema(ctx); err != nil {
+			return err
+		}
+		_, err := a.CreateUser(ctx, adapter.User{})
+		return err
+	case "write":
+		if err := a.EnsureSchema(ctx); err != nil {
+			return err
+		}
+		var wg sync.WaitGroup
+		errs := make([]error, 4)
+		for i := range errs {
+			wg.Go(func() { errs[i] = writeOn(ctx, a, fmt.Sprintf("%s-%d", args[3], i)) })
+		}
+		wg.Wait()
+		return errors.Join(errs...)
+	}
+	return fmt.Errorf("no command %q", command)
+}
+
+func startChild(t *testing.T, args ...string) (*exec.Cmd, *bufio.Scanner, io.WriteCloser) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join(args, "\n"))
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, bufio.NewScanner(stdout), stdin
+}
+
+// [CAP-03] [CAP-04]
+func TestProcessesStartAtOnce(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		for range 3 {
+			path := filepath.Join(t.TempDir(), "test.db")
+			const n = 4
+			var cmds [n]*exec.Cmd
+			var starts [n]io.WriteCloser
+			for i := range n {
+				cmd, lines, stdin := startChild(t, "start", w.name, path)
+				if !lines.Scan() {
+					t.Fatalf("process %d said nothing: %v", i, lines.Err())
+				}
+				cmds[i], starts[i] = cmd, stdin
+			}
+			for _, start := range starts {
+				start.Close()
+			}
+			for i, cmd := range cmds {
+				if err := cmd.Wait(); err != nil {
+					t.Errorf("process %d: %v", i, err)
+				}
+			}
+			db := w.openDB(t, path)
+			newAdapter(t, db) // once more, over what is there
+			var users int
+			if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM "user"`).Scan(&users); err != nil || users != n {
+				t.Errorf("got %d users, %v; want %d", users, err, n)
+			}
+		}
+	})
+}
+
+// writeOn writes until it is killed. It reports what it has done and, of what
+// takes something away, also what it is about to do.
+func writeOn(ctx context.Context, a *sqlite.Adapter, name string) error {
+	for n := 0; ; n++ {
+		key := fmt.Sprintf("%s-%d", name, n)
+		user, account, session, token := recordsOf(key)
+		for _, step := range []struct {
+			announce, done string
+			do             func() error
+		}{
+			{"", "user", func() error { _, err := a.CreateUser(ctx, user); return err }},
+			{"", "account", func() error { _, err := a.LinkAccount(ctx, account); return err }},
+			{"", "session", func() error { _, err := a.CreateSession(ctx, session); return err }},
+			{"", "token", func() error { _, err := a.CreateVerificationToken(ctx, token); return err }},
+			{"using", "used", func() error { _, err := a.UseVerificationToken(ctx, token.Key()); return err }},
+			{"deleting", "deleted", func() error { _, err := a.DeleteUser(ctx, user.ID); return err }},
+		} {
+			if step.done == "used" && n%2 == 0 || step.done == "deleted" && n%3 == 0 {
+				continue
+			}
+			if step.announce != "" {
+				fmt.Println(step.announce, key)
+			}
+			if err := step.do(); err != nil {
+				return err
+			}
+			fmt.Println(step.done, key)
+		}
+	}
+}
+
+func recordsOf(key string) (adapter.User, adapter.Account, adapter.Session, adapter.VerificationToken) {
+	expires := time.Date(2040, 1, 2, 3, 4, 5, 678e6, time.UTC)
+	return adapter.User{ID: key, Name: new("Name " + key), Email: key + "@example.com"},
+		adapter.Account{UserID: key, Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: key, AccessToken: new(strings.Repeat(key, 100))},
+		adapter.Session{UserID: key, SessionToken: key, Expires: expires},
+		adapter.VerificationToken{Identifier: key, Token: key, Expires: expires}
+}
+
+// A process is killed in the middle of its writes, three times over. Whatever
+// it had reported is there, and what it had not is there in full or not at all.
+// [ISO-04] [FAULT-02] [FAULT-04]
+func TestKilledWhileWriting(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		path := filepath.Join(t.TempDir(), "test.db")
+		said := make(map[string]bool)
+		for round := range 3 {
+			cmd, lines, _ := startChild(t, "write", w.name, path, fmt.Sprint(round))
+			for n := 0; lines.Scan(); n++ {
+				said[lines.Text()] = true
+				if n == 400 {
+					if err := cmd.Process.Kill(); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			var exit *exec.ExitError
+			if err := cmd.Wait(); !errors.As(err, &exit) || exit.Exited() {
+				t.Fatalf("round %d: the process ended by itself: %v", round, err)
+			}
+		}
+
+		db := w.openDB(t, path)
+		a := newAdapter(t, db)
+		ctx := t.Context()
+		for line := range said {
+			what, key, _ := strings.Cut(line, " ")
+			user, account, session, token := recordsOf(key)
+			wantUser := !said["deleting "+key]
+			switch what {
+			case "user", "deleted":
+				byID, err1 := a.GetUser(ctx, user.ID)
+				byEmail, err2 := a.GetUserByEmail(ctx, user.Email)
+				if err := errors.Join(err1, err2); err != nil {
+					t.Fatal(err)
+				}
+				if (byID == nil) != (byEmail == nil) {
+					t.Errorf("%s: found %v by id, %v by e-mail", line, byID, byEmail)
+				}
+				if wantUser && (byID == nil || *byID.Name != *user.Name) || what == "deleted" && byID != nil {
+					t.Errorf("%s: found %v", line, byID)
+				}
+			case "account":
+				got, err := a.GetAccount(ctx, account.ProviderAccountID, account.Provider)
+				if err != nil || wantUser && (got == nil || *got.AccessToken != *account.AccessToken) || said["deleted "+key] && got != nil {
+					t.Errorf("%s: found %v, %v", line, got, err)
+				}
+			case "session":
+				got, err := a.GetSessionAndUser(ctx, session.SessionToken)
+				if err != nil || wantUser && (got == nil || !got.Session.Expires.Equal(session.Expires)) || said["deleted "+key] && got != nil {
+					t.Errorf("%s: found %v, %v", line, got, err)
+				}
+			case "token":
+				got, err := a.UseVerificationToken(ctx, token.Key())
+				if err != nil || !said["using "+key] && got == nil || said["used "+key] && got != nil {
+					t.Errorf("%s: got %v, %v", line, got, err)
+				}
+			}
+		}
+		for _, check := range []struct{ pragma, want string }{{"integrity_check", "ok"}, {"foreign_key_check", ""}} {
+			var got string
+			rows, err := db.QueryContext(ctx, "PRAGMA "+check.pragma)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rows.Close()
+			for rows.Next() {
+				columns, err := rows.Columns()
+				if err != nil {
+					t.Fatal(err)
+				}
+				values := make([]any, len(columns))
+				values[0] = &got
+				for i := range values[1:] {
+					values[i+1] = new(any)
+				}
+				if err := rows.Scan(values...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := rows.Err(); err != nil || got != check.want {
+				t.Errorf("%s: got %q, %v; want %q", check.pragma, got, err, check.want)
+			}
+		}
+	})
+}

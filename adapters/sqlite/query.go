@@ -1,0 +1,117 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+)
+
+// busyWait bounds how long a call waits for a database that another connection
+// has locked. The wait that is then in progress in the driver goes on to its
+// end.
+const busyWait = 10 * time.Second
+
+// statement is a query with its tables named, prepared if the adapter has a
+// pool.
+type statement struct {
+	text     string
+	prepared atomic.Pointer[sql.Stmt]
+}
+
+func (a *Adapter) statement(query string) *statement {
+	s, ok := a.statements.Load(query)
+	if !ok {
+		s, _ = a.statements.LoadOrStore(query, &statement{text: a.named(query)})
+	}
+	return s.(*statement)
+}
+
+// on returns the statement prepared on the pool, where it stays until the pool
+// is closed. Of two first callers the slower one closes what it has prepared,
+// so nobody waits for another's context.
+func (s *statement) on(ctx context.Context, pool *sql.DB) (*sql.Stmt, error) {
+	if prepared := s.prepared.Load(); prepared != nil {
+		return prepared, nil
+	}
+	prepared, err := pool.PrepareContext(ctx, s.text)
+	if err != nil {
+		return nil, err
+	}
+	if s.prepared.CompareAndSwap(nil, prepared) {
+		return prepared, nil
+	}
+	return s.prepared.Load(), prepared.Close() //nolint:sqlclosecheck // only this one is closed
+}
+
+func (a *Adapter) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
+	s := a.statement(query)
+	if a.pool == nil {
+		return a.db.QueryContext(ctx, s.text, args...)
+	}
+	prepared, err := s.on(ctx, a.pool) //nolint:sqlclosecheck // it is kept
+	if err != nil {
+		return nil, err
+	}
+	return prepared.QueryContext(ctx, args...)
+}
+
+// one runs a query that yields one row or none and returns what read makes of
+// the row, or nil.
+func one[T any](ctx context.Context, a *Adapter, query string, read func(*sql.Rows) (*T, error), args ...any) (*T, error) {
+	var record *T
+	err := a.patiently(ctx, func() error {
+		record = nil
+		return a.each(ctx, query, args, func(rows *sql.Rows) (err error) {
+			record, err = read(rows)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return record, nil
+}
+
+// each hands every row of a query to read. It reads to the very end: a
+// statement with RETURNING commits after its last row, so only then is it
+// certain to have happened. [FAULT-01] [FAULT-09]
+func (a *Adapter) each(ctx context.Context, query string, args []any, read func(*sql.Rows) error) error {
+	rows, err := a.query(ctx, query, args)
+	return drain(rows, err, read)
+}
+
+func drain(rows *sql.Rows, err error, read func(*sql.Rows) error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := read(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// patiently calls run again while the database is busy, with a pool: there run
+// is a transaction of its own, which a busy database has rolled back. Inside
+// a transaction of the caller's, repeating one statement may not help, and the
+// driver's own busy timeout has the say. [CONC-15] [FAULT-12]
+func (a *Adapter) patiently(ctx context.Context, run func() error) error {
+	began := time.Now()
+	for delay := time.Millisecond; ; delay = min(2*delay, 64*time.Millisecond) {
+		err := run()
+		if err == nil || a.pool == nil || !isBusy(err) || time.Since(began) > busyWait {
+			return err
+		}
+		timer := time.NewTimer(delay/2 + rand.N(delay))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+const sessionColumns = `sessionToken, userId, expires`
+
+// CreateSession stores a session of an existing user.
+// [SESS-01] [SESS-05] [SESS-07] [CONC-05]
+func (a *Adapter) CreateSession(ctx context.Context, session adapter.Session) (*adapter.Session, error) {
+	const op = "create session"
+	if session.SessionToken == "" {
+		return nil, missing(op, "session token")
+	}
+	expires, err := toMillis(session.Expires)
+	if err != nil {
+		return nil, failed(ctx, op, err)
+	}
+	created, err := one(ctx, a, `
+		INSERT INTO "session" (`+sessionColumns+`)
+		SELECT ?, ?, ? WHERE EXISTS (SELECT 1 FROM "user" WHERE id = ?)
+		RETURNING `+sessionColumns, readSession,
+		session.SessionToken, session.UserID, expires, session.UserID)
+	switch {
+	case err != nil:
+		return nil, failed(ctx, op, err)
+	case created == nil:
+		return nil, notFound(op, "user")
+	}
+	return created, nil
+}
+
+// GetSessionAndUser returns the session and its owner, or nil. A session that
+// is over is returned with its true Expires until DeleteExpired removes it.
+// [SESS-02] [SESS-19] to [SESS-22]
+func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
+	found, err := one(ctx, a, `
+		SELECT u.id, u.name, u.email, u.emailVerified, u.image, s.sessionToken, s.expires
+		FROM "session" s JOIN "user" u ON u.id = s.userId
+		WHERE s.sessionToken = ?`, readSessionAndUser, sessionToken)
+	if err != nil {
+		return nil, failed(ctx, "get session and user", err)
+	}
+	return found, nil
+}
+
+// UpdateSession changes the fields that are set and returns the session, or
+// nil if it is absent. A new owner that is absent is an error matching
+// adapter.ErrNotFound and changes nothing: the statement looks the owner up,
+// and finding none violates NOT NULL. [SESS-08] to [SESS-14] [SESS-23] [CONC-07]
+func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
+	const op = "update session"
+	userID, setUser := update.UserID.Get()
+	at, setExpires := update.Expires.Get()
+	expires, err := toMillis(at)
+	if err != nil {
+		return nil, failed(ctx, op, err)
+	}
+	session, err := one(ctx, a, `
+		UPDATE "session" SET
+			userId = CASE WHEN ? THEN (SELECT id FROM "user" WHERE id = ?) ELSE userId END,
+			expires = CASE WHEN ? THEN ? ELSE expires END
+		WHERE sessionToken = ?
+		RETURNING `+sessionColumns, readSession,
+		setUser, userID, setExpires, expires, update.SessionToken)
+	switch code, _ := resultCode(err); {
+	case code == codeConstraintNotNull:
+		return nil, notFound(op, "user")
+	case err != nil:
+		return nil, failed(ctx, op, err)
+	}
+	return session, nil
+}
+
+// DeleteSession deletes the session and returns it, or nil.
+// [SESS-15] to [SESS-18]
+func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (*adapter.Session, error) {
+	session, err := one(ctx, a, `
+		DELETE FROM "session" WHERE sessionToken = ?
+		RETURNING `+sessionColumns, readSession, sessionToken)
+	if err != nil {
+		return nil, failed(ctx, "delete session", err)
+	}
+	return session, nil
+}
+
+func readSession(rows *sql.Rows) (*adapter.Session, error) {
+	var (
+		session adapter.Session
+		expires int64
+	)
+	err := rows.Scan(&session.SessionToken, &session.UserID, &expires)
+	if err != nil {
+		return nil, err
+	}
+	if session.Expires, err = fromMillis(expires); err != nil {
+		return nil, corrupt("expires", err)
+	}
+	return &session, nil
+}
+
+func readSessionAndUser(rows *sql.Rows) (*adapter.SessionAndUser, error) {
+	var (
+		found   adapter.SessionAndUser
+		user    userRow
+		expires int64
+	)
+	err := rows.Scan(append(user.columns(), &found.Session.SessionToken, &expires)...)
+	if err != nil {
+		return nil, err
+	}
+	if found.User, err = user.user(); err != nil {
+		return nil, err
+	}
+	found.Session.UserID = found.User.ID
+	if found.Session.Expires, err = fromMillis(expires); err != nil {
+		return nil, corrupt("expires", err)
+	}
+	return &found, nil
+}

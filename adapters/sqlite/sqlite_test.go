@@ -1,0 +1,337 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+func run(t testing.TB, db sqlite.DB, query string, args ...any) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+func newUser(t testing.TB, a *sqlite.Adapter, email string) *adapter.User {
+	t.Helper()
+	u, err := a.CreateUser(t.Context(), adapter.User{Email: email})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// giveOneOfEach links an account, a session and an authenticator to the user.
+func giveOneOfEach(t testing.TB, a *sqlite.Adapter, userID, key string) {
+	t.Helper()
+	ctx := t.Context()
+	_, err1 := a.LinkAccount(ctx, adapter.Account{UserID: userID, Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: key})
+	_, err2 := a.CreateSession(ctx, adapter.Session{UserID: userID, SessionToken: key, Expires: time.Now()})
+	_, err3 := a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: userID, CredentialID: key})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// countOfEach counts what giveOneOfEach made and is still found.
+func countOfEach(t testing.TB, a *sqlite.Adapter, key string) (n int) {
+	t.Helper()
+	ctx := t.Context()
+	account, err1 := a.GetAccount(ctx, key, "p")
+	session, err2 := a.GetSessionAndUser(ctx, key)
+	authenticator, err3 := a.GetAuthenticator(ctx, key)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range []bool{account != nil, session != nil, authenticator != nil} {
+		if found {
+			n++
+		}
+	}
+	return n
+}
+
+func TestNewRefuses(t *testing.T) {
+	db := new(sql.DB)
+	for name, c := range map[string]struct {
+		db      sqlite.DB
+		options []sqlite.Option
+		want    string
+	}{
+		"nil":          {nil, nil, "db is nil"},
+		"nil pool":     {(*sql.DB)(nil), nil, "db is nil"},
+		"quote":        {db, []sqlite.Option{sqlite.WithTablePrefix(`a" (x); DROP TABLE user; --`)}, "table prefix"},
+		"empty":        {db, []sqlite.Option{sqlite.WithTablePrefix("")}, "table prefix"},
+		"upper case":   {db, []sqlite.Option{sqlite.WithTablePrefix("Auth_")}, "table prefix"},
+		"digit first":  {db, []sqlite.Option{sqlite.WithTablePrefix("1_")}, "table prefix"},
+		"newline":      {db, []sqlite.Option{sqlite.WithTablePrefix("a\n")}, "table prefix"},
+		"reserved":     {db, []sqlite.Option{sqlite.WithTablePrefix("sqlite_")}, "table prefix"},
+		"too long":     {db, []sqlite.Option{sqlite.WithTablePrefix(strings.Repeat("a", 49))}, "table prefix"},
+		"two problems": {nil, []sqlite.Option{sqlite.WithTablePrefix("%")}, "db is nil\ntable prefix"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if a, err := sqlite.New(c.db, c.options...); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, %v; want an error containing %q", a, err, c.want)
+			}
+		})
+	}
+}
+
+// On a connection and inside a transaction a method is one statement, and a
+// refused one leaves the transaction usable.
+func TestEveryKindOfHandle(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		use := func(t *testing.T, db sqlite.DB) {
+			a := newAdapter(t, db)
+			ctx := t.Context()
+			u := newUser(t, a, "ada@example.com")
+			giveOneOfEach(t, a, u.ID, "k")
+			if _, err := a.CreateUser(ctx, adapter.User{Email: "ada@example.com"}); !errors.Is(err, adapter.ErrConflict) {
+				t.Errorf("same address: got %v, want ErrConflict", err)
+			}
+			if _, err := a.CreateSession(ctx, adapter.Session{UserID: "nobody", SessionToken: "x", Expires: time.Now()}); !errors.Is(err, adapter.ErrNotFound) {
+				t.Errorf("session of nobody: got %v, want ErrNotFound", err)
+			}
+			if _, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "k", UserID: adapter.To("nobody")}); !errors.Is(err, adapter.ErrNotFound) {
+				t.Errorf("session moved to nobody: got %v, want ErrNotFound", err)
+			}
+			if s, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "x", UserID: adapter.To("nobody")}); s != nil || err != nil {
+				t.Errorf("absent session moved to nobody: got %v, %v; want nothing", s, err)
+			}
+			if n := countOfEach(t, a, "k"); n != 3 {
+				t.Errorf("found %d records of 3", n)
+			}
+			if got, err := a.DeleteExpired(ctx, time.Now().Add(time.Minute)); err != nil || got.Sessions != 1 {
+				t.Errorf("DeleteExpired: got %v, %v", got, err)
+			}
+		}
+		t.Run("pool of one", func(t *testing.T) {
+			db := w.openDB(t, filepath.Join(t.TempDir(), "test.db"))
+			db.SetMaxOpenConns(1)
+			use(t, db)
+		})
+		t.Run("connection", func(t *testing.T) {
+			conn, err := w.openDB(t, filepath.Join(t.TempDir(), "test.db")).Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			use(t, conn)
+			if err := conn.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		t.Run("transaction", func(t *testing.T) {
+			db := w.openDB(t, filepath.Join(t.TempDir(), "test.db"))
+			tx, err := db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			use(t, tx)
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			if u, err := newAdapter(t, db).GetUserByEmail(t.Context(), "ada@example.com"); u == nil || err != nil {
+				t.Errorf("after the commit: got %v, %v", u, err)
+			}
+		})
+	})
+}
+
+func TestPrefixesAreApart(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		plain, db := w.newAdapter(t)
+		adapters := []*sqlite.Adapter{plain}
+		// Prefixes that would collide if an index could have a table's name.
+		for _, prefix := range []string{"session_", "a_", "a_a_", "user_email_"} {
+			adapters = append(adapters, newAdapter(t, db, sqlite.WithTablePrefix(prefix)))
+		}
+		ids := make([]string, len(adapters))
+		for i, a := range adapters {
+			ids[i] = newUser(t, a, "ada@example.com").ID
+			giveOneOfEach(t, a, ids[i], "k")
+		}
+		for i, a := range adapters {
+			if _, err := a.DeleteUser(t.Context(), ids[i]); err != nil {
+				t.Fatal(err)
+			}
+			for j, b := range adapters {
+				want := 3
+				if j <= i {
+					want = 0
+				}
+				if got := countOfEach(t, b, "k"); got != want {
+					t.Errorf("after deletion in %d, adapter %d has %d records, want %d", i, j, got, want)
+				}
+			}
+		}
+	})
+}
+
+func TestCascadeWithoutForeignKeys(t *testing.T) {
+	for _, enforced := range []string{"ON", "OFF"} {
+		t.Run(enforced, func(t *testing.T) {
+			eachWiring(t, func(t *testing.T, w wiring) {
+				db := w.openDB(t, filepath.Join(t.TempDir(), "test.db"))
+				db.SetMaxOpenConns(1)
+				run(t, db, "PRAGMA foreign_keys = "+enforced)
+				a := newAdapter(t, db)
+				ada, bob := newUser(t, a, "ada@example.com"), newUser(t, a, "bob@example.com")
+				giveOneOfEach(t, a, ada.ID, "ada")
+				giveOneOfEach(t, a, bob.ID, "bob")
+				if _, err := a.DeleteUser(t.Context(), ada.ID); err != nil {
+					t.Fatal(err)
+				}
+				if a, b := countOfEach(t, a, "ada"), countOfEach(t, a, "bob"); a != 0 || b != 3 {
+					t.Errorf("left are %d of the deleted user's records and %d of the other's, want 0 and 3", a, b)
+				}
+				if _, err := a.CreateSession(t.Context(), adapter.Session{UserID: ada.ID, SessionToken: "x", Expires: time.Now()}); !errors.Is(err, adapter.ErrNotFound) {
+					t.Errorf("session of the deleted user: got %v, want ErrNotFound", err)
+				}
+			})
+		})
+	}
+}
+
+func TestTextComesBackByteForByte(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		a, _ := w.newAdapter(t)
+		ctx := t.Context()
+		for _, text := range []string{"a", "a\x00b", "a\x00", "\x00", "\xff\xfe", "\xc3", " a", "A", "a%", "é", "e\u0301", "007", "1e3", "null", "2024-01-01T00:00:00Z", "😀", strings.Repeat("k", 1<<20)} {
+			u, err := a.CreateUser(ctx, adapter.User{ID: text, Name: &text, Email: text, Image: &text})
+			if err != nil {
+				t.Fatalf("%.20q: %v", text, err)
+			}
+			for name, get := range map[string]func(context.Context, string) (*adapter.User, error){"GetUser": a.GetUser, "GetUserByEmail": a.GetUserByEmail} {
+				got, err := get(ctx, text)
+				if err != nil || got == nil || got.ID != text || got.Email != text || *got.Name != text || *got.Image != text {
+					t.Errorf("%s of %.20q: got %v, %v", name, text, got, err)
+				}
+			}
+			if u.ID != text {
+				t.Errorf("CreateUser of %.20q: got %q", text, u.ID)
+			}
+		}
+	})
+}
+
+func TestInstants(t *testing.T) {
+	a, _ := wirings[0].newAdapter(t)
+	ctx := t.Context()
+	u := newUser(t, a, "")
+	for _, at := range []time.Time{
+		{}, time.UnixMilli(0), time.UnixMilli(-1), time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC),
+		time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC), time.Now(),
+	} {
+		got, err := a.CreateSession(ctx, adapter.Session{SessionToken: at.String(), UserID: u.ID, Expires: at})
+		if err != nil || got.Expires.After(at) || at.Sub(got.Expires) >= time.Millisecond || got.Expires.Location() != time.UTC {
+			t.Errorf("%v: got %v, %v", at, got, err)
+		}
+	}
+	for _, at := range []time.Time{time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-1, 12, 31, 0, 0, 0, 0, time.UTC), time.Unix(1<<62, 0)} {
+		if got, err := a.CreateSession(ctx, adapter.Session{SessionToken: "out of range", UserID: u.ID, Expires: at}); err == nil {
+			t.Errorf("%v: got %v, want an error", at, got)
+		}
+		if got, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: u.ID, EmailVerified: adapter.To(&at)}); err == nil {
+			t.Errorf("%v: got %v, want an error", at, got)
+		}
+	}
+}
+
+// [ERR-10]
+func TestCorruptRecordIsAnError(t *testing.T) {
+	a, db := wirings[0].newAdapter(t)
+	ctx := t.Context()
+	u := newUser(t, a, "ada@example.com")
+	giveOneOfEach(t, a, u.ID, "k")
+	for _, c := range []struct {
+		corrupt, repair string
+		read            func() (found bool, err error)
+	}{
+		{
+			`UPDATE "session" SET expires = 1 << 62`, `UPDATE "session" SET expires = 0`,
+			func() (bool, error) { s, err := a.GetSessionAndUser(ctx, "k"); return s != nil, err },
+		},
+		{
+			`UPDATE "user" SET emailVerified = -(1 << 62)`, `UPDATE "user" SET emailVerified = NULL`,
+			func() (bool, error) { s, err := a.GetSessionAndUser(ctx, "k"); return s != nil, err },
+		},
+		{
+			`UPDATE "user" SET emailVerified = 1 << 62`, `UPDATE "user" SET emailVerified = NULL`,
+			func() (bool, error) { u, err := a.GetUserByEmail(ctx, "ada@example.com"); return u != nil, err },
+		},
+		{
+			`UPDATE "account" SET authorization_details = '[{'`, `UPDATE "account" SET authorization_details = NULL`,
+			func() (bool, error) { s, err := a.GetAccount(ctx, "k", "p"); return s != nil, err },
+		},
+		{
+			`UPDATE "authenticator" SET credentialBackedUp = 7`, `UPDATE "authenticator" SET credentialBackedUp = 0`,
+			func() (bool, error) { s, err := a.ListAuthenticatorsByUserID(ctx, u.ID); return len(s) != 0, err },
+		},
+	} {
+		run(t, db, c.corrupt)
+		if found, err := c.read(); err == nil || found {
+			t.Errorf("%s: got %v, %v; want an error alone", c.corrupt, found, err)
+		}
+		run(t, db, c.repair)
+		if found, err := c.read(); err != nil || !found {
+			t.Errorf("%s: got %v, %v; want the record", c.repair, found, err)
+		}
+	}
+}
+
+func TestLookupsUseIndexes(t *testing.T) {
+	_, db := wirings[0].newAdapter(t)
+	for _, query := range []string{
+		`SELECT id FROM "user" WHERE email = ? AND email <> ''`,
+		`SELECT u.id FROM "session" s JOIN "user" u ON u.id = s.userId WHERE s.sessionToken = ?`,
+		`SELECT u.id FROM "account" a JOIN "user" u ON u.id = a.userId WHERE a.provider = ? AND a.providerAccountId = ?`,
+		`SELECT counter FROM "authenticator" WHERE userId = ?`,
+		`DELETE FROM "session" WHERE userId = ?`,
+		`DELETE FROM "account" WHERE userId = ?`,
+		`DELETE FROM "session" WHERE sessionToken IN (SELECT sessionToken FROM "session" WHERE expires <= ? LIMIT 500)`,
+		`DELETE FROM "verificationToken" WHERE (identifier, token) IN (SELECT identifier, token FROM "verificationToken" WHERE expires <= ? LIMIT 500)`,
+	} {
+		rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, "1", "2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(detail, "SCAN") {
+				t.Errorf("%s: %s", query, detail)
+			}
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestDeleteUserThatIsReferredTo(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		a, db := w.newAdapter(t)
+		u := newUser(t, a, "ada@example.com")
+		giveOneOfEach(t, a, u.ID, "k")
+		run(t, db, `CREATE TABLE invoice (owner TEXT NOT NULL REFERENCES user (id))`)
+		run(t, db, `INSERT INTO invoice VALUES (?)`, u.ID)
+		if got, err := a.DeleteUser(t.Context(), u.ID); err == nil || errors.Is(err, adapter.ErrNotFound) || errors.Is(err, adapter.ErrConflict) {
+			t.Errorf("got %v, %v; want an error of its own", got, err)
+		}
+		if n := countOfEach(t, a, "k"); n != 3 {
+			t.Errorf("afterwards there are %d records of 3", n)
+		}
+	})
+}

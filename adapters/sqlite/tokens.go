@@ -1,0 +1,62 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+const tokenColumns = `identifier, token, expires`
+
+// CreateVerificationToken stores a token. A pair that is pending already is an
+// error matching adapter.ErrConflict. [VTOK-01] [VTOK-06] to [VTOK-10] [VTOK-16]
+func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.VerificationToken) (*adapter.VerificationToken, error) {
+	const op = "create verification token"
+	switch {
+	case token.Identifier == "":
+		return nil, missing(op, "identifier")
+	case token.Token == "":
+		return nil, missing(op, "token")
+	}
+	expires, err := toMillis(token.Expires)
+	if err != nil {
+		return nil, failed(ctx, op, err)
+	}
+	created, err := one(ctx, a, `
+		INSERT INTO "verificationToken" (`+tokenColumns+`) VALUES (?, ?, ?)
+		RETURNING `+tokenColumns, readToken,
+		token.Identifier, token.Token, expires)
+	if err != nil {
+		return nil, failed(ctx, op, err)
+	}
+	return created, nil
+}
+
+// UseVerificationToken deletes the token and returns it, or nil, in one
+// statement: exactly one of any number of concurrent callers, across
+// processes, gets it. [VTOK-02] to [VTOK-06] [CONC-01] [CONC-02] [FAULT-01]
+func (a *Adapter) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	token, err := one(ctx, a, `
+		DELETE FROM "verificationToken" WHERE identifier = ? AND token = ?
+		RETURNING `+tokenColumns, readToken, key.Identifier, key.Token)
+	if err != nil {
+		return nil, failed(ctx, "use verification token", err)
+	}
+	return token, nil
+}
+
+func readToken(rows *sql.Rows) (*adapter.VerificationToken, error) {
+	var (
+		token   adapter.VerificationToken
+		expires int64
+	)
+	err := rows.Scan(&token.Identifier, &token.Token, &expires)
+	if err != nil {
+		return nil, err
+	}
+	if token.Expires, err = fromMillis(expires); err != nil {
+		return nil, corrupt("expires", err)
+	}
+	return &token, nil
+}

@@ -1,0 +1,139 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+const userColumns = `id, name, email, emailVerified, image`
+
+// CreateUser stores a new user. A given ID is kept; without one the user gets
+// a random UUID. Addresses are compared byte for byte.
+// [USER-01] [USER-04] [USER-05] [USER-11] [USER-12] [USER-14] [CONC-03]
+func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
+	const op = "create user"
+	if user.ID == "" {
+		user.ID = newUUID()
+	}
+	verified, err := toNullMillis(user.EmailVerified)
+	if err != nil {
+		return nil, failed(ctx, op, err)
+	}
+	created, err := one(ctx, a, `
+		INSERT INTO "user" (`+userColumns+`) VALUES (?, ?, ?, ?, ?)
+		RETURNING `+userColumns, readUser,
+		user.ID, toNull(user.Name), user.Email, verified, toNull(user.Image))
+	if err != nil {
+		return nil, failed(ctx, op, err)
+	}
+	return created, nil
+}
+
+// GetUser returns the user with the ID, or nil. [USER-02] [USER-07] [USER-08]
+func (a *Adapter) GetUser(ctx context.Context, id string) (*adapter.User, error) {
+	user, err := one(ctx, a, `
+		SELECT `+userColumns+` FROM "user" WHERE id = ?`, readUser, id)
+	if err != nil {
+		return nil, failed(ctx, "get user", err)
+	}
+	return user, nil
+}
+
+// GetUserByEmail returns the user with exactly the address, or nil. The empty
+// address finds nobody. [USER-09] [USER-10] [USER-13] [INPUT-01]
+func (a *Adapter) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
+	user, err := one(ctx, a, `
+		SELECT `+userColumns+` FROM "user" WHERE email = ? AND email <> ''`, readUser, email)
+	if err != nil {
+		return nil, failed(ctx, "get user by e-mail", err)
+	}
+	return user, nil
+}
+
+// GetUserByAccount returns the owner of the account, or nil.
+// [ACCT-01] [ACCT-04] [ACCT-05]
+func (a *Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
+	user, err := one(ctx, a, `
+		SELECT u.id, u.name, u.email, u.emailVerified, u.image
+		FROM "account" a JOIN "user" u ON u.id = a.userId
+		WHERE a.provider = ? AND a.providerAccountId = ?`, readUser, key.Provider, key.ProviderAccountID)
+	if err != nil {
+		return nil, failed(ctx, "get user by account", err)
+	}
+	return user, nil
+}
+
+// UpdateUser changes the fields that are set, in one statement that leaves the
+// others to concurrent updates. [USER-17] to [USER-24] [CONC-08]
+func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
+	const op = "update user"
+	name, setName := update.Name.Get()
+	email, setEmail := update.Email.Get()
+	emailVerified, setVerified := update.EmailVerified.Get()
+	image, setImage := update.Image.Get()
+	verified, err := toNullMillis(emailVerified)
+	if err != nil {
+		return nil, failed(ctx, op, err)
+	}
+	user, err := one(ctx, a, `
+		UPDATE "user" SET
+			name = CASE WHEN ? THEN ? ELSE name END,
+			email = CASE WHEN ? THEN ? ELSE email END,
+			emailVerified = CASE WHEN ? THEN ? ELSE emailVerified END,
+			image = CASE WHEN ? THEN ? ELSE image END
+		WHERE id = ?
+		RETURNING `+userColumns, readUser,
+		setName, toNull(name), setEmail, email, setVerified, verified, setImage, toNull(image), update.ID)
+	switch {
+	case err != nil:
+		return nil, failed(ctx, op, err)
+	case user == nil:
+		return nil, notFound(op, "user")
+	}
+	return user, nil
+}
+
+// DeleteUser deletes the user and, by a trigger of the same statement, all
+// accounts, sessions and authenticators of that user. If a table of the
+// application's refers to the user and forbids it, the call fails and nothing
+// is deleted. [CASC-01] to [CASC-10] [CONC-11]
+func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
+	user, err := one(ctx, a, `
+		DELETE FROM "user" WHERE id = ?
+		RETURNING `+userColumns, readUser, id)
+	if err != nil {
+		return nil, failed(ctx, "delete user", err)
+	}
+	return user, nil
+}
+
+// userRow receives userColumns.
+type userRow struct {
+	id, email   string
+	name, image sql.Null[string]
+	verified    sql.Null[int64]
+}
+
+func (r *userRow) columns() []any {
+	return []any{&r.id, &r.name, &r.email, &r.verified, &r.image}
+}
+
+func (r *userRow) user() (adapter.User, error) {
+	user := adapter.User{ID: r.id, Name: fromNull(r.name), Email: r.email, Image: fromNull(r.image)}
+	var err error
+	if user.EmailVerified, err = fromNullMillis(r.verified); err != nil {
+		return adapter.User{}, corrupt("emailVerified", err)
+	}
+	return user, nil
+}
+
+func readUser(rows *sql.Rows) (*adapter.User, error) {
+	var row userRow
+	if err := rows.Scan(row.columns()...); err != nil {
+		return nil, err
+	}
+	user, err := row.user()
+	return &user, err
+}
