@@ -1,0 +1,208 @@
+// Command mutants runs the conformance suite on broken adapters and prints
+// which it catches.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/mutants"
+)
+
+const self = "github.com/gatehouse-go/gatehouse/adaptertest/internal/mutants/cmd/mutants"
+
+type options struct {
+	only     string
+	all      bool
+	races    int
+	reaches  bool
+	detector bool
+	write    bool
+	workers  int
+}
+
+func main() {
+	if name, test, ok := mutants.Started(); ok {
+		testing.Main(regexp.MatchString, []testing.InternalTest{{Name: name, F: test}}, nil, nil)
+		return
+	}
+	var o options
+	flag.StringVar(&o.only, "only", "", "only the mutants whose name this regular expression matches")
+	flag.BoolVar(&o.all, "all", false, "run all clauses on each mutant, and print at which it fails")
+	flag.IntVar(&o.races, "races", 0, "run each race so many times, and print how often it is noticed")
+	flag.BoolVar(&o.reaches, "reaches", false, "print how many are caught by what the harness can do")
+	flag.BoolVar(&o.detector, "detector", false, "only what the race detector notices; needs -race")
+	flag.BoolVar(&o.write, "write", false, "write MUTANTS.md")
+	flag.IntVar(&o.workers, "workers", 6, "how many mutants are judged at once")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	only, err := regexp.Compile(o.only)
+	if err != nil {
+		return err
+	}
+	var chosen []mutants.Mutant
+	for _, m := range mutants.All() {
+		noticeable := len(m.Fails) > 0 && !o.detector || len(m.Detector) > 0 && o.detector
+		if only.MatchString(m.Name) && noticeable {
+			chosen = append(chosen, m)
+		}
+	}
+	switch {
+	case o.write:
+		return write()
+	case o.races > 0:
+		return races(ctx, chosen, o)
+	case o.reaches:
+		return reaches(ctx, chosen, o)
+	}
+	return score(ctx, chosen, o)
+}
+
+// write writes the page into the directory of the package.
+func write() (err error) {
+	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/gatehouse-go/gatehouse/adaptertest/internal/mutants").Output()
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(strings.TrimSpace(string(dir)) + "/MUTANTS.md")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return mutants.WriteMarkdown(f)
+}
+
+// judge judges the mutants, several at once, and hands the verdicts out in
+// order.
+func judge(ctx context.Context, chosen []mutants.Mutant, o options, reach mutants.Reach, each func(mutants.Verdict)) error {
+	verdicts := make([]chan mutants.Verdict, len(chosen))
+	for i := range verdicts {
+		verdicts[i] = make(chan mutants.Verdict, 1)
+	}
+	var mu sync.Mutex
+	var problems error
+	slots := make(chan struct{}, o.workers)
+	go func() {
+		for i, m := range chosen {
+			slots <- struct{}{}
+			go func() {
+				defer func() { <-slots }()
+				v, err := mutants.Judge(ctx, m, o.all, reach)
+				if err != nil {
+					mu.Lock()
+					problems = errors.Join(problems, err)
+					mu.Unlock()
+				}
+				verdicts[i] <- v
+			}()
+		}
+	}()
+	for i := range chosen {
+		if v := <-verdicts[i]; v.Mutant.Name != "" {
+			each(v)
+		}
+	}
+	return problems
+}
+
+func score(ctx context.Context, chosen []mutants.Mutant, o options) error {
+	var judged, caught, noticed int
+	err := judge(ctx, chosen, o, mutants.Everything, func(v mutants.Verdict) {
+		m := v.Mutant
+		judged++
+		mark := "caught"
+		if v.Caught() {
+			caught++
+		} else {
+			mark = "MISSED"
+		}
+		if m.AuthJS {
+			noticed++
+		}
+		fmt.Printf("%-6s %-4s %-60s %s\n", mark, m.Listed, m.Name, strings.Join(v.Failed, " "))
+		for id, said := range v.Missed {
+			fmt.Printf("       %s: %s\n", id, said)
+		}
+	})
+	fmt.Printf("\nThe suite catches %d of %d broken adapters at every clause named for them.\n", caught, judged)
+	if !o.detector {
+		fmt.Printf("The questions of Auth.js's own tests notice %d of the same.\n", noticed)
+	}
+	if err != nil {
+		return err
+	}
+	if caught < judged {
+		return fmt.Errorf("%d are not caught", judged-caught)
+	}
+	if !o.detector && o.only == "" {
+		fmt.Printf("\nWith the race detector:\n")
+		cmd := exec.CommandContext(ctx, "go", "run", "-race", self, "-detector")
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		return cmd.Run()
+	}
+	return nil
+}
+
+// races runs the races many times, with all that the harness can do and without
+// held replies.
+func races(ctx context.Context, chosen []mutants.Mutant, o options) error {
+	o.workers = 1
+	for _, m := range chosen {
+		if !m.Races {
+			continue
+		}
+		many := slices.Repeat([]mutants.Mutant{m}, o.races)
+		var held, barrier int
+		for reach, count := range map[mutants.Reach]*int{mutants.Everything: &held, mutants.NoFaults: &barrier} {
+			err := judge(ctx, many, o, reach, func(v mutants.Verdict) {
+				if v.Caught() {
+					*count++
+				}
+			})
+			if err != nil {
+				return err
+			}
+		}
+		fmt.Printf("%-60s %-4s %3d %% with all abilities, %3d %% without faults\n", m.Name, m.Base(), 100*held/o.races, 100*barrier/o.races)
+	}
+	return nil
+}
+
+// reaches counts the mutants that fail a named clause, by what the harness can
+// do.
+func reaches(ctx context.Context, chosen []mutants.Mutant, o options) error {
+	for _, r := range []struct {
+		name  string
+		reach mutants.Reach
+	}{{"one adapter, seen from outside", mutants.BlackBox}, {"all but faults", mutants.NoFaults}, {"everything", mutants.Everything}} {
+		caught := 0
+		err := judge(ctx, chosen, o, r.reach, func(v mutants.Verdict) {
+			if len(v.Failed) > 0 {
+				caught++
+			}
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%-32s %d of %d\n", r.name, caught, len(chosen))
+	}
+	return nil
+}

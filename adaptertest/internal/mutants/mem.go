@@ -1,0 +1,507 @@
+package mutants
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// mem is a correct adapter over maps. It is a handle: others may have the same
+// records.
+type mem struct {
+	*records
+	closed atomic.Bool
+}
+
+// records are the maps. Broken adapters reach into them.
+type records struct {
+	mu             sync.RWMutex
+	users          map[string]adapter.User
+	emails         map[string]string // from the address to the user's ID
+	accounts       map[adapter.AccountKey]adapter.Account
+	sessions       map[string]adapter.Session
+	tokens         map[adapter.VerificationTokenKey]adapter.VerificationToken
+	authenticators map[string]adapter.Authenticator
+	credentials    map[string][]string // from the user's ID to the credential IDs
+
+	// What broken adapters keep beside the records.
+	extra map[string]any
+
+	clock  *clock
+	spaces map[string]*records // the namespaces, shared by all of them
+}
+
+// clock is a clock that stands still until it is moved.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+func newRecords(c *clock, spaces map[string]*records) *records {
+	return &records{
+		users: map[string]adapter.User{}, emails: map[string]string{},
+		accounts: map[adapter.AccountKey]adapter.Account{}, sessions: map[string]adapter.Session{},
+		tokens:         map[adapter.VerificationTokenKey]adapter.VerificationToken{},
+		authenticators: map[string]adapter.Authenticator{}, credentials: map[string][]string{},
+		extra: map[string]any{}, clock: c, spaces: spaces,
+	}
+}
+
+func newMem() *mem {
+	return &mem{records: newRecords(&clock{now: time.Now()}, map[string]*records{})}
+}
+
+// kept returns what a broken adapter keeps beside the records under a name. The
+// caller holds the lock, or nobody else has the adapter yet.
+func kept[T any](r *records, name string, make func() T) T {
+	if _, ok := r.extra[name]; !ok {
+		r.extra[name] = make()
+	}
+	return r.extra[name].(T)
+}
+
+var (
+	errClosed = errors.New("mem: the handle is closed")
+	errEmpty  = errors.New("mem: part of the key is empty")
+)
+
+func conflict(what string) error {
+	return fmt.Errorf("mem: %s is taken: %w", what, adapter.ErrConflict)
+}
+func notFound(what string) error { return fmt.Errorf("mem: no such %s: %w", what, adapter.ErrNotFound) }
+
+// begin reports whether a call may go on.
+func (m *mem) begin(ctx context.Context) error {
+	if m.closed.Load() {
+		return errClosed
+	}
+	return ctx.Err()
+}
+
+// write and read run a call under the lock.
+func write[T any](ctx context.Context, m *mem, call func() (T, error)) (result T, err error) {
+	if err := m.begin(ctx); err != nil {
+		return result, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return call()
+}
+
+func read[T any](ctx context.Context, m *mem, call func() (T, error)) (result T, err error) {
+	if err := m.begin(ctx); err != nil {
+		return result, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return call()
+}
+
+func (m *mem) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
+	return write(ctx, m, func() (*adapter.User, error) {
+		if u.ID == "" {
+			u.ID = newID()
+		}
+		if _, taken := m.users[u.ID]; taken {
+			return nil, conflict("the id")
+		}
+		if _, taken := m.emails[u.Email]; taken {
+			return nil, conflict("the e-mail")
+		}
+		m.putUser(u)
+		return new(copyUser(u)), nil
+	})
+}
+
+func newID() string { return strings.ToLower(rand.Text()) }
+
+// putUser stores a user and the way to find them by e-mail.
+func (r *records) putUser(u adapter.User) {
+	u = copyUser(u)
+	if old, ok := r.users[u.ID]; ok && old.Email != u.Email {
+		delete(r.emails, old.Email)
+	}
+	r.users[u.ID] = u
+	if u.Email != "" {
+		r.emails[u.Email] = u.ID
+	}
+}
+
+func (m *mem) GetUser(ctx context.Context, id string) (*adapter.User, error) {
+	return read(ctx, m, func() (*adapter.User, error) { return m.user(id), nil })
+}
+
+// user returns a copy of the user, or nil.
+func (r *records) user(id string) *adapter.User {
+	if u, ok := r.users[id]; ok {
+		return new(copyUser(u))
+	}
+	return nil
+}
+
+func (m *mem) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
+	return read(ctx, m, func() (*adapter.User, error) {
+		if id, ok := m.emails[email]; ok {
+			return m.user(id), nil
+		}
+		return nil, nil
+	})
+}
+
+func (m *mem) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
+	return read(ctx, m, func() (*adapter.User, error) {
+		if a, ok := m.accounts[key]; ok {
+			return m.user(a.UserID), nil
+		}
+		return nil, nil
+	})
+}
+
+func (m *mem) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
+	return write(ctx, m, func() (*adapter.User, error) {
+		u, ok := m.users[update.ID]
+		if !ok {
+			return nil, notFound("user")
+		}
+		update.Apply(&u)
+		if holder, taken := m.emails[u.Email]; taken && holder != u.ID {
+			return nil, conflict("the e-mail")
+		}
+		m.putUser(u)
+		return new(copyUser(u)), nil
+	})
+}
+
+func (m *mem) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
+	return write(ctx, m, func() (*adapter.User, error) {
+		u := m.user(id)
+		if u == nil {
+			return nil, nil
+		}
+		m.dropAccounts(id)
+		m.dropSessions(id)
+		m.dropAuthenticators(id)
+		m.dropUser(id)
+		return u, nil
+	})
+}
+
+func (r *records) dropUser(id string) {
+	delete(r.emails, r.users[id].Email)
+	delete(r.users, id)
+}
+
+func (r *records) dropAccounts(userID string) {
+	for key, a := range r.accounts {
+		if a.UserID == userID {
+			delete(r.accounts, key)
+		}
+	}
+}
+
+func (r *records) dropSessions(userID string) {
+	for token, s := range r.sessions {
+		if s.UserID == userID {
+			delete(r.sessions, token)
+		}
+	}
+}
+
+func (r *records) dropAuthenticators(userID string) {
+	for _, id := range r.credentials[userID] {
+		delete(r.authenticators, id)
+	}
+	delete(r.credentials, userID)
+}
+
+func (m *mem) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+	return write(ctx, m, func() (*adapter.Account, error) {
+		if a.Provider == "" || a.ProviderAccountID == "" {
+			return nil, errEmpty
+		}
+		if _, taken := m.accounts[a.Key()]; taken {
+			return nil, conflict("the account")
+		}
+		if _, ok := m.users[a.UserID]; !ok {
+			return nil, notFound("user")
+		}
+		m.accounts[a.Key()] = copyAccount(a)
+		return new(copyAccount(a)), nil
+	})
+}
+
+func (m *mem) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
+	return write(ctx, m, func() (*adapter.Account, error) {
+		a, ok := m.accounts[key]
+		if !ok {
+			return nil, nil
+		}
+		delete(m.accounts, key)
+		return &a, nil
+	})
+}
+
+func (m *mem) GetAccount(ctx context.Context, providerAccountID, provider string) (*adapter.Account, error) {
+	return read(ctx, m, func() (*adapter.Account, error) {
+		if a, ok := m.accounts[adapter.AccountKey{Provider: provider, ProviderAccountID: providerAccountID}]; ok {
+			return new(copyAccount(a)), nil
+		}
+		return nil, nil
+	})
+}
+
+func (m *mem) CreateSession(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
+	return write(ctx, m, func() (*adapter.Session, error) {
+		if s.SessionToken == "" {
+			return nil, errEmpty
+		}
+		if _, taken := m.sessions[s.SessionToken]; taken {
+			return nil, conflict("the session token")
+		}
+		if _, ok := m.users[s.UserID]; !ok {
+			return nil, notFound("user")
+		}
+		s = copySession(s)
+		m.sessions[s.SessionToken] = s
+		return &s, nil
+	})
+}
+
+func (m *mem) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+	return read(ctx, m, func() (*adapter.SessionAndUser, error) {
+		s, ok := m.sessions[token]
+		if !ok {
+			return nil, nil
+		}
+		u := m.user(s.UserID)
+		if u == nil {
+			return nil, nil
+		}
+		return &adapter.SessionAndUser{Session: s, User: *u}, nil
+	})
+}
+
+func (m *mem) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
+	return write(ctx, m, func() (*adapter.Session, error) {
+		s, ok := m.sessions[update.SessionToken]
+		if !ok {
+			return nil, nil
+		}
+		update.Apply(&s)
+		if _, ok := m.users[s.UserID]; !ok {
+			return nil, notFound("user")
+		}
+		s = copySession(s)
+		m.sessions[s.SessionToken] = s
+		return &s, nil
+	})
+}
+
+func (m *mem) DeleteSession(ctx context.Context, token string) (*adapter.Session, error) {
+	return write(ctx, m, func() (*adapter.Session, error) {
+		s, ok := m.sessions[token]
+		if !ok {
+			return nil, nil
+		}
+		delete(m.sessions, token)
+		return &s, nil
+	})
+}
+
+func (m *mem) CreateVerificationToken(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+	return write(ctx, m, func() (*adapter.VerificationToken, error) {
+		if t.Identifier == "" || t.Token == "" {
+			return nil, errEmpty
+		}
+		if _, taken := m.tokens[t.Key()]; taken {
+			return nil, conflict("the verification token")
+		}
+		t = copyToken(t)
+		m.tokens[t.Key()] = t
+		return &t, nil
+	})
+}
+
+func (m *mem) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	return write(ctx, m, func() (*adapter.VerificationToken, error) {
+		t, ok := m.tokens[key]
+		if !ok {
+			return nil, nil
+		}
+		delete(m.tokens, key)
+		return &t, nil
+	})
+}
+
+func (m *mem) CreateAuthenticator(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
+	return write(ctx, m, func() (*adapter.Authenticator, error) {
+		if a.CredentialID == "" {
+			return nil, errEmpty
+		}
+		if _, taken := m.authenticators[a.CredentialID]; taken {
+			return nil, conflict("the credential id")
+		}
+		if _, ok := m.users[a.UserID]; !ok {
+			return nil, notFound("user")
+		}
+		m.putAuthenticator(a)
+		return new(copyAuthenticator(a)), nil
+	})
+}
+
+// putAuthenticator stores an authenticator and adds it to its user's list.
+func (r *records) putAuthenticator(a adapter.Authenticator) {
+	a = copyAuthenticator(a)
+	r.authenticators[a.CredentialID] = a
+	r.credentials[a.UserID] = append(r.credentials[a.UserID], a.CredentialID)
+}
+
+func (m *mem) GetAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
+	return read(ctx, m, func() (*adapter.Authenticator, error) {
+		if a, ok := m.authenticators[credentialID]; ok {
+			return new(copyAuthenticator(a)), nil
+		}
+		return nil, nil
+	})
+}
+
+func (m *mem) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
+	return read(ctx, m, func() ([]adapter.Authenticator, error) {
+		list := []adapter.Authenticator{}
+		for _, id := range m.credentials[userID] {
+			list = append(list, copyAuthenticator(m.authenticators[id]))
+		}
+		return list, nil
+	})
+}
+
+func (m *mem) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
+	return write(ctx, m, func() (*adapter.Authenticator, error) {
+		a, ok := m.authenticators[credentialID]
+		if !ok {
+			return nil, notFound("authenticator")
+		}
+		a.Counter = counter
+		m.authenticators[credentialID] = a
+		return new(copyAuthenticator(a)), nil
+	})
+}
+
+func (m *mem) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept, error) {
+	return write(ctx, m, func() (swept adapter.Swept, err error) {
+		for token, s := range m.sessions {
+			if !s.Expires.After(now) {
+				delete(m.sessions, token)
+				swept.Sessions++
+			}
+		}
+		for key, t := range m.tokens {
+			if !t.Expires.After(now) {
+				delete(m.tokens, key)
+				swept.VerificationTokens++
+			}
+		}
+		return swept, nil
+	})
+}
+
+// has reports whether the record is there.
+func (r *records) has(x adaptertest.Record) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	var ok bool
+	switch x.Kind {
+	case adaptertest.UserRecord:
+		_, ok = r.users[x.Key]
+	case adaptertest.AccountRecord:
+		_, ok = r.accounts[x.Account]
+	case adaptertest.SessionRecord:
+		_, ok = r.sessions[x.Key]
+	case adaptertest.VerificationTokenRecord:
+		_, ok = r.tokens[x.Token]
+	case adaptertest.AuthenticatorRecord:
+		_, ok = r.authenticators[x.Key]
+	}
+	return ok
+}
+
+// Records are copied on their way in and out, strings included: they may lie
+// in a buffer of the caller's.
+
+func copyUser(u adapter.User) adapter.User {
+	u.ID, u.Email = strings.Clone(u.ID), strings.Clone(u.Email)
+	u.Name, u.Image, u.EmailVerified = copyText(u.Name), copyText(u.Image), copyPointer(u.EmailVerified)
+	if u.EmailVerified != nil {
+		*u.EmailVerified = u.EmailVerified.UTC()
+	}
+	return u
+}
+
+func copyAccount(a adapter.Account) adapter.Account {
+	a.UserID, a.Provider, a.ProviderAccountID = strings.Clone(a.UserID), strings.Clone(a.Provider), strings.Clone(a.ProviderAccountID)
+	a.Type = adapter.AccountType(strings.Clone(string(a.Type)))
+	for _, text := range []**string{&a.AccessToken, &a.RefreshToken, &a.IDToken, &a.Scope, &a.TokenType, &a.SessionState} {
+		*text = copyText(*text)
+	}
+	a.ExpiresAt = copyPointer(a.ExpiresAt)
+	a.AuthorizationDetails = bytes.Clone(a.AuthorizationDetails)
+	return a
+}
+
+func copySession(s adapter.Session) adapter.Session {
+	s.SessionToken, s.UserID, s.Expires = strings.Clone(s.SessionToken), strings.Clone(s.UserID), s.Expires.UTC()
+	return s
+}
+
+func copyToken(t adapter.VerificationToken) adapter.VerificationToken {
+	t.Identifier, t.Token, t.Expires = strings.Clone(t.Identifier), strings.Clone(t.Token), t.Expires.UTC()
+	return t
+}
+
+func copyAuthenticator(a adapter.Authenticator) adapter.Authenticator {
+	a.CredentialID, a.UserID, a.ProviderAccountID = strings.Clone(a.CredentialID), strings.Clone(a.UserID), strings.Clone(a.ProviderAccountID)
+	a.CredentialPublicKey, a.CredentialDeviceType = strings.Clone(a.CredentialPublicKey), strings.Clone(a.CredentialDeviceType)
+	a.Transports = copyText(a.Transports)
+	return a
+}
+
+func copyText(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	return new(strings.Clone(*s))
+}
+
+func copyPointer[T any](v *T) *T {
+	if v == nil {
+		return nil
+	}
+	return new(*v)
+}
+
+// without returns the list without a value.
+func without(list []string, value string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == value })
+}

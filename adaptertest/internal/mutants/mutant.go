@@ -1,0 +1,167 @@
+package mutants
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Mutant is a broken adapter. Exactly one of mem, lite and db breaks it; lite
+// and db may go together.
+type Mutant struct {
+	// Name says in a few words what is wrong.
+	Name string
+	// Listed is its number among the forty that the suite started from, as M07.
+	Listed string
+	// Fault is what it does.
+	Fault string
+	// Fails are the clauses at which the suite must fail on it.
+	Fails []string
+	// Detector are the clauses at which the race detector fails it.
+	Detector []string
+	// AuthJS says that the questions of Auth.js notice it. It is known of the
+	// listed ones, and measured of the others.
+	AuthJS bool
+	// Process says that the fault may end the process, or shows in one only that
+	// was started for it.
+	Process bool
+	// Races are noticed only when calls meet: such a mutant is run many times.
+	Races bool
+
+	// mem replaces methods of the adapter over maps, lite of the one over SQLite.
+	mem  func(m *mem) with
+	lite func(l *lite) with
+	// db stands between the adapter over SQLite and its database.
+	db func(sqlite.DB) sqlite.DB
+	// harness changes the harness, as declarations do.
+	harness func(h *adaptertest.Harness)
+}
+
+// All returns the broken adapters, group by group.
+func All() []Mutant {
+	return slices.Concat(
+		capabilityMutants(), userMutants(), accountMutants(), sessionMutants(), tokenMutants(), authenticatorMutants(), deletionMutants(),
+		instantMutants(), fidelityMutants(), inputMutants(), errorMutants(),
+		expiryMutants(), instanceMutants(), aliasMutants(), volumeMutants(),
+		lifecycleMutants(), contextMutants(), concurrencyMutants(), failureMutants(),
+	)
+}
+
+// Base is the name of the correct adapter that the mutant breaks.
+func (m Mutant) Base() string {
+	if m.mem != nil {
+		return "mem"
+	}
+	return "lite"
+}
+
+// Harness returns the harness that the suite is given.
+func (m Mutant) Harness() adaptertest.Harness {
+	var h adaptertest.Harness
+	if m.mem != nil {
+		h = memHarness(m.mem)
+	} else {
+		h = liteHarness(m.lite, m.db)
+	}
+	h.Name = m.Name
+	if m.harness != nil {
+		m.harness(&h)
+	}
+	return h
+}
+
+// Bases returns the harnesses of the two correct adapters.
+func Bases() []adaptertest.Harness {
+	mem, lite := memHarness(nil), liteHarness(nil, nil)
+	mem.Name, lite.Name = "mem", "lite"
+	return []adaptertest.Harness{mem, lite}
+}
+
+func memHarness(broken func(*mem) with) adaptertest.Harness {
+	open := func(r *records) adapter.Adapter {
+		m := &mem{records: r}
+		var w with
+		if broken != nil {
+			w = broken(m)
+		}
+		w.base = m
+		return &w
+	}
+	of := func(a adapter.Adapter) *mem { return a.(*with).base.(*mem) }
+	return adaptertest.Harness{
+		New:    func(testing.TB) adapter.Adapter { return open(newMem().records) },
+		Second: func(_ testing.TB, a adapter.Adapter) adapter.Adapter { return open(of(a).records) },
+		Close:  func(a adapter.Adapter) error { of(a).closed.Store(true); return nil },
+		Reopen: func(_ testing.TB, a adapter.Adapter) adapter.Adapter { return open(of(a).records) },
+		Namespace: func(_ testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
+			r := of(a).records
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if r.spaces[name] == nil {
+				r.spaces[name] = newRecords(r.clock, r.spaces)
+			}
+			return open(r.spaces[name]), nil
+		},
+		Clock: func(a adapter.Adapter) adaptertest.Clock { return of(a).clock },
+		Inspect: func(_ context.Context, a adapter.Adapter, r adaptertest.Record) (bool, error) {
+			return of(a).has(r), nil
+		},
+	}
+}
+
+func liteHarness(broken func(*lite) with, through func(sqlite.DB) sqlite.DB) adaptertest.Harness {
+	wrap := func(l *lite) adapter.Adapter {
+		var w with
+		if broken != nil {
+			w = broken(l)
+		}
+		w.base = l
+		return &w
+	}
+	open := func(t testing.TB, path string) adapter.Adapter { return wrap(openLite(t, path, through)) }
+	fresh := func(t testing.TB) *lite { return openLite(t, filepath.Join(t.TempDir(), "test.db"), through) }
+	of := func(a adapter.Adapter) *lite { return a.(*with).base.(*lite) }
+	return adaptertest.Harness{
+		New:    func(t testing.TB) adapter.Adapter { return wrap(fresh(t)) },
+		Second: func(t testing.TB, a adapter.Adapter) adapter.Adapter { return open(t, of(a).path) },
+		Close:  func(a adapter.Adapter) error { return of(a).db.Close() },
+		Reopen: func(t testing.TB, a adapter.Adapter) adapter.Adapter { return open(t, of(a).path) },
+		Namespace: func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
+			l := *of(a)
+			var err error
+			if l.Adapter, err = sqlite.New(l.db, sqlite.WithTablePrefix(name)); err != nil {
+				return nil, err
+			}
+			if err := l.EnsureSchema(t.Context()); err != nil {
+				return nil, err
+			}
+			return wrap(&l), nil
+		},
+		Faults:  func(a adapter.Adapter) fault.Control { return of(a).faults },
+		Corrupt: func(t testing.TB, a adapter.Adapter, r adaptertest.Record) func() { return of(a).corrupt(t, r) },
+		Inspect: func(ctx context.Context, a adapter.Adapter, r adaptertest.Record) (bool, error) {
+			table, condition, args := where(r)
+			return of(a).exists(ctx, "SELECT 1 FROM "+table+" WHERE "+condition, args...)
+		},
+		Single: func(t testing.TB) adapter.Adapter {
+			l := fresh(t)
+			l.db.SetMaxOpenConns(1)
+			return wrap(l)
+		},
+		Limited: func(t testing.TB) adapter.Adapter { return wrap(fresh(t)) },
+		Pooled: func(t testing.TB) adapter.Adapter {
+			l := fresh(t)
+			l.db.SetMaxIdleConns(0) // each statement gets another connection
+			return wrap(l)
+		},
+		Connections:   func(a adapter.Adapter) int { return of(a).faults.Stats().Open },
+		CheckHandle:   func(ctx context.Context, a adapter.Adapter) error { return of(a).db.PingContext(ctx) },
+		InternalNames: []string{"user", "account", "session", "verificationToken", "authenticator", "sqlite_master"},
+	}
+}

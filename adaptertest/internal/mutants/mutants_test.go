@@ -1,0 +1,148 @@
+package mutants
+
+import (
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+)
+
+// TestMain lets more tests run at once than there are processors: what takes
+// long is a broken adapter that hangs.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+func TestMutantsAreCaught(t *testing.T) {
+	for _, m := range All() {
+		t.Run(strings.ReplaceAll(m.Name, " ", "-"), func(t *testing.T) {
+			t.Parallel()
+			if len(m.clauses()) == 0 {
+				t.Skip("only the race detector notices this one: go test -race")
+			}
+			v, err := Judge(t.Context(), m, false, Everything)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for id, said := range v.Missed {
+				t.Errorf("%s: the suite does not fail at %s: %s", m.Fault, id, said)
+			}
+		})
+	}
+}
+
+// TestOneMutant is what Judge starts in a process of its own.
+func TestOneMutant(t *testing.T) {
+	_, test, ok := Started()
+	if !ok {
+		t.Skip("for the processes that TestMutantsAreCaught starts")
+	}
+	test(t)
+}
+
+func TestBasesConform(t *testing.T) {
+	for _, h := range Bases() {
+		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel()
+			report, err := adaptertest.Check(t.Context(), h, adaptertest.Options{Strict: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if report.Verdict() != "conforms" {
+				var text strings.Builder
+				if err := report.WriteText(&text); err != nil {
+					t.Fatal(err)
+				}
+				t.Error(text.String())
+			}
+		})
+	}
+}
+
+func TestMutantsAreWellFormed(t *testing.T) {
+	names, listed := map[string]bool{}, map[string]bool{}
+	clauses := map[string]bool{}
+	for _, c := range adaptertest.Clauses() {
+		clauses[c.ID] = true
+	}
+	for _, m := range All() {
+		if names[m.Name] || m.Fault == "" || len(m.Fails)+len(m.Detector) == 0 || (m.mem == nil) == (m.lite == nil && m.db == nil) {
+			t.Errorf("%q: twice, without fault or clauses, or not over one base", m.Name)
+		}
+		names[m.Name] = true
+		if m.Listed != "" && listed[m.Listed] {
+			t.Errorf("%s is there twice", m.Listed)
+		}
+		listed[m.Listed] = true
+		for i, id := range m.Fails {
+			if !clauses[id] || slices.Contains(m.Fails[:i], id) {
+				t.Errorf("%q: clause %s is unknown or named twice", m.Name, id)
+			}
+		}
+	}
+	t.Logf("%d mutants", len(All()))
+}
+
+// TestAuthJSQuestions pins which mutants the questions of Auth.js notice.
+func TestAuthJSQuestions(t *testing.T) {
+	var noticed int
+	all := All()
+	_, offset := time.Now().Zone()
+	for _, m := range all {
+		if offset != 0 && slices.Contains(m.Fails, "TIME-08") {
+			continue // what it does depends on the zone of the process
+		}
+		names := AuthJS(t, m)
+		if len(names) > 0 {
+			noticed++
+		}
+		if m.AuthJS != (len(names) > 0) {
+			t.Errorf("%s %q: AuthJS is %v; noticed by %q", m.Listed, m.Name, m.AuthJS, names)
+		}
+	}
+	t.Logf("the questions of Auth.js notice %d of %d", noticed, len(all))
+	for _, base := range []Mutant{{Name: "mem", mem: func(*mem) with { return with{} }}, {Name: "lite"}} {
+		if names := AuthJS(t, base); len(names) > 0 {
+			t.Errorf("the questions %q fail the correct adapter %s", names, base.Name)
+		}
+	}
+}
+
+func TestPageIsUpToDate(t *testing.T) {
+	var want strings.Builder
+	if err := WriteMarkdown(&want); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("MUTANTS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(page) != want.String() {
+		t.Error("MUTANTS.md is not what the mutants say: go run ./cmd/mutants -write")
+	}
+}
+
+// TestEveryClauseHasAMutant looks for clauses that nothing shows to be able to
+// fail.
+func TestEveryClauseHasAMutant(t *testing.T) {
+	failed := map[string]bool{}
+	for _, m := range All() {
+		for _, id := range slices.Concat(m.Fails, m.Detector) {
+			failed[id] = true
+		}
+	}
+	for _, c := range adaptertest.Clauses() {
+		// ACCT-19 is about extra fields, for which the account type has no room.
+		if c.Level != adaptertest.May && !failed[c.ID] && c.ID != "ACCT-19" {
+			t.Errorf("no mutant fails %s: %s", c.ID, c.Rule)
+		}
+	}
+}

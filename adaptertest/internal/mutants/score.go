@@ -1,0 +1,158 @@
+package mutants
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+)
+
+// Verdict is what the suite said of a mutant.
+type Verdict struct {
+	Mutant Mutant
+	// Failed are the clauses at which the suite failed.
+	Failed []string
+	// Missed are the named clauses at which it did not, with what it said.
+	Missed map[string]string
+	Took   time.Duration
+}
+
+// Caught reports whether the suite failed at every named clause.
+func (v Verdict) Caught() bool { return len(v.Missed) == 0 }
+
+// clauses are the clauses that the mutant must fail, as far as they can be
+// noticed here.
+func (m Mutant) clauses() []string {
+	if raceDetector {
+		return slices.Concat(m.Fails, m.Detector)
+	}
+	return m.Fails
+}
+
+// Reach says what the harness lets the suite do.
+type Reach int
+
+// The reaches: everything; no faults; only one adapter, seen from outside.
+const (
+	Everything Reach = iota
+	NoFaults
+	BlackBox
+)
+
+func (r Reach) limit(h *adaptertest.Harness) {
+	if r >= NoFaults {
+		h.Faults, h.Corrupt, h.Limited = nil, nil, nil
+	}
+	if r >= BlackBox {
+		*h = adaptertest.Harness{Name: h.Name, New: h.New, Declarations: h.Declarations}
+	}
+}
+
+// Judge runs the suite on a mutant: the clauses that it names, or all.
+func Judge(ctx context.Context, m Mutant, all bool, reach Reach) (Verdict, error) {
+	start := time.Now()
+	said, err := outcomes(ctx, m, all, reach)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("%s: %w", m.Name, err)
+	}
+	v := Verdict{Mutant: m, Missed: map[string]string{}, Took: time.Since(start)}
+	for _, c := range adaptertest.Clauses() {
+		if said[c.ID] == string(adaptertest.Fail) {
+			v.Failed = append(v.Failed, c.ID)
+		}
+	}
+	for _, id := range m.clauses() {
+		if !slices.Contains(v.Failed, id) {
+			v.Missed[id] = said[id]
+		}
+	}
+	return v, nil
+}
+
+// outcomes returns what the suite said at each clause.
+func outcomes(ctx context.Context, m Mutant, all bool, reach Reach) (map[string]string, error) {
+	if m.Process || raceDetector && len(m.Detector) > 0 {
+		return inProcess(ctx, m)
+	}
+	options := adaptertest.Options{Only: m.clauses()}
+	if all {
+		options.Only = nil
+	}
+	h := m.Harness()
+	reach.limit(&h)
+	report, err := adaptertest.Check(ctx, h, options)
+	if err != nil {
+		return nil, err
+	}
+	said := map[string]string{}
+	for _, x := range report.Results {
+		said[x.Clause.ID] = strings.TrimSpace(string(x.Outcome) + " " + x.Reason)
+	}
+	for _, x := range report.With(adaptertest.Fail) {
+		said[x.Clause.ID] = string(adaptertest.Fail)
+	}
+	return said, nil
+}
+
+// mutantVariable names the mutant that a process was started for.
+const mutantVariable = "GATEHOUSE_MUTANT"
+
+// Started reports whether this process was started for one mutant, and if so is
+// the test that it was started for.
+func Started() (name string, test func(t *testing.T), ok bool) {
+	name = os.Getenv(mutantVariable)
+	i := slices.IndexFunc(All(), func(m Mutant) bool { return m.Name == name })
+	if i < 0 {
+		return "", nil, false
+	}
+	return oneMutant, func(t *testing.T) { adaptertest.Run(t, All()[i].Harness()) }, true
+}
+
+const oneMutant = "TestOneMutant"
+
+var (
+	began  = regexp.MustCompile(`(?m)^=== RUN +TestOneMutant/[A-Z]+/([A-Z]+-\d\d)-`)
+	failed = regexp.MustCompile(`(?m)^ *--- FAIL: TestOneMutant/[A-Z]+/([A-Z]+-\d\d)-`)
+	ended  = regexp.MustCompile(`(?m)^ *--- (?:PASS|SKIP): TestOneMutant/[A-Z]+/([A-Z]+-\d\d)-`)
+)
+
+// inProcess runs the clauses of the mutant in a process of their own, which is
+// this test binary, and reads its output. Where the process died, the clause
+// that it was at has failed.
+func inProcess(ctx context.Context, m Mutant) (map[string]string, error) {
+	binary, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	var groups, ids []string
+	for _, id := range m.clauses() {
+		group, _, _ := strings.Cut(id, "-")
+		groups, ids = append(groups, group), append(ids, id)
+	}
+	pattern := fmt.Sprintf("^TestOneMutant$/^(%s)$/^(%s)-", strings.Join(groups, "|"), strings.Join(ids, "|"))
+	cmd := exec.CommandContext(ctx, binary, "-test.run="+pattern, "-test.v=true", "-test.count=1", "-test.timeout=2m") //nolint:gosec // the binary runs itself
+	cmd.Env = append(os.Environ(), mutantVariable+"="+m.Name, "ADAPTERTEST_STRICT=1")
+	cmd.WaitDelay = 10 * time.Second
+	out, err := cmd.CombinedOutput()
+	said := map[string]string{}
+	for _, x := range began.FindAllSubmatch(out, -1) {
+		said[string(x[1])] = string(adaptertest.Fail) // until it is known to have ended well
+	}
+	for _, x := range ended.FindAllSubmatch(out, -1) {
+		said[string(x[1])] = string(adaptertest.Pass)
+	}
+	for _, x := range failed.FindAllSubmatch(out, -1) {
+		said[string(x[1])] = string(adaptertest.Fail)
+	}
+	if len(said) == 0 {
+		return nil, fmt.Errorf("the process ran no clause: %w\n%s", err, out)
+	}
+	return said, nil
+}
