@@ -1,0 +1,92 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// DB is what the adapter needs of a database handle. *pgxpool.Pool, *pgx.Conn,
+// *pgxpool.Conn and pgx.Tx have it.
+type DB interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
+}
+
+// Adapter implements [adapter.Adapter] and [adapter.Sweeper]. It is safe for
+// concurrent use, whatever the handle: on a single connection or a transaction
+// its calls take turns.
+type Adapter struct {
+	db    DB
+	names names
+	sql   *statements
+	byID  *atomic.Pointer[idStatements] // nil inside until users.id was looked at
+	conn  *pgx.Conn                     // nil on a pool
+	turn  chan struct{}                 // holds an item while a call uses conn; nil on a pool
+	inTx  bool
+}
+
+var (
+	_ adapter.Adapter = (*Adapter)(nil)
+	_ adapter.Sweeper = (*Adapter)(nil)
+)
+
+// New returns an adapter on db, which stays the caller's: nobody else closes
+// it. New does not touch the network. It fails if db is nil or an option names
+// something that cannot be an identifier.
+//
+// On a pool every call is a transaction of its own, tried up to forty times
+// if the server ends it as the victim of a deadlock or a serialization failure. On a pgx.Tx every call is part of the caller's transaction: nothing
+// is repeated, and an [adapter.ErrConflict] or [adapter.ErrNotFound] leaves the
+// transaction usable. Every other error of the server aborts it.
+//
+// Two adapters on one *pgx.Conn or pgx.Tx do not take turns with each other;
+// use one, or [Adapter.On].
+func New(db DB, opts ...Option) (*Adapter, error) {
+	if db == nil {
+		return nil, errors.New("postgres: New: db is nil")
+	}
+	var o options
+	for _, opt := range opts {
+		opt.apply(&o)
+	}
+	n, err := newNames(o)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: New: %w", err)
+	}
+	a := &Adapter{names: n, sql: newStatements(n), byID: new(atomic.Pointer[idStatements])}
+	return a.On(db), nil
+}
+
+// On returns an adapter with the same options on another handle, such as a
+// transaction:
+//
+//	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+//		_, err := store.On(tx).CreateUser(ctx, user)
+//		return err
+//	})
+//
+// It is cheap, and what the adapter has learned about the tables is shared.
+func (a *Adapter) On(db DB) *Adapter {
+	b := *a
+	b.db, b.conn, b.turn = db, nil, nil
+	_, b.inTx = db.(pgx.Tx)
+	switch on := db.(type) {
+	case *pgx.Conn:
+		b.conn = on
+	case interface{ Conn() *pgx.Conn }:
+		b.conn = on.Conn()
+	}
+	if b.conn != nil {
+		b.turn = make(chan struct{}, 1)
+	}
+	return &b
+}

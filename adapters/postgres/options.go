@@ -1,0 +1,91 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Option changes what New does by default.
+type Option interface{ apply(*options) }
+
+type options struct {
+	schema, prefix       string
+	schemaSet, prefixSet bool
+}
+
+type option func(*options)
+
+func (f option) apply(o *options) { f(o) }
+
+// WithSchema names the schema that holds the tables. EnsureSchema creates it if
+// it is absent. By default the tables are found, and made, by the search path
+// of the connection.
+func WithSchema(name string) Option {
+	return option(func(o *options) { o.schema, o.schemaSet = name, true })
+}
+
+// WithTablePrefix puts prefix before the name of every table and index: with
+// "auth_" users are in auth_users. The default is none, as Auth.js has it.
+func WithTablePrefix(prefix string) Option {
+	return option(func(o *options) { o.prefix, o.prefixSet = prefix, true })
+}
+
+// maxIdentifier is the length in bytes at which Postgres cuts identifiers.
+const maxIdentifier = 63
+
+// longestName is the longest of the names that a prefix is put before.
+const longestName = `accounts_provider_providerAccountId_key`
+
+// names holds the tables as they are written in SQL: quoted and, if a schema
+// was named, qualified.
+type names struct {
+	schema                                                  string // as given, may be empty
+	prefix                                                  string
+	users, accounts, sessions, verification, authenticators string
+}
+
+func newNames(o options) (names, error) {
+	if o.schemaSet {
+		if err := checkIdentifier("schema", o.schema, maxIdentifier); err != nil {
+			return names{}, err
+		}
+	}
+	if o.prefixSet {
+		if err := checkIdentifier("table prefix", o.prefix, maxIdentifier-len(longestName)); err != nil {
+			return names{}, err
+		}
+	}
+	n := names{schema: o.schema, prefix: o.prefix}
+	n.users, n.accounts, n.sessions = n.table("users"), n.table("accounts"), n.table("sessions")
+	n.verification, n.authenticators = n.table("verification_token"), n.table("authenticators")
+	return n, nil
+}
+
+// table returns the table's name as it is written in SQL.
+func (n names) table(name string) string {
+	id := pgx.Identifier{n.prefix + name}
+	if n.schema != "" {
+		id = pgx.Identifier{n.schema, n.prefix + name}
+	}
+	return id.Sanitize()
+}
+
+// checkIdentifier refuses what Postgres would refuse or cut, and quotes and
+// backslashes, which nobody needs in a name.
+func checkIdentifier(what, s string, limit int) error {
+	switch {
+	case s == "":
+		return fmt.Errorf("%s is empty", what)
+	case len(s) > limit:
+		return fmt.Errorf("%s %q is longer than %d bytes", what, s, limit)
+	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
+		return fmt.Errorf("%s %q is not printable UTF-8", what, s)
+	case strings.ContainsAny(s, "'\"`\\{}$"):
+		return fmt.Errorf("%s %q holds a quote, a backslash, a brace or a dollar sign", what, s)
+	}
+	return nil
+}

@@ -1,0 +1,356 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// stores opens an adapter on our schema, and one on tables that Auth.js made
+// and EnsureSchema never saw, which have no foreign key to help.
+func stores(t *testing.T, f func(t *testing.T, a *postgres.Adapter, pool *pgxpool.Pool, prefix string)) {
+	t.Run("gatehouse", func(t *testing.T) {
+		t.Parallel()
+		a, pool, schema := wirings[0].newStore(t)
+		f(t, a, pool, schema+".")
+	})
+	t.Run("authjs", func(t *testing.T) {
+		t.Parallel()
+		pool := authJSDatabase(t)
+		f(t, newAdapter(t, pool), pool, "")
+	})
+}
+
+// begin starts a transaction that is rolled back at the end unless it was
+// committed, and returns the ID of its server process.
+func begin(t *testing.T, pool *pgxpool.Pool) (pgx.Tx, uint32) {
+	t.Helper()
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
+	return tx, tx.Conn().PgConn().PID()
+}
+
+// awaitBlocked returns once something waits for a lock of the process.
+func awaitBlocked(t *testing.T, pool *pgxpool.Pool, pid uint32) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !value[bool](t, pool, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND $1::int = ANY (pg_blocking_pids(pid)))`, pid) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal("nobody waits for the lock")
+		}
+	}
+}
+
+// TestDeleteUserAfterUncommittedWrites deletes a user for whom records are
+// being written at that moment, in transactions that commit later. [CONC-11]
+func TestDeleteUserAfterUncommittedWrites(t *testing.T) {
+	stores(t, func(t *testing.T, a *postgres.Adapter, pool *pgxpool.Pool, _ string) {
+		ctx := t.Context()
+		user := must(a.CreateUser(ctx, adapter.User{}))(t)
+		tx, pid := begin(t, pool)
+		must(a.On(tx).CreateSession(ctx, adapter.Session{SessionToken: "late", UserID: user.ID}))(t)
+		must(a.On(tx).LinkAccount(ctx, adapter.Account{Provider: "late", ProviderAccountID: "1", UserID: user.ID}))(t)
+		done := make(chan error, 1)
+		go func() {
+			deleted, err := a.DeleteUser(ctx, user.ID)
+			if err == nil && deleted == nil {
+				err = errors.New("the user was not found")
+			}
+			done <- err
+		}()
+		awaitBlocked(t, pool, pid)
+		if err := tx.Commit(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		session, err := a.DeleteSession(ctx, "late")
+		absent(t, "the session", session, err)
+		account, err := a.GetAccount(ctx, "1", "late")
+		absent(t, "the account", account, err)
+	})
+}
+
+// TestWritesAfterUncommittedDeleteUser writes for a user who is being deleted
+// at that moment. [CONC-11]
+func TestWritesAfterUncommittedDeleteUser(t *testing.T) {
+	stores(t, func(t *testing.T, a *postgres.Adapter, pool *pgxpool.Pool, _ string) {
+		ctx := t.Context()
+		user := must(a.CreateUser(ctx, adapter.User{}))(t)
+		other := must(a.CreateUser(ctx, adapter.User{}))(t)
+		must(a.CreateSession(ctx, adapter.Session{SessionToken: "moving", UserID: other.ID}))(t)
+		for name, write := range map[string]func() error{
+			"create session": func() error {
+				_, err := a.CreateSession(ctx, adapter.Session{SessionToken: "late", UserID: user.ID})
+				return err
+			},
+			"link account": func() error {
+				_, err := a.LinkAccount(ctx, adapter.Account{Provider: "late", ProviderAccountID: "1", UserID: user.ID})
+				return err
+			},
+			"move session": func() error {
+				_, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "moving", UserID: adapter.To(user.ID)})
+				return err
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				tx, pid := begin(t, pool)
+				must(a.On(tx).DeleteUser(ctx, user.ID))(t)
+				done := make(chan error, 1)
+				go func() { done <- write() }()
+				awaitBlocked(t, pool, pid)
+				if err := tx.Commit(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if err := <-done; !errors.Is(err, adapter.ErrNotFound) {
+					t.Errorf("got %v, want ErrNotFound", err)
+				}
+				user = must(a.CreateUser(ctx, adapter.User{}))(t) // for the next
+			})
+		}
+	})
+}
+
+// TestDeleteUserRaces lets everything happen at once, many times over.
+func TestDeleteUserRaces(t *testing.T) {
+	stores(t, func(t *testing.T, a *postgres.Adapter, pool *pgxpool.Pool, prefix string) {
+		for round := range 30 {
+			ctx := t.Context()
+			user := must(a.CreateUser(ctx, adapter.User{}))(t)
+			start := make(chan struct{})
+			var wg sync.WaitGroup
+			for i := range 16 {
+				key := fmt.Sprintf("%d-%d", round, i)
+				wg.Go(func() {
+					<-start
+					var err error
+					switch i % 4 {
+					case 0:
+						_, err = a.DeleteUser(ctx, user.ID)
+					case 1:
+						_, err = a.LinkAccount(ctx, adapter.Account{Provider: key, ProviderAccountID: "1", UserID: user.ID})
+					default:
+						_, err = a.CreateSession(ctx, adapter.Session{SessionToken: key, UserID: user.ID})
+					}
+					if err != nil && !errors.Is(err, adapter.ErrNotFound) {
+						t.Error(err)
+					}
+				})
+			}
+			close(start)
+			wg.Wait()
+			for _, table := range []string{"sessions", "accounts"} {
+				if n := value[int](t, pool, `SELECT count(*) FROM `+prefix+table+` WHERE "userId"::text = $1`, user.ID); n != 0 {
+					t.Fatalf("round %d: %d %s of the deleted user are left", round, n, table)
+				}
+			}
+		}
+	})
+}
+
+// TestConflictInTransaction has two transactions want one thing. The one that
+// comes second is refused, and can go on.
+func TestConflictInTransaction(t *testing.T) {
+	t.Parallel()
+	a, pool, _ := wirings[0].newStore(t)
+	ctx := t.Context()
+	user := must(a.CreateUser(ctx, adapter.User{}))(t)
+	other := must(a.CreateUser(ctx, adapter.User{}))(t)
+	for name, take := range map[string]func(a *postgres.Adapter, id string) error{
+		"create user": func(a *postgres.Adapter, id string) error {
+			_, err := a.CreateUser(ctx, adapter.User{Email: "create"})
+			return err
+		},
+		"update user": func(a *postgres.Adapter, id string) error {
+			_, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: id, Email: adapter.To("update")})
+			return err
+		},
+		"create session": func(a *postgres.Adapter, id string) error {
+			_, err := a.CreateSession(ctx, adapter.Session{SessionToken: "t", UserID: id})
+			return err
+		},
+		"link account": func(a *postgres.Adapter, id string) error {
+			_, err := a.LinkAccount(ctx, adapter.Account{Provider: "p", ProviderAccountID: "1", UserID: id})
+			return err
+		},
+		"create verification token": func(a *postgres.Adapter, id string) error {
+			_, err := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: "t"})
+			return err
+		},
+		"create authenticator": func(a *postgres.Adapter, id string) error {
+			_, err := a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "c", UserID: id})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			one, pid := begin(t, pool)
+			two, _ := begin(t, pool)
+			if err := take(a.On(one), user.ID); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error, 1)
+			go func() { done <- take(a.On(two), other.ID) }()
+			awaitBlocked(t, pool, pid)
+			if err := one.Commit(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-done; !errors.Is(err, adapter.ErrConflict) {
+				t.Fatalf("got %v, want ErrConflict", err)
+			}
+			token := "after " + name
+			must(a.On(two).CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: token}))(t)
+			if err := two.Commit(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if v := must(a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "i", Token: token}))(t); v == nil {
+				t.Error("the rest of the transaction is lost")
+			}
+		})
+	}
+}
+
+// TestContention has many writers of few records, where every transaction is
+// serializable, so that the server ends many of them. [CONC-15]
+func TestContention(t *testing.T) {
+	for _, isolation := range []string{"read committed", "repeatable read", "serializable"} {
+		t.Run(isolation, func(t *testing.T) {
+			t.Parallel()
+			schema := newSchema(t)
+			c := wiring{}.config(t)
+			c.ConnConfig.RuntimeParams["default_transaction_isolation"] = isolation
+			c.ConnConfig.RuntimeParams["deadlock_timeout"] = "20ms"
+			pool, err := pgxpool.NewWithConfig(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(pool.Close)
+			a := newAdapter(t, pool, postgres.WithSchema(schema))
+			if err := a.EnsureSchema(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			ctx := t.Context()
+			var ids [2]string
+			for i := range ids {
+				ids[i] = must(a.CreateUser(ctx, adapter.User{Email: fmt.Sprint(i)}))(t).ID
+			}
+			must(a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: ids[0]}))(t)
+			var used [20]int
+			var mu sync.Mutex
+			var wg sync.WaitGroup
+			for g := range 8 {
+				wg.Go(func() {
+					for round := range used {
+						fail := func(err error) {
+							if err != nil && !errors.Is(err, adapter.ErrConflict) {
+								t.Error(err)
+							}
+						}
+						key := adapter.VerificationTokenKey{Identifier: "i", Token: fmt.Sprint(round)}
+						_, err := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: key.Token, Expires: time.Now().Add(time.Hour)})
+						if errors.Is(err, adapter.ErrConflict) {
+							err = nil
+						} else if err == nil {
+							mu.Lock()
+							used[round]--
+							mu.Unlock()
+						}
+						fail(err)
+						v, err := a.UseVerificationToken(ctx, key)
+						fail(err)
+						if v != nil {
+							mu.Lock()
+							used[round]++
+							mu.Unlock()
+						}
+						// The addresses of the two users are exchanged all the time, which deadlocks.
+						_, err = a.UpdateUser(ctx, adapter.UserUpdate{ID: ids[g%2], Email: adapter.To(fmt.Sprint((g/2 + round) % 3))})
+						fail(err)
+						_, err = a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "s", UserID: adapter.To(ids[round%2]), Expires: adapter.To(time.Now())})
+						fail(err)
+						_, err = a.CreateSession(ctx, adapter.Session{SessionToken: fmt.Sprint(g, " ", round), UserID: ids[g%2], Expires: time.Now().Add(-time.Hour)})
+						fail(err)
+						_, err = a.DeleteExpired(ctx, time.Now().Add(-time.Minute))
+						fail(err)
+					}
+				})
+			}
+			wg.Wait()
+			for round, n := range used {
+				if n != 0 {
+					t.Errorf("token %d was used %+d times more often than made", round, n)
+				}
+			}
+		})
+	}
+}
+
+// TestOneConnection shares a bare connection among goroutines, which pgx itself
+// forbids. [CONC-13]
+func TestOneConnection(t *testing.T) {
+	t.Parallel()
+	a, pool, schema := wirings[0].newStore(t)
+	pooled, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pooled.Release()
+	for name, on := range map[string]*postgres.Adapter{"conn": a.On(pooled.Conn()), "pool conn": a.On(pooled)} {
+		callEveryMethod(t, on)
+		var wg sync.WaitGroup
+		for i := range 16 {
+			wg.Go(func() {
+				if _, err := on.CreateUser(t.Context(), adapter.User{Email: fmt.Sprint(name, i)}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		execSQL(t, pool, `TRUNCATE `+schema+`.users, `+schema+`.verification_token CASCADE`)
+	}
+}
+
+func TestWaitingForTheConnectionEnds(t *testing.T) {
+	t.Parallel()
+	a, pool, _ := wirings[0].newStore(t)
+	ctx := t.Context()
+	user := must(a.CreateUser(ctx, adapter.User{}))(t)
+	blocker, pid := begin(t, pool)
+	must(a.On(blocker).DeleteUser(ctx, user.ID))(t)
+	tx, _ := begin(t, pool)
+	on := a.On(tx)
+	first, cancelFirst := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() {
+		_, err := on.UpdateUser(first, adapter.UserUpdate{ID: user.ID, Name: adapter.To(new("x"))})
+		done <- err
+	}()
+	awaitBlocked(t, pool, pid)
+	second, cancelSecond := context.WithTimeout(ctx, 20*time.Millisecond)
+	defer cancelSecond()
+	if _, err := on.GetUser(second, user.ID); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want DeadlineExceeded", err)
+	}
+	cancelFirst()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want Canceled", err)
+	}
+}

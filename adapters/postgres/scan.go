@@ -1,0 +1,88 @@
+package postgres
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// errRefused says that a statement answered with a row of nulls.
+var errRefused = errors.New("refused")
+
+// first reads the first row to its end, past the point where the server has
+// committed. It returns nil if there is none. [FAULT-01] [FAULT-09]
+func first[T any](rows pgx.Rows, err error, scan func(pgx.Rows) (T, error)) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return nil, rows.Err()
+	}
+	values := rows.RawValues()
+	refused := len(values) > 0 && values[0] == nil
+	v := new(T)
+	if !refused {
+		if *v, err = scan(rows); err != nil {
+			return nil, err
+		}
+	}
+	rows.Close()
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	if refused {
+		return nil, errRefused
+	}
+	return v, nil
+}
+
+// noColumns is for statements whose rows hold nothing of interest.
+func noColumns(pgx.Rows) (struct{}, error) { return struct{}{}, nil }
+
+func scanUser(rows pgx.Rows) (u adapter.User, err error) {
+	err = rows.Scan(&u.ID, &u.Name, &u.Email, &u.EmailVerified, &u.Image)
+	inUTC(u.EmailVerified)
+	return u, err
+}
+
+func scanAccount(rows pgx.Rows) (a adapter.Account, err error) {
+	var details *string
+	err = rows.Scan(&a.Provider, &a.ProviderAccountID, &a.UserID, &a.Type,
+		&a.AccessToken, &a.RefreshToken, &a.IDToken, &a.Scope, &a.TokenType,
+		&a.SessionState, &a.ExpiresAt, &details)
+	if details != nil {
+		a.AuthorizationDetails = json.RawMessage(*details)
+	}
+	return a, err
+}
+
+func scanSession(rows pgx.Rows) (s adapter.Session, err error) {
+	err = rows.Scan(&s.SessionToken, &s.UserID, &s.Expires)
+	inUTC(&s.Expires)
+	return s, err
+}
+
+func scanVerificationToken(rows pgx.Rows) (v adapter.VerificationToken, err error) {
+	err = rows.Scan(&v.Identifier, &v.Token, &v.Expires)
+	inUTC(&v.Expires)
+	return v, err
+}
+
+func scanAuthenticator(rows pgx.Rows) (c adapter.Authenticator, err error) {
+	err = rows.Scan(&c.CredentialID, &c.UserID, &c.ProviderAccountID, &c.CredentialPublicKey,
+		&c.Counter, &c.CredentialBackedUp, &c.CredentialDeviceType, &c.Transports)
+	return c, err
+}
+
+// inUTC sets the zone, which pgx takes from the process or the connection.
+// [TIME-08]
+func inUTC(t *time.Time) {
+	if t != nil {
+		*t = t.UTC()
+	}
+}

@@ -1,0 +1,416 @@
+package postgres_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// inSchema opens a pool whose search path is the schema.
+func inSchema(t testing.TB, schema string) *pgxpool.Pool {
+	t.Helper()
+	c := wiring{}.config(t)
+	c.ConnConfig.RuntimeParams["search_path"] = schema
+	pool, err := pgxpool.NewWithConfig(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// makeAuthJSTables makes the tables that Auth.js documents.
+func makeAuthJSTables(t testing.TB, pool *pgxpool.Pool) {
+	t.Helper()
+	sql, err := os.ReadFile("testdata/authjs.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	execSQL(t, pool, string(sql))
+}
+
+// authJSDatabase makes the tables that Auth.js documents, with two users.
+func authJSDatabase(t testing.TB) *pgxpool.Pool {
+	t.Helper()
+	pool := inSchema(t, newSchema(t))
+	makeAuthJSTables(t, pool)
+	execSQL(t, pool, `INSERT INTO users (name, email) VALUES ('One', 'one@example.com'), (NULL, NULL);
+		INSERT INTO accounts ("userId", type, provider, "providerAccountId") VALUES (1, 'oauth', 'gh', '1'), (2, 'oauth', 'gh', '2');
+		INSERT INTO sessions ("userId", expires, "sessionToken") VALUES (1, '2100-01-01', 's1'), (2, '2100-01-01', 's2');
+		INSERT INTO verification_token VALUES ('x@example.com', '2100-01-01', 't')`)
+	return pool
+}
+
+// dump returns every row of the tables of Auth.js.
+func dump(t testing.TB, db postgres.DB) []string {
+	t.Helper()
+	var all []string
+	for _, table := range []string{"users", "accounts", "sessions", "verification_token"} {
+		all = append(all, table+": "+value[string](t, db,
+			`SELECT COALESCE(string_agg(row, E'\n' ORDER BY row), '') FROM (SELECT (to_jsonb(t) - 'authorization_details')::text AS row FROM `+table+` AS t) AS r`))
+	}
+	return all
+}
+
+// catalogue lists the columns, indexes and constraints of the schema that the
+// search path names.
+func catalogue(t testing.TB, db postgres.DB) string {
+	t.Helper()
+	return value[string](t, db, `SELECT string_agg(line, E'\n' ORDER BY line) FROM (
+		SELECT c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) AS line
+			FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
+			WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0
+		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema()
+		UNION ALL SELECT conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = current_schema()::regnamespace
+	) AS lines`)
+}
+
+func TestEnsureSchemaFromManyProcesses(t *testing.T) {
+	t.Parallel()
+	name := "gatehouse_" + strings.ToLower(rand.Text())
+	dropSchema(t, name)
+	var wg sync.WaitGroup
+	for range 8 {
+		a := newAdapter(t, wiring{}.pool(t), postgres.WithSchema(name), postgres.WithTablePrefix("p_"))
+		wg.Go(func() {
+			if err := a.EnsureSchema(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if _, err := a.CreateUser(t.Context(), adapter.User{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	db := inSchema(t, name)
+	if n := value[int](t, db, `SELECT count(*) FROM p_users`); n != 8 {
+		t.Errorf("got %d users, want 8", n)
+	}
+	before := catalogue(t, db)
+	if err := newAdapter(t, db, postgres.WithTablePrefix("p_")).EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(before, catalogue(t, db)); d != "" {
+		t.Errorf("a second run changed the schema:\n%s", d)
+	}
+}
+
+// TestEnsureSchemaTakesNoLocks runs it while a transaction has written to every
+// table, as a user without the right to create anything.
+func TestEnsureSchemaTakesNoLocks(t *testing.T) {
+	t.Parallel()
+	a, pool, schema := wirings[0].newStore(t)
+	role := "gatehouse_" + strings.ToLower(rand.Text())
+	execSQL(t, pool, `CREATE ROLE `+role)
+	cleanup(t, `DROP ROLE `+role)
+	execSQL(t, pool, `GRANT USAGE ON SCHEMA `+schema+` TO `+role)
+	execSQL(t, pool, `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA `+schema+` TO `+role)
+	busy, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = busy.Rollback(t.Context()) }()
+	callEveryMethod(t, a.On(busy))
+	err = pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		execSQL(t, tx, `SET LOCAL lock_timeout = '2s'`)
+		execSQL(t, tx, `SET LOCAL ROLE `+role)
+		return a.On(tx).EnsureSchema(t.Context())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	execSQL(t, pool, `DROP OWNED BY `+role)
+}
+
+func TestAuthJSDatabaseAsItIs(t *testing.T) {
+	t.Parallel()
+	a, ctx := newAdapter(t, authJSDatabase(t)), t.Context()
+	same(t, "GetUser", must(a.GetUser(ctx, "1"))(t), adapter.User{ID: "1", Name: new("One"), Email: "one@example.com"})
+	for _, id := range []string{"01", "+1", " 1", "1.0", "-1", "9999999999", "11111111111111111111111111"} {
+		user, err := a.GetUser(ctx, id)
+		absent(t, "GetUser "+id, user, err)
+		user, err = a.DeleteUser(ctx, id)
+		absent(t, "DeleteUser "+id, user, err)
+	}
+	user := must(a.CreateUser(ctx, adapter.User{ID: "a-random-uuid", Email: "two@example.com"}))(t)
+	if user.ID != "3" {
+		t.Errorf("got the ID %q, want the next of the sequence", user.ID)
+	}
+	again, err := a.CreateUser(ctx, adapter.User{Email: "one@example.com"})
+	refused(t, "CreateUser", again, err, adapter.ErrConflict)
+	again, err = a.UpdateUser(ctx, adapter.UserUpdate{ID: "3", Email: adapter.To("one@example.com")})
+	refused(t, "UpdateUser", again, err, adapter.ErrConflict)
+
+	account := adapter.Account{UserID: "3", Type: adapter.AccountOAuth, Provider: "gh", ProviderAccountID: "3"}
+	same(t, "LinkAccount", must(a.LinkAccount(ctx, account))(t), account)
+	same(t, "GetAccount", must(a.GetAccount(ctx, "3", "gh"))(t), account)
+	account.ProviderAccountID = "1"
+	linked, err := a.LinkAccount(ctx, account)
+	refused(t, "LinkAccount", linked, err, adapter.ErrConflict)
+	account.ProviderAccountID, account.AuthorizationDetails = "4", []byte(`[{}]`)
+	if _, err := a.LinkAccount(ctx, account); err == nil {
+		t.Error("authorization details were dropped without an error")
+	}
+
+	session, err := a.CreateSession(ctx, adapter.Session{SessionToken: "s1", UserID: "3", Expires: time.Now()})
+	refused(t, "CreateSession", session, err, adapter.ErrConflict)
+	must(a.CreateSession(ctx, adapter.Session{SessionToken: "s3", UserID: "3", Expires: time.Now()}))(t)
+	must(a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "x@example.com", Token: "t"}))(t)
+	same(t, "DeleteUser", must(a.DeleteUser(ctx, "3"))(t), *user)
+	both, err := a.GetSessionAndUser(ctx, "s3")
+	absent(t, "GetSessionAndUser", both, err)
+	if both := must(a.GetSessionAndUser(ctx, "s2"))(t); both.User.ID != "2" || both.Session.UserID != "2" {
+		t.Errorf("got %+v", both)
+	}
+}
+
+func TestEnsureSchemaOnAuthJSDatabase(t *testing.T) {
+	t.Parallel()
+	pool := authJSDatabase(t)
+	execSQL(t, pool, `INSERT INTO sessions ("userId", expires, "sessionToken") VALUES (99, '2100-01-01', 'orphan')`)
+	before := dump(t, pool)
+	a := newAdapter(t, pool)
+	for range 2 {
+		if err := a.EnsureSchema(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(before, dump(t, pool)); d != "" {
+			t.Fatalf("rows changed:\n%s", d)
+		}
+	}
+	both, err := a.GetSessionAndUser(t.Context(), "orphan")
+	absent(t, "GetSessionAndUser of an orphan", both, err)
+	callEveryMethod(t, a)
+	long := strings.Repeat("x", 512)
+	must(a.CreateSession(t.Context(), adapter.Session{SessionToken: long, UserID: "1", Expires: time.Now()}))(t)
+}
+
+func TestEnsureSchemaNamesDuplicates(t *testing.T) {
+	t.Parallel()
+	pool := authJSDatabase(t)
+	execSQL(t, pool, `INSERT INTO users (email) VALUES ('one@example.com');
+		INSERT INTO accounts ("userId", type, provider, "providerAccountId") VALUES (2, 'oauth', 'gh', '1');
+		INSERT INTO sessions ("userId", expires, "sessionToken") VALUES (2, '2100-01-01', 'secret-token'), (2, '2100-01-01', 'secret-token')`)
+	rows, shape := dump(t, pool), catalogue(t, pool)
+	a := newAdapter(t, pool)
+	err := a.EnsureSchema(t.Context())
+	if !errors.Is(err, adapter.ErrConflict) {
+		t.Fatalf("got %v, want ErrConflict", err)
+	}
+	for _, want := range []string{"one@example.com", "'gh'", "'1'", "id 3, 4"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: does not say %s", err, want)
+		}
+	}
+	if strings.Contains(err.Error(), "secret-token") {
+		t.Errorf("the error holds a session token: %v", err)
+	}
+	if d := cmp.Diff(rows, dump(t, pool)) + cmp.Diff(shape, catalogue(t, pool)); d != "" {
+		t.Errorf("the failed call changed something:\n%s", d)
+	}
+	execSQL(t, pool, `DELETE FROM users WHERE id = 3; DELETE FROM accounts WHERE id = 3; DELETE FROM sessions WHERE id = 4`)
+	if err := a.EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEnsureSchemaRefusesOtherTables(t *testing.T) {
+	t.Parallel()
+	pool := inSchema(t, newSchema(t))
+	execSQL(t, pool, `CREATE TABLE users (id bigint PRIMARY KEY, login text);
+		CREATE TABLE sessions (id text, "userId" text, "sessionToken" text, expires timestamp)`)
+	before := catalogue(t, pool)
+	err := newAdapter(t, pool).EnsureSchema(t.Context())
+	if err == nil || !strings.Contains(err.Error(), `"users".emailVerified`) || !strings.Contains(err.Error(), `"sessions".expires`) {
+		t.Errorf("got %v, want an error that names the columns", err)
+	}
+	if d := cmp.Diff(before, catalogue(t, pool)); d != "" {
+		t.Errorf("the failed call changed something:\n%s", d)
+	}
+}
+
+// TestForeignIDs runs on tables whose user IDs are of other types.
+func TestForeignIDs(t *testing.T) {
+	for name, typ := range map[string]string{
+		"uuid":             `uuid PRIMARY KEY`,
+		"text, no default": `text PRIMARY KEY`,
+		"varchar":          `varchar(64) COLLATE "en_US" PRIMARY KEY`,
+		"bigint":           `bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool := inSchema(t, newSchema(t))
+			if strings.Contains(typ, "en_US") {
+				typ = strings.Replace(typ, `"en_US"`, `"und-x-icu"`, 1)
+			}
+			child := strings.NewReplacer(" PRIMARY KEY", "", "GENERATED ALWAYS AS IDENTITY", "").Replace(typ) + ` NOT NULL`
+			execSQL(t, pool, `CREATE TABLE users (id `+typ+`, name text, email text, "emailVerified" timestamptz, image text)`)
+			execSQL(t, pool, `CREATE TABLE sessions (id serial, "userId" `+child+`, "sessionToken" text, expires timestamptz)`)
+			execSQL(t, pool, `CREATE TABLE accounts (id serial, "userId" `+child+`, type text, provider text, "providerAccountId" text,
+				refresh_token text, access_token text, expires_at bigint, id_token text, scope text, session_state text, token_type text)`)
+			a := newAdapter(t, pool)
+			if err := a.EnsureSchema(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			callEveryMethod(t, a)
+		})
+	}
+}
+
+func TestUnknownIDType(t *testing.T) {
+	t.Parallel()
+	pool := inSchema(t, newSchema(t))
+	a := newAdapter(t, pool)
+	if _, err := a.GetUser(t.Context(), "1"); err == nil || !strings.Contains(err.Error(), "EnsureSchema") {
+		t.Errorf("without tables: got %v, want an error that says what to do", err)
+	}
+	execSQL(t, pool, `CREATE TABLE users (id numeric)`)
+	if _, err := a.GetUser(t.Context(), "1"); err == nil || !strings.Contains(err.Error(), "numeric") {
+		t.Errorf("got %v, want an error that names the type", err)
+	}
+}
+
+// TestSchemaFiles runs the files as a migration tool would; EnsureSchema then
+// finds nothing to add.
+func TestSchemaFiles(t *testing.T) {
+	t.Parallel()
+	files, err := fs.Glob(postgres.Schema(), "*.sql")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("got %v, %v", files, err)
+	}
+	pool := inSchema(t, newSchema(t))
+	for range 2 {
+		for _, name := range files {
+			sql, err := fs.ReadFile(postgres.Schema(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			execSQL(t, pool, string(sql))
+		}
+	}
+	before := catalogue(t, pool)
+	a := newAdapter(t, pool)
+	if err := a.EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(before, catalogue(t, pool)); d != "" {
+		t.Errorf("EnsureSchema makes something else than the files:\n%s", d)
+	}
+	callEveryMethod(t, a)
+}
+
+// TestNamespaces has two adapters in one database under names that are
+// prefixes of each other and hold pattern characters.
+func TestNamespaces(t *testing.T) {
+	t.Parallel()
+	schema := newSchema(t)
+	odd := schema + `_%; "x`
+	if _, err := postgres.New(wiring{}.pool(t), postgres.WithSchema(odd)); err == nil {
+		t.Error("a schema with a quote is accepted")
+	}
+	odd = schema + `_% Ünïcode.--;`
+	dropSchema(t, odd)
+	pool := wiring{}.pool(t)
+	var stores []*postgres.Adapter
+	for _, opts := range [][]postgres.Option{
+		{postgres.WithSchema(schema)},
+		{postgres.WithSchema(schema), postgres.WithTablePrefix("a")},
+		{postgres.WithSchema(schema), postgres.WithTablePrefix("a%s_")},
+		{postgres.WithSchema(schema), postgres.WithTablePrefix("users_")},
+		{postgres.WithSchema(odd)},
+		{postgres.WithSchema(odd), postgres.WithTablePrefix("Ä .;--/*")},
+	} {
+		a := newAdapter(t, pool, opts...)
+		if err := a.EnsureSchema(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		stores = append(stores, a)
+	}
+	for _, a := range stores {
+		callEveryMethod(t, a) // would conflict with what another has left behind
+	}
+	ids := map[string]bool{}
+	for _, a := range stores {
+		u := must(a.CreateUser(t.Context(), adapter.User{ID: "same", Email: "same@example.com", Name: new("x")}))(t)
+		must(a.CreateSession(t.Context(), adapter.Session{SessionToken: "same", UserID: u.ID}))(t)
+		ids[u.ID] = true
+	}
+	must(stores[1].DeleteUser(t.Context(), "same"))(t)
+	must(stores[2].DeleteExpired(t.Context(), time.Now()))(t)
+	for i, a := range stores {
+		s := must(a.GetSessionAndUser(t.Context(), "same"))(t)
+		if gone := i == 1 || i == 2; gone != (s == nil) {
+			t.Errorf("store %d: got %v", i, s)
+		}
+	}
+}
+
+func TestOptionsRefuse(t *testing.T) {
+	t.Parallel()
+	var conn *pgx.Conn
+	for name, opts := range map[string][]postgres.Option{
+		"empty schema": {postgres.WithSchema("")},
+		"empty prefix": {postgres.WithTablePrefix("")},
+		"NUL":          {postgres.WithSchema("a\x00b")},
+		"not UTF-8":    {postgres.WithTablePrefix("\xff")},
+		"quote":        {postgres.WithTablePrefix(`a"b`)},
+		"apostrophe":   {postgres.WithTablePrefix(`a'b`)},
+		"long schema":  {postgres.WithSchema(strings.Repeat("x", 64))},
+		"long prefix":  {postgres.WithTablePrefix(strings.Repeat("x", 30))},
+	} {
+		if a, err := postgres.New(conn, opts...); err == nil {
+			t.Errorf("%s: got %v, want an error", name, a)
+		}
+	}
+	if _, err := postgres.New(nil); err == nil {
+		t.Error("a nil handle is accepted")
+	}
+}
+
+func TestErrorsHoldNoValues(t *testing.T) {
+	t.Parallel()
+	a, pool, schema := wirings[0].newStore(t)
+	execSQL(t, pool, `ALTER TABLE `+schema+`.sessions ADD CHECK ("sessionToken" <> 'secret-token')`)
+	user := must(a.CreateUser(t.Context(), adapter.User{}))(t)
+	_, err := a.CreateSession(t.Context(), adapter.Session{SessionToken: "secret-token", UserID: user.ID})
+	var pgErr *pgconn.PgError
+	if !errors.As(err, &pgErr) || pgErr.Code != "23514" {
+		t.Fatalf("got %v, want a check violation", err)
+	}
+	if strings.Contains(err.Error()+pgErr.Detail+pgErr.Where+pgErr.Message, "secret-token") {
+		t.Errorf("the token is in %+v", pgErr)
+	}
+}
+
+// TestDeleteUserKeptByTheApplication has a table of the application refuse the
+// deletion. Nothing is deleted then, and the error is not that of an absent user.
+func TestDeleteUserKeptByTheApplication(t *testing.T) {
+	t.Parallel()
+	a, pool, schema := wirings[0].newStore(t)
+	ctx := t.Context()
+	execSQL(t, pool, `CREATE TABLE `+schema+`.orders ("userId" text COLLATE "C" REFERENCES `+schema+`.users)`)
+	user := must(a.CreateUser(ctx, adapter.User{}))(t)
+	must(a.CreateSession(ctx, adapter.Session{SessionToken: "t", UserID: user.ID, Expires: time.Now().Add(time.Hour)}))(t)
+	execSQL(t, pool, `INSERT INTO `+schema+`.orders VALUES ($1)`, user.ID)
+	deleted, err := a.DeleteUser(ctx, user.ID)
+	var pgErr *pgconn.PgError
+	if deleted != nil || !errors.As(err, &pgErr) || pgErr.TableName != "orders" || errors.Is(err, adapter.ErrNotFound) || errors.Is(err, adapter.ErrConflict) {
+		t.Errorf("got %v, %v, want an error that names the table", deleted, err)
+	}
+	if found := must(a.GetSessionAndUser(ctx, "t"))(t); found == nil {
+		t.Error("the session is gone")
+	}
+}

@@ -1,0 +1,193 @@
+package postgres_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+)
+
+const (
+	postgresURL  = "GATEHOUSE_POSTGRES_URL"
+	pgbouncerURL = "GATEHOUSE_PGBOUNCER_URL"
+)
+
+// TestMain says once what is missing.
+func TestMain(m *testing.M) {
+	if os.Getenv(postgresURL) == "" {
+		if !skipStores() {
+			fmt.Fprintf(os.Stderr, "%s is not set: these tests need a PostgreSQL server, such as postgres://postgres@127.0.0.1/postgres, "+
+				"where they may create schemas; GATEHOUSE_SKIP_STORES=1 leaves them out\n", postgresURL)
+			os.Exit(1)
+		}
+		fmt.Fprintf(os.Stderr, "*** SKIPPED: every test that needs PostgreSQL, since %s is not set and GATEHOUSE_SKIP_STORES=1 ***\n", postgresURL)
+		if err := flag.Set("test.skip", "^Example"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func skipStores() bool { return os.Getenv("GATEHOUSE_SKIP_STORES") == "1" }
+
+// serverURL returns the address of a server, which must be there.
+func serverURL(t testing.TB, name string) string {
+	t.Helper()
+	url := os.Getenv(name)
+	switch {
+	case url != "":
+	case skipStores():
+		t.Skipf("%s is not set and GATEHOUSE_SKIP_STORES=1", name)
+	default:
+		t.Fatalf("%s is not set: this test needs PgBouncer with transaction pooling in front of the server of %s", name, postgresURL)
+	}
+	return url
+}
+
+// wiring is one way to reach the server.
+type wiring struct {
+	name     string
+	mode     pgx.QueryExecMode
+	pooler   bool
+	maxConns int32
+	zone     string // of the server's session
+	authJS   bool   // the tables were made by Auth.js
+	telling  bool   // differs much from the others
+}
+
+var wirings = []wiring{
+	{name: "cache_statement", mode: pgx.QueryExecModeCacheStatement, telling: true},
+	{name: "cache_describe", mode: pgx.QueryExecModeCacheDescribe},
+	{name: "describe_exec", mode: pgx.QueryExecModeDescribeExec},
+	{name: "exec", mode: pgx.QueryExecModeExec},
+	{name: "simple_protocol", mode: pgx.QueryExecModeSimpleProtocol, telling: true},
+	{name: "pool_of_one", mode: pgx.QueryExecModeCacheStatement, maxConns: 1},
+	{name: "pgbouncer_exec", mode: pgx.QueryExecModeExec, pooler: true},
+	{name: "pgbouncer_simple", mode: pgx.QueryExecModeSimpleProtocol, pooler: true},
+	{name: "far_zone", mode: pgx.QueryExecModeExec, zone: "Asia/Kathmandu"},
+	{name: "authjs_tables", authJS: true, telling: true},
+}
+
+// config returns the pool configuration of the wiring.
+func (w wiring) config(t testing.TB) *pgxpool.Config {
+	t.Helper()
+	name := postgresURL
+	if w.pooler {
+		name = pgbouncerURL
+	}
+	c, err := pgxpool.ParseConfig(serverURL(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.mode != 0 {
+		c.ConnConfig.DefaultQueryExecMode = w.mode
+	}
+	c.MaxConns = 8
+	if w.maxConns > 0 {
+		c.MaxConns = w.maxConns
+	}
+	if w.zone != "" {
+		c.ConnConfig.RuntimeParams["timezone"] = w.zone
+	}
+	return c
+}
+
+// pool opens a pool that is closed at the end of the test.
+func (w wiring) pool(t testing.TB) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pgxpool.NewWithConfig(t.Context(), w.config(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// newSchema makes a schema that is dropped at the end of the test, so that
+// test runs can share a server.
+func newSchema(t testing.TB) string {
+	t.Helper()
+	name := "gatehouse_" + strings.ToLower(rand.Text())
+	dropSchema(t, name)
+	execSQL(t, wiring{}.pool(t), `CREATE SCHEMA `+name)
+	return name
+}
+
+// dropSchema drops the schema at the end of the test, if it is there.
+func dropSchema(t testing.TB, name string) {
+	t.Helper()
+	cleanup(t, `DROP SCHEMA IF EXISTS `+pgx.Identifier{name}.Sanitize()+` CASCADE`)
+}
+
+// cleanup runs SQL at the end of the test.
+func cleanup(t testing.TB, sql string) {
+	t.Helper()
+	url := serverURL(t, postgresURL)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		conn, err := pgx.Connect(ctx, url)
+		if err == nil {
+			_, err = conn.Exec(ctx, sql)
+			err = errors.Join(err, conn.Close(ctx))
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// execSQL runs SQL as an administrator would.
+func execSQL(t testing.TB, db postgres.DB, sql string, args ...any) {
+	t.Helper()
+	if _, err := db.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// value reads one value.
+func value[T any](t testing.TB, db postgres.DB, sql string, args ...any) T {
+	t.Helper()
+	rows, err := db.Query(t.Context(), sql, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := pgx.CollectOneRow(rows, pgx.RowTo[T])
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return v
+}
+
+// newStore returns an adapter on tables of its own.
+func (w wiring) newStore(t testing.TB) (*postgres.Adapter, *pgxpool.Pool, string) {
+	t.Helper()
+	schema, pool := newSchema(t), w.pool(t)
+	if w.authJS {
+		makeAuthJSTables(t, inSchema(t, schema))
+	}
+	a := newAdapter(t, pool, postgres.WithSchema(schema))
+	if err := a.EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return a, pool, schema
+}
+
+func newAdapter(t testing.TB, db postgres.DB, opts ...postgres.Option) *postgres.Adapter {
+	t.Helper()
+	a, err := postgres.New(db, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}

@@ -1,0 +1,102 @@
+package postgres
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// storable reports whether Postgres can hold s: text is UTF-8 without NUL. No
+// record has a key that is not, so lookups of one miss without asking.
+// [INPUT-10] [INPUT-11]
+func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
+// lookable reports whether every part of a key could be in the database.
+// [INPUT-01]
+func lookable(parts ...string) bool {
+	for _, s := range parts {
+		if s == "" || !storable(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// problems gathers why a record cannot be stored. What is refused here never
+// reaches the server, so it does not abort a transaction either.
+type problems []error
+
+func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
+
+// key refuses an empty part of a key. [INPUT-14]
+func (p *problems) key(field, s string) {
+	if s == "" {
+		p.add("%s is empty", field)
+	}
+	p.text(field, s)
+}
+
+// text refuses what would not come back unchanged. [DATA-13]
+func (p *problems) text(field, s string) {
+	if !storable(s) {
+		p.add("%s has a NUL byte or is not UTF-8", field)
+	}
+}
+
+func (p *problems) optional(field string, s *string) {
+	if s != nil {
+		p.text(field, *s)
+	}
+}
+
+// instant refuses years of other than four digits, which not every execution
+// mode of pgx can send.
+func (p *problems) instant(field string, t time.Time) {
+	if y := t.UTC().Year(); y < 1 || y > 9999 {
+		p.add("%s is in the year %d, want 1 to 9999", field, y)
+	}
+}
+
+func (p *problems) json(field string, raw json.RawMessage) {
+	if len(raw) == 0 {
+		return
+	}
+	p.text(field, string(raw))
+	if !json.Valid(raw) {
+		p.add("%s is not JSON", field)
+	}
+}
+
+func (p problems) err() error { return errors.Join(p...) }
+
+// Arguments are plain values and untyped nil, which all execution modes take.
+
+func nullable(s *string) any {
+	if s == nil {
+		return nil
+	}
+	return *s
+}
+
+// emailArg stores the address of users who have none as null, so that they do
+// not conflict. [USER-12]
+func emailArg(email string) any {
+	if email == "" {
+		return nil
+	}
+	return email
+}
+
+// instantArg drops what is finer than a microsecond, the zone and the monotonic
+// reading. [TIME-01] [TIME-09]
+func instantArg(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+func nullableInstant(t *time.Time) any {
+	if t == nil {
+		return nil
+	}
+	return instantArg(*t)
+}

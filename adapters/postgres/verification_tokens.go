@@ -1,0 +1,36 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// CreateVerificationToken implements [adapter.VerificationTokens]. A pair that
+// is pending already is an error matching ErrConflict. [VTOK-10] [VTOK-15]
+func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.VerificationToken) (*adapter.VerificationToken, error) {
+	var p problems
+	p.key("identifier", token.Identifier)
+	p.key("token", token.Token)
+	p.instant("expires", token.Expires)
+	var made *adapter.VerificationToken
+	err := a.call(ctx, "create verification token", func(db DB) error {
+		if err := p.err(); err != nil {
+			return err
+		}
+		rows, err := db.Query(ctx, a.sql.createVerificationToken, token.Identifier, token.Token, instantArg(token.Expires))
+		if made, err = first(rows, err, scanVerificationToken); err == nil && made == nil {
+			return adapter.ErrConflict
+		}
+		return err
+	})
+	return made, err
+}
+
+// UseVerificationToken implements [adapter.VerificationTokens]. The token is
+// returned once the server has confirmed that its deletion is committed; in a
+// transaction of the caller, it is spent when that commits. [VTOK-02] [CONC-01]
+// [FAULT-01]
+func (a *Adapter) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	return lookup(ctx, a, "use verification token", scanVerificationToken, a.sql.useVerificationToken, key.Identifier, key.Token)
+}
