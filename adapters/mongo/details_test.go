@@ -1,0 +1,154 @@
+package mongo
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// roundTrip returns what a later read makes of details, by way of the bytes of
+// a document.
+func roundTrip(t testing.TB, details string) (text string, structured bool, err error) {
+	t.Helper()
+	v, err := detailsToBSON(json.RawMessage(details))
+	if err != nil {
+		return "", false, err
+	}
+	raw, err := bson.Marshal(bson.D{{Key: "authorization_details", Value: v}})
+	if err != nil {
+		t.Fatalf("%s can't be stored: %v", details, err)
+	}
+	value := bson.Raw(raw).Lookup("authorization_details")
+	back, err := detailsToJSON(value)
+	if err != nil {
+		t.Fatalf("%s can't be read back: %v", details, err)
+	}
+	return string(back), value.Type != bson.TypeString, nil
+}
+
+// TestDetails keeps in BSON what BSON can hold, and the rest as text.
+func TestDetails(t *testing.T) {
+	deep := strings.Repeat("[", maxDepth+2) + strings.Repeat("]", maxDepth+2)
+	for _, c := range []struct {
+		details    string
+		structured bool
+	}{
+		{`[]`, true},
+		{`{}`, true},
+		{`[{"type":"account","actions":["read","write"],"limit":12.5,"valid":true,"until":null,"of":{"a":{}}}]`, true},
+		{`[9007199254740993,-9223372036854775808,9223372036854775807,0]`, true},
+		{`[-0,1e+21,0.1,-1.5]`, true},
+		{`["",{"proto":"\u0000"},"é","👩‍👩‍👧"]`, true},
+		{`{"__proto__":1,"constructor":2}`, true},
+		{`{"12":1,"0":2}`, true},
+		{`[9223372036854775808]`, false},
+		{`[1.0,1e3,1E400,0.10]`, false},
+		{`[0.1000000000000000055511151231257827]`, false},
+		{`{"$where":"1"}`, false},
+		{`{"a":{"$gt":""}}`, false},
+		{`{"a.b":1}`, false},
+		{`{"":1}`, false},
+		{`{"a\u0000b":1}`, false},
+		{`{"a":1,"a":2}`, false},
+		{`["\ud800"]`, false},
+		{`{"\udfff":1}`, false},
+		{deep, false},
+		{`"text"`, false},
+		{`"123"`, false},
+		{`123`, false},
+		{`true`, false},
+		{`null`, false},
+	} {
+		got, structured, err := roundTrip(t, c.details)
+		if err != nil {
+			t.Errorf("%s: %v", c.details, err)
+			continue
+		}
+		if structured != c.structured {
+			t.Errorf("%s is structured %t, want %t", c.details, structured, c.structured)
+		}
+		if !c.structured && got != c.details || c.structured && !sameJSON(got, c.details) {
+			t.Errorf("%s came back as %s", c.details, got)
+		}
+	}
+}
+
+// sameJSON compares values to the last digit of every number.
+func sameJSON(a, b string) bool {
+	decode := func(s string) (v any) {
+		d := json.NewDecoder(strings.NewReader(s))
+		d.UseNumber()
+		if err := d.Decode(&v); err != nil {
+			return err
+		}
+		return v
+	}
+	return reflect.DeepEqual(decode(a), decode(b))
+}
+
+// TestDetailsRefused never keeps what is no JSON or no UTF-8.
+func TestDetailsRefused(t *testing.T) {
+	for _, details := range []string{``, `[`, `[1,]`, `{"a"}`, `[1] [2]`, "[\"\xff\"]", "{\"\xfe\":1}"} {
+		if got, _, err := roundTrip(t, details); err == nil {
+			t.Errorf("%q came back as %q, want an error", details, got)
+		}
+	}
+}
+
+// TestDetailsOfOthers reads what other writers may have stored, or says that it
+// can't.
+func TestDetailsOfOthers(t *testing.T) {
+	for _, c := range []struct {
+		stored any
+		want   string // "" if it is an error
+	}{
+		{bson.A{bson.D{{Key: "n", Value: int32(7)}, {Key: "f", Value: 2.0}}}, `[{"n":7,"f":2}]`},
+		{bson.D{{Key: "$a.b", Value: nil}}, `{"$a.b":null}`},
+		{`[{"kept":"as text"}]`, `[{"kept":"as text"}]`},
+		{`no JSON`, ``},
+		{bson.A{bson.NewObjectID()}, ``},
+		{bson.A{bson.Binary{Data: []byte{1}}}, ``},
+	} {
+		raw, err := bson.Marshal(bson.D{{Key: "v", Value: c.stored}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := detailsToJSON(bson.Raw(raw).Lookup("v"))
+		if string(got) != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%v: got %s, %v, want %q", c.stored, got, err, c.want)
+		}
+	}
+}
+
+func FuzzDetails(f *testing.F) {
+	for _, s := range []string{`[]`, `[{"a":[1,2.5,-0,"x",null,true]}]`, `{"$a":1e400}`, `["\ud800"]`, `[1e-7]`, `"s"`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, details []byte) {
+		got, _, err := roundTrip(t, string(details))
+		if err != nil {
+			return
+		}
+		if !json.Valid([]byte(got)) {
+			t.Fatalf("%q came back as %q, which is no JSON", details, got)
+		}
+		var want, have any
+		if json.Unmarshal(details, &want) != nil {
+			if got != string(details) { // numbers beyond a float64 stay text
+				t.Fatalf("%q came back as %q", details, got)
+			}
+			return
+		}
+		if err := json.Unmarshal([]byte(got), &have); err != nil || !reflect.DeepEqual(have, want) {
+			t.Fatalf("%q came back as %q", details, got)
+		}
+		again, _, err := roundTrip(t, got)
+		if err != nil || !bytes.Equal([]byte(again), []byte(got)) {
+			t.Fatalf("%q came back as %q, and that as %q, %v", details, got, again, err)
+		}
+	})
+}

@@ -1,0 +1,140 @@
+package mongo
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+// document reads the fields of a stored document. A null field is an absent one,
+// as the Auth.js adapter writes it. The first field that can't be read is kept
+// as the error [ERR-10].
+type document struct {
+	raw bson.Raw
+	err error
+}
+
+func (d *document) lookup(field string) (bson.RawValue, bool) {
+	v, err := d.raw.LookupErr(field)
+	if err != nil {
+		if !errors.Is(err, bsoncore.ErrElementNotFound) {
+			d.fail(field)
+		}
+		return bson.RawValue{}, false
+	}
+	return v, v.Type != bson.TypeNull && v.Type != bson.TypeUndefined
+}
+
+func (d *document) fail(field string) {
+	if d.err == nil {
+		d.err = fmt.Errorf("the field %s of a stored record can't be read", field)
+	}
+}
+
+// optional returns a text, or nil.
+func (d *document) optional(field string) *string {
+	v, ok := d.lookup(field)
+	if !ok {
+		return nil
+	}
+	s, ok := v.StringValueOK()
+	if !ok {
+		d.fail(field)
+		return nil
+	}
+	return &s
+}
+
+// text returns a text that must be there.
+func (d *document) text(field string) string {
+	s := d.optional(field)
+	if s == nil {
+		d.fail(field)
+		return ""
+	}
+	return *s
+}
+
+// id returns an ObjectID that must be there.
+func (d *document) id(field string) bson.ObjectID {
+	v, _ := d.lookup(field)
+	id, ok := v.ObjectIDOK()
+	if !ok {
+		d.fail(field)
+	}
+	return id
+}
+
+// instant returns a date, or nil.
+func (d *document) instant(field string) *time.Time {
+	v, ok := d.lookup(field)
+	if !ok {
+		return nil
+	}
+	t, ok := v.TimeOK()
+	if !ok {
+		d.fail(field)
+		return nil
+	}
+	return new(t.UTC())
+}
+
+// integer returns a whole number of any of the types that JavaScript and Go
+// write, or nil.
+func (d *document) integer(field string) *int64 {
+	v, ok := d.lookup(field)
+	if !ok {
+		return nil
+	}
+	if n, ok := v.Int32OK(); ok {
+		return new(int64(n))
+	}
+	if n, ok := v.Int64OK(); ok {
+		return &n
+	}
+	if f, ok := v.DoubleOK(); ok && f == math.Trunc(f) && math.Abs(f) < 1<<63 {
+		return new(int64(f))
+	}
+	d.fail(field)
+	return nil
+}
+
+// boolean returns a truth value that must be there.
+func (d *document) boolean(field string) bool {
+	v, _ := d.lookup(field)
+	b, ok := v.BooleanOK()
+	if !ok {
+		d.fail(field)
+	}
+	return b
+}
+
+// must returns the value of a field that must be there, or its zero value.
+func must[T any](d *document, field string, v *T) T {
+	if v == nil {
+		d.fail(field)
+		return *new(T)
+	}
+	return *v
+}
+
+// fields builds a document, leaving out what is null.
+type fields bson.D
+
+func (f *fields) add(name string, value any) { *f = append(*f, bson.E{Key: name, Value: value}) }
+
+func (f *fields) optional(name string, value *string) {
+	if value != nil {
+		f.add(name, *value)
+	}
+}
+
+// date is an instant as it is stored: to the millisecond.
+func date(t time.Time) bson.DateTime { return bson.DateTime(t.UnixMilli()) }
+
+// kept is an instant as a later read returns it.
+func kept(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }

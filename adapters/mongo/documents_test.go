@@ -1,0 +1,210 @@
+package mongo_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	mgo "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"github.com/gatehouse-go/gatehouse/adapters/mongo"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// TestDocuments reads documents as Auth.js and other programs write them.
+func TestDocuments(t *testing.T) {
+	a, db := newStore(t)
+	ctx := t.Context()
+	id := bson.NewObjectID()
+	at := time.Date(2040, 2, 29, 23, 59, 59, 987e6, time.UTC)
+	put := func(collection string, document bson.D) {
+		t.Helper()
+		must(db.Collection(collection).InsertOne(ctx, document))(t)
+	}
+	put("users", bson.D{{Key: "_id", Value: id}, {Key: "name", Value: nil}, {Key: "email", Value: "ada@example.com"}, {Key: "emailVerified", Value: at},
+		{Key: "role", Value: "admin"}, {Key: "image", Value: nil}})
+	same(t, "GetUser", must(a.GetUser(ctx, id.Hex()))(t), adapter.User{ID: id.Hex(), Email: "ada@example.com", EmailVerified: &at})
+
+	for name, c := range map[string]struct {
+		expiresAt any
+		want      *int64
+		fails     bool
+	}{
+		"int32":         {int32(1700000000), new(int64(1700000000)), false},
+		"int64":         {int64(4102444800), new(int64(4102444800)), false},
+		"double":        {4102444800.0, new(int64(4102444800)), false},
+		"null":          {nil, nil, false},
+		"half a second": {0.5, nil, true},
+		"text":          {"soon", nil, true},
+		"too large":     {1e300, nil, true},
+	} {
+		put("accounts", bson.D{{Key: "userId", Value: id}, {Key: "type", Value: "oidc"}, {Key: "provider", Value: "p"}, {Key: "providerAccountId", Value: name},
+			{Key: "expires_at", Value: c.expiresAt}, {Key: "scope", Value: nil}, {Key: "ext_expires_in", Value: int32(3600)}, {Key: "not-before-policy", Value: 0.0}})
+		account, err := a.GetAccount(ctx, name, "p")
+		if c.fails {
+			if account != nil || err == nil || strings.Contains(err.Error(), "soon") {
+				t.Errorf("expires_at is %s: got %v, %v, want an error that does not quote it", name, account, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, name, account, adapter.Account{UserID: id.Hex(), Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: name, ExpiresAt: c.want})
+	}
+
+	put("sessions", bson.D{{Key: "sessionToken", Value: "s"}, {Key: "userId", Value: id.Hex()}, {Key: "expires", Value: at}})
+	if session, err := a.GetSessionAndUser(ctx, "s"); err == nil {
+		t.Errorf("a session whose userId is no ObjectID: got %v, want an error", session)
+	}
+}
+
+// TestDetailsInTheStore: what the server would take for operators, paths or
+// other numbers comes back.
+func TestDetailsInTheStore(t *testing.T) {
+	a, _ := newStore(t)
+	ctx := t.Context()
+	user := must(a.CreateUser(ctx, adapter.User{Email: "ada@example.com"}))(t)
+	for _, details := range []string{
+		`[]`, `[{"type":"payment","amount":{"value":12.5,"units":9007199254740993}},{"actions":["read"],"until":null,"ok":false}]`,
+		`[{"$where":"sleep(1)","a.b":{"$gt":""},"":0}]`, `[1.10,1e400,-0.0]`, `["\ud800"]`, `{"a":1,"a":2}`, `"123"`,
+		strings.Repeat(`[`, 300) + strings.Repeat(`]`, 300),
+	} {
+		account := adapter.Account{UserID: user.ID, Type: adapter.AccountOAuth, Provider: "p", ProviderAccountID: details, AuthorizationDetails: []byte(details)}
+		must(a.LinkAccount(ctx, account))(t)
+		same(t, "GetAccount", must(a.GetAccount(ctx, details, "p"))(t), account)
+	}
+}
+
+// TestEnsureIndexesAtOnce has several processes start on an empty database.
+func TestEnsureIndexesAtOnce(t *testing.T) {
+	name := newDatabase(t)
+	const processes = 6
+	adapters := make([]*mongo.Adapter, processes)
+	for i := range adapters {
+		adapters[i] = newAdapter(t, connect(t).Database(name))
+	}
+	errs := make([]error, processes)
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for i, a := range adapters {
+		wg.Go(func() {
+			<-start
+			errs[i] = a.EnsureIndexes(t.Context())
+		})
+	}
+	close(start)
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	must(adapters[0].CreateUser(t.Context(), adapter.User{Email: "ada@example.com"}))(t)
+	got, err := adapters[1].CreateUser(t.Context(), adapter.User{Email: "ada@example.com"})
+	refused(t, "CreateUser again", got, err, adapter.ErrConflict)
+}
+
+// TestEnsureIndexesOverDuplicates names what stands in the way, without its
+// secrets, loses nothing, and succeeds when the records are mended.
+func TestEnsureIndexesOverDuplicates(t *testing.T) {
+	ctx := t.Context()
+	id := bson.NewObjectID()
+	for name, c := range map[string]struct {
+		collection, fields, secret string
+		document                   bson.D
+	}{
+		"users":    {"users", "email", "ada@example.com", bson.D{{Key: "email", Value: "ada@example.com"}, {Key: "emailVerified", Value: nil}}},
+		"sessions": {"sessions", "sessionToken", "secret", bson.D{{Key: "sessionToken", Value: "secret"}, {Key: "userId", Value: id}, {Key: "expires", Value: time.Now()}}},
+		"accounts": {"accounts", "provider, providerAccountId", "sub", bson.D{{Key: "provider", Value: "p"}, {Key: "providerAccountId", Value: "sub"}, {Key: "userId", Value: id}}},
+		"tokens":   {"verification_tokens", "identifier, token", "hash", bson.D{{Key: "identifier", Value: "x"}, {Key: "token", Value: "hash"}, {Key: "expires", Value: time.Now()}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := connect(t).Database(newDatabase(t))
+			a, records := newAdapter(t, db), db.Collection(c.collection)
+			first := must(records.InsertOne(ctx, c.document))(t)
+			must(records.InsertOne(ctx, c.document))(t)
+			err := a.EnsureIndexes(ctx)
+			if !errors.Is(err, adapter.ErrConflict) {
+				t.Fatalf("got %v, want a conflict", err)
+			}
+			if text := err.Error(); !strings.Contains(text, c.collection+" ("+c.fields+")") || strings.Contains(text, c.secret) {
+				t.Errorf("the error is %q, want the collection and its fields and no values", text)
+			}
+			if n := must(records.CountDocuments(ctx, bson.D{}))(t); n != 2 {
+				t.Errorf("%d documents are left, want 2", n)
+			}
+			must(records.DeleteOne(ctx, bson.D{{Key: "_id", Value: first.InsertedID}}))(t)
+			if err := a.EnsureIndexes(ctx); err != nil {
+				t.Errorf("after mending: %v", err)
+			}
+		})
+	}
+}
+
+// TestEnsureIndexesTakesWhatIsThere: indexes that an application made for
+// Auth.js stay; one that does not make its fields unique is an error.
+func TestEnsureIndexesTakesWhatIsThere(t *testing.T) {
+	ctx := t.Context()
+	db := connect(t).Database(newDatabase(t))
+	a, users := newAdapter(t, db), db.Collection("users")
+	make := func(c *mgo.Collection, name string, unique bool, field string) {
+		t.Helper()
+		must(c.Indexes().CreateOne(ctx, mgo.IndexModel{Keys: bson.D{{Key: field, Value: int32(-1)}}, Options: options.Index().SetName(name).SetUnique(unique)}))(t)
+	}
+	make(db.Collection("sessions"), "by token", true, "sessionToken")
+	make(users, "by address", false, "email")
+	if err := a.EnsureIndexes(ctx); err == nil || !strings.Contains(err.Error(), "by address") {
+		t.Fatalf("got %v, want an error that names the index", err)
+	}
+	if err := users.Indexes().DropOne(ctx, "by address"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := a.EnsureIndexes(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		collection string
+		indexes    int
+	}{{"users", 2}, {"accounts", 3}, {"sessions", 4}, {"verification_tokens", 3}, {"authenticators", 3}} {
+		if specs := must(db.Collection(c.collection).Indexes().ListSpecifications(ctx))(t); len(specs) != c.indexes {
+			t.Errorf("%s has %d indexes, want %d: %v", c.collection, len(specs), c.indexes, specs)
+		}
+	}
+}
+
+// TestHowTheClientIsSetUp: what the client does by default elsewhere does not
+// reach the adapter.
+func TestHowTheClientIsSetUp(t *testing.T) {
+	ctx := t.Context()
+	client := connect(t, func(o *options.ClientOptions) {
+		o.SetWriteConcern(writeconcern.Unacknowledged()).SetReadPreference(readpref.SecondaryPreferred()).
+			SetBSONOptions(&options.BSONOptions{ObjectIDAsHexString: true, NilSliceAsEmpty: true, OmitEmpty: true})
+	})
+	a := newAdapter(t, client.Database(newDatabase(t)))
+	if err := a.EnsureIndexes(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		token := adapter.VerificationToken{Identifier: "x", Token: "t", Expires: time.Now().UTC().Truncate(time.Millisecond)}
+		must(a.CreateVerificationToken(ctx, token))(t)
+		same(t, "UseVerificationToken", must(a.UseVerificationToken(ctx, token.Key()))(t), token)
+	}
+}
+
+// TestNew refuses what can't work.
+func TestNew(t *testing.T) {
+	if _, err := mongo.New(nil); err == nil {
+		t.Error("no database: got no error")
+	}
+	db := connect(t).Database("never_used")
+	if _, err := mongo.New(db, mongo.WithCollections(mongo.Collections{Sessions: "users"})); err == nil {
+		t.Error("sessions in the collection of users: got no error")
+	}
+}

@@ -1,0 +1,233 @@
+package mongo_test
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	mgo "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// floor is the least that the nineteen methods take with the driver on the same
+// collections: one plain operation each, two for a session and its user, and
+// none of the promises that need more. Benchmarks compare the adapter with it.
+type floor struct {
+	users, accounts, sessions, tokens, authenticators *mgo.Collection
+}
+
+var _ adapter.Adapter = floor{}
+
+func newFloor(db *mgo.Database) floor {
+	o := options.Collection().SetWriteConcern(writeconcern.Majority())
+	return floor{db.Collection("users", o), db.Collection("accounts", o), db.Collection("sessions", o), db.Collection("verification_tokens", o), db.Collection("authenticators", o)}
+}
+
+type floorUser struct {
+	ID            bson.ObjectID `bson:"_id"`
+	Name          *string       `bson:"name"`
+	Email         string        `bson:"email"`
+	EmailVerified *time.Time    `bson:"emailVerified"`
+	Image         *string       `bson:"image"`
+}
+
+func (u floorUser) user() *adapter.User {
+	return &adapter.User{ID: u.ID.Hex(), Name: u.Name, Email: u.Email, EmailVerified: u.EmailVerified, Image: u.Image}
+}
+
+type floorAccount struct {
+	ID                bson.ObjectID `bson:"_id"`
+	UserID            bson.ObjectID `bson:"userId"`
+	Type              string        `bson:"type"`
+	Provider          string        `bson:"provider"`
+	ProviderAccountID string        `bson:"providerAccountId"`
+	AccessToken       *string       `bson:"access_token"`
+	Scope             *string       `bson:"scope"`
+}
+
+func (a floorAccount) account() *adapter.Account {
+	return &adapter.Account{UserID: a.UserID.Hex(), Type: adapter.AccountType(a.Type), Provider: a.Provider, ProviderAccountID: a.ProviderAccountID, AccessToken: a.AccessToken, Scope: a.Scope}
+}
+
+type floorSession struct {
+	ID           bson.ObjectID `bson:"_id"`
+	SessionToken string        `bson:"sessionToken"`
+	UserID       bson.ObjectID `bson:"userId"`
+	Expires      time.Time     `bson:"expires"`
+}
+
+func (s floorSession) session() *adapter.Session {
+	return &adapter.Session{SessionToken: s.SessionToken, UserID: s.UserID.Hex(), Expires: s.Expires}
+}
+
+type floorToken struct {
+	ID         bson.ObjectID `bson:"_id"`
+	Identifier string        `bson:"identifier"`
+	Token      string        `bson:"token"`
+	Expires    time.Time     `bson:"expires"`
+}
+
+type floorAuthenticator struct {
+	ID         bson.ObjectID `bson:"_id"`
+	UserID     bson.ObjectID `bson:"userId"`
+	Credential string        `bson:"credentialID"`
+	Account    string        `bson:"providerAccountId"`
+	PublicKey  string        `bson:"credentialPublicKey"`
+	Counter    int64         `bson:"counter"`
+	BackedUp   bool          `bson:"credentialBackedUp"`
+	Device     string        `bson:"credentialDeviceType"`
+	Transports *string       `bson:"transports"`
+}
+
+func (w floorAuthenticator) authenticator() adapter.Authenticator {
+	return adapter.Authenticator{CredentialID: w.Credential, UserID: w.UserID.Hex(), ProviderAccountID: w.Account, CredentialPublicKey: w.PublicKey,
+		Counter: w.Counter, CredentialBackedUp: w.BackedUp, CredentialDeviceType: w.Device, Transports: w.Transports}
+}
+
+func decodeOne[T any](r *mgo.SingleResult) (v T, err error) { return v, r.Decode(&v) }
+
+func hex(id string) bson.ObjectID {
+	oid, err := bson.ObjectIDFromHex(id)
+	if err != nil {
+		panic(err)
+	}
+	return oid
+}
+
+func by(key string, value any) bson.D { return bson.D{{Key: key, Value: value}} }
+
+func set(key string, value any) bson.D { return by("$set", by(key, value)) }
+
+func pair(key adapter.AccountKey) bson.D {
+	return bson.D{{Key: "provider", Value: key.Provider}, {Key: "providerAccountId", Value: key.ProviderAccountID}}
+}
+
+var after = options.FindOneAndUpdate().SetReturnDocument(options.After)
+
+func (f floor) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
+	d := floorUser{bson.NewObjectID(), u.Name, u.Email, u.EmailVerified, u.Image}
+	_, err := f.users.InsertOne(ctx, d)
+	return d.user(), err
+}
+
+func (f floor) GetUser(ctx context.Context, id string) (*adapter.User, error) {
+	u, err := decodeOne[floorUser](f.users.FindOne(ctx, by("_id", hex(id))))
+	return u.user(), err
+}
+
+func (f floor) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
+	u, err := decodeOne[floorUser](f.users.FindOne(ctx, by("email", email)))
+	return u.user(), err
+}
+
+func (f floor) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
+	a, err := decodeOne[floorAccount](f.accounts.FindOne(ctx, pair(key)))
+	if err != nil {
+		return nil, err
+	}
+	u, err := decodeOne[floorUser](f.users.FindOne(ctx, by("_id", a.UserID)))
+	return u.user(), err
+}
+
+func (f floor) UpdateUser(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
+	name, _ := u.Name.Get()
+	d, err := decodeOne[floorUser](f.users.FindOneAndUpdate(ctx, by("_id", hex(u.ID)), set("name", name), after))
+	return d.user(), err
+}
+
+func (f floor) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
+	for _, c := range []*mgo.Collection{f.sessions, f.accounts, f.authenticators} {
+		if _, err := c.DeleteMany(ctx, by("userId", hex(id))); err != nil {
+			return nil, err
+		}
+	}
+	u, err := decodeOne[floorUser](f.users.FindOneAndDelete(ctx, by("_id", hex(id))))
+	return u.user(), err
+}
+
+func (f floor) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+	d := floorAccount{bson.NewObjectID(), hex(a.UserID), string(a.Type), a.Provider, a.ProviderAccountID, a.AccessToken, a.Scope}
+	_, err := f.accounts.InsertOne(ctx, d)
+	return d.account(), err
+}
+
+func (f floor) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
+	a, err := decodeOne[floorAccount](f.accounts.FindOneAndDelete(ctx, pair(key)))
+	return a.account(), err
+}
+
+func (f floor) GetAccount(ctx context.Context, id, provider string) (*adapter.Account, error) {
+	a, err := decodeOne[floorAccount](f.accounts.FindOne(ctx, pair(adapter.AccountKey{Provider: provider, ProviderAccountID: id})))
+	return a.account(), err
+}
+
+func (f floor) CreateSession(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
+	d := floorSession{bson.NewObjectID(), s.SessionToken, hex(s.UserID), s.Expires}
+	_, err := f.sessions.InsertOne(ctx, d)
+	return d.session(), err
+}
+
+func (f floor) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+	s, err := decodeOne[floorSession](f.sessions.FindOne(ctx, by("sessionToken", token)))
+	if err != nil {
+		return nil, err
+	}
+	u, err := decodeOne[floorUser](f.users.FindOne(ctx, by("_id", s.UserID)))
+	return &adapter.SessionAndUser{Session: *s.session(), User: *u.user()}, err
+}
+
+func (f floor) UpdateSession(ctx context.Context, s adapter.SessionUpdate) (*adapter.Session, error) {
+	expires, _ := s.Expires.Get()
+	d, err := decodeOne[floorSession](f.sessions.FindOneAndUpdate(ctx, by("sessionToken", s.SessionToken), set("expires", expires), after))
+	return d.session(), err
+}
+
+func (f floor) DeleteSession(ctx context.Context, token string) (*adapter.Session, error) {
+	s, err := decodeOne[floorSession](f.sessions.FindOneAndDelete(ctx, by("sessionToken", token)))
+	return s.session(), err
+}
+
+func (f floor) CreateVerificationToken(ctx context.Context, v adapter.VerificationToken) (*adapter.VerificationToken, error) {
+	_, err := f.tokens.InsertOne(ctx, floorToken{bson.NewObjectID(), v.Identifier, v.Token, v.Expires})
+	return &v, err
+}
+
+func (f floor) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	v, err := decodeOne[floorToken](f.tokens.FindOneAndDelete(ctx, bson.D{{Key: "identifier", Value: key.Identifier}, {Key: "token", Value: key.Token}}))
+	return &adapter.VerificationToken{Identifier: v.Identifier, Token: v.Token, Expires: v.Expires}, err
+}
+
+func (f floor) CreateAuthenticator(ctx context.Context, w adapter.Authenticator) (*adapter.Authenticator, error) {
+	_, err := f.authenticators.InsertOne(ctx, floorAuthenticator{bson.NewObjectID(), hex(w.UserID), w.CredentialID, w.ProviderAccountID, w.CredentialPublicKey,
+		w.Counter, w.CredentialBackedUp, w.CredentialDeviceType, w.Transports})
+	return &w, err
+}
+
+func (f floor) GetAuthenticator(ctx context.Context, id string) (*adapter.Authenticator, error) {
+	w, err := decodeOne[floorAuthenticator](f.authenticators.FindOne(ctx, by("credentialID", id)))
+	return new(w.authenticator()), err
+}
+
+func (f floor) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
+	cursor, err := f.authenticators.Find(ctx, by("userId", hex(userID)))
+	if err != nil {
+		return nil, err
+	}
+	var all []floorAuthenticator
+	if err := cursor.All(ctx, &all); err != nil {
+		return nil, err
+	}
+	var list []adapter.Authenticator
+	for _, w := range all {
+		list = append(list, w.authenticator())
+	}
+	return list, nil
+}
+
+func (f floor) UpdateAuthenticatorCounter(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
+	w, err := decodeOne[floorAuthenticator](f.authenticators.FindOneAndUpdate(ctx, by("credentialID", id), set("counter", counter), after))
+	return new(w.authenticator()), err
+}

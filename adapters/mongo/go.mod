@@ -1,0 +1,32 @@
+module github.com/gatehouse-go/gatehouse/adapters/mongo
+
+go 1.26.0
+
+require (
+	github.com/gatehouse-go/gatehouse/adaptertest v0.0.0
+	github.com/gatehouse-go/gatehouse/auth v0.0.0
+	github.com/google/go-cmp v0.7.0
+	go.mongodb.org/mongo-driver/v2 v2.9.3
+)
+
+require (
+	github.com/anishathalye/porcupine v1.3.1 // indirect
+	github.com/coreos/go-oidc/v3 v3.21.0 // indirect
+	github.com/go-jose/go-jose/v4 v4.1.8 // indirect
+	github.com/klauspost/compress v1.19.2 // indirect
+	github.com/wneessen/go-mail v0.8.1 // indirect
+	github.com/xdg-go/pbkdf2 v1.0.0 // indirect
+	github.com/xdg-go/scram v1.2.0 // indirect
+	github.com/xdg-go/stringprep v1.0.4 // indirect
+	github.com/youmark/pkcs8 v0.0.0-20240726163527-a2c0da244d78 // indirect
+	golang.org/x/crypto v0.54.0 // indirect
+	golang.org/x/oauth2 v0.37.0 // indirect
+	golang.org/x/sync v0.22.0 // indirect
+	golang.org/x/text v0.40.0 // indirect
+	pgregory.net/rapid v1.3.0 // indirect
+)
+
+replace (
+	github.com/gatehouse-go/gatehouse/adaptertest => ../../adaptertest
+	github.com/gatehouse-go/gatehouse/auth => ../../auth
+)

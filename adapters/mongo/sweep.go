@@ -1,0 +1,23 @@
+package mongo
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// DeleteExpired implements adapter.Sweeper. On servers with TTL indexes the
+// server removes expired records too; see EnsureIndexes.
+func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept, error) {
+	expired := bson.D{{Key: "expires", Value: bson.D{{Key: "$lte", Value: date(now)}}}}
+	var swept adapter.Swept
+	var err error
+	if swept.Sessions, err = a.sessions.deleteAll(ctx, expired); err != nil {
+		return swept, wrap("delete expired", err)
+	}
+	swept.VerificationTokens, err = a.tokens.deleteAll(ctx, expired)
+	return swept, wrap("delete expired", err)
+}

@@ -1,0 +1,59 @@
+package mongo
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// CreateVerificationToken implements adapter.VerificationTokens. A pending pair
+// is a conflict.
+func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.VerificationToken) (*adapter.VerificationToken, error) {
+	if err := required("identifier", token.Identifier, "token", token.Token); err != nil {
+		return nil, wrap("create verification token", err)
+	}
+	if err := storable(token.Identifier, token.Token); err != nil {
+		return nil, wrap("create verification token", err)
+	}
+	err := a.tokens.insert(ctx, fields{
+		{Key: "identifier", Value: token.Identifier}, {Key: "token", Value: token.Token}, {Key: "expires", Value: date(token.Expires)},
+	})
+	if err != nil {
+		return nil, wrap("create verification token", err)
+	}
+	token.Expires = kept(token.Expires)
+	return &token, nil
+}
+
+// UseVerificationToken implements adapter.VerificationTokens. The token is
+// whose delete removes it: a find-and-delete is not atomic on every server, the
+// count of a delete is.
+func (a *Adapter) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	token, err := a.useToken(ctx, key)
+	return token, wrap("use verification token", err)
+}
+
+func (a *Adapter) useToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	if !lookup(key.Identifier, key.Token) {
+		return nil, ctx.Err()
+	}
+	raw, err := a.tokens.find(ctx, bson.D{{Key: "identifier", Value: key.Identifier}, {Key: "token", Value: key.Token}})
+	if err != nil || raw == nil {
+		return nil, err
+	}
+	d := &document{raw: raw}
+	id := d.id("_id")
+	token := &adapter.VerificationToken{
+		Identifier: d.text("identifier"), Token: d.text("token"), Expires: must(d, "expires", d.instant("expires")),
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	deleted, err := a.tokens.delete(ctx, id)
+	if err != nil || !deleted {
+		return nil, err
+	}
+	return token, nil
+}
