@@ -1,0 +1,155 @@
+// Command conformance runs the suite over every bundled adapter in every wiring, prints the matrix and writes it to
+// CONFORMANCE.md, conformance.json and conformance.html.
+//
+//	conformance [-wirings text,…] [-only clause or group,…] [-seed n] [-rounds n] [-strict] [-parallel n] [-out folder]
+//
+// Servers are found or started as package stores says. Wirings that need a server which is not to be had are left out,
+// with the reason, and do not fail the run; embedded adapters are always tried. The exit status is 1 if a MUST is broken
+// and 2 if the run itself went wrong.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/matrix"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/mutants"
+)
+
+// settings are the flags.
+type settings struct {
+	wirings, only string
+	seed          uint64
+	rounds        int
+	strict        bool
+	parallel      int
+	out           string
+	child         string
+}
+
+func main() {
+	var s settings
+	flag.StringVar(&s.wirings, "wirings", "", "try only the wirings whose name contains one of these texts, separated by commas")
+	flag.StringVar(&s.only, "only", "", "run only these clauses and groups, separated by commas")
+	flag.Uint64Var(&s.seed, "seed", 0, "repeat the run that had this seed; 0 draws one")
+	flag.IntVar(&s.rounds, "rounds", 1, "multiply the repetitions of races and histories")
+	flag.BoolVar(&s.strict, "strict", false, "treat SHOULD as MUST")
+	flag.IntVar(&s.parallel, "parallel", 2, "how many wirings are tried at once")
+	flag.StringVar(&s.out, "out", ".", "folder that the results are written to; empty writes none")
+	flag.StringVar(&s.child, "child", "", "run one wiring and write its results as lines of JSON; used by the command itself")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if s.child != "" {
+		if err := runChild(ctx, s, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+		return
+	}
+	failed, err := run(ctx, s)
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "conformance:", err)
+		os.Exit(2)
+	case failed:
+		os.Exit(1)
+	}
+}
+
+// run tries the wirings, shows the matrix and reports whether a MUST is broken.
+func run(ctx context.Context, s settings) (failed bool, err error) {
+	if s.seed == 0 {
+		s.seed = rand.Uint64()>>11 | 1 // fits a JSON number
+	}
+	chosen := choose(s.wirings)
+	if len(chosen) == 0 {
+		return false, fmt.Errorf("no wiring has %q in its name", s.wirings)
+	}
+	started := time.Now()
+	servers := stores.Open(stores.Options{Fast: true})
+	defer func() { err = errors.Join(err, servers.Close(context.WithoutCancel(ctx))) }()
+	screen := newProgress(os.Stderr, len(chosen))
+	columns := tryAll(ctx, s, servers, chosen, screen)
+	screen.clear()
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	m := &matrix.Matrix{
+		Made: started, Duration: time.Since(started), Seed: s.seed, Proof: proof(), Columns: columns,
+		Go: runtime.Version(), Platform: fmt.Sprintf("%s/%s, %d processors", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+	}
+	if err := m.WriteText(os.Stdout, isTerminal(os.Stdout)); err != nil {
+		return false, err
+	}
+	fmt.Printf("\n%d wirings in %v, seed %d\n", len(columns), m.Duration.Round(time.Second), s.seed)
+	if s.out == "" {
+		return m.Failed(), nil
+	}
+	if err := os.MkdirAll(s.out, 0o755); err != nil {
+		return false, err
+	}
+	for name, write := range map[string]func(io.Writer) error{
+		"CONFORMANCE.md": m.WriteMarkdown, "conformance.json": m.WriteJSON, "conformance.html": m.WritePage,
+	} {
+		if err := writeFile(filepath.Join(s.out, name), write); err != nil {
+			return false, err
+		}
+	}
+	return m.Failed(), nil
+}
+
+// choose returns the wirings whose name contains one of the texts.
+func choose(texts string) []wirings.Wiring {
+	var chosen []wirings.Wiring
+	for _, w := range wirings.All() {
+		for text := range strings.SplitSeq(texts, ",") {
+			if strings.Contains(w.String(), text) {
+				chosen = append(chosen, w)
+				break
+			}
+		}
+	}
+	return chosen
+}
+
+func writeFile(path string, write func(io.Writer) error) (err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := bufio.NewWriter(f)
+	return errors.Join(write(w), w.Flush())
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("NO_COLOR") == ""
+}
+
+// proof counts the broken adapters that the tests of the suite try.
+func proof() matrix.Proof {
+	var p matrix.Proof
+	for _, m := range mutants.All() {
+		p.Mutants++
+		if m.AuthJS {
+			p.AuthJS++
+		}
+	}
+	return p
+}

@@ -1,0 +1,81 @@
+// Command withstores runs a command with real stores in its environment.
+//
+//	withstores [-fast] [-stores postgres,pgbouncer,redis,cluster,mongo] -- command [argument ...]
+//
+// It finds or starts the stores, sets GATEHOUSE_POSTGRES_URL, GATEHOUSE_PGBOUNCER_URL, GATEHOUSE_REDIS_URL,
+// GATEHOUSE_REDIS_CLUSTER and GATEHOUSE_MONGO_URL, runs the command, and removes what it started. Its exit status is
+// the command's. A store that is missing ends the run before the command starts, unless GATEHOUSE_SKIP_STORES=1.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
+)
+
+func main() {
+	fast := flag.Bool("fast", false, "start servers that don't wait for the disk")
+	names := flag.String("stores", "postgres,pgbouncer,redis,cluster,mongo", "the stores to offer, separated by commas")
+	flag.Parse()
+	if flag.NArg() == 0 {
+		fmt.Fprintln(os.Stderr, "usage: withstores [-fast] [-stores list] -- command [argument ...]")
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	status, err := run(ctx, stores.Options{Fast: *fast}, strings.Split(*names, ","), flag.Args())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "withstores:", err)
+	}
+	os.Exit(status)
+}
+
+// run starts the stores, runs the command in their presence and returns its exit status.
+func run(ctx context.Context, o stores.Options, names, command []string) (status int, err error) {
+	all := stores.Open(o)
+	defer func() {
+		if e := all.Close(context.WithoutCancel(ctx)); e != nil && err == nil {
+			status, err = 1, e
+		}
+	}()
+	kinds := make([]stores.Kind, len(names))
+	for i, name := range names {
+		kinds[i] = stores.Kind(name)
+	}
+	env, err := all.Environment(ctx, kinds...)
+	if err != nil && os.Getenv(stores.EnvSkip) != "1" {
+		return 1, fmt.Errorf("%w\n(%s=1 runs the command without the stores that are missing)", err, stores.EnvSkip)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "withstores: LEFT OUT, because %s=1:\n%v\n", stores.EnvSkip, err)
+	}
+	for _, k := range kinds {
+		if store, err := all.Find(ctx, k); err == nil {
+			fmt.Fprintf(os.Stderr, "withstores: %s %s\n", store.Name, store.Version)
+		}
+	}
+	// On a signal the command is asked to end, and the stores go after it.
+	c := exec.CommandContext(ctx, command[0], command[1:]...)
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
+	c.WaitDelay = 10 * time.Second
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	c.Env = append(os.Environ(), env...)
+	err = c.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Exited() {
+		return exit.ExitCode(), nil
+	}
+	if err != nil {
+		return 1, err
+	}
+	return 0, nil
+}

@@ -1,0 +1,2 @@
+// Package bundled runs the conformance suite over every bundled adapter.
+package bundled

@@ -1,0 +1,109 @@
+package matrix
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+)
+
+// WriteMarkdown writes the matrix for a repository's front page: the wirings, their groups, what is broken, waived or not
+// verified, and every clause.
+func (m *Matrix) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Conformance\n\n"+
+		"What `make conformance` found on %s with %s on %s, in %v, seed %d. conformance.html is the same as a page,\n"+
+		"conformance.json with all evidence.\n\n", m.Made.UTC().Format(time.DateOnly), m.Go, m.Platform, m.Duration.Round(time.Second), m.Seed)
+
+	fmt.Fprintf(&b, "%s\n\n", m.Proof)
+	b.WriteString("| | adapter | wiring | server | verdict | MUST | SHOULD | time |\n|--:|---|---|---|---|--:|--:|--:|\n")
+	for i, c := range m.Columns {
+		must, should, took := "", "", ""
+		if c.Report != nil {
+			must, should = score(c.Report, adaptertest.Must), score(c.Report, adaptertest.Should)
+			took = c.Report.Duration.Round(time.Second / 10).String()
+		}
+		verdict := c.Verdict()
+		if c.Failed() {
+			verdict = "**" + verdict + "**"
+		}
+		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s | %s | %s |\n", i+1, c.Adapter, c.Wiring, c.ServerVersion(), verdict, must, should, took)
+	}
+
+	fmt.Fprintf(&b, "\n%s\n\n| group |%s\n|---|%s\n", legend, each(m.Columns, func(i int, _ Column) string { return fmt.Sprintf(" %d |", i+1) }),
+		strings.Repeat(":-:|", len(m.Columns)))
+	groups := m.groups()
+	for _, g := range groups {
+		fmt.Fprintf(&b, "| %s (%s, %d) |%s\n", g.Title, g.ID, len(g.Clauses), each(m.Columns, func(_ int, c Column) string {
+			t := c.tally(g)
+			o := t.worst()
+			if o == adaptertest.Fail || o == adaptertest.NotVerified || o == adaptertest.Waived {
+				return fmt.Sprintf(" %s %d |", mark(o), t[o])
+			}
+			return " " + mark(o) + " |"
+		}))
+	}
+
+	for _, section := range []struct {
+		title   string
+		outcome adaptertest.Outcome
+	}{{"Broken", adaptertest.Fail}, {"Waived", adaptertest.Waived}, {"Not verified", adaptertest.NotVerified}} {
+		lines := ""
+		for _, c := range m.Tried() {
+			for _, r := range c.Report.With(section.outcome) {
+				why := r.Reason
+				if why == "" && len(r.Evidence) > 0 {
+					why = firstLine(r.Evidence[0])
+				}
+				lines += fmt.Sprintf("- %s, %s %s: %s\n", c.Name(), r.Clause.Level, r.Clause.ID, cell(shorten(why, 300)))
+			}
+		}
+		if lines != "" {
+			fmt.Fprintf(&b, "\n## %s\n\n%s", section.title, lines)
+		}
+	}
+	if left := m.leftOut(); left != "" {
+		fmt.Fprintf(&b, "\n## Left out\n\n%s", left)
+	}
+
+	b.WriteString("\n## Clauses\n")
+	for _, g := range groups {
+		fmt.Fprintf(&b, "\n<details><summary>%s (%s)</summary>\n\n| clause | | rule |%s\n|---|---|---|%s\n", g.Title, g.ID,
+			each(m.Columns, func(i int, _ Column) string { return fmt.Sprintf(" %d |", i+1) }), strings.Repeat(":-:|", len(m.Columns)))
+		for _, clause := range g.Clauses {
+			fmt.Fprintf(&b, "| %s | %s | %s |%s\n", clause.ID, clause.Level, cell(clause.Rule), each(m.Columns, func(_ int, c Column) string {
+				r, _ := c.Result(clause.ID)
+				return " " + mark(r.Outcome) + " |"
+			}))
+		}
+		b.WriteString("\n</details>\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// leftOut lists the wirings that were not tried, and why.
+func (m *Matrix) leftOut() string {
+	lines := ""
+	for _, c := range m.Columns {
+		if c.LeftOut != "" {
+			lines += fmt.Sprintf("- %s: %s\n", c.Name(), cell(c.LeftOut))
+		}
+	}
+	return lines
+}
+
+func each(columns []Column, f func(int, Column) string) string {
+	var b strings.Builder
+	for i, c := range columns {
+		b.WriteString(f(i, c))
+	}
+	return b.String()
+}
+
+// cell makes text fit for a cell or a list item.
+func cell(s string) string {
+	return strings.NewReplacer("\n", " ", "|", `\|`, "<", "&lt;").Replace(strings.TrimSpace(s))
+}

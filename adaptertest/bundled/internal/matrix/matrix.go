@@ -1,0 +1,194 @@
+// Package matrix shows what the suite found of many wirings side by side: in the terminal, as Markdown, as JSON and as a
+// page.
+package matrix
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+)
+
+// A Matrix holds one column for each wiring.
+type Matrix struct {
+	Made     time.Time     `json:"made"`
+	Duration time.Duration `json:"duration"`
+	Go       string        `json:"go"`       // version of Go
+	Platform string        `json:"platform"` // GOOS/GOARCH and the number of processors
+	Seed     uint64        `json:"seed"`
+	Proof    Proof         `json:"proof"`
+	Columns  []Column      `json:"wirings"`
+}
+
+// Proof says how the suite itself is known to find faults.
+type Proof struct {
+	// Mutants is the number of broken adapters that the suite catches, each at a
+	// named clause; a test of the suite tries all of them.
+	Mutants int `json:"mutants"`
+	// AuthJS is how many of them the questions of Auth.js's own list notice.
+	AuthJS int `json:"authjs"`
+}
+
+func (p Proof) String() string {
+	return fmt.Sprintf("The suite is tested itself: it catches %d of %d broken adapters. The questions of Auth.js's own list of adapter tests notice %d of them.",
+		p.Mutants, p.Mutants, p.AuthJS)
+}
+
+// A Column is what came of one wiring: a report, or why there is none.
+type Column struct {
+	Adapter string `json:"adapter"`
+	Wiring  string `json:"wiring"`
+	Server  string `json:"server,omitempty"`
+	Version string `json:"version,omitempty"`
+	// LeftOut says why the wiring was not tried here. It is no failure.
+	LeftOut string `json:"leftOut,omitempty"`
+	// Broken says why a wiring that was tried has no report. It is a failure.
+	Broken string              `json:"broken,omitempty"`
+	Report *adaptertest.Report `json:"report,omitempty"`
+}
+
+// Name is the adapter and the wiring.
+func (c Column) Name() string { return c.Adapter + ", " + c.Wiring }
+
+// ServerVersion is what keeps the records, or a dash.
+func (c Column) ServerVersion() string {
+	if c.Server == "" {
+		return "–"
+	}
+	return strings.TrimSpace(c.Server + " " + c.Version)
+}
+
+// Verdict is the result of the wiring in a word or two.
+func (c Column) Verdict() string {
+	switch {
+	case c.Broken != "":
+		return "broken"
+	case c.Report == nil:
+		return "left out"
+	default:
+		return c.Report.Verdict()
+	}
+}
+
+// Failed reports whether the wiring breaks a MUST or has no report although it was tried.
+func (c Column) Failed() bool { return c.Broken != "" || c.Report != nil && len(c.Report.Failed()) > 0 }
+
+// Result returns what came of the clause.
+func (c Column) Result(clause string) (adaptertest.Result, bool) {
+	if c.Report == nil {
+		return adaptertest.Result{}, false
+	}
+	return c.Report.Result(clause)
+}
+
+// Failed reports whether any wiring failed.
+func (m *Matrix) Failed() bool { return slices.ContainsFunc(m.Columns, Column.Failed) }
+
+// Tried returns the columns of the wirings that were tried.
+func (m *Matrix) Tried() []Column {
+	return slices.DeleteFunc(slices.Clone(m.Columns), func(c Column) bool { return c.Report == nil })
+}
+
+// WriteJSON writes everything.
+func (m *Matrix) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "\t")
+	return e.Encode(m)
+}
+
+// A group is the clauses of one group that were run in any column.
+type group struct {
+	ID, Title string
+	Clauses   []adaptertest.Clause
+}
+
+// titles are the groups in words.
+var titles = map[string]string{
+	"CAP": "Capabilities", "USER": "Users", "ACCT": "Accounts", "SESS": "Sessions", "VTOK": "Verification tokens",
+	"AUTHN": "Authenticators", "CASC": "Deleting a user", "DATA": "Fidelity", "TIME": "Instants", "INPUT": "Hostile input",
+	"ALIAS": "Nothing shared", "ISO": "Isolation", "CONC": "Concurrency", "CTX": "Contexts", "FAULT": "Faults",
+	"ERR": "Errors", "EXP": "Expiry and clean-up", "LIFE": "Opening and closing", "VOL": "Volume",
+}
+
+// groups returns the clauses that have a result, group by group in the order of the contract.
+func (m *Matrix) groups() []group {
+	ran := map[string]bool{}
+	for _, c := range m.Tried() {
+		for _, r := range c.Report.Results {
+			ran[r.Clause.ID] = true
+		}
+	}
+	var found []group
+	for _, clause := range adaptertest.Clauses() {
+		if !ran[clause.ID] {
+			continue
+		}
+		i := slices.IndexFunc(found, func(g group) bool { return g.ID == clause.Group() })
+		if i < 0 {
+			title := titles[clause.Group()]
+			if title == "" {
+				title = clause.Group()
+			}
+			found = append(found, group{ID: clause.Group(), Title: title})
+			i = len(found) - 1
+		}
+		found[i].Clauses = append(found[i].Clauses, clause)
+	}
+	return found
+}
+
+// tally counts the outcomes of a group in a column.
+type tally map[adaptertest.Outcome]int
+
+func (c Column) tally(g group) tally {
+	t := tally{}
+	for _, clause := range g.Clauses {
+		if r, ok := c.Result(clause.ID); ok {
+			t[r.Outcome]++
+		}
+	}
+	return t
+}
+
+// worst is the outcome that stands for the group: the one that a reader must know of first.
+func (t tally) worst() adaptertest.Outcome {
+	for _, o := range []adaptertest.Outcome{adaptertest.Fail, adaptertest.Waived, adaptertest.NotVerified, adaptertest.Pass, adaptertest.Recorded, adaptertest.NotApplicable} {
+		if t[o] > 0 {
+			return o
+		}
+	}
+	return ""
+}
+
+// mark is an outcome as one character, the same in every rendering.
+func mark(o adaptertest.Outcome) string {
+	switch o {
+	case adaptertest.Pass:
+		return "✓"
+	case adaptertest.Fail:
+		return "✗"
+	case adaptertest.Waived:
+		return "~"
+	case adaptertest.NotVerified:
+		return "?"
+	case adaptertest.Recorded:
+		return "•"
+	case adaptertest.NotApplicable:
+		return "–"
+	default:
+		return " "
+	}
+}
+
+// legend explains the marks.
+const legend = "✓ kept   ✗ broken   ~ waived   ? not verified   • recorded (MAY)   – does not apply"
+
+// score writes passed/applicable of a level.
+func score(r *adaptertest.Report, l adaptertest.Level) string {
+	passed, applicable := r.Score(l)
+	return fmt.Sprintf("%d/%d", passed, applicable)
+}

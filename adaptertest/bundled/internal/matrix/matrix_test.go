@@ -1,0 +1,134 @@
+package matrix_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/matrix"
+)
+
+// sample is a matrix with one of everything: a wiring that conforms, one that breaks the clause, one that was left out and
+// one that did not finish.
+func sample(t *testing.T, breaks string) *matrix.Matrix {
+	t.Helper()
+	report := func(name string) *adaptertest.Report {
+		r := &adaptertest.Report{Adapter: name, Seed: 7, Rounds: 1, Duration: time.Second}
+		for i, clause := range adaptertest.Clauses() {
+			x := adaptertest.Result{Clause: clause, Outcome: adaptertest.Pass}
+			switch {
+			case name == "broken" && clause.ID == breaks:
+				x.Outcome, x.Evidence = adaptertest.Fail, []string{"got <script>alert(1)</script>, want\na | bar"}
+			case clause.Level == adaptertest.May:
+				x.Outcome = adaptertest.Recorded
+			case i%50 == 1:
+				x.Outcome, x.Reason = adaptertest.NotVerified, "the harness has no Faults"
+			}
+			r.Results = append(r.Results, x)
+		}
+		return r
+	}
+	return &matrix.Matrix{
+		Made: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Duration: time.Minute, Go: "go1.26", Platform: "linux/amd64, 2 processors", Seed: 7,
+		Columns: []matrix.Column{
+			{Adapter: "memory", Wiring: "one process", Server: "Go maps", Report: report("good")},
+			{Adapter: "sqlite", Wiring: "modernc", Server: "SQLite", Version: "3.53.4", Report: report("broken")},
+			{Adapter: "mongo", Wiring: "replica set", LeftOut: "no registry offers mongo:8"},
+		},
+	}
+}
+
+// must returns the ID of a clause of the level.
+func must(t *testing.T, level adaptertest.Level) string {
+	t.Helper()
+	for _, c := range adaptertest.Clauses() {
+		if c.Level == level {
+			return c.ID
+		}
+	}
+	t.Fatalf("the contract has no %s", level)
+	return ""
+}
+
+func TestFailed(t *testing.T) {
+	for name, test := range map[string]struct {
+		breaks string
+		broken string
+		want   bool
+	}{
+		"nothing is broken":      {"", "", false},
+		"a SHOULD is broken":     {must(t, adaptertest.Should), "", false},
+		"a MUST is broken":       {must(t, adaptertest.Must), "", true},
+		"a wiring did not end":   {"", "panic: somewhere", true},
+		"what is left out is no": {"", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := sample(t, test.breaks)
+			if test.broken != "" {
+				m.Columns = append(m.Columns, matrix.Column{Adapter: "redis", Wiring: "one server", Broken: test.broken})
+			}
+			if got := m.Failed(); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// TestRenderings checks that every rendering names what a reader must not miss.
+func TestRenderings(t *testing.T) {
+	broken := must(t, adaptertest.Must)
+	m := sample(t, broken)
+	render := func(write func(*strings.Builder) error) string {
+		var b strings.Builder
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	for name, text := range map[string]string{
+		"text":     render(func(b *strings.Builder) error { return m.WriteText(b, false) }),
+		"markdown": render(func(b *strings.Builder) error { return m.WriteMarkdown(b) }),
+		"page":     render(func(b *strings.Builder) error { return m.WritePage(b) }),
+	} {
+		for _, want := range []string{broken, "fails", "conforms", "SQLite 3.53.4", "one process", "replica set", "no registry offers mongo:8"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %q is missing", name, want)
+			}
+		}
+	}
+}
+
+// TestPageNeedsNothing checks that the page loads nothing and runs nothing, also if evidence holds markup.
+func TestPageNeedsNothing(t *testing.T) {
+	var b strings.Builder
+	if err := sample(t, must(t, adaptertest.Must)).WritePage(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{`<script`, `<link`, `<img`, `<iframe`, `@import`, `url(`, `src=`, `http://`, `https://`} {
+		if strings.Contains(b.String(), bad) {
+			t.Errorf("the page holds %q", bad)
+		}
+	}
+	if ids := regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(b.String(), -1); len(ids) < len(adaptertest.Clauses()) {
+		t.Errorf("got %d anchors, want one for each clause", len(ids))
+	}
+}
+
+// TestJSON checks that the matrix can be read back.
+func TestJSON(t *testing.T) {
+	m := sample(t, must(t, adaptertest.Must))
+	var b strings.Builder
+	if err := m.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var back matrix.Matrix
+	if err := json.Unmarshal([]byte(b.String()), &back); err != nil {
+		t.Fatal(err)
+	}
+	if len(back.Columns) != len(m.Columns) || back.Columns[1].Report == nil || len(back.Columns[1].Report.Results) != len(adaptertest.Clauses()) || !back.Failed() {
+		t.Errorf("the matrix came back changed: %d wirings", len(back.Columns))
+	}
+}

@@ -1,0 +1,205 @@
+package stores
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+	"github.com/testcontainers/testcontainers-go"
+	"github.com/testcontainers/testcontainers-go/log"
+	tcnetwork "github.com/testcontainers/testcontainers-go/network"
+	"github.com/testcontainers/testcontainers-go/wait"
+)
+
+// engine is the Docker engine and what this run has started on it.
+type engine struct {
+	mu         sync.Mutex
+	docker     client.APIClient
+	containers []testcontainers.Container
+	network    *testcontainers.DockerNetwork
+}
+
+// labelOwner marks what a run starts with the process that must remove it.
+const labelOwner = "gatehouse.owner"
+
+// ErrNoEngine is matched by the error on a machine without Docker, and says what to do there.
+var ErrNoEngine = errors.New("stores: no Docker engine answers: install and start Docker (on Debian, as root: " +
+	".ci/setup-engine), or set " + EnvPostgres + ", " + EnvRedis + " and " + EnvMongo + " to servers that run already")
+
+// connect returns the client of the engine. The first call settles how this process uses testcontainers.
+func (e *engine) connect(ctx context.Context) (client.APIClient, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.docker != nil {
+		return e.docker, nil
+	}
+	docker, err := client.New(client.FromEnv)
+	if err != nil {
+		return nil, fmt.Errorf("%w (%w)", ErrNoEngine, err)
+	}
+	if _, err := docker.Ping(ctx, client.PingOptions{}); err != nil {
+		return nil, fmt.Errorf("%w (%w)", ErrNoEngine, err)
+	}
+	if os.Getenv("TESTCONTAINERS_RYUK_DISABLED") == "" && !obtainable(ctx, docker, imageReaper) {
+		if err := os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true"); err != nil {
+			return nil, fmt.Errorf("stores: %w", err)
+		}
+	}
+	log.SetDefault(log.NewNoopLogger())
+	removeAbandoned(ctx, docker)
+	e.docker = docker
+	return docker, nil
+}
+
+// runningContainer is a container of this run.
+type runningContainer struct {
+	testcontainers.Container
+	docker client.APIClient
+}
+
+// run starts a container by one of testcontainers' Run functions. Each of ports is published on loopback, on a host port
+// that stays the same when the container is killed and started again; the host ports are returned in the same order.
+// With same, the port inside the container has the host port's number; ports are then ignored but for their count.
+func (e *engine) run(ctx context.Context, what string, ports []int, same bool,
+	start func(publish []testcontainers.ContainerCustomizer, hostPorts []int) (testcontainers.Container, error),
+) (*runningContainer, []int, error) {
+	docker, err := e.connect(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	const attempts = 5 // a port that was free a moment ago may be taken
+	for attempt := 1; ; attempt++ {
+		hostPorts, err := freePorts(len(ports))
+		if err != nil {
+			return nil, nil, err
+		}
+		inside := ports
+		if same {
+			inside = hostPorts
+		}
+		c, err := start(publish(inside, hostPorts), hostPorts)
+		if err == nil {
+			e.mu.Lock()
+			e.containers = append(e.containers, c)
+			e.mu.Unlock()
+			return &runningContainer{Container: c, docker: docker}, hostPorts, nil
+		}
+		err = fmt.Errorf("stores: %s: %w%s", what, err, lastWords(ctx, c))
+		err = errors.Join(err, testcontainers.TerminateContainer(c, testcontainers.StopTimeout(0)))
+		taken := strings.Contains(err.Error(), "already allocated") || strings.Contains(err.Error(), "already in use")
+		if !taken || attempt == attempts {
+			return nil, nil, err
+		}
+	}
+}
+
+// publish returns the options that every container gets: ports on loopback, the owner's label, no wait.
+func publish(inside, host []int) []testcontainers.ContainerCustomizer {
+	exposed := make([]string, len(inside))
+	bindings := network.PortMap{}
+	for i, port := range inside {
+		exposed[i] = strconv.Itoa(port) + "/tcp"
+		bindings[network.MustParsePort(exposed[i])] = []network.PortBinding{
+			{HostIP: netip.AddrFrom4([4]byte{127, 0, 0, 1}), HostPort: strconv.Itoa(host[i])},
+		}
+	}
+	return []testcontainers.ContainerCustomizer{
+		testcontainers.WithExposedPorts(exposed...),
+		testcontainers.WithHostConfigModifier(func(hc *container.HostConfig) { hc.PortBindings = bindings }),
+		testcontainers.WithLabels(map[string]string{labelOwner: owner()}),
+		// testcontainers would wait at the address that it takes for the engine's. Store.await asks the server itself.
+		testcontainers.WithWaitStrategy(wait.ForNop(func(context.Context, wait.StrategyTarget) error { return nil })),
+	}
+}
+
+// freePorts returns n ports on which nobody listens, from below the range that the kernel gives to outgoing
+// connections, so that they stay free while a container that was killed is down.
+func freePorts(n int) ([]int, error) {
+	const low, high = 20000, 30000
+	ports := make([]int, 0, n)
+	for range 1000 {
+		if len(ports) == n {
+			return ports, nil
+		}
+		port := low + rand.IntN(high-low)
+		l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			continue
+		}
+		defer func() { _ = l.Close() }() // held until all are chosen, so that they differ
+		ports = append(ports, port)
+	}
+	return nil, fmt.Errorf("stores: no %d free ports between %d and %d", n, low, high)
+}
+
+// join returns the network of this run, made at the first call, in which containers find each other by name.
+func (e *engine) join(ctx context.Context) (*testcontainers.DockerNetwork, error) {
+	if _, err := e.connect(ctx); err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.network != nil {
+		return e.network, nil
+	}
+	n, err := tcnetwork.New(ctx, tcnetwork.WithLabels(map[string]string{labelOwner: owner()}))
+	if err != nil {
+		return nil, fmt.Errorf("stores: network: %w", err)
+	}
+	e.network = n
+	return n, nil
+}
+
+// kill ends the main process of the container with SIGKILL and waits until the container has stopped.
+func (c *runningContainer) kill(ctx context.Context) error {
+	wait := c.docker.ContainerWait(ctx, c.GetContainerID(), client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
+	if _, err := c.docker.ContainerKill(ctx, c.GetContainerID(), client.ContainerKillOptions{Signal: "SIGKILL"}); err != nil {
+		return fmt.Errorf("stores: kill: %w", err)
+	}
+	select {
+	case <-wait.Result:
+		return nil
+	case err := <-wait.Error:
+		return fmt.Errorf("stores: kill: %w", err)
+	}
+}
+
+// start starts the stopped container again. It goes to the engine directly: the waits of the first start are over.
+func (c *runningContainer) start(ctx context.Context) error {
+	if _, err := c.docker.ContainerStart(ctx, c.GetContainerID(), client.ContainerStartOptions{}); err != nil {
+		return fmt.Errorf("stores: start: %w", err)
+	}
+	return nil
+}
+
+// close removes the containers and the network of this run.
+func (e *engine) close(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	errs := make([]error, len(e.containers))
+	var wg sync.WaitGroup
+	for i, c := range e.containers {
+		wg.Go(func() { errs[i] = c.Terminate(ctx, testcontainers.StopTimeout(0)) })
+	}
+	wg.Wait()
+	e.containers = nil
+	if e.network != nil {
+		errs = append(errs, e.network.Remove(ctx))
+		e.network = nil
+	}
+	if e.docker != nil {
+		errs = append(errs, e.docker.Close())
+		e.docker = nil
+	}
+	return errors.Join(errs...)
+}

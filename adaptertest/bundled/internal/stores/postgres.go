@@ -1,0 +1,86 @@
+package stores
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/testcontainers/testcontainers-go"
+	tcpostgres "github.com/testcontainers/testcontainers-go/modules/postgres"
+	tcnetwork "github.com/testcontainers/testcontainers-go/network"
+)
+
+// The account and database of the servers that a run starts. They listen on loopback only.
+const account = "gatehouse"
+
+// hostOfPostgres is the name of the PostgreSQL container in the network of the run.
+const hostOfPostgres = "postgres"
+
+func (s *Stores) startPostgres(ctx context.Context) (*Store, error) {
+	docker, err := s.engine.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	image, err := choose(ctx, docker, ImagePostgres, LocalStores)
+	if err != nil {
+		return nil, err
+	}
+	network, err := s.engine.join(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// The module's own command switches fsync off in any case.
+	command := []string{"postgres", "-c", "max_connections=300"}
+	if s.options.Fast {
+		command = append(command, "-c", "fsync=off", "-c", "full_page_writes=off")
+	}
+	c, ports, err := s.engine.run(ctx, "PostgreSQL", []int{5432}, false,
+		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
+			return tcpostgres.Run(ctx, image, append(publish,
+				tcpostgres.WithUsername(account),
+				tcpostgres.WithPassword(account),
+				tcpostgres.WithDatabase(account),
+				testcontainers.WithCmd(command...),
+				tcnetwork.WithNetwork([]string{hostOfPostgres}, network),
+			)...)
+		})
+	if err != nil {
+		return nil, err
+	}
+	return postgresAt(ctx, "PostgreSQL", c, ports[0], versionOfPostgres)
+}
+
+// postgresAt awaits a server of PostgreSQL's protocol.
+func postgresAt(ctx context.Context, name string, c *runningContainer, port int,
+	version func(context.Context, string) (string, string, error),
+) (*Store, error) {
+	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	store := &Store{
+		Name:      name,
+		URL:       fmt.Sprintf("postgres://%s:%s@%s/%s?sslmode=disable", account, account, addr, account),
+		Addrs:     []string{addr},
+		container: c,
+		version:   version,
+	}
+	if err := store.await(ctx); err != nil {
+		return nil, fmt.Errorf("%w%s", err, lastWords(ctx, c))
+	}
+	return store, nil
+}
+
+// versionOfPostgres asks a PostgreSQL server for its version.
+func versionOfPostgres(ctx context.Context, url string) (name, version string, err error) {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return "", "", err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	if err := conn.QueryRow(ctx, "SHOW server_version").Scan(&version); err != nil {
+		return "", "", err
+	}
+	version, _, _ = strings.Cut(version, " ")
+	return "PostgreSQL", version, nil
+}

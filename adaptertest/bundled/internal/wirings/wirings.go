@@ -1,0 +1,50 @@
+// Package wirings knows the ways in which the bundled adapters are used, and gives each a harness for the suite.
+package wirings
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
+)
+
+// A Wiring is one way to use an adapter: a server, a driver, a mode.
+type Wiring struct {
+	// Adapter is the folder under adapters, Name what sets this wiring apart from the adapter's others.
+	Adapter, Name string
+	// Needs are the servers without which the wiring can't be opened.
+	Needs []stores.Kind
+
+	open func(ctx context.Context, s *stores.Stores) (*Opened, error)
+}
+
+// String is the adapter and the name.
+func (w Wiring) String() string { return w.Adapter + ", " + w.Name }
+
+// Opened is a wiring whose server answers.
+type Opened struct {
+	// Server and Version say what keeps the records.
+	Server, Version string
+	Harness         adaptertest.Harness
+	// Store is the server, nil for an embedded wiring.
+	Store *stores.Store
+
+	close func(ctx context.Context) error
+}
+
+// Open makes the wiring ready. The error matches stores.ErrUnavailable if this machine can't offer the server.
+func (w Wiring) Open(ctx context.Context, s *stores.Stores) (*Opened, error) { return w.open(ctx, s) }
+
+// Close removes what the wiring left in its server.
+func (o *Opened) Close(ctx context.Context) error {
+	if o.close == nil {
+		return nil
+	}
+	return o.close(ctx)
+}
+
+// All returns every wiring of every bundled adapter, adapter by adapter.
+func All() []Wiring {
+	return slices.Concat(memoryWirings(), sqliteWirings(), postgresWirings(), redisWirings(), mongoWirings())
+}
