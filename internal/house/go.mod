@@ -1,0 +1,3 @@
+module github.com/gatehouse-go/gatehouse/internal/house
+
+go 1.26

@@ -1,0 +1,116 @@
+package house
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/imports.txt")
+
+// TestImports compares the modules that each module of the house builds on, and
+// those that its tests add, with a committed list. A line that appears here
+// without anybody meaning it is a heavy dependency for every user of a module.
+func TestImports(t *testing.T) {
+	root := filepath.Join("..", "..")
+	var got bytes.Buffer
+	for _, dir := range modules(t, root) {
+		build := dependencies(t, filepath.Join(root, dir))
+		tests := dependencies(t, filepath.Join(root, dir), "-test")
+		tests = slices.DeleteFunc(tests, func(m string) bool { return slices.Contains(build, m) })
+		fmt.Fprintf(&got, "%s\n", dir)
+		for _, m := range build {
+			fmt.Fprintf(&got, "\t%s\n", m)
+		}
+		for _, m := range tests {
+			fmt.Fprintf(&got, "\t%s (tests)\n", m)
+		}
+	}
+	golden := filepath.Join("testdata", "imports.txt")
+	if *update {
+		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("what the modules build on has changed; if it is meant, run the test with -update\n%s", lineDiff(string(want), got.String()))
+	}
+}
+
+// modules returns the folders of the modules of the workspace, sorted.
+func modules(t *testing.T, root string) []string {
+	t.Helper()
+	work, err := os.ReadFile(filepath.Join(root, "go.work"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dirs []string
+	for line := range strings.Lines(string(work)) {
+		if dir, ok := strings.CutPrefix(strings.TrimSpace(line), "./"); ok {
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.Sort(dirs)
+	return dirs
+}
+
+// dependencies returns the modules whose packages the module in dir builds on,
+// outside the workspace, so that what is published is what is listed.
+func dependencies(t *testing.T, dir string, flags ...string) []string {
+	t.Helper()
+	args := append([]string{"list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, flags...)
+	cmd := exec.CommandContext(t.Context(), "go", append(args, "./...")...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list in %s: %v\n%s", dir, err, stderr.String())
+	}
+	var own string
+	if mod, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil {
+		own = strings.TrimSpace(strings.TrimPrefix(strings.SplitN(string(mod), "\n", 2)[0], "module "))
+	}
+	found := strings.Fields(string(out))
+	slices.Sort(found)
+	return slices.DeleteFunc(slices.Compact(found), func(m string) bool { return m == own })
+}
+
+// lineDiff lists the lines of which only one text has them.
+func lineDiff(want, got string) string {
+	var b strings.Builder
+	section := ""
+	count := map[string]int{}
+	each := func(text string, f func(key, line string)) {
+		for line := range strings.Lines(text) {
+			line = strings.TrimSuffix(line, "\n")
+			if !strings.HasPrefix(line, "\t") {
+				section = line
+			}
+			f(section+line, section+" "+strings.TrimSpace(line))
+		}
+	}
+	each(want, func(key, _ string) { count[key]++ })
+	each(got, func(key, line string) {
+		if count[key]--; count[key] < 0 {
+			fmt.Fprintf(&b, "+ %s\n", line)
+		}
+	})
+	each(want, func(key, line string) {
+		if count[key] > 0 {
+			fmt.Fprintf(&b, "- %s\n", line)
+		}
+	})
+	return b.String()
+}
