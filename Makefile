@@ -1,0 +1,90 @@
+# Each target says what it does; the modules are those of go.work.
+MODULES := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work)
+# These take several times as long with the race detector: `make race` runs them with it.
+SLOW_RACE := adapters/mongo adapters/sqlite adaptertest/bundled adaptertest/internal/mutants
+LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+FUZZTIME ?= 10s
+JOBS ?= 2
+WITH_STORES := go run ./adaptertest/bundled/cmd/withstores --
+export GOTOOLCHAIN := local
+
+.DEFAULT_GOAL := test
+include images/images.mk
+
+.PHONY: help test test-modules race race-modules fuzz fuzz-targets conformance siege mutants bench bench-modules interop lint demo browser
+
+## help: list the targets
+help:
+	@sed -n 's/^## //p' Makefile images/images.mk
+
+## test: all tests of all modules, against real stores
+test: images browser
+	@$(WITH_STORES) sh -ec '$(MAKE) --no-print-directory fuzz-targets; \
+		$(MAKE) --no-print-directory --output-sync --jobs $(JOBS) test-modules'
+
+# Tests of stores mostly wait, so more modules run at once than there are processors.
+test-modules: $(addprefix test/,$(MODULES))
+
+test/%:
+	@echo "== $*"; cd $* && GOWORK=off go vet ./... && \
+		GOWORK=off TZ=Asia/Kathmandu go test $(if $(filter $*,$(SLOW_RACE)),,-race) -timeout 20m ./...
+
+## race: the modules that `make test` runs without the race detector, with it
+race: images
+	@$(WITH_STORES) $(MAKE) --no-print-directory race-modules
+
+race-modules:
+	@set -e; for m in $(SLOW_RACE); do echo "== $$m"; (cd $$m && GOWORK=off go test -race -timeout 60m ./...); done
+
+## fuzz: every fuzz target for FUZZTIME (10s)
+fuzz: images
+	@$(WITH_STORES) $(MAKE) --no-print-directory fuzz-targets
+
+fuzz-targets:
+	@set -e; for d in $$(grep -rl '^func Fuzz' --include='*_test.go' $(MODULES) | xargs -n1 dirname | sort -u); do \
+		for f in $$(cd $$d && go test -list '^Fuzz' . | grep '^Fuzz'); do \
+			echo "== $$d $$f"; (cd $$d && go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) .); \
+		done; \
+	done
+
+## conformance: the suite over the bundled adapters, and the matrix
+conformance:
+	@$(MAKE) --no-print-directory images || echo "conformance: goes on without containers"
+	go run ./adaptertest/bundled/cmd/conformance
+
+## siege: 10,000 tokens under fire and 20 kills of each server, with the numbers
+siege: images
+	cd adaptertest/bundled && go test -count=1 -timeout 2h -v ./internal/siege -tokens 10000 -rounds 20
+
+## mutants: the suite against broken adapters, with score and table
+mutants:
+	go run ./adaptertest/internal/mutants/cmd/mutants
+
+## bench: adapters and core beside the least work by hand
+bench: images
+	@$(WITH_STORES) $(MAKE) --no-print-directory bench-modules
+
+bench-modules:
+	@set -e; for m in adapters/memory adapters/sqlite adapters/postgres adapters/redis adapters/mongo auth; do \
+		echo "== $$m"; (cd $$m && go test -run '^$$' -bench . -benchmem -timeout 60m ./...); \
+	done
+
+## interop: tokens, answers and databases shared with the real Auth.js, which needs Node
+interop: images
+	@node --version >/dev/null 2>&1 || echo "interop: node is not in the PATH, so nothing is proved"
+	@$(WITH_STORES) sh -ec 'cd auth && go test -count=1 -run "Interop|AuthJS" ./...; \
+		for a in postgres mongo; do (cd ../adapters/$$a && go test -count=1 -run Interop .); done'
+
+## lint: formatting, vet, golangci-lint and tidy modules
+lint:
+	@test -z "$$(gofmt -l $(MODULES))" || { gofmt -l $(MODULES); exit 1; }
+	@set -e; for m in $(MODULES); do \
+		echo "== $$m"; (cd $$m && GOWORK=off go vet ./... && GOWORK=off go mod tidy -diff && go run $(LINT) run ./...); \
+	done
+
+## demo: a small site that signs people in, on this machine
+demo:
+	@go run ./examples/demo
+
+browser:
+	@.ci/setup-browser
