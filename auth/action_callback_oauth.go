@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 )
 
@@ -44,7 +43,7 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 	}
 	user := id.user
 	if e.adapter != nil {
-		key := adapter.AccountKey{Provider: p.ID, ProviderAccountID: id.account.ProviderAccountID}
+		key := id.key()
 		record, err := fromAdapter(e.adapter.GetUserByAccount(ctx, key))
 		if err != nil {
 			return nil, err

@@ -19,8 +19,8 @@ type identity struct {
 	// stored chooses what of the token answer the adapter keeps, when an account
 	// is about to be linked.
 	stored func(ctx context.Context) (TokenSet, error)
-	// kept is what stored chose.
-	kept TokenSet
+	// kept is what stored chose, once it was asked.
+	kept *TokenSet
 	// linkByEmail is OAuth.AllowDangerousEmailAccountLinking.
 	linkByEmail bool
 }
@@ -83,26 +83,45 @@ func (e *engine) login(ctx context.Context, r *request, id identity) (*signedIn,
 	if err != nil {
 		return nil, err
 	}
-	for range maxLoginAttempts {
+	for attempt := range maxLoginAttempts {
 		var done *signedIn
 		if id.account.Type == TypeEmail {
 			done, err = e.loginByEmail(ctx, id, current)
 		} else {
-			done, err = e.loginByAccount(ctx, id, current)
+			done, err = e.loginByAccount(ctx, &id, current)
 		}
-		if !errors.Is(err, errRaced) {
+		switch last := attempt == maxLoginAttempts-1; {
+		case !last && errors.Is(err, errRaced):
+		case !last && errors.Is(err, errAddressTaken):
+			if err := pause(ctx, firstLoginPause<<attempt); err != nil {
+				return nil, err
+			}
+		default:
 			return done, err
 		}
 	}
 	return nil, err
 }
 
-// maxLoginAttempts is how often a login starts again after it was overtaken by
-// another. Each time the other one got further, so a second attempt does.
-const maxLoginAttempts = 3
+const (
+	// maxLoginAttempts is how often a login is tried in all, when another one
+	// comes in between or holds the address.
+	maxLoginAttempts = 8
+	// firstLoginPause is how long the first attempt waits for the account of the
+	// user who has the address, each further one twice as long: 1.3 seconds in
+	// all.
+	firstLoginPause = 10 * time.Millisecond
+)
 
-// errRaced says that the store changed in the course of a login.
-var errRaced = errors.New("another sign-in of the same person came in between")
+var (
+	// errRaced says that the store changed in the course of a login.
+	errRaced = errors.New("another sign-in of the same person came in between")
+	// errAddressTaken says that the address of an account is that of a user who
+	// may have been made an instant ago, by another process in which the same
+	// account signs in for the first time, and whose account is about to be
+	// linked.
+	errAddressTaken = errors.New("the user does not have the account")
+)
 
 // raced turns the errors by which an adapter reports a change of the store into
 // errRaced.
@@ -111,6 +130,18 @@ func raced(err error) error {
 		return errors.Join(errRaced, err)
 	}
 	return err
+}
+
+// pause waits, at most until the context ends.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // loggedIn is who is signed in already in the browser of a request.
@@ -187,15 +218,18 @@ func (e *engine) loginByEmail(ctx context.Context, id identity, current loggedIn
 
 // loginByAccount signs in the owner of an account, links the account to who is
 // signed in, or makes a new user for it.
-func (e *engine) loginByAccount(ctx context.Context, id identity, current loggedIn) (*signedIn, error) {
+func (e *engine) loginByAccount(ctx context.Context, id *identity, current loggedIn) (*signedIn, error) {
 	done := &signedIn{account: id.account, profile: id.profile}
-	record, err := fromAdapter(e.adapter.GetUserByAccount(ctx, adapter.AccountKey{Provider: id.account.Provider, ProviderAccountID: id.account.ProviderAccountID}))
+	record, err := fromAdapter(e.adapter.GetUserByAccount(ctx, id.key()))
 	if err != nil {
 		return nil, err
 	}
-	if record == nil && id.stored != nil {
-		if id.kept, err = id.stored(ctx); err != nil {
-			return nil, err
+	if record == nil && id.kept == nil {
+		id.kept = new(TokenSet)
+		if id.stored != nil {
+			if *id.kept, err = id.stored(ctx); err != nil {
+				return nil, err
+			}
 		}
 	}
 	switch {
@@ -216,7 +250,7 @@ func (e *engine) loginByAccount(ctx context.Context, id identity, current logged
 }
 
 // signUp makes a user for an account that nobody has.
-func (e *engine) signUp(ctx context.Context, id identity, done *signedIn) (*signedIn, error) {
+func (e *engine) signUp(ctx context.Context, id *identity, done *signedIn) (*signedIn, error) {
 	var existing *adapter.User
 	var err error
 	if id.user.Email != "" {
@@ -235,20 +269,41 @@ func (e *engine) signUp(ctx context.Context, id identity, done *signedIn) (*sign
 	case id.linkByEmail:
 		done.user = userFromRecord(existing)
 	default:
-		return nil, &Error{Type: id.notLinked(), Message: "another user has the e-mail address of the account"}
+		refused := &Error{Type: id.notLinked(), Message: "another user has the e-mail address of the account"}
+		if existing.EmailVerified == nil && id.account.Type != TypeWebAuthn { // as signUp makes them
+			refused.Cause = errAddressTaken
+		}
+		return nil, refused
 	}
 	if err := e.linkAccount(ctx, id, done.user); err != nil {
 		if done.isNewUser {
-			// Nobody could ever sign in as this user: the address is taken, and no
-			// account leads to it.
-			if _, undone := e.adapter.DeleteUser(context.WithoutCancel(ctx), done.user.ID); undone != nil {
-				e.logError(ctx, &Error{Type: ErrAdapter, Message: "user without account left behind", Cause: undone})
-			}
+			e.undoSignUp(context.WithoutCancel(ctx), id, done.user)
 		}
 		return nil, err
 	}
 	done.session, err = e.newSession(ctx, done.user)
 	return done, err
+}
+
+// undoSignUp removes a user whose account could not be linked. Nobody could
+// ever sign in as them: the address is taken, and no account leads to it. The
+// user stays if they have the account all the same, because an answer was lost
+// or because another process linked it by the address.
+func (e *engine) undoSignUp(ctx context.Context, id *identity, user *User) {
+	owner, err := e.adapter.GetUserByAccount(ctx, id.key())
+	if err == nil && owner != nil && owner.ID == user.ID {
+		return
+	}
+	if err == nil {
+		_, err = e.adapter.DeleteUser(ctx, user.ID)
+	}
+	if err != nil {
+		e.logError(ctx, &Error{Type: ErrAdapter, Message: "user without account left behind", Cause: err})
+	}
+}
+
+func (id *identity) key() adapter.AccountKey {
+	return adapter.AccountKey{Provider: id.account.Provider, ProviderAccountID: id.account.ProviderAccountID}
 }
 
 // notLinked is the type of the error for an account that can't be linked.
@@ -269,8 +324,8 @@ func (e *engine) createUser(ctx context.Context, record adapter.User) (*User, er
 	return user, nil
 }
 
-func (e *engine) linkAccount(ctx context.Context, id identity, user *User) error {
-	account := &Account{Provider: id.account.Provider, Type: id.account.Type, ProviderAccountID: id.account.ProviderAccountID, TokenSet: id.kept}
+func (e *engine) linkAccount(ctx context.Context, id *identity, user *User) error {
+	account := &Account{Provider: id.account.Provider, Type: id.account.Type, ProviderAccountID: id.account.ProviderAccountID, TokenSet: *id.kept}
 	record := account.record()
 	record.UserID = user.ID
 	if _, err := fromAdapter(e.adapter.LinkAccount(ctx, record)); err != nil {

@@ -56,7 +56,11 @@ func TestLoginTree(t *testing.T) {
 			id: oauthIdentity("b", "b@example.com"), session: true, err: auth.ErrOAuthAccountNotLinked, calls: "getSessionAndUser getUserByAccount",
 		},
 		"address of another": {
-			id: oauthIdentity("n", "a@example.com"), err: auth.ErrOAuthAccountNotLinked, calls: "getUserByAccount getUserByEmail",
+			id: oauthIdentity("n", "a@example.com"), err: auth.ErrOAuthAccountNotLinked,
+			calls: strings.TrimSpace(strings.Repeat("getUserByAccount getUserByEmail ", 8)),
+		},
+		"address of another, verified": { // by which it can't be a user of this moment
+			id: oauthIdentity("n", "v@example.com"), err: auth.ErrOAuthAccountNotLinked, calls: "getUserByAccount getUserByEmail",
 		},
 		"address of another, dangerous": { // 16: no event createUser, since nobody was created
 			id: func() auth.Identity { i := oauthIdentity("n", "a@example.com"); i.LinkByEmail = true; return i }(), want: "user-a",
@@ -67,8 +71,9 @@ func TestLoginTree(t *testing.T) {
 			err: auth.ErrAccountNotLinked, calls: "getUserByAccount getUserByEmail",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		synctestRun(t, name, func(t *testing.T) {
 			s := newStore()
+			s.users["user-v"] = adapter.User{ID: "user-v", Email: "v@example.com", EmailVerified: new(time.Now())}
 			for _, x := range []string{"a", "b"} {
 				s.users["user-"+x] = adapter.User{ID: "user-" + x, Email: x + "@example.com"}
 				s.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: x}] = adapter.Account{UserID: "user-" + x}
@@ -105,6 +110,12 @@ func TestLoginTree(t *testing.T) {
 			}
 		})
 	}
+}
+
+// synctestRun is t.Run in a bubble, in which waiting takes no time.
+func synctestRun(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
 // TestLoginLeavesNoUserWithoutAccount: a user whose account can't be linked
@@ -169,9 +180,6 @@ func TestConcurrentFirstSignIns(t *testing.T) {
 						mu.Lock()
 						defer mu.Unlock()
 						if err != nil {
-							if kind == auth.TypeOAuth && processes > 1 && errors.Is(err, auth.ErrOAuthAccountNotLinked) {
-								return // it came between the user and the account of another process
-							}
 							t.Errorf("%s: %v", email, err)
 							return
 						}
@@ -269,6 +277,78 @@ func TestLoginStartsAgain(t *testing.T) {
 				t.Errorf("users %v, want %v", all, c.wantAll)
 			}
 		})
+	}
+}
+
+// TestLoginBetweenUserAndAccount: while one process has stored the user and not
+// yet the account, the same person signs in at another one. It waits for the
+// account, and signs in as that user; if the account never comes, it makes the
+// user itself.
+func TestLoginBetweenUserAndAccount(t *testing.T) {
+	for name, linking := range map[string]error{"linked": nil, "not linked": errors.New("connection lost")} {
+		synctestRun(t, name, func(t *testing.T) {
+			s := newStore()
+			held, linkings := make(chan struct{}), 0
+			s.before = func(method string, _ ...any) error {
+				if method != "linkAccount" {
+					return nil
+				}
+				if linkings++; linkings > 1 {
+					return nil
+				}
+				<-held
+				return linking
+			}
+			first, second := newHandler(t, auth.Config{Adapter: s}), newHandler(t, auth.Config{Adapter: s})
+			r := httptest.NewRequest(http.MethodGet, origin, nil)
+			var wg sync.WaitGroup
+			var got [2]*auth.LoggedIn
+			var errs [2]error
+			wg.Go(func() { got[0], errs[0] = first.Login(t.Context(), r, oauthIdentity("n", "new@example.com")) })
+			synctest.Wait()
+			wg.Go(func() { got[1], errs[1] = second.Login(t.Context(), r, oauthIdentity("n", "new@example.com")) })
+			<-time.After(300 * time.Millisecond)
+			close(held)
+			wg.Wait()
+			if !errors.Is(errs[0], linking) || errs[1] != nil {
+				t.Fatalf("got %v and %v, want %v and no error", errs[0], errs[1], linking)
+			}
+			if len(s.users) != 1 || len(s.accounts) != 1 || s.users[got[1].User.ID].ID == "" {
+				t.Errorf("users %v, accounts %v, signed in as %s", s.users, s.accounts, got[1].User.ID)
+			}
+			if got[1].IsNewUser != (linking != nil) {
+				t.Errorf("new user: got %t", got[1].IsNewUser)
+			}
+		})
+	}
+}
+
+// TestLoginKeepsUserThatAnotherLinked: a second process may link the account to
+// the user that the first has just made, since their address is the same and
+// the provider is trusted with it. The first then has nothing to undo.
+func TestLoginKeepsUserThatAnotherLinked(t *testing.T) {
+	s := newStore()
+	first, second := newHandler(t, auth.Config{Adapter: s}), newHandler(t, auth.Config{Adapter: s})
+	r := httptest.NewRequest(http.MethodGet, origin, nil)
+	id := oauthIdentity("n", "new@example.com")
+	id.LinkByEmail = true
+	var other *auth.LoggedIn
+	s.before = func(method string, _ ...any) error {
+		if method == "linkAccount" && other == nil {
+			other = &auth.LoggedIn{}
+			var err error
+			if other, err = second.Login(t.Context(), r, id); err != nil {
+				t.Error(err)
+			}
+		}
+		return nil
+	}
+	got, err := first.Login(t.Context(), r, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.User.ID != other.User.ID || len(s.users) != 1 || len(s.accounts) != 1 {
+		t.Errorf("signed in as %s and %s, users %v, accounts %v", got.User.ID, other.User.ID, s.users, s.accounts)
 	}
 }
 

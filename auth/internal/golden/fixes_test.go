@@ -39,6 +39,7 @@ var fixes = []fix{
 	{"27: error redirects keep the cookie that says where the browser wants to go", fixKeptCallbackURL},
 	{"16: linking to an existing user creates none, and tells of none", fixNoUserCreated},
 	{"a new user whose account can't be stored is removed again", fixUndoneUser},
+	{"a sign-in that may be the twin of another one waits for its account before it is refused", fixPatientRefusal},
 	{"17: without an adapter an account has the same user ID at each sign-in", fixStableSubject},
 	{"the failure of an adapter is logged once, as the cause of what failed by it", fixLoggedOnce},
 }
@@ -484,14 +485,32 @@ func fixUndoneUser(r *replay, s *step) bool {
 		case c.Method == "createUser" && c.Result != nil:
 			created = object(c.Result)["id"]
 		case c.Method == "linkAccount" && c.Throws != nil && created != nil:
-			s.AdapterCalls = append(s.AdapterCalls, recordedCall{Method: "deleteUser", Args: []any{created}})
+			s.AdapterCalls = append(s.AdapterCalls,
+				recordedCall{Method: "getUserByAccount", Args: s.AdapterCalls[0].Args}, recordedCall{Method: "deleteUser", Args: []any{created}})
 			i := slices.Index(s.Trace, "adapter.linkAccount")
-			s.Trace = slices.Insert(s.Trace, i+1, "adapter.deleteUser")
+			s.Trace = slices.Insert(s.Trace, i+1, "adapter.getUserByAccount", "adapter.deleteUser")
 			r.unstored("users", func(row map[string]any) bool { return row["id"] == created })
 			return true
 		}
 	}
 	return false
+}
+
+func fixPatientRefusal(_ *replay, s *step) bool {
+	n := len(s.AdapterCalls)
+	if !slices.ContainsFunc(s.Logs, func(l recordedLog) bool { return l.Type == string(auth.ErrOAuthAccountNotLinked) }) || n < 2 {
+		return false
+	}
+	again := s.AdapterCalls[n-2:]
+	if again[1].Method != "getUserByEmail" || object(again[1].Result)["emailVerified"] != nil {
+		return false
+	}
+	last := slices.Index(s.Trace, "adapter.getUserByEmail") + 1
+	for range 7 {
+		s.AdapterCalls = append(s.AdapterCalls, again...)
+		s.Trace = slices.Insert(s.Trace, last, "adapter.getUserByAccount", "adapter.getUserByEmail")
+	}
+	return true
 }
 
 // secretsNow are the secrets that count at this point, also joined by commas.

@@ -24,19 +24,19 @@ const (
 	signIns = 200
 )
 
-// TestSignIns lets 20 people sign in 200 times at once, for the first time, with an OAuth provider. Nobody is refused,
-// and in the end there are 20 users with an account each.
+// TestSignIns lets 20 people sign in 200 times at once, for the first time, with an OAuth provider, at two handlers as
+// two processes have them. Nobody is refused, and in the end there are 20 users with an account each.
 func TestSignIns(t *testing.T) {
 	each(t, open(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
 		store := &counted{Adapter: o.Harness.New(t)}
-		site := newSite(t, store)
+		sites := []http.Handler{newSite(t, store), newSite(t, store)}
 		var refused atomic.Int64
 		var wg sync.WaitGroup
 		gate := make(chan struct{})
 		for i := range signIns {
 			wg.Go(func() {
 				<-gate
-				if end := signIn(t, site, fmt.Sprintf("person-%d", i%people)); end != siteURL {
+				if end := signIn(t, sites[i/people%len(sites)], fmt.Sprintf("person-%d", i%people)); end != siteURL {
 					refused.Add(1)
 					t.Errorf("sign-in %d ends at %s", i, end)
 				}
