@@ -11,19 +11,19 @@ replace (
 )
 
 require (
+	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.22.0
 	github.com/gatehouse-go/gatehouse/adapters/memory v0.0.0-00010101000000-000000000000
 	github.com/gatehouse-go/gatehouse/adapters/sqlite v0.0.0-00010101000000-000000000000
 	github.com/gatehouse-go/gatehouse/adaptertest v0.0.0
 	github.com/gatehouse-go/gatehouse/auth v0.0.0
+	github.com/go-jose/go-jose/v4 v4.1.8
 )
 
 require (
 	github.com/anishathalye/porcupine v1.3.1 // indirect
-	github.com/chromedp/cdproto v0.159.0 // indirect
 	github.com/coreos/go-oidc/v3 v3.21.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
-	github.com/go-jose/go-jose/v4 v4.1.8 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect

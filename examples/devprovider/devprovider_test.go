@@ -1,0 +1,379 @@
+package devprovider
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+var grace = Person{ID: "grace", Name: "Grace Hopper", Email: "grace@example.com", Picture: "https://example.com/grace.png"}
+
+// TestSignIn signs in at a site, over HTTP, by the real core, which verifies
+// what the provider signs.
+func TestSignIn(t *testing.T) {
+	for name, configure := range map[string]func(o *auth.OAuth){
+		"by the ID token": func(*auth.OAuth) {},
+		"by userinfo":     func(o *auth.OAuth) { o.UserInfoOnly = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			mux := http.NewServeMux()
+			server := httptest.NewServer(mux)
+			t.Cleanup(server.Close)
+			p, err := New(server.URL+"/dev", server.URL+"/auth/callback/"+ID, grace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := p.OAuth()
+			configure(o)
+			handler, err := auth.New(auth.Config{URL: server.URL, Secret: []string{"a random text of 32 characters .."}, Providers: []auth.Provider{o}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			mux.Handle("/dev/", p)
+			mux.Handle("/auth/", handler)
+			jar, err := cookiejar.New(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := &http.Client{Jar: jar}
+
+			_, body := fetch(t, client, http.MethodGet, server.URL+"/auth/csrf", nil)
+			var csrf struct{ CSRFToken string }
+			if err := json.Unmarshal([]byte(body), &csrf); err != nil {
+				t.Fatal(err)
+			}
+			form := url.Values{"csrfToken": {csrf.CSRFToken}, "callbackUrl": {"/auth/session"}}
+			chooser, body := fetch(t, client, http.MethodPost, server.URL+"/auth/signin/"+ID, form)
+			if !strings.Contains(body, "For development only") || !strings.Contains(body, "Grace Hopper") {
+				t.Fatalf("got %s, want the page to choose from\n%s", chooser, body)
+			}
+			_, body = fetch(t, client, http.MethodPost, chooser, url.Values{"person": {"grace"}})
+			for _, want := range []string{grace.Name, grace.Email, grace.Picture} {
+				if !strings.Contains(body, want) {
+					t.Errorf("the session lacks %s: %s", want, body)
+				}
+			}
+		})
+	}
+}
+
+// fetch follows redirects and returns where it ends and what is there.
+func fetch(t *testing.T, client *http.Client, method, target string, form url.Values) (end, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, target, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: %s, %v\n%s", method, target, response.Status, err, content)
+	}
+	return response.Request.URL.String(), string(content)
+}
+
+const (
+	issuer   = "http://localhost:3000/dev"
+	callback = "http://localhost:3000/auth/callback/development"
+	verifier = "a-verifier-of-at-least-forty-three-characters"
+)
+
+func newProvider(t *testing.T) *Provider {
+	t.Helper()
+	p, err := New(issuer, callback, grace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestRefusedOffLoopback(t *testing.T) {
+	for _, site := range []string{
+		"https://app.example.com", "http://192.168.1.20:3000", "http://0.0.0.0:3000", "http://:3000", "http://localhost.example.com", "http://127.0.0.1.example.com", "localhost:3000",
+	} {
+		if _, err := New(site+"/dev", callback); err == nil {
+			t.Errorf("an issuer at %s is accepted", site)
+		}
+		if _, err := New(issuer, site+"/auth/callback/development"); err == nil {
+			t.Errorf("a client at %s is accepted", site)
+		}
+	}
+	for _, site := range []string{"http://localhost:3000", "http://127.0.0.1", "https://[::1]:3000", "http://app.localhost:3000"} {
+		if _, err := New(site+"/dev", site+"/auth/callback/development"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestOtherMachinesAreRefused(t *testing.T) {
+	p := newProvider(t)
+	for name, change := range map[string]func(r *http.Request){
+		"from another machine":               func(r *http.Request) { r.RemoteAddr = "192.168.1.20:40000" },
+		"for another host (DNS rebinding)":   func(r *http.Request) { r.Host = "rebound.example.com:3000" },
+		"through a proxy":                    func(r *http.Request) { r.Header.Set("X-Forwarded-For", "192.0.2.1") },
+		"through a proxy with RFC 7239":      func(r *http.Request) { r.Header.Set("Forwarded", "for=192.0.2.1") },
+		"with an address that can't be read": func(r *http.Request) { r.RemoteAddr = "@" },
+	} {
+		for _, target := range []string{"/dev/authorize?" + request().Encode(), "/dev/token", "/dev/userinfo", "/dev/jwks"} {
+			r := local(http.MethodGet, target, nil)
+			change(r)
+			if got := serve(p, r); got.Code != http.StatusForbidden {
+				t.Errorf("a request %s for %s: status %d, want 403", name, target, got.Code)
+			}
+		}
+	}
+}
+
+// request is a good authorization request.
+func request() url.Values {
+	hash := sha256.Sum256([]byte(verifier))
+	return url.Values{
+		"client_id": {ID}, "redirect_uri": {callback}, "response_type": {"code"}, "scope": {"openid profile email"}, "state": {"state-1"},
+		"nonce": {"nonce-1"}, "code_challenge": {base64.RawURLEncoding.EncodeToString(hash[:])}, "code_challenge_method": {"S256"},
+	}
+}
+
+// local is a request from this machine.
+func local(method, target string, form url.Values) *http.Request {
+	r := httptest.NewRequest(method, "http://localhost:3000"+target, strings.NewReader(form.Encode()))
+	r.RemoteAddr = "127.0.0.1:40000"
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	return r
+}
+
+func serve(p *Provider, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	p.ServeHTTP(w, r)
+	return w
+}
+
+func TestAuthorizationRequests(t *testing.T) {
+	p := newProvider(t)
+	set := func(name string, values ...string) func(q url.Values) { return func(q url.Values) { q[name] = values } }
+	for name, c := range map[string]struct {
+		change func(q url.Values)
+		// want is the error that the client is told; refused means that the
+		// browser is not sent anywhere.
+		want string
+	}{
+		"redirect_uri of another path":   {set("redirect_uri", callback+"/x"), "refused"},
+		"redirect_uri with a query":      {set("redirect_uri", callback+"?x=1"), "refused"},
+		"redirect_uri of another host":   {set("redirect_uri", strings.Replace(callback, "localhost", "127.0.0.1", 1)), "refused"},
+		"redirect_uri of a stranger":     {set("redirect_uri", "https://evil.example.com/"), "refused"},
+		"redirect_uri missing":           {set("redirect_uri"), "refused"},
+		"redirect_uri twice":             {set("redirect_uri", callback, callback), "refused"},
+		"another client":                 {set("client_id", "other"), "refused"},
+		"no PKCE":                        {func(q url.Values) { q.Del("code_challenge"); q.Del("code_challenge_method") }, "invalid_request"},
+		"plain PKCE":                     {set("code_challenge_method", "plain"), "invalid_request"},
+		"a challenge that is no SHA-256": {set("code_challenge", "short"), "invalid_request"},
+		"the implicit flow":              {set("response_type", "id_token"), "unsupported_response_type"},
+		"the answer in the fragment":     {set("response_mode", "fragment"), "invalid_request"},
+		"no OpenID":                      {set("scope", "profile"), "invalid_scope"},
+		"no interaction":                 {set("prompt", "none"), "interaction_required"},
+		"a request object":               {set("request", "e30."), "request_not_supported"},
+		"a request object by reference":  {set("request_uri", "https://evil.example.com/"), "request_uri_not_supported"},
+		"a parameter twice":              {set("nonce", "1", "2"), "invalid_request"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := request()
+			c.change(q)
+			// Whoever is chosen, what is wrong stays wrong.
+			for _, r := range []*http.Request{
+				local(http.MethodGet, "/dev/authorize?"+q.Encode(), nil),
+				local(http.MethodPost, "/dev/authorize?"+q.Encode(), url.Values{"person": {"grace"}}),
+			} {
+				got := serve(p, r)
+				if c.want == "refused" {
+					if got.Code != http.StatusBadRequest || got.Header().Get("Location") != "" {
+						t.Errorf("%s: status %d, location %q; want 400 and none", r.Method, got.Code, got.Header().Get("Location"))
+					}
+					continue
+				}
+				if sent := sentBack(t, got); sent.Get("error") != c.want || sent.Has("code") || sent.Get("state") != "state-1" || sent.Get("iss") != issuer {
+					t.Errorf("%s: the client is told %v, want the error %s", r.Method, sent, c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestNobodyIsChosen(t *testing.T) {
+	p := newProvider(t)
+	for _, r := range []*http.Request{
+		local(http.MethodGet, "/dev/authorize?"+request().Encode(), nil),
+		local(http.MethodGet, "/dev/authorize?person=grace&"+request().Encode(), nil),
+		local(http.MethodPost, "/dev/authorize", request()),
+		local(http.MethodPost, "/dev/authorize?"+request().Encode(), url.Values{"person": {"eve"}}),
+	} {
+		if got := serve(p, r); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "Grace Hopper") {
+			t.Errorf("%s %s: status %d, want the page to choose from", r.Method, r.URL, got.Code)
+		}
+	}
+	got := sentBack(t, serve(p, local(http.MethodPost, "/dev/authorize?"+request().Encode(), url.Values{"cancel": {"1"}})))
+	if got.Get("error") != "access_denied" || got.Has("code") {
+		t.Errorf("refused by the person: the client is told %v", got)
+	}
+}
+
+// sentBack is what the client is told.
+func sentBack(t *testing.T, w *httptest.ResponseRecorder) url.Values {
+	t.Helper()
+	location, err := url.Parse(w.Header().Get("Location"))
+	if err != nil || w.Code != http.StatusSeeOther || !strings.HasPrefix(location.String(), callback+"?") {
+		t.Fatalf("status %d, location %q", w.Code, w.Header().Get("Location"))
+	}
+	return location.Query()
+}
+
+// code lets Grace sign in.
+func code(t *testing.T, p *Provider, scope string) string {
+	t.Helper()
+	q := request()
+	q.Set("scope", scope)
+	got := sentBack(t, serve(p, local(http.MethodPost, "/dev/authorize?"+q.Encode(), url.Values{"person": {"grace"}})))
+	if got.Get("code") == "" {
+		t.Fatalf("the client is told %v, want a code", got)
+	}
+	return got.Get("code")
+}
+
+// exchange sends a token request with the code, changed by change.
+func exchange(p *Provider, code string, change func(form url.Values, r *http.Request)) *httptest.ResponseRecorder {
+	form := url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {callback}, "code_verifier": {verifier}}
+	r := local(http.MethodPost, "/dev/token", nil)
+	r.SetBasicAuth(ID, p.clientSecret)
+	if change != nil {
+		change(form, r)
+	}
+	r.Body = io.NopCloser(strings.NewReader(form.Encode()))
+	return serve(p, r)
+}
+
+// accessToken reads a good token answer.
+func accessToken(t *testing.T, w *httptest.ResponseRecorder) string {
+	t.Helper()
+	var tokens struct {
+		AccessToken string `json:"access_token"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &tokens); err != nil || w.Code != http.StatusOK || tokens.AccessToken == "" {
+		t.Fatalf("token request: status %d: %s", w.Code, w.Body)
+	}
+	return tokens.AccessToken
+}
+
+// userInfo asks who the token is of; the status is 401 if it is not good.
+func userInfo(p *Provider, token string) *httptest.ResponseRecorder {
+	r := local(http.MethodGet, "/dev/userinfo", nil)
+	r.Header.Set("Authorization", "Bearer "+token)
+	return serve(p, r)
+}
+
+func TestTokenRequests(t *testing.T) {
+	p := newProvider(t)
+	set := func(name string, values ...string) func(url.Values, *http.Request) {
+		return func(form url.Values, _ *http.Request) { form[name] = values }
+	}
+	for name, c := range map[string]struct {
+		change func(form url.Values, r *http.Request)
+		want   string
+		// spent says that the code is not good any more.
+		spent bool
+	}{
+		"wrong verifier":     {set("code_verifier", verifier+"x"), "invalid_grant", true},
+		"wrong redirect_uri": {set("redirect_uri", callback+"/"), "invalid_grant", true},
+		"wrong code":         {set("code", "x"), "invalid_grant", false},
+		"no verifier":        {set("code_verifier"), "invalid_request", false},
+		"a verifier twice":   {set("code_verifier", verifier, verifier), "invalid_request", false},
+		"another grant type": {set("grant_type", "refresh_token"), "unsupported_grant_type", false},
+		"wrong secret":       {func(_ url.Values, r *http.Request) { r.SetBasicAuth(ID, "x") }, "invalid_client", false},
+		"another client":     {func(_ url.Values, r *http.Request) { r.SetBasicAuth("x", p.clientSecret) }, "invalid_client", false},
+		"no client":          {func(_ url.Values, r *http.Request) { r.Header.Del("Authorization") }, "invalid_client", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code := code(t, p, "openid")
+			got := exchange(p, code, c.change)
+			var failure struct{ Error string }
+			if err := json.Unmarshal(got.Body.Bytes(), &failure); err != nil || got.Code < 400 || failure.Error != c.want {
+				t.Errorf("status %d, %s; want the error %s", got.Code, got.Body, c.want)
+			}
+			if again := exchange(p, code, nil); (again.Code != http.StatusOK) != c.spent {
+				t.Errorf("the right request afterwards: status %d, want the code spent: %v", again.Code, c.spent)
+			}
+		})
+	}
+}
+
+func TestCodeReplay(t *testing.T) {
+	p := newProvider(t)
+	code := code(t, p, "openid")
+	token := accessToken(t, exchange(p, code, nil))
+	if got := userInfo(p, token); got.Code != http.StatusOK {
+		t.Fatalf("userinfo: status %d", got.Code)
+	}
+	if got := exchange(p, code, nil); got.Code != http.StatusBadRequest || !strings.Contains(got.Body.String(), "invalid_grant") {
+		t.Errorf("a code comes twice: status %d: %s", got.Code, got.Body)
+	}
+	if got := userInfo(p, token); got.Code != http.StatusUnauthorized {
+		t.Errorf("the token of a code that came twice: status %d, want 401", got.Code)
+	}
+}
+
+func TestScopes(t *testing.T) {
+	p := newProvider(t)
+	for scope, want := range map[string]string{
+		"openid":         `{"sub":"grace"}`,
+		"openid email":   `{"email":"grace@example.com","email_verified":true,"sub":"grace"}`,
+		"openid profile": `{"name":"Grace Hopper","picture":"https://example.com/grace.png","sub":"grace"}`,
+	} {
+		got := userInfo(p, accessToken(t, exchange(p, code(t, p, scope), nil))).Body.String()
+		if strings.TrimSpace(got) != want {
+			t.Errorf("scope %s tells %s, want %s", scope, got, want)
+		}
+	}
+}
+
+func TestLifetimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider(t)
+		early, late := code(t, p, "openid"), code(t, p, "openid")
+		time.Sleep(codeLifetime - time.Second)
+		token := accessToken(t, exchange(p, early, nil))
+		time.Sleep(time.Second)
+		if got := exchange(p, late, nil); got.Code != http.StatusBadRequest {
+			t.Errorf("a code after %s: status %d, want 400", codeLifetime, got.Code)
+		}
+		time.Sleep(tokenLifetime - 2*time.Second)
+		if got := userInfo(p, token); got.Code != http.StatusOK {
+			t.Errorf("a token before its end: status %d", got.Code)
+		}
+		time.Sleep(time.Second)
+		if got := userInfo(p, token); got.Code != http.StatusUnauthorized {
+			t.Errorf("a token after %s: status %d, want 401", tokenLifetime, got.Code)
+		}
+		time.Sleep(time.Minute)
+		code(t, p, "openid")
+		if len(p.codes) != 1 || len(p.tokens) != 0 {
+			t.Errorf("%d codes and %d tokens are kept, want 1 and 0", len(p.codes), len(p.tokens))
+		}
+	})
+}
