@@ -1,12 +1,7 @@
 package main
 
 import (
-	"context"
-	"net/http/httptest"
-	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -16,103 +11,138 @@ import (
 func TestDemoInABrowser(t *testing.T) {
 	for name, scripts := range map[string]bool{"scripts": true, "no scripts": false} {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewUnstartedServer(nil)
-			site := "http://" + server.Listener.Addr().String()
-			handler, err := newSite(t.Context(), site, filepath.Join(t.TempDir(), "demo.db"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			server.Config.Handler = handler
-			server.Start()
-			t.Cleanup(server.Close)
 			b := newBrowser(t, scripts)
-
-			// A link by mail, once.
-			b.goTo(site + "/members")
-			b.fill("#input-email-for-email-provider", "zoe@example.com")
-			b.click("form[action$='/signin/email'] button")
-			b.reads("Check your email")
-			b.goTo(site + "/mail")
-			attribute, err := chromedp.Run(b.ctx, chromedp.AttributeValue("a.link", "href"))
-			if err != nil {
-				t.Fatal(err)
+			for _, way := range []struct {
+				name string
+				goes func(b *browser, site string)
+			}{
+				{"link by mail", signInByMail}, {"password", signInByPassword}, {"development provider", signInByProvider},
+				{"large session", signInWithLargeSession},
+			} {
+				t.Run(way.name, func(t *testing.T) { way.goes(&browser{t, b.ctx}, serveDemo(t)) })
 			}
-			link := attribute.Value
-			b.click("a.link")
-			b.reads("Hello, zoe@example.com")
-			b.goTo(site + "/auth/signout")
-			b.click("#submitButton")
-			b.reads("Sign in with Password") // of the page for members
-			b.goTo(link)
-			b.reads("The sign in link is no longer valid.")
-
-			// User name and password, wrong and right.
-			for _, password := range []string{"byron", "lovelace"} {
-				b.goTo(site + "/auth/signin")
-				b.fill("input[name=username]", "ada")
-				b.fill("input[name=password]", password)
-				b.click("form[action$='/callback/credentials'] button")
-				if password == "byron" {
-					b.reads("Sign in failed. Check the details you provided are correct.")
-				}
-			}
-			b.reads("Hello, Ada Lovelace")
-			b.goTo(site + "/auth/session")
-			b.reads("ada@example.com")
-			b.goTo(site + "/auth/signout")
-			b.click("#submitButton")
-			b.reads("Sign in with Password") // of the page for members
 		})
 	}
 }
 
-type browser struct {
-	t   *testing.T
-	ctx context.Context
+// signInByMail asks for a link, reads it, uses it, and uses it once more.
+func signInByMail(b *browser, site string) {
+	b.goTo(site + "/members")
+	b.fill("#input-email-for-email-provider", "zoe@example.com")
+	b.click("form[action$='/signin/email'] button")
+	b.reads("Check your email")
+	b.goTo(site + "/mail")
+	link := get(b, chromedp.AttributeValue("a.link", "href")).Value
+	b.click("a.link")
+	b.reads("Hello, zoe@example.com")
+	b.goTo(site + "/auth/session")
+	b.reads("zoe@example.com")
+	b.signOut(site)
+	b.goTo(link)
+	b.reads("The sign in link is no longer valid.")
+	b.isSignedOut(site)
 }
 
-func newBrowser(t *testing.T, scripts bool) *browser {
-	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()))
-	if !scripts {
-		options = append(options, chromedp.Flag("blink-settings", "scriptEnabled=false"))
-	}
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
-	t.Cleanup(cancel)
-	return &browser{t, ctx}
+// signInByPassword tries a wrong password and the right one.
+func signInByPassword(b *browser, site string) {
+	b.goTo(site + "/members")
+	b.submitPassword("byron")
+	b.reads("Sign in failed. Check the details you provided are correct.")
+	b.submitPassword("lovelace")
+	b.reads("Hello, Ada Lovelace")
+	b.goTo(site + "/auth/session")
+	b.reads("ada@example.com")
+	b.signOut(site)
 }
 
-func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+func (b *browser) submitPassword(password string) {
 	b.t.Helper()
-	if err := chromedp.Do(b.ctx, steps...); err != nil {
-		b.t.Fatal(err)
-	}
+	b.fill("input[name=username]", "ada")
+	b.fill("input[name=password]", password)
+	b.click("form[action$='/callback/credentials'] button")
 }
 
-func (b *browser) goTo(url string)          { b.t.Helper(); b.do(chromedp.Navigate(url)) }
-func (b *browser) fill(input, value string) { b.t.Helper(); b.do(chromedp.SendKeys(input, value)) }
+// signInByProvider is refused at the provider, signs in, links a second account,
+// and finds that the address of somebody who came by mail is not taken over.
+func signInByProvider(b *browser, site string) {
+	b.pick(site, "[name=cancel]")
+	b.reads("Try signing in with a different account.")
+	b.isSignedOut(site)
+	b.pick(site, "[value=emmy]")
+	b.reads("Hello, Emmy Noether")
+	b.goTo(site + "/auth/session")
+	b.reads("Emmy Noether")
+	b.pick(site, "[value=grace]") // signed in as Emmy, who gets the account
+	b.reads("Hello, Emmy Noether")
+	b.signOut(site)
+	b.pick(site, "[value=grace]")
+	b.reads("Hello, Emmy Noether")
+	b.signOut(site)
 
-// click follows a link or submits a form, and returns when the next page is
-// there.
-func (b *browser) click(what string) {
-	b.t.Helper()
-	if _, err := chromedp.RunResponse(b.ctx, chromedp.Click(what)); err != nil {
-		b.t.Fatal(err)
-	}
+	b.goTo(site + "/members")
+	b.fill("#input-email-for-email-provider", "alan@example.com")
+	b.click("form[action$='/signin/email'] button")
+	b.goTo(site + "/mail")
+	b.click("a.link")
+	b.reads("Hello, alan@example.com")
+	b.signOut(site)
+	b.pick(site, "[value=alan]")
+	b.reads("To confirm your identity, sign in with the same account you used originally.")
+	b.isSignedOut(site)
 }
 
-func (b *browser) reads(want string) {
+// signInWithLargeSession has a session that no single cookie can hold.
+func signInWithLargeSession(b *browser, site string) {
+	b.pick(site, "[value=vera]")
+	b.reads("Hello, Vera Rubin")
+	chunks, size := b.cookies(sessionCookie), 0
+	for _, value := range chunks {
+		size += len(value)
+	}
+	if chunks[sessionCookie+".0"] == "" || chunks[sessionCookie+".1"] == "" || len(chunks[sessionCookie]) > 0 || size <= 4096 {
+		b.t.Errorf("%d cookies with %d bytes hold the session, want several with more than 4096", len(chunks), size)
+	}
+	b.goTo(site + "/auth/session")
+	b.reads(galaxy())
+	b.goTo(site + "/") // extends the session
+	b.reads("Hello, Vera Rubin")
+	b.signOut(site)
+
+	// A small session after a large one leaves no chunk behind.
+	b.pick(site, "[value=vera]")
+	b.goTo(site + "/auth/signin?callbackUrl=/members")
+	b.submitPassword("lovelace")
+	b.reads("Hello, Ada Lovelace")
+	if left := b.cookies(sessionCookie); len(left) != 1 || left[sessionCookie] == "" {
+		b.t.Errorf("%d cookies hold a small session, want 1", len(left))
+	}
+	b.signOut(site)
+}
+
+const sessionCookie = "authjs.session-token"
+
+// pick goes to the development provider and chooses what the selector finds.
+func (b *browser) pick(site, choice string) {
 	b.t.Helper()
-	text, err := chromedp.Run(b.ctx, chromedp.Text("html"))
-	if err != nil {
-		b.t.Fatal(err)
+	b.goTo(site + "/auth/signin?callbackUrl=/members")
+	b.click("form[action$='/signin/development'] button")
+	b.reads("For development only")
+	b.click("button" + choice)
+}
+
+// signOut signs out. Nothing of the session stays in the browser.
+func (b *browser) signOut(site string) {
+	b.t.Helper()
+	b.goTo(site + "/auth/signout")
+	b.click("#submitButton")
+	b.isSignedOut(site)
+}
+
+func (b *browser) isSignedOut(site string) {
+	b.t.Helper()
+	if left := b.cookies(sessionCookie); len(left) > 0 {
+		b.t.Errorf("%d cookies of the session are there", len(left))
 	}
-	if !strings.Contains(text, want) {
-		b.t.Fatalf("the page does not say %q but\n%s", want, text)
-	}
+	b.goTo(site + "/members")
+	b.reads("Sign in with Password")
 }

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/storage"
+	"github.com/chromedp/chromedp"
+)
+
+// serveDemo starts the demonstration and returns its URL.
+func serveDemo(t *testing.T) string {
+	t.Helper()
+	return serve(t, func(site string) (http.Handler, error) {
+		return newSite(t.Context(), site, filepath.Join(t.TempDir(), "demo.db"))
+	})
+}
+
+// serve starts a site that is told its URL, and returns it.
+func serve(t *testing.T, handler func(site string) (http.Handler, error)) string {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	site := "http://" + server.Listener.Addr().String()
+	var err error
+	if server.Config.Handler, err = handler(site); err != nil {
+		t.Fatal(err)
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	return site
+}
+
+// browser is headless Chromium.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+}
+
+func newBrowser(t *testing.T, scripts bool) *browser {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()))
+	if !scripts {
+		options = append(options, chromedp.Flag("blink-settings", "scriptEnabled=false"))
+	}
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
+	t.Cleanup(cancel)
+	return &browser{t, ctx}
+}
+
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// get does what has a result.
+func get[T any](b *browser, a chromedp.Action[T]) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, a)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return v
+}
+
+func (b *browser) goTo(url string)          { b.t.Helper(); b.do(chromedp.Navigate(url)) }
+func (b *browser) fill(input, value string) { b.t.Helper(); b.do(chromedp.SendKeys(input, value)) }
+
+// click follows a link or submits a form, and returns when the next page is
+// there.
+func (b *browser) click(what string) {
+	b.t.Helper()
+	if _, err := chromedp.RunResponse(b.ctx, chromedp.Click(what)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *browser) reads(want string) {
+	b.t.Helper()
+	if text := get(b, chromedp.Text("html")); !strings.Contains(text, want) {
+		b.t.Fatalf("the page does not say %q but\n%s", want, text)
+	}
+}
+
+// cookies returns the values of the cookies whose names begin with prefix.
+func (b *browser) cookies(prefix string) map[string]string {
+	b.t.Helper()
+	result, err := chromedp.CallBrowser(b.ctx, storage.GetCookies, storage.GetCookiesParams{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, c := range result.Cookies {
+		if strings.HasPrefix(c.Name, prefix) {
+			found[c.Name] = c.Value
+		}
+	}
+	return found
+}
