@@ -123,6 +123,9 @@ func (r *row) info() Info {
 	case i.Scope == "" && !r.noScope && !r.emptyScope:
 		i.Scope = "openid profile email"
 	}
+	if r.noClientID {
+		i.Environment = i.Environment[1:]
+	}
 	if slices.ContainsFunc(r.options, func(o option) bool { return o.name == "issuer" }) {
 		i.Environment = append(i.Environment, env+"_ISSUER")
 	}
@@ -155,22 +158,12 @@ type exclusion struct{ id, reason string }
 
 func unsupported() []exclusion {
 	return []exclusion{
-		{"bitly", "it has no stable identifier of a person in its answers"},
-		{"deezer", "its token answer is of its own kind"},
-		{"dingtalk", "it has a protocol of its own for tokens"},
-		{"intercom", "it identifies a member of a workspace, by a request of its own kind"},
-		{"lark", "it has a protocol of its own for tokens"},
-		{"lastfm", "it has a protocol of its own"},
-		{"meetup", "the API that is known of it is retired"},
-		{"onedrive", "the API is retired; microsoft-entra-id signs in the same people"},
-		{"seatalk", "too little is published of it to be checked"},
-		{"shopify", "it identifies a shop, not a person, and signs its answers in a way of its own"},
-		{"steam", "it speaks OpenID 2.0"},
-		{"tumblr", "it speaks OAuth 1.0a in this form"},
-		{"typetalk", "the service is retired"},
-		{"wecom", "it has a protocol of its own for tokens"},
-		{"wepay", "the service is retired"},
-		{"xero", "it speaks OAuth 1.0a in this form, and identifies an organisation"},
-		{"yammer", "its token answer is of its own kind; microsoft-entra-id signs in the same people"},
+		{"bitly", "its answers have no identifier of a person that is documented to be stable"},
+		{"lastfm", "it has a protocol of its own, with signed calls and without a state"},
+		{"onedrive", "its API is retired; microsoft-entra-id signs in the same people"},
+		{"seatalk", "its sign-in is not publicly documented"},
+		{"typetalk", "the service has ended"},
+		{"wepay", "the version of its API that signed people in is no longer documented"},
+		{"yammer", "its own OAuth ended in July 2025; microsoft-entra-id signs in the same people"},
 	}
 }

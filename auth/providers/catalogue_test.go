@@ -60,6 +60,8 @@ func TestOptionsThatAProviderDoesNotTake(t *testing.T) {
 		"for OAuth":       providers.Resend(providers.WithAPIKey("k"), providers.WithFrom("a@b.example"), client),
 		"no address":      providers.Resend(providers.WithAPIKey("k"), providers.WithFrom("nobody")),
 		"WithPhotoSize":   providers.MicrosoftEntraID(client, providers.WithPhotoSize(49)),
+		"WithRegion":      providers.Lark(client, providers.WithRegion("EU")),
+		"WithShop":        providers.Shopify(client, providers.WithShop("acme.myshopify.com/x")),
 		"WithPlatform":    providers.WeChat(client, providers.WithPlatform("none")),
 		"no PEM":          providers.Apple(providers.WithClient("id", ""), providers.WithAppleKey("a", "b", "c")),
 	} {
@@ -111,11 +113,11 @@ func TestByID(t *testing.T) {
 	if _, err := providers.ByID("nobody"); !errors.Is(err, providers.ErrUnknown) {
 		t.Errorf("an unknown ID: %v", err)
 	}
-	if _, err := providers.ByID("xero"); !errors.Is(err, providers.ErrUnsupported) || !strings.Contains(err.Error(), "OAuth 1.0a") {
+	if _, err := providers.ByID("lastfm"); !errors.Is(err, providers.ErrUnsupported) || !strings.Contains(err.Error(), "signed calls") {
 		t.Errorf("an unsupported ID: %v", err)
 	}
-	if n := len(providers.All()); n != 119 {
-		t.Errorf("there are %d providers, want 119", n)
+	if n := len(providers.All()); n != 129 {
+		t.Errorf("there are %d providers, want 129", n)
 	}
 }
 

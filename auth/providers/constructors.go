@@ -136,6 +136,11 @@ func Concept2(opts ...Option) *auth.OAuth { return oauthRow("concept2").provider
 // Scope: email.
 func Dailymotion(opts ...Option) *auth.OAuth { return oauthRow("dailymotion").provider(opts) }
 
+// Deezer is an OAuth provider, Deezer, with the ID deezer.
+// Environment: AUTH_DEEZER_ID, AUTH_DEEZER_SECRET.
+// Scope: none.
+func Deezer(opts ...Option) *auth.OAuth { return oauthRow("deezer").provider(opts) }
+
 // Descope is an OpenID Connect provider, Descope, with the ID descope.
 // Environment: AUTH_DESCOPE_ID, AUTH_DESCOPE_SECRET, AUTH_DESCOPE_ISSUER.
 // Scope: openid profile email.
@@ -146,6 +151,11 @@ func Descope(opts ...Option) *auth.OAuth { return oauthRow("descope").provider(o
 // Environment: AUTH_DIGITALOCEAN_ID, AUTH_DIGITALOCEAN_SECRET.
 // Scope: none.
 func DigitalOcean(opts ...Option) *auth.OAuth { return oauthRow("digitalocean").provider(opts) }
+
+// DingTalk is an OAuth provider, DingTalk, with the ID dingtalk.
+// Environment: AUTH_DINGTALK_ID, AUTH_DINGTALK_SECRET.
+// Scope: openid.
+func DingTalk(opts ...Option) *auth.OAuth { return oauthRow("dingtalk").provider(opts) }
 
 // Discord is an OAuth provider, Discord, with the ID discord.
 // Environment: AUTH_DISCORD_ID, AUTH_DISCORD_SECRET.
@@ -293,6 +303,11 @@ func InfluxCloud(opts ...Option) *auth.OAuth { return oauthRow("influxcloud").pr
 // Scope: user_profile.
 func Instagram(opts ...Option) *auth.OAuth { return oauthRow("instagram").provider(opts) }
 
+// Intercom is an OAuth provider, Intercom, with the ID intercom.
+// Environment: AUTH_INTERCOM_ID, AUTH_INTERCOM_SECRET.
+// Scope: none.
+func Intercom(opts ...Option) *auth.OAuth { return oauthRow("intercom").provider(opts) }
+
 // Kakao is an OAuth provider, Kakao, with the ID kakao.
 // Environment: AUTH_KAKAO_ID, AUTH_KAKAO_SECRET.
 // Scope: none.
@@ -309,6 +324,12 @@ func Keycloak(opts ...Option) *auth.OAuth { return oauthRow("keycloak").provider
 // Scope: openid profile email.
 // Options: WithIssuer (required).
 func Kinde(opts ...Option) *auth.OAuth { return oauthRow("kinde").provider(opts) }
+
+// Lark is an OAuth provider, Lark, with the ID lark.
+// Environment: AUTH_LARK_ID, AUTH_LARK_SECRET.
+// Scope: none.
+// Options: WithRegion (default CN).
+func Lark(opts ...Option) *auth.OAuth { return oauthRow("lark").provider(opts) }
 
 // LINE is an OpenID Connect provider, LINE, with the ID line.
 // Environment: AUTH_LINE_ID, AUTH_LINE_SECRET.
@@ -362,6 +383,11 @@ func Mattermost(opts ...Option) *auth.OAuth { return oauthRow("mattermost").prov
 // Environment: AUTH_MEDIUM_ID, AUTH_MEDIUM_SECRET.
 // Scope: basicProfile.
 func Medium(opts ...Option) *auth.OAuth { return oauthRow("medium").provider(opts) }
+
+// Meetup is an OAuth provider, Meetup, with the ID meetup.
+// Environment: AUTH_MEETUP_ID, AUTH_MEETUP_SECRET.
+// Scope: none.
+func Meetup(opts ...Option) *auth.OAuth { return oauthRow("meetup").provider(opts) }
 
 // MicrosoftEntraID is an OpenID Connect provider, Microsoft Entra ID, with the ID microsoft-entra-id.
 // Environment: AUTH_MICROSOFT_ENTRA_ID_ID, AUTH_MICROSOFT_ENTRA_ID_SECRET, AUTH_MICROSOFT_ENTRA_ID_ISSUER.
@@ -443,7 +469,7 @@ func Patreon(opts ...Option) *auth.OAuth { return oauthRow("patreon").provider(o
 
 // PayPal is an OAuth provider, PayPal, with the ID paypal.
 // Environment: AUTH_PAYPAL_ID, AUTH_PAYPAL_SECRET.
-// Scope: profile email.
+// Scope: openid profile email.
 func PayPal(opts ...Option) *auth.OAuth { return oauthRow("paypal").provider(opts) }
 
 // PingID is an OpenID Connect provider, Ping Identity, with the ID ping-id.
@@ -493,6 +519,12 @@ func Salesforce(opts ...Option) *auth.OAuth { return oauthRow("salesforce").prov
 // Options: WithAPIKey (required), WithFrom (required).
 func SendGrid(opts ...Option) *auth.Email { return mailByID("sendgrid").provider(opts) }
 
+// Shopify is an OAuth provider, Shopify, with the ID shopify.
+// Environment: AUTH_SHOPIFY_ID, AUTH_SHOPIFY_SECRET.
+// Scope: read_customers.
+// Options: WithShop (required).
+func Shopify(opts ...Option) *auth.OAuth { return oauthRow("shopify").provider(opts) }
+
 // SimpleLogin is an OpenID Connect provider, SimpleLogin, with the ID simplelogin.
 // Environment: AUTH_SIMPLELOGIN_ID, AUTH_SIMPLELOGIN_SECRET.
 // Scope: openid profile email.
@@ -512,6 +544,11 @@ func SoundCloud(opts ...Option) *auth.OAuth { return oauthRow("soundcloud").prov
 // Environment: AUTH_SPOTIFY_ID, AUTH_SPOTIFY_SECRET.
 // Scope: user-read-email.
 func Spotify(opts ...Option) *auth.OAuth { return oauthRow("spotify").provider(opts) }
+
+// Steam is an OAuth provider, Steam, with the ID steam.
+// Environment: AUTH_STEAM_SECRET.
+// Scope: none.
+func Steam(opts ...Option) *auth.OAuth { return oauthRow("steam").provider(opts) }
 
 // Strava is an OAuth provider, Strava, with the ID strava.
 // Environment: AUTH_STRAVA_ID, AUTH_STRAVA_SECRET.
@@ -542,6 +579,11 @@ func Todoist(opts ...Option) *auth.OAuth { return oauthRow("todoist").provider(o
 // Environment: AUTH_TRAKT_ID, AUTH_TRAKT_SECRET.
 // Scope: none.
 func Trakt(opts ...Option) *auth.OAuth { return oauthRow("trakt").provider(opts) }
+
+// Tumblr is an OAuth provider, Tumblr, with the ID tumblr.
+// Environment: AUTH_TUMBLR_ID, AUTH_TUMBLR_SECRET.
+// Scope: basic.
+func Tumblr(opts ...Option) *auth.OAuth { return oauthRow("tumblr").provider(opts) }
 
 // Twitch is an OpenID Connect provider, Twitch, with the ID twitch.
 // Environment: AUTH_TWITCH_ID, AUTH_TWITCH_SECRET.
@@ -588,6 +630,12 @@ func Webex(opts ...Option) *auth.OAuth { return oauthRow("webex").provider(opts)
 // Options: WithPlatform (default OfficialAccount).
 func WeChat(opts ...Option) *auth.OAuth { return oauthRow("wechat").provider(opts) }
 
+// WeCom is an OAuth provider, WeCom, with the ID wecom.
+// Environment: AUTH_WECOM_ID, AUTH_WECOM_SECRET.
+// Scope: none.
+// Options: WithAgentID (required).
+func WeCom(opts ...Option) *auth.OAuth { return oauthRow("wecom").provider(opts) }
+
 // Wikimedia is an OAuth provider, Wikimedia, with the ID wikimedia.
 // Environment: AUTH_WIKIMEDIA_ID, AUTH_WIKIMEDIA_SECRET.
 // Scope: none.
@@ -603,6 +651,11 @@ func WordPress(opts ...Option) *auth.OAuth { return oauthRow("wordpress").provid
 // Scope: openid profile email.
 // Options: WithIssuer (default https://api.workos.com), WithConnection.
 func WorkOS(opts ...Option) *auth.OAuth { return oauthRow("workos").provider(opts) }
+
+// Xero is an OpenID Connect provider, Xero, with the ID xero.
+// Environment: AUTH_XERO_ID, AUTH_XERO_SECRET.
+// Scope: openid profile email.
+func Xero(opts ...Option) *auth.OAuth { return oauthRow("xero").provider(opts) }
 
 // Yahoo is an OAuth provider, Yahoo, with the ID yahoo.
 // Environment: AUTH_YAHOO_ID, AUTH_YAHOO_SECRET.

@@ -27,9 +27,9 @@ func Example() {
 func ExampleByID() {
 	p, err := providers.ByID("gitlab", providers.WithBaseURL("https://git.example.com"))
 	fmt.Printf("%T %v\n", p, err)
-	_, err = providers.ByID("steam")
+	_, err = providers.ByID("yammer")
 	fmt.Println(err)
 	// Output:
 	// *auth.OAuth <nil>
-	// providers: unsupported provider "steam": it speaks OpenID 2.0
+	// providers: unsupported provider "yammer": its own OAuth ended in July 2025; microsoft-entra-id signs in the same people
 }

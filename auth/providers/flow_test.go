@@ -2,6 +2,7 @@ package providers_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
@@ -43,12 +44,37 @@ type fact struct {
 	UserInfo, Method        string
 	UserInfoQuery, Headers  map[string]string
 	JSON                    map[string]any
-	NoBearer                bool
-	Root                    string
+	// NoBearer is a userinfo request without Authorization, Credential one with
+	// another than a bearer token.
+	NoBearer   bool
+	Credential string
+	Root       string
+	// Exchange is a token request that is no form, Steps are further requests.
+	Exchange *exchangeFact
+	Steps    []step
 	// Profile is a sample with all fields, Bare one with the ID only; User and
 	// BareUser are what becomes of them.
 	Profile, Bare  map[string]any
 	User, BareUser struct{ ID, Name, Email, Image string }
+}
+
+// exchangeFact is a token request of a provider's own kind.
+type exchangeFact struct {
+	Method string
+	Query  map[string]string
+	JSON   map[string]string
+	// Answer is JSON, Text something else. Profile is the member of Answer in
+	// which the profile is.
+	Answer  map[string]any
+	Text    string
+	Profile string
+}
+
+// step is a GET that is made beside those for token and userinfo.
+type step struct {
+	URL    string
+	Query  map[string]string
+	Answer map[string]any
 }
 
 func facts(t *testing.T) []fact {
@@ -124,6 +150,7 @@ func (v *visit) signIn() {
 	for name, value := range f.Options {
 		opts = append(opts, map[string]func(string) providers.Option{
 			"apiKey": providers.WithAPIKey, "accountID": providers.WithAccountID, "userInfoURL": providers.WithUserInfoURL,
+			"shop": providers.WithShop, "agentID": providers.WithAgentID,
 		}[name](value))
 	}
 	p, err := providers.ByID(f.ID, opts...)
@@ -160,7 +187,7 @@ func (v *visit) signIn() {
 
 // callback is the request that the provider sends the browser back with.
 func (v *visit) callback() *http.Request {
-	answer := url.Values{"code": {"code-1"}, "state": {v.params.Get("state")}}
+	answer := v.answerParams()
 	target := "https://app.example/auth/callback/" + v.f.ID
 	if v.params.Get("response_mode") != "form_post" {
 		return httptest.NewRequest(http.MethodGet, target+"?"+answer.Encode(), nil)
@@ -211,6 +238,9 @@ func (v *visit) checkAuthorization(location string) {
 	}
 	for name, value := range f.Params {
 		expected.Set(name, value)
+	}
+	if f.ID == "steam" {
+		expected.Set("openid.return_to", "https://app.example/auth/callback/steam?code=openid&state="+v.params.Get("state"))
 	}
 	if f.Scope != nil {
 		expected.Set("scope", *f.Scope)
@@ -277,6 +307,8 @@ func (v *visit) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		return answer(r, http.StatusOK, "application/json", jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: k.Public(), KeyID: "k", Algorithm: "RS256", Use: "sig"}}})
+	case address == token && v.f.Exchange != nil:
+		return v.exchangeAnswer(r)
 	case address == token && r.Method == http.MethodPost:
 		return v.tokenAnswer(r)
 	case address == ask:
@@ -286,6 +318,12 @@ func (v *visit) RoundTrip(r *http.Request) (*http.Response, error) {
 	case r.URL.Host == "graph.microsoft.com":
 		return answer(r, http.StatusNotFound, "text/plain", nil)
 	default:
+		for _, s := range v.f.Steps {
+			if address == s.URL && r.Method == http.MethodGet {
+				v.checkQuery(r, s.Query, "")
+				return answer(r, http.StatusOK, "application/json", s.Answer)
+			}
+		}
 		v.t.Errorf("unexpected request: %s %s", r.Method, address)
 		return answer(r, http.StatusNotFound, "text/plain", nil)
 	}
@@ -389,7 +427,7 @@ func (v *visit) userInfoAnswer(r *http.Request) (*http.Response, error) {
 	if method == "" {
 		method = http.MethodGet
 	}
-	bearer := "Bearer access-1"
+	bearer := cmp.Or(f.Credential, "Bearer access-1")
 	if f.NoBearer {
 		bearer = ""
 	}
@@ -410,14 +448,14 @@ func (v *visit) userInfoAnswer(r *http.Request) (*http.Response, error) {
 		}
 	}
 	var body any = v.profile()
-	switch f.Root {
-	case "":
-	case "response[0]":
-		body = map[string]any{"response": []any{body}}
-	default:
+	if f.Root != "" {
 		names := strings.Split(f.Root, ".")
 		for i := len(names) - 1; i >= 0; i-- {
-			body = map[string]any{names[i]: body}
+			name, list := strings.CutSuffix(names[i], "[0]")
+			if list {
+				body = []any{body}
+			}
+			body = map[string]any{name: body}
 		}
 	}
 	if f.UserInfoAlg != "" {

@@ -99,6 +99,20 @@ func wechatVariant(c *completion) error {
 	return nil
 }
 
+// larkRegion chooses between the two clouds of Lark, whose token endpoints are of
+// different versions.
+func larkRegion(c *completion) error {
+	switch region := c.vars["region"]; region {
+	case "CN":
+		c.vars["cloud"], c.vars["tokenURL"] = "feishu.cn", "https://accounts.feishu.cn/oauth/v3/token"
+	case "Global":
+		c.vars["cloud"], c.vars["tokenURL"] = "larksuite.com", "https://open.larksuite.com/open-apis/authen/v2/oauth/token"
+	default:
+		return fmt.Errorf("WithRegion is %q, want CN or Global", region)
+	}
+	return nil
+}
+
 // photoSizes checks the size of the picture of Microsoft Entra ID.
 func photoSizes(c *completion) error {
 	switch size := c.vars["photoSize"]; size {

@@ -96,6 +96,13 @@ func WithAccountID(id string) Option { return named("accountID", id) }
 // WithUserInfoURL gives the URL of the RESTlet of NetSuite that returns the user.
 func WithUserInfoURL(endpoint string) Option { return named("userInfoURL", endpoint) }
 
+// WithAgentID gives the number of the WeCom application.
+func WithAgentID(id string) Option { return named("agentID", id) }
+
+// WithShop names the Shopify shop whose staff sign in: example for
+// example.myshopify.com.
+func WithShop(name string) Option { return named("shop", name) }
+
 // WithPlatform chooses the kind of WeChat application: OfficialAccount or
 // WebsiteApp.
 func WithPlatform(platform string) Option { return named("platform", platform) }
@@ -124,14 +131,15 @@ func WithServer(server string) Option { return named("server", server) }
 // WithTemplate names the mail template at Loops, which must use the variable url.
 func WithTemplate(id string) Option { return named("template", id) }
 
-// WithRegion chooses where Mailgun keeps data: US (default) or EU.
+// WithRegion chooses where a service keeps data: Mailgun US (default) or EU, Lark
+// CN (default), which is Feishu, or Global.
 func WithRegion(region string) Option { return named("region", region) }
 
 // how tells how to set an option.
 func how(name string) string {
 	return map[string]string{
 		"issuer": "WithIssuer", "tenant": "WithTenant", "baseURL": "WithBaseURL", "apiKey": "WithAPIKey", "apiVersion": "WithAPIVersion",
-		"accountID": "WithAccountID", "userInfoURL": "WithUserInfoURL", "platform": "WithPlatform", "connection": "WithConnection",
+		"accountID": "WithAccountID", "userInfoURL": "WithUserInfoURL", "agentID": "WithAgentID", "shop": "WithShop", "platform": "WithPlatform", "connection": "WithConnection",
 		"photoSize": "WithPhotoSize", "appleKey": "WithAppleKey", "from": "WithFrom", "server": "WithServer", "template": "WithTemplate", "region": "WithRegion",
 	}[name]
 }

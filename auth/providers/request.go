@@ -19,7 +19,9 @@ type request struct {
 	method string
 	header map[string]string
 	body   string // JSON
-	// tokenIn is query:NAME or path; empty is the header.
+	// tokenIn is where the access token goes: query:NAME, header:NAME, scheme:NAME
+	// for another word than Bearer, path where the URL has it, none where it does
+	// not. Empty is a bearer token.
 	tokenIn string
 	// root is where the profile is in the answer.
 	root string
@@ -63,15 +65,11 @@ func (r request) compile(endpoint string, params url.Values, vars map[string]str
 				q.Set(name, s)
 			}
 		}
-		bearer := p.Tokens.AccessToken
 		if name, ok := strings.CutPrefix(r.tokenIn, "query:"); ok {
-			q.Set(name, bearer)
-		}
-		if r.tokenIn != "" {
-			bearer = ""
+			q.Set(name, p.Tokens.AccessToken)
 		}
 		u.RawQuery = q.Encode()
-		answer, err := r.send(ctx, p.Client, u.String(), bearer, vars)
+		answer, err := r.send(ctx, p.Client, u.String(), p.Tokens.AccessToken, vars)
 		if err != nil {
 			return nil, fmt.Errorf("userinfo: %w", err)
 		}
@@ -84,8 +82,21 @@ func (r request) compile(endpoint string, params url.Values, vars map[string]str
 	}, nil
 }
 
+// profileInToken makes a function for UserInfoEndpoint.Request that takes the
+// profile from the token answer.
+func profileInToken(where string) (func(context.Context, auth.UserInfoRequest) (auth.Profile, error), error) {
+	x, err := parse(where)
+	return func(_ context.Context, p auth.UserInfoRequest) (auth.Profile, error) {
+		profile, _ := x(&evidence{tokens: &p.Tokens}).(map[string]any)
+		if profile == nil {
+			return nil, errors.New("the token answer holds no profile")
+		}
+		return profile, nil
+	}, err
+}
+
 // send makes the request and decodes the JSON of the answer.
-func (r request) send(ctx context.Context, client *http.Client, endpoint, bearer string, vars map[string]string) (any, error) {
+func (r request) send(ctx context.Context, client *http.Client, endpoint, token string, vars map[string]string) (any, error) {
 	method := r.method
 	if method == "" {
 		method = http.MethodGet
@@ -103,8 +114,13 @@ func (r request) send(ctx context.Context, client *http.Client, endpoint, bearer
 			hr.Header.Set(name, s)
 		}
 	}
-	if bearer != "" {
-		hr.Header.Set("Authorization", "Bearer "+bearer)
+	switch place, name, _ := strings.Cut(r.tokenIn, ":"); place {
+	case "":
+		hr.Header.Set("Authorization", "Bearer "+token)
+	case "header":
+		hr.Header.Set(name, token)
+	case "scheme":
+		hr.Header.Set("Authorization", name+" "+token)
 	}
 	status, body, err := do(client, hr)
 	if err != nil {

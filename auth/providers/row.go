@@ -36,13 +36,20 @@ type row struct {
 	tokenQuery, tokenBody map[string]string
 	userInfoQuery         map[string]string
 	request               request
+	// exchange is how the code is exchanged where it is not by a form.
+	exchange *exchange
+	// profileIn is where in the token answer the profile is; then there is no
+	// userinfo request.
+	profileIn string
 
 	// scope is sent by default; without one the core has its own default.
 	scope string
 	// emptyScope sends an empty scope, noScope sends none.
 	emptyScope, noScope bool
 
-	noPKCE, noNonce         bool
+	noPKCE, noNonce bool
+	// noClientID is for a provider that gives sites no ID.
+	noClientID              bool
 	clientAuth              auth.ClientAuth
 	idTokenAlg, userInfoAlg string
 	userInfoOnly            bool
@@ -127,8 +134,7 @@ func (r *row) complete(p *auth.OAuth, s *settings) error {
 	}
 	p.Issuer, p.WellKnown = cmp.Or(p.Issuer, c.expand(r.issuer)), cmp.Or(p.WellKnown, c.expand(r.wellKnown))
 	c.authorization()
-	c.token()
-	problems = append(problems, c.userInfo(), c.profile())
+	problems = append(problems, c.token(), c.userInfo(), c.profile())
 	c.client()
 	return errors.Join(problems...)
 }
@@ -197,9 +203,13 @@ func withoutEmptyScope(_ context.Context, prepared *url.URL) (*url.URL, error) {
 	return prepared, nil
 }
 
-func (c *completion) token() {
+func (c *completion) token() error {
 	r, t := c.row, &c.provider.Token
 	t.URL = cmp.Or(t.URL, c.expand(r.token))
+	if r.exchange != nil && t.Request == nil {
+		t.Request = r.exchange.compile(t.URL, c.vars)
+		return c.needSecret()
+	}
 	t.Params = merged(t.Params, c.values(r.tokenQuery))
 	if body := c.values(r.tokenBody); len(body) > 0 && t.Prepare == nil {
 		t.Prepare = func(_ *http.Request, form url.Values) error {
@@ -210,12 +220,27 @@ func (c *completion) token() {
 	if r.lenient && t.Conform == nil {
 		t.Conform = conform
 	}
+	return nil
+}
+
+// needSecret is for token requests of our own: New misses the client secret only
+// where the standard request is made.
+func (c *completion) needSecret() error {
+	if c.provider.ClientSecret != "" {
+		return nil
+	}
+	return fmt.Errorf("ClientSecret is missing; AUTH_%s_SECRET gives it too", variable(cmp.Or(c.provider.EnvID, c.provider.ID)))
 }
 
 func (c *completion) userInfo() error {
 	r, u := c.row, &c.provider.UserInfo
 	if u.Request != nil {
 		return nil
+	}
+	if r.profileIn != "" {
+		var err error
+		u.Request, err = profileInToken(r.profileIn)
+		return err
 	}
 	if endpoint := cmp.Or(u.URL, c.expand(r.userInfo)); endpoint != "" && (!r.request.isZero() || strings.Contains(endpoint, "{$token")) {
 		var err error

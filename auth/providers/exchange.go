@@ -1,0 +1,146 @@
+package providers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
+)
+
+// exchange is a token request that is not the form of RFC 6749 section 4.1.3: a
+// JSON object, or a GET, with names of the provider's own.
+type exchange struct {
+	// get puts the parameters into the query; otherwise they are a JSON object.
+	get bool
+	// params are templates, in which code, redirectURI and codeVerifier are
+	// options too. One that names what is not there is left out.
+	params map[string]string
+	// names are the members of the answer that the standard calls otherwise.
+	names map[string]string
+}
+
+// maxLifetime is the longest lifetime in seconds that a token may state.
+const maxLifetime = 1e9
+
+// compile makes the function for TokenEndpoint.Request.
+func (x *exchange) compile(endpoint string, vars map[string]string) func(context.Context, auth.TokenRequest) (*auth.TokenSet, error) {
+	return func(ctx context.Context, p auth.TokenRequest) (*auth.TokenSet, error) {
+		known := maps.Clone(vars)
+		known["code"], known["redirectURI"], known["codeVerifier"] = p.Code, p.RedirectURI, p.CodeVerifier
+		params := map[string]string{}
+		for name, template := range x.params {
+			if s, ok := expand(template, known); ok {
+				params[name] = s
+			}
+		}
+		r, err := x.request(ctx, endpoint, params)
+		if err != nil {
+			return nil, err
+		}
+		r.Header.Set("Accept", "application/json")
+		status, body, err := do(p.Client, r)
+		if err != nil {
+			return nil, fmt.Errorf("token request: %w", err)
+		}
+		tokens, err := x.answer(status, body, p.Code, p.CodeVerifier, vars["clientSecret"])
+		if err != nil {
+			return nil, fmt.Errorf("token request: status %d: %w", status, err)
+		}
+		return tokens, nil
+	}
+}
+
+func (x *exchange) request(ctx context.Context, endpoint string, params map[string]string) (*http.Request, error) {
+	bad := errors.New("token request: the endpoint is no URL")
+	if x.get {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint, nil)
+		if err != nil {
+			return nil, bad
+		}
+		q := r.URL.Query()
+		for name, value := range params {
+			q.Set(name, value)
+		}
+		r.URL.RawQuery = q.Encode()
+		return r, nil
+	}
+	encoded, err := json.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(encoded))
+	if err != nil {
+		return nil, bad
+	}
+	r.Header.Set("Content-Type", "application/json")
+	return r, nil
+}
+
+// answer reads the answer to a request that was made with secrets.
+func (x *exchange) answer(status int, body []byte, secrets ...string) (*auth.TokenSet, error) {
+	m := formObject(body)
+	if v, err := decode(body); err == nil {
+		m, _ = v.(map[string]any)
+	}
+	if m == nil {
+		return nil, errors.New("the answer is no JSON object")
+	}
+	for theirs, standard := range x.names {
+		if v, ok := m[theirs]; ok {
+			delete(m, theirs)
+			m[standard] = v
+		}
+	}
+	conformMembers(m, status)
+	if code := text(m["error"]); code != "" {
+		return nil, oauth.NewProviderError(code, text(m["error_description"]), secrets...)
+	}
+	return tokenSet(m)
+}
+
+// formObject reads an answer that is a form and not JSON, or returns nil.
+func formObject(body []byte) map[string]any {
+	form, err := url.ParseQuery(string(body))
+	if err != nil || !form.Has("access_token") {
+		return nil
+	}
+	m := map[string]any{}
+	for name := range form {
+		m[name] = form.Get(name)
+	}
+	return m
+}
+
+// tokenSet takes the members that are needed; the others become Extra.
+func tokenSet(m map[string]any) (*auth.TokenSet, error) {
+	take := func(name string) string {
+		s := text(m[name])
+		delete(m, name)
+		return s
+	}
+	t := &auth.TokenSet{
+		AccessToken: take("access_token"), RefreshToken: take("refresh_token"), IDToken: take("id_token"),
+		TokenType: take("token_type"), Scope: take("scope"),
+	}
+	if t.AccessToken == "" {
+		return nil, errors.New("access_token is missing or no text")
+	}
+	if lifetime := take("expires_in"); lifetime != "" {
+		seconds, err := strconv.ParseFloat(lifetime, 64)
+		if err != nil || !(seconds >= 0 && seconds <= maxLifetime) { // NaN is neither
+			return nil, errors.New("expires_in is no lifetime")
+		}
+		t.ExpiresIn = time.Duration(seconds * float64(time.Second))
+	}
+	t.Extra = m
+	return t, nil
+}

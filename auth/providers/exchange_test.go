@@ -1,0 +1,399 @@
+package providers_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/providers"
+)
+
+// answerParams is the authorization answer, signed where the provider does so.
+func (v *visit) answerParams() url.Values {
+	q := url.Values{"code": {"code-1"}, "state": {v.params.Get("state")}}
+	switch v.f.ID {
+	case "shopify":
+		q.Set("shop", "acme.myshopify.com")
+		q.Set("host", "YWRtaW4")
+		q.Set("timestamp", "1700000000")
+		signShopify(q)
+	case "steam":
+		q = assertion(v.params.Get("openid.return_to"))
+	}
+	return q
+}
+
+// signShopify signs an answer as Shopify does: the other parameters in order.
+func signShopify(q url.Values) {
+	q.Del("hmac")
+	mac := hmac.New(sha256.New, []byte(secret))
+	_, _ = io.WriteString(mac, q.Encode())
+	q.Set("hmac", hex.EncodeToString(mac.Sum(nil)))
+}
+
+// assertion is what Steam sends the browser back with.
+func assertion(returnTo string) url.Values {
+	q := url.Values{}
+	if u, err := url.Parse(returnTo); err == nil {
+		q = u.Query()
+	}
+	for name, value := range map[string]string{
+		"ns": "http://specs.openid.net/auth/2.0", "mode": "id_res", "op_endpoint": "https://steamcommunity.com/openid/login",
+		"claimed_id": "https://steamcommunity.com/openid/id/76561197960435530", "identity": "https://steamcommunity.com/openid/id/76561197960435530",
+		"return_to": returnTo, "response_nonce": "2026-01-01T00:00:00Zabc", "assoc_handle": "1234567890",
+		"signed": "signed,op_endpoint,claimed_id,identity,return_to,response_nonce,assoc_handle", "sig": "c2ln",
+	} {
+		q.Set("openid."+name, value)
+	}
+	return q
+}
+
+// exchangeAnswer compares a token request that is no form.
+func (v *visit) exchangeAnswer(r *http.Request) (*http.Response, error) {
+	t, x := v.t, v.f.Exchange
+	if r.Method != x.Method || r.Header.Get("Authorization") != "" {
+		t.Errorf("the token request is %s with Authorization %q, want %s without", r.Method, r.Header.Get("Authorization"), x.Method)
+	}
+	v.checkQuery(r, x.Query, "")
+	switch {
+	case x.JSON != nil:
+		var got map[string]string
+		if err := json.NewDecoder(r.Body).Decode(&got); err != nil || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("the token request has Content-Type %s (%v)", r.Header.Get("Content-Type"), err)
+		}
+		if verifier := got["code_verifier"]; (verifier != "") != v.f.PKCE {
+			t.Errorf("code_verifier is %q, want one: %v", verifier, v.f.PKCE)
+		}
+		delete(got, "code_verifier")
+		if !reflect.DeepEqual(got, x.JSON) {
+			t.Errorf("the token request is\n%v, want\n%v", got, x.JSON)
+		}
+	case r.Method == http.MethodPost:
+		if err := r.ParseForm(); err != nil {
+			return nil, err
+		}
+		want := url.Values{}
+		for name, values := range v.answerParams() {
+			if strings.HasPrefix(name, "openid.") {
+				want[name] = values
+			}
+		}
+		want.Set("openid.mode", "check_authentication")
+		if !reflect.DeepEqual(r.PostForm, want) {
+			t.Errorf("the request for verification is\n%v, want\n%v", r.PostForm, want)
+		}
+	}
+	if x.Text != "" {
+		return answer(r, http.StatusOK, "text/plain", x.Text)
+	}
+	members := map[string]any{}
+	maps.Copy(members, x.Answer)
+	if x.Profile != "" {
+		members[x.Profile] = v.profile()
+	}
+	return answer(r, http.StatusOK, "application/json", members)
+}
+
+// completed is a provider of the catalogue with everything filled in.
+func completed(t *testing.T, id string, opts ...providers.Option) *auth.OAuth {
+	t.Helper()
+	p, err := providers.ByID(id, append([]providers.Option{providers.WithClient("client-1", secret)}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, ok := p.(*auth.OAuth)
+	if !ok {
+		t.Fatalf("%s is a %T", id, p)
+	}
+	if err := o.Complete(o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// canned answers every request alike, and counts them.
+type canned struct {
+	status int
+	body   string
+	asked  atomic.Int32
+}
+
+func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.asked.Add(1)
+	return answer(r, c.status, "application/json", c.body)
+}
+
+// TestExchangeFailures: what a provider answers wrongly is an error that names
+// what is wrong, and no secret.
+func TestExchangeFailures(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, id, body, want string
+		status               int
+	}{
+		{"no JSON", "lark", `<html>`, "no JSON", 200},
+		{"a list", "lark", `[]`, "no JSON object", 200},
+		{"standard error", "lark", `{"code":20003,"error":"invalid_grant","error_description":"the code code-1 is used"}`, "invalid_grant", 400},
+		{"no token", "lark", `{"code":20014,"msg":"no"}`, "access_token is missing", 200},
+		{"token of another type", "lark", `{"access_token":{"token":"x"}}`, "access_token is missing", 200},
+		{"lifetime without end", "lark", `{"access_token":"a","expires_in":1e300}`, "expires_in", 200},
+		{"lifetime that is no number", "lark", `{"access_token":"a","expires_in":"NaN"}`, "expires_in", 200},
+		{"negative lifetime", "lark", `{"access_token":"a","expires_in":-1}`, "expires_in", 200},
+		{"error of its own", "dingtalk", `{"code":"invalidParameter","message":"code code-1 of ` + secret + `"}`, "invalid_request", 400},
+		{"text", "deezer", `wrong code`, "no JSON", 200},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := completed(t, c.id)
+			tokens, err := p.Token.Request(t.Context(), auth.TokenRequest{
+				Provider: *p, Client: &http.Client{Transport: &canned{status: c.status, body: c.body}}, Code: "code-1", RedirectURI: "https://app.example/cb",
+			})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("got %v, %v, want an error with %q", tokens, err, c.want)
+			}
+			if strings.Contains(err.Error(), "code-1") || strings.Contains(err.Error(), secret) {
+				t.Errorf("the error tells a secret: %v", err)
+			}
+		})
+	}
+}
+
+// TestDeezerForm: Deezer may answer with a form although it is asked for JSON.
+func TestDeezerForm(t *testing.T) {
+	t.Parallel()
+	p := completed(t, "deezer")
+	tokens, err := p.Token.Request(t.Context(), auth.TokenRequest{Provider: *p, Client: &http.Client{Transport: &canned{status: 200, body: "access_token=a&expires=3600"}}})
+	if err != nil || tokens.AccessToken != "a" || tokens.ExpiresIn.Seconds() != 3600 {
+		t.Errorf("got %+v, %v", tokens, err)
+	}
+}
+
+func TestLarkRegion(t *testing.T) {
+	t.Parallel()
+	p := completed(t, "lark", providers.WithRegion("Global"))
+	if got, want := p.Authorization.URL, "https://accounts.larksuite.com/open-apis/authen/v1/authorize"; got != want {
+		t.Errorf("the authorization URL is %s, want %s", got, want)
+	}
+	if got, want := p.Token.URL, "https://open.larksuite.com/open-apis/authen/v2/oauth/token"; got != want {
+		t.Errorf("the token URL is %s, want %s", got, want)
+	}
+}
+
+// TestShopifySignature: an answer that Shopify did not sign, or that is of
+// another shop, is refused before the code is sent anywhere.
+func TestShopifySignature(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(url.Values){
+		"another code":     func(q url.Values) { q.Set("code", "other") },
+		"another state":    func(q url.Values) { q.Set("state", "other") },
+		"added parameter":  func(q url.Values) { q.Set("x", "y") },
+		"no signature":     func(q url.Values) { q.Del("hmac") },
+		"empty signature":  func(q url.Values) { q.Set("hmac", "") },
+		"no hexadecimal":   func(q url.Values) { q.Set("hmac", "zz") },
+		"two signatures":   func(q url.Values) { q.Add("hmac", q.Get("hmac")) },
+		"another shop":     func(q url.Values) { q.Set("shop", "evil.myshopify.com"); signShopify(q) },
+		"shop as a prefix": func(q url.Values) { q.Set("shop", "acme.myshopify.com.evil.example"); signShopify(q) },
+		"two shops":        func(q url.Values) { q.Add("shop", "evil.myshopify.com"); signShopify(q) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := completed(t, "shopify", providers.WithShop("acme"))
+			q := url.Values{"code": {"code-1"}, "state": {"state-1"}, "shop": {"acme.myshopify.com"}, "timestamp": {"1700000000"}}
+			signShopify(q)
+			service := &canned{status: 200, body: `{"access_token":"a"}`}
+			ask := func() error {
+				_, err := p.Token.Request(t.Context(), auth.TokenRequest{Provider: *p, Client: &http.Client{Transport: service}, Code: q.Get("code"), Params: q})
+				return err
+			}
+			if err := ask(); err != nil || service.asked.Load() != 1 {
+				t.Fatalf("the right answer is refused: %v", err)
+			}
+			change(q)
+			if err := ask(); err == nil || service.asked.Load() != 1 {
+				t.Errorf("got %v after %d requests, want an error after one", err, service.asked.Load())
+			}
+		})
+	}
+}
+
+// TestShopifyWithoutPerson: a token of the shop alone signs nobody in.
+func TestShopifyWithoutPerson(t *testing.T) {
+	t.Parallel()
+	p := completed(t, "shopify", providers.WithShop("acme"))
+	if profile, err := p.UserInfo.Request(t.Context(), auth.UserInfoRequest{Tokens: auth.TokenSet{AccessToken: "a"}}); err == nil {
+		t.Errorf("the profile is %v", profile)
+	}
+}
+
+// TestSteamAssertions: only an assertion of Steam, for this sign-in, confirmed
+// by Steam, signs somebody in.
+func TestSteamAssertions(t *testing.T) {
+	t.Parallel()
+	const site, returnTo = "https://app.example/auth/callback/steam", "https://app.example/auth/callback/steam?code=openid&state=state-1"
+	set := func(name, value string) func(url.Values) { return func(q url.Values) { q.Set(name, value) } }
+	for _, c := range []struct {
+		name   string
+		change func(url.Values)
+		answer string
+		asked  int32
+	}{
+		{"denied by Steam", func(url.Values) {}, "ns:http://specs.openid.net/auth/2.0\nis_valid:false\n", 1},
+		{"nonsense from Steam", func(url.Values) {}, "<html>is_valid:true</html>", 1},
+		{"cancelled", set("openid.mode", "cancel"), "", 0},
+		{"of OpenID 1", set("openid.ns", "http://openid.net/signon/1.1"), "", 0},
+		{"of another provider", set("openid.op_endpoint", "https://evil.example/openid"), "", 0},
+		{"for another site", set("openid.return_to", "https://evil.example/auth/callback/steam?code=openid&state=state-1"), "", 0},
+		{"for another sign-in", set("openid.return_to", site+"?code=openid&state=state-2"), "", 0},
+		{"in another sign-in", set("state", "state-2"), "", 0},
+		{"for another path", set("openid.return_to", "https://app.example/other?code=openid&state=state-1"), "", 0},
+		{"identifier of another host", set("openid.claimed_id", "https://steamcommunity.com.evil.example/openid/id/76561197960435530"), "", 0},
+		{"identifier with more", set("openid.claimed_id", "https://steamcommunity.com/openid/id/76561197960435530/x"), "", 0},
+		{"identifier in two lines", set("openid.claimed_id", "https://steamcommunity.com/openid/id/76561197960435530\nx"), "", 0},
+		{"two identities", set("openid.identity", "https://steamcommunity.com/openid/id/76561197960435531"), "", 0},
+		{"identifier not signed", set("openid.signed", "op_endpoint,identity,return_to,response_nonce,assoc_handle"), "", 0},
+		{"address not signed", set("openid.signed", "op_endpoint,claimed_id,identity,response_nonce,assoc_handle"), "", 0},
+		{"no nonce", func(q url.Values) { q.Del("openid.response_nonce") }, "", 0},
+		{"doubled identifier", func(q url.Values) {
+			q.Add("openid.claimed_id", "https://steamcommunity.com/openid/id/76561197960435531")
+		}, "", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := completed(t, "steam")
+			q := assertion(returnTo)
+			c.change(q)
+			service := &canned{status: 200, body: c.answer}
+			tokens, err := p.Token.Request(t.Context(), auth.TokenRequest{
+				Provider: *p, Client: &http.Client{Transport: service}, Code: q.Get("code"), RedirectURI: site, Params: q,
+			})
+			if err == nil || service.asked.Load() != c.asked {
+				t.Errorf("got %+v, %v after %d requests, want an error after %d", tokens, err, service.asked.Load(), c.asked)
+			}
+		})
+	}
+}
+
+// TestSteamKey: the Web API key, which is in the query of the request for the
+// profile, is in no error.
+func TestSteamKey(t *testing.T) {
+	t.Parallel()
+	p := completed(t, "steam")
+	for _, service := range []*canned{{status: 403, body: "Forbidden"}, {status: 200, body: `{"response":{"players":[]}}`}} {
+		_, err := p.UserInfo.Request(t.Context(), auth.UserInfoRequest{
+			Provider: *p, Client: &http.Client{Transport: service}, Tokens: auth.TokenSet{AccessToken: "a", Extra: map[string]any{"steamid": "76561197960435530"}},
+		})
+		if err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+// company is WeCom: tokens are numbered, and only the last is good.
+type company struct {
+	t      *testing.T
+	issued atomic.Int32
+	// lifetime is that of a token in seconds; answers are those to the other
+	// requests.
+	lifetime int
+	answers  map[string]string
+}
+
+func (c *company) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, ok := c.answers[r.URL.Path]
+	switch {
+	case r.URL.Path == "/cgi-bin/gettoken":
+		b, err := json.Marshal(map[string]any{"errcode": 0, "access_token": "token-" + string('0'+c.issued.Add(1)), "expires_in": c.lifetime})
+		body = string(b)
+		if err != nil {
+			return nil, err
+		}
+	case !ok:
+		c.t.Errorf("unexpected request for %s", r.URL.Path)
+	}
+	return answer(r, http.StatusOK, "application/json", body)
+}
+
+func TestWeCom(t *testing.T) {
+	t.Parallel()
+	const found, member = "/cgi-bin/auth/getuserinfo", "/cgi-bin/user/get"
+	for _, c := range []struct {
+		name     string
+		lifetime int
+		answers  map[string]string
+		want     string // of the error
+		issued   int32  // tokens in two sign-ins
+	}{
+		{"member", 7200, map[string]string{found: `{"errcode":0,"userid":"ada"}`, member: `{"errcode":0,"userid":"ada"}`}, "", 1},
+		{"token that ends at once", 60, map[string]string{found: `{"errcode":0,"userid":"ada"}`, member: `{"errcode":0,"userid":"ada"}`}, "", 2},
+		{"stranger", 7200, map[string]string{found: `{"errcode":0,"openid":"o"}`}, "no member", 1},
+		{"another member", 7200, map[string]string{found: `{"errcode":0,"userid":"ada"}`, member: `{"errcode":0,"userid":"eve"}`}, "another member", 1},
+		{"void code", 7200, map[string]string{found: `{"errcode":40029,"errmsg":"invalid code"}`}, "errcode 40029", 1},
+		{"void token", 7200, map[string]string{found: `{"errcode":40014,"errmsg":"invalid access_token"}`}, "errcode 40014", 2},
+		{"not visible", 7200, map[string]string{found: `{"errcode":0,"userid":"ada"}`, member: `{"errcode":60011,"errmsg":"no privilege"}`}, "errcode 60011", 1},
+		{"no errcode", 7200, map[string]string{found: `{"userid":"ada"}`}, "no errcode", 1},
+		{"no JSON", 7200, map[string]string{found: `<html>`}, "no JSON", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := completed(t, "wecom", providers.WithAgentID("1000002"))
+			service := &company{t: t, lifetime: c.lifetime, answers: c.answers}
+			client := &http.Client{Transport: service}
+			for range 2 {
+				tokens, err := p.Token.Request(t.Context(), auth.TokenRequest{Provider: *p, Client: client, Code: "code-1"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if p.Account(*tokens) != nil {
+					t.Error("the token of the company is stored with the account")
+				}
+				profile, err := p.UserInfo.Request(t.Context(), auth.UserInfoRequest{Provider: *p, Client: client, Tokens: *tokens, Params: url.Values{"code": {"code-1"}}})
+				switch {
+				case c.want == "" && (err != nil || profile.String("userid") != "ada"):
+					t.Errorf("got %v, %v", profile, err)
+				case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+					t.Errorf("got %v, %v, want an error with %q", profile, err, c.want)
+				case err != nil && (strings.Contains(err.Error(), "token-") || strings.Contains(err.Error(), "code-1")):
+					t.Errorf("the error tells a secret: %v", err)
+				}
+			}
+			if n := service.issued.Load(); n != c.issued {
+				t.Errorf("%d tokens were asked for, want %d", n, c.issued)
+			}
+		})
+	}
+}
+
+// TestSecretOfOwnRequests: New names a client secret that is missing also where
+// the token request is not the standard one.
+func TestSecretOfOwnRequests(t *testing.T) {
+	t.Parallel()
+	for id, opts := range map[string][]providers.Option{
+		"deezer": nil, "dingtalk": nil, "lark": nil, "shopify": {providers.WithShop("acme")}, "steam": nil, "wecom": {providers.WithAgentID("1")},
+	} {
+		p, err := providers.ByID(id, append(opts, providers.WithClient("client-1", ""))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := configure(p); err == nil || !strings.Contains(err.Error(), "AUTH_"+strings.ToUpper(id)+"_SECRET") {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+// TestSteamIDIsNotNeeded: Steam knows sites by their address.
+func TestSteamIDIsNotNeeded(t *testing.T) {
+	t.Parallel()
+	if err := configure(providers.Steam(providers.WithClient("", secret))); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,137 @@
+package providers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+const (
+	steamLogin = "https://steamcommunity.com/openid/login"
+	// steamCode stands where OAuth has a code. It is no secret: what counts is
+	// the assertion, which Steam is asked to verify.
+	steamCode     = "openid"
+	openID        = "http://specs.openid.net/auth/2.0"
+	openIDChooses = openID + "/identifier_select"
+)
+
+// steamID is the form of an identifier that Steam gives to a person.
+var steamID = regexp.MustCompile(`^https://steamcommunity\.com/openid/id/([0-9]{17,25})$`)
+
+// steamFlow is OpenID Authentication 2.0 without associations, in the steps of
+// OAuth: the address to return to carries state and a code, and the exchange of
+// the code is the verification of the assertion. There is no access token; the
+// verified identifier stands for it. The client secret is the Web API key, which
+// reads the profile. https://openid.net/specs/openid-authentication-2_0.html
+func steamFlow(c *completion) error {
+	p := c.provider
+	if p.ClientID == "" {
+		p.ClientID = "steam" // Steam knows the site by its address
+	}
+	if p.Authorization.Request == nil {
+		p.Authorization.Request = steamRequest
+	}
+	if p.Token.Request == nil {
+		p.Token.Request = steamVerify
+	}
+	if p.Account == nil {
+		p.Account = func(auth.TokenSet) *auth.TokenSet { return nil }
+	}
+	return c.needSecret()
+}
+
+// steamRequest adds the request for authentication (section 9.1).
+func steamRequest(_ context.Context, prepared *url.URL) (*url.URL, error) {
+	q := prepared.Query()
+	site, err := url.Parse(q.Get("redirect_uri"))
+	if err != nil {
+		return nil, errors.New("redirect_uri is no URL")
+	}
+	q.Del("scope")
+	for name, value := range map[string]string{
+		"ns": openID, "mode": "checkid_setup", "claimed_id": openIDChooses, "identity": openIDChooses,
+		"realm":     site.Scheme + "://" + site.Host,
+		"return_to": q.Get("redirect_uri") + "?" + steamReturn(q.Get("state")).Encode(),
+	} {
+		q.Set("openid."+name, value)
+	}
+	prepared.RawQuery = q.Encode()
+	return prepared, nil
+}
+
+// steamReturn are the parameters of the address to return to.
+func steamReturn(state string) url.Values {
+	return url.Values{"code": {steamCode}, "state": {state}}
+}
+
+// steamVerify checks an assertion, and has Steam check its signature (section
+// 11). Steam confirms an assertion once, so it can't be used again.
+func steamVerify(ctx context.Context, p auth.TokenRequest) (*auth.TokenSet, error) {
+	id, err := steamAssertion(p)
+	if err != nil {
+		return nil, fmt.Errorf("the assertion of Steam: %w", err)
+	}
+	form := url.Values{}
+	for name, values := range p.Params {
+		if strings.HasPrefix(name, "openid.") {
+			form[name] = values
+		}
+	}
+	form.Set("openid.mode", "check_authentication")
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, steamLogin, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Referer", "https://steamcommunity.com/") // without it Steam answers 403
+	status, body, err := do(p.Client, r)
+	if err != nil {
+		return nil, fmt.Errorf("verification by Steam: %w", err)
+	}
+	if status != http.StatusOK || !slices.Contains(strings.Split(string(body), "\n"), "is_valid:true") {
+		return nil, fmt.Errorf("verification by Steam: refused, status %d", status)
+	}
+	return &auth.TokenSet{AccessToken: p.Params.Get("openid.claimed_id"), TokenType: "bearer", Extra: map[string]any{"steamid": id}}, nil
+}
+
+// steamAssertion checks what an assertion says of itself, and returns the
+// number of the person whom it names.
+func steamAssertion(p auth.TokenRequest) (string, error) {
+	q := p.Params
+	for name, values := range q {
+		if strings.HasPrefix(name, "openid.") && len(values) != 1 {
+			return "", fmt.Errorf("%.40q is there twice", name)
+		}
+	}
+	signed := strings.Split(q.Get("openid.signed"), ",")
+	for _, name := range []string{"op_endpoint", "claimed_id", "identity", "return_to", "response_nonce", "assoc_handle"} {
+		if !slices.Contains(signed, name) || q.Get("openid."+name) == "" {
+			return "", fmt.Errorf("%s is not signed", name)
+		}
+	}
+	returnTo, err := url.Parse(q.Get("openid.return_to"))
+	if err != nil {
+		return "", errors.New("return_to is no URL")
+	}
+	back := returnTo.Query()
+	returnTo.RawQuery = ""
+	id := steamID.FindStringSubmatch(q.Get("openid.claimed_id"))
+	switch {
+	case q.Get("openid.ns") != openID || q.Get("openid.mode") != "id_res":
+		return "", errors.New("it is no positive assertion")
+	case q.Get("openid.op_endpoint") != steamLogin:
+		return "", errors.New("it is of another provider")
+	case returnTo.String() != p.RedirectURI || back.Encode() != steamReturn(q.Get("state")).Encode():
+		return "", errors.New("it was made for another address or sign-in")
+	case id == nil || q.Get("openid.identity") != q.Get("openid.claimed_id"):
+		return "", errors.New("it names nobody at Steam")
+	}
+	return id[1], nil
+}
