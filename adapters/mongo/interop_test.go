@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-const interopDir = "../../interop/mongo"
+const interopDir = "../../interop"
 
 // authJS is a process that runs the real @auth/mongodb-adapter.
 type authJS struct {
@@ -34,15 +33,11 @@ func startAuthJS(t testing.TB, database string) *authJS {
 	if err != nil {
 		t.Skip("NOT PROVED: no record was exchanged with @auth/mongodb-adapter, because node is not in the PATH")
 	}
-	if _, err := os.Stat(filepath.Join(interopDir, "node_modules/@auth/mongodb-adapter")); err != nil {
-		install := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund")
-		install.Dir = interopDir
-		if out, err := install.CombinedOutput(); err != nil {
-			t.Skipf("NOT PROVED: no record was exchanged with @auth/mongodb-adapter, because npm ci in interop/mongo failed: %v\n%s", err, out)
-		}
+	if out, err := exec.CommandContext(t.Context(), bin, interopDir+"/install.mjs", "mongo").CombinedOutput(); err != nil {
+		t.Skipf("NOT PROVED: no record was exchanged with @auth/mongodb-adapter, because the packages of interop/mongo can't be installed: %v\n%s", err, out)
 	}
 	cmd := exec.Command(bin, "adapter.mjs", os.Getenv(mongoURL), database)
-	cmd.Dir = interopDir
+	cmd.Dir = interopDir + "/mongo"
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	in, err := cmd.StdinPipe()

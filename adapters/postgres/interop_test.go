@@ -5,9 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +16,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-const interopDir = "../../interop/pg"
+const interopDir = "../../interop"
 
 // authJS is a process that runs the real @auth/pg-adapter.
 type authJS struct {
@@ -35,15 +33,11 @@ func startAuthJS(t testing.TB, schema string) *authJS {
 	if err != nil {
 		t.Skip("NOT PROVED: no record was exchanged with @auth/pg-adapter, because node is not in the PATH")
 	}
-	if _, err := os.Stat(filepath.Join(interopDir, "node_modules/@auth/pg-adapter")); err != nil {
-		install := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund")
-		install.Dir = interopDir
-		if out, err := install.CombinedOutput(); err != nil {
-			t.Skipf("NOT PROVED: no record was exchanged with @auth/pg-adapter, because npm ci in interop/pg failed: %v\n%s", err, out)
-		}
+	if out, err := exec.CommandContext(t.Context(), bin, interopDir+"/install.mjs", "pg").CombinedOutput(); err != nil {
+		t.Skipf("NOT PROVED: no record was exchanged with @auth/pg-adapter, because the packages of interop/pg can't be installed: %v\n%s", err, out)
 	}
 	cmd := exec.Command(bin, "adapter.mjs", url, schema)
-	cmd.Dir = interopDir
+	cmd.Dir = interopDir + "/pg"
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	in, err := cmd.StdinPipe()

@@ -1,0 +1,51 @@
+// Package node runs the scripts of the folder interop of the repository in Node,
+// for tests that compare with programs of others.
+package node
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Command is the command that runs a script, such as oidc/provider.mjs, with the
+// packages that are pinned beside it. They are installed where they are missing.
+// Without Node, or without the packages, the test is skipped and says that the
+// proof is missing; with the environment variable CI=true it fails.
+func Command(t *testing.T, proof, script string) *exec.Cmd {
+	t.Helper()
+	missing := t.Skipf
+	if os.Getenv("CI") == "true" {
+		missing = t.Fatalf
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		missing("NOT PROVED: %s, because node is not in the PATH", proof)
+	}
+	path := filepath.Join(folder(t), script)
+	install := exec.CommandContext(t.Context(), node, filepath.Join(folder(t), "install.mjs"), filepath.Dir(script))
+	if out, err := install.CombinedOutput(); err != nil {
+		missing("NOT PROVED: %s, because the packages of %s can't be installed: %v\n%s", proof, script, err, out)
+	}
+	return exec.CommandContext(t.Context(), node, path)
+}
+
+// folder finds the folder interop, above the one that the test runs in.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		found := filepath.Join(dir, "interop")
+		if _, err := os.Stat(filepath.Join(found, "install.mjs")); err == nil {
+			return found
+		}
+		if dir == filepath.Dir(dir) {
+			t.Skip("NOT PROVED: the folder interop is not there")
+		}
+		dir = filepath.Dir(dir)
+	}
+}

@@ -1,0 +1,34 @@
+// Installs the packages of a folder, unless those of its lock file are there:
+//   node install.mjs pg
+// They are installed in a folder of their own and moved in place, so that several processes may do so at once.
+import { spawnSync } from "node:child_process"
+import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs"
+import { join } from "node:path"
+
+const dir = join(import.meta.dirname, process.argv[2] ?? ".")
+const modules = join(dir, "node_modules")
+const lock = (folder) => readFileSync(join(folder, "package-lock.json"), "utf8")
+const installed = () => existsSync(join(modules, "package-lock.json")) && lock(modules) === lock(dir)
+
+if (!installed()) {
+  const temporary = mkdtempSync(join(dir, "install-"))
+  try {
+    for (const name of ["package.json", "package-lock.json", ".npmrc"]) cpSync(join(dir, name), join(temporary, name))
+    const npm = spawnSync("npm", ["ci"], { cwd: temporary, stdio: "inherit", shell: process.platform === "win32" })
+    if (npm.status !== 0) throw new Error(`npm ci: ${npm.error ?? `status ${npm.status}`}`)
+    cpSync(join(temporary, "package-lock.json"), join(temporary, "node_modules", "package-lock.json"))
+    place(join(temporary, "node_modules"))
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
+}
+
+function place(made) {
+  try {
+    renameSync(made, modules)
+  } catch (error) {
+    if (installed()) return // by another process
+    rmSync(modules, { recursive: true, force: true }) // of an earlier lock file
+    renameSync(made, modules)
+  }
+}
