@@ -174,9 +174,6 @@ func (t *tokenTransport) roundTrip(r *http.Request) (*http.Response, error) {
 
 // judge checks the answer to a token request that was made with secrets.
 func judge(answer *http.Response, body []byte, secrets ...string) (map[string]any, error) {
-	if answer.Header.Get("WWW-Authenticate") != "" {
-		return nil, errors.New("token request: the provider asks for another authentication")
-	}
 	members, err := jsonObject(body)
 	if answer.StatusCode != http.StatusOK {
 		if err == nil && answer.StatusCode >= 400 && answer.StatusCode < 500 {
@@ -185,6 +182,9 @@ func judge(answer *http.Response, body []byte, secrets ...string) (map[string]an
 			}
 		}
 		return nil, fmt.Errorf("token request: status %d", answer.StatusCode)
+	}
+	if answer.Header.Get("WWW-Authenticate") != "" {
+		return nil, errors.New("token request: the provider asks for another authentication")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("token request: %w", err)
