@@ -1,0 +1,119 @@
+// Package oidcprovider runs oidc-provider, which is certified by the OpenID
+// Foundation, for tests that sign in with it.
+package oidcprovider
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/node"
+)
+
+// patience is how long the provider may take to start, on a machine that has
+// much else to do.
+const patience = time.Minute
+
+// Provider is a provider on loopback, in a process of its own. Everybody may
+// sign in at it.
+type Provider struct {
+	Issuer string
+	in     io.Writer
+	lines  <-chan string
+}
+
+// Start starts a provider that runs until the test ends.
+func Start(t *testing.T) *Provider {
+	t.Helper()
+	cmd := node.Command(t, "nobody signed in with oidc-provider", "oidc/provider.mjs")
+	cmd.Stderr = t.Output()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := make(chan string, 16)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = in.Close() // which ends it
+		for range lines {
+		}
+		_ = cmd.Wait() // it may have been killed by the end of the test
+	})
+	p := &Provider{in: in, lines: lines}
+	p.Issuer = p.line(t)
+	return p
+}
+
+// line is the next line that the provider writes.
+func (p *Provider) line(t *testing.T) string {
+	t.Helper()
+	select {
+	case line, ok := <-p.lines:
+		if !ok {
+			t.Fatal("the provider ended")
+		}
+		return line
+	case <-time.After(patience):
+		t.Fatalf("the provider says nothing for %v", patience)
+	}
+	return ""
+}
+
+// Rotate replaces the keys that the provider signs with.
+func (p *Provider) Rotate(t *testing.T) {
+	t.Helper()
+	if _, err := io.WriteString(p.in, "rotate\n"); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.line(t); got != "rotated" {
+		t.Fatalf("the provider says %q", got)
+	}
+}
+
+// Register makes a client of the metadata (RFC 7591 section 2), and returns its
+// ID and its secret, if it has one.
+func (p *Provider) Register(t *testing.T, metadata map[string]any) (id, secret string) {
+	t.Helper()
+	body, err := json.Marshal(metadata)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.Issuer+"/reg", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var client struct {
+		ID     string `json:"client_id"`
+		Secret string `json:"client_secret"`
+	}
+	if err := json.Unmarshal(answer, &client); err != nil || res.StatusCode != http.StatusCreated {
+		t.Fatalf("registration of %s: status %d: %s", body, res.StatusCode, answer)
+	}
+	return client.ID, client.Secret
+}
