@@ -29,6 +29,9 @@ import (
 // fact is what is known of a provider, kept apart from the table.
 type fact struct {
 	ID, Type string
+	// Variant is what options make of a provider, Source where the facts were
+	// read, if not in the catalogue that this one follows.
+	Variant, Source string
 	// Given is the option issuer, Issuer what the metadata and ID tokens say.
 	Given, Issuer           string
 	Options                 map[string]string
@@ -39,6 +42,7 @@ type fact struct {
 	Token                   string
 	TokenQuery, TokenBody   map[string]string
 	TokenExtra              map[string]any
+	NoTokenType             bool
 	Auth                    string
 	IDTokenAlg, UserInfoAlg string
 	UserInfo, Method        string
@@ -99,7 +103,7 @@ func TestFlow(t *testing.T) {
 	tested := map[string]bool{}
 	for _, f := range facts(t) {
 		tested[f.ID] = true
-		t.Run(f.ID, func(t *testing.T) {
+		t.Run(strings.TrimSuffix(f.ID+"/"+f.Variant, "/"), func(t *testing.T) {
 			t.Parallel()
 			for _, sample := range []string{"full", "bare"} {
 				t.Run(sample, func(t *testing.T) {
@@ -150,7 +154,8 @@ func (v *visit) signIn() {
 	for name, value := range f.Options {
 		opts = append(opts, map[string]func(string) providers.Option{
 			"apiKey": providers.WithAPIKey, "accountID": providers.WithAccountID, "userInfoURL": providers.WithUserInfoURL,
-			"shop": providers.WithShop, "agentID": providers.WithAgentID,
+			"shop": providers.WithShop, "agentID": providers.WithAgentID, "apiVersion": providers.WithAPIVersion, "baseURL": providers.WithBaseURL,
+			"region": providers.WithRegion, "platform": providers.WithPlatform, "connection": providers.WithConnection, "tenant": providers.WithTenant,
 		}[name](value))
 	}
 	p, err := providers.ByID(f.ID, opts...)
@@ -313,7 +318,7 @@ func (v *visit) RoundTrip(r *http.Request) (*http.Response, error) {
 		return v.tokenAnswer(r)
 	case address == ask:
 		return v.userInfoAnswer(r)
-	case address == "https://api.github.com/user/emails":
+	case v.f.ID == "github" && address == userInfo+"/emails":
 		return answer(r, http.StatusForbidden, "application/json", map[string]any{})
 	case r.URL.Host == "graph.microsoft.com":
 		return answer(r, http.StatusNotFound, "text/plain", nil)
@@ -364,6 +369,9 @@ func (v *visit) tokenAnswer(r *http.Request) (*http.Response, error) {
 	}
 	v.checkQuery(r, f.TokenQuery, "")
 	members := map[string]any{"access_token": "access-1", "token_type": "Bearer", "expires_in": 3600}
+	if f.NoTokenType {
+		delete(members, "token_type")
+	}
 	maps.Copy(members, f.TokenExtra)
 	if f.Type == "oidc" {
 		claims := map[string]any{}
