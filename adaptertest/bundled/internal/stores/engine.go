@@ -174,6 +174,15 @@ func (c *runningContainer) kill(ctx context.Context) error {
 	}
 }
 
+// ended returns an error if the container does not run.
+func (c *runningContainer) ended(ctx context.Context) error {
+	found, err := c.docker.ContainerInspect(ctx, c.GetContainerID(), client.ContainerInspectOptions{})
+	if state := found.Container.State; err == nil && state != nil && !state.Running {
+		return fmt.Errorf("its container ended with status %d", state.ExitCode)
+	}
+	return nil // or the engine does not say
+}
+
 // start starts the stopped container again. It goes to the engine directly: the waits of the first start are over.
 func (c *runningContainer) start(ctx context.Context) error {
 	if _, err := c.docker.ContainerStart(ctx, c.GetContainerID(), client.ContainerStartOptions{}); err != nil {

@@ -60,7 +60,7 @@ func (s *Stores) mongoOf(ctx context.Context, name, image string, opts ...testco
 	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
 	store := &Store{Name: name, URL: "mongodb://" + addr + "/?directConnection=true", Addrs: []string{addr}, container: c, version: versionOfMongo}
 	if err := store.await(ctx); err != nil {
-		return nil, fmt.Errorf("%w%s", err, lastWords(ctx, c))
+		return nil, err
 	}
 	return store, nil
 }

@@ -66,7 +66,7 @@ func postgresAt(ctx context.Context, name string, c *runningContainer, port int,
 		version:   version,
 	}
 	if err := store.await(ctx); err != nil {
-		return nil, fmt.Errorf("%w%s", err, lastWords(ctx, c))
+		return nil, err
 	}
 	return store, nil
 }

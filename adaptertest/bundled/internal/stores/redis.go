@@ -38,13 +38,16 @@ func (s *Stores) startRedis(ctx context.Context) (*Store, error) {
 	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
 	store := &Store{Name: "Redis", URL: "redis://" + addr + "/0", Addrs: []string{addr}, container: c, version: versionOfRedis}
 	if err := store.await(ctx); err != nil {
-		return nil, fmt.Errorf("%w%s", err, lastWords(ctx, c))
+		return nil, err
 	}
 	return store, nil
 }
 
-// clusterScript runs one server per argument after the first, which says when to flush, in one container, so that the loopback address which they announce is
-// right for each other and for clients outside. The first start makes them a cluster; later ones find it on disk.
+// clusterScript runs one server per argument after the first, which says when to flush, in one container, so that the
+// loopback address which they announce is right for each other and for clients outside. The first start makes them a
+// cluster. Later ones find it in what the servers themselves keep: a mark of the script's own would come a moment after
+// the cluster works, and be missing if the servers are killed in that moment. Nodes that share a container don't lose
+// one another, so the node timeout is long enough for a machine that is too busy to schedule them.
 const clusterScript = `
 set -eu
 fsync=$1
@@ -52,16 +55,15 @@ shift
 nodes=
 for port in "$@"; do
 	mkdir -p /data/$port
-	redis-server --port $port --cluster-enabled yes --cluster-port $((port + 10000)) --cluster-node-timeout 2000 \
+	redis-server --port $port --cluster-enabled yes --cluster-port $((port + 10000)) --cluster-node-timeout 30000 \
 		--cluster-announce-ip 127.0.0.1 --dir /data/$port --protected-mode no \
 		--appendonly yes --appendfsync "$fsync" --save "" &
 	nodes="$nodes 127.0.0.1:$port"
 done
 trap 'kill $(jobs -p)' TERM INT
-if [ ! -f /data/made ]; then
-	for port in "$@"; do until redis-cli -p $port ping >/dev/null 2>&1; do sleep 0.05; done; done
+for port in "$@"; do until redis-cli -p $port ping | grep -q PONG; do sleep 0.05; done; done 2>/dev/null
+if redis-cli -p $1 cluster info | grep -q cluster_known_nodes:1; then
 	redis-cli --cluster create $nodes --cluster-yes
-	touch /data/made
 fi
 wait
 `
@@ -89,7 +91,7 @@ func (s *Stores) startRedisCluster(ctx context.Context) (*Store, error) {
 	store := &Store{Name: "Redis Cluster", URL: "redis://" + addrs[0] + "/0", Addrs: addrs, container: c}
 	store.version = func(ctx context.Context, _ string) (string, string, error) { return versionOfCluster(ctx, addrs) }
 	if err := store.await(ctx); err != nil {
-		return nil, fmt.Errorf("%w%s", err, lastWords(ctx, c))
+		return nil, err
 	}
 	return store, nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
+	"syscall"
 	"time"
 )
 
@@ -24,12 +26,44 @@ type Store struct {
 // Ours reports whether the run started this server, so that Kill and Start can be used on it.
 func (s *Store) Ours() bool { return s.container != nil }
 
-// Kill ends the server with SIGKILL, all nodes of a cluster at once, and returns when it is gone. Its data stays.
+// Kill ends the server with SIGKILL, all nodes of a cluster at once, and returns when it is gone and nobody listens at its
+// addresses. Its data stays.
 func (s *Store) Kill(ctx context.Context) error {
 	if s.container == nil {
 		return errors.New("stores: only a server that this run started can be killed")
 	}
-	return s.container.kill(ctx)
+	if err := s.container.kill(ctx); err != nil {
+		return err
+	}
+	for _, addr := range s.Addrs {
+		if err := awaitRefusal(ctx, addr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitRefusal returns when nobody listens at addr: the engine says that a container has stopped a moment before it stops
+// to accept connections for it.
+func awaitRefusal(ctx context.Context, addr string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			return nil
+		}
+		if err == nil {
+			_ = conn.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("stores: the server at %s was killed, and connections are still accepted there", addr)
+		case <-tick.C:
+		}
+	}
 }
 
 // Start brings a killed server back at the same address and returns when it answers.
@@ -46,7 +80,7 @@ func (s *Store) Start(ctx context.Context) error {
 // answerWithin bounds the wait for a server that starts. A slow disk and a busy machine must fit.
 const answerWithin = 2 * time.Minute
 
-// await returns when the server has told its version, and sets Name and Version.
+// await returns when the server has told its version, and sets Name and Version. A server that has ended is not waited for.
 func (s *Store) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -60,9 +94,12 @@ func (s *Store) await(ctx context.Context) error {
 			s.Name, s.Version = name, version
 			return nil
 		}
+		if ended := s.container.ended(ctx); ended != nil {
+			return fmt.Errorf("stores: %s at %v: %w%s", s.Name, s.Addrs, ended, lastWords(ctx, s.container))
+		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("stores: %s does not answer at %v: %w", s.Name, s.Addrs, err)
+			return fmt.Errorf("stores: %s does not answer at %v: %w%s", s.Name, s.Addrs, err, lastWords(context.WithoutCancel(ctx), s.container))
 		case <-tick.C:
 		}
 	}
