@@ -130,7 +130,12 @@ func (c *C) requires(methods ...string) {
 }
 
 // rounds scales a number of repetitions by what the run was asked for.
-func (c *C) rounds(n int) int { return n * c.run.options.Rounds }
+func (c *C) rounds(n int) int { return max(1, int(float64(n)*c.run.options.Rounds)) }
+
+// span scales a time that is spent on repetitions in the same way.
+func (c *C) span(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * c.run.options.Rounds)
+}
 
 // parallel runs f(0) to f(n-1) on goroutines of their own, released together,
 // and waits for them. A goroutine that ends the clause ends it for the caller;

@@ -102,10 +102,18 @@ type check struct {
 	words string
 	// needs are the abilities without which the clause can't be verified.
 	needs []Ability
+	// races says that the outcome depends on how calls meet in time, so that an
+	// adapter which breaks the clause may pass by luck.
+	races bool
 	run   func(c *C)
 }
 
 func (k check) name() string { return k.id + "-" + k.words }
+
+// races reports whether the clause with the ID is tested by a race.
+func races(id string) bool {
+	return slices.ContainsFunc(checks(), func(k check) bool { return k.id == id && k.races })
+}
 
 // checks returns the checks of all groups, in the order in which they run. ERR
 // is last because it judges the errors of the whole run.

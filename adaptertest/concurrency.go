@@ -11,7 +11,7 @@ import (
 )
 
 var concurrencyChecks = []check{
-	{id: "CONC-01", words: "one-use-of-a-token-wins", run: func(c *C) {
+	{id: "CONC-01", words: "one-use-of-a-token-wins", races: true, run: func(c *C) {
 		c.requires("CreateVerificationToken", "UseVerificationToken")
 		c.raceForToken(func(t adapter.VerificationToken, h []moment) error {
 			winners, failed := 0, 0
@@ -36,7 +36,7 @@ var concurrencyChecks = []check{
 			return fmt.Errorf("%d uses, the last one after the race, got the token (%d failed), want 1", winners, failed)
 		})
 	}},
-	{id: "CONC-02", words: "losers-get-absent", run: func(c *C) {
+	{id: "CONC-02", words: "losers-get-absent", races: true, run: func(c *C) {
 		c.requires("CreateVerificationToken", "UseVerificationToken")
 		c.raceForToken(func(_ adapter.VerificationToken, h []moment) error {
 			for _, m := range h {
@@ -47,7 +47,7 @@ var concurrencyChecks = []check{
 			return nil
 		})
 	}},
-	{id: "CONC-03", words: "one-creation-of-an-email-wins", run: func(c *C) {
+	{id: "CONC-03", words: "one-creation-of-an-email-wins", races: true, run: func(c *C) {
 		c.requires("CreateUser", "GetUser", "GetUserByEmail")
 		c.race(racers, func(n, _ int) contest {
 			email := c.newUser().Email
@@ -93,7 +93,7 @@ var concurrencyChecks = []check{
 			return k
 		})
 	}},
-	{id: "CONC-04", words: "one-link-of-a-pair-wins", run: func(c *C) {
+	{id: "CONC-04", words: "one-link-of-a-pair-wins", races: true, run: func(c *C) {
 		c.requires("CreateUser", "LinkAccount", "GetUserByAccount")
 		users := c.someUsers(racers)
 		c.race(racers, func(n, _ int) contest {
@@ -120,7 +120,7 @@ var concurrencyChecks = []check{
 			return k
 		})
 	}},
-	{id: "CONC-05", words: "one-creation-of-a-session-wins", run: func(c *C) {
+	{id: "CONC-05", words: "one-creation-of-a-session-wins", races: true, run: func(c *C) {
 		c.requires("CreateUser", "CreateSession", "GetSessionAndUser")
 		users := c.someUsers(racers)
 		c.race(racers, func(n, _ int) contest {
@@ -149,7 +149,7 @@ var concurrencyChecks = []check{
 			return k
 		})
 	}},
-	{id: "CONC-06", words: "one-creation-of-a-credential-wins", run: func(c *C) {
+	{id: "CONC-06", words: "one-creation-of-a-credential-wins", races: true, run: func(c *C) {
 		c.requires("CreateUser", "CreateAuthenticator", "GetAuthenticator")
 		users := c.someUsers(racers)
 		c.race(racers, func(n, _ int) contest {
@@ -187,7 +187,7 @@ var concurrencyChecks = []check{
 			return k
 		})
 	}},
-	{id: "CONC-07", words: "update-does-not-undo-deletion", run: func(c *C) {
+	{id: "CONC-07", words: "update-does-not-undo-deletion", races: true, run: func(c *C) {
 		c.requires("CreateUser", "CreateSession", "UpdateSession", "DeleteSession", "GetSessionAndUser")
 		user := c.user()
 		c.race(4, func(n, _ int) contest {
@@ -216,7 +216,7 @@ var concurrencyChecks = []check{
 			return k
 		})
 	}},
-	{id: "CONC-08", words: "updates-of-different-fields-survive", run: func(c *C) {
+	{id: "CONC-08", words: "updates-of-different-fields-survive", races: true, run: func(c *C) {
 		c.requires("CreateUser", "UpdateUser", "GetUser")
 		fields := []string{"name", "image", "emailVerified", "email"}
 		user := c.user()
@@ -250,7 +250,7 @@ var concurrencyChecks = []check{
 			return k
 		})
 	}},
-	{id: "CONC-09", words: "counter-is-one-of-those-written", run: func(c *C) {
+	{id: "CONC-09", words: "counter-is-one-of-those-written", races: true, run: func(c *C) {
 		c.requires("CreateUser", "CreateAuthenticator", "UpdateAuthenticatorCounter", "GetAuthenticator")
 		a := c.authenticator(c.user().ID)
 		written := map[int64]bool{a.Counter: true}
@@ -297,7 +297,7 @@ var concurrencyChecks = []check{
 			return k
 		})
 	}},
-	{id: "CONC-10", words: "one-holder-of-an-email", run: func(c *C) {
+	{id: "CONC-10", words: "one-holder-of-an-email", races: true, run: func(c *C) {
 		c.requires("CreateUser", "UpdateUser", "GetUser", "GetUserByEmail")
 		users := c.someUsers(racers / 2)
 		c.race(racers, func(n, _ int) contest {
@@ -316,11 +316,11 @@ var concurrencyChecks = []check{
 			return k
 		})
 	}},
-	{id: "CONC-11", words: "nothing-survives-its-deleted-user", run: func(c *C) {
+	{id: "CONC-11", words: "nothing-survives-its-deleted-user", races: true, run: func(c *C) {
 		c.requires("CreateUser", "DeleteUser", "GetUser")
 		c.race(racers, c.arrangeDeletion)
 	}},
-	{id: "CONC-12", words: "all-new-credentials-are-listed", run: func(c *C) {
+	{id: "CONC-12", words: "all-new-credentials-are-listed", races: true, run: func(c *C) {
 		c.requires("CreateUser", "CreateAuthenticator", "ListAuthenticatorsByUserID")
 		c.race(racers, func(n, _ int) contest {
 			user := c.rawUser()
@@ -342,12 +342,12 @@ var concurrencyChecks = []check{
 			return k
 		})
 	}},
-	{id: "CONC-13", words: "safe-for-concurrent-use", run: func(c *C) {
-		c.mixedLoad(c.handles(), 8, time.Duration(c.rounds(1))*200*time.Millisecond, false)
+	{id: "CONC-13", words: "safe-for-concurrent-use", races: true, run: func(c *C) {
+		c.mixedLoad(c.handles(), 8, c.span(200*time.Millisecond), false)
 	}},
-	{id: "CONC-14", words: "histories-are-linearizable", run: (*C).checkHistories},
-	{id: "CONC-15", words: "contention-is-no-error", run: func(c *C) {
-		c.mixedLoad(c.handles(), 50, time.Duration(c.rounds(1))*300*time.Millisecond, true)
+	{id: "CONC-14", words: "histories-are-linearizable", races: true, run: (*C).checkHistories},
+	{id: "CONC-15", words: "contention-is-no-error", races: true, run: func(c *C) {
+		c.mixedLoad(c.handles(), 50, c.span(300*time.Millisecond), true)
 	}},
 	{id: "CONC-16", words: "no-deadlock-on-one-connection", needs: []Ability{AbilitySingle}, run: func(c *C) {
 		single := c.harness().Single(c.tb)
@@ -361,11 +361,11 @@ var concurrencyChecks = []check{
 			return nil
 		})
 		c.underDeadline("a mixed load", func(context.Context) error {
-			c.mixedLoad([]adapter.Adapter{single}, 16, time.Duration(c.rounds(1))*150*time.Millisecond, true)
+			c.mixedLoad([]adapter.Adapter{single}, 16, c.span(150*time.Millisecond), true)
 			return nil
 		})
 	}},
-	{id: "CONC-17", words: "unlink-and-link-agree", run: func(c *C) {
+	{id: "CONC-17", words: "unlink-and-link-agree", races: true, run: func(c *C) {
 		c.requires("CreateUser", "LinkAccount", "UnlinkAccount", "GetUserByAccount", "GetAccount")
 		users := c.someUsers(2)
 		c.race(4, func(n, round int) contest {
@@ -395,7 +395,7 @@ var concurrencyChecks = []check{
 			return k
 		})
 	}},
-	{id: "CONC-18", words: "all-sessions-live-and-die-with-the-user", run: func(c *C) {
+	{id: "CONC-18", words: "all-sessions-live-and-die-with-the-user", races: true, run: func(c *C) {
 		c.requires("CreateUser", "CreateSession", "GetSessionAndUser")
 		c.race(2*racers, func(n, _ int) contest {
 			user := c.rawUser()

@@ -350,7 +350,7 @@ func (c *C) cancelAnywhere() {
 	defer stop()
 	during := &canceller{partner: p}
 	start := time.Now()
-	for n := 0; n < c.rounds(20) || time.Since(start) < time.Duration(c.rounds(1))*raceTime; n++ {
+	for n := 0; n < c.rounds(20) || time.Since(start) < c.span(raceTime); n++ {
 		for _, method := range viewedWrites {
 			if !c.works(method) {
 				continue

@@ -123,7 +123,7 @@ var expChecks = []check{
 		c.intact(residents)
 	}},
 	{id: "EXP-06", words: "clean-up-removes-all-that-expired", needs: []Ability{AbilitySweep}, run: cleanUpRemovesAll},
-	{id: "EXP-07", words: "extension-survives-clean-up-and-reads", run: extensionSurvives},
+	{id: "EXP-07", words: "extension-survives-clean-up-and-reads", races: true, run: extensionSurvives},
 }
 
 // expiring is a set of sessions and verification tokens.

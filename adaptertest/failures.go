@@ -130,7 +130,7 @@ var faultChecks = []check{
 				c.Fatalf("one client: %v", err)
 			}
 		}
-		c.mixedLoad([]adapter.Adapter{pooled}, 12, time.Duration(c.rounds(1))*300*time.Millisecond, true)
+		c.mixedLoad([]adapter.Adapter{pooled}, 12, c.span(300*time.Millisecond), true)
 	}},
 	{id: "FAULT-12", words: "failed-calls-are-cheap", needs: needsFaults, run: func(c *C) {
 		control := c.control()

@@ -20,7 +20,7 @@ import (
 // they show that what the single methods promise adds up to sign-in.
 
 var flowChecks = []check{
-	{id: "FLOW-01", words: "link-signs-in-once", run: func(c *C) {
+	{id: "FLOW-01", words: "link-signs-in-once", races: true, run: func(c *C) {
 		s := c.newSite()
 		email := c.flowAddress()
 		first := s.visitor()
@@ -98,7 +98,7 @@ var flowChecks = []check{
 			c.Errorf("sign-out in one browser leaves %q signed in in the other, want %q", who, email)
 		}
 	}},
-	{id: "FLOW-05", words: "first-sign-ins-at-once-make-one-user", run: func(c *C) {
+	{id: "FLOW-05", words: "first-sign-ins-at-once-make-one-user", races: true, run: func(c *C) {
 		email := c.flowAddress()
 		var visitors []*visitor
 		var links []string

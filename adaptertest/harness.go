@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -155,7 +156,15 @@ type Waiver struct {
 	Clause string `json:"clause"`
 	Reason string `json:"reason"`
 	Link   string `json:"link,omitempty"`
+	// Racy says that the clause may pass by luck, because it is tested by a race
+	// that the adapter does not always lose. It is then waived all the same: one
+	// race that was won proves nothing. Only clauses that are tested by a race
+	// can have it.
+	Racy bool `json:"racy,omitempty"`
 }
+
+// reason is what the report says.
+func (w Waiver) reason() string { return strings.TrimSpace(w.Reason + " " + w.Link) }
 
 // Ability is something that a harness can do beyond opening an adapter.
 type Ability string
@@ -236,6 +245,9 @@ func (h *Harness) validate() error {
 	for _, w := range h.Waivers {
 		if _, ok := clauseByID(w.Clause); !ok {
 			problems = append(problems, fmt.Errorf("adaptertest: a waiver names the unknown clause %q", w.Clause))
+		}
+		if w.Racy && !races(w.Clause) {
+			problems = append(problems, fmt.Errorf("adaptertest: the waiver of %s is Racy, and that clause is not tested by a race", w.Clause))
 		}
 		if w.Reason == "" {
 			problems = append(problems, fmt.Errorf("adaptertest: the waiver of %s gives no reason", w.Clause))

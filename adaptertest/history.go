@@ -60,8 +60,8 @@ func (c *C) checkHistories() {
 		judged++
 		start := time.Now()
 		n := 0
-		for ; n < c.rounds(historyMinimum) || time.Since(start) < time.Duration(c.rounds(1))*historyTime; n++ {
-			if n >= 5 && time.Since(start) >= time.Duration(c.rounds(1))*historyLimit {
+		for ; n < c.rounds(historyMinimum) || time.Since(start) < c.span(historyTime); n++ {
+			if n >= 5 && time.Since(start) >= c.span(historyLimit) {
 				break
 			}
 			c.oneHistory(p, r, handles, n)

@@ -75,7 +75,7 @@ var isoChecks = []check{
 		}
 		c.Notef("a new user was visible within %v, declared are %v", worst, bound)
 	}},
-	{id: "ISO-07", words: "use-of-a-token-is-exact", run: func(c *C) {
+	{id: "ISO-07", words: "use-of-a-token-is-exact", races: true, run: func(c *C) {
 		c.requires("CreateVerificationToken", "UseVerificationToken")
 		const racers = 16
 		adapters := []adapter.Adapter{c.Raw, c.Raw}

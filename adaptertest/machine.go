@@ -43,7 +43,7 @@ const (
 func (c *C) randomSequences() {
 	var found *machine
 	sequences := 0
-	limit := time.Now().Add(time.Duration(c.rounds(1)) * machineTime)
+	limit := time.Now().Add(c.span(machineTime))
 	property := func(t *rapid.T) {
 		if found == nil && sequences >= machineFloor && time.Now().After(limit) || found != nil && time.Now().After(limit) {
 			return

@@ -128,16 +128,15 @@ func (c *C) handles() []adapter.Adapter {
 func (c *C) atBarrier(handles []adapter.Adapter, n int, arrange func(n, round int) contest) (rounds int) {
 	p, stop := newPartner()
 	defer stop()
-	scale := time.Duration(c.rounds(1))
 	start := time.Now()
 	for overlaps := 0; ; rounds++ {
 		elapsed := time.Since(start)
-		if rounds >= c.rounds(raceMinimum) && overlaps >= c.rounds(raceOverlaps) && elapsed >= scale*raceTime ||
-			rounds >= raceFloor && elapsed >= scale*raceLimit {
+		if rounds >= c.rounds(raceMinimum) && overlaps >= c.rounds(raceOverlaps) && elapsed >= c.span(raceTime) ||
+			rounds >= raceFloor && elapsed >= c.span(raceLimit) {
 			return rounds
 		}
 		how := fmt.Sprintf("round %d, at the barrier", rounds+1)
-		if rounds%2 == 0 && rounds < c.rounds(raceMinimum) && (rounds < raceFloor || elapsed < scale*raceLimit/2) {
+		if rounds%2 == 0 && rounds < c.rounds(raceMinimum) && (rounds < raceFloor || elapsed < c.span(raceLimit)/2) {
 			k := arrange(n, rounds)
 			c.judge(k, c.allTogether(handles, k.calls), how)
 			continue

@@ -41,7 +41,7 @@ type Report struct {
 	Adapter      string        `json:"adapter"`
 	Version      string        `json:"version,omitempty"`
 	Seed         uint64        `json:"seed"`
-	Rounds       int           `json:"rounds"`
+	Rounds       float64       `json:"rounds"`
 	Strict       bool          `json:"strict"`
 	Started      time.Time     `json:"started"`
 	Duration     time.Duration `json:"duration"`
@@ -129,8 +129,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	must, musts := r.Score(Must)
 	should, shoulds := r.Score(Should)
-	fmt.Fprintf(&b, "%s: %s. MUST %d of %d, SHOULD %d of %d, in %v, seed %d\n", strings.TrimSpace(r.Adapter+" "+r.Version), r.Verdict(),
-		must, musts, should, shoulds, r.Duration.Round(time.Millisecond), r.Seed)
+	fmt.Fprintf(&b, "%s: %s. MUST %d of %d, SHOULD %d of %d, in %v, rounds %v, seed %d\n", strings.TrimSpace(r.Adapter+" "+r.Version), r.Verdict(),
+		must, musts, should, shoulds, r.Duration.Round(time.Millisecond), r.Rounds, r.Seed)
 	if len(r.Missing) > 0 {
 		fmt.Fprintf(&b, "methods it does not have: %s\n", strings.Join(r.Missing, ", "))
 	}

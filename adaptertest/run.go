@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -24,8 +25,9 @@ import (
 type Options struct {
 	// Seed repeats the run that had it; zero draws one.
 	Seed uint64
-	// Rounds multiplies the repetitions of races and histories; zero is one.
-	Rounds int
+	// Rounds multiplies the repetitions of races and histories: 3 is three times
+	// as many, 0.5 half as many. Zero is one.
+	Rounds float64
 	// Strict makes a failed SHOULD or MAY fail the run.
 	Strict bool
 	// Only lists the IDs and groups of the clauses to run; all if empty.
@@ -150,8 +152,8 @@ func newRun(h *Harness, o Options) (*run, error) {
 	if err := h.validate(); err != nil {
 		return nil, err
 	}
-	if o.Rounds < 0 {
-		return nil, fmt.Errorf("adaptertest: Rounds is %d, want 1 or more", o.Rounds)
+	if o.Rounds < 0 || math.IsNaN(o.Rounds) || math.IsInf(o.Rounds, 0) {
+		return nil, fmt.Errorf("adaptertest: Rounds is %v, want more than 0", o.Rounds)
 	}
 	if o.Rounds == 0 {
 		o.Rounds = 1
@@ -173,7 +175,7 @@ func optionsFromEnvironment() (Options, error) {
 		o.Seed = seed
 	}
 	if s := os.Getenv("ADAPTERTEST_ROUNDS"); s != "" {
-		rounds, err := strconv.Atoi(s)
+		rounds, err := strconv.ParseFloat(s, 64)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("adaptertest: ADAPTERTEST_ROUNDS: %w", err))
 		}
@@ -340,7 +342,9 @@ func (c *C) result(d time.Duration) Result {
 	w, waived := c.run.harness.waiver(c.clause.ID)
 	switch {
 	case waived && r.Outcome == Fail:
-		r.Outcome, r.Reason = Waived, strings.TrimSpace(w.Reason+" "+w.Link)
+		r.Outcome, r.Reason = Waived, w.reason()
+	case waived && w.Racy && r.Outcome == Pass:
+		r.Outcome, r.Reason = Waived, w.reason()+" (a race, which passed by luck this time)"
 	case waived && r.Outcome == Pass:
 		r.Outcome, r.Reason = Fail, staleWaiver
 		r.Evidence = append(r.Evidence, "the clause is waived ("+w.Reason+") and passes: remove the waiver")

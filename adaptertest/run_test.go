@@ -192,14 +192,57 @@ func TestWaivers(t *testing.T) {
 	}
 }
 
+// TestRacyWaivers checks that a waived race may be won by luck, and proves
+// nothing then.
+func TestRacyWaivers(t *testing.T) {
+	for name, test := range map[string]struct {
+		noCheck bool
+		want    string
+	}{
+		"lost":        {true, "a store without unique keys https://example.test/1"},
+		"won by luck": {false, "a store without unique keys https://example.test/1 (a race, which passed by luck this time)"},
+	} {
+		report := checkUsers(t, Harness{
+			New:     func(t testing.TB) adapter.Adapter { return partial(t, &users{noCheck: test.noCheck}) },
+			Waivers: []Waiver{{Clause: "CONC-03", Reason: "a store without unique keys", Link: "https://example.test/1", Racy: true}},
+		}, Options{Only: []string{"CONC-03"}, Rounds: 0.1})
+		x, _ := report.Result("CONC-03")
+		if x.Outcome != Waived || x.Reason != test.want || report.Verdict() != "partial, unsafe" || len(report.Failed()) != 0 {
+			t.Errorf("%s: got %s (%s), verdict %q", name, x.Outcome, x.Reason, report.Verdict())
+		}
+	}
+}
+
+// TestRounds checks that the repetitions of a race follow the rounds, and that
+// the report tells them.
+func TestRounds(t *testing.T) {
+	for rounds, want := range map[float64][2]int{0: {60, 1}, 0.1: {6, 1}, 0.001: {1, 1}, 2.5: {150, 2}} {
+		r, err := newRun(&Harness{New: newUsers}, Options{Rounds: rounds})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &C{run: r}
+		if got := [2]int{c.rounds(60), c.rounds(1)}; got != want {
+			t.Errorf("Rounds %v: 60 and 1 become %v, want %v", rounds, got, want)
+		}
+		if got, want := c.span(time.Second), time.Duration(r.options.Rounds*float64(time.Second)); got != want {
+			t.Errorf("Rounds %v: a second becomes %v, want %v", rounds, got, want)
+		}
+		if report := r.finish(); report.Rounds != r.options.Rounds || report.Rounds == 0 {
+			t.Errorf("Rounds %v: the report says %v", rounds, report.Rounds)
+		}
+	}
+}
+
 func TestHarnessIsValidated(t *testing.T) {
 	for want, h := range map[string]Harness{
 		"Harness.New is nil":                           {},
 		`unknown clause "USER-99"`:                     {New: newUsers, Waivers: []Waiver{{Clause: "USER-99", Reason: "x"}}},
 		"the waiver of USER-11 gives no reason":        {New: newUsers, Waivers: []Waiver{{Clause: "USER-11"}}},
-		"USER-11 is waived twice":                      {New: newUsers, Waivers: []Waiver{{"USER-11", "x", ""}, {"USER-11", "x", ""}}},
+		"USER-11 is waived twice":                      {New: newUsers, Waivers: []Waiver{{Clause: "USER-11", Reason: "x"}, {Clause: "USER-11", Reason: "x"}}},
 		"Harness.Reopen without Harness.Close":         {New: newUsers, Reopen: func(testing.TB, adapter.Adapter) adapter.Adapter { return nil }},
 		"a duration of the harness is negative":        {New: newUsers, ClauseTimeout: -1},
+		"the waiver of USER-11 is Racy":                {New: newUsers, Waivers: []Waiver{{Clause: "USER-11", Reason: "x", Racy: true}}},
 		"a waiver names the unknown clause \"nobody\"": {Waivers: []Waiver{{Clause: "nobody", Reason: "x"}}},
 	} {
 		if _, err := Check(t.Context(), h, Options{}); err == nil || !strings.Contains(err.Error(), want) {
@@ -299,9 +342,9 @@ func (s *forgetsFirst) UpdateUser(ctx context.Context, u adapter.UserUpdate) (*a
 
 func TestEnvironment(t *testing.T) {
 	t.Setenv("ADAPTERTEST_SEED", "7")
-	t.Setenv("ADAPTERTEST_ROUNDS", "3")
+	t.Setenv("ADAPTERTEST_ROUNDS", "0.5")
 	t.Setenv("ADAPTERTEST_STRICT", "1")
-	if o, err := optionsFromEnvironment(); err != nil || o.Seed != 7 || o.Rounds != 3 || !o.Strict {
+	if o, err := optionsFromEnvironment(); err != nil || o.Seed != 7 || o.Rounds != 0.5 || !o.Strict {
 		t.Errorf("got %+v, %v", o, err)
 	}
 	t.Setenv("ADAPTERTEST_SEED", "seven")

@@ -123,7 +123,7 @@ func try(ctx context.Context, s settings, servers *stores.Stores, w wirings.Wiri
 		return column
 	}
 	child := exec.CommandContext(ctx, self, "-child", w.String(), "-only", s.only, "-seed", strconv.FormatUint(s.seed, 10),
-		"-rounds", strconv.Itoa(s.rounds), "-strict="+strconv.FormatBool(s.strict))
+		"-rounds", strconv.FormatFloat(s.rounds, 'g', -1, 64), "-strict="+strconv.FormatBool(s.strict))
 	child.Cancel = func() error { return child.Process.Signal(syscall.SIGTERM) }
 	child.WaitDelay = 20 * time.Second
 	child.Env = append(os.Environ(), env...)

@@ -34,7 +34,7 @@ import (
 type settings struct {
 	wirings, only string
 	seed          uint64
-	rounds        int
+	rounds        float64
 	strict        bool
 	parallel      int
 	out           string
@@ -46,7 +46,7 @@ func main() {
 	flag.StringVar(&s.wirings, "wirings", "", "try only the wirings whose name contains one of these texts, separated by commas")
 	flag.StringVar(&s.only, "only", "", "run only these clauses and groups, separated by commas")
 	flag.Uint64Var(&s.seed, "seed", 0, "repeat the run that had this seed; 0 draws one")
-	flag.IntVar(&s.rounds, "rounds", 1, "multiply the repetitions of races and histories")
+	flag.Float64Var(&s.rounds, "rounds", 1, "multiply the repetitions of races and histories")
 	flag.BoolVar(&s.strict, "strict", false, "treat SHOULD as MUST")
 	flag.IntVar(&s.parallel, "parallel", 2, "how many wirings are tried at once")
 	flag.StringVar(&s.out, "out", ".", "folder that the results are written to; empty writes none")

@@ -53,6 +53,19 @@ func must(t *testing.T, level adaptertest.Level) string {
 	return ""
 }
 
+// TestTitles checks that every group of the contract is shown in words.
+func TestTitles(t *testing.T) {
+	var b strings.Builder
+	if err := sample(t, "").WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, clause := range adaptertest.Clauses() {
+		if bare := "| " + clause.Group() + " (" + clause.Group() + ","; strings.Contains(b.String(), bare) {
+			t.Errorf("the group %s has no title", clause.Group())
+		}
+	}
+}
+
 func TestFailed(t *testing.T) {
 	for name, test := range map[string]struct {
 		breaks string
