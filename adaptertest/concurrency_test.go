@@ -311,13 +311,17 @@ func (a blinking) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 }
 
 // busy fails when it would have to wait.
-type busy struct{ *model }
+type busy struct {
+	*model
+	writing *sync.Mutex
+}
 
 func (a busy) CreateSession(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
-	if !a.mu.TryLock() {
+	if !a.writing.TryLock() {
 		return nil, errors.New("database is locked")
 	}
-	a.mu.Unlock()
+	defer a.writing.Unlock()
+	gap()
 	return a.model.CreateSession(ctx, s)
 }
 
@@ -505,7 +509,7 @@ var brokenUnderConcurrency = map[string]struct {
 	"token histories":                  {"CONC-14", func(m *model) adapter.Adapter { return racyUse{m} }},
 	"counter histories":                {"CONC-14", func(m *model) adapter.Adapter { return addingCounter{m} }},
 	"e-mail histories":                 {"CONC-14", func(m *model) adapter.Adapter { return racyEmail{m} }},
-	"errors under contention":          {"CONC-15", func(m *model) adapter.Adapter { return busy{m} }},
+	"errors under contention":          {"CONC-15", func(m *model) adapter.Adapter { return busy{m, new(sync.Mutex)} }},
 	"unlinking in two steps": {"CONC-17", func(m *model) adapter.Adapter {
 		return halfUnlinked{m, &owners{byPair: map[adapter.AccountKey]string{}}}
 	}},
