@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -83,8 +84,8 @@ var color = regexp.MustCompile(`^(#[0-9a-fA-F]{3,4}|#[0-9a-fA-F]{6}|#[0-9a-fA-F]
 // numbers.
 func Color(s string) bool { return color.MatchString(s) }
 
-// readableOn is black or white, whichever stands out from the background more,
-// or other if the background is not a number.
+// readableOn is white where it has the contrast to the background that texts
+// need, and black where it does not, or other if the background is not a number.
 func readableOn(background, other string) string {
 	hex := strings.TrimPrefix(background, "#")
 	if hex == background {
@@ -97,9 +98,15 @@ func readableOn(background, other string) string {
 	if err != nil {
 		return other
 	}
-	// Relative luminance, WCAG 2.2, with the gamma rounded to 2.
-	part := func(shift uint) float64 { c := float64(n>>shift&0xff) / 255; return c * c }
-	if 0.2126*part(16)+0.7152*part(8)+0.0722*part(0) > 0.36 {
+	// Relative luminance and contrast of WCAG 2.2.
+	part := func(shift uint) float64 {
+		c := float64(n>>shift&0xff) / 255
+		if c <= 0.04045 {
+			return c / 12.92
+		}
+		return math.Pow((c+0.055)/1.055, 2.4)
+	}
+	if luminance := 0.2126*part(16) + 0.7152*part(8) + 0.0722*part(0); 1.05/(luminance+0.05) < 4.5 {
 		return "#000"
 	}
 	return "#fff"

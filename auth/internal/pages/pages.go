@@ -13,6 +13,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // Rendered is a page ready to be sent.
@@ -197,10 +198,18 @@ func host(origin string) string {
 	return origin
 }
 
+// picture lets a logo be a data URI, too, as long as it is an image.
+func picture(source string) any {
+	if strings.HasPrefix(source, "data:image/") {
+		return template.URL(source)
+	}
+	return source
+}
+
 //go:embed templates/*.html
 var files embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{"attribute": attribute, "host": host}).ParseFS(files, "templates/*.html"))
+var templates = template.Must(template.New("").Funcs(template.FuncMap{"attribute": attribute, "host": host, "picture": picture}).ParseFS(files, "templates/*.html"))
 
 func render(look *Look, name string, data any) Rendered {
 	var b bytes.Buffer
