@@ -32,7 +32,7 @@ func (m *mailbox) receive(_ context.Context, p auth.VerificationRequest) error {
 }
 
 var mailPage = template.Must(template.New("").Parse(`<!doctype html><html lang="en"><meta charset="utf-8"><title>Mailbox</title>
-<meta name="viewport" content="width=device-width"><style>body{font:18px/1.6 system-ui;max-width:34em;margin:3em auto;padding:0 1em}</style>
+<meta name="viewport" content="width=device-width, initial-scale=1"><style>:root{color-scheme:light dark}body{font:18px/1.6 system-ui;max-width:34em;margin:3em auto;padding:0 1em}</style>
 <h1>Mailbox</h1>{{range .}}<p>To {{.To}}: <a class="link" href="{{.URL}}">{{.Subject}}</a></p>{{else}}<p>No mail yet.</p>{{end}}
 <p><a href="/">Back to the site</a></p></html>`))
 

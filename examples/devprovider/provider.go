@@ -107,7 +107,7 @@ func New(issuer, redirectURI string, people ...Person) (*Provider, error) {
 // OAuth is the configuration of the client.
 func (p *Provider) OAuth() *auth.OAuth {
 	return &auth.OAuth{
-		ID: ID, Name: "Development provider", Type: auth.TypeOIDC,
+		ID: ID, Name: "Development", Type: auth.TypeOIDC,
 		Issuer: p.issuer, ClientID: ID, ClientSecret: p.clientSecret,
 		Checks: []auth.Check{auth.CheckState, auth.CheckPKCE, auth.CheckNonce},
 	}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	_ "embed"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+var screenshots = flag.String("screenshots", "", "write a picture of every page to this `folder`")
+
+// look.js measures a page; see there.
+//
+//go:embed testdata/look.js
+var lookScript string
+
+// look is what a page looks like.
+type look struct {
+	Title      string
+	Background string
+	// Problems are the sentences on what somebody could not use or read.
+	Problems []string
+}
+
+// TestLooks opens all pages in both colour schemes at the widths of phones and of
+// a desktop. Nothing may overflow, be too small to be touched, too faint to be
+// read, or without a mark when it has the focus.
+func TestLooks(t *testing.T) {
+	t.Setenv("AUTH_GITHUB_ID", "id")
+	t.Setenv("AUTH_GITHUB_SECRET", "secret")
+	t.Setenv("AUTH_GOOGLE_ID", "id")
+	t.Setenv("AUTH_GOOGLE_SECRET", "secret")
+	demo := serveDemo(t)
+	dressed := serve(t, dressedSite)
+	b := newBrowser(t, true)
+	if _, err := chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		t.Fatal(err)
+	}
+	b.goTo(demo + "/auth/signin")
+	b.click("form[action$='/signin/development'] button")
+	chooser := get(b, chromedp.Location())
+	pages := []struct{ name, url, title string }{
+		{"signin", demo + "/auth/signin", "Sign In"},
+		{"signin-refused", demo + "/auth/signin?error=CredentialsSignin", "Sign In"},
+		{"signout", demo + "/auth/signout", "Sign Out"},
+		{"verify-request", demo + "/auth/verify-request", "Verify Request"},
+		{"error", demo + "/auth/error", "Error"},
+		{"error-denied", demo + "/auth/error?error=AccessDenied", "Error"},
+		{"error-link", demo + "/auth/error?error=Verification", "Error"},
+		{"error-server", demo + "/auth/error?error=Configuration", "Error"},
+		{"dressed-signin", dressed + "/auth/signin?error=OAuthAccountNotLinked", "Sign In"},
+		{"dressed-signout", dressed + "/auth/signout", "Sign Out"},
+		{"dressed-verify-request", dressed + "/auth/verify-request", "Verify Request"},
+		{"dressed-error", dressed + "/auth/error?error=AccessDenied", "Error"},
+		{"development-provider", chooser, "Development provider"},
+		{"demo", demo, "Gatehouse demo"},
+	}
+	for _, page := range pages {
+		t.Run(page.name, func(t *testing.T) {
+			b := &browser{t, b.ctx}
+			backgrounds := map[string]string{}
+			for _, scheme := range []string{"light", "dark"} {
+				for _, width := range []int64{320, 390, 1280} {
+					b.show(scheme, width, page.url)
+					got := get(b, chromedp.Evaluate[look](lookScript))
+					if got.Title != page.title {
+						t.Fatalf("the page is %q, want %q", got.Title, page.title)
+					}
+					for _, problem := range got.Problems {
+						t.Errorf("%s, %d pixels: %s", scheme, width, problem)
+					}
+					backgrounds[scheme] = got.Background
+					if *screenshots != "" {
+						file := filepath.Join(*screenshots, fmt.Sprintf("%s-%s-%d.png", page.name, scheme, width))
+						if err := os.WriteFile(file, get(b, chromedp.FullScreenshot(100)), 0o600); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+			if backgrounds["light"] == backgrounds["dark"] {
+				t.Errorf("the background is %s in both colour schemes", backgrounds["light"])
+			}
+		})
+	}
+}
+
+// show opens a page in a colour scheme at a width in pixels.
+func (b *browser) show(scheme string, width int64, url string) {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	}); err != nil {
+		b.t.Fatal(err)
+	}
+	b.do(chromedp.EmulateViewport(width, 800), chromedp.Navigate(url))
+}
+
+// dressedSite has everything that makes pages hard: a logo, colours, names and
+// labels without an end, and buttons of all brands.
+func dressedSite(site string) (http.Handler, error) {
+	ways := []auth.Provider{
+		&auth.Email{Name: strings.Repeat("Mail", 20), SendVerificationRequest: (&mailbox{}).receive},
+		&auth.Credentials{Fields: []auth.Field{
+			{Name: "tenant", Label: strings.Repeat("Tenant", 20)}, {Name: "password", Type: "password", Placeholder: strings.Repeat("secret", 20)},
+			{Name: "remember", Label: "Remember me", Type: "checkbox"},
+		}, Authorize: authorize},
+	}
+	for i, color := range []string{"#24292f", "#fff", "#1877f2", "#ffe812", "#ff4500", "#767676", "#f0f"} {
+		ways = append(ways, &auth.OAuth{
+			ID: fmt.Sprint("p", i), Name: strings.Repeat("Provider of a long name ", 1+i%3) + strings.Repeat("x", i*10),
+			ClientID: "id", ClientSecret: "secret", Issuer: site, Style: auth.Style{BrandColor: color, Logo: logo},
+		})
+	}
+	return auth.New(auth.Config{
+		URL: site, Secret: []string{"for this demonstration only, 0123456789"}, Adapter: memory.New(), Session: auth.SessionConfig{Strategy: auth.StrategyJWT},
+		Theme: auth.Theme{Logo: logo, BrandColor: "#8a2be2"}, Providers: ways,
+	})
+}
+
+const logo = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 400 100'%3E%3Crect width='400' height='100' fill='tomato'/%3E%3C/svg%3E"
