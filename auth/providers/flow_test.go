@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -43,6 +44,8 @@ type fact struct {
 	TokenQuery, TokenBody   map[string]string
 	TokenExtra              map[string]any
 	NoTokenType             bool
+	// FromUserInfo is an OpenID Connect provider whose userinfo endpoint counts.
+	FromUserInfo            bool
 	Auth                    string
 	IDTokenAlg, UserInfoAlg string
 	UserInfo, Method        string
@@ -108,7 +111,12 @@ func TestFlow(t *testing.T) {
 			for _, sample := range []string{"full", "bare"} {
 				t.Run(sample, func(t *testing.T) {
 					t.Parallel()
-					newVisit(t, f, sample == "bare").signIn()
+					v := newVisit(t, f, sample == "bare")
+					w := v.signIn()
+					if v.seen == nil {
+						t.Fatalf("the callback answered %d, Location %q, and nobody signed in: %s", w.Code, w.Header().Get("Location"), &v.log)
+					}
+					v.checkUser()
 				})
 			}
 		})
@@ -118,6 +126,68 @@ func TestFlow(t *testing.T) {
 			t.Errorf("there are no facts of %s", i.ID)
 		}
 	}
+}
+
+// TestNobody: an answer without an identifier, or with one that is no text and
+// no number, signs nobody in and says so in the log.
+func TestNobody(t *testing.T) {
+	t.Parallel()
+	for _, f := range facts(t) {
+		if f.Variant != "" || f.ID == "steam" { // whose identifier is in the assertion
+			continue
+		}
+		t.Run(f.ID, func(t *testing.T) {
+			t.Parallel()
+			for name, instead := range map[string]any{
+				"absent": nil, "empty": "", "object": map[string]any{},
+			} {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					f := f
+					f.Bare, _ = replaced(f.Bare, instead, "").(map[string]any)
+					f.TokenExtra, _ = replaced(f.TokenExtra, instead, f.BareUser.ID).(map[string]any)
+					f.User.ID = ""
+					v := newVisit(t, f, true)
+					w := v.signIn()
+					if v.seen != nil {
+						t.Fatalf("%+v signed in with account %q", v.seen.User, v.seen.Account.ProviderAccountID)
+					}
+					if w.Code != http.StatusFound || v.log.Len() == 0 {
+						t.Errorf("the callback answered %d, want 302; the log is %q", w.Code, &v.log)
+					}
+				})
+			}
+		})
+	}
+}
+
+// replaced is a copy of a JSON value with each text and number replaced, or
+// left out if the replacement is nil. With only, others are kept.
+func replaced(v, instead any, only string) any {
+	switch v := v.(type) {
+	case map[string]any:
+		m := map[string]any{}
+		for name, member := range v {
+			if r := replaced(member, instead, only); r != nil {
+				m[name] = r
+			}
+		}
+		return m
+	case []any:
+		var list []any
+		for _, element := range v {
+			if r := replaced(element, instead, only); r != nil {
+				list = append(list, r)
+			}
+		}
+		return list
+	case bool, nil:
+		return v
+	}
+	if only != "" && fmt.Sprint(v) != only {
+		return v
+	}
+	return instead
 }
 
 const secret = "secret-1-of-thirty-two-characters"
@@ -131,6 +201,7 @@ type visit struct {
 	bare   bool
 	params url.Values // of the authorization request
 	seen   *auth.SignInParams
+	log    bytes.Buffer
 }
 
 func newVisit(t *testing.T, f fact, bare bool) *visit { return &visit{t: t, f: f, bare: bare} }
@@ -145,7 +216,9 @@ func (v *visit) profile() map[string]any {
 	return profile
 }
 
-func (v *visit) signIn() {
+// signIn goes through the flow, and returns what the callback answers.
+func (v *visit) signIn() *httptest.ResponseRecorder {
+	v.t.Helper()
 	t, f := v.t, v.f
 	opts := []providers.Option{providers.WithClient("client-1", secret), providers.WithHTTPClient(&http.Client{Transport: v})}
 	if f.Given != "" {
@@ -164,7 +237,7 @@ func (v *visit) signIn() {
 	}
 	h, err := auth.New(auth.Config{
 		URL: "https://app.example", Secret: []string{"a secret of at least thirty-two characters"}, Providers: []auth.Provider{p},
-		Logger: slog.New(slog.NewTextHandler(testWriter{t}, nil)),
+		Logger: slog.New(slog.NewTextHandler(&v.log, nil)),
 		Callbacks: auth.Callbacks{SignIn: func(_ context.Context, p auth.SignInParams) (auth.SignInDecision, error) {
 			v.seen = &p
 			return auth.Allow(), nil
@@ -184,10 +257,7 @@ func (v *visit) signIn() {
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, callback)
-	if v.seen == nil {
-		t.Fatalf("the callback answered %d, Location %q, and nobody signed in", w.Code, w.Header().Get("Location"))
-	}
-	v.checkUser()
+	return w
 }
 
 // callback is the request that the provider sends the browser back with.
@@ -375,7 +445,7 @@ func (v *visit) tokenAnswer(r *http.Request) (*http.Response, error) {
 	maps.Copy(members, f.TokenExtra)
 	if f.Type == "oidc" {
 		claims := map[string]any{}
-		if f.UserInfoQuery == nil && f.UserInfoAlg == "" {
+		if !f.FromUserInfo {
 			claims = v.profile()
 			delete(claims, "user") // which is posted
 		}
@@ -394,7 +464,7 @@ func (v *visit) tokenAnswer(r *http.Request) (*http.Response, error) {
 }
 
 func (v *visit) subject() any {
-	if s, ok := v.profile()["sub"]; ok {
+	if s, ok := v.profile()["sub"]; ok || v.f.User.ID == "" {
 		return s
 	}
 	return "subject"
@@ -431,6 +501,9 @@ func (v *visit) signed(claims map[string]any, algorithm string) string {
 
 func (v *visit) userInfoAnswer(r *http.Request) (*http.Response, error) {
 	t, f := v.t, v.f
+	if f.Type == "oidc" && !f.FromUserInfo {
+		t.Error("userinfo is asked for, and the ID token has everything")
+	}
 	method := f.Method
 	if method == "" {
 		method = http.MethodGet
@@ -498,11 +571,4 @@ func answer(r *http.Request, status int, contentType string, body any) (*http.Re
 		StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(strings.NewReader(b)), ContentLength: int64(len(b)),
 	}, nil
-}
-
-type testWriter struct{ t *testing.T }
-
-func (w testWriter) Write(p []byte) (int, error) {
-	w.t.Log(strings.TrimSpace(string(p)))
-	return len(p), nil
 }

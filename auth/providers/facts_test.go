@@ -1,0 +1,74 @@
+package providers
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// TestFactsAreComplete: the facts that TestFlow compares with leave nothing out
+// that the table has.
+func TestFactsAreComplete(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("testdata/facts.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type user struct{ ID, Name, Email, Image string }
+	var all []struct {
+		ID, Variant                          string
+		Authorization, Token, UserInfo, Auth string
+		Exchange                             map[string]any
+		Params, UserInfoQuery, Headers       map[string]string
+		Options                              map[string]string
+		Scope                                *string
+		Given                                string
+		Profile                              map[string]any
+		User, BareUser                       user
+	}
+	if err := json.Unmarshal(raw, &all); err != nil {
+		t.Fatal(err)
+	}
+	byID := map[string]int{}
+	for i, f := range all {
+		if f.Variant == "" {
+			byID[f.ID] = i + 1
+		}
+	}
+	for _, r := range table() {
+		i := byID[r.id]
+		if i == 0 {
+			t.Errorf("there are no facts of %s", r.id)
+			continue
+		}
+		f := all[i-1]
+		have := func(what string, inTable, inFacts bool) {
+			if inTable && !inFacts {
+				t.Errorf("the facts of %s have no %s", r.id, what)
+			}
+		}
+		oauth := r.kind != auth.TypeOIDC
+		have("authorization URL", oauth, f.Authorization != "")
+		have("token URL", oauth, f.Token != "")
+		have("userinfo URL", oauth && r.profileIn == "", f.UserInfo != "")
+		have("client authentication or exchange", true, f.Auth != "" || f.Exchange != nil)
+		have("scope", r.scope != "", f.Scope != nil)
+		have("parameters", len(r.params) > 0 && r.id != "workos" && r.id != "fusionauth", len(f.Params) > 0)
+		have("userinfo parameters", len(r.userInfoQuery) > 0, len(f.UserInfoQuery) > 0)
+		have("headers", len(r.request.header) > 0, len(f.Headers) > 0)
+		have("profile", true, len(f.Profile) > 0)
+		have("identifier", true, f.User.ID != "" && f.BareUser.ID != "")
+		have("name", r.profile.name != "", f.User.Name != "")
+		have("e-mail address", r.profile.email != "", f.User.Email != "")
+		have("picture", r.profile.image != "" && r.profile.image != "hook(graph_photo)" && r.profile.image != "hook(discord_avatar)", f.User.Image != "")
+		for _, o := range r.options {
+			have("option "+o.name, o.required && o.name != "issuer", f.Options[o.name] != "")
+			have("issuer", o.required && o.name == "issuer", f.Given != "")
+		}
+	}
+	if len(byID) != len(table()) {
+		t.Errorf("there are facts of %d providers, and %d in the table", len(byID), len(table()))
+	}
+}
