@@ -69,11 +69,11 @@ bench-modules:
 		echo "== $$m"; (cd $$m && go test -run '^$$' -bench . -benchmem -timeout 60m ./...); \
 	done
 
-## interop: tokens, answers and databases shared with the real Auth.js, which needs Node
-interop: images
+## interop: the real Auth.js over our tokens and databases, and a certified OpenID provider; needs Node
+interop: images browser
 	@node --version >/dev/null 2>&1 || echo "interop: node is not in the PATH, so nothing is proved"
 	@$(WITH_STORES) sh -ec 'cd auth && go test -count=1 -run "Interop|AuthJS" ./...; \
-		for a in postgres mongo; do (cd ../adapters/$$a && go test -count=1 -run Interop .); done'
+		for d in adapters/postgres adapters/mongo examples/demo; do (cd ../$$d && go test -count=1 -run Interop .); done'
 
 ## lint: formatting, vet, golangci-lint and tidy modules
 lint:

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// TestInteropInABrowser signs in with oidc-provider, a certified OpenID
+// provider, in headless Chromium. The provider is on another site than ours, so
+// that the answers of form_post are posts across sites.
+func TestInteropInABrowser(t *testing.T) {
+	issuer := startProvider(t)
+	for name, scripts := range map[string]bool{"scripts": true, "no scripts": false} {
+		for _, mode := range []string{"query", "form_post"} {
+			t.Run(name+", "+mode, func(t *testing.T) {
+				store := memory.New()
+				site := serve(t, func(site string) (http.Handler, error) { return newRelyingParty(t, issuer, site, mode, store) })
+				b := newBrowser(t, scripts)
+				b.goTo(site + "/auth/signin?callbackUrl=/hello")
+				b.click("form[action$='/signin/op'] button")
+				b.fill("input[name=login]", "ada")
+				b.fill("input[name=password]", "any")
+				b.click("button[type=submit]")
+				b.reads("scopes:")
+				b.click("button[type=submit]")
+				if mode == "form_post" && !scripts {
+					b.click("button[type=submit]") // of the form that a script would submit
+				}
+				b.do(chromedp.WaitVisible("#hello"))
+				b.reads("Hello, ada of the id_token!")
+				b.goTo(site + "/auth/session")
+				b.reads("ada@example.com")
+				for _, prefix := range []string{"authjs.state", "authjs.pkce", "authjs.nonce"} {
+					if left := b.cookies(prefix); len(left) > 0 {
+						t.Errorf("%d cookies %s are left", len(left), prefix)
+					}
+				}
+				user, err := store.GetUserByAccount(t.Context(), adapter.AccountKey{Provider: "op", ProviderAccountID: "ada"})
+				if err != nil || user == nil || user.Email != "ada@example.com" {
+					t.Errorf("the account belongs to %v, error %v", user, err)
+				}
+				b.goTo(site + "/auth/signout")
+				b.click("#submitButton")
+				b.goTo(site + "/auth/session")
+				b.reads("null")
+			})
+		}
+	}
+}
+
+// newRelyingParty is a site whose people sign in with the provider.
+func newRelyingParty(t *testing.T, issuer, site, mode string, store adapter.Adapter) (http.Handler, error) {
+	t.Helper()
+	id, secret := register(t, issuer, site+"/auth/callback/op")
+	h, err := auth.New(auth.Config{
+		URL: site, Secret: []string{"a secret of the tests, 32 bytes and more"}, Adapter: store,
+		Providers: []auth.Provider{&auth.OAuth{
+			ID: "op", Type: auth.TypeOIDC, Issuer: issuer, ClientID: id, ClientSecret: secret,
+			Authorization: auth.AuthorizationEndpoint{Params: url.Values{"response_mode": {mode}}},
+			Checks:        []auth.Check{auth.CheckState, auth.CheckPKCE, auth.CheckNonce},
+		}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/auth/", h)
+	mux.HandleFunc("/hello", func(w http.ResponseWriter, r *http.Request) {
+		session, err := h.Session(r)
+		if err != nil || session == nil {
+			http.Error(w, "nobody is signed in", http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = fmt.Fprintf(w, `<p id="hello">Hello, %s!</p>`, html.EscapeString(*session.User.Name))
+	})
+	return mux, nil
+}
+
+// register makes a client (RFC 7591).
+func register(t *testing.T, issuer, redirectURI string) (id, secret string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, issuer+"/reg", strings.NewReader(`{"redirect_uris":["`+redirectURI+`"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var client struct {
+		ID     string `json:"client_id"`
+		Secret string `json:"client_secret"`
+	}
+	if err := json.NewDecoder(res.Body).Decode(&client); err != nil || client.ID == "" {
+		t.Fatalf("registration: status %d, %v", res.StatusCode, err)
+	}
+	return client.ID, client.Secret
+}
+
+// startProvider starts the provider and returns its issuer. Without Node the
+// test is skipped, and says so; with the environment variable CI=true it fails.
+func startProvider(t *testing.T) string {
+	t.Helper()
+	missing := t.Skipf
+	if os.Getenv("CI") == "true" {
+		missing = t.Fatalf
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		missing("NOT PROVED: nobody signed in with oidc-provider, because node is not in the PATH")
+	}
+	if out, err := exec.CommandContext(t.Context(), node, "../../interop/install.mjs", "oidc").CombinedOutput(); err != nil {
+		missing("NOT PROVED: nobody signed in with oidc-provider, because it can't be installed: %v\n%s", err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), node, "../../interop/oidc/provider.mjs")
+	cmd.Stderr = t.Output()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close() // which ends it
+		_ = cmd.Wait() // it may have been killed by the end of the test
+	})
+	slow := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	defer slow.Stop()
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		t.Fatal("the provider does not start")
+	}
+	return lines.Text()
+}
