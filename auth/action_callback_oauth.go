@@ -23,7 +23,11 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 	if result, err := e.proxied(r, o, params); result != nil || err != nil {
 		return result, err
 	}
-	if err := e.checkState(r, o, params); err != nil {
+	checks, err := e.openChecks(r, o, params)
+	if err != nil {
+		return nil, err
+	}
+	if err := checks.checkState(params); err != nil {
 		return nil, err
 	}
 	if err := o.checkAnswer(ctx, params); err != nil {
@@ -32,7 +36,7 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 	// Once the code is spent, a client that goes away must not lose the sign-in.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
 	defer cancel()
-	tokens, profile, err := e.exchange(ctx, r, o, params)
+	tokens, profile, err := e.exchange(ctx, checks, params)
 	if err != nil {
 		return nil, err
 	}
@@ -139,13 +143,13 @@ func (o *oauthClient) usesMetadata() bool {
 }
 
 // exchange turns the code into tokens and a profile.
-func (e *engine) exchange(ctx context.Context, r *request, o *oauthClient, params url.Values) (TokenSet, Profile, error) {
+func (e *engine) exchange(ctx context.Context, checks *openedChecks, params url.Values) (TokenSet, Profile, error) {
 	fail := func(err error) (TokenSet, Profile, error) { return TokenSet{}, nil, err }
-	mark := markOf(params.Get("state"))
+	r, o := checks.r, checks.o
 	var verifier, nonce string
 	var err error
 	if o.pkce {
-		if verifier, err = e.openCheck(r, o, &r.specs.pkce, "pkce", mark); err == nil && !o.state {
+		if verifier, err = checks.take(&r.specs.pkce, "pkce"); err == nil && !o.state {
 			err = o.spend("pkce", verifier)
 		}
 		if err != nil {
@@ -157,7 +161,7 @@ func (e *engine) exchange(ctx context.Context, r *request, o *oauthClient, param
 		return fail(err)
 	}
 	if o.nonce {
-		if nonce, err = e.openCheck(r, o, &r.specs.nonce, "nonce", mark); err == nil && !o.state && !o.pkce {
+		if nonce, err = checks.take(&r.specs.nonce, "nonce"); err == nil && !o.state && !o.pkce {
 			err = o.spend("nonce", nonce)
 		}
 		if err != nil {

@@ -2,13 +2,16 @@ package auth_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -110,11 +113,15 @@ func password() *auth.Credentials {
 type browser struct {
 	t       testing.TB
 	h       http.Handler
+	site    string // the origin that paths are of
 	cookies map[string]*http.Cookie
+	// born numbers the cookies in the order in which they came.
+	born map[string]int
+	last int
 }
 
 func newBrowser(t testing.TB, h http.Handler) *browser {
-	return &browser{t: t, h: h, cookies: map[string]*http.Cookie{}}
+	return &browser{t: t, h: h, site: origin, cookies: map[string]*http.Cookie{}, born: map[string]int{}}
 }
 
 // reply is a response whose body has been read.
@@ -129,7 +136,7 @@ func (r *reply) location() string { return r.Header.Get("Location") }
 func (b *browser) do(method, target string, body io.Reader, header http.Header) *reply {
 	b.t.Helper()
 	if strings.HasPrefix(target, "/") {
-		target = origin + target
+		target = b.site + target
 	}
 	r, err := http.NewRequestWithContext(context.Background(), method, target, body)
 	if err != nil {
@@ -138,8 +145,9 @@ func (b *browser) do(method, target string, body io.Reader, header http.Header) 
 	for name, v := range header {
 		r.Header[name] = v
 	}
-	for _, c := range b.cookies {
-		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
+	oldestFirst := func(x, y string) int { return cmp.Or(b.born[x]-b.born[y], strings.Compare(x, y)) }
+	for _, name := range slices.SortedFunc(maps.Keys(b.cookies), oldestFirst) {
+		r.AddCookie(&http.Cookie{Name: b.cookies[name].Name, Value: b.cookies[name].Value})
 	}
 	w := httptest.NewRecorder()
 	b.h.ServeHTTP(w, r)
@@ -147,9 +155,13 @@ func (b *browser) do(method, target string, body io.Reader, header http.Header) 
 	for _, c := range res.Cookies() {
 		if c.MaxAge < 0 {
 			delete(b.cookies, c.Name)
-		} else {
-			b.cookies[c.Name] = c
+			continue
 		}
+		if b.cookies[c.Name] == nil {
+			b.last++
+			b.born[c.Name] = b.last
+		}
+		b.cookies[c.Name] = c
 	}
 	return &reply{res, w.Body.String()}
 }

@@ -4,12 +4,11 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"encoding/hex"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
@@ -18,26 +17,25 @@ import (
 // A check protects one run of the OAuth flow: its value is kept sealed in a
 // cookie when a sign-in starts, and asked for when the provider sends the
 // browser back. Behaviour reference section 6.3.
+//
+// The cookies of the checks have the names and the content of Auth.js, so the
+// sign-in that is started last has them. That others in the same browser can go
+// on, each sign-in keeps all of its values in a ticket besides.
 
 // checkMaxAge is how long somebody may take at the provider.
 const checkMaxAge = 15 * time.Minute
 
 // stateSalt is the salt of the state parameter itself, which a deployment that
-// is the redirect proxy of another one reads too.
+// is the redirect proxy of another one reads.
 const stateSalt = "encodedState"
 
-// maxPendingChecks is how many sign-ins of one browser may be under way in
-// other tabs before all of them are forgotten.
-const maxPendingChecks = 5
+func invalidCheck(what, message string) error {
+	return &Error{Type: ErrInvalidCheck, Message: what + ": " + message}
+}
 
-// sealCheck is the cookie for a value. A second sign-in in the same browser
-// gets cookies of its own, marked by its state, so that the first can go on.
-func (e *engine) sealCheck(r *request, o *oauthClient, spec *cookieSpec, value, mark string) (*http.Cookie, error) {
-	name := spec.name
-	if mark != "" && r.cookies.get(name) != "" {
-		name += "." + mark
-	}
-	claims := Claims{"value": value, "provider": o.provider.ID, "callbackUrl": r.callbackURL}
+// sealCheck is the cookie called name with the claims of a check or a ticket.
+func (e *engine) sealCheck(o *oauthClient, spec *cookieSpec, name string, claims Claims) (*http.Cookie, error) {
+	claims["provider"] = o.provider.ID
 	sealed, err := jwt.Encode(jwt.EncodeParams{
 		Token: claims, Secrets: e.config.JWT.Secret, Salt: name, MaxAge: checkMaxAge, Keys: e.keys, Now: e.config.Clock,
 	})
@@ -52,66 +50,43 @@ func (e *engine) sealCheck(r *request, o *oauthClient, spec *cookieSpec, value, 
 	return c, nil
 }
 
-// openCheck takes the value out of the cookie and spends it: the cookie is
-// deleted, whatever becomes of the request.
-func (e *engine) openCheck(r *request, o *oauthClient, spec *cookieSpec, what, mark string) (string, error) {
-	invalid := func(message string) error { return &Error{Type: ErrInvalidCheck, Message: what + ": " + message} }
-	name := spec.name
-	if mark != "" && r.cookies.get(name+"."+mark) != "" {
-		name += "." + mark
-	}
+// unsealCheck returns the claims of a cookie of a check or a ticket.
+func (e *engine) unsealCheck(r *request, o *oauthClient, name, what string) (Claims, error) {
 	sealed := r.cookies.get(name)
 	if sealed == "" {
-		return "", invalid("the cookie is missing")
+		return nil, invalidCheck(what, "the cookie is missing")
 	}
 	claims, err := jwt.Decode(jwt.DecodeParams{Token: sealed, Secrets: e.config.JWT.Secret, Salt: name, Keys: e.keys, Now: e.config.Clock})
 	if err != nil {
-		return "", invalid("the cookie is not valid")
+		return nil, invalidCheck(what, "the cookie is not valid")
 	}
-	value := claims.String("value")
-	if value == "" {
-		return "", invalid("the cookie holds no value")
+	if claims.String("provider") != o.provider.ID {
+		return nil, invalidCheck(what, "the sign-in was started with another provider")
 	}
-	if provider := claims.String("provider"); provider != o.provider.ID {
-		return "", invalid("the sign-in was started with another provider")
-	}
-	if back := claims.String("callbackUrl"); back != "" {
-		r.callbackURL = back
-	}
-	r.pending = append(r.pending, spec.clear(name))
-	return value, nil
-}
-
-// markOf ties the cookies of one sign-in to its state.
-func markOf(state string) string {
-	if state == "" {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(state))
-	return hex.EncodeToString(sum[:8])
+	return claims, nil
 }
 
 // startChecks makes the values of all checks: parameters for the provider and
 // cookies for the browser.
 func (e *engine) startChecks(r *request, o *oauthClient, redirectURI string, params *orderedQuery) ([]*http.Cookie, error) {
 	var cookies []*http.Cookie
-	seal := func(spec *cookieSpec, value, mark string) error {
-		c, err := e.sealCheck(r, o, spec, value, mark)
+	ticket := Claims{}
+	seal := func(spec *cookieSpec, what, value string) error {
+		ticket[what] = value
+		c, err := e.sealCheck(o, spec, spec.name, Claims{"value": value})
 		cookies = append(cookies, c)
 		return err
 	}
-	var mark string
+	var state string
 	if o.state {
-		state, err := e.newState(r, o, redirectURI)
-		if err != nil {
+		var err error
+		if state, err = e.newState(r, o, redirectURI); err != nil {
 			return nil, err
 		}
-		mark = markOf(state)
 		params.set("state", state)
-		if err := seal(&r.specs.state, state, mark); err != nil {
+		if err := seal(&r.specs.state, "state", state); err != nil {
 			return nil, err
 		}
-		cookies = append(r.forgetOldChecks(), cookies...)
 	}
 	if o.pkce {
 		verifier, err := randomBase64(e.config.Random)
@@ -121,7 +96,7 @@ func (e *engine) startChecks(r *request, o *oauthClient, redirectURI string, par
 		challenge := sha256.Sum256([]byte(verifier))
 		params.set("code_challenge", base64.RawURLEncoding.EncodeToString(challenge[:]))
 		params.set("code_challenge_method", "S256")
-		if err := seal(&r.specs.pkce, verifier, mark); err != nil {
+		if err := seal(&r.specs.pkce, "pkce", verifier); err != nil {
 			return nil, err
 		}
 	}
@@ -131,55 +106,37 @@ func (e *engine) startChecks(r *request, o *oauthClient, redirectURI string, par
 			return nil, err
 		}
 		params.set("nonce", nonce)
-		if err := seal(&r.specs.nonce, nonce, mark); err != nil {
+		if err := seal(&r.specs.nonce, "nonce", nonce); err != nil {
 			return nil, err
 		}
 	}
-	return cookies, nil
+	if len(ticket) == 0 {
+		return nil, nil
+	}
+	own, err := e.issueTicket(r, o, state, ticket)
+	return append(cookies, own...), err
 }
 
-// newState is a random value, sealed with the URL that a redirect proxy must
-// send the browser on to.
+// newState is a random value. Where the provider sends the browser back to a
+// redirect proxy, it is sealed with the URL that the proxy sends it on to; some
+// providers refuse a state as long as that.
 func (e *engine) newState(r *request, o *oauthClient, redirectURI string) (string, error) {
 	random, err := randomBase64(e.config.Random)
-	if err != nil {
-		return "", err
-	}
-	claims := Claims{"random": random}
-	if own := e.providerURL(r, ActionCallback, o.provider.ID); own != redirectURI {
-		claims["origin"] = own
+	own := e.providerURL(r, ActionCallback, o.provider.ID)
+	if err != nil || own == redirectURI {
+		return random, err
 	}
 	return jwt.Encode(jwt.EncodeParams{
-		Token: claims, Secrets: e.config.JWT.Secret, Salt: stateSalt, MaxAge: checkMaxAge, Keys: e.keys, Now: e.config.Clock,
+		Token: Claims{"random": random, "origin": own}, Secrets: e.config.JWT.Secret, Salt: stateSalt, MaxAge: checkMaxAge, Keys: e.keys, Now: e.config.Clock,
 	})
-}
-
-// forgetOldChecks deletes the cookies of sign-ins that were given up, once
-// there are many.
-func (r *request) forgetOldChecks() []*http.Cookie {
-	var old []*http.Cookie
-	states := 0
-	for _, spec := range []*cookieSpec{&r.specs.state, &r.specs.pkce, &r.specs.nonce} {
-		for _, c := range r.cookies {
-			if strings.HasPrefix(c.Name, spec.name+".") {
-				old = append(old, spec.clear(c.Name))
-				if spec == &r.specs.state {
-					states++
-				}
-			}
-		}
-	}
-	if states < maxPendingChecks {
-		return nil
-	}
-	return old
 }
 
 // proxied sends the browser on to the deployment that the sign-in was started
 // from, if this one is only its redirect proxy.
 func (e *engine) proxied(r *request, o *oauthClient, params url.Values) (*Result, error) {
 	state := params.Get("state")
-	if state == "" || o.proxy == "" || o.proxyOrigin != r.origin {
+	// The random states are those of sign-ins that were started here.
+	if o.proxy == "" || o.proxyOrigin != r.origin || !strings.Contains(state, ".") {
 		return nil, nil
 	}
 	claims, err := jwt.Decode(jwt.DecodeParams{Token: state, Secrets: e.config.JWT.Secret, Salt: stateSalt, Keys: e.keys, Now: e.config.Clock})
@@ -197,67 +154,87 @@ func (e *engine) proxied(r *request, o *oauthClient, params url.Values) (*Result
 	return redirectTo(origin + "?" + parseQuery(query).encode()), nil
 }
 
+// openedChecks are the checks of a sign-in that the provider has answered.
+type openedChecks struct {
+	e *engine
+	r *request
+	o *oauthClient
+	// ticket holds the values, if the sign-in has one; name is its cookie.
+	ticket Claims
+	name   string
+}
+
+// openChecks finds the sign-in that an answer belongs to.
+func (e *engine) openChecks(r *request, o *oauthClient, params url.Values) (*openedChecks, error) {
+	c := &openedChecks{e: e, r: r, o: o, name: ticketName(r, o, params.Get("state"))}
+	if r.cookies.get(c.name) == "" {
+		return c, nil
+	}
+	var err error
+	if c.ticket, err = e.unsealCheck(r, o, c.name, "sign-in"); err != nil {
+		return nil, err
+	}
+	if back := c.ticket.String("callbackUrl"); back != "" {
+		r.callbackURL = back
+	}
+	return c, nil
+}
+
+// value is that of a check, and spent is what deletes its cookies.
+func (c *openedChecks) value(spec *cookieSpec, what string) (value string, spent []*http.Cookie, err error) {
+	latest, err := c.e.unsealCheck(c.r, c.o, spec.name, what)
+	value = latest.String("value")
+	if c.ticket != nil {
+		of := c.ticket.String(what)
+		if value == of { // no other sign-in was started since
+			spent = append(spent, spec.clear(spec.name))
+		}
+		value, err = of, nil
+		spent = append(spent, c.r.specs.state.clear(c.name))
+	} else {
+		spent = append(spent, spec.clear(spec.name))
+	}
+	if err == nil && value == "" {
+		err = invalidCheck(what, "the cookie holds no value")
+	}
+	return value, spent, err
+}
+
+// take takes the value of a check and deletes it in the browser, whatever
+// becomes of the request.
+func (c *openedChecks) take(spec *cookieSpec, what string) (string, error) {
+	value, spent, err := c.value(spec, what)
+	if err != nil {
+		return "", err
+	}
+	c.delete(spent)
+	return value, nil
+}
+
+// delete deletes cookies, each once.
+func (c *openedChecks) delete(spent []*http.Cookie) {
+	for _, s := range spent {
+		if !slices.ContainsFunc(c.r.pending, func(p *http.Cookie) bool { return p.Name == s.Name && p.MaxAge < 0 }) {
+			c.r.pending = append(c.r.pending, s)
+		}
+	}
+}
+
 // checkState compares the state parameter with the one of this browser.
-func (e *engine) checkState(r *request, o *oauthClient, params url.Values) error {
-	if !o.state {
+func (c *openedChecks) checkState(params url.Values) error {
+	if !c.o.state {
 		return nil
 	}
-	given := params.Get("state")
-	want, err := e.openCheck(r, o, &r.specs.state, "state", markOf(given))
+	want, spent, err := c.value(&c.r.specs.state, "state")
 	if err != nil {
 		return err
 	}
-	if subtle.ConstantTimeCompare([]byte(given), []byte(want)) != 1 {
+	if subtle.ConstantTimeCompare([]byte(params.Get("state")), []byte(want)) != 1 {
 		// A forged answer must not end the sign-in that is under way.
-		r.pending = r.pending[:len(r.pending)-1]
 		return &Error{Type: ErrCallbackRoute, Message: "state: the parameter is not the one that was sent"}
 	}
-	return o.spend("state", want)
-}
-
-// spend lets a value through once.
-func (o *oauthClient) spend(what, value string) error {
-	if !o.spent.add(value) {
-		return &Error{Type: ErrInvalidCheck, Message: what + ": the sign-in was finished before"}
-	}
-	return nil
-}
-
-// spentChecks remembers the checks that were used in this process, for as long
-// as their cookies are good. A browser that keeps a deleted cookie gets nowhere
-// with it.
-type spentChecks struct {
-	now  func() time.Time
-	mu   sync.Mutex
-	seen map[[sha256.Size]byte]time.Time
-	// next is when what has expired is dropped.
-	next time.Time
-}
-
-func newSpentChecks(now func() time.Time) *spentChecks {
-	return &spentChecks{now: now, seen: map[[sha256.Size]byte]time.Time{}}
-}
-
-// add reports whether the value was not there before.
-func (s *spentChecks) add(value string) bool {
-	sum := sha256.Sum256([]byte(value))
-	now := s.now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now.After(s.next) {
-		for k, expires := range s.seen {
-			if now.After(expires) {
-				delete(s.seen, k)
-			}
-		}
-		s.next = now.Add(time.Minute)
-	}
-	if expires, ok := s.seen[sum]; ok && !now.After(expires) {
-		return false
-	}
-	// A cookie is good until a little after its age, see package jwt.
-	s.seen[sum] = now.Add(checkMaxAge + time.Minute)
-	return true
+	c.delete(spent)
+	return c.o.spend("state", want)
 }
 
 // randomBase64 is 32 random bytes in base64url.

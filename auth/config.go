@@ -66,7 +66,9 @@ type Config struct {
 
 	// RedirectProxyURL is the URL, with the base path, of the deployment that
 	// providers send the browser back to, for deployments whose own URL no
-	// provider knows. Environment: AUTH_REDIRECT_PROXY_URL.
+	// provider knows. The state parameter then carries where the proxy sends the
+	// browser on to, and has more characters than the 128 that WeChat takes.
+	// Environment: AUTH_REDIRECT_PROXY_URL.
 	RedirectProxyURL string
 
 	// Debug logs more. No level ever logs secrets. It is ignored if Logger is
@@ -182,10 +184,12 @@ type Theme struct {
 // Cookies changes names and attributes of the cookies. Specification section
 // 2.12.
 type Cookies struct {
-	SessionToken      CookieConfig
-	CallbackURL       CookieConfig
-	CSRFToken         CookieConfig
-	PKCECodeVerifier  CookieConfig
+	SessionToken     CookieConfig
+	CallbackURL      CookieConfig
+	CSRFToken        CookieConfig
+	PKCECodeVerifier CookieConfig
+	// State is also for the cookies that each OAuth sign-in has to itself, at
+	// most four in a browser: their names begin with the one here and a dot.
 	State             CookieConfig
 	Nonce             CookieConfig
 	WebAuthnChallenge CookieConfig

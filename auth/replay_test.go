@@ -90,15 +90,21 @@ func TestReplay(t *testing.T) {
 		b := newBrowser(t, s)
 		answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
 		s.clock.advance(16 * time.Minute)
-		s.refused(t, b.get(callback(answer)), "state: the cookie is not valid")
+		s.refused(t, b.get(callback(answer)), "sign-in: the cookie is not valid")
 	})
 	t.Run("cookie of another check", func(t *testing.T) {
 		s := newSite(t, nil)
 		b := newBrowser(t, s)
 		answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
 		for name, c := range b.cookies {
-			if strings.HasSuffix(name, "state") {
-				c.Value = b.cookies[strings.Replace(name, "state", "nonce", 1)].Value
+			if strings.Contains(name, "state") {
+				c.Value = b.cookies["__Secure-authjs.nonce"].Value
+			}
+		}
+		s.refused(t, b.get(callback(answer)), "sign-in: the cookie is not valid")
+		for name := range b.cookies {
+			if strings.Contains(name, "state.") {
+				delete(b.cookies, name)
 			}
 		}
 		s.refused(t, b.get(callback(answer)), "state: the cookie is not valid")
@@ -110,7 +116,31 @@ func TestReplay(t *testing.T) {
 		for _, c := range b.cookies {
 			c.Value += "x"
 		}
-		s.refused(t, b.get(callback(answer)), "state: the cookie is not valid")
+		s.refused(t, b.get(callback(answer)), "sign-in: the cookie is not valid")
+	})
+	t.Run("cookies of another sign-in under its own name", func(t *testing.T) {
+		s := newSite(t, nil)
+		eve, b := newBrowser(t, s), newBrowser(t, s)
+		s.start(eve, "/auth/signin/idp?login_hint=eve")
+		answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+		for name := range b.cookies {
+			if strings.Contains(name, "state.") {
+				b.cookies[name].Value = eve.ticket().Value
+			}
+		}
+		s.refused(t, b.get(callback(answer)), "sign-in: the cookie is not valid")
+	})
+	// A front end with Auth.js may have started the sign-in: it has no ticket.
+	t.Run("cookies of Auth.js alone", func(t *testing.T) {
+		s := newSite(t, nil)
+		b := newBrowser(t, s)
+		answer := s.idp.authorize(t, b.post("/auth/signin/idp", "callbackUrl", "/inbox").location())
+		kept := maps.Clone(b.cookies)
+		delete(b.cookies, b.ticket().Name)
+		b.get(callback(answer)).wantLocation(t, origin+"/inbox")
+		b.wantSession(`"name":"ada"`)
+		b.cookies = kept
+		s.refused(t, b.get(callback(answer)), "the sign-in was finished before")
 	})
 	for _, id := range []string{"other", "unknown"} {
 		t.Run("answer at the provider "+id, func(t *testing.T) {
@@ -136,46 +166,172 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestTabs: sign-ins that run at once in one browser all finish, and end where
-// each was started from. Sign-ins with a provider whose only check is PKCE have
-// no state to tell them apart; the last one counts, as in Auth.js.
-func TestTabs(t *testing.T) {
-	s := newSite(t, func(p *idp, c *auth.Config, o *auth.OAuth) {
-		other, bare := *o, *o
-		other.ID = "other"
-		bare.ID, bare.Checks = "bare", []auth.Check{auth.CheckPKCE}
-		c.Providers = append(c.Providers, &other, &bare)
-		o.AllowDangerousEmailAccountLinking = true
-	})
-	for _, tabs := range [][]string{{"idp", "idp"}, {"idp", "other"}, {"idp", "idp", "other", "idp"}, {"bare", "idp"}} {
-		for _, backwards := range []bool{false, true} {
-			t.Run(fmt.Sprint(tabs, backwards), func(t *testing.T) {
-				b := newBrowser(t, s)
-				answers := make([]url.Values, len(tabs))
-				for i, id := range tabs {
-					l := b.post("/auth/signin/"+id+"?login_hint="+id, "callbackUrl", fmt.Sprintf("/page-%d", i)).location()
-					answers[i] = s.idp.authorize(t, l)
-				}
-				for i := range tabs {
-					if backwards {
-						i = len(tabs) - 1 - i
-					}
-					for _, c := range b.cookies { // each tab as a person of its own
-						if strings.Contains(c.Name, "session-token") {
-							delete(b.cookies, c.Name)
-						}
-					}
-					b.get("/auth/callback/"+tabs[i]+"?"+answers[i].Encode()).wantLocation(t, fmt.Sprintf("%s/page-%d", origin, i))
-					b.wantSession(`"name":"` + tabs[i] + `"`)
-				}
-				for name := range b.cookies {
-					if strings.Contains(name, "state") || strings.Contains(name, "pkce") || strings.Contains(name, "nonce") {
-						t.Errorf("%s is left behind", name)
-					}
-				}
-			})
+// ticket is the cookie that the only sign-in under way has to itself.
+func (b *browser) ticket() *http.Cookie {
+	b.t.Helper()
+	for name, c := range b.cookies {
+		if strings.Contains(name, "state.") {
+			return c
 		}
 	}
+	b.t.Fatal("the sign-in has no cookie of its own")
+	return nil
+}
+
+// tabSite has two providers with a state and two with PKCE alone.
+func tabSite(t *testing.T) *site {
+	return newSite(t, func(_ *idp, c *auth.Config, o *auth.OAuth) {
+		for id, checks := range map[string][]auth.Check{"other": o.Checks, "bare": {auth.CheckPKCE}, "plain": {auth.CheckPKCE}} {
+			p := *o
+			p.ID, p.Checks = id, checks
+			c.Providers = append(c.Providers, &p)
+		}
+	})
+}
+
+// TestTabs: sign-ins that run at once in one browser all finish, and end where
+// each was started from, also if each was started before the browser had got
+// the cookies of another. Sign-ins with a provider whose only check is PKCE have
+// no state to tell them apart; the last one with each such provider counts.
+func TestTabs(t *testing.T) {
+	s := tabSite(t)
+	for _, tabs := range [][]string{
+		{"idp", "idp"}, {"idp", "other"}, {"idp", "idp", "other", "idp"}, {"bare", "idp"}, {"idp", "bare"}, {"bare", "plain"}, {"bare", "idp", "plain", "other"},
+	} {
+		for _, atOnce := range []bool{false, true} {
+			for _, backwards := range []bool{false, true} {
+				t.Run(fmt.Sprint(tabs, " at once: ", atOnce, " backwards: ", backwards), func(t *testing.T) {
+					b := newBrowser(t, s)
+					b.csrf()
+					before := maps.Clone(b.cookies)
+					answers := make([]url.Values, len(tabs))
+					for i, id := range tabs {
+						tab := b
+						if atOnce {
+							tab = newBrowser(t, s)
+							maps.Copy(tab.cookies, before)
+						}
+						l := tab.post("/auth/signin/"+id+"?login_hint="+id, "callbackUrl", fmt.Sprintf("/page-%d", i)).location()
+						answers[i] = s.idp.authorize(t, l)
+						maps.Copy(b.cookies, tab.cookies)
+					}
+					for i := range tabs {
+						if backwards {
+							i = len(tabs) - 1 - i
+						}
+						for _, c := range b.cookies { // each tab as a person of its own
+							if strings.Contains(c.Name, "session-token") {
+								delete(b.cookies, c.Name)
+							}
+						}
+						kept := maps.Clone(b.cookies)
+						b.get("/auth/callback/"+tabs[i]+"?"+answers[i].Encode()).wantLocation(t, fmt.Sprintf("%s/page-%d", origin, i))
+						b.wantSession(`"name":"` + tabs[i] + `"`)
+						again := newBrowser(t, s)
+						again.cookies = kept
+						again.get("/auth/callback/"+tabs[i]+"?"+answers[i].Encode()).wantLocation(t, errorPage)
+						again.wantNoSession()
+					}
+					if !atOnce { // else the browser keeps what was started last
+						for name := range b.cookies {
+							if strings.Contains(name, "state") {
+								t.Errorf("%s is left behind", name)
+							}
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestTicketsAreBounded: however many sign-ins are started and given up, the
+// browser holds the last few of them, in cookies that every browser takes, and
+// each of these can be finished.
+func TestTicketsAreBounded(t *testing.T) {
+	s := newSite(t, nil)
+	b := newBrowser(t, s)
+	var answers []url.Values
+	const long = 3000
+	for i := range 10 {
+		page := fmt.Sprintf("/page-%d?%s", i, strings.Repeat("a", long*(i%2)))
+		answers = append(answers, s.idp.authorize(t, b.post("/auth/signin/idp", "callbackUrl", page).location()))
+	}
+	tickets, size := 0, 0
+	for _, c := range b.cookies {
+		if strings.Contains(c.Name, "callback-url") {
+			continue
+		}
+		size += len(c.Name) + len(c.Value)
+		if len(c.Name)+len(c.Value) > 4000 {
+			t.Errorf("%s has %d bytes", c.Name, len(c.Value))
+		}
+		if strings.Contains(c.Name, "state.") {
+			tickets++
+		}
+	}
+	t.Logf("%d tickets, %d bytes of check cookies in all", tickets, size)
+	if tickets != 4 {
+		t.Errorf("the browser holds %d tickets, want 4", tickets)
+	}
+	for i, answer := range answers {
+		l := b.get(callback(answer)).location()
+		if i < len(answers)-4 {
+			if l != errorPage {
+				t.Errorf("sign-in %d was given up and ends at %.80s", i, l)
+			}
+			continue
+		}
+		page := i
+		if i%2 == 1 {
+			page = len(answers) - 1 // too long for a ticket, so the last one that was asked for
+		}
+		if want := fmt.Sprintf("%s/page-%d?", origin, page); !strings.HasPrefix(l, want) {
+			t.Errorf("sign-in %d ends at %.80s, want %s", i, l, want)
+		}
+	}
+}
+
+// TestRedirectProxy: a deployment that no provider knows gets the answer by way
+// of one that they know, which has sign-ins of its own besides. Only the state
+// that has to tell the way is long; WeChat takes 128 characters.
+func TestRedirectProxy(t *testing.T) {
+	const proxyURL = origin + "/auth"
+	s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) { c.RedirectProxyURL = proxyURL })
+	preview := newHandler(t, auth.Config{
+		URL: "https://preview.example.com", RedirectProxyURL: proxyURL, Clock: s.clock.Now, Providers: []auth.Provider{s.idp.provider()},
+	})
+	state := func(l string) string {
+		u, err := url.Parse(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u.Query().Get("state")
+	}
+
+	b := newBrowser(t, s)
+	l := s.start(b, "/auth/signin/idp")
+	if n := len(state(l)); n != 43 {
+		t.Errorf("the state of a sign-in that the proxy needs nothing of has %d characters", n)
+	}
+	b.get(callback(s.idp.authorize(t, l))).wantLocation(t, origin)
+	b.wantSession(`"name":"ada"`)
+
+	away := newBrowser(t, preview)
+	away.site = "https://preview.example.com"
+	l = away.post("/auth/signin/idp").location()
+	if n := len(state(l)); n < 200 {
+		t.Errorf("the state for the proxy has %d characters", n)
+	}
+	back := newBrowser(t, s).get(callback(s.idp.authorize(t, l))).location()
+	if !strings.HasPrefix(back, "https://preview.example.com/auth/callback/idp?") {
+		t.Fatalf("the proxy sends the browser to %s", back)
+	}
+	away.get(back).wantLocation(t, "https://preview.example.com")
+	away.wantSession(`"name":"ada"`)
+
+	forged := url.Values{"code": {"x"}, "state": {strings.TrimSuffix(state(l), state(l)[len(state(l))-8:]) + "AAAAAAAA"}}
+	s.refused(t, newBrowser(t, s).get(callback(forged)), "not made by a deployment")
 }
 
 // TestFormPost: an answer that comes as a form of the provider's site finds its

@@ -20,6 +20,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/gatehouse-go/gatehouse/auth/providers"
 )
 
 // configured turns a recorded configuration (README of the recording, section 8)
@@ -241,7 +242,9 @@ func (r *replay) setAdapter(c *auth.Config, raw json.RawMessage) error {
 type recordedProvider struct {
 	ID, Name string
 	Type     auth.ProviderType
-	Builtin  string
+	// Builtin is a provider of the catalogue, which Options change.
+	Builtin string
+	Options *recordedProvider
 
 	// credentials
 	Credentials ordered
@@ -352,7 +355,7 @@ func (r *replay) setProviders(c *auth.Config, raw json.RawMessage) error {
 func (r *replay) provider(p recordedProvider) (auth.Provider, error) {
 	switch {
 	case p.Builtin != "":
-		return nil, fmt.Errorf("built-in provider %s", p.Builtin)
+		return r.builtin(p)
 	case p.Type == auth.TypeCredentials:
 		return r.credentials(p)
 	case p.Type == auth.TypeEmail:
@@ -549,6 +552,22 @@ func (r *replay) oauth(p recordedProvider) auth.Provider {
 		}
 	}
 	return o
+}
+
+// builtin is a provider of the catalogue.
+func (r *replay) builtin(p recordedProvider) (auth.Provider, error) {
+	o := cmp.Or(p.Options, &recordedProvider{})
+	if o.Checks == nil {
+		o.Checks = []auth.Check{auth.CheckPKCE}
+		r.applied[defaultChecks] = true
+	}
+	opts := []providers.Option{
+		providers.WithClient(o.ClientID, o.ClientSecret), providers.WithOptions(func(p *auth.OAuth) { p.Checks = o.Checks }),
+	}
+	for name, values := range o.Authorization.Params {
+		opts = append(opts, providers.WithParam(name, values[0]))
+	}
+	return providers.ByID(p.Builtin, opts...)
 }
 
 // recordedCallback is what a callback of the recorded configuration does.

@@ -40,6 +40,7 @@ var fixes = []fix{
 	{"16: linking to an existing user creates none, and tells of none", fixNoUserCreated},
 	{"a new user whose account can't be stored is removed again", fixUndoneUser},
 	{"a sign-in that may be the twin of another one waits for its account before it is refused", fixPatientRefusal},
+	{"the parameters that are configured for an endpoint are sent in alphabetical order", fixParameterOrder},
 	{"17: without an adapter an account has the same user ID at each sign-in", fixStableSubject},
 	{"the failure of an adapter is logged once, as the cause of what failed by it", fixLoggedOnce},
 }
@@ -511,6 +512,19 @@ func fixPatientRefusal(_ *replay, s *step) bool {
 		s.Trace = slices.Insert(s.Trace, last, "adapter.getUserByAccount", "adapter.getUserByEmail")
 	}
 	return true
+}
+
+func fixParameterOrder(r *replay, s *step) bool {
+	location := s.Response.Headers["location"]
+	base, query, _ := strings.Cut(location, "?")
+	configured, rest, ok := strings.Cut(query, "&response_type=code&")
+	if !ok || !strings.Contains(string(r.config["providers"]), `"params"`) {
+		return false
+	}
+	params := strings.Split(configured, "&")
+	slices.Sort(params)
+	s.Response.Headers["location"] = base + "?" + strings.Join(params, "&") + "&response_type=code&" + rest
+	return s.Response.Headers["location"] != location
 }
 
 // secretsNow are the secrets that count at this point, also joined by commas.

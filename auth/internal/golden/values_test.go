@@ -40,7 +40,7 @@ var placeholder = regexp.MustCompile(`\{\{([^{}]*)\}\}`)
 var patterns = map[string]string{
 	"csrfToken": hex64, "csrfHash": hex64, "verificationToken": hex64, "verificationTokenHash": hex64,
 	"sessionToken": uuid, "uuid": uuid,
-	"jwe": compactJWE, "state": compactJWE, "idToken": `[\w-]+\.[\w-]+\.[\w-]*`,
+	"jwe": compactJWE, "state": compactJWE + "|" + base64url43, "idToken": `[\w-]+\.[\w-]+\.[\w-]*`,
 	"stateRandom": base64url43, "codeVerifier": base64url43, "codeChallenge": base64url43, "nonce": base64url43,
 }
 
@@ -232,20 +232,18 @@ func (v *values) bind(name, value string) {
 	}
 }
 
-const ownCallbackURL = "11: a check cookie remembers where its sign-in goes, so that another tab does not change it"
+const randomState = "a state is sealed only where a redirect proxy reads it; elsewhere it is just the random value"
 
 // open compares the payload of a token of ours with the recorded one.
 func (v *values) open(name, token string, b binding) {
+	if strings.HasPrefix(name, "state") && b.Payload["origin"] == nil && !strings.Contains(token, ".") {
+		v.applied[randomState] = true
+		return
+	}
 	claims, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: v.secrets, Salt: b.Salt, Now: func() time.Time { return v.start }})
 	if err != nil {
 		v.found(diff{"payload of " + name, "a token that can be read", err.Error()})
 		return
-	}
-	if _, recorded := b.Payload["callbackUrl"]; !recorded && b.Payload["provider"] != nil {
-		if u, _ := claims["callbackUrl"].(string); strings.Contains(u, "://") {
-			delete(claims, "callbackUrl")
-			v.applied[ownCallbackURL] = true
-		}
 	}
 	for _, d := range v.compare("payload of "+name, b.Payload, map[string]any(claims)) {
 		v.found(d)

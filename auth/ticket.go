@@ -1,0 +1,55 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+)
+
+// maxTickets is how many sign-ins of one browser may be under way.
+const maxTickets = 4
+
+// maxCookie is the length of name and value that every browser takes (RFC 6265
+// section 6.1), less some for its attributes.
+const maxCookie = 3936
+
+// ticketName is the cookie that one sign-in has to itself: the name of the
+// state cookie and a mark, which comes from the state. Sign-ins with a provider
+// that has no state can't be told apart, so they share one, and the last of
+// them counts.
+func ticketName(r *request, o *oauthClient, state string) string {
+	if !o.state {
+		state = "provider " + o.provider.ID
+	}
+	sum := sha256.Sum256([]byte(state))
+	return r.specs.state.name + "." + hex.EncodeToString(sum[:8])
+}
+
+// issueTicket is the cookie for the values of a new sign-in, and the deletion of
+// the oldest tickets where there are too many. Browsers send the oldest first
+// (RFC 6265 section 5.4).
+func (e *engine) issueTicket(r *request, o *oauthClient, state string, values Claims) ([]*http.Cookie, error) {
+	spec := &r.specs.state
+	name := ticketName(r, o, state)
+	var others []string
+	for _, c := range r.cookies {
+		if mark, ok := strings.CutPrefix(c.Name, spec.name+"."); ok && len(mark) == 16 && c.Name != name {
+			others = append(others, c.Name)
+		}
+	}
+	values["callbackUrl"] = r.callbackURL
+	own, err := e.sealCheck(o, spec, name, values)
+	if err == nil && len(own.Name)+len(own.Value) > maxCookie {
+		delete(values, "callbackUrl") // is in a cookie of its own besides
+		own, err = e.sealCheck(o, spec, name, values)
+	}
+	if err != nil {
+		return nil, err
+	}
+	cookies := []*http.Cookie{own}
+	for _, old := range others[:max(0, len(others)-maxTickets+1)] {
+		cookies = append(cookies, spec.clear(old))
+	}
+	return cookies, nil
+}
