@@ -96,6 +96,9 @@ func (r *mailRow) complete(p *auth.Email, s *settings) error {
 			problems = append(problems, errors.New("the sender is no address"))
 		}
 	}
+	if strings.ContainsAny(p.APIKey, "\r\n\x00") {
+		problems = append(problems, errors.New("the API key has more than one line"))
+	}
 	if region := values["region"]; region != "" && region != "US" && region != "EU" {
 		problems = append(problems, fmt.Errorf("WithRegion is %q, want US or EU", region))
 	}
@@ -122,6 +125,9 @@ func (r *mailRow) send(ctx context.Context, client *http.Client, l letter, v aut
 	}
 	if strings.ContainsAny(l.Subject, "\r\n\x00") {
 		return errors.New("the subject has more than one line")
+	}
+	if l.Text == "" && l.HTML == "" && r.id != "loops" {
+		return errors.New("the mail has no text")
 	}
 	to, err := mail.ParseAddress(l.to)
 	if err != nil || to.Name != "" || strings.ContainsAny(l.to, "\r\n\x00<>,;") {
@@ -164,9 +170,20 @@ func basic(user, password string) string {
 // object is a JSON object.
 type object = map[string]any
 
+// with adds the forms of the text that there are to a body.
+func (l letter) with(body object, text, html string) object {
+	if l.Text != "" {
+		body[text] = l.Text
+	}
+	if l.HTML != "" {
+		body[html] = l.HTML
+	}
+	return body
+}
+
 func forwardEmail(l letter) (*http.Request, error) {
 	return post("https://api.forwardemail.net/v1/emails", "Authorization", basic(l.key, ""),
-		object{"from": l.from.String(), "to": l.to, "subject": l.Subject, "html": l.HTML, "text": l.Text})
+		l.with(object{"from": l.from.String(), "to": l.to, "subject": l.Subject}, "text", "html"))
 }
 
 // loops sends the link alone: the text is a template at the service.
@@ -184,6 +201,9 @@ func mailgun(l letter) (*http.Request, error) {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	for _, field := range [][2]string{{"from", from.String()}, {"to", l.to}, {"subject", l.Subject}, {"html", l.HTML}, {"text", l.Text}} {
+		if field[1] == "" {
+			continue
+		}
 		if err := form.WriteField(field[0], field[1]); err != nil {
 			return nil, err
 		}
@@ -195,7 +215,7 @@ func mailgun(l letter) (*http.Request, error) {
 	if l.region == "EU" {
 		host = "api.eu.mailgun.net"
 	}
-	_, domain, _ := strings.Cut(from.Address, "@")
+	domain := from.Address[strings.LastIndexByte(from.Address, '@')+1:]
 	r, err := http.NewRequest(http.MethodPost, "https://"+host, &body) //nolint:noctx // send adds the context
 	if err != nil {
 		return nil, err
@@ -207,14 +227,14 @@ func mailgun(l letter) (*http.Request, error) {
 }
 
 func postmark(l letter) (*http.Request, error) {
-	return post("https://api.postmarkapp.com/email", "X-Postmark-Server-Token", l.key, object{
-		"From": l.from.String(), "To": l.to, "Subject": l.Subject, "TextBody": l.Text, "HtmlBody": l.HTML, "MessageStream": "outbound",
-	})
+	return post("https://api.postmarkapp.com/email", "X-Postmark-Server-Token", l.key, l.with(object{
+		"From": l.from.String(), "To": l.to, "Subject": l.Subject, "MessageStream": "outbound",
+	}, "TextBody", "HtmlBody"))
 }
 
 func resend(l letter) (*http.Request, error) {
 	return post("https://api.resend.com/emails", "Authorization", "Bearer "+l.key,
-		object{"from": l.from.String(), "to": l.to, "subject": l.Subject, "html": l.HTML, "text": l.Text})
+		l.with(object{"from": l.from.String(), "to": l.to, "subject": l.Subject}, "text", "html"))
 }
 
 // sendGrid wants the text before the HTML.
@@ -223,8 +243,13 @@ func sendGrid(l letter) (*http.Request, error) {
 	if l.from.Name != "" {
 		from["name"] = l.from.Name
 	}
+	var content []object
+	for _, part := range [][2]string{{"text/plain", l.Text}, {"text/html", l.HTML}} {
+		if part[1] != "" {
+			content = append(content, object{"type": part[0], "value": part[1]})
+		}
+	}
 	return post("https://api.sendgrid.com/v3/mail/send", "Authorization", "Bearer "+l.key, object{
-		"personalizations": []object{{"to": []object{{"email": l.to}}}}, "from": from, "subject": l.Subject,
-		"content": []object{{"type": "text/plain", "value": l.Text}, {"type": "text/html", "value": l.HTML}},
+		"personalizations": []object{{"to": []object{{"email": l.to}}}}, "from": from, "subject": l.Subject, "content": content,
 	})
 }

@@ -1,9 +1,11 @@
 package providers_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -12,6 +14,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/providers"
@@ -21,8 +25,10 @@ import (
 type service struct {
 	status int
 	err    error
-	last   *http.Request
-	body   []byte
+	// hangs never answers, endless does not stop answering.
+	hangs, endless bool
+	last           *http.Request
+	body           []byte
 }
 
 func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -30,17 +36,38 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
+	if s.hangs {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
 	var err error
 	if s.body, err = io.ReadAll(r.Body); err != nil {
 		return nil, err
 	}
+	if s.endless {
+		return &http.Response{StatusCode: s.status, Request: r, Header: http.Header{}, Body: io.NopCloser(zeros{})}, nil
+	}
 	return answer(r, s.status, "application/json", "the service repeats "+r.Header.Get("Authorization"))
+}
+
+// zeros never end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
 
 // sender is the completed function of a mail provider.
 func sender(t *testing.T, id string, s *service, opts ...providers.Option) (auth.VerificationRequest, func(context.Context, auth.VerificationRequest) error) {
 	t.Helper()
-	p, err := providers.ByID(id, append(opts, providers.WithAPIKey("key-1"), providers.WithHTTPClient(&http.Client{Transport: s}))...)
+	opts = append([]providers.Option{
+		providers.WithAPIKey("key-1"), providers.WithHTTPClient(&http.Client{Transport: s}),
+		providers.WithMessage(func(auth.VerificationRequest) (auth.Message, error) {
+			return auth.Message{Subject: "Hello", Text: "text", HTML: "<p>html</p>"}, nil
+		}),
+	}, opts...)
+	p, err := providers.ByID(id, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,9 +77,6 @@ func sender(t *testing.T, id string, s *service, opts ...providers.Option) (auth
 	}
 	if err := email.Complete(email); err != nil {
 		t.Fatal(err)
-	}
-	email.Message = func(auth.VerificationRequest) (auth.Message, error) {
-		return auth.Message{Subject: "Hello", Text: "text", HTML: "<p>html</p>"}, nil
 	}
 	return auth.VerificationRequest{
 		Identifier: "ada@example.com", URL: "https://app.example/link", Provider: *email, Request: httptest.NewRequest(http.MethodPost, "/", nil),
@@ -123,48 +147,227 @@ func TestMailgun(t *testing.T) {
 	}
 }
 
-// TestMailFailures: what goes wrong is an error without key and link, and no
-// text becomes a header.
+// services are the mail services that are asked over HTTP, with what each needs.
+func services() map[string][]providers.Option {
+	all := map[string][]providers.Option{"loops": {providers.WithTemplate("t-1")}}
+	for _, id := range []string{"forwardemail", "mailgun", "postmark", "resend", "sendgrid"} {
+		all[id] = []providers.Option{providers.WithFrom("no-reply@mail.example")}
+	}
+	return all
+}
+
+// wantSafe checks that an error tells neither the key nor the link.
+func wantSafe(t *testing.T, err error) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("the mail is sent")
+	}
+	for _, secret := range []string{"key-1", "a2V5", "/link"} {
+		if strings.Contains(err.Error(), secret) {
+			t.Errorf("the error tells a secret: %v", err)
+		}
+	}
+}
+
+// TestMailFailures: what goes wrong at the service is an error without key and
+// link.
 func TestMailFailures(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name    string
-		service service
-		change  func(*auth.VerificationRequest)
-	}{
-		{"refused", service{status: http.StatusForbidden}, nil},
-		{"redirected", service{status: http.StatusFound}, nil},
-		{"unreachable", service{err: errors.New("no route")}, nil},
-		{"subject of two lines", service{status: http.StatusOK}, func(v *auth.VerificationRequest) {
-			v.Provider.Message = func(auth.VerificationRequest) (auth.Message, error) {
-				return auth.Message{Subject: "a\r\nBcc: x@y.example"}, nil
-			}
-		}},
-		{"two recipients", service{status: http.StatusOK}, func(v *auth.VerificationRequest) { v.Identifier = "a@b.example, c@d.example" }},
-		{"recipient of two lines", service{status: http.StatusOK}, func(v *auth.VerificationRequest) { v.Identifier = "a@b.example\r\nBcc: c@d.example" }},
-		{"recipient with a name", service{status: http.StatusOK}, func(v *auth.VerificationRequest) { v.Identifier = "Ada <a@b.example>" }},
+	for name, broken := range map[string]service{
+		"refused":     {status: http.StatusForbidden},
+		"failing":     {status: http.StatusInternalServerError},
+		"redirected":  {status: http.StatusFound},
+		"unreachable": {err: errors.New("no route")},
+		"flooding":    {status: http.StatusOK, endless: true},
 	} {
-		for _, id := range []string{"forwardemail", "mailgun", "postmark", "resend", "sendgrid"} {
-			t.Run(c.name+"/"+id, func(t *testing.T) {
+		for id, opts := range services() {
+			t.Run(name+"/"+id, func(t *testing.T) {
 				t.Parallel()
-				s := c.service
-				request, send := sender(t, id, &s, providers.WithFrom("no-reply@mail.example"))
-				if c.change != nil {
-					c.change(&request)
-				}
-				err := send(t.Context(), request)
-				if err == nil {
-					t.Fatal("the mail is sent")
-				}
-				for _, secret := range []string{"key-1", "a2V5", "/link"} {
-					if strings.Contains(err.Error(), secret) {
-						t.Errorf("the error tells a secret: %v", err)
-					}
-				}
-				if c.change != nil && s.last != nil {
-					t.Error("the service is asked")
-				}
+				s := broken
+				request, send := sender(t, id, &s, opts...)
+				wantSafe(t, send(t.Context(), request))
 			})
 		}
 	}
+}
+
+// TestMailTimeout: a service that never answers holds a sign-in up for ten
+// seconds, and no longer than whoever waits for it.
+func TestMailTimeout(t *testing.T) {
+	t.Parallel()
+	for id, opts := range services() {
+		synctest.Test(t, func(t *testing.T) {
+			request, send := sender(t, id, &service{hangs: true}, opts...)
+			start := time.Now()
+			wantSafe(t, send(t.Context(), request))
+			if took := time.Since(start); took != 10*time.Second {
+				t.Errorf("%s gives up after %v, want 10s", id, took)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			start = time.Now()
+			err := send(ctx, request)
+			wantSafe(t, err)
+			if took := time.Since(start); took != time.Second || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s gives up after %v with %v, want a second and its context's error", id, took, err)
+			}
+		})
+	}
+}
+
+// TestMailInjection: no address and no text becomes a header, another recipient
+// or another request; the service is not asked.
+func TestMailInjection(t *testing.T) {
+	t.Parallel()
+	to := func(identifier string) func(*auth.VerificationRequest) {
+		return func(v *auth.VerificationRequest) { v.Identifier = identifier }
+	}
+	message := func(m auth.Message) func(*auth.VerificationRequest) {
+		return func(v *auth.VerificationRequest) {
+			v.Provider.Message = func(auth.VerificationRequest) (auth.Message, error) { return m, nil }
+		}
+	}
+	for name, change := range map[string]func(*auth.VerificationRequest){
+		"recipient of two lines":       to("a@b.example\r\nBcc: c@d.example"),
+		"recipient with a bare feed":   to("a@b.example\nBcc: c@d.example"),
+		"recipient with a bare return": to("a@b.example\rBcc: c@d.example"),
+		"recipient with a zero byte":   to("a@b.example\x00"),
+		"two recipients":               to("a@b.example, c@d.example"),
+		"two recipients, semicolon":    to("a@b.example;c@d.example"),
+		"recipient with a name":        to("Ada <a@b.example>"),
+		"group":                        to("friends:a@b.example;"),
+		"no recipient":                 to(""),
+		"subject of two lines":         message(auth.Message{Subject: "a\r\nBcc: x@y.example", Text: "t"}),
+		"subject with a bare feed":     message(auth.Message{Subject: "a\nBcc: x@y.example", Text: "t"}),
+		"subject with a bare return":   message(auth.Message{Subject: "a\rBcc: x@y.example", Text: "t"}),
+	} {
+		for id, opts := range services() {
+			t.Run(name+"/"+id, func(t *testing.T) {
+				t.Parallel()
+				s := &service{status: http.StatusOK}
+				request, send := sender(t, id, s, opts...)
+				change(&request)
+				err := send(t.Context(), request)
+				if s.last != nil {
+					t.Errorf("the service is asked")
+				}
+				wantSafe(t, err)
+			})
+		}
+	}
+}
+
+// TestMailSenders: a sender that is no single address, and a key that is no
+// single line, are problems of the configuration.
+func TestMailSenders(t *testing.T) {
+	t.Parallel()
+	for _, from := range []string{"a@b.example\r\nBcc: c@d.example", "a@b.example, c@d.example", "nobody", "Eve\r\n <a@b.example>"} {
+		for id := range services() {
+			if id == "loops" { // has its sender in the template
+				continue
+			}
+			p, err := providers.ByID(id, providers.WithAPIKey("key-1"), providers.WithFrom(from))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := configure(p); err == nil || !strings.Contains(err.Error(), "sender") {
+				t.Errorf("%s with the sender %q: %v", id, from, err)
+			}
+		}
+	}
+	for id, opts := range services() {
+		p, err := providers.ByID(id, append(opts, providers.WithAPIKey("key-1\r\nX-Injected: y"))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := configure(p); err == nil || !strings.Contains(err.Error(), "API key") || strings.Contains(err.Error(), "key-1") {
+			t.Errorf("%s with a key of two lines: %v", id, err)
+		}
+	}
+}
+
+// TestMailText: HTML and hostile text arrive as they are, in their place; the
+// default message is used without another; a mail may have one form only.
+func TestMailText(t *testing.T) {
+	t.Parallel()
+	hostile := auth.Message{Subject: `"}, "to": "x@y.example`, Text: "a\r\n.\r\nRCPT TO:<x@y.example>\r\n--boundary--", HTML: `</script>"}]}`}
+	for id, opts := range services() {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			s := &service{status: http.StatusOK}
+			request, send := sender(t, id, s, opts...)
+			ask := func(m auth.Message) map[string]string {
+				t.Helper()
+				request.Provider.Message = func(auth.VerificationRequest) (auth.Message, error) { return m, nil }
+				if err := send(t.Context(), request); err != nil {
+					t.Fatal(err)
+				}
+				return s.fields(t)
+			}
+			if id == "loops" {
+				if got := ask(hostile); got["dataVariables.url"] != request.URL || got["email"] != request.Identifier || len(got) != 3 {
+					t.Errorf("the fields are %q", got)
+				}
+				return
+			}
+			names := map[string][3]string{
+				"postmark": {"Subject", "TextBody", "HtmlBody"}, "sendgrid": {"subject", "content.0.value", "content.1.value"},
+			}[id]
+			if names[0] == "" {
+				names = [3]string{"subject", "text", "html"}
+			}
+			got := ask(hostile)
+			if got[names[0]] != hostile.Subject || got[names[1]] != hostile.Text || got[names[2]] != hostile.HTML {
+				t.Errorf("the fields are %q", got)
+			}
+			if got := ask(auth.Message{Subject: "s", Text: "t"}); got[names[1]] != "t" || got[names[2]] != "" {
+				t.Errorf("the fields of a mail without HTML are %q", got)
+			}
+			request.Provider.Message = func(auth.VerificationRequest) (auth.Message, error) { return auth.Message{Subject: "s"}, nil }
+			if err := send(t.Context(), request); err == nil {
+				t.Error("a mail without text is sent")
+			}
+			request.Provider.Message = nil
+			if err := send(t.Context(), request); err != nil || s.fields(t)[names[0]] != "Sign in to app.example" || !strings.Contains(s.fields(t)[names[1]], request.URL) {
+				t.Errorf("the default mail is %q (%v)", s.fields(t), err)
+			}
+		})
+	}
+}
+
+// fields are the texts of the last request, by their path.
+func (s *service) fields(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	if kind, params, err := mime.ParseMediaType(s.last.Header.Get("Content-Type")); err == nil && kind == "multipart/form-data" {
+		form, err := multipart.NewReader(bytes.NewReader(s.body), params["boundary"]).ReadForm(1 << 16)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, values := range form.Value {
+			all[name] = strings.Join(values, "|")
+		}
+		return all
+	}
+	var body any
+	if err := json.Unmarshal(s.body, &body); err != nil {
+		t.Fatal(err)
+	}
+	var walk func(path string, v any)
+	walk = func(path string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, member := range v {
+				walk(path+"."+name, member)
+			}
+		case []any:
+			for i, element := range v {
+				walk(fmt.Sprintf("%s.%d", path, i), element)
+			}
+		case string:
+			all[strings.TrimPrefix(path, ".")] = v
+		}
+	}
+	walk("", body)
+	return all
 }

@@ -64,6 +64,13 @@ func WithMailOptions(change func(*auth.Email)) Option {
 	return func(s *settings) { s.mail = append(s.mail, change) }
 }
 
+// WithMessage writes the mails, subject included, in place of auth.EmailMessage.
+// A subject of more than one line is refused. Loops, which has the text in a
+// template of its own, does not use it.
+func WithMessage(write func(auth.VerificationRequest) (auth.Message, error)) Option {
+	return WithMailOptions(func(p *auth.Email) { p.Message = write })
+}
+
 // WithHTTPClient makes the requests to the provider, or to the mail service.
 func WithHTTPClient(client *http.Client) Option { return func(s *settings) { s.client = client } }
 

@@ -151,7 +151,7 @@ func (r *row) refused(s *settings) []error {
 		problems = append(problems, errors.New("WithAppleKey is not for this provider"))
 	}
 	if len(s.mail) > 0 {
-		problems = append(problems, errors.New("WithMailOptions is for mail providers"))
+		problems = append(problems, errors.New("WithMailOptions and WithMessage are for mail providers"))
 	}
 	return problems
 }

@@ -1,0 +1,65 @@
+package auth_test
+
+import (
+	"net/mail"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// TestMailHeaders: neither the address nor the text of a mail becomes a header
+// or another recipient, whatever an application lets through.
+func TestMailHeaders(t *testing.T) {
+	server := newMailServer(t, nil)
+	for name, c := range map[string]struct {
+		identifier string
+		message    auth.Message
+		sent       bool
+	}{
+		"subject of two lines":       {"ada@example.com", auth.Message{Subject: "Hello\r\nBcc: eve@example.com", Text: "t"}, true},
+		"subject with a bare feed":   {"ada@example.com", auth.Message{Subject: "Hello\nBcc: eve@example.com", Text: "t"}, true},
+		"subject with a bare return": {"ada@example.com", auth.Message{Subject: "Hello\rBcc: eve@example.com", Text: "t"}, true},
+		"subject ends the headers":   {"ada@example.com", auth.Message{Subject: "Hello\r\n\r\nbody", Text: "t"}, true},
+		"text of SMTP":               {"ada@example.com", auth.Message{Subject: "Hello", Text: "a\r\n.\r\nRCPT TO:<eve@example.com>\r\n"}, true},
+		"recipient of two lines":     {"ada@example.com\r\nBcc: eve@example.com", auth.Message{Subject: "Hello", Text: "t"}, false},
+		"recipient with a bare feed": {"ada@example.com\nBcc: eve@example.com", auth.Message{Subject: "Hello", Text: "t"}, false},
+		"two recipients":             {"ada@example.com, eve@example.com", auth.Message{Subject: "Hello", Text: "t"}, false},
+		"recipient ends the command": {"ada@example.com>\r\nRCPT TO:<eve@example.com", auth.Message{Subject: "Hello", Text: "t"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHandler(t, auth.Config{Adapter: newStore(), Providers: []auth.Provider{&auth.Email{
+				Server: "smtp://mailer:p%40ss%2Fword@" + server.address, From: "Example <no-reply@example.com>",
+				NormalizeIdentifier: func(string) (string, error) { return c.identifier, nil },
+				Message:             func(auth.VerificationRequest) (auth.Message, error) { return c.message, nil },
+			}}})
+			answer := newBrowser(t, h).post("/auth/signin/email", "email", "ada@example.com")
+			if !c.sent {
+				answer.wantLocation(t, origin+"/auth/signin?error=Configuration")
+				select {
+				case got := <-server.received:
+					t.Fatalf("a mail went to %q", got.to)
+				default:
+				}
+				return
+			}
+			var got received
+			select {
+			case got = <-server.received:
+			case <-time.After(10 * time.Second):
+				t.Fatal("no mail arrived")
+			}
+			m, err := mail.ReadMessage(strings.NewReader(got.data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.to) != 1 || got.to[0] != "ada@example.com" || m.Header.Get("Bcc") != "" || m.Header.Get("To") != "<ada@example.com>" {
+				t.Errorf("the mail went to %q with the headers %v", got.to, m.Header)
+			}
+			if m.Header.Get("Content-Type") == "" || m.Header.Get("Date") == "" {
+				t.Errorf("the headers end early: %v", m.Header)
+			}
+		})
+	}
+}
