@@ -70,6 +70,22 @@ func at(path string, h http.HandlerFunc) func(*idp, *auth.OAuth) {
 	return func(p *idp, _ *auth.OAuth) { p.endpoints[path] = h }
 }
 
+// jwks replaces the keys.
+func jwks(keys ...jose.JSONWebKey) func(*idp, *auth.OAuth) {
+	return at("/jwks", func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, http.StatusOK, jose.JSONWebKeySet{Keys: keys})
+	})
+}
+
+// authenticatedBefore makes the authentication that old, where an hour is
+// allowed.
+func authenticatedBefore(age time.Duration) func(*idp, *auth.OAuth) {
+	return func(p *idp, o *auth.OAuth) {
+		o.Client.DefaultMaxAge = time.Hour
+		claim("auth_time", newClock().Now().Add(-age).Unix())(p, o)
+	}
+}
+
 // hasty gives the client little patience.
 func hasty(set func(*idp, *auth.OAuth)) func(*idp, *auth.OAuth) {
 	return func(p *idp, o *auth.OAuth) {
@@ -152,10 +168,14 @@ var idTokenAttempts = []attempt{
 	{name: "not yet valid", set: claim("nbf", newClock().Now().Unix()+31), log: "not valid yet"},
 	{name: "no time of issue", set: claim("iat", nil), log: "without iat"},
 	{name: "issued in the future", set: claim("iat", issuedFar), log: "issued in the future"},
-	{name: "authentication too old", set: func(p *idp, o *auth.OAuth) {
-		o.Client.DefaultMaxAge = time.Hour
-		claim("auth_time", newClock().Now().Add(-2*time.Hour).Unix())(p, o)
-	}, log: "the authentication is too old"},
+	{name: "time of issue is text", set: claim("iat", "1"), log: "without iat"},
+	{name: "not yet valid for ever", set: claim("nbf", "1"), log: "not valid"},
+	{name: "authentication too old", set: authenticatedBefore(time.Hour + 31*time.Second), log: "the authentication is too old"},
+	{name: "time of authentication missing, where there is a greatest age", set: func(_ *idp, o *auth.OAuth) { o.Client.DefaultMaxAge = time.Hour }, log: "without auth_time"},
+	{name: "time of authentication is text", set: func(p *idp, o *auth.OAuth) {
+		o.Client.RequireAuthTime = true
+		claim("auth_time", "1")(p, o)
+	}, log: "without auth_time"},
 	{name: "time of authentication missing", set: func(_ *idp, o *auth.OAuth) { o.Client.RequireAuthTime = true }, log: "without auth_time"},
 	{name: "wrong at_hash", set: claim("at_hash", accessTokenHash(jose.RS256, "another")), log: "at_hash is not that of the access token"},
 	{name: "at_hash is a number", set: claim("at_hash", 7), log: "not valid"},
@@ -230,6 +250,8 @@ var keyAttempts = []attempt{
 	{name: "keys drip", set: hasty(at("/jwks", drip)), log: "id token: "},
 	{name: "keys redirect", set: at("/jwks", redirectHere(302)), log: "fetching keys"},
 	{name: "no keys", set: at("/jwks", body(200, "application/json", `{"keys":[]}`)), log: "failed to verify signature"},
+	{name: "key for encryption", set: jwks(jose.JSONWebKey{Key: rsaKey().Public(), KeyID: "key-1", Use: "enc"}), log: "failed to verify signature"},
+	{name: "key for another algorithm", set: jwks(jose.JSONWebKey{Key: rsaKey().Public(), KeyID: "key-1", Algorithm: "PS256"}), log: "failed to verify signature"},
 	{name: "key set without a URL", set: metadata("jwks_uri", ""), log: "no jwks_uri"},
 	{name: "shared key as a public one", set: func(p *idp, _ *auth.OAuth) {
 		p.endpoints["/jwks"] = body(200, "application/json", `{"keys":[{"kty":"oct","kid":"key-1","k":"c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTAwMDA"}]}`)
@@ -320,6 +342,12 @@ var userInfoAttempts = []attempt{
 	{name: "userinfo signed with a foreign key", set: userInfoOnly(func(p *idp, _ *auth.OAuth) {
 		p.endpoints["/userinfo"] = body(200, "application/jwt", sign(jose.RS256, otherRSAKey(), "key-1", map[string]any{"sub": "ada"}))
 	}), log: "failed to verify signature"},
+	{name: "userinfo signed with an algorithm that is for ID tokens", set: userInfoOnly(func(p *idp, o *auth.OAuth) {
+		p.signedUserInfo = true
+		metadata("userinfo_signing_alg_values_supported", []string{"ES256"})(p, o)
+	}), log: "userinfo: "},
+	{name: "userinfo signed with the client secret that nobody asked for", set: userInfoOnly(at("/userinfo", body(200, "application/jwt",
+		sign(jose.HS256, []byte(idpSecret), "key-1", map[string]any{"sub": "ada"})))), log: "userinfo: "},
 	{name: "userinfo signed with none", set: userInfoOnly(at("/userinfo", body(200, "application/jwt", rawToken(map[string]any{"alg": "none"}, map[string]any{"sub": "ada"}, nil)))), log: "userinfo: "},
 	{name: "userinfo signed for another client", set: userInfoOnly(func(p *idp, _ *auth.OAuth) {
 		p.endpoints["/userinfo"] = body(200, "application/jwt", p.sign(map[string]any{"sub": "ada", "aud": "client-2"}))

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-jose/go-jose/v4"
 
@@ -58,6 +59,11 @@ func TestOAuthSignIn(t *testing.T) {
 		{"signed userinfo when asked for", userInfoOnly(func(p *idp, o *auth.OAuth) {
 			p.signedUserInfo, o.Client.UserInfoSignedResponseAlg = true, "RS256"
 		}), `"name":"userinfo of ada"`, [4]int{1, 1, 1, 1}},
+		{"signed userinfo with an algorithm of its own", userInfoOnly(func(p *idp, _ *auth.OAuth) {
+			metadata("userinfo_signing_alg_values_supported", []string{"ES256"})(p, nil)
+			jwks(jose.JSONWebKey{Key: rsaKey().Public(), KeyID: "key-1"}, jose.JSONWebKey{Key: ecKey().Public(), KeyID: "key-2"})(p, nil)
+			at("/userinfo", body(200, "application/jwt", sign(jose.ES256, ecKey(), "key-2", map[string]any{"sub": "ada", "name": "userinfo of ada", "email": "ada@example.com"})))(p, nil)
+		}), `"name":"userinfo of ada"`, [4]int{1, 1, 1, 1}},
 		{"OAuth without OpenID Connect", plain(nil), `"name":"userinfo of ada"`, [4]int{0, 0, 1, 1}},
 		{"OAuth with discovery", func(_ *idp, o *auth.OAuth) { o.Type, o.Checks = auth.TypeOAuth, nil }, `"name":"userinfo of ada"`, [4]int{1, 1, 1, 1}},
 		{"several audiences", func(p *idp, _ *auth.OAuth) {
@@ -65,8 +71,20 @@ func TestOAuthSignIn(t *testing.T) {
 		}, `"name":"ada"`, [4]int{1, 1, 1, 0}},
 		{"expired within the tolerance", claim("exp", newClock().Now().Unix()-29), `"name":"ada"`, [4]int{1, 1, 1, 0}},
 		{"valid soon, within the tolerance", claim("nbf", newClock().Now().Unix()+29), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"issued soon, within five minutes", claim("iat", newClock().Now().Unix()+299), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"times with fractions", claim("exp", float64(newClock().Now().Unix())+0.5), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"authenticated within the greatest age and the tolerance", authenticatedBefore(time.Hour + 29*time.Second), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"authenticated long ago", claim("auth_time", 1), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"azp that is us", claim("azp", idpClient), `"name":"ada"`, [4]int{1, 1, 1, 0}},
 		{"no at_hash", claim("at_hash", nil), `"name":"ada"`, [4]int{1, 1, 1, 0}},
 		{"lifetime as text", token("expires_in", "3600"), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"no key ID in the token, and several keys", func(p *idp, _ *auth.OAuth) {
+			p.kid = ""
+			jwks(jose.JSONWebKey{Key: otherRSAKey().Public(), KeyID: "1"}, jose.JSONWebKey{Key: ecKey().Public(), KeyID: "2"}, jose.JSONWebKey{Key: rsaKey().Public(), KeyID: "3"})(p, nil)
+		}, `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"one key ID for several keys", jwks(jose.JSONWebKey{Key: otherRSAKey().Public(), KeyID: "key-1"}, jose.JSONWebKey{Key: rsaKey().Public(), KeyID: "key-1"}),
+			`"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"no key ID in the keys", jwks(jose.JSONWebKey{Key: edKey().Public()}, jose.JSONWebKey{Key: rsaKey().Public(), Algorithm: "RS256"}), `"name":"ada"`, [4]int{1, 1, 1, 0}},
 		{"a key of a kind that nobody knows", at("/jwks", func(w http.ResponseWriter, _ *http.Request) {
 			known := must(jose.JSONWebKey{Key: rsaKey().Public(), KeyID: "key-1"}.MarshalJSON())
 			body(200, "application/json", `{"keys":[{"kty":"XYZ","kid":"key-0"},{"kty":"EC","crv":"secp256k1","kid":"k","x":"AA","y":"AA"},`+string(known)+`]}`)(w, nil)

@@ -26,6 +26,7 @@ type Metadata struct {
 	UserInfoEndpoint      string   `json:"userinfo_endpoint"`
 	JWKS                  string   `json:"jwks_uri"`
 	IDTokenAlgorithms     []string `json:"id_token_signing_alg_values_supported"`
+	UserInfoAlgorithms    []string `json:"userinfo_signing_alg_values_supported"`
 	// IssuerInAnswer: authorization answers carry iss (RFC 9207).
 	IssuerInAnswer bool `json:"authorization_response_iss_parameter_supported"`
 }

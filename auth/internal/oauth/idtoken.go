@@ -48,7 +48,7 @@ var asymmetric = []string{
 // or empty, and then the token must have none. accessToken is compared with
 // at_hash where the token has one.
 func (v *Verifier) IDToken(ctx context.Context, raw, nonce, accessToken string) (map[string]any, error) {
-	claims, token, err := v.signed(ctx, raw, v.Algorithm)
+	claims, token, err := v.signed(ctx, raw, v.Algorithm, func(m *Metadata) []string { return m.IDTokenAlgorithms })
 	if err != nil {
 		return nil, fmt.Errorf("id token: %w", err)
 	}
@@ -71,7 +71,12 @@ func (v *Verifier) IDToken(ctx context.Context, raw, nonce, accessToken string) 
 // userInfo verifies a signed userinfo answer. Issuer, audience and expiry may be
 // left out of one, and count where they are there.
 func (v *Verifier) userInfo(ctx context.Context, raw, algorithm string) (map[string]any, error) {
-	claims, _, err := v.signed(ctx, raw, algorithm)
+	claims, _, err := v.signed(ctx, raw, algorithm, func(m *Metadata) []string {
+		if m.UserInfoAlgorithms == nil {
+			return m.IDTokenAlgorithms
+		}
+		return m.UserInfoAlgorithms
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +92,9 @@ func (v *Verifier) userInfo(ctx context.Context, raw, algorithm string) (map[str
 	return claims, err
 }
 
-// signed checks the signature and returns the claims.
-func (v *Verifier) signed(ctx context.Context, raw, algorithm string) (map[string]any, *oidc.IDToken, error) {
+// signed checks the signature and returns the claims. Without algorithm, those
+// listed in the metadata are allowed, or RS256 where it has no list.
+func (v *Verifier) signed(ctx context.Context, raw, algorithm string, list func(*Metadata) []string) (map[string]any, *oidc.IDToken, error) {
 	if strings.Count(raw, ".") != 2 {
 		return nil, nil, errors.New("not a signed token of three parts")
 	}
@@ -111,9 +117,8 @@ func (v *Verifier) signed(ctx context.Context, raw, algorithm string) (map[strin
 		if err != nil {
 			return nil, nil, err
 		}
-		listed := slices.DeleteFunc(slices.Clone(m.IDTokenAlgorithms), func(a string) bool { return !slices.Contains(asymmetric, a) })
-		if m.IDTokenAlgorithms != nil {
-			algorithms = listed
+		if listed := list(m); listed != nil {
+			algorithms = slices.DeleteFunc(slices.Clone(listed), func(a string) bool { return !slices.Contains(asymmetric, a) })
 		}
 		if len(algorithms) == 0 {
 			return nil, nil, errors.New("the metadata lists no algorithm that is supported")

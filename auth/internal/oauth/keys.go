@@ -53,10 +53,13 @@ func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 	return nil, errSignature
 }
 
+// verify tries the keys that may have made the signature: those of its key ID
+// and algorithm, and those that do not say which they are for.
 func verify(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) ([]byte, bool) {
-	kid := signed.Signatures[0].Header.KeyID
+	is := func(given, want string) bool { return given == "" || want == "" || given == want }
+	header := signed.Signatures[0].Header
 	for _, key := range keys {
-		if kid != "" && key.KeyID != "" && key.KeyID != kid {
+		if !is(key.KeyID, header.KeyID) || !is(key.Algorithm, header.Algorithm) {
 			continue
 		}
 		if payload, err := signed.Verify(key); err == nil {
