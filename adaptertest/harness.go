@@ -97,8 +97,17 @@ type Harness struct {
 	// Waivers excuse clauses.
 	Waivers []Waiver
 
-	// ClauseTimeout ends a stuck clause; it defaults to a minute.
+	// ClauseTimeout ends a stuck clause, of whose calls none has returned for so
+	// long; it defaults to a minute. A clause may take ten times as long if its
+	// calls return.
 	ClauseTimeout time.Duration
+}
+
+func (h *Harness) clauseTimeout() time.Duration {
+	if h.ClauseTimeout == 0 {
+		return time.Minute
+	}
+	return h.ClauseTimeout
 }
 
 // Clock is a clock that the suite can move.

@@ -34,18 +34,20 @@ const (
 	// and shrinkTime that for a shorter sequence.
 	machineTime = 700 * time.Millisecond
 	shrinkTime  = 2 * time.Second
-	// machineFloor is the number of sequences that are tried in any case.
+	// machineFloor is the number of sequences that are tried in any case, and
+	// shrinkFloor that of shorter ones, however slow the machine.
 	machineFloor = 5
+	shrinkFloor  = 500
 )
 
 // randomSequences compares the adapter with the model over random sequences of
 // calls of all methods that it has.
 func (c *C) randomSequences() {
 	var found *machine
-	sequences := 0
+	sequences, floor := 0, machineFloor
 	limit := time.Now().Add(c.span(machineTime))
 	property := func(t *rapid.T) {
-		if found == nil && sequences >= machineFloor && time.Now().After(limit) || found != nil && time.Now().After(limit) {
+		if sequences >= floor && time.Now().After(limit) {
 			return
 		}
 		sequences++
@@ -55,7 +57,7 @@ func (c *C) randomSequences() {
 				return
 			}
 			if found == nil {
-				limit = time.Now().Add(shrinkTime)
+				limit, floor = time.Now().Add(shrinkTime), sequences+shrinkFloor
 			}
 			if found == nil || len(m.calls) <= len(found.calls) {
 				found = m

@@ -95,8 +95,9 @@ func TestRandomSequencesShrink(t *testing.T) {
 			for line := range strings.Lines(x.Evidence[0]) {
 				found = append(found, line)
 			}
-			if got := len(found) - 1; !strings.Contains(found[0], "the shortest sequence") || got > broken.calls+2 {
-				t.Errorf("got %d calls, want about %d\n%s", got, broken.calls, x.Evidence[0])
+			// Unshrunk it has a hundred calls; how near to the shortest the search comes depends on its luck.
+			if got := len(found) - 1; !strings.Contains(found[0], "the shortest sequence") || got < broken.calls || got > broken.calls+20 {
+				t.Errorf("got %d calls, want %d or a few more\n%s", got, broken.calls, x.Evidence[0])
 			}
 			if written, err := os.ReadDir("."); err != nil || len(written) > 0 {
 				t.Errorf("files were written: %v, error %v", written, err)

@@ -99,6 +99,13 @@ func (t *trace) add(method string, args []any, result any, err error) {
 	t.calls = append(t.calls, line)
 }
 
+// count is the number of calls that have returned.
+func (t *trace) count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.total
+}
+
 func (t *trace) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -226,10 +226,7 @@ func (r *run) check(ctx context.Context, k check) Result {
 		return r.record(Result{Clause: clause, Outcome: NotVerified, Reason: fmt.Sprintf("the run was given up after %d stuck clauses", stuckLimit)})
 	}
 	c := r.newC(clause)
-	timeout := r.harness.ClauseTimeout
-	if timeout == 0 {
-		timeout = time.Minute
-	}
+	timeout := r.harness.clauseTimeout()
 	var b *bystander
 	finished := c.phase(ctx, timeout, "opening the adapter", func() {
 		c.openAdapter()
@@ -286,10 +283,14 @@ func (c *C) openAdapter() {
 	c.run.adapterType = fmt.Sprintf("%T", c.Raw)
 }
 
+// phasePeriods bounds a phase that makes progress, in time-outs.
+const phasePeriods = 10
+
 // phase runs f on a goroutine of its own, which may end itself, and reports
-// whether it ended in time. If it did not, the stacks are evidence.
+// whether it ended. It is stuck if no call returns for the time-out, so that a
+// slow machine is not taken for a stuck adapter; then the stacks are evidence.
 func (c *C) phase(ctx context.Context, timeout time.Duration, what string, f func()) bool {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, phasePeriods*timeout)
 	defer cancel()
 	c.ctx = ctx
 	done := make(chan struct{})
@@ -303,9 +304,22 @@ func (c *C) phase(ctx context.Context, timeout time.Duration, what string, f fun
 		}()
 		f()
 	}()
-	// The context ends first, so that an adapter that heeds it gets away.
-	watchdog := time.NewTimer(timeout + timeout/10)
+	watchdog := time.NewTicker(timeout)
 	defer watchdog.Stop()
+	for calls := -1; ctx.Err() == nil; {
+		select {
+		case <-done:
+			return true
+		case <-watchdog.C:
+			before := calls
+			if calls = c.trace.count(); calls == before {
+				c.Notef("no call has returned for %v", timeout)
+				cancel()
+			}
+		}
+	}
+	// The context ends first, so that an adapter that heeds it gets away.
+	watchdog.Reset(timeout/10 + time.Nanosecond)
 	select {
 	case <-done:
 		return true

@@ -63,12 +63,9 @@ func otherZones(c *C) {
 // runInZone runs the TIME group of the test in another process and returns the
 // end of its output.
 func (c *C) runInZone(zone, dir string) string {
-	ctx := c.ctx
-	if deadline, ok := ctx.Deadline(); ok { // leave time to judge
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-time.Until(deadline)/8))
-		defer cancel()
-	}
+	timeout := c.run.harness.clauseTimeout()
+	ctx, cancel := context.WithTimeout(c.ctx, timeout-timeout/8) // leave time to judge
+	defer cancel()
 	command := c.run.options.Again
 	if command == nil {
 		command = c.run.testAgain
