@@ -36,7 +36,7 @@ func main() {
 		log.Fatal(err)
 	}
 	fmt.Printf("open %s\n", site)
-	log.Fatal(http.Serve(listener, handler)) //nolint:gosec // a demonstration on this machine
+	log.Fatal(http.Serve(listener, handler))
 }
 
 // newSite puts the site together: the store, the ways to sign in, the handler,

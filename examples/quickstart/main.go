@@ -1,27 +1,19 @@
-// Quickstart is the smallest program that signs people in: a page for members,
-// and a user name and password to reach it.
+// Quickstart is the smallest program that signs people in: with GitHub, to a
+// page that greets them.
 package main
 
 import (
-	"context"
 	"fmt"
 	"log"
 	"net/http"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/providers"
 )
 
 func main() {
-	handler, err := auth.New(auth.Config{ // the secret is AUTH_SECRET
-		Providers: []auth.Provider{&auth.Credentials{
-			Fields: []auth.Field{{Name: "username"}, {Name: "password", Type: "password"}},
-			Authorize: func(_ context.Context, form auth.Form, _ *http.Request) (*auth.User, error) {
-				if form.Get("username") != "ada" || form.Get("password") != "lovelace" {
-					return nil, nil // refused
-				}
-				return &auth.User{ID: "1", Name: new("Ada Lovelace")}, nil
-			},
-		}},
+	handler, err := auth.New(auth.Config{ // reads AUTH_SECRET, AUTH_GITHUB_ID and AUTH_GITHUB_SECRET
+		Providers: []auth.Provider{providers.GitHub()},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -35,5 +27,5 @@ func main() {
 		}
 		_, _ = fmt.Fprintf(w, "Hello, %s!", *session.User.Name)
 	})
-	log.Fatal(http.ListenAndServe("localhost:3000", nil)) //nolint:gosec // an example
+	log.Fatal(http.ListenAndServe("localhost:3000", nil))
 }

@@ -1,0 +1,283 @@
+package guide
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/gatehouse-go/gatehouse/examples/devprovider"
+)
+
+const secret = "a random text of 32 characters .."
+
+// serve starts a site whose handler is made once its URL is known.
+func serve(t *testing.T, handler func(site string) http.Handler) (site string) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	site = "http://" + server.Listener.Addr().String()
+	server.Config.Handler = handler(site)
+	server.Start()
+	t.Cleanup(server.Close)
+	return site
+}
+
+// newAuth is auth.New for a configuration that is right.
+func newAuth(t *testing.T, c auth.Config) *auth.Handler {
+	t.Helper()
+	h, err := auth.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// newDev is a development provider for the callback URL.
+func newDev(t *testing.T, site, callback string) *devprovider.Provider {
+	t.Helper()
+	p, err := devprovider.New(site, callback,
+		devprovider.Person{ID: "grace", Name: "Grace Hopper", Email: "grace@example.com"}, devprovider.Person{ID: "emmy", Name: "Emmy Noether"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// client keeps cookies and follows redirects.
+type client struct {
+	t    *testing.T
+	http *http.Client
+}
+
+func newClient(t *testing.T) *client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &client{t, &http.Client{Jar: jar}}
+}
+
+// fetch returns where a request ends and what is there.
+func (c *client) fetch(method, target string, form url.Values) (end, body string) {
+	c.t.Helper()
+	r, err := http.NewRequestWithContext(c.t.Context(), method, target, strings.NewReader(form.Encode()))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	response, err := c.http.Do(r)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return response.Request.URL.String(), string(content)
+}
+
+// start starts a sign-in that ends at the session route.
+func (c *client) start(site, provider string) (end, body string) {
+	c.t.Helper()
+	_, body = c.fetch(http.MethodGet, site+"/auth/csrf", nil)
+	var csrf struct{ CSRFToken string }
+	if err := json.Unmarshal([]byte(body), &csrf); err != nil {
+		c.t.Fatal(err)
+	}
+	return c.fetch(http.MethodPost, site+"/auth/signin/"+provider, url.Values{"csrfToken": {csrf.CSRFToken}, "callbackUrl": {"/auth/session"}})
+}
+
+// signIn signs in at a development provider.
+func (c *client) signIn(site, provider, person string) (end, body string) {
+	c.t.Helper()
+	chooser, _ := c.start(site, provider)
+	return c.fetch(http.MethodPost, chooser, url.Values{"person": {person}})
+}
+
+// TestProviderOfOnesOwn signs in at a small OAuth server, over HTTP.
+func TestProviderOfOnesOwn(t *testing.T) {
+	t.Setenv("AUTH_ACME_ID", "acme-id")
+	t.Setenv("AUTH_ACME_SECRET", "acme-secret")
+	server := serve(t, func(string) http.Handler {
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET /oauth/authorize", func(w http.ResponseWriter, r *http.Request) {
+			q := r.URL.Query()
+			if q.Get("client_id") != "acme-id" || q.Get("scope") != "profile" || q.Get("code_challenge") == "" {
+				t.Errorf("authorization request %s", q)
+			}
+			w.Header().Set("Location", q.Get("redirect_uri")+"?"+url.Values{"code": {"code-1"}, "state": {q.Get("state")}}.Encode())
+			w.WriteHeader(http.StatusFound)
+		})
+		mux.HandleFunc("POST /oauth/token", func(w http.ResponseWriter, r *http.Request) {
+			if id, key, _ := r.BasicAuth(); id != "acme-id" || key != "acme-secret" || r.PostFormValue("code") != "code-1" {
+				t.Error("the token request is not that of the client")
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"access_token":"token-1","token_type":"bearer"}`)
+		})
+		mux.HandleFunc("GET /api/me", func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer token-1" {
+				t.Error("the userinfo request has no token")
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"uid":7,"login":"grace","contact":{"mail":"grace@example.com"}}`)
+		})
+		return mux
+	})
+	site := serve(t, func(site string) http.Handler {
+		return newAuth(t, auth.Config{URL: site, Secret: []string{secret}, Providers: []auth.Provider{acme(server)}})
+	})
+	if _, session := newClient(t).start(site, "acme"); !strings.Contains(session, `"name":"grace","email":"grace@example.com"`) {
+		t.Errorf("the session is %s", session)
+	}
+}
+
+func TestOpenIDProviderOfOnesOwn(t *testing.T) {
+	site := serve(t, func(site string) http.Handler {
+		dev := newDev(t, site+"/dev", site+"/auth/callback/acme")
+		t.Setenv("AUTH_ACME_ID", dev.OAuth().ClientID)
+		t.Setenv("AUTH_ACME_SECRET", dev.OAuth().ClientSecret)
+		mux := http.NewServeMux()
+		mux.Handle("/dev/", dev)
+		mux.Handle("/auth/", newAuth(t, auth.Config{URL: site, Secret: []string{secret}, Providers: []auth.Provider{acmeID(site + "/dev")}}))
+		return mux
+	})
+	if _, session := newClient(t).signIn(site, "acme", "grace"); !strings.Contains(session, "Grace Hopper") {
+		t.Errorf("the session is %s", session)
+	}
+}
+
+// TestBehindProxy asks for URLs and cookies, which depend on what the proxy says.
+func TestBehindProxy(t *testing.T) {
+	ask := func(h http.Handler, proto, host string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodGet, "/auth/providers", nil)
+		r.URL.Scheme, r.URL.Host, r.Host = "", "", "10.0.0.7:8080" // as a server sees it
+		r.Header.Set("X-Forwarded-Proto", proto)
+		r.Header.Set("X-Forwarded-Host", host)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	ways := []auth.Provider{acme("https://acme.example.com")}
+	t.Setenv("AUTH_ACME_ID", "id")
+	t.Setenv("AUTH_ACME_SECRET", "secret")
+
+	fixed := newAuth(t, auth.Config{URL: "https://app.example.com", Secret: []string{secret}, Providers: ways})
+	if got := ask(fixed, "http", "evil.example.com").Body.String(); !strings.Contains(got, `"https://app.example.com/auth/signin/acme"`) {
+		t.Errorf("with URL: %s", got)
+	}
+	trusting := behindProxy(newAuth(t, auth.Config{TrustHost: new(true), Secret: []string{secret}, Providers: ways}))
+	for _, host := range []string{"one.example.com", "two.example.com"} {
+		got := ask(trusting, "https", host)
+		if !strings.Contains(got.Body.String(), `"https://`+host+`/auth/signin/acme"`) {
+			t.Errorf("behind a proxy for %s: %s", host, got.Body)
+		}
+	}
+	untrusting := newAuth(t, auth.Config{Secret: []string{secret}, Providers: ways})
+	if got := ask(untrusting, "https", "app.example.com"); got.Code != http.StatusInternalServerError {
+		t.Errorf("without URL and trust: status %d, want 500", got.Code)
+	}
+}
+
+// TestPreview signs in at a preview whose URL the provider does not know, with
+// the variables of the guide.
+func TestPreview(t *testing.T) {
+	t.Setenv("AUTH_SECRET", secret)
+	var stable string
+	var provider auth.Provider
+	serve(t, func(production string) http.Handler {
+		stable = strings.Replace(production, "127.0.0.1", "localhost", 1) // cookies of the two are apart
+		t.Setenv("AUTH_REDIRECT_PROXY_URL", stable+"/auth")
+		t.Setenv("AUTH_URL", stable)
+		dev := newDev(t, stable+"/dev", stable+"/auth/callback/"+devprovider.ID)
+		provider = dev.OAuth()
+		mux := http.NewServeMux()
+		mux.Handle("/dev/", dev)
+		mux.Handle("/auth/", newAuth(t, auth.Config{Providers: []auth.Provider{provider}}))
+		return mux
+	})
+	preview := serve(t, func(site string) http.Handler {
+		t.Setenv("AUTH_URL", site)
+		return newAuth(t, auth.Config{Providers: []auth.Provider{provider}})
+	})
+	visitor := newClient(t)
+	end, session := visitor.signIn(preview, devprovider.ID, "grace")
+	if end != preview+"/auth/session" || !strings.Contains(session, "Grace Hopper") {
+		t.Errorf("at the preview: the sign-in ends at %s: %s", end, session)
+	}
+	if _, session := visitor.fetch(http.MethodGet, stable+"/auth/session", nil); session != "null" {
+		t.Errorf("the stable deployment has a session: %s", session)
+	}
+	if end, session := visitor.signIn(stable, devprovider.ID, "emmy"); end != stable+"/auth/session" || !strings.Contains(session, "Emmy Noether") {
+		t.Errorf("at the stable deployment: the sign-in ends at %s: %s", end, session)
+	}
+}
+
+// TestLinking links by e-mail address where the guide says so, and nowhere else.
+func TestLinking(t *testing.T) {
+	strict, trusted := "strict", "trusted"
+	site := serve(t, func(site string) http.Handler {
+		mux := http.NewServeMux()
+		way := func(id string) *auth.OAuth {
+			dev := newDev(t, site+"/"+id, site+"/auth/callback/"+id)
+			mux.Handle("/"+id+"/", dev)
+			o := dev.OAuth()
+			o.ID = id
+			return o
+		}
+		c := linking(way(trusted), []auth.Provider{way(strict), way("first")}, memory.New())
+		c.URL, c.Secret = site, []string{secret}
+		mux.Handle("/auth/", newAuth(t, c))
+		return mux
+	})
+	if _, session := newClient(t).signIn(site, "first", "grace"); !strings.Contains(session, "Grace Hopper") {
+		t.Fatalf("a new user: %s", session)
+	}
+	for _, c := range []struct{ name, provider, person, want string }{
+		{"the address of a user", strict, "grace", "/auth/signin?error=OAuthAccountNotLinked"},
+		{"the address of a user, from the trusted provider", trusted, "grace", "/auth/session"},
+		{"no verified address, from the trusted provider", trusted, "emmy", "/auth/error?error=AccessDenied"},
+		{"no address", strict, "emmy", "/auth/session"},
+	} {
+		if end, _ := newClient(t).signIn(site, c.provider, c.person); end != site+c.want {
+			t.Errorf("%s: the sign-in ends at %s, want %s", c.name, end, c.want)
+		}
+	}
+}
+
+// TestFrontEnd reads a session as the front end makes it. That Auth.js makes it so
+// is proved by the tests of auth that run it.
+func TestFrontEnd(t *testing.T) {
+	t.Setenv("AUTH_SECRET", secret)
+	api, err := newAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := jwt.Encode(jwt.EncodeParams{
+		Token: jwt.Claims{"sub": "7", "name": "Grace Hopper"}, Secrets: []string{secret}, Salt: jwt.SecureCookieName, MaxAge: time.Hour,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cookie, want := range map[string]int{token: http.StatusOK, "": http.StatusUnauthorized, token + "x": http.StatusUnauthorized} {
+		r := httptest.NewRequest(http.MethodGet, "/api/me", nil)
+		r.AddCookie(&http.Cookie{Name: jwt.SecureCookieName, Value: cookie})
+		w := httptest.NewRecorder()
+		api.ServeHTTP(w, r)
+		if w.Code != want || want == http.StatusOK && w.Body.String() != "{\"id\":\"7\"}\n" {
+			t.Errorf("status %d, body %s; want %d", w.Code, w.Body, want)
+		}
+	}
+}
