@@ -1,9 +1,12 @@
 package adaptertest
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -12,39 +15,117 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Floor opens the floor under an adapter that the harness opened: the same work
-// on the same store, done by hand with the raw client, with nothing of the
-// adapter in between. It returns a value with any of the methods of an adapter,
-// as [adapter.Partial] takes it; a method that it lacks has no floor.
+// Floor opens the floor under an adapter that the harness opened: the least
+// work by which the raw client does the same on the same store, with the same
+// connection settings and nothing of the adapter in between. It returns a value
+// with any of the methods of an adapter, as [adapter.Partial] takes it; a method
+// that it lacks has no floor. What its lookups return must equal what the
+// adapter returns, or the benchmark fails. The floor of another product is that
+// product: see [BenchSessions].
 type Floor func(tb testing.TB, a adapter.Adapter) any
 
-// Bench measures each method of the adapter over a population of 1000 users who
-// have one of everything; ADAPTERTEST_POPULATION sets another number. For each
-// method there are up to three benchmarks:
+// Bench measures each method of the adapter, in a store with 100 users who have
+// one of everything; ADAPTERTEST_POPULATION sets another number. One line for
+// each method has these values:
 //
-//	GetSessionAndUser/adapter  the method, and with Harness.Faults the steps it takes (steps/op)
-//	GetSessionAndUser/floor    its floor
-//	GetSessionAndUser/ratio    both by turns, and how many times the floor the method costs (x-floor)
+//	ns/op                   the median time of a call
+//	floor-ns/op             that of its floor
+//	x-floor                 how many times the floor the method takes
+//	round-trips/op          the median number of steps, see below
+//	B/op, allocs/op         what a call allocates
+//	floor-allocs/op         what a call of the floor allocates
 //
-// The floor may be nil. Preparing what a call needs is not measured.
+// The adapter and its floor take turns call by call, so that both have the same
+// weather and the ratio means something on a busy machine. Preparing what a call
+// needs is not measured. The floor may be nil.
+//
+// Steps are counted if the harness has Second and Faults, as [RoundTrips] does
+// it. So New can open the adapter without anything between it and the store,
+// and Second with.
 func Bench(b *testing.B, h Harness, floor Floor) {
 	b.Helper()
-	s, err := newBenchmarks(b, h, floor)
+	population, err := population()
 	if err != nil {
 		b.Fatal(err)
 	}
+	s := newBenchmarks(b, h, floor, population)
+	s.agree(b)
 	for _, w := range workloads {
-		if !s.c.works(w.method) {
-			continue
+		if s.c.works(w.method) {
+			b.Run(w.method, func(b *testing.B) { s.measure(b, w) })
 		}
-		b.Run(w.method, func(b *testing.B) {
-			b.Run("adapter", func(b *testing.B) { s.measure(b, w, s.adapter, true) })
-			if s.floor == nil || slices.Contains(adapter.Missing(s.floor), w.method) {
-				return
+	}
+}
+
+// BenchSessions measures GetSessionAndUser as [Bench] does, among 1,000, 100,000
+// and 1,000,000 sessions, but not among more than most: what it costs should not
+// grow faster than its floor. Each call reads a random session. Ten sessions
+// belong to one user.
+//
+// Fill writes the sessions with the tokens SessionToken(from) to
+// SessionToken(to-1), and their users, to the store of the adapter. It may go
+// behind the adapter, as long as the adapter can't see a difference. What it
+// writes must stay until the adapter's own clean-up. If it is nil the adapter
+// writes the sessions, which may take long.
+//
+// The floor may be another product that reads a session from the same server:
+// all it must do is return something.
+func BenchSessions(b *testing.B, h Harness, floor Floor, most int, fill func(tb testing.TB, a adapter.Adapter, from, to int)) {
+	b.Helper()
+	s := newBenchmarks(b, h, floor, 0)
+	if fill == nil {
+		fill = s.fill
+	}
+	have := 0
+	b.Run("GetSessionAndUser", func(b *testing.B) {
+		for _, size := range []int{1_000, 100_000, 1_000_000} {
+			if size > most {
+				break
 			}
-			b.Run("floor", func(b *testing.B) { s.measure(b, w, s.floor, false) })
-			b.Run("ratio", func(b *testing.B) { s.compare(b, w) })
-		})
+			b.Run(fmt.Sprintf("sessions=%d", size), func(b *testing.B) {
+				if have < size { // b.Run may call this several times
+					fill(b, s.adapter, have, size)
+					have = size
+				}
+				s.measure(b, workload{"GetSessionAndUser", func(*benchmarks, *cast) (call, error) {
+					k := cast{session: adapter.Session{SessionToken: SessionToken(rand.IntN(size))}}
+					return finding(k.callOf("GetSessionAndUser")), nil
+				}})
+			})
+		}
+	})
+}
+
+// finding makes it an error that a lookup finds nothing.
+func finding(k call) call {
+	do := k.do
+	k.do = func(ctx context.Context, a adapter.Adapter) (any, error) {
+		record, err := do(ctx, a)
+		if err == nil && isNilRecord(record) {
+			err = errors.New("found nothing")
+		}
+		return record, err
+	}
+	return k
+}
+
+// SessionToken is the token of the n-th session that [BenchSessions] reads.
+func SessionToken(n int) string { return fmt.Sprintf("session-%d", n) }
+
+// fill writes sessions through the adapter.
+func (s *benchmarks) fill(tb testing.TB, a adapter.Adapter, from, to int) {
+	tb.Helper()
+	var owner *adapter.User
+	for n := from; n < to; n++ {
+		var err error
+		if n%10 == 0 {
+			if owner, err = a.CreateUser(s.c.ctx, s.c.newUser()); err != nil {
+				tb.Fatal(err)
+			}
+		}
+		if _, err := a.CreateSession(s.c.ctx, adapter.Session{SessionToken: SessionToken(n), UserID: owner.ID, Expires: s.c.instant(time.Hour)}); err != nil {
+			tb.Fatal(err)
+		}
 	}
 }
 
@@ -56,40 +137,41 @@ type benchmarks struct {
 	people  []cast
 }
 
-const (
-	defaultPopulation = 1000
-	// benchBatch is the number of calls that are prepared at a time.
-	benchBatch = 64
-)
+func population() (int, error) {
+	v := os.Getenv("ADAPTERTEST_POPULATION")
+	if v == "" {
+		return 100, nil
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("adaptertest: ADAPTERTEST_POPULATION is %q, want a number of users", v)
+	}
+	return n, nil
+}
 
-func newBenchmarks(b *testing.B, h Harness, floor Floor) (*benchmarks, error) {
+func newBenchmarks(tb testing.TB, h Harness, floor Floor, population int) *benchmarks {
+	tb.Helper()
 	r, err := newRun(&h, Options{})
 	if err != nil {
-		return nil, err
-	}
-	population := defaultPopulation
-	if v := os.Getenv("ADAPTERTEST_POPULATION"); v != "" {
-		if population, err = strconv.Atoi(v); err != nil || population < 1 {
-			return nil, fmt.Errorf("adaptertest: ADAPTERTEST_POPULATION is %q, want a number of users", v)
-		}
+		tb.Fatal(err)
 	}
 	s := &benchmarks{c: r.newC(Clause{ID: "BENCH"})}
-	s.c.ctx = b.Context()
-	s.adapter = h.New(b)
+	s.c.ctx = tb.Context()
+	s.adapter = h.New(tb)
 	s.c.Raw, s.c.missing = s.adapter, adapter.Missing(s.adapter)
 	if floor != nil {
-		if s.floor, err = adapter.Partial(floor(b, s.adapter)); err != nil {
-			return nil, fmt.Errorf("adaptertest: the floor: %w", err)
+		if s.floor, err = adapter.Partial(floor(tb, s.adapter)); err != nil {
+			tb.Fatalf("adaptertest: the floor: %v", err)
 		}
 	}
 	for range population {
 		k, err := s.person()
 		if err != nil {
-			return nil, fmt.Errorf("adaptertest: the population: %w", err)
+			tb.Fatalf("adaptertest: the population: %v", err)
 		}
 		s.people = append(s.people, *k)
 	}
-	return s, nil
+	return s
 }
 
 // person creates a user with one of everything.
@@ -112,147 +194,109 @@ func (s *benchmarks) person() (*cast, error) {
 	return k, nil
 }
 
-// workload is what is measured of one method. prepare returns a call about
-// somebody of the population, for whom it may have created what the call takes
-// away.
-type workload struct {
-	method  string
-	prepare func(s *benchmarks, k *cast) (call, error)
-}
-
-// reading measures a lookup of somebody.
-func reading(method string) workload {
-	return workload{method, func(_ *benchmarks, k *cast) (call, error) { return k.callOf(method), nil }}
-}
-
-// after prepares with one call and measures another.
-func (s *benchmarks) after(first, measured call) (call, error) {
-	if _, err := first.do(s.c.ctx, s.adapter); err != nil {
-		return call{}, fmt.Errorf("%s: %w", first.method, err)
+// prepare returns a call about somebody.
+func (s *benchmarks) prepare(tb testing.TB, w workload) call {
+	tb.Helper()
+	var k *cast
+	if len(s.people) > 0 {
+		k = &s.people[rand.IntN(len(s.people))]
 	}
-	return measured, nil
+	c, err := w.prepare(s, k)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
 }
 
-var workloads = []workload{
-	{"CreateUser", func(s *benchmarks, _ *cast) (call, error) { return createUser(s.c.newUser()), nil }},
-	reading("GetUser"),
-	reading("GetUserByEmail"),
-	reading("GetUserByAccount"),
-	{"UpdateUser", func(s *benchmarks, k *cast) (call, error) {
-		return updateUser(s.c.userUpdate(k.user.ID, []string{"name", "image"})), nil
-	}},
-	{"DeleteUser", func(s *benchmarks, _ *cast) (call, error) {
-		k, err := s.person()
-		if err != nil {
-			return call{}, err
-		}
-		return deleteUser(k.user.ID), nil
-	}},
-	{"LinkAccount", func(s *benchmarks, k *cast) (call, error) { return linkAccount(s.c.newAccount(k.user.ID)), nil }},
-	{"UnlinkAccount", func(s *benchmarks, k *cast) (call, error) {
-		a := s.c.newAccount(k.user.ID)
-		return s.after(linkAccount(a), unlinkAccount(a.Key()))
-	}},
-	reading("GetAccount"),
-	{"CreateSession", func(s *benchmarks, k *cast) (call, error) { return createSession(s.c.newSession(k.user.ID)), nil }},
-	reading("GetSessionAndUser"),
-	{"UpdateSession", func(s *benchmarks, k *cast) (call, error) {
-		return updateSession(adapter.SessionUpdate{SessionToken: k.session.SessionToken, Expires: adapter.To(s.c.instant(2 * time.Hour))}), nil
-	}},
-	{"DeleteSession", func(s *benchmarks, k *cast) (call, error) {
-		session := s.c.newSession(k.user.ID)
-		return s.after(createSession(session), deleteSession(session.SessionToken))
-	}},
-	{"CreateVerificationToken", func(s *benchmarks, _ *cast) (call, error) { return createToken(s.c.newToken()), nil }},
-	{"UseVerificationToken", func(s *benchmarks, _ *cast) (call, error) {
-		t := s.c.newToken()
-		return s.after(createToken(t), useToken(t.Key()))
-	}},
-	{"CreateAuthenticator", func(s *benchmarks, k *cast) (call, error) {
-		return createAuthenticator(s.c.newAuthenticator(k.user.ID)), nil
-	}},
-	reading("GetAuthenticator"),
-	reading("ListAuthenticatorsByUserID"),
-	{"UpdateAuthenticatorCounter", func(s *benchmarks, k *cast) (call, error) {
-		k.authenticator.Counter++
-		return updateCounter(k.authenticator.CredentialID, k.authenticator.Counter), nil
-	}},
+func (s *benchmarks) call(tb testing.TB, k call, a adapter.Adapter) any {
+	result, err := k.do(s.c.ctx, a)
+	if err != nil {
+		tb.Fatalf("%s: %v", k.method, err)
+	}
+	return result
 }
 
-// batch prepares calls.
-func (s *benchmarks) batch(b *testing.B, w workload) []call {
-	b.Helper()
-	calls := make([]call, benchBatch)
-	for i := range calls {
-		var err error
-		if calls[i], err = w.prepare(s, &s.people[rand.IntN(len(s.people))]); err != nil {
-			b.Fatal(err)
+// sides are the adapter and, if the method has one, its floor.
+func (s *benchmarks) sides(method string) []adapter.Adapter {
+	if s.floor == nil || slices.Contains(adapter.Missing(s.floor), method) {
+		return []adapter.Adapter{s.adapter}
+	}
+	return []adapter.Adapter{s.adapter, s.floor}
+}
+
+// agree fails a floor that makes less of a lookup than the adapter does.
+func (s *benchmarks) agree(tb testing.TB) {
+	tb.Helper()
+	for _, k := range s.c.working(s.people[0].reads()) {
+		for _, side := range s.sides(k.method)[1:] {
+			want, got := s.call(tb, finding(k), s.adapter), s.call(tb, finding(k), side)
+			if d := diff(got, want, s.c.harness().precision()); d != "" {
+				tb.Fatalf("the floor of %s does not return what the adapter does: %s", k.method, d)
+			}
 		}
 	}
-	return calls
 }
 
-func (s *benchmarks) measure(b *testing.B, w workload, a adapter.Adapter, count bool) {
+const (
+	warmUp      = 20 // rounds that are not measured
+	allocations = 50 // calls whose allocations are counted
+)
+
+// measure lets the sides take turns and reports medians.
+func (s *benchmarks) measure(b *testing.B, w workload) {
 	b.ReportAllocs()
-	steps := func() int64 { return 0 }
-	if faults := s.c.faults(); count && faults != nil {
-		steps = faults.Steps
-	}
-	var calls []call
-	var taken, since int64
-	next := 0
-	for b.Loop() {
-		if next == len(calls) {
-			b.StopTimer()
-			taken += steps() - since
-			calls, next = s.batch(b, w), 0
-			since = steps()
-			b.StartTimer()
+	sides := s.sides(w.method)
+	took := make([][]time.Duration, len(sides))
+	round := func(n int) {
+		for i := range sides {
+			who := (n + i) % len(sides) // each goes first as often as second
+			k := s.prepare(b, w)
+			start := time.Now()
+			s.call(b, k, sides[who])
+			took[who] = append(took[who], time.Since(start))
 		}
-		s.call(b, calls[next], a)
-		next++
 	}
-	if taken += steps() - since; taken > 0 {
-		b.ReportMetric(float64(taken)/float64(b.N), "steps/op")
+	for n := range warmUp {
+		round(n)
+	}
+	for i := range took {
+		took[i] = took[i][:0]
+	}
+	for n := 0; b.Loop(); n++ {
+		round(n)
+	}
+	names := []string{"", "floor-"}
+	for i, side := range sides {
+		count, size := s.allocations(b, w, side)
+		b.ReportMetric(median(took[i]), names[i]+"ns/op")
+		b.ReportMetric(count, names[i]+"allocs/op")
+		if i == 0 {
+			b.ReportMetric(size, "B/op")
+		} else {
+			b.ReportMetric(median(took[0])/median(took[i]), "x-floor")
+		}
+	}
+	if h := s.c.harness(); h.Second != nil && h.Faults != nil {
+		b.ReportMetric(float64(s.roundTrips(b, w).Later), "round-trips/op")
 	}
 }
 
-func (s *benchmarks) call(b *testing.B, k call, a adapter.Adapter) {
-	if _, err := k.do(s.c.ctx, a); err != nil {
-		b.Fatalf("%s: %v", k.method, err)
-	}
+func median[T ~int64](values []T) float64 {
+	slices.Sort(values)
+	return float64(values[len(values)/2])
 }
 
-// compare calls the method and its floor by turns, so that both have the same
-// weather, and reports the median of the ratios of the batches.
-func (s *benchmarks) compare(b *testing.B, w workload) {
-	var ratios []float64
-	var calls []call
-	var took [2]time.Duration
-	both := []adapter.Adapter{s.adapter, s.floor}
-	settle := func() {
-		if took[0] > 0 && took[1] > 0 {
-			ratios = append(ratios, float64(took[0])/float64(took[1]))
-		}
-		took = [2]time.Duration{}
+// allocations counts what one call allocates, and its bytes.
+func (s *benchmarks) allocations(b *testing.B, w workload, side adapter.Adapter) (count, size float64) {
+	calls := make([]call, allocations)
+	for i := range calls {
+		calls[i] = s.prepare(b, w)
 	}
-	next := 0
-	for b.Loop() {
-		if next == len(calls) {
-			b.StopTimer()
-			settle()
-			calls, next = s.batch(b, w), 0
-			b.StartTimer()
-		}
-		who := (next + next/2) % 2 // each goes first as often as second
-		start := time.Now()
-		s.call(b, calls[next], both[who])
-		took[who] += time.Since(start)
-		next++
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, k := range calls {
+		s.call(b, k, side)
 	}
-	if settle(); len(ratios) > 0 {
-		slices.Sort(ratios)
-		b.ReportMetric(ratios[len(ratios)/2], "x-floor")
-	}
-	b.ReportMetric(0, "ns/op") // of both together: of no interest
+	runtime.ReadMemStats(&after)
+	return float64(after.Mallocs-before.Mallocs) / allocations, float64(after.TotalAlloc-before.TotalAlloc) / allocations
 }

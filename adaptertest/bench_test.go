@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -66,6 +67,76 @@ func TestBench(t *testing.T) {
 	}
 }
 
+// wrongFloor finds somebody else.
+type wrongFloor struct{ a adapter.Adapter }
+
+func (f wrongFloor) GetUser(ctx context.Context, id string) (*adapter.User, error) {
+	u, err := f.a.GetUser(ctx, id)
+	if u != nil {
+		u.Name = nil
+	}
+	return u, err
+}
+
+func TestBenchRefusesAFloorThatDoesLess(t *testing.T) {
+	setFlag(t, "test.benchtime", "1x")
+	refused := true
+	testing.Benchmark(func(b *testing.B) {
+		Bench(b, modelHarness(func(m *model) adapter.Adapter { return m }), func(_ testing.TB, a adapter.Adapter) any { return wrongFloor{a} })
+		refused = false
+	})
+	if !refused {
+		t.Error("the floor returned another user, and was measured")
+	}
+}
+
+func TestBenchSessions(t *testing.T) {
+	setFlag(t, "test.benchtime", "3x")
+	measured := map[string]int{}
+	h := modelHarness(func(m *model) adapter.Adapter { return counted{m, measured} })
+	testing.Benchmark(func(b *testing.B) {
+		BenchSessions(b, h, nil, 10_000, nil)
+		if b.Failed() {
+			t.Error("the benchmark failed")
+		}
+	})
+	if got := measured["GetSessionAndUser"]; got == 0 || got != measured["found"] {
+		t.Errorf("read %d sessions and found %d", got, measured["found"])
+	}
+}
+
+// stepping takes three steps for the first call of GetUser on a handle and one
+// for each other.
+type stepping struct {
+	*model
+	steps *steps
+}
+
+type steps struct {
+	fault.Control
+	n int64
+}
+
+func (s *steps) Steps() int64 { return s.n }
+
+func (a stepping) GetUser(ctx context.Context, id string) (*adapter.User, error) {
+	if a.steps.n == 0 {
+		a.steps.n = 2
+	}
+	a.steps.n++
+	return a.model.GetUser(ctx, id)
+}
+
+func TestRoundTrips(t *testing.T) {
+	h := modelHarness(func(m *model) adapter.Adapter { return stepping{m, &steps{}} })
+	h.Second = func(_ testing.TB, a adapter.Adapter) adapter.Adapter { return stepping{a.(stepping).model, &steps{}} }
+	h.Faults = func(a adapter.Adapter) fault.Control { return a.(stepping).steps }
+	got := RoundTrips(t, h)
+	if got["GetUser"] != (Trips{First: 3, Later: 1}) || got["GetAccount"] != (Trips{}) || len(got) != 19 {
+		t.Errorf("got %v", got)
+	}
+}
+
 // counted counts calls.
 type counted struct {
 	*model
@@ -74,7 +145,11 @@ type counted struct {
 
 func (a counted) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 	a.counts["GetSessionAndUser"]++
-	return a.model.GetSessionAndUser(ctx, token)
+	found, err := a.model.GetSessionAndUser(ctx, token)
+	if found != nil {
+		a.counts["found"]++
+	}
+	return found, err
 }
 
 func (a counted) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {

@@ -1,0 +1,77 @@
+package adaptertest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// workload is what is measured of one method. prepare returns a call about
+// somebody of the population, for whom it may have created what the call takes
+// away.
+type workload struct {
+	method  string
+	prepare func(s *benchmarks, k *cast) (call, error)
+}
+
+// reading measures a lookup of somebody.
+func reading(method string) workload {
+	return workload{method, func(_ *benchmarks, k *cast) (call, error) { return k.callOf(method), nil }}
+}
+
+// after prepares with one call and measures another.
+func (s *benchmarks) after(first, measured call) (call, error) {
+	if _, err := first.do(s.c.ctx, s.adapter); err != nil {
+		return call{}, fmt.Errorf("%s: %w", first.method, err)
+	}
+	return measured, nil
+}
+
+// workloads are the lookups first, which some stores make slower by every record
+// that the others leave behind.
+var workloads = []workload{
+	reading("GetUser"),
+	reading("GetUserByEmail"),
+	reading("GetUserByAccount"),
+	reading("GetAccount"),
+	reading("GetSessionAndUser"),
+	reading("GetAuthenticator"),
+	reading("ListAuthenticatorsByUserID"),
+	{"CreateUser", func(s *benchmarks, _ *cast) (call, error) { return createUser(s.c.newUser()), nil }},
+	{"UpdateUser", func(s *benchmarks, k *cast) (call, error) {
+		return updateUser(s.c.userUpdate(k.user.ID, []string{"name", "image"})), nil
+	}},
+	{"DeleteUser", func(s *benchmarks, _ *cast) (call, error) {
+		k, err := s.person()
+		if err != nil {
+			return call{}, err
+		}
+		return deleteUser(k.user.ID), nil
+	}},
+	{"LinkAccount", func(s *benchmarks, k *cast) (call, error) { return linkAccount(s.c.newAccount(k.user.ID)), nil }},
+	{"UnlinkAccount", func(s *benchmarks, k *cast) (call, error) {
+		a := s.c.newAccount(k.user.ID)
+		return s.after(linkAccount(a), unlinkAccount(a.Key()))
+	}},
+	{"CreateSession", func(s *benchmarks, k *cast) (call, error) { return createSession(s.c.newSession(k.user.ID)), nil }},
+	{"UpdateSession", func(s *benchmarks, k *cast) (call, error) {
+		return updateSession(adapter.SessionUpdate{SessionToken: k.session.SessionToken, Expires: adapter.To(s.c.instant(2 * time.Hour))}), nil
+	}},
+	{"DeleteSession", func(s *benchmarks, k *cast) (call, error) {
+		session := s.c.newSession(k.user.ID)
+		return s.after(createSession(session), deleteSession(session.SessionToken))
+	}},
+	{"CreateVerificationToken", func(s *benchmarks, _ *cast) (call, error) { return createToken(s.c.newToken()), nil }},
+	{"UseVerificationToken", func(s *benchmarks, _ *cast) (call, error) {
+		t := s.c.newToken()
+		return s.after(createToken(t), useToken(t.Key()))
+	}},
+	{"CreateAuthenticator", func(s *benchmarks, k *cast) (call, error) {
+		return createAuthenticator(s.c.newAuthenticator(k.user.ID)), nil
+	}},
+	{"UpdateAuthenticatorCounter", func(s *benchmarks, k *cast) (call, error) {
+		k.authenticator.Counter++
+		return updateCounter(k.authenticator.CredentialID, k.authenticator.Counter), nil
+	}},
+}
