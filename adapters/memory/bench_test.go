@@ -8,8 +8,15 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
+
+// BenchmarkAdapter measures every method. There is no client that does less, and
+// so no floor.
+func BenchmarkAdapter(b *testing.B) {
+	adaptertest.Bench(b, adaptertest.Harness{New: func(testing.TB) adapter.Adapter { return memory.New() }}, nil)
+}
 
 func sessionToken(n int) string { return fmt.Sprintf("%032x-token", n) }
 
@@ -42,9 +49,9 @@ func populated(b *testing.B, sessions int) (a *memory.Adapter, users, perSession
 	return a, (withUsers - start) / float64(len(ids)), (heap() - withUsers) / float64(sessions)
 }
 
-// BenchmarkGetSessionAndUser looks random sessions up from all processors at
+// BenchmarkSessions looks random sessions up from all processors at
 // once. B/session is what one session with a token of 38 bytes takes.
-func BenchmarkGetSessionAndUser(b *testing.B) {
+func BenchmarkSessions(b *testing.B) {
 	for _, sessions := range []int{1_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("sessions=%d", sessions), func(b *testing.B) {
 			a, perUser, perSession := populated(b, sessions)

@@ -2,6 +2,8 @@ package mongo_test
 
 import (
 	"context"
+	"encoding/json"
+	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -21,7 +23,8 @@ type floor struct {
 
 var _ adapter.Adapter = floor{}
 
-func newFloor(db *mgo.Database) floor {
+func newFloor(_ testing.TB, a adapter.Adapter) any {
+	db := a.(direct).db
 	o := options.Collection().SetWriteConcern(writeconcern.Majority())
 	return floor{db.Collection("users", o), db.Collection("accounts", o), db.Collection("sessions", o), db.Collection("verification_tokens", o), db.Collection("authenticators", o)}
 }
@@ -45,11 +48,20 @@ type floorAccount struct {
 	Provider          string        `bson:"provider"`
 	ProviderAccountID string        `bson:"providerAccountId"`
 	AccessToken       *string       `bson:"access_token"`
+	RefreshToken      *string       `bson:"refresh_token"`
+	IDToken           *string       `bson:"id_token"`
 	Scope             *string       `bson:"scope"`
+	TokenType         *string       `bson:"token_type"`
+	SessionState      *string       `bson:"session_state"`
+	ExpiresAt         *int64        `bson:"expires_at"`
+	Details           []bson.M      `bson:"authorization_details"`
 }
 
-func (a floorAccount) account() *adapter.Account {
-	return &adapter.Account{UserID: a.UserID.Hex(), Type: adapter.AccountType(a.Type), Provider: a.Provider, ProviderAccountID: a.ProviderAccountID, AccessToken: a.AccessToken, Scope: a.Scope}
+func (a floorAccount) account() (*adapter.Account, error) {
+	details, err := json.Marshal(a.Details)
+	return &adapter.Account{UserID: a.UserID.Hex(), Type: adapter.AccountType(a.Type), Provider: a.Provider, ProviderAccountID: a.ProviderAccountID,
+		AccessToken: a.AccessToken, RefreshToken: a.RefreshToken, IDToken: a.IDToken, Scope: a.Scope, TokenType: a.TokenType, SessionState: a.SessionState,
+		ExpiresAt: a.ExpiresAt, AuthorizationDetails: details}, err
 }
 
 type floorSession struct {
@@ -134,7 +146,9 @@ func (f floor) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*a
 
 func (f floor) UpdateUser(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
 	name, _ := u.Name.Get()
-	d, err := decodeOne[floorUser](f.users.FindOneAndUpdate(ctx, by("_id", hex(u.ID)), set("name", name), after))
+	image, _ := u.Image.Get()
+	change := by("$set", bson.D{{Key: "name", Value: name}, {Key: "image", Value: image}})
+	d, err := decodeOne[floorUser](f.users.FindOneAndUpdate(ctx, by("_id", hex(u.ID)), change, after))
 	return d.user(), err
 }
 
@@ -149,19 +163,29 @@ func (f floor) DeleteUser(ctx context.Context, id string) (*adapter.User, error)
 }
 
 func (f floor) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
-	d := floorAccount{bson.NewObjectID(), hex(a.UserID), string(a.Type), a.Provider, a.ProviderAccountID, a.AccessToken, a.Scope}
+	d := floorAccount{bson.NewObjectID(), hex(a.UserID), string(a.Type), a.Provider, a.ProviderAccountID, a.AccessToken, a.RefreshToken, a.IDToken, a.Scope,
+		a.TokenType, a.SessionState, a.ExpiresAt, nil}
+	if err := json.Unmarshal(a.AuthorizationDetails, &d.Details); err != nil {
+		return nil, err
+	}
 	_, err := f.accounts.InsertOne(ctx, d)
-	return d.account(), err
+	return &a, err
 }
 
 func (f floor) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
 	a, err := decodeOne[floorAccount](f.accounts.FindOneAndDelete(ctx, pair(key)))
-	return a.account(), err
+	if err != nil {
+		return nil, err
+	}
+	return a.account()
 }
 
 func (f floor) GetAccount(ctx context.Context, id, provider string) (*adapter.Account, error) {
 	a, err := decodeOne[floorAccount](f.accounts.FindOne(ctx, pair(adapter.AccountKey{Provider: provider, ProviderAccountID: id})))
-	return a.account(), err
+	if err != nil {
+		return nil, err
+	}
+	return a.account()
 }
 
 func (f floor) CreateSession(ctx context.Context, s adapter.Session) (*adapter.Session, error) {

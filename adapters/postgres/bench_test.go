@@ -1,240 +1,61 @@
 package postgres_test
 
 import (
-	"context"
-	"crypto/rand"
 	"flag"
-	"fmt"
-	"runtime"
 	"slices"
 	"testing"
-	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-var mostSessions = flag.Int("most-sessions", 100_000, "BenchmarkPopulation goes up to this many sessions")
+var mostSessions = flag.Int("most-sessions", 100_000, "BenchmarkSessions goes up to this many")
 
-// method is one method as a benchmark calls it: prepare makes what one call
-// needs, outside the measured time, and returns the call.
-type method struct {
-	name    string
-	prepare func(a adapter.Adapter) (call func(a adapter.Adapter) error)
+// direct is an adapter on a store of its own, with nothing on the way to it.
+type direct struct {
+	*postgres.Adapter
+	pool   *pgxpool.Pool
+	schema string
 }
 
-// methods returns all nineteen, on records of one user.
-func methods(ctx context.Context, b testing.TB, a adapter.Adapter) []method {
-	later := time.Now().Add(time.Hour)
-	user := must(a.CreateUser(ctx, adapter.User{Name: new("Ada"), Email: rand.Text(), EmailVerified: &later, Image: new("https://example.com/i.png")}))(b)
-	makeAccount := func() adapter.Account {
-		return adapter.Account{UserID: user.ID, Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: rand.Text(), AccessToken: new("at"), Scope: new("s")}
-	}
-	makeSession := func() adapter.Session {
-		return adapter.Session{SessionToken: rand.Text(), UserID: user.ID, Expires: later}
-	}
-	makeToken := func() adapter.VerificationToken {
-		return adapter.VerificationToken{Identifier: "x@example.com", Token: rand.Text(), Expires: later}
-	}
-	makeCredential := func() adapter.Authenticator {
-		return adapter.Authenticator{CredentialID: rand.Text(), UserID: user.ID, CredentialPublicKey: "key", CredentialDeviceType: "singleDevice"}
-	}
-	account := must(a.LinkAccount(ctx, makeAccount()))(b)
-	session := must(a.CreateSession(ctx, makeSession()))(b)
-	credential := must(a.CreateAuthenticator(ctx, makeCredential()))(b)
-	lister := must(a.CreateUser(ctx, adapter.User{Email: rand.Text()}))(b)
-	for range 3 {
-		c := makeCredential()
-		c.UserID = lister.ID
-		must(a.CreateAuthenticator(ctx, c))(b)
-	}
-	n := int64(0)
-	type call = func(adapter.Adapter) error
-	always := func(f call) func(adapter.Adapter) call { return func(adapter.Adapter) call { return f } }
-	return []method{
-		{"CreateUser", func(adapter.Adapter) call {
-			u := adapter.User{Name: new("Ada"), Email: rand.Text()}
-			return func(a adapter.Adapter) error { _, err := a.CreateUser(ctx, u); return err }
-		}},
-		{"GetUser", always(func(a adapter.Adapter) error { _, err := a.GetUser(ctx, user.ID); return err })},
-		{"GetUserByEmail", always(func(a adapter.Adapter) error { _, err := a.GetUserByEmail(ctx, user.Email); return err })},
-		{"GetUserByAccount", always(func(a adapter.Adapter) error { _, err := a.GetUserByAccount(ctx, account.Key()); return err })},
-		{"UpdateUser", always(func(a adapter.Adapter) error {
-			_, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: lister.ID, Name: adapter.To(new("Bob"))})
-			return err
-		})},
-		{"DeleteUser", func(a adapter.Adapter) call {
-			u := must(a.CreateUser(ctx, adapter.User{Email: rand.Text()}))(b)
-			return func(a adapter.Adapter) error { _, err := a.DeleteUser(ctx, u.ID); return err }
-		}},
-		{"LinkAccount", func(adapter.Adapter) call {
-			c := makeAccount()
-			return func(a adapter.Adapter) error { _, err := a.LinkAccount(ctx, c); return err }
-		}},
-		{"UnlinkAccount", func(a adapter.Adapter) call {
-			c := must(a.LinkAccount(ctx, makeAccount()))(b)
-			return func(a adapter.Adapter) error { _, err := a.UnlinkAccount(ctx, c.Key()); return err }
-		}},
-		{"GetAccount", always(func(a adapter.Adapter) error {
-			_, err := a.GetAccount(ctx, account.ProviderAccountID, account.Provider)
-			return err
-		})},
-		{"CreateSession", func(adapter.Adapter) call {
-			s := makeSession()
-			return func(a adapter.Adapter) error { _, err := a.CreateSession(ctx, s); return err }
-		}},
-		{"GetSessionAndUser", always(func(a adapter.Adapter) error { _, err := a.GetSessionAndUser(ctx, session.SessionToken); return err })},
-		{"UpdateSession", always(func(a adapter.Adapter) error {
-			_, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: session.SessionToken, Expires: adapter.To(later)})
-			return err
-		})},
-		{"DeleteSession", func(a adapter.Adapter) call {
-			s := must(a.CreateSession(ctx, makeSession()))(b)
-			return func(a adapter.Adapter) error { _, err := a.DeleteSession(ctx, s.SessionToken); return err }
-		}},
-		{"CreateVerificationToken", func(adapter.Adapter) call {
-			v := makeToken()
-			return func(a adapter.Adapter) error { _, err := a.CreateVerificationToken(ctx, v); return err }
-		}},
-		{"UseVerificationToken", func(a adapter.Adapter) call {
-			v := must(a.CreateVerificationToken(ctx, makeToken()))(b)
-			return func(a adapter.Adapter) error { _, err := a.UseVerificationToken(ctx, v.Key()); return err }
-		}},
-		{"CreateAuthenticator", func(adapter.Adapter) call {
-			c := makeCredential()
-			return func(a adapter.Adapter) error { _, err := a.CreateAuthenticator(ctx, c); return err }
-		}},
-		{"GetAuthenticator", always(func(a adapter.Adapter) error { _, err := a.GetAuthenticator(ctx, credential.CredentialID); return err })},
-		{"ListAuthenticatorsByUserID", always(func(a adapter.Adapter) error { _, err := a.ListAuthenticatorsByUserID(ctx, lister.ID); return err })},
-		{"UpdateAuthenticatorCounter", always(func(a adapter.Adapter) error {
-			n++
-			_, err := a.UpdateAuthenticatorCounter(ctx, credential.CredentialID, n)
-			return err
-		})},
+// benchHarness opens adapters directly, and a second handle on one connection
+// through a proxy that counts.
+func (w wiring) benchHarness() adaptertest.Harness {
+	return adaptertest.Harness{
+		New: func(t testing.TB) adapter.Adapter {
+			a, pool, schema := w.newStore(t)
+			return direct{a, pool, schema}
+		},
+		Second: func(t testing.TB, a adapter.Adapter) adapter.Adapter {
+			h := w.open(t, a.(direct).schema, 1)
+			if err := h.pool.Ping(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return h
+		},
+		Faults: func(a adapter.Adapter) fault.Control { return a.(*handle).proxy },
 	}
 }
 
-// compare takes turns between the adapter and the floor, so that what else the
-// machine does hits both, and reports medians.
-func compare(b *testing.B, m method, a adapter.Adapter, f adapter.Adapter) {
-	b.Helper()
-	measure := func(on adapter.Adapter) time.Duration {
-		call := m.prepare(a)
-		start := time.Now()
-		if err := call(on); err != nil {
-			b.Fatal(err)
-		}
-		return time.Since(start)
-	}
-	for range 20 {
-		measure(a)
-		measure(f)
-	}
-	var ours, theirs []time.Duration
-	for b.Loop() {
-		if len(ours)%2 == 0 {
-			ours, theirs = append(ours, measure(a)), append(theirs, measure(f))
-		} else {
-			theirs, ours = append(theirs, measure(f)), append(ours, measure(a))
-		}
-	}
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(float64(median(ours)), "adapter-ns/op")
-	b.ReportMetric(float64(median(theirs)), "floor-ns/op")
-	b.ReportMetric(float64(median(ours))/float64(median(theirs)), "ratio")
+func newFloor(_ testing.TB, a adapter.Adapter) any {
+	d := a.(direct)
+	return floor{d.pool, d.schema}
 }
 
-func median(d []time.Duration) time.Duration {
-	slices.Sort(d)
-	return d[len(d)/2]
-}
+func BenchmarkAdapter(b *testing.B) { adaptertest.Bench(b, wirings[0].benchHarness(), newFloor) }
 
-// allocations counts what one call allocates.
-func allocations(b *testing.B, m method, a adapter.Adapter, on adapter.Adapter) float64 {
-	const calls = 50
-	var before, after runtime.MemStats
-	var total uint64
-	for range calls {
-		call := m.prepare(a)
-		runtime.ReadMemStats(&before)
-		err := call(on)
-		runtime.ReadMemStats(&after)
-		if err != nil {
-			b.Fatal(err)
-		}
-		total += after.Mallocs - before.Mallocs
-	}
-	return float64(total) / calls
-}
-
-// BenchmarkMethods compares every method with the floor, and counts round trips
-// on the wire and allocations.
-func BenchmarkMethods(b *testing.B) {
-	a, pool, schema := wirings[0].newStore(b)
-	counted := wirings[0].open(b, schema, 1)
-	for _, m := range methods(b.Context(), b, a) {
-		b.Run(m.name, func(b *testing.B) {
-			f := floor{pool, schema}
-			compare(b, m, a, f)
-			if err := m.prepare(a)(counted); err != nil { // prepares the statements
-				b.Fatal(err)
-			}
-			call := m.prepare(a)
-			before := counted.proxy.Steps()
-			if err := call(counted); err != nil {
-				b.Fatal(err)
-			}
-			b.ReportMetric(float64(counted.proxy.Steps()-before), "roundtrips/op")
-			b.ReportMetric(allocations(b, m, a, a), "adapter-allocs/op")
-			b.ReportMetric(allocations(b, m, a, f), "floor-allocs/op")
-		})
-	}
-}
-
-// BenchmarkPopulation reads sessions out of ever more, ten to a user.
-func BenchmarkPopulation(b *testing.B) {
-	a, pool, schema := wirings[0].newStore(b)
-	have := 0
-	for _, size := range []int{1_000, 100_000, 1_000_000} {
-		if size > *mostSessions {
-			continue
-		}
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			if have < size { // b.Run may call this several times
-				execSQL(b, pool, `INSERT INTO `+schema+`.users (id, name, email) SELECT 'u' || n, 'User', 'u' || n || '@example.com' FROM generate_series($1::int / 10, $2::int / 10 - 1) AS n`, have, size)
-				execSQL(b, pool, `INSERT INTO `+schema+`.sessions ("sessionToken", "userId", expires)
-					SELECT md5('s' || n), 'u' || n / 10, now() + interval '1 hour' FROM generate_series($1::int, $2::int - 1) AS n`, have, size)
-				execSQL(b, pool, `ANALYZE `+schema+`.users, `+schema+`.sessions`)
-				have = size
-			}
-			var tokens []string
-			rows, err := pool.Query(b.Context(), `SELECT "sessionToken" FROM `+schema+`.sessions ORDER BY md5("sessionToken") LIMIT 10000`)
-			if err != nil {
-				b.Fatal(err)
-			}
-			for rows.Next() {
-				var token string
-				if err := rows.Scan(&token); err != nil {
-					b.Fatal(err)
-				}
-				tokens = append(tokens, token)
-			}
-			if rows.Err() != nil {
-				b.Fatal(rows.Err())
-			}
-			n := 0
-			compare(b, method{"GetSessionAndUser", func(adapter.Adapter) func(adapter.Adapter) error {
-				token := tokens[n%len(tokens)] // never the one that the other has just warmed up
-				n++
-				return func(a adapter.Adapter) error {
-					found, err := a.GetSessionAndUser(b.Context(), token)
-					if err == nil && found == nil {
-						err = fmt.Errorf("no session %s", token)
-					}
-					return err
-				}
-			}}, a, floor{pool, schema})
-		})
-	}
+func BenchmarkSessions(b *testing.B) {
+	adaptertest.BenchSessions(b, wirings[0].benchHarness(), newFloor, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
+		d := a.(direct)
+		execSQL(tb, d.pool, `INSERT INTO `+d.schema+`.users (id, name, email) SELECT 'u' || n, 'User', 'u' || n || '@example.com' FROM generate_series($1::int / 10, $2::int / 10 - 1) AS n`, from, to)
+		execSQL(tb, d.pool, `INSERT INTO `+d.schema+`.sessions ("sessionToken", "userId", expires)
+			SELECT 'session-' || n, 'u' || n / 10, now() + interval '1 hour' FROM generate_series($1::int, $2::int - 1) AS n`, from, to)
+		execSQL(tb, d.pool, `ANALYZE `+d.schema+`.users, `+d.schema+`.sessions`)
+	})
 }
 
 // TestRoundTrips counts round trips of first and later calls. Where pgx
@@ -254,36 +75,21 @@ func TestRoundTrips(t *testing.T) {
 		t.Run(c.wiring, func(t *testing.T) {
 			t.Parallel()
 			w := wirings[slices.IndexFunc(wirings, func(w wiring) bool { return w.name == c.wiring })]
-			a, _, schema := w.newStore(t)
-			for _, m := range methods(t.Context(), t, a) {
-				h := w.open(t, schema, 1) // an adapter that has learned nothing
-				if err := h.pool.Ping(t.Context()); err != nil {
-					t.Fatal(err)
+			for method, trips := range adaptertest.RoundTrips(t, w.benchHarness()) {
+				if method == "GetSessionAndUser" && trips.First != 1+c.describes {
+					t.Errorf("%s: the first call takes %d round trips, want %d", method, trips.First, 1+c.describes)
 				}
-				count := func(call func(adapter.Adapter) error) int64 {
-					before := h.proxy.Steps()
-					if err := call(h); err != nil {
-						t.Fatal(m.name, err)
-					}
-					return h.proxy.Steps() - before
-				}
-				first := count(m.prepare(a))
-				if m.name == "GetSessionAndUser" && first != 1+c.describes {
-					t.Errorf("%s: the first call takes %d round trips, want %d", m.name, first, 1+c.describes)
-				}
-				if first > 2*(1+c.describes) {
-					t.Errorf("%s: the first call takes %d round trips, want at most %d", m.name, first, 2*(1+c.describes))
+				if trips.First > 2*(1+c.describes) {
+					t.Errorf("%s: the first call takes %d round trips, want at most %d", method, trips.First, 2*(1+c.describes))
 				}
 				want := int64(1)
 				if c.everyCalls {
 					want += c.describes
 				}
-				if later := count(m.prepare(a)); later != want {
-					t.Errorf("%s: a later call takes %d round trips, want %d", m.name, later, want)
+				if trips.Later != want {
+					t.Errorf("%s: a later call takes %d round trips, want %d", method, trips.Later, want)
 				}
 			}
 		})
 	}
 }
-
-var _ adapter.Adapter = floor{}

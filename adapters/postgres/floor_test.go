@@ -72,7 +72,8 @@ func (f floor) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*a
 func (f floor) UpdateUser(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
 	r := new(adapter.User)
 	name, _ := u.Name.Get()
-	return r, f.one(ctx, `UPDATE `+f.schema+`.users SET name = $2 WHERE id = $1 RETURNING `+floorUser, []any{u.ID, name}, userDest(r)...)
+	image, _ := u.Image.Get()
+	return r, f.one(ctx, `UPDATE `+f.schema+`.users SET name = $2, image = $3 WHERE id = $1 RETURNING `+floorUser, []any{u.ID, name, image}, userDest(r)...)
 }
 
 func (f floor) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {

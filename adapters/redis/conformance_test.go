@@ -3,7 +3,6 @@ package redis_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -99,12 +98,13 @@ func key(prefix string, r adaptertest.Record) string {
 // escape writes every byte that is not plain as %XX.
 func escape(s string) string {
 	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~@+=/"
+	const hex = "0123456789ABCDEF"
 	var b strings.Builder
 	for i := range len(s) {
 		if strings.IndexByte(plain, s[i]) >= 0 {
 			b.WriteByte(s[i])
 		} else {
-			fmt.Fprintf(&b, "%%%02X", s[i])
+			b.Write([]byte{'%', hex[s[i]>>4], hex[s[i]&15]})
 		}
 	}
 	return b.String()

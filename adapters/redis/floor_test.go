@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"strconv"
 	"testing"
@@ -14,34 +15,55 @@ import (
 
 // floor is the least that the nineteen methods take with go-redis: one round
 // trip each, and none of the promises that need more. It reads what the adapter
-// wrote, and writes under the same names. Benchmarks compare the adapter with it.
+// wrote, and writes under the same names or such as nobody reads.
 type floor struct {
 	client goredis.UniversalClient
 	prefix string
-	follow *goredis.Script
 }
 
-// newFloor loads the only script of the floor, which reads a record and its
-// owner: two reads of which the second needs the first take a script, or two
+var _ adapter.Adapter = (*floor)(nil)
+
+// What takes a second read for which the first must be known is a script, or two
 // round trips.
-func newFloor(t testing.TB, client goredis.UniversalClient, prefix string) *floor {
-	t.Helper()
-	f := &floor{client, prefix, goredis.NewScript(`
-local n = tonumber(ARGV[2])
-local r = redis.call('HMGET', KEYS[1], 'owner', 'inc', unpack(ARGV, 3, 2 + n))
+var (
+	floorFollow = goredis.NewScript(`
+local r = redis.call('HMGET', KEYS[1], 'owner', 'inc', unpack(ARGV, 2))
 if not r[1] then return {} end
-return {r, redis.call('HMGET', ARGV[1] .. r[1] .. '}', 'inc', 'name', 'email', 'emailVerified', 'image')}`)}
-	if err := f.follow.Load(t.Context(), client).Err(); err != nil {
-		t.Fatal(err)
+return {r, redis.call('HMGET', ARGV[1] .. r[1] .. '}', 'inc', 'name', 'email', 'emailVerified', 'image')}`)
+	floorByEmail = goredis.NewScript(`
+local id = string.match(redis.call('GET', KEYS[1]) or '', ':(.*)')
+if not id then return {} end
+return {id, redis.call('HMGET', ARGV[1] .. id .. '}', 'inc', 'name', 'email', 'emailVerified', 'image')}`)
+	floorList = goredis.NewScript(`
+local all = redis.call('ZRANGE', KEYS[1], 0, -1)
+for i, entry in ipairs(all) do all[i] = redis.call('HMGET', string.match(entry, '[^:]*:[^:]*:(.*)'), unpack(ARGV)) end
+return all`)
+)
+
+// newFloor loads the scripts.
+func newFloor(t testing.TB, a adapter.Adapter) any {
+	t.Helper()
+	d := a.(direct)
+	for _, s := range []*goredis.Script{floorFollow, floorByEmail, floorList} {
+		if err := s.Load(t.Context(), d.client).Err(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	return f
+	return &floor{d.client, d.prefix}
 }
 
-func (f *floor) key(kind, id string) string { return f.prefix + ":" + kind + ":{" + id + "}" }
+func (f *floor) key(kind, id string) string { return f.prefix + ":" + kind + ":{" + escape(id) + "}" }
 
 func (f *floor) accountKey(k adapter.AccountKey) string {
-	return f.key("account", k.Provider+":"+k.ProviderAccountID)
+	return f.prefix + ":account:{" + escape(k.Provider) + ":" + escape(k.ProviderAccountID) + "}"
 }
+
+func (f *floor) tokenKey(k adapter.VerificationTokenKey) string {
+	return f.prefix + ":token:{" + escape(k.Identifier) + ":" + escape(k.Token) + "}"
+}
+
+// anew is a key that the adapter does not read.
+func (f *floor) anew(kind, id string) string { return f.prefix + ":floor-" + kind + ":{" + id + "}" }
 
 func micros(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 
@@ -70,8 +92,8 @@ func decode(id string, v []any) *adapter.User {
 
 // read returns the fields of a record and the owner.
 func (f *floor) read(ctx context.Context, key string, fields ...any) ([]any, *adapter.User, error) {
-	args := append([]any{f.prefix + ":user:{", len(fields)}, fields...)
-	r, err := f.client.EvalSha(ctx, f.follow.Hash(), []string{key}, args...).Slice()
+	args := append([]any{f.prefix + ":user:{"}, fields...)
+	r, err := f.client.EvalSha(ctx, floorFollow.Hash(), []string{key}, args...).Slice()
 	if err != nil || len(r) != 2 {
 		return nil, nil, err
 	}
@@ -83,8 +105,8 @@ func (f *floor) read(ctx context.Context, key string, fields ...any) ([]any, *ad
 }
 
 func (f *floor) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
-	u.ID = micros(time.Now())
-	return &u, f.client.HSet(ctx, f.key("floor-user", u.ID), "inc", "i", "name", *u.Name, "email", u.Email).Err()
+	u.ID = rand.Text()
+	return &u, f.client.HSet(ctx, f.anew("user", u.ID), "inc", "i", "name", *u.Name, "email", u.Email, "emailVerified", micros(*u.EmailVerified), "image", *u.Image).Err()
 }
 
 func (f *floor) GetUser(ctx context.Context, id string) (*adapter.User, error) {
@@ -96,7 +118,11 @@ func (f *floor) GetUser(ctx context.Context, id string) (*adapter.User, error) {
 }
 
 func (f *floor) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
-	return nil, f.client.Get(ctx, f.key("email", email)).Err()
+	v, err := f.client.EvalSha(ctx, floorByEmail.Hash(), []string{f.key("email", email)}, f.prefix+":user:{").Slice()
+	if err != nil || len(v) != 2 {
+		return nil, err
+	}
+	return decode(v[0].(string), v[1].([]any)), nil
 }
 
 func (f *floor) GetUserByAccount(ctx context.Context, k adapter.AccountKey) (*adapter.User, error) {
@@ -106,19 +132,59 @@ func (f *floor) GetUserByAccount(ctx context.Context, k adapter.AccountKey) (*ad
 
 func (f *floor) UpdateUser(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
 	name, _ := u.Name.Get()
-	return nil, f.client.HSet(ctx, f.key("user", u.ID), "name", *name).Err()
+	image, _ := u.Image.Get()
+	pipe := f.client.Pipeline()
+	pipe.HSet(ctx, f.key("user", u.ID), "name", *name, "image", *image)
+	v := pipe.HMGet(ctx, f.key("user", u.ID), "inc", "name", "email", "emailVerified", "image")
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, err
+	}
+	return decode(u.ID, v.Val()), nil
 }
 
 func (f *floor) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
-	return nil, f.client.Del(ctx, f.key("user", id)).Err()
+	key := f.key("user", id)
+	pipe := f.client.Pipeline()
+	v := pipe.HMGet(ctx, key, "inc", "name", "email", "emailVerified", "image")
+	pipe.Del(ctx, key, key+":accounts", key+":sessions", key+":authenticators", key+":emails")
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, err
+	}
+	return decode(id, v.Val()), nil
 }
 
 func (f *floor) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
-	return &a, f.client.HSet(ctx, f.key("floor-account", a.ProviderAccountID), "owner", a.UserID, "type", string(a.Type), "access_token", *a.AccessToken, "scope", *a.Scope).Err()
+	return &a, f.client.HSet(ctx, f.anew("account", a.ProviderAccountID), "owner", a.UserID, "type", string(a.Type), "access_token", *a.AccessToken,
+		"refresh_token", *a.RefreshToken, "id_token", *a.IDToken, "scope", *a.Scope, "token_type", *a.TokenType, "session_state", *a.SessionState,
+		"expires_at", *a.ExpiresAt, "authorization_details", []byte(a.AuthorizationDetails)).Err()
 }
 
 func (f *floor) UnlinkAccount(ctx context.Context, k adapter.AccountKey) (*adapter.Account, error) {
-	return nil, f.client.Del(ctx, f.accountKey(k)).Err()
+	pipe := f.client.Pipeline()
+	v := pipe.HMGet(ctx, f.accountKey(k), accountFields...)
+	pipe.Del(ctx, f.accountKey(k))
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, err
+	}
+	return decodeAccount(k, "", v.Val()), nil
+}
+
+var accountFields = []string{"type", "access_token", "refresh_token", "id_token", "scope", "token_type", "session_state", "expires_at", "authorization_details"}
+
+func decodeAccount(k adapter.AccountKey, owner string, v []any) *adapter.Account {
+	a := &adapter.Account{UserID: owner, Provider: k.Provider, ProviderAccountID: k.ProviderAccountID, AccessToken: optional(v[1]), RefreshToken: optional(v[2]),
+		IDToken: optional(v[3]), Scope: optional(v[4]), TokenType: optional(v[5]), SessionState: optional(v[6])}
+	if s := optional(v[0]); s != nil {
+		a.Type = adapter.AccountType(*s)
+	}
+	if s := optional(v[7]); s != nil {
+		n, _ := strconv.ParseInt(*s, 10, 64)
+		a.ExpiresAt = &n
+	}
+	if s := optional(v[8]); s != nil {
+		a.AuthorizationDetails = json.RawMessage(*s)
+	}
+	return a
 }
 
 func (f *floor) GetAccount(ctx context.Context, id, provider string) (*adapter.Account, error) {
@@ -127,15 +193,11 @@ func (f *floor) GetAccount(ctx context.Context, id, provider string) (*adapter.A
 	if err != nil || u == nil {
 		return nil, err
 	}
-	a := &adapter.Account{UserID: u.ID, Provider: provider, ProviderAccountID: id, AccessToken: optional(v[1]), Scope: optional(v[4])}
-	if s := optional(v[8]); s != nil {
-		a.AuthorizationDetails = json.RawMessage(*s)
-	}
-	return a, nil
+	return decodeAccount(k, u.ID, v), nil
 }
 
 func (f *floor) CreateSession(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
-	key := f.key("floor-session", s.SessionToken)
+	key := f.anew("session", s.SessionToken)
 	pipe := f.client.Pipeline()
 	pipe.HSet(ctx, key, "owner", s.UserID, "expires", micros(s.Expires))
 	pipe.PExpireAt(ctx, key, s.Expires)
@@ -157,42 +219,78 @@ func (f *floor) UpdateSession(ctx context.Context, s adapter.SessionUpdate) (*ad
 	pipe := f.client.Pipeline()
 	pipe.HSet(ctx, key, "expires", micros(expires))
 	pipe.PExpireAt(ctx, key, expires)
+	owner := pipe.HGet(ctx, key, "owner")
 	_, err := pipe.Exec(ctx)
-	return nil, err
+	return &adapter.Session{SessionToken: s.SessionToken, UserID: owner.Val(), Expires: expires}, err
 }
 
 func (f *floor) DeleteSession(ctx context.Context, token string) (*adapter.Session, error) {
-	return nil, f.client.Del(ctx, f.key("session", token)).Err()
+	pipe := f.client.Pipeline()
+	v := pipe.HMGet(ctx, f.key("session", token), "owner", "expires")
+	pipe.Del(ctx, f.key("session", token))
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, err
+	}
+	return &adapter.Session{SessionToken: token, UserID: v.Val()[0].(string), Expires: instant(v.Val()[1])}, nil
 }
 
 func (f *floor) CreateVerificationToken(ctx context.Context, v adapter.VerificationToken) (*adapter.VerificationToken, error) {
-	return &v, f.client.Set(ctx, f.key("floor-token", v.Identifier+":"+v.Token), micros(v.Expires), time.Until(v.Expires)).Err()
+	return &v, f.client.Set(ctx, f.anew("token", v.Identifier+":"+v.Token), micros(v.Expires), time.Until(v.Expires)).Err()
 }
 
 func (f *floor) UseVerificationToken(ctx context.Context, k adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-	expires, err := f.client.GetDel(ctx, f.key("token", k.Identifier+":"+k.Token)).Result()
+	expires, err := f.client.GetDel(ctx, f.tokenKey(k)).Result()
 	return &adapter.VerificationToken{Identifier: k.Identifier, Token: k.Token, Expires: instant(expires)}, err
 }
 
 func (f *floor) CreateAuthenticator(ctx context.Context, w adapter.Authenticator) (*adapter.Authenticator, error) {
-	return &w, f.client.HSet(ctx, f.key("floor-authenticator", w.CredentialID), "owner", w.UserID, "credentialID", w.CredentialID, "credentialPublicKey", w.CredentialPublicKey,
-		"providerAccountId", w.ProviderAccountID, "counter", w.Counter, "credentialBackedUp", w.CredentialBackedUp, "credentialDeviceType", w.CredentialDeviceType).Err()
+	return &w, f.client.HSet(ctx, f.anew("authenticator", w.CredentialID), "owner", w.UserID, "credentialID", w.CredentialID, "credentialPublicKey", w.CredentialPublicKey,
+		"providerAccountId", w.ProviderAccountID, "counter", w.Counter, "credentialBackedUp", w.CredentialBackedUp, "credentialDeviceType", w.CredentialDeviceType,
+		"transports", *w.Transports).Err()
 }
 
-func (f *floor) GetAuthenticator(ctx context.Context, id string) (*adapter.Authenticator, error) {
-	v, u, err := f.read(ctx, f.key("authenticator", id), "credentialID", "providerAccountId", "credentialPublicKey", "counter", "credentialBackedUp", "credentialDeviceType", "transports")
-	if err != nil || u == nil {
-		return nil, err
-	}
-	w := &adapter.Authenticator{CredentialID: id, UserID: u.ID, Transports: optional(v[6])}
+func decodeAuthenticator(owner string, v []any) (*adapter.Authenticator, error) {
+	w := &adapter.Authenticator{UserID: owner, CredentialID: v[0].(string), ProviderAccountID: v[1].(string), CredentialPublicKey: v[2].(string),
+		CredentialBackedUp: v[4] == "true", CredentialDeviceType: v[5].(string), Transports: optional(v[6])}
+	var err error
 	w.Counter, err = strconv.ParseInt(v[3].(string), 10, 64)
 	return w, err
 }
 
+var authenticatorFields = []any{"credentialID", "providerAccountId", "credentialPublicKey", "counter", "credentialBackedUp", "credentialDeviceType", "transports"}
+
+func (f *floor) GetAuthenticator(ctx context.Context, id string) (*adapter.Authenticator, error) {
+	v, u, err := f.read(ctx, f.key("authenticator", id), authenticatorFields...)
+	if err != nil || u == nil {
+		return nil, err
+	}
+	return decodeAuthenticator(u.ID, v)
+}
+
 func (f *floor) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
-	return nil, f.client.ZRange(ctx, f.key("user", userID)+":authenticators", 0, -1).Err()
+	all, err := f.client.EvalSha(ctx, floorList.Hash(), []string{f.key("user", userID) + ":authenticators"}, authenticatorFields...).Slice()
+	if err != nil {
+		return nil, err
+	}
+	var list []adapter.Authenticator
+	for _, v := range all {
+		w, err := decodeAuthenticator(userID, v.([]any))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, *w)
+	}
+	return list, nil
 }
 
 func (f *floor) UpdateAuthenticatorCounter(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
-	return nil, f.client.HSet(ctx, f.key("authenticator", id), "counter", counter).Err()
+	key := f.key("authenticator", id)
+	pipe := f.client.Pipeline()
+	pipe.HSet(ctx, key, "counter", counter)
+	v := pipe.HMGet(ctx, key, "credentialID", "providerAccountId", "credentialPublicKey", "counter", "credentialBackedUp", "credentialDeviceType", "transports")
+	owner := pipe.HGet(ctx, key, "owner")
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, err
+	}
+	return decodeAuthenticator(owner.Val(), v.Val())
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -159,8 +160,13 @@ func (w wiring) newPrefix(t testing.TB) string {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
-		if err := eachKey(ctx, admin, prefix+"*", func(ctx context.Context, c goredis.Cmdable, key string) error {
-			return c.Unlink(ctx, key).Err()
+		if err := eachKeys(ctx, admin, prefix+"*", func(ctx context.Context, c goredis.Cmdable, keys []string) error {
+			pipe := c.Pipeline()
+			for _, key := range keys { // each in a slot of its own
+				pipe.Unlink(ctx, key)
+			}
+			_, err := pipe.Exec(ctx)
+			return err
 		}); err != nil {
 			t.Error(err)
 		}
@@ -176,16 +182,19 @@ func (w wiring) newStore(t testing.TB) (*redis.Adapter, goredis.UniversalClient,
 	return newAdapter(t, client, redis.WithPrefix(prefix)), client, prefix
 }
 
-// eachKey calls f for every key that matches the pattern, on its server.
-func eachKey(ctx context.Context, client goredis.UniversalClient, pattern string, f func(ctx context.Context, c goredis.Cmdable, key string) error) error {
+// eachKeys calls f for all keys that match the pattern, some at a time, on their
+// server.
+func eachKeys(ctx context.Context, client goredis.UniversalClient, pattern string, f func(ctx context.Context, c goredis.Cmdable, keys []string) error) error {
 	one := func(ctx context.Context, c *goredis.Client) error {
-		keys := c.Scan(ctx, 0, pattern, 1000).Iterator()
-		for keys.Next(ctx) {
-			if err := f(ctx, c, keys.Val()); err != nil {
+		for cursor := uint64(0); ; {
+			keys, next, err := c.Scan(ctx, cursor, pattern, 1000).Result()
+			if err == nil && len(keys) > 0 {
+				err = f(ctx, c, keys)
+			}
+			if cursor = next; err != nil || cursor == 0 {
 				return err
 			}
 		}
-		return keys.Err()
 	}
 	switch c := client.(type) {
 	case *goredis.ClusterClient:
@@ -200,20 +209,18 @@ func eachKey(ctx context.Context, client goredis.UniversalClient, pattern string
 // keysOf returns all keys that match the pattern.
 func keysOf(t testing.TB, client goredis.UniversalClient, pattern string) []string {
 	t.Helper()
-	found := make(chan string, 1<<16)
-	err := eachKey(t.Context(), client, pattern, func(_ context.Context, _ goredis.Cmdable, key string) error {
-		found <- key
+	var mu sync.Mutex // the servers of a cluster are asked at once
+	var found []string
+	err := eachKeys(t.Context(), client, pattern, func(_ context.Context, _ goredis.Cmdable, keys []string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		found = append(found, keys...)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	close(found)
-	var keys []string
-	for key := range found {
-		keys = append(keys, key)
-	}
-	return keys
+	return found
 }
 
 // must returns the value of a call that may not fail.
