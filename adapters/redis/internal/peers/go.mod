@@ -1,0 +1,32 @@
+module github.com/gatehouse-go/gatehouse/adapters/redis/internal/peers
+
+go 1.26.0
+
+require (
+	github.com/alexedwards/scs/goredisstore v0.0.0-20250212122300-421ef1d8611c
+	github.com/gatehouse-go/gatehouse/adapters/redis v0.0.0
+	github.com/gatehouse-go/gatehouse/adaptertest v0.0.0
+	github.com/gatehouse-go/gatehouse/auth v0.0.0
+	github.com/redis/go-redis/v9 v9.23.0
+)
+
+require (
+	github.com/anishathalye/porcupine v1.3.1 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/coreos/go-oidc/v3 v3.21.0 // indirect
+	github.com/go-jose/go-jose/v4 v4.1.8 // indirect
+	github.com/wneessen/go-mail v0.8.1 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
+	golang.org/x/crypto v0.54.0 // indirect
+	golang.org/x/oauth2 v0.37.0 // indirect
+	golang.org/x/sync v0.22.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
+	golang.org/x/text v0.40.0 // indirect
+	pgregory.net/rapid v1.3.0 // indirect
+)
+
+replace (
+	github.com/gatehouse-go/gatehouse/adapters/redis => ../../
+	github.com/gatehouse-go/gatehouse/adaptertest => ../../../../adaptertest
+	github.com/gatehouse-go/gatehouse/auth => ../../../../auth
+)

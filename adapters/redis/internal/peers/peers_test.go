@@ -1,0 +1,110 @@
+package peers
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/alexedwards/scs/goredisstore"
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/gatehouse-go/gatehouse/adapters/redis"
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+const sessions = 100_000
+
+// handle is an adapter with its client, which scs shares.
+type handle struct {
+	*redis.Adapter
+	client  *goredis.Client
+	prefix  string
+	written *int // sessions, which are removed at the end
+}
+
+func open(tb testing.TB) adapter.Adapter {
+	url := os.Getenv("GATEHOUSE_REDIS_URL")
+	if url == "" {
+		tb.Fatal("GATEHOUSE_REDIS_URL is not set: this benchmark needs a Redis server where it may write keys")
+	}
+	options, err := goredis.ParseURL(url)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	options.ContextTimeoutEnabled = true
+	h := handle{client: goredis.NewClient(options), prefix: "gatehouse-" + rand.Text(), written: new(int)}
+	tb.Cleanup(func() { _ = h.client.Close() })
+	tb.Cleanup(func() { h.remove(tb) })
+	if h.Adapter, err = redis.New(h.client, redis.WithPrefix(h.prefix)); err != nil {
+		tb.Fatal(err)
+	}
+	if err := h.EnsureScripts(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	return h
+}
+
+// The keys of a session and its owner, and of the session of scs.
+func (h handle) session(n int) string {
+	return h.prefix + ":session:{" + adaptertest.SessionToken(n) + "}"
+}
+func (h handle) user(n int) string { return fmt.Sprintf("%s:user:{u%d}", h.prefix, n/10) }
+func (h handle) scs() string       { return h.prefix + ":scs:" }
+
+// fill writes sessions for the adapter and for scs.
+func fill(tb testing.TB, a adapter.Adapter, from, to int) {
+	h := a.(handle)
+	ctx, expires := tb.Context(), time.Now().Add(time.Hour)
+	h.each(ctx, tb, from, to, func(pipe goredis.Pipeliner, n int) {
+		owner := fmt.Sprint("u", n/10)
+		pipe.HSet(ctx, h.user(n), "inc", "i", "name", "User", "email", "")
+		pipe.HSet(ctx, h.session(n), "nonce", "n", "owner", owner, "inc", "i", "expires", strconv.FormatInt(expires.UnixMicro(), 10))
+		pipe.PExpireAt(ctx, h.session(n), expires)
+		pipe.Set(ctx, h.scs()+adaptertest.SessionToken(n), owner, time.Until(expires))
+	})
+	*h.written = to
+}
+
+func (h handle) remove(tb testing.TB) {
+	ctx := context.Background()
+	h.each(ctx, tb, 0, *h.written, func(pipe goredis.Pipeliner, n int) {
+		pipe.Unlink(ctx, h.session(n), h.user(n), h.scs()+adaptertest.SessionToken(n))
+	})
+}
+
+// each sends commands about sessions, those of a thousand at a time.
+func (h handle) each(ctx context.Context, tb testing.TB, from, to int, f func(pipe goredis.Pipeliner, n int)) {
+	for ; from < to; from += 1000 {
+		pipe := h.client.Pipeline()
+		for n := from; n < from+1000; n++ {
+			f(pipe, n)
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// scs reads a blob by its key: a session without its user, still encoded.
+type scs struct{ store *goredisstore.RedisStore }
+
+func (s scs) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+	_, found, err := s.store.FindCtx(ctx, token)
+	if err != nil || !found {
+		return nil, err
+	}
+	return &adapter.SessionAndUser{}, nil
+}
+
+// BenchmarkGoredisstore has the store of scs for a floor.
+func BenchmarkGoredisstore(b *testing.B) {
+	adaptertest.BenchSessions(b, adaptertest.Harness{New: open}, func(_ testing.TB, a adapter.Adapter) any {
+		h := a.(handle)
+		return scs{goredisstore.NewWithPrefix(h.client, h.scs())}
+	}, sessions, fill)
+}
