@@ -61,14 +61,15 @@ siege: images
 mutants:
 	go run ./adaptertest/internal/mutants/cmd/mutants
 
-## bench: adapters and core beside the least work by hand
+## bench: one table: adapters and core beside the least work by hand, and beside other libraries
 bench: images
 	@$(WITH_STORES) $(MAKE) --no-print-directory bench-modules
 
+BENCHED := $(filter adapters/%,$(MODULES)) auth
+
 bench-modules:
-	@set -e; for m in adapters/memory adapters/sqlite adapters/postgres adapters/redis adapters/mongo auth; do \
-		echo "== $$m"; (cd $$m && go test -run '^$$' -bench . -benchmem -timeout 60m ./...); \
-	done
+	@for m in $(BENCHED); do (cd $$m && GOWORK=off go test -run '^$$' -bench . -timeout 60m ./...); done 2>&1 | \
+		go run ./adaptertest/bundled/cmd/benchtable
 
 ## interop: the real Auth.js over our tokens and databases, and a certified OpenID provider; needs Node
 interop: images browser

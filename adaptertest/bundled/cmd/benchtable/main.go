@@ -1,0 +1,150 @@
+// Command benchtable reads what go test -bench prints and makes one table of it:
+// per package and benchmark the time of a call, that of its floor, the ratio,
+// round trips and allocations, as adaptertest.Bench reports them. What is not a
+// result goes to standard error as it comes. If a benchmark fails, so does the
+// command.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+func main() {
+	table, failed, err := read(os.Stdin, os.Stderr)
+	if err == nil {
+		err = table.write(os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "benchtable:", err)
+	}
+	if err != nil || failed || len(table) == 0 {
+		os.Exit(1)
+	}
+}
+
+// result is one line of go test -bench.
+type result struct {
+	pkg, name string
+	values    map[string]float64 // by unit
+}
+
+type results []result
+
+var (
+	line   = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
+	module = regexp.MustCompile(`^.*/gatehouse/(adapters/)?`)
+)
+
+func read(in io.Reader, other io.Writer) (all results, failed bool, err error) {
+	var pkg string
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		text := lines.Text()
+		if name, ok := strings.CutPrefix(text, "pkg: "); ok {
+			pkg = module.ReplaceAllString(name, "")
+			continue
+		}
+		m := line.FindStringSubmatch(text)
+		if m == nil {
+			failed = failed || strings.HasPrefix(text, "FAIL") || strings.HasPrefix(text, "--- FAIL")
+			if _, err := fmt.Fprintln(other, text); err != nil {
+				return nil, false, err
+			}
+			continue
+		}
+		r := result{pkg: pkg, name: m[1], values: map[string]float64{}}
+		fields := strings.Fields(m[2])
+		for i := 0; i+1 < len(fields); i += 2 {
+			if r.values[fields[i+1]], err = strconv.ParseFloat(fields[i], 64); err != nil {
+				return nil, false, fmt.Errorf("%q: %w", text, err)
+			}
+		}
+		all = append(all, r)
+		if _, err := fmt.Fprintln(other, pkg, r.name); err != nil {
+			return nil, false, err
+		}
+	}
+	return all, failed, lines.Err()
+}
+
+// columns are the headings of the table and how to fill them.
+var columns = []struct {
+	heading, unit string
+	show          func(v float64) string
+}{
+	{"time", "ns/op", duration},
+	{"floor", "floor-ns/op", duration},
+	{"ratio", "x-floor", func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }},
+	{"round trips", "round-trips/op", whole},
+	{"allocations", "allocs/op", whole},
+	{"floor", "floor-allocs/op", whole},
+}
+
+func whole(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }
+
+// duration shows nanoseconds with three digits.
+func duration(ns float64) string {
+	unit := "ns"
+	for _, larger := range []string{"µs", "ms", "s"} {
+		if ns < 999.5 {
+			break
+		}
+		ns, unit = ns/1e3, larger
+	}
+	digits := 0
+	switch {
+	case unit == "ns":
+	case ns < 9.995:
+		digits = 2
+	case ns < 99.95:
+		digits = 1
+	}
+	return strconv.FormatFloat(ns, 'f', digits, 64) + " " + unit
+}
+
+// write prints the table in Markdown, with its columns in line.
+func (all results) write(w io.Writer) error {
+	rows := [][]string{{"package", "method"}, {}}
+	for _, c := range columns {
+		rows[0] = append(rows[0], c.heading)
+	}
+	for range rows[0] {
+		rows[1] = append(rows[1], "---")
+	}
+	for _, r := range all {
+		name := strings.TrimPrefix(strings.TrimPrefix(r.name, "Adapter/"), "Sessions/")
+		row := []string{r.pkg, name}
+		for _, c := range columns {
+			cell := ""
+			if v, ok := r.values[c.unit]; ok {
+				cell = c.show(v)
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			if _, err := fmt.Fprintf(w, "| %-*s ", widths[i], cell); err != nil {
+				return err
+			}
+		}
+		if _, err := fmt.Fprintln(w, "|"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
