@@ -61,7 +61,7 @@ siege: images
 mutants:
 	go run ./adaptertest/internal/mutants/cmd/mutants
 
-## bench: one table: adapters and core beside the least work by hand, and beside other libraries
+## bench: one table: adapters and core beside the least work by hand, and other libraries
 bench: images
 	@$(WITH_STORES) $(MAKE) --no-print-directory bench-modules
 
