@@ -195,7 +195,7 @@ func (e *engine) requestTokens(ctx context.Context, r *request, o *oauthClient, 
 		return TokenSet{}, err
 	}
 	members, err := oauth.Exchange{
-		Endpoint: endpoint, Client: o.http, Auth: o.auth(e), Code: params.Get("code"), RedirectURI: redirectURI, CodeVerifier: verifier,
+		Endpoint: endpoint, Client: o.http, Auth: p.clientAuth(e.config.Clock), Code: params.Get("code"), RedirectURI: redirectURI, CodeVerifier: verifier,
 		Prepare: p.Token.Prepare, Conform: p.Token.Conform,
 	}.Do(ctx)
 	if err != nil {

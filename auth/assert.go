@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 )
 
 // check lists everything that is wrong with the configuration.
@@ -138,13 +139,25 @@ func checkOAuth(p *OAuth, problem func(ErrorType, Provider, string, ...any)) {
 		if p.ClientSecret == "" && p.Token.Request == nil {
 			problem(ErrInvalidProvider, p, "ClientSecret is missing; AUTH_%s_SECRET gives it too", variable)
 		}
-	case PrivateKeyJWT:
-		if p.Client.PrivateKey == nil {
-			problem(ErrInvalidProvider, p, "Client.PrivateKey is missing, which private_key_jwt needs")
-		}
-	case ClientAuthNone:
+	case PrivateKeyJWT, ClientAuthNone:
 	default:
 		problem(ErrInvalidProvider, p, "Client.TokenEndpointAuthMethod is %q, which is none of the ways to authenticate", method)
+	}
+	if a := p.clientAuth(nil); a.Method == oauth.PrivateKeyJWT || a.Secret != "" {
+		if err := a.Check(); err != nil {
+			problem(ErrInvalidProvider, p, "Client: %v", err)
+		}
+	}
+	for _, x := range []struct{ name, algorithm string }{
+		{"IDTokenSignedResponseAlg", p.Client.IDTokenSignedResponseAlg}, {"UserInfoSignedResponseAlg", p.Client.UserInfoSignedResponseAlg},
+	} {
+		switch {
+		case x.algorithm == "":
+		case !oauth.Supports(x.algorithm):
+			problem(ErrInvalidProvider, p, "Client.%s is %q, which is not supported", x.name, x.algorithm)
+		case x.algorithm == "HS256" && p.ClientSecret == "":
+			problem(ErrInvalidProvider, p, "Client.%s is HS256, which needs a ClientSecret", x.name)
+		}
 	}
 	for _, c := range p.Checks {
 		switch c {

@@ -1,6 +1,9 @@
 package auth_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"errors"
 	"io"
 	"log/slog"
@@ -53,6 +56,38 @@ func TestNewReportsEverything(t *testing.T) {
 	}
 	if strings.Contains(err.Error(), "password@") {
 		t.Error("a password is reported")
+	}
+}
+
+// TestNewChecksAlgorithms: an algorithm that can't work is a problem of the
+// configuration and not of the first who signs in.
+func TestNewChecksAlgorithms(t *testing.T) {
+	for name, c := range map[string]struct {
+		client auth.Client
+		secret string
+		want   string // is part of the error; empty stands for none
+	}{
+		"algorithms of ID token and userinfo": {auth.Client{IDTokenSignedResponseAlg: "ES384", UserInfoSignedResponseAlg: "HS256"}, idpSecret, ""},
+		"unknown for ID tokens":               {auth.Client{IDTokenSignedResponseAlg: "none"}, idpSecret, `Client.IDTokenSignedResponseAlg is "none"`},
+		"unknown for userinfo":                {auth.Client{UserInfoSignedResponseAlg: "es256"}, idpSecret, `Client.UserInfoSignedResponseAlg is "es256"`},
+		"HS256 of a public client": {auth.Client{TokenEndpointAuthMethod: auth.ClientAuthNone, IDTokenSignedResponseAlg: "HS256"}, "",
+			"Client.IDTokenSignedResponseAlg is HS256, which needs a ClientSecret"},
+		"secret for HS512":         {auth.Client{TokenEndpointAuthMethod: auth.ClientSecretJWT, TokenEndpointAuthSigningAlg: "HS512"}, idpSecret, ""},
+		"secret for RS256":         {auth.Client{TokenEndpointAuthMethod: auth.ClientSecretJWT, TokenEndpointAuthSigningAlg: "RS256"}, idpSecret, `"RS256" does not go with the key`},
+		"RSA for PS512":            {auth.Client{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "PS512", PrivateKey: rsaKey()}, "", ""},
+		"P-256 for ES384":          {auth.Client{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "ES384", PrivateKey: ecKey()}, "", `"ES384" does not go with the key`},
+		"private key for HS256":    {auth.Client{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "HS256", PrivateKey: rsaKey()}, "", `"HS256" does not go with the key`},
+		"a curve that has nothing": {auth.Client{TokenEndpointAuthMethod: auth.PrivateKeyJWT, PrivateKey: must(ecdsa.GenerateKey(elliptic.P224(), rand.Reader))}, "", "no signature algorithm goes with a key"},
+		"no private key":           {auth.Client{TokenEndpointAuthMethod: auth.PrivateKeyJWT}, idpSecret, "private_key_jwt needs a PrivateKey"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := auth.New(auth.Config{Secret: []string{secret}, URL: origin, Providers: []auth.Provider{
+				&auth.OAuth{ID: "p", Type: auth.TypeOIDC, Issuer: "https://p.example", ClientID: "c", ClientSecret: c.secret, Client: c.client},
+			}})
+			if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, auth.ErrInvalidProvider) || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
 	}
 }
 

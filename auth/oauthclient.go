@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 )
@@ -144,12 +145,11 @@ func (o *oauthClient) metadata(ctx context.Context) (*oauth.Metadata, error) {
 	return o.issuer.Metadata(ctx)
 }
 
-// auth is how the client authenticates at the token endpoint.
-func (o *oauthClient) auth(e *engine) oauth.ClientAuth {
-	p := o.provider
+// clientAuth is how the client authenticates at the token endpoint.
+func (p *OAuth) clientAuth(now func() time.Time) oauth.ClientAuth {
 	return oauth.ClientAuth{
-		Method: string(p.Client.TokenEndpointAuthMethod), ClientID: p.ClientID, Secret: p.ClientSecret,
-		Key: p.Client.PrivateKey, KeyID: p.Client.KeyID, Issuer: p.Issuer, Now: e.config.Clock,
+		Method: string(p.Client.TokenEndpointAuthMethod), ClientID: p.ClientID, Secret: p.ClientSecret, Key: p.Client.PrivateKey,
+		KeyID: p.Client.KeyID, Algorithm: p.Client.TokenEndpointAuthSigningAlg, Issuer: p.Issuer, Now: now,
 	}
 }
 

@@ -167,8 +167,12 @@ type Client struct {
 	// PrivateKey and KeyID sign the assertion of PrivateKeyJWT.
 	PrivateKey crypto.Signer
 	KeyID      string
+	// TokenEndpointAuthSigningAlg is the algorithm of the assertion. The default
+	// is HS256 for ClientSecretJWT, and what goes with PrivateKey: RS256, EdDSA,
+	// or that of its curve.
+	TokenEndpointAuthSigningAlg string
 	// IDTokenSignedResponseAlg is the only algorithm that ID tokens may have;
-	// empty means those of the metadata, or RS256.
+	// empty means those of the metadata but HS256, or RS256.
 	IDTokenSignedResponseAlg string
 	// UserInfoSignedResponseAlg asks for a signed userinfo answer and is the
 	// only algorithm that it may have.

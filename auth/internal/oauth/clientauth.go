@@ -2,13 +2,13 @@ package oauth
 
 import (
 	"crypto"
-	"crypto/ecdsa"
-	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -32,29 +32,73 @@ type ClientAuth struct {
 	// Key and KeyID sign the assertion of private_key_jwt.
 	Key   crypto.Signer
 	KeyID string
+	// Algorithm signs assertions. Empty stands for HS256, and for what goes with
+	// Key: RS256, EdDSA, or that of its curve.
+	Algorithm string
 	// Issuer is the audience of assertions, if known.
 	Issuer string
 	Now    func() time.Time
 }
 
+// Check reports why no assertion can be made, where one is needed.
+func (a *ClientAuth) Check() error {
+	if a.Method != SecretJWT && a.Method != PrivateKeyJWT {
+		return nil
+	}
+	_, err := a.signingKey()
+	return err
+}
+
+// signingKey signs assertions.
+func (a *ClientAuth) signingKey() (jose.SigningKey, error) {
+	var key any = []byte(a.Secret)
+	fitting := []jose.SignatureAlgorithm{jose.HS256, jose.HS384, jose.HS512}
+	switch {
+	case a.Method == PrivateKeyJWT && a.Key == nil:
+		return jose.SigningKey{}, errors.New("private_key_jwt needs a PrivateKey")
+	case a.Method == PrivateKeyJWT:
+		signer := cryptosigner.Opaque(salted{a.Key})
+		key, fitting = jose.JSONWebKey{Key: signer, KeyID: a.KeyID}, signer.Algs()
+	case a.Secret == "":
+		return jose.SigningKey{}, errors.New("client_secret_jwt needs a client secret")
+	}
+	switch algorithm := jose.SignatureAlgorithm(a.Algorithm); {
+	case len(fitting) == 0:
+		return jose.SigningKey{}, fmt.Errorf("no signature algorithm goes with a key of type %T", a.Key.Public())
+	case a.Algorithm == "":
+		return jose.SigningKey{Algorithm: fitting[0], Key: key}, nil
+	case slices.Contains(fitting, algorithm):
+		return jose.SigningKey{Algorithm: algorithm, Key: key}, nil
+	default:
+		return jose.SigningKey{}, fmt.Errorf("the algorithm %q does not go with the key of %s", a.Algorithm, a.Method)
+	}
+}
+
+// salted makes PSS signatures with a salt as long as the hash, which RFC 7518
+// section 3.5 demands; cryptosigner asks for the longest.
+type salted struct{ crypto.Signer }
+
+func (s salted) Sign(random io.Reader, digest []byte, options crypto.SignerOpts) ([]byte, error) {
+	if pss, ok := options.(*rsa.PSSOptions); ok {
+		options = &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash, Hash: pss.Hash}
+	}
+	return s.Signer.Sign(random, digest, options)
+}
+
 // assertion makes the client assertion (RFC 7523 section 3), good for a minute.
 func (a *ClientAuth) assertion(endpoint string) (string, error) {
-	key, audience := jose.SigningKey{Algorithm: jose.HS256, Key: []byte(a.Secret)}, any(a.Issuer)
-	if a.Issuer == "" {
-		audience = endpoint
+	key, err := a.signingKey()
+	if err != nil {
+		return "", err
 	}
-	if a.Method == PrivateKeyJWT {
-		algorithm, err := algorithmOf(a.Key)
-		if err != nil {
-			return "", err
-		}
-		key = jose.SigningKey{Algorithm: algorithm, Key: jose.JSONWebKey{Key: cryptosigner.Opaque(a.Key), KeyID: a.KeyID}}
+	var audience any = a.Issuer
+	switch {
+	case a.Method == PrivateKeyJWT && a.Issuer != "":
+		audience = []string{a.Issuer, endpoint}
+	case a.Method == PrivateKeyJWT:
 		audience = []string{endpoint}
-		if a.Issuer != "" {
-			audience = []string{a.Issuer, endpoint}
-		}
-	} else if a.Secret == "" {
-		return "", errors.New("client_secret_jwt needs a client secret")
+	case a.Issuer == "":
+		audience = endpoint
 	}
 	signer, err := jose.NewSigner(key, nil)
 	if err != nil {
@@ -72,27 +116,4 @@ func (a *ClientAuth) assertion(endpoint string) (string, error) {
 		return "", fmt.Errorf("client assertion: %w", err)
 	}
 	return signed.CompactSerialize()
-}
-
-// algorithmOf is the algorithm that goes with a key.
-func algorithmOf(key crypto.Signer) (jose.SignatureAlgorithm, error) {
-	if key == nil {
-		return "", errors.New("private_key_jwt needs a private key")
-	}
-	switch public := key.Public().(type) {
-	case *rsa.PublicKey:
-		return jose.RS256, nil
-	case ed25519.PublicKey:
-		return jose.EdDSA, nil
-	case *ecdsa.PublicKey:
-		switch public.Curve.Params().BitSize {
-		case 256:
-			return jose.ES256, nil
-		case 384:
-			return jose.ES384, nil
-		case 521:
-			return jose.ES512, nil
-		}
-	}
-	return "", fmt.Errorf("no signature algorithm goes with a key of type %T", key.Public())
 }

@@ -44,6 +44,11 @@ var asymmetric = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
 }
 
+// Supports reports whether a client may ask for signatures with the algorithm.
+func Supports(algorithm string) bool {
+	return algorithm == string(jose.HS256) || slices.Contains(asymmetric, algorithm)
+}
+
 // IDToken verifies an ID token and returns its claims. nonce is what was sent,
 // or empty, and then the token must have none. accessToken is compared with
 // at_hash where the token has one.

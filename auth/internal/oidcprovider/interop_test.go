@@ -213,7 +213,12 @@ func privateKey(algorithm string, key crypto.Signer) client {
 			"token_endpoint_auth_signing_alg": algorithm,
 			"jwks":                            jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "client-key", Use: "sig"}}},
 		},
-		configured: func(o *auth.OAuth) { o.Client.PrivateKey, o.Client.KeyID = key, "client-key" },
+		configured: func(o *auth.OAuth) {
+			o.Client.PrivateKey, o.Client.KeyID = key, "client-key"
+			if algorithm == "PS256" { // RSA keys are for RS256 unless it is said
+				o.Client.TokenEndpointAuthSigningAlg = algorithm
+			}
+		},
 	})
 	c.name = "private_key_jwt with " + algorithm
 	return c
@@ -283,7 +288,7 @@ func clients() []client {
 	for _, algorithm := range []string{"RS256", "ES256", "EdDSA", "PS256", "HS256"} {
 		for _, authentication := range []client{
 			clientAuth(auth.ClientSecretBasic), clientAuth(auth.ClientSecretPost), clientAuth(auth.ClientSecretJWT), clientAuth(auth.ClientAuthNone),
-			privateKey("RS256", rsaKey), privateKey("ES256", ecKey), privateKey("EdDSA", edKey),
+			privateKey("RS256", rsaKey), privateKey("PS256", rsaKey), privateKey("ES256", ecKey), privateKey("EdDSA", edKey),
 		} {
 			if algorithm == "HS256" && authentication.name == "none" {
 				continue // there is no secret to sign with
