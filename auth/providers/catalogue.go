@@ -79,6 +79,8 @@ type Info struct {
 	Options []OptionInfo
 	// Environment are the variables that are read.
 	Environment []string
+	// Note is what is special about the provider, in sentences, or empty.
+	Note string
 }
 
 // OptionInfo describes an option.
@@ -115,7 +117,7 @@ func (r *row) info() Info {
 	env := "AUTH_" + variable(r.id)
 	i := Info{
 		ID: r.id, Name: r.name, Type: cmp.Or(r.kind, auth.TypeOAuth), Constructor: r.constructor, Scope: r.scope, Checks: r.checks(),
-		EmailVerified: r.verified, Options: infos(r.options), Environment: []string{env + "_ID", env + "_SECRET"},
+		EmailVerified: r.verified, Options: infos(r.options), Environment: []string{env + "_ID", env + "_SECRET"}, Note: r.note,
 	}
 	switch {
 	case r.id == "wechat":

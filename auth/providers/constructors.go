@@ -4,681 +4,834 @@ package providers
 
 import "github.com/gatehouse-go/gatehouse/auth"
 
-// FortyTwo is an OAuth provider, 42 School, with the ID 42-school.
-// Environment: AUTH_42_SCHOOL_ID, AUTH_42_SCHOOL_SECRET.
-// Scope: public.
+// FortyTwo signs people in with 42 School, by OAuth 2. Its ID is 42-school.
+//
+//   - environment: AUTH_42_SCHOOL_ID, AUTH_42_SCHOOL_SECRET
+//   - scope: public
 func FortyTwo(opts ...Option) *auth.OAuth { return oauthRow("42-school").provider(opts) }
 
-// Amazon is an OAuth provider, Amazon, with the ID amazon.
-// Environment: AUTH_AMAZON_ID, AUTH_AMAZON_SECRET.
-// Scope: profile postal_code.
+// Amazon signs people in with Amazon, by OAuth 2. Its ID is amazon.
+//
+//   - environment: AUTH_AMAZON_ID, AUTH_AMAZON_SECRET
+//   - scope: profile postal_code
 func Amazon(opts ...Option) *auth.OAuth { return oauthRow("amazon").provider(opts) }
 
-// Apple is an OpenID Connect provider, Apple, with the ID apple.
-// Environment: AUTH_APPLE_ID, AUTH_APPLE_SECRET.
-// Scope: name email.
-// Options: WithAppleKey.
+// Apple signs people in with Apple, by OpenID Connect. Its ID is apple.
+// Apple tells the name at the first sign-in only, and an e-mail address that
+// may be a relay. WithAppleKey replaces the client secret, which expires.
+//
+//   - environment: AUTH_APPLE_ID, AUTH_APPLE_SECRET
+//   - scope: name email
+//   - options: WithAppleKey
 func Apple(opts ...Option) *auth.OAuth { return oauthRow("apple").provider(opts) }
 
-// Asgardeo is an OpenID Connect provider, Asgardeo, with the ID asgardeo.
-// Environment: AUTH_ASGARDEO_ID, AUTH_ASGARDEO_SECRET, AUTH_ASGARDEO_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// Asgardeo signs people in with Asgardeo, by OpenID Connect. Its ID is asgardeo.
+//
+//   - environment: AUTH_ASGARDEO_ID, AUTH_ASGARDEO_SECRET, AUTH_ASGARDEO_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func Asgardeo(opts ...Option) *auth.OAuth { return oauthRow("asgardeo").provider(opts) }
 
-// Atlassian is an OAuth provider, Atlassian, with the ID atlassian.
-// Environment: AUTH_ATLASSIAN_ID, AUTH_ATLASSIAN_SECRET.
-// Scope: read:me.
+// Atlassian signs people in with Atlassian, by OAuth 2. Its ID is atlassian.
+//
+//   - environment: AUTH_ATLASSIAN_ID, AUTH_ATLASSIAN_SECRET
+//   - scope: read:me
 func Atlassian(opts ...Option) *auth.OAuth { return oauthRow("atlassian").provider(opts) }
 
-// Auth0 is an OpenID Connect provider, Auth0, with the ID auth0.
-// Environment: AUTH_AUTH0_ID, AUTH_AUTH0_SECRET, AUTH_AUTH0_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// Auth0 signs people in with Auth0, by OpenID Connect. Its ID is auth0.
+//
+//   - environment: AUTH_AUTH0_ID, AUTH_AUTH0_SECRET, AUTH_AUTH0_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func Auth0(opts ...Option) *auth.OAuth { return oauthRow("auth0").provider(opts) }
 
-// Authentik is an OpenID Connect provider, Authentik, with the ID authentik.
-// Environment: AUTH_AUTHENTIK_ID, AUTH_AUTHENTIK_SECRET, AUTH_AUTHENTIK_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// Authentik signs people in with Authentik, by OpenID Connect. Its ID is authentik.
+//
+//   - environment: AUTH_AUTHENTIK_ID, AUTH_AUTHENTIK_SECRET, AUTH_AUTHENTIK_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func Authentik(opts ...Option) *auth.OAuth { return oauthRow("authentik").provider(opts) }
 
-// AzureAD is an OpenID Connect provider, Azure Active Directory, with the ID azure-ad.
-// Environment: AUTH_AZURE_AD_ID, AUTH_AZURE_AD_SECRET, AUTH_AZURE_AD_ISSUER.
-// Scope: openid profile email User.Read.
-// Options: WithIssuer (default https://login.microsoftonline.com/{tenant}/v2.0), WithTenant (default common), WithPhotoSize (default 48).
+// AzureAD signs people in with Azure Active Directory, by OpenID Connect. Its ID is azure-ad.
+// The former name of microsoft-entra-id.
+//
+//   - environment: AUTH_AZURE_AD_ID, AUTH_AZURE_AD_SECRET, AUTH_AZURE_AD_ISSUER
+//   - scope: openid profile email User.Read
+//   - options: WithIssuer (default https://login.microsoftonline.com/{tenant}/v2.0), WithTenant (default common), WithPhotoSize (default 48)
 func AzureAD(opts ...Option) *auth.OAuth { return oauthRow("azure-ad").provider(opts) }
 
-// AzureADB2C is an OpenID Connect provider, Azure AD B2C, with the ID azure-ad-b2c.
-// Environment: AUTH_AZURE_AD_B2C_ID, AUTH_AZURE_AD_B2C_SECRET, AUTH_AZURE_AD_B2C_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// AzureADB2C signs people in with Azure AD B2C, by OpenID Connect. Its ID is azure-ad-b2c.
+//
+//   - environment: AUTH_AZURE_AD_B2C_ID, AUTH_AZURE_AD_B2C_SECRET, AUTH_AZURE_AD_B2C_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func AzureADB2C(opts ...Option) *auth.OAuth { return oauthRow("azure-ad-b2c").provider(opts) }
 
-// AzureDevOps is an OAuth provider, Azure DevOps, with the ID azure-devops.
-// Environment: AUTH_AZURE_DEVOPS_ID, AUTH_AZURE_DEVOPS_SECRET.
-// Scope: vso.profile.
+// AzureDevOps signs people in with Azure DevOps, by OAuth 2. Its ID is azure-devops.
+//
+//   - environment: AUTH_AZURE_DEVOPS_ID, AUTH_AZURE_DEVOPS_SECRET
+//   - scope: vso.profile
 func AzureDevOps(opts ...Option) *auth.OAuth { return oauthRow("azure-devops").provider(opts) }
 
-// BankIDNorway is an OpenID Connect provider, BankID Norge, with the ID bankid-no.
-// Environment: AUTH_BANKID_NO_ID, AUTH_BANKID_NO_SECRET.
-// Scope: openid profile email.
+// BankIDNorway signs people in with BankID Norge, by OpenID Connect. Its ID is bankid-no.
+//
+//   - environment: AUTH_BANKID_NO_ID, AUTH_BANKID_NO_SECRET
+//   - scope: openid profile email
 func BankIDNorway(opts ...Option) *auth.OAuth { return oauthRow("bankid-no").provider(opts) }
 
-// BattleNet is an OpenID Connect provider, Battle.net, with the ID battlenet.
-// Environment: AUTH_BATTLENET_ID, AUTH_BATTLENET_SECRET, AUTH_BATTLENET_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// BattleNet signs people in with Battle.net, by OpenID Connect. Its ID is battlenet.
+//
+//   - environment: AUTH_BATTLENET_ID, AUTH_BATTLENET_SECRET, AUTH_BATTLENET_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func BattleNet(opts ...Option) *auth.OAuth { return oauthRow("battlenet").provider(opts) }
 
-// BeyondIdentity is an OpenID Connect provider, Beyond Identity, with the ID beyondidentity.
-// Environment: AUTH_BEYONDIDENTITY_ID, AUTH_BEYONDIDENTITY_SECRET, AUTH_BEYONDIDENTITY_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// BeyondIdentity signs people in with Beyond Identity, by OpenID Connect. Its ID is beyondidentity.
+//
+//   - environment: AUTH_BEYONDIDENTITY_ID, AUTH_BEYONDIDENTITY_SECRET, AUTH_BEYONDIDENTITY_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func BeyondIdentity(opts ...Option) *auth.OAuth { return oauthRow("beyondidentity").provider(opts) }
 
-// Bitbucket is an OAuth provider, Bitbucket, with the ID bitbucket.
-// Environment: AUTH_BITBUCKET_ID, AUTH_BITBUCKET_SECRET.
-// Scope: account.
+// Bitbucket signs people in with Bitbucket, by OAuth 2. Its ID is bitbucket.
+//
+//   - environment: AUTH_BITBUCKET_ID, AUTH_BITBUCKET_SECRET
+//   - scope: account
 func Bitbucket(opts ...Option) *auth.OAuth { return oauthRow("bitbucket").provider(opts) }
 
-// Box is an OAuth provider, Box, with the ID box.
-// Environment: AUTH_BOX_ID, AUTH_BOX_SECRET.
-// Scope: openid profile email.
+// Box signs people in with Box, by OAuth 2. Its ID is box.
+//
+//   - environment: AUTH_BOX_ID, AUTH_BOX_SECRET
+//   - scope: openid profile email
 func Box(opts ...Option) *auth.OAuth { return oauthRow("box").provider(opts) }
 
-// BoxyHQSAML is an OAuth provider, BoxyHQ SAML, with the ID boxyhq-saml.
-// Environment: AUTH_BOXYHQ_SAML_ID, AUTH_BOXYHQ_SAML_SECRET, AUTH_BOXYHQ_SAML_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// BoxyHQSAML signs people in with BoxyHQ SAML, by OAuth 2. Its ID is boxyhq-saml.
+//
+//   - environment: AUTH_BOXYHQ_SAML_ID, AUTH_BOXYHQ_SAML_SECRET, AUTH_BOXYHQ_SAML_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func BoxyHQSAML(opts ...Option) *auth.OAuth { return oauthRow("boxyhq-saml").provider(opts) }
 
-// Bungie is an OAuth provider, Bungie, with the ID bungie.
-// Environment: AUTH_BUNGIE_ID, AUTH_BUNGIE_SECRET.
-// Scope: none.
-// Options: WithAPIKey (required).
+// Bungie signs people in with Bungie, by OAuth 2. Its ID is bungie.
+// The scope is that of the registration.
+//
+//   - environment: AUTH_BUNGIE_ID, AUTH_BUNGIE_SECRET
+//   - scope: none
+//   - options: WithAPIKey (required)
 func Bungie(opts ...Option) *auth.OAuth { return oauthRow("bungie").provider(opts) }
 
-// ClassLink is an OAuth provider, ClassLink, with the ID classlink.
-// Environment: AUTH_CLASSLINK_ID, AUTH_CLASSLINK_SECRET.
-// Scope: profile.
+// ClassLink signs people in with ClassLink, by OAuth 2. Its ID is classlink.
+//
+//   - environment: AUTH_CLASSLINK_ID, AUTH_CLASSLINK_SECRET
+//   - scope: profile
 func ClassLink(opts ...Option) *auth.OAuth { return oauthRow("classlink").provider(opts) }
 
-// ClickUp is an OAuth provider, ClickUp, with the ID click-up.
-// Environment: AUTH_CLICK_UP_ID, AUTH_CLICK_UP_SECRET.
-// Scope: openid profile email.
+// ClickUp signs people in with ClickUp, by OAuth 2. Its ID is click-up.
+//
+//   - environment: AUTH_CLICK_UP_ID, AUTH_CLICK_UP_SECRET
+//   - scope: openid profile email
 func ClickUp(opts ...Option) *auth.OAuth { return oauthRow("click-up").provider(opts) }
 
-// CloudFoundry is an OAuth provider, Cloud Foundry, with the ID cloudfoundry.
-// Environment: AUTH_CLOUDFOUNDRY_ID, AUTH_CLOUDFOUNDRY_SECRET, AUTH_CLOUDFOUNDRY_ISSUER.
-// Scope: none.
-// Options: WithIssuer (required).
+// CloudFoundry signs people in with Cloud Foundry, by OAuth 2. Its ID is cloudfoundry.
+//
+//   - environment: AUTH_CLOUDFOUNDRY_ID, AUTH_CLOUDFOUNDRY_SECRET, AUTH_CLOUDFOUNDRY_ISSUER
+//   - scope: none
+//   - options: WithIssuer (required)
 func CloudFoundry(opts ...Option) *auth.OAuth { return oauthRow("cloudfoundry").provider(opts) }
 
-// Cognito is an OpenID Connect provider, Cognito, with the ID cognito.
-// Environment: AUTH_COGNITO_ID, AUTH_COGNITO_SECRET, AUTH_COGNITO_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// Cognito signs people in with Cognito, by OpenID Connect. Its ID is cognito.
+//
+//   - environment: AUTH_COGNITO_ID, AUTH_COGNITO_SECRET, AUTH_COGNITO_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func Cognito(opts ...Option) *auth.OAuth { return oauthRow("cognito").provider(opts) }
 
-// Coinbase is an OAuth provider, Coinbase, with the ID coinbase.
-// Environment: AUTH_COINBASE_ID, AUTH_COINBASE_SECRET.
-// Scope: wallet:user:email wallet:user:read.
+// Coinbase signs people in with Coinbase, by OAuth 2. Its ID is coinbase.
+//
+//   - environment: AUTH_COINBASE_ID, AUTH_COINBASE_SECRET
+//   - scope: wallet:user:email wallet:user:read
 func Coinbase(opts ...Option) *auth.OAuth { return oauthRow("coinbase").provider(opts) }
 
-// Concept2 is an OAuth provider, Concept2, with the ID concept2.
-// Environment: AUTH_CONCEPT2_ID, AUTH_CONCEPT2_SECRET.
-// Scope: user:read,results:write.
+// Concept2 signs people in with Concept2, by OAuth 2. Its ID is concept2.
+//
+//   - environment: AUTH_CONCEPT2_ID, AUTH_CONCEPT2_SECRET
+//   - scope: user:read,results:write
 func Concept2(opts ...Option) *auth.OAuth { return oauthRow("concept2").provider(opts) }
 
-// Dailymotion is an OAuth provider, Dailymotion, with the ID dailymotion.
-// Environment: AUTH_DAILYMOTION_ID, AUTH_DAILYMOTION_SECRET.
-// Scope: email.
+// Dailymotion signs people in with Dailymotion, by OAuth 2. Its ID is dailymotion.
+//
+//   - environment: AUTH_DAILYMOTION_ID, AUTH_DAILYMOTION_SECRET
+//   - scope: email
 func Dailymotion(opts ...Option) *auth.OAuth { return oauthRow("dailymotion").provider(opts) }
 
-// Deezer is an OAuth provider, Deezer, with the ID deezer.
-// Environment: AUTH_DEEZER_ID, AUTH_DEEZER_SECRET.
-// Scope: none.
+// Deezer signs people in with Deezer, by OAuth 2. Its ID is deezer.
+// What is asked for is in the parameter perms, not in the scope.
+//
+//   - environment: AUTH_DEEZER_ID, AUTH_DEEZER_SECRET
+//   - scope: none
 func Deezer(opts ...Option) *auth.OAuth { return oauthRow("deezer").provider(opts) }
 
-// Descope is an OpenID Connect provider, Descope, with the ID descope.
-// Environment: AUTH_DESCOPE_ID, AUTH_DESCOPE_SECRET, AUTH_DESCOPE_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (default https://api.descope.com/{clientID}).
+// Descope signs people in with Descope, by OpenID Connect. Its ID is descope.
+//
+//   - environment: AUTH_DESCOPE_ID, AUTH_DESCOPE_SECRET, AUTH_DESCOPE_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (default https://api.descope.com/{clientID})
 func Descope(opts ...Option) *auth.OAuth { return oauthRow("descope").provider(opts) }
 
-// DigitalOcean is an OAuth provider, DigitalOcean, with the ID digitalocean.
-// Environment: AUTH_DIGITALOCEAN_ID, AUTH_DIGITALOCEAN_SECRET.
-// Scope: none.
+// DigitalOcean signs people in with DigitalOcean, by OAuth 2. Its ID is digitalocean.
+//
+//   - environment: AUTH_DIGITALOCEAN_ID, AUTH_DIGITALOCEAN_SECRET
+//   - scope: none
 func DigitalOcean(opts ...Option) *auth.OAuth { return oauthRow("digitalocean").provider(opts) }
 
-// DingTalk is an OAuth provider, DingTalk, with the ID dingtalk.
-// Environment: AUTH_DINGTALK_ID, AUTH_DINGTALK_SECRET.
-// Scope: openid.
+// DingTalk signs people in with DingTalk, by OAuth 2. Its ID is dingtalk.
+// The identifier is the unionId. With the scope "openid corpid" people choose a
+// company.
+//
+//   - environment: AUTH_DINGTALK_ID, AUTH_DINGTALK_SECRET
+//   - scope: openid
 func DingTalk(opts ...Option) *auth.OAuth { return oauthRow("dingtalk").provider(opts) }
 
-// Discord is an OAuth provider, Discord, with the ID discord.
-// Environment: AUTH_DISCORD_ID, AUTH_DISCORD_SECRET.
-// Scope: identify email.
+// Discord signs people in with Discord, by OAuth 2. Its ID is discord.
+//
+//   - environment: AUTH_DISCORD_ID, AUTH_DISCORD_SECRET
+//   - scope: identify email
 func Discord(opts ...Option) *auth.OAuth { return oauthRow("discord").provider(opts) }
 
-// Dribbble is an OAuth provider, Dribbble, with the ID dribbble.
-// Environment: AUTH_DRIBBBLE_ID, AUTH_DRIBBBLE_SECRET.
-// Scope: public.
+// Dribbble signs people in with Dribbble, by OAuth 2. Its ID is dribbble.
+//
+//   - environment: AUTH_DRIBBBLE_ID, AUTH_DRIBBBLE_SECRET
+//   - scope: public
 func Dribbble(opts ...Option) *auth.OAuth { return oauthRow("dribbble").provider(opts) }
 
-// Dropbox is an OAuth provider, Dropbox, with the ID dropbox.
-// Environment: AUTH_DROPBOX_ID, AUTH_DROPBOX_SECRET.
-// Scope: account_info.read.
+// Dropbox signs people in with Dropbox, by OAuth 2. Its ID is dropbox.
+//
+//   - environment: AUTH_DROPBOX_ID, AUTH_DROPBOX_SECRET
+//   - scope: account_info.read
 func Dropbox(opts ...Option) *auth.OAuth { return oauthRow("dropbox").provider(opts) }
 
-// DuendeIdentityServer6 is an OpenID Connect provider, DuendeIdentityServer6, with the ID duende-identity-server6.
-// Environment: AUTH_DUENDE_IDENTITY_SERVER6_ID, AUTH_DUENDE_IDENTITY_SERVER6_SECRET, AUTH_DUENDE_IDENTITY_SERVER6_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// DuendeIdentityServer6 signs people in with DuendeIdentityServer6, by OpenID Connect. Its ID is duende-identity-server6.
+//
+//   - environment: AUTH_DUENDE_IDENTITY_SERVER6_ID, AUTH_DUENDE_IDENTITY_SERVER6_SECRET, AUTH_DUENDE_IDENTITY_SERVER6_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func DuendeIdentityServer6(opts ...Option) *auth.OAuth {
 	return oauthRow("duende-identity-server6").provider(opts)
 }
 
-// SMTP is a mail provider, Email, with the ID email.
-// Options: WithServer (required), WithFrom (required).
+// SMTP mails links through an SMTP server. Its ID is email.
+//
+//   - options: WithServer (required), WithFrom (required)
 func SMTP(opts ...Option) *auth.Email { return mailByID("email").provider(opts) }
 
-// Eventbrite is an OAuth provider, Eventbrite, with the ID eventbrite.
-// Environment: AUTH_EVENTBRITE_ID, AUTH_EVENTBRITE_SECRET.
-// Scope: user.profile.
+// Eventbrite signs people in with Eventbrite, by OAuth 2. Its ID is eventbrite.
+//
+//   - environment: AUTH_EVENTBRITE_ID, AUTH_EVENTBRITE_SECRET
+//   - scope: user.profile
 func Eventbrite(opts ...Option) *auth.OAuth { return oauthRow("eventbrite").provider(opts) }
 
-// EVEOnline is an OAuth provider, EVE Online, with the ID eveonline.
-// Environment: AUTH_EVEONLINE_ID, AUTH_EVEONLINE_SECRET.
-// Scope: publicData.
+// EVEOnline signs people in with EVE Online, by OAuth 2. Its ID is eveonline.
+//
+//   - environment: AUTH_EVEONLINE_ID, AUTH_EVEONLINE_SECRET
+//   - scope: publicData
 func EVEOnline(opts ...Option) *auth.OAuth { return oauthRow("eveonline").provider(opts) }
 
-// Facebook is an OAuth provider, Facebook, with the ID facebook.
-// Environment: AUTH_FACEBOOK_ID, AUTH_FACEBOOK_SECRET.
-// Scope: email.
+// Facebook signs people in with Facebook, by OAuth 2. Its ID is facebook.
+//
+//   - environment: AUTH_FACEBOOK_ID, AUTH_FACEBOOK_SECRET
+//   - scope: email
 func Facebook(opts ...Option) *auth.OAuth { return oauthRow("facebook").provider(opts) }
 
-// FACEIT is an OAuth provider, FACEIT, with the ID faceit.
-// Environment: AUTH_FACEIT_ID, AUTH_FACEIT_SECRET.
-// Scope: openid profile email.
+// FACEIT signs people in with FACEIT, by OAuth 2. Its ID is faceit.
+//
+//   - environment: AUTH_FACEIT_ID, AUTH_FACEIT_SECRET
+//   - scope: openid profile email
 func FACEIT(opts ...Option) *auth.OAuth { return oauthRow("faceit").provider(opts) }
 
-// Figma is an OAuth provider, Figma, with the ID figma.
-// Environment: AUTH_FIGMA_ID, AUTH_FIGMA_SECRET.
-// Scope: files:read.
+// Figma signs people in with Figma, by OAuth 2. Its ID is figma.
+//
+//   - environment: AUTH_FIGMA_ID, AUTH_FIGMA_SECRET
+//   - scope: files:read
 func Figma(opts ...Option) *auth.OAuth { return oauthRow("figma").provider(opts) }
 
-// Fitbit is an OAuth provider, Fitbit, with the ID fitbit.
-// Environment: AUTH_FITBIT_ID, AUTH_FITBIT_SECRET.
-// Scope: profile.
+// Fitbit signs people in with Fitbit, by OAuth 2. Its ID is fitbit.
+//
+//   - environment: AUTH_FITBIT_ID, AUTH_FITBIT_SECRET
+//   - scope: profile
 func Fitbit(opts ...Option) *auth.OAuth { return oauthRow("fitbit").provider(opts) }
 
-// ForwardEmail is a mail provider, Forward Email, with the ID forwardemail.
-// Environment: AUTH_FORWARDEMAIL_KEY.
-// Options: WithAPIKey (required), WithFrom (required).
+// ForwardEmail mails links by way of Forward Email. Its ID is forwardemail.
+//
+//   - environment: AUTH_FORWARDEMAIL_KEY
+//   - options: WithAPIKey (required), WithFrom (required)
 func ForwardEmail(opts ...Option) *auth.Email { return mailByID("forwardemail").provider(opts) }
 
-// Foursquare is an OAuth provider, Foursquare, with the ID foursquare.
-// Environment: AUTH_FOURSQUARE_ID, AUTH_FOURSQUARE_SECRET.
-// Scope: openid profile email.
-// Options: WithAPIVersion (default 20230131).
+// Foursquare signs people in with Foursquare, by OAuth 2. Its ID is foursquare.
+//
+//   - environment: AUTH_FOURSQUARE_ID, AUTH_FOURSQUARE_SECRET
+//   - scope: openid profile email
+//   - options: WithAPIVersion (default 20230131)
 func Foursquare(opts ...Option) *auth.OAuth { return oauthRow("foursquare").provider(opts) }
 
-// FreshBooks is an OAuth provider, Freshbooks, with the ID freshbooks.
-// Environment: AUTH_FRESHBOOKS_ID, AUTH_FRESHBOOKS_SECRET.
-// Scope: openid profile email.
+// FreshBooks signs people in with Freshbooks, by OAuth 2. Its ID is freshbooks.
+//
+//   - environment: AUTH_FRESHBOOKS_ID, AUTH_FRESHBOOKS_SECRET
+//   - scope: openid profile email
 func FreshBooks(opts ...Option) *auth.OAuth { return oauthRow("freshbooks").provider(opts) }
 
-// Frontegg is an OpenID Connect provider, Frontegg, with the ID frontegg.
-// Environment: AUTH_FRONTEGG_ID, AUTH_FRONTEGG_SECRET, AUTH_FRONTEGG_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// Frontegg signs people in with Frontegg, by OpenID Connect. Its ID is frontegg.
+//
+//   - environment: AUTH_FRONTEGG_ID, AUTH_FRONTEGG_SECRET, AUTH_FRONTEGG_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func Frontegg(opts ...Option) *auth.OAuth { return oauthRow("frontegg").provider(opts) }
 
-// FusionAuth is an OpenID Connect provider, FusionAuth, with the ID fusionauth.
-// Environment: AUTH_FUSIONAUTH_ID, AUTH_FUSIONAUTH_SECRET, AUTH_FUSIONAUTH_ISSUER.
-// Scope: openid offline_access email profile.
-// Options: WithIssuer (required), WithTenant.
+// FusionAuth signs people in with FusionAuth, by OpenID Connect. Its ID is fusionauth.
+//
+//   - environment: AUTH_FUSIONAUTH_ID, AUTH_FUSIONAUTH_SECRET, AUTH_FUSIONAUTH_ISSUER
+//   - scope: openid offline_access email profile
+//   - options: WithIssuer (required), WithTenant
 func FusionAuth(opts ...Option) *auth.OAuth { return oauthRow("fusionauth").provider(opts) }
 
-// Gitea is an OAuth provider, Gitea, with the ID gitea.
-// Environment: AUTH_GITEA_ID, AUTH_GITEA_SECRET.
-// Scope: none.
-// Options: WithBaseURL (default https://gitea.com).
+// Gitea signs people in with Gitea, by OAuth 2. Its ID is gitea.
+//
+//   - environment: AUTH_GITEA_ID, AUTH_GITEA_SECRET
+//   - scope: none
+//   - options: WithBaseURL (default https://gitea.com)
 func Gitea(opts ...Option) *auth.OAuth { return oauthRow("gitea").provider(opts) }
 
-// GitHub is an OAuth provider, GitHub, with the ID github.
-// Environment: AUTH_GITHUB_ID, AUTH_GITHUB_SECRET.
-// Scope: read:user user:email.
-// Options: WithBaseURL (default https://github.com).
+// GitHub signs people in with GitHub, by OAuth 2. Its ID is github.
+// Without a public e-mail address the primary one is asked for, if it is
+// verified. WithBaseURL names an Enterprise Server.
+//
+//   - environment: AUTH_GITHUB_ID, AUTH_GITHUB_SECRET
+//   - scope: read:user user:email
+//   - options: WithBaseURL (default https://github.com)
 func GitHub(opts ...Option) *auth.OAuth { return oauthRow("github").provider(opts) }
 
-// GitLab is an OAuth provider, GitLab, with the ID gitlab.
-// Environment: AUTH_GITLAB_ID, AUTH_GITLAB_SECRET.
-// Scope: read_user.
-// Options: WithBaseURL (default https://gitlab.com).
+// GitLab signs people in with GitLab, by OAuth 2. Its ID is gitlab.
+//
+//   - environment: AUTH_GITLAB_ID, AUTH_GITLAB_SECRET
+//   - scope: read_user
+//   - options: WithBaseURL (default https://gitlab.com)
 func GitLab(opts ...Option) *auth.OAuth { return oauthRow("gitlab").provider(opts) }
 
-// Google is an OpenID Connect provider, Google, with the ID google.
-// Environment: AUTH_GOOGLE_ID, AUTH_GOOGLE_SECRET.
-// Scope: openid profile email.
+// Google signs people in with Google, by OpenID Connect. Its ID is google.
+//
+//   - environment: AUTH_GOOGLE_ID, AUTH_GOOGLE_SECRET
+//   - scope: openid profile email
 func Google(opts ...Option) *auth.OAuth { return oauthRow("google").provider(opts) }
 
-// Heroku is an OAuth provider, Heroku, with the ID heroku.
-// Environment: AUTH_HEROKU_ID, AUTH_HEROKU_SECRET.
-// Scope: identity.
+// Heroku signs people in with Heroku, by OAuth 2. Its ID is heroku.
+//
+//   - environment: AUTH_HEROKU_ID, AUTH_HEROKU_SECRET
+//   - scope: identity
 func Heroku(opts ...Option) *auth.OAuth { return oauthRow("heroku").provider(opts) }
 
-// HubSpot is an OAuth provider, HubSpot, with the ID hubspot.
-// Environment: AUTH_HUBSPOT_ID, AUTH_HUBSPOT_SECRET.
-// Scope: oauth.
+// HubSpot signs people in with HubSpot, by OAuth 2. Its ID is hubspot.
+//
+//   - environment: AUTH_HUBSPOT_ID, AUTH_HUBSPOT_SECRET
+//   - scope: oauth
 func HubSpot(opts ...Option) *auth.OAuth { return oauthRow("hubspot").provider(opts) }
 
-// HuggingFace is an OpenID Connect provider, Hugging Face, with the ID huggingface.
-// Environment: AUTH_HUGGINGFACE_ID, AUTH_HUGGINGFACE_SECRET.
-// Scope: openid profile email.
+// HuggingFace signs people in with Hugging Face, by OpenID Connect. Its ID is huggingface.
+//
+//   - environment: AUTH_HUGGINGFACE_ID, AUTH_HUGGINGFACE_SECRET
+//   - scope: openid profile email
 func HuggingFace(opts ...Option) *auth.OAuth { return oauthRow("huggingface").provider(opts) }
 
-// Hydra is an OpenID Connect provider, Hydra, with the ID hydra.
-// Environment: AUTH_HYDRA_ID, AUTH_HYDRA_SECRET, AUTH_HYDRA_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// Hydra signs people in with Hydra, by OpenID Connect. Its ID is hydra.
+//
+//   - environment: AUTH_HYDRA_ID, AUTH_HYDRA_SECRET, AUTH_HYDRA_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func Hydra(opts ...Option) *auth.OAuth { return oauthRow("hydra").provider(opts) }
 
-// IdentityServer4 is an OpenID Connect provider, IdentityServer4, with the ID identity-server4.
-// Environment: AUTH_IDENTITY_SERVER4_ID, AUTH_IDENTITY_SERVER4_SECRET, AUTH_IDENTITY_SERVER4_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// IdentityServer4 signs people in with IdentityServer4, by OpenID Connect. Its ID is identity-server4.
+//
+//   - environment: AUTH_IDENTITY_SERVER4_ID, AUTH_IDENTITY_SERVER4_SECRET, AUTH_IDENTITY_SERVER4_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func IdentityServer4(opts ...Option) *auth.OAuth { return oauthRow("identity-server4").provider(opts) }
 
-// InfluxCloud is an OAuth provider, InfluxCloud, with the ID influxcloud.
-// Environment: AUTH_INFLUXCLOUD_ID, AUTH_INFLUXCLOUD_SECRET.
-// Scope: none.
-// Options: WithBaseURL (default https://cloud.influxdata.com).
+// InfluxCloud signs people in with InfluxCloud, by OAuth 2. Its ID is influxcloud.
+//
+//   - environment: AUTH_INFLUXCLOUD_ID, AUTH_INFLUXCLOUD_SECRET
+//   - scope: none
+//   - options: WithBaseURL (default https://cloud.influxdata.com)
 func InfluxCloud(opts ...Option) *auth.OAuth { return oauthRow("influxcloud").provider(opts) }
 
-// Instagram is an OAuth provider, Instagram, with the ID instagram.
-// Environment: AUTH_INSTAGRAM_ID, AUTH_INSTAGRAM_SECRET.
-// Scope: user_profile.
+// Instagram signs people in with Instagram, by OAuth 2. Its ID is instagram.
+// Instagram does not approve applications that sign people in with this API,
+// and points to Facebook.
+//
+//   - environment: AUTH_INSTAGRAM_ID, AUTH_INSTAGRAM_SECRET
+//   - scope: user_profile
 func Instagram(opts ...Option) *auth.OAuth { return oauthRow("instagram").provider(opts) }
 
-// Intercom is an OAuth provider, Intercom, with the ID intercom.
-// Environment: AUTH_INTERCOM_ID, AUTH_INTERCOM_SECRET.
-// Scope: none.
+// Intercom signs people in with Intercom, by OAuth 2. Its ID is intercom.
+// Signs in the teammates of a workspace.
+//
+//   - environment: AUTH_INTERCOM_ID, AUTH_INTERCOM_SECRET
+//   - scope: none
 func Intercom(opts ...Option) *auth.OAuth { return oauthRow("intercom").provider(opts) }
 
-// Kakao is an OAuth provider, Kakao, with the ID kakao.
-// Environment: AUTH_KAKAO_ID, AUTH_KAKAO_SECRET.
-// Scope: none.
+// Kakao signs people in with Kakao, by OAuth 2. Its ID is kakao.
+//
+//   - environment: AUTH_KAKAO_ID, AUTH_KAKAO_SECRET
+//   - scope: none
 func Kakao(opts ...Option) *auth.OAuth { return oauthRow("kakao").provider(opts) }
 
-// Keycloak is an OpenID Connect provider, Keycloak, with the ID keycloak.
-// Environment: AUTH_KEYCLOAK_ID, AUTH_KEYCLOAK_SECRET, AUTH_KEYCLOAK_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// Keycloak signs people in with Keycloak, by OpenID Connect. Its ID is keycloak.
+//
+//   - environment: AUTH_KEYCLOAK_ID, AUTH_KEYCLOAK_SECRET, AUTH_KEYCLOAK_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func Keycloak(opts ...Option) *auth.OAuth { return oauthRow("keycloak").provider(opts) }
 
-// Kinde is an OpenID Connect provider, Kinde, with the ID kinde.
-// Environment: AUTH_KINDE_ID, AUTH_KINDE_SECRET, AUTH_KINDE_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// Kinde signs people in with Kinde, by OpenID Connect. Its ID is kinde.
+//
+//   - environment: AUTH_KINDE_ID, AUTH_KINDE_SECRET, AUTH_KINDE_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func Kinde(opts ...Option) *auth.OAuth { return oauthRow("kinde").provider(opts) }
 
-// Lark is an OAuth provider, Lark, with the ID lark.
-// Environment: AUTH_LARK_ID, AUTH_LARK_SECRET.
-// Scope: none.
-// Options: WithRegion (default CN).
+// Lark signs people in with Lark, by OAuth 2. Its ID is lark.
+// Feishu in China, Lark elsewhere: see WithRegion. The identifier is the
+// open_id, which is of one application.
+//
+//   - environment: AUTH_LARK_ID, AUTH_LARK_SECRET
+//   - scope: none
+//   - options: WithRegion (default CN)
 func Lark(opts ...Option) *auth.OAuth { return oauthRow("lark").provider(opts) }
 
-// LINE is an OpenID Connect provider, LINE, with the ID line.
-// Environment: AUTH_LINE_ID, AUTH_LINE_SECRET.
-// Scope: openid profile email.
+// LINE signs people in with LINE, by OpenID Connect. Its ID is line.
+//
+//   - environment: AUTH_LINE_ID, AUTH_LINE_SECRET
+//   - scope: openid profile email
 func LINE(opts ...Option) *auth.OAuth { return oauthRow("line").provider(opts) }
 
-// LinkedIn is an OpenID Connect provider, LinkedIn, with the ID linkedin.
-// Environment: AUTH_LINKEDIN_ID, AUTH_LINKEDIN_SECRET.
-// Scope: openid profile email.
+// LinkedIn signs people in with LinkedIn, by OpenID Connect. Its ID is linkedin.
+//
+//   - environment: AUTH_LINKEDIN_ID, AUTH_LINKEDIN_SECRET
+//   - scope: openid profile email
 func LinkedIn(opts ...Option) *auth.OAuth { return oauthRow("linkedin").provider(opts) }
 
-// Logto is an OpenID Connect provider, Logto, with the ID logto.
-// Environment: AUTH_LOGTO_ID, AUTH_LOGTO_SECRET, AUTH_LOGTO_ISSUER.
-// Scope: offline_access openid email profile.
-// Options: WithIssuer (required).
+// Logto signs people in with Logto, by OpenID Connect. Its ID is logto.
+//
+//   - environment: AUTH_LOGTO_ID, AUTH_LOGTO_SECRET, AUTH_LOGTO_ISSUER
+//   - scope: offline_access openid email profile
+//   - options: WithIssuer (required)
 func Logto(opts ...Option) *auth.OAuth { return oauthRow("logto").provider(opts) }
 
-// Loops is a mail provider, Loops, with the ID loops.
-// Environment: AUTH_LOOPS_KEY.
-// Options: WithAPIKey (required), WithTemplate (required).
+// Loops mails links by way of Loops. Its ID is loops.
+//
+//   - environment: AUTH_LOOPS_KEY
+//   - options: WithAPIKey (required), WithTemplate (required)
 func Loops(opts ...Option) *auth.Email { return mailByID("loops").provider(opts) }
 
-// Mailchimp is an OAuth provider, Mailchimp, with the ID mailchimp.
-// Environment: AUTH_MAILCHIMP_ID, AUTH_MAILCHIMP_SECRET.
-// Scope: openid profile email.
+// Mailchimp signs people in with Mailchimp, by OAuth 2. Its ID is mailchimp.
+//
+//   - environment: AUTH_MAILCHIMP_ID, AUTH_MAILCHIMP_SECRET
+//   - scope: openid profile email
 func Mailchimp(opts ...Option) *auth.OAuth { return oauthRow("mailchimp").provider(opts) }
 
-// Mailgun is a mail provider, Mailgun, with the ID mailgun.
-// Environment: AUTH_MAILGUN_KEY.
-// Options: WithAPIKey (required), WithFrom (required), WithRegion (default US).
+// Mailgun mails links by way of Mailgun. Its ID is mailgun.
+//
+//   - environment: AUTH_MAILGUN_KEY
+//   - options: WithAPIKey (required), WithFrom (required), WithRegion (default US)
 func Mailgun(opts ...Option) *auth.Email { return mailByID("mailgun").provider(opts) }
 
-// MailRu is an OAuth provider, Mail.ru, with the ID mailru.
-// Environment: AUTH_MAILRU_ID, AUTH_MAILRU_SECRET.
-// Scope: userinfo.
+// MailRu signs people in with Mail.ru, by OAuth 2. Its ID is mailru.
+//
+//   - environment: AUTH_MAILRU_ID, AUTH_MAILRU_SECRET
+//   - scope: userinfo
 func MailRu(opts ...Option) *auth.OAuth { return oauthRow("mailru").provider(opts) }
 
-// Mastodon is an OAuth provider, Mastodon, with the ID mastodon.
-// Environment: AUTH_MASTODON_ID, AUTH_MASTODON_SECRET, AUTH_MASTODON_ISSUER.
-// Scope: read.
-// Options: WithIssuer (required).
+// Mastodon signs people in with Mastodon, by OAuth 2. Its ID is mastodon.
+//
+//   - environment: AUTH_MASTODON_ID, AUTH_MASTODON_SECRET, AUTH_MASTODON_ISSUER
+//   - scope: read
+//   - options: WithIssuer (required)
 func Mastodon(opts ...Option) *auth.OAuth { return oauthRow("mastodon").provider(opts) }
 
-// Mattermost is an OAuth provider, Mattermost, with the ID mattermost.
-// Environment: AUTH_MATTERMOST_ID, AUTH_MATTERMOST_SECRET, AUTH_MATTERMOST_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// Mattermost signs people in with Mattermost, by OAuth 2. Its ID is mattermost.
+//
+//   - environment: AUTH_MATTERMOST_ID, AUTH_MATTERMOST_SECRET, AUTH_MATTERMOST_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func Mattermost(opts ...Option) *auth.OAuth { return oauthRow("mattermost").provider(opts) }
 
-// Medium is an OAuth provider, Medium, with the ID medium.
-// Environment: AUTH_MEDIUM_ID, AUTH_MEDIUM_SECRET.
-// Scope: basicProfile.
+// Medium signs people in with Medium, by OAuth 2. Its ID is medium.
+//
+//   - environment: AUTH_MEDIUM_ID, AUTH_MEDIUM_SECRET
+//   - scope: basicProfile
 func Medium(opts ...Option) *auth.OAuth { return oauthRow("medium").provider(opts) }
 
-// Meetup is an OAuth provider, Meetup, with the ID meetup.
-// Environment: AUTH_MEETUP_ID, AUTH_MEETUP_SECRET.
-// Scope: none.
+// Meetup signs people in with Meetup, by OAuth 2. Its ID is meetup.
+//
+//   - environment: AUTH_MEETUP_ID, AUTH_MEETUP_SECRET
+//   - scope: none
 func Meetup(opts ...Option) *auth.OAuth { return oauthRow("meetup").provider(opts) }
 
-// MicrosoftEntraID is an OpenID Connect provider, Microsoft Entra ID, with the ID microsoft-entra-id.
-// Environment: AUTH_MICROSOFT_ENTRA_ID_ID, AUTH_MICROSOFT_ENTRA_ID_SECRET, AUTH_MICROSOFT_ENTRA_ID_ISSUER.
-// Scope: openid profile email User.Read.
-// Options: WithIssuer (default https://login.microsoftonline.com/{tenant}/v2.0), WithTenant (default common), WithPhotoSize (default 48).
+// MicrosoftEntraID signs people in with Microsoft Entra ID, by OpenID Connect. Its ID is microsoft-entra-id.
+// The tenant common lets accounts of every organisation in; WithTenant names
+// one.
+//
+//   - environment: AUTH_MICROSOFT_ENTRA_ID_ID, AUTH_MICROSOFT_ENTRA_ID_SECRET, AUTH_MICROSOFT_ENTRA_ID_ISSUER
+//   - scope: openid profile email User.Read
+//   - options: WithIssuer (default https://login.microsoftonline.com/{tenant}/v2.0), WithTenant (default common), WithPhotoSize (default 48)
 func MicrosoftEntraID(opts ...Option) *auth.OAuth {
 	return oauthRow("microsoft-entra-id").provider(opts)
 }
 
-// Naver is an OAuth provider, Naver, with the ID naver.
-// Environment: AUTH_NAVER_ID, AUTH_NAVER_SECRET.
-// Scope: openid profile email.
+// Naver signs people in with Naver, by OAuth 2. Its ID is naver.
+//
+//   - environment: AUTH_NAVER_ID, AUTH_NAVER_SECRET
+//   - scope: openid profile email
 func Naver(opts ...Option) *auth.OAuth { return oauthRow("naver").provider(opts) }
 
-// Netlify is an OAuth provider, Netlify, with the ID netlify.
-// Environment: AUTH_NETLIFY_ID, AUTH_NETLIFY_SECRET.
-// Scope: none.
+// Netlify signs people in with Netlify, by OAuth 2. Its ID is netlify.
+//
+//   - environment: AUTH_NETLIFY_ID, AUTH_NETLIFY_SECRET
+//   - scope: none
 func Netlify(opts ...Option) *auth.OAuth { return oauthRow("netlify").provider(opts) }
 
-// NetSuite is an OAuth provider, NetSuite, with the ID netsuite.
-// Environment: AUTH_NETSUITE_ID, AUTH_NETSUITE_SECRET.
-// Scope: restlets rest_webservices.
-// Options: WithAccountID (required), WithUserInfoURL (required).
+// NetSuite signs people in with NetSuite, by OAuth 2. Its ID is netsuite.
+// The user comes from a RESTlet of your own.
+//
+//   - environment: AUTH_NETSUITE_ID, AUTH_NETSUITE_SECRET
+//   - scope: restlets rest_webservices
+//   - options: WithAccountID (required), WithUserInfoURL (required)
 func NetSuite(opts ...Option) *auth.OAuth { return oauthRow("netsuite").provider(opts) }
 
-// Nextcloud is an OAuth provider, Nextcloud, with the ID nextcloud.
-// Environment: AUTH_NEXTCLOUD_ID, AUTH_NEXTCLOUD_SECRET, AUTH_NEXTCLOUD_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// Nextcloud signs people in with Nextcloud, by OAuth 2. Its ID is nextcloud.
+//
+//   - environment: AUTH_NEXTCLOUD_ID, AUTH_NEXTCLOUD_SECRET, AUTH_NEXTCLOUD_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func Nextcloud(opts ...Option) *auth.OAuth { return oauthRow("nextcloud").provider(opts) }
 
-// Nodemailer is a mail provider, Nodemailer, with the ID nodemailer.
-// Options: WithServer (required), WithFrom (required).
+// Nodemailer mails links through an SMTP server. Its ID is nodemailer.
+//
+//   - options: WithServer (required), WithFrom (required)
 func Nodemailer(opts ...Option) *auth.Email { return mailByID("nodemailer").provider(opts) }
 
-// Notion is an OAuth provider, Notion, with the ID notion.
-// Environment: AUTH_NOTION_ID, AUTH_NOTION_SECRET.
-// Scope: openid profile email.
+// Notion signs people in with Notion, by OAuth 2. Its ID is notion.
+//
+//   - environment: AUTH_NOTION_ID, AUTH_NOTION_SECRET
+//   - scope: openid profile email
 func Notion(opts ...Option) *auth.OAuth { return oauthRow("notion").provider(opts) }
 
-// Okta is an OpenID Connect provider, Okta, with the ID okta.
-// Environment: AUTH_OKTA_ID, AUTH_OKTA_SECRET, AUTH_OKTA_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// Okta signs people in with Okta, by OpenID Connect. Its ID is okta.
+//
+//   - environment: AUTH_OKTA_ID, AUTH_OKTA_SECRET, AUTH_OKTA_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func Okta(opts ...Option) *auth.OAuth { return oauthRow("okta").provider(opts) }
 
-// OneLogin is an OpenID Connect provider, OneLogin, with the ID onelogin.
-// Environment: AUTH_ONELOGIN_ID, AUTH_ONELOGIN_SECRET, AUTH_ONELOGIN_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// OneLogin signs people in with OneLogin, by OpenID Connect. Its ID is onelogin.
+//
+//   - environment: AUTH_ONELOGIN_ID, AUTH_ONELOGIN_SECRET, AUTH_ONELOGIN_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func OneLogin(opts ...Option) *auth.OAuth { return oauthRow("onelogin").provider(opts) }
 
-// Osso is an OAuth provider, Osso, with the ID osso.
-// Environment: AUTH_OSSO_ID, AUTH_OSSO_SECRET, AUTH_OSSO_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// Osso signs people in with Osso, by OAuth 2. Its ID is osso.
+//
+//   - environment: AUTH_OSSO_ID, AUTH_OSSO_SECRET, AUTH_OSSO_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func Osso(opts ...Option) *auth.OAuth { return oauthRow("osso").provider(opts) }
 
-// Osu is an OAuth provider, osu!, with the ID osu.
-// Environment: AUTH_OSU_ID, AUTH_OSU_SECRET.
-// Scope: identify.
+// Osu signs people in with osu!, by OAuth 2. Its ID is osu.
+//
+//   - environment: AUTH_OSU_ID, AUTH_OSU_SECRET
+//   - scope: identify
 func Osu(opts ...Option) *auth.OAuth { return oauthRow("osu").provider(opts) }
 
-// Oura is an OAuth provider, Oura, with the ID oura.
-// Environment: AUTH_OURA_ID, AUTH_OURA_SECRET.
-// Scope: none.
+// Oura signs people in with Oura, by OAuth 2. Its ID is oura.
+//
+//   - environment: AUTH_OURA_ID, AUTH_OURA_SECRET
+//   - scope: none
 func Oura(opts ...Option) *auth.OAuth { return oauthRow("oura").provider(opts) }
 
-// Passage is an OpenID Connect provider, Passage, with the ID passage.
-// Environment: AUTH_PASSAGE_ID, AUTH_PASSAGE_SECRET, AUTH_PASSAGE_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// Passage signs people in with Passage, by OpenID Connect. Its ID is passage.
+//
+//   - environment: AUTH_PASSAGE_ID, AUTH_PASSAGE_SECRET, AUTH_PASSAGE_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func Passage(opts ...Option) *auth.OAuth { return oauthRow("passage").provider(opts) }
 
-// Patreon is an OAuth provider, Patreon, with the ID patreon.
-// Environment: AUTH_PATREON_ID, AUTH_PATREON_SECRET.
-// Scope: identity identity[email].
+// Patreon signs people in with Patreon, by OAuth 2. Its ID is patreon.
+//
+//   - environment: AUTH_PATREON_ID, AUTH_PATREON_SECRET
+//   - scope: identity identity[email]
 func Patreon(opts ...Option) *auth.OAuth { return oauthRow("patreon").provider(opts) }
 
-// PayPal is an OAuth provider, PayPal, with the ID paypal.
-// Environment: AUTH_PAYPAL_ID, AUTH_PAYPAL_SECRET.
-// Scope: openid profile email.
+// PayPal signs people in with PayPal, by OAuth 2. Its ID is paypal.
+//
+//   - environment: AUTH_PAYPAL_ID, AUTH_PAYPAL_SECRET
+//   - scope: openid profile email
 func PayPal(opts ...Option) *auth.OAuth { return oauthRow("paypal").provider(opts) }
 
-// PingID is an OpenID Connect provider, Ping Identity, with the ID ping-id.
-// Environment: AUTH_PING_ID_ID, AUTH_PING_ID_SECRET, AUTH_PING_ID_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// PingID signs people in with Ping Identity, by OpenID Connect. Its ID is ping-id.
+//
+//   - environment: AUTH_PING_ID_ID, AUTH_PING_ID_SECRET, AUTH_PING_ID_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func PingID(opts ...Option) *auth.OAuth { return oauthRow("ping-id").provider(opts) }
 
-// Pinterest is an OAuth provider, Pinterest, with the ID pinterest.
-// Environment: AUTH_PINTEREST_ID, AUTH_PINTEREST_SECRET.
-// Scope: user_accounts:read.
+// Pinterest signs people in with Pinterest, by OAuth 2. Its ID is pinterest.
+//
+//   - environment: AUTH_PINTEREST_ID, AUTH_PINTEREST_SECRET
+//   - scope: user_accounts:read
 func Pinterest(opts ...Option) *auth.OAuth { return oauthRow("pinterest").provider(opts) }
 
-// Pipedrive is an OAuth provider, Pipedrive, with the ID pipedrive.
-// Environment: AUTH_PIPEDRIVE_ID, AUTH_PIPEDRIVE_SECRET.
-// Scope: openid profile email.
+// Pipedrive signs people in with Pipedrive, by OAuth 2. Its ID is pipedrive.
+//
+//   - environment: AUTH_PIPEDRIVE_ID, AUTH_PIPEDRIVE_SECRET
+//   - scope: openid profile email
 func Pipedrive(opts ...Option) *auth.OAuth { return oauthRow("pipedrive").provider(opts) }
 
-// Postmark is a mail provider, Postmark, with the ID postmark.
-// Environment: AUTH_POSTMARK_KEY.
-// Options: WithAPIKey (required), WithFrom (required).
+// Postmark mails links by way of Postmark. Its ID is postmark.
+//
+//   - environment: AUTH_POSTMARK_KEY
+//   - options: WithAPIKey (required), WithFrom (required)
 func Postmark(opts ...Option) *auth.Email { return mailByID("postmark").provider(opts) }
 
-// Reddit is an OAuth provider, Reddit, with the ID reddit.
-// Environment: AUTH_REDDIT_ID, AUTH_REDDIT_SECRET.
-// Scope: identity.
+// Reddit signs people in with Reddit, by OAuth 2. Its ID is reddit.
+//
+//   - environment: AUTH_REDDIT_ID, AUTH_REDDIT_SECRET
+//   - scope: identity
 func Reddit(opts ...Option) *auth.OAuth { return oauthRow("reddit").provider(opts) }
 
-// Resend is a mail provider, Resend, with the ID resend.
-// Environment: AUTH_RESEND_KEY.
-// Options: WithAPIKey (required), WithFrom (required).
+// Resend mails links by way of Resend. Its ID is resend.
+//
+//   - environment: AUTH_RESEND_KEY
+//   - options: WithAPIKey (required), WithFrom (required)
 func Resend(opts ...Option) *auth.Email { return mailByID("resend").provider(opts) }
 
-// Roblox is an OpenID Connect provider, Roblox, with the ID roblox.
-// Environment: AUTH_ROBLOX_ID, AUTH_ROBLOX_SECRET.
-// Scope: openid profile.
+// Roblox signs people in with Roblox, by OpenID Connect. Its ID is roblox.
+//
+//   - environment: AUTH_ROBLOX_ID, AUTH_ROBLOX_SECRET
+//   - scope: openid profile
 func Roblox(opts ...Option) *auth.OAuth { return oauthRow("roblox").provider(opts) }
 
-// Salesforce is an OpenID Connect provider, Salesforce, with the ID salesforce.
-// Environment: AUTH_SALESFORCE_ID, AUTH_SALESFORCE_SECRET, AUTH_SALESFORCE_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (default https://login.salesforce.com).
+// Salesforce signs people in with Salesforce, by OpenID Connect. Its ID is salesforce.
+//
+//   - environment: AUTH_SALESFORCE_ID, AUTH_SALESFORCE_SECRET, AUTH_SALESFORCE_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (default https://login.salesforce.com)
 func Salesforce(opts ...Option) *auth.OAuth { return oauthRow("salesforce").provider(opts) }
 
-// SendGrid is a mail provider, SendGrid, with the ID sendgrid.
-// Environment: AUTH_SENDGRID_KEY.
-// Options: WithAPIKey (required), WithFrom (required).
+// SendGrid mails links by way of SendGrid. Its ID is sendgrid.
+//
+//   - environment: AUTH_SENDGRID_KEY
+//   - options: WithAPIKey (required), WithFrom (required)
 func SendGrid(opts ...Option) *auth.Email { return mailByID("sendgrid").provider(opts) }
 
-// Shopify is an OAuth provider, Shopify, with the ID shopify.
-// Environment: AUTH_SHOPIFY_ID, AUTH_SHOPIFY_SECRET.
-// Scope: read_customers.
-// Options: WithShop (required).
+// Shopify signs people in with Shopify, by OAuth 2. Its ID is shopify.
+// Signs in the staff of one shop, and asks for its customers as scope unless
+// WithScope says otherwise.
+//
+//   - environment: AUTH_SHOPIFY_ID, AUTH_SHOPIFY_SECRET
+//   - scope: read_customers
+//   - options: WithShop (required)
 func Shopify(opts ...Option) *auth.OAuth { return oauthRow("shopify").provider(opts) }
 
-// SimpleLogin is an OpenID Connect provider, SimpleLogin, with the ID simplelogin.
-// Environment: AUTH_SIMPLELOGIN_ID, AUTH_SIMPLELOGIN_SECRET.
-// Scope: openid profile email.
+// SimpleLogin signs people in with SimpleLogin, by OpenID Connect. Its ID is simplelogin.
+//
+//   - environment: AUTH_SIMPLELOGIN_ID, AUTH_SIMPLELOGIN_SECRET
+//   - scope: openid profile email
 func SimpleLogin(opts ...Option) *auth.OAuth { return oauthRow("simplelogin").provider(opts) }
 
-// Slack is an OpenID Connect provider, Slack, with the ID slack.
-// Environment: AUTH_SLACK_ID, AUTH_SLACK_SECRET.
-// Scope: openid profile email.
+// Slack signs people in with Slack, by OpenID Connect. Its ID is slack.
+//
+//   - environment: AUTH_SLACK_ID, AUTH_SLACK_SECRET
+//   - scope: openid profile email
 func Slack(opts ...Option) *auth.OAuth { return oauthRow("slack").provider(opts) }
 
-// SoundCloud is an OAuth provider, SoundCloud, with the ID soundcloud.
-// Environment: AUTH_SOUNDCLOUD_ID, AUTH_SOUNDCLOUD_SECRET.
-// Scope: none.
+// SoundCloud signs people in with SoundCloud, by OAuth 2. Its ID is soundcloud.
+//
+//   - environment: AUTH_SOUNDCLOUD_ID, AUTH_SOUNDCLOUD_SECRET
+//   - scope: none
 func SoundCloud(opts ...Option) *auth.OAuth { return oauthRow("soundcloud").provider(opts) }
 
-// Spotify is an OAuth provider, Spotify, with the ID spotify.
-// Environment: AUTH_SPOTIFY_ID, AUTH_SPOTIFY_SECRET.
-// Scope: user-read-email.
+// Spotify signs people in with Spotify, by OAuth 2. Its ID is spotify.
+//
+//   - environment: AUTH_SPOTIFY_ID, AUTH_SPOTIFY_SECRET
+//   - scope: user-read-email
 func Spotify(opts ...Option) *auth.OAuth { return oauthRow("spotify").provider(opts) }
 
-// Steam is an OAuth provider, Steam, with the ID steam.
-// Environment: AUTH_STEAM_SECRET.
-// Scope: none.
+// Steam signs people in with Steam, by OpenID 2.0. Its ID is steam.
+// OpenID 2.0: there is no client ID, and the client secret is the Web API key.
+//
+//   - environment: AUTH_STEAM_SECRET
+//   - scope: none
 func Steam(opts ...Option) *auth.OAuth { return oauthRow("steam").provider(opts) }
 
-// Strava is an OAuth provider, Strava, with the ID strava.
-// Environment: AUTH_STRAVA_ID, AUTH_STRAVA_SECRET.
-// Scope: read.
+// Strava signs people in with Strava, by OAuth 2. Its ID is strava.
+//
+//   - environment: AUTH_STRAVA_ID, AUTH_STRAVA_SECRET
+//   - scope: read
 func Strava(opts ...Option) *auth.OAuth { return oauthRow("strava").provider(opts) }
 
-// Stripe is an OAuth provider, Stripe, with the ID stripe.
-// Environment: AUTH_STRIPE_ID, AUTH_STRIPE_SECRET.
-// Scope: none.
+// Stripe signs people in with Stripe, by OAuth 2. Its ID is stripe.
+//
+//   - environment: AUTH_STRIPE_ID, AUTH_STRIPE_SECRET
+//   - scope: none
 func Stripe(opts ...Option) *auth.OAuth { return oauthRow("stripe").provider(opts) }
 
-// Threads is an OAuth provider, Threads, with the ID threads.
-// Environment: AUTH_THREADS_ID, AUTH_THREADS_SECRET.
-// Scope: threads_basic.
+// Threads signs people in with Threads, by OAuth 2. Its ID is threads.
+//
+//   - environment: AUTH_THREADS_ID, AUTH_THREADS_SECRET
+//   - scope: threads_basic
 func Threads(opts ...Option) *auth.OAuth { return oauthRow("threads").provider(opts) }
 
-// TikTok is an OAuth provider, TikTok, with the ID tiktok.
-// Environment: AUTH_TIKTOK_ID, AUTH_TIKTOK_SECRET.
-// Scope: user.info.basic.
+// TikTok signs people in with TikTok, by OAuth 2. Its ID is tiktok.
+//
+//   - environment: AUTH_TIKTOK_ID, AUTH_TIKTOK_SECRET
+//   - scope: user.info.basic
 func TikTok(opts ...Option) *auth.OAuth { return oauthRow("tiktok").provider(opts) }
 
-// Todoist is an OAuth provider, Todoist, with the ID todoist.
-// Environment: AUTH_TODOIST_ID, AUTH_TODOIST_SECRET.
-// Scope: data:read.
+// Todoist signs people in with Todoist, by OAuth 2. Its ID is todoist.
+//
+//   - environment: AUTH_TODOIST_ID, AUTH_TODOIST_SECRET
+//   - scope: data:read
 func Todoist(opts ...Option) *auth.OAuth { return oauthRow("todoist").provider(opts) }
 
-// Trakt is an OAuth provider, Trakt, with the ID trakt.
-// Environment: AUTH_TRAKT_ID, AUTH_TRAKT_SECRET.
-// Scope: none.
+// Trakt signs people in with Trakt, by OAuth 2. Its ID is trakt.
+//
+//   - environment: AUTH_TRAKT_ID, AUTH_TRAKT_SECRET
+//   - scope: none
 func Trakt(opts ...Option) *auth.OAuth { return oauthRow("trakt").provider(opts) }
 
-// Tumblr is an OAuth provider, Tumblr, with the ID tumblr.
-// Environment: AUTH_TUMBLR_ID, AUTH_TUMBLR_SECRET.
-// Scope: basic.
+// Tumblr signs people in with Tumblr, by OAuth 2. Its ID is tumblr.
+// The identifier is that of the primary blog, since names change hands.
+//
+//   - environment: AUTH_TUMBLR_ID, AUTH_TUMBLR_SECRET
+//   - scope: basic
 func Tumblr(opts ...Option) *auth.OAuth { return oauthRow("tumblr").provider(opts) }
 
-// Twitch is an OpenID Connect provider, Twitch, with the ID twitch.
-// Environment: AUTH_TWITCH_ID, AUTH_TWITCH_SECRET.
-// Scope: openid user:read:email.
+// Twitch signs people in with Twitch, by OpenID Connect. Its ID is twitch.
+//
+//   - environment: AUTH_TWITCH_ID, AUTH_TWITCH_SECRET
+//   - scope: openid user:read:email
 func Twitch(opts ...Option) *auth.OAuth { return oauthRow("twitch").provider(opts) }
 
-// Twitter is an OAuth provider, Twitter, with the ID twitter.
-// Environment: AUTH_TWITTER_ID, AUTH_TWITTER_SECRET.
-// Scope: users.read tweet.read offline.access.
+// Twitter signs people in with Twitter, by OAuth 2. Its ID is twitter.
+//
+//   - environment: AUTH_TWITTER_ID, AUTH_TWITTER_SECRET
+//   - scope: users.read tweet.read offline.access
 func Twitter(opts ...Option) *auth.OAuth { return oauthRow("twitter").provider(opts) }
 
-// Uber is an OAuth provider, Uber, with the ID uber.
-// Environment: AUTH_UBER_ID, AUTH_UBER_SECRET.
-// Scope: profile.
+// Uber signs people in with Uber, by OAuth 2. Its ID is uber.
+//
+//   - environment: AUTH_UBER_ID, AUTH_UBER_SECRET
+//   - scope: profile
 func Uber(opts ...Option) *auth.OAuth { return oauthRow("uber").provider(opts) }
 
-// UnitedEffects is an OpenID Connect provider, United Effects, with the ID united-effects.
-// Environment: AUTH_UNITED_EFFECTS_ID, AUTH_UNITED_EFFECTS_SECRET, AUTH_UNITED_EFFECTS_ISSUER.
-// Scope: openid email profile.
-// Options: WithIssuer (required).
+// UnitedEffects signs people in with United Effects, by OpenID Connect. Its ID is united-effects.
+//
+//   - environment: AUTH_UNITED_EFFECTS_ID, AUTH_UNITED_EFFECTS_SECRET, AUTH_UNITED_EFFECTS_ISSUER
+//   - scope: openid email profile
+//   - options: WithIssuer (required)
 func UnitedEffects(opts ...Option) *auth.OAuth { return oauthRow("united-effects").provider(opts) }
 
-// Vipps is an OpenID Connect provider, Vipps, with the ID vipps.
-// Environment: AUTH_VIPPS_ID, AUTH_VIPPS_SECRET, AUTH_VIPPS_ISSUER.
-// Scope: openid name email.
-// Options: WithIssuer (default https://api.vipps.no/access-management-1.0/access/).
+// Vipps signs people in with Vipps, by OpenID Connect. Its ID is vipps.
+//
+//   - environment: AUTH_VIPPS_ID, AUTH_VIPPS_SECRET, AUTH_VIPPS_ISSUER
+//   - scope: openid name email
+//   - options: WithIssuer (default https://api.vipps.no/access-management-1.0/access/)
 func Vipps(opts ...Option) *auth.OAuth { return oauthRow("vipps").provider(opts) }
 
-// VK is an OAuth provider, VK, with the ID vk.
-// Environment: AUTH_VK_ID, AUTH_VK_SECRET.
-// Scope: email.
-// Options: WithAPIVersion (default 5.131).
+// VK signs people in with VK, by OAuth 2. Its ID is vk.
+//
+//   - environment: AUTH_VK_ID, AUTH_VK_SECRET
+//   - scope: email
+//   - options: WithAPIVersion (default 5.131)
 func VK(opts ...Option) *auth.OAuth { return oauthRow("vk").provider(opts) }
 
-// Webex is an OAuth provider, Webex, with the ID webex.
-// Environment: AUTH_WEBEX_ID, AUTH_WEBEX_SECRET.
-// Scope: spark:kms spark:people_read.
-// Options: WithBaseURL (default https://webexapis.com/v1).
+// Webex signs people in with Webex, by OAuth 2. Its ID is webex.
+//
+//   - environment: AUTH_WEBEX_ID, AUTH_WEBEX_SECRET
+//   - scope: spark:kms spark:people_read
+//   - options: WithBaseURL (default https://webexapis.com/v1)
 func Webex(opts ...Option) *auth.OAuth { return oauthRow("webex").provider(opts) }
 
-// WeChat is an OAuth provider, WeChat, with the ID wechat.
-// Environment: AUTH_WECHAT_ID, AUTH_WECHAT_SECRET.
-// Scope: snsapi_userinfo.
-// Options: WithPlatform (default OfficialAccount).
+// WeChat signs people in with WeChat, by OAuth 2. Its ID is wechat.
+// The identifier is the unionid, which WeChat sends to applications that are
+// bound to an Open Platform account.
+//
+//   - environment: AUTH_WECHAT_ID, AUTH_WECHAT_SECRET
+//   - scope: snsapi_userinfo
+//   - options: WithPlatform (default OfficialAccount)
 func WeChat(opts ...Option) *auth.OAuth { return oauthRow("wechat").provider(opts) }
 
-// WeCom is an OAuth provider, WeCom, with the ID wecom.
-// Environment: AUTH_WECOM_ID, AUTH_WECOM_SECRET.
-// Scope: none.
-// Options: WithAgentID (required).
+// WeCom signs people in with WeCom, by OAuth 2. Its ID is wecom.
+// Signs in the members of one company: client ID is its corp ID, client secret
+// that of the application.
+//
+//   - environment: AUTH_WECOM_ID, AUTH_WECOM_SECRET
+//   - scope: none
+//   - options: WithAgentID (required)
 func WeCom(opts ...Option) *auth.OAuth { return oauthRow("wecom").provider(opts) }
 
-// Wikimedia is an OAuth provider, Wikimedia, with the ID wikimedia.
-// Environment: AUTH_WIKIMEDIA_ID, AUTH_WIKIMEDIA_SECRET.
-// Scope: none.
+// Wikimedia signs people in with Wikimedia, by OAuth 2. Its ID is wikimedia.
+//
+//   - environment: AUTH_WIKIMEDIA_ID, AUTH_WIKIMEDIA_SECRET
+//   - scope: none
 func Wikimedia(opts ...Option) *auth.OAuth { return oauthRow("wikimedia").provider(opts) }
 
-// WordPress is an OAuth provider, WordPress.com, with the ID wordpress.
-// Environment: AUTH_WORDPRESS_ID, AUTH_WORDPRESS_SECRET.
-// Scope: auth.
+// WordPress signs people in with WordPress.com, by OAuth 2. Its ID is wordpress.
+//
+//   - environment: AUTH_WORDPRESS_ID, AUTH_WORDPRESS_SECRET
+//   - scope: auth
 func WordPress(opts ...Option) *auth.OAuth { return oauthRow("wordpress").provider(opts) }
 
-// WorkOS is an OAuth provider, WorkOS, with the ID workos.
-// Environment: AUTH_WORKOS_ID, AUTH_WORKOS_SECRET, AUTH_WORKOS_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (default https://api.workos.com), WithConnection.
+// WorkOS signs people in with WorkOS, by OAuth 2. Its ID is workos.
+// Without WithConnection the sign-in request has to name connection,
+// organization, domain or provider.
+//
+//   - environment: AUTH_WORKOS_ID, AUTH_WORKOS_SECRET, AUTH_WORKOS_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (default https://api.workos.com), WithConnection
 func WorkOS(opts ...Option) *auth.OAuth { return oauthRow("workos").provider(opts) }
 
-// Xero is an OpenID Connect provider, Xero, with the ID xero.
-// Environment: AUTH_XERO_ID, AUTH_XERO_SECRET.
-// Scope: openid profile email.
+// Xero signs people in with Xero, by OpenID Connect. Its ID is xero.
+//
+//   - environment: AUTH_XERO_ID, AUTH_XERO_SECRET
+//   - scope: openid profile email
 func Xero(opts ...Option) *auth.OAuth { return oauthRow("xero").provider(opts) }
 
-// Yahoo is an OAuth provider, Yahoo, with the ID yahoo.
-// Environment: AUTH_YAHOO_ID, AUTH_YAHOO_SECRET.
-// Scope: none.
+// Yahoo signs people in with Yahoo, by OAuth 2. Its ID is yahoo.
+//
+//   - environment: AUTH_YAHOO_ID, AUTH_YAHOO_SECRET
+//   - scope: none
 func Yahoo(opts ...Option) *auth.OAuth { return oauthRow("yahoo").provider(opts) }
 
-// Yandex is an OAuth provider, Yandex, with the ID yandex.
-// Environment: AUTH_YANDEX_ID, AUTH_YANDEX_SECRET.
-// Scope: login:info login:email login:avatar.
+// Yandex signs people in with Yandex, by OAuth 2. Its ID is yandex.
+//
+//   - environment: AUTH_YANDEX_ID, AUTH_YANDEX_SECRET
+//   - scope: login:info login:email login:avatar
 func Yandex(opts ...Option) *auth.OAuth { return oauthRow("yandex").provider(opts) }
 
-// ZITADEL is an OpenID Connect provider, ZITADEL, with the ID zitadel.
-// Environment: AUTH_ZITADEL_ID, AUTH_ZITADEL_SECRET, AUTH_ZITADEL_ISSUER.
-// Scope: openid profile email.
-// Options: WithIssuer (required).
+// ZITADEL signs people in with ZITADEL, by OpenID Connect. Its ID is zitadel.
+//
+//   - environment: AUTH_ZITADEL_ID, AUTH_ZITADEL_SECRET, AUTH_ZITADEL_ISSUER
+//   - scope: openid profile email
+//   - options: WithIssuer (required)
 func ZITADEL(opts ...Option) *auth.OAuth { return oauthRow("zitadel").provider(opts) }
 
-// Zoho is an OAuth provider, Zoho, with the ID zoho.
-// Environment: AUTH_ZOHO_ID, AUTH_ZOHO_SECRET.
-// Scope: AaaServer.profile.Read.
+// Zoho signs people in with Zoho, by OAuth 2. Its ID is zoho.
+//
+//   - environment: AUTH_ZOHO_ID, AUTH_ZOHO_SECRET
+//   - scope: AaaServer.profile.Read
 func Zoho(opts ...Option) *auth.OAuth { return oauthRow("zoho").provider(opts) }
 
-// Zoom is an OAuth provider, Zoom, with the ID zoom.
-// Environment: AUTH_ZOOM_ID, AUTH_ZOOM_SECRET.
-// Scope: none.
+// Zoom signs people in with Zoom, by OAuth 2. Its ID is zoom.
+//
+//   - environment: AUTH_ZOOM_ID, AUTH_ZOOM_SECRET
+//   - scope: none
 func Zoom(opts ...Option) *auth.OAuth { return oauthRow("zoom").provider(opts) }

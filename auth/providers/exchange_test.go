@@ -21,6 +21,9 @@ import (
 // answerParams is the authorization answer, signed where the provider does so.
 func (v *visit) answerParams() url.Values {
 	q := url.Values{"code": {"code-1"}, "state": {v.params.Get("state")}}
+	if v.f.Iss != "" {
+		q.Set("iss", v.f.Iss)
+	}
 	switch v.f.ID {
 	case "shopify":
 		q.Set("shop", "acme.myshopify.com")

@@ -59,6 +59,8 @@ type fact struct {
 	// Exchange is a token request that is no form, Steps are further requests.
 	Exchange *exchangeFact
 	Steps    []step
+	// Iss is sent with the authorization answer (RFC 9207).
+	Iss string
 	// Profile is a sample with all fields, Bare one with the ID only; User and
 	// BareUser are what becomes of them.
 	Profile, Bare  map[string]any
@@ -188,6 +190,39 @@ func replaced(v, instead any, only string) any {
 		return v
 	}
 	return instead
+}
+
+// TestIssuerOfAnswers: OAuth providers that name themselves in their answers, or
+// are about to, are known by that name, and no other signs anybody in.
+func TestIssuerOfAnswers(t *testing.T) {
+	t.Parallel()
+	issuers := map[string]string{
+		"github": "https://github.com/login/oauth", "github/own server": "https://git.example/login/oauth",
+		"gitlab": "https://gitlab.com", "gitlab/own server": "https://git.example",
+	}
+	for _, f := range facts(t) {
+		name := strings.TrimSuffix(f.ID+"/"+f.Variant, "/")
+		right, ok := issuers[name]
+		if !ok {
+			continue
+		}
+		delete(issuers, name)
+		for iss, accepted := range map[string]bool{right: true, "https://evil.example": false, right + "/": false} {
+			t.Run(name+" "+iss, func(t *testing.T) {
+				t.Parallel()
+				f := f
+				f.Iss = iss
+				v := newVisit(t, f, false)
+				w := v.signIn()
+				if (v.seen != nil) != accepted {
+					t.Errorf("signed in: %v, want %v; the callback answered %d: %s", v.seen != nil, accepted, w.Code, &v.log)
+				}
+			})
+		}
+	}
+	for name := range issuers {
+		t.Errorf("there are no facts of %s", name)
+	}
 }
 
 const secret = "secret-1-of-thirty-two-characters"
@@ -410,7 +445,7 @@ func (v *visit) tokenAnswer(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	form := r.PostForm
-	if f.PKCE && form.Get("code_verifier") == "" && f.ID != "azure-devops" {
+	if f.PKCE && form.Get("code_verifier") == "" {
 		t.Error("the token request has no code_verifier")
 	}
 	form.Del("code_verifier")

@@ -41,26 +41,49 @@ func constructors() string {
 		if i.Constructor == "" || i.Type == auth.TypeWebAuthn {
 			continue
 		}
-		kind, lookup, result := "an OAuth", "oauthRow", "OAuth"
+		how, lookup, result := "signs people in with "+i.Name+", by OAuth 2", "oauthRow", "OAuth"
 		switch i.Type {
 		case auth.TypeOIDC:
-			kind = "an OpenID Connect"
+			how = "signs people in with " + i.Name + ", by OpenID Connect"
 		case auth.TypeEmail:
-			kind, lookup, result = "a mail", "mailByID", "Email"
+			how, lookup, result = "mails links by way of "+i.Name, "mailByID", "Email"
+			if i.Name == "Email" || i.Name == "Nodemailer" {
+				how = "mails links through an SMTP server"
+			}
 		}
-		fmt.Fprintf(&b, "\n// %s is %s provider, %s, with the ID %s.\n", i.Constructor, kind, i.Name, i.ID)
+		if i.ID == "steam" {
+			how = "signs people in with " + i.Name + ", by OpenID 2.0"
+		}
+		fmt.Fprintf(&b, "\n// %s %s. Its ID is %s.\n", i.Constructor, how, i.ID)
+		for _, line := range wrapped(i.Note, 77) {
+			fmt.Fprintf(&b, "// %s\n", line)
+		}
+		b.WriteString("//\n")
 		if len(i.Environment) > 0 {
-			fmt.Fprintf(&b, "// Environment: %s.\n", strings.Join(i.Environment, ", "))
+			fmt.Fprintf(&b, "//   - environment: %s\n", strings.Join(i.Environment, ", "))
 		}
 		if i.Type != auth.TypeEmail {
-			fmt.Fprintf(&b, "// Scope: %s.\n", orNone(i.Scope))
+			fmt.Fprintf(&b, "//   - scope: %s\n", orNone(i.Scope))
 		}
 		if len(i.Options) > 0 {
-			fmt.Fprintf(&b, "// Options: %s.\n", describe(i.Options))
+			fmt.Fprintf(&b, "//   - options: %s\n", describe(i.Options))
 		}
 		fmt.Fprintf(&b, "func %s(opts ...Option) *auth.%s { return %s(%q).provider(opts) }\n", i.Constructor, result, lookup, i.ID)
 	}
 	return b.String()
+}
+
+// wrapped breaks a text into lines of at most width bytes, if its words allow.
+func wrapped(text string, width int) []string {
+	var lines []string
+	for _, word := range strings.Fields(text) {
+		if last := len(lines) - 1; last >= 0 && len(lines[last])+1+len(word) <= width {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
 }
 
 func orNone(s string) string {
@@ -90,13 +113,22 @@ func page() string {
 	var b strings.Builder
 	b.WriteString(`# Providers
 
-Every provider takes WithClient, WithScope, WithParam, WithHTTPClient and WithOptions (mail: WithMailOptions, WithHTTPClient).
+What package providers has. Each row is one constructor; ` + "`providers.ByID(\"github\")`" + ` does the same by ID.
+
+- **Options.** Those of a row are its own. Besides, OAuth and OpenID Connect providers take WithClient, WithScope,
+  WithParam, WithHTTPClient and WithOptions, mail providers WithMessage, WithHTTPClient and WithMailOptions. A required
+  option that is missing is an error of ` + "`auth.New`" + `, by name. Names in braces stand for other options.
+- **Environment.** ` + "`AUTH_<ID>_ID` and `AUTH_<ID>_SECRET`" + ` are client ID and secret, ` + "`_ISSUER`" + ` is WithIssuer, ` + "`_KEY`" + ` is WithAPIKey.
+  <ID> is in capitals, with hyphens as underscores. An option counts more than a variable.
+- **Checks** protect the flow. A provider without pkce or nonce refuses it, ignores it, or does not document it.
+
 This page is written by ` + "`go test ./providers -run TestGeneratedFiles -update`" + ` from the table.
 
 | ID | Constructor | Type | Default scope | Checks | Options | Environment |
 | --- | --- | --- | --- | --- | --- | --- |
 `)
 	count := map[auth.ProviderType]int{}
+	var notes []Info
 	for _, i := range All() {
 		count[i.Type]++
 		var checks []string
@@ -104,8 +136,15 @@ This page is written by ` + "`go test ./providers -run TestGeneratedFiles -updat
 			checks = append(checks, string(c))
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", i.ID, i.Constructor, i.Type, i.Scope, strings.Join(checks, " "), describe(i.Options), strings.Join(i.Environment, " "))
+		if i.Note != "" {
+			notes = append(notes, i)
+		}
 	}
 	fmt.Fprintf(&b, "\n%d OAuth, %d OpenID Connect, %d mail, %d WebAuthn, %d credentials.\n", count[auth.TypeOAuth], count[auth.TypeOIDC], count[auth.TypeEmail], count[auth.TypeWebAuthn], count[auth.TypeCredentials])
+	b.WriteString("\n## Worth knowing\n\n")
+	for _, i := range notes {
+		fmt.Fprintf(&b, "- **%s**: %s\n", i.ID, i.Note)
+	}
 	b.WriteString("\n## Not supported\n\nByID has an error for these, which says why.\n\n| ID | Reason |\n| --- | --- |\n")
 	for _, u := range unsupported() {
 		fmt.Fprintf(&b, "| %s | %s |\n", u.id, u.reason)

@@ -20,11 +20,13 @@ import (
 // is left out.
 type row struct {
 	id, name string
-	// constructor is the name of the function.
-	constructor string
-	kind        auth.ProviderType // empty is oauth
+	// constructor is the name of the function, note what its reader should know.
+	constructor, note string
+	kind              auth.ProviderType // empty is oauth
 
-	// issuer is for providers that have only one; others have an option issuer.
+	// issuer is for providers that have only one; others have an option issuer. An
+	// OAuth provider has it for the parameter iss of its answers (RFC 9207), which
+	// is compared when it is there.
 	issuer string
 	// issuerSuffix is what the issuer has and its option need not have.
 	issuerSuffix string

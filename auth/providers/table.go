@@ -24,6 +24,7 @@ func table() []row {
 		},
 		{
 			id: "apple", name: "Apple", kind: auth.TypeOIDC, constructor: "Apple",
+			note:       "Apple tells the name at the first sign-in only, and an e-mail address that may be a relay. WithAppleKey replaces the client secret, which expires.",
 			issuer:     "https://appleid.apple.com",
 			params:     map[string]string{"response_mode": "form_post"},
 			scope:      "name email",
@@ -64,6 +65,7 @@ func table() []row {
 		},
 		{
 			id: "azure-ad", name: "Azure Active Directory", kind: auth.TypeOIDC, constructor: "AzureAD",
+			note:    "The former name of microsoft-entra-id.",
 			scope:   "openid profile email User.Read",
 			profile: mapping{id: "sub", name: "name", email: "email", image: "hook(graph_photo)"},
 			options: []option{{name: "issuer", fallback: "https://login.microsoftonline.com/{tenant}/v2.0"}, {name: "tenant", fallback: "common"}, {name: "photoSize", fallback: "48"}},
@@ -84,6 +86,7 @@ func table() []row {
 			params:        map[string]string{"response_type": "Assertion"},
 			userInfoQuery: map[string]string{"details": "true", "coreAttributes": "Avatar", "api-version": "6.0"},
 			scope:         "vso.profile",
+			noPKCE:        true, // its grant has no place for the verifier
 			profile:       mapping{id: "id", name: "displayName", email: "emailAddress", image: "template(data:image/jpeg;base64,{coreAttributes.Avatar.value.value})"},
 			hook:          assertionGrant,
 		},
@@ -138,6 +141,7 @@ func table() []row {
 		},
 		{
 			id: "bungie", name: "Bungie", constructor: "Bungie",
+			note:          "The scope is that of the registration.",
 			authorization: "https://www.bungie.net/en/OAuth/Authorize",
 			token:         "https://www.bungie.net/platform/app/oauth/token/",
 			userInfo:      "https://www.bungie.net/platform/User/GetBungieAccount/{$token.membership_id}/254/",
@@ -208,6 +212,7 @@ func table() []row {
 		},
 		{
 			id: "deezer", name: "Deezer", constructor: "Deezer",
+			note:          "What is asked for is in the parameter perms, not in the scope.",
 			authorization: "https://connect.deezer.com/oauth/auth.php",
 			token:         "https://connect.deezer.com/oauth/access_token.php",
 			userInfo:      "https://api.deezer.com/user/me",
@@ -239,6 +244,7 @@ func table() []row {
 		},
 		{
 			id: "dingtalk", name: "DingTalk", constructor: "DingTalk",
+			note:          `The identifier is the unionId. With the scope "openid corpid" people choose a company.`,
 			authorization: "https://login.dingtalk.com/oauth2/auth",
 			token:         "https://api.dingtalk.com/v1.0/oauth2/userAccessToken",
 			userInfo:      "https://api.dingtalk.com/v1.0/contact/users/me",
@@ -396,6 +402,7 @@ func table() []row {
 		},
 		{
 			id: "github", name: "GitHub", constructor: "GitHub",
+			note:          "Without a public e-mail address the primary one is asked for, if it is verified. WithBaseURL names an Enterprise Server.",
 			issuer:        "{baseURL}/login/oauth",
 			authorization: "{baseURL}/login/oauth/authorize",
 			token:         "{baseURL}/login/oauth/access_token",
@@ -409,6 +416,7 @@ func table() []row {
 		},
 		{
 			id: "gitlab", name: "GitLab", constructor: "GitLab",
+			issuer:        "{baseURL}",
 			authorization: "{baseURL}/oauth/authorize",
 			token:         "{baseURL}/oauth/token",
 			userInfo:      "{baseURL}/api/v4/user",
@@ -469,6 +477,7 @@ func table() []row {
 		},
 		{
 			id: "instagram", name: "Instagram", constructor: "Instagram",
+			note:          "Instagram does not approve applications that sign people in with this API, and points to Facebook.",
 			authorization: "https://api.instagram.com/oauth/authorize",
 			token:         "https://api.instagram.com/oauth/access_token",
 			userInfo:      "https://graph.instagram.com/me",
@@ -480,6 +489,7 @@ func table() []row {
 		},
 		{
 			id: "intercom", name: "Intercom", constructor: "Intercom",
+			note:          "Signs in the teammates of a workspace.",
 			authorization: "https://app.intercom.com/oauth",
 			token:         "https://api.intercom.io/auth/eagle/token",
 			userInfo:      "https://api.intercom.io/me",
@@ -512,6 +522,7 @@ func table() []row {
 		},
 		{
 			id: "lark", name: "Lark", constructor: "Lark",
+			note:          "Feishu in China, Lark elsewhere: see WithRegion. The identifier is the open_id, which is of one application.",
 			authorization: "https://accounts.{cloud}/open-apis/authen/v1/authorize",
 			token:         "{tokenURL}",
 			userInfo:      "https://open.{cloud}/open-apis/authen/v1/user_info",
@@ -608,6 +619,7 @@ func table() []row {
 		},
 		{
 			id: "microsoft-entra-id", name: "Microsoft Entra ID", kind: auth.TypeOIDC, constructor: "MicrosoftEntraID",
+			note:    "The tenant common lets accounts of every organisation in; WithTenant names one.",
 			scope:   "openid profile email User.Read",
 			profile: mapping{id: "sub", name: "name", email: "email", image: "hook(graph_photo)"},
 			options: []option{{name: "issuer", fallback: "https://login.microsoftonline.com/{tenant}/v2.0"}, {name: "tenant", fallback: "common"}, {name: "photoSize", fallback: "48"}},
@@ -632,6 +644,7 @@ func table() []row {
 		},
 		{
 			id: "netsuite", name: "NetSuite", constructor: "NetSuite",
+			note:          "The user comes from a RESTlet of your own.",
 			authorization: "https://{accountID}.app.netsuite.com/app/login/oauth2/authorize.nl",
 			token:         "https://{accountID}.suitetalk.api.netsuite.com/services/rest/auth/oauth2/v1/token",
 			userInfo:      "{userInfoURL}",
@@ -762,6 +775,7 @@ func table() []row {
 		},
 		{
 			id: "shopify", name: "Shopify", constructor: "Shopify",
+			note:          "Signs in the staff of one shop, and asks for its customers as scope unless WithScope says otherwise.",
 			authorization: "https://{shop}.myshopify.com/admin/oauth/authorize",
 			token:         "https://{shop}.myshopify.com/admin/oauth/access_token",
 			params:        map[string]string{"grant_options[]": "per-user"},
@@ -810,6 +824,7 @@ func table() []row {
 		},
 		{
 			id: "steam", name: "Steam", constructor: "Steam",
+			note:          "OpenID 2.0: there is no client ID, and the client secret is the Web API key.",
 			authorization: steamLogin,
 			userInfo:      "https://api.steampowered.com/ISteamUser/GetPlayerSummaries/v0002/",
 			userInfoQuery: map[string]string{"key": "{clientSecret}", "steamids": "{$token.steamid}"},
@@ -887,6 +902,7 @@ func table() []row {
 		},
 		{
 			id: "tumblr", name: "Tumblr", constructor: "Tumblr",
+			note:          "The identifier is that of the primary blog, since names change hands.",
 			authorization: "https://www.tumblr.com/oauth2/authorize",
 			token:         "https://api.tumblr.com/v2/oauth2/token",
 			userInfo:      "https://api.tumblr.com/v2/user/info",
@@ -966,6 +982,7 @@ func table() []row {
 		},
 		{
 			id: "wechat", name: "WeChat", constructor: "WeChat",
+			note:          "The identifier is the unionid, which WeChat sends to applications that are bound to an Open Platform account.",
 			authorization: "https://open.weixin.qq.com/connect/{flow}",
 			token:         "https://api.weixin.qq.com/sns/oauth2/access_token",
 			userInfo:      "https://api.weixin.qq.com/sns/userinfo",
@@ -982,6 +999,7 @@ func table() []row {
 		},
 		{
 			id: "wecom", name: "WeCom", constructor: "WeCom",
+			note:          "Signs in the members of one company: client ID is its corp ID, client secret that of the application.",
 			authorization: "https://login.work.weixin.qq.com/wwlogin/sso/login",
 			params:        map[string]string{"login_type": "CorpApp", "appid": "{clientID}", "agentid": "{agentID}"},
 			noScope:       true,
@@ -1011,6 +1029,7 @@ func table() []row {
 		},
 		{
 			id: "workos", name: "WorkOS", constructor: "WorkOS",
+			note:          "Without WithConnection the sign-in request has to name connection, organization, domain or provider.",
 			authorization: "{issuer}/sso/authorize",
 			token:         "{issuer}/sso/token",
 			userInfo:      "{issuer}/sso/profile",

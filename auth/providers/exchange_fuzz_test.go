@@ -1,0 +1,71 @@
+package providers
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// FuzzTokenAnswer: what a provider answers to a token request becomes tokens, or
+// an error without the code.
+func FuzzTokenAnswer(f *testing.F) {
+	f.Add(200, []byte(`{"accessToken":"a","expireIn":7200,"refreshToken":"r"}`))
+	f.Add(200, []byte(`{"access_token":"a","expires_in":"3600","scope":["x","y"]}`))
+	f.Add(200, []byte(`access_token=a&expires=3600`))
+	f.Add(400, []byte(`{"code":"x","message":"the code code-of-a-sign-in is used"}`))
+	f.Add(200, []byte(`{"errcode":40029,"errmsg":"invalid code"}`))
+	f.Add(200, []byte(`{"access_token":1,"expires_in":-1e999,"error":{}}`))
+	x := &exchange{names: map[string]string{"accessToken": "access_token", "expireIn": "expires_in"}}
+	f.Fuzz(func(t *testing.T, status int, body []byte) {
+		tokens, err := x.answer(status, body, "code-of-a-sign-in")
+		switch {
+		case err != nil && strings.Contains(err.Error(), "code-of-a-sign-in"):
+			t.Errorf("the error tells the code: %v", err)
+		case err == nil && (tokens.AccessToken == "" || tokens.ExpiresIn < 0):
+			t.Errorf("the tokens are %+v", tokens)
+		}
+		answer, err := conform(&http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conformed, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if err != nil || int64(len(conformed)) != answer.ContentLength {
+			t.Errorf("%d bytes, Content-Length %d (%v)", len(conformed), answer.ContentLength, err)
+		}
+	})
+}
+
+// FuzzSteamAssertion: whoever is accepted is named by all that was signed.
+func FuzzSteamAssertion(f *testing.F) {
+	const returnTo = "https://app.example/auth/callback/steam"
+	good := url.Values{
+		"code": {steamCode}, "state": {"s"}, "openid.ns": {openID}, "openid.mode": {"id_res"}, "openid.op_endpoint": {steamLogin},
+		"openid.claimed_id": {"https://steamcommunity.com/openid/id/76561197960435530"}, "openid.identity": {"https://steamcommunity.com/openid/id/76561197960435530"},
+		"openid.return_to": {returnTo + "?code=openid&state=s"}, "openid.response_nonce": {"n"}, "openid.assoc_handle": {"1"},
+		"openid.signed": {"op_endpoint,claimed_id,identity,return_to,response_nonce,assoc_handle"}, "openid.sig": {"x"},
+	}
+	f.Add(good.Encode())
+	good.Set("openid.return_to", returnTo+"?code=openid&state=s&state=t")
+	f.Add(good.Encode())
+	good.Set("openid.claimed_id", "https://steamcommunity.com/openid/id/76561197960435530%0a")
+	f.Add(good.Encode())
+	f.Fuzz(func(t *testing.T, query string) {
+		q, err := url.ParseQuery(query)
+		if err != nil {
+			return
+		}
+		id, err := steamAssertion(auth.TokenRequest{Params: q, RedirectURI: returnTo})
+		if err != nil {
+			return
+		}
+		if q.Get("openid.claimed_id") != "https://steamcommunity.com/openid/id/"+id || !strings.HasPrefix(q.Get("openid.return_to"), returnTo+"?") {
+			t.Errorf("%s is accepted as %s", query, id)
+		}
+	})
+}

@@ -1,0 +1,91 @@
+package providers_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/providers"
+)
+
+// allOptions are the options that only some providers take, by the name of their
+// function.
+func allOptions() map[string]providers.Option {
+	return map[string]providers.Option{
+		"WithIssuer": providers.WithIssuer("https://x.example"), "WithTenant": providers.WithTenant("t"), "WithBaseURL": providers.WithBaseURL("https://x.example"),
+		"WithAPIKey": providers.WithAPIKey("k"), "WithAPIVersion": providers.WithAPIVersion("1"), "WithAccountID": providers.WithAccountID("1"),
+		"WithUserInfoURL": providers.WithUserInfoURL("https://x.example"), "WithAgentID": providers.WithAgentID("1"), "WithShop": providers.WithShop("acme"),
+		"WithPlatform": providers.WithPlatform("WebsiteApp"), "WithConnection": providers.WithConnection("c"), "WithPhotoSize": providers.WithPhotoSize(64),
+		"WithFrom": providers.WithFrom("a@b.example"), "WithServer": providers.WithServer("smtp://b.example"), "WithTemplate": providers.WithTemplate("t"),
+		"WithRegion": providers.WithRegion("EU"),
+	}
+}
+
+// TestEveryOption gives every option to every provider: one that the provider
+// does not take is an error that names it, one that it takes is none.
+func TestEveryOption(t *testing.T) {
+	t.Parallel()
+	for _, i := range providers.All() {
+		if i.Type == auth.TypeCredentials || i.Type == auth.TypeWebAuthn {
+			continue
+		}
+		var required []providers.Option
+		for _, o := range i.Options {
+			if o.Required {
+				required = append(required, allOptions()[o.Name])
+			}
+		}
+		if i.Type != auth.TypeEmail {
+			required = append(required, providers.WithClient("id", secret))
+		}
+		for name, option := range allOptions() {
+			taken := slices.ContainsFunc(i.Options, func(o providers.OptionInfo) bool { return o.Name == name })
+			if i.ID == "lark" && name == "WithRegion" {
+				option = providers.WithRegion("Global")
+			}
+			p, err := providers.ByID(i.ID, append(slices.Clone(required), option)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = completes(p)
+			switch {
+			case taken && err != nil:
+				t.Errorf("%s with %s: %v", i.ID, name, err)
+			case !taken && (err == nil || !strings.Contains(err.Error(), name+" is not for this provider")):
+				t.Errorf("%s with %s, which it does not take: %v", i.ID, name, err)
+			}
+		}
+	}
+}
+
+// TestAllMissing: of several required options each that is missing is named.
+func TestAllMissing(t *testing.T) {
+	t.Parallel()
+	for _, i := range providers.All() {
+		if i.Type == auth.TypeCredentials || i.Type == auth.TypeWebAuthn {
+			continue
+		}
+		p, err := providers.ByID(i.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = completes(p)
+		for _, o := range i.Options {
+			if o.Required && (err == nil || !strings.Contains(err.Error(), o.Name)) {
+				t.Errorf("%s does not name %s, which is missing: %v", i.ID, o.Name, err)
+			}
+		}
+	}
+}
+
+// completes is what New asks of a provider.
+func completes(p auth.Provider) error {
+	switch p := p.(type) {
+	case *auth.OAuth:
+		return p.Complete(p)
+	case *auth.Email:
+		return p.Complete(p)
+	}
+	return nil
+}
