@@ -105,9 +105,9 @@ func (a *Adapter) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*a
 	if err != nil || account == nil {
 		return nil, wrap("unlink account", err)
 	}
-	deleted, err := a.deleteChild(ctx, kindAccount, c)
+	deleted, err := a.deleteChild(ctx, kindAccount, c, nil)
 	if err != nil || !deleted {
 		return nil, wrap("unlink account", err)
 	}
-	return account, nil
+	return account, nil // accounts are never updated
 }

@@ -214,12 +214,25 @@ func (a *Adapter) forget(ctx context.Context, kind kind, ownerID, entry string) 
 }
 
 // deleteChild deletes a child that was read. It reports whether this call did
-// it.
-func (a *Adapter) deleteChild(ctx context.Context, kind kind, c *child) (bool, error) {
-	deleted, err := scriptChildDelete.Run(ctx, a.client, []string{c.key}, c.nonce, "").Bool()
-	if err != nil || !deleted {
+// it, and reads the fields again: the child may have been updated since.
+func (a *Adapter) deleteChild(ctx context.Context, kind kind, c *child, fields []string) (bool, error) {
+	args := []any{c.nonce, "", "owner", "inc"}
+	for _, f := range fields {
+		args = append(args, f)
+	}
+	values, err := scriptChildDelete.Run(ctx, a.client, []string{c.key}, args...).Slice()
+	if err != nil || len(values) == 0 {
 		return false, err
 	}
+	escapedID, _ := text(values[0])
+	id, err := unescape(escapedID)
+	if err != nil {
+		return true, err
+	}
+	if inc, _ := text(values[1]); id != c.owner.id || inc != c.owner.inc {
+		c.owner = &userRecord{id: id, inc: inc}
+	}
+	c.values = values[2:]
 	return true, a.forget(ctx, kind, c.owner.id, c.entry())
 }
 

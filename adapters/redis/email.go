@@ -41,9 +41,14 @@ func (a *Adapter) holder(ctx context.Context, email, value string) (*userRecord,
 	return r, nil
 }
 
-// reserve writes the value into the key of the address. If somebody holds the
-// address the error matches ErrConflict and nothing was written.
-func (a *Adapter) reserve(ctx context.Context, email, value string) error {
+// errOwn is the conflict of a user with another change of that user.
+var errOwn = fmt.Errorf("the e-mail address is the user's already: %w", adapter.ErrConflict)
+
+// reserve writes the claim of the user into the key of the address. If somebody
+// holds the address the error matches ErrConflict, and errOwn if it is the user,
+// and nothing was written.
+func (a *Adapter) reserve(ctx context.Context, email, claim, id string) error {
+	value := claimValue(claim, id)
 	void := ""
 	for range attempts {
 		there, err := scriptClaimReplace.Run(ctx, a.client, []string{a.keys.email(email)}, void, value).Text()
@@ -57,6 +62,9 @@ func (a *Adapter) reserve(ctx context.Context, email, value string) error {
 		r, err := a.holder(ctx, email, there)
 		if err != nil {
 			return err
+		}
+		if r != nil && r.id == id {
+			return errOwn
 		}
 		if r != nil {
 			return fmt.Errorf("the e-mail address is taken: %w", adapter.ErrConflict)
@@ -72,45 +80,52 @@ func (a *Adapter) release(ctx context.Context, email, value string) error {
 }
 
 // moveTo changes the address of the user, and whatever changes along: all or
-// nothing. It reports false if another change came between.
-func (a *Adapter) moveTo(ctx context.Context, r *userRecord, email string, changes []any) (bool, error) {
+// nothing. It returns the record as that left it, or nil if another change came
+// between.
+func (a *Adapter) moveTo(ctx context.Context, r *userRecord, email string, changes []any) (*userRecord, error) {
 	claim := nonce()
 	key := []string{a.keys.user(r.id)}
 	intended, err := scriptUserIntend.Run(ctx, a.client, key, append([]any{r.inc, r.nextClaim, claim, email}, changes...)...).Bool()
 	if err != nil || !intended {
-		return false, err
+		return nil, err
 	}
-	if err := a.reserve(ctx, email, claimValue(claim, r.id)); err != nil {
-		if errors.Is(err, adapter.ErrConflict) {
-			err = errors.Join(err, scriptUserAbandon.Run(ctx, a.client, key, claim).Err())
+	if err := a.reserve(ctx, email, claim, r.id); err != nil {
+		if !errors.Is(err, adapter.ErrConflict) {
+			return nil, err // the reservation may have been made: who reads the record settles it
 		}
-		return false, err // the reservation may have been made: who reads the record settles it
+		abandoned := scriptUserAbandon.Run(ctx, a.client, key, claim).Err()
+		if errors.Is(err, errOwn) { // the same change was made meanwhile
+			return nil, abandoned
+		}
+		return nil, errors.Join(err, abandoned)
 	}
-	done, err := a.move(ctx, r.id, claim)
-	if err != nil || done {
-		return done, err
+	moved, err := a.move(ctx, r.id, claim)
+	if err != nil || moved != nil {
+		return moved, err
 	}
-	return false, a.release(ctx, email, claimValue(claim, r.id))
+	return nil, a.release(ctx, email, claimValue(claim, r.id))
 }
 
 // move carries out an intent whose address is reserved, and releases the old
-// address. It reports false if the intent was replaced by another.
-func (a *Adapter) move(ctx context.Context, id, claim string) (bool, error) {
-	answer, err := a.once(ctx, scriptUserMove, a.keys.user(id), claim, claim).Result()
-	if err != nil {
-		return false, err
+// address. It returns the record as that left it, or nil if the intent was
+// replaced by another.
+func (a *Adapter) move(ctx context.Context, id, claim string) (*userRecord, error) {
+	answer, err := a.once(ctx, scriptUserMove, a.keys.user(id), claim, claim).Slice()
+	if err != nil || len(answer) == 0 {
+		return nil, err
 	}
-	old, ok := answer.([]any)
-	if !ok {
-		return answer == int64(1), nil
+	values, _ := answer[0].([]any)
+	moved, err := decodeUser(id, values)
+	if err != nil || len(answer) == 1 {
+		return moved, err
 	}
-	if len(old) != 2 {
-		return false, errors.New("unexpected answer of a script")
+	if len(answer) != 3 {
+		return nil, errors.New("unexpected answer of a script")
 	}
-	email, _ := text(old[0])
-	oldClaim, _ := text(old[1])
+	email, _ := text(answer[1])
+	oldClaim, _ := text(answer[2])
 	if email == "" {
-		return true, nil
+		return moved, nil
 	}
-	return true, a.release(ctx, email, claimValue(oldClaim, id))
+	return moved, a.release(ctx, email, claimValue(oldClaim, id))
 }

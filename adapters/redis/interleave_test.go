@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -100,7 +101,10 @@ func creates(id, email string) call {
 
 func moves(id, email string) call {
 	return func(ctx context.Context, a adapter.Adapter) error {
-		_, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: id, Email: adapter.To(email), Name: adapter.To(new("with " + email))})
+		u, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: id, Email: adapter.To(email), Name: adapter.To(new("with " + email))})
+		if err == nil && (u.Email != email || *u.Name != "with "+email) {
+			return fmt.Errorf("the update to %q returned %q, named %q", email, u.Email, *u.Name)
+		}
 		return err
 	}
 }
@@ -122,6 +126,11 @@ func signsIn(id string) call {
 		return err
 	}
 }
+
+// deletedSession is how a call tells the check what it deleted.
+type deletedSession struct{ *adapter.Session }
+
+func (deletedSession) Error() string { return "deleted" }
 
 // oneWins checks that exactly one call succeeded and that the other met a
 // conflict.
@@ -252,6 +261,14 @@ var encounters = []struct {
 		},
 	},
 	{
+		"one user moves twice to one address", func(s scene) { s.create(adapter.User{ID: "a", Email: "x"}) },
+		[2]call{moves("a", "y"), moves("a", "y")},
+		func(s scene, errs [2]error) {
+			allWin(s, errs)
+			s.holds("a", "y", "x")
+		},
+	},
+	{
 		"a user moves on from where a move led", func(s scene) { s.create(adapter.User{ID: "a", Email: "x"}) },
 		[2]call{moves("a", "y"), func(ctx context.Context, a adapter.Adapter) error {
 			if u, err := a.GetUserByEmail(ctx, "y"); err != nil || u == nil {
@@ -320,6 +337,32 @@ var encounters = []struct {
 			}
 			s.nothing()
 			s.create(adapter.User{ID: "a", Email: "x"})
+			s.nothing()
+		},
+	},
+	{
+		"a session is extended and deleted", func(s scene) {
+			s.create(adapter.User{ID: "a"})
+			must(s.a.CreateSession(s.Context(), session("a")))(s)
+		},
+		[2]call{func(ctx context.Context, a adapter.Adapter) error {
+			extended, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "secret", Expires: adapter.To(later.Add(time.Hour))})
+			if err == nil && extended == nil {
+				err = adapter.ErrNotFound
+			}
+			return err
+		}, func(ctx context.Context, a adapter.Adapter) error {
+			s, err := a.DeleteSession(ctx, "secret")
+			return errors.Join(err, deletedSession{s})
+		}},
+		func(s scene, errs [2]error) {
+			want := session("a")
+			if errs[0] == nil { // and so before it was deleted
+				want.Expires = want.Expires.Add(time.Hour)
+			}
+			var deleted deletedSession
+			_ = errors.As(errs[1], &deleted)
+			s.same("the deleted session", deleted.Session, &want)
 			s.nothing()
 		},
 	},

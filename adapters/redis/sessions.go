@@ -45,15 +45,20 @@ func (a *Adapter) session(ctx context.Context, sessionToken string) (*child, *ad
 	if err != nil || c == nil {
 		return nil, nil, err
 	}
+	session, err := decodeSession(sessionToken, c)
+	return c, session, err
+}
+
+func decodeSession(sessionToken string, c *child) (*adapter.Session, error) {
 	expires, ok := text(c.values[0])
 	if !ok {
-		return nil, nil, errors.New("a session has no expiry")
+		return nil, errors.New("a session has no expiry")
 	}
 	t, err := parseTime(expires)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return c, &adapter.Session{SessionToken: sessionToken, UserID: c.owner.id, Expires: t}, nil
+	return &adapter.Session{SessionToken: sessionToken, UserID: c.owner.id, Expires: t}, nil
 }
 
 // UpdateSession implements adapter.Sessions.
@@ -117,9 +122,10 @@ func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (*adap
 	if err != nil || session == nil {
 		return nil, wrap("delete session", err)
 	}
-	deleted, err := a.deleteChild(ctx, kindSession, c)
+	deleted, err := a.deleteChild(ctx, kindSession, c, sessionFields)
 	if err != nil || !deleted {
 		return nil, wrap("delete session", err)
 	}
-	return session, nil
+	session, err = decodeSession(sessionToken, c)
+	return session, wrap("delete session", err)
 }

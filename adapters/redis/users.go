@@ -157,7 +157,7 @@ func (a *Adapter) createUser(ctx context.Context, user adapter.User) error {
 		_, e := scriptUserDiscard.Run(ctx, a.client, []string{key}, inc).Result()
 		return errors.Join(err, e)
 	}
-	if err := a.reserve(ctx, user.Email, claimValue(inc, user.ID)); err != nil {
+	if err := a.reserve(ctx, user.Email, inc, user.ID); err != nil {
 		if errors.Is(err, adapter.ErrConflict) {
 			return discard(err)
 		}
@@ -289,25 +289,22 @@ func (a *Adapter) updateUser(ctx context.Context, update adapter.UserUpdate) (*u
 		if r == nil {
 			return nil, fmt.Errorf("no user has the id: %w", adapter.ErrNotFound)
 		}
-		var done bool
+		var updated *userRecord
 		switch {
 		case moves && email != r.user.Email && email != "":
-			done, err = a.moveTo(ctx, r, email, changes(set, clear))
+			updated, err = a.moveTo(ctx, r, email, changes(set, clear))
 		case moves && email != r.user.Email:
-			done, err = a.change(ctx, r, changes(append(set, "email", ""), append(clear, "claim")))
-			if done && err == nil {
+			updated, err = a.change(ctx, r, changes(append(set, "email", ""), append(clear, "claim")))
+			if updated != nil && err == nil {
 				err = a.release(ctx, r.user.Email, claimValue(r.claim, r.id))
 			}
 		case len(set)+len(clear) == 0:
 			return r, nil
 		default:
-			done, err = a.change(ctx, r, changes(set, clear))
+			updated, err = a.change(ctx, r, changes(set, clear))
 		}
-		if err != nil {
-			return nil, err
-		}
-		if done {
-			return a.reread(ctx, r)
+		if err != nil || updated != nil {
+			return updated, err
 		}
 	}
 	return nil, errContention
@@ -318,22 +315,14 @@ func changes(set, clear []any) []any {
 	return append(append([]any{len(set) / 2}, set...), clear...)
 }
 
-// change sets and clears fields; it reports false if the record is gone.
-func (a *Adapter) change(ctx context.Context, r *userRecord, changes []any) (bool, error) {
-	return a.once(ctx, scriptUserUpdate, a.keys.user(r.id), nonce(), append([]any{r.inc}, changes...)...).Bool()
-}
-
-// reread returns the record after an update. If the user was deleted since, the
-// update came first, and its result is what was read before.
-func (a *Adapter) reread(ctx context.Context, before *userRecord) (*userRecord, error) {
-	r, err := a.user(ctx, before.id)
-	if err != nil {
+// change sets and clears fields. It returns the record as that left it, not as it
+// is when others have changed it too, or nil if the record is gone.
+func (a *Adapter) change(ctx context.Context, r *userRecord, changes []any) (*userRecord, error) {
+	values, err := a.once(ctx, scriptUserUpdate, a.keys.user(r.id), nonce(), append([]any{r.inc}, changes...)...).Slice()
+	if err != nil || len(values) == 0 {
 		return nil, err
 	}
-	if r == nil || r.inc != before.inc {
-		return nil, fmt.Errorf("the user was deleted meanwhile: %w", adapter.ErrNotFound)
-	}
-	return r, nil
+	return decodeUser(r.id, values)
 }
 
 // DeleteUser implements adapter.Users.
