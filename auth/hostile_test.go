@@ -4,7 +4,6 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,12 +25,18 @@ type attempt struct {
 	answer func(v url.Values)
 	// atStart: the sign-in is refused when it is started.
 	atStart bool
+	// slow: the provider takes all the time that it is given, which is
+	// requestTimeout.
+	slow bool
 	// log is the reason that is logged; type and page are CallbackRouteError and
 	// the error page if not given.
 	log  string
 	kind auth.ErrorType
 	page string
 }
+
+// requestTimeout bounds a request to a provider.
+const requestTimeout = 10 * time.Second
 
 const (
 	errorPage  = origin + "/auth/error?error=Configuration"
@@ -86,14 +91,6 @@ func authenticatedBefore(age time.Duration) func(*idp, *auth.OAuth) {
 	}
 }
 
-// hasty gives the client little patience.
-func hasty(set func(*idp, *auth.OAuth)) func(*idp, *auth.OAuth) {
-	return func(p *idp, o *auth.OAuth) {
-		set(p, o)
-		o.HTTPClient = &http.Client{Timeout: 250 * time.Millisecond}
-	}
-}
-
 // metadata changes the metadata.
 func metadata(name string, v any) func(*idp, *auth.OAuth) {
 	return func(p *idp, _ *auth.OAuth) { p.metadata = func(m map[string]any) { m[name] = v } }
@@ -116,6 +113,14 @@ func plain(set func(*idp, *auth.OAuth)) func(*idp, *auth.OAuth) {
 			set(p, o)
 		}
 	}
+}
+
+// unreachable is a network on which nobody picks up.
+type unreachable struct{}
+
+func (unreachable) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
 }
 
 func redirectHere(status int) http.HandlerFunc {
@@ -247,7 +252,8 @@ var keyAttempts = []attempt{
 	{name: "keys are HTML", set: at("/jwks", body(200, "text/html", "<h1>hello</h1>")), log: "id token: "},
 	{name: "keys answer 500", set: at("/jwks", body(500, "text/plain", "oops")), log: "fetching keys"},
 	{name: "keys are endless", set: at("/jwks", flood(`{"keys":[`)), log: "id token: "},
-	{name: "keys drip", set: hasty(at("/jwks", drip)), log: "id token: "},
+	{name: "keys hang", set: at("/jwks", hang), slow: true, log: "id token: "},
+	{name: "keys drip", set: at("/jwks", drip), slow: true, log: "id token: "},
 	{name: "keys redirect", set: at("/jwks", redirectHere(302)), log: "fetching keys"},
 	{name: "no keys", set: at("/jwks", body(200, "application/json", `{"keys":[]}`)), log: "failed to verify signature"},
 	{name: "key for encryption", set: jwks(jose.JSONWebKey{Key: rsaKey().Public(), KeyID: "key-1", Use: "enc"}), log: "failed to verify signature"},
@@ -281,8 +287,11 @@ var discoveryAttempts = []attempt{
 	{name: "metadata answers 500", set: at("/.well-known/openid-configuration", body(500, "application/json", "{}")), atStart: true, log: "discovery: status 500"},
 	{name: "metadata redirects without end", set: at("/.well-known/openid-configuration", redirectHere(302)), atStart: true, log: "discovery: status 302"},
 	{name: "metadata is endless", set: at("/.well-known/openid-configuration", flood("{")), atStart: true, log: "larger than"},
-	{name: "metadata drips", set: hasty(at("/.well-known/openid-configuration", drip)), atStart: true, log: "discovery: "},
-	{name: "provider hangs", set: hasty(at("/.well-known/openid-configuration", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })), atStart: true, log: "discovery: "},
+	{name: "metadata drips", set: at("/.well-known/openid-configuration", drip), slow: true, atStart: true, log: "discovery: "},
+	{name: "provider hangs", set: at("/.well-known/openid-configuration", hang), slow: true, atStart: true, log: "discovery: "},
+	{name: "provider does not pick up", set: func(_ *idp, o *auth.OAuth) {
+		o.HTTPClient = &http.Client{Transport: unreachable{}}
+	}, slow: true, atStart: true, log: "discovery: "},
 	{name: "provider hangs up", set: at("/.well-known/openid-configuration", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), atStart: true, log: "EOF"},
 }
 
@@ -301,11 +310,18 @@ var tokenAttempts = []attempt{
 		answerJSON(w, 200, map[string]any{"access_token": "a", "token_type": "bearer"})
 	}), log: "another authentication"},
 	{name: "token answer is endless", set: at("/token", flood(`{"access_token":"a"`)), log: "larger than"},
-	{name: "token answer drips", set: hasty(at("/token", drip)), log: "/token: "},
-	{name: "token endpoint hangs", set: hasty(at("/token", func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		<-r.Context().Done()
-	})), log: "/token: "},
+	{name: "token answer drips", set: at("/token", drip), slow: true, log: "/token: "},
+	{name: "token endpoint hangs", set: at("/token", hang), slow: true, log: "/token: "},
+	{name: "token answer stops half-way", set: at("/token", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "1000")
+		body(200, "application/json", `{"access_token":"a","token_type":"bearer"}`)(w, r)
+		_ = http.NewResponseController(w).Flush()
+		hang(w, r)
+	}), slow: true, log: "/token: "},
+	{name: "patience of an hour", set: func(p *idp, o *auth.OAuth) {
+		p.endpoints["/token"] = hang
+		o.HTTPClient.Timeout = time.Hour
+	}, slow: true, log: "/token: "},
 	{name: "token endpoint redirects without end", set: at("/token", redirectHere(302)), log: "status 302"},
 	{name: "no access token", set: token("access_token", nil), log: "access_token is missing"},
 	{name: "access token is a number", set: token("access_token", 7), log: "access_token is missing"},
@@ -333,7 +349,8 @@ var userInfoAttempts = []attempt{
 	{name: "userinfo answers 302 with a profile", set: plain(at("/userinfo", body(302, "application/json", `{"id":"eve"}`))), log: "status 302"},
 	{name: "userinfo redirects without end", set: plain(at("/userinfo", redirectHere(307))), log: "status 307"},
 	{name: "userinfo is endless", set: plain(at("/userinfo", flood(`{"sub":"eve"`))), log: "larger than"},
-	{name: "userinfo drips", set: plain(hasty(at("/userinfo", drip))), log: "userinfo: "},
+	{name: "userinfo hangs", set: plain(at("/userinfo", hang)), slow: true, log: "userinfo: "},
+	{name: "userinfo drips", set: plain(at("/userinfo", drip)), slow: true, log: "userinfo: "},
 	{name: "userinfo is null", set: plain(at("/userinfo", body(200, "application/json", "null"))), log: "no JSON object"},
 	{name: "userinfo without id", set: plain(at("/userinfo", body(200, "application/json", `{"name":"eve"}`))), kind: auth.ErrOAuthProfileParse, page: origin + "/auth/signin", log: "no id"},
 	{name: "userinfo with an object for an id", set: plain(at("/userinfo", body(200, "application/json", `{"sub":{"a":1}}`))), kind: auth.ErrOAuthProfileParse, page: origin + "/auth/signin", log: "no id"},
@@ -394,7 +411,8 @@ var answerAttempts = []attempt{
 
 // TestHostileProvider makes each attempt against a site, which has to refuse it
 // for the right reason: nobody is signed in, nothing is stored, nothing secret
-// is logged, and the browser is sent to the page that is specified.
+// is logged, and the browser is sent to the page that is specified. Time passes
+// only where site and provider wait.
 func TestHostileProvider(t *testing.T) {
 	total := 0
 	for _, topic := range []struct {
@@ -407,7 +425,7 @@ func TestHostileProvider(t *testing.T) {
 		total += len(topic.attempts)
 		t.Run(topic.name, func(t *testing.T) {
 			for _, a := range topic.attempts {
-				t.Run(a.name, a.run)
+				synctestRun(t, a.name, a.run)
 			}
 		})
 	}
@@ -427,7 +445,8 @@ func (a attempt) run(t *testing.T) {
 			a.page = signInPage + "Configuration"
 		}
 	}
-	s := newSite(t, func(p *idp, _ *auth.Config, o *auth.OAuth) {
+	clock := newClock()
+	s := newSiteWith(t, newBubbleIDP(t, clock.Now), clock, func(p *idp, _ *auth.Config, o *auth.OAuth) {
 		if a.set != nil {
 			a.set(p, o)
 		}
@@ -447,7 +466,7 @@ func (a attempt) run(t *testing.T) {
 	} else if !a.atStart {
 		t.Fatalf("the sign-in does not start: %s\n%s", end.location(), s.log)
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); a.slow != (took == requestTimeout) || !a.slow && took > time.Second {
 		t.Errorf("the attempt kept the site busy for %v", took)
 	}
 	end.wantLocation(t, a.page)

@@ -17,6 +17,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -54,8 +56,11 @@ const (
 // idp is an OpenID provider on loopback. It is correct, and strict with its
 // client, unless a test changes it.
 type idp struct {
-	*httptest.Server
-	now func() time.Time
+	// URL is the issuer.
+	URL string
+	// client reaches the provider; nil is any client.
+	client *http.Client
+	now    func() time.Time
 	// alg, key and kid sign what the provider signs.
 	alg jose.SignatureAlgorithm
 	key crypto.Signer
@@ -88,21 +93,77 @@ type idp struct {
 // grant is what the provider knows of a code.
 type grant struct{ person, nonce, challenge, redirectURI string }
 
+// newIDP starts a provider on loopback.
 func newIDP(t testing.TB, now func() time.Time) *idp {
-	p := &idp{
+	p := newProvider(now)
+	server := httptest.NewServer(p)
+	t.Cleanup(server.Close)
+	p.URL = server.URL
+	return p
+}
+
+// newBubbleIDP starts a provider that is reached through pipes, for tests in a
+// bubble, in which waiting for it takes no time.
+func newBubbleIDP(t testing.TB, now func() time.Time) *idp {
+	p := newProvider(now)
+	p.URL = "https://idp.example"
+	l := &pipes{dialed: make(chan net.Conn), closed: make(chan struct{})}
+	server := &http.Server{Handler: p, ErrorLog: log.New(io.Discard, "", 0)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(l)
+	}()
+	transport := &http.Transport{DialTLSContext: l.dial}
+	p.client = &http.Client{Transport: transport}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		_ = server.Close()
+		<-done
+	})
+	return p
+}
+
+// pipes is a listener in memory.
+type pipes struct {
+	dialed chan net.Conn
+	closed chan struct{}
+}
+
+func (l *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case l.dialed <- there:
+		return here, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.dialed:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipes) Close() error   { close(l.closed); return nil }
+func (l *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func newProvider(now func() time.Time) *idp {
+	return &idp{
 		now: now, alg: jose.RS256, key: rsaKey(), kid: "key-1", clientAuth: auth.ClientSecretBasic, endpoints: map[string]http.HandlerFunc{},
 		grants: map[string]*grant{}, people: map[string]string{}, requests: map[string]int{}, secrets: []string{idpSecret},
 	}
-	p.Server = httptest.NewServer(p)
-	t.Cleanup(p.Close)
-	return p
 }
 
 // provider is the configuration of a client of the provider.
 func (p *idp) provider() *auth.OAuth {
 	return &auth.OAuth{
 		ID: "idp", Type: auth.TypeOIDC, Issuer: p.URL, ClientID: idpClient, ClientSecret: idpSecret,
-		Checks: []auth.Check{auth.CheckState, auth.CheckPKCE, auth.CheckNonce},
+		Checks: []auth.Check{auth.CheckState, auth.CheckPKCE, auth.CheckNonce}, HTTPClient: p.client,
 	}
 }
 
@@ -205,21 +266,10 @@ func (p *idp) serveAuthorize(w http.ResponseWriter, r *http.Request) {
 // is sent back with.
 func (p *idp) authorize(t testing.TB, location string) url.Values {
 	t.Helper()
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, location, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer := string(body)
-	if l := res.Header.Get("Location"); l != "" {
+	w := httptest.NewRecorder()
+	p.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodGet, location, nil))
+	answer := w.Body.String()
+	if l := w.Header().Get("Location"); l != "" {
 		_, answer, _ = strings.Cut(l, "?")
 	}
 	v, err := url.ParseQuery(answer)
@@ -402,8 +452,12 @@ type site struct {
 
 // newSite makes a site; configure, if not nil, changes its configuration.
 func newSite(t testing.TB, configure func(p *idp, c *auth.Config, o *auth.OAuth)) *site {
-	s := &site{store: newStore(), log: &logBook{}, clock: newClock()}
-	s.idp = newIDP(t, s.clock.Now)
+	clock := newClock()
+	return newSiteWith(t, newIDP(t, clock.Now), clock, configure)
+}
+
+func newSiteWith(t testing.TB, p *idp, now *clock, configure func(p *idp, c *auth.Config, o *auth.OAuth)) *site {
+	s := &site{idp: p, store: newStore(), log: &logBook{}, clock: now}
 	o := s.idp.provider()
 	c := auth.Config{Clock: s.clock.Now, Adapter: s.store, Logger: s.log.logger(), Debug: true, Providers: []auth.Provider{o}}
 	if configure != nil {
@@ -461,6 +515,12 @@ func flood(start string) http.HandlerFunc {
 			}
 		}
 	}
+}
+
+// hang takes the request and never answers.
+func hang(_ http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	<-r.Context().Done()
 }
 
 // drip is an answer that goes on and on, a byte at a time.
