@@ -2,10 +2,13 @@ package auth_test
 
 import (
 	"context"
+	"crypto"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -152,4 +155,126 @@ func TestNoSecretLeaks(t *testing.T) {
 			t.Errorf("%s leaks: …%s…", name, log[max(0, i-120):min(len(log), i+len(canary)+20)])
 		}
 	}
+}
+
+// TestNoSecretLeaksByOAuth does the same for sign-ins with a provider: those that
+// succeed, by each way of proving who the client is, and those in which the
+// application or the store fails. What a provider can do is in
+// TestHostileProvider, which looks for the same secrets.
+func TestNoSecretLeaksByOAuth(t *testing.T) {
+	boom := errors.New("connection reset")
+	nothing := func(*idp, *auth.Config, *auth.OAuth) {}
+	flows := map[string]func(p *idp, c *auth.Config, o *auth.OAuth){
+		"succeeds": nothing,
+		"plain":    func(p *idp, _ *auth.Config, o *auth.OAuth) { plain(nil)(p, o) },
+		"userinfo": userInfoConfig,
+		"form post": func(_ *idp, _ *auth.Config, o *auth.OAuth) {
+			o.Authorization.Params = url.Values{"response_mode": {"form_post"}}
+		},
+		"secret in the form": func(p *idp, _ *auth.Config, o *auth.OAuth) {
+			p.clientAuth, o.Client.TokenEndpointAuthMethod = auth.ClientSecretPost, auth.ClientSecretPost
+		},
+		"assertion by secret": func(p *idp, _ *auth.Config, o *auth.OAuth) {
+			p.clientAuth, o.Client.TokenEndpointAuthMethod = auth.ClientSecretJWT, auth.ClientSecretJWT
+		},
+		"assertion by key": func(p *idp, _ *auth.Config, o *auth.OAuth) {
+			p.clientAuth, o.Client.TokenEndpointAuthMethod = auth.PrivateKeyJWT, auth.PrivateKeyJWT
+			p.clientKey, o.Client.PrivateKey = ecKey().Public(), ecKey()
+		},
+		"assertion by key without one": func(_ *idp, _ *auth.Config, o *auth.OAuth) {
+			o.Client.TokenEndpointAuthMethod, o.Client.PrivateKey = auth.PrivateKeyJWT, badSigner{ecKey()}
+		},
+		"without a store": func(_ *idp, c *auth.Config, _ *auth.OAuth) { c.Adapter = nil },
+		"denied": func(_ *idp, c *auth.Config, _ *auth.OAuth) {
+			c.Callbacks.SignIn = func(context.Context, auth.SignInParams) (auth.SignInDecision, error) { return auth.Deny(), nil }
+		},
+		"decision fails": func(_ *idp, c *auth.Config, _ *auth.OAuth) {
+			c.Callbacks.SignIn = func(context.Context, auth.SignInParams) (auth.SignInDecision, error) { return auth.Deny(), boom }
+		},
+		"profile fails": func(_ *idp, _ *auth.Config, o *auth.OAuth) {
+			o.Profile = func(context.Context, auth.Profile, auth.TokenSet) (*auth.User, error) { return nil, boom }
+		},
+		"profile panics": func(_ *idp, _ *auth.Config, o *auth.OAuth) {
+			o.Profile = func(_ context.Context, p auth.Profile, _ auth.TokenSet) (*auth.User, error) {
+				return &auth.User{ID: p["nothing"].(string)}, nil
+			}
+		},
+		"token request fails": func(_ *idp, _ *auth.Config, o *auth.OAuth) {
+			o.Token.Request = func(context.Context, auth.TokenRequest) (*auth.TokenSet, error) { return nil, boom }
+		},
+		"userinfo request fails": func(p *idp, _ *auth.Config, o *auth.OAuth) {
+			plain(nil)(p, o)
+			o.UserInfo.Request = func(context.Context, auth.UserInfoRequest) (auth.Profile, error) { return nil, boom }
+		},
+		"authorization request changes what it must not": func(_ *idp, _ *auth.Config, o *auth.OAuth) {
+			o.Authorization.Request = func(_ context.Context, u *url.URL) (*url.URL, error) {
+				q := u.Query()
+				q.Set("state", q.Get("state")+"x")
+				u.RawQuery = q.Encode()
+				return u, nil
+			}
+		},
+		"token callback fails": func(_ *idp, c *auth.Config, _ *auth.OAuth) {
+			c.Session.Strategy = auth.StrategyJWT
+			c.Callbacks.JWT = func(context.Context, auth.JWTParams) (auth.Claims, error) { return nil, boom }
+		},
+		"events fail": func(_ *idp, c *auth.Config, _ *auth.OAuth) {
+			c.Events.SignIn = func(_ context.Context, e auth.SignInEvent) error { return fmt.Errorf("%w: %v", boom, e.User.ID) }
+			c.Events.LinkAccount = func(context.Context, auth.LinkAccountEvent) error { panic("full") }
+		},
+	}
+	for _, method := range []string{"getUserByAccount", "getUserByEmail", "createUser", "linkAccount", "createSession"} {
+		flows[method+" fails"] = func(_ *idp, c *auth.Config, _ *auth.OAuth) {
+			s := c.Adapter.(*store)
+			s.before = func(called string, _ ...any) error {
+				if called == method {
+					return boom
+				}
+				return nil
+			}
+		}
+	}
+	for name, set := range flows {
+		synctestRun(t, name, func(t *testing.T) {
+			now := newClock()
+			s := newSiteWith(t, newBubbleIDP(t, now.Now), now, set)
+			b := newBrowser(t, s)
+			var shown []string
+			start := b.post("/auth/signin/idp").location()
+			if strings.HasPrefix(start, s.idp.URL) {
+				answer := s.idp.authorize(t, start)
+				for range 2 { // the second time it is a replay
+					end := b.get(callback(answer))
+					if strings.Contains(start, "form_post") {
+						end = b.submit("/auth/callback/idp", "code", answer.Get("code"), "state", answer.Get("state"))
+					}
+					shown = append(shown, end.location(), end.body)
+				}
+				answer.Set("error", "access_denied")
+				shown = append(shown, b.get(callback(answer)).location())
+			} else {
+				shown = append(shown, start)
+			}
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, origin, nil)
+			if result, err := s.SignIn(r, "idp", auth.SignInOptions{}); err != nil {
+				shown = append(shown, fmt.Sprintf("%v %+v %#v", err, err, err))
+			} else if u, err := url.Parse(result.Location); err == nil {
+				s.idp.keep(u.Query().Get("state"), u.Query().Get("nonce"))
+			}
+			if n := len(s.cookies) + len(s.idp.secrets); n < 3 {
+				t.Errorf("only %d canaries", n)
+			}
+			if failed := name != "succeeds" && strings.Contains(name, "fail"); failed && !strings.Contains(s.log.String(), "level=ERROR") {
+				t.Errorf("nothing failed: %s", s.log)
+			}
+			s.wantNoLeaks(t, shown...)
+		})
+	}
+}
+
+// badSigner is a key that does not sign.
+type badSigner struct{ crypto.Signer }
+
+func (badSigner) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
+	return nil, errors.New("the key store is closed")
 }

@@ -4,7 +4,10 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -478,5 +481,13 @@ func (a attempt) run(t *testing.T) {
 	if !strings.Contains(log, "type="+string(a.kind)) || !strings.Contains(log, a.log) {
 		t.Errorf("the log has not %s with %q:\n%s", a.kind, a.log, log)
 	}
-	s.wantNoLeaks(t, end.location(), end.body)
+	shown := []string{end.location(), end.body}
+	if a.atStart && !a.slow { // the same for server code, which gets the error itself
+		result, err := s.SignIn(httptest.NewRequestWithContext(t.Context(), http.MethodGet, origin, nil), "idp", auth.SignInOptions{})
+		if !errors.Is(err, a.kind) || result != nil {
+			t.Errorf("SignIn: got %v, %v, want %s", result, err, a.kind)
+		}
+		shown = append(shown, fmt.Sprintf("%v %+v %#v", err, err, err))
+	}
+	s.wantNoLeaks(t, shown...)
 }

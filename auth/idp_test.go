@@ -448,6 +448,9 @@ type site struct {
 	store *store
 	log   *logBook
 	clock *clock
+
+	mu      sync.Mutex
+	cookies []string // all values, the parts of the CSRF cookie by themselves
 }
 
 // newSite makes a site; configure, if not nil, changes its configuration.
@@ -483,14 +486,36 @@ func (s *site) signIn(b *browser) *reply {
 	return b.get("/auth/callback/idp?" + s.idp.authorize(b.t, s.start(b, "/auth/signin/idp")).Encode())
 }
 
-// wantNoLeaks checks that nothing secret is in the log.
-func (s *site) wantNoLeaks(t testing.TB, more ...string) {
+// wantNoLeaks checks that nothing secret is in the log or in what else is shown:
+// nothing that only the provider, the site or a browser may know.
+func (s *site) wantNoLeaks(t testing.TB, shown ...string) {
 	t.Helper()
-	log := s.log.String() + strings.Join(more, "\n")
-	for _, secret := range s.idp.secrets {
-		if i := strings.Index(log, secret); i >= 0 {
-			t.Errorf("a secret leaks: …%s…", log[max(0, i-120):min(len(log), i+len(secret)+20)])
+	book := s.log.String() + strings.Join(shown, "\n")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idp.mu.Lock()
+	defer s.idp.mu.Unlock()
+	for _, canary := range slices.Concat(s.idp.secrets, s.cookies, []string{secret}) {
+		if i := strings.Index(book, canary); i >= 0 {
+			t.Errorf("a secret leaks: …%s…", book[max(0, i-120):min(len(book), i+len(canary)+20)])
 		}
+	}
+}
+
+// ServeHTTP keeps what is in the cookies that the site sets.
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.Handler.ServeHTTP(w, r)
+	for _, c := range (&http.Response{Header: w.Header()}).Cookies() {
+		if c.Value == "" || strings.Contains(c.Name, "callback-url") {
+			continue
+		}
+		value, err := url.PathUnescape(c.Value)
+		if err != nil {
+			panic(err)
+		}
+		s.mu.Lock()
+		s.cookies = append(s.cookies, strings.Split(value, "|")...)
+		s.mu.Unlock()
 	}
 }
 
