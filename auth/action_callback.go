@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 )
 
@@ -15,6 +16,7 @@ func (e *engine) callback(ctx context.Context, r *request) (*Result, error) {
 	if _, ours := typeOf(err); ours {
 		return nil, err
 	}
+	e.debug(ctx, "callback route error details", slog.String("provider", r.providerID), slog.String("method", r.method), names(r.query))
 	return nil, &Error{Type: ErrCallbackRoute, Message: "provider " + r.providerID, Cause: err}
 }
 

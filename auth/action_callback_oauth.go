@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
 
@@ -30,7 +31,11 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 	if err := checks.checkState(params); err != nil {
 		return nil, err
 	}
+	e.debug(ctx, "authorization result", slog.String("provider", p.ID), names(params))
 	if err := o.checkAnswer(ctx, params); err != nil {
+		if errors.Is(err, ErrOAuthCallback) {
+			e.debug(ctx, "OAuthCallbackError", slog.String("provider", p.ID), slog.Any("error", err))
+		}
 		return nil, err
 	}
 	// Once the code is spent, a client that goes away must not lose the sign-in.
@@ -42,6 +47,7 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 	}
 	id, err := e.identify(ctx, o, profile, tokens)
 	if err != nil {
+		e.debug(ctx, "getProfile error details", slog.String("provider", p.ID), names(profile))
 		e.logError(ctx, err)
 		return redirectTo(e.signInURL(r)), nil
 	}

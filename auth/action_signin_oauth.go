@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/url"
 	"strings"
 )
@@ -47,6 +48,9 @@ func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthC
 	params := parseQuery(query)
 	configured := params
 	redirectURI := e.redirectURI(r, o)
+	if redirectURI == o.proxy {
+		e.debug(ctx, "using redirect proxy", slog.String("provider", o.provider.ID), slog.String("redirect_uri", redirectURI))
+	}
 	for _, d := range [][2]string{{"response_type", "code"}, {"client_id", o.provider.ClientID}, {"redirect_uri", redirectURI}} {
 		params.set(d[0], d[1])
 	}
@@ -73,6 +77,7 @@ func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthC
 			return nil, err
 		}
 	}
+	e.debug(ctx, "authorization url is ready", slog.String("provider", o.provider.ID), slog.String("endpoint", base), slog.Any("names", params.names()))
 	return &Result{Location: location, Cookies: cookies}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
@@ -115,6 +116,7 @@ func (e *engine) prepare(hr *http.Request) (*request, *Result) {
 	r, err := e.parse(hr)
 	if err != nil {
 		e.logError(ctx, err)
+		e.debug(ctx, "request", slog.String("method", hr.Method), slog.String("type", hr.Header.Get("Content-Type")), slog.Int("segments", strings.Count(hr.URL.Path, "/")))
 		return nil, &Result{Status: http.StatusBadRequest, Header: jsonHeader(), Body: []byte(`"Bad request."`)}
 	}
 	if err := e.mayServe(r); err != nil {

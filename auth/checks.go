@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -34,7 +35,7 @@ func invalidCheck(what, message string) error {
 }
 
 // sealCheck is the cookie called name with the claims of a check or a ticket.
-func (e *engine) sealCheck(o *oauthClient, spec *cookieSpec, name string, claims Claims) (*http.Cookie, error) {
+func (e *engine) sealCheck(r *request, o *oauthClient, spec *cookieSpec, name string, claims Claims) (*http.Cookie, error) {
 	claims["provider"] = o.provider.ID
 	sealed, err := jwt.Encode(jwt.EncodeParams{
 		Token: claims, Secrets: e.config.JWT.Secret, Salt: name, MaxAge: checkMaxAge, Keys: e.keys, Now: e.config.Clock,
@@ -44,6 +45,7 @@ func (e *engine) sealCheck(o *oauthClient, spec *cookieSpec, name string, claims
 	}
 	c := spec.setNamed(name, sealed)
 	c.Expires = e.config.Clock().Add(checkMaxAge)
+	e.debug(r.http.Context(), "CREATE_"+spec.key, slog.String("name", name), slog.Time("expires", c.Expires))
 	if o.formPost { // the browser sends it along with a form of the provider's site
 		c.SameSite, c.Secure = http.SameSiteNoneMode, true
 	}
@@ -73,7 +75,7 @@ func (e *engine) startChecks(r *request, o *oauthClient, redirectURI string, par
 	ticket := Claims{}
 	seal := func(spec *cookieSpec, what, value string) error {
 		ticket[what] = value
-		c, err := e.sealCheck(o, spec, spec.name, Claims{"value": value})
+		c, err := e.sealCheck(r, o, spec, spec.name, Claims{"value": value})
 		cookies = append(cookies, c)
 		return err
 	}
@@ -139,6 +141,7 @@ func (e *engine) proxied(r *request, o *oauthClient, params url.Values) (*Result
 	if o.proxy == "" || o.proxyOrigin != r.origin || !strings.Contains(state, ".") {
 		return nil, nil
 	}
+	e.debug(r.http.Context(), "DECODE_STATE", slog.String("provider", o.provider.ID))
 	claims, err := jwt.Decode(jwt.DecodeParams{Token: state, Secrets: e.config.JWT.Secret, Salt: stateSalt, Keys: e.keys, Now: e.config.Clock})
 	if err != nil {
 		return nil, &Error{Type: ErrInvalidCheck, Message: "state: not made by a deployment that this one is the redirect proxy of"}
@@ -151,6 +154,7 @@ func (e *engine) proxied(r *request, o *oauthClient, params url.Values) (*Result
 	if query == "" {
 		query = params.Encode()
 	}
+	e.debug(r.http.Context(), "Proxy redirecting to", slog.String("url", origin))
 	return redirectTo(origin + "?" + parseQuery(query).encode()), nil
 }
 
@@ -182,6 +186,7 @@ func (e *engine) openChecks(r *request, o *oauthClient, params url.Values) (*ope
 
 // value is that of a check, and spent is what deletes its cookies.
 func (c *openedChecks) value(spec *cookieSpec, what string) (value string, spent []*http.Cookie, err error) {
+	c.e.debug(c.r.http.Context(), "PARSE_"+spec.key, slog.String("name", spec.name), slog.Bool("ticket", c.ticket != nil))
 	latest, err := c.e.unsealCheck(c.r, c.o, spec.name, what)
 	value = latest.String("value")
 	if c.ticket != nil {
@@ -207,15 +212,17 @@ func (c *openedChecks) take(spec *cookieSpec, what string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c.delete(spent)
+	c.delete(spec, spent)
 	return value, nil
 }
 
-// delete deletes cookies, each once.
-func (c *openedChecks) delete(spent []*http.Cookie) {
+// delete deletes the cookies of a check that was used, each once.
+func (c *openedChecks) delete(spec *cookieSpec, spent []*http.Cookie) {
+	c.e.debug(c.r.http.Context(), "USE_"+spec.key, slog.String("provider", c.o.provider.ID))
 	for _, s := range spent {
 		if !slices.ContainsFunc(c.r.pending, func(p *http.Cookie) bool { return p.Name == s.Name && p.MaxAge < 0 }) {
 			c.r.pending = append(c.r.pending, s)
+			c.e.debug(c.r.http.Context(), "CLEAR_"+spec.key, slog.String("name", s.Name))
 		}
 	}
 }
@@ -233,7 +240,7 @@ func (c *openedChecks) checkState(params url.Values) error {
 		// A forged answer must not end the sign-in that is under way.
 		return &Error{Type: ErrCallbackRoute, Message: "state: the parameter is not the one that was sent"}
 	}
-	c.delete(spent)
+	c.delete(&c.r.specs.state, spent)
 	return c.o.spend("state", want)
 }
 

@@ -281,7 +281,9 @@ func compile(c Config) (*engine, []error) {
 		byID:     make(map[string]Provider, len(c.Providers)),
 		csrfKeys: newHashKeys(c.Secret),
 		keys:     new(jwt.Keys),
-		adapter:  c.Adapter,
+	}
+	if c.Adapter != nil {
+		e.adapter = tracedAdapter{c.Adapter, e}
 	}
 	e.look = newLook(&e.config)
 	e.cookies.plain, e.cookies.secure = newCookieSpecs(&c.Cookies, false), newCookieSpecs(&c.Cookies, true)

@@ -11,7 +11,9 @@ import (
 
 // cookieSpec is a cookie without its value.
 type cookieSpec struct {
-	name     string
+	name string
+	// key is the cookie's in the debug log, where it is there.
+	key      string
 	template http.Cookie
 }
 
@@ -26,7 +28,7 @@ func newCookieSpecs(c *Cookies, secure bool) cookieSpecs {
 		prefix, host = "__Secure-", "__Host-"
 	}
 	const check = 15 * time.Minute
-	return cookieSpecs{
+	specs := cookieSpecs{
 		session:     newCookieSpec(prefix+"authjs.session-token", 0, c.SessionToken, secure),
 		callbackURL: newCookieSpec(prefix+"authjs.callback-url", 0, c.CallbackURL, secure),
 		csrf:        newCookieSpec(host+"authjs.csrf-token", 0, c.CSRFToken, secure),
@@ -35,6 +37,8 @@ func newCookieSpecs(c *Cookies, secure bool) cookieSpecs {
 		nonce:       newCookieSpec(prefix+"authjs.nonce", 0, c.Nonce, secure),
 		challenge:   newCookieSpec(prefix+"authjs.challenge", check, c.WebAuthnChallenge, secure),
 	}
+	specs.pkce.key, specs.state.key, specs.nonce.key, specs.challenge.key = "PKCECODEVERIFIER", "STATE", "NONCE", "WEBAUTHNCHALLENGE"
+	return specs
 }
 
 func newCookieSpec(name string, maxAge time.Duration, c CookieConfig, secure bool) cookieSpec {

@@ -3,6 +3,8 @@ package auth
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 )
 
 // logError records an error in full. Errors hold no secrets. What a client
@@ -13,6 +15,20 @@ func (e *engine) logError(ctx context.Context, err error) {
 		level = slog.LevelWarn
 	}
 	e.log.LogAttrs(ctx, level, "auth: request failed", slog.Any("error", err))
+}
+
+// debug tells what goes on, under the message of Auth.js (behaviour reference
+// section 17.3). Unlike there, the attributes hold no secrets: they name
+// providers, cookies, parameters and endpoints, not what is in them.
+func (e *engine) debug(ctx context.Context, message string, attrs ...slog.Attr) {
+	if e.log.Enabled(ctx, slog.LevelDebug) {
+		e.log.LogAttrs(ctx, slog.LevelDebug, "auth: "+message, attrs...)
+	}
+}
+
+// names are those of parameters or claims, for the log.
+func names[V any](m map[string]V) slog.Attr {
+	return slog.Any("names", slices.Sorted(maps.Keys(m)))
 }
 
 // warnAtStart tells about settings that work but should not stay.

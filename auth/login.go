@@ -400,5 +400,5 @@ func (e *engine) sessionToken(ctx context.Context, r *request, done *signedIn, o
 	if err != nil {
 		return nil, err
 	}
-	return r.specs.session.sessionCookies(old, token, e.config.Clock().Add(e.config.Session.MaxAge)), nil
+	return e.tokenCookies(ctx, r, old, token, e.config.Clock().Add(e.config.Session.MaxAge)), nil
 }

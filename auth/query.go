@@ -67,6 +67,14 @@ func (q orderedQuery) get(name string) (string, bool) {
 	return "", false
 }
 
+func (q orderedQuery) names() []string {
+	list := make([]string, len(q))
+	for i, p := range q {
+		list[i] = p.name
+	}
+	return list
+}
+
 func (q orderedQuery) encode() string {
 	var b strings.Builder
 	for i, p := range q {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -129,8 +130,17 @@ func (e *engine) sessionFromToken(ctx context.Context, r *request, token string,
 		read.err = err
 		return read
 	}
-	read.cookies = r.specs.session.sessionCookies(names, renewed, expires)
+	read.cookies = e.tokenCookies(ctx, r, names, renewed, expires)
 	return read
+}
+
+// tokenCookies replaces the session cookies called old by those of a token.
+func (e *engine) tokenCookies(ctx context.Context, r *request, old []string, token string, expires time.Time) []*http.Cookie {
+	cookies := r.specs.session.sessionCookies(old, token, expires)
+	if len(token) > jwt.ChunkSize {
+		e.debug(ctx, "CHUNKING_SESSION_COOKIE", slog.Int("size", len(token)), slog.Int("chunkSize", jwt.ChunkSize))
+	}
+	return cookies
 }
 
 // sessionFromStore reads a database session and extends it if that is due. A

@@ -39,10 +39,10 @@ func (e *engine) issueTicket(r *request, o *oauthClient, state string, values Cl
 		}
 	}
 	values["callbackUrl"] = r.callbackURL
-	own, err := e.sealCheck(o, spec, name, values)
+	own, err := e.sealCheck(r, o, spec, name, values)
 	if err == nil && len(own.Name)+len(own.Value) > maxCookie {
 		delete(values, "callbackUrl") // is in a cookie of its own besides
-		own, err = e.sealCheck(o, spec, name, values)
+		own, err = e.sealCheck(r, o, spec, name, values)
 	}
 	if err != nil {
 		return nil, err

@@ -1,0 +1,97 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// debugMessages are those of behaviour reference section 17.3 that a site without
+// WebAuthn has, and the calls of an adapter that signs somebody up.
+var debugMessages = []string{
+	"CHUNKING_SESSION_COOKIE", "CLEAR_NONCE", "CLEAR_PKCECODEVERIFIER", "CLEAR_STATE", "CREATE_NONCE", "CREATE_PKCECODEVERIFIER", "CREATE_STATE",
+	"DECODE_STATE", "OAuthCallbackError", "PARSE_NONCE", "PARSE_PKCECODEVERIFIER", "PARSE_STATE", "Proxy redirecting to", "USE_NONCE",
+	"USE_PKCECODEVERIFIER", "USE_STATE", "adapter_createUser", "adapter_getUserByAccount", "adapter_getUserByEmail", "adapter_linkAccount",
+	"authorization result", "authorization url is ready", "callback route error details", "getProfile error details", "request",
+	"using redirect proxy",
+}
+
+// TestDebugMessages goes through everything that has a message in the debug log:
+// at the level debug just the listed messages are there, and above it none.
+func TestDebugMessages(t *testing.T) {
+	for level, want := range map[slog.Level][]string{slog.LevelDebug: debugMessages, slog.LevelInfo: {}} {
+		t.Run(level.String(), func(t *testing.T) {
+			broken := false
+			var book logBook
+			logger := slog.New(slog.NewTextHandler(&book, &slog.HandlerOptions{Level: level}))
+			s := newSite(t, func(p *idp, c *auth.Config, o *auth.OAuth) {
+				c.RedirectProxyURL, c.Session.Strategy, c.Logger = origin+"/auth", auth.StrategyJWT, logger
+				c.Callbacks.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+					p.Token["long"] = strings.Repeat("long", 2000)
+					return p.Token, nil
+				}
+				o.Profile = func(_ context.Context, p auth.Profile, _ auth.TokenSet) (*auth.User, error) {
+					if broken {
+						return nil, errors.New("no such member")
+					}
+					return &auth.User{ID: p.String("sub"), Email: p.String("email")}, nil
+				}
+			})
+			preview := newHandler(t, auth.Config{
+				URL: "https://preview.example.com", RedirectProxyURL: origin + "/auth", Logger: logger, Clock: s.clock.Now, Providers: []auth.Provider{s.idp.provider()},
+			})
+			b := newBrowser(t, s)
+			s.signIn(b).wantLocation(t, origin)
+
+			away := newBrowser(t, preview)
+			away.site = "https://preview.example.com"
+			b.get(callback(s.idp.authorize(t, away.post("/auth/signin/idp").location())))
+
+			broken = true
+			s.signIn(b).wantLocation(t, signInPage[:len(signInPage)-len("?error=")])
+			denied := url.Values{"state": s.idp.authorize(t, s.start(b, "/auth/signin/idp"))["state"], "error": {"access_denied"}}
+			b.get(callback(denied)).wantLocation(t, signInPage+"OAuthCallbackError")
+			b.get("/auth/callback/idp?code=x").wantLocation(t, errorPage)
+			s.idp.endpoints["/token"] = body(http.StatusInternalServerError, "text/plain", "oops")
+			s.signIn(b).wantLocation(t, errorPage)
+			b.get("/auth/nothing")
+
+			got := []string{}
+			for _, m := range regexp.MustCompile(`level=DEBUG msg="?auth: ([^"\n]*?)(?:"| \w+=|\n)`).FindAllStringSubmatch(book.String(), -1) {
+				got = append(got, m[1])
+			}
+			slices.Sort(got)
+			if got = slices.Compact(got); !slices.Equal(got, want) {
+				t.Errorf("got  %q\nwant %q", got, want)
+			}
+		})
+	}
+}
+
+// TestWarnings: what works but should not stay is warned of, by its code.
+func TestWarnings(t *testing.T) {
+	for code, c := range map[string]auth.Config{
+		"debug-enabled":         {Debug: true},
+		"experimental-webauthn": {Experimental: auth.Experimental{EnableWebAuthn: true}},
+		"short-secret":          {Secret: []string{secret, "short"}},
+		"csrf-disabled":         {SkipCSRFCheck: auth.SkipCSRFCheck},
+		"":                      {},
+	} {
+		var book logBook
+		c.Logger = book.logger()
+		newBrowser(t, newHandler(t, c)).get("/auth/csrf")
+		if n := strings.Count(book.String(), "level=WARN"); code == "" && n > 0 {
+			t.Errorf("nothing is wrong: %s", book.String())
+		} else if code != "" && (n != 1 || !strings.Contains(book.String(), "auth: "+code+": ")) {
+			t.Errorf("%s: %s", code, book.String())
+		}
+	}
+}
