@@ -126,18 +126,17 @@ func (o *oauthClient) checkIssuer(ctx context.Context, params url.Values) error 
 		}
 		return nil
 	}
-	want, required := o.issuer.URL, false
+	m := &oauth.Metadata{Issuer: o.issuer.URL}
 	if o.usesMetadata() {
-		m, err := o.metadata(ctx)
-		if err != nil {
+		var err error
+		if m, err = o.metadata(ctx); err != nil {
 			return err
 		}
-		want, required = m.Issuer, m.IssuerInAnswer
 	}
-	switch iss := params.Get("iss"); {
-	case params.Has("iss") && iss != want:
+	switch {
+	case params.Has("iss") && !m.Is(params.Get("iss")):
 		return errors.New("the answer is of another issuer")
-	case !params.Has("iss") && required:
+	case !params.Has("iss") && m.IssuerInAnswer:
 		return errors.New("the answer names no issuer")
 	}
 	return nil

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // signInOAuth starts a sign-in with an OAuth or OpenID Connect provider: its
@@ -62,6 +64,12 @@ func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthC
 	for _, given := range parseQuery(r.http.URL.RawQuery) {
 		if !isProtected(given.name) {
 			params.set(given.name, given.value)
+		}
+	}
+	if limit := int64(o.provider.Client.DefaultMaxAge / time.Second); limit > 0 {
+		given, _ := params.get("max_age")
+		if n, err := strconv.ParseInt(given, 10, 64); err != nil || n < 0 || n > limit {
+			params.set("max_age", strconv.FormatInt(limit, 10))
 		}
 	}
 	cookies, err := e.startChecks(r, o, redirectURI, &params)

@@ -159,6 +159,9 @@ func checkOAuth(p *OAuth, problem func(ErrorType, Provider, string, ...any)) {
 			problem(ErrInvalidProvider, p, "Client.%s is HS256, which needs a ClientSecret", x.name)
 		}
 	}
+	if p.Client.DefaultMaxAge < 0 {
+		problem(ErrInvalidProvider, p, "Client.DefaultMaxAge must not be negative")
+	}
 	for _, c := range p.Checks {
 		switch c {
 		case CheckNone, CheckState, CheckPKCE:
@@ -177,6 +180,8 @@ func checkOAuth(p *OAuth, problem func(ErrorType, Provider, string, ...any)) {
 		return
 	}
 	switch {
+	case p.WellKnown != "":
+		problem(ErrInvalidEndpoints, p, "WellKnown does not tell the Issuer, which is needed")
 	case p.Authorization.URL == "":
 		problem(ErrInvalidEndpoints, p, "without an Issuer, Authorization.URL is needed")
 	case p.Token.URL == "" && p.Token.Request == nil:

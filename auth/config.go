@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -303,8 +304,8 @@ func compile(c Config) (*engine, []error) {
 	return e, append(incomplete, e.check()...)
 }
 
-// completeProviders replaces the providers that have a function Complete by
-// completed copies, and lists what those functions find wrong.
+// completeProviders replaces providers by completed copies, and lists what their
+// functions Complete find wrong.
 func completeProviders(providers []Provider) []error {
 	var problems []error
 	for i, p := range providers {
@@ -314,11 +315,12 @@ func completeProviders(providers []Provider) []error {
 		var err error
 		switch p := p.(type) {
 		case *OAuth:
+			completed := *p
 			if p.Complete != nil {
-				completed := *p
 				err = p.Complete(&completed)
-				providers[i] = &completed
 			}
+			completed.Issuer = cmp.Or(completed.Issuer, issuerOf(completed.WellKnown))
+			providers[i] = &completed
 		case *Email:
 			if p.Complete != nil {
 				completed := *p
@@ -331,6 +333,19 @@ func completeProviders(providers []Provider) []error {
 		}
 	}
 	return problems
+}
+
+// issuerOf is the issuer whose metadata is at the URL (OpenID Connect Discovery
+// section 4, RFC 8414 section 3), or empty if the URL does not tell.
+func issuerOf(wellKnown string) string {
+	origin, name, ok := strings.Cut(wellKnown, "/.well-known/")
+	if !ok || strings.ContainsAny(wellKnown, "?#") {
+		return ""
+	}
+	if _, path, ok := strings.Cut(name, "/"); ok {
+		return origin + "/" + path
+	}
+	return origin
 }
 
 // cleanBasePath makes a path begin with a slash, unless it is the root, and not

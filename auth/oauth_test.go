@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,17 @@ func TestOAuthSignIn(t *testing.T) {
 		}), `"name":"userinfo of ada"`, [4]int{1, 1, 1, 1}},
 		{"OAuth without OpenID Connect", plain(nil), `"name":"userinfo of ada"`, [4]int{0, 0, 1, 1}},
 		{"OAuth with discovery", func(_ *idp, o *auth.OAuth) { o.Type, o.Checks = auth.TypeOAuth, nil }, `"name":"userinfo of ada"`, [4]int{1, 1, 1, 1}},
+		{"metadata in place of an issuer", func(p *idp, o *auth.OAuth) { o.Issuer, o.WellKnown = "", p.URL+"/.well-known/openid-configuration" },
+			`"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"metadata of RFC 8414 in place of an issuer with a path", func(p *idp, o *auth.OAuth) {
+			o.Issuer, o.WellKnown = "", p.URL+"/.well-known/oauth-authorization-server/tenant"
+			p.endpoints["/.well-known/oauth-authorization-server/tenant"] = func(w http.ResponseWriter, r *http.Request) {
+				r.URL.Path = "/.well-known/openid-configuration"
+				p.ServeHTTP(w, r)
+			}
+			metadata("issuer", p.URL+"/tenant")(p, o)
+			claim("iss", p.URL+"/tenant")(p, o)
+		}, `"name":"ada"`, [4]int{1, 1, 1, 0}},
 		{"several audiences", func(p *idp, _ *auth.OAuth) {
 			p.claims = func(m map[string]any) { m["aud"], m["azp"] = []string{"client-2", idpClient}, idpClient }
 		}, `"name":"ada"`, [4]int{1, 1, 1, 0}},
@@ -140,5 +152,58 @@ func TestOAuthSubjectIsStable(t *testing.T) {
 	ada, grace := strings.Fields(subjects["ada"]), strings.Fields(subjects["grace"])
 	if len(ada) != 2 || len(grace) != 2 || ada[0] != ada[1] || grace[0] != grace[1] || ada[0] == grace[0] {
 		t.Fatalf("subjects: %v", subjects)
+	}
+}
+
+// TestOAuthMaxAge: the provider is asked for the greatest age, and whoever starts
+// the sign-in may ask for a smaller one only.
+func TestOAuthMaxAge(t *testing.T) {
+	s := newSite(t, func(_ *idp, _ *auth.Config, o *auth.OAuth) { o.Client.DefaultMaxAge = time.Hour })
+	for given, want := range map[string]string{"": "3600", "?max_age=0": "0", "?max_age=60": "60", "?max_age=3601": "3600", "?max_age=-1": "3600", "?max_age=x": "3600"} {
+		u, err := url.Parse(s.start(newBrowser(t, s), "/auth/signin/idp"+given))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := u.Query()["max_age"]; len(got) != 1 || got[0] != want {
+			t.Errorf("max_age with %q: got %q, want %s", given, got, want)
+		}
+	}
+}
+
+// TestOAuthTenants: metadata for many tenants, as Microsoft Entra ID has it, is
+// good for answers and ID tokens of each of them, and of nobody else.
+func TestOAuthTenants(t *testing.T) {
+	for _, c := range []struct{ name, answer, token, refused string }{
+		{name: "issuer in the ID token", token: "/t-1/v2.0"},
+		{name: "issuer in both", answer: "/t-1/v2.0", token: "/t-1/v2.0"},
+		{name: "token of another tenant than it says", token: "/t-2/v2.0", refused: "issued by another issuer"},
+		{name: "answer of no tenant", answer: "//v2.0", token: "/t-1/v2.0", refused: "of another issuer"},
+		{name: "answer of the template", answer: "/{tenantid}/v2.0", token: "/t-1/v2.0", refused: "of another issuer"},
+		{name: "answer of a path", answer: "/t-1/t-1/v2.0", token: "/t-1/v2.0", refused: "of another issuer"},
+		{name: "answer of another version", answer: "/t-1/v1.0", token: "/t-1/v2.0", refused: "of another issuer"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t, func(p *idp, _ *auth.Config, o *auth.OAuth) {
+				o.Issuer, o.WellKnown = p.URL+"/common/v2.0", p.URL+"/.well-known/openid-configuration"
+				p.metadata = func(m map[string]any) { m["issuer"] = p.URL + "/{tenantid}/v2.0" }
+				p.claims = func(m map[string]any) { m["iss"], m["tid"] = p.URL+c.token, "t-1" }
+			})
+			b := newBrowser(t, s)
+			answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+			if c.answer != "" {
+				answer.Set("iss", s.idp.URL+c.answer)
+			}
+			end := b.get("/auth/callback/idp?" + answer.Encode())
+			if c.refused == "" {
+				end.wantLocation(t, origin)
+				b.wantSession("ada@example.com")
+				return
+			}
+			end.wantLocation(t, errorPage)
+			b.wantNoSession()
+			if !strings.Contains(s.log.String(), c.refused) {
+				t.Errorf("the log does not say %q:\n%s", c.refused, s.log)
+			}
+		})
 	}
 }

@@ -26,7 +26,8 @@ type OAuth struct {
 	// endpoints that are not given are discovered.
 	Issuer string
 	// WellKnown is the URL of the provider's metadata, where it is not
-	// Issuer + /.well-known/openid-configuration.
+	// Issuer + /.well-known/openid-configuration. It replaces Issuer if it
+	// contains it.
 	WellKnown string
 	// JWKS is the URL of the provider's keys, where it is not in the metadata.
 	JWKS string
@@ -177,8 +178,9 @@ type Client struct {
 	// UserInfoSignedResponseAlg asks for a signed userinfo answer and is the
 	// only algorithm that it may have.
 	UserInfoSignedResponseAlg string
-	// DefaultMaxAge is the greatest age of the authentication at the provider;
-	// zero means any. RequireAuthTime makes the claim auth_time obligatory.
+	// DefaultMaxAge is the greatest age of the authentication at the provider, to
+	// the second, which it is asked for; zero means any. RequireAuthTime makes the
+	// claim auth_time obligatory.
 	DefaultMaxAge   time.Duration
 	RequireAuthTime bool
 }

@@ -141,16 +141,30 @@ func (i *Issuer) discover(ctx context.Context) (*Metadata, error) {
 // token has the tenant.
 const tenant = "{tenantid}"
 
+// Is reports whether an authorization answer that names the issuer is of the
+// provider (RFC 9207 section 2.4).
+func (m *Metadata) Is(issuer string) bool {
+	if strings.Contains(m.Issuer, tenant) {
+		return fits(m.Issuer, issuer)
+	}
+	return issuer == m.Issuer
+}
+
 // isFor reports whether metadata of the issuer belongs to the configured one.
 func (i *Issuer) isFor(issuer string) bool {
 	if issuer == "" {
 		return false
 	}
-	before, after, templated := strings.Cut(issuer, tenant)
-	if !templated {
-		return issuer == i.URL || sameURL(issuer, i.URL)
+	if strings.Contains(issuer, tenant) {
+		return fits(issuer, i.URL)
 	}
-	word, ok := strings.CutPrefix(i.URL, before)
+	return issuer == i.URL || sameURL(issuer, i.URL)
+}
+
+// fits reports whether the issuer is the template with a word for the tenant.
+func fits(template, issuer string) bool {
+	before, after, _ := strings.Cut(template, tenant)
+	word, ok := strings.CutPrefix(issuer, before)
 	if !ok {
 		return false
 	}

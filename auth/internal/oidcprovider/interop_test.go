@@ -312,14 +312,21 @@ func clients() []client {
 	}
 	return append(all,
 		client{
-			name: "greatest age", registered: map[string]any{"default_max_age": 3600, "require_auth_time": true},
-			configured: func(o *auth.OAuth) { o.Client.DefaultMaxAge, o.Client.RequireAuthTime = time.Hour, true },
+			name: "greatest age", configured: func(o *auth.OAuth) { o.Client.DefaultMaxAge = time.Hour },
 			also: func(t *testing.T, s *site, _ *browser) {
 				t.Helper()
 				if s.profile["auth_time"] == nil {
 					t.Error("the ID token has no auth_time")
 				}
 			},
+		},
+		client{
+			name: "time of authentication", registered: map[string]any{"require_auth_time": true},
+			configured: func(o *auth.OAuth) { o.Client.RequireAuthTime = true },
+		},
+		client{
+			name:       "metadata in place of an issuer",
+			configured: func(o *auth.OAuth) { o.Issuer, o.WellKnown = "", o.Issuer+"/.well-known/openid-configuration" },
 		},
 		client{
 			name: "offline access", registered: map[string]any{"grant_types": []string{"authorization_code", "refresh_token"}},
