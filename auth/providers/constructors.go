@@ -61,6 +61,8 @@ func Authentik(opts ...Option) *auth.OAuth { return oauthRow("authentik").provid
 func AzureAD(opts ...Option) *auth.OAuth { return oauthRow("azure-ad").provider(opts) }
 
 // AzureADB2C signs people in with Azure AD B2C, by OpenID Connect. Its ID is azure-ad-b2c.
+// The issuer is that of the ID tokens; WithOptions sets WellKnown where the
+// metadata of the user flow is elsewhere.
 //
 //   - environment: AUTH_AZURE_AD_B2C_ID, AUTH_AZURE_AD_B2C_SECRET, AUTH_AZURE_AD_B2C_ISSUER
 //   - scope: openid profile email
@@ -825,9 +827,11 @@ func Yandex(opts ...Option) *auth.OAuth { return oauthRow("yandex").provider(opt
 func ZITADEL(opts ...Option) *auth.OAuth { return oauthRow("zitadel").provider(opts) }
 
 // Zoho signs people in with Zoho, by OAuth 2. Its ID is zoho.
+// WithBaseURL names the data centre, such as https://accounts.zoho.eu.
 //
 //   - environment: AUTH_ZOHO_ID, AUTH_ZOHO_SECRET
 //   - scope: AaaServer.profile.Read
+//   - options: WithBaseURL (default https://accounts.zoho.com)
 func Zoho(opts ...Option) *auth.OAuth { return oauthRow("zoho").provider(opts) }
 
 // Zoom signs people in with Zoom, by OAuth 2. Its ID is zoom.

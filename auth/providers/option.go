@@ -87,7 +87,7 @@ func WithDomain(domain string) Option { return named("issuer", "https://"+domain
 func WithTenant(tenant string) Option { return named("tenant", tenant) }
 
 // WithBaseURL gives the address of an own instance of a service that is usually
-// hosted, such as GitHub Enterprise Server or GitLab.
+// hosted, such as GitHub Enterprise Server or GitLab, or that of a data centre.
 func WithBaseURL(base string) Option { return named("baseURL", strings.TrimSuffix(base, "/")) }
 
 // WithAPIKey gives the API key of a mail service, by default AUTH_<ID>_KEY, or of

@@ -74,6 +74,7 @@ func table() []row {
 		},
 		{
 			id: "azure-ad-b2c", name: "Azure AD B2C", kind: auth.TypeOIDC, constructor: "AzureADB2C",
+			note:    "The issuer is that of the ID tokens; WithOptions sets WellKnown where the metadata of the user flow is elsewhere.",
 			profile: mapping{id: "sub", name: "name | preferred_username", email: "emails[0]"},
 			options: []option{{name: "issuer", required: true}},
 			color:   "#0072c6",
@@ -565,6 +566,7 @@ func table() []row {
 			authorization: "https://login.mailchimp.com/oauth2/authorize",
 			token:         "https://login.mailchimp.com/oauth2/token",
 			userInfo:      "https://login.mailchimp.com/oauth2/metadata",
+			request:       request{tokenIn: "scheme:OAuth"},
 			lenient:       true,
 			profile:       mapping{id: "login.login_id", name: "accountname", email: "login.email"},
 			color:         "#000",
@@ -1069,11 +1071,13 @@ func table() []row {
 		},
 		{
 			id: "zoho", name: "Zoho", constructor: "Zoho",
-			authorization: "https://accounts.zoho.com/oauth/v2/auth",
-			token:         "https://accounts.zoho.com/oauth/v2/token",
-			userInfo:      "https://accounts.zoho.com/oauth/user/info",
+			note:          "WithBaseURL names the data centre, such as https://accounts.zoho.eu.",
+			authorization: "{baseURL}/oauth/v2/auth",
+			token:         "{baseURL}/oauth/v2/token",
+			userInfo:      "{baseURL}/oauth/user/info",
 			scope:         "AaaServer.profile.Read",
 			profile:       mapping{id: "ZUID", name: "join(First_Name, Last_Name)", email: "Email"},
+			options:       []option{{name: "baseURL", fallback: "https://accounts.zoho.com"}},
 		},
 		{
 			id: "zoom", name: "Zoom", constructor: "Zoom",
