@@ -20,6 +20,9 @@
 //     link that is mailed apart, in a URL.
 //   - A failing or panicking event handler never breaks a sign-in.
 //
+// GUIDE.md, beside this file, is on providers of one's own, proxies, preview
+// deployments, linking, and front ends with Auth.js.
+//
 // The package starts no goroutine that outlives a request and keeps no state
 // outside the Handler. It does not rate-limit; that is the work of what stands
 // in front of it.

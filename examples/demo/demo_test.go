@@ -11,6 +11,7 @@ import (
 func TestDemoInABrowser(t *testing.T) {
 	for name, scripts := range map[string]bool{"scripts": true, "no scripts": false} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := newBrowser(t, scripts)
 			for _, way := range []struct {
 				name string

@@ -68,10 +68,11 @@ func TestLooks(t *testing.T) {
 	for _, page := range pages {
 		t.Run(page.name, func(t *testing.T) {
 			b := &browser{t, b.ctx}
+			b.goTo(page.url)
 			backgrounds := map[string]string{}
 			for _, scheme := range []string{"light", "dark"} {
 				for _, width := range []int64{320, 390, 1280} {
-					b.show(scheme, width, page.url)
+					b.show(scheme, width)
 					got := get(b, chromedp.Evaluate[look](lookScript))
 					if got.Title != page.title {
 						t.Fatalf("the page is %q, want %q", got.Title, page.title)
@@ -95,15 +96,15 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// show opens a page in a colour scheme at a width in pixels.
-func (b *browser) show(scheme string, width int64, url string) {
+// show shows the page in a colour scheme at a width in pixels.
+func (b *browser) show(scheme string, width int64) {
 	b.t.Helper()
 	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 	}); err != nil {
 		b.t.Fatal(err)
 	}
-	b.do(chromedp.EmulateViewport(width, 800), chromedp.Navigate(url))
+	b.do(chromedp.EmulateViewport(width, 800))
 }
 
 // dressedSite has everything that makes pages hard: a logo, colours, names and
