@@ -158,7 +158,7 @@ func (w wiring) newPrefix(t testing.TB) string {
 	t.Helper()
 	prefix, admin := "gatehouse-"+strings.ToLower(rand.Text()), w.client(t, settings{})
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
 		if err := eachKeys(ctx, admin, prefix+"*", func(ctx context.Context, c goredis.Cmdable, keys []string) error {
 			pipe := c.Pipeline()
