@@ -64,7 +64,7 @@ func newDatabase(t testing.TB) string {
 	name := "gatehouse_" + strings.ToLower(rand.Text())
 	client := connect(t)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
 		if err := client.Database(name).Drop(ctx); err != nil {
 			t.Errorf("drop %s: %v", name, err)

@@ -134,7 +134,7 @@ func cleanup(t testing.TB, sql string) {
 	t.Helper()
 	url := serverURL(t, postgresURL)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
 		conn, err := pgx.Connect(ctx, url)
 		if err == nil {
