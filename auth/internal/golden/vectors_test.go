@@ -179,9 +179,8 @@ func TestEmailHashVectors(t *testing.T) {
 	}
 }
 
-// functions is the file of vectors of small functions. Not used are merge (there
-// is nothing to be merged: options are typed), isDate (module adapter), and
-// errorConstruction (an Error has one form here).
+// functions is the file of vectors of small functions. Those on options are in
+// options_test.go.
 type functions struct {
 	CreateActionURL []struct {
 		Name, Action  string

@@ -1,0 +1,305 @@
+package golden_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/gatehouse-go/gatehouse/auth/providers"
+)
+
+// tally counts the rows of a group of vectors.
+type tally struct{ exact, departed, meaningless int }
+
+func (c tally) print(t *testing.T, group string) {
+	t.Helper()
+	t.Logf("%s: %d rows replayed, %d with a departure, %d have no meaning here", group, c.exact, c.departed, c.meaningless)
+}
+
+func TestIsDateVectors(t *testing.T) {
+	t.Parallel()
+	var c tally
+	for _, row := range load[struct {
+		IsDate []struct {
+			Input  any
+			Result bool
+		}
+	}](t, "functions.json").IsDate {
+		want := row.Result
+		if row.Input == "2026-02-30T12:00:00.000Z" {
+			want = false // a day that there is not; JavaScript takes it for 2 March
+			c.departed++
+		} else {
+			c.exact++
+		}
+		if got := adapter.IsDate(row.Input); got != want {
+			t.Errorf("%v: got %v, want %v", row.Input, got, want)
+		}
+	}
+	c.print(t, "isDate")
+}
+
+// TestDefaultCookieVectors makes every cookie that the core sets and looks at
+// its name and attributes.
+func TestDefaultCookieVectors(t *testing.T) {
+	t.Parallel()
+	var c tally
+	for _, row := range load[struct {
+		DefaultCookies []struct {
+			UseSecureCookies bool
+			Cookies          map[string]struct {
+				Name    string
+				Options struct {
+					HTTPOnly, Secure bool
+					SameSite, Path   string
+					MaxAge           *int
+				}
+			}
+		}
+	}](t, "functions.json").DefaultCookies {
+		made := map[string]string{}
+		config := auth.Config{
+			Secret: []string{"s"}, UseSecureCookies: &row.UseSecureCookies, SkipCSRFCheck: auth.SkipCSRFCheck,
+			Providers: []auth.Provider{
+				&auth.OAuth{
+					ID: "idp", Type: auth.TypeOIDC, Issuer: "https://idp.example", ClientID: "id", ClientSecret: "secret",
+					Authorization: auth.AuthorizationEndpoint{URL: "https://idp.example/authorize"},
+					Checks:        []auth.Check{auth.CheckPKCE, auth.CheckState, auth.CheckNonce},
+				},
+				&auth.Credentials{Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) { return &auth.User{ID: "1"}, nil }},
+			},
+		}
+		keep := func(resp *response) {
+			for _, line := range resp.Header.Values("Set-Cookie") {
+				name, rest, _ := strings.Cut(line, "=")
+				_, made[name], _ = strings.Cut(rest, "; ")
+			}
+		}
+		keep(serve(t, config, http.MethodPost, "/auth/signin/idp", nil, ""))
+		keep(serve(t, config, http.MethodPost, "/auth/callback/credentials", nil, ""))
+		config.SkipCSRFCheck = ""
+		keep(serve(t, config, http.MethodGet, "/auth/csrf", nil, ""))
+		for key, want := range row.Cookies {
+			if key == "webauthnChallenge" {
+				c.meaningless++ // set by the ceremonies, which are a module of their own
+				continue
+			}
+			attributes := map[string]any{"httpOnly": want.Options.HTTPOnly, "secure": want.Options.Secure, "sameSite": "Lax", "path": want.Options.Path}
+			if want.Options.MaxAge != nil {
+				attributes["maxAge"] = *want.Options.MaxAge
+			}
+			got, ok := made[want.Name]
+			// When it ends is not one of the options.
+			parts := slices.DeleteFunc(strings.Split(got, "; "), func(a string) bool { return strings.HasPrefix(a, "Expires=") })
+			if got := strings.Join(parts, "; "); !ok || got != setCookieAttributes(attributes) || want.Options.SameSite != "lax" {
+				t.Errorf("%s: got %q, want %q", want.Name, got, setCookieAttributes(attributes))
+			}
+			c.exact++
+		}
+	}
+	c.print(t, "defaultCookies")
+}
+
+// TestSerializeCookieVectors sets cookies: the value is that of a session token
+// that the application made, the attributes those of a Result.
+func TestSerializeCookieVectors(t *testing.T) {
+	t.Parallel()
+	var c tally
+	for _, row := range load[struct {
+		SerializeCookie []struct {
+			Name, Value, Header, Error string
+			Options                    struct {
+				HTTPOnly, Secure bool
+				SameSite         any
+				Path, Domain     string
+				MaxAge           *float64
+			}
+		}
+	}](t, "functions.json").SerializeCookie {
+		o := row.Options
+		var sameSite http.SameSite
+		switch s := o.SameSite.(type) {
+		case bool:
+			sameSite = http.SameSiteStrictMode
+		case string:
+			sameSite = map[string]http.SameSite{"lax": http.SameSiteLaxMode, "strict": http.SameSiteStrictMode, "none": http.SameSiteNoneMode}[strings.ToLower(s)]
+			if sameSite == 0 {
+				c.meaningless++ // the type has no such value
+				continue
+			}
+		}
+		switch {
+		case row.Name == "":
+			c.meaningless++ // no name asks for the default one
+		case o.MaxAge != nil && *o.MaxAge != float64(int(*o.MaxAge)):
+			c.meaningless++ // a duration is cut to the second, for which the browser can't tell the difference
+		case row.Error != "":
+			config := auth.Config{Secret: []string{"s"}, URL: origin, Logger: slog.New(slog.DiscardHandler)}
+			config.Cookies.SessionToken = auth.CookieConfig{Name: row.Name, Path: o.Path, Domain: o.Domain}
+			if _, err := auth.New(config); err == nil {
+				t.Errorf("%q with %+v: got a handler, want an error", row.Name, o)
+			}
+			c.exact++
+		default:
+			cookie := &http.Cookie{Name: row.Name, Value: wireValue(t, row.Value), HttpOnly: o.HTTPOnly, Secure: o.Secure, SameSite: sameSite, Path: o.Path}
+			if o.MaxAge != nil {
+				if cookie.MaxAge = int(*o.MaxAge); cookie.MaxAge == 0 {
+					cookie.MaxAge = -1 // how net/http says Max-Age=0
+				}
+			}
+			w := httptest.NewRecorder()
+			(&auth.Result{Cookies: []*http.Cookie{cookie}}).SendCookies(w)
+			if got := w.Header().Get("Set-Cookie"); got != row.Header {
+				t.Errorf("got %s, want %s", got, row.Header)
+			}
+			c.exact++
+		}
+	}
+	c.print(t, "serializeCookie")
+}
+
+// wireValue is a value as a cookie that we set has it.
+func wireValue(t *testing.T, value string) string {
+	t.Helper()
+	if value == "" {
+		return "" // a cookie that is deleted
+	}
+	config := auth.Config{Secret: []string{"s"}, SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{
+		&auth.Credentials{Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) { return &auth.User{ID: "1"}, nil }},
+	}}
+	config.JWT.Encode = func(context.Context, jwt.EncodeParams) (string, error) { return value, nil }
+	config.JWT.Decode = func(context.Context, jwt.DecodeParams) (auth.Claims, error) { return nil, errors.New("not read") }
+	for _, line := range serve(t, config, http.MethodPost, "/auth/callback/credentials", nil, "").Header.Values("Set-Cookie") {
+		if rest, ok := strings.CutPrefix(line, jwt.CookieName+"="); ok {
+			encoded, _, _ := strings.Cut(rest, "; ")
+			return encoded
+		}
+	}
+	t.Fatalf("%q: no session cookie", value)
+	return ""
+}
+
+// TestMergeVectors lays options over a provider of the catalogue, which is where
+// the original merges. Options here have types, so an object can't be replaced
+// by a text or by nothing.
+func TestMergeVectors(t *testing.T) {
+	t.Parallel()
+	var c tally
+	for _, row := range load[struct {
+		Merge []struct {
+			Inputs []map[string]any
+			Result map[string]any
+		}
+	}](t, "functions.json").Merge {
+		var opts []providers.Option
+		meaningless := false
+		for i, input := range row.Inputs {
+			switch a := input["a"].(type) {
+			case float64:
+				opts = append(opts, providers.WithOptions(func(p *auth.OAuth) { p.Name = fmt.Sprint(a) }))
+			case []any:
+				checks := []auth.Check{}
+				for _, x := range a {
+					checks = append(checks, auth.Check(fmt.Sprint(x)))
+				}
+				opts = append(opts, providers.WithOptions(func(p *auth.OAuth) { p.Checks = checks }))
+			case map[string]any:
+				for name, value := range a {
+					opts = append(opts, providers.WithParam(name, fmt.Sprint(value)))
+				}
+			case nil:
+				meaningless = true
+			case string:
+				if a != "{{undefined}}" { // an option that is not given
+					meaningless = meaningless || i > 0
+				}
+			}
+			if b, ok := input["b"]; ok {
+				opts = append(opts, providers.WithParam("b", fmt.Sprint(b)))
+			}
+		}
+		if meaningless {
+			c.meaningless++
+			continue
+		}
+		made, err := providers.ByID("github", append(opts, providers.WithClient("id", "secret"))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := auth.Config{Secret: []string{"s"}, SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{made}}
+		list := serve(t, config, http.MethodGet, "/auth/providers", nil, "")
+		resp := serve(t, config, http.MethodPost, "/auth/signin/github", nil, "")
+		u, err := url.Parse(resp.Header.Get("Location"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch a := row.Result["a"].(type) {
+		case float64:
+			if want := fmt.Sprintf(`"name":"%v"`, a); !strings.Contains(string(list.body), want) {
+				t.Errorf("%v: got %s, want %s", row.Inputs, list.body, want)
+			}
+		case map[string]any:
+			for name, want := range a {
+				if got := u.Query().Get(name); got != fmt.Sprint(want) {
+					t.Errorf("%v: %s is %q, want %v", row.Inputs, name, got, want)
+				}
+			}
+		case []any:
+			// 32: a list replaces another one as a whole.
+			last := made.(*auth.OAuth).Checks
+			want := row.Inputs[len(row.Inputs)-1]["a"].([]any)
+			if len(last) != len(want) || string(last[0]) != fmt.Sprint(want[0]) {
+				t.Errorf("%v: got %v, want %v", row.Inputs, last, want)
+			}
+			c.departed++
+			continue
+		}
+		if b, ok := row.Result["b"]; ok && u.Query().Get("b") != fmt.Sprint(b) {
+			t.Errorf("%v: got %s, want %v in it", row.Inputs, u, b)
+		}
+		c.exact++
+	}
+	c.print(t, "merge")
+}
+
+// TestErrorConstructionVectors makes the recorded errors. An Error has no name
+// beside its type, its text has the cause and no link, and what is known of the
+// cause is an error and not an object: these are departures of every row.
+func TestErrorConstructionVectors(t *testing.T) {
+	t.Parallel()
+	var c tally
+	inner := errors.New("inner")
+	for _, row := range load[struct {
+		ErrorConstruction []struct {
+			Label, Type, Message string
+			Cause                struct{ Err *struct{ Message string } }
+		}
+	}](t, "functions.json").ErrorConstruction {
+		message, _, _ := strings.Cut(row.Message, "Read more at ")
+		e := &auth.Error{Type: auth.ErrorType(row.Type), Message: strings.TrimSuffix(message, ". ")}
+		want := "auth: " + row.Type
+		if e.Message != "" {
+			want += ": " + e.Message
+		}
+		if row.Cause.Err != nil {
+			e.Cause = inner
+			want += ": " + row.Cause.Err.Message
+		}
+		wrapped := fmt.Errorf("outer: %w", e)
+		if e.Error() != want || !errors.Is(wrapped, auth.ErrorType(row.Type)) || errors.Is(wrapped, inner) != (row.Cause.Err != nil) {
+			t.Errorf("%s: got %q, want %q", row.Label, e.Error(), want)
+		}
+		c.departed++
+	}
+	c.print(t, "errorConstruction")
+}
