@@ -555,7 +555,7 @@ func Osu(opts ...Option) *auth.OAuth { return oauthRow("osu").provider(opts) }
 // Oura signs people in with Oura, by OAuth 2. Its ID is oura.
 //
 //   - environment: AUTH_OURA_ID, AUTH_OURA_SECRET
-//   - scope: none
+//   - scope: email personal
 func Oura(opts ...Option) *auth.OAuth { return oauthRow("oura").provider(opts) }
 
 // Passage signs people in with Passage, by OpenID Connect. Its ID is passage.

@@ -158,6 +158,7 @@ func table() []row {
 			token:         "https://launchpad.classlink.com/oauth2/v2/token",
 			userInfo:      "https://nodeapi.classlink.com/v2/my/info",
 			scope:         "profile",
+			clientAuth:    auth.ClientSecretPost,
 			profile:       mapping{id: "UserId", name: "DisplayName", email: "Email"},
 		},
 		{
@@ -240,6 +241,7 @@ func table() []row {
 			token:         "https://cloud.digitalocean.com/v1/oauth/token",
 			userInfo:      "https://api.digitalocean.com/v2/account",
 			noScope:       true,
+			clientAuth:    auth.ClientSecretPost,
 			profile:       mapping{id: "account.uuid", email: "account.email"},
 			verified:      "account.email_verified",
 		},
@@ -439,6 +441,7 @@ func table() []row {
 			userInfo:      "https://api.heroku.com/account",
 			request:       request{header: map[string]string{"Accept": "application/vnd.heroku+json; version=3"}},
 			scope:         "identity",
+			clientAuth:    auth.ClientSecretPost,
 			profile:       mapping{id: "id", name: "name", email: "email"},
 		},
 		{
@@ -704,9 +707,10 @@ func table() []row {
 			id: "oura", name: "Oura", constructor: "Oura",
 			authorization: "https://cloud.ouraring.com/oauth/authorize",
 			token:         "https://api.ouraring.com/oauth/token",
-			userInfo:      "https://api.ouraring.com/v1/userinfo",
-			noScope:       true,
-			profile:       mapping{id: "user_id", email: "email"},
+			userInfo:      "https://api.ouraring.com/v2/usercollection/personal_info",
+			scope:         "email personal",
+			clientAuth:    auth.ClientSecretPost,
+			profile:       mapping{id: "id", email: "email"},
 		},
 		{
 			id: "passage", name: "Passage", kind: auth.TypeOIDC, constructor: "Passage",
@@ -853,6 +857,7 @@ func table() []row {
 			token:         "https://connect.stripe.com/oauth/token",
 			userInfo:      "https://api.stripe.com/v1/accounts/{$token.stripe_user_id}",
 			noScope:       true,
+			clientAuth:    auth.ClientSecretPost,
 			profile:       mapping{id: "id", name: "display_name", email: "email", image: "business_logo"},
 		},
 		{
@@ -936,11 +941,12 @@ func table() []row {
 		},
 		{
 			id: "uber", name: "Uber", constructor: "Uber",
-			authorization: "https://login.uber.com/oauth/authorize",
-			token:         "https://login.uber.com/oauth/token",
-			userInfo:      "https://api.uber.com/v1/me",
+			authorization: "https://auth.uber.com/oauth/v2/authorize",
+			token:         "https://auth.uber.com/oauth/v2/token",
+			userInfo:      "https://api.uber.com/v1.2/me",
 			scope:         "profile",
-			profile:       mapping{id: "uuid", name: "first_name", email: "email", image: "picture"},
+			clientAuth:    auth.ClientSecretPost,
+			profile:       mapping{id: "uuid", name: "join(first_name, last_name)", email: "email", image: "picture"},
 		},
 		{
 			id: "united-effects", name: "United Effects", kind: auth.TypeOIDC, constructor: "UnitedEffects",
