@@ -135,13 +135,6 @@ func same[T any](t testing.TB, what string, got *T, want T) {
 	}
 }
 
-func absent[T any](t testing.TB, what string, got *T, err error) {
-	t.Helper()
-	if got != nil || err != nil {
-		t.Fatalf("%s: got %v, %v, want nil, nil", what, got, err)
-	}
-}
-
 func refused[T any](t testing.TB, what string, got *T, err, want error) {
 	t.Helper()
 	if got != nil || !errors.Is(err, want) {

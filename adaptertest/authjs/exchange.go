@@ -1,0 +1,299 @@
+// Package authjs has a Go adapter and a storage adapter of Auth.js, which runs in
+// Node, take turns on one database: whatever one of them wrote, the other must
+// read, update, use and delete.
+package authjs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Sharing says what is particular about two adapters that share a database.
+type Sharing struct {
+	// Nobody is a well-formed ID that no user has.
+	Nobody string
+	// Authenticators: the Go adapter has a place for them. Auth.js's adapters for
+	// SQL and MongoDB have none, so that nothing can be exchanged.
+	Authenticators bool
+	// Orphans: Auth.js leaves authenticators of a user that it deletes, which must
+	// find nobody, and are removed when the Go adapter deletes the user again.
+	Orphans bool
+	// TakeTurns: Auth.js's way to use a token is not atomic on this server, so that
+	// both must not try at the same moment.
+	TakeTurns bool
+}
+
+const (
+	instant = "2040-02-29T23:59:59.987Z"
+	subject = "105567844949183104458" // of an account, beyond any integer
+	rounds  = 40                      // tokens that both use
+)
+
+var at = time.Date(2040, 2, 29, 23, 59, 59, 987e6, time.UTC)
+
+// Exchange has each kind of record written by either side and read, updated,
+// used once and deleted by the other. At its end it has removed all records.
+func Exchange(t *testing.T, a adapter.Adapter, js *Adapter, s Sharing) {
+	x := exchange{t, t.Context(), a, js, s}
+	theirs, ours := x.users()
+	x.accounts(theirs, ours)
+	x.sessions(theirs, ours)
+	x.tokens()
+	x.deletion(theirs, true)
+	x.deletion(ours, false)
+}
+
+type exchange struct {
+	t   *testing.T
+	ctx context.Context
+	a   adapter.Adapter
+	js  *Adapter
+	s   Sharing
+}
+
+// users returns the user that Auth.js made, and ours.
+func (x exchange) users() (theirs, ours adapter.User) {
+	x.t.Helper()
+	made := x.js.Call("createUser", Record{"name": "Ada", "email": "ada@example.com", "emailVerified": instant, "image": nil})
+	theirs = adapter.User{ID: fmt.Sprint(made["id"]), Name: new("Ada"), Email: "ada@example.com", EmailVerified: &at}
+	x.same("GetUser", must(x.a.GetUser(x.ctx, theirs.ID))(x.t), &theirs)
+	x.same("GetUserByEmail", must(x.a.GetUserByEmail(x.ctx, theirs.Email))(x.t), &theirs)
+	theirs.Email, theirs.EmailVerified, theirs.Image = "ada@example.org", nil, new("https://example.com/ada")
+	must(x.a.UpdateUser(x.ctx, adapter.UserUpdate{ID: theirs.ID, Email: adapter.To(theirs.Email), EmailVerified: adapter.To(theirs.EmailVerified), Image: adapter.To(theirs.Image)}))(x.t)
+	want := Record{"id": theirs.ID, "name": "Ada", "email": "ada@example.org", "emailVerified": nil, "image": "https://example.com/ada"}
+	x.has("getUserByEmail", x.js.Call("getUserByEmail", "ada@example.org"), want)
+	x.none("getUserByEmail by the old address", x.js.Call("getUserByEmail", "ada@example.com"))
+
+	ours = *must(x.a.CreateUser(x.ctx, adapter.User{Name: new("Bob"), Email: "bob@example.com", EmailVerified: &at}))(x.t)
+	want = Record{"id": ours.ID, "name": "Bob", "email": "bob@example.com", "emailVerified": instant, "image": nil}
+	x.has("getUser", x.js.Call("getUser", ours.ID), want)
+	x.has("getUserByEmail", x.js.Call("getUserByEmail", "bob@example.com"), want)
+	ours.Name = new("Robert")
+	x.js.Call("updateUser", Record{"id": ours.ID, "name": "Robert"})
+	x.same("GetUser", must(x.a.GetUser(x.ctx, ours.ID))(x.t), &ours)
+
+	x.none("getUser of nobody", x.js.Call("getUser", x.s.Nobody))
+	return theirs, ours
+}
+
+func (x exchange) accounts(theirs, ours adapter.User) {
+	x.t.Helper()
+	key := Record{"provider": "p", "providerAccountId": subject}
+	x.js.Call("linkAccount", Record{"userId": theirs.ID, "type": "oidc", "provider": "p", "providerAccountId": subject, "access_token": "at",
+		"refresh_token": "rt", "expires_at": 4102444800, "id_token": "it", "scope": "s", "session_state": "ss", "token_type": "bearer"})
+	account := adapter.Account{UserID: theirs.ID, Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: subject, AccessToken: new("at"),
+		RefreshToken: new("rt"), ExpiresAt: new(int64(4102444800)), IDToken: new("it"), Scope: new("s"), SessionState: new("ss"), TokenType: new("bearer")}
+	x.same("GetAccount", must(x.a.GetAccount(x.ctx, subject, "p"))(x.t), &account)
+	x.same("GetUserByAccount", must(x.a.GetUserByAccount(x.ctx, account.Key()))(x.t), &theirs)
+	must(x.a.UnlinkAccount(x.ctx, account.Key()))(x.t)
+	x.none("getUserByAccount after UnlinkAccount", x.js.Call("getUserByAccount", key))
+
+	account.UserID = ours.ID
+	must(x.a.LinkAccount(x.ctx, account))(x.t)
+	x.has("getUserByAccount", x.js.Call("getUserByAccount", key), Record{"id": ours.ID, "name": "Robert"})
+	x.js.Call("unlinkAccount", key)
+	x.gone("GetAccount after unlinkAccount")(x.a.GetAccount(x.ctx, subject, "p"))
+	x.gone("GetUserByAccount after unlinkAccount")(x.a.GetUserByAccount(x.ctx, account.Key()))
+}
+
+func (x exchange) sessions(theirs, ours adapter.User) {
+	x.t.Helper()
+	later, laterText := at.Add(time.Second), "2040-03-01T00:00:00.987Z"
+
+	x.js.Call("createSession", Record{"sessionToken": "theirs", "userId": theirs.ID, "expires": instant})
+	session := adapter.Session{SessionToken: "theirs", UserID: theirs.ID, Expires: at}
+	x.same("GetSessionAndUser", must(x.a.GetSessionAndUser(x.ctx, "theirs"))(x.t), &adapter.SessionAndUser{Session: session, User: theirs})
+	must(x.a.UpdateSession(x.ctx, adapter.SessionUpdate{SessionToken: "theirs", Expires: adapter.To(later)}))(x.t)
+	x.both("theirs", Record{"userId": theirs.ID, "expires": laterText}, Record{"id": theirs.ID, "name": "Ada"})
+	must(x.a.DeleteSession(x.ctx, "theirs"))(x.t)
+	x.none("getSessionAndUser after DeleteSession", x.js.Call("getSessionAndUser", "theirs"))
+
+	must(x.a.CreateSession(x.ctx, adapter.Session{SessionToken: "ours", UserID: ours.ID, Expires: later}))(x.t)
+	x.both("ours", Record{"userId": ours.ID, "expires": laterText}, Record{"id": ours.ID, "name": "Robert"})
+	x.js.Call("updateSession", Record{"sessionToken": "ours", "expires": instant})
+	session = adapter.Session{SessionToken: "ours", UserID: ours.ID, Expires: at}
+	x.same("GetSessionAndUser after updateSession", must(x.a.GetSessionAndUser(x.ctx, "ours"))(x.t), &adapter.SessionAndUser{Session: session, User: ours})
+	x.js.Call("deleteSession", "ours")
+	x.gone("GetSessionAndUser after deleteSession")(x.a.GetSessionAndUser(x.ctx, "ours"))
+}
+
+// both compares what Auth.js reads of a session and its user.
+func (x exchange) both(token string, session, user Record) {
+	x.t.Helper()
+	found := x.js.Call("getSessionAndUser", token)
+	for part, want := range map[string]Record{"session": session, "user": user} {
+		got, _ := found[part].(map[string]any)
+		x.has("getSessionAndUser: "+part, got, want)
+	}
+}
+
+// tokens has a token made by either side used by either side, after which
+// neither finds it; and then by both at the same moment, of whom one gets it.
+func (x exchange) tokens() {
+	x.t.Helper()
+	const us, them = true, false
+	for i, c := range []struct{ maker, first bool }{{us, them}, {them, us}, {us, us}, {them, them}} {
+		token := x.token(fmt.Sprint("alone ", i), c.maker)
+		if !x.use(token, c.first) {
+			x.t.Fatalf("token %q: made by us: %t, used by us: %t: not found", token.Token, c.maker, c.first)
+		}
+		for _, again := range []bool{us, them} {
+			if x.use(token, again) {
+				x.t.Fatalf("token %q: used once by us: %t, and again by us: %t", token.Token, c.first, again)
+			}
+		}
+	}
+	if x.s.TakeTurns {
+		return
+	}
+	for i := range rounds {
+		token := x.token(fmt.Sprint("raced ", i), i%2 == 0)
+		uses := 0
+		x.js.send("useVerificationToken", tokenKey(token))
+		if got := must(x.a.UseVerificationToken(x.ctx, token.Key()))(x.t); got != nil {
+			x.same("UseVerificationToken", got, &token)
+			uses++
+		}
+		if got := x.js.receive(); got != nil {
+			x.has("useVerificationToken", got, tokenRecord(token))
+			uses++
+		}
+		if uses != 1 {
+			x.t.Fatalf("token %q was used %d times", token.Token, uses)
+		}
+	}
+}
+
+// token has one side make a token.
+func (x exchange) token(name string, byUs bool) adapter.VerificationToken {
+	x.t.Helper()
+	token := adapter.VerificationToken{Identifier: "x@example.com", Token: name, Expires: at}
+	if byUs {
+		must(x.a.CreateVerificationToken(x.ctx, token))(x.t)
+	} else {
+		x.js.Call("createVerificationToken", tokenRecord(token))
+	}
+	return token
+}
+
+// use has one side use a token, and reports whether it was found.
+func (x exchange) use(token adapter.VerificationToken, byUs bool) bool {
+	x.t.Helper()
+	if byUs {
+		got := must(x.a.UseVerificationToken(x.ctx, token.Key()))(x.t)
+		if got != nil {
+			x.same("UseVerificationToken", got, &token)
+		}
+		return got != nil
+	}
+	got := x.js.Call("useVerificationToken", tokenKey(token))
+	if got != nil {
+		x.has("useVerificationToken", got, tokenRecord(token))
+	}
+	return got != nil
+}
+
+func tokenKey(t adapter.VerificationToken) Record {
+	return Record{"identifier": t.Identifier, "token": t.Token}
+}
+
+func tokenRecord(t adapter.VerificationToken) Record {
+	return Record{"identifier": t.Identifier, "token": t.Token, "expires": instant}
+}
+
+// deletion has one side delete a user whom the other made, with records that
+// both made.
+func (x exchange) deletion(user adapter.User, byUs bool) {
+	x.t.Helper()
+	id := user.ID
+	must(x.a.CreateSession(x.ctx, adapter.Session{SessionToken: "our last " + id, UserID: id, Expires: at}))(x.t)
+	x.js.Call("createSession", Record{"sessionToken": "their last " + id, "userId": id, "expires": instant})
+	must(x.a.LinkAccount(x.ctx, adapter.Account{UserID: id, Type: adapter.AccountOAuth, Provider: "ours", ProviderAccountID: id}))(x.t)
+	x.js.Call("linkAccount", Record{"userId": id, "type": "oauth", "provider": "theirs", "providerAccountId": id})
+	if x.s.Authenticators {
+		must(x.a.CreateAuthenticator(x.ctx, adapter.Authenticator{CredentialID: id, UserID: id}))(x.t)
+	}
+	if byUs {
+		must(x.a.DeleteUser(x.ctx, id))(x.t)
+	} else {
+		x.js.Call("deleteUser", id)
+	}
+	x.none("getUser", x.js.Call("getUser", id))
+	x.gone("GetUser")(x.a.GetUser(x.ctx, id))
+	for _, side := range []string{"our", "their"} {
+		x.none("getSessionAndUser", x.js.Call("getSessionAndUser", side+" last "+id))
+		x.gone("GetSessionAndUser")(x.a.GetSessionAndUser(x.ctx, side+" last "+id))
+		x.none("getUserByAccount", x.js.Call("getUserByAccount", Record{"provider": side + "s", "providerAccountId": id}))
+		x.gone("GetAccount")(x.a.GetAccount(x.ctx, id, side+"s"))
+	}
+	if x.s.Authenticators {
+		x.gone("GetAuthenticator")(x.a.GetAuthenticator(x.ctx, id))
+	}
+	if x.s.Orphans && !byUs {
+		x.gone("DeleteUser")(x.a.DeleteUser(x.ctx, id))
+	}
+}
+
+// has compares fields of a record of Auth.js as text: where IDs are integers,
+// they are numbers over there.
+func (x exchange) has(what string, got, want Record) {
+	x.t.Helper()
+	if got == nil {
+		x.t.Errorf("%s: got nothing", what)
+		return
+	}
+	for k, v := range want {
+		if fmt.Sprint(got[k]) != fmt.Sprint(v) {
+			x.t.Errorf("%s: got %s %v, want %v", what, k, got[k], v)
+		}
+	}
+}
+
+func (x exchange) none(what string, got Record) {
+	x.t.Helper()
+	if got != nil {
+		x.t.Errorf("%s: got %v, want null", what, got)
+	}
+}
+
+// same compares records of the Go adapter.
+func (x exchange) same(what string, got, want any) {
+	x.t.Helper()
+	if g, w := text(got), text(want); g != w {
+		x.t.Errorf("%s: got %s, want %s", what, g, w)
+	}
+}
+
+func text(record any) string {
+	b, err := json.Marshal(record)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// gone takes the result of a lookup of the Go adapter, which must find nothing.
+func (x exchange) gone(what string) func(got any, err error) {
+	return func(got any, err error) {
+		x.t.Helper()
+		if text(got) != "null" || err != nil {
+			x.t.Errorf("%s: got %s, %v, want nothing", what, text(got), err)
+		}
+	}
+}
+
+// must returns the value of a call that may not fail.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(tb testing.TB) T {
+		tb.Helper()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return v
+	}
+}

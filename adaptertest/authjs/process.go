@@ -1,0 +1,98 @@
+package authjs
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Adapter is a storage adapter of Auth.js in a process of its own.
+type Adapter struct {
+	tb  testing.TB
+	in  *json.Encoder
+	out *bufio.Scanner
+}
+
+// Start runs adapter.mjs of the folder, which is one of interop, with the
+// arguments, until the end of the test. What its lock file names is installed
+// first, if it is not there, by install.mjs of the folder above.
+//
+// Without Node or its packages the test is skipped, and says so. With the
+// environment variable GATEHOUSE_NEED_NODE=1 it fails.
+func Start(tb testing.TB, dir string, args ...string) *Adapter {
+	tb.Helper()
+	missing := tb.Skipf
+	if os.Getenv("GATEHOUSE_NEED_NODE") == "1" {
+		missing = tb.Fatalf
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		missing("NOT PROVED: no record was exchanged with Auth.js, because node is not in the PATH")
+	}
+	install := exec.CommandContext(tb.Context(), node, filepath.Join(filepath.Dir(dir), "install.mjs"), filepath.Base(dir))
+	if out, err := install.CombinedOutput(); err != nil {
+		missing("NOT PROVED: no record was exchanged with Auth.js, because its packages can't be installed: %v\n%s", err, out)
+	}
+	cmd := exec.Command(node, append([]string{"adapter.mjs"}, args...)...)
+	cmd.Dir = dir
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		_ = in.Close() // which ends it
+		if err := cmd.Wait(); err != nil {
+			tb.Errorf("node: %v\n%s", err, &complaints)
+		}
+	})
+	return &Adapter{tb, json.NewEncoder(in), bufio.NewScanner(out)}
+}
+
+// Record is a record as Auth.js returns it. Instants are texts, as in JSON.
+type Record map[string]any
+
+// Call calls a method and returns its result, nil if it is null. An error of the
+// method ends the test.
+func (a *Adapter) Call(method string, args ...any) Record {
+	a.tb.Helper()
+	a.send(method, args...)
+	return a.receive()
+}
+
+// send begins a call; receive returns its result.
+func (a *Adapter) send(method string, args ...any) {
+	a.tb.Helper()
+	if err := a.in.Encode(map[string]any{"method": method, "args": args}); err != nil {
+		a.tb.Fatal(err)
+	}
+}
+
+func (a *Adapter) receive() Record {
+	a.tb.Helper()
+	if !a.out.Scan() {
+		a.tb.Fatalf("node ended: %v", a.out.Err())
+	}
+	var answer struct {
+		Result Record
+		Error  string
+	}
+	d := json.NewDecoder(bytes.NewReader(a.out.Bytes()))
+	d.UseNumber()
+	if err := d.Decode(&answer); err != nil || answer.Error != "" {
+		a.tb.Fatalf("Auth.js: %v %s", err, answer.Error)
+	}
+	return answer.Result
+}
