@@ -103,6 +103,19 @@ func TestEnvironment(t *testing.T) { //nolint:paralleltest // sets variables
 	}
 }
 
+// TestKeyFromEnvironment: the key of a mail service comes from the environment.
+func TestKeyFromEnvironment(t *testing.T) { //nolint:paralleltest // sets variables
+	p := providers.Resend(providers.WithFrom("a@b.example"))
+	if err := configure(p); err == nil || !strings.Contains(err.Error(), "WithAPIKey or AUTH_RESEND_KEY") {
+		t.Errorf("without a key: %v", err)
+	}
+	t.Setenv("AUTH_RESEND_KEY", "key-1")
+	// What is still missing is an adapter.
+	if err := configure(p); err == nil || strings.Contains(err.Error(), "apiKey") || strings.Contains(err.Error(), "key-1") {
+		t.Errorf("with a key: %v", err)
+	}
+}
+
 func TestByID(t *testing.T) {
 	t.Parallel()
 	for _, i := range providers.All() {

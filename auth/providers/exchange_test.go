@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -74,9 +75,7 @@ func (v *visit) exchangeAnswer(r *http.Request) (*http.Response, error) {
 		if err := json.NewDecoder(r.Body).Decode(&got); err != nil || r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("the token request has Content-Type %s (%v)", r.Header.Get("Content-Type"), err)
 		}
-		if verifier := got["code_verifier"]; (verifier != "") != v.f.PKCE {
-			t.Errorf("code_verifier is %q, want one: %v", verifier, v.f.PKCE)
-		}
+		v.checkVerifier(got["code_verifier"])
 		delete(got, "code_verifier")
 		if !reflect.DeepEqual(got, x.JSON) {
 			t.Errorf("the token request is\n%v, want\n%v", got, x.JSON)
@@ -373,6 +372,26 @@ func TestWeCom(t *testing.T) {
 				t.Errorf("%d tokens were asked for, want %d", n, c.issued)
 			}
 		})
+	}
+}
+
+// TestWeComAtOnce: people who sign in at once share one token.
+func TestWeComAtOnce(t *testing.T) {
+	t.Parallel()
+	p := completed(t, "wecom", providers.WithAgentID("1000002"))
+	service := &company{t: t, lifetime: 7200}
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			tokens, err := p.Token.Request(t.Context(), auth.TokenRequest{Provider: *p, Client: &http.Client{Transport: service}, Code: "code-1"})
+			if err != nil || tokens.AccessToken != "token-1" {
+				t.Errorf("got %v, %v", tokens, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := service.issued.Load(); n != 1 {
+		t.Errorf("%d tokens were asked for, want one", n)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -445,9 +447,10 @@ func (v *visit) tokenAnswer(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	form := r.PostForm
-	if f.PKCE && form.Get("code_verifier") == "" {
-		t.Error("the token request has no code_verifier")
+	if got := r.Header.Get("Content-Type"); got != "application/x-www-form-urlencoded" || r.Header.Get("Accept") != "application/json" {
+		t.Errorf("the token request has Content-Type %q and Accept %q", got, r.Header.Get("Accept"))
 	}
+	v.checkVerifier(form.Get("code_verifier"))
 	form.Del("code_verifier")
 	want := url.Values{"grant_type": {"authorization_code"}, "code": {"code-1"}, "redirect_uri": {"https://app.example/auth/callback/" + f.ID}}
 	user, password, basic := r.BasicAuth()
@@ -496,6 +499,19 @@ func (v *visit) tokenAnswer(r *http.Request) (*http.Response, error) {
 		members["id_token"] = v.signed(claims, f.IDTokenAlg)
 	}
 	return answer(r, http.StatusOK, "application/json", members)
+}
+
+// checkVerifier compares the PKCE verifier with the challenge (RFC 7636 section
+// 4.6).
+func (v *visit) checkVerifier(verifier string) {
+	v.t.Helper()
+	hash := sha256.Sum256([]byte(verifier))
+	switch challenge := v.params.Get("code_challenge"); {
+	case (verifier != "") != v.f.PKCE:
+		v.t.Errorf("the code_verifier is %q, want one: %v", verifier, v.f.PKCE)
+	case v.f.PKCE && base64.RawURLEncoding.EncodeToString(hash[:]) != challenge:
+		v.t.Errorf("the code_verifier is not that of the challenge %s", challenge)
+	}
 }
 
 func (v *visit) subject() any {
