@@ -243,6 +243,9 @@ func TestSteamAssertions(t *testing.T) {
 	t.Parallel()
 	const site, returnTo = "https://app.example/auth/callback/steam", "https://app.example/auth/callback/steam?code=openid&state=state-1"
 	set := func(name, value string) func(url.Values) { return func(q url.Values) { q.Set(name, value) } }
+	named := func(id string) func(url.Values) {
+		return func(q url.Values) { q.Set("openid.claimed_id", id); q.Set("openid.identity", id) }
+	}
 	for _, c := range []struct {
 		name   string
 		change func(url.Values)
@@ -258,9 +261,12 @@ func TestSteamAssertions(t *testing.T) {
 		{"for another sign-in", set("openid.return_to", site+"?code=openid&state=state-2"), "", 0},
 		{"in another sign-in", set("state", "state-2"), "", 0},
 		{"for another path", set("openid.return_to", "https://app.example/other?code=openid&state=state-1"), "", 0},
-		{"identifier of another host", set("openid.claimed_id", "https://steamcommunity.com.evil.example/openid/id/76561197960435530"), "", 0},
-		{"identifier with more", set("openid.claimed_id", "https://steamcommunity.com/openid/id/76561197960435530/x"), "", 0},
-		{"identifier in two lines", set("openid.claimed_id", "https://steamcommunity.com/openid/id/76561197960435530\nx"), "", 0},
+		{"identifier of another host", named("https://steamcommunity.com.evil.example/openid/id/76561197960435530"), "", 0},
+		{"identifier with more", named("https://steamcommunity.com/openid/id/76561197960435530/x"), "", 0},
+		{"identifier in two lines", named("https://steamcommunity.com/openid/id/76561197960435530\nx"), "", 0},
+		{"identifier after another", named("https://evil.example/https://steamcommunity.com/openid/id/76561197960435530"), "", 0},
+		{"identifier without TLS", named("http://steamcommunity.com/openid/id/76561197960435530"), "", 0},
+		{"identifier that is too short", named("https://steamcommunity.com/openid/id/1"), "", 0},
 		{"two identities", set("openid.identity", "https://steamcommunity.com/openid/id/76561197960435531"), "", 0},
 		{"identifier not signed", set("openid.signed", "op_endpoint,identity,return_to,response_nonce,assoc_handle"), "", 0},
 		{"address not signed", set("openid.signed", "op_endpoint,claimed_id,identity,response_nonce,assoc_handle"), "", 0},

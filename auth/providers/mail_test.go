@@ -236,6 +236,7 @@ func TestMailInjection(t *testing.T) {
 		"two recipients, semicolon":    to("a@b.example;c@d.example"),
 		"recipient with a name":        to("Ada <a@b.example>"),
 		"group":                        to("friends:a@b.example;"),
+		"recipient with a comment":     to("a@b.example (Ada)"),
 		"no recipient":                 to(""),
 		"subject of two lines":         message(auth.Message{Subject: "a\r\nBcc: x@y.example", Text: "t"}),
 		"subject with a bare feed":     message(auth.Message{Subject: "a\nBcc: x@y.example", Text: "t"}),
