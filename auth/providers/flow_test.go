@@ -227,6 +227,10 @@ func TestIssuerOfAnswers(t *testing.T) {
 	}
 }
 
+// maxState is the length in bytes of the longest state that every provider takes:
+// WeChat and WeCom refuse a longer one.
+const maxState = 128
+
 const secret = "secret-1-of-thirty-two-characters"
 
 var key = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
@@ -328,6 +332,9 @@ func (v *visit) checkAuthorization(location string) {
 	}
 	v.params = u.Query()
 	got := u.Query()
+	if n := len(got.Get("state")); n > maxState {
+		t.Errorf("the state has %d bytes, more than %d", n, maxState)
+	}
 	if u.Fragment != f.Fragment {
 		t.Errorf("the fragment is %q, want %q", u.Fragment, f.Fragment)
 	}
