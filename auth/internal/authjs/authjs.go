@@ -11,7 +11,7 @@ import (
 )
 
 // Call gives input to a script as JSON and reads its answer into output.
-func Call(t *testing.T, script string, input, output any) {
+func Call(t testing.TB, script string, input, output any) {
 	t.Helper()
 	cmd := node.Command(t, "nothing was compared with Auth.js", script)
 	encoded, err := json.Marshal(input)

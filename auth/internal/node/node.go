@@ -13,7 +13,7 @@ import (
 // packages that are pinned beside it. They are installed where they are missing.
 // Without Node, or without the packages, the test is skipped and says that the
 // proof is missing; with the environment variable CI=true it fails.
-func Command(t *testing.T, proof, script string) *exec.Cmd {
+func Command(t testing.TB, proof, script string) *exec.Cmd {
 	t.Helper()
 	missing := t.Skipf
 	if os.Getenv("CI") == "true" {
@@ -32,7 +32,7 @@ func Command(t *testing.T, proof, script string) *exec.Cmd {
 }
 
 // folder finds the folder interop, above the one that the test runs in.
-func folder(t *testing.T) string {
+func folder(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -74,17 +75,25 @@ func read(in io.Reader, other io.Writer) (all results, failed bool, err error) {
 	return all, failed, lines.Err()
 }
 
-// columns are the headings of the table and how to fill them.
-var columns = []struct {
+type column struct {
 	heading, unit string
 	show          func(v float64) string
-}{
+}
+
+// columns are the headings of the table and how to fill them. One that no result
+// fills is left out, but for the first.
+var columns = []column{
 	{"time", "ns/op", duration},
 	{"floor", "floor-ns/op", duration},
 	{"ratio", "x-floor", func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }},
 	{"round trips", "round-trips/op", whole},
 	{"allocations", "allocs/op", whole},
 	{"floor", "floor-allocs/op", whole},
+	{"req/s per core", "req/s/core", whole},
+	{"Auth.js", "authjs-req/s/core", whole},
+	{"Auth.js time", "authjs-ns/op", duration},
+	{"round trips", "authjs-round-trips/op", whole},
+	{"times", "x-authjs", func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }},
 }
 
 func whole(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }
@@ -112,6 +121,9 @@ func duration(ns float64) string {
 // write prints the table in Markdown, with its columns in line.
 func (all results) write(w io.Writer) error {
 	rows := [][]string{{"package", "method"}, {}}
+	columns := slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
+		return c.unit != "ns/op" && !slices.ContainsFunc(all, func(r result) bool { _, ok := r.values[c.unit]; return ok })
+	})
 	for _, c := range columns {
 		rows[0] = append(rows[0], c.heading)
 	}

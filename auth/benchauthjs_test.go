@@ -1,0 +1,208 @@
+//go:build unix
+
+package auth_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/internal/authjs"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// theirs is what interop/bench.mjs measured: Seconds were spent in Requests, CPU
+// of them by the processor.
+type theirs struct {
+	Requests     float64
+	Seconds, CPU float64
+}
+
+func measureAuthJS(b *testing.B, task string, more map[string]any) theirs {
+	b.Helper()
+	input := map[string]any{"task": task, "secret": benchSecret, "seconds": 3}
+	for k, v := range more {
+		input[k] = v
+	}
+	var t theirs
+	authjs.Call(b, "bench.mjs", input, &t)
+	if t.Requests == 0 || t.CPU == 0 {
+		b.Fatalf("Auth.js answered nothing: %+v", t)
+	}
+	return t
+}
+
+// BenchmarkSessionTokenAuthJS is BenchmarkSessionToken beside the real Auth.js,
+// which answers the same request with the same cookie. Both are counted by the
+// time of the processor, of all threads.
+func BenchmarkSessionTokenAuthJS(b *testing.B) {
+	token, err := jwt.Encode(jwt.EncodeParams{Token: benchClaims(), Secrets: []string{benchSecret}, Salt: jwt.CookieName})
+	if err != nil {
+		b.Fatal(err)
+	}
+	t := measureAuthJS(b, "session", map[string]any{"cookie": jwt.CookieName + "=" + token})
+	serve := sessionRequest(b, benchHandler(b, nil), token)
+	n := 0
+	before := cpuTime(b)
+	for b.Loop() {
+		serve()
+		n++
+	}
+	ours, their := float64(n)/(cpuTime(b)-before).Seconds(), t.Requests/t.CPU
+	b.ReportMetric(ours, "req/s/core")
+	b.ReportMetric(their, "authjs-req/s/core")
+	b.ReportMetric(ours/their, "x-authjs")
+}
+
+// flowKinds are the providers with which sign-ins are measured. The tokens are
+// signed with ES256, which costs the provider little.
+var flowKinds = []struct {
+	name string
+	set  func(p *idp, o *auth.OAuth)
+	// userInfo is how many userinfo requests a sign-in makes.
+	userInfo int
+	// theirs is the same for Auth.js.
+	theirs func(p *idp) map[string]any
+}{
+	{"oidc", func(*idp, *auth.OAuth) {}, 0, func(p *idp) map[string]any {
+		return map[string]any{"type": "oidc", "issuer": p.URL, "checks": []string{"state", "pkce", "nonce"}}
+	}},
+	{"oauth", plain(token("id_token", nil)), 1, func(p *idp) map[string]any {
+		return map[string]any{
+			"type": "oauth", "checks": []string{"state", "pkce"},
+			"authorization": p.URL + "/authorize", "token": p.URL + "/token", "userinfo": p.URL + "/userinfo",
+		}
+	}},
+}
+
+// BenchmarkSignInStart starts a sign-in, BenchmarkSignInComplete finishes one,
+// with a provider on loopback, without a store. Metadata and keys are there
+// already: what remains are the requests that are counted. The time of Auth.js
+// for the same, with the same provider, stands beside ours; its requests in
+// BenchmarkSignInComplete are those of the whole sign-in.
+func BenchmarkSignInStart(b *testing.B) {
+	benchFlow(b, "start", func(f *flow) time.Duration {
+		began := time.Now()
+		f.start()
+		return time.Since(began)
+	})
+}
+
+func BenchmarkSignInComplete(b *testing.B) {
+	benchFlow(b, "complete", func(f *flow) time.Duration {
+		location, cookies := f.start()
+		answer := f.idp.authorize(f.b, location)
+		began := time.Now()
+		f.complete(answer, cookies)
+		return time.Since(began)
+	})
+}
+
+func benchFlow(b *testing.B, task string, run func(f *flow) time.Duration) {
+	for _, kind := range flowKinds {
+		b.Run(kind.name, func(b *testing.B) {
+			f := newFlow(b, kind.set)
+			location, cookies := f.start()
+			f.complete(f.idp.authorize(b, location), cookies) // fetches metadata and keys
+			before := f.counts()
+			var spent time.Duration
+			n := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				spent += run(f)
+				n++
+			}
+			made := f.counts().since(before)
+			want := requests{}
+			if task == "complete" {
+				want = requests{token: n, userInfo: n * kind.userInfo}
+			}
+			if made != want {
+				b.Errorf("%d sign-ins made the requests %+v, want %+v", n, made, want)
+			}
+			ours := float64(spent.Nanoseconds()) / float64(n)
+			b.ReportMetric(ours, "ns/op")
+			b.ReportMetric(float64(made.total())/float64(n), "round-trips/op")
+
+			provider := kind.theirs(f.idp)
+			provider["clientId"], provider["clientSecret"] = idpClient, idpSecret
+			f.idp.now = time.Now
+			before = f.counts()
+			t := measureAuthJS(b, task, map[string]any{"provider": provider})
+			their := t.Seconds * 1e9 / t.Requests
+			// A warm-up of 200 is counted by the provider, and not in Requests.
+			all := t.Requests + 200
+			b.ReportMetric(their, "authjs-ns/op")
+			b.ReportMetric(float64(f.counts().since(before).total())/all, "authjs-round-trips/op")
+			b.ReportMetric(their/ours, "x-authjs")
+		})
+	}
+}
+
+// requests are those to the endpoints of a provider.
+type requests struct{ metadata, keys, token, userInfo int }
+
+func (r requests) total() int { return r.metadata + r.keys + r.token + r.userInfo }
+
+func (r requests) since(o requests) requests {
+	return requests{r.metadata - o.metadata, r.keys - o.keys, r.token - o.token, r.userInfo - o.userInfo}
+}
+
+// flow signs people in at a site without a store.
+type flow struct {
+	b   *testing.B
+	idp *idp
+	h   *auth.Handler
+}
+
+func newFlow(b *testing.B, set func(p *idp, o *auth.OAuth)) *flow {
+	p := newIDP(b, time.Now)
+	p.alg, p.key = jose.ES256, ecKey()
+	o := p.provider()
+	set(p, o)
+	h := newHandler(b, auth.Config{Secret: []string{benchSecret}, URL: "http://localhost", SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{o}})
+	return &flow{b, p, h}
+}
+
+func (f *flow) counts() requests {
+	return requests{f.idp.count("/.well-known/openid-configuration"), f.idp.count("/jwks"), f.idp.count("/token"), f.idp.count("/userinfo")}
+}
+
+// send returns where the browser is sent, and its cookies.
+func (f *flow) send(method, target, cookies string) (location, set string) {
+	r, err := http.NewRequestWithContext(f.b.Context(), method, target, nil)
+	if err != nil {
+		f.b.Fatal(err)
+	}
+	if cookies != "" {
+		r.Header.Set("Cookie", cookies)
+	}
+	w := response{header: http.Header{}}
+	f.h.ServeHTTP(&w, r)
+	var pairs []string
+	for _, line := range w.header["Set-Cookie"] {
+		pair, _, _ := strings.Cut(line, ";")
+		pairs = append(pairs, pair)
+	}
+	return w.header.Get("Location"), strings.Join(pairs, "; ")
+}
+
+func (f *flow) start() (location, cookies string) {
+	location, cookies = f.send(http.MethodPost, "http://localhost/auth/signin/idp", "")
+	if !strings.HasPrefix(location, f.idp.URL) {
+		f.b.Fatalf("the sign-in does not start: %s", location)
+	}
+	return location, cookies
+}
+
+func (f *flow) complete(answer url.Values, cookies string) {
+	location, set := f.send(http.MethodGet, "http://localhost/auth/callback/idp?"+answer.Encode(), cookies)
+	if location != "http://localhost" || !strings.Contains(set, jwt.CookieName+"=") {
+		f.b.Fatalf("the sign-in ends at %s", location)
+	}
+}
