@@ -398,6 +398,12 @@ var answerAttempts = []attempt{
 	{name: "empty issuer", answer: func(v url.Values) { v.Set("iss", "") }, log: "of another issuer"},
 	{name: "issuer promised and missing", set: metadata("authorization_response_iss_parameter_supported", true), log: "names no issuer"},
 	{name: "issuer from a provider without one", set: plain(nil), answer: func(v url.Values) { v.Set("iss", "https://evil.example") }, log: "none is configured"},
+	{name: "mixed-up issuer of plain OAuth", set: plain(func(p *idp, o *auth.OAuth) { o.Issuer = p.URL }),
+		answer: func(v url.Values) { v.Set("iss", "https://evil.example") }, log: "of another issuer"},
+	{name: "error answer of another issuer of plain OAuth", set: plain(func(p *idp, o *auth.OAuth) { o.Issuer = p.URL }), answer: func(v url.Values) {
+		v.Set("error", "access_denied")
+		v.Set("iss", "https://evil.example")
+	}, log: "of another issuer"},
 	{name: "ID token in the answer", answer: func(v url.Values) { v.Set("id_token", "x") }, log: "has tokens"},
 	{name: "token in the answer", answer: func(v url.Values) { v.Set("token", "x") }, log: "has tokens"},
 	{name: "answer in a JWT", answer: func(v url.Values) { v.Set("response", "x.y.z") }, log: "is a JWT"},

@@ -71,6 +71,8 @@ type idp struct {
 	clientKey  crypto.PublicKey
 	// signedUserInfo makes the userinfo answer a JWT.
 	signedUserInfo bool
+	// iss is who the authorization answer says that it is of, if anybody.
+	iss string
 
 	// What a test changes: the metadata, the claims of the ID token, how they
 	// become a token, the answer of the token endpoint, and whole endpoints.
@@ -253,6 +255,9 @@ func (p *idp) serveAuthorize(w http.ResponseWriter, r *http.Request) {
 	answer := url.Values{"code": {code}}
 	if q.Has("state") {
 		answer.Set("state", q.Get("state"))
+	}
+	if p.iss != "" {
+		answer.Set("iss", p.iss)
 	}
 	if q.Get("response_mode") == "form_post" {
 		_, _ = io.WriteString(w, answer.Encode())

@@ -78,6 +78,11 @@ func TestOAuthSignIn(t *testing.T) {
 			metadata("issuer", p.URL+"/tenant")(p, o)
 			claim("iss", p.URL+"/tenant")(p, o)
 		}, `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"OAuth with an issuer that the answer names", plain(func(p *idp, o *auth.OAuth) {
+			p.iss, o.Issuer = p.URL, p.URL
+			token("id_token", nil)(p, o)
+		}), `"name":"userinfo of ada"`, [4]int{0, 0, 1, 1}},
+		{"issuer that the answer names", func(p *idp, _ *auth.OAuth) { p.iss = p.URL }, `"name":"ada"`, [4]int{1, 1, 1, 0}},
 		{"several audiences", func(p *idp, _ *auth.OAuth) {
 			p.claims = func(m map[string]any) { m["aud"], m["azp"] = []string{"client-2", idpClient}, idpClient }
 		}, `"name":"ada"`, [4]int{1, 1, 1, 0}},
