@@ -2,6 +2,7 @@ package auth
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/mail"
 	"net/url"
@@ -89,7 +90,7 @@ func (e *engine) checkProviders() []error {
 				problem(ErrInvalidProvider, p, "one of Server and SendVerificationRequest is needed")
 			}
 			if p.SendVerificationRequest == nil && p.Server != "" {
-				if _, err := smtpClient(p.Server); err != nil {
+				if _, err := smtpClient(context.Background(), p.Server); err != nil {
 					problem(ErrInvalidProvider, p, "%v", err)
 				}
 				if _, err := mail.ParseAddress(p.From); err != nil {

@@ -2,8 +2,10 @@ package auth
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strconv"
 	"time"
@@ -16,7 +18,9 @@ const smtpTimeout = 30 * time.Second
 
 // sendBySMTP sends the mail through Email.Server.
 func sendBySMTP(ctx context.Context, v VerificationRequest) error {
-	client, err := smtpClient(v.Provider.Server)
+	ctx, cancel := context.WithTimeout(ctx, smtpTimeout)
+	defer cancel()
+	client, err := smtpClient(ctx, v.Provider.Server)
 	if err != nil {
 		return err
 	}
@@ -40,18 +44,19 @@ func sendBySMTP(ctx context.Context, v VerificationRequest) error {
 	if content.HTML != "" {
 		m.AddAlternativeString(mail.TypeTextHTML, content.HTML)
 	}
-	ctx, cancel := context.WithTimeout(ctx, smtpTimeout)
-	defer cancel()
 	return client.DialAndSendWithContext(ctx, m)
 }
 
-// smtpClient reads the URL of a mail server. No error quotes it, since it holds
-// a password.
-func smtpClient(server string) (*mail.Client, error) {
+// smtpClient reads the URL of a mail server, with which it talks until the
+// context ends. No error quotes the URL, since it holds a password.
+func smtpClient(ctx context.Context, server string) (*mail.Client, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Hostname() == "" {
 		return nil, errors.New("Email.Server is no URL of the form smtp://user:password@host:port")
 	}
+	var dialer interface {
+		DialContext(ctx context.Context, network, address string) (net.Conn, error)
+	} = &net.Dialer{}
 	options := []mail.Option{mail.WithTimeout(smtpTimeout)}
 	port, login := 587, mail.SMTPAuthAutoDiscover
 	switch u.Scheme {
@@ -62,7 +67,7 @@ func smtpClient(server string) (*mail.Client, error) {
 		}
 		options = append(options, mail.WithTLSPolicy(policy))
 	case "smtps":
-		port = 465
+		port, dialer = 465, &tls.Dialer{Config: &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}}
 		options = append(options, mail.WithSSL())
 	default:
 		return nil, fmt.Errorf("Email.Server has scheme %q, want smtp or smtps", u.Scheme)
@@ -72,7 +77,15 @@ func smtpClient(server string) (*mail.Client, error) {
 			return nil, errors.New("Email.Server has a bad port")
 		}
 	}
-	options = append(options, mail.WithPort(port))
+	// The mail library gives each step a new deadline: without its connection a
+	// conversation ends with its context.
+	options = append(options, mail.WithPort(port), mail.WithDialContextFunc(func(dial context.Context, network, address string) (net.Conn, error) {
+		conn, err := dialer.DialContext(dial, network, address)
+		if err == nil {
+			context.AfterFunc(ctx, func() { _ = conn.Close() })
+		}
+		return conn, err
+	}))
 	if password, ok := u.User.Password(); ok {
 		options = append(options, mail.WithSMTPAuth(login), mail.WithUsername(u.User.Username()), mail.WithPassword(password))
 	}

@@ -1,6 +1,11 @@
 package auth_test
 
 import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
 	"net/mail"
 	"strings"
 	"testing"
@@ -62,4 +67,40 @@ func TestMailHeaders(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSilentMailServer: a mail server that greets and then says nothing keeps
+// nobody longer than the context of the request.
+func TestSilentMailServer(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		if _, err := io.WriteString(conn, "220 mail.example\r\n"); err != nil {
+			return
+		}
+		in := bufio.NewReader(conn)
+		if _, err := in.ReadString('\n'); err == nil { // EHLO
+			cancel()
+		}
+		_, _ = io.Copy(io.Discard, in) // until the client has closed
+	}()
+	h := newHandler(t, auth.Config{Adapter: newStore(), Providers: []auth.Provider{
+		&auth.Email{Server: "smtp://" + listener.Addr().String(), From: "no-reply@example.com"},
+	}})
+	newBrowser(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(ctx))
+	})).post("/auth/signin/email", "email", "ada@example.com").wantLocation(t, origin+"/auth/signin?error=Configuration")
+	<-ended
 }
