@@ -120,7 +120,7 @@ func (o *oauthClient) checkAnswer(ctx context.Context, params url.Values) error 
 // checkIssuer makes sure that the answer is of the provider that was asked, so
 // that a code can't be mixed up with another's.
 func (o *oauthClient) checkIssuer(ctx context.Context, params url.Values) error {
-	if o.issuer == nil || o.issuer.URL == "" {
+	if o.issuer == nil {
 		if params.Has("iss") {
 			return errors.New("the answer names an issuer, and none is configured")
 		}

@@ -183,6 +183,8 @@ func checkOAuth(p *OAuth, problem func(ErrorType, Provider, string, ...any)) {
 	switch {
 	case p.WellKnown != "":
 		problem(ErrInvalidEndpoints, p, "WellKnown does not tell the Issuer, which is needed")
+	case p.JWKS != "":
+		problem(ErrInvalidEndpoints, p, "JWKS needs an Issuer")
 	case p.Authorization.URL == "":
 		problem(ErrInvalidEndpoints, p, "without an Issuer, Authorization.URL is needed")
 	case p.Token.URL == "" && p.Token.Request == nil:

@@ -175,7 +175,9 @@ var idTokenAttempts = []attempt{
 	{name: "expiry is beyond all calendars", set: claim("exp", 1e300), log: "expired, or without exp"},
 	{name: "not yet valid", set: claim("nbf", newClock().Now().Unix()+31), log: "not valid yet"},
 	{name: "no time of issue", set: claim("iat", nil), log: "without iat"},
+	{name: "expiry in year 33658", set: claim("exp", 1e12), log: "expired, or without exp"},
 	{name: "issued in the future", set: claim("iat", issuedFar), log: "issued in the future"},
+	{name: "issued in five minutes and a second", set: claim("iat", newClock().Now().Unix()+301), log: "issued in the future"},
 	{name: "time of issue is text", set: claim("iat", "1"), log: "without iat"},
 	{name: "not yet valid for ever", set: claim("nbf", "1"), log: "not valid"},
 	{name: "authentication too old", set: authenticatedBefore(time.Hour + 31*time.Second), log: "the authentication is too old"},
@@ -226,6 +228,7 @@ var idTokenAttempts = []attempt{
 	{name: "PS256 asked for, RS256 given", set: func(_ *idp, o *auth.OAuth) { o.Client.IDTokenSignedResponseAlg = "PS256" }, log: "id token: "},
 	{name: "swapped keys", set: minted(func(p *idp, m map[string]any) string { return sign(jose.RS256, otherRSAKey(), p.kid, m) }), log: "failed to verify signature"},
 	{name: "unknown kid", set: minted(func(_ *idp, m map[string]any) string { return sign(jose.RS256, otherRSAKey(), "key-2", m) }), log: "failed to verify signature"},
+	{name: "kid of another key", set: minted(func(_ *idp, m map[string]any) string { return sign(jose.RS256, rsaKey(), "key-2", m) }), log: "failed to verify signature"},
 	{name: "no kid, foreign key", set: minted(func(_ *idp, m map[string]any) string { return sign(jose.RS256, otherRSAKey(), "", m) }), log: "failed to verify signature"},
 	{name: "key in the header", set: minted(func(_ *idp, m map[string]any) string {
 		signer := must(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: otherRSAKey()}, &jose.SignerOptions{EmbedJWK: true}))
@@ -307,6 +310,12 @@ var tokenAttempts = []attempt{
 	{name: "token answer 201", set: at("/token", body(201, "application/json", `{"access_token":"a","token_type":"bearer"}`)), log: "status 201"},
 	{name: "token answer 500", set: at("/token", body(500, "application/json", `{"access_token":"a","token_type":"bearer"}`)), log: "status 500"},
 	{name: "token answer 500 in HTML", set: at("/token", body(500, "text/html", "<h1>hello</h1>")), log: "status 500"},
+	{name: "token answer is an error that repeats the request", set: at("/token", func(w http.ResponseWriter, r *http.Request) {
+		if err := r.ParseForm(); err != nil {
+			panic(err)
+		}
+		answerJSON(w, 400, map[string]any{"error": "invalid_grant", "error_description": "not good: " + r.PostForm.Encode()})
+	}), log: "[redacted]"},
 	{name: "token answer is an error with status 200", set: at("/token", body(200, "application/json", `{"error":"invalid_grant"}`)), log: "invalid_grant"},
 	{name: "token answer asks for a password", set: at("/token", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("WWW-Authenticate", "Basic")
@@ -412,6 +421,10 @@ var answerAttempts = []attempt{
 		v.Set("error", "access_denied")
 		v.Set("iss", "https://evil.example")
 	}, log: "of another issuer"},
+	{name: "error answer that repeats the request", answer: func(v url.Values) {
+		v.Set("error", "invalid_request")
+		v.Set("error_description", "not good: "+v.Get("code")+v.Get("state"))
+	}, kind: auth.ErrOAuthCallback, page: signInPage + "OAuthCallbackError", log: "[redacted]"},
 	{name: "error answer with markup", answer: func(v url.Values) {
 		v.Set("error", "<script>alert(1)</script>")
 		v.Set("error_description", "line\r\nbreak")

@@ -94,6 +94,7 @@ func TestOAuthSignIn(t *testing.T) {
 		{"authenticated long ago", claim("auth_time", 1), `"name":"ada"`, [4]int{1, 1, 1, 0}},
 		{"azp that is us", claim("azp", idpClient), `"name":"ada"`, [4]int{1, 1, 1, 0}},
 		{"no at_hash", claim("at_hash", nil), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"token type DPoP", token("token_type", "DPoP"), `"name":"ada"`, [4]int{1, 1, 1, 0}},
 		{"lifetime as text", token("expires_in", "3600"), `"name":"ada"`, [4]int{1, 1, 1, 0}},
 		{"no key ID in the token, and several keys", func(p *idp, _ *auth.OAuth) {
 			p.kid = ""
@@ -157,6 +158,21 @@ func TestOAuthSubjectIsStable(t *testing.T) {
 	ada, grace := strings.Fields(subjects["ada"]), strings.Fields(subjects["grace"])
 	if len(ada) != 2 || len(grace) != 2 || ada[0] != ada[1] || grace[0] != grace[1] || ada[0] == grace[0] {
 		t.Fatalf("subjects: %v", subjects)
+	}
+}
+
+// TestOAuthCache: metadata and keys are fetched once an hour.
+func TestOAuthCache(t *testing.T) {
+	s := newSite(t, nil)
+	for _, c := range []struct {
+		later time.Duration
+		want  int
+	}{{0, 1}, {time.Hour - time.Second, 1}, {time.Second, 2}, {time.Second, 2}} {
+		s.clock.advance(c.later)
+		s.signIn(newBrowser(t, s)).wantLocation(t, origin)
+		if m, k := s.idp.count("/.well-known/openid-configuration"), s.idp.count("/jwks"); m != c.want || k != c.want {
+			t.Errorf("%v later: %d requests for metadata and %d for keys, want %d", c.later, m, k, c.want)
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ type oauthClient struct {
 	// parameters; empty means discovery.
 	authorization, token, userInfo string
 	// issuer is the source of metadata and keys; verifier checks what they
-	// sign. Both are nil for a provider that has neither issuer nor keys.
+	// sign. Both are nil for a provider without an issuer.
 	issuer   *oauth.Issuer
 	verifier *oauth.Verifier
 	// state, pkce and nonce are the checks of the flow.
@@ -50,7 +50,7 @@ func newOAuthClient(c *Config, p *OAuth) *oauthClient {
 		checks = []Check{CheckPKCE, CheckState}
 	}
 	o.state, o.pkce, o.nonce = slices.Contains(checks, CheckState), slices.Contains(checks, CheckPKCE), slices.Contains(checks, CheckNonce)
-	if p.Issuer != "" || p.WellKnown != "" || p.JWKS != "" {
+	if p.Issuer != "" {
 		o.issuer = &oauth.Issuer{URL: p.Issuer, WellKnown: p.WellKnown, JWKS: p.JWKS, Client: o.http, Now: c.Clock}
 		o.verifier = &oauth.Verifier{
 			Issuer: o.issuer, ClientID: p.ClientID, ClientSecret: p.ClientSecret, Algorithm: p.Client.IDTokenSignedResponseAlg,
@@ -139,7 +139,7 @@ func (o *oauthClient) userInfoEndpoint(ctx context.Context) (string, error) {
 }
 
 func (o *oauthClient) metadata(ctx context.Context) (*oauth.Metadata, error) {
-	if o.issuer == nil || o.issuer.URL == "" && o.issuer.WellKnown == "" {
+	if o.issuer == nil {
 		return nil, errors.New("an endpoint is not configured, and there is no issuer to ask")
 	}
 	return o.issuer.Metadata(ctx)

@@ -117,7 +117,7 @@ func (v *Verifier) signed(ctx context.Context, raw, algorithm string, list func(
 			return nil, nil, fmt.Errorf("the algorithm %q is not supported", algorithm)
 		}
 		algorithms = []string{algorithm}
-	case v.Issuer.URL != "" && v.Issuer.JWKS == "":
+	case v.Issuer.JWKS == "":
 		m, err := v.Issuer.Metadata(ctx)
 		if err != nil {
 			return nil, nil, err
@@ -185,7 +185,7 @@ func (v *Verifier) checkIssuer(ctx context.Context, claims map[string]any) error
 		}
 		want = before + tid + after
 	}
-	if iss, _ := claims["iss"].(string); iss != want || iss == "" {
+	if iss, _ := claims["iss"].(string); iss != want {
 		return errors.New("issued by another issuer")
 	}
 	return nil

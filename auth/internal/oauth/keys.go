@@ -116,7 +116,7 @@ func (k *keySet) get(ctx context.Context) ([]jose.JSONWebKey, error) {
 	var keys []jose.JSONWebKey
 	for _, raw := range set.Keys {
 		var key jose.JSONWebKey
-		if key.UnmarshalJSON(raw) == nil && key.IsPublic() && key.Use != "enc" {
+		if key.UnmarshalJSON(raw) == nil && key.Use != "enc" {
 			keys = append(keys, key)
 		}
 	}

@@ -62,8 +62,8 @@ func (e *ProviderError) Error() string {
 
 // Do makes the exchange and returns the members of the answer, with numbers as
 // json.Number. access_token and token_type are texts that are not empty, the
-// type is bearer or dpop in lower case, expires_in, if present, is a number that
-// is not negative.
+// type is bearer or dpop in any case, expires_in, if present, is a number that is
+// not negative.
 func (x Exchange) Do(ctx context.Context) (map[string]any, error) {
 	style := oauth2.AuthStyleInParams
 	secret := x.Auth.Secret
@@ -204,7 +204,6 @@ func judge(answer *http.Response, body []byte, secrets ...string) (map[string]an
 	if kind != "bearer" && kind != "dpop" {
 		return nil, errors.New("token request: the token type is neither bearer nor dpop")
 	}
-	members["token_type"] = kind
 	if scope, present := members["scope"]; present {
 		if _, ok := scope.(string); !ok {
 			return nil, errors.New("token request: scope is no text")

@@ -1,0 +1,103 @@
+package oauth_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
+)
+
+// TestIssuerMetadata: the metadata has to be of the issuer that was configured;
+// an origin with and without a slash is one, as is a host in another case.
+func TestIssuerMetadata(t *testing.T) {
+	var issuer string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]string{"issuer": issuer})
+	}))
+	t.Cleanup(server.Close)
+	for _, c := range []struct {
+		configured, stated string
+		want               bool
+	}{
+		{"https://a.example", "https://a.example", true},
+		{"https://a.example/b", "https://a.example/b", true},
+		{"https://a.example", "https://a.example/", true},
+		{"https://a.example/", "https://a.example", true},
+		{"https://A.example", "https://a.example", true},
+		{"https://a.example/b", "https://a.example/b/", false},
+		{"https://a.example/b", "https://a.example/B", false},
+		{"https://a.example/b", "https://a.example/%62", false},
+		{"https://a.example", "http://a.example", false},
+		{"https://a.example", "https://a.example:444", false},
+		{"https://a.example", "https://a.example?x", false},
+		{"https://a.example", "https://a.example#x", false},
+		{"https://a.example", "https://a.example.evil.example", false},
+		{"https://a.example", "", false},
+		{"https://a.example/t-1/v2.0", "https://a.example/{tenantid}/v2.0", true},
+		{"https://a.example/t-1/v1.0", "https://a.example/{tenantid}/v2.0", false},
+		{"https://a.example/t-1/x/v2.0", "https://a.example/{tenantid}/v2.0", false},
+		{"https://a.example//v2.0", "https://a.example/{tenantid}/v2.0", false},
+	} {
+		issuer = c.stated
+		i := &oauth.Issuer{URL: c.configured, WellKnown: server.URL, Client: oauth.Transport(nil), Now: time.Now}
+		m, err := i.Metadata(t.Context())
+		if got := err == nil; got != c.want || got && m.Issuer != c.stated {
+			t.Errorf("issuer %q, metadata of %q: error %v, want success %t", c.configured, c.stated, err, c.want)
+		}
+	}
+}
+
+// TestTransport: requests say who sends them, unless a hook says so.
+func TestTransport(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Agent", r.UserAgent())
+	}))
+	t.Cleanup(server.Close)
+	client := oauth.Transport(&http.Client{Timeout: time.Hour})
+	if client.Timeout > time.Minute {
+		t.Errorf("timeout: %v", client.Timeout)
+	}
+	for given, want := range map[string]string{"": "gatehouse", "mine": "mine"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if given != "" {
+			r.Header.Set("User-Agent", given)
+		}
+		res, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if got := res.Header.Get("X-Agent"); got != want {
+			t.Errorf("user agent: got %q, want %q", got, want)
+		}
+		if got := r.Header.Get("User-Agent"); got != given {
+			t.Errorf("the request was changed to %q", got)
+		}
+	}
+}
+
+// TestProviderError: what a provider says is kept short.
+func TestProviderError(t *testing.T) {
+	e := oauth.NewProviderError(strings.Repeat("x", 1000), strings.Repeat("y", 1000))
+	if len(e.Code) != 300 || len(e.Description) != 300 {
+		t.Errorf("got %d and %d bytes", len(e.Code), len(e.Description))
+	}
+}
+
+// TestVerifierNeedsKeys: an algorithm that there is no key for verifies nothing.
+func TestVerifierNeedsKeys(t *testing.T) {
+	const token = "eyJhbGciOiJIUzI1NiJ9.e30.x"
+	for algorithm, want := range map[string]string{"HS256": "needs a client secret", "HS384": "not supported", "none": "not supported"} {
+		v := &oauth.Verifier{Issuer: &oauth.Issuer{URL: "https://a.example", JWKS: "https://a.example/jwks"}, Algorithm: algorithm, Now: time.Now}
+		if _, err := v.IDToken(t.Context(), token, "", ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", algorithm, err, want)
+		}
+	}
+}
