@@ -361,6 +361,7 @@ func clients() []client {
 func TestInterop(t *testing.T) {
 	p := oidcprovider.Start(t)
 	t.Run("sign-in", func(t *testing.T) { testSignIn(t, p) })
+	t.Run("tabs", func(t *testing.T) { testTabs(t, p) })
 	t.Run("rotation", func(t *testing.T) { testRotation(t, p) })
 	t.Run("refusal", func(t *testing.T) { testRefusal(t, p) })
 }
@@ -395,6 +396,23 @@ func testSignIn(t *testing.T, p *oidcprovider.Provider) {
 			}
 			if s.requests["/.well-known/openid-configuration"] != 1 || s.requests["/jwks"] > 1 || s.requests["/token"] != times {
 				t.Errorf("requests of %d sign-ins: %v", times, s.requests)
+			}
+		})
+	}
+}
+
+// testTabs has several sign-ins under way in one browser, which end in another
+// order than they were started in.
+func testTabs(t *testing.T, p *oidcprovider.Provider) {
+	for _, mode := range []client{query(), formPost()} {
+		t.Run(mode.name, func(t *testing.T) {
+			s := newSite(t, p, nil, mode.configured)
+			b := newBrowser(t, s.Server)
+			answers := []*http.Request{b.authorize("ada"), b.authorize("ada"), b.authorize("ada")}
+			for _, i := range []int{1, 2, 0} {
+				if end := b.do(answers[i]); end.url.Path != "/welcome" {
+					t.Errorf("the sign-in that was started as number %d ends at %s; log:\n%s", i+1, end.url, &s.log)
+				}
 			}
 		})
 	}
