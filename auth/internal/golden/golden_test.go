@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 )
@@ -84,7 +85,8 @@ func TestReplay(t *testing.T) {
 	var found []departure
 	for _, s := range scenarios(t) {
 		t.Run(s.id(), func(t *testing.T) {
-			result := replayScenario(s)
+			var result replayed
+			synctest.Test(t, func(*testing.T) { result = replayScenario(s) }) // in which waiting takes no time
 			if result.err != nil {
 				t.Error(result.err)
 			}
