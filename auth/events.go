@@ -10,7 +10,9 @@ import (
 // is optional. They are called in the course of the request; an error or a
 // panic is logged as ErrEvent and changes nothing. Specification section 6.
 type Events struct {
-	// CreateUser follows the creation of a user by the adapter.
+	// CreateUser follows the creation of a user by the adapter, before the account
+	// is linked. While it runs, for more than a second, another process refuses
+	// the same person's second sign-in as OAuthAccountNotLinked.
 	CreateUser func(ctx context.Context, e CreateUserEvent) error
 	// UpdateUser follows the sign-in of an existing user by e-mail, which sets
 	// EmailVerified.
