@@ -74,7 +74,7 @@ func (e *engine) startChecks(r *request, o *oauthClient, redirectURI string, par
 	var cookies []*http.Cookie
 	ticket := Claims{}
 	seal := func(spec *cookieSpec, what, value string) error {
-		ticket[what] = value
+		ticket[what] = ticketValue(what, value)
 		c, err := e.sealCheck(r, o, spec, spec.name, Claims{"value": value})
 		cookies = append(cookies, c)
 		return err
@@ -188,7 +188,7 @@ func (e *engine) openChecks(r *request, o *oauthClient, params url.Values) (*ope
 func (c *openedChecks) value(spec *cookieSpec, what string) (value string, spent []*http.Cookie, err error) {
 	c.e.debug(c.r.http.Context(), "PARSE_"+spec.key, slog.String("name", spec.name), slog.Bool("ticket", c.ticket != nil))
 	latest, err := c.e.unsealCheck(c.r, c.o, spec.name, what)
-	value = latest.String("value")
+	value = ticketValue(what, latest.String("value"))
 	if c.ticket != nil {
 		of := c.ticket.String(what)
 		if value == of { // no other sign-in was started since
@@ -227,7 +227,8 @@ func (c *openedChecks) delete(spec *cookieSpec, spent []*http.Cookie) {
 	}
 }
 
-// checkState compares the state parameter with the one of this browser.
+// checkState compares the state parameter with the one of this browser, by their
+// hashes.
 func (c *openedChecks) checkState(params url.Values) error {
 	if !c.o.state {
 		return nil
@@ -236,7 +237,7 @@ func (c *openedChecks) checkState(params url.Values) error {
 	if err != nil {
 		return err
 	}
-	if subtle.ConstantTimeCompare([]byte(params.Get("state")), []byte(want)) != 1 {
+	if subtle.ConstantTimeCompare([]byte(ticketValue("state", params.Get("state"))), []byte(want)) != 1 {
 		// A forged answer must not end the sign-in that is under way.
 		return &Error{Type: ErrCallbackRoute, Message: "state: the parameter is not the one that was sent"}
 	}

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"net/http"
 	"strings"
@@ -24,6 +25,16 @@ func ticketName(r *request, o *oauthClient, state string) string {
 	}
 	sum := sha256.Sum256([]byte(state))
 	return r.specs.state.name + "." + hex.EncodeToString(sum[:8])
+}
+
+// ticketValue is the value of a check as a ticket holds it. Of the state it is a
+// hash, since a state that is sealed for a redirect proxy is long.
+func ticketValue(what, value string) string {
+	if what != "state" || value == "" {
+		return value
+	}
+	sum := sha256.Sum256([]byte(value))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 // issueTicket is the cookie for the values of a new sign-in, and the deletion of
