@@ -91,7 +91,7 @@ func (a *Adapter) account(ctx context.Context, key adapter.AccountKey) (*child, 
 	if key.Provider == "" || key.ProviderAccountID == "" {
 		return nil, nil, nil
 	}
-	c, err := a.child(ctx, a.keys.account(key), accountFields)
+	c, err := a.child(ctx, a.keys.account(key), a.accounts)
 	if err != nil || c == nil {
 		return nil, nil, err
 	}

@@ -71,7 +71,7 @@ func (a *Adapter) authenticator(ctx context.Context, credentialID string) (*chil
 	if credentialID == "" {
 		return nil, nil, nil
 	}
-	c, err := a.child(ctx, a.keys.authenticator(credentialID), authenticatorFields)
+	c, err := a.child(ctx, a.keys.authenticator(credentialID), a.authenticators)
 	if err != nil || c == nil {
 		return nil, nil, err
 	}
@@ -98,7 +98,6 @@ func (a *Adapter) listAuthenticators(ctx context.Context, userID string) ([]adap
 	if err != nil {
 		return nil, err
 	}
-	fields := append(append([]string(nil), childFields...), authenticatorFields...)
 	pipe := a.client.Pipeline()
 	var nonces []string
 	var records []*goredis.SliceCmd
@@ -109,7 +108,7 @@ func (a *Adapter) listAuthenticators(ctx context.Context, userID string) ([]adap
 		}
 		if parts[0] == r.inc {
 			nonces = append(nonces, parts[1])
-			records = append(records, pipe.HMGet(ctx, parts[2], fields...))
+			records = append(records, pipe.HMGet(ctx, parts[2], a.authenticators.fields...))
 		}
 	}
 	if len(records) == 0 {

@@ -22,6 +22,20 @@ import (
 // childFields come before the fields of the kind.
 var childFields = []string{"nonce", "owner", "inc"}
 
+// look is which fields are read of a child.
+type look struct {
+	fields []string // childFields and those of the kind
+	args   []any    // of scriptFollow
+}
+
+func (k keys) look(fields ...string) look {
+	l := look{fields: slices.Concat(childFields, fields), args: []any{k.start(kindUser)}}
+	for _, f := range fields {
+		l.args = append(l.args, f)
+	}
+	return l
+}
+
 // child is a child as stored, with its owner.
 type child struct {
 	key    string
@@ -36,9 +50,8 @@ func (c *child) entry() string { return c.owner.inc + ":" + entryName(c.nonce, c
 func entryName(nonce, key string) string { return nonce + ":" + key }
 
 // child reads a child and its owner, or nil if either is absent.
-func (a *Adapter) child(ctx context.Context, key string, fields []string) (*child, error) {
-	names := append(append([]string(nil), childFields...), fields...)
-	record, owner, err := a.follow(ctx, key, names)
+func (a *Adapter) child(ctx context.Context, key string, l look) (*child, error) {
+	record, owner, err := a.follow(ctx, key, l)
 	if err != nil {
 		return nil, err
 	}
@@ -87,29 +100,22 @@ func (a *Adapter) child(ctx context.Context, key string, fields []string) (*chil
 
 // follow reads a record, and the record of its owner where that takes no second
 // round trip.
-func (a *Adapter) follow(ctx context.Context, key string, fields []string) (record, owner []any, err error) {
+func (a *Adapter) follow(ctx context.Context, key string, l look) (record, owner []any, err error) {
 	if !a.single {
-		record, err = a.client.HMGet(ctx, key, fields...).Result()
+		record, err = a.client.HMGet(ctx, key, l.fields...).Result()
 		return record, nil, err
 	}
-	args := make([]any, 0, 1+len(fields))
-	args = append(args, a.keys.start(kindUser))
-	for _, f := range fields[len(childFields):] {
-		args = append(args, f)
-	}
-	answer, err := scriptFollow.Run(ctx, a.client, []string{key}, args...).Slice()
+	answer, err := scriptFollow.Run(ctx, a.client, []string{key}, l.args...).Slice()
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(answer) > 0 {
 		record, _ = answer[0].([]any)
 	}
-	if len(answer) > 1 { // nothing of the owner is unfinished: the fields of that are not set
-		values, _ := answer[1].([]any)
-		owner = make([]any, len(userFields))
-		copy(owner, values)
+	if len(answer) > 1 {
+		owner, _ = answer[1].([]any)
 	}
-	if len(record) != len(fields) {
+	if len(record) != len(l.fields) {
 		return nil, nil, errors.New("unexpected answer of a script")
 	}
 	return record, owner, nil

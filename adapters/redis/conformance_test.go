@@ -100,6 +100,7 @@ func escape(s string) string {
 	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~@+=/"
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
+	b.Grow(len(s) + 16)
 	for i := range len(s) {
 		if strings.IndexByte(plain, s[i]) >= 0 {
 			b.WriteByte(s[i])

@@ -19,6 +19,8 @@ import (
 type floor struct {
 	client goredis.UniversalClient
 	prefix string
+	// The arguments of floorFollow.
+	owner, account, session, authenticator []any
 }
 
 var _ adapter.Adapter = (*floor)(nil)
@@ -49,7 +51,14 @@ func newFloor(t testing.TB, a adapter.Adapter) any {
 			t.Fatal(err)
 		}
 	}
-	return &floor{d.client, d.prefix}
+	follow := func(fields ...any) []any { return append([]any{d.prefix + ":user:{"}, fields...) }
+	return &floor{
+		d.client, d.prefix,
+		follow("type"),
+		follow("type", "access_token", "refresh_token", "id_token", "scope", "token_type", "session_state", "expires_at", "authorization_details"),
+		follow("expires"),
+		follow(authenticatorFields...),
+	}
 }
 
 func (f *floor) key(kind, id string) string { return f.prefix + ":" + kind + ":{" + escape(id) + "}" }
@@ -91,8 +100,7 @@ func decode(id string, v []any) *adapter.User {
 }
 
 // read returns the fields of a record and the owner.
-func (f *floor) read(ctx context.Context, key string, fields ...any) ([]any, *adapter.User, error) {
-	args := append([]any{f.prefix + ":user:{"}, fields...)
+func (f *floor) read(ctx context.Context, key string, args []any) ([]any, *adapter.User, error) {
 	r, err := f.client.EvalSha(ctx, floorFollow.Hash(), []string{key}, args...).Slice()
 	if err != nil || len(r) != 2 {
 		return nil, nil, err
@@ -126,7 +134,7 @@ func (f *floor) GetUserByEmail(ctx context.Context, email string) (*adapter.User
 }
 
 func (f *floor) GetUserByAccount(ctx context.Context, k adapter.AccountKey) (*adapter.User, error) {
-	_, u, err := f.read(ctx, f.accountKey(k), "type")
+	_, u, err := f.read(ctx, f.accountKey(k), f.owner)
 	return u, err
 }
 
@@ -189,7 +197,7 @@ func decodeAccount(k adapter.AccountKey, owner string, v []any) *adapter.Account
 
 func (f *floor) GetAccount(ctx context.Context, id, provider string) (*adapter.Account, error) {
 	k := adapter.AccountKey{Provider: provider, ProviderAccountID: id}
-	v, u, err := f.read(ctx, f.accountKey(k), "type", "access_token", "refresh_token", "id_token", "scope", "token_type", "session_state", "expires_at", "authorization_details")
+	v, u, err := f.read(ctx, f.accountKey(k), f.account)
 	if err != nil || u == nil {
 		return nil, err
 	}
@@ -206,7 +214,7 @@ func (f *floor) CreateSession(ctx context.Context, s adapter.Session) (*adapter.
 }
 
 func (f *floor) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
-	v, u, err := f.read(ctx, f.key("session", token), "expires")
+	v, u, err := f.read(ctx, f.key("session", token), f.session)
 	if err != nil || u == nil {
 		return nil, err
 	}
@@ -260,7 +268,7 @@ func decodeAuthenticator(owner string, v []any) (*adapter.Authenticator, error) 
 var authenticatorFields = []any{"credentialID", "providerAccountId", "credentialPublicKey", "counter", "credentialBackedUp", "credentialDeviceType", "transports"}
 
 func (f *floor) GetAuthenticator(ctx context.Context, id string) (*adapter.Authenticator, error) {
-	v, u, err := f.read(ctx, f.key("authenticator", id), authenticatorFields...)
+	v, u, err := f.read(ctx, f.key("authenticator", id), f.authenticator)
 	if err != nil || u == nil {
 		return nil, err
 	}

@@ -26,7 +26,15 @@ type keys struct{ prefix string }
 
 func (k keys) tag(kind kind, parts ...string) string {
 	var b strings.Builder
-	b.WriteString(k.start(kind))
+	size := len(k.prefix) + len(kind) + len("::{}")
+	for _, p := range parts {
+		size += len(p) + len("%XX:") // room for an escape or two
+	}
+	b.Grow(size)
+	b.WriteString(k.prefix)
+	b.WriteByte(':')
+	b.WriteString(string(kind))
+	b.WriteString(":{")
 	for i, p := range parts {
 		if i > 0 {
 			b.WriteByte(':')
@@ -64,18 +72,27 @@ func (k keys) owned(id string, kind kind) string { return k.user(id) + ":" + str
 
 const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~@+=/"
 
+var isPlain = func() (is [256]bool) {
+	for _, c := range []byte(plain) {
+		is[c] = true
+	}
+	return is
+}()
+
 // escape writes s with every byte outside plain as %XX.
 func escape(b *strings.Builder, s string) {
 	const hex = "0123456789ABCDEF"
+	written := 0
 	for i := range len(s) {
-		if c := s[i]; strings.IndexByte(plain, c) >= 0 {
-			b.WriteByte(c)
-		} else {
+		if c := s[i]; !isPlain[c] {
+			b.WriteString(s[written:i])
 			b.WriteByte('%')
 			b.WriteByte(hex[c>>4])
 			b.WriteByte(hex[c&15])
+			written = i + 1
 		}
 	}
+	b.WriteString(s[written:])
 }
 
 func escaped(s string) string {

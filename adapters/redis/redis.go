@@ -20,6 +20,8 @@ type Adapter struct {
 	keys   keys
 	// single is set if one script may read a record and its owner.
 	single bool
+	// What is read of children, and of those whose owner alone is looked for.
+	accounts, sessions, authenticators, owner look
 }
 
 var (
@@ -58,6 +60,8 @@ func New(client goredis.UniversalClient, options ...Option) (*Adapter, error) {
 			return nil, err
 		}
 	}
+	a.accounts, a.sessions, a.authenticators = a.keys.look(accountFields...), a.keys.look(sessionFields...), a.keys.look(authenticatorFields...)
+	a.owner = a.keys.look()
 	return a, nil
 }
 

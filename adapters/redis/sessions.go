@@ -41,7 +41,7 @@ func (a *Adapter) session(ctx context.Context, sessionToken string) (*child, *ad
 	if sessionToken == "" {
 		return nil, nil, nil
 	}
-	c, err := a.child(ctx, a.keys.session(sessionToken), sessionFields)
+	c, err := a.child(ctx, a.keys.session(sessionToken), a.sessions)
 	if err != nil || c == nil {
 		return nil, nil, err
 	}

@@ -31,11 +31,16 @@ type userRecord struct {
 	nextClaim, nextEmail string
 }
 
+// userFields begin with what the user consists of; the others serve to change it.
 var userFields = []string{"inc", "name", "email", "emailVerified", "image", "claim", "pending", "nextClaim", "nextEmail"}
 
-// decodeUser reads the values of userFields; the record is nil if there is none.
+// ofUser is how many of userFields the user consists of.
+const ofUser = 5
+
+// decodeUser reads the values of userFields, or of the first of them where no
+// change is under way; the record is nil if there is none.
 func decodeUser(id string, values []any) (*userRecord, error) {
-	if len(values) != len(userFields) {
+	if len(values) != len(userFields) && len(values) != ofUser {
 		return nil, errors.New("a user record can't be read")
 	}
 	r := &userRecord{id: id, user: adapter.User{ID: id}}
@@ -63,6 +68,9 @@ func decodeUser(id string, values []any) (*userRecord, error) {
 	}
 	if s, ok := text(values[4]); ok {
 		r.user.Image = &s
+	}
+	if len(values) == ofUser {
+		return r, nil
 	}
 	r.claim, _ = text(values[5])
 	_, r.pending = text(values[6])
@@ -248,7 +256,7 @@ func (a *Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) 
 	if key.Provider == "" || key.ProviderAccountID == "" {
 		return nil, nil
 	}
-	c, err := a.child(ctx, a.keys.account(key), accountFields)
+	c, err := a.child(ctx, a.keys.account(key), a.owner)
 	if err != nil || c == nil {
 		return nil, wrap("get user by account", err)
 	}
