@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,13 +31,14 @@ type Floor func(tb testing.TB, a adapter.Adapter) any
 //
 //	ns/op                   the median time of a call
 //	floor-ns/op             that of its floor
-//	x-floor                 how many times the floor the method takes
+//	x-floor                 how many times the floor the method takes: the median of
+//	                        all turns, which need not be that of the two times
 //	round-trips/op          the median number of steps, see below
 //	B/op, allocs/op         what a call allocates
 //	floor-allocs/op         what a call of the floor allocates
 //
-// The adapter and its floor take turns call by call, so that both have the same
-// weather and the ratio means something on a busy machine. Preparing what a call
+// The adapter and its floor take turns call by call, so that both calls of a turn
+// have the same weather and the ratio means something on a busy machine. Preparing what a call
 // needs is not measured. The floor may be nil.
 //
 // Steps are counted if the harness has Second and Faults, as [RoundTrips] does
@@ -242,7 +244,8 @@ const (
 	allocations = 50 // calls whose allocations are counted
 )
 
-// measure lets the sides take turns and reports medians.
+// measure lets the sides take turns and reports medians: the ratio is that of the
+// turns, in each of which both had the same weather.
 func (s *benchmarks) measure(b *testing.B, w workload) {
 	b.ReportAllocs()
 	sides := s.sides(w.method)
@@ -265,15 +268,19 @@ func (s *benchmarks) measure(b *testing.B, w workload) {
 	for n := 0; b.Loop(); n++ {
 		round(n)
 	}
-	names := []string{"", "floor-"}
-	for i, side := range sides {
-		count, size := s.allocations(b, w, side)
-		b.ReportMetric(median(took[i]), names[i]+"ns/op")
-		b.ReportMetric(count, names[i]+"allocs/op")
-		if i == 0 {
+	if len(sides) == 2 {
+		ratios := make([]float64, len(took[0]))
+		for n := range ratios {
+			ratios[n] = float64(took[0][n]) / float64(max(1, took[1][n]))
+		}
+		b.ReportMetric(median(ratios), "x-floor")
+	}
+	for i, prefix := range []string{"", "floor-"}[:len(sides)] {
+		count, size := s.allocations(b, w, sides[i])
+		b.ReportMetric(float64(median(took[i])), prefix+"ns/op")
+		b.ReportMetric(count, prefix+"allocs/op")
+		if prefix == "" {
 			b.ReportMetric(size, "B/op")
-		} else {
-			b.ReportMetric(median(took[0])/median(took[i]), "x-floor")
 		}
 	}
 	if h := s.c.harness(); h.Second != nil && h.Faults != nil {
@@ -281,9 +288,9 @@ func (s *benchmarks) measure(b *testing.B, w workload) {
 	}
 }
 
-func median[T ~int64](values []T) float64 {
+func median[T cmp.Ordered](values []T) T {
 	slices.Sort(values)
-	return float64(values[len(values)/2])
+	return values[len(values)/2]
 }
 
 // allocations counts what one call allocates, and its bytes.

@@ -45,6 +45,6 @@ func (s *benchmarks) roundTrips(tb testing.TB, w workload) Trips {
 	for i := range later {
 		later[i] = count()
 	}
-	trips.Later = int64(median(later))
+	trips.Later = median(later)
 	return trips
 }
