@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -11,6 +12,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
+
+var mostSessions = flag.Int("most-sessions", 100_000, "BenchmarkSessions goes up to this many")
 
 // BenchmarkAdapter measures every method. There is no client that does less, and
 // so no floor.
@@ -53,6 +56,9 @@ func populated(b *testing.B, sessions int) (a *memory.Adapter, users, perSession
 // once. B/session is what one session with a token of 38 bytes takes.
 func BenchmarkSessions(b *testing.B) {
 	for _, sessions := range []int{1_000, 100_000, 1_000_000} {
+		if sessions > *mostSessions {
+			break
+		}
 		b.Run(fmt.Sprintf("sessions=%d", sessions), func(b *testing.B) {
 			a, perUser, perSession := populated(b, sessions)
 			b.ReportAllocs()
