@@ -18,10 +18,12 @@
 // user record therefore ends all of them at once; removing their keys is only
 // cleaning up, and a later user under the same ID inherits nothing.
 //
-// Nonces. Each write carries a random value by which the store recognises it, so
-// that a command which the client repeats after a lost reply is not applied
-// twice, and a verification token that was spent for a lost reply is handed to
-// the call that spent it.
+// Receipts. Each write carries a random value, its nonce, and leaves a receipt: a
+// key beside the record, named after the nonce, that holds the answer for a
+// minute. A command which the client repeats after a lost reply finds the receipt
+// and returns that answer instead of writing again, whatever others have made of
+// the record since. So the retries of go-redis are safe, and a verification token
+// that was spent for a lost reply is handed to the call that spent it.
 //
 // Every script touches keys of one slot, but for a script that reads a record
 // and its owner in one round trip on a single server; on a cluster that read

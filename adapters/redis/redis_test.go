@@ -27,37 +27,27 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestRoundTrips counts on the wire.
+// TestRoundTrips counts on the wire. The README tells the same numbers.
 func TestRoundTrips(t *testing.T) {
-	for _, c := range []struct {
-		wiring wiring
-		want   int64
-	}{{standalone, 1}, {cluster, 2}} {
-		t.Run(c.wiring.name, func(t *testing.T) {
+	for _, w := range wirings {
+		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			h := c.wiring.open(t, c.wiring.newPrefix(t), settings{conns: 1})
-			if err := h.EnsureScripts(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			s := scene{T: t, a: h.Adapter}
-			s.create(ada())
-			s.everything("ada")
-			read := func(what string, f func() bool) {
-				t.Helper()
-				if !f() { // opens the connections
-					t.Fatalf("%s: nothing found", what)
+			trips := adaptertest.RoundTrips(t, w.benchHarness())
+			for method, want := range map[string]struct{ standalone, cluster int64 }{
+				"CreateUser": {3, 3}, "GetUser": {1, 1}, "GetUserByEmail": {2, 2}, "GetUserByAccount": {1, 2}, "UpdateUser": {2, 2}, "DeleteUser": {10, 10},
+				"LinkAccount": {3, 3}, "UnlinkAccount": {3, 4}, "GetAccount": {1, 2},
+				"CreateSession": {3, 3}, "GetSessionAndUser": {1, 2}, "UpdateSession": {3, 4}, "DeleteSession": {3, 4},
+				"CreateVerificationToken": {1, 1}, "UseVerificationToken": {1, 1},
+				"CreateAuthenticator": {3, 3}, "GetAuthenticator": {1, 2}, "ListAuthenticatorsByUserID": {3, 3}, "UpdateAuthenticatorCounter": {2, 3},
+			} {
+				n := want.standalone
+				if w.cluster {
+					n = want.cluster
 				}
-				before := h.proxy.Steps()
-				f()
-				if got := h.proxy.Steps() - before; got != c.want {
-					t.Errorf("%s takes %d round trips, want %d", what, got, c.want)
+				if got := trips[method].Later; got != n {
+					t.Errorf("%s takes %d round trips, want %d", method, got, n)
 				}
 			}
-			ctx := t.Context()
-			read("GetSessionAndUser", func() bool { return must(h.GetSessionAndUser(ctx, "secret"))(t) != nil })
-			read("GetUserByAccount", func() bool { return must(h.GetUserByAccount(ctx, account("").Key()))(t) != nil })
-			read("GetAccount", func() bool { return must(h.GetAccount(ctx, "1", "p"))(t) != nil })
-			read("GetAuthenticator", func() bool { return must(h.GetAuthenticator(ctx, "credential"))(t) != nil })
 		})
 	}
 }
