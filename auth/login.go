@@ -83,33 +83,36 @@ func (e *engine) login(ctx context.Context, r *request, id identity) (*signedIn,
 	if err != nil {
 		return nil, err
 	}
-	for attempt := range maxLoginAttempts {
+	races, pauses := 0, 0
+	for {
 		var done *signedIn
 		if id.account.Type == TypeEmail {
 			done, err = e.loginByEmail(ctx, id, current)
 		} else {
 			done, err = e.loginByAccount(ctx, &id, current)
 		}
-		switch last := attempt == maxLoginAttempts-1; {
-		case !last && errors.Is(err, errRaced):
-		case !last && errors.Is(err, errAddressTaken):
-			if err := pause(ctx, firstLoginPause<<attempt); err != nil {
+		switch {
+		case errors.Is(err, errRaced) && races < maxLoginRaces:
+			races++
+		case errors.Is(err, errAddressTaken) && pauses < maxLoginPauses:
+			if err := pause(ctx, firstLoginPause<<pauses); err != nil {
 				return nil, err
 			}
+			pauses++
 		default:
 			return done, err
 		}
 	}
-	return nil, err
 }
 
 const (
-	// maxLoginAttempts is how often a login is tried in all, when another one
-	// comes in between or holds the address.
-	maxLoginAttempts = 8
-	// firstLoginPause is how long the first attempt waits for the account of the
-	// user who has the address, each further one twice as long: 1.3 seconds in
-	// all.
+	// maxLoginRaces is how often a login starts again after it was overtaken by
+	// another. Each time the other one got further.
+	maxLoginRaces = 2
+	// maxLoginPauses is how often a login waits for the account of the user who
+	// has the address: first for firstLoginPause, then each time twice as long, 1.3
+	// seconds in all.
+	maxLoginPauses  = 7
 	firstLoginPause = 10 * time.Millisecond
 )
 

@@ -323,6 +323,18 @@ func TestLoginBetweenUserAndAccount(t *testing.T) {
 	}
 }
 
+// TestLoginGivesUp: where the store has an account without its user, nobody can
+// sign up with it. That is tried three times, and leaves nothing behind.
+func TestLoginGivesUp(t *testing.T) {
+	s := newStore()
+	s.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: "n"}] = adapter.Account{UserID: "gone"}
+	h := newHandler(t, auth.Config{Adapter: s})
+	_, err := h.Login(t.Context(), httptest.NewRequest(http.MethodGet, origin, nil), oauthIdentity("n", "new@example.com"))
+	if !errors.Is(err, adapter.ErrConflict) || s.created != 3 || len(s.users) != 0 {
+		t.Errorf("got %v after %d users, of whom are left %v", err, s.created, s.users)
+	}
+}
+
 // TestLoginKeepsUserThatAnotherLinked: a second process may link the account to
 // the user that the first has just made, since their address is the same and
 // the provider is trusted with it. The first then has nothing to undo.
