@@ -105,8 +105,13 @@ type check struct {
 	// races says that the outcome depends on how calls meet in time, so that an
 	// adapter which breaks the clause may pass by luck.
 	races bool
+	// alone says that the check measures, or judges the whole run or process.
+	alone bool
 	run   func(c *C)
 }
+
+// runsAlone reports whether no other check may run beside it.
+func (k check) runsAlone() bool { return k.races || k.alone }
 
 func (k check) name() string { return k.id + "-" + k.words }
 

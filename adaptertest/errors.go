@@ -21,7 +21,7 @@ import (
 var errChecks = []check{
 	{id: "ERR-01", words: "failure-is-not-absent", run: failureIsNotAbsent},
 	{id: "ERR-02", words: "nil-error-means-written", run: nilErrorMeansWritten},
-	{id: "ERR-03", words: "absent-is-nil", run: func(c *C) {
+	{id: "ERR-03", words: "absent-is-nil", alone: true, run: func(c *C) {
 		residents := c.residents(1)
 		for _, k := range c.keyed() {
 			if k.unknown == refusal {
@@ -50,7 +50,7 @@ var errChecks = []check{
 			}
 		}
 	}},
-	{id: "ERR-04", words: "errors-wrap-their-cause", needs: []Ability{AbilityFaults}, run: func(c *C) {
+	{id: "ERR-04", words: "errors-wrap-their-cause", needs: []Ability{AbilityFaults}, alone: true, run: func(c *C) {
 		c.failing(func(what string, err error) {
 			if !wrapsCause(err) {
 				c.Errorf("%s: the error %q (%T) has no cause that errors.Is or errors.As could find", what, err, err)
@@ -85,7 +85,7 @@ var errChecks = []check{
 			}
 		}
 	}},
-	{id: "ERR-07", words: "error-comes-without-record", run: func(c *C) {
+	{id: "ERR-07", words: "error-comes-without-record", alone: true, run: func(c *C) {
 		for _, x := range append(c.conflicts(), c.unknowns()...) {
 			_, _ = x.do()
 		}
@@ -108,7 +108,7 @@ var errChecks = []check{
 			}
 		}
 	}},
-	{id: "ERR-08", words: "errors-hold-no-secrets", run: func(c *C) {
+	{id: "ERR-08", words: "errors-hold-no-secrets", alone: true, run: func(c *C) {
 		for _, x := range append(c.conflicts(), c.unknowns()...) {
 			_, _ = x.do()
 		}
@@ -129,7 +129,7 @@ var errChecks = []check{
 			}
 		}
 	}},
-	{id: "ERR-09", words: "conflict-is-not-failure", needs: []Ability{AbilityFaults}, run: func(c *C) {
+	{id: "ERR-09", words: "conflict-is-not-failure", needs: []Ability{AbilityFaults}, alone: true, run: func(c *C) {
 		c.failing(func(what string, err error) {
 			if errors.Is(err, adapter.ErrConflict) {
 				c.Errorf("%s: the error of a store that can't be reached matches ErrConflict: %v", what, err)

@@ -123,7 +123,11 @@ var faultChecks = []check{
 	{id: "FAULT-10", words: "session-never-comes-with-another-user", needs: needsFaults, run: func(c *C) {
 		c.eachFault(breakingFaults, []string{"GetSessionAndUser"}, func(x faulted) { c.rightOrError(x, true) })
 	}},
-	{id: "FAULT-11", words: "works-through-a-pooler", needs: []Ability{AbilityPooled}, run: func(c *C) {
+	{id: "FAULT-11", words: "works-through-a-pooler", run: func(c *C) {
+		if why := c.harness().Declarations.NoPooler; why != "" {
+			c.notApplicable("no pooler can stand before the store: %s", why)
+		}
+		c.need(AbilityPooled)
 		pooled := c.harness().Pooled(c.tb)
 		for range 3 {
 			if err := c.alone(pooled, time.Now().Add(deadline)); err != nil {

@@ -152,6 +152,9 @@ type Declarations struct {
 	// something has expired is decided by who asks. The suite then waits for
 	// nothing to expire but moves a clock of its own.
 	Timeless bool `json:"timeless,omitempty"`
+	// NoPooler says why no pooler can stand between the adapter and its store:
+	// there is no such thing as Harness.Pooled [FAULT-11].
+	NoPooler string `json:"noPooler,omitempty"`
 	// Precision of instants; a millisecond if zero [TIME-02].
 	Precision time.Duration `json:"precision,omitempty"`
 	// EventualReads is the bound within which writes become visible; zero if at
@@ -246,6 +249,9 @@ func (h *Harness) validate() error {
 	}
 	if h.Clock != nil && h.Declarations.Timeless {
 		problems = append(problems, errors.New("adaptertest: Harness.Clock is set, and Declarations.Timeless says that nobody looks at a clock"))
+	}
+	if h.Pooled != nil && h.Declarations.NoPooler != "" {
+		problems = append(problems, errors.New("adaptertest: Harness.Pooled is set, and Declarations.NoPooler says that there is none"))
 	}
 	if h.Declarations.Precision < 0 || h.Declarations.EventualReads < 0 || h.ClauseTimeout < 0 {
 		problems = append(problems, errors.New("adaptertest: a duration of the harness is negative"))

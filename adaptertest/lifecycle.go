@@ -50,8 +50,8 @@ var lifeChecks = []check{
 			check("after the adapter's Close")
 		}
 	}},
-	{id: "LIFE-04", words: "no-goroutine-outlives-close", needs: []Ability{AbilityClose}, run: noGoroutineOutlives},
-	{id: "LIFE-05", words: "connections-return", needs: []Ability{AbilityConnections}, run: connectionsReturn},
+	{id: "LIFE-04", words: "no-goroutine-outlives-close", needs: []Ability{AbilityClose}, alone: true, run: noGoroutineOutlives},
+	{id: "LIFE-05", words: "connections-return", needs: []Ability{AbilityConnections}, alone: true, run: connectionsReturn},
 	{id: "LIFE-06", words: "close-during-calls", needs: []Ability{AbilityClose}, run: closeDuringCalls},
 	{id: "LIFE-07", words: "close-stops-clean-up", needs: []Ability{AbilityClose, AbilityFaults}, run: func(c *C) {
 		c.bystanderGone = true

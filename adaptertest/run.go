@@ -28,11 +28,16 @@ type Options struct {
 	// Rounds multiplies the repetitions of races and histories: 3 is three times
 	// as many, 0.5 half as many. Zero is one.
 	Rounds float64
+	// Parallel is how many clauses run at once, on adapters of their own; zero is
+	// one. It saves time with a driver that waits much. Clauses that are races,
+	// that measure, or that judge the whole run or process run alone, after the
+	// others. The harness must open adapters for several clauses at once.
+	Parallel int
 	// Strict makes a failed SHOULD or MAY fail the run.
 	Strict bool
 	// Only lists the IDs and groups of the clauses to run; all if empty.
 	Only []string
-	// Progress, if not nil, is called with each result as it comes.
+	// Progress, if not nil, is called with each result as it comes, one at a time.
 	Progress func(Result)
 	// Again, if not nil, lets Check verify TIME-08: it returns the command that
 	// starts this program again, not started yet, so that it calls Check with the
@@ -113,20 +118,43 @@ func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
 			return nil, fmt.Errorf("adaptertest: Options.Only names %q, which is neither a clause nor a group", name)
 		}
 	}
-	for _, k := range checks() {
+	chosen := slices.DeleteFunc(checks(), func(k check) bool {
 		c, _ := clauseByID(k.id)
-		if len(o.Only) > 0 && !slices.Contains(o.Only, c.ID) && !slices.Contains(o.Only, c.Group()) {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		result := r.check(ctx, k)
-		if o.Progress != nil {
-			o.Progress(result)
-		}
+		return len(o.Only) > 0 && !slices.Contains(o.Only, c.ID) && !slices.Contains(o.Only, c.Group())
+	})
+	if o.Parallel > 1 {
+		together := slices.DeleteFunc(slices.Clone(chosen), check.runsAlone)
+		r.checkAll(ctx, together, o.Parallel)
+		chosen = slices.DeleteFunc(chosen, func(k check) bool { return !k.runsAlone() })
+	}
+	r.checkAll(ctx, chosen, 1)
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	return r.finish(), nil
+}
+
+// checkAll runs clauses, so many at once, until the context ends.
+func (r *run) checkAll(ctx context.Context, checks []check, parallel int) {
+	var progress sync.Mutex
+	turns := make(chan struct{}, parallel)
+	var wg sync.WaitGroup
+	for _, k := range checks {
+		turns <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			result := r.check(ctx, k)
+			if r.options.Progress != nil {
+				progress.Lock()
+				defer progress.Unlock()
+				r.options.Progress(result)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // run is one run of the suite.
@@ -136,9 +164,9 @@ type run struct {
 	nonce    string // tells runs with one seed apart
 	testName string // of the test that Run was given, if any
 	started  time.Time
-	stuck    int
 
 	mu           sync.Mutex
+	stuck        int
 	results      []Result
 	missing      []string
 	adapterType  string
@@ -151,6 +179,9 @@ type run struct {
 func newRun(h *Harness, o Options) (*run, error) {
 	if err := h.validate(); err != nil {
 		return nil, err
+	}
+	if o.Parallel < 0 {
+		return nil, fmt.Errorf("adaptertest: Parallel is %d, want 1 or more", o.Parallel)
 	}
 	if o.Rounds < 0 || math.IsNaN(o.Rounds) || math.IsInf(o.Rounds, 0) {
 		return nil, fmt.Errorf("adaptertest: Rounds is %v, want more than 0", o.Rounds)
@@ -222,7 +253,7 @@ func (r *run) check(ctx context.Context, k check) Result {
 		panic("adaptertest: no clause " + k.id)
 	}
 	start := time.Now()
-	if r.stuck >= stuckLimit {
+	if r.givenUp() {
 		return r.record(Result{Clause: clause, Outcome: NotVerified, Reason: fmt.Sprintf("the run was given up after %d stuck clauses", stuckLimit)})
 	}
 	c := r.newC(clause)
@@ -250,6 +281,13 @@ func (r *run) check(ctx context.Context, k check) Result {
 		c.phase(ctx, cleanUpTimeout, "cleaning up", c.tb.cleanUp)
 	}
 	return r.record(c.result(time.Since(start)))
+}
+
+// givenUp reports whether too many clauses were stuck.
+func (r *run) givenUp() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stuck >= stuckLimit
 }
 
 func (r *run) newC(clause Clause) *C {
@@ -326,7 +364,9 @@ func (c *C) phase(ctx context.Context, timeout time.Duration, what string, f fun
 	case <-watchdog.C:
 		stacks := make([]byte, 256<<10)
 		c.Errorf("%s is stuck after %v\n%s", what, timeout, stacks[:runtime.Stack(stacks, true)])
+		c.run.mu.Lock()
 		c.run.stuck++
+		c.run.mu.Unlock()
 		return false
 	}
 }
@@ -382,6 +422,11 @@ func (r *run) finish() *Report {
 	if name == "" {
 		name = strings.TrimLeft(r.adapterType, "*")
 	}
+	order := map[string]int{}
+	for i, k := range checks() {
+		order[k.id] = i
+	}
+	slices.SortStableFunc(r.results, func(a, b Result) int { return order[a.Clause.ID] - order[b.Clause.ID] })
 	return &Report{
 		Adapter: name, Version: r.harness.Version, Seed: r.options.Seed, Rounds: r.options.Rounds, Strict: r.options.Strict,
 		Started: r.started, Duration: time.Since(r.started), Missing: r.missing,

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -213,6 +214,17 @@ func TestRacyWaivers(t *testing.T) {
 	}
 }
 
+// TestNoPooler checks that FAULT-11 says nothing of a store that can have no
+// pooler, and is not verified where one is missing.
+func TestNoPooler(t *testing.T) {
+	for why, want := range map[string]Outcome{"a file has none": NotApplicable, "": NotVerified} {
+		report := checkUsers(t, Harness{New: newUsers, Declarations: Declarations{NoPooler: why}}, Options{Only: []string{"FAULT-11"}})
+		if x, _ := report.Result("FAULT-11"); x.Outcome != want || !strings.Contains(x.Reason, why) {
+			t.Errorf("NoPooler %q: got %s (%s), want %s", why, x.Outcome, x.Reason, want)
+		}
+	}
+}
+
 // TestRounds checks that the repetitions of a race follow the rounds, and that
 // the report tells them.
 func TestRounds(t *testing.T) {
@@ -234,6 +246,55 @@ func TestRounds(t *testing.T) {
 	}
 }
 
+// TestParallel checks that clauses which run at once leave the same report, in
+// the same order, and that those which must be alone are.
+func TestParallel(t *testing.T) {
+	var mu sync.Mutex
+	live := map[string]bool{}
+	opened, reported := 0, 0
+	two := make(chan struct{}) // closed when two adapters were opened, the first of which waits for it
+	h := Harness{New: func(t testing.TB) adapter.Adapter {
+		mu.Lock()
+		defer mu.Unlock()
+		live[t.Name()] = true
+		switch opened++; opened {
+		case 1:
+			mu.Unlock()
+			select {
+			case <-two:
+			case <-t.Context().Done():
+				t.Error("no two clauses run at once")
+			}
+			mu.Lock()
+		case 2:
+			close(two)
+		}
+		for id := range live {
+			if i := slices.IndexFunc(checks(), func(k check) bool { return k.id == id }); checks()[i].runsAlone() && len(live) > 1 {
+				t.Errorf("%s does not run alone: %v", id, live)
+			}
+		}
+		t.Cleanup(func() {
+			mu.Lock()
+			defer mu.Unlock()
+			delete(live, t.Name())
+		})
+		return newUsers(t)
+	}}
+	o := Options{Seed: 7, Rounds: 0.1, Only: []string{"CAP", "USER", "CONC", "VOL-02", "ERR"}}
+	one := checkUsers(t, Harness{New: newUsers}, o)
+	o.Parallel, o.Progress = 8, func(Result) { reported++ }
+	many := checkUsers(t, h, o)
+	if len(one.Results) != len(many.Results) || reported != len(many.Results) {
+		t.Fatalf("%d results one by one, %d in parallel, %d reported", len(one.Results), len(many.Results), reported)
+	}
+	for i, x := range many.Results {
+		if want := one.Results[i]; x.Clause.ID != want.Clause.ID || x.Outcome != want.Outcome {
+			t.Errorf("result %d: got %s %s, want %s %s\n%s", i, x.Clause.ID, x.Outcome, want.Clause.ID, want.Outcome, strings.Join(x.Evidence, "\n"))
+		}
+	}
+}
+
 func TestHarnessIsValidated(t *testing.T) {
 	for want, h := range map[string]Harness{
 		"Harness.New is nil":                           {},
@@ -242,6 +303,7 @@ func TestHarnessIsValidated(t *testing.T) {
 		"USER-11 is waived twice":                      {New: newUsers, Waivers: []Waiver{{Clause: "USER-11", Reason: "x"}, {Clause: "USER-11", Reason: "x"}}},
 		"Harness.Reopen without Harness.Close":         {New: newUsers, Reopen: func(testing.TB, adapter.Adapter) adapter.Adapter { return nil }},
 		"a duration of the harness is negative":        {New: newUsers, ClauseTimeout: -1},
+		"NoPooler says that there is none":             {New: newUsers, Pooled: newUsers, Declarations: Declarations{NoPooler: "a file"}},
 		"the waiver of USER-11 is Racy":                {New: newUsers, Waivers: []Waiver{{Clause: "USER-11", Reason: "x", Racy: true}}},
 		"a waiver names the unknown clause \"nobody\"": {Waivers: []Waiver{{Clause: "nobody", Reason: "x"}}},
 	} {
@@ -254,6 +316,9 @@ func TestHarnessIsValidated(t *testing.T) {
 	}
 	if _, err := Check(t.Context(), Harness{New: newUsers}, Options{Rounds: -1}); err == nil {
 		t.Error("negative Rounds are accepted")
+	}
+	if _, err := Check(t.Context(), Harness{New: newUsers}, Options{Parallel: -1}); err == nil {
+		t.Error("a negative Parallel is accepted")
 	}
 }
 

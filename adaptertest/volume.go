@@ -81,7 +81,7 @@ var volChecks = []check{
 		}
 		judge(func(i int) bool { return i%3 == 0 })
 	}},
-	{id: "VOL-04", words: "lookups-do-not-slow-down", run: lookupsDoNotSlowDown},
+	{id: "VOL-04", words: "lookups-do-not-slow-down", alone: true, run: lookupsDoNotSlowDown},
 }
 
 // populate calls f(0) to f(n-1), from one goroutine or from a few, whichever

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -56,7 +57,7 @@ func runChild(ctx context.Context, s settings, out io.Writer) (err error) {
 		return err
 	}
 	opened.Harness.Name, opened.Harness.Version = w.String(), strings.TrimSpace(opened.Server+" "+opened.Version)
-	options := adaptertest.Options{Seed: s.seed, Rounds: s.rounds, Strict: s.strict}
+	options := adaptertest.Options{Seed: s.seed, Rounds: s.rounds * w.Rounds, Parallel: w.Parallel, Strict: s.strict}
 	if s.only != "" {
 		options.Only = strings.Split(s.only, ",")
 	}
@@ -88,12 +89,13 @@ func writeReport(path string, report *adaptertest.Report) (err error) {
 	return report.WriteJSON(f)
 }
 
-// tryAll tries the wirings, some at a time, each in a child.
+// tryAll tries the wirings, some at a time, each in a child, from the last to the first: the network stores, which take
+// longest, come last in the matrix.
 func tryAll(ctx context.Context, s settings, servers *stores.Stores, chosen []wirings.Wiring, screen *progress) []matrix.Column {
 	columns := make([]matrix.Column, len(chosen))
 	turns := make(chan struct{}, max(1, s.parallel))
 	var wg sync.WaitGroup
-	for i, w := range chosen {
+	for i, w := range slices.Backward(chosen) {
 		turns <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-turns }()

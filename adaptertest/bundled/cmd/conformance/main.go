@@ -46,9 +46,9 @@ func main() {
 	flag.StringVar(&s.wirings, "wirings", "", "try only the wirings whose name contains one of these texts, separated by commas")
 	flag.StringVar(&s.only, "only", "", "run only these clauses and groups, separated by commas")
 	flag.Uint64Var(&s.seed, "seed", 0, "repeat the run that had this seed; 0 draws one")
-	flag.Float64Var(&s.rounds, "rounds", 1, "multiply the repetitions of races and histories")
+	flag.Float64Var(&s.rounds, "rounds", 1, "multiply the repetitions of races and histories; wirings after the first of an adapter have a fifth")
 	flag.BoolVar(&s.strict, "strict", false, "treat SHOULD as MUST")
-	flag.IntVar(&s.parallel, "parallel", 2, "how many wirings are tried at once")
+	flag.IntVar(&s.parallel, "parallel", 4, "how many wirings are tried at once")
 	flag.StringVar(&s.out, "out", ".", "folder that the results are written to; empty writes none")
 	flag.StringVar(&s.child, "child", "", "run one wiring and write its results as lines of JSON; used by the command itself")
 	flag.Parse()
@@ -80,7 +80,7 @@ func run(ctx context.Context, s settings) (failed bool, err error) {
 	if len(chosen) == 0 {
 		return false, fmt.Errorf("no wiring has %q in its name", s.wirings)
 	}
-	started := time.Now()
+	started, load := time.Now(), loadAverage()
 	servers := stores.Open(stores.Options{Fast: true})
 	defer func() { err = errors.Join(err, servers.Close(context.WithoutCancel(ctx))) }()
 	screen := newProgress(os.Stderr, len(chosen))
@@ -90,7 +90,7 @@ func run(ctx context.Context, s settings) (failed bool, err error) {
 		return false, err
 	}
 	m := &matrix.Matrix{
-		Made: started, Duration: time.Since(started), Seed: s.seed, Proof: proof(), Columns: columns,
+		Made: started, Duration: time.Since(started), Load: load, Seed: s.seed, Proof: proof(), Columns: columns,
 		Go: runtime.Version(), Platform: fmt.Sprintf("%s/%s, %d processors", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
 	}
 	if err := m.WriteText(os.Stdout, isTerminal(os.Stdout)); err != nil {
@@ -111,6 +111,17 @@ func run(ctx context.Context, s settings) (failed bool, err error) {
 		}
 	}
 	return m.Failed(), nil
+}
+
+// loadAverage returns how many processes of the machine ran or waited to run in the last minute, or "" where the kernel
+// does not say: what others do beside the run belongs to its duration.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	minute, _, _ := strings.Cut(string(text), " ")
+	return minute
 }
 
 // choose returns the wirings whose name contains one of the texts.

@@ -15,24 +15,25 @@ func (m *Matrix) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Conformance\n\n"+
 		"What `make conformance` found on %s with %s on %s, in %v, seed %d. conformance.html is the same as a page,\n"+
-		"conformance.json with all evidence.\n\n", m.Made.UTC().Format(time.DateOnly), m.Go, m.Platform, m.Duration.Round(time.Second), m.Seed)
+		"conformance.json with all evidence.\n\n", m.Made.UTC().Format(time.DateOnly), m.Go, m.Platform, m.took(), m.Seed)
 
 	fmt.Fprintf(&b, "%s\n\n", m.Proof)
-	b.WriteString("| | adapter | wiring | server | verdict | MUST | SHOULD | time |\n|--:|---|---|---|---|--:|--:|--:|\n")
+	b.WriteString("| | adapter | wiring | server | verdict | MUST | SHOULD | rounds | time |\n|--:|---|---|---|---|--:|--:|--:|--:|\n")
 	for i, c := range m.Columns {
-		must, should, took := "", "", ""
+		must, should, rounds, took := "", "", "", ""
 		if c.Report != nil {
 			must, should = score(c.Report, adaptertest.Must), score(c.Report, adaptertest.Should)
+			rounds = fmt.Sprint(c.Report.Rounds)
 			took = c.Report.Duration.Round(time.Second / 10).String()
 		}
 		verdict := c.Verdict()
 		if c.Failed() {
 			verdict = "**" + verdict + "**"
 		}
-		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s | %s | %s |\n", i+1, c.Adapter, c.Wiring, c.ServerVersion(), verdict, must, should, took)
+		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s | %s | %s | %s |\n", i+1, c.Adapter, c.Wiring, c.ServerVersion(), verdict, must, should, rounds, took)
 	}
 
-	fmt.Fprintf(&b, "\n%s\n\n| group |%s\n|---|%s\n", legend, each(m.Columns, func(i int, _ Column) string { return fmt.Sprintf(" %d |", i+1) }),
+	fmt.Fprintf(&b, "\n%s\n\n%s\n\n| group |%s\n|---|%s\n", roundsLegend, legend, each(m.Columns, func(i int, _ Column) string { return fmt.Sprintf(" %d |", i+1) }),
 		strings.Repeat(":-:|", len(m.Columns)))
 	groups := m.groups()
 	for _, g := range groups {

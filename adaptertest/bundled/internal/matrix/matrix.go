@@ -17,11 +17,21 @@ import (
 type Matrix struct {
 	Made     time.Time     `json:"made"`
 	Duration time.Duration `json:"duration"`
-	Go       string        `json:"go"`       // version of Go
-	Platform string        `json:"platform"` // GOOS/GOARCH and the number of processors
+	Load     string        `json:"load,omitempty"` // load average of the machine before the run
+	Go       string        `json:"go"`             // version of Go
+	Platform string        `json:"platform"`       // GOOS/GOARCH and the number of processors
 	Seed     uint64        `json:"seed"`
 	Proof    Proof         `json:"proof"`
 	Columns  []Column      `json:"wirings"`
+}
+
+// took is the duration, with what else the machine had to do.
+func (m *Matrix) took() string {
+	took := m.Duration.Round(time.Second).String()
+	if m.Load != "" {
+		took += " (load average before the run " + m.Load + ")"
+	}
+	return took
 }
 
 // Proof says how the suite itself is known to find faults.
@@ -187,6 +197,9 @@ func mark(o adaptertest.Outcome) string {
 
 // legend explains the marks.
 const legend = "✓ kept   ✗ broken   ~ waived   ? not verified   • recorded (MAY)   – does not apply"
+
+// roundsLegend explains the rounds.
+const roundsLegend = "Rounds are the share of the repetitions of races and histories: every clause is tried in every wiring, most often in the first of an adapter."
 
 // score writes passed/applicable of a level.
 func score(r *adaptertest.Report, l adaptertest.Level) string {

@@ -49,6 +49,7 @@ type wiringLine struct {
 	Name, Server, Verdict  string
 	Class                  string // good, bad, part or none
 	Must, Should, Took     string
+	Rounds                 float64
 	Kept, Broken, Unproven int // of a hundred, for the bar
 }
 
@@ -102,7 +103,7 @@ func squareMark(o adaptertest.Outcome) string {
 
 func (m *Matrix) page() page {
 	groups := m.groups()
-	p := page{Matrix: m, Bad: m.Failed(), Date: m.Made.UTC().Format("2 January 2006, 15:04 UTC"), Took: m.Duration.Round(time.Second).String()}
+	p := page{Matrix: m, Bad: m.Failed(), Date: m.Made.UTC().Format("2 January 2006, 15:04 UTC"), Took: m.took()}
 	clauses := 0
 	for _, g := range groups {
 		clauses += len(g.Clauses)
@@ -200,6 +201,7 @@ func (m *Matrix) cards() []adapterCard {
 		}
 		if r := c.Report; r != nil {
 			w.Must, w.Should, w.Took = score(r, adaptertest.Must), score(r, adaptertest.Should), r.Duration.Round(100*time.Millisecond).String()
+			w.Rounds = r.Rounds
 			switch {
 			case c.Failed():
 				w.Class = "bad"

@@ -22,7 +22,7 @@ func memoryWirings() []Wiring {
 					second := *a.(*memory.Adapter)
 					return &second
 				},
-				Declarations: adaptertest.Declarations{Volatile: "records live as long as the adapter", Precision: time.Nanosecond, Timeless: true},
+				Declarations: adaptertest.Declarations{Volatile: "records live as long as the adapter", Precision: time.Nanosecond, Timeless: true, NoPooler: "maps have no pooler"},
 			}}, nil
 		}}}
 }

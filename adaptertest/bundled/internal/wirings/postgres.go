@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -50,8 +51,12 @@ func postgresWirings() []Wiring {
 type postgresHandle struct {
 	*postgres.Adapter
 	*link
-	pool *pgxpool.Pool
+	pool  *pgxpool.Pool
+	store string // one of postgresStores
 }
+
+// postgresStores are what the names of tables start with in the two stores of a wiring.
+var postgresStores = [2]string{"", "other_"}
 
 // postgresHouse is a database of its own for one wiring, which is dropped when the wiring is closed.
 type postgresHouse struct {
@@ -97,27 +102,41 @@ func (w postgresWiring) open(ctx context.Context, s *stores.Stores) (*Opened, er
 		house.url = house.pooled
 		opened.Server, opened.Version, opened.Harness = pooler.Name, pooler.Version, house.harness()
 	}
-	a, err := postgres.New(house.admin, house.options()...)
-	if err == nil {
-		err = a.EnsureSchema(ctx)
-	}
-	if err != nil {
-		return nil, errors.Join(err, opened.Close(ctx))
+	for _, store := range postgresStores {
+		a, err := postgres.New(house.admin, house.options(store)...)
+		if err == nil {
+			err = a.EnsureSchema(ctx)
+		}
+		if err != nil {
+			return nil, errors.Join(err, opened.Close(ctx))
+		}
 	}
 	return opened, nil
 }
 
-func (h *postgresHouse) options() []postgres.Option {
-	if h.schema == "" {
-		return nil
+func (h *postgresHouse) options(store string) []postgres.Option {
+	var opts []postgres.Option
+	if h.schema != "" {
+		opts = append(opts, postgres.WithSchema(h.schema))
 	}
-	return []postgres.Option{postgres.WithSchema(h.schema), postgres.WithTablePrefix("auth_")}
+	if prefix := h.prefix(store); prefix != "" {
+		opts = append(opts, postgres.WithTablePrefix(prefix))
+	}
+	return opts
+}
+
+// prefix is what the names of tables start with.
+func (h *postgresHouse) prefix(store string) string {
+	if h.schema == "" {
+		return store
+	}
+	return "auth_" + store
 }
 
 // handle opens an adapter with a pool of its own.
-func (h *postgresHouse) handle(t testing.TB, url string, mode pgx.QueryExecMode, conns int32) *postgresHandle {
+func (h *postgresHouse) handle(t testing.TB, store, url string, mode pgx.QueryExecMode, conns int32) *postgresHandle {
 	t.Helper()
-	handle := &postgresHandle{}
+	handle := &postgresHandle{store: store}
 	handle.link = newLink(t, func(proxy *fault.Proxy) (func() error, error) {
 		config, err := pgxpool.ParseConfig(url)
 		if err != nil {
@@ -135,7 +154,7 @@ func (h *postgresHouse) handle(t testing.TB, url string, mode pgx.QueryExecMode,
 		}
 		return func() error { handle.pool.Close(); return nil }, nil
 	})
-	a, err := postgres.New(handle.pool, h.options()...)
+	a, err := postgres.New(handle.pool, h.options(store)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,9 +163,14 @@ func (h *postgresHouse) handle(t testing.TB, url string, mode pgx.QueryExecMode,
 }
 
 func (h *postgresHouse) harness() adaptertest.Harness {
-	another := func(t testing.TB, _ adapter.Adapter) adapter.Adapter { return h.handle(t, h.url, h.mode, h.conns) }
+	var opened atomic.Int64
+	another := func(t testing.TB, a adapter.Adapter) adapter.Adapter {
+		return h.handle(t, a.(*postgresHandle).store, h.url, h.mode, h.conns)
+	}
 	harness := linked(adaptertest.Harness{
-		New:    func(t testing.TB) adapter.Adapter { return another(t, nil) },
+		New: func(t testing.TB) adapter.Adapter { // each over another store than the one before
+			return h.handle(t, postgresStores[opened.Add(1)%2], h.url, h.mode, h.conns)
+		},
 		Second: another,
 		Reopen: another,
 		Namespace: func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
@@ -162,8 +186,8 @@ func (h *postgresHouse) harness() adaptertest.Harness {
 		},
 		Corrupt: h.corrupt,
 		Inspect: h.inspect,
-		Single:  func(t testing.TB) adapter.Adapter { return h.handle(t, h.url, h.mode, 1) },
-		Limited: func(t testing.TB) adapter.Adapter { return h.handle(t, h.url, h.mode, 4) },
+		Single:  func(t testing.TB) adapter.Adapter { return h.handle(t, "", h.url, h.mode, 1) },
+		Limited: func(t testing.TB) adapter.Adapter { return h.handle(t, "", h.url, h.mode, 4) },
 		CheckHandle: func(ctx context.Context, a adapter.Adapter) error {
 			return a.(*postgresHandle).pool.Ping(ctx)
 		},
@@ -171,13 +195,17 @@ func (h *postgresHouse) harness() adaptertest.Harness {
 		Declarations:  adaptertest.Declarations{},
 	})
 	if h.pooled != "" {
-		harness.Pooled = func(t testing.TB) adapter.Adapter { return h.handle(t, h.pooled, pgx.QueryExecModeExec, h.conns) }
+		mode := pgx.QueryExecModeExec
+		if h.mode == pgx.QueryExecModeSimpleProtocol {
+			mode = h.mode
+		}
+		harness.Pooled = func(t testing.TB) adapter.Adapter { return h.handle(t, "", h.pooled, mode, h.conns) }
 	}
 	return harness
 }
 
-// table returns the table of a kind of record, and the condition that finds the record by the arguments.
-func (h *postgresHouse) table(r adaptertest.Record) (table, where string, args []any) {
+// table returns the table of a kind of record in the store of a, and the condition that finds the record by the arguments.
+func (h *postgresHouse) table(a adapter.Adapter, r adaptertest.Record) (table, where string, args []any) {
 	switch r.Kind {
 	case adaptertest.UserRecord:
 		table, where, args = "users", `id::text = $1`, []any{r.Key}
@@ -190,21 +218,22 @@ func (h *postgresHouse) table(r adaptertest.Record) (table, where string, args [
 	case adaptertest.AuthenticatorRecord:
 		table, where, args = "authenticators", `"credentialID" = $1`, []any{r.Key}
 	}
+	name := pgx.Identifier{h.prefix(a.(*postgresHandle).store) + table}
 	if h.schema != "" {
-		return pgx.Identifier{h.schema, "auth_" + table}.Sanitize(), where, args
+		name = pgx.Identifier{h.schema, name[0]}
 	}
-	return pgx.Identifier{table}.Sanitize(), where, args
+	return name.Sanitize(), where, args
 }
 
-func (h *postgresHouse) inspect(ctx context.Context, _ adapter.Adapter, r adaptertest.Record) (found bool, err error) {
-	table, where, args := h.table(r)
+func (h *postgresHouse) inspect(ctx context.Context, a adapter.Adapter, r adaptertest.Record) (found bool, err error) {
+	table, where, args := h.table(a, r)
 	err = h.admin.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+table+" WHERE "+where+")", args...).Scan(&found)
 	return found, err
 }
 
 // corrupt stores an instant that is none: "infinity" is a timestamp to PostgreSQL and no time.Time. Accounts and
 // authenticators hold only types of which every value can be decoded.
-func (h *postgresHouse) corrupt(t testing.TB, _ adapter.Adapter, r adaptertest.Record) (repair func()) {
+func (h *postgresHouse) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record) (repair func()) {
 	t.Helper()
 	column := map[adaptertest.Kind]string{
 		adaptertest.UserRecord:              `"emailVerified"`,
@@ -214,7 +243,7 @@ func (h *postgresHouse) corrupt(t testing.TB, _ adapter.Adapter, r adaptertest.R
 	if column == "" {
 		return nil
 	}
-	table, where, args := h.table(r)
+	table, where, args := h.table(a, r)
 	var before *string
 	if err := h.admin.QueryRow(t.Context(), "SELECT "+column+"::text FROM "+table+" WHERE "+where, args...).Scan(&before); err != nil {
 		t.Fatal(err)

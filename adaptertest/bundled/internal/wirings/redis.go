@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -42,6 +43,7 @@ type redisHandle struct {
 	*redis.Adapter
 	*link
 	client goredis.UniversalClient
+	prefix string // of the keys
 }
 
 // redisHouse is a key prefix of its own for one wiring.
@@ -88,16 +90,16 @@ func (h *redisHouse) client(proxy *fault.Proxy, conns int) (goredis.UniversalCli
 }
 
 // handle opens an adapter with a client of its own.
-func (h *redisHouse) handle(t testing.TB, conns int) *redisHandle {
+func (h *redisHouse) handle(t testing.TB, prefix string, conns int) *redisHandle {
 	t.Helper()
-	handle := &redisHandle{}
+	handle := &redisHandle{prefix: prefix}
 	handle.link = newLink(t, func(proxy *fault.Proxy) (_ func() error, err error) {
 		if handle.client, err = h.client(proxy, conns); err != nil {
 			return nil, err
 		}
 		return handle.client.Close, nil
 	})
-	a, err := redis.New(handle.client, redis.WithPrefix(h.prefix))
+	a, err := redis.New(handle.client, redis.WithPrefix(prefix))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,36 +109,44 @@ func (h *redisHouse) handle(t testing.TB, conns int) *redisHandle {
 
 func (h *redisHouse) harness() adaptertest.Harness {
 	const plenty = 16
-	another := func(t testing.TB, _ adapter.Adapter) adapter.Adapter { return h.handle(t, plenty) }
+	stores := [2]string{h.prefix, h.prefix + "-other"}
+	var opened atomic.Int64
+	another := func(t testing.TB, a adapter.Adapter) adapter.Adapter {
+		return h.handle(t, a.(*redisHandle).prefix, plenty)
+	}
 	return linked(adaptertest.Harness{
-		New:    func(t testing.TB) adapter.Adapter { return h.handle(t, plenty) },
+		New: func(t testing.TB) adapter.Adapter { // each over another store than the one before
+			return h.handle(t, stores[opened.Add(1)%2], plenty)
+		},
 		Second: another,
 		Reopen: another,
 		Namespace: func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
 			of := a.(*redisHandle)
-			under, err := redis.New(of.client, redis.WithPrefix(h.prefix+name))
+			prefix := of.prefix + name
+			under, err := redis.New(of.client, redis.WithPrefix(prefix))
 			if err != nil {
 				return nil, err
 			}
-			return &redisHandle{Adapter: under, link: of.link, client: of.client}, nil
+			return &redisHandle{Adapter: under, link: of.link, client: of.client, prefix: prefix}, nil
 		},
 		Corrupt: h.corrupt,
-		Inspect: func(ctx context.Context, _ adapter.Adapter, r adaptertest.Record) (bool, error) {
-			n, err := h.admin.Exists(ctx, h.key(r)).Result()
+		Inspect: func(ctx context.Context, a adapter.Adapter, r adaptertest.Record) (bool, error) {
+			n, err := h.admin.Exists(ctx, redisKey(a, r)).Result()
 			return n == 1, err
 		},
-		Single:  func(t testing.TB) adapter.Adapter { return h.handle(t, 1) },
-		Limited: func(t testing.TB) adapter.Adapter { return h.handle(t, 4) },
+		Single:  func(t testing.TB) adapter.Adapter { return h.handle(t, h.prefix, 1) },
+		Limited: func(t testing.TB) adapter.Adapter { return h.handle(t, h.prefix, 4) },
 		CheckHandle: func(ctx context.Context, a adapter.Adapter) error {
 			return a.(*redisHandle).client.Ping(ctx).Err()
 		},
+		Declarations:  adaptertest.Declarations{NoPooler: "a client of Redis speaks to the servers themselves"},
 		InternalNames: []string{"user", "email", "account", "session", "token", "receipt", "authenticator"},
 	})
 }
 
-// key returns the key of a record: prefix:kind:{part:part}, every byte of a part that means something in a key or a
+// redisKey returns the key of a record of a: prefix:kind:{part:part}, every byte of a part that means something in a key or a
 // pattern written as %XX.
-func (h *redisHouse) key(r adaptertest.Record) string {
+func redisKey(a adapter.Adapter, r adaptertest.Record) string {
 	var kind string
 	parts := []string{r.Key}
 	switch r.Kind {
@@ -154,7 +164,7 @@ func (h *redisHouse) key(r adaptertest.Record) string {
 	for i, part := range parts {
 		parts[i] = escapeKey(part)
 	}
-	return h.prefix + ":" + kind + ":{" + strings.Join(parts, ":") + "}"
+	return a.(*redisHandle).prefix + ":" + kind + ":{" + strings.Join(parts, ":") + "}"
 }
 
 func escapeKey(s string) string {
@@ -171,9 +181,9 @@ func escapeKey(s string) string {
 }
 
 // corrupt writes a number that is none.
-func (h *redisHouse) corrupt(t testing.TB, _ adapter.Adapter, r adaptertest.Record) (repair func()) {
+func (h *redisHouse) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record) (repair func()) {
 	t.Helper()
-	key, ctx := h.key(r), t.Context()
+	key, ctx := redisKey(a, r), t.Context()
 	must := func(err error) {
 		t.Helper()
 		if err != nil && !errors.Is(err, goredis.Nil) {

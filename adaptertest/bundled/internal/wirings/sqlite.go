@@ -111,7 +111,7 @@ func (w sqliteWiring) harness() adaptertest.Harness {
 		return w.handle(t, a.(*sqliteHandle).path, w.conns)
 	}
 	return adaptertest.Harness{
-		Declarations: adaptertest.Declarations{Timeless: true},
+		Declarations: adaptertest.Declarations{Timeless: true, NoPooler: "a file has no pooler"},
 		New:          func(t testing.TB) adapter.Adapter { return w.fresh(t, w.conns) },
 		Second:       again,
 		Reopen:       again,

@@ -15,6 +15,11 @@ type Wiring struct {
 	Adapter, Name string
 	// Needs are the servers without which the wiring can't be opened.
 	Needs []stores.Kind
+	// Rounds is the share of the repetitions of races and histories that the wiring has: all of them in the first wiring
+	// of an adapter, fewer in those that run the same code in another setting.
+	Rounds float64
+	// Parallel is how many clauses run at once: more than one where the driver waits much.
+	Parallel int
 
 	open func(ctx context.Context, s *stores.Stores) (*Opened, error)
 }
@@ -44,7 +49,18 @@ func (o *Opened) Close(ctx context.Context) error {
 	return o.close(ctx)
 }
 
+// fewer is the share of the rounds in the wirings of an adapter after the first.
+const fewer = 0.2
+
 // All returns every wiring of every bundled adapter, adapter by adapter.
 func All() []Wiring {
-	return slices.Concat(memoryWirings(), sqliteWirings(), postgresWirings(), redisWirings(), mongoWirings())
+	all := slices.Concat(memoryWirings(), sqliteWirings(), postgresWirings(), redisWirings(), mongoWirings())
+	for i := range all {
+		all[i].Rounds = 1
+		if i > 0 && all[i].Adapter == all[i-1].Adapter {
+			all[i].Rounds = fewer
+		}
+		all[i].Parallel = max(1, all[i].Parallel)
+	}
+	return all
 }
