@@ -168,7 +168,7 @@ const (
 	// grace is what a call may take beyond its deadline, on a busy machine.
 	grace = 3 * time.Second
 	// openTime is what another adapter waits for what a failed call left open.
-	openTime = 10 * time.Second
+	openTime = 20 * time.Second
 	// recoveryTime bounds the recovery from a lost connection.
 	recoveryTime = 15 * time.Second
 	// downTime is the deadline of calls while the store is down, downAttempts how

@@ -155,6 +155,9 @@ type Declarations struct {
 	// NoPooler says why no pooler can stand between the adapter and its store:
 	// there is no such thing as Harness.Pooled [FAULT-11].
 	NoPooler string `json:"noPooler,omitempty"`
+	// Scans says why the store reads every record of a kind to find one. The suite
+	// stores as much as ever, and looks up a part of it [VOL-02, VOL-03].
+	Scans string `json:"scans,omitempty"`
 	// Precision of instants; a millisecond if zero [TIME-02].
 	Precision time.Duration `json:"precision,omitempty"`
 	// EventualReads is the bound within which writes become visible; zero if at

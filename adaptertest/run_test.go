@@ -225,6 +225,32 @@ func TestNoPooler(t *testing.T) {
 	}
 }
 
+// TestScans checks that less is looked up of a store that scans, and that the
+// report says so.
+func TestScans(t *testing.T) {
+	lookups := func(why string) (n int, notes string) {
+		var mu sync.Mutex
+		h := Harness{Declarations: Declarations{Scans: why}, New: func(t testing.TB) adapter.Adapter {
+			return partial(t, &users{onGet: func(context.Context, string) {
+				mu.Lock()
+				defer mu.Unlock()
+				n++
+			}})
+		}}
+		x, _ := checkUsers(t, h, Options{Only: []string{"VOL-02"}}).Result("VOL-02")
+		if x.Outcome != Pass {
+			t.Errorf("Scans %q: got %s: %v", why, x.Outcome, x.Evidence)
+		}
+		return n, strings.Join(x.Evidence, "\n")
+	}
+	if n, notes := lookups(""); n < 1000 || notes != "" {
+		t.Errorf("got %d lookups (%s), want 1,000 and more", n, notes)
+	}
+	if n, notes := lookups("a file without indexes"); n < 125 || n > 200 || !strings.Contains(notes, "one record in 8 is looked up: a file without indexes") {
+		t.Errorf("got %d lookups (%s) of a store that scans, want 125 and few more", n, notes)
+	}
+}
+
 // TestRounds checks that the repetitions of a race follow the rounds, and that
 // the report tells them.
 func TestRounds(t *testing.T) {

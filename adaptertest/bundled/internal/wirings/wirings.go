@@ -34,12 +34,23 @@ type Opened struct {
 	Harness         adaptertest.Harness
 	// Store is the server, nil for an embedded wiring.
 	Store *stores.Store
+	// Rounds is the wiring's, or less with a server that can't do so many.
+	Rounds float64
 
 	close func(ctx context.Context) error
 }
 
 // Open makes the wiring ready. The error matches stores.ErrUnavailable if this machine can't offer the server.
-func (w Wiring) Open(ctx context.Context, s *stores.Stores) (*Opened, error) { return w.open(ctx, s) }
+func (w Wiring) Open(ctx context.Context, s *stores.Stores) (*Opened, error) {
+	o, err := w.open(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if o.Rounds == 0 {
+		o.Rounds = w.Rounds
+	}
+	return o, nil
+}
 
 // Close removes what the wiring left in its server.
 func (o *Opened) Close(ctx context.Context) error {
