@@ -68,6 +68,7 @@ func (w mongoWiring) open(ctx context.Context, s *stores.Stores) (*Opened, error
 	if server.Name == "FerretDB" {
 		opened.Harness.Waivers = ferretDBWaivers
 		opened.Harness.Declarations.Scans = scansCollections
+		opened.Harness.ClauseTimeout = 10 * time.Minute
 		opened.Rounds = fewer // each adds to the collections that it reads from end to end
 	}
 	return opened, nil
