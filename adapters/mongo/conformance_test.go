@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,16 +24,27 @@ import (
 )
 
 var (
-	everyRound = flag.Bool("every-round", false, "repeat races as often over FerretDB as over MongoDB, which takes minutes")
-	only       = flag.String("only", "", "run only these clauses and groups, separated by commas")
+	everyClause = flag.Bool("every-clause", false, "run everything as often over FerretDB as over MongoDB, which takes minutes")
+	only        = flag.String("only", "", "run only these clauses and groups, separated by commas")
 )
 
-// TestConformance runs every clause, some side by side: after a lost connection
+// longOverFerretDB are the clauses that take longest over FerretDB: they break a
+// connection at each step of each method, after which the driver waits for half
+// a second, or fill collections, which FerretDB reads from end to end.
+var longOverFerretDB = []string{"CTX-03", "FAULT-04", "FAULT-05", "FAULT-07", "FAULT-08", "FAULT-09", "VOL-02", "VOL-04", "LIFE-05", "ERR-01", "ERR-02"}
+
+// TestConformance runs the clauses, some side by side: after a lost connection
 // the driver asks the server again before the next call, at most twice a second.
 func TestConformance(t *testing.T) {
 	o := adaptertest.Options{Parallel: 16}
-	if askServer(t).ferretDB() && !*everyRound {
-		o.Rounds = 0.1 // each adds to collections that are read from end to end
+	if askServer(t).ferretDB() && !*everyClause {
+		t.Logf("LEFT OUT over FerretDB: %v; go test -every-clause and make conformance run them", longOverFerretDB)
+		o.Rounds = 0.1
+		for _, c := range adaptertest.Clauses() {
+			if !slices.Contains(longOverFerretDB, c.ID) {
+				o.Only = append(o.Only, c.ID)
+			}
+		}
 	}
 	if *only != "" {
 		o.Only = strings.Split(*only, ",")
