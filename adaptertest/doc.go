@@ -28,4 +28,8 @@
 // that seed, ADAPTERTEST_ROUNDS multiplies the rounds of races and histories (0.1 is a tenth),
 // ADAPTERTEST_STRICT=1 turns SHOULD into MUST, ADAPTERTEST_REPORT names a file
 // that the JSON report is written to.
+//
+// [Bench] measures an adapter beside the least work by hand, [RoundTrips] counts
+// what its methods send. Package authjs has an adapter share its database with
+// the real Auth.js.
 package adaptertest
