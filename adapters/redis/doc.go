@@ -18,12 +18,14 @@
 // user record therefore ends all of them at once; removing their keys is only
 // cleaning up, and a later user under the same ID inherits nothing.
 //
-// Receipts. Each write carries a random value, its nonce, and leaves a receipt: a
-// key beside the record, named after the nonce, that holds the answer for a
-// minute. A command which the client repeats after a lost reply finds the receipt
-// and returns that answer instead of writing again, whatever others have made of
-// the record since. So the retries of go-redis are safe, and a verification token
-// that was spent for a lost reply is handed to the call that spent it.
+// Receipts. What creates, updates or spends a record carries a random value, its
+// nonce, and leaves a receipt: a key beside the record, named after the nonce,
+// that holds the answer for a minute. A command which the client repeats after a
+// lost reply finds the receipt and returns that answer instead of writing again,
+// whatever others have made of the record since. All other writes name what they
+// replace or remove, and do nothing the second time. So the retries of go-redis
+// are safe, and a verification token that was spent for a lost reply is handed to
+// the call that spent it.
 //
 // Every script touches keys of one slot, but for a script that reads a record
 // and its owner in one round trip on a single server; on a cluster that read
