@@ -4,6 +4,7 @@ MODULES := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work)
 SLOW_RACE := adapters/mongo adapters/postgres adapters/redis adapters/sqlite adaptertest/bundled adaptertest/internal/mutants
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 10s
+BENCHTIME ?= 1s
 JOBS ?= 2
 WITH_STORES := go run ./adaptertest/bundled/cmd/withstores --
 export GOTOOLCHAIN := local
@@ -71,7 +72,7 @@ bench: images
 BENCHED := $(filter adapters/%,$(MODULES)) auth
 
 bench-modules:
-	@for m in $(BENCHED); do (cd $$m && GOWORK=off go test -run '^$$' -bench . -timeout 60m ./...); done 2>&1 | \
+	@for m in $(BENCHED); do (cd $$m && GOWORK=off go test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m ./...); done 2>&1 | \
 		go run ./adaptertest/bundled/cmd/benchtable
 
 ## interop: the real Auth.js over our tokens and databases, and a certified OpenID provider; needs Node
