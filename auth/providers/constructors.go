@@ -46,6 +46,8 @@ func Atlassian(opts ...Option) *auth.OAuth { return oauthRow("atlassian").provid
 func Auth0(opts ...Option) *auth.OAuth { return oauthRow("auth0").provider(opts) }
 
 // Authentik signs people in with Authentik, by OpenID Connect. Its ID is authentik.
+// The issuer ends with a slash, as in
+// https://authentik.example/application/o/app/.
 //
 //   - environment: AUTH_AUTHENTIK_ID, AUTH_AUTHENTIK_SECRET, AUTH_AUTHENTIK_ISSUER
 //   - scope: openid profile email
@@ -84,7 +86,7 @@ func BankIDNorway(opts ...Option) *auth.OAuth { return oauthRow("bankid-no").pro
 // BattleNet signs people in with Battle.net, by OpenID Connect. Its ID is battlenet.
 //
 //   - environment: AUTH_BATTLENET_ID, AUTH_BATTLENET_SECRET, AUTH_BATTLENET_ISSUER
-//   - scope: openid profile email
+//   - scope: openid
 //   - options: WithIssuer (required)
 func BattleNet(opts ...Option) *auth.OAuth { return oauthRow("battlenet").provider(opts) }
 
@@ -674,6 +676,7 @@ func Spotify(opts ...Option) *auth.OAuth { return oauthRow("spotify").provider(o
 func Steam(opts ...Option) *auth.OAuth { return oauthRow("steam").provider(opts) }
 
 // Strava signs people in with Strava, by OAuth 2. Its ID is strava.
+// Several scopes are one text with commas.
 //
 //   - environment: AUTH_STRAVA_ID, AUTH_STRAVA_SECRET
 //   - scope: read
@@ -692,6 +695,7 @@ func Stripe(opts ...Option) *auth.OAuth { return oauthRow("stripe").provider(opt
 func Threads(opts ...Option) *auth.OAuth { return oauthRow("threads").provider(opts) }
 
 // TikTok signs people in with TikTok, by OAuth 2. Its ID is tiktok.
+// Several scopes are one text with commas.
 //
 //   - environment: AUTH_TIKTOK_ID, AUTH_TIKTOK_SECRET
 //   - scope: user.info.basic

@@ -60,6 +60,7 @@ func table() []row {
 		},
 		{
 			id: "authentik", name: "Authentik", kind: auth.TypeOIDC, constructor: "Authentik",
+			note:     "The issuer ends with a slash, as in https://authentik.example/application/o/app/.",
 			verified: "email_verified",
 			options:  []option{{name: "issuer", required: true}},
 		},
@@ -103,6 +104,7 @@ func table() []row {
 		},
 		{
 			id: "battlenet", name: "Battle.net", kind: auth.TypeOIDC, constructor: "BattleNet",
+			scope:   "openid",
 			profile: mapping{id: "sub", name: "battle_tag"},
 			options: []option{{name: "issuer", required: true}},
 			color:   "#148eff",
@@ -167,7 +169,7 @@ func table() []row {
 			token:         "https://api.clickup.com/api/v2/oauth/token",
 			userInfo:      "https://api.clickup.com/api/v2/user",
 			noPKCE:        true,
-			profile:       mapping{id: "user.id", name: "user.username", image: "user.profilePicture", extra: map[string]string{"color": "user.color"}},
+			profile:       mapping{id: "user.id", name: "user.username", email: "user.email", image: "user.profilePicture", extra: map[string]string{"color": "user.color"}},
 			color:         "#24292f",
 		},
 		{
@@ -843,6 +845,7 @@ func table() []row {
 		},
 		{
 			id: "strava", name: "Strava", constructor: "Strava",
+			note:          "Several scopes are one text with commas.",
 			authorization: "https://www.strava.com/api/v3/oauth/authorize",
 			token:         "https://www.strava.com/api/v3/oauth/token",
 			userInfo:      "https://www.strava.com/api/v3/athlete",
@@ -875,6 +878,7 @@ func table() []row {
 		},
 		{
 			id: "tiktok", name: "TikTok", constructor: "TikTok",
+			note:          "Several scopes are one text with commas.",
 			authorization: "https://www.tiktok.com/v2/auth/authorize",
 			token:         "https://open.tiktokapis.com/v2/oauth/token/",
 			userInfo:      "https://open.tiktokapis.com/v2/user/info/",
@@ -1066,6 +1070,7 @@ func table() []row {
 			token:         "https://oauth.yandex.ru/token",
 			userInfo:      "https://login.yandex.ru/info",
 			userInfoQuery: map[string]string{"format": "json"},
+			request:       request{tokenIn: "scheme:OAuth"},
 			scope:         "login:info login:email login:avatar",
 			profile:       mapping{id: "id", name: "display_name | real_name | first_name", email: "default_email | emails[0]", image: "unless(is_avatar_empty, when(default_avatar_id, template(https://avatars.yandex.net/get-yapic/{default_avatar_id}/islands-200)))"},
 			color:         "#ffcc00",
