@@ -708,6 +708,7 @@ func TikTok(opts ...Option) *auth.OAuth { return oauthRow("tiktok").provider(opt
 func Todoist(opts ...Option) *auth.OAuth { return oauthRow("todoist").provider(opts) }
 
 // Trakt signs people in with Trakt, by OAuth 2. Its ID is trakt.
+// The identifier is the uuid, since slugs change with names.
 //
 //   - environment: AUTH_TRAKT_ID, AUTH_TRAKT_SECRET
 //   - scope: none

@@ -902,13 +902,13 @@ func table() []row {
 		},
 		{
 			id: "trakt", name: "Trakt", constructor: "Trakt",
+			note:          "The identifier is the uuid, since slugs change with names.",
 			authorization: "https://trakt.tv/oauth/authorize",
 			token:         "https://api.trakt.tv/oauth/token",
-			userInfo:      "https://api.trakt.tv/users/me",
-			userInfoQuery: map[string]string{"extended": "full"},
-			request:       request{header: map[string]string{"trakt-api-version": "2", "trakt-api-key": "{clientID}"}},
+			userInfo:      "https://api.trakt.tv/users/settings",
+			request:       request{header: map[string]string{"trakt-api-version": "2", "trakt-api-key": "{clientID}"}, root: "user"},
 			emptyScope:    true,
-			profile:       mapping{id: "ids.slug", name: "name", image: "images.avatar.full"},
+			profile:       mapping{id: "ids.uuid", name: "name", image: "images.avatar.full"},
 			color:         "#ED2224",
 		},
 		{
