@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 )
 
 // conform makes a standard token answer (RFC 6749 section 5) of one that has a
-// list of scopes or no scope, lacks the token type, asks for authentication
-// although it succeeded, or tells errors in members of its own.
+// list of scopes or no scope, lacks the token type, says null for what there is
+// not, asks for authentication although it succeeded, or tells errors in members
+// of its own.
 func conform(answer *http.Response) (*http.Response, error) {
 	body, err := io.ReadAll(answer.Body)
 	_ = answer.Body.Close()
@@ -32,6 +34,7 @@ func conform(answer *http.Response) (*http.Response, error) {
 }
 
 func conformMembers(m map[string]any, status int) {
+	maps.DeleteFunc(m, func(_ string, v any) bool { return v == nil })
 	switch scope := m["scope"].(type) {
 	case string:
 	case []any:
