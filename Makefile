@@ -1,11 +1,13 @@
 # Each target says what it does; the modules are those of go.work.
 MODULES := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work)
 # These take several times as long with the race detector: `make race` runs them with it.
+# The longest first: what is left for the end then runs beside others.
+LONGEST := adapters/mongo adaptertest adaptertest/internal/mutants adapters/postgres adapters/redis
 SLOW_RACE := adapters/mongo adapters/postgres adapters/redis adapters/sqlite adaptertest/bundled adaptertest/internal/mutants
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 10s
 BENCHTIME ?= 1s
-JOBS ?= 2
+JOBS ?= 4
 WITH_STORES := go run ./adaptertest/bundled/cmd/withstores --
 export GOTOOLCHAIN := local
 # Where setup-node puts Node if the machine has none.
@@ -28,7 +30,7 @@ test: images browser
 
 # Tests of stores mostly wait, so more modules run at once than there are processors. The tests of the house read files that
 # the cache of test results does not watch.
-test-modules: $(addprefix test/,$(MODULES))
+test-modules: $(addprefix test/,$(LONGEST) $(filter-out $(LONGEST),$(MODULES)))
 
 test/%:
 	@echo "== $*"; cd $* && GOWORK=off go vet ./... && \

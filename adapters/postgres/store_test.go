@@ -70,7 +70,7 @@ var wirings = []wiring{
 	{name: "cache_describe", mode: pgx.QueryExecModeCacheDescribe},
 	{name: "describe_exec", mode: pgx.QueryExecModeDescribeExec},
 	{name: "exec", mode: pgx.QueryExecModeExec},
-	{name: "simple_protocol", mode: pgx.QueryExecModeSimpleProtocol, telling: true},
+	{name: "simple_protocol", mode: pgx.QueryExecModeSimpleProtocol},
 	{name: "pool_of_one", mode: pgx.QueryExecModeCacheStatement, maxConns: 1},
 	{name: "pgbouncer_exec", mode: pgx.QueryExecModeExec, pooler: true},
 	{name: "pgbouncer_simple", mode: pgx.QueryExecModeSimpleProtocol, pooler: true},
