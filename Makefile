@@ -1,8 +1,8 @@
 # Each target says what it does; the modules are those of go.work.
 MODULES := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work)
-# These take several times as long with the race detector: `make race` runs them with it.
 # The longest first: what is left for the end then runs beside others.
 LONGEST := adapters/mongo adaptertest adaptertest/internal/mutants adapters/postgres adapters/redis
+# These take several times as long with the race detector: `make race` runs them with it.
 SLOW_RACE := adapters/mongo adapters/postgres adapters/redis adapters/sqlite adaptertest/bundled adaptertest/internal/mutants
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 10s
