@@ -2,6 +2,8 @@
 MODULES := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work)
 # The longest first: what is left for the end then runs beside others.
 LONGEST := adapters/mongo adaptertest adaptertest/internal/mutants adapters/postgres adapters/redis
+# A fifth of the rounds of races here, all of them in the matrix.
+FEW_ROUNDS := adapters/postgres adapters/redis
 # These take several times as long with the race detector: `make race` runs them with it.
 SLOW_RACE := adapters/mongo adapters/postgres adapters/redis adapters/sqlite adaptertest/bundled adaptertest/internal/mutants
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -34,7 +36,7 @@ test-modules: $(addprefix test/,$(LONGEST) $(filter-out $(LONGEST),$(MODULES)))
 
 test/%:
 	@echo "== $*"; cd $* && GOWORK=off go vet ./... && \
-		GOWORK=off TZ=Asia/Kathmandu go test $(if $(filter $*,$(SLOW_RACE)),,-race) $(if $(filter $*,internal/house),-count=1) -timeout 20m ./...
+		GOWORK=off TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) go test $(if $(filter $*,$(SLOW_RACE)),,-race) $(if $(filter $*,internal/house),-count=1) -timeout 20m ./...
 
 ## race: the modules that `make test` runs without the race detector, with it
 race: images
@@ -47,12 +49,11 @@ race-modules:
 fuzz: images
 	@$(WITH_STORES) $(MAKE) --no-print-directory fuzz-targets
 
+# Two at once, each with one worker.
 fuzz-targets:
-	@set -e; for d in $$(grep -rl '^func Fuzz' --include='*_test.go' $(MODULES) | xargs -n1 dirname | sort -u); do \
-		for f in $$(cd $$d && go test -list '^Fuzz' . | grep '^Fuzz'); do \
-			echo "== $$d $$f"; (cd $$d && $(CURDIR)/.ci/fuzz $$f $(FUZZTIME)); \
-		done; \
-	done
+	@for d in $$(grep -rl '^func Fuzz' --include='*_test.go' $(MODULES) | xargs -n1 dirname | sort -u); do \
+		grep -ho '^func Fuzz[A-Za-z0-9]*' $$d/*_test.go | sed "s|func|$$d|"; \
+	done | xargs -P 2 -n 2 sh -c 'cd $$0 && echo "== $$0 $$1" && $(CURDIR)/.ci/fuzz $$1 $(FUZZTIME)'
 
 ## conformance: the suite over the bundled adapters, and the matrix
 conformance:
