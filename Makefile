@@ -1,7 +1,7 @@
 # Each target says what it does; the modules are those of go.work.
 MODULES := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work)
 # The longest first: what is left for the end then runs beside others.
-LONGEST := adapters/mongo adaptertest adaptertest/internal/mutants adapters/postgres adapters/redis
+LONGEST := adapters/mongo adapters/postgres adapters/redis adaptertest adaptertest/internal/mutants adaptertest/bundled
 # A fifth of the rounds of races here, all of them in the matrix.
 FEW_ROUNDS := adapters/postgres adapters/redis
 # These take several times as long with the race detector: `make race` runs them with it.
