@@ -35,7 +35,7 @@ test: images browser
 test-modules: $(addprefix test/,$(LONGEST) $(filter-out $(LONGEST),$(MODULES)))
 
 test/%:
-	@echo "== $*"; cd $* && GOWORK=off go vet ./... && \
+	@echo "== $*"; cd $* && \
 		GOWORK=off TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) go test $(if $(filter $*,$(SLOW_RACE)),,-race) $(if $(filter $*,internal/house),-count=1) -timeout 20m ./...
 
 ## race: the modules that `make test` runs without the race detector, with it
