@@ -60,16 +60,26 @@ func newBrowser(t *testing.T, scripts bool) *browser {
 
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	if err := chromedp.Do(b.ctx, steps...); err != nil {
+	if err := steady(func() error { return chromedp.Do(b.ctx, steps...) }); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// steady repeats what met an element of a page that was being replaced.
+func steady(do func() error) (err error) {
+	for range 20 {
+		if err = do(); err == nil || !strings.Contains(err.Error(), "No node with given id") {
+			break
+		}
+	}
+	return err
 }
 
 // get does what has a result.
 func get[T any](b *browser, a chromedp.Action[T]) T {
 	b.t.Helper()
-	v, err := chromedp.Run(b.ctx, a)
-	if err != nil {
+	var v T
+	if err := steady(func() (err error) { v, err = chromedp.Run(b.ctx, a); return err }); err != nil {
 		b.t.Fatal(err)
 	}
 	return v
