@@ -169,7 +169,7 @@ func failureIsNotAbsent(c *C) {
 						key = []string{token.Identifier, token.Token}
 					}
 				}, func(what string) error {
-					got, err := c.bounded(func(c *C) (any, error) { return k.call(c, c.A, key) })
+					got, err := c.bounded(limitWith(kind), func(c *C) (any, error) { return k.call(c, c.A, key) })
 					switch {
 					case err != nil:
 					case got == nil:
@@ -203,7 +203,7 @@ func failureIsNotAbsent(c *C) {
 			if key[k.method] == nil {
 				continue
 			}
-			if got, err := c.bounded(func(c *C) (any, error) { return k.call(c, c.A, key[k.method]) }); err == nil && got == nil {
+			if got, err := c.bounded(callTime, func(c *C) (any, error) { return k.call(c, c.A, key[k.method]) }); err == nil && got == nil {
 				c.Errorf("%s of a stored record says absent after Close", k.method)
 			}
 		}
@@ -224,7 +224,7 @@ func nilErrorMeansWritten(c *C) {
 		}
 		for _, kind := range []fault.Kind{fault.FailRequest, fault.Down, fault.Cut} {
 			c.eachStep(kind, func() { do, missing = w.prepare(c) }, func(what string) error {
-				_, err := c.bounded(func(c *C) (any, error) { return do(c.A) })
+				_, err := c.bounded(limitWith(kind), func(c *C) (any, error) { return do(c.A) })
 				if err != nil {
 					return err
 				}
@@ -375,13 +375,10 @@ func kindName(k fault.Kind) string {
 	return names[k]
 }
 
-// faultBound is how long one call with a fault may take: drivers retry.
-const faultBound = 2 * time.Second
-
 // bounded makes a call under a deadline of its own.
-func (c *C) bounded(call func(c *C) (any, error)) (any, error) {
+func (c *C) bounded(limit time.Duration, call func(c *C) (any, error)) (any, error) {
 	live := c.ctx
-	ctx, cancel := context.WithTimeout(live, faultBound)
+	ctx, cancel := context.WithTimeout(live, limit)
 	defer cancel()
 	c.ctx = ctx
 	defer func() { c.ctx = live }()
@@ -397,15 +394,17 @@ type failure struct {
 // failing calls every lookup and every write while the store fails, once in a
 // run, and lets judge look at the errors.
 func (c *C) failing(judge func(what string, err error)) {
-	defer func() {
-		for _, f := range c.run.failed {
-			judge(f.what, f.err)
-		}
-	}()
-	if c.run.failed != nil {
-		return
+	if c.run.failed == nil {
+		c.run.failed = c.failedCalls()
 	}
-	c.run.failed = []failure{}
+	for _, f := range c.run.failed {
+		judge(f.what, f.err)
+	}
+}
+
+// failedCalls calls every lookup and every write while the store fails.
+func (c *C) failedCalls() []failure {
+	failed := []failure{}
 	control := c.harness().Faults(c.Raw)
 	b := c.residents(1)[0]
 	one := func(what string, call func(c *C) (any, error)) {
@@ -416,8 +415,8 @@ func (c *C) failing(judge func(what string, err error)) {
 			} else if err != nil {
 				c.Fatalf("injecting a fault: %v", err)
 			}
-			if _, err = c.bounded(call); err != nil && (isHit(in) || willBeHit(in)) {
-				c.run.failed = append(c.run.failed, failure{what + " of a store that fails", err})
+			if _, err = c.bounded(limitWith(kind), call); err != nil && (isHit(in) || willBeHit(in)) {
+				failed = append(failed, failure{what + " of a store that fails", err})
 			}
 			c.heal()
 		}
@@ -431,6 +430,7 @@ func (c *C) failing(judge func(what string, err error)) {
 		do, _ := w.prepare(c)
 		one(w.method, func(c *C) (any, error) { return do(c.A) })
 	}
+	return failed
 }
 
 // wrapsCause reports whether something other than text can be found in the

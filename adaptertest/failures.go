@@ -286,6 +286,14 @@ func (c *C) recovers(what string, reads []call) {
 	}
 }
 
+// limitWith is how long a call with a fault may take.
+func limitWith(kind fault.Kind) time.Duration {
+	if kind == fault.Down {
+		return downTime // drivers wait for a store that is down
+	}
+	return callTime
+}
+
 // faulted is a call that a fault was injected into.
 type faulted struct {
 	kind   fault.Kind
@@ -326,11 +334,7 @@ func (c *C) eachFault(kinds []fault.Kind, methods []string, judge func(x faulted
 				if err != nil {
 					c.Fatalf("Inject: %v", err)
 				}
-				limit := callTime
-				if kind == fault.Down {
-					limit = downTime // drivers wait for a store that is down
-				}
-				ctx, cancel := context.WithTimeout(c.ctx, limit)
+				ctx, cancel := context.WithTimeout(c.ctx, limitWith(kind))
 				result, err := m.do(ctx, c.A)
 				cancel()
 				hit := isHit(i) || err != nil && willBeHit(i)

@@ -247,8 +247,7 @@ func connectionsReturn(c *C) {
 	}
 	c.cancelledCalls(30)
 	if c.has(AbilityFaults) {
-		c.run.failed = nil // the failures of an earlier clause leaked elsewhere
-		c.failing(func(string, error) {})
+		c.run.failed = c.failedCalls() // here, not where an earlier clause made them
 	}
 	for range 3 {
 		round()

@@ -124,6 +124,7 @@ func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
 	})
 	if o.Parallel > 1 {
 		together := slices.DeleteFunc(slices.Clone(chosen), check.runsAlone)
+		slices.Reverse(together) // the last groups take longest: they wait for faults and deadlines
 		r.checkAll(ctx, together, o.Parallel)
 		chosen = slices.DeleteFunc(chosen, func(k check) bool { return !k.runsAlone() })
 	}
