@@ -20,19 +20,21 @@ import (
 )
 
 func main() {
+	debug.SetGCPercent(400) // it decodes whole collections for most lookups; memory is there
 	listen := flag.String("listen", ":27017", "address to listen on, host:port")
 	data := flag.String("data", "/data", "directory of the databases, made when absent")
+	fast := flag.Bool("fast", false, "don't wait for the disk: what is written survives this process, not the machine")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := serve(ctx, *listen, *data); err != nil {
+	if err := serve(ctx, *listen, *data, *fast); err != nil {
 		fmt.Fprintln(os.Stderr, "ferretdb:", err)
 		os.Exit(1)
 	}
 }
 
 // serve runs the server until ctx ends.
-func serve(ctx context.Context, listen, data string) error {
+func serve(ctx context.Context, listen, data string, fast bool) error {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return err
 	}
@@ -44,11 +46,15 @@ func serve(ctx context.Context, listen, data string) error {
 			}
 		}
 	}
+	databases := "file:" + data + "/"
+	if fast {
+		databases += "?_pragma=synchronous(off)"
+	}
 	server, err := ferretdb.New(&ferretdb.Config{
 		Listener:  ferretdb.ListenerConfig{TCP: listen},
 		Logger:    slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Handler:   "sqlite",
-		SQLiteURL: "file:" + data + "/",
+		SQLiteURL: databases,
 	})
 	if err != nil {
 		return err

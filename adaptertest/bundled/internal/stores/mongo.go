@@ -23,11 +23,11 @@ func (s *Stores) startMongo(ctx context.Context) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	var command testcontainers.ContainerCustomizer = testcontainers.WithCmd("mongod", "--bind_ip_all")
+	command := []string{"mongod", "--bind_ip_all"}
 	if image == LocalFerretDB {
-		command = testcontainers.WithCmd("-listen=:27017", "-data=/data")
+		command = []string{"-listen=:27017", "-data=/data", "-fast=" + strconv.FormatBool(s.options.Fast)}
 	}
-	return s.mongoOf(ctx, "MongoDB", image, command)
+	return s.mongoOf(ctx, "MongoDB", image, testcontainers.WithCmd(command...))
 }
 
 // initiate makes the server a replica set of itself and returns when it is the primary. Members are named by the address

@@ -31,7 +31,7 @@ func mongoWirings() []Wiring {
 		{name: "replica set", needs: stores.KindMongoReplica},
 	} {
 		// After a lost connection the driver waits until it has asked the server again, which it does twice a second at most.
-		all = append(all, Wiring{Adapter: "mongo", Name: w.name, Needs: []stores.Kind{w.needs}, Parallel: 8, open: w.open})
+		all = append(all, Wiring{Adapter: "mongo", Name: w.name, Needs: []stores.Kind{w.needs}, Parallel: 16, open: w.open})
 	}
 	return all
 }
@@ -122,8 +122,9 @@ func (h *mongoHouse) handle(t testing.TB, name string, conns uint64) *mongoHandl
 			SetMaxPoolSize(conns).
 			// The driver asks the server how it is, on connections of its own. Seldom, so that the steps are the adapter's.
 			SetServerMonitoringMode("poll").SetHeartbeatInterval(time.Minute).
-			// A server that is down is an error soon, not after the default of 30 seconds.
-			SetServerSelectionTimeout(2 * time.Second))
+			// A server that is down is an error before the default of 30 seconds; a connection that is awaited on a busy
+			// machine is none.
+			SetServerSelectionTimeout(10 * time.Second))
 		if err != nil {
 			return nil, err
 		}
