@@ -3,6 +3,7 @@
 package node
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,28 +24,30 @@ func Command(t testing.TB, proof, script string) *exec.Cmd {
 	if err != nil {
 		missing("NOT PROVED: %s, because node is not in the PATH", proof)
 	}
-	path := filepath.Join(folder(t), script)
-	install := exec.CommandContext(t.Context(), node, filepath.Join(folder(t), "install.mjs"), filepath.Dir(script))
+	dir, err := folder()
+	if err != nil {
+		missing("NOT PROVED: %s: %v", proof, err)
+	}
+	install := exec.CommandContext(t.Context(), node, filepath.Join(dir, "install.mjs"), filepath.Dir(script))
 	if out, err := install.CombinedOutput(); err != nil {
 		missing("NOT PROVED: %s, because the packages of %s can't be installed: %v\n%s", proof, script, err, out)
 	}
-	return exec.CommandContext(t.Context(), node, path)
+	return exec.CommandContext(t.Context(), node, filepath.Join(dir, script))
 }
 
 // folder finds the folder interop, above the one that the test runs in.
-func folder(t testing.TB) string {
-	t.Helper()
+func folder() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	for {
 		found := filepath.Join(dir, "interop")
 		if _, err := os.Stat(filepath.Join(found, "install.mjs")); err == nil {
-			return found
+			return found, nil
 		}
 		if dir == filepath.Dir(dir) {
-			t.Skip("NOT PROVED: the folder interop is not there")
+			return "", errors.New("the folder interop is not there")
 		}
 		dir = filepath.Dir(dir)
 	}
