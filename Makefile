@@ -10,7 +10,7 @@ LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 10s
 BENCHTIME ?= 1s
 JOBS ?= 4
-WITH_STORES := go run ./adaptertest/bundled/cmd/withstores --
+WITH_STORES := go run ./adaptertest/bundled/cmd/withstores
 export GOTOOLCHAIN := local
 # Where setup-node puts Node if the machine has none.
 export PATH := $(CURDIR)/.cache/node/node_modules/node/bin:$(PATH)
@@ -18,17 +18,19 @@ export PATH := $(CURDIR)/.cache/node/node_modules/node/bin:$(PATH)
 .DEFAULT_GOAL := test
 include images/images.mk
 
-.PHONY: help test test-modules race race-modules fuzz fuzz-targets conformance siege mutants bench bench-modules interop interop-tests lint demo browser
+.PHONY: help test test-modules set-up race race-modules fuzz conformance siege mutants bench bench-modules interop interop-tests lint demo browser
 
 ## help: list the targets
 help:
 	@sed -n 's/^## //p' Makefile images/images.mk
 
 ## test: all tests of all modules, against real stores
-test: images browser
+test:
+	@$(MAKE) --no-print-directory --jobs 2 set-up fuzz
+	@$(WITH_STORES) -fast -- $(MAKE) --no-print-directory --output-sync --jobs $(JOBS) test-modules
+
+set-up: images browser
 	@.ci/setup-node || test "$$CI" != true
-	@$(WITH_STORES) sh -ec '$(MAKE) --no-print-directory fuzz-targets; \
-		$(MAKE) --no-print-directory --output-sync --jobs $(JOBS) test-modules'
 
 # Tests of stores mostly wait, so more modules run at once than there are processors. The tests of the house read files that
 # the cache of test results does not watch.
@@ -40,20 +42,16 @@ test/%:
 
 ## race: the modules that `make test` runs without the race detector, with it
 race: images
-	@$(WITH_STORES) $(MAKE) --no-print-directory race-modules
+	@$(WITH_STORES) -fast -- $(MAKE) --no-print-directory race-modules
 
 race-modules:
 	@set -e; for m in $(SLOW_RACE); do echo "== $$m"; (cd $$m && GOWORK=off go test -race -timeout 60m ./...); done
 
-## fuzz: every fuzz target for FUZZTIME (10s)
-fuzz: images
-	@$(WITH_STORES) $(MAKE) --no-print-directory fuzz-targets
-
-# Two at once, each with one worker.
-fuzz-targets:
+## fuzz: every fuzz target for FUZZTIME (10s), two at once with one worker each
+fuzz:
 	@for d in $$(grep -rl '^func Fuzz' --include='*_test.go' $(MODULES) | xargs -n1 dirname | sort -u); do \
 		grep -ho '^func Fuzz[A-Za-z0-9]*' $$d/*_test.go | sed "s|func|$$d|"; \
-	done | xargs -P 2 -n 2 sh -c 'cd $$0 && echo "== $$0 $$1" && $(CURDIR)/.ci/fuzz $$1 $(FUZZTIME)'
+	done | xargs -P 2 -n 2 sh -c '$(CURDIR)/.ci/fuzz $$0 $$1 $(FUZZTIME)'
 
 ## conformance: the suite over the bundled adapters, and the matrix
 conformance:
@@ -70,7 +68,7 @@ mutants:
 
 ## bench: one table: adapters and core beside the least work by hand, and other libraries
 bench: images
-	@$(WITH_STORES) $(MAKE) --no-print-directory bench-modules
+	@$(WITH_STORES) -- $(MAKE) --no-print-directory bench-modules
 
 BENCHED := $(filter adapters/%,$(MODULES)) auth
 
@@ -84,7 +82,7 @@ interop: images browser
 
 interop-tests:
 	@for d in . pg mongo oidc; do node interop/install.mjs $$d || exit 1; done
-	@$(WITH_STORES) sh -ec 'cd auth && go test -count=1 -run "Interop|AuthJS" ./...; \
+	@$(WITH_STORES) -- sh -ec 'cd auth && go test -count=1 -run "Interop|AuthJS" ./...; \
 		for d in adapters/postgres adapters/mongo examples/demo; do (cd ../$$d && go test -count=1 -run Interop .); done'
 
 ## lint: formatting, vet, golangci-lint and tidy modules
