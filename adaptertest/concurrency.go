@@ -755,7 +755,8 @@ func (c *C) withoutHanging(what string, f func(ctx context.Context) error) {
 	}()
 	watchdog := time.NewTicker(deadline)
 	defer watchdog.Stop()
-	for calls, running := -1, true; running; {
+	idle := c.trace.idle()
+	for running := true; running; {
 		select {
 		case err := <-done:
 			if err != nil {
@@ -763,8 +764,7 @@ func (c *C) withoutHanging(what string, f func(ctx context.Context) error) {
 			}
 			running = false
 		case <-watchdog.C:
-			before := calls
-			if calls = c.trace.count(); calls == before {
+			if idle() {
 				c.Fatalf("%s hangs: no call has returned for %v", what, deadline)
 			}
 		}

@@ -99,11 +99,16 @@ func (t *trace) add(method string, args []any, result any, err error) {
 	t.calls = append(t.calls, line)
 }
 
-// count is the number of calls that have returned.
-func (t *trace) count() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.total
+// idle returns what tells whether no call has returned since it was asked last.
+func (t *trace) idle() func() bool {
+	returned := -1
+	return func() bool {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		before := returned
+		returned = t.total
+		return returned == before
+	}
 }
 
 func (t *trace) String() string {

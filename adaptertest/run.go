@@ -345,13 +345,12 @@ func (c *C) phase(ctx context.Context, timeout time.Duration, what string, f fun
 	}()
 	watchdog := time.NewTicker(timeout)
 	defer watchdog.Stop()
-	for calls := -1; ctx.Err() == nil; {
+	for idle := c.trace.idle(); ctx.Err() == nil; {
 		select {
 		case <-done:
 			return true
 		case <-watchdog.C:
-			before := calls
-			if calls = c.trace.count(); calls == before {
+			if idle() {
 				c.Notef("no call has returned for %v", timeout)
 				cancel()
 			}
