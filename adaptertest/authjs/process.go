@@ -18,27 +18,10 @@ type Adapter struct {
 }
 
 // Start runs adapter.mjs of the folder, which is one of interop, with the
-// arguments, until the end of the test. What its lock file names is installed
-// first, if it is not there, by install.mjs of the folder above.
-//
-// Without Node or the packages the test is skipped, and says so; with the
-// environment variable CI=true it fails. make interop sees to both.
+// arguments, until the end of the test. See Command for what it needs.
 func Start(tb testing.TB, dir string, args ...string) *Adapter {
 	tb.Helper()
-	missing := tb.Skipf
-	if os.Getenv("CI") == "true" {
-		missing = tb.Fatalf
-	}
-	node, err := exec.LookPath("node")
-	if err != nil {
-		missing("NOT PROVED: no record was exchanged with Auth.js, because node is not in the PATH")
-	}
-	install := exec.CommandContext(tb.Context(), node, filepath.Join(filepath.Dir(dir), "install.mjs"), filepath.Base(dir))
-	if out, err := install.CombinedOutput(); err != nil {
-		missing("NOT PROVED: no record was exchanged with Auth.js, because its packages can't be installed: %v\n%s", err, out)
-	}
-	cmd := exec.Command(node, append([]string{"adapter.mjs"}, args...)...)
-	cmd.Dir = dir
+	cmd := Command(tb, "no record was exchanged with Auth.js", dir, "adapter.mjs", args...)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	in, err := cmd.StdinPipe()
@@ -59,6 +42,32 @@ func Start(tb testing.TB, dir string, args ...string) *Adapter {
 		}
 	})
 	return &Adapter{tb, json.NewEncoder(in), bufio.NewScanner(out)}
+}
+
+// Command is the command that runs a script of the folder, which is one of
+// interop, in Node. What its lock file names is installed first, if it is not
+// there, by install.mjs of the folder above.
+//
+// Without Node or the packages the test is skipped, and says that the proof is
+// missing; with the environment variable CI=true it fails. make interop sees to
+// both.
+func Command(tb testing.TB, proof, dir, script string, args ...string) *exec.Cmd {
+	tb.Helper()
+	missing := tb.Skipf
+	if os.Getenv("CI") == "true" {
+		missing = tb.Fatalf
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		missing("NOT PROVED: %s, because node is not in the PATH", proof)
+	}
+	install := exec.CommandContext(tb.Context(), node, filepath.Join(filepath.Dir(dir), "install.mjs"), filepath.Base(dir))
+	if out, err := install.CombinedOutput(); err != nil {
+		missing("NOT PROVED: %s, because the packages of %s can't be installed: %v\n%s", proof, dir, err, out)
+	}
+	cmd := exec.Command(node, append([]string{script}, args...)...)
+	cmd.Dir = dir
+	return cmd
 }
 
 // Record is a record as Auth.js returns it. Instants are texts, as in JSON.

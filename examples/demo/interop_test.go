@@ -7,8 +7,6 @@ import (
 	"html"
 	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"github.com/gatehouse-go/gatehouse/adaptertest/authjs"
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -115,22 +114,10 @@ func register(t *testing.T, issuer, redirectURI string) (id, secret string) {
 	return client.ID, client.Secret
 }
 
-// startProvider starts the provider and returns its issuer. Without Node the
-// test is skipped, and says so; with the environment variable CI=true it fails.
+// startProvider starts the provider and returns its issuer.
 func startProvider(t *testing.T) string {
 	t.Helper()
-	missing := t.Skipf
-	if os.Getenv("CI") == "true" {
-		missing = t.Fatalf
-	}
-	node, err := exec.LookPath("node")
-	if err != nil {
-		missing("NOT PROVED: nobody signed in with oidc-provider, because node is not in the PATH")
-	}
-	if out, err := exec.CommandContext(t.Context(), node, "../../interop/install.mjs", "oidc").CombinedOutput(); err != nil {
-		missing("NOT PROVED: nobody signed in with oidc-provider, because it can't be installed: %v\n%s", err, out)
-	}
-	cmd := exec.CommandContext(t.Context(), node, "../../interop/oidc/provider.mjs")
+	cmd := authjs.Command(t, "nobody signed in with oidc-provider", "../../interop/oidc", "provider.mjs")
 	cmd.Stderr = t.Output()
 	in, err := cmd.StdinPipe()
 	if err != nil {
