@@ -46,19 +46,6 @@ func defaultRedirect(_ context.Context, p RedirectParams) (string, error) {
 	return p.BaseURL, nil
 }
 
-// originOf is scheme, host and, unless it is the scheme's own, port.
-func originOf(u *url.URL) string {
-	host := strings.ToLower(u.Host)
-	switch scheme := strings.ToLower(u.Scheme); scheme {
-	case "http":
-		return "http://" + strings.TrimSuffix(host, ":80")
-	case "https":
-		return "https://" + strings.TrimSuffix(host, ":443")
-	default:
-		return scheme + "://" + host
-	}
-}
-
 // withQuery appends parameters to a URL that may have some already.
 func withQuery(page, query string) string {
 	if strings.Contains(page, "?") {

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -243,13 +242,4 @@ func (c *openedChecks) checkState(params url.Values) error {
 	}
 	c.delete(&c.r.specs.state, spent)
 	return c.o.spend("state", want)
-}
-
-// randomBase64 is 32 random bytes in base64url.
-func randomBase64(random io.Reader) (string, error) {
-	var b [32]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", err
-	}
-	return base64.RawURLEncoding.EncodeToString(b[:]), nil
 }

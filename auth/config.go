@@ -1,16 +1,12 @@
 package auth
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -268,92 +264,4 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	return c
-}
-
-// compile makes an engine of a configuration, and lists what is wrong with it.
-// An engine of a configuration with problems can do no more than report them.
-func compile(c Config) (*engine, []error) {
-	c = c.withDefaults()
-	incomplete := completeProviders(c.Providers)
-	e := &engine{
-		config:   c,
-		log:      c.Logger,
-		basePath: cleanBasePath(c.BasePath),
-		byID:     make(map[string]Provider, len(c.Providers)),
-		csrfKeys: newHashKeys(c.Secret),
-		keys:     new(jwt.Keys),
-	}
-	if c.Adapter != nil {
-		e.adapter = tracedAdapter{c.Adapter, e}
-	}
-	e.look = newLook(&e.config)
-	e.cookies.plain, e.cookies.secure = newCookieSpecs(&c.Cookies, false), newCookieSpecs(&c.Cookies, true)
-	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {
-		e.origin = originOf(u)
-	}
-	e.oauth = map[string]*oauthClient{}
-	for _, p := range c.Providers {
-		if isNil(p) {
-			continue
-		}
-		e.byID[p.id()] = p
-		if p, ok := p.(*OAuth); ok {
-			e.oauth[p.ID] = newOAuthClient(&e.config, p)
-		}
-	}
-	return e, append(incomplete, e.check()...)
-}
-
-// completeProviders replaces providers by completed copies, and lists what their
-// functions Complete find wrong.
-func completeProviders(providers []Provider) []error {
-	var problems []error
-	for i, p := range providers {
-		if isNil(p) {
-			continue
-		}
-		var err error
-		switch p := p.(type) {
-		case *OAuth:
-			completed := *p
-			if p.Complete != nil {
-				err = p.Complete(&completed)
-			}
-			completed.Issuer = cmp.Or(completed.Issuer, issuerOf(completed.WellKnown))
-			providers[i] = &completed
-		case *Email:
-			if p.Complete != nil {
-				completed := *p
-				err = p.Complete(&completed)
-				providers[i] = &completed
-			}
-		}
-		if err != nil {
-			problems = append(problems, &Error{Type: ErrInvalidProvider, Message: fmt.Sprintf("provider %q: %v", p.id(), err)})
-		}
-	}
-	return problems
-}
-
-// issuerOf is the issuer whose metadata is at the URL (OpenID Connect Discovery
-// section 4, RFC 8414 section 3), or empty if the URL does not tell.
-func issuerOf(wellKnown string) string {
-	origin, name, ok := strings.Cut(wellKnown, "/.well-known/")
-	if !ok || strings.ContainsAny(wellKnown, "?#") {
-		return ""
-	}
-	if _, path, ok := strings.Cut(name, "/"); ok {
-		return origin + "/" + path
-	}
-	return origin
-}
-
-// cleanBasePath makes a path begin with a slash, unless it is the root, and not
-// end with one.
-func cleanBasePath(path string) string {
-	path = strings.Trim(path, "/")
-	if path == "" {
-		return ""
-	}
-	return "/" + path
 }

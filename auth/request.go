@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -126,30 +125,6 @@ func (e *engine) newRequest(hr *http.Request, action Action) *request {
 		r.target += "?" + hr.URL.RawQuery
 	}
 	return r
-}
-
-// requestOrigin is the origin that the request was made to: that of its URL,
-// or else, in a server, that of the connection and the Host header.
-func requestOrigin(hr *http.Request) string {
-	if hr.URL.Host != "" && hr.URL.Scheme != "" {
-		return originOf(hr.URL)
-	}
-	scheme := "http"
-	if hr.TLS != nil {
-		scheme = "https"
-	}
-	return originOf(&url.URL{Scheme: scheme, Host: hr.Host})
-}
-
-// isLoopback reports whether the origin is one that only this machine has.
-func isLoopback(origin string) bool {
-	u, err := url.Parse(origin)
-	if err != nil {
-		return false
-	}
-	host := u.Hostname()
-	ip := net.ParseIP(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
 // splitPath finds action and provider in an escaped path.

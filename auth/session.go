@@ -179,19 +179,6 @@ func (e *engine) sessionFromStore(ctx context.Context, r *request, token string,
 	return read
 }
 
-// shownUser is what the client sees of a stored user. A name or image that is
-// not known is null, as in the columns of a store.
-func shownUser(user *User) *User {
-	shown := &User{Name: user.Name, Email: user.Email, Image: user.Image}
-	if user.Name == nil {
-		shown.setExtra("name", nil)
-	}
-	if user.Image == nil {
-		shown.setExtra("image", nil)
-	}
-	return shown
-}
-
 // errSessionGone says that a session was deleted while it was being read.
 var errSessionGone = errors.New("the session is gone")
 
@@ -250,64 +237,4 @@ func (e *engine) encodeToken(ctx context.Context, r *request, claims Claims) (st
 		return jwt.Encode(p)
 	}
 	return guard(ctx, e.config.JWT.Encode, p)
-}
-
-// userFromClaims is the user of a session token, without ID, which the client
-// is not shown by default. A claim that is no text stays as it is.
-func userFromClaims(c Claims) *User {
-	u := &User{}
-	for _, m := range userClaims {
-		v, present := c[m.claim]
-		text, ok := v.(string)
-		switch {
-		case !present:
-		case ok && m.member == "name":
-			u.Name = &text
-		case ok && m.member == "image":
-			u.Image = &text
-		case ok && text != "":
-			u.Email = text
-		default:
-			u.setExtra(m.member, v)
-		}
-	}
-	return u
-}
-
-// userClaims are the claims of a session token that describe the user, and the
-// members of the session's user that show them.
-var userClaims = [...]struct{ claim, member string }{{"name", "name"}, {"email", "email"}, {"picture", "image"}}
-
-func (u *User) setExtra(name string, v any) {
-	if u.Extra == nil {
-		u.Extra = map[string]any{}
-	}
-	u.Extra[name] = v
-}
-
-// withID is the same user with an ID.
-func (u *User) withID(id string) *User {
-	c := *u
-	c.ID = id
-	return &c
-}
-
-// claimsFromUser are the claims of a new session token.
-func claimsFromUser(u *User) Claims {
-	c := Claims{"sub": u.ID}
-	for _, m := range userClaims {
-		if v, ok := u.Extra[m.member]; ok {
-			c[m.claim] = v
-		}
-	}
-	if u.Name != nil {
-		c["name"] = *u.Name
-	}
-	if u.Email != "" {
-		c["email"] = u.Email
-	}
-	if u.Image != nil {
-		c["picture"] = *u.Image
-	}
-	return c
 }

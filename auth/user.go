@@ -97,81 +97,75 @@ func (p Profile) String(path ...string) string {
 // LogValue keeps personal data out of logs: it is the number of claims.
 func (p Profile) LogValue() slog.Value { return slog.IntValue(len(p)) }
 
-// ProviderType is one of the five kinds of provider.
-type ProviderType string
-
-// The provider types. Specification section 2.11.
-const (
-	TypeOAuth       ProviderType = "oauth"
-	TypeOIDC        ProviderType = "oidc"
-	TypeEmail       ProviderType = "email"
-	TypeCredentials ProviderType = "credentials"
-	TypeWebAuthn    ProviderType = "webauthn"
-)
-
-// TokenSet is the answer of a provider's token endpoint. Specification section
-// 2.4. Its tokens are secrets; a TokenSet logs as [redacted].
-type TokenSet struct {
-	AccessToken  string
-	RefreshToken string
-	IDToken      string
-	Scope        string
-	// TokenType is lower case.
-	TokenType    string
-	SessionState string
-	// ExpiresIn is the lifetime that the provider stated, zero if it did not.
-	ExpiresIn time.Duration
-	// ExpiresAt is the instant at which AccessToken expires, to the second; the
-	// zero time if not known.
-	ExpiresAt time.Time
-	// AuthorizationDetails is a JSON array of objects (RFC 9396), or nil.
-	AuthorizationDetails json.RawMessage
-	// Extra holds the members of the answer that have no field.
-	Extra map[string]any
-}
-
-// LogValue keeps the tokens out of logs.
-func (TokenSet) LogValue() slog.Value { return slog.StringValue("[redacted]") }
-
-// Account connects a user with an identity at a provider. Specification
-// section 2.4. It logs without its tokens.
-type Account struct {
-	// Provider is the ID of the provider.
-	Provider string
-	Type     ProviderType
-	// ProviderAccountID is the ID that the provider knows the person by: the ID
-	// in the result of OAuth.Profile, the e-mail address, or the ID that
-	// Credentials.Authorize returned.
-	ProviderAccountID string
-	// UserID is the owner's ID, empty until there is one.
-	UserID string
-	// TokenSet is zero unless Type is TypeOAuth or TypeOIDC.
-	TokenSet
-}
-
-// LogValue keeps the tokens out of logs.
-func (a Account) LogValue() slog.Value {
-	return slog.GroupValue(slog.String("provider", a.Provider), slog.String("type", string(a.Type)), slog.String("userId", a.UserID))
-}
-
-// record returns the account as the adapter keeps it: the fields of the token
-// answer that it has columns for.
-func (a *Account) record() adapter.Account {
-	r := adapter.Account{
-		UserID: a.UserID, Type: adapter.AccountType(a.Type), Provider: a.Provider, ProviderAccountID: a.ProviderAccountID,
-		AccessToken: textOrNil(a.AccessToken), RefreshToken: textOrNil(a.RefreshToken), IDToken: textOrNil(a.IDToken),
-		Scope: textOrNil(a.Scope), TokenType: textOrNil(a.TokenType), SessionState: textOrNil(a.SessionState),
-		AuthorizationDetails: a.AuthorizationDetails,
+// shownUser is what the client sees of a stored user. A name or image that is
+// not known is null, as in the columns of a store.
+func shownUser(user *User) *User {
+	shown := &User{Name: user.Name, Email: user.Email, Image: user.Image}
+	if user.Name == nil {
+		shown.setExtra("name", nil)
 	}
-	if !a.ExpiresAt.IsZero() {
-		r.ExpiresAt = new(a.ExpiresAt.Unix())
+	if user.Image == nil {
+		shown.setExtra("image", nil)
 	}
-	return r
+	return shown
 }
 
-func textOrNil(s string) *string {
-	if s == "" {
-		return nil
+// userFromClaims is the user of a session token, without ID, which the client
+// is not shown by default. A claim that is no text stays as it is.
+func userFromClaims(c Claims) *User {
+	u := &User{}
+	for _, m := range userClaims {
+		v, present := c[m.claim]
+		text, ok := v.(string)
+		switch {
+		case !present:
+		case ok && m.member == "name":
+			u.Name = &text
+		case ok && m.member == "image":
+			u.Image = &text
+		case ok && text != "":
+			u.Email = text
+		default:
+			u.setExtra(m.member, v)
+		}
 	}
-	return &s
+	return u
+}
+
+// userClaims are the claims of a session token that describe the user, and the
+// members of the session's user that show them.
+var userClaims = [...]struct{ claim, member string }{{"name", "name"}, {"email", "email"}, {"picture", "image"}}
+
+func (u *User) setExtra(name string, v any) {
+	if u.Extra == nil {
+		u.Extra = map[string]any{}
+	}
+	u.Extra[name] = v
+}
+
+// withID is the same user with an ID.
+func (u *User) withID(id string) *User {
+	c := *u
+	c.ID = id
+	return &c
+}
+
+// claimsFromUser are the claims of a new session token.
+func claimsFromUser(u *User) Claims {
+	c := Claims{"sub": u.ID}
+	for _, m := range userClaims {
+		if v, ok := u.Extra[m.member]; ok {
+			c[m.claim] = v
+		}
+	}
+	if u.Name != nil {
+		c["name"] = *u.Name
+	}
+	if u.Email != "" {
+		c["email"] = u.Email
+	}
+	if u.Image != nil {
+		c["picture"] = *u.Image
+	}
+	return c
 }

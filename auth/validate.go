@@ -256,12 +256,3 @@ func neededMethods(has map[ProviderType]bool, database bool) []string {
 	need(has[TypeWebAuthn], "CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter")
 	return methods
 }
-
-// trusts reports why the origin may not be used.
-func (e *engine) trusts(origin string) error {
-	c := &e.config
-	if c.TrustHost != nil && *c.TrustHost || e.origin != "" || e.trustLoopback && isLoopback(origin) {
-		return nil
-	}
-	return &Error{Type: ErrUntrustedHost, Message: "the Host header is not trusted: set Config.URL (AUTH_URL), or Config.TrustHost if the header is checked before it gets here"}
-}

@@ -1,0 +1,76 @@
+package auth
+
+import (
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Account connects a user with an identity at a provider. Specification
+// section 2.4. It logs without its tokens.
+type Account struct {
+	// Provider is the ID of the provider.
+	Provider string
+	Type     ProviderType
+	// ProviderAccountID is the ID that the provider knows the person by: the ID
+	// in the result of OAuth.Profile, the e-mail address, or the ID that
+	// Credentials.Authorize returned.
+	ProviderAccountID string
+	// UserID is the owner's ID, empty until there is one.
+	UserID string
+	// TokenSet is zero unless Type is TypeOAuth or TypeOIDC.
+	TokenSet
+}
+
+// LogValue keeps the tokens out of logs.
+func (a Account) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("provider", a.Provider), slog.String("type", string(a.Type)), slog.String("userId", a.UserID))
+}
+
+// record returns the account as the adapter keeps it: the fields of the token
+// answer that it has columns for.
+func (a *Account) record() adapter.Account {
+	r := adapter.Account{
+		UserID: a.UserID, Type: adapter.AccountType(a.Type), Provider: a.Provider, ProviderAccountID: a.ProviderAccountID,
+		AccessToken: textOrNil(a.AccessToken), RefreshToken: textOrNil(a.RefreshToken), IDToken: textOrNil(a.IDToken),
+		Scope: textOrNil(a.Scope), TokenType: textOrNil(a.TokenType), SessionState: textOrNil(a.SessionState),
+		AuthorizationDetails: a.AuthorizationDetails,
+	}
+	if !a.ExpiresAt.IsZero() {
+		r.ExpiresAt = new(a.ExpiresAt.Unix())
+	}
+	return r
+}
+
+// TokenSet is the answer of a provider's token endpoint. Specification section
+// 2.4. Its tokens are secrets; a TokenSet logs as [redacted].
+type TokenSet struct {
+	AccessToken  string
+	RefreshToken string
+	IDToken      string
+	Scope        string
+	// TokenType is lower case.
+	TokenType    string
+	SessionState string
+	// ExpiresIn is the lifetime that the provider stated, zero if it did not.
+	ExpiresIn time.Duration
+	// ExpiresAt is the instant at which AccessToken expires, to the second; the
+	// zero time if not known.
+	ExpiresAt time.Time
+	// AuthorizationDetails is a JSON array of objects (RFC 9396), or nil.
+	AuthorizationDetails json.RawMessage
+	// Extra holds the members of the answer that have no field.
+	Extra map[string]any
+}
+
+// LogValue keeps the tokens out of logs.
+func (TokenSet) LogValue() slog.Value { return slog.StringValue("[redacted]") }
+
+func textOrNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

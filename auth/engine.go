@@ -1,0 +1,284 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// engine is a compiled configuration, and the keys and turns that go with it.
+type engine struct {
+	config   Config // with its defaults
+	problems []error
+	log      *slog.Logger
+	// origin is that of Config.URL, or empty.
+	origin string
+	// trustLoopback says that hosts of this machine are trusted.
+	trustLoopback bool
+	basePath      string
+	byID          map[string]Provider
+	oauth         map[string]*oauthClient
+	cookies       struct{ plain, secure cookieSpecs }
+	csrfKeys      hashKeys
+	keys          *jwt.Keys
+	adapter       adapter.Adapter
+	look          func() *pages.Look
+	// logins holds the accounts that are signing in.
+	logins keyedLock
+}
+
+// compile makes an engine of a configuration, and lists what is wrong with it.
+// An engine of a configuration with problems can do no more than report them.
+func compile(c Config) (*engine, []error) {
+	c = c.withDefaults()
+	incomplete := completeProviders(c.Providers)
+	e := &engine{
+		config:   c,
+		log:      c.Logger,
+		basePath: cleanBasePath(c.BasePath),
+		byID:     make(map[string]Provider, len(c.Providers)),
+		csrfKeys: newHashKeys(c.Secret),
+		keys:     new(jwt.Keys),
+	}
+	if c.Adapter != nil {
+		e.adapter = tracedAdapter{c.Adapter, e}
+	}
+	e.look = newLook(&e.config)
+	e.cookies.plain, e.cookies.secure = newCookieSpecs(&c.Cookies, false), newCookieSpecs(&c.Cookies, true)
+	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {
+		e.origin = originOf(u)
+	}
+	e.oauth = map[string]*oauthClient{}
+	for _, p := range c.Providers {
+		if isNil(p) {
+			continue
+		}
+		e.byID[p.id()] = p
+		if p, ok := p.(*OAuth); ok {
+			e.oauth[p.ID] = newOAuthClient(&e.config, p)
+		}
+	}
+	return e, append(incomplete, e.check()...)
+}
+
+// completeProviders replaces providers by completed copies, and lists what their
+// functions Complete find wrong.
+func completeProviders(providers []Provider) []error {
+	var problems []error
+	for i, p := range providers {
+		if isNil(p) {
+			continue
+		}
+		var err error
+		switch p := p.(type) {
+		case *OAuth:
+			completed := *p
+			if p.Complete != nil {
+				err = p.Complete(&completed)
+			}
+			completed.Issuer = cmp.Or(completed.Issuer, issuerOf(completed.WellKnown))
+			providers[i] = &completed
+		case *Email:
+			if p.Complete != nil {
+				completed := *p
+				err = p.Complete(&completed)
+				providers[i] = &completed
+			}
+		}
+		if err != nil {
+			problems = append(problems, &Error{Type: ErrInvalidProvider, Message: fmt.Sprintf("provider %q: %v", p.id(), err)})
+		}
+	}
+	return problems
+}
+
+// issuerOf is the issuer whose metadata is at the URL (OpenID Connect Discovery
+// section 4, RFC 8414 section 3), or empty if the URL does not tell.
+func issuerOf(wellKnown string) string {
+	origin, name, ok := strings.Cut(wellKnown, "/.well-known/")
+	if !ok || strings.ContainsAny(wellKnown, "?#") {
+		return ""
+	}
+	if _, path, ok := strings.Cut(name, "/"); ok {
+		return origin + "/" + path
+	}
+	return origin
+}
+
+// cleanBasePath makes a path begin with a slash, unless it is the root, and not
+// end with one.
+func cleanBasePath(path string) string {
+	path = strings.Trim(path, "/")
+	if path == "" {
+		return ""
+	}
+	return "/" + path
+}
+
+// handle answers a request, whatever happens.
+func (e *engine) handle(hr *http.Request) *Result {
+	r, result := e.prepare(hr)
+	if result != nil {
+		return result
+	}
+	result, err := e.act(r)
+	if err != nil {
+		return e.failed(r, err)
+	}
+	return r.finish(result)
+}
+
+// run answers a request, or returns the error that it failed with.
+func (e *engine) run(hr *http.Request) (*Result, error) {
+	r, result := e.prepare(hr)
+	if result != nil {
+		return result, nil
+	}
+	result, err := e.act(r)
+	if err == nil {
+		return r.finish(result), nil
+	}
+	if _, ours := typeOf(err); ours && !r.wantsJSON() {
+		e.logError(r.http.Context(), err)
+		return nil, err
+	}
+	return e.failed(r, err), nil
+}
+
+// prepare parses a request and checks that it may be served at all. Otherwise
+// there is a result already.
+func (e *engine) prepare(hr *http.Request) (*request, *Result) {
+	ctx := hr.Context()
+	r, err := e.parse(hr)
+	if err != nil {
+		e.logError(ctx, err)
+		e.debug(ctx, "request", slog.String("method", hr.Method), slog.String("type", hr.Header.Get("Content-Type")), slog.Int("segments", strings.Count(hr.URL.Path, "/")))
+		return nil, &Result{Status: http.StatusBadRequest, Header: jsonHeader(), Body: []byte(`"Bad request."`)}
+	}
+	if err := e.mayServe(r); err != nil {
+		e.logError(ctx, err)
+		return nil, e.misconfigured(r)
+	}
+	return r, nil
+}
+
+// mayServe reports why the request can't be served: an origin that is not
+// trusted, or the first problem of the configuration.
+func (e *engine) mayServe(r *request) error {
+	if err := e.trusts(r.origin); err != nil {
+		return err
+	}
+	if len(e.problems) > 0 {
+		return e.problems[0]
+	}
+	return nil
+}
+
+// act does what the request asks for.
+func (e *engine) act(r *request) (*Result, error) {
+	ctx := r.http.Context()
+	if err := e.begin(ctx, r); err != nil {
+		return nil, err
+	}
+	if r.method == http.MethodPost {
+		switch r.action {
+		case ActionSession:
+			return e.updateSession(ctx, r)
+		case ActionSignIn:
+			return e.signIn(ctx, r)
+		case ActionSignOut:
+			return e.signOut(ctx, r)
+		case ActionCallback:
+			return e.callback(ctx, r)
+		}
+		return nil, &Error{Type: ErrUnknownAction, Message: fmt.Sprintf("POST is not supported for %s", r.action)}
+	}
+	switch r.action {
+	case ActionProviders:
+		return e.listProviders(r)
+	case ActionCSRF:
+		return e.csrfToken(ctx, r)
+	case ActionSession:
+		return e.readSession(ctx, r)
+	case ActionSignIn:
+		return e.signInPage(r)
+	case ActionSignOut:
+		return e.signOutPage(r)
+	case ActionCallback:
+		return e.callback(ctx, r)
+	case ActionVerifyRequest:
+		return e.verifyRequestPage(r)
+	case ActionError:
+		return e.errorPage(r)
+	}
+	return e.webauthnOptions(ctx, r)
+}
+
+// begin finds the provider, checks the CSRF token and decides on the callback
+// URL.
+func (e *engine) begin(ctx context.Context, r *request) error {
+	if r.providerID != "" {
+		if r.provider = e.byID[r.providerID]; r.provider == nil {
+			return &Error{Type: ErrInvalidProvider, Message: "no provider has the ID of the path"}
+		}
+	}
+	if r.trusted || e.config.SkipCSRFCheck == SkipCSRFCheck {
+		r.csrf = csrf{verified: true}
+	} else {
+		spec := &r.specs.csrf
+		var fresh *http.Cookie
+		var err error
+		r.csrf, fresh, err = checkCSRF(e.csrfKeys, e.config.Random, spec, r.cookies.get(spec.name), r.method, r.form.Get("csrfToken"))
+		if err != nil {
+			return err
+		}
+		if fresh != nil {
+			r.pending = append(r.pending, fresh)
+		}
+	}
+	spec := &r.specs.callbackURL
+	remembered := r.cookies.get(spec.name)
+	var err error
+	r.callbackURL, err = e.resolveCallbackURL(ctx, r.origin, r.submitted("callbackUrl"), remembered)
+	if err != nil {
+		return err
+	}
+	if r.callbackURL != remembered {
+		r.pending = append(r.pending, spec.set(r.callbackURL))
+	}
+	return nil
+}
+
+// finish gives a result what every result of the request gets.
+func (r *request) finish(result *Result) *Result {
+	if r.action != ActionProviders {
+		result.Cookies = append(r.pending, result.Cookies...)
+	}
+	if result.Location != "" && r.wantsJSON() {
+		result.Header = jsonHeader()
+		result.Status, result.Body = http.StatusOK, redirectAsJSON(result.Location)
+	}
+	return result
+}
+
+// wantsJSON reports whether the client is a script that can't follow a
+// redirect to another site.
+func (r *request) wantsJSON() bool { return len(r.http.Header["X-Auth-Return-Redirect"]) > 0 }
+
+// url is the URL of an action, with origin.
+func (e *engine) url(r *request, action Action) string {
+	return r.origin + e.basePath + "/" + string(action)
+}
+
+// providerURL is the URL of an action for a provider.
+func (e *engine) providerURL(r *request, action Action, id string) string {
+	return e.url(r, action) + "/" + id
+}

@@ -1,0 +1,39 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+)
+
+// Credentials is a provider that asks the application whether what somebody
+// submitted is right. It needs StrategyJWT. Specification section 2.11.
+type Credentials struct {
+	// ID is part of the URL; the default is credentials.
+	ID string
+	// Name is shown; the default is Credentials.
+	Name string
+	// Fields are the inputs of the built-in sign-in page, in order. Without any
+	// the page does not show the provider.
+	Fields []Field
+	// Authorize returns the user whom the submitted fields belong to. Returning
+	// nil refuses, like an *Error of type ErrCredentialsSignin, whose Code the
+	// client is shown. Any other error is a fault of the server. The form holds
+	// csrfToken and callbackUrl too, if they were submitted. Required.
+	Authorize func(ctx context.Context, form Form, r *http.Request) (*User, error)
+}
+
+func (p *Credentials) id() string {
+	if p.ID == "" {
+		return "credentials"
+	}
+	return p.ID
+}
+
+func (p *Credentials) displayName() string {
+	if p.Name == "" {
+		return "Credentials"
+	}
+	return p.Name
+}
+
+func (p *Credentials) kind() ProviderType { return TypeCredentials }
