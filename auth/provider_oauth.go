@@ -52,6 +52,10 @@ type OAuth struct {
 	// becomes Account.ProviderAccountID. The default takes id, name, email and
 	// image from the standard claims.
 	Profile func(ctx context.Context, profile Profile, tokens TokenSet) (*User, error)
+	// EmailVerified says what the provider states about an address, which is the
+	// one that Profile returned. The default is StandardEmailProof. An address is
+	// taken for the person's own only if the result is EmailProven.
+	EmailVerified func(profile Profile, email string) EmailProof
 	// Account chooses what of the token answer the adapter stores. The default
 	// keeps everything that has a column; nil as the result keeps nothing.
 	Account func(tokens TokenSet) *TokenSet

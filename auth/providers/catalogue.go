@@ -72,9 +72,14 @@ type Info struct {
 	Scope string
 	// Checks protect the flow.
 	Checks []auth.Check
-	// EmailVerified is the path at which the profile says whether the address is
-	// verified, or empty if it does not say so. Nothing here relies on it.
-	EmailVerified string
+	// EmailVerified says what the provider states about the e-mail address in a
+	// profile. It is the default of auth.OAuth.EmailVerified, and nil for
+	// providers of other types than OAuth and OpenID Connect.
+	EmailVerified func(profile auth.Profile, email string) auth.EmailProof
+	// StatesEmailVerified reports that the provider is known to state whether an
+	// address is verified. Where it is false, EmailVerified looks for the standard
+	// claim, which the provider is not known to send.
+	StatesEmailVerified bool
 	// Options are those that the provider takes beside client ID and secret.
 	Options []OptionInfo
 	// Environment are the variables that are read.
@@ -117,7 +122,7 @@ func (r *row) info() Info {
 	env := "AUTH_" + variable(r.id)
 	i := Info{
 		ID: r.id, Name: r.name, Type: cmp.Or(r.kind, auth.TypeOAuth), Constructor: r.constructor, Scope: r.scope, Checks: r.checks(),
-		EmailVerified: r.verified, Options: infos(r.options), Environment: []string{env + "_ID", env + "_SECRET"}, Note: r.note,
+		EmailVerified: r.emailVerified(), StatesEmailVerified: r.verified != "" || r.proof != nil, Options: infos(r.options), Environment: []string{env + "_ID", env + "_SECRET"}, Note: r.note,
 	}
 	switch {
 	case r.id == "wechat":

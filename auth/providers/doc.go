@@ -13,5 +13,6 @@
 // others are filled in by auth.New. Every flow has a state; PKCE and, for OpenID
 // Connect, a nonce are used too unless the provider is known not to allow it.
 //
-// No provider's word on an address is taken as proof that it is verified.
+// An e-mail address counts as proven only where the provider says that it is
+// verified, see Info.EmailVerified.
 package providers

@@ -33,9 +33,10 @@ func assertionGrant(c *completion) error {
 	return nil
 }
 
-// githubEmails asks GitHub for the addresses where the profile has none, and
-// takes the primary one if it is verified. It also finds the API of an own
-// server.
+// githubEmails asks GitHub for the list of addresses, which says which of them
+// are verified. Where the profile has no public address, the primary one counts
+// if it is verified. What the list says of the address becomes the member
+// email_verified of the profile. It also finds the API of an own server.
 func githubEmails(c *completion) error {
 	base := c.vars["baseURL"]
 	c.vars["apiURL"] = base + "/api/v3"
@@ -53,14 +54,22 @@ func githubEmails(c *completion) error {
 	user, err := request{}.compile(endpoint, u.Params, c.vars)
 	u.Request = func(ctx context.Context, p auth.UserInfoRequest) (auth.Profile, error) {
 		profile, err := user(ctx, p)
-		if err != nil || profile.String("email") != "" {
-			return profile, err
+		if err != nil {
+			return nil, err
 		}
-		// Without the scope user:email this is refused, and there is no address.
-		if list, err := (request{}).send(ctx, p.Client, strings.TrimSuffix(endpoint, "/")+"/emails", p.Tokens.AccessToken, nil); err == nil {
+		delete(profile, "email_verified")
+		// Without the scope user:email this is refused, and nothing is known.
+		list, err := (request{}).send(ctx, p.Client, strings.TrimSuffix(endpoint, "/")+"/emails", p.Tokens.AccessToken, nil)
+		if err != nil {
+			return profile, nil //nolint:nilerr // the address is then an unproven one
+		}
+		if profile.String("email") == "" {
 			if email := primaryEmail(list); email != "" {
 				profile["email"] = email
 			}
+		}
+		if verified, ok := listedEmail(list, profile.String("email")); ok {
+			profile["email_verified"] = verified
 		}
 		return profile, nil
 	}
@@ -77,6 +86,19 @@ func primaryEmail(list any) string {
 		}
 	}
 	return ""
+}
+
+// listedEmail is what a list says of an address, if it has it.
+func listedEmail(list any, email string) (verified, ok bool) {
+	all, _ := list.([]any)
+	for _, v := range all {
+		m, _ := v.(map[string]any)
+		if email != "" && strings.EqualFold(text(m["email"]), email) {
+			verified, ok = m["verified"].(bool)
+			return verified, ok
+		}
+	}
+	return false, false
 }
 
 // wechatVariant chooses between the two kinds of WeChat application.

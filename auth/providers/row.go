@@ -60,8 +60,11 @@ type row struct {
 
 	// profile is where the user is; zero means the standard claims.
 	profile mapping
-	// verified is where the profile says whether the address is verified.
+	// verified is where the profile says whether the address is verified; proof
+	// reads that where a path does not tell. Without either the standard claims
+	// count.
 	verified string
+	proof    func(auth.Profile) auth.EmailProof
 
 	options []option
 	// hook does what the table can't say, before the rest is filled in.
@@ -256,6 +259,9 @@ func (c *completion) userInfo() error {
 
 func (c *completion) profile() error {
 	p := c.provider
+	if p.EmailVerified == nil {
+		p.EmailVerified = c.row.emailVerified()
+	}
 	if p.Profile != nil || c.row.profile.isZero() {
 		return nil
 	}

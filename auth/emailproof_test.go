@@ -1,0 +1,48 @@
+package auth_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+func TestEmailProofOf(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		flag any
+		want auth.EmailProof
+	}{
+		{true, auth.EmailProven}, {"true", auth.EmailProven}, {"True", auth.EmailProven}, {json.Number("1"), auth.EmailProven}, {1.0, auth.EmailProven}, {"1", auth.EmailProven},
+		{false, auth.EmailRefuted}, {"false", auth.EmailRefuted}, {json.Number("0"), auth.EmailRefuted}, {0.0, auth.EmailRefuted}, {"0", auth.EmailRefuted},
+		{nil, auth.EmailUnstated}, {"", auth.EmailUnstated}, {"yes", auth.EmailUnstated}, {json.Number("2"), auth.EmailUnstated}, {2.0, auth.EmailUnstated},
+		{map[string]any{"a": true}, auth.EmailUnstated}, {[]any{true}, auth.EmailUnstated},
+	} {
+		if got := auth.EmailProofOf(c.flag); got != c.want {
+			t.Errorf("%#v is %v, want %v", c.flag, got, c.want)
+		}
+	}
+}
+
+// TestStandardEmailProof: the flag speaks for the claim email and for no other
+// address.
+func TestStandardEmailProof(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		profile auth.Profile
+		email   string
+		want    auth.EmailProof
+	}{
+		{"verified", auth.Profile{"email": "Ada@x.example", "email_verified": true}, "ada@x.example", auth.EmailProven},
+		{"not verified", auth.Profile{"email": "ada@x.example", "email_verified": false}, "ada@x.example", auth.EmailRefuted},
+		{"nothing said", auth.Profile{"email": "ada@x.example"}, "ada@x.example", auth.EmailUnstated},
+		{"another claim holds the address", auth.Profile{"email": "eve@x.example", "email_verified": true, "upn": "ada@x.example"}, "ada@x.example", auth.EmailUnstated},
+		{"a false claim about another address", auth.Profile{"email": "eve@x.example", "email_verified": false}, "ada@x.example", auth.EmailRefuted},
+		{"address is no text", auth.Profile{"email": []any{"ada@x.example"}, "email_verified": true}, "ada@x.example", auth.EmailUnstated},
+	} {
+		if got := auth.StandardEmailProof(c.profile, c.email); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package providers
+
+import (
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// emailVerified is what the provider states about an address. The flag of a row
+// speaks for the address that the row's own mapping finds, and for no other.
+func (r *row) emailVerified() func(auth.Profile, string) auth.EmailProof {
+	if r.verified == "" && r.proof == nil {
+		return auth.StandardEmailProof
+	}
+	flag := r.proof
+	if flag == nil {
+		at, err := parse(r.verified)
+		if err != nil {
+			return auth.StandardEmailProof // a test compiles every row
+		}
+		flag = func(profile auth.Profile) auth.EmailProof { return auth.EmailProofOf(at(&evidence{profile: profile})) }
+	}
+	where := r.profile.email
+	if where == "" {
+		where = "email"
+	}
+	address, err := parse(where)
+	if err != nil {
+		return auth.StandardEmailProof
+	}
+	return func(profile auth.Profile, email string) auth.EmailProof {
+		proof := flag(profile)
+		if proof == auth.EmailProven && !strings.EqualFold(text(address(&evidence{profile: profile})), email) {
+			return auth.EmailUnstated
+		}
+		return proof
+	}
+}
+
+// kakaoProof wants both flags: is_email_valid is false once another Kakao account
+// has the address.
+// https://developers.kakao.com/docs/latest/en/kakaologin/rest-api#req-user-info
+func kakaoProof(profile auth.Profile) auth.EmailProof {
+	account, _ := profile["kakao_account"].(map[string]any)
+	verified, valid := auth.EmailProofOf(account["is_email_verified"]), auth.EmailProofOf(account["is_email_valid"])
+	if verified == auth.EmailProven && valid == auth.EmailRefuted {
+		return auth.EmailRefuted
+	}
+	return verified
+}
+
+// gitlabProof: confirmed_at is the time at which the address was confirmed, and
+// null before that. https://docs.gitlab.com/api/users/#get-the-current-user
+func gitlabProof(profile auth.Profile) auth.EmailProof {
+	switch confirmed, present := profile["confirmed_at"]; {
+	case text(confirmed) != "":
+		return auth.EmailProven
+	case present:
+		return auth.EmailRefuted
+	}
+	return auth.StandardEmailProof(profile, text(profile["email"]))
+}

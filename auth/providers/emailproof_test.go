@@ -1,0 +1,102 @@
+package providers_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/providers"
+)
+
+// TestEmailVerified: what each kind of statement in a profile says about an
+// address.
+func TestEmailVerified(t *testing.T) {
+	t.Parallel()
+	infos := map[string]providers.Info{}
+	for _, i := range providers.All() {
+		infos[i.ID] = i
+	}
+	const proven, refuted, unstated = auth.EmailProven, auth.EmailRefuted, auth.EmailUnstated
+	for _, c := range []struct {
+		id, profile, email string
+		want               auth.EmailProof
+	}{
+		{"google", `{"email":"a@x.example","email_verified":true}`, "a@x.example", proven},
+		{"google", `{"email":"A@x.example","email_verified":true}`, "a@x.example", proven},
+		{"google", `{"email":"a@x.example","email_verified":true}`, "b@x.example", unstated},
+		{"google", `{"email":"a@x.example","email_verified":false}`, "a@x.example", refuted},
+		{"google", `{"email":"a@x.example"}`, "a@x.example", unstated},
+		{"apple", `{"email":"a@x.example","email_verified":"true"}`, "a@x.example", proven},
+		{"apple", `{"email":"a@x.example","email_verified":"false"}`, "a@x.example", refuted},
+		{"discord", `{"email":"a@x.example","verified":true}`, "a@x.example", proven},
+		{"discord", `{"email":"a@x.example","email_verified":true}`, "a@x.example", unstated},
+		{"zoom", `{"email":"a@x.example","verified":1}`, "a@x.example", proven},
+		{"zoom", `{"email":"a@x.example","verified":0}`, "a@x.example", refuted},
+		{"digitalocean", `{"account":{"email":"a@x.example","email_verified":true}}`, "a@x.example", proven},
+		{"eventbrite", `{"emails":[{"email":"b@x.example","verified":false},{"email":"a@x.example","primary":true,"verified":true}]}`, "a@x.example", proven},
+		{"eventbrite", `{"emails":[{"email":"b@x.example","verified":true},{"email":"a@x.example","primary":true,"verified":false}]}`, "a@x.example", refuted},
+		{"kakao", `{"kakao_account":{"email":"a@x.example","is_email_verified":true,"is_email_valid":true}}`, "a@x.example", proven},
+		{"kakao", `{"kakao_account":{"email":"a@x.example","is_email_verified":true,"is_email_valid":false}}`, "a@x.example", refuted},
+		{"kakao", `{"kakao_account":{"email":"a@x.example","is_email_verified":false}}`, "a@x.example", refuted},
+		{"gitlab", `{"email":"a@x.example","confirmed_at":"2020-01-01T00:00:00Z"}`, "a@x.example", proven},
+		{"gitlab", `{"email":"a@x.example","confirmed_at":null}`, "a@x.example", refuted},
+		{"gitlab", `{"email":"a@x.example"}`, "a@x.example", unstated},
+		// A tenant of Microsoft Entra ID can state any address.
+		{"microsoft-entra-id", `{"email":"a@x.example","email_verified":true}`, "a@x.example", unstated},
+		{"microsoft-entra-id", `{"email":"a@x.example","xms_edov":true}`, "a@x.example", proven},
+		{"microsoft-entra-id", `{"email":"a@x.example","xms_edov":"1"}`, "a@x.example", proven},
+		{"azure-ad", `{"email":"a@x.example","xms_edov":false}`, "a@x.example", refuted},
+		{"azure-ad-b2c", `{"emails":["a@x.example"],"email_verified":true}`, "a@x.example", unstated},
+		{"spotify", `{"email":"a@x.example"}`, "a@x.example", unstated},
+		{"keycloak", `{"email":"a@x.example","email_verified":true}`, "a@x.example", proven},
+	} {
+		var profile auth.Profile
+		d := json.NewDecoder(strings.NewReader(c.profile))
+		d.UseNumber()
+		if err := d.Decode(&profile); err != nil {
+			t.Fatal(err)
+		}
+		if got := infos[c.id].EmailVerified(profile, c.email); got != c.want {
+			t.Errorf("%s: %s says that %s is %v, want %v", c.id, c.profile, c.email, got, c.want)
+		}
+	}
+	for _, i := range infos {
+		if oauth := i.Type == auth.TypeOAuth || i.Type == auth.TypeOIDC; oauth != (i.EmailVerified != nil) {
+			t.Errorf("%s has EmailVerified: %v", i.ID, i.EmailVerified != nil)
+		}
+	}
+}
+
+// TestGitHubSaysWhichAddressIsVerified: also of a public address, of which the
+// profile alone does not tell.
+func TestGitHubSaysWhichAddressIsVerified(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, user, emails string
+		want               auth.EmailProof
+	}{
+		{"public and verified", `{"id":1,"email":"a@x.example"}`, `[{"email":"A@x.example","verified":true}]`, auth.EmailProven},
+		{"public and not verified", `{"id":1,"email":"a@x.example"}`, `[{"email":"a@x.example","verified":false}]`, auth.EmailRefuted},
+		{"public and not in the list", `{"id":1,"email":"a@x.example"}`, `[{"email":"b@x.example","primary":true,"verified":true}]`, auth.EmailUnstated},
+		{"no list", `{"id":1,"email":"a@x.example","email_verified":true}`, `{"message":"no"}`, auth.EmailUnstated},
+		{"primary", `{"id":1}`, `[{"email":"b@x.example","primary":true,"verified":true}]`, auth.EmailProven},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := providers.GitHub()
+			if err := p.Complete(p); err != nil {
+				t.Fatal(err)
+			}
+			client := &http.Client{Transport: responder{"https://api.github.com/user": c.user, "https://api.github.com/user/emails": c.emails}}
+			profile, err := p.UserInfo.Request(t.Context(), auth.UserInfoRequest{Provider: *p, Client: client, Tokens: auth.TokenSet{AccessToken: "t"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.EmailVerified(profile, profile.String("email")); got != c.want {
+				t.Errorf("the address is %v, want %v", got, c.want)
+			}
+		})
+	}
+}
