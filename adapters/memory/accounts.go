@@ -3,7 +3,7 @@ package memory
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -15,15 +15,9 @@ func (s *store) LinkAccount(ctx context.Context, record adapter.Account) (*adapt
 	if err := begin(ctx, op); err != nil {
 		return nil, err
 	}
-	switch {
-	case record.Provider == "":
-		return nil, missing(op, "provider")
-	case record.ProviderAccountID == "":
-		return nil, missing(op, "provider account id")
-	}
-	a := &account{Account: ownAccount(record)}
-	if a.AuthorizationDetails != nil && !json.Valid(a.AuthorizationDetails) {
-		return nil, errors.New("memory: link account: authorization details are not JSON")
+	a, err := newAccount(op, record)
+	if err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,10 +28,44 @@ func (s *store) LinkAccount(ctx context.Context, record adapter.Account) (*adapt
 	if !ok {
 		return nil, notFound(op, "user")
 	}
+	s.addAccount(a, owner)
+	return a.copy(), nil
+}
+
+// newAccount returns the record as the store keeps it, or says what is wrong
+// with it.
+func newAccount(op string, record adapter.Account) (*account, error) {
+	switch {
+	case record.Provider == "":
+		return nil, missing(op, "provider")
+	case record.ProviderAccountID == "":
+		return nil, missing(op, "provider account id")
+	}
+	a := &account{Account: ownAccount(record)}
+	if !isJSON(a.AuthorizationDetails) {
+		return nil, notJSON(op)
+	}
+	return a, nil
+}
+
+// isJSON reports whether authorization details can be kept.
+func isJSON(details json.RawMessage) bool { return details == nil || json.Valid(details) }
+
+func notJSON(op string) error {
+	return fmt.Errorf("memory: %s: authorization details are not JSON", op)
+}
+
+// addAccount stores an account of the owner. The caller holds the lock.
+func (s *store) addAccount(a *account, owner *user) {
 	a.UserID, a.owner = owner.ID, owner
 	s.accounts[a.Key()] = a
 	owner.accounts.add(a)
-	return a.copy(), nil
+}
+
+// dropAccount removes the account. The caller holds the lock.
+func (s *store) dropAccount(a *account) {
+	delete(s.accounts, a.Key())
+	a.owner.accounts.remove(a)
 }
 
 // UnlinkAccount deletes the account and returns it, or nil.
@@ -52,8 +80,7 @@ func (s *store) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*ada
 	if !ok {
 		return nil, nil
 	}
-	delete(s.accounts, key)
-	a.owner.accounts.remove(a)
+	s.dropAccount(a)
 	return a.copy(), nil
 }
 
@@ -68,4 +95,43 @@ func (s *store) GetAccount(ctx context.Context, providerAccountID, provider stri
 		return a.copy(), nil
 	}
 	return nil, nil
+}
+
+// ListAccountsByUserID returns the user's accounts. For an unknown user the
+// slice is empty and not nil. [ALIST-01] to [ALIST-03]
+func (s *store) ListAccountsByUserID(ctx context.Context, userID string) ([]adapter.Account, error) {
+	if err := begin(ctx, "list accounts"); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	list := []adapter.Account{}
+	if u, ok := s.users[userID]; ok {
+		for _, a := range u.accounts {
+			list = append(list, *a.copy())
+		}
+	}
+	return list, nil
+}
+
+// UpdateAccount changes the fields that are set. [ALIST-04] to [ALIST-07]
+func (s *store) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
+	const op = "update account"
+	if err := begin(ctx, op); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a, ok := s.accounts[update.Key()]
+	if !ok {
+		return nil, notFound(op, "account")
+	}
+	changed := a.Account
+	update.Apply(&changed)
+	changed = ownAccount(changed)
+	if !isJSON(changed.AuthorizationDetails) {
+		return nil, notJSON(op)
+	}
+	a.Account = changed
+	return a.copy(), nil
 }

@@ -16,8 +16,13 @@ import (
 type Adapter struct{ *store }
 
 var (
-	_ adapter.Adapter = Adapter{}
-	_ adapter.Sweeper = Adapter{}
+	_ adapter.Adapter            = Adapter{}
+	_ adapter.Sweeper            = Adapter{}
+	_ adapter.SignUps            = Adapter{}
+	_ adapter.AccountLists       = Adapter{}
+	_ adapter.SessionLists       = Adapter{}
+	_ adapter.AuthenticatorEdits = Adapter{}
+	_ adapter.TokenEdits         = Adapter{}
 )
 
 // New returns an adapter without records. It starts no goroutine.
@@ -27,7 +32,7 @@ func New() *Adapter {
 		usersByEmail:   make(map[string]*user),
 		accounts:       make(map[adapter.AccountKey]*account),
 		sessions:       make(map[string]*session),
-		tokens:         make(map[adapter.VerificationTokenKey]*adapter.VerificationToken),
+		tokens:         make(map[string]map[string]*adapter.VerificationToken),
 		authenticators: make(map[string]*adapter.Authenticator),
 	}}
 }
@@ -41,7 +46,7 @@ type store struct {
 	usersByEmail   map[string]*user // users with an address
 	accounts       map[adapter.AccountKey]*account
 	sessions       map[string]*session
-	tokens         map[adapter.VerificationTokenKey]*adapter.VerificationToken
+	tokens         map[string]map[string]*adapter.VerificationToken // by identifier and token
 	authenticators map[string]*adapter.Authenticator
 }
 

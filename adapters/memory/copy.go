@@ -51,7 +51,8 @@ func ownAuthenticator(a adapter.Authenticator) adapter.Authenticator {
 	a.ProviderAccountID = strings.Clone(a.ProviderAccountID)
 	a.CredentialPublicKey = strings.Clone(a.CredentialPublicKey)
 	a.CredentialDeviceType = strings.Clone(a.CredentialDeviceType)
-	a.Transports = ownText(a.Transports)
+	a.Transports, a.Name = ownText(a.Transports), ownText(a.Name)
+	a.Created, a.LastUsed = ownTime(a.Created), ownTime(a.LastUsed)
 	return a
 }
 
@@ -98,6 +99,7 @@ func (s *session) copy() *adapter.Session {
 
 func copyAuthenticator(a *adapter.Authenticator) *adapter.Authenticator {
 	c := *a
-	c.Transports = copied(c.Transports)
+	c.Transports, c.Name = copied(c.Transports), copied(c.Name)
+	c.Created, c.LastUsed = copied(c.Created), copied(c.LastUsed)
 	return &c
 }

@@ -98,3 +98,42 @@ func (s *store) drop(dropped *session) {
 	delete(s.sessions, dropped.token)
 	dropped.owner.sessions.remove(dropped)
 }
+
+// ListSessionsByUserID returns the user's sessions. For an unknown user the
+// slice is empty and not nil. [SLIST-01] to [SLIST-03]
+func (s *store) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
+	if err := begin(ctx, "list sessions"); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	list := []adapter.Session{}
+	if u, ok := s.users[userID]; ok {
+		for _, session := range u.sessions {
+			list = append(list, *session.copy())
+		}
+	}
+	return list, nil
+}
+
+// DeleteSessionsByUserID deletes all sessions of the user but the one with the
+// token except. [SLIST-04] to [SLIST-07]
+func (s *store) DeleteSessionsByUserID(ctx context.Context, userID, except string) (int64, error) {
+	if err := begin(ctx, "delete sessions"); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u, ok := s.users[userID]
+	if !ok {
+		return 0, nil
+	}
+	var deleted int64
+	for i := len(u.sessions) - 1; i >= 0; i-- { // drop moves the last one only
+		if session := u.sessions[i]; session.token != except {
+			s.drop(session)
+			deleted++
+		}
+	}
+	return deleted, nil
+}

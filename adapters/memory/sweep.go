@@ -42,13 +42,14 @@ func (s *store) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept
 			return swept, err
 		}
 	}
-	for key, token := range s.tokens {
-		if !token.Expires.After(now) {
-			delete(s.tokens, key)
-			swept.VerificationTokens++
-		}
-		if err := pause(); err != nil {
-			return swept, err
+	for _, pending := range s.tokens {
+		for _, token := range pending {
+			if !token.Expires.After(now) && s.dropToken(token) {
+				swept.VerificationTokens++
+			}
+			if err := pause(); err != nil {
+				return swept, err
+			}
 		}
 	}
 	return swept, nil

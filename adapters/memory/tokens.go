@@ -22,10 +22,15 @@ func (s *store) CreateVerificationToken(ctx context.Context, record adapter.Veri
 	token := ownToken(record)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, taken := s.tokens[token.Key()]; taken {
+	pending := s.tokens[token.Identifier]
+	if _, taken := pending[token.Token]; taken {
 		return nil, conflict(op, "identifier and token")
 	}
-	s.tokens[token.Key()] = &token
+	if pending == nil {
+		pending = make(map[string]*adapter.VerificationToken, 1)
+		s.tokens[token.Identifier] = pending
+	}
+	pending[token.Token] = &token
 	return new(token), nil
 }
 
@@ -38,10 +43,37 @@ func (s *store) UseVerificationToken(ctx context.Context, key adapter.Verificati
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	token, ok := s.tokens[key]
+	token, ok := s.tokens[key.Identifier][key.Token]
 	if !ok {
 		return nil, nil
 	}
-	delete(s.tokens, key)
+	s.dropToken(token)
 	return token, nil
+}
+
+// dropToken removes the token and reports whether it was still there. The caller
+// holds the lock.
+func (s *store) dropToken(token *adapter.VerificationToken) bool {
+	pending := s.tokens[token.Identifier]
+	if pending[token.Token] != token {
+		return false
+	}
+	delete(pending, token.Token)
+	if len(pending) == 0 {
+		delete(s.tokens, token.Identifier)
+	}
+	return true
+}
+
+// DeleteVerificationTokens deletes all tokens of the identifier.
+// [TEDIT-01] to [TEDIT-03]
+func (s *store) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
+	if err := begin(ctx, "delete verification tokens"); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	deleted := len(s.tokens[identifier])
+	delete(s.tokens, identifier)
+	return int64(deleted), nil
 }

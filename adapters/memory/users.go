@@ -16,23 +16,42 @@ func (s *store) CreateUser(ctx context.Context, record adapter.User) (*adapter.U
 	if err := begin(ctx, op); err != nil {
 		return nil, err
 	}
+	u := newUser(record)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if what := s.takenFrom(u); what != "" {
+		return nil, conflict(op, what)
+	}
+	s.addUser(u)
+	return u.copy(), nil
+}
+
+func newUser(record adapter.User) *user {
 	u := &user{User: ownUser(record)}
 	if u.ID == "" {
 		u.ID = newUUID()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	return u
+}
+
+// takenFrom names what another user has already of the new user's: "id" or
+// "e-mail address"; otherwise it is empty. The caller holds the lock.
+func (s *store) takenFrom(u *user) string {
 	if _, taken := s.users[u.ID]; taken {
-		return nil, conflict(op, "id")
+		return "id"
 	}
 	if _, taken := s.usersByEmail[u.Email]; taken {
-		return nil, conflict(op, "e-mail address")
+		return "e-mail address"
 	}
+	return ""
+}
+
+// addUser stores a new user. The caller holds the lock.
+func (s *store) addUser(u *user) {
 	s.users[u.ID] = u
 	if u.Email != "" {
 		s.usersByEmail[u.Email] = u
 	}
-	return u.copy(), nil
 }
 
 // GetUser returns the user with the ID, or nil. [USER-02] [USER-07] [USER-08]

@@ -17,8 +17,13 @@ var (
 	ErrConflict = errors.New("adapter: conflict with an existing record")
 
 	// ErrNotFound is matched by the error of an update whose record is absent
-	// (UpdateUser, UpdateAuthenticatorCounter) and of a write whose owner is
+	// (UpdateUser, UpdateAccount, UpdateAuthenticatorCounter,
+	// TouchAuthenticator) and of a write whose owner is
 	// absent (LinkAccount, CreateSession, CreateAuthenticator, and UpdateSession
 	// with a new owner). A lookup's miss is not an error. [ERR-06]
 	ErrNotFound = errors.New("adapter: record not found")
+
+	// ErrLastCredential is matched by the error of a removal that would leave
+	// the user without any way to sign in (DeleteAuthenticator). [AEDIT-04]
+	ErrLastCredential = errors.New("adapter: the last credential of the user")
 )

@@ -27,10 +27,12 @@ func Missing(a Adapter) []string {
 
 // Partial lifts a value that has some of the methods of Adapter. Each method
 // that v lacks returns an error matching ErrUnsupported that names it
-// [CAP-01]. The result implements Sweeper if v does.
+// [CAP-01]. The result implements Sweeper if v does, and Capability finds the
+// optional interfaces that v implements.
 //
 // It is an error if v is nil, if v has none of the methods, or if a method of v
-// has the name but not the signature of one of Adapter's.
+// has the name but not the signature of a method of Adapter or of an optional
+// interface.
 func Partial(v any) (PartialAdapter, error) {
 	if isNil(v) {
 		return nil, errors.New("adapter: Partial of nil: want a value with at least one method of adapter.Adapter")
@@ -40,6 +42,7 @@ func Partial(v any) (PartialAdapter, error) {
 		b.declared = p.Missing()
 	}
 	p := partial{
+		value:                      v,
 		createUser:                 pick[createUser](&b, "CreateUser"),
 		getUser:                    pick[getUser](&b, "GetUser"),
 		getUserByEmail:             pick[getUserByEmail](&b, "GetUserByEmail"),
@@ -62,6 +65,11 @@ func Partial(v any) (PartialAdapter, error) {
 	}
 	if b.found == 0 && len(b.problems) == 0 {
 		b.problems = append(b.problems, fmt.Errorf("adapter: Partial of %T: it has none of the methods of adapter.Adapter", v))
+	}
+	for _, optional := range optionalInterfaces {
+		for m := range optional.Methods() {
+			b.compareSignature(m)
+		}
 	}
 	if err := errors.Join(b.problems...); err != nil {
 		return nil, err
@@ -90,12 +98,27 @@ func pick[M any](b *builder, name string) M {
 		return m
 	}
 	b.missing = append(b.missing, name)
-	if m, ok := reflect.TypeOf(b.value).MethodByName(name); ok && !slices.Contains(b.declared, name) {
-		want := reflect.TypeFor[M]().Method(0).Type
-		got := reflect.ValueOf(b.value).Method(m.Index).Type()
-		b.problems = append(b.problems, fmt.Errorf("adapter: Partial of %T: %s is %v, want %v", b.value, name, got, want))
+	if !slices.Contains(b.declared, name) {
+		b.compareSignature(reflect.TypeFor[M]().Method(0))
 	}
 	return any(unsupported{}).(M)
+}
+
+// compareSignature notes a method of the value that has the name of the wanted
+// one and another signature.
+func (b *builder) compareSignature(want reflect.Method) {
+	m, ok := reflect.TypeOf(b.value).MethodByName(want.Name)
+	if !ok {
+		return
+	}
+	if got := reflect.ValueOf(b.value).Method(m.Index).Type(); got != want.Type {
+		b.problems = append(b.problems, fmt.Errorf("adapter: Partial of %T: %s is %v, want %v", b.value, want.Name, got, want.Type))
+	}
+}
+
+var optionalInterfaces = []reflect.Type{
+	reflect.TypeFor[Sweeper](), reflect.TypeFor[SignUps](), reflect.TypeFor[AccountLists](), reflect.TypeFor[SessionLists](),
+	reflect.TypeFor[AuthenticatorEdits](), reflect.TypeFor[TokenEdits](),
 }
 
 func isNil(v any) bool {
@@ -191,8 +214,12 @@ type partial struct {
 	getAuthenticator
 	listAuthenticatorsByUserID
 	updateAuthenticatorCounter
+	value   any
 	missing []string
 }
+
+// Unwrap returns the value that was lifted. See Capability.
+func (p partial) Unwrap() any { return p.value }
 
 func (p partial) Missing() []string { return slices.Clone(p.missing) }
 

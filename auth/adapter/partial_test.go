@@ -99,16 +99,55 @@ func TestPartialOfPartial(t *testing.T) {
 	}
 }
 
+// revoking has one optional interface.
+type revoking struct{ sessionsOnly }
+
+func (revoking) ListSessionsByUserID(context.Context, string) ([]adapter.Session, error) {
+	return nil, nil
+}
+
+func (revoking) DeleteSessionsByUserID(context.Context, string, string) (int64, error) {
+	return 7, nil
+}
+
+func TestCapability(t *testing.T) {
+	p, err := adapter.Partial(revoking{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists, ok := adapter.Capability[adapter.SessionLists](p)
+	if !ok {
+		t.Fatal("Partial hides an optional interface")
+	}
+	if n, _ := lists.DeleteSessionsByUserID(t.Context(), "", ""); n != 7 {
+		t.Errorf("got %d", n)
+	}
+	if _, ok := adapter.Capability[adapter.Sweeper](p); !ok {
+		t.Error("Partial hides Sweeper")
+	}
+	if _, ok := adapter.Capability[adapter.SignUps](p); ok {
+		t.Error("an interface that the value lacks was found")
+	}
+	if _, ok := adapter.Capability[adapter.SignUps](nil); ok {
+		t.Error("nil has an optional interface")
+	}
+}
+
+type wrongCapability struct{ sessionsOnly }
+
+func (wrongCapability) DeleteVerificationTokens(context.Context, string) error { return nil }
+
 func TestPartialRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		v    any
 		want string
 	}{
-		"nil":             {nil, "Partial of nil"},
-		"typed nil":       {(*pointerMethods)(nil), "Partial of nil"},
-		"no methods":      {struct{}{}, "none of the methods"},
-		"a string":        {"adapter", "none of the methods"},
-		"wrong signature": {wrongSignature{}, "GetUser is func(string) (*adapter.User, error), want func(context.Context, string) (*adapter.User, error)"},
+		"nil":                      {nil, "Partial of nil"},
+		"typed nil":                {(*pointerMethods)(nil), "Partial of nil"},
+		"no methods":               {struct{}{}, "none of the methods"},
+		"a string":                 {"adapter", "none of the methods"},
+		"wrong optional signature": {wrongCapability{}, "DeleteVerificationTokens is func(context.Context, string) error, want func(context.Context, string) (int64, error)"},
+		"wrong signature":          {wrongSignature{}, "GetUser is func(string) (*adapter.User, error), want func(context.Context, string) (*adapter.User, error)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := adapter.Partial(c.v)

@@ -121,4 +121,15 @@ type Authenticator struct {
 	CredentialDeviceType string
 	// Transports is a comma-separated list, or nil.
 	Transports *string
+
+	// What people are shown of their authenticators. A store that has no place
+	// for these three leaves them nil: tables of Auth.js have none. Nil means
+	// not known.
+
+	// Name is the name that the user sees.
+	Name *string
+	// Created is the instant of the registration.
+	Created *time.Time
+	// LastUsed is the instant of the latest sign-in.
+	LastUsed *time.Time
 }
