@@ -4,6 +4,7 @@ import (
 	"crypto/subtle"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 )
 
@@ -32,4 +33,36 @@ func checkCSRF(keys hashKeys, random io.Reader, spec *cookieSpec, cookieValue, m
 		return csrf{}, nil, err
 	}
 	return csrf{token: token}, spec.set(token + "|" + keys.hash(token)), nil
+}
+
+// CSRFToken returns the token that a form of a page of the application needs in
+// its field csrfToken to post to the routes of this package. It sets the cookie
+// that belongs to the token, if the browser has none, so it must be called
+// before anything is written; the page is not to be cached and is marked so. With
+// SkipCSRFCheck there is no token, and the result is "".
+func (h *Handler) CSRFToken(w http.ResponseWriter, hr *http.Request) (string, error) {
+	e := h.engine
+	if e.config.SkipCSRFCheck == SkipCSRFCheck {
+		return "", nil
+	}
+	r := e.newRequest(hr, ActionCSRF)
+	spec := &r.specs.csrf
+	// A second form on the page needs the token of the first.
+	value := r.cookies.get(spec.name)
+	for _, line := range w.Header()["Set-Cookie"] {
+		if c, err := http.ParseSetCookie(line); err == nil && c.Name == spec.name {
+			if set, err := url.PathUnescape(c.Value); err == nil {
+				value = set
+			}
+		}
+	}
+	c, fresh, err := checkCSRF(e.csrfKeys, e.config.Random, spec, value, hr.Method, "")
+	if err != nil {
+		return "", err
+	}
+	w.Header()["Cache-Control"] = noCache
+	if fresh != nil {
+		(&Result{Cookies: []*http.Cookie{fresh}}).SendCookies(w)
+	}
+	return c.token, nil
 }

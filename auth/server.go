@@ -14,12 +14,18 @@ import (
 // nil, User has the ID too, which the client is not shown. A database session is
 // extended when that is due; cookies are not renewed, see Refresh.
 func (h *Handler) Session(r *http.Request) (*Session, error) {
+	if l := h.loaded(r.Context()); l != nil {
+		return l.get()
+	}
 	return h.read(r, nil, access{readOnly: true})
 }
 
 // Refresh is Session, and renews the cookies of the browser. It must be called
 // before anything is written.
 func (h *Handler) Refresh(w http.ResponseWriter, r *http.Request) (*Session, error) {
+	if l := h.loaded(r.Context()); l != nil && l.renewed {
+		return l.get()
+	}
 	return h.read(r, w, access{})
 }
 
@@ -32,7 +38,11 @@ func (h *Handler) UpdateSession(w http.ResponseWriter, r *http.Request, data any
 	if err != nil {
 		return nil, err
 	}
-	return h.read(r, w, access{trigger: TriggerUpdate, update: update})
+	session, err := h.read(r, w, access{trigger: TriggerUpdate, update: update})
+	if l := h.loaded(r.Context()); l != nil {
+		l.set(session, err)
+	}
+	return session, err
 }
 
 func (h *Handler) read(hr *http.Request, w http.ResponseWriter, a access) (*Session, error) {

@@ -1,0 +1,364 @@
+package auth_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// storedSite is a handler over a store in which "token" is the session of Ada.
+func storedSite(t *testing.T, config auth.Config) (h *auth.Handler, s *store, reads *int) {
+	t.Helper()
+	s, reads = newStore(), new(int)
+	s.users["u"] = adapter.User{ID: "u", Email: "ada@example.com"}
+	s.sessions["token"] = adapter.Session{SessionToken: "token", UserID: "u", Expires: time.Now().Add(30 * 24 * time.Hour)}
+	s.before = func(method string, _ ...any) error {
+		if method == "getSessionAndUser" {
+			*reads++
+		}
+		return nil
+	}
+	config.Adapter = s
+	return newHandler(t, config), s, reads
+}
+
+func pageRequest(method, target, cookie string) *http.Request {
+	r := httptest.NewRequest(method, target, nil)
+	if cookie != "" {
+		r.Header.Set("Cookie", jwt.SecureCookieName+"="+cookie)
+	}
+	return r
+}
+
+// TestLoadReadsTheStoreOnce: however many layers and readers a request has.
+func TestLoadReadsTheStoreOnce(t *testing.T) {
+	h, _, reads := storedSite(t, auth.Config{})
+	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for range 2 {
+			session, err := auth.FromContext(r.Context())
+			if err != nil || session.User.ID != "u" {
+				t.Fatalf("got %+v, %v", session, err)
+			}
+			if again, err := h.Session(r); err != nil || again != session {
+				t.Errorf("Session: got %+v, %v", again, err)
+			}
+			if again, err := h.Refresh(w, r); err != nil || again != session {
+				t.Errorf("Refresh: got %+v, %v", again, err)
+			}
+		}
+	})
+	w := httptest.NewRecorder()
+	h.Require(h.Require(page)).ServeHTTP(w, pageRequest(http.MethodGet, "/", "token"))
+	if *reads != 1 {
+		t.Errorf("%d readings of the store, want 1", *reads)
+	}
+	if n := len(w.Result().Cookies()); n != 1 {
+		t.Errorf("the session cookie is set %d times, want once", n)
+	}
+}
+
+// TestLoadedByAnotherHandler: a session that one site has loaded is none of
+// another's.
+func TestLoadedByAnotherHandler(t *testing.T) {
+	h, _, _ := storedSite(t, auth.Config{})
+	other := newHandler(t, auth.Config{Adapter: newStore()})
+	r, err := h.Load(httptest.NewRecorder(), pageRequest(http.MethodGet, "/", "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if session, err := other.Session(r); session != nil || err != nil {
+		t.Errorf("another handler: got %+v, %v, want nobody", session, err)
+	}
+	w := httptest.NewRecorder()
+	other.Require(http.NotFoundHandler()).ServeHTTP(w, r)
+	if w.Code != http.StatusSeeOther {
+		t.Errorf("another handler lets the session of the first through: status %d", w.Code)
+	}
+}
+
+// TestFailingStoreIsNotNobody: neither for Load, nor for who reads after it, nor
+// for Require, nor for a token.
+func TestFailingStoreIsNotNobody(t *testing.T) {
+	h, s, _ := storedSite(t, auth.Config{})
+	s.before = func(string, ...any) error { return errors.New("down") }
+	w := httptest.NewRecorder()
+	r, err := h.Load(w, pageRequest(http.MethodGet, "/", "token"))
+	if !errors.Is(err, auth.ErrAdapter) || errors.Is(err, auth.ErrNoSession) {
+		t.Errorf("Load: got %v", err)
+	}
+	if _, err := auth.FromContext(r.Context()); !errors.Is(err, auth.ErrAdapter) || errors.Is(err, auth.ErrNoSession) {
+		t.Errorf("FromContext: got %v", err)
+	}
+	if _, err := h.Session(r); !errors.Is(err, auth.ErrAdapter) {
+		t.Errorf("Session: got %v", err)
+	}
+	if _, err := h.SessionByToken(t.Context(), "token"); !errors.Is(err, auth.ErrAdapter) || errors.Is(err, auth.ErrNoSession) {
+		t.Errorf("SessionByToken: got %v", err)
+	}
+	if len(w.Header()["Set-Cookie"]) != 0 {
+		t.Errorf("a store that fails changes the cookies: %v", w.Header())
+	}
+	for _, accept := range []string{"text/html", "application/json"} {
+		w := httptest.NewRecorder()
+		r := pageRequest(http.MethodGet, "/", "token")
+		r.Header.Set("Accept", accept)
+		h.Require(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("let through") })).ServeHTTP(w, r)
+		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Location") != "" || w.Header().Get("Cache-Control") == "" {
+			t.Errorf("%s: got %d, %v", accept, w.Code, w.Header())
+		}
+		if isJSON := json.Valid(w.Body.Bytes()); isJSON != (accept == "application/json") {
+			t.Errorf("%s: got %s", accept, w.Body)
+		}
+	}
+}
+
+// TestFromContextWithoutLoad: a program that forgot Load finds out, and does not
+// take everybody for nobody.
+func TestFromContextWithoutLoad(t *testing.T) {
+	_, err := auth.FromContext(t.Context())
+	if err == nil || errors.Is(err, auth.ErrNoSession) || !strings.Contains(err.Error(), "Require") {
+		t.Errorf("got %v", err)
+	}
+	h, _, _ := storedSite(t, auth.Config{})
+	r, err := h.Load(httptest.NewRecorder(), pageRequest(http.MethodGet, "/", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type key struct{}
+	ctx := context.WithValue(r.Context(), key{}, 1)
+	if _, err := auth.FromContext(ctx); !errors.Is(err, auth.ErrNoSession) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestLoadWithoutResponse reads and renews no cookies; a later Load with a
+// response does.
+func TestLoadWithoutResponse(t *testing.T) {
+	h, _, _ := storedSite(t, auth.Config{})
+	r, err := h.Load(nil, pageRequest(http.MethodGet, "/", "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := auth.FromContext(r.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	if _, err := h.Load(w, r); err != nil || len(w.Header()["Set-Cookie"]) != 1 {
+		t.Errorf("got %v, %v", w.Header(), err)
+	}
+}
+
+// TestUpdateOfLoadedSession: who reads after the update sees it.
+func TestUpdateOfLoadedSession(t *testing.T) {
+	h, _, _ := storedSite(t, auth.Config{Callbacks: auth.Callbacks{Session: func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+		p.Session.Extra = map[string]any{"trigger": p.Trigger}
+		return p.Session, nil
+	}}})
+	w := httptest.NewRecorder()
+	r, err := h.Load(w, pageRequest(http.MethodGet, "/", "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.UpdateSession(w, r, 1); err != nil {
+		t.Fatal(err)
+	}
+	if session, err := auth.FromContext(r.Context()); err != nil || session.Extra["trigger"] != auth.TriggerUpdate {
+		t.Errorf("got %+v, %v", session, err)
+	}
+}
+
+func TestRequireSendsToSignIn(t *testing.T) {
+	at := func(path string) string { return "/auth/signin?callbackUrl=" + url.QueryEscape(path) }
+	for name, c := range map[string]struct {
+		config         auth.Config
+		method, target string
+		header         http.Header
+		want           string
+	}{
+		"page": {target: "/inbox?page=2&x=%2F", want: at("/inbox?page=2&x=%2F")},
+		"URL": {
+			config: auth.Config{URL: origin}, target: "http://10.0.0.7/inbox",
+			want: origin + at(origin+"/inbox"),
+		},
+		"own page":                {config: auth.Config{Pages: auth.Pages{SignIn: "/login?a=b"}}, target: "/inbox", want: "/login?a=b&callbackUrl=%2Finbox"},
+		"base path":               {config: auth.Config{BasePath: "/api/auth"}, target: "/", want: "/api/auth/signin?callbackUrl=%2F"},
+		"another host in path":    {target: "//evil.example/x", want: at("/evil.example/x")},
+		"backslash":               {target: `/\evil.example`, want: at("/evil.example")},
+		"post from page":          {method: http.MethodPost, target: "/save", header: http.Header{"Referer": {"https://example.com/edit?id=1"}}, want: at("/edit?id=1")},
+		"post from another site":  {method: http.MethodPost, target: "/save", header: http.Header{"Referer": {"https://evil.example/x"}}, want: at("/")},
+		"post from lookalike":     {method: http.MethodPost, target: "/save", header: http.Header{"Referer": {"https://example.com.evil.example/x"}}, want: at("/")},
+		"post from nowhere known": {method: http.MethodPost, target: "/save", want: at("/")},
+		"browser": {
+			target: "/", header: http.Header{"Accept": {"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}, "Sec-Fetch-Dest": {"document"}}, want: at("/"),
+		},
+		"browser with a script that wants a page": {target: "/", header: http.Header{"Accept": {"text/html"}, "Sec-Fetch-Dest": {"empty"}}, want: at("/")},
+		"JSON refused": {target: "/", header: http.Header{"Accept": {"application/json;q=0, text/html;q=0.1"}}, want: at("/")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := c.config
+			config.Secret, config.Logger = []string{secret}, slog.New(slog.DiscardHandler)
+			h, err := auth.New(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := httptest.NewRequest(cmp.Or(c.method, http.MethodGet), "https://example.com/", nil)
+			r.URL, r.RequestURI = mustParse(t, c.target), c.target
+			for name, v := range c.header {
+				r.Header[name] = v
+			}
+			w := httptest.NewRecorder()
+			h.Require(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("let through") })).ServeHTTP(w, r)
+			if w.Code != http.StatusSeeOther || w.Header().Get("Location") != c.want {
+				t.Errorf("got %d, %q, want %q", w.Code, w.Header().Get("Location"), c.want)
+			}
+			if !strings.Contains(w.Header().Get("Cache-Control"), "no-store") {
+				t.Error("the redirect may be cached")
+			}
+		})
+	}
+}
+
+// mustParse parses as a server does: no path is taken for a host.
+func mustParse(t *testing.T, target string) *url.URL {
+	t.Helper()
+	u, err := url.ParseRequestURI(strings.ReplaceAll(target, `\`, "%5C"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// TestRequireBehindStripPrefix: the browser comes back to the whole path.
+func TestRequireBehindStripPrefix(t *testing.T) {
+	h, _, _ := storedSite(t, auth.Config{})
+	w := httptest.NewRecorder()
+	http.StripPrefix("/app", h.Require(http.NotFoundHandler())).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/app/inbox?a=1", nil))
+	if got, want := w.Header().Get("Location"), origin+"/auth/signin?callbackUrl="+url.QueryEscape(origin+"/app/inbox?a=1"); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestRequireAnswersJSON(t *testing.T) {
+	h, _, _ := storedSite(t, auth.Config{})
+	for name, header := range map[string]http.Header{
+		"JSON":        {"Accept": {"application/json"}},
+		"axios":       {"Accept": {"application/json, text/plain, */*"}},
+		"problem":     {"Accept": {"Application/Problem+JSON"}},
+		"preference":  {"Accept": {"text/html;q=0.5, application/json"}},
+		"second line": {"Accept": {"text/plain", "application/json"}},
+		"fetch":       {"Accept": {"*/*"}, "Sec-Fetch-Dest": {"empty"}},
+		"jQuery":      {"X-Requested-With": {"XMLHttpRequest"}},
+		"Auth.js":     {"X-Auth-Return-Redirect": {"1"}},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/inbox", nil)
+		r.Header = header
+		w := httptest.NewRecorder()
+		h.Require(http.NotFoundHandler()).ServeHTTP(w, r)
+		var body struct{ Message, URL string }
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || w.Code != http.StatusUnauthorized ||
+			body.URL != origin+"/auth/signin?callbackUrl="+url.QueryEscape(origin+"/inbox") || w.Header().Get("Content-Type") != "application/json" ||
+			w.Header().Get("WWW-Authenticate") == "" || w.Header().Get("Location") != "" {
+			t.Errorf("%s: got %d, %v, %s", name, w.Code, w.Header(), w.Body)
+		}
+	}
+}
+
+// TestSessionByToken: with both strategies, and under both names of the cookie.
+func TestSessionByToken(t *testing.T) {
+	stored, _, _ := storedSite(t, auth.Config{})
+	claims := auth.Claims{"sub": "u", "email": "ada@example.com"}
+	token := func(salt string, claims auth.Claims) string {
+		s, err := jwt.Encode(jwt.EncodeParams{Token: claims, Secrets: []string{secret}, Salt: salt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	long := auth.Claims{"sub": "u", "email": "ada@example.com", "blob": strings.Repeat("x", 9000)}
+	open, err := auth.New(auth.Config{Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secure := newHandler(t, auth.Config{})
+	for name, c := range map[string]struct {
+		h     *auth.Handler
+		token string
+		found bool
+	}{
+		"stored":         {stored, "token", true},
+		"stored, void":   {stored, "tokem", false},
+		"stored, forged": {stored, "x; " + jwt.SecureCookieName + "=token", false},
+		"https":          {open, token(jwt.SecureCookieName, claims), true},
+		"http":           {open, token(jwt.CookieName, claims), true},
+		"long":           {open, token(jwt.SecureCookieName, long), true},
+		"https only":     {secure, token(jwt.SecureCookieName, claims), true},
+		"of http":        {secure, token(jwt.CookieName, claims), false},
+		"garbage":        {secure, "garbage", false},
+		"empty":          {secure, "", false},
+		"empty, stored":  {stored, "", false},
+	} {
+		session, err := c.h.SessionByToken(t.Context(), c.token)
+		if c.found && (err != nil || session.User.ID != "u" || session.User.Email != "ada@example.com") {
+			t.Errorf("%s: got %+v, %v", name, session, err)
+		}
+		if !c.found && (session != nil || !errors.Is(err, auth.ErrNoSession)) {
+			t.Errorf("%s: got %+v, %v, want ErrNoSession", name, session, err)
+		}
+	}
+}
+
+// TestCSRFTokenForOwnPage: a form of the application's own posts to our routes,
+// however many forms the page has, and whether or not the browser has the
+// cookie already.
+func TestCSRFTokenForOwnPage(t *testing.T) {
+	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}})
+	b := newBrowser(t, h)
+	for range 2 {
+		w := httptest.NewRecorder()
+		r := b.request("/login")
+		token, err := h.CSRFToken(w, r)
+		if err != nil || token == "" || !strings.Contains(w.Header().Get("Cache-Control"), "no-store") {
+			t.Fatalf("got %q, %v, %v", token, err, w.Header())
+		}
+		if second, err := h.CSRFToken(w, r); err != nil || second != token {
+			t.Fatalf("the second form: got %q, %v, want %q", second, err, token)
+		}
+		for _, c := range w.Result().Cookies() {
+			b.cookies[c.Name] = c
+		}
+		b.submit("/auth/callback/credentials", "csrfToken", token, "username", "ada", "password", "lovelace")
+		b.wantSession("Ada Lovelace")
+		b.submit("/auth/signout", "csrfToken", token)
+		b.wantNoSession()
+	}
+	off := newHandler(t, auth.Config{SkipCSRFCheck: auth.SkipCSRFCheck})
+	w := httptest.NewRecorder()
+	if token, err := off.CSRFToken(w, b.request("/")); token != "" || err != nil || len(w.Header()) != 0 {
+		t.Errorf("with the protection off: got %q, %v, %v", token, err, w.Header())
+	}
+}
+
+// TestAnonymousLoadAllocates no more than the context and the request beyond
+// what reading takes.
+func TestAnonymousLoadAllocates(t *testing.T) {
+	h := newHandler(t, auth.Config{})
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	w := httptest.NewRecorder()
+	refresh := testing.AllocsPerRun(100, func() { _, _ = h.Refresh(w, r) })
+	load := testing.AllocsPerRun(100, func() { _, _ = h.Load(w, r) })
+	if load > refresh+2 {
+		t.Errorf("Load: %v allocations, Refresh: %v; want at most two more", load, refresh)
+	}
+}

@@ -1,0 +1,132 @@
+package auth
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Require lets only requests through whose browser is signed in, and loads
+// their session for FromContext; it contains Load. Other requests are answered
+// by SendToSignIn. A store that can't be asked is answered with status 503: it
+// is never taken for "nobody".
+func (h *Handler) Require(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r, err := h.Load(w, r)
+		switch {
+		case err != nil:
+			Unavailable(w, r)
+		case h.loaded(r.Context()).nobody():
+			h.SendToSignIn(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+func (l *loaded) nobody() bool {
+	session, _ := l.get()
+	return session == nil || session.User == nil
+}
+
+// SendToSignIn answers a request that needs somebody to be signed in. A browser
+// is redirected, with status 303, to Pages.SignIn or the built-in sign-in page,
+// and its callbackUrl is the page that was asked for; after a POST, which can't
+// be repeated, the page that it came from. A client that asks for JSON, and a
+// script, get status 401 and an object whose member url is that page.
+func (h *Handler) SendToSignIn(w http.ResponseWriter, r *http.Request) {
+	e := h.engine
+	page := e.config.Pages.SignIn
+	if page == "" {
+		page = e.basePath + "/" + string(ActionSignIn)
+	}
+	if strings.HasPrefix(page, "/") {
+		page = e.origin + page
+	}
+	location := withQuery(page, "callbackUrl="+queryEscape(e.origin+e.wanted(r)))
+	if !AsksForJSON(r) {
+		(&Result{Status: http.StatusSeeOther, Location: location, Header: http.Header{"Cache-Control": noCache}}).Send(w)
+		return
+	}
+	body, _ := jsonBody(struct { // text always encodes
+		Message string `json:"message"`
+		URL     string `json:"url"`
+	}{"Sign in to continue.", location})
+	header := uncachedJSONHeader()
+	header["Www-Authenticate"] = []string{"Cookie"} // RFC 9110 section 15.5.2 wants a challenge
+	(&Result{Status: http.StatusUnauthorized, Header: header, Body: body}).Send(w)
+}
+
+// wanted is the path and query that the browser should come back to.
+func (e *engine) wanted(r *http.Request) string {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		origin := e.origin
+		if origin == "" {
+			origin = requestOrigin(r)
+		}
+		if path, ok := strings.CutPrefix(r.Referer(), origin); ok && strings.HasPrefix(path, "/") {
+			return onSite(path)
+		}
+		return "/"
+	}
+	if strings.HasPrefix(r.RequestURI, "/") { // whole, also behind http.StripPrefix
+		return onSite(r.RequestURI)
+	}
+	return onSite(r.URL.RequestURI())
+}
+
+// onSite makes a path with query one that no browser takes for another host.
+func onSite(path string) string { return "/" + strings.TrimLeft(path, "/\\") }
+
+// Unavailable answers a request whose session could not be read, because the
+// store could not be asked, with status 503.
+func Unavailable(w http.ResponseWriter, r *http.Request) {
+	const message = "The session could not be read. Try again."
+	result := Result{Status: http.StatusServiceUnavailable, Header: uncachedJSONHeader(), Body: []byte(`{"message":"` + message + `"}`)}
+	if !AsksForJSON(r) {
+		result.Header["Content-Type"], result.Body = []string{"text/plain; charset=utf-8"}, []byte(message+"\n")
+	}
+	result.Header["Retry-After"] = []string{"5"}
+	result.Send(w)
+}
+
+// AsksForJSON reports whether a request should be answered with JSON rather
+// than with a page: because its Accept header prefers JSON to HTML, or because
+// it has no preference for HTML and comes from a script.
+func AsksForJSON(r *http.Request) bool {
+	if len(r.Header["X-Auth-Return-Redirect"]) > 0 {
+		return true
+	}
+	json, html := 0.0, 0.0
+	for _, header := range r.Header["Accept"] {
+		for part := range strings.SplitSeq(header, ",") {
+			kind, quality := mediaRange(part)
+			switch {
+			case kind == "text/html" || kind == "application/xhtml+xml":
+				html = max(html, quality)
+			case kind == "application/json" || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json"):
+				json = max(json, quality)
+			}
+		}
+	}
+	if json > 0 || html > 0 {
+		return json > html
+	}
+	return r.Header.Get("Sec-Fetch-Dest") == "empty" || r.Header.Get("X-Requested-With") == "XMLHttpRequest"
+}
+
+// mediaRange takes one part of an Accept header apart. RFC 9110 section 12.5.1.
+func mediaRange(part string) (kind string, quality float64) {
+	kind, params, _ := strings.Cut(part, ";")
+	quality = 1
+	for param := range strings.SplitSeq(params, ";") {
+		if name, value, ok := strings.Cut(param, "="); ok && strings.EqualFold(strings.TrimSpace(name), "q") {
+			q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil || !(q >= 0 && q <= 1) {
+				q = 0
+			}
+			quality = q
+		}
+	}
+	return strings.ToLower(strings.TrimSpace(kind)), quality
+}
