@@ -17,13 +17,12 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// The tests of this file are the list "better than the reference": behaviour
-// that differs from Auth.js on purpose. The numbers are those of section 19 of
-// the behaviour reference.
+// The tests of this file pin behaviour that differs from Auth.js on purpose:
+// docs/differences.md names them.
 
-// 3: Auth.js hashes with all secrets joined, so every rotation voids what is
+// Auth.js hashes with all secrets joined, so every rotation voids what is
 // out there.
-func TestBetter03RotationKeepsCSRFCookies(t *testing.T) {
+func TestRotationKeepsCSRFCookies(t *testing.T) {
 	before := newHandler(t, auth.Config{Secret: []string{oldSecret}})
 	after := newHandler(t, auth.Config{Secret: []string{secret, oldSecret}})
 	b := newBrowser(t, before)
@@ -35,7 +34,7 @@ func TestBetter03RotationKeepsCSRFCookies(t *testing.T) {
 	b.submit("/auth/signout", "csrfToken", token).wantLocation(t, origin)
 }
 
-func TestBetter03RotationKeepsMailLinks(t *testing.T) {
+func TestRotationKeepsMailLinks(t *testing.T) {
 	s, box := newStore(), &outbox{}
 	before := newHandler(t, auth.Config{Secret: []string{oldSecret}, Adapter: s, Providers: []auth.Provider{box.provider()}})
 	after := newHandler(t, auth.Config{Secret: []string{secret, oldSecret}, Adapter: s, Providers: []auth.Provider{box.provider()}})
@@ -46,8 +45,8 @@ func TestBetter03RotationKeepsMailLinks(t *testing.T) {
 	b.wantSession("ada@example.com")
 }
 
-// 3: what Auth.js itself made with a list of secrets is accepted as well.
-func TestBetter03JoinedSecretsAreAccepted(t *testing.T) {
+// What Auth.js itself made with a list of secrets is accepted as well.
+func TestJoinedSecretsAreAccepted(t *testing.T) {
 	h := newHandler(t, auth.Config{Secret: []string{secret, oldSecret}})
 	sum := sha256.Sum256([]byte("token" + secret + "," + oldSecret))
 	b := newBrowser(t, h)
@@ -57,8 +56,8 @@ func TestBetter03JoinedSecretsAreAccepted(t *testing.T) {
 	}
 }
 
-// 4: Auth.js takes an expired database session for a signed-in user at login.
-func TestBetter04ExpiredSessionIsNobodyAtLogin(t *testing.T) {
+// Auth.js takes an expired database session for a signed-in user at login.
+func TestExpiredSessionIsNobodyAtLogin(t *testing.T) {
 	s, box, c := newStore(), &outbox{}, newClock()
 	s.users["old"] = adapter.User{ID: "old", Email: "old@example.com"}
 	s.sessions["expired"] = adapter.Session{SessionToken: "expired", UserID: "old", Expires: c.Now()}
@@ -74,8 +73,8 @@ func TestBetter04ExpiredSessionIsNobodyAtLogin(t *testing.T) {
 	}
 }
 
-// 8: in Auth.js AUTH_TRUST_HOST=false turns trust on.
-func TestBetter08TrustHostIsABoolean(t *testing.T) {
+// In Auth.js AUTH_TRUST_HOST=false turns trust on.
+func TestTrustHostIsABoolean(t *testing.T) {
 	for value, want := range map[string]bool{"false": false, "0": false, "no": false, "off": false, "FALSE": false, "true": true, "1": true, "yes": true} {
 		config := auth.Config{}
 		auth.SetEnvDefaults(env{"AUTH_TRUST_HOST": value, "NODE_ENV": "production"}.get, &config, false)
@@ -94,8 +93,8 @@ type env map[string]string
 
 func (e env) get(name string) string { return e[name] }
 
-// 12: in Auth.js any query parameter replaces what the sign-in page shows.
-func TestBetter12QueryDoesNotReachThePage(t *testing.T) {
+// In Auth.js any query parameter replaces what the sign-in page shows.
+func TestQueryDoesNotReachThePage(t *testing.T) {
 	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, Session: auth.SessionConfig{Strategy: auth.StrategyJWT}})
 	b := newBrowser(t, h)
 	page := b.get("/auth/signin?csrfToken=mine&providers=x&theme=y&callbackUrl=https%3A%2F%2Fevil.example%2F").body
@@ -104,8 +103,8 @@ func TestBetter12QueryDoesNotReachThePage(t *testing.T) {
 	}
 }
 
-// 13: the base path of Auth.js is a regular expression without end.
-func TestBetter13BasePathEndsAtASlash(t *testing.T) {
+// The base path of Auth.js is a regular expression without end.
+func TestBasePathEndsAtASlash(t *testing.T) {
 	h := newHandler(t, auth.Config{BasePath: "/a.b"})
 	b := newBrowser(t, h)
 	for path, want := range map[string]int{"/a.b/csrf": 200, "/axb/csrf": 400, "/a.bcsrf": 400, "/a.b": 400, "/x/a.b/csrf": 400} {
@@ -115,23 +114,23 @@ func TestBetter13BasePathEndsAtASlash(t *testing.T) {
 	}
 }
 
-// 14: the link "Sign in" of the error page leads nowhere in Auth.js.
-func TestBetter14ErrorPageLeadsToSignIn(t *testing.T) {
+// The link "Sign in" of the error page leads nowhere in Auth.js.
+func TestErrorPageLeadsToSignIn(t *testing.T) {
 	b := newBrowser(t, newHandler(t, auth.Config{}))
 	if page := b.get("/auth/error?error=AccessDenied").body; !strings.Contains(page, `href="`+origin+`/auth/signin"`) {
 		t.Errorf("no link to the sign-in page:\n%s", page)
 	}
 }
 
-// 15: in Auth.js one configuration with an e-mail provider spoils the next.
-func TestBetter15ConfigurationsAreIndependent(t *testing.T) {
+// In Auth.js one configuration with an e-mail provider spoils the next.
+func TestConfigurationsAreIndependent(t *testing.T) {
 	newHandler(t, auth.Config{Adapter: newStore(), Providers: []auth.Provider{(&outbox{}).provider()}})
 	newHandler(t, auth.Config{Providers: []auth.Provider{password()}})
 }
 
-// 18: Auth.js accepts credentials with database sessions, and then nobody is
+// Auth.js accepts credentials with database sessions, and then nobody is
 // ever signed in.
-func TestBetter18CredentialsNeedTokens(t *testing.T) {
+func TestCredentialsNeedTokens(t *testing.T) {
 	for name, session := range map[string]auth.SessionConfig{"explicit": {Strategy: auth.StrategyDatabase}, "implied": {}} {
 		_, err := auth.New(auth.Config{Secret: []string{secret}, Adapter: newStore(), Session: session, Providers: []auth.Provider{password(), (&outbox{}).provider()}})
 		if !errors.Is(err, auth.ErrUnsupportedStrategy) {
@@ -140,9 +139,9 @@ func TestBetter18CredentialsNeedTokens(t *testing.T) {
 	}
 }
 
-// 24: Auth.js tells the client the end of the session from before it was
+// Auth.js tells the client the end of the session from before it was
 // extended.
-func TestBetter24ExtendedSessionSaysSo(t *testing.T) {
+func TestExtendedSessionSaysSo(t *testing.T) {
 	s, c := newStore(), newClock()
 	s.users["u"] = adapter.User{ID: "u", Email: "ada@example.com"}
 	s.sessions["s"] = adapter.Session{SessionToken: "s", UserID: "u", Expires: c.Now().Add(time.Hour)}
@@ -151,8 +150,8 @@ func TestBetter24ExtendedSessionSaysSo(t *testing.T) {
 	b.wantSession(`"expires":"2026-02-14T12:00:00.000Z"`)
 }
 
-// 25: in Auth.js signing in by e-mail again leaves the earlier session behind.
-func TestBetter25EmailSignInReplacesTheSession(t *testing.T) {
+// In Auth.js signing in by e-mail again leaves the earlier session behind.
+func TestEmailSignInReplacesTheSession(t *testing.T) {
 	for name, second := range map[string]string{"same user": "ada@example.com", "new user": "eve@example.com"} {
 		s, box := newStore(), &outbox{}
 		b := newBrowser(t, newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}}))
@@ -167,8 +166,8 @@ func TestBetter25EmailSignInReplacesTheSession(t *testing.T) {
 	}
 }
 
-// 26: Auth.js joins all cookies whose name begins like that of the session.
-func TestBetter26CookieNamesAreExact(t *testing.T) {
+// Auth.js joins all cookies whose name begins like that of the session.
+func TestCookieNamesAreExact(t *testing.T) {
 	b := newBrowser(t, newHandler(t, auth.Config{Providers: []auth.Provider{password()}}))
 	b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace")
 	for _, name := range []string{"-hint", ".x", ".01", ".0 ", "2"} {
@@ -180,8 +179,8 @@ func TestBetter26CookieNamesAreExact(t *testing.T) {
 	}
 }
 
-// 26: with database sessions Auth.js leaves stale chunks of a token behind.
-func TestBetter26StaleChunksAreRemoved(t *testing.T) {
+// With database sessions Auth.js leaves stale chunks of a token behind.
+func TestStaleChunksAreRemoved(t *testing.T) {
 	s, box := newStore(), &outbox{}
 	b := newBrowser(t, newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}}))
 	for _, name := range []string{"__Secure-authjs.session-token.0", "__Secure-authjs.session-token.1"} {
@@ -195,17 +194,17 @@ func TestBetter26StaleChunksAreRemoved(t *testing.T) {
 	b.wantSession("ada@example.com")
 }
 
-// 27: in Auth.js a failed sign-in forgets where the browser wanted to go.
-func TestBetter27FailureKeepsTheCallbackURL(t *testing.T) {
+// In Auth.js a failed sign-in forgets where the browser wanted to go.
+func TestFailureKeepsTheCallbackURL(t *testing.T) {
 	b := newBrowser(t, newHandler(t, auth.Config{Providers: []auth.Provider{password()}}))
 	b.post("/auth/callback/credentials", "username", "ada", "password", "wrong", "callbackUrl", "/inbox").
 		wantLocation(t, origin+"/auth/signin?error=CredentialsSignin&code=credentials")
 	b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace").wantLocation(t, origin+"/inbox")
 }
 
-// 28: in Auth.js a bad callback URL is an error of the configuration, and a
+// In Auth.js a bad callback URL is an error of the configuration, and a
 // bad cookie locks the browser out.
-func TestBetter28BadCallbackURLIsIgnored(t *testing.T) {
+func TestBadCallbackURLIsIgnored(t *testing.T) {
 	for _, bad := range []string{"javascript:alert(1)", "no-scheme", "https://", "data:text/html,x", "http://a b/", "//\x00"} {
 		b := newBrowser(t, newHandler(t, auth.Config{Providers: []auth.Provider{password()}}))
 		b.cookies["callback"] = &http.Cookie{Name: "__Secure-authjs.callback-url", Value: url.PathEscape(bad)}
@@ -216,8 +215,8 @@ func TestBetter28BadCallbackURLIsIgnored(t *testing.T) {
 	}
 }
 
-// 29: Auth.js appends a second question mark, and the text undefined.
-func TestBetter29ErrorURLsAreWellFormed(t *testing.T) {
+// Auth.js appends a second question mark, and the text undefined.
+func TestErrorURLsAreWellFormed(t *testing.T) {
 	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, Pages: auth.Pages{SignIn: "/login?lang=en", Error: "https://help.example.com/oops"}})
 	b := newBrowser(t, h)
 	b.post("/auth/callback/credentials").wantLocation(t, origin+"/login?lang=en&error=CredentialsSignin&code=credentials")
@@ -226,14 +225,14 @@ func TestBetter29ErrorURLsAreWellFormed(t *testing.T) {
 	b.get("/auth/error?error=a%26b").wantLocation(t, "https://help.example.com/oops?error=a%26b")
 }
 
-// 30: Auth.js shows a mistyped address as an error of the server.
-func TestBetter30MistypedAddressGoesBackToTheForm(t *testing.T) {
+// Auth.js shows a mistyped address as an error of the server.
+func TestMistypedAddressGoesBackToTheForm(t *testing.T) {
 	b := newBrowser(t, newHandler(t, auth.Config{Adapter: newStore(), Providers: []auth.Provider{(&outbox{}).provider()}}))
 	b.post("/auth/signin/email", "email", "ada@").wantLocation(t, origin+"/auth/signin?error=Configuration")
 }
 
-// 33: Auth.js mails the link while it stores the token.
-func TestBetter33TokenIsStoredBeforeTheMail(t *testing.T) {
+// Auth.js mails the link while it stores the token.
+func TestTokenIsStoredBeforeTheMail(t *testing.T) {
 	s := newStore()
 	box := &outbox{send: func(context.Context, auth.VerificationRequest) error {
 		s.mu.Lock()
@@ -258,8 +257,8 @@ func TestBetter33TokenIsStoredBeforeTheMail(t *testing.T) {
 	}
 }
 
-// 33: a link with a wrong token or address uses up nothing.
-func TestBetter33WrongLinkUsesUpNothing(t *testing.T) {
+// A link with a wrong token or address uses up nothing.
+func TestWrongLinkUsesUpNothing(t *testing.T) {
 	s, box := newStore(), &outbox{}
 	b := newBrowser(t, newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}}))
 	b.post("/auth/signin/email", "email", "ada@example.com")
@@ -274,8 +273,8 @@ func TestBetter33WrongLinkUsesUpNothing(t *testing.T) {
 	b.get(link).wantLocation(t, origin+"/auth/error?error=Verification")
 }
 
-// 34: the lists of Auth.js leave out methods that are called.
-func TestBetter34MissingMethodsAreAllNamed(t *testing.T) {
+// The lists of Auth.js leave out methods that are called.
+func TestMissingMethodsAreAllNamed(t *testing.T) {
 	partial, err := adapter.Partial(verificationOnly{})
 	if err != nil {
 		t.Fatal(err)
@@ -302,7 +301,7 @@ func (verificationOnly) UseVerificationToken(context.Context, adapter.Verificati
 }
 
 // A session is not lost to a client that hangs up after its link was spent.
-func TestBetterSpentLinkIsFinishedWithoutTheClient(t *testing.T) {
+func TestSpentLinkIsFinishedWithoutTheClient(t *testing.T) {
 	s, box := newStore(), &outbox{}
 	h := newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}})
 	newBrowser(t, h).post("/auth/signin/email", "email", "ada@example.com")
@@ -321,7 +320,7 @@ func TestBetterSpentLinkIsFinishedWithoutTheClient(t *testing.T) {
 }
 
 // The request that Authorize gets has the body as it was sent.
-func TestBetterAuthorizeSeesTheBody(t *testing.T) {
+func TestAuthorizeSeesTheBody(t *testing.T) {
 	p := password()
 	p.Authorize = func(_ context.Context, _ auth.Form, r *http.Request) (*auth.User, error) {
 		body, err := io.ReadAll(r.Body)
@@ -338,7 +337,7 @@ func TestBetterAuthorizeSeesTheBody(t *testing.T) {
 
 // Two addresses in one field, quotes, line breaks and look-alikes never reach a
 // mail program.
-func TestBetterEmailNormalization(t *testing.T) {
+func TestEmailNormalization(t *testing.T) {
 	for submitted, want := range map[string]string{
 		"Ada@Example.COM": "ada@example.com", " ada@example.com\u3000": "ada@example.com", "ada+tag@example.com": "ada+tag@example.com",
 		"ada\uff20example\uff0ecom": "ada@example.com", "\ufb01sh@example.com": "fish@example.com", "ada@b\u00fccher.example": "ada@b\u00fccher.example",
@@ -361,8 +360,8 @@ func TestBetterEmailNormalization(t *testing.T) {
 	}
 }
 
-// 2: the secrets of a CSRF cookie are compared in full, whatever their length.
-func TestBetter02CSRFNeedsTheWholeToken(t *testing.T) {
+// The secrets of a CSRF cookie are compared in full, whatever their length.
+func TestCSRFNeedsTheWholeToken(t *testing.T) {
 	b := newBrowser(t, newHandler(t, auth.Config{}))
 	token := b.csrf()
 	for _, wrong := range []string{"", token[:63], token + "0", strings.ToUpper(token), strings.Repeat("0", 64)} {
