@@ -18,7 +18,7 @@ export PATH := $(CURDIR)/.cache/node/node_modules/node/bin:$(PATH)
 .DEFAULT_GOAL := test
 include images/images.mk
 
-.PHONY: help test test-modules set-up race race-modules fuzz conformance siege mutants bench bench-modules interop interop-tests lint demo browser
+.PHONY: help test test-modules set-up race race-modules fuzz conformance stress mutants bench bench-modules interop interop-tests lint demo browser
 
 ## help: list the targets
 help:
@@ -58,9 +58,9 @@ conformance:
 	@$(MAKE) --no-print-directory images || echo "conformance: goes on without containers"
 	go run ./adaptertest/bundled/cmd/conformance
 
-## siege: 10,000 tokens under fire and 20 kills of each server, with the numbers
-siege: images
-	cd adaptertest/bundled && go test -count=1 -timeout 2h -v ./internal/siege -tokens 10000 -rounds 20
+## stress: 10,000 tokens under fire and 20 kills of each server, with the numbers
+stress: images
+	cd adaptertest/bundled && go test -count=1 -timeout 2h -v ./internal/stress -tokens 10000 -rounds 20
 
 ## mutants: the suite against broken adapters, with score and table
 mutants:

@@ -13,44 +13,45 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Floor opens the floor under an adapter that the harness opened: the least
+// Baseline opens the baseline under an adapter that the harness opened: the least
 // work by which the raw client does the same on the same store, with the same
 // connection settings and nothing of the adapter in between. It returns a value
 // with any of the methods of an adapter, as [adapter.Partial] takes it; a method
-// that it lacks has no floor. What its lookups return must equal what the
-// adapter returns, or the benchmark fails. The floor of another product is that
+// that it lacks has no baseline. What its lookups return must equal what the
+// adapter returns, or the benchmark fails. The baseline of another product is that
 // product: see [BenchSessions].
-type Floor func(tb testing.TB, a adapter.Adapter) any
+type Baseline func(tb testing.TB, a adapter.Adapter) any
 
 // Bench measures each method of the adapter, in a store with 100 users who have
 // one of everything; ADAPTERTEST_POPULATION sets another number. One line for
 // each method has these values:
 //
 //	ns/op                   the median time of a call
-//	floor-ns/op             that of its floor
-//	x-floor                 how many times the floor the method takes: the median of
+//	baseline-ns/op             that of its baseline
+//	x-baseline                 how many times the baseline the method takes: the median of
 //	                        all turns, which need not be that of the two times
 //	round-trips/op          the median number of steps, see below
 //	B/op, allocs/op         what a call allocates
-//	floor-allocs/op         what a call of the floor allocates
+//	baseline-allocs/op         what a call of the baseline allocates
 //
-// The adapter and its floor take turns call by call, so that both calls of a turn
+// The adapter and its baseline take turns call by call, so that both calls of a turn
 // have the same weather and the ratio means something on a busy machine. Preparing what a call
-// needs is not measured. The floor may be nil.
+// needs is not measured. The baseline may be nil.
 //
 // Steps are counted if the harness has Second and Faults, as [RoundTrips] does
 // it. So New can open the adapter without anything between it and the store,
 // and Second with.
-func Bench(b *testing.B, h Harness, floor Floor) {
+func Bench(b *testing.B, h Harness, baseline Baseline) {
 	b.Helper()
 	population, err := population()
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := newBenchmarks(b, h, floor, population)
+	s := newBenchmarks(b, h, baseline, population)
 	s.agree(b)
 	for _, w := range workloads {
 		if s.c.works(w.method) {
@@ -61,7 +62,7 @@ func Bench(b *testing.B, h Harness, floor Floor) {
 
 // BenchSessions measures GetSessionAndUser as [Bench] does, among 1,000, 100,000
 // and 1,000,000 sessions, but not among more than most: what it costs should not
-// grow faster than its floor. Each call reads a random session. Ten sessions
+// grow faster than its baseline. Each call reads a random session. Ten sessions
 // belong to one user.
 //
 // Fill writes the sessions with the tokens SessionToken(from) to
@@ -70,11 +71,11 @@ func Bench(b *testing.B, h Harness, floor Floor) {
 // writes must stay until the adapter's own clean-up. If it is nil the adapter
 // writes the sessions, which may take long.
 //
-// The floor may be another product that reads a session from the same server:
+// The baseline may be another product that reads a session from the same server:
 // all it must do is return something.
-func BenchSessions(b *testing.B, h Harness, floor Floor, most int, fill func(tb testing.TB, a adapter.Adapter, from, to int)) {
+func BenchSessions(b *testing.B, h Harness, baseline Baseline, most int, fill func(tb testing.TB, a adapter.Adapter, from, to int)) {
 	b.Helper()
-	s := newBenchmarks(b, h, floor, 0)
+	s := newBenchmarks(b, h, baseline, 0)
 	if fill == nil {
 		fill = s.fill
 	}
@@ -89,8 +90,8 @@ func BenchSessions(b *testing.B, h Harness, floor Floor, most int, fill func(tb 
 					fill(b, s.adapter, have, size)
 					have = size
 				}
-				s.measure(b, workload{"GetSessionAndUser", func(*benchmarks, *cast) (call, error) {
-					k := cast{session: adapter.Session{SessionToken: SessionToken(rand.IntN(size))}}
+				s.measure(b, workload{"GetSessionAndUser", func(*benchmarks, *fixture) (call, error) {
+					k := fixture{session: adapter.Session{SessionToken: SessionToken(rand.IntN(size))}}
 					return finding(k.callOf("GetSessionAndUser")), nil
 				}})
 			})
@@ -133,10 +134,10 @@ func (s *benchmarks) fill(tb testing.TB, a adapter.Adapter, from, to int) {
 
 // benchmarks is what the benchmarks of one adapter have in common.
 type benchmarks struct {
-	c       *C // for its fixtures
-	adapter adapter.Adapter
-	floor   adapter.Adapter // nil if there is none
-	people  []cast
+	c        *clauseContext // for its fixtures
+	adapter  adapter.Adapter
+	baseline adapter.Adapter // nil if there is none
+	people   []fixture
 }
 
 func population() (int, error) {
@@ -151,7 +152,7 @@ func population() (int, error) {
 	return n, nil
 }
 
-func newBenchmarks(tb testing.TB, h Harness, floor Floor, population int) *benchmarks {
+func newBenchmarks(tb testing.TB, h Harness, baseline Baseline, population int) *benchmarks {
 	tb.Helper()
 	r, err := newRun(&h, Options{})
 	if err != nil {
@@ -160,10 +161,10 @@ func newBenchmarks(tb testing.TB, h Harness, floor Floor, population int) *bench
 	s := &benchmarks{c: r.newC(Clause{ID: "BENCH"})}
 	s.c.ctx = tb.Context()
 	s.adapter = h.New(tb)
-	s.c.Raw, s.c.missing = s.adapter, adapter.Missing(s.adapter)
-	if floor != nil {
-		if s.floor, err = adapter.Partial(floor(tb, s.adapter)); err != nil {
-			tb.Fatalf("adaptertest: the floor: %v", err)
+	s.c.raw, s.c.missing = s.adapter, adapter.Missing(s.adapter)
+	if baseline != nil {
+		if s.baseline, err = adapter.Partial(baseline(tb, s.adapter)); err != nil {
+			tb.Fatalf("adaptertest: the baseline: %v", err)
 		}
 	}
 	for range population {
@@ -177,13 +178,13 @@ func newBenchmarks(tb testing.TB, h Harness, floor Floor, population int) *bench
 }
 
 // person creates a user with one of everything.
-func (s *benchmarks) person() (*cast, error) {
+func (s *benchmarks) person() (*fixture, error) {
 	c, ctx, a := s.c, s.c.ctx, s.adapter
-	k := &cast{user: c.newUser()}
+	k := &fixture{user: c.newUser()}
 	if c.works("CreateUser") {
 		u, err := a.CreateUser(ctx, k.user)
 		if err != nil || u == nil {
-			return nil, fmt.Errorf("CreateUser: got %s, error %w", show(u), err)
+			return nil, fmt.Errorf("CreateUser: got %s, error %w", diff.Show(u), err)
 		}
 		k.user = *u
 	}
@@ -199,7 +200,7 @@ func (s *benchmarks) person() (*cast, error) {
 // prepare returns a call about somebody.
 func (s *benchmarks) prepare(tb testing.TB, w workload) call {
 	tb.Helper()
-	var k *cast
+	var k *fixture
 	if len(s.people) > 0 {
 		k = &s.people[rand.IntN(len(s.people))]
 	}
@@ -218,22 +219,22 @@ func (s *benchmarks) call(tb testing.TB, k call, a adapter.Adapter) any {
 	return result
 }
 
-// sides are the adapter and, if the method has one, its floor.
+// sides are the adapter and, if the method has one, its baseline.
 func (s *benchmarks) sides(method string) []adapter.Adapter {
-	if s.floor == nil || slices.Contains(adapter.Missing(s.floor), method) {
+	if s.baseline == nil || slices.Contains(adapter.Missing(s.baseline), method) {
 		return []adapter.Adapter{s.adapter}
 	}
-	return []adapter.Adapter{s.adapter, s.floor}
+	return []adapter.Adapter{s.adapter, s.baseline}
 }
 
-// agree fails a floor that makes less of a lookup than the adapter does.
+// agree fails a baseline that makes less of a lookup than the adapter does.
 func (s *benchmarks) agree(tb testing.TB) {
 	tb.Helper()
 	for _, k := range s.c.working(s.people[0].reads()) {
 		for _, side := range s.sides(k.method)[1:] {
 			want, got := s.call(tb, finding(k), s.adapter), s.call(tb, finding(k), side)
-			if d := diff(got, want, s.c.harness().precision()); d != "" {
-				tb.Fatalf("the floor of %s does not return what the adapter does: %s", k.method, d)
+			if d := diff.Records(got, want, s.c.harness().precision()); d != "" {
+				tb.Fatalf("the baseline of %s does not return what the adapter does: %s", k.method, d)
 			}
 		}
 	}
@@ -273,9 +274,9 @@ func (s *benchmarks) measure(b *testing.B, w workload) {
 		for n := range ratios {
 			ratios[n] = float64(took[0][n]) / float64(max(1, took[1][n]))
 		}
-		b.ReportMetric(median(ratios), "x-floor")
+		b.ReportMetric(median(ratios), "x-baseline")
 	}
-	for i, prefix := range []string{"", "floor-"}[:len(sides)] {
+	for i, prefix := range []string{"", "baseline-"}[:len(sides)] {
 		count, size := s.allocations(b, w, sides[i])
 		b.ReportMetric(float64(median(took[i])), prefix+"ns/op")
 		b.ReportMetric(count, prefix+"allocs/op")

@@ -8,32 +8,33 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 func BenchmarkModel(b *testing.B) {
-	Bench(b, modelHarness(func(m *model) adapter.Adapter { return m }), func(_ testing.TB, a adapter.Adapter) any { return a })
+	Bench(b, modelHarness(func(m *model.Model) adapter.Adapter { return m }), func(_ testing.TB, a adapter.Adapter) any { return a })
 }
 
-// countedFloor is the floor of two methods, and counts the calls.
-type countedFloor struct {
+// countedBaseline is the baseline of two methods, and counts the calls.
+type countedBaseline struct {
 	a      adapter.Adapter
 	mu     *sync.Mutex
 	counts map[string]int
 }
 
-func (f countedFloor) count(method string) {
+func (f countedBaseline) count(method string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.counts[method]++
 }
 
-func (f countedFloor) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+func (f countedBaseline) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 	f.count("GetSessionAndUser")
 	return f.a.GetSessionAndUser(ctx, token)
 }
 
-func (f countedFloor) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+func (f countedBaseline) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 	f.count("UseVerificationToken")
 	t, err := f.a.UseVerificationToken(ctx, key)
 	if t == nil {
@@ -45,25 +46,25 @@ func (f countedFloor) UseVerificationToken(ctx context.Context, key adapter.Veri
 func TestBench(t *testing.T) {
 	t.Setenv("ADAPTERTEST_POPULATION", "10")
 	setFlag(t, "test.benchtime", "3x")
-	floor := countedFloor{mu: &sync.Mutex{}, counts: map[string]int{}}
+	baseline := countedBaseline{mu: &sync.Mutex{}, counts: map[string]int{}}
 	measured := map[string]int{}
 	testing.Benchmark(func(b *testing.B) {
-		h := modelHarness(func(m *model) adapter.Adapter { return counted{m, measured} })
+		h := modelHarness(func(m *model.Model) adapter.Adapter { return counted{m, measured} })
 		Bench(b, h, func(_ testing.TB, a adapter.Adapter) any {
-			floor.a = a.(counted).model
-			return floor
+			baseline.a = a.(counted).Model
+			return baseline
 		})
 		if b.Failed() {
 			t.Error("the benchmark failed")
 		}
 	})
 	for _, method := range []string{"GetSessionAndUser", "UseVerificationToken"} {
-		if floor.counts[method] == 0 || measured[method] == 0 {
-			t.Errorf("%s: %d calls of the adapter and %d of the floor", method, measured[method], floor.counts[method])
+		if baseline.counts[method] == 0 || measured[method] == 0 {
+			t.Errorf("%s: %d calls of the adapter and %d of the baseline", method, measured[method], baseline.counts[method])
 		}
 	}
-	if floor.counts["absent"] > 0 {
-		t.Errorf("%d uses of tokens found nothing", floor.counts["absent"])
+	if baseline.counts["absent"] > 0 {
+		t.Errorf("%d uses of tokens found nothing", baseline.counts["absent"])
 	}
 }
 
@@ -82,18 +83,18 @@ func TestBenchRefusesAFloorThatDoesLess(t *testing.T) {
 	setFlag(t, "test.benchtime", "1x")
 	refused := true
 	testing.Benchmark(func(b *testing.B) {
-		Bench(b, modelHarness(func(m *model) adapter.Adapter { return m }), func(_ testing.TB, a adapter.Adapter) any { return wrongFloor{a} })
+		Bench(b, modelHarness(func(m *model.Model) adapter.Adapter { return m }), func(_ testing.TB, a adapter.Adapter) any { return wrongFloor{a} })
 		refused = false
 	})
 	if !refused {
-		t.Error("the floor returned another user, and was measured")
+		t.Error("the baseline returned another user, and was measured")
 	}
 }
 
 func TestBenchSessions(t *testing.T) {
 	setFlag(t, "test.benchtime", "3x")
 	measured := map[string]int{}
-	h := modelHarness(func(m *model) adapter.Adapter { return counted{m, measured} })
+	h := modelHarness(func(m *model.Model) adapter.Adapter { return counted{m, measured} })
 	testing.Benchmark(func(b *testing.B) {
 		BenchSessions(b, h, nil, 10_000, nil)
 		if b.Failed() {
@@ -108,7 +109,7 @@ func TestBenchSessions(t *testing.T) {
 // stepping takes three steps for the first call of GetUser on a handle and one
 // for each other.
 type stepping struct {
-	*model
+	*model.Model
 	steps *steps
 }
 
@@ -124,12 +125,12 @@ func (a stepping) GetUser(ctx context.Context, id string) (*adapter.User, error)
 		a.steps.n = 2
 	}
 	a.steps.n++
-	return a.model.GetUser(ctx, id)
+	return a.Model.GetUser(ctx, id)
 }
 
 func TestRoundTrips(t *testing.T) {
-	h := modelHarness(func(m *model) adapter.Adapter { return stepping{m, &steps{}} })
-	h.Second = func(_ testing.TB, a adapter.Adapter) adapter.Adapter { return stepping{a.(stepping).model, &steps{}} }
+	h := modelHarness(func(m *model.Model) adapter.Adapter { return stepping{m, &steps{}} })
+	h.Second = func(_ testing.TB, a adapter.Adapter) adapter.Adapter { return stepping{a.(stepping).Model, &steps{}} }
 	h.Faults = func(a adapter.Adapter) fault.Control { return a.(stepping).steps }
 	got := RoundTrips(t, h)
 	if got["GetUser"] != (Trips{First: 3, Later: 1}) || got["GetAccount"] != (Trips{}) || len(got) != 19 {
@@ -139,13 +140,13 @@ func TestRoundTrips(t *testing.T) {
 
 // counted counts calls.
 type counted struct {
-	*model
+	*model.Model
 	counts map[string]int
 }
 
 func (a counted) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 	a.counts["GetSessionAndUser"]++
-	found, err := a.model.GetSessionAndUser(ctx, token)
+	found, err := a.Model.GetSessionAndUser(ctx, token)
 	if found != nil {
 		a.counts["found"]++
 	}
@@ -154,7 +155,7 @@ func (a counted) GetSessionAndUser(ctx context.Context, token string) (*adapter.
 
 func (a counted) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 	a.counts["UseVerificationToken"]++
-	return a.model.UseVerificationToken(ctx, key)
+	return a.Model.UseVerificationToken(ctx, key)
 }
 
 func setFlag(t *testing.T, name, value string) {
@@ -172,7 +173,7 @@ func setFlag(t *testing.T, name, value string) {
 }
 
 func TestWorkloadsCoverEveryMethod(t *testing.T) {
-	var k cast
+	var k fixture
 	for _, m := range append(k.reads(), k.writes()...) {
 		if !slices.ContainsFunc(workloads, func(w workload) bool { return w.method == m.method }) {
 			t.Errorf("%s is not measured", m.method)

@@ -101,13 +101,13 @@ type check struct {
 	// words follow the ID in the name of the subtest, as wrong-token-keeps-pending.
 	words string
 	// needs are the abilities without which the clause can't be verified.
-	needs []Ability
+	needs []ability
 	// races says that the outcome depends on how calls meet in time, so that an
 	// adapter which breaks the clause may pass by luck.
 	races bool
 	// alone says that the check measures, or judges the whole run or process.
 	alone bool
-	run   func(c *C)
+	run   func(c *clauseContext)
 }
 
 // runsAlone reports whether no other check may run beside it.
@@ -124,25 +124,25 @@ func races(id string) bool {
 // is last because it judges the errors of the whole run.
 func checks() []check {
 	return slices.Concat(
-		capabilityChecks,
-		userChecks,
-		accountChecks,
-		sessionChecks,
-		verificationTokenChecks,
-		authenticatorChecks,
-		deletionChecks,
-		timeChecks,
-		dataChecks,
-		inputChecks,
-		contextChecks,
-		concurrencyChecks,
-		faultChecks,
-		expChecks,
-		isoChecks,
-		aliasChecks,
-		volChecks,
-		lifeChecks,
-		flowChecks,
-		errChecks,
+		capClauses,
+		userClauses,
+		acctClauses,
+		sessClauses,
+		vtokClauses,
+		authnClauses,
+		cascClauses,
+		timeClauses,
+		dataClauses,
+		inputClauses,
+		ctxClauses,
+		concClauses,
+		faultClauses,
+		expClauses,
+		isoClauses,
+		aliasClauses,
+		volClauses,
+		lifeClauses,
+		flowClauses,
+		errClauses,
 	)
 }

@@ -1,180 +1,15 @@
 package adaptertest
 
 import (
-	"encoding/json"
-	"fmt"
 	"reflect"
-	"strings"
-	"time"
-	"unicode/utf8"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// diff compares two records field by field and says in which they differ, or
-// returns the empty string. Instants are equal if they are less than the
-// precision apart, so that a store may cut or round to it; JSON is compared by
-// its structure.
-func diff(got, want any, precision time.Duration) string {
-	var differences []string
-	compare("", reflect.ValueOf(got), reflect.ValueOf(want), precision, &differences)
-	return strings.Join(differences, "; ")
-}
-
-func compare(path string, got, want reflect.Value, precision time.Duration, differences *[]string) {
-	differ := func() {
-		*differences = append(*differences, strings.TrimSpace(fmt.Sprintf("%s got %s, want %s", path, show(value(got)), show(value(want)))))
-	}
-	if got.IsValid() != want.IsValid() || got.IsValid() && got.Type() != want.Type() {
-		differ()
-		return
-	}
-	if !got.IsValid() {
-		return
-	}
-	switch w := want.Interface().(type) {
-	case time.Time:
-		if apart := got.Interface().(time.Time).Sub(w).Abs(); apart >= precision {
-			differ()
-		}
-		return
-	case json.RawMessage:
-		if !sameJSON(got.Interface().(json.RawMessage), w) {
-			differ()
-		}
-		return
-	}
-	switch want.Kind() {
-	case reflect.Pointer:
-		if got.IsNil() || want.IsNil() {
-			if got.IsNil() != want.IsNil() {
-				differ()
-			}
-			return
-		}
-		compare(path, got.Elem(), want.Elem(), precision, differences)
-	case reflect.Struct:
-		for i := range want.NumField() {
-			name := want.Type().Field(i).Name
-			if path != "" {
-				name = path + "." + name
-			}
-			compare(name, got.Field(i), want.Field(i), precision, differences)
-		}
-	default:
-		if !reflect.DeepEqual(got.Interface(), want.Interface()) {
-			differ()
-		}
-	}
-}
-
-func value(v reflect.Value) any {
-	if !v.IsValid() {
-		return nil
-	}
-	return v.Interface()
-}
-
-func sameJSON(a, b json.RawMessage) bool {
-	if (a == nil) != (b == nil) {
-		return false
-	}
-	if a == nil {
-		return true
-	}
-	decode := func(raw json.RawMessage) (v any, ok bool) {
-		d := json.NewDecoder(strings.NewReader(string(raw)))
-		d.UseNumber()
-		return v, d.Decode(&v) == nil
-	}
-	x, xok := decode(a)
-	y, yok := decode(b)
-	return xok && yok && reflect.DeepEqual(x, y)
-}
-
-// show prints values for evidence: pointers by what they point to, long strings
-// by their ends.
-func show(values ...any) string {
-	parts := make([]string, len(values))
-	for i, v := range values {
-		parts[i] = showValue(reflect.ValueOf(v))
-	}
-	return strings.Join(parts, ", ")
-}
-
-func showValue(v reflect.Value) string {
-	if !v.IsValid() {
-		return "nil"
-	}
-	if v.CanInterface() {
-		switch x := v.Interface().(type) {
-		case time.Time:
-			return x.Format(time.RFC3339Nano)
-		case json.RawMessage:
-			return showString(string(x))
-		case error:
-			if v.Kind() != reflect.Pointer || !v.IsNil() {
-				return x.Error()
-			}
-		}
-	}
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if v.IsNil() {
-			return "nil"
-		}
-		return showValue(v.Elem())
-	case reflect.String:
-		return showString(v.String())
-	case reflect.Slice:
-		if v.Len() > 4 {
-			return fmt.Sprintf("%d of %v", v.Len(), v.Type().Elem())
-		}
-		var parts []string
-		for i := range v.Len() {
-			parts = append(parts, showValue(v.Index(i)))
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
-	case reflect.Struct:
-		return showStruct(v)
-	default:
-		return fmt.Sprint(v)
-	}
-}
-
-func showStruct(v reflect.Value) string {
-	if set := v.FieldByName("set"); set.IsValid() && strings.HasPrefix(v.Type().Name(), "Change[") {
-		if !set.Bool() {
-			return ""
-		}
-		return showValue(v.FieldByName("value"))
-	}
-	var parts []string
-	for i := range v.NumField() {
-		f := v.Field(i)
-		if f.IsZero() {
-			continue
-		}
-		parts = append(parts, v.Type().Field(i).Name+": "+showValue(f))
-	}
-	return "{" + strings.Join(parts, " ") + "}"
-}
-
-func showString(s string) string {
-	const limit = 96
-	if len(s) <= limit {
-		return fmt.Sprintf("%q", s)
-	}
-	head, tail := s[:limit/2], s[len(s)-limit/4:]
-	for len(head) > 0 && !utf8.ValidString(head) && len(head) > limit/2-4 {
-		head = head[:len(head)-1]
-	}
-	return fmt.Sprintf("%q…%q (%d bytes)", head, tail, len(s))
-}
-
 // same compares a record with the one that is wanted and reports a difference.
-func (c *C) same(what string, got, want any) bool {
-	if d := diff(got, want, c.harness().precision()); d != "" {
+func (c *clauseContext) same(what string, got, want any) bool {
+	if d := diff.Records(got, want, c.harness().precision()); d != "" {
 		c.Errorf("%s: %s", what, d)
 		return false
 	}
@@ -182,12 +17,12 @@ func (c *C) same(what string, got, want any) bool {
 }
 
 // absent reports a breach unless a lookup found nothing and did not fail.
-func (c *C) absent(what string, record any, err error) bool {
+func (c *clauseContext) absent(what string, record any, err error) bool {
 	switch {
 	case err != nil:
 		c.Errorf("%s: got error %v, want absent", what, err)
 	case !isNilRecord(record):
-		c.Errorf("%s: got %s, want absent", what, show(record))
+		c.Errorf("%s: got %s, want absent", what, diff.Show(record))
 	default:
 		return true
 	}
@@ -200,16 +35,16 @@ func isNilRecord(record any) bool {
 }
 
 // fails reports a breach unless a call failed.
-func (c *C) fails(what string, record any, err error) bool {
+func (c *clauseContext) fails(what string, record any, err error) bool {
 	if err == nil {
-		c.Errorf("%s: succeeded with %s, want an error", what, show(record))
+		c.Errorf("%s: succeeded with %s, want an error", what, diff.Show(record))
 		return false
 	}
 	return true
 }
 
 // sameAuthenticators compares lists as multisets.
-func (c *C) sameAuthenticators(what string, got, want []adapter.Authenticator) {
+func (c *clauseContext) sameAuthenticators(what string, got, want []adapter.Authenticator) {
 	if len(got) != len(want) {
 		c.Errorf("%s: got %d authenticators, want %d", what, len(got), len(want))
 	}
@@ -217,14 +52,14 @@ func (c *C) sameAuthenticators(what string, got, want []adapter.Authenticator) {
 next:
 	for _, w := range want {
 		for i, g := range rest {
-			if diff(g, w, c.harness().precision()) == "" {
+			if diff.Records(g, w, c.harness().precision()) == "" {
 				rest = append(rest[:i], rest[i+1:]...)
 				continue next
 			}
 		}
-		c.Errorf("%s: %s is missing or changed", what, show(w))
+		c.Errorf("%s: %s is missing or changed", what, diff.Show(w))
 	}
 	for _, g := range rest {
-		c.Errorf("%s: %s is not expected", what, show(g))
+		c.Errorf("%s: %s is not expected", what, diff.Show(g))
 	}
 }

@@ -181,57 +181,57 @@ type Waiver struct {
 // reason is what the report says.
 func (w Waiver) reason() string { return strings.TrimSpace(w.Reason + " " + w.Link) }
 
-// Ability is something that a harness can do beyond opening an adapter.
-type Ability string
+// ability is something that a harness can do beyond opening an adapter.
+type ability string
 
 // The abilities, named for the fields of Harness.
 const (
-	AbilitySecond      Ability = "Second"
-	AbilityClose       Ability = "Close"
-	AbilityReopen      Ability = "Reopen"
-	AbilityNamespace   Ability = "Namespace"
-	AbilityClock       Ability = "Clock"
-	AbilitySweep       Ability = "Sweep"
-	AbilityFaults      Ability = "Faults"
-	AbilityCorrupt     Ability = "Corrupt"
-	AbilityInspect     Ability = "Inspect"
-	AbilitySingle      Ability = "Single"
-	AbilityLimited     Ability = "Limited"
-	AbilityPooled      Ability = "Pooled"
-	AbilityConnections Ability = "Connections"
-	AbilityCheckHandle Ability = "CheckHandle"
+	abilitySecond      ability = "Second"
+	abilityClose       ability = "Close"
+	abilityReopen      ability = "Reopen"
+	abilityNamespace   ability = "Namespace"
+	abilityClock       ability = "Clock"
+	abilitySweep       ability = "Sweep"
+	abilityFaults      ability = "Faults"
+	abilityCorrupt     ability = "Corrupt"
+	abilityInspect     ability = "Inspect"
+	abilitySingle      ability = "Single"
+	abilityLimited     ability = "Limited"
+	abilityPooled      ability = "Pooled"
+	abilityConnections ability = "Connections"
+	abilityCheckHandle ability = "CheckHandle"
 	// AbilitySubprocess is had by Run, which can start the test binary again, and
 	// by Check with Options.Again.
-	AbilitySubprocess Ability = "Subprocess"
+	abilitySubprocess ability = "Subprocess"
 )
 
 // has reports whether the field of the ability is set. What depends on more than
-// the harness is decided by C.has.
-func (h *Harness) has(a Ability) bool {
+// the harness is decided by clauseContext.has.
+func (h *Harness) has(a ability) bool {
 	switch a {
-	case AbilitySecond:
+	case abilitySecond:
 		return h.Second != nil
-	case AbilityClose:
+	case abilityClose:
 		return h.Close != nil
-	case AbilityReopen:
+	case abilityReopen:
 		return h.Reopen != nil
-	case AbilityNamespace:
+	case abilityNamespace:
 		return h.Namespace != nil
-	case AbilityFaults:
+	case abilityFaults:
 		return h.Faults != nil
-	case AbilityCorrupt:
+	case abilityCorrupt:
 		return h.Corrupt != nil
-	case AbilityInspect:
+	case abilityInspect:
 		return h.Inspect != nil
-	case AbilitySingle:
+	case abilitySingle:
 		return h.Single != nil
-	case AbilityLimited:
+	case abilityLimited:
 		return h.Limited != nil
-	case AbilityPooled:
+	case abilityPooled:
 		return h.Pooled != nil
-	case AbilityConnections:
+	case abilityConnections:
 		return h.Connections != nil
-	case AbilityCheckHandle:
+	case abilityCheckHandle:
 		return h.CheckHandle != nil
 	default:
 		return false

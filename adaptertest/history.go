@@ -11,6 +11,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/pair"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -19,17 +20,17 @@ import (
 // sequence that the contract allows. A call that failed for want of the store
 // may have taken effect at any time after its start, or never.
 
-// register is a kind of history: the calls that are made, and what the contract
+// sequentialSpec is a kind of history: the calls that are made, and what the contract
 // says of each, given the state before.
-type register struct {
+type sequentialSpec struct {
 	name    string
 	methods []string
 	// start makes the key of a new history, and returns the state it is in and
 	// the calls to draw from.
-	start func(c *C) (state any, calls func(r *rand.Rand) call)
+	start func(c *clauseContext) (state any, calls func(r *rand.Rand) call)
 	// next returns the states that the call may leave if its outcome is possible
 	// in the state, or none. States are comparable.
-	next func(c *C, state any, m moment) []any
+	next func(c *clauseContext, state any, m operation) []any
 }
 
 // The size of a history, and how long histories of one kind are made.
@@ -44,15 +45,15 @@ const (
 	judgeTime = 5 * time.Second
 )
 
-func (c *C) checkHistories() {
+func (c *clauseContext) checkHistories() {
 	handles := c.handles()
 	if c.harness().Declarations.EventualReads > 0 {
 		handles = handles[:1]
 	}
-	p, stop := newPartner()
+	p, stop := pair.New()
 	defer stop()
 	judged := 0
-	for _, r := range registers {
+	for _, r := range sequentialSpecs {
 		if slices.ContainsFunc(r.methods, func(m string) bool { return !c.works(m) }) {
 			c.Notef("no histories of the %s: the adapter lacks a method", r.name)
 			continue
@@ -75,7 +76,7 @@ func (c *C) checkHistories() {
 
 // oneHistory makes and judges the n-th history of a kind: by turns one of two
 // clients, as close together as can be, and one of several.
-func (c *C) oneHistory(p *partner, r register, handles []adapter.Adapter, n int) {
+func (c *clauseContext) oneHistory(p *pair.Runner, r sequentialSpec, handles []adapter.Adapter, n int) {
 	clients := historyClients
 	if n%2 == 1 {
 		clients = 2
@@ -90,7 +91,7 @@ func (c *C) oneHistory(p *partner, r register, handles []adapter.Adapter, n int)
 			plans[i] = append(plans[i], draw(source))
 		}
 	}
-	histories := make([][]moment, clients)
+	histories := make([][]operation, clients)
 	start := time.Now()
 	client := func(i int) {
 		handle := i % len(handles)
@@ -99,7 +100,7 @@ func (c *C) oneHistory(p *partner, r register, handles []adapter.Adapter, n int)
 		}
 	}
 	if clients == 2 {
-		p.together(func() { client(0) }, func() { client(1) })
+		p.Together(func() { client(0) }, func() { client(1) })
 	} else {
 		c.parallel(clients, client)
 	}
@@ -112,11 +113,11 @@ func (c *C) oneHistory(p *partner, r register, handles []adapter.Adapter, n int)
 }
 
 // linearize looks for a sequence that explains the history.
-func (c *C) linearize(r register, state any, history []moment) porcupine.CheckResult {
+func (c *clauseContext) linearize(r sequentialSpec, state any, history []operation) porcupine.CheckResult {
 	m := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{state} },
 		Step: func(state, _, output any) []any {
-			m := output.(moment)
+			m := output.(operation)
 			states := r.next(c, state, m)
 			if ambiguous(m) {
 				states = append(states, state)
@@ -136,23 +137,25 @@ func (c *C) linearize(r register, state any, history []moment) porcupine.CheckRe
 
 // ambiguous reports whether a call failed in a way that does not say whether it
 // took effect.
-func ambiguous(m moment) bool {
+func ambiguous(m operation) bool {
 	return m.err != nil && !errors.Is(m.err, adapter.ErrConflict) && !errors.Is(m.err, adapter.ErrNotFound)
 }
 
-var registers = []register{tokenRegister, sessionRegister, counterRegister, emailRegister}
+var sequentialSpecs = []sequentialSpec{tokenSpec, sessionSpec, counterSpec, emailSpec}
 
 const nothing = int64(-1)
 
 // instantOf turns an instant into a state, at the precision of the adapter.
-func (c *C) instantOf(t time.Time) int64 { return t.Truncate(c.harness().precision()).UnixNano() }
+func (c *clauseContext) instantOf(t time.Time) int64 {
+	return t.Truncate(c.harness().precision()).UnixNano()
+}
 
-// tokenRegister is one verification token, created and used over and over. The
+// tokenSpec is one verification token, created and used over and over. The
 // state is the expires of the pending token.
-var tokenRegister = register{
+var tokenSpec = sequentialSpec{
 	name:    "verification token",
 	methods: []string{"CreateVerificationToken", "UseVerificationToken"},
-	start: func(c *C) (any, func(*rand.Rand) call) {
+	start: func(c *clauseContext) (any, func(*rand.Rand) call) {
 		t := c.newToken()
 		return nothing, func(r *rand.Rand) call {
 			if r.IntN(3) > 0 {
@@ -162,7 +165,7 @@ var tokenRegister = register{
 			return createToken(t)
 		}
 	},
-	next: func(c *C, state any, m moment) []any {
+	next: func(c *clauseContext, state any, m operation) []any {
 		pending := state.(int64)
 		if m.method == "CreateVerificationToken" {
 			created := c.instantOf(m.args[0].(adapter.VerificationToken).Expires)
@@ -189,11 +192,11 @@ var tokenRegister = register{
 	},
 }
 
-// sessionRegister is one session. The state is its expires.
-var sessionRegister = register{
+// sessionSpec is one session. The state is its expires.
+var sessionSpec = sequentialSpec{
 	name:    "session",
 	methods: []string{"CreateSession", "GetSessionAndUser", "UpdateSession", "DeleteSession"},
-	start: func(c *C) (any, func(*rand.Rand) call) {
+	start: func(c *clauseContext) (any, func(*rand.Rand) call) {
 		s := c.newSession(c.rawUser().ID)
 		return nothing, func(r *rand.Rand) call {
 			s.Expires = s.Expires.Add(time.Minute)
@@ -212,7 +215,7 @@ var sessionRegister = register{
 			}
 		}
 	},
-	next: func(c *C, state any, m moment) []any {
+	next: func(c *clauseContext, state any, m operation) []any {
 		stored := state.(int64)
 		switch m.method {
 		case "CreateSession":
@@ -257,13 +260,13 @@ var sessionRegister = register{
 	},
 }
 
-// counterRegister is the counter of one authenticator.
-var counterRegister = register{
+// counterSpec is the counter of one authenticator.
+var counterSpec = sequentialSpec{
 	name:    "authenticator counter",
 	methods: []string{"CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter"},
-	start: func(c *C) (any, func(*rand.Rand) call) {
+	start: func(c *clauseContext) (any, func(*rand.Rand) call) {
 		w := c.newAuthenticator(c.rawUser().ID)
-		_, err := c.Raw.CreateAuthenticator(c.ctx, w)
+		_, err := c.raw.CreateAuthenticator(c.ctx, w)
 		must(c, "CreateAuthenticator", &w, err)
 		next := w.Counter
 		return w.Counter, func(r *rand.Rand) call {
@@ -286,7 +289,7 @@ var counterRegister = register{
 			}
 		}
 	},
-	next: func(_ *C, state any, m moment) []any {
+	next: func(_ *clauseContext, state any, m operation) []any {
 		stored := state.(int64)
 		got, _ := m.result.(*adapter.Authenticator)
 		if m.method != "UpdateAuthenticatorCounter" {
@@ -307,7 +310,7 @@ var counterRegister = register{
 	},
 }
 
-// The e-mail register is three users and two addresses: the state is which
+// The e-mail spec is three users and two addresses: the state is which
 // address each user holds, 0 if none of the two.
 const emailUsers, emailAddresses = 3, 2
 
@@ -315,20 +318,20 @@ type emailState [emailUsers]int
 
 func (s emailState) holder(address int) int { return slices.Index(s[:], address) }
 
-// emailCall is what a call of the e-mail register is about, kept as its first
+// emailCall is what a call of the e-mail spec is about, kept as its first
 // argument.
 type emailCall struct{ user, address int }
 
 func (e emailCall) String() string { return fmt.Sprintf("user %d, address %d", e.user, e.address) }
 
-// emailSight is what a lookup of the e-mail register found: the number of the
+// emailLookup is what a lookup of the e-mail spec found: the number of the
 // user, and of the address.
-type emailSight struct{ user, address int }
+type emailLookup struct{ user, address int }
 
-var emailRegister = register{
+var emailSpec = sequentialSpec{
 	name:    "e-mail address",
 	methods: []string{"CreateUser", "UpdateUser", "GetUser", "GetUserByEmail"},
-	start: func(c *C) (any, func(*rand.Rand) call) {
+	start: func(c *clauseContext) (any, func(*rand.Rand) call) {
 		var users, own, addresses []string
 		for range emailUsers {
 			u := c.rawUser()
@@ -337,48 +340,48 @@ var emailRegister = register{
 		for range emailAddresses {
 			addresses = append(addresses, c.newUser().Email)
 		}
-		sight := func(u *adapter.User, err error) (*emailSight, error) {
+		lookup := func(u *adapter.User, err error) (*emailLookup, error) {
 			if err != nil || u == nil {
 				return nil, err
 			}
-			return &emailSight{slices.Index(users, u.ID), slices.Index(addresses, u.Email) + 1}, nil
+			return &emailLookup{slices.Index(users, u.ID), slices.Index(addresses, u.Email) + 1}, nil
 		}
 		return emailState{}, func(r *rand.Rand) call {
 			e := emailCall{user: r.IntN(emailUsers), address: r.IntN(emailAddresses + 1)}
 			switch r.IntN(4) {
 			case 0:
 				e.address = 1 + r.IntN(emailAddresses)
-				return newCall("GetUserByEmail", func(ctx context.Context, a adapter.Adapter) (*emailSight, error) {
-					return sight(a.GetUserByEmail(ctx, addresses[e.address-1]))
+				return newCall("GetUserByEmail", func(ctx context.Context, a adapter.Adapter) (*emailLookup, error) {
+					return lookup(a.GetUserByEmail(ctx, addresses[e.address-1]))
 				}, e)
 			case 1:
-				return newCall("GetUser", func(ctx context.Context, a adapter.Adapter) (*emailSight, error) {
-					return sight(a.GetUser(ctx, users[e.user]))
+				return newCall("GetUser", func(ctx context.Context, a adapter.Adapter) (*emailLookup, error) {
+					return lookup(a.GetUser(ctx, users[e.user]))
 				}, e)
 			default:
 				email := own[e.user]
 				if e.address > 0 {
 					email = addresses[e.address-1]
 				}
-				return newCall("UpdateUser", func(ctx context.Context, a adapter.Adapter) (*emailSight, error) {
-					return sight(a.UpdateUser(ctx, adapter.UserUpdate{ID: users[e.user], Email: adapter.To(email)}))
+				return newCall("UpdateUser", func(ctx context.Context, a adapter.Adapter) (*emailLookup, error) {
+					return lookup(a.UpdateUser(ctx, adapter.UserUpdate{ID: users[e.user], Email: adapter.To(email)}))
 				}, e)
 			}
 		}
 	},
-	next: func(_ *C, state any, m moment) []any {
+	next: func(_ *clauseContext, state any, m operation) []any {
 		s := state.(emailState)
 		e := m.args[0].(emailCall)
-		got, _ := m.result.(*emailSight)
+		got, _ := m.result.(*emailLookup)
 		switch m.method {
 		case "GetUserByEmail":
 			holder := s.holder(e.address)
-			if m.err == nil && (got == nil) != (holder < 0) || got != nil && *got != (emailSight{holder, e.address}) {
+			if m.err == nil && (got == nil) != (holder < 0) || got != nil && *got != (emailLookup{holder, e.address}) {
 				return nil
 			}
 			return []any{s}
 		case "GetUser":
-			if m.err == nil && (got == nil || *got != (emailSight{e.user, s[e.user]})) {
+			if m.err == nil && (got == nil || *got != (emailLookup{e.user, s[e.user]})) {
 				return nil
 			}
 			return []any{s}
@@ -395,7 +398,7 @@ var emailRegister = register{
 				return []any{s}
 			case ambiguous(m):
 				return []any{changed}
-			case m.err != nil || taken || got == nil || *got != emailSight(e):
+			case m.err != nil || taken || got == nil || *got != emailLookup(e):
 				return nil
 			default:
 				return []any{changed}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -15,11 +16,11 @@ type keyed struct {
 	method string
 	// lookup is false for updates and deletes.
 	lookup bool
-	// parts says what the key is made of, in the names of (*bystander).values.
+	// parts says what the key is made of, in the names of (*uninvolved user).values.
 	parts []string
 	// unknown is what the method owes the caller for an unknown key.
 	unknown answer
-	call    func(c *C, a adapter.Adapter, key []string) (any, error)
+	call    func(c *clauseContext, a adapter.Adapter, key []string) (any, error)
 }
 
 // answer is what a method says of an unknown key.
@@ -32,52 +33,52 @@ const (
 )
 
 var keyedMethods = []keyed{
-	{"GetUser", true, []string{"user id"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+	{"GetUser", true, []string{"user id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
 		return record(a.GetUser(c.ctx, k[0]))
 	}},
-	{"GetUserByEmail", true, []string{"e-mail"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+	{"GetUserByEmail", true, []string{"e-mail"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
 		return record(a.GetUserByEmail(c.ctx, k[0]))
 	}},
-	{"GetUserByAccount", true, []string{"provider", "account id"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+	{"GetUserByAccount", true, []string{"provider", "account id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
 		return record(a.GetUserByAccount(c.ctx, adapter.AccountKey{Provider: k[0], ProviderAccountID: k[1]}))
 	}},
-	{"GetAccount", true, []string{"provider", "account id"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+	{"GetAccount", true, []string{"provider", "account id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
 		return record(a.GetAccount(c.ctx, k[1], k[0]))
 	}},
-	{"GetSessionAndUser", true, []string{"session token"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+	{"GetSessionAndUser", true, []string{"session token"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
 		return record(a.GetSessionAndUser(c.ctx, k[0]))
 	}},
-	{"UseVerificationToken", true, []string{"identifier", "token"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+	{"UseVerificationToken", true, []string{"identifier", "token"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
 		return record(a.UseVerificationToken(c.ctx, adapter.VerificationTokenKey{Identifier: k[0], Token: k[1]}))
 	}},
-	{"GetAuthenticator", true, []string{"credential id"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+	{"GetAuthenticator", true, []string{"credential id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
 		return record(a.GetAuthenticator(c.ctx, k[0]))
 	}},
-	{"ListAuthenticatorsByUserID", true, []string{"user id"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+	{"ListAuthenticatorsByUserID", true, []string{"user id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
 		list, err := a.ListAuthenticatorsByUserID(c.ctx, k[0])
 		if len(list) == 0 {
 			return nil, err
 		}
 		return list, err
 	}},
-	{"UpdateUser", false, []string{"user id"}, refusal, func(c *C, a adapter.Adapter, k []string) (any, error) {
+	{"UpdateUser", false, []string{"user id"}, refusal, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
 		u := c.newUser()
 		return record(a.UpdateUser(c.ctx, adapter.UserUpdate{ID: k[0], Name: adapter.To(u.Name), Email: adapter.To(u.Email)}))
 	}},
-	{"DeleteUser", false, []string{"user id"}, either, func(c *C, a adapter.Adapter, k []string) (any, error) {
+	{"DeleteUser", false, []string{"user id"}, either, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
 		return record(a.DeleteUser(c.ctx, k[0]))
 	}},
-	{"UnlinkAccount", false, []string{"provider", "account id"}, either, func(c *C, a adapter.Adapter, k []string) (any, error) {
+	{"UnlinkAccount", false, []string{"provider", "account id"}, either, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
 		return record(a.UnlinkAccount(c.ctx, adapter.AccountKey{Provider: k[0], ProviderAccountID: k[1]}))
 	}},
-	{"UpdateSession", false, []string{"session token"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+	{"UpdateSession", false, []string{"session token"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
 		expires := adapter.To(c.instant(time.Hour))
 		return record(a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: k[0], Expires: expires}))
 	}},
-	{"DeleteSession", false, []string{"session token"}, absent, func(c *C, a adapter.Adapter, k []string) (any, error) {
+	{"DeleteSession", false, []string{"session token"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
 		return record(a.DeleteSession(c.ctx, k[0]))
 	}},
-	{"UpdateAuthenticatorCounter", false, []string{"credential id"}, refusal, func(c *C, a adapter.Adapter, k []string) (any, error) {
+	{"UpdateAuthenticatorCounter", false, []string{"credential id"}, refusal, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
 		return record(a.UpdateAuthenticatorCounter(c.ctx, k[0], 1234))
 	}},
 }
@@ -92,7 +93,7 @@ func record[T any](r *T, err error) (any, error) {
 
 // keyed returns the methods that the adapter has; the clause does not apply if
 // there is none.
-func (c *C) keyed() []keyed {
+func (c *clauseContext) keyed() []keyed {
 	var have []keyed
 	for _, k := range keyedMethods {
 		if !c.lacks(k.method) {
@@ -106,13 +107,13 @@ func (c *C) keyed() []keyed {
 }
 
 // lookups returns the keyed methods that only read, or use up, a record.
-func (c *C) lookups() []keyed {
+func (c *clauseContext) lookups() []keyed {
 	return slices.DeleteFunc(c.keyed(), func(k keyed) bool { return !k.lookup })
 }
 
 // misses reports a breach unless the method treats the key as unknown.
-func (c *C) misses(k keyed, key []string) {
-	got, err := k.call(c, c.A, key)
+func (c *clauseContext) misses(k keyed, key []string) {
+	got, err := k.call(c, c.a, key)
 	what := fmt.Sprintf("%s(%s)", k.method, showKey(key))
 	switch {
 	case k.unknown == refusal:
@@ -124,10 +125,10 @@ func (c *C) misses(k keyed, key []string) {
 }
 
 // missesOrFails reports a breach if the method finds something.
-func (c *C) missesOrFails(k keyed, key []string) {
-	got, err := k.call(c, c.A, key)
+func (c *clauseContext) missesOrFails(k keyed, key []string) {
+	got, err := k.call(c, c.a, key)
 	if err == nil && got != nil {
-		c.Errorf("%s(%s): got %s, want absent or an error", k.method, showKey(key), show(got))
+		c.Errorf("%s(%s): got %s, want absent or an error", k.method, showKey(key), diff.Show(got))
 	}
 }
 
@@ -143,11 +144,11 @@ func showKey(key []string) string {
 	for i, k := range key {
 		values[i] = k
 	}
-	return show(values...)
+	return diff.Show(values...)
 }
 
-// values are the keys, and parts of keys, of all that the bystander has.
-func (b *bystander) values() map[string]string {
+// values are the keys, and parts of keys, of all that the uninvolved user has.
+func (b *uninvolvedUser) values() map[string]string {
 	v := map[string]string{}
 	if b.user != nil {
 		v["user id"], v["e-mail"] = b.id, b.user.Email
@@ -167,8 +168,8 @@ func (b *bystander) values() map[string]string {
 	return v
 }
 
-// key returns the bystander's key for the method, if it has one.
-func (b *bystander) key(k keyed) ([]string, bool) {
+// key returns the uninvolved user's key for the method, if it has one.
+func (b *uninvolvedUser) key(k keyed) ([]string, bool) {
 	values := b.values()
 	key := make([]string, len(k.parts))
 	for i, part := range k.parts {
@@ -183,17 +184,17 @@ func (b *bystander) key(k keyed) ([]string, bool) {
 
 // residents lets n further users with one of everything stand by, so that a
 // clause has keys to play with. The clause ends with check on each.
-func (c *C) residents(n int) []*bystander {
-	var all []*bystander
+func (c *clauseContext) residents(n int) []*uninvolvedUser {
+	var all []*uninvolvedUser
 	for range n {
-		all = append(all, c.standBy())
+		all = append(all, c.addUninvolved())
 	}
 	return all
 }
 
 // intact compares the residents with what they were.
-func (c *C) intact(residents []*bystander) {
+func (c *clauseContext) intact(residents []*uninvolvedUser) {
 	for _, b := range residents {
-		b.check(c, c.Raw)
+		b.check(c, c.raw)
 	}
 }

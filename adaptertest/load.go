@@ -6,15 +6,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 // mixedLoad lets clients make calls of all kinds for a while. Each works on
 // records of its own, which must behave as if it were alone, and on some that
 // all share. An error is a breach if errors count; what is wrong always is.
-func (c *C) mixedLoad(handles []adapter.Adapter, clients int, d time.Duration, errorsCount bool) {
+func (c *clauseContext) mixedLoad(handles []adapter.Adapter, clients int, d time.Duration, errorsCount bool) {
 	c.requires("CreateUser")
-	shared := c.newCast(handles[0])
+	shared := c.newFixture(handles[0])
 	start := time.Now()
 	var mu sync.Mutex
 	passes, failures := 0, 0
@@ -44,7 +45,7 @@ type wrongError struct{ text string }
 func (e wrongError) Error() string { return e.text }
 
 // expect makes a call and compares the result. A nil want is for absent.
-func expect[T any](c *C, method string, want *T, make func() (*T, error)) error {
+func expect[T any](c *clauseContext, method string, want *T, make func() (*T, error)) error {
 	if !c.works(method) {
 		return nil
 	}
@@ -52,13 +53,13 @@ func expect[T any](c *C, method string, want *T, make func() (*T, error)) error 
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
-	differs := diff(got, want, c.harness().precision())
+	differs := diff.Records(got, want, c.harness().precision())
 	for end := time.Now().Add(c.harness().Declarations.EventualReads); differs != "" && time.Now().Before(end); {
 		c.pause(time.Millisecond)
 		if got, err = make(); err != nil {
 			return fmt.Errorf("%s: %w", method, err)
 		}
-		differs = diff(got, want, c.harness().precision())
+		differs = diff.Records(got, want, c.harness().precision())
 	}
 	if differs != "" {
 		return wrongError{method + ": " + differs}
@@ -67,7 +68,7 @@ func expect[T any](c *C, method string, want *T, make func() (*T, error)) error 
 }
 
 // try makes a call of which only the error matters.
-func try[T any](c *C, method string, make func() (T, error)) error {
+func try[T any](c *clauseContext, method string, make func() (T, error)) error {
 	if !c.works(method) {
 		return nil
 	}
@@ -79,14 +80,14 @@ func try[T any](c *C, method string, make func() (T, error)) error {
 
 // alone takes a user of its own through every method, or as far as it gets until
 // the given time.
-func (c *C) alone(a adapter.Adapter, until time.Time) error {
+func (c *clauseContext) alone(a adapter.Adapter, until time.Time) error {
 	ctx := c.ctx
 	user := c.newUser()
 	user.ID = c.id()
 	if !c.lacks("CreateUser") {
 		u, err := a.CreateUser(ctx, user)
 		if err != nil || u == nil {
-			return fmt.Errorf("CreateUser: got %s, error %w", show(u), err)
+			return fmt.Errorf("CreateUser: got %s, error %w", diff.Show(u), err)
 		}
 		user.ID = u.ID
 	}
@@ -224,7 +225,7 @@ func (c *C) alone(a adapter.Adapter, until time.Time) error {
 
 // shared reads, or changes, what other clients read and change. Every field of
 // what is read is looked at, for the race detector.
-func (c *C) shared(a adapter.Adapter, k *cast, turn int) error {
+func (c *clauseContext) shared(a adapter.Adapter, k *fixture, turn int) error {
 	if turn%2 == 0 {
 		var err error
 		for _, m := range k.reads() {
@@ -232,7 +233,7 @@ func (c *C) shared(a adapter.Adapter, k *cast, turn int) error {
 				continue // the address changes
 			}
 			record, readErr := m.do(c.ctx, a)
-			_ = diff(record, record, time.Nanosecond)
+			_ = diff.Records(record, record, time.Nanosecond)
 			switch {
 			case readErr != nil:
 				err = errors.Join(err, fmt.Errorf("%s: %w", m.method, readErr))

@@ -8,6 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -15,8 +17,8 @@ import (
 // calls of the model. Where the two differ rapid looks for the shortest sequence
 // that still shows it.
 type machine struct {
-	c     *C
-	model *model
+	c     *clauseContext
+	model *model.Model
 	// The records have few keys, so that calls meet.
 	ids         []string // of users that are, were or never will be
 	emails      []string
@@ -42,12 +44,12 @@ const (
 
 // randomSequences compares the adapter with the model over random sequences of
 // calls of all methods that it has.
-func (c *C) randomSequences() {
+func (c *clauseContext) randomSequences() {
 	var found *machine
-	sequences, floor := 0, machineFloor
+	sequences, baseline := 0, machineFloor
 	limit := time.Now().Add(c.span(machineTime))
 	property := func(t *rapid.T) {
-		if sequences >= floor && time.Now().After(limit) {
+		if sequences >= baseline && time.Now().After(limit) {
 			return
 		}
 		sequences++
@@ -57,7 +59,7 @@ func (c *C) randomSequences() {
 				return
 			}
 			if found == nil {
-				limit, floor = time.Now().Add(shrinkTime), sequences+shrinkFloor
+				limit, baseline = time.Now().Add(shrinkTime), sequences+shrinkFloor
 			}
 			if found == nil || len(m.calls) <= len(found.calls) {
 				found = m
@@ -112,8 +114,8 @@ func (t *rapidTB) FailNow()              { t.failed = true; runtime.Goexit() }
 func (t *rapidTB) Fail()                 { t.failed = true }
 func (t *rapidTB) Failed() bool          { return t.failed }
 
-func newMachine(c *C) *machine {
-	m := &machine{c: c, model: newModel(), ids: []string{c.id(), c.id(), c.id()}}
+func newMachine(c *clauseContext) *machine {
+	m := &machine{c: c, model: model.New(), ids: []string{c.id(), c.id(), c.id()}}
 	for range 3 {
 		m.emails = append(m.emails, c.newUser().Email)
 		m.sessions = append(m.sessions, c.newSession("").SessionToken)
@@ -138,18 +140,18 @@ func (m *machine) differ(t *rapid.T, format string, args ...any) {
 // agree compares the outcomes of one call. A record that the adapter need not
 // return is compared only if it did.
 func agree[T any](t *rapid.T, m *machine, method string, args []any, got *T, err error, want *T, wantErr error, optional bool) {
-	outcome := show(got)
+	outcome := diff.Show(got)
 	if err != nil {
 		outcome = "error: " + err.Error()
 	}
-	m.calls = append(m.calls, fmt.Sprintf("%s(%s) = %s", method, show(args...), outcome))
+	m.calls = append(m.calls, fmt.Sprintf("%s(%s) = %s", method, diff.Show(args...), outcome))
 	switch {
 	case wantErr != nil && err == nil:
 		m.differ(t, "%s succeeded, want an error like %q", method, wantErr)
 	case wantErr == nil && err != nil:
 		m.differ(t, "%s failed: %v", method, err)
 	case wantErr == nil && (!optional || got != nil || want == nil):
-		if d := diff(got, want, m.c.harness().precision()); d != "" {
+		if d := diff.Records(got, want, m.c.harness().precision()); d != "" {
 			m.differ(t, "%s: %s", method, d)
 		}
 	}
@@ -157,7 +159,7 @@ func agree[T any](t *rapid.T, m *machine, method string, args []any, got *T, err
 
 // live returns the IDs of the users that exist, or ends the action.
 func (m *machine) live(t *rapid.T) []string {
-	ids := sortedKeys(m.model.users)
+	ids := sortedKeys(m.model.Users)
 	if len(ids) == 0 {
 		t.SkipNow()
 	}
@@ -165,7 +167,7 @@ func (m *machine) live(t *rapid.T) []string {
 	// sequence, unlike that of random IDs.
 	var live []string
 	for _, id := range m.ids {
-		if _, ok := m.model.users[id]; ok {
+		if _, ok := m.model.Users[id]; ok {
 			live = append(live, id)
 		}
 	}
@@ -187,7 +189,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 				u.ID = ""
 			}
 			args := []any{u}
-			got, err := c.A.CreateUser(ctx, u)
+			got, err := c.a.CreateUser(ctx, u)
 			if err == nil && got != nil && got.ID != u.ID { // the adapter assigns IDs
 				u.ID = got.ID
 				m.ids = append(m.ids, got.ID)
@@ -197,19 +199,19 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		},
 		"GetUser": func(t *rapid.T) {
 			id := pick(t, m.ids)
-			got, err := c.A.GetUser(ctx, id)
+			got, err := c.a.GetUser(ctx, id)
 			want, wantErr := m.model.GetUser(ctx, id)
 			agree(t, m, "GetUser", []any{id}, got, err, want, wantErr, false)
 		},
 		"GetUserByEmail": func(t *rapid.T) {
 			email := pick(t, m.emails)
-			got, err := c.A.GetUserByEmail(ctx, email)
+			got, err := c.a.GetUserByEmail(ctx, email)
 			want, wantErr := m.model.GetUserByEmail(ctx, email)
 			agree(t, m, "GetUserByEmail", []any{email}, got, err, want, wantErr, false)
 		},
 		"GetUserByAccount": func(t *rapid.T) {
 			key := pick(t, m.pairs)
-			got, err := c.A.GetUserByAccount(ctx, key)
+			got, err := c.a.GetUserByAccount(ctx, key)
 			want, wantErr := m.model.GetUserByAccount(ctx, key)
 			agree(t, m, "GetUserByAccount", []any{key}, got, err, want, wantErr, false)
 		},
@@ -239,52 +241,52 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			if fields&8 != 0 {
 				update.Email = adapter.To(pick(t, m.emails))
 			}
-			got, err := c.A.UpdateUser(ctx, update)
+			got, err := c.a.UpdateUser(ctx, update)
 			want, wantErr := m.model.UpdateUser(ctx, update)
 			agree(t, m, "UpdateUser", []any{update}, got, err, want, wantErr, false)
 		},
 		"DeleteUser": func(t *rapid.T) {
 			id := pick(t, m.ids)
-			got, err := c.A.DeleteUser(ctx, id)
+			got, err := c.a.DeleteUser(ctx, id)
 			want, wantErr := m.model.DeleteUser(ctx, id)
 			agree(t, m, "DeleteUser", []any{id}, got, err, want, wantErr, true)
 		},
 		"LinkAccount": func(t *rapid.T) {
 			a := c.newAccount(pick(t, m.live(t)))
 			key := pick(t, m.pairs)
-			if m.model.accounts[key].UserID == a.UserID {
+			if m.model.Accounts[key].UserID == a.UserID {
 				t.SkipNow() // linking again to the same user may fail or not [ACCT-07]
 			}
 			a.Provider, a.ProviderAccountID = key.Provider, key.ProviderAccountID
 			if rapid.Bool().Draw(t, "bare") {
 				a = adapter.Account{UserID: a.UserID, Type: a.Type, Provider: a.Provider, ProviderAccountID: a.ProviderAccountID}
 			}
-			got, err := c.A.LinkAccount(ctx, a)
+			got, err := c.a.LinkAccount(ctx, a)
 			want, wantErr := m.model.LinkAccount(ctx, a)
 			agree(t, m, "LinkAccount", []any{a}, got, err, want, wantErr, true)
 		},
 		"UnlinkAccount": func(t *rapid.T) {
 			key := pick(t, m.pairs)
-			got, err := c.A.UnlinkAccount(ctx, key)
+			got, err := c.a.UnlinkAccount(ctx, key)
 			want, wantErr := m.model.UnlinkAccount(ctx, key)
 			agree(t, m, "UnlinkAccount", []any{key}, got, err, want, wantErr, true)
 		},
 		"GetAccount": func(t *rapid.T) {
 			key := pick(t, m.pairs)
-			got, err := c.A.GetAccount(ctx, key.ProviderAccountID, key.Provider)
+			got, err := c.a.GetAccount(ctx, key.ProviderAccountID, key.Provider)
 			want, wantErr := m.model.GetAccount(ctx, key.ProviderAccountID, key.Provider)
 			agree(t, m, "GetAccount", []any{key.ProviderAccountID, key.Provider}, got, err, want, wantErr, false)
 		},
 		"CreateSession": func(t *rapid.T) {
 			s := c.newSession(pick(t, m.live(t)))
 			s.SessionToken = pick(t, m.sessions)
-			got, err := c.A.CreateSession(ctx, s)
+			got, err := c.a.CreateSession(ctx, s)
 			want, wantErr := m.model.CreateSession(ctx, s)
 			agree(t, m, "CreateSession", []any{s}, got, err, want, wantErr, false)
 		},
 		"GetSessionAndUser": func(t *rapid.T) {
 			token := pick(t, m.sessions)
-			got, err := c.A.GetSessionAndUser(ctx, token)
+			got, err := c.a.GetSessionAndUser(ctx, token)
 			want, wantErr := m.model.GetSessionAndUser(ctx, token)
 			agree(t, m, "GetSessionAndUser", []any{token}, got, err, want, wantErr, false)
 		},
@@ -293,29 +295,29 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			if rapid.IntRange(0, 3).Draw(t, "expires") > 0 {
 				update.Expires = adapter.To(c.instant(2 * time.Hour))
 			}
-			got, err := c.A.UpdateSession(ctx, update)
+			got, err := c.a.UpdateSession(ctx, update)
 			want, wantErr := m.model.UpdateSession(ctx, update)
 			agree(t, m, "UpdateSession", []any{update}, got, err, want, wantErr, true)
 		},
 		"DeleteSession": func(t *rapid.T) {
 			token := pick(t, m.sessions)
-			got, err := c.A.DeleteSession(ctx, token)
+			got, err := c.a.DeleteSession(ctx, token)
 			want, wantErr := m.model.DeleteSession(ctx, token)
 			agree(t, m, "DeleteSession", []any{token}, got, err, want, wantErr, true)
 		},
 		"CreateVerificationToken": func(t *rapid.T) {
 			key := pick(t, m.tokens)
 			token := adapter.VerificationToken{Identifier: key.Identifier, Token: key.Token, Expires: c.instant(time.Hour)}
-			got, err := c.A.CreateVerificationToken(ctx, token)
+			got, err := c.a.CreateVerificationToken(ctx, token)
 			if err == nil {
-				delete(m.model.tokens, key) // replacing is allowed [VTOK-10]
+				delete(m.model.Tokens, key) // replacing is allowed [VTOK-10]
 			}
 			want, wantErr := m.model.CreateVerificationToken(ctx, token)
 			agree(t, m, "CreateVerificationToken", []any{token}, got, err, want, wantErr, true)
 		},
 		"UseVerificationToken": func(t *rapid.T) {
 			key := pick(t, m.tokens)
-			got, err := c.A.UseVerificationToken(ctx, key)
+			got, err := c.a.UseVerificationToken(ctx, key)
 			want, wantErr := m.model.UseVerificationToken(ctx, key)
 			agree(t, m, "UseVerificationToken", []any{key}, got, err, want, wantErr, false)
 		},
@@ -326,30 +328,30 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			if rapid.Bool().Draw(t, "no transports") {
 				w.Transports = nil
 			}
-			got, err := c.A.CreateAuthenticator(ctx, w)
+			got, err := c.a.CreateAuthenticator(ctx, w)
 			want, wantErr := m.model.CreateAuthenticator(ctx, w)
 			agree(t, m, "CreateAuthenticator", []any{w}, got, err, want, wantErr, false)
 		},
 		"GetAuthenticator": func(t *rapid.T) {
 			id := pick(t, m.credentials)
-			got, err := c.A.GetAuthenticator(ctx, id)
+			got, err := c.a.GetAuthenticator(ctx, id)
 			want, wantErr := m.model.GetAuthenticator(ctx, id)
 			agree(t, m, "GetAuthenticator", []any{id}, got, err, want, wantErr, false)
 		},
 		"ListAuthenticatorsByUserID": func(t *rapid.T) {
 			id := pick(t, m.ids)
-			got, err := c.A.ListAuthenticatorsByUserID(ctx, id)
+			got, err := c.a.ListAuthenticatorsByUserID(ctx, id)
 			want, _ := m.model.ListAuthenticatorsByUserID(ctx, id)
 			agree[struct{}](t, m, "ListAuthenticatorsByUserID", []any{id}, nil, err, nil, nil, false)
 			if !c.equalLists(got, want) {
-				m.differ(t, "ListAuthenticatorsByUserID: got %s, want %s", show(got), show(want))
+				m.differ(t, "ListAuthenticatorsByUserID: got %s, want %s", diff.Show(got), diff.Show(want))
 			}
 		},
 		"UpdateAuthenticatorCounter": func(t *rapid.T) {
 			id := pick(t, m.credentials)
-			counter := m.model.authenticators[id].Counter + int64(rapid.IntRange(-1, 3).Draw(t, "step"))
-			got, err := c.A.UpdateAuthenticatorCounter(ctx, id, counter)
-			if stored, ok := m.model.authenticators[id]; ok && err != nil && counter < stored.Counter {
+			counter := m.model.Authenticators[id].Counter + int64(rapid.IntRange(-1, 3).Draw(t, "step"))
+			got, err := c.a.UpdateAuthenticatorCounter(ctx, id, counter)
+			if stored, ok := m.model.Authenticators[id]; ok && err != nil && counter < stored.Counter {
 				t.SkipNow() // refusing a lower counter is allowed [AUTHN-14]
 			}
 			want, wantErr := m.model.UpdateAuthenticatorCounter(ctx, id, counter)
@@ -367,11 +369,11 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 // compareAll makes every lookup of every key.
 func (m *machine) compareAll(t *rapid.T) {
 	look := keys{users: m.ids, emails: m.emails, accounts: m.pairs, sessions: m.sessions, credentials: m.credentials}
-	got, err := m.c.view(m.c.ctx, m.c.A, look)
+	got, err := m.c.snapshot(m.c.ctx, m.c.a, look)
 	if err != nil {
 		m.differ(t, "%v", err)
 	}
-	if d := m.c.differences(got, m.c.viewModel(m.model, look)); len(d) > 0 {
+	if d := m.c.differences(got, m.c.snapshotOfModel(m.model, look)); len(d) > 0 {
 		m.differ(t, "%s", strings.Join(d, "; "))
 	}
 }

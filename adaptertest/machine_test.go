@@ -6,18 +6,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 // pairLost loses an account when its user's other account is unlinked.
-type pairLost struct{ *model }
+type pairLost struct{ *model.Model }
 
 func (a pairLost) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
-	account, err := a.model.UnlinkAccount(ctx, key)
+	account, err := a.Model.UnlinkAccount(ctx, key)
 	if account != nil {
-		for k, other := range a.accounts {
+		for k, other := range a.Accounts {
 			if other.UserID == account.UserID {
-				delete(a.accounts, k)
+				delete(a.Accounts, k)
 			}
 		}
 	}
@@ -27,7 +28,7 @@ func (a pairLost) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*a
 // revived brings the authenticators back when a user with the same address is
 // created.
 type revived struct {
-	*model
+	*model.Model
 	buried map[string][]adapter.Authenticator
 }
 
@@ -36,7 +37,7 @@ func (a revived) DeleteUser(ctx context.Context, id string) (*adapter.User, erro
 	if err != nil {
 		return nil, err
 	}
-	u, err := a.model.DeleteUser(ctx, id)
+	u, err := a.Model.DeleteUser(ctx, id)
 	if u != nil {
 		a.buried[u.Email] = list
 	}
@@ -44,22 +45,22 @@ func (a revived) DeleteUser(ctx context.Context, id string) (*adapter.User, erro
 }
 
 func (a revived) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
-	r, err := a.model.CreateUser(ctx, u)
+	r, err := a.Model.CreateUser(ctx, u)
 	if err == nil {
 		for _, w := range a.buried[u.Email] {
 			w.UserID = r.ID
-			a.authenticators[w.CredentialID] = w
+			a.Authenticators[w.CredentialID] = w
 		}
 	}
 	return r, err
 }
 
 // stingy refuses the third session of a user.
-type stingy struct{ *model }
+type stingy struct{ *model.Model }
 
 func (a stingy) CreateSession(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
 	count := 0
-	for _, other := range a.sessions {
+	for _, other := range a.Sessions {
 		if other.UserID == s.UserID {
 			count++
 		}
@@ -67,22 +68,22 @@ func (a stingy) CreateSession(ctx context.Context, s adapter.Session) (*adapter.
 	if count == 2 {
 		return nil, adapter.ErrConflict
 	}
-	return a.model.CreateSession(ctx, s)
+	return a.Model.CreateSession(ctx, s)
 }
 
 func TestRandomSequencesShrink(t *testing.T) {
 	for name, broken := range map[string]struct {
-		wrap  func(m *model) adapter.Adapter
+		wrap  func(m *model.Model) adapter.Adapter
 		calls int // of the shortest sequence that shows it
 	}{
-		"unlinking one pair removes two":    {func(m *model) adapter.Adapter { return pairLost{m} }, 4},
-		"deleted authenticators come back":  {func(m *model) adapter.Adapter { return revived{m, map[string][]adapter.Authenticator{}} }, 4},
-		"the third session of a user fails": {func(m *model) adapter.Adapter { return stingy{m} }, 4},
+		"unlinking one pair removes two":    {func(m *model.Model) adapter.Adapter { return pairLost{m} }, 4},
+		"deleted authenticators come back":  {func(m *model.Model) adapter.Adapter { return revived{m, map[string][]adapter.Authenticator{}} }, 4},
+		"the third session of a user fails": {func(m *model.Model) adapter.Adapter { return stingy{m} }, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			var found []string
-			check := check{id: "ISO-05", words: "random-sequences", run: (*C).randomSequences}
+			check := check{id: "ISO-05", words: "random-sequences", run: (*clauseContext).randomSequences}
 			h := modelHarness(broken.wrap)
 			r, err := newRun(&h, Options{Rounds: 20}) // one round finds the difference nineteen times in twenty
 			if err != nil {

@@ -18,7 +18,7 @@ type nearMiss struct {
 // nearMissKey returns a unique key that has something for every near miss to
 // change: letters in both cases, with accents and look-alikes, digits that a
 // number would lose, separators of all kinds, a percent encoding and padding.
-func (c *C) nearMissKey(word string) string {
+func (c *clauseContext) nearMissKey(word string) string {
 	key := "0" + c.unique(word) + "Aa-Bb_Kk.Ss+Cc/Dd:éÉ%41Zz="
 	c.run.addSecret(key)
 	return key
@@ -104,7 +104,7 @@ func (m nearMiss) refusable() bool {
 
 // missed reports a breach unless a call with a near miss found nothing. A NUL
 // may be an error [INPUT-10].
-func (c *C) missed(what string, m nearMiss, record any, err error) {
+func (c *clauseContext) missed(what string, m nearMiss, record any, err error) {
 	if err != nil && strings.Contains(m.value, "\x00") {
 		return
 	}
@@ -113,7 +113,7 @@ func (c *C) missed(what string, m nearMiss, record any, err error) {
 
 // stored reports whether a write with a near miss as its key took place. One
 // that the store may not refuse must.
-func (c *C) stored(what string, m nearMiss, err error) bool {
+func (c *clauseContext) stored(what string, m nearMiss, err error) bool {
 	if err != nil && !m.refusable() {
 		c.Errorf("%s with %s: got error %v, want another key to be free", what, m.name, err)
 	}

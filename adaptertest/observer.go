@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -19,7 +20,7 @@ import (
 // as not applicable.
 type observer struct {
 	next adapter.Adapter
-	c    *C
+	c    *clauseContext
 }
 
 // observe makes one call.
@@ -28,7 +29,7 @@ func observe[T any](o *observer, method string, args []any, call func() (T, erro
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%s panicked: %v", method, v)
-			o.c.Errorf("INPUT-15: %s(%s) panicked: %v\n%s", method, show(args...), v, debug.Stack())
+			o.c.Errorf("INPUT-15: %s(%s) panicked: %v\n%s", method, diff.Show(args...), v, debug.Stack())
 		}
 	}()
 	if strings.HasPrefix(method, "Get") || strings.HasPrefix(method, "List") {
@@ -85,7 +86,7 @@ type trace struct {
 const tracedCalls = 24
 
 func (t *trace) add(method string, args []any, result any, err error) {
-	line := fmt.Sprintf("%s(%s) = %s", method, show(args...), show(result))
+	line := fmt.Sprintf("%s(%s) = %s", method, diff.Show(args...), diff.Show(result))
 	if err != nil {
 		line += fmt.Sprintf(", error: %v", err)
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/pair"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -33,8 +35,8 @@ func newCall[T any](method string, do func(ctx context.Context, a adapter.Adapte
 	}}
 }
 
-// moment is a call that was made: by which handle, when, and with what outcome.
-type moment struct {
+// operation is a call that was made: by which handle, when, and with what outcome.
+type operation struct {
 	call
 	client, handle int
 	from, to       time.Duration
@@ -43,21 +45,21 @@ type moment struct {
 }
 
 // won reports whether the call succeeded with a record.
-func (m moment) won() bool { return m.err == nil && !isNilRecord(m.result) }
+func (m operation) won() bool { return m.err == nil && !isNilRecord(m.result) }
 
-func (m moment) String() string {
-	outcome := show(m.result)
+func (m operation) String() string {
+	outcome := diff.Show(m.result)
 	if m.err != nil {
 		outcome = "error: " + m.err.Error()
 	}
 	return fmt.Sprintf("%9v to %9v  client %d, handle %d: %s(%s) = %s",
-		m.from.Round(time.Microsecond/10), m.to.Round(time.Microsecond/10), m.client, m.handle, m.method, show(m.args...), outcome)
+		m.from.Round(time.Microsecond/10), m.to.Round(time.Microsecond/10), m.client, m.handle, m.method, diff.Show(m.args...), outcome)
 }
 
 // historyText prints a history in the order of the calls.
-func historyText(h []moment) string {
+func historyText(h []operation) string {
 	h = slices.Clone(h)
-	slices.SortStableFunc(h, func(a, b moment) int { return int(a.from - b.from) })
+	slices.SortStableFunc(h, func(a, b operation) int { return int(a.from - b.from) })
 	lines := make([]string, len(h))
 	for i, m := range h {
 		lines[i] = "  " + m.String()
@@ -66,13 +68,13 @@ func historyText(h []moment) string {
 }
 
 // perform makes a call. A panic is an error, and a breach.
-func (c *C) perform(k call, a adapter.Adapter, client, handle int, since time.Time) (m moment) {
-	m = moment{call: k, client: client, handle: handle, from: time.Since(since)}
+func (c *clauseContext) perform(k call, a adapter.Adapter, client, handle int, since time.Time) (m operation) {
+	m = operation{call: k, client: client, handle: handle, from: time.Since(since)}
 	defer func() {
 		if v := recover(); v != nil {
 			m.to = time.Since(since)
 			m.err = fmt.Errorf("panic: %v", v)
-			c.Errorf("%s(%s) panicked: %v\n%s", k.method, show(k.args...), v, debug.Stack())
+			c.Errorf("%s(%s) panicked: %v\n%s", k.method, diff.Show(k.args...), v, debug.Stack())
 		}
 	}()
 	m.result, m.err = k.do(c.ctx, a)
@@ -80,32 +82,32 @@ func (c *C) perform(k call, a adapter.Adapter, client, handle int, since time.Ti
 	return m
 }
 
-// contest is one race: calls that are made at once, and what must be true when
+// race case is one race: calls that are made at once, and what must be true when
 // all have returned.
-type contest struct {
+type raceCase struct {
 	calls []call
 	// verify judges the outcome. Its reads go to the adapter without the observer.
-	verify func(h []moment) error
+	verify func(h []operation) error
 	// exact says that declared eventual reads are no excuse.
 	exact bool
 }
 
 // The limits of a race at the barrier, for each round of the run: at least
 // raceMinimum repetitions, raceOverlaps of them with two calls that overlap, and
-// raceTime; at most raceLimit, unless that is less than raceFloor repetitions.
+// raceTime; at most raceLimit, unless that is less than raceFewest repetitions.
 const (
 	raceMinimum  = 200
 	raceOverlaps = 500
-	raceFloor    = 4
+	raceFewest   = 4
 	raceTime     = 100 * time.Millisecond
 	raceLimit    = 400 * time.Millisecond
 	// racers is the number of calls that start at once.
 	racers = 16
 )
 
-// race runs contests of n calls and of two at the barrier, and contests of two
-// with held answers. arrange prepares a contest anew each time.
-func (c *C) race(n int, arrange func(n, round int) contest) {
+// race runs race cases of n calls and of two at the barrier, and race cases of two
+// with held answers. arrange prepares a race case anew each time.
+func (c *clauseContext) race(n int, arrange func(n, round int) raceCase) {
 	handles := c.handles()
 	round := c.atBarrier(handles, n, arrange)
 	c.withHeldAnswers(handles, round, arrange)
@@ -113,10 +115,10 @@ func (c *C) race(n int, arrange func(n, round int) contest) {
 
 // handles are the adapter and, if the harness has one, a second handle on the
 // same data, without the observer.
-func (c *C) handles() []adapter.Adapter {
-	handles := []adapter.Adapter{c.Raw}
-	if c.has(AbilitySecond) {
-		second := c.harness().Second(c.tb, c.Raw)
+func (c *clauseContext) handles() []adapter.Adapter {
+	handles := []adapter.Adapter{c.raw}
+	if c.has(abilitySecond) {
+		second := c.harness().Second(c.tb, c.raw)
 		if second == nil {
 			c.Fatalf("the harness returned a nil second adapter")
 		}
@@ -125,18 +127,18 @@ func (c *C) handles() []adapter.Adapter {
 	return handles
 }
 
-func (c *C) atBarrier(handles []adapter.Adapter, n int, arrange func(n, round int) contest) (rounds int) {
-	p, stop := newPartner()
+func (c *clauseContext) atBarrier(handles []adapter.Adapter, n int, arrange func(n, round int) raceCase) (rounds int) {
+	p, stop := pair.New()
 	defer stop()
 	start := time.Now()
 	for overlaps := 0; ; rounds++ {
 		elapsed := time.Since(start)
 		if rounds >= c.rounds(raceMinimum) && overlaps >= c.rounds(raceOverlaps) && elapsed >= c.span(raceTime) ||
-			rounds >= raceFloor && elapsed >= c.span(raceLimit) {
+			rounds >= raceFewest && elapsed >= c.span(raceLimit) {
 			return rounds
 		}
 		how := fmt.Sprintf("round %d, at the barrier", rounds+1)
-		if rounds%2 == 0 && rounds < c.rounds(raceMinimum) && (rounds < raceFloor || elapsed < c.span(raceLimit)/2) {
+		if rounds%2 == 0 && rounds < c.rounds(raceMinimum) && (rounds < raceFewest || elapsed < c.span(raceLimit)/2) {
 			k := arrange(n, rounds)
 			c.judge(k, c.allTogether(handles, k.calls), how)
 			continue
@@ -151,8 +153,8 @@ func (c *C) atBarrier(handles []adapter.Adapter, n int, arrange func(n, round in
 }
 
 // allTogether makes calls at one moment, as far as the scheduler lets it.
-func (c *C) allTogether(handles []adapter.Adapter, calls []call) []moment {
-	history := make([]moment, len(calls))
+func (c *clauseContext) allTogether(handles []adapter.Adapter, calls []call) []operation {
+	history := make([]operation, len(calls))
 	start := time.Now()
 	c.parallel(len(calls), func(i int) {
 		history[i] = c.perform(calls[i], handles[i%len(handles)], i, i%len(handles)+1, start)
@@ -161,17 +163,17 @@ func (c *C) allTogether(handles []adapter.Adapter, calls []call) []moment {
 }
 
 // twoTogether makes two calls at one moment.
-func (c *C) twoTogether(p *partner, handles []adapter.Adapter, calls []call) []moment {
-	history := make([]moment, 2)
+func (c *clauseContext) twoTogether(p *pair.Runner, handles []adapter.Adapter, calls []call) []operation {
+	history := make([]operation, 2)
 	start := time.Now()
-	p.together(
+	p.Together(
 		func() { history[0] = c.perform(calls[0], handles[0], 0, 1, start) },
 		func() { history[1] = c.perform(calls[1], handles[len(handles)-1], 1, len(handles), start) })
 	return history
 }
 
-// judge ends the clause if the contest was not as it must be.
-func (c *C) judge(k contest, history []moment, how string) {
+// judge ends the clause if the race case was not as it must be.
+func (c *clauseContext) judge(k raceCase, history []operation, how string) {
 	err := k.verify(history)
 	if bound := c.harness().Declarations.EventualReads; bound > 0 && !k.exact {
 		for end := time.Now().Add(bound); err != nil && time.Now().Before(end); err = k.verify(history) {
@@ -194,10 +196,10 @@ const (
 	heldPause = 25 * time.Millisecond
 )
 
-func (c *C) withHeldAnswers(handles []adapter.Adapter, round int, arrange func(n, round int) contest) {
+func (c *clauseContext) withHeldAnswers(handles []adapter.Adapter, round int, arrange func(n, round int) raceCase) {
 	control := c.faults()
 	if control == nil {
-		c.Notef("no answers were held: the harness has no %s", AbilityFaults)
+		c.Notef("no answers were held: the harness has no %s", abilityFaults)
 		return
 	}
 	defer control.Heal()
@@ -216,13 +218,13 @@ func (c *C) withHeldAnswers(handles []adapter.Adapter, round int, arrange func(n
 
 // oneHeld makes two calls: the first until its step has been answered, then the
 // other, then the rest of the first. It reports whether the first had that step.
-func (c *C) oneHeld(control fault.Control, handles []adapter.Adapter, calls []call, first, step int) ([]moment, bool) {
+func (c *clauseContext) oneHeld(control fault.Control, handles []adapter.Adapter, calls []call, first, step int) ([]operation, bool) {
 	start := time.Now()
 	hold, err := control.Inject(fault.HoldReply, step)
 	if err != nil {
 		c.notVerified("hold an answer: %v", err)
 	}
-	history := make([]moment, 2)
+	history := make([]operation, 2)
 	run := func(i, handle int) <-chan struct{} {
 		done := make(chan struct{})
 		go func() {
@@ -254,15 +256,15 @@ func (c *C) oneHeld(control fault.Control, handles []adapter.Adapter, calls []ca
 }
 
 // faults returns the control over the traffic of the adapter, or nil.
-func (c *C) faults() fault.Control {
+func (c *clauseContext) faults() fault.Control {
 	if c.harness().Faults == nil {
 		return nil
 	}
-	return c.harness().Faults(c.Raw)
+	return c.harness().Faults(c.raw)
 }
 
 // pause waits, for what has no sign to wait for.
-func (c *C) pause(d time.Duration) {
+func (c *clauseContext) pause(d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-c.ctx.Done():

@@ -246,8 +246,8 @@ const stuckLimit = 3
 // cleanUpTimeout is what the harness gets to clean up after a clause.
 const cleanUpTimeout = 30 * time.Second
 
-// check runs one clause: it opens the adapter, lets a bystander stand by, runs
-// the clause, compares the bystander and cleans up, each under the watchdog.
+// check runs one clause: it opens the adapter, lets a uninvolved user stand by, runs
+// the clause, compares the uninvolved user and cleans up, each under the watchdog.
 func (r *run) check(ctx context.Context, k check) Result {
 	clause, ok := clauseByID(k.id)
 	if !ok {
@@ -259,23 +259,23 @@ func (r *run) check(ctx context.Context, k check) Result {
 	}
 	c := r.newC(clause)
 	timeout := r.harness.clauseTimeout()
-	var b *bystander
+	var b *uninvolvedUser
 	finished := c.phase(ctx, timeout, "opening the adapter", func() {
 		c.openAdapter()
 		for _, a := range k.needs {
 			c.need(a)
 		}
-		b = c.standBy()
+		b = c.addUninvolved()
 	})
 	if finished && c.goesOn() {
 		finished = c.phase(ctx, timeout, "the clause", func() { k.run(c) })
 	}
-	if finished && c.outcome == "" && !c.bystanderGone && c.Raw != nil {
-		finished = c.phase(ctx, timeout, "comparing the bystander", func() {
+	if finished && c.outcome == "" && !c.uninvolvedGone && c.raw != nil {
+		finished = c.phase(ctx, timeout, "comparing the uninvolved user", func() {
 			if r.harness.Faults != nil {
-				r.harness.Faults(c.Raw).Heal()
+				r.harness.Faults(c.raw).Heal()
 			}
-			b.check(c, c.Raw)
+			b.check(c, c.raw)
 		})
 	}
 	if finished {
@@ -291,10 +291,10 @@ func (r *run) givenUp() bool {
 	return r.stuck >= stuckLimit
 }
 
-func (r *run) newC(clause Clause) *C {
+func (r *run) newC(clause Clause) *clauseContext {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(clause.ID))
-	c := &C{clause: clause, run: r, rand: rand.New(rand.NewPCG(r.options.Seed, h.Sum64())), trace: &trace{}}
+	c := &clauseContext{clause: clause, run: r, rand: rand.New(rand.NewPCG(r.options.Seed, h.Sum64())), trace: &trace{}}
 	c.tb = &harnessTB{c: c}
 	c.tb.tempDir = func() string {
 		dir, err := os.MkdirTemp("", "adaptertest-*")
@@ -312,14 +312,14 @@ func (r *run) newC(clause Clause) *C {
 }
 
 // openAdapter opens the adapter that the clause is about.
-func (c *C) openAdapter() {
-	c.Raw = c.run.harness.New(c.tb)
-	c.A = c.observe(c.Raw)
-	c.missing = adapter.Missing(c.Raw)
+func (c *clauseContext) openAdapter() {
+	c.raw = c.run.harness.New(c.tb)
+	c.a = c.observe(c.raw)
+	c.missing = adapter.Missing(c.raw)
 	c.run.mu.Lock()
 	defer c.run.mu.Unlock()
 	c.run.missing = c.missing
-	c.run.adapterType = fmt.Sprintf("%T", c.Raw)
+	c.run.adapterType = fmt.Sprintf("%T", c.raw)
 }
 
 // phasePeriods bounds a phase that makes progress, in time-outs.
@@ -328,7 +328,7 @@ const phasePeriods = 10
 // phase runs f on a goroutine of its own, which may end itself, and reports
 // whether it ended. It is stuck if no call returns for the time-out, so that a
 // slow machine is not taken for a stuck adapter; then the stacks are evidence.
-func (c *C) phase(ctx context.Context, timeout time.Duration, what string, f func()) bool {
+func (c *clauseContext) phase(ctx context.Context, timeout time.Duration, what string, f func()) bool {
 	ctx, cancel := context.WithTimeout(ctx, phasePeriods*timeout)
 	defer cancel()
 	c.ctx = ctx
@@ -372,14 +372,14 @@ func (c *C) phase(ctx context.Context, timeout time.Duration, what string, f fun
 }
 
 // goesOn reports whether the clause is still to be judged.
-func (c *C) goesOn() bool {
+func (c *clauseContext) goesOn() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.outcome == "" && len(c.failures) == 0
 }
 
 // result is what came of the clause.
-func (c *C) result(d time.Duration) Result {
+func (c *clauseContext) result(d time.Duration) Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := Result{Clause: c.clause, Outcome: Pass, Duration: d, Evidence: slices.Clone(c.notes)}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -259,7 +260,7 @@ func TestRounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &C{run: r}
+		c := &clauseContext{run: r}
 		if got := [2]int{c.rounds(60), c.rounds(1)}; got != want {
 			t.Errorf("Rounds %v: 60 and 1 become %v, want %v", rounds, got, want)
 		}
@@ -355,7 +356,7 @@ func TestWatchdogEndsAStuckClause(t *testing.T) {
 		ClauseTimeout: 20 * time.Millisecond,
 		New: func(t testing.TB) adapter.Adapter {
 			return partial(t, &users{onGet: func(_ context.Context, id string) {
-				if id != "user-1" { // the bystander gets away
+				if id != "user-1" { // the uninvolved user gets away
 					<-release
 				}
 			}})
@@ -416,7 +417,7 @@ func TestCleanupsRunLastFirst(t *testing.T) {
 func TestBystanderIsCompared(t *testing.T) {
 	h := Harness{New: func(t testing.TB) adapter.Adapter { return partial(t, &forgetsFirst{}) }}
 	report := checkUsers(t, h, Options{Only: []string{"USER-21"}})
-	if x, _ := report.Result("USER-21"); x.Outcome != Fail || !strings.Contains(x.Evidence[0], "the bystander's user changed") {
+	if x, _ := report.Result("USER-21"); x.Outcome != Fail || !strings.Contains(x.Evidence[0], "the uninvolved user's user changed") {
 		t.Errorf("got %+v", x)
 	}
 }
@@ -460,23 +461,23 @@ func TestDiff(t *testing.T) {
 	a := adapter.User{ID: "1", Name: new("Ada"), EmailVerified: &now}
 	b := a
 	b.EmailVerified = new(now.In(time.FixedZone("x", 3600)))
-	if d := diff(&a, &b, time.Millisecond); d != "" {
+	if d := diff.Records(&a, &b, time.Millisecond); d != "" {
 		t.Errorf("equal instants differ: %s", d)
 	}
 	b.Name = nil
-	if d := diff(&a, &b, time.Millisecond); d != `Name got "Ada", want nil` {
+	if d := diff.Records(&a, &b, time.Millisecond); d != `Name got "Ada", want nil` {
 		t.Errorf("got %q", d)
 	}
 	x := adapter.Account{AuthorizationDetails: json.RawMessage(`[{"a":1, "b":2}]`)}
 	y := adapter.Account{AuthorizationDetails: json.RawMessage(`[{"b":2,"a":1}]`)}
-	if d := diff(x, y, 1); d != "" {
+	if d := diff.Records(x, y, 1); d != "" {
 		t.Errorf("equal JSON differs: %s", d)
 	}
 	y.AuthorizationDetails = nil
-	if diff(x, y, 1) == "" {
+	if diff.Records(x, y, 1) == "" {
 		t.Error("null and JSON do not differ")
 	}
-	if diff((*adapter.User)(nil), &a, 1) == "" || diff((*adapter.User)(nil), (*adapter.User)(nil), 1) != "" {
+	if diff.Records((*adapter.User)(nil), &a, 1) == "" || diff.Records((*adapter.User)(nil), (*adapter.User)(nil), 1) != "" {
 		t.Error("nil records compare wrongly")
 	}
 	if !errors.Is(adapter.ErrUnsupported, errors.ErrUnsupported) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -15,12 +16,12 @@ type write struct {
 	needs  []string
 	// prepare makes what the write works on. It returns the write, and a look at
 	// the store that says in which way the change is not there, if it is not.
-	prepare func(c *C) (do func(a adapter.Adapter) (any, error), missing func() string)
+	prepare func(c *clauseContext) (do func(a adapter.Adapter) (any, error), missing func() string)
 }
 
 // without compares a record with what a write should have made of it.
-func (c *C) without(what string, got, want any) string {
-	if d := diff(got, want, c.harness().precision()); d != "" {
+func (c *clauseContext) without(what string, got, want any) string {
+	if d := diff.Records(got, want, c.harness().precision()); d != "" {
 		return what + ": " + d
 	}
 	return ""
@@ -30,11 +31,11 @@ func still(what string, got any) string {
 	if isNilRecord(got) {
 		return ""
 	}
-	return what + " still finds " + show(got)
+	return what + " still finds " + diff.Show(got)
 }
 
 var writes = []write{
-	{"CreateUser", []string{"GetUserByEmail"}, func(c *C) (func(adapter.Adapter) (any, error), func() string) {
+	{"CreateUser", []string{"GetUserByEmail"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
 		u := c.newUser()
 		return func(a adapter.Adapter) (any, error) {
 				r, err := a.CreateUser(c.ctx, u)
@@ -46,36 +47,36 @@ var writes = []write{
 				return c.without("GetUserByEmail", c.getUserByEmail(u.Email), &u)
 			}
 	}},
-	{"UpdateUser", []string{"CreateUser", "GetUser"}, func(c *C) (func(adapter.Adapter) (any, error), func() string) {
+	{"UpdateUser", []string{"CreateUser", "GetUser"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
 		u := c.user()
 		update := c.userUpdate(u.ID, userFields)
 		update.Apply(u)
 		return func(a adapter.Adapter) (any, error) { return record(a.UpdateUser(c.ctx, update)) },
 			func() string { return c.without("GetUser", c.getUser(u.ID), u) }
 	}},
-	{"DeleteUser", []string{"CreateUser", "GetUser"}, func(c *C) (func(adapter.Adapter) (any, error), func() string) {
+	{"DeleteUser", []string{"CreateUser", "GetUser"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
 		u := c.user()
 		return func(a adapter.Adapter) (any, error) { return record(a.DeleteUser(c.ctx, u.ID)) },
 			func() string { return still("GetUser", c.getUser(u.ID)) }
 	}},
-	{"LinkAccount", []string{"CreateUser", "GetAccount"}, func(c *C) (func(adapter.Adapter) (any, error), func() string) {
+	{"LinkAccount", []string{"CreateUser", "GetAccount"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
 		x := c.newAccount(c.user().ID)
 		return func(a adapter.Adapter) (any, error) { return record(a.LinkAccount(c.ctx, x)) },
 			func() string { return c.without("GetAccount", c.getAccount(x.Key()), &x) }
 	}},
-	{"UnlinkAccount", []string{"CreateUser", "LinkAccount", "GetAccount"}, func(c *C) (func(adapter.Adapter) (any, error), func() string) {
+	{"UnlinkAccount", []string{"CreateUser", "LinkAccount", "GetAccount"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
 		x := c.account(c.user().ID)
 		return func(a adapter.Adapter) (any, error) { return record(a.UnlinkAccount(c.ctx, x.Key())) },
 			func() string { return still("GetAccount", c.getAccount(x.Key())) }
 	}},
-	{"CreateSession", []string{"CreateUser", "GetSessionAndUser"}, func(c *C) (func(adapter.Adapter) (any, error), func() string) {
+	{"CreateSession", []string{"CreateUser", "GetSessionAndUser"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
 		u := c.user()
 		x := c.newSession(u.ID)
 		return func(a adapter.Adapter) (any, error) { return record(a.CreateSession(c.ctx, x)) }, func() string {
 			return c.without("GetSessionAndUser", c.getSession(x.SessionToken), &adapter.SessionAndUser{Session: x, User: *u})
 		}
 	}},
-	{"UpdateSession", []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, func(c *C) (func(adapter.Adapter) (any, error), func() string) {
+	{"UpdateSession", []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
 		u := c.user()
 		x := c.session(u.ID)
 		x.Expires = c.instant(3 * time.Hour)
@@ -84,17 +85,17 @@ var writes = []write{
 			return c.without("GetSessionAndUser", c.getSession(x.SessionToken), &adapter.SessionAndUser{Session: x, User: *u})
 		}
 	}},
-	{"DeleteSession", []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, func(c *C) (func(adapter.Adapter) (any, error), func() string) {
+	{"DeleteSession", []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
 		x := c.session(c.user().ID)
 		return func(a adapter.Adapter) (any, error) { return record(a.DeleteSession(c.ctx, x.SessionToken)) },
 			func() string { return still("GetSessionAndUser", c.getSession(x.SessionToken)) }
 	}},
-	{"CreateVerificationToken", []string{"UseVerificationToken"}, func(c *C) (func(adapter.Adapter) (any, error), func() string) {
+	{"CreateVerificationToken", []string{"UseVerificationToken"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
 		x := c.newToken()
 		return func(a adapter.Adapter) (any, error) { return record(a.CreateVerificationToken(c.ctx, x)) },
 			func() string { return c.without("UseVerificationToken", c.useToken(x.Key()), &x) }
 	}},
-	{"UseVerificationToken", []string{"CreateVerificationToken"}, func(c *C) (func(adapter.Adapter) (any, error), func() string) {
+	{"UseVerificationToken", []string{"CreateVerificationToken"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
 		x := c.token()
 		var used *adapter.VerificationToken
 		return func(a adapter.Adapter) (any, error) {
@@ -108,12 +109,12 @@ var writes = []write{
 				return still("UseVerificationToken", c.useToken(x.Key()))
 			}
 	}},
-	{"CreateAuthenticator", []string{"CreateUser", "GetAuthenticator"}, func(c *C) (func(adapter.Adapter) (any, error), func() string) {
+	{"CreateAuthenticator", []string{"CreateUser", "GetAuthenticator"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
 		x := c.newAuthenticator(c.user().ID)
 		return func(a adapter.Adapter) (any, error) { return record(a.CreateAuthenticator(c.ctx, x)) },
 			func() string { return c.without("GetAuthenticator", c.getAuthenticator(x.CredentialID), &x) }
 	}},
-	{"UpdateAuthenticatorCounter", []string{"CreateUser", "CreateAuthenticator", "GetAuthenticator"}, func(c *C) (func(adapter.Adapter) (any, error), func() string) {
+	{"UpdateAuthenticatorCounter", []string{"CreateUser", "CreateAuthenticator", "GetAuthenticator"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
 		x := c.authenticator(c.user().ID)
 		x.Counter += 1000
 		return func(a adapter.Adapter) (any, error) {
@@ -125,7 +126,7 @@ var writes = []write{
 
 // writes returns the writes whose methods the adapter has; the clause does not
 // apply if there is none.
-func (c *C) writes() []write {
+func (c *clauseContext) writes() []write {
 	var have []write
 	for _, w := range writes {
 		if !c.lacks(w.method) && !slices.ContainsFunc(w.needs, c.lacks) {
@@ -148,7 +149,7 @@ type conflict struct {
 }
 
 // conflicts returns one conflict for each thing that is unique.
-func (c *C) conflicts() []conflict {
+func (c *clauseContext) conflicts() []conflict {
 	var all []conflict
 	add := func(what, method string, do func() (any, error), missing func() string) {
 		if !c.lacks(method) {
@@ -159,18 +160,18 @@ func (c *C) conflicts() []conflict {
 		a, b := c.user(), c.user()
 		twin := c.newUser()
 		twin.Email = a.Email
-		add("a taken e-mail address", "CreateUser", func() (any, error) { return record(c.A.CreateUser(c.ctx, twin)) }, func() string {
+		add("a taken e-mail address", "CreateUser", func() (any, error) { return record(c.a.CreateUser(c.ctx, twin)) }, func() string {
 			twin.ID = c.getUserByEmail(twin.Email).ID
 			return c.without("GetUserByEmail", c.getUserByEmail(twin.Email), &twin)
 		})
 		add("a change to a taken e-mail address", "UpdateUser", func() (any, error) {
-			return record(c.A.UpdateUser(c.ctx, adapter.UserUpdate{ID: b.ID, Email: adapter.To(a.Email)}))
+			return record(c.a.UpdateUser(c.ctx, adapter.UserUpdate{ID: b.ID, Email: adapter.To(a.Email)}))
 		}, func() string { b.Email = a.Email; return c.without("GetUser", c.getUser(b.ID), b) })
 		if !c.assignsIDs() {
 			same := c.newUser()
 			same.ID = a.ID
 			add("a taken user ID", "CreateUser", func() (any, error) {
-				r, err := c.A.CreateUser(c.ctx, same)
+				r, err := c.a.CreateUser(c.ctx, same)
 				if err == nil && r != nil {
 					same.ID = r.ID
 				}
@@ -186,14 +187,14 @@ func (c *C) conflicts() []conflict {
 		x := c.account(a.ID)
 		y := c.newAccount(b.ID)
 		y.Provider, y.ProviderAccountID = x.Provider, x.ProviderAccountID
-		add("a taken account", "LinkAccount", func() (any, error) { return record(c.A.LinkAccount(c.ctx, y)) },
+		add("a taken account", "LinkAccount", func() (any, error) { return record(c.a.LinkAccount(c.ctx, y)) },
 			func() string { return c.without("GetAccount", c.getAccount(y.Key()), &y) })
 	}
 	if !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser") {
 		x := c.session(a.ID)
 		y := c.newSession(b.ID)
 		y.SessionToken, y.Expires = x.SessionToken, c.instant(2*time.Hour)
-		add("a session token in use", "CreateSession", func() (any, error) { return record(c.A.CreateSession(c.ctx, y)) }, func() string {
+		add("a session token in use", "CreateSession", func() (any, error) { return record(c.a.CreateSession(c.ctx, y)) }, func() string {
 			return c.without("GetSessionAndUser", c.getSession(y.SessionToken), &adapter.SessionAndUser{Session: y, User: *b})
 		})
 	}
@@ -201,18 +202,18 @@ func (c *C) conflicts() []conflict {
 		x := c.authenticator(a.ID)
 		y := c.newAuthenticator(b.ID)
 		y.CredentialID, y.Counter = x.CredentialID, 3
-		add("a credential ID in use", "CreateAuthenticator", func() (any, error) { return record(c.A.CreateAuthenticator(c.ctx, y)) },
+		add("a credential ID in use", "CreateAuthenticator", func() (any, error) { return record(c.a.CreateAuthenticator(c.ctx, y)) },
 			func() string { return c.without("GetAuthenticator", c.getAuthenticator(y.CredentialID), &y) })
 	}
 	return all
 }
 
 // unknowns returns the updates whose record is unknown.
-func (c *C) unknowns() []conflict {
+func (c *clauseContext) unknowns() []conflict {
 	var all []conflict
 	if !c.lacks("UpdateUser") {
 		update := c.userUpdate(c.id(), userFields)
-		all = append(all, conflict{"an unknown user", "UpdateUser", func() (any, error) { return record(c.A.UpdateUser(c.ctx, update)) }, func() string {
+		all = append(all, conflict{"an unknown user", "UpdateUser", func() (any, error) { return record(c.a.UpdateUser(c.ctx, update)) }, func() string {
 			if c.lacks("GetUser") || c.getUser(update.ID) != nil {
 				return ""
 			}
@@ -222,7 +223,7 @@ func (c *C) unknowns() []conflict {
 	if !c.lacks("UpdateAuthenticatorCounter") {
 		id := c.unique("credential")
 		all = append(all, conflict{"an unknown credential", "UpdateAuthenticatorCounter", func() (any, error) {
-			return record(c.A.UpdateAuthenticatorCounter(c.ctx, id, 9))
+			return record(c.a.UpdateAuthenticatorCounter(c.ctx, id, 9))
 		}, func() string {
 			if c.lacks("GetAuthenticator") || c.getAuthenticator(id) != nil {
 				return ""

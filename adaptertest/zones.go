@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -27,18 +28,18 @@ const (
 )
 
 // otherZones is TIME-08.
-func otherZones(c *C) {
+func otherZones(c *clauseContext) {
 	if dir := os.Getenv(zoneVariable); dir != "" {
-		c.readNote(c.A, filepath.Join(dir, parentWrote), "written in zone "+time.Local.String()+" of another process")
+		c.readNote(c.a, filepath.Join(dir, parentWrote), "written in zone "+time.Local.String()+" of another process")
 		c.writeNote(filepath.Join(dir, childWrote))
-		c.throughSecond(c.A) // what comes in the zone of this process goes out the same
+		c.throughSecond(c.a) // what comes in the zone of this process goes out the same
 		if !c.failed() {
 			c.notVerified("this run is part of TIME-08 itself")
 		}
 		return
 	}
-	reader := c.A
-	if c.has(AbilitySecond) {
+	reader := c.a
+	if c.has(abilitySecond) {
 		reader = c.second()
 		c.throughSecond(reader)
 	}
@@ -62,7 +63,7 @@ func otherZones(c *C) {
 
 // runInZone runs the TIME group of the test in another process and returns the
 // end of its output.
-func (c *C) runInZone(zone, dir string) string {
+func (c *clauseContext) runInZone(zone, dir string) string {
 	timeout := c.run.harness.clauseTimeout()
 	ctx, cancel := context.WithTimeout(c.ctx, timeout-timeout/8) // leave time to judge
 	defer cancel()
@@ -110,7 +111,7 @@ func testPattern(name string) string {
 
 // judgeZone reports the clauses that hold here and not in the zone, and whether
 // the group was run there at all.
-func (c *C) judgeZone(zone, dir, output string) bool {
+func (c *clauseContext) judgeZone(zone, dir, output string) bool {
 	var report Report
 	raw, err := os.ReadFile(filepath.Join(dir, childReport)) //nolint:gosec // written by the process that was started above
 	if err == nil {
@@ -159,7 +160,7 @@ type zoneNote struct {
 }
 
 // writeNote writes records with instants and leaves word of them.
-func (c *C) writeNote(path string) {
+func (c *clauseContext) writeNote(path string) {
 	n := zoneNote{Verified: c.instant(-48 * time.Hour).Truncate(c.harness().precision()), Expires: c.instant(48 * time.Hour).Truncate(c.harness().precision())}
 	if !c.lacks("CreateUser") {
 		u := c.newUser()
@@ -188,7 +189,7 @@ func (c *C) writeNote(path string) {
 
 // readNote reads what another process left word of. What is absent was written
 // to a store that is not shared.
-func (c *C) readNote(a adapter.Adapter, path, what string) {
+func (c *clauseContext) readNote(a adapter.Adapter, path, what string) {
 	raw, err := os.ReadFile(path) //nolint:gosec // in a directory that this test made
 	var n zoneNote
 	if err == nil {
@@ -201,7 +202,7 @@ func (c *C) readNote(a adapter.Adapter, path, what string) {
 	}
 	wants := func(field string, got *time.Time, want time.Time) {
 		if got == nil || !got.Truncate(c.harness().precision()).Equal(want) {
-			c.Errorf("%s %s: got %s, want %s", field, what, show(got), show(want))
+			c.Errorf("%s %s: got %s, want %s", field, what, diff.Show(got), diff.Show(want))
 		}
 	}
 	if n.UserID != "" && !c.lacks("GetUser") {
@@ -223,7 +224,7 @@ func (c *C) readNote(a adapter.Adapter, path, what string) {
 
 // throughSecond writes instants through one adapter and reads them through
 // another on the same store.
-func (c *C) throughSecond(reader adapter.Adapter) {
+func (c *clauseContext) throughSecond(reader adapter.Adapter) {
 	path := filepath.Join(c.tb.TempDir(), parentWrote)
 	c.writeNote(path)
 	c.readNote(reader, path, "written through another adapter")

@@ -28,7 +28,7 @@ func benchClaims() auth.Claims {
 }
 
 // BenchmarkSessionToken is GET session with a session in a token, cookies and
-// all, through ServeHTTP. Its floor is what it can't do without: one go-jose
+// all, through ServeHTTP. Its baseline is what it can't do without: one go-jose
 // decryption and one encryption of the same claims, with the key at hand. The two
 // run by turns, and what counts is the time of the processor, so that other work
 // on the machine is not measured.
@@ -37,7 +37,7 @@ func BenchmarkSessionToken(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	serve, floor := sessionRequest(b, benchHandler(b, nil), token), sessionTokenFloor(b)
+	serve, baseline := sessionRequest(b, benchHandler(b, nil), token), sessionTokenBaseline(b)
 	const turn = 64
 	var ours, theirs time.Duration
 	n := 0
@@ -49,19 +49,19 @@ func BenchmarkSessionToken(b *testing.B) {
 		}
 		between := cpuTime(b)
 		for range turn {
-			floor()
+			baseline()
 		}
 		ours, theirs = ours+between-began, theirs+cpuTime(b)-between
 		n += turn
 	}
 	b.ReportMetric(float64(ours.Nanoseconds())/float64(n), "ns/op")
-	b.ReportMetric(float64(theirs.Nanoseconds())/float64(n), "floor-ns/op")
-	b.ReportMetric(float64(ours)/float64(theirs), "x-floor")
+	b.ReportMetric(float64(theirs.Nanoseconds())/float64(n), "baseline-ns/op")
+	b.ReportMetric(float64(ours)/float64(theirs), "x-baseline")
 	allocs, bytes := allocated(serve)
 	b.ReportMetric(allocs, "allocs/op")
 	b.ReportMetric(bytes, "B/op")
-	allocs, _ = allocated(floor)
-	b.ReportMetric(allocs, "floor-allocs/op")
+	allocs, _ = allocated(baseline)
+	b.ReportMetric(allocs, "baseline-allocs/op")
 }
 
 // allocated is how often, and how much, f allocates.
@@ -87,7 +87,7 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func sessionTokenFloor(b *testing.B) func() {
+func sessionTokenBaseline(b *testing.B) func() {
 	key := make([]byte, 64)
 	_, _ = rand.Read(key)
 	payload, err := json.Marshal(benchClaims())

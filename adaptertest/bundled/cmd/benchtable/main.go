@@ -1,5 +1,5 @@
 // Command benchtable reads what go test -bench prints and makes one table of it:
-// per package and benchmark the time of a call, that of its floor, the ratio,
+// per package and benchmark the time of a call, that of its baseline, the ratio,
 // round trips and allocations, as adaptertest.Bench reports them. What is not a
 // result goes to standard error as it comes. If a benchmark fails, so does the
 // command.
@@ -84,11 +84,11 @@ type column struct {
 // fills is left out, but for the first.
 var columns = []column{
 	{"time", "ns/op", duration},
-	{"floor", "floor-ns/op", duration},
-	{"ratio", "x-floor", func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }},
+	{"baseline", "baseline-ns/op", duration},
+	{"ratio", "x-baseline", func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }},
 	{"round trips", "round-trips/op", whole},
 	{"allocations", "allocs/op", whole},
-	{"floor", "floor-allocs/op", whole},
+	{"baseline", "baseline-allocs/op", whole},
 	{"req/s per core", "req/s/core", whole},
 	{"Auth.js", "authjs-req/s/core", whole},
 	{"Auth.js time", "authjs-ns/op", duration},

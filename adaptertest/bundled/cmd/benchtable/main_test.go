@@ -7,7 +7,7 @@ import (
 
 const output = `goos: linux
 pkg: github.com/gatehouse-go/gatehouse/adapters/redis
-BenchmarkAdapter/GetUser-2         	    7585	      9534 ns/op	        47.00 floor-allocs/op	      9303 floor-ns/op	         1.000 round-trips/op	         1.025 x-floor	    1790 B/op	      48 allocs/op
+BenchmarkAdapter/GetUser-2         	    7585	      9534 ns/op	        47.00 baseline-allocs/op	      9303 baseline-ns/op	         1.000 round-trips/op	         1.025 x-baseline	    1790 B/op	      48 allocs/op
 BenchmarkSessions/GetSessionAndUser/sessions=1000-2 	 3	 1234567 ns/op
 PASS
 pkg: github.com/gatehouse-go/gatehouse/auth/jwt
@@ -15,11 +15,11 @@ BenchmarkEncode 	 100	 512.5 ns/op
 --- FAIL: BenchmarkDecode
 `
 
-const want = `| package  | method                          | time    | floor   | ratio | round trips | allocations | floor |
-| ---      | ---                             | ---     | ---     | ---   | ---         | ---         | ---   |
-| redis    | GetUser                         | 9.53 µs | 9.30 µs | 1.02  | 1           | 48          | 47    |
-| redis    | GetSessionAndUser/sessions=1000 | 1.23 ms |         |       |             |             |       |
-| auth/jwt | Encode                          | 512 ns  |         |       |             |             |       |
+const want = `| package  | method                          | time    | baseline | ratio | round trips | allocations | baseline |
+| ---      | ---                             | ---     | ---      | ---   | ---         | ---         | ---      |
+| redis    | GetUser                         | 9.53 µs | 9.30 µs  | 1.02  | 1           | 48          | 47       |
+| redis    | GetSessionAndUser/sessions=1000 | 1.23 ms |          |       |             |             |          |
+| auth/jwt | Encode                          | 512 ns  |          |       |             |             |          |
 `
 
 func TestTable(t *testing.T) {

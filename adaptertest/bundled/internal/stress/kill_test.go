@@ -1,0 +1,267 @@
+package stress_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	mathrand "math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// TestKilledUnderLoad kills each server while clients write, and starts it again: nothing that was acknowledged is lost,
+// no token is spent twice, and at no time does a method answer absent for a record that exists.
+func TestKilledUnderLoad(t *testing.T) {
+	for _, name := range []string{stores.EnvPostgres, stores.EnvPgBouncer, stores.EnvRedis, stores.EnvRedisCluster, stores.EnvMongo, stores.EnvMongoReplica} {
+		t.Setenv(name, "") // only a server of our own may be killed
+	}
+	servers := open(t, stores.Options{})
+	each(t, servers, func(t *testing.T, w wirings.Wiring, o *wirings.Opened) {
+		if o.Store == nil {
+			return // embedded: there is no server, and the adapter's own tests kill the process
+		}
+		l := &load{t: t, a: o.Harness.New(t)}
+		start := time.Now()
+		for range *rounds {
+			l.round(o.Store)
+			if t.Failed() {
+				break
+			}
+		}
+		t.Logf("%s (%s %s): killed %d times, %d writes acknowledged, %d calls failed, %d reads while the server was killed or well, %v: %d lost, %d spent twice, %d absent",
+			w, o.Server, o.Version, *rounds, l.acknowledged.Load(), l.failed.Load(), l.reads.Load(), time.Since(start).Round(10*time.Millisecond),
+			l.lost.Load(), l.twice.Load(), l.absent.Load())
+	})
+}
+
+// load is what the clients do, and what they were told.
+type load struct {
+	t *testing.T
+	a adapter.Adapter
+
+	acknowledged, failed, reads atomic.Int64
+	lost, twice, absent         atomic.Int64
+}
+
+// found is what one client knows to be in the store.
+type found struct {
+	users    []adapter.User
+	sessions []adapter.Session
+	accounts []adapter.Account
+	fresh    []adapter.VerificationTokenKey // made, and never used
+	spent    []adapter.VerificationTokenKey // handed to us
+}
+
+// round loads the server, kills it in the middle, starts it again, and compares.
+func (l *load) round(server *stores.Store) {
+	t := l.t
+	const clients = 16
+	stop := make(chan struct{})
+	known := make([]found, clients)
+	var wg sync.WaitGroup
+	for i := range clients {
+		wg.Go(func() { l.client(&known[i], stop) })
+	}
+	pause(time.Duration(200+mathrand.IntN(400)) * time.Millisecond)
+	if err := server.Kill(t.Context()); err != nil {
+		t.Error(err)
+	}
+	pause(time.Duration(mathrand.IntN(300)) * time.Millisecond)
+	if err := server.Start(t.Context()); err != nil {
+		t.Error(err)
+	}
+	before := l.acknowledged.Load()
+	deadline := time.Now().Add(time.Minute)
+	for l.acknowledged.Load() < before+clients && time.Now().Before(deadline) {
+		pause(10 * time.Millisecond)
+	}
+	if l.acknowledged.Load() < before+clients {
+		t.Error("the adapter does not recover after the server is back")
+	}
+	close(stop)
+	wg.Wait()
+	for i := range clients {
+		wg.Go(func() { l.compare(&known[i]) })
+	}
+	wg.Wait()
+}
+
+// pause waits on a timer for the load to go on.
+func pause(d time.Duration) { <-time.After(d) }
+
+// call runs one call under a deadline and reports whether it succeeded.
+func (l *load) call(do func(ctx context.Context) error) bool {
+	ctx, cancel := context.WithTimeout(l.t.Context(), 3*time.Second)
+	defer cancel()
+	if err := do(ctx); err != nil {
+		l.failed.Add(1)
+		return false
+	}
+	return true
+}
+
+// client writes, spends and reads until stop is closed.
+func (l *load) client(k *found, stop <-chan struct{}) {
+	for n := 0; ; n++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		id := rand.Text()
+		user := adapter.User{ID: "", Email: id + "@example.com"}
+		session := adapter.Session{SessionToken: "session-" + id, Expires: time.Now().Add(time.Hour)}
+		account := adapter.Account{Type: adapter.AccountOAuth, Provider: "killed", ProviderAccountID: id}
+		token := adapter.VerificationToken{Identifier: id + "@example.com", Token: "token-" + id, Expires: time.Now().Add(time.Hour)}
+		if !l.call(func(ctx context.Context) error {
+			u, err := l.a.CreateUser(ctx, user)
+			if err == nil {
+				user = *u
+			}
+			return err
+		}) {
+			continue
+		}
+		k.users = append(k.users, user)
+		l.acknowledged.Add(1)
+		session.UserID, account.UserID = user.ID, user.ID
+		if l.call(func(ctx context.Context) error { _, err := l.a.CreateSession(ctx, session); return err }) {
+			k.sessions = append(k.sessions, session)
+			l.acknowledged.Add(1)
+		}
+		if l.call(func(ctx context.Context) error { _, err := l.a.LinkAccount(ctx, account); return err }) {
+			k.accounts = append(k.accounts, account)
+			l.acknowledged.Add(1)
+		}
+		if l.call(func(ctx context.Context) error { _, err := l.a.CreateVerificationToken(ctx, token); return err }) {
+			l.acknowledged.Add(1)
+			l.spend(k, token.Key(), n)
+		}
+		l.readSomething(k)
+	}
+}
+
+// spend uses every other token.
+func (l *load) spend(k *found, key adapter.VerificationTokenKey, n int) {
+	if n%2 == 0 {
+		k.fresh = append(k.fresh, key)
+		return
+	}
+	l.call(func(ctx context.Context) error {
+		got, err := l.a.UseVerificationToken(ctx, key)
+		switch {
+		case err == nil && got == nil:
+			l.absent.Add(1)
+			l.t.Errorf("UseVerificationToken answers absent for a token that was made and never used")
+		case err == nil:
+			k.spent = append(k.spent, key)
+			l.acknowledged.Add(1)
+		}
+		return err
+	})
+}
+
+// readSomething looks up what was acknowledged: an answer must be the record or an error.
+func (l *load) readSomething(k *found) {
+	if len(k.sessions) == 0 || len(k.accounts) == 0 {
+		return
+	}
+	session := k.sessions[mathrand.IntN(len(k.sessions))]
+	account := k.accounts[mathrand.IntN(len(k.accounts))]
+	l.call(func(ctx context.Context) error {
+		l.reads.Add(1)
+		got, err := l.a.GetSessionAndUser(ctx, session.SessionToken)
+		if err == nil && (got == nil || got.User.ID != session.UserID) {
+			l.absent.Add(1)
+			l.t.Errorf("GetSessionAndUser answers %v for a session that exists", got)
+		}
+		return err
+	})
+	l.call(func(ctx context.Context) error {
+		l.reads.Add(1)
+		got, err := l.a.GetUserByAccount(ctx, account.Key())
+		if err == nil && (got == nil || got.ID != account.UserID) {
+			l.absent.Add(1)
+			l.t.Errorf("GetUserByAccount answers %v for an account that exists", got)
+		}
+		return err
+	})
+}
+
+// compare looks for everything that was acknowledged.
+func (l *load) compare(k *found) {
+	for _, u := range k.users {
+		l.expect("user", func(ctx context.Context) (bool, error) {
+			byID, err := l.a.GetUser(ctx, u.ID)
+			if err != nil || byID == nil {
+				return false, err
+			}
+			byEmail, err := l.a.GetUserByEmail(ctx, u.Email)
+			return byEmail != nil && byEmail.ID == u.ID, err
+		})
+	}
+	for _, s := range k.sessions {
+		l.expect("session", func(ctx context.Context) (bool, error) {
+			got, err := l.a.GetSessionAndUser(ctx, s.SessionToken)
+			return got != nil && got.User.ID == s.UserID, err
+		})
+	}
+	for _, x := range k.accounts {
+		l.expect("account", func(ctx context.Context) (bool, error) {
+			got, err := l.a.GetUserByAccount(ctx, x.Key())
+			return got != nil && got.ID == x.UserID, err
+		})
+	}
+	for _, key := range k.spent {
+		l.again(func(ctx context.Context) error {
+			got, err := l.a.UseVerificationToken(ctx, key)
+			if err == nil && got != nil {
+				l.twice.Add(1)
+				l.t.Errorf("a token was handed out, and again after the server was killed")
+			}
+			return err
+		})
+	}
+	for _, key := range k.fresh {
+		// Once only: a use that fails may have spent it.
+		ctx, cancel := context.WithTimeout(l.t.Context(), 10*time.Second)
+		got, err := l.a.UseVerificationToken(ctx, key)
+		cancel()
+		if err == nil && got == nil {
+			l.lost.Add(1)
+			l.t.Errorf("a token that was acknowledged is lost")
+		}
+	}
+}
+
+// expect reports a record that is lost.
+func (l *load) expect(what string, look func(ctx context.Context) (bool, error)) {
+	l.again(func(ctx context.Context) error {
+		there, err := look(ctx)
+		if err == nil && !there {
+			l.lost.Add(1)
+			l.t.Errorf("a %s that was acknowledged is lost", what)
+		}
+		return err
+	})
+}
+
+// again repeats a call that fails: connections that were open when the server was killed may still be in the pool.
+func (l *load) again(do func(ctx context.Context) error) {
+	var err error
+	for range 20 {
+		ctx, cancel := context.WithTimeout(l.t.Context(), 10*time.Second)
+		err = do(ctx)
+		cancel()
+		if err == nil {
+			return
+		}
+	}
+	l.t.Error(fmt.Errorf("the server is back, and still: %w", err))
+}

@@ -1,0 +1,151 @@
+package stress_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+const (
+	people  = 20
+	signIns = 200
+)
+
+// TestSignIns lets 20 people sign in 200 times at once, for the first time, with an OAuth provider, at two handlers as
+// two processes have them. Nobody is refused, and in the end there are 20 users with an account each.
+func TestSignIns(t *testing.T) {
+	each(t, open(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
+		store := &counted{Adapter: o.Harness.New(t)}
+		sites := []http.Handler{newSite(t, store), newSite(t, store)}
+		var refused atomic.Int64
+		var wg sync.WaitGroup
+		gate := make(chan struct{})
+		for i := range signIns {
+			wg.Go(func() {
+				<-gate
+				if end := signIn(t, sites[i/people%len(sites)], fmt.Sprintf("person-%d", i%people)); end != siteURL {
+					refused.Add(1)
+					t.Errorf("sign-in %d ends at %s", i, end)
+				}
+			})
+		}
+		close(gate)
+		wg.Wait()
+		users := map[string]bool{}
+		for i := range people {
+			u, err := store.GetUserByAccount(t.Context(), adapter.AccountKey{Provider: "idp", ProviderAccountID: fmt.Sprintf("person-%d", i)})
+			if err != nil || u == nil {
+				t.Fatalf("person %d: user %v, %v", i, u, err)
+			}
+			users[u.ID] = true
+		}
+		t.Logf("%d sign-ins, %d refused, %d users, %d accounts", signIns, refused.Load(), store.users.Load(), store.accounts.Load())
+		if len(users) != people || store.users.Load() != people || store.accounts.Load() != people {
+			t.Errorf("%d people have %d users; %d users and %d accounts were stored", people, len(users), store.users.Load(), store.accounts.Load())
+		}
+	})
+}
+
+// counted counts the users and accounts that are left.
+type counted struct {
+	adapter.Adapter
+	users, accounts atomic.Int64
+}
+
+func (c *counted) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
+	created, err := c.Adapter.CreateUser(ctx, u)
+	if err == nil {
+		c.users.Add(1)
+	}
+	return created, err
+}
+
+func (c *counted) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
+	deleted, err := c.Adapter.DeleteUser(ctx, id)
+	if err == nil && deleted != nil {
+		c.users.Add(-1)
+	}
+	return deleted, err
+}
+
+func (c *counted) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+	linked, err := c.Adapter.LinkAccount(ctx, a)
+	if err == nil {
+		c.accounts.Add(1)
+	}
+	return linked, err
+}
+
+const siteURL = "https://app.example.com"
+
+// newSite is a handler with a provider on loopback, whose codes and access tokens are the names of people.
+func newSite(t *testing.T, a adapter.Adapter) *auth.Handler {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /token", func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{"access_token": r.PostFormValue("code"), "token_type": "bearer"})
+	})
+	mux.HandleFunc("GET /userinfo", func(w http.ResponseWriter, r *http.Request) {
+		person := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		_ = json.NewEncoder(w).Encode(map[string]any{"id": person, "name": person, "email": person + "@example.com"})
+	})
+	idp := httptest.NewServer(mux)
+	t.Cleanup(idp.Close)
+	h, err := auth.New(auth.Config{
+		Secret: []string{"0123456789abcdef0123456789abcdef"}, URL: siteURL, Adapter: a, Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
+		Providers: []auth.Provider{&auth.OAuth{
+			ID: "idp", ClientID: "client", ClientSecret: "secret", Authorization: auth.AuthorizationEndpoint{URL: idp.URL + "/authorize"},
+			Token: auth.TokenEndpoint{URL: idp.URL + "/token"}, UserInfo: auth.UserInfoEndpoint{URL: idp.URL + "/userinfo"},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// signIn signs a person in, in a browser of its own, and returns where the browser ends.
+func signIn(t *testing.T, site http.Handler, person string) string {
+	t.Helper()
+	cookies := map[string]string{}
+	send := func(method, path, form string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), method, siteURL+path, strings.NewReader(form))
+		if form != "" {
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}
+		for name, value := range cookies {
+			r.AddCookie(&http.Cookie{Name: name, Value: value})
+		}
+		w := httptest.NewRecorder()
+		site.ServeHTTP(w, r)
+		for _, c := range (&http.Response{Header: w.Header()}).Cookies() {
+			cookies[c.Name] = c.Value
+		}
+		return w
+	}
+	var csrf struct{ CSRFToken string }
+	if err := json.NewDecoder(send(http.MethodGet, "/auth/csrf", "").Body).Decode(&csrf); err != nil {
+		t.Error(err)
+		return ""
+	}
+	to, err := url.Parse(send(http.MethodPost, "/auth/signin/idp", url.Values{"csrfToken": {csrf.CSRFToken}}.Encode()).Header().Get("Location"))
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	answer := url.Values{"code": {person}, "state": {to.Query().Get("state")}}
+	return send(http.MethodGet, "/auth/callback/idp?"+answer.Encode(), "").Header().Get("Location")
+}

@@ -1,0 +1,60 @@
+package stress_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+)
+
+var (
+	tokens = flag.Int("tokens", 320, "how many tokens are put under fire in each wiring")
+	rounds = flag.Int("rounds", 1, "how often each server is killed")
+)
+
+// stressed are the wirings that differ in how they keep what matters here.
+var stressed = []string{
+	"memory, one process", "sqlite, modernc", "postgres, cached statements", "postgres, PgBouncer, transaction mode",
+	"redis, one server", "redis, cluster of three", "mongo, standalone",
+}
+
+// each runs the test in every stressed wiring, and tells those that this machine can't offer; with CI=true it fails there.
+func each(t *testing.T, servers *stores.Stores, test func(t *testing.T, w wirings.Wiring, o *wirings.Opened)) {
+	for _, w := range wirings.All() {
+		if !slices.Contains(stressed, w.String()) {
+			continue
+		}
+		t.Run(w.String(), func(t *testing.T) {
+			o, err := w.Open(t.Context(), servers)
+			switch {
+			case os.Getenv("CI") != "true" && errors.Is(err, stores.ErrUnavailable) || err != nil && os.Getenv(stores.EnvSkip) == "1":
+				t.Skipf("LEFT OUT: %v", err)
+			case err != nil:
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := o.Close(context.WithoutCancel(t.Context())); err != nil {
+					t.Error(err)
+				}
+			})
+			test(t, w, o)
+		})
+	}
+}
+
+// open returns servers that go with the test.
+func open(t *testing.T, o stores.Options) *stores.Stores {
+	t.Helper()
+	servers := stores.Open(o)
+	t.Cleanup(func() {
+		if err := servers.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return servers
+}

@@ -1,0 +1,328 @@
+package adaptertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+	"unsafe"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var aliasClauses = []check{
+	{id: "ALIAS-01", words: "arguments-are-not-changed", run: func(c *clauseContext) {
+		for _, x := range c.pointed() {
+			before := deepCopy(x.argument)
+			x.write()
+			if !reflect.DeepEqual(x.argument, before) {
+				c.Errorf("%s changed its argument: got %s, want %s", x.method, diff.Show(x.argument), diff.Show(before))
+			}
+		}
+	}},
+	{id: "ALIAS-02", words: "arguments-are-not-kept", run: func(c *clauseContext) {
+		for _, x := range c.pointed() {
+			x.write()
+			before := x.read()
+			scribble(reflect.ValueOf(x.argument))
+			c.same("a record after the argument of "+x.method+" was overwritten", x.read(), before)
+			c.same("a record after the argument of "+x.method+" was overwritten, against what was given", x.read(), x.want)
+		}
+	}},
+	{id: "ALIAS-03", words: "results-are-not-shared", run: func(c *clauseContext) {
+		for _, x := range c.pointed() {
+			returned := x.write()
+			scribble(reflect.ValueOf(returned))
+			first := x.read()
+			c.same("a record after the result of "+x.method+" was overwritten", first, x.want)
+			reads := x.reads(c)
+			for _, name := range sortedKeys(reads) {
+				one, two := reads[name](), reads[name]()
+				others := map[string]any{}
+				for other, read := range reads {
+					others[other] = read()
+				}
+				before := deepCopy(two)
+				scribble(reflect.ValueOf(one))
+				c.same("another result of "+name+" after one was overwritten", two, before)
+				for _, other := range sortedKeys(others) {
+					if other != name {
+						c.same("a result of "+other+" after one of "+name+" was overwritten", others[other], reads[other]())
+					}
+				}
+				c.same(name+" after a result of it was overwritten", reads[name](), before)
+			}
+			c.same("a record after all results were overwritten", x.read(), x.want)
+		}
+	}},
+	{id: "ALIAS-04", words: "lists-are-not-shared", run: func(c *clauseContext) {
+		c.requires("CreateUser", "CreateAuthenticator", "ListAuthenticatorsByUserID")
+		owner := c.user().ID
+		var want []adapter.Authenticator
+		for range 3 {
+			want = append(want, c.authenticator(owner))
+		}
+		first, second := c.listAuthenticators(owner), c.listAuthenticators(owner)
+		before := deepCopy(second).([]adapter.Authenticator)
+		_ = append(first[:1], adapter.Authenticator{CredentialID: "appended"}) //nolint:gocritic // it writes into what it shares
+		for i := range first {
+			scribble(reflect.ValueOf(&first[i]))
+		}
+		first[0], first[len(first)-1] = first[len(first)-1], first[0]
+		if !reflect.DeepEqual(second, before) {
+			c.Errorf("a list changed when another was overwritten: got %s, want %s", diff.Show(second), diff.Show(before))
+		}
+		c.sameAuthenticators("the list after a result was overwritten", c.listAuthenticators(owner), want)
+		_ = append(second, adapter.Authenticator{CredentialID: "appended"}) //nolint:gocritic // it writes into what it shares
+		want = append(want, c.authenticator(owner))
+		c.sameAuthenticators("the list after an append to a result", c.listAuthenticators(owner), want)
+		if !c.lacks("GetAuthenticator") {
+			for _, w := range want {
+				c.same("GetAuthenticator after lists were overwritten", c.getAuthenticator(w.CredentialID), &w)
+			}
+		}
+	}},
+	{id: "ALIAS-05", words: "strings-over-a-reused-buffer", run: func(c *clauseContext) {
+		c.requires("CreateUser", "GetUser")
+		u := c.newUser()
+		email := u.Email
+		buffer := []byte(email + *u.Name)
+		text := func(from, to int) string { return unsafe.String(&buffer[from], to-from) }
+		u.Email, u.Name = text(0, len(email)), new(text(len(email), len(buffer)))
+		want := u
+		want.Name, want.Email = new(string([]byte(*u.Name))), email
+		got := c.createUser(u)
+		want.ID = string([]byte(got.ID))
+		for i := range buffer {
+			buffer[i] = '#'
+		}
+		if d := diff.Records(c.getUser(want.ID), &want, c.harness().precision()); d != "" {
+			c.Notef("strings are kept without a copy: %s", d)
+		} else {
+			c.Notef("the adapter keeps its own copy of strings")
+		}
+	}},
+}
+
+// pointedWrite is a write whose argument leads to memory of the caller's.
+type pointedWrite struct {
+	method   string
+	argument any // a pointer to what write passes on
+	want     any
+	write    func() any
+	read     func() any
+	reads    func(c *clauseContext) map[string]func() any
+}
+
+// pointed returns the writes whose arguments hold pointers or slices, each with
+// a record of its own; the clause does not apply if there is none.
+func (c *clauseContext) pointed() []pointedWrite {
+	var all []pointedWrite
+	if !c.lacks("CreateUser") && !c.lacks("GetUser") {
+		u := c.newUser()
+		u.ID = c.id()
+		want := deepCopy(&u).(*adapter.User)
+		x := pointedWrite{method: "CreateUser", argument: &u, want: want}
+		x.write = func() any {
+			got := c.createUser(u)
+			want.ID = got.ID
+			return got
+		}
+		x.read = func() any { return c.getUser(want.ID) }
+		x.reads = func(c *clauseContext) map[string]func() any { return userReads(c, want) }
+		all = append(all, x)
+		if !c.lacks("UpdateUser") {
+			all = append(all, c.pointedUpdate())
+		}
+	}
+	if !c.lacks("CreateUser") && !c.lacks("LinkAccount") && !c.lacks("GetAccount") {
+		a := c.newAccount(c.user().ID)
+		want := deepCopy(&a).(*adapter.Account)
+		read := func() any { return c.getAccount(want.Key()) }
+		all = append(all, pointedWrite{method: "LinkAccount", argument: &a, want: want, read: read,
+			write: func() any {
+				got, err := c.a.LinkAccount(c.ctx, a)
+				return must(c, "LinkAccount", got, err)
+			},
+			reads: func(*clauseContext) map[string]func() any { return map[string]func() any{"GetAccount": read} }})
+	}
+	if !c.lacks("CreateUser") && !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser") {
+		u := c.user()
+		s := c.newSession(u.ID)
+		want := &adapter.SessionAndUser{Session: s, User: *deepCopy(u).(*adapter.User)}
+		read := func() any { return c.getSession(want.Session.SessionToken) }
+		all = append(all, pointedWrite{method: "CreateSession", argument: &s, want: want, read: read,
+			write: func() any { return c.createSession(s) },
+			reads: func(c *clauseContext) map[string]func() any {
+				all := userReads(c, &want.User)
+				all["GetSessionAndUser"] = read
+				return all
+			}})
+	}
+	if !c.lacks("CreateUser") && !c.lacks("CreateAuthenticator") && !c.lacks("GetAuthenticator") {
+		w := c.newAuthenticator(c.user().ID)
+		want := deepCopy(&w).(*adapter.Authenticator)
+		read := func() any { return c.getAuthenticator(want.CredentialID) }
+		all = append(all, pointedWrite{method: "CreateAuthenticator", argument: &w, want: want, read: read,
+			write: func() any { return c.createAuthenticator(w) },
+			reads: func(c *clauseContext) map[string]func() any {
+				all := map[string]func() any{"GetAuthenticator": read}
+				if !c.lacks("ListAuthenticatorsByUserID") {
+					all["ListAuthenticatorsByUserID"] = func() any {
+						list := c.listAuthenticators(want.UserID)
+						if len(list) != 1 {
+							c.Fatalf("ListAuthenticatorsByUserID: got %d, want 1", len(list))
+						}
+						return &list[0]
+					}
+				}
+				if !c.lacks("UpdateAuthenticatorCounter") {
+					all["UpdateAuthenticatorCounter"] = func() any { return c.updateCounter(want.CredentialID, want.Counter) }
+				}
+				return all
+			}})
+	}
+	if !c.lacks("CreateVerificationToken") && !c.lacks("UseVerificationToken") {
+		t := c.newToken()
+		want := t
+		first := true
+		all = append(all, pointedWrite{method: "CreateVerificationToken", argument: &t, want: &want,
+			write: func() any { return c.createToken(t) },
+			read: func() any { // only the first use gets it
+				if !first {
+					return &want
+				}
+				first = false
+				got := c.useToken(want.Key())
+				if got == nil {
+					c.Fatalf("UseVerificationToken: absent")
+				}
+				return deepCopy(got)
+			},
+			reads: func(*clauseContext) map[string]func() any { return nil }})
+	}
+	if len(all) == 0 {
+		c.notApplicable("the adapter creates nothing that can be read back")
+	}
+	return all
+}
+
+func (c *clauseContext) pointedUpdate() pointedWrite {
+	u := c.user()
+	v := c.newUser()
+	update := adapter.UserUpdate{
+		ID: u.ID, Name: adapter.To(v.Name), Email: adapter.To(v.Email), EmailVerified: adapter.To(v.EmailVerified), Image: adapter.To(v.Image),
+	}
+	want := deepCopy(u).(*adapter.User)
+	update.Apply(want)
+	want = deepCopy(want).(*adapter.User)
+	v.ID = u.ID // v holds the pointers of the update
+	return pointedWrite{method: "UpdateUser", argument: &v, want: want,
+		write: func() any { return c.updateUser(update) },
+		read:  func() any { return c.getUser(want.ID) },
+		reads: func(c *clauseContext) map[string]func() any { return userReads(c, want) }}
+}
+
+// userReads are the reads that yield the user.
+func userReads(c *clauseContext, u *adapter.User) map[string]func() any {
+	all := map[string]func() any{}
+	if !c.lacks("GetUser") {
+		all["GetUser"] = func() any { return c.getUser(u.ID) }
+	}
+	if !c.lacks("GetUserByEmail") {
+		all["GetUserByEmail"] = func() any { return c.getUserByEmail(u.Email) }
+	}
+	if !c.lacks("UpdateUser") {
+		all["UpdateUser"] = func() any { return c.updateUser(adapter.UserUpdate{ID: u.ID, Email: adapter.To(u.Email)}) }
+	}
+	if !c.lacks("LinkAccount") && !c.lacks("GetUserByAccount") {
+		key := c.account(u.ID).Key()
+		all["GetUserByAccount"] = func() any { return c.getUserByAccount(key) }
+	}
+	if !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser") {
+		token := c.session(u.ID).SessionToken
+		all["the user of GetSessionAndUser"] = func() any {
+			s := c.getSession(token)
+			if s == nil {
+				c.Fatalf("GetSessionAndUser: absent")
+			}
+			return &s.User
+		}
+	}
+	return all
+}
+
+// deepCopy copies a record with all that it leads to.
+func deepCopy(v any) any { return deepCopyValue(reflect.ValueOf(v)).Interface() }
+
+func deepCopyValue(v reflect.Value) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	out.Set(v)
+	if _, ok := v.Interface().(time.Time); ok {
+		return out
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			p := reflect.New(v.Type().Elem())
+			p.Elem().Set(deepCopyValue(v.Elem()))
+			out.Set(p)
+		}
+	case reflect.Slice:
+		if !v.IsNil() {
+			out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+			for i := range v.Len() {
+				out.Index(i).Set(deepCopyValue(v.Index(i)))
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			out.Field(i).Set(deepCopyValue(v.Field(i)))
+		}
+	}
+	return out
+}
+
+// scribble overwrites everything that v, a pointer, leads to.
+func scribble(v reflect.Value) {
+	if !v.IsValid() {
+		return
+	}
+	if v.CanSet() {
+		switch v.Interface().(type) {
+		case time.Time:
+			v.Set(reflect.ValueOf(time.Date(1999, 9, 9, 9, 9, 9, 9, time.UTC)))
+			return
+		case json.RawMessage:
+			for i := range v.Len() {
+				v.Index(i).SetUint('#')
+			}
+			return
+		}
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			scribble(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			scribble(v.Field(i))
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			scribble(v.Index(i))
+		}
+	case reflect.String:
+		v.SetString("overwritten")
+	case reflect.Int64:
+		v.SetInt(-1)
+	case reflect.Bool:
+		v.SetBool(!v.Bool())
+	case reflect.Uint8:
+		v.SetUint('#')
+	default:
+		panic(fmt.Sprintf("adaptertest: scribble does not know %v", v.Type()))
+	}
+}

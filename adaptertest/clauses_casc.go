@@ -1,0 +1,205 @@
+package adaptertest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var cascClauses = []check{
+	{id: "CASC-01", words: "deleted-user-is-absent", run: func(c *clauseContext) {
+		for _, b := range []belongings{{user: c.user()}, c.userWith(2, 0, 0), c.userWith(0, 2, 0), c.userWith(0, 0, 2), c.userWith(2, 2, 2)} {
+			c.deleteUser(b.user.ID)
+			c.absent("GetUser of a deleted user", c.getUser(b.user.ID), nil)
+			c.absent("GetUserByEmail of a deleted user", c.getUserByEmail(b.user.Email), nil)
+		}
+	}},
+	{id: "CASC-02", words: "deleted-users-sessions-are-absent", run: func(c *clauseContext) {
+		c.requires("CreateSession", "GetSessionAndUser")
+		c.deletedForGood(c.userWith(0, 5, 0))
+		c.deletedForGood(c.userWith(1, 5, 1))
+	}},
+	{id: "CASC-03", words: "deleted-users-accounts-are-absent", run: func(c *clauseContext) {
+		c.requires("LinkAccount", "GetUserByAccount")
+		c.deletedForGood(c.userWith(3, 0, 0))
+		c.deletedForGood(c.userWith(3, 1, 1))
+	}},
+	{id: "CASC-04", words: "deleted-users-authenticators-are-absent", run: func(c *clauseContext) {
+		c.requires("CreateAuthenticator", "GetAuthenticator")
+		c.deletedForGood(c.userWith(0, 0, 3))
+		c.deletedForGood(c.userWith(1, 1, 3))
+	}},
+	{id: "CASC-05", words: "other-users-keep-everything", run: func(c *clauseContext) {
+		before, victim := c.everything(), c.userWith(2, 2, 2)
+		after := c.everything()
+		c.deleteUser(victim.user.ID)
+		for _, b := range []belongings{before, after} {
+			c.unchanged("of another user", c.a, b)
+			if b.token != nil {
+				c.used("a pending token", *b.token)
+			}
+		}
+	}},
+	{id: "CASC-06", words: "deleting-an-unknown-user-is-no-error", run: func(c *clauseContext) {
+		u := c.user()
+		for _, id := range append(malformedIDs(u.ID), c.id()) {
+			got, err := c.a.DeleteUser(c.ctx, id)
+			c.absent(fmt.Sprintf("DeleteUser(%q)", id), got, err)
+		}
+		c.same("a user whose id is like the unknown ones", c.getUser(u.ID), u)
+		c.deleteUser(u.ID)
+		got, err := c.a.DeleteUser(c.ctx, u.ID)
+		c.absent("DeleteUser for the second time", got, err)
+	}},
+	{id: "CASC-07", words: "next-user-of-the-email-inherits-nothing", run: func(c *clauseContext) {
+		old := c.userWith(3, 3, 3)
+		c.deleteUser(old.user.ID)
+		u := c.newUser()
+		u.Email = old.user.Email
+		heir := c.createUser(u)
+		c.same("GetUserByEmail", c.getUserByEmail(heir.Email), heir)
+		c.inheritsNothing("the next user of the e-mail", heir, old)
+		for _, x := range old.accounts {
+			c.owned("an account that a deleted user had", c.linkAccount(c.accountWith(heir.ID, x.Key())), heir)
+		}
+	}},
+	{id: "CASC-08", words: "next-user-of-the-id-inherits-nothing", run: func(c *clauseContext) {
+		assigns := c.harness().Declarations.AssignsIDs
+		for range 3 {
+			old := c.userWith(3, 3, 3)
+			c.deleteUser(old.user.ID)
+			u := c.newUser()
+			if !assigns {
+				u.ID = old.user.ID
+			}
+			heir := c.createUser(u)
+			if heir.ID != old.user.ID {
+				c.Notef("the id of a deleted user is not given out again")
+			}
+			c.inheritsNothing("the user after a deleted one", heir, old)
+			next := c.user() // an id counter goes on
+			c.inheritsNothing("the second user after a deleted one", next, old)
+		}
+	}},
+	{id: "CASC-09", words: "cascade-is-complete-past-any-batch", run: func(c *clauseContext) {
+		c.deletedForGood(c.userWith(40, 130, 40))
+	}},
+	{id: "CASC-10", words: "delete-may-return-the-user", run: func(c *clauseContext) {
+		c.user()
+		u := c.user()
+		if got := c.deleteUser(u.ID); got != nil {
+			c.same("DeleteUser", got, u)
+			c.Notef("DeleteUser returns the deleted user")
+		} else {
+			c.Notef("DeleteUser returns nothing")
+		}
+	}},
+}
+
+// deletedForGood deletes the user and reports whatever of theirs is left: to the
+// lookups, to the harness, to the lookups once there is a user with the id
+// again, and to writes under the same keys.
+func (c *clauseContext) deletedForGood(b belongings) {
+	c.deleteUser(b.user.ID)
+	c.absentBelongings("of a deleted user", b)
+	c.notInStore(b)
+	if !c.harness().Declarations.AssignsIDs {
+		again := c.createUserWithID(b.user.ID)
+		c.inheritsNothing("a user with the deleted one's id", again, b)
+		c.deleteUser(again.ID)
+	}
+	other := c.user()
+	for _, s := range b.sessions {
+		if !c.lacks("UpdateSession") {
+			update := adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(other.ID), Expires: adapter.To(c.instant(time.Hour))}
+			if got, err := c.a.UpdateSession(c.ctx, update); err == nil {
+				c.absent("UpdateSession of a deleted user's session", got, nil)
+			}
+			c.absent("GetSessionAndUser after an update of it", c.getSession(s.SessionToken), nil)
+		}
+		if !c.lacks("DeleteSession") {
+			c.absent("DeleteSession of a deleted user's session", c.deleteSession(s.SessionToken), nil)
+		}
+	}
+	for _, x := range b.accounts {
+		if !c.lacks("UnlinkAccount") {
+			if got, err := c.a.UnlinkAccount(c.ctx, x.Key()); err == nil {
+				c.absent("UnlinkAccount of a deleted user's account", got, nil)
+			}
+		}
+		c.owned("an account that a deleted user had", c.linkAccount(c.accountWith(other.ID, x.Key())), other)
+	}
+	for _, w := range b.authenticators {
+		if !c.lacks("UpdateAuthenticatorCounter") {
+			got, err := c.a.UpdateAuthenticatorCounter(c.ctx, w.CredentialID, 99)
+			c.fails("UpdateAuthenticatorCounter of a deleted user's authenticator", got, err)
+		}
+		x := c.newAuthenticator(other.ID)
+		x.CredentialID = w.CredentialID
+		c.createAuthenticator(x)
+		c.same("GetAuthenticator of a credential that a deleted user had", c.getAuthenticator(w.CredentialID), &x)
+	}
+}
+
+// absentBelongings reports whatever of a user's is there to the lookups.
+func (c *clauseContext) absentBelongings(whose string, b belongings) {
+	for i, s := range b.sessions {
+		if !c.lacks("GetSessionAndUser") {
+			got, err := c.a.GetSessionAndUser(c.ctx, s.SessionToken)
+			c.absent(fmt.Sprintf("session %d %s", i+1, whose), got, err)
+		}
+	}
+	for i, x := range b.accounts {
+		if !c.lacks("GetUserByAccount") {
+			got, err := c.a.GetUserByAccount(c.ctx, x.Key())
+			c.absent(fmt.Sprintf("user by account %d %s", i+1, whose), got, err)
+		}
+		if !c.lacks("GetAccount") {
+			got, err := c.a.GetAccount(c.ctx, x.ProviderAccountID, x.Provider)
+			c.absent(fmt.Sprintf("account %d %s", i+1, whose), got, err)
+		}
+	}
+	for i, w := range b.authenticators {
+		if !c.lacks("GetAuthenticator") {
+			got, err := c.a.GetAuthenticator(c.ctx, w.CredentialID)
+			c.absent(fmt.Sprintf("authenticator %d %s", i+1, whose), got, err)
+		}
+	}
+	if len(b.authenticators) > 0 && !c.lacks("ListAuthenticatorsByUserID") {
+		c.sameAuthenticators("the list "+whose, c.listAuthenticators(b.user.ID), nil)
+	}
+}
+
+// inheritsNothing reports whatever a user has of one who was deleted.
+func (c *clauseContext) inheritsNothing(who string, heir *adapter.User, old belongings) {
+	c.absentBelongings("of the one before "+who, old)
+	if !c.lacks("CreateAuthenticator") && !c.lacks("ListAuthenticatorsByUserID") {
+		c.sameAuthenticators("the list of "+who, c.listAuthenticators(heir.ID), nil)
+	}
+}
+
+// notInStore reports whatever of a user's the harness finds behind the adapter.
+func (c *clauseContext) notInStore(b belongings) {
+	if !c.has(abilityInspect) {
+		return
+	}
+	records := []Record{{Kind: UserRecord, Key: b.user.ID}}
+	for _, s := range b.sessions {
+		records = append(records, Record{Kind: SessionRecord, Key: s.SessionToken})
+	}
+	for _, x := range b.accounts {
+		records = append(records, Record{Kind: AccountRecord, Account: x.Key()})
+	}
+	for _, w := range b.authenticators {
+		records = append(records, Record{Kind: AuthenticatorRecord, Key: w.CredentialID})
+	}
+	for _, r := range records {
+		there, err := c.harness().Inspect(c.ctx, c.raw, r)
+		if err != nil {
+			c.Errorf("Inspect: %v", err)
+		} else if there {
+			c.Errorf("the store still has the %s of a deleted user", r.Kind)
+		}
+	}
+}

@@ -1,0 +1,776 @@
+package adaptertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var concClauses = []check{
+	{id: "CONC-01", words: "one-use-of-a-token-wins", races: true, run: func(c *clauseContext) {
+		c.requires("CreateVerificationToken", "UseVerificationToken")
+		c.raceForToken(func(t adapter.VerificationToken, h []operation) error {
+			winners, failed := 0, 0
+			for _, m := range h {
+				if m.won() {
+					winners++
+					if d := diff.Records(m.result, &t, c.harness().precision()); d != "" {
+						return fmt.Errorf("the winner got another token: %s", d)
+					}
+				}
+				if m.err != nil {
+					failed++
+				}
+			}
+			rest, err := c.raw.UseVerificationToken(c.ctx, t.Key())
+			if err == nil && rest != nil {
+				winners++
+			}
+			if winners == 1 || winners == 0 && err != nil {
+				return nil
+			}
+			return fmt.Errorf("%d uses, the last one after the race, got the token (%d failed), want 1", winners, failed)
+		})
+	}},
+	{id: "CONC-02", words: "losers-get-absent", races: true, run: func(c *clauseContext) {
+		c.requires("CreateVerificationToken", "UseVerificationToken")
+		c.raceForToken(func(_ adapter.VerificationToken, h []operation) error {
+			for _, m := range h {
+				if m.err != nil {
+					return fmt.Errorf("a use failed, want absent: %w", m.err)
+				}
+			}
+			return nil
+		})
+	}},
+	{id: "CONC-03", words: "one-creation-of-an-email-wins", races: true, run: func(c *clauseContext) {
+		c.requires("CreateUser", "GetUser", "GetUserByEmail")
+		c.race(racers, func(n, _ int) raceCase {
+			email := c.newUser().Email
+			var k raceCase
+			var ids []string
+			for range n {
+				u := c.newUser()
+				u.ID, u.Email = c.id(), email
+				ids = append(ids, u.ID)
+				k.calls = append(k.calls, createUser(u))
+			}
+			k.verify = func(h []operation) error {
+				holder, err := c.raw.GetUserByEmail(c.ctx, email)
+				if err != nil {
+					return err
+				}
+				winners := 0
+				for i, m := range h {
+					if !m.won() {
+						if !c.harness().Declarations.AssignsIDs && (holder == nil || holder.ID != ids[i]) {
+							u, err := c.raw.GetUser(c.ctx, ids[i])
+							if err != nil || u != nil {
+								return fmt.Errorf("the user whose creation failed is there: %s, error %w", diff.Show(u), err)
+							}
+						}
+						continue
+					}
+					winners++
+					u := m.result.(*adapter.User)
+					stored, err := c.raw.GetUser(c.ctx, u.ID)
+					if err != nil {
+						return err
+					}
+					if d := diff.Records(stored, u, c.harness().precision()); d != "" {
+						return fmt.Errorf("GetUser of the winner: %s", d)
+					}
+					if d := diff.Records(holder, u, c.harness().precision()); d != "" {
+						return fmt.Errorf("GetUserByEmail after the race, against the winner: %s", d)
+					}
+				}
+				return unless(winners <= 1, "%d creations with one address succeeded", winners)
+			}
+			return k
+		})
+	}},
+	{id: "CONC-04", words: "one-link-of-a-pair-wins", races: true, run: func(c *clauseContext) {
+		c.requires("CreateUser", "LinkAccount", "GetUserByAccount")
+		users := c.someUsers(racers)
+		c.race(racers, func(n, _ int) raceCase {
+			account := c.newAccount("")
+			var k raceCase
+			for i := range n {
+				a := account
+				a.UserID = users[i].ID
+				k.calls = append(k.calls, linkAccount(a))
+			}
+			k.verify = func(h []operation) error {
+				owner, err := c.raw.GetUserByAccount(c.ctx, account.Key())
+				if err != nil {
+					return err
+				}
+				stored, err := c.accountOwner(account.Key())
+				if err != nil {
+					return err
+				}
+				return problems(
+					c.oneWinner(h, users, userID(owner), "GetUserByAccount"),
+					unless(c.lacks("GetAccount") || stored == userID(owner), "GetAccount says %q owns the pair, GetUserByAccount %q", stored, userID(owner)))
+			}
+			return k
+		})
+	}},
+	{id: "CONC-05", words: "one-creation-of-a-session-wins", races: true, run: func(c *clauseContext) {
+		c.requires("CreateUser", "CreateSession", "GetSessionAndUser")
+		users := c.someUsers(racers)
+		c.race(racers, func(n, _ int) raceCase {
+			session := c.newSession("")
+			var k raceCase
+			for i := range n {
+				s := session
+				s.UserID = users[i].ID
+				s.Expires = s.Expires.Add(time.Duration(i) * time.Minute)
+				k.calls = append(k.calls, createSession(s))
+			}
+			k.verify = func(h []operation) error {
+				found, err := c.raw.GetSessionAndUser(c.ctx, session.SessionToken)
+				if err != nil {
+					return err
+				}
+				owner := ""
+				if found != nil {
+					owner = found.Session.UserID
+					if found.User.ID != owner {
+						return fmt.Errorf("the session of user %q came with user %q", owner, found.User.ID)
+					}
+				}
+				return c.oneWinner(h, users, owner, "GetSessionAndUser")
+			}
+			return k
+		})
+	}},
+	{id: "CONC-06", words: "one-creation-of-a-credential-wins", races: true, run: func(c *clauseContext) {
+		c.requires("CreateUser", "CreateAuthenticator", "GetAuthenticator")
+		users := c.someUsers(racers)
+		c.race(racers, func(n, _ int) raceCase {
+			authenticator := c.newAuthenticator("")
+			var k raceCase
+			for i := range n {
+				a := authenticator
+				a.UserID, a.Counter = users[i].ID, int64(i+1)
+				k.calls = append(k.calls, createAuthenticator(a))
+			}
+			k.verify = func(h []operation) error {
+				found, err := c.raw.GetAuthenticator(c.ctx, authenticator.CredentialID)
+				if err != nil {
+					return err
+				}
+				owner := ""
+				if found != nil {
+					owner = found.UserID
+				}
+				if err := c.oneWinner(h, users, owner, "GetAuthenticator"); err != nil || c.lacks("ListAuthenticatorsByUserID") {
+					return err
+				}
+				for _, u := range users[:n] {
+					list, err := c.raw.ListAuthenticatorsByUserID(c.ctx, u.ID)
+					if err != nil {
+						return err
+					}
+					listed := hasCredential(list, authenticator.CredentialID)
+					if listed != (u.ID == owner) {
+						return fmt.Errorf("the credential is owned by %q; listed for %q: %v", owner, u.ID, listed)
+					}
+				}
+				return nil
+			}
+			return k
+		})
+	}},
+	{id: "CONC-07", words: "update-does-not-undo-deletion", races: true, run: func(c *clauseContext) {
+		c.requires("CreateUser", "CreateSession", "UpdateSession", "DeleteSession", "GetSessionAndUser")
+		user := c.user()
+		c.race(4, func(n, _ int) raceCase {
+			s := c.newSession(user.ID)
+			_, err := c.raw.CreateSession(c.ctx, s)
+			must(c, "CreateSession", &s, err)
+			var k raceCase
+			for i := range n {
+				if i%2 == 0 {
+					k.calls = append(k.calls, deleteSession(s.SessionToken))
+				} else {
+					k.calls = append(k.calls, updateSession(adapter.SessionUpdate{
+						SessionToken: s.SessionToken, Expires: adapter.To(s.Expires.Add(time.Duration(i) * time.Hour)),
+					}))
+				}
+			}
+			k.verify = func(h []operation) error {
+				for i, m := range h {
+					if i%2 == 0 && m.err != nil {
+						return nil // nothing was promised
+					}
+				}
+				found, err := c.raw.GetSessionAndUser(c.ctx, s.SessionToken)
+				return problems(err, unless(found == nil, "the session was deleted and is there: %s", diff.Show(found)))
+			}
+			return k
+		})
+	}},
+	{id: "CONC-08", words: "updates-of-different-fields-survive", races: true, run: func(c *clauseContext) {
+		c.requires("CreateUser", "UpdateUser", "GetUser")
+		fields := []string{"name", "image", "emailVerified", "email"}
+		user := c.user()
+		current := *user
+		c.race(len(fields), func(n, round int) raceCase {
+			var k raceCase
+			first := round / 2
+			updates := make([]adapter.UserUpdate, n)
+			for i := range n {
+				updates[i] = c.userUpdate(user.ID, []string{fields[(first+i)%len(fields)]})
+				k.calls = append(k.calls, updateUser(updates[i]))
+			}
+			k.verify = func(h []operation) error {
+				want, failed := current, false
+				for i, m := range h {
+					if m.err == nil {
+						updates[i].Apply(&want)
+					}
+					failed = failed || m.err != nil
+				}
+				got, err := c.raw.GetUser(c.ctx, user.ID)
+				if err != nil || got == nil {
+					return fmt.Errorf("GetUser: got %s, error %w", diff.Show(got), err)
+				}
+				if d := diff.Records(got, &want, c.harness().precision()); d != "" && !failed {
+					return fmt.Errorf("after successful updates of different fields: %s", d)
+				}
+				current = *got
+				return nil
+			}
+			return k
+		})
+	}},
+	{id: "CONC-09", words: "counter-is-one-of-those-written", races: true, run: func(c *clauseContext) {
+		c.requires("CreateUser", "CreateAuthenticator", "UpdateAuthenticatorCounter", "GetAuthenticator")
+		a := c.authenticator(c.user().ID)
+		written := map[int64]bool{a.Counter: true}
+		next := a.Counter
+		c.race(racers, func(n, _ int) raceCase {
+			var k raceCase
+			for range n {
+				next++
+				k.calls = append(k.calls, updateCounter(a.CredentialID, next))
+			}
+			k.verify = func(h []operation) error {
+				lowest := next - int64(n)
+				possible := map[int64]bool{}
+				for i, m := range h {
+					if m.err == nil {
+						possible[lowest+int64(i)+1] = true
+					}
+				}
+				if len(possible) == 0 {
+					possible = written
+				}
+				var last int64
+				for i := range 20 {
+					got, err := c.raw.GetAuthenticator(c.ctx, a.CredentialID)
+					if err != nil || got == nil {
+						return fmt.Errorf("GetAuthenticator: got %s, error %w", diff.Show(got), err)
+					}
+					if !possible[got.Counter] {
+						return fmt.Errorf("the counter is %d, which none of the updates wrote", got.Counter)
+					}
+					if i > 0 && got.Counter != last {
+						return fmt.Errorf("the counter was %d and, with no update since, is %d", last, got.Counter)
+					}
+					last = got.Counter
+					want := a
+					want.Counter = got.Counter
+					if d := diff.Records(got, &want, c.harness().precision()); d != "" {
+						return errors.New(d)
+					}
+				}
+				written = map[int64]bool{last: true}
+				return nil
+			}
+			return k
+		})
+	}},
+	{id: "CONC-10", words: "one-holder-of-an-email", races: true, run: func(c *clauseContext) {
+		c.requires("CreateUser", "UpdateUser", "GetUser", "GetUserByEmail")
+		users := c.someUsers(racers / 2)
+		c.race(racers, func(n, _ int) raceCase {
+			email := c.newUser().Email
+			var k raceCase
+			for i := range n {
+				if i%2 == 0 {
+					k.calls = append(k.calls, updateUser(adapter.UserUpdate{ID: users[i/2].ID, Email: adapter.To(email)}))
+				} else {
+					u := c.newUser()
+					u.Email = email
+					k.calls = append(k.calls, createUser(u))
+				}
+			}
+			k.verify = func(h []operation) error { return c.oneHolder(email, users, h) }
+			return k
+		})
+	}},
+	{id: "CONC-11", words: "nothing-survives-its-deleted-user", races: true, run: func(c *clauseContext) {
+		c.requires("CreateUser", "DeleteUser", "GetUser")
+		c.race(racers, c.arrangeDeletion)
+	}},
+	{id: "CONC-12", words: "all-new-credentials-are-listed", races: true, run: func(c *clauseContext) {
+		c.requires("CreateUser", "CreateAuthenticator", "ListAuthenticatorsByUserID")
+		c.race(racers, func(n, _ int) raceCase {
+			user := c.rawUser()
+			var k raceCase
+			for range n {
+				k.calls = append(k.calls, createAuthenticator(c.newAuthenticator(user.ID)))
+			}
+			k.verify = func(h []operation) error {
+				var want []adapter.Authenticator
+				for _, m := range h {
+					if m.err != nil {
+						return fmt.Errorf("creating a credential of its own failed: %w", m.err)
+					}
+					want = append(want, m.args[0].(adapter.Authenticator))
+				}
+				list, err := c.raw.ListAuthenticatorsByUserID(c.ctx, user.ID)
+				return problems(err, unless(c.equalLists(list, want), "%d were created; listed are %s", len(want), diff.Show(list)))
+			}
+			return k
+		})
+	}},
+	{id: "CONC-13", words: "safe-for-concurrent-use", races: true, run: func(c *clauseContext) {
+		c.mixedLoad(c.handles(), 8, c.span(200*time.Millisecond), false)
+	}},
+	{id: "CONC-14", words: "histories-are-linearizable", races: true, run: (*clauseContext).checkHistories},
+	{id: "CONC-15", words: "contention-is-no-error", races: true, run: func(c *clauseContext) {
+		c.mixedLoad(c.handles(), 50, c.span(300*time.Millisecond), true)
+	}},
+	{id: "CONC-16", words: "no-deadlock-on-one-connection", needs: []ability{abilitySingle}, run: func(c *clauseContext) {
+		single := c.observe(c.harness().Single(c.tb))
+		c.withoutHanging("each method alone", func(ctx context.Context) error {
+			k := c.newFixture(single)
+			for _, k := range c.working(append(k.reads(), k.writes()...)) {
+				if _, err := k.do(ctx, single); err != nil {
+					return fmt.Errorf("%s: %w", k.method, err)
+				}
+			}
+			return nil
+		})
+		c.withoutHanging("a mixed load", func(context.Context) error {
+			c.mixedLoad([]adapter.Adapter{single}, 16, c.span(150*time.Millisecond), true)
+			return nil
+		})
+	}},
+	{id: "CONC-17", words: "unlink-and-link-agree", races: true, run: func(c *clauseContext) {
+		c.requires("CreateUser", "LinkAccount", "UnlinkAccount", "GetUserByAccount", "GetAccount")
+		users := c.someUsers(2)
+		c.race(4, func(n, round int) raceCase {
+			account := c.newAccount(users[0].ID)
+			_, err := c.raw.LinkAccount(c.ctx, account)
+			must(c, "LinkAccount", &account, err)
+			var k raceCase
+			for i := range n {
+				if i%2 == 0 {
+					k.calls = append(k.calls, unlinkAccount(account.Key()))
+				} else {
+					a := account
+					a.UserID = users[(round/2+i/2)%2].ID
+					k.calls = append(k.calls, linkAccount(a))
+				}
+			}
+			k.verify = func([]operation) error {
+				if err := c.pairAgrees(account.Key()); err != nil {
+					return err
+				}
+				if _, err := c.raw.UnlinkAccount(c.ctx, account.Key()); err != nil {
+					return err
+				}
+				owner, err := c.raw.GetUserByAccount(c.ctx, account.Key())
+				return problems(err, unless(owner == nil, "after one more unlink the pair still finds %s", diff.Show(owner)), c.pairAgrees(account.Key()))
+			}
+			return k
+		})
+	}},
+	{id: "CONC-18", words: "all-sessions-live-and-die-with-the-user", races: true, run: func(c *clauseContext) {
+		c.requires("CreateUser", "CreateSession", "GetSessionAndUser")
+		c.race(2*racers, func(n, _ int) raceCase {
+			user := c.rawUser()
+			var k raceCase
+			for range n {
+				k.calls = append(k.calls, createSession(c.newSession(user.ID)))
+			}
+			deleted := false
+			k.verify = func(h []operation) error {
+				for _, m := range h {
+					if m.err != nil {
+						return fmt.Errorf("creating a session of its own failed: %w", m.err)
+					}
+					s := m.args[0].(adapter.Session)
+					found, err := c.raw.GetSessionAndUser(c.ctx, s.SessionToken)
+					switch {
+					case err != nil:
+						return err
+					case deleted && found != nil:
+						return fmt.Errorf("a session outlives its user: %s", diff.Show(found))
+					case !deleted && found == nil:
+						return fmt.Errorf("the session %q is gone", s.SessionToken)
+					case !deleted:
+						if d := diff.Records(found, &adapter.SessionAndUser{Session: s, User: *user}, c.harness().precision()); d != "" {
+							return errors.New(d)
+						}
+					}
+				}
+				if deleted || c.lacks("DeleteUser") {
+					return nil
+				}
+				deleted = true
+				if _, err := c.raw.DeleteUser(c.ctx, user.ID); err != nil {
+					return fmt.Errorf("DeleteUser: %w", err)
+				}
+				return k.verify(h)
+			}
+			return k
+		})
+	}},
+}
+
+// The calls that races are made of.
+
+func createUser(u adapter.User) call {
+	return newCall("CreateUser", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) { return a.CreateUser(ctx, u) }, u)
+}
+
+func updateUser(u adapter.UserUpdate) call {
+	return newCall("UpdateUser", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) { return a.UpdateUser(ctx, u) }, u)
+}
+
+func deleteUser(id string) call {
+	return newCall("DeleteUser", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) { return a.DeleteUser(ctx, id) }, id)
+}
+
+func linkAccount(account adapter.Account) call {
+	return newCall("LinkAccount", func(ctx context.Context, a adapter.Adapter) (any, error) {
+		_, err := a.LinkAccount(ctx, account)
+		return &account, err // it may return nothing
+	}, account)
+}
+
+func unlinkAccount(key adapter.AccountKey) call {
+	return newCall("UnlinkAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.Account, error) {
+		return a.UnlinkAccount(ctx, key)
+	}, key)
+}
+
+func createSession(s adapter.Session) call {
+	return newCall("CreateSession", func(ctx context.Context, a adapter.Adapter) (*adapter.Session, error) {
+		return a.CreateSession(ctx, s)
+	}, s)
+}
+
+func updateSession(u adapter.SessionUpdate) call {
+	return newCall("UpdateSession", func(ctx context.Context, a adapter.Adapter) (*adapter.Session, error) {
+		return a.UpdateSession(ctx, u)
+	}, u)
+}
+
+func deleteSession(token string) call {
+	return newCall("DeleteSession", func(ctx context.Context, a adapter.Adapter) (*adapter.Session, error) {
+		return a.DeleteSession(ctx, token)
+	}, token)
+}
+
+func createToken(t adapter.VerificationToken) call {
+	return newCall("CreateVerificationToken", func(ctx context.Context, a adapter.Adapter) (*adapter.VerificationToken, error) {
+		return a.CreateVerificationToken(ctx, t)
+	}, t)
+}
+
+func useToken(key adapter.VerificationTokenKey) call {
+	return newCall("UseVerificationToken", func(ctx context.Context, a adapter.Adapter) (*adapter.VerificationToken, error) {
+		return a.UseVerificationToken(ctx, key)
+	}, key)
+}
+
+func createAuthenticator(w adapter.Authenticator) call {
+	return newCall("CreateAuthenticator", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
+		return a.CreateAuthenticator(ctx, w)
+	}, w)
+}
+
+func updateCounter(id string, counter int64) call {
+	return newCall("UpdateAuthenticatorCounter", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
+		return a.UpdateAuthenticatorCounter(ctx, id, counter)
+	}, id, counter)
+}
+
+// rawUser creates a user without the observer.
+func (c *clauseContext) rawUser() *adapter.User {
+	u, err := c.raw.CreateUser(c.ctx, c.newUser())
+	return mustRecord(c, "CreateUser", u, err)
+}
+
+func (c *clauseContext) someUsers(n int) []*adapter.User {
+	users := make([]*adapter.User, n)
+	for i := range users {
+		users[i] = c.user()
+	}
+	return users
+}
+
+func userID(u *adapter.User) string {
+	if u == nil {
+		return ""
+	}
+	return u.ID
+}
+
+func hasCredential(list []adapter.Authenticator, id string) bool {
+	for _, a := range list {
+		if a.CredentialID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// raceForToken lets uses race for one token.
+func (c *clauseContext) raceForToken(judge func(t adapter.VerificationToken, h []operation) error) {
+	c.race(racers, func(n, _ int) raceCase {
+		t := c.newToken()
+		_, err := c.raw.CreateVerificationToken(c.ctx, t)
+		must(c, "CreateVerificationToken", &t, err)
+		k := raceCase{exact: true, verify: func(h []operation) error { return judge(t, h) }}
+		for range n {
+			k.calls = append(k.calls, useToken(t.Key()))
+		}
+		return k
+	})
+}
+
+// oneWinner judges a race in which user i made call i for something that one of
+// them may own.
+func (c *clauseContext) oneWinner(h []operation, users []*adapter.User, owner, lookup string) error {
+	winner := ""
+	for i, m := range h {
+		if m.err != nil {
+			continue
+		}
+		if winner != "" {
+			return fmt.Errorf("users %q and %q both succeeded", winner, users[i].ID)
+		}
+		winner = users[i].ID
+	}
+	return unless(winner == "" || winner == owner, "user %q succeeded, %s says the owner is %q", winner, lookup, owner)
+}
+
+func (c *clauseContext) accountOwner(key adapter.AccountKey) (string, error) {
+	if c.lacks("GetAccount") {
+		return "", nil
+	}
+	a, err := c.raw.GetAccount(c.ctx, key.ProviderAccountID, key.Provider)
+	if err != nil || a == nil {
+		return "", err
+	}
+	return a.UserID, nil
+}
+
+// pairAgrees compares the two lookups of a pair.
+func (c *clauseContext) pairAgrees(key adapter.AccountKey) error {
+	stored, err := c.accountOwner(key)
+	if err != nil {
+		return err
+	}
+	owner, err := c.raw.GetUserByAccount(c.ctx, key)
+	return problems(err, unless(err != nil || userID(owner) == stored, "GetAccount says %q owns the pair, GetUserByAccount %q", stored, userID(owner)))
+}
+
+// oneHolder judges a race for an address among users and new users.
+func (c *clauseContext) oneHolder(email string, users []*adapter.User, h []operation) error {
+	ids := map[string]bool{}
+	for _, u := range users {
+		ids[u.ID] = true
+	}
+	winners := 0
+	for _, m := range h {
+		if m.won() {
+			winners++
+			ids[m.result.(*adapter.User).ID] = true
+		}
+	}
+	if winners > 1 {
+		return fmt.Errorf("%d calls for one address succeeded", winners)
+	}
+	found, err := c.raw.GetUserByEmail(c.ctx, email)
+	if err != nil {
+		return err
+	}
+	if found != nil {
+		ids[found.ID] = true
+	}
+	holder := ""
+	for _, id := range sortedKeys(ids) {
+		u, err := c.raw.GetUser(c.ctx, id)
+		if err != nil || u == nil {
+			return fmt.Errorf("GetUser(%q): got %s, error %w", id, diff.Show(u), err)
+		}
+		if u.Email == email {
+			if holder != "" {
+				return fmt.Errorf("users %q and %q both hold %q", holder, id, email)
+			}
+			holder = id
+		}
+		byEmail, err := c.raw.GetUserByEmail(c.ctx, u.Email)
+		if err != nil {
+			return err
+		}
+		if d := diff.Records(byEmail, u, c.harness().precision()); d != "" {
+			return fmt.Errorf("GetUserByEmail of the address of user %q: %s", id, d)
+		}
+	}
+	return problems(
+		unless(userID(found) == holder, "the record of %q holds the address, GetUserByEmail finds %q", holder, userID(found)),
+		unless(winners == 0 || holder != "", "a call succeeded and nobody holds the address"))
+}
+
+// arrangeDeletion lets what is created for a user race with the user's deletion.
+func (c *clauseContext) arrangeDeletion(n, round int) raceCase {
+	user := c.newUser()
+	user.ID = c.id()
+	stored, err := c.raw.CreateUser(c.ctx, user)
+	id := mustRecord(c, "CreateUser", stored, err).ID
+	look := keys{users: []string{id}, emails: []string{user.Email}}
+	var k raceCase
+	kinds := c.creations()
+	for i := range n {
+		if i == n/2 {
+			k.calls = append(k.calls, deleteUser(id))
+			continue
+		}
+		if len(kinds) == 0 {
+			c.notApplicable("the adapter creates nothing for a user")
+		}
+		k.calls = append(k.calls, kinds[(round/2+i)%len(kinds)](id, &look))
+	}
+	k.verify = func(h []operation) error {
+		if deletion := h[n/2]; deletion.err != nil {
+			return nil //nolint:nilerr // nothing was promised
+		}
+		if err := c.nothingOf(look); err != nil {
+			return err
+		}
+		return c.inherited(id, look)
+	}
+	return k
+}
+
+// inherited reports what is found under the keys of a deleted user by a new one
+// with the same ID: what was merely hidden comes back.
+func (c *clauseContext) inherited(id string, look keys) error {
+	again := c.newUser()
+	again.ID = id
+	u, createErr := c.raw.CreateUser(c.ctx, again)
+	if createErr != nil || u == nil || u.ID != id {
+		return nil //nolint:nilerr // an ID is not used twice, or creating is broken
+	}
+	look.users = nil
+	err := c.nothingOf(look)
+	if list, listErr := c.listOf(id); len(list) > 0 || listErr != nil {
+		err = errors.Join(err, listErr, fmt.Errorf("the list of authenticators is %s", diff.Show(list)))
+	}
+	_, deleteErr := c.raw.DeleteUser(c.ctx, id)
+	if err != nil {
+		err = fmt.Errorf("a new user with the same id inherits: %w", err)
+	}
+	return errors.Join(err, deleteErr)
+}
+
+func (c *clauseContext) listOf(id string) ([]adapter.Authenticator, error) {
+	if c.lacks("ListAuthenticatorsByUserID") {
+		return nil, nil
+	}
+	return c.raw.ListAuthenticatorsByUserID(c.ctx, id)
+}
+
+// creations are the ways in which something is created for a user. Each adds
+// its key to those to look at.
+func (c *clauseContext) creations() []func(id string, look *keys) call {
+	var all []func(id string, look *keys) call
+	if !c.lacks("CreateSession") {
+		all = append(all, func(id string, look *keys) call {
+			s := c.newSession(id)
+			look.sessions = append(look.sessions, s.SessionToken)
+			return createSession(s)
+		})
+	}
+	if !c.lacks("LinkAccount") {
+		all = append(all, func(id string, look *keys) call {
+			a := c.newAccount(id)
+			look.accounts = append(look.accounts, a.Key())
+			return linkAccount(a)
+		})
+	}
+	if !c.lacks("CreateAuthenticator") {
+		all = append(all, func(id string, look *keys) call {
+			a := c.newAuthenticator(id)
+			look.credentials = append(look.credentials, a.CredentialID)
+			return createAuthenticator(a)
+		})
+	}
+	return all
+}
+
+// nothingOf reports what is found under the keys.
+func (c *clauseContext) nothingOf(look keys) error {
+	seen, err := c.snapshot(c.ctx, c.raw, look)
+	if err != nil {
+		return err
+	}
+	for _, s := range seen {
+		list, isList := s.record.([]adapter.Authenticator)
+		if isList && len(list) > 0 || !isList && !isNilRecord(s.record) {
+			err = errors.Join(err, fmt.Errorf("%s got %s, want absent", s.lookup, diff.Show(s.record)))
+		}
+	}
+	return err
+}
+
+// deadline bounds what must not hang.
+const deadline = 15 * time.Second
+
+// withoutHanging runs f and reports a breach if f fails, or if no observed call
+// returns for so long that they must wait for each other: a slow machine is no
+// deadlock.
+func (c *clauseContext) withoutHanging(what string, f func(ctx context.Context) error) {
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		defer func() { done <- err }() // also when f ends the clause
+		err = f(ctx)
+	}()
+	watchdog := time.NewTicker(deadline)
+	defer watchdog.Stop()
+	idle := c.trace.idle()
+	for running := true; running; {
+		select {
+		case err := <-done:
+			if err != nil {
+				c.Errorf("%s: %v", what, err)
+			}
+			running = false
+		case <-watchdog.C:
+			if idle() {
+				c.Fatalf("%s hangs: no call has returned for %v", what, deadline)
+			}
+		}
+	}
+	if !c.goesOn() {
+		runtime.Goexit()
+	}
+}

@@ -1,0 +1,549 @@
+package adaptertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/pair"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var ctxClauses = []check{
+	{id: "CTX-01", words: "cancelled-call-does-nothing", run: func(c *clauseContext) {
+		cancelled, cancel := context.WithCancel(c.ctx)
+		cancel()
+		k := c.newFixture(c.a)
+		for _, m := range c.working(append(k.reads(), k.writes()...)) {
+			start := time.Now()
+			record, err := m.do(cancelled, c.a)
+			if !errors.Is(err, context.Canceled) {
+				c.Errorf("%s with a cancelled context: got %s, error %v; want context.Canceled", m.method, diff.Show(record), err)
+			}
+			if took := time.Since(start); took > grace {
+				c.Errorf("%s with a cancelled context took %v", m.method, took)
+			}
+		}
+		if d := c.differences(c.see(k), c.snapshotOfModel(k.model(c), k.keys())); len(d) > 0 {
+			c.Errorf("the cancelled calls changed something: %v", d)
+		}
+		if c.works("UseVerificationToken") {
+			c.same("the token that a cancelled call was to use", c.useToken(k.token.Key()), &k.token)
+			c.absent("the token that a cancelled call was to create", c.useToken(k.newToken.Key()), nil)
+		}
+	}},
+	{id: "CTX-02", words: "stalled-call-ends-at-its-deadline", needs: needsFaults, run: func(c *clauseContext) {
+		control := c.control()
+		defer control.Heal()
+		hits := 0
+		for _, method := range c.allMethods() {
+			for step := 1; step <= 3; step++ {
+				k := c.newFixture(c.a)
+				m := k.callOf(method)
+				i := c.inject(control, fault.Stall, step)
+				start := time.Now()
+				ctx, cancel := context.WithTimeout(c.ctx, stallTime)
+				_, err := c.within(ctx, stallTime+grace, m, control)
+				cancel()
+				took, hit := time.Since(start), isHit(i)
+				i.Release()
+				c.mend(control)
+				if !hit {
+					break
+				}
+				hits++
+				if took > stallTime+grace {
+					c.Errorf("%s, with a store that stalls at step %d and a deadline of %v, took %v", method, step, stallTime, took)
+				}
+				if !errors.Is(err, context.DeadlineExceeded) {
+					c.Errorf("%s, with a store that stalls at step %d: got error %v, want context.DeadlineExceeded", method, step, err)
+				}
+				if c.failed() {
+					return
+				}
+			}
+		}
+		if hits == 0 {
+			c.notVerified("no call caused any traffic under the control of Faults")
+		}
+	}},
+	{id: "CTX-03", words: "success-has-taken-effect", run: func(c *clauseContext) {
+		if len(c.working(new(fixture).writes())) == 0 {
+			c.notApplicable("the adapter has no writes")
+		}
+		p, stop := pair.New()
+		defer stop()
+		during := &pair.Canceller{Runner: p}
+		for turn := range c.rounds(500) {
+			// Each write has a fixture of its own: what a cancelled call still does
+			// after it has returned is CTX-07's business.
+			k := c.newFixture(c.raw)
+			writes := c.working(k.writes())
+			w := writes[turn/2%len(writes)]
+			var record any
+			var err error
+			if turn%2 == 0 {
+				ctx := pair.NewTripContext(c.ctx, 1+turn/2/len(writes)%tripLooks)
+				record, err = w.do(ctx, c.raw)
+				ctx.Cancel()
+			} else {
+				during.Call(c.ctx, func(ctx context.Context) { record, err = w.do(ctx, c.raw) })
+			}
+			c.tookEffect(k, k.model(c), w, record, err)
+		}
+	}},
+	{id: "CTX-04", words: "abandoned-calls-use-nothing-up", needs: []ability{abilityLimited}, run: func(c *clauseContext) {
+		limited := c.harness().Limited(c.tb)
+		c.abandon(limited)
+		c.parallel(5, func(int) {
+			for range 10 {
+				ctx, cancel := context.WithTimeout(c.ctx, deadline)
+				err := c.normalCalls(ctx, limited)
+				cancel()
+				if err != nil {
+					c.Fatalf("after 300 calls that were cancelled: %v", err)
+				}
+			}
+		})
+	}},
+	{id: "CTX-05", words: "cancelled-write-is-whole-or-none", run: func(c *clauseContext) {
+		c.cancelAtEachLook()
+		if control := c.faults(); control != nil {
+			c.cancelAtEachStep(control)
+		} else {
+			c.cancelAnywhere()
+		}
+	}},
+	{id: "CTX-06", words: "cancelling-one-call-fails-no-other", run: (*clauseContext).cancelOneOfTwo},
+	{id: "CTX-07", words: "nothing-is-written-after-return", needs: needsFaults, run: (*clauseContext).nothingComesLater},
+}
+
+const (
+	// stallTime is the deadline of calls to a store that stalls.
+	stallTime = 50 * time.Millisecond
+	// tripLooks bounds the looks at its context at which a call is cancelled.
+	tripLooks = 12
+	// laterTime is how long a write that comes after its call has returned is
+	// waited for.
+	laterTime = 60 * time.Millisecond
+)
+
+// see makes all lookups of the fixture.
+func (c *clauseContext) see(k *fixture) []lookup {
+	seen, err := c.snapshot(c.ctx, c.raw, k.keys())
+	return must(c, "a lookup", seen, err)
+}
+
+// callOf returns the call of the method.
+func (k *fixture) callOf(method string) call {
+	calls := append(k.reads(), k.writes()...)
+	return calls[slices.IndexFunc(calls, func(m call) bool { return m.method == method })]
+}
+
+// allMethods are the methods that the adapter can be called with.
+func (c *clauseContext) allMethods() []string {
+	var methods []string
+	var k fixture
+	for _, m := range append(k.reads(), k.writes()...) {
+		if c.works(m.method) {
+			methods = append(methods, m.method)
+		}
+	}
+	return methods
+}
+
+// within makes a call that may ignore its context: if it takes too long the
+// traffic is healed, so that it ends.
+func (c *clauseContext) within(ctx context.Context, limit time.Duration, m call, control fault.Control) (any, error) {
+	timer := time.AfterFunc(limit, control.Heal)
+	defer timer.Stop()
+	return m.do(ctx, c.a)
+}
+
+// tookEffect reports a breach if a write that was cancelled under way succeeded
+// and has no effect.
+func (c *clauseContext) tookEffect(k *fixture, m *model.Model, w call, record any, err error) {
+	switch w.method {
+	case "UseVerificationToken":
+		rest := c.useToken(k.token.Key())
+		if err == nil && (rest != nil || isNilRecord(record)) {
+			c.Fatalf("UseVerificationToken was cancelled under way and succeeded with %s; another use got %s", diff.Show(record), diff.Show(rest))
+		}
+		return
+	case "CreateVerificationToken":
+		if got := c.useToken(k.newToken.Key()); err == nil && got == nil {
+			c.Fatalf("CreateVerificationToken was cancelled under way and succeeded, and yet there is no token")
+		}
+		return
+	case "CreateUser":
+		x := faulted{fixture: k, call: w}
+		c.adoptID(&x)
+		w = x.call
+	}
+	if err != nil {
+		return
+	}
+	if _, done, neither := c.effectOn(m, k.keys(), w); !done {
+		c.Fatalf("%s was cancelled under way and succeeded with %s, and yet the store is not as it should be: %v", w.method, diff.Show(record), neither)
+	}
+}
+
+// abandon makes 300 calls that are cancelled under way, some of them while
+// answers of the store are held back.
+func (c *clauseContext) abandon(a adapter.Adapter) {
+	var control fault.Control
+	if c.harness().Faults != nil {
+		control = c.harness().Faults(a)
+	}
+	k := c.newFixture(a)
+	methods := c.allMethods()
+	if len(methods) == 0 {
+		c.notApplicable("the adapter has no methods that could be cancelled")
+	}
+	methods = slices.DeleteFunc(methods, func(m string) bool { return m == "DeleteUser" })
+	p, stop := pair.New()
+	defer stop()
+	during := &pair.Canceller{Runner: p}
+	for n := range 150 {
+		m := k.callOf(methods[n/2%len(methods)])
+		if n%2 == 0 {
+			during.Call(c.ctx, func(ctx context.Context) { _, _ = m.do(ctx, a) })
+			continue
+		}
+		ctx := pair.NewTripContext(c.ctx, 1+n/2/len(methods))
+		_, _ = m.do(ctx, a)
+		ctx.Cancel()
+	}
+	if control != nil {
+		c.abandonEach(a, control, k, methods)
+	}
+	c.parallel(10, func(client int) {
+		for n := range 15 {
+			m := k.callOf(methods[(client*15+n)%len(methods)])
+			ctx, cancel := context.WithCancel(c.ctx)
+			if control == nil || n%5 > 0 {
+				time.AfterFunc(rand.N(time.Millisecond), cancel)
+				_, _ = m.do(ctx, a)
+				cancel()
+				continue
+			}
+			hold, err := control.Inject(fault.HoldReply, 1+n/5%3)
+			if err != nil {
+				c.Fatalf("Inject: %v", err)
+			}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_, _ = m.do(ctx, a)
+			}()
+			select {
+			case <-hold.Hit():
+			case <-done:
+			case <-time.After(heldPause):
+			}
+			cancel()
+			select {
+			case <-done:
+			case <-time.After(heldPause): // it ignores its context, which is CTX-02's business
+			}
+			hold.Release()
+			<-done
+		}
+	})
+	if control != nil {
+		control.Heal()
+	}
+}
+
+// abandonEach cancels calls of each method while the answer to one of its steps
+// is held back, more often than the pool has connections.
+func (c *clauseContext) abandonEach(a adapter.Adapter, control fault.Control, k *fixture, methods []string) {
+	defer control.Heal()
+	const times = 6
+	for _, method := range append(slices.Clone(methods), "DeleteUser") { // last, because it takes the fixture away
+		if !c.works(method) {
+			continue
+		}
+		m := k.callOf(method)
+		for step := 1; step <= 2; step++ {
+			for range times {
+				hold := c.inject(control, fault.HoldReply, step)
+				ctx, cancel := context.WithTimeout(c.ctx, grace)
+				done := make(chan struct{})
+				var err error
+				go func() {
+					defer close(done)
+					_, err = m.do(ctx, a)
+				}()
+				heeds := true
+				select {
+				case <-hold.Hit():
+					cancel()
+					select {
+					case <-done:
+					case <-time.After(heldPause):
+						heeds = false // which is CTX-02's business
+					}
+				case <-done:
+					heeds = false // there is no such step
+					if errors.Is(err, context.DeadlineExceeded) {
+						cancel()
+						c.Fatalf("%s, after calls that were cancelled, is not done after %v: %v", method, grace, err)
+					}
+				}
+				hold.Release()
+				<-done
+				cancel()
+				if !heeds {
+					break
+				}
+			}
+		}
+	}
+}
+
+// normalCalls makes calls that must work.
+func (c *clauseContext) normalCalls(ctx context.Context, a adapter.Adapter) error {
+	if !c.works("CreateUser") {
+		t := c.newToken()
+		return errors.Join(
+			try(c, "CreateVerificationToken", func() (*adapter.VerificationToken, error) { return a.CreateVerificationToken(ctx, t) }),
+			try(c, "UseVerificationToken", func() (*adapter.VerificationToken, error) { return a.UseVerificationToken(ctx, t.Key()) }))
+	}
+	u, err := a.CreateUser(ctx, c.newUser())
+	if err != nil || u == nil {
+		return fmt.Errorf("CreateUser: got %s, error %w", diff.Show(u), err)
+	}
+	s := c.newSession(u.ID)
+	return errors.Join(
+		try(c, "CreateSession", func() (*adapter.Session, error) { return a.CreateSession(ctx, s) }),
+		try(c, "GetSessionAndUser", func() (*adapter.SessionAndUser, error) { return a.GetSessionAndUser(ctx, s.SessionToken) }),
+		try(c, "ListAuthenticatorsByUserID", func() ([]adapter.Authenticator, error) { return a.ListAuthenticatorsByUserID(ctx, u.ID) }))
+}
+
+// cancelAtEachLook cancels every write when it looks at its context for the
+// first time, the second, and so on.
+func (c *clauseContext) cancelAtEachLook() {
+	for _, method := range visibleWrites {
+		for n := 1; n <= tripLooks && c.works(method); n++ {
+			k := c.newFixture(c.a)
+			x := faulted{fixture: k, call: k.callOf(method)}
+			ctx := pair.NewTripContext(c.ctx, n)
+			x.result, x.err = x.call.do(ctx, c.a)
+			tripped := ctx.Tripped()
+			ctx.Cancel()
+			c.judgeCancelled(x, fmt.Sprintf("cancelled when it looked at its context for the %d. time", n))
+			if !tripped {
+				break
+			}
+		}
+	}
+}
+
+// cancelAnywhere cancels every write at random moments.
+func (c *clauseContext) cancelAnywhere() {
+	p, stop := pair.New()
+	defer stop()
+	during := &pair.Canceller{Runner: p}
+	start := time.Now()
+	for n := 0; n < c.rounds(20) || time.Since(start) < c.span(raceTime); n++ {
+		for _, method := range visibleWrites {
+			if !c.works(method) {
+				continue
+			}
+			k := c.newFixture(c.raw)
+			x := faulted{fixture: k, call: k.callOf(method)}
+			during.Call(c.ctx, func(ctx context.Context) { x.result, x.err = x.call.do(ctx, c.raw) })
+			c.judgeCancelled(x, "cancelled somewhere")
+		}
+	}
+}
+
+// cancelAtEachStep cancels every write while the answer to each of its steps is
+// being held.
+func (c *clauseContext) cancelAtEachStep(control fault.Control) {
+	defer control.Heal()
+	hits := 0
+	for _, method := range visibleWrites {
+		for step := 1; step <= faultSteps && c.works(method); step++ {
+			k := c.newFixture(c.a)
+			x := faulted{kind: fault.HoldReply, step: step, fixture: k, call: k.callOf(method)}
+			hold := c.inject(control, fault.HoldReply, step)
+			ctx, cancel := context.WithCancel(c.ctx)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				x.result, x.err = x.call.do(ctx, c.a)
+			}()
+			hit := false
+			select {
+			case <-hold.Hit():
+				hit = true
+			case <-done:
+			}
+			cancel()
+			select {
+			case <-done:
+			case <-time.After(heldPause): // it finishes what it has begun, or ignores its context
+			}
+			hold.Release()
+			<-done
+			c.mend(control)
+			c.judgeCancelled(x, fmt.Sprintf("cancelled while the answer to step %d was held", step))
+			if !hit {
+				break
+			}
+			hits++
+		}
+	}
+	if hits == 0 {
+		c.notVerified("no call caused any traffic under the control of Faults")
+	}
+}
+
+func (c *clauseContext) judgeCancelled(x faulted, how string) {
+	look := func() (bool, []string) {
+		if x.call.method == "CreateUser" {
+			c.adoptID(&x)
+		}
+		return c.effect(x)
+	}
+	done, neither := look()
+	if len(neither) > 0 && x.err != nil { // it may have taken effect while we looked, which CTX-07 judges
+		c.pause(laterTime)
+		done, neither = look()
+	}
+	if len(neither) > 0 {
+		c.Fatalf("%s, %s, error %v: the store is neither as before nor as after the call\n%s", x.call.method, how, x.err, strings.Join(neither, "\n"))
+	}
+	if x.err == nil && !done {
+		c.Fatalf("%s, %s: succeeded with %s, and yet nothing has changed", x.call.method, how, diff.Show(x.result))
+	}
+}
+
+// cancelOneOfTwo makes the same call twice at once and cancels one.
+func (c *clauseContext) cancelOneOfTwo() {
+	control := c.faults()
+	k := c.newFixture(c.a)
+	var repeatable []call
+	for _, m := range c.working(append(k.reads(), updateUser(k.userUpdate), updateSession(k.sessionUpdate))) {
+		if m.method != "GetUserByEmail" { // the address changes
+			repeatable = append(repeatable, m)
+		}
+	}
+	if len(repeatable) == 0 {
+		c.notApplicable("the adapter has no call that could be made twice")
+	}
+	judge := func(m call, err error) {
+		if err != nil {
+			c.Fatalf("of two calls of %s at once the one that was not cancelled failed: %v", m.method, err)
+		}
+	}
+	p, stop := pair.New()
+	defer stop()
+	during := &pair.Canceller{Runner: p}
+	for n := range c.rounds(200) {
+		m := repeatable[n%len(repeatable)]
+		two := make(chan error, 1)
+		during.Call(c.ctx, func(ctx context.Context) {
+			go func() { _, err := m.do(c.ctx, c.raw); two <- err }()
+			_, _ = m.do(ctx, c.raw)
+		})
+		judge(m, <-two)
+	}
+	if control == nil {
+		return
+	}
+	for _, m := range repeatable {
+		judge(m, c.cancelHeld(control, m))
+		c.mend(control)
+	}
+}
+
+// cancelHeld makes a call, and while its answer is held makes it again and
+// cancels the first. It returns the error of the second.
+func (c *clauseContext) cancelHeld(control fault.Control, m call) error {
+	hold := c.inject(control, fault.HoldReply, 1)
+	defer hold.Release()
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	one, two := make(chan struct{}), make(chan error, 1)
+	go func() {
+		defer close(one)
+		_, _ = m.do(ctx, c.raw)
+	}()
+	select {
+	case <-hold.Hit():
+	case <-one:
+	}
+	go func() { _, err := m.do(c.ctx, c.raw); two <- err }()
+	var err error
+	ended := false
+	select { // the second comes to share what the first waits for, if it ever does
+	case err = <-two:
+		ended = true
+	case <-time.After(heldPause / 5):
+	}
+	cancel()
+	select {
+	case <-one:
+	case <-time.After(heldPause): // it ignores its context, which is CTX-02's business
+	}
+	hold.Release()
+	<-one
+	if !ended {
+		err = <-two
+	}
+	return err
+}
+
+// nothingComesLater lets every write run into its deadline with a store that
+// stalls, and looks, when the store is back, whether the write comes after all.
+func (c *clauseContext) nothingComesLater() {
+	control := c.control()
+	defer control.Heal()
+	var writes []string
+	for _, method := range visibleWrites {
+		if c.works(method) {
+			writes = append(writes, method)
+		}
+	}
+	hits := 0
+	for _, method := range writes {
+		k := c.newFixture(c.a)
+		x := faulted{kind: fault.Stall, step: 1, fixture: k, call: k.callOf(method)}
+		stall := c.inject(control, fault.Stall, 1)
+		ctx, cancel := context.WithTimeout(c.ctx, stallTime)
+		x.result, x.err = c.within(ctx, stallTime+grace, x.call, control)
+		cancel()
+		if isHit(stall) {
+			hits++
+		}
+		stall.Release()
+		if x.err == nil {
+			continue
+		}
+		c.pause(laterTime)
+		c.mend(control)
+		if method == "CreateUser" {
+			c.adoptID(&x)
+		}
+		done, neither := c.effect(x)
+		if done || len(neither) > 0 {
+			c.Errorf("%s, whose request was stalled, returned %v; when the store was back the write came %v", method, x.err, neither)
+		}
+	}
+	if len(writes) == 0 {
+		c.notApplicable("the adapter has no writes")
+	}
+	if hits == 0 {
+		c.notVerified("no call caused any traffic under the control of Faults")
+	}
+}

@@ -1,0 +1,368 @@
+package adaptertest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var dataClauses = []check{
+	{id: "DATA-01", words: "full-records-come-back", run: func(c *clauseContext) {
+		for range 2 {
+			u := c.newUser()
+			c.roundTrip(u, c.newAccount(""), c.newSession(""), c.newToken(), c.newAuthenticator(""))
+		}
+	}},
+	{id: "DATA-02", words: "null-fields-come-back-null", run: func(c *clauseContext) {
+		account := c.newAccount("")
+		account = adapter.Account{Type: account.Type, Provider: account.Provider, ProviderAccountID: account.ProviderAccountID}
+		authenticator := c.newAuthenticator("")
+		authenticator.Transports = nil
+		c.roundTrip(adapter.User{Email: c.newUser().Email}, account, c.newSession(""), c.newToken(), authenticator)
+	}},
+	{id: "DATA-03", words: "null-and-empty-differ", run: func(c *clauseContext) {
+		u := c.newUser()
+		for _, v := range []*string{nil, new(""), nil, new("x"), new("")} {
+			x := u
+			x.Email, x.Name, x.Image = c.newUser().Email, v, v
+			x.ID = c.createUser(x).ID
+			c.same(fmt.Sprintf("a user whose name and image are %s", diff.Show(v)), c.getUser(x.ID), &x)
+			if !c.lacks("UpdateUser") {
+				for _, w := range []*string{new("y"), v} {
+					x.Name, x.Image = w, w
+					c.updateUser(adapter.UserUpdate{ID: x.ID, Name: adapter.To(w), Image: adapter.To(w)})
+				}
+				c.same(fmt.Sprintf("a user whose name and image were changed to %s", diff.Show(v)), c.getUser(x.ID), &x)
+			}
+			if !c.lacks("CreateAuthenticator") && !c.lacks("GetAuthenticator") {
+				a := c.newAuthenticator(x.ID)
+				a.Transports = v
+				c.createAuthenticator(a)
+				c.same(fmt.Sprintf("an authenticator whose transports are %s", diff.Show(v)), c.getAuthenticator(a.CredentialID), &a)
+			}
+		}
+	}},
+	{id: "DATA-04", words: "strings-are-opaque", run: func(c *clauseContext) {
+		owner := c.owner()
+		for _, p := range c.textFields(everyTextField) {
+			for _, text := range c.lookalikes(p.alone) {
+				c.keeps(p, owner, text, mustKeep)
+			}
+		}
+	}},
+	{id: "DATA-05", words: "digit-strings-come-back", run: func(c *clauseContext) {
+		owner := c.owner()
+		ids := func(p textField) bool {
+			return p.key && !p.address || strings.HasSuffix(p.name, "ProviderAccountID")
+		}
+		for _, p := range c.textFields(ids) {
+			for _, digits := range c.digitStrings() {
+				x := c.keeps(p, owner, digits, mustKeep)
+				if x == nil || !p.key {
+					continue
+				}
+				for _, other := range sameNumber(digits) {
+					got, err := x.find(other)
+					c.absent(fmt.Sprintf("%s = %q, looked up as %q", p.name, digits, other), got, err)
+				}
+			}
+		}
+	}},
+	{id: "DATA-06", words: "characters-outside-the-basic-plane", run: func(c *clauseContext) {
+		owner := c.owner()
+		for _, p := range c.textFields(everyTextField) {
+			for _, text := range []string{"\U0001F511", "\U0001F468\u200d\U0001F469\u200d\U0001F467\u200d\U0001F466", "\U00020BB7\U0002A6D6", "\U0010FFFD"} {
+				c.keepsInside(p, owner, text, mayRefuse)
+			}
+		}
+	}},
+	{id: "DATA-07", words: "no-normalisation", run: func(c *clauseContext) {
+		owner := c.owner()
+		for _, p := range c.textFields(everyTextField) {
+			head := c.unique("ren")
+			for _, text := range []string{"\u00e9", "e\u0301", "\uac00", "\u1100\u1161", "\u212b", "ﬁ", "①"} {
+				c.keeps(p, owner, head+text, mustKeep)
+			}
+		}
+	}},
+	{id: "DATA-08", words: "too-long-is-refused-not-cut", run: func(c *clauseContext) {
+		owner := c.owner()
+		for _, p := range c.textFields(everyTextField) {
+			for _, n := range []int{256, 1024, 70000} {
+				text := c.long(n, "é")
+				x := c.keeps(p, owner, text, mayRefuse)
+				if x == nil || !p.key {
+					continue
+				}
+				for what, other := range map[string]string{
+					"another end": text[:len(text)-1] + "!", "the end cut off": text[:len(text)-1], "one character more": text + "x",
+				} {
+					got, err := x.find(other)
+					if err == nil && got != nil {
+						c.Errorf("%s of %d characters is found with %s", p.name, n, what)
+					}
+				}
+			}
+		}
+	}},
+	{id: "DATA-09", words: "guaranteed-room", run: func(c *clauseContext) {
+		owner := c.owner()
+		room := map[string]int{
+			"User.Name": 255, "User.Image": 2048, "User.Name by UpdateUser": 255, "User.Image by UpdateUser": 2048,
+			"User.Email": 320, "User.Email by UpdateUser": 320, "VerificationToken.Identifier": 320, "VerificationToken.Token": 512,
+			"Session.SessionToken": 512, "Account.Provider": 255, "Account.ProviderAccountID": 255,
+		}
+		for _, p := range c.textFields(func(p textField) bool { return room[p.name] > 0 }) {
+			n := room[p.name]
+			if p.address {
+				n -= len([]rune(exampleDomain))
+			}
+			c.keeps(p, owner, c.long(n, "x"), mustKeep)
+		}
+		if owner != "" && !c.lacks("LinkAccount") && !c.lacks("GetAccount") {
+			a := c.newAccount(owner)
+			a.Provider, a.ProviderAccountID = c.long(255, "x"), c.long(255, "x")
+			c.linkAccount(a)
+			c.same("an account with 255 characters in both halves of its key", c.getAccount(a.Key()), &a)
+		}
+		if !c.lacks("CreateVerificationToken") && !c.lacks("UseVerificationToken") {
+			t := c.newToken()
+			t.Identifier, t.Token = c.long(320-len([]rune(exampleDomain)), "x")+exampleDomain, c.long(512, "x")
+			c.createToken(t)
+			got := c.useToken(t.Key())
+			if got != nil {
+				got.Identifier = c.addressAs(got.Identifier, t.Identifier)
+			}
+			c.same("a verification token with 320 and 512 characters in its key", got, &t)
+		}
+	}},
+	{id: "DATA-10", words: "blanks-are-kept", run: func(c *clauseContext) {
+		owner := c.owner()
+		for _, p := range c.textFields(everyTextField) {
+			for _, blank := range []string{" ", "\t", "\u00a0", "  ", "\u3000"} {
+				head := c.unique("x")
+				x := c.keeps(p, owner, blank+head+blank, mayRefuse)
+				if x == nil || !p.key {
+					continue
+				}
+				for _, other := range []string{head, head + blank, blank + head} {
+					got, err := x.find(other)
+					c.absent(fmt.Sprintf("%s with the blank %q at both ends, looked up as %q", p.name, blank, other), got, err)
+				}
+			}
+		}
+	}},
+	{id: "DATA-11", words: "control-characters-quotes-newlines", run: func(c *clauseContext) {
+		owner := c.owner()
+		var odd []string
+		var all strings.Builder
+		for r := rune(1); r < ' '; r++ {
+			odd = append(odd, string(r))
+			all.WriteRune(r)
+		}
+		odd = append(odd, "'", `"`, `\`, "\r\n", "\u2028", "\u2029", "`", "\x7f", "\u0085", "''", `\\`, `\n`, `\u0041`)
+		for _, p := range c.textFields(everyTextField) {
+			texts := []string{all.String(), `'"\` + "\n\u2028`", `\'\"`}
+			if p.name == "User.Name" || p.name == "User.Name by UpdateUser" || p.name == "VerificationToken.Token" {
+				texts = append(texts, odd...)
+			}
+			for _, text := range texts {
+				c.keepsInside(p, owner, text, mayRefuse)
+			}
+		}
+	}},
+	{id: "DATA-12", words: "zero-values-are-stored", run: func(c *clauseContext) {
+		owner := c.user().ID
+		zeros := false
+		if !c.lacks("LinkAccount") && !c.lacks("GetAccount") {
+			zeros = true
+			a := c.newAccount(owner)
+			for _, expires := range []int64{0, 1234567890, 0} {
+				a.ExpiresAt = new(expires)
+				c.linkAccount(a)
+				c.same(fmt.Sprintf("an account whose expires_at is %d", expires), c.getAccount(a.Key()), &a)
+				if c.lacks("UnlinkAccount") {
+					break
+				}
+				c.unlinkAccount(a.Key())
+			}
+		}
+		if !c.lacks("CreateAuthenticator") && !c.lacks("GetAuthenticator") {
+			zeros = true
+			for _, backedUp := range []bool{false, true} {
+				a := c.newAuthenticator(owner)
+				a.Counter, a.CredentialBackedUp = 0, backedUp
+				c.createAuthenticator(a)
+				for _, counter := range []int64{0, 9, 0} {
+					if !c.lacks("UpdateAuthenticatorCounter") {
+						a.Counter = counter
+						if _, err := c.a.UpdateAuthenticatorCounter(c.ctx, a.CredentialID, counter); err != nil {
+							c.Errorf("UpdateAuthenticatorCounter to %d: %v", counter, err)
+						}
+					}
+					what := fmt.Sprintf("an authenticator with counter %d, backed up %v", a.Counter, backedUp)
+					c.same(what, c.getAuthenticator(a.CredentialID), &a)
+					if !c.lacks("ListAuthenticatorsByUserID") {
+						for _, listed := range c.listAuthenticators(owner) {
+							if listed.CredentialID == a.CredentialID {
+								c.same(what+", listed", &listed, &a)
+							}
+						}
+					}
+				}
+			}
+		}
+		if !zeros {
+			c.notApplicable("the adapter keeps neither accounts nor authenticators")
+		}
+	}},
+	{id: "DATA-13", words: "invalid-utf8-is-kept-or-refused", run: func(c *clauseContext) {
+		owner := c.owner()
+		for _, p := range c.textFields(plainTextField) {
+			for _, text := range invalidUTF8 {
+				c.keepsInside(p, owner, text, mayRefuse)
+			}
+		}
+	}},
+}
+
+// invalidUTF8 holds bytes that are never UTF-8, a surrogate, an overlong slash
+// and a character cut short.
+var invalidUTF8 = []string{"\xff\xfe", "\xed\xa0\x80", "\xc0\xaf", "\xe2\x82"}
+
+// keepsInside puts text into a text field, in the middle of a unique string and at
+// its end.
+func (c *clauseContext) keepsInside(p textField, owner, text string, refusable bool) {
+	c.keeps(p, owner, c.unique("x")+text+"y", refusable)
+	c.keeps(p, owner, c.unique("x")+text, refusable)
+}
+
+// long returns a unique string of n characters, the last of which is a digit,
+// filled with fill.
+func (c *clauseContext) long(n int, fill string) string {
+	head := c.unique("long")
+	return head + "-" + strings.Repeat(fill, n-len([]rune(head))-2) + "1"
+}
+
+// lookalikes are strings that careless stores take for something other than
+// text. If they must be unique, those that can't be are left out.
+func (c *clauseContext) lookalikes(unique bool) []string {
+	c.mu.Lock()
+	n := func(digits int) string {
+		s := strconv.Itoa(1 + c.rand.IntN(9))
+		for len(s) < digits {
+			s += strconv.Itoa(c.rand.IntN(10))
+		}
+		return s
+	}
+	texts := []string{
+		"2024-01-01T00:00:00." + n(9) + "Z", "2024-01-01T00:00:00." + n(9) + "+01:00", n(4) + "-01-01", n(9) + "e1", "00" + n(12), "+" + n(12), "0x" + n(12),
+		`{"a":` + n(12) + `}`, "[" + n(12) + "]", `"` + n(12) + `"`, n(12) + ".0", "Room #" + n(8),
+		n(8) + "-AAAA-4aaa-8aaa-aaaaaaaaaaaa", "https://example.test/" + n(12) + "?a=%20&b=+#c",
+	}
+	c.mu.Unlock()
+	if !unique {
+		texts = append(texts, "2024-01-01T00:00:00Z", "2024-01-01T00:00:00+01:00", "2024-01-01", "Mon, 01 Jan 2024 00:00:00 GMT", "1e3", "true", "false",
+			"null", `{"a":1}`, "[]", "{}", "007", "+1", "-0", "1.0", "Room #1", "NaN", "undefined", "1704067200000", `"quoted"`)
+	}
+	return texts
+}
+
+// digitStrings are ids that a number can't hold.
+func (c *clauseContext) digitStrings() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := func() string { return fmt.Sprintf("%06d", c.rand.IntN(1_000_000)) }
+	return []string{
+		"105567844949" + n() + "457", "000" + n() + n() + "7", "9007199" + n() + "993", "18446744" + n() + n() + "7", "1" + n() + n() + n() + n() + "3",
+	}
+}
+
+// sameNumber returns other strings for the number that digits look like, and
+// for its nearest floating-point neighbour.
+func sameNumber(digits string) []string {
+	others := []string{"0" + digits, "+" + digits, digits + ".0"}
+	if short := strings.TrimLeft(digits, "0"); short != digits {
+		others = append(others, short)
+	}
+	if f, err := strconv.ParseFloat(digits, 64); err == nil {
+		for _, format := range []byte{'f', 'g'} {
+			if s := strconv.FormatFloat(f, format, -1, 64); s != digits {
+				others = append(others, s)
+			}
+		}
+	}
+	return others
+}
+
+// roundTrip writes a record of each kind that the adapter keeps and compares
+// what each read makes of it.
+func (c *clauseContext) roundTrip(u adapter.User, a adapter.Account, s adapter.Session, t adapter.VerificationToken, w adapter.Authenticator) {
+	if !c.lacks("CreateVerificationToken") {
+		if got := c.createToken(t); got != nil {
+			c.same("CreateVerificationToken", got, &t)
+		}
+		if !c.lacks("UseVerificationToken") {
+			c.same("UseVerificationToken", c.useToken(t.Key()), &t)
+		}
+	}
+	if c.lacks("CreateUser") {
+		return
+	}
+	created := c.createUser(u)
+	u.ID = created.ID
+	a.UserID, s.UserID, w.UserID = u.ID, u.ID, u.ID
+	c.same("CreateUser", created, &u)
+	if !c.lacks("GetUser") {
+		c.same("GetUser", c.getUser(u.ID), &u)
+	}
+	if !c.lacks("GetUserByEmail") {
+		c.same("GetUserByEmail", c.getUserByEmail(u.Email), &u)
+	}
+	if !c.lacks("UpdateUser") {
+		other := c.newUser()
+		c.updateUser(adapter.UserUpdate{ID: u.ID, Name: adapter.To(other.Name), Email: adapter.To(other.Email), EmailVerified: adapter.To(other.EmailVerified), Image: adapter.To(other.Image)})
+		got := c.updateUser(adapter.UserUpdate{ID: u.ID, Name: adapter.To(u.Name), Email: adapter.To(u.Email), EmailVerified: adapter.To(u.EmailVerified), Image: adapter.To(u.Image)})
+		c.same("UpdateUser", got, &u)
+	}
+	if !c.lacks("LinkAccount") {
+		r, err := c.a.LinkAccount(c.ctx, a)
+		if got := must(c, "LinkAccount", r, err); got != nil {
+			c.same("LinkAccount", got, &a)
+		}
+		if !c.lacks("GetAccount") {
+			c.same("GetAccount", c.getAccount(a.Key()), &a)
+		}
+		if !c.lacks("GetUserByAccount") {
+			c.same("GetUserByAccount", c.getUserByAccount(a.Key()), &u)
+		}
+	}
+	if !c.lacks("CreateSession") {
+		c.same("CreateSession", c.createSession(s), &s)
+		if !c.lacks("GetSessionAndUser") {
+			c.same("GetSessionAndUser", c.getSession(s.SessionToken), &adapter.SessionAndUser{Session: s, User: u})
+		}
+		if !c.lacks("UpdateSession") {
+			s.Expires = c.instant(2 * time.Hour)
+			if got := c.updateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)}); got != nil {
+				c.same("UpdateSession", got, &s)
+			}
+			if !c.lacks("GetSessionAndUser") {
+				c.same("GetSessionAndUser after an update", c.getSession(s.SessionToken), &adapter.SessionAndUser{Session: s, User: u})
+			}
+		}
+	}
+	if !c.lacks("CreateAuthenticator") {
+		c.same("CreateAuthenticator", c.createAuthenticator(w), &w)
+		if !c.lacks("GetAuthenticator") {
+			c.same("GetAuthenticator", c.getAuthenticator(w.CredentialID), &w)
+		}
+		if !c.lacks("ListAuthenticatorsByUserID") {
+			c.sameAuthenticators("ListAuthenticatorsByUserID", c.listAuthenticators(u.ID), []adapter.Authenticator{w})
+		}
+	}
+}

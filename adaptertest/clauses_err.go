@@ -1,0 +1,517 @@
+package adaptertest
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// ERR judges calls of its own and, because it runs last, the calls of all
+// clauses before it.
+var errClauses = []check{
+	{id: "ERR-01", words: "failure-is-not-absent", run: failureIsNotAbsent},
+	{id: "ERR-02", words: "nil-error-means-written", run: nilErrorMeansWritten},
+	{id: "ERR-03", words: "absent-is-nil", alone: true, run: func(c *clauseContext) {
+		residents := c.residents(1)
+		for _, k := range c.keyed() {
+			if k.unknown == refusal {
+				continue
+			}
+			unknown := make([]string, len(k.parts))
+			for i, part := range k.parts {
+				unknown[i] = c.unique(part)
+				if part == "user id" {
+					unknown[i] = c.id()
+				}
+			}
+			c.misses(k, unknown)
+			if key, ok := residents[0].key(k); ok && len(key) == 2 {
+				for i := range key {
+					c.misses(k, with(key, i, unknown[i]))
+				}
+			}
+		}
+		c.intact(residents)
+		seen := map[string]bool{}
+		for _, o := range c.run.showing(func(o observation) bool { return o.emptyRecord }) {
+			if key := o.method + o.clause; !seen[key] {
+				seen[key] = true
+				c.Errorf("%s returned an empty record during %s, want nil", o.method, o.clause)
+			}
+		}
+	}},
+	{id: "ERR-04", words: "errors-wrap-their-cause", needs: []ability{abilityFaults}, alone: true, run: func(c *clauseContext) {
+		c.failing(func(what string, err error) {
+			if !wrapsCause(err) {
+				c.Errorf("%s: the error %q (%T) has no cause that errors.Is or errors.As could find", what, err, err)
+			}
+		})
+	}},
+	{id: "ERR-05", words: "conflicts-match-one-sentinel", run: func(c *clauseContext) {
+		conflicts := c.conflicts()
+		if len(conflicts) == 0 {
+			c.notApplicable("the adapter keeps nothing unique")
+		}
+		for _, x := range conflicts {
+			if _, err := x.do(); err != nil && !errors.Is(err, adapter.ErrConflict) {
+				c.Errorf("%s with %s: the error does not match ErrConflict: %v", x.method, x.what, err)
+			}
+		}
+		if !c.lacks("CreateVerificationToken") {
+			t := c.token() // a second one may replace it [VTOK-10]
+			if _, err := c.a.CreateVerificationToken(c.ctx, t); err != nil && !errors.Is(err, adapter.ErrConflict) {
+				c.Errorf("CreateVerificationToken with a pending pair: the error does not match ErrConflict: %v", err)
+			}
+		}
+	}},
+	{id: "ERR-06", words: "unknown-keys-match-one-sentinel", run: func(c *clauseContext) {
+		unknowns := c.unknowns()
+		if len(unknowns) == 0 {
+			c.notApplicable("the adapter updates neither users nor authenticators")
+		}
+		for _, x := range unknowns {
+			if _, err := x.do(); err != nil && !errors.Is(err, adapter.ErrNotFound) {
+				c.Errorf("%s of %s: the error does not match ErrNotFound: %v", x.method, x.what, err)
+			}
+		}
+	}},
+	{id: "ERR-07", words: "error-comes-without-record", alone: true, run: func(c *clauseContext) {
+		for _, x := range append(c.conflicts(), c.unknowns()...) {
+			_, _ = x.do()
+		}
+		cancelled, cancel := context.WithCancel(c.ctx)
+		cancel()
+		live := c.ctx
+		c.ctx = cancelled
+		for _, k := range c.keyed() {
+			_, _ = k.call(c, c.a, make([]string, len(k.parts)))
+		}
+		c.ctx = live
+		if c.has(abilityFaults) {
+			c.failing(func(string, error) {})
+		}
+		seen := map[string]bool{}
+		for _, o := range c.run.showing(func(o observation) bool { return o.recordWithError }) {
+			if key := o.method + o.clause; !seen[key] {
+				seen[key] = true
+				c.Errorf("%s returned a record together with an error during %s: %v", o.method, o.clause, o.err)
+			}
+		}
+	}},
+	{id: "ERR-08", words: "errors-hold-no-secrets", alone: true, run: func(c *clauseContext) {
+		for _, x := range append(c.conflicts(), c.unknowns()...) {
+			_, _ = x.do()
+		}
+		if !c.lacks("CreateVerificationToken") {
+			t := c.token()
+			_, _ = c.a.CreateVerificationToken(c.ctx, t)
+		}
+		c.ownerless()
+		if c.has(abilityFaults) {
+			c.failing(func(string, error) {})
+		}
+		search := c.run.secretsIn()
+		seen := map[string]bool{}
+		for _, o := range c.run.showing(func(o observation) bool { return o.err != nil }) {
+			if found := search(o.err.Error()); found != "" && !seen[o.method] {
+				seen[o.method] = true
+				c.Errorf("the error of %s during %s holds the secret %s: %v", o.method, o.clause, diff.Show(found), o.err)
+			}
+		}
+	}},
+	{id: "ERR-09", words: "conflict-is-not-failure", needs: []ability{abilityFaults}, alone: true, run: func(c *clauseContext) {
+		c.failing(func(what string, err error) {
+			if errors.Is(err, adapter.ErrConflict) {
+				c.Errorf("%s: the error of a store that can't be reached matches ErrConflict: %v", what, err)
+			}
+		})
+	}},
+	{id: "ERR-10", words: "undecodable-is-an-error", needs: []ability{abilityCorrupt}, run: undecodableIsAnError},
+}
+
+// failureIsNotAbsent is ERR-01.
+func failureIsNotAbsent(c *clauseContext) {
+	if !c.has(abilityFaults) && !c.has(abilityClose) {
+		c.notVerified("the harness has neither %s nor %s", abilityFaults, abilityClose)
+	}
+	b := c.residents(1)[0]
+	lookups := c.lookups()
+	if c.has(abilityFaults) {
+		for _, k := range lookups {
+			key, ok := b.key(k)
+			if !ok {
+				continue
+			}
+			before, err := k.call(c, c.a, key)
+			if err != nil || before == nil {
+				c.Errorf("%s(%s): got %s, %v, want the record", k.method, showKey(key), diff.Show(before), err)
+				continue
+			}
+			kinds := []fault.Kind{fault.FailRequest, fault.Down, fault.CutReply, fault.Cut, fault.LoseReply}
+			uses := k.method == "UseVerificationToken"
+			if uses {
+				kinds = kinds[:2] // a lost reply may be of a use that took textField: FAULT-07
+			}
+			for _, kind := range kinds {
+				c.eachStep(kind, func() {
+					if uses {
+						token := c.token()
+						key = []string{token.Identifier, token.Token}
+					}
+				}, func(what string) error {
+					got, err := c.bounded(limitWith(kind), func(c *clauseContext) (any, error) { return k.call(c, c.a, key) })
+					switch {
+					case err != nil:
+					case got == nil:
+						c.Errorf("%s of a stored record says absent when %s", k.method, what)
+					case k.method == "ListAuthenticatorsByUserID":
+						c.sameAuthenticators(k.method+" when "+what, got.([]adapter.Authenticator), before.([]adapter.Authenticator))
+					case !uses:
+						c.same(k.method+" when "+what, got, before)
+					}
+					return err
+				})
+			}
+		}
+	}
+	if c.has(abilityClose) {
+		c.uninvolvedGone = true
+		key := map[string][]string{}
+		for _, k := range lookups {
+			if parts, ok := b.key(k); ok {
+				key[k.method] = parts
+			}
+		}
+		if t := key["UseVerificationToken"]; t != nil {
+			token := c.token()
+			key["UseVerificationToken"] = []string{token.Identifier, token.Token}
+		}
+		if err := c.harness().Close(c.raw); err != nil {
+			c.Errorf("Close: %v", err)
+		}
+		for _, k := range lookups {
+			if key[k.method] == nil {
+				continue
+			}
+			if got, err := c.bounded(callTime, func(c *clauseContext) (any, error) { return k.call(c, c.a, key[k.method]) }); err == nil && got == nil {
+				c.Errorf("%s of a stored record says absent after Close", k.method)
+			}
+		}
+	}
+}
+
+// nilErrorMeansWritten is ERR-02.
+func nilErrorMeansWritten(c *clauseContext) {
+	for _, w := range c.writes() {
+		do, missing := w.prepare(c)
+		if _, err := do(c.a); err != nil {
+			c.Errorf("%s: %v", w.method, err)
+		} else if m := missing(); m != "" {
+			c.Errorf("%s succeeded, and is not there: %s", w.method, m)
+		}
+		if !c.has(abilityFaults) {
+			continue
+		}
+		for _, kind := range []fault.Kind{fault.FailRequest, fault.Down, fault.Cut} {
+			c.eachStep(kind, func() { do, missing = w.prepare(c) }, func(what string) error {
+				_, err := c.bounded(limitWith(kind), func(c *clauseContext) (any, error) { return do(c.a) })
+				if err != nil {
+					return err
+				}
+				c.heal()
+				if m := missing(); m != "" {
+					c.Errorf("%s succeeded when %s, and is not there: %s", w.method, what, m)
+				}
+				return nil
+			})
+		}
+	}
+	for _, problem := range c.ownerless() {
+		c.Errorf("%s", problem)
+	}
+	for _, x := range append(c.conflicts(), c.unknowns()...) {
+		if got, err := x.do(); err == nil && got != nil {
+			if m := x.missing(); m != "" {
+				c.Errorf("%s with %s succeeded, and is not there: %s", x.method, x.what, m)
+			}
+		}
+	}
+}
+
+// ownerless makes records for an unknown user, and says which of them were made
+// without an error and are not there.
+func (c *clauseContext) ownerless() (problems []string) {
+	nobody := c.id()
+	if !c.lacks("LinkAccount") && !c.lacks("GetAccount") {
+		a := c.newAccount(nobody)
+		if _, err := c.a.LinkAccount(c.ctx, a); err == nil && c.getAccount(a.Key()) == nil {
+			problems = append(problems, "LinkAccount for an unknown user succeeded, and the account is absent")
+		}
+	}
+	if !c.lacks("CreateAuthenticator") && !c.lacks("GetAuthenticator") {
+		w := c.newAuthenticator(nobody)
+		if _, err := c.a.CreateAuthenticator(c.ctx, w); err == nil && c.getAuthenticator(w.CredentialID) == nil {
+			problems = append(problems, "CreateAuthenticator for an unknown user succeeded, and the authenticator is absent")
+		}
+	}
+	if !c.lacks("CreateSession") {
+		s := c.newSession(nobody) // a session without a user is absent whatever was written [SESS-22]
+		_, err := c.a.CreateSession(c.ctx, s)
+		if inspect := c.harness().Inspect; err == nil && inspect != nil {
+			if there, err := inspect(c.ctx, c.raw, Record{Kind: SessionRecord, Key: s.SessionToken}); err == nil && !there {
+				problems = append(problems, "CreateSession for an unknown user succeeded, and the store holds no session")
+			}
+		}
+	}
+	return problems
+}
+
+// undecodableIsAnError is ERR-10.
+func undecodableIsAnError(c *clauseContext) {
+	b := c.residents(1)[0]
+	b.check(c, c.raw)
+	token := adapter.VerificationToken{}
+	if !c.lacks("CreateVerificationToken") {
+		token = c.token()
+	}
+	corrupted := 0
+	for _, r := range []struct {
+		record  Record
+		methods []string
+		key     []string
+	}{
+		{Record{Kind: UserRecord, Key: b.id}, []string{"GetUser"}, []string{b.id}},
+		{Record{Kind: AccountRecord, Account: b.accountKey}, []string{"GetAccount"}, []string{b.accountKey.Provider, b.accountKey.ProviderAccountID}},
+		{Record{Kind: SessionRecord, Key: b.sessionToken}, []string{"GetSessionAndUser"}, []string{b.sessionToken}},
+		{Record{Kind: AuthenticatorRecord, Key: b.credentialID}, []string{"GetAuthenticator"}, []string{b.credentialID}},
+		{Record{Kind: VerificationTokenRecord, Token: token.Key()}, []string{"UseVerificationToken"}, []string{token.Identifier, token.Token}},
+	} {
+		if r.key[0] == "" || c.lacks(r.methods[0]) {
+			continue
+		}
+		repair := c.harness().Corrupt(c.tb, c.raw, r.record)
+		if repair == nil {
+			continue
+		}
+		corrupted++
+		for _, k := range c.lookups() {
+			if k.method != r.methods[0] {
+				continue
+			}
+			for range 2 { // a second look finds out about a first that deletes
+				if got, err := k.call(c, c.a, r.key); err == nil {
+					c.Errorf("%s of a %s that can't be decoded: got %s, want an error", k.method, r.record.Kind, diff.Show(got))
+				}
+				if r.record.Kind == VerificationTokenRecord {
+					break // to use a token up is right, even one that can't be read
+				}
+			}
+			repair()
+			if r.record.Kind == VerificationTokenRecord {
+				continue
+			}
+			if got, err := k.call(c, c.a, r.key); err != nil || got == nil {
+				c.Errorf("%s of the %s made whole again: got %s, %v, want the record", k.method, r.record.Kind, diff.Show(got), err)
+			}
+		}
+	}
+	if corrupted == 0 {
+		c.notVerified("the harness can't corrupt any record")
+	}
+	after := *b
+	after.token = nil
+	after.check(c, c.raw)
+}
+
+// heal ends all faults, and waits until the adapter is over them.
+func (c *clauseContext) heal() { c.mend(c.harness().Faults(c.raw)) }
+
+// maxSteps bounds how many steps of one call are made to fail in turn.
+const maxSteps = 12
+
+// eachStep calls prepare without a fault and then call with one at the first
+// step, the second and so on, until a call ends without meeting it. A kind that
+// the control does not have is passed over.
+func (c *clauseContext) eachStep(kind fault.Kind, prepare func(), call func(what string) error) {
+	control := c.harness().Faults(c.raw)
+	steps := maxSteps
+	if kind == fault.Down {
+		steps = 1 // drivers wait for a store that is down
+	}
+	for step := 1; step <= steps; step++ {
+		what := fmt.Sprintf("step %d of the call meets %s", step, kindName(kind))
+		prepare()
+		in, err := control.Inject(kind, step)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return
+		} else if err != nil {
+			c.Fatalf("injecting a fault: %v", err)
+		}
+		err = call(what)
+		hit := isHit(in) || err != nil && willBeHit(in)
+		c.heal()
+		if !hit || c.failed() {
+			return
+		}
+	}
+}
+
+func kindName(k fault.Kind) string {
+	names := map[fault.Kind]string{
+		fault.FailRequest: "a failed request", fault.LoseReply: "a lost reply", fault.HoldReply: "a held reply", fault.Stall: "a stalled store",
+		fault.CutReply: "a reply cut short", fault.Cut: "cut connections", fault.Down: "a store that is down", fault.HalfClose: "a half-closed connection",
+		fault.Delay: "a slow store",
+	}
+	return names[k]
+}
+
+// bounded makes a call under a deadline of its own.
+func (c *clauseContext) bounded(limit time.Duration, call func(c *clauseContext) (any, error)) (any, error) {
+	live := c.ctx
+	ctx, cancel := context.WithTimeout(live, limit)
+	defer cancel()
+	c.ctx = ctx
+	defer func() { c.ctx = live }()
+	return call(c)
+}
+
+// failure is the error of a call that met a fault.
+type failure struct {
+	what string
+	err  error
+}
+
+// failing calls every lookup and every write while the store fails, once in a
+// run, and lets judge look at the errors.
+func (c *clauseContext) failing(judge func(what string, err error)) {
+	if c.run.failed == nil {
+		c.run.failed = c.failedCalls()
+	}
+	for _, f := range c.run.failed {
+		judge(f.what, f.err)
+	}
+}
+
+// failedCalls calls every lookup and every write while the store fails.
+func (c *clauseContext) failedCalls() []failure {
+	failed := []failure{}
+	control := c.harness().Faults(c.raw)
+	b := c.residents(1)[0]
+	one := func(what string, call func(c *clauseContext) (any, error)) {
+		for _, kind := range []fault.Kind{fault.FailRequest, fault.Down} {
+			in, err := control.Inject(kind, 1)
+			if errors.Is(err, errors.ErrUnsupported) {
+				continue
+			} else if err != nil {
+				c.Fatalf("injecting a fault: %v", err)
+			}
+			if _, err = c.bounded(limitWith(kind), call); err != nil && (isHit(in) || willBeHit(in)) {
+				failed = append(failed, failure{what + " of a store that fails", err})
+			}
+			c.heal()
+		}
+	}
+	for _, k := range c.lookups() {
+		if key, ok := b.key(k); ok {
+			one(k.method, func(c *clauseContext) (any, error) { return k.call(c, c.a, key) })
+		}
+	}
+	for _, w := range c.writes() {
+		do, _ := w.prepare(c)
+		one(w.method, func(c *clauseContext) (any, error) { return do(c.a) })
+	}
+	return failed
+}
+
+// wrapsCause reports whether something other than text can be found in the
+// chain of err: the injected error, an error of the network or of a context, or
+// a type of the driver's.
+func wrapsCause(err error) bool {
+	for _, cause := range []error{
+		fault.ErrInjected, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, driver.ErrBadConn, context.Canceled, context.DeadlineExceeded,
+		syscall.ECONNRESET, syscall.ECONNREFUSED, syscall.EPIPE,
+	} {
+		if errors.Is(err, cause) {
+			return true
+		}
+	}
+	var timeout net.Error
+	return errors.As(err, &timeout) || hasTypedCause(err)
+}
+
+// hasTypedCause reports whether the chain holds an error of a type that is not
+// one of the texts that errors and fmt make.
+func hasTypedCause(err error) bool {
+	for err != nil {
+		switch fmt.Sprintf("%T", err) {
+		case "*errors.errorString", "*fmt.wrapError", "*fmt.wrapErrors", "*errors.joinError":
+		default:
+			return true
+		}
+		if many, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range many.Unwrap() {
+				if hasTypedCause(e) {
+					return true
+				}
+			}
+			return false
+		}
+		err = errors.Unwrap(err)
+	}
+	return false
+}
+
+// showing returns the observations of the run that keep accepts.
+func (r *run) showing(keep func(observation) bool) []observation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var found []observation
+	for _, o := range r.observations {
+		if keep(o) {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+// secretsIn returns a search for the secrets of the run. Unique strings are
+// known by the part that tells them apart, so that quoting and cutting don't
+// hide them.
+func (r *run) secretsIn() func(text string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	unique := regexp.MustCompile(regexp.QuoteMeta(r.nonce) + `-[A-Z]+-\d+-\d+`)
+	secrets := map[string]string{}
+	var others []string
+	for _, s := range r.secrets {
+		if tail := unique.FindString(s); tail != "" {
+			secrets[tail] = s
+		} else if s != "" {
+			others = append(others, s)
+		}
+	}
+	return func(text string) string {
+		for _, tail := range unique.FindAllString(text, -1) {
+			if s, ok := secrets[tail]; ok {
+				return s
+			}
+		}
+		for _, s := range others {
+			if strings.Contains(text, s) {
+				return s
+			}
+		}
+		return ""
+	}
+}

@@ -1,0 +1,429 @@
+package adaptertest
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+const day = 24 * time.Hour
+
+var expClauses = []check{
+	{id: "EXP-01", words: "nothing-disappears-early", run: func(c *clauseContext) {
+		lives := []time.Duration{2 * time.Second, time.Hour, 31 * day, 70 * 365 * day}
+		first, second := c.expiring(lives...), c.expiring(lives...)
+		first.there(c, "at once")
+		c.wait(1200 * time.Millisecond)
+		second.there(c, "1.2 s later")
+		if c.has(abilityClock) {
+			c.uninvolvedGone = true
+			for _, advance := range []time.Duration{time.Hour - 10*time.Second, 30 * day, 69 * 365 * day} {
+				late := c.expiring(advance + 2*time.Second)
+				c.wait(advance)
+				late.there(c, fmt.Sprintf("just before they expire, %v later", advance))
+			}
+		}
+	}},
+	{id: "EXP-02", words: "what-has-no-expiry-stays", run: func(c *clauseContext) {
+		if !c.has(abilitySweep) && !c.has(abilityClock) {
+			c.notVerified("the harness has neither %s nor %s", abilitySweep, abilityClock)
+		}
+		residents := c.residents(2)
+		plain := c.newUser()
+		plain.EmailVerified = nil
+		old := c.newUser()
+		old.EmailVerified = new(time.Unix(1, 0).UTC())
+		users := []*adapter.User{c.createUser(plain), c.createUser(old)}
+		expired := c.newAccount(users[0].ID) // the access token's expiry is not the account's
+		expired.ExpiresAt = new(c.instant(-time.Hour).Unix())
+		if !c.lacks("LinkAccount") && !c.lacks("GetAccount") {
+			c.linkAccount(expired)
+		}
+		judge := func(when string) {
+			for _, b := range residents {
+				b.lasting(c, when)
+			}
+			for _, u := range users {
+				c.same("a user "+when, c.getUser(u.ID), u)
+			}
+			if !c.lacks("LinkAccount") && !c.lacks("GetAccount") {
+				c.same("an account whose access token has expired "+when, c.getAccount(expired.Key()), &expired)
+			}
+		}
+		if c.has(abilitySweep) {
+			c.sweep(c.now())
+			judge("after clean-up")
+		}
+		if c.has(abilityClock) {
+			c.uninvolvedGone = true
+			c.wait(10 * 365 * day)
+			judge("ten years later")
+		}
+	}},
+	{id: "EXP-03", words: "tiny-and-past-expiries", run: func(c *clauseContext) {
+		expired := c.expiring(300*time.Millisecond, 0, -time.Second, -31*day)
+		if !c.lacks("CreateUser") && !c.lacks("CreateSession") && !c.lacks("UpdateSession") {
+			owner := c.user().ID
+			for _, d := range []time.Duration{300 * time.Millisecond, 0, -time.Second} {
+				s := c.session(owner)
+				s.Expires = c.now().Add(d).UTC()
+				if _, err := c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)}); err != nil {
+					c.Errorf("UpdateSession to an expiry in %v: %v", d, err)
+				}
+				expired.sessions = append(expired.sessions, s)
+			}
+		}
+		c.wait(450 * time.Millisecond)
+		expired.truthful(c)
+	}},
+	{id: "EXP-04", words: "long-expiries-are-not-misread", run: func(c *clauseContext) {
+		lives := []time.Duration{25 * day, 31 * day, 50 * day, 366 * day, 69 * 365 * day, 70 * 365 * day, 140 * 365 * day}
+		long := c.expiring(lives...)
+		if !c.lacks("CreateUser") && !c.lacks("CreateSession") && !c.lacks("UpdateSession") {
+			owner := c.user().ID
+			for _, d := range lives {
+				s := c.session(owner)
+				s.Expires = c.instant(d)
+				c.updateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
+				long.sessions = append(long.sessions, s)
+			}
+		}
+		long.there(c, "at once")
+		if c.has(abilityClock) {
+			c.uninvolvedGone = true
+			long = c.expiring(lives[1:]...)
+			c.wait(30 * day)
+			long.there(c, "after 30 days")
+		}
+	}},
+	{id: "EXP-05", words: "clean-up-removes-expired-only", needs: []ability{abilitySweep}, run: func(c *clauseContext) {
+		residents := c.residents(2)
+		live := c.expiring(time.Minute, time.Hour, 31*day, 70*365*day)
+		c.expiring(-time.Second, -time.Hour, -day, 50*time.Millisecond)
+		if len(live.sessions) > 0 && !c.lacks("UpdateSession") {
+			owner := live.sessions[0].UserID
+			for _, from := range []time.Duration{150 * time.Millisecond, time.Hour} {
+				s := c.newSession(owner)
+				s.Expires = c.now().Add(from).UTC()
+				c.createSession(s)
+				s.Expires = c.instant(2 * time.Hour)
+				c.updateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
+				live.sessions = append(live.sessions, s)
+			}
+		}
+		c.wait(200 * time.Millisecond)
+		c.sweep(c.now())
+		live.there(c, "after clean-up")
+		for _, b := range residents {
+			b.lasting(c, "after clean-up")
+		}
+		c.intact(residents)
+	}},
+	{id: "EXP-06", words: "clean-up-removes-all-that-expired", needs: []ability{abilitySweep}, run: cleanUpRemovesAll},
+	{id: "EXP-07", words: "extension-survives-clean-up-and-reads", races: true, run: extensionSurvives},
+}
+
+// expiring is a set of sessions and verification tokens.
+type expiring struct {
+	sessions []adapter.Session
+	tokens   []adapter.VerificationToken
+}
+
+// expiring creates a session and a verification token for each lifetime.
+func (c *clauseContext) expiring(lives ...time.Duration) expiring {
+	var e expiring
+	hasSessions := !c.lacks("CreateUser") && !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser")
+	hasTokens := !c.lacks("CreateVerificationToken") && !c.lacks("UseVerificationToken")
+	if !hasSessions && !hasTokens {
+		c.notApplicable("the adapter keeps neither sessions nor verification tokens")
+	}
+	owner := ""
+	if hasSessions {
+		owner = c.user().ID
+	}
+	for _, d := range lives {
+		expires := c.now().Add(d).UTC().Truncate(c.harness().precision())
+		if hasSessions {
+			s := c.newSession(owner)
+			s.Expires = expires
+			if _, err := c.a.CreateSession(c.ctx, s); err != nil {
+				c.Errorf("CreateSession with an expiry in %v: %v", d, err)
+			} else {
+				e.sessions = append(e.sessions, s)
+			}
+		}
+		if hasTokens {
+			t := c.newToken()
+			t.Expires = expires
+			if _, err := c.a.CreateVerificationToken(c.ctx, t); err != nil {
+				c.Errorf("CreateVerificationToken with an expiry in %v: %v", d, err)
+			} else {
+				e.tokens = append(e.tokens, t)
+			}
+		}
+	}
+	return e
+}
+
+// there reads what has not expired yet and reports what is missing or changed.
+func (e expiring) there(c *clauseContext, when string) {
+	for _, s := range e.sessions {
+		got, err := c.a.GetSessionAndUser(c.ctx, s.SessionToken)
+		if !c.now().Before(s.Expires) {
+			continue // it expired while this clause was slow
+		}
+		what := fmt.Sprintf("a session that expires %s, read %s", diff.Show(s.Expires), when)
+		switch {
+		case err != nil:
+			c.Errorf("%s: %v", what, err)
+		case got == nil:
+			c.Errorf("%s: absent", what)
+		default:
+			c.same(what, &got.Session, &s)
+		}
+	}
+	for _, t := range e.tokens {
+		got, err := c.a.UseVerificationToken(c.ctx, t.Key())
+		if !c.now().Before(t.Expires) {
+			continue
+		}
+		what := fmt.Sprintf("a verification token that expires %s, used %s", diff.Show(t.Expires), when)
+		switch {
+		case err != nil:
+			c.Errorf("%s: %v", what, err)
+		case got == nil:
+			c.Errorf("%s: absent", what)
+		default:
+			c.same(what, got, &t)
+		}
+	}
+}
+
+// truthful reads what has expired: it is absent, or comes with its instant.
+func (e expiring) truthful(c *clauseContext) {
+	for _, s := range e.sessions {
+		got, err := c.a.GetSessionAndUser(c.ctx, s.SessionToken)
+		switch {
+		case err != nil:
+			c.Errorf("a session that expired %s: %v", diff.Show(s.Expires), err)
+		case got != nil:
+			c.pastAsGiven("a session", got.Session.Expires, s.Expires)
+		}
+	}
+	for _, t := range e.tokens {
+		got, err := c.a.UseVerificationToken(c.ctx, t.Key())
+		switch {
+		case err != nil:
+			c.Errorf("a verification token that expired %s: %v", diff.Show(t.Expires), err)
+		case got != nil:
+			c.pastAsGiven("a verification token", got.Expires, t.Expires)
+			if again, err := c.a.UseVerificationToken(c.ctx, t.Key()); err == nil && again != nil {
+				c.Errorf("a verification token that expired %s could be used twice", diff.Show(t.Expires))
+			}
+		}
+	}
+}
+
+func (c *clauseContext) pastAsGiven(what string, got, given time.Time) {
+	if d := got.Sub(given); d > c.harness().precision() || d <= -time.Second {
+		c.Errorf("%s that expired %s comes with %s", what, diff.Show(given), diff.Show(got))
+	}
+}
+
+// lasting compares what the uninvolved user has that never expires.
+func (b *uninvolvedUser) lasting(c *clauseContext, when string) {
+	lasting := *b
+	lasting.sessionToken, lasting.session, lasting.token = "", nil, nil
+	after := lasting
+	after.user, after.byEmail, after.account, after.byAccount, after.authenticator, after.list = nil, nil, nil, nil, nil, nil
+	after.read(c, c.a)
+	if b.user != nil && after.user == nil {
+		c.Errorf("a user is gone %s", when)
+	}
+	c.same("a user "+when, after.user, b.user)
+	c.same("a user by e-mail "+when, after.byEmail, b.byEmail)
+	c.same("an account "+when, after.account, b.account)
+	c.same("a user by account "+when, after.byAccount, b.byAccount)
+	c.same("an authenticator "+when, after.authenticator, b.authenticator)
+	c.sameAuthenticators("the list of authenticators "+when, after.list, b.list)
+}
+
+// cleanUpRemovesAll is EXP-06.
+func cleanUpRemovesAll(c *clauseContext) {
+	const n = 150 // of each kind
+	var mu sync.Mutex
+	var all expiring
+	c.populate(n, func(i int) {
+		e := c.expiring(-time.Duration(i+1) * time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
+		all.sessions = append(all.sessions, e.sessions...)
+		all.tokens = append(all.tokens, e.tokens...)
+	})
+	left := func() (records int, seen bool) {
+		for _, s := range all.sessions {
+			if inspect := c.harness().Inspect; inspect != nil {
+				there, err := inspect(c.ctx, c.raw, Record{Kind: SessionRecord, Key: s.SessionToken})
+				must(c, "Inspect", there, err)
+				seen = true
+				if there {
+					records++
+				}
+			} else if c.getSession(s.SessionToken) != nil {
+				seen = true
+				records++
+			}
+		}
+		for _, t := range all.tokens {
+			if inspect := c.harness().Inspect; inspect != nil {
+				there, err := inspect(c.ctx, c.raw, Record{Kind: VerificationTokenRecord, Token: t.Key()})
+				must(c, "Inspect", there, err)
+				seen = true
+				if there {
+					records++
+				}
+			}
+		}
+		return records, seen
+	}
+	if _, seen := left(); !seen {
+		c.notVerified("expired sessions read as absent, and the harness has no %s", abilityInspect)
+	}
+	const sweeps = 5 // a clean-up may go in batches, though not of one
+	rest := 0
+	for range sweeps {
+		c.sweep(c.now())
+		if rest, _ = left(); rest == 0 {
+			break
+		}
+	}
+	if rest > 0 {
+		c.Errorf("after %d clean-ups %d of %d expired records are still there", sweeps, rest, len(all.sessions)+len(all.tokens))
+	}
+	if c.harness().Inspect == nil {
+		for _, t := range all.tokens {
+			if c.useToken(t.Key()) != nil {
+				c.Errorf("after %d clean-ups a verification token that expired %s is still there", sweeps, diff.Show(t.Expires))
+			}
+		}
+	}
+}
+
+// extensionSurvives is EXP-07. Sessions are extended while a clean-up is under
+// way to which they look expired, and while they are read just after they
+// expired. An extension that was accepted holds.
+func extensionSurvives(c *clauseContext) {
+	c.requires("CreateUser", "CreateSession", "UpdateSession", "GetSessionAndUser")
+	owner := c.user().ID
+	contenders := map[string]func(s adapter.Session){
+		"a read of the expired session": func(s adapter.Session) {
+			if _, err := c.a.GetSessionAndUser(c.ctx, s.SessionToken); err != nil {
+				c.Errorf("GetSessionAndUser of an expired session: %v", err)
+			}
+		},
+	}
+	if c.has(abilitySweep) {
+		contenders["clean-up"] = func(s adapter.Session) { c.sweep(s.Expires.Add(50 * time.Millisecond)) }
+	}
+	for _, name := range sortedKeys(contenders) {
+		contend := contenders[name]
+		life := -10 * time.Millisecond
+		if name == "clean-up" {
+			life = 150 * time.Millisecond // live, were it not for the time that clean-up is told
+		}
+		create := func() adapter.Session {
+			s := adapter.Session{SessionToken: c.secret("session"), UserID: owner, Expires: c.now().Add(life).UTC()}
+			c.createSession(s)
+			return s
+		}
+		judge := func(s adapter.Session, extended *adapter.Session, until time.Time) {
+			if extended == nil {
+				return // it was gone before, or the adapter does not say
+			}
+			got := c.getSession(s.SessionToken)
+			if got == nil {
+				c.Errorf("a session was extended until %s and is absent after %s", diff.Show(until), name)
+				return
+			}
+			c.same("the expires of a session that was extended during "+name, got.Session.Expires, until)
+		}
+		for range c.rounds(32) {
+			const batch = 4
+			var sessions [batch]adapter.Session
+			var extended [batch]*adapter.Session
+			until := c.instant(time.Hour)
+			for i := range sessions {
+				sessions[i] = create()
+			}
+			c.parallel(2*batch, func(i int) {
+				if i%2 == 0 {
+					extended[i/2] = c.updateSession(adapter.SessionUpdate{SessionToken: sessions[i/2].SessionToken, Expires: adapter.To(until)})
+				} else if name != "clean-up" || i == 1 {
+					contend(sessions[i/2])
+				}
+			})
+			for i := range sessions {
+				judge(sessions[i], extended[i], until)
+			}
+			if c.failed() {
+				return
+			}
+		}
+		if c.has(abilityFaults) {
+			c.extendWhileHeld(create, contend, judge)
+		}
+	}
+}
+
+// extendWhileHeld extends a session while the store's answer to the contender
+// is held back, at each of the contender's steps in turn.
+func (c *clauseContext) extendWhileHeld(create func() adapter.Session, contend func(adapter.Session), judge func(adapter.Session, *adapter.Session, time.Time)) {
+	const blocked = 300 * time.Millisecond
+	for step := 1; step <= 4; step++ {
+		s := create()
+		until := c.instant(time.Hour)
+		in, err := c.harness().Faults(c.raw).Inject(fault.HoldReply, step)
+		if err != nil {
+			c.heal()
+			return
+		}
+		contended := make(chan struct{})
+		go func() {
+			defer close(contended)
+			contend(s)
+		}()
+		var extended *adapter.Session
+		held := false
+		select {
+		case <-in.Hit():
+			held = true
+			updated := make(chan struct{})
+			go func() {
+				defer close(updated)
+				extended, err = c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(until)})
+			}()
+			select {
+			case <-updated:
+			case <-time.After(blocked): // it waits for the contender's lock
+			}
+			in.Release()
+			<-updated
+			if err != nil {
+				c.Errorf("UpdateSession while the answer to a contender is held back: %v", err)
+			}
+		case <-contended:
+		case <-c.ctx.Done():
+		}
+		in.Release()
+		<-contended
+		c.heal()
+		if !held {
+			return
+		}
+		judge(s, extended, until)
+	}
+}

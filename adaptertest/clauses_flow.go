@@ -1,0 +1,334 @@
+package adaptertest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// The flow clauses drive the real core over the adapter, as browsers would:
+// they show that what the single methods promise adds up to sign-in.
+
+var flowClauses = []check{
+	{id: "FLOW-01", words: "link-signs-in-once", races: true, run: func(c *clauseContext) {
+		s := c.newSite()
+		email := c.flowAddress()
+		first := s.visitor()
+		link := first.askForLink(email)
+		var in atomic.Int32
+		others := []*visitor{s.visitor(), s.visitor(), s.visitor(), s.visitor()}
+		c.parallel(len(others), func(i int) {
+			if others[i].open(link); others[i].signedInAs() != "" {
+				in.Add(1)
+			}
+		})
+		if n := in.Load(); n != 1 {
+			c.Errorf("a link that was opened %d times at once signed in %d browsers, want 1", len(others), n)
+		}
+		late := s.visitor()
+		if late.open(link); late.signedInAs() != "" {
+			c.Errorf("a link that was used before signs in")
+		}
+	}},
+	{id: "FLOW-02", words: "expired-session-is-removed-on-access", run: func(c *clauseContext) {
+		s := c.newSite()
+		v := s.visitor()
+		v.open(v.askForLink(c.flowAddress()))
+		token := v.sessionToken()
+		s.advance(flowMaxAge + time.Second)
+		if who := v.signedInAs(); who != "" {
+			c.Errorf("a session that has expired still signs in %q", who)
+		}
+		got, err := c.a.GetSessionAndUser(c.ctx, token)
+		c.absent("the record of the expired session after it was met", got, err)
+	}},
+	{id: "FLOW-03", words: "session-is-extended-once-per-update-age", run: func(c *clauseContext) {
+		s := c.newSite()
+		v := s.visitor()
+		v.open(v.askForLink(c.flowAddress()))
+		token := v.sessionToken()
+		at := func(what string) time.Time {
+			v.signedInAs()
+			r := c.getSession(token)
+			if r == nil {
+				c.Fatalf("%s: the session is gone", what)
+			}
+			return r.Session.Expires
+		}
+		start := at("within updateAge")
+		s.advance(flowUpdateAge / 2)
+		if got := at("within updateAge"); !got.Equal(start) {
+			c.Errorf("within updateAge the session was moved from %s to %s", diff.Show(start), diff.Show(got))
+		}
+		s.advance(flowUpdateAge)
+		earliest := s.now().Add(flowMaxAge - time.Second)
+		extended := at("after updateAge")
+		if latest := s.now().Add(flowMaxAge + time.Second); extended.Before(earliest) || extended.After(latest) {
+			c.Errorf("after updateAge the session expires %s, want between %s and %s", diff.Show(extended), diff.Show(earliest), diff.Show(latest))
+		}
+		s.advance(flowUpdateAge / 2)
+		if got := at("within updateAge again"); !got.Equal(extended) {
+			c.Errorf("within updateAge of the extension the session was moved from %s to %s", diff.Show(extended), diff.Show(got))
+		}
+	}},
+	{id: "FLOW-04", words: "sign-out-removes-the-session", run: func(c *clauseContext) {
+		s := c.newSite()
+		v, elsewhere := s.visitor(), s.visitor()
+		email := c.flowAddress()
+		v.open(v.askForLink(email))
+		elsewhere.open(elsewhere.askForLink(email))
+		token, kept := v.sessionToken(), v.cookies()
+		v.signOut()
+		got, err := c.a.GetSessionAndUser(c.ctx, token)
+		c.absent("the session after sign-out", got, err)
+		v.restore(kept)
+		if who := v.signedInAs(); who != "" {
+			c.Errorf("the cookie of a session that was signed out signs in %q", who)
+		}
+		if who := elsewhere.signedInAs(); who != email {
+			c.Errorf("sign-out in one browser leaves %q signed in in the other, want %q", who, email)
+		}
+	}},
+	{id: "FLOW-05", words: "first-sign-ins-at-once-make-one-user", races: true, run: func(c *clauseContext) {
+		email := c.flowAddress()
+		var visitors []*visitor
+		var links []string
+		for range 2 { // two processes, as far as the core is concerned
+			s := c.newSite()
+			for range 4 {
+				v := s.visitor()
+				visitors, links = append(visitors, v), append(links, v.askForLink(email))
+			}
+		}
+		c.parallel(len(visitors), func(i int) { visitors[i].open(links[i]) })
+		holder := c.getUserByEmail(email)
+		if holder == nil {
+			c.Fatalf("nobody has the address after %d first sign-ins", len(visitors))
+		}
+		for _, v := range visitors {
+			token := v.sessionToken()
+			if token == "" {
+				c.Errorf("a first sign-in among %d failed", len(visitors))
+				continue
+			}
+			if r := c.getSession(token); r == nil || r.User.ID != holder.ID {
+				c.Errorf("a first sign-in ended with %s, and the address is that of %q", diff.Show(r), holder.ID)
+			}
+		}
+	}},
+	{id: "FLOW-06", words: "returning-person-is-the-same-user", run: func(c *clauseContext) {
+		s := c.newSite()
+		email := c.flowAddress()
+		first, second := s.visitor(), s.visitor()
+		first.open(first.askForLink(email))
+		before := c.getUserByEmail(email)
+		if before == nil || before.EmailVerified == nil {
+			c.Fatalf("after the first sign-in the user is %s, want one with emailVerified", diff.Show(before))
+		}
+		s.advance(time.Minute)
+		second.open(second.askForLink(email))
+		after := c.getUserByEmail(email)
+		if after == nil || after.ID != before.ID {
+			c.Fatalf("the second sign-in of %q ended as %s", before.ID, diff.Show(after))
+		}
+		if after.EmailVerified == nil || after.EmailVerified.Before(*before.EmailVerified) {
+			c.Errorf("after the second sign-in emailVerified is %s, before it was %s", diff.Show(after.EmailVerified), diff.Show(before.EmailVerified))
+		}
+		for _, v := range []*visitor{first, second} {
+			if r := c.getSession(v.sessionToken()); r == nil || r.User.ID != before.ID {
+				c.Errorf("a session of %q leads to %s", before.ID, diff.Show(r))
+			}
+		}
+	}},
+	{id: "FLOW-07", words: "wrong-link-spends-nothing", run: func(c *clauseContext) {
+		s := c.newSite()
+		v := s.visitor()
+		link := v.askForLink(c.flowAddress())
+		for _, parameter := range []string{"token", "email"} {
+			u, err := url.Parse(link)
+			if err != nil {
+				c.Fatalf("the link is no URL: %v", err)
+			}
+			q := u.Query()
+			q.Set(parameter, "x"+q.Get(parameter))
+			u.RawQuery = q.Encode()
+			stranger := s.visitor()
+			if stranger.open(u.String()); stranger.signedInAs() != "" {
+				c.Errorf("a link with another %s signs in", parameter)
+			}
+		}
+		if v.open(link); v.signedInAs() == "" {
+			c.Errorf("the right link does not sign in after wrong ones were opened")
+		}
+	}},
+}
+
+const (
+	flowMaxAge    = 2 * time.Hour
+	flowUpdateAge = 10 * time.Minute
+	flowOrigin    = "http://localhost:3000"
+)
+
+// site is the core over the adapter, with a clock of its own and a mailbox.
+type site struct {
+	c       *clauseContext
+	handler *auth.Handler
+	ahead   atomic.Int64 // nanoseconds that the core's clock is ahead
+	mu      sync.Mutex
+	links   map[string]string // the last link by address
+}
+
+// newSite opens a site over the adapter of the clause.
+func (c *clauseContext) newSite() *site {
+	c.requires("CreateUser", "GetUser", "GetUserByEmail", "GetUserByAccount", "UpdateUser", "LinkAccount",
+		"CreateSession", "GetSessionAndUser", "UpdateSession", "DeleteSession", "CreateVerificationToken", "UseVerificationToken")
+	s := &site{c: c, links: map[string]string{}}
+	handler, err := auth.New(auth.Config{
+		URL:     flowOrigin,
+		Secret:  []string{"the secret of the flow clauses, 32 characters or more"},
+		Adapter: c.a,
+		Session: auth.SessionConfig{Strategy: auth.StrategyDatabase, MaxAge: flowMaxAge, UpdateAge: new(flowUpdateAge)},
+		Clock:   s.now,
+		Logger:  slog.New(slog.DiscardHandler),
+		Providers: []auth.Provider{&auth.Email{
+			NormalizeIdentifier:     func(submitted string) (string, error) { return submitted, nil },
+			SendVerificationRequest: s.deliver,
+		}},
+	})
+	if err != nil {
+		c.Fatalf("the core refuses the adapter: %v", err)
+	}
+	s.handler = handler
+	return s
+}
+
+func (s *site) now() time.Time          { return s.c.now().Add(time.Duration(s.ahead.Load())) }
+func (s *site) advance(d time.Duration) { s.ahead.Add(int64(d)) }
+
+func (s *site) deliver(_ context.Context, p auth.VerificationRequest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.links[p.Identifier] = p.URL
+	return nil
+}
+
+// flowAddress is an address that nobody has.
+func (c *clauseContext) flowAddress() string {
+	return strings.ToLower(strings.ReplaceAll(c.unique("ada"), "ü", "u")) + "@flow.example"
+}
+
+// visitor is a browser.
+type visitor struct {
+	site *site
+	jar  http.CookieJar
+}
+
+func (s *site) visitor() *visitor {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		s.c.Fatalf("cookie jar: %v", err)
+	}
+	return &visitor{site: s, jar: jar}
+}
+
+var flowURL = &url.URL{Scheme: "http", Host: "localhost:3000", Path: "/"}
+
+// request makes a request and keeps the cookies of the response.
+func (v *visitor) request(method, target string, form url.Values) *response {
+	var body bytes.Buffer
+	body.WriteString(form.Encode())
+	r, err := http.NewRequestWithContext(v.site.c.ctx, method, target, &body)
+	if err != nil {
+		v.site.c.Fatalf("%s: %v", method, err)
+	}
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	r.Host, r.RequestURI = r.URL.Host, r.URL.RequestURI()
+	for _, cookie := range v.jar.Cookies(flowURL) {
+		r.AddCookie(cookie)
+	}
+	w := &response{header: http.Header{}}
+	v.site.handler.ServeHTTP(w, r)
+	v.jar.SetCookies(flowURL, (&http.Response{Header: w.header}).Cookies())
+	return w
+}
+
+// post submits a form with the CSRF token of the browser.
+func (v *visitor) post(path string, form url.Values) *response {
+	const field = `"csrfToken":"`
+	answer := v.request(http.MethodGet, flowOrigin+"/auth/csrf", nil).body.String()
+	_, rest, _ := strings.Cut(answer, field)
+	token, _, _ := strings.Cut(rest, `"`)
+	form.Set("csrfToken", token)
+	return v.request(http.MethodPost, flowOrigin+path, form)
+}
+
+// askForLink asks for a mail and returns the link in it.
+func (v *visitor) askForLink(email string) string {
+	w := v.post("/auth/signin/email", url.Values{"email": {email}})
+	v.site.mu.Lock()
+	defer v.site.mu.Unlock()
+	link := v.site.links[email]
+	if link == "" {
+		v.site.c.Fatalf("no mail was sent to %q: %s", email, w)
+	}
+	delete(v.site.links, email)
+	return link
+}
+
+func (v *visitor) open(link string) { v.request(http.MethodGet, link, nil) }
+
+func (v *visitor) signOut() { v.post("/auth/signout", url.Values{}) }
+
+// signedInAs is the address that the session route tells, or empty.
+func (v *visitor) signedInAs() string {
+	const field = `"email":"`
+	_, rest, ok := strings.Cut(v.request(http.MethodGet, flowOrigin+"/auth/session", nil).body.String(), field)
+	if !ok {
+		return ""
+	}
+	email, _, _ := strings.Cut(rest, `"`)
+	return email
+}
+
+// sessionToken is the value of the session cookie, or empty.
+func (v *visitor) sessionToken() string {
+	for _, cookie := range v.jar.Cookies(flowURL) {
+		if strings.HasSuffix(cookie.Name, "authjs.session-token") {
+			token, err := url.QueryUnescape(cookie.Value)
+			if err == nil {
+				return token
+			}
+		}
+	}
+	return ""
+}
+
+func (v *visitor) cookies() []*http.Cookie        { return v.jar.Cookies(flowURL) }
+func (v *visitor) restore(cookies []*http.Cookie) { v.jar.SetCookies(flowURL, cookies) }
+
+// response keeps what a handler writes.
+type response struct {
+	status int
+	header http.Header
+	body   bytes.Buffer
+}
+
+func (w *response) Header() http.Header         { return w.header }
+func (w *response) WriteHeader(status int)      { w.status = status }
+func (w *response) Write(b []byte) (int, error) { return w.body.Write(b) }
+func (w *response) String() string {
+	return fmt.Sprintf("status %d, location %q", w.status, w.header.Get("Location"))
+}

@@ -1,0 +1,490 @@
+package adaptertest
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var isoClauses = []check{
+	{id: "ISO-01", words: "two-stores-share-nothing", run: twoStoresShareNothing},
+	{id: "ISO-02", words: "namespaces-share-nothing", needs: []ability{abilityNamespace}, run: namespacesShareNothing},
+	{id: "ISO-03", words: "second-adapter-sees-writes", needs: []ability{abilitySecond}, run: func(c *clauseContext) {
+		other := c.second()
+		for range 3 {
+			c.crossRead(c.a, other)
+			c.crossRead(other, c.a)
+			if c.failed() {
+				return
+			}
+		}
+	}},
+	{id: "ISO-04", words: "data-outlives-close", run: func(c *clauseContext) {
+		if why := c.harness().Declarations.Volatile; why != "" {
+			c.notApplicable("nothing is kept beyond Close: %s", why)
+		}
+		c.need(abilityClose)
+		c.need(abilityReopen)
+		residents := c.residents(2)
+		if err := c.harness().Close(c.raw); err != nil {
+			c.Errorf("Close: %v", err)
+		}
+		c.raw = c.harness().Reopen(c.tb, c.raw)
+		c.a = c.observe(c.raw)
+		c.intact(residents)
+		c.user() // and it goes on working
+	}},
+	{id: "ISO-05", words: "writes-are-visible-at-once", run: func(c *clauseContext) {
+		if bound := c.harness().Declarations.EventualReads; bound > 0 {
+			c.notApplicable("writes become visible within %v", bound)
+		}
+		for range 50 {
+			c.crossRead(c.a, c.a)
+			if c.failed() {
+				return
+			}
+		}
+		c.randomSequences()
+	}},
+	{id: "ISO-06", words: "eventual-reads-keep-their-bound", run: func(c *clauseContext) {
+		bound := c.harness().Declarations.EventualReads
+		if bound == 0 {
+			c.Notef("no eventual reads are declared")
+			return
+		}
+		worst := time.Duration(0)
+		for range c.rounds(10) {
+			u, err := c.raw.CreateUser(c.ctx, c.newUser())
+			mustRecord(c, "CreateUser", u, err)
+			start := time.Now()
+			for {
+				got, err := c.raw.GetUserByEmail(c.ctx, u.Email)
+				if must(c, "GetUserByEmail", got, err) != nil {
+					break
+				}
+				if took := time.Since(start); took > bound {
+					c.Fatalf("a new user is not visible after %v, declared are %v", took, bound)
+				}
+				c.wait(bound / 20)
+			}
+			worst = max(worst, time.Since(start))
+		}
+		c.Notef("a new user was visible within %v, declared are %v", worst, bound)
+	}},
+	{id: "ISO-07", words: "use-of-a-token-is-exact", races: true, run: func(c *clauseContext) {
+		c.requires("CreateVerificationToken", "UseVerificationToken")
+		const racers = 16
+		adapters := []adapter.Adapter{c.raw, c.raw}
+		if c.has(abilitySecond) {
+			adapters[1] = c.second()
+		}
+		for range c.rounds(12) {
+			t := c.newToken()
+			if _, err := c.raw.CreateVerificationToken(c.ctx, t); err != nil {
+				c.Fatalf("CreateVerificationToken: %v", err)
+			}
+			var winners atomic.Int32
+			c.parallel(racers, func(i int) {
+				if got, err := adapters[i%2].UseVerificationToken(c.ctx, t.Key()); err == nil && got != nil {
+					winners.Add(1)
+				}
+			})
+			if n := winners.Load(); n != 1 {
+				c.Fatalf("%d of %d concurrent uses of one verification token got it, want 1", n, racers)
+			}
+			if got, err := c.raw.UseVerificationToken(c.ctx, t.Key()); err != nil || got != nil {
+				c.Fatalf("the use of a token that is used up: got %s, %v, want absent", diff.Show(got), err)
+			}
+		}
+	}},
+}
+
+// crossRead makes each kind of write through one adapter and looks at once
+// through another, by every lookup there is. What is deleted was read before,
+// in case the reader remembers.
+func (c *clauseContext) crossRead(writer, reader adapter.Adapter) {
+	live := c.a
+	defer func() { c.a = live }()
+	at := func(a adapter.Adapter) *clauseContext { c.a = a; return c }
+	if !c.lacks("CreateVerificationToken") && !c.lacks("UseVerificationToken") {
+		t := at(writer).token()
+		c.same("UseVerificationToken of a new token", at(reader).useToken(t.Key()), &t)
+		c.absent("UseVerificationToken of a used token", at(writer).useToken(t.Key()), nil)
+		c.absent("UseVerificationToken of a used token", at(reader).useToken(t.Key()), nil)
+	}
+	if c.lacks("CreateUser") || c.lacks("GetUser") || c.lacks("GetUserByEmail") {
+		return
+	}
+	u := at(writer).user()
+	sees := func(after string) {
+		at(reader)
+		c.same("GetUser after "+after, c.getUser(u.ID), u)
+		c.same("GetUserByEmail after "+after, c.getUserByEmail(u.Email), u)
+	}
+	sees("CreateUser")
+	if !c.lacks("UpdateUser") {
+		old := u.Email
+		u = at(writer).updateUser(c.userUpdate(u.ID, userFields))
+		sees("UpdateUser")
+		c.absent("GetUserByEmail of the address before UpdateUser", c.getUserByEmail(old), nil)
+	}
+	keys := []func(after string, want bool){}
+	if !c.lacks("LinkAccount") && !c.lacks("GetAccount") && !c.lacks("GetUserByAccount") {
+		look := func(a adapter.Account, after string, want bool) {
+			at(reader)
+			if want {
+				c.same("GetAccount after "+after, c.getAccount(a.Key()), &a)
+				c.same("GetUserByAccount after "+after, c.getUserByAccount(a.Key()), u)
+			} else {
+				c.absent("GetAccount after "+after, c.getAccount(a.Key()), nil)
+				c.absent("GetUserByAccount after "+after, c.getUserByAccount(a.Key()), nil)
+			}
+		}
+		a := at(writer).account(u.ID)
+		look(a, "LinkAccount", true)
+		keys = append(keys, func(after string, want bool) { look(a, after, want) })
+		if !c.lacks("UnlinkAccount") {
+			b := at(writer).account(u.ID)
+			look(b, "LinkAccount", true)
+			at(writer).unlinkAccount(b.Key())
+			look(b, "UnlinkAccount", false)
+		}
+	}
+	if !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser") {
+		look := func(s adapter.Session, after string, want bool) {
+			got := at(reader).getSession(s.SessionToken)
+			if want {
+				c.same("GetSessionAndUser after "+after, got, &adapter.SessionAndUser{Session: s, User: *u})
+			} else {
+				c.absent("GetSessionAndUser after "+after, got, nil)
+			}
+		}
+		s := at(writer).session(u.ID)
+		look(s, "CreateSession", true)
+		if !c.lacks("UpdateSession") {
+			s.Expires = c.instant(3 * time.Hour)
+			at(writer).updateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
+			look(s, "UpdateSession", true)
+		}
+		if !c.lacks("UpdateUser") {
+			u = at(writer).updateUser(c.userUpdate(u.ID, []string{"name"}))
+			look(s, "UpdateUser", true)
+		}
+		keys = append(keys, func(after string, want bool) { look(s, after, want) })
+		if !c.lacks("DeleteSession") {
+			d := at(writer).session(u.ID)
+			look(d, "CreateSession", true)
+			at(writer).deleteSession(d.SessionToken)
+			look(d, "DeleteSession", false)
+		}
+	}
+	if !c.lacks("CreateAuthenticator") && !c.lacks("GetAuthenticator") && !c.lacks("ListAuthenticatorsByUserID") {
+		look := func(w adapter.Authenticator, after string, want bool) {
+			at(reader)
+			if want {
+				c.same("GetAuthenticator after "+after, c.getAuthenticator(w.CredentialID), &w)
+				c.sameAuthenticators("ListAuthenticatorsByUserID after "+after, c.listAuthenticators(u.ID), []adapter.Authenticator{w})
+			} else {
+				c.absent("GetAuthenticator after "+after, c.getAuthenticator(w.CredentialID), nil)
+				c.sameAuthenticators("ListAuthenticatorsByUserID after "+after, c.listAuthenticators(u.ID), nil)
+			}
+		}
+		w := at(writer).authenticator(u.ID)
+		look(w, "CreateAuthenticator", true)
+		if !c.lacks("UpdateAuthenticatorCounter") {
+			w.Counter += 5
+			at(writer).updateCounter(w.CredentialID, w.Counter)
+			look(w, "UpdateAuthenticatorCounter", true)
+		}
+		keys = append(keys, func(after string, want bool) { look(w, after, want) })
+	}
+	if !c.lacks("DeleteUser") {
+		for _, look := range keys {
+			look("the writes before", true)
+		}
+		at(writer).deleteUser(u.ID)
+		at(reader)
+		c.absent("GetUser after DeleteUser", c.getUser(u.ID), nil)
+		c.absent("GetUserByEmail after DeleteUser", c.getUserByEmail(u.Email), nil)
+		for _, look := range keys {
+			look("DeleteUser", false)
+		}
+	}
+}
+
+// twoStoresShareNothing is ISO-01. The harness may open every adapter over one
+// store, and then nothing can be said. It may not need to say so: a store
+// outside the process explains itself, and so does New if it returns one and
+// the same adapter.
+func twoStoresShareNothing(c *clauseContext) {
+	c.requires("CreateUser", "GetUserByEmail")
+	c.uninvolvedGone = true // the harness may empty the one store that it has
+	other := c.harness().New(c.tb)
+	if other == nil {
+		c.Fatalf("the harness returned a nil adapter")
+	}
+	u := c.user()
+	got, err := other.GetUserByEmail(c.ctx, u.Email)
+	if err != nil {
+		c.Errorf("GetUserByEmail through an adapter over another store: %v", err)
+	}
+	if got != nil {
+		if c.harness().SharedStore || same(reflect.ValueOf(c.raw), reflect.ValueOf(other)) || outside(c.raw) || outside(other) {
+			c.notVerified("New opens its adapters over one store")
+		}
+		c.Fatalf("a user that was created through one adapter is found through another that New opened: the state belongs to the package (or else the harness has to set SharedStore)")
+	}
+	second := c.observe(other)
+	c.parallel(2, func(i int) {
+		a := []adapter.Adapter{c.a, second}[i]
+		for range 20 {
+			if _, err := a.CreateUser(c.ctx, c.newUser()); err != nil {
+				c.Errorf("CreateUser while an adapter over another store is busy: %v", err)
+			}
+		}
+	})
+	// The same keys in both.
+	for _, a := range []adapter.Adapter{c.a, second} {
+		v := c.newUser()
+		v.Email = "same-" + u.Email
+		created, err := a.CreateUser(c.ctx, v)
+		if err != nil || created == nil {
+			c.Errorf("CreateUser with an address that is taken in another store: %v", err)
+			continue
+		}
+		if !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser") {
+			s := adapter.Session{SessionToken: "session-of-" + u.Email, UserID: created.ID, Expires: c.instant(time.Hour)}
+			if _, err := a.CreateSession(c.ctx, s); err != nil {
+				c.Errorf("CreateSession with a token that is in use in another store: %v", err)
+			}
+			got, err := a.GetSessionAndUser(c.ctx, s.SessionToken)
+			if must(c, "GetSessionAndUser", got, err) == nil || got.User.Email != created.Email || diff.Records(got.User, *created, c.harness().precision()) != "" {
+				c.Errorf("GetSessionAndUser: got %s, want the session of %s", diff.Show(got), diff.Show(created))
+			}
+		}
+	}
+}
+
+// same reports whether two adapters are one and the same.
+func same(a, b reflect.Value) bool {
+	if !a.IsValid() || !b.IsValid() || a.Type() != b.Type() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if !same(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Interface:
+		return a.IsNil() && b.IsNil() || same(a.Elem(), b.Elem())
+	case reflect.Slice, reflect.Map, reflect.Func:
+		return a.Pointer() == b.Pointer()
+	default:
+		return a.Comparable() && a.Equal(b)
+	}
+}
+
+// outside reports whether an adapter holds something that may lead to a store
+// outside the process.
+func outside(a adapter.Adapter) bool {
+	v := reflect.ValueOf(a)
+	g := graph{home: reflect.Indirect(v).Type().PkgPath(), seen: map[visit]bool{}}
+	g.walk(v)
+	return g.outside
+}
+
+// graph is what an adapter leads to in memory.
+type graph struct {
+	home    string // the package of the adapter
+	seen    map[visit]bool
+	outside bool
+}
+
+// visit is a pointer that was followed.
+type visit struct {
+	to uintptr
+	as reflect.Type
+}
+
+// foreign reports whether a type of the package may lead out of the process.
+func (g *graph) foreign(pkg string) bool {
+	first, _, _ := strings.Cut(pkg, "/")
+	switch {
+	case pkg == g.home, strings.HasPrefix(pkg, "github.com/gatehouse-go/gatehouse/"):
+		return false
+	case strings.Contains(first, "."):
+		return true
+	}
+	return first == "net" || first == "os" || first == "syscall" || first == "plugin" || strings.HasPrefix(pkg, "database/")
+}
+
+// walk looks at all that v leads to for something of a foreign package, or
+// something that can't be looked into.
+func (g *graph) walk(v reflect.Value) {
+	const enough, few = 10_000, 3 // elements are alike
+	if g.outside || !v.IsValid() {
+		return
+	}
+	if len(g.seen) > enough || v.Kind() == reflect.Chan || g.foreign(v.Type().PkgPath()) {
+		g.outside = true
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice:
+		if v.IsNil() || g.seen[visit{v.Pointer(), v.Type()}] {
+			return
+		}
+		g.seen[visit{v.Pointer(), v.Type()}] = true
+	case reflect.Interface, reflect.Struct, reflect.Array:
+	default:
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		g.walk(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			g.walk(v.Field(i))
+		}
+	case reflect.Array, reflect.Slice:
+		for i := range min(v.Len(), few) {
+			g.walk(v.Index(i))
+		}
+	case reflect.Map:
+		for i, entries := 0, v.MapRange(); i < few && entries.Next(); i++ {
+			g.walk(entries.Key())
+			g.walk(entries.Value())
+		}
+	}
+}
+
+// namespacesShareNothing is ISO-02. The names are prefixes of one another, or
+// hold characters that mean something in a pattern.
+func namespacesShareNothing(c *clauseContext) {
+	base := "n" + strings.ToLower(c.run.nonce)
+	var opened []adapter.Adapter
+	var names []string
+	for _, name := range []string{base, base + "2", base + "_", base + ":", base + "*", base + "%", base + "[2]", base + "?"} {
+		raw, err := c.harness().Namespace(c.tb, c.raw, name)
+		if err != nil {
+			continue // the adapter may refuse a name
+		}
+		opened, names = append(opened, c.observe(raw)), append(names, name)
+	}
+	if len(opened) < 2 {
+		c.notVerified("the adapter refuses all names but %v", names)
+	}
+	live := c.a
+	defer func() { c.a = live }()
+	// The same keys in every namespace, each with contents of its own.
+	u, a, s, t, w := c.newUser(), c.newAccount(""), c.newSession(""), c.newToken(), c.newAuthenticator("")
+	u.ID = c.id()
+	type contents struct {
+		user          *adapter.User
+		account       adapter.Account
+		session       adapter.Session
+		token         adapter.VerificationToken
+		authenticator adapter.Authenticator
+	}
+	all := make([]contents, len(opened))
+	has := func(methods ...string) bool {
+		for _, m := range methods {
+			if c.lacks(m) {
+				return false
+			}
+		}
+		return true
+	}
+	accounts, sessions := has("LinkAccount", "GetAccount", "GetUserByAccount"), has("CreateSession", "GetSessionAndUser")
+	tokens, authenticators := has("CreateVerificationToken", "UseVerificationToken"), has("CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID")
+	for i := range opened {
+		c.a = opened[i]
+		x := &all[i]
+		v := u
+		v.Name = new(c.unique(names[i]))
+		x.user = c.createUser(v)
+		x.account, x.session, x.token, x.authenticator = a, s, t, w
+		x.account.UserID, x.session.UserID, x.authenticator.UserID = x.user.ID, x.user.ID, x.user.ID
+		x.account.Scope, x.authenticator.Counter = new(c.unique("scope")), int64(100+i)
+		x.session.Expires, x.token.Expires = c.instant(time.Duration(i+1)*time.Hour), c.instant(time.Duration(i+1)*time.Hour)
+		if accounts {
+			c.linkAccount(x.account)
+		}
+		if sessions {
+			c.createSession(x.session)
+		}
+		if tokens {
+			c.createToken(x.token)
+		}
+		if authenticators {
+			c.createAuthenticator(x.authenticator)
+		}
+	}
+	judge := func(i int, when string) {
+		c.a = opened[i]
+		x := all[i]
+		what := fmt.Sprintf(" in namespace %q %s", names[i], when)
+		c.same("GetUser"+what, c.getUser(x.user.ID), x.user)
+		c.same("GetUserByEmail"+what, c.getUserByEmail(x.user.Email), x.user)
+		if accounts {
+			c.same("GetAccount"+what, c.getAccount(x.account.Key()), &x.account)
+			c.same("GetUserByAccount"+what, c.getUserByAccount(x.account.Key()), x.user)
+		}
+		if sessions {
+			c.same("GetSessionAndUser"+what, c.getSession(x.session.SessionToken), &adapter.SessionAndUser{Session: x.session, User: *x.user})
+		}
+		if authenticators {
+			c.same("GetAuthenticator"+what, c.getAuthenticator(x.authenticator.CredentialID), &x.authenticator)
+			c.sameAuthenticators("ListAuthenticatorsByUserID"+what, c.listAuthenticators(x.user.ID), []adapter.Authenticator{x.authenticator})
+		}
+	}
+	for i := range opened {
+		judge(i, "beside others")
+	}
+	c.a = live
+	c.absent("GetUserByEmail outside the namespaces", c.getUserByEmail(u.Email), nil)
+	// Clean-up and deletion in the first, whose name is a prefix of the others.
+	c.a = opened[0]
+	if o := c.a.(*observer); c.harness().Sweep != nil {
+		if err := c.harness().Sweep(c.ctx, o.next, c.now()); err != nil {
+			c.Errorf("clean-up: %v", err)
+		}
+	} else if sweeper, ok := o.next.(adapter.Sweeper); ok {
+		// Everything in the first has expired by then, and all else too.
+		if _, err := sweeper.DeleteExpired(c.ctx, c.now().Add(365*day)); err != nil {
+			c.Errorf("clean-up: %v", err)
+		}
+	}
+	for i := range opened[1:] {
+		judge(i+1, "after clean-up in "+names[0])
+	}
+	c.a = opened[0]
+	if sessions && !c.lacks("DeleteSession") {
+		c.deleteSession(s.SessionToken)
+	}
+	if accounts && !c.lacks("UnlinkAccount") {
+		c.unlinkAccount(a.Key())
+	}
+	if tokens {
+		c.useToken(t.Key())
+	}
+	if !c.lacks("DeleteUser") {
+		c.deleteUser(all[0].user.ID)
+		c.absent("GetUser of a deleted user", c.getUser(all[0].user.ID), nil)
+	}
+	for i := range opened[1:] {
+		judge(i+1, "after deletions in "+names[0])
+		if tokens {
+			got := c.useToken(t.Key())
+			c.same(fmt.Sprintf("UseVerificationToken in namespace %q after one in %q", names[i+1], names[0]), got, &all[i+1].token)
+		}
+	}
+}

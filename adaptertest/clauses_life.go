@@ -1,0 +1,325 @@
+package adaptertest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"runtime/pprof"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// An adapter has no Close: it never owns its client. LIFE speaks of closing the
+// client or handle that the harness opened.
+var lifeClauses = []check{
+	{id: "LIFE-01", words: "close-twice", needs: []ability{abilityClose}, run: func(c *clauseContext) {
+		c.uninvolvedGone = true
+		for i := range 2 {
+			if err := c.harness().Close(c.raw); err != nil {
+				c.Errorf("Close, call %d: %v", i+1, err)
+			}
+		}
+	}},
+	{id: "LIFE-02", words: "after-close-never-absent", needs: []ability{abilityClose}, run: afterCloseNeverAbsent},
+	{id: "LIFE-03", words: "borrowed-handle-stays-open", needs: []ability{abilityCheckHandle}, run: func(c *clauseContext) {
+		check := func(when string) {
+			if err := c.harness().CheckHandle(c.ctx, c.raw); err != nil {
+				c.Errorf("the handle of the harness does not work %s: %v", when, err)
+			}
+		}
+		check("after the adapter was opened")
+		for _, w := range c.writes() {
+			do, _ := w.prepare(c)
+			_, _ = do(c.a)
+		}
+		for _, x := range append(c.conflicts(), c.unknowns()...) {
+			_, _ = x.do()
+		}
+		check("after calls, some of which failed")
+		c.cancelledCalls(20)
+		check("after calls that were cancelled")
+		if closer, ok := c.raw.(io.Closer); ok {
+			c.uninvolvedGone = true
+			if err := closer.Close(); err != nil {
+				c.Errorf("the adapter's Close: %v", err)
+			}
+			check("after the adapter's Close")
+		}
+	}},
+	{id: "LIFE-04", words: "no-goroutine-outlives-close", needs: []ability{abilityClose}, alone: true, run: noGoroutineOutlives},
+	{id: "LIFE-05", words: "connections-return", needs: []ability{abilityConnections}, alone: true, run: connectionsReturn},
+	{id: "LIFE-06", words: "close-during-calls", needs: []ability{abilityClose}, run: closeDuringCalls},
+	{id: "LIFE-07", words: "close-stops-clean-up", needs: []ability{abilityClose, abilityFaults}, run: func(c *clauseContext) {
+		c.uninvolvedGone = true
+		for _, w := range c.writes() {
+			do, _ := w.prepare(c)
+			_, _ = do(c.a)
+		}
+		c.expiring(-time.Hour, 50*time.Millisecond)
+		control := c.harness().Faults(c.raw)
+		if err := c.harness().Close(c.raw); err != nil {
+			c.Errorf("Close: %v", err)
+		}
+		before := control.Steps()
+		deadline := time.After(400 * time.Millisecond)
+		for {
+			if c.has(abilityClock) {
+				c.clock().Advance(time.Hour)
+			}
+			if n := control.Steps(); n != before {
+				c.Errorf("%d exchanges with the store after Close returned", n-before)
+				return
+			}
+			select {
+			case <-deadline:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}},
+}
+
+// afterClose is how long a call may take whose client is closed.
+const afterClose = 5 * time.Second
+
+// afterCloseNeverAbsent is LIFE-02.
+func afterCloseNeverAbsent(c *clauseContext) {
+	c.uninvolvedGone = true
+	b := c.residents(1)[0]
+	keys := map[string][]string{}
+	for _, k := range c.lookups() {
+		if key, ok := b.key(k); ok {
+			keys[k.method] = key
+		}
+	}
+	type prepared struct {
+		write
+		do func(adapter.Adapter) (any, error)
+	}
+	var ready []prepared
+	for _, w := range c.writes() {
+		do, _ := w.prepare(c)
+		ready = append(ready, prepared{w, do})
+	}
+	if err := c.harness().Close(c.raw); err != nil {
+		c.Errorf("Close: %v", err)
+	}
+	for _, k := range c.lookups() {
+		key := keys[k.method]
+		if key == nil {
+			continue
+		}
+		c.prompt(k.method, func(ctx context.Context) {
+			got, err := c.at(ctx, func(c *clauseContext) (any, error) { return k.call(c, c.a, key) })
+			if err == nil && got == nil {
+				c.Errorf("%s after Close says absent of a record that exists", k.method)
+			}
+		})
+	}
+	for _, w := range ready {
+		c.prompt(w.method, func(ctx context.Context) {
+			got, err := c.at(ctx, func(c *clauseContext) (any, error) { return w.do(c.a) })
+			creates := strings.HasPrefix(w.method, "Create") && w.method != "CreateVerificationToken" || w.method == "UpdateUser" || w.method == "UpdateAuthenticatorCounter"
+			if err == nil && got == nil && (creates || w.method == "UseVerificationToken") {
+				c.Errorf("%s after Close returned neither a record nor an error", w.method)
+			}
+		})
+	}
+}
+
+// at makes a call with another context.
+func (c *clauseContext) at(ctx context.Context, call func(c *clauseContext) (any, error)) (any, error) {
+	live := c.ctx
+	c.ctx = ctx
+	defer func() { c.ctx = live }()
+	return call(c)
+}
+
+// prompt reports a breach if f takes long, though its context has ended.
+func (c *clauseContext) prompt(what string, f func(ctx context.Context)) {
+	ctx, cancel := context.WithTimeout(c.ctx, afterClose)
+	defer cancel()
+	start := time.Now()
+	f(ctx)
+	if took := time.Since(start); took > 2*afterClose {
+		c.Errorf("%s took %v, and its context ended after %v", what, took, afterClose)
+	}
+}
+
+// cancelledCalls makes calls whose context is cancelled before or during them.
+func (c *clauseContext) cancelledCalls(n int) {
+	b := c.residents(1)[0]
+	for i := range n {
+		for _, k := range c.keyed() {
+			key, ok := b.key(k)
+			if !ok || !k.lookup || k.method == "UseVerificationToken" {
+				key = make([]string, len(k.parts))
+				for j := range key {
+					key[j] = c.unique("unknown")
+				}
+			}
+			ctx, cancel := context.WithTimeout(c.ctx, time.Duration(i)*40*time.Microsecond)
+			_, _ = c.at(ctx, func(c *clauseContext) (any, error) { return k.call(c, c.a, key) })
+			cancel()
+		}
+	}
+}
+
+// noGoroutineOutlives is LIFE-04. Goroutines carry the profiler label of the
+// one that started them, so that those of other tests are told apart.
+func noGoroutineOutlives(c *clauseContext) {
+	c.uninvolvedGone = true // the harness may empty the one store that it has
+	const label = "adaptertest-life-04"
+	mark := c.run.nonce
+	tb := &harnessTB{c: c, tempDir: c.tb.tempDir}
+	pprof.Do(c.ctx, pprof.Labels(label, mark), func(context.Context) {
+		raw := c.harness().New(tb)
+		if raw == nil {
+			c.Fatalf("the harness returned a nil adapter")
+		}
+		live, liveRaw := c.a, c.raw
+		c.a, c.raw = c.observe(raw), raw
+		for _, w := range c.writes() {
+			do, _ := w.prepare(c)
+			if _, err := do(c.a); err != nil {
+				c.Errorf("%s: %v", w.method, err)
+			}
+		}
+		c.a, c.raw = live, liveRaw
+		if err := c.harness().Close(raw); err != nil {
+			c.Errorf("Close: %v", err)
+		}
+		tb.cleanUp() // what the harness started is its own to end
+	})
+	var left string
+	for deadline := time.Now().Add(5 * time.Second); ; {
+		if left = goroutinesWith(label, mark); left == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			c.Errorf("goroutines that were started for the adapter are still there 5 s after Close:\n%s", left)
+			return
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// goroutinesWith returns the stacks of the goroutines that carry the label,
+// but for the one that asks.
+func goroutinesWith(label, value string) string {
+	var profile bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
+		return ""
+	}
+	want := fmt.Sprintf("%q:%q", label, value)
+	var found []string
+	for _, stack := range strings.Split(profile.String(), "\n\n") {
+		if strings.Contains(stack, want) {
+			found = append(found, stack)
+		}
+	}
+	return strings.Join(found, "\n\n")
+}
+
+// connectionsReturn is LIFE-05.
+func connectionsReturn(c *clauseContext) {
+	connections := func() int { return c.harness().Connections(c.raw) }
+	round := func() {
+		for _, w := range c.writes() {
+			do, _ := w.prepare(c)
+			_, _ = do(c.a)
+		}
+	}
+	for range 3 {
+		round()
+	}
+	start := connections()
+	for _, x := range append(c.conflicts(), c.unknowns()...) {
+		_, _ = x.do()
+	}
+	c.cancelledCalls(30)
+	if c.has(abilityFaults) {
+		c.run.failed = c.failedCalls() // here, not where an earlier clause made them
+	}
+	for range 3 {
+		round()
+	}
+	const slack = 2 // a pool may have opened another where one was in use
+	deadline := time.Now().Add(5 * time.Second)
+	for connections() > start+slack {
+		if time.Now().After(deadline) {
+			c.Errorf("%d connections at the start, %d after calls that failed or were cancelled", start, connections())
+			return
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// closeDuringCalls is LIFE-06.
+func closeDuringCalls(c *clauseContext) {
+	c.uninvolvedGone = true
+	b := c.residents(1)[0]
+	var stop, calls atomic.Int64
+	lookups := c.lookups()
+	ctx, cancel := context.WithTimeout(c.ctx, 4*afterClose)
+	defer cancel()
+	live := c.ctx
+	c.ctx = ctx
+	defer func() { c.ctx = live }()
+	const workers = 8
+	started := make(chan struct{}, workers)
+	c.parallel(workers+1, func(i int) {
+		if i == workers {
+			for range workers {
+				select {
+				case <-started:
+				case <-ctx.Done():
+				}
+			}
+			if err := c.harness().Close(c.raw); err != nil {
+				c.Errorf("Close during calls: %v", err)
+			}
+			stop.Store(1)
+			return
+		}
+		for n := 0; ; n++ {
+			if stop.Load() > 0 && n > 20 {
+				return
+			}
+			for _, k := range lookups {
+				if key, ok := b.key(k); ok && k.method != "UseVerificationToken" {
+					if got, err := k.call(c, c.raw, key); err == nil && got == nil {
+						c.Errorf("%s during Close says absent of a record that exists", k.method)
+					}
+				}
+			}
+			if !c.lacks("CreateVerificationToken") {
+				_, _ = c.raw.CreateVerificationToken(ctx, c.newToken())
+			}
+			if !c.lacks("CreateUser") {
+				_, _ = c.raw.CreateUser(ctx, c.newUser())
+			}
+			calls.Add(1)
+			if n == 3 {
+				started <- struct{}{}
+			}
+			if ctx.Err() != nil {
+				c.Errorf("calls went on for %v after Close", 4*afterClose)
+				return
+			}
+		}
+	})
+	c.Notef("%d rounds of calls around Close", calls.Load())
+}

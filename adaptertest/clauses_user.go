@@ -1,0 +1,422 @@
+package adaptertest
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var userClauses = []check{
+	{id: "USER-01", words: "create-returns-an-id", run: func(c *clauseContext) {
+		if u := c.user(); u.ID == "" {
+			c.Errorf("CreateUser without an id: the returned id is empty")
+		}
+		u := c.newUser()
+		u.ID = c.id()
+		if got := c.createUser(u); got.ID == "" {
+			c.Errorf("CreateUser with id %q: the returned id is empty", u.ID)
+		}
+	}},
+	{id: "USER-02", words: "get-yields-the-created-user", run: func(c *clauseContext) {
+		for _, u := range []adapter.User{c.newUser(), {Email: c.newUser().Email}} {
+			u.ID = c.createUser(u).ID
+			c.same("GetUser", c.getUser(u.ID), &u)
+		}
+	}},
+	{id: "USER-03", words: "create-returns-what-is-stored", run: func(c *clauseContext) {
+		for _, u := range []adapter.User{c.newUser(), {Email: c.newUser().Email}} {
+			created := c.createUser(u)
+			c.same("what CreateUser returned, against GetUser", created, c.getUser(created.ID))
+		}
+	}},
+	{id: "USER-04", words: "taken-id-replaces-nobody", run: func(c *clauseContext) {
+		first := c.newUser()
+		first.ID = c.id()
+		stored := c.createUser(first)
+		second := c.newUser()
+		second.ID = stored.ID
+		got, err := c.a.CreateUser(c.ctx, second)
+		if err == nil && got != nil && got.ID == stored.ID {
+			c.Errorf("CreateUser with the taken id %q succeeded and returned that id", stored.ID)
+		}
+		c.same("the first user, by id", c.getUser(stored.ID), stored)
+		c.same("the first user, by e-mail", c.getUserByEmail(stored.Email), stored)
+		if err != nil {
+			c.absent("the refused user, by e-mail", c.getUserByEmail(second.Email), nil)
+		}
+	}},
+	{id: "USER-05", words: "supplied-id-is-kept", run: func(c *clauseContext) {
+		u := c.newUser()
+		u.ID = c.id()
+		got := c.createUser(u)
+		switch assigns := c.harness().Declarations.AssignsIDs; {
+		case got.ID == u.ID && assigns:
+			c.Errorf("the supplied id was kept, and the harness declares AssignsIDs")
+		case got.ID != u.ID && !assigns:
+			c.Errorf("CreateUser with id %q returned id %q, and AssignsIDs is not declared", u.ID, got.ID)
+		case got.ID != u.ID:
+			c.absent("GetUser of the replaced id", c.getUser(u.ID), nil)
+		}
+		c.same("GetUser of the returned id", c.getUser(got.ID), got)
+	}},
+	{id: "USER-06", words: "ids-are-unique", run: func(c *clauseContext) {
+		const goroutines, each = 8, 25
+		var mu sync.Mutex
+		seen := map[string]string{}
+		c.parallel(goroutines, func(int) {
+			for range each {
+				u := c.user()
+				mu.Lock()
+				if other, ok := seen[u.ID]; ok {
+					c.Errorf("%q and %q both got id %q", other, u.Email, u.ID)
+				}
+				seen[u.ID] = u.Email
+				mu.Unlock()
+			}
+		})
+	}},
+	{id: "USER-07", words: "unknown-id-is-absent", run: func(c *clauseContext) {
+		c.user()
+		got, err := c.a.GetUser(c.ctx, c.id())
+		c.absent("GetUser of an unknown id", got, err)
+	}},
+	{id: "USER-08", words: "malformed-id-is-absent", run: func(c *clauseContext) {
+		known := c.user().ID
+		for _, id := range malformedIDs(known) {
+			got, err := c.a.GetUser(c.ctx, id)
+			c.absent(fmt.Sprintf("GetUser(%q)", id), got, err)
+		}
+	}},
+	{id: "USER-09", words: "email-finds-its-user", run: func(c *clauseContext) {
+		a, b := c.user(), c.user()
+		c.same("GetUserByEmail of A", c.getUserByEmail(a.Email), a)
+		c.same("GetUserByEmail of B", c.getUserByEmail(b.Email), b)
+	}},
+	{id: "USER-10", words: "unknown-email-is-absent", run: func(c *clauseContext) {
+		u := c.user()
+		for _, email := range []string{
+			c.newUser().Email, u.Email[:len(u.Email)-1], u.Email + "x", u.Email[1:], "x" + u.Email,
+			strings.TrimSuffix(u.Email, "example"), "@bücher.example",
+		} {
+			got, err := c.a.GetUserByEmail(c.ctx, email)
+			c.absent(fmt.Sprintf("GetUserByEmail(%q)", email), got, err)
+		}
+	}},
+	{id: "USER-11", words: "taken-email-fails-and-leaves-nothing", run: func(c *clauseContext) {
+		a := c.user()
+		b := c.newUser()
+		b.ID = c.id()
+		email := b.Email
+		b.Email = a.Email
+		got, err := c.a.CreateUser(c.ctx, b)
+		c.fails("CreateUser with a taken e-mail", got, err)
+		c.same("GetUserByEmail of the taken address", c.getUserByEmail(a.Email), a)
+		c.same("GetUser of its holder", c.getUser(a.ID), a)
+		c.absent("GetUser of the refused id", c.getUser(b.ID), nil)
+		b.Email = email
+		again := c.createUser(b)
+		c.same("GetUserByEmail after the second try", c.getUserByEmail(email), again)
+	}},
+	{id: "USER-12", words: "empty-emails-do-not-conflict", run: func(c *clauseContext) {
+		for range 2 {
+			u := c.newUser()
+			u.Email = ""
+			u.ID = c.createUser(u).ID
+			c.same("GetUser", c.getUser(u.ID), &u)
+		}
+	}},
+	{id: "USER-13", words: "one-equality-for-lookup-and-uniqueness", run: func(c *clauseContext) {
+		for _, v := range emailVariants(c) {
+			u := c.newUser()
+			u.Email = v.stored
+			a := c.createUser(u)
+			found := c.getUserByEmail(v.variant)
+			w := c.newUser()
+			w.Email = v.variant
+			_, err := c.a.CreateUser(c.ctx, w)
+			switch {
+			case found != nil && found.ID == a.ID && err == nil:
+				c.Errorf("%s: lookup of %q finds the user with %q, and yet a second user can take it", v.name, v.variant, v.stored)
+			case found == nil && err != nil:
+				c.Errorf("%s: lookup of %q does not find the user with %q, and yet creating it fails: %v", v.name, v.variant, v.stored, err)
+			}
+		}
+	}},
+	{id: "USER-14", words: "email-equality-folds-ascii-case-at-most", run: func(c *clauseContext) {
+		for _, v := range emailVariants(c) {
+			if v.asciiCase {
+				continue
+			}
+			u := c.newUser()
+			u.Email = v.stored
+			a := c.createUser(u)
+			c.absent(fmt.Sprintf("%s: GetUserByEmail(%q) with %q stored", v.name, v.variant, v.stored), c.getUserByEmail(v.variant), nil)
+			w := c.newUser()
+			w.Email = v.variant
+			b, err := c.a.CreateUser(c.ctx, w)
+			if err != nil || b == nil {
+				c.Errorf("%s: CreateUser(%q) with %q stored: %v", v.name, v.variant, v.stored, err)
+				continue
+			}
+			c.same(v.name+": the user with the stored address", c.getUserByEmail(v.stored), a)
+			c.same(v.name+": the user with the variant", c.getUserByEmail(v.variant), b)
+		}
+	}},
+	{id: "USER-15", words: "email-equality-is-as-declared", run: func(c *clauseContext) {
+		u := c.newUser()
+		u.Email = c.unique("Mixed.Case") + "@Example.test"
+		c.createUser(u)
+		folds := c.getUserByEmail(strings.ToLower(u.Email)) != nil
+		if declared := c.harness().Declarations.EmailFoldsCase; folds != declared {
+			c.Errorf("GetUserByEmail folds ASCII case: %v; EmailFoldsCase is declared %v", folds, declared)
+		}
+	}},
+	{id: "USER-16", words: "returned-email-is-the-stored-one", run: func(c *clauseContext) {
+		u := c.newUser()
+		u.Email = c.unique("Mixed.Case") + "@Example.test"
+		stored := c.createUser(u).Email
+		folded := lowerASCII(u.Email)
+		if stored != u.Email && (stored != folded || !c.harness().Declarations.EmailFoldsCase) {
+			c.Errorf("CreateUser with %q returned %q", u.Email, stored)
+		}
+		for _, query := range []string{u.Email, folded, upperASCII(u.Email)} {
+			if got := c.getUserByEmail(query); got != nil && got.Email != stored {
+				c.Errorf("GetUserByEmail(%q) returned %q, stored is %q", query, got.Email, stored)
+			}
+		}
+	}},
+	{id: "USER-17", words: "update-changes-what-is-supplied", run: func(c *clauseContext) {
+		for _, set := range userFieldSets() {
+			before := c.user()
+			update := c.userUpdate(before.ID, set)
+			want := *before
+			update.Apply(&want)
+			c.updateUser(update)
+			c.same(fmt.Sprintf("GetUser after an update of %v", set), c.getUser(before.ID), &want)
+		}
+	}},
+	{id: "USER-18", words: "clearing-stores-null", run: func(c *clauseContext) {
+		cleared := map[string]adapter.UserUpdate{
+			"name":                        {Name: adapter.To[*string](nil)},
+			"image":                       {Image: adapter.To[*string](nil)},
+			"emailVerified":               {EmailVerified: adapter.To[*time.Time](nil)},
+			"emailVerified with an email": {EmailVerified: adapter.To[*time.Time](nil), Email: adapter.To(c.newUser().Email)},
+		}
+		for _, name := range sortedKeys(cleared) {
+			before := c.user()
+			update := cleared[name]
+			update.ID = before.ID
+			want := *before
+			update.Apply(&want)
+			c.same("UpdateUser clearing "+name, c.updateUser(update), &want)
+			c.same("GetUser after clearing "+name, c.getUser(before.ID), &want)
+		}
+	}},
+	{id: "USER-19", words: "update-returns-the-stored-record", run: func(c *clauseContext) {
+		for _, set := range userFieldSets() {
+			u := c.user()
+			got := c.updateUser(c.userUpdate(u.ID, set))
+			c.same(fmt.Sprintf("what UpdateUser of %v returned, against GetUser", set), got, c.getUser(u.ID))
+		}
+	}},
+	{id: "USER-20", words: "update-of-unknown-fails-and-creates-nothing", run: func(c *clauseContext) {
+		ids := map[string]string{"an unknown id": c.id()}
+		if !c.lacks("DeleteUser") {
+			u := c.user()
+			c.deleteUser(u.ID)
+			ids["the id of a deleted user"] = u.ID
+		}
+		for _, what := range sortedKeys(ids) {
+			update := c.userUpdate(ids[what], []string{"name", "email"})
+			email, _ := update.Email.Get()
+			got, err := c.a.UpdateUser(c.ctx, update)
+			c.fails("UpdateUser of "+what, got, err)
+			c.absent("GetUser of "+what+" afterwards", c.getUser(update.ID), nil)
+			c.absent("GetUserByEmail afterwards", c.getUserByEmail(email), nil)
+		}
+	}},
+	{id: "USER-21", words: "email-change-moves-the-lookup", run: func(c *clauseContext) {
+		u := c.user()
+		old, other := u.Email, c.newUser().Email
+		for range 3 {
+			want := c.updateUser(adapter.UserUpdate{ID: u.ID, Email: adapter.To(other)})
+			c.absent("GetUserByEmail of the old address", c.getUserByEmail(old), nil)
+			c.same("GetUserByEmail of the new address", c.getUserByEmail(other), want)
+			old, other = other, old
+		}
+	}},
+	{id: "USER-22", words: "change-to-taken-email-fails-whole", run: func(c *clauseContext) {
+		a, b := c.user(), c.user()
+		got, err := c.a.UpdateUser(c.ctx, adapter.UserUpdate{
+			ID: b.ID, Email: adapter.To(a.Email), Name: adapter.To(new(c.unique("changed"))),
+		})
+		c.fails("UpdateUser to a taken e-mail", got, err)
+		for _, u := range []*adapter.User{a, b} {
+			c.same("GetUser", c.getUser(u.ID), u)
+			c.same("GetUserByEmail", c.getUserByEmail(u.Email), u)
+		}
+	}},
+	{id: "USER-23", words: "empty-update-changes-nothing", run: func(c *clauseContext) {
+		u := c.user()
+		c.same("UpdateUser with nothing but the id", c.updateUser(adapter.UserUpdate{ID: u.ID}), u)
+		c.same("GetUser", c.getUser(u.ID), u)
+	}},
+	{id: "USER-24", words: "update-leaves-others-alone", run: func(c *clauseContext) {
+		var users []*adapter.User
+		for range 10 {
+			users = append(users, c.user())
+		}
+		c.updateUser(c.userUpdate(users[4].ID, userFields))
+		for i, u := range users {
+			if i != 4 {
+				c.same("GetUser of another user", c.getUser(u.ID), u)
+				c.same("GetUserByEmail of another user", c.getUserByEmail(u.Email), u)
+			}
+		}
+	}},
+	{id: "USER-25", words: "null-email-verified-stays-null", run: func(c *clauseContext) {
+		u := c.newUser()
+		u.EmailVerified = nil
+		id := c.createUser(u).ID
+		reads := map[string]*adapter.User{"GetUser": c.getUser(id), "GetUserByEmail": c.getUserByEmail(u.Email)}
+		if !c.lacks("LinkAccount") && !c.lacks("GetUserByAccount") {
+			reads["GetUserByAccount"] = c.getUserByAccount(c.account(id).Key())
+		}
+		if !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser") {
+			if s := c.getSession(c.session(id).SessionToken); s != nil {
+				reads["GetSessionAndUser"] = &s.User
+			}
+		}
+		for _, method := range sortedKeys(reads) {
+			if got := reads[method]; got == nil || got.EmailVerified != nil {
+				c.Errorf("%s: got %s, want a user whose emailVerified is null", method, diff.Show(got))
+			}
+		}
+	}},
+	{id: "USER-26", words: "freed-email-finds-the-new-holder-only", run: func(c *clauseContext) {
+		free := map[string]func(u *adapter.User){
+			"by an e-mail change": func(u *adapter.User) {
+				c.updateUser(adapter.UserUpdate{ID: u.ID, Email: adapter.To(c.newUser().Email)})
+			},
+		}
+		if !c.lacks("DeleteUser") {
+			free["by deletion"] = func(u *adapter.User) { c.deleteUser(u.ID) }
+		}
+		for _, how := range sortedKeys(free) {
+			u := c.user()
+			free[how](u)
+			w := c.newUser()
+			w.Email = u.Email
+			b := c.createUser(w)
+			if b.ID == u.ID {
+				c.Errorf("the new holder got the id of the old one, %q", u.ID)
+			}
+			c.same("GetUserByEmail of the address freed "+how, c.getUserByEmail(u.Email), b)
+		}
+	}},
+}
+
+var userFields = []string{"name", "email", "emailVerified", "image"}
+
+// userFieldSets are the fields alone and in pairs.
+func userFieldSets() [][]string {
+	var sets [][]string
+	for i, f := range userFields {
+		sets = append(sets, []string{f})
+		for _, g := range userFields[i+1:] {
+			sets = append(sets, []string{f, g})
+		}
+	}
+	return sets
+}
+
+// userUpdate sets the fields to new values.
+func (c *clauseContext) userUpdate(id string, fields []string) adapter.UserUpdate {
+	v := c.newUser()
+	update := adapter.UserUpdate{ID: id}
+	for _, f := range fields {
+		switch f {
+		case "name":
+			update.Name = adapter.To(v.Name)
+		case "email":
+			update.Email = adapter.To(v.Email)
+		case "emailVerified":
+			update.EmailVerified = adapter.To(v.EmailVerified)
+		case "image":
+			update.Image = adapter.To(v.Image)
+		}
+	}
+	return update
+}
+
+// malformedIDs are ids that stores can't represent, and near misses of known.
+func malformedIDs(known string) []string {
+	ids := []string{
+		"", " ", "x", "0", "-1", "zzzzzzzzzzzzzzzzzzzzzzzz", "0123456789abcdef0123456g",
+		"123e4567-e89b-12d3-a456-42661417400g", "123e4567-e89b-12d3-a456-4266141740001", "{123e4567-e89b-12d3-a456-426614174000}",
+		"1234567890123456789012345", "99999999999999999999", "1e3", "a/b", "../" + known, "NaN", "ÿ", "\U0001F511",
+		known + " ", " " + known, known + "x", known + "\n", known + "/",
+	}
+	if len(known) >= 16 { // a shorter one may be a counter, and what is left of it another user's
+		ids = append(ids, known[:len(known)-1], known[1:])
+	}
+	return ids
+}
+
+type emailVariant struct {
+	name, stored, variant string
+	asciiCase             bool
+}
+
+// emailVariants are pairs of addresses that careless equalities take for one.
+func emailVariants(c *clauseContext) []emailVariant {
+	pair := func(name, a, b string) emailVariant {
+		rest := c.unique("") + "@example.test"
+		return emailVariant{name: name, stored: a + rest, variant: b + rest}
+	}
+	after := func(name, a, b string) emailVariant {
+		address := c.unique("tail") + "@example.test"
+		return emailVariant{name: name, stored: address + a, variant: address + b}
+	}
+	ascii := pair("ASCII case", "ada", "Ada")
+	ascii.asciiCase = true
+	return []emailVariant{
+		ascii,
+		pair("dotless i", "i", "ı"),
+		pair("dotted capital I", "i", "İ"),
+		pair("Kelvin sign", "k", "\u212a"),
+		pair("long s", "s", "ſ"),
+		pair("full-width letter", "a", "ａ"),
+		pair("acute accent", "rene", "rené"),
+		pair("composed and decomposed accent", "ren\u00e9", "rene\u0301"),
+		pair("case outside ASCII", "émile", "Émile"),
+		pair("sharp s", "strasse", "straße"),
+		pair("zero-width space", "ada", "a\u200bda"),
+		pair("leading space", "ada", " ada"),
+		after("trailing space", "", " "),
+		after("trailing no-break space", "", "\u00a0"),
+		after("trailing dot", "", "."),
+	}
+}
+
+func lowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
+}
+
+func upperASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' {
+			return r - 'a' + 'A'
+		}
+		return r
+	}, s)
+}

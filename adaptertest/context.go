@@ -1,0 +1,321 @@
+package adaptertest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// clauseContext is the context in which one clause runs: the adapter, what the harness can
+// do, fixtures, and the ways to report. Its methods may be called from any
+// goroutine that parallel started.
+type clauseContext struct {
+	// a is the adapter under test. Its calls are traced and watched: see observer.
+	a adapter.Adapter
+	// raw is the same adapter without the observer, for races, in which nothing
+	// may stand between the calls.
+	raw adapter.Adapter
+
+	ctx     context.Context
+	clause  Clause
+	run     *run
+	tb      *harnessTB
+	virtual virtualClock
+	rand    *rand.Rand
+	trace   *trace
+
+	mu       sync.Mutex
+	failures []string
+	notes    []string
+	outcome  Outcome // set by skips
+	reason   string
+	serial   int
+
+	lastWrite time.Time // by the adapter's word of eventual reads
+
+	missing        []string // methods that the adapter does not have
+	uninvolvedGone bool     // the clause took away what the uninvolved user is read through
+}
+
+// harness is the harness of the run.
+func (c *clauseContext) harness() *Harness { return c.run.harness }
+
+// Errorf reports a breach of the clause and goes on.
+func (c *clauseContext) Errorf(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failures = append(c.failures, fmt.Sprintf(format, args...))
+}
+
+// Fatalf reports a breach of the clause and ends it.
+func (c *clauseContext) Fatalf(format string, args ...any) {
+	c.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+// Notef records an observation for the report.
+func (c *clauseContext) Notef(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.notes = append(c.notes, fmt.Sprintf(format, args...))
+}
+
+// failed reports whether a breach was reported.
+func (c *clauseContext) failed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.failures) > 0
+}
+
+// notVerified ends the clause: the harness can't show what it asks.
+func (c *clauseContext) notVerified(format string, args ...any) {
+	c.end(NotVerified, fmt.Sprintf(format, args...))
+}
+
+// notApplicable ends the clause: it says nothing about this adapter.
+func (c *clauseContext) notApplicable(format string, args ...any) {
+	c.end(NotApplicable, fmt.Sprintf(format, args...))
+}
+
+func (c *clauseContext) end(o Outcome, reason string) {
+	c.mu.Lock()
+	if c.outcome == "" {
+		c.outcome, c.reason = o, reason
+	}
+	c.mu.Unlock()
+	runtime.Goexit()
+}
+
+// need ends the clause as not verified unless the harness has the ability.
+func (c *clauseContext) need(a ability) {
+	if !c.has(a) {
+		c.notVerified("the harness has no %s", a)
+	}
+}
+
+// has reports whether the harness has the ability for this adapter.
+func (c *clauseContext) has(a ability) bool {
+	switch a {
+	case abilitySweep:
+		_, ok := c.raw.(adapter.Sweeper)
+		return ok || c.harness().Sweep != nil
+	case abilityClock:
+		return c.harness().Clock != nil || c.harness().Declarations.Timeless
+	case abilitySubprocess:
+		return c.run.testName != "" || c.run.options.Again != nil
+	default:
+		return c.harness().has(a)
+	}
+}
+
+// lacks reports whether the adapter does not have the method.
+func (c *clauseContext) lacks(method string) bool { return slices.Contains(c.missing, method) }
+
+// requires ends the clause as not applicable unless the adapter has the methods.
+func (c *clauseContext) requires(methods ...string) {
+	for _, m := range methods {
+		if c.lacks(m) {
+			c.notApplicable("the adapter has no %s", m)
+		}
+	}
+}
+
+// rounds scales a number of repetitions by what the run was asked for.
+func (c *clauseContext) rounds(n int) int { return max(1, int(float64(n)*c.run.options.Rounds)) }
+
+// span scales a time that is spent on repetitions in the same way.
+func (c *clauseContext) span(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * c.run.options.Rounds)
+}
+
+// parallel runs f(0) to f(n-1) on goroutines of their own, released together,
+// and waits for them. A goroutine that ends the clause ends it for the caller;
+// one that panics fails it.
+func (c *clauseContext) parallel(n int, f func(i int)) {
+	var ready, done sync.WaitGroup
+	start := make(chan struct{})
+	ended := make(chan struct{}, n)
+	ready.Add(n)
+	for i := range n {
+		done.Go(func() {
+			finished := false
+			defer func() {
+				if v := recover(); v != nil {
+					c.Errorf("panic: %v\n%s", v, debug.Stack())
+				}
+				if !finished {
+					ended <- struct{}{}
+				}
+			}()
+			ready.Done()
+			<-start
+			f(i)
+			finished = true
+		})
+	}
+	ready.Wait()
+	close(start)
+	done.Wait()
+	if len(ended) > 0 {
+		runtime.Goexit()
+	}
+}
+
+// observe puts the observer before an adapter that the harness opened.
+func (c *clauseContext) observe(a adapter.Adapter) adapter.Adapter {
+	if a == nil {
+		c.Fatalf("the harness returned a nil adapter")
+	}
+	return &observer{next: a, c: c}
+}
+
+// second opens another handle on the same data.
+func (c *clauseContext) second() adapter.Adapter {
+	c.need(abilitySecond)
+	return c.observe(c.harness().Second(c.tb, c.raw))
+}
+
+// sweep triggers the clean-up of what expired at or before now.
+func (c *clauseContext) sweep(now time.Time) {
+	c.need(abilitySweep)
+	var err error
+	if sweep := c.harness().Sweep; sweep != nil {
+		err = sweep(c.ctx, c.raw, now)
+	} else {
+		_, err = c.raw.(adapter.Sweeper).DeleteExpired(c.ctx, now)
+	}
+	if err != nil {
+		c.Errorf("clean-up: %v", err)
+	}
+}
+
+// now is the time that the adapter goes by.
+func (c *clauseContext) now() time.Time {
+	if c.has(abilityClock) {
+		return c.clock().Now()
+	}
+	return time.Now()
+}
+
+// clock is the clock of the harness, or one of the clause's own where the
+// adapter looks at none.
+func (c *clauseContext) clock() Clock {
+	if c.harness().Declarations.Timeless {
+		return &c.virtual
+	}
+	return c.harness().Clock(c.raw)
+}
+
+// virtualClock is the clock of those who look at none.
+type virtualClock struct{ ahead atomic.Int64 }
+
+func (v *virtualClock) Now() time.Time          { return time.Now().Add(time.Duration(v.ahead.Load())) }
+func (v *virtualClock) Advance(d time.Duration) { v.ahead.Add(int64(d)) }
+
+// wait returns when d has passed on the adapter's clock: at once where the
+// harness can move it.
+func (c *clauseContext) wait(d time.Duration) {
+	if c.has(abilityClock) {
+		c.clock().Advance(d)
+		return
+	}
+	select {
+	case <-time.After(d):
+	case <-c.ctx.Done():
+		c.Fatalf("the clause ran out of time")
+	}
+}
+
+// wrote notes that a write took place now: see settle.
+func (c *clauseContext) wrote() {
+	if c.harness().Declarations.EventualReads > 0 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.lastWrite = time.Now()
+	}
+}
+
+// settle waits until reads see the last write, where the harness declares that
+// they are behind [ISO-06]. UseVerificationToken never waits [ISO-07].
+func (c *clauseContext) settle() {
+	c.mu.Lock()
+	rest := time.Until(c.lastWrite.Add(c.harness().Declarations.EventualReads))
+	written := !c.lastWrite.IsZero()
+	c.mu.Unlock()
+	if !written || rest <= 0 {
+		return
+	}
+	select {
+	case <-time.After(rest):
+	case <-c.ctx.Done():
+	}
+}
+
+// harnessTB is the testing.TB that the harness is given. What the harness says
+// of a failure goes to the clause.
+type harnessTB struct {
+	testing.TB // nil: every method is overridden
+	c          *clauseContext
+	mu         sync.Mutex
+	cleanups   []func()
+	tempDir    func() string
+}
+
+func (t *harnessTB) Helper()      {}
+func (t *harnessTB) Name() string { return t.c.clause.ID }
+func (t *harnessTB) Cleanup(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cleanups = append(t.cleanups, f)
+}
+
+func (t *harnessTB) cleanUp() {
+	for {
+		t.mu.Lock()
+		n := len(t.cleanups)
+		if n == 0 {
+			t.mu.Unlock()
+			return
+		}
+		f := t.cleanups[n-1]
+		t.cleanups = t.cleanups[:n-1]
+		t.mu.Unlock()
+		f()
+	}
+}
+
+func (t *harnessTB) Context() context.Context { return t.c.ctx }
+func (t *harnessTB) TempDir() string          { return t.tempDir() }
+func (t *harnessTB) ArtifactDir() string      { return t.tempDir() }
+func (t *harnessTB) Log(args ...any)          { t.c.Notef("%s", fmt.Sprint(args...)) }
+func (t *harnessTB) Logf(f string, a ...any)  { t.c.Notef(f, a...) }
+func (t *harnessTB) Error(args ...any)        { t.c.Errorf("harness: %s", fmt.Sprint(args...)) }
+func (t *harnessTB) Errorf(f string, a ...any) {
+	t.c.Errorf("harness: %s", fmt.Sprintf(f, a...))
+}
+func (t *harnessTB) Fatal(args ...any) { t.c.Fatalf("harness: %s", fmt.Sprint(args...)) }
+func (t *harnessTB) Fatalf(f string, a ...any) {
+	t.c.Fatalf("harness: %s", fmt.Sprintf(f, a...))
+}
+func (t *harnessTB) Fail()        { t.c.Errorf("harness: failed") }
+func (t *harnessTB) FailNow()     { t.c.Fatalf("harness: failed") }
+func (t *harnessTB) Failed() bool { return t.c.failed() }
+func (t *harnessTB) Skip(args ...any) {
+	t.c.notVerified("the harness skipped: %s", fmt.Sprint(args...))
+}
+func (t *harnessTB) Skipf(f string, a ...any) {
+	t.c.notVerified("the harness skipped: %s", fmt.Sprintf(f, a...))
+}
+func (t *harnessTB) SkipNow()                 { t.c.notVerified("the harness skipped") }
+func (t *harnessTB) Skipped() bool            { return false }
+func (t *harnessTB) Setenv(key, value string) { t.Fatalf("Setenv is not for a harness: %s", key) }
+func (t *harnessTB) Chdir(dir string)         { t.Fatalf("Chdir is not for a harness: %s", dir) }

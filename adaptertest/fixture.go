@@ -1,0 +1,170 @@
+package adaptertest
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// fixture is a user with one of everything, and one of everything that can still
+// be created: what a call of every method needs.
+type fixture struct {
+	user          adapter.User
+	account       adapter.Account
+	session       adapter.Session
+	token         adapter.VerificationToken
+	authenticator adapter.Authenticator
+
+	newUser          adapter.User
+	newAccount       adapter.Account
+	newSession       adapter.Session
+	newToken         adapter.VerificationToken
+	newAuthenticator adapter.Authenticator
+	userUpdate       adapter.UserUpdate
+	sessionUpdate    adapter.SessionUpdate
+}
+
+// newFixture creates the records of a fixture through an adapter.
+func (c *clauseContext) newFixture(a adapter.Adapter) *fixture {
+	var k fixture
+	put := func(method string, err error) {
+		if err != nil {
+			c.Fatalf("%s: %v", method, err)
+		}
+	}
+	k.user = c.newUser()
+	k.user.ID = c.id()
+	owned := !c.lacks("CreateUser")
+	if owned {
+		u, err := a.CreateUser(c.ctx, k.user)
+		k.user.ID = mustRecord(c, "CreateUser", u, err).ID
+	}
+	k.account = c.newAccount(k.user.ID)
+	if owned && !c.lacks("LinkAccount") {
+		_, err := a.LinkAccount(c.ctx, k.account)
+		put("LinkAccount", err)
+	}
+	k.session = c.newSession(k.user.ID)
+	if owned && !c.lacks("CreateSession") {
+		_, err := a.CreateSession(c.ctx, k.session)
+		put("CreateSession", err)
+	}
+	k.token = c.newToken()
+	if !c.lacks("CreateVerificationToken") {
+		_, err := a.CreateVerificationToken(c.ctx, k.token)
+		put("CreateVerificationToken", err)
+	}
+	k.authenticator = c.newAuthenticator(k.user.ID)
+	if owned && !c.lacks("CreateAuthenticator") {
+		_, err := a.CreateAuthenticator(c.ctx, k.authenticator)
+		put("CreateAuthenticator", err)
+	}
+	k.newUser = c.newUser()
+	k.newUser.ID = c.id()
+	k.newAccount, k.newSession, k.newToken = c.newAccount(k.user.ID), c.newSession(k.user.ID), c.newToken()
+	k.newAuthenticator = c.newAuthenticator(k.user.ID)
+	k.userUpdate = c.userUpdate(k.user.ID, userFields)
+	k.sessionUpdate = adapter.SessionUpdate{SessionToken: k.session.SessionToken, Expires: adapter.To(c.instant(3 * time.Hour))}
+	return &k
+}
+
+// keys are the keys of all records of the fixture, tokens excepted.
+func (k *fixture) keys() keys {
+	email, _ := k.userUpdate.Email.Get()
+	return keys{
+		users:       []string{k.user.ID, k.newUser.ID},
+		emails:      []string{k.user.Email, email, k.newUser.Email},
+		accounts:    []adapter.AccountKey{k.account.Key(), k.newAccount.Key()},
+		sessions:    []string{k.session.SessionToken, k.newSession.SessionToken},
+		credentials: []string{k.authenticator.CredentialID, k.newAuthenticator.CredentialID},
+	}
+}
+
+// model returns the contract's idea of a store that holds the fixture.
+func (k *fixture) model(c *clauseContext) *model.Model {
+	m := model.New()
+	m.Tokens[k.token.Key()] = k.token
+	if c.lacks("CreateUser") {
+		return m
+	}
+	m.Users[k.user.ID] = k.user
+	if !c.lacks("LinkAccount") {
+		m.Accounts[k.account.Key()] = k.account
+	}
+	if !c.lacks("CreateSession") {
+		m.Sessions[k.session.SessionToken] = k.session
+	}
+	if !c.lacks("CreateAuthenticator") {
+		m.Authenticators[k.authenticator.CredentialID] = k.authenticator
+	}
+	return m
+}
+
+// reads are calls of the methods that change nothing.
+func (k *fixture) reads() []call {
+	return []call{
+		newCall("GetUser", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) { return a.GetUser(ctx, k.user.ID) }, k.user.ID),
+		newCall("GetUserByEmail", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {
+			return a.GetUserByEmail(ctx, k.user.Email)
+		}, k.user.Email),
+		newCall("GetUserByAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {
+			return a.GetUserByAccount(ctx, k.account.Key())
+		}, k.account.Key()),
+		newCall("GetAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.Account, error) {
+			return a.GetAccount(ctx, k.account.ProviderAccountID, k.account.Provider)
+		}, k.account.ProviderAccountID, k.account.Provider),
+		newCall("GetSessionAndUser", func(ctx context.Context, a adapter.Adapter) (*adapter.SessionAndUser, error) {
+			return a.GetSessionAndUser(ctx, k.session.SessionToken)
+		}, k.session.SessionToken),
+		newCall("GetAuthenticator", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
+			return a.GetAuthenticator(ctx, k.authenticator.CredentialID)
+		}, k.authenticator.CredentialID),
+		newCall("ListAuthenticatorsByUserID", func(ctx context.Context, a adapter.Adapter) ([]adapter.Authenticator, error) {
+			return a.ListAuthenticatorsByUserID(ctx, k.user.ID)
+		}, k.user.ID),
+	}
+}
+
+// writes are calls of the methods that change something. In this order all of
+// them succeed.
+func (k *fixture) writes() []call {
+	return []call{
+		updateUser(k.userUpdate),
+		updateSession(k.sessionUpdate),
+		updateCounter(k.authenticator.CredentialID, k.authenticator.Counter+2),
+		createUser(k.newUser),
+		linkAccount(k.newAccount),
+		createSession(k.newSession),
+		createToken(k.newToken),
+		createAuthenticator(k.newAuthenticator),
+		useToken(k.token.Key()),
+		unlinkAccount(k.account.Key()),
+		deleteSession(k.session.SessionToken),
+		deleteUser(k.user.ID),
+	}
+}
+
+// creator is the method without which a call of another has nothing to work on.
+var creator = map[string]string{
+	"GetUserByAccount": "LinkAccount", "GetAccount": "LinkAccount", "UnlinkAccount": "LinkAccount",
+	"GetSessionAndUser": "CreateSession", "UpdateSession": "CreateSession", "DeleteSession": "CreateSession",
+	"UseVerificationToken": "CreateVerificationToken",
+	"GetAuthenticator":     "CreateAuthenticator", "UpdateAuthenticatorCounter": "CreateAuthenticator",
+}
+
+// works reports whether the adapter has the method and what it works on.
+func (c *clauseContext) works(method string) bool {
+	if method != "CreateVerificationToken" && method != "UseVerificationToken" && c.lacks("CreateUser") {
+		return false
+	}
+	needs, ok := creator[method]
+	return !c.lacks(method) && (!ok || !c.lacks(needs))
+}
+
+// working returns the calls that the adapter can make.
+func (c *clauseContext) working(calls []call) []call {
+	return slices.DeleteFunc(calls, func(k call) bool { return !c.works(k.method) })
+}

@@ -1,0 +1,397 @@
+// Package model is the contract as a program.
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Model is the contract as a program: the smallest adapter that keeps every
+// clause, by which the state machine and the fault clauses judge others.
+type Model struct {
+	Mu             sync.Mutex
+	assigned       int // IDs
+	Users          map[string]adapter.User
+	Accounts       map[adapter.AccountKey]adapter.Account
+	Sessions       map[string]adapter.Session
+	Tokens         map[adapter.VerificationTokenKey]adapter.VerificationToken
+	Authenticators map[string]adapter.Authenticator
+}
+
+func New() *Model {
+	return &Model{
+		Users:          map[string]adapter.User{},
+		Accounts:       map[adapter.AccountKey]adapter.Account{},
+		Sessions:       map[string]adapter.Session{},
+		Tokens:         map[adapter.VerificationTokenKey]adapter.VerificationToken{},
+		Authenticators: map[string]adapter.Authenticator{},
+	}
+}
+
+var errEmptyKey = errors.New("model: an empty key")
+
+// Enter locks the model for a call, unless the call is over already.
+func (m *Model) Enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.Mu.Lock()
+	return nil
+}
+
+// Clone copies the model. Records are never changed in place.
+func (m *Model) Clone() *Model {
+	return &Model{
+		Users: maps.Clone(m.Users), Accounts: maps.Clone(m.Accounts), Sessions: maps.Clone(m.Sessions),
+		Tokens: maps.Clone(m.Tokens), Authenticators: maps.Clone(m.Authenticators),
+	}
+}
+
+func clonePointer[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
+}
+
+func CloneUser(u adapter.User) *adapter.User {
+	u.Name, u.Image, u.EmailVerified = clonePointer(u.Name), clonePointer(u.Image), clonePointer(u.EmailVerified)
+	return &u
+}
+
+func CloneAccount(a adapter.Account) *adapter.Account {
+	for _, p := range []**string{&a.AccessToken, &a.RefreshToken, &a.IDToken, &a.Scope, &a.TokenType, &a.SessionState} {
+		*p = clonePointer(*p)
+	}
+	a.ExpiresAt = clonePointer(a.ExpiresAt)
+	a.AuthorizationDetails = slices.Clone(a.AuthorizationDetails)
+	return &a
+}
+
+func CloneAuthenticator(a adapter.Authenticator) *adapter.Authenticator {
+	a.Transports = clonePointer(a.Transports)
+	return &a
+}
+
+// EmailTaken reports whether a user other than the one with the ID holds the
+// address.
+func (m *Model) EmailTaken(email, id string) bool {
+	if email == "" {
+		return false
+	}
+	for _, u := range m.Users {
+		if u.Email == email && u.ID != id {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Model) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	if _, taken := m.Users[u.ID]; taken || m.EmailTaken(u.Email, "") {
+		return nil, adapter.ErrConflict
+	}
+	if u.ID == "" {
+		m.assigned++
+		u.ID = fmt.Sprintf("assigned-%d", m.assigned)
+	}
+	m.Users[u.ID] = *CloneUser(u)
+	return CloneUser(u), nil
+}
+
+func (m *Model) GetUser(ctx context.Context, id string) (*adapter.User, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	if u, ok := m.Users[id]; ok {
+		return CloneUser(u), nil
+	}
+	return nil, nil
+}
+
+func (m *Model) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	for _, u := range m.Users {
+		if u.Email == email && email != "" {
+			return CloneUser(u), nil
+		}
+	}
+	return nil, nil
+}
+
+func (m *Model) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	if u, ok := m.Users[m.Accounts[key].UserID]; ok {
+		return CloneUser(u), nil
+	}
+	return nil, nil
+}
+
+func (m *Model) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	u, ok := m.Users[update.ID]
+	if !ok {
+		return nil, adapter.ErrNotFound
+	}
+	if email, set := update.Email.Get(); set && m.EmailTaken(email, u.ID) {
+		return nil, adapter.ErrConflict
+	}
+	update.Apply(&u)
+	m.Users[u.ID] = *CloneUser(u)
+	return CloneUser(u), nil
+}
+
+func (m *Model) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	u, ok := m.Users[id]
+	if !ok {
+		return nil, nil
+	}
+	delete(m.Users, id)
+	for k, a := range m.Accounts {
+		if a.UserID == id {
+			delete(m.Accounts, k)
+		}
+	}
+	for k, s := range m.Sessions {
+		if s.UserID == id {
+			delete(m.Sessions, k)
+		}
+	}
+	for k, a := range m.Authenticators {
+		if a.UserID == id {
+			delete(m.Authenticators, k)
+		}
+	}
+	return &u, nil
+}
+
+func (m *Model) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	if a.Provider == "" || a.ProviderAccountID == "" {
+		return nil, errEmptyKey
+	}
+	if _, ok := m.Users[a.UserID]; !ok {
+		return nil, adapter.ErrNotFound
+	}
+	if _, taken := m.Accounts[a.Key()]; taken {
+		return nil, adapter.ErrConflict
+	}
+	m.Accounts[a.Key()] = *CloneAccount(a)
+	return CloneAccount(a), nil
+}
+
+func (m *Model) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	a, ok := m.Accounts[key]
+	if !ok {
+		return nil, nil
+	}
+	delete(m.Accounts, key)
+	return &a, nil
+}
+
+func (m *Model) GetAccount(ctx context.Context, providerAccountID, provider string) (*adapter.Account, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	if a, ok := m.Accounts[adapter.AccountKey{Provider: provider, ProviderAccountID: providerAccountID}]; ok {
+		return CloneAccount(a), nil
+	}
+	return nil, nil
+}
+
+func (m *Model) CreateSession(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	if s.SessionToken == "" {
+		return nil, errEmptyKey
+	}
+	if _, ok := m.Users[s.UserID]; !ok {
+		return nil, adapter.ErrNotFound
+	}
+	if _, taken := m.Sessions[s.SessionToken]; taken {
+		return nil, adapter.ErrConflict
+	}
+	m.Sessions[s.SessionToken] = s
+	return &s, nil
+}
+
+func (m *Model) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	s, ok := m.Sessions[token]
+	if !ok {
+		return nil, nil
+	}
+	return &adapter.SessionAndUser{Session: s, User: *CloneUser(m.Users[s.UserID])}, nil
+}
+
+func (m *Model) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	s, ok := m.Sessions[update.SessionToken]
+	if !ok {
+		return nil, nil
+	}
+	update.Apply(&s)
+	m.Sessions[s.SessionToken] = s
+	return &s, nil
+}
+
+func (m *Model) DeleteSession(ctx context.Context, token string) (*adapter.Session, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	s, ok := m.Sessions[token]
+	if !ok {
+		return nil, nil
+	}
+	delete(m.Sessions, token)
+	return &s, nil
+}
+
+func (m *Model) CreateVerificationToken(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	if t.Token == "" || t.Identifier == "" {
+		return nil, errEmptyKey
+	}
+	if _, taken := m.Tokens[t.Key()]; taken {
+		return nil, adapter.ErrConflict
+	}
+	m.Tokens[t.Key()] = t
+	return &t, nil
+}
+
+func (m *Model) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	t, ok := m.Tokens[key]
+	if !ok {
+		return nil, nil
+	}
+	delete(m.Tokens, key)
+	return &t, nil
+}
+
+func (m *Model) CreateAuthenticator(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	if a.CredentialID == "" {
+		return nil, errEmptyKey
+	}
+	if _, ok := m.Users[a.UserID]; !ok {
+		return nil, adapter.ErrNotFound
+	}
+	if _, taken := m.Authenticators[a.CredentialID]; taken {
+		return nil, adapter.ErrConflict
+	}
+	m.Authenticators[a.CredentialID] = *CloneAuthenticator(a)
+	return CloneAuthenticator(a), nil
+}
+
+func (m *Model) GetAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	if a, ok := m.Authenticators[credentialID]; ok {
+		return CloneAuthenticator(a), nil
+	}
+	return nil, nil
+}
+
+func (m *Model) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	list := []adapter.Authenticator{}
+	for _, a := range m.Authenticators {
+		if a.UserID == userID {
+			list = append(list, *CloneAuthenticator(a))
+		}
+	}
+	return list, nil
+}
+
+func (m *Model) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	a, ok := m.Authenticators[credentialID]
+	if !ok {
+		return nil, adapter.ErrNotFound
+	}
+	a.Counter = counter
+	m.Authenticators[credentialID] = a
+	return CloneAuthenticator(a), nil
+}
+
+// DeleteExpired implements [adapter.Sweeper].
+func (m *Model) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept, error) {
+	if err := m.Enter(ctx); err != nil {
+		return adapter.Swept{}, err
+	}
+	defer m.Mu.Unlock()
+	var swept adapter.Swept
+	for k, s := range m.Sessions {
+		if !s.Expires.After(now) {
+			delete(m.Sessions, k)
+			swept.Sessions++
+		}
+	}
+	for k, t := range m.Tokens {
+		if !t.Expires.After(now) {
+			delete(m.Tokens, k)
+			swept.VerificationTokens++
+		}
+	}
+	return swept, nil
+}

@@ -1,0 +1,65 @@
+package pair
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+)
+
+// Canceller cancels calls somewhere under way.
+type Canceller struct {
+	*Runner
+	Usual time.Duration // how long calls take
+}
+
+// Call runs do with a context that is cancelled at a random moment while do may
+// be running.
+func (k *Canceller) Call(ctx context.Context, do func(ctx context.Context)) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	after := time.Duration(rand.Int64N(int64(k.Usual)*3/2 + 1))
+	start := time.Now()
+	k.Together(func() {
+		do(ctx)
+		k.Usual += (time.Since(start) - k.Usual) / 8
+	}, func() {
+		if after > time.Millisecond {
+			timer := time.NewTimer(after)
+			defer timer.Stop()
+			<-timer.C
+		}
+		for time.Since(start) < after {
+			idle(1)
+		}
+		cancel()
+	})
+}
+
+// TripContext is cancelled when it is looked at for the n-th time, which finds
+// every place at which an adapter heeds its context.
+type TripContext struct {
+	context.Context
+	Cancel context.CancelFunc
+	left   atomic.Int64
+}
+
+// NewTripContext returns a context that the n-th look at it cancels.
+func NewTripContext(ctx context.Context, n int) *TripContext {
+	t := &TripContext{}
+	t.Context, t.Cancel = context.WithCancel(ctx)
+	t.left.Store(int64(n))
+	return t
+}
+
+func (t *TripContext) look() {
+	if t.left.Add(-1) == 0 {
+		t.Cancel()
+	}
+}
+
+// Tripped reports whether the context was looked at often enough.
+func (t *TripContext) Tripped() bool { return t.left.Load() <= 0 }
+
+func (t *TripContext) Done() <-chan struct{} { t.look(); return t.Context.Done() }
+func (t *TripContext) Err() error            { t.look(); return t.Context.Err() }

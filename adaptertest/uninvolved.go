@@ -1,0 +1,100 @@
+package adaptertest
+
+import "github.com/gatehouse-go/gatehouse/auth/adapter"
+
+// uninvolved user is a user with one of everything who has no part in a clause and
+// must come out of it unchanged. What is compared is what the adapter said
+// before the clause with what it says after: a store that loses something at
+// once is the business of other clauses.
+type uninvolvedUser struct {
+	id            string
+	user          *adapter.User
+	byEmail       *adapter.User
+	accountKey    adapter.AccountKey
+	account       *adapter.Account
+	byAccount     *adapter.User
+	sessionToken  string
+	session       *adapter.SessionAndUser
+	token         *adapter.VerificationToken
+	credentialID  string
+	authenticator *adapter.Authenticator
+	list          []adapter.Authenticator
+}
+
+// addUninvolved creates the uninvolved user. A kind of record that can't be created does
+// not stand by.
+func (c *clauseContext) addUninvolved() *uninvolvedUser {
+	var b uninvolvedUser
+	u, err := c.raw.CreateUser(c.ctx, c.newUser())
+	if err == nil && u != nil {
+		b.id = u.ID
+		a := c.newAccount(u.ID)
+		if _, err := c.raw.LinkAccount(c.ctx, a); err == nil {
+			b.accountKey = a.Key()
+		}
+		s := c.newSession(u.ID)
+		if _, err := c.raw.CreateSession(c.ctx, s); err == nil {
+			b.sessionToken = s.SessionToken
+		}
+		w := c.newAuthenticator(u.ID)
+		if _, err := c.raw.CreateAuthenticator(c.ctx, w); err == nil {
+			b.credentialID = w.CredentialID
+		}
+	}
+	t := c.newToken()
+	if _, err := c.raw.CreateVerificationToken(c.ctx, t); err == nil {
+		b.token = &t
+	}
+	c.wrote()
+	b.read(c, c.raw)
+	return &b
+}
+
+// read looks up all that stands by, but for the verification token, which a
+// look would use up.
+func (b *uninvolvedUser) read(c *clauseContext, a adapter.Adapter) {
+	c.settle()
+	if b.id != "" {
+		b.user, _ = a.GetUser(c.ctx, b.id)
+		b.list, _ = a.ListAuthenticatorsByUserID(c.ctx, b.id)
+	}
+	if b.user != nil {
+		b.byEmail, _ = a.GetUserByEmail(c.ctx, b.user.Email)
+	}
+	if b.accountKey != (adapter.AccountKey{}) {
+		b.account, _ = a.GetAccount(c.ctx, b.accountKey.ProviderAccountID, b.accountKey.Provider)
+		b.byAccount, _ = a.GetUserByAccount(c.ctx, b.accountKey)
+	}
+	if b.sessionToken != "" {
+		b.session, _ = a.GetSessionAndUser(c.ctx, b.sessionToken)
+	}
+	if b.credentialID != "" {
+		b.authenticator, _ = a.GetAuthenticator(c.ctx, b.credentialID)
+	}
+}
+
+// check compares the uninvolved user with what it was.
+func (b *uninvolvedUser) check(c *clauseContext, a adapter.Adapter) {
+	after := *b
+	c.wrote()
+	after.read(c, a)
+	for _, r := range []struct {
+		what      string
+		got, want any
+	}{
+		{"user", after.user, b.user},
+		{"user by e-mail", after.byEmail, b.byEmail},
+		{"account", after.account, b.account},
+		{"user by account", after.byAccount, b.byAccount},
+		{"session and user", after.session, b.session},
+		{"authenticator", after.authenticator, b.authenticator},
+	} {
+		c.same("the uninvolved user's "+r.what+" changed", r.got, r.want)
+	}
+	c.sameAuthenticators("the uninvolved user's list of authenticators changed", after.list, b.list)
+	if b.token != nil {
+		if t, err := a.UseVerificationToken(c.ctx, b.token.Key()); err == nil && t == nil {
+			c.Errorf("the uninvolved user's verification token is gone")
+		}
+	}
+}
