@@ -32,13 +32,13 @@ test:
 set-up: images browser
 	@.ci/setup-node || test "$$CI" != true
 
-# Tests of stores mostly wait, so more modules run at once than there are processors. The tests of the house read files that
+# Tests of stores mostly wait, so more modules run at once than there are processors. The tests of the repository read files that
 # the cache of test results does not watch.
 test-modules: $(addprefix test/,$(LONGEST) $(filter-out $(LONGEST),$(MODULES)))
 
 test/%:
 	@echo "== $*"; cd $* && \
-		GOWORK=off TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) go test $(if $(filter $*,$(SLOW_RACE)),,-race) $(if $(filter $*,internal/house),-count=1) -timeout 20m ./...
+		GOWORK=off TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) go test $(if $(filter $*,$(SLOW_RACE)),,-race) $(if $(filter $*,internal/repocheck),-count=1) -timeout 20m ./...
 
 ## race: the modules that `make test` runs without the race detector, with it
 race: images

@@ -1,3 +1,0 @@
-module github.com/gatehouse-go/gatehouse/internal/house
-
-go 1.26

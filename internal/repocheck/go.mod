@@ -1,0 +1,3 @@
+module github.com/gatehouse-go/gatehouse/internal/repocheck
+
+go 1.26
