@@ -1,0 +1,60 @@
+package auth_test
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// TestSameOrigin: a page of another site, or of a sibling domain, makes no
+// request that counts, and neither does a request that does not say where it
+// comes from.
+func TestSameOrigin(t *testing.T) {
+	quiet := slog.New(slog.DiscardHandler)
+	for name, config := range map[string]auth.Config{
+		"URL": {URL: origin}, "trusted host": {TrustHost: new(true)}, "foreign host": {TrustHost: new(false)},
+	} {
+		config.Secret, config.Logger = []string{secret}, quiet
+		h, err := auth.New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			header http.Header
+			ok     bool // where there is a URL or a trusted host
+			always bool
+		}{
+			{http.Header{"Sec-Fetch-Site": {"same-origin"}}, true, true},
+			{http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {origin}}, true, true},
+			{http.Header{"Origin": {origin}}, true, false},
+			{http.Header{"Sec-Fetch-Site": {"same-site"}, "Origin": {"https://evil.example.com"}}, false, false},
+			{http.Header{"Sec-Fetch-Site": {"same-site"}, "Origin": {origin}}, false, false},
+			{http.Header{"Sec-Fetch-Site": {"cross-site"}}, false, false},
+			{http.Header{"Sec-Fetch-Site": {"none"}}, false, false},
+			{http.Header{"Sec-Fetch-Site": {""}, "Origin": {origin}}, false, false},
+			{http.Header{"Sec-Fetch-Site": {"same-origin", "cross-site"}}, false, false},
+			{http.Header{"Origin": {"https://evil.example"}}, false, false},
+			{http.Header{"Origin": {origin + ".evil.example"}}, false, false},
+			{http.Header{"Origin": {"http://app.example.com"}}, false, false},
+			{http.Header{"Origin": {"https://app.example.com:8443"}}, false, false},
+			{http.Header{"Origin": {"null"}}, false, false},
+			{http.Header{"Origin": {origin, origin}}, false, false},
+			{http.Header{"Referer": {origin + "/"}}, false, false},
+			{nil, false, false},
+		} {
+			r := httptest.NewRequest(http.MethodPost, origin+"/save", nil)
+			r.Header = c.header
+			err := h.SameOrigin(r)
+			if want := c.always || c.ok && name != "foreign host"; (err == nil) != want {
+				t.Errorf("%s: %v: got %v, want allowed: %v", name, c.header, err, want)
+			}
+			if err != nil && !errors.Is(err, auth.ErrMissingCSRF) && !errors.Is(err, auth.ErrUntrustedHost) {
+				t.Errorf("%s: %v: got %v", name, c.header, err)
+			}
+		}
+	}
+}
