@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 
@@ -126,7 +127,7 @@ func (o *oauthClient) checkIssuer(ctx context.Context, params url.Values) error 
 		}
 		return nil
 	}
-	m := &oauth.Metadata{Issuer: o.issuer.URL}
+	m := &oauth.Metadata{Issuer: o.issuer.Stated()}
 	if o.usesMetadata() {
 		var err error
 		if m, err = o.metadata(ctx); err != nil {
@@ -134,7 +135,7 @@ func (o *oauthClient) checkIssuer(ctx context.Context, params url.Values) error 
 		}
 	}
 	switch {
-	case params.Has("iss") && !m.Is(params.Get("iss")):
+	case params.Has("iss") && !o.issuer.Accepts(m.Issuer, params.Get("iss")):
 		return errors.New("the answer is of another issuer")
 	case !params.Has("iss") && m.IssuerInAnswer:
 		return errors.New("the answer names no issuer")
@@ -233,11 +234,14 @@ func (e *engine) profile(ctx context.Context, o *oauthClient, params url.Values,
 		}
 	}
 	if request := p.UserInfo.Request; request != nil {
-		profile, err := guard(ctx, request, UserInfoRequest{Provider: *p, Client: o.http, Tokens: tokens, Params: params})
+		profile, err := guard(ctx, request, UserInfoRequest{Provider: *p, Client: o.http, Tokens: tokens, Params: params, Claims: maps.Clone(Profile(claims))})
 		if err == nil && profile == nil {
 			err = errors.New("UserInfo.Request returned no profile")
 		}
-		return profile, err
+		if err != nil {
+			return nil, err
+		}
+		return profile, samePerson(p, claims, profile)
 	}
 	endpoint, err := o.userInfoEndpoint(ctx)
 	if err != nil {
@@ -247,10 +251,21 @@ func (e *engine) profile(ctx context.Context, o *oauthClient, params url.Values,
 	if err != nil {
 		return nil, err
 	}
-	if claims != nil && p.kind() == TypeOIDC && profile["sub"] != claims["sub"] {
-		return nil, errors.New("userinfo: of another person than the ID token")
+	return profile, samePerson(p, claims, profile)
+}
+
+// samePerson compares a userinfo answer with the ID token beside it (OpenID
+// Connect Core 1.0 section 5.3.2). With plain OAuth, where the ID token does not
+// decide who signs in, an answer without sub is taken.
+func samePerson(p *OAuth, claims map[string]any, profile Profile) error {
+	sub, present := profile["sub"]
+	switch {
+	case claims == nil, !present && p.kind() == TypeOAuth, sub == claims["sub"]:
+		return nil
+	case !present:
+		return errors.New("userinfo: without sub, so it may be of another person than the ID token; UserInfo.Request finds the one to return in Claims")
 	}
-	return profile, nil
+	return errors.New("userinfo: of another person than the ID token")
 }
 
 // withPostedUser adds the field user of a posted answer, in which Apple tells

@@ -46,7 +46,7 @@ func newOAuthClient(c *Config, p *OAuth) *oauthClient {
 		spent:         newSpentChecks(c.Clock),
 	}
 	checks := p.Checks
-	if checks == nil {
+	if len(checks) == 0 {
 		checks = []Check{CheckPKCE, CheckState}
 	}
 	o.state, o.pkce, o.nonce = slices.Contains(checks, CheckState), slices.Contains(checks, CheckPKCE), slices.Contains(checks, CheckNonce)

@@ -39,7 +39,7 @@ type OAuth struct {
 	Token         TokenEndpoint
 	UserInfo      UserInfoEndpoint
 
-	// Checks protect the flow. Nil means CheckPKCE and CheckState. CheckState is
+	// Checks protect the flow. None means CheckPKCE and CheckState. CheckState is
 	// added when a redirect proxy is used. CheckNonce is for TypeOIDC only. A
 	// list of just CheckNone has no checks. A check is spent once in each process:
 	// a browser that keeps its cookies can show one again to another process, for
@@ -150,6 +150,9 @@ type UserInfoRequest struct {
 	Provider OAuth
 	Client   *http.Client
 	Tokens   TokenSet
+	// Claims are those of the ID token, which has been verified; nil if there is
+	// none. The profile must have the same sub.
+	Claims Profile
 	// Params are all parameters of the authorization answer.
 	Params url.Values
 }

@@ -3,6 +3,7 @@ package auth
 import (
 	"encoding/json"
 	"log/slog"
+	"math"
 	"strconv"
 	"time"
 
@@ -69,7 +70,8 @@ func (u *User) record() adapter.User {
 type Profile map[string]any
 
 // String returns the text or the number at the path, or "" if there is none:
-// p.String("address", "country").
+// p.String("address", "country"). A float64 of 2^53 or more is not returned: it
+// may stand for several numbers, and so for several people.
 func (p Profile) String(path ...string) string {
 	var v any = map[string]any(p)
 	for _, name := range path {
@@ -85,7 +87,9 @@ func (p Profile) String(path ...string) string {
 	case json.Number:
 		return v.String()
 	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
+		if math.Abs(v) < maxExact {
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		}
 	case int:
 		return strconv.Itoa(v)
 	case int64:
@@ -93,6 +97,10 @@ func (p Profile) String(path ...string) string {
 	}
 	return ""
 }
+
+// maxExact is the first number from which on a float64 does not hold every
+// whole number.
+const maxExact = 1 << 53
 
 // LogValue keeps personal data out of logs: it is the number of claims.
 func (p Profile) LogValue() slog.Value { return slog.IntValue(len(p)) }

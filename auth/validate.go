@@ -163,6 +163,9 @@ func checkOAuth(p *OAuth, problem func(ErrorType, Provider, string, ...any)) {
 	if p.Client.DefaultMaxAge < 0 {
 		problem(ErrInvalidProvider, p, "Client.DefaultMaxAge must not be negative")
 	}
+	if len(p.Checks) > 1 && slices.Contains(p.Checks, CheckNone) {
+		problem(ErrInvalidProvider, p, "Checks has CheckNone beside other checks")
+	}
 	for _, c := range p.Checks {
 		switch c {
 		case CheckNone, CheckState, CheckPKCE:

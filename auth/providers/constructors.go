@@ -587,9 +587,13 @@ func PayPal(opts ...Option) *auth.OAuth { return oauthRow("paypal").provider(opt
 func PingID(opts ...Option) *auth.OAuth { return oauthRow("ping-id").provider(opts) }
 
 // Pinterest signs people in with Pinterest, by OAuth 2. Its ID is pinterest.
+// The identifier is the id, since people can change their usernames.
+// WithDangerousUsernameKey keeps accounts that were stored under usernames; its
+// documentation tells how to convert them.
 //
 //   - environment: AUTH_PINTEREST_ID, AUTH_PINTEREST_SECRET
 //   - scope: user_accounts:read
+//   - options: WithDangerousUsernameKey
 func Pinterest(opts ...Option) *auth.OAuth { return oauthRow("pinterest").provider(opts) }
 
 // Pipedrive signs people in with Pipedrive, by OAuth 2. Its ID is pipedrive.
@@ -651,9 +655,12 @@ func Shopify(opts ...Option) *auth.OAuth { return oauthRow("shopify").provider(o
 func SimpleLogin(opts ...Option) *auth.OAuth { return oauthRow("simplelogin").provider(opts) }
 
 // Slack signs people in with Slack, by OpenID Connect. Its ID is slack.
+// Slack apps that have opted in to PKCE take it: see WithPKCE. The opt-in is
+// for good, and for all users of the app.
 //
 //   - environment: AUTH_SLACK_ID, AUTH_SLACK_SECRET
 //   - scope: openid profile email
+//   - options: WithPKCE
 func Slack(opts ...Option) *auth.OAuth { return oauthRow("slack").provider(opts) }
 
 // SoundCloud signs people in with SoundCloud, by OAuth 2. Its ID is soundcloud.

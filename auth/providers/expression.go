@@ -323,17 +323,7 @@ func members(t *auth.TokenSet) map[string]any {
 }
 
 // text is a text or a number as text; anything else has none.
-func text(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case json.Number:
-		return v.String()
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	}
-	return ""
-}
+func text(v any) string { return auth.Profile{"": v}.String("") }
 
 func truthy(v any) bool {
 	switch v := v.(type) {

@@ -101,6 +101,18 @@ func listedEmail(list any, email string) (verified, ok bool) {
 	return false, false
 }
 
+// pinterestKey keys accounts on the username, if an option says so.
+func pinterestKey(c *completion) error {
+	if c.vars["usernameKey"] == "" || c.provider.Profile != nil {
+		return nil
+	}
+	byUsername := c.row.profile
+	byUsername.id = "username"
+	var err error
+	c.provider.Profile, err = byUsername.compile(c.vars, nil)
+	return err
+}
+
 // wechatVariant chooses between the two kinds of WeChat application.
 func wechatVariant(c *completion) error {
 	switch platform := c.vars["platform"]; platform {

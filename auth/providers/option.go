@@ -123,6 +123,19 @@ func WithConnection(id string) Option { return named("connection", id) }
 // part of the session as a data URI. Zero asks for none.
 func WithPhotoSize(pixels int) Option { return named("photoSize", strconv.Itoa(pixels)) }
 
+// WithPKCE uses PKCE with Slack. The Slack app must have opted in to it first; to
+// others Slack refuses a code_challenge.
+// https://docs.slack.dev/authentication/using-pkce
+func WithPKCE() Option { return named("pkce", "on") }
+
+// WithDangerousUsernameKey keys Pinterest accounts on the username, as those are that
+// Auth.js stored. It is for the time of a conversion only: whoever takes over a
+// username that somebody gave up signs in as that person. To convert, ask
+// https://api.pinterest.com/v5/user_account with the access token of each stored
+// account, write the id in the answer over its ProviderAccountID, and remove the
+// option. Accounts whose tokens are void are to be linked anew by their owners.
+func WithDangerousUsernameKey() Option { return named("usernameKey", "on") }
+
 // WithAppleKey signs the client secret of Apple for each sign-in, in place of a
 // client secret that expires. privateKey is the content of the .p8 file.
 func WithAppleKey(teamID, keyID, privateKey string) Option {
@@ -148,5 +161,6 @@ func how(name string) string {
 		"issuer": "WithIssuer", "tenant": "WithTenant", "baseURL": "WithBaseURL", "apiKey": "WithAPIKey", "apiVersion": "WithAPIVersion",
 		"accountID": "WithAccountID", "userInfoURL": "WithUserInfoURL", "agentID": "WithAgentID", "shop": "WithShop", "platform": "WithPlatform", "connection": "WithConnection",
 		"photoSize": "WithPhotoSize", "appleKey": "WithAppleKey", "from": "WithFrom", "server": "WithServer", "template": "WithTemplate", "region": "WithRegion",
+		"pkce": "WithPKCE", "usernameKey": "WithDangerousUsernameKey",
 	}[name]
 }

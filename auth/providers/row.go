@@ -273,8 +273,11 @@ func (c *completion) profile() error {
 // client fills in how the flow is protected and the client authenticates.
 func (c *completion) client() {
 	r, p := c.row, c.provider
-	if p.Checks == nil {
+	if len(p.Checks) == 0 {
 		p.Checks = r.checks()
+		if c.vars["pkce"] != "" {
+			p.Checks = append(p.Checks, auth.CheckPKCE)
+		}
 	}
 	p.Client.TokenEndpointAuthMethod = cmp.Or(p.Client.TokenEndpointAuthMethod, r.clientAuth)
 	p.Client.IDTokenSignedResponseAlg = cmp.Or(p.Client.IDTokenSignedResponseAlg, r.idTokenAlg)

@@ -547,7 +547,6 @@ func table() []row {
 		{
 			id: "line", name: "LINE", kind: auth.TypeOIDC, constructor: "LINE",
 			issuer:     "https://access.line.me",
-			noPKCE:     true,
 			idTokenAlg: "HS256",
 			color:      "#00C300",
 		},
@@ -749,11 +748,14 @@ func table() []row {
 		},
 		{
 			id: "pinterest", name: "Pinterest", constructor: "Pinterest",
+			note:          "The identifier is the id, since people can change their usernames. WithDangerousUsernameKey keeps accounts that were stored under usernames; its documentation tells how to convert them.",
 			authorization: "https://www.pinterest.com/oauth",
 			token:         "https://api.pinterest.com/v5/oauth/token",
 			userInfo:      "https://api.pinterest.com/v5/user_account",
 			scope:         "user_accounts:read",
-			profile:       mapping{id: "username", name: "username", image: "profile_image"},
+			profile:       mapping{id: "id", name: "username", image: "profile_image"},
+			options:       []option{{name: "usernameKey"}},
+			hook:          pinterestKey,
 			color:         "#bd081c",
 		},
 		{
@@ -809,9 +811,11 @@ func table() []row {
 		},
 		{
 			id: "slack", name: "Slack", kind: auth.TypeOIDC, constructor: "Slack",
+			note:     "Slack apps that have opted in to PKCE take it: see WithPKCE. The opt-in is for good, and for all users of the app.",
 			issuer:   "https://slack.com",
 			noPKCE:   true,
 			verified: "email_verified",
+			options:  []option{{name: "pkce"}},
 			color:    "#611f69",
 		},
 		{
@@ -930,7 +934,7 @@ func table() []row {
 		{
 			id: "twitch", name: "Twitch", kind: auth.TypeOIDC, constructor: "Twitch",
 			issuer:     "https://id.twitch.tv/oauth2",
-			params:     map[string]string{"claims": `{"id_token":{"email":null,"picture":null,"preferred_username":null}}`},
+			params:     map[string]string{"claims": `{"id_token":{"email":null,"email_verified":null,"picture":null,"preferred_username":null}}`},
 			scope:      "openid user:read:email",
 			clientAuth: auth.ClientSecretPost,
 			lenient:    true,

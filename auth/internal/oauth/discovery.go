@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -137,42 +136,17 @@ func (i *Issuer) discover(ctx context.Context) (*Metadata, error) {
 	return &m, nil
 }
 
-// tenant is what Microsoft Entra ID has in its metadata where the issuer of a
-// token has the tenant.
-const tenant = "{tenantid}"
-
-// Is reports whether an authorization answer that names the issuer is of the
-// provider (RFC 9207 section 2.4).
-func (m *Metadata) Is(issuer string) bool {
-	if strings.Contains(m.Issuer, tenant) {
-		return fits(m.Issuer, issuer)
-	}
-	return issuer == m.Issuer
-}
-
 // isFor reports whether metadata of the issuer belongs to the configured one.
 func (i *Issuer) isFor(issuer string) bool {
 	if issuer == "" {
 		return false
 	}
-	if strings.Contains(issuer, tenant) {
-		return fits(issuer, i.URL)
+	if strings.Contains(issuer, placeholder) {
+		_, ok := word(issuer, i.URL)
+		return ok
 	}
-	return issuer == i.URL || sameURL(issuer, i.URL)
+	return issuer == i.URL || sameURL(issuer, i.URL) || named(i.URL, issuer)
 }
-
-// fits reports whether the issuer is the template with a word for the tenant.
-func fits(template, issuer string) bool {
-	before, after, _ := strings.Cut(template, tenant)
-	word, ok := strings.CutPrefix(issuer, before)
-	if !ok {
-		return false
-	}
-	word, ok = strings.CutSuffix(word, after)
-	return ok && tenantWord.MatchString(word)
-}
-
-var tenantWord = regexp.MustCompile(`^[A-Za-z0-9.-]+$`)
 
 // sameURL compares as URLs, so that an origin and the same with a slash are one.
 func sameURL(a, b string) bool {

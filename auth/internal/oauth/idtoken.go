@@ -170,7 +170,7 @@ func signatureError(err error) error {
 }
 
 func (v *Verifier) checkIssuer(ctx context.Context, claims map[string]any) error {
-	want := v.Issuer.URL
+	want := v.Issuer.Stated()
 	if v.Issuer.JWKS == "" { // with known keys nothing else is asked for
 		m, err := v.Issuer.Metadata(ctx)
 		if err != nil {
@@ -178,15 +178,16 @@ func (v *Verifier) checkIssuer(ctx context.Context, claims map[string]any) error
 		}
 		want = m.Issuer
 	}
-	if before, after, templated := strings.Cut(want, tenant); templated {
-		tid, _ := claims["tid"].(string)
-		if !tenantWord.MatchString(tid) {
-			return errors.New("tid is missing")
-		}
-		want = before + tid + after
-	}
-	if iss, _ := claims["iss"].(string); iss != want {
+	iss, _ := claims["iss"].(string)
+	if !v.Issuer.Accepts(want, iss) {
 		return errors.New("issued by another issuer")
+	}
+	if !strings.Contains(want, placeholder) {
+		return nil
+	}
+	tid, _ := claims["tid"].(string)
+	if tenant, _ := word(want, iss); tid == "" || !strings.EqualFold(tid, tenant) {
+		return errors.New("issued by another issuer than tid says")
 	}
 	return nil
 }

@@ -1,0 +1,65 @@
+package oauth_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
+)
+
+// TestTenants: whom a configuration of Microsoft Entra ID lets in, by the tenant
+// that it names and the metadata that it gets.
+func TestTenants(t *testing.T) {
+	t.Parallel()
+	const (
+		ours, other, personal = "11111111-2222-3333-4444-555555555555", "99999999-2222-3333-4444-555555555555", "9188040d-6c67-4c5b-b112-36a304b66dad"
+		cloud, all            = "https://login.microsoftonline.com/", "https://login.microsoftonline.com/{tenantid}/v2.0"
+	)
+	for _, c := range []struct {
+		name, configured, metadata string
+		lets                       map[string]bool // tenant of a token: accepted
+	}{
+		{"tenant with the metadata of all tenants", ours, all, map[string]bool{ours: true, other: false, personal: false, "common": false}},
+		{"tenant", ours, cloud + ours + "/v2.0", map[string]bool{ours: true, other: false, personal: false}},
+		{"common", "common", all, map[string]bool{ours: true, other: true, personal: true, "a/b": false, "": false}},
+		{"organizations", "organizations", all, map[string]bool{ours: true, other: true, personal: false}},
+		{"consumers", "consumers", cloud + personal + "/v2.0", map[string]bool{personal: true, ours: false}},
+		{"consumers with the metadata of all tenants", "consumers", all, map[string]bool{personal: true, ours: false}},
+		{"consumers with the metadata of a company", "consumers", cloud + ours + "/v2.0", nil},
+		{"domain", "contoso.onmicrosoft.com", cloud + ours + "/v2.0", map[string]bool{ours: true, other: false, personal: false}},
+		{"domain with the metadata of personal accounts", "contoso.onmicrosoft.com", cloud + personal + "/v2.0", nil},
+		{"domain with the metadata of all tenants", "contoso.onmicrosoft.com", all, map[string]bool{ours: false, other: false, personal: false}},
+		{"tenant with the metadata of another", ours, cloud + other + "/v2.0", nil},
+		{"common with the metadata of one tenant", "common", cloud + ours + "/v2.0", nil},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_ = json.NewEncoder(w).Encode(map[string]any{"issuer": c.metadata})
+		}))
+		t.Cleanup(server.Close)
+		i := &oauth.Issuer{URL: cloud + c.configured + "/v2.0", WellKnown: server.URL, Client: oauth.Transport(nil), Now: time.Now}
+		m, err := i.Metadata(t.Context())
+		if (err == nil) != (c.lets != nil) {
+			t.Errorf("%s: the metadata of %s: %v", c.name, c.metadata, err)
+		}
+		for tenant, want := range c.lets {
+			if m == nil {
+				break
+			}
+			if got := i.Accepts(m.Issuer, cloud+tenant+"/v2.0"); got != want {
+				t.Errorf("%s: an account of the tenant %q is let in: %v, want %v", c.name, tenant, got, want)
+			}
+		}
+	}
+	// The other names of a tenant are those of Microsoft's own hosts.
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{"issuer": "https://idp.example/" + ours + "/v2.0"})
+	}))
+	t.Cleanup(server.Close)
+	i := &oauth.Issuer{URL: "https://idp.example/consumers/v2.0", WellKnown: server.URL, Client: oauth.Transport(nil), Now: time.Now}
+	if _, err := i.Metadata(t.Context()); err == nil {
+		t.Error("another host may change the issuer")
+	}
+}
