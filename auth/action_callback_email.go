@@ -33,7 +33,7 @@ func (e *engine) callbackEmail(ctx context.Context, r *request, p *Email) (*Resu
 	if stop != nil || err != nil {
 		return stop, err
 	}
-	done, err := e.login(ctx, r, identity{user: user, account: account})
+	done, err := e.login(ctx, r.browser(), identity{user: user, account: account})
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ const signInTimeout = time.Minute
 // useToken spends the token of a link, under any of the secrets.
 func (e *engine) useToken(ctx context.Context, p *Email, email, token string) (*adapter.VerificationToken, error) {
 	for _, key := range e.verificationKeys(p) {
-		invite, err := fromAdapter(e.adapter.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: email, Token: hashWith(token, key)}))
+		invite, err := e.store.useVerificationToken(ctx, email, hashWith(token, key))
 		switch {
 		case err != nil:
 			return nil, err

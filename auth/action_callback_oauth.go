@@ -53,21 +53,17 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 		return redirectTo(e.signInURL(r)), nil
 	}
 	user := id.user
-	if e.adapter != nil {
-		key := id.key()
-		record, err := fromAdapter(e.adapter.GetUserByAccount(ctx, key))
-		if err != nil {
-			return nil, err
-		}
-		if record != nil {
-			user = userFromRecord(record)
-		}
+	if err := e.lookUp(ctx, id); err != nil {
+		return nil, err
+	}
+	if id.owner != nil {
+		user = userFromRecord(id.owner)
 	}
 	stop, err := e.authorizeSignIn(ctx, r, SignInParams{User: user, Account: id.account, Profile: profile})
 	if stop != nil || err != nil {
 		return stop, err
 	}
-	done, err := e.login(ctx, r, *id)
+	done, err := e.login(ctx, r.browser(), *id)
 	if err != nil {
 		return nil, err
 	}

@@ -44,10 +44,7 @@ func (e *engine) requestVerification(ctx context.Context, r *request, p *Email, 
 		provider.MaxAge = defaultEmailMaxAge
 	}
 	expires := e.config.Clock().Add(provider.MaxAge)
-	_, err = fromAdapter(e.adapter.CreateVerificationToken(ctx, adapter.VerificationToken{
-		Identifier: identifier, Token: e.verificationKeys(p).hash(token), Expires: expires,
-	}))
-	if err != nil {
+	if err := e.storeVerificationToken(ctx, adapter.VerificationToken{Identifier: identifier, Token: e.verificationKeys(p).hash(token), Expires: expires}); err != nil {
 		return err
 	}
 	link := e.providerURL(r, ActionCallback, p.id()) + "?callbackUrl=" + queryEscape(r.callbackURL) + "&token=" + queryEscape(token) + "&email=" + queryEscape(identifier)
@@ -63,6 +60,10 @@ func (e *engine) requestVerification(ctx context.Context, r *request, p *Email, 
 		err = &Error{Type: ErrEmailSignIn, Message: "provider " + p.id() + ": the mail was not sent", Cause: err}
 	}
 	return err
+}
+
+func (e *engine) storeVerificationToken(ctx context.Context, t adapter.VerificationToken) error {
+	return e.store.createVerificationToken(ctx, t)
 }
 
 func (e *engine) newVerificationToken(ctx context.Context, p *Email) (string, error) {
@@ -85,7 +86,7 @@ func (e *engine) verificationKeys(p *Email) hashKeys {
 
 // userOfEmail is the user with the address, or one that has yet to be made.
 func (e *engine) userOfEmail(ctx context.Context, email string) (*User, error) {
-	record, err := fromAdapter(e.adapter.GetUserByEmail(ctx, email))
+	record, err := e.store.userByEmail(ctx, email)
 	if err != nil {
 		return nil, err
 	}

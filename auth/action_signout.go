@@ -28,7 +28,7 @@ func (e *engine) signOut(ctx context.Context, r *request) (*Result, error) {
 	if token == "" {
 		return result, nil
 	}
-	event, err := e.endSession(ctx, r, token)
+	event, err := e.endSession(ctx, token, r.specs.session.name)
 	if err != nil {
 		e.logError(ctx, &Error{Type: ErrSignOut, Cause: err})
 	} else {
@@ -38,11 +38,13 @@ func (e *engine) signOut(ctx context.Context, r *request) (*Result, error) {
 	return result, nil
 }
 
-func (e *engine) endSession(ctx context.Context, r *request, token string) (SignOutEvent, error) {
+// endSession ends the session in the store; of a token it only reads who signs
+// out. Salt is the name of the session cookie.
+func (e *engine) endSession(ctx context.Context, token, salt string) (SignOutEvent, error) {
 	if e.config.Session.Strategy == StrategyJWT {
-		claims, err := e.decodeToken(ctx, r, token)
+		claims, err := e.decodeToken(ctx, token, salt)
 		return SignOutEvent{Token: claims}, err
 	}
-	session, err := fromAdapter(e.adapter.DeleteSession(ctx, token))
+	session, err := e.store.endSession(ctx, token)
 	return SignOutEvent{Session: session}, err
 }

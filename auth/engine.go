@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
@@ -29,7 +28,7 @@ type engine struct {
 	cookies       struct{ plain, secure cookieSpecs }
 	csrfKeys      hashKeys
 	keys          *jwt.Keys
-	adapter       adapter.Adapter
+	store         *store // nil without an adapter
 	look          func() *pages.Look
 	// logins holds the accounts that are signing in.
 	logins keyedLock
@@ -48,9 +47,7 @@ func compile(c Config) (*engine, []error) {
 		csrfKeys: newHashKeys(c.Secret),
 		keys:     new(jwt.Keys),
 	}
-	if c.Adapter != nil {
-		e.adapter = tracedAdapter{c.Adapter, e}
-	}
+	e.store = newStore(e, &e.config)
 	e.look = newLook(&e.config)
 	e.cookies.plain, e.cookies.secure = newCookieSpecs(&c.Cookies, false), newCookieSpecs(&c.Cookies, true)
 	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {

@@ -21,7 +21,7 @@ type LoggedIn struct {
 
 // Login is the decision tree that every provider but credentials ends in.
 func (h *Handler) Login(ctx context.Context, r *http.Request, id Identity) (*LoggedIn, error) {
-	done, err := h.engine.login(ctx, h.engine.newRequest(r, ActionCallback), identity{
+	done, err := h.engine.login(ctx, h.engine.newRequest(r, ActionCallback).browser(), identity{
 		user: id.User, account: id.Account, stored: func(context.Context) (TokenSet, error) { return id.Account.TokenSet, nil }, linkByEmail: id.LinkByEmail,
 	})
 	if err != nil {

@@ -36,11 +36,3 @@ func recovered(v any) error {
 	}
 	return fmt.Errorf("panic: %v", v)
 }
-
-// fromAdapter marks the error of a call of the adapter as such.
-func fromAdapter[T any](v T, err error) (T, error) {
-	if err != nil {
-		err = &Error{Type: ErrAdapter, Cause: err}
-	}
-	return v, err
-}

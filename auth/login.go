@@ -21,6 +21,10 @@ type identity struct {
 	stored func(ctx context.Context) (TokenSet, error)
 	// kept is what stored chose, once it was asked.
 	kept *TokenSet
+	// owner is whom the account belongs to, as far as asked says that the store
+	// was asked already.
+	owner *adapter.User
+	asked bool
 	// linkByEmail is OAuth.AllowDangerousEmailAccountLinking.
 	linkByEmail bool
 }
@@ -70,8 +74,8 @@ func (e *engine) redirect(ctx context.Context, url, origin string) (string, erro
 // login finds or makes the user and the session for an identity. Of concurrent
 // logins with one account or address all end at one user. Behaviour reference
 // section 7.4.
-func (e *engine) login(ctx context.Context, r *request, id identity) (*signedIn, error) {
-	if e.adapter == nil {
+func (e *engine) login(ctx context.Context, b browser, id identity) (*signedIn, error) {
+	if e.store == nil {
 		return &signedIn{user: id.user, account: id.account, profile: id.profile}, nil
 	}
 	release, err := e.logins.acquire(ctx, id.account.Provider+"\x00"+id.account.ProviderAccountID)
@@ -79,7 +83,7 @@ func (e *engine) login(ctx context.Context, r *request, id identity) (*signedIn,
 		return nil, err
 	}
 	defer release()
-	current, err := e.currentUser(ctx, r)
+	current, err := e.currentUser(ctx, b)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +95,11 @@ func (e *engine) login(ctx context.Context, r *request, id identity) (*signedIn,
 		} else {
 			done, err = e.loginByAccount(ctx, &id, current)
 		}
+		stale := id.asked
+		id.asked = false
 		switch {
+		case errors.Is(err, errAddressTaken) && stale:
+			// The account was looked up before this login had its turn.
 		case errors.Is(err, errRaced) && races < maxLoginRaces:
 			races++
 		case errors.Is(err, errAddressTaken) && pauses < maxLoginPauses:
@@ -147,6 +155,17 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// browser is what a login needs to know of the browser that it is for.
+type browser struct {
+	// sessionToken is the value of the session cookie, salt is its name.
+	sessionToken, salt string
+}
+
+func (r *request) browser() browser {
+	token, _ := r.sessionCookie()
+	return browser{sessionToken: token, salt: r.specs.session.name}
+}
+
 // loggedIn is who is signed in already in the browser of a request.
 type loggedIn struct {
 	user    *User // nil if nobody is
@@ -157,25 +176,24 @@ type loggedIn struct {
 
 // currentUser finds out who is signed in. A session that has expired, or whose
 // user is gone, is nobody's.
-func (e *engine) currentUser(ctx context.Context, r *request) (loggedIn, error) {
-	token, _ := r.sessionCookie()
-	current := loggedIn{token: token}
-	if token == "" {
+func (e *engine) currentUser(ctx context.Context, b browser) (loggedIn, error) {
+	current := loggedIn{token: b.sessionToken}
+	if b.sessionToken == "" {
 		return current, nil
 	}
 	if e.config.Session.Strategy == StrategyDatabase {
-		stored, err := e.storedSession(ctx, token)
+		stored, err := e.store.sessionAndUser(ctx, b.sessionToken)
 		if err == nil && stored != nil {
 			current.session, current.user = &stored.Session, userFromRecord(&stored.User)
 		}
 		return current, err
 	}
-	claims, err := e.decodeToken(ctx, r, token)
+	claims, err := e.decodeToken(ctx, b.sessionToken, b.salt)
 	if err != nil {
 		return current, nil //nolint:nilerr // a token that is not good is nobody's
 	}
 	if sub := claims.String("sub"); sub != "" {
-		user, err := fromAdapter(e.adapter.GetUser(ctx, sub))
+		user, err := e.store.user(ctx, sub)
 		if err != nil {
 			return current, err
 		}
@@ -190,18 +208,18 @@ func (e *engine) currentUser(ctx context.Context, r *request) (loggedIn, error) 
 // that the browser had is replaced.
 func (e *engine) loginByEmail(ctx context.Context, id identity, current loggedIn) (*signedIn, error) {
 	now := e.config.Clock()
-	found, err := fromAdapter(e.adapter.GetUserByEmail(ctx, id.user.Email))
+	found, err := e.store.userByEmail(ctx, id.user.Email)
 	if err != nil {
 		return nil, err
 	}
 	if current.session != nil {
-		if _, err := fromAdapter(e.adapter.DeleteSession(ctx, current.token)); err != nil {
+		if _, err := e.store.endSession(ctx, current.token); err != nil {
 			e.logError(ctx, err) // it ends by itself
 		}
 	}
 	done := &signedIn{account: id.account}
 	if found != nil {
-		updated, err := fromAdapter(e.adapter.UpdateUser(ctx, adapter.UserUpdate{ID: found.ID, EmailVerified: adapter.To(&now)}))
+		updated, err := e.store.updateUser(ctx, adapter.UserUpdate{ID: found.ID, EmailVerified: adapter.To(&now)})
 		if err != nil {
 			return nil, raced(err)
 		}
@@ -223,7 +241,7 @@ func (e *engine) loginByEmail(ctx context.Context, id identity, current loggedIn
 // signed in, or makes a new user for it.
 func (e *engine) loginByAccount(ctx context.Context, id *identity, current loggedIn) (*signedIn, error) {
 	done := &signedIn{account: id.account, profile: id.profile}
-	record, err := fromAdapter(e.adapter.GetUserByAccount(ctx, id.key()))
+	record, err := e.ownerOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -252,12 +270,32 @@ func (e *engine) loginByAccount(ctx context.Context, id *identity, current logge
 	return e.signUp(ctx, id, done)
 }
 
+// ownerOf returns the user who has the account, or nil. A login that starts
+// again asks anew.
+func (e *engine) ownerOf(ctx context.Context, id *identity) (*adapter.User, error) {
+	if id.asked {
+		return id.owner, nil
+	}
+	return e.store.userByAccount(ctx, id.key())
+}
+
+// lookUp asks the store who has the account of the identity.
+func (e *engine) lookUp(ctx context.Context, id *identity) error {
+	if e.store == nil {
+		return nil
+	}
+	var err error
+	id.owner, err = e.store.userByAccount(ctx, id.key())
+	id.asked = err == nil
+	return err
+}
+
 // signUp makes a user for an account that nobody has.
 func (e *engine) signUp(ctx context.Context, id *identity, done *signedIn) (*signedIn, error) {
 	var existing *adapter.User
 	var err error
 	if id.user.Email != "" {
-		if existing, err = fromAdapter(e.adapter.GetUserByEmail(ctx, id.user.Email)); err != nil {
+		if existing, err = e.store.userByEmail(ctx, id.user.Email); err != nil {
 			return nil, err
 		}
 	}
@@ -293,12 +331,12 @@ func (e *engine) signUp(ctx context.Context, id *identity, done *signedIn) (*sig
 // user stays if they have the account all the same, because an answer was lost
 // or because another process linked it by the address.
 func (e *engine) undoSignUp(ctx context.Context, id *identity, user *User) {
-	owner, err := e.adapter.GetUserByAccount(ctx, id.key())
+	owner, err := e.store.userByAccount(ctx, id.key())
 	if err == nil && owner != nil && owner.ID == user.ID {
 		return
 	}
 	if err == nil {
-		_, err = e.adapter.DeleteUser(ctx, user.ID)
+		err = e.store.deleteUser(ctx, user.ID)
 	}
 	if err != nil {
 		e.logError(ctx, &Error{Type: ErrAdapter, Message: "user without account left behind", Cause: err})
@@ -318,7 +356,7 @@ func (id *identity) notLinked() ErrorType {
 }
 
 func (e *engine) createUser(ctx context.Context, record adapter.User) (*User, error) {
-	created, err := fromAdapter(e.adapter.CreateUser(ctx, record))
+	created, err := e.store.createUser(ctx, record)
 	if err != nil {
 		return nil, raced(err)
 	}
@@ -331,7 +369,7 @@ func (e *engine) linkAccount(ctx context.Context, id *identity, user *User) erro
 	account := &Account{Provider: id.account.Provider, Type: id.account.Type, ProviderAccountID: id.account.ProviderAccountID, TokenSet: *id.kept}
 	record := account.record()
 	record.UserID = user.ID
-	if _, err := fromAdapter(e.adapter.LinkAccount(ctx, record)); err != nil {
+	if err := e.store.linkAccount(ctx, record); err != nil {
 		return raced(err)
 	}
 	notify(ctx, e, "LinkAccount", e.config.Events.LinkAccount, LinkAccountEvent{User: user, Account: account, Profile: id.user})
@@ -347,8 +385,7 @@ func (e *engine) newSession(ctx context.Context, user *User) (*adapter.Session, 
 	if err != nil {
 		return nil, err
 	}
-	expires := e.config.Clock().Add(e.config.Session.MaxAge)
-	return fromAdapter(e.adapter.CreateSession(ctx, adapter.Session{SessionToken: token, UserID: user.ID, Expires: expires}))
+	return e.store.beginSession(ctx, user.ID, token)
 }
 
 func (e *engine) newSessionToken(ctx context.Context) (string, error) {

@@ -89,7 +89,7 @@ func (e *engine) identify(ctx context.Context, o *oauthClient, profile Profile, 
 	id.user = &copied
 	id.user.Email = strings.ToLower(user.Email)
 	var err error
-	if e.adapter == nil {
+	if e.store == nil {
 		id.user.ID = subject(p.ID, user.ID)
 	} else if id.user.ID, err = randomUUID(e.config.Random); err != nil {
 		return nil, err

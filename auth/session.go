@@ -100,7 +100,7 @@ func (e *engine) session(ctx context.Context, r *request, a access) sessionRead 
 // removed from the browser.
 func (e *engine) sessionFromToken(ctx context.Context, r *request, token string, names []string, a access) (read sessionRead) {
 	read.cookies = r.specs.session.sessionCookies(names, "", time.Time{})
-	claims, err := e.decodeToken(ctx, r, token)
+	claims, err := e.decodeToken(ctx, token, r.specs.session.name)
 	if err != nil {
 		read.err = err
 		return read
@@ -146,15 +146,8 @@ func (e *engine) tokenCookies(ctx context.Context, r *request, old []string, tok
 // sessionFromStore reads a database session and extends it if that is due. A
 // store that fails leaves the cookies alone.
 func (e *engine) sessionFromStore(ctx context.Context, r *request, token string, names []string, a access) (read sessionRead) {
-	stored, err := e.storedSession(ctx, token)
-	if err == nil && stored != nil {
-		err = e.extend(ctx, stored)
-	}
-	switch {
-	case err == nil:
-	case errors.Is(err, errSessionGone):
-		stored = nil
-	default:
+	stored, err := e.liveSession(ctx, token)
+	if err != nil {
 		read.err = err
 		return read
 	}
@@ -179,48 +172,17 @@ func (e *engine) sessionFromStore(ctx context.Context, r *request, token string,
 	return read
 }
 
-// errSessionGone says that a session was deleted while it was being read.
-var errSessionGone = errors.New("the session is gone")
-
-// extend moves the end of the session, at most once per UpdateAge.
-func (e *engine) extend(ctx context.Context, stored *adapter.SessionAndUser) error {
-	c := &e.config.Session
-	now := e.config.Clock()
-	if extended := stored.Session.Expires.Add(-c.MaxAge); extended.Add(*c.UpdateAge).After(now) {
-		return nil
-	}
-	updated, err := fromAdapter(e.adapter.UpdateSession(ctx, adapter.SessionUpdate{
-		SessionToken: stored.Session.SessionToken, Expires: adapter.To(now.Add(c.MaxAge)),
-	}))
-	if err != nil {
-		return err
-	}
-	if updated == nil {
-		return errSessionGone
-	}
-	stored.Session.Expires = updated.Expires
-	return nil
-}
-
-// storedSession returns the session if it is not over. One that is over is
-// deleted.
-func (e *engine) storedSession(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
-	stored, err := fromAdapter(e.adapter.GetSessionAndUser(ctx, token))
-	if err != nil || stored == nil {
-		return nil, err
-	}
-	if !e.config.Clock().Before(stored.Session.Expires) {
-		_, err := fromAdapter(e.adapter.DeleteSession(ctx, token))
-		return nil, err
-	}
-	return stored, nil
-}
-
 var errNoClaims = errors.New("JWT.Decode returned no claims")
 
-// decodeToken returns the claims of a session token that is good.
-func (e *engine) decodeToken(ctx context.Context, r *request, token string) (Claims, error) {
-	p := jwt.DecodeParams{Token: token, Secrets: e.config.JWT.Secret, Salt: r.specs.session.name, Keys: e.keys, Now: e.config.Clock}
+// liveSession reads a database session and extends it if that is due.
+func (e *engine) liveSession(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+	return e.store.liveSession(ctx, token)
+}
+
+// decodeToken returns the claims of a session token that is good. Salt is the
+// name of its cookie.
+func (e *engine) decodeToken(ctx context.Context, token, salt string) (Claims, error) {
+	p := jwt.DecodeParams{Token: token, Secrets: e.config.JWT.Secret, Salt: salt, Keys: e.keys, Now: e.config.Clock}
 	if e.config.JWT.Decode == nil {
 		return jwt.Decode(p)
 	}
