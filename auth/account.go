@@ -68,6 +68,15 @@ type TokenSet struct {
 // LogValue keeps the tokens out of logs.
 func (TokenSet) LogValue() slog.Value { return slog.StringValue("[redacted]") }
 
+// textOf is the text, or "" for nil.
+func textOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// textOrNil is nil for the empty text.
 func textOrNil(s string) *string {
 	if s == "" {
 		return nil

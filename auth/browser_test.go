@@ -104,7 +104,7 @@ func password() *auth.Credentials {
 			if f.Get("username") != "ada" || f.Get("password") != "lovelace" {
 				return nil, nil
 			}
-			return &auth.User{ID: "ada-1", Name: new("Ada Lovelace"), Email: "ada@example.com"}, nil
+			return &auth.User{ID: "ada-1", Name: "Ada Lovelace", Email: "ada@example.com"}, nil
 		},
 	}
 }

@@ -29,7 +29,7 @@ func TestNewReportsEverything(t *testing.T) {
 		Cookies: auth.Cookies{State: auth.CookieConfig{Name: "a b"}},
 		Providers: []auth.Provider{
 			nil, (*auth.OAuth)(nil), &auth.OAuth{}, &auth.OAuth{ID: "a/b", Issuer: "https://i.example"}, &auth.OAuth{ID: "o"}, &auth.OAuth{ID: "r", JWKS: "https://r.example/jwks"},
-			&auth.OAuth{ID: "q", WellKnown: "https://q.example/metadata", Client: auth.Client{DefaultMaxAge: -1}},
+			&auth.OAuth{ID: "q", WellKnown: "https://q.example/metadata", Client: auth.ClientMetadata{DefaultMaxAge: -1}},
 			&auth.OAuth{ID: "p", Type: "saml", Authorization: auth.AuthorizationEndpoint{URL: "https://p.example"}},
 			&auth.Credentials{}, &auth.Email{}, &auth.Email{ID: "o", Server: "http://mail:password@x", From: "@"},
 			webauthn("w"), webauthn("x"),
@@ -64,22 +64,22 @@ func TestNewReportsEverything(t *testing.T) {
 // configuration and not of the first who signs in.
 func TestNewChecksAlgorithms(t *testing.T) {
 	for name, c := range map[string]struct {
-		client auth.Client
+		client auth.ClientMetadata
 		secret string
 		want   string // is part of the error; empty stands for none
 	}{
-		"algorithms of ID token and userinfo": {auth.Client{IDTokenSignedResponseAlg: "ES384", UserInfoSignedResponseAlg: "HS256"}, idpSecret, ""},
-		"unknown for ID tokens":               {auth.Client{IDTokenSignedResponseAlg: "none"}, idpSecret, `Client.IDTokenSignedResponseAlg is "none"`},
-		"unknown for userinfo":                {auth.Client{UserInfoSignedResponseAlg: "es256"}, idpSecret, `Client.UserInfoSignedResponseAlg is "es256"`},
-		"HS256 of a public client": {auth.Client{TokenEndpointAuthMethod: auth.ClientAuthNone, IDTokenSignedResponseAlg: "HS256"}, "",
+		"algorithms of ID token and userinfo": {auth.ClientMetadata{IDTokenSignedResponseAlg: "ES384", UserInfoSignedResponseAlg: "HS256"}, idpSecret, ""},
+		"unknown for ID tokens":               {auth.ClientMetadata{IDTokenSignedResponseAlg: "none"}, idpSecret, `Client.IDTokenSignedResponseAlg is "none"`},
+		"unknown for userinfo":                {auth.ClientMetadata{UserInfoSignedResponseAlg: "es256"}, idpSecret, `Client.UserInfoSignedResponseAlg is "es256"`},
+		"HS256 of a public client": {auth.ClientMetadata{TokenEndpointAuthMethod: auth.ClientAuthNone, IDTokenSignedResponseAlg: "HS256"}, "",
 			"Client.IDTokenSignedResponseAlg is HS256, which needs a ClientSecret"},
-		"secret for HS512":         {auth.Client{TokenEndpointAuthMethod: auth.ClientSecretJWT, TokenEndpointAuthSigningAlg: "HS512"}, idpSecret, ""},
-		"secret for RS256":         {auth.Client{TokenEndpointAuthMethod: auth.ClientSecretJWT, TokenEndpointAuthSigningAlg: "RS256"}, idpSecret, `"RS256" does not go with the key`},
-		"RSA for PS512":            {auth.Client{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "PS512", PrivateKey: rsaKey()}, "", ""},
-		"P-256 for ES384":          {auth.Client{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "ES384", PrivateKey: ecKey()}, "", `"ES384" does not go with the key`},
-		"private key for HS256":    {auth.Client{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "HS256", PrivateKey: rsaKey()}, "", `"HS256" does not go with the key`},
-		"a curve that has nothing": {auth.Client{TokenEndpointAuthMethod: auth.PrivateKeyJWT, PrivateKey: must(ecdsa.GenerateKey(elliptic.P224(), rand.Reader))}, "", "no signature algorithm goes with a key"},
-		"no private key":           {auth.Client{TokenEndpointAuthMethod: auth.PrivateKeyJWT}, idpSecret, "private_key_jwt needs a PrivateKey"},
+		"secret for HS512":         {auth.ClientMetadata{TokenEndpointAuthMethod: auth.ClientSecretJWT, TokenEndpointAuthSigningAlg: "HS512"}, idpSecret, ""},
+		"secret for RS256":         {auth.ClientMetadata{TokenEndpointAuthMethod: auth.ClientSecretJWT, TokenEndpointAuthSigningAlg: "RS256"}, idpSecret, `"RS256" does not go with the key`},
+		"RSA for PS512":            {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "PS512", PrivateKey: rsaKey()}, "", ""},
+		"P-256 for ES384":          {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "ES384", PrivateKey: ecKey()}, "", `"ES384" does not go with the key`},
+		"private key for HS256":    {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "HS256", PrivateKey: rsaKey()}, "", `"HS256" does not go with the key`},
+		"a curve that has nothing": {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, PrivateKey: must(ecdsa.GenerateKey(elliptic.P224(), rand.Reader))}, "", "no signature algorithm goes with a key"},
+		"no private key":           {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT}, idpSecret, "private_key_jwt needs a PrivateKey"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := auth.New(auth.Config{Secret: []string{secret}, URL: origin, Providers: []auth.Provider{

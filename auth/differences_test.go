@@ -324,7 +324,7 @@ func TestAuthorizeSeesTheBody(t *testing.T) {
 	p := password()
 	p.Authorize = func(_ context.Context, _ auth.Form, r *http.Request) (*auth.User, error) {
 		body, err := io.ReadAll(r.Body)
-		return &auth.User{ID: "1", Name: new(string(body))}, err
+		return &auth.User{ID: "1", Name: string(body)}, err
 	}
 	b := newBrowser(t, newHandler(t, auth.Config{Providers: []auth.Provider{p}}))
 	b.post("/auth/callback/credentials", "x", "y")

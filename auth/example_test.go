@@ -18,7 +18,7 @@ func Example() {
 			Fields: []auth.Field{{Name: "username"}, {Name: "password", Type: "password"}},
 			Authorize: func(_ context.Context, form auth.Form, _ *http.Request) (*auth.User, error) {
 				if form.Get("username") == "ada" && form.Get("password") == "lovelace" {
-					return &auth.User{ID: "1", Name: new("Ada Lovelace")}, nil
+					return &auth.User{ID: "1", Name: "Ada Lovelace"}, nil
 				}
 				return nil, nil
 			},
@@ -37,7 +37,7 @@ func Example() {
 		case session == nil:
 			http.Redirect(w, r, "/auth/signin", http.StatusSeeOther)
 		default:
-			_, _ = fmt.Fprintf(w, "Hello, %s!", *session.User.Name)
+			_, _ = fmt.Fprintf(w, "Hello, %s!", session.User.Name)
 		}
 	})
 

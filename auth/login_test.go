@@ -20,7 +20,7 @@ import (
 // oauthIdentity is somebody at the provider idp.
 func oauthIdentity(id, email string) auth.Identity {
 	return auth.Identity{
-		User:    &auth.User{ID: "fresh", Name: new("Ada"), Email: email},
+		User:    &auth.User{ID: "fresh", Name: "Ada", Email: email},
 		Account: &auth.Account{Provider: "idp", Type: auth.TypeOAuth, ProviderAccountID: id, TokenSet: auth.TokenSet{AccessToken: "at", ExpiresAt: time.Unix(1800000000, 0)}},
 	}
 }

@@ -121,12 +121,12 @@ func defaultProfile(p Profile) *User {
 	}
 	for _, claim := range []string{"name", "nickname", "preferred_username"} {
 		if s, ok := p[claim].(string); ok {
-			u.Name = &s
+			u.Name = s
 			break
 		}
 	}
 	if s, ok := p["picture"].(string); ok {
-		u.Image = &s
+		u.Image = s
 	}
 	return u
 }

@@ -46,7 +46,7 @@ type OAuth struct {
 	// 15 minutes, and gets as far as the provider lets a code be used twice.
 	Checks []Check
 	// Client says how this program presents itself to the provider.
-	Client Client
+	Client ClientMetadata
 
 	// Profile maps what the provider says to a user. The ID in its result
 	// becomes Account.ProviderAccountID. The default takes id, name, email and
@@ -169,9 +169,9 @@ const (
 	ClientAuthNone    ClientAuth = "none"
 )
 
-// Client is the client metadata of OpenID Connect that differs from the
-// defaults.
-type Client struct {
+// ClientMetadata is the metadata of a client (OpenID Connect Dynamic Client
+// Registration 1.0 section 2) that differs from the defaults.
+type ClientMetadata struct {
 	// TokenEndpointAuthMethod is ClientSecretBasic by default.
 	TokenEndpointAuthMethod ClientAuth
 	// PrivateKey and KeyID sign the assertion of PrivateKeyJWT.

@@ -56,7 +56,7 @@ func TestServerSignInAndOut(t *testing.T) {
 		b.take(result)
 	}
 	session, err := h.Session(b.request("/"))
-	if err != nil || session == nil || session.User.ID != "ada-1" || *session.User.Name != "Ada Lovelace" {
+	if err != nil || session == nil || session.User.ID != "ada-1" || session.User.Name != "Ada Lovelace" {
 		t.Fatalf("got %+v, %v", session, err)
 	}
 	if strings.Contains(b.session(), "ada-1") {
@@ -292,5 +292,21 @@ func TestMarkupNeverReachesPages(t *testing.T) {
 		if location := b.get("/auth/callback/" + page + "?" + query.Encode()).location(); strings.ContainsAny(location, "\"'<> ") {
 			t.Errorf("location %q", location)
 		}
+	}
+}
+
+// TestEmptyNameIsShownAsNull: a name or picture that a store keeps as an empty
+// text is shown as one that it does not know, and server code reads a text.
+func TestEmptyNameIsShownAsNull(t *testing.T) {
+	for name, stored := range map[string]*string{"null": nil, "empty": new("")} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore()
+			s.users["u"] = adapter.User{ID: "u", Email: "ada@example.com", Name: stored, Image: stored}
+			s.sessions["t"] = adapter.Session{SessionToken: "t", UserID: "u", Expires: time.Now().Add(time.Hour)}
+			b := newBrowser(t, newHandler(t, auth.Config{Adapter: s}))
+			b.cookies["__Secure-authjs.session-token"] = &http.Cookie{Name: "__Secure-authjs.session-token", Value: "t"}
+			b.wantSession(`"name":null`)
+			b.wantSession(`"image":null`)
+		})
 	}
 }

@@ -15,15 +15,11 @@ import (
 type User struct {
 	// ID is the adapter's ID for a stored user, and the provider's otherwise.
 	ID string
-	// Name is nil when not known.
-	Name *string
-	// Email is empty when not known.
-	Email string
+	// Name, Email and Image, the URL of a picture, are empty when not known.
+	Name, Email, Image string
 	// EmailVerified is the instant of the first sign-in by e-mail, or nil. Only
 	// stored users have it.
 	EmailVerified *time.Time
-	// Image is the URL of a picture, or nil.
-	Image *string
 	// Extra holds further members, for callbacks and for the session's JSON.
 	// They are never stored by the adapter. A member that is named like one of
 	// the fields above counts only while that field is empty.
@@ -37,8 +33,8 @@ func (u User) MarshalJSON() ([]byte, error) {
 	if u.ID != "" {
 		m.text("id", u.ID)
 	}
-	if u.Name != nil {
-		m.text("name", *u.Name)
+	if u.Name != "" {
+		m.text("name", u.Name)
 	}
 	if u.Email != "" {
 		m.text("email", u.Email)
@@ -46,22 +42,22 @@ func (u User) MarshalJSON() ([]byte, error) {
 	if u.EmailVerified != nil {
 		m.time("emailVerified", *u.EmailVerified)
 	}
-	if u.Image != nil {
-		m.text("image", *u.Image)
+	if u.Image != "" {
+		m.text("image", u.Image)
 	}
 	m.extra(u.Extra, func(name string) bool {
-		return name == "id" && u.ID != "" || name == "name" && u.Name != nil || name == "email" && u.Email != "" ||
-			name == "emailVerified" && u.EmailVerified != nil || name == "image" && u.Image != nil
+		return name == "id" && u.ID != "" || name == "name" && u.Name != "" || name == "email" && u.Email != "" ||
+			name == "emailVerified" && u.EmailVerified != nil || name == "image" && u.Image != ""
 	})
 	return m.end()
 }
 
 func userFromRecord(r *adapter.User) *User {
-	return &User{ID: r.ID, Name: r.Name, Email: r.Email, EmailVerified: r.EmailVerified, Image: r.Image}
+	return &User{ID: r.ID, Name: textOf(r.Name), Email: r.Email, EmailVerified: r.EmailVerified, Image: textOf(r.Image)}
 }
 
 func (u *User) record() adapter.User {
-	return adapter.User{ID: u.ID, Name: u.Name, Email: u.Email, EmailVerified: u.EmailVerified, Image: u.Image}
+	return adapter.User{ID: u.ID, Name: textOrNil(u.Name), Email: u.Email, EmailVerified: u.EmailVerified, Image: textOrNil(u.Image)}
 }
 
 // Profile is what a provider says about a person: the claims of an ID token or
@@ -106,13 +102,13 @@ const maxExact = 1 << 53
 func (p Profile) LogValue() slog.Value { return slog.IntValue(len(p)) }
 
 // shownUser is what the client sees of a stored user. A name or image that is
-// not known is null, as in the columns of a store.
+// not known, or stored as an empty text, is null.
 func shownUser(user *User) *User {
 	shown := &User{Name: user.Name, Email: user.Email, Image: user.Image}
-	if user.Name == nil {
+	if user.Name == "" {
 		shown.setExtra("name", nil)
 	}
-	if user.Image == nil {
+	if user.Image == "" {
 		shown.setExtra("image", nil)
 	}
 	return shown
@@ -127,14 +123,14 @@ func userFromClaims(c Claims) *User {
 		text, ok := v.(string)
 		switch {
 		case !present:
-		case ok && m.member == "name":
-			u.Name = &text
-		case ok && m.member == "image":
-			u.Image = &text
-		case ok && text != "":
-			u.Email = text
-		default:
+		case !ok || text == "":
 			u.setExtra(m.member, v)
+		case m.member == "name":
+			u.Name = text
+		case m.member == "image":
+			u.Image = text
+		default:
+			u.Email = text
 		}
 	}
 	return u
@@ -166,14 +162,14 @@ func claimsFromUser(u *User) Claims {
 			c[m.claim] = v
 		}
 	}
-	if u.Name != nil {
-		c["name"] = *u.Name
+	if u.Name != "" {
+		c["name"] = u.Name
 	}
 	if u.Email != "" {
 		c["email"] = u.Email
 	}
-	if u.Image != nil {
-		c["picture"] = *u.Image
+	if u.Image != "" {
+		c["picture"] = u.Image
 	}
 	return c
 }

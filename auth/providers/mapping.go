@@ -44,13 +44,8 @@ func (m mapping) compile(vars map[string]string, client *http.Client) (func(cont
 	}
 	return func(ctx context.Context, profile auth.Profile, tokens auth.TokenSet) (*auth.User, error) {
 		e := &evidence{ctx: ctx, profile: profile, tokens: &tokens, vars: vars, client: client}
-		optional := func(name string) *string {
-			if s := text(fields[name](e)); s != "" {
-				return &s
-			}
-			return nil
-		}
-		u := &auth.User{ID: text(fields["id"](e)), Name: optional("name"), Email: text(fields["email"](e)), Image: optional("image")}
+		field := func(name string) string { return text(fields[name](e)) }
+		u := &auth.User{ID: field("id"), Name: field("name"), Email: field("email"), Image: field("image")}
 		for name := range m.extra {
 			if v := fields[name](e); v != nil {
 				if u.Extra == nil {

@@ -86,7 +86,7 @@ func newRelyingParty(t *testing.T, issuer, site, mode string, store adapter.Adap
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = fmt.Fprintf(w, `<p id="hello">Hello, %s!</p>`, html.EscapeString(*session.User.Name))
+		_, _ = fmt.Fprintf(w, `<p id="hello">Hello, %s!</p>`, html.EscapeString(session.User.Name))
 	})
 	return mux, nil
 }

@@ -113,5 +113,5 @@ func authorize(_ context.Context, form auth.Form, _ *http.Request) (*auth.User, 
 	if form.Get("username") != "ada" || form.Get("password") != "lovelace" {
 		return nil, nil
 	}
-	return &auth.User{ID: "ada", Name: new("Ada Lovelace"), Email: "ada@example.com"}, nil
+	return &auth.User{ID: "ada", Name: "Ada Lovelace", Email: "ada@example.com"}, nil
 }

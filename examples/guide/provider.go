@@ -18,7 +18,7 @@ func acme(base string) *auth.OAuth {
 		Token:         auth.TokenEndpoint{URL: base + "/oauth/token"},
 		UserInfo:      auth.UserInfoEndpoint{URL: base + "/api/me"},
 		Profile: func(_ context.Context, p auth.Profile, _ auth.TokenSet) (*auth.User, error) {
-			return &auth.User{ID: p.String("uid"), Name: new(p.String("login")), Email: p.String("contact", "mail")}, nil
+			return &auth.User{ID: p.String("uid"), Name: p.String("login"), Email: p.String("contact", "mail")}, nil
 		},
 	}
 }

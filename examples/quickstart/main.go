@@ -25,7 +25,7 @@ func main() {
 			http.Redirect(w, r, "/auth/signin", http.StatusSeeOther)
 			return
 		}
-		_, _ = fmt.Fprintf(w, "Hello, %s!", *session.User.Name)
+		_, _ = fmt.Fprintf(w, "Hello, %s!", session.User.Name)
 	})
 	log.Fatal(http.ListenAndServe("localhost:3000", nil))
 }

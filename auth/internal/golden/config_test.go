@@ -400,7 +400,7 @@ func (r *replay) credentials(p recordedProvider) (auth.Provider, error) {
 				return nil, f.err()
 			case "echo-request":
 				body, err := io.ReadAll(hr.Body)
-				return &auth.User{ID: "cred-1", Name: new(hr.Method + " " + hr.URL.String()), Email: string(body)}, err
+				return &auth.User{ID: "cred-1", Name: hr.Method + " " + hr.URL.String(), Email: string(body)}, err
 			}
 			return nil, fmt.Errorf("unknown authorize %q", f.Kind)
 		}
@@ -410,7 +410,7 @@ func (r *replay) credentials(p recordedProvider) (auth.Provider, error) {
 
 // userOf is a user that a function of the application returned.
 func userOf(row map[string]any) *auth.User {
-	u := &auth.User{ID: text(row, "id"), Email: text(row, "email"), Name: textOrNil(row, "name"), Image: textOrNil(row, "image")}
+	u := &auth.User{ID: text(row, "id"), Email: text(row, "email"), Name: text(row, "name"), Image: text(row, "image")}
 	for k, v := range row {
 		if v == nil || !slices.Contains([]string{"id", "email", "name", "image"}, k) {
 			if u.Extra == nil {
@@ -507,7 +507,7 @@ func (r *replay) oauth(p recordedProvider) auth.Provider {
 		Authorization: auth.AuthorizationEndpoint{URL: p.Authorization.URL, Params: p.Authorization.Params},
 		Token:         auth.TokenEndpoint{URL: p.Token.URL, Params: p.Token.Params},
 		UserInfo:      auth.UserInfoEndpoint{URL: p.UserInfo.URL, Params: p.UserInfo.Params},
-		Checks:        p.Checks, Client: auth.Client{TokenEndpointAuthMethod: p.Client.TokenEndpointAuthMethod},
+		Checks:        p.Checks, Client: auth.ClientMetadata{TokenEndpointAuthMethod: p.Client.TokenEndpointAuthMethod},
 		UserInfoOnly:                      p.IDToken != nil && !*p.IDToken,
 		AllowDangerousEmailAccountLinking: p.AllowDangerousEmailAccountLinking,
 		RedirectProxyURL:                  p.RedirectProxyURL,

@@ -327,7 +327,7 @@ func (x exchange) serve(t *testing.T) *response {
 				if f.Get("username") != "ada" || f.Get("password") != "lovelace" {
 					return nil, nil
 				}
-				return &auth.User{ID: "1", Name: new("Ada"), Email: "ada@example.com"}, nil
+				return &auth.User{ID: "1", Name: "Ada", Email: "ada@example.com"}, nil
 			},
 		},
 		&auth.OAuth{

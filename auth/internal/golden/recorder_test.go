@@ -139,8 +139,10 @@ func userJSON(u *auth.User) any {
 	if u == nil {
 		return nil
 	}
-	row := map[string]any{"name": deref(u.Name), "image": deref(u.Image)}
+	row := map[string]any{"name": nil, "image": nil}
 	maps.Copy(row, plain(u.Extra))
+	setText(row, "name", u.Name)
+	setText(row, "image", u.Image)
 	setText(row, "id", u.ID)
 	setText(row, "email", u.Email)
 	if u.EmailVerified != nil {
