@@ -11,17 +11,8 @@ import (
 // EnsureSchema has run. [ACCT-06] [ACCT-16] [ACCT-18] [CONC-04]
 func (a *Adapter) LinkAccount(ctx context.Context, account adapter.Account) (*adapter.Account, error) {
 	var p problems
-	p.key("provider", account.Provider)
-	p.key("providerAccountId", account.ProviderAccountID)
 	p.key("userId", account.UserID)
-	p.text("type", string(account.Type))
-	p.optional("access_token", account.AccessToken)
-	p.optional("refresh_token", account.RefreshToken)
-	p.optional("id_token", account.IDToken)
-	p.optional("scope", account.Scope)
-	p.optional("token_type", account.TokenType)
-	p.optional("session_state", account.SessionState)
-	p.json("authorization_details", account.AuthorizationDetails)
+	p.account(account)
 	var made *adapter.Account
 	err := a.call(ctx, "link account", func(db DB) error {
 		if err := p.err(); err != nil {
@@ -35,19 +26,12 @@ func (a *Adapter) LinkAccount(ctx context.Context, account adapter.Account) (*ad
 		if !ok {
 			return adapter.ErrNotFound
 		}
-		var expiresAt any
-		if account.ExpiresAt != nil {
-			expiresAt = *account.ExpiresAt
+		args := accountArgs(account)
+		statement, details := sql.linkAccountDetails, len(args)-1
+		if args[details] == nil {
+			statement, args = sql.linkAccount, args[:details]
 		}
-		args := []any{account.Provider, account.ProviderAccountID, owner, string(account.Type),
-			nullable(account.AccessToken), nullable(account.RefreshToken), nullable(account.IDToken),
-			nullable(account.Scope), nullable(account.TokenType), nullable(account.SessionState), expiresAt}
-		statement := sql.linkAccount
-		if details := string(account.AuthorizationDetails); details != "" && details != "null" {
-			statement = sql.linkAccountDetails
-			args = append(args, details)
-		}
-		rows, err := db.Query(ctx, statement, args...)
+		rows, err := db.Query(ctx, statement, append(args, owner)...)
 		if made, err = first(rows, err, scanAccount); err == nil && made == nil {
 			return adapter.ErrNotFound
 		}
@@ -64,4 +48,77 @@ func (a *Adapter) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*a
 // GetAccount implements [adapter.Accounts]. [ACCT-02] [ACCT-03]
 func (a *Adapter) GetAccount(ctx context.Context, providerAccountID, provider string) (*adapter.Account, error) {
 	return lookup(ctx, a, "get account", scanAccount, a.sql.getAccount, provider, providerAccountID)
+}
+
+// ListAccountsByUserID implements [adapter.AccountLists]. [ALIST-01] to
+// [ALIST-03]
+func (a *Adapter) ListAccountsByUserID(ctx context.Context, userID string) ([]adapter.Account, error) {
+	return list(ctx, a, "list accounts by user id", scanAccount, userID,
+		func(sql *idStatements) string { return sql.listAccountsByUserID })
+}
+
+// UpdateAccount implements [adapter.AccountLists]. It is one UPDATE of the
+// columns that are set. [ALIST-04] to [ALIST-07]
+func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
+	var to adapter.Account
+	update.Apply(&to)
+	var p problems
+	p.tokens(to)
+	var set assignments
+	key := []any{update.Provider, update.ProviderAccountID}
+	set.args = key
+	set.add(update.AccessToken.IsSet(), "access_token", "text", nullable(to.AccessToken))
+	set.add(update.RefreshToken.IsSet(), "refresh_token", "text", nullable(to.RefreshToken))
+	set.add(update.IDToken.IsSet(), "id_token", "text", nullable(to.IDToken))
+	set.add(update.Scope.IsSet(), "scope", "text", nullable(to.Scope))
+	set.add(update.TokenType.IsSet(), "token_type", "text", nullable(to.TokenType))
+	set.add(update.SessionState.IsSet(), "session_state", "text", nullable(to.SessionState))
+	set.add(update.ExpiresAt.IsSet(), "expires_at", "bigint", nullableInt(to.ExpiresAt))
+	set.add(update.AuthorizationDetails.IsSet(), "authorization_details", "json", nullableJSON(to.AuthorizationDetails))
+	var updated *adapter.Account
+	err := a.call(ctx, "update account", func(db DB) error {
+		if err := p.err(); err != nil {
+			return err
+		}
+		if !lookable(update.Provider, update.ProviderAccountID) {
+			return adapter.ErrNotFound
+		}
+		sql, args := set.in(a.sql.updateAccount), set.args
+		if len(set.columns) == 0 {
+			sql, args = a.sql.getAccount, key
+		}
+		rows, err := db.Query(ctx, sql, args...)
+		if updated, err = first(rows, err, scanAccount); err == nil && updated == nil {
+			return adapter.ErrNotFound
+		}
+		return err
+	})
+	return updated, err
+}
+
+// account refuses what can't be stored of an account; its owner is not looked
+// at.
+func (p *problems) account(a adapter.Account) {
+	p.key("provider", a.Provider)
+	p.key("providerAccountId", a.ProviderAccountID)
+	p.text("type", string(a.Type))
+	p.tokens(a)
+}
+
+// tokens refuses what can't be stored of the provider's answer.
+func (p *problems) tokens(a adapter.Account) {
+	p.optional("access_token", a.AccessToken)
+	p.optional("refresh_token", a.RefreshToken)
+	p.optional("id_token", a.IDToken)
+	p.optional("scope", a.Scope)
+	p.optional("token_type", a.TokenType)
+	p.optional("session_state", a.SessionState)
+	p.json("authorization_details", a.AuthorizationDetails)
+}
+
+// accountArgs are the values of newAccountColumns.
+func accountArgs(a adapter.Account) []any {
+	return []any{a.Provider, a.ProviderAccountID, string(a.Type), nullable(a.AccessToken), nullable(a.RefreshToken),
+		nullable(a.IDToken), nullable(a.Scope), nullable(a.TokenType), nullable(a.SessionState), nullableInt(a.ExpiresAt),
+		nullableJSON(a.AuthorizationDetails)}
 }

@@ -21,8 +21,8 @@ type DB interface {
 	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 }
 
-// Adapter implements [adapter.Adapter] and [adapter.Sweeper]. It is safe for
-// concurrent use, whatever the handle: on a single connection or a transaction
+// Adapter implements [adapter.Adapter], [adapter.Sweeper] and all optional
+// interfaces of package adapter. It is safe for concurrent use, whatever the handle: on a single connection or a transaction
 // its calls take turns.
 type Adapter struct {
 	db    DB
@@ -35,8 +35,13 @@ type Adapter struct {
 }
 
 var (
-	_ adapter.Adapter = (*Adapter)(nil)
-	_ adapter.Sweeper = (*Adapter)(nil)
+	_ adapter.Adapter            = (*Adapter)(nil)
+	_ adapter.Sweeper            = (*Adapter)(nil)
+	_ adapter.SignUps            = (*Adapter)(nil)
+	_ adapter.AccountLists       = (*Adapter)(nil)
+	_ adapter.SessionLists       = (*Adapter)(nil)
+	_ adapter.AuthenticatorEdits = (*Adapter)(nil)
+	_ adapter.TokenEdits         = (*Adapter)(nil)
 )
 
 // New returns an adapter on db, which stays the caller's: nobody else closes

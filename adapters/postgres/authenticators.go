@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -11,14 +13,9 @@ import (
 // CreateAuthenticator implements [adapter.Authenticators]. [AUTHN-03]
 // [AUTHN-20] [CONC-06]
 func (a *Adapter) CreateAuthenticator(ctx context.Context, authenticator adapter.Authenticator) (*adapter.Authenticator, error) {
-	c := authenticator
 	var p problems
-	p.key("credentialID", c.CredentialID)
-	p.key("userId", c.UserID)
-	p.text("providerAccountId", c.ProviderAccountID)
-	p.text("credentialPublicKey", c.CredentialPublicKey)
-	p.text("credentialDeviceType", c.CredentialDeviceType)
-	p.optional("transports", c.Transports)
+	p.key("userId", authenticator.UserID)
+	p.authenticator(authenticator)
 	var made *adapter.Authenticator
 	err := a.call(ctx, "create authenticator", func(db DB) error {
 		if err := p.err(); err != nil {
@@ -28,12 +25,11 @@ func (a *Adapter) CreateAuthenticator(ctx context.Context, authenticator adapter
 		if err != nil {
 			return err
 		}
-		owner, ok := sql.kind.arg(c.UserID)
+		owner, ok := sql.kind.arg(authenticator.UserID)
 		if !ok {
 			return adapter.ErrNotFound
 		}
-		rows, err := db.Query(ctx, sql.createAuthenticator, c.CredentialID, owner, c.ProviderAccountID,
-			c.CredentialPublicKey, c.Counter, c.CredentialBackedUp, c.CredentialDeviceType, nullable(c.Transports))
+		rows, err := db.Query(ctx, sql.createAuthenticator, append(authenticatorArgs(authenticator), owner)...)
 		if made, err = first(rows, err, scanAuthenticator); err == nil && made == nil {
 			return adapter.ErrNotFound
 		}
@@ -50,30 +46,8 @@ func (a *Adapter) GetAuthenticator(ctx context.Context, credentialID string) (*a
 // ListAuthenticatorsByUserID implements [adapter.Authenticators]. [AUTHN-04]
 // [AUTHN-07] [FAULT-09]
 func (a *Adapter) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
-	list := []adapter.Authenticator{}
-	err := a.call(ctx, "list authenticators by user id", func(db DB) error {
-		if !lookable(userID) {
-			return nil
-		}
-		sql, err := a.learn(ctx, db)
-		if err != nil {
-			return err
-		}
-		owner, ok := sql.kind.arg(userID)
-		if !ok {
-			return nil
-		}
-		rows, err := db.Query(ctx, sql.listAuthenticatorsByUserID, owner)
-		if err != nil {
-			return err
-		}
-		list, err = pgx.CollectRows(rows, func(pgx.CollectableRow) (adapter.Authenticator, error) { return scanAuthenticator(rows) })
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	return list(ctx, a, "list authenticators by user id", scanAuthenticator, userID,
+		func(sql *idStatements) string { return sql.listAuthenticatorsByUserID })
 }
 
 // UpdateAuthenticatorCounter implements [adapter.Authenticators]. [AUTHN-08]
@@ -91,4 +65,91 @@ func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID s
 		return err
 	})
 	return updated, err
+}
+
+// DeleteAuthenticator implements [adapter.AuthenticatorEdits]. Calls for one
+// user take turns on the user's row; the statement that follows in the same
+// round trip sees what the one before has left. [AEDIT-01] to [AEDIT-05]
+func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
+	var deleted *adapter.Authenticator
+	err := a.call(ctx, "delete authenticator", func(db DB) error {
+		sql, owner, err := a.owner(ctx, db, userID, credentialID)
+		if err != nil || owner == nil {
+			return err
+		}
+		var batch pgx.Batch
+		batch.Queue(sql.takeTurnForUser, owner)
+		batch.Queue(sql.deleteAuthenticator, owner, credentialID, keepOne)
+		deleted, err = second(db.SendBatch(ctx, &batch), scanAuthenticator)
+		if errors.Is(err, errRefused) {
+			return adapter.ErrLastCredential
+		}
+		return err
+	})
+	return deleted, err
+}
+
+// RenameAuthenticator implements [adapter.AuthenticatorEdits]. [AEDIT-06]
+func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error) {
+	var p problems
+	p.text("name", name)
+	var renamed *adapter.Authenticator
+	err := a.call(ctx, "rename authenticator", func(db DB) error {
+		if err := p.err(); err != nil {
+			return err
+		}
+		sql, owner, err := a.owner(ctx, db, userID, credentialID)
+		if err != nil || owner == nil {
+			return err
+		}
+		rows, err := db.Query(ctx, sql.renameAuthenticator, owner, credentialID, name)
+		renamed, err = first(rows, err, scanAuthenticator)
+		return err
+	})
+	return renamed, err
+}
+
+// TouchAuthenticator implements [adapter.AuthenticatorEdits]. [AEDIT-07] to
+// [AEDIT-10]
+func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
+	var p problems
+	p.instant("lastUsed", used)
+	var touched *adapter.Authenticator
+	err := a.call(ctx, "touch authenticator", func(db DB) error {
+		if err := p.err(); err != nil {
+			return err
+		}
+		if !lookable(credentialID) {
+			return adapter.ErrNotFound
+		}
+		rows, err := db.Query(ctx, a.sql.touchAuthenticator, credentialID, from, to, instantArg(used))
+		touched, err = first(rows, err, scanAuthenticator)
+		switch {
+		case errors.Is(err, errRefused):
+			touched, err = nil, nil
+		case err == nil && touched == nil:
+			err = adapter.ErrNotFound
+		}
+		return err
+	})
+	return touched, err
+}
+
+// authenticator refuses what can't be stored of an authenticator; its owner is
+// not looked at.
+func (p *problems) authenticator(c adapter.Authenticator) {
+	p.key("credentialID", c.CredentialID)
+	p.text("providerAccountId", c.ProviderAccountID)
+	p.text("credentialPublicKey", c.CredentialPublicKey)
+	p.text("credentialDeviceType", c.CredentialDeviceType)
+	p.optional("transports", c.Transports)
+	p.optional("name", c.Name)
+	p.optionalInstant("created", c.Created)
+	p.optionalInstant("lastUsed", c.LastUsed)
+}
+
+// authenticatorArgs are the values of newAuthenticatorColumns.
+func authenticatorArgs(c adapter.Authenticator) []any {
+	return []any{c.CredentialID, c.ProviderAccountID, c.CredentialPublicKey, c.Counter, c.CredentialBackedUp,
+		c.CredentialDeviceType, nullable(c.Transports), nullable(c.Name), nullableInstant(c.Created), nullableInstant(c.LastUsed)}
 }

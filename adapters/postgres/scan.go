@@ -75,7 +75,10 @@ func scanVerificationToken(rows pgx.Rows) (v adapter.VerificationToken, err erro
 
 func scanAuthenticator(rows pgx.Rows) (c adapter.Authenticator, err error) {
 	err = rows.Scan(&c.CredentialID, &c.UserID, &c.ProviderAccountID, &c.CredentialPublicKey,
-		&c.Counter, &c.CredentialBackedUp, &c.CredentialDeviceType, &c.Transports)
+		&c.Counter, &c.CredentialBackedUp, &c.CredentialDeviceType, &c.Transports,
+		&c.Name, &c.Created, &c.LastUsed)
+	inUTC(c.Created)
+	inUTC(c.LastUsed)
 	return c, err
 }
 

@@ -101,3 +101,27 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (*adapter.Session, error) {
 	return lookup(ctx, a, "delete session", scanSession, a.sql.deleteSession, sessionToken)
 }
+
+// ListSessionsByUserID implements [adapter.SessionLists]. Sessions past their
+// expiry are among them. [SLIST-01] to [SLIST-03]
+func (a *Adapter) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
+	return list(ctx, a, "list sessions by user id", scanSession, userID,
+		func(sql *idStatements) string { return sql.listSessionsByUserID })
+}
+
+// DeleteSessionsByUserID implements [adapter.SessionLists]. [SLIST-04] to
+// [SLIST-07]
+func (a *Adapter) DeleteSessionsByUserID(ctx context.Context, userID, except string) (deleted int64, err error) {
+	if !storable(except) {
+		except = "" // no session has it
+	}
+	err = a.call(ctx, "delete sessions by user id", func(db DB) error {
+		sql, owner, err := a.owner(ctx, db, userID)
+		if err != nil || owner == nil {
+			return err
+		}
+		deleted, err = count(ctx, db, sql.deleteSessionsByUserID, owner, except)
+		return err
+	})
+	return deleted, err
+}

@@ -1,6 +1,9 @@
 package postgres
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // statements are those that take no user ID, so that they fit whatever type
 // users.id has. Every argument is cast, since some execution modes of pgx let
@@ -10,6 +13,7 @@ type statements struct {
 	getUserByAccount string
 
 	getAccount    string
+	updateAccount string // with {set} for what is set
 	unlinkAccount string
 
 	getSessionAndUser   string
@@ -20,8 +24,11 @@ type statements struct {
 	createVerificationToken string
 	useVerificationToken    string
 
+	deleteVerificationTokens string
+
 	getAuthenticator           string
 	updateAuthenticatorCounter string
+	touchAuthenticator         string
 
 	sweepSessions           string
 	sweepVerificationTokens string
@@ -48,14 +55,23 @@ type idStatements struct {
 	lockUser   string
 	deleteUser string
 
-	linkAccount        string
-	linkAccountDetails string
+	createUserWithAccount              string
+	createUserWithAccountAuthenticator string
 
-	createSession string
-	updateSession string
+	linkAccount          string
+	linkAccountDetails   string
+	listAccountsByUserID string
+
+	createSession          string
+	updateSession          string
+	listSessionsByUserID   string
+	deleteSessionsByUserID string
 
 	createAuthenticator        string
 	listAuthenticatorsByUserID string
+	takeTurnForUser            string
+	deleteAuthenticator        string
+	renameAuthenticator        string
 }
 
 // Columns in the order in which scan.go reads them.
@@ -71,12 +87,35 @@ const (
 	verificationColumns = `v.identifier::text, v.token::text, {expires}`
 
 	authenticatorColumns = `c."credentialID"::text, c."userId"::text, c."providerAccountId"::text,
-		c."credentialPublicKey"::text, c.counter::bigint, c."credentialBackedUp", c."credentialDeviceType"::text, c.transports::text`
+		c."credentialPublicKey"::text, c.counter::bigint, c."credentialBackedUp", c."credentialDeviceType"::text, c.transports::text,
+		c.name::text, {created}, {lastUsed}`
+
+	// What a new record has beside its owner, with the types of the arguments.
+	newUserColumns = `name, email, "emailVerified", image`
+	newUserTypes   = `text, text, timestamptz, text`
+
+	newAccountColumns = `provider, "providerAccountId", type, access_token, refresh_token, id_token, scope, token_type,
+		session_state, expires_at, authorization_details`
+	newAccountTypes = `text, text, text, text, text, text, text, text, text, bigint, json`
+
+	newAuthenticatorColumns = `"credentialID", "providerAccountId", "credentialPublicKey", counter, "credentialBackedUp",
+		"credentialDeviceType", transports, name, created, "lastUsed"`
+	newAuthenticatorTypes = `text, text, text, bigint, boolean, text, text, text, timestamptz, timestamptz`
 
 	// lacking stands in for the column that the accounts of Auth.js do not
 	// have: a name without a table is looked for in the inner query first.
 	lacking = `(SELECT NULL::text AS authorization_details) AS lacking`
 )
+
+// arguments writes arguments of the types, the first of them number from:
+// arguments(3, "text, json") is $3::text, $4::json.
+func arguments(from int, types string) string {
+	list := strings.Split(types, ", ")
+	for i, typ := range list {
+		list[i] = fmt.Sprintf("$%d::%s", from+i, typ)
+	}
+	return strings.Join(list, ", ")
+}
 
 // checked makes the server fail where a column holds what is no instant of the
 // years 1 to 9999, such as infinity. The statement is then undone: a record that
@@ -95,10 +134,13 @@ func (n names) fill(kind idKind) (read, write func(string) string) {
 		"{verification_token}", n.verification, "{authenticators}", n.authenticators,
 		"{user}", userColumns, "{account}", accountColumns, "{session}", sessionColumns,
 		"{verification}", verificationColumns, "{authenticator}", authenticatorColumns,
+		"{no authenticator}", strings.Repeat("NULL, ", 10)+"NULL",
 		"{lacking}", lacking, "{id}", kind.cast,
 	)
-	plain := strings.NewReplacer("{verified}", `u."emailVerified"`, "{expires}", `expires`)
-	check := strings.NewReplacer("{verified}", checked(`u."emailVerified"`), "{expires}", checked(`expires`))
+	plain := strings.NewReplacer("{verified}", `u."emailVerified"`, "{expires}", `expires`,
+		"{created}", `c.created`, "{lastUsed}", `c."lastUsed"`)
+	check := strings.NewReplacer("{verified}", checked(`u."emailVerified"`), "{expires}", checked(`expires`),
+		"{created}", checked(`c.created`), "{lastUsed}", checked(`c."lastUsed"`))
 	return func(sql string) string { return plain.Replace(names.Replace(sql)) },
 		func(sql string) string { return check.Replace(names.Replace(sql)) }
 }
@@ -113,6 +155,9 @@ func newStatements(n names) *statements {
 
 		getAccount: read(`SELECT x.* FROM {lacking}, LATERAL (SELECT {account} FROM {accounts} AS a
 			WHERE a.provider = $1::text AND a."providerAccountId" = $2::text) AS x`),
+
+		updateAccount: write(`WITH changed AS (UPDATE {accounts} SET {set} WHERE provider = $1::text AND "providerAccountId" = $2::text RETURNING *)
+			SELECT x.* FROM {lacking}, LATERAL (SELECT {account} FROM changed AS a) AS x`),
 
 		unlinkAccount: write(`WITH gone AS (DELETE FROM {accounts} WHERE provider = $1::text AND "providerAccountId" = $2::text RETURNING *)
 			SELECT x.* FROM {lacking}, LATERAL (SELECT {account} FROM gone AS a) AS x`),
@@ -133,9 +178,17 @@ func newStatements(n names) *statements {
 
 		useVerificationToken: write(`DELETE FROM {verification_token} AS v WHERE v.identifier = $1::text AND v.token = $2::text RETURNING {verification}`),
 
+		deleteVerificationTokens: write(`DELETE FROM {verification_token} WHERE identifier = $1::text`),
+
 		getAuthenticator: read(`SELECT {authenticator} FROM {authenticators} AS c WHERE c."credentialID" = $1::text`),
 
 		updateAuthenticatorCounter: write(`UPDATE {authenticators} AS c SET counter = $2::bigint WHERE c."credentialID" = $1::text RETURNING {authenticator}`),
+
+		// The row of nulls says that the stored counter is another one.
+		touchAuthenticator: write(`WITH touched AS (UPDATE {authenticators} AS c SET counter = $3::bigint, "lastUsed" = $4::timestamptz
+				WHERE c."credentialID" = $1::text AND c.counter = $2::bigint RETURNING {authenticator})
+			TABLE touched UNION ALL SELECT {no authenticator} FROM {authenticators}
+				WHERE "credentialID" = $1::text AND NOT EXISTS (SELECT FROM touched)`),
 
 		// Rows that somebody else has locked are being extended or deleted. The
 		// sweep passes them by, so it never waits and never takes part in a
@@ -153,9 +206,9 @@ func newIDStatements(n names, kind idKind) *idStatements {
 	s := &idStatements{
 		kind: kind,
 
-		createUser: write(`INSERT INTO {users} AS u (id, name, email, "emailVerified", image)
-			SELECT COALESCE($1::{id}, gen_random_uuid()::{id}), $2::text, $3::text, $4::timestamptz, $5::text
-			WHERE NOT EXISTS (SELECT FROM {users} WHERE email = $3::text)
+		createUser: write(`INSERT INTO {users} AS u (` + newUserColumns + `, id)
+			SELECT ` + arguments(1, newUserTypes) + `, COALESCE($5::{id}, gen_random_uuid()::{id})
+			WHERE NOT EXISTS (SELECT FROM {users} WHERE email = $2::text)
 			ON CONFLICT DO NOTHING RETURNING {user}`),
 
 		getUser: read(`SELECT {user} FROM {users} AS u WHERE u.id = $1::{id}`),
@@ -194,35 +247,80 @@ func newIDStatements(n names, kind idKind) *idStatements {
 			TABLE changed UNION ALL SELECT NULL, NULL, NULL FROM {sessions}
 				WHERE "sessionToken" = $1::text AND NOT EXISTS (SELECT FROM owner)`),
 
-		createAuthenticator: write(`WITH owner AS (SELECT id FROM {users} WHERE id = $2::{id} FOR KEY SHARE),
-			made AS (INSERT INTO {authenticators} AS c ("credentialID", "userId", "providerAccountId",
-					"credentialPublicKey", counter, "credentialBackedUp", "credentialDeviceType", transports)
-				SELECT $1::text, owner.id, $3::text, $4::text, $5::bigint, $6::boolean, $7::text, $8::text FROM owner
+		listSessionsByUserID: read(`SELECT {session} FROM {sessions} AS s JOIN {users} AS u ON u.id = s."userId" WHERE s."userId" = $1::{id}`),
+
+		deleteSessionsByUserID: write(`DELETE FROM {sessions} WHERE "userId" = $1::{id} AND "sessionToken" <> $2::text`),
+
+		listAccountsByUserID: read(`SELECT x.* FROM {lacking}, LATERAL (SELECT {account} FROM {accounts} AS a JOIN {users} AS u ON u.id = a."userId"
+			WHERE a."userId" = $1::{id}) AS x`),
+
+		createAuthenticator: write(`WITH owner AS (SELECT id FROM {users} WHERE id = $11::{id} FOR KEY SHARE),
+			made AS (INSERT INTO {authenticators} AS c (` + newAuthenticatorColumns + `, "userId")
+				SELECT ` + arguments(1, newAuthenticatorTypes) + `, owner.id FROM owner
 				ON CONFLICT DO NOTHING RETURNING {authenticator})
 			SELECT made.* FROM owner LEFT JOIN made ON true`),
+
+		// A change of the user's row that changes nothing: calls for one user
+		// take turns, at every isolation level.
+		takeTurnForUser: write(`UPDATE {users} SET name = name WHERE id = $1::{id}`),
+
+		// The row of nulls says that this is the last way in. $3 is keepOne.
+		deleteAuthenticator: write(`WITH
+			ending AS (SELECT "credentialID", "providerAccountId" FROM {authenticators} WHERE "credentialID" = $2::text AND "userId" = $1::{id}),
+			others AS (SELECT "providerAccountId" FROM {authenticators} WHERE "userId" = $1::{id} AND "credentialID" <> $2::text),
+			connected AS (SELECT provider, "providerAccountId" FROM {accounts} AS a
+				WHERE "userId" = $1::{id} AND type = 'webauthn'
+				AND "providerAccountId" IN (SELECT "providerAccountId" FROM ending)
+				AND "providerAccountId" NOT IN (SELECT "providerAccountId" FROM others)),
+			allowed AS (SELECT FROM ending WHERE NOT $3::boolean OR EXISTS (SELECT FROM others)
+				OR (SELECT count(*) FROM {accounts} WHERE "userId" = $1::{id}) > (SELECT count(*) FROM connected)),
+			gone AS (DELETE FROM {authenticators} AS c USING ending WHERE c."credentialID" = ending."credentialID"
+				AND EXISTS (SELECT FROM allowed) RETURNING {authenticator}),
+			unlinked AS (DELETE FROM {accounts} AS a USING connected AS x
+				WHERE a.provider = x.provider AND a."providerAccountId" = x."providerAccountId" AND EXISTS (SELECT FROM allowed))
+			TABLE gone UNION ALL SELECT {no authenticator} FROM ending WHERE NOT EXISTS (SELECT FROM allowed)`),
+
+		renameAuthenticator: write(`UPDATE {authenticators} AS c SET name = $3::text
+			WHERE c."credentialID" = $2::text AND c."userId" = $1::{id} RETURNING {authenticator}`),
 
 		listAuthenticatorsByUserID: read(`SELECT {authenticator} FROM {authenticators} AS c WHERE c."userId" = $1::{id}`),
 	}
 
 	if kind.assigned {
-		s.createUser = write(`INSERT INTO {users} AS u (name, email, "emailVerified", image)
-			SELECT $1::text, $2::text, $3::timestamptz, $4::text
+		s.createUser = write(`INSERT INTO {users} AS u (` + newUserColumns + `)
+			SELECT ` + arguments(1, newUserTypes) + `
 			WHERE NOT EXISTS (SELECT FROM {users} WHERE email = $2::text)
 			ON CONFLICT DO NOTHING RETURNING {user}`)
 	}
 
-	link := func(column, value string) string {
-		return write(strings.NewReplacer("{column}", column, "{value}", value).Replace(
-			`WITH owner AS (SELECT id FROM {users} WHERE id = $3::{id} FOR KEY SHARE),
-			made AS (INSERT INTO {accounts} (provider, "providerAccountId", "userId", type, access_token, refresh_token,
-					id_token, scope, token_type, session_state, expires_at{column})
-				SELECT $1::text, $2::text, owner.id, $4::text, $5::text, $6::text,
-					$7::text, $8::text, $9::text, $10::text, $11::bigint{value} FROM owner
+	// The account and the authenticator have the ID that the new user has got.
+	signUp := func(userID string, more string) string {
+		return write(`WITH u AS (INSERT INTO {users} (` + newUserColumns + `, id)
+				VALUES (` + arguments(1, newUserTypes) + `, ` + userID + `) RETURNING *),
+			a AS (INSERT INTO {accounts} (` + newAccountColumns + `, "userId") SELECT ` + arguments(5, newAccountTypes) + `, u.id FROM u)` + more + `
+			SELECT {user} FROM u`)
+	}
+	authenticatorToo := `,
+			c AS (INSERT INTO {authenticators} (` + newAuthenticatorColumns + `, "userId") SELECT ` + arguments(16, newAuthenticatorTypes) + `, u.id FROM u)`
+	userID := func(argument int) string {
+		if kind.assigned {
+			return `DEFAULT`
+		}
+		return fmt.Sprintf(`COALESCE($%d::{id}, gen_random_uuid()::{id})`, argument)
+	}
+	s.createUserWithAccount = signUp(userID(16), "")
+	s.createUserWithAccountAuthenticator = signUp(userID(26), authenticatorToo)
+
+	link := func(columns, types string, owner int) string {
+		return write(fmt.Sprintf(`WITH owner AS (SELECT id FROM {users} WHERE id = $%d::{id} FOR KEY SHARE),
+			made AS (INSERT INTO {accounts} (%s, "userId")
+				SELECT %s, owner.id FROM owner
 				WHERE NOT EXISTS (SELECT FROM {accounts} WHERE provider = $1::text AND "providerAccountId" = $2::text)
 				ON CONFLICT DO NOTHING RETURNING *)
-			SELECT x.* FROM {lacking} CROSS JOIN owner LEFT JOIN LATERAL (SELECT {account} FROM made AS a) AS x ON true`))
+			SELECT x.* FROM {lacking} CROSS JOIN owner LEFT JOIN LATERAL (SELECT {account} FROM made AS a) AS x ON true`,
+			owner, columns, arguments(1, types)))
 	}
-	s.linkAccount = link("", "")
-	s.linkAccountDetails = link(", authorization_details", ", $12::json")
+	s.linkAccountDetails = link(newAccountColumns, newAccountTypes, 12)
+	s.linkAccount = link(strings.TrimSuffix(newAccountColumns, ", authorization_details"), strings.TrimSuffix(newAccountTypes, ", json"), 11)
 	return s
 }

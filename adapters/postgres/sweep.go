@@ -32,10 +32,8 @@ func (a *Adapter) sweep(ctx context.Context, sql string, now time.Time) (total i
 			if err := p.err(); err != nil {
 				return err
 			}
-			rows, err := db.Query(ctx, sql, instantArg(now), int64(sweepBatch))
-			if _, err = first(rows, err, noColumns); err == nil {
-				n = rows.CommandTag().RowsAffected()
-			}
+			var err error
+			n, err = count(ctx, db, sql, instantArg(now), int64(sweepBatch))
 			return err
 		})
 		if err != nil {

@@ -15,13 +15,7 @@ import (
 func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
 	const op = "create user"
 	var p problems
-	p.text("id", user.ID)
-	p.text("e-mail address", user.Email)
-	p.optional("name", user.Name)
-	p.optional("image", user.Image)
-	if user.EmailVerified != nil {
-		p.instant("emailVerified", *user.EmailVerified)
-	}
+	p.user(user)
 	var made *adapter.User
 	err := a.call(ctx, op, func(db DB) error {
 		if err := p.err(); err != nil {
@@ -31,15 +25,7 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.U
 		if err != nil {
 			return err
 		}
-		args := []any{nullable(user.Name), emailArg(user.Email), nullableInstant(user.EmailVerified), nullable(user.Image)}
-		if !sql.kind.assigned {
-			var id any
-			if arg, ok := sql.kind.arg(user.ID); ok {
-				id = arg
-			}
-			args = append([]any{id}, args...)
-		}
-		rows, err := db.Query(ctx, sql.createUser, args...)
+		rows, err := db.Query(ctx, sql.createUser, append(userArgs(user), sql.newID(user.ID)...)...)
 		if made, err = first(rows, err, scanUser); err == nil && made == nil {
 			return adapter.ErrConflict
 		}
@@ -53,16 +39,9 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.U
 func (a *Adapter) GetUser(ctx context.Context, id string) (*adapter.User, error) {
 	var user *adapter.User
 	err := a.call(ctx, "get user", func(db DB) error {
-		if !lookable(id) {
-			return nil
-		}
-		sql, err := a.learn(ctx, db)
-		if err != nil {
+		sql, arg, err := a.owner(ctx, db, id)
+		if err != nil || arg == nil {
 			return err
-		}
-		arg, ok := sql.kind.arg(id)
-		if !ok {
-			return nil
 		}
 		rows, err := db.Query(ctx, sql.getUser, arg)
 		user, err = first(rows, err, scanUser)
@@ -93,9 +72,7 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 	p.text("e-mail address", email)
 	p.optional("name", name)
 	p.optional("image", image)
-	if verified != nil {
-		p.instant("emailVerified", *verified)
-	}
+	p.optionalInstant("emailVerified", verified)
 	var user *adapter.User
 	err := a.call(ctx, "update user", func(db DB) error {
 		if err := p.err(); err != nil {
@@ -145,33 +122,42 @@ func (a *Adapter) guard(ctx context.Context, db DB, mayConflict bool, f func(DB)
 func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
 	var user *adapter.User
 	err := a.call(ctx, "delete user", func(db DB) error {
-		if !lookable(id) {
-			return nil
-		}
-		sql, err := a.learn(ctx, db)
-		if err != nil {
+		sql, arg, err := a.owner(ctx, db, id)
+		if err != nil || arg == nil {
 			return err
-		}
-		arg, ok := sql.kind.arg(id)
-		if !ok {
-			return nil
 		}
 		var batch pgx.Batch
 		batch.Queue(sql.lockUser, arg)
 		batch.Queue(sql.deleteUser, arg)
-		results := db.SendBatch(ctx, &batch)
-		rows, err := results.Query()
-		if _, err = first(rows, err, noColumns); err == nil {
-			rows, err = results.Query()
-			user, err = first(rows, err, scanUser)
-		}
-		if closeErr := results.Close(); err == nil {
-			err = closeErr // the commit is part of it
-		}
-		if err != nil {
-			user = nil
-		}
+		user, err = second(db.SendBatch(ctx, &batch), scanUser)
 		return err
 	})
 	return user, err
+}
+
+// user refuses what can't be stored of a user.
+func (p *problems) user(u adapter.User) {
+	p.text("id", u.ID)
+	p.text("e-mail address", u.Email)
+	p.optional("name", u.Name)
+	p.optional("image", u.Image)
+	p.optionalInstant("emailVerified", u.EmailVerified)
+}
+
+// userArgs are the values of newUserColumns.
+func userArgs(u adapter.User) []any {
+	return []any{nullable(u.Name), emailArg(u.Email), nullableInstant(u.EmailVerified), nullable(u.Image)}
+}
+
+// newID is the last argument of a statement that makes a user: null for an ID
+// that the column can't hold, nothing where the database assigns every ID.
+func (s *idStatements) newID(id string) []any {
+	if s.kind.assigned {
+		return nil
+	}
+	arg, ok := s.kind.arg(id)
+	if !ok {
+		arg = nil
+	}
+	return []any{arg}
 }

@@ -60,6 +60,12 @@ func (p *problems) instant(field string, t time.Time) {
 	}
 }
 
+func (p *problems) optionalInstant(field string, t *time.Time) {
+	if t != nil {
+		p.instant(field, *t)
+	}
+}
+
 func (p *problems) json(field string, raw json.RawMessage) {
 	if len(raw) == 0 {
 		return
@@ -79,6 +85,21 @@ func nullable(s *string) any {
 		return nil
 	}
 	return *s
+}
+
+func nullableInt(n *int64) any {
+	if n == nil {
+		return nil
+	}
+	return *n
+}
+
+// nullableJSON takes a JSON null for none. [ACCT-18]
+func nullableJSON(raw json.RawMessage) any {
+	if text := string(raw); text != "" && text != "null" {
+		return text
+	}
+	return nil
 }
 
 // emailArg stores the address of users who have none as null, so that they do

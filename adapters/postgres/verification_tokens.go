@@ -34,3 +34,16 @@ func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.Ver
 func (a *Adapter) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 	return lookup(ctx, a, "use verification token", scanVerificationToken, a.sql.useVerificationToken, key.Identifier, key.Token)
 }
+
+// DeleteVerificationTokens implements [adapter.TokenEdits]. [TEDIT-01] to
+// [TEDIT-03]
+func (a *Adapter) DeleteVerificationTokens(ctx context.Context, identifier string) (deleted int64, err error) {
+	err = a.call(ctx, "delete verification tokens", func(db DB) error {
+		if !lookable(identifier) {
+			return nil
+		}
+		deleted, err = count(ctx, db, a.sql.deleteVerificationTokens, identifier)
+		return err
+	})
+	return deleted, err
+}

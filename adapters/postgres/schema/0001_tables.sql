@@ -64,7 +64,10 @@ BEGIN
 			counter                bigint NOT NULL,
 			"credentialDeviceType" text NOT NULL,
 			"credentialBackedUp"   boolean NOT NULL,
-			transports             text
+			transports             text,
+			name                   text,
+			created                timestamptz,
+			"lastUsed"             timestamptz
 		);
 		-- Users that Auth.js made have integer IDs.
 		EXECUTE (SELECT format('ALTER TABLE %s ADD COLUMN "userId" %s %s NOT NULL', '"authenticators"',

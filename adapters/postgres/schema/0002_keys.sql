@@ -15,6 +15,11 @@ BEGIN
 		ALTER TABLE "accounts" ADD COLUMN authorization_details json;
 	END IF;
 
+	IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = '"authenticators"'::regclass
+			AND attname = 'lastUsed' AND NOT attisdropped) THEN
+		ALTER TABLE "authenticators" ADD COLUMN name text, ADD COLUMN created timestamptz, ADD COLUMN "lastUsed" timestamptz;
+	END IF;
+
 	-- From varchar to text is a change of the catalog only.
 	FOR k IN SELECT a.attrelid::regclass AS tab, a.attname AS col FROM pg_attribute AS a
 		WHERE a.attrelid IN ('"users"'::regclass, '"accounts"'::regclass, '"sessions"'::regclass, '"verification_token"'::regclass)

@@ -1,0 +1,40 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// CreateUserWithAccount implements [adapter.SignUps]. It is one statement: all
+// of the records are there when it is done, or none. [SIGNUP-01] to [SIGNUP-06]
+func (a *Adapter) CreateUserWithAccount(ctx context.Context, user adapter.User, account adapter.Account, authenticator *adapter.Authenticator) (*adapter.User, error) {
+	var p problems
+	p.user(user)
+	p.account(account)
+	args := append(userArgs(user), accountArgs(account)...)
+	if authenticator != nil {
+		p.authenticator(*authenticator)
+		args = append(args, authenticatorArgs(*authenticator)...)
+	}
+	var made *adapter.User
+	err := a.call(ctx, "create user with account", func(db DB) error {
+		if err := p.err(); err != nil {
+			return err
+		}
+		sql, err := a.learn(ctx, db)
+		if err != nil {
+			return err
+		}
+		statement := sql.createUserWithAccount
+		if authenticator != nil {
+			statement = sql.createUserWithAccountAuthenticator
+		}
+		return a.guard(ctx, db, true, func(db DB) error {
+			rows, err := db.Query(ctx, statement, append(args, sql.newID(user.ID)...)...)
+			made, err = first(rows, err, scanUser)
+			return err
+		})
+	})
+	return made, err
+}
