@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strings"
 	"sync"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -32,53 +31,38 @@ type Adapter struct {
 	pool   *sql.DB // db, if it is one
 	prefix string
 
-	statements sync.Map // from a query of this package to its *statement
+	statements *sync.Map // from a query of this package to its *statement
 }
 
 var (
-	_ adapter.Adapter = (*Adapter)(nil)
-	_ adapter.Sweeper = (*Adapter)(nil)
+	_ adapter.Adapter            = (*Adapter)(nil)
+	_ adapter.Sweeper            = (*Adapter)(nil)
+	_ adapter.SignUps            = (*Adapter)(nil)
+	_ adapter.AccountLists       = (*Adapter)(nil)
+	_ adapter.SessionLists       = (*Adapter)(nil)
+	_ adapter.AuthenticatorEdits = (*Adapter)(nil)
+	_ adapter.TokenEdits         = (*Adapter)(nil)
 )
-
-// Option changes how New makes an Adapter.
-type Option func(*Adapter) error
-
-// WithTablePrefix puts prefix before the name of every table, index and
-// trigger, to keep them apart from the application's or from those of another
-// Adapter [ISO-02]. It consists of lower case letters, digits and underscores
-// and begins with a letter; at most 48 characters. The default is no prefix.
-func WithTablePrefix(prefix string) Option {
-	return func(a *Adapter) error {
-		if !validPrefix.MatchString(prefix) || strings.HasPrefix(prefix, "sqlite_") {
-			return fmt.Errorf("table prefix %q: want a lower case letter followed by lower case letters, digits and underscores, 48 at most, and not sqlite_", prefix)
-		}
-		a.prefix = prefix
-		return nil
-	}
-}
-
-// Upper case is refused because SQLite takes a_user and A_user for one table.
-var validPrefix = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
 
 // New returns an adapter over db, which stays the caller's to close. New does
 // not use db, and an error is a wrong argument. The tables must be there
 // before the first call: see EnsureSchema.
-func New(db DB, options ...Option) (*Adapter, error) {
+func New(db DB, opts ...Option) (*Adapter, error) {
 	pool, isPool := db.(*sql.DB)
-	a := &Adapter{db: db, pool: pool}
+	var o options
 	var problems []error
 	if db == nil || isPool && pool == nil {
 		problems = append(problems, errors.New("db is nil"))
 	}
-	for _, option := range options {
-		if err := option(a); err != nil {
+	for _, opt := range opts {
+		if err := opt.apply(&o); err != nil {
 			problems = append(problems, err)
 		}
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, fmt.Errorf("sqlite: new: %w", err)
 	}
-	return a, nil
+	return &Adapter{db: db, pool: pool, prefix: o.prefix, statements: new(sync.Map)}, nil
 }
 
 // named gives the tables, indexes and triggers of a query their prefix: every

@@ -3,27 +3,40 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 const authenticatorColumns = `credentialID, userId, providerAccountId, credentialPublicKey, counter,
-	credentialDeviceType, credentialBackedUp, transports`
+	credentialDeviceType, credentialBackedUp, transports, name, created, lastUsed`
+
+const insertAuthenticator = `
+	INSERT INTO "authenticator" (` + authenticatorColumns + `)
+	SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM "user" WHERE id = ?)
+	RETURNING ` + authenticatorColumns
+
+// authenticatorValues are the values of authenticatorColumns.
+func authenticatorValues(c adapter.Authenticator) ([]any, error) {
+	if c.CredentialID == "" {
+		return nil, errors.New("credential id is empty")
+	}
+	created, err1 := toNullMillis(c.Created)
+	lastUsed, err2 := toNullMillis(c.LastUsed)
+	return []any{c.CredentialID, c.UserID, c.ProviderAccountID, c.CredentialPublicKey, c.Counter, c.CredentialDeviceType,
+		c.CredentialBackedUp, toNull(c.Transports), toNull(c.Name), created, lastUsed}, errors.Join(err1, err2)
+}
 
 // CreateAuthenticator stores a credential of an existing user.
 // [AUTHN-01] [AUTHN-03] [AUTHN-20] [CONC-06] [CONC-12]
 func (a *Adapter) CreateAuthenticator(ctx context.Context, authenticator adapter.Authenticator) (*adapter.Authenticator, error) {
 	const op = "create authenticator"
-	if authenticator.CredentialID == "" {
-		return nil, missing(op, "credential id")
+	values, err := authenticatorValues(authenticator)
+	if err != nil {
+		return nil, failed(ctx, op, err)
 	}
-	created, err := one(ctx, a, `
-		INSERT INTO "authenticator" (`+authenticatorColumns+`)
-		SELECT ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM "user" WHERE id = ?)
-		RETURNING `+authenticatorColumns, readAuthenticator,
-		authenticator.CredentialID, authenticator.UserID, authenticator.ProviderAccountID,
-		authenticator.CredentialPublicKey, authenticator.Counter, authenticator.CredentialDeviceType,
-		authenticator.CredentialBackedUp, toNull(authenticator.Transports), authenticator.UserID)
+	created, err := one(ctx, a, insertAuthenticator, readAuthenticator, append(values, authenticator.UserID)...)
 	switch {
 	case err != nil:
 		return nil, failed(ctx, op, err)
@@ -47,18 +60,8 @@ func (a *Adapter) GetAuthenticator(ctx context.Context, credentialID string) (*a
 // particular order. For an unknown user the slice is empty and not nil.
 // [AUTHN-04] to [AUTHN-07] [AUTHN-21] [FAULT-09]
 func (a *Adapter) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
-	var list []adapter.Authenticator
-	err := a.patiently(ctx, func() error {
-		list = []adapter.Authenticator{}
-		return a.each(ctx, `
-			SELECT `+authenticatorColumns+` FROM "authenticator" WHERE userId = ?`, []any{userID}, func(rows *sql.Rows) error {
-			authenticator, err := readAuthenticator(rows)
-			if err == nil {
-				list = append(list, *authenticator)
-			}
-			return err
-		})
-	})
+	list, err := all(ctx, a, `
+		SELECT `+authenticatorColumns+` FROM "authenticator" WHERE userId = ?`, readAuthenticator, userID)
 	if err != nil {
 		return nil, failed(ctx, "list authenticators", err)
 	}
@@ -81,17 +84,96 @@ func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID s
 	return authenticator, nil
 }
 
+// DeleteAuthenticator deletes the user's authenticator and the account that it
+// is connected to, in one transaction. [AEDIT-01] to [AEDIT-05]
+func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
+	var deleted *adapter.Authenticator
+	err := a.atomically(ctx, func(ctx context.Context, tx *Adapter) (err error) {
+		deleted, err = one(ctx, tx, `
+			DELETE FROM "authenticator" WHERE credentialID = ? AND userId = ?
+			RETURNING `+authenticatorColumns, readAuthenticator, credentialID, userID)
+		if err != nil || deleted == nil {
+			return err
+		}
+		// The account goes with the last authenticator that is connected to it.
+		if _, err := tx.exec(ctx, `
+			DELETE FROM "account" WHERE userId = ? AND type = ? AND providerAccountId = ?
+			AND NOT EXISTS (SELECT 1 FROM "authenticator" WHERE userId = ? AND providerAccountId = ?)`,
+			userID, string(adapter.AccountWebAuthn), deleted.ProviderAccountID, userID, deleted.ProviderAccountID); err != nil {
+			return err
+		}
+		if !keepOne {
+			return nil
+		}
+		left, err := one(ctx, tx, `
+			SELECT EXISTS (SELECT 1 FROM "authenticator" WHERE userId = ?) OR EXISTS (SELECT 1 FROM "account" WHERE userId = ?)`,
+			readBool, userID, userID)
+		if err == nil && !*left {
+			err = adapter.ErrLastCredential
+		}
+		return err
+	})
+	if err != nil {
+		return nil, failed(ctx, "delete authenticator", err)
+	}
+	return deleted, nil
+}
+
+// RenameAuthenticator stores the name of the user's authenticator. [AEDIT-06]
+func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error) {
+	renamed, err := one(ctx, a, `
+		UPDATE "authenticator" SET name = ? WHERE credentialID = ? AND userId = ?
+		RETURNING `+authenticatorColumns, readAuthenticator, name, credentialID, userID)
+	if err != nil {
+		return nil, failed(ctx, "rename authenticator", err)
+	}
+	return renamed, nil
+}
+
+// TouchAuthenticator stores the counter to and the instant of use if the stored
+// counter is from. [AEDIT-07] to [AEDIT-10]
+func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
+	const op = "touch authenticator"
+	lastUsed, err := toMillis(used)
+	if err != nil {
+		return nil, failed(ctx, op, err)
+	}
+	touched, err := one(ctx, a, `
+		UPDATE "authenticator" SET counter = ?, lastUsed = ? WHERE credentialID = ? AND counter = ?
+		RETURNING `+authenticatorColumns, readAuthenticator, to, lastUsed, credentialID, from)
+	if err != nil {
+		return nil, failed(ctx, op, err)
+	}
+	if touched != nil {
+		return touched, nil
+	}
+	stored, err := a.GetAuthenticator(ctx, credentialID)
+	if err == nil && stored == nil {
+		err = notFound(op, "authenticator")
+	}
+	return nil, err
+}
+
 func readAuthenticator(rows *sql.Rows) (*adapter.Authenticator, error) {
 	var (
 		authenticator adapter.Authenticator
 		transports    sql.Null[string]
+		name          sql.Null[string]
+		created       sql.Null[int64]
+		lastUsed      sql.Null[int64]
 	)
 	err := rows.Scan(&authenticator.CredentialID, &authenticator.UserID, &authenticator.ProviderAccountID,
 		&authenticator.CredentialPublicKey, &authenticator.Counter, &authenticator.CredentialDeviceType,
-		&authenticator.CredentialBackedUp, &transports)
+		&authenticator.CredentialBackedUp, &transports, &name, &created, &lastUsed)
 	if err != nil {
 		return nil, err
 	}
-	authenticator.Transports = fromNull(transports)
+	authenticator.Transports, authenticator.Name = fromNull(transports), fromNull(name)
+	if authenticator.Created, err = fromNullMillis(created); err != nil {
+		return nil, corrupt("created", err)
+	}
+	if authenticator.LastUsed, err = fromNullMillis(lastUsed); err != nil {
+		return nil, corrupt("lastUsed", err)
+	}
 	return &authenticator, nil
 }

@@ -71,7 +71,7 @@ func (w wiring) harness() adaptertest.Harness {
 		Limited:      open(4),
 		Pooled:       newEachTime,
 		Namespace: func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
-			h, err := w.tryHandle(t, a.(*handle).path, sqlite.WithTablePrefix(name))
+			h, err := w.tryHandle(t, a.(*handle).path, sqlite.WithPrefix(name))
 			if err != nil {
 				return nil, err
 			}

@@ -28,7 +28,7 @@ func ExampleNew() {
 		return
 	}
 	defer db.Close()
-	a, err := sqlite.New(db, sqlite.WithTablePrefix("auth_"))
+	a, err := sqlite.New(db, sqlite.WithPrefix("auth_"))
 	if err != nil {
 		fmt.Println(err)
 		return

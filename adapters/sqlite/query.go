@@ -74,6 +74,43 @@ func one[T any](ctx context.Context, a *Adapter, query string, read func(*sql.Ro
 	return record, nil
 }
 
+// all runs a query and returns what read makes of its rows, never a nil slice.
+func all[T any](ctx context.Context, a *Adapter, query string, read func(*sql.Rows) (*T, error), args ...any) ([]T, error) {
+	var list []T
+	err := a.patiently(ctx, func() error {
+		list = []T{}
+		return a.each(ctx, query, args, func(rows *sql.Rows) error {
+			record, err := read(rows)
+			if err == nil {
+				list = append(list, *record)
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// exec runs a statement that yields no rows, and returns how many it changed.
+func (a *Adapter) exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
+	err = a.patiently(ctx, func() error {
+		result, err := a.db.ExecContext(ctx, a.statement(query).text, args...)
+		if err != nil {
+			return err
+		}
+		changed, err = result.RowsAffected()
+		return err
+	})
+	return changed, err
+}
+
+func readBool(rows *sql.Rows) (*bool, error) {
+	v := new(bool)
+	return v, rows.Scan(v)
+}
+
 // each hands every row of a query to read. It reads to the very end: a
 // statement with RETURNING commits after its last row, so only then is it
 // certain to have happened. [FAULT-01] [FAULT-09]

@@ -14,7 +14,7 @@ var schemaFiles embed.FS
 // Schema returns the SQL files that EnsureSchema runs, to be run in the order
 // of their names by a migration tool. Their statements change nothing that is
 // there already. Every name in double quotes is a table, index or trigger; with
-// WithTablePrefix it takes the prefix.
+// WithPrefix it takes the prefix.
 func Schema() fs.FS {
 	files, err := fs.Sub(schemaFiles, "schema")
 	if err != nil {
@@ -29,7 +29,7 @@ func Schema() fs.FS {
 // half-way the next call completes the work.
 //
 // It fails, before it touches a table that was there, if one lacks a column:
-// then the name belongs to something else, see WithTablePrefix. It also fails
+// then the name belongs to something else, see WithPrefix. It also fails
 // if the database stores text as UTF-16, which does not keep every string.
 func (a *Adapter) EnsureSchema(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{

@@ -67,7 +67,7 @@ func TestSchemaFiles(t *testing.T) {
 func TestPrefixOnEveryName(t *testing.T) {
 	w := wirings[0]
 	db := w.openDB(t, filepath.Join(t.TempDir(), "test.db"))
-	newAdapter(t, db, sqlite.WithTablePrefix("gh_"))
+	newAdapter(t, db, sqlite.WithPrefix("gh_"))
 	for name, text := range schemaObjects(t, db) {
 		if !strings.HasPrefix(name, "gh_") || strings.Count(text, `"`) != 2*strings.Count(text, `"gh_`) {
 			t.Errorf("%s: %s", name, text)

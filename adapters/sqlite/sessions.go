@@ -60,13 +60,11 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 	if err != nil {
 		return nil, failed(ctx, op, err)
 	}
-	session, err := one(ctx, a, `
-		UPDATE "session" SET
-			userId = CASE WHEN ? THEN (SELECT id FROM "user" WHERE id = ?) ELSE userId END,
-			expires = CASE WHEN ? THEN ? ELSE expires END
-		WHERE sessionToken = ?
-		RETURNING `+sessionColumns, readSession,
-		setUser, userID, setExpires, expires, update.SessionToken)
+	var set assignments
+	set.add(setUser, `userId = (SELECT id FROM "user" WHERE id = ?)`, userID)
+	set.add(setExpires, "expires = ?", expires)
+	session, err := one(ctx, a, set.update("session", "sessionToken = ?", sessionColumns), readSession,
+		append(set.values, update.SessionToken)...)
 	switch code, _ := resultCode(err); {
 	case code == codeConstraintNotNull:
 		return nil, notFound(op, "user")
@@ -86,6 +84,31 @@ func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (*adap
 		return nil, failed(ctx, "delete session", err)
 	}
 	return session, nil
+}
+
+// ListSessionsByUserID returns the user's sessions, those that are over too, in
+// no particular order. For an unknown user the slice is empty and not nil.
+// [SLIST-01] to [SLIST-03]
+func (a *Adapter) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
+	list, err := all(ctx, a, `
+		SELECT `+sessionColumns+` FROM "session" WHERE userId = ?`, readSession, userID)
+	if err != nil {
+		return nil, failed(ctx, "list sessions", err)
+	}
+	return list, nil
+}
+
+// DeleteSessionsByUserID deletes all sessions of the user but the one with the
+// token except, in batches, so that other writers come in between. When it fails
+// half-way, the batches until then are gone and are counted. [SLIST-04] to [SLIST-07]
+func (a *Adapter) DeleteSessionsByUserID(ctx context.Context, userID, except string) (int64, error) {
+	deleted, err := a.inBatches(ctx, `
+		DELETE FROM "session" WHERE sessionToken IN (
+			SELECT sessionToken FROM "session" WHERE userId = ? AND sessionToken <> ? LIMIT ?)`, userID, except)
+	if err != nil {
+		return deleted, failed(ctx, "delete sessions", err)
+	}
+	return deleted, nil
 }
 
 func readSession(rows *sql.Rows) (*adapter.Session, error) {

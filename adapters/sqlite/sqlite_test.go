@@ -68,14 +68,14 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		"nil":          {nil, nil, "db is nil"},
 		"nil pool":     {(*sql.DB)(nil), nil, "db is nil"},
-		"quote":        {db, []sqlite.Option{sqlite.WithTablePrefix(`a" (x); DROP TABLE user; --`)}, "table prefix"},
-		"empty":        {db, []sqlite.Option{sqlite.WithTablePrefix("")}, "table prefix"},
-		"upper case":   {db, []sqlite.Option{sqlite.WithTablePrefix("Auth_")}, "table prefix"},
-		"digit first":  {db, []sqlite.Option{sqlite.WithTablePrefix("1_")}, "table prefix"},
-		"newline":      {db, []sqlite.Option{sqlite.WithTablePrefix("a\n")}, "table prefix"},
-		"reserved":     {db, []sqlite.Option{sqlite.WithTablePrefix("sqlite_")}, "table prefix"},
-		"too long":     {db, []sqlite.Option{sqlite.WithTablePrefix(strings.Repeat("a", 49))}, "table prefix"},
-		"two problems": {nil, []sqlite.Option{sqlite.WithTablePrefix("%")}, "db is nil\ntable prefix"},
+		"quote":        {db, []sqlite.Option{sqlite.WithPrefix(`a" (x); DROP TABLE user; --`)}, "prefix"},
+		"empty":        {db, []sqlite.Option{sqlite.WithPrefix("")}, "prefix"},
+		"upper case":   {db, []sqlite.Option{sqlite.WithPrefix("Auth_")}, "prefix"},
+		"digit first":  {db, []sqlite.Option{sqlite.WithPrefix("1_")}, "prefix"},
+		"newline":      {db, []sqlite.Option{sqlite.WithPrefix("a\n")}, "prefix"},
+		"reserved":     {db, []sqlite.Option{sqlite.WithPrefix("sqlite_")}, "prefix"},
+		"too long":     {db, []sqlite.Option{sqlite.WithPrefix(strings.Repeat("a", 49))}, "prefix"},
+		"two problems": {nil, []sqlite.Option{sqlite.WithPrefix("%")}, "db is nil\nprefix"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if a, err := sqlite.New(c.db, c.options...); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -151,7 +151,7 @@ func TestPrefixesAreApart(t *testing.T) {
 		adapters := []*sqlite.Adapter{plain}
 		// Prefixes that would collide if an index could have a table's name.
 		for _, prefix := range []string{"session_", "a_", "a_a_", "user_email_"} {
-			adapters = append(adapters, newAdapter(t, db, sqlite.WithTablePrefix(prefix)))
+			adapters = append(adapters, newAdapter(t, db, sqlite.WithPrefix(prefix)))
 		}
 		ids := make([]string, len(adapters))
 		for i, a := range adapters {

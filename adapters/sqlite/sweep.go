@@ -26,22 +26,26 @@ func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swe
 		{`DELETE FROM "verificationToken" WHERE (identifier, token) IN (
 			SELECT identifier, token FROM "verificationToken" WHERE expires <= ? LIMIT ?)`, &swept.VerificationTokens},
 	} {
-		for more := true; more; {
-			var deleted int64
-			err := a.patiently(ctx, func() error {
-				result, err := a.db.ExecContext(ctx, a.statement(table.query).text, now.UnixMilli(), sweepBatch)
-				if err != nil {
-					return err
-				}
-				deleted, err = result.RowsAffected()
-				return err
-			})
-			if err != nil {
-				return swept, failed(ctx, "delete expired", err)
-			}
-			*table.count += deleted
-			more = deleted == sweepBatch
+		var err error
+		if *table.count, err = a.inBatches(ctx, table.query, now.UnixMilli()); err != nil {
+			return swept, failed(ctx, "delete expired", err)
 		}
 	}
 	return swept, nil
+}
+
+// inBatches repeats a statement that deletes some of the records, as many as its
+// last argument says, until none is left. It returns how many it deleted, also
+// with an error.
+func (a *Adapter) inBatches(ctx context.Context, query string, args ...any) (total int64, err error) {
+	args = append(args, sweepBatch)
+	for more := true; more; {
+		deleted, err := a.exec(ctx, query, args...)
+		if err != nil {
+			return total, err
+		}
+		total += deleted
+		more = deleted == sweepBatch
+	}
+	return total, nil
 }

@@ -46,6 +46,16 @@ func (a *Adapter) UseVerificationToken(ctx context.Context, key adapter.Verifica
 	return token, nil
 }
 
+// DeleteVerificationTokens deletes all tokens of the identifier.
+// [TEDIT-01] to [TEDIT-03]
+func (a *Adapter) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
+	deleted, err := a.exec(ctx, `DELETE FROM "verificationToken" WHERE identifier = ?`, identifier)
+	if err != nil {
+		return 0, failed(ctx, "delete verification tokens", err)
+	}
+	return deleted, nil
+}
+
 func readToken(rows *sql.Rows) (*adapter.VerificationToken, error) {
 	var (
 		token   adapter.VerificationToken

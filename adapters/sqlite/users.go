@@ -9,22 +9,29 @@ import (
 
 const userColumns = `id, name, email, emailVerified, image`
 
+const insertUser = `
+	INSERT INTO "user" (` + userColumns + `) VALUES (?, ?, ?, ?, ?)
+	RETURNING ` + userColumns
+
+// userValues are the values of userColumns of a new user.
+func userValues(user adapter.User) ([]any, error) {
+	if user.ID == "" {
+		user.ID = newUUID()
+	}
+	verified, err := toNullMillis(user.EmailVerified)
+	return []any{user.ID, toNull(user.Name), user.Email, verified, toNull(user.Image)}, err
+}
+
 // CreateUser stores a new user. A given ID is kept; without one the user gets
 // a random UUID. Addresses are compared byte for byte.
 // [USER-01] [USER-04] [USER-05] [USER-11] [USER-12] [USER-14] [CONC-03]
 func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
 	const op = "create user"
-	if user.ID == "" {
-		user.ID = newUUID()
-	}
-	verified, err := toNullMillis(user.EmailVerified)
+	values, err := userValues(user)
 	if err != nil {
 		return nil, failed(ctx, op, err)
 	}
-	created, err := one(ctx, a, `
-		INSERT INTO "user" (`+userColumns+`) VALUES (?, ?, ?, ?, ?)
-		RETURNING `+userColumns, readUser,
-		user.ID, toNull(user.Name), user.Email, verified, toNull(user.Image))
+	created, err := one(ctx, a, insertUser, readUser, values...)
 	if err != nil {
 		return nil, failed(ctx, op, err)
 	}
@@ -77,15 +84,12 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 	if err != nil {
 		return nil, failed(ctx, op, err)
 	}
-	user, err := one(ctx, a, `
-		UPDATE "user" SET
-			name = CASE WHEN ? THEN ? ELSE name END,
-			email = CASE WHEN ? THEN ? ELSE email END,
-			emailVerified = CASE WHEN ? THEN ? ELSE emailVerified END,
-			image = CASE WHEN ? THEN ? ELSE image END
-		WHERE id = ?
-		RETURNING `+userColumns, readUser,
-		setName, toNull(name), setEmail, email, setVerified, verified, setImage, toNull(image), update.ID)
+	var set assignments
+	set.add(setName, "name = ?", toNull(name))
+	set.add(setEmail, "email = ?", email)
+	set.add(setVerified, "emailVerified = ?", verified)
+	set.add(setImage, "image = ?", toNull(image))
+	user, err := one(ctx, a, set.update("user", "id = ?", userColumns), readUser, append(set.values, update.ID)...)
 	switch {
 	case err != nil:
 		return nil, failed(ctx, op, err)

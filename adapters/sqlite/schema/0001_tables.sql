@@ -48,5 +48,8 @@ CREATE TABLE IF NOT EXISTS "authenticator" (
 	counter              INTEGER NOT NULL,
 	credentialDeviceType TEXT NOT NULL,
 	credentialBackedUp   INTEGER NOT NULL,
-	transports           TEXT
+	transports           TEXT,
+	name                 TEXT,
+	created              INTEGER,
+	lastUsed             INTEGER
 ) STRICT;

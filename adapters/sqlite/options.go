@@ -1,0 +1,33 @@
+package sqlite
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Option changes what New does by default.
+type Option interface{ apply(*options) error }
+
+type options struct{ prefix string }
+
+type option func(*options) error
+
+func (f option) apply(o *options) error { return f(o) }
+
+// WithPrefix puts prefix before the name of every table, index and trigger, to
+// keep them apart from the application's or from those of another Adapter
+// [ISO-02]. It consists of lower case letters, digits and underscores and begins
+// with a letter; at most 48 characters. The default is no prefix.
+func WithPrefix(prefix string) Option {
+	return option(func(o *options) error {
+		if !validPrefix.MatchString(prefix) || strings.HasPrefix(prefix, "sqlite_") {
+			return fmt.Errorf("prefix %q: want a lower case letter followed by lower case letters, digits and underscores, 48 at most, and not sqlite_", prefix)
+		}
+		o.prefix = prefix
+		return nil
+	})
+}
+
+// Upper case is refused because SQLite takes a_user and A_user for one table.
+var validPrefix = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
