@@ -120,7 +120,7 @@ func (w wiring) harness(t *testing.T) adaptertest.Harness {
 		Namespace: func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
 			b := *a.(*handle)
 			var err error
-			b.Adapter, err = postgres.New(b.pool, postgres.WithSchema(b.schema), postgres.WithTablePrefix(name))
+			b.Adapter, err = postgres.New(b.pool, postgres.WithSchema(b.schema), postgres.WithPrefix(name))
 			if err != nil {
 				return nil, err
 			}

@@ -28,9 +28,9 @@ func WithSchema(name string) Option {
 	return option(func(o *options) { o.schema, o.schemaSet = name, true })
 }
 
-// WithTablePrefix puts prefix before the name of every table and index: with
+// WithPrefix puts prefix before the name of every table and index: with
 // "auth_" users are in auth_users. The default is none, as Auth.js has it.
-func WithTablePrefix(prefix string) Option {
+func WithPrefix(prefix string) Option {
 	return option(func(o *options) { o.prefix, o.prefixSet = prefix, true })
 }
 
@@ -55,7 +55,7 @@ func newNames(o options) (names, error) {
 		}
 	}
 	if o.prefixSet {
-		if err := checkIdentifier("table prefix", o.prefix, maxIdentifier-len(longestName)); err != nil {
+		if err := checkIdentifier("prefix", o.prefix, maxIdentifier-len(longestName)); err != nil {
 			return names{}, err
 		}
 	}

@@ -149,7 +149,7 @@ func (a *Adapter) checkColumns(ctx context.Context, tx pgx.Tx) error {
 	missing, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err == nil && len(missing) > 0 {
 		err = fmt.Errorf("the tables are there but not these columns: %s; "+
-			"if the tables serve another purpose, use WithSchema or WithTablePrefix", strings.Join(missing, ", "))
+			"if the tables serve another purpose, use WithSchema or WithPrefix", strings.Join(missing, ", "))
 	}
 	return err
 }

@@ -84,7 +84,7 @@ func TestEnsureSchemaFromManyProcesses(t *testing.T) {
 	dropSchema(t, name)
 	var wg sync.WaitGroup
 	for range 8 {
-		a := newAdapter(t, wiring{}.pool(t), postgres.WithSchema(name), postgres.WithTablePrefix("p_"))
+		a := newAdapter(t, wiring{}.pool(t), postgres.WithSchema(name), postgres.WithPrefix("p_"))
 		wg.Go(func() {
 			if err := a.EnsureSchema(t.Context()); err != nil {
 				t.Error(err)
@@ -100,7 +100,7 @@ func TestEnsureSchemaFromManyProcesses(t *testing.T) {
 		t.Errorf("got %d users, want 8", n)
 	}
 	before := catalogue(t, db)
-	if err := newAdapter(t, db, postgres.WithTablePrefix("p_")).EnsureSchema(t.Context()); err != nil {
+	if err := newAdapter(t, db, postgres.WithPrefix("p_")).EnsureSchema(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(before, catalogue(t, db)); d != "" {
@@ -327,11 +327,11 @@ func TestNamespaces(t *testing.T) {
 	var stores []*postgres.Adapter
 	for _, opts := range [][]postgres.Option{
 		{postgres.WithSchema(schema)},
-		{postgres.WithSchema(schema), postgres.WithTablePrefix("a")},
-		{postgres.WithSchema(schema), postgres.WithTablePrefix("a%s_")},
-		{postgres.WithSchema(schema), postgres.WithTablePrefix("users_")},
+		{postgres.WithSchema(schema), postgres.WithPrefix("a")},
+		{postgres.WithSchema(schema), postgres.WithPrefix("a%s_")},
+		{postgres.WithSchema(schema), postgres.WithPrefix("users_")},
 		{postgres.WithSchema(odd)},
-		{postgres.WithSchema(odd), postgres.WithTablePrefix("Ä .;--/*")},
+		{postgres.WithSchema(odd), postgres.WithPrefix("Ä .;--/*")},
 	} {
 		a := newAdapter(t, pool, opts...)
 		if err := a.EnsureSchema(t.Context()); err != nil {
@@ -363,13 +363,13 @@ func TestOptionsRefuse(t *testing.T) {
 	var conn *pgx.Conn
 	for name, opts := range map[string][]postgres.Option{
 		"empty schema": {postgres.WithSchema("")},
-		"empty prefix": {postgres.WithTablePrefix("")},
+		"empty prefix": {postgres.WithPrefix("")},
 		"NUL":          {postgres.WithSchema("a\x00b")},
-		"not UTF-8":    {postgres.WithTablePrefix("\xff")},
-		"quote":        {postgres.WithTablePrefix(`a"b`)},
-		"apostrophe":   {postgres.WithTablePrefix(`a'b`)},
+		"not UTF-8":    {postgres.WithPrefix("\xff")},
+		"quote":        {postgres.WithPrefix(`a"b`)},
+		"apostrophe":   {postgres.WithPrefix(`a'b`)},
 		"long schema":  {postgres.WithSchema(strings.Repeat("x", 64))},
-		"long prefix":  {postgres.WithTablePrefix(strings.Repeat("x", 30))},
+		"long prefix":  {postgres.WithPrefix(strings.Repeat("x", 30))},
 	} {
 		if a, err := postgres.New(conn, opts...); err == nil {
 			t.Errorf("%s: got %v, want an error", name, a)

@@ -135,7 +135,7 @@ func liteHarness(broken func(*lite) with, through func(sqlite.DB) sqlite.DB) ada
 		Namespace: func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
 			l := *of(a)
 			var err error
-			if l.Adapter, err = sqlite.New(l.db, sqlite.WithTablePrefix(name)); err != nil {
+			if l.Adapter, err = sqlite.New(l.db, sqlite.WithPrefix(name)); err != nil {
 				return nil, err
 			}
 			if err := l.EnsureSchema(t.Context()); err != nil {

@@ -120,7 +120,7 @@ func (h *postgresHouse) options(store string) []postgres.Option {
 		opts = append(opts, postgres.WithSchema(h.schema))
 	}
 	if prefix := h.prefix(store); prefix != "" {
-		opts = append(opts, postgres.WithTablePrefix(prefix))
+		opts = append(opts, postgres.WithPrefix(prefix))
 	}
 	return opts
 }

@@ -118,7 +118,7 @@ func (w sqliteWiring) harness() adaptertest.Harness {
 		Close:        func(a adapter.Adapter) error { return a.(*sqliteHandle).close() },
 		Namespace: func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
 			of := *a.(*sqliteHandle)
-			under, err := sqlite.New(of.db, sqlite.WithTablePrefix(name))
+			under, err := sqlite.New(of.db, sqlite.WithPrefix(name))
 			if err != nil {
 				return nil, err
 			}
