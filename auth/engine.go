@@ -30,6 +30,8 @@ type engine struct {
 	keys          *jwt.Keys
 	store         *store // nil without an adapter
 	look          func() *pages.Look
+	// spentChallenges are those of WebAuthn ceremonies that were answered.
+	spentChallenges *spentChecks
 	// logins holds the accounts that are signing in.
 	logins keyedLock
 }
@@ -46,6 +48,8 @@ func compile(c Config) (*engine, []error) {
 		byID:     make(map[string]Provider, len(c.Providers)),
 		csrfKeys: newHashKeys(c.Secret),
 		keys:     new(jwt.Keys),
+
+		spentChallenges: newSpentChecks(c.Clock),
 	}
 	e.store = newStore(e, &e.config)
 	e.look = newLook(&e.config)
@@ -122,6 +126,9 @@ func cleanBasePath(path string) string {
 
 // handle answers a request, whatever happens.
 func (e *engine) handle(hr *http.Request) *Result {
+	if hr.URL.Path == wellKnownWebAuthn {
+		return e.relatedOrigins(hr)
+	}
 	r, result := e.prepare(hr)
 	if result != nil {
 		return result
@@ -261,7 +268,7 @@ func (r *request) finish(result *Result) *Result {
 	}
 	if result.Location != "" && r.wantsJSON() {
 		result.Header = jsonHeader()
-		result.Status, result.Body = http.StatusOK, redirectAsJSON(result.Location)
+		result.Status, result.Body = http.StatusOK, redirectAsJSON(result.Location, result.signal)
 	}
 	return result
 }

@@ -107,9 +107,7 @@ func (e *engine) checkProviders() []error {
 			if !e.config.Experimental.EnableWebAuthn {
 				problem(ErrExperimentalFeatureNotEnabled, p, "set Experimental.EnableWebAuthn")
 			}
-			if p.Ceremonies == nil {
-				problem(ErrInvalidProvider, p, "Ceremonies is missing; module auth/webauthn has it")
-			}
+			checkWebAuthn(p, problem)
 			if p.EnableConditionalUI {
 				if conditional++; conditional > 1 {
 					problem(ErrDuplicateConditionalUI, p, "only one provider can have EnableConditionalUI")
