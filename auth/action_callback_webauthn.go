@@ -89,7 +89,7 @@ func (e *engine) resumeCeremony(ctx context.Context, r *request, p *WebAuthn, ac
 	if current.user != nil && action == actionRegister {
 		began.data = current.user
 	}
-	if !e.spentChallenges.add(answer.Challenge) {
+	if !e.spent.add("challenge\x00"+answer.Challenge, e.config.Clock()) {
 		return nil, want, passkeyError(codeExpired, "the challenge was used before", nil)
 	}
 	return began, WebAuthnExpectation{
