@@ -25,9 +25,6 @@ func (e *engine) signInPage(r *request) (*Result, error) {
 	for _, p := range e.config.Providers {
 		if shown, ok := e.pageProvider(r, p); ok {
 			page.Providers = append(page.Providers, shown)
-			if w, ok := p.(*WebAuthn); ok && !w.DisableScript {
-				page.PasskeyScript = true
-			}
 		}
 	}
 	return html(page.Render(), http.StatusOK), nil
@@ -46,7 +43,7 @@ func (e *engine) pageProvider(r *request, p Provider) (pages.Provider, bool) {
 	case *Credentials:
 		fields = p.Fields
 	case *WebAuthn:
-		fields, shown.Conditional = p.formFields(), p.EnableConditionalUI
+		fields = p.formFields()
 	}
 	shown.Action = e.providerURL(r, ActionCallback, p.id())
 	for _, f := range fields {

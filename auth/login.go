@@ -27,8 +27,6 @@ type identity struct {
 	asked bool
 	// linkByEmail is OAuth.AllowDangerousEmailAccountLinking.
 	linkByEmail bool
-	// authenticator is a passkey that is being registered.
-	authenticator *adapter.Authenticator
 }
 
 // signedIn is the outcome of a login.
@@ -92,12 +90,9 @@ func (e *engine) login(ctx context.Context, b browser, id identity) (*signedIn, 
 	races, pauses := 0, 0
 	for {
 		var done *signedIn
-		switch {
-		case id.authenticator != nil:
-			return e.loginWithNewPasskey(ctx, &id, current)
-		case id.account.Type == TypeEmail:
+		if id.account.Type == TypeEmail {
 			done, err = e.loginByEmail(ctx, id, current)
-		default:
+		} else {
 			done, err = e.loginByAccount(ctx, &id, current)
 		}
 		stale := id.asked

@@ -14,6 +14,25 @@ import "net/http"
 // that is not set, the one that the request was made to, if it is trusted.
 func (h *Handler) SameOrigin(r *http.Request) error { return h.engine.sameOrigin(r) }
 
+// MayChange reports why a request may not sign in or out, or update a session:
+// it must be no GET, and either carry our CSRF token, which is passed as it was
+// submitted, or pass SameOrigin.
+func (h *Handler) MayChange(hr *http.Request, csrfToken string) error {
+	switch hr.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return &Error{Type: ErrMissingCSRF, Message: "a " + hr.Method + " changes nothing"}
+	}
+	e := h.engine
+	if csrfToken != "" {
+		r := e.newRequest(hr, ActionCSRF)
+		spec := &r.specs.csrf
+		if c, _, err := checkCSRF(e.csrfKeys, e.config.Random, spec, r.cookies.get(spec.name), http.MethodPost, csrfToken); err == nil && c.verified {
+			return nil
+		}
+	}
+	return e.sameOrigin(hr)
+}
+
 func (e *engine) sameOrigin(hr *http.Request) error {
 	refused := &Error{Type: ErrMissingCSRF, Message: "the request does not come from a page of this site"}
 	if site := hr.Header["Sec-Fetch-Site"]; len(site) > 0 {
@@ -25,7 +44,7 @@ func (e *engine) sameOrigin(hr *http.Request) error {
 	own := e.origin
 	if own == "" {
 		own = requestOrigin(hr)
-		if err := e.trusts(hr, own); err != nil {
+		if err := e.trusts(own); err != nil {
 			return err
 		}
 	}

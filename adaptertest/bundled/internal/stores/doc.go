@@ -1,5 +1,4 @@
-// Package stores finds the real servers that tests run against: PostgreSQL, PgBouncer, Redis, Valkey and MongoDB, alone and
-// in groups. See Kind.
+// Package stores finds the real servers that tests run against: PostgreSQL, PgBouncer, Redis, a Redis Cluster, MongoDB.
 //
 // Each is looked for in this order: a URL in the environment, then a container. A container runs the official image
 // where the engine reaches a registry (or has the image already), and the local image made by images/build where it

@@ -1,3 +1,0 @@
-// Package client has the scripts that browsers run on pages that sign people
-// in.
-package client

@@ -1,0 +1,173 @@
+package frameworks_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/frameworks"
+)
+
+// constructors are those of the five integrations.
+var constructors = map[string]func(auth.Config) (any, error){
+	"MiddlewareAuth": func(c auth.Config) (any, error) { return frameworks.MiddlewareAuth(c) },
+	"FullstackAuth": func(c auth.Config) (any, error) {
+		return frameworks.FullstackAuth(frameworks.FullstackConfig{Config: c})
+	},
+	"ResumableAuth": func(c auth.Config) (any, error) {
+		return frameworks.ResumableAuth(frameworks.ResumableConfig{Config: c})
+	},
+	"ReactiveAuth": func(c auth.Config) (any, error) {
+		return frameworks.ReactiveAuth(frameworks.ReactiveConfig{Config: c})
+	},
+	"CompiledUIAuth": func(c auth.Config) (any, error) {
+		return frameworks.CompiledUIAuth(frameworks.CompiledUIConfig{Config: c})
+	},
+}
+
+func commonPromises() map[string]promise {
+	return map[string]promise{
+		"AL-01": {alone: func(t *testing.T) {
+			for name, construct := range constructors {
+				if _, err := construct(auth.Config{}); err == nil || !strings.Contains(err.Error(), "Providers") || !strings.Contains(err.Error(), "AUTH_SECRET") {
+					t.Errorf("%s: empty configuration: got %v", name, err)
+				}
+				_, err := construct(auth.Config{Providers: []auth.Provider{nil, &auth.Credentials{}}})
+				if !errors.Is(err, auth.ErrMissingSecret) || !errors.Is(err, auth.ErrInvalidProvider) || !errors.Is(err, auth.ErrMissingAuthorize) {
+					t.Errorf("%s: want all problems at once, got %v", name, err)
+				}
+			}
+			lazy := frameworks.Lazy(nil, nil)
+			if _, err := frameworks.FullstackAuth(frameworks.FullstackConfig{Lazy: lazy}); err == nil {
+				t.Error("Lazy without functions is no error")
+			}
+			lazy = frameworks.Lazy(func(*http.Request) string { return "" }, func(*http.Request) (auth.Config, error) { return auth.Config{}, nil })
+			if _, err := frameworks.FullstackAuth(frameworks.FullstackConfig{Lazy: lazy, Config: auth.Config{Secret: []string{secret}}}); err == nil || !strings.Contains(err.Error(), "twice") {
+				t.Errorf("both configurations: got %v", err)
+			}
+		}},
+		"AL-02": {proof: func(w *world) {
+			resumableSite(w)
+			if !w.database {
+				return
+			}
+			w.signedIn()
+			w.store.mu.Lock()
+			w.store.reads = 0
+			w.store.mu.Unlock()
+			w.get(w.prefix + "/page").wantBody("user u")
+			w.store.mu.Lock()
+			defer w.store.mu.Unlock()
+			if w.store.reads != 1 {
+				w.Errorf("%d readings of the store, want 1", w.store.reads)
+			}
+		}},
+		"AL-03": {proof: func(w *world) {
+			compiledUISite(w)
+			for _, path := range []string{
+				"/admin", "/admin/", "//admin", "/./admin", "/x/../admin", "/%61dmin", "/ADMIN", "/admin%2Fusers", "/x%2F..%2Fadmin", "/admin/..%2Fx",
+				"/x/..//admin", "/admin//", "/admin?", "/admin%2f", "/%2Fadmin", "/%41dmin",
+			} {
+				if status := w.raw(w.prefix + path); status == http.StatusOK {
+					w.Errorf("%s gets by the guard", path)
+				}
+			}
+			for _, path := range []string{"/administrator", "/adm", "/x/admin", "/admin-x", "/%2561dmin"} {
+				if status := w.raw(w.prefix + path); status != http.StatusOK {
+					w.Errorf("%s: status %d, want 200", path, status)
+				}
+			}
+		}},
+		"AL-04": {proof: func(w *world) {
+			var compiled atomic.Int64
+			lazy := frameworks.Lazy(
+				func(r *http.Request) string { return r.Header.Get("Tenant") },
+				func(r *http.Request) (auth.Config, error) {
+					compiled.Add(1)
+					tenant := r.Header.Get("Tenant")
+					if tenant == "" {
+						return auth.Config{}, errors.New("there is no such tenant")
+					}
+					c := w.config
+					c.BasePath = "/" + tenant
+					return c, nil
+				})
+			q := must[*frameworks.Resumable](w)(frameworks.ResumableAuth(frameworks.ResumableConfig{Lazy: lazy}))
+			w.mux.Handle("/", q.OnRequest(page(func(r *http.Request) (*auth.Session, error) { return q.UseSession(r.Context()) })))
+			var all sync.WaitGroup
+			for range 8 {
+				for _, tenant := range []string{"a", "b"} {
+					all.Go(func() {
+						r, err := http.NewRequest(http.MethodGet, w.origin+"/"+tenant+"/providers", nil)
+						if err != nil {
+							w.Error(err)
+							return
+						}
+						r.Header.Set("Tenant", tenant)
+						res, err := w.client.Do(r)
+						if err != nil {
+							w.Error(err)
+							return
+						}
+						defer res.Body.Close()
+						if body, _ := io.ReadAll(res.Body); !strings.Contains(string(body), "/"+tenant+"/callback/github") {
+							w.Errorf("tenant %s: got %s", tenant, body)
+						}
+					})
+				}
+			}
+			all.Wait()
+			if n := compiled.Load(); n != 2 {
+				w.Errorf("%d configurations were made, want 2", n)
+			}
+			w.get("/a/providers", "Tenant", "b").wantBody("nobody") // a route of another tenant is none
+			w.get("/x").wantStatus(http.StatusServiceUnavailable)
+			w.get("/x").wantStatus(http.StatusServiceUnavailable)
+			if n := compiled.Load(); n != 4 {
+				w.Errorf("a configuration that failed was kept: made %d times in all, want 4", n)
+			}
+		}},
+		"AL-05": {alone: func(t *testing.T) {
+			made := map[string]int{}
+			lazy := frameworks.Lazy(func(r *http.Request) string { return r.Host }, func(r *http.Request) (auth.Config, error) {
+				made[r.Host]++
+				return auth.Config{Secret: []string{secret}, Logger: (&logBook{}).logger(), TrustHost: new(true)}, nil
+			})
+			f := must[*frameworks.Fullstack](t)(frameworks.FullstackAuth(frameworks.FullstackConfig{Lazy: lazy}))
+			ask := func(host string) {
+				r := httptest.NewRequest(http.MethodGet, "http://"+host+"/", nil)
+				if _, err := f.Refresh(httptest.NewRecorder(), r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range 1001 {
+				ask(fmt.Sprintf("t%d.example", i))
+				ask("t1.example") // in use, so it stays
+			}
+			ask("t1.example")
+			if made["t1.example"] != 1 {
+				t.Errorf("one that is in use was made %d times", made["t1.example"])
+			}
+			ask("t0.example")
+			if made["t0.example"] != 2 {
+				t.Errorf("the oldest of 1,001 was made %d times, want 2", made["t0.example"])
+			}
+		}},
+		"AL-06": {proof: func(w *world) {
+			m, _ := middlewareSite(w)
+			w.mux.Handle("/flush", m.Load(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+				if _, ok := rw.(http.Flusher); !ok {
+					w.Error("the ResponseWriter is wrapped: it can't flush")
+				}
+			})))
+			w.signedIn().get("/flush").wantStatus(http.StatusOK)
+		}},
+	}
+}

@@ -1,0 +1,163 @@
+package frameworks
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// FullstackConfig is the configuration of FullstackAuth.
+type FullstackConfig struct {
+	auth.Config
+	// Lazy takes the place of Config for a configuration that depends on the
+	// request.
+	Lazy *LazyConfig
+	// Authorized decides in Middleware and Wrap whether a request may go on. The
+	// session is nil if nobody is signed in. Nil lets all go on.
+	Authorized func(r *http.Request, session *auth.Session) Answer
+}
+
+// Answer is what Authorized says of a request: GoOn, AskToSignIn or Respond. The
+// zero Answer is AskToSignIn.
+type Answer struct {
+	goOn    bool
+	respond http.Handler
+}
+
+// GoOn lets a request through.
+func GoOn() Answer { return Answer{goOn: true} }
+
+// AskToSignIn sends the browser to the sign-in page, as
+// auth.Handler.SendToSignIn does.
+func AskToSignIn() Answer { return Answer{} }
+
+// Respond lets a handler answer the request in place of the one that was asked
+// for.
+func Respond(h http.Handler) Answer { return Answer{respond: h} }
+
+// Fullstack is the integration for applications that render their pages on the
+// server and call sign-in and sign-out from handlers of their own. Specification
+// section 4.4; docs/frameworks.md, FS.
+type Fullstack struct {
+	// OnError answers requests whose session could not be read; nil answers with
+	// status 503. It is set before the first request.
+	OnError ErrorHandler
+
+	site       *site
+	authorized func(r *http.Request, session *auth.Session) Answer
+}
+
+// FullstackAuth makes the integration. The routes are below Config.BasePath, or
+// the path of AUTH_URL or NEXTAUTH_URL, or /api/auth. NEXTAUTH_URL and
+// NEXTAUTH_SECRET count where AUTH_URL and AUTH_SECRET are not set.
+func FullstackAuth(config FullstackConfig) (*Fullstack, error) {
+	f := &Fullstack{authorized: config.Authorized}
+	var err error
+	f.site, err = newSite(config.Config, config.Lazy, &f.OnError, nextDefaults)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// GET serves the routes for GET. It is mounted on all paths below the base path.
+func (f *Fullstack) GET(w http.ResponseWriter, r *http.Request) { f.site.serve(w, r) }
+
+// POST serves the routes for POST. It is mounted on all paths below the base
+// path.
+func (f *Fullstack) POST(w http.ResponseWriter, r *http.Request) { f.site.serve(w, r) }
+
+// Session returns the session in the context of a request that went through
+// Middleware or Wrap, or nil if nobody is signed in.
+func (f *Fullstack) Session(ctx context.Context) (*auth.Session, error) { return session(ctx) }
+
+// Refresh returns the session of a request, or nil if nobody is signed in, and
+// renews the cookies. It is called before anything is written, in handlers that
+// are behind neither Middleware nor Wrap.
+func (f *Fullstack) Refresh(w http.ResponseWriter, r *http.Request) (*auth.Session, error) {
+	h, err := f.site.handler(r)
+	if err != nil {
+		return nil, err
+	}
+	return h.Refresh(w, r)
+}
+
+// Middleware is the hook that keeps the session alive, puts it into the context
+// and asks Authorized. The routes and the sign-in page are always let through.
+func (f *Fullstack) Middleware(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h, r, ok := f.site.loaded(w, r)
+		if !ok {
+			return
+		}
+		if f.authorized != nil && !h.Serves(r) && !h.IsSignInPage(r) {
+			s, _ := session(r.Context()) // loaded without an error
+			if answer := f.authorized(r, s); answer.respond != nil {
+				answer.respond.ServeHTTP(w, r)
+				return
+			} else if !answer.goOn {
+				h.SendToSignIn(w, r)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Wrap is Middleware for one handler, which is handed the session, or nil.
+func (f *Fullstack) Wrap(handler func(w http.ResponseWriter, r *http.Request, session *auth.Session)) http.Handler {
+	return f.Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s, _ := session(r.Context()) // loaded without an error
+		handler(w, r, s)
+	}))
+}
+
+// SignIn signs in with a provider from server code, sets the cookies, redirects
+// unless it is not to, and returns where to. Without a provider, or with one that
+// is not configured, that is the sign-in page. On an error, which is an
+// *auth.Error, nothing was written; auth.Handler.Fail is how the routes would
+// answer it, and so does Fail.
+func (f *Fullstack) SignIn(w http.ResponseWriter, r *http.Request, provider string, o SignInOptions) (string, error) {
+	h, err := f.site.handler(r)
+	if err != nil {
+		return "", typed(err)
+	}
+	return signIn(h, w, r, provider, o)
+}
+
+// SignOut signs out from server code, sets the cookies, redirects unless it is
+// not to, and returns where to.
+func (f *Fullstack) SignOut(w http.ResponseWriter, r *http.Request, o SignOutOptions) (string, error) {
+	h, err := f.site.handler(r)
+	if err != nil {
+		return "", typed(err)
+	}
+	return signOut(h, w, r, o)
+}
+
+// UnstableUpdate hands data to Callbacks.JWT or Callbacks.Session with
+// TriggerUpdate, renews the cookies, and returns the session, or nil if nobody
+// is signed in. Data is marshalled as JSON.
+func (f *Fullstack) UnstableUpdate(w http.ResponseWriter, r *http.Request, data any) (*auth.Session, error) {
+	h, err := f.site.handler(r)
+	if err == nil {
+		err = h.MayChange(r, "")
+	}
+	if err != nil {
+		return nil, typed(err)
+	}
+	s, err := h.UpdateSession(w, r, data)
+	return s, typed(err)
+}
+
+// Fail answers a request whose SignIn, SignOut or UnstableUpdate returned an
+// error, as the routes do.
+func (f *Fullstack) Fail(w http.ResponseWriter, r *http.Request, err error) {
+	h, problem := f.site.handler(r)
+	if problem != nil {
+		f.site.failed(w, r, problem)
+		return
+	}
+	h.Fail(w, r, err)
+}

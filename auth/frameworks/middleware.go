@@ -1,0 +1,199 @@
+package frameworks
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// Middleware is the integration for net/http, chi and every router of
+// http.Handler values: a handler for the routes, and hooks for the rest of the
+// site. Specification section 4.5; docs/frameworks.md, MW.
+type Middleware struct {
+	// OnError answers requests whose session could not be read; nil answers with
+	// status 503. It is set before the first request.
+	OnError ErrorHandler
+
+	config auth.Config
+	site   *site
+	// explicit says that the configuration tells the base path.
+	explicit bool
+
+	mu    sync.RWMutex
+	mount string // the path of the mount, once a request has shown it
+	known bool
+}
+
+// MiddlewareAuth makes the integration. All problems of the configuration are
+// reported at once.
+//
+// The routes are below Config.BasePath, or the path of AUTH_URL. Where neither
+// is set, they are below the path that the handler is mounted on, which the
+// first request shows by its pattern:
+//
+//	mux.Handle("/api/auth/", m) // base path /api/auth
+//
+// A router that leaves no pattern in the request, one that cuts the path
+// (http.StripPrefix), a second mount on another path, and a mount that does not
+// go with the base path, are answered with status 500, and the log says what to
+// set. Until the first request for a route has shown the mount, redirects lead
+// to /auth/signin.
+func MiddlewareAuth(config auth.Config) (*Middleware, error) {
+	m := &Middleware{config: config, explicit: config.BasePath != "" || envPath("AUTH_URL") != ""}
+	var err error
+	m.site, err = newSite(config, nil, &m.OnError, func(*auth.Config) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// ServeHTTP serves the routes below the base path.
+func (m *Middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s, err := m.mounted(r)
+	if err != nil {
+		s.log.LogAttrs(r.Context(), slog.LevelError, "auth: the routes can't be served", slog.Any("error", err))
+		w.Header().Set("Cache-Control", "no-store")
+		http.Error(w, "There was a problem with the server configuration. Check the server logs for more information.", http.StatusInternalServerError)
+		return
+	}
+	s.serve(w, r)
+}
+
+// Load is the hook that puts the session of each request into its context, for
+// auth.FromContext, and renews the cookies.
+func (m *Middleware) Load(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, r, ok := m.current().loaded(w, r); ok {
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// Require is Load, and lets only requests through whose browser is signed in;
+// others are answered as auth.Handler.SendToSignIn does.
+func (m *Middleware) Require(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h, r, ok := m.current().loaded(w, r)
+		switch {
+		case !ok:
+		case signedIn(r.Context()):
+			next.ServeHTTP(w, r)
+		default:
+			h.SendToSignIn(w, r)
+		}
+	})
+}
+
+// GetSession returns the session of a request, or nil if nobody is signed in. It
+// renews no cookies. It compiles the configuration on each call; what is called
+// often should be auth.Handler.Session. Specification section 4.5.
+func GetSession(r *http.Request, config auth.Config) (*auth.Session, error) {
+	h, err := auth.New(config)
+	if err != nil {
+		return nil, err
+	}
+	return h.Session(r)
+}
+
+// current is the site as far as it is known.
+func (m *Middleware) current() *site {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.site
+}
+
+// mounted checks that the request came by a mount that goes with the base path,
+// and learns the base path from the first.
+func (m *Middleware) mounted(r *http.Request) (*site, error) {
+	m.mu.RLock()
+	s, mount, known := m.site, m.mount, m.known
+	m.mu.RUnlock()
+	if whole := wholePath(r); whole != r.URL.Path && strings.HasSuffix(whole, r.URL.Path) {
+		return s, fmt.Errorf("the path %s arrives as %s: mount the handler without http.StripPrefix, and set Config.BasePath to the path that browsers see", whole, r.URL.Path)
+	}
+	found, hasPattern := mountOf(r.Pattern)
+	if m.explicit {
+		if hasPattern && !below(basePath(m.config), found) {
+			return s, fmt.Errorf("the handler is mounted on %s, but the base path is %s: mount it on %s/, or set Config.BasePath to %s", r.Pattern, basePath(m.config), basePath(m.config), found)
+		}
+		return s, nil
+	}
+	switch {
+	case !hasPattern:
+		return s, errors.New("the router does not tell where the handler is mounted: set Config.BasePath")
+	case strings.ContainsAny(found, "{}*:"):
+		return s, fmt.Errorf("the handler is mounted on %s, which is more than one path: set Config.BasePath", r.Pattern)
+	case known && mount == found:
+		return s, nil
+	case known:
+		return s, fmt.Errorf("the handler is mounted twice, on %s/ and on %s/: mount it once, or set Config.BasePath to the one that counts", mount, found)
+	}
+	return m.learn(found)
+}
+
+// learn takes the path of the mount for the base path.
+func (m *Middleware) learn(mount string) (*site, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known {
+		if m.mount != mount {
+			return m.site, fmt.Errorf("the handler is mounted twice, on %s/ and on %s/: mount it once, or set Config.BasePath to the one that counts", m.mount, mount)
+		}
+		return m.site, nil
+	}
+	if mount != "/auth" {
+		s, err := newSite(m.config, nil, &m.OnError, func(c *auth.Config) error {
+			if c.BasePath = mount; mount == "" {
+				c.BasePath = "/"
+			}
+			return nil
+		})
+		if err != nil {
+			return m.site, err
+		}
+		m.site = s
+	}
+	m.mount, m.known = mount, true
+	return m.site, nil
+}
+
+// mountOf is the path of a pattern, without the slash and the wildcard at its
+// end: of "GET /auth/{path...}", "/auth/*" and "/auth/" it is /auth.
+func mountOf(pattern string) (path string, ok bool) {
+	if _, rest, hasMethod := strings.Cut(pattern, " "); hasMethod {
+		pattern = strings.TrimLeft(rest, " \t")
+	}
+	i := strings.IndexByte(pattern, '/')
+	if i < 0 {
+		return "", false
+	}
+	path = pattern[i:]
+	if i := strings.LastIndexByte(path, '/'); strings.HasSuffix(path, "...}") || strings.HasSuffix(path, "/*") || strings.HasPrefix(path[i+1:], "*") {
+		path = path[:i]
+	}
+	return strings.TrimRight(strings.TrimSuffix(path, "{$}"), "/"), true
+}
+
+// below reports whether a path is another or below it.
+func below(path, above string) bool {
+	return path == above || strings.HasPrefix(path, above+"/")
+}
+
+// basePath is the base path that a configuration tells.
+func basePath(c auth.Config) string {
+	if c.BasePath == "" {
+		c.BasePath = envPath("AUTH_URL")
+	}
+	return strings.TrimRight("/"+strings.Trim(c.BasePath, "/"), "/")
+}
+
+// envPath is the path of the URL in a variable of the environment, or "" if it
+// has none.
+func envPath(name string) string { return urlPath(os.Getenv(name)) }

@@ -1,0 +1,90 @@
+package frameworks_test
+
+import (
+	"bytes"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// promise is a sentence of docs/frameworks.md.
+type promise struct {
+	// proof proves it in a world. Alone is for what is about the configuration or
+	// the environment, and has no wiring.
+	proof func(w *world)
+	alone func(t *testing.T)
+}
+
+// promises are the proofs of all sentences of docs/frameworks.md, by ID.
+func promises() map[string]promise {
+	all := map[string]promise{}
+	for _, list := range []map[string]promise{middlewarePromises(), fullstackPromises(), resumablePromises(), reactivePromises(), compiledUIPromises(), commonPromises()} {
+		maps.Copy(all, list)
+	}
+	return all
+}
+
+var only = flag.String("promise", "", "the one promise to prove")
+
+// TestPromises proves every sentence, in every wiring.
+func TestPromises(t *testing.T) {
+	all := promises()
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		if *only != "" && *only != id {
+			continue
+		}
+		p := all[id]
+		t.Run(id, func(t *testing.T) {
+			if p.alone != nil {
+				p.alone(t)
+				return
+			}
+			for _, x := range wirings() {
+				t.Run(x.String(), func(t *testing.T) {
+					t.Parallel()
+					p.proof(newWorld(t, x))
+				})
+			}
+		})
+	}
+}
+
+var promiseRow = regexp.MustCompile(`(?m)^\| ([A-Z]{2}-\d\d) \|`)
+
+// TestEveryPromiseIsProved: each ID of docs/frameworks.md has a proof, and each
+// proof an ID there.
+func TestEveryPromiseIsProved(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "frameworks.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := promises()
+	written := map[string]bool{}
+	for _, m := range promiseRow.FindAllSubmatch(page, -1) {
+		id := string(m[1])
+		if written[id] {
+			t.Errorf("%s stands twice in docs/frameworks.md", id)
+		}
+		written[id] = true
+		if _, ok := all[id]; !ok {
+			t.Errorf("%s has no proof", id)
+		}
+	}
+	for id := range all {
+		if !written[id] {
+			t.Errorf("%s is proved but not promised in docs/frameworks.md", id)
+		}
+	}
+	if len(written) < 60 {
+		t.Errorf("only %d promises were found", len(written))
+	}
+	if bytes.Count(page, []byte("\n| FS-")) == 0 || strings.Contains(string(page), "specification section") {
+		t.Error("the page is not the one that is meant")
+	}
+}

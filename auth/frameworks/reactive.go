@@ -1,0 +1,98 @@
+package frameworks
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// ReactiveConfig is the configuration of ReactiveAuth.
+type ReactiveConfig struct {
+	auth.Config
+	// Prefix is the path that the routes are below; the default is /api/auth.
+	// Config.BasePath follows from it.
+	Prefix string
+}
+
+// Reactive is the integration for applications whose handlers try one after
+// another whether a request is theirs. Specification section 4.7;
+// docs/frameworks.md, RX.
+type Reactive struct {
+	// OnError answers requests whose session could not be read; nil answers with
+	// status 503. It is set before the first request.
+	OnError ErrorHandler
+
+	site *site
+}
+
+// ReactiveAuth makes the integration.
+func ReactiveAuth(config ReactiveConfig) (*Reactive, error) {
+	prefix := "/" + strings.Trim(cmp.Or(config.Prefix, "/api/auth"), "/")
+	if config.BasePath != "" && "/"+strings.Trim(config.BasePath, "/") != prefix {
+		return nil, fmt.Errorf("frameworks: Config.BasePath is %s and Prefix is %s: leave BasePath empty, it follows from Prefix", config.BasePath, prefix)
+	}
+	re := &Reactive{}
+	var err error
+	re.site, err = newSite(config.Config, nil, &re.OnError, func(c *auth.Config) error {
+		c.BasePath = prefix
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return re, nil
+}
+
+// GET serves a request if it is a GET for one of the routes, and reports whether
+// it was. Otherwise nothing was written, and another handler may answer.
+func (re *Reactive) GET(w http.ResponseWriter, r *http.Request) bool {
+	return re.serve(http.MethodGet, w, r)
+}
+
+// POST serves a request if it is a POST for one of the routes, and reports
+// whether it was.
+func (re *Reactive) POST(w http.ResponseWriter, r *http.Request) bool {
+	return re.serve(http.MethodPost, w, r)
+}
+
+func (re *Reactive) serve(method string, w http.ResponseWriter, r *http.Request) bool {
+	if r.Method != method || !re.site.fixed.Serves(r) {
+		return false
+	}
+	re.site.serve(w, r)
+	return true
+}
+
+// Session returns the session of a request, or nil if nobody is signed in. It
+// renews no cookies, see Load.
+func (re *Reactive) Session(r *http.Request) (*auth.Session, error) { return re.site.fixed.Session(r) }
+
+// Load is the hook that puts the session of each request into its context, for
+// auth.FromContext, and renews the cookies.
+func (re *Reactive) Load(next http.Handler) http.Handler { return re.site.load(next) }
+
+// Guard is a hook that redirects a browser to / from the paths, and from all
+// that is below them, unless it is signed in. A client that asks for JSON is
+// answered as auth.Handler.SendToSignIn does.
+func (re *Reactive) Guard(guarded ...string) (func(http.Handler) http.Handler, error) {
+	p, err := newPaths(guarded)
+	if err != nil {
+		return nil, err
+	}
+	if p.match("/") {
+		return nil, errors.New("frameworks: / can't be guarded, because that is where visitors are sent")
+	}
+	return func(next http.Handler) http.Handler {
+		return re.site.protect(p, next, func(h *auth.Handler, w http.ResponseWriter, r *http.Request) {
+			if auth.AsksForJSON(r) {
+				h.SendToSignIn(w, r)
+				return
+			}
+			(&auth.Result{Status: http.StatusSeeOther, Location: "/", Header: http.Header{"Cache-Control": {"no-store"}}}).Send(w)
+		})
+	}, nil
+}

@@ -1,0 +1,157 @@
+package frameworks_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/frameworks"
+)
+
+// reactiveSite is a site whose handlers try one after another.
+func reactiveSite(w *world) (re *frameworks.Reactive, base string) {
+	config := frameworks.ReactiveConfig{Config: w.config}
+	if w.prefixed {
+		config.Prefix = w.prefix + "/api/auth"
+	}
+	re = must[*frameworks.Reactive](w)(frameworks.ReactiveAuth(config))
+	guard := must[func(http.Handler) http.Handler](w)(re.Guard(w.prefix+"/admin", w.prefix+"/account/settings"))
+	site := http.NewServeMux()
+	site.Handle(w.prefix+"/page", re.Load(page(inContext)))
+	site.Handle(w.prefix+"/read", page(re.Session))
+	site.Handle("/", page(func(*http.Request) (*auth.Session, error) { return nil, nil }))
+	w.mux.HandleFunc("/", func(rw http.ResponseWriter, r *http.Request) {
+		if !re.GET(rw, r) && !re.POST(rw, r) {
+			if len(rw.Header()) != 0 {
+				w.Errorf("%s: written to: %v", r.URL, rw.Header())
+			}
+			guard(site).ServeHTTP(rw, r)
+		}
+	})
+	return re, w.prefix + "/api/auth"
+}
+
+func reactivePromises() map[string]promise {
+	return map[string]promise{
+		"RX-01": {proof: func(w *world) {
+			_, base := reactiveSite(w)
+			w.get(base + "/providers").wantBody(w.origin + base + "/callback/github")
+		}},
+		"RX-02": {proof: func(w *world) {
+			_, base := reactiveSite(w)
+			w.get(base + "/csrf").wantBody("csrfToken")
+			w.get(base + "/unknown").wantBody("nobody")
+			w.get(w.prefix + "/other").wantBody("nobody")
+			w.post(w.prefix + "/other").wantBody("nobody")
+			w.do(http.MethodPut, base+"/session", nil, nil).wantBody("nobody")
+			w.signedIn()
+			w.submit(base+"/signout", nil, "csrfToken", w.csrf(base)).wantStatus(http.StatusFound)
+			w.wantSession(base, false)
+		}},
+		"RX-03": {proof: func(w *world) {
+			re, base := reactiveSite(w)
+			for _, action := range []string{"providers", "session", "csrf", "signin", "signout", "callback/github", "verify-request", "error", "webauthn-options", "webauthn-options/passkey"} {
+				r := httptest.NewRequest(http.MethodGet, w.origin+base+"/"+action, nil)
+				if !re.GET(httptest.NewRecorder(), r) {
+					w.Errorf("%s is not served", action)
+				}
+				if re.POST(httptest.NewRecorder(), r) {
+					w.Errorf("POST serves a GET of %s", action)
+				}
+			}
+		}},
+		"RX-04": {proof: func(w *world) {
+			re, base := reactiveSite(w)
+			for _, path := range []string{base, base + "/", base + "session", base + "x/session", "/x" + base + "/session", strings.ToUpper(base) + "/session"} {
+				rec := httptest.NewRecorder()
+				if re.GET(rec, httptest.NewRequest(http.MethodGet, w.origin+path, nil)) || len(rec.Header()) != 0 {
+					w.Errorf("%s is taken for a route", path)
+				}
+			}
+		}},
+		"RX-05": {proof: func(w *world) {
+			reactiveSite(w)
+			w.get(w.prefix + "/read").wantBody("nobody")
+			if res := w.signedIn().get(w.prefix + "/read").wantBody("user u <ada@example.com>"); len(res.Cookies()) != 0 {
+				w.Error("cookies were renewed")
+			}
+			if w.database {
+				w.failing().get(w.prefix + "/read").wantStatus(http.StatusTeapot)
+			}
+		}},
+		"RX-06": {proof: func(w *world) {
+			_, base := reactiveSite(w)
+			r := must[*http.Request](w)(http.NewRequest(http.MethodGet, w.origin+base+"/signin", nil))
+			r.Host = "evil.example"
+			res := must[*http.Response](w)(w.client.Do(r))
+			defer res.Body.Close()
+			if want := map[bool]int{true: 200, false: 500}[w.url]; res.StatusCode != want {
+				w.Errorf("a foreign host: status %d, want %d", res.StatusCode, want)
+			}
+		}},
+		"RX-07": {alone: func(t *testing.T) {
+			t.Setenv("AUTH_GITHUB_ID", "from-the-environment")
+			t.Setenv("AUTH_GITHUB_SECRET", "s")
+			p := gitHub()
+			p.ClientID, p.ClientSecret = "", ""
+			must[*frameworks.Reactive](t)(frameworks.ReactiveAuth(frameworks.ReactiveConfig{Config: auth.Config{Secret: []string{secret}, Providers: []auth.Provider{p}}}))
+		}},
+		"RX-08": {proof: func(w *world) {
+			reactiveSite(w)
+			guarded := []string{"/admin", "/admin/", "/admin/users", "/account/settings", "/account/settings/mail"}
+			for _, path := range guarded {
+				w.get(w.prefix + path).wantRedirect("/")
+				w.get(w.prefix+path, "Accept", "application/json").wantStatus(http.StatusUnauthorized)
+			}
+			for _, path := range []string{"/administrator", "/account", "/"} {
+				w.get(w.prefix + path).wantBody("nobody")
+			}
+			w.signedIn()
+			for _, path := range guarded {
+				w.get(w.prefix + path).wantStatus(http.StatusOK)
+			}
+		}},
+		"RX-09": {alone: func(t *testing.T) {
+			re := must[*frameworks.Reactive](t)(frameworks.ReactiveAuth(frameworks.ReactiveConfig{Config: auth.Config{Secret: []string{secret}}}))
+			for _, list := range [][]string{nil, {"/"}, {"/a", "/"}, {"admin"}, {""}, {"/a/../b"}, {"/a/*"}, {"/{x}"}, {"/a?b"}} {
+				if _, err := re.Guard(list...); err == nil || !strings.Contains(err.Error(), "guard") {
+					t.Errorf("%q: got %v", list, err)
+				}
+			}
+		}},
+		"RX-10": {alone: func(t *testing.T) {
+			config := auth.Config{Secret: []string{secret}, BasePath: "/auth"}
+			_, err := frameworks.ReactiveAuth(frameworks.ReactiveConfig{Config: config})
+			if err == nil || !strings.Contains(err.Error(), "BasePath") || !strings.Contains(err.Error(), "Prefix") {
+				t.Errorf("got %v", err)
+			}
+			for _, prefix := range []string{"/auth", "auth/"} {
+				if _, err := frameworks.ReactiveAuth(frameworks.ReactiveConfig{Config: config, Prefix: prefix}); err != nil {
+					t.Errorf("%s: got %v", prefix, err)
+				}
+			}
+		}},
+		"RX-11": {proof: func(w *world) {
+			re, _ := reactiveSite(w)
+			if res := w.signedIn().get(w.prefix + "/page").wantBody("user u"); w.database && res.cookie(w.cookieName()) == nil {
+				w.Error("the cookie was not renewed")
+			}
+			if !w.database {
+				return
+			}
+			w.failing().get(w.prefix + "/page").wantStatus(http.StatusServiceUnavailable)
+			w.get(w.prefix + "/admin").wantStatus(http.StatusServiceUnavailable)
+			re.OnError = func(rw http.ResponseWriter, r *http.Request, err error) {
+				if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
+					return
+				}
+				rw.WriteHeader(http.StatusTeapot)
+			}
+			w.get(w.prefix + "/admin").wantStatus(http.StatusTeapot)
+		}},
+	}
+}

@@ -1,0 +1,381 @@
+package frameworks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// ResumableConfig is the configuration of ResumableAuth.
+type ResumableConfig struct {
+	auth.Config
+	// Lazy takes the place of Config for a configuration that depends on the
+	// request.
+	Lazy *LazyConfig
+}
+
+// Resumable is the integration for applications that are made of loaders, which
+// give a page its data, and of actions, which check what is submitted and say
+// which field is wrong. Specification section 4.6; docs/frameworks.md, RS.
+type Resumable struct {
+	// OnError answers requests whose session could not be read; nil answers with
+	// status 503. It is set before the first request.
+	OnError ErrorHandler
+
+	site *site
+}
+
+// ResumableAuth makes the integration. The routes are below Config.BasePath, or
+// /auth.
+func ResumableAuth(config ResumableConfig) (*Resumable, error) {
+	q := &Resumable{}
+	var err error
+	q.site, err = newSite(config.Config, config.Lazy, &q.OnError, ownBasePath("/auth"))
+	if err != nil {
+		return nil, err
+	}
+	return q, nil
+}
+
+// OnRequest is the hook of the whole site: it serves the routes, and puts the
+// session of every other request into its context, for UseSession, and renews
+// the cookies.
+func (q *Resumable) OnRequest(next http.Handler) http.Handler {
+	return routesFirst(q.site, next)
+}
+
+// routesFirst serves the routes, and loads the session for all else.
+func routesFirst(s *site, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h, err := s.handler(r)
+		if err != nil {
+			s.failed(w, r, err)
+			return
+		}
+		if h.Serves(r) {
+			h.ServeHTTP(w, r)
+			return
+		}
+		if r, err = h.Load(w, r); err != nil {
+			s.failed(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// UseSession is the loader of the session: it returns that of the context of a
+// request that went through OnRequest, or nil if nobody is signed in.
+func (q *Resumable) UseSession(ctx context.Context) (*auth.Session, error) { return session(ctx) }
+
+// SessionData is a session and the cookies that renew it.
+type SessionData struct {
+	// Cookie holds the values of Set-Cookie headers; nil if nothing is to be
+	// renewed.
+	Cookie []string `json:"cookie"`
+	// Data is the session, or nil if nobody is signed in.
+	Data *auth.Session `json:"data"`
+}
+
+// GetSession reads the session of a request and leaves it to the caller to set
+// the cookies.
+func (q *Resumable) GetSession(r *http.Request) (SessionData, error) {
+	h, err := q.site.handler(r)
+	if err != nil {
+		return SessionData{}, err
+	}
+	header := headerOnly{}
+	s, err := h.Refresh(header, r)
+	return SessionData{Cookie: header["Set-Cookie"], Data: s}, err
+}
+
+// headerOnly is a ResponseWriter to which only a header is written.
+type headerOnly http.Header
+
+func (h headerOnly) Header() http.Header       { return http.Header(h) }
+func (headerOnly) WriteHeader(int)             {}
+func (headerOnly) Write(p []byte) (int, error) { return len(p), nil }
+
+// SignInResult is the outcome of UseSignIn: zero if what was submitted is in
+// order.
+type SignInResult struct {
+	Failed      bool              `json:"failed,omitempty"`
+	FieldErrors SignInFieldErrors `json:"fieldErrors,omitzero"`
+	FormErrors  []string          `json:"formErrors,omitempty"`
+}
+
+// SignInFieldErrors says what is wrong with each field of a sign-in; a field that
+// is in order is nil.
+type SignInFieldErrors struct {
+	AuthorizationParams []string `json:"authorizationParams,omitempty"`
+	Options             []string `json:"options,omitempty"`
+	ProviderID          []string `json:"providerId,omitempty"`
+	RedirectTo          []string `json:"redirectTo,omitempty"`
+}
+
+// SignOutResult is the outcome of UseSignOut: zero if what was submitted is in
+// order.
+type SignOutResult struct {
+	Failed      bool               `json:"failed,omitempty"`
+	FieldErrors SignOutFieldErrors `json:"fieldErrors,omitzero"`
+	FormErrors  []string           `json:"formErrors,omitempty"`
+}
+
+// SignOutFieldErrors says what is wrong with each field of a sign-out.
+type SignOutFieldErrors struct {
+	RedirectTo []string `json:"redirectTo,omitempty"`
+}
+
+// UseSignIn is the action that signs in. It takes a form or JSON with these
+// fields, all optional:
+//
+//	providerId           text
+//	redirectTo           text
+//	options              an object with redirectTo and the fields of the provider;
+//	                     in a form options.redirectTo, options.username, …
+//	authorizationParams  text as in a query, or an object of texts; in a form
+//	                     authorizationParams.prompt, …
+//
+// If a field is not of its kind, nothing is done or written, and the result says
+// what is wrong. Otherwise the browser is redirected: to options.redirectTo,
+// redirectTo, or the page of the action itself. An error, which is an
+// *auth.Error, means that the sign-in failed; Fail answers it as the routes do.
+func (q *Resumable) UseSignIn(w http.ResponseWriter, r *http.Request) (SignInResult, error) {
+	in, problem := readInput(w, r)
+	if problem != "" {
+		return SignInResult{Failed: true, FormErrors: []string{problem}}, nil
+	}
+	var bad SignInFieldErrors
+	provider := in.text("providerId", &bad.ProviderID)
+	to := in.text("redirectTo", &bad.RedirectTo)
+	options := in.object("options", &bad.Options)
+	params := in.params("authorizationParams", &bad.AuthorizationParams)
+	form := url.Values{}
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		v := options[name]
+		text, ok := asText(v)
+		switch {
+		case !ok:
+			bad.Options = append(bad.Options, fmt.Sprintf("%s: Expected string, received %s", name, kindOf(v)))
+		case name == "redirectTo":
+			to = text
+		default:
+			form.Set(name, text)
+		}
+	}
+	if len(bad.ProviderID)+len(bad.RedirectTo)+len(bad.Options)+len(bad.AuthorizationParams) > 0 {
+		return SignInResult{Failed: true, FieldErrors: bad}, nil
+	}
+	if token, ok := asText(in["csrfToken"]); ok && token != "" {
+		form.Set("csrfToken", token)
+	}
+	h, err := q.site.handler(r)
+	if err != nil {
+		return SignInResult{}, typed(err)
+	}
+	if to == "" {
+		to = ownPage(r)
+	}
+	_, err = signIn(h, w, r, provider, SignInOptions{RedirectTo: to, Form: form, AuthorizationParams: params})
+	return SignInResult{}, err
+}
+
+// UseSignOut is the action that signs out. It takes a form or JSON with the
+// field redirectTo, a text; without it the browser is sent back to where it came
+// from.
+func (q *Resumable) UseSignOut(w http.ResponseWriter, r *http.Request) (SignOutResult, error) {
+	in, problem := readInput(w, r)
+	if problem != "" {
+		return SignOutResult{Failed: true, FormErrors: []string{problem}}, nil
+	}
+	var bad SignOutFieldErrors
+	to := in.text("redirectTo", &bad.RedirectTo)
+	if len(bad.RedirectTo) > 0 {
+		return SignOutResult{Failed: true, FieldErrors: bad}, nil
+	}
+	h, err := q.site.handler(r)
+	if err != nil {
+		return SignOutResult{}, typed(err)
+	}
+	token, _ := asText(in["csrfToken"])
+	_, err = signOut(h, w, r, SignOutOptions{RedirectTo: to, CSRFToken: token})
+	return SignOutResult{}, err
+}
+
+// Fail answers a request whose action returned an error, as the routes do.
+func (q *Resumable) Fail(w http.ResponseWriter, r *http.Request, err error) {
+	h, problem := q.site.handler(r)
+	if problem != nil {
+		q.site.failed(w, r, problem)
+		return
+	}
+	h.Fail(w, r, err)
+}
+
+// ownPage is the page of an action: its URL without the parameter that names the
+// action.
+func ownPage(r *http.Request) string {
+	query := r.URL.Query()
+	query.Del("qaction")
+	u := url.URL{Path: "/" + strings.TrimLeft(wholePath(r), "/\\"), RawQuery: query.Encode()}
+	return u.RequestURI()
+}
+
+// input is what was submitted to an action.
+type input map[string]any
+
+// readInput reads a form or a JSON object, or says what is wrong with it.
+func readInput(w http.ResponseWriter, r *http.Request) (input, string) {
+	if kind := r.Header.Get("Content-Type"); strings.Contains(kind, "application/json") {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
+		if err != nil {
+			return nil, bodyProblem(err)
+		}
+		dec := json.NewDecoder(bytes.NewReader(body))
+		dec.UseNumber()
+		var v any
+		if err := dec.Decode(&v); err != nil || dec.More() {
+			return nil, "Expected JSON"
+		}
+		object, ok := v.(map[string]any)
+		if !ok {
+			return nil, "Expected object, received " + kindOf(v)
+		}
+		return object, ""
+	}
+	form, err := readForm(w, r)
+	if err != nil {
+		return nil, bodyProblem(err)
+	}
+	in := input{}
+	for name, values := range form {
+		parent, member, nested := strings.Cut(name, ".")
+		text := values[len(values)-1]
+		switch parent {
+		case "options", "authorizationParams":
+			if !nested {
+				break
+			}
+			object, ok := in[parent].(map[string]any)
+			if !ok {
+				object = map[string]any{}
+				in[parent] = object
+			}
+			object[member] = text
+			continue
+		}
+		if _, taken := in[name]; !taken {
+			in[name] = text
+		}
+	}
+	return in, ""
+}
+
+func bodyProblem(err error) string {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return "The form is too large"
+	}
+	return "The form can't be read"
+}
+
+// text is a field that is a text, or not there.
+func (in input) text(name string, problems *[]string) string {
+	v, ok := in[name]
+	if !ok {
+		return ""
+	}
+	text, ok := v.(string)
+	if !ok {
+		*problems = append(*problems, "Expected string, received "+kindOf(v))
+	}
+	return text
+}
+
+// object is a field that is an object, or not there. What it holds as redirectTo
+// must be a text.
+func (in input) object(name string, problems *[]string) map[string]any {
+	v, ok := in[name]
+	if !ok {
+		return nil
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		*problems = append(*problems, "Expected object, received "+kindOf(v))
+		return nil
+	}
+	if to, ok := object["redirectTo"]; ok {
+		if _, isText := to.(string); !isText {
+			*problems = append(*problems, "redirectTo: Expected string, received "+kindOf(to))
+			return nil
+		}
+	}
+	return object
+}
+
+// params is a field that is a query as text, or an object of texts.
+func (in input) params(name string, problems *[]string) url.Values {
+	switch v := in[name].(type) {
+	case string:
+		params, err := url.ParseQuery(strings.TrimPrefix(v, "?"))
+		if err != nil {
+			*problems = append(*problems, "Expected a query string")
+		}
+		return params
+	case map[string]any:
+		params := url.Values{}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			value := v[name]
+			text, ok := value.(string)
+			if !ok {
+				*problems = append(*problems, name+": Expected string, received "+kindOf(value))
+			}
+			params.Set(name, text)
+		}
+		return params
+	default:
+		if _, ok := in[name]; ok {
+			*problems = append(*problems, "Expected string or object, received "+kindOf(v))
+		}
+		return nil
+	}
+}
+
+// asText is a value as a field of a form has it.
+func asText(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case json.Number:
+		return v.String(), true
+	case bool:
+		return fmt.Sprint(v), true
+	}
+	return "", false
+}
+
+// kindOf names the kind of a JSON value.
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case json.Number:
+		return "number"
+	case []any:
+		return "array"
+	}
+	return "object"
+}

@@ -1,0 +1,150 @@
+package frameworks
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// maxForm is the size of the largest form or JSON body that an action reads.
+const maxForm = 64 << 10
+
+// SignInOptions are the options of a sign-in by server code.
+type SignInOptions struct {
+	// RedirectTo is where the browser goes in the end, as a path; the default is
+	// the page that the request came from, or /.
+	RedirectTo string
+	// NoRedirect sets the cookies and leaves the response to the caller, who gets
+	// the URL.
+	NoRedirect bool
+	// Form holds what the user submitted, such as the field email, or those of a
+	// credentials provider.
+	Form url.Values
+	// AuthorizationParams are further parameters of the authorization request of
+	// an OAuth provider.
+	AuthorizationParams url.Values
+}
+
+// SignInForm makes options of a submitted form: the field redirect is "false"
+// for NoRedirect, redirectTo is RedirectTo, fields whose names begin with
+// authorizationParams- are AuthorizationParams, providerId is left out, and the
+// rest is Form.
+func SignInForm(form url.Values) SignInOptions {
+	o := SignInOptions{Form: url.Values{}, AuthorizationParams: url.Values{}}
+	for name, values := range form {
+		param, isParam := strings.CutPrefix(name, "authorizationParams-")
+		switch {
+		case len(values) == 0 || name == "providerId":
+		case name == "redirect":
+			o.NoRedirect = isFalse(values[len(values)-1])
+		case name == "redirectTo":
+			o.RedirectTo = values[len(values)-1]
+		case isParam && param != "":
+			o.AuthorizationParams[param] = values
+		default:
+			o.Form[name] = values
+		}
+	}
+	return o
+}
+
+func isFalse(text string) bool { return strings.EqualFold(text, "false") }
+
+// signIn signs in and, unless it is not to, sends the browser on. It returns
+// where to.
+func signIn(h *auth.Handler, w http.ResponseWriter, r *http.Request, provider string, o SignInOptions) (string, error) {
+	if err := h.MayChange(r, o.Form.Get("csrfToken")); err != nil {
+		return "", typed(err)
+	}
+	result, err := h.SignIn(r, provider, auth.SignInOptions{RedirectTo: o.RedirectTo, Form: o.Form, AuthorizationParams: o.AuthorizationParams})
+	if err != nil {
+		return "", typed(err)
+	}
+	return sendOn(w, r, result, !o.NoRedirect), nil
+}
+
+// SignOutOptions are the options of a sign-out by server code.
+type SignOutOptions struct {
+	// RedirectTo is where the browser goes, as a path; the default is the page
+	// that the request came from, or /.
+	RedirectTo string
+	// NoRedirect sets the cookies and leaves the response to the caller, who gets
+	// the URL.
+	NoRedirect bool
+	// CSRFToken is our token, if the form has it. It is not needed where the
+	// request comes from a page of the same origin.
+	CSRFToken string
+}
+
+// SignOutForm makes options of a submitted form: of its fields redirect,
+// redirectTo and csrfToken.
+func SignOutForm(form url.Values) SignOutOptions {
+	return SignOutOptions{RedirectTo: form.Get("redirectTo"), NoRedirect: isFalse(form.Get("redirect")), CSRFToken: form.Get("csrfToken")}
+}
+
+// signOut signs out and, unless it is not to, sends the browser on. It returns
+// where to.
+func signOut(h *auth.Handler, w http.ResponseWriter, r *http.Request, o SignOutOptions) (string, error) {
+	if err := h.MayChange(r, o.CSRFToken); err != nil {
+		return "", typed(err)
+	}
+	result, err := h.SignOut(r, o.RedirectTo)
+	if err != nil {
+		return "", typed(err)
+	}
+	return sendOn(w, r, result, !o.NoRedirect), nil
+}
+
+// sendOn sets the cookies of a result, redirects with status 303 if it is to,
+// and returns where to. A client that asks for JSON is told the URL.
+func sendOn(w http.ResponseWriter, r *http.Request, result *auth.Result, redirect bool) string {
+	if redirect && !auth.AsksForJSON(r) {
+		result.Status = http.StatusSeeOther
+		result.Send(w)
+		return result.Location
+	}
+	result.SendCookies(w)
+	if redirect {
+		answerURL(w, result.Location)
+	}
+	return result.Location
+}
+
+// answerURL answers with an object whose member url tells where to go.
+func answerURL(w http.ResponseWriter, to string) {
+	body, _ := json.Marshal(map[string]string{"url": to}) // text always encodes
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	_, _ = w.Write(body)
+}
+
+// typed makes an *auth.Error of every error.
+func typed(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*auth.Error](err); ok {
+		return err
+	}
+	return &auth.Error{Type: auth.ErrAuth, Cause: err}
+}
+
+// readForm parses the form in the body of a request; the query does not count.
+func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+	if r.PostForm == nil {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		parse := r.ParseForm // a form of no known type has no fields
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {
+			parse = func() error { return r.ParseMultipartForm(maxForm) }
+		}
+		if err := parse(); err != nil {
+			return nil, err
+		}
+	}
+	return r.PostForm, nil
+}

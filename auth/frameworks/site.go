@@ -1,0 +1,153 @@
+package frameworks
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// ErrorHandler answers a request whose session, or whose lazy configuration,
+// could not be read.
+type ErrorHandler func(w http.ResponseWriter, r *http.Request, err error)
+
+// site finds the compiled configuration that a request is served with.
+type site struct {
+	fixed *auth.Handler
+	lazy  *lazyHandlers
+	log   *slog.Logger
+	// onError is the integration's field OnError.
+	onError *ErrorHandler
+}
+
+var errEmpty = errors.New("frameworks: the configuration is empty: set Providers, and Secret or the environment variable AUTH_SECRET")
+
+// newSite compiles a configuration, or prepares to do so. Complete fills in the
+// defaults of the integration.
+func newSite(config auth.Config, lazy *LazyConfig, onError *ErrorHandler, complete func(*auth.Config) error) (*site, error) {
+	s := &site{log: config.Logger, onError: onError}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	switch empty := reflect.ValueOf(config).IsZero(); {
+	case lazy != nil && !empty:
+		return nil, errors.New("frameworks: the configuration is given twice: set either the fields of Config or Lazy")
+	case lazy != nil:
+		if lazy.key == nil || lazy.config == nil {
+			return nil, errors.New("frameworks: Lazy needs both of its functions")
+		}
+		s.lazy = &lazyHandlers{source: lazy, complete: complete, known: map[string]*lazyHandler{}}
+		return s, nil
+	case empty:
+		return nil, errEmpty
+	}
+	if err := complete(&config); err != nil {
+		return nil, err
+	}
+	var err error
+	s.fixed, err = auth.New(config)
+	return s, err
+}
+
+// handler is the compiled configuration for a request.
+func (s *site) handler(r *http.Request) (*auth.Handler, error) {
+	if s.fixed != nil {
+		return s.fixed, nil
+	}
+	h, err := s.lazy.handler(r)
+	if err != nil {
+		s.log.ErrorContext(r.Context(), "auth: lazy configuration", "error", err)
+	}
+	return h, err
+}
+
+// failed answers a request that could not be understood for want of the store
+// or of the configuration.
+func (s *site) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if *s.onError != nil {
+		(*s.onError)(w, r, err)
+		return
+	}
+	auth.Unavailable(w, r)
+}
+
+// serve serves a route of the core.
+func (s *site) serve(w http.ResponseWriter, r *http.Request) {
+	h, err := s.handler(r)
+	if err != nil {
+		s.failed(w, r, err)
+		return
+	}
+	h.ServeHTTP(w, r)
+}
+
+// load is the hook that puts the session into the context.
+func (s *site) load(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, r, ok := s.loaded(w, r); ok {
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// loaded reads the session of a request, or answers it.
+func (s *site) loaded(w http.ResponseWriter, r *http.Request) (*auth.Handler, *http.Request, bool) {
+	h, err := s.handler(r)
+	if err == nil {
+		r, err = h.Load(w, r)
+	}
+	if err != nil {
+		s.failed(w, r, err)
+	}
+	return h, r, err == nil
+}
+
+// protect is the hook that lets only who is signed in go on to paths; refuse
+// answers the others.
+func (s *site) protect(paths *paths, next http.Handler, refuse func(*auth.Handler, http.ResponseWriter, *http.Request)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !paths.match(r.URL.Path) && !paths.match(wholePath(r)) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		h, r, ok := s.loaded(w, r)
+		switch {
+		case !ok:
+		case signedIn(r.Context()) || h.Serves(r) || h.IsSignInPage(r):
+			next.ServeHTTP(w, r)
+		default:
+			refuse(h, w, r)
+		}
+	})
+}
+
+// wholePath is the path that the browser asked for, also behind
+// http.StripPrefix.
+func wholePath(r *http.Request) string {
+	if strings.HasPrefix(r.RequestURI, "/") {
+		if u, err := url.ParseRequestURI(r.RequestURI); err == nil {
+			return u.Path
+		}
+	}
+	return r.URL.Path
+}
+
+// session is the session of a context, or nil if nobody is signed in.
+func session(ctx context.Context) (*auth.Session, error) {
+	s, err := auth.FromContext(ctx)
+	if errors.Is(err, auth.ErrNoSession) {
+		return nil, nil
+	}
+	return s, err
+}
+
+// signedIn reports whether the context has a session with a user.
+func signedIn(ctx context.Context) bool {
+	s, err := auth.FromContext(ctx)
+	return err == nil && s.User != nil
+}

@@ -1,0 +1,428 @@
+package frameworks_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+const secret = "current-secret-current-secret-01"
+
+// wiring is one of the ways in which a site is put together. Every promise is
+// proved in all of them.
+type wiring struct {
+	http2, database, prefixed, url bool
+}
+
+func wirings() (all []wiring) {
+	for i := range 16 {
+		all = append(all, wiring{i&1 > 0, i&2 > 0, i&4 > 0, i&8 > 0})
+	}
+	return all
+}
+
+func (x wiring) String() string {
+	words := []string{"http1", "jwt", "root", "anyhost"}
+	for i, w := range []struct {
+		is   bool
+		word string
+	}{{x.http2, "http2"}, {x.database, "database"}, {x.prefixed, "prefix"}, {x.url, "url"}} {
+		if w.is {
+			words[i] = w.word
+		}
+	}
+	return strings.Join(words, "-")
+}
+
+// world is a site on a real server, and the browser of a visitor.
+type world struct {
+	testing.TB
+	wiring
+	// origin is the site's, prefix the path that it is below, or "".
+	origin, prefix string
+	config         auth.Config
+	store          *store
+	log            *logBook
+
+	mux    *http.ServeMux
+	server *httptest.Server
+	client *http.Client
+}
+
+func newWorld(t testing.TB, x wiring) *world {
+	t.Helper()
+	w := &world{TB: t, wiring: x, mux: http.NewServeMux(), store: newStore(), log: &logBook{}}
+	w.server = httptest.NewUnstartedServer(w.mux)
+	w.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	w.origin = "http://" + w.server.Listener.Addr().String()
+	if x.http2 {
+		w.origin = "https://" + w.server.Listener.Addr().String()
+		w.server.EnableHTTP2 = true
+		w.server.StartTLS()
+	} else {
+		w.server.Start()
+	}
+	t.Cleanup(w.server.Close)
+	w.client = w.newBrowser()
+	if x.prefixed {
+		w.prefix = "/app"
+	}
+	w.config = auth.Config{
+		Secret: []string{secret}, Logger: w.log.logger(),
+		Providers: []auth.Provider{gitHub(), password("credentials"), password("pass")},
+	}
+	if x.url {
+		w.config.URL = w.origin
+	}
+	if x.database {
+		w.config.Adapter = w.store
+		w.config.Providers = []auth.Provider{gitHub(), &auth.Email{SendVerificationRequest: func(context.Context, auth.VerificationRequest) error { return nil }}}
+	}
+	return w
+}
+
+func (w *world) newBrowser() *http.Client {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	c := *w.server.Client()
+	c.Jar = jar
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &c
+}
+
+// gitHub is an OAuth provider; nothing is sent to it.
+func gitHub() *auth.OAuth {
+	return &auth.OAuth{
+		ID: "github", ClientID: "id", ClientSecret: "secret",
+		Authorization: auth.AuthorizationEndpoint{URL: "https://github.example/authorize"},
+		Token:         auth.TokenEndpoint{URL: "https://github.example/token"}, UserInfo: auth.UserInfoEndpoint{URL: "https://github.example/user"},
+		Profile: func(context.Context, auth.Profile, auth.TokenSet) (*auth.User, error) {
+			return &auth.User{ID: "1"}, nil
+		},
+	}
+}
+
+func password(id string) *auth.Credentials {
+	return &auth.Credentials{
+		ID: id, Fields: []auth.Field{{Name: "username"}, {Name: "password", Type: "password"}},
+		Authorize: func(_ context.Context, f auth.Form, _ *http.Request) (*auth.User, error) {
+			if f.Get("password") != "lovelace" {
+				return nil, &auth.Error{Type: auth.ErrCredentialsSignin, Code: "wrong"}
+			}
+			return &auth.User{ID: "u", Name: "Ada", Email: "ada@example.com"}, nil
+		},
+	}
+}
+
+func (w *world) cookieName() string {
+	if w.http2 {
+		return jwt.SecureCookieName
+	}
+	return jwt.CookieName
+}
+
+// signedIn gives the browser a session.
+func (w *world) signedIn() *world {
+	w.Helper()
+	token := "token"
+	if !w.database {
+		var err error
+		token, err = jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "u", "email": "ada@example.com", "name": "Ada"}, Secrets: []string{secret}, Salt: w.cookieName()})
+		if err != nil {
+			w.Fatal(err)
+		}
+	} else {
+		w.store.seed()
+	}
+	u, _ := url.Parse(w.origin)
+	w.client.Jar.SetCookies(u, []*http.Cookie{{Name: w.cookieName(), Value: token, Path: "/"}})
+	return w
+}
+
+// failing makes the store fail for a browser that has a session. A session in a
+// token needs no store: there the key of the token is gone instead, which makes
+// nobody of it, so that only the database has such a case.
+func (w *world) failing() *world {
+	w.signedIn()
+	w.store.fail.Store(true)
+	return w
+}
+
+// reply is a response whose body has been read.
+type reply struct {
+	*http.Response
+	t    testing.TB
+	body string
+}
+
+// do sends a request. Fields are those of a form, if there are any, as
+// name, value, …; header likewise.
+func (w *world) do(method, path string, header []string, body io.Reader) *reply {
+	w.Helper()
+	r, err := http.NewRequestWithContext(context.Background(), method, w.origin+path, body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	res, err := w.client.Do(r)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if want := map[bool]int{false: 1, true: 2}[w.http2]; res.ProtoMajor != want {
+		w.Fatalf("HTTP/%d, want HTTP/%d", res.ProtoMajor, want)
+	}
+	return &reply{res, w.TB, string(text)}
+}
+
+func (w *world) get(path string, header ...string) *reply {
+	w.Helper()
+	return w.do(http.MethodGet, path, header, nil)
+}
+
+// post submits a form from a page of the site.
+func (w *world) post(path string, fields ...string) *reply {
+	w.Helper()
+	return w.submit(path, []string{"Sec-Fetch-Site", "same-origin"}, fields...)
+}
+
+func (w *world) submit(path string, header []string, fields ...string) *reply {
+	w.Helper()
+	form := url.Values{}
+	for i := 0; i < len(fields); i += 2 {
+		form.Add(fields[i], fields[i+1])
+	}
+	return w.do(http.MethodPost, path, append([]string{"Content-Type", "application/x-www-form-urlencoded"}, header...), strings.NewReader(form.Encode()))
+}
+
+func (w *world) postJSON(path, body string) *reply {
+	w.Helper()
+	return w.do(http.MethodPost, path, []string{"Content-Type", "application/json", "Sec-Fetch-Site", "same-origin"}, strings.NewReader(body))
+}
+
+func (r *reply) wantStatus(want int) *reply {
+	r.t.Helper()
+	if r.StatusCode != want {
+		r.t.Fatalf("%s: status %d, want %d: %.300s", r.Request.URL, r.StatusCode, want, r.body)
+	}
+	return r
+}
+
+func (r *reply) wantBody(want string) *reply {
+	r.t.Helper()
+	if r.wantStatus(http.StatusOK); !strings.Contains(r.body, want) {
+		r.t.Fatalf("%s: got %.300q, want %q in it", r.Request.URL, r.body, want)
+	}
+	return r
+}
+
+// wantRedirect checks that the browser is sent, with status 303, to a path or
+// URL. A path counts with or without origin, and so do those in its callbackUrl.
+func (r *reply) wantRedirect(want string) *reply {
+	r.t.Helper()
+	r.wantStatus(http.StatusSeeOther)
+	origin := r.Request.URL.Scheme + "://" + r.Request.URL.Host
+	got := r.Header.Get("Location")
+	short := strings.TrimPrefix(strings.ReplaceAll(got, url.QueryEscape(origin), ""), origin)
+	if got != want && short != want {
+		r.t.Fatalf("%s: sent to %q, want %q", r.Request.URL, got, want)
+	}
+	return r
+}
+
+func (r *reply) cookie(name string) *http.Cookie {
+	for _, c := range r.Cookies() {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// wantSession checks whether the session route knows the browser.
+func (w *world) wantSession(base string, want bool) {
+	w.Helper()
+	res := w.get(base + "/session").wantStatus(http.StatusOK)
+	if got := strings.Contains(res.body, "ada@example.com"); got != want {
+		w.Fatalf("signed in: got %v, want %v: %s", got, want, res.body)
+	}
+}
+
+// page writes who is signed in, by a reader of sessions.
+func page(read func(r *http.Request) (*auth.Session, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s, err := read(r)
+		switch {
+		case err != nil:
+			http.Error(w, "error: "+err.Error(), http.StatusTeapot)
+		case s == nil:
+			fmt.Fprint(w, "nobody")
+		default:
+			fmt.Fprintf(w, "user %s <%s>", s.User.ID, s.User.Email)
+		}
+	})
+}
+
+func inContext(r *http.Request) (*auth.Session, error) {
+	s, err := auth.FromContext(r.Context())
+	if errors.Is(err, auth.ErrNoSession) {
+		err = nil
+	}
+	return s, err
+}
+
+// must is the value of a constructor that succeeds.
+func must[T any](t testing.TB) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// store is an adapter with one user, whose session is "token".
+type store struct {
+	adapter.Adapter // nil: the methods that are not called
+
+	fail     atomic.Bool
+	mu       sync.Mutex
+	sessions map[string]adapter.Session
+	reads    int
+}
+
+func newStore() *store { return &store{sessions: map[string]adapter.Session{}} }
+
+func (s *store) seed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessions["token"] = adapter.Session{SessionToken: "token", UserID: "u", Expires: time.Now().Add(30 * 24 * time.Hour)}
+}
+
+func (s *store) has(token string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.sessions[token]
+	return ok
+}
+
+func (s *store) enter() error {
+	if s.fail.Load() {
+		return errors.New("the store is down")
+	}
+	return nil
+}
+
+func (s *store) GetUserByEmail(context.Context, string) (*adapter.User, error) { return nil, s.enter() }
+
+func (s *store) CreateVerificationToken(_ context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+	return &t, s.enter()
+}
+
+func (s *store) GetSessionAndUser(_ context.Context, token string) (*adapter.SessionAndUser, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reads++
+	session, ok := s.sessions[token]
+	if err := s.enter(); err != nil || !ok {
+		return nil, err
+	}
+	return &adapter.SessionAndUser{Session: session, User: adapter.User{ID: "u", Email: "ada@example.com", Name: new("Ada")}}, nil
+}
+
+func (s *store) DeleteSession(_ context.Context, token string) (*adapter.Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	session, ok := s.sessions[token]
+	delete(s.sessions, token)
+	if err := s.enter(); err != nil || !ok {
+		return nil, err
+	}
+	return &session, nil
+}
+
+func (s *store) UpdateSession(context.Context, adapter.SessionUpdate) (*adapter.Session, error) {
+	return nil, errors.New("no session here is due")
+}
+
+// logBook collects what is logged.
+type logBook struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *logBook) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *logBook) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+// csrf fetches the token of the browser.
+func (w *world) csrf(base string) string {
+	w.Helper()
+	var v struct{ CSRFToken string }
+	if err := json.Unmarshal([]byte(w.get(base+"/csrf").body), &v); err != nil || v.CSRFToken == "" {
+		w.Fatalf("no CSRF token: %v", err)
+	}
+	return v.CSRFToken
+}
+
+func escaped(s string) string { return url.QueryEscape(s) }
+
+// raw asks for a path exactly as it is written, and follows redirects of the
+// router that only clean it.
+func (w *world) raw(path string) int {
+	w.Helper()
+	for range 3 {
+		r, err := http.NewRequest(http.MethodGet, w.origin, nil)
+		if err != nil {
+			w.Fatal(err)
+		}
+		r.URL.Opaque = "//" + r.URL.Host + path
+		res, err := w.client.Do(r)
+		if err != nil {
+			w.Fatal(err)
+		}
+		res.Body.Close()
+		to := res.Header.Get("Location")
+		if res.StatusCode != http.StatusTemporaryRedirect && res.StatusCode != http.StatusMovedPermanently {
+			return res.StatusCode
+		}
+		path = to
+	}
+	w.Fatal("redirects without end")
+	return 0
+}
