@@ -102,6 +102,8 @@ type check struct {
 	words string
 	// needs are the abilities without which the clause can't be verified.
 	needs []ability
+	// requires are the methods without which the clause says nothing of an adapter.
+	requires []string
 	// races says that the outcome depends on how calls meet in time, so that an
 	// adapter which breaks the clause may pass by luck.
 	races bool
@@ -130,6 +132,11 @@ func checks() []check {
 		sessClauses,
 		vtokClauses,
 		authnClauses,
+		signupClauses,
+		alistClauses,
+		slistClauses,
+		aeditClauses,
+		teditClauses,
 		cascClauses,
 		timeClauses,
 		dataClauses,

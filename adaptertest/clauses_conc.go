@@ -19,7 +19,7 @@ var concClauses = []check{
 			for _, m := range h {
 				if m.won() {
 					winners++
-					if d := diff.Records(m.result, &t, c.harness().precision()); d != "" {
+					if d := c.unlike(m.result, &t); d != "" {
 						return fmt.Errorf("the winner got another token: %s", d)
 					}
 				}
@@ -82,10 +82,10 @@ var concClauses = []check{
 					if err != nil {
 						return err
 					}
-					if d := diff.Records(stored, u, c.harness().precision()); d != "" {
+					if d := c.unlike(stored, u); d != "" {
 						return fmt.Errorf("GetUser of the winner: %s", d)
 					}
-					if d := diff.Records(holder, u, c.harness().precision()); d != "" {
+					if d := c.unlike(holder, u); d != "" {
 						return fmt.Errorf("GetUserByEmail after the race, against the winner: %s", d)
 					}
 				}
@@ -242,7 +242,7 @@ var concClauses = []check{
 				if err != nil || got == nil {
 					return fmt.Errorf("GetUser: got %s, error %w", diff.Show(got), err)
 				}
-				if d := diff.Records(got, &want, c.harness().precision()); d != "" && !failed {
+				if d := c.unlike(got, &want); d != "" && !failed {
 					return fmt.Errorf("after successful updates of different fields: %s", d)
 				}
 				current = *got
@@ -288,7 +288,7 @@ var concClauses = []check{
 					last = got.Counter
 					want := a
 					want.Counter = got.Counter
-					if d := diff.Records(got, &want, c.harness().precision()); d != "" {
+					if d := c.unlike(got, &want); d != "" {
 						return errors.New(d)
 					}
 				}
@@ -420,7 +420,7 @@ var concClauses = []check{
 					case !deleted && found == nil:
 						return fmt.Errorf("the session %q is gone", s.SessionToken)
 					case !deleted:
-						if d := diff.Records(found, &adapter.SessionAndUser{Session: s, User: *user}, c.harness().precision()); d != "" {
+						if d := c.unlike(found, &adapter.SessionAndUser{Session: s, User: *user}); d != "" {
 							return errors.New(d)
 						}
 					}
@@ -628,7 +628,7 @@ func (c *clauseContext) oneHolder(email string, users []*adapter.User, h []opera
 		if err != nil {
 			return err
 		}
-		if d := diff.Records(byEmail, u, c.harness().precision()); d != "" {
+		if d := c.unlike(byEmail, u); d != "" {
 			return fmt.Errorf("GetUserByEmail of the address of user %q: %s", id, d)
 		}
 	}
@@ -731,8 +731,7 @@ func (c *clauseContext) nothingOf(look keys) error {
 		return err
 	}
 	for _, s := range seen {
-		list, isList := s.record.([]adapter.Authenticator)
-		if isList && len(list) > 0 || !isList && !isNilRecord(s.record) {
+		if !isNothing(s.record) {
 			err = errors.Join(err, fmt.Errorf("%s got %s, want absent", s.lookup, diff.Show(s.record)))
 		}
 	}

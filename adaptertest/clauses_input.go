@@ -604,6 +604,14 @@ func (c *clauseContext) odd(v reflect.Value, field, owner string, key bool) {
 		c.odd(reflect.ValueOf(&s).Elem(), field, owner, false)
 		*x = adapter.To(s)
 		return
+	case *adapter.Change[*int64]:
+		var n *int64
+		c.odd(reflect.ValueOf(&n).Elem(), field, owner, false)
+		*x = adapter.To(n)
+		return
+	case *adapter.Change[json.RawMessage]:
+		*x = adapter.To(oddJSON[pick(len(oddJSON))])
+		return
 	case *adapter.Change[time.Time]:
 		*x = adapter.To(oddInstants[pick(len(oddInstants))])
 		return

@@ -9,7 +9,7 @@ import (
 
 // same compares a record with the one that is wanted and reports a difference.
 func (c *clauseContext) same(what string, got, want any) bool {
-	if d := diff.Records(got, want, c.harness().precision()); d != "" {
+	if d := c.unlike(got, want); d != "" {
 		c.Errorf("%s: %s", what, d)
 		return false
 	}
@@ -34,6 +34,12 @@ func isNilRecord(record any) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
+// isNothing reports whether a lookup found nothing: no record, or an empty list.
+func isNothing(result any) bool {
+	v := reflect.ValueOf(result)
+	return isNilRecord(result) || v.Kind() == reflect.Slice && v.Len() == 0
+}
+
 // fails reports a breach unless a call failed.
 func (c *clauseContext) fails(what string, record any, err error) bool {
 	if err == nil {
@@ -52,7 +58,7 @@ func (c *clauseContext) sameAuthenticators(what string, got, want []adapter.Auth
 next:
 	for _, w := range want {
 		for i, g := range rest {
-			if diff.Records(g, w, c.harness().precision()) == "" {
+			if c.unlike(g, w) == "" {
 				rest = append(rest[:i], rest[i+1:]...)
 				continue next
 			}

@@ -42,7 +42,8 @@ type clauseContext struct {
 
 	lastWrite time.Time // by the adapter's word of eventual reads
 
-	missing        []string // methods that the adapter does not have
+	missing        []string // of the 19 methods those that the adapter does not have
+	optional       []string // of the methods of optional interfaces those that it does not have
 	uninvolvedGone bool     // the clause took away what the uninvolved user is read through
 }
 
@@ -118,7 +119,9 @@ func (c *clauseContext) has(a ability) bool {
 }
 
 // lacks reports whether the adapter does not have the method.
-func (c *clauseContext) lacks(method string) bool { return slices.Contains(c.missing, method) }
+func (c *clauseContext) lacks(method string) bool {
+	return slices.Contains(c.missing, method) || slices.Contains(c.optional, method)
+}
 
 // requires ends the clause as not applicable unless the adapter has the methods.
 func (c *clauseContext) requires(methods ...string) {

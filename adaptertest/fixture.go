@@ -2,7 +2,6 @@ package adaptertest
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
@@ -25,6 +24,33 @@ type fixture struct {
 	newAuthenticator adapter.Authenticator
 	userUpdate       adapter.UserUpdate
 	sessionUpdate    adapter.SessionUpdate
+
+	// passkey is the account that the authenticator is connected to. It is there
+	// if the adapter can delete authenticators.
+	passkey       adapter.Account
+	signUp        signUp
+	accountUpdate adapter.AccountUpdate
+	touched       time.Time
+}
+
+// signUp is a new user with the first ways to sign in.
+type signUp struct {
+	user          adapter.User
+	account       adapter.Account
+	authenticator adapter.Authenticator
+}
+
+// newSignUp returns a user with an ID, and an account and an authenticator
+// without an owner, which belong together.
+func (c *clauseContext) newSignUp() signUp {
+	var s signUp
+	s.user = c.newUser()
+	s.user.ID = c.id()
+	s.account = c.newAccount("")
+	s.account.Type = adapter.AccountWebAuthn
+	s.authenticator = c.newAuthenticator("")
+	s.authenticator.ProviderAccountID = s.account.ProviderAccountID
+	return s
 }
 
 // newFixture creates the records of a fixture through an adapter.
@@ -62,24 +88,39 @@ func (c *clauseContext) newFixture(a adapter.Adapter) *fixture {
 		_, err := a.CreateAuthenticator(c.ctx, k.authenticator)
 		put("CreateAuthenticator", err)
 	}
+	k.passkey = c.newAccount(k.user.ID)
+	k.passkey.Type, k.passkey.ProviderAccountID = adapter.AccountWebAuthn, k.authenticator.ProviderAccountID
+	if owned && c.connects() {
+		_, err := a.LinkAccount(c.ctx, k.passkey)
+		put("LinkAccount", err)
+	}
 	k.newUser = c.newUser()
 	k.newUser.ID = c.id()
 	k.newAccount, k.newSession, k.newToken = c.newAccount(k.user.ID), c.newSession(k.user.ID), c.newToken()
 	k.newAuthenticator = c.newAuthenticator(k.user.ID)
 	k.userUpdate = c.userUpdate(k.user.ID, userFields)
 	k.sessionUpdate = adapter.SessionUpdate{SessionToken: k.session.SessionToken, Expires: adapter.To(c.instant(3 * time.Hour))}
+	k.signUp = c.newSignUp()
+	k.accountUpdate = c.accountUpdate(k.account.Key(), accountFields)
+	k.touched = c.instant(0)
 	return &k
+}
+
+// connects reports whether authenticators are connected to accounts that end
+// with them.
+func (c *clauseContext) connects() bool {
+	return c.works("DeleteAuthenticator") && !c.lacks("LinkAccount") && !c.lacks("GetAccount")
 }
 
 // keys are the keys of all records of the fixture, tokens excepted.
 func (k *fixture) keys() keys {
 	email, _ := k.userUpdate.Email.Get()
 	return keys{
-		users:       []string{k.user.ID, k.newUser.ID},
-		emails:      []string{k.user.Email, email, k.newUser.Email},
-		accounts:    []adapter.AccountKey{k.account.Key(), k.newAccount.Key()},
+		users:       []string{k.user.ID, k.newUser.ID, k.signUp.user.ID},
+		emails:      []string{k.user.Email, email, k.newUser.Email, k.signUp.user.Email},
+		accounts:    []adapter.AccountKey{k.account.Key(), k.newAccount.Key(), k.passkey.Key(), k.signUp.account.Key()},
 		sessions:    []string{k.session.SessionToken, k.newSession.SessionToken},
-		credentials: []string{k.authenticator.CredentialID, k.newAuthenticator.CredentialID},
+		credentials: []string{k.authenticator.CredentialID, k.newAuthenticator.CredentialID, k.signUp.authenticator.CredentialID},
 	}
 }
 
@@ -99,6 +140,9 @@ func (k *fixture) model(c *clauseContext) *model.Model {
 	}
 	if !c.lacks("CreateAuthenticator") {
 		m.Authenticators[k.authenticator.CredentialID] = k.authenticator
+	}
+	if c.connects() {
+		m.Accounts[k.passkey.Key()] = k.passkey
 	}
 	return m
 }
@@ -125,6 +169,8 @@ func (k *fixture) reads() []call {
 		newCall("ListAuthenticatorsByUserID", func(ctx context.Context, a adapter.Adapter) ([]adapter.Authenticator, error) {
 			return a.ListAuthenticatorsByUserID(ctx, k.user.ID)
 		}, k.user.ID),
+		listAccounts(k.user.ID),
+		listSessions(k.user.ID),
 	}
 }
 
@@ -134,6 +180,7 @@ func (k *fixture) writes() []call {
 	return []call{
 		updateUser(k.userUpdate),
 		updateSession(k.sessionUpdate),
+		touchAuthenticator(k.authenticator.CredentialID, k.authenticator.Counter, k.authenticator.Counter+1, k.touched),
 		updateCounter(k.authenticator.CredentialID, k.authenticator.Counter+2),
 		createUser(k.newUser),
 		linkAccount(k.newAccount),
@@ -141,30 +188,13 @@ func (k *fixture) writes() []call {
 		createToken(k.newToken),
 		createAuthenticator(k.newAuthenticator),
 		useToken(k.token.Key()),
+		k.signUp.call(),
+		updateAccount(k.accountUpdate),
+		deleteAuthenticator(k.user.ID, k.authenticator.CredentialID, false),
 		unlinkAccount(k.account.Key()),
 		deleteSession(k.session.SessionToken),
+		deleteSessions(k.user.ID, ""),
+		deleteTokens(k.newToken.Identifier),
 		deleteUser(k.user.ID),
 	}
-}
-
-// creator is the method without which a call of another has nothing to work on.
-var creator = map[string]string{
-	"GetUserByAccount": "LinkAccount", "GetAccount": "LinkAccount", "UnlinkAccount": "LinkAccount",
-	"GetSessionAndUser": "CreateSession", "UpdateSession": "CreateSession", "DeleteSession": "CreateSession",
-	"UseVerificationToken": "CreateVerificationToken",
-	"GetAuthenticator":     "CreateAuthenticator", "UpdateAuthenticatorCounter": "CreateAuthenticator",
-}
-
-// works reports whether the adapter has the method and what it works on.
-func (c *clauseContext) works(method string) bool {
-	if method != "CreateVerificationToken" && method != "UseVerificationToken" && c.lacks("CreateUser") {
-		return false
-	}
-	needs, ok := creator[method]
-	return !c.lacks(method) && (!ok || !c.lacks(needs))
-}
-
-// working returns the calls that the adapter can make.
-func (c *clauseContext) working(calls []call) []call {
-	return slices.DeleteFunc(calls, func(k call) bool { return !c.works(k.method) })
 }

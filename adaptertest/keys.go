@@ -9,7 +9,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// keyed is a method that finds a record by its key. All 14 of them take their
+// keyed is a method that finds a record by its key. All of them take their
 // key from the network, sooner or later: INPUT tries nonsense on each, ERR and
 // LIFE a store that fails.
 type keyed struct {
@@ -61,6 +61,36 @@ var keyedMethods = []keyed{
 		}
 		return list, err
 	}},
+	{"ListAccountsByUserID", true, []string{"user id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
+		list, err := optional[adapter.AccountLists](a).ListAccountsByUserID(c.ctx, k[0])
+		if len(list) == 0 {
+			return nil, err
+		}
+		return list, err
+	}},
+	{"ListSessionsByUserID", true, []string{"user id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
+		list, err := optional[adapter.SessionLists](a).ListSessionsByUserID(c.ctx, k[0])
+		if len(list) == 0 {
+			return nil, err
+		}
+		return list, err
+	}},
+	{"UpdateAccount", false, []string{"provider", "account id"}, refusal, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
+		update := adapter.AccountUpdate{Provider: k[0], ProviderAccountID: k[1], Scope: adapter.To(new(c.unique("scope")))}
+		return record(optional[adapter.AccountLists](a).UpdateAccount(c.ctx, update))
+	}},
+	{"DeleteSessionsByUserID", false, []string{"user id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
+		return count(optional[adapter.SessionLists](a).DeleteSessionsByUserID(c.ctx, k[0], ""))
+	}},
+	{"DeleteAuthenticator", false, []string{"user id", "credential id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
+		return record(optional[adapter.AuthenticatorEdits](a).DeleteAuthenticator(c.ctx, k[0], k[1], false))
+	}},
+	{"TouchAuthenticator", false, []string{"credential id"}, refusal, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
+		return record(optional[adapter.AuthenticatorEdits](a).TouchAuthenticator(c.ctx, k[0], 7, 1234, c.instant(0)))
+	}},
+	{"DeleteVerificationTokens", false, []string{"identifier"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
+		return count(optional[adapter.TokenEdits](a).DeleteVerificationTokens(c.ctx, k[0]))
+	}},
 	{"UpdateUser", false, []string{"user id"}, refusal, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
 		u := c.newUser()
 		return record(a.UpdateUser(c.ctx, adapter.UserUpdate{ID: k[0], Name: adapter.To(u.Name), Email: adapter.To(u.Email)}))
@@ -89,6 +119,14 @@ func record[T any](r *T, err error) (any, error) {
 		return nil, err
 	}
 	return r, err
+}
+
+// count keeps a deletion of nothing from becoming a non-nil any.
+func count(n int64, err error) (any, error) {
+	if n == 0 {
+		return nil, err
+	}
+	return n, err
 }
 
 // keyed returns the methods that the adapter has; the clause does not apply if

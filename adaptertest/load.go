@@ -53,13 +53,13 @@ func expect[T any](c *clauseContext, method string, want *T, make func() (*T, er
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
-	differs := diff.Records(got, want, c.harness().precision())
+	differs := c.unlike(got, want)
 	for end := time.Now().Add(c.harness().Declarations.EventualReads); differs != "" && time.Now().Before(end); {
 		c.pause(time.Millisecond)
 		if got, err = make(); err != nil {
 			return fmt.Errorf("%s: %w", method, err)
 		}
-		differs = diff.Records(got, want, c.harness().precision())
+		differs = c.unlike(got, want)
 	}
 	if differs != "" {
 		return wrongError{method + ": " + differs}

@@ -2,6 +2,7 @@ package adaptertest
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"strings"
 	"time"
@@ -151,7 +152,7 @@ func agree[T any](t *rapid.T, m *machine, method string, args []any, got *T, err
 	case wantErr == nil && err != nil:
 		m.differ(t, "%s failed: %v", method, err)
 	case wantErr == nil && (!optional || got != nil || want == nil):
-		if d := diff.Records(got, want, m.c.harness().precision()); d != "" {
+		if d := m.c.unlike(got, want); d != "" {
 			m.differ(t, "%s: %s", method, d)
 		}
 	}
@@ -358,6 +359,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			agree(t, m, "UpdateAuthenticatorCounter", []any{id, counter}, got, err, want, wantErr, false)
 		},
 	}
+	maps.Copy(all, m.optionalActions())
 	for method := range all {
 		if !c.works(method) {
 			delete(all, method)

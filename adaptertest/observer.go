@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -41,8 +42,9 @@ func observe[T any](o *observer, method string, args []any, call func() (T, erro
 	}
 	o.c.trace.add(method, args, result, err)
 	r := reflect.ValueOf(&result).Elem()
+	isRecord := r.Kind() == reflect.Pointer || r.Kind() == reflect.Slice
 	o.c.run.observed(observation{method: method, clause: o.c.clause.ID, err: err,
-		recordWithError: err != nil && !r.IsNil(),
+		recordWithError: err != nil && isRecord && !r.IsNil(),
 		emptyRecord:     err == nil && r.Kind() == reflect.Pointer && !r.IsNil() && isEmptyRecord(r.Interface()),
 	})
 	return result, err
@@ -207,5 +209,59 @@ func (o *observer) ListAuthenticatorsByUserID(ctx context.Context, userID string
 func (o *observer) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
 	return observe(o, "UpdateAuthenticatorCounter", []any{credentialID, counter}, func() (*adapter.Authenticator, error) {
 		return o.next.UpdateAuthenticatorCounter(ctx, credentialID, counter)
+	})
+}
+
+func (o *observer) CreateUserWithAccount(ctx context.Context, user adapter.User, account adapter.Account, authenticator *adapter.Authenticator) (*adapter.User, error) {
+	return observe(o, "CreateUserWithAccount", []any{user, account, authenticator}, func() (*adapter.User, error) {
+		return optional[adapter.SignUps](o.next).CreateUserWithAccount(ctx, user, account, authenticator)
+	})
+}
+
+func (o *observer) ListAccountsByUserID(ctx context.Context, userID string) ([]adapter.Account, error) {
+	return observe(o, "ListAccountsByUserID", []any{userID}, func() ([]adapter.Account, error) {
+		return optional[adapter.AccountLists](o.next).ListAccountsByUserID(ctx, userID)
+	})
+}
+
+func (o *observer) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
+	return observe(o, "UpdateAccount", []any{update}, func() (*adapter.Account, error) {
+		return optional[adapter.AccountLists](o.next).UpdateAccount(ctx, update)
+	})
+}
+
+func (o *observer) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
+	return observe(o, "ListSessionsByUserID", []any{userID}, func() ([]adapter.Session, error) {
+		return optional[adapter.SessionLists](o.next).ListSessionsByUserID(ctx, userID)
+	})
+}
+
+func (o *observer) DeleteSessionsByUserID(ctx context.Context, userID, except string) (int64, error) {
+	return observe(o, "DeleteSessionsByUserID", []any{userID, except}, func() (int64, error) {
+		return optional[adapter.SessionLists](o.next).DeleteSessionsByUserID(ctx, userID, except)
+	})
+}
+
+func (o *observer) DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
+	return observe(o, "DeleteAuthenticator", []any{userID, credentialID, keepOne}, func() (*adapter.Authenticator, error) {
+		return optional[adapter.AuthenticatorEdits](o.next).DeleteAuthenticator(ctx, userID, credentialID, keepOne)
+	})
+}
+
+func (o *observer) RenameAuthenticator(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error) {
+	return observe(o, "RenameAuthenticator", []any{userID, credentialID, name}, func() (*adapter.Authenticator, error) {
+		return optional[adapter.AuthenticatorEdits](o.next).RenameAuthenticator(ctx, userID, credentialID, name)
+	})
+}
+
+func (o *observer) TouchAuthenticator(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
+	return observe(o, "TouchAuthenticator", []any{credentialID, from, to, used}, func() (*adapter.Authenticator, error) {
+		return optional[adapter.AuthenticatorEdits](o.next).TouchAuthenticator(ctx, credentialID, from, to, used)
+	})
+}
+
+func (o *observer) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
+	return observe(o, "DeleteVerificationTokens", []any{identifier}, func() (int64, error) {
+		return optional[adapter.TokenEdits](o.next).DeleteVerificationTokens(ctx, identifier)
 	})
 }

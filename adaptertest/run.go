@@ -17,8 +17,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 // Options change a run of Check.
@@ -262,6 +260,7 @@ func (r *run) check(ctx context.Context, k check) Result {
 	var b *uninvolvedUser
 	finished := c.phase(ctx, timeout, "opening the adapter", func() {
 		c.openAdapter()
+		c.requires(k.requires...)
 		for _, a := range k.needs {
 			c.need(a)
 		}
@@ -315,7 +314,7 @@ func (r *run) newC(clause Clause) *clauseContext {
 func (c *clauseContext) openAdapter() {
 	c.raw = c.run.harness.New(c.tb)
 	c.a = c.observe(c.raw)
-	c.missing = adapter.Missing(c.raw)
+	c.missing, c.optional = missingMethods(c.raw)
 	c.run.mu.Lock()
 	defer c.run.mu.Unlock()
 	c.run.missing = c.missing

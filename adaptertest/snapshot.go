@@ -44,6 +44,8 @@ func (c *clauseContext) snapshot(ctx context.Context, a adapter.Adapter, k keys)
 	for _, id := range k.users {
 		look("GetUser", id, func() (any, error) { return a.GetUser(ctx, id) })
 		look("ListAuthenticatorsByUserID", id, func() (any, error) { return a.ListAuthenticatorsByUserID(ctx, id) })
+		look("ListAccountsByUserID", id, func() (any, error) { return optional[adapter.AccountLists](a).ListAccountsByUserID(ctx, id) })
+		look("ListSessionsByUserID", id, func() (any, error) { return optional[adapter.SessionLists](a).ListSessionsByUserID(ctx, id) })
 	}
 	for _, email := range k.emails {
 		look("GetUserByEmail", email, func() (any, error) { return a.GetUserByEmail(ctx, email) })
@@ -65,29 +67,73 @@ func (c *clauseContext) snapshot(ctx context.Context, a adapter.Adapter, k keys)
 func (c *clauseContext) differences(got, want []lookup) []string {
 	var out []string
 	for i, w := range want {
-		g := got[i].record
-		if list, ok := w.record.([]adapter.Authenticator); ok {
-			if !c.equalLists(g.([]adapter.Authenticator), list) {
-				out = append(out, fmt.Sprintf("%s got %s, want %s", w.lookup, diff.Show(g), diff.Show(w.record)))
-			}
-			continue
-		}
-		if d := diff.Records(g, w.record, c.harness().precision()); d != "" {
+		if d := c.unlike(got[i].record, w.record); d != "" {
 			out = append(out, w.lookup+" "+d)
 		}
 	}
 	return out
 }
 
-// equalLists compares lists of authenticators as multisets.
-func (c *clauseContext) equalLists(got, want []adapter.Authenticator) bool {
-	rest := slices.Clone(got)
+// unlike says in which way a result differs from the one that is wanted: a
+// record field by field, a list as a multiset.
+func (c *clauseContext) unlike(got, want any) string {
+	switch w := want.(type) {
+	case []adapter.Authenticator:
+		return unlikeLists(c, got, w)
+	case *[]adapter.Authenticator:
+		if g, ok := got.(*[]adapter.Authenticator); ok && g != nil && w != nil {
+			return unlikeLists(c, *g, *w)
+		}
+	case []adapter.Account:
+		return unlikeLists(c, got, w)
+	case []adapter.Session:
+		return unlikeLists(c, got, w)
+	case *adapter.Authenticator:
+		if g, ok := got.(*adapter.Authenticator); ok && g != nil && w != nil {
+			want = new(asFarAsKept(*g, *w))
+		}
+	case adapter.Authenticator:
+		if g, ok := got.(adapter.Authenticator); ok {
+			want = asFarAsKept(g, w)
+		}
+	}
+	return diff.Records(got, want, c.harness().precision())
+}
+
+// asFarAsKept returns the wanted authenticator without what the store has no
+// place for: it may leave the name and the two instants nil.
+func asFarAsKept(got, want adapter.Authenticator) adapter.Authenticator {
+	if got.Name == nil {
+		want.Name = nil
+	}
+	if got.Created == nil {
+		want.Created = nil
+	}
+	if got.LastUsed == nil {
+		want.LastUsed = nil
+	}
+	return want
+}
+
+func unlikeLists[T any](c *clauseContext, got any, want []T) string {
+	list, _ := got.([]T) // nothing is nil
+	rest := slices.Clone(list)
+	var missing []T
 	for _, w := range want {
-		i := slices.IndexFunc(rest, func(g adapter.Authenticator) bool { return diff.Records(g, w, c.harness().precision()) == "" })
+		i := slices.IndexFunc(rest, func(g T) bool { return c.unlike(g, w) == "" })
 		if i < 0 {
-			return false
+			missing = append(missing, w)
+			continue
 		}
 		rest = slices.Delete(rest, i, i+1)
 	}
-	return len(rest) == 0
+	if len(missing) == 0 && len(rest) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("got %d records, want %d; missing: %s; not expected: %s", len(list), len(want), diff.Show(missing), diff.Show(rest))
+}
+
+// equalLists compares lists of authenticators as multisets.
+func (c *clauseContext) equalLists(got, want []adapter.Authenticator) bool {
+	return c.unlike(got, want) == ""
 }

@@ -19,6 +19,8 @@ type uninvolvedUser struct {
 	credentialID  string
 	authenticator *adapter.Authenticator
 	list          []adapter.Authenticator
+	accountList   []adapter.Account
+	sessionList   []adapter.Session
 }
 
 // addUninvolved creates the uninvolved user. A kind of record that can't be created does
@@ -57,6 +59,12 @@ func (b *uninvolvedUser) read(c *clauseContext, a adapter.Adapter) {
 	if b.id != "" {
 		b.user, _ = a.GetUser(c.ctx, b.id)
 		b.list, _ = a.ListAuthenticatorsByUserID(c.ctx, b.id)
+		if !c.lacks("ListAccountsByUserID") {
+			b.accountList, _ = optional[adapter.AccountLists](a).ListAccountsByUserID(c.ctx, b.id)
+		}
+		if !c.lacks("ListSessionsByUserID") {
+			b.sessionList, _ = optional[adapter.SessionLists](a).ListSessionsByUserID(c.ctx, b.id)
+		}
 	}
 	if b.user != nil {
 		b.byEmail, _ = a.GetUserByEmail(c.ctx, b.user.Email)
@@ -88,6 +96,8 @@ func (b *uninvolvedUser) check(c *clauseContext, a adapter.Adapter) {
 		{"user by account", after.byAccount, b.byAccount},
 		{"session and user", after.session, b.session},
 		{"authenticator", after.authenticator, b.authenticator},
+		{"list of accounts", after.accountList, b.accountList},
+		{"list of sessions", after.sessionList, b.sessionList},
 	} {
 		c.same("the uninvolved user's "+r.what+" changed", r.got, r.want)
 	}

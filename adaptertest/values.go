@@ -102,5 +102,8 @@ func (c *clauseContext) newAuthenticator(userID string) adapter.Authenticator {
 		CredentialBackedUp:   true,
 		CredentialDeviceType: "multiDevice-ï",
 		Transports:           new("usb,ble,ñfc"),
+		Name:                 new(c.unique("Schlüssel 🔑")),
+		Created:              new(c.instant(-72 * time.Hour)),
+		LastUsed:             new(c.instant(-24 * time.Hour)),
 	}
 }

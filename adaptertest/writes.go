@@ -21,7 +21,7 @@ type write struct {
 
 // without compares a record with what a write should have made of it.
 func (c *clauseContext) without(what string, got, want any) string {
-	if d := diff.Records(got, want, c.harness().precision()); d != "" {
+	if d := c.unlike(got, want); d != "" {
 		return what + ": " + d
 	}
 	return ""

@@ -37,7 +37,8 @@ const head = `<!-- Generated from clauses.json by go generate. Do not edit. -->
 
 var groups = map[string]string{
 	"CAP": "shape and capabilities", "USER": "users", "ACCT": "provider accounts", "SESS": "sessions", "VTOK": "verification tokens",
-	"AUTHN": "WebAuthn authenticators", "CASC": "deleting a user", "TIME": "instants", "DATA": "fidelity", "INPUT": "hostile and odd input",
+	"AUTHN": "WebAuthn authenticators", "SIGNUP": "sign-up in one step", "ALIST": "lists and updates of accounts", "SLIST": "lists and ends of sessions",
+	"AEDIT": "edits of authenticators", "TEDIT": "deletion of verification tokens", "CASC": "deleting a user", "TIME": "instants", "DATA": "fidelity", "INPUT": "hostile and odd input",
 	"ERR": "results and errors", "CTX": "contexts", "CONC": "concurrency", "FAULT": "failures under way", "EXP": "expiry and clean-up",
 	"ISO": "instances, visibility, durability", "ALIAS": "memory", "VOL": "volume", "LIFE": "life cycle", "FLOW": "the core over the adapter",
 }

@@ -76,7 +76,8 @@ func CloneAccount(a adapter.Account) *adapter.Account {
 }
 
 func CloneAuthenticator(a adapter.Authenticator) *adapter.Authenticator {
-	a.Transports = clonePointer(a.Transports)
+	a.Transports, a.Name = clonePointer(a.Transports), clonePointer(a.Name)
+	a.Created, a.LastUsed = clonePointer(a.Created), clonePointer(a.LastUsed)
 	return &a
 }
 
@@ -394,4 +395,183 @@ func (m *Model) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept
 		}
 	}
 	return swept, nil
+}
+
+// CreateUserWithAccount implements [adapter.SignUps].
+func (m *Model) CreateUserWithAccount(ctx context.Context, u adapter.User, account adapter.Account, authenticator *adapter.Authenticator) (*adapter.User, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	if account.Provider == "" || account.ProviderAccountID == "" || authenticator != nil && authenticator.CredentialID == "" {
+		return nil, errEmptyKey
+	}
+	_, taken := m.Accounts[account.Key()]
+	if authenticator != nil {
+		_, held := m.Authenticators[authenticator.CredentialID]
+		taken = taken || held
+	}
+	if _, held := m.Users[u.ID]; held || taken || m.EmailTaken(u.Email, "") {
+		return nil, adapter.ErrConflict
+	}
+	if u.ID == "" {
+		m.assigned++
+		u.ID = fmt.Sprintf("assigned-%d", m.assigned)
+	}
+	m.Users[u.ID] = *CloneUser(u)
+	account.UserID = u.ID
+	m.Accounts[account.Key()] = *CloneAccount(account)
+	if authenticator != nil {
+		a := CloneAuthenticator(*authenticator)
+		a.UserID = u.ID
+		m.Authenticators[a.CredentialID] = *a
+	}
+	return CloneUser(u), nil
+}
+
+// ListAccountsByUserID implements [adapter.AccountLists].
+func (m *Model) ListAccountsByUserID(ctx context.Context, userID string) ([]adapter.Account, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	list := []adapter.Account{}
+	for _, a := range m.Accounts {
+		if a.UserID == userID {
+			list = append(list, *CloneAccount(a))
+		}
+	}
+	return list, nil
+}
+
+// UpdateAccount implements [adapter.AccountLists].
+func (m *Model) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	a, ok := m.Accounts[update.Key()]
+	if !ok {
+		return nil, adapter.ErrNotFound
+	}
+	update.Apply(&a)
+	m.Accounts[a.Key()] = *CloneAccount(a)
+	return CloneAccount(a), nil
+}
+
+// ListSessionsByUserID implements [adapter.SessionLists].
+func (m *Model) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	list := []adapter.Session{}
+	for _, s := range m.Sessions {
+		if s.UserID == userID {
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
+
+// DeleteSessionsByUserID implements [adapter.SessionLists].
+func (m *Model) DeleteSessionsByUserID(ctx context.Context, userID, except string) (int64, error) {
+	if err := m.Enter(ctx); err != nil {
+		return 0, err
+	}
+	defer m.Mu.Unlock()
+	var deleted int64
+	for k, s := range m.Sessions {
+		if s.UserID == userID && k != except {
+			delete(m.Sessions, k)
+			deleted++
+		}
+	}
+	return deleted, nil
+}
+
+// DeleteAuthenticator implements [adapter.AuthenticatorEdits].
+func (m *Model) DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	deleted, ok := m.Authenticators[credentialID]
+	if !ok || deleted.UserID != userID {
+		return nil, nil
+	}
+	left, shared := 0, false
+	for id, a := range m.Authenticators {
+		if a.UserID == userID && id != credentialID {
+			left++
+			shared = shared || a.ProviderAccountID == deleted.ProviderAccountID
+		}
+	}
+	var ending []adapter.AccountKey
+	for k, a := range m.Accounts {
+		switch {
+		case a.UserID != userID:
+		case !shared && a.Type == adapter.AccountWebAuthn && a.ProviderAccountID == deleted.ProviderAccountID:
+			ending = append(ending, k)
+		default:
+			left++
+		}
+	}
+	if keepOne && left == 0 {
+		return nil, adapter.ErrLastCredential
+	}
+	delete(m.Authenticators, credentialID)
+	for _, k := range ending {
+		delete(m.Accounts, k)
+	}
+	return &deleted, nil
+}
+
+// RenameAuthenticator implements [adapter.AuthenticatorEdits].
+func (m *Model) RenameAuthenticator(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	a, ok := m.Authenticators[credentialID]
+	if !ok || a.UserID != userID {
+		return nil, nil
+	}
+	a.Name = &name
+	m.Authenticators[credentialID] = a
+	return CloneAuthenticator(a), nil
+}
+
+// TouchAuthenticator implements [adapter.AuthenticatorEdits].
+func (m *Model) TouchAuthenticator(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	a, ok := m.Authenticators[credentialID]
+	if !ok {
+		return nil, adapter.ErrNotFound
+	}
+	if a.Counter != from {
+		return nil, nil
+	}
+	a.Counter, a.LastUsed = to, &used
+	m.Authenticators[credentialID] = a
+	return CloneAuthenticator(a), nil
+}
+
+// DeleteVerificationTokens implements [adapter.TokenEdits].
+func (m *Model) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
+	if err := m.Enter(ctx); err != nil {
+		return 0, err
+	}
+	defer m.Mu.Unlock()
+	var deleted int64
+	for k := range m.Tokens {
+		if k.Identifier == identifier {
+			delete(m.Tokens, k)
+			deleted++
+		}
+	}
+	return deleted, nil
 }

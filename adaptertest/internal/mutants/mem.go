@@ -452,10 +452,7 @@ func (r *records) has(x adaptertest.Record) bool {
 
 func copyUser(u adapter.User) adapter.User {
 	u.ID, u.Email = strings.Clone(u.ID), strings.Clone(u.Email)
-	u.Name, u.Image, u.EmailVerified = copyText(u.Name), copyText(u.Image), copyPointer(u.EmailVerified)
-	if u.EmailVerified != nil {
-		*u.EmailVerified = u.EmailVerified.UTC()
-	}
+	u.Name, u.Image, u.EmailVerified = copyText(u.Name), copyText(u.Image), copyInstant(u.EmailVerified)
 	return u
 }
 
@@ -483,7 +480,8 @@ func copyToken(t adapter.VerificationToken) adapter.VerificationToken {
 func copyAuthenticator(a adapter.Authenticator) adapter.Authenticator {
 	a.CredentialID, a.UserID, a.ProviderAccountID = strings.Clone(a.CredentialID), strings.Clone(a.UserID), strings.Clone(a.ProviderAccountID)
 	a.CredentialPublicKey, a.CredentialDeviceType = strings.Clone(a.CredentialPublicKey), strings.Clone(a.CredentialDeviceType)
-	a.Transports = copyText(a.Transports)
+	a.Transports, a.Name = copyText(a.Transports), copyText(a.Name)
+	a.Created, a.LastUsed = copyInstant(a.Created), copyInstant(a.LastUsed)
 	return a
 }
 
@@ -499,6 +497,13 @@ func copyPointer[T any](v *T) *T {
 		return nil
 	}
 	return new(*v)
+}
+
+func copyInstant(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	return new(t.UTC())
 }
 
 // without returns the list without a value.

@@ -11,6 +11,7 @@ import (
 type base interface {
 	adapter.Adapter
 	adapter.Sweeper
+	optionalMethods
 }
 
 // with is an adapter with some methods replaced.
@@ -18,6 +19,8 @@ type with struct {
 	base
 
 	missing []string
+
+	optional
 
 	createUser       func(context.Context, adapter.User) (*adapter.User, error)
 	getUser          func(context.Context, string) (*adapter.User, error)

@@ -1,0 +1,278 @@
+package adaptertest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var (
+	accountListMethods   = []string{"CreateUser", "LinkAccount", "ListAccountsByUserID"}
+	accountUpdateMethods = []string{"CreateUser", "LinkAccount", "GetAccount", "UpdateAccount"}
+)
+
+// manyRecords is more than the pages that stores and drivers answer in.
+const manyRecords = 1050
+
+var alistClauses = []check{
+	{id: "ALIST-01", words: "all-accounts-are-listed-once", requires: accountListMethods, run: func(c *clauseContext) {
+		a, b := c.user().ID, c.user().ID
+		one, two := c.newAccount(a), c.newAccount(a)
+		one.Provider, two.Provider = c.unique("one"), c.unique("two")
+		var want, others []adapter.Account
+		for _, x := range []adapter.Account{one, two} { // one id at several providers, of several users
+			y := c.newAccount(b)
+			y.Provider, y.ProviderAccountID = two.ProviderAccountID, x.Provider // the halves, exchanged
+			x.ProviderAccountID = "1234567"
+			want, others = append(want, c.linkAccount(x)), append(others, c.linkAccount(y))
+		}
+		again := c.newAccount(b)
+		again.Provider, again.ProviderAccountID = c.unique("three"), "1234567"
+		others = append(others, c.linkAccount(again))
+		second := c.newAccount(a)
+		second.Provider = one.Provider // several at one provider
+		bare := adapter.Account{UserID: a, Type: adapter.AccountOAuth, Provider: c.unique("bare"), ProviderAccountID: c.unique("x")}
+		want = append(want, c.linkAccount(second), c.linkAccount(bare))
+		list := func() []adapter.Account { return of[[]adapter.Account](c, listAccounts(a)) }
+		c.same("ListAccountsByUserID", list(), want)
+		c.same("ListAccountsByUserID of another user", of[[]adapter.Account](c, listAccounts(b)), others)
+		if !c.lacks("UnlinkAccount") {
+			c.unlinkAccount(want[0].Key())
+			want = want[1:]
+			c.same("ListAccountsByUserID after one was unlinked", list(), want)
+		}
+		if !c.lacks("UpdateAccount") {
+			update := c.accountUpdate(want[0].Key(), accountFields)
+			of[*adapter.Account](c, updateAccount(update))
+			update.Apply(&want[0])
+			c.same("ListAccountsByUserID after an update", list(), want)
+		}
+		many := c.user().ID
+		want = make([]adapter.Account, manyRecords)
+		c.populate(len(want), func(i int) {
+			want[i] = adapter.Account{UserID: many, Type: adapter.AccountOIDC, Provider: fmt.Sprintf("%s-%d", one.Provider, i%3), ProviderAccountID: fmt.Sprintf("%s-%d", one.ProviderAccountID, i)}
+			c.linkAccount(want[i])
+		})
+		c.same(fmt.Sprintf("ListAccountsByUserID of %d", len(want)), of[[]adapter.Account](c, listAccounts(many)), want)
+	}},
+	{id: "ALIST-02", words: "unknown-user-has-an-empty-list", requires: accountListMethods, run: func(c *clauseContext) {
+		c.account(c.user().ID)
+		for _, id := range c.unknownUsers() {
+			list, err := optional[adapter.AccountLists](c.a).ListAccountsByUserID(c.ctx, id)
+			if err != nil || list == nil || len(list) > 0 {
+				c.Errorf("ListAccountsByUserID(%q): got %s (nil: %v), error %v, want an empty list", id, diff.Show(list), list == nil, err)
+			}
+		}
+	}},
+	{id: "ALIST-03", words: "failure-is-no-shorter-list", needs: needsFaults, requires: accountListMethods, run: func(c *clauseContext) {
+		u := c.user().ID
+		var want []adapter.Account
+		for range 7 {
+			want = append(want, c.account(u))
+		}
+		c.listFails(listAccounts(u), want)
+	}},
+	{id: "ALIST-04", words: "update-changes-exactly-what-is-set", requires: accountUpdateMethods, run: accountUpdates},
+	{id: "ALIST-05", words: "update-of-an-absent-account-is-not-found", requires: accountUpdateMethods, run: func(c *clauseContext) {
+		u := c.user().ID
+		linked := c.account(u)
+		absent := []adapter.AccountKey{
+			c.newAccount(u).Key(),
+			{Provider: linked.Provider, ProviderAccountID: linked.ProviderAccountID + "x"},
+			{Provider: linked.ProviderAccountID, ProviderAccountID: linked.Provider},
+			{Provider: linked.Provider}, {ProviderAccountID: linked.ProviderAccountID}, {},
+		}
+		if !c.lacks("UnlinkAccount") {
+			gone := c.account(u).Key()
+			c.unlinkAccount(gone)
+			absent = append(absent, gone)
+		}
+		for _, key := range absent {
+			what := fmt.Sprintf("UpdateAccount(%q, %q)", key.Provider, key.ProviderAccountID)
+			got, err := updateAccount(c.accountUpdate(key, accountFields)).do(c.ctx, c.a)
+			if c.fails(what, got, err) && key.Provider != "" && key.ProviderAccountID != "" && !errors.Is(err, adapter.ErrNotFound) {
+				c.Errorf("%s: the error does not match ErrNotFound: %v", what, err)
+			}
+			if errors.Is(err, adapter.ErrConflict) {
+				c.Errorf("%s: the error matches ErrConflict: %v", what, err)
+			}
+			if key.Provider != "" && key.ProviderAccountID != "" {
+				c.absent("GetAccount after "+what, c.getAccount(key), nil)
+			}
+		}
+		c.same("the account beside the absent ones", c.getAccount(linked.Key()), &linked)
+		if !c.lacks("ListAccountsByUserID") {
+			c.same("the list beside the absent ones", of[[]adapter.Account](c, listAccounts(u)), []adapter.Account{linked})
+		}
+	}},
+	{id: "ALIST-06", words: "updates-of-different-fields-survive", races: true, requires: accountUpdateMethods, run: func(c *clauseContext) {
+		current := c.account(c.user().ID)
+		c.race(len(accountFields), func(n, round int) raceCase {
+			var k raceCase
+			updates := make([]adapter.AccountUpdate, n)
+			for i := range n {
+				// By turns each pair of fields.
+				field := (round + i*(1+round/len(accountFields)%(len(accountFields)-1))) % len(accountFields)
+				if n > 2 {
+					field = i
+				}
+				updates[i] = c.accountUpdate(current.Key(), []string{accountFields[field]})
+				k.calls = append(k.calls, updateAccount(updates[i]))
+			}
+			k.verify = func(h []operation) error {
+				want, failed := current, false
+				for i, m := range h {
+					if m.err == nil {
+						updates[i].Apply(&want)
+					}
+					failed = failed || m.err != nil
+				}
+				got, err := c.raw.GetAccount(c.ctx, current.ProviderAccountID, current.Provider)
+				if err != nil || got == nil {
+					return fmt.Errorf("GetAccount: got %s, error %w", diff.Show(got), err)
+				}
+				if d := c.unlike(got, &want); d != "" && !failed {
+					return fmt.Errorf("after successful updates of different fields: %s", d)
+				}
+				current = *got
+				return nil
+			}
+			return k
+		})
+	}},
+	{id: "ALIST-07", words: "update-does-not-undo-unlinking", races: true, requires: append(accountUpdateMethods, "UnlinkAccount"), run: func(c *clauseContext) {
+		users := c.someUsers(2)
+		c.race(4, func(n, round int) raceCase {
+			x := c.newAccount(users[0].ID)
+			_, err := c.raw.LinkAccount(c.ctx, x)
+			must(c, "LinkAccount", &x, err)
+			var k raceCase
+			for i := range n {
+				if i%2 == 0 {
+					k.calls = append(k.calls, unlinkAccount(x.Key()))
+				} else {
+					k.calls = append(k.calls, updateAccount(c.accountUpdate(x.Key(), accountFields)))
+				}
+			}
+			k.verify = func(h []operation) error {
+				for i, m := range h {
+					switch {
+					case i%2 == 0 && m.err != nil:
+						return nil //nolint:nilerr // nothing was promised
+					case i%2 == 1 && errors.Is(m.err, adapter.ErrConflict):
+						return fmt.Errorf("an update of an account that is being unlinked: %w", m.err)
+					}
+				}
+				found, err := c.raw.GetAccount(c.ctx, x.ProviderAccountID, x.Provider)
+				if err == nil && found == nil && !c.lacks("ListAccountsByUserID") {
+					var list []adapter.Account
+					list, err = optional[adapter.AccountLists](c.raw).ListAccountsByUserID(c.ctx, users[0].ID)
+					if len(list) > 0 {
+						return fmt.Errorf("the account was unlinked and is listed: %s", diff.Show(list))
+					}
+				}
+				return problems(err, unless(found == nil, "the account was unlinked and is there: %s", diff.Show(found)))
+			}
+			return k
+		})
+	}},
+}
+
+// unknownUsers are IDs that no user has, well-formed and not.
+func (c *clauseContext) unknownUsers() []string {
+	ids := []string{c.id(), "", "nobody", "000000000000000000000000", "zzzzzzzzzzzzzzzzzzzzzzzz", "00000000-0000-0000-0000-000000000000", "99999999999999999999", "-1", "%", "*", "' OR ''='"}
+	if !c.lacks("DeleteUser") {
+		u := c.user().ID
+		c.deleteUser(u)
+		ids = append(ids, u)
+	}
+	return ids
+}
+
+// listFails injects faults into a call that lists: it fails, or the list is
+// complete.
+func (c *clauseContext) listFails(list call, want any) {
+	control := c.control()
+	defer control.Heal()
+	hits := 0
+	for _, kind := range []fault.Kind{fault.FailRequest, fault.Down, fault.CutReply, fault.Cut, fault.HalfClose, fault.LoseReply} {
+		for step := 1; step <= faultSteps; step++ {
+			i, err := control.Inject(kind, step)
+			if errors.Is(err, errors.ErrUnsupported) {
+				break
+			}
+			if err != nil {
+				c.Fatalf("Inject: %v", err)
+			}
+			got, err := c.bounded(limitWith(kind), func(c *clauseContext) (any, error) { return list.do(c.ctx, c.a) })
+			hit := isHit(i) || err != nil && willBeHit(i)
+			i.Release()
+			c.mend(control)
+			if err == nil {
+				c.same(fmt.Sprintf("%s with %s at step %d", list.method, kindName(kind), step), got, want)
+			}
+			if !hit || c.failed() {
+				break
+			}
+			hits++
+		}
+	}
+	if hits == 0 && !c.failed() {
+		c.notVerified("no call caused any traffic under the control of Faults")
+	}
+}
+
+// accountUpdates is ALIST-04.
+func accountUpdates(c *clauseContext) {
+	u := c.user().ID
+	x, beside := c.account(u), c.account(u)
+	update := func(what string, update adapter.AccountUpdate) {
+		update.Apply(&x)
+		c.same("what UpdateAccount of "+what+" returned", of[*adapter.Account](c, updateAccount(update)), &x)
+		c.same("GetAccount after UpdateAccount of "+what, c.getAccount(x.Key()), &x)
+	}
+	for _, f := range accountFields {
+		update("the "+f, c.accountUpdate(x.Key(), []string{f}))
+		update("the "+f+" to null", clearing(x.Key(), f))
+		update("the "+f+", which was null", c.accountUpdate(x.Key(), []string{f}))
+	}
+	for i, f := range accountFields {
+		update("two fields", c.accountUpdate(x.Key(), []string{f, accountFields[(i+3)%len(accountFields)]}))
+	}
+	update("nothing", c.accountUpdate(x.Key(), nil))
+	empty := c.accountUpdate(x.Key(), nil)
+	empty.Scope, empty.AccessToken = adapter.To(new("")), adapter.To(new(""))
+	update("fields to the empty string", empty)
+	for _, at := range []int64{0, 1, -1, 1 << 31, 1<<32 + 1, 1 << 40, 253402300799} {
+		numbers := c.accountUpdate(x.Key(), nil)
+		numbers.ExpiresAt = adapter.To(&at)
+		update(fmt.Sprintf("the expiry to %d", at), numbers)
+	}
+	long := c.accountUpdate(x.Key(), nil)
+	long.AccessToken, long.IDToken = adapter.To(new(c.secret("long")+longText(6000))), adapter.To(new(c.secret("long")+longText(9000)))
+	update("tokens of 6,000 and 9,000 bytes", long)
+	c.same("another account of the user", c.getAccount(beside.Key()), &beside)
+	if !c.lacks("ListAccountsByUserID") {
+		c.same("ListAccountsByUserID after the updates", of[[]adapter.Account](c, listAccounts(u)), []adapter.Account{x, beside})
+	}
+	if !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser") {
+		s := c.session(u)
+		of[*adapter.Account](c, updateAccount(c.accountUpdate(x.Key(), accountFields)))
+		if got := c.getSession(s.SessionToken); got == nil || !got.Session.Expires.Truncate(time.Millisecond).Equal(s.Expires.Truncate(time.Millisecond)) {
+			c.Errorf("a session after UpdateAccount: got %s, want %s", diff.Show(got), diff.Show(s))
+		}
+	}
+}
+
+// longText returns n bytes of letters.
+func longText(n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = 'a' + byte(i%26)
+	}
+	return string(b)
+}

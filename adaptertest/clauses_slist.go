@@ -1,0 +1,318 @@
+package adaptertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var sessionListMethods = []string{"CreateUser", "CreateSession", "GetSessionAndUser", "ListSessionsByUserID", "DeleteSessionsByUserID"}
+
+var slistClauses = []check{
+	{id: "SLIST-01", words: "all-sessions-are-listed-once", requires: sessionListMethods, run: func(c *clauseContext) {
+		a, b := c.user().ID, c.user().ID
+		mine, theirs := c.mixedSessions(a), c.mixedSessions(b)
+		c.sameSessions("ListSessionsByUserID", a, mine)
+		c.sameSessions("ListSessionsByUserID of another user", b, theirs)
+		if !c.lacks("UpdateSession") {
+			mine[0].Expires = c.instant(700 * time.Hour)
+			c.updateSession(adapter.SessionUpdate{SessionToken: mine[0].SessionToken, Expires: adapter.To(mine[0].Expires)})
+			c.sameSessions("ListSessionsByUserID after one was extended", a, mine)
+			moved := adapter.SessionUpdate{SessionToken: mine[1].SessionToken, UserID: adapter.To(b)}
+			if got, err := c.a.UpdateSession(c.ctx, moved); err == nil && got != nil { // changing hands may be refused
+				mine[1].UserID = b
+				theirs, mine = append(theirs, mine[1]), slices.Delete(slices.Clone(mine), 1, 2)
+				c.sameSessions("ListSessionsByUserID after one changed hands", a, mine)
+				c.sameSessions("ListSessionsByUserID of the user who got one", b, theirs)
+			}
+		}
+		if !c.lacks("DeleteSession") {
+			c.deleteSession(mine[0].SessionToken)
+			mine = mine[1:]
+			c.sameSessions("ListSessionsByUserID after one was deleted", a, mine)
+			again := mine[0] // the token of another is used again after deletion
+			c.deleteSession(again.SessionToken)
+			again.UserID = b
+			c.createSession(again)
+			mine, theirs = mine[1:], append(theirs, again)
+			c.sameSessions("ListSessionsByUserID after a token changed hands", a, mine)
+			c.sameSessions("ListSessionsByUserID of the new owner of a token", b, theirs)
+		}
+	}},
+	{id: "SLIST-02", words: "unknown-user-has-an-empty-list", requires: sessionListMethods, run: func(c *clauseContext) {
+		c.session(c.user().ID)
+		for _, id := range c.unknownUsers() {
+			list, err := optional[adapter.SessionLists](c.a).ListSessionsByUserID(c.ctx, id)
+			if err != nil || list == nil || len(list) > 0 {
+				c.Errorf("ListSessionsByUserID(%q): got %s (nil: %v), error %v, want an empty list", id, diff.Show(list), list == nil, err)
+			}
+			if n, err := optional[adapter.SessionLists](c.a).DeleteSessionsByUserID(c.ctx, id, ""); n != 0 || err != nil {
+				c.Errorf("DeleteSessionsByUserID(%q): got %d, error %v, want 0", id, n, err)
+			}
+		}
+	}},
+	{id: "SLIST-03", words: "failure-is-no-shorter-list", needs: needsFaults, requires: sessionListMethods, run: func(c *clauseContext) {
+		u := c.user().ID
+		var want []adapter.Session
+		for range 7 {
+			want = append(want, c.session(u))
+		}
+		c.listFails(listSessions(u), want)
+	}},
+	{id: "SLIST-04", words: "all-but-one-session-end", requires: sessionListMethods, run: func(c *clauseContext) {
+		other := c.residents(1)
+		u := c.user().ID
+		for _, kept := range []int{5, 0, 3, -1} {
+			c.endsSessions(u, c.mixedSessions(u), kept)
+			c.deletes(u, "")
+		}
+		many := make([]adapter.Session, manyRecords)
+		c.populate(len(many), func(i int) {
+			many[i] = c.newSession(u)
+			many[i].Expires = c.instant(time.Duration(1+i%5) * time.Hour)
+			c.createSession(many[i])
+		})
+		c.sameSessions(fmt.Sprintf("ListSessionsByUserID of %d", len(many)), u, many)
+		c.endsSessions(u, many, len(many)/2)
+		c.endsSessions(u, many[len(many)/2:len(many)/2+1], -1)
+		c.intact(other)
+	}},
+	{id: "SLIST-05", words: "exception-is-a-session-of-the-user", requires: sessionListMethods, run: func(c *clauseContext) {
+		a, b := c.user().ID, c.user().ID
+		theirs := c.session(b)
+		for _, except := range []string{"", theirs.SessionToken, c.unique("session"), "%", "*", a} {
+			mine := c.mixedSessions(a)
+			n := of[int64](c, deleteSessions(a, except))
+			c.counted(fmt.Sprintf("DeleteSessionsByUserID(except %q)", except), n, mine)
+			for _, s := range mine {
+				c.absent(fmt.Sprintf("a session after DeleteSessionsByUserID with the exception %q", except), c.getSession(s.SessionToken), nil)
+			}
+			c.sameSessions("ListSessionsByUserID of the other user", b, []adapter.Session{theirs})
+			c.same("the other user's session", &c.getSession(theirs.SessionToken).Session, &theirs)
+		}
+		mine := c.mixedSessions(a)
+		kept := mine[0].SessionToken
+		for _, except := range []string{kept + "x", kept[:len(kept)-1], swapCase(kept), kept + " "} {
+			s := c.session(a)
+			c.deletes(a, except)
+			c.absent("a session whose token resembles the exception", c.getSession(s.SessionToken), nil)
+			c.absent("a session whose token resembles the exception "+except, c.getSession(kept), nil)
+			mine[0].Expires = c.instant(time.Hour)
+			c.createSession(mine[0])
+		}
+	}},
+	{id: "SLIST-06", words: "no-session-that-was-there-is-left", races: true, requires: append(sessionListMethods, "UpdateSession"), run: func(c *clauseContext) {
+		user := c.user()
+		c.race(4, func(n, _ int) raceCase {
+			var before []adapter.Session
+			for range 3 {
+				s := c.newSession(user.ID)
+				_, err := c.raw.CreateSession(c.ctx, s)
+				must(c, "CreateSession", &s, err)
+				before = append(before, s)
+			}
+			kept := before[0].SessionToken
+			k := raceCase{calls: []call{deleteSessions(user.ID, kept)}}
+			for i := 1; i < n; i++ {
+				s := before[1+(i-1)%2]
+				k.calls = append(k.calls, updateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires.Add(time.Duration(i) * time.Hour))}))
+			}
+			k.verify = func(h []operation) error {
+				if h[0].err != nil {
+					return nil //nolint:nilerr // nothing was promised
+				}
+				for _, s := range before[1:] {
+					if found, err := c.raw.GetSessionAndUser(c.ctx, s.SessionToken); err != nil || found != nil {
+						return fmt.Errorf("a session that was ended: got %s, error %w", diff.Show(found), err)
+					}
+				}
+				found, err := c.raw.GetSessionAndUser(c.ctx, kept)
+				if err != nil || found == nil {
+					return fmt.Errorf("the session that was kept: got %s, error %w", diff.Show(found), err)
+				}
+				list, err := optional[adapter.SessionLists](c.raw).ListSessionsByUserID(c.ctx, user.ID)
+				if err != nil || len(list) != 1 || list[0].SessionToken != kept {
+					return fmt.Errorf("the list after all but one were ended: got %s, error %w", diff.Show(list), err)
+				}
+				n, err := optional[adapter.SessionLists](c.raw).DeleteSessionsByUserID(c.ctx, user.ID, "")
+				return problems(err, unless(n == 1, "%d sessions were deleted, and one was there", n))
+			}
+			return k
+		})
+		c.race(4, func(n, round int) raceCase { return c.arrangeSignOut(n, round, user.ID) })
+	}},
+	{id: "SLIST-07", words: "reported-deletion-has-deleted", needs: needsFaults, requires: sessionListMethods, run: func(c *clauseContext) {
+		control := c.control()
+		defer control.Heal()
+		u := c.user().ID
+		hits := 0
+		for _, kind := range []fault.Kind{fault.FailRequest, fault.LoseReply, fault.CutReply, fault.Cut, fault.Down, fault.HalfClose} {
+			for step := 1; step <= faultSteps; step++ {
+				var all []adapter.Session
+				for range 5 {
+					all = append(all, c.session(u))
+				}
+				i := c.inject(control, kind, step)
+				ctx, cancel := context.WithTimeout(c.ctx, limitWith(kind))
+				n, err := optional[adapter.SessionLists](c.a).DeleteSessionsByUserID(ctx, u, all[2].SessionToken)
+				cancel()
+				hit := isHit(i) || err != nil && willBeHit(i)
+				i.Release()
+				c.mend(control)
+				if err == nil && n > int64(len(all)-1) {
+					c.Errorf("DeleteSessionsByUserID with %s at step %d: says that it deleted %d, and %d were there", kindName(kind), step, n, len(all)-1)
+				}
+				for j, s := range all {
+					got := c.getSession(s.SessionToken)
+					switch {
+					case j == 2 && got == nil:
+						c.Errorf("DeleteSessionsByUserID with %s at step %d: the session to keep is gone", kindName(kind), step)
+					case j != 2 && got != nil && err == nil:
+						c.Errorf("DeleteSessionsByUserID with %s at step %d: it succeeded, and a session is there", kindName(kind), step)
+					}
+					if j != 2 && err == nil {
+						c.reallyGone(fmt.Sprintf("DeleteSessionsByUserID with %s at step %d", kindName(kind), step), Record{Kind: SessionRecord, Key: s.SessionToken})
+					}
+				}
+				c.deletes(u, "")
+				if list := of[[]adapter.Session](c, listSessions(u)); len(list) > 0 {
+					c.Errorf("after %s at step %d and another try: %s is left", kindName(kind), step, diff.Show(list))
+				}
+				if !hit || c.failed() {
+					break
+				}
+				hits++
+			}
+		}
+		if hits == 0 && !c.failed() {
+			c.notVerified("no call caused any traffic under the control of Faults")
+		}
+	}},
+}
+
+// mixedSessions creates sessions of a user that expire soon, late and in
+// between, in an order that is neither rising nor falling.
+func (c *clauseContext) mixedSessions(userID string) []adapter.Session {
+	var all []adapter.Session
+	for _, life := range []time.Duration{time.Hour, 24 * time.Hour, 5 * time.Minute, 400 * 24 * time.Hour, 2 * time.Minute, 3 * time.Hour} {
+		s := c.newSession(userID)
+		s.Expires = c.instant(life)
+		c.createSession(s)
+		all = append(all, s)
+	}
+	return all
+}
+
+func (c *clauseContext) sameSessions(what, userID string, want []adapter.Session) {
+	c.settle()
+	c.same(what, of[[]adapter.Session](c, listSessions(userID)), want)
+}
+
+func (c *clauseContext) deletes(userID, except string) int64 {
+	return of[int64](c, deleteSessions(userID, except))
+}
+
+// counted compares what a deletion says with what was there: sessions that are
+// over may be counted or not.
+func (c *clauseContext) counted(what string, n int64, gone []adapter.Session) {
+	if n != int64(len(gone)) {
+		c.Errorf("%s: says that it deleted %d, want %d", what, n, len(gone))
+	}
+}
+
+// endsSessions ends all sessions of a user but the one at index kept.
+func (c *clauseContext) endsSessions(userID string, all []adapter.Session, kept int) {
+	except, gone := "", slices.Clone(all)
+	if kept >= 0 {
+		except = all[kept].SessionToken
+		gone = slices.Delete(gone, kept, kept+1)
+	}
+	what := fmt.Sprintf("DeleteSessionsByUserID of %d", len(all))
+	c.counted(what, c.deletes(userID, except), gone)
+	for i, s := range all {
+		switch got := c.getSession(s.SessionToken); {
+		case i != kept:
+			c.absent(what+": a session that it ended", got, nil)
+			c.reallyGone(what, Record{Kind: SessionRecord, Key: s.SessionToken})
+		case got == nil:
+			c.Errorf("%s: the session to keep is gone", what)
+		default:
+			c.same(what+": the session to keep", &got.Session, &s)
+		}
+		if c.failed() {
+			return
+		}
+	}
+	var want []adapter.Session
+	if kept >= 0 {
+		want = all[kept : kept+1]
+	}
+	c.sameSessions("ListSessionsByUserID after "+what, userID, want)
+	if n := c.deletes(userID, except); n != 0 {
+		c.Errorf("%s once more: says that it deleted %d, want 0", what, n)
+	}
+}
+
+// reallyGone looks behind the adapter, where the harness can.
+func (c *clauseContext) reallyGone(what string, r Record) {
+	inspect := c.harness().Inspect
+	if inspect == nil {
+		return
+	}
+	there, err := inspect(c.ctx, c.raw, r)
+	if err != nil {
+		c.Errorf("Inspect: %v", err)
+	} else if there {
+		c.Errorf("%s: the %s is still in the store", what, r.Kind)
+	}
+}
+
+// swapCase exchanges the cases of ASCII letters.
+func swapCase(s string) string {
+	b := []byte(s)
+	for i, x := range b {
+		switch {
+		case 'a' <= x && x <= 'z':
+			b[i] = x - 'a' + 'A'
+		case 'A' <= x && x <= 'Z':
+			b[i] = x - 'A' + 'a'
+		}
+	}
+	return string(b)
+}
+
+// arrangeSignOut lets two sign-outs everywhere, from two sessions, race with
+// new sessions. What was there is counted once.
+func (c *clauseContext) arrangeSignOut(n, _ int, userID string) raceCase {
+	var before []adapter.Session
+	for range 6 {
+		s := c.newSession(userID)
+		_, err := c.raw.CreateSession(c.ctx, s)
+		must(c, "CreateSession", &s, err)
+		before = append(before, s)
+	}
+	var k raceCase
+	for range n {
+		k.calls = append(k.calls, deleteSessions(userID, ""))
+	}
+	k.verify = func(h []operation) error {
+		var total int64
+		for _, m := range h {
+			if m.err != nil {
+				return nil //nolint:nilerr // nothing was promised
+			}
+			total += m.result.(int64)
+		}
+		if total != int64(len(before)) {
+			return fmt.Errorf("%d sessions were there, and the calls say that they deleted %d together", len(before), total)
+		}
+		list, err := optional[adapter.SessionLists](c.raw).ListSessionsByUserID(c.ctx, userID)
+		return problems(err, unless(len(list) == 0, "after all were ended the list is %s", diff.Show(list)))
+	}
+	return k
+}

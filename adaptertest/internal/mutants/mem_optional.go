@@ -1,0 +1,180 @@
+package mutants
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// The methods of the optional interfaces, over maps.
+
+func (m *mem) CreateUserWithAccount(ctx context.Context, u adapter.User, account adapter.Account, authenticator *adapter.Authenticator) (*adapter.User, error) {
+	return write(ctx, m, func() (*adapter.User, error) {
+		if account.Provider == "" || account.ProviderAccountID == "" || authenticator != nil && authenticator.CredentialID == "" {
+			return nil, errEmpty
+		}
+		if u.ID == "" {
+			u.ID = newID()
+		}
+		if _, taken := m.users[u.ID]; taken {
+			return nil, conflict("the id")
+		}
+		if _, taken := m.emails[u.Email]; taken {
+			return nil, conflict("the e-mail")
+		}
+		if _, taken := m.accounts[account.Key()]; taken {
+			return nil, conflict("the account")
+		}
+		if authenticator != nil {
+			if _, taken := m.authenticators[authenticator.CredentialID]; taken {
+				return nil, conflict("the credential id")
+			}
+		}
+		m.putUser(u)
+		account.UserID = u.ID
+		m.accounts[account.Key()] = copyAccount(account)
+		if authenticator != nil {
+			a := *authenticator
+			a.UserID = u.ID
+			m.putAuthenticator(a)
+		}
+		return new(copyUser(u)), nil
+	})
+}
+
+func (m *mem) ListAccountsByUserID(ctx context.Context, userID string) ([]adapter.Account, error) {
+	return read(ctx, m, func() ([]adapter.Account, error) {
+		list := []adapter.Account{}
+		for _, a := range m.accounts {
+			if a.UserID == userID {
+				list = append(list, copyAccount(a))
+			}
+		}
+		return list, nil
+	})
+}
+
+func (m *mem) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
+	return write(ctx, m, func() (*adapter.Account, error) {
+		a, ok := m.accounts[update.Key()]
+		if !ok {
+			return nil, notFound("account")
+		}
+		update.Apply(&a)
+		m.accounts[a.Key()] = copyAccount(a)
+		return new(copyAccount(a)), nil
+	})
+}
+
+func (m *mem) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
+	return read(ctx, m, func() ([]adapter.Session, error) {
+		list := []adapter.Session{}
+		for _, s := range m.sessions {
+			if s.UserID == userID {
+				list = append(list, copySession(s))
+			}
+		}
+		return list, nil
+	})
+}
+
+func (m *mem) DeleteSessionsByUserID(ctx context.Context, userID, except string) (int64, error) {
+	return write(ctx, m, func() (int64, error) {
+		var deleted int64
+		for token, s := range m.sessions {
+			if s.UserID == userID && token != except {
+				delete(m.sessions, token)
+				deleted++
+			}
+		}
+		return deleted, nil
+	})
+}
+
+// dropAuthenticator removes an authenticator and takes it from its user's list.
+func (r *records) dropAuthenticator(a adapter.Authenticator) {
+	delete(r.authenticators, a.CredentialID)
+	r.credentials[a.UserID] = without(r.credentials[a.UserID], a.CredentialID)
+}
+
+func (m *mem) DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
+	return write(ctx, m, func() (*adapter.Authenticator, error) {
+		a, ok := m.authenticators[credentialID]
+		if !ok || a.UserID != userID {
+			return nil, nil
+		}
+		connected := m.connected(a)
+		left := len(m.credentials[userID]) - 1 - len(connected)
+		for _, x := range m.accounts {
+			if x.UserID == userID {
+				left++
+			}
+		}
+		if keepOne && left == 0 {
+			return nil, fmt.Errorf("mem: %w", adapter.ErrLastCredential)
+		}
+		m.dropAuthenticator(a)
+		for _, key := range connected {
+			delete(m.accounts, key)
+		}
+		return new(copyAuthenticator(a)), nil
+	})
+}
+
+// connected returns the accounts that end with the authenticator.
+func (r *records) connected(a adapter.Authenticator) []adapter.AccountKey {
+	for _, id := range r.credentials[a.UserID] {
+		if id != a.CredentialID && r.authenticators[id].ProviderAccountID == a.ProviderAccountID {
+			return nil
+		}
+	}
+	var keys []adapter.AccountKey
+	for key, x := range r.accounts {
+		if x.UserID == a.UserID && x.Type == adapter.AccountWebAuthn && x.ProviderAccountID == a.ProviderAccountID {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func (m *mem) RenameAuthenticator(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error) {
+	return write(ctx, m, func() (*adapter.Authenticator, error) {
+		a, ok := m.authenticators[credentialID]
+		if !ok || a.UserID != userID {
+			return nil, nil
+		}
+		a.Name = copyText(&name)
+		m.authenticators[credentialID] = a
+		return new(copyAuthenticator(a)), nil
+	})
+}
+
+func (m *mem) TouchAuthenticator(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
+	return write(ctx, m, func() (*adapter.Authenticator, error) {
+		a, ok := m.authenticators[credentialID]
+		if !ok {
+			return nil, notFound("authenticator")
+		}
+		if a.Counter != from {
+			return nil, nil
+		}
+		a.Counter, a.LastUsed = to, copyInstant(&used)
+		m.authenticators[credentialID] = a
+		return new(copyAuthenticator(a)), nil
+	})
+}
+
+func (m *mem) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
+	return write(ctx, m, func() (int64, error) {
+		var deleted int64
+		for key := range m.tokens {
+			if key.Identifier == identifier {
+				delete(m.tokens, key)
+				deleted++
+			}
+		}
+		return deleted, nil
+	})
+}
