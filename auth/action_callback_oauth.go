@@ -152,7 +152,7 @@ func (e *engine) exchange(ctx context.Context, checks *openedChecks, params url.
 	var err error
 	if o.pkce {
 		if verifier, err = checks.take(&r.specs.pkce, "pkce"); err == nil && !o.state {
-			err = o.spend("pkce", verifier)
+			err = e.spend(o, "pkce", verifier)
 		}
 		if err != nil {
 			return fail(err)
@@ -164,7 +164,7 @@ func (e *engine) exchange(ctx context.Context, checks *openedChecks, params url.
 	}
 	if o.nonce {
 		if nonce, err = checks.take(&r.specs.nonce, "nonce"); err == nil && !o.state && !o.pkce {
-			err = o.spend("nonce", nonce)
+			err = e.spend(o, "nonce", nonce)
 		}
 		if err != nil {
 			return fail(err)

@@ -11,8 +11,12 @@ func (e *engine) errorPage(r *request) (*Result, error) {
 		if failure == "" {
 			return redirectTo(custom), nil
 		}
-		return redirectTo(withQuery(custom, "error="+queryEscape(failure))), nil
+		query := "error=" + queryEscape(failure)
+		if code := r.query.Get("code"); code != "" && failure == string(ErrWebAuthnVerification) {
+			query += "&code=" + queryEscape(code)
+		}
+		return redirectTo(withQuery(custom, query)), nil
 	}
-	page := pages.Error{Look: e.look(), Type: failure, SiteURL: r.origin, SignInURL: e.url(r, ActionSignIn)}
+	page := pages.Error{Look: e.look(), Type: failure, Code: r.query.Get("code"), SiteURL: r.origin, SignInURL: e.url(r, ActionSignIn)}
 	return html(page.Render(), page.Status()), nil
 }

@@ -25,6 +25,9 @@ func (e *engine) signInPage(r *request) (*Result, error) {
 	for _, p := range e.config.Providers {
 		if shown, ok := e.pageProvider(r, p); ok {
 			page.Providers = append(page.Providers, shown)
+			if w, ok := p.(*WebAuthn); ok && !w.DisableScript {
+				page.PasskeyScript = true
+			}
 		}
 	}
 	return html(page.Render(), http.StatusOK), nil
@@ -43,7 +46,7 @@ func (e *engine) pageProvider(r *request, p Provider) (pages.Provider, bool) {
 	case *Credentials:
 		fields = p.Fields
 	case *WebAuthn:
-		fields = p.formFields()
+		fields, shown.Conditional = p.formFields(), p.EnableConditionalUI
 	}
 	shown.Action = e.providerURL(r, ActionCallback, p.id())
 	for _, f := range fields {

@@ -1,13 +1,103 @@
 package auth
 
-import "context"
+import (
+	"context"
+	"net/http"
+)
 
-// webauthnOptions serves GET webauthn-options.
-func (e *engine) webauthnOptions(_ context.Context, r *request) (*Result, error) {
-	return nil, &Error{Type: ErrInvalidProvider, Message: "provider " + r.providerID + " has no WebAuthn options"}
+// webauthnOptions serves GET webauthn-options: it begins a ceremony.
+func (e *engine) webauthnOptions(ctx context.Context, r *request) (*Result, error) {
+	p, ok := r.provider.(*WebAuthn)
+	if !ok {
+		return nil, &Error{Type: ErrInvalidProvider, Message: "provider " + r.providerID + " has no WebAuthn options"}
+	}
+	action := ceremonyAction(r.parameter("action"))
+	if len(r.query["action"]) > 0 && action != actionRegister && action != actionAuthenticate {
+		return badOptions("Invalid action"), nil
+	}
+	rp, err := e.relyingParty(ctx, r, p)
+	if err != nil {
+		return nil, err
+	}
+	current, err := e.currentUser(ctx, r.browser())
+	if err != nil {
+		return nil, err
+	}
+	decided, err := e.decideCeremony(ctx, p, action, current.user, e.userInfo(r, p))
+	if err != nil {
+		return nil, err
+	}
+	if decided == nil {
+		return badOptions("Invalid request"), nil
+	}
+	challenge, err := randomBase64(e.config.Random)
+	if err != nil {
+		return nil, err
+	}
+	begun := ceremony{action: decided.action, challenge: challenge, rpID: rp.ID}
+	if current.user != nil {
+		begun.user = current.user.ID
+	}
+	var options any
+	if decided.action == actionRegister {
+		handle, err := randomHex(e.config.Random)
+		if err != nil {
+			return nil, err
+		}
+		begun.data = sealable(decided.user)
+		options = p.registrationOptions(rp, challenge, handle, decided.shown, decided.known)
+	} else {
+		options = p.authenticationOptions(rp, challenge, decided.known)
+	}
+	body, err := optionsAnswer(decided.action, options)
+	if err != nil {
+		return nil, err
+	}
+	cookies, err := e.beginCeremony(r, p, begun)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Status: http.StatusOK, Header: uncachedJSONHeader(), Body: body, Cookies: cookies}, nil
 }
 
-// callbackWebAuthn serves POST callback for a WebAuthn provider.
-func (e *engine) callbackWebAuthn(_ context.Context, _ *request, p *WebAuthn) (*Result, error) {
-	return nil, &Error{Type: ErrInvalidProvider, Message: "provider " + p.id() + ": sign-in is not available"}
+// badOptions is the answer to a request that no options fit.
+func badOptions(message string) *Result {
+	return &Result{Status: http.StatusBadRequest, Header: uncachedJSONHeader(), Body: []byte(`{"error":"` + message + `"}`)}
+}
+
+// sealable is what of a user goes into the cookie of a registration.
+func sealable(u *User) *User { return &User{ID: u.ID, Name: u.Name, Email: u.Email, Image: u.Image} }
+
+// userInfo finds out who submitted fields belong to. A new user has no ID yet.
+type userInfo func(ctx context.Context) (user *User, exists bool, err error)
+
+// userInfo asks the provider, or looks the address up.
+func (e *engine) userInfo(r *request, p *WebAuthn) userInfo {
+	form := make(Form, len(r.query))
+	for name := range r.query {
+		form[name] = r.parameter(name)
+	}
+	if p.GetUserInfo == nil {
+		return func(ctx context.Context) (*User, bool, error) {
+			return e.userOfField(ctx, form, p.DangerouslyListCredentials)
+		}
+	}
+	return func(ctx context.Context) (*User, bool, error) {
+		exists := false
+		user, err := guard(ctx, func(ctx context.Context, form Form) (user *User, err error) {
+			user, exists, err = p.GetUserInfo(ctx, form, r.withBody(ctx))
+			return user, err
+		}, form)
+		if err != nil || user == nil {
+			return nil, false, err
+		}
+		if user.Email != "" {
+			c := *user
+			if c.Email, err = NormalizeEmail(c.Email); err != nil {
+				return nil, false, nil //nolint:nilerr // nobody has an address that is none
+			}
+			user = &c
+		}
+		return user, exists, nil
+	}
 }

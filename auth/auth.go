@@ -17,11 +17,11 @@ type Handler struct{ engine *engine }
 // are reported at once, each an *Error in the joined error. The configuration
 // is copied; the providers, callbacks and adapter in it are used as they are.
 func New(config Config) (*Handler, error) {
-	e, problems := compile(inferred(config))
-	if len(problems) > 0 {
+	e, problems := compile(inferred(config), unshared)
+	e.trustLoopback = config.TrustHost == nil
+	if problems = append(e.checkSecrets(e.onLoopback(nil)), problems...); len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
-	e.trustLoopback = config.TrustHost == nil
 	e.warnAtStart(context.Background())
 	return &Handler{e}, nil
 }
@@ -34,10 +34,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Auth serves one request with a configuration that it compiles for it.
 // Problems of the configuration are logged and answered with status 500. Unlike
 // New it reads no environment and trusts no host by itself; see SetEnvDefaults.
-// Specification section 4.2.
+// Calls with one secret and one URL share what must not be forgotten between
+// them, such as the checks that are spent.
 func Auth(r *http.Request, config Config) *http.Response {
-	e, problems := compile(config)
-	e.problems = problems
+	e := compileFor(r, config)
 	return e.handle(r).Response(r)
 }
 
@@ -46,7 +46,6 @@ func Auth(r *http.Request, config Config) *http.Response {
 // returned and not turned into a redirect, unless the request has the header
 // X-Auth-Return-Redirect. Specification section 4.2.
 func Raw(r *http.Request, config Config) (*Result, error) {
-	e, problems := compile(config)
-	e.problems = problems
+	e := compileFor(r, config)
 	return e.run(r)
 }

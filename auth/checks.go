@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
@@ -24,10 +23,6 @@ import (
 
 // checkMaxAge is how long somebody may take at the provider.
 const checkMaxAge = 15 * time.Minute
-
-// stateSalt is the salt of the state parameter itself, which a deployment that
-// is the redirect proxy of another one reads.
-const stateSalt = "encodedState"
 
 func invalidCheck(what, message string) error {
 	return &Error{Type: ErrInvalidCheck, Message: what + ": " + message}
@@ -118,45 +113,6 @@ func (e *engine) startChecks(r *request, o *oauthClient, redirectURI string, par
 	return append(cookies, own...), err
 }
 
-// newState is a random value. Where the provider sends the browser back to a
-// redirect proxy, it is sealed with the URL that the proxy sends it on to; some
-// providers refuse a state as long as that.
-func (e *engine) newState(r *request, o *oauthClient, redirectURI string) (string, error) {
-	random, err := randomBase64(e.config.Random)
-	own := e.providerURL(r, ActionCallback, o.provider.ID)
-	if err != nil || own == redirectURI {
-		return random, err
-	}
-	return jwt.Encode(jwt.EncodeParams{
-		Token: Claims{"random": random, "origin": own}, Secrets: e.config.JWT.Secret, Salt: stateSalt, MaxAge: checkMaxAge, Keys: e.keys, Now: e.config.Clock,
-	})
-}
-
-// proxied sends the browser on to the deployment that the sign-in was started
-// from, if this one is only its redirect proxy.
-func (e *engine) proxied(r *request, o *oauthClient, params url.Values) (*Result, error) {
-	state := params.Get("state")
-	// The random states are those of sign-ins that were started here.
-	if o.proxy == "" || o.proxyOrigin != r.origin || !strings.Contains(state, ".") {
-		return nil, nil
-	}
-	e.debug(r.http.Context(), "DECODE_STATE", slog.String("provider", o.provider.ID))
-	claims, err := jwt.Decode(jwt.DecodeParams{Token: state, Secrets: e.config.JWT.Secret, Salt: stateSalt, Keys: e.keys, Now: e.config.Clock})
-	if err != nil {
-		return nil, &Error{Type: ErrInvalidCheck, Message: "state: not made by a deployment that this one is the redirect proxy of"}
-	}
-	origin := claims.String("origin")
-	if u, err := url.Parse(origin); origin == "" || err == nil && originOf(u) == r.origin {
-		return nil, nil
-	}
-	query := r.http.URL.RawQuery
-	if query == "" {
-		query = params.Encode()
-	}
-	e.debug(r.http.Context(), "Proxy redirecting to", slog.String("url", origin))
-	return redirectTo(origin + "?" + parseQuery(query).encode()), nil
-}
-
 // openedChecks are the checks of a sign-in that the provider has answered.
 type openedChecks struct {
 	e *engine
@@ -241,5 +197,5 @@ func (c *openedChecks) checkState(params url.Values) error {
 		return &Error{Type: ErrCallbackRoute, Message: "state: the parameter is not the one that was sent"}
 	}
 	c.delete(&c.r.specs.state, spent)
-	return c.o.spend("state", want)
+	return c.e.spend(c.o, "state", want)
 }

@@ -28,10 +28,16 @@ type Config struct {
 	// A store that has only some of the methods is lifted by adapter.Partial.
 	Adapter adapter.Adapter
 
-	// Secret is at least 32 random characters. It encrypts cookies and hashes
-	// tokens. A list serves rotation: the first is used for everything new, all
-	// are accepted. Environment: AUTH_SECRET.
+	// Secret is at least 32 random characters; a shorter one is refused unless the
+	// site is on loopback. It encrypts cookies and hashes tokens. A list serves
+	// rotation: the first is used for everything new, all are accepted.
+	// Environment: AUTH_SECRET.
 	Secret []string
+
+	// DangerouslyAcceptShortSecrets accepts secrets of fewer than 32 characters
+	// after the first of a list, until what was made with them has expired. What
+	// can be guessed, everybody can sign in with.
+	DangerouslyAcceptShortSecrets bool
 
 	// URL is the public URL of the site, of which only scheme, host and port
 	// count. With it the origin of requests does not matter, so it is the right
@@ -65,8 +71,15 @@ type Config struct {
 	// providers send the browser back to, for deployments whose own URL no
 	// provider knows. The state parameter then carries where the proxy sends the
 	// browser on to, and has more characters than the 128 that WeChat takes.
-	// Environment: AUTH_REDIRECT_PROXY_URL.
+	// Environment: AUTH_REDIRECT_PROXY_URL. The deployment with this URL is the
+	// proxy: it needs URL and RedirectProxyOrigins, the others need neither.
 	RedirectProxyURL string
+
+	// RedirectProxyOrigins are the deployments that this one sends browsers on to
+	// as their redirect proxy: https origins such as https://app.example.com:8443,
+	// where * stands for one first label, as in https://*.preview.example.com.
+	// Nobody else may be able to set up a site at a name that fits.
+	RedirectProxyOrigins []string
 
 	// Debug logs more. No level ever logs secrets. It is ignored if Logger is
 	// set.

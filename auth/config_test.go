@@ -144,7 +144,7 @@ func TestNewTrustsLoopbackOnly(t *testing.T) {
 		"localhost:3000": 200, "127.0.0.1": 200, "[::1]:80": 200, "app.localhost": 200, "example.com": 500, "localhost.example.com": 500, "127.0.0.1.example.com": 500, "": 500,
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/auth/session", nil)
-		r.Host = host
+		r.Host, r.RemoteAddr = host, "127.0.0.1:40000"
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if w.Code != want {
@@ -187,6 +187,48 @@ func TestNewBasePath(t *testing.T) {
 		b := newBrowser(t, newHandler(t, auth.Config{BasePath: c.configured}))
 		if got := b.get(c.want + "/session"); got.StatusCode != http.StatusOK {
 			t.Errorf("AUTH_URL %q, BasePath %q: nothing at %s/session", c.url, c.configured, c.want)
+		}
+	}
+}
+
+// TestEnvironmentDoesNotTrustStrangers: AUTH_URL is the origin, and no reason to
+// believe a Host header; a machine is a development machine only if it says so.
+func TestEnvironmentDoesNotTrustStrangers(t *testing.T) {
+	for _, c := range []struct {
+		env    env
+		config auth.Config
+		url    string
+		trust  bool
+	}{
+		{env{}, auth.Config{}, "", false},
+		{env{"NODE_ENV": "production"}, auth.Config{}, "", false},
+		{env{"NODE_ENV": "development"}, auth.Config{}, "", true},
+		{env{"NODE_ENV": "test"}, auth.Config{}, "", true},
+		{env{"VERCEL": "1"}, auth.Config{}, "", true},
+		{env{"CF_PAGES": "1"}, auth.Config{}, "", true},
+		{env{"AUTH_TRUST_HOST": "true"}, auth.Config{}, "", true},
+		{env{"AUTH_TRUST_HOST": "false", "NODE_ENV": "development"}, auth.Config{}, "", false},
+		{env{"AUTH_URL": origin + "/login"}, auth.Config{}, origin + "/login", false},
+		{env{"AUTH_URL": origin}, auth.Config{URL: "https://other.example"}, "https://other.example", false},
+		{env{"AUTH_URL": origin}, auth.Config{TrustHost: new(true)}, origin, true},
+	} {
+		c.env["AUTH_SECRET"] = secret
+		auth.SetEnvDefaults(c.env.get, &c.config, true)
+		if c.config.URL != c.url || *c.config.TrustHost != c.trust {
+			t.Errorf("%v: the URL is %q and hosts are trusted: %v, want %q and %v", c.env, c.config.URL, *c.config.TrustHost, c.url, c.trust)
+		}
+		if c.url == "" {
+			continue
+		}
+		// A foreign Host header does not get into what is answered.
+		c.config.Providers, c.config.Logger = []auth.Provider{password()}, slog.New(slog.DiscardHandler)
+		res := auth.Auth(httptest.NewRequest(http.MethodGet, "https://evil.example"+c.config.BasePath+"/providers", nil), c.config)
+		body, err := io.ReadAll(res.Body)
+		if err != nil || res.Body.Close() != nil {
+			t.Fatal(err)
+		}
+		if res.StatusCode != http.StatusOK || strings.Contains(string(body), "evil") {
+			t.Errorf("%v: status %d, %s", c.env, res.StatusCode, body)
 		}
 	}
 }

@@ -34,6 +34,7 @@ func TestDebugMessages(t *testing.T) {
 			logger := slog.New(slog.NewTextHandler(&book, &slog.HandlerOptions{Level: level}))
 			s := newSite(t, func(p *idp, c *auth.Config, o *auth.OAuth) {
 				c.RedirectProxyURL, c.Session.Strategy, c.Logger = origin+"/auth", auth.StrategyJWT, logger
+				c.RedirectProxyOrigins = []string{"https://preview.example.com"}
 				c.Callbacks.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
 					p.Token["long"] = strings.Repeat("long", 2000)
 					return p.Token, nil
@@ -81,7 +82,7 @@ func TestWarnings(t *testing.T) {
 	for code, c := range map[string]auth.Config{
 		"debug-enabled":         {Debug: true},
 		"experimental-webauthn": {Experimental: auth.Experimental{EnableWebAuthn: true}},
-		"short-secret":          {Secret: []string{secret, "short"}},
+		"short-secret":          {Secret: []string{secret, "short"}, DangerouslyAcceptShortSecrets: true},
 		"csrf-disabled":         {SkipCSRFCheck: auth.SkipCSRFCheck},
 		"":                      {},
 	} {

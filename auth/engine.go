@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
-	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
 // engine is a compiled configuration, and the keys and turns that go with it.
@@ -27,16 +26,15 @@ type engine struct {
 	oauth         map[string]*oauthClient
 	cookies       struct{ plain, secure cookieSpecs }
 	csrfKeys      hashKeys
-	keys          *jwt.Keys
 	store         *store // nil without an adapter
 	look          func() *pages.Look
-	// logins holds the accounts that are signing in.
-	logins keyedLock
+	*shared
 }
 
 // compile makes an engine of a configuration, and lists what is wrong with it.
 // An engine of a configuration with problems can do no more than report them.
-func compile(c Config) (*engine, []error) {
+// share returns what the engine has in common with others.
+func compile(c Config, share func(c *Config, origin string) *shared) (*engine, []error) {
 	c = c.withDefaults()
 	incomplete := completeProviders(c.Providers)
 	e := &engine{
@@ -45,7 +43,6 @@ func compile(c Config) (*engine, []error) {
 		basePath: cleanBasePath(c.BasePath),
 		byID:     make(map[string]Provider, len(c.Providers)),
 		csrfKeys: newHashKeys(c.Secret),
-		keys:     new(jwt.Keys),
 	}
 	e.store = newStore(e, &e.config)
 	e.look = newLook(&e.config)
@@ -53,6 +50,7 @@ func compile(c Config) (*engine, []error) {
 	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {
 		e.origin = originOf(u)
 	}
+	e.shared = share(&e.config, e.origin)
 	e.oauth = map[string]*oauthClient{}
 	for _, p := range c.Providers {
 		if isNil(p) {
@@ -60,10 +58,19 @@ func compile(c Config) (*engine, []error) {
 		}
 		e.byID[p.id()] = p
 		if p, ok := p.(*OAuth); ok {
-			e.oauth[p.ID] = newOAuthClient(&e.config, p)
+			e.oauth[p.ID] = newOAuthClient(&e.config, p, e.shared)
 		}
 	}
 	return e, append(incomplete, e.check()...)
+}
+
+// compileFor makes the engine that serves one request, and can do no more than
+// report the problems of a configuration that has some. What has to outlive the
+// request is shared with the engines of earlier requests.
+func compileFor(hr *http.Request, c Config) *engine {
+	e, problems := compile(c, sharedWith)
+	e.problems = append(e.checkSecrets(e.onLoopback(hr)), problems...)
+	return e
 }
 
 // completeProviders replaces providers by completed copies, and lists what their
@@ -122,6 +129,9 @@ func cleanBasePath(path string) string {
 
 // handle answers a request, whatever happens.
 func (e *engine) handle(hr *http.Request) *Result {
+	if hr.URL.Path == wellKnownWebAuthn {
+		return e.relatedOrigins(hr)
+	}
 	r, result := e.prepare(hr)
 	if result != nil {
 		return result
@@ -170,7 +180,7 @@ func (e *engine) prepare(hr *http.Request) (*request, *Result) {
 // mayServe reports why the request can't be served: an origin that is not
 // trusted, or the first problem of the configuration.
 func (e *engine) mayServe(r *request) error {
-	if err := e.trusts(r.origin); err != nil {
+	if err := e.trusts(r.http, r.origin); err != nil {
 		return err
 	}
 	if len(e.problems) > 0 {
@@ -261,7 +271,7 @@ func (r *request) finish(result *Result) *Result {
 	}
 	if result.Location != "" && r.wantsJSON() {
 		result.Header = jsonHeader()
-		result.Status, result.Body = http.StatusOK, redirectAsJSON(result.Location)
+		result.Status, result.Body = http.StatusOK, redirectAsJSON(result.Location, result.signal)
 	}
 	return result
 }

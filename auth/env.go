@@ -12,31 +12,28 @@ import (
 type Env func(name string) string
 
 // inferred is the configuration with what it lacks taken from the environment
-// of the process. Unlike SetEnvDefaults it does not take the absence of
-// NODE_ENV=production for a development machine, nor an AUTH_URL without a path
-// for the wish to have the routes at the root of the site.
+// of the process. Unlike SetEnvDefaults it does not decide on host trust by the
+// platform, nor take an AUTH_URL without a path for the wish to have the routes
+// at the root of the site.
 func inferred(c Config) Config {
-	site := os.Getenv("AUTH_URL")
-	if u, err := url.Parse(site); err == nil && c.BasePath == "" && strings.Trim(u.Path, "/") == "" {
+	if u, err := url.Parse(os.Getenv("AUTH_URL")); err == nil && c.BasePath == "" && strings.Trim(u.Path, "/") == "" {
 		c.BasePath = defaultBasePath
 	}
 	setEnvDefaults(os.Getenv, &c, true)
-	if c.URL == "" {
-		c.URL = site
-	}
 	return c
 }
 
 // SetEnvDefaults fills what config lacks from the environment, as integrations
-// do before they call Auth or Raw. Specification section 4.3:
+// do before they call Auth or Raw. docs/protocol.md has the variables.
 //
+//   - URL from AUTH_URL, so that no request decides on the origin
 //   - BasePath from the path of AUTH_URL, else /auth
 //   - Secret from AUTH_SECRET_3, AUTH_SECRET_2, AUTH_SECRET_1 and AUTH_SECRET,
 //     in this order
 //   - RedirectProxyURL from AUTH_REDIRECT_PROXY_URL
-//   - TrustHost: true if AUTH_URL is set; else the boolean AUTH_TRUST_HOST;
-//     else true on the platforms that set VERCEL or CF_PAGES and wherever
-//     NODE_ENV is not production
+//   - TrustHost: the boolean AUTH_TRUST_HOST; else true on the platforms that set
+//     VERCEL or CF_PAGES, which check the Host header, and where NODE_ENV is set
+//     to something else than production, such as development
 //   - client ID, secret and issuer of OAuth providers from AUTH_<ID>_ID,
 //     AUTH_<ID>_SECRET and AUTH_<ID>_ISSUER, and APIKey of e-mail providers from
 //     AUTH_<ID>_KEY, where <ID> is the provider's ID in upper case with hyphens
@@ -47,8 +44,8 @@ func inferred(c Config) Config {
 func SetEnvDefaults(env Env, config *Config, suppressBasePathWarning bool) {
 	setEnvDefaults(env, config, suppressBasePathWarning)
 	if config.TrustHost == nil {
-		trust := env("VERCEL") != "" || env("CF_PAGES") != "" || env("NODE_ENV") != "production"
-		config.TrustHost = &trust
+		mode := env("NODE_ENV")
+		config.TrustHost = new(env("VERCEL") != "" || env("CF_PAGES") != "" || mode != "" && mode != "production")
 	}
 }
 
@@ -79,12 +76,11 @@ func setEnvDefaults(env Env, config *Config, suppressBasePathWarning bool) {
 	if config.RedirectProxyURL == "" {
 		config.RedirectProxyURL = env("AUTH_REDIRECT_PROXY_URL")
 	}
-	if config.TrustHost == nil {
-		if site != "" {
-			config.TrustHost = new(true)
-		} else if v := env("AUTH_TRUST_HOST"); v != "" {
-			config.TrustHost = new(isTrue(v))
-		}
+	if config.URL == "" {
+		config.URL = site
+	}
+	if v := env("AUTH_TRUST_HOST"); config.TrustHost == nil && v != "" {
+		config.TrustHost = new(isTrue(v))
 	}
 	providers := make([]Provider, len(config.Providers))
 	for i, p := range config.Providers {

@@ -128,9 +128,10 @@ type Error struct {
 	Type ErrorType
 	// Message is for the developer and goes to the log only.
 	Message string
-	// Code is what the client may know about a refused credentials sign-in; it
-	// becomes the parameter code of the sign-in page. Empty means
-	// "credentials". It has no meaning for other types.
+	// Code is what the client may know about a refused sign-in with credentials
+	// or a passkey; it becomes the parameter code of the page. Empty means
+	// "credentials" for the one and nothing for the other. It has no meaning for
+	// other types.
 	Code string
 	// Cause is the error behind this one, or nil.
 	Cause error

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -21,6 +22,9 @@ type Events struct {
 	LinkAccount func(ctx context.Context, e LinkAccountEvent) error
 	// SignIn comes at the end of every successful sign-in.
 	SignIn func(ctx context.Context, e SignInEvent) error
+	// PasskeyCloned follows a sign-in that was refused because the counter of the
+	// passkey did not rise: somebody may have a copy of the authenticator.
+	PasskeyCloned func(ctx context.Context, e PasskeyClonedEvent) error
 	// SignOut follows the end of a session by its user.
 	SignOut func(ctx context.Context, e SignOutEvent) error
 	// Session follows every reading of an existing session.
@@ -50,6 +54,17 @@ type SignInEvent struct {
 	Profile Profile
 	// IsNewUser reports that the sign-in created the user.
 	IsNewUser bool
+}
+
+// PasskeyClonedEvent is the message of Events.PasskeyCloned.
+type PasskeyClonedEvent struct {
+	// User is whose passkey it is.
+	User *User
+	// CredentialID is that of the passkey, in standard base64.
+	CredentialID string
+	// Stored is the counter of the last sign-in, Received the one of this.
+	Stored, Received int64
+	Request          *http.Request
 }
 
 // SignOutEvent is the message of Events.SignOut. One of its fields is set, by

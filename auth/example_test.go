@@ -59,8 +59,8 @@ func ExampleSetEnvDefaults() {
 	variables := map[string]string{"AUTH_SECRET": "s", "AUTH_URL": "https://app.example.com/login"}
 	var config auth.Config
 	auth.SetEnvDefaults(func(name string) string { return variables[name] }, &config, false)
-	fmt.Println(config.BasePath, *config.TrustHost)
-	// Output: /login true
+	fmt.Println(config.URL, config.BasePath, *config.TrustHost)
+	// Output: https://app.example.com/login /login false
 }
 
 // The URL of a route, from inside a request.

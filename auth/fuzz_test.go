@@ -18,7 +18,7 @@ func fuzzEngine(f *testing.F) *engine {
 	e, problems := compile(Config{
 		Secret: []string{"0123456789abcdef0123456789abcdef", "earlier-secret"}, URL: "https://app.example.com", Logger: slog.New(slog.DiscardHandler),
 		Providers: []Provider{&Credentials{Authorize: func(context.Context, Form, *http.Request) (*User, error) { return nil, nil }}},
-	})
+	}, unshared)
 	if len(problems) > 0 {
 		f.Fatal(problems)
 	}

@@ -27,6 +27,8 @@ type identity struct {
 	asked bool
 	// linkByEmail is OAuth.AllowDangerousEmailAccountLinking.
 	linkByEmail bool
+	// authenticator is a passkey that is being registered.
+	authenticator *adapter.Authenticator
 }
 
 // signedIn is the outcome of a login.
@@ -90,9 +92,12 @@ func (e *engine) login(ctx context.Context, b browser, id identity) (*signedIn, 
 	races, pauses := 0, 0
 	for {
 		var done *signedIn
-		if id.account.Type == TypeEmail {
+		switch {
+		case id.authenticator != nil:
+			return e.loginWithNewPasskey(ctx, &id, current)
+		case id.account.Type == TypeEmail:
 			done, err = e.loginByEmail(ctx, id, current)
-		} else {
+		default:
 			done, err = e.loginByAccount(ctx, &id, current)
 		}
 		stale := id.asked

@@ -32,18 +32,16 @@ type oauthClient struct {
 	formPost bool
 	// proxy is the redirect_uri of the redirect proxy, proxyOrigin its origin.
 	proxy, proxyOrigin string
-	spent              *spentChecks
 }
 
 // newOAuthClient compiles a provider whose configuration has been checked.
-func newOAuthClient(c *Config, p *OAuth) *oauthClient {
+func newOAuthClient(c *Config, p *OAuth, s *shared) *oauthClient {
 	o := &oauthClient{
 		provider:      p,
 		http:          oauth.Transport(p.HTTPClient),
 		authorization: endpoint(p.Authorization.URL, p.Authorization.Params),
 		token:         endpoint(p.Token.URL, p.Token.Params),
 		userInfo:      endpoint(p.UserInfo.URL, p.UserInfo.Params),
-		spent:         newSpentChecks(c.Clock),
 	}
 	checks := p.Checks
 	if len(checks) == 0 {
@@ -51,7 +49,7 @@ func newOAuthClient(c *Config, p *OAuth) *oauthClient {
 	}
 	o.state, o.pkce, o.nonce = slices.Contains(checks, CheckState), slices.Contains(checks, CheckPKCE), slices.Contains(checks, CheckNonce)
 	if p.Issuer != "" {
-		o.issuer = &oauth.Issuer{URL: p.Issuer, WellKnown: p.WellKnown, JWKS: p.JWKS, Client: o.http, Now: c.Clock}
+		o.issuer = s.issuer(c, p, o.http)
 		o.verifier = &oauth.Verifier{
 			Issuer: o.issuer, ClientID: p.ClientID, ClientSecret: p.ClientSecret, Algorithm: p.Client.IDTokenSignedResponseAlg,
 			MaxAge: p.Client.DefaultMaxAge, RequireAuthTime: p.Client.RequireAuthTime, Now: c.Clock,

@@ -31,13 +31,62 @@ func isLoopback(origin string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
-// trusts reports why the origin may not be used.
-func (e *engine) trusts(origin string) error {
+// fromLoopback reports whether a request comes from a program on this machine,
+// and not by way of a proxy that hands requests of others on. The Host header
+// alone proves nothing: everybody can send it. A request without a peer was made
+// in this process.
+func fromLoopback(hr *http.Request) bool {
+	if hr.RemoteAddr != "" && !loopbackAddress(hr.RemoteAddr) || len(hr.Header["Forwarded"]) > 0 {
+		return false
+	}
+	for _, name := range []string{"X-Forwarded-For", "X-Real-Ip"} {
+		for _, list := range hr.Header[name] {
+			for address := range strings.SplitSeq(list, ",") {
+				if !loopbackAddress(strings.TrimSpace(address)) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// loopbackAddress reports whether an IP address, perhaps with a port, is one of
+// this machine.
+func loopbackAddress(address string) bool {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		address = host
+	}
+	ip := net.ParseIP(strings.Trim(address, "[]"))
+	return ip != nil && ip.IsLoopback()
+}
+
+// trusts reports why the origin of a request may not be used.
+func (e *engine) trusts(hr *http.Request, origin string) error {
 	c := &e.config
-	if c.TrustHost != nil && *c.TrustHost || e.origin != "" || e.trustLoopback && isLoopback(origin) {
+	if c.TrustHost != nil && *c.TrustHost || e.origin != "" {
 		return nil
 	}
+	if e.trustLoopback && isLoopback(origin) {
+		if fromLoopback(hr) {
+			return nil
+		}
+		return &Error{Type: ErrUntrustedHost, Message: "the Host header names this machine, and the request does not come from it: set Config.URL (AUTH_URL)"}
+	}
 	return &Error{Type: ErrUntrustedHost, Message: "the Host header is not trusted: set Config.URL (AUTH_URL), or Config.TrustHost if the header is checked before it gets here"}
+}
+
+// onLoopback reports whether the site that a request is made to can be reached
+// from this machine only. Without a request it is about all requests that are
+// going to be served.
+func (e *engine) onLoopback(hr *http.Request) bool {
+	switch {
+	case e.origin != "":
+		return isLoopback(e.origin)
+	case hr != nil:
+		return isLoopback(requestOrigin(hr)) && fromLoopback(hr)
+	}
+	return e.trustLoopback
 }
 
 // originOf is scheme, host and, unless it is the scheme's own, port.

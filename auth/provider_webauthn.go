@@ -2,77 +2,145 @@ package auth
 
 import (
 	"context"
-	"encoding/json"
+	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// WebAuthn is a provider that signs in with a passkey or a security key. It is
-// experimental: it needs Experimental.EnableWebAuthn and an adapter. Module
-// auth/webauthn makes one. Specification sections 2.8 and 2.11.
+// WebAuthn is a provider that signs in with a passkey or a security key
+// (WebAuthn Level 3). It is experimental: it needs
+// Experimental.EnableWebAuthn and an adapter. Package auth/webauthn makes one,
+// with everything set that has to be.
 type WebAuthn struct {
 	// ID is part of the URL; the default is webauthn.
 	ID string
 	// Name is shown; the default is WebAuthn.
 	Name string
-	// RelyingParty says who asks; the defaults come from the URL of the request.
-	RelyingParty RelyingParty
+	// RelyingParties say who asks. Nil means one whose ID is the host of
+	// Config.URL. Of several, the one that lists the origin of a request serves
+	// it; a request of any other origin is refused, so that a forged Host header
+	// chooses nothing. Where the Host header is trusted in place of Config.URL
+	// (Config.TrustHost), at least one is needed, with ID and Origins.
+	RelyingParties []RelyingParty
+	// GetRelyingParty, if set, says who asks, in place of RelyingParties. It
+	// must choose from what the application knows, never make an ID of the Host
+	// header.
+	GetRelyingParty func(ctx context.Context, r *http.Request) (RelyingParty, error)
 	// EnableConditionalUI offers passkeys in the autofill of the sign-in page.
 	// At most one provider may have it.
 	EnableConditionalUI bool
+	// DisableScript leaves the script of the sign-in page out, for pages that
+	// bring one of their own. Without any script the form does nothing.
+	DisableScript bool
 	// FormFields are the inputs of the sign-in page. Nil means one for the
 	// e-mail address.
 	FormFields []Field
 	// Timeout is how long the browser waits for the user; the default is five
 	// minutes.
 	Timeout time.Duration
-	// RequireUserVerification demands a PIN, a fingerprint or the like.
-	RequireUserVerification bool
-	// RequireResidentKey demands a credential that the authenticator finds
-	// without being told its ID.
-	RequireResidentKey bool
+	// UserVerification asks for a PIN, a fingerprint or the like. What is asked
+	// for is required: only with UserVerificationDiscouraged an answer without it
+	// is accepted. The default is UserVerificationPreferred.
+	UserVerification UserVerification
+	// DangerouslyAcceptUnverifiedUsers accepts answers without user verification
+	// although it was preferred: whoever holds the key signs in.
+	DangerouslyAcceptUnverifiedUsers bool
+	// ResidentKey says whether a new credential must be one that the
+	// authenticator finds without being told its ID: required, preferred or
+	// discouraged. The default is preferred.
+	ResidentKey string
+	// Attachment restricts new credentials to authenticators that are part of
+	// the device (platform) or not (cross-platform). The default is either.
+	Attachment string
+	// Attestation is what new authenticators are asked to prove about
+	// themselves: none (the default), indirect, direct or enterprise. All but
+	// none need trust anchors, see package auth/webauthn.
+	Attestation string
+	// Algorithms are the COSE algorithms of new credentials, the best first. Nil
+	// means EdDSA (-8), ES256 (-7) and RS256 (-257).
+	Algorithms []int
+	// AuthenticationExtensions and RegistrationExtensions are client extension
+	// inputs, as JSON values by name. Registration adds credProps.
+	AuthenticationExtensions map[string]any
+	RegistrationExtensions   map[string]any
 	// GetUserInfo says who the submitted fields belong to: a stored user, a new
-	// one (exists is false), or nobody (nil). The default looks the field email
-	// up.
+	// one (exists is false), or nobody (nil). The default looks the normalised
+	// field email up. It is not asked for somebody who is signed in.
 	GetUserInfo func(ctx context.Context, form Form, r *http.Request) (user *User, exists bool, err error)
-	// Ceremonies makes and verifies the messages of WebAuthn. Required; module
+	// DangerouslyListCredentials answers as Auth.js does when somebody who is
+	// not signed in submits an address: with the IDs of the credentials of its
+	// user, or an offer to register where there is no such user. Anybody can
+	// find out so who is registered. Credentials that are not discoverable can't
+	// be used without it. By default the answer is the same for every address.
+	DangerouslyListCredentials bool
+	// Ceremonies verifies the answers of authenticators. Required; package
 	// auth/webauthn has it.
 	Ceremonies WebAuthnCeremonies
 }
 
-// RelyingParty is the site, as authenticators know it.
-type RelyingParty struct {
-	// ID is a domain name; the default is the host of the request.
-	ID string
-	// Name is shown; the default is the host and port of the request.
-	Name string
-	// Origin is what the browser must report; the default is the origin of the
-	// request.
-	Origin string
+// UserVerification is how much a site wants the authenticator to find out that
+// its owner uses it (WebAuthn Level 3, section 5.8.6).
+type UserVerification string
+
+// The degrees of user verification.
+const (
+	UserVerificationRequired    UserVerification = "required"
+	UserVerificationPreferred   UserVerification = "preferred"
+	UserVerificationDiscouraged UserVerification = "discouraged"
+)
+
+// WebAuthnCeremonies reads and verifies the answers of authenticators. Its
+// errors never repeat what the client sent. If it has a method
+// Check(*WebAuthn) error, New asks it what is wrong with the settings of a
+// provider.
+type WebAuthnCeremonies interface {
+	// ParseAuthentication and ParseRegistration read the answer of
+	// navigator.credentials.get and create, as JSON. Nothing in the result can
+	// be believed yet.
+	ParseAuthentication(data []byte) (*WebAuthnAnswer, error)
+	ParseRegistration(data []byte) (*WebAuthnAnswer, error)
+	// VerifyAuthentication verifies an answer that ParseAuthentication returned,
+	// with the stored authenticator, by all rules but the one of the counter,
+	// and returns the received counter.
+	VerifyAuthentication(ctx context.Context, a *WebAuthnAnswer, want WebAuthnExpectation, stored adapter.Authenticator) (counter int64, err error)
+	// VerifyRegistration verifies an answer that ParseRegistration returned, and
+	// returns the new authenticator without UserID and Created. Its Name, if it
+	// is known, is that of the product.
+	VerifyRegistration(ctx context.Context, a *WebAuthnAnswer, want WebAuthnExpectation) (*adapter.Authenticator, error)
 }
 
-// WebAuthnCeremonies makes the options of a ceremony and verifies its outcome.
-// Challenges are base64url text without padding.
-type WebAuthnCeremonies interface {
-	// AuthenticationOptions returns the options for navigator.credentials.get
-	// as JSON, and their challenge. Authenticators is nil if the user is not
-	// known yet.
-	AuthenticationOptions(ctx context.Context, p *WebAuthn, rp RelyingParty, authenticators []adapter.Authenticator) (options json.RawMessage, challenge string, err error)
-	// RegistrationOptions returns the options for navigator.credentials.create
-	// as JSON, and their challenge.
-	RegistrationOptions(ctx context.Context, p *WebAuthn, rp RelyingParty, user *User, exclude []adapter.Authenticator) (options json.RawMessage, challenge string, err error)
-	// CredentialID returns the ID in a browser's answer, in standard base64 as
-	// adapters keep it.
-	CredentialID(response []byte) (string, error)
-	// VerifyAuthentication checks the answer against the stored authenticator
-	// and returns the new counter.
-	VerifyAuthentication(ctx context.Context, p *WebAuthn, rp RelyingParty, challenge string, response []byte, authenticator adapter.Authenticator) (counter int64, err error)
-	// VerifyRegistration checks the answer and returns the new authenticator,
-	// without UserID.
-	VerifyRegistration(ctx context.Context, p *WebAuthn, rp RelyingParty, challenge string, response []byte) (*adapter.Authenticator, error)
+// WebAuthnAnswer is what a browser sent at the end of a ceremony: parsed, and
+// not yet verified.
+type WebAuthnAnswer struct {
+	// Challenge is the one in the client data, base64url without padding.
+	Challenge string
+	// CredentialID is in standard base64, as adapters keep it.
+	CredentialID string
+	// UserHandle is the user ID of the options of registration, or nil.
+	UserHandle []byte
+	// Parsed belongs to the WebAuthnCeremonies that made the answer.
+	Parsed any
 }
+
+// WebAuthnExpectation is what an answer is held against.
+type WebAuthnExpectation struct {
+	Challenge string
+	// RelyingParty has the ID of the options, and the origins that count.
+	RelyingParty RelyingParty
+	// UserVerified says that the user must have been verified.
+	UserVerified bool
+	// Algorithms and Attestation are those of the provider, for registration.
+	Algorithms  []int
+	Attestation string
+}
+
+// LogValue keeps challenge and credential out of logs.
+func (WebAuthnAnswer) LogValue() slog.Value { return slog.StringValue("[redacted]") }
+
+// LogValue keeps the challenge out of logs.
+func (WebAuthnExpectation) LogValue() slog.Value { return slog.StringValue("[redacted]") }
 
 func (p *WebAuthn) id() string {
 	if p.ID == "" {
@@ -96,4 +164,88 @@ func (p *WebAuthn) formFields() []Field {
 		return p.FormFields
 	}
 	return []Field{{Name: "email", Label: "Email", Attributes: map[string]string{"required": "", "autocomplete": "username webauthn"}}}
+}
+
+func (p *WebAuthn) userVerification() UserVerification {
+	if p.UserVerification == "" {
+		return UserVerificationPreferred
+	}
+	return p.UserVerification
+}
+
+// needsUserVerified says whether an answer must come from a verified user.
+func (p *WebAuthn) needsUserVerified() bool {
+	switch p.userVerification() {
+	case UserVerificationDiscouraged:
+		return false
+	case UserVerificationPreferred:
+		return !p.DangerouslyAcceptUnverifiedUsers
+	default:
+		return true
+	}
+}
+
+const defaultWebAuthnTimeout = 5 * time.Minute
+
+func (p *WebAuthn) timeout() time.Duration {
+	if p.Timeout == 0 {
+		return defaultWebAuthnTimeout
+	}
+	return p.Timeout
+}
+
+// algorithms are those of new credentials: EdDSA, ES256, RS256.
+func (p *WebAuthn) algorithms() []int {
+	if p.Algorithms == nil {
+		return []int{-8, -7, -257}
+	}
+	return p.Algorithms
+}
+
+// checkWebAuthn reports what is wrong with a provider by itself.
+func checkWebAuthn(p *WebAuthn, problem func(ErrorType, Provider, string, ...any)) {
+	oneOf := func(field, value string, allowed ...string) {
+		for _, a := range allowed {
+			if value == a {
+				return
+			}
+		}
+		problem(ErrInvalidProvider, p, "%s is %q, want one of %q", field, value, allowed)
+	}
+	oneOf("UserVerification", string(p.userVerification()), "required", "preferred", "discouraged")
+	oneOf("ResidentKey", p.ResidentKey, "", "required", "preferred", "discouraged")
+	oneOf("Attachment", p.Attachment, "", "platform", "cross-platform")
+	oneOf("Attestation", p.Attestation, "", "none", "indirect", "direct", "enterprise")
+	if p.DangerouslyAcceptUnverifiedUsers && p.userVerification() == UserVerificationRequired {
+		problem(ErrInvalidProvider, p, "DangerouslyAcceptUnverifiedUsers contradicts UserVerificationRequired")
+	}
+	if p.Timeout < 0 || p.Timeout > checkMaxAge {
+		problem(ErrInvalidProvider, p, "Timeout is %v, want at most %v, for which a challenge is good", p.Timeout, checkMaxAge)
+	}
+	if p.Algorithms != nil && len(p.Algorithms) == 0 {
+		problem(ErrInvalidProvider, p, "Algorithms is empty")
+	}
+	for _, extensions := range []map[string]any{p.AuthenticationExtensions, p.RegistrationExtensions} {
+		if _, err := jsonBody(extensions); err != nil {
+			problem(ErrInvalidProvider, p, "an extension is no JSON value: %v", err)
+		}
+	}
+	if p.GetRelyingParty != nil && p.RelyingParties != nil {
+		problem(ErrInvalidProvider, p, "GetRelyingParty and RelyingParties exclude each other")
+	}
+	for _, rp := range p.RelyingParties {
+		if rp.ID == "" && len(p.RelyingParties) == 1 && len(rp.Origins) == 0 {
+			continue // taken from Config.URL
+		}
+		if err := rp.check(); err != nil {
+			problem(ErrInvalidProvider, p, "%v", err)
+		}
+	}
+	if p.Ceremonies == nil {
+		problem(ErrInvalidProvider, p, "Ceremonies is missing; package auth/webauthn has it")
+	} else if c, ok := p.Ceremonies.(interface{ Check(p *WebAuthn) error }); ok {
+		if err := c.Check(p); err != nil {
+			problem(ErrInvalidProvider, p, "%v", err)
+		}
+	}
 }

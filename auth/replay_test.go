@@ -297,7 +297,9 @@ func TestTicketsAreBounded(t *testing.T) {
 // that has to tell the way is long; WeChat takes 128 characters.
 func TestRedirectProxy(t *testing.T) {
 	const proxyURL = origin + "/auth"
-	s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) { c.RedirectProxyURL = proxyURL })
+	s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) {
+		c.RedirectProxyURL, c.RedirectProxyOrigins = proxyURL, []string{"https://preview.example.com"}
+	})
 	preview := newHandler(t, auth.Config{
 		URL: "https://preview.example.com", RedirectProxyURL: proxyURL, Clock: s.clock.Now, Providers: []auth.Provider{s.idp.provider()},
 	})

@@ -26,6 +26,9 @@ type Result struct {
 	// they go over the wire.
 	Cookies []*http.Cookie
 	Body    []byte
+
+	// signal tells a script that asked for it about the passkeys of the user.
+	signal *passkeySignal
 }
 
 // Send writes the result as the response. A failure to write is the client's
@@ -133,10 +136,11 @@ func jsonBody(v any) ([]byte, error) {
 
 // redirectAsJSON is the form that a script asks for by the header
 // X-Auth-Return-Redirect: instead of a redirect, an object with its target.
-func redirectAsJSON(location string) []byte {
+func redirectAsJSON(location string, signal *passkeySignal) []byte {
 	b, _ := jsonBody(struct {
-		URL string `json:"url"`
-	}{location}) // a string always encodes
+		URL    string         `json:"url"`
+		Signal *passkeySignal `json:"signal,omitempty"`
+	}{location, signal}) // texts always encode
 	return b
 }
 
@@ -152,7 +156,7 @@ func (e *engine) failed(r *request, err error) *Result {
 	}
 	location := e.errorURL(r, err)
 	if r.wantsJSON() {
-		return &Result{Status: http.StatusOK, Header: jsonHeader(), Body: redirectAsJSON(location), Cookies: e.kept(r)}
+		return &Result{Status: http.StatusOK, Header: jsonHeader(), Body: redirectAsJSON(location, nil), Cookies: e.kept(r)}
 	}
 	return &Result{Location: location, Cookies: e.kept(r)}
 }
@@ -177,11 +181,7 @@ func (e *engine) errorURL(r *request, err error) string {
 	if ours && t.shownToClient() {
 		query = "error=" + string(t)
 	}
-	if ours && t == ErrCredentialsSignin {
-		code := "credentials"
-		if x, ok := errors.AsType[*Error](err); ok && x.Code != "" {
-			code = x.Code
-		}
+	if code := codeOf(t, err); ours && code != "" {
 		query += "&code=" + queryEscape(code)
 	}
 	action, page := ActionError, e.config.Pages.Error
@@ -192,6 +192,20 @@ func (e *engine) errorURL(r *request, err error) string {
 		return withQuery(e.url(r, action), query)
 	}
 	return withQuery(r.absolute(page), query)
+}
+
+// codeOf is what the client is told of an error besides its type.
+func codeOf(t ErrorType, err error) string {
+	x, ok := errors.AsType[*Error](err)
+	switch {
+	case t != ErrCredentialsSignin && t != ErrWebAuthnVerification:
+		return ""
+	case ok && x.Code != "":
+		return x.Code
+	case t == ErrCredentialsSignin:
+		return "credentials"
+	}
+	return ""
 }
 
 // absolute is the URL of a page that is given as a path or a URL.

@@ -10,7 +10,7 @@ import (
 // TestFailureKeepsDeletions: a check that was spent is removed from the browser
 // although the sign-in failed. New cookies are not set.
 func TestFailureKeepsDeletions(t *testing.T) {
-	e, problems := compile(Config{Secret: []string{"s"}, Logger: slog.New(slog.DiscardHandler)})
+	e, problems := compile(Config{Secret: []string{"s"}, Logger: slog.New(slog.DiscardHandler)}, unshared)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

@@ -53,7 +53,7 @@ func (h *Handler) Fail(w http.ResponseWriter, hr *http.Request, err error) {
 	}
 	location := e.errorURL(e.newRequest(hr, ActionSignIn), err)
 	if AsksForJSON(hr) {
-		(&Result{Header: uncachedJSONHeader(), Body: redirectAsJSON(location)}).Send(w)
+		(&Result{Header: uncachedJSONHeader(), Body: redirectAsJSON(location, nil)}).Send(w)
 		return
 	}
 	(&Result{Status: http.StatusSeeOther, Location: location, Header: http.Header{"Cache-Control": noCache}}).Send(w)

@@ -44,7 +44,7 @@ func (e *engine) sameOrigin(hr *http.Request) error {
 	own := e.origin
 	if own == "" {
 		own = requestOrigin(hr)
-		if err := e.trusts(own); err != nil {
+		if err := e.trusts(hr, own); err != nil {
 			return err
 		}
 	}

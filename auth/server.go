@@ -126,7 +126,7 @@ func (h *Handler) SignOut(hr *http.Request, to string) (*Result, error) {
 // serverRequest is a POST that server code makes for the browser of a request.
 func (e *engine) serverRequest(hr *http.Request, action Action, to string) (*request, error) {
 	r := e.newRequest(hr, action)
-	if err := e.trusts(r.origin); err != nil {
+	if err := e.trusts(r.http, r.origin); err != nil {
 		return nil, err
 	}
 	if to == "" {

@@ -21,9 +21,6 @@ func (e *engine) check() []error {
 	problem := func(t ErrorType, format string, args ...any) {
 		problems = append(problems, &Error{Type: t, Message: fmt.Sprintf(format, args...)})
 	}
-	if len(c.Secret) == 0 || slices.Contains(c.Secret, "") {
-		problem(ErrMissingSecret, "set Config.Secret or AUTH_SECRET to at least 32 random characters")
-	}
 	if c.URL != "" {
 		if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			problem(ErrAuth, "Config.URL (AUTH_URL) is no http(s) URL")
@@ -32,11 +29,7 @@ func (e *engine) check() []error {
 	if strings.ContainsAny(c.BasePath, "?#% ") {
 		problem(ErrAuth, "Config.BasePath %q is no plain path", c.BasePath)
 	}
-	if c.RedirectProxyURL != "" {
-		if u, err := url.Parse(c.RedirectProxyURL); err != nil || u.Host == "" {
-			problem(ErrAuth, "Config.RedirectProxyURL is no URL")
-		}
-	}
+	problems = append(problems, c.checkRedirectProxy()...)
 	if c.Session.MaxAge < 0 || *c.Session.UpdateAge < 0 || c.JWT.MaxAge < 0 {
 		problem(ErrAuth, "MaxAge and UpdateAge must not be negative")
 	}
@@ -97,9 +90,6 @@ func (e *engine) checkProviders() []error {
 					problem(ErrInvalidProvider, p, "From is missing or no address")
 				}
 			}
-			if slices.Contains(p.Secret, "") {
-				problem(ErrMissingSecret, p, "a Secret is empty")
-			}
 			if p.MaxAge < 0 {
 				problem(ErrInvalidProvider, p, "MaxAge must not be negative")
 			}
@@ -107,9 +97,7 @@ func (e *engine) checkProviders() []error {
 			if !e.config.Experimental.EnableWebAuthn {
 				problem(ErrExperimentalFeatureNotEnabled, p, "set Experimental.EnableWebAuthn")
 			}
-			if p.Ceremonies == nil {
-				problem(ErrInvalidProvider, p, "Ceremonies is missing; module auth/webauthn has it")
-			}
+			checkWebAuthn(p, problem)
 			if p.EnableConditionalUI {
 				if conditional++; conditional > 1 {
 					problem(ErrDuplicateConditionalUI, p, "only one provider can have EnableConditionalUI")

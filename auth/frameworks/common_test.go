@@ -142,7 +142,7 @@ func commonPromises() map[string]promise {
 			})
 			f := must[*frameworks.Fullstack](t)(frameworks.FullstackAuth(frameworks.FullstackConfig{Lazy: lazy}))
 			ask := func(host string) {
-				r := httptest.NewRequest(http.MethodGet, "http://"+host+"/", nil)
+				r := localRequest(http.MethodGet, "http://"+host+"/")
 				if _, err := f.Refresh(httptest.NewRecorder(), r); err != nil {
 					t.Fatal(err)
 				}

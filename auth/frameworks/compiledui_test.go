@@ -244,7 +244,7 @@ func compiledUIPromises() map[string]promise {
 				t.Setenv("NODE_ENV", "production")
 				c := must[*frameworks.CompiledUI](t)(frameworks.CompiledUIAuth(frameworks.CompiledUIConfig{Config: auth.Config{Secret: []string{secret}, Logger: (&logBook{}).logger()}}))
 				rec := httptest.NewRecorder()
-				c.Handle(http.NotFoundHandler()).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "https://site.example/auth/csrf", nil))
+				c.Handle(http.NotFoundHandler()).ServeHTTP(rec, localRequest(http.MethodGet, "https://site.example/auth/csrf"))
 				if rec.Code != want {
 					t.Errorf("AUTH_TRUST_HOST=%q: status %d, want %d", value, rec.Code, want)
 				}

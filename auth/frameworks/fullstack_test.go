@@ -117,7 +117,7 @@ func fullstackPromises() map[string]promise {
 				f := must[*frameworks.Fullstack](t)(frameworks.FullstackAuth(frameworks.FullstackConfig{Config: auth.Config{Secret: []string{secret}, BasePath: c.set, Providers: []auth.Provider{gitHub()}}}))
 				rec := httptest.NewRecorder()
 				u := must[*url.URL](t)(url.Parse(c.want))
-				f.GET(rec, httptest.NewRequest(http.MethodGet, "http://localhost"+u.Path+"/providers", nil))
+				f.GET(rec, localRequest(http.MethodGet, "http://localhost"+u.Path+"/providers"))
 				if !strings.Contains(rec.Body.String(), `"`+c.want+"/callback/github") {
 					t.Errorf("%+v: got %s", c, rec.Body)
 				}
@@ -141,7 +141,7 @@ func fullstackPromises() map[string]promise {
 				f := must[*frameworks.Fullstack](t)(frameworks.FullstackAuth(frameworks.FullstackConfig{Config: auth.Config{Providers: []auth.Provider{gitHub()}, Logger: (&logBook{}).logger()}}))
 				for _, s := range []string{secret, older, next} {
 					token := must[string](t)(jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "u"}, Secrets: []string{s}, Salt: jwt.CookieName}))
-					r := httptest.NewRequest(http.MethodGet, "http://localhost/", nil)
+					r := localRequest(http.MethodGet, "http://localhost/")
 					r.AddCookie(&http.Cookie{Name: jwt.CookieName, Value: token})
 					got, err := f.Refresh(httptest.NewRecorder(), r)
 					if want := slices.Contains(c.good, s); err != nil || (got != nil) != want {
@@ -245,7 +245,7 @@ func fullstackPromises() map[string]promise {
 			w.submit(w.prefix+"/wrapped", nil).wantStatus(http.StatusSeeOther)
 			w.get(w.prefix + "/hello?error=x").wantBody("nobody")
 			all := f.Middleware(w.mux)
-			r := httptest.NewRequest(http.MethodGet, w.origin+base+"/providers", nil)
+			r := localRequest(http.MethodGet, w.origin+base+"/providers")
 			rec := httptest.NewRecorder()
 			all.ServeHTTP(rec, r)
 			if rec.Code != http.StatusOK {
@@ -321,7 +321,7 @@ func fullstackPromises() map[string]promise {
 				w.Errorf("got %q, %v", res.body, res.Cookies())
 			}
 			rec := httptest.NewRecorder()
-			f.Fail(rec, httptest.NewRequest(http.MethodPost, w.origin+"/login", nil), &auth.Error{Type: auth.ErrCredentialsSignin, Code: "wrong"})
+			f.Fail(rec, localRequest(http.MethodPost, w.origin+"/login"), &auth.Error{Type: auth.ErrCredentialsSignin, Code: "wrong"})
 			if got := rec.Header().Get("Location"); rec.Code != http.StatusSeeOther || !strings.HasSuffix(got, base+"/signin?error=CredentialsSignin&code=wrong") {
 				w.Errorf("Fail: got %d, %s", rec.Code, got)
 			}

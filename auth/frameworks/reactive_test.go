@@ -55,7 +55,7 @@ func reactivePromises() map[string]promise {
 		"RX-03": {proof: func(w *world) {
 			re, base := reactiveSite(w)
 			for _, action := range []string{"providers", "session", "csrf", "signin", "signout", "callback/github", "verify-request", "error", "webauthn-options", "webauthn-options/passkey"} {
-				r := httptest.NewRequest(http.MethodGet, w.origin+base+"/"+action, nil)
+				r := localRequest(http.MethodGet, w.origin+base+"/"+action)
 				if !re.GET(httptest.NewRecorder(), r) {
 					w.Errorf("%s is not served", action)
 				}
@@ -68,7 +68,7 @@ func reactivePromises() map[string]promise {
 			re, base := reactiveSite(w)
 			for _, path := range []string{base, base + "/", base + "session", base + "x/session", "/x" + base + "/session", strings.ToUpper(base) + "/session"} {
 				rec := httptest.NewRecorder()
-				if re.GET(rec, httptest.NewRequest(http.MethodGet, w.origin+path, nil)) || len(rec.Header()) != 0 {
+				if re.GET(rec, localRequest(http.MethodGet, w.origin+path)) || len(rec.Header()) != 0 {
 					w.Errorf("%s is taken for a route", path)
 				}
 			}

@@ -61,7 +61,7 @@ func resumablePromises() map[string]promise {
 			t.Setenv("AUTH_URL", "https://site.example/elsewhere")
 			q := must[*frameworks.Resumable](t)(frameworks.ResumableAuth(frameworks.ResumableConfig{Config: auth.Config{Secret: []string{secret}, Providers: []auth.Provider{gitHub()}}}))
 			rec := httptest.NewRecorder()
-			q.OnRequest(http.NotFoundHandler()).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/auth/providers", nil))
+			q.OnRequest(http.NotFoundHandler()).ServeHTTP(rec, localRequest(http.MethodGet, "/auth/providers"))
 			if !strings.Contains(rec.Body.String(), "https://site.example/auth/callback/github") {
 				t.Errorf("got %d %s", rec.Code, rec.Body)
 			}

@@ -426,3 +426,10 @@ func (w *world) raw(path string) int {
 	w.Fatal("redirects without end")
 	return 0
 }
+
+// localRequest is a request of a program on this machine.
+func localRequest(method, target string) *http.Request {
+	r := httptest.NewRequest(method, target, nil)
+	r.RemoteAddr = "127.0.0.1:50000"
+	return r
+}

@@ -57,7 +57,7 @@ func ByID(id string, opts ...Option) (auth.Provider, error) {
 // credential is found by the authenticator, the user is verified, and the
 // browser offers it in its autofill. Its Ceremonies are in module auth/webauthn.
 func Passkey() *auth.WebAuthn {
-	return &auth.WebAuthn{ID: "passkey", Name: "Passkey", EnableConditionalUI: true, RequireUserVerification: true, RequireResidentKey: true}
+	return &auth.WebAuthn{ID: "passkey", Name: "Passkey", EnableConditionalUI: true, UserVerification: auth.UserVerificationRequired, ResidentKey: "required"}
 }
 
 // Info describes a provider of the catalogue.

@@ -198,6 +198,7 @@ func (r *replay) send(s *step) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.asRedirectProxy(hr, &c)
 	resp, err := r.answer(hr, c)
 	if err != nil {
 		return nil, err
@@ -213,6 +214,15 @@ func (r *replay) send(s *step) (*response, error) {
 		}
 	}
 	return &response{resp, body}, err
+}
+
+// asRedirectProxy configures what a redirect proxy has to know, and the
+// original's does not: its own URL and the deployments that it relays to.
+func (r *replay) asRedirectProxy(hr *http.Request, c *auth.Config) {
+	if u, err := url.Parse(c.RedirectProxyURL); err == nil && u.Host == hr.URL.Host && u.Host != "" {
+		c.URL, c.RedirectProxyOrigins = u.Scheme+"://"+u.Host, []string{"https://*.example.com"}
+		r.applied["a redirect proxy knows its URL and the origins that it relays to, which are configured here"] = true
+	}
 }
 
 // answer calls the form of Auth that the scenario uses.

@@ -322,6 +322,14 @@ func TestSetEnvDefaultsVectors(t *testing.T) {
 		for k, v := range departures[row.Name] {
 			want[k] = v
 		}
+		// AUTH_URL is the origin, which makes trust unnecessary, and only what says
+		// so is a development machine.
+		if _, given := members["trustHost"]; !given && row.Env["AUTH_TRUST_HOST"] == "" && row.Env["VERCEL"] == "" && row.Env["CF_PAGES"] == "" && slices.Contains([]string{"", "production"}, row.Env["NODE_ENV"]) {
+			want["trustHost"] = false
+		}
+		if c.URL != row.Env["AUTH_URL"] {
+			t.Errorf("%s: got URL %q, want %q", row.Name, c.URL, row.Env["AUTH_URL"])
+		}
 		if got, w := c.BasePath, text(want, "basePath"); got != w {
 			t.Errorf("%s: got base path %q, want %q", row.Name, got, w)
 		}

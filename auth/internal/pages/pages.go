@@ -36,6 +36,8 @@ type SignIn struct {
 	Error string
 	// Email fills in the address. It comes from the query.
 	Email string
+	// PasskeyScript makes the forms of WebAuthn providers work.
+	PasskeyScript bool
 }
 
 // Provider is one way to sign in.
@@ -49,6 +51,8 @@ type Provider struct {
 	Logo   string
 	// Fields are the inputs of credentials and webauthn.
 	Fields []Field
+	// Conditional offers passkeys in the autofill of the fields.
+	Conditional bool
 }
 
 // Field is an input.
@@ -78,9 +82,12 @@ type VerifyRequest struct {
 // Error is the page that tells that something failed.
 type Error struct {
 	Look *Look
-	// Type is Configuration, AccessDenied or Verification; anything else is
-	// shown as a plain error. It comes from the query.
+	// Type is Configuration, AccessDenied, Verification or
+	// WebAuthnVerificationError; anything else is shown as a plain error. It comes
+	// from the query, as does Code.
 	Type string
+	// Code says more about a WebAuthnVerificationError.
+	Code string
 	// SiteURL is the origin of the site, SignInURL its sign-in page. Both are
 	// empty if they are not known.
 	SiteURL   string
@@ -98,8 +105,41 @@ func (p Error) Status() int {
 	return http.StatusOK
 }
 
+// PasskeyAdvice is what to do after a WebAuthnVerificationError. The texts tell
+// nobody whether a user exists.
+func (p Error) PasskeyAdvice() string {
+	switch p.Code {
+	case "expired":
+		return "The request took too long, or was answered already. Please try again."
+	case "unknown":
+		return "This passkey is not known here. Remove it from your device, and sign in with another one or in another way."
+	case "user-changed":
+		return "You were signed in or out in the meantime. Please try again."
+	case "cloned":
+		return "This passkey may have been copied, so it was refused. Sign in another way and replace it."
+	case "unreadable":
+		return "The answer of the browser could not be read. Please try again, or use another browser."
+	default:
+		return "This passkey was not accepted. Please try again, or sign in another way."
+	}
+}
+
 // Render renders the page.
-func (p SignIn) Render() Rendered { return render(p.Look, "signin.html", p) }
+func (p SignIn) Render() Rendered {
+	page := render(p.Look, "signin.html", p)
+	if p.PasskeyScript {
+		page.ContentSecurityPolicy += signInScript.policy
+	}
+	return page
+}
+
+// Script is the script of the page, if it has one.
+func (p SignIn) Script() template.HTML {
+	if !p.PasskeyScript {
+		return ""
+	}
+	return signInScript.element
+}
 
 // Render renders the page.
 func (p SignOut) Render() Rendered { return render(p.Look, "signout.html", p) }
@@ -127,6 +167,9 @@ func (p SignIn) Message() string {
 	case "SessionRequired":
 		return "Please sign in to access this page."
 	default:
+		if p.Error == "AccountNotLinked" && p.PasskeyScript {
+			return "Sign in the way you did before. Once you are signed in, you can add a passkey."
+		}
 		return "Unable to sign in."
 	}
 }

@@ -1,10 +1,10 @@
 // Command withstores runs a command with real stores in its environment.
 //
-//	withstores [-fast] [-stores postgres,pgbouncer,redis,cluster,mongo] -- command [argument ...]
+//	withstores [-fast] [-stores postgres,pgbouncer,redis,cluster,mongo,replica] -- command [argument ...]
 //
-// It finds or starts the stores, sets GATEHOUSE_POSTGRES_URL, GATEHOUSE_PGBOUNCER_URL, GATEHOUSE_REDIS_URL,
-// GATEHOUSE_REDIS_CLUSTER and GATEHOUSE_MONGO_URL, runs the command, and removes what it started. Its exit status is
-// the command's. A store that is missing ends the run before the command starts, unless GATEHOUSE_SKIP_STORES=1.
+// It finds or starts the stores, sets the variable that names each, such as GATEHOUSE_POSTGRES_URL, runs the command, and
+// removes what it started. Kinds, versions (as in postgres:15) and variables are those of package stores. The exit status
+// is the command's. A store that is missing ends the run before the command starts, unless GATEHOUSE_SKIP_STORES=1.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 
 func main() {
 	fast := flag.Bool("fast", false, "start servers that don't wait for the disk")
-	names := flag.String("stores", "postgres,pgbouncer,redis,cluster,mongo", "the stores to offer, separated by commas")
+	names := flag.String("stores", "postgres,pgbouncer,redis,cluster,mongo,replica", "the stores to offer, separated by commas")
 	flag.Parse()
 	if flag.NArg() == 0 {
 		fmt.Fprintln(os.Stderr, "usage: withstores [-fast] [-stores list] -- command [argument ...]")

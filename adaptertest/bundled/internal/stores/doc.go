@@ -1,4 +1,5 @@
-// Package stores finds the real servers that tests run against: PostgreSQL, PgBouncer, Redis, a Redis Cluster, MongoDB.
+// Package stores finds the real servers that tests run against: PostgreSQL, PgBouncer, Redis, Valkey and MongoDB, alone and
+// in groups. See Kind.
 //
 // Each is looked for in this order: a URL in the environment, then a container. A container runs the official image
 // where the engine reaches a registry (or has the image already), and the local image made by images/build where it

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -16,6 +17,7 @@ import (
 	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
+	tcexec "github.com/testcontainers/testcontainers-go/exec"
 	"github.com/testcontainers/testcontainers-go/log"
 	tcnetwork "github.com/testcontainers/testcontainers-go/network"
 	"github.com/testcontainers/testcontainers-go/wait"
@@ -103,6 +105,48 @@ func (e *engine) run(ctx context.Context, what string, ports []int, same bool,
 	}
 }
 
+// A memberSpec is what a member of a group runs.
+type memberSpec struct {
+	image   string
+	options []testcontainers.ContainerCustomizer
+}
+
+// runGroup starts servers that reach each other, and are reached by clients, at the same loopback addresses: each in a
+// container of its own, which can be killed alone, and all in the network of one more that only holds their ports. spec
+// returns what member i runs, given the ports of all.
+func (e *engine) runGroup(ctx context.Context, what, image string, members int, spec func(i int, ports []int) memberSpec,
+) ([]*Member, error) {
+	holder, ports, err := e.run(ctx, what, make([]int, members), true,
+		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
+			return testcontainers.Run(ctx, image, append(publish,
+				testcontainers.WithEntrypoint("sleep"), testcontainers.WithCmd("infinity"))...)
+		})
+	if err != nil {
+		return nil, err
+	}
+	started := make([]*Member, members)
+	errs := make([]error, members)
+	var wg sync.WaitGroup
+	for i := range started {
+		wg.Go(func() {
+			m := spec(i, ports)
+			c, _, err := e.run(ctx, what, nil, false,
+				func(common []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
+					inside := testcontainers.WithHostConfigModifier(func(hc *container.HostConfig) {
+						hc.NetworkMode = container.NetworkMode("container:" + holder.GetContainerID())
+					})
+					return testcontainers.Run(ctx, m.image, append(append(common, m.options...), inside)...)
+				})
+			started[i], errs[i] = &Member{Addr: loopback(ports[i]), container: c}, err
+		})
+	}
+	wg.Wait()
+	return started, errors.Join(errs...)
+}
+
+// loopback is the address of a port on this machine.
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
 // publish returns the options that every container gets: ports on loopback, the owner's label, no wait.
 func publish(inside, host []int) []testcontainers.ContainerCustomizer {
 	exposed := make([]string, len(inside))
@@ -172,6 +216,19 @@ func (c *runningContainer) kill(ctx context.Context) error {
 	case err := <-wait.Error:
 		return fmt.Errorf("stores: kill: %w", err)
 	}
+}
+
+// run runs a command inside the container.
+func (c *runningContainer) run(ctx context.Context, command ...string) error {
+	status, output, err := c.Exec(ctx, command, tcexec.Multiplexed())
+	if err != nil {
+		return fmt.Errorf("stores: %s: %w", command[0], err)
+	}
+	said, err := io.ReadAll(output)
+	if status != 0 {
+		return fmt.Errorf("stores: %s ended with status %d: %s", command[0], status, said)
+	}
+	return err
 }
 
 // ended returns an error if the container does not run.

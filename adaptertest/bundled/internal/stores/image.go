@@ -4,22 +4,32 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/moby/moby/client"
 )
 
-// The official images, used where the engine has them or reaches a registry.
+// The images that images/build makes where no registry answers.
 const (
-	ImagePostgres = "postgres:17"
-	ImageRedis    = "redis:8"
-	ImageMongo    = "mongo:8"
+	LocalStores = "gatehouse/stores:local" // PostgreSQL 15, Redis 7.0 and PgBouncer
+	LocalMongo  = "gatehouse/mongo:local"  // mongod 6.0
+	LocalTrixie = "gatehouse/trixie:local" // PostgreSQL 17, Redis 8.0, Valkey 8.1
+	LocalSid    = "gatehouse/sid:local"    // PostgreSQL 18, Valkey 9.1
 )
 
-// The images that images/build makes. LocalStores holds PostgreSQL, Redis and PgBouncer, as Debian packages them.
-const (
-	LocalStores   = "gatehouse/stores:local"
-	LocalFerretDB = "gatehouse/ferretdb:local"
+// A release is a version of a product with the image that its makers publish and the local image that holds it, "" if
+// none does.
+type release struct{ version, official, local string }
+
+// The releases of each product, newest first.
+var (
+	postgresReleases = []release{
+		{"18", "postgres:18", LocalSid}, {"17", "postgres:17", LocalTrixie}, {"15", "postgres:15", LocalStores},
+	}
+	redisReleases  = []release{{"8", "redis:8", LocalTrixie}, {"7", "redis:7", LocalStores}}
+	valkeyReleases = []release{{"9", "valkey/valkey:9", LocalSid}, {"8", "valkey/valkey:8", LocalTrixie}}
+	mongoReleases  = []release{{"8", "mongo:8", ""}, {"7", "mongo:7", ""}, {"6", "mongo:6", LocalMongo}, {"5", "mongo:5", ""}}
 )
 
 // imageReaper is the image of testcontainers' reaper, asked for to learn whether it can be used.
@@ -51,13 +61,47 @@ func obtainable(ctx context.Context, docker client.APIClient, image string) bool
 	return err == nil
 }
 
-// choose returns the official image where it can be had, else the local one.
-func choose(ctx context.Context, docker client.APIClient, official, local string) (string, error) {
-	if obtainable(ctx, docker, official) {
-		return official, nil
+// choose returns the image of a version of a product, or of the newest that this machine can offer if version is "": the
+// official image where it can be had, else the local one. The error matches ErrUnavailable where images/build was run and
+// could not make it.
+func choose(ctx context.Context, docker client.APIClient, releases []release, version string) (image string, err error) {
+	var asked []string
+	for _, r := range releases {
+		if version != "" && r.version != version {
+			continue
+		}
+		if obtainable(ctx, docker, r.official) {
+			return r.official, nil
+		}
+		asked = append(asked, r.official)
 	}
-	if present(ctx, docker, local) {
-		return local, nil
+	if len(asked) == 0 {
+		known := make([]string, len(releases))
+		for i, r := range releases {
+			known[i] = r.version
+		}
+		return "", fmt.Errorf("stores: version %q is not known here; the versions are %s", version, strings.Join(known, ", "))
 	}
-	return "", fmt.Errorf("stores: no registry offers %s and the image %s is missing: run make images", official, local)
+	for _, r := range releases {
+		if r.local == "" || version != "" && r.version != version {
+			continue
+		}
+		if present(ctx, docker, r.local) {
+			return r.local, nil
+		}
+		asked = append(asked, r.local)
+	}
+	if !present(ctx, docker, LocalStores) {
+		return "", fmt.Errorf("stores: none of the images %s can be had: run make images", strings.Join(asked, ", "))
+	}
+	return "", fmt.Errorf("stores: none of the images %s can be had: %w", strings.Join(asked, ", "), ErrUnavailable)
+}
+
+// image chooses on the engine of this run.
+func (s *Stores) image(ctx context.Context, releases []release, version string) (string, error) {
+	docker, err := s.engine.connect(ctx)
+	if err != nil {
+		return "", err
+	}
+	return choose(ctx, docker, releases, version)
 }

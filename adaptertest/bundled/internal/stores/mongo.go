@@ -2,8 +2,8 @@ package stores
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 
@@ -14,87 +14,143 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-func (s *Stores) startMongo(ctx context.Context) (*Store, error) {
-	docker, err := s.engine.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	image, err := choose(ctx, docker, ImageMongo, LocalFerretDB)
-	if err != nil {
-		return nil, err
-	}
-	command := []string{"mongod", "--bind_ip_all"}
-	if image == LocalFerretDB {
-		command = []string{"-listen=:27017", "-data=/data", "-fast=" + strconv.FormatBool(s.options.Fast)}
-	}
-	return s.mongoOf(ctx, "MongoDB", image, testcontainers.WithCmd(command...))
+// replicaSet is the name of the replica sets that a run starts.
+const replicaSet = "rs0"
+
+// mongod is the command of a server. Its cache is bounded: left alone, each server takes half the memory of the machine.
+func mongod(arguments ...string) []testcontainers.ContainerCustomizer {
+	return []testcontainers.ContainerCustomizer{testcontainers.WithCmd(
+		append([]string{"mongod", "--bind_ip_all", "--wiredTigerCacheSizeGB", "1"}, arguments...)...)}
 }
 
-// initiate makes the server a replica set of itself and returns when it is the primary. Members are named by the address
-// inside the container, which is the same after a restart; clients connect directly.
-const initiate = `try { rs.status() } catch (e) { rs.initiate({_id: "rs0", members: [{_id: 0, host: "localhost:27017"}]}) }
-while (!db.hello().isWritablePrimary) sleep(50)`
+func (s *Stores) startMongo(ctx context.Context, version string) (*Store, error) {
+	return s.oneMongo(ctx, "MongoDB", version)
+}
 
-func (s *Stores) startMongoReplicaSet(ctx context.Context) (*Store, error) {
-	docker, err := s.engine.connect(ctx)
+// startMongoReplicaSet starts a replica set of one member. It is named by its address inside the container, so clients
+// connect directly.
+func (s *Stores) startMongoReplicaSet(ctx context.Context, version string) (*Store, error) {
+	return s.oneMongo(ctx, "MongoDB replica set", version, "--replSet", replicaSet)
+}
+
+func (s *Stores) oneMongo(ctx context.Context, name, version string, arguments ...string) (*Store, error) {
+	image, err := s.image(ctx, mongoReleases, version)
 	if err != nil {
 		return nil, err
 	}
-	if !obtainable(ctx, docker, ImageMongo) {
-		return nil, fmt.Errorf("stores: MongoDB replica set: no registry offers %s: %w", ImageMongo, ErrUnavailable)
-	}
-	return s.mongoOf(ctx, "MongoDB replica set", ImageMongo,
-		testcontainers.WithCmd("mongod", "--bind_ip_all", "--replSet", "rs0"),
-		testcontainers.WithAfterReadyCommand(testcontainers.NewRawCommand(
-			[]string{"sh", "-c", "until mongosh --quiet --eval '" + initiate + "'; do sleep 0.2; done"})))
-}
-
-func (s *Stores) mongoOf(ctx context.Context, name, image string, opts ...testcontainers.ContainerCustomizer) (*Store, error) {
 	c, ports, err := s.engine.run(ctx, name, []int{27017}, false,
 		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
-			return tcmongo.Run(ctx, image, append(publish, opts...)...)
+			return tcmongo.Run(ctx, image, append(publish, mongod(arguments...)...)...)
 		})
 	if err != nil {
 		return nil, err
 	}
-	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
+	addr := loopback(ports[0])
 	store := &Store{Name: name, URL: "mongodb://" + addr + "/?directConnection=true", Addrs: []string{addr}, container: c, version: versionOfMongo}
+	if len(arguments) > 0 {
+		if err := initiate(ctx, store, []string{"localhost:27017"}); err != nil {
+			return nil, err
+		}
+	}
 	if err := store.await(ctx); err != nil {
 		return nil, err
 	}
 	return store, nil
 }
 
-// versionOfMongo asks a server of MongoDB's protocol what it is.
-func versionOfMongo(ctx context.Context, url string) (name, version string, err error) {
+// electionTimeout is how long the members of a set wait for their primary before they elect another.
+const electionTimeoutMillis = 2000
+
+// startMongoSet starts a replica set of three members, of which each can be the primary.
+func (s *Stores) startMongoSet(ctx context.Context, version string) (*Store, error) {
+	image, err := s.image(ctx, mongoReleases, version)
+	if err != nil {
+		return nil, err
+	}
+	members, err := s.engine.runGroup(ctx, "MongoDB replica set of three", image, 3, func(i int, ports []int) memberSpec {
+		return memberSpec{image, mongod("--replSet", replicaSet, "--port", strconv.Itoa(ports[i]))}
+	})
+	if err != nil {
+		return nil, err
+	}
+	store := &Store{Name: "MongoDB replica set of three", Members: members, version: versionOfMongo}
+	for _, m := range members {
+		store.Addrs = append(store.Addrs, m.Addr)
+	}
+	store.URL = "mongodb://" + strings.Join(store.Addrs, ",") + "/?replicaSet=" + replicaSet
+	first := &Store{Name: store.Name, URL: "mongodb://" + store.Addrs[0] + "/?directConnection=true", Addrs: store.Addrs[:1], container: members[0].container}
+	if err := initiate(ctx, first, store.Addrs); err != nil {
+		return nil, err
+	}
+	if err := store.await(ctx); err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
+// initiate makes the server, which is new, the first of a replica set. It returns when the server has taken the order.
+func initiate(ctx context.Context, at *Store, members []string) error {
+	var list bson.A
+	for i, host := range members {
+		list = append(list, bson.D{{Key: "_id", Value: i}, {Key: "host", Value: host}})
+	}
+	order := bson.D{{Key: "replSetInitiate", Value: bson.D{
+		{Key: "_id", Value: replicaSet}, {Key: "members", Value: list},
+		{Key: "settings", Value: bson.D{{Key: "electionTimeoutMillis", Value: electionTimeoutMillis}}},
+	}}}
+	once := *at
+	once.version = func(ctx context.Context, url string) (name, version string, err error) {
+		return at.Name, "", withMongoAt(ctx, url, func(c *mgo.Client) error {
+			err := c.Database("admin").RunCommand(ctx, order).Err()
+			const alreadyInitialized = 23
+			if said, ok := errors.AsType[mgo.CommandError](err); ok && said.Code == alreadyInitialized {
+				return nil
+			}
+			return err
+		})
+	}
+	return once.await(ctx)
+}
+
+// withMongoAt opens a client for the time of a function.
+func withMongoAt(ctx context.Context, url string, do func(*mgo.Client) error) error {
 	c, err := mgo.Connect(options.Client().ApplyURI(url))
 	if err != nil {
-		return "", "", err
+		return err
 	}
-	defer func() { _ = c.Disconnect(context.WithoutCancel(ctx)) }()
+	return errors.Join(do(c), c.Disconnect(context.WithoutCancel(ctx)))
+}
+
+// versionOfMongo asks a server of MongoDB what it is. A replica set answers when it has a primary; a direct connection must
+// lead to it.
+func versionOfMongo(ctx context.Context, url string) (name, version string, err error) {
 	var info struct {
-		Version  string `bson:"version"`
-		FerretDB string `bson:"ferretdbVersion"`
-	}
-	if err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Decode(&info); err != nil {
-		return "", "", err
-	}
-	if info.FerretDB != "" {
-		return "FerretDB", strings.TrimPrefix(info.FerretDB, "v"), nil
+		Version string `bson:"version"`
 	}
 	var hello struct {
-		SetName string `bson:"setName"`
-		Primary bool   `bson:"isWritablePrimary"`
+		SetName string   `bson:"setName"`
+		Primary bool     `bson:"isWritablePrimary"`
+		Message string   `bson:"msg"`
+		Hosts   []string `bson:"hosts"`
 	}
-	if err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&hello); err != nil {
-		return "", "", err
-	}
+	err = withMongoAt(ctx, url, func(c *mgo.Client) error {
+		admin := c.Database("admin")
+		return errors.Join(
+			admin.RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&hello),
+			admin.RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Decode(&info))
+	})
 	switch {
+	case err != nil:
+		return "", "", err
+	case hello.Message == "isdbgrid":
+		return "MongoDB, sharded", info.Version, nil
 	case hello.SetName == "":
 		return "MongoDB", info.Version, nil
-	case hello.Primary:
-		return "MongoDB replica set", info.Version, nil
-	default:
+	case !hello.Primary:
 		return "", "", fmt.Errorf("replica set %s has no primary here", hello.SetName)
+	case len(hello.Hosts) > 1:
+		return fmt.Sprintf("MongoDB replica set of %d", len(hello.Hosts)), info.Version, nil
+	default:
+		return "MongoDB replica set", info.Version, nil
 	}
 }

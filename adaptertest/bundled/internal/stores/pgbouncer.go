@@ -28,7 +28,10 @@ server_login_retry = 1
 ignore_startup_parameters = extra_float_digits
 `
 
-func (s *Stores) startPgBouncer(ctx context.Context) (*Store, error) {
+func (s *Stores) startPgBouncer(ctx context.Context, version string) (*Store, error) {
+	if version != "" {
+		return nil, fmt.Errorf("stores: PgBouncer comes in one version, and %q was asked for", version)
+	}
 	docker, err := s.engine.connect(ctx)
 	if err != nil {
 		return nil, err

@@ -3,8 +3,6 @@ package stores
 import (
 	"context"
 	"fmt"
-	"net"
-	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -16,15 +14,11 @@ import (
 // The account and database of the servers that a run starts. They listen on loopback only.
 const account = "gatehouse"
 
-// hostOfPostgres is the name of the PostgreSQL container in the network of the run.
+// hostOfPostgres is the name of the server of KindPostgres in the network of the run.
 const hostOfPostgres = "postgres"
 
-func (s *Stores) startPostgres(ctx context.Context) (*Store, error) {
-	docker, err := s.engine.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	image, err := choose(ctx, docker, ImagePostgres, LocalStores)
+func (s *Stores) startPostgres(ctx context.Context, version string) (*Store, error) {
+	image, err := s.image(ctx, postgresReleases, version)
 	if err != nil {
 		return nil, err
 	}
@@ -33,10 +27,7 @@ func (s *Stores) startPostgres(ctx context.Context) (*Store, error) {
 		return nil, err
 	}
 	// The module's own command switches fsync off in any case.
-	command := []string{"postgres", "-c", "max_connections=300"}
-	if s.options.Fast {
-		command = append(command, "-c", "fsync=off", "-c", "full_page_writes=off")
-	}
+	command := append([]string{"postgres"}, s.postgresSettings()...)
 	c, ports, err := s.engine.run(ctx, "PostgreSQL", []int{5432}, false,
 		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
 			return tcpostgres.Run(ctx, image, append(publish,
@@ -44,7 +35,7 @@ func (s *Stores) startPostgres(ctx context.Context) (*Store, error) {
 				tcpostgres.WithPassword(account),
 				tcpostgres.WithDatabase(account),
 				testcontainers.WithCmd(command...),
-				tcnetwork.WithNetwork([]string{hostOfPostgres}, network),
+				tcnetwork.WithNetwork([]string{hostOfPostgres + version}, network),
 			)...)
 		})
 	if err != nil {
@@ -53,15 +44,23 @@ func (s *Stores) startPostgres(ctx context.Context) (*Store, error) {
 	return postgresAt(ctx, "PostgreSQL", c, ports[0], versionOfPostgres)
 }
 
+// postgresSettings are the arguments that every server gets.
+func (s *Stores) postgresSettings() []string {
+	settings := []string{"-c", "max_connections=300"}
+	if s.options.Fast {
+		settings = append(settings, "-c", "fsync=off", "-c", "full_page_writes=off")
+	}
+	return settings
+}
+
 // postgresAt awaits a server of PostgreSQL's protocol.
 func postgresAt(ctx context.Context, name string, c *runningContainer, port int,
 	version func(context.Context, string) (string, string, error),
 ) (*Store, error) {
-	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	store := &Store{
 		Name:      name,
-		URL:       fmt.Sprintf("postgres://%s:%s@%s/%s?sslmode=disable", account, account, addr, account),
-		Addrs:     []string{addr},
+		URL:       postgresURL(loopback(port)),
+		Addrs:     []string{loopback(port)},
 		container: c,
 		version:   version,
 	}
@@ -69,6 +68,10 @@ func postgresAt(ctx context.Context, name string, c *runningContainer, port int,
 		return nil, err
 	}
 	return store, nil
+}
+
+func postgresURL(addr string) string {
+	return fmt.Sprintf("postgres://%s:%s@%s/%s?sslmode=disable", account, account, addr, account)
 }
 
 // versionOfPostgres asks a PostgreSQL server for its version.

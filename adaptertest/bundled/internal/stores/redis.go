@@ -3,7 +3,6 @@ package stores
 import (
 	"context"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 
@@ -21,90 +20,153 @@ func (s *Stores) appendfsync() string {
 	return "always"
 }
 
-func (s *Stores) startRedis(ctx context.Context) (*Store, error) {
-	image, err := s.imageOfRedis(ctx)
+// redisSettings are the arguments that every server gets.
+func (s *Stores) redisSettings() []string {
+	return []string{"--protected-mode", "no", "--dir", "/data", "--appendonly", "yes", "--appendfsync", s.appendfsync(), "--save", ""}
+}
+
+func (s *Stores) startRedis(ctx context.Context, version string) (*Store, error) {
+	return s.oneRedis(ctx, "Redis", redisReleases, version, "redis-server")
+}
+
+func (s *Stores) startValkey(ctx context.Context, version string) (*Store, error) {
+	return s.oneRedis(ctx, "Valkey", valkeyReleases, version, "valkey-server")
+}
+
+// oneRedis starts one server of Redis' protocol.
+func (s *Stores) oneRedis(ctx context.Context, name string, releases []release, version, program string) (*Store, error) {
+	image, err := s.image(ctx, releases, version)
 	if err != nil {
 		return nil, err
 	}
-	c, ports, err := s.engine.run(ctx, "Redis", []int{6379}, false,
+	c, ports, err := s.engine.run(ctx, name, []int{6379}, false,
 		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
-			command := []string{"redis-server", "--protected-mode", "no", "--dir", "/data",
-				"--appendonly", "yes", "--appendfsync", s.appendfsync(), "--save", ""}
-			return tcredis.Run(ctx, image, append(publish, testcontainers.WithCmd(command...))...)
+			return tcredis.Run(ctx, image, append(publish, testcontainers.WithCmd(append([]string{program}, s.redisSettings()...)...))...)
 		})
 	if err != nil {
 		return nil, err
 	}
-	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
-	store := &Store{Name: "Redis", URL: "redis://" + addr + "/0", Addrs: []string{addr}, container: c, version: versionOfRedis}
+	addr := loopback(ports[0])
+	store := &Store{Name: name, URL: "redis://" + addr + "/0", Addrs: []string{addr}, container: c, version: versionOfRedis}
 	if err := store.await(ctx); err != nil {
 		return nil, err
 	}
 	return store, nil
 }
 
-// clusterScript runs one server per argument after the first, which says when to flush, in one container, so that the
-// loopback address which they announce is right for each other and for clients outside. The first start makes them a
-// cluster. Later ones find it in what the servers themselves keep: a mark of the script's own would come a moment after
-// the cluster works, and be missing if the servers are killed in that moment. Nodes that share a container don't lose
-// one another, so the node timeout is long enough for a machine that is too busy to schedule them.
-const clusterScript = `
+// startRedisCluster starts three masters. They share a machine and so don't lose one another: the node timeout is long
+// enough for one that is too busy to schedule them.
+func (s *Stores) startRedisCluster(ctx context.Context, version string) (*Store, error) {
+	image, err := s.image(ctx, redisReleases, version)
+	if err != nil {
+		return nil, err
+	}
+	members, err := s.engine.runGroup(ctx, "Redis Cluster", image, 3, func(i int, ports []int) memberSpec {
+		command := append([]string{"redis-server", "--port", strconv.Itoa(ports[i]), "--cluster-enabled", "yes",
+			"--cluster-port", strconv.Itoa(ports[i] + 10000), "--cluster-node-timeout", "30000", "--cluster-announce-ip", "127.0.0.1"},
+			s.redisSettings()...)
+		return memberSpec{image, []testcontainers.ContainerCustomizer{testcontainers.WithCmd(command...)}}
+	})
+	if err != nil {
+		return nil, err
+	}
+	store := &Store{Name: "Redis Cluster", Members: members, version: versionOfCluster}
+	for _, m := range members {
+		store.Addrs = append(store.Addrs, m.Addr)
+		if err := awaitRedis(ctx, m); err != nil {
+			return nil, err
+		}
+	}
+	store.URL, store.locations = "redis://"+store.Addrs[0]+"/0", store.Addrs
+	create := append(append([]string{"redis-cli", "--cluster", "create"}, store.Addrs...), "--cluster-yes")
+	if err := members[0].container.run(ctx, create...); err != nil {
+		return nil, err
+	}
+	if err := store.await(ctx); err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
+// awaitRedis returns when the member answers.
+func awaitRedis(ctx context.Context, m *Member) error {
+	one := &Store{Name: "Redis", URL: "redis://" + m.Addr + "/0", Addrs: []string{m.Addr}, container: m.container, version: versionOfRedis}
+	return one.await(ctx)
+}
+
+// sentinelMaster is the name under which the sentinels know the group.
+const sentinelMaster = "gatehouse"
+
+// startSentinel starts a master, two replicas and three sentinels. Members are the servers, the master first; Addrs are
+// those of the sentinels, which know the master by the name "gatehouse". A master that is silent for a second is replaced.
+func (s *Stores) startSentinel(ctx context.Context, version string) (*Store, error) {
+	image, err := s.image(ctx, redisReleases, version)
+	if err != nil {
+		return nil, err
+	}
+	const servers, sentinels = 3, 3
+	all, err := s.engine.runGroup(ctx, "Redis Sentinel", image, servers+sentinels, func(i int, ports []int) memberSpec {
+		own := strconv.Itoa(ports[i])
+		command := append([]string{"redis-server", "--port", own, "--replica-announce-ip", "127.0.0.1"}, s.redisSettings()...)
+		switch {
+		case i >= servers:
+			command = []string{"sh", "-c", sentinelScript, "sentinel", own, strconv.Itoa(ports[0])}
+		case i > 0:
+			command = append(command, "--replicaof", "127.0.0.1 "+strconv.Itoa(ports[0]))
+		}
+		return memberSpec{image, []testcontainers.ContainerCustomizer{testcontainers.WithCmd(command...)}}
+	})
+	if err != nil {
+		return nil, err
+	}
+	store := &Store{Name: "Redis Sentinel", Members: all[:servers], version: versionOfSentinel, URL: "redis://" + all[0].Addr + "/0"}
+	for _, m := range all[servers:] {
+		store.Addrs = append(store.Addrs, m.Addr)
+	}
+	store.locations = store.Addrs
+	if err := store.await(ctx); err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
+// sentinelScript runs a sentinel, which keeps what it learns in its configuration.
+const sentinelScript = `
 set -eu
-fsync=$1
-shift
-nodes=
-for port in "$@"; do
-	mkdir -p /data/$port
-	redis-server --port $port --cluster-enabled yes --cluster-port $((port + 10000)) --cluster-node-timeout 30000 \
-		--cluster-announce-ip 127.0.0.1 --dir /data/$port --protected-mode no \
-		--appendonly yes --appendfsync "$fsync" --save "" &
-	nodes="$nodes 127.0.0.1:$port"
-done
-trap 'kill $(jobs -p)' TERM INT
-for port in "$@"; do until redis-cli -p $port ping | grep -q PONG; do sleep 0.05; done; done 2>/dev/null
-if redis-cli -p $1 cluster info | grep -q cluster_known_nodes:1; then
-	redis-cli --cluster create $nodes --cluster-yes
-fi
-wait
+test -f /tmp/sentinel.conf || cat >/tmp/sentinel.conf <<END
+port $1
+protected-mode no
+dir /tmp
+sentinel announce-ip 127.0.0.1
+sentinel monitor gatehouse 127.0.0.1 $2 2
+sentinel down-after-milliseconds gatehouse 1000
+sentinel failover-timeout gatehouse 5000
+END
+exec redis-server /tmp/sentinel.conf --sentinel
 `
 
-func (s *Stores) startRedisCluster(ctx context.Context) (*Store, error) {
-	image, err := s.imageOfRedis(ctx)
-	if err != nil {
-		return nil, err
+// versionOfSentinel answers when every sentinel knows the others and two replicas of a master.
+func versionOfSentinel(ctx context.Context, location string) (name, version string, err error) {
+	for addr := range strings.SplitSeq(location, ",") {
+		c := goredis.NewSentinelClient(&goredis.Options{Addr: addr})
+		state, err := c.Master(ctx, sentinelMaster).Result()
+		_ = c.Close()
+		if err != nil {
+			return "", "", err
+		}
+		if state["num-slaves"] != "2" || state["num-other-sentinels"] != "2" || state["flags"] != "master" {
+			return "", "", fmt.Errorf("the sentinel at %s knows %s replicas and %s other sentinels, and its master is %q",
+				addr, state["num-slaves"], state["num-other-sentinels"], state["flags"])
+		}
+		_, version, err = versionOfRedis(ctx, "redis://"+state["ip"]+":"+state["port"]+"/0")
+		if err != nil {
+			return "", "", err
+		}
 	}
-	c, ports, err := s.engine.run(ctx, "Redis Cluster", make([]int, 3), true,
-		func(publish []testcontainers.ContainerCustomizer, ports []int) (testcontainers.Container, error) {
-			command := []string{"sh", "-c", clusterScript, "cluster", s.appendfsync()}
-			for _, port := range ports {
-				command = append(command, strconv.Itoa(port))
-			}
-			return testcontainers.Run(ctx, image, append(publish, testcontainers.WithCmd(command...))...)
-		})
-	if err != nil {
-		return nil, err
-	}
-	addrs := make([]string, len(ports))
-	for i, port := range ports {
-		addrs[i] = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	}
-	store := &Store{Name: "Redis Cluster", URL: "redis://" + addrs[0] + "/0", Addrs: addrs, container: c}
-	store.version = func(ctx context.Context, _ string) (string, string, error) { return versionOfCluster(ctx, addrs) }
-	if err := store.await(ctx); err != nil {
-		return nil, err
-	}
-	return store, nil
+	return "Redis Sentinel", version, nil
 }
 
-func (s *Stores) imageOfRedis(ctx context.Context) (string, error) {
-	docker, err := s.engine.connect(ctx)
-	if err != nil {
-		return "", err
-	}
-	return choose(ctx, docker, ImageRedis, LocalStores)
-}
-
-// versionOfRedis asks a Redis server for its version. A server that still loads its data is not ready.
+// versionOfRedis asks a server of Redis' protocol what it is. A server that still loads its data is not ready.
 func versionOfRedis(ctx context.Context, url string) (name, version string, err error) {
 	options, err := goredis.ParseURL(url)
 	if err != nil {
@@ -119,11 +181,15 @@ func versionOfRedis(ctx context.Context, url string) (name, version string, err 
 	if err != nil {
 		return "", "", err
 	}
+	if version := field(info, "valkey_version"); version != "" {
+		return "Valkey", version, nil
+	}
 	return "Redis", field(info, "redis_version"), nil
 }
 
 // versionOfCluster returns when every node knows every slot.
-func versionOfCluster(ctx context.Context, addrs []string) (name, version string, err error) {
+func versionOfCluster(ctx context.Context, location string) (name, version string, err error) {
+	addrs := strings.Split(location, ",")
 	for _, addr := range addrs {
 		c := goredis.NewClient(&goredis.Options{Addr: addr})
 		info, err := c.ClusterInfo(ctx).Result()

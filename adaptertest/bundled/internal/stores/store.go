@@ -5,35 +5,77 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
+	"strings"
 	"syscall"
 	"time"
 )
 
-// A Store is a server that answers.
+// A Store is a server that answers, or several that work together.
 type Store struct {
 	// Name and Version are what the server says that it is, for example "PostgreSQL" and "17.2".
 	Name, Version string
-	// URL is what a client on this machine connects to. For a cluster it names the first node.
+	// URL is what a client on this machine connects to. Of several servers it names the first, unless a URL can name all.
 	URL string
-	// Addrs holds the host:port of every node; one, unless the store is a cluster.
+	// Addrs holds the host:port of every server that clients connect to.
 	Addrs []string
+	// Members are the servers of a group, one by one. A single server has none.
+	Members []*Member
 
 	container *runningContainer
-	version   func(ctx context.Context, url string) (name, version string, err error)
+	// locations are what the environment variable of the kind says: the URL, unless it is a list.
+	locations []string
+	version   func(ctx context.Context, location string) (name, version string, err error)
 }
 
-// Ours reports whether the run started this server, so that Kill and Start can be used on it.
-func (s *Store) Ours() bool { return s.container != nil }
+// A Member is one server of a group.
+type Member struct {
+	Addr      string
+	container *runningContainer
+}
 
-// Kill ends the server with SIGKILL, all nodes of a cluster at once, and returns when it is gone and nobody listens at its
+// Kill ends the server with SIGKILL and returns when nobody listens at its address. Its data stays.
+func (m *Member) Kill(ctx context.Context) error {
+	if err := m.container.kill(ctx); err != nil {
+		return err
+	}
+	return awaitRefusal(ctx, m.Addr)
+}
+
+// Start brings a killed server back at the same address. It returns before the server answers.
+func (m *Member) Start(ctx context.Context) error { return m.container.start(ctx) }
+
+// Ours reports whether the run started this server, so that Kill and Start can be used on it.
+func (s *Store) Ours() bool { return s.container != nil || len(s.Members) > 0 }
+
+func (s *Store) location() string {
+	if s.locations == nil {
+		return s.URL
+	}
+	return strings.Join(s.locations, ",")
+}
+
+// containers are those of the servers.
+func (s *Store) containers() []*runningContainer {
+	if s.container != nil {
+		return []*runningContainer{s.container}
+	}
+	all := make([]*runningContainer, len(s.Members))
+	for i, m := range s.Members {
+		all[i] = m.container
+	}
+	return all
+}
+
+// Kill ends the server with SIGKILL, all members of a group at once, and returns when it is gone and nobody listens at its
 // addresses. Its data stays.
 func (s *Store) Kill(ctx context.Context) error {
-	if s.container == nil {
+	if !s.Ours() {
 		return errors.New("stores: only a server that this run started can be killed")
 	}
-	if err := s.container.kill(ctx); err != nil {
-		return err
+	for _, c := range s.containers() {
+		if err := c.kill(ctx); err != nil {
+			return err
+		}
 	}
 	for _, addr := range s.Addrs {
 		if err := awaitRefusal(ctx, addr); err != nil {
@@ -68,11 +110,13 @@ func awaitRefusal(ctx context.Context, addr string) error {
 
 // Start brings a killed server back at the same address and returns when it answers.
 func (s *Store) Start(ctx context.Context) error {
-	if s.container == nil {
+	if !s.Ours() {
 		return errors.New("stores: only a server that this run started can be started")
 	}
-	if err := s.container.start(ctx); err != nil {
-		return err
+	for _, c := range s.containers() {
+		if err := c.start(ctx); err != nil {
+			return err
+		}
 	}
 	return s.await(ctx)
 }
@@ -88,39 +132,53 @@ func (s *Store) await(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		attempt, stop := context.WithTimeout(ctx, 5*time.Second)
-		name, version, err := s.version(attempt, s.URL)
+		name, version, err := s.version(attempt, s.location())
 		stop()
 		if err == nil {
 			s.Name, s.Version = name, version
 			return nil
 		}
-		if ended := s.container.ended(ctx); ended != nil {
-			return fmt.Errorf("stores: %s at %v: %w%s", s.Name, s.Addrs, ended, lastWords(ctx, s.container))
+		for _, c := range s.containers() {
+			if ended := c.ended(ctx); ended != nil {
+				return fmt.Errorf("stores: %s at %v: %w%s", s.Name, s.Addrs, ended, lastWords(ctx, c))
+			}
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("stores: %s does not answer at %v: %w%s", s.Name, s.Addrs, err, lastWords(context.WithoutCancel(ctx), s.container))
+			return fmt.Errorf("stores: %s does not answer at %v: %w%s", s.Name, s.Addrs, err, lastWords(context.WithoutCancel(ctx), s.containers()[0]))
 		case <-tick.C:
 		}
 	}
 }
 
 // external describes a server that somebody else runs.
-func external(ctx context.Context, name, rawURL string, addrs []string,
-	version func(context.Context, string) (string, string, error),
-) (*Store, error) {
-	if addrs == nil {
-		u, err := url.Parse(rawURL)
-		if err != nil {
-			return nil, fmt.Errorf("stores: %s: the URL in the environment can't be parsed", name)
-		}
-		addrs = []string{u.Host}
+func external(ctx context.Context, what kind, location string) (*Store, error) {
+	store := &Store{URL: location, Addrs: addresses(location), version: what.version}
+	if what.list {
+		store.locations = strings.Split(location, ",")
+		store.URL = store.locations[0]
 	}
 	attempt, stop := context.WithTimeout(ctx, 10*time.Second)
 	defer stop()
-	found, number, err := version(attempt, rawURL)
-	if err != nil {
-		return nil, fmt.Errorf("stores: %s at %v, as the environment says: %w", name, addrs, err)
+	var err error
+	if store.Name, store.Version, err = what.version(attempt, location); err != nil {
+		return nil, fmt.Errorf("stores: %s at %v, as %s says: %w", what.title, store.Addrs, what.variable, err)
 	}
-	return &Store{Name: found, Version: number, URL: rawURL, Addrs: addrs, version: version}, nil
+	return store, nil
+}
+
+// addresses returns each host:port of a list of URLs or addresses.
+func addresses(location string) []string {
+	var all []string
+	for at := range strings.SplitSeq(location, ",") {
+		if _, rest, ok := strings.Cut(at, "://"); ok {
+			at = rest
+		}
+		at = at[strings.LastIndexByte(at, '@')+1:]
+		if end := strings.IndexAny(at, "/?"); end >= 0 {
+			at = at[:end]
+		}
+		all = append(all, at)
+	}
+	return all
 }

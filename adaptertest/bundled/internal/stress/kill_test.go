@@ -18,7 +18,7 @@ import (
 // TestKilledUnderLoad kills each server while clients write, and starts it again: nothing that was acknowledged is lost,
 // no token is spent twice, and at no time does a method answer absent for a record that exists.
 func TestKilledUnderLoad(t *testing.T) {
-	for _, name := range []string{stores.EnvPostgres, stores.EnvPgBouncer, stores.EnvRedis, stores.EnvRedisCluster, stores.EnvMongo, stores.EnvMongoReplica} {
+	for _, name := range []string{stores.EnvPostgres, stores.EnvPgBouncer, stores.EnvRedis, stores.EnvRedisCluster, stores.EnvMongo} {
 		t.Setenv(name, "") // only a server of our own may be killed
 	}
 	servers := open(t, stores.Options{})

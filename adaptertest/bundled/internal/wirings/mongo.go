@@ -29,6 +29,7 @@ func mongoWirings() []Wiring {
 	for _, w := range []mongoWiring{
 		{name: "standalone", needs: stores.KindMongo},
 		{name: "replica set", needs: stores.KindMongoReplica},
+		{name: "replica set of three", needs: stores.KindMongoSet},
 	} {
 		// After a lost connection the driver waits until it has asked the server again, which it does twice a second at most.
 		all = append(all, Wiring{Adapter: "mongo", Name: w.name, Needs: []stores.Kind{w.needs}, Parallel: 16, open: w.open})
@@ -44,8 +45,7 @@ type mongoHandle struct {
 	name   string // of the database
 }
 
-// mongoHouse is a server on which every adapter that New opens has a database of its own: FerretDB reads a collection
-// from end to end for each lookup, so that a shared one would make every clause slower than the one before.
+// mongoHouse is a server on which every adapter that New opens has a database of its own.
 type mongoHouse struct {
 	url   string
 	admin *mgo.Client
@@ -65,29 +65,8 @@ func (w mongoWiring) open(ctx context.Context, s *stores.Stores) (*Opened, error
 		Server: server.Name, Version: server.Version, Store: server, Harness: house.harness(),
 		close: client.Disconnect,
 	}
-	if server.Name == "FerretDB" {
-		opened.Harness.Waivers = ferretDBWaivers
-		opened.Harness.Declarations.Scans = scansCollections
-		opened.Harness.ClauseTimeout = 10 * time.Minute
-		opened.Rounds = fewer // each adds to the collections that it reads from end to end
-	}
 	return opened, nil
 }
-
-// ferretDBWaivers are what FerretDB 1.24 can't do, whatever the adapter does.
-var ferretDBWaivers = []adaptertest.Waiver{
-	{Clause: "CONC-08", Reason: updatesAreNotAtomic, Link: updateIssue, Racy: true},
-	{Clause: "CONC-14", Reason: updatesAreNotAtomic, Link: updateIssue, Racy: true},
-	{Clause: "EXP-07", Reason: deletesAreNotAtomic, Link: updateIssue, Racy: true},
-	{Clause: "VOL-04", Reason: scansCollections, Link: "https://blog.ferretdb.io/ferretdb-fetches-data-query-pushdown/"},
-}
-
-const (
-	updatesAreNotAtomic = "FerretDB 1.24 reads a document, changes it and writes it back whole, so that what others wrote in between is lost"
-	deletesAreNotAtomic = "FerretDB 1.24 looks for what to delete and deletes it by _id, whatever has become of it"
-	scansCollections    = "FerretDB 1.24 uses an index for _id only and reads the whole collection for every other filter"
-	updateIssue         = "https://github.com/FerretDB/FerretDB/issues/3040"
-)
 
 // fresh opens an adapter on a new database, which is dropped at the end of the clause.
 func (h *mongoHouse) fresh(t testing.TB, conns uint64) *mongoHandle {

@@ -1,0 +1,94 @@
+package stores
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Kind is a kind of server, in the newest version that this machine can offer, or in the version after a colon, as in
+// "postgres:15".
+type Kind string
+
+// The kinds of servers, and the versions that each can have.
+const (
+	KindPostgres     Kind = "postgres"  // PostgreSQL 18, 17, 15
+	KindPgBouncer    Kind = "pgbouncer" // in transaction mode, before the server of KindPostgres
+	KindStandby      Kind = "standby"   // a primary of PostgreSQL and a hot standby; versions as KindPostgres
+	KindRedis        Kind = "redis"     // Redis 8, 7
+	KindValkey       Kind = "valkey"    // Valkey 9, 8
+	KindRedisCluster Kind = "cluster"   // three masters of Redis; versions as KindRedis
+	KindSentinel     Kind = "sentinel"  // a master of Redis, two replicas, three sentinels; versions as KindRedis
+	KindMongo        Kind = "mongo"     // MongoDB, standalone: 8, 7, 6, 5
+	KindMongoReplica Kind = "replica"   // a replica set of one member; versions as KindMongo
+	KindMongoSet     Kind = "set"       // a replica set of three members; versions as KindMongo
+)
+
+// The environment variables that name servers which run already, in no particular version. For a version its number stands
+// before the end, as in GATEHOUSE_POSTGRES_15_URL.
+const (
+	EnvPostgres     = "GATEHOUSE_POSTGRES_URL"   // postgres://user:password@host:port/database
+	EnvPgBouncer    = "GATEHOUSE_PGBOUNCER_URL"  // the same, of a PgBouncer in transaction mode
+	EnvStandby      = "GATEHOUSE_STANDBY_URL"    // two such URLs, separated by a comma, the primary's first
+	EnvRedis        = "GATEHOUSE_REDIS_URL"      // redis://host:port/0
+	EnvValkey       = "GATEHOUSE_VALKEY_URL"     // the same
+	EnvRedisCluster = "GATEHOUSE_REDIS_CLUSTER"  // host:port,host:port,host:port
+	EnvSentinel     = "GATEHOUSE_REDIS_SENTINEL" // host:port of each sentinel; the master's name is "gatehouse"
+	EnvMongo        = "GATEHOUSE_MONGO_URL"      // mongodb://host:port/
+	EnvMongoReplica = "GATEHOUSE_MONGO_REPLICA_URL"
+	EnvMongoSet     = "GATEHOUSE_MONGO_SET_URL" // mongodb://host:port,host:port,host:port/?replicaSet=name
+)
+
+// kind is what a Kind stands for.
+type kind struct {
+	name     Kind
+	variable string
+	title    string
+	// list: the variable holds several URLs or addresses, separated by commas.
+	list    bool
+	start   func(s *Stores, ctx context.Context, version string) (*Store, error)
+	version func(ctx context.Context, location string) (name, version string, err error)
+}
+
+// kinds are all of them.
+func kinds() []kind {
+	return []kind{
+		{KindPostgres, EnvPostgres, "PostgreSQL", false, (*Stores).startPostgres, versionOfPostgres},
+		{KindPgBouncer, EnvPgBouncer, "PgBouncer", false, (*Stores).startPgBouncer, versionOfPgBouncer},
+		{KindStandby, EnvStandby, "PostgreSQL with a standby", true, (*Stores).startStandby, versionOfStandby},
+		{KindRedis, EnvRedis, "Redis", false, (*Stores).startRedis, versionOfRedis},
+		{KindValkey, EnvValkey, "Valkey", false, (*Stores).startValkey, versionOfRedis},
+		{KindRedisCluster, EnvRedisCluster, "Redis Cluster", true, (*Stores).startRedisCluster, versionOfCluster},
+		{KindSentinel, EnvSentinel, "Redis Sentinel", true, (*Stores).startSentinel, versionOfSentinel},
+		{KindMongo, EnvMongo, "MongoDB", false, (*Stores).startMongo, versionOfMongo},
+		{KindMongoReplica, EnvMongoReplica, "MongoDB replica set", false, (*Stores).startMongoReplicaSet, versionOfMongo},
+		{KindMongoSet, EnvMongoSet, "MongoDB replica set of three", false, (*Stores).startMongoSet, versionOfMongo},
+	}
+}
+
+// Of returns the kind in a version.
+func (k Kind) Of(version string) Kind { return k + Kind(":"+version) }
+
+// split returns what the kind stands for, and the version.
+func (k Kind) split() (kind, string, error) {
+	name, version, _ := strings.Cut(string(k), ":")
+	all := kinds()
+	i := slices.IndexFunc(all, func(known kind) bool { return string(known.name) == name })
+	if i < 0 {
+		names := make([]string, len(all))
+		for n, known := range all {
+			names[n] = string(known.name)
+		}
+		return kind{}, "", fmt.Errorf("stores: %q is not a kind of server; the kinds are %s", name, strings.Join(names, ", "))
+	}
+	found := all[i]
+	if version != "" {
+		stem, end := found.variable, ""
+		if cut, ok := strings.CutSuffix(stem, "_URL"); ok {
+			stem, end = cut, "_URL"
+		}
+		found.variable = stem + "_" + version + end
+	}
+	return found, version, nil
+}

@@ -1,0 +1,158 @@
+package auth
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// The codes of ErrWebAuthnVerification, which the error page turns into advice.
+const (
+	// codeUnreadable: the answer could not be read.
+	codeUnreadable = "unreadable"
+	// codeExpired: the challenge is not one of this browser, or too old, or used.
+	codeExpired = "expired"
+	// codeUnknown: no user has the passkey.
+	codeUnknown = "unknown"
+	// codeUserChanged: somebody else is signed in than when the ceremony began.
+	codeUserChanged = "user-changed"
+	// codeCloned: the counter of the passkey did not rise.
+	codeCloned = "cloned"
+	// codeRefused: a rule of verification was broken.
+	codeRefused = "refused"
+)
+
+func passkeyError(code, message string, cause error) error {
+	return &Error{Type: ErrWebAuthnVerification, Code: code, Message: message, Cause: cause}
+}
+
+// callbackWebAuthn serves POST callback for a WebAuthn provider: it ends a
+// ceremony.
+func (e *engine) callbackWebAuthn(ctx context.Context, r *request, p *WebAuthn) (*Result, error) {
+	if !r.csrf.verified { // clients of Auth.js send no token
+		if err := e.sameOrigin(r.http); err != nil {
+			return nil, err
+		}
+	}
+	action := ceremonyAction(r.form.Get("action"))
+	parse := p.Ceremonies.ParseAuthentication
+	switch action {
+	case actionRegister:
+		parse = p.Ceremonies.ParseRegistration
+	case actionAuthenticate:
+	default:
+		return nil, passkeyError(codeUnreadable, "action is neither register nor authenticate", nil)
+	}
+	answer, err := parse([]byte(r.form.Get("data")))
+	if err != nil {
+		return nil, passkeyError(codeUnreadable, "the field data is no answer of an authenticator", err)
+	}
+	began, want, err := e.resumeCeremony(ctx, r, p, action, answer)
+	if err != nil {
+		return nil, err
+	}
+	// The challenge is spent: a client that goes away must not lose the sign-in.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
+	defer cancel()
+	if action == actionRegister {
+		return e.registerPasskey(ctx, r, p, began, answer, want)
+	}
+	return e.usePasskey(ctx, r, p, answer, want)
+}
+
+// resumeCeremony finds the ceremony that an answer belongs to, checks that the
+// browser is still who began it, and spends its challenge.
+func (e *engine) resumeCeremony(ctx context.Context, r *request, p *WebAuthn, action ceremonyAction, answer *WebAuthnAnswer) (*ceremony, WebAuthnExpectation, error) {
+	var want WebAuthnExpectation
+	began, err := e.endCeremony(r, p, answer.Challenge)
+	if err != nil {
+		return nil, want, err
+	}
+	if began.action != action || action == actionRegister && began.data == nil {
+		return nil, want, passkeyError(codeExpired, "the challenge was given for something else than to "+string(action), nil)
+	}
+	rp, err := e.relyingParty(ctx, r, p)
+	if err != nil {
+		return nil, want, err
+	}
+	if began.rpID != "" && began.rpID != rp.ID {
+		return nil, want, passkeyError(codeExpired, "the ceremony was begun for another relying party ID", nil)
+	}
+	current, err := e.currentUser(ctx, r.browser())
+	if err != nil {
+		return nil, want, err
+	}
+	if !began.fits(current.user) {
+		return nil, want, passkeyError(codeUserChanged, "somebody else is signed in than when the ceremony began", nil)
+	}
+	if current.user != nil && action == actionRegister {
+		began.data = current.user
+	}
+	if !e.spent.add("challenge\x00"+answer.Challenge, e.config.Clock()) {
+		return nil, want, passkeyError(codeExpired, "the challenge was used before", nil)
+	}
+	return began, WebAuthnExpectation{
+		Challenge: began.challenge, RelyingParty: rp, UserVerified: p.needsUserVerified(), Algorithms: p.algorithms(), Attestation: p.Attestation,
+	}, nil
+}
+
+// fits reports whether a ceremony was begun by who is signed in now. Auth.js
+// seals nobody for an authentication.
+func (c *ceremony) fits(current *User) bool {
+	if c.foreign && c.action == actionAuthenticate {
+		return true
+	}
+	if current == nil {
+		return c.user == ""
+	}
+	return c.user == current.ID
+}
+
+// usePasskey signs in the owner of a passkey.
+func (e *engine) usePasskey(ctx context.Context, r *request, p *WebAuthn, answer *WebAuthnAnswer, want WebAuthnExpectation) (*Result, error) {
+	owner, err := e.provePasskey(ctx, p, answer, want, func(event PasskeyClonedEvent) {
+		event.Request = r.withBody(ctx)
+		notify(ctx, e, "PasskeyCloned", e.config.Events.PasskeyCloned, event)
+	})
+	if err != nil {
+		return nil, err
+	}
+	account := passkeyAccount(p, answer.CredentialID, owner.ID)
+	stop, err := e.authorizeSignIn(ctx, r, SignInParams{User: owner, Account: account})
+	if stop != nil || err != nil {
+		return stop, err
+	}
+	done, err := e.login(ctx, r.browser(), identity{user: owner, account: account})
+	if err != nil {
+		return nil, err
+	}
+	result, err := e.finishSignIn(ctx, r, done)
+	if err == nil && r.wantsJSON() && r.form.Get("signal") != "" {
+		result.signal = e.passkeysOf(ctx, want.RelyingParty, answer.UserHandle, owner.ID)
+	}
+	return result, err
+}
+
+// registerPasskey makes a user with a passkey, or gives one to who is signed
+// in.
+func (e *engine) registerPasskey(ctx context.Context, r *request, p *WebAuthn, began *ceremony, answer *WebAuthnAnswer, want WebAuthnExpectation) (*Result, error) {
+	made, err := p.Ceremonies.VerifyRegistration(ctx, answer, want)
+	if err != nil {
+		return nil, passkeyError(codeRefused, "", err)
+	}
+	made.Created = new(e.config.Clock())
+	account := passkeyAccount(p, made.ProviderAccountID, "")
+	stop, err := e.authorizeSignIn(ctx, r, SignInParams{User: began.data, Account: account})
+	if stop != nil || err != nil {
+		return stop, err
+	}
+	done, err := e.login(ctx, r.browser(), identity{user: began.data, account: account, authenticator: made})
+	if err != nil {
+		if errors.Is(err, adapter.ErrConflict) {
+			err = &Error{Type: ErrAccountNotLinked, Message: "the passkey or the address has an owner already", Cause: err}
+		}
+		return nil, err
+	}
+	return e.finishSignIn(ctx, r, done)
+}

@@ -1,0 +1,234 @@
+// Passkeys in the browser: the ceremonies of WebAuthn between the routes
+// webauthn-options and callback of Gatehouse or Auth.js and an authenticator.
+// The sign-in page has this module in it; other pages import it.
+
+const encode = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes))).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+const decode = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
+
+const credentials = () => (typeof PublicKeyCredential === "function" && navigator.credentials ? PublicKeyCredential : undefined);
+
+/** Whether the browser has WebAuthn. */
+export const supportsPasskeys = () => Boolean(credentials());
+
+/** Whether the browser offers passkeys in the autofill of a field. */
+export async function supportsAutofill() {
+  try {
+    return Boolean(await credentials()?.isConditionalMediationAvailable?.());
+  } catch {
+    return false;
+  }
+}
+
+const descriptors = (list) => list?.map((c) => ({ ...c, id: decode(c.id) }));
+
+/** The argument publicKey of navigator.credentials.create for options of the server, whose user ID is text. */
+export function creationOptions(options) {
+  const json = { ...options, user: { ...options.user, id: encode(new TextEncoder().encode(options.user.id)) } };
+  try {
+    return PublicKeyCredential.parseCreationOptionsFromJSON(json);
+  } catch {
+    // A browser without the function, or one that does not know a value.
+    return {
+      ...json,
+      challenge: decode(json.challenge),
+      user: { ...json.user, id: decode(json.user.id) },
+      excludeCredentials: descriptors(json.excludeCredentials),
+    };
+  }
+}
+
+/** The argument publicKey of navigator.credentials.get for options of the server. */
+export function requestOptions(options) {
+  try {
+    return PublicKeyCredential.parseRequestOptionsFromJSON(options);
+  } catch {
+    return { ...options, challenge: decode(options.challenge), allowCredentials: descriptors(options.allowCredentials) };
+  }
+}
+
+/** A credential as JSON, as the server takes it. */
+export function credentialToJSON(credential) {
+  try {
+    return JSON.parse(JSON.stringify(credential.toJSON()));
+  } catch {
+    // A browser without the function, or a password manager that breaks it.
+  }
+  const { id, type, rawId, response: r, authenticatorAttachment } = credential;
+  const response = { clientDataJSON: encode(r.clientDataJSON) };
+  if (r.attestationObject) {
+    response.attestationObject = encode(r.attestationObject);
+    response.transports = r.getTransports?.() ?? [];
+  } else {
+    response.authenticatorData = encode(r.authenticatorData);
+    response.signature = encode(r.signature);
+    if (r.userHandle) response.userHandle = encode(r.userHandle);
+  }
+  const json = { id, rawId: encode(rawId), type, response, clientExtensionResults: credential.getClientExtensionResults?.() ?? {} };
+  if (authenticatorAttachment) json.authenticatorAttachment = authenticatorAttachment;
+  return json;
+}
+
+/**
+ * Begins a ceremony: action is register, authenticate, or nothing, which leaves the choice to the server.
+ * Fields are those of the form, such as email.
+ */
+export async function begin(authURL, provider, { action, fields = {}, signal } = {}) {
+  const query = new URLSearchParams(fields);
+  if (action) query.set("action", action);
+  const response = await fetch(`${authURL}/webauthn-options/${provider}?${query}`, { headers: { Accept: "application/json" }, signal });
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok || !answer.options) throw new PasskeyError(response.status === 429 ? "limited" : "options", answer.error);
+  return answer;
+}
+
+/** Asks the authenticator, and returns its answer as JSON. */
+export async function ask({ action, options }, { mediation, signal } = {}) {
+  const credential =
+    action === "register"
+      ? await navigator.credentials.create({ publicKey: creationOptions(options), signal })
+      : await navigator.credentials.get({ publicKey: requestOptions(options), mediation, signal });
+  return credentialToJSON(credential);
+}
+
+/**
+ * Ends a ceremony and returns the URL to go to. What the server says of the user's passkeys is passed on to the
+ * browser, so that it forgets those that are gone.
+ */
+export async function finish(authURL, provider, { action, options }, data, { fields = {} } = {}) {
+  const body = new URLSearchParams({ ...fields, action, data: JSON.stringify(data) });
+  if (credentials()?.signalAllAcceptedCredentials) body.set("signal", "1");
+  const response = await fetch(`${authURL}/callback/${provider}`, { method: "POST", headers: { "X-Auth-Return-Redirect": "1" }, body });
+  const answer = await response.json().catch(() => ({}));
+  if (!answer.url) throw new PasskeyError(response.status === 429 ? "limited" : "callback");
+  try {
+    if (answer.signal) await credentials().signalAllAcceptedCredentials?.(answer.signal);
+    else if (answer.url.includes("code=unknown")) await forget(options.rpId, data.id);
+  } catch (error) {
+    console.debug("passkeys: the browser took no signal", error);
+  }
+  return answer.url;
+}
+
+/** Tells the browser that a passkey is not known to the site, if it wants to know. */
+export const forget = (rpId, credentialId) => credentials()?.signalUnknownCredential?.({ rpId, credentialId });
+
+/** A failure on the way to the server: code is options, callback or limited. */
+export class PasskeyError extends Error {
+  constructor(code, message) {
+    super(message ?? code);
+    this.code = code;
+  }
+}
+
+/** What to tell the user about a failure; nothing if they changed their mind by themselves. */
+export function explain(error, action) {
+  if (error.code === "limited") return "There were too many tries. Wait a little.";
+  switch (error.name) {
+    case "AbortError":
+      return "";
+    case "NotAllowedError":
+      return action === "register" ? "No passkey was created. Try again." : "No passkey was used. Try again, or create one if you have none.";
+    case "InvalidStateError":
+      return "This device has a passkey for this site already. Sign in with it.";
+    case "SecurityError":
+      return "Passkeys do not work at this address of the site.";
+    case "NotSupportedError":
+      return "This device has no passkeys of a kind that the site takes.";
+    default:
+      return "That did not work. Reload the page and try again.";
+  }
+}
+
+/** How long the challenge of an offer in the autofill is used; the server takes it for 15 minutes. */
+const renewAfter = 10 * 60 * 1000;
+
+/**
+ * Makes a form of the sign-in page work: one that posts to callback/ID, whose inputs of the form have the attribute
+ * data-form-field. With data-conditional the passkeys are offered in the autofill, too.
+ */
+export function enhance(form, { go = (url) => location.assign(url) } = {}) {
+  if (!supportsPasskeys()) {
+    form.hidden = true;
+    form.style.display = "none";
+    return;
+  }
+  const [, authURL, provider] = form.action.match(/^(.*)\/callback\/([^/?#]+)/);
+  const inputs = [...form.querySelectorAll("input[data-form-field]")];
+  const values = (list) => Object.fromEntries(list.filter((i) => i.name).map((i) => [i.name, i.value]));
+  const message = form.querySelector("[data-passkey-message]");
+  const tell = (text) => {
+    if (message) message.textContent = text;
+    if (message) message.hidden = !text;
+  };
+  form.noValidate = true; // who signs in needs to type nothing
+
+  let offer;
+  const withdraw = () => {
+    offer?.abort();
+    offer = undefined;
+  };
+
+  async function run(action, options) {
+    const started = await begin(authURL, provider, { action, fields: values(inputs), ...options });
+    if (started.action === "register" && !inputs.every((i) => i.reportValidity())) return;
+    const data = await ask(started, options);
+    go(await finish(authURL, provider, started, data, { fields: values([...form.querySelectorAll("input")]) }));
+  }
+
+  async function makeOffer() {
+    if (form.dataset.conditional === undefined || !(await supportsAutofill())) return;
+    withdraw();
+    const mine = (offer = new AbortController());
+    const timer = setTimeout(() => mine === offer && makeOffer(), renewAfter);
+    try {
+      await run("authenticate", { mediation: "conditional", signal: mine.signal });
+    } catch (error) {
+      if (error.name !== "AbortError") console.debug("passkeys: the offer in the autofill ended", error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  let busy = false;
+  async function use(action) {
+    if (busy) return;
+    busy = true;
+    withdraw();
+    tell("");
+    try {
+      await run(action);
+    } catch (error) {
+      console.debug("passkeys:", error);
+      tell(explain(error, action));
+      makeOffer();
+    } finally {
+      busy = false;
+    }
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    use(event.submitter?.dataset.passkeyAction);
+  });
+  for (const button of form.querySelectorAll("button[data-passkey-action]")) button.hidden = false;
+  addEventListener("pageshow", (event) => event.persisted && makeOffer());
+  makeOffer();
+}
+
+/** Makes a button add a passkey for who is signed in: data-passkey-add is the auth URL, data-provider the ID. */
+export function enhanceAdd(button, { go = () => location.reload() } = {}) {
+  button.hidden = !supportsPasskeys();
+  button.addEventListener("click", async () => {
+    const { passkeyAdd: authURL, provider } = button.dataset;
+    const message = document.querySelector("[data-passkey-message]");
+    try {
+      const started = await begin(authURL, provider, { action: "register" });
+      const url = await finish(authURL, provider, started, await ask(started));
+      if (url.includes("error=")) location.assign(url);
+      else go(url);
+    } catch (error) {
+      if (message) message.textContent = explain(error, "register");
+      if (message) message.hidden = false;
+    }
+  });
+}

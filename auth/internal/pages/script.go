@@ -1,0 +1,29 @@
+package pages
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"html/template"
+
+	"github.com/gatehouse-go/gatehouse/auth/client"
+)
+
+// script is a module that is part of a page, and what the policy of the page
+// needs to let it run and talk to the site.
+type script struct {
+	element template.HTML
+	policy  string
+}
+
+func newScript(source string) script {
+	hash := sha256.Sum256([]byte(source))
+	return script{
+		element: template.HTML(`<script type="module">` + source + "</script>"), // nothing but our own source
+		policy:  "; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; connect-src 'self'",
+	}
+}
+
+var (
+	signInScript   = newScript(client.Passkey + "\nfor (const form of document.querySelectorAll(\"form[data-passkey]\")) enhance(form);\n")
+	passkeysScript = newScript(client.Passkey + "\nfor (const button of document.querySelectorAll(\"button[data-passkey-add]\")) enhanceAdd(button);\n")
+)

@@ -1,0 +1,188 @@
+package auth
+
+import (
+	"context"
+	"encoding/base64"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// decision is which ceremony a request gets.
+type decision struct {
+	action ceremonyAction
+	// user is who registers, shown is what the options say of them.
+	user, shown *User
+	// known are the credentials to choose from, or those that the authenticator
+	// must not have already. With nil, the authenticator chooses.
+	known []adapter.Authenticator
+}
+
+// decideCeremony says which ceremony a request gets; nil means none. Somebody
+// who is signed in registers another credential, or uses one of theirs.
+// Strangers get the same answer whatever address they submit, unless the
+// provider has DangerouslyListCredentials: with an action, that; without,
+// authentication with whatever credential the authenticator has. Ask finds out
+// who the submitted fields belong to.
+func (e *engine) decideCeremony(ctx context.Context, p *WebAuthn, action ceremonyAction, current *User, ask userInfo) (*decision, error) {
+	if current != nil {
+		if action == "" {
+			return nil, nil
+		}
+		known, err := e.store.authenticators(ctx, current.ID)
+		return &decision{action, current, current, known}, err
+	}
+	if action != actionRegister && !p.DangerouslyListCredentials {
+		return &decision{action: actionAuthenticate}, nil
+	}
+	user, exists, err := ask(ctx)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case user == nil && action == actionRegister:
+		return nil, nil
+	case user == nil:
+		return &decision{action: actionAuthenticate}, nil
+	case !p.DangerouslyListCredentials:
+		// The callback finds out whether the address is free. Until then nothing
+		// but the address is shown, which is what a stranger knows.
+		return &decision{action: actionRegister, user: user.withID(""), shown: &User{Email: user.Email}}, nil
+	case exists && action == actionRegister:
+		return nil, nil
+	case exists:
+		known, err := e.store.authenticators(ctx, user.ID)
+		return &decision{action: actionAuthenticate, known: known}, err
+	case action == actionAuthenticate:
+		return &decision{action: actionAuthenticate}, nil
+	}
+	return &decision{action: actionRegister, user: user, shown: user}, nil
+}
+
+// userOfField is the default of WebAuthn.GetUserInfo. The store is asked only
+// if the answer may depend on it.
+func (e *engine) userOfField(ctx context.Context, form Form, ask bool) (user *User, exists bool, err error) {
+	email, err := NormalizeEmail(form.Get("email"))
+	if err != nil {
+		return nil, false, nil //nolint:nilerr // nobody has an address that is none
+	}
+	if ask {
+		stored, err := e.store.userByEmail(ctx, email)
+		if err != nil {
+			return nil, false, err
+		}
+		if stored != nil {
+			return userFromRecord(stored), true, nil
+		}
+	}
+	return &User{Email: email}, false, nil
+}
+
+// provePasskey finds the owner of the passkey that an answer is of. The
+// credential decides who that is; the user handle says nothing more, and is not
+// looked at. Cloned is told of a counter that did not rise.
+func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, answer *WebAuthnAnswer, want WebAuthnExpectation, cloned func(PasskeyClonedEvent)) (*User, error) {
+	if _, ok := e.store.edits(); !ok { // which lets one of two in by itself
+		release, err := e.logins.acquire(ctx, "passkey\x00"+answer.CredentialID)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+	}
+	stored, err := e.store.authenticator(ctx, answer.CredentialID)
+	if err != nil {
+		return nil, err
+	}
+	if stored == nil {
+		return nil, passkeyError(codeUnknown, "no user has this passkey", nil)
+	}
+	counter, err := p.Ceremonies.VerifyAuthentication(ctx, answer, want, *stored)
+	if err != nil {
+		return nil, passkeyError(codeRefused, "", err)
+	}
+	owner, err := e.ownerOfPasskey(ctx, p, stored)
+	if err != nil {
+		return nil, err
+	}
+	return owner, e.countUse(ctx, stored, counter, func(from, to int64) {
+		cloned(PasskeyClonedEvent{User: owner, CredentialID: stored.CredentialID, Stored: from, Received: to})
+	})
+}
+
+// ownerOfPasskey finds the user that a passkey is of. An
+// account of another provider, or of somebody else than the authenticator, does
+// not count.
+func (e *engine) ownerOfPasskey(ctx context.Context, p *WebAuthn, stored *adapter.Authenticator) (*User, error) {
+	record, err := e.store.account(ctx, adapter.AccountKey{Provider: p.id(), ProviderAccountID: stored.ProviderAccountID})
+	if err != nil {
+		return nil, err
+	}
+	if record == nil || record.UserID != stored.UserID {
+		return nil, passkeyError(codeUnknown, "no account of the provider has this passkey", nil)
+	}
+	owner, err := e.store.user(ctx, record.UserID)
+	if err != nil {
+		return nil, err
+	}
+	if owner == nil {
+		return nil, passkeyError(codeUnknown, "the user who had this passkey is gone", nil)
+	}
+	return userFromRecord(owner), nil
+}
+
+func passkeyAccount(p *WebAuthn, credentialID, userID string) *Account {
+	return &Account{Provider: p.id(), Type: TypeWebAuthn, ProviderAccountID: credentialID, UserID: userID}
+}
+
+// countUse stores the counter of a verified answer (WebAuthn Level 3, section
+// 6.1.1). Where the authenticator does not count, both counters are 0, and the
+// challenge, which works once, is the only protection against replay. Otherwise
+// the counter must rise; of two answers with one counter, one wins.
+func (e *engine) countUse(ctx context.Context, stored *adapter.Authenticator, counter int64, cloned func(from, to int64)) error {
+	for range maxLoginRaces + 1 {
+		if (stored.Counter != 0 || counter != 0) && counter <= stored.Counter {
+			cloned(stored.Counter, counter)
+			return passkeyError(codeCloned, "the counter of the passkey did not rise: there may be a copy of it", nil)
+		}
+		moved, err := e.store.useCounter(ctx, stored.CredentialID, stored.Counter, counter)
+		if !moved || err != nil {
+			return err
+		}
+		credentialID := stored.CredentialID
+		if stored, err = e.store.authenticator(ctx, credentialID); err != nil {
+			return err
+		}
+		if stored == nil {
+			return passkeyError(codeUnknown, "the passkey was removed in the meantime", nil)
+		}
+	}
+	return passkeyError(codeCloned, "the passkey is in use elsewhere at the same time", nil)
+}
+
+// passkeySignal tells a browser which passkeys of a user there are, for
+// PublicKeyCredential.signalAllAcceptedCredentials (WebAuthn Level 3, section
+// 5.1.10).
+type passkeySignal struct {
+	RPID   string `json:"rpId"`
+	UserID string `json:"userId"`
+	// AllAcceptedCredentialIDs are all that the user has.
+	AllAcceptedCredentialIDs []string `json:"allAcceptedCredentialIds"`
+}
+
+// passkeysOf is the signal for a user whom an answer has signed in. It is nil
+// without a user handle, and if the list could not be read: an empty list would
+// have the browser forget all passkeys.
+func (e *engine) passkeysOf(ctx context.Context, rp RelyingParty, handle []byte, userID string) *passkeySignal {
+	if len(handle) == 0 {
+		return nil
+	}
+	list, err := e.store.authenticators(ctx, userID)
+	if err != nil {
+		e.logError(ctx, err)
+		return nil
+	}
+	s := &passkeySignal{RPID: rp.ID, UserID: base64.RawURLEncoding.EncodeToString(handle)}
+	for _, a := range list {
+		s.AllAcceptedCredentialIDs = append(s.AllAcceptedCredentialIDs, base64URL(a.CredentialID))
+	}
+	return s
+}

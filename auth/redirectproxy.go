@@ -1,0 +1,142 @@
+package auth
+
+import (
+	"log/slog"
+	"net"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// A deployment whose URL no provider knows, such as a preview of a change, sends
+// the browser to the provider with the callback URL of another deployment: the
+// redirect proxy. The state, which all of them can open, carries where the proxy
+// sends the browser on to. See docs/protocol.md.
+
+// stateSalt is the salt of the state parameter itself, which a deployment that
+// is the redirect proxy of another one reads.
+const stateSalt = "encodedState"
+
+// newState is a random value. Where the provider sends the browser back to a
+// redirect proxy, it is sealed with the URL that the proxy sends it on to; some
+// providers refuse a state as long as that.
+func (e *engine) newState(r *request, o *oauthClient, redirectURI string) (string, error) {
+	random, err := randomBase64(e.config.Random)
+	own := e.providerURL(r, ActionCallback, o.provider.ID)
+	if err != nil || own == redirectURI {
+		return random, err
+	}
+	// A proxy relays to https only. Behind a server that ends TLS the request does
+	// not tell.
+	if rest, plain := strings.CutPrefix(own, "http://"); plain && !isLoopback(r.origin) {
+		own = "https://" + rest
+	}
+	return jwt.Encode(jwt.EncodeParams{
+		Token: Claims{"random": random, "origin": own}, Secrets: e.config.JWT.Secret, Salt: stateSalt, MaxAge: checkMaxAge, Keys: e.keys, Now: e.config.Clock,
+	})
+}
+
+// proxied sends the browser on to the deployment that the sign-in was started
+// from, if this one is only its redirect proxy. It never does where Config.URL
+// is not set: then the request itself says what the origin of the site is.
+func (e *engine) proxied(r *request, o *oauthClient, params url.Values) (*Result, error) {
+	state := params.Get("state")
+	// The random states are those of sign-ins that were started here.
+	if o.proxy == "" || o.proxyOrigin != e.origin || !strings.Contains(state, ".") {
+		return nil, nil
+	}
+	e.debug(r.http.Context(), "DECODE_STATE", slog.String("provider", o.provider.ID))
+	claims, err := jwt.Decode(jwt.DecodeParams{Token: state, Secrets: e.config.JWT.Secret, Salt: stateSalt, Keys: e.keys, Now: e.config.Clock})
+	if err != nil {
+		return nil, invalidCheck("state", "not made by a deployment that this one is the redirect proxy of")
+	}
+	target, err := url.Parse(claims.String("origin"))
+	if err != nil || target.Host == "" {
+		return nil, invalidCheck("state", "it does not tell where to send the browser")
+	}
+	if originOf(target) == e.origin {
+		return nil, nil
+	}
+	if err := e.mayRelay(o, target); err != nil {
+		return nil, err
+	}
+	query := r.http.URL.RawQuery
+	if query == "" {
+		query = params.Encode()
+	}
+	e.debug(r.http.Context(), "Proxy redirecting to", slog.String("url", target.String()))
+	return redirectTo(target.String() + "?" + parseQuery(query).encode()), nil
+}
+
+// mayRelay reports why the answer of a provider may not be sent on to a URL: it
+// has to be the callback URL of the same provider at an origin on the list.
+// Otherwise an answer of an honest provider could be handed to another one, which
+// then learns the code (RFC 9700 section 4.4).
+func (e *engine) mayRelay(o *oauthClient, target *url.URL) error {
+	if target.User != nil || target.RawQuery != "" || target.Fragment != "" || !strings.HasSuffix(target.EscapedPath(), "/callback/"+o.provider.ID) {
+		return invalidCheck("state", "the sign-in was started with another provider")
+	}
+	origin := originOf(target)
+	for _, pattern := range e.config.RedirectProxyOrigins {
+		if originFits(pattern, origin) {
+			return nil
+		}
+	}
+	return invalidCheck("state", "the deployment "+origin+" is not in RedirectProxyOrigins")
+}
+
+// proxyOrigin is an entry of Config.RedirectProxyOrigins: a host, or one with *
+// for its first label, and perhaps a port.
+var proxyOrigin = regexp.MustCompile(`^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?(:[0-9]{1,5})?$`)
+
+// originFits reports whether an https origin is what an entry of
+// Config.RedirectProxyOrigins names.
+func originFits(pattern, origin string) bool {
+	host, ok := strings.CutPrefix(origin, "https://")
+	if !ok {
+		return false
+	}
+	pattern = proxyPattern(pattern)
+	if rest, wild := strings.CutPrefix(pattern, "*"); wild {
+		label, ok := strings.CutSuffix(host, rest)
+		return ok && label != "" && !strings.ContainsAny(label, ".:")
+	}
+	return host == pattern
+}
+
+// proxyPattern is an entry without the scheme and the port that go without
+// saying.
+func proxyPattern(entry string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(entry), "https://"), ":443")
+}
+
+// checkRedirectProxy lists what is wrong with the settings of a redirect proxy.
+func (c *Config) checkRedirectProxy() []error {
+	var problems []error
+	problem := func(message string) { problems = append(problems, &Error{Type: ErrAuth, Message: message}) }
+	if c.RedirectProxyURL != "" {
+		if u, err := url.Parse(c.RedirectProxyURL); err != nil || u.Host == "" {
+			problem("Config.RedirectProxyURL is not a URL")
+		}
+	}
+	for _, entry := range c.RedirectProxyOrigins {
+		pattern := proxyPattern(entry)
+		host, wild := strings.CutPrefix(pattern, "*.")
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		switch {
+		case !proxyOrigin.MatchString(pattern):
+			problem("Config.RedirectProxyOrigins: " + strconv.Quote(entry) + " is not an https origin such as https://app.example.com or https://*.preview.example.com")
+		case wild && !strings.Contains(host, "."):
+			problem("Config.RedirectProxyOrigins: " + strconv.Quote(entry) + " names all of a top-level domain")
+		}
+	}
+	if len(c.RedirectProxyOrigins) > 0 && c.URL == "" {
+		problem("Config.RedirectProxyOrigins needs Config.URL (AUTH_URL): a redirect proxy must know its own origin")
+	}
+	return problems
+}

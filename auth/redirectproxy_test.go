@@ -1,0 +1,142 @@
+package auth_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// proxySite is a redirect proxy with the provider of the tests, and another one.
+func proxySite(t *testing.T, change func(*auth.Config)) *site {
+	return newSite(t, func(_ *idp, c *auth.Config, o *auth.OAuth) {
+		c.RedirectProxyURL, c.RedirectProxyOrigins = origin+"/auth", []string{"https://app.example.com:8443", "*.preview.example.com"}
+		evil := *o
+		evil.ID = "evil"
+		c.Providers = append(c.Providers, &evil)
+		if change != nil {
+			change(c)
+		}
+	})
+}
+
+// sealedState is the state of a deployment that shares the secret.
+func sealedState(t *testing.T, s *site, target string) string {
+	state, err := jwt.Encode(jwt.EncodeParams{
+		Token: auth.Claims{"random": "r", "origin": target}, Secrets: []string{secret}, Salt: "encodedState", MaxAge: 900e9, Now: s.clock.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// TestRedirectProxyMixUp: the proxy hands an answer on to the callback route of
+// the provider that sent it, at a deployment that it knows, and to nobody else.
+func TestRedirectProxyMixUp(t *testing.T) {
+	t.Parallel()
+	s := proxySite(t, nil)
+	for target, relayed := range map[string]bool{
+		"https://pr-1.preview.example.com/auth/callback/idp":         true,
+		"https://pr-1.preview.example.com/sub/callback/idp":          true, // with another base path
+		"https://app.example.com:8443/auth/callback/idp":             true,
+		"https://PR-1.preview.example.com/auth/callback/idp":         true,
+		"https://pr-1.preview.example.com:443/auth/callback/idp":     true,
+		"https://pr-1.preview.example.com/auth/callback/evil":        false,
+		"https://pr-1.preview.example.com/auth/callback/idp/":        false,
+		"https://pr-1.preview.example.com/auth/callback/idp?x=1":     false,
+		"https://pr-1.preview.example.com/auth/callback/idp#x":       false,
+		"https://pr-1.preview.example.com/auth/callback/evil?/idp":   false,
+		"https://pr-1.preview.example.com/auth/xcallback/idp":        false,
+		"https://u@pr-1.preview.example.com/auth/callback/idp":       false,
+		"http://pr-1.preview.example.com/auth/callback/idp":          false,
+		"http://localhost/auth/callback/idp":                         false,
+		"https://preview.example.com/auth/callback/idp":              false,
+		"https://a.b.preview.example.com/auth/callback/idp":          false,
+		"https://.preview.example.com/auth/callback/idp":             false,
+		"https://pr-1.preview.example.com:8443/auth/callback/idp":    false,
+		"https://app.example.com:8444/auth/callback/idp":             false,
+		"https://evilpreview.example.com/auth/callback/idp":          false,
+		"https://pr-1.preview.example.com.evil.ex/auth/callback/idp": false,
+		"https://evil.example/pr-1.preview.example.com/callback/idp": false,
+		"javascript:alert(1)//callback/idp":                          false,
+		"//pr-1.preview.example.com/callback/idp":                    false,
+		"/callback/idp": false,
+		"":              false,
+	} {
+		b := newBrowser(t, s)
+		answer := url.Values{"code": {"c"}, "state": {sealedState(t, s, target)}}
+		end := b.get(callback(answer))
+		if got := strings.Contains(end.location(), "code=c"); got != relayed {
+			t.Errorf("%s: the answer goes to %s, want it relayed: %v", target, end.location(), relayed)
+		}
+		if !relayed {
+			end.wantLocation(t, errorPage)
+		}
+		b.wantNoSession()
+	}
+	if n := s.idp.count("/token"); n > 0 {
+		t.Errorf("a code was sent to the provider %d times", n)
+	}
+}
+
+// TestRedirectProxyThatIsNone: a deployment that learns its origin from the
+// request relays nothing, whatever Host header comes.
+func TestRedirectProxyThatIsNone(t *testing.T) {
+	t.Parallel()
+	s := proxySite(t, nil)
+	h, err := auth.New(auth.Config{
+		Secret: []string{secret}, TrustHost: new(true), RedirectProxyURL: origin + "/auth", Clock: s.clock.Now, Logger: s.log.logger(), Providers: []auth.Provider{s.idp.provider()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := url.Values{"code": {"c"}, "state": {sealedState(t, s, "https://pr-1.preview.example.com/auth/callback/idp")}}
+	newBrowser(t, h).get(callback(answer)).wantLocation(t, errorPage)
+}
+
+// TestPreviewNeedsNoURL: a deployment behind the proxy needs neither a URL nor a
+// list, also where a server in front of it ends TLS.
+func TestPreviewNeedsNoURL(t *testing.T) {
+	t.Parallel()
+	s := proxySite(t, nil)
+	preview, err := auth.New(auth.Config{
+		Secret: []string{secret}, TrustHost: new(true), UseSecureCookies: new(true), RedirectProxyURL: origin + "/auth", Clock: s.clock.Now, Logger: s.log.logger(),
+		Providers: []auth.Provider{s.idp.provider()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	away := newBrowser(t, preview)
+	away.site = "http://pr-7.preview.example.com" // as the handler sees it
+	answer := s.idp.authorize(t, away.post("/auth/signin/idp").location())
+	back := newBrowser(t, s).get(callback(answer)).location()
+	const want = "https://pr-7.preview.example.com/auth/callback/idp?"
+	if !strings.HasPrefix(back, want) {
+		t.Fatalf("the proxy sends the browser to %s, want %s", back, want)
+	}
+	away.get(strings.TrimPrefix(back, "https://pr-7.preview.example.com")).wantLocation(t, "http://pr-7.preview.example.com")
+	away.wantSession(`"name":"ada"`)
+}
+
+// TestRedirectProxyOriginsThatCannotWork are refused at the start.
+func TestRedirectProxyOriginsThatCannotWork(t *testing.T) {
+	t.Parallel()
+	for entry, want := range map[string]string{
+		"https://a.example.com": "", "*.preview.example.com": "", "https://*.preview.example.com:8443": "", "localhost": "",
+		"*": "not an https origin", "http://a.example.com": "not an https origin", "https://a.example.com/": "not an https origin", "": "not an https origin",
+		"https://*.*.example.com": "not an https origin", "pr-*.example.com": "not an https origin", "https://a.example.com?x": "not an https origin",
+		"*.com": "top-level domain", "*.localhost:8443": "top-level domain",
+	} {
+		_, err := auth.New(auth.Config{Secret: []string{secret}, URL: origin, RedirectProxyURL: origin + "/auth", RedirectProxyOrigins: []string{entry}})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: got %v, want %q", entry, err, want)
+		}
+	}
+	_, err := auth.New(auth.Config{Secret: []string{secret}, TrustHost: new(true), RedirectProxyURL: origin + "/auth", RedirectProxyOrigins: []string{"a.example.com"}})
+	if err == nil || !strings.Contains(err.Error(), "needs Config.URL") {
+		t.Errorf("a proxy without a URL: %v", err)
+	}
+}

@@ -1,0 +1,170 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// RelyingParty is the site, as authenticators know it (WebAuthn Level 3,
+// sections 4 and 5.11).
+type RelyingParty struct {
+	// ID is a domain name. A credential is good for one ID. It may be a parent
+	// domain of the site's, never an IP address. The default is the host of
+	// Config.URL.
+	ID string
+	// Name is shown by authenticators; the default is the host of the first
+	// origin, with its port.
+	Name string
+	// Origins are the origins from which ceremonies are accepted, such as
+	// https://app.example.com: what the browser reports must be equal to one of
+	// them. They are https, or http on a loopback host. The default is the one
+	// of Config.URL. Origins outside of the domain ID are related origins;
+	// browsers ask for them at https://ID/.well-known/webauthn, which a Handler
+	// answers that is mounted there.
+	Origins []string
+}
+
+// check reports why no ceremony could succeed.
+func (rp RelyingParty) check() error {
+	if err := checkRelyingPartyID(rp.ID); err != nil {
+		return err
+	}
+	if len(rp.Origins) == 0 {
+		return fmt.Errorf("the relying party %q has no Origins", rp.ID)
+	}
+	single := !strings.Contains(rp.ID, ".") && rp.ID != "localhost"
+	for _, o := range rp.Origins {
+		u, err := url.Parse(o)
+		switch {
+		case err != nil || u.Host == "" || originOf(u) != o || u.User != nil:
+			return fmt.Errorf("the origin %q of a relying party is not written as browsers do: scheme, host in lower case, and a port that is not the scheme's own", o)
+		case u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(o)):
+			return fmt.Errorf("the origin %q of a relying party is neither https nor on a loopback host", o)
+		case net.ParseIP(u.Hostname()) != nil:
+			return fmt.Errorf("the origin %q of a relying party is an IP address; browsers allow passkeys for domain names only", o)
+		case single && u.Hostname() != rp.ID:
+			return fmt.Errorf("the relying party ID %q is a whole top-level domain", rp.ID)
+		}
+	}
+	return nil
+}
+
+func checkRelyingPartyID(id string) error {
+	switch {
+	case id == "":
+		return errors.New("the ID of a relying party is missing")
+	case net.ParseIP(strings.Trim(id, "[]")) != nil:
+		return fmt.Errorf("the relying party ID %q is an IP address; passkeys need a domain name, such as localhost", id)
+	case len(id) > 253, strings.HasPrefix(id, "."), strings.HasSuffix(id, "."), strings.Contains(id, ".."), id != strings.ToLower(id):
+		return fmt.Errorf("the relying party ID %q is no domain name in lower case", id)
+	}
+	for i := range len(id) {
+		if c := id[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '_' {
+			return fmt.Errorf("the relying party ID %q is no domain name: use ASCII, without scheme and port", id)
+		}
+	}
+	return nil
+}
+
+// relyingParty says who asks in a ceremony of the request.
+func (e *engine) relyingParty(ctx context.Context, r *request, p *WebAuthn) (RelyingParty, error) {
+	rp, err := e.chooseRelyingParty(ctx, r, p)
+	if err != nil {
+		return rp, err
+	}
+	if err := rp.check(); err != nil {
+		return rp, &Error{Type: ErrInvalidProvider, Message: "provider " + p.id(), Cause: err}
+	}
+	if rp.Name == "" {
+		_, rp.Name, _ = strings.Cut(rp.Origins[0], "://")
+	}
+	return rp, nil
+}
+
+func (e *engine) chooseRelyingParty(ctx context.Context, r *request, p *WebAuthn) (RelyingParty, error) {
+	if p.GetRelyingParty != nil {
+		return guard(ctx, p.GetRelyingParty, r.withBody(ctx))
+	}
+	configured := p.RelyingParties
+	if len(configured) > 1 {
+		host := hostOf(r.origin)
+		for _, rp := range configured {
+			if slices.ContainsFunc(rp.Origins, func(o string) bool { return hostOf(o) == host }) {
+				return rp, nil
+			}
+		}
+		return RelyingParty{}, &Error{Type: ErrInvalidProvider, Message: "provider " + p.id() + ": no relying party has the host of the request among its Origins"}
+	}
+	var rp RelyingParty
+	if len(configured) == 1 {
+		rp = configured[0]
+	}
+	if rp.ID != "" && len(rp.Origins) > 0 {
+		return rp, nil
+	}
+	// The Host header of a loopback host that nobody configured is the only one
+	// that may fill in what is missing.
+	if e.origin == "" && (e.config.TrustHost != nil || !isLoopback(r.origin)) {
+		return rp, &Error{Type: ErrInvalidProvider, Message: "provider " + p.id() +
+			": the Host header can't say which site asks: set Config.URL (AUTH_URL), or ID and Origins of RelyingParties"}
+	}
+	if rp.ID == "" {
+		rp.ID = hostOf(r.origin)
+	}
+	if len(rp.Origins) == 0 {
+		rp.Origins = []string{r.origin}
+	}
+	return rp, nil
+}
+
+// hostOf is the host of an origin without its port.
+func hostOf(origin string) string {
+	u, err := url.Parse(origin)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// wellKnownWebAuthn is where browsers ask for the related origins of a relying
+// party (WebAuthn Level 3, section 5.11.1).
+const wellKnownWebAuthn = "/.well-known/webauthn"
+
+// relatedOrigins answers at wellKnownWebAuthn: with the origins of the relying
+// party whose ID is the host of the request.
+func (e *engine) relatedOrigins(hr *http.Request) *Result {
+	host := hostOf(requestOrigin(hr))
+	if e.origin != "" {
+		host = hostOf(e.origin)
+	}
+	var list struct {
+		Origins []string `json:"origins"`
+	}
+	for _, p := range e.config.Providers {
+		p, ok := p.(*WebAuthn)
+		if !ok || p == nil {
+			continue
+		}
+		for _, rp := range p.RelyingParties {
+			if rp.ID != host {
+				continue
+			}
+			for _, o := range rp.Origins {
+				if !slices.Contains(list.Origins, o) {
+					list.Origins = append(list.Origins, o)
+				}
+			}
+		}
+	}
+	if list.Origins == nil || hr.Method != http.MethodGet && hr.Method != http.MethodHead {
+		return &Result{Status: http.StatusNotFound}
+	}
+	body, _ := jsonBody(list) // texts always encode
+	return &Result{Status: http.StatusOK, Header: jsonHeader(), Body: body}
+}

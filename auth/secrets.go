@@ -1,0 +1,50 @@
+package auth
+
+import (
+	"slices"
+	"unicode/utf8"
+)
+
+// minSecret is the number of characters that a secret must have. The hash in a
+// CSRF cookie, which everybody gets, lets guesses of a secret be tried without
+// asking the site, so only what can't be guessed is one.
+const minSecret = 32
+
+// checkSecrets lists what is wrong with the secrets: one that is missing, or so
+// short that it can be guessed. On loopback, where nobody else gets a cookie, a
+// short one is enough.
+func (e *engine) checkSecrets(onLoopback bool) []error {
+	c := &e.config
+	var problems []error
+	problem := func(message string) {
+		problems = append(problems, &Error{Type: ErrMissingSecret, Message: message})
+	}
+	if len(c.Secret) == 0 || slices.Contains(c.Secret, "") {
+		problem("set Config.Secret or AUTH_SECRET to at least 32 random characters")
+	}
+	short := func(name string, secrets []string) {
+		for i, s := range secrets {
+			tail := i > 0 && c.DangerouslyAcceptShortSecrets
+			if s != "" && utf8.RuneCountInString(s) < minSecret && !tail && !onLoopback {
+				problem(name + " has fewer than 32 characters, so it can be guessed; take one of openssl rand -hex 32")
+				return
+			}
+		}
+	}
+	short("Config.Secret (AUTH_SECRET)", c.Secret)
+	if !slices.Equal(c.JWT.Secret, c.Secret) {
+		if slices.Contains(c.JWT.Secret, "") {
+			problem("a secret of Config.JWT.Secret is empty")
+		}
+		short("Config.JWT.Secret", c.JWT.Secret)
+	}
+	for _, p := range c.Providers {
+		if p, ok := p.(*Email); ok && p != nil {
+			if slices.Contains(p.Secret, "") {
+				problem("provider \"" + p.id() + "\": a Secret is empty")
+			}
+			short("provider \""+p.id()+"\": Secret", p.Secret)
+		}
+	}
+	return problems
+}

@@ -1,0 +1,113 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// TestGuessableSecretsAreRefused: a short secret, wherever it is, stops New and
+// Auth, except on a site that only this machine can reach.
+func TestGuessableSecretsAreRefused(t *testing.T) {
+	t.Parallel()
+	long, short := secret, "hunter2"
+	for name, c := range map[string]struct {
+		config auth.Config
+		ok     bool
+	}{
+		"long":                                   {auth.Config{URL: origin, Secret: []string{long}}, true},
+		"short":                                  {auth.Config{URL: origin, Secret: []string{short}}, false},
+		"31 characters":                          {auth.Config{URL: origin, Secret: []string{strings.Repeat("x", 31)}}, false},
+		"31 characters of several bytes":         {auth.Config{URL: origin, Secret: []string{strings.Repeat("ü", 31)}}, false},
+		"32 characters":                          {auth.Config{URL: origin, Secret: []string{strings.Repeat("x", 32)}}, true},
+		"short tail":                             {auth.Config{URL: origin, Secret: []string{long, short}}, false},
+		"short tail that is accepted":            {auth.Config{URL: origin, Secret: []string{long, short}, DangerouslyAcceptShortSecrets: true}, true},
+		"short head with the tail accepted":      {auth.Config{URL: origin, Secret: []string{short, long}, DangerouslyAcceptShortSecrets: true}, false},
+		"short for tokens":                       {auth.Config{URL: origin, Secret: []string{long}, JWT: auth.JWTConfig{Secret: []string{short}}}, false},
+		"short tail for tokens that is accepted": {auth.Config{URL: origin, Secret: []string{long}, JWT: auth.JWTConfig{Secret: []string{long, short}}, DangerouslyAcceptShortSecrets: true}, true},
+		"short for mail links": {auth.Config{
+			URL: origin, Secret: []string{long}, Adapter: newStore(), Session: auth.SessionConfig{Strategy: auth.StrategyJWT},
+			Providers: []auth.Provider{&auth.Email{Secret: []string{short}, SendVerificationRequest: func(context.Context, auth.VerificationRequest) error { return nil }}},
+		}, false},
+		"short on this machine":               {auth.Config{URL: "http://localhost:3000", Secret: []string{short}}, true},
+		"short on this machine, by address":   {auth.Config{URL: "http://127.0.0.1", Secret: []string{short}}, true},
+		"short for whoever is on loopback":    {auth.Config{Secret: []string{short}}, true},
+		"short for a host that looks like it": {auth.Config{URL: "http://localhost.example.com", Secret: []string{short}}, false},
+		"short for every trusted host":        {auth.Config{TrustHost: new(true), Secret: []string{short}}, false},
+	} {
+		c.config.Logger = slog.New(slog.DiscardHandler)
+		_, err := auth.New(c.config)
+		if (err == nil) != c.ok || err != nil && !errors.Is(err, auth.ErrMissingSecret) {
+			t.Errorf("%s: New: got %v, want it accepted: %v", name, err, c.ok)
+		}
+		if err != nil && strings.Contains(err.Error(), short) {
+			t.Errorf("%s: the error holds the secret", name)
+		}
+	}
+	for name, c := range map[string]struct {
+		host, peer, forwarded string
+		status                int
+	}{
+		"remote":                           {"app.example.com", "203.0.113.5:4000", "", 500},
+		"loopback":                         {"localhost:3000", "127.0.0.1:4000", "", 200},
+		"loopback, IPv6":                   {"[::1]:3000", "[::1]:4000", "", 200},
+		"remote that says localhost":       {"localhost:3000", "203.0.113.5:4000", "", 500},
+		"remote, by way of a proxy here":   {"localhost:3000", "127.0.0.1:4000", "203.0.113.5", 500},
+		"loopback, by way of a proxy here": {"localhost:3000", "127.0.0.1:4000", "127.0.0.1", 200},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/auth/csrf", nil)
+		r.Host, r.RemoteAddr = c.host, c.peer
+		if c.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", c.forwarded)
+		}
+		res := auth.Auth(r, auth.Config{Secret: []string{short}, TrustHost: new(true), Logger: slog.New(slog.DiscardHandler)})
+		res.Body.Close()
+		if res.StatusCode != c.status {
+			t.Errorf("%s: Auth: got status %d, want %d", name, res.StatusCode, c.status)
+		}
+	}
+}
+
+// TestHostHeaderAloneIsNotLoopback: who reaches the server from elsewhere is not
+// trusted for saying localhost.
+func TestHostHeaderAloneIsNotLoopback(t *testing.T) {
+	t.Parallel()
+	h, err := auth.New(auth.Config{Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		peer   string
+		header http.Header
+		status int
+	}{
+		{"127.0.0.1:4000", nil, 200},
+		{"[::1]:4000", nil, 200},
+		{"", nil, 200}, // made in this process
+		{"127.0.0.1:4000", http.Header{"X-Forwarded-For": {"127.0.0.1, ::1"}}, 200},
+		{"203.0.113.5:4000", nil, 500},
+		{"@", nil, 500}, // the socket of a proxy
+		{"127.0.0.1:4000", http.Header{"X-Forwarded-For": {"203.0.113.5"}}, 500},
+		{"127.0.0.1:4000", http.Header{"X-Forwarded-For": {"127.0.0.1, 203.0.113.5"}}, 500},
+		{"127.0.0.1:4000", http.Header{"X-Forwarded-For": {"127.0.0.1", "203.0.113.5"}}, 500},
+		{"127.0.0.1:4000", http.Header{"X-Real-Ip": {"203.0.113.5"}}, 500},
+		{"127.0.0.1:4000", http.Header{"Forwarded": {"for=203.0.113.5"}}, 500},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/auth/session", nil)
+		r.Host, r.RemoteAddr = "localhost:3000", c.peer
+		for name, v := range c.header {
+			r.Header[name] = v
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != c.status {
+			t.Errorf("from %q with %v: got status %d, want %d", c.peer, c.header, w.Code, c.status)
+		}
+	}
+}

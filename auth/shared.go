@@ -1,0 +1,125 @@
+package auth
+
+import (
+	"container/list"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"io"
+	"net/http"
+	"reflect"
+	"sync"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// shared is what has to outlive the engine of one request: Auth and Raw make one
+// for each, and a check that one of them saw must be spent for the next.
+type shared struct {
+	// keys are derived from the secrets.
+	keys *jwt.Keys
+	// logins holds the accounts that are signing in.
+	logins keyedLock
+	// spent are the checks that were used.
+	spent *spentChecks
+
+	mu sync.Mutex
+	// issuers hold the metadata and keys of providers.
+	issuers recent[issuerKey, *oauth.Issuer]
+}
+
+func newShared() *shared {
+	return &shared{keys: new(jwt.Keys), spent: newSpentChecks(), issuers: recent[issuerKey, *oauth.Issuer]{max: maxIssuers}}
+}
+
+// unshared is for a Handler, which is made once.
+func unshared(*Config, string) *shared { return newShared() }
+
+// issuerKey names the source of metadata and keys.
+type issuerKey struct {
+	url, wellKnown, jwks string
+	client               *http.Client
+}
+
+const (
+	// maxShared is how many pairs of secret and origin are remembered, and
+	// maxIssuers how many issuers of each.
+	maxShared  = 1000
+	maxIssuers = 200
+)
+
+// issuer returns the issuer of a provider, the same for each configuration.
+func (s *shared) issuer(c *Config, p *OAuth, client *http.Client) *oauth.Issuer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.issuers.get(issuerKey{p.Issuer, p.WellKnown, p.JWKS, p.HTTPClient}, func() *oauth.Issuer {
+		return &oauth.Issuer{URL: p.Issuer, WellKnown: p.WellKnown, JWKS: p.JWKS, Client: client, Now: c.Clock}
+	})
+}
+
+// sharedKey names the configurations that share something: those of one secret
+// and one origin. Other fields hold functions, which can't be compared.
+type sharedKey struct {
+	secret [sha256.Size]byte
+	origin string
+	// random is a source of the configuration's own, which may repeat values.
+	random io.Reader
+}
+
+// process holds what the calls of Auth and Raw in this process share.
+var process = struct {
+	mu   sync.Mutex
+	made recent[sharedKey, *shared]
+}{made: recent[sharedKey, *shared]{max: maxShared}}
+
+// sharedWith returns what the earlier engines with the secret and the origin of
+// the configuration have used. The origin is that of Config.URL, so nothing that
+// a request says makes a new one.
+func sharedWith(c *Config, origin string) *shared {
+	secrets, err := json.Marshal([][]string{c.Secret, c.JWT.Secret})
+	if err != nil || len(c.Secret) == 0 {
+		return newShared()
+	}
+	key := sharedKey{secret: sha256.Sum256(secrets), origin: origin}
+	if c.Random != rand.Reader {
+		if !reflect.ValueOf(c.Random).Comparable() {
+			return newShared()
+		}
+		key.random = c.Random
+	}
+	process.mu.Lock()
+	defer process.mu.Unlock()
+	return process.made.get(key, newShared)
+}
+
+// recent keeps the values that were used last. The zero value with max is ready.
+type recent[K comparable, V any] struct {
+	max    int
+	order  list.List // of *entry[K, V], the last used first
+	values map[K]*list.Element
+}
+
+type entry[K comparable, V any] struct {
+	key   K
+	value V
+}
+
+// get returns the value of a key, a new one if there is none, and forgets the
+// one that was not used for the longest time if there are too many.
+func (r *recent[K, V]) get(key K, make func() V) V {
+	if e, ok := r.values[key]; ok {
+		r.order.MoveToFront(e)
+		return e.Value.(*entry[K, V]).value //nolint:forcetypeassert // the list holds nothing else
+	}
+	if r.values == nil {
+		r.values = map[K]*list.Element{}
+	}
+	value := make()
+	r.values[key] = r.order.PushFront(&entry[K, V]{key, value})
+	if r.order.Len() > r.max {
+		oldest := r.order.Remove(r.order.Back()).(*entry[K, V]) //nolint:forcetypeassert // as above
+		delete(r.values, oldest.key)
+	}
+	return value
+}

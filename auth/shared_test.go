@@ -1,0 +1,69 @@
+package auth_test
+
+import (
+	"maps"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// eachTime serves each request by a call of Auth or Raw of its own.
+func eachTime(raw bool, config func() auth.Config) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !raw {
+			res := auth.Auth(r, config())
+			for name, v := range res.Header {
+				w.Header()[name] = v
+			}
+			w.WriteHeader(res.StatusCode)
+			_ = res.Body.Close()
+			return
+		}
+		result, err := auth.Raw(r, config())
+		if err != nil {
+			http.Redirect(w, r, errorPage, http.StatusFound)
+			return
+		}
+		result.Send(w)
+	}
+}
+
+// TestReplayAgainstAuth: a check that one call of Auth or Raw saw is spent for
+// the next, although each of them compiles a configuration, with functions,
+// providers and a client of its own.
+func TestReplayAgainstAuth(t *testing.T) {
+	t.Parallel()
+	for name, raw := range map[string]bool{"Auth": false, "Raw": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, nil)
+			b := newBrowser(t, eachTime(raw, func() auth.Config {
+				return auth.Config{
+					Secret: []string{secret + name}, URL: origin, Clock: func() time.Time { return s.clock.Now() }, Logger: s.log.logger(), SkipCSRFCheck: auth.SkipCSRFCheck,
+					Providers: []auth.Provider{s.idp.provider()},
+				}
+			}))
+			answer := s.idp.authorize(t, b.submit("/auth/signin/idp").location())
+			kept := maps.Clone(b.cookies)
+			b.get(callback(answer)).wantLocation(t, origin)
+			// The provider would let the code through a second time.
+			s.idp.mu.Lock()
+			s.idp.grants[answer.Get("code")] = &grant{person: "ada", redirectURI: origin + "/auth/callback/idp"}
+			s.idp.mu.Unlock()
+			b.cookies = kept
+			before := s.idp.count("/token")
+			b.get(callback(answer)).wantLocation(t, errorPage)
+			if s.idp.count("/token") != before {
+				t.Error("the code was sent once more")
+			}
+			// Metadata and keys are fetched once. Another sign-in works.
+			answer = s.idp.authorize(t, b.submit("/auth/signin/idp").location())
+			b.get(callback(answer)).wantLocation(t, origin)
+			if n := s.idp.count("/.well-known/openid-configuration"); n != 1 {
+				t.Errorf("the metadata was fetched %d times", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,35 @@
+package auth
+
+import (
+	"strconv"
+	"testing"
+	"time"
+)
+
+// TestSpentChecksAreCapped: whoever finishes sign-ins without end takes no more
+// memory than the cap, and what was spent last stays spent.
+func TestSpentChecksAreCapped(t *testing.T) {
+	t.Parallel()
+	s, now := newSpentChecks(), time.Unix(1e9, 0)
+	const more = 3*maxSpent + 7
+	for i := range more {
+		if !s.add(strconv.Itoa(i), now) {
+			t.Fatalf("value %d was spent before", i)
+		}
+	}
+	if len(s.seen) > maxSpent || cap(s.order) > 4*maxSpent {
+		t.Errorf("%d values are kept, in room for %d, want at most %d", len(s.seen), cap(s.order), maxSpent)
+	}
+	for i := more - maxSpent + 1; i < more; i++ {
+		if s.add(strconv.Itoa(i), now) {
+			t.Fatalf("value %d of %d is good twice", i, more)
+		}
+	}
+	now = now.Add(checkMaxAge + 2*time.Minute)
+	if !s.add("new", now) || len(s.seen) != 1 {
+		t.Errorf("%d values are kept after they expired, want 1", len(s.seen))
+	}
+	if s.add("new", now) {
+		t.Error("a value is good twice")
+	}
+}

@@ -1,0 +1,102 @@
+package auth
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// The calls of the store that are about passkeys.
+
+func (s *store) account(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
+	s.trace(ctx, "adapter_getAccount")
+	return fromAdapter(s.adapter.GetAccount(ctx, key.ProviderAccountID, key.Provider))
+}
+
+func (s *store) unlinkAccount(ctx context.Context, key adapter.AccountKey) error {
+	s.trace(ctx, "adapter_unlinkAccount")
+	_, err := fromAdapter(s.adapter.UnlinkAccount(ctx, key))
+	return err
+}
+
+func (s *store) authenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
+	s.trace(ctx, "adapter_getAuthenticator")
+	return fromAdapter(s.adapter.GetAuthenticator(ctx, credentialID))
+}
+
+func (s *store) authenticators(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
+	s.trace(ctx, "adapter_listAuthenticatorsByUserId")
+	list, err := fromAdapter(s.adapter.ListAuthenticatorsByUserID(ctx, userID))
+	if err == nil && list == nil {
+		list = []adapter.Authenticator{}
+	}
+	return list, err
+}
+
+func (s *store) createAuthenticator(ctx context.Context, a adapter.Authenticator) error {
+	s.trace(ctx, "adapter_createAuthenticator")
+	_, err := fromAdapter(s.adapter.CreateAuthenticator(ctx, a))
+	return err
+}
+
+// edits is the adapter's ability to change authenticators, if it has it.
+func (s *store) edits() (adapter.AuthenticatorEdits, bool) {
+	return adapter.Capability[adapter.AuthenticatorEdits](s.adapter)
+}
+
+// signUp stores a new user, an account of theirs and, unless it is nil, an
+// authenticator, all or nothing. AtOnce reports whether the adapter can.
+func (s *store) signUp(ctx context.Context, u adapter.User, a adapter.Account, made *adapter.Authenticator) (user *adapter.User, atOnce bool, err error) {
+	able, ok := adapter.Capability[adapter.SignUps](s.adapter)
+	if !ok {
+		return nil, false, nil
+	}
+	s.trace(ctx, "adapter_createUserWithAccount")
+	user, err = fromAdapter(able.CreateUserWithAccount(ctx, u, a, made))
+	return user, true, err
+}
+
+// useCounter stores the counter that an authenticator has sent, in place of the
+// stored one. Moved reports that the stored counter is another one: another
+// sign-in came in between. Without adapter.AuthenticatorEdits the caller must
+// see to it that no other sign-in comes in between.
+func (s *store) useCounter(ctx context.Context, credentialID string, from, to int64) (moved bool, err error) {
+	edits, ok := s.edits()
+	if !ok {
+		s.trace(ctx, "adapter_updateAuthenticatorCounter")
+		_, err = fromAdapter(s.adapter.UpdateAuthenticatorCounter(ctx, credentialID, to))
+		return false, err
+	}
+	s.trace(ctx, "adapter_touchAuthenticator")
+	stored, err := fromAdapter(edits.TouchAuthenticator(ctx, credentialID, from, to, s.clock()))
+	return err == nil && stored == nil, err
+}
+
+// rename gives an authenticator of the user a name. Found reports whether they
+// have it.
+func (s *store) rename(ctx context.Context, userID, credentialID, name string) (found bool, err error) {
+	edits, ok := s.edits()
+	if !ok {
+		return false, &Error{Type: ErrAdapter, Cause: adapter.ErrUnsupported}
+	}
+	s.trace(ctx, "adapter_renameAuthenticator")
+	stored, err := fromAdapter(edits.RenameAuthenticator(ctx, userID, credentialID, name))
+	return stored != nil, err
+}
+
+// remove deletes an authenticator of the user, with its account. Found reports
+// whether they had it. With keepOne the last way to sign in is not removed.
+func (s *store) remove(ctx context.Context, userID, credentialID string, keepOne bool) (found bool, err error) {
+	edits, ok := s.edits()
+	if !ok {
+		return false, &Error{Type: ErrAdapter, Cause: adapter.ErrUnsupported}
+	}
+	s.trace(ctx, "adapter_deleteAuthenticator")
+	removed, err := edits.DeleteAuthenticator(ctx, userID, credentialID, keepOne)
+	if errors.Is(err, adapter.ErrLastCredential) {
+		return true, err
+	}
+	_, err = fromAdapter(removed, err)
+	return removed != nil, err
+}

@@ -1,0 +1,161 @@
+package webauthn
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+
+	"github.com/go-webauthn/webauthn/metadata"
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/protocol/webauthncose"
+	"github.com/google/uuid"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// Trust says which authenticators are believed what they say about themselves
+// (WebAuthn Level 3, section 7.1, steps 23 and 24). Either Roots or Metadata is
+// needed.
+type Trust struct {
+	// Roots are the certificates that the certificate of an attestation must lead
+	// to.
+	Roots []*x509.Certificate
+	// Metadata decides by the kind of authenticator, such as a provider over the
+	// FIDO Metadata Service (package metadata of go-webauthn has two). It must
+	// demand an entry for each authenticator and check its trust anchors.
+	Metadata metadata.Provider
+	// DangerouslyAcceptNone accepts authenticators that say nothing about
+	// themselves, or nothing that anybody vouches for. Most passkey providers do
+	// so.
+	DangerouslyAcceptNone bool
+}
+
+// WithAttestation asks new authenticators to prove what they are. Conveyance is
+// indirect, direct or enterprise (WebAuthn Level 3, section 5.4.7). A
+// credential whose attestation is not trusted is not registered. Formats are
+// packed, fido-u2f, apple, tpm, android-key and android-safetynet.
+func WithAttestation(conveyance string, trust Trust) Option {
+	return func(p *provider) {
+		p.Attestation = conveyance
+		p.ceremonies.attestation = &attestation{trust}
+	}
+}
+
+type attestation struct{ Trust }
+
+var (
+	errUnasked      = errors.New("webauthn: there is an attestation that was not asked for")
+	errUnattested   = errors.New("webauthn: the authenticator gives no attestation that anybody vouches for")
+	errFormat       = errors.New("webauthn: the attestation has a format that is not supported")
+	errNoAnchors    = errors.New("attestation needs trust anchors: use webauthn.WithAttestation")
+	errLaxMetadata  = errors.New("the metadata provider neither demands an entry nor checks trust anchors")
+	errMixedAnchors = errors.New("attestation takes either Roots or Metadata")
+)
+
+// Check reports what of a provider's settings can't be verified.
+func (c *ceremonies) Check(p *auth.WebAuthn) error {
+	for _, alg := range p.Algorithms {
+		if !verifiable(alg) {
+			return fmt.Errorf("the COSE algorithm %d can't be verified", alg)
+		}
+	}
+	if !asked(p.Attestation) {
+		return nil
+	}
+	t := c.attestation
+	switch {
+	case t == nil || len(t.Roots) == 0 && t.Metadata == nil:
+		return errNoAnchors
+	case len(t.Roots) > 0 && t.Metadata != nil:
+		return errMixedAnchors
+	case t.Metadata != nil && !(t.Metadata.GetValidateEntry(context.Background()) && t.Metadata.GetValidateTrustAnchor(context.Background())):
+		return errLaxMetadata
+	}
+	return nil
+}
+
+func asked(conveyance string) bool { return conveyance != "" && conveyance != "none" }
+
+// verifiable reports whether signatures of the algorithm are verified.
+func verifiable(alg int) bool {
+	switch webauthncose.COSEAlgorithmIdentifier(alg) {
+	case webauthncose.AlgEdDSA, webauthncose.AlgES256, webauthncose.AlgES384, webauthncose.AlgES512,
+		webauthncose.AlgRS256, webauthncose.AlgRS384, webauthncose.AlgRS512, webauthncose.AlgPS256, webauthncose.AlgPS384, webauthncose.AlgPS512:
+		return true
+	default:
+		return false
+	}
+}
+
+func credentialParameter(alg int) protocol.CredentialParameter {
+	return protocol.CredentialParameter{Type: protocol.PublicKeyCredentialType, Algorithm: webauthncose.COSEAlgorithmIdentifier(alg)}
+}
+
+// checkStatement decides by the kind of attestation whether it may be verified
+// at all. Where none was asked for, browsers pass on none, or one of the key by
+// itself (WebAuthn Level 3, section 5.1.3, step 22).
+func (c *ceremonies) checkStatement(object *protocol.AttestationObject, want auth.WebAuthnExpectation) error {
+	format := protocol.AttestationFormat(object.Format)
+	chain, _ := object.AttStatement["x5c"].([]any)
+	itself := format == protocol.AttestationFormatNone || format == protocol.AttestationFormatPacked && len(chain) == 0
+	switch {
+	case itself && asked(want.Attestation) && !c.acceptsNone():
+		return errUnattested
+	case itself:
+		return nil
+	}
+	switch format {
+	case protocol.AttestationFormatAndroidSafetyNet:
+	case protocol.AttestationFormatPacked, protocol.AttestationFormatFIDOUniversalSecondFactor, protocol.AttestationFormatApple,
+		protocol.AttestationFormatTPM, protocol.AttestationFormatAndroidKey:
+		if len(chain) == 0 {
+			return errUnattested
+		}
+	default:
+		return errFormat
+	}
+	if !asked(want.Attestation) {
+		return errUnasked
+	}
+	return nil
+}
+
+func (c *ceremonies) acceptsNone() bool {
+	return c.attestation != nil && c.attestation.DangerouslyAcceptNone
+}
+
+// metadata is what go-webauthn decides by whom to trust, nil if no attestation
+// was asked for.
+func (c *ceremonies) metadata(object *protocol.AttestationObject, want auth.WebAuthnExpectation) metadata.Provider {
+	if !asked(want.Attestation) || c.attestation == nil {
+		return nil
+	}
+	if chain, _ := object.AttStatement["x5c"].([]any); object.Format == string(protocol.AttestationFormatPacked) && len(chain) == 0 {
+		return nil // of the key by itself, which DangerouslyAcceptNone lets through
+	}
+	if c.attestation.Metadata != nil {
+		return c.attestation.Metadata
+	}
+	return anchors(c.attestation.Roots)
+}
+
+// anchors trusts authenticators of every kind whose certificate leads to one of
+// the roots.
+type anchors []*x509.Certificate
+
+func (a anchors) GetEntry(_ context.Context, aaguid uuid.UUID) (*metadata.Entry, error) {
+	return &metadata.Entry{AaGUID: aaguid, MetadataStatement: metadata.Statement{
+		AaGUID:                      aaguid,
+		AttestationTypes:            metadata.AuthenticatorAttestationTypes{metadata.BasicFull, metadata.AttCA, metadata.AnonCA},
+		AttestationRootCertificates: a,
+	}}, nil
+}
+
+func (anchors) GetValidateEntry(context.Context) bool                 { return true }
+func (anchors) GetValidateEntryPermitZeroAAGUID(context.Context) bool { return false }
+func (anchors) GetValidateTrustAnchor(context.Context) bool           { return true }
+func (anchors) GetValidateStatus(context.Context) bool                { return false }
+func (anchors) GetValidateAttestationTypes(context.Context) bool      { return false }
+
+func (anchors) ValidateStatusReports(context.Context, []metadata.StatusReport) error { return nil }

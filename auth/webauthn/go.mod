@@ -1,0 +1,36 @@
+module github.com/gatehouse-go/gatehouse/auth/webauthn
+
+go 1.26.0
+
+require (
+	github.com/gatehouse-go/gatehouse/auth v0.0.0
+	github.com/go-webauthn/webauthn v0.18.2
+	github.com/google/uuid v1.6.0
+)
+
+require (
+	github.com/coreos/go-oidc/v3 v3.21.0 // indirect
+	github.com/fxamacker/cbor/v2 v2.9.4 // indirect
+	github.com/go-jose/go-jose/v4 v4.1.8 // indirect
+	github.com/go-viper/mapstructure/v2 v2.5.0 // indirect
+	github.com/go-webauthn/x v0.3.1 // indirect
+	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
+	github.com/google/go-tpm v0.9.8 // indirect
+	github.com/philhofer/fwd v1.2.0 // indirect
+	github.com/tinylib/msgp v1.6.4 // indirect
+	github.com/wneessen/go-mail v0.8.1 // indirect
+	github.com/x448/float16 v0.8.4 // indirect
+	golang.org/x/crypto v0.57.0 // indirect
+	golang.org/x/oauth2 v0.37.0 // indirect
+	golang.org/x/sync v0.23.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
+	golang.org/x/text v0.42.0 // indirect
+)
+
+replace (
+	github.com/gatehouse-go/gatehouse/adapters/memory => ../../adapters/memory
+	github.com/gatehouse-go/gatehouse/adaptertest => ../../adaptertest
+	github.com/gatehouse-go/gatehouse/auth => ..
+)
+
+require github.com/gatehouse-go/gatehouse/adapters/memory v0.0.0
