@@ -18,17 +18,17 @@ func (e *engine) updateSession(ctx context.Context, r *request) (*Result, error)
 	return sessionResult(e.session(ctx, r, access{trigger: TriggerUpdate, update: r.data}), jsonHeader())
 }
 
-// sessionResult is the session as JSON: null if there is none, and nothing at
-// all if Callbacks.Session hides it.
+// sessionResult is the session as JSON: null if there is none, or if
+// Callbacks.Session hides it. What could not be read is status 503, not null.
 func sessionResult(read sessionRead, header http.Header) (*Result, error) {
-	result := &Result{Header: header, Cookies: read.cookies}
+	result := &Result{Header: header, Cookies: read.cookies, Body: []byte("null")}
 	switch {
+	case read.err != nil:
+		return unavailable(), nil
 	case read.session != nil:
 		body, err := read.session.MarshalJSON()
 		result.Body = body
 		return result, err
-	case !read.found:
-		result.Body = []byte("null")
 	}
 	return result, nil
 }

@@ -42,7 +42,7 @@ func (e *engine) signOut(ctx context.Context, r *request) (*Result, error) {
 // out. Salt is the name of the session cookie.
 func (e *engine) endSession(ctx context.Context, token, salt string) (SignOutEvent, error) {
 	if e.config.Session.Strategy == StrategyJWT {
-		claims, err := e.decodeToken(ctx, token, salt)
+		claims, _, err := e.decode(ctx, token, salt)
 		return SignOutEvent{Token: claims}, err
 	}
 	session, err := e.store.endSession(ctx, token)

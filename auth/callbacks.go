@@ -20,7 +20,7 @@ type Callbacks struct {
 
 	// JWT makes the claims of the session token, at sign-in and whenever the
 	// session is read. The default returns p.Token. Returning nil ends the
-	// session.
+	// session; an error leaves it as it is, and is returned to who reads it.
 	JWT func(ctx context.Context, p JWTParams) (Claims, error)
 
 	// Session makes the session that the client sees. The default shows name,
@@ -94,6 +94,10 @@ type JWTParams struct {
 	// Session is what the client sent with TriggerUpdate, as JSON, otherwise
 	// nil. It is the client's and must be validated.
 	Session json.RawMessage
+	// ReadOnly says that the result can't be stored in the browser: the call
+	// comes from server code that only reads. What must not be lost, such as a
+	// refresh token that the provider replaces, must not be renewed then.
+	ReadOnly bool
 }
 
 // SessionParams is the argument of Callbacks.Session.

@@ -132,9 +132,21 @@ type SessionConfig struct {
 	// MaxAge is after how long without use a session ends; the default is 30
 	// days.
 	MaxAge time.Duration
-	// UpdateAge is how often at most a session in use is extended in the
-	// database; nil means once a day, zero every time.
+	// UpdateAge is how often at most a session in use is extended: in the
+	// database, or by a new token; nil means once a day, zero every time. A token
+	// is replaced after half of its life at the latest.
 	UpdateAge *time.Duration
+	// AbsoluteMaxAge is how long after the sign-in a session ends for good,
+	// however much it is used; zero means never. A database session tells by its
+	// key when it began; one whose key does not, because it began before the
+	// setting, is not extended any more.
+	AbsoluteMaxAge time.Duration
+	// Revoked is asked at each reading of a session token whether its session was
+	// ended since, for example because the user signed out everywhere: by the
+	// claims sub and auth_time, the instant of the sign-in in seconds. An error
+	// means that it could not be found out; the session is then neither read nor
+	// ended. Database sessions are ended in the database.
+	Revoked func(ctx context.Context, token Claims) (bool, error)
 	// GenerateSessionToken makes the key of a database session; the default is
 	// a random UUID. The result must be unguessable.
 	GenerateSessionToken func(ctx context.Context) (string, error)

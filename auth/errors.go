@@ -135,6 +135,8 @@ type Error struct {
 	Code string
 	// Cause is the error behind this one, or nil.
 	Cause error
+	// client says that whoever sent the request brought the error about.
+	client bool
 }
 
 // Error returns type, message and cause.

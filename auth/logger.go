@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -11,10 +12,21 @@ import (
 // brings about by itself is a warning.
 func (e *engine) logError(ctx context.Context, err error) {
 	level := slog.LevelError
-	if t, ours := typeOf(err); ours && (t.shownToClient() || t == ErrUnknownAction || t == ErrInvalidCallbackURL) {
+	if t, ours := typeOf(err); ours && (t.shownToClient() || t == ErrUnknownAction || t == ErrInvalidCallbackURL || ofClient(err)) {
 		level = slog.LevelWarn
 	}
 	e.log.LogAttrs(ctx, level, "auth: request failed", slog.Any("error", err))
+}
+
+// ofClient reports whether an error, or what caused it, was brought about by
+// whoever sent the request.
+func ofClient(err error) bool {
+	for e, ok := errors.AsType[*Error](err); ok; e, ok = errors.AsType[*Error](e.Cause) {
+		if e.client {
+			return true
+		}
+	}
+	return false
 }
 
 // debug tells what goes on, under the message of Auth.js (behaviour reference

@@ -193,11 +193,14 @@ func (e *engine) currentUser(ctx context.Context, b browser) (loggedIn, error) {
 		}
 		return current, err
 	}
-	claims, err := e.decodeToken(ctx, b.sessionToken, b.salt)
-	if err != nil {
-		return current, nil //nolint:nilerr // a token that is not good is nobody's
+	opened, err := e.openToken(ctx, b.sessionToken, b.salt)
+	if isVoid(err) {
+		return current, nil
 	}
-	if sub := claims.String("sub"); sub != "" {
+	if err != nil {
+		return current, err
+	}
+	if sub := opened.claims.String("sub"); sub != "" {
 		user, err := e.store.user(ctx, sub)
 		if err != nil {
 			return current, err
@@ -441,9 +444,10 @@ func (e *engine) sessionToken(ctx context.Context, r *request, done *signedIn, o
 			return r.specs.session.sessionCookies(old, "", time.Time{}), nil
 		}
 	}
-	token, err := e.encodeToken(ctx, r, claims)
+	now := e.config.Clock()
+	token, err := e.issueToken(ctx, r, claims, now)
 	if err != nil {
 		return nil, err
 	}
-	return e.tokenCookies(ctx, r, old, token, e.config.Clock().Add(e.config.Session.MaxAge)), nil
+	return e.tokenCookies(ctx, r, old, token, e.config.Session.expires(now, now)), nil
 }

@@ -81,13 +81,20 @@ func onSite(path string) string { return "/" + strings.TrimLeft(path, "/\\") }
 // Unavailable answers a request whose session could not be read, because the
 // store could not be asked, with status 503.
 func Unavailable(w http.ResponseWriter, r *http.Request) {
-	const message = "The session could not be read. Try again."
-	result := Result{Status: http.StatusServiceUnavailable, Header: uncachedJSONHeader(), Body: []byte(`{"message":"` + message + `"}`)}
+	result := unavailable()
 	if !AsksForJSON(r) {
-		result.Header["Content-Type"], result.Body = []string{"text/plain; charset=utf-8"}, []byte(message+"\n")
+		result.Header["Content-Type"], result.Body = []string{"text/plain; charset=utf-8"}, []byte(notRead+"\n")
 	}
-	result.Header["Retry-After"] = []string{"5"}
 	result.Send(w)
+}
+
+const notRead = "The session could not be read. Try again."
+
+// unavailable is the result for a session that could not be read.
+func unavailable() *Result {
+	header := uncachedJSONHeader()
+	header["Retry-After"] = []string{"5"}
+	return &Result{Status: http.StatusServiceUnavailable, Header: header, Body: []byte(`{"message":"` + notRead + `"}`)}
 }
 
 // AsksForJSON reports whether a request should be answered with JSON rather

@@ -8,11 +8,11 @@ import (
 
 // Session returns the session of a request, made to any path of the site, or
 // nil if nobody is signed in. The error is that of a store that could not be
-// asked; a session that is void is no error.
+// asked, or of a callback; a session that is void is no error.
 //
-// The result is that of Callbacks.Session. Without one, or if it leaves User
-// nil, User has the ID too, which the client is not shown. A database session is
-// extended when that is due; cookies are not renewed, see Refresh.
+// The result is that of Callbacks.Session. Its User has the ID always, which the
+// client is shown only if the callback sets it. A database session is extended
+// when that is due; cookies are not renewed, see Refresh.
 func (h *Handler) Session(r *http.Request) (*Session, error) {
 	if l := h.loaded(r.Context()); l != nil {
 		return l.get()
@@ -51,7 +51,7 @@ func (h *Handler) read(hr *http.Request, w http.ResponseWriter, a access) (*Sess
 	if w != nil {
 		(&Result{Cookies: read.cookies}).SendCookies(w)
 	}
-	if read.err != nil && e.config.Session.Strategy == StrategyDatabase {
+	if read.err != nil {
 		return nil, read.err
 	}
 	session := read.session
@@ -61,6 +61,10 @@ func (h *Handler) read(hr *http.Request, w http.ResponseWriter, a access) (*Sess
 	case e.config.Callbacks.Session == nil || session.User == nil:
 		full := *session
 		full.User = read.user
+		session = &full
+	case session.User.ID == "":
+		full := *session
+		full.User = session.User.withID(read.user.ID)
 		session = &full
 	}
 	return session, nil

@@ -3,8 +3,6 @@ package auth
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -56,7 +54,11 @@ type sessionRead struct {
 	claims Claims
 	// cookies renew the session, or remove what is left of it.
 	cookies []*http.Cookie
-	// err is why the session could not be read. It has been logged.
+	// void is why there is no session although there is a cookie. It has been
+	// logged.
+	void error
+	// err is why it is not known whether there is a session: the store or a
+	// function of the application failed. It has been logged.
 	err error
 }
 
@@ -75,7 +77,9 @@ type access struct {
 	readOnly bool
 }
 
-// session reads the session of the request and renews it.
+// session reads the session of the request and renews it. Only a cookie that is
+// void, or a callback that ends the session, removes the cookie from the browser;
+// what fails leaves it alone.
 func (e *engine) session(ctx context.Context, r *request, a access) sessionRead {
 	token, names := r.sessionCookie()
 	if token == "" {
@@ -87,60 +91,16 @@ func (e *engine) session(ctx context.Context, r *request, a access) sessionRead 
 	} else {
 		read, failure = e.sessionFromStore(ctx, r, token, names, a), ErrSessionToken
 	}
-	if read.err != nil {
-		read.err = &Error{Type: failure, Cause: read.err}
+	switch {
+	case read.err != nil:
+		read.err, read.cookies = &Error{Type: failure, Cause: read.err}, nil
 		e.logError(ctx, read.err)
-	} else if read.found {
+	case read.void != nil: // anybody can send a token that is none
+		e.logError(ctx, &Error{Type: failure, Cause: read.void, client: true})
+	case read.found:
 		notify(ctx, e, "Session", e.config.Events.Session, SessionEvent{Session: read.session, Token: read.claims})
 	}
 	return read
-}
-
-// sessionFromToken reads and renews a session token. One that can't be used is
-// removed from the browser.
-func (e *engine) sessionFromToken(ctx context.Context, r *request, token string, names []string, a access) (read sessionRead) {
-	read.cookies = r.specs.session.sessionCookies(names, "", time.Time{})
-	claims, err := e.decodeToken(ctx, token, r.specs.session.name)
-	if err != nil {
-		read.err = err
-		return read
-	}
-	if e.config.Callbacks.JWT != nil {
-		claims, read.err = guard(ctx, e.config.Callbacks.JWT, JWTParams{Token: claims, Trigger: a.trigger, Session: a.update})
-		if read.err != nil || claims == nil {
-			return read
-		}
-	}
-	expires := e.config.Clock().Add(e.config.Session.MaxAge)
-	session := &Session{User: userFromClaims(claims), Expires: expires}
-	read.user = session.User.withID(claims.String("sub"))
-	if e.config.Callbacks.Session != nil {
-		session, read.err = guard(ctx, e.config.Callbacks.Session, SessionParams{Session: session, Token: claims, Trigger: a.trigger, NewSession: a.update})
-		if read.err != nil {
-			return read
-		}
-	}
-	read.session, read.found, read.claims = session, true, claims
-	if a.readOnly {
-		read.cookies = nil
-		return read
-	}
-	renewed, err := e.encodeToken(ctx, r, claims)
-	if err != nil {
-		read.err = err
-		return read
-	}
-	read.cookies = e.tokenCookies(ctx, r, names, renewed, expires)
-	return read
-}
-
-// tokenCookies replaces the session cookies called old by those of a token.
-func (e *engine) tokenCookies(ctx context.Context, r *request, old []string, token string, expires time.Time) []*http.Cookie {
-	cookies := r.specs.session.sessionCookies(old, token, expires)
-	if len(token) > jwt.ChunkSize {
-		e.debug(ctx, "CHUNKING_SESSION_COOKIE", slog.Int("size", len(token)), slog.Int("chunkSize", jwt.ChunkSize))
-	}
-	return cookies
 }
 
 // sessionFromStore reads a database session and extends it if that is due. A
@@ -167,36 +127,21 @@ func (e *engine) sessionFromStore(ctx context.Context, r *request, token string,
 	}
 	read.session, read.found = session, true
 	if !a.readOnly {
-		read.cookies = spec.sessionCookies(names, token, e.config.Clock().Add(e.config.Session.MaxAge))
+		read.cookies = spec.sessionCookies(names, token, e.cookieExpires(stored.Session))
 	}
 	return read
 }
-
-var errNoClaims = errors.New("JWT.Decode returned no claims")
 
 // liveSession reads a database session and extends it if that is due.
 func (e *engine) liveSession(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 	return e.store.liveSession(ctx, token)
 }
 
-// decodeToken returns the claims of a session token that is good. Salt is the
-// name of its cookie.
-func (e *engine) decodeToken(ctx context.Context, token, salt string) (Claims, error) {
-	p := jwt.DecodeParams{Token: token, Secrets: e.config.JWT.Secret, Salt: salt, Keys: e.keys, Now: e.config.Clock}
-	if e.config.JWT.Decode == nil {
-		return jwt.Decode(p)
+// cookieExpires is when the cookie of a database session ends: a cookie may stay
+// longer than the session, which decides.
+func (e *engine) cookieExpires(s adapter.Session) time.Time {
+	if e.config.Session.AbsoluteMaxAge > 0 {
+		return s.Expires
 	}
-	claims, err := guard(ctx, e.config.JWT.Decode, p)
-	if err == nil && claims == nil {
-		err = errNoClaims
-	}
-	return claims, err
-}
-
-func (e *engine) encodeToken(ctx context.Context, r *request, claims Claims) (string, error) {
-	p := jwt.EncodeParams{Token: claims, Secrets: e.config.JWT.Secret, Salt: r.specs.session.name, MaxAge: e.config.JWT.MaxAge, Keys: e.keys, Now: e.config.Clock}
-	if e.config.JWT.Encode == nil {
-		return jwt.Encode(p)
-	}
-	return guard(ctx, e.config.JWT.Encode, p)
+	return e.config.Clock().Add(e.config.Session.MaxAge)
 }

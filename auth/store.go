@@ -75,7 +75,8 @@ func (s *store) linkAccount(ctx context.Context, a adapter.Account) error {
 // beginSession stores a new session of the user, with the token.
 func (s *store) beginSession(ctx context.Context, userID, token string) (*adapter.Session, error) {
 	s.trace(ctx, "adapter_createSession")
-	return fromAdapter(s.adapter.CreateSession(ctx, adapter.Session{SessionToken: token, UserID: userID, Expires: s.clock().Add(s.session.MaxAge)}))
+	now := s.clock()
+	return fromAdapter(s.adapter.CreateSession(ctx, adapter.Session{SessionToken: s.session.stamped(token, now), UserID: userID, Expires: s.session.expires(now, now)}))
 }
 
 // sessionAndUser returns the session if it is not over, and otherwise nil. One
@@ -86,7 +87,8 @@ func (s *store) sessionAndUser(ctx context.Context, token string) (*adapter.Sess
 	if err != nil || stored == nil {
 		return nil, err
 	}
-	if !s.clock().Before(stored.Session.Expires) {
+	now := s.clock()
+	if over, _ := s.session.outlived(token, now); over || !now.Before(stored.Session.Expires) {
 		_, err := s.endSession(ctx, token)
 		return nil, err
 	}
@@ -101,11 +103,12 @@ func (s *store) liveSession(ctx context.Context, token string) (*adapter.Session
 		return nil, err
 	}
 	now := s.clock()
-	if extended := stored.Session.Expires.Add(-s.session.MaxAge); extended.Add(*s.session.UpdateAge).After(now) {
+	_, until := s.session.outlived(token, now)
+	if extended := stored.Session.Expires.Add(-s.session.MaxAge); extended.Add(*s.session.UpdateAge).After(now) || s.session.AbsoluteMaxAge > 0 && !until.After(stored.Session.Expires) {
 		return stored, nil
 	}
 	s.trace(ctx, "adapter_updateSession")
-	updated, err := fromAdapter(s.adapter.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: token, Expires: adapter.To(now.Add(s.session.MaxAge))}))
+	updated, err := fromAdapter(s.adapter.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: token, Expires: adapter.To(until)}))
 	if err != nil || updated == nil { // it was deleted while it was being read
 		return nil, err
 	}

@@ -30,8 +30,8 @@ func (e *engine) check() []error {
 		problem(ErrAuth, "Config.BasePath %q is no plain path", c.BasePath)
 	}
 	problems = append(problems, c.checkRedirectProxy()...)
-	if c.Session.MaxAge < 0 || *c.Session.UpdateAge < 0 || c.JWT.MaxAge < 0 {
-		problem(ErrAuth, "MaxAge and UpdateAge must not be negative")
+	if c.Session.MaxAge < 0 || *c.Session.UpdateAge < 0 || c.JWT.MaxAge < 0 || c.Session.AbsoluteMaxAge < 0 {
+		problem(ErrAuth, "MaxAge, UpdateAge and AbsoluteMaxAge must not be negative")
 	}
 	if (c.JWT.Encode == nil) != (c.JWT.Decode == nil) {
 		problem(ErrAuth, "JWT.Encode and JWT.Decode must be set both or neither")

@@ -47,6 +47,11 @@ func (r *replay) configured() (auth.Config, error) {
 	if env := r.env; env != nil {
 		auth.SetEnvDefaults(func(name string) string { return env[name] }, &c, false)
 	}
+	if c.Session.Strategy == auth.StrategyJWT || c.Session.Strategy == "" && c.Adapter == nil {
+		// The original replaces a token at each reading.
+		c.Session.UpdateAge = new(time.Duration)
+		r.applied["10: a session token is replaced once per UpdateAge; the original's way, at each reading, is configured here"] = true
+	}
 	for _, s := range c.Secret {
 		if !slices.Contains(r.values.secrets, s) {
 			r.values.secrets = append(r.values.secrets, s)

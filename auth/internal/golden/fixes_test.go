@@ -43,6 +43,7 @@ var fixes = []fix{
 	{"a sign-in that may be the twin of another one waits for its account before it is refused", fixPatientRefusal},
 	{"the parameters that are configured for an endpoint are sent in alphabetical order", fixParameterOrder},
 	{"17: without an adapter an account has the same user ID at each sign-in", fixStableSubject},
+	{"11: a session that could not be read is no session that ended: status 503, and the cookie stays", fixUnreadSession},
 	{"the failure of an adapter is logged once, as the cause of what failed by it", fixLoggedOnce},
 }
 
@@ -554,4 +555,24 @@ func (r *replay) secretsNow() []string {
 		return nil
 	}
 	return append(slices.Clone(c.Secret), strings.Join(c.Secret, ","))
+}
+
+// fixUnreadSession: a callback or an adapter that fails while a session is read
+// ends no session.
+func fixUnreadSession(r *replay, s *step) bool {
+	action, _ := r.path(s)
+	failed := func(c recordedCall) bool { return c.Throws != nil }
+	if action != "session" || s.Response.Status != http.StatusOK || !slices.ContainsFunc(s.CallbackCalls, failed) && !slices.ContainsFunc(s.AdapterCalls, failed) {
+		return false
+	}
+	s.Response.Status = http.StatusServiceUnavailable
+	s.Response.Headers["retry-after"] = "5"
+	if s.Request.Method == http.MethodPost {
+		for name, value := range map[string]string{"cache-control": "private, no-cache, no-store", "expires": "0", "pragma": "no-cache"} {
+			s.Response.Headers[name] = value
+		}
+	}
+	s.Response.Body = map[string]any{"type": "json", "value": map[string]any{"message": "The session could not be read. Try again."}}
+	s.Response.SetCookies = slices.DeleteFunc(s.Response.SetCookies, func(c recordedCookie) bool { return strings.Contains(c.Name, "session-token") })
+	return true
 }

@@ -350,6 +350,7 @@ func (x exchange) serve(t *testing.T) *response {
 			t.Fatal(err)
 		}
 	}
+	c.Session.UpdateAge = new(time.Duration) // as the original, which replaces a token at each reading
 	var body io.Reader
 	if x.Request.Body != nil {
 		body = strings.NewReader(*x.Request.Body)

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -66,7 +67,15 @@ func (r *replay) stepName() string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", r.step, s.Label))
 }
 
-func (r *replay) found(d diff) { r.diffs[r.stepName()] = append(r.diffs[r.stepName()], d) }
+func (r *replay) found(d diff) {
+	if strings.HasSuffix(d.At, ".auth_time") && d.Want == "absent" {
+		if at, err := strconv.ParseInt(d.Got, 10, 64); err == nil && at <= r.now.Unix() {
+			r.applied["10: a session token says when its session began"] = true
+			return
+		}
+	}
+	r.diffs[r.stepName()] = append(r.diffs[r.stepName()], d)
+}
 
 func (r *replay) check(at string, want, got any) {
 	for _, d := range r.values.compare(at, want, got) {

@@ -1,0 +1,227 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// openedToken is a session token that is good.
+type openedToken struct {
+	claims Claims
+	// issued is when the token was made, began when its session did.
+	issued, began time.Time
+	// stale says that the token has to be replaced by a new one whatever its age.
+	stale bool
+}
+
+var (
+	errNoClaims = errors.New("JWT.Decode returned no claims")
+	errRevoked  = errors.New("the session was revoked")
+	errOutlived = errors.New("the session is older than Session.AbsoluteMaxAge")
+)
+
+// voidToken marks the error of a token that is no session, in contrast to that
+// of a function of the application that failed.
+type voidToken struct{ error }
+
+func (v voidToken) Unwrap() error { return v.error }
+
+func isVoid(err error) bool {
+	_, void := errors.AsType[voidToken](err)
+	return void
+}
+
+// openToken opens a session token and asks whether its session goes on. The
+// error of a token that is no session is a voidToken. Salt is the name of the
+// cookie.
+func (e *engine) openToken(ctx context.Context, token, salt string) (*openedToken, error) {
+	claims, old, err := e.decode(ctx, token, salt)
+	if err != nil {
+		return nil, err
+	}
+	t := &openedToken{claims: claims, stale: old}
+	c, now := &e.config.Session, e.config.Clock()
+	var known bool
+	if t.issued, known = claims.Time("iat"); !known {
+		t.issued, t.stale = now, true
+	}
+	// The first iat that is seen stands for auth_time, which Auth.js does not set.
+	if t.began, known = claims.Time(authTime); !known || t.began.After(t.issued) {
+		t.began, t.stale = t.issued, t.stale || c.AbsoluteMaxAge > 0
+	}
+	if c.AbsoluteMaxAge > 0 && !now.Before(t.began.Add(c.AbsoluteMaxAge)) {
+		return nil, voidToken{errOutlived}
+	}
+	if c.Revoked != nil {
+		revoked, err := guard(ctx, c.Revoked, maps.Clone(claims))
+		if err != nil {
+			return nil, err
+		}
+		if revoked {
+			return nil, voidToken{errRevoked}
+		}
+	}
+	return t, nil
+}
+
+// authTime is the claim that says when somebody signed in (OpenID Connect Core
+// 1.0 section 2). Auth.js keeps it as it keeps all claims.
+const authTime = "auth_time"
+
+// decode returns the claims of a token, and whether an earlier secret than the
+// first opened it.
+func (e *engine) decode(ctx context.Context, token, salt string) (claims Claims, old bool, err error) {
+	p := jwt.DecodeParams{Token: token, Secrets: e.config.JWT.Secret, Salt: salt, Keys: e.keys, Now: e.config.Clock}
+	if e.config.JWT.Decode != nil {
+		claims, err = guard(ctx, e.config.JWT.Decode, p)
+		switch {
+		case err == nil && claims == nil:
+			err = voidToken{errNoClaims}
+		case errors.Is(err, jwt.ErrInvalid):
+			err = voidToken{err}
+		}
+		return claims, false, err
+	}
+	if claims, err = jwt.Decode(p); err != nil {
+		return nil, false, voidToken{err}
+	}
+	if len(p.Secrets) > 1 {
+		p.Secrets = p.Secrets[:1]
+		_, first := jwt.Decode(p)
+		old = first != nil
+	}
+	return claims, old, nil
+}
+
+// due reports whether a token that is in use is replaced by a new one: at most
+// once per Session.UpdateAge, so that a late answer seldom undoes a sign-out.
+// Where that is longer than half of the token's life, a session in use would end.
+func (e *engine) due(t *openedToken) bool {
+	after := min(*e.config.Session.UpdateAge, min(e.config.Session.MaxAge, e.config.JWT.MaxAge)/2)
+	return t.stale || !e.config.Clock().Before(t.issued.Add(after))
+}
+
+// sessionFromToken reads the session of a token, and replaces the token where
+// that is due.
+func (e *engine) sessionFromToken(ctx context.Context, r *request, token string, names []string, a access) (read sessionRead) {
+	end := func(why error) sessionRead {
+		return sessionRead{void: why, cookies: r.specs.session.sessionCookies(names, "", time.Time{})}
+	}
+	t, err := e.openToken(ctx, token, r.specs.session.name)
+	switch {
+	case isVoid(err):
+		return end(err)
+	case err != nil:
+		return sessionRead{err: err}
+	}
+	claims, changed, err := e.askJWT(ctx, t.claims, JWTParams{Trigger: a.trigger, Session: a.update, ReadOnly: a.readOnly})
+	switch {
+	case err != nil:
+		return sessionRead{err: err}
+	case claims == nil:
+		return end(nil)
+	}
+	renew := !a.readOnly && (changed || a.trigger == TriggerUpdate || e.due(t))
+	expires := e.config.Session.expires(t.issued, t.began)
+	if renew {
+		expires = e.config.Session.expires(e.config.Clock(), t.began)
+	}
+	session := &Session{User: userFromClaims(claims), Expires: expires}
+	read.user = session.User.withID(claims.String("sub"))
+	if e.config.Callbacks.Session != nil {
+		session, err = guard(ctx, e.config.Callbacks.Session, SessionParams{Session: session, Token: claims, Trigger: a.trigger, NewSession: a.update})
+		if err != nil {
+			return sessionRead{err: err}
+		}
+	}
+	read.session, read.found, read.claims = session, true, claims
+	switch {
+	case renew:
+		if token, err = e.issueToken(ctx, r, claims, t.began); err != nil {
+			return sessionRead{err: err}
+		}
+		read.cookies = e.tokenCookies(ctx, r, names, token, expires)
+	case !a.readOnly && !r.specs.session.tidy(names, token):
+		read.cookies = e.tokenCookies(ctx, r, names, token, expires)
+	}
+	return read
+}
+
+// askJWT asks Callbacks.JWT for the claims of a session, which are nil if that
+// ends it, and reports whether they are others than before. What every token gets
+// anew does not count.
+func (e *engine) askJWT(ctx context.Context, claims Claims, p JWTParams) (_ Claims, changed bool, err error) {
+	ask := e.config.Callbacks.JWT
+	if ask == nil {
+		return claims, false, nil
+	}
+	before, err := lasting(claims)
+	if err != nil {
+		return nil, false, err
+	}
+	p.Token = claims
+	returned, err := guard(ctx, ask, p)
+	if err != nil || returned == nil {
+		return nil, false, err
+	}
+	after, err := lasting(returned)
+	return returned, !bytes.Equal(before, after), err
+}
+
+// lasting is the JSON of the claims that a new token takes over.
+func lasting(claims Claims) ([]byte, error) {
+	c := maps.Clone(claims)
+	for _, name := range []string{"iat", "exp", "nbf", "jti", authTime} {
+		delete(c, name)
+	}
+	return json.Marshal(c)
+}
+
+// issueToken makes the token of a session that began at an instant.
+func (e *engine) issueToken(ctx context.Context, r *request, claims Claims, began time.Time) (string, error) {
+	kept := make(Claims, len(claims)+1)
+	maps.Copy(kept, claims)
+	kept[authTime] = began.Unix()
+	maxAge := e.config.JWT.MaxAge
+	if limit := e.config.Session.AbsoluteMaxAge; limit > 0 {
+		maxAge = min(maxAge, began.Add(limit).Sub(e.config.Clock()))
+	}
+	p := jwt.EncodeParams{Token: kept, Secrets: e.config.JWT.Secret, Salt: r.specs.session.name, MaxAge: maxAge, Keys: e.keys, Now: e.config.Clock}
+	if e.config.JWT.Encode == nil {
+		return jwt.Encode(p)
+	}
+	return guard(ctx, e.config.JWT.Encode, p)
+}
+
+// tidy reports whether the cookies called names are those that hold the value,
+// and no chunks are left over from a longer one.
+func (s *cookieSpec) tidy(names []string, value string) bool {
+	chunks := jwt.SplitChunks(s.name, value)
+	if len(chunks) != len(names) {
+		return false
+	}
+	for _, c := range chunks {
+		if !slices.Contains(names, c.Name) {
+			return false
+		}
+	}
+	return true
+}
+
+// tokenCookies replaces the session cookies called old by those of a token.
+func (e *engine) tokenCookies(ctx context.Context, r *request, old []string, token string, expires time.Time) []*http.Cookie {
+	cookies := r.specs.session.sessionCookies(old, token, expires)
+	if len(token) > jwt.ChunkSize {
+		e.debug(ctx, "CHUNKING_SESSION_COOKIE", slog.Int("size", len(token)), slog.Int("chunkSize", jwt.ChunkSize))
+	}
+	return cookies
+}

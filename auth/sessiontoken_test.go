@@ -1,0 +1,429 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+const sessionCookie = "__Secure-authjs.session-token"
+
+// tokenSite is a site with credentials and session tokens.
+func tokenSite(t *testing.T, change func(*auth.Config)) (*auth.Handler, *clock) {
+	c := newClock()
+	config := auth.Config{Clock: c.Now, Providers: []auth.Provider{password()}}
+	if change != nil {
+		change(&config)
+	}
+	return newHandler(t, config), c
+}
+
+func (b *browser) signIn() {
+	b.t.Helper()
+	b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace").wantLocation(b.t, origin)
+}
+
+// token is the value of the session cookie.
+func (b *browser) token() string {
+	if c := b.cookies[sessionCookie]; c != nil {
+		return c.Value
+	}
+	return ""
+}
+
+func claimsOf(t *testing.T, token string, now func() time.Time, secrets ...string) auth.Claims {
+	t.Helper()
+	claims, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: append(secrets, secret), Salt: sessionCookie, Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return claims
+}
+
+// TestLateAnswerUndoesNoSignOut: an answer that was under way while its browser
+// signed out, or while the roles changed, brings no old token back. A session
+// that is used goes on all the same.
+func TestLateAnswerUndoesNoSignOut(t *testing.T) {
+	t.Parallel()
+	h, now := tokenSite(t, nil)
+	b := newBrowser(t, h)
+	b.signIn()
+	first := b.token()
+	now.advance(time.Hour)
+	for range 3 {
+		if r := b.get("/auth/session"); strings.Contains(strings.Join(r.Header["Set-Cookie"], "\n"), sessionCookie) || !strings.Contains(r.body, `"name":"Ada Lovelace"`) {
+			t.Fatalf("a reading answers %s with the cookies %v", r.body, r.Header["Set-Cookie"])
+		}
+	}
+	now.advance(24 * time.Hour) // the default of UpdateAge
+	b.wantSession(`"expires":"2026-02-15T13:00:00.000Z"`)
+	if b.token() == first {
+		t.Fatal("the token is not replaced when that is due")
+	}
+	// Used every ten days, a session outlives its 30 days.
+	for range 10 {
+		now.advance(10 * 24 * time.Hour)
+		b.wantSession(`"name":"Ada Lovelace"`)
+	}
+	now.advance(31 * 24 * time.Hour)
+	b.wantNoSession()
+	if b.token() != "" {
+		t.Error("the cookie of a session that has expired stays")
+	}
+}
+
+// TestShortSessionsGoOn: a token whose life is shorter than UpdateAge is replaced
+// in time, while it is used.
+func TestShortSessionsGoOn(t *testing.T) {
+	t.Parallel()
+	h, now := tokenSite(t, func(c *auth.Config) { c.Session.MaxAge = time.Hour })
+	b := newBrowser(t, h)
+	b.signIn()
+	for range 10 {
+		now.advance(25 * time.Minute)
+		b.wantSession(`"name":"Ada Lovelace"`)
+	}
+	now.advance(61 * time.Minute)
+	b.wantNoSession()
+}
+
+// TestWhenATokenIsReplaced: at once where something changed, and with UpdateAge
+// zero at each reading.
+func TestWhenATokenIsReplaced(t *testing.T) {
+	t.Parallel()
+	changing := func(change func(auth.JWTParams)) func(*auth.Config) {
+		return func(c *auth.Config) {
+			c.Callbacks.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+				if p.User == nil {
+					change(p)
+				}
+				return p.Token, nil
+			}
+		}
+	}
+	role := "user"
+	for _, c := range []struct {
+		name     string
+		change   func(*auth.Config)
+		replaced bool
+	}{
+		{"nothing changed", changing(func(auth.JWTParams) {}), false},
+		{"the callback returns the same in a new map", func(c *auth.Config) {
+			c.Callbacks.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+				return auth.Claims{"sub": p.Token["sub"], "name": p.Token["name"]}, nil
+			}
+		}, false},
+		{"a claim is new", changing(func(p auth.JWTParams) { p.Token["role"] = role }), true},
+		{"a claim is gone", changing(func(p auth.JWTParams) { delete(p.Token, "name") }), true},
+		{"a claim inside another changed", changing(func(p auth.JWTParams) { p.Token["x"] = map[string]any{"roles": []string{role}} }), true},
+		{"UpdateAge is zero", func(c *auth.Config) { c.Session.UpdateAge = new(time.Duration) }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			h, now := tokenSite(t, c.change)
+			b := newBrowser(t, h)
+			b.signIn()
+			before := b.token()
+			now.advance(time.Minute)
+			b.session()
+			if got := b.token() != before; got != c.replaced {
+				t.Errorf("the token is replaced: %v, want %v", got, c.replaced)
+			}
+			after := b.token()
+			b.session()
+			if c.change != nil && !strings.HasPrefix(c.name, "UpdateAge") && b.token() != after {
+				t.Error("the token is replaced again, and nothing changed")
+			}
+		})
+	}
+	t.Run("the client asked for a change", func(t *testing.T) {
+		t.Parallel()
+		h, _ := tokenSite(t, nil)
+		b := newBrowser(t, h)
+		b.signIn()
+		before := b.token()
+		b.post("/auth/session", "data", "x")
+		if b.token() == before {
+			t.Error("the token is not replaced")
+		}
+	})
+	t.Run("an earlier secret opened it", func(t *testing.T) {
+		t.Parallel()
+		old, now := tokenSite(t, func(c *auth.Config) { c.Secret = []string{oldSecret} })
+		b := newBrowser(t, old)
+		b.signIn()
+		before := b.token()
+		b.h, _ = tokenSite(t, func(c *auth.Config) { c.Secret, c.Clock = []string{secret, oldSecret}, now.Now })
+		b.wantSession(`"name":"Ada Lovelace"`)
+		if b.token() == before {
+			t.Fatal("the token is not replaced")
+		}
+		claimsOf(t, b.token(), now.Now) // with the new secret alone
+	})
+}
+
+// TestStolenCookieEndsForGood: however much a session is used, it ends
+// AbsoluteMaxAge after the sign-in, also one that Auth.js began.
+func TestStolenCookieEndsForGood(t *testing.T) {
+	t.Parallel()
+	limited := func(c *auth.Config) { c.Session.AbsoluteMaxAge = 90 * 24 * time.Hour }
+	t.Run("token", func(t *testing.T) {
+		t.Parallel()
+		h, now := tokenSite(t, limited)
+		b := newBrowser(t, h)
+		b.signIn()
+		began := claimsOf(t, b.token(), now.Now)["auth_time"]
+		thief := newBrowser(t, h)
+		maps.Copy(thief.cookies, b.cookies)
+		for range 17 { // 85 days
+			now.advance(5 * 24 * time.Hour)
+			thief.wantSession(`"name":"Ada Lovelace"`)
+			if got := claimsOf(t, thief.token(), now.Now)["auth_time"]; got != began {
+				t.Fatalf("auth_time is %v, want %v", got, began)
+			}
+		}
+		thief.wantSession(`"expires":"2026-04-15T12:00:00.000Z"`)
+		now.advance(5 * 24 * time.Hour)
+		thief.wantNoSession()
+		if thief.token() != "" {
+			t.Error("the cookie stays")
+		}
+		b.signIn() // a new session
+		b.wantSession(`"name":"Ada Lovelace"`)
+	})
+	t.Run("callback that changes auth_time", func(t *testing.T) {
+		t.Parallel()
+		h, now := tokenSite(t, func(c *auth.Config) {
+			limited(c)
+			c.Callbacks.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+				p.Token["auth_time"] = float64(1 << 40)
+				return p.Token, nil
+			}
+		})
+		b := newBrowser(t, h)
+		b.signIn()
+		for range 17 {
+			now.advance(5 * 24 * time.Hour)
+			b.wantSession(`"name":"Ada Lovelace"`)
+		}
+		now.advance(5 * 24 * time.Hour)
+		b.wantNoSession()
+	})
+	t.Run("token of Auth.js", func(t *testing.T) {
+		t.Parallel()
+		h, now := tokenSite(t, limited)
+		token, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "1", "name": "Ada"}, Secrets: []string{secret}, Salt: sessionCookie, Now: now.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := newBrowser(t, h)
+		b.cookies[sessionCookie] = &http.Cookie{Name: sessionCookie, Value: token}
+		now.advance(time.Hour)
+		b.wantSession(`"name":"Ada"`)
+		if got, _ := claimsOf(t, b.token(), now.Now).Time("auth_time"); !got.Equal(now.Now().Add(-time.Hour)) {
+			t.Errorf("auth_time is %v, want the first iat", got)
+		}
+		for range 17 {
+			now.advance(5 * 24 * time.Hour)
+			b.wantSession(`"name":"Ada"`)
+		}
+		now.advance(5 * 24 * time.Hour)
+		b.wantNoSession()
+	})
+	t.Run("database", func(t *testing.T) {
+		t.Parallel()
+		s, box := newStore(), &outbox{}
+		now := newClock()
+		config := auth.Config{Clock: now.Now, Adapter: s, Providers: []auth.Provider{box.provider()}}
+		before := newBrowser(t, newHandler(t, config))
+		before.post("/auth/signin/email", "email", "bob@example.com")
+		before.get(box.last(t))
+		limited(&config)
+		h := newHandler(t, config)
+		b := newBrowser(t, h)
+		b.post("/auth/signin/email", "email", "ada@example.com")
+		b.get(box.last(t))
+		before.h = h
+		for range 5 {
+			now.advance(5 * 24 * time.Hour)
+			b.wantSession("ada@example.com")
+			before.wantSession("bob@example.com")
+		}
+		now.advance(6 * 24 * time.Hour)
+		b.wantSession("ada@example.com")
+		before.wantNoSession() // its key does not tell when it began, so it ends as it would have
+		for range 11 {
+			now.advance(5 * 24 * time.Hour)
+			b.wantSession("ada@example.com")
+		}
+		now.advance(5 * 24 * time.Hour)
+		b.wantNoSession()
+		if n := len(s.sessions); n > 0 {
+			t.Errorf("%d sessions are stored", n)
+		}
+	})
+}
+
+// TestRevokedSessionIsNobody, wherever it is read; a hook that fails is an error
+// and not nobody.
+func TestRevokedSessionIsNobody(t *testing.T) {
+	t.Parallel()
+	var revoked bool
+	var down error
+	h, _ := tokenSite(t, func(c *auth.Config) {
+		c.Session.Revoked = func(_ context.Context, token auth.Claims) (bool, error) {
+			if token.String("sub") != "ada-1" {
+				t.Errorf("the hook is asked about %v", token)
+			}
+			if _, ok := token.Time("auth_time"); !ok {
+				t.Error("the hook is not told when the session began")
+			}
+			return revoked, down
+		}
+	})
+	b := newBrowser(t, h)
+	b.signIn()
+	b.wantSession(`"name":"Ada Lovelace"`)
+	down = errors.New("down")
+	kept := b.token()
+	if r := b.get("/auth/session"); r.StatusCode != http.StatusServiceUnavailable || b.token() != kept {
+		t.Errorf("a hook that fails: status %d, the cookie is kept: %v", r.StatusCode, b.token() == kept)
+	}
+	if _, err := h.Session(b.request("/")); !errors.Is(err, down) {
+		t.Errorf("a hook that fails: got %v", err)
+	}
+	down, revoked = nil, true
+	if session, err := h.Session(b.request("/")); session != nil || err != nil {
+		t.Errorf("revoked: got %+v, %v", session, err)
+	}
+	if session, err := h.SessionByToken(t.Context(), kept); session != nil || !errors.Is(err, auth.ErrNoSession) {
+		t.Errorf("revoked, by token: got %+v, %v", session, err)
+	}
+	b.wantNoSession()
+	if b.token() != "" {
+		t.Error("the cookie of a revoked session stays")
+	}
+	revoked = false
+	b.signIn()
+	b.wantSession(`"name":"Ada Lovelace"`)
+}
+
+// TestFailingCallbackSignsNobodyOut: an error of a callback leaves the session as
+// it is and is returned; only nil ends a session.
+func TestFailingCallbackSignsNobodyOut(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	for _, which := range []string{"JWT", "Session", "JWT that panics"} {
+		t.Run(which, func(t *testing.T) {
+			t.Parallel()
+			fails := false
+			h, _ := tokenSite(t, func(c *auth.Config) {
+				c.Callbacks.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+					switch {
+					case fails && which == "JWT":
+						return nil, boom
+					case fails && which == "JWT that panics":
+						panic("boom")
+					}
+					return p.Token, nil
+				}
+				c.Callbacks.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+					if fails && which == "Session" {
+						return nil, boom
+					}
+					return p.Session, nil
+				}
+			})
+			b := newBrowser(t, h)
+			b.signIn()
+			kept := b.token()
+			fails = true
+			for range 2 {
+				r := b.get("/auth/session")
+				if r.StatusCode != http.StatusServiceUnavailable || r.body == "null" || b.token() != kept {
+					t.Errorf("status %d, %s, the cookie is kept: %v", r.StatusCode, r.body, b.token() == kept)
+				}
+			}
+			if session, err := h.Session(b.request("/")); session != nil || err == nil {
+				t.Errorf("got %+v, %v", session, err)
+			}
+			fails = false
+			b.wantSession(`"name":"Ada Lovelace"`)
+		})
+	}
+}
+
+// TestReadingThatCannotWriteSaysSo: a callback that renews something for good
+// knows when its result would be lost.
+func TestReadingThatCannotWriteSaysSo(t *testing.T) {
+	t.Parallel()
+	refreshes := 0
+	h, _ := tokenSite(t, func(c *auth.Config) {
+		c.Callbacks.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+			if p.User == nil && !p.ReadOnly {
+				refreshes++
+				p.Token["refresh_token"] = refreshes
+			}
+			return p.Token, nil
+		}
+	})
+	b := newBrowser(t, h)
+	b.signIn()
+	for range 3 {
+		if session, err := h.Session(b.request("/")); session == nil || err != nil {
+			t.Fatal(session, err)
+		}
+	}
+	if _, err := h.SessionByToken(t.Context(), b.token()); err != nil {
+		t.Fatal(err)
+	}
+	if refreshes != 0 {
+		t.Errorf("%d refresh tokens are lost", refreshes)
+	}
+	b.session()
+	if refreshes != 1 {
+		t.Errorf("a reading that can write renewed %d times, want once", refreshes)
+	}
+}
+
+// TestServerCodeAlwaysHasTheID, whatever Callbacks.Session does to what the client
+// is shown; the client is shown the ID only if the callback says so.
+func TestServerCodeAlwaysHasTheID(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		callback func(*auth.Session)
+		shown    bool
+	}{
+		"changes nothing":    {func(*auth.Session) {}, false},
+		"adds a member":      {func(s *auth.Session) { s.Extra = map[string]any{"a": 1} }, false},
+		"makes another user": {func(s *auth.Session) { s.User = &auth.User{Name: "x"} }, false},
+		"hides the user":     {func(s *auth.Session) { s.User = nil }, false},
+		"shows the ID":       {func(s *auth.Session) { s.User.ID = "ada-1" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, _ := tokenSite(t, func(config *auth.Config) {
+				config.Callbacks.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+					c.callback(p.Session)
+					return p.Session, nil
+				}
+			})
+			b := newBrowser(t, h)
+			b.signIn()
+			session, err := h.Session(b.request("/"))
+			if err != nil || session.User == nil || session.User.ID != "ada-1" {
+				t.Errorf("server code gets %+v, %v", session, err)
+			}
+			if got := strings.Contains(b.session(), "ada-1"); got != c.shown {
+				t.Errorf("the client is shown the ID: %v, want %v", got, c.shown)
+			}
+		})
+	}
+}
