@@ -58,8 +58,10 @@ func (e *engine) callbackWebAuthn(ctx context.Context, r *request, p *WebAuthn) 
 	if action == actionRegister {
 		return e.registerPasskey(ctx, r, p, began, answer, want)
 	}
-	return e.usePasskey(ctx, r, p, answer, want)
+	return e.usePasskey(ctx, r, p, began, answer, want)
 }
+
+var errUserChanged = passkeyError(codeUserChanged, "somebody else is signed in than when the ceremony began", nil)
 
 // resumeCeremony finds the ceremony that an answer belongs to, checks that the
 // browser is still who began it, and spends its challenge.
@@ -84,7 +86,12 @@ func (e *engine) resumeCeremony(ctx context.Context, r *request, p *WebAuthn, ac
 		return nil, want, err
 	}
 	if !began.fits(current.user) {
-		return nil, want, passkeyError(codeUserChanged, "somebody else is signed in than when the ceremony began", nil)
+		// Another tab may have signed in the same person in the meantime: what
+		// signs in whom is signed in already changes nothing.
+		if action == actionRegister || current.user == nil {
+			return nil, want, errUserChanged
+		}
+		began.only = current.user.ID
 	}
 	if current.user != nil && action == actionRegister {
 		began.data = current.user
@@ -110,8 +117,8 @@ func (c *ceremony) fits(current *User) bool {
 }
 
 // usePasskey signs in the owner of a passkey.
-func (e *engine) usePasskey(ctx context.Context, r *request, p *WebAuthn, answer *WebAuthnAnswer, want WebAuthnExpectation) (*Result, error) {
-	owner, err := e.provePasskey(ctx, p, answer, want, func(event PasskeyClonedEvent) {
+func (e *engine) usePasskey(ctx context.Context, r *request, p *WebAuthn, began *ceremony, answer *WebAuthnAnswer, want WebAuthnExpectation) (*Result, error) {
+	owner, err := e.provePasskey(ctx, p, began, answer, want, func(event PasskeyClonedEvent) {
 		event.Request = r.withBody(ctx)
 		notify(ctx, e, "PasskeyCloned", e.config.Events.PasskeyCloned, event)
 	})

@@ -37,6 +37,9 @@ type ceremony struct {
 	user string
 	// data is who registers, nil unless action is actionRegister.
 	data *User
+	// only, if it is set, is the only user whom the ceremony may sign in, because
+	// it is who is signed in already, though nobody was when the ceremony began.
+	only string
 	// foreign says that Auth.js began the ceremony, which seals neither rpID nor
 	// user.
 	foreign bool

@@ -80,7 +80,7 @@ func (e *engine) userOfField(ctx context.Context, form Form, ask bool) (user *Us
 // provePasskey finds the owner of the passkey that an answer is of. The
 // credential decides who that is; the user handle says nothing more, and is not
 // looked at. Cloned is told of a counter that did not rise.
-func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, answer *WebAuthnAnswer, want WebAuthnExpectation, cloned func(PasskeyClonedEvent)) (*User, error) {
+func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, began *ceremony, answer *WebAuthnAnswer, want WebAuthnExpectation, cloned func(PasskeyClonedEvent)) (*User, error) {
 	if _, ok := e.store.edits(); !ok { // which lets one of two in by itself
 		release, err := e.logins.acquire(ctx, "passkey\x00"+answer.CredentialID)
 		if err != nil {
@@ -102,6 +102,9 @@ func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, answer *WebAuthn
 	owner, err := e.ownerOfPasskey(ctx, p, stored)
 	if err != nil {
 		return nil, err
+	}
+	if began.only != "" && began.only != owner.ID {
+		return nil, errUserChanged
 	}
 	return owner, e.countUse(ctx, stored, counter, func(from, to int64) {
 		cloned(PasskeyClonedEvent{User: owner, CredentialID: stored.CredentialID, Stored: from, Received: to})

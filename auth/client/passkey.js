@@ -139,6 +139,16 @@ export function explain(error, action) {
   }
 }
 
+/** Tells the browser about a passkey that was just removed, if the page says so. */
+export async function forgetRemoved(root = document) {
+  const removed = root.querySelector("[data-forget]");
+  try {
+    if (removed?.dataset.rpId) await forget(removed.dataset.rpId, removed.dataset.forget);
+  } catch (error) {
+    console.debug("passkeys: the browser took no signal", error);
+  }
+}
+
 /** How long the challenge of an offer in the autofill is used; the server takes it for 15 minutes. */
 const renewAfter = 10 * 60 * 1000;
 

@@ -225,3 +225,13 @@ func (b *browser) wantRefused(r *reply, code string) {
 		}
 	}
 }
+
+// counter counts requests.
+type counter struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (c *counter) add() { c.mu.Lock(); defer c.mu.Unlock(); c.n++ }
+
+func (c *counter) get() int { c.mu.Lock(); defer c.mu.Unlock(); return c.n }

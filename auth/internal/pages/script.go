@@ -25,5 +25,5 @@ func newScript(source string) script {
 
 var (
 	signInScript   = newScript(client.Passkey + "\nfor (const form of document.querySelectorAll(\"form[data-passkey]\")) enhance(form);\n")
-	passkeysScript = newScript(client.Passkey + "\nfor (const button of document.querySelectorAll(\"button[data-passkey-add]\")) enhanceAdd(button);\n")
+	passkeysScript = newScript(client.Passkey + "\nfor (const button of document.querySelectorAll(\"button[data-passkey-add]\")) enhanceAdd(button);\nforgetRemoved();\n")
 )

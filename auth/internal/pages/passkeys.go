@@ -1,0 +1,37 @@
+package pages
+
+import "html/template"
+
+// Passkeys is the page on which people manage their passkeys.
+type Passkeys struct {
+	Look *Look
+	List []Passkey
+	// AuthURL is the URL of the routes without the last slash, Provider the ID of
+	// the provider that new passkeys are for.
+	AuthURL, Provider string
+	// CSRFToken is empty if the protection is off.
+	CSRFToken string
+	// HomeURL is the origin of the site.
+	HomeURL string
+	// Notice and Error tell what became of a change.
+	Notice, Error string
+	// Forget is the ID of a passkey that was just removed from the relying party
+	// RPID, for the browser.
+	Forget, RPID string
+}
+
+// Passkey is one passkey. Created and LastUsed are dates, or empty.
+type Passkey struct {
+	ID, Name, Created, LastUsed string
+	BackedUp, Syncable          bool
+}
+
+// Render renders the page.
+func (p Passkeys) Render() Rendered {
+	page := render(p.Look, "passkeys.html", p)
+	page.ContentSecurityPolicy += passkeysScript.policy
+	return page
+}
+
+// Script is the script of the page.
+func (Passkeys) Script() template.HTML { return passkeysScript.element }

@@ -1,0 +1,118 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Passkey is a passkey of a user, as lists show it.
+type Passkey struct {
+	// ID is the credential ID, in standard base64.
+	ID string
+	// Name is what the user calls it, or the name of the product that made it;
+	// empty if neither is known.
+	Name string
+	// Created and LastUsed are nil where the store does not keep them.
+	Created, LastUsed *time.Time
+	// BackedUp says that there was a copy in a cloud account when the passkey was
+	// registered, Syncable that there may be one.
+	BackedUp, Syncable bool
+	// Transports are the ways to reach the authenticator, such as usb and
+	// internal.
+	Transports []string
+}
+
+// Passkeys lists the passkeys of a user. A user without any, or one who does not
+// exist, has an empty list. The error is that of the store.
+func (h *Handler) Passkeys(ctx context.Context, userID string) ([]Passkey, error) {
+	return h.engine.passkeys(ctx, userID)
+}
+
+// RenamePasskey gives a passkey of the user a name of 1 to 64 characters. The
+// error matches adapter.ErrNotFound if the user has no such passkey, and
+// adapter.ErrUnsupported if the store has no place for names.
+func (h *Handler) RenamePasskey(ctx context.Context, userID, passkeyID, name string) error {
+	return h.engine.renamePasskey(ctx, userID, passkeyID, name)
+}
+
+// RemovePasskey removes a passkey of the user, and with it the account that it
+// stands for. The error matches adapter.ErrNotFound if the user has no such
+// passkey, and adapter.ErrLastCredential if nothing would be left by which they
+// could sign in: another passkey, another account, or a mail to an address that
+// they have proven, where there is a provider of mails. Of two removals at once
+// that would leave nothing one fails. It matches adapter.ErrUnsupported if the
+// adapter has no adapter.AuthenticatorEdits.
+func (h *Handler) RemovePasskey(ctx context.Context, userID, passkeyID string) error {
+	return h.engine.removePasskey(ctx, userID, passkeyID)
+}
+
+var (
+	errNoAdapter   = &Error{Type: ErrMissingAdapter, Message: "passkeys need Config.Adapter"}
+	errPasskeyName = errors.New("auth: the name of a passkey has 1 to 64 characters, none of which controls the terminal")
+)
+
+const maxPasskeyName = 64
+
+func (e *engine) passkeys(ctx context.Context, userID string) ([]Passkey, error) {
+	if e.store == nil {
+		return nil, errNoAdapter
+	}
+	stored, err := e.store.authenticators(ctx, userID)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Passkey, len(stored))
+	for i, a := range stored {
+		list[i] = Passkey{
+			ID: a.CredentialID, Created: a.Created, LastUsed: a.LastUsed,
+			BackedUp: a.CredentialBackedUp, Syncable: a.CredentialDeviceType == "multiDevice", Transports: transportsOf(a),
+		}
+		if a.Name != nil {
+			list[i].Name = *a.Name
+		}
+	}
+	return list, nil
+}
+
+func (e *engine) renamePasskey(ctx context.Context, userID, passkeyID, name string) error {
+	name = strings.TrimSpace(name)
+	if name == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxPasskeyName || strings.ContainsFunc(name, unicode.IsControl) {
+		return errPasskeyName
+	}
+	if e.store == nil {
+		return errNoAdapter
+	}
+	found, err := e.store.rename(ctx, userID, passkeyID, name)
+	if err == nil && !found {
+		err = adapter.ErrNotFound
+	}
+	return err
+}
+
+func (e *engine) removePasskey(ctx context.Context, userID, passkeyID string) error {
+	if e.store == nil {
+		return errNoAdapter
+	}
+	user, err := e.store.user(ctx, userID)
+	if err != nil {
+		return err
+	}
+	if user == nil {
+		return adapter.ErrNotFound
+	}
+	byMail := false
+	for _, p := range e.config.Providers {
+		byMail = byMail || p.kind() == TypeEmail && user.Email != "" && user.EmailVerified != nil
+	}
+	found, err := e.store.remove(ctx, userID, passkeyID, !byMail)
+	if err == nil && !found {
+		err = adapter.ErrNotFound
+	}
+	return err
+}

@@ -1,0 +1,135 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+)
+
+// PasskeysPage is a page on which people see their passkeys, add one, name and
+// remove them. It is mounted at any path of the site; somebody who is not signed
+// in is sent to sign in first. A post must carry our CSRF token, or come from a
+// page of the site. Behind it are Passkeys, RenamePasskey and RemovePasskey, for
+// pages of the application's own.
+func (h *Handler) PasskeysPage() http.Handler {
+	return h.Require(http.HandlerFunc(h.servePasskeys))
+}
+
+func (h *Handler) servePasskeys(w http.ResponseWriter, hr *http.Request) {
+	e, ctx := h.engine, hr.Context()
+	r := e.newRequest(hr, ActionSession)
+	current, err := e.currentUser(ctx, r.browser())
+	switch {
+	case err != nil:
+		e.logError(ctx, err)
+		Unavailable(w, hr)
+		return
+	case current.user == nil:
+		h.SendToSignIn(w, hr)
+		return
+	}
+	page := pages.Passkeys{Look: e.look(), HomeURL: r.origin, AuthURL: r.origin + e.basePath}
+	for _, p := range e.config.Providers {
+		if p, ok := p.(*WebAuthn); ok && page.Provider == "" {
+			page.Provider = p.id()
+			if rp, err := e.relyingParty(ctx, r, p); err == nil {
+				page.RPID = rp.ID
+			}
+		}
+	}
+	status := http.StatusOK
+	switch hr.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodPost:
+		if status = e.changePasskey(ctx, r, current.user.ID, &page); status == http.StatusForbidden {
+			http.Error(w, "The form does not come from this site. Go back, reload the page, and try again.", status)
+			return
+		}
+	default:
+		w.Header().Set("Allow", "GET, HEAD, POST")
+		http.Error(w, "only GET and POST are supported", http.StatusMethodNotAllowed)
+		return
+	}
+	list, err := e.passkeys(ctx, current.user.ID)
+	if err != nil {
+		e.logError(ctx, err)
+		Unavailable(w, hr)
+		return
+	}
+	for _, p := range list {
+		page.List = append(page.List, pages.Passkey{ID: p.ID, Name: p.Name, Created: day(p.Created), LastUsed: day(p.LastUsed), BackedUp: p.BackedUp, Syncable: p.Syncable})
+	}
+	if page.CSRFToken, err = h.CSRFToken(w, hr); err != nil {
+		e.logError(ctx, err)
+		Unavailable(w, hr)
+		return
+	}
+	result := html(page.Render(), status)
+	result.Header["Cache-Control"] = noCache
+	result.Send(w)
+}
+
+// day is a date as the page shows it, empty if it is not known.
+func day(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.UTC().Format(time.DateOnly)
+}
+
+// changePasskey does what a post asks for, and tells the page about it.
+func (e *engine) changePasskey(ctx context.Context, r *request, userID string, page *pages.Passkeys) int {
+	if err := r.readBody(); err != nil {
+		page.Error = "The form could not be read."
+		return http.StatusBadRequest
+	}
+	spec := &r.specs.csrf
+	c, _, err := checkCSRF(e.csrfKeys, e.config.Random, spec, r.cookies.get(spec.name), r.method, r.form.Get("csrfToken"))
+	if err != nil || !c.verified {
+		if err := e.sameOrigin(r.http); err != nil {
+			e.logError(ctx, err)
+			return http.StatusForbidden
+		}
+	}
+	id := r.form.Get("id")
+	switch r.form.Get("op") {
+	case "rename":
+		err = e.renamePasskey(ctx, userID, id, r.form.Get("name"))
+		page.Notice = "The passkey has a new name."
+	case "remove":
+		err = e.removePasskey(ctx, userID, id)
+		page.Notice, page.Forget = "The passkey was removed. It can't be used to sign in here any more.", base64URL(id)
+	default:
+		err = errUnknownOperation
+	}
+	if err == nil {
+		return http.StatusOK
+	}
+	page.Notice, page.Forget = "", ""
+	switch {
+	case errors.Is(err, adapter.ErrLastCredential):
+		page.Error = "This is your only way to sign in. Add another passkey first."
+		return http.StatusConflict
+	case errors.Is(err, adapter.ErrNotFound):
+		page.Error = "You have no such passkey."
+		return http.StatusNotFound
+	case errors.Is(err, adapter.ErrUnsupported):
+		page.Error = "This site can't change passkeys."
+		return http.StatusNotImplemented
+	case errors.Is(err, errPasskeyName):
+		page.Error = "A name has 1 to 64 characters."
+		return http.StatusBadRequest
+	case errors.Is(err, errUnknownOperation):
+		page.Error = "The form could not be read."
+		return http.StatusBadRequest
+	}
+	e.logError(ctx, err)
+	page.Error = "That did not work. Please try again later."
+	return http.StatusServiceUnavailable
+}
+
+var errUnknownOperation = errors.New("auth: the operation is neither rename nor remove")

@@ -1,0 +1,289 @@
+package webauthn_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	cdpwebauthn "github.com/chromedp/cdproto/webauthn"
+	"github.com/chromedp/chromedp"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn"
+)
+
+// roaming is a security key on USB that counts and is not backed up.
+func roaming() cdpwebauthn.VirtualAuthenticatorOptions {
+	return cdpwebauthn.VirtualAuthenticatorOptions{
+		Protocol: "ctap2", Ctap2version: "ctap2_1", Transport: "usb", HasResidentKey: true, HasUserVerification: true,
+		AutomaticPresenceSimulation: true, IsUserVerified: true, HasCmtgKey: true,
+	}
+}
+
+// clickSignIn presses the button of the sign-in page, without autofill.
+func (c *chromium) clickSignIn(s *realSite) {
+	c.t.Helper()
+	c.goTo(s.url + "/auth/signin")
+	c.do(chromedp.Click(chromedp.CSS("#submitButton-passkey")))
+}
+
+// addKey puts a credential that another authenticator had into the one of the
+// tab.
+func (c *chromium) addKey(key *cdpwebauthn.Credential) {
+	c.t.Helper()
+	copied := *key
+	copied.CmtgKeys, copied.ActiveCmtgKeyIndex = nil, nil // told, and not taken back
+	call(c, cdpwebauthn.AddCredential, cdpwebauthn.AddCredentialParams{AuthenticatorID: c.key, Credential: &copied})
+}
+
+// onRequest leaves the offer in the autofill away: an authenticator that is no
+// device takes it at once.
+func onRequest() webauthn.Option {
+	return webauthn.With(func(p *auth.WebAuthn) { p.EnableConditionalUI = false })
+}
+
+// TestManagingInChromium: a person adds a second passkey, names it, removes the
+// first, which then signs in nobody, and can't remove the last.
+func TestManagingInChromium(t *testing.T) {
+	t.Parallel()
+	s := serve(t, false, nil, nil, onRequest())
+	c := newChromium(t)
+	c.plugIn(platform())
+	c.register(s, "ada@example.com")
+	c.wantUser(s, "ada@example.com")
+	first := c.held()[0]
+
+	c.plugIn(roaming())
+	c.goTo(s.url + "/passkeys")
+	c.waitFor(`document.querySelectorAll("section").length === 1`)
+	c.do(chromedp.Click(chromedp.CSS("button[data-passkey-add]")))
+	c.waitFor(`document.querySelectorAll("section").length === 2`)
+	c.do(chromedp.SetValue(chromedp.CSS("#name-1"), "key ring"), chromedp.Click(chromedp.CSS(`section:nth-of-type(2) form:nth-of-type(1) button`)))
+	c.waitFor(`document.querySelector("section:nth-of-type(2) h2")?.textContent === "key ring"`)
+	c.do(chromedp.Click(chromedp.CSS(`section:nth-of-type(1) form:nth-of-type(2) button`)))
+	c.waitFor(`document.querySelectorAll("section").length === 1`)
+	c.do(chromedp.Click(chromedp.CSS(`section:nth-of-type(1) form:nth-of-type(2) button`)))
+	c.waitFor(`document.querySelector("[role=alert]").textContent.includes("only way to sign in")`)
+
+	c.signOut(s)
+	c.clickSignIn(s)
+	c.wantUser(s, "ada@example.com")
+	c.signOut(s)
+	c.plugIn(platform())
+	c.addKey(first)
+	c.clickSignIn(s)
+	c.waitFor(`document.body.innerText.includes("This passkey is not known here")`)
+	if held := c.held(); len(held) != 0 && eval[bool](c, `Boolean(PublicKeyCredential.signalUnknownCredential)`) {
+		t.Errorf("the browser was not told that the passkey is unknown: it holds %+v", held)
+	}
+}
+
+// TestPlatformAndRoamingInChromium: keys of both kinds register, and what the
+// site keeps of them differs as they do.
+func TestPlatformAndRoamingInChromium(t *testing.T) {
+	for name, o := range map[string]cdpwebauthn.VirtualAuthenticatorOptions{"internal": platform(), "usb": roaming()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, false, nil, nil, onRequest())
+			c := newChromium(t)
+			c.plugIn(o)
+			c.register(s, "ada@example.com")
+			c.wantUser(s, "ada@example.com")
+			user, err := s.store.GetUserByEmail(t.Context(), "ada@example.com")
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := s.store.ListAuthenticatorsByUserID(t.Context(), user.ID)
+			if err != nil || len(list) != 1 || list[0].Transports == nil {
+				t.Fatalf("got %+v, %v", list, err)
+			}
+			if a := list[0]; *a.Transports != name || a.CredentialBackedUp != (name == "internal") || (a.CredentialDeviceType == "multiDevice") != (name == "internal") {
+				t.Errorf("the site keeps %+v", a)
+			}
+			for range 2 {
+				c.signOut(s)
+				c.clickSignIn(s)
+				c.wantUser(s, "ada@example.com")
+			}
+		})
+	}
+}
+
+// TestNobodyVerifiedInChromium: somebody who can't unlock the passkey is told
+// so, and stays on the page. Then they can.
+func TestNobodyVerifiedInChromium(t *testing.T) {
+	t.Parallel()
+	s := serve(t, false, nil, nil, onRequest())
+	c := newChromium(t)
+	c.plugIn(platform())
+	c.register(s, "ada@example.com")
+	c.wantUser(s, "ada@example.com")
+	c.signOut(s)
+	call(c, cdpwebauthn.SetUserVerified, cdpwebauthn.SetUserVerifiedParams{AuthenticatorID: c.key})
+	c.clickSignIn(s)
+	c.waitFor(`document.querySelector("[data-passkey-message]").textContent.includes("No passkey was used")`)
+	call(c, cdpwebauthn.SetUserVerified, cdpwebauthn.SetUserVerifiedParams{AuthenticatorID: c.key, IsUserVerified: true})
+	c.do(chromedp.Click(chromedp.CSS("#submitButton-passkey")))
+	c.wantUser(s, "ada@example.com")
+}
+
+// TestCancelledInChromium: a ceremony that the page gives up, or that nobody
+// answers in time, leaves nothing behind, and the next one works.
+func TestCancelledInChromium(t *testing.T) {
+	t.Parallel()
+	s := serve(t, false, nil, nil, webauthn.With(func(p *auth.WebAuthn) { p.EnableConditionalUI, p.Timeout = false, time.Second }))
+	c := newChromium(t)
+	o := platform()
+	o.AutomaticPresenceSimulation = false
+	c.plugIn(o)
+	c.register(s, "ada@example.com")
+	c.waitFor(`document.querySelector("[data-passkey-message]").textContent.includes("No passkey was created")`)
+	if user, err := s.store.GetUserByEmail(t.Context(), "ada@example.com"); user != nil || err != nil {
+		t.Fatalf("got user %+v, %v, want nobody", user, err)
+	}
+	call(c, cdpwebauthn.SetAutomaticPresenceSimulation, cdpwebauthn.SetAutomaticPresenceSimulationParams{AuthenticatorID: c.key, Enabled: true})
+	c.do(chromedp.Click(chromedp.CSS(`[data-passkey-action="register"]`)))
+	c.wantUser(s, "ada@example.com")
+}
+
+// TestClonedInChromium: the copy of a key that counts is refused once the
+// original was used, and the application is told. A key that never counts is
+// not.
+func TestClonedInChromium(t *testing.T) {
+	t.Parallel()
+	events := make(chan auth.PasskeyClonedEvent, 1)
+	s := serve(t, false, nil, func(c *auth.Config) {
+		c.Events.PasskeyCloned = func(_ context.Context, e auth.PasskeyClonedEvent) error { events <- e; return nil }
+	}, onRequest())
+	c := newChromium(t)
+	c.plugIn(roaming())
+	c.register(s, "ada@example.com")
+	c.wantUser(s, "ada@example.com")
+	copied := c.held()[0]
+	c.signOut(s)
+	c.clickSignIn(s)
+	c.wantUser(s, "ada@example.com")
+	c.signOut(s)
+
+	c.plugIn(roaming())
+	c.addKey(copied)
+	c.clickSignIn(s)
+	c.waitFor(`document.body.innerText.includes("may have been copied")`)
+	select {
+	case e := <-events:
+		if e.User.Email != "ada@example.com" || e.Received > e.Stored || e.Stored == 0 {
+			t.Errorf("the event is %+v", e)
+		}
+	default:
+		t.Error("no event tells of the copy")
+	}
+	if log := s.log.String(); !strings.Contains(log, "level=WARN") || strings.Contains(log, "level=ERROR") {
+		t.Errorf("the log says\n%s", log)
+	}
+}
+
+func TestNeverCountingInChromium(t *testing.T) {
+	t.Parallel()
+	s := serve(t, false, nil, nil, onRequest())
+	c := newChromium(t)
+	c.plugIn(platform())
+	c.register(s, "ada@example.com")
+	c.wantUser(s, "ada@example.com")
+	stored, err := s.store.ListAuthenticatorsByUserID(t.Context(), userID(t, s, "ada@example.com"))
+	if err != nil || len(stored) != 1 {
+		t.Fatal(stored, err)
+	}
+	// As a synced passkey has it from the beginning.
+	if _, err := s.store.UpdateAuthenticatorCounter(t.Context(), stored[0].CredentialID, 0); err != nil {
+		t.Fatal(err)
+	}
+	key := c.held()[0]
+	key.SignCount = -1
+	c.plugIn(platform())
+	c.addKey(key)
+	for range 2 {
+		c.signOut(s)
+		c.clickSignIn(s)
+		c.wantUser(s, "ada@example.com")
+	}
+}
+
+func userID(t *testing.T, s *realSite, email string) string {
+	t.Helper()
+	user, err := s.store.GetUserByEmail(t.Context(), email)
+	if err != nil || user == nil {
+		t.Fatalf("user %s: %+v, %v", email, user, err)
+	}
+	return user.ID
+}
+
+// TestTwoTabsInChromium: a person who has the sign-in page open twice signs in
+// on both, the one that was opened first last.
+func TestTwoTabsInChromium(t *testing.T) {
+	t.Parallel()
+	s := serve(t, false, nil, nil, onRequest())
+	first := newChromium(t)
+	first.plugIn(platform())
+	first.register(s, "ada@example.com")
+	first.wantUser(s, "ada@example.com")
+	key := first.held()[0]
+	first.signOut(s)
+
+	second := first.tab()
+	second.plugIn(platform())
+	key.SignCount = 1000 // a copy that nobody can tell from the original
+	second.addKey(key)
+
+	// The first tab has its options before the second one signs in.
+	first.goTo(s.url + "/lab")
+	first.waitFor("window.lab !== undefined")
+	eval[bool](first, `lab.begin("/auth", "passkey", {action: "authenticate"}).then((o) => { window.begun = o; return true })`)
+	second.clickSignIn(s)
+	second.wantUser(s, "ada@example.com")
+	key.SignCount = 2000
+	call(first, cdpwebauthn.ClearCredentials, cdpwebauthn.ClearCredentialsParams{AuthenticatorID: first.key})
+	first.addKey(key)
+	if to := eval[string](first, `lab.ask(begun).then((data) => lab.finish("/auth", "passkey", begun, data))`); to != s.url {
+		t.Errorf("the tab that began first ends at %s", to)
+	}
+	first.goTo(s.url)
+	first.wantUser(s, "ada@example.com")
+}
+
+// TestAnotherPortInChromium: a page on another port of the same host may ask for
+// passkeys of the same relying party ID. Its answers say so, and are refused.
+func TestAnotherPortInChromium(t *testing.T) {
+	t.Parallel()
+	s := serve(t, false, nil, nil, onRequest())
+	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte(lab))
+	}))
+	t.Cleanup(evil.Close)
+	c := newChromium(t)
+	c.plugIn(platform())
+	c.register(s, "ada@example.com")
+	c.wantUser(s, "ada@example.com")
+
+	h := httpClient{t: t, site: s.url}
+	o := h.get("/auth/webauthn-options/passkey?action=authenticate")
+	c.goTo(strings.Replace(evil.URL, "127.0.0.1", "localhost", 1))
+	c.waitFor("window.lab !== undefined")
+	answer := eval[map[string]any](c, "lab.ask("+o+")")
+	data, err := json.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	location := h.post("/auth/callback/passkey", url.Values{"action": {"authenticate"}, "data": {string(data)}})
+	if !strings.Contains(location, "error=WebAuthnVerificationError&code=refused") {
+		t.Errorf("the answer of another origin ends at %s", location)
+	}
+	if log := s.log.String(); !strings.Contains(log, "the origin is not one of the relying party") {
+		t.Errorf("the log does not name the reason\n%s", log)
+	}
+}

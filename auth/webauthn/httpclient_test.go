@@ -1,0 +1,65 @@
+package webauthn_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth/client"
+)
+
+// lab is a page on which a test runs the functions of the script by itself.
+var lab = `<p>lab</p><script type=module>` + client.Passkey + `
+window.lab = { begin, ask, finish, creationOptions, requestOptions, credentialToJSON };</script>`
+
+// httpClient speaks to a site as a program does, with cookies.
+type httpClient struct {
+	t    *testing.T
+	site string
+	c    *http.Client
+}
+
+func (h *httpClient) do(r *http.Request) *http.Response {
+	h.t.Helper()
+	if h.c == nil {
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		h.c = &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	}
+	res, err := h.c.Do(r)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = res.Body.Close() })
+	return res
+}
+
+func (h *httpClient) get(path string) string {
+	h.t.Helper()
+	r, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.site+path, nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	body, err := io.ReadAll(h.do(r).Body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return string(body)
+}
+
+// post posts a form as a page of the site does, and returns where it leads.
+func (h *httpClient) post(path string, form url.Values) string {
+	h.t.Helper()
+	r, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.site+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Origin", h.site)
+	return h.do(r).Header.Get("Location")
+}
