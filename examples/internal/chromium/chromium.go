@@ -1,0 +1,104 @@
+// Package chromium drives a real browser in the tests of the examples.
+package chromium
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// Tab is a tab of a headless Chromium.
+type Tab struct {
+	t   testing.TB
+	ctx context.Context
+}
+
+// New starts a browser that sees nothing but this machine, and returns its
+// first tab. It ends with the test.
+func New(t testing.TB) *Tab {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"))
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
+	t.Cleanup(cancel)
+	return &Tab{t, ctx}
+}
+
+// NewTab opens another tab of the same browser.
+func (b *Tab) NewTab() *Tab {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, chromedp.Navigate("about:blank")); err != nil { // starts the browser
+		b.t.Fatal(err)
+	}
+	ctx, cancel := chromedp.NewContext(b.ctx)
+	b.t.Cleanup(cancel)
+	return &Tab{b.t, ctx}
+}
+
+// Go opens a page.
+func (b *Tab) Go(url string) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, chromedp.Navigate(url)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// Await evaluates an expression of JavaScript, waits for its promise, and
+// returns the value as JSON would have it.
+func Await[T any](b *Tab, expression string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// Until waits until an expression is true, on whatever page the tab then is.
+func (b *Tab) Until(expression string) {
+	b.t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	var err error
+	for time.Now().Before(deadline) {
+		ctx, cancel := context.WithTimeout(b.ctx, time.Second)
+		// A page that is being replaced, or that has not got there, is asked again.
+		_, err = chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(900*time.Millisecond)))
+		cancel()
+		if err == nil {
+			return
+		}
+	}
+	text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string]("location.href + '\\n' + document.body.innerText"))
+	b.t.Fatalf("%s does not become true: %v\n%s", expression, err, text)
+}
+
+// Reads waits until the page has a text.
+func (b *Tab) Reads(text string) {
+	b.t.Helper()
+	b.Until(fmt.Sprintf("document.body.innerText.includes(%q)", text))
+}
+
+// Fill types into an input; Click clicks.
+func (b *Tab) Fill(input, value string) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, chromedp.SendKeys(input, value)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// Click clicks on an element, once it is there.
+func (b *Tab) Click(what string) {
+	b.t.Helper()
+	b.Until(fmt.Sprintf("document.querySelector(%q) !== null", what))
+	if err := chromedp.Do(b.ctx, chromedp.Click(what)); err != nil {
+		b.t.Fatal(err)
+	}
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/examples/internal/chromium"
+)
+
+// How the server is, for the tests.
+const (
+	up int32 = iota
+	unreachable
+	failing
+)
+
+// serve starts the site.
+func serve(t *testing.T) (url string, state *atomic.Int32) {
+	t.Helper()
+	handler, err := site(auth.Config{Secret: []string{strings.Repeat("plain-secret", 3)}, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state = new(atomic.Int32)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !strings.HasPrefix(r.URL.Path, "/auth/") || state.Load() == up:
+			handler.ServeHTTP(w, r)
+		case state.Load() == failing:
+			http.Error(w, "the server is not well", http.StatusInternalServerError)
+		default:
+			panic(http.ErrAbortHandler) // closes the connection
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, state
+}
+
+func signIn(b *chromium.Tab) {
+	b.Reads("Nobody is signed in")
+	b.Fill("[name=username]", "ada")
+	b.Fill("[name=password]", "lovelace")
+	b.Click("#signin button")
+	b.Reads("Signed in as Ada")
+}
+
+// TestTwoTabs: who signs in, changes or signs out in one tab has done so in the
+// other.
+func TestTwoTabs(t *testing.T) {
+	url, _ := serve(t)
+	one := chromium.New(t)
+	two := one.NewTab()
+	one.Go(url)
+	two.Go(url)
+	two.Reads("Nobody is signed in")
+	signIn(one)
+	two.Reads("Signed in as Ada")
+	two.Click("#rename")
+	two.Reads("Signed in as Augusta")
+	one.Reads("Signed in as Augusta")
+	two.Click("#signout")
+	two.Reads("Nobody is signed in")
+	one.Reads("Nobody is signed in")
+}
+
+// TestCredentialsCodes: what went wrong reaches the page.
+func TestCredentialsCodes(t *testing.T) {
+	url, _ := serve(t)
+	b := chromium.New(t)
+	b.Go(url)
+	b.Reads("Nobody is signed in")
+	b.Fill("[name=username]", "ada")
+	b.Fill("[name=password]", "wrong")
+	b.Click("#signin button")
+	b.Reads("Name or password is wrong.")
+	b.Go(url)
+	b.Reads("Nobody is signed in")
+	b.Fill("[name=username]", "eve")
+	b.Click("#signin button")
+	b.Reads("This account is locked.")
+}
+
+// TestServerThatFails: neither a server that can't be reached nor one that
+// answers with an error signs anybody out, and the page knows.
+func TestServerThatFails(t *testing.T) {
+	url, state := serve(t)
+	b := chromium.New(t)
+	b.Go(url)
+	signIn(b)
+	for _, how := range []int32{unreachable, failing} {
+		state.Store(how)
+		chromium.Await[bool](b, `dispatchEvent(new Event("online"))`)
+		b.Reads("The server can't be reached.")
+		b.Reads("Signed in as Ada")
+		if got := chromium.Await[bool](b, `import(document.querySelector("#app").dataset.module).then((m) => m.getSession()).then((s) => s === null)`); !got {
+			t.Error("getSession is not null")
+		}
+		state.Store(up)
+		chromium.Await[bool](b, `dispatchEvent(new Event("online"))`)
+		b.Until(`document.querySelector("#problem").textContent === ""`)
+		b.Reads("Signed in as Ada")
+	}
+}
+
+// TestFunctions: the functions of the module one by one.
+func TestFunctions(t *testing.T) {
+	url, state := serve(t)
+	b := chromium.New(t)
+	b.Go(url)
+	b.Reads("Nobody is signed in")
+	module := `import(document.querySelector("#app").dataset.module)`
+	for expression, want := range map[string]string{
+		`m.getCsrfToken()`: `"`,
+		`m.getProviders()`: `{"credentials":{"id":"credentials"`,
+		`m.signIn("credentials", {redirect: false, username: "eve"})`: `{"error":"CredentialsSignin","code":"locked","status":200,"ok":true,"url":null}`,
+		`m.getSession()`:        `null`,
+		`m.update()`:            `null`,
+		`m.update({name: "x"})`: `null`,
+		`m.signOut({redirect: false, redirectTo: "/x"})`: `"url":"` + url + `/x"`,
+	} {
+		got := chromium.Await[string](b, module+`.then((m) => `+expression+`).then((v) => JSON.stringify(v))`)
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want %s", expression, got, want)
+		}
+	}
+	chromium.Await[bool](b, module+`.then((m) => m.signIn("nobody-knows", {redirectTo: "/x"})).then(() => true)`)
+	b.Until(`location.pathname === "/auth/signin" && location.search === "?callbackUrl=%2Fx"`)
+	b.Go(url)
+	b.Reads("Nobody is signed in")
+	chromium.Await[bool](b, module+`.then((m) => m.signIn("credentials", {username: "ada", password: "lovelace", redirectTo: "/#there"})).then(() => true)`)
+	b.Until(`location.hash === "#there"`)
+	b.Reads("Signed in as Ada")
+	state.Store(failing)
+	chromium.Await[bool](b, module+`.then((m) => m.signIn("credentials")).then(() => true)`)
+	b.Until(`location.pathname === "/auth/error"`)
+}
