@@ -85,9 +85,16 @@ func (s *store) beginSession(ctx context.Context, userID, token string) (*adapte
 	return fromAdapter(s.adapter.CreateSession(ctx, adapter.Session{SessionToken: s.session.stamped(token, now), UserID: userID, Expires: s.session.expires(now, now)}))
 }
 
+// maxSessionKey is the length of the longest key of a session. A longer one was
+// made by nobody here, and is not worth asking the store for.
+const maxSessionKey = 4096
+
 // sessionAndUser returns the session if it is not over, and otherwise nil. One
 // that is over is deleted.
 func (s *store) sessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+	if len(token) > maxSessionKey {
+		return nil, nil
+	}
 	s.trace(ctx, "adapter_getSessionAndUser")
 	stored, err := fromAdapter(s.adapter.GetSessionAndUser(ctx, token))
 	if err != nil || stored == nil {
