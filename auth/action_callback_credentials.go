@@ -8,9 +8,9 @@ func (e *engine) callbackCredentials(ctx context.Context, r *request, p *Credent
 	if err := r.needCSRF(); err != nil {
 		return nil, err
 	}
-	form := r.form
-	if form == nil {
-		form = Form{}
+	form, err := r.wholeForm()
+	if err != nil {
+		return nil, err
 	}
 	authorized, err := guard(ctx, func(ctx context.Context, form Form) (*User, error) {
 		return p.Authorize(ctx, form, r.withBody(ctx))

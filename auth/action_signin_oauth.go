@@ -61,11 +61,7 @@ func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthC
 	if kind, ok := configured.get("response_type"); ok {
 		params.set("response_type", kind)
 	}
-	query = r.http.URL.RawQuery
-	if r.trusted { // the query is that of a page of the application
-		query = r.query.Encode()
-	}
-	for _, given := range parseQuery(query) {
+	for _, given := range r.parameters {
 		if !isProtected(given.name) {
 			params.set(given.name, given.value)
 		}

@@ -118,6 +118,8 @@ func TestNoSecretLeaks(t *testing.T) {
 			}
 			_, err = h.Session(r)
 			failures = append(failures, err)
+			r.Method = http.MethodPost
+			r.Header.Set("Sec-Fetch-Site", "same-origin")
 			_, err = h.SignIn(r, "email", auth.SignInOptions{Form: url.Values{"email": {"ada@example.com"}}})
 			failures = append(failures, err)
 			_, err = h.SignIn(r, "credentials", auth.SignInOptions{Form: url.Values{"password": {canaries["password"]}}})

@@ -95,6 +95,10 @@ type Config struct {
 	// integrations that have a protection of their own.
 	SkipCSRFCheck SkipCSRF
 
+	// MaxBodySize is the size in bytes of the largest body that is read; the
+	// default is 64 KB. A larger one is answered with status 413.
+	MaxBodySize int64
+
 	// Clock tells the time; the default is time.Now.
 	Clock func() time.Time
 
@@ -275,6 +279,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Theme.ColorScheme == "" {
 		c.Theme.ColorScheme = ColorSchemeAuto
+	}
+	if c.MaxBodySize == 0 {
+		c.MaxBodySize = defaultMaxBody
 	}
 	if c.Clock == nil {
 		c.Clock = time.Now

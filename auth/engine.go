@@ -3,6 +3,7 @@ package auth
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -167,19 +168,32 @@ func (e *engine) run(hr *http.Request) (*Result, error) {
 	return e.failed(r, err), nil
 }
 
-// prepare parses a request and checks that it may be served at all. Otherwise
-// there is a result already.
+// prepare parses a request and checks that it may be served at all: its path,
+// then whether its origin is trusted, and only then its body. Otherwise there is
+// a result already.
 func (e *engine) prepare(hr *http.Request) (*request, *Result) {
 	ctx := hr.Context()
-	r, err := e.parse(hr)
-	if err != nil {
+	refuse := func(err error) (*request, *Result) {
 		e.logError(ctx, err)
 		e.debug(ctx, "request", slog.String("method", hr.Method), slog.String("type", hr.Header.Get("Content-Type")), slog.Int("segments", strings.Count(hr.URL.Path, "/")))
-		return nil, &Result{Status: http.StatusBadRequest, Header: jsonHeader(), Body: []byte(`"Bad request."`)}
+		status := http.StatusBadRequest
+		if _, ok := errors.AsType[tooLarge](err); ok {
+			status = http.StatusRequestEntityTooLarge
+		}
+		return nil, &Result{Status: status, Header: jsonHeader(), Body: []byte(`"Bad request."`)}
+	}
+	r, err := e.parse(hr)
+	if err != nil {
+		return refuse(err)
 	}
 	if err := e.mayServe(r); err != nil {
 		e.logError(ctx, err)
 		return nil, e.misconfigured(r)
+	}
+	if r.method == http.MethodPost {
+		if err := r.readBody(e.config.MaxBodySize); err != nil {
+			return refuse(err)
+		}
 	}
 	return r, nil
 }

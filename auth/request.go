@@ -1,19 +1,11 @@
 package auth
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 )
-
-// maxBody is the size of the largest body that is read. Forms and session
-// updates are far smaller.
-const maxBody = 1 << 20
 
 // Action is the first part of the path below the base path.
 type Action string
@@ -59,8 +51,13 @@ type request struct {
 	data    json.RawMessage
 	cookies cookies
 	specs   *cookieSpecs
+	// isJSON says that the body is JSON, of which form has only some members.
+	isJSON bool
 	// trusted says that server code makes the request, not a browser.
 	trusted bool
+	// parameters are those of the caller for the authorization request of an OAuth
+	// provider.
+	parameters orderedQuery
 
 	provider    Provider
 	csrf        csrf
@@ -86,7 +83,8 @@ func (r *request) submitted(name string) string {
 	return r.parameter(name)
 }
 
-// parse turns an HTTP request into a request for an action.
+// parse turns an HTTP request into a request for an action. The body is read
+// later, see readBody.
 func (e *engine) parse(hr *http.Request) (*request, error) {
 	if hr.Method != http.MethodGet && hr.Method != http.MethodPost {
 		return nil, &Error{Type: ErrUnknownAction, Message: "only GET and POST are supported"}
@@ -97,12 +95,10 @@ func (e *engine) parse(hr *http.Request) (*request, error) {
 	}
 	r := e.newRequest(hr, action)
 	r.providerID = provider
-	r.query = hr.URL.Query()
-	if hr.Method == http.MethodPost {
-		if err := r.readBody(); err != nil {
-			return nil, err
-		}
+	if len(hr.URL.RawQuery) > maxQuery || strings.Count(hr.URL.RawQuery, "&") >= maxValues {
+		return nil, &Error{Type: ErrUnknownAction, Message: "the query is too long"}
 	}
+	r.query, r.parameters = hr.URL.Query(), parseQuery(hr.URL.RawQuery)
 	return r, nil
 }
 
@@ -155,77 +151,4 @@ func splitPath(path, basePath string) (action Action, provider string, ok bool) 
 		provider = segments[1]
 	}
 	return action, provider, true
-}
-
-// readBody parses the body of a POST: a form or JSON. Of anything else nothing
-// is taken. The body of r.http can be read again afterwards.
-func (r *request) readBody() error {
-	kind := r.http.Header.Get("Content-Type")
-	isJSON := strings.Contains(kind, "application/json")
-	if !isJSON && !strings.Contains(kind, "application/x-www-form-urlencoded") {
-		return nil
-	}
-	var raw []byte
-	if r.http.Body != nil {
-		var err error
-		if raw, err = io.ReadAll(io.LimitReader(r.http.Body, maxBody+1)); err != nil {
-			return err
-		}
-	}
-	if len(raw) > maxBody {
-		return errors.New("auth: request body too large")
-	}
-	r.raw = raw
-	r.http = r.withBody(r.http.Context())
-	if isJSON {
-		return r.readJSON()
-	}
-	values, _ := url.ParseQuery(string(raw)) // what is malformed is left out, as in the query
-	r.form = make(Form, len(values))
-	for name, v := range values {
-		r.form[name] = v[len(v)-1]
-	}
-	if data, ok := r.form["data"]; ok {
-		var err error
-		if r.data, err = json.Marshal(data); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readJSON takes the members of an object. Other JSON values have none.
-func (r *request) readJSON() error {
-	if !json.Valid(r.raw) {
-		return errors.New("auth: malformed JSON in the request body")
-	}
-	if raw := bytes.TrimSpace(r.raw); raw[0] != '{' {
-		return nil
-	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(r.raw, &members); err != nil {
-		return errors.New("auth: malformed JSON in the request body")
-	}
-	r.form = make(Form, len(members))
-	for name, raw := range members {
-		var v any
-		if err := json.Unmarshal(raw, &v); err != nil {
-			return errors.New("auth: malformed JSON in the request body")
-		}
-		r.form[name] = v
-	}
-	r.data = members["data"]
-	return nil
-}
-
-// withBody is the HTTP request, to be handed to the application, with its body
-// unread. A body that was none of ours is as it was.
-func (r *request) withBody(ctx context.Context) *http.Request {
-	hr := r.http.WithContext(ctx)
-	if r.raw == nil {
-		return hr
-	}
-	hr.Body = io.NopCloser(bytes.NewReader(r.raw))
-	hr.ContentLength = int64(len(r.raw))
-	return hr
 }

@@ -2,8 +2,10 @@ package auth
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 )
 
 // Session returns the session of a request, made to any path of the site, or
@@ -79,8 +81,11 @@ type SignInOptions struct {
 	// credentials provider.
 	Form url.Values
 	// AuthorizationParams are further parameters of the authorization request
-	// of an OAuth provider.
+	// of an OAuth provider. Nothing of the request itself is sent to the provider.
 	AuthorizationParams url.Values
+	// DangerouslySkipOriginCheck signs in whoever sent the request, also if a page
+	// of another site made the browser send it.
+	DangerouslySkipOriginCheck bool
 }
 
 // SignIn signs in from server code, such as the handler of a form of the
@@ -88,8 +93,10 @@ type SignInOptions struct {
 // cookies. Without a provider, or with one that is not configured, it leads to
 // the sign-in page. A sign-in that fails is an *Error.
 //
-// The CSRF check is the caller's: whoever can make the caller call SignIn signs
-// the browser in.
+// Credentials are checked, and mails sent, for a POST of this site only: SameOrigin
+// says so, or the field csrfToken of Form (see CSRFToken). Another POST is an
+// *Error of type ErrMissingCSRF, and any other method leads to the sign-in page.
+// A sign-in with an OAuth provider starts with any request.
 func (h *Handler) SignIn(hr *http.Request, provider string, o SignInOptions) (*Result, error) {
 	e := h.engine
 	action := ActionSignIn
@@ -100,14 +107,26 @@ func (h *Handler) SignIn(hr *http.Request, provider string, o SignInOptions) (*R
 	if err != nil {
 		return nil, err
 	}
-	if e.byID[provider] == nil {
+	p := e.byID[provider]
+	changes := p != nil && p.kind() != TypeOAuth && p.kind() != TypeOIDC && !o.DangerouslySkipOriginCheck
+	if p == nil || changes && hr.Method != http.MethodPost {
 		page := e.config.Pages.SignIn
 		if page == "" {
 			page = e.url(r, ActionSignIn)
 		}
 		return redirectTo(withQuery(page, "callbackUrl="+queryEscape(r.form.Get("callbackUrl")))), nil
 	}
-	r.providerID, r.query = provider, o.AuthorizationParams
+	if changes {
+		if err := h.fromThisSite(hr, o.Form.Get("csrfToken")); err != nil {
+			return nil, err
+		}
+	}
+	r.providerID = provider
+	for _, name := range slices.Sorted(maps.Keys(o.AuthorizationParams)) {
+		for _, v := range o.AuthorizationParams[name] {
+			r.parameters.add(name, v)
+		}
+	}
 	for name, v := range o.Form {
 		if len(v) > 0 && name != "callbackUrl" {
 			r.form[name] = v[len(v)-1]
@@ -118,13 +137,40 @@ func (h *Handler) SignIn(hr *http.Request, provider string, o SignInOptions) (*R
 
 // SignOut signs the browser out, from server code. The result, to be sent,
 // redirects to a URL that passes through Callbacks.Redirect; the default is the
-// page that the request came from, or /. The CSRF check is the caller's.
+// page that the request came from, or /.
+//
+// Only a POST of this site signs out: SameOrigin says so, or the field csrfToken
+// of a form that the caller has parsed. Another POST is an *Error of type
+// ErrMissingCSRF, and any other method leads to the page that asks.
 func (h *Handler) SignOut(hr *http.Request, to string) (*Result, error) {
-	r, err := h.engine.serverRequest(hr, ActionSignOut, to)
+	e := h.engine
+	r, err := e.serverRequest(hr, ActionSignOut, to)
 	if err != nil {
 		return nil, err
 	}
-	return h.engine.serve(r)
+	if hr.Method != http.MethodPost {
+		page := e.config.Pages.SignOut
+		if page == "" {
+			page = e.url(r, ActionSignOut)
+		}
+		return redirectTo(withQuery(page, "callbackUrl="+queryEscape(r.form.Get("callbackUrl")))), nil
+	}
+	if err := h.fromThisSite(hr, hr.PostForm.Get("csrfToken")); err != nil {
+		return nil, err
+	}
+	return e.serve(r)
+}
+
+// fromThisSite is MayChange, where the protection is not off.
+func (h *Handler) fromThisSite(hr *http.Request, csrfToken string) error {
+	if h.engine.config.SkipCSRFCheck == SkipCSRFCheck {
+		return nil
+	}
+	err := h.MayChange(hr, csrfToken)
+	if err != nil {
+		h.engine.logError(hr.Context(), err)
+	}
+	return err
 }
 
 // serverRequest is a POST that server code makes for the browser of a request.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -20,6 +21,7 @@ import (
 // request is a request of the browser to a page of the application.
 func (b *browser) request(path string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, origin+path, nil)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	for _, c := range b.cookies {
 		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
 	}
@@ -309,5 +311,89 @@ func TestEmptyNameIsShownAsNull(t *testing.T) {
 			b.wantSession(`"name":null`)
 			b.wantSession(`"image":null`)
 		})
+	}
+}
+
+// TestSignInLeaksNoQueryOfThePage: a page of the application starts a sign-in;
+// its own query is not sent to the provider, and what the caller gives is.
+func TestSignInLeaksNoQueryOfThePage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	r := httptest.NewRequest(http.MethodGet, origin+"/login?scope=all&invite=SECRET&prompt=none", nil)
+	result, err := s.SignIn(r, "idp", auth.SignInOptions{AuthorizationParams: url.Values{"login_hint": {"ada@example.com"}, "client_id": {"evil"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(result.Location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	if strings.Contains(result.Location, "SECRET") || q.Get("scope") == "all" || q.Has("prompt") || q.Get("client_id") != idpClient || q.Get("login_hint") != "ada@example.com" {
+		t.Errorf("the browser is sent to %s", result.Location)
+	}
+}
+
+// TestOtherSitesChangeNothing: what signs in by credentials, sends a mail or signs
+// out is a POST of a page of this site; from elsewhere the browser gets a page
+// that asks, or an error.
+func TestOtherSitesChangeNothing(t *testing.T) {
+	t.Parallel()
+	box := &outbox{}
+	h := newHandler(t, auth.Config{Adapter: newStore(), Session: auth.SessionConfig{Strategy: auth.StrategyJWT}, Providers: []auth.Provider{password(), box.provider()}})
+	b := newBrowser(t, h)
+	token := b.csrf()
+	good := url.Values{"username": {"ada"}, "password": {"lovelace"}, "email": {"ada@example.com"}}
+	withToken := maps.Clone(good)
+	withToken.Set("csrfToken", token)
+	for _, c := range []struct {
+		name, method string
+		header       http.Header
+		form         url.Values
+		ok, page     bool
+	}{
+		{"POST of this site", http.MethodPost, http.Header{"Sec-Fetch-Site": {"same-origin"}}, good, true, false},
+		{"POST with our origin", http.MethodPost, http.Header{"Origin": {origin}}, good, true, false},
+		{"POST with our token", http.MethodPost, http.Header{"Sec-Fetch-Site": {"cross-site"}}, withToken, true, false},
+		{"POST of another site", http.MethodPost, http.Header{"Sec-Fetch-Site": {"cross-site"}}, good, false, false},
+		{"POST of a sibling", http.MethodPost, http.Header{"Sec-Fetch-Site": {"same-site"}, "Origin": {origin}}, good, false, false},
+		{"POST of another origin", http.MethodPost, http.Header{"Origin": {"https://evil.example"}}, good, false, false},
+		{"POST of nobody knows where", http.MethodPost, nil, good, false, false},
+		{"GET of another site", http.MethodGet, http.Header{"Sec-Fetch-Site": {"cross-site"}}, good, false, true},
+		{"GET of this site", http.MethodGet, http.Header{"Sec-Fetch-Site": {"same-origin"}}, withToken, false, true},
+	} {
+		for _, provider := range []string{"credentials", "email", "sign-out"} {
+			r := b.request("/login")
+			r.Method, r.PostForm = c.method, c.form
+			r.Header.Del("Sec-Fetch-Site")
+			for name, v := range c.header {
+				r.Header[name] = v
+			}
+			sent := len(box.mails)
+			var result *auth.Result
+			var err error
+			page, want := origin+"/auth/signin?callbackUrl=%2Fx", origin+"/x"
+			switch provider {
+			case "sign-out":
+				result, err = h.SignOut(r, "/x")
+				page = origin + "/auth/signout?callbackUrl=%2Fx"
+			case "email":
+				want = origin + "/auth/verify-request?provider=email&type=email"
+				result, err = h.SignIn(r, provider, auth.SignInOptions{Form: c.form, RedirectTo: "/x"})
+			default:
+				result, err = h.SignIn(r, provider, auth.SignInOptions{Form: c.form, RedirectTo: "/x"})
+			}
+			switch {
+			case c.page && (err != nil || result.Location != page || len(result.Cookies) > 0):
+				t.Errorf("%s, %s: got %+v, %v, want the page %s", c.name, provider, result, err, page)
+			case c.ok && (err != nil || result.Location != want):
+				t.Errorf("%s, %s: got %+v, %v, want %s", c.name, provider, result, err, want)
+			case !c.ok && !c.page && (result != nil || !errors.Is(err, auth.ErrMissingCSRF)):
+				t.Errorf("%s, %s: got %+v, %v, want it refused", c.name, provider, result, err)
+			}
+			if !c.ok && len(box.mails) != sent {
+				t.Errorf("%s: a mail was sent", c.name)
+			}
+		}
 	}
 }

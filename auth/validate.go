@@ -33,6 +33,9 @@ func (e *engine) check() []error {
 	if c.Session.MaxAge < 0 || *c.Session.UpdateAge < 0 || c.JWT.MaxAge < 0 || c.Session.AbsoluteMaxAge < 0 {
 		problem(ErrAuth, "MaxAge, UpdateAge and AbsoluteMaxAge must not be negative")
 	}
+	if c.MaxBodySize < 0 {
+		problem(ErrAuth, "MaxBodySize must not be negative")
+	}
 	if (c.JWT.Encode == nil) != (c.JWT.Decode == nil) {
 		problem(ErrAuth, "JWT.Encode and JWT.Decode must be set both or neither")
 	}

@@ -92,6 +92,10 @@ func signOut(h *auth.Handler, w http.ResponseWriter, r *http.Request, o SignOutO
 	if err := h.MayChange(r, o.CSRFToken); err != nil {
 		return "", typed(err)
 	}
+	if o.CSRFToken != "" { // which SignOut looks for in the form
+		r = r.WithContext(r.Context())
+		r.PostForm = url.Values{"csrfToken": {o.CSRFToken}}
+	}
 	result, err := h.SignOut(r, o.RedirectTo)
 	if err != nil {
 		return "", typed(err)
