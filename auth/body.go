@@ -27,7 +27,7 @@ const (
 // the members in read are decoded, without copying the others.
 
 // read are the members of a body that this package itself looks at.
-var read = map[string]bool{"csrfToken": true, "callbackUrl": true, "email": true, "action": true, "data": true, "signal": true}
+var read = map[string]bool{"csrfToken": true, "callbackUrl": true, "email": true, "action": true, "data": true, "signal": true, "id": true, "op": true, "name": true}
 
 // errBody is the error for a body that is not accepted.
 func errBody(message string) error {

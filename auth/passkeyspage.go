@@ -83,7 +83,7 @@ func day(t *time.Time) string {
 
 // changePasskey does what a post asks for, and tells the page about it.
 func (e *engine) changePasskey(ctx context.Context, r *request, userID string, page *pages.Passkeys) int {
-	if err := r.readBody(); err != nil {
+	if err := r.readBody(e.config.MaxBodySize); err != nil {
 		page.Error = "The form could not be read."
 		return http.StatusBadRequest
 	}
