@@ -10,7 +10,6 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/gatehouse-go/gatehouse/adapters/redis"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -389,32 +388,33 @@ var encounters = []struct {
 }
 
 // TestInterleavings runs pairs of calls in every order of their commands that
-// takes at most three switches from one to the other.
+// takes at most three switches from one to the other. A call has several commands
+// where scripts touch declared keys only.
 func TestInterleavings(t *testing.T) {
 	for _, e := range encounters {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			s := scene{T: t}
-			var prefix string
-			_, s.client, prefix = standalone.newStore(t)
+			store := declared.env(t)
+			s.client = store.Admin
 			var gates [2]*turnstile
 			var clients [2]goredis.UniversalClient
 			for i := range gates {
 				gates[i] = &turnstile{make(chan struct{}), make(chan struct{}), make(chan error)}
-				clients[i] = standalone.client(t, settings{conns: 1})
-				if err := newAdapter(t, clients[i]).EnsureScripts(t.Context()); err != nil {
+				clients[i] = declared.client(t, 1)
+				if err := declared.adapter(t, clients[i], store.Prefix).EnsureScripts(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				clients[i].AddHook(gates[i])
 			}
 			runs := 0
 			for choices := []bool{}; choices != nil; runs++ {
-				under := redis.WithPrefix(fmt.Sprint(prefix, runs))
-				s.a = newAdapter(t, s.client, under)
+				prefix := fmt.Sprint(store.Prefix, runs)
+				s.a = declared.adapter(t, s.client, prefix)
 				e.prepare(s)
 				var calls [2]func() error
 				for i, c := range e.calls {
-					a := newAdapter(t, clients[i], under)
+					a := declared.adapter(t, clients[i], prefix)
 					calls[i] = func() error { return c(t.Context(), a) }
 				}
 				errs, made := interleave(gates, calls, choices)

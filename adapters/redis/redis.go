@@ -2,10 +2,11 @@ package redis
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"strconv"
+	"net/url"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -18,132 +19,132 @@ import (
 type Adapter struct {
 	client goredis.UniversalClient
 	keys   keys
-	// single is set if one script may read a record and its owner.
-	single bool
-	// What is read of children, and of those whose owner alone is looked for.
-	accounts, sessions, authenticators, owner look
+	// base is the client under its wrappers, which says what servers there are.
+	base goredis.UniversalClient
+	// declared is set if a script may touch no keys but those that it is given.
+	declared bool
+	// mayEvict is set if the application accepts that the server drops records.
+	mayEvict bool
+	// checked is set once the server's layout and settings were found right.
+	checked atomic.Bool
 }
 
-var (
-	_ adapter.Adapter = (*Adapter)(nil)
-	_ adapter.Sweeper = (*Adapter)(nil)
-)
+var _ adapter.Adapter = (*Adapter)(nil)
 
-// Option changes an Adapter.
-type Option func(*Adapter) error
+// Option changes an Adapter. The functions of this package that begin with With
+// return options.
+type Option interface{ apply(a *Adapter) error }
+
+type option func(*Adapter) error
+
+func (o option) apply(a *Adapter) error { return o(a) }
 
 // WithPrefix sets what the names of all keys begin with; the default is
 // "gatehouse". Adapters with different prefixes share nothing, whatever
 // characters the prefixes hold. It must not be empty.
 func WithPrefix(prefix string) Option {
-	return func(a *Adapter) error {
+	return option(func(a *Adapter) error {
 		if prefix == "" {
 			return errors.New("redis: WithPrefix: the prefix is empty")
 		}
-		a.keys.prefix = escaped(prefix)
+		a.keys.prefix = url.QueryEscape(prefix)
 		return nil
-	}
+	})
+}
+
+// WithDeclaredKeys makes every script name all keys that it touches, as it does
+// on a cluster anyway. Reads that follow a record to its user then take two
+// round trips, and so do most writes. It is for servers and proxies that look at
+// the names to find the right shard, or that run a script which names no keys
+// under a global lock, as Dragonfly does.
+func WithDeclaredKeys() Option {
+	return option(func(a *Adapter) error { a.declared = true; return nil })
+}
+
+// WithDangerousEviction accepts a server that drops records when its memory is
+// full. Without it every call fails on a server that has a limit and another
+// maxmemory-policy than noeviction: "allkeys" policies drop users and addresses,
+// so that somebody else can take an address that has an owner; "volatile"
+// policies drop sessions, mail links and the lists of sessions, so that ending
+// all sessions of a user misses some.
+func WithDangerousEviction() Option {
+	return option(func(a *Adapter) error { a.mayEvict = true; return nil })
 }
 
 // New returns an adapter over the client, which stays the caller's. It does not
 // touch the network. Set ContextTimeoutEnabled in the options of the client:
 // without it go-redis minds its own time-outs and not the deadline of a context
 // [CTX-02].
+//
+// A *Ring is refused: while one of its servers is down, records of that server
+// read as absent. A client that wraps another one has a method
+// Unwrap() redis.UniversalClient, so that New finds out what it is; a client of
+// unknown type is used like that of a cluster.
 func New(client goredis.UniversalClient, options ...Option) (*Adapter, error) {
-	if client == nil {
-		return nil, errors.New("redis: New: the client is nil")
+	base, err := unwrap(client)
+	if err != nil {
+		return nil, fmt.Errorf("redis: New: %w", err)
 	}
-	a := &Adapter{client: client, keys: keys{prefix: "gatehouse"}}
-	_, a.single = client.(*goredis.Client)
+	_, single := base.(*goredis.Client)
+	a := &Adapter{client: client, base: base, keys: keys{prefix: "gatehouse"}, declared: !single}
 	for _, o := range options {
-		if err := o(a); err != nil {
+		if err := o.apply(a); err != nil {
 			return nil, err
 		}
 	}
-	a.accounts, a.sessions, a.authenticators = a.keys.look(accountFields...), a.keys.look(sessionFields...), a.keys.look(authenticatorFields...)
-	a.owner = a.keys.look()
 	return a, nil
 }
 
-// attempts bounds how often an operation starts again because another one came
-// between two of its steps.
-const attempts = 32
-
-// errContention is what remains when attempts are used up.
-var errContention = errors.New("gave up after too many concurrent changes of the same keys")
-
-// nonce returns a random string that marks one write.
-func nonce() string { return rand.Text() }
-
-// wrap puts the operation before an error, unless it is nil.
-func wrap(operation string, err error) error {
-	if err == nil {
-		return nil
+// unwrap returns the innermost client, and an error if it can't be used.
+func unwrap(client goredis.UniversalClient) (goredis.UniversalClient, error) {
+	for {
+		switch c := client.(type) {
+		case nil:
+			return nil, errors.New("the client is nil")
+		case interface {
+			Unwrap() goredis.UniversalClient
+		}:
+			client = c.Unwrap()
+		case interface{ SetAddrs(addrs map[string]string) }: // *goredis.Ring, or a struct that embeds it
+			return nil, errors.New("the client is a Ring, which answers that a record is absent while its server is down: use a Client or a ClusterClient")
+		default:
+			return c, nil
+		}
 	}
-	return fmt.Errorf("redis: %s: %w", operation, err)
 }
 
-// required refuses empty keys [INPUT-14].
+var (
+	errNoUser = fmt.Errorf("the user does not exist: %w", adapter.ErrNotFound)
+	errTaken  = fmt.Errorf("taken already: %w", adapter.ErrConflict)
+)
+
+// wrap puts the operation before an error, unless it is nil.
+func wrap(operation string, err *error) {
+	if *err != nil {
+		*err = fmt.Errorf("redis: %s: %w", operation, *err)
+	}
+}
+
+// required refuses empty keys [INPUT-14]. Its arguments are names and values.
 func required(fields ...string) error {
-	for i := 0; i < len(fields); i += 2 {
-		if fields[i+1] == "" {
-			return fmt.Errorf("%s is empty", fields[i])
-		}
+	if i := slices.Index(fields, ""); i > 0 {
+		return fmt.Errorf("%s is empty", fields[i-1])
 	}
 	return nil
 }
 
-// Instants are kept as microseconds since the Unix epoch.
-
-func formatTime(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
-
-func parseTime(s string) (time.Time, error) {
-	us, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
-		return time.Time{}, errors.New("an instant in the store can't be read")
-	}
-	return time.UnixMicro(us).UTC(), nil
-}
-
 // ttlMargin is how long a record is kept beyond its expiry, so that a server
 // whose clock is a little ahead removes nothing early [EXP-01].
-const ttlMargin = time.Minute
+const ttlMargin = time.Minute + time.Millisecond
 
 // deadline is the instant at which the server may remove what expires at t, in
-// milliseconds, never before t.
-func deadline(t time.Time) string {
-	return strconv.FormatInt(t.Add(ttlMargin+time.Millisecond).UnixMilli(), 10)
-}
-
-// text returns a value of a reply as a string; ok is false for nil.
-func text(v any) (s string, ok bool) {
-	s, ok = v.(string)
-	return s, ok
-}
-
-// EnsureScripts loads the scripts into every server, so that no first call takes
-// a second round trip. It changes no data, may be called at any time by any
-// number of processes, and may be left out.
-func (a *Adapter) EnsureScripts(ctx context.Context) error {
-	return wrap("load scripts", a.eachServer(ctx, func(ctx context.Context, server goredis.Cmdable) error {
-		for _, s := range scripts {
-			if err := s.Load(ctx, server).Err(); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
-}
+// milliseconds since the Unix epoch, never before t.
+func deadline(t time.Time) int64 { return max(1, t.Add(ttlMargin).UnixMilli()) }
 
 // eachServer calls f for every server that holds keys.
 func (a *Adapter) eachServer(ctx context.Context, f func(context.Context, goredis.Cmdable) error) error {
-	server := func(ctx context.Context, c *goredis.Client) error { return f(ctx, c) }
-	switch c := a.client.(type) {
-	case *goredis.ClusterClient:
-		return c.ForEachMaster(ctx, server)
-	case *goredis.Ring:
-		return c.ForEachShard(ctx, server)
-	default:
-		return f(ctx, a.client)
+	if c, ok := a.base.(*goredis.ClusterClient); ok {
+		return c.ForEachMaster(ctx, func(ctx context.Context, c *goredis.Client) error { return f(ctx, c) })
 	}
+	return f(ctx, a.client)
 }

@@ -1,51 +1,77 @@
 package redis_test
 
 import (
-	"context"
-	"crypto/rand"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
+	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
+// wrapped is a client around another one, such as one that traces.
+type wrapped struct{ goredis.UniversalClient }
+
+func (w wrapped) Unwrap() goredis.UniversalClient { return w.UniversalClient }
+
+// ringAround has a Ring and does not tell.
+type ringAround struct{ *goredis.Ring }
+
 func TestNewRefuses(t *testing.T) {
-	if _, err := redis.New(nil); err == nil {
-		t.Error("a nil client is accepted")
-	}
+	ring := goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}})
 	client := goredis.NewClient(&goredis.Options{})
-	defer func() { _ = client.Close() }()
-	if _, err := redis.New(client, redis.WithPrefix("")); err == nil {
-		t.Error("an empty prefix is accepted")
+	t.Cleanup(func() { _ = errors.Join(ring.Close(), client.Close()) })
+	for name, c := range map[string]struct {
+		client  goredis.UniversalClient
+		options []redis.Option
+		want    string
+	}{
+		"no client":          {nil, nil, "client is nil"},
+		"an empty wrapper":   {wrapped{}, nil, "client is nil"},
+		"a Ring":             {ring, nil, "Ring"},
+		"a wrapped Ring":     {wrapped{wrapped{ring}}, nil, "Ring"},
+		"an embedded Ring":   {ringAround{ring}, nil, "Ring"},
+		"an empty prefix":    {client, []redis.Option{redis.WithPrefix("")}, "prefix is empty"},
+		"a prefix, and none": {client, []redis.Option{redis.WithPrefix("a"), redis.WithPrefix("")}, "prefix is empty"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if a, err := redis.New(c.client, c.options...); err == nil || a != nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, %v; want an error with %q", a, err, c.want)
+			}
+		})
 	}
 }
 
-// TestRoundTrips counts on the wire. The README tells the same numbers.
+// roundTrips are those of each method, on one server and on a cluster. The
+// README tells the same numbers.
+var roundTrips = map[string]struct{ one, cluster int64 }{
+	"CreateUser": {1, 1}, "GetUser": {1, 1}, "GetUserByEmail": {1, 2}, "GetUserByAccount": {1, 2}, "UpdateUser": {1, 1}, "DeleteUser": {1, 5},
+	"LinkAccount": {1, 1}, "UnlinkAccount": {1, 2}, "GetAccount": {1, 1},
+	"CreateSession": {1, 3}, "GetSessionAndUser": {1, 2}, "UpdateSession": {1, 4}, "DeleteSession": {1, 4},
+	"CreateVerificationToken": {1, 1}, "UseVerificationToken": {1, 1},
+	"CreateAuthenticator": {1, 1}, "GetAuthenticator": {1, 1}, "ListAuthenticatorsByUserID": {1, 2}, "UpdateAuthenticatorCounter": {1, 1},
+}
+
+// TestRoundTrips counts on the wire.
 func TestRoundTrips(t *testing.T) {
 	for _, w := range wirings {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			trips := adaptertest.RoundTrips(t, w.benchHarness())
-			for method, want := range map[string]struct{ standalone, cluster int64 }{
-				"CreateUser": {3, 3}, "GetUser": {1, 1}, "GetUserByEmail": {2, 2}, "GetUserByAccount": {1, 2}, "UpdateUser": {2, 2}, "DeleteUser": {10, 10},
-				"LinkAccount": {3, 3}, "UnlinkAccount": {3, 4}, "GetAccount": {1, 2},
-				"CreateSession": {3, 3}, "GetSessionAndUser": {1, 2}, "UpdateSession": {3, 4}, "DeleteSession": {3, 4},
-				"CreateVerificationToken": {1, 1}, "UseVerificationToken": {1, 1},
-				"CreateAuthenticator": {3, 3}, "GetAuthenticator": {1, 2}, "ListAuthenticatorsByUserID": {3, 3}, "UpdateAuthenticatorCounter": {2, 3},
-			} {
-				n := want.standalone
+			for method, trips := range adaptertest.RoundTrips(t, w.benchHarness(t)) {
+				want := roundTrips[method].one
 				if w.cluster {
-					n = want.cluster
+					want = roundTrips[method].cluster
 				}
-				if got := trips[method].Later; got != n {
-					t.Errorf("%s takes %d round trips, want %d", method, got, n)
+				if trips.Later != want {
+					t.Errorf("%s takes %d round trips, want %d", method, trips.Later, want)
 				}
 			}
 		})
@@ -54,10 +80,11 @@ func TestRoundTrips(t *testing.T) {
 
 // TestScriptFlush: a server that was restarted has no scripts.
 func TestScriptFlush(t *testing.T) {
-	for _, w := range wirings {
+	for _, w := range []wiring{standalone, declared, cluster} {
 		t.Run(w.name, func(t *testing.T) {
-			a, client, prefix := w.newStore(t)
-			s := scene{T: t, a: a, client: client, prefix: prefix}
+			e := w.env(t)
+			a := e.Direct(t).Adapter
+			s := scene{T: t, a: a, client: e.Admin, prefix: e.Prefix}
 			s.create(ada())
 			for _, step := range []func(){
 				func() { s.everything("ada") },
@@ -65,9 +92,10 @@ func TestScriptFlush(t *testing.T) {
 				func() {
 					must(a.UpdateUser(t.Context(), adapter.UserUpdate{ID: "ada", Email: adapter.To("new@example.com")}))(t)
 				},
+				func() { must(a.DeleteExpired(t.Context(), time.Now()))(t) },
 				func() { must(a.DeleteUser(t.Context(), "ada"))(t); s.nothing() },
 			} {
-				if err := client.ScriptFlush(t.Context()).Err(); err != nil {
+				if err := e.Admin.ScriptFlush(t.Context()).Err(); err != nil {
 					t.Fatal(err)
 				}
 				step()
@@ -79,46 +107,77 @@ func TestScriptFlush(t *testing.T) {
 // TestTimeToLive: the server removes nothing before it expires, and everything
 // some time after.
 func TestTimeToLive(t *testing.T) {
-	a, client, prefix := standalone.newStore(t)
-	s := scene{T: t, a: a}
-	s.create(ada())
-	ctx := t.Context()
-	expires := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
-	check := func(what, key string, expires time.Time) {
-		t.Helper()
-		at := time.UnixMilli(must(client.PExpireTime(ctx, key).Result())(t).Milliseconds())
-		if at.Before(expires) || at.After(expires.Add(2*time.Minute)) {
-			t.Errorf("%s: removed at %v, want at or soon after %v", what, at, expires)
-		}
+	for _, w := range []wiring{standalone, cluster} {
+		t.Run(w.name, func(t *testing.T) {
+			e := w.env(t)
+			a, ctx := e.Direct(t).Adapter, t.Context()
+			s := scene{T: t, a: a, client: e.Admin, prefix: e.Prefix}
+			s.create(ada())
+			expires := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
+			check := func(what, key string, expires time.Time) {
+				t.Helper()
+				at := time.Now().Add(must(e.Admin.PTTL(ctx, key).Result())(t))
+				if at.Before(expires.Add(-time.Second)) || at.After(expires.Add(2*time.Minute)) {
+					t.Errorf("%s: removed at %v, want at or soon after %v", what, at, expires)
+				}
+			}
+			session := redistest.Key(e.Prefix, adaptertest.Record{Kind: adaptertest.SessionRecord, Key: "secret"})
+			list := "{" + e.Prefix + "}:sessions:ada"
+			must(a.CreateSession(ctx, adapter.Session{SessionToken: "secret", UserID: "ada", Expires: expires}))(t)
+			check("a new session", session, expires)
+			check("its list", list, expires)
+			for _, d := range []time.Duration{time.Minute, 24 * time.Hour} {
+				must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "secret", Expires: adapter.To(expires.Add(d))}))(t)
+				check("a session that was extended", session, expires.Add(d))
+				check("its list", list, expires.Add(d))
+			}
+			must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "secret", Expires: adapter.To(expires)}))(t)
+			check("a session that was shortened", session, expires)
+			must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "secret", UserID: adapter.To("ada")}))(t)
+			check("a session that kept its expiry", session, expires)
+
+			token := adapter.VerificationToken{Identifier: "i", Token: "t", Expires: expires}
+			tokens := redistest.Key(e.Prefix, adaptertest.Record{Kind: adaptertest.VerificationTokenRecord, Token: token.Key()})
+			must(a.CreateVerificationToken(ctx, token))(t)
+			check("a token", tokens, expires)
+			must(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: "brief", Expires: expires.Add(-time.Minute)}))(t)
+			check("a token, and one that ends before it", tokens, expires)
+			must(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: "long", Expires: expires.Add(time.Hour)}))(t)
+			check("a token, and one that ends after it", tokens, expires.Add(time.Hour))
+			for _, key := range []string{"user:ada", "email:ada@example.com"} {
+				if ttl := must(e.Admin.PTTL(ctx, "{"+e.Prefix+"}:"+key).Result())(t); ttl != -1 {
+					t.Errorf("%s is removed after %v, want never", key, ttl)
+				}
+			}
+		})
 	}
-	sessionKey := key(prefix, adaptertest.Record{Kind: adaptertest.SessionRecord, Key: "secret"})
-	must(a.CreateSession(ctx, adapter.Session{SessionToken: "secret", UserID: "ada", Expires: expires}))(t)
-	check("a new session", sessionKey, expires)
-	for _, d := range []time.Duration{24 * time.Hour, time.Minute} {
-		must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "secret", Expires: adapter.To(expires.Add(d))}))(t)
-		check("a session that was extended or shortened", sessionKey, expires.Add(d))
-	}
-	must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "secret", UserID: adapter.To("ada")}))(t)
-	check("a session that kept its expiry", sessionKey, expires.Add(time.Minute))
-	v := adapter.VerificationToken{Identifier: "i", Token: "t", Expires: expires}
-	must(a.CreateVerificationToken(ctx, v))(t)
-	check("a token", key(prefix, adaptertest.Record{Kind: adaptertest.VerificationTokenRecord, Token: v.Key()}), expires)
-	for _, k := range keysOf(t, client, prefix+":receipt:*") {
-		if ttl := must(client.PTTL(ctx, k).Result())(t); ttl <= 0 || ttl > time.Minute {
-			t.Errorf("the receipt %s is kept %v, want a minute at most", k, ttl)
-		}
-	}
-	if ttl := must(client.PTTL(ctx, key(prefix, adaptertest.Record{Kind: adaptertest.UserRecord, Key: "ada"})).Result())(t); ttl != -1 {
-		t.Errorf("the user is removed after %v, want never", ttl)
+}
+
+// TestListedSessions: the list of a user's sessions does not grow for ever, and
+// a session that lives stays listed.
+func TestListedSessions(t *testing.T) {
+	for _, w := range []wiring{standalone, cluster} {
+		t.Run(w.name, func(t *testing.T) {
+			e := w.env(t)
+			a, ctx := e.Direct(t).Adapter, t.Context()
+			scene{T: t, a: a}.create(ada())
+			for i := range 5 { // over for two days, and so removed at once
+				must(a.CreateSession(ctx, adapter.Session{SessionToken: fmt.Sprint("old", i), UserID: "ada", Expires: time.Now().Add(-48 * time.Hour)}))(t)
+			}
+			must(a.CreateSession(ctx, session("ada")))(t)
+			if got := must(e.Admin.ZRange(ctx, "{"+e.Prefix+"}:sessions:ada", 0, -1).Result())(t); !slices.Equal(got, []string{"secret"}) {
+				t.Errorf("listed are %v, want what lives", got)
+			}
+		})
 	}
 }
 
 // TestPrefixes: sweeps and deletions stay under their prefix, whatever it holds.
 func TestPrefixes(t *testing.T) {
-	base, client := standalone.newPrefix(t), standalone.client(t, settings{})
+	e := standalone.env(t)
 	var stores []*redis.Adapter
-	for _, p := range []string{"", "x", "x*", "*", "?", "[a-z]", `\`, ":user", ":session:{", "{", "}", "%", "^"} {
-		stores = append(stores, newAdapter(t, client, redis.WithPrefix(base+p)))
+	for _, p := range []string{"", "x", "x*", "*", "?", "[a-z]", `\`, ":user", ":session:", "{", "}", "%", "^", " ", "+"} {
+		stores = append(stores, standalone.adapter(t, e.Admin, e.Prefix+p))
 	}
 	ctx, past := t.Context(), time.Now().Add(-time.Second)
 	for _, a := range stores {
@@ -141,92 +200,76 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// TestPendingExpires: what a crash left of a creation is not kept for good.
-func TestPendingExpires(t *testing.T) {
-	a, client, prefix := standalone.newStore(t)
-	crashing := standalone.client(t, settings{})
-	if err := a.EnsureScripts(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	crashing.AddHook(&crash{step: 2})
-	if _, err := newAdapter(t, crashing, redis.WithPrefix(prefix)).CreateUser(t.Context(), ada()); !errors.Is(err, errCrash) {
-		t.Fatal(err)
-	}
-	ttl := must(client.PTTL(t.Context(), key(prefix, adaptertest.Record{Kind: adaptertest.UserRecord, Key: "ada"})).Result())(t)
-	if ttl <= 0 || ttl > time.Hour {
-		t.Errorf("the pending user is kept %v, want at most an hour", ttl)
-	}
-	scene{T: t, a: a}.create(ada())
-	if ttl := must(client.PTTL(t.Context(), key(prefix, adaptertest.Record{Kind: adaptertest.UserRecord, Key: "ada"})).Result())(t); ttl != -1 {
-		t.Errorf("the user is kept %v, want for good", ttl)
-	}
-}
-
-// repeat sends every script twice, as a client does that lost the reply, and
-// calls between before it does.
-type repeat struct{ between func() }
-
-func (r *repeat) DialHook(next goredis.DialHook) goredis.DialHook { return next }
-
-func (r *repeat) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
-	return next
-}
-
-func (r *repeat) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
-	return func(ctx context.Context, cmd goredis.Cmder) error {
-		err := next(ctx, cmd)
-		if err == nil && strings.HasPrefix(cmd.Name(), "evalsha") {
-			r.between()
-			err = next(ctx, cmd)
-		}
-		return err
-	}
-}
-
-// TestRepeatedCommands: a command that is repeated brings back nothing that was
-// spent, deleted or changed between its two executions.
-func TestRepeatedCommands(t *testing.T) {
-	a, _, prefix := standalone.newStore(t)
-	s := scene{T: t, a: a}
-	if err := a.EnsureScripts(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ctx := t.Context()
-	// repeating returns an adapter that repeats scripts, with the call in between
-	// as soon as it succeeds.
-	repeating := func(between func() bool) *redis.Adapter {
-		client, done := standalone.client(t, settings{}), false
-		client.AddHook(&repeat{between: func() { done = done || between() }})
-		t.Cleanup(func() {
-			if !done {
-				t.Error("nothing came between")
+// TestLayout: keys of another layout are refused, by reads and by writes.
+func TestLayout(t *testing.T) {
+	for _, w := range wirings {
+		t.Run(w.name, func(t *testing.T) {
+			e := w.env(t)
+			must(e.Direct(t).CreateUser(t.Context(), ada()))(t)
+			key := "{" + e.Prefix + "}:layout"
+			if got := must(e.Admin.Get(t.Context(), key).Result())(t); got != "1" {
+				t.Errorf("a new store has layout %q, want 1", got)
+			}
+			if err := e.Admin.Set(t.Context(), key, "0.9", 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+			a := e.Direct(t).Adapter
+			_, read := a.GetUser(t.Context(), "ada")
+			_, written := a.CreateUser(t.Context(), adapter.User{ID: "bob"})
+			for _, err := range []error{read, written, a.EnsureScripts(t.Context())} {
+				if err == nil || !strings.Contains(err.Error(), `"0.9"`) || !strings.Contains(err.Error(), `"1"`) {
+					t.Errorf("got %v, want an error that names both layouts", err)
+				}
 			}
 		})
-		return newAdapter(t, client, redis.WithPrefix(prefix))
 	}
-	v := adapter.VerificationToken{Identifier: "i", Token: rand.Text(), Expires: later}
-	use := func() bool { return must(a.UseVerificationToken(ctx, v.Key()))(t) != nil }
-	must(repeating(use).CreateVerificationToken(ctx, v))(t)
-	if use() {
-		t.Error("a token is spent twice")
-	}
-
-	must(repeating(func() bool { return must(a.DeleteUser(ctx, "bob"))(t) != nil }).CreateUser(ctx, adapter.User{ID: "bob"}))(t)
-	s.same("a user that was deleted", s.user("bob"), (*adapter.User)(nil))
-
-	s.create(ada())
-	must(repeating(func() bool { return must(a.DeleteSession(ctx, "secret"))(t) != nil }).CreateSession(ctx, session("ada")))(t)
-	must(repeating(func() bool { return must(a.UnlinkAccount(ctx, account("").Key()))(t) != nil }).LinkAccount(ctx, account("ada")))(t)
-	s.nothing()
-
-	var once sync.Once
-	rename := func() (did bool) {
-		once.Do(func() {
-			must(a.UpdateUser(ctx, adapter.UserUpdate{ID: "ada", Name: adapter.To(new("last"))}))(t)
-			did = true
-		})
-		return did
-	}
-	must(repeating(rename).UpdateUser(ctx, adapter.UserUpdate{ID: "ada", Name: adapter.To(new("first"))}))(t)
-	s.same("the name", *s.user("ada").Name, "last")
 }
+
+// TestNothingIsLeft: when all users are gone and all that expires has expired,
+// the store is as new.
+func TestNothingIsLeft(t *testing.T) {
+	for _, w := range []wiring{standalone, declared, cluster} {
+		t.Run(w.name, func(t *testing.T) {
+			e := w.env(t)
+			a, ctx := e.Direct(t).Adapter, t.Context()
+			s := scene{T: t, a: a, client: e.Admin, prefix: e.Prefix}
+			s.create(ada())
+			s.everything("ada")
+			must(a.UpdateUser(ctx, adapter.UserUpdate{ID: "ada", Email: adapter.To("new@example.com")}))(t)
+			must(a.CreateUserWithAccount(ctx, adapter.User{ID: "bob", Email: "bob@example.com"}, adapter.Account{Type: adapter.AccountOAuth, Provider: "p", ProviderAccountID: "2"}, nil))(t)
+			must(a.UnlinkAccount(ctx, adapter.AccountKey{Provider: "p", ProviderAccountID: "2"}))(t)
+			must(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: "t", Expires: later}))(t)
+			must(a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "i", Token: "t"}))(t)
+			must(a.DeleteUser(ctx, "ada"))(t)
+			must(a.DeleteUser(ctx, "bob"))(t)
+			if left := keysOf(t, e.Admin, "*"+e.Prefix+"*"); !slices.Equal(left, []string{"{" + e.Prefix + "}:layout"}) {
+				t.Errorf("left are %v, want the layout alone", left)
+			}
+		})
+	}
+}
+
+// TestNotUTF8: a text that JSON can't hold is refused, and nothing is written.
+func TestNotUTF8(t *testing.T) {
+	a, ctx, bad := standalone.env(t).Direct(t).Adapter, t.Context(), "\xff"
+	scene{T: t, a: a}.create(ada())
+	for name, err := range map[string]error{
+		"ID":       second(a.CreateUser(ctx, adapter.User{ID: bad})),
+		"e-mail":   second(a.CreateUser(ctx, adapter.User{Email: bad})),
+		"name":     second(a.UpdateUser(ctx, adapter.UserUpdate{ID: "ada", Name: adapter.To(&bad)})),
+		"provider": second(a.LinkAccount(ctx, adapter.Account{UserID: "ada", Type: adapter.AccountOIDC, Provider: bad, ProviderAccountID: "1"})),
+		"account":  second(a.LinkAccount(ctx, adapter.Account{UserID: "ada", Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: bad})),
+		"details": second(a.LinkAccount(ctx, adapter.Account{UserID: "ada", Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: "1",
+			AuthorizationDetails: json.RawMessage(`"` + bad + `"`)})),
+		"credential": second(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: "ada", CredentialID: bad})),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "UTF-8") {
+			t.Errorf("%s: got %v, want an error that says UTF-8", name, err)
+		}
+	}
+	if got := must(a.GetUser(ctx, "ada"))(t); *got.Name != "Ada" {
+		t.Errorf("the name is %q", *got.Name)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

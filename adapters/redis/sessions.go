@@ -2,130 +2,96 @@ package redis
 
 import (
 	"context"
-	"errors"
-	"strconv"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-var sessionFields = []string{"expires"}
+// A session is in a slot of its own, and listed in the shared slot. Where one
+// script may touch both, a write is one script; the other way is in
+// sessions_cluster.go.
 
-// score is where a session stands in the register of its owner.
-func score(expires time.Time) string { return strconv.FormatInt(expires.UnixMilli(), 10) }
+// listedFor is how long a session stays listed after the server may have
+// removed it, so that a clock that is ahead drops no session that lives.
+const listedFor = 24 * time.Hour
+
+// session runs the session script.
+func (a *Adapter) session(ctx context.Context, operation string, keys []any, token, userID, expires string) (answer, error) {
+	return a.run(ctx, "session", keys, operation, token, userID, expires, ttlMargin.Milliseconds(), time.Now().Add(-listedFor).UnixMilli())
+}
 
 // CreateSession implements adapter.Sessions.
-func (a *Adapter) CreateSession(ctx context.Context, session adapter.Session) (*adapter.Session, error) {
-	if err := required("sessionToken", session.SessionToken, "userId", session.UserID); err != nil {
-		return nil, wrap("create session", err)
+func (a *Adapter) CreateSession(ctx context.Context, s adapter.Session) (_ *adapter.Session, err error) {
+	defer wrap("create session", &err)
+	if err := required("sessionToken", s.SessionToken, "userId", s.UserID); err != nil {
+		return nil, err
 	}
-	err := a.createChild(ctx, kindSession, a.keys.session(session.SessionToken), session.UserID, score(session.Expires),
-		deadline(session.Expires), []any{"expires", formatTime(session.Expires)})
-	if err != nil {
-		return nil, wrap("create session", err)
+	if a.declared {
+		return a.createSessionApart(ctx, s)
 	}
-	session.Expires = session.Expires.UTC().Truncate(time.Microsecond)
-	return &session, nil
+	r, err := a.session(ctx, "create", []any{a.keys.session(s.SessionToken)}, s.SessionToken, s.UserID, micros(s.Expires))
+	return result(r, err, sessionAs(s.SessionToken))
 }
 
 // GetSessionAndUser implements adapter.Sessions.
-func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
-	c, session, err := a.session(ctx, sessionToken)
-	if err != nil || session == nil {
-		return nil, wrap("get session and user", err)
-	}
-	return &adapter.SessionAndUser{Session: *session, User: c.owner.user}, nil
-}
-
-func (a *Adapter) session(ctx context.Context, sessionToken string) (*child, *adapter.Session, error) {
-	if sessionToken == "" {
-		return nil, nil, nil
-	}
-	c, err := a.child(ctx, a.keys.session(sessionToken), a.sessions)
-	if err != nil || c == nil {
-		return nil, nil, err
-	}
-	session, err := decodeSession(sessionToken, c)
-	return c, session, err
-}
-
-func decodeSession(sessionToken string, c *child) (*adapter.Session, error) {
-	expires, ok := text(c.values[0])
-	if !ok {
-		return nil, errors.New("a session has no expiry")
-	}
-	t, err := parseTime(expires)
-	if err != nil {
+func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (_ *adapter.SessionAndUser, err error) {
+	defer wrap("get session and user", &err)
+	s, u, err := a.sessionAndUser(ctx, sessionToken)
+	if err != nil || s == nil {
 		return nil, err
 	}
-	return &adapter.Session{SessionToken: sessionToken, UserID: c.owner.id, Expires: t}, nil
+	return &adapter.SessionAndUser{Session: *s.session(sessionToken), User: *u.user(s.User)}, nil
+}
+
+// sessionAndUser reads a session and its user, or nil if either is absent.
+func (a *Adapter) sessionAndUser(ctx context.Context, token string) (*sessionRecord, *userRecord, error) {
+	key, read := a.keys.session(token), a.get // the user may be in another slot
+	if !a.declared {
+		read = func(ctx context.Context, key string) (answer, error) {
+			return a.run(ctx, "follow", []any{key}, "session")
+		}
+	}
+	r, err := read(ctx, key)
+	s, err := result(r, err, decode[sessionRecord])
+	if err != nil || s == nil {
+		return nil, nil, err
+	}
+	owner := answer{"ok", at[string](r, 2)}
+	if a.declared {
+		owner, err = a.get(ctx, a.keys.user(s.User))
+	}
+	u, err := result(owner, err, decode[userRecord])
+	if err != nil || u == nil || u.Inc != s.Inc {
+		return nil, nil, err
+	}
+	return s, u, nil
 }
 
 // UpdateSession implements adapter.Sessions.
-func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
-	session, err := a.updateSession(ctx, update)
-	return session, wrap("update session", err)
-}
-
-func (a *Adapter) updateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
-	for range attempts {
-		c, session, err := a.session(ctx, update.SessionToken)
-		if err != nil || session == nil {
-			return nil, err
-		}
-		owner := session.UserID
-		update.Apply(session)
-		session.Expires = session.Expires.UTC().Truncate(time.Microsecond)
-		if !update.Expires.IsSet() && session.UserID == owner {
-			return session, nil
-		}
-		fields := []any{}
-		var ttl string
-		if update.Expires.IsSet() {
-			fields = append(fields, "expires", formatTime(session.Expires))
-			ttl = deadline(session.Expires)
-		}
-		// The register first: what is in no register would outlive its owner.
-		inc, err := a.register(ctx, kindSession, c.key, session.UserID, c.nonce, score(session.Expires))
-		if err != nil {
-			return nil, err
-		}
-		if session.UserID != owner {
-			fields = append(fields, "owner", escaped(session.UserID), "inc", inc)
-		} else if inc != c.owner.inc {
-			continue // the owner was deleted since
-		}
-		done, err := a.once(ctx, scriptChildUpdate, c.key, nonce(), append([]any{c.nonce, ttl}, fields...)...).Bool()
-		if err != nil {
-			return nil, err
-		}
-		if !done {
-			entry := inc + ":" + entryName(c.nonce, c.key)
-			if err := a.forget(ctx, kindSession, session.UserID, entry); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if session.UserID != owner {
-			if err := a.forget(ctx, kindSession, owner, c.entry()); err != nil {
-				return nil, err
-			}
-		}
-		return session, nil
+func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (_ *adapter.Session, err error) {
+	defer wrap("update session", &err)
+	token := update.SessionToken
+	userID, moves := update.UserID.Get()
+	if moves && userID == "" {
+		return nil, errNoUser
 	}
-	return nil, errContention
+	if a.declared {
+		return a.updateSessionApart(ctx, update)
+	}
+	var expires string
+	if v, changes := update.Expires.Get(); changes {
+		expires = micros(v)
+	}
+	r, err := a.session(ctx, "update", []any{a.keys.session(token)}, token, userID, expires)
+	return result(r, err, sessionAs(token))
 }
 
 // DeleteSession implements adapter.Sessions.
-func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (*adapter.Session, error) {
-	c, session, err := a.session(ctx, sessionToken)
-	if err != nil || session == nil {
-		return nil, wrap("delete session", err)
+func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (_ *adapter.Session, err error) {
+	defer wrap("delete session", &err)
+	if a.declared {
+		return a.deleteSessionApart(ctx, sessionToken)
 	}
-	deleted, err := a.deleteChild(ctx, kindSession, c, sessionFields)
-	if err != nil || !deleted {
-		return nil, wrap("delete session", err)
-	}
-	session, err = decodeSession(sessionToken, c)
-	return session, wrap("delete session", err)
+	r, err := a.session(ctx, "delete", []any{a.keys.session(sessionToken)}, sessionToken, "", "")
+	return result(r, err, sessionAs(sessionToken))
 }

@@ -11,8 +11,7 @@ import (
 
 func TestParseCookies(t *testing.T) {
 	t.Parallel()
-	type pair struct{ name, value string }
-	cases := map[string][]pair{
+	cases := map[string][]jwt.Cookie{
 		"":                 {},
 		"a":                {},
 		"flag; a=b":        {{"a", "b"}},
@@ -31,14 +30,7 @@ func TestParseCookies(t *testing.T) {
 		"a=b,c=d":          {{"a", "b,c=d"}},
 	}
 	for header, want := range cases {
-		got := []pair{}
-		for _, c := range jwt.ParseCookies(header) {
-			got = append(got, pair{c.Name, c.Value})
-			if c.Ambiguous != (header == "a=1; a=2") {
-				t.Errorf("%q: %s is ambiguous: %v", header, c.Name, c.Ambiguous)
-			}
-		}
-		if !reflect.DeepEqual(got, want) {
+		if got := jwt.ParseCookies(header); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %v, want %v", header, got, want)
 		}
 	}
@@ -47,7 +39,7 @@ func TestParseCookies(t *testing.T) {
 		many.WriteString("n" + strconv.Itoa(i%100) + "=" + strconv.Itoa(i) + ";")
 	}
 	got := jwt.ParseCookies(many.String())
-	if len(got) != 100 || got[99] != (jwt.Cookie{Name: "n99", Value: "99", Ambiguous: true}) {
+	if len(got) != 100 || got[99] != (jwt.Cookie{Name: "n99", Value: "99"}) {
 		t.Errorf("got %d cookies, the last %v, want 100, n99=99", len(got), got[len(got)-1])
 	}
 }
@@ -66,11 +58,6 @@ func TestReadChunks(t *testing.T) {
 		{name + ".0=; " + name + ".1=B", "B", []string{name + ".1"}},
 		{name + "=OLD; " + name + ".0=AAA", "OLD", []string{name, name + ".0"}},
 		{name + ".0=AAA; " + name + "=OLD", "OLD", []string{name + ".0", name}},
-		{name + "=A; " + name + "=B", "", []string{name}},
-		{name + "=; " + name + "=B", "", []string{name}},
-		{name + "=A; x=1; " + name + "=A", "A", []string{name}},
-		{name + ".0=A; " + name + ".1=B; " + name + ".0=C", "", []string{name + ".0", name + ".1"}},
-		{"other=A; other=B; " + name + "=A", "A", []string{name}},
 		{name + "-other=xyz; " + name + ".x=1; " + name + ".=1; " + name + ".00=1; " + name + ".+0=1; " + name + ".-1=1; " + name + ".0.0=1; " + name + ".12345=1; __Secure-" + name + "=1", "", nil},
 	}
 	for _, c := range cases {

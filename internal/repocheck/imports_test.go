@@ -17,12 +17,14 @@ var update = flag.Bool("update", false, "rewrite testdata/imports.txt")
 // TestImports compares the modules that each module of the house builds on, and
 // those that its tests add, with a committed list. A line that appears here
 // without anybody meaning it is a heavy dependency for every user of a module.
+// The harness of an adapter, in the package that is named for it (redistest in
+// adapters/redis), counts as a test.
 func TestImports(t *testing.T) {
 	root := filepath.Join("..", "..")
 	var got bytes.Buffer
 	for _, dir := range modules(t, root) {
-		build := dependencies(t, filepath.Join(root, dir))
-		tests := dependencies(t, filepath.Join(root, dir), "-test")
+		build := dependencies(t, filepath.Join(root, dir), shipped(t, filepath.Join(root, dir))...)
+		tests := dependencies(t, filepath.Join(root, dir), "-test", "./...")
 		tests = slices.DeleteFunc(tests, func(m string) bool { return slices.Contains(build, m) })
 		fmt.Fprintf(&got, "%s\n", dir)
 		for _, m := range build {
@@ -64,12 +66,30 @@ func modules(t *testing.T, root string) []string {
 	return dirs
 }
 
-// dependencies returns the modules whose packages the module in dir builds on,
-// outside the workspace, so that what is published is what is listed.
-func dependencies(t *testing.T, dir string, flags ...string) []string {
+// shipped returns the packages of the module in dir, without the harness.
+func shipped(t *testing.T, dir string) []string {
 	t.Helper()
-	args := append([]string{"list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, flags...)
-	cmd := exec.CommandContext(t.Context(), "go", append(args, "./...")...)
+	harness := "/" + filepath.Base(dir) + "test"
+	return slices.DeleteFunc(list(t, dir, "./..."), func(pkg string) bool { return strings.HasSuffix(pkg, harness) })
+}
+
+// dependencies returns the modules that the packages in dir build on, outside
+// the workspace, so that what is published is what is listed.
+func dependencies(t *testing.T, dir string, packages ...string) []string {
+	t.Helper()
+	found := list(t, dir, append([]string{"-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, packages...)...)
+	var own string
+	if mod, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil {
+		own = strings.TrimSpace(strings.TrimPrefix(strings.SplitN(string(mod), "\n", 2)[0], "module "))
+	}
+	slices.Sort(found)
+	return slices.DeleteFunc(slices.Compact(found), func(m string) bool { return m == own })
+}
+
+// list runs go list.
+func list(t *testing.T, dir string, args ...string) []string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	var stderr bytes.Buffer
@@ -78,13 +98,7 @@ func dependencies(t *testing.T, dir string, flags ...string) []string {
 	if err != nil {
 		t.Fatalf("go list in %s: %v\n%s", dir, err, stderr.String())
 	}
-	var own string
-	if mod, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil {
-		own = strings.TrimSpace(strings.TrimPrefix(strings.SplitN(string(mod), "\n", 2)[0], "module "))
-	}
-	found := strings.Fields(string(out))
-	slices.Sort(found)
-	return slices.DeleteFunc(slices.Compact(found), func(m string) bool { return m == own })
+	return strings.Fields(string(out))
 }
 
 // lineDiff lists the lines of which only one text has them.

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -51,9 +50,9 @@ func open(tb testing.TB) adapter.Adapter {
 
 // The keys of a session and its owner, and of the session of scs.
 func (h handle) session(n int) string {
-	return h.prefix + ":session:{" + adaptertest.SessionToken(n) + "}"
+	return h.prefix + ":session:" + adaptertest.SessionToken(n)
 }
-func (h handle) user(n int) string { return fmt.Sprintf("%s:user:{u%d}", h.prefix, n/10) }
+func (h handle) user(n int) string { return fmt.Sprintf("{%s}:user:u%d", h.prefix, n/10) }
 func (h handle) scs() string       { return h.prefix + ":scs:" }
 
 // fill writes sessions for the adapter and for scs.
@@ -62,9 +61,8 @@ func fill(tb testing.TB, a adapter.Adapter, from, to int) {
 	ctx, expires := tb.Context(), time.Now().Add(time.Hour)
 	h.each(ctx, tb, from, to, func(pipe goredis.Pipeliner, n int) {
 		owner := fmt.Sprint("u", n/10)
-		pipe.HSet(ctx, h.user(n), "inc", "i", "name", "User", "email", "")
-		pipe.HSet(ctx, h.session(n), "nonce", "n", "owner", owner, "inc", "i", "expires", strconv.FormatInt(expires.UnixMicro(), 10))
-		pipe.PExpireAt(ctx, h.session(n), expires)
+		pipe.Set(ctx, h.user(n), `{"inc":"i","name":"User"}`, 0)
+		pipe.Set(ctx, h.session(n), fmt.Sprintf(`{"user":%q,"inc":"i","expires":"%d"}`, owner, expires.UnixMicro()), time.Until(expires))
 		pipe.Set(ctx, h.scs()+adaptertest.SessionToken(n), owner, time.Until(expires))
 	})
 	*h.written = to

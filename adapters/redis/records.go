@@ -1,0 +1,235 @@
+package redis
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Records are kept as JSON. Numbers are texts in it, since a number of Lua has
+// 53 bits. The fields structs are those of package adapter with the names under
+// which the fields are stored.
+
+type userFields struct {
+	ID            string     `json:"-"`
+	Name          *string    `json:"name,omitempty"`
+	Email         string     `json:"email,omitempty"`
+	EmailVerified *time.Time `json:"emailVerified,omitempty"`
+	Image         *string    `json:"image,omitempty"`
+}
+
+type userRecord struct {
+	userFields
+	// Inc is the incarnation: random, and never the same again under one ID. A
+	// session is its user's only if it names the same one.
+	Inc string `json:"inc"`
+	// Accounts and Authenticators are the names of what the user has.
+	Accounts       []string `json:"accounts,omitempty"`
+	Authenticators []string `json:"authenticators,omitempty"`
+}
+
+type accountFields struct {
+	UserID               string              `json:"user"`
+	Type                 adapter.AccountType `json:"type"`
+	Provider             string              `json:"-"`
+	ProviderAccountID    string              `json:"-"`
+	AccessToken          *string             `json:"access_token,omitempty"`
+	RefreshToken         *string             `json:"refresh_token,omitempty"`
+	IDToken              *string             `json:"id_token,omitempty"`
+	Scope                *string             `json:"scope,omitempty"`
+	TokenType            *string             `json:"token_type,omitempty"`
+	SessionState         *string             `json:"session_state,omitempty"`
+	ExpiresAt            *int64              `json:"expires_at,string,omitempty"`
+	AuthorizationDetails json.RawMessage     `json:"-"`
+}
+
+type accountRecord struct {
+	accountFields
+	Details *string `json:"authorization_details,omitempty"` // JSON in a text, which Lua does not touch
+}
+
+type authenticatorRecord struct {
+	CredentialID         string     `json:"-"`
+	UserID               string     `json:"user"`
+	ProviderAccountID    string     `json:"providerAccountId"`
+	CredentialPublicKey  string     `json:"credentialPublicKey"`
+	Counter              int64      `json:"counter,string"`
+	CredentialBackedUp   bool       `json:"credentialBackedUp"`
+	CredentialDeviceType string     `json:"credentialDeviceType"`
+	Transports           *string    `json:"transports,omitempty"`
+	Name                 *string    `json:"name,omitempty"`
+	Created              *time.Time `json:"created,omitempty"`
+	LastUsed             *time.Time `json:"lastUsed,omitempty"`
+}
+
+// sessionRecord is a session; it ends at Expires, in microseconds since the Unix
+// epoch, which scripts compare.
+type sessionRecord struct {
+	User    string `json:"user"`
+	Inc     string `json:"inc"`
+	Expires *int64 `json:"expires,string"`
+}
+
+// encode returns a record as it is stored. JSON holds nothing but UTF-8, and so
+// other texts are refused [DATA-13].
+func encode(record any, texts ...*string) (string, error) {
+	for _, t := range texts {
+		if t != nil && !utf8.ValidString(*t) {
+			return "", errors.New("a text is not UTF-8")
+		}
+	}
+	b, err := json.Marshal(record)
+	return string(b), err
+}
+
+// record is a pointer to what is stored.
+type record[R any] interface {
+	*R
+	isWhole() bool
+}
+
+// decode reads a record that has the fields without which it is none. The error
+// holds nothing of the record.
+func decode[R any, P record[R]](value string) (P, error) {
+	r := P(new(R))
+	if err := json.Unmarshal([]byte(value), r); err != nil || !r.isWhole() {
+		return nil, fmt.Errorf("what is stored as a %T can't be read", *r)
+	}
+	return r, nil
+}
+
+func (r *userRecord) isWhole() bool          { return r.Inc != "" }
+func (r *authenticatorRecord) isWhole() bool { return r.UserID != "" }
+func (r *sessionRecord) isWhole() bool       { return r.User != "" && r.Inc != "" && r.Expires != nil }
+func (r *accountRecord) isWhole() bool       { return r.UserID != "" }
+
+// as returns what decodes a record and then converts it.
+func as[T, R any, P record[R]](convert func(P) *T) func(value string) (*T, error) {
+	return func(value string) (*T, error) {
+		r, err := decode[R, P](value)
+		if err != nil {
+			return nil, err
+		}
+		return convert(r), nil
+	}
+}
+
+func userAs(id string) func(value string) (*adapter.User, error) {
+	return as(func(r *userRecord) *adapter.User { return r.user(id) })
+}
+
+func (r *userRecord) user(id string) *adapter.User {
+	r.ID = id
+	return (*adapter.User)(&r.userFields)
+}
+
+func encodeAccount(a *adapter.Account) (string, error) {
+	if err := required("provider", a.Provider, "providerAccountId", a.ProviderAccountID); err != nil {
+		return "", err
+	}
+	r := accountRecord{accountFields: accountFields(*a)}
+	if a.AuthorizationDetails != nil {
+		if !json.Valid(a.AuthorizationDetails) {
+			return "", errNotJSON
+		}
+		r.Details = new(string(a.AuthorizationDetails))
+	}
+	return encode(r, &r.Provider, &r.ProviderAccountID, (*string)(&r.Type), r.AccessToken, r.RefreshToken, r.IDToken, r.Scope,
+		r.TokenType, r.SessionState, r.Details)
+}
+
+var errNotJSON = errors.New("authorization_details is not JSON")
+
+func accountAs(key adapter.AccountKey) func(value string) (*adapter.Account, error) {
+	return as(func(r *accountRecord) *adapter.Account {
+		r.Provider, r.ProviderAccountID = key.Provider, key.ProviderAccountID
+		if r.Details != nil {
+			r.AuthorizationDetails = json.RawMessage(*r.Details)
+		}
+		return (*adapter.Account)(&r.accountFields)
+	})
+}
+
+func encodeAuthenticator(w *adapter.Authenticator) (string, error) {
+	r := authenticatorRecord(*w)
+	r.Created, r.LastUsed = kept(r.Created), kept(r.LastUsed)
+	if err := required("credentialID", w.CredentialID); err != nil {
+		return "", err
+	}
+	return encode(r, &r.CredentialID, &r.ProviderAccountID, &r.CredentialPublicKey, &r.CredentialDeviceType, r.Transports, r.Name)
+}
+
+func authenticatorAs(credentialID string) func(value string) (*adapter.Authenticator, error) {
+	return as(func(r *authenticatorRecord) *adapter.Authenticator {
+		r.CredentialID = credentialID
+		return (*adapter.Authenticator)(r)
+	})
+}
+
+func sessionAs(token string) func(value string) (*adapter.Session, error) {
+	return as(func(r *sessionRecord) *adapter.Session { return r.session(token) })
+}
+
+func (r *sessionRecord) session(token string) *adapter.Session {
+	return &adapter.Session{SessionToken: token, UserID: r.User, Expires: time.UnixMicro(*r.Expires).UTC()}
+}
+
+// kept is an instant as it is kept.
+func kept(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	return new(t.UTC().Truncate(time.Microsecond))
+}
+
+// instant is an instant as it stands in a record.
+func instant(t *time.Time) *string {
+	if t == nil {
+		return nil
+	}
+	return new(kept(t).Format(time.RFC3339Nano))
+}
+
+func micros(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
+
+// A patch sets the fields of a record; nil clears one.
+type patch map[string]*string
+
+// put sets a field that changes to the text that stands for the value.
+func put[V any](p patch, field string, to adapter.Change[V], text func(V) *string) {
+	if v, changes := to.Get(); changes {
+		p[field] = text(v)
+	}
+}
+
+func itself(s *string) *string { return s }
+
+// filled is nil for the empty text.
+func filled(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// update changes a record under a key. The arguments are those of the update
+// script. An absent record is an error.
+func (a *Adapter) update(ctx context.Context, key string, p patch, args ...any) (answer, error) {
+	value, err := encode(p, slices.Collect(maps.Values(p))...)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.run(ctx, "update", []any{key}, append([]any{value}, args...)...)
+	if err == nil && r.word() == "absent" {
+		err = fmt.Errorf("the record does not exist: %w", adapter.ErrNotFound)
+	}
+	return r, err
+}

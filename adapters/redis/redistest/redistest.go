@@ -1,0 +1,276 @@
+// Package redistest opens Redis adapters for tests: those of this module, and
+// those of all bundled adapters. Nothing else imports it.
+package redistest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/gatehouse-go/gatehouse/adapters/redis"
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Settings are what a test changes of a client.
+type Settings struct {
+	// Dial opens connections; nil: the client does.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Conns is how many connections there are at most; 0: 16.
+	Conns int
+}
+
+// A Server is a way to reach Redis: it opens a client.
+type Server func(s Settings) (goredis.UniversalClient, error)
+
+// URL is one server. Protocol is 2 or 3, or 0 for what the client prefers.
+func URL(url string, protocol int) Server {
+	return func(s Settings) (goredis.UniversalClient, error) {
+		options, err := goredis.ParseURL(url)
+		if err != nil {
+			return nil, errors.New("redistest: the URL of Redis can't be parsed")
+		}
+		options.Dialer, options.PoolSize, options.ContextTimeoutEnabled, options.Protocol = s.Dial, s.Conns, true, protocol
+		return goredis.NewClient(options), nil
+	}
+}
+
+// Cluster is a cluster, by the addresses of its nodes.
+func Cluster(addrs ...string) Server {
+	return func(s Settings) (goredis.UniversalClient, error) {
+		return goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: addrs, Dialer: s.Dial, PoolSize: s.Conns, ContextTimeoutEnabled: true}), nil
+	}
+}
+
+// Sentinel is the server that sentinels call the master of a name.
+func Sentinel(master string, sentinels ...string) Server {
+	return func(s Settings) (goredis.UniversalClient, error) {
+		return goredis.NewFailoverClient(&goredis.FailoverOptions{
+			MasterName: master, SentinelAddrs: sentinels, Dialer: s.Dial, PoolSize: s.Conns, ContextTimeoutEnabled: true,
+		}), nil
+	}
+}
+
+// Client opens a client.
+func (s Server) Client(settings Settings) (goredis.UniversalClient, error) {
+	if settings.Conns == 0 {
+		settings.Conns = 16
+	}
+	return s(settings)
+}
+
+// Env is a prefix of its own in a server.
+type Env struct {
+	// Prefix is what the keys begin with; nothing in it is escaped.
+	Prefix string
+	// Admin is a client with no proxy before it.
+	Admin   goredis.UniversalClient
+	server  Server
+	options []redis.Option
+}
+
+// Open returns an Env on the server. Adapters get the options. Close removes the
+// keys.
+func Open(server Server, options ...redis.Option) (*Env, error) {
+	admin, err := server.Client(Settings{})
+	if err != nil {
+		return nil, err
+	}
+	return &Env{Prefix: "gatehouse-" + strings.ToLower(rand.Text()), Admin: admin, server: server, options: options}, nil
+}
+
+// Close removes every key under the prefix.
+func (e *Env) Close(ctx context.Context) error {
+	err := EachKeys(ctx, e.Admin, "*"+e.Prefix+"*", func(ctx context.Context, c goredis.Cmdable, keys []string) error {
+		pipe := c.Pipeline()
+		for _, key := range keys { // each in a slot of its own
+			pipe.Unlink(ctx, key)
+		}
+		_, err := pipe.Exec(ctx)
+		return err
+	})
+	return errors.Join(err, e.Admin.Close())
+}
+
+// EachKeys calls f for all keys that match the pattern, some at a time, on their
+// server.
+func EachKeys(ctx context.Context, client goredis.UniversalClient, pattern string, f func(ctx context.Context, c goredis.Cmdable, keys []string) error) error {
+	one := func(ctx context.Context, c goredis.Cmdable) error {
+		for cursor := uint64(0); ; {
+			keys, next, err := c.Scan(ctx, cursor, pattern, 1000).Result()
+			if err == nil && len(keys) > 0 {
+				err = f(ctx, c, keys)
+			}
+			if cursor = next; err != nil || cursor == 0 {
+				return err
+			}
+		}
+	}
+	if c, ok := client.(*goredis.ClusterClient); ok {
+		return c.ForEachMaster(ctx, func(ctx context.Context, c *goredis.Client) error { return one(ctx, c) })
+	}
+	return one(ctx, client)
+}
+
+// Handle is an adapter and what it was opened with.
+type Handle struct {
+	*redis.Adapter
+	Client goredis.UniversalClient
+	Proxy  *fault.Proxy
+	Prefix string
+}
+
+// Handle opens an adapter on a client and a proxy of its own, which end with the
+// test.
+func (e *Env) Handle(t testing.TB, prefix string, conns int) *Handle {
+	t.Helper()
+	proxy, err := fault.NewProxy("") // the client's dialer says where to
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	h := &Handle{Proxy: proxy, Prefix: prefix}
+	if h.Client, err = e.server.Client(Settings{Dial: proxy.DialContext, Conns: conns}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		proxy.Heal() // a client may wait for answers before it closes
+		_ = h.Client.Close()
+	})
+	h.Adapter = e.adapter(t, h.Client, prefix)
+	return h
+}
+
+func (e *Env) adapter(t testing.TB, client goredis.UniversalClient, prefix string) *redis.Adapter {
+	t.Helper()
+	a, err := redis.New(client, append([]redis.Option{redis.WithPrefix(prefix)}, e.options...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// Direct opens an adapter with no proxy, under the prefix of the Env.
+func (e *Env) Direct(t testing.TB) *Handle {
+	t.Helper()
+	client, err := e.server.Client(Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return &Handle{Adapter: e.adapter(t, client, e.Prefix), Client: client, Prefix: e.Prefix}
+}
+
+// close closes the client and waits until its farewells have passed the proxy.
+func (h *Handle) close() error {
+	err := h.Client.Close()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(5 * time.Second)
+	for h.Proxy.Stats().Open > 0 {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			return errors.New("the client is closed and connections are open")
+		}
+	}
+	if errors.Is(err, goredis.ErrClosed) { // closed before
+		return nil
+	}
+	return err
+}
+
+// Harness is the harness of the suite, on the server of the Env.
+func (e *Env) Harness() adaptertest.Harness {
+	const plenty = 16
+	prefixes := [2]string{e.Prefix, e.Prefix + "-other"}
+	var opened atomic.Int64
+	another := func(t testing.TB, a adapter.Adapter) adapter.Adapter {
+		return e.Handle(t, a.(*Handle).Prefix, plenty)
+	}
+	return adaptertest.Harness{
+		New: func(t testing.TB) adapter.Adapter { // each over another store than the one before
+			return e.Handle(t, prefixes[opened.Add(1)%2], plenty)
+		},
+		Second: another,
+		Reopen: another,
+		Close:  func(a adapter.Adapter) error { return a.(*Handle).close() },
+		Namespace: func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
+			h := *a.(*Handle)
+			h.Prefix += name
+			var err error
+			h.Adapter, err = redis.New(h.Client, append([]redis.Option{redis.WithPrefix(h.Prefix)}, e.options...)...)
+			return &h, err
+		},
+		Faults: func(a adapter.Adapter) fault.Control { return a.(*Handle).Proxy },
+		Corrupt: func(t testing.TB, a adapter.Adapter, r adaptertest.Record) func() {
+			return Corrupt(t, e.Admin, a.(*Handle).Prefix, r)
+		},
+		Inspect: func(ctx context.Context, a adapter.Adapter, r adaptertest.Record) (bool, error) {
+			key := Key(a.(*Handle).Prefix, r)
+			if r.Kind == adaptertest.VerificationTokenRecord {
+				return e.Admin.HExists(ctx, key, r.Token.Token).Result()
+			}
+			n, err := e.Admin.Exists(ctx, key).Result()
+			return n == 1, err
+		},
+		Single:      func(t testing.TB) adapter.Adapter { return e.Handle(t, e.Prefix, 1) },
+		Limited:     func(t testing.TB) adapter.Adapter { return e.Handle(t, e.Prefix, 4) },
+		Connections: func(a adapter.Adapter) int { return a.(*Handle).Proxy.Stats().Open },
+		CheckHandle: func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).Client.Ping(ctx).Err() },
+		InternalNames: []string{
+			"layout", "user", "email", "account", "authenticator", "sessions", "ended", "session", "token", e.Prefix, "{" + e.Prefix + "}:user:",
+		},
+		Declarations:  adaptertest.Declarations{NoPooler: "a client of Redis speaks to the servers themselves"},
+		ClauseTimeout: 3 * time.Minute, // a cancelled call costs a connection, and the machine may be busy
+	}
+}
+
+// Key returns the key of a record as the README describes it.
+func Key(prefix string, r adaptertest.Record) string {
+	prefix = url.QueryEscape(prefix)
+	shared := "{" + prefix + "}:"
+	switch r.Kind {
+	case adaptertest.UserRecord:
+		return shared + "user:" + r.Key
+	case adaptertest.AccountRecord:
+		return shared + "account:" + url.QueryEscape(r.Account.Provider) + ":" + r.Account.ProviderAccountID
+	case adaptertest.AuthenticatorRecord:
+		return shared + "authenticator:" + r.Key
+	case adaptertest.VerificationTokenRecord:
+		return prefix + ":token:" + r.Token.Identifier
+	default:
+		return prefix + ":session:" + r.Key
+	}
+}
+
+// Corrupt damages what is stored, and returns what repairs it.
+func Corrupt(t testing.TB, client goredis.UniversalClient, prefix string, r adaptertest.Record) (repair func()) {
+	t.Helper()
+	ctx, key := context.WithoutCancel(t.Context()), Key(prefix, r)
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.Kind == adaptertest.VerificationTokenRecord {
+		before, err := client.HGet(ctx, key, r.Token.Token).Result()
+		check(err)
+		check(client.HSet(ctx, key, r.Token.Token, "damaged").Err())
+		return func() { check(client.HSet(ctx, key, r.Token.Token, before).Err()) }
+	}
+	before, err := client.Get(ctx, key).Result()
+	check(err)
+	check(client.Set(ctx, key, "damaged", goredis.KeepTTL).Err())
+	return func() { check(client.Set(ctx, key, before, goredis.KeepTTL).Err()) }
+}

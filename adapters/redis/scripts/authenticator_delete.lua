@@ -1,0 +1,47 @@
+-- Deletes an authenticator, and the account of type webauthn that it is connected to unless another authenticator is too.
+-- KEYS: authenticator. ARGV: credential ID, user ID, true if one must be left. Returns ok and the record; absent; other if it is
+-- somebody else's; or last if the user would be left with neither an authenticator nor an account.
+local value = redis.call('GET', KEYS[1])
+if not value then return {'absent'} end
+local record = cjson.decode(value)
+if record.user ~= ARGV[4] then return {'other'} end
+local owner = key('user', record.user)
+if #missing > 0 then return {'declare', missing} end
+local user = cjson.decode(redis.call('GET', owner))
+
+local authenticators, candidates, accounts, doomed = {}, {}, {}, {KEYS[1]}
+for _, name in ipairs(user.authenticators) do
+  if name ~= ARGV[3] then
+    authenticators[#authenticators + 1] = name
+    key('authenticator', name)
+  end
+end
+for _, name in ipairs(user.accounts or {}) do
+  if string.match(name, '^[^:]*:(.*)$') == record.providerAccountId then
+    candidates[#candidates + 1] = name
+    key('account', name)
+  else
+    accounts[#accounts + 1] = name
+  end
+end
+if #missing > 0 then return {'declare', missing} end
+
+local shared = false
+for _, name in ipairs(authenticators) do
+  local other = cjson.decode(redis.call('GET', key('authenticator', name)))
+  if other.providerAccountId == record.providerAccountId then shared = true end
+end
+for _, name in ipairs(candidates) do
+  local full = key('account', name)
+  if not shared and cjson.decode(redis.call('GET', full)).type == 'webauthn' then
+    doomed[#doomed + 1] = full
+  else
+    accounts[#accounts + 1] = name
+  end
+end
+if ARGV[5] == 'true' and #authenticators + #accounts == 0 then return {'last'} end
+user.authenticators = #authenticators > 0 and authenticators or nil
+user.accounts = #accounts > 0 and accounts or nil
+for _, name in ipairs(doomed) do redis.call('UNLINK', name) end
+redis.call('SET', owner, cjson.encode(user))
+return {'ok', value}

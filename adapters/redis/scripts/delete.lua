@@ -1,0 +1,42 @@
+-- Deletes an account, or a user with all that is the user's. KEYS: record. ARGV: kind of the record, its name, what the
+-- keys of sessions begin with, how many sessions may be deleted at once. Returns absent; or ok, the record, and the
+-- incarnation if sessions are left, all of them dead and listed under ended:incarnation. What deletes comes before what writes, so
+-- that it works when memory is full.
+local value = redis.call('GET', KEYS[1])
+if not value then return {'absent'} end
+local record = cjson.decode(value)
+
+if ARGV[3] == 'account' then
+  local owner = key('user', record.user)
+  if #missing > 0 then return {'declare', missing} end
+  local user = cjson.decode(redis.call('GET', owner))
+  local kept = {}
+  for _, name in ipairs(user.accounts) do
+    if name ~= ARGV[4] then kept[#kept + 1] = name end
+  end
+  user.accounts = #kept > 0 and kept or nil
+  redis.call('UNLINK', KEYS[1])
+  redis.call('SET', owner, cjson.encode(user))
+  return {'ok', value}
+end
+
+local doomed = {KEYS[1]}
+if record.email then doomed[2] = key('email', record.email) end
+for _, name in ipairs(record.accounts or {}) do doomed[#doomed + 1] = key('account', name) end
+for _, name in ipairs(record.authenticators or {}) do doomed[#doomed + 1] = key('authenticator', name) end
+local sessions, ended = key('sessions', ARGV[4]), key('ended', record.inc)
+if #missing > 0 then return {'declare', missing} end
+local count = redis.call('ZCARD', sessions)
+local apart = count > 0 and (ARGV[1] == 'true' or count > tonumber(ARGV[6]))
+if apart then
+  redis.call('RENAME', sessions, ended)
+else
+  for _, token in ipairs(redis.call('ZRANGE', sessions, 0, -1)) do
+    local session = redis.call('GET', ARGV[5] .. token)
+    local read, is = pcall(cjson.decode, session or '')
+    if read and type(is) == 'table' and is.inc == record.inc then doomed[#doomed + 1] = ARGV[5] .. token end
+  end
+  doomed[#doomed + 1] = sessions
+end
+for _, name in ipairs(doomed) do redis.call('UNLINK', name) end
+return {'ok', value, apart and record.inc or ''}

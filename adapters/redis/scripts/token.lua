@@ -1,0 +1,21 @@
+-- Keeps, spends or deletes verification tokens. KEYS: tokens of the identifier, a hash that ends with the last of them.
+-- ARGV: create, use or delete; token; expiry; deadline in milliseconds. Returns ok and the expiry of a token that was used
+-- or the number of those that were deleted, or absent.
+if ARGV[3] == 'create' then
+  local left, now = redis.call('PTTL', KEYS[1]), redis.call('TIME')
+  redis.call('HSET', KEYS[1], ARGV[4], ARGV[5])
+  if left < 0 or tonumber(ARGV[6]) > now[1] * 1000 + now[2] / 1000 + left then
+    redis.call('PEXPIREAT', KEYS[1], ARGV[6])
+  end
+  return {'ok'}
+end
+if ARGV[3] == 'delete' then
+  local count = redis.call('HLEN', KEYS[1])
+  redis.call('UNLINK', KEYS[1])
+  return {'ok', count}
+end
+local expires = redis.call('HGET', KEYS[1], ARGV[4])
+if not expires then return {'absent'} end
+if not tonumber(expires) then return redis.error_reply('ERR the expiry of a token can not be read') end
+redis.call('HDEL', KEYS[1], ARGV[4])
+return {'ok', expires}
