@@ -7,54 +7,32 @@ import (
 )
 
 // LinkAccount implements [adapter.Accounts]. AuthorizationDetails of null
-// count as none; a database that Auth.js made has no room for others until
-// EnsureSchema has run. [ACCT-06] [ACCT-16] [ACCT-18] [CONC-04]
+// count as none. [ACCT-06] [ACCT-16] [ACCT-18] [CONC-04]
 func (a *Adapter) LinkAccount(ctx context.Context, account adapter.Account) (*adapter.Account, error) {
 	var p problems
 	p.key("userId", account.UserID)
 	p.account(account)
-	var made *adapter.Account
-	err := a.call(ctx, "link account", func(db DB) error {
-		if err := p.err(); err != nil {
-			return err
-		}
-		sql, err := a.learn(ctx, db)
-		if err != nil {
-			return err
-		}
-		owner, ok := sql.kind.arg(account.UserID)
-		if !ok {
-			return adapter.ErrNotFound
-		}
-		args := accountArgs(account)
-		statement, details := sql.linkAccountDetails, len(args)-1
-		if args[details] == nil {
-			statement, args = sql.linkAccount, args[:details]
-		}
-		rows, err := db.Query(ctx, statement, append(args, owner)...)
-		if made, err = first(rows, err, scanAccount); err == nil && made == nil {
-			return adapter.ErrNotFound
-		}
-		return err
-	})
-	return made, err
+	return create(ctx, a, "link account", scanAccount, func(sql *statements) string { return sql.linkAccount },
+		p, account.UserID, accountArgs(account)...)
 }
 
 // UnlinkAccount implements [adapter.Accounts]. [ACCT-10] [ACCT-12]
 func (a *Adapter) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
-	return lookup(ctx, a, "unlink account", scanAccount, a.sql.unlinkAccount, key.Provider, key.ProviderAccountID)
+	return lookup(ctx, a, "unlink account", scanAccount,
+		func(sql *statements) string { return sql.unlinkAccount }, key.Provider, key.ProviderAccountID)
 }
 
 // GetAccount implements [adapter.Accounts]. [ACCT-02] [ACCT-03]
 func (a *Adapter) GetAccount(ctx context.Context, providerAccountID, provider string) (*adapter.Account, error) {
-	return lookup(ctx, a, "get account", scanAccount, a.sql.getAccount, provider, providerAccountID)
+	return lookup(ctx, a, "get account", scanAccount,
+		func(sql *statements) string { return sql.getAccount }, provider, providerAccountID)
 }
 
 // ListAccountsByUserID implements [adapter.AccountLists]. [ALIST-01] to
 // [ALIST-03]
 func (a *Adapter) ListAccountsByUserID(ctx context.Context, userID string) ([]adapter.Account, error) {
-	return list(ctx, a, "list accounts by user id", scanAccount, userID,
-		func(sql *idStatements) string { return sql.listAccountsByUserID })
+	return list(ctx, a, "list accounts by user id", scanAccount,
+		func(sql *statements) string { return sql.listAccountsByUserID }, userID)
 }
 
 // UpdateAccount implements [adapter.AccountLists]. It is one UPDATE of the
@@ -64,9 +42,7 @@ func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdat
 	update.Apply(&to)
 	var p problems
 	p.tokens(to)
-	var set assignments
-	key := []any{update.Provider, update.ProviderAccountID}
-	set.args = key
+	set := assignments{args: []any{update.Provider, update.ProviderAccountID}}
 	set.add(update.AccessToken.IsSet(), "access_token", "text", nullable(to.AccessToken))
 	set.add(update.RefreshToken.IsSet(), "refresh_token", "text", nullable(to.RefreshToken))
 	set.add(update.IDToken.IsSet(), "id_token", "text", nullable(to.IDToken))
@@ -76,18 +52,14 @@ func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdat
 	set.add(update.ExpiresAt.IsSet(), "expires_at", "bigint", nullableInt(to.ExpiresAt))
 	set.add(update.AuthorizationDetails.IsSet(), "authorization_details", "json", nullableJSON(to.AuthorizationDetails))
 	var updated *adapter.Account
-	err := a.call(ctx, "update account", func(db DB) error {
+	err := a.call(ctx, "update account", func(db DB, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
 		if !lookable(update.Provider, update.ProviderAccountID) {
 			return adapter.ErrNotFound
 		}
-		sql, args := set.in(a.sql.updateAccount), set.args
-		if len(set.columns) == 0 {
-			sql, args = a.sql.getAccount, key
-		}
-		rows, err := db.Query(ctx, sql, args...)
+		rows, err := db.Query(ctx, set.in(sql.updateAccount, sql.getAccount), set.args...)
 		if updated, err = first(rows, err, scanAccount); err == nil && updated == nil {
 			return adapter.ErrNotFound
 		}

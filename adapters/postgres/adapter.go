@@ -25,13 +25,13 @@ type DB interface {
 // interfaces of package adapter. It is safe for concurrent use, whatever the handle: on a single connection or a transaction
 // its calls take turns.
 type Adapter struct {
-	db    DB
-	names names
-	sql   *statements
-	byID  *atomic.Pointer[idStatements] // nil inside until users.id was looked at
-	conn  *pgx.Conn                     // nil on a pool
-	turn  chan struct{}                 // holds an item while a call uses conn; nil on a pool
-	inTx  bool
+	db     DB
+	names  names
+	schema *schema
+	ready  *atomic.Pointer[statements] // nil inside until the tables were compared with the schema
+	conn   *pgx.Conn                   // nil on a pool
+	turn   chan struct{}               // holds an item while a call uses conn; nil on a pool
+	inTx   bool
 }
 
 var (
@@ -48,10 +48,14 @@ var (
 // it. New does not touch the network. It fails if db is nil or an option names
 // something that cannot be an identifier.
 //
-// On a pool every call is a transaction of its own, tried up to forty times
-// if the server ends it as the victim of a deadlock or a serialization failure. On a pgx.Tx every call is part of the caller's transaction: nothing
-// is repeated, and an [adapter.ErrConflict] or [adapter.ErrNotFound] leaves the
-// transaction usable. Every other error of the server aborts it.
+// The tables must be there: see [Adapter.EnsureSchema]. The first call looks at
+// them, and fails with a text that says what is lacking.
+//
+// On a pool every call is a transaction of its own, tried up to forty times if
+// the server ends it as the victim of a deadlock or a serialization failure. On a
+// pgx.Tx every call is part of the caller's transaction: nothing is repeated, and
+// an [adapter.ErrConflict] or [adapter.ErrNotFound] leaves the transaction
+// usable. Every other error of the server aborts it.
 //
 // Two adapters on one *pgx.Conn or pgx.Tx do not take turns with each other;
 // use one, or [Adapter.On].
@@ -67,7 +71,7 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: New: %w", err)
 	}
-	a := &Adapter{names: n, sql: newStatements(n), byID: new(atomic.Pointer[idStatements])}
+	a := &Adapter{names: n, schema: currentSchema, ready: new(atomic.Pointer[statements])}
 	return a.On(db), nil
 }
 

@@ -20,7 +20,11 @@ func (s *assignments) add(isSet bool, column, typ string, value any) {
 	}
 }
 
-// in returns the statement with the assignments in the place of {set}.
-func (s *assignments) in(statement string) string {
-	return strings.Replace(statement, "{set}", strings.Join(s.columns, ", "), 1)
+// in returns the statement that updates, with the assignments in the place of
+// {set}, or the one that reads if nothing is set.
+func (s *assignments) in(update, read string) string {
+	if len(s.columns) == 0 {
+		return read
+	}
+	return strings.Replace(update, "{set}", strings.Join(s.columns, ", "), 1)
 }

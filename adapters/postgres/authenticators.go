@@ -16,49 +16,32 @@ func (a *Adapter) CreateAuthenticator(ctx context.Context, authenticator adapter
 	var p problems
 	p.key("userId", authenticator.UserID)
 	p.authenticator(authenticator)
-	var made *adapter.Authenticator
-	err := a.call(ctx, "create authenticator", func(db DB) error {
-		if err := p.err(); err != nil {
-			return err
-		}
-		sql, err := a.learn(ctx, db)
-		if err != nil {
-			return err
-		}
-		owner, ok := sql.kind.arg(authenticator.UserID)
-		if !ok {
-			return adapter.ErrNotFound
-		}
-		rows, err := db.Query(ctx, sql.createAuthenticator, append(authenticatorArgs(authenticator), owner)...)
-		if made, err = first(rows, err, scanAuthenticator); err == nil && made == nil {
-			return adapter.ErrNotFound
-		}
-		return err
-	})
-	return made, err
+	return create(ctx, a, "create authenticator", scanAuthenticator, func(sql *statements) string { return sql.createAuthenticator },
+		p, authenticator.UserID, authenticatorArgs(authenticator)...)
 }
 
 // GetAuthenticator implements [adapter.Authenticators]. [AUTHN-02] [AUTHN-15]
 func (a *Adapter) GetAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
-	return lookup(ctx, a, "get authenticator", scanAuthenticator, a.sql.getAuthenticator, credentialID)
+	return lookup(ctx, a, "get authenticator", scanAuthenticator,
+		func(sql *statements) string { return sql.getAuthenticator }, credentialID)
 }
 
 // ListAuthenticatorsByUserID implements [adapter.Authenticators]. [AUTHN-04]
 // [AUTHN-07] [FAULT-09]
 func (a *Adapter) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
-	return list(ctx, a, "list authenticators by user id", scanAuthenticator, userID,
-		func(sql *idStatements) string { return sql.listAuthenticatorsByUserID })
+	return list(ctx, a, "list authenticators by user id", scanAuthenticator,
+		func(sql *statements) string { return sql.listAuthenticatorsByUserID }, userID)
 }
 
 // UpdateAuthenticatorCounter implements [adapter.Authenticators]. [AUTHN-08]
 // [AUTHN-10] [CONC-09]
 func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
 	var updated *adapter.Authenticator
-	err := a.call(ctx, "update authenticator counter", func(db DB) error {
+	err := a.call(ctx, "update authenticator counter", func(db DB, sql *statements) error {
 		if !lookable(credentialID) {
 			return adapter.ErrNotFound
 		}
-		rows, err := db.Query(ctx, a.sql.updateAuthenticatorCounter, credentialID, counter)
+		rows, err := db.Query(ctx, sql.updateAuthenticatorCounter, credentialID, counter)
 		if updated, err = first(rows, err, scanAuthenticator); err == nil && updated == nil {
 			return adapter.ErrNotFound
 		}
@@ -72,14 +55,15 @@ func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID s
 // round trip sees what the one before has left. [AEDIT-01] to [AEDIT-05]
 func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
 	var deleted *adapter.Authenticator
-	err := a.call(ctx, "delete authenticator", func(db DB) error {
-		sql, owner, err := a.owner(ctx, db, userID, credentialID)
-		if err != nil || owner == nil {
-			return err
+	err := a.call(ctx, "delete authenticator", func(db DB, sql *statements) error {
+		owner, ok := sql.ids.arg(userID)
+		if !ok || !lookable(credentialID) {
+			return nil
 		}
 		var batch pgx.Batch
 		batch.Queue(sql.takeTurnForUser, owner)
 		batch.Queue(sql.deleteAuthenticator, owner, credentialID, keepOne)
+		var err error
 		deleted, err = second(db.SendBatch(ctx, &batch), scanAuthenticator)
 		if errors.Is(err, errRefused) {
 			return adapter.ErrLastCredential
@@ -94,13 +78,13 @@ func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID,
 	var p problems
 	p.text("name", name)
 	var renamed *adapter.Authenticator
-	err := a.call(ctx, "rename authenticator", func(db DB) error {
+	err := a.call(ctx, "rename authenticator", func(db DB, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
-		sql, owner, err := a.owner(ctx, db, userID, credentialID)
-		if err != nil || owner == nil {
-			return err
+		owner, ok := sql.ids.arg(userID)
+		if !ok || !lookable(credentialID) {
+			return nil
 		}
 		rows, err := db.Query(ctx, sql.renameAuthenticator, owner, credentialID, name)
 		renamed, err = first(rows, err, scanAuthenticator)
@@ -115,14 +99,14 @@ func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, f
 	var p problems
 	p.instant("lastUsed", used)
 	var touched *adapter.Authenticator
-	err := a.call(ctx, "touch authenticator", func(db DB) error {
+	err := a.call(ctx, "touch authenticator", func(db DB, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
 		if !lookable(credentialID) {
 			return adapter.ErrNotFound
 		}
-		rows, err := db.Query(ctx, a.sql.touchAuthenticator, credentialID, from, to, instantArg(used))
+		rows, err := db.Query(ctx, sql.touchAuthenticator, credentialID, from, to, instantArg(used))
 		touched, err = first(rows, err, scanAuthenticator)
 		switch {
 		case errors.Is(err, errRefused):

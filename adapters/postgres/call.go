@@ -2,11 +2,9 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -16,27 +14,64 @@ const maxTries = 40
 
 // call runs f, which is one transaction, when it is its turn, and again if it
 // lost against another transaction. Errors come back wrapped with op.
-func (a *Adapter) call(ctx context.Context, op string, f func(db DB) error) error {
-	if err := ctx.Err(); err != nil {
+func (a *Adapter) call(ctx context.Context, op string, f func(db DB, sql *statements) error) error {
+	leave, err := a.enter(ctx)
+	if err != nil {
 		return wrap(ctx, op, err)
 	}
-	if a.turn != nil {
-		select {
-		case a.turn <- struct{}{}:
-			defer func() { <-a.turn }()
-		case <-ctx.Done():
-			return wrap(ctx, op, ctx.Err())
-		}
-	}
+	defer leave()
 	for try := 1; ; try++ {
-		err := a.once(ctx, f)
+		err := a.once(ctx, func(db DB) error {
+			sql, err := a.statements(ctx, db)
+			if err != nil {
+				return err
+			}
+			return f(db, sql)
+		})
 		if err == nil {
 			return nil
 		}
-		if a.inTx || try == maxTries || !lostToAnother(err) || !pause(ctx, try) {
+		if a.inTx || try == maxTries || !isCode(err, serializationFailure, deadlockDetected) || !pause(ctx, try) {
 			return wrap(ctx, op, err)
 		}
 	}
+}
+
+// enter waits for the turn of a call, on a single connection, and returns what
+// ends the turn.
+func (a *Adapter) enter(ctx context.Context) (leave func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if a.turn == nil {
+		return func() {}, nil
+	}
+	select {
+	case a.turn <- struct{}{}:
+		return func() { <-a.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// statements returns the SQL of the methods. The first call in the life of an
+// adapter compares the tables with the schema, one more round trip, unless
+// EnsureSchema or CheckSchema has done so.
+func (a *Adapter) statements(ctx context.Context, db DB) (*statements, error) {
+	if s := a.ready.Load(); s != nil {
+		return s, nil
+	}
+	tables, err := a.look(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	compared := a.schema.compare(a.names, tables)
+	if err := compared.err(); err != nil {
+		return nil, err
+	}
+	s := newStatements(a.names, compared.ids)
+	a.ready.Store(s)
+	return s, nil
 }
 
 // once runs f on one connection.
@@ -45,34 +80,32 @@ func (a *Adapter) once(ctx context.Context, f func(db DB) error) error {
 		Acquire(ctx context.Context) (*pgxpool.Conn, error)
 	})
 	if !ok {
-		defer abandon(a.conn)
-		return f(a.db)
+		defer reset(a.conn)
+		return withoutValues(f(a.db))
 	}
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
-	defer abandon(conn.Conn())
-	return f(conn)
-}
-
-// lostToAnother reports whether the server undid the transaction because of a
-// concurrent one, so that it may succeed when tried again.
-func lostToAnother(err error) bool {
-	var pgErr *pgconn.PgError
-	return errors.As(err, &pgErr) && (pgErr.Code == serializationFailure || pgErr.Code == deadlockDetected)
+	defer reset(conn.Conn())
+	return withoutValues(f(conn))
 }
 
 // pause waits a random while, up to 2 ms after the first try and never more
 // than 64 ms. It reports false if ctx ended first.
 func pause(ctx context.Context, try int) bool {
-	t := time.NewTimer(rand.N(time.Millisecond << min(try, 6)))
+	return sleep(ctx, rand.N(time.Millisecond<<min(try, 6))) == nil
+}
+
+// sleep waits, and returns the error of ctx if that ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return true
+		return nil
 	case <-ctx.Done():
-		return false
+		return ctx.Err()
 	}
 }

@@ -14,25 +14,40 @@ import (
 
 // SQLSTATE codes that the adapter acts on.
 const (
+	foreignKeyViolation  = "23503"
 	uniqueViolation      = "23505"
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
+	lockNotAvailable     = "55P03"
+
+	duplicateColumn = "42701"
+	duplicateObject = "42710"
+	duplicateSchema = "42P06"
+	duplicateTable  = "42P07"
+	undefinedColumn = "42703"
+	undefinedObject = "42704"
+	undefinedTable  = "42P01"
+
+	insufficientPrivilege = "42501"
 )
+
+// isCode reports whether the error of the server has one of the codes.
+func isCode(err error, codes ...string) bool {
+	var pgErr *pgconn.PgError
+	return errors.As(err, &pgErr) && slices.Contains(codes, pgErr.Code)
+}
 
 // wrap names the operation, the sentinel of the contract, and the cause.
 func wrap(ctx context.Context, op string, err error) error {
+	if err == nil {
+		return nil
+	}
 	sentinel := ctx.Err()
-	var pgErr *pgconn.PgError
-	if errors.As(err, &pgErr) {
-		if pgErr.Code == uniqueViolation {
-			sentinel = adapter.ErrConflict
-		}
-		err = withoutValues(err, pgErr)
+	if isCode(err, uniqueViolation) {
+		sentinel = adapter.ErrConflict
 	}
 	switch {
-	case errors.Is(err, errRefused):
-		return fmt.Errorf("postgres: %s: %w", op, adapter.ErrConflict)
-	case errors.Is(err, adapter.ErrConflict), errors.Is(err, adapter.ErrNotFound),
+	case errors.Is(err, adapter.ErrConflict), errors.Is(err, adapter.ErrNotFound), errors.Is(err, adapter.ErrLastCredential),
 		sentinel == nil, errors.Is(err, sentinel):
 		return fmt.Errorf("postgres: %s: %w", op, err)
 	default:
@@ -44,13 +59,14 @@ func wrap(ctx context.Context, op string, err error) error {
 // and limits, and no values. 22007 is an instant that is none.
 var speaking = []string{"22007", "08", "0A", "23", "25", "28", "3D", "3F", "40", "42", "53", "54", "55", "57", "58"}
 
-// withoutValues returns err with a copy of pgErr in which nothing is left that
-// may quote a value: the detail of a unique violation is the duplicate key,
-// which may be a session token. [ERR-08]
-func withoutValues(err error, pgErr *pgconn.PgError) error {
+// withoutValues returns the error of the server without what may quote a value:
+// the detail of a unique violation is the duplicate key, which may be a session
+// token. [ERR-08]
+func withoutValues(err error) error {
 	var connecting *pgconn.ConnectError
-	if errors.As(err, &connecting) {
-		return err // nothing was sent yet
+	var pgErr *pgconn.PgError
+	if errors.As(err, &connecting) || !errors.As(err, &pgErr) {
+		return err // nothing was sent yet, or nothing was answered
 	}
 	e := *pgErr
 	e.Detail, e.Where, e.InternalQuery = "", "", ""

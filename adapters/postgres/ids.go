@@ -1,12 +1,6 @@
 package postgres
 
-import (
-	"context"
-	"fmt"
-	"strconv"
-
-	"github.com/jackc/pgx/v5"
-)
+import "strconv"
 
 // idKind is the type of users.id.
 type idKind struct {
@@ -55,34 +49,4 @@ func uuidID(id string) (any, bool) {
 		}
 	}
 	return id, true
-}
-
-const usersIDType = `SELECT format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END, NULL)::text
-	FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid
-	WHERE a.attrelid = to_regclass($1::text) AND a.attname = 'id' AND NOT a.attisdropped`
-
-// learn returns the statements for the type that users.id has. The first call
-// asks the database, one round trip in the life of an adapter; EnsureSchema
-// does so too.
-func (a *Adapter) learn(ctx context.Context, db DB) (*idStatements, error) {
-	if s := a.byID.Load(); s != nil {
-		return s, nil
-	}
-	rows, err := db.Query(ctx, usersIDType, a.names.users)
-	name, err := first(rows, err, func(rows pgx.Rows) (name string, err error) {
-		return name, rows.Scan(&name)
-	})
-	if err != nil {
-		return nil, err
-	}
-	if name == nil {
-		return nil, fmt.Errorf("there is no table %s with a column id: EnsureSchema makes it", a.names.users)
-	}
-	kind, ok := idKinds[*name]
-	if !ok {
-		return nil, fmt.Errorf("the type of %s.id is %s, want text, uuid or an integer type", a.names.users, *name)
-	}
-	s := newIDStatements(a.names, kind)
-	a.byID.Store(s)
-	return s, nil
 }

@@ -4,13 +4,15 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 // lookup runs a statement whose arguments are the parts of a key. A key that
 // nothing can have is a miss without a question.
-func lookup[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), sql string, key ...string) (*T, error) {
+func lookup[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), statement func(*statements) string, key ...string) (*T, error) {
 	var found *T
-	err := a.call(ctx, op, func(db DB) error {
+	err := a.call(ctx, op, func(db DB, sql *statements) error {
 		if !lookable(key...) {
 			return nil
 		}
@@ -18,7 +20,7 @@ func lookup[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Row
 		for i, part := range key {
 			args[i] = part
 		}
-		rows, err := db.Query(ctx, sql, args...)
+		rows, err := db.Query(ctx, statement(sql), args...)
 		found, err = first(rows, err, scan)
 		return err
 	})
@@ -27,14 +29,14 @@ func lookup[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Row
 
 // list runs a statement that takes the ID of a user. An ID that nobody can have
 // has an empty list without a question; the list is never nil.
-func list[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), userID string, statement func(*idStatements) string) ([]T, error) {
+func list[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), statement func(*statements) string, userID string) ([]T, error) {
 	found := []T{}
-	err := a.call(ctx, op, func(db DB) error {
-		sql, owner, err := a.owner(ctx, db, userID)
-		if err != nil || owner == nil {
-			return err
+	err := a.call(ctx, op, func(db DB, sql *statements) error {
+		id, ok := sql.ids.arg(userID)
+		if !ok {
+			return nil
 		}
-		rows, err := db.Query(ctx, statement(sql), owner)
+		rows, err := db.Query(ctx, statement(sql), id)
 		if err != nil {
 			return err
 		}
@@ -47,20 +49,41 @@ func list[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows)
 	return found, nil
 }
 
-// owner returns the statements and the argument for the ID of a user; nil if
-// nobody can have the ID, or if another part of a key is one that nothing has.
-func (a *Adapter) owner(ctx context.Context, db DB, userID string, key ...string) (*idStatements, any, error) {
-	if !lookable(userID) || !lookable(key...) {
-		return nil, nil, nil
+// create runs a statement that stores a record of the owner, whose ID is the
+// last argument. It tells one that is taken from an owner who is gone.
+func create[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), statement func(*statements) string, p problems, ownerID string, args ...any) (*T, error) {
+	var made *T
+	err := a.call(ctx, op, func(db DB, sql *statements) error {
+		if err := p.err(); err != nil {
+			return err
+		}
+		owner, ok := sql.ids.arg(ownerID)
+		if !ok {
+			return adapter.ErrNotFound
+		}
+		err := a.guard(ctx, db, func(db DB) error {
+			rows, err := db.Query(ctx, statement(sql), append(args, owner)...)
+			made, err = first(rows, err, scan)
+			return err
+		})
+		switch {
+		case isCode(err, foreignKeyViolation):
+			return adapter.ErrNotFound
+		case err == nil && made == nil:
+			return adapter.ErrConflict
+		}
+		return err
+	})
+	return made, err
+}
+
+// guard runs f under a savepoint in a transaction of the caller, which then stays
+// usable when the server refuses f.
+func (a *Adapter) guard(ctx context.Context, db DB, f func(DB) error) error {
+	if !a.inTx {
+		return f(db)
 	}
-	sql, err := a.learn(ctx, db)
-	if err != nil {
-		return nil, nil, err
-	}
-	if arg, ok := sql.kind.arg(userID); ok {
-		return sql, arg, nil
-	}
-	return sql, nil, nil
+	return pgx.BeginFunc(ctx, db, func(savepoint pgx.Tx) error { return f(savepoint) })
 }
 
 // count runs a statement that deletes records, and returns their number.

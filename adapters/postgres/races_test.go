@@ -15,8 +15,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// stores opens an adapter on our schema, and one on tables that Auth.js made
-// and EnsureSchema never saw, which have no foreign key to help.
+// stores opens an adapter on our schema, and one on tables that Auth.js made.
 func stores(t *testing.T, f func(t *testing.T, a *postgres.Adapter, pool *pgxpool.Pool, prefix string)) {
 	t.Run("gatehouse", func(t *testing.T) {
 		t.Parallel()
@@ -26,7 +25,11 @@ func stores(t *testing.T, f func(t *testing.T, a *postgres.Adapter, pool *pgxpoo
 	t.Run("authjs", func(t *testing.T) {
 		t.Parallel()
 		pool := authJSDatabase(t)
-		f(t, newAdapter(t, pool), pool, "")
+		a := newAdapter(t, pool)
+		if err := a.EnsureSchema(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f(t, a, pool, "")
 	})
 }
 

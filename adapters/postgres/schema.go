@@ -2,183 +2,266 @@ package postgres
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-//go:embed schema/*.sql
-var schemaFiles embed.FS
-
-// Schema returns the SQL files that EnsureSchema runs, in the order of their
-// numbers, for applications that have a migration tool. They hold the default
-// names, which the search path places in a schema. Each may be run any number
-// of times, on an empty database, on one that it has seen before, and on one
-// that Auth.js made.
-func Schema() fs.FS {
-	files, err := fs.Sub(schemaFiles, "schema")
-	if err != nil {
-		panic(err) // the name above is wrong
-	}
-	return files
-}
-
-// schemaLock is the advisory lock that EnsureSchema holds: "gatehous" in ASCII.
-const schemaLock = 0x6761746568_6f7573
-
-// EnsureSchema makes the tables, indexes and foreign keys that are missing, in
-// one transaction. It may be called by any number of processes at once, which
-// wait for each other, and on a database in use: where nothing is missing it
-// changes nothing, takes no lock on a table and needs no right to create.
+// EnsureSchema makes the tables in a new database, and adds what is lacking in
+// one that an earlier version or Auth.js made: columns, unique keys, indexes,
+// foreign keys. It changes no row. Where nothing is lacking it reads the
+// catalogue and needs no right to create.
 //
-// On a database that was made with the schema of Auth.js it adds what that
-// lacks, without changing a row. If duplicates stand in the way of a unique key
-// it changes nothing at all and returns an error that names them and matches
-// [adapter.ErrConflict]; sessions are named by their id column, not by their
-// tokens. A table of one of the names that is not such a table is an error too.
-// [CAP-03] [CAP-04]
+// The application may serve people meanwhile: no read or write waits longer
+// than 100 ms. Indexes are built concurrently. A change that must stop others
+// for an instant waits for its lock no longer than 20 ms at a time, again and
+// again, until ctx ends; the error then names the process that stands in the
+// way. Any number of processes may call EnsureSchema at once: one of them makes
+// the changes while the others wait. If it is killed, another goes on 10 s
+// later. It can't run in a transaction.
+//
+// Before it changes anything, duplicates in the way of a unique key are an error
+// that names them and matches [adapter.ErrConflict]; sessions are named by their
+// id column, not by their tokens. What the tables can't be brought to is an
+// error that says what to do: columns of other types, addresses that are compared
+// without regard to case, a missing right. [CAP-03] [CAP-04]
 func (a *Adapter) EnsureSchema(ctx context.Context) error {
 	const op = "ensure schema"
-	err := a.call(ctx, op, func(db DB) error { return pgx.BeginFunc(ctx, db, a.migrate(ctx)) })
-	if errors.Is(err, adapter.ErrConflict) {
-		found, dupErr := a.duplicates(ctx)
-		if dupErr == nil && len(found) > 0 {
-			return fmt.Errorf("%w; resolve these duplicates first: %s", err, strings.Join(found, ", "))
+	if a.inTx {
+		return fmt.Errorf("postgres: %s: it can't run in a transaction: give it the pool or a connection", op)
+	}
+	lease := newLease(a)
+	for {
+		compared, err := a.compareSchema(ctx)
+		switch {
+		case err != nil:
+			return wrap(ctx, op, err)
+		case len(compared.refused) > 0:
+			return wrap(ctx, op, compared.err())
+		case len(compared.denied) > 0:
+			return wrap(ctx, op, fmt.Errorf("%w; %s", compared.err(), strings.Join(compared.denied, "; ")))
 		}
-		return errors.Join(err, dupErr)
+		if done, err := a.isCurrent(ctx, compared); err != nil || done {
+			return wrap(ctx, op, err)
+		}
+		held, err := lease.take(ctx)
+		if err != nil {
+			return wrap(ctx, op, hintAtRights(err))
+		}
+		if !held {
+			if err := sleep(ctx, 100*time.Millisecond); err != nil {
+				return wrap(ctx, op, fmt.Errorf("another process changes the tables: %w", err))
+			}
+			continue
+		}
+		err = lease.hold(ctx, a.migrate)
+		if !errors.Is(err, errLeaseLost) {
+			return wrap(ctx, op, hintAtRights(err))
+		}
+	}
+}
+
+func hintAtRights(err error) error {
+	if isCode(err, insufficientPrivilege) {
+		return fmt.Errorf("run the statements that SchemaChanges returns as a role that may: %w", err)
 	}
 	return err
 }
 
-func (a *Adapter) migrate(ctx context.Context) func(pgx.Tx) error {
-	return func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1::bigint)`, int64(schemaLock)); err != nil {
+// CheckSchema compares the tables with what this version of the package needs
+// and changes nothing. The error says what is lacking, and what to do about it.
+func (a *Adapter) CheckSchema(ctx context.Context) error {
+	const op = "check schema"
+	compared, err := a.compareSchema(ctx)
+	if err == nil {
+		err = compared.err()
+	}
+	return wrap(ctx, op, err)
+}
+
+// SchemaChanges returns the statements that EnsureSchema would run now, in order,
+// for those who run them by a tool. CREATE INDEX CONCURRENTLY can't be in a
+// transaction; every other statement should be in one of its own, with a short
+// lock_timeout.
+func (a *Adapter) SchemaChanges(ctx context.Context) ([]string, error) {
+	const op = "schema changes"
+	compared, err := a.compareSchema(ctx)
+	if err == nil && len(compared.refused) > 0 {
+		err = compared.err()
+	}
+	if err != nil {
+		return nil, wrap(ctx, op, err)
+	}
+	if compared.empty {
+		script, err := a.schema.newDatabase(a.names)
+		return []string{script}, wrap(ctx, op, err)
+	}
+	done, err := a.isCurrent(ctx, compared)
+	if err != nil || done {
+		return nil, wrap(ctx, op, err)
+	}
+	var statements []string
+	for _, change := range compared.changes {
+		statements = append(statements, change.sql)
+	}
+	return append(statements, a.names.createVersion(), a.names.setVersion(a.schema.version)), nil
+}
+
+// compareSchema compares the tables with the schema, and remembers the
+// statements that fit them if nothing is lacking.
+func (a *Adapter) compareSchema(ctx context.Context) (compared comparison, err error) {
+	err = a.exclusively(ctx, func(db DB) error {
+		tables, err := a.look(ctx, db)
+		compared = a.schema.compare(a.names, tables)
+		return err
+	})
+	if err == nil && compared.err() == nil {
+		a.ready.Store(newStatements(a.names, compared.ids))
+	}
+	return compared, err
+}
+
+// isCurrent reports whether nothing is left to do: nothing is lacking and the
+// version is recorded. Keys that could not be validated then stay as they are.
+func (a *Adapter) isCurrent(ctx context.Context, compared comparison) (bool, error) {
+	if compared.err() != nil {
+		return false, nil
+	}
+	var version int
+	err := a.exclusively(ctx, func(db DB) (err error) {
+		version, err = a.names.version(ctx, db)
+		return err
+	})
+	return version >= a.schema.version, err
+}
+
+// migrate makes the changes one by one. After each it looks again, because
+// others may have made some of them.
+func (a *Adapter) migrate(ctx context.Context) error {
+	tried := map[string]int{}
+	for checked := false; ; {
+		compared, err := a.compareSchema(ctx)
+		if err != nil {
 			return err
 		}
-		if a.names.schema != "" {
-			if err := createSchema(ctx, tx, pgx.Identifier{a.names.schema}.Sanitize()); err != nil {
+		if len(compared.refused) > 0 {
+			return compared.err()
+		}
+		if compared.empty {
+			if err := a.makeTables(ctx); err != nil {
 				return err
 			}
+			continue
 		}
-		if err := a.runFile(ctx, tx, "schema/0001_tables.sql"); err != nil {
-			return err
-		}
-		if err := a.checkColumns(ctx, tx); err != nil {
-			return err
-		}
-		if err := a.runFile(ctx, tx, "schema/0002_keys.sql"); err != nil {
-			return err
-		}
-		_, err := a.learn(ctx, tx)
-		return err
-	}
-}
-
-// createSchema asks first: CREATE SCHEMA IF NOT EXISTS needs the right to
-// create even if the schema exists.
-func createSchema(ctx context.Context, tx pgx.Tx, name string) error {
-	rows, err := tx.Query(ctx, `SELECT to_regnamespace($1::text)::text`, name)
-	_, err = first(rows, err, noColumns)
-	if errors.Is(err, errRefused) {
-		_, err = tx.Exec(ctx, `CREATE SCHEMA `+name)
-	}
-	return err
-}
-
-// runFile runs a file of the schema, with the names that the adapter has for
-// the tables and indexes in place of the default ones.
-func (a *Adapter) runFile(ctx context.Context, tx pgx.Tx, file string) error {
-	sql, err := schemaFiles.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	_, err = tx.Exec(ctx, a.names.inFile(string(sql)), pgx.QueryExecModeSimpleProtocol)
-	return err
-}
-
-// inFile renames what the schema files name. They write every name of ours in
-// double quotes.
-func (n names) inFile(sql string) string {
-	var pairs []string
-	for _, table := range []string{"users", "accounts", "sessions", "verification_token", "authenticators"} {
-		pairs = append(pairs, `"`+table+`"`, n.table(table), `"`+table+`_`, `"`+n.prefix+table+`_`)
-	}
-	return strings.NewReplacer(pairs...).Replace(sql)
-}
-
-// columns are what each table needs, with the type where it matters.
-const columns = `SELECT v.tab || '.' || v.col || COALESCE(' ' || v.typ, '')
-	FROM unnest($1::text[], $2::text[], $3::text[]) AS v (tab, col, typ)
-	WHERE NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = to_regclass(v.tab) AND a.attname = v.col
-		AND NOT a.attisdropped AND (v.typ IS NULL OR v.typ = format_type(a.atttypid, NULL)))`
-
-// checkColumns refuses tables that have one of our names and another purpose,
-// before anything is changed about them.
-func (a *Adapter) checkColumns(ctx context.Context, tx pgx.Tx) error {
-	const instant = "timestamp with time zone"
-	var tables, cols []string
-	var types []*string
-	need := func(table, typ string, names ...string) {
-		for _, name := range names {
-			tables, cols, types = append(tables, table), append(cols, name), append(types, nil)
-			if typ != "" {
-				types[len(types)-1] = &typ
+		if !checked {
+			if err := a.findDuplicates(ctx, compared.changes); err != nil {
+				return err
 			}
+			checked = true
+		}
+		next := nextChange(compared.changes, tried)
+		if next == nil {
+			return a.exclusively(ctx, func(db DB) error {
+				_, err := db.Exec(ctx, a.names.setVersion(a.schema.version), pgx.QueryExecModeSimpleProtocol)
+				return err
+			})
+		}
+		tried[next.sql]++
+		if err := a.make(ctx, *next); err != nil && (tried[next.sql] > 3 || !isOverlap(err)) {
+			return fmt.Errorf("%s: %w", next.why, err)
 		}
 	}
-	need(a.names.users, "", "id", "name", "email", "image")
-	need(a.names.users, instant, "emailVerified")
-	need(a.names.accounts, "", "userId", "type", "provider", "providerAccountId", "refresh_token",
-		"access_token", "expires_at", "id_token", "scope", "session_state", "token_type")
-	need(a.names.sessions, "", "id", "userId", "sessionToken")
-	need(a.names.sessions, instant, "expires")
-	need(a.names.verification, "", "identifier", "token")
-	need(a.names.verification, instant, "expires")
-	need(a.names.authenticators, "", "credentialID", "userId", "providerAccountId", "credentialPublicKey",
-		"counter", "credentialDeviceType", "credentialBackedUp", "transports")
-	rows, err := tx.Query(ctx, columns, tables, cols, types)
+}
+
+// nextChange is the first change that is left. Keys are validated once: there may
+// be rows whose user is gone.
+func nextChange(changes []change, tried map[string]int) *change {
+	for i, c := range changes {
+		if c.kind != validation || tried[c.sql] == 0 {
+			return &changes[i]
+		}
+	}
+	return nil
+}
+
+// makeTables runs the schema files in a new database.
+func (a *Adapter) makeTables(ctx context.Context) error {
+	script, err := a.schema.newDatabase(a.names)
 	if err != nil {
 		return err
 	}
-	missing, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("the tables are there but not these columns: %s; "+
-			"if the tables serve another purpose, use WithSchema or WithPrefix", strings.Join(missing, ", "))
+	err = a.shortLock(ctx, a.names.users, script)
+	if isOverlap(err) {
+		return nil
 	}
 	return err
 }
 
-// duplicates names up to ten duplicates of each key.
-func (a *Adapter) duplicates(ctx context.Context) (found []string, err error) {
-	queries := []string{
-		`SELECT format('users with the e-mail address %L', email) FROM ` + a.names.users +
-			` WHERE email IS NOT NULL GROUP BY email HAVING count(*) > 1 ORDER BY email LIMIT 10`,
-		`SELECT format('accounts of provider %L with the id %L', provider, "providerAccountId") FROM ` + a.names.accounts +
-			` GROUP BY provider, "providerAccountId" HAVING count(*) > 1 ORDER BY provider, "providerAccountId" LIMIT 10`,
-		`SELECT format('sessions with one token: id %s', string_agg(id::text, ', ' ORDER BY id)) FROM ` + a.names.sessions +
-			` GROUP BY "sessionToken" HAVING count(*) > 1 ORDER BY min(id::text) LIMIT 10`,
-		`SELECT format('verification tokens of %L', identifier) FROM ` + a.names.verification +
-			` GROUP BY identifier, token HAVING count(*) > 1 ORDER BY identifier LIMIT 10`,
+// make makes one change, in the way that stops nobody.
+func (a *Adapter) make(ctx context.Context, c change) error {
+	switch c.kind {
+	case concurrently:
+		return a.concurrently(ctx, c)
+	case validation:
+		err := a.exclusively(ctx, func(db DB) error {
+			_, err := db.Exec(ctx, c.sql, pgx.QueryExecModeSimpleProtocol)
+			return err
+		})
+		if isCode(err, foreignKeyViolation) {
+			return nil // rows whose user is gone stay
+		}
+		return err
+	default:
+		return a.shortLock(ctx, c.table, c.sql)
 	}
-	err = a.call(ctx, "find duplicates", func(db DB) error {
-		for _, q := range queries {
-			rows, err := db.Query(ctx, q)
+}
+
+// findDuplicates names up to ten duplicates of each unique key that is to be
+// made.
+func (a *Adapter) findDuplicates(ctx context.Context, changes []change) error {
+	var duplicates []string
+	for _, c := range changes {
+		if c.key == nil {
+			continue
+		}
+		err := a.exclusively(ctx, func(db DB) error {
+			rows, err := db.Query(ctx, duplicatesOf(c))
 			if err != nil {
 				return err
 			}
 			some, err := pgx.CollectRows(rows, pgx.RowTo[string])
-			if err != nil {
-				return err
-			}
-			found = append(found, some...)
+			duplicates = append(duplicates, some...)
+			return err
+		})
+		if isCode(err, undefinedTable, undefinedColumn) {
+			continue // it is still to be made
 		}
-		return nil
-	})
-	return found, err
+		if err != nil {
+			return err
+		}
+	}
+	if len(duplicates) > 0 {
+		return fmt.Errorf("%w; resolve these duplicates first: %s", adapter.ErrConflict, strings.Join(duplicates, ", "))
+	}
+	return nil
+}
+
+// duplicatesOf returns the query for the duplicates of a key. Tokens are secrets.
+func duplicatesOf(c change) string {
+	key := quoteAll(c.key)
+	what := map[string]string{
+		`"id"`:                            `format('users with the id %L', id)`,
+		`"email"`:                         `format('users with the e-mail address %L', email)`,
+		`"provider", "providerAccountId"`: `format('accounts of provider %L with the id %L', provider, "providerAccountId")`,
+		`"sessionToken"`:                  `format('sessions with one token: id %s', string_agg(to_jsonb(t) ->> 'id', ', ' ORDER BY to_jsonb(t) ->> 'id'))`,
+		`"identifier", "token"`:           `format('verification tokens of %L', identifier)`,
+		`"credentialID"`:                  `format('authenticators with the id %L', "credentialID")`,
+	}[key]
+	return fmt.Sprintf(`SELECT %s FROM %s AS t WHERE %s IS NOT NULL GROUP BY %s HAVING count(*) > 1 ORDER BY 1 LIMIT 10`,
+		what, c.table, quote(c.key[0]), key)
 }

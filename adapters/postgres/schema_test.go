@@ -109,71 +109,146 @@ func TestEnsureSchemaFromManyProcesses(t *testing.T) {
 }
 
 // TestEnsureSchemaTakesNoLocks runs it while a transaction has written to every
-// table, as a user without the right to create anything.
+// table, as a role without the right to create anything.
 func TestEnsureSchemaTakesNoLocks(t *testing.T) {
 	t.Parallel()
 	a, pool, schema := wirings[0].newStore(t)
 	role := "gatehouse_" + strings.ToLower(rand.Text())
 	execSQL(t, pool, `CREATE ROLE `+role)
-	cleanup(t, `DROP ROLE `+role)
+	cleanup(t, `DROP OWNED BY `+role+`; DROP ROLE `+role)
 	execSQL(t, pool, `GRANT USAGE ON SCHEMA `+schema+` TO `+role)
 	execSQL(t, pool, `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA `+schema+` TO `+role)
-	busy, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = busy.Rollback(t.Context()) }()
+	busy, _ := begin(t, pool)
 	callEveryMethod(t, a.On(busy))
-	err = pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-		execSQL(t, tx, `SET LOCAL lock_timeout = '2s'`)
-		execSQL(t, tx, `SET LOCAL ROLE `+role)
-		return a.On(tx).EnsureSchema(t.Context())
-	})
-	if err != nil {
-		t.Fatal(err)
+	limited := newAdapter(t, asRole(t, role), postgres.WithSchema(schema))
+	if err := limited.EnsureSchema(t.Context()); err != nil {
+		t.Error(err)
 	}
-	execSQL(t, pool, `DROP OWNED BY `+role)
+	if err := limited.CheckSchema(t.Context()); err != nil {
+		t.Error(err)
+	}
 }
 
-func TestAuthJSDatabaseAsItIs(t *testing.T) {
+// asRole opens a pool whose sessions have the rights of the role.
+func asRole(t testing.TB, role string) *pgxpool.Pool {
+	t.Helper()
+	c := wiring{}.config(t)
+	c.ConnConfig.RuntimeParams["role"] = role
+	pool, err := pgxpool.NewWithConfig(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// TestCallsBeforeEnsureSchema finds tables of Auth.js as they are, then as
+// another process has made them.
+func TestCallsBeforeEnsureSchema(t *testing.T) {
 	t.Parallel()
-	a, ctx := newAdapter(t, authJSDatabase(t)), t.Context()
-	same(t, "GetUser", must(a.GetUser(ctx, "1"))(t), adapter.User{ID: "1", Name: new("One"), Email: "one@example.com"})
-	for _, id := range []string{"01", "+1", " 1", "1.0", "-1", "9999999999", "11111111111111111111111111"} {
-		user, err := a.GetUser(ctx, id)
-		absent(t, "GetUser "+id, user, err)
-		user, err = a.DeleteUser(ctx, id)
-		absent(t, "DeleteUser "+id, user, err)
+	pool := authJSDatabase(t)
+	a, before := newAdapter(t, pool), catalogue(t, pool)
+	_, err := a.GetUser(t.Context(), "1")
+	check := a.CheckSchema(t.Context())
+	for _, err := range []error{err, check} {
+		for _, want := range []string{"EnsureSchema", `"sessions" has no unique index on "sessionToken"`, `no table "authenticators"`} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want an error that says %q", err, want)
+			}
+		}
 	}
-	user := must(a.CreateUser(ctx, adapter.User{ID: "a-random-uuid", Email: "two@example.com"}))(t)
-	if user.ID != "3" {
-		t.Errorf("got the ID %q, want the next of the sequence", user.ID)
+	if d := cmp.Diff(before, catalogue(t, pool)); d != "" {
+		t.Errorf("the failed calls changed something:\n%s", d)
 	}
-	again, err := a.CreateUser(ctx, adapter.User{Email: "one@example.com"})
-	refused(t, "CreateUser", again, err, adapter.ErrConflict)
-	again, err = a.UpdateUser(ctx, adapter.UserUpdate{ID: "3", Email: adapter.To("one@example.com")})
-	refused(t, "UpdateUser", again, err, adapter.ErrConflict)
+	if err := newAdapter(t, pool).EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if user := must(a.GetUser(t.Context(), "1"))(t); user == nil || *user.Name != "One" {
+		t.Errorf("got %+v", user)
+	}
+	if err := a.CheckSchema(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
 
-	account := adapter.Account{UserID: "3", Type: adapter.AccountOAuth, Provider: "gh", ProviderAccountID: "3"}
-	same(t, "LinkAccount", must(a.LinkAccount(ctx, account))(t), account)
-	same(t, "GetAccount", must(a.GetAccount(ctx, "3", "gh"))(t), account)
-	account.ProviderAccountID = "1"
-	linked, err := a.LinkAccount(ctx, account)
-	refused(t, "LinkAccount", linked, err, adapter.ErrConflict)
-	account.ProviderAccountID, account.AuthorizationDetails = "4", []byte(`[{}]`)
-	if _, err := a.LinkAccount(ctx, account); err == nil {
-		t.Error("authorization details were dropped without an error")
+// TestSchemaChanges runs the statements by hand, as a tool would.
+func TestSchemaChanges(t *testing.T) {
+	for name, makeTables := range map[string]bool{"new database": false, "Auth.js": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool := inSchema(t, newSchema(t))
+			if makeTables {
+				makeAuthJSTables(t, pool)
+			}
+			a := newAdapter(t, pool)
+			for _, statement := range must(a.SchemaChanges(t.Context()))(t) {
+				execSQL(t, pool, statement)
+			}
+			if err := a.CheckSchema(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			before := catalogue(t, pool)
+			if err := a.EnsureSchema(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(before, catalogue(t, pool)); d != "" {
+				t.Errorf("EnsureSchema makes something else:\n%s", d)
+			}
+			if left := must(a.SchemaChanges(t.Context()))(t); len(left) != 0 {
+				t.Errorf("left to do: %q", left)
+			}
+			callEveryMethod(t, a)
+		})
 	}
+}
 
-	session, err := a.CreateSession(ctx, adapter.Session{SessionToken: "s1", UserID: "3", Expires: time.Now()})
-	refused(t, "CreateSession", session, err, adapter.ErrConflict)
-	must(a.CreateSession(ctx, adapter.Session{SessionToken: "s3", UserID: "3", Expires: time.Now()}))(t)
-	must(a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "x@example.com", Token: "t"}))(t)
-	same(t, "DeleteUser", must(a.DeleteUser(ctx, "3"))(t), *user)
-	both, err := a.GetSessionAndUser(ctx, "s3")
-	absent(t, "GetSessionAndUser", both, err)
-	if both := must(a.GetSessionAndUser(ctx, "s2"))(t); both.User.ID != "2" || both.Session.UserID != "2" {
-		t.Errorf("got %+v", both)
+// TestNextVersion upgrades databases that this version and Auth.js made to a
+// version that needs one more column and index, while this version goes on.
+func TestNextVersion(t *testing.T) {
+	for name, prepare := range map[string]func(t *testing.T, pool *pgxpool.Pool){
+		"new database": func(*testing.T, *pgxpool.Pool) {},
+		"ours": func(t *testing.T, pool *pgxpool.Pool) {
+			if err := newAdapter(t, pool).EnsureSchema(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"Auth.js": func(t *testing.T, pool *pgxpool.Pool) { makeAuthJSTables(t, pool) },
+		"Auth.js, adopted": func(t *testing.T, pool *pgxpool.Pool) {
+			makeAuthJSTables(t, pool)
+			if err := newAdapter(t, pool).EnsureSchema(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool := inSchema(t, newSchema(t))
+			prepare(t, pool)
+			old := newAdapter(t, pool)
+			next := old.NextVersion()
+			if name != "new database" && name != "Auth.js" {
+				if err := next.CheckSchema(t.Context()); err == nil || !strings.Contains(err.Error(), "locale") {
+					t.Errorf("before: got %v, want an error that names the column", err)
+				}
+			}
+			if err := next.EnsureSchema(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if v := value[int](t, pool, `SELECT version FROM gatehouse_schema`); v != 2 {
+				t.Errorf("got version %d, want 2", v)
+			}
+			shape := catalogue(t, pool)
+			for _, a := range []*postgres.Adapter{old, next} {
+				if err := a.EnsureSchema(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				callEveryMethod(t, a)
+				execSQL(t, pool, `TRUNCATE users, verification_token CASCADE`)
+			}
+			if d := cmp.Diff(shape, catalogue(t, pool)); d != "" {
+				t.Errorf("an old process changed the tables:\n%s", d)
+			}
+		})
 	}
 }
 
@@ -218,6 +293,7 @@ func TestEnsureSchemaNamesDuplicates(t *testing.T) {
 	if strings.Contains(err.Error(), "secret-token") {
 		t.Errorf("the error holds a session token: %v", err)
 	}
+	execSQL(t, pool, `DROP TABLE gatehouse_schema`) // the only thing that is made before
 	if d := cmp.Diff(rows, dump(t, pool)) + cmp.Diff(shape, catalogue(t, pool)); d != "" {
 		t.Errorf("the failed call changed something:\n%s", d)
 	}
@@ -234,11 +310,90 @@ func TestEnsureSchemaRefusesOtherTables(t *testing.T) {
 		CREATE TABLE sessions (id text, "userId" text, "sessionToken" text, expires timestamp)`)
 	before := catalogue(t, pool)
 	err := newAdapter(t, pool).EnsureSchema(t.Context())
-	if err == nil || !strings.Contains(err.Error(), `"users".emailVerified`) || !strings.Contains(err.Error(), `"sessions".expires`) {
+	if err == nil || !strings.Contains(err.Error(), `"emailVerified"`) || !strings.Contains(err.Error(), `"sessions"."expires" is of the type timestamp without time zone`) {
 		t.Errorf("got %v, want an error that names the columns", err)
 	}
 	if d := cmp.Diff(before, catalogue(t, pool)); d != "" {
 		t.Errorf("the failed call changed something:\n%s", d)
+	}
+}
+
+// TestEnsureSchemaRefuses has tables that can't keep what the contract asks.
+func TestEnsureSchemaRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ sql, want string }{
+		"citext": {`CREATE EXTENSION IF NOT EXISTS citext SCHEMA pg_catalog; ALTER TABLE users ALTER COLUMN email TYPE citext`,
+			`"users"."email" is of the type citext, want text`},
+		"a collation that folds case": {`CREATE COLLATION folding (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+			ALTER TABLE users ALTER COLUMN email TYPE text COLLATE folding`, `"users"."email" has a collation that takes different texts for equal`},
+		"a key on an expression":      {`CREATE UNIQUE INDEX one_address ON users (lower(email))`, `unique index "one_address" of "users" is on an expression of "email"`},
+		"a column of the application": {`ALTER TABLE users ADD COLUMN tenant text NOT NULL DEFAULT 'x'; ALTER TABLE users ALTER COLUMN tenant DROP DEFAULT`, `"users"."tenant" takes no nulls, and new rows leave it out`},
+		"a key without cascade": {`CREATE UNIQUE INDEX ON users (id); ALTER TABLE sessions ADD CONSTRAINT strict FOREIGN KEY ("userId") REFERENCES users (id)`,
+			`foreign key "strict" of "sessions" is not an immediate one with ON DELETE CASCADE`},
+		"a view":          {`ALTER TABLE accounts RENAME TO all_accounts; CREATE VIEW accounts AS TABLE all_accounts`, `"accounts" is not a plain table`},
+		"IDs that differ": {`ALTER TABLE sessions ALTER COLUMN "userId" TYPE text`, `"sessions"."userId" is of the type text "default", and "users".id of the type integer`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name != "citext" { // which is made for the whole database
+				t.Parallel()
+			}
+			pool := authJSDatabase(t)
+			execSQL(t, pool, c.sql)
+			before := catalogue(t, pool)
+			a := newAdapter(t, pool)
+			_, first := a.GetUser(t.Context(), "1")
+			_, changes := a.SchemaChanges(t.Context())
+			for _, err := range []error{a.EnsureSchema(t.Context()), a.CheckSchema(t.Context()), first, changes} {
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got %v, want an error that says %q", err, c.want)
+				}
+			}
+			if d := cmp.Diff(before, catalogue(t, pool)); d != "" {
+				t.Errorf("the failed calls changed something:\n%s", d)
+			}
+		})
+	}
+}
+
+// TestMissingRights has a role that may use the tables and not change them, and
+// one that may not even write.
+func TestMissingRights(t *testing.T) {
+	t.Parallel()
+	schema := newSchema(t)
+	pool := inSchema(t, schema)
+	makeAuthJSTables(t, pool)
+	role := "gatehouse_" + strings.ToLower(rand.Text())
+	execSQL(t, pool, `CREATE ROLE `+role)
+	cleanup(t, `DROP OWNED BY `+role+`; DROP ROLE `+role)
+	execSQL(t, pool, `GRANT USAGE ON SCHEMA `+schema+` TO `+role)
+	a := newAdapter(t, asRole(t, role), postgres.WithSchema(schema))
+	if err := a.EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(), "GRANT SELECT") {
+		t.Errorf("without any right: got %v, want an error that says which to grant", err)
+	}
+	execSQL(t, pool, `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA `+schema+` TO `+role)
+	if err := a.EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(), `users" belongs to `) {
+		t.Errorf("not the owner: got %v, want an error that names the owner", err)
+	}
+	if changes, err := a.SchemaChanges(t.Context()); err != nil || len(changes) < 10 {
+		t.Errorf("got %q, %v, want the statements for the owner", changes, err)
+	}
+	execSQL(t, pool, `DROP TABLE users, accounts, sessions, verification_token`)
+	if err := a.EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(), "SchemaChanges") {
+		t.Errorf("may not create: got %v, want an error that says what to do", err)
+	}
+}
+
+func TestEnsureSchemaInATransaction(t *testing.T) {
+	t.Parallel()
+	pool := inSchema(t, newSchema(t))
+	tx, _ := begin(t, pool)
+	if err := newAdapter(t, tx).EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(), "can't run in a transaction") {
+		t.Errorf("got %v", err)
+	}
+	if err := newAdapter(t, pool).EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := newAdapter(t, tx).CheckSchema(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -288,18 +443,16 @@ func TestUnknownIDType(t *testing.T) {
 func TestSchemaFiles(t *testing.T) {
 	t.Parallel()
 	files, err := fs.Glob(postgres.Schema(), "*.sql")
-	if err != nil || len(files) < 2 {
+	if err != nil || len(files) == 0 {
 		t.Fatalf("got %v, %v", files, err)
 	}
 	pool := inSchema(t, newSchema(t))
-	for range 2 {
-		for _, name := range files {
-			sql, err := fs.ReadFile(postgres.Schema(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			execSQL(t, pool, string(sql))
+	for _, name := range files {
+		sql, err := fs.ReadFile(postgres.Schema(), name)
+		if err != nil {
+			t.Fatal(err)
 		}
+		execSQL(t, pool, string(sql))
 	}
 	before := catalogue(t, pool)
 	a := newAdapter(t, pool)

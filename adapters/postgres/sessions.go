@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -15,31 +14,12 @@ func (a *Adapter) CreateSession(ctx context.Context, session adapter.Session) (*
 	p.key("sessionToken", session.SessionToken)
 	p.key("userId", session.UserID)
 	p.instant("expires", session.Expires)
-	var made *adapter.Session
-	err := a.call(ctx, "create session", func(db DB) error {
-		if err := p.err(); err != nil {
-			return err
-		}
-		sql, err := a.learn(ctx, db)
-		if err != nil {
-			return err
-		}
-		owner, ok := sql.kind.arg(session.UserID)
-		if !ok {
-			return adapter.ErrNotFound
-		}
-		rows, err := db.Query(ctx, sql.createSession, session.SessionToken, owner, instantArg(session.Expires))
-		if made, err = first(rows, err, scanSession); err == nil && made == nil {
-			return adapter.ErrNotFound
-		}
-		return err
-	})
-	return made, err
+	return create(ctx, a, "create session", scanSession, func(sql *statements) string { return sql.createSession },
+		p, session.UserID, session.SessionToken, instantArg(session.Expires))
 }
 
 // GetSessionAndUser implements [adapter.Sessions]. It is one join and one round
-// trip, also when it is the adapter's first call. A session past its expiry is
-// returned as it is. [SESS-02] [SESS-20] [SESS-22]
+// trip. A session past its expiry is returned as it is. [SESS-02] [SESS-20] [SESS-22]
 func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
 	return lookup(ctx, a, "get session and user", func(rows pgx.Rows) (v adapter.SessionAndUser, err error) {
 		u := &v.User
@@ -48,7 +28,7 @@ func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (*
 		inUTC(&v.Session.Expires)
 		v.Session.SessionToken, v.Session.UserID = sessionToken, u.ID
 		return v, err
-	}, a.sql.getSessionAndUser, sessionToken)
+	}, func(sql *statements) string { return sql.getSessionAndUser }, sessionToken)
 }
 
 // UpdateSession implements [adapter.Sessions]. [SESS-08] [SESS-10] [SESS-23]
@@ -64,33 +44,31 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 		p.instant("expires", expires)
 	}
 	var session *adapter.Session
-	err := a.call(ctx, "update session", func(db DB) error {
+	err := a.call(ctx, "update session", func(db DB, sql *statements) error {
 		if !lookable(update.SessionToken) {
 			return nil
 		}
 		if err := p.err(); err != nil {
 			return err
 		}
-		var rows pgx.Rows
-		var err error
-		switch {
-		case setUserID:
-			var sql *idStatements
-			if sql, err = a.learn(ctx, db); err != nil {
-				return err
-			}
-			owner, ok := sql.kind.arg(userID)
-			if !ok {
-				owner = nil // a null is nobody's ID
-			}
-			rows, err = db.Query(ctx, sql.updateSession, update.SessionToken, owner, setExpires, instantArg(expires))
-		case setExpires:
-			rows, err = db.Query(ctx, a.sql.updateSessionExpiry, update.SessionToken, instantArg(expires))
-		default:
-			rows, err = db.Query(ctx, a.sql.getSession, update.SessionToken)
+		set := assignments{args: []any{update.SessionToken}}
+		owner, ok := sql.ids.arg(userID)
+		nobody := setUserID && !ok // then the session is only looked for
+		set.add(setUserID && ok, `"userId"`, sql.ids.cast, owner)
+		set.add(setExpires && !nobody, "expires", "timestamptz", instantArg(expires))
+		update := func(db DB) error {
+			rows, err := db.Query(ctx, set.in(sql.updateSession, sql.getSession), set.args...)
+			session, err = first(rows, err, scanSession)
+			return err
 		}
-		if session, err = first(rows, err, scanSession); errors.Is(err, errRefused) {
-			return adapter.ErrNotFound
+		var err error
+		if setUserID {
+			err = a.guard(ctx, db, update)
+		} else {
+			err = update(db)
+		}
+		if isCode(err, foreignKeyViolation) || err == nil && session != nil && nobody {
+			session, err = nil, adapter.ErrNotFound
 		}
 		return err
 	})
@@ -99,14 +77,15 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 
 // DeleteSession implements [adapter.Sessions]. [SESS-15] [SESS-18]
 func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (*adapter.Session, error) {
-	return lookup(ctx, a, "delete session", scanSession, a.sql.deleteSession, sessionToken)
+	return lookup(ctx, a, "delete session", scanSession,
+		func(sql *statements) string { return sql.deleteSession }, sessionToken)
 }
 
 // ListSessionsByUserID implements [adapter.SessionLists]. Sessions past their
 // expiry are among them. [SLIST-01] to [SLIST-03]
 func (a *Adapter) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
-	return list(ctx, a, "list sessions by user id", scanSession, userID,
-		func(sql *idStatements) string { return sql.listSessionsByUserID })
+	return list(ctx, a, "list sessions by user id", scanSession,
+		func(sql *statements) string { return sql.listSessionsByUserID }, userID)
 }
 
 // DeleteSessionsByUserID implements [adapter.SessionLists]. [SLIST-04] to
@@ -115,10 +94,10 @@ func (a *Adapter) DeleteSessionsByUserID(ctx context.Context, userID, except str
 	if !storable(except) {
 		except = "" // no session has it
 	}
-	err = a.call(ctx, "delete sessions by user id", func(db DB) error {
-		sql, owner, err := a.owner(ctx, db, userID)
-		if err != nil || owner == nil {
-			return err
+	err = a.call(ctx, "delete sessions by user id", func(db DB, sql *statements) error {
+		owner, ok := sql.ids.arg(userID)
+		if !ok {
+			return nil
 		}
 		deleted, err = count(ctx, db, sql.deleteSessionsByUserID, owner, except)
 		return err

@@ -18,19 +18,15 @@ func (a *Adapter) CreateUserWithAccount(ctx context.Context, user adapter.User, 
 		args = append(args, authenticatorArgs(*authenticator)...)
 	}
 	var made *adapter.User
-	err := a.call(ctx, "create user with account", func(db DB) error {
+	err := a.call(ctx, "create user with account", func(db DB, sql *statements) error {
 		if err := p.err(); err != nil {
-			return err
-		}
-		sql, err := a.learn(ctx, db)
-		if err != nil {
 			return err
 		}
 		statement := sql.createUserWithAccount
 		if authenticator != nil {
 			statement = sql.createUserWithAccountAuthenticator
 		}
-		return a.guard(ctx, db, true, func(db DB) error {
+		return a.guard(ctx, db, func(db DB) error {
 			rows, err := db.Query(ctx, statement, append(args, sql.newID(user.ID)...)...)
 			made, err = first(rows, err, scanUser)
 			return err

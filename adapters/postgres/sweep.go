@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -12,33 +15,53 @@ import (
 const sweepBatch = 1000
 
 // DeleteExpired implements [adapter.Sweeper]. It deletes in batches of 1,000,
-// each a transaction of its own on a pool, and passes by records that somebody
-// else is writing just now. Any number of processes may sweep at once. On an
-// error the result says what had been removed by then. [EXP-05] [EXP-06]
-// [EXP-07]
+// each a transaction of its own on a pool and followed by a pause as long as the
+// batch took, so that others have at least half of the server. It passes by
+// records that somebody else is writing just now. Any number of processes may
+// sweep at once. On an error the result says what had been removed by then.
+// [EXP-05] [EXP-06] [EXP-07]
 func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (swept adapter.Swept, err error) {
-	if swept.Sessions, err = a.sweep(ctx, a.sql.sweepSessions, now); err != nil {
+	if swept.Sessions, err = a.sweep(ctx, now, func(sql *statements) string { return sql.sweepSessions }, 1); err != nil {
 		return swept, err
 	}
-	swept.VerificationTokens, err = a.sweep(ctx, a.sql.sweepVerificationTokens, now)
+	swept.VerificationTokens, err = a.sweep(ctx, now, func(sql *statements) string { return sql.sweepVerificationTokens }, 2)
 	return swept, err
 }
 
-func (a *Adapter) sweep(ctx context.Context, sql string, now time.Time) (total int64, err error) {
-	for n := int64(sweepBatch); n == sweepBatch; total += n {
-		err := a.call(ctx, "delete expired", func(db DB) error {
-			var p problems
-			p.instant("now", now)
+// place is how far a sweep has come in its index: the expiry and the key, of one
+// or two parts, of the last record that it deleted.
+type place struct {
+	expires pgtype.Timestamptz // may be infinite in a row that somebody else wrote
+	key     [2]string
+}
+
+func (a *Adapter) sweep(ctx context.Context, now time.Time, statement func(*statements) string, keyParts int) (total int64, err error) {
+	const op = "delete expired"
+	var p problems
+	p.instant("now", now)
+	at := place{expires: pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}}
+	for {
+		var deleted *int64
+		next := at
+		began := time.Now()
+		err := a.call(ctx, op, func(db DB, sql *statements) error {
 			if err := p.err(); err != nil {
 				return err
 			}
-			var err error
-			n, err = count(ctx, db, sql, instantArg(now), int64(sweepBatch))
+			args := []any{instantArg(now), at.expires, at.key[0], int64(sweepBatch), at.key[1]}
+			rows, err := db.Query(ctx, statement(sql), args[:3+keyParts]...)
+			deleted, err = first(rows, err, func(rows pgx.Rows) (n int64, err error) {
+				return n, rows.Scan(&n, &next.expires, &next.key[0], &next.key[1])
+			})
 			return err
 		})
-		if err != nil {
+		if err != nil || deleted == nil {
 			return total, err
 		}
+		total += *deleted
+		at = next
+		if !a.inTx && sleep(ctx, time.Since(began)) != nil {
+			return total, wrap(ctx, op, ctx.Err())
+		}
 	}
-	return total, nil
 }

@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -17,12 +15,8 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.U
 	var p problems
 	p.user(user)
 	var made *adapter.User
-	err := a.call(ctx, op, func(db DB) error {
+	err := a.call(ctx, op, func(db DB, sql *statements) error {
 		if err := p.err(); err != nil {
-			return err
-		}
-		sql, err := a.learn(ctx, db)
-		if err != nil {
 			return err
 		}
 		rows, err := db.Query(ctx, sql.createUser, append(userArgs(user), sql.newID(user.ID)...)...)
@@ -37,13 +31,18 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.U
 // GetUser implements [adapter.Users]. An ID matches only as the database writes
 // it: "007" is not user 7. [USER-02] [USER-08]
 func (a *Adapter) GetUser(ctx context.Context, id string) (*adapter.User, error) {
+	return a.byID(ctx, "get user", func(sql *statements) string { return sql.getUser }, id)
+}
+
+// byID runs a statement that takes the ID of a user and returns the user.
+func (a *Adapter) byID(ctx context.Context, op string, statement func(*statements) string, id string) (*adapter.User, error) {
 	var user *adapter.User
-	err := a.call(ctx, "get user", func(db DB) error {
-		sql, arg, err := a.owner(ctx, db, id)
-		if err != nil || arg == nil {
-			return err
+	err := a.call(ctx, op, func(db DB, sql *statements) error {
+		arg, ok := sql.ids.arg(id)
+		if !ok {
+			return nil
 		}
-		rows, err := db.Query(ctx, sql.getUser, arg)
+		rows, err := db.Query(ctx, statement(sql), arg)
 		user, err = first(rows, err, scanUser)
 		return err
 	})
@@ -52,12 +51,14 @@ func (a *Adapter) GetUser(ctx context.Context, id string) (*adapter.User, error)
 
 // GetUserByEmail implements [adapter.Users]. [USER-09] [USER-14]
 func (a *Adapter) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
-	return lookup(ctx, a, "get user by e-mail", scanUser, a.sql.getUserByEmail, email)
+	return lookup(ctx, a, "get user by e-mail", scanUser,
+		func(sql *statements) string { return sql.getUserByEmail }, email)
 }
 
 // GetUserByAccount implements [adapter.Users]. [ACCT-01] [ACCT-05]
 func (a *Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
-	return lookup(ctx, a, "get user by account", scanUser, a.sql.getUserByAccount, key.Provider, key.ProviderAccountID)
+	return lookup(ctx, a, "get user by account", scanUser,
+		func(sql *statements) string { return sql.getUserByAccount }, key.Provider, key.ProviderAccountID)
 }
 
 // UpdateUser implements [adapter.Users]. Unset fields keep what they have at
@@ -74,27 +75,21 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 	p.optional("image", image)
 	p.optionalInstant("emailVerified", verified)
 	var user *adapter.User
-	err := a.call(ctx, "update user", func(db DB) error {
+	err := a.call(ctx, "update user", func(db DB, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
-		sql, err := a.learn(ctx, db)
-		if err != nil {
-			return err
-		}
-		id, ok := sql.kind.arg(update.ID)
+		id, ok := sql.ids.arg(update.ID)
 		if !ok {
 			return adapter.ErrNotFound
 		}
-		err = a.guard(ctx, db, setEmail, func(db DB) (err error) {
-			var rows pgx.Rows
-			if setName || setEmail || setVerified || setImage {
-				rows, err = db.Query(ctx, sql.updateUser, id,
-					setName, nullable(name), setEmail, emailArg(email),
-					setVerified, nullableInstant(verified), setImage, nullable(image))
-			} else {
-				rows, err = db.Query(ctx, sql.getUser, id)
-			}
+		set := assignments{args: []any{id}}
+		set.add(setName, "name", "text", nullable(name))
+		set.add(setEmail, "email", "text", emailArg(email))
+		set.add(setVerified, `"emailVerified"`, "timestamptz", nullableInstant(verified))
+		set.add(setImage, "image", "text", nullable(image))
+		err := a.guard(ctx, db, func(db DB) error {
+			rows, err := db.Query(ctx, set.in(sql.updateUser, sql.getUser), set.args...)
 			user, err = first(rows, err, scanUser)
 			return err
 		})
@@ -106,33 +101,11 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 	return user, err
 }
 
-// guard runs f under a savepoint if a unique index may fail it in a transaction
-// of the caller, which then stays usable.
-func (a *Adapter) guard(ctx context.Context, db DB, mayConflict bool, f func(DB) error) error {
-	if !a.inTx || !mayConflict {
-		return f(db)
-	}
-	return pgx.BeginFunc(ctx, db, func(savepoint pgx.Tx) error { return f(savepoint) })
-}
-
-// DeleteUser implements [adapter.Users]. It first locks the user, which waits
-// for those who are writing for the user just now, and deletes in a second
-// statement, which sees what they wrote. Both travel in one round trip and are
-// one transaction. [CASC-01] to [CASC-09] [CONC-11] [FAULT-05]
+// DeleteUser implements [adapter.Users]. It waits for those who are writing for
+// the user just now; what they wrote goes along by the foreign keys.
+// [CASC-01] to [CASC-09] [CONC-11] [FAULT-05]
 func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
-	var user *adapter.User
-	err := a.call(ctx, "delete user", func(db DB) error {
-		sql, arg, err := a.owner(ctx, db, id)
-		if err != nil || arg == nil {
-			return err
-		}
-		var batch pgx.Batch
-		batch.Queue(sql.lockUser, arg)
-		batch.Queue(sql.deleteUser, arg)
-		user, err = second(db.SendBatch(ctx, &batch), scanUser)
-		return err
-	})
-	return user, err
+	return a.byID(ctx, "delete user", func(sql *statements) string { return sql.deleteUser }, id)
 }
 
 // user refuses what can't be stored of a user.
@@ -151,11 +124,11 @@ func userArgs(u adapter.User) []any {
 
 // newID is the last argument of a statement that makes a user: null for an ID
 // that the column can't hold, nothing where the database assigns every ID.
-func (s *idStatements) newID(id string) []any {
-	if s.kind.assigned {
+func (s *statements) newID(id string) []any {
+	if s.ids.assigned {
 		return nil
 	}
-	arg, ok := s.kind.arg(id)
+	arg, ok := s.ids.arg(id)
 	if !ok {
 		arg = nil
 	}

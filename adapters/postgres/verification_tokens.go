@@ -14,11 +14,11 @@ func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.Ver
 	p.key("token", token.Token)
 	p.instant("expires", token.Expires)
 	var made *adapter.VerificationToken
-	err := a.call(ctx, "create verification token", func(db DB) error {
+	err := a.call(ctx, "create verification token", func(db DB, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
-		rows, err := db.Query(ctx, a.sql.createVerificationToken, token.Identifier, token.Token, instantArg(token.Expires))
+		rows, err := db.Query(ctx, sql.createVerificationToken, token.Identifier, token.Token, instantArg(token.Expires))
 		if made, err = first(rows, err, scanVerificationToken); err == nil && made == nil {
 			return adapter.ErrConflict
 		}
@@ -32,17 +32,18 @@ func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.Ver
 // transaction of the caller, it is spent when that commits. [VTOK-02] [CONC-01]
 // [FAULT-01]
 func (a *Adapter) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-	return lookup(ctx, a, "use verification token", scanVerificationToken, a.sql.useVerificationToken, key.Identifier, key.Token)
+	return lookup(ctx, a, "use verification token", scanVerificationToken,
+		func(sql *statements) string { return sql.useVerificationToken }, key.Identifier, key.Token)
 }
 
 // DeleteVerificationTokens implements [adapter.TokenEdits]. [TEDIT-01] to
 // [TEDIT-03]
 func (a *Adapter) DeleteVerificationTokens(ctx context.Context, identifier string) (deleted int64, err error) {
-	err = a.call(ctx, "delete verification tokens", func(db DB) error {
+	err = a.call(ctx, "delete verification tokens", func(db DB, sql *statements) error {
 		if !lookable(identifier) {
 			return nil
 		}
-		deleted, err = count(ctx, db, a.sql.deleteVerificationTokens, identifier)
+		deleted, err = count(ctx, db, sql.deleteVerificationTokens, identifier)
 		return err
 	})
 	return deleted, err

@@ -6,11 +6,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// abandon resets a connection that pgx has given up, which it does when a
+// reset closes a connection that pgx has given up, which it does when a
 // context ends. pgx leaves such a connection open for up to fifteen seconds, in
 // which a request that is still on its way could reach the server and take
 // effect. [CTX-07]
-func abandon(conn *pgx.Conn) {
+func reset(conn *pgx.Conn) {
 	if conn == nil || !conn.IsClosed() {
 		return
 	}

@@ -1,0 +1,291 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// people is the size of the database that is adopted under load.
+func people(t *testing.T) int {
+	if testing.Short() {
+		return 50_000
+	}
+	return 1_000_000
+}
+
+// longest keeps the longest wait of each kind of statement.
+type longest struct {
+	mu    sync.Mutex
+	waits map[string]time.Duration
+}
+
+func (l *longest) note(what string, took time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waits[what] = max(l.waits[what], took)
+}
+
+// load reads and writes as @auth/pg-adapter does, until stop is closed.
+func load(ctx context.Context, t *testing.T, pool *pgxpool.Pool, sessions int, stop <-chan struct{}, waits *longest) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		n := rand.IntN(sessions)
+		for what, sql := range map[string]string{
+			"read session":   `SELECT u.id FROM sessions AS s JOIN users AS u ON u.id = s."userId" WHERE s.id = $1`,
+			"read user":      `SELECT id FROM users WHERE id = 1 + $1 % 1000`,
+			"extend session": `UPDATE sessions SET expires = expires + interval '1 s' WHERE id = $1`,
+			"update user":    `UPDATE users SET name = 'x' WHERE id = 1 + $1 % 1000`,
+			"new session":    `INSERT INTO sessions ("userId", expires, "sessionToken") VALUES (1 + $1::int % 1000, now(), gen_random_uuid()::text)`,
+		} {
+			began := time.Now()
+			if _, err := pool.Exec(ctx, sql, n); err != nil {
+				t.Errorf("%s: %v", what, err)
+				return
+			}
+			waits.note(what, time.Since(began))
+		}
+	}
+}
+
+const locks = "locks"
+
+// watchLocks notes how long the application waits for locks, until stop is
+// closed.
+func watchLocks(t *testing.T, pool *pgxpool.Pool, stop <-chan struct{}, waits *longest) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		seconds := value[float64](t, pool, `SELECT COALESCE(max(extract(epoch FROM clock_timestamp() - l.waitstart)), 0)::float8
+			FROM pg_locks AS l JOIN pg_stat_activity AS s USING (pid) WHERE NOT l.granted AND s.application_name = 'serves people'`)
+		waits.note(locks, time.Duration(seconds*float64(time.Second)))
+	}
+}
+
+// TestEnsureSchemaUnderLoad adopts a database of Auth.js that serves people,
+// while one reader is idle in a transaction and one at REPEATABLE READ. Nobody
+// may wait for the migration, which gets done when the readers have gone.
+func TestEnsureSchemaUnderLoad(t *testing.T) {
+	pool := authJSDatabase(t)
+	sessions := people(t)
+	patience := 2*time.Second + time.Duration(sessions)*10*time.Microsecond
+	execSQL(t, pool, `INSERT INTO users (name, email) SELECT 'u', n || '@example.com' FROM generate_series(1, 1000) AS n`)
+	execSQL(t, pool, `INSERT INTO sessions ("userId", expires, "sessionToken") SELECT 1 + n % 1000, now() + n * interval '1 s', 'live ' || n FROM generate_series(1, $1::int) AS n`, sessions)
+	execSQL(t, pool, `ANALYZE`)
+	ctx := t.Context()
+	named := wiring{}.config(t)
+	named.ConnConfig.RuntimeParams["application_name"] = "serves people"
+	named.ConnConfig.RuntimeParams["search_path"] = pool.Config().ConnConfig.RuntimeParams["search_path"]
+	application := must(pgxpool.NewWithConfig(ctx, named))(t)
+	t.Cleanup(application.Close)
+	watcher := wiring{}.pool(t)
+
+	measure := func(during func()) map[string]time.Duration {
+		waits, stop := &longest{waits: map[string]time.Duration{}}, make(chan struct{})
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() { load(ctx, t, application, sessions, stop, waits) })
+		}
+		wg.Go(func() { watchLocks(t, watcher, stop, waits) })
+		during()
+		close(stop)
+		wg.Wait()
+		return waits.waits
+	}
+	// The machine may be busy, so the wait that counts is that for locks.
+	limit := func(phase string, waits map[string]time.Duration) {
+		t.Logf("%s: longest calls and waits for locks: %v", phase, waits)
+		if waits[locks] > 100*time.Millisecond {
+			t.Errorf("%s: somebody waited %v for a lock", phase, waits[locks])
+		}
+	}
+
+	reader, pid := begin(t, pool)
+	execSQL(t, reader, `SELECT FROM users LIMIT 1`)
+	old, err := pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = old.Rollback(context.Background()) })
+	execSQL(t, old, `SELECT FROM verification_token LIMIT 1`)
+
+	limit("the readers stay", measure(func() {
+		soon, stop := context.WithTimeout(ctx, patience)
+		defer stop()
+		err := newAdapter(t, pool).EnsureSchema(soon)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), fmt.Sprintf("process %d ", pid)) {
+			t.Errorf("got %v, want an error that names the process %d", err, pid)
+		}
+	}))
+	if err := reader.Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	limit("an old snapshot stays", measure(func() {
+		soon, stop := context.WithTimeout(ctx, patience)
+		defer stop()
+		err := newAdapter(t, pool).EnsureSchema(soon)
+		if oldPID := old.Conn().PgConn().PID(); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), fmt.Sprintf("process %d ", oldPID)) {
+			t.Errorf("got %v, want an error that names the process %d", err, oldPID)
+		}
+	}))
+	if err := old.Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	a := newAdapter(t, pool)
+	limit("alone", measure(func() {
+		began := time.Now()
+		if err := a.EnsureSchema(ctx); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d sessions adopted in %v", sessions, time.Since(began))
+	}))
+	if s := must(a.GetSessionAndUser(ctx, "s1"))(t); s == nil {
+		t.Error("a session is gone")
+	}
+}
+
+// TestEnsureSchemaKilled ends the process at every step of its work. Another
+// then finishes it, and nothing is left that is not valid.
+func TestEnsureSchemaKilled(t *testing.T) {
+	for _, database := range []string{"new", "Auth.js"} {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			for step := 1; ; step += 3 {
+				schema := newSchema(t)
+				pool := inSchema(t, schema)
+				if database == "Auth.js" {
+					makeAuthJSTables(t, pool)
+				}
+				killed := wirings[0].open(t, schema, 0)
+				if err := killed.pool.Ping(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := killed.proxy.Inject(fault.Down, step); err != nil {
+					t.Fatal(err)
+				}
+				err := killed.WithLease(300 * time.Millisecond).EnsureSchema(t.Context())
+				killed.proxy.Heal()
+				if err == nil {
+					t.Logf("done in fewer than %d steps", step)
+					return
+				}
+				a := newAdapter(t, pool)
+				if err := a.WithLease(time.Second).EnsureSchema(t.Context()); err != nil {
+					t.Fatalf("after step %d: %v", step, err)
+				}
+				if err := a.CheckSchema(t.Context()); err != nil {
+					t.Fatalf("after step %d: %v", step, err)
+				}
+				if n := value[int](t, pool, `SELECT count(*) FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid
+					WHERE c.relnamespace = current_schema()::regnamespace AND NOT i.indisvalid`); n != 0 {
+					t.Errorf("after step %d: %d indexes are not valid", step, n)
+				}
+				if database == "new" || step%4 == 0 {
+					callEveryMethod(t, a)
+				}
+			}
+		})
+	}
+}
+
+// TestEnsureSchemaThroughPgBouncer adopts a database with many processes behind
+// a pooler.
+func TestEnsureSchemaThroughPgBouncer(t *testing.T) {
+	t.Parallel()
+	schema := newSchema(t)
+	makeAuthJSTables(t, inSchema(t, schema))
+	w := wiring{mode: pgx.QueryExecModeExec, pooler: true}
+	var wg sync.WaitGroup
+	for range 4 {
+		a := newAdapter(t, w.pool(t), postgres.WithSchema(schema))
+		wg.Go(func() {
+			if err := a.EnsureSchema(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	callEveryMethod(t, newAdapter(t, w.pool(t), postgres.WithSchema(schema)))
+}
+
+// TestEnsureSchemaOnOneConnection adopts a database over a bare connection and
+// over a pool of one.
+func TestEnsureSchemaOnOneConnection(t *testing.T) {
+	t.Parallel()
+	for _, bare := range []bool{true, false} {
+		schema := newSchema(t)
+		makeAuthJSTables(t, inSchema(t, schema))
+		pool := wiring{maxConns: 1}.pool(t)
+		var db postgres.DB = pool
+		if bare {
+			conn, err := pool.Acquire(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Release()
+			db = conn.Conn()
+		}
+		a := newAdapter(t, db, postgres.WithSchema(schema))
+		if err := a.EnsureSchema(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		callEveryMethod(t, a)
+	}
+}
+
+// TestSweepUnderAnOldSnapshot removes many sessions that expired at one instant,
+// while a transaction keeps the server from forgetting them.
+func TestSweepUnderAnOldSnapshot(t *testing.T) {
+	a, pool, schema := wirings[0].newStore(t)
+	ctx := t.Context()
+	user := must(a.CreateUser(ctx, adapter.User{}))(t)
+	const expired = 50_000
+	fill := func() {
+		execSQL(t, pool, `INSERT INTO `+schema+`.sessions ("sessionToken", "userId", expires)
+			SELECT gen_random_uuid()::text, $1, '2020-01-01' FROM generate_series(1, $2::int)`, user.ID, expired)
+		execSQL(t, pool, `INSERT INTO `+schema+`.verification_token (identifier, token, expires)
+			SELECT 'i' || n % 7, n, '2020-01-01' FROM generate_series(1, 3000) AS n`)
+		execSQL(t, pool, `ANALYZE `+schema+`.sessions`)
+	}
+	sweep := func() time.Duration {
+		began := time.Now()
+		swept := must(a.DeleteExpired(ctx, time.Now()))(t)
+		if want := (adapter.Swept{Sessions: expired, VerificationTokens: 3000}); swept != want {
+			t.Errorf("got %+v, want %+v", swept, want)
+		}
+		return time.Since(began)
+	}
+	fill()
+	plain := sweep()
+	fill()
+	old, err := pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = old.Rollback(context.Background()) })
+	execSQL(t, old, `SELECT FROM `+schema+`.users LIMIT 1`)
+	held := sweep()
+	t.Logf("%d sessions swept in %v, under an old snapshot in %v", expired, plain, held)
+	if held > 4*plain+time.Second {
+		t.Errorf("a sweep took %v, and %v under an old snapshot", plain, held)
+	}
+}

@@ -1,0 +1,128 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// lockWait is how long a change waits for its lock, with all who come later
+// behind it. A foreign key locks two tables one after the other.
+const lockWait = 20 * time.Millisecond
+
+// exclusively runs f on a connection when it is its turn.
+func (a *Adapter) exclusively(ctx context.Context, f func(db DB) error) error {
+	leave, err := a.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return a.once(ctx, f)
+}
+
+// shortLock runs statements that need a lock on the table, in one transaction,
+// which gives up when the lock is not free and is tried again until ctx ends.
+func (a *Adapter) shortLock(ctx context.Context, table, sql string) error {
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		err := a.exclusively(ctx, func(db DB) error {
+			return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+				script := fmt.Sprintf("SET LOCAL lock_timeout = %d; %s", lockWait.Milliseconds(), sql)
+				_, err := tx.Exec(ctx, script, pgx.QueryExecModeSimpleProtocol)
+				return err
+			})
+		})
+		if isCode(err, lockNotAvailable, deadlockDetected) {
+			err = sleep(ctx, wait)
+			if err == nil {
+				continue
+			}
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w, changing %s; %s", ctx.Err(), table, a.inTheWay(ctx, holdersOfLocks, table))
+		}
+		return err
+	}
+}
+
+// concurrently builds an index beside readers and writers. The server waits for
+// all transactions that began before, however long they are idle.
+func (a *Adapter) concurrently(ctx context.Context, c change) error {
+	return a.exclusively(ctx, func(db DB) error {
+		done := make(chan error, 1)
+		go func() {
+			_, err := db.Exec(context.WithoutCancel(ctx), c.sql, pgx.QueryExecModeSimpleProtocol)
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+		}
+		// The server would go on building if only the connection ended.
+		who := a.inTheWay(ctx, oldestTransactions, c.table)
+		soon, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer stop()
+		conn := a.conn
+		if on, ok := db.(interface{ Conn() *pgx.Conn }); ok {
+			conn = on.Conn()
+		}
+		err := conn.PgConn().CancelRequest(soon)
+		select {
+		case <-done:
+		case <-soon.Done():
+			err = errors.Join(err, conn.Close(context.WithoutCancel(soon)))
+			<-done
+		}
+		return errors.Join(fmt.Errorf("%w, building an index of %s; %s", ctx.Err(), c.table, who), err)
+	})
+}
+
+// holdersOfLocks and oldestTransactions describe the processes that a change of
+// the table $1 waits for.
+const (
+	processes = `SELECT format('process %s (%s%s, %s since %s s)', s.pid, s.usename,
+			CASE WHEN s.application_name <> '' THEN ', ' || s.application_name ELSE '' END,
+			s.state, extract(epoch FROM clock_timestamp() - s.xact_start)::int)
+		FROM pg_stat_activity AS s WHERE s.pid <> pg_backend_pid() AND s.xact_start IS NOT NULL `
+	holdersOfLocks = processes + `AND s.pid IN (SELECT l.pid FROM pg_locks AS l WHERE l.granted AND l.relation = to_regclass($1::text))
+		ORDER BY s.xact_start LIMIT 3`
+	oldestTransactions = processes + `AND (s.backend_xmin IS NOT NULL OR s.backend_xid IS NOT NULL)
+		AND s.query NOT LIKE 'CREATE %INDEX CONCURRENTLY%' AND to_regclass($1::text) IS NOT NULL
+		ORDER BY s.xact_start LIMIT 3`
+)
+
+// inTheWay says who holds up a change, after ctx has ended.
+func (a *Adapter) inTheWay(ctx context.Context, query, table string) string {
+	soon, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer stop()
+	var who []string
+	ask := func(db DB) error {
+		rows, err := db.Query(soon, query, table)
+		if err != nil {
+			return err
+		}
+		who, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	}
+	if a.turn != nil && query == oldestTransactions {
+		return "the connection is busy, so that nobody can be asked who is in the way"
+	}
+	if err := a.once(soon, ask); err != nil {
+		return "who is in the way is not known: " + err.Error()
+	}
+	if len(who) == 0 {
+		return "nobody is in the way any more: try again"
+	}
+	return "in the way: " + strings.Join(who, ", ")
+}
+
+// isOverlap reports whether somebody else has just made the same change, or has
+// undone what it is about.
+func isOverlap(err error) bool {
+	return isCode(err, duplicateTable, duplicateColumn, duplicateObject, duplicateSchema, undefinedObject) ||
+		isCode(err, uniqueViolation) && strings.Contains(err.Error(), "pg_") // two at once in the catalogue
+}
