@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -30,8 +31,10 @@ type Adapter struct {
 	db     DB
 	pool   *sql.DB // db, if it is one
 	prefix string
+	schema *schema
 
-	statements *sync.Map // from a query of this package to its *statement
+	checked    *atomic.Bool // the tables were compared with the schema, and nothing is lacking
+	statements *sync.Map    // from a query of this package to its *statement
 }
 
 var (
@@ -46,7 +49,8 @@ var (
 
 // New returns an adapter over db, which stays the caller's to close. New does
 // not use db, and an error is a wrong argument. The tables must be there
-// before the first call: see EnsureSchema.
+// before the first call, which looks at them and fails with a text that says what
+// is lacking: see EnsureSchema.
 func New(db DB, opts ...Option) (*Adapter, error) {
 	pool, isPool := db.(*sql.DB)
 	var o options
@@ -62,7 +66,7 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, fmt.Errorf("sqlite: new: %w", err)
 	}
-	return &Adapter{db: db, pool: pool, prefix: o.prefix, statements: new(sync.Map)}, nil
+	return &Adapter{db: db, pool: pool, prefix: o.prefix, schema: currentSchema, checked: new(atomic.Bool), statements: new(sync.Map)}, nil
 }
 
 // named gives the tables, indexes and triggers of a query their prefix: every

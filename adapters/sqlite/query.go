@@ -46,6 +46,9 @@ func (s *statement) on(ctx context.Context, pool *sql.DB) (*sql.Stmt, error) {
 }
 
 func (a *Adapter) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
+	if err := a.ready(ctx); err != nil {
+		return nil, err
+	}
 	s := a.statement(query)
 	if a.pool == nil {
 		return a.db.QueryContext(ctx, s.text, args...)
@@ -55,6 +58,15 @@ func (a *Adapter) query(ctx context.Context, query string, args []any) (*sql.Row
 		return nil, err
 	}
 	return prepared.QueryContext(ctx, args...)
+}
+
+// ready compares the tables with the schema once in the life of an adapter,
+// unless EnsureSchema or CheckSchema has done so.
+func (a *Adapter) ready(ctx context.Context) error {
+	if a.checked.Load() {
+		return nil
+	}
+	return a.check(ctx)
 }
 
 // one runs a query that yields one row or none and returns what read makes of
@@ -96,6 +108,9 @@ func all[T any](ctx context.Context, a *Adapter, query string, read func(*sql.Ro
 // exec runs a statement that yields no rows, and returns how many it changed.
 func (a *Adapter) exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
 	err = a.patiently(ctx, func() error {
+		if err := a.ready(ctx); err != nil {
+			return err
+		}
 		result, err := a.db.ExecContext(ctx, a.statement(query).text, args...)
 		if err != nil {
 			return err
@@ -143,11 +158,7 @@ func (a *Adapter) patiently(ctx context.Context, run func() error) error {
 		if err == nil || a.pool == nil || !isBusy(err) || time.Since(began) > busyWait {
 			return err
 		}
-		timer := time.NewTimer(delay/2 + rand.N(delay))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if sleep(ctx, delay/2+rand.N(delay)) != nil {
 			return err
 		}
 	}

@@ -3,82 +3,128 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"fmt"
-	"io/fs"
+	"strings"
 )
 
-//go:embed schema/*.sql
-var schemaFiles embed.FS
-
-// Schema returns the SQL files that EnsureSchema runs, to be run in the order
-// of their names by a migration tool. Their statements change nothing that is
-// there already. Every name in double quotes is a table, index or trigger; with
-// WithPrefix it takes the prefix.
-func Schema() fs.FS {
-	files, err := fs.Sub(schemaFiles, "schema")
-	if err != nil {
-		panic(err) // the name is a constant
-	}
-	return files
-}
-
-// EnsureSchema creates what is not there of the tables, indexes and the
-// trigger, and changes no data [CAP-03]. Every statement can be repeated, so
-// it is safe when several processes start at once, and when one of them dies
-// half-way the next call completes the work.
+// EnsureSchema makes the tables in a new database, and adds what is lacking in
+// one that an earlier version or Auth.js's Drizzle adapter made: columns, unique
+// keys, indexes, the trigger. It changes no row. It is one transaction: any number
+// of processes may start at once, and one that dies leaves nothing half done.
+// Readers go on meanwhile; writers wait while indexes of large tables are built,
+// about a second for each million rows. [CAP-03]
 //
-// It fails, before it touches a table that was there, if one lacks a column:
-// then the name belongs to something else, see WithPrefix. It also fails
-// if the database stores text as UTF-16, which does not keep every string.
+// Duplicates in the way of a unique key are an error that names them and matches
+// [adapter.ErrConflict]. What the tables can't be brought to is an error that says
+// what to do, before anything is changed.
 func (a *Adapter) EnsureSchema(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{
-		a.checkEncoding,
-		func(ctx context.Context) error { return a.runFile(ctx, "schema/0001_tables.sql") },
-		a.checkColumns,
-		func(ctx context.Context) error { return a.runFile(ctx, "schema/0002_indexes.sql") },
-	} {
-		if err := a.patiently(ctx, func() error { return step(ctx) }); err != nil {
-			return failed(ctx, "ensure schema", err)
-		}
-	}
-	return nil
-}
-
-func (a *Adapter) runFile(ctx context.Context, name string) error {
-	text, err := schemaFiles.ReadFile(name)
+	const op = "ensure schema"
+	done, err := a.isCurrent(ctx)
 	if err != nil {
-		return err
+		return failed(ctx, op, err)
 	}
-	if _, err := a.db.ExecContext(ctx, a.named(string(text))); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	if done {
+		return nil
+	}
+	err = a.atomically(ctx, func(ctx context.Context, tx *Adapter) error {
+		compared, err := tx.compare(ctx) // again: another process may have been here
+		if err != nil {
+			return err
+		}
+		if len(compared.refused) > 0 {
+			return compared.err()
+		}
+		if err := tx.duplicates(ctx, compared); err != nil {
+			return err
+		}
+		for _, statement := range append(compared.changes, tx.setVersion()) {
+			if _, err := tx.db.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return failed(ctx, op, err)
+	}
+	a.checked.Store(true)
+	return nil
+}
+
+// CheckSchema compares the tables with what this version of the package needs
+// and changes nothing. The error says what is lacking, and what to do about it.
+func (a *Adapter) CheckSchema(ctx context.Context) error {
+	if err := a.patiently(ctx, func() error { return a.check(ctx) }); err != nil {
+		return failed(ctx, "check schema", err)
 	}
 	return nil
 }
 
-func (a *Adapter) checkEncoding(ctx context.Context) error {
-	var encoding string
-	rows, err := a.db.QueryContext(ctx, `PRAGMA encoding`)
-	err = drain(rows, err, func(rows *sql.Rows) error { return rows.Scan(&encoding) })
-	if err == nil && encoding != "UTF-8" {
-		err = fmt.Errorf("the database stores text as %s: want UTF-8", encoding)
+// SchemaChanges returns the statements that EnsureSchema would run now, in order,
+// for those who run them by a tool.
+func (a *Adapter) SchemaChanges(ctx context.Context) ([]string, error) {
+	const op = "schema changes"
+	done, err := a.isCurrent(ctx)
+	if err != nil {
+		return nil, failed(ctx, op, err)
 	}
+	if done {
+		return nil, nil
+	}
+	compared, err := a.compare(ctx)
+	if err == nil && len(compared.refused) > 0 {
+		err = compared.err()
+	}
+	if err != nil {
+		return nil, failed(ctx, op, err)
+	}
+	return append(compared.changes, a.setVersion()), nil
+}
+
+// check returns an error that says what is lacking, if anything is.
+func (a *Adapter) check(ctx context.Context) error {
+	compared, err := a.compare(ctx)
+	if err == nil {
+		err = compared.err()
+	}
+	a.checked.Store(err == nil)
 	return err
 }
 
-func (a *Adapter) checkColumns(ctx context.Context) error {
-	for table, columns := range map[string]string{
-		`"user"`:              userColumns,
-		`"account"`:           accountColumns,
-		`"session"`:           sessionColumns,
-		`"verificationToken"`: tokenColumns,
-		`"authenticator"`:     authenticatorColumns,
-	} {
-		table = a.named(table)
-		rows, err := a.db.QueryContext(ctx, `SELECT `+columns+` FROM `+table+` LIMIT 0`)
-		if err := drain(rows, err, func(*sql.Rows) error { return nil }); err != nil {
-			return fmt.Errorf("table %s is not one of this package: %w", table, err)
+// isCurrent reports whether nothing is lacking and the version is recorded. An
+// error says what EnsureSchema can't change.
+func (a *Adapter) isCurrent(ctx context.Context) (done bool, err error) {
+	err = a.patiently(ctx, func() error {
+		compared, err := a.compare(ctx)
+		if err != nil {
+			return err
 		}
-	}
-	return nil
+		if len(compared.refused) > 0 {
+			return compared.err()
+		}
+		if len(compared.changes) > 0 {
+			return nil
+		}
+		there, err := a.look(ctx, "gatehouse_schema")
+		if err != nil || there.kind == "" {
+			return err
+		}
+		version := 0
+		rows, err := a.db.QueryContext(ctx, a.named(`SELECT version FROM "gatehouse_schema"`))
+		err = drain(rows, err, func(rows *sql.Rows) error { return rows.Scan(&version) })
+		done = version >= a.schema.version
+		a.checked.Store(err == nil)
+		return err
+	})
+	return done, err
+}
+
+// setVersion returns the statements that record the version.
+func (a *Adapter) setVersion() string {
+	return a.named(strings.ReplaceAll(fmt.Sprintf(`CREATE TABLE IF NOT EXISTS "gatehouse_schema" (
+	single  INTEGER NOT NULL PRIMARY KEY CHECK (single = 1),
+	version INTEGER NOT NULL
+) STRICT;
+INSERT INTO "gatehouse_schema" VALUES (1, %d) ON CONFLICT (single) DO UPDATE SET version = max(version, excluded.version)`,
+		a.schema.version), "\t", "  "))
 }

@@ -1,9 +1,12 @@
 package sqlite_test
 
 import (
+	"database/sql"
+	"errors"
 	"go/build"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -44,9 +47,6 @@ func TestSchemaFiles(t *testing.T) {
 		text, err := fs.ReadFile(sqlite.Schema(), name)
 		if err != nil {
 			t.Fatal(err)
-		}
-		if strings.Count(string(text), "CREATE") != strings.Count(string(text), "IF NOT EXISTS") {
-			t.Errorf("%s has a statement that cannot be repeated", name)
 		}
 		run(t, db, string(text))
 	}
@@ -137,6 +137,142 @@ func TestCallsBeforeTheSchemaFail(t *testing.T) {
 	}
 	if u, err := a.GetUser(t.Context(), "1"); u == nil || err != nil {
 		t.Errorf("once the schema is there: got %v, %v", u, err)
+	}
+}
+
+// A database of @auth/drizzle-adapter is adopted as it is, and named before.
+func TestEnsureSchemaOnDrizzleDatabase(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		db, _ := drizzleDatabase(t, w)
+		run(t, db, `
+			INSERT INTO user (id, name, email, emailVerified) VALUES ('1', 'Ada', 'ada@example.com', 1700000000123), ('2', NULL, NULL, NULL), ('3', NULL, NULL, NULL);
+			INSERT INTO session VALUES ('s', '1', 4102444800000);
+			INSERT INTO account (userId, type, provider, providerAccountId) VALUES ('1', 'oidc', 'p', '1');
+			INSERT INTO authenticator VALUES ('c', '1', '1', 'key', 5, 'singleDevice', 1, NULL)`)
+		a := must(sqlite.New(db))(t)
+		before := schemaObjects(t, db)
+		_, err := a.GetUser(t.Context(), "1")
+		for _, err := range []error{err, a.CheckSchema(t.Context())} {
+			if err == nil || !strings.Contains(err.Error(), "EnsureSchema") || !strings.Contains(err.Error(), `"authenticator" has no column lastUsed`) {
+				t.Errorf("got %v, want an error that says what is lacking and what to do", err)
+			}
+		}
+		if !reflect.DeepEqual(before, schemaObjects(t, db)) {
+			t.Error("the failed calls changed something")
+		}
+		for range 2 {
+			if err := a.EnsureSchema(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if left := must(a.SchemaChanges(t.Context()))(t); len(left) != 0 {
+			t.Errorf("left to do: %q", left)
+		}
+		if u := must(a.GetUser(t.Context(), "2"))(t); u == nil || u.Email != "" {
+			t.Errorf("a user without an address: got %+v", u)
+		}
+		if both := must(a.GetSessionAndUser(t.Context(), "s"))(t); both == nil || both.User.Email != "ada@example.com" || both.User.EmailVerified.UnixMilli() != 1700000000123 {
+			t.Errorf("got %+v", both)
+		}
+		must(a.DeleteUser(t.Context(), "1"))(t)
+		if n := countOfEach(t, a, "c"); n != 0 {
+			t.Errorf("%d records of the deleted user are left", n)
+		}
+		callOptionalMethods(t, a)
+	})
+}
+
+// Statements that a tool runs make what EnsureSchema makes.
+func TestSchemaChanges(t *testing.T) {
+	w := wirings[0]
+	for name, theirs := range map[string]bool{"new database": false, "Drizzle": true} {
+		t.Run(name, func(t *testing.T) {
+			db := w.openDB(t, filepath.Join(t.TempDir(), "test.db"))
+			if theirs {
+				db, _ = drizzleDatabase(t, w)
+			}
+			a := must(sqlite.New(db))(t)
+			for _, statement := range must(a.SchemaChanges(t.Context()))(t) {
+				run(t, db, statement)
+			}
+			byHand := schemaObjects(t, db)
+			if err := a.EnsureSchema(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(byHand, schemaObjects(t, db)) {
+				t.Errorf("EnsureSchema makes something else")
+			}
+		})
+	}
+}
+
+// Databases that this version and Drizzle made become those of a version with one
+// more column and index, while this version goes on.
+func TestNextVersion(t *testing.T) {
+	w := wirings[0]
+	for name, prepare := range map[string]func(t *testing.T) *sql.DB{
+		"new database": func(t *testing.T) *sql.DB { return w.openDB(t, filepath.Join(t.TempDir(), "test.db")) },
+		"ours":         func(t *testing.T) *sql.DB { _, db := w.newAdapter(t); return db },
+		"Drizzle":      func(t *testing.T) *sql.DB { db, _ := drizzleDatabase(t, w); return db },
+		"Drizzle, adopted": func(t *testing.T) *sql.DB {
+			db, _ := drizzleDatabase(t, w)
+			newAdapter(t, db)
+			return db
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := prepare(t)
+			old := must(sqlite.New(db))(t)
+			next := old.NextVersion()
+			if err := next.CheckSchema(t.Context()); err == nil {
+				t.Error("the next version is content with the tables of this one")
+			}
+			if err := next.EnsureSchema(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			shape := schemaObjects(t, db)
+			for _, a := range []*sqlite.Adapter{old, next} {
+				if err := a.EnsureSchema(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				callOptionalMethods(t, a)
+				run(t, db, `DELETE FROM user`)
+			}
+			var version int
+			if err := db.QueryRowContext(t.Context(), `SELECT version FROM gatehouse_schema`).Scan(&version); err != nil || version != 2 {
+				t.Errorf("got version %d, %v; want 2", version, err)
+			}
+			if !reflect.DeepEqual(shape, schemaObjects(t, db)) {
+				t.Error("an old process changed the tables")
+			}
+		})
+	}
+}
+
+// Tables that can't keep what the contract asks are refused and left alone.
+func TestEnsureSchemaRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ change, want string }{
+		"a collation":                 {`DROP TABLE session; CREATE TABLE session (sessionToken TEXT COLLATE NOCASE PRIMARY KEY, userId TEXT NOT NULL, expires INTEGER NOT NULL)`, "has the collation NOCASE"},
+		"a key on an expression":      {`CREATE UNIQUE INDEX one_address ON user (lower(email))`, "one_address"},
+		"another type":                {`DROP TABLE session; CREATE TABLE session (sessionToken TEXT PRIMARY KEY, userId TEXT NOT NULL, expires DATETIME NOT NULL)`, `"session".expires is of the type DATETIME, want INTEGER`},
+		"a column of the application": {`ALTER TABLE user ADD COLUMN tenant TEXT NOT NULL DEFAULT ''; DROP TABLE account; CREATE TABLE account (userId TEXT, type TEXT, provider TEXT, providerAccountId TEXT, access_token TEXT, refresh_token TEXT, id_token TEXT, scope TEXT, token_type TEXT, session_state TEXT, expires_at INTEGER, tenant TEXT NOT NULL)`, `"account".tenant takes no nulls`},
+		"duplicates":                  {`DROP INDEX user_email_unique; INSERT INTO user (id, email) VALUES ('1', 'ada@example.com'), ('2', 'ada@example.com')`, `"ada@example.com"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, _ := drizzleDatabase(t, wirings[0])
+			run(t, db, c.change)
+			before := schemaObjects(t, db)
+			err := must(sqlite.New(db))(t).EnsureSchema(t.Context())
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want an error that says %q", err, c.want)
+			}
+			if name == "duplicates" && !errors.Is(err, adapter.ErrConflict) {
+				t.Errorf("got %v, want ErrConflict", err)
+			}
+			if !reflect.DeepEqual(before, schemaObjects(t, db)) {
+				t.Error("the failed call changed something")
+			}
+		})
 	}
 }
 

@@ -21,8 +21,9 @@ func (a *Adapter) atomically(ctx context.Context, run func(ctx context.Context, 
 			return err
 		}
 		defer conn.Close()
-		tx := &Adapter{db: conn, prefix: a.prefix, statements: a.statements}
-		return bracket(ctx, conn, "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK", func() error { return run(ctx, tx) })
+		tx := *a
+		tx.db, tx.pool = conn, nil
+		return bracket(ctx, conn, "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK", func() error { return run(ctx, &tx) })
 	})
 }
 

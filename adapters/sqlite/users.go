@@ -19,7 +19,13 @@ func userValues(user adapter.User) ([]any, error) {
 		user.ID = newUUID()
 	}
 	verified, err := toNullMillis(user.EmailVerified)
-	return []any{user.ID, toNull(user.Name), user.Email, verified, toNull(user.Image)}, err
+	return []any{user.ID, toNull(user.Name), emailValue(user.Email), verified, toNull(user.Image)}, err
+}
+
+// emailValue stores the address of users who have none as null, so that they do
+// not conflict. [USER-12]
+func emailValue(email string) sql.Null[string] {
+	return sql.Null[string]{V: email, Valid: email != ""}
 }
 
 // CreateUser stores a new user. A given ID is kept; without one the user gets
@@ -52,7 +58,7 @@ func (a *Adapter) GetUser(ctx context.Context, id string) (*adapter.User, error)
 // address finds nobody. [USER-09] [USER-10] [USER-13] [INPUT-01]
 func (a *Adapter) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
 	user, err := one(ctx, a, `
-		SELECT `+userColumns+` FROM "user" WHERE email = ? AND email <> ''`, readUser, email)
+		SELECT `+userColumns+` FROM "user" WHERE email = ?`, readUser, emailValue(email))
 	if err != nil {
 		return nil, failed(ctx, "get user by e-mail", err)
 	}
@@ -86,7 +92,7 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 	}
 	var set assignments
 	set.add(setName, "name = ?", toNull(name))
-	set.add(setEmail, "email = ?", email)
+	set.add(setEmail, "email = ?", emailValue(email))
 	set.add(setVerified, "emailVerified = ?", verified)
 	set.add(setImage, "image = ?", toNull(image))
 	user, err := one(ctx, a, set.update("user", "id = ?", userColumns), readUser, append(set.values, update.ID)...)
@@ -99,25 +105,41 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 	return user, nil
 }
 
+// fewSessions is how many sessions go in one statement with their user.
+const fewSessions = 100
+
 // DeleteUser deletes the user and, by a trigger of the same statement, all
-// accounts, sessions and authenticators of that user. If a table of the
-// application's refers to the user and forbids it, the call fails and nothing
-// is deleted. [CASC-01] to [CASC-10] [CONC-11]
+// accounts, sessions and authenticators of that user. Of a user with many
+// sessions those go first, in short batches; a call that fails between leaves the
+// user, and can be repeated. If a table of the application's refers to the user
+// and forbids it, the call fails and the user stays. [CASC-01] to [CASC-10]
+// [CONC-11]
 func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
-	user, err := one(ctx, a, `
-		DELETE FROM "user" WHERE id = ?
-		RETURNING `+userColumns, readUser, id)
-	if err != nil {
-		return nil, failed(ctx, "delete user", err)
+	const op = "delete user"
+	for {
+		user, err := one(ctx, a, `
+			DELETE FROM "user" WHERE id = ? AND NOT EXISTS (SELECT 1 FROM "session" WHERE userId = ? LIMIT 1 OFFSET ?)
+			RETURNING `+userColumns, readUser, id, id, fewSessions)
+		if err != nil {
+			return nil, failed(ctx, op, err)
+		}
+		if user != nil {
+			return user, nil
+		}
+		if user, err = a.GetUser(ctx, id); user == nil || err != nil {
+			return nil, err
+		}
+		if _, err := a.DeleteSessionsByUserID(ctx, id, ""); err != nil {
+			return nil, err
+		}
 	}
-	return user, nil
 }
 
 // userRow receives userColumns.
 type userRow struct {
-	id, email   string
-	name, image sql.Null[string]
-	verified    sql.Null[int64]
+	id                 string
+	name, email, image sql.Null[string]
+	verified           sql.Null[int64]
 }
 
 func (r *userRow) columns() []any {
@@ -125,7 +147,7 @@ func (r *userRow) columns() []any {
 }
 
 func (r *userRow) user() (adapter.User, error) {
-	user := adapter.User{ID: r.id, Name: fromNull(r.name), Email: r.email, Image: fromNull(r.image)}
+	user := adapter.User{ID: r.id, Name: fromNull(r.name), Email: r.email.V, Image: fromNull(r.image)}
 	var err error
 	if user.EmailVerified, err = fromNullMillis(r.verified); err != nil {
 		return adapter.User{}, corrupt("emailVerified", err)

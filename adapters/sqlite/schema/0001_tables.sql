@@ -1,17 +1,20 @@
 -- The records of Gatehouse. Tables, columns and encodings are those of the
--- SQLite schema of Auth.js's Drizzle adapter: instants are milliseconds since
--- the Unix epoch, account.expires_at is seconds. Keys are compared byte for
--- byte. Every name in double quotes takes the table prefix.
+-- SQLite schema of Auth.js's Drizzle adapter, which can use this database:
+-- instants are milliseconds since the Unix epoch, account.expires_at is seconds.
+-- Keys are compared byte for byte. Every name in double quotes takes the prefix.
 
-CREATE TABLE IF NOT EXISTS "user" (
+CREATE TABLE "user" (
 	id            TEXT NOT NULL PRIMARY KEY,
 	name          TEXT,
-	email         TEXT NOT NULL, -- empty: none
+	email         TEXT, -- null: none
 	emailVerified INTEGER,
 	image         TEXT
 ) STRICT;
 
-CREATE TABLE IF NOT EXISTS "account" (
+-- One user per address; any number of users without one.
+CREATE UNIQUE INDEX "user_email_key" ON "user" (email);
+
+CREATE TABLE "account" (
 	userId                TEXT NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
 	type                  TEXT NOT NULL,
 	provider              TEXT NOT NULL,
@@ -26,21 +29,25 @@ CREATE TABLE IF NOT EXISTS "account" (
 	authorization_details TEXT, -- JSON
 	PRIMARY KEY (provider, providerAccountId)
 ) STRICT;
+CREATE INDEX "account_userId_idx" ON "account" (userId);
 
-CREATE TABLE IF NOT EXISTS "session" (
+CREATE TABLE "session" (
 	sessionToken TEXT NOT NULL PRIMARY KEY,
 	userId       TEXT NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
 	expires      INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX "session_userId_idx" ON "session" (userId);
+CREATE INDEX "session_expires_idx" ON "session" (expires);
 
-CREATE TABLE IF NOT EXISTS "verificationToken" (
+CREATE TABLE "verificationToken" (
 	identifier TEXT NOT NULL,
 	token      TEXT NOT NULL,
 	expires    INTEGER NOT NULL,
 	PRIMARY KEY (identifier, token)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX "verificationToken_expires_idx" ON "verificationToken" (expires);
 
-CREATE TABLE IF NOT EXISTS "authenticator" (
+CREATE TABLE "authenticator" (
 	credentialID         TEXT NOT NULL PRIMARY KEY,
 	userId               TEXT NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
 	providerAccountId    TEXT NOT NULL,
@@ -53,3 +60,19 @@ CREATE TABLE IF NOT EXISTS "authenticator" (
 	created              INTEGER,
 	lastUsed             INTEGER
 ) STRICT;
+CREATE INDEX "authenticator_userId_idx" ON "authenticator" (userId);
+
+-- Foreign keys hold only on connections that ask for them. This trigger is on
+-- every connection, and part of the statement that deletes the user.
+CREATE TRIGGER "user_delete_trg" BEFORE DELETE ON "user" BEGIN
+	DELETE FROM "session" WHERE userId = old.id;
+	DELETE FROM "account" WHERE userId = old.id;
+	DELETE FROM "authenticator" WHERE userId = old.id;
+END;
+
+-- One row: the version of these tables.
+CREATE TABLE "gatehouse_schema" (
+	single  INTEGER NOT NULL PRIMARY KEY CHECK (single = 1),
+	version INTEGER NOT NULL
+) STRICT;
+INSERT INTO "gatehouse_schema" VALUES (1, 1);

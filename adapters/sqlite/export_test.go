@@ -1,0 +1,32 @@
+package sqlite
+
+import (
+	"io/fs"
+	"slices"
+	"sync/atomic"
+	"testing/fstest"
+)
+
+// NextVersion returns an adapter of a version of the package that needs one more
+// column and one more index.
+func (a *Adapter) NextVersion() *Adapter {
+	next := *a.schema
+	next.version++
+	next.tables = slices.Clone(next.tables)
+	user := &next.tables[0]
+	user.columns = append(slices.Clone(user.columns), textColumn("locale").inNewer())
+	user.indexes = append(slices.Clone(user.indexes), index{"user_locale_idx", false, []string{"locale"}})
+	first, err := fs.ReadFile(schemaFiles, "schema/0001_tables.sql")
+	if err != nil {
+		panic(err)
+	}
+	next.files = fstest.MapFS{
+		"schema/0001_tables.sql": {Data: first},
+		"schema/0002_locale.sql": {Data: []byte(`
+			ALTER TABLE "user" ADD COLUMN locale TEXT;
+			CREATE INDEX "user_locale_idx" ON "user" (locale);`)},
+	}
+	b := *a
+	b.schema, b.checked = &next, new(atomic.Bool)
+	return &b
+}

@@ -1,0 +1,117 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// manySessions is how many sessions expire, or belong to one user.
+func manySessions() int {
+	if testing.Short() {
+		return 20_000
+	}
+	return 300_000
+}
+
+func percentile(took []time.Duration, p float64) time.Duration {
+	slices.Sort(took)
+	return took[min(int(float64(len(took))*p), len(took)-1)]
+}
+
+// writesDuring measures writes of another handle on the file while do runs, and
+// as many with nobody else at work.
+func writesDuring(t *testing.T, w wiring, do func(path string, ready chan<- struct{}, done chan struct{})) (alone, during []time.Duration) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "test.db")
+	ready, done := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() { do(path, ready, done) })
+	<-ready
+	db := w.openDB(t, path)
+	a := newAdapter(t, db)
+	user := newUser(t, a, "")
+	write := func(n int) time.Duration {
+		began := time.Now()
+		must(a.CreateSession(t.Context(), adapter.Session{SessionToken: fmt.Sprint("w", n), UserID: user.ID, Expires: time.Now().Add(time.Hour)}))(t)
+		return time.Since(began)
+	}
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for n := range 1000 {
+		alone = append(alone, write(n))
+		<-tick.C
+	}
+	done <- struct{}{} // begin
+	for n := 1000; ; n++ {
+		select {
+		case <-done:
+			wg.Wait()
+			return alone, during
+		case <-tick.C:
+			during = append(during, write(n))
+		}
+	}
+}
+
+// A sweep of many sessions, and the deletion of a user who has many, leave the
+// database to other writers most of the time.
+func TestWritersDuringLargeDeletions(t *testing.T) {
+	for name, remove := range map[string]func(t *testing.T, a *sqlite.Adapter, userID string) error{
+		"sweep": func(t *testing.T, a *sqlite.Adapter, _ string) error {
+			swept, err := a.DeleteExpired(t.Context(), time.Now())
+			if swept.Sessions != int64(manySessions()) {
+				t.Errorf("swept %+v, want %d sessions", swept, manySessions())
+			}
+			return err
+		},
+		"delete user": func(t *testing.T, a *sqlite.Adapter, userID string) error {
+			deleted, err := a.DeleteUser(t.Context(), userID)
+			if deleted == nil || deleted.ID != userID {
+				t.Errorf("deleted %+v, want %s", deleted, userID)
+			}
+			return err
+		},
+		"end sessions": func(t *testing.T, a *sqlite.Adapter, userID string) error {
+			ended, err := a.DeleteSessionsByUserID(t.Context(), userID, "")
+			if ended != int64(manySessions()) {
+				t.Errorf("ended %d sessions, want %d", ended, manySessions())
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := wirings[0]
+			var took time.Duration
+			alone, during := writesDuring(t, w, func(path string, ready chan<- struct{}, done chan struct{}) {
+				db := w.openDB(t, path)
+				a := newAdapter(t, db)
+				user := newUser(t, a, "")
+				run(t, db, `INSERT INTO session (sessionToken, userId, expires)
+					WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?)
+					SELECT hex(randomblob(16)), ?, 1000 FROM n`, manySessions(), user.ID)
+				close(ready)
+				<-done
+				began := time.Now()
+				if err := remove(t, a, user.ID); err != nil {
+					t.Error(err)
+				}
+				took = time.Since(began)
+				close(done)
+			})
+			t.Logf("%d sessions removed in %v; writes alone: median %v, p99 %v, longest %v; meanwhile, %d: median %v, p99 %v, longest %v",
+				manySessions(), took, percentile(alone, 0.5), percentile(alone, 0.99), slices.Max(alone),
+				len(during), percentile(during, 0.5), percentile(during, 0.99), slices.Max(during))
+			// The machine may be busy: what counts is how much longer writes take.
+			if limit := 50*time.Millisecond + 2*slices.Max(alone); slices.Max(during) > limit {
+				t.Errorf("a write took %v, want at most %v", slices.Max(during), limit)
+			}
+		})
+	}
+}

@@ -1,0 +1,277 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// comparison is what sets the tables of a database apart from the schema.
+type comparison struct {
+	empty   bool     // there is none of the tables
+	lacking []string // what is not there
+	changes []string // the statements that make it
+	refused []string // what EnsureSchema can't change, and what to do
+}
+
+func (c *comparison) refuse(format string, args ...any) {
+	c.refused = append(c.refused, fmt.Sprintf(format, args...))
+}
+
+func (c *comparison) change(statement, lacking string, args ...any) {
+	c.changes = append(c.changes, statement)
+	c.lacking = append(c.lacking, fmt.Sprintf(lacking, args...))
+}
+
+// err says what is wrong, for those who may not change it.
+func (c *comparison) err() error {
+	what := strings.Join(slices.Concat(c.refused, c.lacking), "; ")
+	switch {
+	case what == "":
+		return nil
+	case len(c.refused) > 0:
+		return errors.New(what)
+	}
+	return fmt.Errorf("%s: call EnsureSchema, or run the statements that SchemaChanges returns", what)
+}
+
+// found is what the database has under the name of a table.
+type found struct {
+	kind, sql string // kind is "table" or "view", empty if there is nothing
+	columns   []foundColumn
+	indexes   []foundIndex
+}
+
+type foundColumn struct {
+	name, kind              string
+	notNull, filled, hidden bool
+}
+
+type foundIndex struct {
+	name, sql                   string
+	unique, partial, expression bool
+	columns                     []string
+}
+
+// look returns what is under the name of a table.
+func (a *Adapter) look(ctx context.Context, name string) (f found, err error) {
+	name = a.prefix + name
+	rows, err := a.db.QueryContext(ctx, `SELECT type, COALESCE(sql, '') FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE`, name)
+	err = drain(rows, err, func(rows *sql.Rows) error { return rows.Scan(&f.kind, &f.sql) })
+	if err != nil || f.kind == "" {
+		return f, err
+	}
+	rows, err = a.db.QueryContext(ctx, `SELECT name, type, "notnull", dflt_value IS NOT NULL, hidden > 0 FROM pragma_table_xinfo(?)`, name)
+	err = drain(rows, err, func(rows *sql.Rows) error {
+		var c foundColumn
+		err := rows.Scan(&c.name, &c.kind, &c.notNull, &c.filled, &c.hidden)
+		f.columns = append(f.columns, c)
+		return err
+	})
+	if err != nil {
+		return f, err
+	}
+	rows, err = a.db.QueryContext(ctx, `
+		SELECT l.name, COALESCE(s.sql, ''), l."unique", l.partial, COALESCE(x.name, ''), x.cid = -2
+		FROM pragma_index_list(?) AS l JOIN pragma_index_xinfo(l.name) AS x LEFT JOIN sqlite_schema AS s ON s.type = 'index' AND s.name = l.name
+		WHERE x.key ORDER BY l.seq, x.seqno`, name)
+	return f, drain(rows, err, func(rows *sql.Rows) error {
+		var ix foundIndex
+		var column string
+		err := rows.Scan(&ix.name, &ix.sql, &ix.unique, &ix.partial, &column, &ix.expression)
+		if n := len(f.indexes); n == 0 || f.indexes[n-1].name != ix.name {
+			f.indexes = append(f.indexes, ix)
+		}
+		last := &f.indexes[len(f.indexes)-1]
+		last.expression = last.expression || ix.expression
+		last.columns = append(last.columns, column)
+		return err
+	})
+}
+
+// compare compares the tables of the database with the schema.
+func (a *Adapter) compare(ctx context.Context) (c comparison, err error) {
+	var encoding string
+	rows, err := a.db.QueryContext(ctx, `PRAGMA encoding`)
+	if err := drain(rows, err, func(rows *sql.Rows) error { return rows.Scan(&encoding) }); err != nil {
+		return c, err
+	}
+	if encoding != "UTF-8" {
+		c.refuse("the database stores text as %s, which does not keep every string: want UTF-8", encoding)
+	}
+	all := make([]found, len(a.schema.tables))
+	c.empty = true
+	for i, t := range a.schema.tables {
+		if all[i], err = a.look(ctx, t.name); err != nil {
+			return c, err
+		}
+		c.empty = c.empty && all[i].kind == ""
+	}
+	if c.empty {
+		script, err := a.schema.newDatabase()
+		c.change(a.named(script), "there are no tables %suser, …", a.prefix)
+		return c, err
+	}
+	for i, t := range a.schema.tables {
+		a.compareTable(&c, t, all[i])
+	}
+	return c, a.compareTrigger(ctx, &c)
+}
+
+// foldsCase finds columns that take different texts for equal.
+var foldsCase = regexp.MustCompile(`(?i)\bcollate\s+["'\x60\[]?(nocase|rtrim)\b`)
+
+func (a *Adapter) compareTable(c *comparison, t table, has found) {
+	name := `"` + a.prefix + t.name + `"`
+	switch {
+	case has.kind == "":
+		a.create(c, t, name)
+		return
+	case has.kind == "view":
+		c.refuse("%s is not one of this package, but a view: use WithPrefix", name)
+		return
+	case foldsCase.MatchString(has.sql):
+		c.refuse("a column of %s has the collation %s, which takes different texts for equal: rebuild the table without it", name, foldsCase.FindStringSubmatch(has.sql)[1])
+	}
+	if missing := a.compareColumns(c, t, has, name); len(missing) > 0 {
+		c.refuse("table %s is not one of this package, it has no columns %s: use WithPrefix", name, strings.Join(missing, ", "))
+		return
+	}
+	for _, ix := range has.indexes {
+		for _, col := range t.columns {
+			if ix.unique && ix.expression && regexp.MustCompile(`(?i)\b`+col.name+`\b`).MatchString(ix.sql) {
+				c.refuse("the unique index %s of %s is on an expression of %s, so that it takes different texts for equal: drop it", ix.name, name, col.name)
+			}
+		}
+	}
+	for _, ix := range t.indexes {
+		a.compareIndex(c, name, has.indexes, ix)
+	}
+}
+
+// compareColumns returns the columns whose absence says that the table is
+// another one.
+func (a *Adapter) compareColumns(c *comparison, t table, has found, name string) (missing []string) {
+	for _, col := range t.columns {
+		at := slices.IndexFunc(has.columns, func(f foundColumn) bool { return strings.EqualFold(f.name, col.name) })
+		switch {
+		case at < 0 && col.added:
+			c.change(fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s", name, col.name, col.kind), "%s has no column %s", name, col.name)
+		case at < 0:
+			missing = append(missing, col.name)
+		case affinity(has.columns[at].kind) != col.kind:
+			c.refuse("%s.%s is of the type %s, want %s: rebuild the table", name, col.name, has.columns[at].kind, col.kind)
+		case col.null && has.columns[at].notNull && col.name != "email": // then users without an address are refused
+			c.refuse("%s.%s takes no nulls: rebuild the table without NOT NULL", name, col.name)
+		}
+	}
+	for _, f := range has.columns {
+		ours := slices.ContainsFunc(t.columns, func(col column) bool { return strings.EqualFold(f.name, col.name) })
+		if f.notNull && !f.filled && !f.hidden && !ours && len(missing) == 0 {
+			c.refuse("%s.%s takes no nulls, and new rows leave it out: give it a default", name, f.name)
+		}
+	}
+	return missing
+}
+
+// affinity is the kind of values that a column of a type holds.
+// https://sqlite.org/datatype3.html section 3.1
+func affinity(kind string) string {
+	kind = strings.ToUpper(kind)
+	switch {
+	case strings.Contains(kind, "INT"):
+		return "INTEGER"
+	case strings.Contains(kind, "CHAR"), strings.Contains(kind, "CLOB"), strings.Contains(kind, "TEXT"):
+		return "TEXT"
+	}
+	return kind
+}
+
+func (a *Adapter) compareIndex(c *comparison, table string, have []foundIndex, want index) {
+	serves := func(has foundIndex) bool {
+		if has.partial || has.expression || len(has.columns) < len(want.columns) {
+			return false
+		}
+		if !want.unique {
+			return slices.Equal(has.columns[:len(want.columns)], want.columns)
+		}
+		sorted := func(s []string) []string { return slices.Sorted(slices.Values(s)) }
+		return has.unique && slices.Equal(sorted(has.columns), sorted(want.columns))
+	}
+	if slices.ContainsFunc(have, serves) {
+		return
+	}
+	unique := ""
+	if want.unique {
+		unique = "UNIQUE "
+	}
+	columns := strings.Join(want.columns, ", ")
+	c.change(fmt.Sprintf(`CREATE %sINDEX "%s" ON %s (%s)`, unique, a.prefix+want.name, table, columns),
+		"%s has no %sindex on %s", table, strings.ToLower(unique), columns)
+}
+
+// create makes a table that is missing beside others that are there.
+func (a *Adapter) create(c *comparison, t table, name string) {
+	var columns []string
+	for _, col := range t.columns {
+		definition := col.name + " " + col.kind
+		if !col.null {
+			definition += " NOT NULL"
+		}
+		columns = append(columns, definition)
+	}
+	key := strings.Join(t.indexes[0].columns, ", ")
+	c.change(fmt.Sprintf("CREATE TABLE %s (%s, PRIMARY KEY (%s)) STRICT", name, strings.Join(columns, ", "), key), "there is no table %s", name)
+	for _, ix := range t.indexes[1:] {
+		a.compareIndex(c, name, nil, ix)
+	}
+}
+
+// compareTrigger looks for the trigger that deletes what belongs to a user.
+func (a *Adapter) compareTrigger(ctx context.Context, c *comparison) error {
+	there := false
+	rows, err := a.db.QueryContext(ctx, `SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name = ?`, a.prefix+"user_delete_trg")
+	err = drain(rows, err, func(*sql.Rows) error { there = true; return nil })
+	if err == nil && !there {
+		c.change(a.named(`CREATE TRIGGER "user_delete_trg" BEFORE DELETE ON "user" BEGIN`+a.schema.trigger+` END`), "there is no trigger %suser_delete_trg", a.prefix)
+	}
+	return err
+}
+
+// duplicates names up to ten duplicates of each unique key that is to be made.
+// Tokens are secrets.
+func (a *Adapter) duplicates(ctx context.Context, c comparison) error {
+	var duplicates []string
+	for _, change := range c.changes {
+		of := uniqueIndex.FindStringSubmatch(change)
+		if of == nil || slices.ContainsFunc(c.changes, func(s string) bool { return strings.HasPrefix(s, "CREATE TABLE "+of[1]) }) {
+			continue
+		}
+		what := strings.Join(strings.Split(of[2], ", "), ` || ' and ' || `)
+		if strings.Contains(strings.ToLower(of[2]), "token") {
+			what = `'a token, ' || count(*) || ' times'`
+		}
+		rows, err := a.db.QueryContext(ctx, fmt.Sprintf(`SELECT %s FROM %s WHERE (%s) IS NOT NULL GROUP BY %s HAVING count(*) > 1 ORDER BY 1 LIMIT 10`,
+			what, of[1], strings.Split(of[2], ", ")[0], of[2]))
+		if err := drain(rows, err, func(rows *sql.Rows) error {
+			var one string
+			err := rows.Scan(&one)
+			duplicates = append(duplicates, fmt.Sprintf("%s with the %s %q", of[1], of[2], one))
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	if len(duplicates) > 0 {
+		return fmt.Errorf("%w; resolve these duplicates first: %s", adapter.ErrConflict, strings.Join(duplicates, ", "))
+	}
+	return nil
+}
+
+var uniqueIndex = regexp.MustCompile(`^CREATE UNIQUE INDEX "\w+" ON ("\w+") \((.*)\)$`)
