@@ -133,7 +133,7 @@ func redirectHere(status int) http.HandlerFunc {
 	}
 }
 
-const issuedFar = 4102444800 // 2100
+const issuedFar int64 = 4102444800 // 2100
 
 // publicPEM is the public key as a text that everybody can get.
 func publicPEM(p *idp) []byte {

@@ -85,7 +85,7 @@ func (x exchange) accounts(theirs, ours adapter.User) {
 	x.t.Helper()
 	key := Record{"provider": "p", "providerAccountId": subject}
 	x.js.Call("linkAccount", Record{"userId": theirs.ID, "type": "oidc", "provider": "p", "providerAccountId": subject, "access_token": "at",
-		"refresh_token": "rt", "expires_at": 4102444800, "id_token": "it", "scope": "s", "session_state": "ss", "token_type": "bearer"})
+		"refresh_token": "rt", "expires_at": int64(4102444800), "id_token": "it", "scope": "s", "session_state": "ss", "token_type": "bearer"})
 	account := adapter.Account{UserID: theirs.ID, Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: subject, AccessToken: new("at"),
 		RefreshToken: new("rt"), ExpiresAt: new(int64(4102444800)), IDToken: new("it"), Scope: new("s"), SessionState: new("ss"), TokenType: new("bearer")}
 	x.same("GetAccount", must(x.a.GetAccount(x.ctx, subject, "p"))(x.t), &account)
