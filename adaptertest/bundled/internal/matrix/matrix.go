@@ -122,7 +122,8 @@ var titles = map[string]string{
 	"AUTHN": "Authenticators", "CASC": "Deleting a user", "DATA": "Fidelity", "TIME": "Instants", "INPUT": "Hostile input",
 	"ALIAS": "Nothing shared", "ISO": "Isolation", "CONC": "Concurrency", "CTX": "Contexts", "FAULT": "Faults",
 	"ERR": "Errors", "EXP": "Expiry and clean-up", "LIFE": "Opening and closing", "VOL": "Volume",
-	"FLOW": "The core over the adapter",
+	"FLOW": "The core over the adapter", "SIGNUP": "Signing up in one step", "ALIST": "Lists of accounts",
+	"SLIST": "Lists of sessions", "AEDIT": "Changing authenticators", "TEDIT": "Deleting verification tokens",
 }
 
 // groups returns the clauses that have a result, group by group in the order of the contract.
