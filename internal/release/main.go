@@ -1,0 +1,26 @@
+// Command release makes the tags of a version: a commit beside main whose
+// go.mod files name the version in place of the replace lines, and one tag for
+// each published module. It pushes nothing.
+//
+// Before it says that it is done, it builds and runs a program outside the
+// repository against a module proxy in a folder that is made from those tags.
+// With -dry-run all of it happens in a copy of the repository.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	version := flag.String("version", "", "the version, such as v0.1.0")
+	dryRun := flag.Bool("dry-run", false, "work in a copy of the repository and leave no tags")
+	root := flag.String("root", filepath.Join("..", ".."), "the folder of the repository")
+	flag.Parse()
+	if err := release(*root, *version, *dryRun); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"embed"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+//go:embed testdata/program
+var programs embed.FS
+
+// tryOut builds and runs a program that requires all modules in the version, as
+// somebody would who has never seen the repository.
+func tryOut(dir string, modules []string, version string, proxy moduleProxy) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, name := range []string{"main.go", "conformance_test.go"} {
+		content, err := programs.ReadFile("testdata/program/" + name)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	goMod := "module example.com/program\n\ngo 1.26\n"
+	for _, m := range modules {
+		goMod += fmt.Sprintf("\nrequire %s/%s %s\n", importRoot, m, version)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(goMod), 0o644); err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"mod", "tidy"}, {"run", "."}, {"test", "-short", "./..."}} {
+		if err := proxy.run(dir, args...); err != nil {
+			return fmt.Errorf("a program outside the repository: %w", err)
+		}
+	}
+	say("a program outside the repository builds, runs and tests against %s", version)
+	return nil
+}
