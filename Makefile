@@ -18,7 +18,7 @@ export PATH := $(CURDIR)/.cache/node/node_modules/node/bin:$(PATH)
 .DEFAULT_GOAL := test
 include images/images.mk
 
-.PHONY: help test test-modules set-up race race-modules fuzz conformance stress mutants bench bench-modules interop interop-tests lint demo browser
+.PHONY: help setup test test-modules check race race-modules portable release fuzz conformance stress mutants bench bench-modules interop interop-tests lint demo browser
 
 ## help: list the targets
 help:
@@ -26,11 +26,24 @@ help:
 
 ## test: all tests of all modules, against real stores
 test:
-	@$(MAKE) --no-print-directory --jobs 2 set-up fuzz
+	@$(MAKE) --no-print-directory --jobs 2 setup fuzz
 	@$(WITH_STORES) -fast -- $(MAKE) --no-print-directory --output-sync --jobs $(JOBS) test-modules
 
-set-up: images browser
+## setup: install what the tests need and the machine lacks: a container engine with the stores' images, Chromium, Node
+setup: images browser
 	@.ci/setup-node || test "$$CI" != true
+	@echo "setup: the engine, the images of the stores, Chromium and Node are there, or named above"
+
+# What needs a container engine, Chromium or Node, and what takes longer than a developer waits.
+LEFT_OUT := adaptertest/internal/mutants
+
+## check: the developer's loop: the quick tests of every module, with nothing but Go
+check:
+	@echo "check: leaves out the network stores, Chromium, Node, the broken adapters and fuzzing: make test runs them"
+	@GATEHOUSE_SKIP_STORES=1 $(MAKE) --no-print-directory --output-sync --jobs 2 $(addprefix check/,$(filter-out $(LEFT_OUT),$(MODULES)))
+
+check/%:
+	@cd $* && GOWORK=off go test -short -timeout 10m ./... | grep -v 'no test files'
 
 # Tests of stores mostly wait, so more modules run at once than there are processors. The tests of the repository read files that
 # the cache of test results does not watch.
@@ -40,12 +53,30 @@ test/%:
 	@echo "== $*"; cd $* && \
 		GOWORK=off TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) go test $(if $(filter $*,$(SLOW_RACE)),,-race) $(if $(filter $*,internal/repocheck),-count=1) -timeout 20m ./...
 
-## race: the modules that `make test` runs without the race detector, with it
+## race: the modules that `make test` runs without the race detector, with it and few rounds
 race: images
 	@$(WITH_STORES) -fast -- $(MAKE) --no-print-directory race-modules
 
-race-modules:
-	@set -e; for m in $(SLOW_RACE); do echo "== $$m"; (cd $$m && GOWORK=off go test -race -timeout 60m ./...); done
+race-modules: $(addprefix race/,$(SLOW_RACE))
+
+race/%:
+	@echo "== $* with the race detector"; cd $* && GOWORK=off ADAPTERTEST_ROUNDS=0.05 go test -race -short -timeout 60m ./...
+
+# Go systems beside linux/amd64 for which every module is vetted.
+SYSTEMS := linux/386 linux/arm windows/amd64 darwin/arm64 freebsd/amd64
+# Their tests need no servers and run as 32-bit programs.
+NARROW := auth adaptertest adapters/memory adapters/sqlite
+
+## portable: vet every module for other systems, and run the tests that need no servers as 32-bit programs
+portable:
+	@set -e; for s in $(SYSTEMS); do for m in $(MODULES); do \
+		echo "== $$s $$m"; (cd $$m && GOWORK=off CGO_ENABLED=0 GOOS=$${s%/*} GOARCH=$${s#*/} go vet ./...); \
+	done; done
+	@set -e; for m in $(NARROW); do (cd $$m && GOWORK=off CGO_ENABLED=0 GOARCH=386 go test -short ./...); done
+
+## release: the tags of VERSION, made here and pushed by nobody; DRY_RUN=1 makes them in a copy and checks them
+release:
+	@cd internal/release && GOWORK=off go run . -version "$(VERSION)" $(if $(DRY_RUN),-dry-run)
 
 ## fuzz: every fuzz target for FUZZTIME (10s), two at once with one worker each
 fuzz:

@@ -53,6 +53,9 @@ func Start(tb testing.TB, dir string, args ...string) *Adapter {
 // both.
 func Command(tb testing.TB, proof, dir, script string, args ...string) *exec.Cmd {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skipf("NOT PROVED: %s, because -short leaves out what needs Node", proof)
+	}
 	missing := tb.Skipf
 	if os.Getenv("CI") == "true" {
 		missing = tb.Fatalf

@@ -43,6 +43,9 @@ type browser struct {
 
 func newBrowser(t *testing.T, scripts bool) *browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("LEFT OUT: -short runs nothing that needs Chromium")
+	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1")) // nothing comes from outside

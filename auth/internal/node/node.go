@@ -16,6 +16,9 @@ import (
 // proof is missing; with the environment variable CI=true it fails.
 func Command(t testing.TB, proof, script string) *exec.Cmd {
 	t.Helper()
+	if testing.Short() {
+		t.Skipf("NOT PROVED: %s, because -short leaves out what needs Node", proof)
+	}
 	missing := t.Skipf
 	if os.Getenv("CI") == "true" {
 		missing = t.Fatalf

@@ -24,6 +24,9 @@ import (
 // open returns a Stores that starts containers, whatever stores the environment names.
 func open(t *testing.T) *Stores {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("LEFT OUT: -short runs nothing that needs a container engine")
+	}
 	for _, k := range kinds() {
 		t.Setenv(k.variable, "")
 	}

@@ -30,6 +30,9 @@ func each(t *testing.T, servers *stores.Stores, test func(t *testing.T, w wiring
 			continue
 		}
 		t.Run(w.String(), func(t *testing.T) {
+			if testing.Short() && w.String() != stressed[0] {
+				t.Skip("LEFT OUT: -short is for memory alone")
+			}
 			o, err := w.Open(t.Context(), servers)
 			switch {
 			case os.Getenv("CI") != "true" && errors.Is(err, stores.ErrUnavailable) || err != nil && os.Getenv(stores.EnvSkip) == "1":
