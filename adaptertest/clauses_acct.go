@@ -292,6 +292,7 @@ var acctClauses = []check{
 			}
 		}
 	}},
+	{id: "ACCT-21", words: "one-id-at-several-providers", requires: []string{"CreateUser", "LinkAccount", "GetUserByAccount"}, run: oneIDAtSeveralProviders},
 }
 
 // bareAccount returns an account with only the required fields set.
@@ -400,4 +401,70 @@ func textOf(length int, start string) string {
 		fmt.Fprintf(&b, ".%x", i)
 	}
 	return b.String()[:length]
+}
+
+// oneIDAtSeveralProviders is ACCT-21. Every user has an account with the same
+// id at each provider that is free, so that a join by half of a key finds too
+// many.
+func oneIDAtSeveralProviders(c *clauseContext) {
+	const id = "1234567"
+	users := c.someUsers(3)
+	owner := map[adapter.AccountKey]*adapter.User{}
+	for i, u := range users {
+		for j := range 4 {
+			x := c.newAccount(u.ID)
+			if x.ProviderAccountID = id; j == 3 {
+				x.ProviderAccountID = id + "0"
+			}
+			x.Provider = c.unique(fmt.Sprintf("provider-%d-%d", i, j))
+			c.linkAccount(x)
+			owner[x.Key()] = u
+		}
+	}
+	authenticators := map[string][]adapter.Authenticator{}
+	for _, u := range users {
+		for range 3 {
+			if c.lacks("CreateAuthenticator") {
+				break
+			}
+			w := c.newAuthenticator(u.ID)
+			w.ProviderAccountID = id
+			c.createAuthenticator(w)
+			authenticators[u.ID] = append(authenticators[u.ID], w)
+		}
+	}
+	for key, u := range owner {
+		c.same("GetUserByAccount of an id that others have at other providers", c.getUserByAccount(key), u)
+		if !c.lacks("GetAccount") {
+			if got := c.getAccount(key); got == nil || got.UserID != u.ID || got.Key() != key {
+				c.Errorf("GetAccount(%q, %q): got %s, want that of user %q", key.ProviderAccountID, key.Provider, diff.Show(got), u.ID)
+			}
+		}
+	}
+	for _, u := range users {
+		if c.works("ListAuthenticatorsByUserID") && !c.lacks("CreateAuthenticator") {
+			c.sameAuthenticators("the list of a user with several accounts of one id", c.listAuthenticators(u.ID), authenticators[u.ID])
+		}
+		if !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser") {
+			s := c.session(u.ID)
+			c.same("GetSessionAndUser of a user with several accounts", c.getSession(s.SessionToken), &adapter.SessionAndUser{Session: s, User: *u})
+		}
+		if !c.lacks("GetUserByEmail") {
+			c.same("GetUserByEmail of a user with several accounts", c.getUserByEmail(u.Email), u)
+		}
+	}
+	if c.lacks("UnlinkAccount") {
+		return
+	}
+	for key, u := range owner {
+		if u != users[1] {
+			continue
+		}
+		c.unlinkAccount(key)
+		c.absent("GetUserByAccount of the account that was unlinked", c.getUserByAccount(key), nil)
+		delete(owner, key)
+	}
+	for key, u := range owner {
+		c.same("GetUserByAccount after the same ids at other providers were unlinked", c.getUserByAccount(key), u)
+	}
 }

@@ -111,15 +111,10 @@ var alistClauses = []check{
 	}},
 	{id: "ALIST-06", words: "updates-of-different-fields-survive", races: true, requires: accountUpdateMethods, run: func(c *clauseContext) {
 		current := c.account(c.user().ID)
-		c.race(len(accountFields), func(n, round int) raceCase {
+		arrange := func(fields ...int) raceCase {
 			var k raceCase
-			updates := make([]adapter.AccountUpdate, n)
-			for i := range n {
-				// By turns each pair of fields.
-				field := (round + i*(1+round/len(accountFields)%(len(accountFields)-1))) % len(accountFields)
-				if n > 2 {
-					field = i
-				}
+			updates := make([]adapter.AccountUpdate, len(fields))
+			for i, field := range fields {
 				updates[i] = c.accountUpdate(current.Key(), []string{accountFields[field]})
 				k.calls = append(k.calls, updateAccount(updates[i]))
 			}
@@ -142,7 +137,15 @@ var alistClauses = []check{
 				return nil
 			}
 			return k
+		}
+		c.race(len(accountFields), func(n, round int) raceCase {
+			fields := make([]int, n)
+			for i := range fields {
+				fields[i] = (round + i) % len(accountFields)
+			}
+			return arrange(fields...)
 		})
+		c.racePairs(len(accountFields), func(first, second int) raceCase { return arrange(first, second) })
 	}},
 	{id: "ALIST-07", words: "update-does-not-undo-unlinking", races: true, requires: append(accountUpdateMethods, "UnlinkAccount"), run: func(c *clauseContext) {
 		users := c.someUsers(2)

@@ -95,6 +95,7 @@ var cascClauses = []check{
 			c.Notef("DeleteUser returns nothing")
 		}
 	}},
+	{id: "CASC-11", words: "cascade-sees-through-lifetimes", requires: []string{"CreateUser", "DeleteUser"}, run: cascadeSeesThroughLifetimes},
 }
 
 // deletedForGood deletes the user and reports whatever of theirs is left: to the
@@ -200,6 +201,57 @@ func (c *clauseContext) notInStore(b belongings) {
 			c.Errorf("Inspect: %v", err)
 		} else if there {
 			c.Errorf("the store still has the %s of a deleted user", r.Kind)
+		}
+	}
+}
+
+// cascadeSeesThroughLifetimes is CASC-11: what an adapter keeps by user must
+// not end before its members do, in whatever order they were written.
+func cascadeSeesThroughLifetimes(c *clauseContext) {
+	const soon = 1200 * time.Millisecond
+	lives := [][]time.Duration{
+		{24 * time.Hour, 400 * 24 * time.Hour, soon}, {soon, 24 * time.Hour, soon}, {-time.Hour, 24 * time.Hour, -time.Hour}, {24 * time.Hour, soon, 2 * time.Hour, soon},
+	}
+	type person struct {
+		id  string
+		all []adapter.Session
+	}
+	var people []person
+	for i, order := range lives {
+		u := c.newUser()
+		u.ID = c.id()
+		p := person{id: c.createUser(u).ID}
+		for _, life := range order {
+			if c.lacks("CreateSession") {
+				break
+			}
+			s := c.newSession(p.id)
+			s.Expires = c.now().Add(life).UTC().Truncate(time.Millisecond)
+			c.createSession(s)
+			p.all = append(p.all, s)
+		}
+		if i%2 == 1 && len(p.all) > 0 && !c.lacks("UpdateSession") { // what was written last is an extension
+			c.updateSession(adapter.SessionUpdate{SessionToken: p.all[0].SessionToken, Expires: adapter.To(c.now().Add(soon).UTC().Truncate(time.Millisecond))})
+		}
+		people = append(people, p)
+	}
+	c.wait(soon + 100*time.Millisecond + c.harness().precision())
+	for _, p := range people {
+		look := keys{users: []string{p.id}}
+		for _, s := range p.all {
+			look.sessions = append(look.sessions, s.SessionToken)
+		}
+		c.deleteUser(p.id)
+		if err := c.nothingOf(look); err != nil {
+			c.Errorf("after DeleteUser: %v", err)
+		}
+		for _, s := range p.all {
+			if s.Expires.After(c.now()) {
+				c.reallyGone("DeleteUser", Record{Kind: SessionRecord, Key: s.SessionToken})
+			}
+		}
+		if err := c.inherited(p.id, look); err != nil {
+			c.Errorf("after DeleteUser: %v", err)
 		}
 	}
 }

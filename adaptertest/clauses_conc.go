@@ -222,12 +222,11 @@ var concClauses = []check{
 		fields := []string{"name", "image", "emailVerified", "email"}
 		user := c.user()
 		current := *user
-		c.race(len(fields), func(n, round int) raceCase {
+		arrange := func(chosen ...int) raceCase {
 			var k raceCase
-			first := round / 2
-			updates := make([]adapter.UserUpdate, n)
-			for i := range n {
-				updates[i] = c.userUpdate(user.ID, []string{fields[(first+i)%len(fields)]})
+			updates := make([]adapter.UserUpdate, len(chosen))
+			for i, field := range chosen {
+				updates[i] = c.userUpdate(user.ID, []string{fields[field]})
 				k.calls = append(k.calls, updateUser(updates[i]))
 			}
 			k.verify = func(h []operation) error {
@@ -249,7 +248,15 @@ var concClauses = []check{
 				return nil
 			}
 			return k
+		}
+		c.race(len(fields), func(n, round int) raceCase {
+			chosen := make([]int, n)
+			for i := range chosen {
+				chosen[i] = (round/2 + i) % len(fields)
+			}
+			return arrange(chosen...)
 		})
+		c.racePairs(len(fields), func(first, second int) raceCase { return arrange(first, second) })
 	}},
 	{id: "CONC-09", words: "counter-is-one-of-those-written", races: true, run: func(c *clauseContext) {
 		c.requires("CreateUser", "CreateAuthenticator", "UpdateAuthenticatorCounter", "GetAuthenticator")
@@ -437,6 +444,54 @@ var concClauses = []check{
 			return k
 		})
 	}},
+	{id: "CONC-19", words: "owner-and-expiry-of-a-session-survive", races: true,
+		requires: []string{"CreateUser", "CreateSession", "UpdateSession", "GetSessionAndUser"}, run: racedSession},
+}
+
+// racedSession is CONC-19.
+func racedSession(c *clauseContext) {
+	users := c.someUsers(2)
+	first := c.session(users[0].ID)
+	current, owner := first, 0
+	moves := adapter.SessionUpdate{SessionToken: first.SessionToken, UserID: adapter.To(users[0].ID)}
+	if moved, err := c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: first.SessionToken, UserID: adapter.To(users[1].ID)}); err != nil || moved == nil || moved.UserID != users[1].ID {
+		c.notApplicable("a session keeps its user")
+	}
+	c.updateSession(moves)
+	hours := 1
+	c.racePairs(2, func(a, _ int) raceCase {
+		owner = 1 - owner
+		hours = hours%300 + 1
+		expires := c.instant(time.Duration(hours) * time.Hour)
+		calls := []call{
+			updateSession(adapter.SessionUpdate{SessionToken: first.SessionToken, UserID: adapter.To(users[owner].ID)}),
+			updateSession(adapter.SessionUpdate{SessionToken: first.SessionToken, Expires: adapter.To(expires)}),
+		}
+		if a == 1 {
+			calls[0], calls[1] = calls[1], calls[0]
+		}
+		return raceCase{calls: calls, verify: func(h []operation) error {
+			want, failed := current, false
+			for _, m := range h {
+				if m.err == nil {
+					m.args[0].(adapter.SessionUpdate).Apply(&want)
+				}
+				failed = failed || m.err != nil
+			}
+			got, err := c.raw.GetSessionAndUser(c.ctx, first.SessionToken)
+			if err != nil || got == nil {
+				return fmt.Errorf("GetSessionAndUser: got %s, error %w", diff.Show(got), err)
+			}
+			if got.User.ID != got.Session.UserID {
+				return fmt.Errorf("the session of user %q came with user %q", got.Session.UserID, got.User.ID)
+			}
+			if d := c.unlike(&got.Session, &want); d != "" && !failed {
+				return fmt.Errorf("after successful updates of the owner and of the expiry: %s", d)
+			}
+			current = got.Session
+			return nil
+		}}
+	})
 }
 
 // The calls that races are made of.

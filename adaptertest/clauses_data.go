@@ -1,7 +1,9 @@
 package adaptertest
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -228,6 +230,7 @@ var dataClauses = []check{
 			}
 		}
 	}},
+	{id: "DATA-14", words: "large-numbers-are-kept-or-refused", run: largeNumbers},
 }
 
 // invalidUTF8 holds bytes that are never UTF-8, a surrogate, an overlong slash
@@ -364,5 +367,54 @@ func (c *clauseContext) roundTrip(u adapter.User, a adapter.Account, s adapter.S
 		if !c.lacks("ListAuthenticatorsByUserID") {
 			c.sameAuthenticators("ListAuthenticatorsByUserID", c.listAuthenticators(u.ID), []adapter.Authenticator{w})
 		}
+	}
+}
+
+// largeNumbers is DATA-14.
+func largeNumbers(c *clauseContext) {
+	owner := c.owner()
+	numbers := []int64{1<<31 - 1, 1 << 31, 1<<31 + 1, 1<<32 - 1, 1 << 32, 1<<32 + 7, 1<<53 - 1, 1 << 53, 1<<53 + 1, 1<<62 + 1, math.MaxInt64, -1, math.MinInt32, -1<<31 - 1}
+	tried := false
+	if owner != "" && c.works("GetAccount") {
+		tried = true
+		for _, n := range numbers {
+			x := c.newAccount(owner)
+			x.ExpiresAt = &n
+			if _, err := c.a.LinkAccount(c.ctx, x); err == nil {
+				c.same(fmt.Sprintf("an account whose token expires at %d", n), c.getAccount(x.Key()), &x)
+			}
+		}
+		for _, details := range []string{
+			`[{"n":9007199254740993}]`, `[{"n":-9007199254740993}]`, `[{"n":12345678901234567890123}]`, `[{"n":0.12345678901234567890123456789}]`,
+			`[{"n":123456789.123456789123456789}]`, `[{"n":18446744073709551616,"m":[9223372036854775808,-9223372036854775809]}]`, `[{"n":1e-30}]`, `[{"n":0.1}]`,
+		} {
+			x := c.newAccount(owner)
+			x.AuthorizationDetails = json.RawMessage(details)
+			if _, err := c.a.LinkAccount(c.ctx, x); err == nil {
+				c.same("an account whose details are "+details, c.getAccount(x.Key()), &x)
+			}
+		}
+	}
+	if owner != "" && c.works("GetAuthenticator") {
+		tried = true
+		for _, n := range numbers {
+			w := c.newAuthenticator(owner)
+			w.Counter = n
+			if _, err := c.a.CreateAuthenticator(c.ctx, w); err == nil {
+				c.same(fmt.Sprintf("an authenticator whose counter is %d", n), c.getAuthenticator(w.CredentialID), &w)
+			}
+			if c.lacks("UpdateAuthenticatorCounter") {
+				continue
+			}
+			w = c.authenticator(owner)
+			if got, err := c.a.UpdateAuthenticatorCounter(c.ctx, w.CredentialID, n); err == nil {
+				w.Counter = n
+				c.same(fmt.Sprintf("what UpdateAuthenticatorCounter to %d returned", n), got, &w)
+			}
+			c.same(fmt.Sprintf("an authenticator after UpdateAuthenticatorCounter to %d", n), c.getAuthenticator(w.CredentialID), &w)
+		}
+	}
+	if !tried {
+		c.notApplicable("the adapter keeps no numbers")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -138,6 +139,7 @@ var errClauses = []check{
 		})
 	}},
 	{id: "ERR-10", words: "undecodable-is-an-error", needs: []ability{abilityCorrupt}, run: undecodableIsAnError},
+	{id: "ERR-11", words: "errors-match-their-kind-only", run: errorsMatchTheirKind},
 }
 
 // failureIsNotAbsent is ERR-01.
@@ -511,5 +513,107 @@ func (r *run) secretsIn() func(text string) string {
 			}
 		}
 		return ""
+	}
+}
+
+// errorsMatchTheirKind is ERR-11.
+func errorsMatchTheirKind(c *clauseContext) {
+	taken := func(what string, err error) {
+		if err == nil {
+			return // that it fails is the business of other clauses
+		}
+		if !errors.Is(err, adapter.ErrConflict) {
+			c.Errorf("%s: the error does not match ErrConflict: %v", what, err)
+		}
+		if errors.Is(err, adapter.ErrNotFound) {
+			c.Errorf("%s: the error matches ErrNotFound: %v", what, err)
+		}
+	}
+	missing := func(what string, err error) {
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, adapter.ErrNotFound) {
+			c.Errorf("%s: the error does not match ErrNotFound: %v", what, err)
+		}
+		if errors.Is(err, adapter.ErrConflict) {
+			c.Errorf("%s: the error matches ErrConflict: %v", what, err)
+		}
+	}
+	for _, x := range c.conflicts() {
+		_, err := x.do()
+		taken(x.method+" with "+x.what, err)
+	}
+	for _, x := range c.unknowns() {
+		_, err := x.do()
+		missing(x.method+" of "+x.what, err)
+	}
+	owners := []string{c.id()}
+	if !c.lacks("DeleteUser") && !c.lacks("CreateUser") {
+		gone := c.user().ID
+		c.deleteUser(gone)
+		owners = append(owners, gone)
+	}
+	for _, owner := range owners {
+		for _, k := range []call{linkAccount(c.newAccount(owner)), createSession(c.newSession(owner)), createAuthenticator(c.newAuthenticator(owner))} {
+			if c.lacks(k.method) {
+				continue
+			}
+			_, err := k.do(c.ctx, c.a)
+			missing(k.method+" for an absent user", err)
+		}
+		if c.works("UpdateSession") {
+			s := c.session(c.user().ID)
+			_, err := c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(owner)})
+			missing("UpdateSession to an absent user", err)
+		}
+	}
+	c.ownerAndKey(taken, missing)
+	if c.faults() == nil {
+		c.Notef("no fault was injected: the harness has no %s", abilityFaults)
+		return
+	}
+	c.eachFault(breakingFaults, slices.Concat(visibleWrites, lookups), func(x faulted) {
+		for _, sentinel := range []error{adapter.ErrConflict, adapter.ErrNotFound, adapter.ErrLastCredential, adapter.ErrUnsupported} {
+			if errors.Is(x.err, sentinel) {
+				c.Errorf("%s: the store failed, and the error matches %q", x, sentinel)
+			}
+		}
+	})
+}
+
+// ownerAndKey makes writes that collide with a record of the same user, whose
+// error is about the key and about nothing else.
+func (c *clauseContext) ownerAndKey(taken, missing func(what string, err error)) {
+	if c.lacks("CreateUser") {
+		return
+	}
+	u := c.user()
+	if !c.lacks("LinkAccount") {
+		x := c.account(u.ID)
+		x.UserID = c.user().ID
+		_, err := c.a.LinkAccount(c.ctx, x)
+		taken("LinkAccount of an account that another user has", err)
+	}
+	if !c.lacks("CreateSession") {
+		s := c.session(u.ID)
+		_, err := c.a.CreateSession(c.ctx, s)
+		taken("CreateSession once more", err)
+	}
+	if !c.lacks("CreateAuthenticator") {
+		w := c.authenticator(u.ID)
+		_, err := c.a.CreateAuthenticator(c.ctx, w)
+		taken("CreateAuthenticator once more", err)
+	}
+	if !c.lacks("UpdateUser") {
+		other := c.user()
+		update := c.userUpdate(other.ID, userFields)
+		update.Email = adapter.To(u.Email)
+		_, err := c.a.UpdateUser(c.ctx, update)
+		taken("UpdateUser of all fields with a taken address", err)
+		update.ID = c.id()
+		update.Email = adapter.To(c.newUser().Email)
+		_, err = c.a.UpdateUser(c.ctx, update)
+		missing("UpdateUser of all fields of an absent user", err)
 	}
 }

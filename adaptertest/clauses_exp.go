@@ -3,6 +3,7 @@ package adaptertest
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
@@ -125,6 +126,7 @@ var expClauses = []check{
 	}},
 	{id: "EXP-06", words: "clean-up-removes-all-that-expired", needs: []ability{abilitySweep}, run: cleanUpRemovesAll},
 	{id: "EXP-07", words: "extension-survives-clean-up-and-reads", races: true, run: extensionSurvives},
+	{id: "EXP-08", words: "clean-up-counts-what-it-removed", alone: true, needs: []ability{abilitySweep}, run: cleanUpCounts},
 }
 
 // expiring is a set of sessions and verification tokens.
@@ -318,6 +320,14 @@ func cleanUpRemovesAll(c *clauseContext) {
 // expired. An extension that was accepted holds.
 func extensionSurvives(c *clauseContext) {
 	c.requires("CreateUser", "CreateSession", "UpdateSession", "GetSessionAndUser")
+	if c.has(abilitySweep) && !c.lacks("DeleteSession") {
+		for range max(1, c.rounds(3)) {
+			c.sweepOfMany()
+			if c.failed() {
+				return
+			}
+		}
+	}
 	owner := c.user().ID
 	contenders := map[string]func(s adapter.Session){
 		"a read of the expired session": func(s adapter.Session) {
@@ -379,6 +389,116 @@ func extensionSurvives(c *clauseContext) {
 	}
 }
 
+// sweepOfMany extends and deletes sessions while a clean-up gathers so many that
+// it takes its time. What was extended stays, with its new expiry, and what was
+// deleted stays deleted.
+func (c *clauseContext) sweepOfMany() {
+	const most, enough = 4000, 400
+	owner := c.user().ID
+	var mu sync.Mutex
+	var expired, live []adapter.Session
+	end := time.Now().Add(c.span(1500 * time.Millisecond))
+	c.populate(most, func(i int) {
+		if i > enough && time.Now().After(end) {
+			return
+		}
+		s := c.newSession(owner)
+		if i%2 == 0 {
+			s.Expires = c.now().Add(-time.Second).UTC().Truncate(time.Millisecond)
+		}
+		if _, err := c.raw.CreateSession(c.ctx, s); err != nil {
+			c.Fatalf("CreateSession: %v", err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if i%2 == 0 {
+			expired = append(expired, s)
+		} else {
+			live = append(live, s)
+		}
+	})
+	until := c.instant(3 * time.Hour)
+	extended := map[string]bool{}
+	var deleted []string
+	var swept atomic.Bool
+	c.parallel(4, func(client int) {
+		switch client {
+		case 0:
+			c.sweep(c.now())
+			swept.Store(true)
+		case 1, 2: // extend sessions of both kinds, from both ends
+			all := live
+			if client == 2 {
+				all = expired
+			}
+			for i := range all {
+				if swept.Load() && i > 20 {
+					return
+				}
+				s := all[len(all)-1-i]
+				if i%2 == 0 {
+					s = all[i]
+				}
+				got, err := c.raw.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(until)})
+				if err != nil {
+					c.Errorf("UpdateSession during clean-up: %v", err)
+					return
+				}
+				if got != nil {
+					mu.Lock()
+					extended[s.SessionToken] = true
+					mu.Unlock()
+				}
+			}
+		default: // delete from the middle
+			for i := range len(live) / 4 {
+				if swept.Load() && i > 20 {
+					return
+				}
+				token := live[len(live)/2+i].SessionToken
+				if _, err := c.raw.DeleteSession(c.ctx, token); err != nil {
+					c.Errorf("DeleteSession during clean-up: %v", err)
+					return
+				}
+				mu.Lock()
+				deleted = append(deleted, token)
+				mu.Unlock()
+			}
+		}
+	})
+	gone := map[string]bool{}
+	for _, token := range deleted {
+		gone[token] = true
+		if got, err := c.raw.GetSessionAndUser(c.ctx, token); err != nil || got != nil {
+			c.Fatalf("a session that was deleted during clean-up: got %s, error %v, want absent", diff.Show(got), err)
+		}
+	}
+	for token := range extended {
+		if gone[token] {
+			continue
+		}
+		got, err := c.raw.GetSessionAndUser(c.ctx, token)
+		if err != nil || got == nil {
+			c.Fatalf("a session that was extended during clean-up: got %s, error %v", diff.Show(got), err)
+		}
+		if !c.same("the expires of a session that was extended during clean-up", got.Session.Expires, until) {
+			return
+		}
+	}
+	for _, s := range live {
+		if extended[s.SessionToken] || gone[s.SessionToken] {
+			continue
+		}
+		if got, err := c.raw.GetSessionAndUser(c.ctx, s.SessionToken); err != nil || got == nil {
+			c.Fatalf("a live session that nobody touched during clean-up: got %s, error %v", diff.Show(got), err)
+		}
+	}
+	if !c.lacks("DeleteUser") {
+		_, _ = c.raw.DeleteUser(c.ctx, owner)
+	}
+	c.Notef("%d sessions were extended and %d deleted while %d were gathered", len(extended), len(deleted), len(expired)+len(live))
+}
+
 // extendWhileHeld extends a session while the store's answer to the contender
 // is held back, at each of the contender's steps in turn.
 func (c *clauseContext) extendWhileHeld(create func() adapter.Session, contend func(adapter.Session), judge func(adapter.Session, *adapter.Session, time.Time)) {
@@ -426,4 +546,68 @@ func (c *clauseContext) extendWhileHeld(create func() adapter.Session, contend f
 		}
 		judge(s, extended, until)
 	}
+}
+
+// cleanUpCounts is EXP-08. The store may be shared, so that other records
+// expire at the same time: a difference counts only if it is there each time.
+func cleanUpCounts(c *clauseContext) {
+	sweeper, ok := c.raw.(adapter.Sweeper)
+	if !ok {
+		c.notApplicable("the adapter has no DeleteExpired")
+	}
+	inspect := c.harness().Inspect
+	there := func(r Record) bool {
+		if inspect == nil {
+			return false
+		}
+		found, err := inspect(c.ctx, c.raw, r)
+		return must(c, "Inspect", found, err)
+	}
+	const tries = 3
+	var wrong []string
+	for try := range tries {
+		c.sweep(c.now())
+		live := c.expiring(time.Hour, 31*day)
+		e := c.expiring(-time.Second, -time.Minute, -time.Hour, -day, -31*day)
+		for range try { // not the same number twice
+			more := c.expiring(-time.Minute)
+			e.sessions, e.tokens = append(e.sessions, more.sessions...), append(e.tokens, more.tokens...)
+		}
+		records := func() (sessions, tokens int64) {
+			for _, s := range e.sessions {
+				if there(Record{Kind: SessionRecord, Key: s.SessionToken}) || inspect == nil && c.getSession(s.SessionToken) != nil {
+					sessions++
+				}
+			}
+			for _, t := range e.tokens {
+				if there(Record{Kind: VerificationTokenRecord, Token: t.Key()}) {
+					tokens++
+				}
+			}
+			return sessions, tokens
+		}
+		sessions, tokens := records()
+		swept, err := sweeper.DeleteExpired(c.ctx, c.now())
+		if err != nil {
+			c.Fatalf("DeleteExpired: %v", err)
+		}
+		sessionsLeft, tokensLeft := records()
+		problem := ""
+		check := func(what string, said, before, left, made int64) {
+			switch {
+			case said < before-left:
+				problem += fmt.Sprintf("it says that it removed %d %s, and %d are gone; ", said, what, before-left)
+			case said > made-left:
+				problem += fmt.Sprintf("it says that it removed %d %s, of %d that had expired and %d that are left; ", said, what, made, left)
+			}
+		}
+		check("sessions", swept.Sessions, sessions, sessionsLeft, int64(len(e.sessions)))
+		check("verification tokens", swept.VerificationTokens, tokens, tokensLeft, int64(len(e.tokens)))
+		live.there(c, "after clean-up")
+		if problem == "" {
+			return
+		}
+		wrong = append(wrong, problem)
+	}
+	c.Errorf("DeleteExpired, %d times in a row: %s", tries, wrong)
 }

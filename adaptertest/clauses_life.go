@@ -81,6 +81,7 @@ var lifeClauses = []check{
 			}
 		}
 	}},
+	{id: "LIFE-08", words: "misses-leave-nothing-open", run: missesLeaveNothingOpen},
 }
 
 // afterClose is how long a call may take whose client is closed.
@@ -322,4 +323,82 @@ func closeDuringCalls(c *clauseContext) {
 		}
 	})
 	c.Notef("%d rounds of calls around Close", calls.Load())
+}
+
+// missesLeaveNothingOpen is LIFE-08: a miss of each kind is followed by writes
+// through a second handle, and through a pool of one.
+func missesLeaveNothingOpen(c *clauseContext) {
+	if !c.has(abilitySecond) && !c.has(abilitySingle) && !c.has(abilityConnections) {
+		c.notVerified("the harness has neither %s nor %s nor %s", abilitySecond, abilitySingle, abilityConnections)
+	}
+	miss := func(a adapter.Adapter, k keyed) {
+		key := make([]string, len(k.parts))
+		for i, part := range k.parts {
+			if key[i] = c.unique(part); part == "user id" {
+				key[i] = c.id()
+			}
+		}
+		_, _ = c.bounded(openTime, func(c *clauseContext) (any, error) { return k.call(c, a, key) })
+	}
+	refused := func(k *fixture, a adapter.Adapter) {
+		for _, again := range c.working([]call{createUser(k.user), linkAccount(k.account), createSession(k.session), createAuthenticator(k.authenticator), createToken(k.token)}) {
+			_, _ = c.bounded(openTime, func(c *clauseContext) (any, error) { return again.do(c.ctx, a) })
+		}
+	}
+	fixtureOf := func(a adapter.Adapter) (k *fixture) {
+		_, _ = c.bounded(openTime, func(c *clauseContext) (any, error) { k = c.newFixture(a); return nil, nil })
+		return k
+	}
+	works := func(a adapter.Adapter, k *fixture, what string) bool {
+		if err := c.writesFromElsewhere(a, k); err != nil {
+			c.Errorf("after %s: %v", what, err)
+			return false
+		}
+		return true
+	}
+	connections := 0
+	if c.has(abilityConnections) {
+		fixtureOf(c.a)
+		connections = c.harness().Connections(c.raw)
+	}
+	if c.has(abilitySecond) {
+		second := c.second()
+		for _, k := range c.keyed() {
+			fixture := fixtureOf(c.a)
+			miss(c.a, k)
+			if !works(second, fixture, "a miss of "+k.method+", through another adapter") {
+				return
+			}
+		}
+		fixture := fixtureOf(c.a)
+		refused(fixture, c.a)
+		works(second, fixture, "writes that were refused, through another adapter")
+	}
+	if c.has(abilitySingle) {
+		single := c.observe(c.harness().Single(c.tb))
+		for _, k := range c.keyed() {
+			for range 2 {
+				miss(single, k)
+			}
+			if !works(single, fixtureOf(single), "misses of "+k.method+", through the same single connection") {
+				return
+			}
+		}
+		fixture := fixtureOf(single)
+		refused(fixture, single)
+		works(single, fixture, "writes that were refused, through the same single connection")
+	}
+	if c.has(abilityConnections) {
+		for _, k := range c.keyed() {
+			for range 8 {
+				miss(c.a, k)
+			}
+		}
+		const slack = 2 // a pool may have opened another where one was in use
+		for end := time.Now().Add(5 * time.Second); c.harness().Connections(c.raw) > connections+slack; c.pause(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				c.Fatalf("%d connections before, %d after misses", connections, c.harness().Connections(c.raw))
+			}
+		}
+	}
 }

@@ -31,6 +31,8 @@ var slistClauses = []check{
 				c.sameSessions("ListSessionsByUserID of the user who got one", b, theirs)
 			}
 		}
+		lasting := c.user().ID
+		c.sameSessions("ListSessionsByUserID after the session that was written last has expired", lasting, c.outliving(lasting))
 		if !c.lacks("DeleteSession") {
 			c.deleteSession(mine[0].SessionToken)
 			mine = mine[1:]
@@ -71,6 +73,7 @@ var slistClauses = []check{
 			c.endsSessions(u, c.mixedSessions(u), kept)
 			c.deletes(u, "")
 		}
+		c.endsSessions(u, c.outliving(u), -1)
 		many := make([]adapter.Session, manyRecords)
 		c.populate(len(many), func(i int) {
 			many[i] = c.newSession(u)
@@ -206,6 +209,28 @@ func (c *clauseContext) mixedSessions(userID string) []adapter.Session {
 		all = append(all, s)
 	}
 	return all
+}
+
+// outliving creates sessions of a user, of which the one that is written last
+// and the one that is extended last expire soon and are deleted then. It returns
+// those that live on.
+func (c *clauseContext) outliving(userID string) []adapter.Session {
+	const soon = 1200 * time.Millisecond
+	live := []adapter.Session{c.session(userID), c.session(userID)}
+	live[1].Expires = c.instant(400 * 24 * time.Hour)
+	if c.lacks("UpdateSession") {
+		live = live[:1]
+	} else {
+		c.updateSession(adapter.SessionUpdate{SessionToken: live[1].SessionToken, Expires: adapter.To(live[1].Expires)})
+	}
+	short := c.newSession(userID)
+	short.Expires = c.now().Add(soon).UTC().Truncate(time.Millisecond)
+	c.createSession(short)
+	c.wait(soon + 50*time.Millisecond + c.harness().precision())
+	if !c.lacks("DeleteSession") {
+		_, _ = c.a.DeleteSession(c.ctx, short.SessionToken)
+	}
+	return live
 }
 
 func (c *clauseContext) sameSessions(what, userID string, want []adapter.Session) {

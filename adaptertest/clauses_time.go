@@ -138,6 +138,20 @@ var timeClauses = []check{
 			}
 		}
 	}},
+	{id: "TIME-11", words: "far-instants-are-kept-or-refused", run: func(c *clauseContext) {
+		owner := c.owner()
+		for _, p := range c.instantFields() {
+			for _, t := range []time.Time{
+				time.Date(1901, 12, 13, 20, 45, 51, 0, time.UTC), time.Date(1901, 12, 13, 20, 45, 52, 0, time.UTC), time.Date(1900, 2, 28, 23, 59, 59, 0, time.UTC),
+				time.Date(1969, 7, 20, 20, 17, 40, 250e6, time.UTC), time.Date(1969, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(1969, 12, 31, 23, 59, 59, 750e6, time.UTC),
+				time.Date(2038, 1, 19, 3, 14, 8, 500e6, time.UTC), time.Date(2106, 2, 7, 6, 28, 16, 500e6, time.UTC),
+				time.Date(2262, 4, 11, 23, 47, 16, 854e6, time.UTC), time.Date(2262, 4, 11, 23, 47, 17, 0, time.UTC), time.Date(2263, 1, 1, 0, 0, 0, 0, time.UTC),
+				time.Date(2486, 7, 2, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC),
+			} {
+				p.round(c, owner, t.Truncate(c.harness().precision()), mayRefuse)
+			}
+		}
+	}},
 }
 
 // zone is a location of the database that is compiled in.

@@ -318,6 +318,7 @@ var userClauses = []check{
 			c.same("GetUserByEmail of the address freed "+how, c.getUserByEmail(u.Email), b)
 		}
 	}},
+	{id: "USER-27", words: "case-is-folded-as-a-whole-or-not-at-all", run: caseIsFoldedAsAWhole},
 }
 
 var userFields = []string{"name", "email", "emailVerified", "image"}
@@ -382,6 +383,10 @@ func emailVariants(c *clauseContext) []emailVariant {
 		address := c.unique("tail") + "@example.test"
 		return emailVariant{name: name, stored: address + a, variant: address + b}
 	}
+	within := func(name, a, b string) emailVariant {
+		local := c.unique("tag")
+		return emailVariant{name: name, stored: local + a + "@example.test", variant: local + b + "@example.test"}
+	}
 	ascii := pair("ASCII case", "ada", "Ada")
 	ascii.asciiCase = true
 	return []emailVariant{
@@ -400,6 +405,120 @@ func emailVariants(c *clauseContext) []emailVariant {
 		after("trailing space", "", " "),
 		after("trailing no-break space", "", "\u00a0"),
 		after("trailing dot", "", "."),
+		within("plus tag", "", "+news"),
+		within("another plus tag", "+a", "+b"),
+		within("trailing dot of the local part", "", "."),
+		within("comment", "", "(x)"),
+		pair("dot in the local part", "adalove", "ada.love"),
+		pair("blank in the local part", "adalove", "ada love"),
+		pair("hyphen and underscore", "ada-l", "ada_l"),
+		pair("quoted local part", "ada", "\"ada\""),
+		pair("Cyrillic letter", "paul", "\u0440aul"),
+		pair("Greek letter", "nova", "n\u03bfva"),
+		pair("soft hyphen", "ada", "a\u00adda"),
+		pair("zero-width joiner", "ada", "a\u200dda"),
+		pair("byte order mark", "ada", "\ufeffada"),
+		pair("ligature", "offi", "o\ufb03"),
+		pair("superscript", "ada2", "ada\u00b2"),
+		pair("Turkish case", "ilk", "\u0131lk"),
+		pair("sigma", "\u03c3", "\u03c2"),
+		pair("digits of another script", "a1", "a\u0661"),
+		after("ideographic full stop in the domain", ".com", "\u3002com"),
+		after("full-width domain", "x", "\uff58"),
+		after("punycode", ".b\u00fccher", ".xn--bcher-kva"),
+		after("accent in the domain", "e", "\u00e9"),
+		after("subdomain", "", ".com"),
+		after("another host of one provider", ".gmail", ".googlemail"),
+	}
+}
+
+// spellings are those of an address that differ in ASCII case only.
+func spellings(address string) map[string]string {
+	local, domain, _ := strings.Cut(address, "@")
+	middle := len(local) / 2
+	for local[middle] < 'a' || local[middle] > 'z' {
+		middle--
+	}
+	inner := local[:middle] + upperASCII(local[middle:middle+1]) + local[middle+1:]
+	return map[string]string{
+		"the domain in capitals": local + "@" + upperASCII(domain), "the local part in capitals": upperASCII(local) + "@" + domain,
+		"all in capitals": upperASCII(address), "one inner letter": inner + "@" + domain, "the first letter": upperASCII(local[:1]) + local[1:] + "@" + domain,
+		"one letter of the domain": local + "@" + domain[:1] + upperASCII(domain[1:2]) + domain[2:],
+	}
+}
+
+// caseIsFoldedAsAWhole is USER-27.
+func caseIsFoldedAsAWhole(c *clauseContext) {
+	c.requires("CreateUser", "GetUser", "GetUserByEmail")
+	fresh := func() string { return lowerASCII(c.unique("spelling")) + "@mail.example.test" }
+	lower := fresh()
+	held := c.newUser()
+	held.Email = lower
+	c.createUser(held)
+	folds := c.getUserByEmail(upperASCII(lower)) != nil
+	for _, name := range sortedKeys(spellings(lower)) {
+		for _, stored := range []string{"lower case", name} {
+			address := fresh()
+			other := spellings(address)[name]
+			if stored == name {
+				address, other = other, address
+			}
+			u := c.newUser()
+			u.Email = address
+			a := c.createUser(u)
+			found := c.getUserByEmail(other)
+			if (found != nil) != folds {
+				c.Errorf("%s: GetUserByEmail(%q) with %q stored finds %s, and the address in capitals is found: %v", name, other, address, diff.Show(found), folds)
+			}
+			w := c.newUser()
+			w.Email = other
+			if b, err := c.a.CreateUser(c.ctx, w); (err != nil) != folds {
+				c.Errorf("%s: CreateUser(%q) with %q stored: got %s, error %v, and addresses in another case are the same: %v", name, other, address, diff.Show(b), err, folds)
+			}
+			if c.lacks("UpdateUser") {
+				continue
+			}
+			if !folds {
+				continue
+			}
+			x := c.user()
+			if got, err := c.a.UpdateUser(c.ctx, adapter.UserUpdate{ID: x.ID, Email: adapter.To(other)}); err == nil {
+				c.Errorf("%s: UpdateUser to %q with %q stored: succeeded with %s, and addresses in another case are the same", name, other, address, diff.Show(got))
+			}
+			got, err := c.a.UpdateUser(c.ctx, adapter.UserUpdate{ID: a.ID, Email: adapter.To(other)})
+			if err != nil || got == nil {
+				c.Errorf("%s: UpdateUser of %q to %q, the same user: got %s, error %v", name, address, other, diff.Show(got), err)
+				continue
+			}
+			for _, spelling := range []string{address, other, upperASCII(address), lowerASCII(address)} {
+				c.same(fmt.Sprintf("%s: GetUserByEmail(%q) after the address changed in case only", name, spelling), c.getUserByEmail(spelling), got)
+				again := c.newUser()
+				again.Email = spelling
+				if b, err := c.a.CreateUser(c.ctx, again); err == nil {
+					c.Errorf("%s: CreateUser(%q) after a change of case only: succeeded with %s, and the address is taken", name, spelling, diff.Show(b))
+				}
+			}
+		}
+	}
+	if folds || c.lacks("UpdateUser") {
+		return
+	}
+	address := fresh()
+	for _, name := range sortedKeys(spellings(address)) {
+		address := fresh()
+		other := spellings(address)[name]
+		u := c.newUser()
+		u.Email = address
+		a := c.createUser(u)
+		got := c.updateUser(adapter.UserUpdate{ID: a.ID, Email: adapter.To(other)})
+		if got.Email != other {
+			c.Errorf("%s: UpdateUser of %q to %q: the address is %q", name, address, other, got.Email)
+		}
+		c.same("GetUserByEmail after a change of case only", c.getUserByEmail(other), got)
+		c.absent(fmt.Sprintf("%s: GetUserByEmail(%q) after the address changed to %q", name, address, other), c.getUserByEmail(address), nil)
+		w := c.newUser()
+		w.Email = address
+		c.same("the user who takes the old spelling", c.getUserByEmail(c.createUser(w).Email).Name, w.Name)
 	}
 }
 

@@ -101,6 +101,8 @@ const (
 	raceFewest   = 4
 	raceTime     = 100 * time.Millisecond
 	raceLimit    = 400 * time.Millisecond
+	// overlapsOfPair is the number of overlapping calls for each pair of fields.
+	overlapsOfPair = 60
 	// racers is the number of calls that start at once.
 	racers = 16
 )
@@ -253,6 +255,54 @@ func (c *clauseContext) oneHeld(control fault.Control, handles []adapter.Adapter
 	<-one
 	<-two
 	return history, held
+}
+
+// racePairs lets updates of two different fields of one record race: each
+// ordered pair of the n fields, at the barrier by turns and with the answers to
+// the first held.
+func (c *clauseContext) racePairs(n int, arrange func(first, second int) raceCase) {
+	var pairs [][2]int
+	for i := range n {
+		for j := range n {
+			if i != j {
+				pairs = append(pairs, [2]int{i, j})
+			}
+		}
+	}
+	handles := c.handles()
+	p, stop := pair.New()
+	defer stop()
+	start := time.Now()
+	overlaps := 0
+	for round := 0; ; round++ {
+		elapsed := time.Since(start)
+		if round >= len(pairs) && overlaps >= c.rounds(overlapsOfPair*len(pairs)) || round >= raceFewest && elapsed >= c.span(2*raceLimit) {
+			break
+		}
+		fields := pairs[round%len(pairs)]
+		k := arrange(fields[0], fields[1])
+		h := c.twoTogether(p, handles, k.calls)
+		if h[0].from < h[1].to && h[1].from < h[0].to {
+			overlaps++
+		}
+		c.judge(k, h, fmt.Sprintf("round %d, at the barrier", round+1))
+	}
+	control := c.faults()
+	if control == nil {
+		c.Notef("no answers were held: the harness has no %s", abilityFaults)
+		return
+	}
+	defer control.Heal()
+	for _, fields := range pairs {
+		for step := 1; step <= heldSteps; step++ {
+			k := arrange(fields[0], fields[1])
+			history, held := c.oneHeld(control, handles, k.calls, 0, step)
+			c.judge(k, history, fmt.Sprintf("the answer to step %d of client 0 was held while client 1 ran", step))
+			if !held {
+				break
+			}
+		}
+	}
 }
 
 // faults returns the control over the traffic of the adapter, or nil.

@@ -4,6 +4,7 @@ package diff
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"reflect"
 	"strings"
 	"time"
@@ -88,7 +89,31 @@ func sameJSON(a, b json.RawMessage) bool {
 	}
 	x, xok := decode(a)
 	y, yok := decode(b)
-	return xok && yok && reflect.DeepEqual(x, y)
+	return xok && yok && reflect.DeepEqual(exact(x), exact(y))
+}
+
+// exact replaces the numbers of decoded JSON by their exact values, so that 1e2
+// equals 100. An exponent that is too large to compute stays text.
+func exact(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if _, exponent, _ := strings.Cut(strings.ToLower(v.String()), "e"); len(exponent) > 4 {
+			return v
+		}
+		if r, ok := new(big.Rat).SetString(v.String()); ok {
+			return r.RatString()
+		}
+		return v
+	case []any:
+		for i := range v {
+			v[i] = exact(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = exact(v[k])
+		}
+	}
+	return v
 }
 
 // Show prints values for evidence: pointers by what they point to, long strings

@@ -34,6 +34,11 @@ type records struct {
 	authenticators map[string]adapter.Authenticator
 	credentials    map[string][]string // from the user's ID to the credential IDs
 
+	// Where to look for a user's accounts and sessions: what is there may be gone,
+	// or be another user's by now.
+	accountsOf map[string]map[adapter.AccountKey]bool
+	sessionsOf map[string]map[string]bool
+
 	// What broken adapters keep beside the records.
 	extra map[string]any
 
@@ -65,6 +70,7 @@ func newRecords(c *clock, spaces map[string]*records) *records {
 		accounts: map[adapter.AccountKey]adapter.Account{}, sessions: map[string]adapter.Session{},
 		tokens:         map[adapter.VerificationTokenKey]adapter.VerificationToken{},
 		authenticators: map[string]adapter.Authenticator{}, credentials: map[string][]string{},
+		accountsOf: map[string]map[adapter.AccountKey]bool{}, sessionsOf: map[string]map[string]bool{},
 		extra: map[string]any{}, clock: c, spaces: spaces,
 	}
 }
@@ -247,9 +253,29 @@ func (m *mem) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Acco
 		if _, ok := m.users[a.UserID]; !ok {
 			return nil, notFound("user")
 		}
-		m.accounts[a.Key()] = copyAccount(a)
+		m.putAccount(a)
 		return new(copyAccount(a)), nil
 	})
+}
+
+// putAccount stores an account, and where to look for it.
+func (r *records) putAccount(a adapter.Account) {
+	a = copyAccount(a)
+	r.accounts[a.Key()] = a
+	note(r.accountsOf, a.UserID, a.Key())
+}
+
+// putSession stores a session, and where to look for it.
+func (r *records) putSession(s adapter.Session) {
+	r.sessions[s.SessionToken] = s
+	note(r.sessionsOf, s.UserID, s.SessionToken)
+}
+
+func note[K comparable](of map[string]map[K]bool, userID string, key K) {
+	if of[userID] == nil {
+		of[userID] = map[K]bool{}
+	}
+	of[userID][key] = true
 }
 
 func (m *mem) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
@@ -284,7 +310,7 @@ func (m *mem) CreateSession(ctx context.Context, s adapter.Session) (*adapter.Se
 			return nil, notFound("user")
 		}
 		s = copySession(s)
-		m.sessions[s.SessionToken] = s
+		m.putSession(s)
 		return &s, nil
 	})
 }
@@ -314,7 +340,7 @@ func (m *mem) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (
 			return nil, notFound("user")
 		}
 		s = copySession(s)
-		m.sessions[s.SessionToken] = s
+		m.putSession(s)
 		return &s, nil
 	})
 }

@@ -34,7 +34,7 @@ func (m *mem) CreateUserWithAccount(ctx context.Context, u adapter.User, account
 		}
 		m.putUser(u)
 		account.UserID = u.ID
-		m.accounts[account.Key()] = copyAccount(account)
+		m.putAccount(account)
 		if authenticator != nil {
 			a := *authenticator
 			a.UserID = u.ID
@@ -47,8 +47,8 @@ func (m *mem) CreateUserWithAccount(ctx context.Context, u adapter.User, account
 func (m *mem) ListAccountsByUserID(ctx context.Context, userID string) ([]adapter.Account, error) {
 	return read(ctx, m, func() ([]adapter.Account, error) {
 		list := []adapter.Account{}
-		for _, a := range m.accounts {
-			if a.UserID == userID {
+		for key := range m.accountsOf[userID] {
+			if a, ok := m.accounts[key]; ok && a.UserID == userID {
 				list = append(list, copyAccount(a))
 			}
 		}
@@ -71,8 +71,8 @@ func (m *mem) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (
 func (m *mem) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
 	return read(ctx, m, func() ([]adapter.Session, error) {
 		list := []adapter.Session{}
-		for _, s := range m.sessions {
-			if s.UserID == userID {
+		for token := range m.sessionsOf[userID] {
+			if s, ok := m.sessions[token]; ok && s.UserID == userID {
 				list = append(list, copySession(s))
 			}
 		}
@@ -83,8 +83,8 @@ func (m *mem) ListSessionsByUserID(ctx context.Context, userID string) ([]adapte
 func (m *mem) DeleteSessionsByUserID(ctx context.Context, userID, except string) (int64, error) {
 	return write(ctx, m, func() (int64, error) {
 		var deleted int64
-		for token, s := range m.sessions {
-			if s.UserID == userID && token != except {
+		for token := range m.sessionsOf[userID] {
+			if s, ok := m.sessions[token]; ok && s.UserID == userID && token != except {
 				delete(m.sessions, token)
 				deleted++
 			}

@@ -50,6 +50,8 @@ func All() []Mutant {
 		instantMutants(), fidelityMutants(), inputMutants(), errorMutants(),
 		expiryMutants(), instanceMutants(), aliasMutants(), volumeMutants(),
 		lifecycleMutants(), contextMutants(), concurrencyMutants(), failureMutants(),
+		errorKindMutants(), addressMutants(), numberMutants(), togetherMutants(), leakMutants(), growthMutants(),
+		signUpMutants(), accountListMutants(), sessionListMutants(), authenticatorEditMutants(), tokenEditMutants(),
 	)
 }
 

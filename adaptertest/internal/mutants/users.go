@@ -196,14 +196,33 @@ func userMutants() []Mutant {
 			harness: func(h *adaptertest.Harness) { h.Declarations.EmailFoldsCase = true }},
 		{Name: "partial update clears the rest", Listed: "M04", Fails: []string{"USER-17"}, AuthJS: true,
 			Fault: "UpdateUser writes all columns, those not given as NULL",
-			db: replaced(`name = CASE WHEN ? THEN ? ELSE name END`, `name = CASE WHEN ? THEN ? END`,
-				`emailVerified = CASE WHEN ? THEN ? ELSE emailVerified END`, `emailVerified = CASE WHEN ? THEN ? END`,
-				`image = CASE WHEN ? THEN ? ELSE image END`, `image = CASE WHEN ? THEN ? END`)},
+			lite: func(l *lite) with {
+				return with{updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
+					var name, image *string
+					var verified *time.Time
+					u.Name.Apply(&name)
+					u.Image.Apply(&image)
+					u.EmailVerified.Apply(&verified)
+					u.Name, u.Image, u.EmailVerified = adapter.To(name), adapter.To(image), adapter.To(verified)
+					return l.UpdateUser(ctx, u)
+				}}
+			}},
 		{Name: "cannot clear", Listed: "M05", Fails: []string{"USER-18"},
 			Fault: "UpdateUser takes an explicit null for a field that is not given",
-			db: replaced(`name = CASE WHEN ? THEN ? ELSE name END`, `name = CASE WHEN ? THEN COALESCE(?, name) ELSE name END`,
-				`emailVerified = CASE WHEN ? THEN ? ELSE emailVerified END`, `emailVerified = CASE WHEN ? THEN COALESCE(?, emailVerified) ELSE emailVerified END`,
-				`image = CASE WHEN ? THEN ? ELSE image END`, `image = CASE WHEN ? THEN COALESCE(?, image) ELSE image END`)},
+			lite: func(l *lite) with {
+				return with{updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
+					if v, set := u.Name.Get(); set && v == nil {
+						u.Name = adapter.Change[*string]{}
+					}
+					if v, set := u.Image.Get(); set && v == nil {
+						u.Image = adapter.Change[*string]{}
+					}
+					if v, set := u.EmailVerified.Get(); set && v == nil {
+						u.EmailVerified = adapter.Change[*time.Time]{}
+					}
+					return l.UpdateUser(ctx, u)
+				}}
+			}},
 		{Name: "e-mail change keeps the verification", Fails: []string{"USER-18"},
 			Fault: "UpdateUser ignores that emailVerified is cleared if the e-mail changes too",
 			mem: func(m *mem) with {
