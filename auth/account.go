@@ -83,3 +83,35 @@ func textOrNil(s string) *string {
 	}
 	return &s
 }
+
+// tokenClaims are the tokens that a store keeps, as claims of a sealed cookie,
+// and tokensFromClaims reads them.
+func tokenClaims(t *TokenSet) Claims {
+	c := Claims{}
+	for name, text := range map[string]string{
+		"access_token": t.AccessToken, "refresh_token": t.RefreshToken, "id_token": t.IDToken, "scope": t.Scope, "token_type": t.TokenType,
+		"session_state": t.SessionState, "authorization_details": string(t.AuthorizationDetails),
+	} {
+		if text != "" {
+			c[name] = text
+		}
+	}
+	if !t.ExpiresAt.IsZero() {
+		c["expires_at"] = t.ExpiresAt.UTC().Format(time.RFC3339)
+	}
+	return c
+}
+
+func tokensFromClaims(c Claims) TokenSet {
+	t := TokenSet{
+		AccessToken: c.String("access_token"), RefreshToken: c.String("refresh_token"), IDToken: c.String("id_token"), Scope: c.String("scope"),
+		TokenType: c.String("token_type"), SessionState: c.String("session_state"),
+	}
+	if details := c.String("authorization_details"); details != "" {
+		t.AuthorizationDetails = json.RawMessage(details)
+	}
+	if at, err := time.Parse(time.RFC3339, c.String("expires_at")); err == nil {
+		t.ExpiresAt = at
+	}
+	return t
+}

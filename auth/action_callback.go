@@ -21,6 +21,9 @@ func (e *engine) callback(ctx context.Context, r *request) (*Result, error) {
 }
 
 func (e *engine) callbackOf(ctx context.Context, r *request) (*Result, error) {
+	if r.method == http.MethodPost && r.form.Get("startAfresh") != "" {
+		return e.startAfresh(ctx, r)
+	}
 	switch p := r.provider.(type) {
 	case *OAuth:
 		return e.callbackOAuth(ctx, r, p)

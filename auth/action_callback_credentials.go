@@ -32,5 +32,5 @@ func (e *engine) callbackCredentials(ctx context.Context, r *request, p *Credent
 	if stop != nil || err != nil {
 		return stop, err
 	}
-	return e.finishSignIn(ctx, r, &signedIn{user: &user, account: account})
+	return e.finishSignIn(ctx, r, &signedIn{user: &user, account: account, stored: p.UsesAdapterIDs})
 }

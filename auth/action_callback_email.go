@@ -29,15 +29,7 @@ func (e *engine) callbackEmail(ctx context.Context, r *request, p *Email) (*Resu
 		return nil, err
 	}
 	account := &Account{Provider: p.id(), Type: TypeEmail, ProviderAccountID: user.Email, UserID: user.ID}
-	stop, err := e.authorizeSignIn(ctx, r, SignInParams{User: user, Account: account})
-	if stop != nil || err != nil {
-		return stop, err
-	}
-	done, err := e.login(ctx, r.browser(), identity{user: user, account: account})
-	if err != nil {
-		return nil, err
-	}
-	return e.finishSignIn(ctx, r, done)
+	return e.complete(ctx, r, identity{user: user, account: account, proof: EmailProven}, SignInParams{User: user, Account: account})
 }
 
 // signInTimeout bounds what goes on after something that works once was spent,

@@ -25,6 +25,9 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 	if result, err := e.proxied(r, o, params); result != nil || err != nil {
 		return result, err
 	}
+	if hop := e.hop(r, o, params); hop != nil {
+		return hop, nil
+	}
 	checks, err := e.openChecks(r, o, params)
 	if err != nil {
 		return nil, err
@@ -59,15 +62,8 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 	if id.owner != nil {
 		user = userFromRecord(id.owner)
 	}
-	stop, err := e.authorizeSignIn(ctx, r, SignInParams{User: user, Account: id.account, Profile: profile})
-	if stop != nil || err != nil {
-		return stop, err
-	}
-	done, err := e.login(ctx, r.browser(), *id)
-	if err != nil {
-		return nil, err
-	}
-	return e.finishSignIn(ctx, r, done)
+	id.begun = checks.begun
+	return e.complete(ctx, r, *id, SignInParams{User: user, Account: id.account, Profile: profile})
 }
 
 // answer returns the parameters of the authorization answer: those of the form

@@ -85,16 +85,16 @@ func (e *engine) resumeCeremony(ctx context.Context, r *request, p *WebAuthn, ac
 	if err != nil {
 		return nil, want, err
 	}
-	if !began.fits(current.user) {
+	if !began.fits(current.user()) {
 		// Another tab may have signed in the same person in the meantime: what
 		// signs in whom is signed in already changes nothing.
-		if action == actionRegister || current.user == nil {
+		if action == actionRegister || current.record == nil {
 			return nil, want, errUserChanged
 		}
-		began.only = current.user.ID
+		began.only = current.id()
 	}
-	if current.user != nil && action == actionRegister {
-		began.data = current.user
+	if current.user() != nil && action == actionRegister {
+		began.data = current.user()
 	}
 	if !e.spent.add("challenge\x00"+answer.Challenge, e.config.Clock()) {
 		return nil, want, passkeyError(codeExpired, "the challenge was used before", nil)
@@ -130,7 +130,7 @@ func (e *engine) usePasskey(ctx context.Context, r *request, p *WebAuthn, began 
 	if stop != nil || err != nil {
 		return stop, err
 	}
-	done, err := e.login(ctx, r.browser(), identity{user: owner, account: account})
+	done, err := e.login(ctx, r.browser(), identity{user: owner, account: account, earlier: e.earlierProof(r)})
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (e *engine) registerPasskey(ctx context.Context, r *request, p *WebAuthn, b
 	if stop != nil || err != nil {
 		return stop, err
 	}
-	done, err := e.login(ctx, r.browser(), identity{user: began.data, account: account, authenticator: made})
+	done, err := e.login(ctx, r.browser(), identity{user: began.data, account: account, authenticator: made, begun: begun{bound: !began.foreign, user: began.user}})
 	if err != nil {
 		if errors.Is(err, adapter.ErrConflict) {
 			err = &Error{Type: ErrAccountNotLinked, Message: "the passkey or the address has an owner already", Cause: err}

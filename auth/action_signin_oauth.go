@@ -72,9 +72,20 @@ func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthC
 			params.set("max_age", strconv.FormatInt(limit, 10))
 		}
 	}
-	cookies, err := e.startChecks(r, o, redirectURI, &params)
+	current, err := e.currentUser(ctx, r.browser())
 	if err != nil {
 		return nil, err
+	}
+	mark, keep, err := e.markBrowser(r)
+	if err != nil {
+		return nil, err
+	}
+	cookies, err := e.startChecks(r, o, redirectURI, bindingClaims(mark, current.id()), &params)
+	if err != nil {
+		return nil, err
+	}
+	if len(cookies) > 0 {
+		cookies = append(cookies, keep...)
 	}
 	if _, ok := params.get("scope"); !ok && (o.provider.kind() == TypeOIDC || o.authorization != "") {
 		params.set("scope", "openid profile email")

@@ -26,6 +26,7 @@ func (e *engine) signOut(ctx context.Context, r *request) (*Result, error) {
 	result := redirectTo(r.callbackURL)
 	token, names := r.sessionCookie()
 	if token == "" {
+		result.Cookies = r.specs.session.sessionCookies(names, "", time.Time{})
 		return result, nil
 	}
 	event, err := e.endSession(ctx, token, r.specs.session.name)

@@ -23,7 +23,7 @@ func (e *engine) webauthnOptions(ctx context.Context, r *request) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
-	decided, err := e.decideCeremony(ctx, p, action, current.user, e.userInfo(r, p))
+	decided, err := e.decideCeremony(ctx, p, action, current.user(), e.userInfo(r, p))
 	if err != nil {
 		return nil, err
 	}
@@ -35,8 +35,8 @@ func (e *engine) webauthnOptions(ctx context.Context, r *request) (*Result, erro
 		return nil, err
 	}
 	begun := ceremony{action: decided.action, challenge: challenge, rpID: rp.ID}
-	if current.user != nil {
-		begun.user = current.user.ID
+	if current.user() != nil {
+		begun.user = current.id()
 	}
 	var options any
 	if decided.action == actionRegister {

@@ -13,6 +13,13 @@ type Callbacks struct {
 	// package is kept; any other, a panic included, becomes ErrAccessDenied.
 	SignIn func(ctx context.Context, p SignInParams) (SignInDecision, error)
 
+	// Link decides whether an account of a provider may be linked to a user who
+	// exists already. The default allows it. False refuses the sign-in as
+	// ErrOAuthAccountNotLinked, or as ErrAccountNotLinked for WebAuthn. An error
+	// that is an *Error of this package is kept; any other becomes
+	// ErrAccessDenied.
+	Link func(ctx context.Context, p LinkParams) (bool, error)
+
 	// Redirect decides where the browser goes after sign-in and sign-out. The
 	// default keeps URLs of the site itself and turns all others into
 	// p.BaseURL. What it returns is used as it is.
@@ -43,6 +50,17 @@ type SignInParams struct {
 	// VerificationRequest is true while a sign-in link is asked for, and false
 	// when the link is opened.
 	VerificationRequest bool
+}
+
+// LinkParams is the argument of Callbacks.Link.
+type LinkParams struct {
+	// User is the stored user whom the account is to be linked to.
+	User *User
+	// Account is the identity that is signing in.
+	Account *Account
+	// Profile is set for OAuth and OpenID Connect, unless the account waited for
+	// the user to sign in.
+	Profile Profile
 }
 
 // SignInDecision is the answer of Callbacks.SignIn. The zero decision denies.

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -40,9 +41,6 @@ func (e *engine) sealCheck(r *request, o *oauthClient, spec *cookieSpec, name st
 	c := spec.setNamed(name, sealed)
 	c.Expires = e.config.Clock().Add(checkMaxAge)
 	e.debug(r.http.Context(), "CREATE_"+spec.key, slog.String("name", name), slog.Time("expires", c.Expires))
-	if o.formPost { // the browser sends it along with a form of the provider's site
-		c.SameSite, c.Secure = http.SameSiteNoneMode, true
-	}
 	return c, nil
 }
 
@@ -59,17 +57,23 @@ func (e *engine) unsealCheck(r *request, o *oauthClient, name, what string) (Cla
 	if claims.String("provider") != o.provider.ID {
 		return nil, invalidCheck(what, "the sign-in was started with another provider")
 	}
+	if _, ok := e.checkBinding(r, claims); !ok {
+		return nil, invalidCheck(what, "the sign-in was started in another browser")
+	}
 	return claims, nil
 }
 
 // startChecks makes the values of all checks: parameters for the provider and
-// cookies for the browser.
-func (e *engine) startChecks(r *request, o *oauthClient, redirectURI string, params *orderedQuery) ([]*http.Cookie, error) {
+// cookies for the browser, which hold the claims of the binding, too. Auth.js
+// ignores them.
+func (e *engine) startChecks(r *request, o *oauthClient, redirectURI string, binding Claims, params *orderedQuery) ([]*http.Cookie, error) {
 	var cookies []*http.Cookie
-	ticket := Claims{}
+	ticket := maps.Clone(binding)
 	seal := func(spec *cookieSpec, what, value string) error {
 		ticket[what] = ticketValue(what, value)
-		c, err := e.sealCheck(r, o, spec, spec.name, Claims{"value": value})
+		claims := maps.Clone(binding)
+		claims["value"] = value
+		c, err := e.sealCheck(r, o, spec, spec.name, claims)
 		cookies = append(cookies, c)
 		return err
 	}
@@ -106,7 +110,7 @@ func (e *engine) startChecks(r *request, o *oauthClient, redirectURI string, par
 			return nil, err
 		}
 	}
-	if len(ticket) == 0 {
+	if len(cookies) == 0 {
 		return nil, nil
 	}
 	own, err := e.issueTicket(r, o, state, ticket)
@@ -121,6 +125,8 @@ type openedChecks struct {
 	// ticket holds the values, if the sign-in has one; name is its cookie.
 	ticket Claims
 	name   string
+	// begun says who began the sign-in.
+	begun begun
 }
 
 // openChecks finds the sign-in that an answer belongs to.
@@ -133,6 +139,7 @@ func (e *engine) openChecks(r *request, o *oauthClient, params url.Values) (*ope
 	if c.ticket, err = e.unsealCheck(r, o, c.name, "sign-in"); err != nil {
 		return nil, err
 	}
+	c.begun, _ = e.checkBinding(r, c.ticket)
 	if back := c.ticket.String("callbackUrl"); back != "" {
 		r.callbackURL = back
 	}
@@ -152,6 +159,9 @@ func (c *openedChecks) value(spec *cookieSpec, what string) (value string, spent
 		value, err = of, nil
 		spent = append(spent, c.r.specs.state.clear(c.name))
 	} else {
+		if err == nil {
+			c.begun, _ = c.e.checkBinding(c.r, latest)
+		}
 		spent = append(spent, spec.clear(spec.name))
 	}
 	if err == nil && value == "" {

@@ -20,13 +20,9 @@ type csrf struct {
 // for it. The request is verified if it is a POST with a valid cookie and the
 // same token in the body.
 func checkCSRF(keys hashKeys, random io.Reader, spec *cookieSpec, cookieValue, method, submitted string) (csrf, *http.Cookie, error) {
-	token, rest, ok := strings.Cut(cookieValue, "|")
-	if ok && token != "" {
-		hash, _, _ := strings.Cut(rest, "|")
-		if keys.matches(token, hash) {
-			same := subtle.ConstantTimeCompare([]byte(submitted), []byte(token)) == 1
-			return csrf{token: token, verified: method == http.MethodPost && same}, nil, nil
-		}
+	if token := keys.tokenOf(cookieValue); token != "" {
+		same := subtle.ConstantTimeCompare([]byte(submitted), []byte(token)) == 1
+		return csrf{token: token, verified: method == http.MethodPost && same}, nil, nil
 	}
 	token, err := randomHex(random)
 	if err != nil {
@@ -65,4 +61,15 @@ func (h *Handler) CSRFToken(w http.ResponseWriter, hr *http.Request) (string, er
 		(&Result{Cookies: []*http.Cookie{fresh}}).SendCookies(w)
 	}
 	return c.token, nil
+}
+
+// tokenOf is the CSRF token in the value of its cookie, or empty if the value
+// was not made with one of the keys.
+func (k hashKeys) tokenOf(cookieValue string) string {
+	token, rest, ok := strings.Cut(cookieValue, "|")
+	hash, _, _ := strings.Cut(rest, "|")
+	if !ok || token == "" || !k.matches(token, hash) {
+		return ""
+	}
+	return token
 }

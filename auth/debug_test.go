@@ -19,7 +19,7 @@ import (
 var debugMessages = []string{
 	"CHUNKING_SESSION_COOKIE", "CLEAR_NONCE", "CLEAR_PKCECODEVERIFIER", "CLEAR_STATE", "CREATE_NONCE", "CREATE_PKCECODEVERIFIER", "CREATE_STATE",
 	"DECODE_STATE", "OAuthCallbackError", "PARSE_NONCE", "PARSE_PKCECODEVERIFIER", "PARSE_STATE", "Proxy redirecting to", "USE_NONCE",
-	"USE_PKCECODEVERIFIER", "USE_STATE", "adapter_createUser", "adapter_getUserByAccount", "adapter_getUserByEmail", "adapter_linkAccount",
+	"USE_PKCECODEVERIFIER", "USE_STATE", "adapter_createUser", "adapter_getUser", "adapter_getUserByAccount", "adapter_getUserByEmail", "adapter_linkAccount",
 	"authorization result", "authorization url is ready", "callback route error details", "getProfile error details", "request",
 	"using redirect proxy",
 }

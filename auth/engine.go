@@ -29,6 +29,8 @@ type engine struct {
 	csrfKeys      hashKeys
 	store         *store // nil without an adapter
 	look          func() *pages.Look
+	// otherWays says that users can have accounts or passkeys.
+	otherWays bool
 	*shared
 }
 
@@ -58,6 +60,11 @@ func compile(c Config, share func(c *Config, origin string) *shared) (*engine, [
 			continue
 		}
 		e.byID[p.id()] = p
+		switch p.kind() {
+		case TypeOAuth, TypeOIDC, TypeWebAuthn:
+			e.otherWays = true
+		case TypeEmail, TypeCredentials:
+		}
 		if p, ok := p.(*OAuth); ok {
 			e.oauth[p.ID] = newOAuthClient(&e.config, p, e.shared)
 		}

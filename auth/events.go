@@ -11,15 +11,18 @@ import (
 // is optional. They are called in the course of the request; an error or a
 // panic is logged as ErrEvent and changes nothing. Specification section 6.
 type Events struct {
-	// CreateUser follows the creation of a user by the adapter, before the account
-	// is linked. While it runs, for more than a second, another process refuses
-	// the same person's second sign-in as OAuthAccountNotLinked.
+	// CreateUser follows the creation of a user, and of their account if they have
+	// one.
 	CreateUser func(ctx context.Context, e CreateUserEvent) error
-	// UpdateUser follows the sign-in of an existing user by e-mail, which sets
-	// EmailVerified.
+	// UpdateUser follows when EmailVerified of an existing user was set: by a
+	// sign-in by e-mail, or by a provider that says that the address is verified.
 	UpdateUser func(ctx context.Context, e UpdateUserEvent) error
 	// LinkAccount follows the linking of an account to a user.
 	LinkAccount func(ctx context.Context, e LinkAccountEvent) error
+	// ReleaseEmail follows when a user loses their address to somebody who has
+	// proven that it is theirs, and chose to start afresh. The user keeps
+	// everything else.
+	ReleaseEmail func(ctx context.Context, e ReleaseEmailEvent) error
 	// SignIn comes at the end of every successful sign-in.
 	SignIn func(ctx context.Context, e SignInEvent) error
 	// PasskeyCloned follows a sign-in that was refused because the counter of the
@@ -43,6 +46,12 @@ type LinkAccountEvent struct {
 	Account *Account
 	// Profile is the user as the provider describes them.
 	Profile *User
+}
+
+// ReleaseEmailEvent is the message of Events.ReleaseEmail.
+type ReleaseEmailEvent struct {
+	// User is the user as they were, with the address.
+	User *User
 }
 
 // SignInEvent is the message of Events.SignIn.

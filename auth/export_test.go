@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"net/http"
 )
 
@@ -9,7 +10,10 @@ import (
 type Identity struct {
 	User        *User
 	Account     *Account
+	Proof       EmailProof
 	LinkByEmail bool
+	// BegunAs is the ID of the user who was signed in when the sign-in began.
+	BegunAs string
 }
 
 // LoggedIn is the outcome of a login.
@@ -19,11 +23,18 @@ type LoggedIn struct {
 	Token     string
 }
 
+// ErrHeldAddress stands for the page about an address that another user holds.
+var ErrHeldAddress = errors.New("another user holds the address")
+
 // Login is the decision tree that every provider but credentials ends in.
 func (h *Handler) Login(ctx context.Context, r *http.Request, id Identity) (*LoggedIn, error) {
 	done, err := h.engine.login(ctx, h.engine.newRequest(r, ActionCallback).browser(), identity{
-		user: id.User, account: id.Account, stored: func(context.Context) (TokenSet, error) { return id.Account.TokenSet, nil }, linkByEmail: id.LinkByEmail,
+		user: id.User, account: id.Account, proof: id.Proof, stored: func(context.Context) (TokenSet, error) { return id.Account.TokenSet, nil },
+		linkByEmail: id.LinkByEmail, begun: begun{bound: true, user: id.BegunAs},
 	})
+	if _, held := errors.AsType[*heldAddress](err); held {
+		return nil, ErrHeldAddress
+	}
 	if err != nil {
 		return nil, err
 	}

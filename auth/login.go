@@ -11,13 +11,19 @@ import (
 
 // identity is somebody whom a provider has authenticated.
 type identity struct {
-	// user is the person as the provider describes them.
+	// user is the person as the provider describes them, without an address that
+	// the provider says is not theirs.
 	user    *User
 	account *Account
 	// profile is set for OAuth and OpenID Connect.
 	profile Profile
-	// stored chooses what of the token answer the adapter keeps, when an account
-	// is about to be linked.
+	// proof is what is known about the address of user.
+	proof EmailProof
+	// authenticator is a passkey that is being registered, to be stored with the
+	// account.
+	authenticator *adapter.Authenticator
+	// stored chooses what of the token answer the adapter keeps. Nil keeps
+	// nothing.
 	stored func(ctx context.Context) (TokenSet, error)
 	// kept is what stored chose, once it was asked.
 	kept *TokenSet
@@ -27,8 +33,14 @@ type identity struct {
 	asked bool
 	// linkByEmail is OAuth.AllowDangerousEmailAccountLinking.
 	linkByEmail bool
-	// authenticator is a passkey that is being registered.
-	authenticator *adapter.Authenticator
+	// begun says who began the sign-in.
+	begun begun
+	// afresh says that the person, asked what to do about a user who holds their
+	// address, chose to start afresh.
+	afresh bool
+	// earlier is an address that was proven in this browser before, and waits for
+	// its user to sign in; nil if there is none.
+	earlier *provenAddress
 }
 
 // signedIn is the outcome of a login.
@@ -37,6 +49,8 @@ type signedIn struct {
 	account   *Account
 	profile   Profile
 	isNewUser bool
+	// stored says that user is one of the adapter.
+	stored bool
 	// session is the database session, new or kept; nil with tokens.
 	session *adapter.Session
 }
@@ -74,8 +88,8 @@ func (e *engine) redirect(ctx context.Context, url, origin string) (string, erro
 }
 
 // login finds or makes the user and the session for an identity. Of concurrent
-// logins with one account or address all end at one user. Behaviour reference
-// section 7.4.
+// logins with one account or address all end at one user. The error is a
+// *heldAddress if the person must be asked first.
 func (e *engine) login(ctx context.Context, b browser, id identity) (*signedIn, error) {
 	if e.store == nil {
 		return &signedIn{user: id.user, account: id.account, profile: id.profile}, nil
@@ -92,24 +106,20 @@ func (e *engine) login(ctx context.Context, b browser, id identity) (*signedIn, 
 	races, pauses := 0, 0
 	for {
 		var done *signedIn
-		switch {
-		case id.authenticator != nil:
-			return e.loginWithNewPasskey(ctx, &id, current)
-		case id.account.Type == TypeEmail:
-			done, err = e.loginByEmail(ctx, id, current)
-		default:
+		if id.account.Type == TypeEmail {
+			done, err = e.loginByEmail(ctx, &id, current)
+		} else {
 			done, err = e.loginByAccount(ctx, &id, current)
 		}
-		stale := id.asked
 		id.asked = false
 		switch {
-		case errors.Is(err, errAddressTaken) && stale:
-			// The account was looked up before this login had its turn.
 		case errors.Is(err, errRaced) && races < maxLoginRaces:
 			races++
-		case errors.Is(err, errAddressTaken) && pauses < maxLoginPauses:
-			if err := pause(ctx, firstLoginPause<<pauses); err != nil {
-				return nil, err
+		case errors.Is(err, errAddressTaken) && pauses <= e.store.twinPauses():
+			if pauses > 0 {
+				if err := pause(ctx, firstLoginPause<<(pauses-1)); err != nil {
+					return nil, err
+				}
 			}
 			pauses++
 		default:
@@ -123,9 +133,9 @@ const (
 	// another. Each time the other one got further.
 	maxLoginRaces = 2
 	// maxLoginPauses is how often a login waits for the account of the user who
-	// has the address: first for firstLoginPause, then each time twice as long, 1.3
-	// seconds in all.
-	maxLoginPauses  = 7
+	// has the address: first for firstLoginPause, then each time twice as long, 70
+	// ms in all.
+	maxLoginPauses  = 3
 	firstLoginPause = 10 * time.Millisecond
 )
 
@@ -133,16 +143,24 @@ var (
 	// errRaced says that the store changed in the course of a login.
 	errRaced = errors.New("another sign-in of the same person came in between")
 	// errAddressTaken says that the address of an account is that of a user who
-	// may have been made an instant ago, by another process in which the same
-	// account signs in for the first time, and whose account is about to be
-	// linked.
+	// does not have the account. The user may have been made an instant ago, by
+	// another process in which the same account signs in for the first time.
 	errAddressTaken = errors.New("the user does not have the account")
 )
+
+// twinPauses is how often a login waits before it is refused because of an
+// address: not at all where a user is never seen without their account.
+func (s *store) twinPauses() int {
+	if s.signUps != nil {
+		return 0
+	}
+	return maxLoginPauses
+}
 
 // raced turns the errors by which an adapter reports a change of the store into
 // errRaced.
 func raced(err error) error {
-	if errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) {
+	if errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) || errors.Is(err, errGivenAway) {
 		return errors.Join(errRaced, err)
 	}
 	return err
@@ -173,59 +191,75 @@ func (r *request) browser() browser {
 
 // loggedIn is who is signed in already in the browser of a request.
 type loggedIn struct {
-	user    *User // nil if nobody is
+	record  *adapter.User // nil if nobody is
 	session *adapter.Session
-	// token is the value of the session cookie.
-	token string
+}
+
+// user is the user, or nil if nobody is signed in.
+func (l loggedIn) user() *User {
+	if l.record == nil {
+		return nil
+	}
+	return userFromRecord(l.record)
+}
+
+// id is the ID of the user, or empty.
+func (l loggedIn) id() string {
+	if l.record == nil {
+		return ""
+	}
+	return l.record.ID
 }
 
 // currentUser finds out who is signed in. A session that has expired, or whose
-// user is gone, is nobody's.
+// user is gone, is nobody's; so is a token whose subject is not an ID of the
+// adapter.
 func (e *engine) currentUser(ctx context.Context, b browser) (loggedIn, error) {
-	current := loggedIn{token: b.sessionToken}
-	if b.sessionToken == "" {
-		return current, nil
+	if b.sessionToken == "" || e.store == nil {
+		return loggedIn{}, nil
 	}
 	if e.config.Session.Strategy == StrategyDatabase {
 		stored, err := e.store.sessionAndUser(ctx, b.sessionToken)
-		if err == nil && stored != nil {
-			current.session, current.user = &stored.Session, userFromRecord(&stored.User)
+		if err != nil || stored == nil {
+			return loggedIn{}, err
 		}
-		return current, err
+		return loggedIn{record: &stored.User, session: &stored.Session}, nil
 	}
 	opened, err := e.openToken(ctx, b.sessionToken, b.salt)
 	if isVoid(err) {
-		return current, nil
+		return loggedIn{}, nil // a token that is not good is nobody's
 	}
 	if err != nil {
-		return current, err
+		return loggedIn{}, err
 	}
-	if sub := opened.claims.String("sub"); sub != "" {
-		user, err := e.store.user(ctx, sub)
-		if err != nil {
-			return current, err
-		}
-		if user != nil {
-			current.user = userFromRecord(user)
-		}
+	sub := opened.claims.String("sub")
+	if sub == "" || !e.namesAdapterUser(opened.claims) {
+		return loggedIn{}, nil
 	}
-	return current, nil
+	user, err := e.store.user(ctx, sub)
+	if err != nil || user == nil {
+		return loggedIn{}, err
+	}
+	return loggedIn{record: user}, nil
 }
 
 // loginByEmail signs in the user with the address, or a new one. A session
 // that the browser had is replaced.
-func (e *engine) loginByEmail(ctx context.Context, id identity, current loggedIn) (*signedIn, error) {
-	now := e.config.Clock()
+func (e *engine) loginByEmail(ctx context.Context, id *identity, current loggedIn) (*signedIn, error) {
 	found, err := e.store.userByEmail(ctx, id.user.Email)
 	if err != nil {
 		return nil, err
 	}
-	if current.session != nil {
-		if _, err := e.store.endSession(ctx, current.token); err != nil {
-			e.logError(ctx, err) // it ends by itself
+	if found != nil && found.EmailVerified == nil && e.otherWays {
+		if found, err = e.claimAddress(ctx, id, found); err != nil {
+			return nil, err
 		}
 	}
-	done := &signedIn{account: id.account}
+	if current.session != nil {
+		e.endOldSession(ctx, current.session.SessionToken)
+	}
+	now := e.config.Clock()
+	done := &signedIn{account: id.account, stored: true}
 	if found != nil {
 		updated, err := e.store.updateUser(ctx, adapter.UserUpdate{ID: found.ID, EmailVerified: adapter.To(&now)})
 		if err != nil {
@@ -236,10 +270,12 @@ func (e *engine) loginByEmail(ctx context.Context, id identity, current loggedIn
 	} else {
 		record := id.user.record()
 		record.EmailVerified = &now
-		if done.user, err = e.createUser(ctx, record); err != nil {
-			return nil, err
+		created, err := e.store.createUser(ctx, record)
+		if err != nil {
+			return nil, raced(err)
 		}
-		done.isNewUser = true
+		done.user, done.isNewUser = userFromRecord(created), true
+		notify(ctx, e, "CreateUser", e.config.Events.CreateUser, CreateUserEvent{User: done.user})
 	}
 	done.session, err = e.newSession(ctx, done.user)
 	return done, err
@@ -248,12 +284,11 @@ func (e *engine) loginByEmail(ctx context.Context, id identity, current loggedIn
 // loginByAccount signs in the owner of an account, links the account to who is
 // signed in, or makes a new user for it.
 func (e *engine) loginByAccount(ctx context.Context, id *identity, current loggedIn) (*signedIn, error) {
-	done := &signedIn{account: id.account, profile: id.profile}
-	record, err := e.ownerOf(ctx, id)
+	owner, err := e.ownerOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if record == nil && id.kept == nil {
+	if id.kept == nil {
 		id.kept = new(TokenSet)
 		if id.stored != nil {
 			if *id.kept, err = id.stored(ctx); err != nil {
@@ -262,20 +297,75 @@ func (e *engine) loginByAccount(ctx context.Context, id *identity, current logge
 		}
 	}
 	switch {
-	case record != nil && current.user == nil:
-		done.user = userFromRecord(record)
-		done.session, err = e.newSession(ctx, done.user)
-		return done, err
-	case record != nil && record.ID == current.user.ID:
-		done.user, done.session = current.user, current.session
-		return done, nil
-	case record != nil:
+	case owner != nil && id.authenticator != nil:
+		// A registration proves nothing about who holds a credential ID.
+		return nil, &Error{Type: ErrAccountNotLinked, Message: "the passkey has an owner already"}
+	case owner != nil && current.record != nil && owner.ID != current.id():
 		return nil, &Error{Type: id.notLinked(), Message: "the account belongs to another user than the one who is signed in"}
-	case current.user != nil:
-		done.user, done.session = current.user, current.session
-		return done, e.linkAccount(ctx, id, current.user)
+	case owner != nil:
+		return e.returning(ctx, id, owner, current)
+	case !id.begun.by(current):
+		return nil, &Error{Type: id.notLinked(), Message: "the account is new, and the sign-in did not begin as the user who is signed in now"}
+	case current.record != nil:
+		return e.linkTo(ctx, id, current.record, &current)
 	}
-	return e.signUp(ctx, id, done)
+	return e.signUp(ctx, id)
+}
+
+// by reports whether the sign-in began as who is signed in now, so that an
+// account may be linked to them. Where nobody is signed in there is nobody to
+// link to.
+func (b begun) by(current loggedIn) bool {
+	return b.user == current.id() && (b.bound || current.record == nil)
+}
+
+// returning signs in the owner of an account.
+func (e *engine) returning(ctx context.Context, id *identity, owner *adapter.User, current loggedIn) (*signedIn, error) {
+	account := id.kept.account(id.account)
+	if err := e.store.updateTokens(ctx, account.record()); err != nil {
+		if err = raced(err); errors.Is(err, errRaced) {
+			return nil, err
+		}
+		e.logError(ctx, err) // the tokens of an earlier sign-in stay
+	}
+	owner, err := e.noteProof(ctx, id, owner)
+	if err != nil {
+		return nil, err
+	}
+	done := &signedIn{user: userFromRecord(owner), account: id.account, profile: id.profile, stored: true}
+	done.session, err = e.rotateSession(ctx, done.user, current)
+	return done, err
+}
+
+// linkTo links an account to a user, and signs the user in.
+func (e *engine) linkTo(ctx context.Context, id *identity, user *adapter.User, current *loggedIn) (*signedIn, error) {
+	account := id.kept.account(id.account)
+	if err := e.mayLink(ctx, id, user); err != nil {
+		return nil, err
+	}
+	if err := e.store.link(ctx, user, account.record(), id.authenticator); err != nil {
+		return nil, raced(err)
+	}
+	done := &signedIn{user: userFromRecord(user), account: id.account, profile: id.profile, stored: true}
+	notify(ctx, e, "LinkAccount", e.config.Events.LinkAccount, LinkAccountEvent{User: done.user, Account: account, Profile: id.user})
+	var err error
+	done.session, err = e.rotateSession(ctx, done.user, *current)
+	return done, err
+}
+
+// mayLink asks Callbacks.Link.
+func (e *engine) mayLink(ctx context.Context, id *identity, user *adapter.User) error {
+	if e.config.Callbacks.Link == nil {
+		return nil
+	}
+	ok, err := guard(ctx, e.config.Callbacks.Link, LinkParams{User: userFromRecord(user), Account: id.account, Profile: id.profile})
+	if err == nil && !ok {
+		return &Error{Type: id.notLinked(), Message: "Callbacks.Link refused"}
+	}
+	if _, ours := typeOf(err); err != nil && !ours {
+		return &Error{Type: ErrAccessDenied, Message: "Callbacks.Link", Cause: err}
+	}
+	return err
 }
 
 // ownerOf returns the user who has the account, or nil. A login that starts
@@ -298,61 +388,50 @@ func (e *engine) lookUp(ctx context.Context, id *identity) error {
 	return err
 }
 
-// signUp makes a user for an account that nobody has.
-func (e *engine) signUp(ctx context.Context, id *identity, done *signedIn) (*signedIn, error) {
-	var existing *adapter.User
+// signUp makes a user for an account that nobody has. A user who holds the
+// address of the account keeps it, unless the address is proven and they have no
+// other way to sign in.
+func (e *engine) signUp(ctx context.Context, id *identity) (*signedIn, error) {
+	var holder *adapter.User
 	var err error
 	if id.user.Email != "" {
-		if existing, err = e.store.userByEmail(ctx, id.user.Email); err != nil {
+		if holder, err = e.store.userByEmail(ctx, id.user.Email); err != nil {
 			return nil, err
 		}
 	}
-	switch {
-	case existing == nil:
-		record := id.user.record()
-		record.EmailVerified = nil
-		if done.user, err = e.createUser(ctx, record); err != nil {
+	if holder != nil {
+		link, err := e.mayTakeAddress(ctx, id, holder)
+		switch {
+		case err != nil:
 			return nil, err
+		case link != nil:
+			return e.linkTo(ctx, id, link, &loggedIn{})
 		}
-		done.isNewUser = true
-	case id.linkByEmail:
-		done.user = userFromRecord(existing)
-	default:
-		refused := &Error{Type: id.notLinked(), Message: "another user has the e-mail address of the account"}
-		if existing.EmailVerified == nil && id.account.Type != TypeWebAuthn { // as signUp makes them
-			refused.Cause = errAddressTaken
-		}
-		return nil, refused
 	}
-	if err := e.linkAccount(ctx, id, done.user); err != nil {
-		if done.isNewUser {
-			e.undoSignUp(context.WithoutCancel(ctx), id, done.user)
-		}
-		return nil, err
+	record := id.user.record()
+	record.EmailVerified = nil
+	if id.proof == EmailProven && record.Email != "" {
+		record.EmailVerified = new(e.config.Clock())
 	}
+	account := id.kept.account(id.account)
+	created, err := e.store.signUp(ctx, record, account.record(), id.authenticator)
+	if err != nil {
+		return nil, raced(err)
+	}
+	done := &signedIn{user: userFromRecord(created), account: id.account, profile: id.profile, stored: true, isNewUser: true}
+	notify(ctx, e, "CreateUser", e.config.Events.CreateUser, CreateUserEvent{User: done.user})
+	notify(ctx, e, "LinkAccount", e.config.Events.LinkAccount, LinkAccountEvent{User: done.user, Account: account, Profile: id.user})
 	done.session, err = e.newSession(ctx, done.user)
 	return done, err
 }
 
-// undoSignUp removes a user whose account could not be linked. Nobody could
-// ever sign in as them: the address is taken, and no account leads to it. The
-// user stays if they have the account all the same, because an answer was lost
-// or because another process linked it by the address.
-func (e *engine) undoSignUp(ctx context.Context, id *identity, user *User) {
-	owner, err := e.store.userByAccount(ctx, id.key())
-	if err == nil && owner != nil && owner.ID == user.ID {
-		return
-	}
-	if err == nil {
-		err = e.store.deleteUser(ctx, user.ID)
-	}
-	if err != nil {
-		e.logError(ctx, &Error{Type: ErrAdapter, Message: "user without account left behind", Cause: err})
-	}
-}
-
 func (id *identity) key() adapter.AccountKey {
 	return adapter.AccountKey{Provider: id.account.Provider, ProviderAccountID: id.account.ProviderAccountID}
+}
+
+// account is an account with these tokens.
+func (t *TokenSet) account(a *Account) *Account {
+	return &Account{Provider: a.Provider, Type: a.Type, ProviderAccountID: a.ProviderAccountID, TokenSet: *t}
 }
 
 // notLinked is the type of the error for an account that can't be linked.
@@ -361,27 +440,6 @@ func (id *identity) notLinked() ErrorType {
 		return ErrAccountNotLinked
 	}
 	return ErrOAuthAccountNotLinked
-}
-
-func (e *engine) createUser(ctx context.Context, record adapter.User) (*User, error) {
-	created, err := e.store.createUser(ctx, record)
-	if err != nil {
-		return nil, raced(err)
-	}
-	user := userFromRecord(created)
-	notify(ctx, e, "CreateUser", e.config.Events.CreateUser, CreateUserEvent{User: user})
-	return user, nil
-}
-
-func (e *engine) linkAccount(ctx context.Context, id *identity, user *User) error {
-	account := &Account{Provider: id.account.Provider, Type: id.account.Type, ProviderAccountID: id.account.ProviderAccountID, TokenSet: *id.kept}
-	record := account.record()
-	record.UserID = user.ID
-	if err := e.store.linkAccount(ctx, record); err != nil {
-		return raced(err)
-	}
-	notify(ctx, e, "LinkAccount", e.config.Events.LinkAccount, LinkAccountEvent{User: user, Account: account, Profile: id.user})
-	return nil
 }
 
 // newSession makes a database session; with tokens there is nothing to make.
@@ -394,6 +452,24 @@ func (e *engine) newSession(ctx context.Context, user *User) (*adapter.Session, 
 		return nil, err
 	}
 	return e.store.beginSession(ctx, user.ID, token)
+}
+
+// rotateSession makes a new session and ends the one that the browser had, so
+// that a key that somebody saw before is worth nothing after.
+func (e *engine) rotateSession(ctx context.Context, user *User, current loggedIn) (*adapter.Session, error) {
+	session, err := e.newSession(ctx, user)
+	if err == nil && current.session != nil {
+		e.endOldSession(ctx, current.session.SessionToken)
+	}
+	return session, err
+}
+
+// endOldSession ends a session that was replaced. If that fails, it ends by
+// itself.
+func (e *engine) endOldSession(ctx context.Context, token string) {
+	if _, err := e.store.endSession(ctx, token); err != nil {
+		e.logError(ctx, err)
+	}
 }
 
 func (e *engine) newSessionToken(ctx context.Context) (string, error) {
@@ -420,6 +496,9 @@ func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (
 		}
 		result.Cookies = cookies
 	}
+	if proof := r.proofCookie(); r.cookies.get(proof.name) != "" {
+		result.Cookies = append(result.Cookies, proof.clear(proof.name))
+	}
 	notify(ctx, e, "SignIn", e.config.Events.SignIn, SignInEvent{User: done.user, Account: done.account, Profile: done.profile, IsNewUser: done.isNewUser})
 	result.Location = r.callbackURL
 	if page := e.config.Pages.NewUser; page != "" && done.isNewUser {
@@ -444,6 +523,7 @@ func (e *engine) sessionToken(ctx context.Context, r *request, done *signedIn, o
 			return r.specs.session.sessionCookies(old, "", time.Time{}), nil
 		}
 	}
+	e.markSubject(claims, done)
 	now := e.config.Clock()
 	token, err := e.issueToken(ctx, r, claims, now)
 	if err != nil {

@@ -88,6 +88,9 @@ func (e *engine) identify(ctx context.Context, o *oauthClient, profile Profile, 
 	copied := *user
 	id.user = &copied
 	id.user.Email = strings.ToLower(user.Email)
+	if id.proof = p.emailProof(ctx, profile, id.user.Email); id.proof == EmailRefuted {
+		id.user.Email = ""
+	}
 	var err error
 	if e.store == nil {
 		id.user.ID = subject(p.ID, user.ID)

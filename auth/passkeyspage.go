@@ -28,7 +28,7 @@ func (h *Handler) servePasskeys(w http.ResponseWriter, hr *http.Request) {
 		e.logError(ctx, err)
 		Unavailable(w, hr)
 		return
-	case current.user == nil:
+	case current.record == nil:
 		h.SendToSignIn(w, hr)
 		return
 	}
@@ -45,7 +45,7 @@ func (h *Handler) servePasskeys(w http.ResponseWriter, hr *http.Request) {
 	switch hr.Method {
 	case http.MethodGet, http.MethodHead:
 	case http.MethodPost:
-		if status = e.changePasskey(ctx, r, current.user.ID, &page); status == http.StatusForbidden {
+		if status = e.changePasskey(ctx, r, current.id(), &page); status == http.StatusForbidden {
 			http.Error(w, "The form does not come from this site. Go back, reload the page, and try again.", status)
 			return
 		}
@@ -54,7 +54,7 @@ func (h *Handler) servePasskeys(w http.ResponseWriter, hr *http.Request) {
 		http.Error(w, "only GET and POST are supported", http.StatusMethodNotAllowed)
 		return
 	}
-	list, err := e.passkeys(ctx, current.user.ID)
+	list, err := e.passkeys(ctx, current.id())
 	if err != nil {
 		e.logError(ctx, err)
 		Unavailable(w, hr)

@@ -15,6 +15,11 @@ type Credentials struct {
 	// Fields are the inputs of the built-in sign-in page, in order. Without any
 	// the page does not show the provider.
 	Fields []Field
+	// UsesAdapterIDs says that the ID of a user whom Authorize returns is that of
+	// the same person in Config.Adapter. Then an account of another provider may
+	// be linked to who is signed in with credentials. Set it only if every ID comes
+	// from the adapter: any other one may be that of somebody else there.
+	UsesAdapterIDs bool
 	// Authorize returns the user whom the submitted fields belong to. Returning
 	// nil refuses, like an *Error of type ErrCredentialsSignin, whose Code the
 	// client is shown. Any other error is a fault of the server. The form holds

@@ -2,9 +2,11 @@ package auth_test
 
 import (
 	"fmt"
+	"html"
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -347,27 +349,40 @@ func TestRedirectProxy(t *testing.T) {
 }
 
 // TestFormPost: an answer that comes as a form of the provider's site finds its
-// checks, and where the sign-in was started from, although the browser sends
-// along only what is SameSite=None.
+// checks, and where the sign-in was started from, although the browser sends no
+// cookie along at first: a page of ours posts the answer once more.
 func TestFormPost(t *testing.T) {
 	s := newSite(t, func(_ *idp, _ *auth.Config, o *auth.OAuth) {
 		o.Authorization.Params = url.Values{"response_mode": {"form_post"}}
 	})
 	b := newBrowser(t, s)
 	answer := s.idp.authorize(t, b.post("/auth/signin/idp", "callbackUrl", "/inbox").location())
+	kept := map[string]*http.Cookie{}
 	for name, c := range b.cookies {
 		if c.SameSite != http.SameSiteNoneMode {
+			kept[name] = c
 			delete(b.cookies, name)
 		}
 	}
-	post := func() *reply {
-		return b.do(http.MethodPost, "/auth/callback/idp", strings.NewReader(answer.Encode()), http.Header{
-			"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {s.idp.URL},
+	post := func(fields url.Values, from string) *reply {
+		return b.do(http.MethodPost, "/auth/callback/idp", strings.NewReader(fields.Encode()), http.Header{
+			"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {from},
 		})
 	}
-	post().wantLocation(t, origin+"/inbox")
+	page := post(answer, s.idp.URL)
+	if page.StatusCode != http.StatusOK || len(page.Cookies()) > 0 || !strings.Contains(page.Header.Get("Cache-Control"), "no-store") || page.Header.Get("Referrer-Policy") != "no-referrer" {
+		t.Fatalf("the hop is %d %v with the cookies %v", page.StatusCode, page.Header, page.Cookies())
+	}
+	again := url.Values{}
+	for _, m := range regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`).FindAllStringSubmatch(page.body, -1) {
+		again.Add(html.UnescapeString(m[1]), html.UnescapeString(m[2]))
+	}
+	maps.Copy(b.cookies, kept)
+	post(again, origin).wantLocation(t, origin+"/inbox")
 	b.wantSession(`"name":"ada"`)
-	post().wantLocation(t, errorPage)
+	post(again, origin).wantLocation(t, errorPage)
+	clear(b.cookies)
+	post(again, origin).wantLocation(t, errorPage) // one hop and no more
 }
 
 // TestSignInParameters: whoever starts a sign-in may add parameters to the

@@ -168,11 +168,13 @@ func (e *engine) askJWT(ctx context.Context, claims Claims, p JWTParams) (_ Clai
 	if err != nil {
 		return nil, false, err
 	}
+	subject, says := claims.String("sub"), claims[claimAdapterID]
 	p.Token = claims
 	returned, err := guard(ctx, ask, p)
 	if err != nil || returned == nil {
 		return nil, false, err
 	}
+	keepSubject(returned, subject, says)
 	after, err := lasting(returned)
 	return returned, !bytes.Equal(before, after), err
 }

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -18,13 +19,24 @@ type store struct {
 	trace   func(ctx context.Context, call string)
 	clock   func() time.Time
 	session SessionConfig
+
+	// The optional interfaces of the adapter; nil where it has not got them.
+	signUps  adapter.SignUps
+	accounts adapter.AccountLists
+	sessions adapter.SessionLists
+	tokens   adapter.TokenEdits
 }
 
 func newStore(e *engine, c *Config) *store {
 	if c.Adapter == nil {
 		return nil
 	}
-	return &store{adapter: c.Adapter, trace: func(ctx context.Context, call string) { e.debug(ctx, call) }, clock: c.Clock, session: c.Session}
+	s := &store{adapter: c.Adapter, trace: func(ctx context.Context, call string) { e.debug(ctx, call) }, clock: c.Clock, session: c.Session}
+	s.signUps, _ = adapter.Capability[adapter.SignUps](c.Adapter)
+	s.accounts, _ = adapter.Capability[adapter.AccountLists](c.Adapter)
+	s.sessions, _ = adapter.Capability[adapter.SessionLists](c.Adapter)
+	s.tokens, _ = adapter.Capability[adapter.TokenEdits](c.Adapter)
+	return s
 }
 
 // fromAdapter marks the error of a call of the adapter as such.
@@ -66,12 +78,6 @@ func (s *store) deleteUser(ctx context.Context, id string) error {
 	return err
 }
 
-func (s *store) linkAccount(ctx context.Context, a adapter.Account) error {
-	s.trace(ctx, "adapter_linkAccount")
-	_, err := fromAdapter(s.adapter.LinkAccount(ctx, a))
-	return err
-}
-
 // beginSession stores a new session of the user, with the token.
 func (s *store) beginSession(ctx context.Context, userID, token string) (*adapter.Session, error) {
 	s.trace(ctx, "adapter_createSession")
@@ -79,9 +85,16 @@ func (s *store) beginSession(ctx context.Context, userID, token string) (*adapte
 	return fromAdapter(s.adapter.CreateSession(ctx, adapter.Session{SessionToken: s.session.stamped(token, now), UserID: userID, Expires: s.session.expires(now, now)}))
 }
 
+// maxSessionKey is the length of the longest key of a session. A longer one was
+// made by nobody here, and is not worth asking the store for.
+const maxSessionKey = 4096
+
 // sessionAndUser returns the session if it is not over, and otherwise nil. One
 // that is over is deleted.
 func (s *store) sessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+	if len(token) > maxSessionKey {
+		return nil, nil
+	}
 	s.trace(ctx, "adapter_getSessionAndUser")
 	stored, err := fromAdapter(s.adapter.GetSessionAndUser(ctx, token))
 	if err != nil || stored == nil {
@@ -131,4 +144,96 @@ func (s *store) createVerificationToken(ctx context.Context, t adapter.Verificat
 func (s *store) useVerificationToken(ctx context.Context, identifier, hash string) (*adapter.VerificationToken, error) {
 	s.trace(ctx, "adapter_useVerificationToken")
 	return fromAdapter(s.adapter.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: identifier, Token: hash}))
+}
+
+// updateTokens replaces the stored tokens of an account by those of a new
+// answer of the provider. What the answer leaves out stays, but for the expiry,
+// which belongs to the access token. An adapter without AccountLists keeps the
+// tokens of the first sign-in.
+func (s *store) updateTokens(ctx context.Context, a adapter.Account) error {
+	if s.accounts == nil {
+		return nil
+	}
+	u := adapter.AccountUpdate{Provider: a.Provider, ProviderAccountID: a.ProviderAccountID}
+	changed := false
+	for _, f := range []struct {
+		to  *adapter.Change[*string]
+		now *string
+	}{
+		{&u.AccessToken, a.AccessToken}, {&u.RefreshToken, a.RefreshToken}, {&u.IDToken, a.IDToken},
+		{&u.Scope, a.Scope}, {&u.TokenType, a.TokenType}, {&u.SessionState, a.SessionState},
+	} {
+		if f.now != nil {
+			*f.to, changed = adapter.To(f.now), true
+		}
+	}
+	if a.AccessToken != nil || a.ExpiresAt != nil {
+		u.ExpiresAt, changed = adapter.To(a.ExpiresAt), true
+	}
+	if a.AuthorizationDetails != nil {
+		u.AuthorizationDetails, changed = adapter.To(a.AuthorizationDetails), true
+	}
+	if !changed {
+		return nil
+	}
+	s.trace(ctx, "adapter_updateAccount")
+	_, err := fromAdapter(s.accounts.UpdateAccount(ctx, u))
+	if errors.Is(err, adapter.ErrUnsupported) {
+		return nil
+	}
+	return err
+}
+
+// waysIn is how a user signs in.
+type waysIn struct {
+	// unknown says that the adapter can't tell.
+	unknown  bool
+	accounts []adapter.Account
+	passkeys int
+}
+
+// none reports that the user certainly has neither an account nor a passkey.
+func (w waysIn) none() bool { return !w.unknown && len(w.accounts) == 0 && w.passkeys == 0 }
+
+// only reports that the account is certainly the only way in.
+func (w waysIn) only(key adapter.AccountKey) bool {
+	return !w.unknown && len(w.accounts) == 1 && w.accounts[0].Key() == key && w.passkeys == 0
+}
+
+// waysIn lists the accounts and counts the passkeys of a user. An adapter that
+// has no passkeys at all has none of this user.
+func (s *store) waysIn(ctx context.Context, userID string) (waysIn, error) {
+	if s.accounts == nil {
+		return waysIn{unknown: true}, nil
+	}
+	s.trace(ctx, "adapter_listAccountsByUserId")
+	accounts, err := fromAdapter(s.accounts.ListAccountsByUserID(ctx, userID))
+	if errors.Is(err, adapter.ErrUnsupported) {
+		return waysIn{unknown: true}, nil
+	}
+	if err != nil {
+		return waysIn{}, err
+	}
+	s.trace(ctx, "adapter_listAuthenticatorsByUserId")
+	passkeys, err := fromAdapter(s.adapter.ListAuthenticatorsByUserID(ctx, userID))
+	if err != nil && !errors.Is(err, adapter.ErrUnsupported) {
+		return waysIn{}, err
+	}
+	return waysIn{accounts: accounts, passkeys: len(passkeys)}, nil
+}
+
+// endsSessions reports whether all sessions of a user can be ended. Those that
+// live in tokens have no part in it.
+func (s *store) endsSessions() bool {
+	return s.session.Strategy != StrategyDatabase || s.sessions != nil
+}
+
+// endSessions ends all sessions of a user.
+func (s *store) endSessions(ctx context.Context, userID string) error {
+	if s.sessions == nil {
+		return nil
+	}
+	s.trace(ctx, "adapter_deleteSessionsByUserId")
+	_, err := fromAdapter(s.sessions.DeleteSessionsByUserID(ctx, userID, ""))
+	return err
 }

@@ -45,18 +45,6 @@ func (s *store) edits() (adapter.AuthenticatorEdits, bool) {
 	return adapter.Capability[adapter.AuthenticatorEdits](s.adapter)
 }
 
-// signUp stores a new user, an account of theirs and, unless it is nil, an
-// authenticator, all or nothing. AtOnce reports whether the adapter can.
-func (s *store) signUp(ctx context.Context, u adapter.User, a adapter.Account, made *adapter.Authenticator) (user *adapter.User, atOnce bool, err error) {
-	able, ok := adapter.Capability[adapter.SignUps](s.adapter)
-	if !ok {
-		return nil, false, nil
-	}
-	s.trace(ctx, "adapter_createUserWithAccount")
-	user, err = fromAdapter(able.CreateUserWithAccount(ctx, u, a, made))
-	return user, true, err
-}
-
 // useCounter stores the counter that an authenticator has sent, in place of the
 // stored one. Moved reports that the stored counter is another one: another
 // sign-in came in between. Without adapter.AuthenticatorEdits the caller must

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // maxTickets is how many sign-ins of one browser may be under way.
@@ -58,6 +59,7 @@ func (e *engine) issueTicket(r *request, o *oauthClient, state string, values Cl
 	if err != nil {
 		return nil, err
 	}
+	own.Expires = time.Time{} // Max-Age is enough, and the header is long
 	cookies := []*http.Cookie{own}
 	for _, old := range others[:max(0, len(others)-maxTickets+1)] {
 		cookies = append(cookies, spec.clear(old))

@@ -13,15 +13,21 @@ import (
 const ChunkSize = 4096 - 160
 
 // Cookie is one cookie of a request.
-type Cookie struct{ Name, Value string }
+type Cookie struct {
+	Name, Value string
+	// Ambiguous says that the request has another cookie of this name with another
+	// value: one of them was set for a parent domain or for another path, possibly
+	// by another host.
+	Ambiguous bool
+}
 
 // ParseCookies reads a Cookie header. Names and values are trimmed of spaces
 // and tabs; a pair without = is skipped; of two cookies with one name the first
-// counts; a value is percent-decoded, unless that fails, and keeps its quotes.
+// counts, and is ambiguous if they differ; a value is percent-decoded, unless that fails, and keeps its quotes.
 // Several headers are joined with "; " first.
 func ParseCookies(header string) []Cookie {
 	cookies := make([]Cookie, 0, strings.Count(header, ";")+1)
-	var seen map[string]bool
+	var seen map[string]int // the index of a name
 	for pair := range strings.SplitSeq(header, ";") {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok {
@@ -29,18 +35,26 @@ func ParseCookies(header string) []Cookie {
 		}
 		name = strings.Trim(name, " \t")
 		if len(cookies) == linearSearch {
-			seen = make(map[string]bool, cap(cookies))
-			for _, c := range cookies {
-				seen[c.Name] = true
+			seen = make(map[string]int, cap(cookies))
+			for i, c := range cookies {
+				seen[c.Name] = i
 			}
 		}
-		if seen[name] || seen == nil && slices.ContainsFunc(cookies, func(c Cookie) bool { return c.Name == name }) {
+		value = unescape(strings.Trim(value, " \t"))
+		earlier := noIndex
+		if seen == nil {
+			earlier = slices.IndexFunc(cookies, func(c Cookie) bool { return c.Name == name })
+		} else if i, ok := seen[name]; ok {
+			earlier = i
+		}
+		if earlier != noIndex {
+			cookies[earlier].Ambiguous = cookies[earlier].Ambiguous || cookies[earlier].Value != value
 			continue
 		}
 		if seen != nil {
-			seen[name] = true
+			seen[name] = len(cookies)
 		}
-		cookies = append(cookies, Cookie{name, unescape(strings.Trim(value, " \t"))})
+		cookies = append(cookies, Cookie{Name: name, Value: value})
 	}
 	return cookies
 }
@@ -69,26 +83,31 @@ func unescape(value string) string {
 // Only exact names count, so other cookies that begin with name do no harm. When
 // name itself is there, chunks beside it are left over from a longer value and
 // are ignored, though listed. A missing chunk is not noticed here; the token then
-// fails to decode.
+// fails to decode. An ambiguous cookie makes the value empty: nobody can say which
+// one is meant.
 func ReadChunks(cookies []Cookie, name string) (value string, names []string) {
 	type chunk struct {
 		index int
 		value string
 	}
 	var chunks []chunk
-	whole := false
+	whole, ambiguous := false, false
 	for _, c := range cookies {
 		index, ok := chunkIndex(c.Name, name)
-		if !ok || c.Value == "" {
+		if !ok || c.Value == "" && !c.Ambiguous {
 			continue
 		}
 		names = append(names, c.Name)
+		ambiguous = ambiguous || c.Ambiguous
 		switch {
 		case index == noIndex:
 			value, whole = c.Value, true
 		case !whole:
 			chunks = append(chunks, chunk{index, c.Value})
 		}
+	}
+	if ambiguous {
+		return "", names
 	}
 	if whole {
 		return value, names
@@ -109,12 +128,12 @@ func SplitChunks(name, value string) []Cookie {
 	case value == "":
 		return nil
 	case len(value) <= ChunkSize:
-		return []Cookie{{name, value}}
+		return []Cookie{{Name: name, Value: value}}
 	}
 	cookies := make([]Cookie, 0, (len(value)+ChunkSize-1)/ChunkSize)
 	for value != "" {
 		n := min(ChunkSize, len(value))
-		cookies = append(cookies, Cookie{name + "." + strconv.Itoa(len(cookies)), value[:n]})
+		cookies = append(cookies, Cookie{Name: name + "." + strconv.Itoa(len(cookies)), Value: value[:n]})
 		value = value[n:]
 	}
 	return cookies

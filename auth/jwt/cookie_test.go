@@ -11,7 +11,8 @@ import (
 
 func TestParseCookies(t *testing.T) {
 	t.Parallel()
-	cases := map[string][]jwt.Cookie{
+	type pair struct{ name, value string }
+	cases := map[string][]pair{
 		"":                 {},
 		"a":                {},
 		"flag; a=b":        {{"a", "b"}},
@@ -30,7 +31,14 @@ func TestParseCookies(t *testing.T) {
 		"a=b,c=d":          {{"a", "b,c=d"}},
 	}
 	for header, want := range cases {
-		if got := jwt.ParseCookies(header); !reflect.DeepEqual(got, want) {
+		got := []pair{}
+		for _, c := range jwt.ParseCookies(header) {
+			got = append(got, pair{c.Name, c.Value})
+			if c.Ambiguous != (header == "a=1; a=2") {
+				t.Errorf("%q: %s is ambiguous: %v", header, c.Name, c.Ambiguous)
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %v, want %v", header, got, want)
 		}
 	}
@@ -39,7 +47,7 @@ func TestParseCookies(t *testing.T) {
 		many.WriteString("n" + strconv.Itoa(i%100) + "=" + strconv.Itoa(i) + ";")
 	}
 	got := jwt.ParseCookies(many.String())
-	if len(got) != 100 || got[99] != (jwt.Cookie{Name: "n99", Value: "99"}) {
+	if len(got) != 100 || got[99] != (jwt.Cookie{Name: "n99", Value: "99", Ambiguous: true}) {
 		t.Errorf("got %d cookies, the last %v, want 100, n99=99", len(got), got[len(got)-1])
 	}
 }
@@ -58,6 +66,11 @@ func TestReadChunks(t *testing.T) {
 		{name + ".0=; " + name + ".1=B", "B", []string{name + ".1"}},
 		{name + "=OLD; " + name + ".0=AAA", "OLD", []string{name, name + ".0"}},
 		{name + ".0=AAA; " + name + "=OLD", "OLD", []string{name + ".0", name}},
+		{name + "=A; " + name + "=B", "", []string{name}},
+		{name + "=; " + name + "=B", "", []string{name}},
+		{name + "=A; x=1; " + name + "=A", "A", []string{name}},
+		{name + ".0=A; " + name + ".1=B; " + name + ".0=C", "", []string{name + ".0", name + ".1"}},
+		{"other=A; other=B; " + name + "=A", "A", []string{name}},
 		{name + "-other=xyz; " + name + ".x=1; " + name + ".=1; " + name + ".00=1; " + name + ".+0=1; " + name + ".-1=1; " + name + ".0.0=1; " + name + ".12345=1; __Secure-" + name + "=1", "", nil},
 	}
 	for _, c := range cases {

@@ -91,8 +91,8 @@ func GetRawToken(p GetTokenParams) (string, error) {
 		return "", ErrMissingRequest
 	}
 	cookies := ParseCookies(strings.Join(p.Header["Cookie"], "; "))
-	if token, _ := ReadChunks(cookies, p.cookieName()); token != "" {
-		return token, nil
+	if token, names := ReadChunks(cookies, p.cookieName()); token != "" || len(names) > 0 {
+		return token, nil // empty if the cookies are ambiguous
 	}
 	return bearer(p.Header.Get("Authorization")), nil
 }

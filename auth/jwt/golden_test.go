@@ -272,7 +272,8 @@ type getTokenRow struct {
 // fixedGetToken names the rows of get_token.json from which we depart, with the
 // row whose result we give instead.
 var fixedGetToken = map[string]struct{ like, fix string }{
-	"prefix-collision": {"cookie", "the cookie reader takes exact chunk names"},
+	"prefix-collision":            {"cookie", "the cookie reader takes exact chunk names"},
+	"duplicate-cookie-first-wins": {"nothing", "two different cookies of one name are nobody"},
 }
 
 func TestGoldenGetToken(t *testing.T) {

@@ -196,6 +196,24 @@ func (s *store) GetAccount(_ context.Context, id, provider string) (*adapter.Acc
 	return one(s.accounts, func(a adapter.Account) bool { return a.Provider == provider && a.ProviderAccountID == id }), nil
 }
 
+// ListAccountsByUserID is not recorded: Auth.js knows no such method. It lets
+// the replay go where the original goes for a user without accounts.
+func (s *store) ListAccountsByUserID(_ context.Context, id string) ([]adapter.Account, error) {
+	list := []adapter.Account{}
+	for _, a := range s.accounts {
+		if a.UserID == id {
+			list = append(list, a)
+		}
+	}
+	return list, nil
+}
+
+// UpdateAccount is not there, as in the original, where stored tokens stay those
+// of the first sign-in.
+func (s *store) UpdateAccount(context.Context, adapter.AccountUpdate) (*adapter.Account, error) {
+	return nil, adapter.ErrUnsupported
+}
+
 func (s *store) CreateSession(_ context.Context, n adapter.Session) (*adapter.Session, error) {
 	if err := s.call("createSession", sessionRow(n)); err != nil {
 		return nil, err

@@ -250,6 +250,25 @@ func (v *values) open(name, token string, b binding) {
 	}
 }
 
+// ownClaim reports whether a claim is one that Auth.js does not make, and
+// ignores.
+func (v *values) ownClaim(at, name string, value any) bool {
+	fix := ""
+	switch text, isText := value.(string); {
+	case name == "b" && isText && len(text) == 16 && strings.HasPrefix(at, "payload of jwe."),
+		name == "u" && isText && text != "" && strings.HasPrefix(at, "payload of jwe."):
+		fix = "a check cookie says which browser and which user began the sign-in"
+	case name == "adapterId":
+		if _, ok := value.(bool); ok {
+			fix = "a session token says whether its subject is the ID of a user of the adapter"
+		}
+	}
+	if fix != "" {
+		v.applied[fix] = true
+	}
+	return fix != ""
+}
+
 // compare lists where a JSON value differs from a recorded one. In objects, null
 // and absent are the same.
 func (v *values) compare(at string, want, got any) []diff {
@@ -274,7 +293,7 @@ func (v *values) compare(at string, want, got any) []diff {
 			if w == "{{undefined}}" {
 				w = nil
 			}
-			if w == nil && g == nil || w == "{{function}}" {
+			if w == nil && g == nil || w == "{{function}}" || w == nil && v.ownClaim(at, k, g) {
 				continue
 			}
 			diffs = append(diffs, v.compare(at+"."+k, w, g)...)

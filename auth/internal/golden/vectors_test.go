@@ -426,6 +426,9 @@ func TestCookieVectors(t *testing.T) {
 	f := load[functions](t, "functions.json")
 	for _, row := range f.ParseCookie {
 		got := jwt.ParseCookies(row.Header)
+		for i := range got {
+			got[i].Ambiguous = false // Auth.js does not look
+		}
 		want := []jwt.Cookie{}
 		for _, c := range row.Cookies {
 			want = append(want, jwt.Cookie{Name: c[0], Value: c[1]})

@@ -1,0 +1,181 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// complete ends a sign-in whose provider has found out who it is: it asks
+// Callbacks.SignIn, signs in, and sends the browser on.
+func (e *engine) complete(ctx context.Context, r *request, id identity, p SignInParams) (*Result, error) {
+	stop, err := e.authorizeSignIn(ctx, r, p)
+	if stop != nil || err != nil {
+		return stop, err
+	}
+	return e.completeAuthorized(ctx, r, id)
+}
+
+func (e *engine) completeAuthorized(ctx context.Context, r *request, id identity) (*Result, error) {
+	id.earlier = e.earlierProof(r)
+	done, err := e.login(ctx, r.browser(), id)
+	if held, ok := errors.AsType[*heldAddress](err); ok {
+		return e.heldAddressPage(r, held)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.finishSignIn(ctx, r, done)
+}
+
+// heldAddressPage asks somebody who has proven an address that another user
+// holds what to do. What is proven waits in a cookie until that user signs in or
+// the person starts afresh.
+func (e *engine) heldAddressPage(r *request, held *heldAddress) (*Result, error) {
+	id := &held.id
+	if r.wantsJSON() {
+		return nil, &Error{Type: id.notLinked(), Message: "a user who has not proven the address holds it"}
+	}
+	kept, err := e.sealProof(r, held)
+	if err != nil {
+		return nil, err
+	}
+	page := pages.HeldAddress{
+		Look: e.look(), Email: id.user.Email, Passkey: held.ways.passkeys > 0, SignInURL: e.signInURL(r), Unknown: held.ways.unknown,
+		AfreshURL: e.providerURL(r, ActionCallback, id.account.Provider), CSRFToken: r.csrf.token, CallbackURL: r.callbackURL,
+	}
+	for _, p := range e.config.Providers {
+		if p, ok := p.(*OAuth); ok && p.ID != id.account.Provider && held.ways.may(p.ID) {
+			shown, _ := e.pageProvider(r, p)
+			page.Providers = append(page.Providers, shown)
+		}
+	}
+	for _, a := range held.ways.accounts {
+		if e.byID[a.Provider] == nil && !slices.Contains(page.Others, a.Provider) {
+			page.Others = append(page.Others, a.Provider)
+		}
+	}
+	result := privatePage(page.Render(), http.StatusOK)
+	result.Cookies = kept
+	return result, nil
+}
+
+// may reports whether the user may have an account of the provider.
+func (w waysIn) may(provider string) bool {
+	return w.unknown || slices.ContainsFunc(w.accounts, func(a adapter.Account) bool { return a.Provider == provider })
+}
+
+// privatePage is a page that nobody may keep and that tells no other site its
+// URL.
+func privatePage(p pages.Rendered, status int) *Result {
+	result := html(p, status)
+	result.Header["Cache-Control"] = []string{"private, no-store"}
+	result.Header["Referrer-Policy"] = []string{"no-referrer"}
+	return result
+}
+
+func (r *request) proofCookie() cookieSpec { return r.hostCookie("authjs.proof") }
+
+// sealProof is the cookies that keep what was proven: who holds the address, and
+// the account that proved it. Tokens that don't fit are left out; the next
+// sign-in stores them.
+func (e *engine) sealProof(r *request, held *heldAddress) ([]*http.Cookie, error) {
+	mark, cookies, err := e.markBrowser(r)
+	if err != nil {
+		return nil, err
+	}
+	id, spec := &held.id, r.proofCookie()
+	claims := bindingClaims(mark, held.holder.ID)
+	for name, text := range map[string]string{
+		"email": id.user.Email, "name": id.user.Name, "image": id.user.Image,
+		"provider": id.account.Provider, "type": string(id.account.Type), "account": id.account.ProviderAccountID,
+	} {
+		if text != "" {
+			claims[name] = text
+		}
+	}
+	tokens := Claims{}
+	if id.kept != nil {
+		tokens = tokenClaims(id.kept)
+	}
+	for _, drop := range [][]string{nil, {"id_token"}, {"access_token", "refresh_token", "authorization_details"}, {"name", "image"}} {
+		for _, name := range drop {
+			delete(tokens, name)
+			delete(claims, name)
+		}
+		claims["tokens"] = tokens
+		sealed, err := jwt.Encode(jwt.EncodeParams{
+			Token: claims, Secrets: e.config.JWT.Secret, Salt: spec.name, MaxAge: checkMaxAge, Keys: e.keys, Now: e.config.Clock,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(spec.name)+len(sealed) <= maxCookie {
+			c := spec.set(sealed)
+			c.MaxAge = int(checkMaxAge.Seconds())
+			return append(cookies, c), nil
+		}
+	}
+	return nil, &Error{Type: ErrCallbackRoute, Message: "what the provider says does not fit in a cookie"}
+}
+
+// earlierProof is what was proven in this browser before, or nil.
+func (e *engine) earlierProof(r *request) *provenAddress {
+	spec := r.proofCookie()
+	sealed := r.cookies.get(spec.name)
+	if sealed == "" || e.store == nil {
+		return nil
+	}
+	claims, err := jwt.Decode(jwt.DecodeParams{Token: sealed, Secrets: e.config.JWT.Secret, Salt: spec.name, Keys: e.keys, Now: e.config.Clock})
+	if err != nil {
+		return nil
+	}
+	binding, ok := e.checkBinding(r, claims)
+	if !ok || !binding.bound {
+		return nil
+	}
+	p := &provenAddress{userID: binding.user, email: claims.String("email")}
+	p.id = identity{
+		user:    &User{Name: claims.String("name"), Email: p.email, Image: claims.String("image")},
+		account: &Account{Provider: claims.String("provider"), Type: ProviderType(claims.String("type")), ProviderAccountID: claims.String("account")},
+		proof:   EmailProven, begun: begun{bound: true}, kept: new(TokenSet),
+	}
+	if tokens, ok := claims["tokens"].(map[string]any); ok {
+		*p.id.kept = tokensFromClaims(tokens)
+		p.id.account.TokenSet = *p.id.kept
+	}
+	return p
+}
+
+// startAfresh serves the POST of the page about a held address: the person goes
+// on as a new user, with the address that they have proven.
+func (e *engine) startAfresh(ctx context.Context, r *request) (*Result, error) {
+	if err := r.needCSRF(); err != nil {
+		return nil, err
+	}
+	proven := e.earlierProof(r)
+	if proven == nil || proven.id.account.Provider != r.providerID {
+		return nil, invalidCheck("proof", "nothing was proven in this browser in the last minutes")
+	}
+	spec := r.proofCookie()
+	if !e.spent.add("proof\x00"+r.cookies.get(spec.name), e.config.Clock()) {
+		return nil, invalidCheck("proof", "it was used before")
+	}
+	id := proven.id
+	id.afresh = true
+	if id.account.Type == TypeEmail {
+		id.account.UserID = proven.userID
+	}
+	var err error
+	if id.user.ID, err = randomUUID(e.config.Random); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
+	defer cancel()
+	return e.completeAuthorized(ctx, r, id)
+}

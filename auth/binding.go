@@ -1,0 +1,104 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"net/http"
+	"strings"
+)
+
+// A sign-in is bound to the browser and to the user that began it, so that
+// nobody can make a browser end a sign-in that somebody else began, or link an
+// account to a user who did not ask for it (RFC 9700 section 4.7). What keeps
+// the state of a sign-in in the browser seals two claims: the hash of the
+// browser's mark, and the ID of the user who was signed in.
+//
+// The mark is the CSRF token of the browser, if it is in a cookie that no other
+// host can set: one whose name begins with __Host- (RFC 6265bis section 4.1.3.2),
+// or any on http, which has no such names. Otherwise it is a random value in a
+// cookie of that kind.
+
+const (
+	claimBrowser = "b"
+	claimUser    = "u"
+	// markLength is the length of 32 bytes in base64url.
+	markLength = 43
+)
+
+// begun says who began a sign-in.
+type begun struct {
+	// bound says that the sign-in began in the browser that ends it. Otherwise
+	// nothing may be linked.
+	bound bool
+	// user is the ID of the user who was signed in, or empty.
+	user string
+}
+
+// hostCookie is the template of a cookie that no other host can set, where the
+// origin is https.
+func (r *request) hostCookie(name string) cookieSpec {
+	secure := strings.HasPrefix(r.origin, "https:")
+	if secure {
+		name = "__Host-" + name
+	}
+	return cookieSpec{name: name, template: http.Cookie{Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: secure}}
+}
+
+func (r *request) markCookie() cookieSpec { return r.hostCookie("authjs.browser") }
+
+// csrfMark is the CSRF token, as far as it can serve as the mark, or empty.
+func (e *engine) csrfMark(r *request) string {
+	spec := &r.specs.csrf
+	if strings.HasPrefix(r.origin, "https:") && !strings.HasPrefix(spec.name, "__Host-") || spec.template.Domain != "" {
+		return ""
+	}
+	return e.csrfKeys.tokenOf(r.cookies.get(spec.name))
+}
+
+// markBrowser returns the mark of the browser, and the cookie that keeps it if
+// that is to be set. A browser without a mark gets one.
+func (e *engine) markBrowser(r *request) (mark string, keep []*http.Cookie, err error) {
+	if mark := e.csrfMark(r); mark != "" {
+		return mark, nil, nil
+	}
+	spec := r.markCookie()
+	if mark = r.cookies.get(spec.name); len(mark) != markLength {
+		if mark, err = randomBase64(e.config.Random); err != nil {
+			return "", nil, err
+		}
+	}
+	c := spec.set(mark)
+	c.MaxAge = int(checkMaxAge.Seconds())
+	return mark, []*http.Cookie{c}, nil
+}
+
+// bindingClaims are the claims that bind a sign-in.
+func bindingClaims(mark, user string) Claims {
+	c := Claims{claimBrowser: markHash(mark)}
+	if user != "" {
+		c[claimUser] = user
+	}
+	return c
+}
+
+func markHash(mark string) string {
+	sum := sha256.Sum256([]byte("browser\x00" + mark))
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+// checkBinding reports whether the claims were sealed for the browser of the
+// request, and who was signed in then. Claims that say nothing are those of
+// Auth.js, which knows no binding: such a sign-in may go on, and links nothing.
+func (e *engine) checkBinding(r *request, claims Claims) (begun, bool) {
+	if _, says := claims[claimBrowser]; !says {
+		return begun{}, true
+	}
+	spec := r.markCookie()
+	for _, mark := range []string{e.csrfMark(r), r.cookies.get(spec.name)} {
+		if mark != "" && subtle.ConstantTimeCompare([]byte(claims.String(claimBrowser)), []byte(markHash(mark))) == 1 {
+			return begun{bound: true, user: claims.String(claimUser)}, true
+		}
+	}
+	return begun{}, false
+}

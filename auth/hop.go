@@ -1,0 +1,31 @@
+package auth
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+)
+
+// hopField marks an answer that took the hop.
+const hopField = "authjsHop"
+
+// hop is the result for an answer that a page of the provider's site posts: the
+// browser sends no cookies along that are SameSite=Lax, so a page of our own
+// posts the answer once more. It is nil if the cookies are there.
+func (e *engine) hop(r *request, o *oauthClient, params url.Values) *Result {
+	if !o.formPost || r.method != http.MethodPost || params.Has(hopField) || e.csrfMark(r) != "" || r.cookies.get(r.markCookie().name) != "" {
+		return nil
+	}
+	r.pending = nil // the browser keeps the cookies that it did not send
+	page := pages.Hop{Look: e.look(), Action: r.target, Fields: []pages.Posted{{Name: hopField, Value: "true"}}}
+	for name, values := range params {
+		for _, v := range values {
+			page.Fields = append(page.Fields, pages.Posted{Name: name, Value: v})
+		}
+	}
+	slices.SortStableFunc(page.Fields, func(a, b pages.Posted) int { return strings.Compare(a.Name, b.Name) })
+	return privatePage(page.Render(), http.StatusOK)
+}

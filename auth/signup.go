@@ -1,0 +1,86 @@
+package auth
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// errGivenAway says that a user was given to somebody else while an account was
+// being linked to them.
+var errGivenAway = errors.New("the user was given to somebody who proved the address")
+
+// signUp stores a new user with an account and, unless it is nil, an
+// authenticator: all or nothing. An adapter that can't do so in one call is
+// asked for one after the other, and what was written is taken back if a later
+// write fails.
+func (s *store) signUp(ctx context.Context, u adapter.User, a adapter.Account, passkey *adapter.Authenticator) (*adapter.User, error) {
+	if s.signUps != nil {
+		s.trace(ctx, "adapter_createUserWithAccount")
+		created, err := fromAdapter(s.signUps.CreateUserWithAccount(ctx, u, a, passkey))
+		if !errors.Is(err, adapter.ErrUnsupported) {
+			return created, err
+		}
+	}
+	created, err := s.createUser(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.link(ctx, created, a, passkey); err != nil {
+		return nil, errors.Join(err, s.undoSignUp(context.WithoutCancel(ctx), a.Key(), created.ID))
+	}
+	return created, nil
+}
+
+// undoSignUp removes a user whose account could not be stored. The user stays if
+// they have the account all the same, because an answer was lost.
+func (s *store) undoSignUp(ctx context.Context, key adapter.AccountKey, userID string) error {
+	owner, err := s.userByAccount(ctx, key)
+	if err == nil && (owner == nil || owner.ID != userID) {
+		err = s.deleteUser(ctx, userID)
+	}
+	if err != nil {
+		return &Error{Type: ErrAdapter, Message: "a user without account is left behind", Cause: err}
+	}
+	return nil
+}
+
+// link stores an account of a user and, unless it is nil, an authenticator. The
+// user was read before; if the address of the user was proven since, the user
+// may have been given to somebody else, and what was linked is taken back.
+func (s *store) link(ctx context.Context, u *adapter.User, a adapter.Account, passkey *adapter.Authenticator) error {
+	a.UserID = u.ID
+	s.trace(ctx, "adapter_linkAccount")
+	if _, err := fromAdapter(s.adapter.LinkAccount(ctx, a)); err != nil {
+		return err
+	}
+	var err error
+	if passkey != nil {
+		err = s.addAuthenticator(ctx, u.ID, *passkey)
+	}
+	if err == nil && u.EmailVerified == nil && u.Email != "" {
+		var now *adapter.User
+		if now, err = s.user(ctx, u.ID); err == nil && (now == nil || now.EmailVerified != nil) {
+			err = errGivenAway
+		}
+	}
+	if err != nil {
+		return errors.Join(err, s.unlinkAccount(context.WithoutCancel(ctx), a.Key()))
+	}
+	return nil
+}
+
+// addAuthenticator stores an authenticator of a user. A call that failed after
+// the authenticator was stored, because just the answer was lost, is no failure.
+func (s *store) addAuthenticator(ctx context.Context, userID string, a adapter.Authenticator) error {
+	a.UserID = userID
+	err := s.createAuthenticator(ctx, a)
+	if err == nil || errors.Is(err, adapter.ErrConflict) {
+		return err
+	}
+	if stored, failed := s.authenticator(context.WithoutCancel(ctx), a.CredentialID); failed == nil && stored != nil && stored.UserID == userID {
+		return nil
+	}
+	return err
+}
