@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -26,17 +27,21 @@ func (e *engine) signInEmail(ctx context.Context, r *request, p *Email) (*Result
 	if stop != nil || err != nil {
 		return stop, err
 	}
-	if err := e.requestVerification(ctx, r, p, identifier); err != nil {
+	asked, err := e.requestVerification(ctx, r, p, identifier)
+	if err != nil {
 		return nil, err
 	}
-	return redirectTo(e.url(r, ActionVerifyRequest) + "?provider=" + queryEscape(p.id()) + "&type=email"), nil
+	result := redirectTo(e.url(r, ActionVerifyRequest) + "?provider=" + queryEscape(p.id()) + "&type=email")
+	result.Cookies = []*http.Cookie{asked}
+	return result, nil
 }
 
-// requestVerification makes a token, stores its hash and mails it.
-func (e *engine) requestVerification(ctx context.Context, r *request, p *Email, identifier string) error {
-	token, err := e.newVerificationToken(ctx, p)
+// requestVerification makes a token, stores its hash and mails it. The cookie
+// marks the browser that asked for it.
+func (e *engine) requestVerification(ctx context.Context, r *request, p *Email, identifier string) (*http.Cookie, error) {
+	token, err := e.newLinkText(ctx, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	provider := *p
 	provider.ID, provider.Name = p.id(), p.displayName()
@@ -44,8 +49,8 @@ func (e *engine) requestVerification(ctx context.Context, r *request, p *Email, 
 		provider.MaxAge = defaultEmailMaxAge
 	}
 	expires := e.config.Clock().Add(provider.MaxAge)
-	if err := e.storeVerificationToken(ctx, adapter.VerificationToken{Identifier: identifier, Token: e.verificationKeys(p).hash(token), Expires: expires}); err != nil {
-		return err
+	if err := e.storeLink(ctx, p, token, identifier, expires); err != nil {
+		return nil, err
 	}
 	link := e.providerURL(r, ActionCallback, p.id()) + "?callbackUrl=" + queryEscape(r.callbackURL) + "&token=" + queryEscape(token) + "&email=" + queryEscape(identifier)
 	_, err = guard(ctx, func(ctx context.Context, v VerificationRequest) (struct{}, error) {
@@ -59,21 +64,18 @@ func (e *engine) requestVerification(ctx context.Context, r *request, p *Email, 
 	if _, ours := typeOf(err); err != nil && !ours {
 		err = &Error{Type: ErrEmailSignIn, Message: "provider " + p.id() + ": the mail was not sent", Cause: err}
 	}
-	return err
+	return r.rememberLink(token, provider.MaxAge), err
 }
 
-func (e *engine) storeVerificationToken(ctx context.Context, t adapter.VerificationToken) error {
-	return e.store.createVerificationToken(ctx, t)
-}
-
-func (e *engine) newVerificationToken(ctx context.Context, p *Email) (string, error) {
-	if p.GenerateVerificationToken != nil {
-		token, err := guard(ctx, func(ctx context.Context, _ struct{}) (string, error) { return p.GenerateVerificationToken(ctx) }, struct{}{})
-		if err != nil || token != "" {
-			return token, err
+// storeLink stores the hash of a text. Texts that can be guessed are limited in
+// their number of tries.
+func (e *engine) storeLink(ctx context.Context, p *Email, text, identifier string, expires time.Time) error {
+	if textBits(text) < secureBits {
+		if err := e.store.allowTries(ctx, p.id(), identifier, expires); err != nil {
+			return err
 		}
 	}
-	return randomHex(e.config.Random)
+	return e.store.createVerificationToken(ctx, adapter.VerificationToken{Identifier: identifier, Token: e.verificationKeys(p).hash(text), Expires: expires})
 }
 
 // verificationKeys are what the tokens of a provider are hashed with.

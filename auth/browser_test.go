@@ -5,12 +5,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"html"
 	"io"
 	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -195,6 +197,38 @@ func (b *browser) submit(target string, fields ...string) *reply {
 		form.Set(fields[i], fields[i+1])
 	}
 	return b.do(http.MethodPost, target, strings.NewReader(form.Encode()), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}})
+}
+
+// open opens the link of a mail and, if a page asks whether to use it, says yes.
+func (b *browser) open(link string) *reply {
+	b.t.Helper()
+	page := b.get(link)
+	if page.StatusCode != http.StatusOK || !strings.Contains(page.body, "This browser did not ask for the sign-in link") {
+		return page
+	}
+	return b.press(page, "Sign in")
+}
+
+var (
+	formOfPage   = regexp.MustCompile(`(?s)<form action="([^"]*)" method="POST">(.*?)</form>`)
+	hiddenOfForm = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
+)
+
+// press submits the form of a page whose button has the text.
+func (b *browser) press(page *reply, button string) *reply {
+	b.t.Helper()
+	for _, form := range formOfPage.FindAllStringSubmatch(page.body, -1) {
+		if !strings.Contains(form[2], ">"+button+"<") {
+			continue
+		}
+		var fields []string
+		for _, m := range hiddenOfForm.FindAllStringSubmatch(form[2], -1) {
+			fields = append(fields, html.UnescapeString(m[1]), html.UnescapeString(m[2]))
+		}
+		return b.submit(html.UnescapeString(form[1]), fields...)
+	}
+	b.t.Fatalf("no button %q on the page\n%s", button, page.body)
+	return nil
 }
 
 // session is the answer of the session route, "null" if nobody is signed in.

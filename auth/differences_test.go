@@ -267,7 +267,7 @@ func TestWrongLinkUsesUpNothing(t *testing.T) {
 		strings.Replace(link, "token=", "token=0", 1), strings.Replace(link, "ada%40", "eve%40", 1),
 		strings.Replace(link, "&email=ada%40example.com", "", 1),
 	} {
-		b.get(wrong).wantLocation(t, origin+"/auth/error?error=Verification")
+		b.open(wrong).wantLocation(t, origin+"/auth/error?error=Verification")
 	}
 	b.get(link).wantLocation(t, origin)
 	b.get(link).wantLocation(t, origin+"/auth/error?error=Verification")
@@ -304,7 +304,8 @@ func (verificationOnly) UseVerificationToken(context.Context, adapter.Verificati
 func TestSpentLinkIsFinishedWithoutTheClient(t *testing.T) {
 	s, box := newStore(), &outbox{}
 	h := newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}})
-	newBrowser(t, h).post("/auth/signin/email", "email", "ada@example.com")
+	b := newBrowser(t, h)
+	b.post("/auth/signin/email", "email", "ada@example.com")
 	ctx, cancel := context.WithCancel(t.Context())
 	s.before = func(method string, _ ...any) error {
 		if method == "useVerificationToken" {
@@ -313,7 +314,9 @@ func TestSpentLinkIsFinishedWithoutTheClient(t *testing.T) {
 		return nil
 	}
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, box.last(t), nil))
+	r := b.request("/").WithContext(ctx)
+	r.Method, r.URL = http.MethodGet, must(url.Parse(box.last(t)))
+	h.ServeHTTP(w, r)
 	if len(s.sessions) != 1 || w.Header().Get("Location") != origin {
 		t.Errorf("got %d sessions and location %q", len(s.sessions), w.Header().Get("Location"))
 	}

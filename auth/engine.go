@@ -31,6 +31,8 @@ type engine struct {
 	look          func() *pages.Look
 	// otherWays says that users can have accounts or passkeys.
 	otherWays bool
+	// emailProviders is how many of them there are.
+	emailProviders int
 	*shared
 }
 
@@ -63,7 +65,9 @@ func compile(c Config, share func(c *Config, origin string) *shared) (*engine, [
 		switch p.kind() {
 		case TypeOAuth, TypeOIDC, TypeWebAuthn:
 			e.otherWays = true
-		case TypeEmail, TypeCredentials:
+		case TypeEmail:
+			e.emailProviders++
+		case TypeCredentials:
 		}
 		if p, ok := p.(*OAuth); ok {
 			e.oauth[p.ID] = newOAuthClient(&e.config, p, e.shared)

@@ -595,9 +595,17 @@ func (r *replay) withoutSpentChecks(cookies []string) []string {
 // ticketCookie matches the name of the cookie that one sign-in has to itself.
 var ticketCookie = regexp.MustCompile(`\.state\.[0-9a-f]{16}$`)
 
+// linkCookie matches the name of the cookie that names the links which a browser
+// asked for.
+var linkCookie = regexp.MustCompile(`^(__Host-)?authjs\.link$`)
+
 func (r *replay) withoutTickets(cookies []string) []string {
 	return slices.DeleteFunc(slices.Clone(cookies), func(line string) bool {
 		name, _, _ := strings.Cut(line, "=")
+		if linkCookie.MatchString(name) {
+			r.applied["6: the browser that asks for a sign-in link is marked by a cookie that names the link"] = true
+			return true
+		}
 		if !ticketCookie.MatchString(name) {
 			return false
 		}

@@ -143,9 +143,11 @@ func TestEmailHashVectors(t *testing.T) {
 			if row.ProviderSecret != "" {
 				p.Secret = []string{row.ProviderSecret}
 			}
-			c := auth.Config{Secret: row.Secret, Providers: []auth.Provider{p}, Adapter: s, SkipCSRFCheck: auth.SkipCSRFCheck}
+			c := auth.Config{Secret: row.Secret, Providers: []auth.Provider{p}, Adapter: editsTokens{s}, SkipCSRFCheck: auth.SkipCSRFCheck}
 			form := url.Values{"email": {row.Email}}.Encode()
 			serve(t, c, http.MethodPost, "/auth/signin/email", http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, form)
+			counted := slices.ContainsFunc(s.tokens, isTry)
+			s.tokens = slices.DeleteFunc(s.tokens, isTry)
 			if len(s.tokens) != 1 {
 				t.Fatalf("got %d stored tokens, want 1", len(s.tokens))
 			}
@@ -169,15 +171,33 @@ func TestEmailHashVectors(t *testing.T) {
 			if s.tokens[0].Token != want {
 				t.Errorf("got hash %s, want %s", s.tokens[0].Token, want)
 			}
+			if counted != (row.Token != "" && len(row.Token) < 20) {
+				t.Errorf("tries at the token %q are counted: %v", row.Token, counted)
+			}
+			if counted { // departure 6: of the original's short tokens nobody counts the tries
+				return
+			}
 			// The link and the row that the original made sign in with us.
 			s.tokens = []adapter.VerificationToken{{Identifier: row.Identifier, Token: row.Hash, Expires: time.Now().Add(time.Hour)}}
-			resp := serve(t, c, http.MethodGet, strings.TrimPrefix(row.Link, origin), nil, "")
+			resp := serve(t, c, http.MethodPost, strings.TrimPrefix(row.Link, origin), nil, "")
 			if resp.Header.Get("Location") != origin || len(s.sessions) != 1 || len(s.tokens) != 0 {
 				t.Errorf("the link of the original led to %s, with %d sessions and %d tokens left", resp.Header.Get("Location"), len(s.sessions), len(s.tokens))
 			}
 		})
 	}
 }
+
+// editsTokens is the store with a method that the recording knows nothing of.
+type editsTokens struct{ *store }
+
+func (s editsTokens) DeleteVerificationTokens(_ context.Context, identifier string) (int64, error) {
+	before := len(s.tokens)
+	s.tokens = slices.DeleteFunc(s.tokens, func(v adapter.VerificationToken) bool { return v.Identifier == identifier })
+	return int64(before - len(s.tokens)), nil
+}
+
+// isTry reports whether a stored token is a try at a short one.
+func isTry(v adapter.VerificationToken) bool { return strings.HasPrefix(v.Identifier, "tries:") }
 
 // functions is the file of vectors of small functions. Those on options are in
 // options_test.go.

@@ -1,0 +1,153 @@
+package auth
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+)
+
+// What makes the link of a mail good: the text in it, which says under a MAC
+// which provider it is for, and the browser that asked for it, which keeps the
+// name of the link in a cookie. Opened there, the link works at once. Anywhere
+// else a page asks first, so that neither a link scanner nor a stranger's link
+// signs anybody in.
+
+// secureBits is how unpredictable a text must be to be safe from guessing.
+const secureBits = 128
+
+// newLinkText makes the text of a link: 16 random bytes and a MAC of 16 bytes, in
+// hexadecimal, or what the application generates.
+func (e *engine) newLinkText(ctx context.Context, p *Email) (string, error) {
+	if p.GenerateVerificationToken != nil {
+		text, err := guard(ctx, func(ctx context.Context, _ struct{}) (string, error) { return p.GenerateVerificationToken(ctx) }, struct{}{})
+		if err != nil {
+			return "", err
+		}
+		if text != "" && e.emailProviders > 1 && textBits(text) >= secureBits {
+			text += "." + linkMAC(e.verificationKeys(p)[0], p.id(), text)
+		}
+		if text != "" {
+			return text, nil
+		}
+	}
+	random, err := randomHex(e.config.Random)
+	if err != nil {
+		return "", err
+	}
+	random = random[:2*linkMACSize]
+	return random + linkMAC(e.verificationKeys(p)[0], p.id(), random), nil
+}
+
+const linkMACSize = 16
+
+// linkMAC binds a text to a provider.
+func linkMAC(key, provider, text string) string {
+	h := hmac.New(sha256.New, []byte(key))
+	h.Write([]byte("sign-in link\x00" + provider + "\x00" + text))
+	return hex.EncodeToString(h.Sum(nil)[:linkMACSize])
+}
+
+// isOfAnother reports whether a text says that it is for another provider than
+// this one. The texts of Auth.js say nothing.
+func (e *engine) isOfAnother(text string, p *Email) bool {
+	split := len(text) - 2*linkMACSize
+	if split <= 0 {
+		return false
+	}
+	said := text[split:]
+	random := strings.TrimSuffix(text[:split], ".")
+	for _, q := range e.config.Providers {
+		q, ok := q.(*Email)
+		if !ok || q.id() == p.id() {
+			continue
+		}
+		for _, key := range e.verificationKeys(q) {
+			if hmac.Equal([]byte(said), []byte(linkMAC(key, q.id(), random))) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// textBits is how many bits a text can have that consists of such characters.
+func textBits(text string) int {
+	alphabet := 10.0
+	for _, c := range text {
+		switch {
+		case c >= '0' && c <= '9':
+		case c >= 'a' && c <= 'f':
+			alphabet = max(alphabet, 16)
+		case c >= 'g' && c <= 'z':
+			alphabet = max(alphabet, 36)
+		default:
+			alphabet = max(alphabet, 62)
+		}
+	}
+	return int(float64(len(text)) * math.Log2(alphabet))
+}
+
+// linkCookie is the cookie that names the links that a browser asked for.
+func (r *request) linkCookie() cookieSpec { return r.hostCookie("authjs.link") }
+
+// maxLinks is how many links a browser remembers.
+const maxLinks = 4
+
+func linkName(text string) string {
+	sum := sha256.Sum256([]byte("link\x00" + text))
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+func (r *request) links() []string {
+	return strings.FieldsFunc(r.cookies.get(r.linkCookie().name), func(c rune) bool { return c == '.' })
+}
+
+// rememberLink is the cookie of a browser that has asked for a link.
+func (r *request) rememberLink(text string, maxAge time.Duration) *http.Cookie {
+	links := append(r.links(), linkName(text))
+	spec := r.linkCookie()
+	c := spec.set(strings.Join(links[max(0, len(links)-maxLinks):], "."))
+	c.MaxAge = int(min(maxAge, defaultEmailMaxAge*7) / time.Second)
+	return c
+}
+
+// mayUseLink reports whether a request may use a link up: the browser asked for
+// it and goes to it now, or somebody confirmed it.
+func (r *request) mayUseLink(text string) (bool, error) {
+	if r.method == http.MethodPost {
+		return true, r.needCSRF()
+	}
+	return slices.Contains(r.links(), linkName(text)) && !speculative(r.http.Header), nil
+}
+
+// speculative reports whether a browser or a mail program loads a page that
+// nobody has gone to yet, or as a part of another page.
+func speculative(h http.Header) bool {
+	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
+		for _, word := range []string{"prefetch", "prerender", "preview"} {
+			if strings.Contains(strings.ToLower(h.Get(name)), word) {
+				return true
+			}
+		}
+	}
+	mode := h.Get("Sec-Fetch-Mode")
+	return mode != "" && mode != "navigate"
+}
+
+// confirmLinkPage asks whether to use a link. It uses nothing up.
+func (e *engine) confirmLinkPage(r *request, p *Email, text, email string) *Result {
+	page := pages.ConfirmLink{
+		Look: e.look(), Email: email, SiteURL: r.origin, Action: e.providerURL(r, ActionCallback, p.id()), CSRFToken: r.csrf.token,
+		Fields: []pages.Posted{{Name: "token", Value: text}, {Name: "email", Value: email}, {Name: "callbackUrl", Value: r.callbackURL}},
+	}
+	return privatePage(page.Render(), http.StatusOK)
+}
