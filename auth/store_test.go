@@ -19,6 +19,7 @@ type store struct {
 	accounts map[adapter.AccountKey]adapter.Account
 	sessions map[string]adapter.Session
 	tokens   map[adapter.VerificationTokenKey]adapter.VerificationToken
+	passkeys map[string][]adapter.Authenticator // by user
 	created  int
 	// before is called, unlocked, before each method. An error from it is the
 	// method's.

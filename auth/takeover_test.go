@@ -1,0 +1,494 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+const victim = "victim@example.com"
+
+// stage is a site with two providers, mail links and an adapter that can do
+// everything. Whoever signs in at a provider has the victim's address there.
+type stage struct {
+	*site
+	t     testing.TB
+	store capable
+	mail  *outbox
+	// states is the claim email_verified; nil leaves it out.
+	states any
+	// released are the addresses that users lost.
+	released []string
+}
+
+func newStage(t testing.TB, configure func(st *stage, c *auth.Config)) *stage {
+	t.Helper()
+	st := &stage{t: t, store: newCapable(), mail: &outbox{}}
+	st.site = newSite(t, func(p *idp, c *auth.Config, o *auth.OAuth) {
+		p.claims = func(m map[string]any) {
+			m["email"] = victim
+			if st.states != nil {
+				m["email_verified"] = st.states
+			}
+		}
+		other := *o
+		other.ID = "other"
+		c.Adapter, c.Providers = st.store, append(c.Providers, &other, st.mail.provider())
+		c.Events.ReleaseEmail = func(_ context.Context, e auth.ReleaseEmailEvent) error {
+			st.released = append(st.released, e.User.Email)
+			return nil
+		}
+		if configure != nil {
+			configure(st, c)
+		}
+	})
+	return st
+}
+
+// at signs a person in at a provider.
+func (st *stage) at(b *browser, provider, person string) *reply {
+	b.t.Helper()
+	l := st.start(b, "/auth/signin/"+provider+"?login_hint="+person)
+	return b.get("/auth/callback/" + provider + "?" + st.idp.authorize(b.t, l).Encode())
+}
+
+// byMail signs in with a mail link.
+func (st *stage) byMail(b *browser) *reply {
+	b.t.Helper()
+	b.post("/auth/signin/email", "email", victim)
+	return b.get(st.mail.last(b.t))
+}
+
+// userOf is the user whose session a browser has.
+func (st *stage) userOf(b *browser) adapter.User {
+	b.t.Helper()
+	c := b.cookies["__Secure-authjs.session-token"]
+	if c == nil {
+		b.t.Fatal("nobody is signed in")
+	}
+	return st.store.users[st.store.sessions[c.Value].UserID]
+}
+
+func (st *stage) wantPage(r *reply, texts ...string) {
+	st.t.Helper()
+	if r.StatusCode != http.StatusOK || !strings.Contains(r.body, "This address is in use") || !strings.Contains(r.Header.Get("Cache-Control"), "no-store") {
+		st.t.Fatalf("got status %d, location %s, want the page about a held address; log: %s", r.StatusCode, r.location(), st.log)
+	}
+	for _, text := range texts {
+		if !strings.Contains(r.body, text) {
+			st.t.Errorf("the page does not say %q:\n%s", text, r.body)
+		}
+	}
+}
+
+// TestPreHijackByAnUnprovenAddress: the attacker signs up at a provider that says
+// nothing about the victim's address. What proves the address later is never
+// merged with that user.
+func TestPreHijackByAnUnprovenAddress(t *testing.T) {
+	for name, prove := range map[string]func(st *stage, b *browser) *reply{
+		"mail link": func(st *stage, b *browser) *reply { return st.byMail(b) },
+		"provider":  func(st *stage, b *browser) *reply { st.states = true; return st.at(b, "other", "victim") },
+	} {
+		for _, dangerous := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				st := newStage(t, func(_ *stage, c *auth.Config) {
+					for _, p := range c.Providers {
+						if p, ok := p.(*auth.OAuth); ok {
+							p.AllowDangerousEmailAccountLinking = dangerous
+						}
+					}
+				})
+				attacker, b := newBrowser(t, st), newBrowser(t, st)
+				st.at(attacker, "idp", "mallory").wantLocation(t, origin)
+				hijacked := st.userOf(attacker)
+				if hijacked.EmailVerified != nil {
+					t.Fatal("an address that nobody stated is taken as proven")
+				}
+				st.wantPage(prove(st, b), victim, "Sign in with idp", "Start afresh")
+				b.wantNoSession()
+				if len(st.store.users) != 1 || len(st.store.accounts) != 1 {
+					t.Errorf("users %v, accounts %v", st.store.users, st.store.accounts)
+				}
+			})
+		}
+	}
+}
+
+// TestPreHijackByAStatedFalse: a provider says that the address is not the
+// attacker's. The address stays free for the victim.
+func TestPreHijackByAStatedFalse(t *testing.T) {
+	st := newStage(t, nil)
+	st.states = false
+	attacker, b := newBrowser(t, st), newBrowser(t, st)
+	st.at(attacker, "idp", "mallory").wantLocation(t, origin)
+	if u := st.userOf(attacker); u.Email != "" {
+		t.Errorf("the user has the address %s", u.Email)
+	}
+	st.byMail(b).wantLocation(t, origin)
+	if u := st.userOf(b); u.Email != victim || u.EmailVerified == nil || u.ID == st.userOf(attacker).ID {
+		t.Errorf("the victim is %+v", u)
+	}
+}
+
+// TestDangerousLinkingNeedsMoreThanAFalse: AllowDangerousEmailAccountLinking
+// does not link an address that the provider says is not the person's.
+func TestDangerousLinkingNeedsMoreThanAFalse(t *testing.T) {
+	st := newStage(t, func(_ *stage, c *auth.Config) { c.Providers[0].(*auth.OAuth).AllowDangerousEmailAccountLinking = true })
+	st.store.users["owner"] = adapter.User{ID: "owner", Email: victim, EmailVerified: new(st.clock.Now())}
+	st.states = false
+	b := newBrowser(t, st)
+	st.at(b, "idp", "mallory").wantLocation(t, origin)
+	if u := st.userOf(b); u.ID == "owner" || u.Email != "" {
+		t.Errorf("signed in as %+v", u)
+	}
+	st.states = nil // the honest neighbour: the option does what it says
+	b = newBrowser(t, st)
+	st.at(b, "idp", "ada").wantLocation(t, origin)
+	if u := st.userOf(b); u.ID != "owner" {
+		t.Errorf("signed in as %+v", u)
+	}
+}
+
+// TestBothProofsTogetherLink: an honest person signed up with an address that the
+// provider says nothing about, and proves it later. The way in which they signed
+// up is the second proof.
+func TestBothProofsTogetherLink(t *testing.T) {
+	t.Run("mail link", func(t *testing.T) {
+		st := newStage(t, nil)
+		first, b := newBrowser(t, st), newBrowser(t, st)
+		st.at(first, "idp", "ada").wantLocation(t, origin)
+		page := st.byMail(b)
+		st.wantPage(page)
+		l := b.press(page, "<span>Sign in with idp</span>").location() + "&login_hint=ada"
+		b.get("/auth/callback/idp?"+st.idp.authorize(t, l).Encode()).wantLocation(t, origin)
+		if u := st.userOf(b); u.ID != st.userOf(first).ID || u.EmailVerified == nil {
+			t.Fatalf("signed in as %+v", u)
+		}
+		st.byMail(newBrowser(t, st)).wantLocation(t, origin) // and from now on the link is enough
+	})
+	t.Run("provider", func(t *testing.T) {
+		st := newStage(t, nil)
+		first, b := newBrowser(t, st), newBrowser(t, st)
+		st.at(first, "idp", "ada").wantLocation(t, origin)
+		st.states = true
+		page := st.at(b, "other", "ada-there")
+		st.wantPage(page)
+		st.states = nil
+		l := b.press(page, "<span>Sign in with idp</span>").location() + "&login_hint=ada"
+		b.get("/auth/callback/idp?"+st.idp.authorize(t, l).Encode()).wantLocation(t, origin)
+		linked := st.store.accounts[adapter.AccountKey{Provider: "other", ProviderAccountID: "ada-there"}]
+		if u := st.userOf(b); u.EmailVerified == nil || linked.UserID != u.ID || linked.AccessToken == nil {
+			t.Fatalf("signed in as %+v, linked is %+v", u, linked)
+		}
+	})
+}
+
+// TestProofOfAnotherBrowserLinksNothing: what the victim has proven waits in the
+// victim's browser; copied into another one it is worth nothing.
+func TestProofOfAnotherBrowserLinksNothing(t *testing.T) {
+	st := newStage(t, nil)
+	attacker, b := newBrowser(t, st), newBrowser(t, st)
+	st.at(attacker, "idp", "mallory").wantLocation(t, origin)
+	st.wantPage(st.byMail(b))
+	const proof = "__Host-authjs.proof"
+	attacker.cookies[proof] = b.cookies[proof]
+	st.at(attacker, "idp", "mallory").wantLocation(t, origin)
+	if u := st.userOf(attacker); u.EmailVerified != nil {
+		t.Errorf("the attacker's user has a proven address: %+v", u)
+	}
+	attacker.cookies[proof] = b.cookies[proof]
+	attacker.post("/auth/callback/email", "startAfresh", "true").wantLocation(t, errorPage)
+}
+
+// TestStartAfresh: who has proven the address goes on as a new user. The other
+// user loses the address, keeps the rest, and an event says so.
+func TestStartAfresh(t *testing.T) {
+	for name, prove := range map[string]func(st *stage, b *browser) *reply{
+		"mail link": func(st *stage, b *browser) *reply { return st.byMail(b) },
+		"provider":  func(st *stage, b *browser) *reply { st.states = true; return st.at(b, "other", "victim") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t, nil)
+			attacker, b := newBrowser(t, st), newBrowser(t, st)
+			st.at(attacker, "idp", "mallory").wantLocation(t, origin)
+			page := prove(st, b)
+			st.wantPage(page)
+			kept := b.cookies["__Host-authjs.proof"]
+			b.submit(pressedURL(page, "Start afresh"), "startAfresh", "true").wantLocation(t, origin+"/auth/signin?error=MissingCSRF")
+			b.press(page, "Start afresh").wantLocation(t, origin)
+			old, fresh := st.userOf(attacker), st.userOf(b)
+			if old.Email != "" || old.ID == fresh.ID || fresh.Email != victim || fresh.EmailVerified == nil {
+				t.Errorf("the old user is %+v, the new one %+v", old, fresh)
+			}
+			if len(st.released) != 1 || st.released[0] != victim {
+				t.Errorf("released: %v", st.released)
+			}
+			st.states = nil
+			again := newBrowser(t, st)
+			st.at(again, "idp", "mallory").wantLocation(t, origin) // the account is still there
+			if st.userOf(again).ID != old.ID {
+				t.Error("the old user lost the account")
+			}
+			b.cookies[kept.Name] = kept
+			b.post(pressedURL(page, "Start afresh"), "startAfresh", "true").wantLocation(t, errorPage) // once
+		})
+	}
+}
+
+// pressedURL is where the form with a button leads.
+func pressedURL(page *reply, button string) string {
+	for _, form := range formOfPage.FindAllStringSubmatch(page.body, -1) {
+		if strings.Contains(form[2], ">"+button+"<") {
+			return form[1]
+		}
+	}
+	return ""
+}
+
+// TestUserWithoutAnyWayInIsGiven: a sign-up that died between its writes leaves a
+// user without an account. Who proves the address gets that user, and whoever had
+// a session of it does not keep it.
+func TestUserWithoutAnyWayInIsGiven(t *testing.T) {
+	for name, prove := range map[string]func(st *stage, b *browser) *reply{
+		"mail link": func(st *stage, b *browser) *reply { return st.byMail(b) },
+		"provider":  func(st *stage, b *browser) *reply { st.states = true; return st.at(b, "idp", "ada") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t, nil)
+			st.store.users["half"] = adapter.User{ID: "half", Email: victim}
+			st.store.sessions["old"] = adapter.Session{SessionToken: "old", UserID: "half", Expires: st.clock.Now().Add(time.Hour)}
+			b := newBrowser(t, st)
+			prove(st, b).wantLocation(t, origin)
+			if u := st.userOf(b); u.ID != "half" || u.EmailVerified == nil {
+				t.Errorf("signed in as %+v", u)
+			}
+			if _, ok := st.store.sessions["old"]; ok {
+				t.Error("an old session of the user goes on")
+			}
+		})
+	}
+	t.Run("not to who proves nothing", func(t *testing.T) {
+		st := newStage(t, nil)
+		st.store.users["half"] = adapter.User{ID: "half", Email: victim}
+		st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin+"/auth/signin?error=OAuthAccountNotLinked")
+	})
+	t.Run("not with a passkey", func(t *testing.T) {
+		st := newStage(t, nil)
+		st.store.users["u"] = adapter.User{ID: "u", Email: victim}
+		st.store.passkeys = map[string][]adapter.Authenticator{"u": {{CredentialID: "c", UserID: "u"}}}
+		st.wantPage(st.byMail(newBrowser(t, st)), "Sign in with a passkey")
+	})
+}
+
+// TestLinkIntoAGivenUser: while who is signed in as a user without any way in
+// links an account, somebody proves the address of that user. Both can't have
+// them.
+func TestLinkIntoAGivenUser(t *testing.T) {
+	for _, comesFirst := range []string{"linkAccount", "listAccountsByUserId"} {
+		t.Run(comesFirst, func(t *testing.T) {
+			s := newCapable()
+			h := newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{
+				&auth.OAuth{ID: "idp", Issuer: "https://idp.example.com", ClientID: "i", ClientSecret: "s"}, (&outbox{}).provider(),
+			}})
+			s.users["half"] = adapter.User{ID: "half", Email: victim}
+			s.sessions["old"] = adapter.Session{SessionToken: "old", UserID: "half", Expires: time.Now().Add(time.Hour)}
+			proof := auth.Identity{
+				User: &auth.User{Email: victim}, Account: &auth.Account{Provider: "email", Type: auth.TypeEmail, ProviderAccountID: victim}, Proof: auth.EmailProven,
+			}
+			link := oauthIdentity("mallory", "mallory@example.com")
+			link.BegunAs = "half"
+			mallory, owner := httptest.NewRequest(http.MethodGet, origin, nil), httptest.NewRequest(http.MethodGet, origin, nil)
+			mallory.Header.Set("Cookie", "__Secure-authjs.session-token=old")
+			lists, done := 0, false
+			s.before = func(method string, _ ...any) error {
+				if method == "listAccountsByUserId" {
+					lists++
+				}
+				// The other login runs before the link is stored, or between the two
+				// looks that are taken when the user is given away.
+				if done || method != comesFirst || method == "listAccountsByUserId" && lists < 2 {
+					return nil
+				}
+				done = true
+				if comesFirst == "linkAccount" {
+					_, _ = h.Login(t.Context(), owner, proof)
+				} else {
+					_, _ = h.Login(t.Context(), mallory, link)
+				}
+				return nil
+			}
+			if comesFirst == "linkAccount" {
+				_, _ = h.Login(t.Context(), mallory, link)
+			} else {
+				_, _ = h.Login(t.Context(), owner, proof)
+			}
+			linked := s.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: "mallory"}].UserID == "half"
+			if given := s.users["half"].EmailVerified != nil; !done || linked && given {
+				t.Errorf("linked: %v, given away: %v", linked, given)
+			}
+		})
+	}
+}
+
+// TestNullEmailVerifiedIsNoGuilt: Auth.js leaves EmailVerified null for all who
+// came by OAuth. Their next sign-in with a provider that proves the address
+// repairs that, and a mail link then asks nothing.
+func TestNullEmailVerifiedIsNoGuilt(t *testing.T) {
+	st := newStage(t, nil)
+	st.store.users["u"] = adapter.User{ID: "u", Email: victim}
+	key := adapter.AccountKey{Provider: "idp", ProviderAccountID: "ada"}
+	st.store.accounts[key] = adapter.Account{UserID: "u", Provider: "idp", ProviderAccountID: "ada"}
+	st.states = true
+	st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin)
+	if st.store.users["u"].EmailVerified == nil {
+		t.Fatal("the address is not proven")
+	}
+	b := newBrowser(t, st)
+	st.byMail(b).wantLocation(t, origin)
+	if st.userOf(b).ID != "u" {
+		t.Errorf("signed in as %+v", st.userOf(b))
+	}
+}
+
+// TestProofByOneOfTwoAccountsProvesNothing: a user with another account may be
+// two people.
+func TestProofByOneOfTwoAccountsProvesNothing(t *testing.T) {
+	st := newStage(t, nil)
+	st.store.users["u"] = adapter.User{ID: "u", Email: victim}
+	for provider, person := range map[string]string{"idp": "ada", "other": "mallory"} {
+		st.store.accounts[adapter.AccountKey{Provider: provider, ProviderAccountID: person}] = adapter.Account{UserID: "u", Provider: provider, ProviderAccountID: person}
+	}
+	st.states = true
+	st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin)
+	if st.store.users["u"].EmailVerified != nil {
+		t.Error("the address is taken as proven")
+	}
+}
+
+// TestAdapterWithoutListsIsAsked: an adapter that can't list accounts can't say
+// that a user has none. A site with nothing but mail links is not asked.
+func TestAdapterWithoutListsIsAsked(t *testing.T) {
+	s, box := newStore(), &outbox{}
+	s.users["u"] = adapter.User{ID: "u", Email: victim}
+	mailOnly := newBrowser(t, newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}}))
+	mailOnly.post("/auth/signin/email", "email", victim)
+	mailOnly.get(box.last(t)).wantLocation(t, origin)
+
+	s.users["u"] = adapter.User{ID: "u", Email: victim}
+	b := newBrowser(t, newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{
+		box.provider(), &auth.OAuth{ID: "idp", Issuer: "https://idp.example.com", ClientID: "i", ClientSecret: "s"},
+	}}))
+	b.post("/auth/signin/email", "email", victim)
+	page := b.get(box.last(t))
+	if page.StatusCode != http.StatusOK || !strings.Contains(page.body, "Sign in with idp") {
+		t.Fatalf("got %d %s", page.StatusCode, page.body)
+	}
+	b.press(page, "Start afresh").wantLocation(t, origin) // nobody is locked out
+}
+
+// TestSignUpThatDiedHeals: the store fails between the writes of a sign-up, and
+// while that is undone, too. The next sign-in that proves the address succeeds.
+func TestSignUpThatDiedHeals(t *testing.T) {
+	s := newCapable()
+	dead := false
+	s.before = func(method string, _ ...any) error {
+		dead = dead || method == "linkAccount" && len(s.accounts) == 0
+		if dead {
+			return errors.New("connection lost")
+		}
+		return nil
+	}
+	// An adapter without SignUps.
+	h := newHandler(t, auth.Config{
+		Adapter:   withoutSignUps{s.store, s, s, s},
+		Providers: []auth.Provider{&auth.OAuth{ID: "idp", Issuer: "https://idp.example.com", ClientID: "i", ClientSecret: "s"}},
+	})
+	r, _ := http.NewRequest(http.MethodGet, origin, nil) //nolint:noctx // a test
+	id := oauthIdentity("ada", victim)
+	if _, err := h.Login(t.Context(), r, id); !errors.Is(err, auth.ErrAdapter) || len(s.users) != 1 || len(s.accounts) != 0 {
+		t.Fatalf("got %v, users %v", err, s.users)
+	}
+	s.before = nil
+	if _, err := h.Login(t.Context(), r, id); !errors.Is(err, auth.ErrOAuthAccountNotLinked) {
+		t.Errorf("without a proof: got %v", err)
+	}
+	id.Proof = auth.EmailProven
+	got, err := h.Login(t.Context(), r, id)
+	if err != nil || len(s.users) != 1 || s.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: "ada"}].UserID != got.User.ID {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// withoutSignUps is an adapter that has the other capabilities.
+type withoutSignUps struct {
+	*store
+	adapter.AccountLists
+	adapter.SessionLists
+	lists interface {
+		ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error)
+	}
+}
+
+func (w withoutSignUps) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
+	return w.lists.ListAuthenticatorsByUserID(ctx, userID)
+}
+
+// TestSignUpIsOneCall: where the adapter can, user and account are one write, so
+// no store that dies leaves half of them.
+func TestSignUpIsOneCall(t *testing.T) {
+	st := newStage(t, nil)
+	var calls []string
+	st.store.before = func(method string, _ ...any) error { calls = append(calls, method); return nil }
+	st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin)
+	if got := strings.Join(calls, " "); !strings.Contains(got, "getUserByEmail createUserWithAccount ") || strings.Contains(got, "getUser ") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestStoredTokensFollowEverySignIn: the tokens in the store are those of the
+// last sign-in; a refresh token that the provider sends once only stays.
+func TestStoredTokensFollowEverySignIn(t *testing.T) {
+	st := newStage(t, nil)
+	key := adapter.AccountKey{Provider: "idp", ProviderAccountID: "ada"}
+	st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin)
+	first := st.store.accounts[key]
+	st.clock.advance(time.Hour)
+	st.idp.tokenAnswer = func(m map[string]any) { delete(m, "refresh_token") }
+	st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin)
+	second := st.store.accounts[key]
+	if *second.AccessToken == *first.AccessToken || *second.IDToken == *first.IDToken || *second.ExpiresAt == *first.ExpiresAt {
+		t.Error("the tokens are those of the first sign-in")
+	}
+	if second.RefreshToken == nil || *second.RefreshToken != *first.RefreshToken {
+		t.Error("the refresh token is lost")
+	}
+}
+
+// TestCallbackMayRefuseALink: Callbacks.Link decides about each account that
+// would be linked to an existing user, and about no other.
+func TestCallbackMayRefuseALink(t *testing.T) {
+	var asked []string
+	st := newStage(t, func(_ *stage, c *auth.Config) {
+		c.Callbacks.Link = func(_ context.Context, p auth.LinkParams) (bool, error) {
+			asked = append(asked, p.User.ID+" "+p.Account.Provider)
+			return false, nil
+		}
+	})
+	b := newBrowser(t, st)
+	st.at(b, "idp", "ada").wantLocation(t, origin)
+	if len(asked) != 0 {
+		t.Errorf("asked about %v", asked)
+	}
+	id := st.userOf(b).ID
+	st.at(b, "other", "ada").wantLocation(t, origin+"/auth/signin?error=OAuthAccountNotLinked")
+	if len(asked) != 1 || asked[0] != id+" other" || len(st.store.accounts) != 1 {
+		t.Errorf("asked about %v, accounts %v", asked, st.store.accounts)
+	}
+}
