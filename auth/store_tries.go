@@ -12,7 +12,7 @@ import (
 // maxTries is how often somebody may guess a text with less than secureBits.
 const maxTries = 5
 
-var errShortText = errors.New("a verification token with less than 128 bits needs an adapter with adapter.TokenEdits")
+var errShortText = &Error{Type: ErrEmailSignIn, Message: "a verification token with less than 128 bits needs an adapter with adapter.TokenEdits"}
 
 // triesOf is the identifier under which the tries at the short texts of an
 // address are stored. Each try uses one up, so that there are no more of them

@@ -1,0 +1,235 @@
+package auth_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// mailSite is a site with mail links.
+func mailSite(t testing.TB, configure func(c *auth.Config)) (*auth.Handler, capable, *outbox) {
+	t.Helper()
+	s, box := newCapable(), &outbox{}
+	c := auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}}
+	if configure != nil {
+		configure(&c)
+	}
+	return newHandler(t, c), s, box
+}
+
+// TestStrangersLinkAsksFirst: somebody opens a link that another browser asked
+// for: the attacker's, to be signed in as the attacker, or their own on another
+// device. A page says who would be signed in, and only its button uses the link.
+func TestStrangersLinkAsksFirst(t *testing.T) {
+	h, s, box := mailSite(t, nil)
+	attacker, b := newBrowser(t, h), newBrowser(t, h)
+	attacker.post("/auth/signin/email", "email", "mallory@example.com")
+	link := box.last(t)
+	for range 3 {
+		page := b.get(link)
+		if page.StatusCode != http.StatusOK || !strings.Contains(page.body, "mallory@example.com") || page.Header.Get("Referrer-Policy") != "no-referrer" || !strings.Contains(page.Header.Get("Cache-Control"), "no-store") {
+			t.Fatalf("got %d %v %s", page.StatusCode, page.Header, page.body)
+		}
+		b.wantNoSession()
+	}
+	b.submit("/auth/callback/email", "token", must(url.Parse(link)).Query().Get("token"), "email", "mallory@example.com").wantLocation(t, origin+"/auth/signin?error=MissingCSRF")
+	if len(s.tokens) != 1 {
+		t.Fatal("the link was used up")
+	}
+	b.press(b.get(link), "Sign in").wantLocation(t, origin) // the honest neighbour, on another device
+	b.wantSession("mallory@example.com")
+	b.open(link).wantLocation(t, origin+"/auth/error?error=Verification")
+}
+
+// TestLinkScannerSpendsNothing: a mail program, or the browser that asked, loads
+// the link before anybody goes to it.
+func TestLinkScannerSpendsNothing(t *testing.T) {
+	h, s, box := mailSite(t, nil)
+	b := newBrowser(t, h)
+	b.post("/auth/signin/email", "email", "ada@example.com")
+	link := box.last(t)
+	newBrowser(t, h).get(link)
+	for name, value := range map[string]string{
+		"Sec-Purpose": "prefetch;prerender", "Purpose": "prefetch", "X-Moz": "prefetch", "X-Purpose": "preview", "Sec-Fetch-Mode": "no-cors",
+	} {
+		if r := b.do(http.MethodGet, link, nil, http.Header{name: {value}}); r.StatusCode != http.StatusOK || len(s.tokens) != 1 {
+			t.Fatalf("%s: status %d, %d tokens left", name, r.StatusCode, len(s.tokens))
+		}
+	}
+	b.do(http.MethodHead, link, nil, nil)
+	b.do(http.MethodGet, link, nil, http.Header{"Sec-Fetch-Mode": {"navigate"}}).wantLocation(t, origin) // the honest neighbour
+}
+
+// TestLinksOfOneBrowser: several links that one browser asked for work in it, for
+// as long as no sign-in has ended them.
+func TestLinksOfOneBrowser(t *testing.T) {
+	h, s, box := mailSite(t, nil)
+	b := newBrowser(t, h)
+	for i := range 5 {
+		b.post("/auth/signin/email", "email", fmt.Sprintf("u%d@example.com", i))
+	}
+	if r := b.get(box.mails[0].URL); r.StatusCode != http.StatusOK {
+		t.Errorf("a browser remembers a fifth link")
+	}
+	for _, m := range box.mails[1:] {
+		b.get(m.URL).wantLocation(t, origin)
+	}
+	b.post("/auth/signin/email", "email", "ada@example.com")
+	b.post("/auth/signin/email", "email", "ada@example.com")
+	older := box.mails[len(box.mails)-2].URL
+	b.get(box.last(t)).wantLocation(t, origin)
+	b.open(older).wantLocation(t, origin+"/auth/error?error=Verification")
+	if len(s.tokens) != 1 { // of u0
+		t.Errorf("%d tokens are left", len(s.tokens))
+	}
+}
+
+// TestLinkOfAnotherProvider: a link is good at the provider that it was mailed
+// by. One that Auth.js made says nothing of a provider, and is good at each.
+func TestLinkOfAnotherProvider(t *testing.T) {
+	for name, generate := range map[string]func(context.Context) (string, error){
+		"our text":               nil,
+		"text of the site's own": func(context.Context) (string, error) { return strings.Repeat("unguessable-", 4), nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			staff := &outbox{}
+			h, _, box := mailSite(t, func(c *auth.Config) {
+				p := staff.provider()
+				p.ID = "staff"
+				c.Providers = append(c.Providers, p)
+				for _, p := range c.Providers {
+					p.(*auth.Email).GenerateVerificationToken = generate
+				}
+			})
+			b := newBrowser(t, h)
+			b.post("/auth/signin/email", "email", "ada@example.com")
+			link := box.last(t)
+			wrong := strings.Replace(link, "/callback/email", "/callback/staff", 1)
+			b.get(wrong).wantLocation(t, origin+"/auth/error?error=Verification")
+			b.get(link).wantLocation(t, origin)
+		})
+	}
+}
+
+// TestShortTokenHasFiveTries: somebody guesses a code of six digits, at one
+// process or several, one after the other or all at once.
+func TestShortTokenHasFiveTries(t *testing.T) {
+	for _, atOnce := range []bool{false, true} {
+		t.Run(fmt.Sprint(atOnce), func(t *testing.T) {
+			var mu sync.Mutex
+			code := "493817"
+			configure := func(c *auth.Config) {
+				c.Providers[0].(*auth.Email).GenerateVerificationToken = func(context.Context) (string, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					return code, nil
+				}
+			}
+			h, s, _ := mailSite(t, configure)
+			second := newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{&auth.Email{
+				SendVerificationRequest:   func(context.Context, auth.VerificationRequest) error { return nil },
+				GenerateVerificationToken: func(context.Context) (string, error) { return code, nil },
+			}}})
+			asked := 0
+			s.before = func(method string, args ...any) error {
+				if method == "useVerificationToken" && strings.Contains(fmt.Sprint(args...), "ada@example.com") && !strings.Contains(fmt.Sprint(args...), "tries:") {
+					mu.Lock()
+					asked++
+					mu.Unlock()
+				}
+				return nil
+			}
+			b := newBrowser(t, h)
+			b.post("/auth/signin/email", "email", "ada@example.com")
+			guess := func(h http.Handler, code string) *reply {
+				g := newBrowser(t, h)
+				return g.post("/auth/callback/email", "token", code, "email", "ada@example.com")
+			}
+			var wg sync.WaitGroup
+			for i := range 40 {
+				try := func() { guess([]http.Handler{h, second}[i%2], fmt.Sprint(100000+i)) }
+				if atOnce {
+					wg.Go(try)
+				} else {
+					try()
+				}
+			}
+			wg.Wait()
+			if asked != 5 {
+				t.Errorf("%d guesses were looked up, want 5", asked)
+			}
+			guess(h, code).wantLocation(t, origin+"/auth/error?error=Verification")
+			b.get("/auth/callback/email?token="+code+"&email=ada%40example.com").wantLocation(t, origin+"/auth/error?error=Verification")
+			if len(s.tokens) != 0 {
+				t.Errorf("left: %v", s.tokens)
+			}
+			// The honest neighbour mistypes four times and gets it right then.
+			b.post("/auth/signin/email", "email", "ada@example.com")
+			for range 4 {
+				guess(h, "000000").wantLocation(t, origin+"/auth/error?error=Verification")
+			}
+			b.get("/auth/callback/email?token="+code+"&email=ada%40example.com").wantLocation(t, origin)
+			if len(s.tokens) != 0 {
+				t.Errorf("left: %v", s.tokens)
+			}
+		})
+	}
+}
+
+// TestTriesAreNoLinks: what counts the tries can't be used as a link.
+func TestTriesAreNoLinks(t *testing.T) {
+	h, s, _ := mailSite(t, func(c *auth.Config) {
+		c.Providers[0].(*auth.Email).GenerateVerificationToken = func(context.Context) (string, error) { return "493817", nil }
+	})
+	b := newBrowser(t, h)
+	b.post("/auth/signin/email", "email", "ada@example.com")
+	for key := range s.tokens {
+		for _, text := range []string{key.Token, "try 0", "0"} {
+			b.post("/auth/callback/email", "token", text, "email", key.Identifier).wantLocation(t, origin+"/auth/error?error=Verification")
+		}
+	}
+	b.wantNoSession()
+}
+
+// TestShortTokenNeedsTokenEdits: an adapter that can't end the texts of an
+// address can't keep guesses from going on, so no such text is mailed.
+func TestShortTokenNeedsTokenEdits(t *testing.T) {
+	s, box := newStore(), &outbox{}
+	p := box.provider()
+	p.GenerateVerificationToken = func(context.Context) (string, error) { return "493817", nil }
+	book := &logBook{}
+	b := newBrowser(t, newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{p}, Logger: book.logger()}))
+	b.post("/auth/signin/email", "email", "ada@example.com").wantLocation(t, origin+"/auth/signin?error=Configuration")
+	if len(box.mails) != 0 || len(s.tokens) != 0 || !strings.Contains(book.String(), "TokenEdits") {
+		t.Errorf("mails %v, tokens %v, log %s", box.mails, s.tokens, book)
+	}
+	p.GenerateVerificationToken = func(context.Context) (string, error) { return strings.Repeat("unguessable-", 4), nil }
+	b.post("/auth/signin/email", "email", "ada@example.com")
+	b.get(box.last(t)).wantLocation(t, origin)
+}
+
+// TestPlantedLinkCookie: the name of a link is in a cookie that no other host can
+// set.
+func TestPlantedLinkCookie(t *testing.T) {
+	h, _, box := mailSite(t, nil)
+	attacker, b := newBrowser(t, h), newBrowser(t, h)
+	attacker.post("/auth/signin/email", "email", "mallory@example.com")
+	for name, c := range attacker.cookies {
+		if !isHost(name) {
+			b.cookies[name] = c
+		}
+	}
+	if r := b.get(box.last(t)); r.StatusCode != http.StatusOK {
+		t.Errorf("the link signs in: status %d to %s", r.StatusCode, r.location())
+	}
+	if c := attacker.cookies["__Host-authjs.link"]; c == nil || !c.Secure || !c.HttpOnly || c.Path != "/" || c.Domain != "" || c.MaxAge != int((24*time.Hour).Seconds()) {
+		t.Errorf("the cookie is %+v", c)
+	}
+}
