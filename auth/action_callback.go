@@ -21,7 +21,7 @@ func (e *engine) callback(ctx context.Context, r *request) (*Result, error) {
 }
 
 func (e *engine) callbackOf(ctx context.Context, r *request) (*Result, error) {
-	if r.method == http.MethodPost && r.form.Get("startAfresh") != "" {
+	if r.method == http.MethodPost && r.form.Get("startAfresh") != "" && r.form.Get(hopField) == "" {
 		return e.startAfresh(ctx, r)
 	}
 	switch p := r.provider.(type) {

@@ -112,11 +112,11 @@ func (e *engine) noteProof(ctx context.Context, id *identity, user *adapter.User
 		return user, nil
 	}
 	earlier := id.earlier
-	if earlier != nil && (earlier.userID != user.ID || !strings.EqualFold(earlier.email, user.Email)) {
+	if earlier != nil && (earlier.userID != user.ID || asciiLower(earlier.email) != asciiLower(user.Email)) {
 		earlier = nil
 	}
 	if earlier == nil {
-		if id.proof != EmailProven || !strings.EqualFold(id.user.Email, user.Email) {
+		if id.proof != EmailProven || asciiLower(id.user.Email) != asciiLower(user.Email) {
 			return user, nil
 		}
 		ways, err := e.store.waysIn(ctx, user.ID)
@@ -126,6 +126,9 @@ func (e *engine) noteProof(ctx context.Context, id *identity, user *adapter.User
 	}
 	now := e.config.Clock()
 	updated, err := e.store.updateUser(ctx, adapter.UserUpdate{ID: user.ID, EmailVerified: adapter.To(&now)})
+	if errors.Is(err, adapter.ErrUnsupported) {
+		return user, nil
+	}
 	if err != nil {
 		return nil, raced(err)
 	}
@@ -150,4 +153,16 @@ func (e *engine) linkEarlier(ctx context.Context, p *provenAddress, user *adapte
 	}
 	notify(ctx, e, "LinkAccount", e.config.Events.LinkAccount, LinkAccountEvent{User: userFromRecord(user), Account: account, Profile: p.id.user})
 	return nil
+}
+
+// asciiLower is an address with the letters of ASCII in lower case. Other letters
+// stay: some of them have a lower case in ASCII, such as the Kelvin sign, and so
+// would make one address of two.
+func asciiLower(email string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= 'A' && c <= 'Z' {
+			return c + 'a' - 'A'
+		}
+		return c
+	}, email)
 }

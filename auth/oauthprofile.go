@@ -90,6 +90,8 @@ func (e *engine) identify(ctx context.Context, o *oauthClient, profile Profile, 
 	id.user.Email = strings.ToLower(user.Email)
 	if id.proof = p.emailProof(ctx, profile, id.user.Email); id.proof == EmailRefuted {
 		id.user.Email = ""
+	} else if asciiLower(user.Email) != id.user.Email {
+		id.proof = EmailUnstated // what the provider says is about another address
 	}
 	var err error
 	if e.store == nil {

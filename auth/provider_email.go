@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Email is a provider that mails a link. Whoever opens it is signed in, once,
-// until it expires. It needs an adapter. Specification sections 2.7 and 3.3.
+// Email is a provider that mails a link, which signs in once, until it expires:
+// at once in the browser that asked for it, and elsewhere after a page has asked.
+// It needs an adapter. Specification sections 2.7 and 3.3.
 type Email struct {
 	// ID is part of the URL; the default is email.
 	ID string
@@ -32,7 +33,9 @@ type Email struct {
 	// mailed, looked up and stored. The default is NormalizeEmail.
 	NormalizeIdentifier func(submitted string) (string, error)
 	// GenerateVerificationToken makes the token of a link. The default, also
-	// when it returns "", is 32 random bytes in hexadecimal.
+	// when it returns "", is 16 random bytes and a MAC in hexadecimal. A token with
+	// less than 128 bits, such as a code of six digits, needs an adapter with
+	// adapter.TokenEdits: it has five tries, and a new one ends the older ones.
 	GenerateVerificationToken func(ctx context.Context) (string, error)
 	// Message writes the mail; the default is EmailMessage.
 	Message func(p VerificationRequest) (Message, error)

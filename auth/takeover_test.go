@@ -372,6 +372,27 @@ func TestProofByOneOfTwoAccountsProvesNothing(t *testing.T) {
 	}
 }
 
+// TestLookalikeAddressProvesNothing: the lower case of the Kelvin sign is k, so
+// an attacker's address with one becomes the victim's. Its proof does not.
+func TestLookalikeAddressProvesNothing(t *testing.T) {
+	st := newStage(t, nil)
+	const address, lookalike = "kim@example.com", "\u212aim@example.com"
+	st.store.users["u"] = adapter.User{ID: "u", Email: address}
+	st.idp.claims = func(m map[string]any) { m["email"], m["email_verified"] = lookalike, true }
+	st.at(newBrowser(t, st), "idp", "mallory").wantLocation(t, origin+"/auth/signin?error=OAuthAccountNotLinked")
+	key := adapter.AccountKey{Provider: "idp", ProviderAccountID: "mallory"}
+	st.store.accounts[key] = adapter.Account{UserID: "u", Provider: "idp", ProviderAccountID: "mallory"}
+	st.at(newBrowser(t, st), "idp", "mallory").wantLocation(t, origin)
+	if st.store.users["u"].EmailVerified != nil {
+		t.Error("the address counts as proven")
+	}
+	st.idp.claims = func(m map[string]any) { m["email"], m["email_verified"] = "KIM@Example.com", true } // the honest neighbour
+	st.at(newBrowser(t, st), "idp", "mallory").wantLocation(t, origin)
+	if st.store.users["u"].EmailVerified == nil {
+		t.Error("the address does not count as proven")
+	}
+}
+
 // TestAdapterWithoutListsIsAsked: an adapter that can't list accounts can't say
 // that a user has none. A site with nothing but mail links is not asked.
 func TestAdapterWithoutListsIsAsked(t *testing.T) {
