@@ -182,7 +182,7 @@ func (c *clauseContext) tookEffect(k *fixture, m *model.Model, w call, record an
 			c.Fatalf("CreateVerificationToken was cancelled under way and succeeded, and yet there is no token")
 		}
 		return
-	case "CreateUser":
+	case "CreateUser", "CreateUserWithAccount":
 		x := faulted{fixture: k, call: w}
 		c.adoptID(&x)
 		w = x.call
@@ -410,9 +410,7 @@ func (c *clauseContext) cancelAtEachStep(control fault.Control) {
 
 func (c *clauseContext) judgeCancelled(x faulted, how string) {
 	look := func() (bool, []string) {
-		if x.call.method == "CreateUser" {
-			c.adoptID(&x)
-		}
+		c.adoptID(&x)
 		return c.effect(x)
 	}
 	done, neither := look()
@@ -532,9 +530,7 @@ func (c *clauseContext) nothingComesLater() {
 		}
 		c.pause(laterTime)
 		c.mend(control)
-		if method == "CreateUser" {
-			c.adoptID(&x)
-		}
+		c.adoptID(&x)
 		done, neither := c.effect(x)
 		if done || len(neither) > 0 {
 			c.Errorf("%s, whose request was stalled, returned %v; when the store was back the write came %v", method, x.err, neither)

@@ -340,9 +340,7 @@ func (c *clauseContext) eachFault(kinds []fault.Kind, methods []string, judge fu
 				}
 				hits++
 				x := faulted{kind: kind, step: step, fixture: k, call: m, result: result, err: err}
-				if method == "CreateUser" {
-					c.adoptID(&x)
-				}
+				c.adoptID(&x)
 				judge(x)
 				if c.failed() {
 					return
@@ -364,9 +362,18 @@ func (c *clauseContext) adoptID(x *faulted) {
 	if !c.harness().Declarations.AssignsIDs {
 		return
 	}
-	if u, _ := c.raw.GetUserByEmail(c.ctx, x.fixture.newUser.Email); u != nil {
-		x.fixture.newUser.ID = u.ID
-		x.call = createUser(x.fixture.newUser)
+	k := x.fixture
+	adopt := func(user *adapter.User, made func() call) {
+		if u, _ := c.raw.GetUserByEmail(c.ctx, user.Email); u != nil {
+			user.ID = u.ID
+			x.call = made()
+		}
+	}
+	switch x.call.method {
+	case "CreateUser":
+		adopt(&k.newUser, func() call { return createUser(k.newUser) })
+	case "CreateUserWithAccount":
+		adopt(&k.signUp.user, func() call { return k.signUp.call() })
 	}
 }
 
