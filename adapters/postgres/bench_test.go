@@ -22,6 +22,12 @@ type direct struct {
 	schema string
 }
 
+// counted is an adapter whose traffic passes a proxy.
+type counted struct {
+	*postgres.Adapter
+	proxy *fault.Proxy
+}
+
 // benchHarness opens adapters directly, and a second handle on one connection
 // through a proxy that counts.
 func (w wiring) benchHarness() adaptertest.Harness {
@@ -31,13 +37,10 @@ func (w wiring) benchHarness() adaptertest.Harness {
 			return direct{a, pool, schema}
 		},
 		Second: func(t testing.TB, a adapter.Adapter) adapter.Adapter {
-			h := w.open(t, a.(direct).schema, 1)
-			if err := h.pool.Ping(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			return h
+			second, proxy := w.throughProxy(t, a.(direct).schema, 1)
+			return counted{second, proxy}
 		},
-		Faults: func(a adapter.Adapter) fault.Control { return a.(*handle).proxy },
+		Faults: func(a adapter.Adapter) fault.Control { return a.(counted).proxy },
 	}
 }
 

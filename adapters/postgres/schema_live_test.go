@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -163,6 +165,30 @@ func TestEnsureSchemaUnderLoad(t *testing.T) {
 	}
 }
 
+// throughProxy opens an adapter whose connections pass a proxy.
+func (w wiring) throughProxy(t testing.TB, schema string, conns int32) (*postgres.Adapter, *fault.Proxy) {
+	t.Helper()
+	c := w.config(t)
+	c.MaxConns = conns
+	proxy, err := fault.NewProxy(net.JoinHostPort(c.ConnConfig.Host, strconv.Itoa(int(c.ConnConfig.Port))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	c.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, proxy.Addr())
+	}
+	pool := must(pgxpool.NewWithConfig(context.WithoutCancel(t.Context()), c))(t)
+	t.Cleanup(func() {
+		proxy.Heal()
+		pool.Close()
+	})
+	if err := pool.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return newAdapter(t, pool, postgres.WithSchema(schema)), proxy
+}
+
 // TestEnsureSchemaKilled ends the process at every step of its work. Another
 // then finishes it, and nothing is left that is not valid.
 func TestEnsureSchemaKilled(t *testing.T) {
@@ -175,15 +201,12 @@ func TestEnsureSchemaKilled(t *testing.T) {
 				if database == "Auth.js" {
 					makeAuthJSTables(t, pool)
 				}
-				killed := wirings[0].open(t, schema, 0)
-				if err := killed.pool.Ping(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := killed.proxy.Inject(fault.Down, step); err != nil {
+				killed, proxy := wirings[0].throughProxy(t, schema, 8)
+				if _, err := proxy.Inject(fault.Down, step); err != nil {
 					t.Fatal(err)
 				}
 				err := killed.WithLease(300 * time.Millisecond).EnsureSchema(t.Context())
-				killed.proxy.Heal()
+				proxy.Heal()
 				if err == nil {
 					t.Logf("done in fewer than %d steps", step)
 					return

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"io/fs"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -35,11 +35,7 @@ func inSchema(t testing.TB, schema string) *pgxpool.Pool {
 // makeAuthJSTables makes the tables that Auth.js documents.
 func makeAuthJSTables(t testing.TB, pool *pgxpool.Pool) {
 	t.Helper()
-	sql, err := os.ReadFile("testdata/authjs.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	execSQL(t, pool, string(sql))
+	execSQL(t, pool, postgrestest.AuthJSTables)
 }
 
 // authJSDatabase makes the tables that Auth.js documents, with two users.

@@ -1,0 +1,245 @@
+// Package postgrestest opens PostgreSQL adapters for tests: those of this module,
+// and those of all bundled adapters. Nothing else imports it.
+package postgrestest
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+)
+
+// AuthJSTables is the schema that authjs.dev documents for @auth/pg-adapter.
+//
+//go:embed authjs.sql
+var AuthJSTables string
+
+// Settings say how a test reaches a server.
+type Settings struct {
+	// URL is that of the server, where the account may create databases.
+	URL string
+	// PooledURL is that of PgBouncer with transaction pooling before the server, or
+	// empty. OnlyPooled says that every adapter goes through it.
+	PooledURL  string
+	OnlyPooled bool
+	// Mode is the execution mode of pgx, 0 its default.
+	Mode pgx.QueryExecMode
+	// Conns is how many connections a pool has at most; 0: 16.
+	Conns int32
+	// Zone is the time zone of the server's sessions; empty: the server's.
+	Zone string
+	// Schema holds the tables; empty: the default one.
+	Schema string
+	// AuthJS: the tables are made by AuthJSTables before EnsureSchema.
+	AuthJS bool
+}
+
+// Env is a database of its own in a server, with two stores: the names of their
+// tables begin differently, or their schemas differ.
+type Env struct {
+	Settings
+	// Admin is a pool on the database with no proxy before it.
+	Admin *pgxpool.Pool
+	// Version is what the server says of itself.
+	Version string
+	name    string
+	server  string // the URL of the server's own database
+}
+
+// store is one of the two stores of an Env.
+type store int
+
+// Open makes the database and the tables. Close drops it.
+func Open(ctx context.Context, s Settings) (*Env, error) {
+	if s.Conns == 0 {
+		s.Conns = 16
+	}
+	e := &Env{Settings: s, name: "gatehouse_" + strings.ToLower(rand.Text()), server: s.URL}
+	if err := onServer(ctx, s.URL, "CREATE DATABASE "+e.name); err != nil {
+		return nil, fmt.Errorf("postgrestest: the account must be allowed to create databases: %w", err)
+	}
+	if err := e.open(ctx); err != nil {
+		return nil, errors.Join(err, e.Close(ctx))
+	}
+	return e, nil
+}
+
+func (e *Env) open(ctx context.Context) (err error) {
+	if e.URL, err = withDatabase(e.URL, e.name); err != nil {
+		return err
+	}
+	if e.PooledURL != "" {
+		if e.PooledURL, err = withDatabase(e.PooledURL, e.name); err != nil {
+			return err
+		}
+	}
+	if e.Admin, err = pgxpool.New(ctx, e.URL); err != nil {
+		return err
+	}
+	if err := e.Admin.QueryRow(ctx, `SELECT split_part(version(), ' on ', 1)`).Scan(&e.Version); err != nil {
+		return err
+	}
+	for _, store := range []store{0, 1} {
+		if e.AuthJS {
+			schema := pgx.Identifier{e.schema(store)}.Sanitize()
+			script := fmt.Sprintf("CREATE SCHEMA IF NOT EXISTS %s; SET search_path = %s; %s; RESET search_path", schema, schema, AuthJSTables)
+			if _, err := e.Admin.Exec(ctx, script); err != nil {
+				return err
+			}
+		}
+		a, err := postgres.New(e.Admin, e.options(store)...)
+		if err == nil {
+			err = a.EnsureSchema(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close drops the database.
+func (e *Env) Close(ctx context.Context) error {
+	if e.Admin != nil {
+		e.Admin.Close()
+	}
+	return onServer(ctx, e.server, "DROP DATABASE "+e.name+" WITH (FORCE)")
+}
+
+// schema and prefix are where the tables of a store are.
+func (e *Env) schema(s store) string {
+	if e.AuthJS {
+		return [...]string{"public", "other"}[s]
+	}
+	return e.Schema
+}
+
+func (e *Env) prefix(s store) string {
+	if e.AuthJS {
+		return ""
+	}
+	prefix := [...]string{"", "other_"}[s]
+	if e.Schema != "" {
+		prefix = "auth_" + prefix
+	}
+	return prefix
+}
+
+func (e *Env) options(s store) []postgres.Option {
+	var options []postgres.Option
+	if schema := e.schema(s); schema != "" {
+		options = append(options, postgres.WithSchema(schema))
+	}
+	if prefix := e.prefix(s); prefix != "" {
+		options = append(options, postgres.WithPrefix(prefix))
+	}
+	return options
+}
+
+// Handle is an adapter on a pool and a proxy of its own.
+type Handle struct {
+	*postgres.Adapter
+	Pool  *pgxpool.Pool
+	Proxy *fault.Proxy
+	store store
+}
+
+// Handle opens an adapter on the first store, which ends with the test.
+func (e *Env) Handle(t testing.TB) *Handle { return e.handle(t, 0, e.Conns, e.OnlyPooled) }
+
+func (e *Env) handle(t testing.TB, s store, conns int32, pooled bool) *Handle {
+	t.Helper()
+	h := &Handle{store: s}
+	config, err := e.config(conns, pooled)
+	if err == nil {
+		h.Proxy, err = fault.NewProxy(net.JoinHostPort(config.ConnConfig.Host, fmt.Sprint(config.ConnConfig.Port)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Proxy.Close() })
+	config.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, h.Proxy.Addr())
+	}
+	if h.Pool, err = pgxpool.NewWithConfig(context.WithoutCancel(t.Context()), config); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		h.Proxy.Heal() // the pool may wait for answers before it closes
+		h.Pool.Close()
+	})
+	if h.Adapter, err = postgres.New(h.Pool, e.options(s)...); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func (e *Env) config(conns int32, pooled bool) (*pgxpool.Config, error) {
+	url, mode := e.URL, e.Mode
+	if pooled {
+		url = e.PooledURL
+		if mode != pgx.QueryExecModeSimpleProtocol { // the others keep statements on a server connection
+			mode = pgx.QueryExecModeExec
+		}
+	}
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("postgrestest: the URL of PostgreSQL can't be parsed")
+	}
+	config.MaxConns = conns
+	if mode != 0 {
+		config.ConnConfig.DefaultQueryExecMode = mode
+	}
+	if e.Zone != "" {
+		config.ConnConfig.RuntimeParams["timezone"] = e.Zone
+	}
+	return config, nil
+}
+
+// close closes the pool and waits until its farewells have passed the proxy.
+func (h *Handle) close() error {
+	h.Pool.Close()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(5 * time.Second)
+	for h.Proxy.Stats().Open > 0 {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			return errors.New("the pool is closed and connections are open")
+		}
+	}
+	return nil
+}
+
+// onServer runs one statement on a connection of its own.
+func onServer(ctx context.Context, url, sql string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, sql)
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// withDatabase returns the URL with another database.
+func withDatabase(rawURL, name string) (string, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return "", errors.New("postgrestest: the URL of PostgreSQL can't be parsed")
+	}
+	u.Path = "/" + name
+	return u.String(), nil
+}

@@ -1,0 +1,118 @@
+package postgrestest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Harness opens adapters on the database.
+func (e *Env) Harness() adaptertest.Harness {
+	var opened atomic.Int64
+	again := func(t testing.TB, a adapter.Adapter) adapter.Adapter {
+		return e.handle(t, a.(*Handle).store, e.Conns, e.OnlyPooled)
+	}
+	h := adaptertest.Harness{
+		Name:    "postgres",
+		Version: e.Version,
+		New: func(t testing.TB) adapter.Adapter { // each on another store than the one before
+			return e.handle(t, store(opened.Add(1)%2), e.Conns, e.OnlyPooled)
+		},
+		Second: again,
+		Reopen: again,
+		Close:  func(a adapter.Adapter) error { return a.(*Handle).close() },
+		Namespace: func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
+			b := *a.(*Handle)
+			var err error
+			if b.Adapter, err = postgres.New(b.Pool, postgres.WithSchema(name)); err != nil {
+				return nil, err
+			}
+			return &b, b.EnsureSchema(t.Context())
+		},
+		Faults:        func(a adapter.Adapter) fault.Control { return a.(*Handle).Proxy },
+		Corrupt:       e.corrupt,
+		Inspect:       e.inspect,
+		Single:        func(t testing.TB) adapter.Adapter { return e.handle(t, 0, 1, e.OnlyPooled) },
+		Limited:       func(t testing.TB) adapter.Adapter { return e.handle(t, 0, min(4, e.Conns), e.OnlyPooled) },
+		Connections:   func(a adapter.Adapter) int { return a.(*Handle).Proxy.Stats().Open },
+		CheckHandle:   func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).Pool.Ping(ctx) },
+		ClauseTimeout: 3 * time.Minute, // a cancelled call costs a connection, and the machine may be busy
+		InternalNames: []string{"users", "accounts", "sessions", "verification_token", "authenticators", "gatehouse_schema",
+			"users_pkey", "users_email_key", "public.users"},
+	}
+	if e.PooledURL != "" {
+		h.Pooled = func(t testing.TB) adapter.Adapter { return e.handle(t, 0, e.Conns, true) }
+	}
+	if e.AuthJS { // integers
+		h.Declarations.AssignsIDs = true
+		h.NewID = func() string { return strconv.FormatInt(1<<40+rand.Int64N(1<<40), 10) }
+	}
+	return h
+}
+
+// place returns the table of a record and the condition that finds it.
+func (e *Env) place(a adapter.Adapter, r adaptertest.Record) (table, condition string, args []any) {
+	switch r.Kind {
+	case adaptertest.UserRecord:
+		table, condition, args = "users", `id::text = $1`, []any{r.Key}
+	case adaptertest.AccountRecord:
+		table, condition, args = "accounts", `provider = $1 AND "providerAccountId" = $2`, []any{r.Account.Provider, r.Account.ProviderAccountID}
+	case adaptertest.SessionRecord:
+		table, condition, args = "sessions", `"sessionToken" = $1`, []any{r.Key}
+	case adaptertest.VerificationTokenRecord:
+		table, condition, args = "verification_token", `identifier = $1 AND token = $2`, []any{r.Token.Identifier, r.Token.Token}
+	case adaptertest.AuthenticatorRecord:
+		table, condition, args = "authenticators", `"credentialID" = $1`, []any{r.Key}
+	}
+	store := a.(*Handle).store
+	name := pgx.Identifier{e.prefix(store) + table}
+	if schema := e.schema(store); schema != "" {
+		name = pgx.Identifier{schema, name[0]}
+	}
+	return name.Sanitize(), condition, args
+}
+
+func (e *Env) inspect(ctx context.Context, a adapter.Adapter, r adaptertest.Record) (there bool, err error) {
+	table, condition, args := e.place(a, r)
+	err = e.Admin.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+table+" WHERE "+condition+")", args...).Scan(&there)
+	return there, err
+}
+
+// corrupt stores an instant that is none: "infinity" is a timestamp to PostgreSQL
+// and no time.Time.
+func (e *Env) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record) (repair func()) {
+	t.Helper()
+	column := map[adaptertest.Kind]string{
+		adaptertest.UserRecord:              `"emailVerified"`,
+		adaptertest.SessionRecord:           `expires`,
+		adaptertest.VerificationTokenRecord: `expires`,
+		adaptertest.AuthenticatorRecord:     `created`,
+	}[r.Kind]
+	if column == "" {
+		return nil
+	}
+	table, condition, args := e.place(a, r)
+	var before *string
+	if err := e.Admin.QueryRow(t.Context(), "SELECT "+column+"::text FROM "+table+" WHERE "+condition, args...).Scan(&before); err != nil {
+		t.Fatal(err)
+	}
+	set := func(value *string) {
+		sql := fmt.Sprintf("UPDATE %s SET %s = $%d::text::timestamptz WHERE %s", table, column, len(args)+1, condition)
+		if _, err := e.Admin.Exec(t.Context(), sql, append(args[:len(args):len(args)], value)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(new("infinity"))
+	return func() { set(before) }
+}
