@@ -18,7 +18,7 @@ export PATH := $(CURDIR)/.cache/node/node_modules/node/bin:$(PATH)
 .DEFAULT_GOAL := test
 include images/images.mk
 
-.PHONY: help setup test test-modules check race race-modules portable release fuzz conformance stress mutants bench bench-modules interop interop-tests lint demo browser
+.PHONY: help setup test test-modules check race race-modules portable apidiff release fuzz conformance stress mutants bench bench-modules interop interop-tests lint demo browser
 
 ## help: list the targets
 help:
@@ -73,6 +73,10 @@ portable:
 		echo "== $$s $$m"; (cd $$m && GOWORK=off CGO_ENABLED=0 GOOS=$${s%/*} GOARCH=$${s#*/} go vet ./...); \
 	done; done
 	@set -e; for m in $(NARROW); do (cd $$m && GOWORK=off CGO_ENABLED=0 GOARCH=386 go test -short ./...); done
+
+## apidiff: compare the exported interfaces with the newest tags
+apidiff:
+	@.ci/apidiff
 
 ## release: the tags of VERSION, made here and pushed by nobody; DRY_RUN=1 makes them in a copy and checks them
 release:
