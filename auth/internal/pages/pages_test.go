@@ -29,7 +29,34 @@ func every(s string) map[string]Rendered {
 		"signout":        SignOut{Look: look, Action: s, CSRFToken: s}.Render(),
 		"verify-request": VerifyRequest{Look: look, SiteURL: s}.Render(),
 		"error":          Error{Look: look, Type: s, SiteURL: s, SignInURL: s}.Render(),
-		"access denied":  Error{Look: look, Type: "AccessDenied", SiteURL: s, SignInURL: s}.Render(),
+		"held address": HeldAddress{
+			Look: look, Email: s, Providers: []Provider{{ID: s, Name: s, Type: "oauth", Action: s, Logo: s}}, Passkey: true, SignInURL: s, Others: []string{s},
+			AfreshURL: s, CSRFToken: s, CallbackURL: s,
+		}.Render(),
+		"confirm link":  ConfirmLink{Look: look, Email: s, SiteURL: s, Action: s, CSRFToken: s, Fields: []Posted{{Name: s, Value: s}}}.Render(),
+		"hop":           withoutScript(Hop{Look: look, Action: s, Fields: []Posted{{Name: s, Value: s}}}.Render()),
+		"access denied": Error{Look: look, Type: "AccessDenied", SiteURL: s, SignInURL: s}.Render(),
+	}
+}
+
+// withoutScript takes our own script out of a page.
+func withoutScript(p Rendered) Rendered {
+	p.HTML = []byte(strings.Replace(string(p.HTML), string(hopScript.element), "", 1))
+	return p
+}
+
+// TestHopPostsItself: the policy lets the script of the page run, and no other.
+func TestHopPostsItself(t *testing.T) {
+	page := Hop{Look: plainLook(), Action: "/auth/callback/apple", Fields: []Posted{{Name: "code", Value: "c"}}}.Render()
+	html := string(page.HTML)
+	_, rest, _ := strings.Cut(html, `<script type="module">`)
+	script, _, _ := strings.Cut(rest, "</script>")
+	sum := sha256.Sum256([]byte(script))
+	if !strings.Contains(script, "submit()") || !strings.Contains(page.ContentSecurityPolicy, "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'") {
+		t.Errorf("the script is %q, the policy %s", script, page.ContentSecurityPolicy)
+	}
+	if !strings.Contains(html, `<input type="hidden" name="code" value="c">`) || !strings.Contains(html, "<button") {
+		t.Errorf("got %s", html)
 	}
 }
 
