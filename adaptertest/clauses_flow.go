@@ -15,6 +15,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 // The flow clauses drive the real core over the adapter, as browsers would:
@@ -27,9 +28,12 @@ var flowClauses = []check{
 		first := s.visitor()
 		link := first.askForLink(email)
 		var in atomic.Int32
-		others := []*visitor{s.visitor(), s.visitor(), s.visitor(), s.visitor()}
+		others, tokens := []*visitor{s.visitor(), s.visitor(), s.visitor(), s.visitor()}, make([]string, 4)
+		for i, v := range others {
+			tokens[i] = v.csrfToken()
+		}
 		c.parallel(len(others), func(i int) {
-			if others[i].open(link); others[i].signedInAs() != "" {
+			if others[i].confirm(link, tokens[i]); others[i].signedInAs() != "" {
 				in.Add(1)
 			}
 		})
@@ -105,7 +109,9 @@ var flowClauses = []check{
 		var visitors []*visitor
 		var links []string
 		for range 2 { // two processes, as far as the core is concerned
-			s := c.newSite()
+			// Without adapter.TokenEdits, by which the first sign-in would end the links
+			// of the others.
+			s := c.newSiteOver(struct{ adapter.Adapter }{c.a})
 			for range 4 {
 				v := s.visitor()
 				visitors, links = append(visitors, v), append(links, v.askForLink(email))
@@ -190,14 +196,16 @@ type site struct {
 }
 
 // newSite opens a site over the adapter of the clause.
-func (c *clauseContext) newSite() *site {
+func (c *clauseContext) newSite() *site { return c.newSiteOver(c.a) }
+
+func (c *clauseContext) newSiteOver(a adapter.Adapter) *site {
 	c.requires("CreateUser", "GetUser", "GetUserByEmail", "GetUserByAccount", "UpdateUser", "LinkAccount",
 		"CreateSession", "GetSessionAndUser", "UpdateSession", "DeleteSession", "CreateVerificationToken", "UseVerificationToken")
 	s := &site{c: c, links: map[string]string{}}
 	handler, err := auth.New(auth.Config{
 		URL:     flowOrigin,
 		Secret:  []string{"the secret of the flow clauses, 32 characters or more"},
-		Adapter: c.a,
+		Adapter: a,
 		Session: auth.SessionConfig{Strategy: auth.StrategyDatabase, MaxAge: flowMaxAge, UpdateAge: new(flowUpdateAge)},
 		Clock:   s.now,
 		Logger:  slog.New(slog.DiscardHandler),
@@ -267,12 +275,17 @@ func (v *visitor) request(method, target string, form url.Values) *response {
 
 // post submits a form with the CSRF token of the browser.
 func (v *visitor) post(path string, form url.Values) *response {
+	form.Set("csrfToken", v.csrfToken())
+	return v.request(http.MethodPost, flowOrigin+path, form)
+}
+
+// csrfToken is the CSRF token of the browser.
+func (v *visitor) csrfToken() string {
 	const field = `"csrfToken":"`
 	answer := v.request(http.MethodGet, flowOrigin+"/auth/csrf", nil).body.String()
 	_, rest, _ := strings.Cut(answer, field)
 	token, _, _ := strings.Cut(rest, `"`)
-	form.Set("csrfToken", token)
-	return v.request(http.MethodPost, flowOrigin+path, form)
+	return token
 }
 
 // askForLink asks for a mail and returns the link in it.
@@ -288,7 +301,23 @@ func (v *visitor) askForLink(email string) string {
 	return link
 }
 
-func (v *visitor) open(link string) { v.request(http.MethodGet, link, nil) }
+// open opens a link and, if a page asks whether to use it, confirms that.
+func (v *visitor) open(link string) {
+	if w := v.request(http.MethodGet, link, nil); w.status == http.StatusOK {
+		v.confirm(link, v.csrfToken())
+	}
+}
+
+// confirm uses a link that another browser asked for.
+func (v *visitor) confirm(link, csrfToken string) {
+	path, query, _ := strings.Cut(link, "?")
+	form, err := url.ParseQuery(query)
+	if err != nil {
+		v.site.c.Fatalf("the link is not a URL: %v", err)
+	}
+	form.Set("csrfToken", csrfToken)
+	v.request(http.MethodPost, path, form)
+}
 
 func (v *visitor) signOut() { v.post("/auth/signout", url.Values{}) }
 

@@ -39,6 +39,7 @@ func TestInteropInABrowser(t *testing.T) {
 				b.click("button[type=submit]")
 				if mode == "form_post" && !scripts {
 					b.click("button[type=submit]") // of the form that a script would submit
+					b.click("#submitButton")       // of our own, from which the browser sends its cookies
 				}
 				b.do(chromedp.WaitVisible("#hello"))
 				b.reads("Hello, ada of the id_token!")
