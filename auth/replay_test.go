@@ -352,7 +352,14 @@ func TestRedirectProxy(t *testing.T) {
 // checks, and where the sign-in was started from, although the browser sends no
 // cookie along at first: a page of ours posts the answer once more.
 func TestFormPost(t *testing.T) {
-	s := newSite(t, func(_ *idp, _ *auth.Config, o *auth.OAuth) {
+	t.Run("all cookies Lax", func(t *testing.T) { testFormPost(t, auth.CookieConfig{}) })
+	t.Run("the mark comes along", func(t *testing.T) { testFormPost(t, auth.CookieConfig{SameSite: http.SameSiteNoneMode}) })
+}
+
+func testFormPost(t *testing.T, csrf auth.CookieConfig) {
+	t.Helper()
+	s := newSite(t, func(_ *idp, c *auth.Config, o *auth.OAuth) {
+		c.Cookies.CSRFToken = csrf
 		o.Authorization.Params = url.Values{"response_mode": {"form_post"}}
 	})
 	b := newBrowser(t, s)
