@@ -21,7 +21,7 @@ func give[R any](ctx context.Context, a *Adapter, userID, kind, name, value stri
 	if err := required("userId", userID); err != nil {
 		return nil, err
 	}
-	r, err := a.run(ctx, "create", []any{a.keys.user(userID), a.keys.shared(kind + ":" + name)}, "", kind+"s", name, value)
+	r, err := a.run(ctx, "create", []any{a.keys.user(userID), a.keys.shared(kind + ":" + name)}, kind+"s", name, value)
 	return result(r, err, func(string) (*R, error) { return decode(value) })
 }
 

@@ -16,17 +16,20 @@ func (a *Adapter) CreateUserWithAccount(ctx context.Context, user adapter.User, 
 		user.ID = rand.Text()
 	}
 	account.UserID = user.ID
-	r, begin := userRecord{Accounts: []string{accountName(account.Key())}}, map[string]string{}
-	if begin[a.keys.account(account.Key())], err = encodeAccount(&account); err != nil {
+	r := userRecord{Accounts: []string{accountName(account.Key())}}
+	value, err := encodeAccount(&account)
+	if err != nil {
 		return nil, err
 	}
+	begin := []any{a.keys.account(account.Key()), value}
 	if authenticator != nil {
 		w := *authenticator
 		w.UserID = user.ID
 		r.Authenticators = []string{w.CredentialID}
-		if begin[a.keys.authenticator(w.CredentialID)], err = encodeAuthenticator(&w); err != nil {
+		if value, err = encodeAuthenticator(&w); err != nil {
 			return nil, err
 		}
+		begin = append(begin, a.keys.authenticator(w.CredentialID), value)
 	}
-	return a.createUser(ctx, user, r, begin)
+	return a.createUser(ctx, user, r, begin...)
 }

@@ -55,7 +55,12 @@ const firstPause, lastPause = 8 * time.Millisecond, 1024 * time.Millisecond
 func (a *Adapter) send(ctx context.Context, args ...any) *goredis.Cmd {
 	for pause := firstPause; ; pause *= 2 {
 		cmd := goredis.NewCmd(ctx, args...)
-		err := a.client.Process(ctx, write{cmd})
+		err := a.check(ctx)
+		if err != nil {
+			cmd.SetErr(err)
+			return cmd
+		}
+		err = a.client.Process(ctx, write{cmd})
 		refused := slices.ContainsFunc(refusals, func(p string) bool { return goredis.HasErrorPrefix(err, p) })
 		if end, limited := ctx.Deadline(); err != nil && limited && !time.Now().Before(end) {
 			cmd.SetErr(fmt.Errorf("%w: %w", context.DeadlineExceeded, err)) // the connection has it from the context
@@ -102,9 +107,6 @@ func result[R any](r answer, err error, decode func(value string) (*R, error)) (
 
 // run runs a script, and again with more keys as long as it asks for them.
 func (a *Adapter) run(ctx context.Context, script string, keys []any, args ...any) (answer, error) {
-	if err := a.check(ctx); err != nil {
-		return nil, err
-	}
 	for range attempts {
 		command := a.command(script, keys, args)
 		cmd := a.send(ctx, command...)

@@ -10,30 +10,30 @@ import (
 // CreateUser implements adapter.Users.
 func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (_ *adapter.User, err error) {
 	defer wrap("create user", &err)
-	return a.createUser(ctx, user, userRecord{}, nil)
+	return a.createUser(ctx, user, userRecord{})
 }
 
-// createUser writes a user together with what the record names and the keys
-// hold.
-func (a *Adapter) createUser(ctx context.Context, u adapter.User, r userRecord, begin map[string]string) (*adapter.User, error) {
+// createUser writes a user together with what the record names, whose keys and
+// values begin.
+func (a *Adapter) createUser(ctx context.Context, u adapter.User, r userRecord, begin ...any) (*adapter.User, error) {
 	if u.ID == "" {
 		u.ID = rand.Text()
 	}
-	r.userFields, r.Inc = userFields(u), rand.Text()[:13]
+	r.userFields, r.Inc = userFields(u), rand.Text()[:10]
 	r.EmailVerified = kept(u.EmailVerified)
 	value, err := encode(r, &u.ID, &u.Email, u.Name, u.Image)
 	if err != nil {
 		return nil, err
 	}
-	keys, args := []any{a.keys.user(u.ID)}, []any{value, "", ""}
+	args := []any{"msetnx", a.keys.user(u.ID), value}
 	if u.Email != "" {
-		keys, args = append(keys, a.keys.email(u.Email)), append(args, u.ID)
+		args = append(args, a.keys.email(u.Email), u.ID)
 	}
-	for key, value := range begin {
-		keys, args = append(keys, key), append(args, value)
+	created, err := a.send(ctx, append(args, begin...)...).Bool()
+	if err == nil && !created {
+		err = errTaken
 	}
-	answer, err := a.run(ctx, "create", keys, args...)
-	return result(answer, err, func(string) (*adapter.User, error) { return userAs(u.ID)(value) })
+	return result(answer{"ok", value}, err, userAs(u.ID))
 }
 
 // GetUser implements adapter.Users.

@@ -26,17 +26,18 @@ for _, name in ipairs(record.accounts or {}) do doomed[#doomed + 1] = key('accou
 for _, name in ipairs(record.authenticators or {}) do doomed[#doomed + 1] = key('authenticator', name) end
 local sessions, ended = key('sessions', ARGV[4]), key('ended', record.inc)
 if #missing > 0 then return {'declare', missing} end
-local count = redis.call('ZCARD', sessions)
-local apart = count > 0 and (ARGV[1] == 'true' or count > tonumber(ARGV[6]))
+local limit = tonumber(ARGV[6])
+local tokens = redis.call('ZRANGE', sessions, 0, limit)
+local apart = #tokens > limit or strict and #tokens > 0
 if apart then
   redis.call('RENAME', sessions, ended)
 else
-  for _, token in ipairs(redis.call('ZRANGE', sessions, 0, -1)) do
+  doomed[#doomed + 1] = sessions
+  for _, token in ipairs(tokens) do
     local session = redis.call('GET', ARGV[5] .. token)
     local read, is = pcall(cjson.decode, session or '')
     if read and type(is) == 'table' and is.inc == record.inc then doomed[#doomed + 1] = ARGV[5] .. token end
   end
-  doomed[#doomed + 1] = sessions
 end
-for _, name in ipairs(doomed) do redis.call('UNLINK', name) end
+for i = 1, #doomed, 1000 do redis.call('UNLINK', (unpack or table.unpack)(doomed, i, math.min(i + 999, #doomed))) end
 return {'ok', value, apart and record.inc or ''}

@@ -14,7 +14,7 @@ local function deadline(expires) return math.max(1, math.floor(tonumber(expires)
 
 local function register(id, score)
   local list = key('sessions', id)
-  redis.call('ZREMRANGEBYSCORE', list, '-inf', '(' .. ARGV[8])
+  if operation ~= 'update' then redis.call('ZREMRANGEBYSCORE', list, '-inf', '(' .. ARGV[8]) end
   redis.call('ZADD', list, 'GT', score, token)
   redis.call('PEXPIREAT', list, redis.call('ZRANGE', list, -1, -1, 'WITHSCORES')[2])
 end

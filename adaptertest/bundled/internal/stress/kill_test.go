@@ -59,7 +59,10 @@ type found struct {
 }
 
 // round loads the server, kills it in the middle, starts it again, and compares.
-func (l *load) round(server *stores.Store) {
+func (l *load) round(server *stores.Store) { l.killed(server.Kill, server.Start) }
+
+// killed is a round with what kills and starts a server.
+func (l *load) killed(kill, restart func(context.Context) error) {
 	t := l.t
 	const clients = 16
 	stop := make(chan struct{})
@@ -69,11 +72,11 @@ func (l *load) round(server *stores.Store) {
 		wg.Go(func() { l.client(&known[i], stop) })
 	}
 	pause(time.Duration(200+mathrand.IntN(400)) * time.Millisecond)
-	if err := server.Kill(t.Context()); err != nil {
+	if err := kill(t.Context()); err != nil {
 		t.Error(err)
 	}
 	pause(time.Duration(mathrand.IntN(300)) * time.Millisecond)
-	if err := server.Start(t.Context()); err != nil {
+	if err := restart(t.Context()); err != nil {
 		t.Error(err)
 	}
 	before := l.acknowledged.Load()

@@ -3,38 +3,53 @@ package wirings
 import (
 	"context"
 
+	"github.com/gatehouse-go/gatehouse/adapters/redis"
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 )
 
 // redisWiring is one way to reach Redis.
 type redisWiring struct {
-	name   string
-	needs  stores.Kind
-	find   func(*stores.Stores, context.Context) (*stores.Store, error)
-	server func(*stores.Store) redistest.Server
+	name    string
+	needs   stores.Kind
+	server  func(*stores.Store) redistest.Server
+	options []redis.Option
 }
 
 func redisWirings() []Wiring {
 	var all []Wiring
 	for _, w := range []redisWiring{
-		{"one server", stores.KindRedis, (*stores.Stores).Redis, oneRedis},
-		{"cluster of three", stores.KindRedisCluster, (*stores.Stores).RedisCluster, redisCluster},
+		{name: "one server", needs: stores.KindRedis, server: oneRedis(3)},
+		{name: "cluster of three", needs: stores.KindRedisCluster, server: redisCluster},
+		{name: "Sentinel", needs: stores.KindSentinel, server: redisSentinel},
+		{name: "RESP2", needs: stores.KindRedis, server: oneRedis(2)},
+		{name: "declared keys", needs: stores.KindRedis, server: oneRedis(3), options: []redis.Option{redis.WithDeclaredKeys()}},
+		{name: "Redis 7", needs: stores.KindRedis.Of("7"), server: oneRedis(3)},
+		{name: "Valkey 9", needs: stores.KindValkey.Of("9"), server: oneRedis(3)},
+		{name: "Valkey 8", needs: stores.KindValkey.Of("8"), server: oneRedis(3)},
 	} {
 		all = append(all, Wiring{Adapter: "redis", Name: w.name, Needs: []stores.Kind{w.needs}, open: w.open})
 	}
 	return all
 }
 
-func oneRedis(s *stores.Store) redistest.Server     { return redistest.URL(s.URL, 0) }
+// oneRedis is one server, with a version of the protocol.
+func oneRedis(protocol int) func(*stores.Store) redistest.Server {
+	return func(s *stores.Store) redistest.Server { return redistest.URL(s.URL, protocol) }
+}
+
 func redisCluster(s *stores.Store) redistest.Server { return redistest.Cluster(s.Addrs...) }
 
+func redisSentinel(s *stores.Store) redistest.Server {
+	return redistest.Sentinel("gatehouse", s.Addrs...)
+}
+
 func (w redisWiring) open(ctx context.Context, s *stores.Stores) (*Opened, error) {
-	store, err := w.find(s, ctx)
+	store, err := s.Find(ctx, w.needs)
 	if err != nil {
 		return nil, err
 	}
-	env, err := redistest.Open(w.server(store))
+	env, err := redistest.Open(w.server(store), w.options...)
 	if err != nil {
 		return nil, err
 	}

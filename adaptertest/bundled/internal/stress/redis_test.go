@@ -1,0 +1,360 @@
+package stress_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/gatehouse-go/gatehouse/adapters/redis"
+	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// ownRedis starts a server of the kind for this test alone, whose settings it may change and which it may kill.
+func ownRedis(t *testing.T, kind stores.Kind, variable string) *stores.Store {
+	t.Helper()
+	t.Setenv(variable, "")
+	store, err := open(t, stores.Options{Fast: true}).Find(t.Context(), kind)
+	if err != nil {
+		leaveOut(t, err)
+	}
+	return store
+}
+
+// redisClient opens a client that ends with the test.
+func redisClient(t *testing.T, server redistest.Server, conns int) goredis.UniversalClient {
+	t.Helper()
+	c, err := server.Client(redistest.Settings{Conns: conns})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func redisAdapter(t *testing.T, client goredis.UniversalClient, options ...redis.Option) *redis.Adapter {
+	t.Helper()
+	a, err := redis.New(client, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// member is a user with one of everything.
+func member(t *testing.T, a *redis.Adapter, name string) {
+	t.Helper()
+	ctx, later := t.Context(), time.Now().Add(time.Hour)
+	_, err := a.CreateUser(ctx, adapter.User{ID: name, Email: name + "@example.com"})
+	_, err2 := a.LinkAccount(ctx, adapter.Account{UserID: name, Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: name})
+	_, err3 := a.CreateSession(ctx, adapter.Session{SessionToken: "session-" + name, UserID: name, Expires: later})
+	_, err4 := a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: name, UserID: name, CredentialPublicKey: "k"})
+	_, err5 := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: name, Token: "t", Expires: later})
+	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRedisFullMemory: where memory is full, nobody is lost, what is there can be read and deleted, and a write fails by
+// an error and leaves nothing.
+func TestRedisFullMemory(t *testing.T) {
+	store := ownRedis(t, stores.KindRedis, stores.EnvRedis)
+	client := redisClient(t, redistest.URL(store.URL, 0), 4)
+	ctx, a := t.Context(), redisAdapter(t, client)
+	for _, name := range []string{"ada", "bob"} {
+		member(t, a, name)
+	}
+	for i := range 150 { // more sessions than one script deletes
+		if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: fmt.Sprint("more-", i), UserID: "ada", Expires: time.Now().Add(time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := client.ConfigSet(ctx, "maxmemory", "1mb").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.CreateUser(ctx, adapter.User{ID: "eve", Email: "eve@example.com"}); err == nil || !strings.Contains(err.Error(), "OOM") {
+		t.Fatalf("a user in a full store: got %v, want the server's OOM", err)
+	}
+	fresh := redisAdapter(t, client) // as after a restart
+	for _, email := range []string{"eve@example.com", "ada@example.com"} {
+		u, err := fresh.GetUserByEmail(ctx, email)
+		if err != nil || (u == nil) != (email == "eve@example.com") {
+			t.Errorf("%s in a full store: %v, %v", email, u, err)
+		}
+	}
+	for _, c := range []struct {
+		what   string
+		delete func() (bool, error)
+	}{
+		{"a session", func() (bool, error) { s, err := fresh.DeleteSession(ctx, "session-bob"); return s != nil, err }},
+		{"a token", func() (bool, error) {
+			v, err := fresh.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "bob", Token: "t"})
+			return v != nil, err
+		}},
+		{"an account", func() (bool, error) {
+			x, err := fresh.UnlinkAccount(ctx, adapter.AccountKey{Provider: "p", ProviderAccountID: "bob"})
+			return x != nil, err
+		}},
+		{"an authenticator", func() (bool, error) {
+			w, err := fresh.DeleteAuthenticator(ctx, "bob", "bob", false)
+			return w != nil, err
+		}},
+		{"all sessions", func() (bool, error) {
+			n, err := fresh.DeleteSessionsByUserID(ctx, "ada", "session-ada")
+			return n == 150, err
+		}},
+		{"a user", func() (bool, error) { u, err := fresh.DeleteUser(ctx, "ada"); return u != nil, err }},
+		{"what expired", func() (bool, error) { _, err := fresh.DeleteExpired(ctx, time.Now()); return true, err }},
+	} {
+		if done, err := c.delete(); err != nil || !done {
+			t.Errorf("deleting %s in a full store: %v, %v", c.what, done, err)
+		}
+	}
+	if keys, err := client.Keys(ctx, "*ada*").Result(); err != nil || len(keys) != 1 { // the pending token is nobody's
+		t.Errorf("left of the user are %v, %v", keys, err)
+	}
+}
+
+// TestRedisEviction: a server that would drop users is refused, whatever the call, and an option accepts it.
+func TestRedisEviction(t *testing.T) {
+	store := ownRedis(t, stores.KindRedis, stores.EnvRedis)
+	client := redisClient(t, redistest.URL(store.URL, 0), 4)
+	ctx := t.Context()
+	set := func(limit, policy string) {
+		t.Helper()
+		if err := errors.Join(client.ConfigSet(ctx, "maxmemory", limit).Err(), client.ConfigSet(ctx, "maxmemory-policy", policy).Err()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, policy := range []string{"allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl"} {
+		set("1gb", policy)
+		_, err := redisAdapter(t, client).GetUser(ctx, "ada")
+		if err == nil || !strings.Contains(err.Error(), policy) {
+			t.Errorf("%s: got %v, want a refusal that names it", policy, err)
+		}
+		if _, err := redisAdapter(t, client, redis.WithDangerousEviction()).GetUser(ctx, "ada"); err != nil {
+			t.Errorf("%s, accepted: %v", policy, err)
+		}
+		set("0", policy)
+		if _, err := redisAdapter(t, client).GetUser(ctx, "ada"); err != nil {
+			t.Errorf("%s with no limit: %v", policy, err)
+		}
+	}
+	set("1gb", "noeviction")
+	if _, err := redisAdapter(t, client).GetUser(ctx, "ada"); err != nil {
+		t.Errorf("noeviction: %v", err)
+	}
+}
+
+// TestRedisSlotMoves moves the shared slot to another server of the cluster, key by key, while people sign in: nobody who
+// exists is ever absent, and no address gets a second user.
+func TestRedisSlotMoves(t *testing.T) {
+	store := ownRedis(t, stores.KindRedisCluster, stores.EnvRedisCluster)
+	client := redisClient(t, redistest.Cluster(store.Addrs...), 16).(*goredis.ClusterClient)
+	ctx, a := t.Context(), redisAdapter(t, client)
+	const people = 300
+	for i := range people {
+		member(t, a, fmt.Sprint("m", i))
+	}
+	var reads, writes, failed atomic.Int64
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for w := range 8 {
+		wg.Go(func() {
+			for i := w; ; i = (i + 8) % people {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				name := fmt.Sprint("m", i)
+				u, err := a.GetUserByEmail(ctx, name+"@example.com")
+				x, err2 := a.GetUserByAccount(ctx, adapter.AccountKey{Provider: "p", ProviderAccountID: name})
+				s, err3 := a.GetSessionAndUser(ctx, "session-"+name)
+				if err == nil && (u == nil || u.ID != name) || err2 == nil && (x == nil || x.ID != name) || err3 == nil && (s == nil || s.User.ID != name) {
+					t.Errorf("%s is absent: %v, %v, %v", name, u, x, s)
+				}
+				_, err4 := a.CreateUser(ctx, adapter.User{Email: name + "@example.com"})
+				if err4 == nil {
+					t.Errorf("a second user has %s@example.com", name)
+				}
+				_, err5 := a.UpdateUser(ctx, adapter.UserUpdate{ID: name, Name: adapter.To(new("moved"))})
+				reads.Add(3)
+				writes.Add(2)
+				for _, err := range []error{err, err2, err3, err5} {
+					if err != nil {
+						failed.Add(1)
+					}
+				}
+				if !errors.Is(err4, adapter.ErrConflict) {
+					failed.Add(1)
+				}
+			}
+		})
+	}
+	start := time.Now()
+	moveSlot(t, client, "{gatehouse}:layout")
+	took := time.Since(start)
+	close(stop)
+	wg.Wait()
+	t.Logf("moved the slot of %d users in %v: %d reads, %d writes, %d of them failed", people, took.Round(time.Millisecond), reads.Load(), writes.Load(), failed.Load())
+	for i := range people {
+		name := fmt.Sprint("m", i)
+		if u, err := a.DeleteUser(ctx, name); err != nil || u == nil || u.ID != name {
+			t.Fatalf("after the move: %v, %v", u, err)
+		}
+	}
+}
+
+// moveSlot moves the slot of the key to a server that does not have it.
+func moveSlot(t *testing.T, client *goredis.ClusterClient, key string) {
+	t.Helper()
+	ctx := t.Context()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	slot, err := client.ClusterKeySlot(ctx, key).Result()
+	check(err)
+	from, err := client.MasterForKey(ctx, key)
+	check(err)
+	fromID, err := from.ClusterMyID(ctx).Result()
+	check(err)
+	var to *goredis.Client
+	var others []*goredis.Client
+	var mu sync.Mutex
+	check(client.ForEachMaster(ctx, func(_ context.Context, c *goredis.Client) error {
+		mu.Lock()
+		defer mu.Unlock()
+		others = append(others, c)
+		if c.Options().Addr != from.Options().Addr {
+			to = c
+		}
+		return nil
+	}))
+	toID, err := to.ClusterMyID(ctx).Result()
+	check(err)
+	check(to.Do(ctx, "cluster", "setslot", slot, "importing", fromID).Err())
+	check(from.Do(ctx, "cluster", "setslot", slot, "migrating", toID).Err())
+	host, port, _ := strings.Cut(to.Options().Addr, ":")
+	for {
+		keys, err := from.ClusterGetKeysInSlot(ctx, int(slot), 1).Result()
+		check(err)
+		if len(keys) == 0 {
+			break
+		}
+		args := []any{"migrate", host, port, "", 0, 5000, "keys"}
+		for _, k := range keys {
+			args = append(args, k)
+		}
+		check(from.Do(ctx, args...).Err())
+	}
+	for _, c := range append([]*goredis.Client{to}, others...) {
+		check(c.Do(ctx, "cluster", "setslot", slot, "node", toID).Err())
+	}
+}
+
+// TestRedisMemberKilled kills one server of a cluster after the other under load, and starts it again.
+func TestRedisMemberKilled(t *testing.T) {
+	store := ownRedis(t, stores.KindRedisCluster, stores.EnvRedisCluster)
+	l := &load{t: t, a: redisAdapter(t, redisClient(t, redistest.Cluster(store.Addrs...), 16))}
+	for _, m := range store.Members {
+		l.killed(m.Kill, m.Start)
+	}
+	t.Logf("%d servers killed, %d writes acknowledged, %d calls failed, %d reads: %d lost, %d spent twice, %d absent",
+		len(store.Members), l.acknowledged.Load(), l.failed.Load(), l.reads.Load(), l.lost.Load(), l.twice.Load(), l.absent.Load())
+}
+
+// TestRedisFailover kills the master of a group under load and counts what was acknowledged and is lost when a replica has
+// taken over, without WAIT and with it. The first may lose something, and so may the second if a replica that did not
+// acknowledge is elected; nobody becomes somebody else.
+func TestRedisFailover(t *testing.T) {
+	for _, wait := range []bool{false, true} {
+		t.Run(fmt.Sprintf("wait=%t", wait), func(t *testing.T) {
+			store := ownRedis(t, stores.KindSentinel, stores.EnvSentinel)
+			server := redistest.Sentinel("gatehouse", store.Addrs...)
+			stop := make(chan struct{})
+			acknowledged := make([][]string, 16)
+			var failed atomic.Int64
+			var wg sync.WaitGroup
+			for w := range acknowledged {
+				client := redisClient(t, server, 1) // WAIT is about the connection that wrote
+				a := redisAdapter(t, client)
+				wg.Go(func() {
+					for i := 0; ; i++ {
+						select {
+						case <-stop:
+							return
+						default:
+						}
+						ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+						id := fmt.Sprintf("u%d-%d", w, i)
+						_, err := a.CreateUser(ctx, adapter.User{ID: id, Email: id + "@example.com"})
+						if err == nil && wait {
+							var replicas int64
+							replicas, err = client.Do(ctx, "wait", 1, 1000).Int64()
+							if err == nil && replicas == 0 {
+								err = errors.New("no replica has it")
+							}
+						}
+						cancel()
+						if err != nil {
+							failed.Add(1)
+							continue
+						}
+						acknowledged[w] = append(acknowledged[w], id)
+					}
+				})
+			}
+			pause(time.Second)
+			start := time.Now()
+			if err := store.Members[0].Kill(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			a := redisAdapter(t, redisClient(t, server, 16))
+			for deadline := time.Now().Add(time.Minute); ; {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				_, err := a.CreateUser(ctx, adapter.User{})
+				cancel()
+				if err == nil {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatal(err)
+				}
+			}
+			took := time.Since(start)
+			close(stop)
+			wg.Wait()
+			var written, lost int
+			for _, ids := range acknowledged {
+				written += len(ids)
+				for _, id := range ids {
+					u, err := a.GetUserByEmail(t.Context(), id+"@example.com")
+					if err != nil {
+						t.Fatal(err)
+					}
+					if u == nil {
+						lost++
+					} else if u.ID != id {
+						t.Errorf("%s leads to %s", id, u.ID)
+					}
+				}
+			}
+			t.Logf("a write succeeds %v after the kill; %d writes acknowledged, %d failed, %d lost", took.Round(10*time.Millisecond), written, failed.Load(), lost)
+			if wait && lost > 0 {
+				t.Errorf("%d writes that a replica had are lost", lost)
+			}
+		})
+	}
+}
