@@ -33,6 +33,8 @@ type Clause struct {
 	Basis string `json:"basis"`
 	// Rule is the sentence that an adapter keeps or breaks.
 	Rule string `json:"rule"`
+	// Since is the version of the suite that the clause came with.
+	Since string `json:"since"`
 	// Test says how the rule is tested through the interface.
 	Test string `json:"test"`
 	// Reason says why the rule is there. This and what follows explains the
@@ -42,6 +44,9 @@ type Clause struct {
 	Incident string `json:"-"`
 	// Fix says how to keep the rule.
 	Fix Fix `json:"-"`
+	// Needs are the fields of the harness without which the clause is not
+	// verified. Only Clauses fills it.
+	Needs []string `json:"-"`
 }
 
 // Fix says how to keep a rule in three kinds of store.
@@ -62,6 +67,9 @@ func (c Clause) page() string { return "adaptertest/CLAUSES.md#" + strings.ToLow
 
 //go:generate go run ./internal/clausesdoc
 
+// firstVersion is the version of the clauses that say nothing else.
+const firstVersion = "v0.1.0"
+
 //go:embed clauses.json
 var clausesJSON []byte
 
@@ -77,6 +85,9 @@ var loadClauses = sync.OnceValue(func() []Clause {
 	}
 	clauses := make([]Clause, len(entries))
 	for i, e := range entries {
+		if e.Since == "" {
+			e.Since = firstVersion
+		}
 		e.Clause.Reason, e.Clause.Incident, e.Clause.Fix = e.Reason, e.Incident, e.Fix
 		clauses[i] = e.Clause
 	}
@@ -84,7 +95,19 @@ var loadClauses = sync.OnceValue(func() []Clause {
 })
 
 // Clauses returns all clauses of the contract, in its order.
-func Clauses() []Clause { return slices.Clone(loadClauses()) }
+func Clauses() []Clause {
+	clauses := slices.Clone(loadClauses())
+	for _, k := range checks() {
+		for i := range clauses {
+			if clauses[i].ID == k.id {
+				for _, field := range k.needs {
+					clauses[i].Needs = append(clauses[i].Needs, string(field))
+				}
+			}
+		}
+	}
+	return clauses
+}
 
 // clauseByID returns the clause with the ID.
 func clauseByID(id string) (Clause, bool) {

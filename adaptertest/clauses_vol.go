@@ -168,7 +168,11 @@ func lookupsDoNotSlowDown(c *clauseContext) {
 	}
 	var sizes []int
 	var probes []*probe
-	for step, target := range []int{smallPopulation, largePopulation / 2, largePopulation} {
+	large := largePopulation
+	if c.run.options.Rounds < 1 {
+		large /= 4
+	}
+	for step, target := range []int{smallPopulation, large / 2, large} {
 		limit := populateTime / 2
 		if step == 0 {
 			limit = 0

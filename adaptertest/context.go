@@ -38,6 +38,8 @@ type clauseContext struct {
 	notes    []string
 	outcome  Outcome // set by skips
 	reason   string
+	lacking  []string // fields of the harness for want of which the clause is not verified
+	cut      string   // why the clause was cut off, if it was
 	serial   int
 
 	lastWrite time.Time // by the adapter's word of eventual reads
@@ -79,6 +81,11 @@ func (c *clauseContext) failed() bool {
 
 // notVerified ends the clause: the harness can't show what it asks.
 func (c *clauseContext) notVerified(format string, args ...any) {
+	for _, arg := range args {
+		if a, ok := arg.(ability); ok {
+			c.lacking = append(c.lacking, string(a))
+		}
+	}
 	c.end(NotVerified, fmt.Sprintf(format, args...))
 }
 

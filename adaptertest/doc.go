@@ -24,10 +24,22 @@
 // database. It gives no false alarms: time-outs are generous, and what is not
 // certain is not reported.
 //
+// go test shows nothing of what passes when it runs several packages, as in
+// go test ./...: a broken SHOULD is seen in the closing line, in the package's
+// folder or with -v. ADAPTERTEST_STRICT=1 fails it everywhere. The closing line
+// gives the verdict, what is kept, broken and not verified, and which fields of
+// the harness would verify more; CLAUSES.md has a table of the fields.
+//
+// The harness is tried before the clauses, and what is wrong with it is told as
+// its own fault. With -short the races and histories have a tenth of the rounds.
+// The run ends in time for the deadline of go test, and says what it did not
+// reach.
+//
 // Environment variables change a run: ADAPTERTEST_SEED repeats the one with
 // that seed, ADAPTERTEST_ROUNDS multiplies the rounds of races and histories (0.1 is a tenth),
 // ADAPTERTEST_STRICT=1 turns SHOULD into MUST, ADAPTERTEST_REPORT names a file
-// that the JSON report is written to.
+// that holds the JSON report. It is replaced after each clause and is always
+// whole, so that a run which is cut off loses nothing.
 //
 // [Bench] measures an adapter beside the least work by hand, [RoundTrips] counts
 // what its methods send. Package authjs has an adapter share its database with

@@ -98,8 +98,8 @@ type Harness struct {
 	Waivers []Waiver
 
 	// ClauseTimeout ends a stuck clause, of whose calls none has returned for so
-	// long; it defaults to a minute. A clause may take ten times as long if its
-	// calls return.
+	// long; it defaults to a minute. A clause whose calls return is cut off after five
+	// times as long, or when the time of go test is over, and is not verified.
 	ClauseTimeout time.Duration
 }
 

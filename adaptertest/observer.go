@@ -36,7 +36,9 @@ func observe[T any](o *observer, method string, args []any, call func() (T, erro
 	if strings.HasPrefix(method, "Get") || strings.HasPrefix(method, "List") {
 		o.c.settle()
 	}
+	finish := o.c.trace.begin(method)
 	result, err = call()
+	finish()
 	if !strings.HasPrefix(method, "Get") && !strings.HasPrefix(method, "List") {
 		o.c.wrote()
 	}
@@ -83,6 +85,39 @@ type trace struct {
 	mu    sync.Mutex
 	calls []string
 	total int
+	now   map[int]string // calls under way, by their number
+	began int
+}
+
+// begin notes a call that is under way until the returned function is called.
+func (t *trace) begin(method string) (finish func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.began++
+	n := t.began
+	if t.now == nil {
+		t.now = map[int]string{}
+	}
+	t.now[n] = method
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.now, n)
+	}
+}
+
+// underWay names the observed calls that have not returned.
+func (t *trace) underWay() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.now) == 0 {
+		return "no observed call is under way"
+	}
+	var calls []string
+	for _, n := range sortedKeys(t.now) {
+		calls = append(calls, t.now[n])
+	}
+	return "calls under way: " + strings.Join(calls, ", ")
 }
 
 const tracedCalls = 24

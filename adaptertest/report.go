@@ -31,6 +31,8 @@ type Result struct {
 	Duration time.Duration `json:"duration"`
 	// Reason says why the clause was waived, not verified or not applicable.
 	Reason string `json:"reason,omitempty"`
+	// Needs are the fields of the harness that would let the clause be verified.
+	Needs []string `json:"needs,omitempty"`
 	// Evidence is what was found: of a failure, each breach and the calls that
 	// led to it; of a MAY clause, what was observed.
 	Evidence []string `json:"evidence,omitempty"`
@@ -48,7 +50,12 @@ type Report struct {
 	Missing      []string      `json:"missing,omitempty"`
 	Declarations Declarations  `json:"declarations"`
 	Waivers      []Waiver      `json:"waivers,omitempty"`
-	Results      []Result      `json:"results"`
+	// Suite is the version of the suite.
+	Suite string `json:"suite"`
+	// Complete is false until the run has ended: a report is written after each
+	// clause, so that a run which is cut off loses nothing.
+	Complete bool     `json:"complete"`
+	Results  []Result `json:"results"`
 }
 
 // Failed returns the results of the clauses that make the run fail: every
@@ -85,11 +92,13 @@ func (r *Report) filter(keep func(Result) bool) []Result {
 	return found
 }
 
-// Verdict is the result of the run in a word or two: fails, conforms, partial
-// if clauses were waived, or partial, unsafe if a waived clause is about
-// security.
+// Verdict is the result of the run in a few words: fails; conforms, if every
+// MUST was verified; conforms as far as verified, with the number of those that
+// were not; partial, if clauses were waived; or partial, unsafe, if a waived
+// clause is about security.
 func (r *Report) Verdict() string {
 	waived := r.With(Waived)
+	unverified := len(r.filter(func(x Result) bool { return x.Clause.Level == Must && x.Outcome == NotVerified }))
 	switch {
 	case len(r.Failed()) > 0:
 		return "fails"
@@ -97,9 +106,54 @@ func (r *Report) Verdict() string {
 		return "partial, unsafe"
 	case len(waived) > 0:
 		return "partial"
+	case unverified > 0:
+		return fmt.Sprintf("conforms as far as verified (%d MUST not verified)", unverified)
 	default:
 		return "conforms"
 	}
+}
+
+// Summary is the closing line of a run: verdict, the MUST and SHOULD that are
+// kept, the ids of the broken ones, and which fields of the harness would verify
+// how many clauses more.
+func (r *Report) Summary() string {
+	must, musts := r.Score(Must)
+	should, shoulds := r.Score(Should)
+	var b strings.Builder
+	fmt.Fprintf(&b, "adaptertest %s: %s: %s; MUST kept %d of %d, SHOULD kept %d of %d", r.Suite, strings.TrimSpace(r.Adapter+" "+r.Version), r.Verdict(), must, musts, should, shoulds)
+	for _, level := range []Level{Must, Should} {
+		var ids []string
+		for _, x := range r.With(Fail) {
+			if x.Clause.Level == level {
+				ids = append(ids, x.Clause.ID)
+			}
+		}
+		if len(ids) > 0 {
+			fmt.Fprintf(&b, "; broken %s: %s", level, strings.Join(ids, ", "))
+		}
+	}
+	more := map[string]int{}
+	for _, x := range r.With(NotVerified) {
+		for _, field := range x.Needs {
+			more[field]++
+		}
+	}
+	if n := len(r.With(NotVerified)); n > 0 {
+		fmt.Fprintf(&b, "; not verified: %d", n)
+	}
+	if len(more) > 0 {
+		fields := sortedKeys(more)
+		slices.SortStableFunc(fields, func(a, b string) int { return more[b] - more[a] })
+		parts := make([]string, len(fields))
+		for i, f := range fields {
+			parts[i] = fmt.Sprintf("%s %d", f, more[f])
+		}
+		fmt.Fprintf(&b, ", of which these fields of the harness would verify more: %s", strings.Join(parts, ", "))
+	}
+	if !r.Complete {
+		b.WriteString("; the run did not end")
+	}
+	return b.String()
 }
 
 // Score counts the clauses of a level: how many passed, of how many that apply

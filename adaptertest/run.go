@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -56,6 +55,13 @@ func Run(t *testing.T, h Harness) {
 		t.Fatal(err)
 	}
 	r.testName = t.Name()
+	r.path = os.Getenv("ADAPTERTEST_REPORT")
+	if end, ok := t.Deadline(); ok {
+		r.endBy(end)
+	}
+	if err := r.selfCheck(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	for group, checks := range byGroup(checks()) {
 		t.Run(group, func(t *testing.T) {
 			for _, k := range checks {
@@ -69,11 +75,12 @@ func Run(t *testing.T, h Harness) {
 		t.Error(err)
 	}
 	t.Log(text.String())
-	if path := os.Getenv("ADAPTERTEST_REPORT"); path != "" {
-		if err := writeReport(path, report); err != nil {
-			t.Error(err)
-		}
+	if err := r.save(report); err != nil {
+		t.Error(err)
 	}
+	// Not t.Log: go test shows what is printed in the package's folder, and of a
+	// test that passes nothing that is logged.
+	_, _ = fmt.Fprintln(os.Stdout, report.Summary())
 }
 
 // tell reports one result to its subtest.
@@ -107,6 +114,11 @@ func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
 	r, err := newRun(&h, o)
 	if err != nil {
 		return nil, err
+	}
+	if len(o.Only) == 0 {
+		if err := r.selfCheck(ctx); err != nil {
+			return nil, err
+		}
 	}
 	known := func(name string) bool {
 		return slices.ContainsFunc(loadClauses(), func(c Clause) bool { return c.ID == name || c.Group() == name })
@@ -163,6 +175,9 @@ type run struct {
 	nonce    string // tells runs with one seed apart
 	testName string // of the test that Run was given, if any
 	started  time.Time
+	end      time.Time // by which the run must have ended, if it must
+	path     string    // of the report, if one is to be written
+	saving   sync.Mutex
 
 	mu           sync.Mutex
 	stuck        int
@@ -204,6 +219,9 @@ func optionsFromEnvironment() (Options, error) {
 		}
 		o.Seed = seed
 	}
+	if testing.Short() {
+		o.Rounds = shortRounds
+	}
 	if s := os.Getenv("ADAPTERTEST_ROUNDS"); s != "" {
 		rounds, err := strconv.ParseFloat(s, 64)
 		if err != nil {
@@ -241,6 +259,9 @@ func byGroup(checks []check) func(yield func(string, []check) bool) {
 // stuckLimit ends a run: clause after clause that hangs tells nothing new.
 const stuckLimit = 3
 
+// shortRounds are the rounds of go test -short.
+const shortRounds = 0.1
+
 // cleanUpTimeout is what the harness gets to clean up after a clause.
 const cleanUpTimeout = 30 * time.Second
 
@@ -254,6 +275,9 @@ func (r *run) check(ctx context.Context, k check) Result {
 	start := time.Now()
 	if r.givenUp() {
 		return r.record(Result{Clause: clause, Outcome: NotVerified, Reason: fmt.Sprintf("the run was given up after %d stuck clauses", stuckLimit)})
+	}
+	if r.pastEnd() {
+		return r.record(Result{Clause: clause, Outcome: NotVerified, Reason: "the deadline of go test was reached: give it a longer -timeout"})
 	}
 	c := r.newC(clause)
 	timeout := r.harness.clauseTimeout()
@@ -322,13 +346,17 @@ func (c *clauseContext) openAdapter() {
 }
 
 // phasePeriods bounds a phase that makes progress, in time-outs.
-const phasePeriods = 10
+const phasePeriods = 5
 
 // phase runs f on a goroutine of its own, which may end itself, and reports
 // whether it ended. It is stuck if no call returns for the time-out, so that a
-// slow machine is not taken for a stuck adapter; then the stacks are evidence.
+// slow machine is not taken for a stuck adapter; then the calls under way and
+// the stacks are evidence. A phase whose calls return is cut at its limit, and
+// the clause is not verified.
 func (c *clauseContext) phase(ctx context.Context, timeout time.Duration, what string, f func()) bool {
-	ctx, cancel := context.WithTimeout(ctx, phasePeriods*timeout)
+	limit := c.run.limit(phasePeriods * timeout)
+	outer := ctx
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c.ctx = ctx
 	done := make(chan struct{})
@@ -344,10 +372,17 @@ func (c *clauseContext) phase(ctx context.Context, timeout time.Duration, what s
 	}()
 	watchdog := time.NewTicker(timeout)
 	defer watchdog.Stop()
+	over := time.NewTimer(limit)
+	defer over.Stop()
 	for idle := c.trace.idle(); ctx.Err() == nil; {
 		select {
 		case <-done:
 			return true
+		case <-outer.Done():
+			cancel()
+		case <-over.C: // said before the context ends: what fails then is no breach
+			c.cutOff(fmt.Sprintf("%s was cut off after %v: its calls return, and slowly", what, limit.Round(time.Millisecond)))
+			cancel()
 		case <-watchdog.C:
 			if idle() {
 				c.Notef("no call has returned for %v", timeout)
@@ -361,8 +396,7 @@ func (c *clauseContext) phase(ctx context.Context, timeout time.Duration, what s
 	case <-done:
 		return true
 	case <-watchdog.C:
-		stacks := make([]byte, 256<<10)
-		c.Errorf("%s is stuck after %v\n%s", what, timeout, stacks[:runtime.Stack(stacks, true)])
+		c.Errorf("%s is stuck after %v\n%s\n%s", what, timeout, c.trace.underWay(), stacks())
 		c.run.mu.Lock()
 		c.run.stuck++
 		c.run.mu.Unlock()
@@ -383,12 +417,15 @@ func (c *clauseContext) result(d time.Duration) Result {
 	defer c.mu.Unlock()
 	r := Result{Clause: c.clause, Outcome: Pass, Duration: d, Evidence: slices.Clone(c.notes)}
 	switch {
+	case c.cut != "":
+		r.Outcome, r.Reason = NotVerified, c.cut
+		r.Evidence = append(r.Evidence, c.trace.String())
 	case len(c.failures) > 0:
 		r.Outcome = Fail
 		r.Evidence = append(slices.Clone(c.failures), c.notes...)
 		r.Evidence = append(r.Evidence, c.trace.String())
 	case c.outcome != "":
-		r.Outcome, r.Reason = c.outcome, c.reason
+		r.Outcome, r.Reason, r.Needs = c.outcome, c.reason, c.lacking
 	case c.clause.Level == May:
 		r.Outcome = Recorded
 	}
@@ -409,12 +446,20 @@ const staleWaiver = "stale waiver"
 
 func (r *run) record(x Result) Result {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.results = append(r.results, x)
+	r.mu.Unlock()
+	if r.path != "" {
+		if err := r.save(r.report(false)); err != nil {
+			x.Evidence = append(x.Evidence, "the report could not be written: "+err.Error())
+		}
+	}
 	return x
 }
 
-func (r *run) finish() *Report {
+func (r *run) finish() *Report { return r.report(true) }
+
+// report is what is known so far.
+func (r *run) report(complete bool) *Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	name := r.harness.Name
@@ -425,11 +470,13 @@ func (r *run) finish() *Report {
 	for i, k := range checks() {
 		order[k.id] = i
 	}
-	slices.SortStableFunc(r.results, func(a, b Result) int { return order[a.Clause.ID] - order[b.Clause.ID] })
+	results := slices.Clone(r.results)
+	slices.SortStableFunc(results, func(a, b Result) int { return order[a.Clause.ID] - order[b.Clause.ID] })
 	return &Report{
 		Adapter: name, Version: r.harness.Version, Seed: r.options.Seed, Rounds: r.options.Rounds, Strict: r.options.Strict,
 		Started: r.started, Duration: time.Since(r.started), Missing: r.missing,
-		Declarations: r.harness.Declarations, Waivers: r.harness.Waivers, Results: r.results,
+		Declarations: r.harness.Declarations, Waivers: r.harness.Waivers, Results: results,
+		Suite: suiteVersion(), Complete: complete,
 	}
 }
 
@@ -455,13 +502,4 @@ func (r *run) newID() string {
 	}
 	a, b := rand.Uint64(), rand.Uint64()
 	return fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", uint32(a), uint16(a>>32), uint16(a>>48)&0xfff, 0x8000|uint16(b)&0x3fff, b>>16)
-}
-
-func writeReport(path string, report *Report) (err error) {
-	f, err := os.Create(filepath.Clean(path))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return report.WriteJSON(f)
 }

@@ -1,6 +1,10 @@
 package adaptertest
 
-import "github.com/gatehouse-go/gatehouse/auth/adapter"
+import (
+	"fmt"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
 
 // uninvolved user is a user with one of everything who has no part in a clause and
 // must come out of it unchanged. What is compared is what the adapter said
@@ -83,6 +87,7 @@ func (b *uninvolvedUser) read(c *clauseContext, a adapter.Adapter) {
 
 // check compares the uninvolved user with what it was.
 func (b *uninvolvedUser) check(c *clauseContext, a adapter.Adapter) {
+	defer c.inThreeLines(c.breaches())
 	after := *b
 	c.wrote()
 	after.read(c, a)
@@ -106,5 +111,22 @@ func (b *uninvolvedUser) check(c *clauseContext, a adapter.Adapter) {
 		if t, err := a.UseVerificationToken(c.ctx, b.token.Key()); err == nil && t == nil {
 			c.Errorf("the uninvolved user's verification token is gone")
 		}
+	}
+}
+
+// breaches returns how many breaches were reported.
+func (c *clauseContext) breaches() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.failures)
+}
+
+// inThreeLines leaves three of the breaches after the first n, the last of which
+// counts the others.
+func (c *clauseContext) inThreeLines(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if more := len(c.failures) - n - 2; more > 1 {
+		c.failures = append(c.failures[:n+2], fmt.Sprintf("and %d more differences of the uninvolved user", more))
 	}
 }

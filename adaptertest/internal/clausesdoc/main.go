@@ -7,6 +7,7 @@ import (
 	"log"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
@@ -59,7 +60,47 @@ func render(clauses []adaptertest.Clause) string {
 		entry(&body, c)
 	}
 	summary := fmt.Sprintf("%d clauses: %d MUST, %d SHOULD, %d MAY.", len(clauses), levels[adaptertest.Must], levels[adaptertest.Should], levels[adaptertest.May])
-	return fmt.Sprintf(head, summary) + contents.String() + body.String()
+	return fmt.Sprintf(head, summary) + contents.String() + fields(clauses) + body.String()
+}
+
+// field is a field of the harness, with what it is in three kinds of store.
+type field struct{ name, sql, network, embedded string }
+
+var harnessFields = []field{
+	{"Second", "another `*sql.DB` on the same database", "another client of the same server and prefix", "a second open of the file; another handle on the same maps"},
+	{"Close", "`db.Close()`", "`client.Close()`", "close the file, or mark the handle as closed"},
+	{"Reopen", "`New` on a fresh `*sql.DB`", "`New` on a fresh client", "open the file again; leave it nil and declare `Volatile` for maps"},
+	{"Namespace", "the option for the table prefix or schema", "the option for the key prefix or database", "the option for the bucket or the directory"},
+	{"Clock", "nil: the server has its own", "nil: the server has its own", "the clock that the adapter takes as an option"},
+	{"Sweep", "nil where the adapter has `DeleteExpired`", "nil, or what triggers the server's expiry", "nil where the adapter has `DeleteExpired`"},
+	{"Faults", "`fault.NewDriver` around the driver's connector", "`fault.NewProxy` in front of the server", "`fault.NewDriver` for `database/sql`; else nil"},
+	{"Corrupt", "`UPDATE` a column to what can't be read", "overwrite the value of the key", "overwrite the bytes of the record"},
+	{"Inspect", "`SELECT 1` by a plain handle", "`EXISTS` or `FindOne` by a plain client", "look into the file or the map"},
+	{"Single", "`db.SetMaxOpenConns(1)`", "a pool of one connection", "the same as for SQL; else nil"},
+	{"Limited", "`db.SetMaxOpenConns(4)`", "a pool of four connections", "the same as for SQL; else nil"},
+	{"Pooled", "through PgBouncer, or `db.SetMaxIdleConns(0)`", "through a proxy of the vendor's; else declare `NoPooler`", "declare `NoPooler`"},
+	{"Connections", "`db.Stats().OpenConnections`", "the connections of the proxy", "nil"},
+	{"CheckHandle", "`db.PingContext`", "`client.Ping`", "nil"},
+}
+
+// fields is the table of the harness.
+func fields(clauses []adaptertest.Clause) string {
+	var b strings.Builder
+	b.WriteString("\n## The fields of the harness\n\nA clause needs the fields that stand before it; races use Second and Faults where they are set, and find more with them.\n\n" +
+		"| field | clauses that need it | SQL | over the network | embedded |\n| --- | --- | --- | --- | --- |\n")
+	for _, f := range harnessFields {
+		var ids []string
+		for _, c := range clauses {
+			if slices.Contains(c.Needs, f.name) {
+				ids = append(ids, fmt.Sprintf("[%s](#%s)", c.ID, strings.ToLower(c.ID)))
+			}
+		}
+		if len(ids) == 0 {
+			ids = []string{"used where it is set"}
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", f.name, strings.Join(ids, ", "), f.sql, f.network, f.embedded)
+	}
+	return b.String()
 }
 
 func entry(b *strings.Builder, c adaptertest.Clause) {

@@ -1,0 +1,104 @@
+package adaptertest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+)
+
+// reserve is what is left of the time of go test for the report, when the run
+// must end.
+const reserve = 5 * time.Second
+
+// endBy makes the run end in time for go test's deadline.
+func (r *run) endBy(deadline time.Time) {
+	left := time.Until(deadline)
+	r.end = deadline.Add(-min(reserve, left/5))
+}
+
+func (r *run) pastEnd() bool { return !r.end.IsZero() && !time.Now().Before(r.end) }
+
+// limit returns how long a phase may take: what it asks for, or what is left.
+func (r *run) limit(asked time.Duration) time.Duration {
+	if r.end.IsZero() {
+		return asked
+	}
+	return max(time.Millisecond, min(asked, time.Until(r.end)))
+}
+
+// cutOff ends the clause as not verified, whatever its calls report from now on.
+func (c *clauseContext) cutOff(reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.failures) == 0 {
+		c.cut = reason
+	}
+}
+
+// save replaces the report, so that the file always holds one that is whole.
+func (r *run) save(report *Report) (err error) {
+	if r.path == "" {
+		return nil
+	}
+	r.saving.Lock()
+	defer r.saving.Unlock()
+	f, err := os.CreateTemp(filepath.Dir(r.path), ".adaptertest-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err = errors.Join(report.WriteJSON(f), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), r.path)
+}
+
+// stackLines is how much of the stacks is evidence.
+const stackLines = 40
+
+// stacks returns the goroutines that matter, those of the suite and of the
+// adapter first, as far as there is room.
+func stacks() string {
+	dump := make([]byte, 1<<20)
+	dump = dump[:runtime.Stack(dump, true)]
+	goroutines := strings.Split(string(dump), "\n\n")
+	slices.SortStableFunc(goroutines, func(a, b string) int {
+		rank := func(g string) int {
+			switch {
+			case strings.Contains(g, "adaptertest.(*observer)") || strings.Contains(g, "(*clauseContext).perform"):
+				return 0
+			case strings.Contains(g, "adaptertest"):
+				return 1
+			default:
+				return 2
+			}
+		}
+		return rank(a) - rank(b)
+	})
+	lines := strings.Split(strings.Join(goroutines, "\n"), "\n")
+	return strings.Join(lines[:min(len(lines), stackLines)], "\n")
+}
+
+// suiteVersion is the version of this module, or (devel).
+func suiteVersion() string {
+	const path = "github.com/gatehouse-go/gatehouse/adaptertest"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(devel)"
+	}
+	for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
+		if m.Path == path && m.Version != "" && m.Replace == nil {
+			return m.Version
+		}
+	}
+	return "(devel)"
+}

@@ -1,0 +1,142 @@
+package adaptertest
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+func TestReportIsWholeAfterEachClause(t *testing.T) {
+	h := modelHarness(func(m *model.Model) adapter.Adapter { return m })
+	r, err := newRun(&h, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.path = filepath.Join(t.TempDir(), "report.json")
+	for i, k := range userClauses[:3] {
+		r.check(t.Context(), k)
+		raw, err := os.ReadFile(r.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var report Report
+		if err := json.Unmarshal(raw, &report); err != nil {
+			t.Fatalf("after %s: %v", k.id, err)
+		}
+		if report.Complete || len(report.Results) != i+1 || report.Suite == "" {
+			t.Errorf("after %s: complete %v, %d results, suite %q; want an incomplete report with %d", k.id, report.Complete, len(report.Results), report.Suite, i+1)
+		}
+	}
+	if !strings.HasSuffix(r.report(false).Summary(), "the run did not end") || strings.Contains(r.finish().Summary(), "did not end") {
+		t.Errorf("got %q and %q", r.report(false).Summary(), r.finish().Summary())
+	}
+}
+
+func TestRunEndsByTheDeadline(t *testing.T) {
+	h := modelHarness(func(m *model.Model) adapter.Adapter { return m })
+	r, err := newRun(&h, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.endBy(time.Now())
+	x := r.check(t.Context(), userClauses[0])
+	if x.Outcome != NotVerified || !strings.Contains(x.Reason, "-timeout") {
+		t.Errorf("got %s (%s), want not verified for want of time", x.Outcome, x.Reason)
+	}
+	if v := r.finish().Verdict(); v != "conforms as far as verified (1 MUST not verified)" {
+		t.Errorf("got the verdict %q", v)
+	}
+}
+
+// patient is an adapter whose calls return, but slowly.
+type patient struct{ *model.Model }
+
+func (p patient) GetUser(ctx context.Context, id string) (*adapter.User, error) {
+	select {
+	case <-time.After(20 * time.Millisecond):
+	case <-ctx.Done():
+	}
+	return p.Model.GetUser(ctx, id)
+}
+
+func TestSlowClauseIsCutOff(t *testing.T) {
+	h := modelHarness(func(m *model.Model) adapter.Adapter { return patient{m} })
+	h.ClauseTimeout = 100 * time.Millisecond
+	r, err := newRun(&h, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := r.check(t.Context(), check{id: "USER-02", run: func(c *clauseContext) {
+		for range 10_000 {
+			c.getUser("nobody")
+		}
+	}})
+	if x.Outcome != NotVerified || !strings.Contains(x.Reason, "cut off after 500ms") {
+		t.Errorf("got %s (%s) %v, want not verified", x.Outcome, x.Reason, x.Evidence)
+	}
+}
+
+func TestWrongHarnessIsTold(t *testing.T) {
+	conforming := func() Harness { return modelHarness(func(m *model.Model) adapter.Adapter { return m }) }
+	for name, test := range map[string]struct {
+		change func(h *Harness)
+		want   string
+	}{
+		"the second handle is the first": {func(h *Harness) {
+			h.Second = func(_ testing.TB, a adapter.Adapter) adapter.Adapter { return a }
+		}, "Second returned the adapter that it was given"},
+		"Close ends the store": {func(h *Harness) {
+			store := &closing{Model: model.New()}
+			h.New = func(testing.TB) adapter.Adapter { return &handle{closing: store} }
+			h.Close = func(adapter.Adapter) error { store.closed = true; return nil }
+		}, "Close of one adapter ends another"},
+		"New returns nothing": {func(h *Harness) {
+			h.New = func(testing.TB) adapter.Adapter { return nil }
+		}, "New returned nil"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := conforming()
+			test.change(&h)
+			if _, err := Check(t.Context(), h, Options{}); err == nil || !strings.Contains(err.Error(), "the harness is wrong") || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// handle is one of many handles on a store that can be closed.
+type handle struct{ *closing }
+
+type closing struct {
+	*model.Model
+	closed bool
+}
+
+func (c *closing) GetUser(ctx context.Context, id string) (*adapter.User, error) {
+	if c.closed {
+		return nil, os.ErrClosed
+	}
+	return c.Model.GetUser(ctx, id)
+}
+
+func TestSummaryNamesFieldsAndBrokenClauses(t *testing.T) {
+	report := &Report{Adapter: "x", Suite: "v0.1.0", Complete: true, Results: []Result{
+		{Clause: Clause{ID: "USER-01", Level: Must}, Outcome: Pass},
+		{Clause: Clause{ID: "CTX-02", Level: Should}, Outcome: NotVerified, Needs: []string{"Faults"}},
+		{Clause: Clause{ID: "ISO-03", Level: Must}, Outcome: NotVerified, Needs: []string{"Second"}},
+		{Clause: Clause{ID: "FAULT-08", Level: Must}, Outcome: NotVerified, Needs: []string{"Faults"}},
+		{Clause: Clause{ID: "VOL-04", Level: Should}, Outcome: Fail},
+	}}
+	const want = "adaptertest v0.1.0: x: conforms as far as verified (2 MUST not verified); MUST kept 1 of 3, SHOULD kept 0 of 2; broken SHOULD: VOL-04; " +
+		"not verified: 3, of which these fields of the harness would verify more: Faults 2, Second 1"
+	if got := report.Summary(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

@@ -1,0 +1,95 @@
+package adaptertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// selfCheck tries the harness before the clauses, so that what is wrong with it
+// is not taken for faults of the adapter.
+func (r *run) selfCheck(ctx context.Context) error {
+	c := r.newC(Clause{ID: "HARNESS", Level: Must})
+	var problems []error
+	wrong := func(format string, args ...any) {
+		problems = append(problems, fmt.Errorf("adaptertest: the harness is wrong: "+format, args...))
+	}
+	finished := c.phase(ctx, r.harness.clauseTimeout(), "trying the harness", func() { c.tryHarness(wrong) })
+	if !finished {
+		return nil // the clauses tell
+	}
+	c.phase(ctx, cleanUpTimeout, "cleaning up", c.tb.cleanUp)
+	return errors.Join(problems...)
+}
+
+// tryHarness opens and closes adapters as clauses do.
+func (c *clauseContext) tryHarness(wrong func(format string, args ...any)) {
+	h := c.harness()
+	a := h.New(c.tb)
+	if a == nil {
+		wrong("New returned nil")
+		return
+	}
+	c.raw = a
+	c.missing, c.optional = missingMethods(a)
+	if h.Second != nil {
+		second := h.Second(c.tb, a)
+		switch {
+		case second == nil:
+			wrong("Second returned nil")
+		case reflect.ValueOf(a).Comparable() && reflect.ValueOf(second).Comparable() && second == a:
+			wrong("Second returned the adapter that it was given: it must open another handle on the same data")
+		default:
+			_, optional := missingMethods(second)
+			if len(optional) > len(c.optional) {
+				wrong("the adapter of Second lacks %v, which the one of New has: a type that embeds an adapter must declare the methods of its optional interfaces", optional)
+			}
+		}
+	}
+	if h.Clock != nil && h.Clock(a) == nil {
+		wrong("Clock returned nil")
+	}
+	if h.Close == nil {
+		return
+	}
+	other := h.New(c.tb)
+	before := c.looksUp(other)
+	if err := h.Close(a); err != nil {
+		return // a clause tells
+	}
+	if after := c.looksUp(other); before == nil && after != nil {
+		wrong("Close of one adapter ends another that New opened: %v; it must close what the adapter was opened with, and no more", after)
+	}
+	if h.Reopen == nil {
+		return
+	}
+	switch again := h.Reopen(c.tb, a); {
+	case again == nil:
+		wrong("Reopen returned nil")
+	default:
+		if err := c.looksUp(again); before == nil && err != nil {
+			wrong("the adapter that Reopen returned does not work: %v", err)
+		}
+	}
+}
+
+// looksUp makes a lookup that finds nothing.
+func (c *clauseContext) looksUp(a adapter.Adapter) error {
+	for _, k := range keyedMethods {
+		if !k.lookup || c.lacks(k.method) || k.method == "UseVerificationToken" {
+			continue
+		}
+		key := make([]string, len(k.parts))
+		for i, part := range k.parts {
+			if key[i] = c.unique(part); part == "user id" {
+				key[i] = c.id()
+			}
+		}
+		_, err := k.call(c, a, key)
+		return err
+	}
+	return nil
+}
