@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
@@ -55,6 +56,38 @@ func TestSameOrigin(t *testing.T) {
 			if err != nil && !errors.Is(err, auth.ErrMissingCSRF) && !errors.Is(err, auth.ErrUntrustedHost) {
 				t.Errorf("%s: %v: got %v", name, c.header, err)
 			}
+		}
+	}
+}
+
+// TestRoutesTakeOwnPagesWithoutToken: a POST of a page of this site needs no
+// CSRF token, one of another site does, and a wrong token is wrong from
+// anywhere.
+func TestRoutesTakeOwnPagesWithoutToken(t *testing.T) {
+	for _, c := range []struct {
+		header http.Header
+		token  string
+		ok     bool
+	}{
+		{http.Header{"Sec-Fetch-Site": {"same-origin"}}, "", true},
+		{http.Header{"Origin": {origin}}, "", true},
+		{http.Header{"Sec-Fetch-Site": {"same-origin"}}, "&csrfToken=wrong", false},
+		{http.Header{"Sec-Fetch-Site": {"same-origin"}}, "&csrfToken=", false},
+		{http.Header{"Sec-Fetch-Site": {"same-site"}, "Origin": {origin}}, "", false},
+		{http.Header{"Sec-Fetch-Site": {"cross-site"}}, "", false},
+		{http.Header{"Origin": {"https://evil.example"}}, "", false},
+		{http.Header{}, "", false},
+	} {
+		b := newBrowser(t, newHandler(t, auth.Config{Providers: []auth.Provider{password()}}))
+		c.header.Set("Content-Type", "application/x-www-form-urlencoded")
+		b.do(http.MethodPost, "/auth/callback/credentials", strings.NewReader("username=ada&password=lovelace"+c.token), c.header)
+		if got := b.session() != "null"; got != c.ok {
+			t.Errorf("%v, %q: signed in: %v, want %v", c.header, c.token, got, c.ok)
+		}
+		b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace")
+		b.do(http.MethodPost, "/auth/signout", strings.NewReader(c.token), c.header)
+		if got := b.session() == "null"; got != c.ok {
+			t.Errorf("%v, %q: signed out: %v, want %v", c.header, c.token, got, c.ok)
 		}
 	}
 }
