@@ -1,0 +1,84 @@
+// Fiber is a site on gofiber/fiber, which is built on fasthttp: a page that greets, one that needs a sign-in,
+// and form actions that sign in and out.
+package main
+
+import (
+	"context"
+	"html/template"
+	"log"
+	"net/http"
+
+	"github.com/gofiber/fiber/v3"
+	"github.com/gofiber/fiber/v3/middleware/adaptor"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/frameworks"
+)
+
+func main() {
+	site, err := newSite(auth.Config{}) // AUTH_SECRET
+	if err != nil {
+		log.Fatal(err)
+	}
+	log.Fatal(site.Listen("localhost:3000"))
+}
+
+func newSite(config auth.Config) (*fiber.App, error) {
+	config.Providers = []auth.Provider{&auth.Credentials{Authorize: authorize}}
+	ui, err := frameworks.CompiledUIAuth(frameworks.CompiledUIConfig{Config: config})
+	if err != nil {
+		return nil, err
+	}
+	protect, err := ui.Protect("/private")
+	if err != nil {
+		return nil, err
+	}
+	app := fiber.New()
+	app.Use(adapt(ui.Handle), adapt(protect))
+	app.Get("/", func(c fiber.Ctx) error {
+		session, err := ui.Session(c.Context())
+		if err != nil {
+			return fiber.ErrServiceUnavailable
+		}
+		c.Type("html")
+		return page.Execute(c, session)
+	})
+	app.Get("/private", func(c fiber.Ctx) error {
+		session, _ := ui.Session(c.Context()) // protect let it through
+		return c.SendString("For " + session.User.Name + " only.")
+	})
+	app.Post("/signin", adaptor.HTTPHandlerFunc(ui.SignIn))
+	app.Post("/signout", adaptor.HTTPHandlerFunc(ui.SignOut))
+	return app, nil
+}
+
+// adapt makes a handler of fiber of a hook. The session is then in c.Context().
+func adapt(hook func(http.Handler) http.Handler) fiber.Handler {
+	return func(c fiber.Ctx) error {
+		passed := false
+		h := hook(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			passed = true
+			c.SetContext(r.Context())
+		}))
+		err := adaptor.HTTPHandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			h.ServeHTTP(w, r.WithContext(c.Context())) // with what an earlier hook has loaded
+		})(c)
+		if err != nil || !passed {
+			return err
+		}
+		return c.Next()
+	}
+}
+
+var page = template.Must(template.New("home").Funcs(frameworks.Functions()).Funcs(template.FuncMap{
+	"fields": func() template.HTML { return `<input name="username"> <input name="password" type="password">` },
+}).Parse(`<!doctype html>
+{{with .}}<p>Hello, {{.User.Name}}!</p>{{SignOut "redirectTo" "/"}}{{else}}<p>Hello, stranger.</p>
+{{SignIn "provider" "credentials" "redirectTo" "/" "credentials" fields}}{{end}}`))
+
+func authorize(_ context.Context, form auth.Form, _ *http.Request) (*auth.User, error) {
+	if form.Get("username") != "ada" || form.Get("password") != "lovelace" {
+		return nil, nil
+	}
+	return &auth.User{ID: "1", Name: "Ada", Email: "ada@example.com"}, nil
+}

@@ -1,0 +1,79 @@
+// Gin is a site on gin-gonic/gin: a page that greets, one that needs a sign-in,
+// and form actions that sign in and out.
+package main
+
+import (
+	"context"
+	"html/template"
+	"log"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/frameworks"
+)
+
+func main() {
+	site, err := newSite(auth.Config{}) // AUTH_SECRET
+	if err != nil {
+		log.Fatal(err)
+	}
+	log.Fatal(http.ListenAndServe("localhost:3000", site))
+}
+
+func newSite(config auth.Config) (http.Handler, error) {
+	config.Providers = []auth.Provider{&auth.Credentials{Authorize: authorize}}
+	ui, err := frameworks.CompiledUIAuth(frameworks.CompiledUIConfig{Config: config})
+	if err != nil {
+		return nil, err
+	}
+	protect, err := ui.Protect("/private")
+	if err != nil {
+		return nil, err
+	}
+	g := gin.New()
+	g.SetHTMLTemplate(page)
+	g.Use(adapt(ui.Handle), adapt(protect))
+	g.GET("/", func(c *gin.Context) {
+		session, err := ui.Session(c.Request.Context())
+		if err != nil {
+			c.AbortWithStatus(http.StatusServiceUnavailable)
+			return
+		}
+		c.HTML(http.StatusOK, "home", session)
+	})
+	g.GET("/private", func(c *gin.Context) {
+		session, _ := ui.Session(c.Request.Context()) // protect let it through
+		c.String(http.StatusOK, "For %s only.", session.User.Name)
+	})
+	g.POST("/signin", gin.WrapF(ui.SignIn))
+	g.POST("/signout", gin.WrapF(ui.SignOut))
+	return g, nil
+}
+
+// adapt makes a handler of gin of a hook.
+func adapt(hook func(http.Handler) http.Handler) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		passed := false
+		hook(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			passed, c.Request = true, r
+		})).ServeHTTP(c.Writer, c.Request)
+		if !passed {
+			c.Abort()
+		}
+	}
+}
+
+var page = template.Must(template.New("home").Funcs(frameworks.Functions()).Funcs(template.FuncMap{
+	"fields": func() template.HTML { return `<input name="username"> <input name="password" type="password">` },
+}).Parse(`<!doctype html>
+{{with .}}<p>Hello, {{.User.Name}}!</p>{{SignOut "redirectTo" "/"}}{{else}}<p>Hello, stranger.</p>
+{{SignIn "provider" "credentials" "redirectTo" "/" "credentials" fields}}{{end}}`))
+
+func authorize(_ context.Context, form auth.Form, _ *http.Request) (*auth.User, error) {
+	if form.Get("username") != "ada" || form.Get("password") != "lovelace" {
+		return nil, nil
+	}
+	return &auth.User{ID: "1", Name: "Ada", Email: "ada@example.com"}, nil
+}
