@@ -105,7 +105,7 @@ mutants:
 bench: images
 	@$(WITH_STORES) -- $(MAKE) --no-print-directory bench-modules
 
-BENCHED := $(filter adapters/%,$(MODULES)) auth
+BENCHED := $(filter adapters/%,$(MODULES)) auth auth/internal/peers
 
 bench-modules:
 	@for m in $(BENCHED); do (cd $$m && GOWORK=off go test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m ./...); done 2>&1 | \

@@ -250,6 +250,24 @@ func TestRequireBehindStripPrefix(t *testing.T) {
 	}
 }
 
+// TestRequireAnswersHTMX: a part of a page is no place for the sign-in page, and
+// no place to come back to.
+func TestRequireAnswersHTMX(t *testing.T) {
+	h, _, _ := storedSite(t, auth.Config{})
+	for from, want := range map[string]string{
+		origin + "/inbox?a=1": "/inbox?a=1", "https://evil.example/": "/", origin + ".evil.example/x": "/", "": "/",
+	} {
+		r := httptest.NewRequest(http.MethodGet, origin+"/part", nil)
+		r.Header.Set("HX-Request", "true")
+		r.Header.Set("HX-Current-URL", from)
+		w := httptest.NewRecorder()
+		h.Require(http.NotFoundHandler()).ServeHTTP(w, r)
+		if got := w.Header().Get("HX-Redirect"); w.Code != http.StatusUnauthorized || got != origin+"/auth/signin?callbackUrl="+url.QueryEscape(origin+want) || w.Header().Get("Location") != "" {
+			t.Errorf("%s: got %d, %q", from, w.Code, got)
+		}
+	}
+}
+
 func TestRequireAnswersJSON(t *testing.T) {
 	h, _, _ := storedSite(t, auth.Config{})
 	for name, header := range map[string]http.Header{

@@ -33,7 +33,9 @@ func (l *loaded) nobody() bool {
 // is redirected, with status 303, to Pages.SignIn or the built-in sign-in page,
 // and its callbackUrl is the page that was asked for; after a POST, which can't
 // be repeated, the page that it came from. A client that asks for JSON, and a
-// script, get status 401 and an object whose member url is that page.
+// script, get status 401 and an object whose member url is that page. A script
+// of htmx, which can't show the page in a part of another, gets status 401 with
+// the header HX-Redirect, and comes back to the page that it is on.
 func (h *Handler) SendToSignIn(w http.ResponseWriter, r *http.Request) {
 	e := h.engine
 	page := e.config.Pages.SignIn
@@ -44,6 +46,11 @@ func (h *Handler) SendToSignIn(w http.ResponseWriter, r *http.Request) {
 		page = e.origin + page
 	}
 	location := withQuery(page, "callbackUrl="+queryEscape(e.origin+e.wanted(r)))
+	if fromHTMX(r) {
+		header := http.Header{"Cache-Control": noCache, "Www-Authenticate": {"Cookie"}, "Hx-Redirect": {asciiURL(location)}}
+		(&Result{Status: http.StatusUnauthorized, Header: header}).Send(w)
+		return
+	}
 	if !AsksForJSON(r) {
 		(&Result{Status: http.StatusSeeOther, Location: location, Header: http.Header{"Cache-Control": noCache}}).Send(w)
 		return
@@ -59,12 +66,15 @@ func (h *Handler) SendToSignIn(w http.ResponseWriter, r *http.Request) {
 
 // wanted is the path and query that the browser should come back to.
 func (e *engine) wanted(r *http.Request) string {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		origin := e.origin
+	if htmx := fromHTMX(r); htmx || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		from, origin := r.Referer(), e.origin
+		if htmx {
+			from = r.Header.Get("Hx-Current-Url")
+		}
 		if origin == "" {
 			origin = requestOrigin(r)
 		}
-		if path, ok := strings.CutPrefix(r.Referer(), origin); ok && strings.HasPrefix(path, "/") {
+		if path, ok := strings.CutPrefix(from, origin); ok && strings.HasPrefix(path, "/") {
 			return onSite(path)
 		}
 		return "/"
@@ -74,6 +84,10 @@ func (e *engine) wanted(r *http.Request) string {
 	}
 	return onSite(r.URL.RequestURI())
 }
+
+// fromHTMX reports whether a script of htmx makes the request for a part of a
+// page.
+func fromHTMX(r *http.Request) bool { return r.Header.Get("Hx-Request") == "true" }
 
 // onSite makes a path with query one that no browser takes for another host.
 func onSite(path string) string { return "/" + strings.TrimLeft(path, "/\\") }

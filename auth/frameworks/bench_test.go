@@ -1,0 +1,91 @@
+package frameworks_test
+
+import (
+	"log/slog"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/frameworks"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// BenchmarkMiddleware is a request through Middleware.Load whose handler reads
+// the session from the context. Its floor is Handler.Refresh of the same
+// request. The two run by turns; x-floor is the median of the ratios of twenty
+// pairs of turns.
+func BenchmarkMiddleware(b *testing.B) {
+	token, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "u", "name": "Ada Lovelace", "email": "ada@example.com"}, Secrets: []string{secret}, Salt: jwt.CookieName})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, cookie := range map[string]string{"session": jwt.CookieName + "=" + token, "anonymous": ""} {
+		b.Run(name, func(b *testing.B) {
+			load, refresh := benchRequests(b, cookie)
+			const pairs, turn = 20, 400
+			for b.Loop() {
+				var ratios []float64
+				var ours, floor time.Duration
+				for range pairs {
+					x, y := timed(turn, load), timed(turn, refresh)
+					ours, floor = ours+x, floor+y
+					ratios = append(ratios, float64(x)/float64(y))
+				}
+				slices.Sort(ratios)
+				b.ReportMetric((ratios[pairs/2-1]+ratios[pairs/2])/2, "x-floor")
+				b.ReportMetric(float64(ours.Nanoseconds())/(pairs*turn), "ns/op")
+				b.ReportMetric(float64(floor.Nanoseconds())/(pairs*turn), "floor-ns/op")
+			}
+			b.ReportMetric(testing.AllocsPerRun(100, load), "allocs/op")
+			b.ReportMetric(testing.AllocsPerRun(100, refresh), "floor-allocs/op")
+		})
+	}
+}
+
+func timed(n int, f func()) time.Duration {
+	began := time.Now()
+	for range n {
+		f()
+	}
+	return time.Since(began)
+}
+
+// benchRequests are the request through the middleware, and the floor.
+func benchRequests(t testing.TB, cookie string) (load, refresh func()) {
+	config := auth.Config{Secret: []string{secret}, URL: "http://localhost", Logger: slog.New(slog.DiscardHandler)}
+	h := must[*auth.Handler](t)(auth.New(config))
+	m := must[*frameworks.Middleware](t)(frameworks.MiddlewareAuth(config))
+	r := must[*http.Request](t)(http.NewRequest(http.MethodGet, "/", nil))
+	if cookie != "" {
+		r.Header.Set("Cookie", cookie)
+	}
+	page := m.Load(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if s, err := auth.FromContext(r.Context()); (err == nil && s.User.ID == "u") != (cookie != "") {
+			t.Fatalf("got %v, %v", s, err)
+		}
+	}))
+	w := headerOf{}
+	return func() { page.ServeHTTP(w, r) }, func() {
+		if s, err := h.Refresh(w, r); err != nil || (s != nil) != (cookie != "") {
+			t.Fatalf("got %v, %v", s, err)
+		}
+	}
+}
+
+// headerOf is a ResponseWriter that costs nothing.
+type headerOf http.Header
+
+func (h headerOf) Header() http.Header       { return http.Header(h) }
+func (headerOf) WriteHeader(int)             {}
+func (headerOf) Write(p []byte) (int, error) { return len(p), nil }
+
+// TestAnonymousRequestAllocates two objects more than the core: the context and
+// the request that carries it.
+func TestAnonymousRequestAllocates(t *testing.T) {
+	load, refresh := benchRequests(t, "")
+	if ours, floor := testing.AllocsPerRun(100, load), testing.AllocsPerRun(100, refresh); ours > floor+2 {
+		t.Errorf("%v allocations, the core has %v, want at most two more", ours, floor)
+	}
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+var secret = strings.Repeat("grpc-secret", 3)
+
+// dial serves a handler and connects to it.
+func dial(t *testing.T, config auth.Config) grpc_health_v1.HealthClient {
+	t.Helper()
+	config.Secret, config.URL, config.Logger = []string{secret}, "https://site.example", slog.New(slog.DiscardHandler)
+	h, err := auth.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := newServer(h)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return grpc_health_v1.NewHealthClient(conn)
+}
+
+func call(t *testing.T, c grpc_health_v1.HealthClient, authorization ...string) codes.Code {
+	t.Helper()
+	ctx := t.Context()
+	for _, a := range authorization {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", a)
+	}
+	_, err := c.Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: "ada@example.com"})
+	return status.Code(err)
+}
+
+func TestTokenSession(t *testing.T) {
+	c := dial(t, auth.Config{})
+	token := func(email string) string {
+		s, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "1", "email": email}, Secrets: []string{secret}, Salt: jwt.SecureCookieName})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	ada := token("ada@example.com")
+	for name, x := range map[string]struct {
+		authorization []string
+		want          codes.Code
+	}{
+		"signed in":       {[]string{"Bearer " + ada}, codes.OK},
+		"somebody else":   {[]string{"Bearer " + token("eve@example.com")}, codes.PermissionDenied},
+		"nobody":          {nil, codes.Unauthenticated},
+		"no scheme":       {[]string{ada}, codes.Unauthenticated},
+		"twice":           {[]string{"Bearer " + ada, "Bearer " + ada}, codes.Unauthenticated},
+		"altered":         {[]string{"Bearer " + ada[:len(ada)-8] + "AAAAAAAA"}, codes.Unauthenticated},
+		"another's token": {[]string{"Bearer eyJhbGciOiJub25lIn0.e30."}, codes.Unauthenticated},
+	} {
+		if got := call(t, c, x.authorization...); got != x.want {
+			t.Errorf("%s: got %s, want %s", name, got, x.want)
+		}
+	}
+}
+
+// broken is a store that can't be asked, once it is down.
+type broken struct {
+	adapter.Adapter
+	down bool
+}
+
+func (b *broken) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+	if b.down {
+		return nil, errors.New("down")
+	}
+	return b.Adapter.GetSessionAndUser(ctx, token)
+}
+
+func TestStoredSession(t *testing.T) {
+	store := &broken{Adapter: memory.New()}
+	user, err := store.CreateUser(t.Context(), adapter.User{Email: "ada@example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.CreateSession(t.Context(), adapter.Session{SessionToken: "token", UserID: user.ID, Expires: time.Now().Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t, auth.Config{Adapter: store})
+	if got := call(t, c, "Bearer token"); got != codes.OK {
+		t.Errorf("signed in: got %s", got)
+	}
+	if _, err := store.DeleteSession(t.Context(), "token"); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(t, c, "Bearer token"); got != codes.Unauthenticated {
+		t.Errorf("signed out: got %s", got)
+	}
+	store.down = true
+	if got := call(t, c, "Bearer token"); got != codes.Unavailable {
+		t.Errorf("without the store: got %s", got)
+	}
+}

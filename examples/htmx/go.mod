@@ -1,0 +1,20 @@
+module github.com/gatehouse-go/gatehouse/examples/htmx
+
+go 1.26.0
+
+replace github.com/gatehouse-go/gatehouse/auth => ../../auth
+
+require (
+	github.com/a-h/templ v0.3.977
+	github.com/gatehouse-go/gatehouse/auth v0.0.0
+)
+
+require (
+	github.com/coreos/go-oidc/v3 v3.21.0 // indirect
+	github.com/go-jose/go-jose/v4 v4.1.8 // indirect
+	github.com/wneessen/go-mail v0.8.1 // indirect
+	golang.org/x/crypto v0.54.0 // indirect
+	golang.org/x/oauth2 v0.37.0 // indirect
+	golang.org/x/sync v0.22.0 // indirect
+	golang.org/x/text v0.40.0 // indirect
+)
