@@ -1,0 +1,56 @@
+// Api is an API in Go behind a front end in Next.js, or whatever else runs
+// Auth.js: both have one secret, one cookie and one PostgreSQL. Who signs in at
+// the front end is known here, and the other way round.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log"
+	"net/http"
+	"os"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/frameworks"
+)
+
+func main() {
+	pool, err := pgxpool.New(context.Background(), os.Getenv("DATABASE_URL"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	// AUTH_SECRET is that of the front end, AUTH_URL the URL of the site that both are parts of.
+	api, err := newAPI(context.Background(), pool, auth.Config{Providers: []auth.Provider{
+		&auth.Email{Server: os.Getenv("EMAIL_SERVER"), From: os.Getenv("EMAIL_FROM")},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	log.Fatal(http.ListenAndServe(":8080", api))
+}
+
+func newAPI(ctx context.Context, pool *pgxpool.Pool, config auth.Config) (http.Handler, error) {
+	store, err := postgres.New(pool)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.EnsureSchema(ctx); err != nil { // takes over the tables that @auth/pg-adapter made
+		return nil, err
+	}
+	config.Adapter = store
+	m, err := frameworks.MiddlewareAuth(config)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/auth/", m) // the front end has /api/auth
+	mux.Handle("GET /api/me", m.Require(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		session, _ := auth.FromContext(r.Context()) // Require let it through
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(session)
+	})))
+	return mux, nil
+}
