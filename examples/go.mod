@@ -18,6 +18,7 @@ require (
 	github.com/gatehouse-go/gatehouse/adaptertest v0.0.0
 	github.com/gatehouse-go/gatehouse/auth v0.0.0
 	github.com/go-jose/go-jose/v4 v4.1.8
+	golang.org/x/crypto v0.54.0
 )
 
 require (
@@ -30,7 +31,6 @@ require (
 	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/wneessen/go-mail v0.8.1 // indirect
-	golang.org/x/crypto v0.54.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect

@@ -25,7 +25,7 @@ func TestPagesShowWhatIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	makefile := read(t, filepath.Join(root, "Makefile")) + read(t, filepath.Join(root, "images", "images.mk"))
-	for _, name := range []string{"README.md", "auth/GUIDE.md"} {
+	for _, name := range []string{"README.md", "auth/GUIDE.md", "docs/frameworks.md", "docs/migrate.md"} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(root, filepath.FromSlash(name))
 			page := read(t, path)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 	"github.com/gofiber/fiber/v3"
+	"github.com/gofiber/fiber/v3/middleware/adaptor"
 	fibersession "github.com/gofiber/fiber/v3/middleware/session"
 	"github.com/gorilla/sessions"
 	"github.com/valyala/fasthttp"
@@ -63,6 +64,15 @@ func BenchmarkSession(b *testing.B) {
 		write := m.LoadAndSave(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { m.Put(r.Context(), "name", name) }))
 		run(b, m.LoadAndSave(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, m.GetString(r.Context(), "name"), nil) })), cookieOf(b, write))
 	})
+	b.Run("gatehouse, token, in fiber", func(b *testing.B) {
+		token, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "1", "name": name, "email": "ada@example.com"}, Secrets: []string{secret}, Salt: jwt.CookieName})
+		if err != nil {
+			b.Fatal(err)
+		}
+		app := fiber.New()
+		app.Get("/", adaptor.HTTPHandler(gatehouse(b, nil)))
+		runFiber(b, app.Handler(), jwt.CookieName+"="+token)
+	})
 	b.Run("fiber session, memory", func(b *testing.B) {
 		app := fiber.New()
 		app.Use(fibersession.New())
@@ -76,16 +86,7 @@ func BenchmarkSession(b *testing.B) {
 		first.Request.SetRequestURI("/write")
 		serve(&first)
 		cookie, _, _ := strings.Cut(string(first.Response.Header.Peek("Set-Cookie")), ";")
-		b.ReportAllocs()
-		for b.Loop() {
-			var ctx fasthttp.RequestCtx
-			ctx.Request.SetRequestURI("/")
-			ctx.Request.Header.Set("Cookie", cookie)
-			serve(&ctx)
-			if string(ctx.Response.Body()) != name {
-				b.Fatalf("got %d %q", ctx.Response.StatusCode(), ctx.Response.Body())
-			}
-		}
+		runFiber(b, serve, cookie)
 	})
 }
 
@@ -132,6 +133,20 @@ func run(b *testing.B, h http.Handler, cookie string) {
 		h.ServeHTTP(&w, r)
 		if w.status != 0 || w.body != len(name) {
 			b.Fatalf("got status %d, %d bytes", w.status, w.body)
+		}
+	}
+}
+
+func runFiber(b *testing.B, serve fasthttp.RequestHandler, cookie string) {
+	b.Helper()
+	b.ReportAllocs()
+	for b.Loop() {
+		var ctx fasthttp.RequestCtx
+		ctx.Request.SetRequestURI("/")
+		ctx.Request.Header.Set("Cookie", cookie)
+		serve(&ctx)
+		if string(ctx.Response.Body()) != name {
+			b.Fatalf("got %d %q", ctx.Response.StatusCode(), ctx.Response.Body())
 		}
 	}
 }
