@@ -165,10 +165,7 @@ func middlewarePromises() map[string]promise {
 			if strings.Contains(res.body, "evil.example") {
 				w.Errorf("a header decides where people are sent: %s", res.body)
 			}
-			r := must[*http.Request](w)(http.NewRequest(http.MethodGet, w.origin+base+"/providers", nil))
-			r.Host = "evil.example"
-			foreign := must[*http.Response](w)(w.client.Do(r))
-			defer foreign.Body.Close()
+			foreign := w.under("evil.example", base+"/providers")
 			if want := map[bool]int{true: 200, false: 500}[w.url]; foreign.StatusCode != want {
 				w.Errorf("a foreign host: status %d, want %d", foreign.StatusCode, want)
 			}

@@ -184,6 +184,22 @@ func (w *world) do(method, path string, header []string, body io.Reader) *reply 
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
+	return w.send(r)
+}
+
+// under asks for a page as if the site had another host.
+func (w *world) under(host, path string) *reply {
+	w.Helper()
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, w.origin+path, nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	r.Host = host
+	return w.send(r)
+}
+
+func (w *world) send(r *http.Request) *reply {
+	w.Helper()
 	res, err := w.client.Do(r)
 	if err != nil {
 		w.Fatal(err)
@@ -280,9 +296,9 @@ func page(read func(r *http.Request) (*auth.Session, error)) http.Handler {
 		case err != nil:
 			http.Error(w, "error: "+err.Error(), http.StatusTeapot)
 		case s == nil:
-			fmt.Fprint(w, "nobody")
+			_, _ = fmt.Fprint(w, "nobody")
 		default:
-			fmt.Fprintf(w, "user %s <%s>", s.User.ID, s.User.Email)
+			_, _ = fmt.Fprintf(w, "user %s <%s>", s.User.ID, s.User.Email)
 		}
 	})
 }

@@ -28,7 +28,8 @@ func fromAuthboss(db *sql.DB) *auth.Credentials {
 			if err := row.Scan(&id, &name, &hash); err != nil && !errors.Is(err, sql.ErrNoRows) {
 				return nil, err
 			}
-			if bcrypt.CompareHashAndPassword(hash, []byte(form.Get("password"))) != nil || id == "" {
+			right := bcrypt.CompareHashAndPassword(hash, []byte(form.Get("password"))) == nil
+			if !right || id == "" {
 				return nil, nil
 			}
 			return &auth.User{ID: id, Name: name, Email: form.Get("email")}, nil

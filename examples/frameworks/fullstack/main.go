@@ -37,10 +37,10 @@ func newSite(config auth.Config) (http.Handler, error) {
 	mux.HandleFunc("POST /api/auth/", f.POST)
 	mux.Handle("GET /", f.Wrap(func(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 		if session == nil {
-			fmt.Fprint(w, `<form method="post" action="/login"><button>Sign in with GitHub</button></form>`)
+			_, _ = fmt.Fprint(w, `<form method="post" action="/login"><button>Sign in with GitHub</button></form>`)
 			return
 		}
-		fmt.Fprintf(w, "Hello, %s!", session.User.Name)
+		_, _ = fmt.Fprintf(w, "Hello, %s!", session.User.Name)
 	}))
 	mux.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) {
 		if _, err := f.SignIn(w, r, "github", frameworks.SignInOptions{RedirectTo: "/private"}); err != nil {

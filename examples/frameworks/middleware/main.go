@@ -28,7 +28,7 @@ func newSite(config auth.Config) (http.Handler, error) {
 	mux.Handle("/auth/", m)
 	mux.Handle("/", m.Require(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		session, _ := auth.FromContext(r.Context()) // Require let it through
-		fmt.Fprintf(w, "Hello, %s!", session.User.Name)
+		_, _ = fmt.Fprintf(w, "Hello, %s!", session.User.Name)
 	})))
 	return mux, nil
 }

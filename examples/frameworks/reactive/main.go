@@ -34,9 +34,9 @@ func newSite(config auth.Config) (http.Handler, error) {
 		case err != nil:
 			auth.Unavailable(w, r)
 		case session == nil:
-			fmt.Fprint(w, `<a href="/api/auth/signin">Sign in</a>`)
+			_, _ = fmt.Fprint(w, `<a href="/api/auth/signin">Sign in</a>`)
 		default:
-			fmt.Fprintf(w, "Hello, %s!", session.User.Name)
+			_, _ = fmt.Fprintf(w, "Hello, %s!", session.User.Name)
 		}
 	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
