@@ -195,6 +195,9 @@ func TestBehindProxy(t *testing.T) {
 // the variables of the guide.
 func TestPreview(t *testing.T) {
 	t.Setenv("AUTH_SECRET", secret)
+	previewServer := httptest.NewUnstartedServer(nil)
+	t.Cleanup(previewServer.Close)
+	preview := "https://" + previewServer.Listener.Addr().String()
 	var stable string
 	var provider auth.Provider
 	serve(t, func(production string) http.Handler {
@@ -205,14 +208,14 @@ func TestPreview(t *testing.T) {
 		provider = dev.OAuth()
 		mux := http.NewServeMux()
 		mux.Handle("/dev/", dev)
-		mux.Handle("/auth/", newAuth(t, auth.Config{Providers: []auth.Provider{provider}}))
+		mux.Handle("/auth/", newAuth(t, auth.Config{Providers: []auth.Provider{provider}, RedirectProxyOrigins: []string{preview}}))
 		return mux
 	})
-	preview := serve(t, func(site string) http.Handler {
-		t.Setenv("AUTH_URL", site)
-		return newAuth(t, auth.Config{Providers: []auth.Provider{provider}})
-	})
+	t.Setenv("AUTH_URL", preview)
+	previewServer.Config.Handler = newAuth(t, auth.Config{Providers: []auth.Provider{provider}})
+	previewServer.StartTLS()
 	visitor := newClient(t)
+	visitor.http.Transport = previewServer.Client().Transport
 	end, session := visitor.signIn(preview, devprovider.ID, "grace")
 	if end != preview+"/auth/session" || !strings.Contains(session, "Grace Hopper") {
 		t.Errorf("at the preview: the sign-in ends at %s: %s", end, session)
