@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/protocol/webauthncbor"
+	"github.com/go-webauthn/webauthn/protocol/webauthncose"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -34,6 +36,7 @@ var (
 	errEligible     = errors.New("webauthn: whether the credential can be backed up has changed since it was registered")
 	errKey          = errors.New("webauthn: the stored public key is no base64")
 	errRelyingParty = errors.New("webauthn: the credential is for another relying party ID")
+	errAlgorithm    = errors.New("webauthn: the algorithm of the key is not one that was asked for")
 	errAbsent       = errors.New("webauthn: nobody touched the authenticator")
 	errUnverified   = errors.New("webauthn: the authenticator did not verify the user")
 )
@@ -127,6 +130,13 @@ func (c *ceremonies) VerifyRegistration(_ context.Context, a *auth.WebAuthnAnswe
 	}
 	if err := c.checkStatement(object, want); err != nil {
 		return nil, err
+	}
+	var key webauthncose.PublicKeyData
+	if err := webauthncbor.Unmarshal(object.AuthData.AttData.CredentialPublicKey, &key); err != nil {
+		return nil, errMalformed
+	}
+	if !slices.Contains(want.Algorithms, int(key.Algorithm)) {
+		return nil, errAlgorithm
 	}
 	algorithms := make([]protocol.CredentialParameter, 0, len(want.Algorithms))
 	for _, alg := range want.Algorithms {

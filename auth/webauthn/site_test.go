@@ -2,6 +2,7 @@ package webauthn_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -113,6 +114,9 @@ func (r *reply) location() string { return r.Header.Get("Location") }
 func (b *browser) do(method, path, body string, header http.Header) *reply {
 	b.t.Helper()
 	r := httptest.NewRequest(method, b.origin+path, strings.NewReader(body))
+	if strings.Contains(b.origin, "//localhost") {
+		r.RemoteAddr = "127.0.0.1:4000" // who names this machine is on it
+	}
 	for name, v := range header {
 		r.Header[name] = v
 	}
@@ -235,3 +239,5 @@ type counter struct {
 func (c *counter) add() { c.mu.Lock(); defer c.mu.Unlock(); c.n++ }
 
 func (c *counter) get() int { c.mu.Lock(); defer c.mu.Unlock(); return c.n }
+
+func b64std(b []byte) string { return base64.StdEncoding.EncodeToString(b) }

@@ -1,0 +1,63 @@
+package webauthn_test
+
+import (
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn/internal/softkey"
+)
+
+// want is what an answer of the fuzz targets is held against.
+var want = auth.WebAuthnExpectation{
+	Challenge: "Y2hhbGxlbmdlY2hhbGxlbmdlY2hhbGxlbmdlY2hhbGw", UserVerified: true, Algorithms: []int{-8, -7, -257},
+	RelyingParty: auth.RelyingParty{ID: "app.example.com", Origins: []string{origin}},
+}
+
+func seeds(f *testing.F, action string) {
+	for _, alg := range []int{softkey.ES256, softkey.EdDSA, softkey.RS256} {
+		k := softkey.New(f, alg)
+		options := []byte(`{"challenge":"` + want.Challenge + `","rpId":"app.example.com","rp":{"id":"app.example.com"},"user":{"id":"u"}}`)
+		answer := k.Register
+		if action == "authenticate" {
+			answer = k.Authenticate
+		}
+		f.Add([]byte(answer(f, options, softkey.Client{Origin: origin})))
+	}
+	f.Add([]byte(`{"id":"AAAA","rawId":"AAAA","type":"public-key","response":{"clientDataJSON":"e30","attestationObject":"oA","authenticatorData":"AA","signature":""}}`))
+}
+
+// FuzzRegistration: whatever is sent, the answer is read or refused, and what is
+// accepted has an ID and a key that fit into the columns of Auth.js.
+func FuzzRegistration(f *testing.F) {
+	c := webauthn.Passkey().Ceremonies
+	seeds(f, "register")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a, err := c.ParseRegistration(data)
+		if err != nil {
+			return
+		}
+		made, err := c.VerifyRegistration(t.Context(), a, want)
+		if err == nil && (made.CredentialID == "" || made.CredentialID != a.CredentialID || made.CredentialPublicKey == "" || len(made.CredentialID) > 1364) {
+			t.Errorf("accepted %+v", made)
+		}
+	})
+}
+
+// FuzzAuthentication: no bytes sign anybody in whose key did not sign them.
+func FuzzAuthentication(f *testing.F) {
+	c := webauthn.Passkey().Ceremonies
+	seeds(f, "authenticate")
+	owner := softkey.New(f, softkey.ES256)
+	stored := adapter.Authenticator{CredentialID: owner.StoredID(), CredentialPublicKey: b64std(owner.COSE())}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a, err := c.ParseAuthentication(data)
+		if err != nil {
+			return
+		}
+		if _, err := c.VerifyAuthentication(t.Context(), a, want, stored); err == nil {
+			t.Errorf("accepted %s", data)
+		}
+	})
+}

@@ -1,0 +1,735 @@
+package webauthn_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn/internal/softkey"
+)
+
+// counts is how many records a store has of a user's.
+func (s *site) authenticatorsOf(t testing.TB, email string) []adapter.Authenticator {
+	t.Helper()
+	user, err := s.store.GetUserByEmail(t.Context(), email)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if user == nil {
+		return nil
+	}
+	list, err := s.store.ListAuthenticatorsByUserID(t.Context(), user.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// wantQuietLog checks that the log calls nothing an error of the server.
+func (s *site) wantQuietLog(t testing.TB, reason string) {
+	t.Helper()
+	log := s.log.String()
+	if strings.Contains(log, "level=ERROR") || !strings.Contains(log, `level=WARN msg="auth: request failed"`) || !strings.Contains(log, reason) {
+		t.Errorf("the log, which should warn of %q:\n%s", reason, log)
+	}
+}
+
+// flaw is something wrong with an answer. Each is tried on a registration and on
+// an authentication.
+type flaw struct {
+	name   string
+	key    func(t testing.TB, k *softkey.Key)
+	client func(c *softkey.Client)
+	data   func(string) string
+	code   string // refused if empty
+	reason string
+	only   string // the action that has it
+}
+
+var flaws = []flaw{
+	{name: "no user present", key: func(_ testing.TB, k *softkey.Key) { k.Flags &^= softkey.UP }, reason: "nobody touched"},
+	{name: "no user verified", key: func(_ testing.TB, k *softkey.Key) { k.Flags &^= softkey.UV }, reason: "did not verify the user"},
+	{name: "backed up and can't be", key: func(_ testing.TB, k *softkey.Key) { k.Flags &^= softkey.BE }, reason: "backed up"},
+	{name: "can be backed up since lately", key: func(_ testing.TB, k *softkey.Key) { k.Flags ^= softkey.BE | softkey.BS }, reason: "has changed", only: "authenticate"},
+	{name: "origin of another site", client: func(c *softkey.Client) { c.Origin = "https://evil.example" }, reason: "origin"},
+	{name: "origin with http", client: func(c *softkey.Client) { c.Origin = "http://app.example.com" }, reason: "origin"},
+	{name: "origin with a port", client: func(c *softkey.Client) { c.Origin = origin + ":8443" }, reason: "origin"},
+	{name: "origin with its own port", client: func(c *softkey.Client) { c.Origin = origin + ":443" }, reason: "origin"},
+	{name: "origin in capitals", client: func(c *softkey.Client) { c.Origin = "https://APP.example.com" }, reason: "origin"},
+	{name: "origin with a path", client: func(c *softkey.Client) { c.Origin = origin + "/" }, reason: "origin"},
+	{name: "origin with a user", client: func(c *softkey.Client) { c.Origin = "https://x@app.example.com" }, reason: "origin"},
+	{name: "origin that begins alike", client: func(c *softkey.Client) { c.Origin = origin + ".evil.example" }, reason: "origin"},
+	{name: "origin that ends alike", client: func(c *softkey.Client) { c.Origin = "https://evilapp.example.com" }, reason: "origin"},
+	{name: "origin with a dot", client: func(c *softkey.Client) { c.Origin = origin + "." }, reason: "origin"},
+	{name: "origin of the parent", client: func(c *softkey.Client) { c.Origin = "https://example.com" }, reason: "origin"},
+	{name: "origin null", client: func(c *softkey.Client) { c.Origin = "null" }, reason: "origin"},
+	{name: "framed", client: func(c *softkey.Client) { c.More = map[string]any{"crossOrigin": true} }, reason: "frame"},
+	{name: "framed by somebody", client: func(c *softkey.Client) { c.More = map[string]any{"topOrigin": "https://evil.example"} }, reason: "frame"},
+	{name: "the other ceremony", client: func(c *softkey.Client) { c.Type = "webauthn.other" }, reason: "ceremony type"},
+	{name: "the ceremony that it is not", only: "authenticate", client: func(c *softkey.Client) { c.Type = "webauthn.create" }, reason: "ceremony type"},
+	{name: "relying party of another site", client: func(c *softkey.Client) { c.RPID = "evil.example" }, reason: "relying party ID"},
+	{name: "relying party of the parent", client: func(c *softkey.Client) { c.RPID = "example.com" }, reason: "relying party ID"},
+	{name: "another challenge", client: func(c *softkey.Client) { c.Challenge = strings.Repeat("A", 43) }, code: "expired"},
+	{name: "no challenge", client: func(c *softkey.Client) { c.More = map[string]any{"challenge": ""} }, code: "expired"},
+	{name: "signature with a flipped bit", only: "authenticate", client: func(c *softkey.Client) {
+		c.ChangeSignature = func(s []byte) []byte { s[len(s)-1] ^= 1; return s }
+	}, reason: "signature"},
+	{name: "signature cut short", only: "authenticate", client: func(c *softkey.Client) { c.ChangeSignature = func(s []byte) []byte { return s[:len(s)-1] } }, reason: "signature"},
+	{name: "signature of nothing", only: "authenticate", client: func(c *softkey.Client) { c.ChangeSignature = func([]byte) []byte { return nil } }, reason: "signature"},
+	{name: "authenticator data with more behind", client: func(c *softkey.Client) { c.ChangeAuthData = func(b []byte) []byte { return append(b, 0) } }, code: "unreadable"},
+	{name: "authenticator data cut short", client: func(c *softkey.Client) { c.ChangeAuthData = func(b []byte) []byte { return b[:36] } }, code: "unreadable"},
+	{name: "credential data cut short", only: "register", client: func(c *softkey.Client) { c.ChangeAuthData = func(b []byte) []byte { return b[:60] } }, code: "unreadable"},
+	{name: "extensions that are not there", client: func(c *softkey.Client) {
+		c.ChangeAuthData = func(b []byte) []byte { b[32] |= softkey.ED; return b }
+	}, code: "unreadable"},
+	{name: "attestation object cut short", only: "register", client: func(c *softkey.Client) {
+		c.ChangeAnswer = func(a map[string]any) {
+			r := a["response"].(map[string]any)
+			r["attestationObject"] = r["attestationObject"].(string)[:40]
+		}
+	}, code: "unreadable"},
+	{name: "an ID that is not the raw one", client: func(c *softkey.Client) { c.ChangeAnswer = func(a map[string]any) { a["rawId"] = "AAAA" } }, code: "unreadable"},
+	{name: "another type", client: func(c *softkey.Client) { c.ChangeAnswer = func(a map[string]any) { a["type"] = "password" } }, code: "unreadable"},
+	{name: "no response", client: func(c *softkey.Client) { c.ChangeAnswer = func(a map[string]any) { delete(a, "response") } }, code: "unreadable"},
+	{name: "client data that is no JSON", client: func(c *softkey.Client) {
+		c.ChangeAnswer = func(a map[string]any) { a["response"].(map[string]any)["clientDataJSON"] = "AAAA" }
+	}, code: "unreadable"},
+	{name: "an ID that is none", client: func(c *softkey.Client) { c.ChangeAnswer = func(a map[string]any) { a["id"], a["rawId"] = "", "" } }, code: "unreadable"},
+	{name: "no JSON", data: func(string) string { return "{" }, code: "unreadable"},
+	{name: "JSON with more behind", data: func(s string) string { return s + "{}" }, code: "unreadable"},
+	{name: "an array", data: func(string) string { return "[]" }, code: "unreadable"},
+	{name: "nothing", data: func(string) string { return "" }, code: "unreadable"},
+	{name: "much too long", data: func(s string) string { return strings.Replace(s, "{", `{"x":"`+strings.Repeat("x", 50<<10)+`",`, 1) }, code: "unreadable"},
+	{name: "RSA with SHA-1", only: "register", key: func(t testing.TB, k *softkey.Key) { *k = *softkey.New(t, softkey.RS1) }, reason: "algorithm"},
+	{name: "ES384, which was not asked for", only: "register", key: func(t testing.TB, k *softkey.Key) { *k = *softkey.New(t, softkey.ES384) }, reason: "algorithm"},
+}
+
+// TestFlawedAnswers: an answer that breaks one rule is refused with a reason in
+// the log and advice for the user, and nothing is stored. The same answer without
+// the flaw is accepted afterwards.
+func TestFlawedAnswers(t *testing.T) {
+	for _, action := range []string{"register", "authenticate"} {
+		for _, f := range flaws {
+			if f.only != "" && f.only != action {
+				continue
+			}
+			t.Run(action+" "+f.name, func(t *testing.T) {
+				t.Parallel()
+				s := newSite(t, nil)
+				b := newBrowser(t, s)
+				k := softkey.New(t, softkey.ES256)
+				good := *k
+				if action == "authenticate" {
+					b.wantDone(b.register(k, "ada@example.com"))
+					b.signOut()
+					good = *k
+				}
+				before := s.authenticatorsOf(t, "ada@example.com")
+				if f.key != nil {
+					f.key(t, k)
+				}
+				c := b.client()
+				if f.client != nil {
+					f.client(&c)
+				}
+				o := b.options("action=" + action + "&email=ada@example.com")
+				answer := k.Register
+				if action == "authenticate" {
+					answer = k.Authenticate
+				}
+				data := answer(t, o.Options, c)
+				if f.data != nil {
+					data = f.data(data)
+				}
+				code := f.code
+				if code == "" {
+					code = "refused"
+				}
+				b.wantRefused(b.finish(action, data), code)
+				b.wantNobody()
+				s.wantQuietLog(t, f.reason)
+				if after := s.authenticatorsOf(t, "ada@example.com"); !slices.EqualFunc(before, after, func(x, y adapter.Authenticator) bool {
+					return x.CredentialID == y.CredentialID && x.Counter == y.Counter
+				}) {
+					t.Errorf("the store has changed: %+v, %+v", before, after)
+				}
+				if action == "register" {
+					b.wantDone(b.register(&good, "ada@example.com"))
+				} else {
+					b.wantDone(b.signIn(&good))
+				}
+				b.wantSession("ada@example.com")
+			})
+		}
+	}
+}
+
+// TestChallenges: a challenge is good once, for the browser, the provider, the
+// ceremony and the person it was given for, for 15 minutes.
+func TestChallenges(t *testing.T) {
+	setUp := func(t *testing.T) (*site, *browser, *softkey.Key) {
+		s := newSite(t, func(c *auth.Config) {
+			c.Providers = append(c.Providers, webauthn.WebAuthn(webauthn.With(func(p *auth.WebAuthn) { p.EnableConditionalUI = false })))
+		})
+		b := newBrowser(t, s)
+		k := softkey.New(t, softkey.ES256)
+		b.wantDone(b.register(k, "ada@example.com"))
+		b.signOut()
+		return s, b, k
+	}
+	t.Run("answered twice", func(t *testing.T) {
+		s, b, k := setUp(t)
+		o := b.options("action=authenticate")
+		kept := maps.Clone(b.cookies)
+		data := k.Authenticate(t, o.Options, b.client())
+		b.wantDone(b.finish("authenticate", data))
+		b.cookies = kept
+		b.wantRefused(b.finish("authenticate", data), "expired")
+		s.wantQuietLog(t, "used before")
+	})
+	t.Run("answered twice at once", func(t *testing.T) {
+		s, b, k := setUp(t)
+		data := k.Authenticate(t, b.options("action=authenticate").Options, b.client())
+		var wait sync.WaitGroup
+		done := make(chan bool, 16)
+		for range cap(done) {
+			tab := newBrowser(t, s)
+			maps.Copy(tab.cookies, b.cookies)
+			wait.Go(func() { done <- tab.finish("authenticate", data).location() == origin })
+		}
+		wait.Wait()
+		close(done)
+		n := 0
+		for ok := range done {
+			if ok {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("one challenge signed in %d times", n)
+		}
+	})
+	t.Run("too late", func(t *testing.T) {
+		s, b, k := setUp(t)
+		o := b.options("action=authenticate")
+		s.clock.advance(16 * time.Minute)
+		b.wantRefused(b.finish("authenticate", k.Authenticate(t, o.Options, b.client())), "expired")
+	})
+	t.Run("in time", func(t *testing.T) {
+		s, b, k := setUp(t)
+		o := b.options("action=authenticate")
+		s.clock.advance(14 * time.Minute)
+		b.wantDone(b.finish("authenticate", k.Authenticate(t, o.Options, b.client())))
+	})
+	t.Run("of another browser", func(t *testing.T) {
+		s, b, k := setUp(t)
+		eve := newBrowser(t, s)
+		o := eve.options("action=authenticate")
+		b.options("action=authenticate")
+		b.wantRefused(b.finish("authenticate", k.Authenticate(t, o.Options, b.client())), "expired")
+	})
+	t.Run("of another provider", func(t *testing.T) {
+		_, b, k := setUp(t)
+		o := b.options("action=authenticate")
+		b.provider = "webauthn"
+		b.wantRefused(b.finish("authenticate", k.Authenticate(t, o.Options, b.client())), "expired")
+	})
+	t.Run("a passkey of another provider", func(t *testing.T) {
+		s, b, k := setUp(t)
+		b.provider = "webauthn"
+		b.wantRefused(b.signIn(k), "unknown")
+		s.wantQuietLog(t, "no account of the provider")
+	})
+	t.Run("of the other ceremony", func(t *testing.T) {
+		_, b, k := setUp(t)
+		o := b.options("action=register&email=eve@example.com")
+		b.wantRefused(b.finish("authenticate", k.Authenticate(t, o.Options, b.client())), "expired")
+		o = b.options("action=authenticate")
+		b.wantRefused(b.finish("register", softkey.New(t, softkey.ES256).Register(t, o.Options, b.client())), "expired")
+	})
+	t.Run("altered", func(t *testing.T) {
+		_, b, k := setUp(t)
+		o := b.options("action=authenticate")
+		for name, c := range b.cookies {
+			if strings.Contains(name, "challenge") {
+				c.Value = c.Value[:len(c.Value)-4] + "AAAA"
+			}
+		}
+		b.wantRefused(b.finish("authenticate", k.Authenticate(t, o.Options, b.client())), "expired")
+	})
+	t.Run("under the name of another", func(t *testing.T) {
+		_, b, k := setUp(t)
+		first := b.options("action=authenticate")
+		names := func() (list []string) {
+			for name := range b.cookies {
+				if strings.Contains(name, "challenge.") {
+					list = append(list, name)
+				}
+			}
+			return list
+		}
+		old := names()[0]
+		b.options("action=authenticate")
+		for _, name := range names() {
+			if name != old {
+				b.cookies[old].Value = b.cookies[name].Value
+			}
+		}
+		b.wantRefused(b.finish("authenticate", k.Authenticate(t, first.Options, b.client())), "expired")
+	})
+	t.Run("from another site", func(t *testing.T) {
+		_, b, k := setUp(t)
+		o := b.options("action=authenticate")
+		form := url.Values{"action": {"authenticate"}, "data": {k.Authenticate(t, o.Options, b.client())}}.Encode()
+		for name, header := range map[string]http.Header{
+			"cross-site":   {"Sec-Fetch-Site": {"cross-site"}, "Origin": {origin}},
+			"a sibling":    {"Sec-Fetch-Site": {"same-site"}},
+			"other origin": {"Origin": {"https://evil.example"}},
+			"no headers":   {},
+		} {
+			header.Set("Content-Type", "application/x-www-form-urlencoded")
+			res := b.do(http.MethodPost, "/auth/callback/passkey", form, header)
+			if want := origin + "/auth/signin?error=MissingCSRF"; res.location() != want {
+				t.Errorf("%s: the post ends at %q, want %q", name, res.location(), want)
+			}
+		}
+		b.wantNobody()
+		// The ceremony under way is not harmed, and our token is enough by itself.
+		var token struct{ CSRFToken string }
+		if err := json.Unmarshal([]byte(b.get("/auth/csrf").body), &token); err != nil {
+			t.Fatal(err)
+		}
+		b.wantDone(b.do(http.MethodPost, "/auth/callback/passkey", form+"&csrfToken="+token.CSRFToken, http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}))
+	})
+}
+
+// TestWhoBegan: a ceremony ends for who began it. Somebody else who is signed in
+// by then, or nobody any more, gets nothing; the same person in another tab does.
+func TestWhoBegan(t *testing.T) {
+	s := newSite(t, nil)
+	ada, bob := softkey.New(t, softkey.ES256), softkey.New(t, softkey.ES256)
+	newUser := func(k *softkey.Key, email string) *browser {
+		b := newBrowser(t, s)
+		b.wantDone(b.register(k, email))
+		return b
+	}
+	asAda, asBob := newUser(ada, "ada@example.com"), newUser(bob, "bob@example.com")
+	// become gives a browser the session of another.
+	become := func(b, other *browser) {
+		b.signOut()
+		for name, c := range other.cookies {
+			if strings.Contains(name, "session-token") {
+				b.cookies[name] = c
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		begins, ends *browser
+		action, code string // done without a code
+		key          *softkey.Key
+	}{
+		"registers as Ada, ends as Bob":       {asAda, asBob, "register", "user-changed", softkey.New(t, softkey.ES256)},
+		"registers as Ada, ends as nobody":    {asAda, newBrowser(t, s), "register", "user-changed", softkey.New(t, softkey.ES256)},
+		"registers as nobody, ends as Bob":    {newBrowser(t, s), asBob, "register", "user-changed", softkey.New(t, softkey.ES256)},
+		"registers as Ada, ends as Ada":       {asAda, asAda, "register", "", softkey.New(t, softkey.ES256)},
+		"signs in as nobody, ends as Bob":     {newBrowser(t, s), asBob, "authenticate", "user-changed", ada},
+		"signs in as Ada, ends as nobody":     {asAda, newBrowser(t, s), "authenticate", "user-changed", ada},
+		"signs in as Ada, ends as Bob":        {asAda, asBob, "authenticate", "user-changed", ada},
+		"signs in as nobody, ends as herself": {newBrowser(t, s), asAda, "authenticate", "", ada},
+		"signs in as Ada, ends as Ada":        {asAda, asAda, "authenticate", "", ada},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBrowser(t, s)
+			become(b, c.begins)
+			o := b.options("action=" + c.action + "&email=new@example.com")
+			become(b, c.ends)
+			answer := c.key.Register
+			if c.action == "authenticate" {
+				answer = c.key.Authenticate
+			}
+			res := b.finish(c.action, answer(t, o.Options, b.client()))
+			if c.code != "" {
+				b.wantRefused(res, c.code)
+				if got := s.authenticatorsOf(t, "new@example.com"); got != nil {
+					t.Errorf("a user was made: %+v", got)
+				}
+				return
+			}
+			b.wantDone(res)
+			b.wantSession("ada@example.com")
+		})
+	}
+	if n := len(s.authenticatorsOf(t, "bob@example.com")); n != 1 {
+		t.Errorf("Bob has %d passkeys, want the one that he registered", n)
+	}
+}
+
+// TestRegistrationTakesNobodyOver: whoever registers with the credential ID or
+// the address of somebody else becomes nobody.
+func TestRegistrationTakesNobodyOver(t *testing.T) {
+	for name, strategy := range map[string]auth.Strategy{"database": auth.StrategyDatabase, "token": auth.StrategyJWT} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, func(c *auth.Config) { c.Session.Strategy = strategy })
+			ada := softkey.New(t, softkey.ES256)
+			b := newBrowser(t, s)
+			b.wantDone(b.register(ada, "ada@example.com"))
+			notLinked := origin + "/auth/signin?error=AccountNotLinked"
+
+			eve := newBrowser(t, s)
+			stolen := softkey.New(t, softkey.ES256)
+			stolen.ID = ada.ID
+			eve.register(stolen, "eve@example.com").wantLocation(t, notLinked)
+			eve.wantNobody()
+			eve.register(softkey.New(t, softkey.ES256), "ADA@example.com").wantLocation(t, notLinked)
+			eve.wantNobody()
+			eve.wantDone(eve.register(softkey.New(t, softkey.ES256), "eve@example.com"))
+			eve.register(stolen, "").wantLocation(t, notLinked) // signed in as Eve
+			eve.signOut()
+			eve.wantRefused(eve.signIn(stolen), "refused")
+
+			if got := s.authenticatorsOf(t, "ada@example.com"); len(got) != 1 {
+				t.Errorf("Ada has %+v", got)
+			}
+			b.signOut()
+			b.wantDone(b.signIn(ada))
+			b.wantSession("ada@example.com")
+		})
+	}
+}
+
+func (r *reply) wantLocation(t testing.TB, want string) {
+	t.Helper()
+	if got := r.location(); got != want {
+		t.Errorf("the browser is sent to %q (status %d), want %q", got, r.StatusCode, want)
+	}
+}
+
+// TestCounters: a counter must rise if there is one.
+func TestCounters(t *testing.T) {
+	for name, c := range map[string]struct {
+		stored, received uint32
+		ok               bool
+	}{
+		"never counts": {0, 0, true}, "rises by one": {5, 6, true}, "rises far": {5, 4000000000, true}, "begins": {0, 1, true},
+		"stays": {5, 5, false}, "falls": {5, 4, false}, "falls to nothing": {5, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var cloned []auth.PasskeyClonedEvent
+			s := newSite(t, func(c *auth.Config) {
+				c.Events.PasskeyCloned = func(_ context.Context, e auth.PasskeyClonedEvent) error { cloned = append(cloned, e); return nil }
+			})
+			b := newBrowser(t, s)
+			k := softkey.New(t, softkey.ES256)
+			k.Counter = c.stored
+			b.wantDone(b.register(k, "ada@example.com"))
+			b.signOut()
+			k.Counter = c.received
+			res := b.signIn(k)
+			got := s.authenticatorsOf(t, "ada@example.com")[0]
+			if c.ok {
+				b.wantDone(res)
+				if got.Counter != int64(c.received) || len(cloned) != 0 || got.LastUsed == nil {
+					t.Errorf("stored %+v, events %+v", got, cloned)
+				}
+				return
+			}
+			b.wantRefused(res, "cloned")
+			if got.Counter != int64(c.stored) || len(cloned) != 1 || cloned[0].Stored != int64(c.stored) || cloned[0].Received != int64(c.received) || cloned[0].Request == nil {
+				t.Errorf("stored %+v, events %+v", got, cloned)
+			}
+			// An answer with a wrong signature raises no alarm.
+			o := b.options("action=authenticate")
+			client := b.client()
+			client.ChangeSignature = func(s []byte) []byte { s[len(s)-1] ^= 1; return s }
+			b.wantRefused(b.finish("authenticate", k.Authenticate(t, o.Options, client)), "refused")
+			if len(cloned) != 1 {
+				t.Errorf("a forged answer is reported as a clone")
+			}
+		})
+	}
+}
+
+// TestCopiesRace: of original and copy with one counter, at once, one gets in,
+// also with an adapter that can't compare and set.
+func TestCopiesRace(t *testing.T) {
+	for name, store := range map[string]func() adapter.Adapter{
+		"compare and set": func() adapter.Adapter { return memory.New() },
+		"set only":        func() adapter.Adapter { return plainAdapter{memory.New()} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, func(c *auth.Config) { c.Adapter = store() })
+			b := newBrowser(t, s)
+			k := softkey.New(t, softkey.ES256)
+			k.Counter = 1
+			b.wantDone(b.register(k, "ada@example.com"))
+			for round := range 20 {
+				k.Counter = uint32(round + 2)
+				var wait sync.WaitGroup
+				done := make(chan bool, 8)
+				for range cap(done) {
+					tab := newBrowser(t, s)
+					copied := *k
+					data := copied.Authenticate(t, tab.options("action=authenticate").Options, tab.client())
+					wait.Go(func() { done <- tab.finish("authenticate", data).location() == origin })
+				}
+				wait.Wait()
+				close(done)
+				n := 0
+				for ok := range done {
+					if ok {
+						n++
+					}
+				}
+				if n != 1 {
+					t.Fatalf("round %d: %d copies got in with one counter", round, n)
+				}
+			}
+		})
+	}
+}
+
+// plainAdapter hides what an adapter can do besides the nineteen methods.
+type plainAdapter struct{ adapter.Adapter }
+
+// TestAnswersAlikeForEveryAddress: what a stranger gets does not tell whether an
+// address has a user.
+func TestAnswersAlikeForEveryAddress(t *testing.T) {
+	for _, provider := range []string{"passkey", "webauthn"} {
+		s := newSite(t, func(c *auth.Config) {
+			c.Providers = append(c.Providers, webauthn.WebAuthn(webauthn.With(func(p *auth.WebAuthn) { p.EnableConditionalUI = false })))
+		})
+		b := newBrowser(t, s)
+		b.provider = provider
+		b.wantDone(b.register(softkey.New(t, softkey.ES256), "known@example.com"))
+		for _, action := range []string{"", "action=authenticate", "action=register"} {
+			shape := func(email string) string {
+				stranger := newBrowser(t, s)
+				stranger.provider = provider
+				res := stranger.get("/auth/webauthn-options/" + provider + "?" + action + "&email=" + email)
+				var o struct {
+					Options struct {
+						Challenge string
+						User      struct{ ID string }
+					}
+				}
+				if err := json.Unmarshal([]byte(res.body), &o); err != nil {
+					t.Fatal(res.body)
+				}
+				body := strings.ReplaceAll(res.body, o.Options.Challenge, "CHALLENGE")
+				if o.Options.User.ID != "" {
+					body = strings.ReplaceAll(body, o.Options.User.ID, "HANDLE")
+				}
+				sizes := 0
+				for _, c := range res.Cookies() {
+					sizes += len(c.Value)
+				}
+				if res.Header.Get("Cache-Control") != "private, no-cache, no-store" {
+					t.Errorf("the options may be cached: %v", res.Header)
+				}
+				return strings.ReplaceAll(body, email, "EMAIL") + " " + string(rune('0'+res.StatusCode/100)) + " " + strings.Repeat(".", sizes)
+			}
+			if known, unknown := shape("known@example.com"), shape("other@example.com"); known != unknown {
+				t.Errorf("%s %s:\n%s\n%s", provider, action, known, unknown)
+			} else if strings.Contains(known, "allowCredentials") {
+				t.Errorf("%s %s lists credentials: %s", provider, action, known)
+			}
+		}
+	}
+}
+
+// TestDecisions is the table of webauthn-options of Auth.js, which the option
+// with the danger in its name restores.
+func TestDecisions(t *testing.T) {
+	s := newSite(t, func(c *auth.Config) {
+		c.Providers = []auth.Provider{webauthn.Passkey(webauthn.With(func(p *auth.WebAuthn) { p.DangerouslyListCredentials = true }))}
+	})
+	known := newBrowser(t, s)
+	known.wantDone(known.register(softkey.New(t, softkey.ES256), "known@example.com"))
+	for _, c := range []struct {
+		query    string
+		signedIn bool
+		want     string // action, or the error
+		listed   int    // credentials in the options, -1 for no list
+	}{
+		{"action=authenticate", false, "authenticate", -1},
+		{"action=authenticate&email=known@example.com", false, "authenticate", 1},
+		{"action=authenticate&email=new@example.com", false, "authenticate", -1},
+		{"action=authenticate", true, "authenticate", 1},
+		{"action=register", true, "register", 1},
+		{"action=register&email=new@example.com", false, "register", 0},
+		{"action=register&email=KNOWN@example.com", false, "Invalid request", 0},
+		{"action=register", false, "Invalid request", 0},
+		{"action=register&email=no-address", false, "Invalid request", 0},
+		{"", true, "Invalid request", 0},
+		{"", false, "authenticate", -1},
+		{"email=known@example.com", false, "authenticate", 1},
+		{"email=new@example.com", false, "register", 0},
+		{"action=other", false, "Invalid action", 0},
+		{"action=", false, "Invalid action", 0},
+		{"action=Register", true, "Invalid action", 0},
+	} {
+		b := newBrowser(t, s)
+		if c.signedIn {
+			b = known
+		}
+		res := b.get("/auth/webauthn-options/passkey?" + c.query)
+		var o struct {
+			Action, Error string
+			Options       struct {
+				AllowCredentials, ExcludeCredentials *[]struct{ ID string }
+			}
+		}
+		if err := json.Unmarshal([]byte(res.body), &o); err != nil {
+			t.Fatal(err)
+		}
+		got, list := o.Action, o.Options.AllowCredentials
+		if o.Action == "register" {
+			list = o.Options.ExcludeCredentials
+		}
+		listed := -1
+		if list != nil {
+			listed = len(*list)
+		}
+		if o.Error != "" {
+			got, listed = o.Error, 0
+			if res.StatusCode != http.StatusBadRequest {
+				t.Errorf("%s: status %d", c.query, res.StatusCode)
+			}
+		}
+		if got != c.want || listed != c.listed {
+			t.Errorf("%s, signed in: %v: got %s with %d, want %s with %d", c.query, c.signedIn, got, listed, c.want, c.listed)
+		}
+	}
+}
+
+// faultyStore fails one method, before or after it did its work.
+type faultyStore struct {
+	adapter.Adapter
+	fail  string
+	after bool
+}
+
+var errFault = errors.New("the store is down")
+
+func (f *faultyStore) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+	return fault(f, "LinkAccount", func() (*adapter.Account, error) { return f.Adapter.LinkAccount(ctx, a) })
+}
+
+func (f *faultyStore) CreateAuthenticator(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
+	return fault(f, "CreateAuthenticator", func() (*adapter.Authenticator, error) { return f.Adapter.CreateAuthenticator(ctx, a) })
+}
+
+func (f *faultyStore) GetAuthenticator(ctx context.Context, id string) (*adapter.Authenticator, error) {
+	return fault(f, "GetAuthenticator", func() (*adapter.Authenticator, error) { return f.Adapter.GetAuthenticator(ctx, id) })
+}
+
+func fault[T any](f *faultyStore, method string, do func() (*T, error)) (*T, error) {
+	if f.fail != method {
+		return do()
+	}
+	f.fail = ""
+	if f.after {
+		if _, err := do(); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errFault
+}
+
+// TestFaultyStore: whatever write of a sign-up fails, also one that just lost its
+// answer, the same person can sign up or sign in afterwards. A store that is down
+// is no missing passkey.
+func TestFaultyStore(t *testing.T) {
+	for _, method := range []string{"LinkAccount", "CreateAuthenticator"} {
+		for name, after := range map[string]bool{"before": false, "after": true} {
+			t.Run(method+" fails "+name+" it did its work", func(t *testing.T) {
+				store := &faultyStore{Adapter: memory.New(), fail: method, after: after}
+				s := newSite(t, func(c *auth.Config) { c.Adapter = store })
+				b := newBrowser(t, s)
+				k := softkey.New(t, softkey.ES256)
+				if b.register(k, "ada@example.com").location() != origin {
+					b.wantNobody()
+					b.wantDone(b.register(k, "ada@example.com"))
+				}
+				b.wantSession("ada@example.com")
+				b.signOut()
+				b.wantDone(b.signIn(k))
+				b.wantSession("ada@example.com")
+			})
+		}
+	}
+	t.Run("a passkey that can't be read", func(t *testing.T) {
+		store := &faultyStore{Adapter: memory.New()}
+		s := newSite(t, func(c *auth.Config) { c.Adapter = store })
+		b := newBrowser(t, s)
+		k := softkey.New(t, softkey.ES256)
+		b.wantDone(b.register(k, "ada@example.com"))
+		b.signOut()
+		store.fail = "GetAuthenticator"
+		if got := b.signIn(k).location(); got != origin+"/auth/error?error=Configuration" {
+			t.Errorf("the sign-in ends at %s", got)
+		}
+		b.wantDone(b.signIn(k))
+	})
+}
+
+// TestUserHandleIsNotTheUser: an answer with the handle of somebody else signs in
+// the owner of the credential.
+func TestUserHandleIsNotTheUser(t *testing.T) {
+	s := newSite(t, nil)
+	ada, bob := softkey.New(t, softkey.ES256), softkey.New(t, softkey.ES256)
+	b := newBrowser(t, s)
+	b.wantDone(b.register(ada, "ada@example.com"))
+	b.signOut()
+	b.wantDone(b.register(bob, "bob@example.com"))
+	b.signOut()
+	bob.Handle = ada.Handle
+	b.wantDone(b.signIn(bob))
+	b.wantSession("bob@example.com")
+}
+
+// TestSignalListsAllPasskeys: the script that asks for it is told all passkeys of
+// the user under the handle that was just received, and nothing after a failure
+// of the store.
+func TestSignalListsAllPasskeys(t *testing.T) {
+	s := newSite(t, nil)
+	b := newBrowser(t, s)
+	k, second := softkey.New(t, softkey.ES256), softkey.New(t, softkey.ES256)
+	b.wantDone(b.register(k, "ada@example.com"))
+	b.wantDone(b.register(second, ""))
+	b.signOut()
+	form := url.Values{"action": {"authenticate"}, "data": {k.Authenticate(t, b.options("action=authenticate").Options, b.client())}, "signal": {"1"}}
+	res := b.do(http.MethodPost, "/auth/callback/passkey", form.Encode(), http.Header{
+		"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {origin}, "X-Auth-Return-Redirect": {"1"},
+	})
+	var got struct {
+		URL    string
+		Signal struct {
+			RPID, UserID             string
+			AllAcceptedCredentialIDs []string `json:"allAcceptedCredentialIds"`
+		}
+	}
+	if err := json.Unmarshal([]byte(res.body), &got); err != nil {
+		t.Fatal(err)
+	}
+	handle := base64.RawURLEncoding.EncodeToString([]byte(k.Handle))
+	slices.Sort(got.Signal.AllAcceptedCredentialIDs)
+	want := []string{k.IDText(), second.IDText()}
+	slices.Sort(want)
+	if got.URL != origin || got.Signal.RPID != "app.example.com" || got.Signal.UserID != handle || !slices.Equal(got.Signal.AllAcceptedCredentialIDs, want) {
+		t.Errorf("got %s", res.body)
+	}
+}

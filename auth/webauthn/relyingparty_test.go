@@ -1,0 +1,280 @@
+package webauthn_test
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn/internal/softkey"
+)
+
+func parties(list ...auth.RelyingParty) webauthn.Option {
+	return webauthn.With(func(p *auth.WebAuthn) { p.RelyingParties = list })
+}
+
+// TestParentDomain: a passkey for the parent domain signs in on both of its
+// hosts, and one for a host on that host alone.
+func TestParentDomain(t *testing.T) {
+	const other = "https://shop.example.com"
+	store := memory.New()
+	on := func(url string) *site {
+		return newSite(t, func(c *auth.Config) { c.URL, c.Adapter = url, store },
+			parties(auth.RelyingParty{ID: "example.com", Name: "Example", Origins: []string{origin, other}}))
+	}
+	app, shop := newBrowser(t, on(origin)), newBrowser(t, on(other))
+	shop.origin = other
+	k := softkey.New(t, softkey.ES256)
+	app.wantDone(app.register(k, "ada@example.com"))
+	if k.RPID != "example.com" {
+		t.Errorf("the passkey is for %q", k.RPID)
+	}
+	shop.wantDone(shop.signIn(k))
+	shop.wantSession("ada@example.com")
+}
+
+// TestSeveralRelyingParties: one handler serves several sites, each with its
+// passkeys; a host that is not configured gets none, whatever its header says.
+func TestSeveralRelyingParties(t *testing.T) {
+	one := auth.RelyingParty{ID: "one.example", Origins: []string{"https://one.example"}}
+	two := auth.RelyingParty{ID: "two.example", Origins: []string{"https://two.example"}}
+	s := newSite(t, func(c *auth.Config) { c.URL, c.TrustHost = "", new(true) }, parties(one, two))
+	k := softkey.New(t, softkey.ES256)
+	b := newBrowser(t, s)
+	b.origin = "https://one.example"
+	b.wantDone(b.register(k, "ada@example.com"))
+
+	other := newBrowser(t, s)
+	other.origin = "https://two.example"
+	o := other.options("action=authenticate")
+	if !strings.Contains(string(o.Options), `"rpId":"two.example"`) {
+		t.Errorf("the options are %s", o.Options)
+	}
+	// What the passkey of the one site answers does not count at the other.
+	other.wantRefused(other.finish("authenticate", k.Authenticate(t, o.Options, softkey.Client{Origin: other.origin, RPID: "one.example"})), "refused")
+	// Nor does a ceremony that was begun at the one end at the other.
+	b.signOut()
+	data := k.Authenticate(t, b.options("action=authenticate").Options, b.client())
+	maps.Copy(other.cookies, b.cookies)
+	other.wantRefused(other.finish("authenticate", data), "expired")
+
+	forged := newBrowser(t, s)
+	forged.origin = "https://evil.example"
+	if res := forged.get("/auth/webauthn-options/passkey?action=authenticate"); res.StatusCode == http.StatusOK {
+		t.Errorf("a host that is not configured gets options: %s", res.body)
+	}
+}
+
+// TestHostHeaderMakesNoRelyingParty: where the Host header is trusted, passkeys
+// need a relying party in the configuration; without Config.URL on loopback they
+// need none.
+func TestHostHeaderMakesNoRelyingParty(t *testing.T) {
+	trusted := func(c *auth.Config) { c.URL, c.TrustHost = "", new(true) }
+	loopback := func(c *auth.Config) { c.URL = "" }
+	full := parties(auth.RelyingParty{ID: "app.example.com", Origins: []string{origin}})
+	for name, c := range map[string]struct {
+		change  func(c *auth.Config)
+		options []webauthn.Option
+		origin  string
+		ok      bool
+		reason  string
+	}{
+		"trusted host, nothing configured":   {trusted, nil, origin, false, "Host header"},
+		"trusted host, configured":           {trusted, []webauthn.Option{full}, origin, true, ""},
+		"trusted host, behind a proxy":       {trusted, []webauthn.Option{full}, "http://app.example.com", true, ""},
+		"trusted loopback, nothing":          {trusted, nil, "http://localhost:3000", false, "Host header"},
+		"URL":                                {nil, nil, origin, true, ""},
+		"URL is an IP address":               {func(c *auth.Config) { c.URL = "https://192.0.2.7" }, nil, "https://192.0.2.7", false, "IP address"},
+		"URL is an IP address of version 6":  {func(c *auth.Config) { c.URL = "https://[2001:db8::7]" }, nil, "https://[2001:db8::7]", false, "IP address"},
+		"loopback is an IP address":          {func(c *auth.Config) { c.URL = "http://127.0.0.1:3000" }, nil, "http://127.0.0.1:3000", false, "IP address"},
+		"http that is not on loopback":       {func(c *auth.Config) { c.URL = "http://app.example.com" }, nil, "http://app.example.com", false, "https"},
+		"chosen by the application":          {trusted, []webauthn.Option{webauthn.With(choose("app.example.com"))}, origin, true, ""},
+		"badly chosen by the application":    {trusted, []webauthn.Option{webauthn.With(choose("com"))}, origin, false, "top-level"},
+		"loopback that is trusted by itself": {loopback, nil, "http://localhost:3000", true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, c.change, c.options...)
+			b := newBrowser(t, s)
+			b.origin = c.origin
+			res := b.get("/auth/webauthn-options/passkey?action=authenticate")
+			if ok := res.StatusCode == http.StatusOK; ok != c.ok {
+				t.Errorf("status %d, %s, want options: %v\n%s", res.StatusCode, res.body, c.ok, s.log.String())
+			}
+			if log := s.log.String(); c.reason != "" && !strings.Contains(log, c.reason) {
+				t.Errorf("the log does not say %q:\n%s", c.reason, log)
+			}
+		})
+	}
+}
+
+func choose(id string) func(p *auth.WebAuthn) {
+	return func(p *auth.WebAuthn) {
+		p.GetRelyingParty = func(context.Context, *http.Request) (auth.RelyingParty, error) {
+			return auth.RelyingParty{ID: id, Origins: []string{origin}}, nil
+		}
+	}
+}
+
+// TestRelatedOrigins: browsers find the origins of a relying party at the
+// well-known path of its own host only.
+func TestRelatedOrigins(t *testing.T) {
+	rp := auth.RelyingParty{ID: "app.example.com", Origins: []string{origin, "https://app.example.de"}}
+	s := newSite(t, nil, parties(rp))
+	b := newBrowser(t, s)
+	res := b.get("/.well-known/webauthn")
+	if res.StatusCode != http.StatusOK || res.body != `{"origins":["https://app.example.com","https://app.example.de"]}` || res.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("status %d, %v, %s", res.StatusCode, res.Header, res.body)
+	}
+	k := softkey.New(t, softkey.ES256)
+	o := b.options("action=register&email=ada@example.com")
+	b.wantDone(b.finish("register", k.Register(t, o.Options, softkey.Client{Origin: "https://app.example.de"})))
+	if res := newBrowser(t, newSite(t, nil)).get("/.well-known/webauthn"); res.StatusCode != http.StatusNotFound {
+		t.Errorf("a site without relying parties answers with status %d", res.StatusCode)
+	}
+}
+
+// TestConfigurationErrors: what can't work is refused at the start, with a reason
+// that says what to do.
+func TestConfigurationErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(c *auth.Config)
+		option webauthn.Option
+		want   string
+	}{
+		"not enabled":                  {func(c *auth.Config) { c.Experimental.EnableWebAuthn = false }, nil, "EnableWebAuthn"},
+		"no adapter":                   {func(c *auth.Config) { c.Adapter = nil }, nil, "MissingAdapter"},
+		"adapter without passkeys":     {func(c *auth.Config) { c.Adapter = noPasskeys{memory.New()} }, nil, "CreateAuthenticator"},
+		"attestation without anchors":  {nil, webauthn.With(func(p *auth.WebAuthn) { p.Attestation = "direct" }), "trust anchors"},
+		"attestation with no anchors":  {nil, webauthn.WithAttestation("direct", webauthn.Trust{}), "trust anchors"},
+		"unknown attestation":          {nil, webauthn.With(func(p *auth.WebAuthn) { p.Attestation = "all" }), "Attestation"},
+		"unknown user verification":    {nil, webauthn.With(func(p *auth.WebAuthn) { p.UserVerification = "yes" }), "UserVerification"},
+		"algorithm that is not signed": {nil, webauthn.With(func(p *auth.WebAuthn) { p.Algorithms = []int{-65535} }), "-65535"},
+		"no algorithm":                 {nil, webauthn.With(func(p *auth.WebAuthn) { p.Algorithms = []int{} }), "Algorithms"},
+		"timeout beyond the challenge": {nil, webauthn.With(func(p *auth.WebAuthn) { p.Timeout = 1 << 50 }), "Timeout"},
+		"ID with a scheme":             {nil, parties(auth.RelyingParty{ID: "https://example.com", Origins: []string{origin}}), "domain name"},
+		"ID with a port":               {nil, parties(auth.RelyingParty{ID: "example.com:443", Origins: []string{origin}}), "domain name"},
+		"ID that is an IP address":     {nil, parties(auth.RelyingParty{ID: "127.0.0.1", Origins: []string{origin}}), "IP address"},
+		"ID that is a whole domain":    {nil, parties(auth.RelyingParty{ID: "com", Origins: []string{origin}}), "top-level"},
+		"no origins":                   {nil, parties(auth.RelyingParty{ID: "example.com"}), "Origins"},
+		"origin with a path":           {nil, parties(auth.RelyingParty{ID: "example.com", Origins: []string{origin + "/"}}), "written"},
+		"origin without encryption":    {nil, parties(auth.RelyingParty{ID: "example.com", Origins: []string{"http://example.com"}}), "https"},
+		"two offers in the autofill":   {func(c *auth.Config) { c.Providers = append(c.Providers, webauthn.WebAuthn()) }, nil, "DuplicateConditionalUI"},
+		"field without autofill":       {nil, webauthn.With(func(p *auth.WebAuthn) { p.FormFields = []auth.Field{{Name: "email"}} }), "autocomplete"},
+		"accepts what it demands":      {nil, webauthn.With(func(p *auth.WebAuthn) { p.DangerouslyAcceptUnverifiedUsers = true }), "contradicts"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := auth.Config{
+				Secret: []string{secret}, URL: origin, Adapter: memory.New(), Experimental: auth.Experimental{EnableWebAuthn: true},
+			}
+			if c.option != nil {
+				config.Providers = []auth.Provider{webauthn.Passkey(c.option)}
+			} else {
+				config.Providers = []auth.Provider{webauthn.Passkey()}
+			}
+			if c.change != nil {
+				c.change(&config)
+			}
+			if _, err := auth.New(config); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want an error with %q", err, c.want)
+			}
+		})
+	}
+}
+
+// noPasskeys is an adapter without the methods for passkeys.
+type noPasskeys struct{ adapter.Adapter }
+
+func (noPasskeys) Missing() []string {
+	return []string{"CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter"}
+}
+
+// TestUserVerification: what is asked for is required.
+func TestUserVerification(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(p *auth.WebAuthn)
+		asked  string
+		ok     bool
+	}{
+		"required":             {func(p *auth.WebAuthn) { p.UserVerification = "required" }, "required", false},
+		"preferred":            {func(p *auth.WebAuthn) { p.UserVerification = "preferred" }, "preferred", false},
+		"preferred, not meant": {func(p *auth.WebAuthn) { p.UserVerification, p.DangerouslyAcceptUnverifiedUsers = "preferred", true }, "preferred", true},
+		"discouraged":          {func(p *auth.WebAuthn) { p.UserVerification = "discouraged" }, "discouraged", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBrowser(t, newSite(t, nil, webauthn.With(c.change)))
+			k := softkey.New(t, softkey.ES256)
+			o := b.options("action=register&email=ada@example.com")
+			if !strings.Contains(string(o.Options), `"userVerification":"`+c.asked+`"`) {
+				t.Errorf("the options are %s", o.Options)
+			}
+			b.wantDone(b.finish("register", k.Register(t, o.Options, b.client())))
+			b.signOut()
+			k.Flags &^= softkey.UV
+			if res := b.signIn(k); c.ok {
+				b.wantDone(res)
+			} else {
+				b.wantRefused(res, "refused")
+			}
+		})
+	}
+}
+
+// TestWithoutAddress: a new user whom the application knows without an address,
+// and one who is signed in without one, register.
+func TestWithoutAddress(t *testing.T) {
+	s := newSite(t, nil, webauthn.With(func(p *auth.WebAuthn) {
+		p.GetUserInfo = func(_ context.Context, form auth.Form, _ *http.Request) (*auth.User, bool, error) {
+			if form.Get("nick") == "" {
+				return nil, false, nil
+			}
+			return &auth.User{Name: form.Get("nick")}, false, nil
+		}
+	}))
+	b := newBrowser(t, s)
+	k, second := softkey.New(t, softkey.ES256), softkey.New(t, softkey.ES256)
+	o := b.options("action=register&nick=ada")
+	b.wantDone(b.finish("register", k.Register(t, o.Options, b.client())))
+	b.wantSession(`"name":"ada"`)
+	o = b.options("action=register")
+	if !strings.Contains(string(o.Options), `"name":"ada"`) {
+		t.Errorf("the options are %s", o.Options)
+	}
+	b.wantDone(b.finish("register", second.Register(t, o.Options, b.client())))
+	b.signOut()
+	b.wantDone(b.signIn(second))
+	b.wantSession(`"name":"ada"`)
+	if res := newBrowser(t, s).get("/auth/webauthn-options/passkey?action=register"); res.StatusCode != http.StatusBadRequest {
+		t.Errorf("nobody registers: status %d, %s", res.StatusCode, res.body)
+	}
+}
+
+// TestSignInCallbackDecides: Callbacks.SignIn may refuse a passkey, or send the
+// browser elsewhere.
+func TestSignInCallbackDecides(t *testing.T) {
+	decision := auth.Deny()
+	s := newSite(t, func(c *auth.Config) {
+		c.Callbacks.SignIn = func(_ context.Context, p auth.SignInParams) (auth.SignInDecision, error) {
+			if p.Account.Type != auth.TypeWebAuthn || p.Account.Provider != "passkey" || p.User.Email != "ada@example.com" {
+				t.Errorf("the callback got %+v, %+v", p.User, p.Account)
+			}
+			return decision, nil
+		}
+	})
+	b := newBrowser(t, s)
+	k := softkey.New(t, softkey.ES256)
+	b.register(k, "ada@example.com").wantLocation(t, origin+"/auth/error?error=AccessDenied")
+	if got := s.authenticatorsOf(t, "ada@example.com"); got != nil {
+		t.Errorf("the store holds %+v", got)
+	}
+	decision = auth.Allow()
+	b.wantDone(b.register(k, "ada@example.com"))
+	b.signOut()
+	decision = auth.DenyTo("/pay-first")
+	b.signIn(k).wantLocation(t, origin+"/pay-first")
+	b.wantNobody()
+}
