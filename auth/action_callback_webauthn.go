@@ -85,7 +85,7 @@ func (e *engine) resumeCeremony(ctx context.Context, r *request, p *WebAuthn, ac
 	if err != nil {
 		return nil, want, err
 	}
-	if !began.fits(current.user()) {
+	if !began.fits(current) {
 		// Another tab may have signed in the same person in the meantime: what
 		// signs in whom is signed in already changes nothing.
 		if action == actionRegister || current.record == nil {
@@ -106,14 +106,8 @@ func (e *engine) resumeCeremony(ctx context.Context, r *request, p *WebAuthn, ac
 
 // fits reports whether a ceremony was begun by who is signed in now. Auth.js
 // seals nobody for an authentication.
-func (c *ceremony) fits(current *User) bool {
-	if c.foreign && c.action == actionAuthenticate {
-		return true
-	}
-	if current == nil {
-		return c.user == ""
-	}
-	return c.user == current.ID
+func (c *ceremony) fits(current loggedIn) bool {
+	return c.foreign && c.action == actionAuthenticate || c.begun.user == current.id()
 }
 
 // usePasskey signs in the owner of a passkey.
@@ -154,7 +148,7 @@ func (e *engine) registerPasskey(ctx context.Context, r *request, p *WebAuthn, b
 	if stop != nil || err != nil {
 		return stop, err
 	}
-	done, err := e.login(ctx, r.browser(), identity{user: began.data, account: account, authenticator: made, begun: begun{bound: !began.foreign, user: began.user}})
+	done, err := e.login(ctx, r.browser(), identity{user: began.data, account: account, authenticator: made, begun: began.begun})
 	if err != nil {
 		if errors.Is(err, adapter.ErrConflict) {
 			err = &Error{Type: ErrAccountNotLinked, Message: "the passkey or the address has an owner already", Cause: err}

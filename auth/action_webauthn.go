@@ -34,17 +34,15 @@ func (e *engine) webauthnOptions(ctx context.Context, r *request) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
-	begun := ceremony{action: decided.action, challenge: challenge, rpID: rp.ID}
-	if current.user() != nil {
-		begun.user = current.id()
-	}
+	started := ceremony{action: decided.action, challenge: challenge, rpID: rp.ID}
+	started.begun.user = current.id()
 	var options any
 	if decided.action == actionRegister {
 		handle, err := randomHex(e.config.Random)
 		if err != nil {
 			return nil, err
 		}
-		begun.data = sealable(decided.user)
+		started.data = sealable(decided.user)
 		options = p.registrationOptions(rp, challenge, handle, decided.shown, decided.known)
 	} else {
 		options = p.authenticationOptions(rp, challenge, decided.known)
@@ -53,7 +51,7 @@ func (e *engine) webauthnOptions(ctx context.Context, r *request) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
-	cookies, err := e.beginCeremony(r, p, begun)
+	cookies, err := e.beginCeremony(r, p, started)
 	if err != nil {
 		return nil, err
 	}

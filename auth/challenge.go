@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -33,15 +34,15 @@ type ceremony struct {
 	// rpID is the ID of the relying party in the options. It is empty if Auth.js
 	// began the ceremony.
 	rpID string
-	// user is the ID of who was signed in; empty if nobody was.
-	user string
+	// begun is in which browser, and who was signed in.
+	begun begun
 	// data is who registers, nil unless action is actionRegister.
 	data *User
 	// only, if it is set, is the only user whom the ceremony may sign in, because
 	// it is who is signed in already, though nobody was when the ceremony began.
 	only string
 	// foreign says that Auth.js began the ceremony, which seals neither rpID nor
-	// user.
+	// who began it.
 	foreign bool
 }
 
@@ -61,8 +62,15 @@ func ceremonySalt(spec *cookieSpec) string { return spec.name + ".ceremony" }
 // oldest where there are too many.
 func (e *engine) beginCeremony(r *request, p *WebAuthn, c ceremony) ([]*http.Cookie, error) {
 	spec := &r.specs.challenge
+	mark, keep, err := e.markBrowser(r)
+	if err != nil {
+		return nil, err
+	}
 	inner := Claims{"challenge": c.challenge}
-	own := Claims{"challenge": c.challenge, "provider": p.id(), "action": string(c.action), "rp": c.rpID, "user": c.user}
+	own := bindingClaims(mark, c.begun.user)
+	own["provider"], own["action"], own["rp"] = p.id(), string(c.action), c.rpID
+	outer := maps.Clone(own)
+	own["challenge"] = c.challenge
 	if c.data != nil {
 		inner["registerData"], own["registerData"] = c.data, c.data
 	}
@@ -70,9 +78,8 @@ func (e *engine) beginCeremony(r *request, p *WebAuthn, c ceremony) ([]*http.Coo
 	if err != nil {
 		return nil, err
 	}
-	latest, err := e.sealChallenge(spec.name, Claims{
-		"value": sealedInner, "provider": p.id(), "action": string(c.action), "rp": c.rpID, "user": c.user,
-	})
+	outer["value"] = sealedInner
+	latest, err := e.sealChallenge(spec.name, outer)
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +96,7 @@ func (e *engine) beginCeremony(r *request, p *WebAuthn, c ceremony) ([]*http.Coo
 		}
 	}
 	e.debug(r.http.Context(), "CREATE_"+spec.key, slog.String("name", name))
+	cookies = append(cookies, keep...)
 	others := marked(r.cookies, spec.name, name)
 	for _, old := range others[:max(0, len(others)-maxTickets+1)] {
 		cookies = append(cookies, spec.clear(old))
@@ -150,7 +158,7 @@ func (e *engine) ownCeremony(r *request, p *WebAuthn, sealed string) (*ceremony,
 	if err != nil {
 		return nil, lostChallenge("the cookie is not valid")
 	}
-	return ceremonyOf(p, claims, claims)
+	return e.ceremonyOf(r, p, claims, claims)
 }
 
 // latestCeremony opens the cookie of Auth.js.
@@ -168,17 +176,20 @@ func (e *engine) latestCeremony(r *request, p *WebAuthn) (*ceremony, error) {
 	if err != nil {
 		return nil, lostChallenge("the cookie holds no challenge")
 	}
-	return ceremonyOf(p, outer, inner)
+	return e.ceremonyOf(r, p, outer, inner)
 }
 
 // ceremonyOf reads the claims that bind a ceremony, and those that make it.
-func ceremonyOf(p *WebAuthn, binding, content Claims) (*ceremony, error) {
+func (e *engine) ceremonyOf(r *request, p *WebAuthn, binding, content Claims) (*ceremony, error) {
 	if binding.String("provider") != p.id() {
 		return nil, lostChallenge("the ceremony was begun with another provider")
 	}
+	began, ok := e.checkBinding(r, binding)
+	if !ok {
+		return nil, lostChallenge("the ceremony was begun in another browser")
+	}
 	c := &ceremony{
-		action: ceremonyAction(binding.String("action")), challenge: content.String("challenge"),
-		rpID: binding.String("rp"), user: binding.String("user"),
+		action: ceremonyAction(binding.String("action")), challenge: content.String("challenge"), rpID: binding.String("rp"), begun: began,
 	}
 	if c.challenge == "" {
 		return nil, lostChallenge("the cookie holds no challenge")
@@ -194,7 +205,7 @@ func ceremonyOf(p *WebAuthn, binding, content Claims) (*ceremony, error) {
 	}
 	c.foreign, c.action = true, actionAuthenticate
 	if c.data != nil {
-		c.action, c.user = actionRegister, c.data.ID
+		c.action, c.begun.user = actionRegister, c.data.ID
 	}
 	return c, nil
 }

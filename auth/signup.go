@@ -28,16 +28,23 @@ func (s *store) signUp(ctx context.Context, u adapter.User, a adapter.Account, p
 		return nil, err
 	}
 	if err := s.link(ctx, created, a, passkey); err != nil {
-		return nil, errors.Join(err, s.undoSignUp(context.WithoutCancel(ctx), a.Key(), created.ID))
+		return nil, errors.Join(err, s.undoSignUp(context.WithoutCancel(ctx), a.Key(), created.ID, passkey))
 	}
 	return created, nil
 }
 
 // undoSignUp removes a user whose account could not be stored. The user stays if
-// they have the account all the same, because an answer was lost.
-func (s *store) undoSignUp(ctx context.Context, key adapter.AccountKey, userID string) error {
+// they can sign in all the same, because an answer was lost: with the account,
+// or with the passkey, without which its account is worth nothing.
+func (s *store) undoSignUp(ctx context.Context, key adapter.AccountKey, userID string, passkey *adapter.Authenticator) error {
 	owner, err := s.userByAccount(ctx, key)
-	if err == nil && (owner == nil || owner.ID != userID) {
+	kept := owner != nil && owner.ID == userID
+	if err == nil && kept && passkey != nil {
+		var stored *adapter.Authenticator
+		stored, err = s.authenticator(ctx, passkey.CredentialID)
+		kept = stored != nil && stored.UserID == userID
+	}
+	if err == nil && !kept {
 		err = s.deleteUser(ctx, userID)
 	}
 	if err != nil {

@@ -326,7 +326,19 @@ func TestWhoBegan(t *testing.T) {
 		b.wantDone(b.register(k, email))
 		return b
 	}
-	asAda, asBob := newUser(ada, "ada@example.com"), newUser(bob, "bob@example.com")
+	newUser(ada, "ada@example.com")
+	newUser(bob, "bob@example.com")
+	// Each sign-in ends the session that the browser had before.
+	as := func(k *softkey.Key) func() *browser {
+		return func() *browser {
+			b := newBrowser(t, s)
+			if k != nil {
+				b.wantDone(b.signIn(k))
+			}
+			return b
+		}
+	}
+	asAda, asBob, asNobody := as(ada), as(bob), as(nil)
 	// become gives a browser the session of another.
 	become := func(b, other *browser) {
 		b.signOut()
@@ -337,25 +349,25 @@ func TestWhoBegan(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		begins, ends *browser
+		begins, ends func() *browser
 		action, code string // done without a code
 		key          *softkey.Key
 	}{
 		"registers as Ada, ends as Bob":       {asAda, asBob, "register", "user-changed", softkey.New(t, softkey.ES256)},
-		"registers as Ada, ends as nobody":    {asAda, newBrowser(t, s), "register", "user-changed", softkey.New(t, softkey.ES256)},
-		"registers as nobody, ends as Bob":    {newBrowser(t, s), asBob, "register", "user-changed", softkey.New(t, softkey.ES256)},
+		"registers as Ada, ends as nobody":    {asAda, asNobody, "register", "user-changed", softkey.New(t, softkey.ES256)},
+		"registers as nobody, ends as Bob":    {asNobody, asBob, "register", "user-changed", softkey.New(t, softkey.ES256)},
 		"registers as Ada, ends as Ada":       {asAda, asAda, "register", "", softkey.New(t, softkey.ES256)},
-		"signs in as nobody, ends as Bob":     {newBrowser(t, s), asBob, "authenticate", "user-changed", ada},
-		"signs in as Ada, ends as nobody":     {asAda, newBrowser(t, s), "authenticate", "user-changed", ada},
+		"signs in as nobody, ends as Bob":     {asNobody, asBob, "authenticate", "user-changed", ada},
+		"signs in as Ada, ends as nobody":     {asAda, asNobody, "authenticate", "user-changed", ada},
 		"signs in as Ada, ends as Bob":        {asAda, asBob, "authenticate", "user-changed", ada},
-		"signs in as nobody, ends as herself": {newBrowser(t, s), asAda, "authenticate", "", ada},
+		"signs in as nobody, ends as herself": {asNobody, asAda, "authenticate", "", ada},
 		"signs in as Ada, ends as Ada":        {asAda, asAda, "authenticate", "", ada},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBrowser(t, s)
-			become(b, c.begins)
+			become(b, c.begins())
 			o := b.options("action=" + c.action + "&email=new@example.com")
-			become(b, c.ends)
+			become(b, c.ends())
 			answer := c.key.Register
 			if c.action == "authenticate" {
 				answer = c.key.Authenticate
