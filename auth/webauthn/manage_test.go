@@ -1,0 +1,164 @@
+package webauthn_test
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn/internal/softkey"
+)
+
+// signUp makes a user with passkeys, and returns their ID and the browser in
+// which they are signed in.
+func signUp(t testing.TB, s *site, email string, passkeys int) (string, *browser) {
+	t.Helper()
+	b := newBrowser(t, s)
+	for range passkeys {
+		b.wantDone(b.register(softkey.New(t, softkey.ES256), email))
+	}
+	user, err := s.store.GetUserByEmail(t.Context(), email)
+	if err != nil || user == nil {
+		t.Fatal(user, err)
+	}
+	return user.ID, b
+}
+
+// TestLastWayInStays: nobody removes the last passkey of a user who has no other
+// way to sign in, by many removals at once either. A user who can be sent a mail
+// at an address that they have proven may.
+func TestLastWayInStays(t *testing.T) {
+	t.Run("one after the other", func(t *testing.T) {
+		s := newSite(t, nil)
+		id, _ := signUp(t, s, "ada@example.com", 2)
+		list, err := s.Passkeys(t.Context(), id)
+		if err != nil || len(list) != 2 {
+			t.Fatal(list, err)
+		}
+		if err := s.RemovePasskey(t.Context(), id, list[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.RemovePasskey(t.Context(), id, list[1].ID); !errors.Is(err, adapter.ErrLastCredential) {
+			t.Errorf("got %v, want adapter.ErrLastCredential", err)
+		}
+		if list, err = s.Passkeys(t.Context(), id); err != nil || len(list) != 1 {
+			t.Error(list, err)
+		}
+	})
+	t.Run("all at once", func(t *testing.T) {
+		for range 50 {
+			s := newSite(t, nil)
+			id, _ := signUp(t, s, "ada@example.com", 3)
+			list, err := s.Passkeys(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wait sync.WaitGroup
+			for _, p := range list {
+				wait.Go(func() { _ = s.RemovePasskey(t.Context(), id, p.ID) })
+			}
+			wait.Wait()
+			if list, err = s.Passkeys(t.Context(), id); err != nil || len(list) != 1 {
+				t.Fatalf("%d passkeys are left, want 1 (%v)", len(list), err)
+			}
+		}
+	})
+	for name, proven := range map[string]bool{"with a proven address": true, "with a typed address": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, func(c *auth.Config) {
+				c.Providers = append(c.Providers, &auth.Email{Server: "smtp://localhost:25", From: "no-reply@example.com"})
+			})
+			id, _ := signUp(t, s, "ada@example.com", 1)
+			if proven {
+				if _, err := s.store.UpdateUser(t.Context(), adapter.UserUpdate{ID: id, EmailVerified: adapter.To(new(s.clock.Now()))}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			list, err := s.Passkeys(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.RemovePasskey(t.Context(), id, list[0].ID); proven != (err == nil) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestPasskeysOfOthers: nobody names or removes the passkey of somebody else.
+func TestPasskeysOfOthers(t *testing.T) {
+	s := newSite(t, nil)
+	ada, asAda := signUp(t, s, "ada@example.com", 2)
+	bob, _ := signUp(t, s, "bob@example.com", 2)
+	list, err := s.Passkeys(t.Context(), bob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{s.RemovePasskey(t.Context(), ada, list[0].ID), s.RenamePasskey(t.Context(), ada, list[0].ID, "mine"), s.RemovePasskey(t.Context(), "nobody", list[0].ID)} {
+		if !errors.Is(err, adapter.ErrNotFound) {
+			t.Errorf("got %v, want adapter.ErrNotFound", err)
+		}
+	}
+	page := s.PasskeysPage()
+	asAda.h = page
+	send := func(header http.Header, fields ...string) *reply {
+		form := url.Values{}
+		for i := 0; i < len(fields); i += 2 {
+			form.Set(fields[i], fields[i+1])
+		}
+		header.Set("Content-Type", "application/x-www-form-urlencoded")
+		return asAda.do(http.MethodPost, "/passkeys", form.Encode(), header)
+	}
+	own := http.Header{"Origin": {origin}}
+	if res := send(own, "op", "remove", "id", list[0].ID); res.StatusCode != http.StatusNotFound {
+		t.Errorf("the page answers with status %d", res.StatusCode)
+	}
+	mine, err := s.Passkeys(t.Context(), ada)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, header := range map[string]http.Header{"another site": {"Origin": {"https://evil.example"}}, "a sibling": {"Sec-Fetch-Site": {"same-site"}}, "nobody": {}} {
+		if res := send(header, "op", "remove", "id", mine[0].ID); res.StatusCode != http.StatusForbidden {
+			t.Errorf("a form of %s is answered with status %d", name, res.StatusCode)
+		}
+	}
+	for _, name := range []string{"", "  ", strings.Repeat("x", 65), "a\nb", "\xff"} {
+		if res := send(own, "op", "rename", "id", mine[0].ID, "name", name); res.StatusCode != http.StatusBadRequest {
+			t.Errorf("the name %q is answered with status %d", name, res.StatusCode)
+		}
+	}
+	if res := send(own, "op", "rename", "id", mine[0].ID, "name", `<b>"key"</b>`); res.StatusCode != http.StatusOK || strings.Contains(res.body, "<b>") {
+		t.Errorf("status %d", res.StatusCode)
+	}
+	if res := newBrowser(t, page).get("/passkeys"); res.StatusCode != http.StatusSeeOther || !strings.HasPrefix(res.location(), origin+"/auth/signin?callbackUrl=") {
+		t.Errorf("somebody who is not signed in gets status %d, %q", res.StatusCode, res.location())
+	}
+	if after, err := s.Passkeys(t.Context(), bob); err != nil || len(after) != 2 || after[0].Name != "" {
+		t.Errorf("Bob has %+v (%v)", after, err)
+	}
+}
+
+// TestWithoutEdits: with an adapter that can't change passkeys, people sign in
+// and see them, and are told that they can't be removed.
+func TestWithoutEdits(t *testing.T) {
+	s := newSite(t, func(c *auth.Config) { c.Adapter = plainAdapter{memory.New()} })
+	id, b := signUp(t, s, "ada@example.com", 2)
+	list, err := s.Passkeys(t.Context(), id)
+	if err != nil || len(list) != 2 {
+		t.Fatal(list, err)
+	}
+	if err := s.RemovePasskey(t.Context(), id, list[0].ID); !errors.Is(err, adapter.ErrUnsupported) {
+		t.Errorf("got %v, want adapter.ErrUnsupported", err)
+	}
+	b.h = s.PasskeysPage()
+	form := url.Values{"op": {"remove"}, "id": {list[0].ID}}
+	res := b.do(http.MethodPost, "/passkeys", form.Encode(), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {origin}})
+	if res.StatusCode != http.StatusNotImplemented {
+		t.Errorf("the page answers with status %d", res.StatusCode)
+	}
+}
