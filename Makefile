@@ -106,6 +106,7 @@ bench: images
 	@$(WITH_STORES) -- $(MAKE) --no-print-directory bench-modules
 
 BENCHED := $(filter adapters/%,$(MODULES)) auth auth/internal/peers
+BENCHED := $(filter adapters/%,$(MODULES)) auth auth/webauthn
 
 bench-modules:
 	@for m in $(BENCHED); do (cd $$m && GOWORK=off go test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m ./...); done 2>&1 | \

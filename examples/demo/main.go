@@ -1,8 +1,13 @@
-// Demo is a small site that signs people in: by a link in a mail, by user name
-// and password, by a provider for development, and by GitHub and Google where
-// AUTH_GITHUB_ID and AUTH_GITHUB_SECRET, or those of Google, are set. It needs no
-// services: users are kept in a SQLite file, and mails are shown on a page of
-// the site.
+// Demo is a small site that signs people in: with a passkey, by a link in a mail,
+// by user name and password, by a provider for development, and by GitHub and
+// Google where AUTH_GITHUB_ID and AUTH_GITHUB_SECRET, or those of Google, are set.
+// It needs no services: users are kept in a SQLite file, and mails are shown on a
+// page of the site.
+//
+// Passkeys work at http://localhost:3000 with nothing registered anywhere: type
+// an address, choose "Create a passkey", sign out, and open the sign-in page
+// again; the browser then offers the passkey in the field of the address. The
+// page /passkeys adds, names and removes them.
 package main
 
 import (
@@ -19,6 +24,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite/modernc"
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/providers"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn"
 	"github.com/gatehouse-go/gatehouse/examples/devprovider"
 )
 
@@ -60,6 +66,7 @@ func newSite(ctx context.Context, site, file string) (http.Handler, error) {
 		return nil, err
 	}
 	ways := []auth.Provider{
+		webauthn.Passkey(),
 		dev.OAuth(),
 		&auth.Email{SendVerificationRequest: mails.receive},
 		&auth.Credentials{
@@ -82,7 +89,8 @@ func newSite(ctx context.Context, site, file string) (http.Handler, error) {
 		Providers: ways,
 		// Sign-in by password needs sessions in a cookie; the default with an
 		// adapter is sessions in the database.
-		Session: auth.SessionConfig{Strategy: auth.StrategyJWT},
+		Session:      auth.SessionConfig{Strategy: auth.StrategyJWT},
+		Experimental: auth.Experimental{EnableWebAuthn: true},
 	})
 	if err != nil {
 		return nil, err
@@ -92,6 +100,7 @@ func newSite(ctx context.Context, site, file string) (http.Handler, error) {
 	mux.Handle("/auth/", handler)
 	mux.Handle("/dev/", dev)
 	mux.Handle("GET /mail", mails)
+	mux.Handle("/passkeys", handler.PasskeysPage())
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		session, err := handler.Refresh(w, r)
 		show(w, session, err)

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+
+	cdpwebauthn "github.com/chromedp/cdproto/webauthn"
+	"github.com/chromedp/chromedp"
+)
+
+// TestPasskeyInABrowser goes through what the demonstration says of passkeys, on
+// localhost, with nothing registered anywhere.
+func TestPasskeyInABrowser(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	site := "http://localhost:" + port
+	handler, err := newSite(t.Context(), site, filepath.Join(t.TempDir(), "demo.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler}}
+	server.Start()
+	t.Cleanup(server.Close)
+
+	b := newBrowser(t, true)
+	b.goTo("about:blank")
+	call := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = chromedp.Call(b.ctx, cdpwebauthn.Enable, cdpwebauthn.EnableParams{})
+	call(err)
+	_, err = chromedp.Call(b.ctx, cdpwebauthn.AddVirtualAuthenticator, cdpwebauthn.AddVirtualAuthenticatorParams{Options: &cdpwebauthn.VirtualAuthenticatorOptions{
+		Protocol: "ctap2", Ctap2version: "ctap2_1", Transport: "internal", HasResidentKey: true, HasUserVerification: true,
+		AutomaticPresenceSimulation: true, IsUserVerified: true, DefaultBackupEligibility: true, DefaultBackupState: true,
+	}})
+	call(err)
+
+	greeted := func() {
+		t.Helper()
+		for range 10 { // the script goes on to the next page by itself
+			if _, err = chromedp.Run(b.ctx, chromedp.Poll[bool](`document.body.innerText.includes("Hello, ada@example.com")`)); err == nil {
+				return
+			}
+		}
+		t.Fatal(err, get(b, chromedp.Text("html")))
+	}
+	b.goTo(site + "/auth/signin")
+	b.do(chromedp.SendKeys(chromedp.CSS("#input-email-for-passkey-provider"), "ada@example.com"), chromedp.Click(chromedp.CSS(`[data-passkey-action="register"]`)))
+	greeted()
+	b.goTo(site + "/passkeys")
+	b.reads("Backed up.")
+	b.signOut(site)
+	b.goTo(site + "/auth/signin") // an authenticator that is no device takes the offer in the autofill at once
+	greeted()
+}
