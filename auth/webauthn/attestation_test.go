@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
-	"github.com/gatehouse-go/gatehouse/auth/webauthn/internal/softkey"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
 // maker makes authenticators, whose certificates lead to its root.

@@ -18,7 +18,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
-	"github.com/gatehouse-go/gatehouse/auth/webauthn/internal/softkey"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
 // benchSite is a site with one user, whose passkey never counts.

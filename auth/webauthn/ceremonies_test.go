@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
-	"github.com/gatehouse-go/gatehouse/auth/webauthn/internal/softkey"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
 // TestRegisterAndSignIn is the main path, with each algorithm and both places

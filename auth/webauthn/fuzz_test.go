@@ -6,7 +6,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
-	"github.com/gatehouse-go/gatehouse/auth/webauthn/internal/softkey"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
 // want is what an answer of the fuzz targets is held against.

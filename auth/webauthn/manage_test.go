@@ -11,7 +11,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
-	"github.com/gatehouse-go/gatehouse/auth/webauthn/internal/softkey"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
 // signUp makes a user with passkeys, and returns their ID and the browser in

@@ -11,7 +11,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
-	"github.com/gatehouse-go/gatehouse/auth/webauthn/internal/softkey"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
 func parties(list ...auth.RelyingParty) webauthn.Option {

@@ -20,7 +20,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
-	"github.com/gatehouse-go/gatehouse/auth/webauthn/internal/softkey"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
 var record = flag.Bool("record", false, "record testdata/authjs.json anew from the real Auth.js")

@@ -1,6 +1,6 @@
-// Package softkey is an authenticator in software, for tests: it answers the
-// options of a ceremony as a browser with an authenticator does, and breaks any
-// rule that it is told to break.
+// Package softkey is an authenticator in software, for tests of sites that sign
+// people in with passkeys: it answers the options of a ceremony as a browser with
+// an authenticator does, and breaks any rule that it is told to break.
 package softkey
 
 import (
@@ -84,9 +84,10 @@ func New(t testing.TB, algorithm int) *Key {
 // Signer is the private key.
 func (k *Key) Signer() crypto.Signer { return k.signer }
 
-// IDText is the credential ID as browsers write it, StoredID as adapters keep
-// it.
-func (k *Key) IDText() string   { return base64.RawURLEncoding.EncodeToString(k.ID) }
+// IDText is the credential ID as browsers write it.
+func (k *Key) IDText() string { return base64.RawURLEncoding.EncodeToString(k.ID) }
+
+// StoredID is the credential ID as adapters keep it.
 func (k *Key) StoredID() string { return base64.StdEncoding.EncodeToString(k.ID) }
 
 // COSE is the public key (RFC 9052, section 7).
