@@ -1,0 +1,80 @@
+package webauthn_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+)
+
+// TestScriptWithoutNativeJSON: the script does by itself what a browser lacks, as
+// older ones and some password managers do, and gives the server the same.
+func TestScriptWithoutNativeJSON(t *testing.T) {
+	t.Parallel()
+	s := serve(t, false, nil, nil, onRequest())
+	c := newChromium(t)
+	c.before(`delete PublicKeyCredential.parseCreationOptionsFromJSON; delete PublicKeyCredential.parseRequestOptionsFromJSON;
+		delete PublicKeyCredential.prototype.toJSON; delete PublicKeyCredential.signalAllAcceptedCredentials`)
+	c.plugIn(platform())
+	c.register(s, "ada@example.com")
+	c.wantUser(s, "ada@example.com")
+	c.signOut(s)
+	c.clickSignIn(s)
+	c.wantUser(s, "ada@example.com")
+}
+
+// TestScriptWithoutWebAuthn: where the browser has no WebAuthn, the form is not
+// there.
+func TestScriptWithoutWebAuthn(t *testing.T) {
+	t.Parallel()
+	s := serve(t, false, nil, nil)
+	c := newChromium(t)
+	c.before(`delete window.PublicKeyCredential`)
+	c.goTo(s.url + "/auth/signin")
+	c.waitFor(`getComputedStyle(document.querySelector("#passkey-form")).display === "none"`)
+	if n := s.options.get(); n != 0 {
+		t.Errorf("%d requests for options", n)
+	}
+}
+
+// before runs a script before those of every page.
+func (c *chromium) before(script string) {
+	c.t.Helper()
+	call(c, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+}
+
+// TestPageNeedsNoOtherHost: the pages name no other host, and their policy allows
+// the one script and requests to the site.
+func TestPageNeedsNoOtherHost(t *testing.T) {
+	s := newSite(t, nil)
+	b := newBrowser(t, s)
+	res := b.get("/auth/signin")
+	policy := res.Header.Get("Content-Security-Policy")
+	if !strings.Contains(policy, "script-src 'sha256-") || !strings.Contains(policy, "connect-src 'self'") || strings.Contains(policy, "unsafe") {
+		t.Errorf("the policy is %s", policy)
+	}
+	for _, line := range strings.Split(res.body, "\n") {
+		if strings.Contains(line, "://") && !strings.Contains(line, origin) {
+			t.Errorf("the page names another host: %s", line)
+		}
+	}
+}
+
+// TestAutofillIsRenewed: an offer in the autofill that nobody took gets a new
+// challenge before the server forgets the old one, and one offer at a time is
+// open.
+func TestAutofillIsRenewed(t *testing.T) {
+	t.Parallel()
+	s := serve(t, false, nil, nil)
+	c := newChromium(t)
+	// The clock of the page runs 1000 times as fast.
+	c.before(`const later = window.setTimeout; window.setTimeout = (f, ms) => later(f, ms / 1000)`)
+	o := platform()
+	o.AutomaticPresenceSimulation = false
+	c.plugIn(o)
+	c.goTo(s.url + "/auth/signin")
+	c.waitFor(`performance.getEntriesByType("resource").filter((r) => r.name.includes("webauthn-options")).length >= 3`)
+	if n := s.callbacks.get(); n != 0 {
+		t.Errorf("%d callbacks", n)
+	}
+}
