@@ -120,6 +120,9 @@ interop-tests:
 	@for d in . pg drizzle mongo oidc types; do node interop/install.mjs $$d || exit 1; done
 	@$(WITH_STORES) -- sh -ec 'cd auth && go test -count=1 -run "Interop|AuthJS" ./...; \
 		for d in adapters/postgres adapters/sqlite adapters/mongo examples/demo examples/react examples/sveltekit examples/api; do (cd ../$$d && go test -count=1 -run Interop .); done'
+	@for d in . pg drizzle mongo oidc types webauthn; do node interop/install.mjs $$d || exit 1; done
+	@$(WITH_STORES) -- sh -ec 'cd auth && go test -count=1 -run "Interop|AuthJS" ./...; (cd webauthn && go test -count=1 -run AuthJS .); \
+		for d in adapters/postgres adapters/sqlite adapters/mongo examples/demo; do (cd ../$$d && go test -count=1 -run Interop .); done'
 
 ## lint: formatting, vet, golangci-lint and tidy modules
 lint:
