@@ -28,6 +28,11 @@ func TestPasskeys(t *testing.T) {
 	each(t, open(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
 		store := o.Harness.New(t)
 		sites := []*auth.Handler{passkeySite(t, store), passkeySite(t, store)}
+		_, edits := adapter.Capability[adapter.AuthenticatorEdits](store)
+		if !edits { // there is no compare and set, so copies race in one process
+			t.Log("NOT PROVED over two processes: the adapter has no AuthenticatorEdits")
+			sites[1] = sites[0]
+		}
 		b := &tab{t: t, site: sites[0], cookies: map[string]string{}}
 		first, second := softkey.New(t, softkey.ES256), softkey.New(t, softkey.EdDSA)
 		first.Counter, first.Step = 1, 1
@@ -63,6 +68,9 @@ func TestPasskeys(t *testing.T) {
 		list, err := sites[0].Passkeys(t.Context(), owner.ID)
 		if err != nil || len(list) != 2 {
 			t.Fatalf("passkeys: %+v, %v", list, err)
+		}
+		if !edits {
+			return
 		}
 		var wg sync.WaitGroup
 		for i, p := range list {
