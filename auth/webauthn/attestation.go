@@ -69,7 +69,7 @@ func (c *ceremonies) Check(p *auth.WebAuthn) error {
 		return errNoAnchors
 	case len(t.Roots) > 0 && t.Metadata != nil:
 		return errMixedAnchors
-	case t.Metadata != nil && !(t.Metadata.GetValidateEntry(context.Background()) && t.Metadata.GetValidateTrustAnchor(context.Background())):
+	case t.Metadata != nil && (!t.Metadata.GetValidateEntry(context.Background()) || !t.Metadata.GetValidateTrustAnchor(context.Background())):
 		return errLaxMetadata
 	}
 	return nil

@@ -22,7 +22,8 @@ type httpClient struct {
 	c    *http.Client
 }
 
-func (h *httpClient) do(r *http.Request) *http.Response {
+// do returns where the answer leads, and its body.
+func (h *httpClient) do(r *http.Request) (location, body string) {
 	h.t.Helper()
 	if h.c == nil {
 		jar, err := cookiejar.New(nil)
@@ -35,8 +36,12 @@ func (h *httpClient) do(r *http.Request) *http.Response {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.t.Cleanup(func() { _ = res.Body.Close() })
-	return res
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return res.Header.Get("Location"), string(text)
 }
 
 func (h *httpClient) get(path string) string {
@@ -45,11 +50,8 @@ func (h *httpClient) get(path string) string {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	body, err := io.ReadAll(h.do(r).Body)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return string(body)
+	_, body := h.do(r)
+	return body
 }
 
 // post posts a form as a page of the site does, and returns where it leads.
@@ -61,5 +63,6 @@ func (h *httpClient) post(path string, form url.Values) string {
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Origin", h.site)
-	return h.do(r).Header.Get("Location")
+	location, _ := h.do(r)
+	return location
 }

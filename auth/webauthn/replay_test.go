@@ -150,17 +150,23 @@ func refusal(action string, change func(c *softkey.Client, k *softkey.Key)) func
 func flawsOf(action string) []scenario {
 	var list []scenario
 	for name, change := range map[string]func(c *softkey.Client, k *softkey.Key){
-		"origin":         func(c *softkey.Client, _ *softkey.Key) { c.Origin = "https://evil.example" },
-		"type":           func(c *softkey.Client, _ *softkey.Key) { c.Type = "webauthn.other" },
-		"challenge":      func(c *softkey.Client, _ *softkey.Key) { c.Challenge = strings.Repeat("A", 43) },
-		"relying party":  func(c *softkey.Client, _ *softkey.Key) { c.RPID = "evil.example" },
-		"user presence":  func(_ *softkey.Client, k *softkey.Key) { k.Flags &^= softkey.UP },
-		"verification":   func(_ *softkey.Client, k *softkey.Key) { k.Flags &^= softkey.UV },
-		"backup flags":   func(_ *softkey.Client, k *softkey.Key) { k.Flags &^= softkey.BE },
-		"ID":             func(c *softkey.Client, _ *softkey.Key) { c.ChangeAnswer = func(a map[string]any) { a["rawId"] = "AAAA" } },
-		"type of key":    func(c *softkey.Client, _ *softkey.Key) { c.ChangeAnswer = func(a map[string]any) { a["type"] = "password" } },
-		"no ID":          func(c *softkey.Client, _ *softkey.Key) { c.ChangeAnswer = func(a map[string]any) { delete(a, "id") } },
-		"trailing bytes": func(c *softkey.Client, _ *softkey.Key) { c.ChangeAuthData = func(b []byte) []byte { return append(b, 0) } },
+		"origin":        func(c *softkey.Client, _ *softkey.Key) { c.Origin = "https://evil.example" },
+		"type":          func(c *softkey.Client, _ *softkey.Key) { c.Type = "webauthn.other" },
+		"challenge":     func(c *softkey.Client, _ *softkey.Key) { c.Challenge = strings.Repeat("A", 43) },
+		"relying party": func(c *softkey.Client, _ *softkey.Key) { c.RPID = "evil.example" },
+		"user presence": func(_ *softkey.Client, k *softkey.Key) { k.Flags &^= softkey.UP },
+		"verification":  func(_ *softkey.Client, k *softkey.Key) { k.Flags &^= softkey.UV },
+		"backup flags":  func(_ *softkey.Client, k *softkey.Key) { k.Flags &^= softkey.BE },
+		"ID": func(c *softkey.Client, _ *softkey.Key) {
+			c.ChangeAnswer = func(a map[string]any) { a["rawId"] = "AAAA" }
+		},
+		"type of key": func(c *softkey.Client, _ *softkey.Key) {
+			c.ChangeAnswer = func(a map[string]any) { a["type"] = "password" }
+		},
+		"no ID": func(c *softkey.Client, _ *softkey.Key) { c.ChangeAnswer = func(a map[string]any) { delete(a, "id") } },
+		"trailing bytes": func(c *softkey.Client, _ *softkey.Key) {
+			c.ChangeAuthData = func(b []byte) []byte { return append(b, 0) }
+		},
 	} {
 		list = append(list, scenario{name: action + " refused by " + name, run: refusal(action, change)})
 	}
