@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite/sqlitetest"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -30,8 +31,8 @@ func (w wiring) benchHarness() adaptertest.Harness {
 			db := w.openDB(t, path)
 			return direct{newAdapter(t, db), db, path}
 		},
-		Second: func(t testing.TB, a adapter.Adapter) adapter.Adapter { return w.handle(t, a.(direct).path) },
-		Faults: func(a adapter.Adapter) fault.Control { return a.(*handle).faults },
+		Second: func(t testing.TB, a adapter.Adapter) adapter.Adapter { return w.settings(t).Open(t, a.(direct).path) },
+		Faults: func(a adapter.Adapter) fault.Control { return a.(*sqlitetest.Handle).Faults },
 	}
 }
 

@@ -19,11 +19,11 @@ type wiring struct {
 
 // The parameters are those of README.md but for synchronous, which matters in a
 // power cut only.
-const parameters = "?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=foreign_keys(on)&_txlock=immediate"
+const parameters = "_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=foreign_keys(on)&_txlock=immediate"
 
 var wirings = []wiring{
-	{"modernc", "sqlite", func(path string) string { return "file:" + path + parameters }},
-	{"ncruces", "sqlite3", func(path string) string { return "file:" + path + parameters }},
+	{"modernc", "sqlite", func(path string) string { return "file:" + path + "?" + parameters }},
+	{"ncruces", "sqlite3", func(path string) string { return "file:" + path + "?" + parameters }},
 }
 
 func (w wiring) open(path string) (*sql.DB, error) { return sql.Open(w.driver, w.dsn(path)) }

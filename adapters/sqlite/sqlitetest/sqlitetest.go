@@ -1,0 +1,188 @@
+// Package sqlitetest opens SQLite adapters for tests: those of this module, and
+// those of all bundled adapters. Nothing else imports it.
+package sqlitetest
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Settings say how a test opens a file.
+type Settings struct {
+	Driver driver.Driver
+	// Parameters are the query of the data source name.
+	Parameters string
+	// Conns is how many connections a pool has at most.
+	Conns int
+}
+
+// Handle is an adapter over a file, behind a driver that brings about faults.
+type Handle struct {
+	*sqlite.Adapter
+	DB     *sql.DB
+	Faults *fault.Driver
+	path   string
+	close  func() error // once
+}
+
+// connector names a file.
+func (s Settings) connector(path string) (driver.Connector, error) {
+	file := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: s.Parameters}
+	return fault.Connector(s.Driver, file.String())
+}
+
+// Version is the version of SQLite.
+func (s Settings) Version(ctx context.Context) (version string, err error) {
+	connector, err := fault.Connector(s.Driver, "file::memory:")
+	if err != nil {
+		return "", err
+	}
+	db := sql.OpenDB(connector)
+	err = db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version)
+	return version, errors.Join(err, db.Close())
+}
+
+// Open opens the file at path, with the schema in it, until the end of the test.
+func (s Settings) Open(t testing.TB, path string, options ...sqlite.Option) *Handle {
+	t.Helper()
+	connector, err := s.connector(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &Handle{path: path, Faults: fault.NewDriver(connector)}
+	h.DB = sql.OpenDB(h.Faults)
+	h.DB.SetMaxOpenConns(s.Conns)
+	h.DB.SetMaxIdleConns(s.Conns)
+	h.close = sync.OnceValue(h.DB.Close)
+	t.Cleanup(func() {
+		h.Faults.Heal()
+		_ = h.close()
+	})
+	if h.Adapter, err = sqlite.New(h.DB, options...); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// fresh opens a new file.
+func (s Settings) fresh(t testing.TB) *Handle {
+	return s.Open(t, filepath.Join(t.TempDir(), "gatehouse.db"))
+}
+
+// limited opens a new file with fewer connections.
+func (s Settings) limited(conns int) func(t testing.TB) adapter.Adapter {
+	s.Conns = min(s.Conns, conns)
+	return func(t testing.TB) adapter.Adapter { return s.fresh(t) }
+}
+
+// Harness opens adapters over files of the test.
+func (s Settings) Harness() adaptertest.Harness {
+	again := func(t testing.TB, a adapter.Adapter) adapter.Adapter { return s.Open(t, a.(*Handle).path) }
+	return adaptertest.Harness{
+		Name:         "sqlite",
+		Declarations: adaptertest.Declarations{Timeless: true, NoPooler: "a file has no pooler"},
+		New:          func(t testing.TB) adapter.Adapter { return s.fresh(t) },
+		Second:       again,
+		Reopen:       again,
+		Close:        func(a adapter.Adapter) error { return a.(*Handle).close() },
+		Namespace: func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
+			of := *a.(*Handle)
+			var err error
+			if of.Adapter, err = sqlite.New(of.DB, sqlite.WithPrefix(name)); err != nil {
+				return nil, err
+			}
+			return &of, of.EnsureSchema(t.Context())
+		},
+		Faults:      func(a adapter.Adapter) fault.Control { return a.(*Handle).Faults },
+		Connections: func(a adapter.Adapter) int { return a.(*Handle).Faults.Stats().Open },
+		Corrupt:     s.corrupt,
+		Inspect:     s.inspect,
+		Single:      s.limited(1),
+		Limited:     s.limited(4),
+		CheckHandle: func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).DB.PingContext(ctx) },
+		InternalNames: []string{"user", "account", "session", "verificationToken", "authenticator", "gatehouse_schema",
+			"user_email_key", "session_userId_idx", "user_delete_trg", "sqlite_master", "sqlite_schema"},
+	}
+}
+
+// place returns the table of a record and the condition that finds it.
+func place(r adaptertest.Record) (table, condition string, args []any) {
+	switch r.Kind {
+	case adaptertest.UserRecord:
+		return `"user"`, "id = ?", []any{r.Key}
+	case adaptertest.AccountRecord:
+		return `"account"`, "provider = ? AND providerAccountId = ?", []any{r.Account.Provider, r.Account.ProviderAccountID}
+	case adaptertest.SessionRecord:
+		return `"session"`, "sessionToken = ?", []any{r.Key}
+	case adaptertest.VerificationTokenRecord:
+		return `"verificationToken"`, "identifier = ? AND token = ?", []any{r.Token.Identifier, r.Token.Token}
+	default:
+		return `"authenticator"`, "credentialID = ?", []any{r.Key}
+	}
+}
+
+// behind runs do on the file, beside the adapter.
+func (s Settings) behind(a adapter.Adapter, do func(db *sql.DB) error) error {
+	connector, err := s.connector(a.(*Handle).path)
+	if err != nil {
+		return err
+	}
+	db := sql.OpenDB(connector)
+	return errors.Join(do(db), db.Close())
+}
+
+func (s Settings) inspect(ctx context.Context, a adapter.Adapter, r adaptertest.Record) (found bool, err error) {
+	table, condition, args := place(r)
+	err = s.behind(a, func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+table+" WHERE "+condition+")", args...).Scan(&found)
+	})
+	return found, err
+}
+
+// corrupt stores what the tables take and nothing can be made of: an instant too
+// far away, text that is not JSON, a truth value of 7.
+func (s Settings) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record) (repair func()) {
+	t.Helper()
+	column, value := "expires", any(int64(1)<<62)
+	switch r.Kind {
+	case adaptertest.UserRecord:
+		column = "emailVerified"
+	case adaptertest.AccountRecord:
+		column, value = "authorization_details", "[{"
+	case adaptertest.AuthenticatorRecord:
+		column, value = "credentialBackedUp", 7
+	}
+	table, condition, args := place(r)
+	var before any
+	set := func(value any) error {
+		return s.behind(a, func(db *sql.DB) error {
+			_, err := db.ExecContext(t.Context(), "UPDATE "+table+" SET "+column+" = ? WHERE "+condition, append([]any{value}, args...)...)
+			return err
+		})
+	}
+	err := s.behind(a, func(db *sql.DB) error {
+		return db.QueryRowContext(t.Context(), "SELECT "+column+" FROM "+table+" WHERE "+condition, args...).Scan(&before)
+	})
+	if err := errors.Join(err, set(value)); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := set(before); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
