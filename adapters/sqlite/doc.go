@@ -1,10 +1,11 @@
 // Package sqlite keeps the records of Gatehouse in SQLite, through
 // database/sql and whichever driver the application uses. It imports none.
 //
-// Every method is one statement, so it is atomic on a pool, on one connection
-// and inside a transaction of the caller's. Owners are checked and cascades
-// run inside that statement, whether or not the connection enforces foreign
-// keys. With a *sql.DB, statements are prepared once and a busy database is
+// Every method is one statement, or one transaction of two or three, so it is
+// atomic on a pool, on one connection and inside a transaction of the caller's.
+// Only what deletes many sessions does so in batches. Owners are checked and
+// cascades run inside the statement, whether or not the connection enforces
+// foreign keys. With a *sql.DB, statements are prepared once and a busy database is
 // waited for.
 //
 // The adapter opens and closes nothing. Package
