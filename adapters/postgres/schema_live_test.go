@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -20,13 +21,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// people is the size of the database that is adopted under load.
-func people(t *testing.T) int {
-	if testing.Short() {
-		return 50_000
-	}
-	return 1_000_000
-}
+var people = flag.Int("people", 50_000, "TestEnsureSchemaUnderLoad adopts this many sessions")
 
 // longest keeps the longest wait of each kind of statement.
 type longest struct {
@@ -66,7 +61,10 @@ func load(ctx context.Context, t *testing.T, pool *pgxpool.Pool, sessions int, s
 	}
 }
 
-const locks = "locks"
+const (
+	locks        = "locks"
+	servesPeople = "serves people" // the application's name on the server
+)
 
 // watchLocks notes how long the application waits for locks, until stop is
 // closed.
@@ -78,7 +76,7 @@ func watchLocks(t *testing.T, pool *pgxpool.Pool, stop <-chan struct{}, waits *l
 		default:
 		}
 		seconds := value[float64](t, pool, `SELECT COALESCE(max(extract(epoch FROM clock_timestamp() - l.waitstart)), 0)::float8
-			FROM pg_locks AS l JOIN pg_stat_activity AS s USING (pid) WHERE NOT l.granted AND s.application_name = 'serves people'`)
+			FROM pg_locks AS l JOIN pg_stat_activity AS s USING (pid) WHERE NOT l.granted AND s.application_name = $1`, servesPeople)
 		waits.note(locks, time.Duration(seconds*float64(time.Second)))
 	}
 }
@@ -88,14 +86,14 @@ func watchLocks(t *testing.T, pool *pgxpool.Pool, stop <-chan struct{}, waits *l
 // may wait for the migration, which gets done when the readers have gone.
 func TestEnsureSchemaUnderLoad(t *testing.T) {
 	pool := authJSDatabase(t)
-	sessions := people(t)
+	sessions := *people
 	patience := 2*time.Second + time.Duration(sessions)*10*time.Microsecond
 	execSQL(t, pool, `INSERT INTO users (name, email) SELECT 'u', n || '@example.com' FROM generate_series(1, 1000) AS n`)
 	execSQL(t, pool, `INSERT INTO sessions ("userId", expires, "sessionToken") SELECT 1 + n % 1000, now() + n * interval '1 s', 'live ' || n FROM generate_series(1, $1::int) AS n`, sessions)
 	execSQL(t, pool, `ANALYZE`)
 	ctx := t.Context()
 	named := wiring{}.config(t)
-	named.ConnConfig.RuntimeParams["application_name"] = "serves people"
+	named.ConnConfig.RuntimeParams["application_name"] = servesPeople
 	named.ConnConfig.RuntimeParams["search_path"] = pool.Config().ConnConfig.RuntimeParams["search_path"]
 	application := must(pgxpool.NewWithConfig(ctx, named))(t)
 	t.Cleanup(application.Close)

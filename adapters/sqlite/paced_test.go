@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"flag"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,13 +13,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// manySessions is how many sessions expire, or belong to one user.
-func manySessions() int {
-	if testing.Short() {
-		return 20_000
-	}
-	return 300_000
-}
+var many = flag.Int("many", 20_000, "TestWritersDuringLargeDeletions removes this many sessions")
 
 func percentile(took []time.Duration, p float64) time.Duration {
 	slices.Sort(took)
@@ -66,8 +61,8 @@ func TestWritersDuringLargeDeletions(t *testing.T) {
 	for name, remove := range map[string]func(t *testing.T, a *sqlite.Adapter, userID string) error{
 		"sweep": func(t *testing.T, a *sqlite.Adapter, _ string) error {
 			swept, err := a.DeleteExpired(t.Context(), time.Now())
-			if swept.Sessions != int64(manySessions()) {
-				t.Errorf("swept %+v, want %d sessions", swept, manySessions())
+			if swept.Sessions != int64(*many) {
+				t.Errorf("swept %+v, want %d sessions", swept, *many)
 			}
 			return err
 		},
@@ -80,8 +75,8 @@ func TestWritersDuringLargeDeletions(t *testing.T) {
 		},
 		"end sessions": func(t *testing.T, a *sqlite.Adapter, userID string) error {
 			ended, err := a.DeleteSessionsByUserID(t.Context(), userID, "")
-			if ended != int64(manySessions()) {
-				t.Errorf("ended %d sessions, want %d", ended, manySessions())
+			if ended != int64(*many) {
+				t.Errorf("ended %d sessions, want %d", ended, *many)
 			}
 			return err
 		},
@@ -96,7 +91,7 @@ func TestWritersDuringLargeDeletions(t *testing.T) {
 				user := newUser(t, a, "")
 				run(t, db, `INSERT INTO session (sessionToken, userId, expires)
 					WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?)
-					SELECT hex(randomblob(16)), ?, 1000 FROM n`, manySessions(), user.ID)
+					SELECT hex(randomblob(16)), ?, 1000 FROM n`, *many, user.ID)
 				close(ready)
 				<-done
 				began, before := time.Now(), faults.Stats().Statements
@@ -107,12 +102,12 @@ func TestWritersDuringLargeDeletions(t *testing.T) {
 				close(done)
 			})
 			t.Logf("%d sessions removed in %v; writes alone: median %v, p99 %v, longest %v; meanwhile, %d: median %v, p99 %v, longest %v",
-				manySessions(), took, percentile(alone, 0.5), percentile(alone, 0.99), slices.Max(alone),
+				*many, took, percentile(alone, 0.5), percentile(alone, 0.99), slices.Max(alone),
 				len(during), percentile(during, 0.5), percentile(during, 0.99), slices.Max(during))
 			// A busy disk makes single writes long. What counts is that no statement
 			// removes more than a batch, and that writes come in between.
-			if least := int64(manySessions()) / 500; batches < least {
-				t.Errorf("%d sessions were removed in %d statements, want at least %d", manySessions(), batches, least)
+			if least := int64(*many) / 500; batches < least {
+				t.Errorf("%d sessions were removed in %d statements, want at least %d", *many, batches, least)
 			}
 			if limit := 5*time.Millisecond + 2*percentile(alone, 0.5); percentile(during, 0.5) > limit {
 				t.Errorf("half of the writes took more than %v, want at most %v", percentile(during, 0.5), limit)
