@@ -129,8 +129,8 @@ func (a *Adapter) compareSchema(ctx context.Context) (compared comparison, err e
 // isCurrent reports whether nothing is left to do: nothing is lacking and the
 // version is recorded. Keys that could not be validated then stay as they are.
 func (a *Adapter) isCurrent(ctx context.Context, compared comparison) (bool, error) {
-	if compared.err() != nil {
-		return false, nil
+	if lacking := compared.err(); lacking != nil {
+		return false, nil //nolint:nilerr // it is what there is to do
 	}
 	var version int
 	err := a.exclusively(ctx, func(db DB) (err error) {

@@ -195,7 +195,8 @@ func (t *comparedTable) compareColumns() {
 	}
 	for _, has := range t.Columns {
 		written := slices.ContainsFunc(t.columns, func(col column) bool {
-			return col.name == has.Name && col.others == "" && !(t.name == "users" && col.name == "id" && t.ids.assigned)
+			assigned := t.name == "users" && col.name == "id" && t.ids.assigned
+			return col.name == has.Name && col.others == "" && !assigned
 		})
 		if has.NotNull && !has.Filled && !written {
 			t.refuse("%s.%s takes no nulls, and new rows leave it out: give it a default", t.sql, quote(has.Name))

@@ -70,14 +70,18 @@ func (a *Adapter) concurrently(ctx context.Context, c change) error {
 		if on, ok := db.(interface{ Conn() *pgx.Conn }); ok {
 			conn = on.Conn()
 		}
-		err := conn.PgConn().CancelRequest(soon)
+		failed := conn.PgConn().CancelRequest(soon)
+		var built error // canceled, by our own request
 		select {
-		case <-done:
+		case built = <-done:
 		case <-soon.Done():
-			err = errors.Join(err, conn.Close(context.WithoutCancel(soon)))
-			<-done
+			failed = errors.Join(failed, conn.Close(context.WithoutCancel(soon)))
+			built = <-done
 		}
-		return errors.Join(fmt.Errorf("%w, building an index of %s; %s", ctx.Err(), c.table, who), err)
+		if built == nil {
+			return nil // it was done before the request came
+		}
+		return errors.Join(fmt.Errorf("%w, building an index of %s; %s", ctx.Err(), c.table, who), failed)
 	})
 }
 
