@@ -20,7 +20,7 @@ func (a *Adapter) atomically(ctx context.Context, run func(ctx context.Context, 
 		if err != nil {
 			return err
 		}
-		defer conn.Close()
+		defer func() { _ = conn.Close() }() // back to the pool
 		tx := *a
 		tx.db, tx.pool = conn, nil
 		return bracket(ctx, conn, "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK", func() error { return run(ctx, &tx) })
