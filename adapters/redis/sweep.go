@@ -16,7 +16,7 @@ var _ adapter.Sweeper = (*Adapter)(nil)
 
 // sweepBatch is how many keys a server looks at in one step: what others wait
 // for at most.
-const sweepBatch = 100
+const sweepBatch = 50
 
 // DeleteExpired implements adapter.Sweeper. Redis removes expired sessions and
 // tokens by itself, a minute after their expiry; a sweep is for those who want
@@ -78,7 +78,7 @@ func (a *Adapter) sweep(ctx context.Context, server goredis.Cmdable, keys []any,
 	if len(keys) == 0 {
 		return 0, 0, nil
 	}
-	for _, loaded := range []bool{false, true} {
+	for range attempts {
 		pipe := server.Pipeline()
 		var sent []*goredis.Cmd
 		for some := range slices.Chunk(keys, together) {
@@ -87,18 +87,18 @@ func (a *Adapter) sweep(ctx context.Context, server goredis.Cmdable, keys []any,
 			sent = append(sent, cmd)
 		}
 		_, err = pipe.Exec(ctx)
-		if !goredis.HasErrorPrefix(err, "NOSCRIPT") || loaded {
-			for _, cmd := range sent {
-				r, _ := cmd.Slice()
-				sessions += at[int64](r, 1)
-				tokens += at[int64](r, 2)
-			}
-			return sessions, tokens, err
+		for _, cmd := range sent {
+			r, _ := cmd.Slice()
+			sessions += at[int64](r, 1)
+			tokens += at[int64](r, 2)
+		}
+		if !goredis.HasErrorPrefix(err, "NOSCRIPT") {
+			break
 		}
 		if err = a.eachServer(ctx, func(ctx context.Context, server goredis.Cmdable) error {
 			return server.ScriptLoad(ctx, scripts["sweep"].text).Err()
 		}); err != nil {
-			return 0, 0, err
+			break
 		}
 	}
 	return sessions, tokens, err
