@@ -86,7 +86,7 @@ func (c *clauseContext) accountUpdate(key adapter.AccountKey, fields []string) a
 		case "session state":
 			u.SessionState = adapter.To(new(c.unique("státe")))
 		case "expires at":
-			u.ExpiresAt = adapter.To(new(c.instant(2 * time.Hour).Unix()))
+			u.ExpiresAt = adapter.To(new(c.instant(2*time.Hour).Unix() + c.next())) // no two are equal
 		case "authorization details":
 			u.AuthorizationDetails = adapter.To(json.RawMessage(fmt.Sprintf(`[{"type":%q,"n":[1,2.5,null]}]`, c.unique("détail"))))
 		}

@@ -21,6 +21,14 @@ func (c *clauseContext) unique(word string) string {
 	return fmt.Sprintf("%s-ü%x-%s-%s-%d", word, c.run.options.Seed, c.run.nonce, c.clause.ID, c.serial)
 }
 
+// next returns a number that the clause has not had.
+func (c *clauseContext) next() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.serial++
+	return int64(c.serial)
+}
+
 // secret returns a unique string that no error may hold [ERR-08].
 func (c *clauseContext) secret(word string) string {
 	s := c.unique(word)

@@ -176,8 +176,27 @@ func deletionMutants() []Mutant {
 			}},
 		{Name: "first batch only", Fails: []string{"CASC-09"},
 			Fault: "DeleteUser deletes 25 sessions at most",
-			db: replaced(`sessionToken TEXT NOT NULL PRIMARY KEY, userId TEXT NOT NULL REFERENCES "user" (id) ON DELETE CASCADE`, `sessionToken TEXT NOT NULL PRIMARY KEY, userId TEXT NOT NULL`,
-				`DELETE FROM "session" WHERE userId = old.id;`, `DELETE FROM "session" WHERE sessionToken IN (SELECT sessionToken FROM "session" WHERE userId = old.id LIMIT 25);`)},
+			mem: func(m *mem) with {
+				return with{deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
+					return write(ctx, m, func() (*adapter.User, error) {
+						u := m.user(id)
+						if u == nil {
+							return nil, nil
+						}
+						batch := 25
+						for token, s := range m.sessions {
+							if s.UserID == id && batch > 0 {
+								delete(m.sessions, token)
+								batch--
+							}
+						}
+						m.dropAccounts(id)
+						m.dropAuthenticators(id)
+						m.dropUser(id)
+						return u, nil
+					})
+				}}
+			}},
 		{Name: "deleteUser returns another user", Fails: []string{"CASC-10"},
 			Fault: "DeleteUser returns some user who is left",
 			mem: func(m *mem) with {

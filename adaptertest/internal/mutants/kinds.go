@@ -580,7 +580,7 @@ func deletionByIndex(m *mem) with {
 // leakMutants leave something open when they find nothing.
 func leakMutants() []Mutant {
 	return []Mutant{
-		{Name: "miss leaves a transaction open", Fails: []string{"LIFE-08"},
+		{Name: "miss leaves a transaction open", Fails: []string{"LIFE-08"}, AuthJS: true,
 			Fault: "UseVerificationToken begins a transaction and returns without its end when the token is unknown",
 			lite: func(l *lite) with {
 				return with{useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {

@@ -278,17 +278,16 @@ func accountListMutants() []Mutant {
 			}},
 		{Name: "scope and expiry of an account are written together", Fails: []string{"ALIST-06"}, Races: true,
 			Fault: "UpdateAccount of the scope writes the expiry that it has read before",
-			mem: func(m *mem) with {
+			lite: func(l *lite) with {
 				return updating(func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
 					if _, set := u.Scope.Get(); set {
-						if a, err := m.GetAccount(ctx, u.ProviderAccountID, u.Provider); err == nil && a != nil {
+						if a, err := l.GetAccount(ctx, u.ProviderAccountID, u.Provider); err == nil && a != nil {
 							if _, set := u.ExpiresAt.Get(); !set {
-								gap()
 								u.ExpiresAt = adapter.To(a.ExpiresAt)
 							}
 						}
 					}
-					return m.UpdateAccount(ctx, u)
+					return l.UpdateAccount(ctx, u)
 				})
 			}},
 		{Name: "update revives an account", Fails: []string{"ALIST-07"}, Races: true,

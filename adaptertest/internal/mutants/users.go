@@ -160,13 +160,45 @@ func userMutants() []Mutant {
 			}},
 		{Name: "one user without an e-mail", Fails: []string{"USER-12"},
 			Fault: "the empty e-mail is unique like any other",
-			db:    replaced(`ON "user" (email) WHERE email <> ''`, `ON "user" (email)`)},
+			lite: func(l *lite) with {
+				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
+					if u.Email == "" {
+						taken, err := l.exists(ctx, `SELECT 1 FROM "user" WHERE COALESCE(email, '') = ''`)
+						if err != nil {
+							return nil, err
+						}
+						if taken {
+							return nil, conflict("the e-mail")
+						}
+					}
+					return l.CreateUser(ctx, u)
+				}}
+			}},
 		{Name: "lookup folds case, uniqueness does not", Fails: []string{"USER-13", "USER-15"},
 			Fault: "GetUserByEmail ignores ASCII case, the unique index does not",
-			db:    replaced(`FROM "user" WHERE email = ? AND`, `FROM "user" WHERE email = ? COLLATE NOCASE AND`)},
+			lite: func(l *lite) with {
+				return with{getUserByEmail: func(ctx context.Context, email string) (*adapter.User, error) {
+					ids, err := l.column(ctx, `SELECT id FROM "user" WHERE email = ? COLLATE NOCASE AND email <> ''`, email)
+					if err != nil || len(ids) == 0 {
+						return nil, err
+					}
+					return l.GetUser(ctx, ids[0])
+				}}
+			}},
 		{Name: "uniqueness folds case, lookup does not", Fails: []string{"USER-13"},
 			Fault: "the unique index ignores ASCII case, GetUserByEmail does not",
-			db:    replaced(`ON "user" (email) WHERE`, `ON "user" (email COLLATE NOCASE) WHERE`)},
+			lite: func(l *lite) with {
+				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
+					taken, err := l.exists(ctx, `SELECT 1 FROM "user" WHERE email = ? COLLATE NOCASE AND email <> ''`, u.Email)
+					if err != nil {
+						return nil, err
+					}
+					if taken {
+						return nil, conflict("the e-mail")
+					}
+					return l.CreateUser(ctx, u)
+				}}
+			}},
 		{Name: "e-mails fold case by Unicode", Fails: []string{"USER-14"},
 			Fault: "lookup and uniqueness ignore case in all scripts, so that a Kelvin sign is a k",
 			mem: func(m *mem) with {
