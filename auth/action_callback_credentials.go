@@ -12,6 +12,9 @@ func (e *engine) callbackCredentials(ctx context.Context, r *request, p *Credent
 	if err != nil {
 		return nil, err
 	}
+	if err := e.limit(ctx, r, Attempt{Provider: p.id(), Type: TypeCredentials, Form: form}); err != nil {
+		return nil, err
+	}
 	authorized, err := guard(ctx, func(ctx context.Context, form Form) (*User, error) {
 		return p.Authorize(ctx, form, r.withBody(ctx))
 	}, form)

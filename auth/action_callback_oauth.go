@@ -53,6 +53,7 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 	if err != nil {
 		e.debug(ctx, "getProfile error details", slog.String("provider", p.ID), names(profile))
 		e.logError(ctx, err)
+		e.signInFailed(ctx, r, err)
 		return redirectTo(e.signInURL(r)), nil
 	}
 	user := id.user

@@ -35,6 +35,9 @@ func (e *engine) callbackWebAuthn(ctx context.Context, r *request, p *WebAuthn) 
 			return nil, err
 		}
 	}
+	if err := e.limit(ctx, r, Attempt{Provider: p.id(), Type: TypeWebAuthn}); err != nil {
+		return nil, err
+	}
 	action := ceremonyAction(r.form.Get("action"))
 	parse := p.Ceremonies.ParseAuthentication
 	switch action {

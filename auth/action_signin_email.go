@@ -16,7 +16,10 @@ const defaultEmailMaxAge = 24 * time.Hour
 func (e *engine) signInEmail(ctx context.Context, r *request, p *Email) (*Result, error) {
 	identifier, err := normalize(p, r.form.Get("email"))
 	if err != nil {
-		return nil, &Error{Type: ErrEmailSignIn, Message: "the submitted address is not accepted", Cause: err}
+		return nil, &Error{Type: ErrEmailSignIn, Message: "the submitted address is not accepted", Cause: err, client: true}
+	}
+	if err := e.limit(ctx, r, Attempt{Provider: p.id(), Type: TypeEmail, Identifier: identifier}); err != nil {
+		return nil, err
 	}
 	user, err := e.userOfEmail(ctx, identifier)
 	if err != nil {

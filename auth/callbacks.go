@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 )
 
 // Callbacks let the application decide. Each is optional. Specification
@@ -50,6 +51,8 @@ type SignInParams struct {
 	// VerificationRequest is true while a sign-in link is asked for, and false
 	// when the link is opened.
 	VerificationRequest bool
+	// Request is the request that signs in. Its body can be read.
+	Request *http.Request
 }
 
 // LinkParams is the argument of Callbacks.Link.

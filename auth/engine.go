@@ -214,9 +214,29 @@ func (e *engine) mayServe(r *request) error {
 	return nil
 }
 
-// act does what the request asks for.
+// act does what the request asks for, and tells of a sign-in that failed.
 func (e *engine) act(r *request) (*Result, error) {
-	ctx := r.http.Context()
+	ctx := withRequest(r.http.Context(), r)
+	result, err := e.perform(ctx, r)
+	if err != nil && (r.action == ActionCallback || r.action == ActionSignIn && r.method == http.MethodPost) {
+		e.signInFailed(ctx, r, err)
+	}
+	return result, err
+}
+
+// signInFailed tells of a sign-in that failed.
+func (e *engine) signInFailed(ctx context.Context, r *request, err error) {
+	if r.provider == nil {
+		return
+	}
+	reason, ours := typeOf(err)
+	if !ours {
+		reason = ErrAuth
+	}
+	notify(ctx, e, "SignInFailed", e.config.Events.SignInFailed, SignInFailedEvent{Provider: r.provider.id(), Type: r.provider.kind(), Reason: reason, Err: err})
+}
+
+func (e *engine) perform(ctx context.Context, r *request) (*Result, error) {
 	if err := e.begin(ctx, r); err != nil {
 		return nil, err
 	}

@@ -83,6 +83,8 @@ const (
 	ErrSessionToken ErrorType = "SessionTokenError"
 	// ErrSignOut: the session could not be ended in the store. Logged only.
 	ErrSignOut ErrorType = "SignOutError"
+	// ErrTooManyAttempts: Config.Limit refused. It is answered with status 429.
+	ErrTooManyAttempts ErrorType = "TooManyAttempts"
 	// ErrUnknownAction: the path or method is none of this package's.
 	ErrUnknownAction ErrorType = "UnknownAction"
 	// ErrUnsupportedStrategy: the session strategy does not go with the

@@ -28,6 +28,10 @@ type Events struct {
 	// PasskeyCloned follows a sign-in that was refused because the counter of the
 	// passkey did not rise: somebody may have a copy of the authenticator.
 	PasskeyCloned func(ctx context.Context, e PasskeyClonedEvent) error
+	// SignInFailed follows an attempt to sign in that failed, whatever the reason:
+	// a wrong password, a link that is void, a provider that refused, an attempt
+	// too many.
+	SignInFailed func(ctx context.Context, e SignInFailedEvent) error
 	// SignOut follows the end of a session by its user.
 	SignOut func(ctx context.Context, e SignOutEvent) error
 	// Session follows every reading of an existing session.
@@ -35,10 +39,18 @@ type Events struct {
 }
 
 // CreateUserEvent is the message of Events.CreateUser.
-type CreateUserEvent struct{ User *User }
+type CreateUserEvent struct {
+	User *User
+	// Request is the request that brought the event about. Its body can be read.
+	Request *http.Request
+}
 
 // UpdateUserEvent is the message of Events.UpdateUser.
-type UpdateUserEvent struct{ User *User }
+type UpdateUserEvent struct {
+	User *User
+	// Request is the request that brought the event about. Its body can be read.
+	Request *http.Request
+}
 
 // LinkAccountEvent is the message of Events.LinkAccount.
 type LinkAccountEvent struct {
@@ -46,12 +58,16 @@ type LinkAccountEvent struct {
 	Account *Account
 	// Profile is the user as the provider describes them.
 	Profile *User
+	// Request is the request that brought the event about. Its body can be read.
+	Request *http.Request
 }
 
 // ReleaseEmailEvent is the message of Events.ReleaseEmail.
 type ReleaseEmailEvent struct {
 	// User is the user as they were, with the address.
 	User *User
+	// Request is the request that brought the event about. Its body can be read.
+	Request *http.Request
 }
 
 // SignInEvent is the message of Events.SignIn.
@@ -63,6 +79,22 @@ type SignInEvent struct {
 	Profile Profile
 	// IsNewUser reports that the sign-in created the user.
 	IsNewUser bool
+	// Request is the request that brought the event about. Its body can be read.
+	Request *http.Request
+}
+
+// SignInFailedEvent is the message of Events.SignInFailed. Its error holds no
+// secret; the request may.
+type SignInFailedEvent struct {
+	// Provider is the ID of the provider, Type its type.
+	Provider string
+	Type     ProviderType
+	// Reason is the type of the error, ErrAuth for one that is not of this package.
+	Reason ErrorType
+	// Err is the error.
+	Err error
+	// Request is the request that brought the event about. Its body can be read.
+	Request *http.Request
 }
 
 // PasskeyClonedEvent is the message of Events.PasskeyCloned.
@@ -83,6 +115,8 @@ type SignOutEvent struct {
 	Session *adapter.Session
 	// Token is the claims of the session token.
 	Token Claims
+	// Request is the request that brought the event about. Its body can be read.
+	Request *http.Request
 }
 
 // SessionEvent is the message of Events.Session.
@@ -90,4 +124,6 @@ type SessionEvent struct {
 	Session *Session
 	// Token is set with StrategyJWT.
 	Token Claims
+	// Request is the request that brought the event about. Its body can be read.
+	Request *http.Request
 }

@@ -22,6 +22,9 @@ func notify[E any](ctx context.Context, e *engine, name string, handler func(con
 	if handler == nil {
 		return
 	}
+	if r, ok := any(&event).(requested); ok {
+		r.setRequest(requestOf(ctx))
+	}
 	_, err := guard(ctx, func(ctx context.Context, event E) (struct{}, error) { return struct{}{}, handler(ctx, event) }, event)
 	if err != nil {
 		e.logError(ctx, &Error{Type: ErrEvent, Message: name, Cause: err})

@@ -61,6 +61,7 @@ func (e *engine) authorizeSignIn(ctx context.Context, r *request, p SignInParams
 	if e.config.Callbacks.SignIn == nil {
 		return nil, nil
 	}
+	p.Request = r.withBody(ctx)
 	decision, err := guard(ctx, e.config.Callbacks.SignIn, p)
 	if err != nil {
 		if _, ours := typeOf(err); ours {

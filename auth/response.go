@@ -154,6 +154,9 @@ func (e *engine) failed(r *request, err error) *Result {
 	if r.method == http.MethodPost && r.action == ActionSession {
 		return &Result{Status: http.StatusBadRequest, Header: jsonHeader(), Body: []byte("null")}
 	}
+	if errors.Is(err, ErrTooManyAttempts) {
+		return tooManyAttempts(r.http, err)
+	}
 	location := e.errorURL(r, err)
 	if r.wantsJSON() {
 		return &Result{Status: http.StatusOK, Header: jsonHeader(), Body: redirectAsJSON(location, nil), Cookies: e.kept(r)}

@@ -85,6 +85,7 @@ func (e *engine) session(ctx context.Context, r *request, a access) sessionRead 
 	if token == "" {
 		return sessionRead{}
 	}
+	ctx = withRequest(ctx, r)
 	read, failure := sessionRead{}, ErrJWTSession
 	if e.config.Session.Strategy == StrategyJWT {
 		read = e.sessionFromToken(ctx, r, token, names, a)

@@ -1,0 +1,172 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// SessionInfo describes one session of a user, for a page on which they end
+// sessions of other browsers.
+type SessionInfo struct {
+	// ID names the session for RevokeSession. It is no secret: nobody can sign in
+	// with it.
+	ID string
+	// Expires is when the session ends unless it is used again.
+	Expires time.Time
+	// Began is when the user signed in; the zero time if that is not known, which
+	// it is with SessionConfig.AbsoluteMaxAge.
+	Began time.Time
+	// Current says that it is the session of the request.
+	Current bool
+}
+
+// Sessions lists the sessions of the user who is signed in, without those that
+// have expired. The error is ErrNoSession if nobody is. It needs StrategyDatabase
+// and an adapter with adapter.SessionLists; otherwise the error matches
+// adapter.ErrUnsupported. Session tokens can't be listed: see
+// SessionConfig.Revoked.
+func (h *Handler) Sessions(r *http.Request) ([]SessionInfo, error) {
+	userID, token, err := h.signedIn(r)
+	if err != nil {
+		return nil, err
+	}
+	return h.engine.sessionsOf(r.Context(), userID, token)
+}
+
+// RevokeSession ends one session of the user who is signed in, by its ID in the
+// list of Sessions. It reports whether there was one. Sessions of other users
+// are not found. Its errors are those of Sessions.
+func (h *Handler) RevokeSession(r *http.Request, id string) (bool, error) {
+	userID, _, err := h.signedIn(r)
+	if err != nil {
+		return false, err
+	}
+	return h.engine.revokeSession(r.Context(), userID, id)
+}
+
+// RevokeSessions ends all sessions of a user, "sign out everywhere", and returns
+// how many there were. With a request, the session of its browser stays, if it is
+// one of that user. Its errors are those of Sessions, but ErrNoSession.
+func (h *Handler) RevokeSessions(ctx context.Context, userID string, keep *http.Request) (int64, error) {
+	token := ""
+	if keep != nil {
+		token, _ = h.engine.newRequest(keep, ActionSession).sessionCookie()
+	}
+	return h.engine.revokeSessions(ctx, userID, token)
+}
+
+// signedIn returns who is signed in, and the key of their session.
+func (h *Handler) signedIn(r *http.Request) (userID, token string, err error) {
+	session, err := h.Session(r)
+	switch {
+	case err != nil:
+		return "", "", err
+	case session == nil || session.User == nil:
+		return "", "", ErrNoSession
+	}
+	token, _ = h.engine.newRequest(r, ActionSession).sessionCookie()
+	return session.User.ID, token, nil
+}
+
+func (e *engine) sessionsOf(ctx context.Context, userID, current string) ([]SessionInfo, error) {
+	stored, err := e.storedSessions(ctx, userID)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]SessionInfo, 0, len(stored))
+	for _, s := range stored {
+		info := SessionInfo{ID: sessionID(s.SessionToken), Expires: s.Expires.UTC(), Current: s.SessionToken == current}
+		if start, ok := began(s.SessionToken); ok {
+			info.Began = start.UTC()
+		}
+		list = append(list, info)
+	}
+	return list, nil
+}
+
+func (e *engine) revokeSession(ctx context.Context, userID, id string) (bool, error) {
+	stored, err := e.storedSessions(ctx, userID)
+	if err != nil {
+		return false, err
+	}
+	for _, s := range stored {
+		if sessionID(s.SessionToken) == id {
+			ended, err := e.store.endSession(ctx, s.SessionToken)
+			return ended != nil, err
+		}
+	}
+	return false, nil
+}
+
+func (e *engine) revokeSessions(ctx context.Context, userID, except string) (int64, error) {
+	if err := e.needStoredSessions(); err != nil {
+		return 0, err
+	}
+	return e.store.endSessionsBut(ctx, userID, except)
+}
+
+// storedSessions are the sessions of a user that are not over.
+func (e *engine) storedSessions(ctx context.Context, userID string) ([]adapter.Session, error) {
+	if err := e.needStoredSessions(); err != nil {
+		return nil, err
+	}
+	all, err := e.store.sessionsOf(ctx, userID)
+	if err != nil {
+		return nil, err
+	}
+	now := e.config.Clock()
+	live := all[:0]
+	for _, s := range all {
+		if over, _ := e.config.Session.outlived(s.SessionToken, now); !over && now.Before(s.Expires) && s.UserID == userID {
+			live = append(live, s)
+		}
+	}
+	return live, nil
+}
+
+func (e *engine) needStoredSessions() error {
+	if e.store == nil || e.config.Session.Strategy != StrategyDatabase {
+		return &Error{Type: ErrUnsupportedStrategy, Message: "session tokens are not stored, so they can't be listed: see Session.Revoked", Cause: adapter.ErrUnsupported}
+	}
+	return nil
+}
+
+// sessionID names a session without giving its key away.
+func sessionID(token string) string {
+	sum := sha256.Sum256([]byte("gatehouse session\x00" + token))
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
+}
+
+// Sweep removes expired sessions and verification tokens from a store at once,
+// and then each time after every, until the context ends, whose cause it returns.
+// A sweep that fails is logged, and the next one is not called off. The adapter
+// must be an adapter.Sweeper; otherwise the error matches adapter.ErrUnsupported.
+// One process of several is enough:
+//
+//	go auth.Sweep(ctx, store, time.Hour)
+func Sweep(ctx context.Context, a adapter.Adapter, every time.Duration) error {
+	if every <= 0 {
+		return errors.New("auth: Sweep needs a positive interval")
+	}
+	swept, ok := adapter.Capability[adapter.Sweeper](a)
+	if !ok {
+		return fmt.Errorf("auth: Sweep: the adapter has no DeleteExpired: %w", adapter.ErrUnsupported)
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		sweeper.sweep(ctx, swept)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

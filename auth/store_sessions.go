@@ -1,0 +1,40 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var errNoSessionLists = fmt.Errorf("auth: the adapter can't list sessions: %w", adapter.ErrUnsupported)
+
+// sessionsOf lists the sessions of a user, expired ones among them.
+func (s *store) sessionsOf(ctx context.Context, userID string) ([]adapter.Session, error) {
+	if s.sessions == nil {
+		return nil, errNoSessionLists
+	}
+	s.trace(ctx, "adapter_listSessionsByUserId")
+	return fromAdapter(s.sessions.ListSessionsByUserID(ctx, userID))
+}
+
+// endSessionsBut deletes the sessions of a user but one, and counts them.
+func (s *store) endSessionsBut(ctx context.Context, userID, except string) (int64, error) {
+	if s.sessions == nil {
+		return 0, errNoSessionLists
+	}
+	s.trace(ctx, "adapter_deleteSessionsByUserId")
+	return fromAdapter(s.sessions.DeleteSessionsByUserID(ctx, userID, except))
+}
+
+// sweep removes what has expired, and logs what goes wrong.
+func (s *store) sweep(ctx context.Context, a adapter.Sweeper) {
+	if _, err := a.DeleteExpired(ctx, s.clock()); err != nil && ctx.Err() == nil {
+		slog.WarnContext(ctx, "auth: sweep: expired records could not be removed", slog.Any("error", err))
+	}
+}
+
+// sweeper is the store of a program that has no Handler at hand.
+var sweeper = &store{clock: time.Now}
