@@ -19,10 +19,16 @@ var errBadEmail = errors.New("the e-mail address is malformed")
 // characters are replaced (NFKC), letters are lower case, surrounding space is
 // gone. What could be read as more than one address, or as another address by
 // a mail program, is refused: quotes, several at signs, commas, semicolons,
-// angle brackets, control characters and inner space.
+// angle brackets, control characters and inner space. So are a leading hyphen,
+// which a mail program may take for an option, encoded words (RFC 2047),
+// characters that are not shown, and the full stop of Chinese and Japanese,
+// which is a dot in domain names.
 func NormalizeEmail(submitted string) (string, error) {
 	if submitted == "" {
 		return "", errNoEmail
+	}
+	if len(submitted) > 4*maxEmail { // before it costs anything; no honest one is as long
+		return "", errBadEmail
 	}
 	email := strings.TrimSpace(cases.Lower(language.Und).String(norm.NFKC.String(submitted)))
 	local, domain, ok := strings.Cut(email, "@")
@@ -35,8 +41,21 @@ func NormalizeEmail(submitted string) (string, error) {
 	}) {
 		return "", errBadEmail
 	}
+	if email[0] == '-' || strings.Contains(email, "=?") || strings.ContainsFunc(email, ignorable) {
+		return "", errBadEmail
+	}
 	if strings.HasPrefix(domain, ".") || strings.HasSuffix(domain, ".") || strings.Contains(domain, "..") {
 		return "", errBadEmail
 	}
 	return email, nil
+}
+
+// ignorable reports whether a character is not shown (Unicode's
+// Default_Ignorable_Code_Point) or reads as a dot.
+func ignorable(r rune) bool {
+	switch {
+	case r == '\u3002', r == '\u034f', r == '\u115f', r == '\u1160', r == '\u17b4', r == '\u17b5', r == '\u3164', r == '\uffa0':
+		return true
+	}
+	return unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r)
 }

@@ -51,6 +51,10 @@ func (h *Handler) read(hr *http.Request, w http.ResponseWriter, a access) (*Sess
 	e := h.engine
 	read := e.session(hr.Context(), e.newRequest(hr, ActionSession), a)
 	if w != nil {
+		if len(read.cookies) > 0 { // no cache may hand them to somebody else
+			w.Header().Set("Cache-Control", "private")
+			w.Header().Add("Vary", "Cookie")
+		}
 		(&Result{Cookies: read.cookies}).SendCookies(w)
 	}
 	if read.err != nil {

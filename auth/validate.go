@@ -46,6 +46,8 @@ func (e *engine) check() []error {
 			problem(ErrAuth, "Config.Cookies: %q: %v", spec.name, err)
 		}
 	}
+	problems = append(problems, e.checkCookies()...)
+	problems = append(problems, e.checkPages()...)
 	problems = append(problems, e.checkProviders()...)
 	problems = append(problems, e.checkStrategy()...)
 	return problems

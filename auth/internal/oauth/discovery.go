@@ -129,6 +129,9 @@ func (i *Issuer) discover(ctx context.Context) (*Metadata, error) {
 		if err != nil {
 			return nil, fmt.Errorf("discovery: %s is no URL", name)
 		}
+		if loopback(u.Hostname()) && !i.onLoopback() {
+			return nil, fmt.Errorf("discovery: %s is on this machine, and the issuer is not", name)
+		}
 		if err := CheckURL(u); err != nil {
 			return nil, fmt.Errorf("discovery: %s: %w", name, err)
 		}
@@ -186,4 +189,16 @@ func (i *Issuer) keySet(ctx context.Context) (oidc.KeySet, error) {
 		i.keysExpire = i.Now().Add(cacheFor)
 	}
 	return i.keys, nil
+}
+
+// onLoopback reports whether the configuration itself names this machine: only
+// then may the metadata. Otherwise a remote issuer could have this program send
+// requests to services that nobody else reaches.
+func (i *Issuer) onLoopback() bool {
+	for _, configured := range []string{i.URL, i.WellKnown} {
+		if u, err := url.Parse(configured); err == nil && loopback(u.Hostname()) {
+			return true
+		}
+	}
+	return false
 }
