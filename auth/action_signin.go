@@ -59,7 +59,7 @@ func (e *engine) pageProvider(r *request, p Provider) (pages.Provider, bool) {
 		}
 		shown.Fields = append(shown.Fields, field)
 	}
-	return shown, len(fields) > 0
+	return shown, len(fields) > 0 || p.kind() == TypeCredentials
 }
 
 // signIn serves POST signin: it starts a sign-in with providers that have

@@ -60,7 +60,7 @@ func TestJoinedSecretsAreAccepted(t *testing.T) {
 func TestExpiredSessionIsNobodyAtLogin(t *testing.T) {
 	s, box, c := newStore(), &outbox{}, newClock()
 	s.users["old"] = adapter.User{ID: "old", Email: "old@example.com"}
-	s.sessions["expired"] = adapter.Session{SessionToken: "expired", UserID: "old", Expires: c.Now()}
+	s.sessions["expired"] = adapter.Session{SessionToken: "expired", UserID: "old", Expires: c.Now().Add(-time.Millisecond)}
 	var calls []string
 	h := newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}, Clock: c.Now})
 	b := newBrowser(t, h)

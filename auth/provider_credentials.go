@@ -13,7 +13,7 @@ type Credentials struct {
 	// Name is shown; the default is Credentials.
 	Name string
 	// Fields are the inputs of the built-in sign-in page, in order. Without any
-	// the page does not show the provider.
+	// the page has just the button.
 	Fields []Field
 	// UsesAdapterIDs says that the ID of a user whom Authorize returns is that of
 	// the same person in Config.Adapter. Then an account of another provider may

@@ -151,7 +151,13 @@ func TestDatabaseSession(t *testing.T) {
 			t.Errorf("step %d: %d writes, want %d", i, writes, step.writes)
 		}
 	}
-	c.advance(10 * time.Hour)
+	c.advance(10*time.Hour - time.Minute)
+	b.wantSession("ada@example.com") // extended a minute ago
+	s.sessions["s"] = adapter.Session{SessionToken: "s", UserID: s.sessions["s"].UserID, Expires: c.Now()}
+	if _, err := h.Session(b.request("/")); err != nil { // the last instant is part of the session
+		t.Fatal(err)
+	}
+	c.advance(11 * time.Hour)
 	b.wantNoSession()
 	if len(s.sessions) != 0 || b.cookies[cookie.Name] != nil {
 		t.Errorf("left: %v, %v", s.sessions, b.cookies[cookie.Name])

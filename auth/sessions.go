@@ -124,7 +124,7 @@ func (e *engine) storedSessions(ctx context.Context, userID string) ([]adapter.S
 	now := e.config.Clock()
 	live := all[:0]
 	for _, s := range all {
-		if over, _ := e.config.Session.outlived(s.SessionToken, now); !over && now.Before(s.Expires) && s.UserID == userID {
+		if over, _ := e.config.Session.outlived(s.SessionToken, now); !over && !now.After(s.Expires) && s.UserID == userID {
 			live = append(live, s)
 		}
 	}

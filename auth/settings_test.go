@@ -73,3 +73,14 @@ func TestRefreshedCookiesAreNotCached(t *testing.T) {
 		}
 	}
 }
+
+// TestCredentialsWithoutFieldsHaveAButton, as in Auth.js.
+func TestCredentialsWithoutFieldsHaveAButton(t *testing.T) {
+	t.Parallel()
+	bare := password()
+	bare.ID, bare.Fields = "bare", nil
+	b := newBrowser(t, newHandler(t, auth.Config{Providers: []auth.Provider{password(), bare}}))
+	if page := b.get("/auth/signin").body; !strings.Contains(page, "/auth/callback/bare") {
+		t.Error("a provider without fields has no button")
+	}
+}

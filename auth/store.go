@@ -101,7 +101,7 @@ func (s *store) sessionAndUser(ctx context.Context, token string) (*adapter.Sess
 		return nil, err
 	}
 	now := s.clock()
-	if over, _ := s.session.outlived(token, now); over || !now.Before(stored.Session.Expires) {
+	if over, _ := s.session.outlived(token, now); over || now.After(stored.Session.Expires) {
 		_, err := s.endSession(ctx, token)
 		return nil, err
 	}
