@@ -18,9 +18,14 @@ import (
 const replicaSet = "rs0"
 
 // mongod is the command of a server. Its cache is bounded: left alone, each server takes half the memory of the machine.
-func mongod(arguments ...string) []testcontainers.ContainerCustomizer {
-	return []testcontainers.ContainerCustomizer{testcontainers.WithCmd(
+// A fast one loads a library that leaves out fsync, which has no setting; only the local image has that.
+func (s *Stores) mongod(image string, arguments ...string) []testcontainers.ContainerCustomizer {
+	o := []testcontainers.ContainerCustomizer{testcontainers.WithCmd(
 		append([]string{"mongod", "--bind_ip_all", "--wiredTigerCacheSizeGB", "1"}, arguments...)...)}
+	if s.options.Fast && image == LocalMongo {
+		o = append(o, testcontainers.WithEnv(map[string]string{"LD_PRELOAD": "libeatmydata.so"}))
+	}
+	return o
 }
 
 func (s *Stores) startMongo(ctx context.Context, version string) (*Store, error) {
@@ -40,7 +45,7 @@ func (s *Stores) oneMongo(ctx context.Context, name, version string, arguments .
 	}
 	c, ports, err := s.engine.run(ctx, name, []int{27017}, false,
 		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
-			return tcmongo.Run(ctx, image, append(publish, mongod(arguments...)...)...)
+			return tcmongo.Run(ctx, image, append(publish, s.mongod(image, arguments...)...)...)
 		})
 	if err != nil {
 		return nil, err
@@ -68,7 +73,7 @@ func (s *Stores) startMongoSet(ctx context.Context, version string) (*Store, err
 		return nil, err
 	}
 	members, err := s.engine.runGroup(ctx, "MongoDB replica set of three", image, 3, func(i int, ports []int) memberSpec {
-		return memberSpec{image, mongod("--replSet", replicaSet, "--port", strconv.Itoa(ports[i]))}
+		return memberSpec{image, s.mongod(image, "--replSet", replicaSet, "--port", strconv.Itoa(ports[i]))}
 	})
 	if err != nil {
 		return nil, err
@@ -98,18 +103,21 @@ func initiate(ctx context.Context, at *Store, members []string) error {
 		{Key: "_id", Value: replicaSet}, {Key: "members", Value: list},
 		{Key: "settings", Value: bson.D{{Key: "electionTimeoutMillis", Value: electionTimeoutMillis}}},
 	}}}
-	once := *at
-	once.version = func(ctx context.Context, url string) (name, version string, err error) {
-		return at.Name, "", withMongoAt(ctx, url, func(c *mgo.Client) error {
-			err := c.Database("admin").RunCommand(ctx, order).Err()
-			const alreadyInitialized = 23
-			if said, ok := errors.AsType[mgo.CommandError](err); ok && said.Code == alreadyInitialized {
-				return nil
-			}
-			return err
-		})
+	up := *at
+	up.version = func(ctx context.Context, url string) (name, version string, err error) {
+		return at.Name, "", withMongoAt(ctx, url, func(c *mgo.Client) error { return c.Ping(ctx, nil) })
 	}
-	return once.await(ctx)
+	if err := up.await(ctx); err != nil {
+		return err
+	}
+	// The order is given once and has the time that it takes: one that is cut short is neither taken nor forgotten.
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	err := withMongoAt(ctx, at.URL, func(c *mgo.Client) error { return c.Database("admin").RunCommand(ctx, order).Err() })
+	if err != nil {
+		return fmt.Errorf("stores: %s at %v: %w", at.Name, at.Addrs, err)
+	}
+	return nil
 }
 
 // withMongoAt opens a client for the time of a function.
@@ -132,6 +140,7 @@ func versionOfMongo(ctx context.Context, url string) (name, version string, err 
 		Primary bool     `bson:"isWritablePrimary"`
 		Message string   `bson:"msg"`
 		Hosts   []string `bson:"hosts"`
+		Planned bool     `bson:"isreplicaset"` // it waits to be told of its set
 	}
 	err = withMongoAt(ctx, url, func(c *mgo.Client) error {
 		admin := c.Database("admin")
@@ -144,6 +153,8 @@ func versionOfMongo(ctx context.Context, url string) (name, version string, err 
 		return "", "", err
 	case hello.Message == "isdbgrid":
 		return "MongoDB, sharded", info.Version, nil
+	case hello.Planned:
+		return "", "", errors.New("the replica set is not initiated")
 	case hello.SetName == "":
 		return "MongoDB", info.Version, nil
 	case !hello.Primary:
