@@ -56,6 +56,9 @@ type user struct {
 	accounts       set[*account]
 	sessions       set[*session]
 	authenticators []*adapter.Authenticator
+	// gone: the user is deleted, and the sessions are being removed. Nothing
+	// finds them any more.
+	gone bool
 }
 
 type account struct {
@@ -71,6 +74,19 @@ type session struct {
 	expires instant
 	owner   *user
 	place
+}
+
+// step is how many records a method looks at while it holds the lock, if there
+// may be very many.
+const step = 1000
+
+// letIn lets other calls in after each thousandth of the records that n counts.
+// The caller holds the lock, and must expect that anything has changed.
+func (s *store) letIn(n int) {
+	if n%step == 0 {
+		s.mu.Unlock()
+		s.mu.Lock()
+	}
 }
 
 // begin reports whether the method op may go on.

@@ -7,10 +7,6 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// sweepStep is how many records DeleteExpired looks at while it holds the
-// lock.
-const sweepStep = 1000
-
 // DeleteExpired removes the sessions and verification tokens whose Expires is
 // at or before now. It looks at every session and token, and lets other calls
 // in after each thousand. When the context ends meanwhile, what it has counted
@@ -26,15 +22,15 @@ func (s *store) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept
 	defer s.mu.Unlock()
 	seen := 0
 	pause := func() error {
-		if seen++; seen%sweepStep != 0 {
+		seen++
+		s.letIn(seen)
+		if seen%step != 0 {
 			return nil
 		}
-		s.mu.Unlock()
-		s.mu.Lock()
 		return begin(ctx, op)
 	}
 	for _, session := range s.sessions {
-		if !session.expires.After(now) {
+		if !session.expires.After(now) && !session.owner.gone {
 			s.drop(session)
 			swept.Sessions++
 		}
