@@ -3,7 +3,7 @@ MODULES := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work)
 # The longest first: what is left for the end then runs beside others.
 LONGEST := adapters/mongo adapters/postgres adapters/redis adaptertest adaptertest/internal/mutants adaptertest/bundled
 # A fifth of the rounds of races here, all of them in the matrix.
-FEW_ROUNDS := adapters/postgres adapters/redis
+FEW_ROUNDS := adapters/mongo adapters/postgres adapters/redis
 # These take several times as long with the race detector: `make race` runs them with it.
 SLOW_RACE := adapters/mongo adapters/postgres adapters/redis adapters/sqlite adaptertest/bundled adaptertest/internal/mutants
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -18,7 +18,7 @@ export PATH := $(CURDIR)/.cache/node/node_modules/node/bin:$(PATH)
 .DEFAULT_GOAL := test
 include images/images.mk
 
-.PHONY: help setup test test-modules check race race-modules portable apidiff release fuzz conformance stress mutants bench bench-modules interop interop-tests lint demo browser
+.PHONY: help setup test test-modules check race race-modules portable apidiff release fuzz conformance conformance-all stress mutants bench bench-modules interop interop-tests lint demo browser
 
 ## help: list the targets
 help:
@@ -88,10 +88,14 @@ fuzz:
 		grep -ho '^func Fuzz[A-Za-z0-9]*' $$d/*_test.go | sed "s|func|$$d|"; \
 	done | xargs -P 2 -n 2 sh -c '$(CURDIR)/.ci/fuzz $$0 $$1 $(FUZZTIME)'
 
-## conformance: the suite over the bundled adapters, and the matrix
+## conformance: the suite over the bundled adapters on their newest servers, and the matrix, in .cache/conformance
 conformance:
 	@$(MAKE) --no-print-directory images || echo "conformance: goes on without containers"
-	go run ./adaptertest/bundled/cmd/conformance
+	go run ./adaptertest/bundled/cmd/conformance $(CONFORMANCE)
+
+## conformance-all: the same on all servers and in all wirings; it writes CONFORMANCE.md
+conformance-all:
+	@$(MAKE) --no-print-directory conformance CONFORMANCE="-all -out ."
 
 ## stress: 10,000 tokens under fire and 20 kills of each server, with the numbers
 stress: images

@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -30,10 +31,10 @@ func accountTexts(a *adapter.Account) []struct {
 	}
 }
 
-func decodeAccount(c *child) (*adapter.Account, error) {
-	d := &document{raw: c.raw}
+func decodeAccount(raw bson.Raw) (*adapter.Account, error) {
+	d := &document{raw: raw}
 	a := &adapter.Account{
-		UserID:            c.owner.ID,
+		UserID:            d.id("userId").Hex(),
 		Type:              adapter.AccountType(d.text("type")),
 		Provider:          d.text("provider"),
 		ProviderAccountID: d.text("providerAccountId"),
@@ -65,8 +66,21 @@ func (a *Adapter) linkAccount(ctx context.Context, account adapter.Account) (*ad
 	if err := required("userId", account.UserID, "provider", account.Provider, "providerAccountId", account.ProviderAccountID); err != nil {
 		return nil, err
 	}
-	if err := storable(account.Provider, account.ProviderAccountID, string(account.Type)); err != nil {
+	doc, stored, err := newAccount(account)
+	if err != nil {
 		return nil, err
+	}
+	if err := a.create(ctx, a.accounts, account.UserID, accountFilter(account.Key()), doc); err != nil {
+		return nil, err
+	}
+	return stored, nil
+}
+
+// newAccount returns the document of a new account but for its _id and owner,
+// and the record as stored.
+func newAccount(account adapter.Account) (fields, *adapter.Account, error) {
+	if err := storable(account.Provider, account.ProviderAccountID, string(account.Type)); err != nil {
+		return nil, nil, err
 	}
 	doc := fields{
 		{Key: "type", Value: string(account.Type)},
@@ -78,7 +92,7 @@ func (a *Adapter) linkAccount(ctx context.Context, account adapter.Account) (*ad
 			continue
 		}
 		if err := storable(**t.value); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		doc.add(t.field, **t.value)
 		*t.value = clone(*t.value)
@@ -90,44 +104,140 @@ func (a *Adapter) linkAccount(ctx context.Context, account adapter.Account) (*ad
 	if account.AuthorizationDetails != nil {
 		details, err := detailsToBSON(account.AuthorizationDetails)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		doc.add("authorization_details", details)
 		account.AuthorizationDetails = append([]byte(nil), account.AuthorizationDetails...)
 	}
-	if err := a.createChild(ctx, a.accounts, account.UserID, accountFilter(account.Key()), doc); err != nil {
-		return nil, err
-	}
-	return &account, nil
+	return doc, &account, nil
 }
 
-func (a *Adapter) account(ctx context.Context, key adapter.AccountKey) (*child, *adapter.Account, error) {
-	if !lookup(key.Provider, key.ProviderAccountID) {
-		return nil, nil, ctx.Err()
+// endsWithField names the authenticator with which an account goes. It is there
+// for the time of DeleteAuthenticator, and longer if that was cut off.
+const endsWithField = "gatehouseEndsWith"
+
+// over reports whether an account has gone with its authenticator.
+func (a *Adapter) over(ctx context.Context, account bson.Raw) (bool, error) {
+	d := &document{raw: account}
+	if _, marked := d.lookup(endsWithField); !marked {
+		return false, nil
 	}
-	c, err := a.child(ctx, a.accounts, accountFilter(key))
-	if err != nil || c == nil {
-		return nil, nil, err
+	id := d.id(endsWithField)
+	if d.err != nil {
+		return false, d.err
 	}
-	account, err := decodeAccount(c)
-	return c, account, err
+	there, err := a.authenticators.find(ctx, byID(id))
+	return there == nil, err
+}
+
+// findAccount returns the account and its owner, or nil if either is absent.
+func (a *Adapter) findAccount(ctx context.Context, key adapter.AccountKey) (*owned, error) {
+	found, err := a.findOwned(ctx, a.accounts, accountFilter(key))
+	if err != nil || found == nil {
+		return nil, err
+	}
+	if over, err := a.over(ctx, found.raw); err != nil || over {
+		return nil, err
+	}
+	return found, nil
 }
 
 // GetAccount implements adapter.Accounts.
 func (a *Adapter) GetAccount(ctx context.Context, providerAccountID, provider string) (*adapter.Account, error) {
-	_, account, err := a.account(ctx, adapter.AccountKey{Provider: provider, ProviderAccountID: providerAccountID})
+	if !lookup(provider, providerAccountID) {
+		return nil, wrap("get account", ctx.Err())
+	}
+	found, err := a.findAccount(ctx, adapter.AccountKey{Provider: provider, ProviderAccountID: providerAccountID})
+	if err != nil || found == nil {
+		return nil, wrap("get account", err)
+	}
+	account, err := decodeAccount(found.raw)
 	return account, wrap("get account", err)
 }
 
-// UnlinkAccount implements adapter.Accounts.
+// UnlinkAccount implements adapter.Accounts. An account that can't be read is
+// deleted, and an error.
 func (a *Adapter) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
-	c, account, err := a.account(ctx, key)
-	if err != nil || account == nil {
+	if !lookup(key.Provider, key.ProviderAccountID) {
+		return nil, wrap("unlink account", ctx.Err())
+	}
+	raw, err := a.accounts.take(ctx, accountFilter(key))
+	if err != nil || raw == nil {
 		return nil, wrap("unlink account", err)
 	}
-	deleted, err := a.accounts.delete(ctx, c.id)
-	if err != nil || !deleted {
+	if over, err := a.over(ctx, raw); err != nil || over {
 		return nil, wrap("unlink account", err)
 	}
-	return account, nil
+	account, err := decodeAccount(raw)
+	return account, wrap("unlink account", err)
+}
+
+// ListAccountsByUserID implements adapter.AccountLists.
+func (a *Adapter) ListAccountsByUserID(ctx context.Context, userID string) ([]adapter.Account, error) {
+	all, err := a.listAccounts(ctx, userID)
+	return all, wrap("list accounts", err)
+}
+
+func (a *Adapter) listAccounts(ctx context.Context, userID string) ([]adapter.Account, error) {
+	found, err := a.listOwned(ctx, a.accounts, userID)
+	if err != nil {
+		return nil, err
+	}
+	all := []adapter.Account{}
+	for _, raw := range found {
+		over, err := a.over(ctx, raw)
+		if err != nil {
+			return nil, err
+		}
+		if over {
+			continue
+		}
+		account, err := decodeAccount(raw)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, *account)
+	}
+	return all, nil
+}
+
+// UpdateAccount implements adapter.AccountLists.
+func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
+	account, err := a.updateAccount(ctx, update)
+	return account, wrap("update account", err)
+}
+
+func (a *Adapter) updateAccount(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
+	if !lookup(update.Provider, update.ProviderAccountID) {
+		return nil, errors.Join(ctx.Err(), errNoAccount)
+	}
+	var c changes
+	c.text("access_token", update.AccessToken)
+	c.text("refresh_token", update.RefreshToken)
+	c.text("id_token", update.IDToken)
+	c.text("scope", update.Scope)
+	c.text("token_type", update.TokenType)
+	c.text("session_state", update.SessionState)
+	if at, ok := update.ExpiresAt.Get(); ok && at == nil {
+		c.remove("expires_at")
+	} else if ok {
+		c.set("expires_at", *at, nil)
+	}
+	if details, ok := update.AuthorizationDetails.Get(); ok && details == nil {
+		c.remove("authorization_details")
+	} else if ok {
+		value, err := detailsToBSON(details)
+		c.set("authorization_details", value, err)
+	}
+	raw, err := c.apply(ctx, a.accounts, accountFilter(update.Key()))
+	if err != nil {
+		return nil, err
+	}
+	if raw == nil {
+		return nil, errNoAccount
+	}
+	if over, err := a.over(ctx, raw); err != nil || over {
+		return nil, firstOf(err, errNoAccount)
+	}
+	return decodeAccount(raw)
 }

@@ -2,8 +2,7 @@ package mongo
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -14,17 +13,20 @@ func authenticatorFilter(credentialID string) bson.D {
 	return bson.D{{Key: "credentialID", Value: credentialID}}
 }
 
-func decodeAuthenticator(raw bson.Raw, userID string) (*adapter.Authenticator, error) {
+func decodeAuthenticator(raw bson.Raw) (*adapter.Authenticator, error) {
 	d := &document{raw: raw}
 	w := &adapter.Authenticator{
 		CredentialID:         d.text("credentialID"),
-		UserID:               userID,
+		UserID:               d.id("userId").Hex(),
 		ProviderAccountID:    d.text("providerAccountId"),
 		CredentialPublicKey:  d.text("credentialPublicKey"),
 		Counter:              must(d, "counter", d.integer("counter")),
 		CredentialBackedUp:   d.boolean("credentialBackedUp"),
 		CredentialDeviceType: d.text("credentialDeviceType"),
 		Transports:           d.optional("transports"),
+		Name:                 d.optional("name"),
+		Created:              d.instant("created"),
+		LastUsed:             d.instant("lastUsed"),
 	}
 	if d.err != nil {
 		return nil, d.err
@@ -32,14 +34,11 @@ func decodeAuthenticator(raw bson.Raw, userID string) (*adapter.Authenticator, e
 	return w, nil
 }
 
-// CreateAuthenticator implements adapter.Authenticators.
-func (a *Adapter) CreateAuthenticator(ctx context.Context, w adapter.Authenticator) (*adapter.Authenticator, error) {
-	err := required("credentialID", w.CredentialID, "userId", w.UserID)
-	if err == nil {
-		err = storable(w.CredentialID, w.ProviderAccountID, w.CredentialPublicKey, w.CredentialDeviceType, optional(w.Transports))
-	}
-	if err != nil {
-		return nil, wrap("create authenticator", err)
+// newAuthenticator returns the document of a new authenticator but for its _id
+// and owner, and the record as stored.
+func newAuthenticator(w adapter.Authenticator) (fields, *adapter.Authenticator, error) {
+	if err := storable(w.CredentialID, w.ProviderAccountID, w.CredentialPublicKey, w.CredentialDeviceType, optional(w.Transports), optional(w.Name)); err != nil {
+		return nil, nil, err
 	}
 	doc := fields{
 		{Key: "credentialID", Value: w.CredentialID},
@@ -50,87 +49,227 @@ func (a *Adapter) CreateAuthenticator(ctx context.Context, w adapter.Authenticat
 		{Key: "credentialDeviceType", Value: w.CredentialDeviceType},
 	}
 	doc.optional("transports", w.Transports)
-	if err := a.createChild(ctx, a.authenticators, w.UserID, authenticatorFilter(w.CredentialID), doc); err != nil {
+	doc.optional("name", w.Name)
+	w.Transports, w.Name = clone(w.Transports), clone(w.Name)
+	if w.Created != nil {
+		doc.add("created", date(*w.Created))
+		w.Created = new(kept(*w.Created))
+	}
+	if w.LastUsed != nil {
+		doc.add("lastUsed", date(*w.LastUsed))
+		w.LastUsed = new(kept(*w.LastUsed))
+	}
+	return doc, &w, nil
+}
+
+// CreateAuthenticator implements adapter.Authenticators. It takes two round
+// trips.
+func (a *Adapter) CreateAuthenticator(ctx context.Context, w adapter.Authenticator) (*adapter.Authenticator, error) {
+	if err := required("credentialID", w.CredentialID, "userId", w.UserID); err != nil {
 		return nil, wrap("create authenticator", err)
 	}
-	w.Transports = clone(w.Transports)
-	return &w, nil
+	doc, stored, err := newAuthenticator(w)
+	if err == nil {
+		err = a.create(ctx, a.authenticators, w.UserID, authenticatorFilter(w.CredentialID), doc)
+	}
+	if err != nil {
+		return nil, wrap("create authenticator", err)
+	}
+	return stored, nil
 }
 
 // GetAuthenticator implements adapter.Authenticators.
 func (a *Adapter) GetAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
-	_, w, err := a.authenticator(ctx, credentialID)
+	w, err := a.getAuthenticator(ctx, credentialID)
 	return w, wrap("get authenticator", err)
 }
 
-func (a *Adapter) authenticator(ctx context.Context, credentialID string) (*child, *adapter.Authenticator, error) {
+func (a *Adapter) getAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
 	if !lookup(credentialID) {
-		return nil, nil, ctx.Err()
+		return nil, ctx.Err()
 	}
-	c, err := a.child(ctx, a.authenticators, authenticatorFilter(credentialID))
-	if err != nil || c == nil {
-		return nil, nil, err
+	found, err := a.findOwned(ctx, a.authenticators, authenticatorFilter(credentialID))
+	if err != nil || found == nil {
+		return nil, err
 	}
-	w, err := decodeAuthenticator(c.raw, c.owner.ID)
-	return c, w, err
+	return decodeAuthenticator(found.raw)
 }
 
 // ListAuthenticatorsByUserID implements adapter.Authenticators.
 func (a *Adapter) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
-	list, err := a.listAuthenticators(ctx, userID)
-	if err != nil {
-		return nil, wrap("list authenticators", err)
-	}
-	return list, nil
-}
-
-func (a *Adapter) listAuthenticators(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
-	list := []adapter.Authenticator{}
-	ownerID, ok := objectID(userID)
-	if !ok {
-		return list, ctx.Err()
-	}
-	if err := a.exists(ctx, ownerID); err != nil {
-		if errors.Is(err, adapter.ErrNotFound) {
-			return list, nil
-		}
-		return nil, err
-	}
-	documents, err := a.authenticators.findAll(ctx, bson.D{{Key: "userId", Value: ownerID}})
-	if err != nil {
-		return nil, err
-	}
-	for _, raw := range documents {
-		w, err := decodeAuthenticator(raw, userID)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, *w)
-	}
-	return list, nil
+	all, err := list(ctx, a, a.authenticators, userID, decodeAuthenticator)
+	return all, wrap("list authenticators", err)
 }
 
 // UpdateAuthenticatorCounter implements adapter.Authenticators.
 func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
-	w, err := a.updateCounter(ctx, credentialID, counter)
+	w, err := a.changeAuthenticator(ctx, credentialID, nil, fields{{Key: "counter", Value: counter}})
+	if err == nil && w == nil {
+		err = errNoAuthenticator
+	}
 	return w, wrap("update authenticator counter", err)
 }
 
-func (a *Adapter) updateCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
-	c, w, err := a.authenticator(ctx, credentialID)
+// changeAuthenticator changes the authenticator if the condition holds, too, and
+// returns it as it is then, or nil.
+func (a *Adapter) changeAuthenticator(ctx context.Context, credentialID string, condition bson.D, set fields) (*adapter.Authenticator, error) {
+	if !lookup(credentialID) {
+		return nil, ctx.Err()
+	}
+	raw, err := a.authenticators.change(ctx, append(authenticatorFilter(credentialID), condition...), bson.D{{Key: "$set", Value: bson.D(set)}})
+	if err != nil || raw == nil {
+		return nil, err
+	}
+	return decodeAuthenticator(raw)
+}
+
+// RenameAuthenticator implements adapter.AuthenticatorEdits.
+func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error) {
+	ownerID, ok := objectID(userID)
+	if !ok {
+		return nil, wrap("rename authenticator", ctx.Err())
+	}
+	if err := storable(name); err != nil {
+		return nil, wrap("rename authenticator", err)
+	}
+	w, err := a.changeAuthenticator(ctx, credentialID, bson.D{{Key: "userId", Value: ownerID}}, fields{{Key: "name", Value: name}})
+	return w, wrap("rename authenticator", err)
+}
+
+// TouchAuthenticator implements adapter.AuthenticatorEdits.
+func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
+	set := fields{{Key: "counter", Value: to}, {Key: "lastUsed", Value: date(used)}}
+	w, err := a.changeAuthenticator(ctx, credentialID, bson.D{{Key: "counter", Value: from}}, set)
+	if err != nil || w != nil {
+		return w, wrap("touch authenticator", err)
+	}
+	found, err := a.getAuthenticator(ctx, credentialID)
+	if err == nil && found == nil {
+		err = errNoAuthenticator
+	}
+	return nil, wrap("touch authenticator", err)
+}
+
+// DeleteAuthenticator implements adapter.AuthenticatorEdits. The user is
+// reserved for the time of the call, for ten seconds at most: the field
+// gatehouseRemovalUntil of the user says so.
+//
+// The account that goes with the authenticator is marked with it first. The
+// authenticator is deleted then: in this instant the account is not found any
+// more either. Its document goes last.
+func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
+	ownerID, ok := objectID(userID)
+	if !ok || !lookup(credentialID) {
+		return nil, wrap("delete authenticator", ctx.Err())
+	}
+	var taken bson.Raw
+	err := a.reserved(ctx, ownerID, func(ctx context.Context) (err error) {
+		taken, err = a.deleteAuthenticator(ctx, ownerID, credentialID, keepOne)
+		return err
+	})
+	if err != nil || taken == nil {
+		return nil, wrap("delete authenticator", err)
+	}
+	w, err := decodeAuthenticator(taken)
+	return w, wrap("delete authenticator", err)
+}
+
+func (a *Adapter) deleteAuthenticator(ctx context.Context, ownerID bson.ObjectID, credentialID string, keepOne bool) (bson.Raw, error) {
+	filter := append(authenticatorFilter(credentialID), bson.E{Key: "userId", Value: ownerID})
+	raw, err := a.authenticators.find(ctx, filter)
+	if err != nil || raw == nil {
+		return nil, err
+	}
+	if keepOne {
+		last, err := a.isLast(ctx, ownerID, raw)
+		if err != nil {
+			return nil, err
+		}
+		if last {
+			return nil, adapter.ErrLastCredential
+		}
+	}
+	id := raw.Lookup("_id")
+	account := connected(ownerID, raw)
+	sibling, err := a.authenticators.find(ctx, bson.D{{Key: "userId", Value: ownerID},
+		{Key: "providerAccountId", Value: raw.Lookup("providerAccountId")}, {Key: "_id", Value: bson.D{{Key: "$ne", Value: id}}}})
 	if err != nil {
 		return nil, err
 	}
-	found := false
-	if w != nil {
-		found, err = a.authenticators.update(ctx, c.id, bson.D{{Key: "$set", Value: bson.D{{Key: "counter", Value: counter}}}})
+	mark := bson.D{{Key: "$set", Value: bson.D{{Key: endsWithField, Value: id}}}}
+	if sibling != nil {
+		mark = bson.D{{Key: "$unset", Value: bson.D{{Key: endsWithField, Value: ""}}}}
 	}
-	if err != nil {
+	if _, err := a.accounts.change(ctx, account, mark); err != nil {
 		return nil, err
 	}
-	if !found {
-		return nil, fmt.Errorf("no authenticator has the credential id: %w", adapter.ErrNotFound)
+	taken, err := a.authenticators.take(ctx, append(filter, bson.E{Key: "_id", Value: id}))
+	if err != nil || taken == nil || sibling != nil {
+		return taken, err
 	}
-	w.Counter = counter
-	return w, nil
+	_, err = a.accounts.delete(ctx, append(account, bson.E{Key: endsWithField, Value: id}))
+	return taken, err
+}
+
+// connected finds the account that an authenticator is connected to.
+func connected(ownerID bson.ObjectID, authenticator bson.Raw) bson.D {
+	return bson.D{
+		{Key: "userId", Value: ownerID}, {Key: "type", Value: string(adapter.AccountWebAuthn)},
+		{Key: "providerAccountId", Value: authenticator.Lookup("providerAccountId")},
+	}
+}
+
+// isLast reports whether the user has neither another authenticator nor an
+// account that stays without this one.
+func (a *Adapter) isLast(ctx context.Context, ownerID bson.ObjectID, authenticator bson.Raw) (bool, error) {
+	other, err := a.authenticators.find(ctx, bson.D{{Key: "userId", Value: ownerID}, {Key: "_id", Value: bson.D{{Key: "$ne", Value: authenticator.Lookup("_id")}}}})
+	if err != nil || other != nil {
+		return false, err
+	}
+	account, err := a.accounts.find(ctx, bson.D{{Key: "userId", Value: ownerID}, {Key: endsWithField, Value: nil}, {Key: "$nor", Value: bson.A{connected(ownerID, authenticator)}}})
+	return err == nil && account == nil, err
+}
+
+const (
+	// removalField reserves a user until an instant of the server's clock.
+	removalField = "gatehouseRemovalUntil"
+	// removalTime is how long it is reserved; what is done meanwhile ends before.
+	removalTime = 10 * time.Second
+	removalEnds = removalTime - 3*time.Second
+	// askAgain is how long to wait before asking for a user that is reserved.
+	askAgain = 10 * time.Millisecond
+)
+
+// reserved runs do while nobody else runs it for the user. For a user who is
+// absent it does nothing.
+func (a *Adapter) reserved(ctx context.Context, id bson.ObjectID, do func(ctx context.Context) error) error {
+	free := append(byID(id), bson.E{Key: "$or", Value: bson.A{
+		bson.D{{Key: removalField, Value: nil}},
+		bson.D{{Key: "$expr", Value: bson.D{{Key: "$lte", Value: bson.A{"$" + removalField, "$$NOW"}}}}},
+	}})
+	reserve := bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: removalField, Value: bson.D{{Key: "$add", Value: bson.A{"$$NOW", removalTime.Milliseconds()}}}}}}}}
+	for {
+		within, cancel := context.WithTimeout(ctx, removalEnds)
+		raw, err := a.users.change(within, free, reserve)
+		if err == nil && raw != nil {
+			err = do(within)
+			cancel()
+			release := append(byID(id), bson.E{Key: removalField, Value: raw.Lookup(removalField)})
+			_, e := a.users.change(ctx, release, bson.D{{Key: "$unset", Value: bson.D{{Key: removalField, Value: ""}}}})
+			if err != nil {
+				return err // the reservation ends by itself
+			}
+			return e
+		}
+		cancel()
+		if err != nil {
+			return err
+		}
+		if there, err := a.exists(ctx, id); err != nil || !there {
+			return err
+		}
+		if err := rest(ctx, askAgain); err != nil {
+			return err
+		}
+	}
 }

@@ -32,16 +32,37 @@ func newCollection(db *mgo.Database, name string) collection {
 
 // find returns the one document that matches, or nil.
 func (c collection) find(ctx context.Context, filter bson.D) (bson.Raw, error) {
-	raw, err := c.FindOne(abortable{ctx}, filter).Raw()
+	return one(ctx, c.FindOne(abortable{ctx}, filter))
+}
+
+func (c collection) insert(ctx context.Context, document fields) error {
+	_, err := c.InsertOne(abortable{ctx}, bson.D(document))
+	return ended(ctx, err)
+}
+
+// change changes the one document that matches and returns it as it is then, or
+// nil if none matches.
+func (c collection) change(ctx context.Context, filter, changes any) (bson.Raw, error) {
+	return one(ctx, c.FindOneAndUpdate(abortable{ctx}, filter, changes, options.FindOneAndUpdate().SetReturnDocument(options.After)))
+}
+
+// take deletes the one document that matches and returns it, or nil if none
+// matches. Of concurrent calls one gets the document.
+func (c collection) take(ctx context.Context, filter bson.D) (bson.Raw, error) {
+	return one(ctx, c.FindOneAndDelete(abortable{ctx}, filter))
+}
+
+func one(ctx context.Context, result *mgo.SingleResult) (bson.Raw, error) {
+	raw, err := result.Raw()
 	if errors.Is(err, mgo.ErrNoDocuments) {
 		return nil, nil
 	}
 	return raw, ended(ctx, err)
 }
 
-// findAll returns all documents that match.
-func (c collection) findAll(ctx context.Context, filter bson.D) ([]bson.Raw, error) {
-	cursor, err := c.Find(abortable{ctx}, filter)
+// aggregate returns all documents of a pipeline.
+func (c collection) aggregate(ctx context.Context, pipeline ...bson.D) ([]bson.Raw, error) {
+	cursor, err := c.Aggregate(abortable{ctx}, mgo.Pipeline(pipeline))
 	if err != nil {
 		return nil, ended(ctx, err)
 	}
@@ -50,31 +71,8 @@ func (c collection) findAll(ctx context.Context, filter bson.D) ([]bson.Raw, err
 	return documents, ended(ctx, err)
 }
 
-func (c collection) insert(ctx context.Context, document fields) error {
-	_, err := c.InsertOne(abortable{ctx}, bson.D(document))
-	return ended(ctx, err)
-}
-
-// update changes the document and reports whether it is there.
-func (c collection) update(ctx context.Context, id bson.ObjectID, changes bson.D) (found bool, err error) {
-	result, err := c.UpdateByID(abortable{ctx}, id, changes)
-	if err != nil {
-		return false, ended(ctx, err)
-	}
-	return result.MatchedCount == 1, nil
-}
-
-// delete deletes the document and reports whether this call did it.
-func (c collection) delete(ctx context.Context, id bson.ObjectID) (deleted bool, err error) {
-	result, err := c.DeleteOne(abortable{ctx}, bson.D{{Key: "_id", Value: id}})
-	if err != nil {
-		return false, ended(ctx, err)
-	}
-	return result.DeletedCount == 1, nil
-}
-
-// deleteAll deletes all documents that match and returns their number.
-func (c collection) deleteAll(ctx context.Context, filter bson.D) (int64, error) {
+// delete deletes the documents that match.
+func (c collection) delete(ctx context.Context, filter bson.D) (int64, error) {
 	result, err := c.DeleteMany(abortable{ctx}, filter)
 	if err != nil {
 		return 0, ended(ctx, err)

@@ -19,7 +19,7 @@ import (
 
 // TestDocuments reads documents as Auth.js and other programs write them.
 func TestDocuments(t *testing.T) {
-	a, db := newStore(t)
+	a, db := standalone.newStore(t)
 	ctx := t.Context()
 	id := bson.NewObjectID()
 	at := time.Date(2040, 2, 29, 23, 59, 59, 987e6, time.UTC)
@@ -68,7 +68,7 @@ func TestDocuments(t *testing.T) {
 // TestDetailsInTheStore: what the server would take for operators, paths or
 // other numbers comes back.
 func TestDetailsInTheStore(t *testing.T) {
-	a, _ := newStore(t)
+	a, _ := standalone.newStore(t)
 	ctx := t.Context()
 	user := must(a.CreateUser(ctx, adapter.User{Email: "ada@example.com"}))(t)
 	for _, details := range []string{
@@ -84,11 +84,11 @@ func TestDetailsInTheStore(t *testing.T) {
 
 // TestEnsureIndexesAtOnce has several processes start on an empty database.
 func TestEnsureIndexesAtOnce(t *testing.T) {
-	name := newDatabase(t)
+	name := standalone.newDatabase(t)
 	const processes = 6
 	adapters := make([]*mongo.Adapter, processes)
 	for i := range adapters {
-		adapters[i] = newAdapter(t, connect(t).Database(name))
+		adapters[i] = newAdapter(t, standalone.connect(t).Database(name))
 	}
 	errs := make([]error, processes)
 	start := make(chan struct{})
@@ -124,7 +124,7 @@ func TestEnsureIndexesOverDuplicates(t *testing.T) {
 		"tokens":   {"verification_tokens", "identifier, token", "hash", bson.D{{Key: "identifier", Value: "x"}, {Key: "token", Value: "hash"}, {Key: "expires", Value: time.Now()}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := connect(t).Database(newDatabase(t))
+			db := standalone.connect(t).Database(standalone.newDatabase(t))
 			a, records := newAdapter(t, db), db.Collection(c.collection)
 			first := must(records.InsertOne(ctx, c.document))(t)
 			must(records.InsertOne(ctx, c.document))(t)
@@ -150,7 +150,7 @@ func TestEnsureIndexesOverDuplicates(t *testing.T) {
 // Auth.js stay; one that does not make its fields unique is an error.
 func TestEnsureIndexesTakesWhatIsThere(t *testing.T) {
 	ctx := t.Context()
-	db := connect(t).Database(newDatabase(t))
+	db := standalone.connect(t).Database(standalone.newDatabase(t))
 	a, users := newAdapter(t, db), db.Collection("users")
 	make := func(c *mgo.Collection, name string, unique bool, field string) {
 		t.Helper()
@@ -183,11 +183,11 @@ func TestEnsureIndexesTakesWhatIsThere(t *testing.T) {
 // reach the adapter.
 func TestHowTheClientIsSetUp(t *testing.T) {
 	ctx := t.Context()
-	client := connect(t, func(o *options.ClientOptions) {
+	client := standalone.connect(t, func(o *options.ClientOptions) {
 		o.SetWriteConcern(writeconcern.Unacknowledged()).SetReadPreference(readpref.SecondaryPreferred()).
 			SetBSONOptions(&options.BSONOptions{ObjectIDAsHexString: true, NilSliceAsEmpty: true, OmitEmpty: true})
 	})
-	a := newAdapter(t, client.Database(newDatabase(t)))
+	a := newAdapter(t, client.Database(standalone.newDatabase(t)))
 	if err := a.EnsureIndexes(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestNew(t *testing.T) {
 	if _, err := mongo.New(nil); err == nil {
 		t.Error("no database: got no error")
 	}
-	db := connect(t).Database("never_used")
+	db := standalone.connect(t).Database("never_used")
 	if _, err := mongo.New(db, mongo.WithCollections(mongo.Collections{Sessions: "users"})); err == nil {
 		t.Error("sessions in the collection of users: got no error")
 	}

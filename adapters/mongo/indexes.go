@@ -9,28 +9,32 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mgo "go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	driver "go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 // ttlMargin is how long the server keeps what has expired: long enough that no
 // difference between clocks removes anything early.
 const ttlMargin = time.Hour
 
-// index is one index, and what to make of it on a server that lacks the option.
+// index is an index that the adapter needs.
 type index struct {
 	collection collection
 	fields     []string
 	unique     bool
-	// texts: only documents whose field is a text.
+	// texts: only documents whose field is a text that is not empty are in it.
+	// The server uses such an index for the plain question who has an address; it
+	// does not use one whose filter asks for the type.
 	texts bool
 	// ttl: the server removes documents that have expired. Without it nothing
 	// but DeleteExpired does.
 	ttl bool
+	// name is set where the default name may be that of a predecessor.
+	name string
 }
 
 func (a *Adapter) indexes() []index {
 	return []index{
-		{collection: a.users, fields: []string{"email"}, unique: true, texts: true},
+		{collection: a.users, fields: []string{"email"}, unique: true, texts: true, name: "email_unique"},
 		{collection: a.accounts, fields: []string{"provider", "providerAccountId"}, unique: true},
 		{collection: a.accounts, fields: []string{"userId"}},
 		{collection: a.sessions, fields: []string{"sessionToken"}, unique: true},
@@ -47,52 +51,79 @@ func (a *Adapter) indexes() []index {
 // guarantees rest on, those that lookups need, and TTL indexes that let the
 // server remove sessions and tokens an hour after their expiry. It may be called
 // by several processes at once and changes no record [CAP-03]. An index that is
-// there already, under whatever name, stays as it is.
+// there already and does the same, under whatever name, stays as it is. The
+// index of addresses that earlier versions made is replaced: the new one is
+// there before the old one goes.
 //
 // If stored records share a unique key, as in a database that was used without
 // one, the error matches adapter.ErrConflict and names the collection and its
-// fields. Nothing is lost; mend the records and call again. An index on the
-// same fields that does not make them unique is an error, too.
-//
-// On a server without partial indexes, addresses are unique all the same. On
-// one without TTL indexes, call DeleteExpired now and then.
+// fields. Nothing is lost; mend the records and call again. An index on the same
+// fields that does something else is an error that says what to change.
 func (a *Adapter) EnsureIndexes(ctx context.Context) error {
-	there := map[string][]existing{}
+	there, err := a.listIndexes(ctx)
+	if err != nil {
+		return fmt.Errorf("mongo: ensure indexes: %w", err)
+	}
 	for _, i := range a.indexes() {
-		name := i.collection.Name()
-		err := error(nil)
-		if _, asked := there[name]; !asked {
-			there[name], err = list(ctx, i.collection)
-		}
-		if err == nil {
-			err = i.ensure(ctx, there[name])
-		}
-		if err != nil && i.isShared(ctx, err) {
+		err := i.ensure(ctx, there[i.collection.Name()])
+		switch {
+		case mgo.IsDuplicateKeyError(err):
 			return &conflict{operation: "ensure indexes", what: i.String() + ": stored records share a key", cause: err}
-		}
-		if err != nil {
+		case err != nil:
 			return fmt.Errorf("mongo: ensure indexes: %s: %w", i, err)
 		}
 	}
 	return nil
 }
 
-// existing is an index that the server has.
-type existing struct {
-	Name    string   `bson:"name"`
-	Key     bson.Raw `bson:"key"`
-	Unique  bool     `bson:"unique"`
-	Partial bson.Raw `bson:"partialFilterExpression"`
+// CheckIndexes reports every index that EnsureIndexes would create or refuse, as
+// one error, and changes nothing. It is for those who create indexes by a tool
+// of their own.
+func (a *Adapter) CheckIndexes(ctx context.Context) error {
+	there, err := a.listIndexes(ctx)
+	if err != nil {
+		return fmt.Errorf("mongo: check indexes: %w", err)
+	}
+	var problems []error
+	for _, i := range a.indexes() {
+		found, err := i.find(there[i.collection.Name()])
+		if err == nil && !found {
+			err = fmt.Errorf("there is no such index: create it, %s", i.wanted())
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("mongo: check indexes: %s: %w", i, err))
+		}
+	}
+	return errors.Join(problems...)
 }
 
-func list(ctx context.Context, c collection) ([]existing, error) {
-	cursor, err := c.Indexes().List(ctx)
-	if err != nil {
-		return nil, err
+// existing is an index that the server has.
+type existing struct {
+	Name      string         `bson:"name"`
+	Key       bson.Raw       `bson:"key"`
+	Unique    bool           `bson:"unique"`
+	Sparse    bool           `bson:"sparse"`
+	Hidden    bool           `bson:"hidden"`
+	Partial   bson.Raw       `bson:"partialFilterExpression"`
+	Collation bson.Raw       `bson:"collation"`
+	Expire    *bson.RawValue `bson:"expireAfterSeconds"`
+}
+
+// listIndexes returns the indexes of each collection by its name.
+func (a *Adapter) listIndexes(ctx context.Context) (map[string][]existing, error) {
+	there := map[string][]existing{}
+	for _, c := range []collection{a.users, a.accounts, a.sessions, a.tokens, a.authenticators} {
+		cursor, err := c.Indexes().List(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Name(), err)
+		}
+		var all []existing
+		if err := cursor.All(ctx, &all); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Name(), err)
+		}
+		there[c.Name()] = all
 	}
-	var all []existing
-	err = cursor.All(ctx, &all)
-	return all, err
+	return there, nil
 }
 
 // String names the index by what it is on.
@@ -100,28 +131,123 @@ func (i index) String() string {
 	return fmt.Sprintf("%s (%s)", i.collection.Name(), strings.Join(i.fields, ", "))
 }
 
-func (i index) ensure(ctx context.Context, there []existing) error {
-	for _, e := range there {
-		if !i.on(e.Key) {
-			continue
-		}
-		if i.unique && (!e.Unique || e.Partial != nil && !i.texts) {
-			return fmt.Errorf("the index %s is there and does not make all keys unique: drop it and call again", e.Name)
-		}
-		return nil
+// wanted says what the index must be, in the terms of createIndex.
+func (i index) wanted() string {
+	said := []string{"unique: false"}
+	if i.unique {
+		said[0] = "unique: true"
 	}
-	full := options.Index().SetUnique(i.unique)
 	if i.texts {
-		full.SetPartialFilterExpression(bson.D{{Key: i.fields[0], Value: bson.D{{Key: "$type", Value: "string"}}}})
+		said = append(said, fmt.Sprintf(`partialFilterExpression: {%s: {$gt: ""}}`, i.fields[0]))
 	}
 	if i.ttl {
-		full.SetExpireAfterSeconds(int32(ttlMargin / time.Second))
+		said = append(said, fmt.Sprintf("expireAfterSeconds: %d", int(ttlMargin.Seconds())))
 	}
-	err := i.create(ctx, full)
-	if isNotImplemented(err) {
-		err = i.create(ctx, options.Index().SetUnique(i.unique))
+	return strings.Join(said, ", ")
+}
+
+func (i index) ensure(ctx context.Context, there []existing) error {
+	found, err := i.find(there)
+	if err != nil {
+		return err
 	}
-	return err
+	if !found {
+		if err := i.create(ctx); err != nil {
+			return err
+		}
+	}
+	for _, e := range there {
+		if i.replaces(e) {
+			return i.drop(ctx, e.Name)
+		}
+	}
+	return nil
+}
+
+// find reports whether the index is there. It is an error if another stands in
+// its way.
+func (i index) find(there []existing) (found bool, err error) {
+	for _, e := range there {
+		if e.Name == "_id_" && e.Collation != nil {
+			return false, fmt.Errorf("the collection compares texts by the rules of a language (collation %s), so that two keys may be taken for one: "+
+				"copy the records into a collection without a collation", e.Collation)
+		}
+		if !i.on(e.Key) || i.replaces(e) {
+			continue
+		}
+		differs := i.differences(e)
+		if len(differs) == 0 {
+			found = true
+			continue
+		}
+		if i.harmless(e) {
+			continue
+		}
+		err = errors.Join(err, fmt.Errorf("the index %s %s: drop it and call again, or create one with %s", e.Name, strings.Join(differs, " and "), i.wanted()))
+	}
+	return found, err
+}
+
+// differences says what an index on the same fields does otherwise.
+func (i index) differences(e existing) []string {
+	var all []string
+	say := func(differs bool, what string) {
+		if differs {
+			all = append(all, what)
+		}
+	}
+	say(i.unique && !e.Unique, "does not make the keys unique")
+	say(!i.unique && e.Unique, "allows one record for each key only")
+	switch {
+	case i.texts && e.Unique && e.Partial == nil:
+		say(true, "lets only one user have no address")
+	case i.texts:
+		say(!isTextFilter(e.Partial, i.fields[0]), `has another filter than {`+i.fields[0]+`: {$gt: ""}}`)
+	default:
+		say(e.Partial != nil, "leaves records out by a filter")
+	}
+	say(e.Sparse && !i.texts, "is sparse")
+	say(e.Collation != nil, "compares texts by the rules of a language (collation)")
+	say(e.Hidden, "is hidden")
+	if seconds, ok := e.expires(); i.ttl {
+		say(!ok, "does not remove what has expired (expireAfterSeconds)")
+		say(ok && seconds < int64(ttlMargin.Seconds()), fmt.Sprintf("removes records %d seconds after their expiry, where clocks may differ by more", seconds))
+	} else {
+		say(ok, "removes records (expireAfterSeconds)")
+	}
+	return all
+}
+
+// harmless reports whether an index that is none of ours may stay beside ours:
+// the server keeps both, and it neither refuses nor removes records.
+func (i index) harmless(e existing) bool {
+	_, expires := e.expires()
+	return i.texts && !e.Unique && !expires && e.Partial != nil
+}
+
+// expires returns after how many seconds the server removes a record.
+func (e existing) expires() (seconds int64, ok bool) {
+	if e.Expire == nil {
+		return 0, false
+	}
+	return e.Expire.AsInt64OK()
+}
+
+// isTextFilter reports whether a filter is {field: {$gt: ""}}.
+func isTextFilter(filter bson.Raw, field string) bool {
+	text, ok := filter.Lookup(field, "$gt").StringValueOK()
+	elements, err := filter.Elements()
+	return ok && text == "" && err == nil && len(elements) == 1
+}
+
+// replaces reports whether e is the index that earlier versions made, which is
+// of no use to lookups.
+func (i index) replaces(e existing) bool {
+	if !i.texts || e.Name != i.fields[0]+"_1" {
+		return false
+	}
+	kind, ok := e.Partial.Lookup(i.fields[0], "$type").StringValueOK()
+	return ok && kind == "string"
 }
 
 // on reports whether a key is on the fields in their order; what direction each
@@ -139,51 +265,31 @@ func (i index) on(key bson.Raw) bool {
 	return true
 }
 
-func (i index) create(ctx context.Context, o *options.IndexOptionsBuilder) error {
+func (i index) create(ctx context.Context) error {
 	var keys bson.D
 	for _, f := range i.fields {
 		keys = append(keys, bson.E{Key: f, Value: int32(1)})
+	}
+	o := driver.Index().SetUnique(i.unique)
+	if i.texts {
+		o.SetPartialFilterExpression(bson.D{{Key: i.fields[0], Value: bson.D{{Key: "$gt", Value: ""}}}})
+	}
+	if i.ttl {
+		o.SetExpireAfterSeconds(int32(ttlMargin / time.Second))
+	}
+	if i.name != "" {
+		o.SetName(i.name)
 	}
 	_, err := i.collection.Indexes().CreateOne(ctx, mgo.IndexModel{Keys: keys, Options: o})
 	return err
 }
 
-// isShared reports whether records that share a key are why the index could not
-// be made. Not every server names a violated unique index: then the adapter
-// looks itself.
-func (i index) isShared(ctx context.Context, err error) bool {
-	if mgo.IsDuplicateKeyError(err) {
-		return true
+// drop drops an index, unless another process has.
+func (i index) drop(ctx context.Context, name string) error {
+	err := i.collection.Indexes().DropOne(ctx, name)
+	const indexNotFound = 27
+	if said, ok := errors.AsType[mgo.CommandError](err); ok && said.Code == indexNotFound {
+		return nil
 	}
-	if !i.unique || !errors.As(err, new(mgo.ServerError)) || mgo.IsNetworkError(err) {
-		return false
-	}
-	cursor, e := i.collection.Find(ctx, bson.D{})
-	if e != nil {
-		return false
-	}
-	defer func() { _ = cursor.Close(ctx) }()
-	seen := map[string]bool{}
-	for cursor.Next(ctx) {
-		var key []byte
-		for _, f := range i.fields {
-			v := cursor.Current.Lookup(f)
-			if v.IsZero() || v.Type == bson.TypeNull {
-				continue // no server that gets here counts these
-			}
-			key = append(append(key, byte(v.Type)), v.Value...)
-		}
-		if seen[string(key)] && key != nil {
-			return true
-		}
-		seen[string(key)] = true
-	}
-	return false
-}
-
-// isNotImplemented reports whether the server lacks an option.
-func isNotImplemented(err error) bool {
-	const notImplemented = 238
-	var c mgo.CommandError
-	return errors.As(err, &c) && c.Code == notImplemented
+	return err
 }

@@ -11,12 +11,11 @@ import (
 )
 
 // TestInterop has the real @auth/mongodb-adapter and this adapter take turns on
-// one database. It uses tokens by findOneAndDelete, which is not atomic on
-// FerretDB.
+// one database.
 func TestInterop(t *testing.T) {
 	for _, indexes := range []bool{true, false} {
 		t.Run(fmt.Sprintf("our indexes %t", indexes), func(t *testing.T) {
-			db := connect(t).Database(newDatabase(t))
+			db := standalone.connect(t).Database(standalone.newDatabase(t))
 			a := newAdapter(t, db)
 			if indexes {
 				if err := a.EnsureIndexes(t.Context()); err != nil {
@@ -24,7 +23,7 @@ func TestInterop(t *testing.T) {
 				}
 			}
 			js := authjs.Start(t, "../../interop/mongo", os.Getenv(mongoURL), db.Name())
-			authjs.Exchange(t, a, js, authjs.Sharing{Nobody: bson.NewObjectID().Hex(), Authenticators: true, Orphans: true, TakeTurns: askServer(t).ferretDB()})
+			authjs.Exchange(t, a, js, authjs.Sharing{Nobody: bson.NewObjectID().Hex(), Authenticators: true, Orphans: true})
 			for _, name := range must(db.ListCollectionNames(t.Context(), bson.D{}))(t) {
 				if n := must(db.Collection(name).CountDocuments(t.Context(), bson.D{}))(t); n != 0 {
 					t.Errorf("%d documents are left in %s", n, name)

@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -11,7 +10,13 @@ import (
 
 func sessionFilter(token string) bson.D { return bson.D{{Key: "sessionToken", Value: token}} }
 
-// CreateSession implements adapter.Sessions.
+func decodeSession(raw bson.Raw) (*adapter.Session, error) {
+	d := &document{raw: raw}
+	s := &adapter.Session{SessionToken: d.text("sessionToken"), UserID: d.id("userId").Hex(), Expires: must(d, "expires", d.instant("expires"))}
+	return s, d.err
+}
+
+// CreateSession implements adapter.Sessions. It takes two round trips.
 func (a *Adapter) CreateSession(ctx context.Context, session adapter.Session) (*adapter.Session, error) {
 	if err := required("sessionToken", session.SessionToken, "userId", session.UserID); err != nil {
 		return nil, wrap("create session", err)
@@ -20,83 +25,126 @@ func (a *Adapter) CreateSession(ctx context.Context, session adapter.Session) (*
 		return nil, wrap("create session", err)
 	}
 	doc := fields{{Key: "sessionToken", Value: session.SessionToken}, {Key: "expires", Value: date(session.Expires)}}
-	if err := a.createChild(ctx, a.sessions, session.UserID, sessionFilter(session.SessionToken), doc); err != nil {
+	if err := a.create(ctx, a.sessions, session.UserID, sessionFilter(session.SessionToken), doc); err != nil {
 		return nil, wrap("create session", err)
 	}
 	session.Expires = kept(session.Expires)
 	return &session, nil
 }
 
-func (a *Adapter) session(ctx context.Context, token string) (*child, *adapter.Session, error) {
-	if !lookup(token) {
-		return nil, nil, ctx.Err()
-	}
-	c, err := a.child(ctx, a.sessions, sessionFilter(token))
-	if err != nil || c == nil {
-		return nil, nil, err
-	}
-	d := &document{raw: c.raw}
-	s := &adapter.Session{SessionToken: d.text("sessionToken"), UserID: c.owner.ID, Expires: must(d, "expires", d.instant("expires"))}
-	if d.err != nil {
-		return nil, nil, d.err
-	}
-	return c, s, nil
-}
-
-// GetSessionAndUser implements adapter.Sessions. It takes two round trips.
+// GetSessionAndUser implements adapter.Sessions.
 func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
-	c, session, err := a.session(ctx, sessionToken)
-	if err != nil || session == nil {
+	if !lookup(sessionToken) {
+		return nil, wrap("get session and user", ctx.Err())
+	}
+	found, err := a.findOwned(ctx, a.sessions, sessionFilter(sessionToken))
+	if err != nil || found == nil {
 		return nil, wrap("get session and user", err)
 	}
-	return &adapter.SessionAndUser{Session: *session, User: *c.owner}, nil
+	session, err := decodeSession(found.raw)
+	if err != nil {
+		return nil, wrap("get session and user", err)
+	}
+	return &adapter.SessionAndUser{Session: *session, User: *found.owner}, nil
 }
 
-// UpdateSession implements adapter.Sessions.
+// UpdateSession implements adapter.Sessions. A new owner is looked for before
+// and after the change.
 func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
 	session, err := a.updateSession(ctx, update)
 	return session, wrap("update session", err)
 }
 
 func (a *Adapter) updateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
-	c, session, err := a.session(ctx, update.SessionToken)
-	if err != nil || session == nil {
-		return nil, err
+	if !lookup(update.SessionToken) {
+		return nil, ctx.Err()
 	}
 	var set fields
 	if expires, ok := update.Expires.Get(); ok {
 		set.add("expires", date(expires))
 	}
-	if userID, ok := update.UserID.Get(); ok && userID != session.UserID {
-		ownerID, ok := objectID(userID)
-		if !ok {
-			return nil, fmt.Errorf("the new user does not exist: %w", adapter.ErrNotFound)
-		}
-		if err := a.exists(ctx, ownerID); err != nil {
-			return nil, err
-		}
-		set.add("userId", ownerID)
+	userID, moved := update.UserID.Get()
+	if moved {
+		return a.moveSession(ctx, update.SessionToken, userID, set)
 	}
 	if len(set) == 0 {
-		return session, nil
+		found, err := a.findOwned(ctx, a.sessions, sessionFilter(update.SessionToken))
+		if err != nil || found == nil {
+			return nil, err
+		}
+		return decodeSession(found.raw)
 	}
-	found, err := a.sessions.update(ctx, c.id, bson.D{{Key: "$set", Value: bson.D(set)}})
-	if err != nil || !found {
+	return a.changeSession(ctx, update.SessionToken, set)
+}
+
+func (a *Adapter) changeSession(ctx context.Context, token string, set fields) (*adapter.Session, error) {
+	raw, err := a.sessions.change(ctx, sessionFilter(token), bson.D{{Key: "$set", Value: bson.D(set)}})
+	if err != nil || raw == nil {
 		return nil, err
 	}
-	_, session, err = a.session(ctx, update.SessionToken)
-	return session, err
+	return decodeSession(raw)
+}
+
+// moveSession gives the session another owner. An absent session is nil even if
+// the owner is absent, too.
+func (a *Adapter) moveSession(ctx context.Context, token, userID string, set fields) (*adapter.Session, error) {
+	found, err := a.findOwned(ctx, a.sessions, sessionFilter(token))
+	if err != nil || found == nil {
+		return nil, err
+	}
+	ownerID, ok := objectID(userID)
+	if !ok {
+		return nil, errNoUser
+	}
+	if there, err := a.exists(ctx, ownerID); err != nil || !there {
+		return nil, firstOf(err, errNoUser)
+	}
+	session, err := a.changeSession(ctx, token, append(set, bson.E{Key: "userId", Value: ownerID}))
+	if err != nil || session == nil {
+		return nil, err
+	}
+	there, err := a.exists(ctx, ownerID)
+	if err != nil || there {
+		return session, err
+	}
+	// The new owner was deleted meanwhile, and the session with it.
+	_, err = a.sessions.delete(ctx, append(sessionFilter(token), bson.E{Key: "userId", Value: ownerID}))
+	return nil, err
 }
 
 // DeleteSession implements adapter.Sessions.
 func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (*adapter.Session, error) {
-	c, session, err := a.session(ctx, sessionToken)
-	if err != nil || session == nil {
+	if !lookup(sessionToken) {
+		return nil, wrap("delete session", ctx.Err())
+	}
+	raw, err := a.sessions.take(ctx, sessionFilter(sessionToken))
+	if err != nil || raw == nil {
 		return nil, wrap("delete session", err)
 	}
-	deleted, err := a.sessions.delete(ctx, c.id)
-	if err != nil || !deleted {
+	session, err := decodeSession(raw)
+	if err != nil {
 		return nil, wrap("delete session", err)
 	}
 	return session, nil
+}
+
+// ListSessionsByUserID implements adapter.SessionLists.
+func (a *Adapter) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
+	all, err := list(ctx, a, a.sessions, userID, decodeSession)
+	return all, wrap("list sessions", err)
+}
+
+// DeleteSessionsByUserID implements adapter.SessionLists. It deletes in batches:
+// after an error some of the sessions are gone.
+func (a *Adapter) DeleteSessionsByUserID(ctx context.Context, userID, except string) (int64, error) {
+	ownerID, ok := objectID(userID)
+	if !ok {
+		return 0, wrap("delete sessions", ctx.Err())
+	}
+	filter := bson.D{{Key: "userId", Value: ownerID}}
+	if lookup(except) {
+		filter = append(filter, bson.E{Key: "sessionToken", Value: bson.D{{Key: "$ne", Value: except}}})
+	}
+	n, err := a.sessions.deleteInBatches(ctx, filter, 0)
+	return n, wrap("delete sessions", err)
 }

@@ -17,16 +17,70 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mongo"
+	"github.com/gatehouse-go/gatehouse/adapters/mongo/mongotest"
 )
 
-const mongoURL = "GATEHOUSE_MONGO_URL"
+// The variables that name the servers.
+const (
+	mongoURL   = "GATEHOUSE_MONGO_URL"
+	replicaURL = "GATEHOUSE_MONGO_REPLICA_URL"
+)
+
+// server is a deployment on which the tests run.
+type server struct{ name, variable string }
+
+// standalone has no transactions, replicaSet has them.
+var (
+	standalone = server{"standalone", mongoURL}
+	replicaSet = server{"replica set", replicaURL}
+)
+
+// onEachServer runs a test on the standalone server and on the replica set.
+func onEachServer(t *testing.T, test func(t *testing.T, s server)) {
+	for _, s := range []server{standalone, replicaSet} {
+		t.Run(s.name, func(t *testing.T) { test(t, s) })
+	}
+}
+
+// url names the server, or ends the test.
+func (s server) url(t testing.TB) string {
+	t.Helper()
+	url := os.Getenv(s.variable)
+	switch {
+	case url != "":
+	case skipStores():
+		t.Skipf("LEFT OUT: %s is not set and GATEHOUSE_SKIP_STORES=1", s.variable)
+	default:
+		t.Fatalf("%s is not set: this test needs MongoDB, a %s", s.variable, s.name)
+	}
+	return url
+}
+
+// env opens the environment of the harness, which ends with the test.
+func (s server) env(t testing.TB) *mongotest.Env {
+	t.Helper()
+	env := must(mongotest.Open(s.url(t)))(t)
+	t.Cleanup(func() { _ = env.Close(context.Background()) })
+	return env
+}
+
+func (s server) version(t testing.TB) string {
+	t.Helper()
+	var info struct {
+		Version string `bson:"version"`
+	}
+	if err := s.connect(t).Database("admin").RunCommand(t.Context(), bson.D{{Key: "buildInfo", Value: 1}}).Decode(&info); err != nil {
+		t.Fatal(err)
+	}
+	return info.Version
+}
 
 // TestMain says once what is missing.
 func TestMain(m *testing.M) {
 	if os.Getenv(mongoURL) == "" {
 		if !skipStores() {
-			fmt.Fprintf(os.Stderr, "%s is not set: these tests need MongoDB, or a server of its protocol, such as mongodb://127.0.0.1:27017/?directConnection=true, "+
-				"where they may create databases; GATEHOUSE_SKIP_STORES=1 leaves them out\n", mongoURL)
+			fmt.Fprintf(os.Stderr, "%s is not set: these tests need MongoDB, such as mongodb://127.0.0.1:27017/?directConnection=true, where they may create databases, "+
+				"and a replica set in %s; GATEHOUSE_SKIP_STORES=1 leaves them out\n", mongoURL, replicaURL)
 			os.Exit(1)
 		}
 		fmt.Fprintf(os.Stderr, "*** SKIPPED: every test that needs MongoDB, since %s is not set and GATEHOUSE_SKIP_STORES=1 ***\n", mongoURL)
@@ -40,13 +94,9 @@ func TestMain(m *testing.M) {
 func skipStores() bool { return os.Getenv("GATEHOUSE_SKIP_STORES") == "1" }
 
 // connect opens a client that is closed at the end of the test.
-func connect(t testing.TB, change ...func(*options.ClientOptions)) *mgo.Client {
+func (s server) connect(t testing.TB, change ...func(*options.ClientOptions)) *mgo.Client {
 	t.Helper()
-	url := os.Getenv(mongoURL)
-	if url == "" {
-		t.Skipf("%s is not set and GATEHOUSE_SKIP_STORES=1", mongoURL)
-	}
-	o := options.Client().ApplyURI(url)
+	o := options.Client().ApplyURI(s.url(t))
 	for _, c := range change {
 		c(o)
 	}
@@ -59,10 +109,10 @@ func connect(t testing.TB, change ...func(*options.ClientOptions)) *mgo.Client {
 }
 
 // newDatabase names a database that is dropped at the end of the test.
-func newDatabase(t testing.TB) string {
+func (s server) newDatabase(t testing.TB) string {
 	t.Helper()
 	name := "gatehouse_" + strings.ToLower(rand.Text())
-	client := connect(t)
+	client := s.connect(t)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
@@ -74,9 +124,9 @@ func newDatabase(t testing.TB) string {
 }
 
 // newStore returns an adapter on a database of its own, with its indexes.
-func newStore(t testing.TB) (*mongo.Adapter, *mgo.Database) {
+func (s server) newStore(t testing.TB) (*mongo.Adapter, *mgo.Database) {
 	t.Helper()
-	db := connect(t).Database(newDatabase(t))
+	db := s.connect(t).Database(s.newDatabase(t))
 	a := newAdapter(t, db)
 	if err := a.EnsureIndexes(t.Context()); err != nil {
 		t.Fatal(err)
@@ -91,28 +141,6 @@ func newAdapter(t testing.TB, db *mgo.Database, opts ...mongo.Option) *mongo.Ada
 		t.Fatal(err)
 	}
 	return a
-}
-
-// server is what the server says it is.
-type server struct {
-	name, version string
-}
-
-func (s server) ferretDB() bool { return s.name == "FerretDB" }
-
-func askServer(t testing.TB) server {
-	t.Helper()
-	var info struct {
-		Version  string `bson:"version"`
-		FerretDB string `bson:"ferretdbVersion"`
-	}
-	if err := connect(t).Database("admin").RunCommand(t.Context(), bson.D{{Key: "buildInfo", Value: 1}}).Decode(&info); err != nil {
-		t.Fatal(err)
-	}
-	if info.FerretDB != "" {
-		return server{"FerretDB", info.FerretDB}
-	}
-	return server{"MongoDB", info.Version}
 }
 
 func must[T any](v T, err error) func(t testing.TB) T {
@@ -139,5 +167,12 @@ func refused[T any](t testing.TB, what string, got *T, err, want error) {
 	t.Helper()
 	if got != nil || !errors.Is(err, want) {
 		t.Fatalf("%s: got %v, %v, want %v", what, got, err, want)
+	}
+}
+
+func absent[T any](t testing.TB, what string, got *T, err error) {
+	t.Helper()
+	if got != nil || err != nil {
+		t.Fatalf("%s: got %v, %v, want nil", what, got, err)
 	}
 }

@@ -27,9 +27,8 @@ func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.Ver
 	return &token, nil
 }
 
-// UseVerificationToken implements adapter.VerificationTokens. The token is
-// whose delete removes it: a find-and-delete is not atomic on every server, the
-// count of a delete is.
+// UseVerificationToken implements adapter.VerificationTokens. A token that can't
+// be read is used up, and an error.
 func (a *Adapter) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 	token, err := a.useToken(ctx, key)
 	return token, wrap("use verification token", err)
@@ -39,21 +38,25 @@ func (a *Adapter) useToken(ctx context.Context, key adapter.VerificationTokenKey
 	if !lookup(key.Identifier, key.Token) {
 		return nil, ctx.Err()
 	}
-	raw, err := a.tokens.find(ctx, bson.D{{Key: "identifier", Value: key.Identifier}, {Key: "token", Value: key.Token}})
+	raw, err := a.tokens.take(ctx, bson.D{{Key: "identifier", Value: key.Identifier}, {Key: "token", Value: key.Token}})
 	if err != nil || raw == nil {
 		return nil, err
 	}
 	d := &document{raw: raw}
-	id := d.id("_id")
 	token := &adapter.VerificationToken{
 		Identifier: d.text("identifier"), Token: d.text("token"), Expires: must(d, "expires", d.instant("expires")),
 	}
 	if d.err != nil {
 		return nil, d.err
 	}
-	deleted, err := a.tokens.delete(ctx, id)
-	if err != nil || !deleted {
-		return nil, err
-	}
 	return token, nil
+}
+
+// DeleteVerificationTokens implements adapter.TokenEdits.
+func (a *Adapter) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
+	if !lookup(identifier) {
+		return 0, wrap("delete verification tokens", ctx.Err())
+	}
+	n, err := a.tokens.deleteInBatches(ctx, bson.D{{Key: "identifier", Value: identifier}}, 0)
+	return n, wrap("delete verification tokens", err)
 }

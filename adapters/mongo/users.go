@@ -3,10 +3,8 @@ package mongo
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	mgo "go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -28,14 +26,13 @@ func decodeUser(raw bson.Raw) (*adapter.User, error) {
 	return u, nil
 }
 
-// CreateUser implements adapter.Users. It assigns the ID; one that is supplied
-// is replaced.
-func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
+// newUser returns the document of a new user, and the record as stored.
+func newUser(user adapter.User) (fields, *adapter.User, error) {
+	if err := storable(user.Email, optional(user.Name), optional(user.Image)); err != nil {
+		return nil, nil, err
+	}
 	id := bson.NewObjectID()
 	doc := fields{{Key: "_id", Value: id}}
-	if err := storable(user.Email, optional(user.Name), optional(user.Image)); err != nil {
-		return nil, wrap("create user", err)
-	}
 	if user.Email != "" { // a user without an address is in no index of addresses
 		doc.add("email", user.Email)
 	}
@@ -43,32 +40,26 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.U
 	doc.optional("image", user.Image)
 	if user.EmailVerified != nil {
 		doc.add("emailVerified", date(*user.EmailVerified))
+		user.EmailVerified = new(kept(*user.EmailVerified))
 	} else {
 		doc.add("emailVerified", nil) // as the Auth.js adapter has it
 	}
-	if err := a.users.insert(ctx, doc); err != nil {
-		return nil, wrap("create user", err)
-	}
 	user.ID = id.Hex()
 	user.Name, user.Image = clone(user.Name), clone(user.Image)
-	if user.EmailVerified != nil {
-		user.EmailVerified = new(kept(*user.EmailVerified))
-	}
-	return &user, nil
+	return doc, &user, nil
 }
 
-func optional(s *string) string {
-	if s == nil {
-		return ""
+// CreateUser implements adapter.Users. It assigns the ID; one that is supplied
+// is replaced.
+func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
+	doc, stored, err := newUser(user)
+	if err == nil {
+		err = a.users.insert(ctx, doc)
 	}
-	return *s
-}
-
-func clone(s *string) *string {
-	if s == nil {
-		return nil
+	if err != nil {
+		return nil, wrap("create user", err)
 	}
-	return new(*s)
+	return stored, nil
 }
 
 func (a *Adapter) user(ctx context.Context, filter bson.D) (*adapter.User, error) {
@@ -79,17 +70,13 @@ func (a *Adapter) user(ctx context.Context, filter bson.D) (*adapter.User, error
 	return decodeUser(raw)
 }
 
-func (a *Adapter) userByID(ctx context.Context, id bson.ObjectID) (*adapter.User, error) {
-	return a.user(ctx, bson.D{{Key: "_id", Value: id}})
-}
-
 // GetUser implements adapter.Users.
 func (a *Adapter) GetUser(ctx context.Context, id string) (*adapter.User, error) {
 	oid, ok := objectID(id)
 	if !ok {
 		return nil, wrap("get user", ctx.Err())
 	}
-	u, err := a.userByID(ctx, oid)
+	u, err := a.user(ctx, byID(oid))
 	return u, wrap("get user", err)
 }
 
@@ -107,11 +94,11 @@ func (a *Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) 
 	if !lookup(key.Provider, key.ProviderAccountID) {
 		return nil, wrap("get user by account", ctx.Err())
 	}
-	c, err := a.child(ctx, a.accounts, accountFilter(key))
-	if err != nil || c == nil {
+	found, err := a.findAccount(ctx, key)
+	if err != nil || found == nil {
 		return nil, wrap("get user by account", err)
 	}
-	return c.owner, nil
+	return found.owner, nil
 }
 
 // UpdateUser implements adapter.Users.
@@ -123,76 +110,36 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 func (a *Adapter) updateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	oid, ok := objectID(update.ID)
 	if !ok {
-		return nil, errors.Join(ctx.Err(), fmt.Errorf("no user has the id: %w", adapter.ErrNotFound))
+		return nil, errors.Join(ctx.Err(), errNoUser)
 	}
-	var set, unset fields
-	change := func(field string, value *string) error {
-		if value == nil {
-			unset.add(field, "")
-			return nil
-		}
-		set.add(field, *value)
-		return storable(*value)
-	}
-	var problems []error
-	if name, ok := update.Name.Get(); ok {
-		problems = append(problems, change("name", name))
-	}
-	if image, ok := update.Image.Get(); ok {
-		problems = append(problems, change("image", image))
-	}
+	var c changes
+	c.text("name", update.Name)
+	c.text("image", update.Image)
 	if email, ok := update.Email.Get(); ok && email == "" {
-		unset.add("email", "")
+		c.remove("email")
 	} else if ok {
-		problems = append(problems, change("email", &email))
+		c.set("email", email, storable(email))
 	}
 	if verified, ok := update.EmailVerified.Get(); ok && verified == nil {
-		set.add("emailVerified", nil)
+		c.set("emailVerified", nil, nil)
 	} else if ok {
-		set.add("emailVerified", date(*verified))
+		c.set("emailVerified", date(*verified), nil)
 	}
-	if err := errors.Join(problems...); err != nil {
+	raw, err := c.apply(ctx, a.users, byID(oid))
+	switch {
+	case err != nil:
 		return nil, err
+	case raw == nil:
+		return nil, errNoUser
+	default:
+		return decodeUser(raw)
 	}
-	var changes bson.D
-	if len(set) > 0 {
-		changes = append(changes, bson.E{Key: "$set", Value: bson.D(set)})
-	}
-	if len(unset) > 0 {
-		changes = append(changes, bson.E{Key: "$unset", Value: bson.D(unset)})
-	}
-	if len(changes) > 0 {
-		found, err := a.users.update(ctx, oid, changes)
-		if err != nil {
-			return nil, a.refused(ctx, err, oid, update.Email)
-		}
-		if !found {
-			return nil, fmt.Errorf("no user has the id: %w", adapter.ErrNotFound)
-		}
-	}
-	u, err := a.userByID(ctx, oid)
-	if err == nil && u == nil {
-		err = fmt.Errorf("no user has the id: %w", adapter.ErrNotFound)
-	}
-	return u, err
 }
 
-// refused tells a taken address from other reasons for which the server refused
-// an update. Not every server names a violated unique index.
-func (a *Adapter) refused(ctx context.Context, err error, id bson.ObjectID, email adapter.Change[string]) error {
-	address, ok := email.Get()
-	if !errors.As(err, new(mgo.ServerError)) || mgo.IsDuplicateKeyError(err) || mgo.IsNetworkError(err) || !ok || address == "" {
-		return err
-	}
-	holder, e := a.user(ctx, bson.D{{Key: "email", Value: address}})
-	if e == nil && holder != nil && holder.ID != id.Hex() {
-		return errTaken
-	}
-	return err
-}
-
-// DeleteUser implements adapter.Users. If it fails, the user is gone or not; a
-// repeated call removes what is left.
+// DeleteUser implements adapter.Users. Of many sessions the most go first, in
+// batches, so that nobody waits for long. Then the user is deleted: in this
+// instant nothing of the user is found any more. What is left in the other
+// collections goes last; if that fails, a repeated call completes it.
 func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
 	oid, ok := objectID(id)
 	if !ok {
@@ -206,23 +153,21 @@ func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, err
 }
 
 func (a *Adapter) deleteUser(ctx context.Context, id bson.ObjectID) (*adapter.User, error) {
-	u, err := a.userByID(ctx, id)
+	owned := bson.D{{Key: "userId", Value: id}}
+	if err := a.sessions.thin(ctx, owned); err != nil {
+		return nil, err
+	}
+	raw, err := a.users.take(ctx, byID(id))
 	if err != nil {
 		return nil, err
 	}
-	if u != nil {
-		deleted, err := a.users.delete(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		if !deleted {
-			u = nil // another call deleted it
-		}
-	}
 	for _, c := range []collection{a.sessions, a.accounts, a.authenticators} {
-		if _, err := c.deleteAll(ctx, bson.D{{Key: "userId", Value: id}}); err != nil {
+		if _, err := c.delete(ctx, owned); err != nil {
 			return nil, err
 		}
 	}
-	return u, nil
+	if raw == nil {
+		return nil, nil
+	}
+	return decodeUser(raw)
 }

@@ -1,7 +1,8 @@
-// Command conformance runs the suite over every bundled adapter in every wiring, prints the matrix and writes it to
-// CONFORMANCE.md, conformance.json and conformance.html.
+// Command conformance runs the suite over every bundled adapter, prints the matrix and writes it to CONFORMANCE.md,
+// conformance.json and conformance.html in a folder that Git ignores. Each adapter is tried once, on the newest server that
+// this machine can offer; with -all in every wiring, on every server and version.
 //
-//	conformance [-wirings text,…] [-only clause or group,…] [-seed n] [-rounds n] [-strict] [-parallel n] [-out folder]
+//	conformance [-all] [-wirings text,…] [-only clause or group,…] [-seed n] [-rounds n] [-strict] [-parallel n] [-out folder]
 //
 // Servers are found or started as package stores says. Wirings that need a server which is not to be had are left out,
 // with the reason, and do not fail the run; embedded adapters are always tried. The exit status is 1 if a MUST is broken
@@ -20,6 +21,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -32,6 +34,7 @@ import (
 
 // settings are the flags.
 type settings struct {
+	all           bool
 	wirings, only string
 	seed          uint64
 	rounds        float64
@@ -43,13 +46,14 @@ type settings struct {
 
 func main() {
 	var s settings
-	flag.StringVar(&s.wirings, "wirings", "", "try only the wirings whose name contains one of these texts, separated by commas")
+	flag.BoolVar(&s.all, "all", false, "try every wiring, on every server and version")
+	flag.StringVar(&s.wirings, "wirings", "", "try only the wirings whose name contains one of these texts, separated by commas, of all of them")
 	flag.StringVar(&s.only, "only", "", "run only these clauses and groups, separated by commas")
 	flag.Uint64Var(&s.seed, "seed", 0, "repeat the run that had this seed; 0 draws one")
 	flag.Float64Var(&s.rounds, "rounds", 1, "multiply the repetitions of races and histories; wirings after the first of an adapter have a fifth")
 	flag.BoolVar(&s.strict, "strict", false, "treat SHOULD as MUST")
 	flag.IntVar(&s.parallel, "parallel", 4, "how many wirings are tried at once")
-	flag.StringVar(&s.out, "out", ".", "folder that the results are written to; empty writes none")
+	flag.StringVar(&s.out, "out", ".cache/conformance", "folder that the results are written to; empty writes none")
 	flag.StringVar(&s.child, "child", "", "run one wiring and write its results as lines of JSON; used by the command itself")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -76,7 +80,7 @@ func run(ctx context.Context, s settings) (failed bool, err error) {
 	if s.seed == 0 {
 		s.seed = rand.Uint64()>>11 | 1 // fits a JSON number
 	}
-	chosen := choose(s.wirings)
+	chosen := choose(s)
 	if len(chosen) == 0 {
 		return false, fmt.Errorf("no wiring has %q in its name", s.wirings)
 	}
@@ -124,15 +128,18 @@ func loadAverage() string {
 	return minute
 }
 
-// choose returns the wirings whose name contains one of the texts.
-func choose(texts string) []wirings.Wiring {
+// choose returns the wirings that were asked for: those whose name contains one of the texts, or all, or the first of each
+// adapter.
+func choose(s settings) []wirings.Wiring {
 	var chosen []wirings.Wiring
 	for _, w := range wirings.All() {
-		for text := range strings.SplitSeq(texts, ",") {
-			if strings.Contains(w.String(), text) {
+		switch {
+		case s.wirings != "":
+			if slices.ContainsFunc(strings.Split(s.wirings, ","), func(text string) bool { return strings.Contains(w.String(), text) }) {
 				chosen = append(chosen, w)
-				break
 			}
+		case s.all || len(chosen) == 0 || chosen[len(chosen)-1].Adapter != w.Adapter:
+			chosen = append(chosen, w)
 		}
 	}
 	return chosen

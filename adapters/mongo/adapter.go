@@ -1,0 +1,101 @@
+package mongo
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	mgo "go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Adapter keeps all records in one database. It is safe for concurrent use,
+// never closes its client and starts no goroutine.
+type Adapter struct {
+	client                                            *mgo.Client
+	users, accounts, sessions, tokens, authenticators collection
+
+	// transactions is what the server has said of them.
+	transactions atomic.Int32
+}
+
+var (
+	_ adapter.Adapter            = (*Adapter)(nil)
+	_ adapter.Sweeper            = (*Adapter)(nil)
+	_ adapter.SignUps            = (*Adapter)(nil)
+	_ adapter.AccountLists       = (*Adapter)(nil)
+	_ adapter.SessionLists       = (*Adapter)(nil)
+	_ adapter.AuthenticatorEdits = (*Adapter)(nil)
+	_ adapter.TokenEdits         = (*Adapter)(nil)
+)
+
+// Collections are the names of the collections. An empty name stands for its
+// default, which is that of the Auth.js adapter.
+type Collections struct {
+	Users              string // users
+	Accounts           string // accounts
+	Sessions           string // sessions
+	VerificationTokens string // verification_tokens
+	Authenticators     string // authenticators
+}
+
+// Option changes what New does by default.
+type Option interface{ apply(*settings) }
+
+type settings struct {
+	names  Collections
+	prefix string
+}
+
+type option func(*settings)
+
+func (f option) apply(o *settings) { f(o) }
+
+// WithCollections sets the names of the collections.
+func WithCollections(names Collections) Option {
+	return option(func(o *settings) { o.names = names })
+}
+
+// WithPrefix puts prefix before the name of every collection: with "auth_" users
+// are in auth_users. The default is none, as Auth.js has it.
+func WithPrefix(prefix string) Option {
+	return option(func(o *settings) { o.prefix = prefix })
+}
+
+// New returns an adapter over the database, whose client stays the caller's. It
+// does not touch the network.
+func New(db *mgo.Database, with ...Option) (*Adapter, error) {
+	if db == nil {
+		return nil, errors.New("mongo: New: the database is nil")
+	}
+	var o settings
+	for _, opt := range with {
+		opt.apply(&o)
+	}
+	seen := map[string]bool{}
+	var problems []error
+	named := func(name, otherwise string) collection {
+		if name == "" {
+			name = otherwise
+		}
+		name = o.prefix + name
+		if seen[name] {
+			problems = append(problems, fmt.Errorf("mongo: New: two kinds of record share the collection %q", name))
+		}
+		seen[name] = true
+		return newCollection(db, name)
+	}
+	a := &Adapter{
+		client:         db.Client(),
+		users:          named(o.names.Users, "users"),
+		accounts:       named(o.names.Accounts, "accounts"),
+		sessions:       named(o.names.Sessions, "sessions"),
+		tokens:         named(o.names.VerificationTokens, "verification_tokens"),
+		authenticators: named(o.names.Authenticators, "authenticators"),
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	return a, nil
+}

@@ -1,0 +1,55 @@
+package mongo
+
+import (
+	"errors"
+	"fmt"
+
+	mgo "go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// wrap puts the operation before an error, unless it is nil, and marks
+// violations of unique indexes. What the server says of one is left out of the
+// text, because it holds the key.
+func wrap(operation string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, new(*conflict)):
+		return err
+	case mgo.IsDuplicateKeyError(err):
+		return &conflict{operation: operation, what: "the key is taken", cause: err}
+	default:
+		return fmt.Errorf("mongo: %s: %w", operation, err)
+	}
+}
+
+// conflict is a violated unique index.
+type conflict struct {
+	operation, what string
+	cause           error
+}
+
+func (e *conflict) Error() string { return "mongo: " + e.operation + ": " + e.what }
+
+func (e *conflict) Unwrap() []error {
+	if e.cause == nil {
+		return []error{adapter.ErrConflict}
+	}
+	return []error{adapter.ErrConflict, e.cause}
+}
+
+var (
+	errNoUser          = fmt.Errorf("the user does not exist: %w", adapter.ErrNotFound)
+	errNoAccount       = fmt.Errorf("no account has the key: %w", adapter.ErrNotFound)
+	errNoAuthenticator = fmt.Errorf("no authenticator has the credential id: %w", adapter.ErrNotFound)
+)
+
+// firstOf returns the error, or otherwise if there is none.
+func firstOf(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}

@@ -1,0 +1,162 @@
+package mongo_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	mgo "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// addressesBefore is the index of addresses that earlier versions made.
+func addressesBefore() mgo.IndexModel {
+	filter := bson.D{{Key: "email", Value: bson.D{{Key: "$type", Value: "string"}}}}
+	return mgo.IndexModel{Keys: bson.D{{Key: "email", Value: int32(1)}}, Options: options.Index().SetUnique(true).SetPartialFilterExpression(filter)}
+}
+
+// TestEnsureIndexesReplaces replaces the index of addresses that earlier
+// versions made while people sign up: no two users take one address.
+func TestEnsureIndexesReplaces(t *testing.T) {
+	ctx := t.Context()
+	db := standalone.connect(t).Database(standalone.newDatabase(t))
+	a, users := newAdapter(t, db), db.Collection("users")
+	must(users.Indexes().CreateOne(ctx, addressesBefore()))(t)
+	if err := a.CheckIndexes(ctx); err == nil || !strings.Contains(err.Error(), "users (email)") {
+		t.Errorf("CheckIndexes over the old index: got %v, want what is missing", err)
+	}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	made := make([]map[string]int, 4)
+	for i := range made {
+		made[i] = map[string]int{}
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				email := fmt.Sprint(n, "@example.com")
+				if _, err := a.CreateUser(ctx, adapter.User{Email: email}); err == nil {
+					made[i][email]++
+				} else if !errors.Is(err, adapter.ErrConflict) {
+					t.Errorf("CreateUser: %v", err)
+				}
+			}
+		})
+	}
+	for range 3 {
+		if err := a.EnsureIndexes(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	all := map[string]int{}
+	for _, m := range made {
+		for email, n := range m {
+			if all[email] += n; all[email] > 1 {
+				t.Errorf("%d users have the address %s", all[email], email)
+			}
+		}
+	}
+	if len(all) == 0 {
+		t.Error("nobody signed up meanwhile")
+	}
+	if specs := must(users.Indexes().ListSpecifications(ctx))(t); len(specs) != 2 {
+		t.Errorf("users has the indexes %v, want that of _id and that of addresses", specs)
+	}
+	if err := a.CheckIndexes(ctx); err != nil {
+		t.Errorf("CheckIndexes afterwards: %v", err)
+	}
+	for range 2 {
+		must(a.CreateUser(ctx, adapter.User{}))(t)
+	}
+}
+
+// TestIndexesThatDiffer: an index on the right fields that does something else
+// is refused, and the error says what to change.
+func TestIndexesThatDiffer(t *testing.T) {
+	ctx := t.Context()
+	german := &options.Collation{Locale: "de", Strength: 2}
+	texts := bson.D{{Key: "email", Value: bson.D{{Key: "$gt", Value: ""}}}}
+	unique := func() *options.IndexOptionsBuilder { return options.Index().SetUnique(true) }
+	for _, c := range []struct {
+		name, collection string
+		fields           []string
+		index            *options.IndexOptionsBuilder
+		says             string
+	}{
+		{"not unique", "sessions", []string{"sessionToken"}, options.Index(), "does not make the keys unique"},
+		{"unique owner", "sessions", []string{"userId"}, unique(), "one record for each key only"},
+		{"plain unique address", "users", []string{"email"}, unique(), "only one user have no address"},
+		{"address with another filter", "users", []string{"email"}, unique().SetPartialFilterExpression(bson.D{{Key: "name", Value: "Ada"}}), "another filter"},
+		{"address that folds case", "users", []string{"email"}, unique().SetPartialFilterExpression(texts).SetCollation(german), "collation"},
+		{"token that folds case", "sessions", []string{"sessionToken"}, unique().SetCollation(german), "collation"},
+		{"sparse", "authenticators", []string{"credentialID"}, unique().SetSparse(true), "sparse"},
+		{"partial", "accounts", []string{"provider", "providerAccountId"}, unique().SetPartialFilterExpression(bson.D{{Key: "type", Value: "oidc"}}), "by a filter"},
+		{"hidden", "accounts", []string{"userId"}, options.Index().SetHidden(true), "hidden"},
+		{"no end", "sessions", []string{"expires"}, options.Index(), "expireAfterSeconds"},
+		{"too soon", "verification_tokens", []string{"expires"}, options.Index().SetExpireAfterSeconds(0), "0 seconds"},
+		{"an end for accounts", "accounts", []string{"userId"}, options.Index().SetExpireAfterSeconds(60), "removes records"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			db := standalone.connect(t).Database(standalone.newDatabase(t))
+			a, indexes := newAdapter(t, db), db.Collection(c.collection).Indexes()
+			var keys bson.D
+			for _, f := range c.fields {
+				keys = append(keys, bson.E{Key: f, Value: int32(1)})
+			}
+			must(indexes.CreateOne(ctx, mgo.IndexModel{Keys: keys, Options: c.index.SetName("theirs")}))(t)
+			what := c.collection + " (" + strings.Join(c.fields, ", ") + ")"
+			for call, err := range map[string]error{"EnsureIndexes": a.EnsureIndexes(ctx), "CheckIndexes": a.CheckIndexes(ctx)} {
+				if err == nil || !strings.Contains(err.Error(), "theirs") || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("%s: got %v, want an error that names the index, %q and %q", call, err, what, c.says)
+				}
+			}
+			if err := indexes.DropOne(ctx, "theirs"); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(a.EnsureIndexes(ctx), a.CheckIndexes(ctx)); err != nil {
+				t.Errorf("after it was dropped: %v", err)
+			}
+		})
+	}
+}
+
+// TestCollationOfACollection refuses a collection that takes two texts for one.
+func TestCollationOfACollection(t *testing.T) {
+	ctx := t.Context()
+	db := standalone.connect(t).Database(standalone.newDatabase(t))
+	if err := db.CreateCollection(ctx, "users", options.CreateCollection().SetCollation(&options.Collation{Locale: "en", Strength: 1})); err != nil {
+		t.Fatal(err)
+	}
+	if err := newAdapter(t, db).EnsureIndexes(ctx); err == nil || !strings.Contains(err.Error(), "collation") {
+		t.Errorf("got %v, want an error that names the collation", err)
+	}
+}
+
+// TestCheckIndexes names all that is missing, and makes nothing.
+func TestCheckIndexes(t *testing.T) {
+	ctx := t.Context()
+	db := standalone.connect(t).Database(standalone.newDatabase(t))
+	a := newAdapter(t, db)
+	err := a.CheckIndexes(ctx)
+	if err == nil {
+		t.Fatal("an empty database: got no error")
+	}
+	for _, want := range []string{"users (email)", `{email: {$gt: ""}}`, "sessions (expires)", "expireAfterSeconds: 3600", "authenticators (userId)"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not say %s: %v", want, err)
+		}
+	}
+	if names := must(db.ListCollectionNames(ctx, bson.D{}))(t); len(names) != 0 {
+		t.Errorf("CheckIndexes made %v", names)
+	}
+}

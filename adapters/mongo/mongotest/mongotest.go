@@ -1,0 +1,224 @@
+// Package mongotest is the harness of the mongo adapter for the conformance
+// suite. It serves the adapter's own tests and the matrix of all adapters.
+package mongotest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	mgo "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"github.com/gatehouse-go/gatehouse/adapters/mongo"
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Env is a server on which every adapter that the harness opens has a database
+// of its own.
+type Env struct {
+	url   string
+	admin *mgo.Client
+}
+
+// Open returns the environment of the server that the URL names.
+func Open(url string) (*Env, error) {
+	client, err := mgo.Connect(options.Client().ApplyURI(url).SetWriteConcern(writeconcern.Majority()))
+	if err != nil {
+		return nil, err
+	}
+	return &Env{url: url, admin: client}, nil
+}
+
+// Close closes the client of the environment.
+func (e *Env) Close(ctx context.Context) error { return e.admin.Disconnect(ctx) }
+
+// Handle is an adapter with its own client, which goes through its own proxy.
+type Handle struct {
+	*mongo.Adapter
+	Client   *mgo.Client
+	Database string
+	Proxy    *fault.Proxy
+	close    func() error // closes the client, once
+}
+
+// The connections of an adapter.
+const (
+	plenty = 16
+	few    = 4
+)
+
+// Harness returns the harness over the server.
+func (e *Env) Harness() adaptertest.Harness {
+	another := func(t testing.TB, a adapter.Adapter) adapter.Adapter {
+		return e.Handle(t, a.(*Handle).Database, plenty)
+	}
+	return adaptertest.Harness{
+		New:    func(t testing.TB) adapter.Adapter { return e.fresh(t, plenty) },
+		Second: another,
+		Reopen: func(t testing.TB, a adapter.Adapter) adapter.Adapter {
+			b := another(t, a)
+			if err := b.(*Handle).EnsureIndexes(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return b
+		},
+		Close: func(a adapter.Adapter) error { return a.(*Handle).close() },
+		Namespace: func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
+			b := *a.(*Handle)
+			var err error
+			if b.Adapter, err = mongo.New(b.Client.Database(b.Database), mongo.WithPrefix(name)); err != nil {
+				return nil, err
+			}
+			return &b, b.EnsureIndexes(t.Context())
+		},
+		Faults:      func(a adapter.Adapter) fault.Control { return a.(*Handle).Proxy },
+		Connections: func(a adapter.Adapter) int { return a.(*Handle).Proxy.Stats().Open },
+		Corrupt:     e.corrupt,
+		Inspect: func(ctx context.Context, a adapter.Adapter, r adaptertest.Record) (bool, error) {
+			collection, filter, _ := e.find(a, r)
+			n, err := collection.CountDocuments(ctx, filter)
+			return n > 0, err
+		},
+		Single:      func(t testing.TB) adapter.Adapter { return e.fresh(t, 1) },
+		Limited:     func(t testing.TB) adapter.Adapter { return e.fresh(t, few) },
+		CheckHandle: func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).Client.Ping(ctx, nil) },
+		NewID:       func() string { return bson.NewObjectID().Hex() },
+		InternalNames: []string{"users", "accounts", "sessions", "verification_tokens", "authenticators", "_id_", "email_unique",
+			"sessionToken_1", "provider_1_providerAccountId_1"},
+		Declarations:  adaptertest.Declarations{AssignsIDs: true, NoPooler: "the driver of MongoDB speaks to the servers themselves"},
+		ClauseTimeout: 3 * time.Minute, // a cancelled call costs a connection, and the machine may be busy
+	}
+}
+
+// fresh opens an adapter on a new database, which is dropped at the end of the
+// test.
+func (e *Env) fresh(t testing.TB, conns uint64) *Handle {
+	t.Helper()
+	name := "gatehouse_" + strings.ToLower(rand.Text())
+	a, err := mongo.New(e.admin.Database(name))
+	if err == nil {
+		err = a.EnsureIndexes(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		var err error
+		for range 3 { // connections may be from before the server was killed
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+			err = e.admin.Database(name).Drop(ctx)
+			cancel()
+			if err == nil {
+				return
+			}
+		}
+		t.Errorf("drop %s: %v", name, err)
+	})
+	return e.Handle(t, name, conns)
+}
+
+// Handle opens an adapter on a database with a client and a proxy of its own,
+// which end with the test.
+func (e *Env) Handle(t testing.TB, database string, conns uint64) *Handle {
+	t.Helper()
+	proxy, err := fault.NewProxy("") // the client's dialer says where to
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := mgo.Connect(options.Client().ApplyURI(e.url).
+		SetDialer(proxy).
+		SetMaxPoolSize(conns).
+		// The driver asks the server how it is, on connections of its own. Seldom, so that the steps are the adapter's.
+		SetServerMonitoringMode("poll").SetHeartbeatInterval(time.Minute).
+		// A server that is down is an error before the default of 30 seconds; a connection that is awaited on a busy
+		// machine is not.
+		SetServerSelectionTimeout(10 * time.Second))
+	if err != nil {
+		_ = proxy.Close()
+		t.Fatal(err)
+	}
+	h := &Handle{Client: client, Database: database, Proxy: proxy}
+	h.close = sync.OnceValue(func() error {
+		err := client.Disconnect(context.WithoutCancel(t.Context()))
+		h.drain()
+		return err
+	})
+	t.Cleanup(func() {
+		proxy.Heal() // a client may wait for answers before it closes
+		_ = h.close()
+		_ = proxy.Close()
+	})
+	if h.Adapter, err = mongo.New(client.Database(database)); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// drain returns when the proxy has seen the end of what the client sent: a
+// client says goodbye and does not wait.
+func (h *Handle) drain() {
+	const enough = 2 * time.Second
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(enough); h.Proxy.Stats().Open > 0 && time.Now().Before(end); {
+		<-tick.C
+	}
+}
+
+// find returns the collection of a record, the filter that finds it, and a field
+// that must be of its type.
+func (e *Env) find(a adapter.Adapter, r adaptertest.Record) (c *mgo.Collection, filter bson.D, field string) {
+	db := e.admin.Database(a.(*Handle).Database)
+	switch r.Kind {
+	case adaptertest.UserRecord:
+		filter = bson.D{{Key: "_id", Value: r.Key}}
+		if id, err := bson.ObjectIDFromHex(r.Key); err == nil {
+			filter[0].Value = id
+		}
+		return db.Collection("users"), filter, "emailVerified"
+	case adaptertest.AccountRecord:
+		return db.Collection("accounts"), bson.D{{Key: "provider", Value: r.Account.Provider}, {Key: "providerAccountId", Value: r.Account.ProviderAccountID}}, "expires_at"
+	case adaptertest.SessionRecord:
+		return db.Collection("sessions"), bson.D{{Key: "sessionToken", Value: r.Key}}, "expires"
+	case adaptertest.VerificationTokenRecord:
+		return db.Collection("verification_tokens"), bson.D{{Key: "identifier", Value: r.Token.Identifier}, {Key: "token", Value: r.Token.Token}}, "expires"
+	case adaptertest.AuthenticatorRecord:
+		return db.Collection("authenticators"), bson.D{{Key: "credentialID", Value: r.Key}}, "counter"
+	default:
+		panic(fmt.Sprintf("unknown kind of record %q", r.Kind))
+	}
+}
+
+// corrupt stores a text where there is an instant or a number.
+func (e *Env) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record) (repair func()) {
+	t.Helper()
+	collection, filter, field := e.find(a, r)
+	raw, err := collection.FindOne(t.Context(), filter).Raw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := raw.Lookup(field)
+	update := func(operator string, value any) {
+		t.Helper()
+		if _, err := collection.UpdateOne(t.Context(), filter, bson.D{{Key: operator, Value: bson.D{{Key: field, Value: value}}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	update("$set", "damaged")
+	return func() {
+		if before.IsZero() {
+			update("$unset", "")
+		} else {
+			update("$set", before)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package mongo
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	mgo "go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Accounts, sessions and authenticators name their owner in userId. DeleteUser
+// deletes the user first, and no lookup finds a record whose owner is gone: so
+// everything of a user goes in one instant, without a transaction.
+
+// ownerField is where a lookup finds the owner, in a list.
+const ownerField = "gatehouseOwner"
+
+// owned is a record as stored, with its owner.
+type owned struct {
+	raw   bson.Raw
+	owner *adapter.User
+}
+
+// findOwned returns the one record that matches and its owner, or nil if either
+// is absent.
+func (a *Adapter) findOwned(ctx context.Context, c collection, filter bson.D) (*owned, error) {
+	found, err := c.aggregate(ctx,
+		bson.D{{Key: "$match", Value: filter}},
+		bson.D{{Key: "$lookup", Value: bson.D{
+			{Key: "from", Value: a.users.Name()}, {Key: "localField", Value: "userId"},
+			{Key: "foreignField", Value: "_id"}, {Key: "as", Value: ownerField},
+		}}})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	d := &document{raw: found[0]}
+	d.id("userId")
+	if d.err != nil {
+		return nil, d.err
+	}
+	owners, err := d.raw.Lookup(ownerField).Array().Values()
+	if err != nil || len(owners) == 0 {
+		return nil, err
+	}
+	owner, err := decodeUser(owners[0].Document())
+	if err != nil {
+		return nil, err
+	}
+	return &owned{raw: d.raw, owner: owner}, nil
+}
+
+// listOwned returns all records of a user who is there.
+func (a *Adapter) listOwned(ctx context.Context, c collection, userID string) ([]bson.Raw, error) {
+	ownerID, ok := objectID(userID)
+	if !ok {
+		return nil, ctx.Err()
+	}
+	const record = "record"
+	return a.users.aggregate(ctx,
+		bson.D{{Key: "$match", Value: bson.D{{Key: "_id", Value: ownerID}}}},
+		bson.D{{Key: "$lookup", Value: bson.D{
+			{Key: "from", Value: c.Name()}, {Key: "localField", Value: "_id"},
+			{Key: "foreignField", Value: "userId"}, {Key: "as", Value: record},
+		}}},
+		bson.D{{Key: "$unwind", Value: "$" + record}},
+		bson.D{{Key: "$replaceRoot", Value: bson.D{{Key: "newRoot", Value: "$" + record}}}})
+}
+
+// list decodes all records of a user. The list is empty and not nil if there is
+// none.
+func list[T any](ctx context.Context, a *Adapter, c collection, userID string, decode func(bson.Raw) (*T, error)) ([]T, error) {
+	found, err := a.listOwned(ctx, c, userID)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]T, len(found))
+	for i, raw := range found {
+		record, err := decode(raw)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = *record
+	}
+	return all, nil
+}
+
+// create inserts a record of the user and then looks for the user, who may be
+// absent, or have been deleted meanwhile together with what was there at that
+// moment: what was inserted then goes, too. No lookup finds it before.
+func (a *Adapter) create(ctx context.Context, c collection, userID string, key bson.D, doc fields) error {
+	ownerID, ok := objectID(userID)
+	if !ok {
+		return errNoUser
+	}
+	id := bson.NewObjectID()
+	doc = append(fields{{Key: "_id", Value: id}, {Key: "userId", Value: ownerID}}, doc...)
+	if err := a.insertOwned(ctx, c, key, doc); err != nil {
+		return err
+	}
+	there, err := a.exists(ctx, ownerID)
+	if err != nil || there {
+		return err
+	}
+	if _, err := c.delete(ctx, bson.D{{Key: "_id", Value: id}}); err != nil {
+		return err
+	}
+	return errNoUser
+}
+
+// insertOwned inserts a record. A key that a record without an owner holds is
+// free.
+func (a *Adapter) insertOwned(ctx context.Context, c collection, key bson.D, doc fields) error {
+	err := c.insert(ctx, doc)
+	if !mgo.IsDuplicateKeyError(err) {
+		return err
+	}
+	freed, e := a.removeOrphan(ctx, c, key)
+	if e != nil {
+		return e
+	}
+	if freed {
+		return c.insert(ctx, doc)
+	}
+	return err
+}
+
+// exists reports whether there is such a user.
+func (a *Adapter) exists(ctx context.Context, id bson.ObjectID) (bool, error) {
+	raw, err := one(ctx, a.users.FindOne(abortable{ctx}, byID(id), onlyID()))
+	return raw != nil, err
+}
+
+// removeOrphan removes the record with the key if its owner is gone, or the
+// authenticator with which it goes, and reports whether the key is free. IDs are not used twice, so an owner who is gone never
+// comes back; one who is about to come is told by the field pending, see
+// signUpInOrder.
+func (a *Adapter) removeOrphan(ctx context.Context, c collection, key bson.D) (bool, error) {
+	raw, err := c.find(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	if raw == nil {
+		return true, nil
+	}
+	d := &document{raw: raw}
+	id, ownerID := d.id("_id"), d.id("userId")
+	if d.err != nil {
+		return false, d.err
+	}
+	there, err := a.exists(ctx, ownerID)
+	if err != nil {
+		return false, err
+	}
+	if there {
+		over, err := a.over(ctx, raw)
+		if err != nil || !over {
+			return false, err
+		}
+	}
+	_, pending := d.lookup(pendingField)
+	filter := append(byID(id), bson.E{Key: pendingField, Value: bson.D{{Key: "$exists", Value: pending}}})
+	n, err := c.delete(ctx, filter)
+	return n == 1, err
+}
+
+func byID(id bson.ObjectID) bson.D { return bson.D{{Key: "_id", Value: id}} }

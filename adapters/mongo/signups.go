@@ -1,0 +1,161 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	mgo "go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// pendingField is on the account and the authenticator of a sign-up in order
+// until the user is there.
+const pendingField = "gatehousePending"
+
+// signUp is what CreateUserWithAccount stores, ready to be inserted.
+type signUp struct {
+	id    bson.ObjectID
+	user  fields
+	owned []ownedDocument
+}
+
+type ownedDocument struct {
+	collection collection
+	id         bson.ObjectID
+	key        bson.D
+	doc        fields
+}
+
+// CreateUserWithAccount implements adapter.SignUps: in a transaction where the
+// server has them. On a standalone server the account is stored first, where
+// nobody finds it without its user, then the authenticator, then the user: a
+// call that fails leaves either all of them or nothing that anybody finds, and
+// no key is taken.
+func (a *Adapter) CreateUserWithAccount(ctx context.Context, user adapter.User, account adapter.Account, authenticator *adapter.Authenticator) (*adapter.User, error) {
+	s, stored, err := a.newSignUp(user, account, authenticator)
+	if err != nil {
+		return nil, wrap("create user with account", err)
+	}
+	atOnce, err := a.askTransactions(ctx)
+	switch {
+	case err != nil:
+	case atOnce:
+		err = a.signUpAtOnce(ctx, s)
+	default:
+		err = a.signUpInOrder(ctx, s)
+	}
+	if err != nil {
+		return nil, wrap("create user with account", err)
+	}
+	return stored, nil
+}
+
+func (a *Adapter) newSignUp(user adapter.User, account adapter.Account, authenticator *adapter.Authenticator) (*signUp, *adapter.User, error) {
+	if err := required("provider", account.Provider, "providerAccountId", account.ProviderAccountID); err != nil {
+		return nil, nil, err
+	}
+	doc, stored, err := newUser(user)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &signUp{user: doc}
+	s.id, _ = objectID(stored.ID)
+	add := func(c collection, key bson.D, doc fields) {
+		id := bson.NewObjectID()
+		s.owned = append(s.owned, ownedDocument{c, id, key, append(fields{{Key: "_id", Value: id}, {Key: "userId", Value: s.id}}, doc...)})
+	}
+	if doc, _, err = newAccount(account); err != nil {
+		return nil, nil, err
+	}
+	add(a.accounts, accountFilter(account.Key()), doc)
+	if authenticator == nil {
+		return s, stored, nil
+	}
+	if err := required("credentialID", authenticator.CredentialID); err != nil {
+		return nil, nil, err
+	}
+	if doc, _, err = newAuthenticator(*authenticator); err != nil {
+		return nil, nil, err
+	}
+	add(a.authenticators, authenticatorFilter(authenticator.CredentialID), doc)
+	return s, stored, nil
+}
+
+// signUpAtOnce stores a sign-up in a transaction, again if a key was held by
+// what has no owner.
+func (a *Adapter) signUpAtOnce(ctx context.Context, s *signUp) error {
+	insert := func(ctx context.Context) error {
+		if err := a.users.insert(ctx, s.user); err != nil {
+			return err
+		}
+		for _, o := range s.owned {
+			if err := o.collection.insert(ctx, o.doc); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err := a.transaction(ctx, insert)
+	if !mgo.IsDuplicateKeyError(err) {
+		return err
+	}
+	if free, e := a.removeOrphans(ctx, s); e != nil || !free {
+		return firstOf(e, err)
+	}
+	return a.transaction(ctx, insert)
+}
+
+// removeOrphans removes what holds the keys of a sign-up without an owner, and
+// reports whether all of them are free.
+func (a *Adapter) removeOrphans(ctx context.Context, s *signUp) (bool, error) {
+	for _, o := range s.owned {
+		if free, err := a.removeOrphan(ctx, o.collection, o.key); err != nil || !free {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// signUpInOrder stores a sign-up without a transaction.
+//
+// What has no user yet looks like what has none any more, and its key is free
+// for anybody who wants it. So it is marked as pending, and the mark is removed
+// when the user is there: if it can't be found then, another call has taken the
+// key meanwhile, and this one has lost.
+func (a *Adapter) signUpInOrder(ctx context.Context, s *signUp) error {
+	for _, o := range s.owned {
+		if err := a.insertOwned(ctx, o.collection, o.key, append(o.doc, bson.E{Key: pendingField, Value: true})); err != nil {
+			return errors.Join(err, a.undo(ctx, s, err))
+		}
+	}
+	if err := a.users.insert(ctx, s.user); err != nil {
+		return errors.Join(err, a.undo(ctx, s, err))
+	}
+	for _, o := range s.owned {
+		raw, err := o.collection.change(ctx, byID(o.id), bson.D{{Key: "$unset", Value: bson.D{{Key: pendingField, Value: ""}}}})
+		if err != nil {
+			return err
+		}
+		if raw == nil {
+			_, err := a.deleteUser(ctx, s.id)
+			return errors.Join(&conflict{operation: "create user with account", what: "the key is taken"}, err)
+		}
+	}
+	return nil
+}
+
+// undo removes what a sign-up has stored after a conflict. After another error
+// the user may be there: then what is stored must stay, else nobody finds it.
+func (a *Adapter) undo(ctx context.Context, s *signUp, why error) error {
+	if !mgo.IsDuplicateKeyError(why) {
+		return nil
+	}
+	for _, o := range s.owned {
+		if _, err := o.collection.delete(ctx, byID(o.id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

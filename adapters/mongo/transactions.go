@@ -1,0 +1,100 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	mgo "go.mongodb.org/mongo-driver/v2/mongo"
+	driver "go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+)
+
+const (
+	// conflictTime is how long a transaction that loses to others is repeated.
+	conflictTime = 5 * time.Second
+	// betweenTries is the longest rest before the next try.
+	betweenTries = 20 * time.Millisecond
+	// killTime bounds the attempt to end a transaction on the server, which ends
+	// those of which it does not hear again itself, a minute later.
+	killTime = 30 * time.Second
+)
+
+// What a server has said of itself.
+const (
+	unknown int32 = iota
+	hasTransactions
+	hasNone
+)
+
+// askTransactions reports whether the server has transactions: a replica set and
+// a sharded cluster do. It asks once.
+func (a *Adapter) askTransactions(ctx context.Context) (bool, error) {
+	if known := a.transactions.Load(); known != unknown {
+		return known == hasTransactions, nil
+	}
+	var hello struct {
+		Set     string `bson:"setName"`
+		Message string `bson:"msg"`
+	}
+	err := a.client.Database("admin").RunCommand(abortable{ctx}, bson.D{{Key: "hello", Value: int32(1)}}).Decode(&hello)
+	if err != nil {
+		return false, ended(ctx, err)
+	}
+	has := hello.Set != "" || hello.Message == "isdbgrid"
+	if has {
+		a.transactions.Store(hasTransactions)
+	} else {
+		a.transactions.Store(hasNone)
+	}
+	return has, nil
+}
+
+// transaction runs do in a transaction, again while it loses to another. It does
+// not repeat anything after a lost connection, as no other method does.
+func (a *Adapter) transaction(ctx context.Context, do func(ctx context.Context) error) error {
+	for deadline := time.Now().Add(conflictTime); ; {
+		err := a.tryTransaction(ctx, do)
+		var said mgo.ServerError
+		again := errors.As(err, &said) && said.HasErrorLabel("TransientTransactionError") && !mgo.IsNetworkError(err)
+		if !again || ctx.Err() != nil || time.Now().After(deadline) {
+			return ended(ctx, err)
+		}
+		if err := rest(ctx, rand.N(betweenTries)); err != nil {
+			return err
+		}
+	}
+}
+
+func (a *Adapter) tryTransaction(ctx context.Context, do func(ctx context.Context) error) error {
+	session, err := a.client.StartSession()
+	if err != nil {
+		return err
+	}
+	o := driver.Transaction().SetReadConcern(readconcern.Snapshot()).SetWriteConcern(writeconcern.Majority()).SetReadPreference(readpref.Primary())
+	if err := session.StartTransaction(o); err != nil {
+		return err
+	}
+	err = do(mgo.NewSessionContext(ctx, session))
+	if err == nil {
+		err = session.CommitTransaction(mgo.NewSessionContext(abortable{ctx}, session))
+	}
+	if ctx.Err() == nil && (err == nil || errors.As(err, new(mgo.ServerError)) && !mgo.IsNetworkError(err)) {
+		session.EndSession(abortable{ctx}) // aborts what is not committed
+		return err
+	}
+	// The transaction may be open on the server, where others wait for what it has
+	// locked. Nobody waits for this call any more, or the server can't be reached.
+	go func() {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime)
+		defer cancel()
+		_ = a.client.Database("admin").RunCommand(within, bson.D{{Key: "killSessions", Value: bson.A{session.ID()}}}).Err()
+		cancel()
+		session.EndSession(within)
+	}()
+	return err
+}
