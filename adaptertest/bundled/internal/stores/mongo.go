@@ -93,6 +93,28 @@ func (s *Stores) startMongoSet(ctx context.Context, version string) (*Store, err
 	return store, nil
 }
 
+// Primary returns the member of a replica set of MongoDB that is the primary now, or nil of any other store.
+func (s *Store) Primary(ctx context.Context) (*Member, error) {
+	if len(s.Members) == 0 || !strings.HasPrefix(s.URL, "mongodb://") {
+		return nil, nil
+	}
+	var hello struct {
+		Me string `bson:"me"`
+	}
+	err := withMongoAt(ctx, s.URL, func(c *mgo.Client) error {
+		return c.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&hello)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("stores: the primary of %s: %w", s.Name, err)
+	}
+	for _, m := range s.Members {
+		if m.Addr == hello.Me {
+			return m, nil
+		}
+	}
+	return nil, fmt.Errorf("stores: the primary of %s is at %s, which is not one of its members", s.Name, hello.Me)
+}
+
 // initiate makes the server, which is new, the first of a replica set. It returns when the server has taken the order.
 func initiate(ctx context.Context, at *Store, members []string) error {
 	var list bson.A

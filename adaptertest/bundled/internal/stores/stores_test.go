@@ -206,33 +206,23 @@ func TestMongoSet(t *testing.T) {
 	if err := writeMongo(t.Context(), group); err != nil {
 		t.Fatal(err)
 	}
-	killed := primaryOf(t, group)
-	if err := group.memberAt(t, killed).Kill(t.Context()); err != nil {
+	killed, err := group.Primary(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := killed.Kill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := readMongo(t.Context(), group); err != nil {
 		t.Errorf("read after the primary was killed: %v", err)
 	}
-	if now := primaryOf(t, group); now == killed {
-		t.Errorf("%s was killed and is the primary", now)
+	now, err := group.Primary(t.Context())
+	if err != nil || now == killed {
+		t.Errorf("%s was killed; the primary is %v, %v", killed.Addr, now, err)
 	}
-	if err := group.memberAt(t, killed).Start(t.Context()); err != nil {
+	if err := killed.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func primaryOf(t *testing.T, s *Store) string {
-	t.Helper()
-	var hello struct {
-		Me string `bson:"me"`
-	}
-	err := withMongoAt(t.Context(), s.URL, func(c *mgo.Client) error {
-		return c.Database("admin").RunCommand(t.Context(), bson.D{{Key: "hello", Value: 1}}).Decode(&hello)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return hello.Me
 }
 
 // TestUnknownKind checks that an error names the kinds and the versions that there are.

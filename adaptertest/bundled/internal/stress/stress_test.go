@@ -20,7 +20,7 @@ var (
 // stressed are the wirings that differ in how they keep what matters here.
 var stressed = []string{
 	"memory, one process", "sqlite, modernc", "postgres, cached statements", "postgres, PgBouncer, transaction mode",
-	"redis, one server", "redis, cluster of three", "mongo, standalone",
+	"redis, one server", "redis, cluster of three", "mongo, standalone", "mongo, replica set of three",
 }
 
 // each runs the test in every stressed wiring, and tells those that this machine can't offer; with CI=true it fails there.
