@@ -60,7 +60,17 @@ type found struct {
 }
 
 // round loads the server, kills it in the middle, starts it again, and compares.
-func (l *load) round(server *stores.Store) { l.killed(server.Kill, server.Start) }
+func (l *load) round(server *stores.Store) {
+	primary, err := server.Primary(l.t.Context())
+	switch {
+	case err != nil:
+		l.t.Error(err)
+	case primary != nil:
+		l.killed(primary.Kill, primary.Start)
+	default:
+		l.killed(server.Kill, server.Start)
+	}
+}
 
 // killed is a round with what kills and starts a server.
 func (l *load) killed(kill, restart func(context.Context) error) {
