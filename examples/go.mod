@@ -21,6 +21,7 @@ require (
 	github.com/gatehouse-go/gatehouse/auth/webauthn v0.0.0-00010101000000-000000000000
 	github.com/go-jose/go-jose/v4 v4.1.8
 	golang.org/x/crypto v0.57.0
+	modernc.org/sqlite v1.61.1
 )
 
 require (
@@ -49,6 +50,5 @@ require (
 	modernc.org/libc v1.79.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
-	modernc.org/sqlite v1.61.1 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )

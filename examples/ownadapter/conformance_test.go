@@ -1,17 +1,51 @@
-// Package ownadapter shows how the author of an adapter runs the conformance
-// suite. The memory adapter stands for the author's own.
-package ownadapter
+package ownadapter_test
 
 import (
+	"context"
+	"database/sql"
+	"path/filepath"
 	"testing"
 
-	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"modernc.org/sqlite"
+
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/examples/ownadapter"
 )
+
+// opened is an adapter with what the harness needs to know of it.
+type opened struct {
+	ownadapter.Adapter
+	file   string
+	db     *sql.DB
+	faults *fault.Driver
+}
+
+// open opens the database in a file, through a driver that can be told to fail.
+func open(t testing.TB, file string) adapter.Adapter {
+	t.Helper()
+	dsn := "file:" + file + "?_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)&_pragma=journal_mode(wal)&_pragma=synchronous(off)"
+	connector, err := fault.Connector(&sqlite.Driver{}, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults := fault.NewDriver(connector)
+	db := sql.OpenDB(faults)
+	t.Cleanup(func() { _ = db.Close() })
+	if err := ownadapter.EnsureSchema(context.Background(), db); err != nil {
+		t.Fatal(err)
+	}
+	return opened{ownadapter.New(db), file, db, faults}
+}
 
 func TestConformance(t *testing.T) {
 	adaptertest.Run(t, adaptertest.Harness{
-		New: func(t testing.TB) adapter.Adapter { return memory.New() },
+		Name:   "ownadapter",
+		New:    func(t testing.TB) adapter.Adapter { return open(t, filepath.Join(t.TempDir(), "store.db")) },
+		Second: func(t testing.TB, a adapter.Adapter) adapter.Adapter { return open(t, a.(opened).file) },
+		Close:  func(a adapter.Adapter) error { return a.(opened).db.Close() },
+		Reopen: func(t testing.TB, a adapter.Adapter) adapter.Adapter { return open(t, a.(opened).file) },
+		Faults: func(a adapter.Adapter) fault.Control { return a.(opened).faults },
 	})
 }

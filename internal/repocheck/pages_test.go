@@ -1,54 +1,32 @@
 package repocheck
 
 import (
-	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 )
 
-// TestPagesShowWhatIsThere compares the README and the guide with the
-// repository: Go code in them stands in a file of the examples, which compile,
-// targets of make are in the Makefile, and links lead somewhere.
+// TestPagesShowWhatIsThere compares the pages with the repository: targets of
+// make are in the Makefile, and links lead somewhere.
 func TestPagesShowWhatIsThere(t *testing.T) {
-	root := filepath.Join("..", "..")
-	var sources strings.Builder
-	err := filepath.WalkDir(filepath.Join(root, "examples"), func(path string, d fs.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".go") {
-			sources.WriteString(folded(read(t, path)))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	makefile := read(t, filepath.Join(root, "Makefile")) + read(t, filepath.Join(root, "images", "images.mk"))
-	for _, name := range []string{"README.md", "auth/GUIDE.md", "docs/frameworks.md", "docs/migrate.md"} {
+	makefile := read(t, "Makefile") + read(t, "images/images.mk")
+	for _, name := range tracked(t, "*.md") {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(root, filepath.FromSlash(name))
-			page := read(t, path)
-			blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(page, -1)
-			if len(blocks) == 0 {
-				t.Error("there is no Go code")
-			}
-			for _, b := range blocks {
-				if !strings.Contains(sources.String(), folded(b[1])) {
-					t.Errorf("this code stands in no example:\n%s", b[1])
-				}
-			}
-			for _, m := range regexp.MustCompile(`\bmake ([a-z]+)\b`).FindAllStringSubmatch(page, -1) {
+			page := read(t, name)
+			for _, m := range regexp.MustCompile("(?m)(?:^    |`)make ([a-z][a-z-]*)").FindAllStringSubmatch(page, -1) {
 				if !regexp.MustCompile(`(?m)^` + m[1] + `:`).MatchString(makefile) {
 					t.Errorf("there is no target %s of make", m[1])
 				}
 			}
-			for _, link := range regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`).FindAllStringSubmatch(page, -1) {
-				target := path
+			for _, link := range regexp.MustCompile(`\]\(([^)#:\s]*)(?:#([^)]*))?\)`).FindAllStringSubmatch(page, -1) {
+				target := name
 				if link[1] != "" {
-					target = filepath.Join(filepath.Dir(path), filepath.FromSlash(link[1]))
+					target = filepath.Join(filepath.Dir(name), filepath.FromSlash(link[1]))
 				}
-				if _, err := os.Stat(target); err != nil {
+				if _, err := os.Stat(filepath.Join(root, target)); err != nil {
 					t.Errorf("there is no %s", link[1])
 				} else if link[2] != "" && !hasHeading(read(t, target), link[2]) {
 					t.Errorf("%s has no heading #%s", filepath.Base(target), link[2])
@@ -56,6 +34,49 @@ func TestPagesShowWhatIsThere(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPagesShowCodeThatCompiles looks for the Go code of the pages that teach in
+// the files of the examples, which compile.
+func TestPagesShowCodeThatCompiles(t *testing.T) {
+	var sources strings.Builder
+	for _, name := range tracked(t, "*.go") {
+		sources.WriteString(folded(read(t, name)))
+	}
+	pages := append([]string{"README.md", "auth/GUIDE.md", "examples/demo/README.md"}, tracked(t, "docs/*.md")...)
+	for _, name := range pages {
+		t.Run(name, func(t *testing.T) {
+			for _, b := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, name), -1) {
+				if !strings.Contains(sources.String(), folded(b[1])) {
+					t.Errorf("this code stands in no Go file:\n%s", b[1])
+				}
+			}
+		})
+	}
+}
+
+const root = "../.."
+
+// tracked lists the files of the repository that match a pattern of git.
+func tracked(t *testing.T, pattern string) []string {
+	t.Helper()
+	cmd := exec.Command("git", "ls-files", "--", pattern)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for name := range strings.Lines(string(out)) {
+		name = strings.TrimSpace(name)
+		if _, err := os.Stat(filepath.Join(root, name)); err == nil && !strings.Contains(name, "testdata/") {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		t.Fatalf("no file matches %s", pattern)
+	}
+	return names
 }
 
 // hasHeading reports whether a page has a heading to which forges give the
@@ -74,9 +95,10 @@ func hasHeading(page, anchor string) bool {
 	return false
 }
 
-func read(t *testing.T, path string) string {
+// read returns a file of the repository.
+func read(t *testing.T, name string) string {
 	t.Helper()
-	content, err := os.ReadFile(path)
+	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 	if err != nil {
 		t.Fatal(err)
 	}
