@@ -27,7 +27,7 @@ type Clause struct {
 	// ID is the group, a hyphen and a number that never changes, as VTOK-04.
 	ID    string `json:"id"`
 	Level Level  `json:"level"`
-	// Basis is where the rule comes from: S and a section of the specification;
+	// Basis is where the rule comes from: API, the comments of package adapter;
 	// SEC where breaking it lets somebody in; LOSS where data is lost; Q where
 	// good adapters do it.
 	Basis string `json:"basis"`

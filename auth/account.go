@@ -8,8 +8,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Account connects a user with an identity at a provider. Specification
-// section 2.4. It logs without its tokens.
+// Account connects a user with an identity at a provider. See docs/protocol.md, "Records". It logs without its tokens.
 type Account struct {
 	// Provider is the ID of the provider.
 	Provider string
@@ -44,8 +43,7 @@ func (a *Account) record() adapter.Account {
 	return r
 }
 
-// TokenSet is the answer of a provider's token endpoint. Specification section
-// 2.4. Its tokens are secrets; a TokenSet logs as [redacted].
+// TokenSet is the answer of a provider's token endpoint. See docs/protocol.md, "Records". Its tokens are secrets; a TokenSet logs as [redacted].
 type TokenSet struct {
 	AccessToken  string
 	RefreshToken string

@@ -14,8 +14,7 @@ import (
 
 // callbackOAuth ends a sign-in with an OAuth or OpenID Connect provider: it
 // verifies the answer that the browser brings, gets tokens and profile, and
-// hands them to authorizeSignIn, login and finishSignIn. Behaviour reference
-// section 6.4.
+// hands them to authorizeSignIn, login and finishSignIn. See docs/protocol.md, "OAuth and OpenID Connect".
 func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Result, error) {
 	o := e.oauth[p.ID]
 	params, err := r.answer(o)
@@ -207,7 +206,7 @@ func (e *engine) requestTokens(ctx context.Context, r *request, o *oauthClient, 
 	return e.withExpiry(tokens), nil
 }
 
-// profile finds out who signed in. Behaviour reference section 6.7.
+// profile finds out who signed in. See docs/protocol.md, "OAuth and OpenID Connect".
 func (e *engine) profile(ctx context.Context, o *oauthClient, params url.Values, tokens TokenSet, nonce string) (Profile, error) {
 	p := o.provider
 	var claims map[string]any

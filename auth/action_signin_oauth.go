@@ -12,7 +12,7 @@ import (
 
 // signInOAuth starts a sign-in with an OAuth or OpenID Connect provider: its
 // result sends the browser to the provider and sets the cookies of the checks.
-// Behaviour reference section 6.2.
+// See docs/protocol.md, "OAuth and OpenID Connect".
 func (e *engine) signInOAuth(ctx context.Context, r *request, p *OAuth) (*Result, error) {
 	result, err := e.authorizationRequest(ctx, r, e.oauth[p.ID])
 	if err != nil {

@@ -13,7 +13,7 @@ type Handler struct{ engine *engine }
 // New compiles a configuration. What it lacks is taken from the environment of
 // the process: AUTH_SECRET, AUTH_URL, AUTH_TRUST_HOST, AUTH_REDIRECT_PROXY_URL,
 // and for each provider AUTH_<ID>_ID, AUTH_<ID>_SECRET, AUTH_<ID>_ISSUER and
-// AUTH_<ID>_KEY; specification section 4.3. All problems of the configuration
+// AUTH_<ID>_KEY; docs/protocol.md, "Environment". All problems of the configuration
 // are reported at once, each an *Error in the joined error. The configuration
 // is copied; the providers, callbacks and adapter in it are used as they are.
 func New(config Config) (*Handler, error) {
@@ -44,7 +44,7 @@ func Auth(r *http.Request, config Config) *http.Response {
 // Raw is the form of Auth for authors of framework integrations: it returns the
 // result as it is before it becomes a response. An error that is an *Error is
 // returned and not turned into a redirect, unless the request has the header
-// X-Auth-Return-Redirect. Specification section 4.2.
+// X-Auth-Return-Redirect.
 func Raw(r *http.Request, config Config) (*Result, error) {
 	e := compileFor(r, config)
 	return e.run(r)

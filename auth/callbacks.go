@@ -6,8 +6,7 @@ import (
 	"net/http"
 )
 
-// Callbacks let the application decide. Each is optional. Specification
-// section 2.14.
+// Callbacks let the application decide. Each is optional. See docs/protocol.md, "Events and callbacks".
 type Callbacks struct {
 	// SignIn decides whether somebody whom a provider has authenticated may
 	// sign in. The default allows everybody. An error that is an *Error of this

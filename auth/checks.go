@@ -16,7 +16,7 @@ import (
 
 // A check protects one run of the OAuth flow: its value is kept sealed in a
 // cookie when a sign-in starts, and asked for when the provider sends the
-// browser back. Behaviour reference section 6.3.
+// browser back. See docs/protocol.md, "Checks".
 //
 // The cookies of the checks have the names and the content of Auth.js, so the
 // sign-in that is started last has them. That others in the same browser can go

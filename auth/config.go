@@ -13,11 +13,11 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// Claims is the content of a session token. Specification section 2.9.
+// Claims is the content of a session token. See docs/protocol.md, "Session tokens".
 type Claims = jwt.Claims
 
 // Config is everything that can be set. Providers and a secret, here or in the
-// environment, are enough. Specification section 2.12.
+// environment, are enough.
 type Config struct {
 	// Providers are the ways to sign in, in the order in which the sign-in page
 	// shows them.
@@ -134,7 +134,7 @@ const (
 	StrategyDatabase Strategy = "database"
 )
 
-// SessionConfig is about sessions. Specification section 2.13.
+// SessionConfig is about sessions.
 type SessionConfig struct {
 	// Strategy is StrategyDatabase by default if there is an adapter, and
 	// StrategyJWT otherwise.
@@ -162,7 +162,7 @@ type SessionConfig struct {
 	GenerateSessionToken func(ctx context.Context) (string, error)
 }
 
-// JWTConfig is about session tokens. Specification section 2.10, JWTOptions.
+// JWTConfig is about session tokens. See docs/protocol.md, "Session tokens".
 type JWTConfig struct {
 	// Secret replaces Config.Secret for tokens.
 	Secret []string
@@ -176,7 +176,7 @@ type JWTConfig struct {
 }
 
 // Pages replaces built-in pages by pages of the application, each given as a
-// path such as /login, or as a URL. Specification section 2.12.
+// path such as /login, or as a URL.
 type Pages struct {
 	// SignIn gets the parameters callbackUrl, and error and code if there was an
 	// error.
@@ -213,8 +213,7 @@ type Theme struct {
 	ButtonText string
 }
 
-// Cookies changes names and attributes of the cookies. Specification section
-// 2.12.
+// Cookies changes names and attributes of the cookies.
 type Cookies struct {
 	SessionToken     CookieConfig
 	CallbackURL      CookieConfig

@@ -14,8 +14,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// debugMessages are those of behaviour reference section 17.3 that a site without
-// WebAuthn has, and the calls of an adapter that signs somebody up.
+// debugMessages are the messages of Auth.js for a site without WebAuthn, and the calls of an adapter that signs somebody up.
 var debugMessages = []string{
 	"CHUNKING_SESSION_COOKIE", "CLEAR_NONCE", "CLEAR_PKCECODEVERIFIER", "CLEAR_STATE", "CREATE_NONCE", "CREATE_PKCECODEVERIFIER", "CREATE_STATE",
 	"DECODE_STATE", "OAuthCallbackError", "PARSE_NONCE", "PARSE_PKCECODEVERIFIER", "PARSE_STATE", "Proxy redirecting to", "USE_NONCE",

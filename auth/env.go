@@ -131,7 +131,6 @@ func providerFromEnv(env Env, p Provider) Provider {
 // X-Forwarded-Host before Host, with the scheme X-Forwarded-Proto, protocol, or
 // https. Whoever calls it must know that the headers can be trusted. Of config
 // BasePath and Logger count. A host that is missing or malformed is an error.
-// Specification section 4.2.
 func CreateActionURL(action Action, protocol string, header http.Header, env Env, config Config) (*url.URL, error) {
 	site := env("AUTH_URL")
 	if site == "" {

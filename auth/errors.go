@@ -10,7 +10,7 @@ import (
 //
 //	if errors.Is(err, auth.ErrAccessDenied) { ... }
 //
-// Specification section 7.
+// See docs/protocol.md, "Errors".
 type ErrorType string
 
 // The types of all errors of this package. Those marked "client" appear by

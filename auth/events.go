@@ -9,7 +9,7 @@ import (
 
 // Events tell the application what happened, for audit logs and the like. Each
 // is optional. They are called in the course of the request; an error or a
-// panic is logged as ErrEvent and changes nothing. Specification section 6.
+// panic is logged as ErrEvent and changes nothing. See docs/protocol.md, "Events and callbacks".
 type Events struct {
 	// CreateUser follows the creation of a user, and of their account if they have
 	// one.

@@ -29,8 +29,7 @@ func ofClient(err error) bool {
 	return false
 }
 
-// debug tells what goes on, under the message of Auth.js (behaviour reference
-// section 17.3). Unlike there, the attributes hold no secrets: they name
+// debug tells what goes on, under the message of Auth.js. Unlike there, the attributes hold no secrets: they name
 // providers, cookies, parameters and endpoints, not what is in them.
 func (e *engine) debug(ctx context.Context, message string, attrs ...slog.Attr) {
 	if e.log.Enabled(ctx, slog.LevelDebug) {

@@ -484,7 +484,7 @@ func (e *engine) newSessionToken(ctx context.Context) (string, error) {
 }
 
 // finishSignIn sets the session cookie, tells the application, and sends the
-// browser on. Behaviour reference sections 7.2 and 7.3.
+// browser on.
 func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (*Result, error) {
 	_, old := r.sessionCookie()
 	var result Result

@@ -25,8 +25,7 @@ func oauthIdentity(id, email string) auth.Identity {
 	}
 }
 
-// TestLoginTree walks the branches of behaviour reference section 7.4 for
-// accounts: who signs in, with which calls of the adapter, and which events.
+// TestLoginTree walks the branches of a sign-in with an account: who signs in, with which calls of the adapter, and which events.
 func TestLoginTree(t *testing.T) {
 	const signedIn = "signed-in"
 	for name, c := range map[string]struct {

@@ -60,8 +60,7 @@ func (e *engine) withExpiry(t TokenSet) TokenSet {
 	return t
 }
 
-// identify maps a profile to who is signing in. Behaviour reference section
-// 6.11.
+// identify maps a profile to who is signing in. See docs/protocol.md, "OAuth and OpenID Connect".
 func (e *engine) identify(ctx context.Context, o *oauthClient, profile Profile, tokens TokenSet) (*identity, error) {
 	p := o.provider
 	fail := func(cause error) (*identity, error) {

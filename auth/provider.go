@@ -6,7 +6,7 @@ import (
 
 // Provider is a way to sign in: *OAuth, *Email, *Credentials or *WebAuthn. The
 // interface is sealed. A provider is read by New and not changed; one value may
-// be used in several configurations. Specification section 2.11.
+// be used in several configurations.
 type Provider interface {
 	// id is unique among the providers and part of the URLs.
 	id() string
@@ -56,7 +56,7 @@ func (Form) LogValue() slog.Value { return slog.StringValue("[redacted]") }
 // ProviderType is one of the five kinds of provider.
 type ProviderType string
 
-// The provider types. Specification section 2.11.
+// The provider types.
 const (
 	TypeOAuth       ProviderType = "oauth"
 	TypeOIDC        ProviderType = "oidc"

@@ -6,7 +6,7 @@ import (
 )
 
 // Credentials is a provider that asks the application whether what somebody
-// submitted is right. It needs StrategyJWT. Specification section 2.11.
+// submitted is right. It needs StrategyJWT.
 type Credentials struct {
 	// ID is part of the URL; the default is credentials.
 	ID string

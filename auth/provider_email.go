@@ -9,7 +9,7 @@ import (
 
 // Email is a provider that mails a link, which signs in once, until it expires:
 // at once in the browser that asked for it, and elsewhere after a page has asked.
-// It needs an adapter. Specification sections 2.7 and 3.3.
+// It needs an adapter. See docs/protocol.md, "Records".
 type Email struct {
 	// ID is part of the URL; the default is email.
 	ID string

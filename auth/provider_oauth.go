@@ -10,7 +10,7 @@ import (
 )
 
 // OAuth is an OAuth 2 or OpenID Connect provider. Package providers has ready
-// ones. Specification section 2.11.
+// ones.
 type OAuth struct {
 	// ID is part of the URLs, and of the names of the environment variables
 	// AUTH_<ID>_ID, AUTH_<ID>_SECRET and AUTH_<ID>_ISSUER. Required.
@@ -61,7 +61,7 @@ type OAuth struct {
 	Account func(tokens TokenSet) *TokenSet
 	// UserInfoOnly takes the user from the userinfo endpoint although there is
 	// an ID token, which is still required and verified. It is idToken: false of
-	// the specification, for TypeOIDC.
+	// Auth.js, for TypeOIDC.
 	UserInfoOnly bool
 
 	// AllowDangerousEmailAccountLinking links the account to the user who has
@@ -74,7 +74,7 @@ type OAuth struct {
 	// RedirectProxyURL is Config.RedirectProxyURL for this provider alone.
 	RedirectProxyURL string
 	// HTTPClient makes the requests to the provider; the default has timeouts
-	// and does not follow redirects. It is customFetch of the specification.
+	// and does not follow redirects. It is customFetch of Auth.js.
 	HTTPClient *http.Client
 
 	Style Style
@@ -88,7 +88,7 @@ type OAuth struct {
 // Check is a protection of the OAuth flow.
 type Check string
 
-// The checks. Specification section 2.11.
+// The checks.
 const (
 	CheckNone  Check = "none"
 	CheckState Check = "state"

@@ -10,7 +10,7 @@ import (
 // Action is the first part of the path below the base path.
 type Action string
 
-// The actions. Specification section 4.1.
+// The actions. See docs/protocol.md, "Routes".
 const (
 	ActionCallback        Action = "callback"
 	ActionCSRF            Action = "csrf"
@@ -23,8 +23,7 @@ const (
 	ActionWebAuthnOptions Action = "webauthn-options"
 )
 
-// IsAuthAction reports whether s is one of the actions. Specification section
-// 4.2.
+// IsAuthAction reports whether s is one of the actions.
 func IsAuthAction(s string) bool {
 	switch Action(s) {
 	case ActionCallback, ActionCSRF, ActionError, ActionProviders, ActionSession, ActionSignIn, ActionSignOut,

@@ -13,8 +13,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 )
 
-// Result is the outcome of a request, before it becomes an HTTP response. It is
-// the internal response of specification section 4.2.
+// Result is the outcome of a request, before it becomes an HTTP response, as Raw
+// returns it.
 type Result struct {
 	// Status is the status code; zero means 302 with a Location, else 200.
 	Status int

@@ -34,7 +34,7 @@ func (h *Handler) Refresh(w http.ResponseWriter, r *http.Request) (*Session, err
 // UpdateSession hands data to Callbacks.JWT or Callbacks.Session with
 // TriggerUpdate, as a client does that asks for a change, and renews the
 // cookies. It returns the session as Session does. It is unstable_update of
-// specification section 4.4.
+// Auth.js.
 func (h *Handler) UpdateSession(w http.ResponseWriter, r *http.Request, data any) (*Session, error) {
 	update, err := json.Marshal(data)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// Session is a session as the client sees it. Specification section 2.1.
+// Session is a session as the client sees it. See docs/protocol.md, "Sessions".
 type Session struct {
 	// User is who is signed in.
 	User *User

@@ -11,7 +11,7 @@ import (
 )
 
 // User is a person, as a provider describes them or as the adapter keeps them.
-// Specification sections 2.2 and 2.5.
+// See docs/protocol.md, "Records".
 type User struct {
 	// ID is the adapter's ID for a stored user, and the provider's otherwise.
 	ID string
@@ -62,7 +62,7 @@ func (u *User) record() adapter.User {
 
 // Profile is what a provider says about a person: the claims of an ID token or
 // the members of a userinfo answer, as encoding/json decodes them (numbers as
-// json.Number). Specification section 2.3.
+// json.Number).
 type Profile map[string]any
 
 // String returns the text or the number at the path, or "" if there is none:

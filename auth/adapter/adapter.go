@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Adapter reads and writes all five kinds of record. Specification section
-// 4.9.
+// Adapter reads and writes all five kinds of record.
 type Adapter interface {
 	Users
 	Accounts
@@ -65,8 +64,8 @@ type Accounts interface {
 	// none, which is no error. [ACCT-10] [ACCT-11] [ACCT-12]
 	UnlinkAccount(ctx context.Context, key AccountKey) (*Account, error)
 
-	// GetAccount returns the account, or nil. The order of the arguments is the
-	// specification's. [ACCT-02] [ACCT-03]
+	// GetAccount returns the account, or nil. The order of the arguments is
+	// that of Auth.js. [ACCT-02] [ACCT-03]
 	GetAccount(ctx context.Context, providerAccountID, provider string) (*Account, error)
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// User is a person who can sign in. Specification section 2.5.
+// User is a person who can sign in. See docs/protocol.md, "Records".
 type User struct {
 	// ID is unique and opaque. It may be empty in the argument of CreateUser;
 	// the adapter then assigns one.
@@ -23,7 +23,7 @@ type User struct {
 // AccountType is the kind of provider that an account belongs to.
 type AccountType string
 
-// The account types that are stored. Specification section 2.4: credentials
+// The account types that are stored. See docs/protocol.md, "Records": credentials
 // sign-ins have no stored account.
 const (
 	AccountOAuth    AccountType = "oauth"
@@ -33,7 +33,7 @@ const (
 )
 
 // Account connects a user with an identity at a provider. A user may have
-// many. Specification section 2.4.
+// many. See docs/protocol.md, "Records".
 type Account struct {
 	// UserID is the owner's ID as GetUser reports it.
 	UserID string
@@ -68,7 +68,7 @@ func (a Account) Key() AccountKey {
 	return AccountKey{Provider: a.Provider, ProviderAccountID: a.ProviderAccountID}
 }
 
-// Session is a database session. Specification section 2.6.
+// Session is a database session. See docs/protocol.md, "Records".
 type Session struct {
 	// SessionToken is the key of the session and a secret.
 	SessionToken string
@@ -83,7 +83,7 @@ type SessionAndUser struct {
 	User    User
 }
 
-// VerificationToken is a pending sign-in by e-mail. Specification section 2.7.
+// VerificationToken is a pending sign-in by e-mail. See docs/protocol.md, "Records".
 type VerificationToken struct {
 	// Identifier is the e-mail address.
 	Identifier string
@@ -104,7 +104,7 @@ func (t VerificationToken) Key() VerificationTokenKey {
 	return VerificationTokenKey{Identifier: t.Identifier, Token: t.Token}
 }
 
-// Authenticator is a WebAuthn credential. Specification section 2.8.
+// Authenticator is a WebAuthn credential. See docs/protocol.md, "Records".
 type Authenticator struct {
 	// CredentialID is the key of the authenticator, base64 encoded, up to
 	// 1,364 characters.

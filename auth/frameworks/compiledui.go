@@ -16,8 +16,7 @@ type CompiledUIConfig struct {
 }
 
 // CompiledUI is the integration for applications whose pages are templates with
-// forms: a chain of hooks, form actions, and components for the templates.
-// Specification section 4.8; docs/frameworks.md, CU.
+// forms: a chain of hooks, form actions, and components for the templates. See docs/frameworks.md, CU.
 type CompiledUI struct {
 	// OnError answers requests whose session could not be read; nil answers with
 	// status 503. It is set before the first request.

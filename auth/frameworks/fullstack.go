@@ -37,8 +37,7 @@ func AskToSignIn() Answer { return Answer{} }
 func Respond(h http.Handler) Answer { return Answer{respond: h} }
 
 // Fullstack is the integration for applications that render their pages on the
-// server and call sign-in and sign-out from handlers of their own. Specification
-// section 4.4; docs/frameworks.md, FS.
+// server and call sign-in and sign-out from handlers of their own. See docs/frameworks.md, FS.
 type Fullstack struct {
 	// OnError answers requests whose session could not be read; nil answers with
 	// status 503. It is set before the first request.

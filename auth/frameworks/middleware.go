@@ -14,7 +14,7 @@ import (
 
 // Middleware is the integration for net/http, chi and every router of
 // http.Handler values: a handler for the routes, and hooks for the rest of the
-// site. Specification section 4.5; docs/frameworks.md, MW.
+// site. See docs/frameworks.md, MW.
 type Middleware struct {
 	// OnError answers requests whose session could not be read; nil answers with
 	// status 503. It is set before the first request.
@@ -93,7 +93,7 @@ func (m *Middleware) Require(next http.Handler) http.Handler {
 
 // GetSession returns the session of a request, or nil if nobody is signed in. It
 // renews no cookies. It compiles the configuration on each call; what is called
-// often should be auth.Handler.Session. Specification section 4.5.
+// often should be auth.Handler.Session.
 func GetSession(r *http.Request, config auth.Config) (*auth.Session, error) {
 	h, err := auth.New(config)
 	if err != nil {

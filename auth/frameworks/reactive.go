@@ -19,8 +19,7 @@ type ReactiveConfig struct {
 }
 
 // Reactive is the integration for applications whose handlers try one after
-// another whether a request is theirs. Specification section 4.7;
-// docs/frameworks.md, RX.
+// another whether a request is theirs. See docs/frameworks.md, RX.
 type Reactive struct {
 	// OnError answers requests whose session could not be read; nil answers with
 	// status 503. It is set before the first request.

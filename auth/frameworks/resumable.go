@@ -26,7 +26,7 @@ type ResumableConfig struct {
 
 // Resumable is the integration for applications that are made of loaders, which
 // give a page its data, and of actions, which check what is submitted and say
-// which field is wrong. Specification section 4.6; docs/frameworks.md, RS.
+// which field is wrong. See docs/frameworks.md, RS.
 type Resumable struct {
 	// OnError answers requests whose session could not be read; nil answers with
 	// status 503. It is set before the first request.

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Claims is the payload of a token (specification 2.9): sub, name, email,
+// Claims is the payload of a token (docs/protocol.md, "Session tokens"): sub, name, email,
 // picture, iat, exp, jti and whatever an application adds. Values are those of
 // encoding/json: a decoded number is a float64, as it is in Auth.js, so
 // integers beyond 2^53 should be stored as text.

@@ -35,7 +35,7 @@ var (
 	errDecrypt   = fmt.Errorf("%w: decryption failed", ErrInvalid)
 )
 
-// DecodeParams is what [Decode] takes (specification 2.10, JWTDecodeParams).
+// DecodeParams is what [Decode] takes (docs/protocol.md, "Session tokens").
 type DecodeParams struct {
 	// Token is the token to read.
 	Token string

@@ -23,7 +23,7 @@ var ErrMissingSecret = errors.New("jwt: no secret")
 
 var errTooLong = errors.New("jwt: the token would be too long")
 
-// EncodeParams is what [Encode] takes (specification 2.10, JWTEncodeParams).
+// EncodeParams is what [Encode] takes (docs/protocol.md, "Session tokens").
 type EncodeParams struct {
 	// Token is the payload; nil is an empty one. It is not changed.
 	Token Claims

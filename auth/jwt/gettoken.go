@@ -20,8 +20,7 @@ const (
 // ErrMissingRequest is returned when no request headers are given.
 var ErrMissingRequest = errors.New("jwt: no request headers")
 
-// GetTokenParams is what [GetToken] and [GetRawToken] take (specification 2.10,
-// GetTokenParams). The specification's raw is a function of its own here.
+// GetTokenParams is what [GetToken] and [GetRawToken] take (docs/protocol.md, "Session tokens").
 type GetTokenParams struct {
 	// Header is the header of the request that carries the token.
 	Header http.Header

@@ -28,7 +28,7 @@ const head = `<!-- Generated from clauses.json by go generate. Do not edit. -->
 %s Ids never change; a clause that is withdrawn keeps its id.
 
 - **MUST** clauses hold for every adapter. **SHOULD** clauses are what good adapters do; a reason can excuse not to. **MAY** clauses allow something, which is recorded.
-- The basis of a clause is a section of the specification (S), security (SEC: breaking it lets somebody in as somebody else, undoes a revocation or
+- The basis of a clause is what the comments of package adapter promise (API), security (SEC: breaking it lets somebody in as somebody else, undoes a revocation or
   exhausts the service), loss (LOSS: stored data is lost or changed) or quality (Q: good adapters do it).
 - *Absent* is a nil record and a nil error. *Fails* is a non-nil error. A *pair* is provider and provider account id, or identifier and token.
 - Incidents name public code, issues and commits. adapter-x of nextauthjs/next-auth is ` + "`packages/adapter-x`" + ` as published at commit a1a16a5a7780.

@@ -14,8 +14,8 @@ import (
 // fix is something that this module does otherwise than the original on
 // purpose. It rewrites what was recorded of a step into what is right, and
 // reports whether there was anything to rewrite. So it says exactly what
-// differs, also in exchanges that were recorded later. The numbers are those of
-// the list of known defects in the behaviour reference, section 19.
+// differs, also in exchanges that were recorded later. docs/differences.md
+// has an entry for each.
 type fix struct {
 	name    string
 	rewrite func(r *replay, s *step) bool
@@ -23,28 +23,28 @@ type fix struct {
 
 // fixes are applied to each step before it is replayed, in this order.
 var fixes = []fix{
-	{"14: the error page links to the sign-in page, not to its own URL with /signin appended", fixSignInLink},
+	{"the error page links to the sign-in page, not to its own URL with /signin appended", fixSignInLink},
 	{"the sign-in page loads no pictures from another site unless one is configured", fixPictures},
-	{"12: the query does not override what the sign-in page holds", fixPageOverrides},
-	{"specification 2.14: the session callback gets an update with both strategies", fixUpdateToSessionCallback},
-	{"33: the mail is sent after the token is stored, and not at all if it could not be", fixMailOrder},
-	{"30: a sign-in that can't be started leads to the sign-in page, as EmailSignInError or OAuthSignInError", fixSignInErrors},
+	{"the query does not override what the sign-in page holds", fixPageOverrides},
+	{"the session callback gets an update with both strategies", fixUpdateToSessionCallback},
+	{"the mail is sent after the token is stored, and not at all if it could not be", fixMailOrder},
+	{"a sign-in that can't be started leads to the sign-in page, as EmailSignInError or OAuthSignInError", fixSignInErrors},
 	{"addresses that a mail program could read as another one are refused", fixOddAddresses},
-	{"25: a sign-in by e-mail replaces the session that the browser had", fixReplacedSession},
-	{"24: a session that was extended is shown with its new expiry", fixExtendedExpiry},
-	{"3: a CSRF cookie made with any of the secrets is valid", fixRotatedCSRF},
-	{"29: an error is appended to a custom page with & if the page has a query, and left out if there is none", fixCustomPageQuery},
+	{"a sign-in by e-mail replaces the session that the browser had", fixReplacedSession},
+	{"a session that was extended is shown with its new expiry", fixExtendedExpiry},
+	{"a CSRF cookie made with any of the secrets is valid", fixRotatedCSRF},
+	{"an error is appended to a custom page with & if the page has a query, and left out if there is none", fixCustomPageQuery},
 	{"the base path / makes no double slash", fixRootBasePath},
-	{"27: error redirects keep the cookie that says where the browser wants to go", fixKeptCallbackURL},
-	{"16: linking to an existing user creates none, and tells of none", fixNoUserCreated},
+	{"error redirects keep the cookie that says where the browser wants to go", fixKeptCallbackURL},
+	{"linking to an existing user creates none, and tells of none", fixNoUserCreated},
 	{"the store is asked once in a sign-in whom an account belongs to", fixLookedUpOnce},
 	{"events tell of a new user once the account is stored, too", fixToldAfterStored},
 	{"where the adapter has no SignUps, a user whose address is not proven is looked at again after an account was linked", fixLookedAtAgain},
 	{"a new user whose account can't be stored is removed again", fixUndoneUser},
 	{"a sign-in that may be the twin of another one waits for its account before it is refused", fixPatientRefusal},
 	{"the parameters that are configured for an endpoint are sent in alphabetical order", fixParameterOrder},
-	{"17: without an adapter an account has the same user ID at each sign-in", fixStableSubject},
-	{"11: a session that could not be read is no session that ended: status 503, and the cookie stays", fixUnreadSession},
+	{"without an adapter an account has the same user ID at each sign-in", fixStableSubject},
+	{"a session that could not be read is no session that ended: status 503, and the cookie stays", fixUnreadSession},
 	{"the failure of an adapter is logged once, as the cause of what failed by it", fixLoggedOnce},
 }
 
