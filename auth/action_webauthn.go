@@ -15,6 +15,10 @@ func (e *engine) webauthnOptions(ctx context.Context, r *request) (*Result, erro
 	if len(r.query["action"]) > 0 && action != actionRegister && action != actionAuthenticate {
 		return badOptions("Invalid action"), nil
 	}
+	form := r.queryForm()
+	if err := e.limit(ctx, r, Attempt{Provider: p.id(), Type: TypeWebAuthn, Form: form}); err != nil {
+		return nil, err
+	}
 	rp, err := e.relyingParty(ctx, r, p)
 	if err != nil {
 		return nil, err
@@ -23,7 +27,7 @@ func (e *engine) webauthnOptions(ctx context.Context, r *request) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
-	decided, err := e.decideCeremony(ctx, p, action, current.user(), e.userInfo(r, p))
+	decided, err := e.decideCeremony(ctx, p, action, current.user(), e.userInfo(r, p, form))
 	if err != nil {
 		return nil, err
 	}
@@ -69,12 +73,17 @@ func sealable(u *User) *User { return &User{ID: u.ID, Name: u.Name, Email: u.Ema
 // userInfo finds out who submitted fields belong to. A new user has no ID yet.
 type userInfo func(ctx context.Context) (user *User, exists bool, err error)
 
-// userInfo asks the provider, or looks the address up.
-func (e *engine) userInfo(r *request, p *WebAuthn) userInfo {
+// queryForm is what was submitted in the query.
+func (r *request) queryForm() Form {
 	form := make(Form, len(r.query))
 	for name := range r.query {
 		form[name] = r.parameter(name)
 	}
+	return form
+}
+
+// userInfo asks the provider, or looks the address up.
+func (e *engine) userInfo(r *request, p *WebAuthn, form Form) userInfo {
 	if p.GetUserInfo == nil {
 		return func(ctx context.Context) (*User, bool, error) {
 			return e.userOfField(ctx, form, p.DangerouslyListCredentials)

@@ -88,8 +88,9 @@ type Config struct {
 	// Logger receives all records; the default is slog.Default().
 	Logger *slog.Logger
 
-	// Limit is asked before credentials are checked, a mail is sent, or the answer
-	// of a passkey is verified. An error refuses the attempt with status 429 and
+	// Limit is asked before credentials are checked, a mail is sent, the options of
+	// a passkey ceremony are given, or its answer is read. A sign-in with a passkey
+	// asks twice. An error refuses the attempt with status 429 and
 	// Retry-After, which *TooManyAttempts sets; whether somebody is known makes no
 	// difference. Server code gets an *Error of type ErrTooManyAttempts.
 	Limit func(ctx context.Context, a Attempt) error

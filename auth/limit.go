@@ -19,7 +19,8 @@ type Attempt struct {
 	Type ProviderType
 	// Identifier is the address that a mail is asked for; empty for others.
 	Identifier string
-	// Form is what was submitted with credentials, such as the name of a user.
+	// Form is what was submitted with credentials, such as the name of a user, or
+	// to ask for the options of a passkey ceremony, such as an address.
 	Form Form
 	// Request is the request, with the address of the client. Its body can be
 	// read.

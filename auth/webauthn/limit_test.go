@@ -1,0 +1,97 @@
+package webauthn_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
+)
+
+// counted counts the questions that tell who is known.
+type counted struct {
+	*memory.Adapter
+	counter
+}
+
+func (c *counted) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
+	c.add()
+	return c.Adapter.GetUserByEmail(ctx, email)
+}
+
+func (c *counted) GetAuthenticator(ctx context.Context, id string) (*adapter.Authenticator, error) {
+	c.add()
+	return c.Adapter.GetAuthenticator(ctx, id)
+}
+
+// TestGuessingPasskeysIsLimited: whoever asks for options or brings answers too
+// often is told to wait before anything is looked up, in the same words for
+// those who are known and those who are not. Who stays below is not hindered.
+func TestGuessingPasskeysIsLimited(t *testing.T) {
+	t.Parallel()
+	limited := false
+	var attempts []auth.Attempt
+	store := &counted{Adapter: memory.New()}
+	s := newSite(t, func(c *auth.Config) {
+		c.Adapter = store
+		c.Limit = func(_ context.Context, a auth.Attempt) error {
+			attempts = append(attempts, a)
+			if limited {
+				return &auth.TooManyAttempts{RetryAfter: 30 * time.Second}
+			}
+			return nil
+		}
+	})
+	b := newBrowser(t, s)
+	key := softkey.New(t, softkey.ES256)
+	b.wantDone(b.register(key, "ada@example.com"))
+	b.signOut()
+	b.wantDone(b.signIn(key))
+	b.signOut()
+	if len(attempts) != 4 || attempts[0].Form.Get("email") != "ada@example.com" {
+		t.Fatalf("two ceremonies made %d attempts, want 4; the first has the form %v", len(attempts), map[string]any(attempts[0].Form))
+	}
+	for _, a := range attempts {
+		if a.Provider != "passkey" || a.Type != auth.TypeWebAuthn || a.Request == nil {
+			t.Errorf("the attempt is of %s, %s, with request: %v", a.Provider, a.Type, a.Request != nil)
+		}
+	}
+
+	begun := b.options("action=authenticate")
+	known := key.Authenticate(t, begun.Options, b.client())
+	unknown := softkey.New(t, softkey.ES256).Authenticate(t, begun.Options, b.client())
+	limited = true
+	before := store.get()
+	answers := map[string]bool{}
+	want := func(what string, r *reply) {
+		t.Helper()
+		if r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") != "30" || !strings.Contains(r.Header.Get("Cache-Control"), "no-store") {
+			t.Errorf("%s: status %d, header %v", what, r.StatusCode, r.Header)
+		}
+		for _, c := range r.Cookies() {
+			if strings.Contains(c.Name, "challenge") {
+				t.Errorf("%s: sets %s", what, c.Name)
+			}
+		}
+		answers[r.body] = true
+	}
+	for _, email := range []string{"ada@example.com", "nobody@example.com"} {
+		for _, action := range []string{"", "action=register&", "action=authenticate&"} {
+			want("options "+action+email, b.get("/auth/webauthn-options/passkey?"+action+"email="+email))
+		}
+	}
+	want("answer of a known passkey", b.finish("authenticate", known))
+	want("answer of an unknown passkey", b.finish("authenticate", unknown))
+	want("answer that is none", b.finish("authenticate", "{"))
+	if len(answers) != 1 || store.get() != before {
+		t.Errorf("the answers are %v; the store was asked %d times", answers, store.get()-before)
+	}
+
+	limited = false // what was refused has spent nothing
+	b.wantDone(b.finish("authenticate", known))
+}
