@@ -56,6 +56,9 @@ func AuthJS(t testing.TB, m Mutant) []string {
 			t.Fatal(err)
 		}
 		q.behind = plain
+		if _, err := plain.GetUser(q.ctx, "nobody"); err != nil {
+			q.behind = b.Adapter // the plain adapter refuses a schema that is broken on purpose
+		}
 		q.peek = func(key adapter.VerificationTokenKey) *adapter.VerificationToken {
 			found, err := b.peek(q.ctx, key)
 			if err != nil {
