@@ -165,7 +165,7 @@ var alistClauses = []check{
 				for i, m := range h {
 					switch {
 					case i%2 == 0 && m.err != nil:
-						return nil //nolint:nilerr // nothing was promised
+						return nil
 					case i%2 == 1 && errors.Is(m.err, adapter.ErrConflict):
 						return fmt.Errorf("an update of an account that is being unlinked: %w", m.err)
 					}

@@ -127,7 +127,7 @@ var slistClauses = []check{
 			}
 			k.verify = func(h []operation) error {
 				if h[0].err != nil {
-					return nil //nolint:nilerr // nothing was promised
+					return nil
 				}
 				for _, s := range before[1:] {
 					if found, err := c.raw.GetSessionAndUser(c.ctx, s.SessionToken); err != nil || found != nil {

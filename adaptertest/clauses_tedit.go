@@ -107,7 +107,7 @@ var teditClauses = []check{
 			}
 			k.verify = func(h []operation) error {
 				if h[0].err != nil {
-					return nil //nolint:nilerr // nothing was promised
+					return nil
 				}
 				handedOut := h[0].result.(int64)
 				for _, m := range h[1:] {

@@ -66,13 +66,13 @@ func (c *clauseContext) tryHarness(wrong func(format string, args ...any)) {
 	if h.Reopen == nil {
 		return
 	}
-	switch again := h.Reopen(c.tb, a); {
-	case again == nil:
+	again := h.Reopen(c.tb, a)
+	if again == nil {
 		wrong("Reopen returned nil")
-	default:
-		if err := c.looksUp(again); before == nil && err != nil {
-			wrong("the adapter that Reopen returned does not work: %v", err)
-		}
+		return
+	}
+	if err := c.looksUp(again); before == nil && err != nil {
+		wrong("the adapter that Reopen returned does not work: %v", err)
 	}
 }
 

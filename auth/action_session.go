@@ -24,7 +24,7 @@ func sessionResult(read sessionRead, header http.Header) (*Result, error) {
 	result := &Result{Header: header, Cookies: read.cookies, Body: []byte("null")}
 	switch {
 	case read.err != nil:
-		return unavailable(), nil
+		return unavailable(), nil //nolint:nilerr // it is logged, and the answer says so
 	case read.session != nil:
 		body, err := read.session.MarshalJSON()
 		result.Body = body

@@ -53,8 +53,8 @@ func NormalizeEmail(submitted string) (string, error) {
 // ignorable reports whether a character is not shown (Unicode's
 // Default_Ignorable_Code_Point) or reads as a dot.
 func ignorable(r rune) bool {
-	switch {
-	case r == '\u3002', r == '\u034f', r == '\u115f', r == '\u1160', r == '\u17b4', r == '\u17b5', r == '\u3164', r == '\uffa0':
+	switch r {
+	case '\u3002', '\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u3164', '\uffa0':
 		return true
 	}
 	return unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r)

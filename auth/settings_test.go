@@ -1,7 +1,6 @@
 package auth_test
 
 import (
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -69,7 +68,7 @@ func TestRefreshedCookiesAreNotCached(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := w.Header().Get("Cache-Control") == "private" && w.Header().Get("Vary") == "Cookie"; got != due {
-			t.Errorf("due: %v: the header is %v", due, http.Header(w.Header()))
+			t.Errorf("due: %v: the header is %v", due, w.Header())
 		}
 	}
 }

@@ -25,6 +25,7 @@ type Model struct {
 	Authenticators map[string]adapter.Authenticator
 }
 
+// New returns a model without records.
 func New() *Model {
 	return &Model{
 		Users:          map[string]adapter.User{},
@@ -61,11 +62,13 @@ func clonePointer[T any](p *T) *T {
 	return new(*p)
 }
 
+// CloneUser returns a copy that shares nothing with the record.
 func CloneUser(u adapter.User) *adapter.User {
 	u.Name, u.Image, u.EmailVerified = clonePointer(u.Name), clonePointer(u.Image), clonePointer(u.EmailVerified)
 	return &u
 }
 
+// CloneAccount returns a copy that shares nothing with the record.
 func CloneAccount(a adapter.Account) *adapter.Account {
 	for _, p := range []**string{&a.AccessToken, &a.RefreshToken, &a.IDToken, &a.Scope, &a.TokenType, &a.SessionState} {
 		*p = clonePointer(*p)
@@ -75,6 +78,7 @@ func CloneAccount(a adapter.Account) *adapter.Account {
 	return &a
 }
 
+// CloneAuthenticator returns a copy that shares nothing with the record.
 func CloneAuthenticator(a adapter.Authenticator) *adapter.Authenticator {
 	a.Transports, a.Name = clonePointer(a.Transports), clonePointer(a.Name)
 	a.Created, a.LastUsed = clonePointer(a.Created), clonePointer(a.LastUsed)
@@ -95,6 +99,7 @@ func (m *Model) EmailTaken(email, id string) bool {
 	return false
 }
 
+// CreateUser implements [adapter.Adapter].
 func (m *Model) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -111,6 +116,7 @@ func (m *Model) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, 
 	return CloneUser(u), nil
 }
 
+// GetUser implements [adapter.Adapter].
 func (m *Model) GetUser(ctx context.Context, id string) (*adapter.User, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -122,6 +128,7 @@ func (m *Model) GetUser(ctx context.Context, id string) (*adapter.User, error) {
 	return nil, nil
 }
 
+// GetUserByEmail implements [adapter.Adapter].
 func (m *Model) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -135,6 +142,7 @@ func (m *Model) GetUserByEmail(ctx context.Context, email string) (*adapter.User
 	return nil, nil
 }
 
+// GetUserByAccount implements [adapter.Adapter].
 func (m *Model) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -146,6 +154,7 @@ func (m *Model) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*
 	return nil, nil
 }
 
+// UpdateUser implements [adapter.Adapter].
 func (m *Model) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -163,6 +172,7 @@ func (m *Model) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*ada
 	return CloneUser(u), nil
 }
 
+// DeleteUser implements [adapter.Adapter].
 func (m *Model) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -191,6 +201,7 @@ func (m *Model) DeleteUser(ctx context.Context, id string) (*adapter.User, error
 	return &u, nil
 }
 
+// LinkAccount implements [adapter.Adapter].
 func (m *Model) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -209,6 +220,7 @@ func (m *Model) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Ac
 	return CloneAccount(a), nil
 }
 
+// UnlinkAccount implements [adapter.Adapter].
 func (m *Model) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -222,6 +234,7 @@ func (m *Model) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*ada
 	return &a, nil
 }
 
+// GetAccount implements [adapter.Adapter].
 func (m *Model) GetAccount(ctx context.Context, providerAccountID, provider string) (*adapter.Account, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -233,6 +246,7 @@ func (m *Model) GetAccount(ctx context.Context, providerAccountID, provider stri
 	return nil, nil
 }
 
+// CreateSession implements [adapter.Adapter].
 func (m *Model) CreateSession(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -251,6 +265,7 @@ func (m *Model) CreateSession(ctx context.Context, s adapter.Session) (*adapter.
 	return &s, nil
 }
 
+// GetSessionAndUser implements [adapter.Adapter].
 func (m *Model) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -263,6 +278,7 @@ func (m *Model) GetSessionAndUser(ctx context.Context, token string) (*adapter.S
 	return &adapter.SessionAndUser{Session: s, User: *CloneUser(m.Users[s.UserID])}, nil
 }
 
+// UpdateSession implements [adapter.Adapter].
 func (m *Model) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -277,6 +293,7 @@ func (m *Model) UpdateSession(ctx context.Context, update adapter.SessionUpdate)
 	return &s, nil
 }
 
+// DeleteSession implements [adapter.Adapter].
 func (m *Model) DeleteSession(ctx context.Context, token string) (*adapter.Session, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -290,6 +307,7 @@ func (m *Model) DeleteSession(ctx context.Context, token string) (*adapter.Sessi
 	return &s, nil
 }
 
+// CreateVerificationToken implements [adapter.Adapter].
 func (m *Model) CreateVerificationToken(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -305,6 +323,7 @@ func (m *Model) CreateVerificationToken(ctx context.Context, t adapter.Verificat
 	return &t, nil
 }
 
+// UseVerificationToken implements [adapter.Adapter].
 func (m *Model) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -318,6 +337,7 @@ func (m *Model) UseVerificationToken(ctx context.Context, key adapter.Verificati
 	return &t, nil
 }
 
+// CreateAuthenticator implements [adapter.Adapter].
 func (m *Model) CreateAuthenticator(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -336,6 +356,7 @@ func (m *Model) CreateAuthenticator(ctx context.Context, a adapter.Authenticator
 	return CloneAuthenticator(a), nil
 }
 
+// GetAuthenticator implements [adapter.Adapter].
 func (m *Model) GetAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -347,6 +368,7 @@ func (m *Model) GetAuthenticator(ctx context.Context, credentialID string) (*ada
 	return nil, nil
 }
 
+// ListAuthenticatorsByUserID implements [adapter.Adapter].
 func (m *Model) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err
@@ -361,6 +383,7 @@ func (m *Model) ListAuthenticatorsByUserID(ctx context.Context, userID string) (
 	return list, nil
 }
 
+// UpdateAuthenticatorCounter implements [adapter.Adapter].
 func (m *Model) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
 	if err := m.Enter(ctx); err != nil {
 		return nil, err

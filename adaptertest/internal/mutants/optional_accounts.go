@@ -114,7 +114,7 @@ func accountListMutants() []Mutant {
 			lite: func(l *lite) with {
 				return listing(l, func(_ context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
 					if err != nil {
-						return []adapter.Account{}, nil
+						return []adapter.Account{}, nil //nolint:nilerr // the seeded fault
 					}
 					return list, nil
 				})

@@ -61,5 +61,8 @@ func (t *TripContext) look() {
 // Tripped reports whether the context was looked at often enough.
 func (t *TripContext) Tripped() bool { return t.left.Load() <= 0 }
 
+// Done implements [context.Context].
 func (t *TripContext) Done() <-chan struct{} { t.look(); return t.Context.Done() }
-func (t *TripContext) Err() error            { t.look(); return t.Context.Err() }
+
+// Err implements [context.Context].
+func (t *TripContext) Err() error { t.look(); return t.Context.Err() }

@@ -13,7 +13,7 @@ import (
 type metadataOf string
 
 func (m metadataOf) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(string(m))), Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(string(m))), Request: r}, nil
 }
 
 // TestRemoteIssuerNamesNoLocalEndpoint: the metadata of a remote issuer can't send
