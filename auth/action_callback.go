@@ -38,7 +38,7 @@ func (e *engine) callbackOf(ctx context.Context, r *request) (*Result, error) {
 			return e.callbackWebAuthn(ctx, r, p)
 		}
 	case nil:
-		return nil, &Error{Type: ErrInvalidProvider, Message: "the callback route needs the ID of a provider"}
+		return nil, &Error{Type: ErrInvalidProvider, Message: "the callback route needs the ID of a provider", client: true}
 	}
-	return nil, &Error{Type: ErrInvalidProvider, Message: "the callback route of " + r.providerID + " takes POST only"}
+	return nil, &Error{Type: ErrInvalidProvider, Message: "the callback route of " + r.providerID + " takes POST only", client: true}
 }

@@ -74,12 +74,12 @@ func (r *request) answer(o *oauthClient) (url.Values, error) {
 	if o.formPost && r.method == http.MethodPost {
 		var err error
 		if params, err = url.ParseQuery(string(r.raw)); err != nil {
-			return nil, &Error{Type: ErrCallbackRoute, Message: "the answer of the provider can't be read"}
+			return nil, &Error{Type: ErrCallbackRoute, Message: "the answer of the provider can't be read", client: true}
 		}
 	}
 	for _, name := range []string{"code", "state", "error", "iss", "response", "id_token", "token"} {
 		if len(params[name]) > 1 {
-			return nil, &Error{Type: ErrCallbackRoute, Message: "the answer of the provider has " + name + " twice"}
+			return nil, &Error{Type: ErrCallbackRoute, Message: "the answer of the provider has " + name + " twice", client: true}
 		}
 	}
 	return params, nil
@@ -89,12 +89,16 @@ func (r *request) answer(o *oauthClient) (url.Values, error) {
 // 9207).
 func (o *oauthClient) checkAnswer(ctx context.Context, params url.Values) error {
 	refuse := func(message string) error {
-		return &Error{Type: ErrCallbackRoute, Message: "provider " + o.provider.ID + ": " + message}
+		return &Error{Type: ErrCallbackRoute, Message: "provider " + o.provider.ID + ": " + message, client: true}
 	}
 	if params.Has("response") {
 		return refuse("the answer is a JWT, which was not asked for")
 	}
-	if err := o.checkIssuer(ctx, params); err != nil {
+	issuer, err := o.answerIssuer(ctx)
+	if err != nil {
+		return &Error{Type: ErrCallbackRoute, Message: "provider " + o.provider.ID, Cause: err}
+	}
+	if err := o.checkIssuer(issuer, params); err != nil {
 		return refuse(err.Error())
 	}
 	if code := params.Get("error"); code != "" {
@@ -110,23 +114,26 @@ func (o *oauthClient) checkAnswer(ctx context.Context, params url.Values) error 
 	return nil
 }
 
+// answerIssuer is what is known of the issuer whose answer is expected; nil if
+// the provider has none.
+func (o *oauthClient) answerIssuer(ctx context.Context) (*oauth.Metadata, error) {
+	if o.issuer == nil {
+		return nil, nil
+	}
+	if o.usesMetadata() {
+		return o.metadata(ctx)
+	}
+	return &oauth.Metadata{Issuer: o.issuer.Stated()}, nil
+}
+
 // checkIssuer makes sure that the answer is of the provider that was asked, so
 // that a code can't be mixed up with another's.
-func (o *oauthClient) checkIssuer(ctx context.Context, params url.Values) error {
-	if o.issuer == nil {
-		if params.Has("iss") {
-			return errors.New("the answer names an issuer, and none is configured")
-		}
-		return nil
-	}
-	m := &oauth.Metadata{Issuer: o.issuer.Stated()}
-	if o.usesMetadata() {
-		var err error
-		if m, err = o.metadata(ctx); err != nil {
-			return err
-		}
-	}
+func (o *oauthClient) checkIssuer(m *oauth.Metadata, params url.Values) error {
 	switch {
+	case m == nil && params.Has("iss"):
+		return errors.New("the answer names an issuer, and none is configured")
+	case m == nil:
+		return nil
 	case params.Has("iss") && !o.issuer.Accepts(m.Issuer, params.Get("iss")):
 		return errors.New("the answer is of another issuer")
 	case !params.Has("iss") && m.IssuerInAnswer:

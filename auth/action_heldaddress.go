@@ -74,7 +74,7 @@ func (w waysIn) may(provider string) bool {
 // URL.
 func privatePage(p pages.Rendered, status int) *Result {
 	result := html(p, status)
-	result.Header["Cache-Control"] = []string{"private, no-store"}
+	result.Header["Cache-Control"] = noStore
 	result.Header["Referrer-Policy"] = []string{"no-referrer"}
 	return result
 }

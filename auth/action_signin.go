@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 )
@@ -30,7 +29,7 @@ func (e *engine) signInPage(r *request) (*Result, error) {
 			}
 		}
 	}
-	return html(page.Render(), http.StatusOK), nil
+	return r.htmlWithToken(page.Render()), nil
 }
 
 // pageProvider is a provider as the sign-in page shows it, if it does.

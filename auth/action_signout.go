@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
@@ -14,7 +13,7 @@ func (e *engine) signOutPage(r *request) (*Result, error) {
 		return redirectTo(custom), nil
 	}
 	page := pages.SignOut{Look: e.look(), Action: r.target, CSRFToken: r.csrf.token}
-	return html(page.Render(), http.StatusOK), nil
+	return r.htmlWithToken(page.Render()), nil
 }
 
 // signOut serves POST signout: it ends the session, in the store and in the

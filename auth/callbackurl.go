@@ -6,10 +6,20 @@ import (
 	"strings"
 )
 
+// maxCallbackURL is how many bytes a callback URL may have behind the origin of
+// the site. It goes into cookies, and those of a site have to fit into a header.
+const maxCallbackURL = 1024
+
 // resolveCallbackURL decides where the browser goes in the end: where the
 // request asks for, else where the cookie of an earlier one did, else to the
-// site. Candidates that are no http(s) URL do not count.
+// site. Candidates that are no http(s) URL do not count, and no request asks for
+// one that is longer than maxCallbackURL; the cookie may hold one that
+// Callbacks.Redirect made.
 func (e *engine) resolveCallbackURL(ctx context.Context, origin, submitted, remembered string) (string, error) {
+	if len(strings.TrimPrefix(submitted, origin)) > maxCallbackURL {
+		e.logError(ctx, &Error{Type: ErrInvalidCallbackURL, Message: "a callback URL that is too long was ignored"})
+		submitted = ""
+	}
 	for _, candidate := range []string{submitted, remembered} {
 		if candidate == "" {
 			continue

@@ -25,8 +25,10 @@ import (
 // checkMaxAge is how long somebody may take at the provider.
 const checkMaxAge = 15 * time.Minute
 
+// invalidCheck is the error for a check that does not hold. Everybody can send
+// answers of a provider that they made up, so it is no failure of the server.
 func invalidCheck(what, message string) error {
-	return &Error{Type: ErrInvalidCheck, Message: what + ": " + message}
+	return &Error{Type: ErrInvalidCheck, Message: what + ": " + message, client: true}
 }
 
 // sealCheck is the cookie called name with the claims of a check or a ticket.
@@ -204,7 +206,7 @@ func (c *openedChecks) checkState(params url.Values) error {
 	}
 	if subtle.ConstantTimeCompare([]byte(ticketValue("state", params.Get("state"))), []byte(want)) != 1 {
 		// A forged answer must not end the sign-in that is under way.
-		return &Error{Type: ErrCallbackRoute, Message: "state: the parameter is not the one that was sent"}
+		return &Error{Type: ErrCallbackRoute, Message: "state: the parameter is not the one that was sent", client: true}
 	}
 	c.delete(&c.r.specs.state, spent)
 	return c.e.spend(c.o, "state", want)

@@ -113,6 +113,7 @@ var (
 	jsonContent = []string{"application/json"}
 	htmlContent = []string{"text/html"}
 	noCache     = []string{"private, no-cache, no-store"}
+	noStore     = []string{"private, no-store"}
 	expiresZero = []string{"0"}
 	pragma      = []string{"no-cache"}
 )
@@ -246,6 +247,16 @@ func html(p pages.Rendered, status int) *Result {
 	return &Result{Status: status, Body: p.HTML, Header: http.Header{
 		"Content-Type": htmlContent, "Content-Security-Policy": {p.ContentSecurityPolicy},
 	}}
+}
+
+// htmlWithToken is the result for a page whose forms have the CSRF token of the
+// browser: nothing on the way may keep it. A page without forms has none.
+func (r *request) htmlWithToken(p pages.Rendered) *Result {
+	result := html(p, http.StatusOK)
+	if r.csrf.token != "" && bytes.Contains(p.HTML, []byte(r.csrf.token)) {
+		result.Header["Cache-Control"] = noStore
+	}
+	return result
 }
 
 // newLook makes the look of the pages, when the first one is shown.

@@ -45,6 +45,7 @@ var fixes = []fix{
 	{"the parameters that are configured for an endpoint are sent in alphabetical order", fixParameterOrder},
 	{"without an adapter an account has the same user ID at each sign-in", fixStableSubject},
 	{"a session that could not be read is no session that ended: status 503, and the cookie stays", fixUnreadSession},
+	{"a page with a CSRF token is not to be stored", fixUnstoredToken},
 	{"the failure of an adapter is logged once, as the cause of what failed by it", fixLoggedOnce},
 }
 
@@ -603,4 +604,17 @@ func fixUnreadSession(r *replay, s *step) bool {
 	s.Response.Body = map[string]any{"type": "json", "value": map[string]any{"message": "The session could not be read. Try again."}}
 	s.Response.SetCookies = slices.DeleteFunc(s.Response.SetCookies, func(c recordedCookie) bool { return strings.Contains(c.Name, "session-token") })
 	return true
+}
+
+// fixUnstoredToken: nothing on the way keeps a page whose forms have a token.
+func fixUnstoredToken(_ *replay, s *step) bool {
+	for _, form := range items(s.Response.Body["forms"]) {
+		for _, input := range items(object(form)["inputs"]) {
+			if input := object(input); input["name"] == "csrfToken" && text(input, "value") != "" {
+				s.Response.Headers["cache-control"] = "private, no-store"
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -1,0 +1,120 @@
+package auth_test
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// TestPagesWithTokenAreNotStored: no cache keeps a page whose forms have the CSRF
+// token of the browser. Pages without one may be kept.
+func TestPagesWithTokenAreNotStored(t *testing.T) {
+	t.Parallel()
+	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, Session: auth.SessionConfig{Strategy: auth.StrategyJWT}})
+	for path, want := range map[string]bool{
+		"/auth/signin": true, "/auth/signin?error=CredentialsSignin": true, "/auth/signout": true,
+		"/auth/error": false, "/auth/verify-request": false,
+	} {
+		r := newBrowser(t, h).get(path)
+		if has := strings.Contains(r.body, `name="csrfToken"`); has != want {
+			t.Errorf("%s: has a token: %v, want %v", path, has, want)
+		}
+		if got := strings.Contains(r.Header.Get("Cache-Control"), "no-store"); got != want {
+			t.Errorf("%s: Cache-Control is %q", path, r.Header.Get("Cache-Control"))
+		}
+	}
+}
+
+// TestLongCallbackURLIsIgnored: nobody fills the cookies of a browser by links to
+// the site. What an honest page has for a URL is taken.
+func TestLongCallbackURLIsIgnored(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	for _, prefix := range []string{"", origin} {
+		for size, taken := range map[int]bool{1024: true, 1025: false, 3000: false} {
+			page := "/page?" + strings.Repeat("a", size-len("/page?"))
+			want := origin + "/before"
+			if taken {
+				want = origin + page
+			}
+			b := newBrowser(t, s)
+			b.get("/auth/signin?callbackUrl=/before")
+			r := b.get("/auth/signin?callbackUrl=" + url.QueryEscape(prefix+page))
+			if !strings.Contains(r.body, `name="callbackUrl" value="`+want+`"`) {
+				t.Errorf("%d bytes in the query: the page does not lead to %.80s", size, want)
+			}
+			b.post("/auth/signout", "callbackUrl", prefix+page).wantLocation(t, want)
+			b.post("/auth/signout").wantLocation(t, want) // as the cookie has it
+			n := 0
+			for _, c := range b.cookies {
+				n += len(c.Name) + len(c.Value)
+			}
+			if n > 2000 {
+				t.Errorf("%d bytes asked for: the cookies have %d bytes", size, n)
+			}
+		}
+	}
+	if log := s.log.String(); !strings.Contains(log, `level=WARN msg="auth: request failed"`) || strings.Contains(log, "level=ERROR") || strings.Contains(log, "aaaa") {
+		t.Errorf("the log is %.1000s", log)
+	}
+}
+
+// TestAnonymousGarbageIsAWarning: whoever makes up answers of a provider does not
+// raise an alarm. A provider that fails does.
+func TestAnonymousGarbageIsAWarning(t *testing.T) {
+	t.Parallel()
+	checks := map[string][]auth.Check{
+		"default": nil, "state": {auth.CheckState}, "pkce": {auth.CheckPKCE}, "nonce": {auth.CheckNonce}, "all": {auth.CheckPKCE, auth.CheckState, auth.CheckNonce},
+	}
+	paths := []string{
+		"/auth/callback/idp", "/auth/callback/idp?code=x", "/auth/callback/idp?code=x&state=y", "/auth/callback/idp?code=x&code=y&state=z",
+		"/auth/callback/idp?state=y", "/auth/callback/idp?state=a.b.c.d.e&code=x", "/auth/callback/idp?response=x", "/auth/callback/idp?id_token=x&code=y",
+		"/auth/callback/idp?error=access_denied", "/auth/callback/idp?iss=https://evil.example&code=x", "/auth/callback", "/auth/callback/nobody?code=x",
+		"/auth/signin/nobody", "/auth/signin/idp", "/auth/webauthn-options/idp", "/auth/callback/credentials", "/auth/error/x", "/auth/nothing",
+		"/auth/signin?callbackUrl=javascript:1", "/auth/signin?" + strings.Repeat("a", 70000),
+	}
+	for name, list := range checks {
+		s := newSite(t, func(_ *idp, c *auth.Config, o *auth.OAuth) {
+			o.Checks = list
+			c.Session.Strategy = auth.StrategyJWT
+			c.Providers = append(c.Providers, password())
+		})
+		begun := newBrowser(t, s)
+		s.start(begun, "/auth/signin/idp")
+		planted := newBrowser(t, s)
+		s.start(planted, "/auth/signin/idp")
+		for _, c := range planted.cookies {
+			if strings.Contains(c.Name, "state") || strings.Contains(c.Name, "pkce") || strings.Contains(c.Name, "nonce") {
+				c.Value = "x" + c.Value
+			}
+		}
+		for _, path := range paths {
+			// Without a state to compare, a code that was made up goes to the provider
+			// of the browser that began: it refuses, and that is told.
+			asks := strings.HasPrefix(path, "/auth/callback/idp") && strings.Contains(path, "code=x") && name != "state" && name != "default" && name != "all"
+			for who, b := range map[string]*browser{"a stranger": newBrowser(t, s), "somebody with forged cookies": planted, "somebody who began": begun} {
+				if who == "somebody who began" && asks || name == "nonce" && asks {
+					continue
+				}
+				before := len(s.log.String())
+				b.get(path)
+				if log := s.log.String()[before:]; strings.Contains(log, "level=ERROR") {
+					t.Errorf("checks %s: %s with %.80s raises an alarm: %s", name, who, path, log)
+				}
+			}
+		}
+	}
+	broken := newSite(t, func(_ *idp, _ *auth.Config, o *auth.OAuth) {
+		o.Token.Request = func(context.Context, auth.TokenRequest) (*auth.TokenSet, error) {
+			return nil, fmt.Errorf("connection reset")
+		}
+	})
+	broken.signIn(newBrowser(t, broken))
+	if log := broken.log.String(); !strings.Contains(log, "level=ERROR") {
+		t.Errorf("the provider fails and nobody is told: %s", log)
+	}
+}
