@@ -64,7 +64,7 @@ type TokenSet struct {
 }
 
 // LogValue keeps the tokens out of logs.
-func (TokenSet) LogValue() slog.Value { return slog.StringValue("[redacted]") }
+func (TokenSet) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 // textOf is the text, or "" for nil.
 func textOf(s *string) string {

@@ -269,7 +269,7 @@ func TestNoSecretLeaksByOAuth(t *testing.T) {
 			if n := len(s.cookies) + len(s.idp.secrets); n < 3 {
 				t.Errorf("only %d canaries", n)
 			}
-			if failed := name != "succeeds" && strings.Contains(name, "fail"); failed && !strings.Contains(s.log.String(), "level=ERROR") {
+			if failed := name != "succeeds" && strings.Contains(name, "fail"); failed && !strings.Contains(s.log.String(), "auth: request failed") {
 				t.Errorf("nothing failed: %s", s.log)
 			}
 			s.wantNoLeaks(t, shown...)

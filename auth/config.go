@@ -116,7 +116,7 @@ type Config struct {
 }
 
 // LogValue keeps secrets out of logs: of the configuration nothing is shown.
-func (Config) LogValue() slog.Value { return slog.StringValue("[redacted]") }
+func (Config) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 // SkipCSRF is the type of the marker SkipCSRFCheck.
 type SkipCSRF string

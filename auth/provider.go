@@ -51,7 +51,7 @@ type Style struct {
 }
 
 // LogValue keeps what was submitted, passwords among it, out of logs.
-func (Form) LogValue() slog.Value { return slog.StringValue("[redacted]") }
+func (Form) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 // ProviderType is one of the five kinds of provider.
 type ProviderType string

@@ -91,7 +91,7 @@ func (p *Email) displayName() string {
 func (p *Email) kind() ProviderType { return TypeEmail }
 
 // LogValue keeps link and token out of logs.
-func (VerificationRequest) LogValue() slog.Value { return slog.StringValue("[redacted]") }
+func (VerificationRequest) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 // LogValue keeps secrets out of logs.
 func (p Email) LogValue() slog.Value { return slog.StringValue(p.id()) }

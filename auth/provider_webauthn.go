@@ -137,10 +137,10 @@ type WebAuthnExpectation struct {
 }
 
 // LogValue keeps challenge and credential out of logs.
-func (WebAuthnAnswer) LogValue() slog.Value { return slog.StringValue("[redacted]") }
+func (WebAuthnAnswer) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 // LogValue keeps the challenge out of logs.
-func (WebAuthnExpectation) LogValue() slog.Value { return slog.StringValue("[redacted]") }
+func (WebAuthnExpectation) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 func (p *WebAuthn) id() string {
 	if p.ID == "" {

@@ -1,0 +1,35 @@
+package jwt
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// What holds tokens and secrets prints without them: LogValue is what package
+// slog logs, Format is what package fmt prints, whatever the verb.
+
+func format(f fmt.State, v slog.LogValuer) { _, _ = io.WriteString(f, v.LogValue().Resolve().String()) }
+
+// LogValue keeps the value out of logs.
+func (c Cookie) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("name", c.Name), slog.Bool("ambiguous", c.Ambiguous))
+}
+
+// LogValue keeps the keys out of logs.
+func (k *Keys) LogValue() slog.Value { return slog.StringValue("[redacted]") }
+
+// Format prints what LogValue has.
+func (v Cookie) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v *Keys) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v DecodeParams) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v EncodeParams) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v GetTokenParams) Format(f fmt.State, _ rune) { format(f, v) }

@@ -1,0 +1,276 @@
+package auth
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+)
+
+// What holds tokens, passwords, codes, cookies or secrets prints without them,
+// also where it is a field of something else: LogValue is what package slog logs,
+// Format is what package fmt prints, whatever the verb. Both show the same.
+
+const redacted = "[redacted]"
+
+// format prints what is logged.
+func format(f fmt.State, v slog.LogValuer) { _, _ = io.WriteString(f, v.LogValue().Resolve().String()) }
+
+// userAttr is the ID of a user.
+func userAttr(u *User) slog.Attr {
+	if u == nil {
+		return slog.String("user", "")
+	}
+	return slog.String("user", u.ID)
+}
+
+// accountAttr is an account without its tokens.
+func accountAttr(a *Account) slog.Attr {
+	if a == nil {
+		return slog.String("account", "")
+	}
+	return slog.Any("account", a.LogValue())
+}
+
+func requestAttr(r *http.Request) slog.Attr {
+	if r == nil || r.URL == nil {
+		return slog.String("request", "")
+	}
+	return slog.String("request", r.Method+" "+r.URL.Path)
+}
+
+// LogValue leaves out Extra, in which applications keep tokens.
+func (u User) LogValue() slog.Value {
+	attrs := []slog.Attr{slog.String("id", u.ID), slog.String("name", u.Name), slog.String("email", u.Email), slog.String("image", u.Image)}
+	if u.EmailVerified != nil {
+		attrs = append(attrs, slog.Time("emailVerified", *u.EmailVerified))
+	}
+	return slog.GroupValue(attrs...)
+}
+
+// LogValue leaves out Extra, in which applications keep tokens.
+func (s Session) LogValue() slog.Value {
+	return slog.GroupValue(userAttr(s.User), slog.Time("expires", s.Expires))
+}
+
+// LogValue shows who signs in, without tokens and what was submitted.
+func (p SignInParams) LogValue() slog.Value {
+	return slog.GroupValue(userAttr(p.User), accountAttr(p.Account), slog.Bool("verificationRequest", p.VerificationRequest))
+}
+
+// LogValue shows who is to be linked, without tokens.
+func (p LinkParams) LogValue() slog.Value {
+	return slog.GroupValue(userAttr(p.User), accountAttr(p.Account))
+}
+
+// LogValue shows why the callback is called, without claims and tokens.
+func (p JWTParams) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("trigger", string(p.Trigger)), userAttr(p.User), accountAttr(p.Account), slog.Bool("readOnly", p.ReadOnly))
+}
+
+// LogValue shows why the callback is called, without claims.
+func (p SessionParams) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("trigger", string(p.Trigger)), userAttr(p.User))
+}
+
+// LogValue keeps code, verifier and the secret of the client out of logs.
+func (p TokenRequest) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("provider", p.Provider.ID), slog.String("redirectUri", p.RedirectURI))
+}
+
+// LogValue keeps tokens and the secret of the client out of logs.
+func (p UserInfoRequest) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("provider", p.Provider.ID))
+}
+
+// LogValue keeps parameters out of logs.
+func (e AuthorizationEndpoint) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// LogValue keeps parameters out of logs.
+func (e TokenEndpoint) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// LogValue keeps parameters out of logs.
+func (e UserInfoEndpoint) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// LogValue keeps the private key out of logs.
+func (m ClientMetadata) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("tokenEndpointAuthMethod", string(m.TokenEndpointAuthMethod)), slog.String("keyId", m.KeyID))
+}
+
+// LogValue keeps secrets out of logs.
+func (c JWTConfig) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// LogValue keeps the link out of logs.
+func (m Message) LogValue() slog.Value { return slog.GroupValue(slog.String("subject", m.Subject)) }
+
+// LogValue keeps what was submitted out of logs.
+func (o SignInOptions) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// LogValue keeps cookies, codes and bodies out of logs.
+func (r Result) LogValue() slog.Value {
+	return slog.GroupValue(slog.Int("status", r.status()), slog.Int("cookies", len(r.Cookies)), slog.Int("size", len(r.Body)))
+}
+
+// LogValue shows who, without the request's cookies.
+func (e CreateUserEvent) LogValue() slog.Value {
+	return slog.GroupValue(userAttr(e.User), requestAttr(e.Request))
+}
+
+// LogValue shows who, without the request's cookies.
+func (e UpdateUserEvent) LogValue() slog.Value {
+	return slog.GroupValue(userAttr(e.User), requestAttr(e.Request))
+}
+
+// LogValue shows who and which account, without tokens and cookies.
+func (e LinkAccountEvent) LogValue() slog.Value {
+	return slog.GroupValue(userAttr(e.User), accountAttr(e.Account), requestAttr(e.Request))
+}
+
+// LogValue shows who, without the request's cookies.
+func (e ReleaseEmailEvent) LogValue() slog.Value {
+	return slog.GroupValue(userAttr(e.User), requestAttr(e.Request))
+}
+
+// LogValue shows who and how, without tokens and cookies.
+func (e SignInEvent) LogValue() slog.Value {
+	return slog.GroupValue(userAttr(e.User), accountAttr(e.Account), slog.Bool("isNewUser", e.IsNewUser), requestAttr(e.Request))
+}
+
+// LogValue shows what failed and why, without the request's cookies.
+func (e SignInFailedEvent) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("provider", e.Provider), slog.String("type", string(e.Type)), slog.String("reason", string(e.Reason)),
+		slog.Any("error", e.Err), requestAttr(e.Request))
+}
+
+// LogValue shows who and the counters, without the request's cookies.
+func (e PasskeyClonedEvent) LogValue() slog.Value {
+	return slog.GroupValue(userAttr(e.User), slog.String("credentialId", e.CredentialID), slog.Int64("stored", e.Stored), slog.Int64("received", e.Received), requestAttr(e.Request))
+}
+
+// LogValue shows who, without token and cookies.
+func (e SignOutEvent) LogValue() slog.Value {
+	user := e.Token.String("sub")
+	if e.Session != nil {
+		user = e.Session.UserID
+	}
+	return slog.GroupValue(slog.String("user", user), requestAttr(e.Request))
+}
+
+// LogValue shows who, without token and cookies.
+func (e SessionEvent) LogValue() slog.Value {
+	var user *User
+	if e.Session != nil {
+		user = e.Session.User
+	}
+	return slog.GroupValue(userAttr(user), requestAttr(e.Request))
+}
+
+// The same for package fmt.
+
+// Format prints what LogValue has.
+func (v User) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v Session) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v SignInParams) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v LinkParams) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v JWTParams) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v SessionParams) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v TokenRequest) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v UserInfoRequest) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v AuthorizationEndpoint) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v TokenEndpoint) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v UserInfoEndpoint) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v ClientMetadata) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v JWTConfig) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v Message) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v SignInOptions) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v Result) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v CreateUserEvent) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v UpdateUserEvent) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v LinkAccountEvent) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v ReleaseEmailEvent) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v SignInEvent) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v SignInFailedEvent) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v PasskeyClonedEvent) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v SignOutEvent) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v SessionEvent) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v Account) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v TokenSet) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v Attempt) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v Config) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v Form) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v VerificationRequest) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v Email) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v OAuth) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v WebAuthnAnswer) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v WebAuthnExpectation) Format(f fmt.State, _ rune) { format(f, v) }
+
+// Format prints what LogValue has.
+func (v Profile) Format(f fmt.State, _ rune) { format(f, v) }

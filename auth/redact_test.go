@@ -1,0 +1,195 @@
+package auth_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// printed are all exported types of the two packages that can hold a text.
+var printed = map[string][]any{
+	".": {
+		auth.Account{}, auth.TokenSet{}, auth.Handler{}, auth.Callbacks{}, auth.SignInParams{}, auth.LinkParams{}, auth.SignInDecision{},
+		auth.RedirectParams{}, auth.JWTParams{}, auth.SessionParams{}, auth.Config{}, auth.SessionConfig{}, auth.JWTConfig{}, auth.Pages{},
+		auth.Theme{}, auth.Cookies{}, auth.CookieConfig{}, auth.Experimental{}, auth.Error{}, auth.Events{}, auth.CreateUserEvent{},
+		auth.UpdateUserEvent{}, auth.LinkAccountEvent{}, auth.ReleaseEmailEvent{}, auth.SignInEvent{}, auth.SignInFailedEvent{},
+		auth.PasskeyClonedEvent{}, auth.SignOutEvent{}, auth.SessionEvent{}, auth.Attempt{}, auth.TooManyAttempts{}, auth.Passkey{},
+		auth.Form{}, auth.Field{}, auth.Style{}, auth.Credentials{}, auth.Email{}, auth.VerificationRequest{}, auth.Message{}, auth.OAuth{},
+		auth.AuthorizationEndpoint{}, auth.TokenEndpoint{}, auth.TokenRequest{}, auth.UserInfoEndpoint{}, auth.UserInfoRequest{},
+		auth.ClientMetadata{}, auth.WebAuthn{}, auth.WebAuthnAnswer{}, auth.WebAuthnExpectation{}, auth.RelyingParty{}, auth.Result{},
+		auth.SignInOptions{}, auth.Session{}, auth.SessionInfo{}, auth.User{}, auth.Profile{},
+	},
+	"jwt": {jwt.Cookie{}, jwt.DecodeParams{}, jwt.EncodeParams{}, jwt.GetTokenParams{}, jwt.Keys{}},
+}
+
+// shown are the fields that may be printed: names, addresses, settings that are
+// no secrets. A type alone stands for all of its fields.
+var shown = strings.Fields(`
+	Account.Provider Account.Type Account.UserID RedirectParams Pages Theme Cookies CookieConfig Experimental Error Passkey Field Style
+	SessionConfig.Strategy Credentials RelyingParty SessionInfo WebAuthn
+	User.ID User.Name User.Email User.Image
+	Email.ID OAuth.ID ClientMetadata.TokenEndpointAuthMethod ClientMetadata.KeyID TokenRequest.Provider.ID TokenRequest.RedirectURI
+	UserInfoRequest.Provider.ID Message.Subject Attempt.Provider Attempt.Type
+	SignInFailedEvent.Provider SignInFailedEvent.Type SignInFailedEvent.Reason SignInFailedEvent.Err PasskeyClonedEvent.CredentialID
+	JWTParams.Trigger SessionParams.Trigger Session.User.ID
+	Cookie.Name DecodeParams.Salt EncodeParams.Salt GetTokenParams.CookieName`)
+
+// who is signing in may be printed of everything that has a user and an account.
+var who = regexp.MustCompile(`^(SignInParams|LinkParams|JWTParams|SessionParams|\w+Event)\.(User\.ID|Session\.User\.ID|Session\.UserID|Account\.(Provider|Type|UserID))$`)
+
+func mayShow(path string) bool {
+	for _, s := range shown {
+		if path == s || strings.HasPrefix(path, s+".") {
+			return true
+		}
+	}
+	return who.MatchString(path)
+}
+
+// fill puts a canary, which is the path, into everything that can hold one.
+func fill(v reflect.Value, path string, depth int) {
+	if depth > 6 || !v.CanSet() {
+		return
+	}
+	canary := "<canary " + path + ">"
+	switch v.Interface().(type) {
+	case *http.Request:
+		v.Set(reflect.ValueOf(&http.Request{
+			Method: http.MethodPost, URL: &url.URL{Scheme: "https", Host: "app.example.com", Path: "/auth/x", RawQuery: "code=" + canary}, RequestURI: canary,
+			Header: http.Header{"Cookie": {canary}, "Authorization": {canary}}, Form: url.Values{"x": {canary}}, Body: http.NoBody,
+		}))
+		return
+	case *http.Client:
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(canary)
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			v.SetBytes([]byte(canary))
+			return
+		}
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), path, depth+1)
+	case reflect.Map:
+		value := reflect.New(v.Type().Elem()).Elem()
+		fill(value, path, depth+1)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.ValueOf("key").Convert(v.Type().Key()), value)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), path, depth+1)
+	case reflect.Interface:
+		for _, x := range []any{canary, errors.New(canary), ecKey()} {
+			if reflect.TypeOf(x).Implements(v.Type()) {
+				v.Set(reflect.ValueOf(x))
+				return
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			name := path + "." + v.Type().Field(i).Name
+			if v.Type().Field(i).Anonymous {
+				name = path
+			}
+			fill(v.Field(i), name, depth+1)
+		}
+	}
+}
+
+var canaryPath = regexp.MustCompile(`canary ([\w.]+)`)
+
+// TestNothingPrintsSecrets prints every exported type of the packages auth and
+// auth/jwt, by itself and inside something else, in all the ways in which
+// programs print by accident, and looks for what must not be seen.
+func TestNothingPrintsSecrets(t *testing.T) {
+	t.Parallel()
+	key := regexp.MustCompile(`D:\S{8,}`).FindString(fmt.Sprintf("%+v", ecKey())) // the number
+	for dir, list := range printed {
+		known := map[string]bool{}
+		for _, zero := range list {
+			name := reflect.TypeOf(zero).Name()
+			known[name] = true
+			p := reflect.New(reflect.TypeOf(zero))
+			fill(p.Elem(), name, 0)
+			if k, ok := p.Interface().(*jwt.Keys); ok { // holds keys only once it was used
+				if _, err := jwt.Encode(jwt.EncodeParams{Secrets: []string{"<canary Keys.secret>"}, Keys: k}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			values := map[string]any{"a pointer": p.Interface()}
+			if name != "Keys" { // must not be copied
+				values["a value"] = p.Elem().Interface()
+			}
+			for what, v := range values {
+				inside := struct{ Field any }{v}
+				outputs := map[string]string{}
+				for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+					outputs[verb] = fmt.Sprintf(verb, v)
+					outputs[verb+" inside"] = fmt.Sprintf(verb, inside)
+					outputs[verb+" in a list"] = fmt.Sprintf(verb, []any{v})
+				}
+				var b bytes.Buffer
+				slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "v", v, slog.Group("g", "v", v))
+				outputs["slog JSON"] = b.String()
+				b.Reset()
+				slog.New(slog.NewTextHandler(&b, nil)).Info("x", "v", v, slog.Group("g", "v", v), "inside", inside)
+				outputs["slog text"] = b.String()
+				for how, output := range outputs {
+					for _, m := range canaryPath.FindAllStringSubmatch(output, -1) {
+						if !mayShow(m[1]) {
+							t.Errorf("%s of %s by %s shows %s", what, name, how, m[1])
+						}
+					}
+					if strings.Contains(output, key) {
+						t.Errorf("%s of %s by %s shows the private key", what, name, how)
+					}
+				}
+			}
+		}
+		for name := range exportedStructs(t, dir) {
+			if !known[name] {
+				t.Errorf("%s: the type %s is exported and not in this test", dir, name)
+			}
+		}
+	}
+}
+
+// exportedStructs are the exported struct types that a directory declares.
+func exportedStructs(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	pkgs, err := parser.ParseDir(gotoken.NewFileSet(), dir, func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0) //nolint:staticcheck // no build tags here
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, p := range pkgs {
+		ast.Inspect(p, func(n ast.Node) bool {
+			if s, ok := n.(*ast.TypeSpec); ok && s.Name.IsExported() {
+				if _, ok := s.Type.(*ast.StructType); ok {
+					names[s.Name.Name] = true
+				}
+			}
+			return true
+		})
+	}
+	if len(names) < 4 {
+		t.Fatalf("%s has only %d exported structs", dir, len(names))
+	}
+	return names
+}
