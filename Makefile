@@ -27,7 +27,7 @@ help:
 ## test: all tests of all modules, against real stores
 test:
 	@$(MAKE) --no-print-directory --jobs 2 setup fuzz
-	@$(WITH_STORES) -fast -- $(MAKE) --no-print-directory --output-sync --jobs $(JOBS) test-modules
+	@$(WITH_STORES) -fast -- $(MAKE) --no-print-directory --output-sync --keep-going --jobs $(JOBS) test-modules
 
 ## setup: install what the tests need and the machine lacks: a container engine with the stores' images, Chromium, Node
 setup: images browser

@@ -41,8 +41,12 @@ func (a *Adapter) createSessionApart(ctx context.Context, s adapter.Session) (*a
 	if err != nil {
 		return nil, err
 	}
-	if again, err := a.register(ctx, &s); err != nil || again != inc { // a session of a user who is gone is dead, and expires
-		return nil, errors.Join(errNoUser, err)
+	again, err := a.register(ctx, &s)
+	if err == nil && again != inc {
+		err = errNoUser
+	}
+	if err != nil { // a session of a user who is gone is dead, and expires
+		return nil, err
 	}
 	return sessionAs(s.SessionToken)(value)
 }
