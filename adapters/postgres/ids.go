@@ -15,9 +15,9 @@ var idKinds = map[string]idKind{
 	"text":              {"text", false, textID},
 	"character varying": {"text", false, textID},
 	"uuid":              {"uuid", false, uuidID},
-	"smallint":          {"bigint", true, integerID},
-	"integer":           {"bigint", true, integerID},
-	"bigint":            {"bigint", true, integerID},
+	"smallint":          {"bigint", true, integerID(16)},
+	"integer":           {"bigint", true, integerID(32)},
+	"bigint":            {"bigint", true, integerID(64)},
 }
 
 // textID, uuidID and integerID turn an ID into an argument. They report false
@@ -26,9 +26,11 @@ var idKinds = map[string]idKind{
 
 func textID(id string) (any, bool) { return id, id != "" && storable(id) }
 
-func integerID(id string) (any, bool) {
-	n, err := strconv.ParseInt(id, 10, 64)
-	return n, err == nil && strconv.FormatInt(n, 10) == id
+func integerID(bits int) func(id string) (any, bool) {
+	return func(id string) (any, bool) {
+		n, err := strconv.ParseInt(id, 10, bits)
+		return n, err == nil && strconv.FormatInt(n, 10) == id
+	}
 }
 
 func uuidID(id string) (any, bool) {

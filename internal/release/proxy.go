@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -46,8 +47,7 @@ func (p moduleProxy) add(root, tree, dir, version string) error {
 	if err != nil {
 		return err
 	}
-	defer archive.Close()
-	return zip.CreateFromVCS(archive, m, root, commit, dir)
+	return errors.Join(zip.CreateFromVCS(archive, m, root, commit, dir), archive.Close())
 }
 
 // run runs the go command outside any workspace, with our modules from the

@@ -29,7 +29,7 @@ func release(root, version string, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	if dryRun {
 		copied := filepath.Join(work, "copy")
 		if _, err := git(work, "clone", "--quiet", "--no-hardlinks", root, copied); err != nil {
