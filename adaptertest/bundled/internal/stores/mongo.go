@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/testcontainers/testcontainers-go"
 	tcmongo "github.com/testcontainers/testcontainers-go/modules/mongodb"
@@ -115,6 +116,9 @@ func (s *Store) Primary(ctx context.Context) (*Member, error) {
 	return nil, fmt.Errorf("stores: the primary of %s is at %s, which is not one of its members", s.Name, hello.Me)
 }
 
+// nodeNotFound is the code of an order that names a member which does not answer yet: it was not taken, and is given again.
+const nodeNotFound = 74
+
 // initiate makes the server, which is new, the first of a replica set. It returns when the server has taken the order.
 func initiate(ctx context.Context, at *Store, members []string) error {
 	var list bson.A
@@ -135,7 +139,20 @@ func initiate(ctx context.Context, at *Store, members []string) error {
 	// The order is given once and has the time that it takes: one that is cut short is neither taken nor forgotten.
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	err := withMongoAt(ctx, at.URL, func(c *mgo.Client) error { return c.Database("admin").RunCommand(ctx, order).Err() })
+	err := withMongoAt(ctx, at.URL, func(c *mgo.Client) error {
+		for {
+			err := c.Database("admin").RunCommand(ctx, order).Err()
+			var refused mgo.CommandError
+			if !errors.As(err, &refused) || refused.Code != nodeNotFound || ctx.Err() != nil {
+				return err
+			}
+			select {
+			case <-time.After(100 * time.Millisecond):
+			case <-ctx.Done():
+				return err
+			}
+		}
+	})
 	if err != nil {
 		return fmt.Errorf("stores: %s at %v: %w", at.Name, at.Addrs, err)
 	}

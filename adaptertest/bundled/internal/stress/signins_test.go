@@ -89,6 +89,20 @@ func (c *counted) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.
 	return linked, err
 }
 
+// CreateUserWithAccount is declared, because a wrapper hides what it does not declare. Every bundled adapter has it.
+func (c *counted) CreateUserWithAccount(ctx context.Context, u adapter.User, a adapter.Account, k *adapter.Authenticator) (*adapter.User, error) {
+	signUps, ok := adapter.Capability[adapter.SignUps](c.Adapter)
+	if !ok {
+		return nil, adapter.ErrUnsupported
+	}
+	created, err := signUps.CreateUserWithAccount(ctx, u, a, k)
+	if err == nil {
+		c.users.Add(1)
+		c.accounts.Add(1)
+	}
+	return created, err
+}
+
 const siteURL = "https://app.example.com"
 
 // newSite is a handler with a provider on loopback, whose codes and access tokens are the names of people.
