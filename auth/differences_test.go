@@ -45,14 +45,21 @@ func TestRotationKeepsMailLinks(t *testing.T) {
 	b.wantSession("ada@example.com")
 }
 
-// What Auth.js itself made with a list of secrets is accepted as well.
+// What Auth.js itself made with a list of secrets is accepted as well, also with
+// the list of before a rotation. What another list made is not.
 func TestJoinedSecretsAreAccepted(t *testing.T) {
-	h := newHandler(t, auth.Config{Secret: []string{secret, oldSecret}})
-	sum := sha256.Sum256([]byte("token" + secret + "," + oldSecret))
-	b := newBrowser(t, h)
-	b.cookies["csrf"] = &http.Cookie{Name: "__Host-authjs.csrf-token", Value: "token%7C" + hex.EncodeToString(sum[:])}
-	if got := b.csrf(); got != "token" {
-		t.Errorf("got %s, want the token of the cookie", got)
+	const oldest = "the oldest of all secrets, which is long enough"
+	h := newHandler(t, auth.Config{Secret: []string{secret, oldSecret, oldest}})
+	for list, want := range map[string]bool{
+		secret + "," + oldSecret + "," + oldest: true, oldSecret + "," + oldest: true, oldest: true, oldSecret: true,
+		secret + "," + oldSecret: false, oldest + "," + oldSecret: false, secret + "," + oldest: false, "": false,
+	} {
+		sum := sha256.Sum256([]byte("token" + list))
+		b := newBrowser(t, h)
+		b.cookies["csrf"] = &http.Cookie{Name: "__Host-authjs.csrf-token", Value: "token%7C" + hex.EncodeToString(sum[:])}
+		if got := b.csrf() == "token"; got != want {
+			t.Errorf("%q: the token of the cookie is taken: %v, want %v", list, got, want)
+		}
 	}
 }
 

@@ -10,14 +10,15 @@ import (
 // hashKeys are what a CSRF token or the token of a mail link is hashed with.
 // The hash, SHA-256 of token and secret, is that of Auth.js. The first key is
 // used for new tokens. All count: after a rotation, what was made with an
-// earlier secret is still valid; Auth.js itself hashes with all secrets joined
-// by commas, which is the last key if there are several.
+// earlier secret is still valid. Auth.js itself hashes with all secrets joined by
+// commas; so do those that had a list before the newest secrets were put in front
+// of it, which makes every tail of the list a key.
 type hashKeys []string
 
 func newHashKeys(secrets []string) hashKeys {
 	keys := hashKeys(append([]string(nil), secrets...))
-	if len(secrets) > 1 {
-		keys = append(keys, strings.Join(secrets, ","))
+	for i := range len(secrets) - 1 {
+		keys = append(keys, strings.Join(secrets[i:], ","))
 	}
 	return keys
 }
