@@ -168,79 +168,79 @@ func (e SessionEvent) LogValue() slog.Value {
 // The same for package fmt.
 
 // Format prints what LogValue has.
-func (v User) Format(f fmt.State, _ rune) { format(f, v) }
+func (u User) Format(f fmt.State, _ rune) { format(f, u) }
 
 // Format prints what LogValue has.
-func (v Session) Format(f fmt.State, _ rune) { format(f, v) }
+func (s Session) Format(f fmt.State, _ rune) { format(f, s) }
 
 // Format prints what LogValue has.
-func (v SignInParams) Format(f fmt.State, _ rune) { format(f, v) }
+func (p SignInParams) Format(f fmt.State, _ rune) { format(f, p) }
 
 // Format prints what LogValue has.
-func (v LinkParams) Format(f fmt.State, _ rune) { format(f, v) }
+func (p LinkParams) Format(f fmt.State, _ rune) { format(f, p) }
 
 // Format prints what LogValue has.
-func (v JWTParams) Format(f fmt.State, _ rune) { format(f, v) }
+func (p JWTParams) Format(f fmt.State, _ rune) { format(f, p) }
 
 // Format prints what LogValue has.
-func (v SessionParams) Format(f fmt.State, _ rune) { format(f, v) }
+func (p SessionParams) Format(f fmt.State, _ rune) { format(f, p) }
 
 // Format prints what LogValue has.
-func (v TokenRequest) Format(f fmt.State, _ rune) { format(f, v) }
+func (p TokenRequest) Format(f fmt.State, _ rune) { format(f, p) }
 
 // Format prints what LogValue has.
-func (v UserInfoRequest) Format(f fmt.State, _ rune) { format(f, v) }
+func (p UserInfoRequest) Format(f fmt.State, _ rune) { format(f, p) }
 
 // Format prints what LogValue has.
-func (v AuthorizationEndpoint) Format(f fmt.State, _ rune) { format(f, v) }
+func (e AuthorizationEndpoint) Format(f fmt.State, _ rune) { format(f, e) }
 
 // Format prints what LogValue has.
-func (v TokenEndpoint) Format(f fmt.State, _ rune) { format(f, v) }
+func (e TokenEndpoint) Format(f fmt.State, _ rune) { format(f, e) }
 
 // Format prints what LogValue has.
-func (v UserInfoEndpoint) Format(f fmt.State, _ rune) { format(f, v) }
+func (e UserInfoEndpoint) Format(f fmt.State, _ rune) { format(f, e) }
 
 // Format prints what LogValue has.
-func (v ClientMetadata) Format(f fmt.State, _ rune) { format(f, v) }
+func (m ClientMetadata) Format(f fmt.State, _ rune) { format(f, m) }
 
 // Format prints what LogValue has.
-func (v JWTConfig) Format(f fmt.State, _ rune) { format(f, v) }
+func (c JWTConfig) Format(f fmt.State, _ rune) { format(f, c) }
 
 // Format prints what LogValue has.
-func (v Message) Format(f fmt.State, _ rune) { format(f, v) }
+func (m Message) Format(f fmt.State, _ rune) { format(f, m) }
 
 // Format prints what LogValue has.
-func (v SignInOptions) Format(f fmt.State, _ rune) { format(f, v) }
+func (o SignInOptions) Format(f fmt.State, _ rune) { format(f, o) }
 
 // Format prints what LogValue has.
-func (v Result) Format(f fmt.State, _ rune) { format(f, v) }
+func (r Result) Format(f fmt.State, _ rune) { format(f, r) }
 
 // Format prints what LogValue has.
-func (v CreateUserEvent) Format(f fmt.State, _ rune) { format(f, v) }
+func (e CreateUserEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
 // Format prints what LogValue has.
-func (v UpdateUserEvent) Format(f fmt.State, _ rune) { format(f, v) }
+func (e UpdateUserEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
 // Format prints what LogValue has.
-func (v LinkAccountEvent) Format(f fmt.State, _ rune) { format(f, v) }
+func (e LinkAccountEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
 // Format prints what LogValue has.
-func (v ReleaseEmailEvent) Format(f fmt.State, _ rune) { format(f, v) }
+func (e ReleaseEmailEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
 // Format prints what LogValue has.
-func (v SignInEvent) Format(f fmt.State, _ rune) { format(f, v) }
+func (e SignInEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
 // Format prints what LogValue has.
-func (v SignInFailedEvent) Format(f fmt.State, _ rune) { format(f, v) }
+func (e SignInFailedEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
 // Format prints what LogValue has.
-func (v PasskeyClonedEvent) Format(f fmt.State, _ rune) { format(f, v) }
+func (e PasskeyClonedEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
 // Format prints what LogValue has.
-func (v SignOutEvent) Format(f fmt.State, _ rune) { format(f, v) }
+func (e SignOutEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
 // Format prints what LogValue has.
-func (v SessionEvent) Format(f fmt.State, _ rune) { format(f, v) }
+func (e SessionEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
 // Format prints what LogValue has.
 func (v Account) Format(f fmt.State, _ rune) { format(f, v) }

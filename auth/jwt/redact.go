@@ -20,10 +20,10 @@ func (c Cookie) LogValue() slog.Value {
 func (k *Keys) LogValue() slog.Value { return slog.StringValue("[redacted]") }
 
 // Format prints what LogValue has.
-func (v Cookie) Format(f fmt.State, _ rune) { format(f, v) }
+func (c Cookie) Format(f fmt.State, _ rune) { format(f, c) }
 
 // Format prints what LogValue has.
-func (v *Keys) Format(f fmt.State, _ rune) { format(f, v) }
+func (k *Keys) Format(f fmt.State, _ rune) { format(f, k) }
 
 // Format prints what LogValue has.
 func (v DecodeParams) Format(f fmt.State, _ rune) { format(f, v) }
