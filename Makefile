@@ -24,9 +24,8 @@ include images/images.mk
 help:
 	@sed -n 's/^## //p' Makefile images/images.mk
 
-## test: all tests of all modules, against real stores
-test:
-	@$(MAKE) --no-print-directory --jobs 2 setup fuzz
+## test: all tests of all modules, against real stores; fuzz targets run over their committed inputs
+test: setup
 	@$(WITH_STORES) -fast -- $(MAKE) --no-print-directory --output-sync --keep-going --jobs $(JOBS) test-modules
 
 ## setup: install what the tests need and the machine lacks: a container engine with the stores' images, Chromium, Node
@@ -109,8 +108,7 @@ mutants:
 bench: images
 	@$(WITH_STORES) -- $(MAKE) --no-print-directory bench-modules
 
-BENCHED := $(filter adapters/%,$(MODULES)) auth auth/internal/peers
-BENCHED := $(filter adapters/%,$(MODULES)) auth auth/webauthn
+BENCHED := $(filter adapters/%,$(MODULES)) auth auth/webauthn auth/internal/peers
 
 bench-modules:
 	@for m in $(BENCHED); do (cd $$m && GOWORK=off go test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m ./...); done 2>&1 | \
