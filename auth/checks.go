@@ -141,11 +141,45 @@ func (e *engine) openChecks(r *request, o *oauthClient, params url.Values) (*ope
 	if c.ticket, err = e.unsealCheck(r, o, c.name, "sign-in"); err != nil {
 		return nil, err
 	}
+	if c.isStale() {
+		c.ticket = nil
+		r.pending = append(r.pending, r.specs.state.clear(c.name))
+		return c, nil
+	}
 	c.begun, _ = e.checkBinding(r, c.ticket)
 	if back := c.ticket.String("callbackUrl"); back != "" {
 		r.callbackURL = back
 	}
 	return c, nil
+}
+
+// isStale reports whether a sign-in with the same provider was started after the
+// one of the ticket, so that the cookies of the checks count. Only a provider
+// without a state needs that: its sign-ins share a ticket, which Auth.js neither
+// replaces nor deletes.
+func (c *openedChecks) isStale() bool {
+	if c.o.state {
+		return false
+	}
+	checks := map[string]*cookieSpec{}
+	if c.o.pkce {
+		checks["pkce"] = &c.r.specs.pkce
+	}
+	if c.o.nonce {
+		checks["nonce"] = &c.r.specs.nonce
+	}
+	for what, spec := range checks {
+		latest, err := c.e.unsealCheck(c.r, c.o, spec.name, what)
+		if err != nil || latest.String("value") == c.ticket.String(what) {
+			continue
+		}
+		of, _ := latest.Time("iat")
+		mine, _ := c.ticket.Time("iat")
+		if !of.Before(mine) {
+			return true
+		}
+	}
+	return false
 }
 
 // value is that of a check, and spent is what deletes its cookies.

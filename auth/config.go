@@ -30,7 +30,10 @@ type Config struct {
 
 	// Secret is at least 32 random characters; a shorter one is refused unless the
 	// site is on loopback. It encrypts cookies and hashes tokens. A list serves
-	// rotation: the first is used for everything new, all are accepted.
+	// rotation: put a new one in front. The first encrypts, all decrypt; CSRF tokens
+	// and mail links are hashed with the whole list, as Auth.js does, and those of
+	// an earlier list are good as long as that list is the end of this one, or one
+	// secret of it. Remove an old secret when what was made with it has expired.
 	// Environment: AUTH_SECRET.
 	Secret []string
 

@@ -8,17 +8,20 @@ import (
 )
 
 // hashKeys are what a CSRF token or the token of a mail link is hashed with.
-// The hash, SHA-256 of token and secret, is that of Auth.js. The first key is
-// used for new tokens. All count: after a rotation, what was made with an
-// earlier secret is still valid. Auth.js itself hashes with all secrets joined by
-// commas; so do those that had a list before the newest secrets were put in front
-// of it, which makes every tail of the list a key.
+// The hash, SHA-256 of token and key, is that of Auth.js, whose key is the list
+// of all secrets, joined by commas. The first key is that list, so that Auth.js
+// with the same list accepts what is made here. All keys count: the tails of the
+// list, which were the list before newer secrets were put in front of it, and
+// each secret by itself.
 type hashKeys []string
 
 func newHashKeys(secrets []string) hashKeys {
-	keys := hashKeys(append([]string(nil), secrets...))
-	for i := range len(secrets) - 1 {
+	keys := make(hashKeys, 0, 2*len(secrets))
+	for i := range secrets {
 		keys = append(keys, strings.Join(secrets[i:], ","))
+	}
+	if len(secrets) > 1 {
+		keys = append(keys, secrets[:len(secrets)-1]...) // the last one is the last tail
 	}
 	return keys
 }

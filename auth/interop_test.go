@@ -10,63 +10,88 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/authjs"
 )
+
+// localSite is a site on which both Gatehouse and the real Auth.js serve.
+const localSite = "http://localhost:3000"
+
+// askAuthJS has the real Auth.js serve a request of a browser on localSite.
+func askAuthJS(b *browser, config map[string]any, method, target, form string) *authJSAnswer {
+	b.t.Helper()
+	var pairs []string
+	for _, c := range b.cookies {
+		pairs = append(pairs, c.Name+"="+c.Value)
+	}
+	request := map[string]any{
+		"method": method, "url": localSite + target,
+		"headers": map[string]string{"cookie": strings.Join(pairs, "; "), "content-type": "application/x-www-form-urlencoded"},
+	}
+	if form != "" {
+		request["body"] = form
+	}
+	var answers []authJSAnswer
+	authjs.Call(b.t, "auth.mjs", []any{map[string]any{"config": config, "request": request}}, &answers)
+	if len(answers) != 1 || answers[0].Error != "" {
+		b.t.Fatalf("Auth.js: %+v", answers)
+	}
+	for _, line := range answers[0].SetCookie {
+		c, err := http.ParseSetCookie(line)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if b.cookies[c.Name] = c; c.MaxAge < 0 {
+			delete(b.cookies, c.Name)
+		}
+	}
+	return &answers[0]
+}
+
+type authJSAnswer struct {
+	Status    int
+	Headers   map[string]string
+	SetCookie []string
+	Body      string
+	Error     string
+}
+
+func (a *authJSAnswer) location() string { return a.Headers["location"] }
+
+// authJSProvider is the configuration of a client of the provider at Auth.js.
+func (p *idp) authJSProvider(checks ...string) map[string]any {
+	return map[string]any{
+		"id": "idp", "name": "idp", "type": "oauth", "clientId": idpClient, "clientSecret": idpSecret, "checks": checks,
+		"authorization": p.URL + "/authorize", "token": p.URL + "/token", "userinfo": p.URL + "/userinfo",
+	}
+}
+
+// authJSToken is a CSRF token and the cookie by which Auth.js with the secret
+// takes it.
+func (b *browser) authJSToken(secret string) string {
+	token := strings.Repeat("ab", 32)
+	sum := sha256.Sum256([]byte(token + secret))
+	b.cookies["authjs.csrf-token"] = &http.Cookie{Name: "authjs.csrf-token", Value: token + "%7C" + hex.EncodeToString(sum[:])}
+	return token
+}
 
 // TestSignInAcrossAuthJS starts a sign-in here and finishes it at the real
 // Auth.js, with the same secret and on the same site, and the other way round:
 // the cookies of the checks are those of either.
 func TestSignInAcrossAuthJS(t *testing.T) {
-	const site = "http://localhost:3000"
 	p := newIDP(t, time.Now)
 	o := p.provider()
 	plain(token("id_token", nil))(p, o)
-	h := newHandler(t, auth.Config{URL: site, Providers: []auth.Provider{o}})
-	config := map[string]any{"secret": secret, "basePath": "/auth", "providers": []any{map[string]any{
-		"id": "idp", "name": "idp", "type": "oauth", "clientId": idpClient, "clientSecret": idpSecret, "checks": []string{"state", "pkce"},
-		"authorization": p.URL + "/authorize", "token": p.URL + "/token", "userinfo": p.URL + "/userinfo",
-	}}}
-	// ask has Auth.js serve a request of the browser.
-	ask := func(b *browser, method, target, form string) string {
-		var pairs []string
-		for _, c := range b.cookies {
-			pairs = append(pairs, c.Name+"="+c.Value)
-		}
-		var answers []struct {
-			Headers   map[string]string
-			SetCookie []string
-			Error     string
-		}
-		request := map[string]any{
-			"method": method, "url": site + target,
-			"headers": map[string]string{"cookie": strings.Join(pairs, "; "), "content-type": "application/x-www-form-urlencoded"},
-		}
-		if form != "" {
-			request["body"] = form
-		}
-		authjs.Call(t, "auth.mjs", []any{map[string]any{"config": config, "request": request}}, &answers)
-		if len(answers) != 1 || answers[0].Error != "" {
-			t.Fatalf("Auth.js: %+v", answers)
-		}
-		for _, line := range answers[0].SetCookie {
-			c, err := http.ParseSetCookie(line)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if b.cookies[c.Name] = c; c.MaxAge < 0 {
-				delete(b.cookies, c.Name)
-			}
-		}
-		return answers[0].Headers["location"]
-	}
+	h := newHandler(t, auth.Config{URL: localSite, Providers: []auth.Provider{o}})
+	config := map[string]any{"secret": secret, "basePath": "/auth", "providers": []any{p.authJSProvider("state", "pkce")}}
 	newBrowser := func() *browser {
 		b := newBrowser(t, h)
-		b.site = site
+		b.site = localSite
 		return b
 	}
 	signedIn := func(b *browser, end string) {
 		t.Helper()
-		if end != site {
+		if end != localSite {
 			t.Fatalf("the sign-in ends at %s", end)
 		}
 		b.wantSession(`"name":"userinfo of ada"`)
@@ -79,14 +104,86 @@ func TestSignInAcrossAuthJS(t *testing.T) {
 	t.Run("from Gatehouse to Auth.js", func(t *testing.T) {
 		b := newBrowser()
 		answer := p.authorize(t, b.post("/auth/signin/idp").location())
-		signedIn(b, ask(b, http.MethodGet, "/auth/callback/idp?"+answer.Encode(), ""))
+		signedIn(b, askAuthJS(b, config, http.MethodGet, "/auth/callback/idp?"+answer.Encode(), "").location())
 	})
 	t.Run("from Auth.js to Gatehouse", func(t *testing.T) {
 		b := newBrowser()
-		csrf := strings.Repeat("ab", 32)
-		sum := sha256.Sum256([]byte(csrf + secret))
-		b.cookies["authjs.csrf-token"] = &http.Cookie{Name: "authjs.csrf-token", Value: csrf + "%7C" + hex.EncodeToString(sum[:])}
-		answer := p.authorize(t, ask(b, http.MethodPost, "/auth/signin/idp", url.Values{"csrfToken": {csrf}}.Encode()))
+		csrf := b.authJSToken(secret)
+		answer := p.authorize(t, askAuthJS(b, config, http.MethodPost, "/auth/signin/idp", url.Values{"csrfToken": {csrf}}.Encode()).location())
 		signedIn(b, b.get("/auth/callback/idp?"+answer.Encode()).location())
 	})
+}
+
+// TestStaleTicketBeatsNoNewerCheck: with a provider that has no state all sign-ins
+// of a browser share one ticket, which Auth.js neither replaces nor deletes. The
+// check cookie of a later sign-in counts. A ticket still finishes its sign-in
+// where nothing newer was begun with its provider.
+func TestStaleTicketBeatsNoNewerCheck(t *testing.T) {
+	p := newIDP(t, time.Now)
+	o := p.provider()
+	plain(token("id_token", nil))(p, o)
+	o.Checks = []auth.Check{auth.CheckPKCE}
+	other := *o
+	other.ID = "other"
+	h := newHandler(t, auth.Config{URL: localSite, Providers: []auth.Provider{o, &other}})
+	config := map[string]any{"secret": secret, "basePath": "/auth", "providers": []any{p.authJSProvider("pkce")}}
+	newBrowser := func() *browser {
+		b := newBrowser(t, h)
+		b.site = localSite
+		return b
+	}
+	t.Run("begun here, then at Auth.js", func(t *testing.T) {
+		b := newBrowser()
+		b.post("/auth/signin/idp", "callbackUrl", "/old")
+		answer := p.authorize(t, askAuthJS(b, config, http.MethodPost, "/auth/signin/idp", url.Values{"csrfToken": {b.csrf()}, "callbackUrl": {"/new"}}.Encode()).location())
+		b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, localSite+"/new")
+		b.wantSession(`"name":"userinfo of ada"`)
+		for name := range b.cookies {
+			if strings.Contains(name, "pkce") || strings.Contains(name, ".state.") {
+				t.Errorf("%s is left behind", name)
+			}
+		}
+	})
+	t.Run("another provider in between", func(t *testing.T) {
+		b := newBrowser()
+		answer := p.authorize(t, b.post("/auth/signin/idp", "callbackUrl", "/old").location())
+		b.post("/auth/signin/other", "callbackUrl", "/new")
+		b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, localSite+"/old")
+		b.wantSession(`"name":"userinfo of ada"`)
+	})
+}
+
+// TestAuthJSTakesWhatAListOfSecretsMade: Auth.js hashes CSRF tokens and mail links
+// with all secrets of its list, joined by commas, and so do we.
+func TestAuthJSTakesWhatAListOfSecretsMade(t *testing.T) {
+	secrets := []string{secret, oldSecret}
+	s, box := newStore(), &outbox{}
+	h := newHandler(t, auth.Config{URL: localSite, Secret: secrets, Adapter: s, Session: auth.SessionConfig{Strategy: auth.StrategyJWT}, Providers: []auth.Provider{box.provider()}})
+	b := newBrowser(t, h)
+	b.site = localSite
+	csrf := b.csrf()
+	theirs := askAuthJS(b, map[string]any{"secret": secrets, "basePath": "/auth"}, http.MethodGet, "/auth/csrf", "")
+	if len(theirs.SetCookie) > 0 || !strings.Contains(theirs.Body, csrf) {
+		t.Errorf("Auth.js replaces our CSRF cookie: %s, cookies %q", theirs.Body, theirs.SetCookie)
+	}
+	out := askAuthJS(b, map[string]any{"secret": secrets, "basePath": "/auth"}, http.MethodPost, "/auth/signout", "csrfToken="+csrf)
+	if got := out.location(); got != localSite {
+		t.Errorf("Auth.js signs out with our token and goes to %s", got)
+	}
+	b.post("/auth/signin/email", "email", "ada@example.com")
+	stored := []adapter.VerificationToken{}
+	for _, v := range s.tokens {
+		stored = append(stored, v)
+	}
+	if len(stored) != 1 {
+		t.Fatalf("the store has the tokens %v", stored)
+	}
+	link := must(url.Parse(box.last(t)))
+	end := askAuthJS(b, map[string]any{"secret": secrets, "basePath": "/auth", "verificationTokens": []any{
+		map[string]any{"identifier": stored[0].Identifier, "token": stored[0].Token, "expires": stored[0].Expires},
+	}}, http.MethodGet, link.RequestURI(), "")
+	if got := end.location(); got != localSite {
+		t.Errorf("the link leads to %s at Auth.js", got)
+	}
+	b.wantSession("ada@example.com")
 }

@@ -1,8 +1,9 @@
 // Serves requests with the real Auth.js: a JSON list of {config, request} on
 // standard input gives a JSON list of responses on standard output. Functions of
 // the configuration are few: a credentials provider that lets ada with the
-// password lovelace in, and callbacks by name.
-import { Auth } from "@auth/core"
+// password lovelace in, callbacks by name, and with the list verificationTokens
+// an adapter that has these and an e-mail provider.
+import { Auth, skipCSRFCheck } from "@auth/core"
 import { text } from "node:stream/consumers"
 
 const callbacks = {
@@ -10,8 +11,27 @@ const callbacks = {
   "jwt-merge": ({ token, session, trigger }) => (trigger === "update" ? { ...token, update: session ?? null } : token),
 }
 
-function configured({ callbacks: names, ...config }) {
+// The adapter has one user at most.
+function adapterWith(tokens) {
+  let user = null
+  return {
+    useVerificationToken: async ({ identifier, token }) => {
+      const i = tokens.findIndex((t) => t.identifier === identifier && t.token === token)
+      return i < 0 ? null : tokens.splice(i, 1).map((t) => ({ ...t, expires: new Date(t.expires) }))[0]
+    },
+    createVerificationToken: async (token) => token,
+    createUser: async (data) => (user = data),
+    getUserByEmail: async (email) => (user?.email === email ? user : null),
+    updateUser: async (data) => (user = { ...user, ...data }),
+    getUser: async () => user,
+    getUserByAccount: async () => null,
+    linkAccount: async () => null,
+  }
+}
+
+function configured({ callbacks: names, verificationTokens: tokens, skipCSRFCheck: skip, ...config }) {
   const quiet = () => {}
+  const mail = { id: "email", name: "Email", type: "email", maxAge: 86400, sendVerificationRequest: async () => {} }
   return {
     trustHost: true,
     logger: { error: quiet, warn: quiet, debug: quiet },
@@ -36,6 +56,8 @@ function configured({ callbacks: names, ...config }) {
       },
     ],
     callbacks: Object.fromEntries(Object.entries(names ?? {}).map(([k, v]) => [k, callbacks[v]])),
+    ...(tokens ? { adapter: adapterWith(tokens), session: { strategy: "jwt" }, providers: [mail] } : {}),
+    ...(skip ? { skipCSRFCheck } : {}),
     ...config,
   }
 }

@@ -314,6 +314,9 @@ func (l *exchangeList) pages() {
 		l.get("/auth/signin?" + query)
 		l.get("/auth/signout?" + query)
 	}
+	for _, path := range []string{"/signin", "/signout", "/csrf", "/session"} { // the forms keep the field of the token, without a value
+		l.add(map[string]any{"skipCSRFCheck": true}, http.MethodGet, "/auth"+path, nil, nil)
+	}
 	l.add(map[string]any{"theme": map[string]any{"colorScheme": "dark", "logo": "/l.png"}}, http.MethodGet, "/auth/signin", nil, nil)
 }
 
