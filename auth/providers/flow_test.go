@@ -266,11 +266,7 @@ func (v *visit) signIn() *httptest.ResponseRecorder {
 		opts = append(opts, providers.WithIssuer(f.Given))
 	}
 	for name, value := range f.Options {
-		opts = append(opts, map[string]func(string) providers.Option{
-			"apiKey": providers.WithAPIKey, "accountID": providers.WithAccountID, "userInfoURL": providers.WithUserInfoURL,
-			"shop": providers.WithShop, "agentID": providers.WithAgentID, "apiVersion": providers.WithAPIVersion, "baseURL": providers.WithBaseURL,
-			"region": providers.WithRegion, "platform": providers.WithPlatform, "connection": providers.WithConnection, "tenant": providers.WithTenant,
-		}[name](value))
+		opts = append(opts, optionNamed(name)(value))
 	}
 	p, err := providers.ByID(f.ID, opts...)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-var update = flag.Bool("update", false, "write constructors.go and PROVIDERS.md anew")
+var update = flag.Bool("update-generated", false, "write constructors.go and PROVIDERS.md anew")
 
 // TestGeneratedFiles compares the constructors and the page with the table.
 func TestGeneratedFiles(t *testing.T) {
