@@ -124,17 +124,14 @@ func (r *row) info() Info {
 		ID: r.id, Name: r.name, Type: cmp.Or(r.kind, auth.TypeOAuth), Constructor: r.constructor, Scope: r.scope, Checks: r.checks(),
 		EmailVerified: r.emailVerified(), StatesEmailVerified: r.verified != "" || r.proof != nil, Options: infos(r.options), Environment: []string{env + "_ID", env + "_SECRET"}, Note: r.note,
 	}
-	switch {
-	case r.id == "wechat":
-		i.Scope = "snsapi_userinfo"
-	case i.Scope == "" && !r.noScope && !r.emptyScope:
+	if i.Scope == "" && !r.noScope && !r.emptyScope {
 		i.Scope = "openid profile email"
 	}
-	if r.noClientID {
-		i.Environment = i.Environment[1:]
-	}
-	if slices.ContainsFunc(r.options, func(o option) bool { return o.name == "issuer" }) {
+	if r.takes("issuer") {
 		i.Environment = append(i.Environment, env+"_ISSUER")
+	}
+	if r.describe != nil {
+		r.describe(&i)
 	}
 	return i
 }

@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth"
@@ -14,23 +15,19 @@ func (r *row) emailVerified() func(auth.Profile, string) auth.EmailProof {
 	}
 	flag := r.proof
 	if flag == nil {
-		at, err := parse(r.verified)
+		at, err := parsePath(r.verified)
 		if err != nil {
 			return auth.StandardEmailProof // a test compiles every row
 		}
 		flag = func(profile auth.Profile) auth.EmailProof { return auth.EmailProofOf(at(&evidence{profile: profile})) }
 	}
-	where := r.profile.email
-	if where == "" {
-		where = "email"
-	}
-	address, err := parse(where)
+	address, err := field(cmp.Or(r.profile.email, "email"), r.profile.emailBy)
 	if err != nil {
 		return auth.StandardEmailProof
 	}
 	return func(profile auth.Profile, email string) auth.EmailProof {
 		proof := flag(profile)
-		if proof == auth.EmailProven && !strings.EqualFold(text(address(&evidence{profile: profile})), email) {
+		if proof == auth.EmailProven && !strings.EqualFold(address(&evidence{profile: profile}), email) {
 			return auth.EmailUnstated
 		}
 		return proof

@@ -1,13 +1,11 @@
 package providers
 
 import (
+	"cmp"
 	"context"
-	"encoding/base64"
 	"fmt"
-	"math/big"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth"
@@ -133,6 +131,9 @@ func wechatVariant(c *completion) error {
 	return nil
 }
 
+// describeWeChat names the scope of official accounts, the default.
+func describeWeChat(i *Info) { i.Scope = "snsapi_userinfo" }
+
 // larkRegion chooses between the two clouds of Lark, whose token endpoints are of
 // different versions.
 func larkRegion(c *completion) error {
@@ -147,74 +148,37 @@ func larkRegion(c *completion) error {
 	return nil
 }
 
-// photoSizes checks the size of the picture of Microsoft Entra ID.
-func photoSizes(c *completion) error {
-	switch size := c.vars["photoSize"]; size {
-	case "0", "48", "64", "96", "120", "240", "360", "432", "504", "648":
-		return nil
-	default:
-		return fmt.Errorf("WithPhotoSize is %s, which is none of the sizes", size)
-	}
+// lineSignature: LINE signs ID tokens with the client secret.
+// https://developers.line.biz/en/docs/line-login/verify-id-token/
+func lineSignature(c *completion) error {
+	alg := &c.provider.Client.IDTokenSignedResponseAlg
+	*alg = cmp.Or(*alg, "HS256")
+	return nil
 }
 
-// maxPhoto is the size in bytes of the largest picture that is kept, since it
-// becomes part of the session.
-const maxPhoto = 32 << 10
-
-// graphPhoto asks Microsoft Graph for the picture and makes a data URI of it. A
-// failure means no picture.
-func graphPhoto(e *evidence) any {
-	size := e.vars["photoSize"]
-	if size == "0" || e.client == nil || e.tokens == nil || e.tokens.AccessToken == "" {
-		return nil
-	}
-	r, err := http.NewRequestWithContext(e.ctx, http.MethodGet, "https://graph.microsoft.com/v1.0/me/photos/"+size+"x"+size+"/$value", nil)
-	if err != nil {
-		return nil
-	}
-	r.Header.Set("Authorization", "Bearer "+e.tokens.AccessToken)
-	status, body, err := do(e.client, r)
-	if err != nil || status != http.StatusOK || len(body) == 0 || len(body) > maxPhoto || http.DetectContentType(body) != "image/jpeg" {
-		return nil
-	}
-	return "data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(body)
+// bankIDNorwaySignature: the userinfo answer is a signed token.
+func bankIDNorwaySignature(c *completion) error {
+	alg := &c.provider.Client.UserInfoSignedResponseAlg
+	*alg = cmp.Or(*alg, "RS256")
+	return nil
 }
 
-// discordAvatar is the URL of a picture, or of one of the default pictures.
-func discordAvatar(e *evidence) any {
-	id, hash := text(e.profile["id"]), text(e.profile["avatar"])
-	if id == "" {
-		return nil
+// slackPKCE uses PKCE if an option says so.
+func slackPKCE(c *completion) error {
+	if p := c.provider; len(p.Checks) == 0 && c.vars["pkce"] != "" {
+		p.Checks = append(c.row.checks(), auth.CheckPKCE)
 	}
-	if hash != "" {
-		kind := "png"
-		if strings.HasPrefix(hash, "a_") {
-			kind = "gif"
+	return nil
+}
+
+// tiktokClientKey sends the client ID by the name that TikTok has for it.
+func tiktokClientKey(c *completion) error {
+	id, t := c.provider.ClientID, &c.provider.Token
+	if t.Prepare == nil && id != "" {
+		t.Prepare = func(_ *http.Request, form url.Values) error {
+			form.Set("client_key", id)
+			return nil
 		}
-		return "https://cdn.discordapp.com/avatars/" + url.PathEscape(id) + "/" + url.PathEscape(hash) + "." + kind
-	}
-	number := int64(-1)
-	if d := text(e.profile["discriminator"]); d == "0" || d == "" {
-		if n, ok := new(big.Int).SetString(id, 10); ok && n.Sign() >= 0 {
-			number = new(big.Int).Mod(n.Rsh(n, 22), big.NewInt(6)).Int64()
-		}
-	} else if n, err := strconv.ParseUint(d, 10, 32); err == nil {
-		number = int64(n % 5) //nolint:gosec // below five
-	}
-	if number < 0 {
-		return nil
-	}
-	return fmt.Sprintf("https://cdn.discordapp.com/embed/avatars/%d.png", number)
-}
-
-// bungiePicture joins host and path, which may begin with a slash.
-func bungiePicture(e *evidence) any {
-	x, err := parse("Response.bungieNetUser.profilePicturePath")
-	if err != nil {
-		return nil
-	}
-	if path := text(x(e)); path != "" {
-		return "https://www.bungie.net/" + strings.TrimPrefix(path, "/")
 	}
 	return nil
 }

@@ -3,51 +3,65 @@ package providers
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
+	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// mapping says where a profile has the fields of a user. The texts are
-// expressions; an empty one means that the provider does not tell.
+// mapping says where a profile has the fields of a user. A text is paths:
+//
+//	name | login             the first that is there and not null
+//	first + last | login     those that are not empty, with a blank between them
+//
+// An empty text means that the provider does not tell.
 type mapping struct {
 	id, name, email, image string
+	// nameBy, emailBy and imageBy find what no text can say, and return an empty
+	// text if it is not there.
+	nameBy, emailBy, imageBy func(*evidence) string
 	// extra are further fields, for User.Extra.
 	extra map[string]string
 }
 
+// evidence is what a mapping looks at.
+type evidence struct {
+	ctx     context.Context //nolint:containedctx // lives for one evaluation
+	profile map[string]any
+	tokens  *auth.TokenSet
+	// vars are the options, client those who make requests.
+	vars   map[string]string
+	client *http.Client
+}
+
 func (m mapping) isZero() bool {
-	return m.id == "" && m.name == "" && m.email == "" && m.image == "" && len(m.extra) == 0
+	return m.id == "" && m.name == "" && m.email == "" && m.image == "" && m.nameBy == nil && m.emailBy == nil && m.imageBy == nil && len(m.extra) == 0
 }
 
 // compile makes the function for OAuth.Profile.
 func (m mapping) compile(vars map[string]string, client *http.Client) (func(context.Context, auth.Profile, auth.TokenSet) (*auth.User, error), error) {
-	fields := map[string]expression{}
-	given := maps.Clone(m.extra)
-	if given == nil {
-		given = map[string]string{}
-	}
-	for name, raw := range map[string]string{"id": m.id, "name": m.name, "email": m.email, "image": m.image} {
-		given[name] = raw
-	}
-	for name, raw := range given {
-		if raw == "" {
-			fields[name] = func(*evidence) any { return nil }
-			continue
+	var fields [4]func(*evidence) string
+	for i, f := range []struct {
+		name, text string
+		by         func(*evidence) string
+	}{{"id", m.id, nil}, {"name", m.name, m.nameBy}, {"email", m.email, m.emailBy}, {"image", m.image, m.imageBy}} {
+		var err error
+		if fields[i], err = field(f.text, f.by); err != nil {
+			return nil, fmt.Errorf("mapping of %s: %w", f.name, err)
 		}
-		x, err := parse(raw)
-		if err != nil {
+	}
+	extra := map[string]path{}
+	for name, raw := range m.extra {
+		var err error
+		if extra[name], err = parseAlternatives(raw); err != nil {
 			return nil, fmt.Errorf("mapping of %s: %w", name, err)
 		}
-		fields[name] = x
 	}
 	return func(ctx context.Context, profile auth.Profile, tokens auth.TokenSet) (*auth.User, error) {
 		e := &evidence{ctx: ctx, profile: profile, tokens: &tokens, vars: vars, client: client}
-		field := func(name string) string { return text(fields[name](e)) }
-		u := &auth.User{ID: field("id"), Name: field("name"), Email: field("email"), Image: field("image")}
-		for name := range m.extra {
-			if v := fields[name](e); v != nil {
+		u := &auth.User{ID: fields[0](e), Name: fields[1](e), Email: fields[2](e), Image: fields[3](e)}
+		for name, at := range extra {
+			if v := at(e); v != nil {
 				if u.Extra == nil {
 					u.Extra = map[string]any{}
 				}
@@ -56,4 +70,72 @@ func (m mapping) compile(vars map[string]string, client *http.Client) (func(cont
 		}
 		return u, nil
 	}, nil
+}
+
+// field makes a function that finds a field by a text or by a function.
+func field(raw string, by func(*evidence) string) (func(*evidence) string, error) {
+	switch {
+	case by != nil:
+		return by, nil
+	case raw == "":
+		return func(*evidence) string { return "" }, nil
+	}
+	at, err := parseAlternatives(raw)
+	return func(e *evidence) string { return text(at(e)) }, err
+}
+
+// parseAlternatives compiles paths, with | between alternatives and + between
+// what is joined.
+func parseAlternatives(raw string) (path, error) {
+	var all []path
+	for alternative := range strings.SplitSeq(raw, "|") {
+		var parts []path
+		for part := range strings.SplitSeq(alternative, "+") {
+			p, err := parsePath(strings.TrimSpace(part))
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, p)
+		}
+		all = append(all, joined(parts))
+	}
+	return func(e *evidence) any {
+		for _, p := range all {
+			if v := p(e); v != nil {
+				return v
+			}
+		}
+		return nil
+	}, nil
+}
+
+// joined finds the texts of several paths, with a blank between those that are
+// not empty; nil if all are. One path finds its value.
+func joined(parts []path) path {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return func(e *evidence) any {
+		var words []string
+		for _, p := range parts {
+			if s := text(p(e)); s != "" {
+				words = append(words, s)
+			}
+		}
+		if len(words) == 0 {
+			return nil
+		}
+		return strings.Join(words, " ")
+	}
+}
+
+// filled finds the member first of the profile, or second if it is empty, zero or
+// false.
+func filled(first, second string) func(*evidence) string {
+	return func(e *evidence) string {
+		if v := e.profile[first]; truthy(v) {
+			return text(v)
+		}
+		return text(e.profile[second])
+	}
 }

@@ -20,10 +20,10 @@ type request struct {
 	header map[string]string
 	body   string // JSON
 	// tokenIn is where the access token goes: query:NAME, header:NAME, scheme:NAME
-	// for another word than Bearer, path where the URL has it, none where it does
-	// not. Empty is a bearer token.
+	// for another word than Bearer, none where it is not sent or is in the URL. Empty
+	// is a bearer token.
 	tokenIn string
-	// root is where the profile is in the answer.
+	// root is the path of the profile in the answer.
 	root string
 }
 
@@ -31,37 +31,28 @@ func (r request) isZero() bool {
 	return r.method == "" && len(r.header) == 0 && r.body == "" && r.tokenIn == "" && r.root == ""
 }
 
-// compile makes the function for UserInfoEndpoint.Request.
+// compile makes the function for UserInfoEndpoint.Request. The endpoint and the
+// parameters are templates, whose options have been replaced.
 func (r request) compile(endpoint string, params url.Values, vars map[string]string) (func(context.Context, auth.UserInfoRequest) (auth.Profile, error), error) {
-	target, err := compileTemplate(endpoint, url.PathEscape)
-	if err != nil {
-		return nil, fmt.Errorf("userinfo URL: %w", err)
-	}
-	root := expression(func(e *evidence) any { return e.profile })
+	root := path(func(e *evidence) any { return e.profile })
 	if r.root != "" {
-		if root, err = parse(r.root); err != nil {
+		var err error
+		if root, err = parsePath(r.root); err != nil {
 			return nil, err
 		}
 	}
-	query := map[string]expression{}
-	for name := range params {
-		if query[name], err = compileTemplate(params.Get(name), nil); err != nil {
-			return nil, fmt.Errorf("userinfo parameter %s: %w", name, err)
-		}
-	}
 	return func(ctx context.Context, p auth.UserInfoRequest) (auth.Profile, error) {
-		e := &evidence{ctx: ctx, tokens: &p.Tokens}
-		location, _ := target(e).(string)
-		if location == "" {
+		location, ok := expandTokens(endpoint, &p.Tokens, url.PathEscape)
+		if !ok {
 			return nil, errors.New("userinfo: the token answer lacks what the URL needs")
 		}
 		u, err := url.Parse(location)
 		if err != nil {
-			return nil, errors.New("userinfo: the endpoint is no URL")
+			return nil, errors.New("userinfo: the endpoint is not a URL")
 		}
 		q := u.Query()
-		for name, x := range query {
-			if s, _ := x(e).(string); s != "" {
+		for name := range params {
+			if s, ok := expandTokens(params.Get(name), &p.Tokens, unescaped); ok && s != "" {
 				q.Set(name, s)
 			}
 		}
@@ -82,18 +73,8 @@ func (r request) compile(endpoint string, params url.Values, vars map[string]str
 	}, nil
 }
 
-// profileInToken makes a function for UserInfoEndpoint.Request that takes the
-// profile from the token answer.
-func profileInToken(where string) (func(context.Context, auth.UserInfoRequest) (auth.Profile, error), error) {
-	x, err := parse(where)
-	return func(_ context.Context, p auth.UserInfoRequest) (auth.Profile, error) {
-		profile, _ := x(&evidence{tokens: &p.Tokens}).(map[string]any)
-		if profile == nil {
-			return nil, errors.New("the token answer holds no profile")
-		}
-		return profile, nil
-	}, err
-}
+// unescaped is for values that are escaped later.
+func unescaped(s string) string { return s }
 
 // send makes the request and decodes the JSON of the answer.
 func (r request) send(ctx context.Context, client *http.Client, endpoint, token string, vars map[string]string) (any, error) {
@@ -103,7 +84,7 @@ func (r request) send(ctx context.Context, client *http.Client, endpoint, token 
 	}
 	hr, err := http.NewRequestWithContext(ctx, method, endpoint, strings.NewReader(r.body))
 	if err != nil {
-		return nil, errors.New("the endpoint is no URL")
+		return nil, errors.New("the endpoint is not a URL")
 	}
 	hr.Header.Set("Accept", "application/json")
 	if r.body != "" {
@@ -154,7 +135,7 @@ func decode(body []byte) (any, error) {
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil || d.More() {
-		return nil, errors.New("the answer is no JSON")
+		return nil, errors.New("the answer is not JSON")
 	}
 	return v, nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -15,9 +14,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 )
 
-// row is one OAuth or OpenID Connect provider. Names in braces are replaced by
-// the values of options; a parameter that consists of an option that is not set
-// is left out.
+// row is one OAuth or OpenID Connect provider. Endpoints, parameters and scope are
+// templates; a parameter that names an option without a value is left out.
 type row struct {
 	id, name string
 	// constructor is the name of the function, note what its reader should know.
@@ -34,41 +32,37 @@ type row struct {
 
 	authorization, token, userInfo string
 	// params are those of the authorization request.
-	params                map[string]string
-	tokenQuery, tokenBody map[string]string
-	userInfoQuery         map[string]string
-	request               request
+	params                    map[string]string
+	tokenQuery, userInfoQuery map[string]string
+	request                   request
 	// exchange is how the code is exchanged where it is not by a form.
 	exchange *exchange
-	// profileIn is where in the token answer the profile is; then there is no
-	// userinfo request.
-	profileIn string
 
 	// scope is sent by default; without one the core has its own default.
 	scope string
 	// emptyScope sends an empty scope, noScope sends none.
 	emptyScope, noScope bool
 
-	noPKCE, noNonce bool
-	// noClientID is for a provider that gives sites no ID.
-	noClientID              bool
-	clientAuth              auth.ClientAuth
-	idTokenAlg, userInfoAlg string
-	userInfoOnly            bool
+	// without are the checks that the provider does not allow.
+	without      []auth.Check
+	clientAuth   auth.ClientAuth
+	userInfoOnly bool
 	// lenient says that token answers depart from RFC 6749, see conform.
 	lenient bool
 
 	// profile is where the user is; zero means the standard claims.
 	profile mapping
-	// verified is where the profile says whether the address is verified; proof
-	// reads that where a path does not tell. Without either the standard claims
-	// count.
+	// verified is the path to what the profile says about the address being
+	// verified; proof reads that where a path does not tell. Without either the
+	// standard claims count.
 	verified string
 	proof    func(auth.Profile) auth.EmailProof
 
 	options []option
 	// hook does what the table can't say, before the rest is filled in.
 	hook func(*completion) error
+	// describe changes the Info where the table does not tell.
+	describe func(*Info)
 	// color is that of the button.
 	color string
 }
@@ -148,17 +142,22 @@ func (r *row) complete(p *auth.OAuth, s *settings) error {
 func (r *row) refused(s *settings) []error {
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(s.named)) {
-		if !slices.ContainsFunc(r.options, func(o option) bool { return o.name == name }) {
+		if !r.takes(name) {
 			problems = append(problems, fmt.Errorf("%s is not for this provider", how(name)))
 		}
 	}
-	if s.apple != nil && r.id != "apple" {
+	if s.apple != nil && !r.takes("appleKey") {
 		problems = append(problems, errors.New("WithAppleKey is not for this provider"))
 	}
 	if len(s.mail) > 0 {
 		problems = append(problems, errors.New("WithMailOptions and WithMessage are for mail providers"))
 	}
 	return problems
+}
+
+// takes reports that the provider has an option.
+func (r *row) takes(name string) bool {
+	return slices.ContainsFunc(r.options, func(o option) bool { return o.name == name })
 }
 
 func (c *completion) setOption(o option, given string) error {
@@ -216,12 +215,6 @@ func (c *completion) token() error {
 		return c.needSecret()
 	}
 	t.Params = merged(t.Params, c.values(r.tokenQuery))
-	if body := c.values(r.tokenBody); len(body) > 0 && t.Prepare == nil {
-		t.Prepare = func(_ *http.Request, form url.Values) error {
-			maps.Copy(form, body)
-			return nil
-		}
-	}
 	if r.lenient && t.Conform == nil {
 		t.Conform = conform
 	}
@@ -242,12 +235,7 @@ func (c *completion) userInfo() error {
 	if u.Request != nil {
 		return nil
 	}
-	if r.profileIn != "" {
-		var err error
-		u.Request, err = profileInToken(r.profileIn)
-		return err
-	}
-	if endpoint := cmp.Or(u.URL, c.expand(r.userInfo)); endpoint != "" && (!r.request.isZero() || strings.Contains(endpoint, "{$token")) {
+	if endpoint := cmp.Or(u.URL, c.expand(r.userInfo)); endpoint != "" && (!r.request.isZero() || strings.Contains(endpoint, "{"+inToken)) {
 		var err error
 		u.Request, err = r.request.compile(endpoint, merged(u.Params, c.values(r.userInfoQuery)), c.vars)
 		return err
@@ -275,54 +263,23 @@ func (c *completion) client() {
 	r, p := c.row, c.provider
 	if len(p.Checks) == 0 {
 		p.Checks = r.checks()
-		if c.vars["pkce"] != "" {
-			p.Checks = append(p.Checks, auth.CheckPKCE)
-		}
 	}
 	p.Client.TokenEndpointAuthMethod = cmp.Or(p.Client.TokenEndpointAuthMethod, r.clientAuth)
-	p.Client.IDTokenSignedResponseAlg = cmp.Or(p.Client.IDTokenSignedResponseAlg, r.idTokenAlg)
-	p.Client.UserInfoSignedResponseAlg = cmp.Or(p.Client.UserInfoSignedResponseAlg, r.userInfoAlg)
 	p.UserInfoOnly = p.UserInfoOnly || r.userInfoOnly
 }
 
 func (r *row) checks() []auth.Check {
-	checks := []auth.Check{auth.CheckState}
-	if !r.noPKCE {
-		checks = append(checks, auth.CheckPKCE)
-	}
-	if r.kind == auth.TypeOIDC && !r.noNonce {
+	checks := []auth.Check{auth.CheckState, auth.CheckPKCE}
+	if r.kind == auth.TypeOIDC {
 		checks = append(checks, auth.CheckNonce)
 	}
-	return checks
+	return slices.DeleteFunc(checks, func(c auth.Check) bool { return slices.Contains(r.without, c) })
 }
 
 // expand replaces the options in a template, which is empty if one is missing.
-// Names that begin with $ stay for the request.
 func (c *completion) expand(template string) string {
 	s, _ := expand(template, c.vars)
 	return s
-}
-
-func expand(template string, vars map[string]string) (string, bool) {
-	var b strings.Builder
-	for {
-		literal, rest, ok := strings.Cut(template, "{")
-		b.WriteString(literal)
-		if !ok {
-			return b.String(), true
-		}
-		name, after, ok := strings.Cut(rest, "}")
-		if ok && !strings.HasPrefix(name, "$") && !strings.ContainsAny(name, `":`) {
-			if vars[name] == "" {
-				return "", false
-			}
-			b.WriteString(vars[name])
-			template = after
-			continue
-		}
-		b.WriteString("{")
-		template = rest
-	}
 }
 
 // values expands parameters.

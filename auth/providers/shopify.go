@@ -21,7 +21,10 @@ var shopName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]*$`)
 func shopifySignature(c *completion) error {
 	shop, secret := c.vars["shop"], c.provider.ClientSecret
 	if shop != "" && !shopName.MatchString(shop) {
-		return errors.New("WithShop is no name of a shop, such as example in example.myshopify.com")
+		return errors.New("WithShop is not the name of a shop, such as example in example.myshopify.com")
+	}
+	if u := &c.provider.UserInfo; u.Request == nil {
+		u.Request = shopifyUser
 	}
 	t := &c.provider.Token
 	if t.Request != nil {
@@ -35,6 +38,15 @@ func shopifySignature(c *completion) error {
 		return exchange(ctx, p)
 	}
 	return c.needSecret()
+}
+
+// shopifyUser takes the profile from the token answer.
+func shopifyUser(_ context.Context, p auth.UserInfoRequest) (auth.Profile, error) {
+	profile, _ := p.Tokens.Extra["associated_user"].(map[string]any)
+	if profile == nil {
+		return nil, errors.New("the token answer holds no profile")
+	}
+	return profile, nil
 }
 
 func checkShopify(params url.Values, shop, secret string) error {

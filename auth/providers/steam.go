@@ -47,6 +47,9 @@ func steamFlow(c *completion) error {
 	return c.needSecret()
 }
 
+// describeSteam: there is no client ID to configure.
+func describeSteam(i *Info) { i.Environment = []string{"AUTH_STEAM_SECRET"} }
+
 // steamRequest adds the request for authentication (section 9.1).
 func steamRequest(_ context.Context, prepared *url.URL) (*url.URL, error) {
 	q := prepared.Query()

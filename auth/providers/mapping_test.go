@@ -2,7 +2,7 @@ package providers
 
 import (
 	"encoding/json"
-	"strings"
+	"net/url"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
@@ -26,76 +26,102 @@ func sample(t testing.TB) *evidence {
 	}
 }
 
-func TestExpression(t *testing.T) {
+func TestPaths(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
-		"id":                                 "9007199254740993",
-		"login":                              "ada",
-		"name":                               "",
-		"name | login":                       "ada",
-		"empty | login":                      "", // an empty text is there
-		"absent | name | login":              "ada",
-		"nested.list[0].v":                   "first",
-		"nested.list[1].v":                   "second",
-		"nested.list[2].v":                   "",
-		"nested.list[k=b].v":                 "second",
-		"nested.list[primary=true].v":        "second",
-		"nested.list[k=c].v":                 "",
-		"nested.list":                        "",
-		"login.more":                         "",
-		"yes":                                "",
-		"$token.user_id":                     "7",
-		"$token.access_token":                "at",
-		"$token.absent":                      "",
-		"join(login, nested.list[0].v)":      "ada first",
-		"join(absent, empty, login)":         "ada",
-		"join(absent, empty)":                "",
-		"template({issuer}/u/{id})":          "https://x.example/u/9007199254740993",
-		"template(a{absent}b)":               "",
-		"template(a{empty}b) | login":        "ada",
-		"when(yes, login)":                   "ada",
-		"when(no, login)":                    "",
-		"when(nested.n, login)":              "",
-		"unless(no, login)":                  "ada",
-		"unless(nested.n, login)":            "ada",
-		"unless(no, when(yes, join(login)))": "ada",
+		"id":                                "9007199254740993",
+		"login":                             "ada",
+		"name":                              "",
+		"name | login":                      "ada",
+		"name|login":                        "ada",
+		"empty | login":                     "", // an empty text is there
+		"absent | name | login":             "ada",
+		"nested.list[0].v":                  "first",
+		"nested.list[1].v":                  "second",
+		"nested.list[2].v":                  "",
+		"nested.list[k=b].v":                "second",
+		"nested.list[primary=true].v":       "second",
+		"nested.list[k=c].v":                "",
+		"nested.list":                       "",
+		"login.more":                        "",
+		"login[0]":                          "",
+		"yes":                               "",
+		"$token.user_id":                    "7",
+		"$token.access_token":               "at",
+		"$token.absent":                     "",
+		"login + nested.list[0].v":          "ada first",
+		"absent + empty + login":            "ada",
+		"absent + empty":                    "",
+		"absent + empty | login":            "ada",
+		"name | login + id":                 "ada 9007199254740993",
+		"nested.list[0].v + yes | login":    "first",
+		"yes | login":                       "", // not null, and no text
+		"nested.n":                          "0",
+		"nested.n | login":                  "0",
+		"$token.absent | nested.list[0].v ": "first",
 	} {
-		x, err := parse(raw)
+		at, err := parseAlternatives(raw)
 		if err != nil {
 			t.Errorf("%s: %v", raw, err)
 			continue
 		}
-		if got := text(x(sample(t))); got != want {
+		if got := text(at(sample(t))); got != want {
 			t.Errorf("%s is %q, want %q", raw, got, want)
 		}
 	}
 }
 
-func TestExpressionRefusesNonsense(t *testing.T) {
+func TestPathsRefuseNonsense(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{
-		"", "|", "a |", "a..b", ".a", "a[", "a[]", "a[0", "a[0]b", "join(", "join(a", "join(a b)", "when(a)", "unless(a, b, c)", "template({a)",
-		"template(a", "hook(none)", "a)", "a b", strings.Repeat("join(", 50) + "a" + strings.Repeat(")", 50),
+		"", "|", "a |", "| a", "a +", "+", "a..b", ".a", "a[", "a[]", "a[0", "a[0]b", "a[0][", "a b", "join(a, b)", "{a}", "a]", `"a"`,
 	} {
-		if _, err := parse(raw); err == nil {
+		if _, err := parseAlternatives(raw); err == nil {
 			t.Errorf("%q is accepted", raw)
 		}
 	}
 }
 
-// FuzzExpression: no text makes the parser or the evaluation panic.
-func FuzzExpression(f *testing.F) {
+func TestTemplates(t *testing.T) {
+	t.Parallel()
+	options := map[string]string{"shop": "acme", "issuer": "https://x.example", "empty": ""}
+	tokens := &auth.TokenSet{AccessToken: "a/t", Extra: map[string]any{"user_id": json.Number("7"), "nested": map[string]any{"id": "n"}}}
+	for _, c := range []struct {
+		template, want string
+		complete       bool
+	}{
+		{"", "", true},
+		{"https://{shop}.example/{shop}", "https://acme.example/acme", true},
+		{"{issuer}/users/{$token.user_id}", "https://x.example/users/7", true},
+		{"{issuer}/{$token.nested.id}", "https://x.example/n", true},
+		{"{$token.access_token}", "a%2Ft", true},
+		{"{absent}", "", false},
+		{"{shop}{empty}", "", false},
+		{"{shop}{$token.absent}", "", false},
+		{`{"id_token":{"email":null}}`, `{"id_token":{"email":null}}`, true},
+		{"{shop", "{shop", true},
+		{"{}", "{}", true},
+	} {
+		got, ok := expand(c.template, options)
+		if ok {
+			got, ok = expandTokens(got, tokens, url.PathEscape)
+		}
+		if got != c.want || ok != c.complete {
+			t.Errorf("%s becomes %q, %v, want %q, %v", c.template, got, ok, c.want, c.complete)
+		}
+	}
+}
+
+// FuzzPaths: no text makes the parser or the evaluation panic.
+func FuzzPaths(f *testing.F) {
 	for _, r := range table() {
-		for _, raw := range []string{r.profile.id, r.profile.name, r.profile.email, r.profile.image} {
+		for _, raw := range []string{r.profile.id, r.profile.name, r.profile.email, r.profile.image, r.verified, r.request.root} {
 			f.Add(raw)
 		}
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		if strings.Contains(raw, "graph_photo") {
-			return // which asks the network
-		}
-		if x, err := parse(raw); err == nil {
-			_ = text(x(sample(t)))
+		if at, err := parseAlternatives(raw); err == nil {
+			_ = text(at(sample(t)))
 		}
 	})
 }
@@ -160,7 +186,7 @@ func leaves(v any, found map[string]bool) {
 	}
 }
 
-// TestTable: the rows are in order, and every expression can be parsed.
+// TestTable: the rows are in order, and every path can be parsed.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	last := ""
@@ -171,6 +197,11 @@ func TestTable(t *testing.T) {
 		last = r.id
 		if _, err := r.profile.compile(nil, nil); err != nil {
 			t.Errorf("%s: %v", r.id, err)
+		}
+		for _, raw := range []string{r.verified, r.request.root} {
+			if _, err := parsePath(raw); raw != "" && err != nil {
+				t.Errorf("%s: %v", r.id, err)
+			}
 		}
 		for _, o := range r.options {
 			if how(o.name) == "" {
@@ -195,7 +226,7 @@ func TestDiscordAvatar(t *testing.T) {
 			t.Fatal(err)
 		}
 		profile, ok := v.(map[string]any)
-		if got := text(discordAvatar(&evidence{profile: profile})); !ok || got != c.want {
+		if got := discordAvatar(&evidence{profile: profile}); !ok || got != c.want {
 			t.Errorf("the picture of %s is %q, want %q", c.profile, got, c.want)
 		}
 	}

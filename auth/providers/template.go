@@ -1,0 +1,52 @@
+package providers
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// A template is a text with names in braces. {shop} is the value of an option, and
+// {$token.user_id} a member of the token answer, which is known when the userinfo
+// request is made. Other braces are text.
+var placeholder = regexp.MustCompile(`\{(\$token\.)?[A-Za-z][A-Za-z0-9_.]*\}`)
+
+const inToken = "$token."
+
+// expand replaces the options of a template, and reports whether each has a
+// value. The result is empty if one has none.
+func expand(template string, options map[string]string) (string, bool) {
+	return replace(template, func(name string) (string, bool) {
+		if strings.HasPrefix(name, inToken) {
+			return "{" + name + "}", true
+		}
+		return options[name], options[name] != ""
+	})
+}
+
+// expandTokens replaces the members of the token answer, with escape applied to
+// them, and reports whether each has a value. The result is empty if one has none.
+func expandTokens(template string, tokens *auth.TokenSet, escape func(string) string) (string, bool) {
+	return replace(template, func(name string) (string, bool) {
+		at, found := strings.CutPrefix(name, inToken)
+		if !found {
+			return "{" + name + "}", true
+		}
+		value := text(member(tokenMembers(tokens), strings.Split(at, ".")...))
+		return escape(value), value != ""
+	})
+}
+
+func replace(template string, value func(name string) (string, bool)) (string, bool) {
+	complete := true
+	s := placeholder.ReplaceAllStringFunc(template, func(found string) string {
+		v, ok := value(strings.Trim(found, "{}"))
+		complete = complete && ok
+		return v
+	})
+	if !complete {
+		return "", false
+	}
+	return s, true
+}
