@@ -7,7 +7,10 @@ import (
 	"slices"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/providers/internal/unsupported"
 )
+
+//go:generate go run ./internal/generate
 
 // ErrUnknown is the error of ByID for an ID that the catalogue does not have.
 var ErrUnknown = errors.New("providers: unknown provider")
@@ -34,9 +37,9 @@ func ByID(id string, opts ...Option) (auth.Provider, error) {
 			return r.provider(opts), nil
 		}
 	}
-	for _, u := range unsupported() {
-		if u.id == id {
-			return nil, fmt.Errorf("%w %q: %s", ErrUnsupported, id, u.reason)
+	for _, u := range unsupported.Services() {
+		if u.ID == id {
+			return nil, fmt.Errorf("%w %q: %s", ErrUnsupported, id, u.Reason)
 		}
 	}
 	if len(opts) > 0 && (id == "credentials" || id == "webauthn" || id == "passkey") {
@@ -155,19 +158,4 @@ func mailByID(id string) *mailRow {
 	rows := mailTable()
 	i := slices.IndexFunc(rows, func(r mailRow) bool { return r.id == id })
 	return &rows[i]
-}
-
-// exclusion is a service that can't be used.
-type exclusion struct{ id, reason string }
-
-func unsupported() []exclusion {
-	return []exclusion{
-		{"bitly", "its answers have no identifier of a person that is documented to be stable"},
-		{"lastfm", "it has a protocol of its own, with signed calls and without a state"},
-		{"onedrive", "its API is retired; microsoft-entra-id signs in the same people"},
-		{"seatalk", "its sign-in is not publicly documented"},
-		{"typetalk", "the service has ended"},
-		{"wepay", "the version of its API that signed people in is no longer documented"},
-		{"yammer", "its own OAuth ended in July 2025; microsoft-entra-id signs in the same people"},
-	}
 }

@@ -129,9 +129,6 @@ func TestByID(t *testing.T) {
 	if _, err := providers.ByID("lastfm"); !errors.Is(err, providers.ErrUnsupported) || !strings.Contains(err.Error(), "signed calls") {
 		t.Errorf("an unsupported ID: %v", err)
 	}
-	if n := len(providers.All()); n != 129 {
-		t.Errorf("there are %d providers, want 129", n)
-	}
 }
 
 // TestWhatTheApplicationSets counts more than the table.
