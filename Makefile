@@ -50,7 +50,7 @@ test-modules: $(addprefix test/,$(LONGEST) $(filter-out $(LONGEST),$(MODULES)))
 
 test/%:
 	@echo "== $*"; cd $* && \
-		GOWORK=off TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) go test $(if $(filter $*,$(SLOW_RACE)),,-race) $(if $(filter $*,internal/repocheck),-count=1) -timeout 20m ./...
+		GOWORK=off TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) go test $(if $(filter $*,$(SLOW_RACE)),,-race) $(if $(filter $*,internal/repocheck),-count=1) -timeout 45m ./...
 
 ## race: the modules that `make test` runs without the race detector, with it and few rounds
 race: images
