@@ -144,3 +144,22 @@ func (c *clauseContext) updateCounter(credentialID string, counter int64) *adapt
 	r, err := c.a.UpdateAuthenticatorCounter(c.ctx, credentialID, counter)
 	return mustRecord(c, "UpdateAuthenticatorCounter", r, err)
 }
+
+func (c *clauseContext) someUsers(n int) []*adapter.User {
+	users := make([]*adapter.User, n)
+	for i := range users {
+		users[i] = c.user()
+	}
+	return users
+}
+
+// rawUser creates a user without the observer.
+func (c *clauseContext) rawUser() *adapter.User {
+	u, err := c.raw.CreateUser(c.ctx, c.newUser())
+	return mustRecord(c, "CreateUser", u, err)
+}
+
+// used reports a breach unless the token can be used.
+func (c *clauseContext) used(what string, t adapter.VerificationToken) {
+	c.same("UseVerificationToken, "+what, c.useToken(t.Key()), &t)
+}

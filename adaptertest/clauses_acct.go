@@ -313,13 +313,6 @@ var optionalAccountFields = map[string]func(a *adapter.Account){
 	"authorization_details": func(a *adapter.Account) { a.AuthorizationDetails = nil },
 }
 
-// accountWith returns an account with the key and every field set.
-func (c *clauseContext) accountWith(userID string, key adapter.AccountKey) adapter.Account {
-	a := c.newAccount(userID)
-	a.Provider, a.ProviderAccountID = key.Provider, key.ProviderAccountID
-	return a
-}
-
 // fiveAccounts links five accounts over three providers.
 func (c *clauseContext) fiveAccounts(userID string) []adapter.Account {
 	p, q, r := c.unique("p"), c.unique("q"), c.unique("r")
@@ -349,47 +342,12 @@ func (c *clauseContext) unmatchedAccounts() map[string]adapter.AccountKey {
 	}
 }
 
-// owned compares an account, and the user whom it finds, by every lookup.
-func (c *clauseContext) owned(what string, a adapter.Account, owner *adapter.User) {
-	c.same("GetUserByAccount of "+what, c.getUserByAccount(a.Key()), owner)
-	if !c.lacks("GetAccount") {
-		c.same("GetAccount of "+what, c.getAccount(a.Key()), &a)
-	}
-}
-
 // unlinked reports a breach unless the pair is absent to every lookup.
 func (c *clauseContext) unlinked(what string, key adapter.AccountKey) {
 	c.absent("GetUserByAccount of "+what, c.getUserByAccount(key), nil)
 	if !c.lacks("GetAccount") {
 		c.absent("GetAccount of "+what, c.getAccount(key), nil)
 	}
-}
-
-// unknownOwner is an id that no user has.
-type unknownOwner struct {
-	what, id string
-	mayCome  bool // a user with this id can be created
-}
-
-func (c *clauseContext) unknownOwners() []unknownOwner {
-	owners := []unknownOwner{
-		{"an unknown user", c.id(), !c.lacks("CreateUser") && !c.harness().Declarations.AssignsIDs},
-		{"a malformed user id", "zzzzzzzzzzzzzzzzzzzzzzzz", false},
-		{"a short user id", "zz-" + c.unique(""), false},
-	}
-	if !c.lacks("DeleteUser") && !c.lacks("CreateUser") {
-		u := c.user()
-		c.deleteUser(u.ID)
-		owners = append(owners, unknownOwner{"a deleted user", u.ID, false})
-	}
-	return owners
-}
-
-// createUserWithID creates a user under a supplied id.
-func (c *clauseContext) createUserWithID(id string) *adapter.User {
-	u := c.newUser()
-	u.ID = id
-	return c.createUser(u)
 }
 
 // textOf returns a text of the length in bytes that begins with start and

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -14,9 +13,6 @@ var (
 	accountListMethods   = []string{"CreateUser", "LinkAccount", "ListAccountsByUserID"}
 	accountUpdateMethods = []string{"CreateUser", "LinkAccount", "GetAccount", "UpdateAccount"}
 )
-
-// manyRecords is more than the pages that stores and drivers answer in.
-const manyRecords = 1050
 
 var alistClauses = []check{
 	{id: "ALIST-01", words: "all-accounts-are-listed-once", requires: accountListMethods, run: func(c *clauseContext) {
@@ -183,50 +179,6 @@ var alistClauses = []check{
 			return k
 		})
 	}},
-}
-
-// unknownUsers are IDs that no user has, well-formed and not.
-func (c *clauseContext) unknownUsers() []string {
-	ids := []string{c.id(), "", "nobody", "000000000000000000000000", "zzzzzzzzzzzzzzzzzzzzzzzz", "00000000-0000-0000-0000-000000000000", "99999999999999999999", "-1", "%", "*", "' OR ''='"}
-	if !c.lacks("DeleteUser") {
-		u := c.user().ID
-		c.deleteUser(u)
-		ids = append(ids, u)
-	}
-	return ids
-}
-
-// listFails injects faults into a call that lists: it fails, or the list is
-// complete.
-func (c *clauseContext) listFails(list call, want any) {
-	control := c.control()
-	defer control.Heal()
-	hits := 0
-	for _, kind := range []fault.Kind{fault.FailRequest, fault.Down, fault.CutReply, fault.Cut, fault.HalfClose, fault.LoseReply} {
-		for step := 1; step <= faultSteps; step++ {
-			i, err := control.Inject(kind, step)
-			if errors.Is(err, errors.ErrUnsupported) {
-				break
-			}
-			if err != nil {
-				c.Fatalf("Inject: %v", err)
-			}
-			got, err := c.bounded(limitWith(kind), func(c *clauseContext) (any, error) { return list.do(c.ctx, c.a) })
-			hit := isHit(i) || err != nil && willBeHit(i)
-			i.Release()
-			c.mend(control)
-			if err == nil {
-				c.same(fmt.Sprintf("%s with %s at step %d", list.method, kindName(kind), step), got, want)
-			}
-			if !hit || c.failed() {
-				break
-			}
-			hits++
-		}
-	}
-	if hits == 0 && !c.failed() {
-		c.notVerified("no call caused any traffic under the control of Faults")
-	}
 }
 
 // accountUpdates is ALIST-04.

@@ -496,87 +496,6 @@ func racedSession(c *clauseContext) {
 
 // The calls that races are made of.
 
-func createUser(u adapter.User) call {
-	return newCall("CreateUser", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) { return a.CreateUser(ctx, u) }, u)
-}
-
-func updateUser(u adapter.UserUpdate) call {
-	return newCall("UpdateUser", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) { return a.UpdateUser(ctx, u) }, u)
-}
-
-func deleteUser(id string) call {
-	return newCall("DeleteUser", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) { return a.DeleteUser(ctx, id) }, id)
-}
-
-func linkAccount(account adapter.Account) call {
-	return newCall("LinkAccount", func(ctx context.Context, a adapter.Adapter) (any, error) {
-		_, err := a.LinkAccount(ctx, account)
-		return &account, err // it may return nothing
-	}, account)
-}
-
-func unlinkAccount(key adapter.AccountKey) call {
-	return newCall("UnlinkAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.Account, error) {
-		return a.UnlinkAccount(ctx, key)
-	}, key)
-}
-
-func createSession(s adapter.Session) call {
-	return newCall("CreateSession", func(ctx context.Context, a adapter.Adapter) (*adapter.Session, error) {
-		return a.CreateSession(ctx, s)
-	}, s)
-}
-
-func updateSession(u adapter.SessionUpdate) call {
-	return newCall("UpdateSession", func(ctx context.Context, a adapter.Adapter) (*adapter.Session, error) {
-		return a.UpdateSession(ctx, u)
-	}, u)
-}
-
-func deleteSession(token string) call {
-	return newCall("DeleteSession", func(ctx context.Context, a adapter.Adapter) (*adapter.Session, error) {
-		return a.DeleteSession(ctx, token)
-	}, token)
-}
-
-func createToken(t adapter.VerificationToken) call {
-	return newCall("CreateVerificationToken", func(ctx context.Context, a adapter.Adapter) (*adapter.VerificationToken, error) {
-		return a.CreateVerificationToken(ctx, t)
-	}, t)
-}
-
-func useToken(key adapter.VerificationTokenKey) call {
-	return newCall("UseVerificationToken", func(ctx context.Context, a adapter.Adapter) (*adapter.VerificationToken, error) {
-		return a.UseVerificationToken(ctx, key)
-	}, key)
-}
-
-func createAuthenticator(w adapter.Authenticator) call {
-	return newCall("CreateAuthenticator", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
-		return a.CreateAuthenticator(ctx, w)
-	}, w)
-}
-
-func updateCounter(id string, counter int64) call {
-	return newCall("UpdateAuthenticatorCounter", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
-		return a.UpdateAuthenticatorCounter(ctx, id, counter)
-	}, id, counter)
-}
-
-// rawUser creates a user without the observer.
-func (c *clauseContext) rawUser() *adapter.User {
-	u, err := c.raw.CreateUser(c.ctx, c.newUser())
-	return mustRecord(c, "CreateUser", u, err)
-}
-
-func (c *clauseContext) someUsers(n int) []*adapter.User {
-	users := make([]*adapter.User, n)
-	for i := range users {
-		users[i] = c.user()
-	}
-	return users
-}
-
 func userID(u *adapter.User) string {
 	if u == nil {
 		return ""
@@ -723,34 +642,6 @@ func (c *clauseContext) arrangeDeletion(n, round int) raceCase {
 	return k
 }
 
-// inherited reports what is found under the keys of a deleted user by a new one
-// with the same ID: what was merely hidden comes back.
-func (c *clauseContext) inherited(id string, look keys) error {
-	again := c.newUser()
-	again.ID = id
-	u, createErr := c.raw.CreateUser(c.ctx, again)
-	if createErr != nil || u == nil || u.ID != id {
-		return nil //nolint:nilerr // an ID is not used twice, or creating is broken
-	}
-	look.users = nil
-	err := c.nothingOf(look)
-	if list, listErr := c.listOf(id); len(list) > 0 || listErr != nil {
-		err = errors.Join(err, listErr, fmt.Errorf("the list of authenticators is %s", diff.Show(list)))
-	}
-	_, deleteErr := c.raw.DeleteUser(c.ctx, id)
-	if err != nil {
-		err = fmt.Errorf("a new user with the same id inherits: %w", err)
-	}
-	return errors.Join(err, deleteErr)
-}
-
-func (c *clauseContext) listOf(id string) ([]adapter.Authenticator, error) {
-	if c.lacks("ListAuthenticatorsByUserID") {
-		return nil, nil
-	}
-	return c.raw.ListAuthenticatorsByUserID(c.ctx, id)
-}
-
 // creations are the ways in which something is created for a user. Each adds
 // its key to those to look at.
 func (c *clauseContext) creations() []func(id string, look *keys) call {
@@ -778,23 +669,6 @@ func (c *clauseContext) creations() []func(id string, look *keys) call {
 	}
 	return all
 }
-
-// nothingOf reports what is found under the keys.
-func (c *clauseContext) nothingOf(look keys) error {
-	seen, err := c.snapshot(c.ctx, c.raw, look)
-	if err != nil {
-		return err
-	}
-	for _, s := range seen {
-		if !isNothing(s.record) {
-			err = errors.Join(err, fmt.Errorf("%s got %s, want absent", s.lookup, diff.Show(s.record)))
-		}
-	}
-	return err
-}
-
-// deadline bounds what must not hang.
-const deadline = 15 * time.Second
 
 // withoutHanging runs f and reports a breach if f fails, or if no observed call
 // returns for so long that they must wait for each other: a slow machine is no

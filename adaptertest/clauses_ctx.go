@@ -141,12 +141,6 @@ func (c *clauseContext) see(k *fixture) []lookup {
 	return must(c, "a lookup", seen, err)
 }
 
-// callOf returns the call of the method.
-func (k *fixture) callOf(method string) call {
-	calls := append(k.reads(), k.writes()...)
-	return calls[slices.IndexFunc(calls, func(m call) bool { return m.method == method })]
-}
-
 // allMethods are the methods that the adapter can be called with.
 func (c *clauseContext) allMethods() []string {
 	var methods []string

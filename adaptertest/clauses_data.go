@@ -233,10 +233,6 @@ var dataClauses = []check{
 	{id: "DATA-14", words: "large-numbers-are-kept-or-refused", run: largeNumbers},
 }
 
-// invalidUTF8 holds bytes that are never UTF-8, a surrogate, an overlong slash
-// and a character cut short.
-var invalidUTF8 = []string{"\xff\xfe", "\xed\xa0\x80", "\xc0\xaf", "\xe2\x82"}
-
 // keepsInside puts text into a text field, in the middle of a unique string and at
 // its end.
 func (c *clauseContext) keepsInside(p textField, owner, text string, refusable bool) {

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
@@ -334,9 +333,6 @@ func undecodableIsAnError(c *clauseContext) {
 	after.check(c, c.raw)
 }
 
-// heal ends all faults, and waits until the adapter is over them.
-func (c *clauseContext) heal() { c.mend(c.harness().Faults(c.raw)) }
-
 // maxSteps bounds how many steps of one call are made to fail in turn.
 const maxSteps = 12
 
@@ -365,73 +361,6 @@ func (c *clauseContext) eachStep(kind fault.Kind, prepare func(), call func(what
 			return
 		}
 	}
-}
-
-func kindName(k fault.Kind) string {
-	names := map[fault.Kind]string{
-		fault.FailRequest: "a failed request", fault.LoseReply: "a lost reply", fault.HoldReply: "a held reply", fault.Stall: "a stalled store",
-		fault.CutReply: "a reply cut short", fault.Cut: "cut connections", fault.Down: "a store that is down", fault.HalfClose: "a half-closed connection",
-		fault.Delay: "a slow store",
-	}
-	return names[k]
-}
-
-// bounded makes a call under a deadline of its own.
-func (c *clauseContext) bounded(limit time.Duration, call func(c *clauseContext) (any, error)) (any, error) {
-	live := c.ctx
-	ctx, cancel := context.WithTimeout(live, limit)
-	defer cancel()
-	c.ctx = ctx
-	defer func() { c.ctx = live }()
-	return call(c)
-}
-
-// failure is the error of a call that met a fault.
-type failure struct {
-	what string
-	err  error
-}
-
-// failing calls every lookup and every write while the store fails, once in a
-// run, and lets judge look at the errors.
-func (c *clauseContext) failing(judge func(what string, err error)) {
-	if c.run.failed == nil {
-		c.run.failed = c.failedCalls()
-	}
-	for _, f := range c.run.failed {
-		judge(f.what, f.err)
-	}
-}
-
-// failedCalls calls every lookup and every write while the store fails.
-func (c *clauseContext) failedCalls() []failure {
-	failed := []failure{}
-	control := c.harness().Faults(c.raw)
-	b := c.residents(1)[0]
-	one := func(what string, call func(c *clauseContext) (any, error)) {
-		for _, kind := range []fault.Kind{fault.FailRequest, fault.Down} {
-			in, err := control.Inject(kind, 1)
-			if errors.Is(err, errors.ErrUnsupported) {
-				continue
-			} else if err != nil {
-				c.Fatalf("injecting a fault: %v", err)
-			}
-			if _, err = c.bounded(limitWith(kind), call); err != nil && (isHit(in) || willBeHit(in)) {
-				failed = append(failed, failure{what + " of a store that fails", err})
-			}
-			c.heal()
-		}
-	}
-	for _, k := range c.lookups() {
-		if key, ok := b.key(k); ok {
-			one(k.method, func(c *clauseContext) (any, error) { return k.call(c, c.a, key) })
-		}
-	}
-	for _, w := range c.writes() {
-		do, _ := w.prepare(c)
-		one(w.method, func(c *clauseContext) (any, error) { return do(c.a) })
-	}
-	return failed
 }
 
 // wrapsCause reports whether something other than text can be found in the

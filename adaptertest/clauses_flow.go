@@ -1,18 +1,15 @@
 package adaptertest
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"log/slog"
-	"net/http"
-	"net/http/cookiejar"
 	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/browser"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -30,10 +27,10 @@ var flowClauses = []check{
 		var in atomic.Int32
 		others, tokens := []*visitor{s.visitor(), s.visitor(), s.visitor(), s.visitor()}, make([]string, 4)
 		for i, v := range others {
-			tokens[i] = v.csrfToken()
+			tokens[i] = v.CSRFToken()
 		}
 		c.parallel(len(others), func(i int) {
-			if others[i].confirm(link, tokens[i]); others[i].signedInAs() != "" {
+			if others[i].Confirm(link, tokens[i]); others[i].SignedInAs() != "" {
 				in.Add(1)
 			}
 		})
@@ -41,17 +38,17 @@ var flowClauses = []check{
 			c.Errorf("a link that was opened %d times at once signed in %d browsers, want 1", len(others), n)
 		}
 		late := s.visitor()
-		if late.open(link); late.signedInAs() != "" {
+		if late.Open(link); late.SignedInAs() != "" {
 			c.Errorf("a link that was used before signs in")
 		}
 	}},
 	{id: "FLOW-02", words: "expired-session-is-removed-on-access", run: func(c *clauseContext) {
 		s := c.newSite()
 		v := s.visitor()
-		v.open(v.askForLink(c.flowAddress()))
-		token := v.sessionToken()
+		v.Open(v.askForLink(c.flowAddress()))
+		token := v.SessionToken()
 		s.advance(flowMaxAge + time.Second)
-		if who := v.signedInAs(); who != "" {
+		if who := v.SignedInAs(); who != "" {
 			c.Errorf("a session that has expired still signs in %q", who)
 		}
 		got, err := c.a.GetSessionAndUser(c.ctx, token)
@@ -60,10 +57,10 @@ var flowClauses = []check{
 	{id: "FLOW-03", words: "session-is-extended-once-per-update-age", run: func(c *clauseContext) {
 		s := c.newSite()
 		v := s.visitor()
-		v.open(v.askForLink(c.flowAddress()))
-		token := v.sessionToken()
+		v.Open(v.askForLink(c.flowAddress()))
+		token := v.SessionToken()
 		at := func(what string) time.Time {
-			v.signedInAs()
+			v.SignedInAs()
 			r := c.getSession(token)
 			if r == nil {
 				c.Fatalf("%s: the session is gone", what)
@@ -90,17 +87,17 @@ var flowClauses = []check{
 		s := c.newSite()
 		v, elsewhere := s.visitor(), s.visitor()
 		email := c.flowAddress()
-		v.open(v.askForLink(email))
-		elsewhere.open(elsewhere.askForLink(email))
-		token, kept := v.sessionToken(), v.cookies()
-		v.signOut()
+		v.Open(v.askForLink(email))
+		elsewhere.Open(elsewhere.askForLink(email))
+		token, kept := v.SessionToken(), v.Cookies()
+		v.SignOut()
 		got, err := c.a.GetSessionAndUser(c.ctx, token)
 		c.absent("the session after sign-out", got, err)
-		v.restore(kept)
-		if who := v.signedInAs(); who != "" {
+		v.Restore(kept)
+		if who := v.SignedInAs(); who != "" {
 			c.Errorf("the cookie of a session that was signed out signs in %q", who)
 		}
-		if who := elsewhere.signedInAs(); who != email {
+		if who := elsewhere.SignedInAs(); who != email {
 			c.Errorf("sign-out in one browser leaves %q signed in in the other, want %q", who, email)
 		}
 	}},
@@ -117,13 +114,13 @@ var flowClauses = []check{
 				visitors, links = append(visitors, v), append(links, v.askForLink(email))
 			}
 		}
-		c.parallel(len(visitors), func(i int) { visitors[i].open(links[i]) })
+		c.parallel(len(visitors), func(i int) { visitors[i].Open(links[i]) })
 		holder := c.getUserByEmail(email)
 		if holder == nil {
 			c.Fatalf("nobody has the address after %d first sign-ins", len(visitors))
 		}
 		for _, v := range visitors {
-			token := v.sessionToken()
+			token := v.SessionToken()
 			if token == "" {
 				c.Errorf("a first sign-in among %d failed", len(visitors))
 				continue
@@ -137,13 +134,13 @@ var flowClauses = []check{
 		s := c.newSite()
 		email := c.flowAddress()
 		first, second := s.visitor(), s.visitor()
-		first.open(first.askForLink(email))
+		first.Open(first.askForLink(email))
 		before := c.getUserByEmail(email)
 		if before == nil || before.EmailVerified == nil {
 			c.Fatalf("after the first sign-in the user is %s, want one with emailVerified", diff.Show(before))
 		}
 		s.advance(time.Minute)
-		second.open(second.askForLink(email))
+		second.Open(second.askForLink(email))
 		after := c.getUserByEmail(email)
 		if after == nil || after.ID != before.ID {
 			c.Fatalf("the second sign-in of %q ended as %s", before.ID, diff.Show(after))
@@ -152,7 +149,7 @@ var flowClauses = []check{
 			c.Errorf("after the second sign-in emailVerified is %s, before it was %s", diff.Show(after.EmailVerified), diff.Show(before.EmailVerified))
 		}
 		for _, v := range []*visitor{first, second} {
-			if r := c.getSession(v.sessionToken()); r == nil || r.User.ID != before.ID {
+			if r := c.getSession(v.SessionToken()); r == nil || r.User.ID != before.ID {
 				c.Errorf("a session of %q leads to %s", before.ID, diff.Show(r))
 			}
 		}
@@ -164,17 +161,17 @@ var flowClauses = []check{
 		for _, parameter := range []string{"token", "email"} {
 			u, err := url.Parse(link)
 			if err != nil {
-				c.Fatalf("the link is no URL: %v", err)
+				c.Fatalf("the link is not a URL: %v", err)
 			}
 			q := u.Query()
 			q.Set(parameter, "x"+q.Get(parameter))
 			u.RawQuery = q.Encode()
 			stranger := s.visitor()
-			if stranger.open(u.String()); stranger.signedInAs() != "" {
+			if stranger.Open(u.String()); stranger.SignedInAs() != "" {
 				c.Errorf("a link with another %s signs in", parameter)
 			}
 		}
-		if v.open(link); v.signedInAs() == "" {
+		if v.Open(link); v.SignedInAs() == "" {
 			c.Errorf("the right link does not sign in after wrong ones were opened")
 		}
 	}},
@@ -236,61 +233,19 @@ func (c *clauseContext) flowAddress() string {
 	return strings.ToLower(strings.ReplaceAll(c.unique("ada"), "ü", "u")) + "@flow.example"
 }
 
-// visitor is a browser.
+// visitor is a person with a browser at a site.
 type visitor struct {
+	*browser.Browser
 	site *site
-	jar  http.CookieJar
 }
 
 func (s *site) visitor() *visitor {
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		s.c.Fatalf("cookie jar: %v", err)
-	}
-	return &visitor{site: s, jar: jar}
-}
-
-var flowURL = &url.URL{Scheme: "http", Host: "localhost:3000", Path: "/"}
-
-// request makes a request and keeps the cookies of the response.
-func (v *visitor) request(method, target string, form url.Values) *response {
-	var body bytes.Buffer
-	body.WriteString(form.Encode())
-	r, err := http.NewRequestWithContext(v.site.c.ctx, method, target, &body)
-	if err != nil {
-		v.site.c.Fatalf("%s: %v", method, err)
-	}
-	if form != nil {
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	r.Host, r.RequestURI = r.URL.Host, r.URL.RequestURI()
-	for _, cookie := range v.jar.Cookies(flowURL) {
-		r.AddCookie(cookie)
-	}
-	w := &response{header: http.Header{}}
-	v.site.handler.ServeHTTP(w, r)
-	v.jar.SetCookies(flowURL, (&http.Response{Header: w.header}).Cookies())
-	return w
-}
-
-// post submits a form with the CSRF token of the browser.
-func (v *visitor) post(path string, form url.Values) *response {
-	form.Set("csrfToken", v.csrfToken())
-	return v.request(http.MethodPost, flowOrigin+path, form)
-}
-
-// csrfToken is the CSRF token of the browser.
-func (v *visitor) csrfToken() string {
-	const field = `"csrfToken":"`
-	answer := v.request(http.MethodGet, flowOrigin+"/auth/csrf", nil).body.String()
-	_, rest, _ := strings.Cut(answer, field)
-	token, _, _ := strings.Cut(rest, `"`)
-	return token
+	return &visitor{Browser: browser.New(s.c.ctx, s.c, s.handler, flowOrigin), site: s}
 }
 
 // askForLink asks for a mail and returns the link in it.
 func (v *visitor) askForLink(email string) string {
-	w := v.post("/auth/signin/email", url.Values{"email": {email}})
+	w := v.Post("/auth/signin/email", url.Values{"email": {email}})
 	v.site.mu.Lock()
 	defer v.site.mu.Unlock()
 	link := v.site.links[email]
@@ -299,65 +254,4 @@ func (v *visitor) askForLink(email string) string {
 	}
 	delete(v.site.links, email)
 	return link
-}
-
-// open opens a link and, if a page asks whether to use it, confirms that.
-func (v *visitor) open(link string) {
-	if w := v.request(http.MethodGet, link, nil); w.status == http.StatusOK {
-		v.confirm(link, v.csrfToken())
-	}
-}
-
-// confirm uses a link that another browser asked for.
-func (v *visitor) confirm(link, csrfToken string) {
-	path, query, _ := strings.Cut(link, "?")
-	form, err := url.ParseQuery(query)
-	if err != nil {
-		v.site.c.Fatalf("the link is not a URL: %v", err)
-	}
-	form.Set("csrfToken", csrfToken)
-	v.request(http.MethodPost, path, form)
-}
-
-func (v *visitor) signOut() { v.post("/auth/signout", url.Values{}) }
-
-// signedInAs is the address that the session route tells, or empty.
-func (v *visitor) signedInAs() string {
-	const field = `"email":"`
-	_, rest, ok := strings.Cut(v.request(http.MethodGet, flowOrigin+"/auth/session", nil).body.String(), field)
-	if !ok {
-		return ""
-	}
-	email, _, _ := strings.Cut(rest, `"`)
-	return email
-}
-
-// sessionToken is the value of the session cookie, or empty.
-func (v *visitor) sessionToken() string {
-	for _, cookie := range v.jar.Cookies(flowURL) {
-		if strings.HasSuffix(cookie.Name, "authjs.session-token") {
-			token, err := url.QueryUnescape(cookie.Value)
-			if err == nil {
-				return token
-			}
-		}
-	}
-	return ""
-}
-
-func (v *visitor) cookies() []*http.Cookie        { return v.jar.Cookies(flowURL) }
-func (v *visitor) restore(cookies []*http.Cookie) { v.jar.SetCookies(flowURL, cookies) }
-
-// response keeps what a handler writes.
-type response struct {
-	status int
-	header http.Header
-	body   bytes.Buffer
-}
-
-func (w *response) Header() http.Header         { return w.header }
-func (w *response) WriteHeader(status int)      { w.status = status }
-func (w *response) Write(b []byte) (int, error) { return w.body.Write(b) }
-func (w *response) String() string {
-	return fmt.Sprintf("status %d, location %q", w.status, w.header.Get("Location"))
 }

@@ -283,34 +283,6 @@ func (c *clauseContext) endsSessions(userID string, all []adapter.Session, kept 
 	}
 }
 
-// reallyGone looks behind the adapter, where the harness can.
-func (c *clauseContext) reallyGone(what string, r Record) {
-	inspect := c.harness().Inspect
-	if inspect == nil {
-		return
-	}
-	there, err := inspect(c.ctx, c.raw, r)
-	if err != nil {
-		c.Errorf("Inspect: %v", err)
-	} else if there {
-		c.Errorf("%s: the %s is still in the store", what, r.Kind)
-	}
-}
-
-// swapCase exchanges the cases of ASCII letters.
-func swapCase(s string) string {
-	b := []byte(s)
-	for i, x := range b {
-		switch {
-		case 'a' <= x && x <= 'z':
-			b[i] = x - 'a' + 'A'
-		case 'A' <= x && x <= 'Z':
-			b[i] = x - 'A' + 'a'
-		}
-	}
-	return string(b)
-}
-
 // arrangeSignOut lets two sign-outs everywhere, from two sessions, race with
 // new sessions. What was there is counted once.
 func (c *clauseContext) arrangeSignOut(n, _ int, userID string) raceCase {

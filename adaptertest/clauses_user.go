@@ -321,53 +321,6 @@ var userClauses = []check{
 	{id: "USER-27", words: "case-is-folded-as-a-whole-or-not-at-all", run: caseIsFoldedAsAWhole},
 }
 
-var userFields = []string{"name", "email", "emailVerified", "image"}
-
-// userFieldSets are the fields alone and in pairs.
-func userFieldSets() [][]string {
-	var sets [][]string
-	for i, f := range userFields {
-		sets = append(sets, []string{f})
-		for _, g := range userFields[i+1:] {
-			sets = append(sets, []string{f, g})
-		}
-	}
-	return sets
-}
-
-// userUpdate sets the fields to new values.
-func (c *clauseContext) userUpdate(id string, fields []string) adapter.UserUpdate {
-	v := c.newUser()
-	update := adapter.UserUpdate{ID: id}
-	for _, f := range fields {
-		switch f {
-		case "name":
-			update.Name = adapter.To(v.Name)
-		case "email":
-			update.Email = adapter.To(v.Email)
-		case "emailVerified":
-			update.EmailVerified = adapter.To(v.EmailVerified)
-		case "image":
-			update.Image = adapter.To(v.Image)
-		}
-	}
-	return update
-}
-
-// malformedIDs are ids that stores can't represent, and near misses of known.
-func malformedIDs(known string) []string {
-	ids := []string{
-		"", " ", "x", "0", "-1", "zzzzzzzzzzzzzzzzzzzzzzzz", "0123456789abcdef0123456g",
-		"123e4567-e89b-12d3-a456-42661417400g", "123e4567-e89b-12d3-a456-4266141740001", "{123e4567-e89b-12d3-a456-426614174000}",
-		"1234567890123456789012345", "99999999999999999999", "1e3", "a/b", "../" + known, "NaN", "ÿ", "\U0001F511",
-		known + " ", " " + known, known + "x", known + "\n", known + "/",
-	}
-	if len(known) >= 16 { // a shorter one may be a counter, and what is left of it another user's
-		ids = append(ids, known[:len(known)-1], known[1:])
-	}
-	return ids
-}
-
 type emailVariant struct {
 	name, stored, variant string
 	asciiCase             bool
@@ -520,22 +473,4 @@ func caseIsFoldedAsAWhole(c *clauseContext) {
 		w.Email = address
 		c.same("the user who takes the old spelling", c.getUserByEmail(c.createUser(w).Email).Name, w.Name)
 	}
-}
-
-func lowerASCII(s string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}, s)
-}
-
-func upperASCII(s string) string {
-	return strings.Map(func(r rune) rune {
-		if 'a' <= r && r <= 'z' {
-			return r - 'a' + 'A'
-		}
-		return r
-	}, s)
 }

@@ -10,9 +10,6 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// volumeWorkers is how many goroutines populate a store that likes it.
-const volumeWorkers = 8
-
 var volClauses = []check{
 	{id: "VOL-01", words: "150-authenticators-are-listed", run: func(c *clauseContext) {
 		c.requires("CreateUser", "CreateAuthenticator", "ListAuthenticatorsByUserID")
@@ -85,28 +82,6 @@ var volClauses = []check{
 		judge(func(i int) bool { return i%3 == 0 })
 	}},
 	{id: "VOL-04", words: "lookups-do-not-slow-down", alone: true, run: lookupsDoNotSlowDown},
-}
-
-// populate calls f(0) to f(n-1), from one goroutine or from a few, whichever
-// the store turns out to take faster.
-func (c *clauseContext) populate(n int, f func(i int)) {
-	const sample = 24
-	run := func(from, to, workers int) time.Duration {
-		start := time.Now()
-		c.parallel(workers, func(worker int) {
-			for i := from + worker; i < to && !c.failed(); i += workers {
-				f(i)
-			}
-		})
-		return time.Since(start)
-	}
-	first, second := min(sample, n), min(2*sample, n)
-	alone, together := run(0, first, 1), run(first, second, volumeWorkers)
-	workers := volumeWorkers
-	if alone < together {
-		workers = 1
-	}
-	run(second, n, workers)
 }
 
 // lookUp calls f for each of n records, or for a part of them where the store

@@ -245,11 +245,6 @@ func (c *clauseContext) tokensOf(identifier string, n int) []adapter.Verificatio
 	return tokens
 }
 
-// used reports a breach unless the token can be used.
-func (c *clauseContext) used(what string, t adapter.VerificationToken) {
-	c.same("UseVerificationToken, "+what, c.useToken(t.Key()), &t)
-}
-
 // notUsed reports a breach unless a use finds nothing.
 func (c *clauseContext) notUsed(what string, key adapter.VerificationTokenKey) {
 	got, err := c.a.UseVerificationToken(c.ctx, key)

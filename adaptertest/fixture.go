@@ -1,7 +1,6 @@
 package adaptertest
 
 import (
-	"context"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
@@ -145,56 +144,4 @@ func (k *fixture) model(c *clauseContext) *model.Model {
 		m.Accounts[k.passkey.Key()] = k.passkey
 	}
 	return m
-}
-
-// reads are calls of the methods that change nothing.
-func (k *fixture) reads() []call {
-	return []call{
-		newCall("GetUser", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) { return a.GetUser(ctx, k.user.ID) }, k.user.ID),
-		newCall("GetUserByEmail", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {
-			return a.GetUserByEmail(ctx, k.user.Email)
-		}, k.user.Email),
-		newCall("GetUserByAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {
-			return a.GetUserByAccount(ctx, k.account.Key())
-		}, k.account.Key()),
-		newCall("GetAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.Account, error) {
-			return a.GetAccount(ctx, k.account.ProviderAccountID, k.account.Provider)
-		}, k.account.ProviderAccountID, k.account.Provider),
-		newCall("GetSessionAndUser", func(ctx context.Context, a adapter.Adapter) (*adapter.SessionAndUser, error) {
-			return a.GetSessionAndUser(ctx, k.session.SessionToken)
-		}, k.session.SessionToken),
-		newCall("GetAuthenticator", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
-			return a.GetAuthenticator(ctx, k.authenticator.CredentialID)
-		}, k.authenticator.CredentialID),
-		newCall("ListAuthenticatorsByUserID", func(ctx context.Context, a adapter.Adapter) ([]adapter.Authenticator, error) {
-			return a.ListAuthenticatorsByUserID(ctx, k.user.ID)
-		}, k.user.ID),
-		listAccounts(k.user.ID),
-		listSessions(k.user.ID),
-	}
-}
-
-// writes are calls of the methods that change something. In this order all of
-// them succeed.
-func (k *fixture) writes() []call {
-	return []call{
-		updateUser(k.userUpdate),
-		updateSession(k.sessionUpdate),
-		touchAuthenticator(k.authenticator.CredentialID, k.authenticator.Counter, k.authenticator.Counter+1, k.touched),
-		updateCounter(k.authenticator.CredentialID, k.authenticator.Counter+2),
-		createUser(k.newUser),
-		linkAccount(k.newAccount),
-		createSession(k.newSession),
-		createToken(k.newToken),
-		createAuthenticator(k.newAuthenticator),
-		useToken(k.token.Key()),
-		k.signUp.call(),
-		updateAccount(k.accountUpdate),
-		deleteAuthenticator(k.user.ID, k.authenticator.CredentialID, false),
-		unlinkAccount(k.account.Key()),
-		deleteSession(k.session.SessionToken),
-		deleteSessions(k.user.ID, ""),
-		deleteTokens(k.newToken.Identifier),
-		deleteUser(k.user.ID),
-	}
 }

@@ -4,21 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
 
-	"github.com/anishathalye/porcupine"
-
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/history"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/pair"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// A history is what some clients did with one key, and when. It is linearizable
-// if the calls, each put at some moment between its start and its end, are a
-// sequence that the contract allows. A call that failed for want of the store
-// may have taken effect at any time after its start, or never.
+// What some clients did with one key must be explained by a sequence of calls
+// that the contract allows: see package history.
 
 // sequentialSpec is a kind of history: the calls that are made, and what the contract
 // says of each, given the state before.
@@ -40,9 +36,6 @@ const (
 	historyMinimum = 30
 	historyTime    = 150 * time.Millisecond
 	historyLimit   = 350 * time.Millisecond
-	// judgeTime bounds the search for a sequence. Histories are so short that it
-	// ends in a millisecond.
-	judgeTime = 5 * time.Second
 )
 
 func (c *clauseContext) checkHistories() {
@@ -104,35 +97,22 @@ func (c *clauseContext) oneHistory(p *pair.Runner, r sequentialSpec, handles []a
 	} else {
 		c.parallel(clients, client)
 	}
-	history := slices.Concat(histories...)
-	if result := c.linearize(r, state, history); result == porcupine.Illegal {
-		c.Fatalf("no sequence of these calls on one %s, which began as %v, explains their results\n%s", r.name, state, historyText(history))
-	} else if result == porcupine.Unknown {
+	made := slices.Concat(histories...)
+	switch c.judgeHistory(r, state, made) {
+	case history.Impossible:
+		c.Fatalf("no sequence of these calls on one %s, which began as %v, explains their results\n%s", r.name, state, historyText(made))
+	case history.Unknown:
 		c.Notef("a history of the %s was too long to judge", r.name)
 	}
 }
 
-// linearize looks for a sequence that explains the history.
-func (c *clauseContext) linearize(r sequentialSpec, state any, history []operation) porcupine.CheckResult {
-	m := porcupine.NondeterministicModel{
-		Init: func() []any { return []any{state} },
-		Step: func(state, _, output any) []any {
-			m := output.(operation)
-			states := r.next(c, state, m)
-			if ambiguous(m) {
-				states = append(states, state)
-			}
-			return states
-		},
+// judgeHistory looks for a sequence that explains the history.
+func (c *clauseContext) judgeHistory(r sequentialSpec, state any, made []operation) history.Verdict {
+	calls := make([]history.Call[operation], len(made))
+	for i, m := range made {
+		calls[i] = history.Call[operation]{Client: m.client, From: m.from, To: m.to, Ambiguous: ambiguous(m), What: m}
 	}
-	operations := make([]porcupine.Operation, len(history))
-	for i, m := range history {
-		operations[i] = porcupine.Operation{ClientId: m.client, Call: int64(m.from), Return: int64(m.to), Output: m}
-		if ambiguous(m) {
-			operations[i].Return = math.MaxInt64
-		}
-	}
-	return porcupine.CheckOperationsTimeout(m.ToModel(), operations, judgeTime)
+	return history.Judge(state, calls, func(state any, m operation) []any { return r.next(c, state, m) })
 }
 
 // ambiguous reports whether a call failed in a way that does not say whether it

@@ -1,7 +1,6 @@
 package adaptertest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -20,20 +19,6 @@ import (
 // one call is stopped after each of its steps in turn while another runs to its
 // end: what acted on something it read before acts on it still, and that finds
 // most read-then-write faults for certain.
-
-// call is one call of a race or a history.
-type call struct {
-	method string
-	args   []any
-	do     func(ctx context.Context, a adapter.Adapter) (any, error)
-}
-
-// newCall makes a call of a method that returns a T.
-func newCall[T any](method string, do func(ctx context.Context, a adapter.Adapter) (T, error), args ...any) call {
-	return call{method: method, args: args, do: func(ctx context.Context, a adapter.Adapter) (any, error) {
-		return do(ctx, a)
-	}}
-}
 
 // operation is a call that was made: by which handle, when, and with what outcome.
 type operation struct {
@@ -303,14 +288,6 @@ func (c *clauseContext) racePairs(n int, arrange func(first, second int) raceCas
 			}
 		}
 	}
-}
-
-// faults returns the control over the traffic of the adapter, or nil.
-func (c *clauseContext) faults() fault.Control {
-	if c.harness().Faults == nil {
-		return nil
-	}
-	return c.harness().Faults(c.raw)
 }
 
 // pause waits, for what has no sign to wait for.

@@ -1,0 +1,108 @@
+package adaptertest
+
+import "github.com/gatehouse-go/gatehouse/auth/adapter"
+
+// belongings are a user and records of each kind that the adapter keeps.
+type belongings struct {
+	user           *adapter.User
+	accounts       []adapter.Account
+	sessions       []adapter.Session
+	authenticators []adapter.Authenticator
+	token          *adapter.VerificationToken // no one's, but created along
+}
+
+// everything creates a user with one record of each kind.
+func (c *clauseContext) everything() belongings {
+	b := c.userWith(1, 1, 1)
+	if !c.lacks("CreateVerificationToken") && !c.lacks("UseVerificationToken") {
+		b.token = new(c.token())
+	}
+	return b
+}
+
+// userWith creates a user with so many records of each kind that the adapter
+// keeps.
+func (c *clauseContext) userWith(accounts, sessions, authenticators int) belongings {
+	b := belongings{user: c.user()}
+	if !c.lacks("LinkAccount") {
+		for range accounts {
+			b.accounts = append(b.accounts, c.account(b.user.ID))
+		}
+	}
+	if !c.lacks("CreateSession") {
+		for range sessions {
+			b.sessions = append(b.sessions, c.session(b.user.ID))
+		}
+	}
+	if !c.lacks("CreateAuthenticator") {
+		for range authenticators {
+			b.authenticators = append(b.authenticators, c.authenticator(b.user.ID))
+		}
+	}
+	return b
+}
+
+// unchanged compares what an adapter has with what was created, by every lookup
+// but the one that uses up a token.
+func (c *clauseContext) unchanged(when string, a adapter.Adapter, b belongings) {
+	ctx := c.ctx
+	compare := func(method string, got any, err error, want any) {
+		if err != nil {
+			c.Errorf("%s %s: %v", method, when, err)
+			return
+		}
+		c.same(method+" "+when, got, want)
+	}
+	if !c.lacks("GetUser") {
+		got, err := a.GetUser(ctx, b.user.ID)
+		compare("GetUser", got, err, b.user)
+	}
+	if !c.lacks("GetUserByEmail") {
+		got, err := a.GetUserByEmail(ctx, b.user.Email)
+		compare("GetUserByEmail", got, err, b.user)
+	}
+	for _, x := range b.accounts {
+		if !c.lacks("GetAccount") {
+			got, err := a.GetAccount(ctx, x.ProviderAccountID, x.Provider)
+			compare("GetAccount", got, err, &x)
+		}
+		if !c.lacks("GetUserByAccount") {
+			got, err := a.GetUserByAccount(ctx, x.Key())
+			compare("GetUserByAccount", got, err, b.user)
+		}
+	}
+	for _, x := range b.sessions {
+		if !c.lacks("GetSessionAndUser") {
+			got, err := a.GetSessionAndUser(ctx, x.SessionToken)
+			compare("GetSessionAndUser", got, err, &adapter.SessionAndUser{Session: x, User: *b.user})
+		}
+	}
+	for _, x := range b.authenticators {
+		if !c.lacks("GetAuthenticator") {
+			got, err := a.GetAuthenticator(ctx, x.CredentialID)
+			compare("GetAuthenticator", got, err, &x)
+		}
+	}
+	if !c.lacks("CreateAuthenticator") && !c.lacks("ListAuthenticatorsByUserID") {
+		got, err := a.ListAuthenticatorsByUserID(ctx, b.user.ID)
+		if err != nil {
+			c.Errorf("ListAuthenticatorsByUserID %s: %v", when, err)
+		}
+		c.sameAuthenticators("ListAuthenticatorsByUserID "+when, got, b.authenticators)
+	}
+}
+
+// accountWith returns an account with the key and every field set.
+func (c *clauseContext) accountWith(userID string, key adapter.AccountKey) adapter.Account {
+	a := c.newAccount(userID)
+	a.Provider, a.ProviderAccountID = key.Provider, key.ProviderAccountID
+	return a
+}
+
+// owned compares an account, and the user whom it finds, by every lookup.
+func (c *clauseContext) owned(what string, a adapter.Account, owner *adapter.User) {
+	c.same("GetUserByAccount of "+what, c.getUserByAccount(a.Key()), owner)
+	if !c.lacks("GetAccount") {
+		c.same("GetAccount of "+what, c.getAccount(a.Key()), &a)
+	}
+}

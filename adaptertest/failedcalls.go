@@ -1,0 +1,55 @@
+package adaptertest
+
+import (
+	"errors"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+)
+
+// failure is the error of a call that met a fault.
+type failure struct {
+	what string
+	err  error
+}
+
+// failing calls every lookup and every write while the store fails, once in a
+// run, and lets judge look at the errors.
+func (c *clauseContext) failing(judge func(what string, err error)) {
+	if c.run.failed == nil {
+		c.run.failed = c.failedCalls()
+	}
+	for _, f := range c.run.failed {
+		judge(f.what, f.err)
+	}
+}
+
+// failedCalls calls every lookup and every write while the store fails.
+func (c *clauseContext) failedCalls() []failure {
+	failed := []failure{}
+	control := c.harness().Faults(c.raw)
+	b := c.residents(1)[0]
+	one := func(what string, call func(c *clauseContext) (any, error)) {
+		for _, kind := range []fault.Kind{fault.FailRequest, fault.Down} {
+			in, err := control.Inject(kind, 1)
+			if errors.Is(err, errors.ErrUnsupported) {
+				continue
+			} else if err != nil {
+				c.Fatalf("injecting a fault: %v", err)
+			}
+			if _, err = c.bounded(limitWith(kind), call); err != nil && (isHit(in) || willBeHit(in)) {
+				failed = append(failed, failure{what + " of a store that fails", err})
+			}
+			c.heal()
+		}
+	}
+	for _, k := range c.lookups() {
+		if key, ok := b.key(k); ok {
+			one(k.method, func(c *clauseContext) (any, error) { return k.call(c, c.a, key) })
+		}
+	}
+	for _, w := range c.writes() {
+		do, _ := w.prepare(c)
+		one(w.method, func(c *clauseContext) (any, error) { return do(c.a) })
+	}
+	return failed
+}

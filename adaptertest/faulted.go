@@ -1,0 +1,394 @@
+package adaptertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Calls into which a fault is injected, and what is asked of them.
+
+const (
+	// callTime bounds a call that a fault was injected into.
+	callTime = 5 * time.Second
+	// grace is what a call may take beyond its deadline, on a busy machine.
+	grace = 3 * time.Second
+	// openTime is what another adapter waits for what a failed call left open.
+	openTime = 20 * time.Second
+	// recoveryTime bounds the recovery from a lost connection.
+	recoveryTime = 15 * time.Second
+	// downTime is the deadline of calls while the store is down, downAttempts how
+	// often one may try.
+	downTime     = 300 * time.Millisecond
+	downAttempts = 50
+	// faultSteps bounds the steps of one call that a fault is injected at.
+	faultSteps = 40
+)
+
+var breakingFaults = []fault.Kind{fault.FailRequest, fault.LoseReply, fault.CutReply, fault.Cut, fault.Down, fault.HalfClose}
+
+// visibleWrites are the methods that change what a snapshot shows.
+var visibleWrites = methodsThat(func(m method) bool { return m.write })
+
+var lookups = []string{
+	"GetUser", "GetUserByEmail", "GetUserByAccount", "GetAccount", "GetSessionAndUser", "GetAuthenticator", "ListAuthenticatorsByUserID",
+	"ListAccountsByUserID", "ListSessionsByUserID",
+}
+
+// control returns the control over the traffic of the adapter.
+func (c *clauseContext) control() fault.Control {
+	control := c.faults()
+	if control == nil {
+		c.notVerified("the harness has no %s for this adapter", abilityFaults)
+	}
+	return control
+}
+
+// faults returns the control over the traffic of the adapter, or nil.
+func (c *clauseContext) faults() fault.Control {
+	if c.harness().Faults == nil {
+		return nil
+	}
+	return c.harness().Faults(c.raw)
+}
+
+// inject arms a fault that the clause can't do without.
+func (c *clauseContext) inject(control fault.Control, kind fault.Kind, step int) fault.Injection {
+	i, err := control.Inject(kind, step)
+	if errors.Is(err, errors.ErrUnsupported) {
+		c.notVerified("%v", err)
+	}
+	if err != nil {
+		c.Fatalf("Inject: %v", err)
+	}
+	return i
+}
+
+func isHit(i fault.Injection) bool {
+	select {
+	case <-i.Hit():
+		return true
+	default:
+		return false
+	}
+}
+
+// willBeHit waits for a fault that a failed call has probably felt: connections
+// break a moment before the fault says so.
+func willBeHit(i fault.Injection) bool {
+	select {
+	case <-i.Hit():
+		return true
+	case <-time.After(grace):
+		return false
+	}
+}
+
+// mend heals the traffic and waits until the adapter is over the fault, which
+// is not what most clauses are about.
+func (c *clauseContext) mend(control fault.Control) {
+	control.Heal()
+	look := func() error { return nil }
+	switch {
+	case !c.lacks("GetUser"):
+		id := c.id()
+		look = func() error { _, err := c.raw.GetUser(c.ctx, id); return err }
+	case !c.lacks("UseVerificationToken"):
+		key := c.newToken().Key()
+		look = func() error { _, err := c.raw.UseVerificationToken(c.ctx, key); return err }
+	case !c.lacks("GetSessionAndUser"):
+		token := c.newSession("").SessionToken
+		look = func() error { _, err := c.raw.GetSessionAndUser(c.ctx, token); return err }
+	}
+	end := time.Now().Add(recoveryTime)
+	for good := 0; good < 3; {
+		err := look()
+		if err == nil {
+			good++
+			continue
+		}
+		good = 0
+		if time.Now().After(end) {
+			c.Fatalf("%v after the fault every call still fails: %v", recoveryTime, err)
+		}
+		c.pause(time.Millisecond)
+	}
+}
+
+// heal ends all faults, and waits until the adapter is over them.
+func (c *clauseContext) heal() { c.mend(c.harness().Faults(c.raw)) }
+
+// limitWith is how long a call with a fault may take.
+func limitWith(kind fault.Kind) time.Duration {
+	if kind == fault.Down {
+		return downTime // drivers wait for a store that is down
+	}
+	return callTime
+}
+
+// faulted is a call that a fault was injected into.
+type faulted struct {
+	kind    fault.Kind
+	step    int
+	fixture *fixture
+	call    call
+	result  any
+	err     error
+}
+
+func (x faulted) String() string {
+	outcome := "it succeeded"
+	if x.err != nil {
+		outcome = "it failed: " + x.err.Error()
+	}
+	return fmt.Sprintf("%s with %s at step %d (%s)", x.call.method, kindName(x.kind), x.step, outcome)
+}
+
+// eachFault makes a call of each method with a fault of each kind at each of its
+// steps, always with a new fixture, and has what came of it judged when the traffic
+// flows again.
+func (c *clauseContext) eachFault(kinds []fault.Kind, methods []string, judge func(x faulted)) {
+	control := c.control()
+	defer control.Heal()
+	hits := 0
+	for _, method := range methods {
+		if !c.works(method) {
+			continue
+		}
+		for _, kind := range kinds {
+			for step := 1; step <= faultSteps; step++ {
+				k := c.newFixture(c.a)
+				m := k.callOf(method)
+				i, err := control.Inject(kind, step)
+				if errors.Is(err, errors.ErrUnsupported) {
+					break
+				}
+				if err != nil {
+					c.Fatalf("Inject: %v", err)
+				}
+				ctx, cancel := context.WithTimeout(c.ctx, limitWith(kind))
+				result, err := m.do(ctx, c.a)
+				cancel()
+				hit := isHit(i) || err != nil && willBeHit(i)
+				i.Release()
+				c.mend(control)
+				if !hit {
+					break
+				}
+				hits++
+				x := faulted{kind: kind, step: step, fixture: k, call: m, result: result, err: err}
+				c.adoptID(&x)
+				judge(x)
+				if c.failed() {
+					return
+				}
+			}
+		}
+	}
+	applicable := slices.ContainsFunc(methods, c.works)
+	if !applicable {
+		c.notApplicable("the adapter has none of %v", methods)
+	}
+	if hits == 0 {
+		c.notVerified("no call caused any traffic under the control of Faults")
+	}
+}
+
+// adoptID puts the ID that the adapter assigned in place of the one supplied.
+func (c *clauseContext) adoptID(x *faulted) {
+	if !c.harness().Declarations.AssignsIDs {
+		return
+	}
+	k := x.fixture
+	adopt := func(user *adapter.User, made func() call) {
+		if u, _ := c.raw.GetUserByEmail(c.ctx, user.Email); u != nil {
+			user.ID = u.ID
+			x.call = made()
+		}
+	}
+	switch x.call.method {
+	case "CreateUser":
+		adopt(&k.newUser, func() call { return createUser(k.newUser) })
+	case "CreateUserWithAccount":
+		adopt(&k.signUp.user, func() call { return k.signUp.call() })
+	}
+}
+
+// looks bounds how often is looked at a store that changed during the look.
+const looks = 4
+
+// effect compares the store with what the contract says it is before and after
+// the call. It reports whether the call shows, and what is neither.
+func (c *clauseContext) effect(x faulted) (done bool, neither []string) {
+	_, done, neither = c.effectOn(x.fixture.model(c), x.fixture.keys(), x.call)
+	return done, neither
+}
+
+// effectOn is effect for a store in the state of the model. It also returns the
+// state after the call.
+func (c *clauseContext) effectOn(m *model.Model, look keys, k call) (next *model.Model, done bool, neither []string) {
+	next = m.Clone()
+	if _, err := k.do(c.ctx, next); err != nil {
+		c.Fatalf("the model fails: %v", err)
+	}
+	before, after := c.snapshotOfModel(m, look), c.snapshotOfModel(next, look)
+	more := looks
+	for end := time.Now().Add(c.harness().Declarations.EventualReads); ; c.pause(time.Millisecond) {
+		got, err := c.snapshot(c.ctx, c.raw, look)
+		if err != nil {
+			return next, false, []string{err.Error()}
+		}
+		fromBefore, fromAfter := c.differences(got, before), c.differences(got, after)
+		switch {
+		case len(fromAfter) == 0:
+			return next, true, nil
+		case time.Now().Before(end):
+			continue
+		case len(fromBefore) == 0:
+			return next, false, nil
+		}
+		last := neither
+		neither = []string{
+			"against the state before: " + strings.Join(fromBefore, "; "),
+			"against the state after: " + strings.Join(fromAfter, "; "),
+		}
+		if more--; more == 0 || slices.Equal(neither, last) {
+			return next, false, neither
+		}
+	}
+}
+
+func (c *clauseContext) snapshotOfModel(m *model.Model, look keys) []lookup {
+	seen, err := c.snapshot(c.ctx, m, look)
+	if err != nil {
+		c.Fatalf("the model fails: %v", err)
+	}
+	return seen
+}
+
+// wholeOrNone reports a breach unless the call took effect as a whole or not at
+// all, and, if it succeeded, as a whole. It returns whether it took effect, and
+// whether all is well.
+func (c *clauseContext) wholeOrNone(x faulted) (done, whole bool) {
+	done, neither := c.effect(x)
+	if len(neither) > 0 {
+		c.Errorf("%s: the store is neither as before nor as after the call\n%s", x, strings.Join(neither, "\n"))
+		return done, false
+	}
+	if x.err == nil && !done {
+		c.Errorf("%s: and yet nothing has changed", x)
+		return done, false
+	}
+	return done, true
+}
+
+// writesFromElsewhere writes the records of a fixture from another adapter, under
+// a deadline.
+func (c *clauseContext) writesFromElsewhere(a adapter.Adapter, k *fixture) error {
+	ctx, cancel := context.WithTimeout(c.ctx, openTime)
+	defer cancel()
+	look := k.keys()
+	seen, err := c.snapshot(ctx, a, look)
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, s := range seen {
+		there[s.lookup] = !isNilRecord(s.record)
+	}
+	found := func(method string, arg any) bool { return there[fmt.Sprintf("%s(%s)", method, diff.Show(arg))] }
+	var writes []call
+	if found("GetUser", k.user.ID) {
+		writes = append(writes, updateUser(c.userUpdate(k.user.ID, userFields)))
+		if !found("GetAccount", k.newAccount.Key()) {
+			writes = append(writes, linkAccount(k.newAccount))
+		}
+		if !found("GetSessionAndUser", k.newSession.SessionToken) {
+			writes = append(writes, createSession(k.newSession))
+		}
+		if !found("GetAuthenticator", k.newAuthenticator.CredentialID) {
+			writes = append(writes, createAuthenticator(k.newAuthenticator))
+		}
+	}
+	if found("GetSessionAndUser", k.session.SessionToken) {
+		writes = append(writes, updateSession(k.sessionUpdate))
+	}
+	if found("GetAuthenticator", k.authenticator.CredentialID) {
+		writes = append(writes, updateCounter(k.authenticator.CredentialID, k.authenticator.Counter+5))
+	}
+	if !found("GetUserByEmail", k.newUser.Email) && !found("GetUser", k.newUser.ID) {
+		writes = append(writes, createUser(k.newUser))
+	}
+	for _, w := range c.working(writes) {
+		if _, err := w.do(ctx, a); err != nil {
+			return fmt.Errorf("%s: %w", w.method, err)
+		}
+	}
+	return nil
+}
+
+func kindName(k fault.Kind) string {
+	names := map[fault.Kind]string{
+		fault.FailRequest: "a failed request", fault.LoseReply: "a lost reply", fault.HoldReply: "a held reply", fault.Stall: "a stalled store",
+		fault.CutReply: "a reply cut short", fault.Cut: "cut connections", fault.Down: "a store that is down", fault.HalfClose: "a half-closed connection",
+		fault.Delay: "a slow store",
+	}
+	return names[k]
+}
+
+// bounded makes a call under a deadline of its own.
+func (c *clauseContext) bounded(limit time.Duration, call func(c *clauseContext) (any, error)) (any, error) {
+	live := c.ctx
+	ctx, cancel := context.WithTimeout(live, limit)
+	defer cancel()
+	c.ctx = ctx
+	defer func() { c.ctx = live }()
+	return call(c)
+}
+
+// listFails injects faults into a call that lists: it fails, or the list is
+// complete.
+func (c *clauseContext) listFails(list call, want any) {
+	control := c.control()
+	defer control.Heal()
+	hits := 0
+	for _, kind := range []fault.Kind{fault.FailRequest, fault.Down, fault.CutReply, fault.Cut, fault.HalfClose, fault.LoseReply} {
+		for step := 1; step <= faultSteps; step++ {
+			i, err := control.Inject(kind, step)
+			if errors.Is(err, errors.ErrUnsupported) {
+				break
+			}
+			if err != nil {
+				c.Fatalf("Inject: %v", err)
+			}
+			got, err := c.bounded(limitWith(kind), func(c *clauseContext) (any, error) { return list.do(c.ctx, c.a) })
+			hit := isHit(i) || err != nil && willBeHit(i)
+			i.Release()
+			c.mend(control)
+			if err == nil {
+				c.same(fmt.Sprintf("%s with %s at step %d", list.method, kindName(kind), step), got, want)
+			}
+			if !hit || c.failed() {
+				break
+			}
+			hits++
+		}
+	}
+	if hits == 0 && !c.failed() {
+		c.notVerified("no call caused any traffic under the control of Faults")
+	}
+}
+
+// needsFaults are the abilities of clauses about faults.
+var needsFaults = []ability{abilityFaults}
+
+// deadline bounds what must not hang.
+const deadline = 15 * time.Second
