@@ -48,17 +48,9 @@ func begin(t *testing.T, pool *pgxpool.Pool) (pgx.Tx, uint32) {
 // awaitBlocked returns once something waits for a lock of the process.
 func awaitBlocked(t *testing.T, pool *pgxpool.Pool, pid uint32) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !value[bool](t, pool, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND $1::int = ANY (pg_blocking_pids(pid)))`, pid) {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatal("nobody waits for the lock")
-		}
-	}
+	await(t, "somebody waits for the lock", func() bool {
+		return value[bool](t, pool, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND $1::int = ANY (pg_blocking_pids(pid)))`, pid)
+	})
 }
 
 // TestDeleteUserAfterUncommittedWrites deletes a user for whom records are

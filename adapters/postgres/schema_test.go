@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -72,36 +71,6 @@ func catalogue(t testing.TB, db postgres.DB) string {
 		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema()
 		UNION ALL SELECT conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = current_schema()::regnamespace
 	) AS lines`)
-}
-
-func TestEnsureSchemaFromManyProcesses(t *testing.T) {
-	t.Parallel()
-	name := "gatehouse_" + strings.ToLower(rand.Text())
-	dropSchema(t, name)
-	var wg sync.WaitGroup
-	for range 8 {
-		a := newAdapter(t, wiring{}.pool(t), postgres.WithSchema(name), postgres.WithPrefix("p_"))
-		wg.Go(func() {
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Error(err)
-			}
-			if _, err := a.CreateUser(t.Context(), adapter.User{}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	db := inSchema(t, name)
-	if n := value[int](t, db, `SELECT count(*) FROM p_users`); n != 8 {
-		t.Errorf("got %d users, want 8", n)
-	}
-	before := catalogue(t, db)
-	if err := newAdapter(t, db, postgres.WithPrefix("p_")).EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(before, catalogue(t, db)); d != "" {
-		t.Errorf("a second run changed the schema:\n%s", d)
-	}
 }
 
 // TestEnsureSchemaTakesNoLocks runs it while a transaction has written to every

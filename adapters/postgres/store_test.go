@@ -22,8 +22,15 @@ const (
 	pgbouncerURL = "GATEHOUSE_PGBOUNCER_URL"
 )
 
-// TestMain says once what is missing.
+// TestMain is a process of another test, or says once what is missing.
 func TestMain(m *testing.M) {
+	if args, ok := os.LookupEnv(childEnv); ok {
+		if err := child(strings.Split(args, "\n")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if os.Getenv(postgresURL) == "" {
 		if !skipStores() {
 			fmt.Fprintf(os.Stderr, "%s is not set: these tests need a PostgreSQL server, such as postgres://postgres@127.0.0.1/postgres, "+

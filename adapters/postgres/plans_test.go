@@ -1,0 +1,298 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// recorder keeps every statement that a pool sends, with the arguments of its
+// first call.
+type recorder struct {
+	mu         sync.Mutex
+	statements map[string][]any
+}
+
+func (r *recorder) note(sql string, args []any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, there := r.statements[sql]; !there {
+		r.statements[sql] = slices.DeleteFunc(slices.Clone(args), func(arg any) bool {
+			_, mode := arg.(pgx.QueryExecMode)
+			return mode
+		})
+	}
+}
+
+func (r *recorder) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	r.note(data.SQL, data.Args)
+	return ctx
+}
+func (r *recorder) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func (r *recorder) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	return ctx
+}
+
+func (r *recorder) TraceBatchQuery(_ context.Context, _ *pgx.Conn, data pgx.TraceBatchQueryData) {
+	r.note(data.SQL, data.Args)
+}
+func (r *recorder) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+
+// call is a method with arguments that belong to user n, whose ID is id.
+type call struct {
+	method string
+	do     func(ctx context.Context, a *postgres.Adapter, n int, id string) error
+}
+
+// calls has every method of the adapter, each after those that make what it needs.
+// Before user n there is one record of each kind, with the key n.
+var calls = []call{
+	{"GetUser", func(ctx context.Context, a *postgres.Adapter, _ int, id string) error {
+		return there(a.GetUser(ctx, id))
+	}},
+	{"GetUserByEmail", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+		return there(a.GetUserByEmail(ctx, fmt.Sprint(n, "@example.com")))
+	}},
+	{"GetUserByAccount", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+		return there(a.GetUserByAccount(ctx, adapter.AccountKey{Provider: "p", ProviderAccountID: fmt.Sprint(n)}))
+	}},
+	{"GetAccount", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+		return there(a.GetAccount(ctx, fmt.Sprint(n), "p"))
+	}},
+	{"GetSessionAndUser", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+		return there(a.GetSessionAndUser(ctx, fmt.Sprint("s", n)))
+	}},
+	{"GetAuthenticator", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+		return there(a.GetAuthenticator(ctx, fmt.Sprint(n)))
+	}},
+	{"ListAccountsByUserID", func(ctx context.Context, a *postgres.Adapter, _ int, id string) error {
+		return some(a.ListAccountsByUserID(ctx, id))
+	}},
+	{"ListSessionsByUserID", func(ctx context.Context, a *postgres.Adapter, _ int, id string) error {
+		return some(a.ListSessionsByUserID(ctx, id))
+	}},
+	{"ListAuthenticatorsByUserID", func(ctx context.Context, a *postgres.Adapter, _ int, id string) error {
+		return some(a.ListAuthenticatorsByUserID(ctx, id))
+	}},
+	{"UpdateUser", func(ctx context.Context, a *postgres.Adapter, n int, id string) error {
+		return there(a.UpdateUser(ctx, adapter.UserUpdate{ID: id, Name: adapter.To(new("x")), Email: adapter.To(fmt.Sprint(n, "@example.org"))}))
+	}},
+	{"UpdateAccount", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+		return there(a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "p", ProviderAccountID: fmt.Sprint(n), Scope: adapter.To(new("x"))}))
+	}},
+	{"UpdateSession", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+		return there(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: fmt.Sprint("s", n), Expires: adapter.To(time.Now().Add(time.Hour))}))
+	}},
+	{"UpdateSession of the owner", func(ctx context.Context, a *postgres.Adapter, n int, id string) error {
+		return there(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: fmt.Sprint("s", n), UserID: adapter.To(id)}))
+	}},
+	{"UpdateAuthenticatorCounter", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+		return there(a.UpdateAuthenticatorCounter(ctx, fmt.Sprint(n), 1))
+	}},
+	{"TouchAuthenticator", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+		return there(a.TouchAuthenticator(ctx, fmt.Sprint(n), 1, 2, time.Now()))
+	}},
+	{"RenameAuthenticator", func(ctx context.Context, a *postgres.Adapter, n int, id string) error {
+		return there(a.RenameAuthenticator(ctx, id, fmt.Sprint(n), "x"))
+	}},
+	{"CreateUser", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+		return there(a.CreateUser(ctx, adapter.User{Email: fmt.Sprint("new", n)}))
+	}},
+	{"CreateUserWithAccount", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+		return there(a.CreateUserWithAccount(ctx, adapter.User{}, adapter.Account{Provider: "q", ProviderAccountID: fmt.Sprint(n)}, nil))
+	}},
+	{"CreateUserWithAccount and a passkey", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+		return there(a.CreateUserWithAccount(ctx, adapter.User{}, adapter.Account{Provider: "r", ProviderAccountID: fmt.Sprint(n)}, &adapter.Authenticator{CredentialID: fmt.Sprint("r", n)}))
+	}},
+	{"LinkAccount", func(ctx context.Context, a *postgres.Adapter, n int, id string) error {
+		return there(a.LinkAccount(ctx, adapter.Account{Provider: "new", ProviderAccountID: fmt.Sprint(n), UserID: id}))
+	}},
+	{"CreateSession", func(ctx context.Context, a *postgres.Adapter, n int, id string) error {
+		return there(a.CreateSession(ctx, adapter.Session{SessionToken: fmt.Sprint("new", n), UserID: id, Expires: time.Now().Add(time.Hour)}))
+	}},
+	{"CreateVerificationToken", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+		return there(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: fmt.Sprint(n), Token: "new", Expires: time.Now().Add(time.Hour)}))
+	}},
+	{"CreateAuthenticator", func(ctx context.Context, a *postgres.Adapter, n int, id string) error {
+		return there(a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: fmt.Sprint("new", n), UserID: id}))
+	}},
+	{"UnlinkAccount", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+		return there(a.UnlinkAccount(ctx, adapter.AccountKey{Provider: "new", ProviderAccountID: fmt.Sprint(n)}))
+	}},
+	{"UseVerificationToken", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+		return there(a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: fmt.Sprint(n), Token: fmt.Sprint(n)}))
+	}},
+	{"DeleteVerificationTokens", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+		return deleted(a.DeleteVerificationTokens(ctx, fmt.Sprint(n)))
+	}},
+	{"DeleteAuthenticator", func(ctx context.Context, a *postgres.Adapter, n int, id string) error {
+		return there(a.DeleteAuthenticator(ctx, id, fmt.Sprint("new", n), true))
+	}},
+	{"DeleteSession", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+		return there(a.DeleteSession(ctx, fmt.Sprint("s", n)))
+	}},
+	{"DeleteSessionsByUserID", func(ctx context.Context, a *postgres.Adapter, _ int, id string) error {
+		return deleted(a.DeleteSessionsByUserID(ctx, id, "other"))
+	}},
+	{"DeleteUser", func(ctx context.Context, a *postgres.Adapter, _ int, id string) error {
+		return there(a.DeleteUser(ctx, id))
+	}},
+}
+
+func there[T any](record *T, err error) error {
+	if err == nil && record == nil {
+		err = fmt.Errorf("no record was found")
+	}
+	return err
+}
+
+func some[T any](list []T, err error) error {
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("no record was found")
+	}
+	return err
+}
+
+func deleted(n int64, err error) error {
+	if err == nil && n == 0 {
+		err = fmt.Errorf("no record was deleted")
+	}
+	return err
+}
+
+// TestNoScans calls every method among 100,000 records of each kind, on our own
+// tables and on those of Auth.js. The server counts no sequential scan, those of
+// foreign keys included, and few rows that were read; and it plans none for any of
+// the statements, whether it knows the arguments or not.
+func TestNoScans(t *testing.T) {
+	for _, w := range []wiring{{name: "our tables"}, {name: "tables of Auth.js", authJS: true}} {
+		t.Run(w.name, func(t *testing.T) {
+			_, admin, schema := w.newStore(t)
+			const records = 100_000
+			fillRecords(t, admin, w, schema, records)
+			sent := &recorder{statements: map[string][]any{}}
+			config := w.config(t)
+			config.MaxConns = 1 // so that the server has counted what was done before
+			config.ConnConfig.Tracer = sent
+			pool := must(pgxpool.NewWithConfig(t.Context(), config))(t)
+			t.Cleanup(pool.Close)
+			a := newAdapter(t, pool, postgres.WithSchema(schema))
+			if err := a.CheckSchema(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			clear(sent.statements) // the catalogue is not meant
+
+			const repeated = 8 // from the sixth time on the server plans without the arguments
+			for i, c := range append(calls, call{"DeleteExpired", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
+				if n%records != 1 {
+					return nil
+				}
+				swept, err := a.DeleteExpired(ctx, time.Now())
+				if err == nil && (swept.Sessions < 5000 || swept.VerificationTokens < 5000) {
+					err = fmt.Errorf("swept %+v only", swept)
+				}
+				return err
+			}}) {
+				scans, rows := activity(t, pool, schema)
+				for n := 1; n <= repeated; n++ {
+					id := fmt.Sprint("u", n)
+					if w.authJS {
+						id = fmt.Sprint(n)
+					}
+					if err := c.do(t.Context(), a, n, id); err != nil {
+						t.Fatalf("%s: %v", c.method, err)
+					}
+				}
+				scansAfter, rowsAfter := activity(t, pool, schema)
+				most := int64(20 * repeated)
+				if i == len(calls) { // each of the rows that are swept, twice
+					most = 2*12_000 + 100
+				}
+				if scansAfter > scans || rowsAfter-rows > most {
+					t.Errorf("%s, %d calls: %d sequential scans, %d rows read, want no scan and at most %d rows", c.method, repeated, scansAfter-scans, rowsAfter-rows, most)
+				}
+			}
+			if len(sent.statements) < len(calls) {
+				t.Errorf("%d statements were sent, want at least %d", len(sent.statements), len(calls))
+			}
+			for sql, args := range maps.Clone(sent.statements) {
+				explain(t, admin, schema, sql, args)
+			}
+		})
+	}
+}
+
+// activity returns how many sequential scans of the tables the server has counted,
+// and how many rows it has read in them.
+func activity(t *testing.T, pool *pgxpool.Pool, schema string) (scans, rows int64) {
+	t.Helper()
+	execSQL(t, pool, `SELECT pg_stat_force_next_flush()`)
+	execSQL(t, pool, `SELECT pg_stat_clear_snapshot()`)
+	const counted = ` FROM pg_stat_user_tables WHERE schemaname = $1 AND relname <> 'gatehouse_schema'`
+	return value[int64](t, pool, `SELECT sum(seq_scan)::bigint`+counted, schema),
+		value[int64](t, pool, `SELECT sum(seq_tup_read + COALESCE(idx_tup_fetch, 0))::bigint`+counted, schema)
+}
+
+// explain asks for the plans of a statement: with its arguments, and for any.
+func explain(t *testing.T, pool *pgxpool.Pool, schema, sql string, args []any) {
+	t.Helper()
+	if !strings.Contains(sql, schema) {
+		return // the counters themselves
+	}
+	ctx := t.Context()
+	conn := must(pool.Acquire(ctx))(t)
+	defer conn.Release()
+	plan := func(explained string, args ...any) {
+		rows, err := conn.Query(ctx, explained, append([]any{pgx.QueryExecModeExec}, args...)...)
+		lines := must(pgx.CollectRows(must(rows, err)(t), pgx.RowTo[string]))(t)
+		if text := strings.Join(lines, "\n"); strings.Contains(text, "Seq Scan") {
+			t.Errorf("%s\nhas the plan\n%s", sql, text)
+		}
+	}
+	plan("EXPLAIN "+sql, args...)
+	execSQL(t, conn, `SET plan_cache_mode = force_generic_plan`)
+	execSQL(t, conn, `PREPARE explained AS `+sql)
+	nulls := strings.TrimSuffix(strings.Repeat("NULL, ", len(args)), ", ")
+	plan("EXPLAIN EXECUTE explained (" + nulls + ")")
+	execSQL(t, conn, `DEALLOCATE explained`)
+	execSQL(t, conn, `RESET plan_cache_mode`)
+}
+
+// fillRecords makes users with one record of each kind. One of twenty sessions and
+// verification tokens has expired.
+func fillRecords(t *testing.T, pool *pgxpool.Pool, w wiring, schema string, records int) {
+	t.Helper()
+	id := `'u' || n`
+	if w.authJS {
+		id = `n`
+	}
+	for _, sql := range []string{
+		`INSERT INTO {s}.users (id, name, email) SELECT {id}, 'User', n || '@example.com' FROM {numbers}`,
+		`INSERT INTO {s}.accounts ("userId", type, provider, "providerAccountId") SELECT {id}, 'oidc', 'p', n FROM {numbers}`,
+		`INSERT INTO {s}.sessions ("userId", expires, "sessionToken") SELECT {id}, {expires}, 's' || n FROM {numbers}`,
+		`INSERT INTO {s}.verification_token (identifier, expires, token) SELECT n, {expires}, n FROM {numbers}`,
+		`INSERT INTO {s}.authenticators ("credentialID", "userId", "providerAccountId", "credentialPublicKey", counter, "credentialDeviceType", "credentialBackedUp")
+			SELECT n, {id}, n, 'key', 0, 'singleDevice', false FROM {numbers}`,
+	} {
+		execSQL(t, pool, strings.NewReplacer("{s}", schema, "{id}", id, "{numbers}", fmt.Sprintf("generate_series(1, %d) AS n", records),
+			"{expires}", `CASE WHEN n % 20 = 19 THEN '2020-01-01'::timestamptz + n * interval '1 s' ELSE now() + interval '1 day' END`).Replace(sql))
+	}
+	if w.authJS {
+		execSQL(t, pool, fmt.Sprintf(`ALTER SEQUENCE %s.users_id_seq RESTART WITH %d`, schema, records+1))
+	}
+	for _, table := range []string{"users", "accounts", "sessions", "verification_token", "authenticators"} {
+		execSQL(t, pool, `ANALYZE `+schema+`.`+table)
+	}
+}

@@ -1,0 +1,239 @@
+package postgres_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Tests with several processes start this binary again, with the URL of the
+// server, the schema and the prefix of the tables in childEnv.
+const childEnv = "GATEHOUSE_POSTGRES_CHILD"
+
+// child calls EnsureSchema when its standard input ends, and makes a user.
+func child(args []string) error {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	opts := []postgres.Option{postgres.WithSchema(args[1])}
+	if args[2] != "" {
+		opts = append(opts, postgres.WithPrefix(args[2]))
+	}
+	a, err := postgres.New(pool, opts...)
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	if _, err := io.ReadAll(os.Stdin); err != nil {
+		return err
+	}
+	if err := a.WithLease(childLease).EnsureSchema(ctx); err != nil {
+		return err
+	}
+	_, err = a.CreateUser(ctx, adapter.User{})
+	return err
+}
+
+// childLease is how long others wait for a child that was killed.
+const childLease = 300 * time.Millisecond
+
+// startChild starts a process that is ready to call EnsureSchema, and returns
+// what lets it.
+func startChild(t *testing.T, url, schema, prefix string) (cmd *exec.Cmd, begin func()) {
+	t.Helper()
+	cmd = exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join([]string{url, schema, prefix}, "\n"))
+	cmd.Stderr = t.Output()
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout := must(cmd.StdoutPipe())(t)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if lines := bufio.NewScanner(stdout); !lines.Scan() {
+		t.Fatalf("the process said nothing: %v, %v", lines.Err(), cmd.Wait())
+	}
+	return cmd, func() { _ = stdin.Close() }
+}
+
+// TestProcessesStartAtOnce has eight processes make the tables of a new database
+// at once. [CAP-03] [CAP-04]
+func TestProcessesStartAtOnce(t *testing.T) {
+	t.Parallel()
+	schema := newSchema(t)
+	execSQL(t, wiring{}.pool(t), `DROP SCHEMA `+schema) // which they make too
+	const n = 8
+	var processes [n]*exec.Cmd
+	var begin [n]func()
+	for i := range n {
+		processes[i], begin[i] = startChild(t, serverURL(t, postgresURL), schema, "p_")
+	}
+	for _, begin := range begin {
+		begin()
+	}
+	for i, process := range processes {
+		if err := process.Wait(); err != nil {
+			t.Errorf("process %d: %v", i, err)
+		}
+	}
+	db := inSchema(t, schema)
+	if users := value[int](t, db, `SELECT count(*) FROM p_users`); users != n {
+		t.Errorf("got %d users, want %d", users, n)
+	}
+	before := catalogue(t, db)
+	if err := newAdapter(t, db, postgres.WithPrefix("p_")).EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(before, catalogue(t, db)); d != "" {
+		t.Errorf("another run changed the tables:\n%s", d)
+	}
+}
+
+// TestProcessIsKilled ends the process that runs EnsureSchema with SIGKILL after
+// steps of its work, when the server has acted and the process has not heard of
+// it. Another process then finishes the work.
+func TestProcessIsKilled(t *testing.T) {
+	for database, prepare := range map[string]func(t *testing.T, pool *pgxpool.Pool){
+		"new":     func(*testing.T, *pgxpool.Pool) {},
+		"Auth.js": func(t *testing.T, pool *pgxpool.Pool) { makeAuthJSTables(t, pool) },
+	} {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			for killed, step := 0, 1+rand.IntN(4); ; step += 6 {
+				schema := newSchema(t)
+				pool := inSchema(t, schema)
+				prepare(t, pool)
+				url, proxy := proxied(t)
+				process, begin := startChild(t, url, schema, "")
+				held := must(proxy.Inject(fault.HoldReply, step))(t)
+				begin()
+				ended := make(chan error, 1)
+				go func() { ended <- process.Wait() }()
+				select {
+				case <-held.Hit():
+				case err := <-ended:
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Logf("killed %d times; done in fewer than %d steps", killed, step)
+					if killed < 3 {
+						t.Errorf("the process was killed %d times, want at least three", killed)
+					}
+					return
+				}
+				if err := process.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				<-ended
+				held.Release()
+				killed++
+				finish(t, fmt.Sprint("step ", step), newAdapter(t, pool), pool)
+			}
+		})
+	}
+}
+
+// TestProcessIsKilledInABuild ends the process while the server builds an index,
+// which waits for a transaction that is older. The server goes on building for
+// nobody; another process waits for that, and finishes the work.
+func TestProcessIsKilledInABuild(t *testing.T) { // beside other tests, they would wait too
+	schema := newSchema(t)
+	pool := inSchema(t, schema)
+	makeAuthJSTables(t, pool)
+	old, err := pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = old.Rollback(context.Background()) })
+	execSQL(t, old, `SELECT FROM pg_class LIMIT 1`)
+	process, begin := startChild(t, serverURL(t, postgresURL), schema, "")
+	begin()
+	builds := func() bool {
+		return value[bool](t, pool, `SELECT EXISTS (SELECT FROM pg_stat_progress_create_index AS p JOIN pg_class AS c ON c.oid = p.relid
+			WHERE c.relnamespace = current_schema()::regnamespace AND p.phase LIKE 'waiting for %')`)
+	}
+	await(t, "the index is built", builds)
+	if err := process.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = process.Wait() // killed
+	if !builds() {
+		t.Error("the server has given up the index with the process")
+	}
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		finish(t, "a kill in a build", newAdapter(t, pool), pool)
+	}()
+	await(t, "the other process waits for the build", func() bool {
+		return value[bool](t, pool, `SELECT migrating IS NOT NULL AND until > now() + interval '1 s' FROM gatehouse_schema`) // longer than childLease
+	})
+	if err := old.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-finished
+}
+
+// finish does what a killed process has left, and looks at all of it.
+func finish(t *testing.T, after string, a *postgres.Adapter, pool *pgxpool.Pool) {
+	t.Helper()
+	if err := errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())); err != nil {
+		t.Errorf("after %s: %v", after, err)
+		return
+	}
+	if n := value[int](t, pool, `SELECT count(*) FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid
+		WHERE c.relnamespace = current_schema()::regnamespace AND NOT i.indisvalid`); n != 0 {
+		t.Errorf("after %s: %d indexes are not valid", after, n)
+	}
+}
+
+// await returns once the condition holds.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("it does not happen that %s", what)
+		}
+	}
+}
+
+// proxied returns the URL of the server with a proxy before it.
+func proxied(t *testing.T) (rawURL string, proxy *fault.Proxy) {
+	t.Helper()
+	c := wiring{}.config(t).ConnConfig
+	proxy = must(fault.NewProxy(net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))))(t)
+	t.Cleanup(func() { _ = proxy.Close() })
+	u := must(url.Parse(serverURL(t, postgresURL)))(t)
+	u.Host = proxy.Addr()
+	return u.String(), proxy
+}
