@@ -12,9 +12,10 @@ import (
 const accountColumns = `userId, type, provider, providerAccountId, access_token, refresh_token, id_token,
 	scope, token_type, session_state, expires_at, authorization_details`
 
+// An owner who is absent is a null, which the column refuses.
 const insertAccount = `
 	INSERT INTO "account" (` + accountColumns + `)
-	SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM "user" WHERE id = ?)
+	VALUES ((SELECT id FROM "user" WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	RETURNING ` + accountColumns
 
 // accountValues are the values of accountColumns.
@@ -42,12 +43,9 @@ func (a *Adapter) LinkAccount(ctx context.Context, account adapter.Account) (*ad
 	if err != nil {
 		return nil, failed(ctx, op, err)
 	}
-	linked, err := one(ctx, a, insertAccount, readAccount, append(values, account.UserID)...)
-	switch {
-	case err != nil:
-		return nil, failed(ctx, op, err)
-	case linked == nil:
-		return nil, notFound(op, "user")
+	linked, err := one(ctx, a, insertAccount, readAccount, values...)
+	if err != nil {
+		return nil, ownerFailed(ctx, op, err)
 	}
 	return linked, nil
 }
@@ -118,20 +116,16 @@ func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdat
 
 func readAccount(rows *sql.Rows) (*adapter.Account, error) {
 	var (
-		account                        adapter.Account
-		access, refresh, id            sql.Null[string]
-		scope, tokenType, sessionState sql.Null[string]
-		expiresAt                      sql.Null[int64]
-		details                        sql.Null[string]
+		account adapter.Account
+		details *string
 	)
-	err := rows.Scan(&account.UserID, &account.Type, &account.Provider, &account.ProviderAccountID,
-		&access, &refresh, &id, &scope, &tokenType, &sessionState, &expiresAt, &details)
+	err := rows.Scan(&account.UserID, (*string)(&account.Type), &account.Provider, &account.ProviderAccountID,
+		orNull[string]{&account.AccessToken}, orNull[string]{&account.RefreshToken}, orNull[string]{&account.IDToken},
+		orNull[string]{&account.Scope}, orNull[string]{&account.TokenType}, orNull[string]{&account.SessionState},
+		orNull[int64]{&account.ExpiresAt}, orNull[string]{&details})
 	if err != nil {
 		return nil, err
 	}
-	account.AccessToken, account.RefreshToken, account.IDToken = fromNull(access), fromNull(refresh), fromNull(id)
-	account.Scope, account.TokenType, account.SessionState = fromNull(scope), fromNull(tokenType), fromNull(sessionState)
-	account.ExpiresAt = fromNull(expiresAt)
 	if account.AuthorizationDetails, err = fromJSON(details); err != nil {
 		return nil, corrupt("authorization_details", err)
 	}

@@ -14,7 +14,7 @@ const authenticatorColumns = `credentialID, userId, providerAccountId, credentia
 
 const insertAuthenticator = `
 	INSERT INTO "authenticator" (` + authenticatorColumns + `)
-	SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM "user" WHERE id = ?)
+	VALUES (?, (SELECT id FROM "user" WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	RETURNING ` + authenticatorColumns
 
 // authenticatorValues are the values of authenticatorColumns.
@@ -36,12 +36,9 @@ func (a *Adapter) CreateAuthenticator(ctx context.Context, authenticator adapter
 	if err != nil {
 		return nil, failed(ctx, op, err)
 	}
-	created, err := one(ctx, a, insertAuthenticator, readAuthenticator, append(values, authenticator.UserID)...)
-	switch {
-	case err != nil:
-		return nil, failed(ctx, op, err)
-	case created == nil:
-		return nil, notFound(op, "user")
+	created, err := one(ctx, a, insertAuthenticator, readAuthenticator, values...)
+	if err != nil {
+		return nil, ownerFailed(ctx, op, err)
 	}
 	return created, nil
 }
@@ -156,19 +153,16 @@ func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, f
 
 func readAuthenticator(rows *sql.Rows) (*adapter.Authenticator, error) {
 	var (
-		authenticator adapter.Authenticator
-		transports    sql.Null[string]
-		name          sql.Null[string]
-		created       sql.Null[int64]
-		lastUsed      sql.Null[int64]
+		authenticator     adapter.Authenticator
+		created, lastUsed *int64
 	)
 	err := rows.Scan(&authenticator.CredentialID, &authenticator.UserID, &authenticator.ProviderAccountID,
 		&authenticator.CredentialPublicKey, &authenticator.Counter, &authenticator.CredentialDeviceType,
-		&authenticator.CredentialBackedUp, &transports, &name, &created, &lastUsed)
+		&authenticator.CredentialBackedUp,
+		orNull[string]{&authenticator.Transports}, orNull[string]{&authenticator.Name}, orNull[int64]{&created}, orNull[int64]{&lastUsed})
 	if err != nil {
 		return nil, err
 	}
-	authenticator.Transports, authenticator.Name = fromNull(transports), fromNull(name)
 	if authenticator.Created, err = fromNullMillis(created); err != nil {
 		return nil, corrupt("created", err)
 	}

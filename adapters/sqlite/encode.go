@@ -26,12 +26,11 @@ func toMillis(t time.Time) (int64, error) {
 	return t.UnixMilli(), nil
 }
 
-func toNullMillis(t *time.Time) (sql.Null[int64], error) {
+func toNullMillis(t *time.Time) (any, error) {
 	if t == nil {
-		return sql.Null[int64]{}, nil
+		return nil, nil
 	}
-	ms, err := toMillis(*t)
-	return sql.Null[int64]{V: ms, Valid: true}, err
+	return toMillis(*t)
 }
 
 // fromMillis refuses what toMillis cannot have written. [ERR-10]
@@ -42,47 +41,59 @@ func fromMillis(ms int64) (time.Time, error) {
 	return time.UnixMilli(ms).UTC(), nil
 }
 
-func fromNullMillis(ms sql.Null[int64]) (*time.Time, error) {
-	if !ms.Valid {
+func fromNullMillis(ms *int64) (*time.Time, error) {
+	if ms == nil {
 		return nil, nil
 	}
-	t, err := fromMillis(ms.V)
+	t, err := fromMillis(*ms)
 	return &t, err
 }
 
 // toJSON keeps the text as it is. The error does not quote it. [ERR-08]
-func toJSON(raw json.RawMessage) (sql.Null[string], error) {
+func toJSON(raw json.RawMessage) (any, error) {
 	switch {
 	case len(raw) == 0:
-		return sql.Null[string]{}, nil
+		return nil, nil
 	case !json.Valid(raw):
-		return sql.Null[string]{}, errors.New("not JSON")
+		return nil, errors.New("not JSON")
 	}
-	return sql.Null[string]{V: string(raw), Valid: true}, nil
+	return string(raw), nil
 }
 
-func fromJSON(text sql.Null[string]) (json.RawMessage, error) {
-	if !text.Valid {
+func fromJSON(text *string) (json.RawMessage, error) {
+	if text == nil {
 		return nil, nil
 	}
-	if raw := json.RawMessage(text.V); json.Valid(raw) {
+	if raw := json.RawMessage(*text); json.Valid(raw) {
 		return raw, nil
 	}
 	return nil, errors.New("not JSON")
 }
 
-func toNull[T any](v *T) sql.Null[T] {
+// toNull is the argument of a field that may be nil, which is stored as null.
+func toNull[T any](v *T) any {
 	if v == nil {
-		return sql.Null[T]{}
-	}
-	return sql.Null[T]{V: *v, Valid: true}
-}
-
-func fromNull[T any](n sql.Null[T]) *T {
-	if !n.Valid {
 		return nil
 	}
-	return &n.V
+	return *v
+}
+
+// orNull scans a column that may be null into a field, with less work than
+// database/sql has with a pointer to a pointer.
+type orNull[T any] struct{ field **T }
+
+// Scan implements [sql.Scanner].
+func (n orNull[T]) Scan(value any) error {
+	if v, ok := value.(T); ok {
+		*n.field = &v
+		return nil
+	}
+	var converted sql.Null[T]
+	err := converted.Scan(value)
+	if *n.field = nil; converted.Valid {
+		*n.field = &converted.V
+	}
+	return err
 }
 
 // corrupt is the error of a stored value that does not make sense.

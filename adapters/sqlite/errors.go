@@ -36,6 +36,16 @@ func notFound(op, what string) error {
 	return fmt.Errorf("sqlite: %s: no such %s: %w", op, what, adapter.ErrNotFound)
 }
 
+// ownerFailed is the error of a statement that looks up the owner of a record and
+// stores what it finds. A null, of an owner who is absent, violates NOT NULL.
+func ownerFailed(ctx context.Context, op string, err error) error {
+	code, ok := resultCode(err)
+	if code == codeConstraintNotNull || !(ok && code > 0xff) && err != nil && strings.Contains(err.Error(), "NOT NULL constraint failed") {
+		return notFound(op, "user")
+	}
+	return failed(ctx, op, err)
+}
+
 // missing is the error of a record that is created without part of its key.
 // [INPUT-14]
 func missing(op, field string) error {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"io/fs"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing/fstest"
 )
@@ -29,4 +30,19 @@ func (a *Adapter) NextVersion() *Adapter {
 	b := *a
 	b.schema, b.checked = &next, new(atomic.Bool)
 	return &b
+}
+
+// Statements returns the statements that the adapter has run so far, and those of
+// the trigger.
+func (a *Adapter) Statements() (all []string) {
+	a.statements.Range(func(_, s any) bool {
+		all = append(all, s.(*statement).text)
+		return true
+	})
+	for statement := range strings.SplitSeq(strings.ReplaceAll(a.schema.trigger, "old.id", "?"), ";") {
+		if statement = strings.TrimSpace(statement); statement != "" {
+			all = append(all, a.named(statement))
+		}
+	}
+	return all
 }

@@ -169,6 +169,8 @@ func (a *Adapter) compareColumns(c *comparison, t table, has found, name string)
 			c.refuse("%s.%s is of the type %s, want %s: rebuild the table", name, col.name, has.columns[at].kind, col.kind)
 		case col.null && has.columns[at].notNull && col.name != "email": // then users without an address are refused
 			c.refuse("%s.%s takes no nulls: rebuild the table without NOT NULL", name, col.name)
+		case col.name == "userId" && !has.columns[at].notNull: // the null of an owner who is absent must be refused
+			c.refuse("%s.%s takes nulls: rebuild the table with NOT NULL", name, col.name)
 		}
 	}
 	for _, f := range has.columns {

@@ -22,14 +22,11 @@ func (a *Adapter) CreateSession(ctx context.Context, session adapter.Session) (*
 	}
 	created, err := one(ctx, a, `
 		INSERT INTO "session" (`+sessionColumns+`)
-		SELECT ?, ?, ? WHERE EXISTS (SELECT 1 FROM "user" WHERE id = ?)
+		VALUES (?, (SELECT id FROM "user" WHERE id = ?), ?)
 		RETURNING `+sessionColumns, readSession,
-		session.SessionToken, session.UserID, expires, session.UserID)
-	switch {
-	case err != nil:
-		return nil, failed(ctx, op, err)
-	case created == nil:
-		return nil, notFound(op, "user")
+		session.SessionToken, session.UserID, expires)
+	if err != nil {
+		return nil, ownerFailed(ctx, op, err)
 	}
 	return created, nil
 }
@@ -65,11 +62,8 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 	set.add(setExpires, "expires = ?", expires)
 	session, err := one(ctx, a, set.update("session", "sessionToken = ?", sessionColumns), readSession,
 		append(set.values, update.SessionToken)...)
-	switch code, _ := resultCode(err); {
-	case code == codeConstraintNotNull:
-		return nil, notFound(op, "user")
-	case err != nil:
-		return nil, failed(ctx, op, err)
+	if err != nil {
+		return nil, ownerFailed(ctx, op, err)
 	}
 	return session, nil
 }

@@ -32,10 +32,10 @@ func (a *Adapter) CreateUserWithAccount(ctx context.Context, user adapter.User, 
 		if created, err = one(ctx, tx, insertUser, readUser, userRow...); err != nil {
 			return err
 		}
-		if _, err = one(ctx, tx, insertAccount, readAccount, append(accountRow, user.ID)...); err != nil || authenticator == nil {
+		if _, err = one(ctx, tx, insertAccount, readAccount, accountRow...); err != nil || authenticator == nil {
 			return err
 		}
-		_, err = one(ctx, tx, insertAuthenticator, readAuthenticator, append(authenticatorRow, user.ID)...)
+		_, err = one(ctx, tx, insertAuthenticator, readAuthenticator, authenticatorRow...)
 		return err
 	})
 	if err != nil {

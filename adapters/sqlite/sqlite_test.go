@@ -287,39 +287,6 @@ func TestCorruptRecordIsAnError(t *testing.T) {
 	}
 }
 
-func TestLookupsUseIndexes(t *testing.T) {
-	_, db := wirings[0].newAdapter(t)
-	for _, query := range []string{
-		`SELECT id FROM "user" WHERE email = ? AND email <> ''`,
-		`SELECT u.id FROM "session" s JOIN "user" u ON u.id = s.userId WHERE s.sessionToken = ?`,
-		`SELECT u.id FROM "account" a JOIN "user" u ON u.id = a.userId WHERE a.provider = ? AND a.providerAccountId = ?`,
-		`SELECT counter FROM "authenticator" WHERE userId = ?`,
-		`DELETE FROM "session" WHERE userId = ?`,
-		`DELETE FROM "account" WHERE userId = ?`,
-		`DELETE FROM "session" WHERE sessionToken IN (SELECT sessionToken FROM "session" WHERE expires <= ? LIMIT 500)`,
-		`DELETE FROM "verificationToken" WHERE (identifier, token) IN (SELECT identifier, token FROM "verificationToken" WHERE expires <= ? LIMIT 500)`,
-	} {
-		rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, "1", "2")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var id, parent, unused int
-			var detail string
-			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-				t.Fatal(err)
-			}
-			if strings.Contains(detail, "SCAN") {
-				t.Errorf("%s: %s", query, detail)
-			}
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func TestDeleteUserThatIsReferredTo(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
 		a, db := w.newAdapter(t)

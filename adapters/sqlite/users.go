@@ -24,8 +24,11 @@ func userValues(user adapter.User) ([]any, error) {
 
 // emailValue stores the address of users who have none as null, so that they do
 // not conflict. [USER-12]
-func emailValue(email string) sql.Null[string] {
-	return sql.Null[string]{V: email, Valid: email != ""}
+func emailValue(email string) any {
+	if email == "" {
+		return nil
+	}
+	return email
 }
 
 // CreateUser stores a new user. A given ID is kept; without one the user gets
@@ -138,16 +141,19 @@ func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, err
 // userRow receives userColumns.
 type userRow struct {
 	id                 string
-	name, email, image sql.Null[string]
-	verified           sql.Null[int64]
+	name, email, image *string
+	verified           *int64
 }
 
 func (r *userRow) columns() []any {
-	return []any{&r.id, &r.name, &r.email, &r.verified, &r.image}
+	return []any{&r.id, orNull[string]{&r.name}, orNull[string]{&r.email}, orNull[int64]{&r.verified}, orNull[string]{&r.image}}
 }
 
 func (r *userRow) user() (adapter.User, error) {
-	user := adapter.User{ID: r.id, Name: fromNull(r.name), Email: r.email.V, Image: fromNull(r.image)}
+	user := adapter.User{ID: r.id, Name: r.name, Image: r.image}
+	if r.email != nil {
+		user.Email = *r.email
+	}
 	var err error
 	if user.EmailVerified, err = fromNullMillis(r.verified); err != nil {
 		return adapter.User{}, corrupt("emailVerified", err)
