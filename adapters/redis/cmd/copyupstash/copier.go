@@ -1,0 +1,422 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/gatehouse-go/gatehouse/adapters/redis"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// workers is how many records are written at once.
+const workers = 16
+
+type copier struct {
+	source goredis.UniversalClient
+	layout layout
+	target *redis.Adapter
+	ledger ledger
+	now    time.Time
+	report *report
+	// unlisted are users with an address that leads to nobody in the source.
+	unlisted map[string][]record
+}
+
+// A record is one of the source, read and understood.
+type record struct {
+	key    string
+	parts  []string
+	digest string
+	// name is what a report calls the record.
+	name string
+	// over: it has expired.
+	over bool
+	// begun: an earlier run began to copy it and did not get to the end. known: an
+	// earlier run copied it.
+	begun, known bool
+	user         adapter.User
+	account      adapter.Account
+	session      adapter.Session
+	token        adapter.VerificationToken
+}
+
+// errRefused is why a record can't be copied.
+type errRefused string
+
+func (e errRefused) Error() string { return string(e) }
+
+// copy brings all kinds up to date.
+func (c *copier) copy(ctx context.Context) error {
+	for k := range kinds {
+		err := c.pages(ctx, k, func(keys []string) error {
+			values, err := c.read(ctx, keys)
+			if err != nil {
+				return err
+			}
+			var records []record
+			for i, v := range values {
+				r, err := c.understand(k, keys[i], v)
+				switch {
+				case v.absent:
+				case err != nil:
+					c.report.refuse(k, r.name, err.Error())
+				case r.over:
+					c.report.count(k, "expired")
+				default:
+					records = append(records, r)
+				}
+			}
+			if k == users {
+				if records, err = c.addresses(ctx, records); err != nil {
+					return err
+				}
+			}
+			return c.page(ctx, k, records)
+		})
+		if err == nil && k == users {
+			err = c.rest(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", k, err)
+		}
+	}
+	return nil
+}
+
+// understand reads a record.
+func (c *copier) understand(k kind, key string, v value) (record, error) {
+	end := key[len(c.layout.prefix(k)):]
+	r := record{key: key, digest: digest(v.text), name: end}
+	if k == sessions || k == tokens { // of which the key is a secret
+		r.name = end[:min(8, len(end)/2)] + "…"
+	}
+	if v.foreign {
+		return r, errors.New("the key does not hold a text")
+	}
+	var rest []string
+	var err error
+	switch k {
+	case users:
+		r.user, rest, err = parseUser(end, v.text)
+	case accounts:
+		r.account, rest, err = parseAccount(end, v.text)
+		r.parts = []string{r.account.Provider, r.account.ProviderAccountID}
+	case sessions:
+		r.session, rest, err = parseSession(end, v.text)
+		r.over = !r.session.Expires.After(c.now)
+	case tokens:
+		r.token, rest, err = parseToken(end, v.text)
+		r.over = !r.token.Expires.After(c.now)
+		r.parts = []string{r.token.Identifier, r.token.Token}
+	}
+	if err == nil {
+		c.report.drop(k, rest)
+	}
+	return r, err
+}
+
+// addresses decides who has an address that several users name, as Auth.js
+// does: the one to whom the address leads. Users whose address leads to nobody
+// wait until all are known.
+func (c *copier) addresses(ctx context.Context, all []record) ([]record, error) {
+	index := func(email string) string { return c.layout.Base + c.layout.Email + email }
+	var keys []string
+	for _, r := range all {
+		keys = append(keys, index(r.user.Email))
+	}
+	owners, err := c.read(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	now := make([]record, 0, len(all))
+	for i, r := range all {
+		switch owner := owners[i].text; {
+		case r.user.Email == "" || owner == r.user.ID:
+			now = append(now, r)
+		default:
+			theirs, err := c.read(ctx, []string{c.layout.prefix(users) + owner})
+			if err != nil {
+				return nil, err
+			}
+			if other, _, err := parseUser(owner, theirs[0].text); owner == "" || err != nil || other.Email != r.user.Email {
+				if c.unlisted == nil {
+					c.unlisted = map[string][]record{}
+				}
+				c.unlisted[r.user.Email] = append(c.unlisted[r.user.Email], r)
+				continue
+			}
+			now = append(now, c.withoutAddress(r, "the address leads to user "+owner))
+		}
+	}
+	return now, nil
+}
+
+// withoutAddress takes the address of a user, and says so.
+func (c *copier) withoutAddress(r record, reason string) record {
+	c.report.refuse(users, r.name, "copied without its address: "+reason)
+	r.user.Email, r.user.EmailVerified = "", nil
+	r.digest = digest(r.digest, "without")
+	return r
+}
+
+// rest copies the users whose address leads to nobody. It is theirs if nobody
+// else names it.
+func (c *copier) rest(ctx context.Context) error {
+	for _, same := range c.unlisted {
+		// A key that came twice is one user.
+		slices.SortFunc(same, func(a, b record) int { return strings.Compare(a.key, b.key) })
+		same = slices.CompactFunc(same, func(a, b record) bool { return a.key == b.key })
+		if len(same) > 1 {
+			for i, r := range same {
+				same[i] = c.withoutAddress(r, fmt.Sprintf("%d users name it and it leads to none of them", len(same)))
+			}
+		}
+		if err := c.page(ctx, users, same); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page writes records of a kind that are new or have changed. The ledger names
+// them before and after.
+func (c *copier) page(ctx context.Context, k kind, all []record) error {
+	var keys []string
+	for _, r := range all {
+		keys = append(keys, r.key)
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	entries, err := c.ledger.read(ctx, k, keys)
+	if err != nil {
+		return err
+	}
+	var todo, fresh []record
+	for i, r := range all {
+		e := entries[i]
+		if e != nil && e.Digest == r.digest {
+			c.report.count(k, "unchanged")
+			continue
+		}
+		r.begun, r.known = e != nil && e.Digest == "", e != nil && e.Digest != ""
+		todo = append(todo, r)
+		if e == nil {
+			fresh = append(fresh, r)
+		}
+	}
+	if err := c.ledger.write(ctx, k, fresh, false); err != nil {
+		return err
+	}
+	var (
+		mu      sync.Mutex
+		done    []record
+		undone  []string
+		failure error
+		wg      sync.WaitGroup
+		queue   = make(chan record)
+	)
+	for range min(workers, len(todo)) {
+		wg.Go(func() {
+			for r := range queue {
+				err := c.write(ctx, k, r)
+				var reason errRefused
+				mu.Lock()
+				switch {
+				case err == nil:
+					done = append(done, r)
+				case errors.As(err, &reason):
+					c.report.refuse(k, r.name, err.Error())
+					if !r.known {
+						undone = append(undone, field(k, r.key))
+					}
+				default:
+					failure = errors.Join(failure, err)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, r := range todo {
+		queue <- r
+	}
+	close(queue)
+	wg.Wait()
+	return errors.Join(failure, c.ledger.write(ctx, k, done, true), c.ledger.forget(ctx, undone...))
+}
+
+// write copies one record: it makes it, or carries over what changed in the
+// source.
+func (c *copier) write(ctx context.Context, k kind, r record) error {
+	write := [...]func(context.Context, record) error{c.writeUser, c.writeAccount, c.writeSession, c.writeToken}[k]
+	err := write(ctx, r)
+	if err == nil {
+		outcome := "copied"
+		if r.known {
+			outcome = "changed"
+		}
+		c.report.count(k, outcome)
+	}
+	return err
+}
+
+// gone is why a change of the source is not carried over.
+const gone = errRefused("the source changed it and the new site has deleted it: it stays deleted")
+
+func (c *copier) writeUser(ctx context.Context, r record) error {
+	u := r.user
+	if !r.known {
+		_, err := c.target.CreateUser(ctx, u)
+		if !errors.Is(err, adapter.ErrConflict) {
+			return err
+		}
+		there, err := c.target.GetUser(ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		if there == nil {
+			return errRefused("another user of the new site has the address")
+		}
+		if !r.begun {
+			return errRefused("the new site has a user with this ID that was not copied")
+		}
+	}
+	_, err := c.target.UpdateUser(ctx, adapter.UserUpdate{ID: u.ID, Name: adapter.To(u.Name), Email: adapter.To(u.Email),
+		EmailVerified: adapter.To(u.EmailVerified), Image: adapter.To(u.Image)})
+	switch {
+	case errors.Is(err, adapter.ErrNotFound):
+		return gone
+	case errors.Is(err, adapter.ErrConflict):
+		return errRefused("another user of the new site has the address")
+	}
+	return err
+}
+
+const (
+	noOwner   = errRefused("its user is not there")
+	elsewhere = errRefused("it belongs to another user in the new site")
+)
+
+func (c *copier) writeAccount(ctx context.Context, r record) error {
+	a := r.account
+	there, err := c.target.GetAccount(ctx, a.ProviderAccountID, a.Provider)
+	switch {
+	case err != nil:
+		return err
+	case there == nil && r.known:
+		return gone
+	case there == nil:
+		_, err := c.target.LinkAccount(ctx, a)
+		if errors.Is(err, adapter.ErrNotFound) {
+			return noOwner
+		}
+		if errors.Is(err, adapter.ErrConflict) { // since the look above
+			return elsewhere
+		}
+		return err
+	case there.UserID != a.UserID || !r.known && !r.begun:
+		return elsewhere
+	}
+	_, err = c.target.UpdateAccount(ctx, adapter.AccountUpdate{Provider: a.Provider, ProviderAccountID: a.ProviderAccountID,
+		AccessToken: adapter.To(a.AccessToken), RefreshToken: adapter.To(a.RefreshToken), IDToken: adapter.To(a.IDToken), Scope: adapter.To(a.Scope),
+		TokenType: adapter.To(a.TokenType), SessionState: adapter.To(a.SessionState), ExpiresAt: adapter.To(a.ExpiresAt),
+		AuthorizationDetails: adapter.To(a.AuthorizationDetails)})
+	if errors.Is(err, adapter.ErrNotFound) {
+		return gone
+	}
+	return err
+}
+
+func (c *copier) writeSession(ctx context.Context, r record) error {
+	s := r.session
+	if !r.known {
+		_, err := c.target.CreateSession(ctx, s)
+		switch {
+		case errors.Is(err, adapter.ErrNotFound):
+			return noOwner
+		case !errors.Is(err, adapter.ErrConflict):
+			return err
+		case !r.begun:
+			return errRefused("the new site has this session, and it was not copied")
+		}
+	}
+	there, err := c.target.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(s.UserID), Expires: adapter.To(s.Expires)})
+	if errors.Is(err, adapter.ErrNotFound) {
+		return noOwner
+	}
+	if err == nil && there == nil {
+		return gone
+	}
+	return err
+}
+
+// writeToken writes a token once: it may have been spent since.
+func (c *copier) writeToken(ctx context.Context, r record) error {
+	if r.begun || r.known {
+		return errRefused("an earlier run may have copied it, and it may be spent: ask for another mail")
+	}
+	_, err := c.target.CreateVerificationToken(ctx, r.token)
+	return err
+}
+
+// mirror deletes what was copied and is gone from the source.
+func (c *copier) mirror(ctx context.Context) error {
+	there := false
+	if err := c.pages(ctx, users, func([]string) error { there = true; return nil }); err != nil {
+		return err
+	}
+	if !there {
+		return errors.New("mirror: the source has no users at all, so nothing is deleted: is it the right one?")
+	}
+	return c.ledger.each(ctx, func(entries map[string]entry) error {
+		var keys, names []string
+		for name := range entries {
+			_, key := parseField(name)
+			names, keys = append(names, name), append(keys, key)
+		}
+		if len(keys) == 0 {
+			return nil
+		}
+		values, err := c.read(ctx, keys)
+		if err != nil {
+			return err
+		}
+		for i, v := range values {
+			if !v.absent {
+				continue
+			}
+			k, key := parseField(names[i])
+			if err := c.delete(ctx, k, key[min(len(key), len(c.layout.prefix(k))):], entries[names[i]].Key); err != nil {
+				return err
+			}
+			if err := c.ledger.forget(ctx, names[i]); err != nil {
+				return err
+			}
+			c.report.count(k, "deleted")
+		}
+		return nil
+	})
+}
+
+// delete deletes a copy. It is no error if the new site has deleted it.
+func (c *copier) delete(ctx context.Context, k kind, end string, parts []string) error {
+	var err error
+	switch k {
+	case users:
+		_, err = c.target.DeleteUser(ctx, end)
+	case accounts:
+		_, err = c.target.UnlinkAccount(ctx, adapter.AccountKey{Provider: parts[0], ProviderAccountID: parts[1]})
+	case sessions:
+		_, err = c.target.DeleteSession(ctx, end)
+	case tokens:
+		_, err = c.target.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: parts[0], Token: parts[1]})
+	}
+	return err
+}

@@ -1,0 +1,509 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/gatehouse-go/gatehouse/adapters/redis"
+	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/authjs"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+const (
+	redisURL = "GATEHOUSE_REDIS_URL"
+	// asCommand makes the program of the tests the command itself.
+	asCommand = "COPYUPSTASH_TEST_COMMAND"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
+	if os.Getenv(redisURL) == "" && os.Getenv("GATEHOUSE_SKIP_STORES") == "1" {
+		fmt.Fprintf(os.Stderr, "*** SKIPPED: every test of copyupstash, since %s is not set and GATEHOUSE_SKIP_STORES=1 ***\n", redisURL)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// site is a source and a target on one server, whose keys end with the test.
+type site struct {
+	*testing.T
+	url, base, prefix string
+	client            *goredis.Client
+	target            *redis.Adapter
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	url := os.Getenv(redisURL)
+	if url == "" {
+		t.Fatalf("%s is not set: this test needs a Redis server where it may write keys; GATEHOUSE_SKIP_STORES=1 leaves it out", redisURL)
+	}
+	options, err := goredis.ParseURL(url)
+	if err != nil {
+		t.Fatalf("%s is not a URL of Redis", redisURL)
+	}
+	options.ContextTimeoutEnabled = true
+	name := strings.ToLower(rand.Text())
+	s := &site{T: t, url: url, base: "old-[" + name + "]*:", prefix: "new-" + name, client: goredis.NewClient(options)}
+	if s.target, err = redis.New(s.client, redis.WithPrefix(s.prefix)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx := context.Background()
+		err := redistest.EachKeys(ctx, s.client, "*"+name+"*", func(ctx context.Context, c goredis.Cmdable, keys []string) error {
+			return c.Unlink(ctx, keys...).Err()
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		_ = s.client.Close()
+	})
+	return s
+}
+
+func (s *site) options() string { return fmt.Sprintf(`{"baseKeyPrefix":%q}`, s.base) }
+
+func (s *site) env(name string) string { return map[string]string{"FROM": s.url, "TO": s.url}[name] }
+
+// run runs the command, which must end with the status, and returns what it
+// printed.
+func (s *site) run(status int, flags ...string) string {
+	s.Helper()
+	var out, errs bytes.Buffer
+	if got := run(s.Context(), append([]string{"-prefix", s.prefix, "-options", s.options()}, flags...), s.env, &out, &errs); got != status {
+		s.Fatalf("exit status %d, want %d:\n%s%s", got, status, &out, &errs)
+	}
+	return out.String()
+}
+
+func (s *site) set(key, value string) {
+	s.Helper()
+	if err := s.client.Set(s.Context(), s.base+key, value, 0).Err(); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *site) want(out string, lines ...string) {
+	s.Helper()
+	for _, line := range lines {
+		if !strings.Contains(out, line+"\n") {
+			s.Errorf("no line %q in\n%s", line, out)
+		}
+	}
+}
+
+// must returns the value of a call that may not fail.
+func must[T any](v T, err error) func(*site) T {
+	return func(s *site) T {
+		s.Helper()
+		if err != nil {
+			s.Fatal(err)
+		}
+		return v
+	}
+}
+
+// same compares a record with what it must be.
+func (s *site) same(what string, got, want any) {
+	s.Helper()
+	g, err := json.Marshal(got)
+	w, err2 := json.Marshal(want)
+	if err != nil || err2 != nil {
+		s.Fatal(err, err2)
+	}
+	if !bytes.Equal(g, w) {
+		s.Errorf("%s: got %s, want %s", what, g, w)
+	}
+}
+
+var (
+	expires  = time.Date(2040, 2, 29, 23, 59, 59, 987e6, time.UTC)
+	verified = time.Date(2024, 1, 2, 3, 4, 5, 6e6, time.UTC)
+)
+
+// TestInterop copies what the real adapter of Auth.js wrote by the real client
+// of Upstash, keeps up with it, and deletes what it deleted.
+func TestInterop(t *testing.T) {
+	s := newSite(t)
+	ctx := t.Context()
+	js := authjs.Start(t, "../../../../interop/upstash", upstash(t, s.client), s.options())
+	user := func(fields authjs.Record) string { return js.Call("createUser", fields)["id"].(string) }
+
+	ada := user(authjs.Record{"name": "Ada \"🦆\" L", "email": "ada@example.com", "image": "https://example.com/a.png", "emailVerified": verified})
+	bare := user(authjs.Record{"name": nil, "email": "bare@example.com", "image": nil, "emailVerified": nil})
+	role := user(authjs.Record{"email": "role@example.com", "role": "admin"})
+	first := user(authjs.Record{"name": "First", "email": "twice@example.com", "emailVerified": verified})
+	second := user(authjs.Record{"name": "Second", "email": "twice@example.com"})
+	moved := user(authjs.Record{"name": "Moved", "email": "old@example.com"})
+	js.Call("updateUser", authjs.Record{"id": moved, "email": "moved@example.com"}) // old@example.com still leads to moved
+	heir := user(authjs.Record{"name": "Heir", "email": "old@example.com"})
+	leaver := user(authjs.Record{"name": "Leaver", "email": "leaver@example.com"})
+
+	account := func(provider, id, userID string) authjs.Record {
+		return authjs.Record{"type": "oidc", "provider": provider, "providerAccountId": id, "userId": userID}
+	}
+	full := account("git:hub", "10:5", ada)
+	maps.Copy(full, authjs.Record{"access_token": "at", "refresh_token": "rt", "id_token": "it", "scope": "openid", "token_type": "bearer",
+		"session_state": "st", "expires_at": 5000000000, "refresh_token_expires_in": 3600})
+	js.Call("linkAccount", full)
+	js.Call("linkAccount", account("google", "1055675628", ada)) // a second one, which takes the place of the first in by-user-id
+	js.Call("linkAccount", account("google", "2", first))
+	js.Call("linkAccount", account("google", "3", leaver))
+	session := func(token, userID string, expires time.Time) {
+		js.Call("createSession", authjs.Record{"sessionToken": token, "userId": userID, "expires": expires})
+	}
+	session("session-of-ada", ada, expires)
+	session("another-of-ada", ada, expires)
+	session("12345", bare, expires) // a number to JSON
+	session("over-of-ada-", ada, time.Now().Add(-time.Hour))
+	session("of-leaver", leaver, expires)
+	token := func(identifier, token string, expires time.Time) {
+		js.Call("createVerificationToken", authjs.Record{"identifier": identifier, "token": token, "expires": expires})
+	}
+	token("ada@example.com", "hash", expires)
+	token("ada@example.com", "hash2", expires)
+	token("a:b@example.com", "c:d", expires)
+	token("ada@example.com", "over", time.Now().Add(-time.Hour))
+
+	check := func() {
+		t.Helper()
+		for _, id := range []string{ada, bare, role, second, moved, heir} {
+			got := must(s.target.GetUser(ctx, id))(s)
+			if got == nil {
+				t.Fatalf("user %s is absent", id)
+			}
+			theirs := js.Call("getUser", id)
+			want := map[string]any{"ID": id, "Name": theirs["name"], "Email": theirs["email"], "EmailVerified": theirs["emailVerified"], "Image": theirs["image"]}
+			s.same("a user", fieldsOf(s, got), fieldsOf(s, want))
+			if byEmail := must(s.target.GetUserByEmail(ctx, got.Email))(s); byEmail == nil || byEmail.ID != id {
+				t.Errorf("%s leads to %v", got.Email, byEmail)
+			}
+		}
+		s.same("who lost the address", must(s.target.GetUser(ctx, first))(s), adapter.User{ID: first, Name: new("First")})
+		s.same("whose account", must(s.target.GetUserByAccount(ctx, adapter.AccountKey{Provider: "google", ProviderAccountID: "2"}))(s).ID, first)
+		s.same("an account", must(s.target.GetAccount(ctx, "10:5", "git:hub"))(s), adapter.Account{UserID: ada, Type: "oidc", Provider: "git:hub", ProviderAccountID: "10:5",
+			AccessToken: new("at"), RefreshToken: new("rt"), IDToken: new("it"), Scope: new("openid"), TokenType: new("bearer"), SessionState: new("st"),
+			ExpiresAt: new(int64(5000000000))})
+		s.same("a bare account", must(s.target.GetAccount(ctx, "1055675628", "google"))(s),
+			adapter.Account{UserID: ada, Type: "oidc", Provider: "google", ProviderAccountID: "1055675628"})
+		for sessionToken, id := range map[string]string{"session-of-ada": ada, "another-of-ada": ada, "12345": bare} {
+			got := must(s.target.GetSessionAndUser(ctx, sessionToken))(s)
+			if got == nil || got.User.ID != id || !got.Session.Expires.Equal(expires) {
+				t.Errorf("session %s: got %v, want one of %s until %v", sessionToken, got, id, expires)
+			}
+		}
+		if got := must(s.target.GetSessionAndUser(ctx, "over-of-ada-"))(s); got != nil {
+			t.Errorf("an expired session was copied: %v", got)
+		}
+	}
+	out := s.run(1)
+	check()
+	s.want(out,
+		fmt.Sprintf("not copied: users: %q: copied without its address: the address leads to user %s", first, second),
+		`left behind: 1 users have a field "role", for which there is no place`,
+		`left behind: 1 accounts have a field "refresh_token_expires_in", for which there is no place`,
+		"users: 8 copied, 0 changed, 0 unchanged, 0 deleted, 0 expired, 1 refused",
+		"accounts: 4 copied, 0 changed, 0 unchanged, 0 deleted, 0 expired, 0 refused",
+		"sessions: 4 copied, 0 changed, 0 unchanged, 0 deleted, 1 expired, 0 refused",
+		"verification tokens: 3 copied, 0 changed, 0 unchanged, 0 deleted, 1 expired, 0 refused")
+
+	// The new site lives on; a repeat touches nothing of it.
+	spent := must(s.target.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "a:b@example.com", Token: "c:d"}))(s)
+	s.same("a token", spent, adapter.VerificationToken{Identifier: "a:b@example.com", Token: "c:d", Expires: expires})
+	must(s.target.DeleteSession(ctx, "another-of-ada"))(s)
+	must(s.target.UpdateUser(ctx, adapter.UserUpdate{ID: bare, Name: adapter.To(new("New"))}))(s)
+	out = s.run(1, "-mirror")
+	s.want(out,
+		"users: 0 copied, 0 changed, 8 unchanged, 0 deleted, 0 expired, 1 refused",
+		"sessions: 0 copied, 0 changed, 4 unchanged, 0 deleted, 1 expired, 0 refused",
+		"verification tokens: 0 copied, 0 changed, 3 unchanged, 0 deleted, 1 expired, 0 refused")
+	if again := must(s.target.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "a:b@example.com", Token: "c:d"}))(s); again != nil {
+		t.Error("a spent token came back")
+	}
+	if again := must(s.target.GetSessionAndUser(ctx, "another-of-ada"))(s); again != nil {
+		t.Error("a session that was ended came back")
+	}
+	s.same("the new name", must(s.target.GetUser(ctx, bare))(s).Name, "New")
+
+	// The old site lives on: its changes are carried over, and its deletions.
+	js.Call("updateUser", authjs.Record{"id": ada, "name": "Ada King", "email": "king@example.com"})
+	js.Call("updateSession", authjs.Record{"sessionToken": "session-of-ada", "expires": expires.Add(time.Hour)})
+	js.Call("linkAccount", authjs.Record{"type": "oidc", "provider": "google", "providerAccountId": "1055675628", "userId": ada, "access_token": "fresh"})
+	js.Call("useVerificationToken", authjs.Record{"identifier": "ada@example.com", "token": "hash"})
+	js.Call("deleteSession", "12345")
+	js.Call("unlinkAccount", authjs.Record{"provider": "git:hub", "providerAccountId": "10:5"})
+	js.Call("deleteUser", leaver)
+	out = s.run(1, "-mirror")
+	s.want(out,
+		"users: 0 copied, 1 changed, 6 unchanged, 1 deleted, 0 expired, 1 refused",
+		"accounts: 0 copied, 1 changed, 1 unchanged, 2 deleted, 0 expired, 0 refused",
+		"sessions: 0 copied, 1 changed, 1 unchanged, 2 deleted, 1 expired, 0 refused",
+		"verification tokens: 0 copied, 0 changed, 2 unchanged, 1 deleted, 1 expired, 0 refused")
+	for name, got := range map[string]any{
+		"the old address": must(s.target.GetUserByEmail(ctx, "ada@example.com"))(s),
+		"a user":          must(s.target.GetUser(ctx, leaver))(s),
+		"an account":      must(s.target.GetAccount(ctx, "10:5", "git:hub"))(s),
+		"a session":       must(s.target.GetSessionAndUser(ctx, "12345"))(s),
+		"a token":         must(s.target.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "ada@example.com", Token: "hash"}))(s),
+	} {
+		if text, _ := json.Marshal(got); string(text) != "null" {
+			t.Errorf("%s that the source has no longer is still there: %s", name, text)
+		}
+	}
+	king := must(s.target.GetSessionAndUser(ctx, "session-of-ada"))(s)
+	if king == nil || king.User.Email != "king@example.com" || *king.User.Name != "Ada King" || !king.Session.Expires.Equal(expires.Add(time.Hour)) {
+		t.Errorf("what the source changed: got %v", king)
+	}
+	s.same("a token of the provider", must(s.target.GetAccount(ctx, "1055675628", "google"))(s).AccessToken, "fresh")
+}
+
+// fieldsOf is a record as JSON shows it, without what is null or empty.
+func fieldsOf(s *site, record any) map[string]any {
+	s.Helper()
+	text, err := json.Marshal(record)
+	all := map[string]any{}
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	for name, v := range all {
+		if v == nil || v == "" {
+			delete(all, name)
+		} else if at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(v)); err == nil {
+			all[name] = at.UTC().String()
+		}
+	}
+	return all
+}
+
+// TestOddRecords: what can't be copied is named with the reason and without
+// secrets, and the rest is copied.
+func TestOddRecords(t *testing.T) {
+	s := newSite(t)
+	user := func(id, email string) { s.set("user:"+id, fmt.Sprintf(`{"id":%q,"email":%q}`, id, email)) }
+	user("good", "good@example.com") // nothing leads to it
+	user("lost1", "lost@example.com")
+	user("lost2", "lost@example.com")
+	user("", "nobody@example.com")
+	s.set("user:none", `{"id":"none","email":null,"name":null,"emailVerified":null}`)
+	s.set("user:text", `hello`)
+	s.set("user:array", `[1]`)
+	s.set("user:null", `null`)
+	s.set("user:other", `{"id":"somebody"}`)
+	s.set("user:date", `{"id":"date","emailVerified":"yesterday"}`)
+	s.set("user:flag", `{"id":"flag","emailVerified":true}`)
+	s.set("user:number", `{"id":"number","name":5}`)
+	s.set("user:half", `{"id":"half","name":"\ud800"}`)
+	s.set("user:bytes", "{\"id\":\"bytes\",\"name\":\"\xff\"}")
+	s.set("user:mark", "{\"id\":\"mark\",\"name\":\"\ufffd\"}")
+	if err := s.client.HSet(t.Context(), s.base+"user:hash", "id", "hash").Err(); err != nil {
+		t.Fatal(err)
+	}
+	account := func(id, fields string) {
+		s.set("user:account:p:"+id, `{"provider":"p","providerAccountId":"`+id+`"`+fields+`}`)
+	}
+	account("1", `,"type":"oidc","userId":"good","expires_at":"1700000000","authorization_details":[{"type":"x"}]`)
+	account("2", `,"type":"oidc","userId":"nobody"`)
+	account("3", `,"userId":"good"`)
+	account("4", `,"type":"oidc"`)
+	account("5", `,"type":"oidc","userId":"good","expires_at":1.5`)
+	s.set("user:account:p:6", `{"provider":"p","providerAccountId":"7","type":"oidc","userId":"good"}`)
+	session := func(token, fields string) { s.set("user:session:"+token, `{"sessionToken":"`+token+`"`+fields+`}`) }
+	session("11111111-good", `,"userId":"good","expires":"2040-01-01T00:00:00.000Z"`)
+	session("22222222-secret", `,"userId":"nobody","expires":"2040-01-01T00:00:00.000Z"`)
+	session("33333333-secret", `,"userId":"good"`)
+	session("44444444-secret", `,"userId":"good","expires":"never"`)
+	s.set("user:token:a@example.com:55555555-secret", `{"identifier":"b@example.com","token":"x","expires":"2040-01-01T00:00:00.000Z"}`)
+	s.set("user:token:", `{}`)
+
+	for range 2 { // a repeat says the same
+		out := s.run(1)
+		s.want(out,
+			`not copied: users: "lost1": copied without its address: 2 users name it and it leads to none of them`,
+			`not copied: users: "lost2": copied without its address: 2 users name it and it leads to none of them`,
+			`not copied: users: "": id is missing`,
+			`not copied: users: "text": is not a JSON object`,
+			`not copied: users: "array": is not a JSON object`,
+			`not copied: users: "null": is not a JSON object`,
+			`not copied: users: "other": id is not the end of the key`,
+			`not copied: users: "date": emailVerified is not an instant such as 2026-01-02T03:04:05.678Z`,
+			`not copied: users: "flag": emailVerified is not an instant such as 2026-01-02T03:04:05.678Z`,
+			`not copied: users: "number": name is not a text`,
+			`not copied: users: "half": name is not UTF-8`,
+			`not copied: users: "bytes": is not UTF-8`,
+			`not copied: users: "hash": the key does not hold a text`,
+			`not copied: accounts: "p:2": its user is not there`,
+			`not copied: accounts: "p:3": type is missing`,
+			`not copied: accounts: "p:4": userId is missing`,
+			`not copied: accounts: "p:5": expires_at is not a whole number`,
+			`not copied: accounts: "p:6": provider and providerAccountId are not the end of the key`,
+			`not copied: sessions: "2222222…": its user is not there`,
+			`not copied: sessions: "3333333…": expires is missing`,
+			`not copied: sessions: "4444444…": expires is not an instant such as 2026-01-02T03:04:05.678Z`,
+			`not copied: verification tokens: "a@exampl…": identifier and token are not the end of the key`,
+			`not copied: verification tokens: "…": identifier is missing`)
+		if strings.Contains(out, "secret") {
+			t.Errorf("a secret is printed:\n%s", out)
+		}
+	}
+	ctx := t.Context()
+	for id, email := range map[string]string{"good": "good@example.com", "lost1": "", "lost2": "", "none": "", "mark": ""} {
+		if u := must(s.target.GetUser(ctx, id))(s); u == nil || u.Email != email {
+			t.Errorf("user %s: got %v, want one with the address %q", id, u, email)
+		}
+	}
+	got := must(s.target.GetAccount(ctx, "1", "p"))(s)
+	if got == nil || *got.ExpiresAt != 1700000000 || string(got.AuthorizationDetails) != `[{"type":"x"}]` {
+		t.Errorf("got account %v", got)
+	}
+	if n := must(s.client.HLen(ctx, "copyupstash:"+s.prefix).Result())(s); n != 7 {
+		t.Errorf("%d records are entered as copied, want 7", n)
+	}
+
+	// What was repaired is copied by the next run.
+	s.set("user:date", `{"id":"date","emailVerified":"2026-01-02T03:04:05.678Z"}`)
+	s.set("user:email:lost@example.com", "lost2")
+	s.run(1)
+	if u := must(s.target.GetUser(ctx, "date"))(s); u == nil || u.EmailVerified == nil {
+		t.Errorf("a user who was repaired: got %v", u)
+	}
+	if u := must(s.target.GetUserByEmail(ctx, "lost@example.com"))(s); u == nil || u.ID != "lost2" {
+		t.Errorf("an address that leads to somebody now: got %v", u)
+	}
+}
+
+// TestNewSiteGoesFirst: what the new site made by itself is not overwritten.
+func TestNewSiteGoesFirst(t *testing.T) {
+	s := newSite(t)
+	ctx := t.Context()
+	ours := must(s.target.CreateUser(ctx, adapter.User{Name: new("Ours"), Email: "ada@example.com"}))(s)
+	must(s.target.LinkAccount(ctx, adapter.Account{UserID: ours.ID, Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: "1"}))(s)
+	must(s.target.CreateUser(ctx, adapter.User{ID: "bob", Name: new("Ours")}))(s)
+	s.set("user:ada", `{"id":"ada","email":"ada@example.com"}`)
+	s.set("user:email:ada@example.com", "ada")
+	s.set("user:bob", `{"id":"bob","name":"Theirs"}`)
+	s.set("user:eve", `{"id":"eve","name":"Theirs"}`)
+	s.set("user:account:p:1", `{"provider":"p","providerAccountId":"1","type":"oidc","userId":"eve"}`)
+	s.want(s.run(1),
+		`not copied: users: "ada": another user of the new site has the address`,
+		`not copied: users: "bob": the new site has a user with this ID that was not copied`,
+		`not copied: accounts: "p:1": it belongs to another user in the new site`)
+	s.same("the user of the new site", must(s.target.GetUser(ctx, "bob"))(s).Name, "Ours")
+	s.same("the account of the new site", must(s.target.GetAccount(ctx, "1", "p"))(s).UserID, ours.ID)
+
+	// What the new site deleted stays deleted, even if the source changes it.
+	must(s.target.DeleteUser(ctx, "eve"))(s)
+	s.set("user:eve", `{"id":"eve","name":"Changed"}`)
+	s.want(s.run(1), `not copied: users: "eve": the source changed it and the new site has deleted it: it stays deleted`)
+	if u := must(s.target.GetUser(ctx, "eve"))(s); u != nil {
+		t.Error("a user who was deleted came back")
+	}
+}
+
+// TestRefused: what the command can't do it says, without a password.
+func TestRefused(t *testing.T) {
+	s := newSite(t)
+	for name, c := range map[string]struct {
+		env   map[string]string
+		flags []string
+		want  string
+	}{
+		"no source":          {map[string]string{"TO": s.url}, nil, "FROM: the environment variable is not set"},
+		"no target":          {map[string]string{"FROM": s.url}, nil, "TO: the environment variable is not set"},
+		"not a URL":          {map[string]string{"FROM": "https://:hunter2@example.com", "TO": s.url}, nil, "FROM: not a URL of Redis"},
+		"nobody listens":     {map[string]string{"FROM": "redis://:hunter2@127.0.0.1:1", "TO": s.url}, nil, "connection refused"},
+		"options":            {map[string]string{"FROM": s.url, "TO": s.url}, []string{"-options", "app:"}, "-options is not a JSON object"},
+		"an argument":        {nil, []string{"now"}, "usage"},
+		"a mirror of nobody": {map[string]string{"FROM": s.url, "TO": s.url}, []string{"-mirror"}, "the source has no users at all"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			flags := append([]string{"-prefix", s.prefix, "-options", s.options()}, c.flags...)
+			if got := run(t.Context(), flags, func(name string) string { return c.env[name] }, &out, &errs); got != 2 || !strings.Contains(errs.String(), c.want) {
+				t.Errorf("exit status %d, want 2 and %q:\n%s", got, c.want, &errs)
+			}
+			if strings.Contains(errs.String()+out.String(), "hunter2") {
+				t.Errorf("the password is printed: %s", &errs)
+			}
+		})
+	}
+}
+
+// TestKilled kills the command again and again while it copies; the run that
+// gets to the end has copied everything once.
+func TestKilled(t *testing.T) {
+	s := newSite(t)
+	ctx := t.Context()
+	const people = 1500
+	pipe := s.client.Pipeline()
+	set := func(key, value string) { pipe.Set(ctx, s.base+key, value, 0) }
+	for i := range people {
+		set(fmt.Sprint("user:u", i), fmt.Sprintf(`{"id":"u%d","name":"U","email":"u%d@example.com"}`, i, i))
+		set(fmt.Sprintf("user:email:u%d@example.com", i), fmt.Sprint("u", i))
+		set(fmt.Sprint("user:account:p:", i), fmt.Sprintf(`{"type":"oidc","provider":"p","providerAccountId":"%d","userId":"u%d"}`, i, i))
+		set(fmt.Sprint("user:session:s", i), fmt.Sprintf(`{"sessionToken":"s%d","userId":"u%d","expires":"2040-01-01T00:00:00.000Z"}`, i, i))
+	}
+	must(pipe.Exec(ctx))(s)
+	kills := 0
+	for target := int64(100); ; target += 700 {
+		cmd := exec.CommandContext(ctx, os.Args[0], "-prefix", s.prefix, "-options", s.options())
+		cmd.Env = append(os.Environ(), asCommand+"=1", "FROM="+s.url, "TO="+s.url)
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		var err error
+		running := true
+		for running && must(s.client.HLen(ctx, "copyupstash:"+s.prefix).Result())(s) < target {
+			select {
+			case err = <-ended:
+				running = false
+			default:
+			}
+		}
+		if running {
+			if target < 3*people && cmd.Process.Kill() == nil {
+				kills++
+			}
+			err = <-ended
+		}
+		if err == nil {
+			s.want(out.String(), "verification tokens: 0 copied, 0 changed, 0 unchanged, 0 deleted, 0 expired, 0 refused")
+			break
+		}
+		if cmd.ProcessState.Exited() {
+			t.Fatalf("%v:\n%s", err, &out)
+		}
+	}
+	if kills < 3 {
+		t.Errorf("it was killed %d times, want 3 at least", kills)
+	}
+	for i := range people {
+		u, err := s.target.GetUserByAccount(ctx, adapter.AccountKey{Provider: "p", ProviderAccountID: fmt.Sprint(i)})
+		x, err2 := s.target.GetSessionAndUser(ctx, fmt.Sprint("s", i))
+		if err != nil || err2 != nil || u == nil || x == nil || u.Email != fmt.Sprintf("u%d@example.com", i) || x.User.ID != u.ID {
+			t.Fatalf("person %d: %v, %v, %v, %v", i, u, x, err, err2)
+		}
+	}
+	want := fmt.Sprintf("users: 0 copied, 0 changed, %d unchanged, 0 deleted, 0 expired, 0 refused", people)
+	s.want(s.run(0), want)
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// A ledger is a hash in the target: for each record of the source that was
+// copied, what it was then. So a record is copied once, a change of the source
+// is seen, and what the new site changed since is left alone.
+type ledger struct {
+	client goredis.UniversalClient
+	key    string
+}
+
+// An entry says that the copying of a record began, and when it is done what the
+// source held.
+type entry struct {
+	// Digest is that of the source; "" while the record is being copied.
+	Digest string `json:"d,omitempty"`
+	// Key are the parts of the key of an account or a verification token, which
+	// could not be told apart in the key of the source.
+	Key []string `json:"k,omitempty"`
+}
+
+func field(k kind, key string) string { return fmt.Sprintf("%d %s", k, key) }
+
+// parseField undoes field.
+func parseField(f string) (kind, string) {
+	var k kind
+	number, key, _ := strings.Cut(f, " ")
+	_, _ = fmt.Sscan(number, &k)
+	return k, key
+}
+
+// digest is what a record of the source was, without telling what.
+func digest(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return base64.RawStdEncoding.EncodeToString(sum[:12])
+}
+
+// read returns the entries of keys; nil where there is none.
+func (l ledger) read(ctx context.Context, k kind, keys []string) ([]*entry, error) {
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = field(k, key)
+	}
+	values, err := l.client.HMGet(ctx, l.key, names...).Result()
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]*entry, len(keys))
+	for i, v := range values {
+		if text, there := v.(string); there {
+			if entries[i], err = parseEntry(text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return entries, nil
+}
+
+func parseEntry(text string) (*entry, error) {
+	e := &entry{}
+	if err := json.Unmarshal([]byte(text), e); err != nil {
+		return nil, fmt.Errorf("an entry of the list of what was copied can't be read: %w", err)
+	}
+	return e, nil
+}
+
+// write enters records.
+func (l ledger) write(ctx context.Context, k kind, records []record, done bool) error {
+	var pairs []any
+	for _, r := range records {
+		e := entry{Key: r.parts}
+		if done {
+			e.Digest = r.digest
+		}
+		text, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		pairs = append(pairs, field(k, r.key), text)
+	}
+	if len(pairs) == 0 {
+		return nil
+	}
+	return l.client.HSet(ctx, l.key, pairs...).Err()
+}
+
+// each calls f for the entries, some at a time.
+func (l ledger) each(ctx context.Context, f func(entries map[string]entry) error) error {
+	for cursor := uint64(0); ; {
+		page, next, err := l.client.HScan(ctx, l.key, cursor, "", pageSize).Result()
+		if err != nil {
+			return err
+		}
+		entries := map[string]entry{}
+		for i := 0; i+1 < len(page); i += 2 {
+			e, err := parseEntry(page[i+1])
+			if err != nil {
+				return err
+			}
+			entries[page[i]] = *e
+		}
+		if err := f(entries); err != nil {
+			return err
+		}
+		if cursor = next; cursor == 0 {
+			return nil
+		}
+	}
+}
+
+// forget removes entries.
+func (l ledger) forget(ctx context.Context, fields ...string) error {
+	if len(fields) == 0 {
+		return nil
+	}
+	return l.client.HDel(ctx, l.key, fields...).Err()
+}

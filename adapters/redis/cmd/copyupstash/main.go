@@ -1,0 +1,119 @@
+// Command copyupstash copies what @auth/upstash-redis-adapter of Auth.js wrote
+// into the keys of adapters/redis: users, accounts, sessions and verification
+// tokens.
+//
+//	FROM=rediss://default:…@….upstash.io:6379 TO=redis://localhost:6379/0 copyupstash
+//
+// It reads the source by the protocol of Redis, which Upstash speaks too, and
+// never writes to it. It may run while the old site serves, may be killed at any
+// instant, and may be run again: it then copies what is new, carries over what
+// changed in the source, and leaves alone what it copied before. So it never
+// overwrites what the new site changed. With -mirror it also deletes what it had
+// copied and the source has no longer.
+//
+// What can't be copied is printed with the reason, and the exit status is then 1.
+// An error of a server is exit status 2; run the command again.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/gatehouse-go/gatehouse/adapters/redis"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
+}
+
+// run is the command; it returns the exit status.
+func run(ctx context.Context, args []string, env func(string) string, out, errs io.Writer) int {
+	flags := flag.NewFlagSet("copyupstash", flag.ContinueOnError)
+	flags.SetOutput(errs)
+	flags.Usage = func() {
+		_, _ = fmt.Fprintln(errs, "usage: FROM=URL TO=URL copyupstash [flags]\n"+
+			"FROM and TO are URLs of Redis: redis://user:password@host:port/db, or rediss:// for TLS.")
+		flags.PrintDefaults()
+	}
+	options := flags.String("options", "{}", "the `JSON` of the options that UpstashRedisAdapter was given, such as {\"baseKeyPrefix\":\"app:\"}")
+	prefix := flags.String("prefix", "gatehouse", "the `prefix` of the copy, as given to redis.WithPrefix")
+	cluster := flags.Bool("cluster", false, "TO is a cluster; more of its servers are given as redis://host:port?addr=host2:port2")
+	mirror := flags.Bool("mirror", false, "delete what was copied and is gone from the source; for the time before the new site serves")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if flags.NArg() > 0 {
+		flags.Usage()
+		return 2
+	}
+	r := &report{out: out}
+	err := copyAll(ctx, env("FROM"), env("TO"), *prefix, *options, *cluster, *mirror, r)
+	r.print()
+	if err != nil {
+		_, _ = fmt.Fprintln(errs, "copyupstash:", err)
+		return 2
+	}
+	if r.refused > 0 {
+		return 1
+	}
+	return 0
+}
+
+// copyAll opens both sides and copies.
+func copyAll(ctx context.Context, from, to, prefix, options string, cluster, mirror bool, r *report) (err error) {
+	layout := defaultLayout
+	if err := json.Unmarshal([]byte(options), &layout); err != nil {
+		return fmt.Errorf("-options is not a JSON object of texts: %w", err)
+	}
+	source, err := connect(from, false)
+	if err != nil {
+		return fmt.Errorf("FROM: %w", err)
+	}
+	target, err := connect(to, cluster)
+	if err != nil {
+		return errors.Join(fmt.Errorf("TO: %w", err), source.Close())
+	}
+	defer func() { err = errors.Join(err, source.Close(), target.Close()) }()
+	a, err := redis.New(target, redis.WithPrefix(prefix))
+	if err != nil {
+		return err
+	}
+	c := &copier{source: source, layout: layout, target: a, ledger: ledger{target, "copyupstash:" + prefix}, now: time.Now(), report: r}
+	if err := c.copy(ctx); err != nil || !mirror {
+		return err
+	}
+	return c.mirror(ctx)
+}
+
+// connect opens a client. The error does not hold the URL, which has a password.
+func connect(url string, cluster bool) (goredis.UniversalClient, error) {
+	if url == "" {
+		return nil, errors.New("the environment variable is not set")
+	}
+	bad := errors.New("not a URL of Redis, such as redis://localhost:6379/0")
+	if cluster {
+		o, err := goredis.ParseClusterURL(url)
+		if err != nil {
+			return nil, bad
+		}
+		o.ContextTimeoutEnabled = true
+		return goredis.NewClusterClient(o), nil
+	}
+	o, err := goredis.ParseURL(url)
+	if err != nil {
+		return nil, bad
+	}
+	o.ContextTimeoutEnabled = true
+	return goredis.NewClient(o), nil
+}

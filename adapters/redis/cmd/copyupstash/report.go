@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// A report counts what was done and prints at once what could not be.
+type report struct {
+	out     io.Writer
+	mu      sync.Mutex
+	counts  [kinds]map[string]int
+	dropped map[string]int // fields for which there is no place
+	refused int
+}
+
+// What is counted of each kind, in the order of the report.
+var outcomes = []string{"copied", "changed", "unchanged", "deleted", "expired", "refused"}
+
+func (r *report) count(k kind, outcome string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.counts[k] == nil {
+		r.counts[k] = map[string]int{}
+	}
+	r.counts[k][outcome]++
+}
+
+// refuse prints why a record, or a part of it, was not copied. What names it
+// holds no secret.
+func (r *report) refuse(k kind, name, reason string) {
+	r.count(k, "refused")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refused++
+	_, _ = fmt.Fprintf(r.out, "not copied: %s: %q: %s\n", k, name, reason)
+}
+
+// drop notes fields that are left behind.
+func (r *report) drop(k kind, names []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.dropped == nil {
+		r.dropped = map[string]int{}
+	}
+	for _, name := range names {
+		r.dropped[fmt.Sprintf("%s have a field %q, for which there is no place", k, name)]++
+	}
+}
+
+func (r *report) print() {
+	for _, text := range slices.Sorted(maps.Keys(r.dropped)) {
+		_, _ = fmt.Fprintf(r.out, "left behind: %d %s\n", r.dropped[text], text)
+	}
+	for k := range kinds {
+		_, _ = fmt.Fprintf(r.out, "%s:", k)
+		for i, outcome := range outcomes {
+			if i > 0 {
+				_, _ = fmt.Fprint(r.out, ",")
+			}
+			_, _ = fmt.Fprintf(r.out, " %d %s", r.counts[k][outcome], outcome)
+		}
+		_, _ = fmt.Fprintln(r.out)
+	}
+}
