@@ -251,7 +251,7 @@ func (l *link) passStall() bool {
 	case <-l.over:
 		return false
 	case <-timer.C:
-		return true
+		return !hasEnded(l.client)
 	}
 }
 

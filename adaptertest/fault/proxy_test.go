@@ -414,6 +414,45 @@ func TestProxyStall(t *testing.T) {
 	}
 }
 
+// TestProxyStallOfABusyProcess: a client that has closed its connection before
+// the stall ends takes what it sent with it, also where every processor of the
+// process has other work and the proxy learns of it late.
+func TestProxyStallOfABusyProcess(t *testing.T) {
+	s := newLineServer(t)
+	p := newProxy(t, s.addr)
+	stop := make(chan struct{})
+	var busy sync.WaitGroup
+	defer busy.Wait()
+	defer close(stop)
+	for range 4 * runtime.GOMAXPROCS(0) {
+		busy.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for n := range 3 {
+		c := dial(t, p)
+		c.mustAsk(t, "hello")
+		i := inject(t, p, fault.Stall, 1)
+		line := fmt.Sprint("left ", n)
+		if _, err := io.WriteString(c, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		waitHit(t, i)
+		_ = c.Close()
+		i.Release()
+		eventually(t, "the client that left is gone", func() bool { return p.Stats().Open == 0 })
+		if s.saw(line) {
+			t.Fatalf("the store saw %q, which was sent by a client that left during the stall", line)
+		}
+	}
+}
+
 func TestProxyCutReply(t *testing.T) {
 	s := newLineServer(t)
 	p := newProxy(t, s.addr)

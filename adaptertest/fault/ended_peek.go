@@ -1,0 +1,26 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd
+
+package fault
+
+import (
+	"net"
+	"syscall"
+)
+
+// hasEnded reports whether the other end has closed the connection and all that
+// it sent before has been read. It asks the kernel, which knows earlier than the
+// goroutine that reads: in a busy process a goroutine may learn of the end tens
+// of milliseconds later.
+func hasEnded(conn *net.TCPConn) bool {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return true
+	}
+	ended := false
+	err = raw.Control(func(fd uintptr) {
+		var b [1]byte
+		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		ended = n == 0 && err == nil || err == syscall.ECONNRESET
+	})
+	return ended || err != nil
+}
