@@ -18,7 +18,7 @@ export PATH := $(CURDIR)/.cache/node/node_modules/node/bin:$(PATH)
 .DEFAULT_GOAL := test
 include images/images.mk
 
-.PHONY: help setup test test-modules check race race-modules portable apidiff release fuzz conformance conformance-all stress mutants bench bench-modules interop interop-tests lint demo browser
+.PHONY: help setup test test-modules check race race-modules portable apidiff release fuzz conformance conformance-all stress mutants bench bench-modules bench-large interop interop-tests lint demo browser
 
 ## help: list the targets
 help:
@@ -113,6 +113,12 @@ BENCHED := $(filter adapters/%,$(MODULES)) auth auth/webauthn auth/internal/peer
 bench-modules:
 	@for m in $(BENCHED); do (cd $$m && GOWORK=off go test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m ./...); done 2>&1 | \
 		go run ./adaptertest/bundled/cmd/benchtable
+
+USERS ?= 1000000
+
+## bench-large: every store with USERS (1000000) users and sessions, each figure beside the same work by hand
+bench-large: images
+	cd adaptertest/bundled && GOWORK=off go run ./cmd/benchlarge $(USERS)
 
 ## interop: the real Auth.js over our tokens and databases, and a certified OpenID provider; needs Node
 interop: images browser

@@ -1,0 +1,108 @@
+// Package large measures the bundled adapters over many records, each beside the same work by hand in the same run.
+package large
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// A Store is one adapter over a server or file of its own.
+type Store struct {
+	Name    string // what Open was asked for
+	Server  string // the product that keeps the records, with its version
+	Adapter interface {
+		adapter.Adapter
+		adapter.Sweeper
+	}
+	Hand Hand
+	// AddUsers stores the users from to to-1, each with one session, and AddSessions many sessions of one user. Both may go
+	// behind the adapter, as long as it can't see a difference.
+	AddUsers    func(ctx context.Context, r *Records, from, to int) error
+	AddSessions func(ctx context.Context, r *Records, userID string, n int) error
+	// Size returns what all records take, in bytes.
+	Size func(ctx context.Context) (int64, error)
+
+	close []func(ctx context.Context) error
+}
+
+// A Hand does with the client, by hand, what the measured methods of the adapter do on the same records. What is absent is
+// nil.
+type Hand interface {
+	GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error)
+	GetUserByEmail(ctx context.Context, email string) (*adapter.User, error)
+	CreateSession(ctx context.Context, s adapter.Session) error
+	UpdateUser(ctx context.Context, id, name string) error
+	// DeleteExpired deletes at once every session that expires at or before now.
+	DeleteExpired(ctx context.Context, now time.Time) error
+}
+
+// Records are the users, and one session of each.
+type Records struct {
+	// Start is the time of the run. A tenth of the sessions, the first, expires a day later; another tenth, the second, two
+	// days later; the others a month later.
+	Start time.Time
+	// ids are the IDs of users where the adapter assigned them.
+	ids []string
+}
+
+const day = 24 * time.Hour
+
+// The instants by which the first and the second tenth of the sessions have expired, after the start of the run.
+const (
+	afterFirst  = day + day/2
+	afterSecond = 2*day + day/2
+)
+
+func (r *Records) token(n int) string { return fmt.Sprintf("session-%032d", n) }
+
+func (r *Records) email(n int) string { return fmt.Sprintf("somebody.%d@example.com", n) }
+
+func (r *Records) expires(n int) time.Time {
+	days := 30
+	if n%10 < 2 {
+		days = n%10 + 1
+	}
+	return r.Start.Add(time.Duration(days) * day).UTC().Truncate(time.Second)
+}
+
+func (r *Records) id(n int) string {
+	if r.ids != nil {
+		return r.ids[n]
+	}
+	return fmt.Sprintf("%024x", n+1)
+}
+
+// Kinds are the stores that Open knows.
+func Kinds() []string { return []string{"memory", "sqlite", "postgres", "redis", "mongo"} }
+
+// Open makes a store ready, on a server that s finds or starts.
+func Open(ctx context.Context, s *stores.Stores, kind string) (*Store, error) {
+	switch kind {
+	case "memory":
+		return openMemory(), nil
+	case "sqlite":
+		return openSQLite(ctx)
+	case "postgres":
+		return openPostgres(ctx, s)
+	case "redis":
+		return openRedis(ctx, s)
+	case "mongo":
+		return openMongo(ctx, s)
+	default:
+		return nil, fmt.Errorf("large: %q is not a store; the stores are %q", kind, Kinds())
+	}
+}
+
+// Close removes what the store holds.
+func (s *Store) Close(ctx context.Context) (err error) {
+	for _, f := range s.close {
+		if e := f(ctx); err == nil {
+			err = e
+		}
+	}
+	return err
+}

@@ -1,0 +1,53 @@
+package large_test
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/large"
+)
+
+// TestMeasure measures the stores that need no server, with few records: every
+// method has a figure beside the one by hand, and so has the sweep.
+func TestMeasure(t *testing.T) {
+	for _, kind := range []string{"memory", "sqlite"} {
+		t.Run(kind, func(t *testing.T) {
+			s, err := large.Open(t.Context(), nil, kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
+					t.Error(err)
+				}
+			})
+			var beside []string
+			err = large.Measure(t.Context(), s, large.Options{Users: 1000, Usual: 100 * time.Millisecond}, func(r large.Row) {
+				t.Log(r)
+				if r.Adapter == "" {
+					t.Errorf("%s has no figure", r.What)
+				}
+				if of, err := strconv.ParseFloat(r.Of, 64); err == nil && of > 0 {
+					beside = append(beside, r.What)
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []string{"GetSessionAndUser`, median", "absent", "GetUserByEmail", "CreateSession`, median", "UpdateUser", "16 callers", "sweep of a tenth"} {
+				if !strings.Contains(strings.Join(beside, "\n"), want) {
+					t.Errorf("%s has no figure beside the one by hand: %q", want, beside)
+				}
+			}
+		})
+	}
+}
+
+func TestOpenRefusesUnknownStores(t *testing.T) {
+	if _, err := large.Open(t.Context(), nil, "oracle"); err == nil || !strings.Contains(err.Error(), "postgres") {
+		t.Errorf("got %v, want an error that names the stores", err)
+	}
+}

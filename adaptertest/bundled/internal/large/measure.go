@@ -1,0 +1,394 @@
+package large
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// A Row is one measurement of a store: what the adapter took, and what the same work by hand took.
+type Row struct {
+	Store, What, Adapter, Hand string
+	// Of is the adapter's figure as a share of the one by hand, "" where there is none.
+	Of string
+}
+
+const (
+	// pairs is how many calls of a method are measured, each beside one by hand; where they take longer than pairsTime
+	// together, fewer.
+	pairs       = 2000
+	fewestPairs = 20
+	pairsTime   = 10 * time.Second
+	// callers are those whose throughput is measured, in slices of time by turns with the same work by hand.
+	callers = 16
+	turns   = 16
+)
+
+// Options say how much is measured.
+type Options struct {
+	// Users is how many there are, each with a session: at least a thousand.
+	Users int
+	// Usual is how long is measured what usual calls take, 0 for three seconds. Throughput is measured in slices of a
+	// tenth of it.
+	Usual time.Duration
+}
+
+// Measure fills the store and measures. Each row is shown as it comes.
+func Measure(ctx context.Context, s *Store, o Options, show func(Row)) error {
+	if o.Usual == 0 {
+		o.Usual = 3 * time.Second
+	}
+	m := &measurement{Store: s, Records: &Records{Start: time.Now()}, n: o.Users, usual: o.Usual, show: show}
+	for _, step := range []func(context.Context) error{m.fill, m.alone, m.together, m.sweep, m.deleteUser} {
+		if err := step(ctx); err != nil {
+			return fmt.Errorf("large: %s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+type measurement struct {
+	*Store
+	*Records
+	n     int
+	usual time.Duration
+	show  func(Row)
+	made  atomic.Int64 // sessions that were created by measured calls
+}
+
+func (m *measurement) row(what, adapter, hand, of string) {
+	m.show(Row{Store: m.Name, What: what, Adapter: adapter, Hand: hand, Of: of})
+}
+
+func (m *measurement) fill(ctx context.Context) error {
+	before, err := m.Size(ctx)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := m.AddUsers(ctx, m.Records, 0, m.n); err != nil {
+		return err
+	}
+	took := time.Since(start)
+	after, err := m.Size(ctx)
+	m.row("bytes for a user with a session", fmt.Sprint((after-before)/int64(m.n)), "", "")
+	m.row("time to fill", took.Round(time.Millisecond).String(), "", "")
+	return err
+}
+
+// An operation is a call of the adapter, and the same by hand.
+type operation struct {
+	adapter, hand func(ctx context.Context) error
+}
+
+var errAbsent = errors.New("a record that was stored was not found")
+
+// found makes it an error that what was looked for is absent, or is there.
+func found[T any](record *T, err error, want bool) error {
+	if err == nil && (record != nil) != want {
+		return errAbsent
+	}
+	return err
+}
+
+func (m *measurement) getSession(token string, want bool) operation {
+	return operation{
+		func(ctx context.Context) error {
+			r, err := m.Store.Adapter.GetSessionAndUser(ctx, token)
+			return found(r, err, want)
+		},
+		func(ctx context.Context) error {
+			r, err := m.Hand.GetSessionAndUser(ctx, token)
+			return found(r, err, want)
+		},
+	}
+}
+
+func (m *measurement) getUser(email string, want bool) operation {
+	return operation{
+		func(ctx context.Context) error {
+			u, err := m.Store.Adapter.GetUserByEmail(ctx, email)
+			return found(u, err, want)
+		},
+		func(ctx context.Context) error {
+			u, err := m.Hand.GetUserByEmail(ctx, email)
+			return found(u, err, want)
+		},
+	}
+}
+
+func (m *measurement) createSession(n int) operation {
+	session := func() adapter.Session {
+		return adapter.Session{SessionToken: fmt.Sprint("made-", m.made.Add(1)), UserID: m.id(n), Expires: m.Start.Add(30 * day)}
+	}
+	return operation{
+		func(ctx context.Context) error {
+			_, err := m.Store.Adapter.CreateSession(ctx, session())
+			return err
+		},
+		func(ctx context.Context) error { return m.Hand.CreateSession(ctx, session()) },
+	}
+}
+
+func (m *measurement) updateUser(n int) operation {
+	name := fmt.Sprint("Name ", rand.Uint32())
+	return operation{
+		func(ctx context.Context) error {
+			_, err := m.Store.Adapter.UpdateUser(ctx, adapter.UserUpdate{ID: m.id(n), Name: adapter.To(&name)})
+			return err
+		},
+		func(ctx context.Context) error { return m.Hand.UpdateUser(ctx, m.id(n), name) },
+	}
+}
+
+// alone measures methods with one caller.
+func (m *measurement) alone(ctx context.Context) error {
+	for _, method := range []struct {
+		what string
+		of   func(n int) operation
+	}{
+		{"`GetSessionAndUser`", func(n int) operation { return m.getSession(m.token(n), true) }},
+		{"`GetSessionAndUser`, absent", func(n int) operation { return m.getSession("absent-"+m.token(n), false) }},
+		{"`GetUserByEmail`", func(n int) operation { return m.getUser(m.email(n), true) }},
+		{"`GetUserByEmail`, absent", func(n int) operation { return m.getUser("absent."+m.email(n), false) }},
+		{"`CreateSession`", m.createSession},
+		{"`UpdateUser`", m.updateUser},
+	} {
+		var took [2][]time.Duration
+		for end := time.Now().Add(pairsTime); len(took[0]) < pairs && (len(took[0]) < fewestPairs || time.Now().Before(end)); {
+			o := method.of(rand.IntN(m.n))
+			calls := [2]func(context.Context) error{o.adapter, o.hand}
+			first := len(took[0]) % 2
+			for _, which := range []int{first, 1 - first} {
+				start := time.Now()
+				if err := calls[which](ctx); err != nil {
+					return fmt.Errorf("%s: %w", method.what, err)
+				}
+				took[which] = append(took[which], time.Since(start))
+			}
+		}
+		a, h := percentile(took[0], 50), percentile(took[1], 50)
+		m.row(method.what+", median", short(a), short(h), ratio(float64(a), float64(h)))
+	}
+	return nil
+}
+
+// together measures the throughput of several callers.
+func (m *measurement) together(ctx context.Context) error {
+	for _, method := range []struct {
+		what string
+		of   func(n int) operation
+	}{
+		{"`GetSessionAndUser`", func(n int) operation { return m.getSession(m.token(n), true) }},
+		{"`CreateSession`", m.createSession},
+	} {
+		var done [2]int64
+		for slice := range turns {
+			which := (slice + slice/2) % 2 // one begins as often as the other
+			n, err := m.slice(ctx, func(ctx context.Context) error {
+				o := method.of(rand.IntN(m.n))
+				if which == 0 {
+					return o.adapter(ctx)
+				}
+				return o.hand(ctx)
+			})
+			if err != nil {
+				return fmt.Errorf("%s by %d callers: %w", method.what, callers, err)
+			}
+			done[which] += n
+		}
+		perSecond := func(n int64) string { return fmt.Sprintf("%.0f/s", float64(n)/(turns/2*m.sliceTime().Seconds())) }
+		m.row(fmt.Sprintf("%s, %d callers", method.what, callers), perSecond(done[0]), perSecond(done[1]), ratio(float64(done[0]), float64(done[1])))
+	}
+	return nil
+}
+
+func (m *measurement) sliceTime() time.Duration { return m.usual / 10 }
+
+// slice lets all callers call for a while, and returns how many calls they made.
+func (m *measurement) slice(ctx context.Context, call func(ctx context.Context) error) (int64, error) {
+	var calls atomic.Int64
+	errs := make([]error, callers)
+	end := time.Now().Add(m.sliceTime())
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() {
+			for time.Now().Before(end) && errs[i] == nil {
+				errs[i] = call(ctx)
+				calls.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	return calls.Load(), errors.Join(errs...)
+}
+
+// sweep measures a sweep of a tenth of the sessions, and what others notice of it.
+func (m *measurement) sweep(ctx context.Context) error {
+	err := m.meanwhile(ctx, "sweep of a tenth",
+		func(ctx context.Context) error {
+			swept, err := m.Store.Adapter.DeleteExpired(ctx, m.Start.Add(afterFirst))
+			if want := int64((m.n + 9) / 10); err == nil && swept.Sessions != want {
+				err = fmt.Errorf("%d sessions were deleted, not %d", swept.Sessions, want)
+			}
+			return err
+		},
+		func(ctx context.Context) error { return m.Hand.DeleteExpired(ctx, m.Start.Add(afterSecond)) })
+	if err != nil {
+		return err
+	}
+	gone, err := m.Hand.GetSessionAndUser(ctx, m.token(0))
+	if err == nil && gone != nil {
+		err = errors.New("an expired session is still there after the sweep")
+	}
+	return err
+}
+
+// deleteUser measures the deletion of a user who has three tenths as many sessions as there are users.
+func (m *measurement) deleteUser(ctx context.Context) error {
+	many := 3 * m.n / 10
+	u, err := m.Store.Adapter.CreateUser(ctx, adapter.User{Name: new("Somebody Else")})
+	if err != nil {
+		return err
+	}
+	if err := m.AddSessions(ctx, m.Records, u.ID, many); err != nil {
+		return err
+	}
+	return m.meanwhile(ctx, fmt.Sprintf("deletion of a user with %d sessions", many), func(ctx context.Context) error {
+		_, err := m.Store.Adapter.DeleteUser(ctx, u.ID)
+		return err
+	}, nil)
+}
+
+// meanwhile measures how long the work takes, and how long the calls of others take before and meanwhile. The others always
+// use the adapter.
+func (m *measurement) meanwhile(ctx context.Context, what string, byAdapter, byHand func(ctx context.Context) error) error {
+	usual, err := m.crowd(ctx, func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+		case <-time.After(m.usual):
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	crowds := []*crowd{nil, new(crowd)}
+	for i, do := range []func(context.Context) error{byAdapter, byHand} {
+		if do == nil {
+			continue
+		}
+		if crowds[i], err = m.crowd(ctx, do); err != nil {
+			return err
+		}
+	}
+	a, h := crowds[0], crowds[1]
+	times := ""
+	if h.lasted > 0 {
+		times = ratio(float64(a.lasted), float64(h.lasted))
+	}
+	m.row(what, short(a.lasted), short(h.lasted), times)
+	for kind, name := range crowdKinds {
+		m.row(fmt.Sprintf("… others' %s meanwhile, p99, longest (usually %s)", name, usual.said(kind)), a.said(kind), h.said(kind), "")
+	}
+	return nil
+}
+
+// crowdKinds are what the others do.
+var crowdKinds = []string{"reads", "writes"}
+
+// A crowd is what others noticed of some work.
+type crowd struct {
+	lasted time.Duration
+	took   [2][]time.Duration // reads and writes
+}
+
+// said returns the 99th percentile and the longest of a kind.
+func (c *crowd) said(kind int) string {
+	if len(c.took[kind]) == 0 {
+		return ""
+	}
+	return short(percentile(c.took[kind], 99)) + ", " + short(percentile(c.took[kind], 100))
+}
+
+// crowd lets two readers and a writer call, with a rest of a millisecond after each call, while do runs.
+func (m *measurement) crowd(ctx context.Context, do func(ctx context.Context) error) (*crowd, error) {
+	const people = 3
+	took, errs := make([][]time.Duration, people), make([]error, people)
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range people {
+		wg.Go(func() {
+			rest := time.NewTimer(0)
+			defer rest.Stop()
+			for {
+				select {
+				case <-stop:
+					return
+				case <-rest.C:
+				}
+				n := rand.IntN(m.n/10)*10 + 9 // whose session stays
+				call := m.getSession(m.token(n), true).adapter
+				if i == people-1 {
+					call = m.createSession(n).adapter
+				}
+				start := time.Now()
+				if errs[i] = call(ctx); errs[i] != nil {
+					return
+				}
+				took[i] = append(took[i], time.Since(start))
+				rest.Reset(time.Millisecond)
+			}
+		})
+	}
+	start := time.Now()
+	err := do(ctx)
+	c := &crowd{lasted: time.Since(start)}
+	close(stop)
+	wg.Wait()
+	for i := range people {
+		kind := 0
+		if i == people-1 {
+			kind = 1
+		}
+		c.took[kind] = append(c.took[kind], took[i]...)
+	}
+	return c, errors.Join(append(errs, err)...)
+}
+
+// percentile returns the p-th of a hundred, 100 being the longest.
+func percentile(took []time.Duration, p int) time.Duration {
+	if len(took) == 0 {
+		return 0
+	}
+	slices.Sort(took)
+	return took[min(len(took)*p/100, len(took)-1)]
+}
+
+// short writes a duration with three digits or so.
+func short(d time.Duration) string {
+	switch {
+	case d == 0:
+		return ""
+	case d < time.Millisecond:
+		return d.Round(100 * time.Nanosecond).String()
+	case d < time.Second:
+		return d.Round(10 * time.Microsecond).String()
+	default:
+		return d.Round(10 * time.Millisecond).String()
+	}
+}
+
+func ratio(a, b float64) string {
+	if b == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", a/b)
+}
