@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	mgo "go.mongodb.org/mongo-driver/v2/mongo"
 	driver "go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
@@ -13,7 +12,7 @@ const (
 	// batch is how many documents are deleted in one request: few enough that
 	// nobody else waits for long.
 	batch = 1000
-	// batchTime bounds a request on the server, which would otherwise go on when
+	// batchTime bounds a deletion on the server, which would otherwise go on when
 	// nobody waits for it any more.
 	batchTime = 10 * time.Second
 )
@@ -34,7 +33,7 @@ func (c collection) deleteInBatches(ctx context.Context, filter bson.D, pause fl
 			return deleted, err
 		}
 		// What matches no longer stays: it may have changed since.
-		n, err := c.deleteBatch(ctx, append(bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}}, filter...))
+		n, err := c.deleteBatch(ctx, ids, filter)
 		deleted += n
 		if err != nil || len(ids) < batch {
 			return deleted, err
@@ -53,7 +52,7 @@ func (c collection) thin(ctx context.Context, filter bson.D) error {
 		if err != nil || len(ids) < batch {
 			return err
 		}
-		if _, err := c.deleteBatch(ctx, append(bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}}, filter...)); err != nil {
+		if _, err := c.deleteBatch(ctx, ids, filter); err != nil {
 			return err
 		}
 	}
@@ -77,23 +76,27 @@ func (c collection) batchOf(ctx context.Context, filter bson.D) (bson.A, error) 
 	return ids, nil
 }
 
-// deleteBatch deletes what matches, within the time of a batch.
-func (c collection) deleteBatch(ctx context.Context, filter bson.D) (int64, error) {
-	var said struct {
-		N      int64            `bson:"n"`
-		Errors []mgo.WriteError `bson:"writeErrors"`
+// deleteBatch deletes the documents with the ids that match the filter, within
+// the time of a batch.
+func (c collection) deleteBatch(ctx context.Context, ids bson.A, filter bson.D) (int64, error) {
+	filter = append(bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}}, filter...)
+	// With another index the server may read all that matches for each batch.
+	result, err := c.DeleteMany(bounded{abortable{ctx}, time.Now().Add(batchTime)}, filter, driver.DeleteMany().SetHint(bson.D{{Key: "_id", Value: int32(1)}}))
+	if err != nil {
+		return 0, ended(ctx, err)
 	}
-	err := c.Database().RunCommand(abortable{ctx}, bson.D{
-		{Key: "delete", Value: c.Name()},
-		{Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: filter}, {Key: "limit", Value: int32(0)}}}},
-		{Key: "maxTimeMS", Value: batchTime.Milliseconds()},
-		{Key: "writeConcern", Value: bson.D{{Key: "w", Value: "majority"}}},
-	}).Decode(&said)
-	if err == nil && len(said.Errors) > 0 {
-		err = said.Errors[0]
-	}
-	return said.N, ended(ctx, err)
+	return result.DeletedCount, nil
 }
+
+// bounded is a context with a deadline for the driver, which sends the server
+// what is left of it as maxTimeMS. It takes the place of a timeout that the
+// client was given.
+type bounded struct {
+	abortable
+	deadline time.Time
+}
+
+func (b bounded) Deadline() (deadline time.Time, ok bool) { return b.deadline, true }
 
 // rest waits, or returns why the context has ended.
 func rest(ctx context.Context, d time.Duration) error {

@@ -2,6 +2,7 @@ package mongo_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -196,6 +197,74 @@ func TestHowTheClientIsSetUp(t *testing.T) {
 		must(a.CreateVerificationToken(ctx, token))(t)
 		same(t, "UseVerificationToken", must(a.UseVerificationToken(ctx, token.Key()))(t), token)
 	}
+}
+
+// TestClientTimeout makes calls with a client that has a timeout of its own: the
+// driver sends it with each command.
+func TestClientTimeout(t *testing.T) {
+	onEachServer(t, func(t *testing.T, s server) {
+		ctx := t.Context()
+		client := s.connect(t, func(o *options.ClientOptions) {
+			o.SetTimeout(30 * time.Second).SetRetryWrites(false).SetRetryReads(false)
+		})
+		db := client.Database(s.newDatabase(t))
+		a := newAdapter(t, db)
+		if err := a.EnsureIndexes(ctx); err != nil {
+			t.Fatal(err)
+		}
+		fillRecords(t, db, 0, 10, time.Now().Add(time.Hour))
+		callEverything(ctx, t, a)
+		user := must(a.CreateUser(ctx, adapter.User{}))(t)
+		for i := range 3 {
+			must(a.CreateSession(ctx, adapter.Session{SessionToken: fmt.Sprint(i), UserID: user.ID, Expires: time.Now().Add(time.Duration(i-1) * time.Hour)}))(t)
+		}
+		if swept := must(a.DeleteExpired(ctx, time.Now()))(t); swept.Sessions != 2 {
+			t.Errorf("the sweep deleted %+v, want 2 sessions", swept)
+		}
+		if n := must(a.DeleteSessionsByUserID(ctx, user.ID, ""))(t); n != 1 {
+			t.Errorf("%d sessions were deleted, want 1", n)
+		}
+	})
+}
+
+// TestValidator: when a collection refuses a document by a rule of its own, the
+// error says so and quotes nothing of it.
+func TestValidator(t *testing.T) {
+	onEachServer(t, func(t *testing.T, s server) {
+		ctx := t.Context()
+		db := s.connect(t).Database(s.newDatabase(t))
+		for collection, field := range map[string]string{"users": "email", "sessions": "sessionToken", "accounts": "access_token"} {
+			rule := bson.D{{Key: "$jsonSchema", Value: bson.D{{Key: "properties", Value: bson.D{{Key: field, Value: bson.D{{Key: "bsonType", Value: "int"}}}}}}}}
+			if err := db.CreateCollection(ctx, collection, options.CreateCollection().SetValidator(rule)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a := newAdapter(t, db)
+		if err := a.EnsureIndexes(ctx); err != nil {
+			t.Fatal(err)
+		}
+		const secret = "secret@example.com"
+		user := must(a.CreateUser(ctx, adapter.User{}))(t)
+		account := adapter.Account{UserID: user.ID, Provider: "p", ProviderAccountID: "1", AccessToken: new(secret)}
+		for method, call := range map[string]func() error{
+			"CreateUser": func() error { _, err := a.CreateUser(ctx, adapter.User{Email: secret}); return err },
+			"UpdateUser": func() error {
+				_, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: user.ID, Email: adapter.To(secret)})
+				return err
+			},
+			"CreateSession": func() error {
+				_, err := a.CreateSession(ctx, adapter.Session{SessionToken: secret, UserID: user.ID, Expires: time.Now()})
+				return err
+			},
+			"LinkAccount":           func() error { _, err := a.LinkAccount(ctx, account); return err },
+			"CreateUserWithAccount": func() error { _, err := a.CreateUserWithAccount(ctx, adapter.User{}, account, nil); return err },
+		} {
+			err := call()
+			if err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "failed validation") || errors.Is(err, adapter.ErrConflict) {
+				t.Errorf("%s: got %v, want an error that says what happened and does not quote the record", method, err)
+			}
+		}
+	})
 }
 
 // TestNew refuses what can't work.

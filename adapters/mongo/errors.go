@@ -21,9 +21,34 @@ func wrap(operation string, err error) error {
 	case mgo.IsDuplicateKeyError(err):
 		return &conflict{operation: operation, what: "the key is taken", cause: err}
 	default:
-		return fmt.Errorf("mongo: %s: %w", operation, err)
+		return fmt.Errorf("mongo: %s: %w", operation, withoutValues(err))
 	}
 }
+
+// withoutValues leaves out of the text of an error what the server says of the
+// document that a validator of the collection refused: it quotes the fields.
+func withoutValues(err error) error {
+	refused, ok := errors.AsType[mgo.WriteException](err)
+	if !ok {
+		return err
+	}
+	for _, e := range refused.WriteErrors {
+		if len(e.Details) > 0 {
+			return &refusal{text: fmt.Sprintf("the server refused the document (code %d): %s", e.Code, e.Message), cause: err}
+		}
+	}
+	return err
+}
+
+// refusal is an error of the server with a text that quotes nothing.
+type refusal struct {
+	text  string
+	cause error
+}
+
+func (e *refusal) Error() string { return e.text }
+
+func (e *refusal) Unwrap() error { return e.cause }
 
 // conflict is a violated unique index.
 type conflict struct {

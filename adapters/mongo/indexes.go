@@ -109,10 +109,14 @@ type existing struct {
 	Expire    *bson.RawValue `bson:"expireAfterSeconds"`
 }
 
-// listIndexes returns the indexes of each collection by its name.
+// listIndexes returns the indexes of each collection by its name. It is an error
+// if records can't be kept there.
 func (a *Adapter) listIndexes(ctx context.Context) (map[string][]existing, error) {
+	if err := a.checkCollections(ctx); err != nil {
+		return nil, err
+	}
 	there := map[string][]existing{}
-	for _, c := range []collection{a.users, a.accounts, a.sessions, a.tokens, a.authenticators} {
+	for _, c := range a.collections() {
 		cursor, err := c.Indexes().List(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Name(), err)
@@ -124,6 +128,38 @@ func (a *Adapter) listIndexes(ctx context.Context) (map[string][]existing, error
 		there[c.Name()] = all
 	}
 	return there, nil
+}
+
+func (a *Adapter) collections() []collection {
+	return []collection{a.users, a.accounts, a.sessions, a.tokens, a.authenticators}
+}
+
+// checkCollections refuses what is not a plain collection: a view and a time
+// series can't be changed record by record, and a capped collection removes its
+// oldest records when it is full, users who sign in among them.
+func (a *Adapter) checkCollections(ctx context.Context) error {
+	var names bson.A
+	for _, c := range a.collections() {
+		names = append(names, c.Name())
+	}
+	specs, err := a.users.Database().ListCollectionSpecifications(ctx, bson.D{{Key: "name", Value: bson.D{{Key: "$in", Value: names}}}})
+	const unauthorized = 13
+	if said, ok := errors.AsType[mgo.CommandError](err); ok && said.Code == unauthorized {
+		return nil // an account may use collections that it may not list
+	}
+	if err != nil {
+		return err
+	}
+	var problems []error
+	for _, spec := range specs {
+		if capped, _ := spec.Options.Lookup("capped").BooleanOK(); capped {
+			problems = append(problems, fmt.Errorf("the collection %s is capped, so that records disappear when it is full: copy them into a plain collection", spec.Name))
+		}
+		if spec.Type != "collection" {
+			problems = append(problems, fmt.Errorf("%s is a %s, not a collection: choose other names with WithCollections or WithPrefix", spec.Name, spec.Type))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // String names the index by what it is on.

@@ -142,6 +142,34 @@ func TestCollationOfACollection(t *testing.T) {
 	}
 }
 
+// TestKindsOfCollections refuses what would lose records by itself, or can't be
+// changed.
+func TestKindsOfCollections(t *testing.T) {
+	ctx := t.Context()
+	for says, make := range map[string]func(db *mgo.Database) error{
+		"sessions is capped": func(db *mgo.Database) error {
+			return db.CreateCollection(ctx, "sessions", options.CreateCollection().SetCapped(true).SetSizeInBytes(1<<20))
+		},
+		"users is a view": func(db *mgo.Database) error { return db.CreateView(ctx, "users", "people", bson.A{}) },
+		"accounts is a timeseries": func(db *mgo.Database) error {
+			return db.CreateCollection(ctx, "accounts", options.CreateCollection().SetTimeSeriesOptions(options.TimeSeries().SetTimeField("t")))
+		},
+	} {
+		t.Run(says, func(t *testing.T) {
+			db := standalone.connect(t).Database(standalone.newDatabase(t))
+			if err := make(db); err != nil {
+				t.Fatal(err)
+			}
+			a := newAdapter(t, db)
+			for call, err := range map[string]error{"EnsureIndexes": a.EnsureIndexes(ctx), "CheckIndexes": a.CheckIndexes(ctx)} {
+				if err == nil || !strings.Contains(err.Error(), says) {
+					t.Errorf("%s: got %v, want an error that says: %s", call, err, says)
+				}
+			}
+		})
+	}
+}
+
 // TestCheckIndexes names all that is missing, and makes nothing.
 func TestCheckIndexes(t *testing.T) {
 	ctx := t.Context()
