@@ -68,6 +68,67 @@ func TestMovedSessionFollowsItsNewOwner(t *testing.T) {
 	}
 }
 
+// TestNobodyStallsMeanwhile deletes a user who has very many sessions, ends the
+// sessions of another, and sweeps as many, while somebody else reads and writes:
+// no call waits for longer than 50 ms. A machine that is busy may delay any
+// call, so the best of several attempts counts.
+func TestNobodyStallsMeanwhile(t *testing.T) {
+	const most, attempts = 50 * time.Millisecond, 5
+	many := 300_000
+	if testing.Short() {
+		many = 30_000
+	}
+	for name, remove := range map[string]func(a *memory.Adapter, userID string) error{
+		"DeleteUser": func(a *memory.Adapter, userID string) error { _, err := a.DeleteUser(t.Context(), userID); return err },
+		"DeleteSessionsByUserID": func(a *memory.Adapter, userID string) error {
+			_, err := a.DeleteSessionsByUserID(t.Context(), userID, "")
+			return err
+		},
+		"DeleteExpired": func(a *memory.Adapter, _ string) error {
+			_, err := a.DeleteExpired(t.Context(), time.Now())
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			best := time.Hour
+			for attempt := 0; attempt < attempts && best > most; attempt++ {
+				a := memory.New()
+				other, user := newUser(t, a, ""), newUser(t, a, "")
+				for n := range many {
+					newSession(t, a, fmt.Sprint(n), user.ID, time.Now().Add(-time.Hour))
+				}
+				var longest time.Duration
+				done, calls := make(chan error, 1), 0
+				go func() { done <- remove(a, user.ID) }()
+				for running := true; running; calls++ {
+					began := time.Now()
+					newSession(t, a, fmt.Sprint("other", calls), other.ID, time.Now().Add(time.Hour))
+					if found, err := a.GetSessionAndUser(t.Context(), fmt.Sprint("other", calls)); err != nil || found == nil {
+						t.Fatal(found, err)
+					}
+					longest = max(longest, time.Since(began))
+					select {
+					case err := <-done:
+						if err != nil {
+							t.Fatal(err)
+						}
+						running = false
+					default:
+					}
+				}
+				if left, err := a.ListSessionsByUserID(t.Context(), user.ID); err != nil || len(left) != 0 {
+					t.Fatalf("%d sessions are left, %v", len(left), err)
+				}
+				t.Logf("%d sessions; %d times two calls of somebody else meanwhile, the longest in %v", many, calls, longest)
+				best = min(best, longest)
+			}
+			if best > most {
+				t.Errorf("somebody waited for %v, want at most %v", best, most)
+			}
+		})
+	}
+}
+
 func TestDeleteExpired(t *testing.T) {
 	a := memory.New()
 	now := time.Now()
