@@ -203,6 +203,9 @@ func (e *engine) requestTokens(ctx context.Context, r *request, o *oauthClient, 
 		Endpoint: endpoint, Client: o.http, Auth: p.clientAuth(e.config.Clock), Code: params.Get("code"), RedirectURI: redirectURI, CodeVerifier: verifier,
 		Prepare: p.Token.Prepare, Conform: p.Token.Conform,
 	}.Do(ctx)
+	if refused, ok := errors.AsType[*oauth.ProviderError](err); ok && refused.RefusesCode() {
+		err = &Error{Type: ErrCallbackRoute, Message: "provider " + p.ID, Cause: err, client: true}
+	}
 	if err != nil {
 		return TokenSet{}, err
 	}

@@ -12,10 +12,23 @@ import (
 // brings about by itself is a warning.
 func (e *engine) logError(ctx context.Context, err error) {
 	level := slog.LevelError
-	if t, ours := typeOf(err); ours && (t.shownToClient() || t == ErrUnknownAction || t == ErrInvalidCallbackURL || ofClient(err)) {
+	switch t, ours := typeOf(err); {
+	case t == ErrAccessDenied && deniedByFailure(err):
+	case ours && (t.shownToClient() || t == ErrUnknownAction || t == ErrInvalidCallbackURL || t == ErrUntrustedHost || ofClient(err)):
 		level = slog.LevelWarn
 	}
 	e.log.LogAttrs(ctx, level, "auth: request failed", slog.Any("error", err))
+}
+
+// deniedByFailure reports whether a callback did not decide against a sign-in, but
+// failed. A client that went away is no failure.
+func deniedByFailure(err error) bool {
+	denied, ok := errors.AsType[*Error](err)
+	if !ok || denied.Cause == nil || errors.Is(err, context.Canceled) {
+		return false
+	}
+	_, ours := typeOf(denied.Cause)
+	return !ours
 }
 
 // ofClient reports whether an error, or what caused it, was brought about by

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -164,6 +165,43 @@ func (e SessionEvent) LogValue() slog.Value {
 	}
 	return slog.GroupValue(userAttr(user), requestAttr(e.Request))
 }
+
+// Lists and structs that hold one of these are logged by encoding/json. The types
+// below, which are no data that programs store or send, are written as LogValue
+// has them there, too. TokenSet, Account, User, Session, Form, Profile and Claims
+// are data: encoding/json writes all of them.
+
+func marshal(v slog.LogValuer) ([]byte, error) { return json.Marshal(v.LogValue().Resolve().String()) }
+
+// MarshalJSON writes what LogValue has.
+func (p LinkParams) MarshalJSON() ([]byte, error) { return marshal(p) }
+
+// MarshalJSON writes what LogValue has.
+func (p JWTParams) MarshalJSON() ([]byte, error) { return marshal(p) }
+
+// MarshalJSON writes what LogValue has.
+func (p SessionParams) MarshalJSON() ([]byte, error) { return marshal(p) }
+
+// MarshalJSON writes what LogValue has.
+func (o SignInOptions) MarshalJSON() ([]byte, error) { return marshal(o) }
+
+// MarshalJSON writes what LogValue has.
+func (v Attempt) MarshalJSON() ([]byte, error) { return marshal(v) }
+
+// MarshalJSON writes what LogValue has.
+func (r Result) MarshalJSON() ([]byte, error) { return marshal(r) }
+
+// MarshalJSON writes what LogValue has.
+func (c JWTConfig) MarshalJSON() ([]byte, error) { return marshal(c) }
+
+// MarshalJSON writes what LogValue has.
+func (m ClientMetadata) MarshalJSON() ([]byte, error) { return marshal(m) }
+
+// MarshalJSON writes what LogValue has.
+func (v WebAuthnAnswer) MarshalJSON() ([]byte, error) { return marshal(v) }
+
+// MarshalJSON writes what LogValue has.
+func (v WebAuthnExpectation) MarshalJSON() ([]byte, error) { return marshal(v) }
 
 // The same for package fmt.
 

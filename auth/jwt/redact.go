@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 )
 
 // What holds tokens and secrets prints without them: LogValue is what package
@@ -16,8 +18,16 @@ func (c Cookie) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("name", c.Name), slog.Bool("ambiguous", c.Ambiguous))
 }
 
+// LogValue shows the names of the claims, without values.
+func (c Claims) LogValue() slog.Value {
+	return slog.GroupValue(slog.Any("claims", slices.Sorted(maps.Keys(c))))
+}
+
 // LogValue keeps the keys out of logs.
 func (k *Keys) LogValue() slog.Value { return slog.StringValue("[redacted]") }
+
+// Format prints what LogValue has.
+func (c Claims) Format(f fmt.State, _ rune) { format(f, c) }
 
 // Format prints what LogValue has.
 func (c Cookie) Format(f fmt.State, _ rune) { format(f, c) }

@@ -53,6 +53,18 @@ func NewProviderError(code, description string, secrets ...string) *ProviderErro
 	return &ProviderError{Code: clean(code), Description: clean(description)}
 }
 
+// RefusesCode reports whether the provider refuses the code, which everybody can
+// make up, and not the client. The standard code is invalid_grant (RFC 6749
+// section 5.2), or invalid_request for a code that is not formed as those of the
+// provider; the others are those of GitHub and Slack.
+func (e *ProviderError) RefusesCode() bool {
+	switch e.Code {
+	case "invalid_grant", "invalid_request", "bad_verification_code", "invalid_code", "code_already_used", "code_expired":
+		return true
+	}
+	return false
+}
+
 func (e *ProviderError) Error() string {
 	if e.Description == "" {
 		return fmt.Sprintf("the provider answered %q", e.Code)

@@ -1,0 +1,69 @@
+package adapter
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// Records with tokens print without them: LogValue is what package slog logs,
+// Format is what package fmt prints, whatever the verb. Package encoding/json
+// writes everything, since stores use it.
+
+func format(f fmt.State, v slog.LogValuer) { _, _ = io.WriteString(f, v.LogValue().Resolve().String()) }
+
+// LogValue keeps tokens out of logs.
+func (a Account) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("userId", a.UserID), slog.String("type", string(a.Type)), slog.String("provider", a.Provider))
+}
+
+// LogValue keeps tokens out of logs.
+func (c AccountUpdate) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("provider", c.Provider))
+}
+
+// LogValue keeps the token out of logs.
+func (s Session) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("userId", s.UserID), slog.Time("expires", s.Expires))
+}
+
+// LogValue keeps the token out of logs.
+func (c SessionUpdate) LogValue() slog.Value {
+	return slog.GroupValue(slog.Bool("userId", c.UserID.IsSet()), slog.Bool("expires", c.Expires.IsSet()))
+}
+
+// LogValue keeps the token out of logs.
+func (s SessionAndUser) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("userId", s.Session.UserID), slog.Time("expires", s.Session.Expires))
+}
+
+// LogValue keeps the token out of logs.
+func (t VerificationToken) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("identifier", t.Identifier), slog.Time("expires", t.Expires))
+}
+
+// LogValue keeps the token out of logs.
+func (k VerificationTokenKey) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("identifier", k.Identifier))
+}
+
+// Format prints what LogValue has.
+func (a Account) Format(f fmt.State, _ rune) { format(f, a) }
+
+// Format prints what LogValue has.
+func (c AccountUpdate) Format(f fmt.State, _ rune) { format(f, c) }
+
+// Format prints what LogValue has.
+func (s Session) Format(f fmt.State, _ rune) { format(f, s) }
+
+// Format prints what LogValue has.
+func (c SessionUpdate) Format(f fmt.State, _ rune) { format(f, c) }
+
+// Format prints what LogValue has.
+func (s SessionAndUser) Format(f fmt.State, _ rune) { format(f, s) }
+
+// Format prints what LogValue has.
+func (t VerificationToken) Format(f fmt.State, _ rune) { format(f, t) }
+
+// Format prints what LogValue has.
+func (k VerificationTokenKey) Format(f fmt.State, _ rune) { format(f, k) }
