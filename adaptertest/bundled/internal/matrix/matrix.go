@@ -34,6 +34,15 @@ func (m *Matrix) took() string {
 	return took
 }
 
+// suite is the version of the suite, and how many clauses it has.
+func (m *Matrix) suite() string {
+	version := "of this repository"
+	if tried := m.Tried(); len(tried) > 0 && tried[0].Report.Suite != "(devel)" {
+		version = tried[0].Report.Suite
+	}
+	return fmt.Sprintf("adaptertest %s, with %d clauses", version, len(adaptertest.Clauses()))
+}
+
 // Proof says how the suite itself is known to find faults.
 type Proof struct {
 	// Mutants is the number of broken adapters that the suite catches, each at a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,13 @@ var (
 	redisReleases  = []release{{"8", "redis:8", LocalTrixie}, {"7", "redis:7", LocalStores}}
 	valkeyReleases = []release{{"9", "valkey/valkey:9", LocalSid}, {"8", "valkey/valkey:8", LocalTrixie}}
 	mongoReleases  = []release{{"8", "mongo:8", ""}, {"7", "mongo:7", ""}, {"6", "mongo:6", LocalMongo}, {"5", "mongo:5", ""}}
+)
+
+// The releases that only a registry has.
+var (
+	shardedReleases   = []release{{"8", "mongo:8", ""}} // mongod 6.0 of the local image comes without mongos
+	cockroachReleases = []release{{"25", "cockroachdb/cockroach:v25.2.2", ""}}
+	dragonflyReleases = []release{{"1", "dragonflydb/dragonfly:latest", ""}}
 )
 
 // imageReaper is the image of testcontainers' reaper, asked for to learn whether it can be used.
@@ -90,6 +98,9 @@ func choose(ctx context.Context, docker client.APIClient, releases []release, ve
 			return r.local, nil
 		}
 		asked = append(asked, r.local)
+	}
+	if !slices.ContainsFunc(releases, func(r release) bool { return r.local != "" && (version == "" || r.version == version) }) {
+		return "", fmt.Errorf("stores: only a registry has the image %s: %w", strings.Join(asked, ", "), ErrUnavailable)
 	}
 	if !present(ctx, docker, LocalStores) {
 		return "", fmt.Errorf("stores: none of the images %s can be had: run make images", strings.Join(asked, ", "))

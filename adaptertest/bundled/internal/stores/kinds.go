@@ -23,6 +23,11 @@ const (
 	KindMongo        Kind = "mongo"     // MongoDB, standalone: 8, 7, 6, 5
 	KindMongoReplica Kind = "replica"   // a replica set of one member; versions as KindMongo
 	KindMongoSet     Kind = "set"       // a replica set of three members; versions as KindMongo
+
+	// Only a registry has these.
+	KindMongoSharded Kind = "sharded"   // a router, a shard and a configuration server of MongoDB 8
+	KindCockroach    Kind = "cockroach" // one node of CockroachDB, which speaks PostgreSQL's protocol
+	KindDragonfly    Kind = "dragonfly" // one server of Dragonfly, which speaks Redis' protocol
 )
 
 // The environment variables that name servers which run already, in no particular version. For a version its number stands
@@ -38,6 +43,9 @@ const (
 	EnvMongo        = "GATEHOUSE_MONGO_URL"      // mongodb://host:port/
 	EnvMongoReplica = "GATEHOUSE_MONGO_REPLICA_URL"
 	EnvMongoSet     = "GATEHOUSE_MONGO_SET_URL" // mongodb://host:port,host:port,host:port/?replicaSet=name
+	EnvMongoSharded = "GATEHOUSE_MONGO_SHARDED_URL"
+	EnvCockroach    = "GATEHOUSE_COCKROACH_URL" // as EnvPostgres
+	EnvDragonfly    = "GATEHOUSE_DRAGONFLY_URL" // as EnvRedis
 )
 
 // kind is what a Kind stands for.
@@ -64,6 +72,9 @@ func kinds() []kind {
 		{KindMongo, EnvMongo, "MongoDB", false, (*Stores).startMongo, versionOfMongo},
 		{KindMongoReplica, EnvMongoReplica, "MongoDB replica set", false, (*Stores).startMongoReplicaSet, versionOfMongo},
 		{KindMongoSet, EnvMongoSet, "MongoDB replica set of three", false, (*Stores).startMongoSet, versionOfMongo},
+		{KindMongoSharded, EnvMongoSharded, "MongoDB, sharded", false, (*Stores).startMongoSharded, versionOfMongo},
+		{KindCockroach, EnvCockroach, "CockroachDB", false, (*Stores).startCockroach, versionOfCockroach},
+		{KindDragonfly, EnvDragonfly, "Dragonfly", false, (*Stores).startDragonfly, versionOfRedis},
 	}
 }
 

@@ -54,7 +54,7 @@ func (s *Stores) oneMongo(ctx context.Context, name, version string, arguments .
 	addr := loopback(ports[0])
 	store := &Store{Name: name, URL: "mongodb://" + addr + "/?directConnection=true", Addrs: []string{addr}, container: c, version: versionOfMongo}
 	if len(arguments) > 0 {
-		if err := initiate(ctx, store, []string{"localhost:27017"}); err != nil {
+		if err := initiate(ctx, store, replicaSet, []string{"localhost:27017"}); err != nil {
 			return nil, err
 		}
 	}
@@ -85,11 +85,58 @@ func (s *Stores) startMongoSet(ctx context.Context, version string) (*Store, err
 	}
 	store.URL = "mongodb://" + strings.Join(store.Addrs, ",") + "/?replicaSet=" + replicaSet
 	first := &Store{Name: store.Name, URL: "mongodb://" + store.Addrs[0] + "/?directConnection=true", Addrs: store.Addrs[:1], container: members[0].container}
-	if err := initiate(ctx, first, store.Addrs); err != nil {
+	if err := initiate(ctx, first, replicaSet, store.Addrs); err != nil {
 		return nil, err
 	}
 	if err := store.await(ctx); err != nil {
 		return nil, err
+	}
+	return store, nil
+}
+
+// configSet is the name of the replica set that holds the configuration of a sharded cluster.
+const configSet = "config"
+
+// startMongoSharded starts a sharded cluster: a configuration server, one shard and a router, to which clients connect.
+func (s *Stores) startMongoSharded(ctx context.Context, version string) (*Store, error) {
+	image, err := s.image(ctx, shardedReleases, version)
+	if err != nil {
+		return nil, err
+	}
+	const title = "MongoDB, sharded"
+	members, err := s.engine.runGroup(ctx, title, image, 3, func(i int, ports []int) memberSpec {
+		port := strconv.Itoa(ports[i])
+		switch i {
+		case 0:
+			return memberSpec{image, s.mongod(image, "--configsvr", "--dbpath", "/data/db", "--replSet", configSet, "--port", port)}
+		case 1:
+			return memberSpec{image, s.mongod(image, "--shardsvr", "--replSet", replicaSet, "--port", port)}
+		default:
+			return memberSpec{image, []testcontainers.ContainerCustomizer{
+				testcontainers.WithCmd("mongos", "--bind_ip_all", "--port", port, "--configdb", configSet+"/"+loopback(ports[0])),
+			}}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range []string{configSet, replicaSet} {
+		m := members[i]
+		at := &Store{Name: title, URL: "mongodb://" + m.Addr + "/?directConnection=true", Addrs: []string{m.Addr}, container: m.container}
+		if err := initiate(ctx, at, name, at.Addrs); err != nil {
+			return nil, err
+		}
+	}
+	router := members[2]
+	store := &Store{Name: title, URL: "mongodb://" + router.Addr + "/", Addrs: []string{router.Addr}, container: router.container, version: versionOfMongo}
+	if err := store.await(ctx); err != nil { // it answers when it has read the configuration
+		return nil, err
+	}
+	err = withMongoAt(ctx, store.URL, func(c *mgo.Client) error {
+		return c.Database("admin").RunCommand(ctx, bson.D{{Key: "addShard", Value: replicaSet + "/" + members[1].Addr}}).Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("stores: %s: add the shard: %w", title, err)
 	}
 	return store, nil
 }
@@ -119,14 +166,15 @@ func (s *Store) Primary(ctx context.Context) (*Member, error) {
 // nodeNotFound is the code of an order that names a member which does not answer yet: it was not taken, and is given again.
 const nodeNotFound = 74
 
-// initiate makes the server, which is new, the first of a replica set. It returns when the server has taken the order.
-func initiate(ctx context.Context, at *Store, members []string) error {
+// initiate makes the server, which is new, the first of a replica set with the name. It returns when the server has taken
+// the order.
+func initiate(ctx context.Context, at *Store, name string, members []string) error {
 	var list bson.A
 	for i, host := range members {
 		list = append(list, bson.D{{Key: "_id", Value: i}, {Key: "host", Value: host}})
 	}
 	order := bson.D{{Key: "replSetInitiate", Value: bson.D{
-		{Key: "_id", Value: replicaSet}, {Key: "members", Value: list},
+		{Key: "_id", Value: name}, {Key: "members", Value: list}, {Key: "configsvr", Value: name == configSet},
 		{Key: "settings", Value: bson.D{{Key: "electionTimeoutMillis", Value: electionTimeoutMillis}}},
 	}}}
 	up := *at

@@ -39,9 +39,14 @@ func (s *Stores) oneRedis(ctx context.Context, name string, releases []release, 
 	if err != nil {
 		return nil, err
 	}
+	return s.redisAt(ctx, name, image, append([]string{program}, s.redisSettings()...)...)
+}
+
+// redisAt runs the command, which listens on Redis' port, and awaits its server.
+func (s *Stores) redisAt(ctx context.Context, name, image string, command ...string) (*Store, error) {
 	c, ports, err := s.engine.run(ctx, name, []int{6379}, false,
 		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
-			return tcredis.Run(ctx, image, append(publish, testcontainers.WithCmd(append([]string{program}, s.redisSettings()...)...))...)
+			return tcredis.Run(ctx, image, append(publish, testcontainers.WithCmd(command...))...)
 		})
 	if err != nil {
 		return nil, err
@@ -52,6 +57,15 @@ func (s *Stores) oneRedis(ctx context.Context, name string, releases []release, 
 		return nil, err
 	}
 	return store, nil
+}
+
+// startDragonfly starts one server, which keeps nothing when it ends.
+func (s *Stores) startDragonfly(ctx context.Context, version string) (*Store, error) {
+	image, err := s.image(ctx, dragonflyReleases, version)
+	if err != nil {
+		return nil, err
+	}
+	return s.redisAt(ctx, "Dragonfly", image, "dragonfly", "--logtostderr", "--dbfilename=")
 }
 
 // startRedisCluster starts three masters. They share a machine and so don't lose one another: the node timeout is long
@@ -183,6 +197,9 @@ func versionOfRedis(ctx context.Context, url string) (name, version string, err 
 	}
 	if version := field(info, "valkey_version"); version != "" {
 		return "Valkey", version, nil
+	}
+	if version := field(info, "dragonfly_version"); version != "" {
+		return "Dragonfly", strings.TrimPrefix(version, "df-v"), nil
 	}
 	return "Redis", field(info, "redis_version"), nil
 }

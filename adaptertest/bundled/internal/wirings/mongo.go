@@ -19,9 +19,11 @@ func mongoWirings() []Wiring {
 		{name: "replica set", needs: stores.KindMongoReplica},
 		{name: "standalone", needs: stores.KindMongo},
 		{name: "replica set of three", needs: stores.KindMongoSet},
+		{name: "MongoDB 6, standalone", needs: stores.KindMongo.Of("6")},
 		// Only a registry has these.
 		{name: "MongoDB 5, standalone", needs: stores.KindMongo.Of("5")},
 		{name: "MongoDB 7, standalone", needs: stores.KindMongo.Of("7")},
+		{name: "sharded cluster", needs: stores.KindMongoSharded},
 	} {
 		// After a lost connection the driver waits until it has asked the server again, which it does twice a second at most.
 		all = append(all, Wiring{Adapter: "mongo", Name: w.name, Needs: []stores.Kind{w.needs}, Parallel: 16, open: w.open})

@@ -34,6 +34,7 @@ func postgresWirings() []Wiring {
 		{"schema and prefix", newest, postgrestest.Settings{Schema: "Sign in"}},
 		{"zone +14:00", newest, postgrestest.Settings{Zone: "Pacific/Kiritimati"}},
 		{"tables of Auth.js", newest, postgrestest.Settings{AuthJS: true}},
+		{"CockroachDB", stores.KindCockroach, postgrestest.Settings{}}, // only a registry has it
 	} {
 		needs := []stores.Kind{w.kind}
 		if w.kind == newest { // which the pooler stands before

@@ -1,0 +1,50 @@
+package stores
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/testcontainers/testcontainers-go"
+)
+
+// startCockroach starts one node, whose account root has no password. It listens on loopback only.
+func (s *Stores) startCockroach(ctx context.Context, version string) (*Store, error) {
+	image, err := s.image(ctx, cockroachReleases, version)
+	if err != nil {
+		return nil, err
+	}
+	c, ports, err := s.engine.run(ctx, "CockroachDB", []int{26257}, false,
+		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
+			return testcontainers.Run(ctx, image, append(publish, testcontainers.WithCmd("start-single-node", "--insecure"))...)
+		})
+	if err != nil {
+		return nil, err
+	}
+	addr := loopback(ports[0])
+	store := &Store{Name: "CockroachDB", URL: "postgres://root@" + addr + "/defaultdb?sslmode=disable", Addrs: []string{addr}, container: c, version: versionOfCockroach}
+	if err := store.await(ctx); err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
+// versionOfCockroach asks a server for the version of CockroachDB: its server_version is the one of PostgreSQL that it
+// speaks like.
+func versionOfCockroach(ctx context.Context, url string) (name, version string, err error) {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return "", "", err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	var text string // such as "CockroachDB CCL v25.2.2 (x86_64-pc-linux-gnu, built …)"
+	if err := conn.QueryRow(ctx, "SELECT version()").Scan(&text); err != nil {
+		return "", "", err
+	}
+	words := strings.Fields(text)
+	if len(words) < 3 || words[0] != "CockroachDB" {
+		return "", "", fmt.Errorf("the server says that it is %q, not CockroachDB", text)
+	}
+	return "CockroachDB", strings.TrimPrefix(words[2], "v"), nil
+}
