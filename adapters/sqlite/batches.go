@@ -5,37 +5,97 @@ import (
 	"time"
 )
 
-// A batch should hold the write lock for batchTime: a writer that waits in SQLite
-// looks again after 1, 2, 5, 10 ms and more, and comes in during the pause after
-// the batch.
+// A large deletion is made of batches, and a batch of slices. A batch is a
+// transaction that holds the write lock; it ends with the first slice after
+// lockTime, so that it holds the lock for lockTime, one slice and the commit,
+// whatever a record costs.
+//
+// A writer that finds the lock taken looks again after 1, 2, 5, 10 and 15 ms, and so
+// on (sqliteDefaultBusyCallback in SQLite's main.c). The pause after a batch is
+// longer than the step that it is in by then, so that the first look after the end of
+// the batch finds the lock free.
 const (
-	batchTime     = 2 * time.Millisecond
-	firstBatch    = 25 // records
-	smallestBatch = 5
-	largestBatch  = 500
+	lockTime      = 500 * time.Microsecond
+	sliceSize     = 20 // records
+	shortestPause = 3 * time.Millisecond
 )
 
+// checkpointAfter is after how many deleted records the log is copied into the
+// database. A record is in about four pages, and a writer whose commit makes the log
+// longer than 1,000 pages has to copy all of it: this way that is not somebody else.
+const checkpointAfter = 200
+
 // inBatches repeats a statement that deletes some of the records, as many as its
-// last argument says, until none is left. With a pool each batch is a transaction
-// of its own, followed by a pause twice as long. It returns how many it deleted,
-// also with an error.
+// last argument says, until none is left. It returns how many it deleted, also with
+// an error. On a connection or transaction of the caller's every slice is a statement
+// there, without pauses.
 func (a *Adapter) inBatches(ctx context.Context, query string, args ...any) (total int64, err error) {
-	for size := int64(firstBatch); ; {
-		began := time.Now()
-		deleted, err := a.exec(ctx, query, append(args[:len(args):len(args)], size)...)
-		total += deleted
-		if err != nil || deleted < size {
-			return total, err
+	args = append(args[:len(args):len(args)], int64(sliceSize))
+	copied := total
+	for {
+		var deleted int64
+		var held time.Duration
+		more := true
+		slice := func(ctx context.Context, on *Adapter) error {
+			n, err := on.exec(ctx, query, args...)
+			deleted += n
+			more = n == sliceSize
+			return err
 		}
 		if a.pool == nil {
+			if err := slice(ctx, a); err != nil || !more {
+				return total + deleted, err
+			}
+			total += deleted
 			continue
 		}
-		took := max(time.Since(began), time.Microsecond)
-		size = min(max(int64(float64(size)*float64(batchTime)/float64(took)), smallestBatch), largestBatch, 2*size)
-		if err := sleep(ctx, max(2*took, time.Millisecond)); err != nil {
+		var locked time.Time
+		if err := a.atomically(ctx, func(ctx context.Context, tx *Adapter) error {
+			deleted, more, locked = 0, true, time.Now()
+			return whileShort(time.Now, func() (bool, error) { err := slice(ctx, tx); return more, err })
+		}); err != nil {
+			return total, err
+		}
+		held = time.Since(locked)
+		if total += deleted; !more {
+			return total, nil
+		}
+		if total-copied >= checkpointAfter {
+			if err := a.checkpoint(ctx); err != nil {
+				return total, err
+			}
+			copied = total
+		}
+		if err := sleep(ctx, max(shortestPause, 3*held)); err != nil {
 			return total, err
 		}
 	}
+}
+
+// whileShort calls slice until it says that there are no more, or lockTime is over.
+func whileShort(now func() time.Time, slice func() (more bool, err error)) error {
+	for began := now(); ; {
+		more, err := slice()
+		if err != nil || !more || now().Sub(began) >= lockTime {
+			return err
+		}
+	}
+}
+
+// checkpoint copies the write-ahead log into the database, if there is one and the
+// application has not taken that on itself. It does not take the write lock.
+func (a *Adapter) checkpoint(ctx context.Context) error {
+	conn, err := a.pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // back to the pool
+	var pages int
+	if err := conn.QueryRowContext(ctx, "PRAGMA wal_autocheckpoint").Scan(&pages); err != nil || pages <= 0 {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
+	return err
 }
 
 // sleep waits, and returns the error of ctx if that ends first.

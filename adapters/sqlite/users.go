@@ -109,7 +109,7 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 }
 
 // fewSessions is how many sessions go in one statement with their user.
-const fewSessions = 100
+const fewSessions = 50
 
 // DeleteUser deletes the user and, by a trigger of the same statement, all
 // accounts, sessions and authenticators of that user. Of a user with many

@@ -1,0 +1,37 @@
+package sqlite
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// A batch ends with the slice in which its time is over, whatever the slices before
+// have cost, with the slice that finds no more, and with an error.
+func TestBatchLooksAtTheClock(t *testing.T) {
+	broken := errors.New("broken")
+	for name, c := range map[string]struct {
+		costs []time.Duration // of the slices, one after the other
+		more  int             // slices that say that there are more
+		err   error           // of the last slice
+		want  int
+	}{
+		"quick slices":        {[]time.Duration{100 * time.Microsecond, 100 * time.Microsecond, 100 * time.Microsecond, 250 * time.Microsecond, 1}, 9, nil, 4},
+		"one that is slow":    {[]time.Duration{time.Second, 1}, 9, nil, 1},
+		"they become slow":    {[]time.Duration{1, 1, time.Second, 1}, 9, nil, 3},
+		"there are no more":   {[]time.Duration{1, 1, 1, 1}, 1, nil, 2},
+		"the store is broken": {[]time.Duration{1, 1, 1, 1}, 9, broken, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock, slices := time.Now(), 0
+			err := whileShort(func() time.Time { return clock }, func() (bool, error) {
+				clock = clock.Add(c.costs[slices])
+				slices++
+				return slices <= c.more, c.err
+			})
+			if slices != c.want || !errors.Is(err, c.err) {
+				t.Errorf("%d slices, %v; want %d, %v", slices, err, c.want, c.err)
+			}
+		})
+	}
+}
