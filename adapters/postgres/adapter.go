@@ -29,6 +29,7 @@ type Adapter struct {
 	names  names
 	schema *schema
 	ready  *atomic.Pointer[statements] // nil inside until the tables were compared with the schema
+	broken *atomic.Int64               // when a connection of the pool broke last, in nanoseconds since 1970
 	conn   *pgx.Conn                   // nil on a pool
 	turn   chan struct{}               // holds an item while a call uses conn; nil on a pool
 	inTx   bool
@@ -71,7 +72,7 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: New: %w", err)
 	}
-	a := &Adapter{names: n, schema: currentSchema, ready: new(atomic.Pointer[statements])}
+	a := &Adapter{names: n, schema: currentSchema, ready: new(atomic.Pointer[statements]), broken: new(atomic.Int64)}
 	return a.On(db), nil
 }
 

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -76,20 +77,47 @@ func (a *Adapter) statements(ctx context.Context, db DB) (*statements, error) {
 
 // once runs f on one connection.
 func (a *Adapter) once(ctx context.Context, f func(db DB) error) error {
-	pool, ok := a.db.(interface {
-		Acquire(ctx context.Context) (*pgxpool.Conn, error)
-	})
+	pool, ok := a.db.(acquirer)
 	if !ok {
 		defer reset(a.conn)
 		return withoutValues(f(a.db))
 	}
-	conn, err := pool.Acquire(ctx)
+	conn, err := a.acquire(ctx, pool)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
 	defer reset(conn.Conn())
-	return withoutValues(f(conn))
+	err = f(conn)
+	if conn.Conn().IsClosed() && ctx.Err() == nil {
+		a.broken.Store(time.Now().UnixNano())
+	}
+	return withoutValues(err)
+}
+
+// acquirer is a *pgxpool.Pool.
+type acquirer interface {
+	Acquire(ctx context.Context) (*pgxpool.Conn, error)
+}
+
+// acquire takes a connection out of the pool. For a second after one has broken it
+// passes by those that have broken too: when a server restarts or fails over, a call
+// fails for the connection that it was using, and not for each that was idle in the
+// pool. Connections that were idle for longer pgxpool looks at itself.
+func (a *Adapter) acquire(ctx context.Context, pool acquirer) (conn *pgxpool.Conn, err error) {
+	const most = 1000 // dead connections in a pool
+	for range most {
+		conn, err = pool.Acquire(ctx)
+		if err != nil || time.Now().UnixNano()-a.broken.Load() > time.Second.Nanoseconds() {
+			return conn, err
+		}
+		//nolint:staticcheck // Ping is a round trip; a server that has gone without a word is not what this is for
+		if conn.Conn().PgConn().CheckConn() == nil {
+			return conn, nil
+		}
+		conn.Release() // it is closed, and leaves the pool
+	}
+	return nil, errors.New("every connection of the pool breaks at once")
 }
 
 // pause waits a random while, up to 2 ms after the first try and never more

@@ -166,6 +166,13 @@ func TestEnsureSchemaUnderLoad(t *testing.T) {
 // throughProxy opens an adapter whose connections pass a proxy.
 func (w wiring) throughProxy(t testing.TB, schema string, conns int32) (*postgres.Adapter, *fault.Proxy) {
 	t.Helper()
+	pool, proxy := w.poolThroughProxy(t, conns)
+	return newAdapter(t, pool, postgres.WithSchema(schema)), proxy
+}
+
+// poolThroughProxy opens a pool whose connections pass a proxy.
+func (w wiring) poolThroughProxy(t testing.TB, conns int32) (*pgxpool.Pool, *fault.Proxy) {
+	t.Helper()
 	c := w.config(t)
 	c.MaxConns = conns
 	proxy, err := fault.NewProxy(net.JoinHostPort(c.ConnConfig.Host, strconv.Itoa(int(c.ConnConfig.Port))))
@@ -184,7 +191,7 @@ func (w wiring) throughProxy(t testing.TB, schema string, conns int32) (*postgre
 	if err := pool.Ping(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return newAdapter(t, pool, postgres.WithSchema(schema)), proxy
+	return pool, proxy
 }
 
 // TestEnsureSchemaKilled ends the process at every step of its work. Another

@@ -1,0 +1,48 @@
+package postgres_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+)
+
+// TestOneRetryAfterARestart breaks all connections of a full pool at once, as a
+// server that restarts or fails over does. A call that is repeated once succeeds,
+// whatever the pool still holds.
+func TestOneRetryAfterARestart(t *testing.T) {
+	t.Parallel()
+	const conns = 8
+	_, _, schema := wirings[0].newStore(t)
+	pool, proxy := wirings[0].poolThroughProxy(t, conns)
+	a := newAdapter(t, pool, postgres.WithSchema(schema))
+	ctx := t.Context()
+	for range 5 {
+		var held [conns]*pgxpool.Conn // so that as many are open, and idle in the pool after
+		for i := range held {
+			held[i] = must(pool.Acquire(ctx))(t)
+		}
+		for _, conn := range held {
+			conn.Release()
+		}
+		must(proxy.Inject(fault.Cut, 1))(t)
+		if user, err := a.GetUser(ctx, "nobody"); err == nil {
+			t.Fatalf("got %v from a connection that broke", user)
+		}
+		var wg sync.WaitGroup
+		for range 2 * conns {
+			wg.Go(func() {
+				if _, err := a.GetUser(ctx, "nobody"); err == nil {
+					return
+				}
+				if _, err := a.GetUser(ctx, "nobody"); err != nil {
+					t.Errorf("the second time: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}

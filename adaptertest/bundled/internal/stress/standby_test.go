@@ -1,0 +1,180 @@
+package stress_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// TestStandbyTakesOver kills the primary of PostgreSQL while clients write, and
+// promotes the hot standby, again and again. The clients know both servers and ask for
+// the one that takes writes; commits wait for the standby. Nothing that was
+// acknowledged is lost, no token is spent twice, and once the standby is promoted every
+// call succeeds that is tried twice.
+func TestStandbyTakesOver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("LEFT OUT: -short is for memory alone")
+	}
+	t.Setenv(stores.EnvStandby, "") // only servers of our own may be killed
+	store, err := open(t, stores.Options{}).Find(t.Context(), stores.KindStandby)
+	if err != nil {
+		leaveOut(t, err)
+	}
+	pair := &pair{t: t, primary: store.Members[0], standby: store.Members[1]}
+	pair.synchronous()
+	pool, err := pgxpool.New(context.WithoutCancel(t.Context()), bothServers(store.URL, store.Addrs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	a, err := postgres.New(pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l := &load{t: t, a: a}
+	retried := 0
+	start := time.Now()
+	for range *rounds + 1 { // each server is the primary at least once
+		l.killed(pair.killPrimary, func(context.Context) error {
+			pair.promote()
+			retried += twice(t, a)
+			return nil
+		})
+		pair.follow()
+		if t.Failed() {
+			break
+		}
+	}
+	t.Logf("%s %s: failed over %d times, %d writes acknowledged, %d calls failed, %v: %d lost, %d spent twice, %d absent; of %d calls after the promotions %d were tried twice",
+		store.Name, store.Version, *rounds+1, l.acknowledged.Load(), l.failed.Load(), time.Since(start).Round(10*time.Millisecond),
+		l.lost.Load(), l.twice.Load(), l.absent.Load(), (*rounds+1)*callers*callsEach, retried)
+}
+
+const callers, callsEach = 16, 20
+
+// twice calls methods from many sides and repeats those that fail, once. It returns
+// how many it has repeated.
+func twice(t *testing.T, a adapter.Adapter) int {
+	var repeated atomic.Int64
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for range callsEach {
+				call := func() error {
+					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+					defer cancel()
+					_, err := a.CreateUser(ctx, adapter.User{})
+					return err
+				}
+				err := call()
+				if err == nil {
+					continue
+				}
+				repeated.Add(1)
+				if again := call(); again != nil {
+					t.Errorf("a call fails a second time after the standby was promoted: %v, then %v", err, again)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return int(repeated.Load())
+}
+
+// bothServers returns a URL that names both, for connections that take writes.
+func bothServers(url string, addrs []string) string {
+	return strings.Replace(url, "@"+addrs[0], "@"+strings.Join(addrs, ","), 1) + "&target_session_attrs=read-write&connect_timeout=5"
+}
+
+// pair is a primary and its hot standby.
+type pair struct {
+	t                *testing.T
+	primary, standby *stores.Member
+}
+
+func (p *pair) killPrimary(ctx context.Context) error { return p.primary.Kill(ctx) }
+
+// promote makes the standby the primary.
+func (p *pair) promote() {
+	p.t.Helper()
+	p.ask(p.standby, `SELECT pg_promote()`)
+	p.primary, p.standby = p.standby, p.primary
+	p.await(p.primary, `SELECT NOT pg_is_in_recovery()`)
+}
+
+// follow starts the old primary, which follows the new one, and has commits wait for
+// it.
+func (p *pair) follow() {
+	p.t.Helper()
+	if err := p.standby.Start(p.t.Context()); err != nil {
+		p.t.Fatal(err)
+	}
+	p.synchronous()
+}
+
+// synchronous has commits of the primary wait until the standby has them on its disk.
+// The name is that of a standby, since pg_basebackup, which copies the data of one that
+// starts, would do for any.
+func (p *pair) synchronous() {
+	p.t.Helper()
+	p.await(p.primary, `SELECT count(*) = 1 FROM pg_stat_replication WHERE state = 'streaming' AND application_name = 'walreceiver'`)
+	p.ask(p.primary, `ALTER SYSTEM SET synchronous_standby_names = 'walreceiver'`)
+	p.ask(p.primary, `SELECT pg_reload_conf()`)
+	p.await(p.primary, `SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'`)
+}
+
+// ask runs one statement on a server.
+func (p *pair) ask(m *stores.Member, sql string) {
+	p.t.Helper()
+	if _, err := query(p.t.Context(), m, sql); err != nil {
+		p.t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// await returns when the server answers true.
+func (p *pair) await(m *stores.Member, sql string) {
+	p.t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		ok, err := query(p.t.Context(), m, sql)
+		if err == nil && ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s: %v, %v", sql, ok, err)
+		}
+		pause(20 * time.Millisecond)
+	}
+}
+
+// query runs one statement on a connection of its own. The answer is true for a row
+// that says so, and for a statement without rows.
+func query(ctx context.Context, m *stores.Member, sql string) (answer bool, err error) {
+	conn, err := pgx.Connect(ctx, fmt.Sprintf("postgres://gatehouse:gatehouse@%s/gatehouse?sslmode=disable", m.Addr))
+	if err != nil {
+		return false, err
+	}
+	rows, err := conn.Query(ctx, sql, pgx.QueryExecModeSimpleProtocol)
+	if err == nil {
+		for answer = true; rows.Next(); {
+			answer = rows.RawValues()[0] != nil && string(rows.RawValues()[0]) == "t"
+		}
+		err = rows.Err()
+	}
+	return answer, errors.Join(err, conn.Close(ctx))
+}
