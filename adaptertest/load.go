@@ -45,18 +45,18 @@ type wrongError struct{ text string }
 func (e wrongError) Error() string { return e.text }
 
 // expect makes a call and compares the result. A nil want is for absent.
-func expect[T any](c *clauseContext, method string, want *T, make func() (*T, error)) error {
+func expect[T any](c *clauseContext, method string, want *T, call func() (*T, error)) error {
 	if !c.works(method) {
 		return nil
 	}
-	got, err := make()
+	got, err := call()
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
 	differs := c.unlike(got, want)
 	for end := time.Now().Add(c.harness().Declarations.EventualReads); differs != "" && time.Now().Before(end); {
 		c.pause(time.Millisecond)
-		if got, err = make(); err != nil {
+		if got, err = call(); err != nil {
 			return fmt.Errorf("%s: %w", method, err)
 		}
 		differs = c.unlike(got, want)
@@ -68,11 +68,11 @@ func expect[T any](c *clauseContext, method string, want *T, make func() (*T, er
 }
 
 // try makes a call of which only the error matters.
-func try[T any](c *clauseContext, method string, make func() (T, error)) error {
+func try[T any](c *clauseContext, method string, call func() (T, error)) error {
 	if !c.works(method) {
 		return nil
 	}
-	if _, err := make(); err != nil {
+	if _, err := call(); err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
 	return nil

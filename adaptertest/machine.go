@@ -220,14 +220,14 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			update := adapter.UserUpdate{ID: pick(t, m.ids)}
 			v := c.newUser()
 			fields := rapid.IntRange(0, 15).Draw(t, "fields")
-			clear := rapid.IntRange(0, 7).Draw(t, "clear")
-			if clear&1 != 0 {
+			nulls := rapid.IntRange(0, 7).Draw(t, "nulls")
+			if nulls&1 != 0 {
 				v.Name = nil
 			}
-			if clear&2 != 0 {
+			if nulls&2 != 0 {
 				v.Image = nil
 			}
-			if clear&4 != 0 {
+			if nulls&4 != 0 {
 				v.EmailVerified = nil
 			}
 			if fields&1 != 0 {

@@ -511,13 +511,13 @@ func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (
 // sessionToken makes the session token of somebody who signs in.
 func (e *engine) sessionToken(ctx context.Context, r *request, done *signedIn, old []string) ([]*http.Cookie, error) {
 	claims := claimsFromUser(done.user)
-	if make := e.config.Callbacks.JWT; make != nil {
+	if change := e.config.Callbacks.JWT; change != nil {
 		p := JWTParams{Token: claims, User: done.user, Account: done.account, Profile: done.profile, Trigger: TriggerSignIn}
 		if done.isNewUser {
 			p.Trigger = TriggerSignUp
 		}
 		var err error
-		if claims, err = guard(ctx, make, p); err != nil {
+		if claims, err = guard(ctx, change, p); err != nil {
 			return nil, err
 		}
 		if claims == nil {

@@ -107,7 +107,7 @@ type entry[K comparable, V any] struct {
 
 // get returns the value of a key, a new one if there is none, and forgets the
 // one that was not used for the longest time if there are too many.
-func (r *recent[K, V]) get(key K, make func() V) V {
+func (r *recent[K, V]) get(key K, create func() V) V {
 	if e, ok := r.values[key]; ok {
 		r.order.MoveToFront(e)
 		return e.Value.(*entry[K, V]).value //nolint:forcetypeassert // the list holds nothing else
@@ -115,7 +115,7 @@ func (r *recent[K, V]) get(key K, make func() V) V {
 	if r.values == nil {
 		r.values = map[K]*list.Element{}
 	}
-	value := make()
+	value := create()
 	r.values[key] = r.order.PushFront(&entry[K, V]{key, value})
 	if r.order.Len() > r.max {
 		oldest := r.order.Remove(r.order.Back()).(*entry[K, V]) //nolint:forcetypeassert // as above

@@ -16,7 +16,7 @@ import (
 var mostSessions = flag.Int("most-sessions", 100_000, "BenchmarkSessions goes up to this many")
 
 // BenchmarkAdapter measures every method. There is no client that does less, and
-// so no floor.
+// so no baseline.
 func BenchmarkAdapter(b *testing.B) {
 	adaptertest.Bench(b, adaptertest.Harness{New: func(testing.TB) adapter.Adapter { return memory.New() }}, nil)
 }

@@ -153,12 +153,12 @@ func TestEnsureIndexesTakesWhatIsThere(t *testing.T) {
 	ctx := t.Context()
 	db := standalone.connect(t).Database(standalone.newDatabase(t))
 	a, users := newAdapter(t, db), db.Collection("users")
-	make := func(c *mgo.Collection, name string, unique bool, field string) {
+	create := func(c *mgo.Collection, name string, unique bool, field string) {
 		t.Helper()
 		must(c.Indexes().CreateOne(ctx, mgo.IndexModel{Keys: bson.D{{Key: field, Value: int32(-1)}}, Options: options.Index().SetName(name).SetUnique(unique)}))(t)
 	}
-	make(db.Collection("sessions"), "by token", true, "sessionToken")
-	make(users, "by address", false, "email")
+	create(db.Collection("sessions"), "by token", true, "sessionToken")
+	create(users, "by address", false, "email")
 	if err := a.EnsureIndexes(ctx); err == nil || !strings.Contains(err.Error(), "by address") {
 		t.Fatalf("got %v, want an error that names the index", err)
 	}

@@ -44,15 +44,15 @@ func (w wiring) benchHarness() adaptertest.Harness {
 	}
 }
 
-func newFloor(_ testing.TB, a adapter.Adapter) any {
+func newBaseline(_ testing.TB, a adapter.Adapter) any {
 	d := a.(direct)
-	return floor{d.pool, d.schema}
+	return baseline{d.pool, d.schema}
 }
 
-func BenchmarkAdapter(b *testing.B) { adaptertest.Bench(b, wirings[0].benchHarness(), newFloor) }
+func BenchmarkAdapter(b *testing.B) { adaptertest.Bench(b, wirings[0].benchHarness(), newBaseline) }
 
 func BenchmarkSessions(b *testing.B) {
-	adaptertest.BenchSessions(b, wirings[0].benchHarness(), newFloor, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
+	adaptertest.BenchSessions(b, wirings[0].benchHarness(), newBaseline, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
 		d := a.(direct)
 		execSQL(tb, d.pool, `INSERT INTO `+d.schema+`.users (id, name, email) SELECT 'u' || n, 'User', 'u' || n || '@example.com' FROM generate_series($1::int / 10, $2::int / 10 - 1) AS n`, from, to)
 		execSQL(tb, d.pool, `INSERT INTO `+d.schema+`.sessions ("sessionToken", "userId", expires)

@@ -36,12 +36,12 @@ func (w wiring) benchHarness() adaptertest.Harness {
 	}
 }
 
-func BenchmarkAdapter(b *testing.B) { adaptertest.Bench(b, wirings[0].benchHarness(), newFloor) }
+func BenchmarkAdapter(b *testing.B) { adaptertest.Bench(b, wirings[0].benchHarness(), newBaseline) }
 
 func BenchmarkSessions(b *testing.B) {
 	for _, w := range wirings {
 		b.Run(w.name, func(b *testing.B) {
-			adaptertest.BenchSessions(b, w.benchHarness(), newFloor, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
+			adaptertest.BenchSessions(b, w.benchHarness(), newBaseline, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
 				db := a.(direct).db
 				run(tb, db, `
 					INSERT INTO "user" (id, name, email, emailVerified, image)

@@ -16,9 +16,9 @@ import (
 )
 
 // BenchmarkMiddleware is a request through Middleware.Load whose handler reads
-// the session from the context. Its floor is Handler.Refresh of the same
+// the session from the context. Its baseline is Handler.Refresh of the same
 // request. The two run by turns, and what counts is the time of the processor, so
-// that other work on the machine is not measured; x-floor is the median of the
+// that other work on the machine is not measured; x-baseline is the median of the
 // ratios of twenty pairs.
 func BenchmarkMiddleware(b *testing.B) {
 	token, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "u", "name": "Ada Lovelace", "email": "ada@example.com"}, Secrets: []string{secret}, Salt: jwt.CookieName})
@@ -31,22 +31,22 @@ func BenchmarkMiddleware(b *testing.B) {
 			const pairs, turns, turn = 20, 20, 50
 			for b.Loop() {
 				var ratios []float64
-				var ours, floor time.Duration
+				var ours, baseline time.Duration
 				for range pairs {
 					var x, y time.Duration
 					for range turns {
 						x, y = x+used(b, turn, load), y+used(b, turn, refresh)
 					}
-					ours, floor = ours+x, floor+y
+					ours, baseline = ours+x, baseline+y
 					ratios = append(ratios, float64(x)/float64(y))
 				}
 				slices.Sort(ratios)
-				b.ReportMetric((ratios[pairs/2-1]+ratios[pairs/2])/2, "x-floor")
+				b.ReportMetric((ratios[pairs/2-1]+ratios[pairs/2])/2, "x-baseline")
 				b.ReportMetric(float64(ours.Nanoseconds())/(pairs*turns*turn), "ns/op")
-				b.ReportMetric(float64(floor.Nanoseconds())/(pairs*turns*turn), "floor-ns/op")
+				b.ReportMetric(float64(baseline.Nanoseconds())/(pairs*turns*turn), "baseline-ns/op")
 			}
 			b.ReportMetric(testing.AllocsPerRun(100, load), "allocs/op")
-			b.ReportMetric(testing.AllocsPerRun(100, refresh), "floor-allocs/op")
+			b.ReportMetric(testing.AllocsPerRun(100, refresh), "baseline-allocs/op")
 		})
 	}
 }
@@ -68,7 +68,7 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// benchRequests are the request through the middleware, and the floor.
+// benchRequests are the request through the middleware, and the baseline.
 func benchRequests(t testing.TB, cookie string) (load, refresh func()) {
 	config := auth.Config{Secret: []string{secret}, URL: "http://localhost", Logger: slog.New(slog.DiscardHandler)}
 	h := must[*auth.Handler](t)(auth.New(config))
@@ -101,7 +101,7 @@ func (headerOf) Write(p []byte) (int, error) { return len(p), nil }
 // the request that carries it.
 func TestAnonymousRequestAllocates(t *testing.T) {
 	load, refresh := benchRequests(t, "")
-	if ours, floor := testing.AllocsPerRun(100, load), testing.AllocsPerRun(100, refresh); ours > floor+2 {
-		t.Errorf("%v allocations, the core has %v, want at most two more", ours, floor)
+	if ours, baseline := testing.AllocsPerRun(100, load), testing.AllocsPerRun(100, refresh); ours > baseline+2 {
+		t.Errorf("%v allocations, the core has %v, want at most two more", ours, baseline)
 	}
 }

@@ -133,12 +133,12 @@ func TestAuthJSSharesTables(t *testing.T) {
 		for _, provider := range []string{"passkey", "webauthn"} {
 			t.Run(provider+" "+name, func(t *testing.T) {
 				js.t = t
-				make := webauthn.Passkey
+				create := webauthn.Passkey
 				if provider == "webauthn" {
-					make = webauthn.WebAuthn
+					create = webauthn.WebAuthn
 				}
 				js.tell(map[string]any{"config": map[string]any{"secret": secret, "provider": provider, "now": time.Now().UnixMilli()}}, nil)
-				ours := newSite(t, func(c *auth.Config) { c.Clock, c.Providers = time.Now, []auth.Provider{make()} })
+				ours := newSite(t, func(c *auth.Config) { c.Clock, c.Providers = time.Now, []auth.Provider{create()} })
 				there, here := newBrowser(t, js), newBrowser(t, ours)
 				there.provider, here.provider = provider, provider
 

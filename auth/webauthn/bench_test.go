@@ -80,7 +80,7 @@ func BenchmarkOptions(b *testing.B) {
 	if err := json.Unmarshal(answer.Options, &options); err != nil {
 		b.Fatal(err)
 	}
-	floor := func() {
+	baseline := func() {
 		seal := func(salt string, claims jwt.Claims) string {
 			token, err := jwt.Encode(jwt.EncodeParams{Token: claims, Secrets: []string{secret}, Salt: salt, MaxAge: 15 * time.Minute, Keys: keys})
 			if err != nil {
@@ -96,12 +96,12 @@ func BenchmarkOptions(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	compare(b, 200, ours, floor)
+	compare(b, 200, ours, baseline)
 }
 
 // compare runs two functions in turns and reports what the first costs, in times
 // of the second.
-func compare(b *testing.B, turn int, ours, floor func()) {
+func compare(b *testing.B, turn int, ours, baseline func()) {
 	b.Helper()
 	var spent, least time.Duration
 	n := 0
@@ -114,14 +114,14 @@ func compare(b *testing.B, turn int, ours, floor func()) {
 			b.StopTimer()
 			began := time.Now()
 			for range turn {
-				floor()
+				baseline()
 			}
 			least += time.Since(began)
 			b.StartTimer()
 		}
 	}
 	if least > 0 {
-		b.ReportMetric(float64(spent)/float64(n)/(float64(least)/float64(n/turn*turn)), "x-floor")
+		b.ReportMetric(float64(spent)/float64(n)/(float64(least)/float64(n/turn*turn)), "x-baseline")
 	}
 }
 
@@ -187,7 +187,7 @@ func BenchmarkSignIn(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	floor := func(n int) {
+	baseline := func(n int) {
 		p, err := protocol.ParseCredentialRequestResponseBytes(data)
 		must(p, err)
 		must(nil, p.Verify(want.Challenge, "app.example.com", "", []string{origin}, nil, nil, protocol.TopOriginExplicitVerificationMode, false, true, true, key, protocol.SignaturePolicy{}))
@@ -215,12 +215,12 @@ func BenchmarkSignIn(b *testing.B) {
 			b.Fatalf("the sign-in ends at %s", w.header.Get("Location"))
 		}
 		began = time.Now()
-		floor(n)
+		baseline(n)
 		least += time.Since(began)
 		n++
 		b.StartTimer()
 	}
-	b.ReportMetric(float64(spent)/float64(least), "x-floor")
+	b.ReportMetric(float64(spent)/float64(least), "x-baseline")
 }
 
 // BenchmarkSignInAuthJS is BenchmarkOptions and BenchmarkSignIn beside the real

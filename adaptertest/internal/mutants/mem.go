@@ -81,9 +81,9 @@ func newMem() *mem {
 
 // kept returns what a broken adapter keeps beside the records under a name. The
 // caller holds the lock, or nobody else has the adapter yet.
-func kept[T any](r *records, name string, make func() T) T {
+func kept[T any](r *records, name string, create func() T) T {
 	if _, ok := r.extra[name]; !ok {
-		r.extra[name] = make()
+		r.extra[name] = create()
 	}
 	return r.extra[name].(T)
 }

@@ -66,7 +66,7 @@ func (s scs) GetSessionAndUser(_ context.Context, token string) (*adapter.Sessio
 	return &adapter.SessionAndUser{}, nil
 }
 
-// BenchmarkPgxstore has the store of scs for a floor.
+// BenchmarkPgxstore has the store of scs for a baseline.
 func BenchmarkPgxstore(b *testing.B) {
 	adaptertest.BenchSessions(b, adaptertest.Harness{New: open}, func(_ testing.TB, a adapter.Adapter) any {
 		return scs{pgxstore.NewWithCleanupInterval(a.(handle).scs, 0)}

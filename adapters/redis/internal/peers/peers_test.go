@@ -99,7 +99,7 @@ func (s scs) GetSessionAndUser(ctx context.Context, token string) (*adapter.Sess
 	return &adapter.SessionAndUser{}, nil
 }
 
-// BenchmarkGoredisstore has the store of scs for a floor.
+// BenchmarkGoredisstore has the store of scs for a baseline.
 func BenchmarkGoredisstore(b *testing.B) {
 	adaptertest.BenchSessions(b, adaptertest.Harness{New: open}, func(_ testing.TB, a adapter.Adapter) any {
 		h := a.(handle)

@@ -1,0 +1,35 @@
+// Package memorytest opens in-memory adapters for tests: those of this module, and
+// those of all bundled adapters. Nothing else imports it.
+package memorytest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Open returns an adapter without records.
+func Open(testing.TB) adapter.Adapter { return memory.New() }
+
+// Harness opens adapters over maps of their own.
+func Harness() adaptertest.Harness {
+	return adaptertest.Harness{
+		Name: "memory",
+		New:  Open,
+		Second: func(_ testing.TB, a adapter.Adapter) adapter.Adapter {
+			second := *a.(*memory.Adapter) // over the same maps
+			return &second
+		},
+		Close:  func(adapter.Adapter) error { return nil }, // there is nothing to close
+		Single: Open,                                       // one lock is as narrow as one connection
+		Declarations: adaptertest.Declarations{
+			Volatile:  "the records are in the memory of the process",
+			Precision: time.Nanosecond,
+			Timeless:  true,
+			NoPooler:  "maps have no pooler",
+		},
+	}
+}

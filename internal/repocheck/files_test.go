@@ -1,0 +1,41 @@
+package repocheck
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// maxFile is the size in bytes of the largest file that the repository keeps.
+const maxFile = 1 << 20
+
+// TestNothingIsBuiltOrHuge: no compiled program is committed, and no file that
+// every clone would pay for.
+func TestNothingIsBuiltOrHuge(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "-z")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		if os.IsNotExist(err) {
+			continue // removed, and not committed yet
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(content) > maxFile {
+			t.Errorf("%s has %d bytes, more than %d", name, len(content), maxFile)
+		}
+		for _, magic := range []string{"\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "!<arch>"} {
+			if bytes.HasPrefix(content, []byte(magic)) {
+				t.Errorf("%s is a compiled program", name)
+			}
+		}
+	}
+}
