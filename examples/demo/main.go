@@ -32,6 +32,11 @@ func main() {
 	address := flag.String("listen", "localhost:3000", "`address` to listen on")
 	file := flag.String("db", filepath.Join(os.TempDir(), "gatehouse-demo.db"), "SQLite `file`")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "demo: unexpected argument %q\n", flag.Arg(0))
+		flag.Usage()
+		os.Exit(2)
+	}
 	listener, err := net.Listen("tcp", *address)
 	if err != nil {
 		log.Fatal(err)

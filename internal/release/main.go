@@ -19,6 +19,11 @@ func main() {
 	dryRun := flag.Bool("dry-run", false, "work in a copy of the repository and leave no tags")
 	root := flag.String("root", filepath.Join("..", ".."), "the folder of the repository")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "release: unexpected argument %q\n", flag.Arg(0))
+		flag.Usage()
+		os.Exit(2)
+	}
 	if err := release(*root, *version, *dryRun); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"log"
 	"os"
@@ -16,6 +17,12 @@ import (
 const page = "CLAUSES.md"
 
 func main() {
+	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "clausesdoc: unexpected argument %q\n", flag.Arg(0))
+		flag.Usage()
+		os.Exit(2)
+	}
 	if err := os.WriteFile(page, []byte(render(adaptertest.Clauses())), 0o644); err != nil { //nolint:gosec // a page for everybody
 		log.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"go/format"
 	"log"
@@ -16,6 +17,12 @@ import (
 
 func main() {
 	log.SetFlags(0)
+	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "generate: unexpected argument %q\n", flag.Arg(0))
+		flag.Usage()
+		os.Exit(2)
+	}
 	files, err := generated()
 	if err != nil {
 		log.Fatal(err)

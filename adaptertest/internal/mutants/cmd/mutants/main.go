@@ -45,6 +45,11 @@ func main() {
 	flag.BoolVar(&o.write, "write", false, "write MUTANTS.md")
 	flag.IntVar(&o.workers, "workers", 6, "how many mutants are judged at once")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "mutants: unexpected argument %q\n", flag.Arg(0))
+		flag.Usage()
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, o); err != nil {

@@ -1,0 +1,121 @@
+package jwt_test
+
+import (
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"reflect"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// protocolPage returns docs/protocol.md.
+func protocolPage(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
+
+// TestKeysOfTheProtocolPage: Encode and Decode use the keys and the key IDs that
+// docs/protocol.md shows.
+func TestKeysOfTheProtocolPage(t *testing.T) {
+	t.Parallel()
+	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| `([^`]+)` \\| (64|32) \\| (key|kid) `([^`]+)` \\|$").FindAllStringSubmatch(protocolPage(t), -1)
+	if len(rows) < 6 {
+		t.Fatalf("the page shows %d keys and key IDs, want 6 or more", len(rows))
+	}
+	encryption := map[string]jose.ContentEncryption{"64": jose.A256CBC_HS512, "32": jose.A256GCM}
+	keys, kids := map[[3]string][]byte{}, map[[3]string]string{}
+	for _, row := range rows {
+		id := [3]string{row[1], row[2], row[3]}
+		if row[4] == "kid" {
+			kids[id] = row[5]
+			continue
+		}
+		var err error
+		if keys[id], err = hex.DecodeString(row[5]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, key := range keys {
+		theirs := joseEncrypt(t, encryption[id[2]], key, kids[id], `{"sub":"1"}`)
+		claims, err := jwt.Decode(jwt.DecodeParams{Token: theirs, Secrets: []string{id[0]}, Salt: id[1]})
+		if err != nil || claims.String("sub") != "1" {
+			t.Errorf("%v: got %v, %v from a token that the key of the page encrypts", id, claims, err)
+		}
+	}
+	for id, kid := range kids {
+		var got string
+		if id[2] == "64" {
+			token, err := jwt.Encode(jwt.EncodeParams{Token: jwt.Claims{"sub": "1"}, Secrets: []string{id[0]}, Salt: id[1]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			object, err := jose.ParseEncryptedCompact(token, []jose.KeyAlgorithm{jose.DIRECT}, []jose.ContentEncryption{jose.A256CBC_HS512})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = object.Header.KeyID
+		} else {
+			// Tokens with A256GCM are read and not made: the ID chooses the secret.
+			got = kidThatIsRead(t, id, kid)
+		}
+		if got != kid {
+			t.Errorf("%v: got kid %s, the page shows %s", id, got, kid)
+		}
+	}
+}
+
+// kidThatIsRead returns kid if a token of A256GCM with it is read with the secret
+// that it names, the second of two.
+func kidThatIsRead(t *testing.T, id [3]string, kid string) string {
+	t.Helper()
+	key, err := hkdf.Key(sha256.New, []byte(id[0]), []byte(id[1]), "Auth.js Generated Encryption Key ("+id[1]+")", 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := joseEncrypt(t, jose.A256GCM, key, kid, `{"sub":"1"}`)
+	if _, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{"another", id[0]}, Salt: id[1]}); err == nil {
+		return kid
+	}
+	return "none that is read"
+}
+
+// TestTokenOfTheProtocolPage: Decode reads the token of docs/protocol.md, with the
+// claims that the page shows.
+func TestTokenOfTheProtocolPage(t *testing.T) {
+	t.Parallel()
+	m := regexp.MustCompile("(?s)A token with secret `([^`]+)`, salt `([^`]+)` and the claims `([^`]+)`:\n\n```\n(\\S+)\n```").FindStringSubmatch(protocolPage(t))
+	if m == nil {
+		t.Fatal("the page shows no token")
+	}
+	var want map[string]any
+	if err := json.Unmarshal([]byte(m[3]), &want); err != nil {
+		t.Fatal(err)
+	}
+	claims, err := jwt.Decode(jwt.DecodeParams{Token: m[4], Secrets: []string{m[1]}, Salt: m[2], Now: func() time.Time { return time.Unix(1700000100, 0) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got the claims %v, the page shows %v", got, want)
+	}
+}

@@ -1,0 +1,35 @@
+package auth
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestHashesOfTheProtocolPage: the hashes of CSRF tokens and mail links are as
+// docs/protocol.md shows them.
+func TestHashesOfTheProtocolPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (`[^|]+) \\| `([0-9a-f]{64})` \\|$").FindAllStringSubmatch(string(page), -1)
+	if len(rows) < 2 {
+		t.Fatalf("the page shows %d hashes, want 2 or more", len(rows))
+	}
+	for _, row := range rows {
+		var secrets []string
+		for _, s := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[2], -1) {
+			secrets = append(secrets, s[1])
+		}
+		joined := strings.Join(secrets, ",")
+		if got := hashWith(row[1], joined); got != row[3] {
+			t.Errorf("the hash of %s with %s is %s, the page shows %s", row[1], joined, got, row[3])
+		}
+		if !newHashKeys(secrets).matches(row[1], row[3]) {
+			t.Errorf("a handler with the secrets %q refuses the hash that the page shows", secrets)
+		}
+	}
+}

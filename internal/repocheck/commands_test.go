@@ -1,0 +1,54 @@
+package repocheck
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// commands are the commands of the repository, with a flag that each has.
+var commands = map[string]string{
+	"adaptertest/bundled/cmd/benchtable":       "",
+	"adaptertest/bundled/cmd/conformance":      "-wirings",
+	"adaptertest/bundled/cmd/withstores":       "-fast",
+	"adaptertest/internal/clausesdoc":          "",
+	"adaptertest/internal/mutants/cmd/mutants": "-only",
+	"auth/providers/internal/generate":         "",
+	"examples/demo":                            "-listen",
+	"internal/release":                         "-version",
+}
+
+// TestCommandsRefuseUnknownFlags: each command stops at a flag or an argument that
+// it does not have, and names the flags that it has.
+func TestCommandsRefuseUnknownFlags(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT PROVED: builds every command; runs without -short")
+	}
+	for dir, flag := range commands {
+		t.Run(dir, func(t *testing.T) {
+			program := filepath.Join(t.TempDir(), "command")
+			build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+			build.Dir = filepath.Join(root, filepath.FromSlash(dir))
+			build.Env = append(os.Environ(), "GOWORK=off")
+			if out, err := build.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			for _, wrong := range []string{"-no-such-flag", "stray"} {
+				if wrong == "stray" && strings.HasSuffix(dir, "withstores") {
+					continue // which runs it
+				}
+				cmd := exec.CommandContext(t.Context(), program, wrong)
+				cmd.Dir = t.TempDir()
+				var stderr bytes.Buffer
+				cmd.Stderr = &stderr
+				err := cmd.Run()
+				if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(stderr.String(), strings.TrimPrefix(wrong, "-")) || !strings.Contains(stderr.String(), flag) {
+					t.Errorf("%s: %v, want status 2 and a text that names it and %s:\n%s", wrong, err, flag, &stderr)
+				}
+			}
+		})
+	}
+}
