@@ -13,16 +13,16 @@ func (a *Adapter) LinkAccount(ctx context.Context, account adapter.Account) (_ *
 	if err != nil {
 		return nil, err
 	}
-	return give(ctx, a, account.UserID, "account", accountName(account.Key()), value, accountAs(account.Key()))
+	return give(ctx, a, account.UserID, "account", accountName(account.Key()), value, &account)
 }
 
-// give writes something new of a user who must exist.
-func give[R any](ctx context.Context, a *Adapter, userID, kind, name, value string, decode func(value string) (*R, error)) (*R, error) {
+// give writes something new of a user who must exist, and returns it.
+func give[T any](ctx context.Context, a *Adapter, userID, kind, name, value string, record *T) (*T, error) {
 	if err := required("userId", userID); err != nil {
 		return nil, err
 	}
 	r, err := a.run(ctx, "create", []any{a.keys.user(userID), a.keys.shared(kind + ":" + name)}, kind+"s", name, value)
-	return result(r, err, func(string) (*R, error) { return decode(value) })
+	return result(r, err, given(record))
 }
 
 // GetAccount implements adapter.Accounts.

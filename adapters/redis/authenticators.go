@@ -14,7 +14,7 @@ func (a *Adapter) CreateAuthenticator(ctx context.Context, w adapter.Authenticat
 	if err != nil {
 		return nil, err
 	}
-	return give(ctx, a, w.UserID, "authenticator", w.CredentialID, value, authenticatorAs(w.CredentialID))
+	return give(ctx, a, w.UserID, "authenticator", w.CredentialID, value, &w)
 }
 
 // GetAuthenticator implements adapter.Authenticators.
@@ -50,7 +50,7 @@ func list[R any](ctx context.Context, a *Adapter, userID, kind string, as func(n
 // UpdateAuthenticatorCounter implements adapter.Authenticators.
 func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (_ *adapter.Authenticator, err error) {
 	defer wrap("update authenticator counter", &err)
-	p := patch{"counter": new(strconv.FormatInt(counter, 10))}
+	p := patch{"counter", "=" + strconv.FormatInt(counter, 10)}
 	r, err := a.update(ctx, a.keys.authenticator(credentialID), p, "", "", "", "")
 	return result(r, err, authenticatorAs(credentialID))
 }

@@ -34,6 +34,11 @@ func (w wiring) benchHarness(t testing.TB) adaptertest.Harness {
 
 func BenchmarkAdapter(b *testing.B) { adaptertest.Bench(b, standalone.benchHarness(b), newBaseline) }
 
+// BenchmarkChecked compares with a baseline that makes the same checks.
+func BenchmarkChecked(b *testing.B) {
+	adaptertest.Bench(b, standalone.benchHarness(b), newCheckedBaseline)
+}
+
 func BenchmarkSessions(b *testing.B) {
 	adaptertest.BenchSessions(b, standalone.benchHarness(b), newBaseline, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
 		for ; from < to; from += 1000 {

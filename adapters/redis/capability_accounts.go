@@ -26,19 +26,19 @@ func (a *Adapter) ListAccountsByUserID(ctx context.Context, userID string) (_ []
 func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (_ *adapter.Account, err error) {
 	defer wrap("update account", &err)
 	p := patch{}
-	put(p, "access_token", update.AccessToken, itself)
-	put(p, "refresh_token", update.RefreshToken, itself)
-	put(p, "id_token", update.IDToken, itself)
-	put(p, "scope", update.Scope, itself)
-	put(p, "token_type", update.TokenType, itself)
-	put(p, "session_state", update.SessionState, itself)
-	put(p, "expires_at", update.ExpiresAt, func(v *int64) *string {
+	set(&p, "access_token", update.AccessToken, itself)
+	set(&p, "refresh_token", update.RefreshToken, itself)
+	set(&p, "id_token", update.IDToken, itself)
+	set(&p, "scope", update.Scope, itself)
+	set(&p, "token_type", update.TokenType, itself)
+	set(&p, "session_state", update.SessionState, itself)
+	set(&p, "expires_at", update.ExpiresAt, func(v *int64) *string {
 		if v == nil {
 			return nil
 		}
 		return new(strconv.FormatInt(*v, 10))
 	})
-	put(p, "authorization_details", update.AuthorizationDetails, func(v json.RawMessage) *string { return filled(string(v)) })
+	set(&p, "authorization_details", update.AuthorizationDetails, func(v json.RawMessage) *string { return filled(string(v)) })
 	if v, _ := update.AuthorizationDetails.Get(); v != nil && !json.Valid(v) {
 		return nil, errNotJSON
 	}

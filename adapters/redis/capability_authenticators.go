@@ -24,7 +24,7 @@ func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID 
 // RenameAuthenticator implements adapter.AuthenticatorEdits.
 func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID, name string) (_ *adapter.Authenticator, err error) {
 	defer wrap("rename authenticator", &err)
-	r, err := a.update(ctx, a.keys.authenticator(credentialID), patch{"name": &name}, "user", userID, "", "")
+	r, err := a.update(ctx, a.keys.authenticator(credentialID), patch{"name", "=" + name}, "user", userID, "", "")
 	if errors.Is(err, adapter.ErrNotFound) {
 		return nil, nil
 	}
@@ -34,7 +34,7 @@ func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID,
 // TouchAuthenticator implements adapter.AuthenticatorEdits.
 func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, from, to int64, used time.Time) (_ *adapter.Authenticator, err error) {
 	defer wrap("touch authenticator", &err)
-	p := patch{"counter": new(strconv.FormatInt(to, 10)), "lastUsed": instant(&used)}
+	p := patch{"counter", "=" + strconv.FormatInt(to, 10), "lastUsed", "=" + *instant(&used)}
 	r, err := a.update(ctx, a.keys.authenticator(credentialID), p, "counter", strconv.FormatInt(from, 10), "", "")
 	return result(r, err, authenticatorAs(credentialID))
 }

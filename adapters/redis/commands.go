@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -45,34 +46,40 @@ type write struct{ *goredis.Cmd }
 func (write) NoRetry() bool { return true }
 
 // refusals begin the replies of servers that did nothing. A command that was
-// refused is sent again, whatever it is, after pauses that double: 2 seconds in
-// all.
-var refusals = []string{"TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS"}
+// refused is sent again, whatever it is, until the context ends.
+var refusals = []string{"TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS", "BUSY "}
 
-const firstPause, lastPause = 8 * time.Millisecond, 1024 * time.Millisecond
+// patience is how long a call waits whose context has no deadline.
+const patience = 10 * time.Second
 
 // send sends a write until the server accepts it.
 func (a *Adapter) send(ctx context.Context, args ...any) *goredis.Cmd {
-	for pause := firstPause; ; pause *= 2 {
+	end, limited := ctx.Deadline()
+	for pause, start := 8*time.Millisecond, time.Now(); ; pause = min(2*pause, 256*time.Millisecond) {
 		cmd := goredis.NewCmd(ctx, args...)
 		err := a.check(ctx)
-		if err != nil {
-			cmd.SetErr(err)
-			return cmd
+		if err == nil {
+			err = a.client.Process(ctx, write{cmd})
 		}
-		err = a.client.Process(ctx, write{cmd})
 		refused := slices.ContainsFunc(refusals, func(p string) bool { return goredis.HasErrorPrefix(err, p) })
-		if end, limited := ctx.Deadline(); err != nil && limited && !time.Now().Before(end) {
-			cmd.SetErr(fmt.Errorf("%w: %w", context.DeadlineExceeded, err)) // the connection has it from the context
+		if refused && (limited || time.Since(start) < patience) && rest(ctx, pause) == nil {
+			continue
 		}
-		if !refused || pause > lastPause {
-			return cmd
+		if err != nil && (ctx.Err() != nil || limited && !time.Now().Before(end)) { // the connection has it from the context
+			err = fmt.Errorf("%w: %w", cmp.Or(ctx.Err(), context.DeadlineExceeded), err)
 		}
-		select {
-		case <-ctx.Done():
-			return cmd
-		case <-time.After(pause):
-		}
+		cmd.SetErr(err)
+		return cmd
+	}
+}
+
+// rest waits.
+func rest(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
 	}
 }
 
@@ -103,6 +110,11 @@ func result[R any](r answer, err error, decode func(value string) (*R, error)) (
 	default: // absent, or other
 		return nil, nil
 	}
+}
+
+// given is for a script that returns no record: what was stored is known.
+func given[T any](record *T) func(string) (*T, error) {
+	return func(string) (*T, error) { return record, nil }
 }
 
 // run runs a script, and again with more keys as long as it asks for them.
@@ -137,6 +149,30 @@ const attempts = 32
 func (a *Adapter) command(script string, keys []any, args []any) []any {
 	command := append([]any{"evalsha", scripts[script].hash, len(keys)}, keys...)
 	return append(append(command, strconv.FormatBool(a.declared), a.keys.shared("")), args...)
+}
+
+// follow reads a record and the user to whom it leads, in one round trip, or in
+// two where a script may not look for keys. Both are nil if either is absent.
+func follow[R any](ctx context.Context, a *Adapter, kind, key string, decodes func(value string) (*R, error), owner func(*R) string) (*R, *userRecord, error) {
+	read := a.get
+	if !a.declared {
+		read = func(ctx context.Context, key string) (answer, error) { return a.run(ctx, "follow", []any{key}, kind) }
+	}
+	r, err := read(ctx, key)
+	record, err := result(r, err, decodes)
+	if err != nil || record == nil {
+		return nil, nil, err
+	}
+	found := answer{"ok", at[string](r, 2)}
+	if a.declared {
+		found, err = a.get(ctx, a.keys.user(owner(record)))
+	}
+	u, err := result(found, err, decode[userRecord])
+	if err != nil || u == nil {
+		return nil, nil, err
+	}
+	u.ID = owner(record)
+	return record, u, nil
 }
 
 // get reads a key.

@@ -20,7 +20,7 @@
 // A write is sent once. If its reply is lost the call fails, and nobody knows
 // whether it took effect; the retries of go-redis are for reads. A server that
 // says that it did nothing, such as one that has just lost an election, is asked
-// again for two seconds.
+// again until the context ends, or for ten seconds if it has no deadline.
 //
 // What Redis can't promise: see the README. Above all, replication is
 // asynchronous, so a failover can lose a write that was acknowledged.

@@ -1,12 +1,11 @@
 package redis
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -79,16 +78,25 @@ type sessionRecord struct {
 }
 
 // encode returns a record as it is stored. JSON holds nothing but UTF-8, and so
-// other texts are refused [DATA-13].
-func encode(record any, texts ...*string) (string, error) {
+// other texts are refused [DATA-13]. Fields that may be nil become the record's
+// own.
+func encode(record any, texts []*string, fields ...**string) (string, error) {
+	for _, f := range fields {
+		if *f != nil {
+			*f = new(**f)
+			texts = append(texts, *f)
+		}
+	}
 	for _, t := range texts {
 		if t != nil && !utf8.ValidString(*t) {
-			return "", errors.New("a text is not UTF-8")
+			return "", errNotUTF8
 		}
 	}
 	b, err := json.Marshal(record)
 	return string(b), err
 }
+
+var errNotUTF8 = errors.New("a text is not UTF-8")
 
 // record is a pointer to what is stored.
 type record[R any] interface {
@@ -131,19 +139,25 @@ func (r *userRecord) user(id string) *adapter.User {
 	return (*adapter.User)(&r.userFields)
 }
 
+// encodeAccount returns what is stored, and makes the account the caller's own.
 func encodeAccount(a *adapter.Account) (string, error) {
 	if err := required("provider", a.Provider, "providerAccountId", a.ProviderAccountID); err != nil {
 		return "", err
 	}
 	r := accountRecord{accountFields: accountFields(*a)}
+	if a.ExpiresAt != nil {
+		r.ExpiresAt = new(*a.ExpiresAt)
+	}
 	if a.AuthorizationDetails != nil {
 		if !json.Valid(a.AuthorizationDetails) {
 			return "", errNotJSON
 		}
-		r.Details = new(string(a.AuthorizationDetails))
+		r.Details, r.AuthorizationDetails = new(string(a.AuthorizationDetails)), bytes.Clone(a.AuthorizationDetails)
 	}
-	return encode(r, &r.Provider, &r.ProviderAccountID, (*string)(&r.Type), r.AccessToken, r.RefreshToken, r.IDToken, r.Scope,
-		r.TokenType, r.SessionState, r.Details)
+	value, err := encode(&r, []*string{&r.Provider, &r.ProviderAccountID, (*string)(&r.Type), r.Details},
+		&r.AccessToken, &r.RefreshToken, &r.IDToken, &r.Scope, &r.TokenType, &r.SessionState)
+	*a = adapter.Account(r.accountFields)
+	return value, err
 }
 
 var errNotJSON = errors.New("authorization_details is not JSON")
@@ -158,13 +172,17 @@ func accountAs(key adapter.AccountKey) func(value string) (*adapter.Account, err
 	})
 }
 
+// encodeAuthenticator returns what is stored, and makes the authenticator the
+// caller's own.
 func encodeAuthenticator(w *adapter.Authenticator) (string, error) {
-	r := authenticatorRecord(*w)
-	r.Created, r.LastUsed = kept(r.Created), kept(r.LastUsed)
 	if err := required("credentialID", w.CredentialID); err != nil {
 		return "", err
 	}
-	return encode(r, &r.CredentialID, &r.ProviderAccountID, &r.CredentialPublicKey, &r.CredentialDeviceType, r.Transports, r.Name)
+	r := authenticatorRecord(*w)
+	r.Created, r.LastUsed = kept(r.Created), kept(r.LastUsed)
+	value, err := encode(&r, []*string{&r.CredentialID, &r.ProviderAccountID, &r.CredentialPublicKey, &r.CredentialDeviceType}, &r.Transports, &r.Name)
+	*w = adapter.Authenticator(r)
+	return value, err
 }
 
 func authenticatorAs(credentialID string) func(value string) (*adapter.Authenticator, error) {
@@ -200,13 +218,18 @@ func instant(t *time.Time) *string {
 
 func micros(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 
-// A patch sets the fields of a record; nil clears one.
-type patch map[string]*string
+// A patch is the fields of a record that change: a name, and "=" and the value,
+// or nothing to clear the field.
+type patch []string
 
-// put sets a field that changes to the text that stands for the value.
-func put[V any](p patch, field string, to adapter.Change[V], text func(V) *string) {
+// set puts a field that changes to the text that stands for the value.
+func set[V any](p *patch, field string, to adapter.Change[V], text func(V) *string) {
 	if v, changes := to.Get(); changes {
-		p[field] = text(v)
+		value := ""
+		if t := text(v); t != nil {
+			value = "=" + *t
+		}
+		*p = append(*p, field, value)
 	}
 }
 
@@ -220,14 +243,16 @@ func filled(s string) *string {
 	return &s
 }
 
-// update changes a record under a key. The arguments are those of the update
-// script. An absent record is an error.
-func (a *Adapter) update(ctx context.Context, key string, p patch, args ...any) (answer, error) {
-	value, err := encode(p, slices.Collect(maps.Values(p))...)
-	if err != nil {
-		return nil, err
+// update changes a record under a key. The conditions are the first arguments of
+// the update script. An absent record is an error.
+func (a *Adapter) update(ctx context.Context, key string, p patch, conditions ...any) (answer, error) {
+	for _, text := range p {
+		if !utf8.ValidString(text) {
+			return nil, errNotUTF8
+		}
+		conditions = append(conditions, text)
 	}
-	r, err := a.run(ctx, "update", []any{key}, append([]any{value}, args...)...)
+	r, err := a.run(ctx, "update", []any{key}, conditions...)
 	if err == nil && r.word() == "absent" {
 		err = fmt.Errorf("the record does not exist: %w", adapter.ErrNotFound)
 	}

@@ -77,13 +77,17 @@ func WithDangerousEviction() Option {
 // [CTX-02].
 //
 // A *Ring is refused: while one of its servers is down, records of that server
-// read as absent. A client that wraps another one has a method
+// read as absent. So is a *ClusterClient that reads from replicas: a session that
+// was ended could be read again, and one that has just begun be absent. A client that wraps another one has a method
 // Unwrap() redis.UniversalClient, so that New finds out what it is; a client of
 // unknown type is used like that of a cluster.
 func New(client goredis.UniversalClient, options ...Option) (*Adapter, error) {
 	base, err := unwrap(client)
 	if err != nil {
 		return nil, fmt.Errorf("redis: New: %w", err)
+	}
+	if c, ok := base.(*goredis.ClusterClient); ok && c.Options().ReadOnly {
+		return nil, errors.New("redis: New: the client reads from replicas, which lag behind: leave ReadOnly, RouteByLatency and RouteRandomly off")
 	}
 	_, single := base.(*goredis.Client)
 	a := &Adapter{client: client, base: base, keys: keys{prefix: "gatehouse"}, declared: !single}

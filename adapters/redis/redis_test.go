@@ -39,6 +39,9 @@ func TestNewRefuses(t *testing.T) {
 		"a Ring":             {ring, nil, "Ring"},
 		"a wrapped Ring":     {wrapped{wrapped{ring}}, nil, "Ring"},
 		"an embedded Ring":   {ringAround{ring}, nil, "Ring"},
+		"replicas":           {goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}, ReadOnly: true}), nil, "replicas"},
+		"the nearest":        {wrapped{goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}, RouteByLatency: true})}, nil, "replicas"},
+		"any of them":        {goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}, RouteRandomly: true}), nil, "replicas"},
 		"an empty prefix":    {client, []redis.Option{redis.WithPrefix("")}, "prefix is empty"},
 		"a prefix, and none": {client, []redis.Option{redis.WithPrefix("a"), redis.WithPrefix("")}, "prefix is empty"},
 	} {

@@ -15,9 +15,13 @@ import (
 // removed it, so that a clock that is ahead drops no session that lives.
 const listedFor = 24 * time.Hour
 
-// session runs the session script.
-func (a *Adapter) session(ctx context.Context, operation string, keys []any, token, userID, expires string) (answer, error) {
-	return a.run(ctx, "session", keys, operation, token, userID, expires, ttlMargin.Milliseconds(), time.Now().Add(-listedFor).UnixMilli())
+// session runs the session script. The expiry is nil if it does not change.
+func (a *Adapter) session(ctx context.Context, operation string, keys []any, token, userID string, expires *time.Time) (answer, error) {
+	until, end := "", any("")
+	if expires != nil {
+		until, end = micros(*expires), deadline(*expires)
+	}
+	return a.run(ctx, "session", keys, operation, token, userID, until, end, time.Now().Add(-listedFor).UnixMilli(), ttlMargin.Milliseconds())
 }
 
 // CreateSession implements adapter.Sessions.
@@ -29,8 +33,9 @@ func (a *Adapter) CreateSession(ctx context.Context, s adapter.Session) (_ *adap
 	if a.declared {
 		return a.createSessionApart(ctx, s)
 	}
-	r, err := a.session(ctx, "create", []any{a.keys.session(s.SessionToken)}, s.SessionToken, s.UserID, micros(s.Expires))
-	return result(r, err, sessionAs(s.SessionToken))
+	s.Expires = *kept(&s.Expires)
+	r, err := a.session(ctx, "create", []any{a.keys.session(s.SessionToken)}, s.SessionToken, s.UserID, &s.Expires)
+	return result(r, err, given(&s))
 }
 
 // GetSessionAndUser implements adapter.Sessions.
@@ -45,22 +50,7 @@ func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (_
 
 // sessionAndUser reads a session and its user, or nil if either is absent.
 func (a *Adapter) sessionAndUser(ctx context.Context, token string) (*sessionRecord, *userRecord, error) {
-	key, read := a.keys.session(token), a.get // the user may be in another slot
-	if !a.declared {
-		read = func(ctx context.Context, key string) (answer, error) {
-			return a.run(ctx, "follow", []any{key}, "session")
-		}
-	}
-	r, err := read(ctx, key)
-	s, err := result(r, err, decode[sessionRecord])
-	if err != nil || s == nil {
-		return nil, nil, err
-	}
-	owner := answer{"ok", at[string](r, 2)}
-	if a.declared {
-		owner, err = a.get(ctx, a.keys.user(s.User))
-	}
-	u, err := result(owner, err, decode[userRecord])
+	s, u, err := follow(ctx, a, "session", a.keys.session(token), decode[sessionRecord], func(s *sessionRecord) string { return s.User })
 	if err != nil || u == nil || u.Inc != s.Inc {
 		return nil, nil, err
 	}
@@ -78,9 +68,9 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 	if a.declared {
 		return a.updateSessionApart(ctx, update)
 	}
-	var expires string
+	var expires *time.Time
 	if v, changes := update.Expires.Get(); changes {
-		expires = micros(v)
+		expires = &v
 	}
 	r, err := a.session(ctx, "update", []any{a.keys.session(token)}, token, userID, expires)
 	return result(r, err, sessionAs(token))
@@ -92,6 +82,6 @@ func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (_ *ad
 	if a.declared {
 		return a.deleteSessionApart(ctx, sessionToken)
 	}
-	r, err := a.session(ctx, "delete", []any{a.keys.session(sessionToken)}, sessionToken, "", "")
+	r, err := a.session(ctx, "delete", []any{a.keys.session(sessionToken)}, sessionToken, "", nil)
 	return result(r, err, sessionAs(sessionToken))
 }

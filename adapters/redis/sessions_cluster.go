@@ -17,7 +17,7 @@ import (
 
 // register lists a session and returns the incarnation of its user.
 func (a *Adapter) register(ctx context.Context, s *adapter.Session) (string, error) {
-	r, err := a.session(ctx, "register", []any{a.keys.user(s.UserID), a.keys.sessions(s.UserID)}, s.SessionToken, s.UserID, micros(s.Expires))
+	r, err := a.session(ctx, "register", []any{a.keys.user(s.UserID), a.keys.sessions(s.UserID)}, s.SessionToken, s.UserID, &s.Expires)
 	if err == nil && r.word() != "ok" {
 		err = errNoUser
 	}
@@ -31,7 +31,7 @@ func (a *Adapter) createSessionApart(ctx context.Context, s adapter.Session) (*a
 	if err != nil {
 		return nil, err
 	}
-	value, err := encode(sessionRecord{User: s.UserID, Inc: inc, Expires: new(s.Expires.UnixMicro())})
+	value, err := encode(sessionRecord{User: s.UserID, Inc: inc, Expires: new(s.Expires.UnixMicro())}, nil)
 	if err == nil {
 		err = a.send(ctx, "set", a.keys.session(s.SessionToken), value, "pxat", deadline(s.Expires), "nx").Err()
 	}
@@ -66,9 +66,9 @@ func (a *Adapter) updateSessionApart(ctx context.Context, update adapter.Session
 		if err != nil {
 			return nil, err
 		}
-		p, end := patch{"user": &s.UserID, "inc": &inc}, any("")
+		p, end := patch{"user", "=" + s.UserID, "inc", "=" + inc}, any("")
 		if update.Expires.IsSet() {
-			p["expires"], end = new(micros(s.Expires)), deadline(s.Expires)
+			p, end = append(p, "expires", "="+micros(s.Expires)), deadline(s.Expires)
 		}
 		r, err := a.update(ctx, a.keys.session(s.SessionToken), p, "inc", there.Inc, "", end)
 		if errors.Is(err, adapter.ErrNotFound) {

@@ -55,18 +55,6 @@ func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (_ adapter.S
 	return adapter.Swept{Sessions: sessions.Load(), VerificationTokens: tokens.Load()}, err
 }
 
-// rest waits.
-func rest(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
-
 // sweep deletes the sessions and tokens among the keys that are over, and the
 // sessions of the incarnation. The server is the one that has the keys, or a
 // client that finds it.

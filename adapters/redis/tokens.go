@@ -17,7 +17,7 @@ func (a *Adapter) CreateVerificationToken(ctx context.Context, t adapter.Verific
 	}
 	t.Expires = *kept(&t.Expires)
 	r, err := a.run(ctx, "token", []any{a.keys.tokens(t.Identifier)}, "create", t.Token, micros(t.Expires), deadline(t.Expires))
-	return result(r, err, func(string) (*adapter.VerificationToken, error) { return &t, nil })
+	return result(r, err, given(&t))
 }
 
 // UseVerificationToken implements adapter.VerificationTokens.

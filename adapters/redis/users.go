@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -21,7 +22,7 @@ func (a *Adapter) createUser(ctx context.Context, u adapter.User, r userRecord, 
 	}
 	r.userFields, r.Inc = userFields(u), rand.Text()[:10]
 	r.EmailVerified = kept(u.EmailVerified)
-	value, err := encode(r, &u.ID, &u.Email, u.Name, u.Image)
+	value, err := encode(&r, []*string{&u.ID, &u.Email}, &r.Name, &r.Image)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +34,10 @@ func (a *Adapter) createUser(ctx context.Context, u adapter.User, r userRecord, 
 	if err == nil && !created {
 		err = errTaken
 	}
-	return result(answer{"ok", value}, err, userAs(u.ID))
+	if err != nil {
+		return nil, err
+	}
+	return r.user(u.ID), nil
 }
 
 // GetUser implements adapter.Users.
@@ -46,29 +50,37 @@ func (a *Adapter) GetUser(ctx context.Context, id string) (_ *adapter.User, err 
 // GetUserByEmail implements adapter.Users.
 func (a *Adapter) GetUserByEmail(ctx context.Context, email string) (_ *adapter.User, err error) {
 	defer wrap("get user by e-mail", &err)
-	return a.userBy(ctx, "email", a.keys.email(email))
+	_, u, err := follow(ctx, a, "email", a.keys.email(email), text, func(id *string) string { return *id })
+	if err != nil || u == nil || u.Email != email { // the address moved on between two reads
+		return nil, err
+	}
+	return u.user(u.ID), nil
 }
 
 // GetUserByAccount implements adapter.Users.
 func (a *Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (_ *adapter.User, err error) {
 	defer wrap("get user by account", &err)
-	return a.userBy(ctx, "account", a.keys.account(key))
+	owner := text // which the script has read
+	if a.declared {
+		owner = as(func(r *accountRecord) *string { return &r.UserID })
+	}
+	_, u, err := follow(ctx, a, "account", a.keys.account(key), owner, func(id *string) string { return *id })
+	if err != nil || u == nil || !slices.Contains(u.Accounts, accountName(key)) {
+		return nil, err
+	}
+	return u.user(u.ID), nil
 }
 
-// userBy returns the user to whom a record leads.
-func (a *Adapter) userBy(ctx context.Context, kind, key string) (*adapter.User, error) {
-	r, err := a.run(ctx, "follow", []any{key}, kind)
-	return result(r, err, func(id string) (*adapter.User, error) { return userAs(id)(at[string](r, 2)) })
-}
+func text(value string) (*string, error) { return &value, nil }
 
 // UpdateUser implements adapter.Users.
 func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (_ *adapter.User, err error) {
 	defer wrap("update user", &err)
 	p := patch{}
-	put(p, "name", update.Name, itself)
-	put(p, "email", update.Email, filled)
-	put(p, "emailVerified", update.EmailVerified, instant)
-	put(p, "image", update.Image, itself)
+	set(&p, "name", update.Name, itself)
+	set(&p, "email", update.Email, filled)
+	set(&p, "emailVerified", update.EmailVerified, instant)
+	set(&p, "image", update.Image, itself)
 	r, err := a.update(ctx, a.keys.user(update.ID), p, "", "", update.ID, "")
 	return result(r, err, userAs(update.ID))
 }

@@ -1,6 +1,6 @@
--- Reads the user to whom a record leads, or what a user has. KEYS: record. ARGV: kind of the record (email, account, session
--- or user); of a user, which list of the user's, and the kind of what it names. Returns absent; or ok, the user's ID (of a
--- session, its record) and the user's record; or ok, names and values.
+-- Reads a record and the user to whom it leads, or what a user has. KEYS: record. ARGV: kind of the record (email, account,
+-- session or user); of a user, which list of the user's, and the kind of what it names. Returns absent; or ok, the user's ID (of
+-- a session, its record) and the user's record; or ok, names and values.
 local value = redis.call('GET', KEYS[1])
 if not value then return {'absent'} end
 if ARGV[3] == 'user' then
@@ -12,8 +12,6 @@ if ARGV[3] == 'user' then
 end
 local owner = value
 if ARGV[3] ~= 'email' then owner = cjson.decode(value).user end
-local full = key('user', owner)
-if #missing > 0 then return {'declare', missing} end
-local user = redis.call('GET', full)
+local user = redis.call('GET', key('user', owner))
 if not user then return {'absent'} end
 return {'ok', ARGV[3] == 'session' and value or owner, user}

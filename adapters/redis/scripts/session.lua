@@ -1,28 +1,27 @@
 -- Writes a session and enters it in the list of its user's sessions, which ends with the last of them. KEYS: session. ARGV:
--- create, update, delete or register; token; user ID (empty: as before); expiry in microseconds (empty: as before); how
--- many milliseconds a session is kept beyond its expiry; from which deadline on sessions stay listed.
+-- create, update, delete or register; token; user ID (empty: as before); expiry in microseconds and the deadline of the key in
+-- milliseconds (empty: as before); from which deadline on sessions stay listed; how many milliseconds a
+-- session is kept beyond its expiry.
 -- Returns ok and the session; absent; taken; or owner if the user does not exist. "register" is for a cluster, where the
 -- session is in another slot: KEYS are the user and the list, and it returns ok and the user's incarnation.
-local operation, token, id, expires, margin = ARGV[3], ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
+local operation, token, id, expires, deadline = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 
 local function incarnation(id)
   local user = redis.call('GET', key('user', id))
   return user and cjson.decode(user).inc
 end
 
-local function deadline(expires) return math.max(1, math.floor(tonumber(expires) / 1000) + margin) end
-
-local function register(id, score)
+local function register(id)
   local list = key('sessions', id)
   if operation ~= 'update' then redis.call('ZREMRANGEBYSCORE', list, '-inf', '(' .. ARGV[8]) end
-  redis.call('ZADD', list, 'GT', score, token)
+  redis.call('ZADD', list, 'GT', deadline, token)
   redis.call('PEXPIREAT', list, redis.call('ZRANGE', list, -1, -1, 'WITHSCORES')[2])
 end
 
 if operation == 'register' then
   local inc = incarnation(id)
   if not inc then return {'owner'} end
-  register(id, deadline(expires))
+  register(id)
   return {'ok', inc}
 end
 
@@ -47,7 +46,8 @@ if id ~= '' and id ~= before then
 end
 if expires ~= '' then session.expires = expires end
 value = cjson.encode(session)
-redis.call('SET', KEYS[1], value, 'PXAT', deadline(session.expires))
-register(session.user, deadline(session.expires))
+if deadline == '' then deadline = math.max(1, math.floor(tonumber(session.expires) / 1000) + ARGV[9]) end
+redis.call('SET', KEYS[1], value, 'PXAT', deadline)
+register(session.user)
 if before and before ~= session.user then redis.call('ZREM', key('sessions', before), token) end
 return {'ok', value}
