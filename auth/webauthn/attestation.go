@@ -2,6 +2,7 @@ package webauthn
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -19,11 +20,13 @@ import (
 // needed.
 type Trust struct {
 	// Roots are the certificates that the certificate of an attestation must lead
-	// to.
+	// to. No others count: neither those of the operating system, nor lists of
+	// Apple's or Google's in a library.
 	Roots []*x509.Certificate
-	// Metadata decides by the kind of authenticator, such as a provider over the
-	// FIDO Metadata Service (package metadata of go-webauthn has two). It must
-	// demand an entry for each authenticator and check its trust anchors.
+	// Metadata decides by the kind of authenticator. ReadMetadata makes one of a
+	// BLOB of the FIDO Metadata Service; package metadata of go-webauthn has
+	// others. It must demand an entry for each authenticator, and check trust
+	// anchors and status reports.
 	Metadata metadata.Provider
 	// DangerouslyAcceptNone accepts authenticators that say nothing about
 	// themselves, or nothing that anybody vouches for. Most passkey providers do
@@ -49,7 +52,7 @@ var (
 	errUnattested   = errors.New("webauthn: the authenticator gives no attestation that anybody vouches for")
 	errFormat       = errors.New("webauthn: the attestation has a format that is not supported")
 	errNoAnchors    = errors.New("attestation needs trust anchors: use webauthn.WithAttestation")
-	errLaxMetadata  = errors.New("the metadata provider neither demands an entry nor checks trust anchors")
+	errLaxMetadata  = errors.New("the metadata provider must demand an entry, check trust anchors and check the status of authenticators; webauthn.ReadMetadata makes one that does")
 	errMixedAnchors = errors.New("attestation takes either Roots or Metadata")
 )
 
@@ -69,10 +72,17 @@ func (c *ceremonies) Check(p *auth.WebAuthn) error {
 		return errNoAnchors
 	case len(t.Roots) > 0 && t.Metadata != nil:
 		return errMixedAnchors
-	case t.Metadata != nil && (!t.Metadata.GetValidateEntry(context.Background()) || !t.Metadata.GetValidateTrustAnchor(context.Background())):
+	case t.Metadata != nil && !strict(t.Metadata):
 		return errLaxMetadata
 	}
 	return nil
+}
+
+// strict reports whether a metadata provider knows each authenticator that it
+// lets through, whom it trusts, and whether it was revoked.
+func strict(m metadata.Provider) bool {
+	ctx := context.Background()
+	return m.GetValidateEntry(ctx) && !m.GetValidateEntryPermitZeroAAGUID(ctx) && m.GetValidateTrustAnchor(ctx) && m.GetValidateStatus(ctx)
 }
 
 func asked(conveyance string) bool { return conveyance != "" && conveyance != "none" }
@@ -115,10 +125,40 @@ func (c *ceremonies) checkStatement(object *protocol.AttestationObject, want aut
 	default:
 		return errFormat
 	}
-	if !asked(want.Attestation) {
+	switch {
+	case !asked(want.Attestation):
 		return errUnasked
+	case c.attestation == nil:
+		return errNoAnchors
 	}
 	return nil
+}
+
+// verifyStatement verifies the statement of a format that go-webauthn does not
+// verify under the anchors of the application. It returns what go-webauthn has
+// to verify besides: everything, or the answer without a statement.
+func (c *ceremonies) verifyStatement(ctx context.Context, parsed *protocol.ParsedCredentialCreationData, want auth.WebAuthnExpectation) (*protocol.ParsedCredentialCreationData, error) {
+	object := &parsed.Response.AttestationObject
+	verify := statements[protocol.AttestationFormat(object.Format)]
+	if verify == nil {
+		return parsed, nil
+	}
+	clientDataHash := sha256.Sum256(parsed.Raw.AttestationResponse.ClientDataJSON)
+	kind, chain, err := verify(object, clientDataHash[:])
+	if err != nil {
+		return nil, err
+	}
+	id, err := uuid.FromBytes(object.AuthData.AttData.AAGUID)
+	if err != nil {
+		return nil, errMalformed
+	}
+	if err := protocol.ValidateMetadataWithAuthenticatorData(ctx, c.metadata(object, want), id, string(kind), object.Format, chain, &object.AuthData); err != nil {
+		return nil, refused(protocol.ErrInvalidAttestation.WithDetails(err.DevInfo).WithError(err)) // as go-webauthn does for its formats
+	}
+	left := *parsed
+	left.Response.AttestationObject.Format = string(protocol.AttestationFormatNone)
+	left.Response.AttestationObject.AttStatement = nil
+	return &left, nil
 }
 
 func (c *ceremonies) acceptsNone() bool {

@@ -115,7 +115,7 @@ const (
 
 // VerifyRegistration implements auth.WebAuthnCeremonies: steps 7 to 24 of
 // WebAuthn Level 3, section 7.1.
-func (c *ceremonies) VerifyRegistration(_ context.Context, a *auth.WebAuthnAnswer, want auth.WebAuthnExpectation) (*adapter.Authenticator, error) {
+func (c *ceremonies) VerifyRegistration(ctx context.Context, a *auth.WebAuthnAnswer, want auth.WebAuthnExpectation) (*adapter.Authenticator, error) {
 	parsed, ok := a.Parsed.(*protocol.ParsedCredentialCreationData)
 	if !ok {
 		return nil, errNotUs
@@ -142,8 +142,12 @@ func (c *ceremonies) VerifyRegistration(_ context.Context, a *auth.WebAuthnAnswe
 	for _, alg := range want.Algorithms {
 		algorithms = append(algorithms, credentialParameter(alg))
 	}
-	_, err := parsed.Verify(want.Challenge, want.RelyingParty.ID, want.RelyingParty.Origins, nil, nil,
-		protocol.TopOriginExplicitVerificationMode, false, want.UserVerified, true, c.metadata(object, want), algorithms,
+	left, err := c.verifyStatement(ctx, parsed, want)
+	if err != nil {
+		return nil, err
+	}
+	_, err = left.Verify(want.Challenge, want.RelyingParty.ID, want.RelyingParty.Origins, nil, nil,
+		protocol.TopOriginExplicitVerificationMode, false, want.UserVerified, true, c.metadata(&left.Response.AttestationObject, want), algorithms,
 		protocol.AttestationPolicy{}, protocol.SignaturePolicy{})
 	if err != nil {
 		return nil, refused(err)
@@ -214,12 +218,26 @@ func checkAuthenticator(d *protocol.AuthenticatorData, want auth.WebAuthnExpecta
 }
 
 // detail is what go-webauthn says of a failure without the values of the
-// client.
+// client, which come before a sentence of their own, after a colon or in quotes.
 func detail(err error) string {
-	if e, ok := errors.AsType[*protocol.Error](err); ok {
-		return e.Details
+	for {
+		e, ok := errors.AsType[*protocol.Error](err)
+		if !ok {
+			return "no valid JSON"
+		}
+		if text := e.Details; text != "" {
+			if _, after, ok := strings.Cut(text, "'. "); ok {
+				text = after
+			}
+			if i := strings.IndexAny(text, ":'\""); i >= 0 {
+				text = text[:i]
+			}
+			return strings.TrimSpace(text)
+		}
+		if err = e.Unwrap(); err == nil {
+			return e.Type
+		}
 	}
-	return "no valid JSON"
 }
 
 // refused is an error of go-webauthn, without the values of the client.

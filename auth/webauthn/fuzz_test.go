@@ -1,6 +1,7 @@
 package webauthn_test
 
 import (
+	"crypto/x509"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
@@ -15,24 +16,36 @@ var want = auth.WebAuthnExpectation{
 	RelyingParty: auth.RelyingParty{ID: "app.example.com", Origins: []string{origin}},
 }
 
+// seedOptions are the options that the seeds answer.
+var seedOptions = []byte(`{"challenge":"` + want.Challenge + `","rpId":"app.example.com","rp":{"id":"app.example.com"},"user":{"id":"u"}}`)
+
 func seeds(f *testing.F, action string) {
 	for _, alg := range []int{softkey.ES256, softkey.EdDSA, softkey.RS256} {
 		k := softkey.New(f, alg)
-		options := []byte(`{"challenge":"` + want.Challenge + `","rpId":"app.example.com","rp":{"id":"app.example.com"},"user":{"id":"u"}}`)
 		answer := k.Register
 		if action == "authenticate" {
 			answer = k.Authenticate
 		}
-		f.Add([]byte(answer(f, options, softkey.Client{Origin: origin})))
+		f.Add([]byte(answer(f, seedOptions, softkey.Client{Origin: origin})))
 	}
 	f.Add([]byte(`{"id":"AAAA","rawId":"AAAA","type":"public-key","response":{"clientDataJSON":"e30","attestationObject":"oA","authenticatorData":"AA","signature":""}}`))
 }
 
 // FuzzRegistration: whatever is sent, the answer is read or refused, and what is
-// accepted has an ID and a key that fit into the columns of Auth.js.
+// accepted has an ID and a key that fit into the columns of Auth.js. Where an
+// attestation is asked for, no bytes are accepted that the trusted maker did not
+// sign.
 func FuzzRegistration(f *testing.F) {
 	c := webauthn.Passkey().Ceremonies
+	trusted, stranger := newMaker(f), newMaker(f)
+	asked := webauthn.Passkey(webauthn.WithAttestation("direct", webauthn.Trust{Roots: []*x509.Certificate{trusted.root}})).Ceremonies
 	seeds(f, "register")
+	for _, attest := range attesters {
+		k := softkey.New(f, softkey.ES256)
+		attest(f, stranger, k, lie{})
+		k.Flags |= softkey.UV
+		f.Add([]byte(k.Register(f, seedOptions, softkey.Client{Origin: origin})))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		a, err := c.ParseRegistration(data)
 		if err != nil {
@@ -41,6 +54,11 @@ func FuzzRegistration(f *testing.F) {
 		made, err := c.VerifyRegistration(t.Context(), a, want)
 		if err == nil && (made.CredentialID == "" || made.CredentialID != a.CredentialID || made.CredentialPublicKey == "" || len(made.CredentialID) > 1364) {
 			t.Errorf("accepted %+v", made)
+		}
+		attested := want
+		attested.Attestation = "direct"
+		if made, err := asked.VerifyRegistration(t.Context(), a, attested); err == nil {
+			t.Errorf("accepted %+v with an attestation of nobody", made)
 		}
 	})
 }
