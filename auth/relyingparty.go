@@ -26,7 +26,9 @@ type RelyingParty struct {
 	// them. They are https, or http on a loopback host. The default is the one
 	// of Config.URL. Origins outside of the domain ID are related origins;
 	// browsers ask for them at https://ID/.well-known/webauthn, which a Handler
-	// answers that is mounted there.
+	// answers that is mounted there. They read five different names from the list,
+	// such as example in https://app.example.com, and package auth/webauthn
+	// refuses more.
 	Origins []string
 }
 

@@ -63,6 +63,9 @@ func (c *ceremonies) Check(p *auth.WebAuthn) error {
 			return fmt.Errorf("the COSE algorithm %d can't be verified", alg)
 		}
 	}
+	if err := checkOrigins(p.RelyingParties); err != nil {
+		return err
+	}
 	if !asked(p.Attestation) {
 		return nil
 	}

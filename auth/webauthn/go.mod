@@ -38,4 +38,5 @@ require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.22.0
 	github.com/gatehouse-go/gatehouse/adapters/memory v0.0.0
+	golang.org/x/net v0.60.0
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,6 +136,35 @@ func TestRelatedOrigins(t *testing.T) {
 	b.wantDone(b.finish("register", k.Register(t, o.Options, softkey.Client{Origin: "https://app.example.de"})))
 	if res := newBrowser(t, newSite(t, nil)).get("/.well-known/webauthn"); res.StatusCode != http.StatusNotFound {
 		t.Errorf("a site without relying parties answers with status %d", res.StatusCode)
+	}
+}
+
+// TestOriginsThatBrowsersPassOver: browsers read five different names from the
+// list of related origins. More are refused at the start; one name under many
+// public suffixes, and many hosts under one name, count once.
+func TestOriginsThatBrowsersPassOver(t *testing.T) {
+	five := []string{origin, "https://two.com", "https://three.co.uk", "https://four.github.io", "https://five.de"}
+	for name, c := range map[string]struct {
+		list []auth.RelyingParty
+		ok   bool
+	}{
+		"five":                      {[]auth.RelyingParty{{ID: "app.example.com", Origins: five}}, true},
+		"six":                       {[]auth.RelyingParty{{ID: "app.example.com", Origins: append(slices.Clone(five), "https://six.com")}}, false},
+		"six names of one suffix":   {[]auth.RelyingParty{{ID: "app.example.com", Origins: append(slices.Clone(five), "https://six.github.io")}}, false},
+		"one name, many suffixes":   {[]auth.RelyingParty{{ID: "app.example.com", Origins: append(slices.Clone(five), "https://two.co.uk", "https://two.de", "https://two.fr")}}, true},
+		"one name, many hosts":      {[]auth.RelyingParty{{ID: "app.example.com", Origins: append(slices.Clone(five), "https://a.two.com", "https://b.a.two.com", "https://two.com:8443")}}, true},
+		"five for each of two":      {[]auth.RelyingParty{{ID: "app.example.com", Origins: five}, {ID: "six.com", Origins: []string{"https://six.com"}}}, true},
+		"six in two of the same ID": {[]auth.RelyingParty{{ID: "app.example.com", Origins: five}, {ID: "app.example.com", Origins: []string{"https://six.com"}}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := auth.New(auth.Config{
+				Secret: []string{secret}, URL: origin, Adapter: memory.New(), Experimental: auth.Experimental{EnableWebAuthn: true},
+				Providers: []auth.Provider{webauthn.Passkey(parties(c.list...))},
+			})
+			if (err == nil) != c.ok || err != nil && !strings.Contains(err.Error(), "different names") {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 
