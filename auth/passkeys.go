@@ -34,8 +34,9 @@ func (h *Handler) Passkeys(ctx context.Context, userID string) ([]Passkey, error
 	return h.engine.passkeys(ctx, userID)
 }
 
-// RenamePasskey gives a passkey of the user a name of 1 to 64 characters. The
-// error matches adapter.ErrNotFound if the user has no such passkey, and
+// RenamePasskey gives a passkey of the user a name of 1 to 64 characters, one of
+// which can be seen, without control characters and characters that change the
+// direction of text. The error matches adapter.ErrNotFound if the user has no such passkey, and
 // adapter.ErrUnsupported if the store has no place for names.
 func (h *Handler) RenamePasskey(ctx context.Context, userID, passkeyID, name string) error {
 	return h.engine.renamePasskey(ctx, userID, passkeyID, name)
@@ -54,7 +55,7 @@ func (h *Handler) RemovePasskey(ctx context.Context, userID, passkeyID string) e
 
 var (
 	errNoAdapter   = &Error{Type: ErrMissingAdapter, Message: "passkeys need Config.Adapter"}
-	errPasskeyName = errors.New("auth: the name of a passkey has 1 to 64 characters, none of which controls the terminal")
+	errPasskeyName = errors.New("auth: the name of a passkey must have 1 to 64 characters, one of which can be seen, and no control characters")
 )
 
 const maxPasskeyName = 64
@@ -80,9 +81,18 @@ func (e *engine) passkeys(ctx context.Context, userID string) ([]Passkey, error)
 	return list, nil
 }
 
+// isPasskeyName reports whether a list can show a name as it is. Characters that
+// change the direction of text could make it look like another name.
+func isPasskeyName(name string) bool {
+	visible := func(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) }
+	misleading := func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) }
+	return utf8.ValidString(name) && utf8.RuneCountInString(name) <= maxPasskeyName &&
+		strings.ContainsFunc(name, visible) && !strings.ContainsFunc(name, misleading)
+}
+
 func (e *engine) renamePasskey(ctx context.Context, userID, passkeyID, name string) error {
 	name = strings.TrimSpace(name)
-	if name == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxPasskeyName || strings.ContainsFunc(name, unicode.IsControl) {
+	if !isPasskeyName(name) {
 		return errPasskeyName
 	}
 	if e.store == nil {

@@ -121,7 +121,7 @@ func (e *engine) changePasskey(ctx context.Context, r *request, userID string, p
 		page.Error = "This site can't change passkeys."
 		return http.StatusNotImplemented
 	case errors.Is(err, errPasskeyName):
-		page.Error = "A name has 1 to 64 characters."
+		page.Error = "A name must have 1 to 64 characters that can be shown."
 		return http.StatusBadRequest
 	case errors.Is(err, errUnknownOperation):
 		page.Error = "The form could not be read."

@@ -1,0 +1,285 @@
+package webauthn_test
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
+)
+
+// strategies are both places for sessions.
+var strategies = map[string]auth.Strategy{"database": auth.StrategyDatabase, "token": auth.StrategyJWT}
+
+// TestGoneInTheMeantime: what a ceremony was begun for may be gone when it ends.
+// Then nobody is signed in, and nothing is stored that belongs to nobody.
+func TestGoneInTheMeantime(t *testing.T) {
+	for name, strategy := range strategies {
+		setUp := func(t *testing.T) (s *site, id string, b *browser, k *softkey.Key) {
+			s = newSite(t, func(c *auth.Config) { c.Session.Strategy = strategy })
+			b = newBrowser(t, s)
+			k = softkey.New(t, softkey.ES256)
+			b.wantDone(b.register(k, "ada@example.com"))
+			b.wantDone(b.register(softkey.New(t, softkey.ES256), ""))
+			user, err := s.store.GetUserByEmail(t.Context(), "ada@example.com")
+			if err != nil || user == nil {
+				t.Fatal(user, err)
+			}
+			return s, user.ID, b, k
+		}
+		deleteUser := func(t *testing.T, s *site, id string) {
+			if _, err := s.store.DeleteUser(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Run(name+", the passkey, removed on another device", func(t *testing.T) {
+			s, id, b, k := setUp(t)
+			b.signOut()
+			o := b.options("action=authenticate")
+			if err := s.RemovePasskey(t.Context(), id, k.StoredID()); err != nil {
+				t.Fatal(err)
+			}
+			b.wantRefused(b.finish("authenticate", k.Authenticate(t, o.Options, b.client())), "unknown")
+			b.wantNobody()
+		})
+		t.Run(name+", the user who signs in", func(t *testing.T) {
+			s, id, b, k := setUp(t)
+			b.signOut()
+			o := b.options("action=authenticate")
+			deleteUser(t, s, id)
+			b.wantRefused(b.finish("authenticate", k.Authenticate(t, o.Options, b.client())), "unknown")
+			b.wantNobody()
+		})
+		t.Run(name+", the user who adds a passkey", func(t *testing.T) {
+			s, id, b, _ := setUp(t)
+			o := b.options("action=register")
+			deleteUser(t, s, id)
+			added := softkey.New(t, softkey.ES256)
+			if got := b.finish("register", added.Register(t, o.Options, b.client())).location(); got == origin {
+				t.Errorf("the registration of a deleted user ends well")
+			}
+			stored, err := s.store.GetAuthenticator(t.Context(), added.StoredID())
+			if err != nil || stored != nil {
+				t.Errorf("the store holds %+v (%v)", stored, err)
+			}
+			account, err := s.store.GetAccount(t.Context(), added.StoredID(), "passkey")
+			if err != nil || account != nil {
+				t.Errorf("the store holds %+v (%v)", account, err)
+			}
+			if user, err := s.store.GetUserByEmail(t.Context(), "ada@example.com"); err != nil || user != nil {
+				t.Errorf("the deleted user is back: %+v (%v)", user, err)
+			}
+		})
+		t.Run(name+", nothing", func(t *testing.T) { // the honest neighbour
+			_, _, b, k := setUp(t)
+			b.signOut()
+			b.wantDone(b.signIn(k))
+			b.wantSession("ada@example.com")
+		})
+	}
+}
+
+// TestRegistrationsRace: of many registrations at once that want the same
+// credential, or the same address, one is stored, and the others leave nothing
+// behind.
+func TestRegistrationsRace(t *testing.T) {
+	const n = 12
+	race := func(t *testing.T, s *site, begin func(i int) (b *browser, data string)) (done int) {
+		t.Helper()
+		var wait sync.WaitGroup
+		var mu sync.Mutex
+		for i := range n {
+			b, data := begin(i)
+			wait.Go(func() {
+				if b.finish("register", data).location() == origin {
+					mu.Lock()
+					defer mu.Unlock()
+					done++
+				}
+			})
+		}
+		wait.Wait()
+		return done
+	}
+	t.Run("one credential, many users", func(t *testing.T) {
+		s := newSite(t, nil)
+		k := softkey.New(t, softkey.ES256)
+		done := race(t, s, func(i int) (*browser, string) {
+			b, copied := newBrowser(t, s), *k
+			o := b.options(fmt.Sprintf("action=register&email=u%d@example.com", i))
+			return b, copied.Register(t, o.Options, b.client())
+		})
+		users := 0
+		for i := range n {
+			if u, err := s.store.GetUserByEmail(t.Context(), fmt.Sprintf("u%d@example.com", i)); err != nil {
+				t.Fatal(err)
+			} else if u != nil {
+				users++
+			}
+		}
+		if done != 1 || users != 1 {
+			t.Errorf("%d registrations ended well, and there are %d users, want 1 and 1", done, users)
+		}
+	})
+	t.Run("one address, many credentials", func(t *testing.T) {
+		s := newSite(t, nil)
+		done := race(t, s, func(int) (*browser, string) {
+			b := newBrowser(t, s)
+			o := b.options("action=register&email=ada@example.com")
+			return b, softkey.New(t, softkey.ES256).Register(t, o.Options, b.client())
+		})
+		if got := s.authenticatorsOf(t, "ada@example.com"); done != 1 || len(got) != 1 {
+			t.Errorf("%d registrations ended well, and Ada has %d passkeys, want 1 and 1", done, len(got))
+		}
+	})
+	t.Run("one answer, many times", func(t *testing.T) {
+		s := newSite(t, nil)
+		b := newBrowser(t, s)
+		b.wantDone(b.register(softkey.New(t, softkey.ES256), "ada@example.com"))
+		data := softkey.New(t, softkey.ES256).Register(t, b.options("action=register").Options, b.client())
+		done := race(t, s, func(int) (*browser, string) {
+			tab := newBrowser(t, s)
+			for name, c := range b.cookies {
+				tab.cookies[name] = c
+			}
+			return tab, data
+		})
+		if got := s.authenticatorsOf(t, "ada@example.com"); done != 1 || len(got) != 2 {
+			t.Errorf("%d registrations ended well, and Ada has %d passkeys, want 1 and 2", done, len(got))
+		}
+	})
+}
+
+// TestHostileAnswers: answers that are built to confuse a parser are refused, or
+// mean what their authenticator has signed. Each is tried on a registration.
+func TestHostileAnswers(t *testing.T) {
+	raw := func(change func(s string) string) func(k *softkey.Key, c *softkey.Client) func(string) string {
+		return func(*softkey.Key, *softkey.Client) func(string) string { return change }
+	}
+	answer := func(change func(a map[string]any)) func(k *softkey.Key, c *softkey.Client) func(string) string {
+		return func(_ *softkey.Key, c *softkey.Client) func(string) string { c.ChangeAnswer = change; return nil }
+	}
+	response := func(name string, v any) func(k *softkey.Key, c *softkey.Client) func(string) string {
+		return answer(func(a map[string]any) { a["response"].(map[string]any)[name] = v })
+	}
+	for name, c := range map[string]struct {
+		attack func(k *softkey.Key, c *softkey.Client) func(string) string
+		code   string // accepted if empty
+	}{
+		"an honest answer":   {raw(func(s string) string { return s }), ""},
+		"nested 10000 times": {raw(func(s string) string { return strings.Repeat("[", 10000) + strings.Repeat("]", 10000) }), "unreadable"},
+		"nested in an unknown member": {raw(func(s string) string {
+			return `{"x":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + "," + s[1:]
+		}), ""},
+		"an ID twice":                  {raw(func(s string) string { return `{"id":"AAAA",` + s[1:] }), ""},
+		"an ID twice, the other last":  {raw(func(s string) string { return s[:len(s)-1] + `,"id":"AAAA"}` }), "unreadable"},
+		"both IDs of somebody else":    {answer(func(a map[string]any) { a["id"], a["rawId"] = "AAAA", "AAAA" }), "refused"},
+		"an ID that is a number":       {answer(func(a map[string]any) { a["id"] = 7 }), "unreadable"},
+		"an ID in standard base64":     {answer(func(a map[string]any) { a["id"], a["rawId"] = "++//", "++//" }), "unreadable"},
+		"an ID that is null":           {answer(func(a map[string]any) { a["id"], a["rawId"] = nil, nil }), "unreadable"},
+		"a response that is an array":  {answer(func(a map[string]any) { a["response"] = []any{} }), "unreadable"},
+		"client data with a null byte": {response("clientDataJSON", "\x00"), "unreadable"},
+		"an object that is not base64": {response("attestationObject", "***"), "unreadable"},
+		"an object nested too deeply":  {response("attestationObject", strings.Repeat("gYGB", 2000)), "unreadable"},
+		"an array of four thousand MB": {response("attestationObject", "mv____8"), "unreadable"},
+		"transports that are no list":  {response("transports", "usb"), "unreadable"},
+		"transports that are objects":  {response("transports", []any{map[string]any{}}), "unreadable"},
+		"an ID that is too long":       {func(k *softkey.Key, _ *softkey.Client) func(string) string { k.ID = make([]byte, 1024); return nil }, "unreadable"},
+		"the longest ID": {func(k *softkey.Key, _ *softkey.Client) func(string) string {
+			k.ID = slices.Repeat([]byte{7}, 1023)
+			return nil
+		}, ""},
+		"an ID without a byte": {func(k *softkey.Key, _ *softkey.Client) func(string) string { k.ID = nil; return nil }, "unreadable"},
+		"an ID longer than what is there": {func(_ *softkey.Key, c *softkey.Client) func(string) string {
+			c.ChangeAuthData = func(b []byte) []byte { binary.BigEndian.PutUint16(b[53:], 60000); return b }
+			return nil
+		}, "unreadable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, nil)
+			b := newBrowser(t, s)
+			k, client := softkey.New(t, softkey.ES256), b.client()
+			change := c.attack(k, &client)
+			data := k.Register(t, b.options("action=register&email=ada@example.com").Options, client)
+			if change != nil {
+				data = change(data)
+			}
+			res := b.finish("register", data)
+			if c.code != "" {
+				b.wantRefused(res, c.code)
+				b.wantNobody()
+				return
+			}
+			b.wantDone(res)
+			if got := s.authenticatorsOf(t, "ada@example.com"); len(got) != 1 || got[0].CredentialID != k.StoredID() {
+				t.Errorf("the store holds %+v", got)
+			}
+		})
+	}
+}
+
+// TestHostileTransports: only names of transports are kept, and not many.
+func TestHostileTransports(t *testing.T) {
+	s := newSite(t, nil)
+	b := newBrowser(t, s)
+	k := softkey.New(t, softkey.ES256)
+	k.Transports = append([]string{"usb", "a,b", "<script>", "", "USB", "é", strings.Repeat("x", 33), "\x00"}, slices.Repeat([]string{"nfc"}, 1000)...)
+	b.wantDone(b.register(k, "ada@example.com"))
+	stored := s.authenticatorsOf(t, "ada@example.com")[0]
+	if stored.Transports == nil || len(*stored.Transports) > 100 || !strings.HasPrefix(*stored.Transports, "usb,nfc") {
+		t.Errorf("the store keeps %v", stored.Transports)
+	}
+	var o struct {
+		ExcludeCredentials []struct{ Transports []string }
+	}
+	if err := json.Unmarshal(b.options("action=register").Options, &o); err != nil || len(o.ExcludeCredentials) != 1 {
+		t.Fatal(err, o)
+	}
+	for _, transport := range o.ExcludeCredentials[0].Transports {
+		if transport != "usb" && transport != "nfc" {
+			t.Errorf("the options offer the transport %q", transport)
+		}
+	}
+}
+
+// TestNamesOfPasskeys: a name is text that can be seen, and never more than text
+// on the page.
+func TestNamesOfPasskeys(t *testing.T) {
+	s := newSite(t, nil)
+	id, b := signUp(t, s, "ada@example.com", 1)
+	list, err := s.Passkeys(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.h = s.PasskeysPage()
+	for name, ok := range map[string]bool{
+		"Mein Schlüssel": true, "鍵": true, "مفتاح": true, "👨‍👩‍👧": true, "a b": true, `"><script>alert(1)</script>`: true, "{{.}}": true,
+		"a\u202eb": false, "\u2066a": false, "a\u2028b": false, "a\tb": false, "a\x7fb": false, "\u0085": false, "\u200b": false, "\u3164\u200d": true,
+		" \u00a0 ": false, "\u200f": false, "\ufeff": false, "a\xc0\xaf": false,
+	} {
+		form := url.Values{"op": {"rename"}, "id": {list[0].ID}, "name": {name}}
+		res := b.do(http.MethodPost, "/passkeys", form.Encode(), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {origin}})
+		if (res.StatusCode == http.StatusOK) != ok || !ok && res.StatusCode != http.StatusBadRequest {
+			t.Errorf("the name %q is answered with status %d", name, res.StatusCode)
+		}
+		if strings.Contains(res.body, "<script>alert") {
+			t.Errorf("the name %q is part of the page", name)
+		}
+		csp := res.Header.Get("Content-Security-Policy")
+		if !strings.Contains(csp, "frame-ancestors 'none'") && res.Header.Get("X-Frame-Options") != "DENY" {
+			t.Errorf("the page may be framed: %v", res.Header)
+		}
+	}
+	stored, err := s.store.GetAuthenticator(t.Context(), list[0].ID)
+	if err != nil || stored == nil || stored.Name == nil || strings.ContainsAny(*stored.Name, "\u202e\u2066\u2028") {
+		t.Errorf("the store holds %+v (%v)", stored, err)
+	}
+}
