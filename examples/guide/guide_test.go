@@ -1,6 +1,7 @@
 package guide
 
 import (
+	"crypto/x509"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -282,5 +283,25 @@ func TestFrontEnd(t *testing.T) {
 		if w.Code != want || want == http.StatusOK && w.Body.String() != "{\"id\":\"7\"}\n" {
 			t.Errorf("status %d, body %s; want %d", w.Code, w.Body, want)
 		}
+	}
+}
+
+// TestPasskeys: the sign-in page offers passkeys, and a text that is not a BLOB
+// makes no provider.
+func TestPasskeys(t *testing.T) {
+	site := serve(t, func(site string) http.Handler {
+		return newAuth(t, withPasskeys(auth.Config{URL: site, Secret: []string{secret}, Adapter: memory.New()}))
+	})
+	res, err := http.Get(strings.Replace(site, "127.0.0.1", "localhost", 1) + "/auth/signin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	page, err := io.ReadAll(res.Body)
+	if err != nil || !strings.Contains(string(page), "Create a passkey") {
+		t.Errorf("status %d, %s (%v)", res.StatusCode, page, err)
+	}
+	if p, err := certifiedPasskeys([]byte("x"), new(x509.Certificate)); err == nil {
+		t.Errorf("got %v", p)
 	}
 }
