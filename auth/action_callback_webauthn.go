@@ -84,7 +84,7 @@ func (e *engine) resumeCeremony(ctx context.Context, r *request, p *WebAuthn, ac
 	if began.rpID != "" && began.rpID != rp.ID {
 		return nil, want, passkeyError(codeExpired, "the ceremony was begun for another relying party ID", nil)
 	}
-	current, err := e.currentUser(ctx, r.browser())
+	current, err := e.currentUser(ctx, e.browser(ctx, r))
 	if err != nil {
 		return nil, want, err
 	}
@@ -127,7 +127,7 @@ func (e *engine) usePasskey(ctx context.Context, r *request, p *WebAuthn, began 
 	if stop != nil || err != nil {
 		return stop, err
 	}
-	done, err := e.login(ctx, r.browser(), identity{user: owner, account: account, earlier: e.earlierProof(r)})
+	done, err := e.login(ctx, e.browser(ctx, r), identity{user: owner, account: account, earlier: e.earlierProof(r)})
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (e *engine) registerPasskey(ctx context.Context, r *request, p *WebAuthn, b
 	if stop != nil || err != nil {
 		return stop, err
 	}
-	done, err := e.login(ctx, r.browser(), identity{user: began.data, account: account, authenticator: made, begun: began.begun})
+	done, err := e.login(ctx, e.browser(ctx, r), identity{user: began.data, account: account, authenticator: made, begun: began.begun})
 	if err != nil {
 		if errors.Is(err, adapter.ErrConflict) {
 			err = &Error{Type: ErrAccountNotLinked, Message: "the passkey or the address has an owner already", Cause: err}

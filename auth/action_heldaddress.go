@@ -23,7 +23,7 @@ func (e *engine) complete(ctx context.Context, r *request, id identity, p SignIn
 
 func (e *engine) completeAuthorized(ctx context.Context, r *request, id identity) (*Result, error) {
 	id.earlier = e.earlierProof(r)
-	done, err := e.login(ctx, r.browser(), id)
+	done, err := e.login(ctx, e.browser(ctx, r), id)
 	if held, ok := errors.AsType[*heldAddress](err); ok {
 		return e.heldAddressPage(r, held)
 	}

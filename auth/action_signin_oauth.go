@@ -72,7 +72,7 @@ func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthC
 			params.set("max_age", strconv.FormatInt(limit, 10))
 		}
 	}
-	current, err := e.currentUser(ctx, r.browser())
+	current, err := e.currentUser(ctx, e.browser(ctx, r))
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (e *engine) webauthnOptions(ctx context.Context, r *request) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
-	current, err := e.currentUser(ctx, r.browser())
+	current, err := e.currentUser(ctx, e.browser(ctx, r))
 	if err != nil {
 		return nil, err
 	}

@@ -36,21 +36,24 @@ type begun struct {
 }
 
 // hostCookie is the template of a cookie that no other host can set, where the
-// origin is https.
+// origin is https or the cookies are secure all the same: behind a server that
+// ends TLS the request does not tell.
 func (r *request) hostCookie(name string) cookieSpec {
-	secure := strings.HasPrefix(r.origin, "https:")
+	secure := r.isSecure()
 	if secure {
 		name = "__Host-" + name
 	}
 	return cookieSpec{name: name, template: http.Cookie{Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: secure}}
 }
 
+func (r *request) isSecure() bool { return r.secure || strings.HasPrefix(r.origin, "https:") }
+
 func (r *request) markCookie() cookieSpec { return r.hostCookie("authjs.browser") }
 
 // csrfMark is the CSRF token, as far as it can serve as the mark, or empty.
 func (e *engine) csrfMark(r *request) string {
 	spec := &r.specs.csrf
-	if strings.HasPrefix(r.origin, "https:") && !strings.HasPrefix(spec.name, "__Host-") || spec.template.Domain != "" {
+	if r.isSecure() && !strings.HasPrefix(spec.name, "__Host-") || spec.template.Domain != "" {
 		return ""
 	}
 	return e.csrfKeys.tokenOf(r.cookies.get(spec.name))

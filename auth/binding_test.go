@@ -345,3 +345,74 @@ func TestMarkIsKeptByConcurrentTabs(t *testing.T) {
 		b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, origin)
 	}
 }
+
+// TestPlantedTokenBesideChunks: a sibling subdomain plants a whole session cookie
+// beside the chunks of the victim's, or chunks beside the whole one. Nobody can say
+// which token is meant, so it is nobody's. Chunks that are left over from an
+// earlier token of the same person do no harm.
+func TestPlantedTokenBesideChunks(t *testing.T) {
+	t.Parallel()
+	const name = jwt.SecureCookieName
+	mint := func(sub string, size int) (pairs []string) {
+		token := must(jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": sub, "blob": strings.Repeat("x", size)}, Secrets: []string{secret}, Salt: name}))
+		for _, c := range jwt.SplitChunks(name, token) {
+			pairs = append(pairs, c.Name+"="+c.Value)
+		}
+		return pairs
+	}
+	h := newHandler(t, auth.Config{})
+	for what, c := range map[string]struct {
+		cookies []string
+		want    string
+	}{
+		"whole planted beside chunks": {append(mint("victim", 6000), mint("mallory", 1)...), ""},
+		"chunks planted beside whole": {append(mint("mallory", 6000), mint("victim", 1)...), ""},
+		"a stale token in chunks":     {append(mint("victim", 6000), mint("victim", 1)...), "victim"},
+		"a stale chunk":               {append(mint("mallory", 6000)[1:], mint("victim", 1)...), "victim"},
+		"garbage in a chunk":          {append([]string{name + ".0=x"}, mint("victim", 1)...), "victim"},
+		"chunks":                      {mint("victim", 6000), "victim"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, origin, nil)
+		r.Header.Set("Cookie", strings.Join(c.cookies, "; "))
+		session, err := h.Session(r)
+		if err != nil || c.want == "" != (session == nil) || session != nil && session.User.ID != c.want {
+			t.Errorf("%s: got %+v, %v, want %q", what, session, err, c.want)
+		}
+		claims, err := jwt.GetToken(t.Context(), jwt.GetTokenParams{Header: r.Header, Secrets: []string{secret}, SecureCookie: true})
+		if err != nil || claims.String("sub") != c.want {
+			t.Errorf("%s: GetToken gives %q, %v, want %q", what, claims.String("sub"), err, c.want)
+		}
+	}
+}
+
+// TestPlantedMarkBehindTLS: behind a server that ends TLS the request does not say
+// that the site is https. Where the cookies are secure all the same, the mark of a
+// browser and its links are in cookies that no other host can set.
+func TestPlantedMarkBehindTLS(t *testing.T) {
+	var config auth.Config
+	st := newStage(t, func(_ *stage, c *auth.Config) {
+		c.Secret, c.TrustHost, c.UseSecureCookies = []string{secret}, new(true), new(true)
+		c.Cookies.CSRFToken = auth.CookieConfig{Name: "csrf", Domain: "example.com"} // can't be the mark
+		config = *c
+	})
+	st.Handler = must(auth.New(config))
+	newBrowser := func() *browser {
+		b := newBrowser(t, st)
+		b.site = "http://app.example.com"
+		return b
+	}
+	b, attacker := newBrowser(), newBrowser()
+	answer := st.idp.authorize(t, st.start(attacker, "/auth/signin/idp?login_hint=mallory"))
+	b.csrf()
+	for name, c := range attacker.cookies {
+		if !isHost(name) && !strings.Contains(name, "session-token") {
+			b.cookies[name] = c
+		}
+	}
+	if l := b.get("/auth/callback/idp?" + answer.Encode()).location(); !strings.Contains(l, "error=Configuration") {
+		t.Errorf("the sign-in of the attacker ends in the victim's browser at %q", l)
+	}
+	honest := newBrowser()
+	answer = st.idp.authorize(t, st.start(honest, "/auth/signin/idp?login_hint=ada"))
+	honest.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, "http://app.example.com")
+}

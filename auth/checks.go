@@ -127,8 +127,18 @@ type openedChecks struct {
 	// ticket holds the values, if the sign-in has one; name is its cookie.
 	ticket Claims
 	name   string
-	// begun says who began the sign-in.
+	// begun says who began the sign-in; known, that some check has said it.
 	begun begun
+	known bool
+}
+
+// alsoBegunBy takes what one more check says of who began the sign-in. Checks that
+// say different things are not of one sign-in, which then links nothing.
+func (c *openedChecks) alsoBegunBy(by begun) {
+	if c.known && by != c.begun {
+		by.bound = false
+	}
+	c.begun, c.known = by, true
 }
 
 // openChecks finds the sign-in that an answer belongs to.
@@ -196,7 +206,8 @@ func (c *openedChecks) value(spec *cookieSpec, what string) (value string, spent
 		spent = append(spent, c.r.specs.state.clear(c.name))
 	} else {
 		if err == nil {
-			c.begun, _ = c.e.checkBinding(c.r, latest)
+			by, _ := c.e.checkBinding(c.r, latest)
+			c.alsoBegunBy(by)
 		}
 		spent = append(spent, spec.clear(spec.name))
 	}

@@ -28,7 +28,7 @@ var ErrHeldAddress = errors.New("another user holds the address")
 
 // Login is the decision tree that every provider but credentials ends in.
 func (h *Handler) Login(ctx context.Context, r *http.Request, id Identity) (*LoggedIn, error) {
-	done, err := h.engine.login(ctx, h.engine.newRequest(r, ActionCallback).browser(), identity{
+	done, err := h.engine.login(ctx, h.engine.browser(context.Background(), h.engine.newRequest(r, ActionCallback)), identity{
 		user: id.User, account: id.Account, proof: id.Proof, stored: func(context.Context) (TokenSet, error) { return id.Account.TokenSet, nil },
 		linkByEmail: id.LinkByEmail, begun: begun{bound: true, user: id.BegunAs},
 	})

@@ -185,8 +185,8 @@ type browser struct {
 	sessionToken, salt string
 }
 
-func (r *request) browser() browser {
-	token, _ := r.sessionCookie()
+func (e *engine) browser(ctx context.Context, r *request) browser {
+	token, _ := e.sessionCookie(ctx, r)
 	return browser{sessionToken: token, salt: r.specs.session.name}
 }
 

@@ -134,13 +134,19 @@ func (r *request) mayUseLink(text string) (bool, error) {
 func speculative(h http.Header) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		for _, word := range []string{"prefetch", "prerender", "preview"} {
-			if strings.Contains(strings.ToLower(h.Get(name)), word) {
+			if strings.Contains(strings.ToLower(strings.Join(h.Values(name), ",")), word) {
 				return true
 			}
 		}
 	}
-	mode := h.Get("Sec-Fetch-Mode")
-	return mode != "" && mode != "navigate"
+	for name, want := range map[string]string{"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"} {
+		for _, v := range h.Values(name) {
+			if v != want {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // confirmLinkPage asks whether to use a link. It uses nothing up.

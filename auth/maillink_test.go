@@ -56,15 +56,16 @@ func TestLinkScannerSpendsNothing(t *testing.T) {
 	b.post("/auth/signin/email", "email", "ada@example.com")
 	link := box.last(t)
 	newBrowser(t, h).get(link)
-	for name, value := range map[string]string{
-		"Sec-Purpose": "prefetch;prerender", "Purpose": "prefetch", "X-Moz": "prefetch", "X-Purpose": "preview", "Sec-Fetch-Mode": "no-cors",
+	for name, value := range map[string][]string{
+		"Sec-Purpose": {"prefetch;prerender"}, "Purpose": {"", "Prefetch"}, "X-Moz": {"prefetch"}, "X-Purpose": {"preview"},
+		"Sec-Fetch-Mode": {"no-cors"}, "Sec-Fetch-Dest": {"iframe"},
 	} {
-		if r := b.do(http.MethodGet, link, nil, http.Header{name: {value}}); r.StatusCode != http.StatusOK || len(s.tokens) != 1 {
+		if r := b.do(http.MethodGet, link, nil, http.Header{name: value}); r.StatusCode != http.StatusOK || len(s.tokens) != 1 {
 			t.Fatalf("%s: status %d, %d tokens left", name, r.StatusCode, len(s.tokens))
 		}
 	}
 	b.do(http.MethodHead, link, nil, nil)
-	b.do(http.MethodGet, link, nil, http.Header{"Sec-Fetch-Mode": {"navigate"}}).wantLocation(t, origin) // the honest neighbour
+	b.do(http.MethodGet, link, nil, http.Header{"Sec-Fetch-Mode": {"navigate"}, "Sec-Fetch-Dest": {"document"}, "Sec-Fetch-Site": {"cross-site"}}).wantLocation(t, origin) // the honest neighbour
 }
 
 // TestLinksOfOneBrowser: several links that one browser asked for work in it, for

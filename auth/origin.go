@@ -39,7 +39,12 @@ func fromLoopback(hr *http.Request) bool {
 	if hr.RemoteAddr != "" && !loopbackAddress(hr.RemoteAddr) || len(hr.Header["Forwarded"]) > 0 {
 		return false
 	}
-	for _, name := range []string{"X-Forwarded-For", "X-Real-Ip"} {
+	for _, host := range hr.Header["X-Forwarded-Host"] {
+		if !isLoopback("http://" + host) {
+			return false
+		}
+	}
+	for _, name := range []string{"X-Forwarded-For", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip"} {
 		for _, list := range hr.Header[name] {
 			for address := range strings.SplitSeq(list, ",") {
 				if !loopbackAddress(strings.TrimSpace(address)) {

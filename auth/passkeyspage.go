@@ -22,7 +22,7 @@ func (h *Handler) PasskeysPage() http.Handler {
 func (h *Handler) servePasskeys(w http.ResponseWriter, hr *http.Request) {
 	e, ctx := h.engine, hr.Context()
 	r := e.newRequest(hr, ActionSession)
-	current, err := e.currentUser(ctx, r.browser())
+	current, err := e.currentUser(ctx, e.browser(ctx, r))
 	switch {
 	case err != nil:
 		e.logError(ctx, err)

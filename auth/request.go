@@ -50,6 +50,8 @@ type request struct {
 	data    json.RawMessage
 	cookies cookies
 	specs   *cookieSpecs
+	// secure says that specs are those for https.
+	secure bool
 	// isJSON says that the body is JSON, of which form has only some members.
 	isJSON bool
 	// trusted says that server code makes the request, not a browser.
@@ -113,7 +115,7 @@ func (e *engine) newRequest(hr *http.Request, action Action) *request {
 	}
 	r := &request{http: hr, method: hr.Method, origin: origin, action: action, specs: &e.cookies.plain, cookies: parseCookies(hr.Header["Cookie"])}
 	if secure {
-		r.specs = &e.cookies.secure
+		r.specs, r.secure = &e.cookies.secure, true
 	}
 	r.target = origin + hr.URL.EscapedPath()
 	if hr.URL.RawQuery != "" {

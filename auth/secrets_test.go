@@ -97,6 +97,9 @@ func TestHostHeaderAloneIsNotLoopback(t *testing.T) {
 		{"127.0.0.1:4000", http.Header{"X-Forwarded-For": {"127.0.0.1, 203.0.113.5"}}, 500},
 		{"127.0.0.1:4000", http.Header{"X-Forwarded-For": {"127.0.0.1", "203.0.113.5"}}, 500},
 		{"127.0.0.1:4000", http.Header{"X-Real-Ip": {"203.0.113.5"}}, 500},
+		{"127.0.0.1:4000", http.Header{"Cf-Connecting-Ip": {"203.0.113.5"}}, 500},
+		{"127.0.0.1:4000", http.Header{"X-Forwarded-Host": {"app.example.com"}}, 500},
+		{"127.0.0.1:4000", http.Header{"X-Forwarded-Host": {"localhost:5173"}, "X-Forwarded-For": {"::1"}}, 200}, // a server of the developer
 		{"127.0.0.1:4000", http.Header{"Forwarded": {"for=203.0.113.5"}}, 500},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/auth/session", nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -68,6 +69,28 @@ func (r *request) sessionCookie() (value string, names []string) {
 	return jwt.ReadChunks(r.cookies, r.specs.session.name)
 }
 
+// sessionCookie is that of the request, empty where the chunks beside a whole token
+// are a token of somebody else: another host has set one of them, and nobody can
+// say which. Chunks that are left over from an earlier token of the same person do
+// no harm.
+func (e *engine) sessionCookie(ctx context.Context, r *request) (value string, names []string) {
+	value, names = r.sessionCookie()
+	salt := r.specs.session.name
+	if value == "" || len(names) < 2 || e.config.Session.Strategy != StrategyJWT || !slices.Contains(names, salt) {
+		return value, names
+	}
+	chunks := slices.DeleteFunc(slices.Clone(r.cookies), func(c jwt.Cookie) bool { return c.Name == salt })
+	rival, _ := jwt.ReadChunks(chunks, salt)
+	theirs, _, err := e.decode(ctx, rival, salt)
+	if err != nil {
+		return value, names
+	}
+	if claims, _, err := e.decode(ctx, value, salt); err == nil && claims.String("sub") != theirs.String("sub") {
+		return "", names
+	}
+	return value, names
+}
+
 // access is one reading of a session.
 type access struct {
 	trigger Trigger
@@ -81,7 +104,7 @@ type access struct {
 // void, or a callback that ends the session, removes the cookie from the browser;
 // what fails leaves it alone.
 func (e *engine) session(ctx context.Context, r *request, a access) sessionRead {
-	token, names := r.sessionCookie()
+	token, names := e.sessionCookie(ctx, r)
 	if token == "" {
 		return sessionRead{}
 	}

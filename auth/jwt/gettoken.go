@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -80,7 +81,27 @@ func GetToken(ctx context.Context, p GetTokenParams) (Claims, error) {
 		}
 		return nil, nil // the token of a stranger is no error of ours
 	}
+	if rival := p.rival(); rival != "" {
+		theirs, err := decode(ctx, DecodeParams{Token: rival, Secrets: p.Secrets, Salt: salt, Keys: p.Keys, Now: p.Now})
+		if err == nil && theirs.String("sub") != claims.String("sub") {
+			return nil, nil // nobody can say which one is meant
+		}
+	}
 	return claims, nil
+}
+
+// rival is the token in the chunks beside a whole one, or "". Chunks that are left
+// over from an earlier token of the same person do no harm; another host may have
+// set a token of somebody else.
+func (p GetTokenParams) rival() string {
+	name := p.cookieName()
+	cookies := ParseCookies(strings.Join(p.Header["Cookie"], "; "))
+	isWhole := func(c Cookie) bool { return c.Name == name }
+	if !slices.ContainsFunc(cookies, isWhole) {
+		return ""
+	}
+	rival, _ := ReadChunks(slices.DeleteFunc(cookies, isWhole), name)
+	return rival
 }
 
 // GetRawToken returns the token that a request carries, unread, or "" if it

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -99,6 +100,27 @@ func CheckURL(u *url.URL) error {
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
+}
+
+// local reports whether a host may be this machine or one on its link, in any of
+// the forms that resolvers take: with capitals or a dot at the end, as an address
+// of fewer than four numbers or of octal and hexadecimal ones (inet_aton), as the
+// unspecified address, or as an address of IPv6 that holds one of IPv4.
+func local(host string) bool {
+	host, _, _ = strings.Cut(strings.ToLower(strings.TrimRight(host, ".")), "%")
+	if loopback(host) {
+		return true
+	}
+	ip := net.ParseIP(host)
+	if ip == nil { // no name ends with a number (RFC 1123 section 2.1)
+		last := host[strings.LastIndexByte(host, '.')+1:]
+		_, err := strconv.ParseUint(last, 0, 64)
+		return err == nil || last == ""
+	}
+	if v6 := ip.To16(); ip.To4() == nil && (v6[0] == 0 || string(v6[:4]) == "\x00\x64\xff\x9b") { // compatible, or NAT64
+		return local(net.IP(v6[12:]).String())
+	}
+	return ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast() || ip.To4() != nil && ip.To4()[0] == 0
 }
 
 // answer is a response that was read to its end.

@@ -129,8 +129,8 @@ func (i *Issuer) discover(ctx context.Context) (*Metadata, error) {
 		if err != nil {
 			return nil, fmt.Errorf("discovery: %s is no URL", name)
 		}
-		if loopback(u.Hostname()) && !i.onLoopback() {
-			return nil, fmt.Errorf("discovery: %s is on this machine, and the issuer is not", name)
+		if local(u.Hostname()) && !i.onLoopback() {
+			return nil, fmt.Errorf("discovery: %s is on this machine or its link, and the issuer is not", name)
 		}
 		if err := CheckURL(u); err != nil {
 			return nil, fmt.Errorf("discovery: %s: %w", name, err)

@@ -23,6 +23,10 @@ func TestRemoteIssuerNamesNoLocalEndpoint(t *testing.T) {
 	for _, member := range []string{"authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri"} {
 		for endpoint, allowed := range map[string]bool{
 			"http://127.0.0.1:8080/x": false, "https://localhost/x": false, "http://[::1]/x": false, "https://a.localhost/x": false, "https://idp.example/x": true,
+			"https://LOCALHOST/x": false, "https://localhost./x": false, "https://127.1/x": false, "https://2130706433/x": false, "https://0x7f000001/x": false,
+			"https://0177.0.0.1/x": false, "https://0.0.0.0/x": false, "https://[::]/x": false, "https://[::ffff:127.0.0.1]/x": false, "https://[::127.0.0.1]/x": false,
+			"https://[64:ff9b::7f00:1]/x": false, "https://169.254.169.254/x": false, "https://[fe80::1]/x": false, "https://127.0.0.1:8443/x": false,
+			"https://10.0.0.7/x": true, "https://[2001:db8::7]/x": true, "https://idp7.example./x": true, "https://a1.b2:8443/x": true,
 		} {
 			for issuer, local := range map[string]bool{"https://idp.example": false, "http://localhost:9000": true} {
 				m := metadataOf(`{"issuer":"` + issuer + `","` + member + `":"` + endpoint + `"}`)
