@@ -390,7 +390,7 @@ func (r *replay) credentials(p recordedProvider) (auth.Provider, error) {
 	}
 	if f := p.Authorize; f != nil {
 		c.Authorize = func(_ context.Context, form auth.Form, hr *http.Request) (*auth.User, error) {
-			r.rec.provider("authorize", plain(form), map[string]any{"method": hr.Method, "url": hr.URL.String()})
+			r.rec.provider("authorize", plain(form), map[string]any{"method": hr.Method, "url": requestURL(hr)})
 			switch f.Kind {
 			case "match":
 				if form.Get("username") != "ada" || form.Get("password") != "lovelace" {
@@ -405,7 +405,7 @@ func (r *replay) credentials(p recordedProvider) (auth.Provider, error) {
 				return nil, f.err()
 			case "echo-request":
 				body, err := io.ReadAll(hr.Body)
-				return &auth.User{ID: "cred-1", Name: hr.Method + " " + hr.URL.String(), Email: string(body)}, err
+				return &auth.User{ID: "cred-1", Name: hr.Method + " " + requestURL(hr), Email: string(body)}, err
 			}
 			return nil, fmt.Errorf("unknown authorize %q", f.Kind)
 		}
@@ -472,7 +472,7 @@ func (r *replay) emailProvider(p recordedProvider) auth.Provider {
 				"colorScheme": string(v.Theme.ColorScheme), "logo": v.Theme.Logo,
 				"brandColor": v.Theme.BrandColor, "buttonText": v.Theme.ButtonText,
 			},
-			"request": map[string]any{"method": v.Request.Method, "url": v.Request.URL.String()},
+			"request": map[string]any{"method": v.Request.Method, "url": requestURL(v.Request)},
 		})
 		if f := p.SendVerificationRequest; f != nil {
 			return f.err()

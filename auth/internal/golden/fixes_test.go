@@ -46,6 +46,8 @@ var fixes = []fix{
 	{"without an adapter an account has the same user ID at each sign-in", fixStableSubject},
 	{"a session that could not be read is no session that ended: status 503, and the cookie stays", fixUnreadSession},
 	{"a page with a CSRF token is not to be stored", fixUnstoredToken},
+	{"an input has no attribute label, which HTML does not know", fixLabelAttribute},
+	{"the first input of the sign-in page has the focus, and the one for the address says what may fill it", fixFocus},
 	{"the failure of an adapter is logged once, as the cause of what failed by it", fixLoggedOnce},
 }
 
@@ -617,4 +619,43 @@ func fixUnstoredToken(_ *replay, s *step) bool {
 		}
 	}
 	return false
+}
+
+// eachInput calls f with the inputs of each form of a recorded page, in order.
+func eachInput(s *step, f func(form, input map[string]any) bool) bool {
+	changed := false
+	for _, form := range items(s.Response.Body["forms"]) {
+		for _, input := range items(object(form)["inputs"]) {
+			changed = f(object(form), object(input)) || changed
+		}
+	}
+	return changed
+}
+
+func fixLabelAttribute(_ *replay, s *step) bool {
+	return eachInput(s, func(_, input map[string]any) bool {
+		_, has := input["label"]
+		delete(input, "label")
+		return has
+	})
+}
+
+func fixFocus(_ *replay, s *step) bool {
+	focused := false
+	return eachInput(s, func(_, input map[string]any) bool {
+		if input["type"] == "hidden" {
+			return false
+		}
+		_, had := input["autofocus"]
+		delete(input, "autofocus")
+		if !focused {
+			input["autofocus"] = ""
+		}
+		changed := had == focused
+		focused = true
+		if input["type"] == "email" && input["autocomplete"] == nil {
+			input["autocomplete"], changed = "email", true
+		}
+		return changed
+	})
 }

@@ -12,7 +12,7 @@ import (
 func page(body string) (map[string]any, error) {
 	d := xml.NewDecoder(strings.NewReader(body))
 	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
-	p := pageReader{forms: []any{}, links: []any{}, images: []any{}}
+	p := pageReader{forms: []any{}, links: []any{}, images: []any{}, text: []any{}, headings: []any{}}
 	for {
 		token, err := d.RawToken()
 		if errors.Is(err, io.EOF) {
@@ -33,13 +33,15 @@ func page(body string) (map[string]any, error) {
 }
 
 type pageReader struct {
-	title, errorText     string
-	forms, links, images []any
-	form                 map[string]any // the open form
-	element              map[string]any // the open link or button, whose text is wanted
-	elementName          string
-	inTitle, inError     bool
-	hidden               int // depth in style and script
+	title, errorText, bodyClass string
+	forms, links, images        []any
+	text, headings              []any
+	form                        map[string]any // the open form
+	element                     map[string]any // the open link or button, whose text is wanted
+	elementName                 string
+	inTitle, inError            bool
+	inHeading, inLabel          bool
+	hidden                      int // depth in style and script
 }
 
 func attributes(e xml.StartElement) map[string]any {
@@ -63,24 +65,30 @@ func (p *pageReader) open(name string, a map[string]any) {
 		p.hidden++
 	case "form":
 		method, _ := a["method"].(string)
-		p.form = map[string]any{"action": a["action"], "method": strings.ToUpper(method), "inputs": []any{}, "buttons": []any{}}
+		p.form = map[string]any{"action": a["action"], "method": strings.ToUpper(method), "labels": []any{}, "inputs": []any{}, "buttons": []any{}}
 		p.forms = append(p.forms, p.form)
 	case "input":
 		if p.form != nil {
-			p.form["inputs"] = append(p.form["inputs"].([]any), pick(a, "type", "name", "value", "placeholder", "required"))
+			p.form["inputs"] = append(p.form["inputs"].([]any), a)
 		}
+	case "body":
+		p.bodyClass = class
+	case "h1", "h2":
+		p.inHeading = true
+	case "label":
+		p.inLabel = true
 	case "button":
-		p.element, p.elementName = pick(a, "type"), name
+		p.element, p.elementName = pick(a, "id", "type"), name
 		p.element["text"] = ""
 		if p.form != nil {
 			p.form["buttons"] = append(p.form["buttons"].([]any), p.element)
 		}
 	case "a":
-		p.element, p.elementName = pick(a, "href"), name
+		p.element, p.elementName = pick(a, "class", "href"), name
 		p.links = append(p.links, p.element)
 		p.element["text"] = ""
 	case "img":
-		p.images = append(p.images, pick(a, "src"))
+		p.images = append(p.images, pick(a, "src", "alt"))
 	}
 	if class == "error" && p.title == "Sign In" { // on the error page it is the whole page
 		p.inError = true
@@ -104,6 +112,10 @@ func (p *pageReader) close(name string) {
 		p.inTitle = false
 	case "style", "script":
 		p.hidden--
+	case "h1", "h2":
+		p.inHeading = false
+	case "label":
+		p.inLabel = false
 	case "form":
 		p.form = nil
 	case p.elementName:
@@ -117,8 +129,17 @@ func (p *pageReader) add(s string) {
 	s = strings.Join(strings.Fields(s), " ")
 	switch {
 	case s == "" || p.hidden > 0:
+		return
 	case p.inTitle:
 		p.title = s
+		return
+	}
+	p.text = append(p.text, s)
+	switch {
+	case p.inHeading:
+		p.headings = append(p.headings, s)
+	case p.inLabel && p.form != nil:
+		p.form["labels"] = append(p.form["labels"].([]any), s)
 	case p.inError:
 		p.errorText = strings.TrimSpace(p.errorText + " " + s)
 	case p.element != nil:
@@ -128,33 +149,25 @@ func (p *pageReader) add(s string) {
 }
 
 func (p *pageReader) summary() map[string]any {
-	m := map[string]any{"title": p.title, "forms": p.forms, "links": p.links, "images": p.images}
+	m := map[string]any{
+		"title": p.title, "forms": p.forms, "links": p.links, "images": p.images, "text": p.text, "headings": p.headings, "bodyClass": p.bodyClass,
+	}
 	setText(m, "errorText", p.errorText)
 	return m
 }
 
-// recordedPage reduces a recorded page to the same form.
+// recordedPage is a recorded page in the same form: lists that were empty were not
+// recorded. The inline styles of the original are in our style sheet.
 func recordedPage(body map[string]any) map[string]any {
-	m := map[string]any{"title": body["title"], "forms": []any{}, "links": []any{}, "images": []any{}}
+	m := map[string]any{"title": body["title"], "bodyClass": body["bodyClass"]}
+	for _, name := range []string{"forms", "links", "images", "text", "headings"} {
+		m[name] = body[name]
+		if body[name] == nil {
+			m[name] = []any{}
+		}
+	}
 	if s, ok := body["errorText"]; ok {
 		m["errorText"] = s
-	}
-	for _, f := range items(body["forms"]) {
-		f := f.(map[string]any)
-		form := map[string]any{"action": f["action"], "method": f["method"], "inputs": []any{}, "buttons": []any{}}
-		for _, i := range items(f["inputs"]) {
-			form["inputs"] = append(form["inputs"].([]any), pick(i.(map[string]any), "type", "name", "value", "placeholder", "required"))
-		}
-		for _, b := range items(f["buttons"]) {
-			form["buttons"] = append(form["buttons"].([]any), pick(b.(map[string]any), "type", "text"))
-		}
-		m["forms"] = append(m["forms"].([]any), form)
-	}
-	for _, l := range items(body["links"]) {
-		m["links"] = append(m["links"].([]any), pick(l.(map[string]any), "href", "text"))
-	}
-	for _, l := range items(body["images"]) {
-		m["images"] = append(m["images"].([]any), pick(l.(map[string]any), "src"))
 	}
 	return m
 }

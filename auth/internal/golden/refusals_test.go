@@ -48,6 +48,21 @@ func (r *replay) refusal() *refusal {
 	return nil
 }
 
+// wantRefusal reports what is wrong with the answer to a request whose
+// configuration is refused: it says no more than that, and sets no cookie.
+func wantRefusal(resp *http.Response, body []byte) error {
+	const message = `{"message":"There was a problem with the server configuration. Check the server logs for more information."}`
+	switch kind := resp.Header.Get("Content-Type"); {
+	case len(resp.Header["Set-Cookie"]) > 0:
+		return errors.New("a refused configuration sets cookies")
+	case kind == "application/json" && string(body) == message:
+		return nil
+	case kind == "text/html" && strings.Contains(string(body), "<h1>Server error</h1>"):
+		return nil
+	}
+	return fmt.Errorf("a refused configuration is answered with %.200s", body)
+}
+
 // respelled are options whose recorded value ours does not have, with the value
 // that means the same.
 var respelled = []struct{ name, option, recorded, ours string }{

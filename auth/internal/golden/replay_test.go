@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +39,14 @@ type replay struct {
 	diffs   map[string][]diff // by step
 	applied map[string]bool   // the departures that were met, by name
 
-	sentCookies   []string // the names of those of the last request
+	sent        []jwt.Cookie // the cookies of the last request
+	sentCookies []string     // their names
+	// viaNew serves by handlers that New makes, and that serve all requests of
+	// one configuration, not by Auth.
+	viaNew   bool
+	handlers map[string]*madeHandler
+	// hasMetadata says that a handler has the metadata of the identity provider.
+	hasMetadata   bool
 	unknownHashes int
 	subjects      map[string]string // the placeholder of the user's ID by account
 	// peeking says that the browser does not keep what it gets.
@@ -197,7 +204,8 @@ func (r *replay) send(s *step) (*response, error) {
 		return nil, err
 	}
 	r.sentCookies = nil
-	for _, c := range jwt.ParseCookies(hr.Header.Get("Cookie")) {
+	r.sent = jwt.ParseCookies(hr.Header.Get("Cookie"))
+	for _, c := range r.sent {
 		r.sentCookies = append(r.sentCookies, c.Name)
 	}
 	r.rec.reset()
@@ -219,7 +227,7 @@ func (r *replay) send(s *step) (*response, error) {
 	}
 	if resp.StatusCode == http.StatusInternalServerError && s.Response.Status != http.StatusInternalServerError {
 		if refused := r.refusal(); refused != nil {
-			return nil, refused
+			return nil, errors.Join(refused, wantRefusal(resp, body))
 		}
 	}
 	return &response{resp, body}, err
@@ -234,8 +242,11 @@ func (r *replay) asRedirectProxy(hr *http.Request, c *auth.Config) {
 	}
 }
 
-// answer calls the form of Auth that the scenario uses.
+// answer calls the form of Auth that the scenario uses, or a handler.
 func (r *replay) answer(hr *http.Request, c auth.Config) (*http.Response, error) {
+	if r.viaNew && !r.raw {
+		return r.answerOfHandler(hr, c)
+	}
 	if !r.raw {
 		return auth.Auth(hr, c), nil
 	}
@@ -330,6 +341,7 @@ func (r *replay) request(s *step) error {
 	if err != nil {
 		return err
 	}
+	r.addCachedMetadata(s)
 	r.dropKeyFetches(s)
 	if err := r.compareResponse(s, resp); err != nil {
 		return err
@@ -441,13 +453,18 @@ const metadataPath = "/.well-known/openid-configuration"
 func (r *replay) compareIDPCalls(want []recordedIDPCall) {
 	var wanted []any
 	for _, c := range want {
-		headers := map[string]any{}
-		for _, name := range []string{"accept", "authorization", "content-type"} {
-			setText(headers, name, strings.TrimSuffix(c.Headers[name], ";charset=UTF-8")) // a form has no other
-		}
-		wanted = append(wanted, map[string]any{"method": c.Method, "url": c.URL, "headers": headers, "body": c.Body})
+		wanted = append(wanted, c.wanted())
 	}
 	r.check("idp", anyList(wanted), anyList(r.rec.idpCalls))
+}
+
+// wanted is the call in the form of those that we make.
+func (c recordedIDPCall) wanted() any {
+	headers := map[string]any{}
+	for _, name := range []string{"accept", "authorization", "content-type"} {
+		setText(headers, name, strings.TrimSuffix(c.Headers[name], ";charset=UTF-8")) // a form has no other
+	}
+	return map[string]any{"method": c.Method, "url": c.URL, "headers": headers, "body": c.Body}
 }
 
 func (r *replay) compareResponse(s *step, resp *response) error {
@@ -577,6 +594,7 @@ func (r *replay) compareCookies(want []recordedCookie, resp *response) {
 		r.check("cookie "+c.Name, c.Value, plain)
 		r.check("cookie "+c.Name+" attributes", setCookieAttributes(c.Attributes), attributes)
 	}
+	r.values.openChunks()
 }
 
 // withoutSpentChecks takes out of the cookies of a failed callback those that
@@ -589,28 +607,6 @@ func (r *replay) withoutSpentChecks(cookies []string) []string {
 			r.applied["27: what a failed callback has spent is deleted in the browser"] = true
 		}
 		return spent
-	})
-}
-
-// ticketCookie matches the name of the cookie that one sign-in has to itself.
-var ticketCookie = regexp.MustCompile(`\.state\.[0-9a-f]{16}$`)
-
-// linkCookie matches the name of the cookie that names the links which a browser
-// asked for.
-var linkCookie = regexp.MustCompile(`^(__Host-)?authjs\.link$`)
-
-func (r *replay) withoutTickets(cookies []string) []string {
-	return slices.DeleteFunc(slices.Clone(cookies), func(line string) bool {
-		name, _, _ := strings.Cut(line, "=")
-		if linkCookie.MatchString(name) {
-			r.applied["6: the browser that asks for a sign-in link is marked by a cookie that names the link"] = true
-			return true
-		}
-		if !ticketCookie.MatchString(name) {
-			return false
-		}
-		r.applied["11: a sign-in keeps its checks, and where it goes, also in a cookie of its own, so that another tab does it no harm"] = true
-		return true
 	})
 }
 

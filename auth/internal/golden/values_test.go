@@ -21,6 +21,8 @@ type values struct {
 	own      map[string]string
 	secrets  []string        // all that were configured, to read our own tokens with
 	applied  map[string]bool // the departures that were met, by name
+	// chunked is how many tokens of ours came in chunks.
+	chunked int
 	// found is told where a payload of a token of ours differs.
 	found func(d diff)
 }
@@ -224,11 +226,34 @@ func (v *values) bind(name, value string) {
 		return
 	}
 	if base, index, ok := strings.Cut(name, "["); ok && index == "0]" {
-		_ = base // the chunks of a token are opened when they are complete
+		_ = base // see openChunks
 		return
 	}
 	if b.Kind == "jwe" {
 		v.open(name, value, b)
+	}
+}
+
+// openChunks opens the tokens of ours that came in chunks.
+func (v *values) openChunks() {
+	for name := range v.own {
+		base, ok := strings.CutSuffix(name, "[0]")
+		if _, whole := v.own[base]; !ok || whole || v.recorded[base].Kind != "jwe" {
+			continue
+		}
+		var token strings.Builder
+		for i := 0; ; i++ {
+			chunk, ok := v.own[base+"["+strconv.Itoa(i)+"]"]
+			if !ok {
+				break
+			}
+			token.WriteString(chunk)
+		}
+		v.own[base] = token.String()
+		if token.String() != v.recorded[base].Value {
+			v.chunked++
+			v.open(base, token.String(), v.recorded[base])
+		}
 	}
 }
 
