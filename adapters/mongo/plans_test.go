@@ -26,26 +26,7 @@ func TestNoScans(t *testing.T) {
 	for from := 0; from < records; from += at {
 		fillRecords(t, db, from, from+at, later)
 	}
-	profile := func(level int32) {
-		t.Helper()
-		if err := db.RunCommand(ctx, bson.D{{Key: "profile", Value: level}}).Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	profile(2)
-	callEverything(ctx, t, a)
-	profile(0)
-	cursor := must(db.Collection("system.profile").Find(ctx, bson.D{{Key: "ns", Value: bson.D{{Key: "$regex", Value: "^" + db.Name() + `\.(users|accounts|sessions|verification_tokens|authenticators)$`}}}}))(t)
-	var entries []struct {
-		Op       string   `bson:"op"`
-		NS       string   `bson:"ns"`
-		Plan     string   `bson:"planSummary"`
-		Examined int64    `bson:"docsExamined"`
-		Command  bson.Raw `bson:"command"`
-	}
-	if err := cursor.All(ctx, &entries); err != nil {
-		t.Fatal(err)
-	}
+	entries := profiled(t, db, func() { callEverything(ctx, t, a) })
 	plans := map[string]int{}
 	for _, e := range entries {
 		plans[e.Op+" "+e.Plan]++
@@ -57,6 +38,38 @@ func TestNoScans(t *testing.T) {
 		t.Errorf("the profiler saw %d commands only: %v", len(entries), plans)
 	}
 	t.Log(plans)
+}
+
+// command is what the profiler says of one.
+type command struct {
+	Op       string   `bson:"op"`
+	NS       string   `bson:"ns"`
+	Plan     string   `bson:"planSummary"`
+	Examined int64    `bson:"docsExamined"`
+	Deleted  int64    `bson:"ndeleted"`
+	Command  bson.Raw `bson:"command"`
+}
+
+// profiled returns the commands on the collections of the adapter while do runs.
+func profiled(t *testing.T, db *mgo.Database, do func()) []command {
+	t.Helper()
+	ctx := t.Context()
+	profile := func(level int32) {
+		t.Helper()
+		if err := db.RunCommand(ctx, bson.D{{Key: "profile", Value: level}}).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	profile(2)
+	do()
+	profile(0)
+	ours := bson.D{{Key: "ns", Value: bson.D{{Key: "$regex", Value: "^" + db.Name() + `\.(users|accounts|sessions|verification_tokens|authenticators)$`}}}}
+	cursor := must(db.Collection("system.profile").Find(ctx, ours))(t)
+	var entries []command
+	if err := cursor.All(ctx, &entries); err != nil {
+		t.Fatal(err)
+	}
+	return entries
 }
 
 // fillRecords writes users with one record of each kind, as the adapter would.
