@@ -20,15 +20,20 @@ const (
 	deadlockDetected     = "40P01"
 	lockNotAvailable     = "55P03"
 
-	duplicateColumn = "42701"
-	duplicateObject = "42710"
-	duplicateSchema = "42P06"
-	duplicateTable  = "42P07"
-	undefinedColumn = "42703"
-	undefinedObject = "42704"
-	undefinedTable  = "42P01"
+	duplicateColumn   = "42701"
+	duplicateObject   = "42710"
+	duplicateSchema   = "42P06"
+	duplicateTable    = "42P07"
+	undefinedColumn   = "42703"
+	notNullViolation  = "23502"
+	datatypeMismatch  = "42804"
+	noSuchConflictKey = "42P10"
+	undefinedObject   = "42704"
+	undefinedTable    = "42P01"
 
 	insufficientPrivilege = "42501"
+	readOnlyTransaction   = "25006"
+	queryCanceled         = "57014"
 )
 
 // isCode reports whether the error of the server has one of the codes.

@@ -51,7 +51,7 @@ func (a *Adapter) EnsureSchema(ctx context.Context) error {
 		}
 		held, err := lease.take(ctx)
 		if err != nil {
-			return wrap(ctx, op, hintAtRights(err))
+			return wrap(ctx, op, hint(ctx, err))
 		}
 		if !held {
 			if err := sleep(ctx, 100*time.Millisecond); err != nil {
@@ -61,14 +61,20 @@ func (a *Adapter) EnsureSchema(ctx context.Context) error {
 		}
 		err = lease.hold(ctx, a.migrate)
 		if !errors.Is(err, errLeaseLost) {
-			return wrap(ctx, op, hintAtRights(err))
+			return wrap(ctx, op, hint(ctx, err))
 		}
 	}
 }
 
-func hintAtRights(err error) error {
-	if isCode(err, insufficientPrivilege) {
+// hint says what to do about a server that refuses a change.
+func hint(ctx context.Context, err error) error {
+	switch {
+	case isCode(err, insufficientPrivilege):
 		return fmt.Errorf("run the statements that SchemaChanges returns as a role that may: %w", err)
+	case isCode(err, readOnlyTransaction):
+		return fmt.Errorf("the connection is read-only, as on a standby: give EnsureSchema the primary: %w", err)
+	case isCode(err, queryCanceled) && ctx.Err() == nil:
+		return fmt.Errorf("a statement_timeout of the role or the connection may be too short: give EnsureSchema a connection without one: %w", err)
 	}
 	return err
 }
@@ -117,7 +123,9 @@ func (a *Adapter) SchemaChanges(ctx context.Context) ([]string, error) {
 func (a *Adapter) compareSchema(ctx context.Context) (compared comparison, err error) {
 	err = a.exclusively(ctx, func(db DB) error {
 		tables, err := a.look(ctx, db)
-		compared = a.schema.compare(a.names, tables)
+		if err == nil {
+			compared = a.schema.compare(a.names, tables)
+		}
 		return err
 	})
 	if err == nil && compared.err() == nil {
@@ -137,15 +145,19 @@ func (a *Adapter) isCurrent(ctx context.Context, compared comparison) (bool, err
 		version, err = a.names.version(ctx, db)
 		return err
 	})
-	return version >= a.schema.version, err
+	return version >= a.schema.version, a.names.notOurs(err)
 }
 
 // migrate makes the changes one by one. After each it looks again, because
 // others may have made some of them.
 func (a *Adapter) migrate(ctx context.Context) error {
 	tried := map[string]int{}
+	blocked := "" // the table of a change that the connection's own lock_timeout has ended
 	for checked := false; ; {
 		compared, err := a.compareSchema(ctx)
+		if err != nil && ctx.Err() != nil && blocked != "" {
+			return fmt.Errorf("%w, changing %s; %s", ctx.Err(), blocked, a.inTheWay(ctx, oldestTransactions, blocked))
+		}
 		if err != nil {
 			return err
 		}
@@ -171,8 +183,14 @@ func (a *Adapter) migrate(ctx context.Context) error {
 				return err
 			})
 		}
+		err = a.make(ctx, *next)
+		if isCode(err, lockNotAvailable) {
+			blocked = next.table
+			_ = sleep(ctx, 100*time.Millisecond) // if ctx ends, the next look fails
+			continue
+		}
 		tried[next.sql]++
-		if err := a.make(ctx, *next); err != nil && (tried[next.sql] > 3 || !isOverlap(err)) {
+		if err != nil && (tried[next.sql] > 3 || !isOverlap(err)) {
 			return fmt.Errorf("%s: %w", next.why, err)
 		}
 	}

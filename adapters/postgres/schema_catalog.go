@@ -9,20 +9,23 @@ import (
 
 // found is what the database has under the name of a table.
 type found struct {
-	Exists  bool
-	Kind    string // "r" is a plain table
-	Owner   string
-	Owned   bool // the role of the connection may change the table
-	Rights  bool // and may read and write its rows
-	Columns []foundColumn
-	Indexes []foundIndex
-	Keys    []foundKey
+	Exists   bool
+	Kind     string // "r" is a plain table
+	Owner    string
+	Owned    bool   // the role of the connection may change the table
+	Rights   bool   // and may read and write its rows
+	Hidden   bool   // row security may hide rows from the role
+	Encoding string // of the database
+	Columns  []foundColumn
+	Indexes  []foundIndex
+	Keys     []foundKey
 }
 
 type foundColumn struct {
 	Name, Type string
 	NotNull    bool
 	Filled     bool // by a default, an identity or an expression
+	Usable     bool // the role may use the sequence of the default
 	Exact      bool // its collation tells all texts apart
 	Collation  string
 }
@@ -56,11 +59,14 @@ const catalogue = `SELECT json_agg(json_build_object(
 	'Owned', pg_has_role(c.relowner, 'USAGE'),
 	'Rights', has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
 		AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE'),
+	'Hidden', c.relrowsecurity AND row_security_active(c.oid),
+	'Encoding', getdatabaseencoding(),
 	'Columns', (SELECT json_agg(json_build_object(
 			'Name', a.attname,
 			'Type', format_type(CASE WHEN y.typtype = 'd' THEN y.typbasetype ELSE y.oid END, NULL),
 			'NotNull', a.attnotnull,
 			'Filled', a.atthasdef OR a.attidentity <> '',
+			'Usable', a.attidentity <> '' OR COALESCE(has_sequence_privilege(pg_get_serial_sequence(t.name, a.attname), 'USAGE'), true),
 			'Exact', COALESCE(l.collisdeterministic, true),
 			'Collation', CASE WHEN a.attcollation <> 0 THEN a.attcollation::regcollation::text ELSE '' END) ORDER BY a.attnum)
 		FROM pg_attribute AS a JOIN pg_type AS y ON y.oid = a.atttypid LEFT JOIN pg_collation AS l ON l.oid = a.attcollation

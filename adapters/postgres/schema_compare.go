@@ -64,6 +64,10 @@ func (c *comparison) change(kind changeKind, table, sql, why string, args ...any
 // compare compares what was found, in the order of the schema's tables.
 func (s *schema) compare(n names, all []found) comparison {
 	c := comparison{ids: idKinds["text"]}
+	if encoding := all[0].Encoding; encoding != "UTF8" && encoding != "SQL_ASCII" { // which takes every byte as it is
+		c.refuse("the database has the encoding %s, which can't hold every text: make one WITH ENCODING 'UTF8'", encoding)
+		return c
+	}
 	if !slices.ContainsFunc(all, func(f found) bool { return f.Exists }) {
 		c.empty = true
 		c.change(quick, n.users, "", "there are no tables of the names %s, …", n.users)
@@ -116,6 +120,8 @@ func (t *comparedTable) usable() bool {
 		t.refuse("%s is not a plain table: use WithSchema or WithPrefix for another name", t.sql)
 	case !t.Rights:
 		t.refuse("the role of the connection may not read and write %s: GRANT SELECT, INSERT, UPDATE, DELETE ON %s to it", t.sql, t.sql)
+	case t.Hidden:
+		t.refuse("row security may hide rows of %s from the role of the connection: ALTER ROLE … BYPASSRLS, or ALTER TABLE %s DISABLE ROW LEVEL SECURITY", t.sql, t.sql)
 	default:
 		return true
 	}
@@ -198,6 +204,9 @@ func (t *comparedTable) compareColumns() {
 			assigned := t.name == "users" && col.name == "id" && t.ids.assigned
 			return col.name == has.Name && col.others == "" && !assigned
 		})
+		if !has.Usable {
+			t.refuse("the role of the connection may not use the sequence of %s.%s: GRANT USAGE ON SEQUENCE … to it", t.sql, quote(has.Name))
+		}
 		if has.NotNull && !has.Filled && !written {
 			t.refuse("%s.%s takes no nulls, and new rows leave it out: give it a default", t.sql, quote(has.Name))
 		}

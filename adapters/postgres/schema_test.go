@@ -78,11 +78,7 @@ func catalogue(t testing.TB, db postgres.DB) string {
 func TestEnsureSchemaTakesNoLocks(t *testing.T) {
 	t.Parallel()
 	a, pool, schema := wirings[0].newStore(t)
-	role := "gatehouse_" + strings.ToLower(rand.Text())
-	execSQL(t, pool, `CREATE ROLE `+role)
-	cleanup(t, `DROP OWNED BY `+role+`; DROP ROLE `+role)
-	execSQL(t, pool, `GRANT USAGE ON SCHEMA `+schema+` TO `+role)
-	execSQL(t, pool, `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA `+schema+` TO `+role)
+	role := newRole(t, pool, schema)
 	busy, _ := begin(t, pool)
 	callEveryMethod(t, a.On(busy))
 	limited := newAdapter(t, asRole(t, role), postgres.WithSchema(schema))
@@ -191,6 +187,10 @@ func TestNextVersion(t *testing.T) {
 			prepare(t, pool)
 			old := newAdapter(t, pool)
 			next := old.NextVersion()
+			if old.CheckSchema(t.Context()) == nil { // its statements are prepared before the tables change
+				callEveryMethod(t, old)
+				execSQL(t, pool, `TRUNCATE users, verification_token CASCADE`)
+			}
 			if name != "new database" && name != "Auth.js" {
 				if err := next.CheckSchema(t.Context()); err == nil || !strings.Contains(err.Error(), "locale") {
 					t.Errorf("before: got %v, want an error that names the column", err)
@@ -335,6 +335,7 @@ func TestMissingRights(t *testing.T) {
 		t.Errorf("without any right: got %v, want an error that says which to grant", err)
 	}
 	execSQL(t, pool, `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA `+schema+` TO `+role)
+	execSQL(t, pool, `GRANT USAGE ON ALL SEQUENCES IN SCHEMA `+schema+` TO `+role)
 	if err := a.EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(), `users" belongs to `) {
 		t.Errorf("not the owner: got %v, want an error that names the owner", err)
 	}

@@ -41,12 +41,20 @@ func (n names) version(ctx context.Context, db DB) (int, error) {
 	if err != nil || there == nil {
 		return 0, err
 	}
-	rows, err = db.Query(ctx, `SELECT version FROM `+n.table(versionTable))
+	rows, err = db.Query(ctx, `SELECT version::integer FROM `+n.table(versionTable))
 	version, err := first(rows, err, func(rows pgx.Rows) (v int, err error) { return v, rows.Scan(&v) })
 	if err != nil || version == nil {
 		return 0, err
 	}
 	return *version, nil
+}
+
+// notOurs says what to do about another table of the name.
+func (n names) notOurs(err error) error {
+	if isCode(err, undefinedColumn, undefinedObject, noSuchConflictKey, notNullViolation, datatypeMismatch) {
+		return fmt.Errorf("%s is not the table that this package makes: rename it, and EnsureSchema makes another: %w", n.table(versionTable), err)
+	}
+	return err
 }
 
 // lease is the row's promise that one process at a time changes the tables.
@@ -67,7 +75,7 @@ func (l *lease) take(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	return l.update(ctx, `UPDATE %s SET migrating = $1::text, until = now() + $2::bigint * interval '1 millisecond'
-		WHERE migrating IS NULL OR migrating = $1::text OR until < now()`, l.name, l.a.schema.lease.Milliseconds())
+		WHERE migrating IS NULL OR migrating = $1::text OR until IS NULL OR until < now()`, l.name, l.a.schema.lease.Milliseconds())
 }
 
 // makeTable makes the table and the row that the lease is in.
@@ -96,7 +104,7 @@ func (l *lease) makeTable(ctx context.Context) error {
 		err := l.a.shortLock(ctx, n.table(versionTable), script)
 		if !isOverlap(err) {
 			l.made = err == nil
-			return err
+			return n.notOurs(err)
 		}
 	}
 }

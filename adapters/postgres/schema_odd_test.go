@@ -1,0 +1,181 @@
+package postgres_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+)
+
+// withParameters opens a pool whose sessions have settings of the server.
+func withParameters(t *testing.T, parameters map[string]string) *pgxpool.Pool {
+	t.Helper()
+	c := wiring{}.config(t)
+	for name, value := range parameters {
+		c.ConnConfig.RuntimeParams[name] = value
+	}
+	pool := must(pgxpool.NewWithConfig(t.Context(), c))(t)
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// says fails the test unless the error has the text.
+func says(t *testing.T, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("got %v, want an error that says %q", err, text)
+	}
+}
+
+// TestEnsureSchemaWithTimeouts adopts a database of Auth.js over connections with
+// time limits of their own, while an old snapshot holds up the indexes. A
+// lock_timeout is borne until the context ends; a statement_timeout is named. When
+// the snapshot has gone, EnsureSchema finishes over the same connections.
+func TestEnsureSchemaWithTimeouts(t *testing.T) { // beside other tests, they would wait too
+	for name, c := range map[string]struct {
+		parameters map[string]string
+		patience   time.Duration
+		want       string // of the error; %d is the process in the way
+	}{
+		"lock_timeout":                        {map[string]string{"lock_timeout": "50ms"}, 2 * time.Second, "process %d "},
+		"statement_timeout":                   {map[string]string{"statement_timeout": "2s"}, time.Minute, "statement_timeout"},
+		"idle_in_transaction_session_timeout": {map[string]string{"idle_in_transaction_session_timeout": "100ms"}, 2 * time.Second, "process %d "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			schema := newSchema(t)
+			admin := inSchema(t, schema)
+			makeAuthJSTables(t, admin)
+			old := must(admin.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead}))(t)
+			t.Cleanup(func() { _ = old.Rollback(context.Background()) })
+			execSQL(t, old, `SELECT FROM pg_class LIMIT 1`)
+			a := newAdapter(t, withParameters(t, c.parameters), postgres.WithSchema(schema))
+			soon, stop := context.WithTimeout(t.Context(), c.patience)
+			defer stop()
+			want := c.want
+			if strings.Contains(want, "%d") {
+				want = fmt.Sprintf(want, old.Conn().PgConn().PID())
+			}
+			says(t, a.EnsureSchema(soon), want)
+			if err := old.Rollback(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			finish(t, name, a, admin)
+		})
+	}
+}
+
+// TestEnsureSchemaOnAStandby has a connection that may only read: what is complete
+// is accepted, what is not is refused with a text that says where to go.
+func TestEnsureSchemaOnAStandby(t *testing.T) {
+	t.Parallel()
+	schema := newSchema(t)
+	readOnly := newAdapter(t, withParameters(t, map[string]string{"default_transaction_read_only": "on"}), postgres.WithSchema(schema))
+	says(t, readOnly.EnsureSchema(t.Context()), "give EnsureSchema the primary")
+	if err := newAdapter(t, wiring{}.pool(t), postgres.WithSchema(schema)).EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(readOnly.EnsureSchema(t.Context()), readOnly.CheckSchema(t.Context())); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRowSecurityIsRefused has rows that the role of the connection may not see. A
+// role that sees all of them is served.
+func TestRowSecurityIsRefused(t *testing.T) {
+	t.Parallel()
+	a, pool, schema := wirings[0].newStore(t)
+	role := newRole(t, pool, schema)
+	execSQL(t, pool, `ALTER TABLE `+schema+`.sessions ENABLE ROW LEVEL SECURITY`)
+	limited := newAdapter(t, asRole(t, role), postgres.WithSchema(schema))
+	_, err := limited.GetSessionAndUser(t.Context(), "t")
+	says(t, err, "row security may hide rows")
+	says(t, limited.EnsureSchema(t.Context()), "row security may hide rows")
+	if err := a.CheckSchema(t.Context()); err != nil {
+		t.Errorf("the owner: %v", err)
+	}
+}
+
+// TestSequencesAreNeeded has a role that may write to tables whose IDs the database
+// assigns, and not count them.
+func TestSequencesAreNeeded(t *testing.T) {
+	t.Parallel()
+	_, pool, schema := wiring{authJS: true}.newStore(t)
+	role := newRole(t, pool, schema)
+	limited := newAdapter(t, asRole(t, role), postgres.WithSchema(schema))
+	says(t, limited.CheckSchema(t.Context()), "GRANT USAGE ON SEQUENCE")
+	execSQL(t, pool, `GRANT USAGE ON ALL SEQUENCES IN SCHEMA `+schema+` TO `+role)
+	if err := limited.CheckSchema(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// newRole makes a role that may read and write the tables of the schema.
+func newRole(t *testing.T, pool *pgxpool.Pool, schema string) string {
+	t.Helper()
+	role := "gatehouse_" + strings.ToLower(rand.Text())
+	execSQL(t, pool, `CREATE ROLE `+role)
+	cleanup(t, `DROP OWNED BY `+role+`; DROP ROLE `+role)
+	execSQL(t, pool, `GRANT USAGE ON SCHEMA `+schema+` TO `+role)
+	execSQL(t, pool, `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA `+schema+` TO `+role)
+	return role
+}
+
+// TestVersionTableEditedByHand has a row that is gone, versions that somebody wrote,
+// a lease that nobody holds any more, and another table of the name.
+func TestVersionTableEditedByHand(t *testing.T) {
+	t.Parallel()
+	for _, edit := range []string{
+		`DELETE FROM gatehouse_schema`,
+		`DROP TABLE gatehouse_schema`,
+		`UPDATE gatehouse_schema SET version = -1`,
+		`UPDATE gatehouse_schema SET version = 99`,
+		`UPDATE gatehouse_schema SET version = 0, migrating = 'nobody', until = now() + interval '1 s'`,
+		`UPDATE gatehouse_schema SET version = 0, migrating = 'nobody'`,
+	} {
+		_, pool, schema := wirings[0].newStore(t)
+		execSQL(t, inSchema(t, schema), edit)
+		a := newAdapter(t, pool, postgres.WithSchema(schema))
+		soon, stop := context.WithTimeout(t.Context(), 30*time.Second)
+		if err := a.EnsureSchema(soon); err != nil {
+			t.Errorf("%s: %v", edit, err)
+		}
+		stop()
+		callEveryMethod(t, a)
+	}
+	_, pool, schema := wirings[0].newStore(t)
+	execSQL(t, pool, `DROP TABLE `+schema+`.gatehouse_schema; CREATE TABLE `+schema+`.gatehouse_schema (id integer)`)
+	says(t, newAdapter(t, pool, postgres.WithSchema(schema)).EnsureSchema(t.Context()), "is not the table that this package makes")
+}
+
+// TestEncodings has databases of other encodings: one that can't hold every text
+// is refused, one that takes every byte is served.
+func TestEncodings(t *testing.T) {
+	t.Parallel()
+	for encoding, want := range map[string]string{"LATIN1": "has the encoding LATIN1", "SQL_ASCII": ""} {
+		name := "gatehouse_" + strings.ToLower(rand.Text())
+		execSQL(t, wiring{}.pool(t), `CREATE DATABASE `+name+` TEMPLATE template0 LOCALE 'C' ENCODING '`+encoding+`'`)
+		cleanup(t, `DROP DATABASE `+name+` WITH (FORCE)`)
+		c := wiring{}.config(t)
+		c.ConnConfig.Database = name
+		pool := must(pgxpool.NewWithConfig(t.Context(), c))(t)
+		t.Cleanup(pool.Close)
+		a := newAdapter(t, pool)
+		err := a.EnsureSchema(t.Context())
+		if want != "" {
+			says(t, err, want)
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", encoding, err)
+		}
+		callEveryMethod(t, a)
+	}
+}
