@@ -11,7 +11,7 @@ import (
 const (
 	// batch is how many documents are deleted in one request: few enough that
 	// nobody else waits for long.
-	batch = 1000
+	batch = 250
 	// batchTime bounds a deletion on the server, which would otherwise go on when
 	// nobody waits for it any more.
 	batchTime = 10 * time.Second
