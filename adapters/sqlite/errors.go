@@ -13,6 +13,7 @@ import (
 // Result codes. https://sqlite.org/rescode.html
 const (
 	codeBusy                 = 5 // in the low byte
+	codeReadOnly             = 8 // in the low byte
 	codeLockedSharedCache    = 262
 	codeConstraintNotNull    = 1299
 	codeConstraintPrimaryKey = 1555

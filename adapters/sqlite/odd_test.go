@@ -1,0 +1,170 @@
+package sqlite_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// with returns the wiring with other parameters of the data source name.
+func (w wiring) with(parameters string) wiring {
+	w.dsn = func(path string) string { return "file:" + path + "?" + parameters }
+	return w
+}
+
+// Every journal mode works, also where a busy database is reported at once and
+// foreign keys are off, with several callers.
+func TestOtherSettings(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		for _, parameters := range []string{
+			"_pragma=journal_mode(delete)", "_pragma=journal_mode(truncate)", "_pragma=journal_mode(persist)", "_pragma=journal_mode(memory)",
+			"_pragma=journal_mode(wal)&_pragma=busy_timeout(0)&_pragma=foreign_keys(off)&_pragma=synchronous(off)",
+			"_pragma=journal_mode(wal)&_pragma=wal_autocheckpoint(0)",
+			"_pragma=recursive_triggers(on)&_pragma=case_sensitive_like(on)&_pragma=secure_delete(on)&_pragma=cell_size_check(on)",
+		} {
+			t.Run(parameters, func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "test.db")
+				w := w.with(parameters)
+				var wg sync.WaitGroup
+				for range 3 {
+					db := w.openDB(t, path)
+					a := must(sqlite.New(db))(t)
+					wg.Go(func() {
+						if err := a.EnsureSchema(t.Context()); err != nil {
+							t.Error(err)
+							return
+						}
+						for range 10 {
+							user, err := a.CreateUser(t.Context(), adapter.User{})
+							if err != nil {
+								t.Error(err)
+								return
+							}
+							giveOneOfEach(t, a, user.ID, user.ID)
+							if _, err := a.DeleteUser(t.Context(), user.ID); err != nil {
+								t.Error(err)
+							}
+							if n := countOfEach(t, a, user.ID); n != 0 {
+								t.Errorf("%d records of the deleted user are left", n)
+							}
+						}
+					})
+				}
+				wg.Wait()
+				db := w.openDB(t, path)
+				a := newAdapter(t, db)
+				fillRecords(t, db, 1000)
+				callEveryMethod(t, a, 1000)
+			})
+		}
+	})
+}
+
+// A file that may only be read is refused where it is not complete, with the driver's
+// reason; where it is, EnsureSchema and lookups work, and writes fail.
+func TestReadOnlyFile(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		path := filepath.Join(t.TempDir(), "test.db")
+		db := w.with("_pragma=journal_mode(delete)").openDB(t, path)
+		run(t, db, `CREATE TABLE other (id TEXT)`)
+		readOnly := w.with("mode=ro").openDB(t, path)
+		err := must(sqlite.New(readOnly))(t).EnsureSchema(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "may only be read") {
+			t.Errorf("not complete: got %v, want an error that says that the file may only be read", err)
+		}
+		user := newUser(t, newAdapter(t, db), "")
+		a := must(sqlite.New(readOnly))(t)
+		if err := errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())); err != nil {
+			t.Error(err)
+		}
+		if found, err := a.GetUser(t.Context(), user.ID); err != nil || found == nil {
+			t.Errorf("got %v, %v", found, err)
+		}
+		if made, err := a.CreateUser(t.Context(), adapter.User{}); err == nil {
+			t.Errorf("made %v in a file that may only be read", made)
+		}
+	})
+}
+
+// Tables of Auth.js that are STRICT or WITHOUT ROWID are adopted.
+func TestDrizzleTablesOfOtherKinds(t *testing.T) {
+	script := string(must(os.ReadFile("testdata/drizzle.sql"))(t))
+	for _, kind := range []string{"STRICT", "WITHOUT ROWID", "STRICT, WITHOUT ROWID"} {
+		t.Run(kind, func(t *testing.T) {
+			eachWiring(t, func(t *testing.T, w wiring) {
+				db := w.openDB(t, filepath.Join(t.TempDir(), "test.db"))
+				run(t, db, strings.ReplaceAll(script, "\n);", "\n) "+kind+";"))
+				a := newAdapter(t, db)
+				fillRecords(t, db, 1000)
+				callEveryMethod(t, a, 1000)
+			})
+		})
+	}
+}
+
+// Tables whose owner may be null are refused: an owner who is absent is a null in the
+// statement that stores a record.
+func TestOwnersThatMayBeNullAreRefused(t *testing.T) {
+	db, _ := drizzleDatabase(t, wirings[0])
+	run(t, db, `DROP TABLE session; CREATE TABLE session (sessionToken TEXT PRIMARY KEY NOT NULL, userId TEXT, expires INTEGER NOT NULL)`)
+	if err := must(sqlite.New(db))(t).EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(), `"session".userId takes nulls: rebuild the table with NOT NULL`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A full disk fails the call that needs room and nothing else: what was there is
+// found, what failed is absent, and calls work when there is room again.
+func TestFullDisk(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		db := w.with("_pragma=journal_mode(wal)").openDB(t, filepath.Join(t.TempDir(), "test.db"))
+		db.SetMaxOpenConns(1) // the limit of pages is that of a connection
+		a := newAdapter(t, db)
+		first := newUser(t, a, "")
+		giveOneOfEach(t, a, first.ID, "k")
+		run(t, db, `PRAGMA max_page_count = 1`) // as many as there are
+		big := strings.Repeat("x", 1<<20)
+		if made, err := a.CreateUser(t.Context(), adapter.User{ID: "big", Name: &big}); err == nil {
+			t.Fatalf("made %v on a full disk", made.ID)
+		}
+		if n := countOfEach(t, a, "k"); n != 3 {
+			t.Errorf("found %d records of 3", n)
+		}
+		run(t, db, `PRAGMA max_page_count = 100000`)
+		if found, err := a.GetUser(t.Context(), "big"); found != nil || err != nil {
+			t.Errorf("the user that failed: got %v, %v", found, err)
+		}
+		newUser(t, a, "")
+	})
+}
+
+// Tables of an attached database are not taken for those of the main one.
+func TestAttachedDatabase(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		dir := t.TempDir()
+		_, other := w.newAdapter(t)
+		var file string
+		if err := other.QueryRowContext(t.Context(), `SELECT file FROM pragma_database_list WHERE name = 'main'`).Scan(&file); err != nil {
+			t.Fatal(err)
+		}
+		db := w.openDB(t, filepath.Join(dir, "test.db"))
+		db.SetMaxOpenConns(1)
+		run(t, db, `ATTACH ? AS other`, file)
+		a := newAdapter(t, db)
+		newUser(t, a, "ada@example.com")
+		var mine, theirs int
+		for name, n := range map[string]*int{"main": &mine, "other": &theirs} {
+			if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM `+name+`.user`).Scan(n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if mine != 1 || theirs != 0 {
+			t.Errorf("%d users in the main database and %d in the other, want 1 and 0", mine, theirs)
+		}
+	})
+}
