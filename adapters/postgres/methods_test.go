@@ -12,13 +12,20 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// TestMethods calls every method in every wiring, for success and for each
-// refusal, so that no execution mode mistakes the type of an argument.
+// TestMethods calls every method in every wiring, those of the optional interfaces for
+// success and the others for each refusal too, so that no execution mode mistakes the
+// type of an argument.
 func TestMethods(t *testing.T) {
 	for _, w := range wirings {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			a, _, _ := w.newStore(t)
+			a, pool, schema := w.newStore(t)
+			fillRecords(t, pool, w, schema, 20)
+			for _, c := range calls {
+				if err := c.do(t.Context(), a, 1, w.userID(1)); err != nil {
+					t.Errorf("%s: %v", c.method, err)
+				}
+			}
 			callEveryMethod(t, a)
 		})
 	}

@@ -207,11 +207,7 @@ func TestNoScans(t *testing.T) {
 			}}) {
 				scans, rows := activity(t, pool, schema)
 				for n := 1; n <= repeated; n++ {
-					id := fmt.Sprint("u", n)
-					if w.authJS {
-						id = fmt.Sprint(n)
-					}
-					if err := c.do(t.Context(), a, n, id); err != nil {
+					if err := c.do(t.Context(), a, n, w.userID(n)); err != nil {
 						t.Fatalf("%s: %v", c.method, err)
 					}
 				}
@@ -268,6 +264,14 @@ func explain(t *testing.T, pool *pgxpool.Pool, schema, sql string, args []any) {
 	plan("EXPLAIN EXECUTE explained (" + nulls + ")")
 	execSQL(t, conn, `DEALLOCATE explained`)
 	execSQL(t, conn, `RESET plan_cache_mode`)
+}
+
+// userID is the ID of user n of fillRecords.
+func (w wiring) userID(n int) string {
+	if w.authJS {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprint("u", n)
 }
 
 // fillRecords makes users with one record of each kind. One of twenty sessions and

@@ -178,7 +178,9 @@ func TestEnsureSchemaOnDrizzleDatabase(t *testing.T) {
 		if n := countOfEach(t, a, "c"); n != 0 {
 			t.Errorf("%d records of the deleted user are left", n)
 		}
-		callOptionalMethods(t, a)
+		run(t, db, `DELETE FROM user; DELETE FROM verificationToken`)
+		fillRecords(t, db, 1000)
+		callEveryMethod(t, a, 1000)
 	})
 }
 
@@ -235,8 +237,9 @@ func TestNextVersion(t *testing.T) {
 				if err := a.EnsureSchema(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				callOptionalMethods(t, a)
-				run(t, db, `DELETE FROM user`)
+				fillRecords(t, db, 1000)
+				callEveryMethod(t, a, 1000)
+				run(t, db, `DELETE FROM user; DELETE FROM verificationToken`)
 			}
 			var version int
 			if err := db.QueryRowContext(t.Context(), `SELECT version FROM gatehouse_schema`).Scan(&version); err != nil || version != 2 {

@@ -1,0 +1,101 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// isolated runs the test at each isolation level that a database may have by
+// default.
+func isolated(t *testing.T, test func(t *testing.T, a *postgres.Adapter)) {
+	for _, isolation := range []string{"read committed", "repeatable read", "serializable"} {
+		t.Run(isolation, func(t *testing.T) {
+			t.Parallel()
+			schema := newSchema(t)
+			c := wiring{}.config(t)
+			c.ConnConfig.RuntimeParams["default_transaction_isolation"] = isolation
+			pool, err := pgxpool.NewWithConfig(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(pool.Close)
+			a := newAdapter(t, pool, postgres.WithSchema(schema))
+			if err := a.EnsureSchema(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			test(t, a)
+		})
+	}
+}
+
+// TestLastCredentialStays deletes all authenticators of a user at once, and
+// keeps one. [AEDIT-04] [AEDIT-05]
+func TestLastCredentialStays(t *testing.T) {
+	isolated(t, func(t *testing.T, a *postgres.Adapter) {
+		ctx := t.Context()
+		const keys = 4
+		for round := range 30 {
+			user := must(a.CreateUser(ctx, adapter.User{}))(t)
+			for i := range keys {
+				id := fmt.Sprint(round, "-", i)
+				must(a.LinkAccount(ctx, adapter.Account{UserID: user.ID, Provider: "passkey", ProviderAccountID: id, Type: adapter.AccountWebAuthn}))(t)
+				must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: id, ProviderAccountID: id}))(t)
+			}
+			var kept atomic.Int32
+			var wg sync.WaitGroup
+			for i := range keys {
+				wg.Go(func() {
+					deleted, err := a.DeleteAuthenticator(ctx, user.ID, fmt.Sprint(round, "-", i), true)
+					if errors.Is(err, adapter.ErrLastCredential) {
+						kept.Add(1)
+					} else if err != nil || deleted == nil {
+						t.Errorf("got %v, %v", deleted, err)
+					}
+				})
+			}
+			wg.Wait()
+			credentials := must(a.ListAuthenticatorsByUserID(ctx, user.ID))(t)
+			accounts := must(a.ListAccountsByUserID(ctx, user.ID))(t)
+			if kept.Load() != 1 || len(credentials) != 1 || len(accounts) != 1 || accounts[0].ProviderAccountID != credentials[0].ProviderAccountID {
+				t.Fatalf("%d refused; left are %v and %v", kept.Load(), credentials, accounts)
+			}
+		}
+	})
+}
+
+// TestCounterIsComparedAndSet has many sign-ins with one counter, of which one
+// wins. [AEDIT-07] to [AEDIT-10]
+func TestCounterIsComparedAndSet(t *testing.T) {
+	isolated(t, func(t *testing.T, a *postgres.Adapter) {
+		ctx := t.Context()
+		user := must(a.CreateUser(ctx, adapter.User{}))(t)
+		must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: "c"}))(t)
+		for counter := range int64(30) {
+			var won atomic.Int32
+			var wg sync.WaitGroup
+			for range 8 {
+				wg.Go(func() {
+					touched, err := a.TouchAuthenticator(ctx, "c", counter, counter+1, time.Now())
+					if err != nil {
+						t.Error(err)
+					} else if touched != nil {
+						won.Add(1)
+					}
+				})
+			}
+			wg.Wait()
+			if stored := must(a.GetAuthenticator(ctx, "c"))(t); won.Load() != 1 || stored.Counter != counter+1 {
+				t.Fatalf("%d calls won; the stored counter is %d, want %d", won.Load(), stored.Counter, counter+1)
+			}
+		}
+	})
+}
