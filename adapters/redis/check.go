@@ -13,14 +13,14 @@ import (
 // reads and writes.
 const layout = "1"
 
-// check finds out, once, whether the adapter can work with what is in the
-// servers and with their settings.
+// check finds out, once, whether the adapter can work with the layout of the keys
+// and with the settings of the servers.
 func (a *Adapter) check(ctx context.Context) error {
 	if a.checked.Load() {
 		return nil
 	}
 	err := a.client.SetNX(ctx, a.keys.shared("layout"), layout, 0).Err()
-	if err != nil && !goredis.HasErrorPrefix(err, "OOM") { // what is in a full store can still be read and deleted
+	if err != nil && !goredis.HasErrorPrefix(err, "OOM") { // records of a full store can still be read and deleted
 		return err
 	}
 	there, err := a.client.Get(ctx, a.keys.shared("layout")).Result()
@@ -39,7 +39,7 @@ func (a *Adapter) check(ctx context.Context) error {
 var evicts = regexp.MustCompile(`(?s)\nmaxmemory:[1-9].*\nmaxmemory_policy:((?:allkeys|volatile)-\w+)`)
 
 // checkEviction refuses a server that drops records when its memory is full. A
-// server that does not tell its settings is believed.
+// server that does not tell its settings is accepted.
 func checkEviction(ctx context.Context, server goredis.Cmdable) error {
 	info, err := server.Info(ctx, "memory").Result()
 	if policy := evicts.FindStringSubmatch(info); policy != nil {

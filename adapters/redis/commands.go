@@ -37,22 +37,22 @@ func readScripts() map[string]script {
 	return all
 }
 
-// A write is a command that the client must not send again by itself: when the
-// reply was lost, nobody knows whether the server has acted, and to act twice
-// would bring back what somebody deleted in between [FAULT-07].
+// A write is a command that the client must not repeat by itself: when the reply
+// is lost, the server may have acted, and a second write could restore a record
+// that was deleted in between [FAULT-07].
 type write struct{ *goredis.Cmd }
 
 // NoRetry implements goredis.Cmder.
 func (write) NoRetry() bool { return true }
 
-// refusals begin the replies of servers that did nothing. A command that was
-// refused is sent again, whatever it is, until the context ends.
+// refusals are the prefixes of errors of a server that changed nothing. A write
+// that was refused is sent again until the context ends.
 var refusals = []string{"TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS", "BUSY "}
 
-// patience is how long a call waits whose context has no deadline.
+// patience bounds how long a write is repeated whose context has no deadline.
 const patience = 10 * time.Second
 
-// send sends a write until the server accepts it.
+// send sends a write, again and again while the server refuses it.
 func (a *Adapter) send(ctx context.Context, args ...any) *goredis.Cmd {
 	end, limited := ctx.Deadline()
 	for pause, start := 8*time.Millisecond, time.Now(); ; pause = min(2*pause, 256*time.Millisecond) {
@@ -73,7 +73,7 @@ func (a *Adapter) send(ctx context.Context, args ...any) *goredis.Cmd {
 	}
 }
 
-// rest waits.
+// rest waits for the duration or until the context ends.
 func rest(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -83,10 +83,10 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// answer is what a script returned: a word, and what goes with it.
+// answer is the reply of a script: a word, and values that depend on the word.
 type answer []any
 
-// at returns what is at a place, or a zero value.
+// at returns the value at an index, or the zero value if it has another type.
 func at[V any](r answer, i int) (v V) {
 	if i < len(r) {
 		v, _ = r[i].(V)
@@ -96,7 +96,7 @@ func at[V any](r answer, i int) (v V) {
 
 func (r answer) word() string { return at[string](r, 0) }
 
-// result reads the record in an answer; it is nil if there is none.
+// result returns the record in an answer, or nil if the record is absent.
 func result[R any](r answer, err error, decode func(value string) (*R, error)) (*R, error) {
 	switch {
 	case err != nil:
@@ -112,12 +112,12 @@ func result[R any](r answer, err error, decode func(value string) (*R, error)) (
 	}
 }
 
-// given is for a script that returns no record: what was stored is known.
+// given returns a known record, for a script that does not return it.
 func given[T any](record *T) func(string) (*T, error) {
 	return func(string) (*T, error) { return record, nil }
 }
 
-// run runs a script, and again with more keys as long as it asks for them.
+// run runs a script, and repeats it with more keys while the script asks for them.
 func (a *Adapter) run(ctx context.Context, script string, keys []any, args ...any) (answer, error) {
 	for range attempts {
 		command := a.command(script, keys, args)
@@ -138,14 +138,14 @@ func (a *Adapter) run(ctx context.Context, script string, keys []any, args ...an
 	return nil, errContention
 }
 
-// errContention is what remains when attempts are used up.
+// errContention is the error when all attempts failed.
 var errContention = errors.New("gave up after too many concurrent changes of the same keys")
 
-// attempts bounds how often an operation starts again because another one came
-// between two of its steps.
+// attempts bounds how often an operation starts again because another operation
+// changed the same keys between two of its steps.
 const attempts = 32
 
-// command is a script with its keys and arguments.
+// command returns the command that runs a script.
 func (a *Adapter) command(script string, keys []any, args []any) []any {
 	command := append([]any{"evalsha", scripts[script].hash, len(keys)}, keys...)
 	return append(append(command, strconv.FormatBool(a.declared), a.keys.shared("")), args...)

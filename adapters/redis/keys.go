@@ -10,8 +10,8 @@ import (
 // are named {prefix}:kind:name: the braces put them all into one slot of a
 // cluster. Sessions and verification tokens are named prefix:kind:name, and
 // spread over the slots. The prefix is escaped as in the query of a URL: it has
-// no colon and nothing that means something in a pattern, so that none reaches
-// into another one.
+// no colon and no character of a pattern, so that one prefix never reaches into
+// another one.
 type keys struct{ prefix string }
 
 func (k keys) shared(name string) string { return "{" + k.prefix + "}:" + name }
@@ -25,7 +25,7 @@ func (k keys) ended(incarnation string) string     { return k.shared("ended:" + 
 func (k keys) session(token string) string         { return k.prefix + ":session:" + token }
 func (k keys) tokens(identifier string) string     { return k.prefix + ":token:" + identifier }
 
-// accountName is escaped so that the first colon ends the provider [INPUT-04].
+// accountName escapes the provider, so that the first colon ends it [INPUT-04].
 func accountName(k adapter.AccountKey) string {
 	return url.QueryEscape(k.Provider) + ":" + k.ProviderAccountID
 }

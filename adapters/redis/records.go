@@ -14,8 +14,8 @@ import (
 )
 
 // Records are kept as JSON. Numbers are texts in it, since a number of Lua has
-// 53 bits. The fields structs are those of package adapter with the names under
-// which the fields are stored.
+// 53 bits. The structs userFields and accountFields have the fields of package
+// adapter, and the names under which they are stored.
 
 type userFields struct {
 	ID            string     `json:"-"`
@@ -69,17 +69,16 @@ type authenticatorRecord struct {
 	LastUsed             *time.Time `json:"lastUsed,omitempty"`
 }
 
-// sessionRecord is a session; it ends at Expires, in microseconds since the Unix
-// epoch, which scripts compare.
+// sessionRecord is a session. Expires is in microseconds since the Unix epoch, so
+// that scripts can compare it.
 type sessionRecord struct {
 	User    string `json:"user"`
 	Inc     string `json:"inc"`
 	Expires *int64 `json:"expires,string"`
 }
 
-// encode returns a record as it is stored. JSON holds nothing but UTF-8, and so
-// other texts are refused [DATA-13]. Fields that may be nil become the record's
-// own.
+// encode returns the JSON of a record. JSON holds UTF-8 only, so other texts are
+// refused [DATA-13]. The record gets copies of the fields that may be nil.
 func encode(record any, texts []*string, fields ...**string) (string, error) {
 	for _, f := range fields {
 		if *f != nil {
@@ -98,18 +97,18 @@ func encode(record any, texts []*string, fields ...**string) (string, error) {
 
 var errNotUTF8 = errors.New("a text is not UTF-8")
 
-// record is a pointer to what is stored.
+// record is a pointer to a stored record.
 type record[R any] interface {
 	*R
 	isWhole() bool
 }
 
-// decode reads a record that has the fields without which it is none. The error
-// holds nothing of the record.
+// decode reads a record. A record that lacks a field which every record of its
+// kind has can't be read. The error holds nothing of the record.
 func decode[R any, P record[R]](value string) (P, error) {
 	r := P(new(R))
 	if err := json.Unmarshal([]byte(value), r); err != nil || !r.isWhole() {
-		return nil, fmt.Errorf("what is stored as a %T can't be read", *r)
+		return nil, fmt.Errorf("a stored %T can't be read", *r)
 	}
 	return r, nil
 }
@@ -119,7 +118,7 @@ func (r *authenticatorRecord) isWhole() bool { return r.UserID != "" }
 func (r *sessionRecord) isWhole() bool       { return r.User != "" && r.Inc != "" && r.Expires != nil }
 func (r *accountRecord) isWhole() bool       { return r.UserID != "" }
 
-// as returns what decodes a record and then converts it.
+// as returns a function that decodes a record and converts it.
 func as[T, R any, P record[R]](convert func(P) *T) func(value string) (*T, error) {
 	return func(value string) (*T, error) {
 		r, err := decode[R, P](value)
@@ -139,7 +138,8 @@ func (r *userRecord) user(id string) *adapter.User {
 	return (*adapter.User)(&r.userFields)
 }
 
-// encodeAccount returns what is stored, and makes the account the caller's own.
+// encodeAccount returns the JSON of an account. The account then shares nothing
+// with what the caller passed.
 func encodeAccount(a *adapter.Account) (string, error) {
 	if err := required("provider", a.Provider, "providerAccountId", a.ProviderAccountID); err != nil {
 		return "", err
@@ -172,8 +172,8 @@ func accountAs(key adapter.AccountKey) func(value string) (*adapter.Account, err
 	})
 }
 
-// encodeAuthenticator returns what is stored, and makes the authenticator the
-// caller's own.
+// encodeAuthenticator returns the JSON of an authenticator. The authenticator then
+// shares nothing with what the caller passed.
 func encodeAuthenticator(w *adapter.Authenticator) (string, error) {
 	if err := required("credentialID", w.CredentialID); err != nil {
 		return "", err
@@ -200,7 +200,7 @@ func (r *sessionRecord) session(token string) *adapter.Session {
 	return &adapter.Session{SessionToken: token, UserID: r.User, Expires: time.UnixMicro(*r.Expires).UTC()}
 }
 
-// kept is an instant as it is kept.
+// kept returns an instant as it is stored: in UTC, to the microsecond.
 func kept(t *time.Time) *time.Time {
 	if t == nil {
 		return nil
@@ -208,7 +208,7 @@ func kept(t *time.Time) *time.Time {
 	return new(t.UTC().Truncate(time.Microsecond))
 }
 
-// instant is an instant as it stands in a record.
+// instant returns the text of an instant in a record.
 func instant(t *time.Time) *string {
 	if t == nil {
 		return nil
@@ -222,7 +222,8 @@ func micros(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 // or nothing to clear the field.
 type patch []string
 
-// set puts a field that changes to the text that stands for the value.
+// set adds a field to the patch if it changes; text returns what is stored for a
+// value, nil for none.
 func set[V any](p *patch, field string, to adapter.Change[V], text func(V) *string) {
 	if v, changes := to.Get(); changes {
 		value := ""
@@ -235,7 +236,7 @@ func set[V any](p *patch, field string, to adapter.Change[V], text func(V) *stri
 
 func itself(s *string) *string { return s }
 
-// filled is nil for the empty text.
+// filled returns nil for the empty text.
 func filled(s string) *string {
 	if s == "" {
 		return nil

@@ -64,7 +64,7 @@ func WithDeclaredKeys() Option {
 // WithDangerousEviction accepts a server that drops records when its memory is
 // full. Without it every call fails on a server that has a limit and another
 // maxmemory-policy than noeviction: "allkeys" policies drop users and addresses,
-// so that somebody else can take an address that has an owner; "volatile"
+// so that a second user can take an address that has an owner; "volatile"
 // policies drop sessions, mail links and the lists of sessions, so that ending
 // all sessions of a user misses some.
 func WithDangerousEviction() Option {

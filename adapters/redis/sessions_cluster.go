@@ -24,8 +24,8 @@ func (a *Adapter) register(ctx context.Context, s *adapter.Session) (string, err
 	return at[string](r, 1), err
 }
 
-// createSessionApart lists the session once more when it is written: whoever
-// ended all sessions in between took it from the list before it was there.
+// createSessionApart lists the session a second time after it is written: a call
+// that ended all sessions in between removed it from the list before it existed.
 func (a *Adapter) createSessionApart(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
 	inc, err := a.register(ctx, &s)
 	if err != nil {

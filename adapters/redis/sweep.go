@@ -14,8 +14,8 @@ import (
 
 var _ adapter.Sweeper = (*Adapter)(nil)
 
-// sweepBatch is how many keys a server looks at in one step: what others wait
-// for at most.
+// sweepBatch is how many keys a server looks at in one step. Other clients wait
+// for one step at most.
 const sweepBatch = 50
 
 // DeleteExpired implements adapter.Sweeper. Redis removes expired sessions and
@@ -57,7 +57,7 @@ func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (_ adapter.S
 
 // sweep deletes the sessions and tokens among the keys that are over, and the
 // sessions of the incarnation. The server is the one that has the keys, or a
-// client that finds it.
+// client that finds that server.
 func (a *Adapter) sweep(ctx context.Context, server goredis.Cmdable, keys []any, now, inc string) (sessions, tokens int64, err error) {
 	together := len(keys) // how many keys one script takes
 	if a.declared {
@@ -92,8 +92,8 @@ func (a *Adapter) sweep(ctx context.Context, server goredis.Cmdable, keys []any,
 	return sessions, tokens, err
 }
 
-// endSessions deletes the listed sessions of the incarnation but one, and
-// returns how many it deleted. The list ends with the last of them.
+// endSessions deletes the listed sessions of the incarnation but the one that is
+// excepted, and returns how many it deleted. Redis removes a list that is empty.
 func (a *Adapter) endSessions(ctx context.Context, list, inc, except string) (deleted int64, err error) {
 	for skipped := int64(0); ; {
 		tokens, err := a.client.ZRange(ctx, list, skipped, skipped+sweepBatch-1).Result()

@@ -1,7 +1,6 @@
 -- Deletes the sessions and verification tokens among KEYS that are over, and the sessions of one incarnation of a user.
--- ARGV: now in microseconds (empty: nothing is over), incarnation
--- (empty: none). Returns ok and the numbers of sessions and tokens that went. What
--- can't be read stays.
+-- ARGV: now in microseconds (empty: nothing is over), incarnation (empty: no user's). Returns ok and the numbers of sessions and
+-- tokens that it deleted. A record that can't be read stays.
 local now, sessions, tokens = tonumber(ARGV[3]), 0, 0
 local function over(expires)
   local at = tonumber(expires)

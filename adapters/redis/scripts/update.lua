@@ -1,7 +1,7 @@
 -- Changes fields of a record; a user's address moves along. KEYS: record. ARGV: a field and the value that it must
 -- have (both empty: no condition); ID if it is a user; deadline in milliseconds (empty: as before); then each field that changes, and "="
 -- with its value, or nothing to clear it. Returns ok and the record; absent; other if the condition does not hold; or taken
--- if the address is somebody else's.
+-- if another user has the address.
 local value = redis.call('GET', KEYS[1])
 if not value then return {'absent'} end
 local record = cjson.decode(value)

@@ -405,7 +405,7 @@ func (c *copier) mirror(ctx context.Context) error {
 	})
 }
 
-// delete deletes a copy. It is no error if the new site has deleted it.
+// delete deletes a copy. A copy that the new site has deleted is not an error.
 func (c *copier) delete(ctx context.Context, k kind, end string, parts []string) error {
 	var err error
 	switch k {

@@ -214,8 +214,8 @@ func TestInterop(t *testing.T) {
 	check()
 	s.want(out,
 		fmt.Sprintf("not copied: users: %q: copied without its address: the address leads to user %s", first, second),
-		`left behind: 1 users have a field "role", for which there is no place`,
-		`left behind: 1 accounts have a field "refresh_token_expires_in", for which there is no place`,
+		`left behind: field "role" of users, which Gatehouse does not store: 1 times`,
+		`left behind: field "refresh_token_expires_in" of accounts, which Gatehouse does not store: 1 times`,
 		"users: 8 copied, 0 changed, 0 unchanged, 0 deleted, 0 expired, 1 refused",
 		"accounts: 4 copied, 0 changed, 0 unchanged, 0 deleted, 0 expired, 0 refused",
 		"sessions: 4 copied, 0 changed, 0 unchanged, 0 deleted, 1 expired, 0 refused",

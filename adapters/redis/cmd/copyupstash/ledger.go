@@ -22,7 +22,7 @@ type ledger struct {
 // An entry says that the copying of a record began, and when it is done what the
 // source held.
 type entry struct {
-	// Digest is that of the source; "" while the record is being copied.
+	// Digest is the digest of the source's record; "" while it is being copied.
 	Digest string `json:"d,omitempty"`
 	// Key are the parts of the key of an account or a verification token, which
 	// could not be told apart in the key of the source.
@@ -39,13 +39,13 @@ func parseField(f string) (kind, string) {
 	return k, key
 }
 
-// digest is what a record of the source was, without telling what.
+// digest returns a hash of a record of the source.
 func digest(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return base64.RawStdEncoding.EncodeToString(sum[:12])
 }
 
-// read returns the entries of keys; nil where there is none.
+// read returns the entries of the keys; an entry is nil if it is absent.
 func (l ledger) read(ctx context.Context, k kind, keys []string) ([]*entry, error) {
 	names := make([]string, len(keys))
 	for i, key := range keys {

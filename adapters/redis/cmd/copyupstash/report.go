@@ -13,11 +13,11 @@ type report struct {
 	out     io.Writer
 	mu      sync.Mutex
 	counts  [kinds]map[string]int
-	dropped map[string]int // fields for which there is no place
+	dropped map[string]int // fields that Gatehouse does not store
 	refused int
 }
 
-// What is counted of each kind, in the order of the report.
+// outcomes are counted for each kind, and printed in this order.
 var outcomes = []string{"copied", "changed", "unchanged", "deleted", "expired", "refused"}
 
 func (r *report) count(k kind, outcome string) {
@@ -29,8 +29,8 @@ func (r *report) count(k kind, outcome string) {
 	r.counts[k][outcome]++
 }
 
-// refuse prints why a record, or a part of it, was not copied. What names it
-// holds no secret.
+// refuse prints why a record, or a part of it, was not copied. The name must hold
+// no secret.
 func (r *report) refuse(k kind, name, reason string) {
 	r.count(k, "refused")
 	r.mu.Lock()
@@ -47,13 +47,13 @@ func (r *report) drop(k kind, names []string) {
 		r.dropped = map[string]int{}
 	}
 	for _, name := range names {
-		r.dropped[fmt.Sprintf("%s have a field %q, for which there is no place", k, name)]++
+		r.dropped[fmt.Sprintf("field %q of %s, which Gatehouse does not store", name, k)]++
 	}
 }
 
 func (r *report) print() {
 	for _, text := range slices.Sorted(maps.Keys(r.dropped)) {
-		_, _ = fmt.Fprintf(r.out, "left behind: %d %s\n", r.dropped[text], text)
+		_, _ = fmt.Fprintf(r.out, "left behind: %s: %d times\n", text, r.dropped[text])
 	}
 	for k := range kinds {
 		_, _ = fmt.Fprintf(r.out, "%s:", k)

@@ -18,8 +18,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// layout is what the keys of @auth/upstash-redis-adapter begin with, named as
-// its options are.
+// layout has the prefixes of the keys of @auth/upstash-redis-adapter, under the
+// names of its options.
 type layout struct {
 	Base            string `json:"baseKeyPrefix"`
 	Account         string `json:"accountKeyPrefix"`
@@ -92,7 +92,7 @@ func (c *copier) pages(ctx context.Context, k kind, f func(keys []string) error)
 	}
 }
 
-// value is what a key of the source holds. Absent: it was deleted meanwhile.
+// value is the value of a key of the source. absent: the key was deleted meanwhile.
 type value struct {
 	text   string
 	absent bool
@@ -119,14 +119,14 @@ func (c *copier) read(ctx context.Context, keys []string) ([]value, error) {
 	return values, nil
 }
 
-// fields are those of a JSON object. Taking one removes it; the first that has
-// another type than it must have is the error.
+// fields are the fields of a JSON object. Taking a field removes it. err says
+// which field was the first with a wrong type.
 type fields struct {
 	all map[string]json.RawMessage
 	err error
 }
 
-// parse reads a record. Its error is for people, and holds nothing of the record.
+// parse reads a record. The error holds nothing of the record.
 func parse(text string) *fields {
 	f := &fields{}
 	if !utf8.ValidString(text) {
@@ -199,11 +199,11 @@ func (f *fields) whole(name string) *int64 {
 	return &n
 }
 
-// rest are the names of the fields that nobody took.
+// rest returns the names of the fields that were not taken.
 func (f *fields) rest() []string { return slices.Sorted(maps.Keys(f.all)) }
 
-// A user's ID is what the key says. Fields for which the store has no place come
-// beside the record, and so with the other kinds.
+// parseUser reads a user; the ID is the end of the key. It also returns the names
+// of the fields that Gatehouse does not store. The other kinds are read alike.
 func parseUser(id, text string) (adapter.User, []string, error) {
 	f := parse(text)
 	u := adapter.User{ID: id, Name: f.text("name"), EmailVerified: f.instant("emailVerified"), Image: f.text("image")}
