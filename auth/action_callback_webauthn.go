@@ -49,7 +49,7 @@ func (e *engine) callbackWebAuthn(ctx context.Context, r *request, p *WebAuthn) 
 	}
 	answer, err := parse([]byte(r.form.Get("data")))
 	if err != nil {
-		return nil, passkeyError(codeUnreadable, "the field data is no answer of an authenticator", err)
+		return nil, passkeyError(codeUnreadable, "the field data is not the answer of an authenticator", err)
 	}
 	began, want, err := e.resumeCeremony(ctx, r, p, action, answer)
 	if err != nil {
@@ -67,7 +67,7 @@ func (e *engine) callbackWebAuthn(ctx context.Context, r *request, p *WebAuthn) 
 var errUserChanged = passkeyError(codeUserChanged, "somebody else is signed in than when the ceremony began", nil)
 
 // resumeCeremony finds the ceremony that an answer belongs to, checks that the
-// browser is still who began it, and spends its challenge.
+// same user is signed in as when it began, and spends its challenge.
 func (e *engine) resumeCeremony(ctx context.Context, r *request, p *WebAuthn, action ceremonyAction, answer *WebAuthnAnswer) (*ceremony, WebAuthnExpectation, error) {
 	var want WebAuthnExpectation
 	began, err := e.endCeremony(r, p, answer.Challenge)
@@ -75,7 +75,7 @@ func (e *engine) resumeCeremony(ctx context.Context, r *request, p *WebAuthn, ac
 		return nil, want, err
 	}
 	if began.action != action || action == actionRegister && began.data == nil {
-		return nil, want, passkeyError(codeExpired, "the challenge was given for something else than to "+string(action), nil)
+		return nil, want, passkeyError(codeExpired, "the challenge was not given to "+string(action), nil)
 	}
 	rp, err := e.relyingParty(ctx, r, p)
 	if err != nil {
@@ -89,8 +89,8 @@ func (e *engine) resumeCeremony(ctx context.Context, r *request, p *WebAuthn, ac
 		return nil, want, err
 	}
 	if !began.fits(current) {
-		// Another tab may have signed in the same person in the meantime: what
-		// signs in whom is signed in already changes nothing.
+		// Another tab may have signed in the same person in the meantime. To
+		// sign that person in again changes nothing.
 		if action == actionRegister || current.record == nil {
 			return nil, want, errUserChanged
 		}
@@ -107,8 +107,8 @@ func (e *engine) resumeCeremony(ctx context.Context, r *request, p *WebAuthn, ac
 	}, nil
 }
 
-// fits reports whether a ceremony was begun by who is signed in now. Auth.js
-// seals nobody for an authentication.
+// fits reports whether the user who is signed in now has begun the ceremony.
+// Auth.js does not seal a user for an authentication.
 func (c *ceremony) fits(current loggedIn) bool {
 	return c.foreign && c.action == actionAuthenticate || c.begun.user == current.id()
 }
@@ -138,8 +138,8 @@ func (e *engine) usePasskey(ctx context.Context, r *request, p *WebAuthn, began 
 	return result, err
 }
 
-// registerPasskey makes a user with a passkey, or gives one to who is signed
-// in.
+// registerPasskey makes a user with a passkey, or adds one to the user who is
+// signed in.
 func (e *engine) registerPasskey(ctx context.Context, r *request, p *WebAuthn, began *ceremony, answer *WebAuthnAnswer, want WebAuthnExpectation) (*Result, error) {
 	made, err := p.Ceremonies.VerifyRegistration(ctx, answer, want)
 	if err != nil {

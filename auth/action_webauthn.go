@@ -67,7 +67,7 @@ func badOptions(message string) *Result {
 	return &Result{Status: http.StatusBadRequest, Header: uncachedJSONHeader(), Body: []byte(`{"error":"` + message + `"}`)}
 }
 
-// sealable is what of a user goes into the cookie of a registration.
+// sealable is the part of a user that the cookie of a registration holds.
 func sealable(u *User) *User { return &User{ID: u.ID, Name: u.Name, Email: u.Email, Image: u.Image} }
 
 // userInfo finds out who submitted fields belong to. A new user has no ID yet.
@@ -101,7 +101,7 @@ func (e *engine) userInfo(r *request, p *WebAuthn, form Form) userInfo {
 		if user.Email != "" {
 			c := *user
 			if c.Email, err = NormalizeEmail(c.Email); err != nil {
-				return nil, false, nil //nolint:nilerr // nobody has an address that is none
+				return nil, false, nil //nolint:nilerr // a text that is not an address belongs to nobody
 			}
 			user = &c
 		}

@@ -34,19 +34,19 @@ type ceremony struct {
 	// rpID is the ID of the relying party in the options. It is empty if Auth.js
 	// began the ceremony.
 	rpID string
-	// begun is in which browser, and who was signed in.
+	// begun says in which browser, and who was signed in.
 	begun begun
-	// data is who registers, nil unless action is actionRegister.
+	// data is the user who registers, nil unless action is actionRegister.
 	data *User
-	// only, if it is set, is the only user whom the ceremony may sign in, because
-	// it is who is signed in already, though nobody was when the ceremony began.
+	// only, if it is set, is the only user whom the ceremony may sign in: the user
+	// who is signed in, although nobody was when the ceremony began.
 	only string
 	// foreign says that Auth.js began the ceremony, which seals neither rpID nor
 	// who began it.
 	foreign bool
 }
 
-// innerChallengeSalt is that of the token inside the cookie of Auth.js.
+// innerChallengeSalt is the salt of the token inside the cookie of Auth.js.
 const innerChallengeSalt = "encodedWebauthnChallenge"
 
 // ceremonyName is the cookie of the ceremony with a challenge, ceremonySalt the

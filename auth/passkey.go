@@ -63,7 +63,7 @@ func (e *engine) decideCeremony(ctx context.Context, p *WebAuthn, action ceremon
 func (e *engine) userOfField(ctx context.Context, form Form, ask bool) (user *User, exists bool, err error) {
 	email, err := NormalizeEmail(form.Get("email"))
 	if err != nil {
-		return nil, false, nil //nolint:nilerr // nobody has an address that is none
+		return nil, false, nil //nolint:nilerr // a text that is not an address belongs to nobody
 	}
 	if ask {
 		stored, err := e.store.userByEmail(ctx, email)
@@ -77,9 +77,9 @@ func (e *engine) userOfField(ctx context.Context, form Form, ask bool) (user *Us
 	return &User{Email: email}, false, nil
 }
 
-// provePasskey finds the owner of the passkey that an answer is of. The
-// credential decides who that is; the user handle says nothing more, and is not
-// looked at. Cloned is told of a counter that did not rise.
+// provePasskey verifies an answer and returns the owner of its passkey. The
+// credential decides who that is; the user handle is not compared. Cloned is
+// called if the counter did not rise.
 func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, began *ceremony, answer *WebAuthnAnswer, want WebAuthnExpectation, cloned func(PasskeyClonedEvent)) (*User, error) {
 	if _, ok := e.store.edits(); !ok { // which lets one of two in by itself
 		release, err := e.logins.acquire(ctx, "passkey\x00"+answer.CredentialID)
@@ -111,9 +111,8 @@ func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, began *ceremony,
 	})
 }
 
-// ownerOfPasskey finds the user that a passkey is of. An
-// account of another provider, or of somebody else than the authenticator, does
-// not count.
+// ownerOfPasskey finds the user who has a passkey. An account of another
+// provider, or of another user than the authenticator, does not count.
 func (e *engine) ownerOfPasskey(ctx context.Context, p *WebAuthn, stored *adapter.Authenticator) (*User, error) {
 	record, err := e.store.account(ctx, adapter.AccountKey{Provider: p.id(), ProviderAccountID: stored.ProviderAccountID})
 	if err != nil {
@@ -171,7 +170,7 @@ type passkeySignal struct {
 	AllAcceptedCredentialIDs []string `json:"allAcceptedCredentialIds"`
 }
 
-// passkeysOf is the signal for a user whom an answer has signed in. It is nil
+// passkeysOf makes the signal for a user whom an answer has signed in. It is nil
 // without a user handle, and if the list could not be read: an empty list would
 // have the browser forget all passkeys.
 func (e *engine) passkeysOf(ctx context.Context, rp RelyingParty, handle []byte, userID string) *passkeySignal {

@@ -29,7 +29,7 @@ type Passkey struct {
 }
 
 // Passkeys lists the passkeys of a user. A user without any, or one who does not
-// exist, has an empty list. The error is that of the store.
+// exist, has an empty list. An error comes from the store.
 func (h *Handler) Passkeys(ctx context.Context, userID string) ([]Passkey, error) {
 	return h.engine.passkeys(ctx, userID)
 }

@@ -45,7 +45,7 @@ type WebAuthn struct {
 	// is accepted. The default is UserVerificationPreferred.
 	UserVerification UserVerification
 	// DangerouslyAcceptUnverifiedUsers accepts answers without user verification
-	// although it was preferred: whoever holds the key signs in.
+	// although it was preferred: anybody who holds the key signs in.
 	DangerouslyAcceptUnverifiedUsers bool
 	// ResidentKey says whether a new credential must be one that the
 	// authenticator finds without being told its ID: required, preferred or
@@ -107,7 +107,7 @@ type WebAuthnCeremonies interface {
 	VerifyAuthentication(ctx context.Context, a *WebAuthnAnswer, want WebAuthnExpectation, stored adapter.Authenticator) (counter int64, err error)
 	// VerifyRegistration verifies an answer that ParseRegistration returned, and
 	// returns the new authenticator without UserID and Created. Its Name, if it
-	// is known, is that of the product.
+	// is known, is the name of the product.
 	VerifyRegistration(ctx context.Context, a *WebAuthnAnswer, want WebAuthnExpectation) (*adapter.Authenticator, error)
 }
 
@@ -131,7 +131,7 @@ type WebAuthnExpectation struct {
 	RelyingParty RelyingParty
 	// UserVerified says that the user must have been verified.
 	UserVerified bool
-	// Algorithms and Attestation are those of the provider, for registration.
+	// Algorithms and Attestation are fields of the provider, for registration.
 	Algorithms  []int
 	Attestation string
 }
@@ -194,7 +194,7 @@ func (p *WebAuthn) timeout() time.Duration {
 	return p.Timeout
 }
 
-// algorithms are those of new credentials: EdDSA, ES256, RS256.
+// algorithms are the algorithms of new credentials: EdDSA, ES256, RS256.
 func (p *WebAuthn) algorithms() []int {
 	if p.Algorithms == nil {
 		return []int{-8, -7, -257}
@@ -227,7 +227,7 @@ func checkWebAuthn(p *WebAuthn, problem func(ErrorType, Provider, string, ...any
 	}
 	for _, extensions := range []map[string]any{p.AuthenticationExtensions, p.RegistrationExtensions} {
 		if _, err := jsonBody(extensions); err != nil {
-			problem(ErrInvalidProvider, p, "an extension is no JSON value: %v", err)
+			problem(ErrInvalidProvider, p, "an extension is not a JSON value: %v", err)
 		}
 	}
 	if p.GetRelyingParty != nil && p.RelyingParties != nil {

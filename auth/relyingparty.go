@@ -64,11 +64,11 @@ func checkRelyingPartyID(id string) error {
 	case net.ParseIP(strings.Trim(id, "[]")) != nil:
 		return fmt.Errorf("the relying party ID %q is an IP address; passkeys need a domain name, such as localhost", id)
 	case len(id) > 253, strings.HasPrefix(id, "."), strings.HasSuffix(id, "."), strings.Contains(id, ".."), id != strings.ToLower(id):
-		return fmt.Errorf("the relying party ID %q is no domain name in lower case", id)
+		return fmt.Errorf("the relying party ID %q is not a domain name in lower case", id)
 	}
 	for i := range len(id) {
 		if c := id[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '_' {
-			return fmt.Errorf("the relying party ID %q is no domain name: use ASCII, without scheme and port", id)
+			return fmt.Errorf("the relying party ID %q is not a domain name: use ASCII, without scheme and port", id)
 		}
 	}
 	return nil

@@ -79,7 +79,7 @@ func transportsOf(a adapter.Authenticator) []string {
 }
 
 // base64URL is a credential ID as browsers write it. What an adapter keeps is
-// standard base64; one that is none is left as it is, and fits nothing.
+// standard base64; another text is returned as it is, and matches no credential.
 func base64URL(credentialID string) string {
 	raw, err := base64.StdEncoding.DecodeString(credentialID)
 	if err != nil {

@@ -48,7 +48,7 @@ type SignInProps struct {
 	NoRedirect bool
 	// AuthorizationParams are further parameters of the authorization request.
 	AuthorizationParams map[string]string
-	// CSRFToken is that of auth.Handler.CSRFToken. It is not needed in browsers
+	// CSRFToken is what auth.Handler.CSRFToken returns. It is not needed in browsers
 	// that send Sec-Fetch-Site or Origin, as all do that are in use.
 	CSRFToken string
 	// Class is the class of the form.
@@ -71,7 +71,7 @@ type SignOutProps struct {
 	RedirectTo string
 	// NoRedirect asks for the URL as JSON in place of a redirect.
 	NoRedirect bool
-	// CSRFToken is that of auth.Handler.CSRFToken.
+	// CSRFToken is what auth.Handler.CSRFToken returns.
 	CSRFToken string
 	// Class is the class of the form.
 	Class string

@@ -16,14 +16,14 @@ func newPaths(list []string) (*paths, error) {
 	p := &paths{}
 	for _, path := range list {
 		if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "?#*{}") {
-			return nil, fmt.Errorf("frameworks: %q is no path to guard: want one such as /admin, which stands for all below it too", path)
+			return nil, fmt.Errorf("frameworks: %q is not a path to guard: want one such as /admin, which includes all paths below it", path)
 		}
 		var prefix []string
 		for s := range strings.SplitSeq(path, "/") {
 			switch s {
 			case "":
 			case ".", "..":
-				return nil, fmt.Errorf("frameworks: %q is no path to guard: it has a segment %s", path, s)
+				return nil, fmt.Errorf("frameworks: %q is not a path to guard: it has a segment %s", path, s)
 			default:
 				prefix = append(prefix, s)
 			}

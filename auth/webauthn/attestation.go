@@ -15,7 +15,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// Trust says which authenticators are believed what they say about themselves
+// Trust says which authenticators are believed when they say what they are
 // (WebAuthn Level 3, section 7.1, steps 23 and 24). Either Roots or Metadata is
 // needed.
 type Trust struct {
@@ -28,9 +28,8 @@ type Trust struct {
 	// others. It must demand an entry for each authenticator, and check trust
 	// anchors and status reports.
 	Metadata metadata.Provider
-	// DangerouslyAcceptNone accepts authenticators that say nothing about
-	// themselves, or nothing that anybody vouches for. Most passkey providers do
-	// so.
+	// DangerouslyAcceptNone also accepts credentials without attestation, and
+	// those with self attestation, which proves nothing. Most passkeys are such.
 	DangerouslyAcceptNone bool
 }
 
@@ -56,7 +55,7 @@ var (
 	errMixedAnchors = errors.New("attestation takes either Roots or Metadata")
 )
 
-// Check reports what of a provider's settings can't be verified.
+// Check reports settings of a provider that can't work. auth.New calls it.
 func (c *ceremonies) Check(p *auth.WebAuthn) error {
 	for _, alg := range p.Algorithms {
 		if !verifiable(alg) {
@@ -105,9 +104,8 @@ func credentialParameter(alg int) protocol.CredentialParameter {
 	return protocol.CredentialParameter{Type: protocol.PublicKeyCredentialType, Algorithm: webauthncose.COSEAlgorithmIdentifier(alg)}
 }
 
-// checkStatement decides by the kind of attestation whether it may be verified
-// at all. Where none was asked for, browsers pass on none, or one of the key by
-// itself (WebAuthn Level 3, section 5.1.3, step 22).
+// checkStatement decides by the format whether an attestation may be verified
+// at all. Where none was asked for, browsers send none, or self attestation (WebAuthn Level 3, section 5.1.3, step 22).
 func (c *ceremonies) checkStatement(object *protocol.AttestationObject, want auth.WebAuthnExpectation) error {
 	format := protocol.AttestationFormat(object.Format)
 	chain, _ := object.AttStatement["x5c"].([]any)
@@ -168,8 +166,8 @@ func (c *ceremonies) acceptsNone() bool {
 	return c.attestation != nil && c.attestation.DangerouslyAcceptNone
 }
 
-// metadata is what go-webauthn decides by whom to trust, nil if no attestation
-// was asked for.
+// metadata is the provider by which go-webauthn decides whom to trust. It is nil
+// if no attestation was asked for.
 func (c *ceremonies) metadata(object *protocol.AttestationObject, want auth.WebAuthnExpectation) metadata.Provider {
 	if !asked(want.Attestation) || c.attestation == nil {
 		return nil
@@ -183,7 +181,7 @@ func (c *ceremonies) metadata(object *protocol.AttestationObject, want auth.WebA
 	return anchors(c.attestation.Roots)
 }
 
-// anchors trusts authenticators of every kind whose certificate leads to one of
+// anchors trusts authenticators of every AAGUID whose certificate leads to one of
 // the roots.
 type anchors []*x509.Certificate
 

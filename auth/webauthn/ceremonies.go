@@ -18,8 +18,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// ceremonies implements auth.WebAuthnCeremonies. The zero value verifies no
-// attestation but that of a key by itself.
+// ceremonies implements auth.WebAuthnCeremonies. The zero value accepts no
+// attestation but self attestation.
 type ceremonies struct {
 	attestation *attestation
 }
@@ -34,7 +34,7 @@ var (
 	errFramed       = errors.New("webauthn: the page was in a frame of another site")
 	errBackup       = errors.New("webauthn: the credential says that it is backed up, and that it can't be")
 	errEligible     = errors.New("webauthn: whether the credential can be backed up has changed since it was registered")
-	errKey          = errors.New("webauthn: the stored public key is no base64")
+	errKey          = errors.New("webauthn: the stored public key is not base64")
 	errRelyingParty = errors.New("webauthn: the credential is for another relying party ID")
 	errAlgorithm    = errors.New("webauthn: the algorithm of the key is not one that was asked for")
 	errAbsent       = errors.New("webauthn: nobody touched the authenticator")
@@ -172,7 +172,7 @@ func (c *ceremonies) VerifyRegistration(ctx context.Context, a *auth.WebAuthnAns
 }
 
 // transports is the list as Auth.js keeps it, nil if the browser told none.
-// What is no transport's name is left out.
+// Texts that are not names of transports are left out.
 func transports(list []string) *string {
 	if list == nil {
 		return nil
@@ -200,8 +200,8 @@ func checkClient(c *protocol.CollectedClientData, want auth.WebAuthnExpectation)
 	return nil
 }
 
-// checkAuthenticator tells apart what go-webauthn refuses in one breath, and
-// refuses flags that exclude each other (WebAuthn Level 3, section 6.1.3).
+// checkAuthenticator has an error of its own for each rule that go-webauthn checks together, and
+// refuses backup flags that contradict each other (WebAuthn Level 3, section 6.1.3).
 func checkAuthenticator(d *protocol.AuthenticatorData, want auth.WebAuthnExpectation) error {
 	id := sha256.Sum256([]byte(want.RelyingParty.ID))
 	switch {
@@ -223,7 +223,7 @@ func detail(err error) string {
 	for {
 		e, ok := errors.AsType[*protocol.Error](err)
 		if !ok {
-			return "no valid JSON"
+			return "not valid JSON"
 		}
 		if text := e.Details; text != "" {
 			if _, after, ok := strings.Cut(text, "'. "); ok {

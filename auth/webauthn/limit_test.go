@@ -29,7 +29,7 @@ func (c *counted) GetAuthenticator(ctx context.Context, id string) (*adapter.Aut
 	return c.Adapter.GetAuthenticator(ctx, id)
 }
 
-// TestGuessingPasskeysIsLimited: whoever asks for options or brings answers too
+// TestGuessingPasskeysIsLimited: a client that asks for options or posts answers too
 // often is told to wait before anything is looked up, in the same words for
 // those who are known and those who are not. Who stays below is not hindered.
 func TestGuessingPasskeysIsLimited(t *testing.T) {
@@ -87,7 +87,7 @@ func TestGuessingPasskeysIsLimited(t *testing.T) {
 	}
 	want("answer of a known passkey", b.finish("authenticate", known))
 	want("answer of an unknown passkey", b.finish("authenticate", unknown))
-	want("answer that is none", b.finish("authenticate", "{"))
+	want("answer that is not JSON", b.finish("authenticate", "{"))
 	if len(answers) != 1 || store.get() != before {
 		t.Errorf("the answers are %v; the store was asked %d times", answers, store.get()-before)
 	}

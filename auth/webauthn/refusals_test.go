@@ -107,7 +107,7 @@ var flaws = []flaw{
 	{name: "client data that is no JSON", client: func(c *softkey.Client) {
 		c.ChangeAnswer = func(a map[string]any) { a["response"].(map[string]any)["clientDataJSON"] = "AAAA" }
 	}, code: "unreadable"},
-	{name: "an ID that is none", client: func(c *softkey.Client) { c.ChangeAnswer = func(a map[string]any) { a["id"], a["rawId"] = "", "" } }, code: "unreadable"},
+	{name: "an empty ID", client: func(c *softkey.Client) { c.ChangeAnswer = func(a map[string]any) { a["id"], a["rawId"] = "", "" } }, code: "unreadable"},
 	{name: "no JSON", data: func(string) string { return "{" }, code: "unreadable"},
 	{name: "JSON with more behind", data: func(s string) string { return s + "{}" }, code: "unreadable"},
 	{name: "an array", data: func(string) string { return "[]" }, code: "unreadable"},
@@ -389,7 +389,7 @@ func TestWhoBegan(t *testing.T) {
 	}
 }
 
-// TestRegistrationTakesNobodyOver: whoever registers with the credential ID or
+// TestRegistrationTakesNobodyOver: a stranger who registers with the credential ID or
 // the address of somebody else becomes nobody.
 func TestRegistrationTakesNobodyOver(t *testing.T) {
 	for name, strategy := range map[string]auth.Strategy{"database": auth.StrategyDatabase, "token": auth.StrategyJWT} {

@@ -16,8 +16,7 @@ import (
 // behind it: example of https://app.example.co.uk.
 const maxOriginLabels = 5
 
-// checkOrigins reports a relying party of whose origins browsers would pass over
-// some.
+// checkOrigins reports a relying party that has more origins than browsers read.
 func checkOrigins(list []auth.RelyingParty) error {
 	labels := map[string]map[string]bool{}
 	for _, rp := range list {

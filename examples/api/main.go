@@ -22,7 +22,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// AUTH_SECRET is that of the front end, AUTH_URL the URL of the site that both are parts of.
+	// AUTH_SECRET is the secret of the front end, AUTH_URL the URL of the site that both belong to.
 	api, err := newAPI(context.Background(), pool, auth.Config{Providers: []auth.Provider{
 		&auth.Email{Server: os.Getenv("EMAIL_SERVER"), From: os.Getenv("EMAIL_FROM")},
 	}})

@@ -15,7 +15,7 @@ var page = template.Must(template.New("").Parse(`<!doctype html><html lang="en">
 {{else}}<h1>Nobody is signed in</h1><p><a href="/auth/signin">Sign in</a> or try the <a href="/members">members' page</a>.</p>{{end}}
 <p>Mails that were sent: <a href="/mail">mailbox</a></p></html>`))
 
-// show greets whoever the session is of.
+// show greets the user of the session.
 func show(w http.ResponseWriter, session *auth.Session, err error) {
 	if err != nil {
 		http.Error(w, "try again later", http.StatusServiceUnavailable)

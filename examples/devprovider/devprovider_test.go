@@ -197,7 +197,7 @@ func TestAuthorizationRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			q := request()
 			c.change(q)
-			// Whoever is chosen, what is wrong stays wrong.
+			// Whatever person is chosen, a wrong request stays wrong.
 			for _, r := range []*http.Request{
 				local(http.MethodGet, "/dev/authorize?"+q.Encode(), nil),
 				local(http.MethodPost, "/dev/authorize?"+q.Encode(), url.Values{"person": {"grace"}}),

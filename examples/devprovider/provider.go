@@ -1,6 +1,6 @@
 // Package devprovider is an OpenID provider for development. It runs within a
-// site on this machine and shows a few made-up people, of whom whoever signs in
-// picks one.
+// site on this machine and shows a few made-up people, one of whom the visitor
+// picks.
 //
 // Nobody's identity is checked. So it is refused to a site that is not on a
 // loopback host, and it answers no request that comes from another machine,

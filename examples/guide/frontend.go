@@ -9,7 +9,7 @@ import (
 
 // newAPI serves requests of people who have signed in at the front end.
 func newAPI() (http.Handler, error) {
-	sessions, err := auth.New(auth.Config{ // AUTH_SECRET is that of the front end
+	sessions, err := auth.New(auth.Config{ // AUTH_SECRET is the secret of the front end
 		URL: "https://app.example.com", // the cookie has the name that it has on https
 	})
 	if err != nil {

@@ -50,7 +50,7 @@ func failed(ctx context.Context, op string, err error) error {
 	return fmt.Errorf("ownadapter: %s: %w", op, err)
 }
 
-// one runs a statement that yields one row or none. No row is no error: the
+// one runs a statement that yields one row or none. A missing row is not an error: the
 // record is nil.
 func one[T any](ctx context.Context, a Adapter, op string, scan func(func(...any) error) (*T, error), query string, args ...any) (*T, error) {
 	found, err := all(ctx, a, op, scan, query, args...)

@@ -25,8 +25,15 @@ var stressed = []string{
 
 // each runs the test in every stressed wiring, and tells those that this machine can't offer; with CI=true it fails there.
 func each(t *testing.T, servers *stores.Stores, test func(t *testing.T, w wirings.Wiring, o *wirings.Opened)) {
+	t.Helper()
+	inWirings(t, stressed, servers, test)
+}
+
+// inWirings is each for some of the stressed wirings.
+func inWirings(t *testing.T, names []string, servers *stores.Stores, test func(t *testing.T, w wirings.Wiring, o *wirings.Opened)) {
+	t.Helper()
 	for _, w := range wirings.All() {
-		if !slices.Contains(stressed, w.String()) {
+		if !slices.Contains(names, w.String()) {
 			continue
 		}
 		t.Run(w.String(), func(t *testing.T) {
