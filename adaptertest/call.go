@@ -28,6 +28,22 @@ func createUser(u adapter.User) call {
 	return newCall("CreateUser", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) { return a.CreateUser(ctx, u) }, u)
 }
 
+func getUser(id string) call {
+	return newCall("GetUser", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) { return a.GetUser(ctx, id) }, id)
+}
+
+func getUserByEmail(email string) call {
+	return newCall("GetUserByEmail", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {
+		return a.GetUserByEmail(ctx, email)
+	}, email)
+}
+
+func getUserByAccount(key adapter.AccountKey) call {
+	return newCall("GetUserByAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {
+		return a.GetUserByAccount(ctx, key)
+	}, key)
+}
+
 func updateUser(u adapter.UserUpdate) call {
 	return newCall("UpdateUser", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) { return a.UpdateUser(ctx, u) }, u)
 }
@@ -49,10 +65,22 @@ func unlinkAccount(key adapter.AccountKey) call {
 	}, key)
 }
 
+func getAccount(key adapter.AccountKey) call {
+	return newCall("GetAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.Account, error) {
+		return a.GetAccount(ctx, key.ProviderAccountID, key.Provider)
+	}, key.ProviderAccountID, key.Provider)
+}
+
 func createSession(s adapter.Session) call {
 	return newCall("CreateSession", func(ctx context.Context, a adapter.Adapter) (*adapter.Session, error) {
 		return a.CreateSession(ctx, s)
 	}, s)
+}
+
+func getSession(token string) call {
+	return newCall("GetSessionAndUser", func(ctx context.Context, a adapter.Adapter) (*adapter.SessionAndUser, error) {
+		return a.GetSessionAndUser(ctx, token)
+	}, token)
 }
 
 func updateSession(u adapter.SessionUpdate) call {
@@ -83,6 +111,18 @@ func createAuthenticator(w adapter.Authenticator) call {
 	return newCall("CreateAuthenticator", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
 		return a.CreateAuthenticator(ctx, w)
 	}, w)
+}
+
+func getAuthenticator(id string) call {
+	return newCall("GetAuthenticator", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
+		return a.GetAuthenticator(ctx, id)
+	}, id)
+}
+
+func listAuthenticators(userID string) call {
+	return newCall("ListAuthenticatorsByUserID", func(ctx context.Context, a adapter.Adapter) ([]adapter.Authenticator, error) {
+		return a.ListAuthenticatorsByUserID(ctx, userID)
+	}, userID)
 }
 
 func updateCounter(id string, counter int64) call {
@@ -167,25 +207,13 @@ func (k *fixture) callOf(method string) call {
 // reads are calls of the methods that change nothing.
 func (k *fixture) reads() []call {
 	return []call{
-		newCall("GetUser", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) { return a.GetUser(ctx, k.user.ID) }, k.user.ID),
-		newCall("GetUserByEmail", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {
-			return a.GetUserByEmail(ctx, k.user.Email)
-		}, k.user.Email),
-		newCall("GetUserByAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {
-			return a.GetUserByAccount(ctx, k.account.Key())
-		}, k.account.Key()),
-		newCall("GetAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.Account, error) {
-			return a.GetAccount(ctx, k.account.ProviderAccountID, k.account.Provider)
-		}, k.account.ProviderAccountID, k.account.Provider),
-		newCall("GetSessionAndUser", func(ctx context.Context, a adapter.Adapter) (*adapter.SessionAndUser, error) {
-			return a.GetSessionAndUser(ctx, k.session.SessionToken)
-		}, k.session.SessionToken),
-		newCall("GetAuthenticator", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
-			return a.GetAuthenticator(ctx, k.authenticator.CredentialID)
-		}, k.authenticator.CredentialID),
-		newCall("ListAuthenticatorsByUserID", func(ctx context.Context, a adapter.Adapter) ([]adapter.Authenticator, error) {
-			return a.ListAuthenticatorsByUserID(ctx, k.user.ID)
-		}, k.user.ID),
+		getUser(k.user.ID),
+		getUserByEmail(k.user.Email),
+		getUserByAccount(k.account.Key()),
+		getAccount(k.account.Key()),
+		getSession(k.session.SessionToken),
+		getAuthenticator(k.authenticator.CredentialID),
+		listAuthenticators(k.user.ID),
 		listAccounts(k.user.ID),
 		listSessions(k.user.ID),
 	}

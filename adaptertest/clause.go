@@ -47,6 +47,9 @@ type Clause struct {
 	// Needs are the fields of the harness without which the clause is not
 	// verified. Only Clauses fills it.
 	Needs []string `json:"-"`
+	// Requires are the methods without which the clause does not apply to an
+	// adapter. Only Clauses fills it.
+	Requires []string `json:"-"`
 }
 
 // Fix says how to keep a rule in three kinds of store.
@@ -100,6 +103,7 @@ func Clauses() []Clause {
 	for _, k := range checks() {
 		for i := range clauses {
 			if clauses[i].ID == k.id {
+				clauses[i].Requires = slices.Clone(k.requires)
 				for _, field := range k.needs {
 					clauses[i].Needs = append(clauses[i].Needs, string(field))
 				}
@@ -125,7 +129,9 @@ type check struct {
 	words string
 	// needs are the abilities without which the clause can't be verified.
 	needs []ability
-	// requires are the methods without which the clause says nothing of an adapter.
+	// requires are the methods without which the clause says nothing of an adapter:
+	// it does not apply. Of other methods a clause uses those that work, and a
+	// lookup that is missing is made by another one: see standins.go.
 	requires []string
 	// races says that the outcome depends on how calls meet in time, so that an
 	// adapter which breaks the clause may pass by luck.

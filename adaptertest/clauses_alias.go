@@ -56,8 +56,7 @@ var aliasClauses = []check{
 			c.same("a record after all results were overwritten", x.read(), x.want)
 		}
 	}},
-	{id: "ALIAS-04", words: "lists-are-not-shared", run: func(c *clauseContext) {
-		c.requires("CreateUser", "CreateAuthenticator", "ListAuthenticatorsByUserID")
+	{id: "ALIAS-04", words: "lists-are-not-shared", requires: []string{"CreateUser", "CreateAuthenticator", "ListAuthenticatorsByUserID"}, run: func(c *clauseContext) {
 		owner := c.user().ID
 		var want []adapter.Authenticator
 		for range 3 {
@@ -77,14 +76,13 @@ var aliasClauses = []check{
 		_ = append(second, adapter.Authenticator{CredentialID: "appended"}) //nolint:gocritic // it writes into what it shares
 		want = append(want, c.authenticator(owner))
 		c.sameAuthenticators("the list after an append to a result", c.listAuthenticators(owner), want)
-		if !c.lacks("GetAuthenticator") {
+		if c.works("GetAuthenticator") {
 			for _, w := range want {
 				c.same("GetAuthenticator after lists were overwritten", c.getAuthenticator(w.CredentialID), &w)
 			}
 		}
 	}},
-	{id: "ALIAS-05", words: "strings-over-a-reused-buffer", run: func(c *clauseContext) {
-		c.requires("CreateUser", "GetUser")
+	{id: "ALIAS-05", words: "strings-over-a-reused-buffer", requires: []string{"CreateUser", "GetUser"}, run: func(c *clauseContext) {
 		u := c.newUser()
 		email := u.Email
 		buffer := []byte(email + *u.Name)
@@ -119,7 +117,7 @@ type pointedWrite struct {
 // a record of its own; the clause does not apply if there is none.
 func (c *clauseContext) pointed() []pointedWrite {
 	var all []pointedWrite
-	if !c.lacks("CreateUser") && !c.lacks("GetUser") {
+	if c.stores(UserRecord) {
 		u := c.newUser()
 		u.ID = c.id()
 		want := deepCopy(&u).(*adapter.User)
@@ -132,11 +130,11 @@ func (c *clauseContext) pointed() []pointedWrite {
 		x.read = func() any { return c.getUser(want.ID) }
 		x.reads = func(c *clauseContext) map[string]func() any { return userReads(c, want) }
 		all = append(all, x)
-		if !c.lacks("UpdateUser") {
+		if c.works("UpdateUser") {
 			all = append(all, c.pointedUpdate())
 		}
 	}
-	if !c.lacks("CreateUser") && !c.lacks("LinkAccount") && !c.lacks("GetAccount") {
+	if c.stores(AccountRecord) {
 		a := c.newAccount(c.user().ID)
 		want := deepCopy(&a).(*adapter.Account)
 		read := func() any { return c.getAccount(want.Key()) }
@@ -147,7 +145,7 @@ func (c *clauseContext) pointed() []pointedWrite {
 			},
 			reads: func(*clauseContext) map[string]func() any { return map[string]func() any{"GetAccount": read} }})
 	}
-	if !c.lacks("CreateUser") && !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser") {
+	if c.stores(SessionRecord) {
 		u := c.user()
 		s := c.newSession(u.ID)
 		want := &adapter.SessionAndUser{Session: s, User: *deepCopy(u).(*adapter.User)}
@@ -160,7 +158,7 @@ func (c *clauseContext) pointed() []pointedWrite {
 				return all
 			}})
 	}
-	if !c.lacks("CreateUser") && !c.lacks("CreateAuthenticator") && !c.lacks("GetAuthenticator") {
+	if c.stores(AuthenticatorRecord) {
 		w := c.newAuthenticator(c.user().ID)
 		want := deepCopy(&w).(*adapter.Authenticator)
 		read := func() any { return c.getAuthenticator(want.CredentialID) }
@@ -168,7 +166,7 @@ func (c *clauseContext) pointed() []pointedWrite {
 			write: func() any { return c.createAuthenticator(w) },
 			reads: func(c *clauseContext) map[string]func() any {
 				all := map[string]func() any{"GetAuthenticator": read}
-				if !c.lacks("ListAuthenticatorsByUserID") {
+				if c.works("ListAuthenticatorsByUserID") {
 					all["ListAuthenticatorsByUserID"] = func() any {
 						list := c.listAuthenticators(want.UserID)
 						if len(list) != 1 {
@@ -177,13 +175,13 @@ func (c *clauseContext) pointed() []pointedWrite {
 						return &list[0]
 					}
 				}
-				if !c.lacks("UpdateAuthenticatorCounter") {
+				if c.works("UpdateAuthenticatorCounter") {
 					all["UpdateAuthenticatorCounter"] = func() any { return c.updateCounter(want.CredentialID, want.Counter) }
 				}
 				return all
 			}})
 	}
-	if !c.lacks("CreateVerificationToken") && !c.lacks("UseVerificationToken") {
+	if c.stores(VerificationTokenRecord) {
 		t := c.newToken()
 		want := t
 		first := true
@@ -227,20 +225,20 @@ func (c *clauseContext) pointedUpdate() pointedWrite {
 // userReads are the reads that yield the user.
 func userReads(c *clauseContext, u *adapter.User) map[string]func() any {
 	all := map[string]func() any{}
-	if !c.lacks("GetUser") {
+	if c.works("GetUser") {
 		all["GetUser"] = func() any { return c.getUser(u.ID) }
 	}
-	if !c.lacks("GetUserByEmail") {
+	if c.works("GetUserByEmail") {
 		all["GetUserByEmail"] = func() any { return c.getUserByEmail(u.Email) }
 	}
-	if !c.lacks("UpdateUser") {
+	if c.works("UpdateUser") {
 		all["UpdateUser"] = func() any { return c.updateUser(adapter.UserUpdate{ID: u.ID, Email: adapter.To(u.Email)}) }
 	}
-	if !c.lacks("LinkAccount") && !c.lacks("GetUserByAccount") {
+	if c.works("GetUserByAccount") {
 		key := c.account(u.ID).Key()
 		all["GetUserByAccount"] = func() any { return c.getUserByAccount(key) }
 	}
-	if !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser") {
+	if c.stores(SessionRecord) {
 		token := c.session(u.ID).SessionToken
 		all["the user of GetSessionAndUser"] = func() any {
 			s := c.getSession(token)

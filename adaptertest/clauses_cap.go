@@ -52,7 +52,7 @@ var capClauses = []check{
 			c.Errorf("the adapter has DeleteUser, and lacks CreateUser")
 		}
 	}},
-	{id: "CAP-03", words: "preparing-again-changes-nothing", run: func(c *clauseContext) {
+	{id: "CAP-03", words: "preparing-again-changes-nothing", requires: []string{"CreateUser"}, run: func(c *clauseContext) {
 		all := c.everything()
 		open := func() adapter.Adapter { return c.second() }
 		if !c.has(abilitySecond) {

@@ -12,8 +12,7 @@ import (
 )
 
 var concClauses = []check{
-	{id: "CONC-01", words: "one-use-of-a-token-wins", races: true, run: func(c *clauseContext) {
-		c.requires("CreateVerificationToken", "UseVerificationToken")
+	{id: "CONC-01", words: "one-use-of-a-token-wins", races: true, requires: []string{"CreateVerificationToken", "UseVerificationToken"}, run: func(c *clauseContext) {
 		c.raceForToken(func(t adapter.VerificationToken, h []operation) error {
 			winners, failed := 0, 0
 			for _, m := range h {
@@ -37,8 +36,7 @@ var concClauses = []check{
 			return fmt.Errorf("%d uses, the last one after the race, got the token (%d failed), want 1", winners, failed)
 		})
 	}},
-	{id: "CONC-02", words: "losers-get-absent", races: true, run: func(c *clauseContext) {
-		c.requires("CreateVerificationToken", "UseVerificationToken")
+	{id: "CONC-02", words: "losers-get-absent", races: true, requires: []string{"CreateVerificationToken", "UseVerificationToken"}, run: func(c *clauseContext) {
 		c.raceForToken(func(_ adapter.VerificationToken, h []operation) error {
 			for _, m := range h {
 				if m.err != nil {
@@ -48,8 +46,7 @@ var concClauses = []check{
 			return nil
 		})
 	}},
-	{id: "CONC-03", words: "one-creation-of-an-email-wins", races: true, run: func(c *clauseContext) {
-		c.requires("CreateUser", "GetUser", "GetUserByEmail")
+	{id: "CONC-03", words: "one-creation-of-an-email-wins", races: true, requires: []string{"CreateUser", "GetUser", "GetUserByEmail"}, run: func(c *clauseContext) {
 		c.race(racers, func(n, _ int) raceCase {
 			email := c.newUser().Email
 			var k raceCase
@@ -94,8 +91,7 @@ var concClauses = []check{
 			return k
 		})
 	}},
-	{id: "CONC-04", words: "one-link-of-a-pair-wins", races: true, run: func(c *clauseContext) {
-		c.requires("CreateUser", "LinkAccount", "GetUserByAccount")
+	{id: "CONC-04", words: "one-link-of-a-pair-wins", races: true, requires: []string{"CreateUser", "LinkAccount", "GetUserByAccount"}, run: func(c *clauseContext) {
 		users := c.someUsers(racers)
 		c.race(racers, func(n, _ int) raceCase {
 			account := c.newAccount("")
@@ -116,13 +112,12 @@ var concClauses = []check{
 				}
 				return problems(
 					c.oneWinner(h, users, userID(owner), "GetUserByAccount"),
-					unless(c.lacks("GetAccount") || stored == userID(owner), "GetAccount says %q owns the pair, GetUserByAccount %q", stored, userID(owner)))
+					unless(!c.works("GetAccount") || stored == userID(owner), "GetAccount says %q owns the pair, GetUserByAccount %q", stored, userID(owner)))
 			}
 			return k
 		})
 	}},
-	{id: "CONC-05", words: "one-creation-of-a-session-wins", races: true, run: func(c *clauseContext) {
-		c.requires("CreateUser", "CreateSession", "GetSessionAndUser")
+	{id: "CONC-05", words: "one-creation-of-a-session-wins", races: true, requires: []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, run: func(c *clauseContext) {
 		users := c.someUsers(racers)
 		c.race(racers, func(n, _ int) raceCase {
 			session := c.newSession("")
@@ -150,8 +145,7 @@ var concClauses = []check{
 			return k
 		})
 	}},
-	{id: "CONC-06", words: "one-creation-of-a-credential-wins", races: true, run: func(c *clauseContext) {
-		c.requires("CreateUser", "CreateAuthenticator", "GetAuthenticator")
+	{id: "CONC-06", words: "one-creation-of-a-credential-wins", races: true, requires: []string{"CreateUser", "CreateAuthenticator", "GetAuthenticator"}, run: func(c *clauseContext) {
 		users := c.someUsers(racers)
 		c.race(racers, func(n, _ int) raceCase {
 			authenticator := c.newAuthenticator("")
@@ -170,7 +164,7 @@ var concClauses = []check{
 				if found != nil {
 					owner = found.UserID
 				}
-				if err := c.oneWinner(h, users, owner, "GetAuthenticator"); err != nil || c.lacks("ListAuthenticatorsByUserID") {
+				if err := c.oneWinner(h, users, owner, "GetAuthenticator"); err != nil || !c.works("ListAuthenticatorsByUserID") {
 					return err
 				}
 				for _, u := range users[:n] {
@@ -188,8 +182,7 @@ var concClauses = []check{
 			return k
 		})
 	}},
-	{id: "CONC-07", words: "update-does-not-undo-deletion", races: true, run: func(c *clauseContext) {
-		c.requires("CreateUser", "CreateSession", "UpdateSession", "DeleteSession", "GetSessionAndUser")
+	{id: "CONC-07", words: "update-does-not-undo-deletion", races: true, requires: []string{"CreateUser", "CreateSession", "UpdateSession", "DeleteSession", "GetSessionAndUser"}, run: func(c *clauseContext) {
 		user := c.user()
 		c.race(4, func(n, _ int) raceCase {
 			s := c.newSession(user.ID)
@@ -217,8 +210,7 @@ var concClauses = []check{
 			return k
 		})
 	}},
-	{id: "CONC-08", words: "updates-of-different-fields-survive", races: true, run: func(c *clauseContext) {
-		c.requires("CreateUser", "UpdateUser", "GetUser")
+	{id: "CONC-08", words: "updates-of-different-fields-survive", races: true, requires: []string{"CreateUser", "UpdateUser", "GetUser"}, run: func(c *clauseContext) {
 		fields := []string{"name", "image", "emailVerified", "email"}
 		user := c.user()
 		current := *user
@@ -258,8 +250,7 @@ var concClauses = []check{
 		})
 		c.racePairs(len(fields), func(first, second int) raceCase { return arrange(first, second) })
 	}},
-	{id: "CONC-09", words: "counter-is-one-of-those-written", races: true, run: func(c *clauseContext) {
-		c.requires("CreateUser", "CreateAuthenticator", "UpdateAuthenticatorCounter", "GetAuthenticator")
+	{id: "CONC-09", words: "counter-is-one-of-those-written", races: true, requires: []string{"CreateUser", "CreateAuthenticator", "UpdateAuthenticatorCounter", "GetAuthenticator"}, run: func(c *clauseContext) {
 		a := c.authenticator(c.user().ID)
 		written := map[int64]bool{a.Counter: true}
 		next := a.Counter
@@ -305,8 +296,7 @@ var concClauses = []check{
 			return k
 		})
 	}},
-	{id: "CONC-10", words: "one-holder-of-an-email", races: true, run: func(c *clauseContext) {
-		c.requires("CreateUser", "UpdateUser", "GetUser", "GetUserByEmail")
+	{id: "CONC-10", words: "one-holder-of-an-email", races: true, requires: []string{"CreateUser", "UpdateUser", "GetUser", "GetUserByEmail"}, run: func(c *clauseContext) {
 		users := c.someUsers(racers / 2)
 		c.race(racers, func(n, _ int) raceCase {
 			email := c.newUser().Email
@@ -324,12 +314,10 @@ var concClauses = []check{
 			return k
 		})
 	}},
-	{id: "CONC-11", words: "nothing-survives-its-deleted-user", races: true, run: func(c *clauseContext) {
-		c.requires("CreateUser", "DeleteUser", "GetUser")
+	{id: "CONC-11", words: "nothing-survives-its-deleted-user", races: true, requires: []string{"CreateUser", "DeleteUser"}, run: func(c *clauseContext) {
 		c.race(racers, c.arrangeDeletion)
 	}},
-	{id: "CONC-12", words: "all-new-credentials-are-listed", races: true, run: func(c *clauseContext) {
-		c.requires("CreateUser", "CreateAuthenticator", "ListAuthenticatorsByUserID")
+	{id: "CONC-12", words: "all-new-credentials-are-listed", races: true, requires: []string{"CreateUser", "CreateAuthenticator", "ListAuthenticatorsByUserID"}, run: func(c *clauseContext) {
 		c.race(racers, func(n, _ int) raceCase {
 			user := c.rawUser()
 			var k raceCase
@@ -350,11 +338,11 @@ var concClauses = []check{
 			return k
 		})
 	}},
-	{id: "CONC-13", words: "safe-for-concurrent-use", races: true, run: func(c *clauseContext) {
+	{id: "CONC-13", words: "safe-for-concurrent-use", races: true, requires: []string{"CreateUser"}, run: func(c *clauseContext) {
 		c.mixedLoad(c.handles(), 8, c.span(200*time.Millisecond), false)
 	}},
 	{id: "CONC-14", words: "histories-are-linearizable", races: true, run: (*clauseContext).checkHistories},
-	{id: "CONC-15", words: "contention-is-no-error", races: true, run: func(c *clauseContext) {
+	{id: "CONC-15", words: "contention-is-no-error", races: true, requires: []string{"CreateUser"}, run: func(c *clauseContext) {
 		c.mixedLoad(c.handles(), 50, c.span(300*time.Millisecond), true)
 	}},
 	{id: "CONC-16", words: "no-deadlock-on-one-connection", needs: []ability{abilitySingle}, run: func(c *clauseContext) {
@@ -373,8 +361,7 @@ var concClauses = []check{
 			return nil
 		})
 	}},
-	{id: "CONC-17", words: "unlink-and-link-agree", races: true, run: func(c *clauseContext) {
-		c.requires("CreateUser", "LinkAccount", "UnlinkAccount", "GetUserByAccount", "GetAccount")
+	{id: "CONC-17", words: "unlink-and-link-agree", races: true, requires: []string{"CreateUser", "LinkAccount", "UnlinkAccount", "GetUserByAccount", "GetAccount"}, run: func(c *clauseContext) {
 		users := c.someUsers(2)
 		c.race(4, func(n, round int) raceCase {
 			account := c.newAccount(users[0].ID)
@@ -403,8 +390,7 @@ var concClauses = []check{
 			return k
 		})
 	}},
-	{id: "CONC-18", words: "all-sessions-live-and-die-with-the-user", races: true, run: func(c *clauseContext) {
-		c.requires("CreateUser", "CreateSession", "GetSessionAndUser")
+	{id: "CONC-18", words: "all-sessions-live-and-die-with-the-user", races: true, requires: []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, run: func(c *clauseContext) {
 		c.race(2*racers, func(n, _ int) raceCase {
 			user := c.rawUser()
 			var k raceCase
@@ -432,7 +418,7 @@ var concClauses = []check{
 						}
 					}
 				}
-				if deleted || c.lacks("DeleteUser") {
+				if deleted || !c.works("DeleteUser") {
 					return nil
 				}
 				deleted = true
@@ -543,7 +529,7 @@ func (c *clauseContext) oneWinner(h []operation, users []*adapter.User, owner, l
 }
 
 func (c *clauseContext) accountOwner(key adapter.AccountKey) (string, error) {
-	if c.lacks("GetAccount") {
+	if !c.works("GetAccount") {
 		return "", nil
 	}
 	a, err := c.raw.GetAccount(c.ctx, key.ProviderAccountID, key.Provider)
@@ -646,25 +632,14 @@ func (c *clauseContext) arrangeDeletion(n, round int) raceCase {
 // its key to those to look at.
 func (c *clauseContext) creations() []func(id string, look *keys) call {
 	var all []func(id string, look *keys) call
-	if !c.lacks("CreateSession") {
+	for _, kind := range recordKinds {
+		if kind.kind == UserRecord || kind.kind == VerificationTokenRecord || !c.works(kind.create) {
+			continue
+		}
 		all = append(all, func(id string, look *keys) call {
-			s := c.newSession(id)
-			look.sessions = append(look.sessions, s.SessionToken)
-			return createSession(s)
-		})
-	}
-	if !c.lacks("LinkAccount") {
-		all = append(all, func(id string, look *keys) call {
-			a := c.newAccount(id)
-			look.accounts = append(look.accounts, a.Key())
-			return linkAccount(a)
-		})
-	}
-	if !c.lacks("CreateAuthenticator") {
-		all = append(all, func(id string, look *keys) call {
-			a := c.newAuthenticator(id)
-			look.credentials = append(look.credentials, a.CredentialID)
-			return createAuthenticator(a)
+			r := kind.fresh(c, id)
+			look.add(r.Record)
+			return r.create
 		})
 	}
 	return all

@@ -121,7 +121,7 @@ var ctxClauses = []check{
 			c.cancelAnywhere()
 		}
 	}},
-	{id: "CTX-06", words: "cancelling-one-call-fails-no-other", run: (*clauseContext).cancelOneOfTwo},
+	{id: "CTX-06", words: "cancelling-one-call-fails-no-other", requires: []string{"CreateUser"}, run: (*clauseContext).cancelOneOfTwo},
 	{id: "CTX-07", words: "nothing-is-written-after-return", needs: needsFaults, run: (*clauseContext).nothingComesLater},
 }
 

@@ -58,7 +58,7 @@ var errClauses = []check{
 			}
 		})
 	}},
-	{id: "ERR-05", words: "conflicts-match-one-sentinel", run: func(c *clauseContext) {
+	{id: "ERR-05", words: "conflicts-match-one-sentinel", requires: []string{"CreateUser"}, run: func(c *clauseContext) {
 		conflicts := c.conflicts()
 		if len(conflicts) == 0 {
 			c.notApplicable("the adapter keeps nothing unique")
@@ -68,14 +68,14 @@ var errClauses = []check{
 				c.Errorf("%s with %s: the error does not match ErrConflict: %v", x.method, x.what, err)
 			}
 		}
-		if !c.lacks("CreateVerificationToken") {
+		if c.works("CreateVerificationToken") {
 			t := c.token() // a second one may replace it [VTOK-10]
 			if _, err := c.a.CreateVerificationToken(c.ctx, t); err != nil && !errors.Is(err, adapter.ErrConflict) {
 				c.Errorf("CreateVerificationToken with a pending pair: the error does not match ErrConflict: %v", err)
 			}
 		}
 	}},
-	{id: "ERR-06", words: "unknown-keys-match-one-sentinel", run: func(c *clauseContext) {
+	{id: "ERR-06", words: "unknown-keys-match-one-sentinel", requires: []string{"CreateUser"}, run: func(c *clauseContext) {
 		unknowns := c.unknowns()
 		if len(unknowns) == 0 {
 			c.notApplicable("the adapter updates neither users nor authenticators")
@@ -113,7 +113,7 @@ var errClauses = []check{
 		for _, x := range append(c.conflicts(), c.unknowns()...) {
 			_, _ = x.do()
 		}
-		if !c.lacks("CreateVerificationToken") {
+		if c.works("CreateVerificationToken") {
 			t := c.token()
 			_, _ = c.a.CreateVerificationToken(c.ctx, t)
 		}
@@ -252,19 +252,19 @@ func nilErrorMeansWritten(c *clauseContext) {
 // without an error and are not there.
 func (c *clauseContext) ownerless() (problems []string) {
 	nobody := c.id()
-	if !c.lacks("LinkAccount") && !c.lacks("GetAccount") {
+	if c.stores(AccountRecord) {
 		a := c.newAccount(nobody)
 		if _, err := c.a.LinkAccount(c.ctx, a); err == nil && c.getAccount(a.Key()) == nil {
 			problems = append(problems, "LinkAccount for an unknown user succeeded, and the account is absent")
 		}
 	}
-	if !c.lacks("CreateAuthenticator") && !c.lacks("GetAuthenticator") {
+	if c.stores(AuthenticatorRecord) {
 		w := c.newAuthenticator(nobody)
 		if _, err := c.a.CreateAuthenticator(c.ctx, w); err == nil && c.getAuthenticator(w.CredentialID) == nil {
 			problems = append(problems, "CreateAuthenticator for an unknown user succeeded, and the authenticator is absent")
 		}
 	}
-	if !c.lacks("CreateSession") {
+	if c.works("CreateSession") {
 		s := c.newSession(nobody) // a session without a user is absent whatever was written [SESS-22]
 		_, err := c.a.CreateSession(c.ctx, s)
 		if inspect := c.harness().Inspect; err == nil && inspect != nil {
@@ -281,7 +281,7 @@ func undecodableIsAnError(c *clauseContext) {
 	b := c.residents(1)[0]
 	b.check(c, c.raw)
 	token := adapter.VerificationToken{}
-	if !c.lacks("CreateVerificationToken") {
+	if c.works("CreateVerificationToken") {
 		token = c.token()
 	}
 	corrupted := 0
@@ -296,7 +296,7 @@ func undecodableIsAnError(c *clauseContext) {
 		{Record{Kind: AuthenticatorRecord, Key: b.credentialID}, []string{"GetAuthenticator"}, []string{b.credentialID}},
 		{Record{Kind: VerificationTokenRecord, Token: token.Key()}, []string{"UseVerificationToken"}, []string{token.Identifier, token.Token}},
 	} {
-		if r.key[0] == "" || c.lacks(r.methods[0]) {
+		if r.key[0] == "" || !c.works(r.methods[0]) {
 			continue
 		}
 		repair := c.harness().Corrupt(c.tb, c.raw, r.record)
@@ -478,14 +478,14 @@ func errorsMatchTheirKind(c *clauseContext) {
 		missing(x.method+" of "+x.what, err)
 	}
 	owners := []string{c.id()}
-	if !c.lacks("DeleteUser") && !c.lacks("CreateUser") {
+	if c.works("DeleteUser") {
 		gone := c.user().ID
 		c.deleteUser(gone)
 		owners = append(owners, gone)
 	}
 	for _, owner := range owners {
 		for _, k := range []call{linkAccount(c.newAccount(owner)), createSession(c.newSession(owner)), createAuthenticator(c.newAuthenticator(owner))} {
-			if c.lacks(k.method) {
+			if !c.works(k.method) {
 				continue
 			}
 			_, err := k.do(c.ctx, c.a)
@@ -514,27 +514,27 @@ func errorsMatchTheirKind(c *clauseContext) {
 // ownerAndKey makes writes that collide with a record of the same user, whose
 // error is about the key and about nothing else.
 func (c *clauseContext) ownerAndKey(taken, missing func(what string, err error)) {
-	if c.lacks("CreateUser") {
+	if !c.works("CreateUser") {
 		return
 	}
 	u := c.user()
-	if !c.lacks("LinkAccount") {
+	if c.works("LinkAccount") {
 		x := c.account(u.ID)
 		x.UserID = c.user().ID
 		_, err := c.a.LinkAccount(c.ctx, x)
 		taken("LinkAccount of an account that another user has", err)
 	}
-	if !c.lacks("CreateSession") {
+	if c.works("CreateSession") {
 		s := c.session(u.ID)
 		_, err := c.a.CreateSession(c.ctx, s)
 		taken("CreateSession once more", err)
 	}
-	if !c.lacks("CreateAuthenticator") {
+	if c.works("CreateAuthenticator") {
 		w := c.authenticator(u.ID)
 		_, err := c.a.CreateAuthenticator(c.ctx, w)
 		taken("CreateAuthenticator once more", err)
 	}
-	if !c.lacks("UpdateUser") {
+	if c.works("UpdateUser") {
 		other := c.user()
 		update := c.userUpdate(other.ID, userFields)
 		update.Email = adapter.To(u.Email)

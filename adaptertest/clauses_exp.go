@@ -27,7 +27,7 @@ var expClauses = []check{
 			}
 		}
 	}},
-	{id: "EXP-02", words: "what-has-no-expiry-stays", run: func(c *clauseContext) {
+	{id: "EXP-02", words: "what-has-no-expiry-stays", requires: []string{"CreateUser"}, run: func(c *clauseContext) {
 		if !c.has(abilitySweep) && !c.has(abilityClock) {
 			c.notVerified("the harness has neither %s nor %s", abilitySweep, abilityClock)
 		}
@@ -39,7 +39,7 @@ var expClauses = []check{
 		users := []*adapter.User{c.createUser(plain), c.createUser(old)}
 		expired := c.newAccount(users[0].ID) // the access token's expiry is not the account's
 		expired.ExpiresAt = new(c.instant(-time.Hour).Unix())
-		if !c.lacks("LinkAccount") && !c.lacks("GetAccount") {
+		if c.stores(AccountRecord) {
 			c.linkAccount(expired)
 		}
 		judge := func(when string) {
@@ -49,7 +49,7 @@ var expClauses = []check{
 			for _, u := range users {
 				c.same("a user "+when, c.getUser(u.ID), u)
 			}
-			if !c.lacks("LinkAccount") && !c.lacks("GetAccount") {
+			if c.stores(AccountRecord) {
 				c.same("an account whose access token has expired "+when, c.getAccount(expired.Key()), &expired)
 			}
 		}
@@ -65,7 +65,7 @@ var expClauses = []check{
 	}},
 	{id: "EXP-03", words: "tiny-and-past-expiries", run: func(c *clauseContext) {
 		expired := c.expiring(300*time.Millisecond, 0, -time.Second, -31*day)
-		if !c.lacks("CreateUser") && !c.lacks("CreateSession") && !c.lacks("UpdateSession") {
+		if c.works("UpdateSession") {
 			owner := c.user().ID
 			for _, d := range []time.Duration{300 * time.Millisecond, 0, -time.Second} {
 				s := c.session(owner)
@@ -82,7 +82,7 @@ var expClauses = []check{
 	{id: "EXP-04", words: "long-expiries-are-not-misread", run: func(c *clauseContext) {
 		lives := []time.Duration{25 * day, 31 * day, 50 * day, 366 * day, 69 * 365 * day, 70 * 365 * day, 140 * 365 * day}
 		long := c.expiring(lives...)
-		if !c.lacks("CreateUser") && !c.lacks("CreateSession") && !c.lacks("UpdateSession") {
+		if c.works("UpdateSession") {
 			owner := c.user().ID
 			for _, d := range lives {
 				s := c.session(owner)
@@ -103,7 +103,7 @@ var expClauses = []check{
 		residents := c.residents(2)
 		live := c.expiring(time.Minute, time.Hour, 31*day, 70*365*day)
 		c.expiring(-time.Second, -time.Hour, -day, 50*time.Millisecond)
-		if len(live.sessions) > 0 && !c.lacks("UpdateSession") {
+		if len(live.sessions) > 0 && c.works("UpdateSession") {
 			owner := live.sessions[0].UserID
 			for _, from := range []time.Duration{150 * time.Millisecond, time.Hour} {
 				s := c.newSession(owner)
@@ -123,7 +123,7 @@ var expClauses = []check{
 		c.intact(residents)
 	}},
 	{id: "EXP-06", words: "clean-up-removes-all-that-expired", needs: []ability{abilitySweep}, run: cleanUpRemovesAll},
-	{id: "EXP-07", words: "extension-survives-clean-up-and-reads", races: true, run: extensionSurvives},
+	{id: "EXP-07", words: "extension-survives-clean-up-and-reads", races: true, requires: []string{"CreateUser", "CreateSession", "UpdateSession", "GetSessionAndUser"}, run: extensionSurvives},
 	{id: "EXP-08", words: "clean-up-counts-what-it-removed", alone: true, needs: []ability{abilitySweep}, run: cleanUpCounts},
 }
 
@@ -133,7 +133,7 @@ func (b *uninvolvedUser) lasting(c *clauseContext, when string) {
 	lasting.sessionToken, lasting.session, lasting.token = "", nil, nil
 	after := lasting
 	after.user, after.byEmail, after.account, after.byAccount, after.authenticator, after.list = nil, nil, nil, nil, nil, nil
-	after.read(c, c.a)
+	after.read(c, c.raw)
 	if b.user != nil && after.user == nil {
 		c.Errorf("a user is gone %s", when)
 	}
@@ -210,8 +210,7 @@ func cleanUpRemovesAll(c *clauseContext) {
 // way to which they look expired, and while they are read just after they
 // expired. An extension that was accepted holds.
 func extensionSurvives(c *clauseContext) {
-	c.requires("CreateUser", "CreateSession", "UpdateSession", "GetSessionAndUser")
-	if c.has(abilitySweep) && !c.lacks("DeleteSession") {
+	if c.has(abilitySweep) && c.works("DeleteSession") {
 		for range max(1, c.rounds(3)) {
 			c.sweepOfMany()
 			if c.failed() {
@@ -384,7 +383,7 @@ func (c *clauseContext) sweepOfMany() {
 			c.Fatalf("a live session that nobody touched during clean-up: got %s, error %v", diff.Show(got), err)
 		}
 	}
-	if !c.lacks("DeleteUser") {
+	if c.works("DeleteUser") {
 		_, _ = c.raw.DeleteUser(c.ctx, owner)
 	}
 	c.Notef("%d sessions were extended and %d deleted while %d were gathered", len(extended), len(deleted), len(expired)+len(live))

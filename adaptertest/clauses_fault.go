@@ -30,8 +30,7 @@ var faultClauses = []check{
 			}
 		})
 	}},
-	{id: "FAULT-03", words: "failed-email-change-leaves-agreement", needs: needsFaults, run: func(c *clauseContext) {
-		c.requires("GetUser", "GetUserByEmail")
+	{id: "FAULT-03", words: "failed-email-change-leaves-agreement", needs: needsFaults, requires: []string{"GetUser", "GetUserByEmail"}, run: func(c *clauseContext) {
 		c.eachFault(breakingFaults, []string{"UpdateUser"}, func(x faulted) {
 			changed, _ := x.fixture.userUpdate.Email.Get()
 			u, differences := c.agreement(x.fixture.user.ID, x.fixture.user.Email, changed)
@@ -242,8 +241,8 @@ func (c *clauseContext) deletionCompletes(x faulted) {
 		users: []string{k.user.ID}, emails: []string{k.user.Email}, accounts: []adapter.AccountKey{k.account.Key()},
 		sessions: []string{k.session.SessionToken}, credentials: []string{k.authenticator.CredentialID},
 	}
-	if c.lacks("GetUser") || c.getUser(k.user.ID) == nil {
-		if !c.lacks("GetUserByEmail") {
+	if !c.works("GetUser") || c.getUser(k.user.ID) == nil {
+		if c.works("GetUserByEmail") {
 			c.absent(fmt.Sprintf("%s: the vanished user, by e-mail", x), c.getUserByEmail(k.user.Email), nil)
 		}
 		if c.works("GetUserByAccount") {
@@ -319,7 +318,7 @@ func (c *clauseContext) listIsCut(kinds []fault.Kind) {
 // cursorsAreClosed cuts lists through a small pool, more often than it has
 // connections.
 func (c *clauseContext) cursorsAreClosed() {
-	if !c.has(abilityLimited) || !c.works("ListAuthenticatorsByUserID") || c.lacks("CreateAuthenticator") {
+	if !c.has(abilityLimited) || !c.works("ListAuthenticatorsByUserID") || !c.works("CreateAuthenticator") {
 		return
 	}
 	limited := c.harness().Limited(c.tb)

@@ -17,11 +17,11 @@ import (
 
 var inputClauses = []check{
 	{id: "INPUT-01", words: "empty-key-is-absent", run: func(c *clauseContext) {
-		if !c.lacks("CreateUser") {
+		if c.works("CreateUser") {
 			u := c.newUser()
 			u.Email = ""
 			// A user without an address is what the empty address would find.
-			if got, err := c.a.CreateUser(c.ctx, u); err == nil && got != nil && !c.lacks("GetUser") {
+			if got, err := c.a.CreateUser(c.ctx, u); err == nil && got != nil && c.works("GetUser") {
 				defer func() { c.same("the user without an address", c.getUser(got.ID), got) }()
 			}
 		}
@@ -268,7 +268,7 @@ func patterns(key string) []string {
 func (c *clauseContext) separated(sep string) {
 	refusable := sep < " "                                                         // DATA-11 lets a write of control characters fail
 	a, b, z := lowerASCII(c.unique("a")), lowerASCII(c.unique("b")), c.unique("z") // an identifier may come back in lower case
-	if !c.lacks("CreateUser") && !c.lacks("LinkAccount") && !c.lacks("GetAccount") && !c.lacks("GetUserByAccount") {
+	if c.stores(AccountRecord) && c.works("GetUserByAccount") {
 		one, two := c.user(), c.user()
 		first, second := c.newAccount(one.ID), c.newAccount(two.ID)
 		first.Provider, first.ProviderAccountID = a+sep+b, z
@@ -276,7 +276,7 @@ func (c *clauseContext) separated(sep string) {
 		if c.accepted(refusable, sep, "LinkAccount", func() error { _, err := c.a.LinkAccount(c.ctx, first); return err }) {
 			c.absent(fmt.Sprintf("GetAccount of the pair that %q joins alike", sep), c.getAccount(second.Key()), nil)
 			c.absent(fmt.Sprintf("GetUserByAccount of the pair that %q joins alike", sep), c.getUserByAccount(second.Key()), nil)
-			if !c.lacks("UnlinkAccount") {
+			if c.works("UnlinkAccount") {
 				c.unlinkAccount(second.Key())
 			}
 			c.same("GetAccount of the first pair", c.getAccount(first.Key()), &first)
@@ -285,7 +285,7 @@ func (c *clauseContext) separated(sep string) {
 				c.same("GetAccount of the second pair", c.getAccount(second.Key()), &second)
 				c.same("GetUserByAccount of the first pair", c.getUserByAccount(first.Key()), one)
 				c.same("GetUserByAccount of the second pair", c.getUserByAccount(second.Key()), two)
-				if !c.lacks("UnlinkAccount") {
+				if c.works("UnlinkAccount") {
 					c.unlinkAccount(first.Key())
 					c.absent("GetAccount of the unlinked first pair", c.getAccount(first.Key()), nil)
 					c.same("GetAccount of the second pair, the first unlinked", c.getAccount(second.Key()), &second)
@@ -294,7 +294,7 @@ func (c *clauseContext) separated(sep string) {
 			}
 		}
 	}
-	if !c.lacks("CreateVerificationToken") && !c.lacks("UseVerificationToken") {
+	if c.stores(VerificationTokenRecord) {
 		first, second := c.newToken(), c.newToken()
 		first.Identifier, first.Token = a+sep+b, z
 		second.Identifier, second.Token = a, b+sep+z
@@ -313,7 +313,7 @@ func (c *clauseContext) separated(sep string) {
 // separatedOwners gives two users whose IDs differ by the separator things
 // whose keys differ by it too, and deletes one of them.
 func (c *clauseContext) separatedOwners(sep string, refusable bool) {
-	if c.lacks("CreateUser") || c.lacks("CreateAuthenticator") || c.lacks("GetAuthenticator") || c.lacks("ListAuthenticatorsByUserID") {
+	if !c.works("CreateUser") || !c.stores(AuthenticatorRecord) || !c.works("ListAuthenticatorsByUserID") {
 		return
 	}
 	id := c.unique("u")
@@ -338,14 +338,14 @@ func (c *clauseContext) separatedOwners(sep string, refusable bool) {
 		}
 	}
 	var session adapter.Session
-	if !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser") {
+	if c.stores(SessionRecord) {
 		session = c.session(owners[1].ID)
 	}
 	for i := range list {
 		c.same("GetAuthenticator", c.getAuthenticator(list[i].CredentialID), &list[i])
 		c.sameAuthenticators("ListAuthenticatorsByUserID", c.listAuthenticators(owners[i].ID), list[i:i+1])
 	}
-	if c.lacks("DeleteUser") {
+	if !c.works("DeleteUser") {
 		return
 	}
 	c.deleteUser(owners[0].ID)
@@ -454,7 +454,7 @@ func (c *clauseContext) wordAsKey(word string) {
 			c.absent(fmt.Sprintf("%s(%q)", k.method, word), got, err)
 		}
 	}
-	if c.lacks("CreateUser") || c.lacks("GetUser") || c.lacks("DeleteUser") {
+	if !c.stores(UserRecord) || !c.works("DeleteUser") {
 		return
 	}
 	owner := c.user()
@@ -464,13 +464,13 @@ func (c *clauseContext) wordAsKey(word string) {
 		}
 		return err == nil
 	}
-	if !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser") {
+	if c.stores(SessionRecord) {
 		s := adapter.Session{SessionToken: word, UserID: owner.ID, Expires: c.instant(time.Hour)}
 		if _, err := c.a.CreateSession(c.ctx, s); stored("CreateSession", err) {
 			c.same(fmt.Sprintf("the session %q", word), c.getSession(word), &adapter.SessionAndUser{Session: s, User: *owner})
 		}
 	}
-	if !c.lacks("CreateAuthenticator") && !c.lacks("GetAuthenticator") {
+	if c.stores(AuthenticatorRecord) {
 		w := c.newAuthenticator(owner.ID)
 		w.CredentialID = word
 		if _, err := c.a.CreateAuthenticator(c.ctx, w); stored("CreateAuthenticator", err) {
@@ -506,7 +506,7 @@ func (c *clauseContext) ofOtherRun(record any) bool {
 func emptyMandatoryKeys(c *clauseContext) {
 	tried := 0
 	refused := func(method, field string, create func() (any, error), undo func()) {
-		if c.lacks(method) {
+		if !c.works(method) {
 			return
 		}
 		tried++
@@ -546,7 +546,7 @@ func emptyMandatoryKeys(c *clauseContext) {
 		empty(&w)
 		refused("CreateAuthenticator", field, func() (any, error) { return record(c.raw.CreateAuthenticator(c.ctx, w)) }, func() {})
 	}
-	if owner != "" && !c.lacks("DeleteUser") {
+	if owner != "" && c.works("DeleteUser") {
 		_, _ = c.raw.DeleteUser(c.ctx, owner) // and the authenticators that should not be there
 	}
 	if tried == 0 {
@@ -562,7 +562,7 @@ func nothingPanics(c *clauseContext) {
 	methods := reflect.ValueOf(c.a)
 	for i := range methods.NumMethod() {
 		name := methods.Type().Method(i).Name
-		if c.lacks(name) {
+		if !c.works(name) {
 			continue
 		}
 		method := methods.Method(i)

@@ -12,7 +12,7 @@ import (
 )
 
 var isoClauses = []check{
-	{id: "ISO-01", words: "two-stores-share-nothing", run: twoStoresShareNothing},
+	{id: "ISO-01", words: "two-stores-share-nothing", requires: []string{"CreateUser", "GetUserByEmail"}, run: twoStoresShareNothing},
 	{id: "ISO-02", words: "namespaces-share-nothing", needs: []ability{abilityNamespace}, run: namespacesShareNothing},
 	{id: "ISO-03", words: "second-adapter-sees-writes", needs: []ability{abilitySecond}, run: func(c *clauseContext) {
 		other := c.second()
@@ -76,8 +76,7 @@ var isoClauses = []check{
 		}
 		c.Notef("a new user was visible within %v, declared are %v", worst, bound)
 	}},
-	{id: "ISO-07", words: "use-of-a-token-is-exact", races: true, run: func(c *clauseContext) {
-		c.requires("CreateVerificationToken", "UseVerificationToken")
+	{id: "ISO-07", words: "use-of-a-token-is-exact", races: true, requires: []string{"CreateVerificationToken", "UseVerificationToken"}, run: func(c *clauseContext) {
 		const racers = 16
 		adapters := []adapter.Adapter{c.raw, c.raw}
 		if c.has(abilitySecond) {
@@ -111,13 +110,13 @@ func (c *clauseContext) crossRead(writer, reader adapter.Adapter) {
 	live := c.a
 	defer func() { c.a = live }()
 	at := func(a adapter.Adapter) *clauseContext { c.a = a; return c }
-	if !c.lacks("CreateVerificationToken") && !c.lacks("UseVerificationToken") {
+	if c.stores(VerificationTokenRecord) {
 		t := at(writer).token()
 		c.same("UseVerificationToken of a new token", at(reader).useToken(t.Key()), &t)
 		c.absent("UseVerificationToken of a used token", at(writer).useToken(t.Key()), nil)
 		c.absent("UseVerificationToken of a used token", at(reader).useToken(t.Key()), nil)
 	}
-	if c.lacks("CreateUser") || c.lacks("GetUser") || c.lacks("GetUserByEmail") {
+	if !c.stores(UserRecord) || !c.works("GetUserByEmail") {
 		return
 	}
 	u := at(writer).user()
@@ -127,14 +126,14 @@ func (c *clauseContext) crossRead(writer, reader adapter.Adapter) {
 		c.same("GetUserByEmail after "+after, c.getUserByEmail(u.Email), u)
 	}
 	sees("CreateUser")
-	if !c.lacks("UpdateUser") {
+	if c.works("UpdateUser") {
 		old := u.Email
 		u = at(writer).updateUser(c.userUpdate(u.ID, userFields))
 		sees("UpdateUser")
 		c.absent("GetUserByEmail of the address before UpdateUser", c.getUserByEmail(old), nil)
 	}
 	keys := []func(after string, want bool){}
-	if !c.lacks("LinkAccount") && !c.lacks("GetAccount") && !c.lacks("GetUserByAccount") {
+	if c.stores(AccountRecord) && c.works("GetUserByAccount") {
 		look := func(a adapter.Account, after string, want bool) {
 			at(reader)
 			if want {
@@ -148,14 +147,14 @@ func (c *clauseContext) crossRead(writer, reader adapter.Adapter) {
 		a := at(writer).account(u.ID)
 		look(a, "LinkAccount", true)
 		keys = append(keys, func(after string, want bool) { look(a, after, want) })
-		if !c.lacks("UnlinkAccount") {
+		if c.works("UnlinkAccount") {
 			b := at(writer).account(u.ID)
 			look(b, "LinkAccount", true)
 			at(writer).unlinkAccount(b.Key())
 			look(b, "UnlinkAccount", false)
 		}
 	}
-	if !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser") {
+	if c.stores(SessionRecord) {
 		look := func(s adapter.Session, after string, want bool) {
 			got := at(reader).getSession(s.SessionToken)
 			if want {
@@ -166,24 +165,24 @@ func (c *clauseContext) crossRead(writer, reader adapter.Adapter) {
 		}
 		s := at(writer).session(u.ID)
 		look(s, "CreateSession", true)
-		if !c.lacks("UpdateSession") {
+		if c.works("UpdateSession") {
 			s.Expires = c.instant(3 * time.Hour)
 			at(writer).updateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
 			look(s, "UpdateSession", true)
 		}
-		if !c.lacks("UpdateUser") {
+		if c.works("UpdateUser") {
 			u = at(writer).updateUser(c.userUpdate(u.ID, []string{"name"}))
 			look(s, "UpdateUser", true)
 		}
 		keys = append(keys, func(after string, want bool) { look(s, after, want) })
-		if !c.lacks("DeleteSession") {
+		if c.works("DeleteSession") {
 			d := at(writer).session(u.ID)
 			look(d, "CreateSession", true)
 			at(writer).deleteSession(d.SessionToken)
 			look(d, "DeleteSession", false)
 		}
 	}
-	if !c.lacks("CreateAuthenticator") && !c.lacks("GetAuthenticator") && !c.lacks("ListAuthenticatorsByUserID") {
+	if c.stores(AuthenticatorRecord) && c.works("ListAuthenticatorsByUserID") {
 		look := func(w adapter.Authenticator, after string, want bool) {
 			at(reader)
 			if want {
@@ -196,14 +195,14 @@ func (c *clauseContext) crossRead(writer, reader adapter.Adapter) {
 		}
 		w := at(writer).authenticator(u.ID)
 		look(w, "CreateAuthenticator", true)
-		if !c.lacks("UpdateAuthenticatorCounter") {
+		if c.works("UpdateAuthenticatorCounter") {
 			w.Counter += 5
 			at(writer).updateCounter(w.CredentialID, w.Counter)
 			look(w, "UpdateAuthenticatorCounter", true)
 		}
 		keys = append(keys, func(after string, want bool) { look(w, after, want) })
 	}
-	if !c.lacks("DeleteUser") {
+	if c.works("DeleteUser") {
 		for _, look := range keys {
 			look("the writes before", true)
 		}
@@ -222,7 +221,6 @@ func (c *clauseContext) crossRead(writer, reader adapter.Adapter) {
 // outside the process explains itself, and so does New if it returns one and
 // the same adapter.
 func twoStoresShareNothing(c *clauseContext) {
-	c.requires("CreateUser", "GetUserByEmail")
 	c.uninvolvedGone = true // the harness may empty the one store that it has
 	other := c.harness().New(c.tb)
 	if other == nil {
@@ -257,7 +255,7 @@ func twoStoresShareNothing(c *clauseContext) {
 			c.Errorf("CreateUser with an address that is taken in another store: %v", err)
 			continue
 		}
-		if !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser") {
+		if c.stores(SessionRecord) {
 			s := adapter.Session{SessionToken: "session-of-" + u.Email, UserID: created.ID, Expires: c.instant(time.Hour)}
 			if _, err := a.CreateSession(c.ctx, s); err != nil {
 				c.Errorf("CreateSession with a token that is in use in another store: %v", err)
@@ -397,7 +395,7 @@ func namespacesShareNothing(c *clauseContext) {
 	all := make([]contents, len(opened))
 	has := func(methods ...string) bool {
 		for _, m := range methods {
-			if c.lacks(m) {
+			if !c.works(m) {
 				return false
 			}
 		}
@@ -467,16 +465,16 @@ func namespacesShareNothing(c *clauseContext) {
 		judge(i+1, "after clean-up in "+names[0])
 	}
 	c.a = opened[0]
-	if sessions && !c.lacks("DeleteSession") {
+	if sessions && c.works("DeleteSession") {
 		c.deleteSession(s.SessionToken)
 	}
-	if accounts && !c.lacks("UnlinkAccount") {
+	if accounts && c.works("UnlinkAccount") {
 		c.unlinkAccount(a.Key())
 	}
 	if tokens {
 		c.useToken(t.Key())
 	}
-	if !c.lacks("DeleteUser") {
+	if c.works("DeleteUser") {
 		c.deleteUser(all[0].user.ID)
 		c.absent("GetUser of a deleted user", c.getUser(all[0].user.ID), nil)
 	}

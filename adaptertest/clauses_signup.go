@@ -9,7 +9,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-var signUpMethods = []string{"CreateUserWithAccount", "GetUser", "GetUserByEmail", "GetAccount", "GetUserByAccount"}
+var signUpMethods = []string{"CreateUserWithAccount"}
 
 var signupClauses = []check{
 	{id: "SIGNUP-01", words: "user-account-and-passkey-are-stored", requires: signUpMethods, run: func(c *clauseContext) {
@@ -19,7 +19,7 @@ var signupClauses = []check{
 				if !withID {
 					s.user.ID = ""
 				}
-				c.signedUp(s, withPasskey && !c.lacks("CreateAuthenticator"))
+				c.signedUp(s, withPasskey && c.works("CreateAuthenticator"))
 			}
 		}
 		bare := c.newSignUp()
@@ -32,11 +32,11 @@ var signupClauses = []check{
 		for _, stated := range []string{other[0].id, c.id(), "nobody"} {
 			s := c.newSignUp()
 			s.account.UserID, s.authenticator.UserID = stated, stated
-			c.signedUp(s, !c.lacks("CreateAuthenticator"))
+			c.signedUp(s, c.works("CreateAuthenticator"))
 		}
 		c.intact(other)
 	}},
-	{id: "SIGNUP-03", words: "conflict-leaves-nothing-behind", requires: signUpMethods, run: signUpConflicts},
+	{id: "SIGNUP-03", words: "conflict-leaves-nothing-behind", requires: append(signUpMethods, "CreateUser"), run: signUpConflicts},
 	{id: "SIGNUP-04", words: "failed-sign-up-leaves-all-or-nothing", needs: needsFaults, requires: signUpMethods, run: func(c *clauseContext) {
 		c.eachFault(breakingFaults, []string{"CreateUserWithAccount"}, func(x faulted) {
 			done, whole := c.wholeOrNone(x)
@@ -52,9 +52,9 @@ var signupClauses = []check{
 			}
 		})
 	}},
-	{id: "SIGNUP-05", words: "one-of-concurrent-sign-ups-wins", races: true, requires: signUpMethods, run: func(c *clauseContext) {
+	{id: "SIGNUP-05", words: "one-of-concurrent-sign-ups-wins", races: true, requires: append(signUpMethods, "GetUserByEmail", "GetUserByAccount"), run: func(c *clauseContext) {
 		for _, shared := range []string{"e-mail", "account", "credential"} {
-			if shared == "credential" && c.lacks("CreateAuthenticator") {
+			if shared == "credential" && !c.works("CreateAuthenticator") {
 				continue
 			}
 			c.race(4, func(n, round int) raceCase { return c.arrangeSignUps(n, round, shared) })
@@ -67,7 +67,7 @@ var signupClauses = []check{
 			"an empty provider account id": func(s *signUp) { s.account.ProviderAccountID = "" },
 			"an empty credential id":       func(s *signUp) { s.authenticator.CredentialID = "" },
 		} {
-			if what == "an empty credential id" && c.lacks("CreateAuthenticator") {
+			if what == "an empty credential id" && !c.works("CreateAuthenticator") {
 				continue
 			}
 			s := c.newSignUp()
@@ -84,7 +84,7 @@ var signupClauses = []check{
 		got, err := s.call().do(cancelled, c.a)
 		c.fails("CreateUserWithAccount with a cancelled context", got, err)
 		c.nothingOfSignUp("CreateUserWithAccount with a cancelled context", s)
-		c.signedUp(s, !c.lacks("CreateAuthenticator"))
+		c.signedUp(s, c.works("CreateAuthenticator"))
 	}},
 }
 
@@ -118,11 +118,11 @@ func (c *clauseContext) signedUp(s signUp, withPasskey bool) {
 	var credentials []adapter.Authenticator
 	if withPasskey {
 		credentials = append(credentials, s.authenticator)
-		if !c.lacks("GetAuthenticator") {
+		if c.works("GetAuthenticator") {
 			c.same("GetAuthenticator after CreateUserWithAccount", c.getAuthenticator(s.authenticator.CredentialID), &s.authenticator)
 		}
 	}
-	if !c.lacks("ListAuthenticatorsByUserID") {
+	if c.works("ListAuthenticatorsByUserID") {
 		c.sameAuthenticators("ListAuthenticatorsByUserID after CreateUserWithAccount", c.listAuthenticators(got.ID), credentials)
 	}
 	if c.works("ListAccountsByUserID") {
@@ -154,12 +154,15 @@ func (c *clauseContext) nothingOfSignUp(what string, s signUp) {
 
 // signUpConflicts is SIGNUP-03.
 func signUpConflicts(c *clauseContext) {
-	passkeys := !c.lacks("CreateAuthenticator") && !c.lacks("GetAuthenticator")
+	passkeys := c.stores(AuthenticatorRecord)
 	for _, taken := range []string{"user ID", "e-mail", "account", "credential"} {
 		if taken == "credential" && !passkeys || taken == "user ID" && c.assignsIDs() {
 			continue
 		}
 		holder := c.residents(1)[0]
+		if holder.user == nil && taken == "e-mail" || holder.accountKey == (adapter.AccountKey{}) && taken == "account" {
+			continue
+		}
 		s := c.newSignUp()
 		free := s
 		switch taken {
@@ -171,9 +174,6 @@ func signUpConflicts(c *clauseContext) {
 			s.account.Provider, s.account.ProviderAccountID = holder.accountKey.Provider, holder.accountKey.ProviderAccountID
 		case "credential":
 			s.authenticator.CredentialID = holder.credentialID
-		}
-		if holder.accountKey == (adapter.AccountKey{}) && taken == "account" {
-			continue
 		}
 		what := "CreateUserWithAccount with a taken " + taken
 		got, err := s.call().do(c.ctx, c.a)
@@ -277,7 +277,7 @@ func (c *clauseContext) whole(s signUp, u *adapter.User) error {
 			return fmt.Errorf("GetUserByAccount: %s", d)
 		}
 	}
-	if s.authenticator.CredentialID != "" && !c.lacks("GetAuthenticator") {
+	if s.authenticator.CredentialID != "" && c.works("GetAuthenticator") {
 		s.authenticator.UserID = u.ID
 		found, err := c.raw.GetAuthenticator(c.ctx, s.authenticator.CredentialID)
 		if err != nil {

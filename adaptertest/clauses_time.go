@@ -270,15 +270,15 @@ func readVerified(c *clauseContext, u adapter.User) func() (*time.Time, error) {
 			return nil, err
 		}
 		paths := map[string]*adapter.User{}
-		if !c.lacks("GetUserByEmail") {
+		if c.works("GetUserByEmail") {
 			paths["GetUserByEmail"] = c.getUserByEmail(u.Email)
 		}
-		if !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser") {
+		if c.stores(SessionRecord) {
 			if s := c.getSession(c.session(u.ID).SessionToken); s != nil {
 				paths["GetSessionAndUser"] = &s.User
 			}
 		}
-		if !c.lacks("LinkAccount") && !c.lacks("GetUserByAccount") {
+		if c.works("GetUserByAccount") {
 			paths["GetUserByAccount"] = c.getUserByAccount(c.account(u.ID).Key())
 		}
 		for _, method := range sortedKeys(paths) {

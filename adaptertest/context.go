@@ -46,7 +46,8 @@ type clauseContext struct {
 
 	missing        []string // of the 19 methods those that the adapter does not have
 	optional       []string // of the methods of optional interfaces those that it does not have
-	uninvolvedGone bool     // the clause took away what the uninvolved user is read through
+	known          remembered
+	uninvolvedGone bool // the clause took away what the uninvolved user is read through
 }
 
 // harness is the harness of the run.
@@ -185,7 +186,7 @@ func (c *clauseContext) observe(a adapter.Adapter) adapter.Adapter {
 	if a == nil {
 		c.Fatalf("the harness returned a nil adapter")
 	}
-	return &observer{next: a, c: c}
+	return &observer{next: a, c: c, known: &c.known}
 }
 
 // second opens another handle on the same data.

@@ -19,8 +19,8 @@ type expiring struct {
 // expiring creates a session and a verification token for each lifetime.
 func (c *clauseContext) expiring(lives ...time.Duration) expiring {
 	var e expiring
-	hasSessions := !c.lacks("CreateUser") && !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser")
-	hasTokens := !c.lacks("CreateVerificationToken") && !c.lacks("UseVerificationToken")
+	hasSessions := c.stores(SessionRecord)
+	hasTokens := c.stores(VerificationTokenRecord)
 	if !hasSessions && !hasTokens {
 		c.notApplicable("the adapter keeps neither sessions nor verification tokens")
 	}

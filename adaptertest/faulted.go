@@ -98,13 +98,13 @@ func (c *clauseContext) mend(control fault.Control) {
 	control.Heal()
 	look := func() error { return nil }
 	switch {
-	case !c.lacks("GetUser"):
+	case c.works("GetUser"):
 		id := c.id()
 		look = func() error { _, err := c.raw.GetUser(c.ctx, id); return err }
-	case !c.lacks("UseVerificationToken"):
+	case c.works("UseVerificationToken"):
 		key := c.newToken().Key()
 		look = func() error { _, err := c.raw.UseVerificationToken(c.ctx, key); return err }
-	case !c.lacks("GetSessionAndUser"):
+	case c.works("GetSessionAndUser"):
 		token := c.newSession("").SessionToken
 		look = func() error { _, err := c.raw.GetSessionAndUser(c.ctx, token); return err }
 	}

@@ -55,43 +55,24 @@ func (c *clauseContext) newSignUp() signUp {
 // newFixture creates the records of a fixture through an adapter.
 func (c *clauseContext) newFixture(a adapter.Adapter) *fixture {
 	var k fixture
-	put := func(method string, err error) {
-		if err != nil {
-			c.Fatalf("%s: %v", method, err)
+	put := func(kind Kind) any {
+		r := kindOf(kind).fresh(c, k.user.ID)
+		if c.works(r.create.method) {
+			r.store(c, a)
 		}
+		return r.value
 	}
-	k.user = c.newUser()
-	k.user.ID = c.id()
-	owned := !c.lacks("CreateUser")
-	if owned {
-		u, err := a.CreateUser(c.ctx, k.user)
-		k.user.ID = mustRecord(c, "CreateUser", u, err).ID
-	}
-	k.account = c.newAccount(k.user.ID)
-	if owned && !c.lacks("LinkAccount") {
-		_, err := a.LinkAccount(c.ctx, k.account)
-		put("LinkAccount", err)
-	}
-	k.session = c.newSession(k.user.ID)
-	if owned && !c.lacks("CreateSession") {
-		_, err := a.CreateSession(c.ctx, k.session)
-		put("CreateSession", err)
-	}
-	k.token = c.newToken()
-	if !c.lacks("CreateVerificationToken") {
-		_, err := a.CreateVerificationToken(c.ctx, k.token)
-		put("CreateVerificationToken", err)
-	}
-	k.authenticator = c.newAuthenticator(k.user.ID)
-	if owned && !c.lacks("CreateAuthenticator") {
-		_, err := a.CreateAuthenticator(c.ctx, k.authenticator)
-		put("CreateAuthenticator", err)
-	}
+	k.user = *put(UserRecord).(*adapter.User)
+	k.account = *put(AccountRecord).(*adapter.Account)
+	k.session = *put(SessionRecord).(*adapter.Session)
+	k.token = *put(VerificationTokenRecord).(*adapter.VerificationToken)
+	k.authenticator = *put(AuthenticatorRecord).(*adapter.Authenticator)
 	k.passkey = c.newAccount(k.user.ID)
 	k.passkey.Type, k.passkey.ProviderAccountID = adapter.AccountWebAuthn, k.authenticator.ProviderAccountID
-	if owned && c.connects() {
-		_, err := a.LinkAccount(c.ctx, k.passkey)
-		put("LinkAccount", err)
+	if c.connects() {
+		if _, err := a.LinkAccount(c.ctx, k.passkey); err != nil {
+			c.Fatalf("LinkAccount: %v", err)
+		}
 	}
 	k.newUser = c.newUser()
 	k.newUser.ID = c.id()
@@ -108,7 +89,7 @@ func (c *clauseContext) newFixture(a adapter.Adapter) *fixture {
 // connects reports whether authenticators are connected to accounts that end
 // with them.
 func (c *clauseContext) connects() bool {
-	return c.works("DeleteAuthenticator") && !c.lacks("LinkAccount") && !c.lacks("GetAccount")
+	return c.works("DeleteAuthenticator") && c.stores(AccountRecord)
 }
 
 // keys are the keys of all records of the fixture, tokens excepted.
@@ -127,17 +108,17 @@ func (k *fixture) keys() keys {
 func (k *fixture) model(c *clauseContext) *model.Model {
 	m := model.New()
 	m.Tokens[k.token.Key()] = k.token
-	if c.lacks("CreateUser") {
+	if !c.works("CreateUser") {
 		return m
 	}
 	m.Users[k.user.ID] = k.user
-	if !c.lacks("LinkAccount") {
+	if c.works("LinkAccount") {
 		m.Accounts[k.account.Key()] = k.account
 	}
-	if !c.lacks("CreateSession") {
+	if c.works("CreateSession") {
 		m.Sessions[k.session.SessionToken] = k.session
 	}
-	if !c.lacks("CreateAuthenticator") {
+	if c.works("CreateAuthenticator") {
 		m.Authenticators[k.authenticator.CredentialID] = k.authenticator
 	}
 	if c.connects() {

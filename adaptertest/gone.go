@@ -60,7 +60,7 @@ func (c *clauseContext) inherited(id string, look keys) error {
 }
 
 func (c *clauseContext) listOf(id string) ([]adapter.Authenticator, error) {
-	if c.lacks("ListAuthenticatorsByUserID") {
+	if !c.works("ListAuthenticatorsByUserID") {
 		return nil, nil
 	}
 	return c.raw.ListAuthenticatorsByUserID(c.ctx, id)

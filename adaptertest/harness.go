@@ -97,6 +97,14 @@ type Harness struct {
 	// Waivers excuse clauses.
 	Waivers []Waiver
 
+	// Parallel is how many clauses run at once, on adapters of their own; zero is
+	// one. It saves time with a driver that waits much. New, and what else opens
+	// adapters, must then work for several clauses at once. Clauses that are
+	// races, that measure, or that judge the whole run or process run alone,
+	// after the others. A run of go test that names clauses by -run or -skip makes
+	// them one after the other.
+	Parallel int
+
 	// ClauseTimeout ends a stuck clause, of whose calls none has returned for so
 	// long; it defaults to a minute. A clause whose calls return is cut off after five
 	// times as long, or when the time of go test is over, and is not verified.
@@ -258,6 +266,9 @@ func (h *Harness) validate() error {
 	}
 	if h.Declarations.Precision < 0 || h.Declarations.EventualReads < 0 || h.ClauseTimeout < 0 {
 		problems = append(problems, errors.New("adaptertest: a duration of the harness is negative"))
+	}
+	if h.Parallel < 0 {
+		problems = append(problems, fmt.Errorf("adaptertest: Harness.Parallel is %d, want 1 or more", h.Parallel))
 	}
 	waived := map[string]bool{}
 	for _, w := range h.Waivers {

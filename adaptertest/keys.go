@@ -134,7 +134,7 @@ func count(n int64, err error) (any, error) {
 func (c *clauseContext) keyed() []keyed {
 	var have []keyed
 	for _, k := range keyedMethods {
-		if !c.lacks(k.method) {
+		if c.works(k.method) {
 			have = append(have, k)
 		}
 	}
@@ -206,8 +206,28 @@ func (b *uninvolvedUser) values() map[string]string {
 	return v
 }
 
+// holds reports whether the uninvolved user has a record that the method finds.
+func (b *uninvolvedUser) holds(name string) bool {
+	m, _ := methodNamed(name)
+	switch m.kind {
+	case AccountRecord:
+		return b.account != nil || b.byAccount != nil
+	case SessionRecord:
+		return b.session != nil
+	case VerificationTokenRecord:
+		return b.token != nil
+	case AuthenticatorRecord:
+		return b.authenticator != nil || len(b.list) > 0
+	default:
+		return b.user != nil || b.byEmail != nil
+	}
+}
+
 // key returns the uninvolved user's key for the method, if it has one.
 func (b *uninvolvedUser) key(k keyed) ([]string, bool) {
+	if !b.holds(k.method) {
+		return nil, false
+	}
 	values := b.values()
 	key := make([]string, len(k.parts))
 	for i, part := range k.parts {

@@ -84,7 +84,7 @@ func (c *clauseContext) alone(a adapter.Adapter, until time.Time) error {
 	ctx := c.ctx
 	user := c.newUser()
 	user.ID = c.id()
-	if !c.lacks("CreateUser") {
+	if c.works("CreateUser") {
 		u, err := a.CreateUser(ctx, user)
 		if err != nil || u == nil {
 			return fmt.Errorf("CreateUser: got %s, error %w", diff.Show(u), err)
@@ -100,7 +100,7 @@ func (c *clauseContext) alone(a adapter.Adapter, until time.Time) error {
 			return expect(c, "GetUser", &user, func() (*adapter.User, error) { return a.GetUser(ctx, user.ID) })
 		},
 		func() error {
-			if !c.lacks("UpdateUser") {
+			if c.works("UpdateUser") {
 				update.Apply(&user)
 			}
 			return expect(c, "UpdateUser", &user, func() (*adapter.User, error) { return a.UpdateUser(ctx, update) })
@@ -109,7 +109,7 @@ func (c *clauseContext) alone(a adapter.Adapter, until time.Time) error {
 			return expect(c, "GetUserByEmail", &user, func() (*adapter.User, error) { return a.GetUserByEmail(ctx, user.Email) })
 		},
 		func() error {
-			if c.lacks("UpdateUser") {
+			if !c.works("UpdateUser") {
 				return nil
 			}
 			return expect(c, "GetUserByEmail", nil, func() (*adapter.User, error) { return a.GetUserByEmail(ctx, old) })
@@ -134,7 +134,7 @@ func (c *clauseContext) alone(a adapter.Adapter, until time.Time) error {
 			})
 		},
 		func() error {
-			if !c.lacks("UpdateSession") {
+			if c.works("UpdateSession") {
 				session.Expires = session.Expires.Add(time.Hour)
 			}
 			return try(c, "UpdateSession", func() (*adapter.Session, error) {
@@ -167,7 +167,7 @@ func (c *clauseContext) alone(a adapter.Adapter, until time.Time) error {
 			})
 		},
 		func() error {
-			if !c.lacks("UpdateAuthenticatorCounter") {
+			if c.works("UpdateAuthenticatorCounter") {
 				authenticator.Counter += 3
 			}
 			return expect(c, "UpdateAuthenticatorCounter", &authenticator, func() (*adapter.Authenticator, error) {
@@ -180,7 +180,7 @@ func (c *clauseContext) alone(a adapter.Adapter, until time.Time) error {
 			})
 		},
 		func() error {
-			if c.lacks("CreateAuthenticator") {
+			if !c.works("CreateAuthenticator") {
 				return nil
 			}
 			return expect(c, "ListAuthenticatorsByUserID", &[]adapter.Authenticator{authenticator}, func() (*[]adapter.Authenticator, error) {
@@ -195,7 +195,7 @@ func (c *clauseContext) alone(a adapter.Adapter, until time.Time) error {
 			return try(c, "DeleteSession", func() (*adapter.Session, error) { return a.DeleteSession(ctx, session.SessionToken) })
 		},
 		func() error {
-			if c.lacks("DeleteSession") {
+			if !c.works("DeleteSession") {
 				return nil
 			}
 			return expect(c, "GetSessionAndUser", nil, func() (*adapter.SessionAndUser, error) {
@@ -206,7 +206,7 @@ func (c *clauseContext) alone(a adapter.Adapter, until time.Time) error {
 			return try(c, "DeleteUser", func() (*adapter.User, error) { return a.DeleteUser(ctx, user.ID) })
 		},
 		func() error {
-			if c.lacks("DeleteUser") {
+			if !c.works("DeleteUser") {
 				return nil
 			}
 			return expect(c, "GetUser", nil, func() (*adapter.User, error) { return a.GetUser(ctx, user.ID) })

@@ -34,7 +34,7 @@ func (m *machine) optionalActions() map[string]func(*rapid.T) {
 			s.authenticator.CredentialID = pick(t, m.credentials)
 			s.authenticator.ProviderAccountID = key.ProviderAccountID
 			var passkey *adapter.Authenticator
-			if !c.lacks("CreateAuthenticator") && rapid.Bool().Draw(t, "passkey") {
+			if c.works("CreateAuthenticator") && rapid.Bool().Draw(t, "passkey") {
 				passkey = &s.authenticator
 			}
 			got, err := optional[adapter.SignUps](c.a).CreateUserWithAccount(c.ctx, s.user, s.account, passkey)

@@ -127,6 +127,12 @@ func optional[T any](a adapter.Adapter) T {
 	return t
 }
 
+// stores reports whether the adapter can create and read records of the kind.
+func (c *clauseContext) stores(kind Kind) bool {
+	k := kindOf(kind)
+	return c.works(k.create) && c.works(k.read)
+}
+
 // works reports whether the adapter has the method and what it works on.
 func (c *clauseContext) works(name string) bool {
 	m, ok := methodNamed(name)

@@ -17,11 +17,13 @@ import (
 // caller, whichever clause makes it: it does not panic [INPUT-15], an error
 // comes without a record [ERR-07], and an absent record is nil rather than
 // empty [ERR-03]. It keeps the errors for [ERR-08] and the last calls as
-// evidence. A call of a method that the adapter does not have ends the clause
-// as not applicable.
+// evidence. A lookup that the adapter does not have is made by another one where
+// that is possible; the call of another method that it does not have ends the
+// clause as not applicable.
 type observer struct {
-	next adapter.Adapter
-	c    *clauseContext
+	next  adapter.Adapter
+	c     *clauseContext
+	known *remembered // of all observers of the clause
 }
 
 // observe makes one call.
@@ -43,6 +45,9 @@ func observe[T any](o *observer, method string, args []any, call func() (T, erro
 		o.c.wrote()
 	}
 	o.c.trace.add(method, args, result, err)
+	if len(o.c.missing) > 0 && err == nil {
+		o.known.learn(args, result)
+	}
 	r := reflect.ValueOf(&result).Elem()
 	isRecord := r.Kind() == reflect.Pointer || r.Kind() == reflect.Slice
 	o.c.run.observed(observation{method: method, clause: o.c.clause.ID, err: err,
@@ -160,14 +165,23 @@ func (o *observer) CreateUser(ctx context.Context, user adapter.User) (*adapter.
 }
 
 func (o *observer) GetUser(ctx context.Context, id string) (*adapter.User, error) {
+	if o.c.lacks("GetUser") {
+		return o.userByID(ctx, id)
+	}
 	return observe(o, "GetUser", []any{id}, func() (*adapter.User, error) { return o.next.GetUser(ctx, id) })
 }
 
 func (o *observer) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
+	if o.c.lacks("GetUserByEmail") {
+		return o.userByEmail(ctx, email)
+	}
 	return observe(o, "GetUserByEmail", []any{email}, func() (*adapter.User, error) { return o.next.GetUserByEmail(ctx, email) })
 }
 
 func (o *observer) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
+	if o.c.lacks("GetUserByAccount") {
+		return o.userByAccount(ctx, key)
+	}
 	return observe(o, "GetUserByAccount", []any{key}, func() (*adapter.User, error) { return o.next.GetUserByAccount(ctx, key) })
 }
 
@@ -188,6 +202,9 @@ func (o *observer) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*
 }
 
 func (o *observer) GetAccount(ctx context.Context, providerAccountID, provider string) (*adapter.Account, error) {
+	if o.c.lacks("GetAccount") {
+		return o.accountByKey(ctx, adapter.AccountKey{Provider: provider, ProviderAccountID: providerAccountID})
+	}
 	return observe(o, "GetAccount", []any{providerAccountID, provider}, func() (*adapter.Account, error) {
 		return o.next.GetAccount(ctx, providerAccountID, provider)
 	})
@@ -198,6 +215,9 @@ func (o *observer) CreateSession(ctx context.Context, session adapter.Session) (
 }
 
 func (o *observer) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
+	if o.c.lacks("GetSessionAndUser") {
+		return o.sessionByToken(ctx, sessionToken)
+	}
 	return observe(o, "GetSessionAndUser", []any{sessionToken}, func() (*adapter.SessionAndUser, error) {
 		return o.next.GetSessionAndUser(ctx, sessionToken)
 	})
@@ -230,12 +250,18 @@ func (o *observer) CreateAuthenticator(ctx context.Context, authenticator adapte
 }
 
 func (o *observer) GetAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
+	if o.c.lacks("GetAuthenticator") {
+		return o.authenticatorByID(ctx, credentialID)
+	}
 	return observe(o, "GetAuthenticator", []any{credentialID}, func() (*adapter.Authenticator, error) {
 		return o.next.GetAuthenticator(ctx, credentialID)
 	})
 }
 
 func (o *observer) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
+	if o.c.lacks("ListAuthenticatorsByUserID") {
+		return o.authenticatorsOf(ctx, userID)
+	}
 	return observe(o, "ListAuthenticatorsByUserID", []any{userID}, func() ([]adapter.Authenticator, error) {
 		return o.next.ListAuthenticatorsByUserID(ctx, userID)
 	})

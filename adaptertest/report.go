@@ -183,7 +183,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	must, musts := r.Score(Must)
 	should, shoulds := r.Score(Should)
-	fmt.Fprintf(&b, "%s: %s. MUST %d of %d, SHOULD %d of %d, in %v, rounds %v, seed %d\n", strings.TrimSpace(r.Adapter+" "+r.Version), r.Verdict(),
+	fmt.Fprintf(&b, "adaptertest %s: %s: %s. MUST %d of %d, SHOULD %d of %d, in %v, rounds %v, seed %d\n", r.Suite, strings.TrimSpace(r.Adapter+" "+r.Version), r.Verdict(),
 		must, musts, should, shoulds, r.Duration.Round(time.Millisecond), r.Rounds, r.Seed)
 	if len(r.Missing) > 0 {
 		fmt.Fprintf(&b, "methods it does not have: %s\n", strings.Join(r.Missing, ", "))
@@ -206,8 +206,20 @@ func (r *Report) WriteText(w io.Writer) error {
 	for _, x := range r.With(Recorded) {
 		fmt.Fprintf(&b, "recorded %s: %s\n", x.Clause.ID, strings.Join(x.Evidence, "; "))
 	}
+	fmt.Fprintf(&b, "slowest: %s\n", strings.Join(r.slowest(10), ", "))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// slowest returns the IDs of the n clauses that took longest, each with its time.
+func (r *Report) slowest(n int) []string {
+	results := slices.Clone(r.Results)
+	slices.SortStableFunc(results, func(a, b Result) int { return cmp.Compare(b.Duration, a.Duration) })
+	var ids []string
+	for _, x := range results[:min(n, len(results))] {
+		ids = append(ids, fmt.Sprintf("%s %v", x.Clause.ID, x.Duration.Round(time.Millisecond)))
+	}
+	return ids
 }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {

@@ -1,8 +1,10 @@
 package adaptertest
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -25,10 +27,7 @@ type Options struct {
 	// Rounds multiplies the repetitions of races and histories: 3 is three times
 	// as many, 0.5 half as many. Zero is one.
 	Rounds float64
-	// Parallel is how many clauses run at once, on adapters of their own; zero is
-	// one. It saves time with a driver that waits much. Clauses that are races,
-	// that measure, or that judge the whole run or process run alone, after the
-	// others. The harness must open adapters for several clauses at once.
+	// Parallel replaces Harness.Parallel, unless it is zero.
 	Parallel int
 	// Strict makes a failed SHOULD or MAY fail the run.
 	Strict bool
@@ -62,10 +61,20 @@ func Run(t *testing.T, h Harness) {
 	if err := r.selfCheck(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	early := map[string]Result{}
+	if r.parallel() > 1 && !namesSubtests(t.Name()) {
+		r.checkTogether(t.Context(), checks(), func(result Result) { early[result.Clause.ID] = result })
+	}
 	for group, checks := range byGroup(checks()) {
 		t.Run(group, func(t *testing.T) {
 			for _, k := range checks {
-				t.Run(k.name(), func(t *testing.T) { r.tell(t, r.check(t.Context(), k)) })
+				t.Run(k.name(), func(t *testing.T) {
+					result, ok := early[k.id]
+					if !ok {
+						result = r.check(t.Context(), k)
+					}
+					r.tell(t, result)
+				})
 			}
 		})
 	}
@@ -132,22 +141,45 @@ func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
 		c, _ := clauseByID(k.id)
 		return len(o.Only) > 0 && !slices.Contains(o.Only, c.ID) && !slices.Contains(o.Only, c.Group())
 	})
-	if o.Parallel > 1 {
-		together := slices.DeleteFunc(slices.Clone(chosen), check.runsAlone)
-		slices.Reverse(together) // the last groups take longest: they wait for faults and deadlines
-		r.checkAll(ctx, together, o.Parallel)
+	progress := func(result Result) {
+		if o.Progress != nil {
+			o.Progress(result)
+		}
+	}
+	if r.parallel() > 1 {
+		r.checkTogether(ctx, chosen, progress)
 		chosen = slices.DeleteFunc(chosen, func(k check) bool { return !k.runsAlone() })
 	}
-	r.checkAll(ctx, chosen, 1)
+	r.checkAll(ctx, chosen, 1, progress)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	return r.finish(), nil
 }
 
-// checkAll runs clauses, so many at once, until the context ends.
-func (r *run) checkAll(ctx context.Context, checks []check, parallel int) {
-	var progress sync.Mutex
+// parallel is how many clauses run at once.
+func (r *run) parallel() int { return cmp.Or(r.options.Parallel, r.harness.Parallel, 1) }
+
+// checkTogether runs the clauses that may have others beside them.
+func (r *run) checkTogether(ctx context.Context, checks []check, progress func(Result)) {
+	together := slices.DeleteFunc(slices.Clone(checks), check.runsAlone)
+	slices.Reverse(together) // the last groups take longest: they wait for faults and deadlines
+	r.checkAll(ctx, together, r.parallel(), progress)
+}
+
+// namesSubtests reports whether go test was told which subtests of the test to
+// run, or to skip.
+func namesSubtests(test string) bool {
+	return slices.ContainsFunc([]string{"test.run", "test.skip"}, func(name string) bool {
+		f := flag.Lookup(name)
+		return f != nil && strings.Count(f.Value.String(), "/") > strings.Count(test, "/")
+	})
+}
+
+// checkAll runs clauses, so many at once, until the context ends. It calls
+// progress with each result, one at a time.
+func (r *run) checkAll(ctx context.Context, checks []check, parallel int, progress func(Result)) {
+	var telling sync.Mutex
 	turns := make(chan struct{}, parallel)
 	var wg sync.WaitGroup
 	for _, k := range checks {
@@ -158,11 +190,9 @@ func (r *run) checkAll(ctx context.Context, checks []check, parallel int) {
 		wg.Go(func() {
 			defer func() { <-turns }()
 			result := r.check(ctx, k)
-			if r.options.Progress != nil {
-				progress.Lock()
-				defer progress.Unlock()
-				r.options.Progress(result)
-			}
+			telling.Lock()
+			defer telling.Unlock()
+			progress(result)
 		})
 	}
 	wg.Wait()
@@ -195,10 +225,10 @@ func newRun(h *Harness, o Options) (*run, error) {
 		return nil, err
 	}
 	if o.Parallel < 0 {
-		return nil, fmt.Errorf("adaptertest: Parallel is %d, want 1 or more", o.Parallel)
+		return nil, fmt.Errorf("adaptertest: Options.Parallel is %d, want 1 or more", o.Parallel)
 	}
 	if o.Rounds < 0 || math.IsNaN(o.Rounds) || math.IsInf(o.Rounds, 0) {
-		return nil, fmt.Errorf("adaptertest: Rounds is %v, want more than 0", o.Rounds)
+		return nil, fmt.Errorf("adaptertest: Options.Rounds is %v, want more than 0", o.Rounds)
 	}
 	if o.Rounds == 0 {
 		o.Rounds = 1

@@ -322,6 +322,33 @@ func TestParallel(t *testing.T) {
 	}
 }
 
+// TestRunWithParallel runs subtests for a harness that says that clauses may
+// run at once: the first two that open an adapter wait for each other.
+func TestRunWithParallel(t *testing.T) {
+	var mu sync.Mutex
+	open, together := 0, make(chan struct{})
+	h := Harness{Name: "users only", Parallel: 4, New: func(t testing.TB) adapter.Adapter {
+		if t.Name() == "HARNESS" { // the self-check is alone
+			return newUsers(t)
+		}
+		mu.Lock()
+		if open++; open == 2 {
+			close(together)
+		}
+		mu.Unlock()
+		select {
+		case <-together:
+		case <-t.Context().Done():
+			t.Fatalf("no other clause runs beside this one")
+		}
+		return newUsers(t)
+	}}
+	Run(t, h)
+	if open < 2 {
+		t.Errorf("%d adapters were opened at once, want 2 or more", open)
+	}
+}
+
 func TestHarnessIsValidated(t *testing.T) {
 	for want, h := range map[string]Harness{
 		"Harness.New is nil":                           {},
@@ -330,6 +357,7 @@ func TestHarnessIsValidated(t *testing.T) {
 		"USER-11 is waived twice":                      {New: newUsers, Waivers: []Waiver{{Clause: "USER-11", Reason: "x"}, {Clause: "USER-11", Reason: "x"}}},
 		"Harness.Reopen without Harness.Close":         {New: newUsers, Reopen: func(testing.TB, adapter.Adapter) adapter.Adapter { return nil }},
 		"a duration of the harness is negative":        {New: newUsers, ClauseTimeout: -1},
+		"Harness.Parallel is -1":                       {New: newUsers, Parallel: -1},
 		"NoPooler says that there is none":             {New: newUsers, Pooled: newUsers, Declarations: Declarations{NoPooler: "a file"}},
 		"the waiver of USER-11 is Racy":                {New: newUsers, Waivers: []Waiver{{Clause: "USER-11", Reason: "x", Racy: true}}},
 		"a waiver names the unknown clause \"nobody\"": {Waivers: []Waiver{{Clause: "nobody", Reason: "x"}}},

@@ -79,7 +79,7 @@ func (c *clauseContext) tryHarness(wrong func(format string, args ...any)) {
 // looksUp makes a lookup that finds nothing.
 func (c *clauseContext) looksUp(a adapter.Adapter) error {
 	for _, k := range keyedMethods {
-		if !k.lookup || c.lacks(k.method) || k.method == "UseVerificationToken" {
+		if !k.lookup || !c.works(k.method) || k.method == "UseVerificationToken" {
 			continue
 		}
 		key := make([]string, len(k.parts))

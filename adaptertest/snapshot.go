@@ -19,6 +19,20 @@ type keys struct {
 	credentials []string
 }
 
+// add adds the key of a record.
+func (k *keys) add(r Record) {
+	switch r.Kind {
+	case UserRecord:
+		k.users = append(k.users, r.Key)
+	case AccountRecord:
+		k.accounts = append(k.accounts, r.Account)
+	case SessionRecord:
+		k.sessions = append(k.sessions, r.Key)
+	case AuthenticatorRecord:
+		k.credentials = append(k.credentials, r.Key)
+	}
+}
+
 // lookup is what one lookup found.
 type lookup struct {
 	lookup string
@@ -31,7 +45,7 @@ func (c *clauseContext) snapshot(ctx context.Context, a adapter.Adapter, k keys)
 	var seen []lookup
 	var failed error
 	look := func(method string, arg any, call func() (any, error)) {
-		if c.lacks(method) || failed != nil {
+		if !c.works(method) || failed != nil {
 			return
 		}
 		record, err := call()

@@ -10,11 +10,11 @@ type unknownOwner struct {
 
 func (c *clauseContext) unknownOwners() []unknownOwner {
 	owners := []unknownOwner{
-		{"an unknown user", c.id(), !c.lacks("CreateUser") && !c.harness().Declarations.AssignsIDs},
+		{"an unknown user", c.id(), c.works("CreateUser") && !c.harness().Declarations.AssignsIDs},
 		{"a malformed user id", "zzzzzzzzzzzzzzzzzzzzzzzz", false},
 		{"a short user id", "zz-" + c.unique(""), false},
 	}
-	if !c.lacks("DeleteUser") && !c.lacks("CreateUser") {
+	if c.works("DeleteUser") {
 		u := c.user()
 		c.deleteUser(u.ID)
 		owners = append(owners, unknownOwner{"a deleted user", u.ID, false})
@@ -32,7 +32,7 @@ func (c *clauseContext) createUserWithID(id string) *adapter.User {
 // unknownUsers are IDs that no user has, well-formed and not.
 func (c *clauseContext) unknownUsers() []string {
 	ids := []string{c.id(), "", "nobody", "000000000000000000000000", "zzzzzzzzzzzzzzzzzzzzzzzz", "00000000-0000-0000-0000-000000000000", "99999999999999999999", "-1", "%", "*", "' OR ''='"}
-	if !c.lacks("DeleteUser") {
+	if c.works("DeleteUser") {
 		u := c.user().ID
 		c.deleteUser(u)
 		ids = append(ids, u)

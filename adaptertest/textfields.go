@@ -247,7 +247,7 @@ func plainTextField(p textField) bool { return !p.encoded }
 // owner returns the ID of a new user to whom records can belong, if the adapter
 // keeps users.
 func (c *clauseContext) owner() string {
-	if c.lacks("CreateUser") {
+	if !c.works("CreateUser") {
 		return ""
 	}
 	return c.user().ID
@@ -305,13 +305,13 @@ func (c *clauseContext) saturated(s string, refusable bool) {
 		}
 	}
 	owner := ""
-	if !c.lacks("CreateUser") && !c.lacks("GetUser") {
+	if c.stores(UserRecord) {
 		owner = c.saturatedUser(s, judge)
 	}
 	if owner == "" {
 		owner = c.owner()
 	}
-	if owner != "" && !c.lacks("LinkAccount") && !c.lacks("GetAccount") {
+	if owner != "" && c.stores(AccountRecord) {
 		x := c.newAccount(owner)
 		x.Provider, x.ProviderAccountID = c.unique("x")+s, s+c.unique("x")
 		x.AccessToken, x.RefreshToken, x.IDToken = new(private("x")), new(private("x")), new(private("x"))
@@ -324,7 +324,7 @@ func (c *clauseContext) saturated(s string, refusable bool) {
 		}
 		judge("an account", &x, got, err)
 	}
-	if owner != "" && !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser") {
+	if owner != "" && c.stores(SessionRecord) {
 		x := c.newSession(owner)
 		x.SessionToken = s + private("x")
 		_, err := c.a.CreateSession(c.ctx, x)
@@ -337,7 +337,7 @@ func (c *clauseContext) saturated(s string, refusable bool) {
 		}
 		judge("a session", &x, got, err)
 	}
-	if !c.lacks("CreateVerificationToken") && !c.lacks("UseVerificationToken") {
+	if c.stores(VerificationTokenRecord) {
 		x := c.newToken()
 		x.Identifier, x.Token = c.unique("x")+s+exampleDomain, s+private("x")
 		_, err := c.a.CreateVerificationToken(c.ctx, x)
@@ -349,7 +349,7 @@ func (c *clauseContext) saturated(s string, refusable bool) {
 		}
 		judge("a verification token", &x, got, err)
 	}
-	if owner != "" && !c.lacks("CreateAuthenticator") && !c.lacks("GetAuthenticator") {
+	if owner != "" && c.stores(AuthenticatorRecord) {
 		x := c.newAuthenticator(owner)
 		x.CredentialID, x.ProviderAccountID = s+c.unique("x"), s
 		x.CredentialPublicKey, x.CredentialDeviceType, x.Transports = private("x"), s, new(s)
@@ -373,11 +373,11 @@ func (c *clauseContext) saturatedUser(s string, judge func(what string, want, go
 	u.ID, u.Email = created.ID, c.addressAs(u.Email, created.Email)
 	got, err := c.a.GetUser(c.ctx, u.ID)
 	judge("a user", &u, got, err)
-	if !c.lacks("GetUserByEmail") {
+	if c.works("GetUserByEmail") {
 		got, err = c.a.GetUserByEmail(c.ctx, u.Email)
 		judge("a user", &u, got, err)
 	}
-	if !c.lacks("UpdateUser") {
+	if c.works("UpdateUser") {
 		u.Name, u.Image = new(s+s), new(s+s)
 		update := adapter.UserUpdate{ID: u.ID, Name: adapter.To(u.Name), Image: adapter.To(u.Image)}
 		if got, err = c.a.UpdateUser(c.ctx, update); err == nil {

@@ -31,25 +31,32 @@ type uninvolvedUser struct {
 // not stand by.
 func (c *clauseContext) addUninvolved() *uninvolvedUser {
 	var b uninvolvedUser
-	u, err := c.raw.CreateUser(c.ctx, c.newUser())
-	if err == nil && u != nil {
-		b.id = u.ID
-		a := c.newAccount(u.ID)
-		if _, err := c.raw.LinkAccount(c.ctx, a); err == nil {
-			b.accountKey = a.Key()
+	for _, kind := range recordKinds {
+		if kind.kind != UserRecord && kind.kind != VerificationTokenRecord && b.id == "" {
+			continue
 		}
-		s := c.newSession(u.ID)
-		if _, err := c.raw.CreateSession(c.ctx, s); err == nil {
-			b.sessionToken = s.SessionToken
+		r := kind.fresh(c, b.id)
+		if kind.kind == UserRecord {
+			r.create = createUser(c.newUser()) // the adapter assigns its ID
 		}
-		w := c.newAuthenticator(u.ID)
-		if _, err := c.raw.CreateAuthenticator(c.ctx, w); err == nil {
-			b.credentialID = w.CredentialID
+		made, err := r.create.do(c.ctx, c.raw)
+		if err != nil {
+			continue
 		}
-	}
-	t := c.newToken()
-	if _, err := c.raw.CreateVerificationToken(c.ctx, t); err == nil {
-		b.token = &t
+		switch x := r.value.(type) {
+		case *adapter.User:
+			if u, _ := made.(*adapter.User); u != nil {
+				b.id = u.ID
+			}
+		case *adapter.Account:
+			b.accountKey = x.Key()
+		case *adapter.Session:
+			b.sessionToken = x.SessionToken
+		case *adapter.VerificationToken:
+			b.token = x
+		case *adapter.Authenticator:
+			b.credentialID = x.CredentialID
+		}
 	}
 	c.wrote()
 	b.read(c, c.raw)
@@ -63,10 +70,10 @@ func (b *uninvolvedUser) read(c *clauseContext, a adapter.Adapter) {
 	if b.id != "" {
 		b.user, _ = a.GetUser(c.ctx, b.id)
 		b.list, _ = a.ListAuthenticatorsByUserID(c.ctx, b.id)
-		if !c.lacks("ListAccountsByUserID") {
+		if c.works("ListAccountsByUserID") {
 			b.accountList, _ = optional[adapter.AccountLists](a).ListAccountsByUserID(c.ctx, b.id)
 		}
-		if !c.lacks("ListSessionsByUserID") {
+		if c.works("ListSessionsByUserID") {
 			b.sessionList, _ = optional[adapter.SessionLists](a).ListSessionsByUserID(c.ctx, b.id)
 		}
 	}

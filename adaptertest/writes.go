@@ -152,11 +152,11 @@ type conflict struct {
 func (c *clauseContext) conflicts() []conflict {
 	var all []conflict
 	add := func(what, method string, do func() (any, error), missing func() string) {
-		if !c.lacks(method) {
+		if c.works(method) {
 			all = append(all, conflict{what, method, do, missing})
 		}
 	}
-	if !c.lacks("CreateUser") && !c.lacks("GetUser") && !c.lacks("GetUserByEmail") {
+	if c.stores(UserRecord) && c.works("GetUserByEmail") {
 		a, b := c.user(), c.user()
 		twin := c.newUser()
 		twin.Email = a.Email
@@ -179,18 +179,18 @@ func (c *clauseContext) conflicts() []conflict {
 			}, func() string { return c.without("GetUserByEmail", c.getUserByEmail(same.Email), &same) })
 		}
 	}
-	if c.lacks("CreateUser") {
+	if !c.works("CreateUser") {
 		return all
 	}
 	a, b := c.user(), c.user()
-	if !c.lacks("LinkAccount") && !c.lacks("GetAccount") {
+	if c.stores(AccountRecord) {
 		x := c.account(a.ID)
 		y := c.newAccount(b.ID)
 		y.Provider, y.ProviderAccountID = x.Provider, x.ProviderAccountID
 		add("a taken account", "LinkAccount", func() (any, error) { return record(c.a.LinkAccount(c.ctx, y)) },
 			func() string { return c.without("GetAccount", c.getAccount(y.Key()), &y) })
 	}
-	if !c.lacks("CreateSession") && !c.lacks("GetSessionAndUser") {
+	if c.stores(SessionRecord) {
 		x := c.session(a.ID)
 		y := c.newSession(b.ID)
 		y.SessionToken, y.Expires = x.SessionToken, c.instant(2*time.Hour)
@@ -198,7 +198,7 @@ func (c *clauseContext) conflicts() []conflict {
 			return c.without("GetSessionAndUser", c.getSession(y.SessionToken), &adapter.SessionAndUser{Session: y, User: *b})
 		})
 	}
-	if !c.lacks("CreateAuthenticator") && !c.lacks("GetAuthenticator") {
+	if c.stores(AuthenticatorRecord) {
 		x := c.authenticator(a.ID)
 		y := c.newAuthenticator(b.ID)
 		y.CredentialID, y.Counter = x.CredentialID, 3
@@ -211,21 +211,21 @@ func (c *clauseContext) conflicts() []conflict {
 // unknowns returns the updates whose record is unknown.
 func (c *clauseContext) unknowns() []conflict {
 	var all []conflict
-	if !c.lacks("UpdateUser") {
+	if c.works("UpdateUser") {
 		update := c.userUpdate(c.id(), userFields)
 		all = append(all, conflict{"an unknown user", "UpdateUser", func() (any, error) { return record(c.a.UpdateUser(c.ctx, update)) }, func() string {
-			if c.lacks("GetUser") || c.getUser(update.ID) != nil {
+			if !c.works("GetUser") || c.getUser(update.ID) != nil {
 				return ""
 			}
 			return fmt.Sprintf("GetUser(%q): absent", update.ID)
 		}})
 	}
-	if !c.lacks("UpdateAuthenticatorCounter") {
+	if c.works("UpdateAuthenticatorCounter") {
 		id := c.unique("credential")
 		all = append(all, conflict{"an unknown credential", "UpdateAuthenticatorCounter", func() (any, error) {
 			return record(c.a.UpdateAuthenticatorCounter(c.ctx, id, 9))
 		}, func() string {
-			if c.lacks("GetAuthenticator") || c.getAuthenticator(id) != nil {
+			if !c.works("GetAuthenticator") || c.getAuthenticator(id) != nil {
 				return ""
 			}
 			return fmt.Sprintf("GetAuthenticator(%q): absent", id)

@@ -1,0 +1,168 @@
+package memory_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// without is the adapter without one of the 19 methods.
+type without struct {
+	*memory.Adapter
+	method string
+}
+
+func (w without) Missing() []string { return []string{w.method} }
+
+// withoutInterface is the adapter without one optional interface, by its name.
+var withoutInterface = map[string]func(a *memory.Adapter) adapter.Adapter{
+	"SignUps": func(a *memory.Adapter) adapter.Adapter {
+		return struct {
+			adapter.Adapter
+			adapter.AccountLists
+			adapter.SessionLists
+			adapter.AuthenticatorEdits
+			adapter.TokenEdits
+		}{a, a, a, a, a}
+	},
+	"AccountLists": func(a *memory.Adapter) adapter.Adapter {
+		return struct {
+			adapter.Adapter
+			adapter.SignUps
+			adapter.SessionLists
+			adapter.AuthenticatorEdits
+			adapter.TokenEdits
+		}{a, a, a, a, a}
+	},
+	"SessionLists": func(a *memory.Adapter) adapter.Adapter {
+		return struct {
+			adapter.Adapter
+			adapter.SignUps
+			adapter.AccountLists
+			adapter.AuthenticatorEdits
+			adapter.TokenEdits
+		}{a, a, a, a, a}
+	},
+	"AuthenticatorEdits": func(a *memory.Adapter) adapter.Adapter {
+		return struct {
+			adapter.Adapter
+			adapter.SignUps
+			adapter.AccountLists
+			adapter.SessionLists
+			adapter.TokenEdits
+		}{a, a, a, a, a}
+	},
+	"TokenEdits": func(a *memory.Adapter) adapter.Adapter {
+		return struct {
+			adapter.Adapter
+			adapter.SignUps
+			adapter.AccountLists
+			adapter.SessionLists
+			adapter.AuthenticatorEdits
+		}{a, a, a, a, a}
+	},
+}
+
+// methodsOf are the methods of the interfaces in withoutInterface.
+var methodsOf = map[string][]string{
+	"SignUps":            {"CreateUserWithAccount"},
+	"AccountLists":       {"ListAccountsByUserID", "UpdateAccount"},
+	"SessionLists":       {"ListSessionsByUserID", "DeleteSessionsByUserID"},
+	"AuthenticatorEdits": {"DeleteAuthenticator", "RenameAuthenticator", "TouchAuthenticator"},
+	"TokenEdits":         {"DeleteVerificationTokens"},
+}
+
+// TestMissingMethods runs the suite on the adapter without each single method,
+// and without each optional interface. What was verified before stays so, unless
+// the clause names the method among those that it requires; and what is missing
+// is nobody's fault: nothing fails but the clause about whole groups of methods.
+func TestMissingMethods(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("LEFT OUT with -short: 25 runs of the suite")
+	}
+	opens := map[string]func() adapter.Adapter{}
+	for _, method := range []string{
+		"CreateUser", "GetUser", "GetUserByEmail", "GetUserByAccount", "UpdateUser", "DeleteUser", "LinkAccount", "UnlinkAccount", "GetAccount",
+		"CreateSession", "GetSessionAndUser", "UpdateSession", "DeleteSession", "CreateVerificationToken", "UseVerificationToken",
+		"CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter",
+	} {
+		opens[method] = func() adapter.Adapter {
+			a, err := adapter.Partial(without{memory.New(), method})
+			if err != nil {
+				panic(err)
+			}
+			return a
+		}
+	}
+	for name, hide := range withoutInterface {
+		opens[name] = func() adapter.Adapter { return hide(memory.New()) }
+	}
+	whole := outcomes(t, func() adapter.Adapter { return memory.New() })
+	requires := map[string][]string{}
+	for _, c := range adaptertest.Clauses() {
+		requires[c.ID] = c.Requires
+	}
+	for name, open := range opens {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			methods := []string{name}
+			if of, ok := methodsOf[name]; ok {
+				methods = of
+			}
+			for id, r := range outcomes(t, open) {
+				required := slices.ContainsFunc(requires[id], func(m string) bool { return slices.Contains(methods, m) })
+				before := whole[id].Outcome
+				switch {
+				case r.Outcome == adaptertest.Fail && id != "CAP-02":
+					t.Errorf("%s fails: %s", id, strings.Join(r.Evidence, "\n"))
+				case before != adaptertest.Pass && before != adaptertest.Recorded:
+				case r.Outcome == adaptertest.NotApplicable && !required:
+					t.Errorf("%s does not apply (%s), and does not say that it requires any of %v", id, r.Reason, methods)
+				case r.Outcome != adaptertest.NotApplicable && required:
+					t.Errorf("%s says that it requires one of %v, and is %s without it", id, methods, r.Outcome)
+				}
+			}
+		})
+	}
+}
+
+// outcomes runs the suite with few rounds.
+func outcomes(t *testing.T, open func() adapter.Adapter) map[string]adaptertest.Result {
+	t.Helper()
+	report, err := adaptertest.Check(t.Context(), adaptertest.Harness{
+		New:          func(testing.TB) adapter.Adapter { return open() },
+		Second:       handle,
+		Close:        func(adapter.Adapter) error { return nil }, // there is nothing to close
+		Declarations: adaptertest.Declarations{Volatile: "the records are in the memory of the process", Precision: time.Nanosecond, Timeless: true},
+	}, adaptertest.Options{Rounds: 0.01, Parallel: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := map[string]adaptertest.Result{}
+	for _, r := range report.Results {
+		results[r.Clause.ID] = r
+	}
+	return results
+}
+
+// shared is another handle on the data of an adapter.
+type shared struct{ adapter.Adapter }
+
+// Unwrap returns what has the optional interfaces.
+func (s shared) Unwrap() any {
+	if p, ok := s.Adapter.(interface{ Unwrap() any }); ok {
+		return p.Unwrap()
+	}
+	return s.Adapter
+}
+
+// Missing lists the methods that the adapter lacks.
+func (s shared) Missing() []string { return adapter.Missing(s.Adapter) }
+
+func handle(_ testing.TB, a adapter.Adapter) adapter.Adapter { return shared{a} }
