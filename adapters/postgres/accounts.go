@@ -56,7 +56,7 @@ func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdat
 		if err := p.err(); err != nil {
 			return err
 		}
-		if !lookable(update.Provider, update.ProviderAccountID) {
+		if !possibleKey(update.Provider, update.ProviderAccountID) {
 			return adapter.ErrNotFound
 		}
 		rows, err := db.Query(ctx, set.in(sql.updateAccount, sql.getAccount), set.args...)

@@ -45,15 +45,17 @@ var (
 	_ adapter.TokenEdits         = (*Adapter)(nil)
 )
 
-// New returns an adapter on db, which stays the caller's: nobody else closes
-// it. New does not touch the network. It fails if db is nil or an option names
-// something that cannot be an identifier.
+// New returns an adapter on db, which the caller closes. New does not touch the
+// network. It fails if db is nil or if an option has a name that PostgreSQL can't use.
 //
-// The tables must be there: see [Adapter.EnsureSchema]. The first call looks at
-// them, and fails with a text that says what is lacking.
+// [Adapter.EnsureSchema] makes the tables. The first call of a method compares them
+// with the schema, and fails with a text that says what is lacking.
+//
+// After a server has restarted or failed over, a call may fail for the connection that
+// it was using; the same call succeeds the second time, whatever the pool holds.
 //
 // On a pool every call is a transaction of its own, tried up to forty times if
-// the server ends it as the victim of a deadlock or a serialization failure. On a
+// the server ends it because of a deadlock or a serialization failure. On a
 // pgx.Tx every call is part of the caller's transaction: nothing is repeated, and
 // an [adapter.ErrConflict] or [adapter.ErrNotFound] leaves the transaction
 // usable. Every other error of the server aborts it.

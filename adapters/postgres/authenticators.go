@@ -38,7 +38,7 @@ func (a *Adapter) ListAuthenticatorsByUserID(ctx context.Context, userID string)
 func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
 	var updated *adapter.Authenticator
 	err := a.call(ctx, "update authenticator counter", func(db DB, sql *statements) error {
-		if !lookable(credentialID) {
+		if !possibleKey(credentialID) {
 			return adapter.ErrNotFound
 		}
 		rows, err := db.Query(ctx, sql.updateAuthenticatorCounter, credentialID, counter)
@@ -57,7 +57,7 @@ func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID 
 	var deleted *adapter.Authenticator
 	err := a.call(ctx, "delete authenticator", func(db DB, sql *statements) error {
 		owner, ok := sql.ids.arg(userID)
-		if !ok || !lookable(credentialID) {
+		if !ok || !possibleKey(credentialID) {
 			return nil
 		}
 		var batch pgx.Batch
@@ -83,7 +83,7 @@ func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID,
 			return err
 		}
 		owner, ok := sql.ids.arg(userID)
-		if !ok || !lookable(credentialID) {
+		if !ok || !possibleKey(credentialID) {
 			return nil
 		}
 		rows, err := db.Query(ctx, sql.renameAuthenticator, owner, credentialID, name)
@@ -103,7 +103,7 @@ func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, f
 		if err := p.err(); err != nil {
 			return err
 		}
-		if !lookable(credentialID) {
+		if !possibleKey(credentialID) {
 			return adapter.ErrNotFound
 		}
 		rows, err := db.Query(ctx, sql.touchAuthenticator, credentialID, from, to, instantArg(used))

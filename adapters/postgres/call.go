@@ -38,6 +38,16 @@ func (a *Adapter) call(ctx context.Context, op string, f func(db DB, sql *statem
 	}
 }
 
+// exclusively runs f on a connection when it is its turn.
+func (a *Adapter) exclusively(ctx context.Context, f func(db DB) error) error {
+	leave, err := a.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return a.once(ctx, f)
+}
+
 // enter waits for the turn of a call, on a single connection, and returns what
 // ends the turn.
 func (a *Adapter) enter(ctx context.Context) (leave func(), err error) {

@@ -3,14 +3,13 @@
 // the application has, in every query execution mode of pgx, and behind a
 // connection pooler.
 //
-// Tables and columns are those of the Auth.js Postgres schema, so that
+// Tables and columns have the names of the Auth.js Postgres schema, so that
 // @auth/pg-adapter and this package can share one database, whichever made it:
 // IDs may be text, uuid or serial integers. [Adapter.EnsureSchema] makes the
 // tables, and adds the keys and indexes that the schema of Auth.js lacks.
 //
-// What a method promises is kept by one statement on the server: a token is
-// spent by DELETE ... RETURNING, a session is made by an INSERT that locks its
-// owner. Strings are compared byte for byte, instants are kept to the
+// One statement on the server keeps what a method promises: DELETE ... RETURNING
+// spends a token, an INSERT that locks the owner makes a session. Strings are compared byte for byte, instants are kept to the
 // microsecond. The package never closes what it is given, starts no goroutine
 // and does nothing over the network until a method is called.
 package postgres

@@ -60,9 +60,9 @@ func wrap(ctx context.Context, op string, err error) error {
 	}
 }
 
-// speaking are the classes of SQLSTATE whose messages name tables, constraints
-// and limits, and no values. 22007 is an instant that is none.
-var speaking = []string{"22007", "08", "0A", "23", "25", "28", "3D", "3F", "40", "42", "53", "54", "55", "57", "58"}
+// classesWithoutValues are the classes of SQLSTATE whose messages name tables, constraints
+// and limits, and no values. 22007 is a text that is not an instant.
+var classesWithoutValues = []string{"22007", "08", "0A", "23", "25", "28", "3D", "3F", "40", "42", "53", "54", "55", "57", "58"}
 
 // withoutValues returns the error of the server without what may quote a value:
 // the detail of a unique violation is the duplicate key, which may be a session
@@ -75,7 +75,7 @@ func withoutValues(err error) error {
 	}
 	e := *pgErr
 	e.Detail, e.Where, e.InternalQuery = "", "", ""
-	if !slices.ContainsFunc(speaking, func(class string) bool { return strings.HasPrefix(e.Code, class) }) {
+	if !slices.ContainsFunc(classesWithoutValues, func(class string) bool { return strings.HasPrefix(e.Code, class) }) {
 		e.Message = "message withheld, it may quote a value"
 	}
 	return &e

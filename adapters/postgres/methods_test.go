@@ -12,8 +12,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// TestMethods calls every method in every wiring, those of the optional interfaces for
-// success and the others for each refusal too, so that no execution mode mistakes the
+// TestMethods calls every method in every wiring, the nineteen also for each refusal, so that no execution mode mistakes the
 // type of an argument.
 func TestMethods(t *testing.T) {
 	for _, w := range wirings {

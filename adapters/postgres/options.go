@@ -29,7 +29,7 @@ func WithSchema(name string) Option {
 }
 
 // WithPrefix puts prefix before the name of every table and index: with
-// "auth_" users are in auth_users. The default is none, as Auth.js has it.
+// "auth_" users are in auth_users. By default there is no prefix, as in Auth.js.
 func WithPrefix(prefix string) Option {
 	return option(func(o *options) { o.prefix, o.prefixSet = prefix, true })
 }
@@ -75,7 +75,7 @@ func (n names) table(name string) string {
 }
 
 // checkIdentifier refuses what Postgres would refuse or cut, and quotes and
-// backslashes, which nobody needs in a name.
+// backslashes, which names don't need.
 func checkIdentifier(what, s string, limit int) error {
 	switch {
 	case s == "":

@@ -173,9 +173,9 @@ func deleted(n int64, err error) error {
 }
 
 // TestNoScans calls every method among 100,000 records of each kind, on our own
-// tables and on those of Auth.js. The server counts no sequential scan, those of
-// foreign keys included, and few rows that were read; and it plans none for any of
-// the statements, whether it knows the arguments or not.
+// tables and on tables of Auth.js. The server counts no sequential scan, also none for
+// a foreign key, and few rows that were read; and it plans no sequential scan for any
+// statement, whether it knows the arguments or not.
 func TestNoScans(t *testing.T) {
 	for _, w := range []wiring{{name: "our tables"}, {name: "tables of Auth.js", authJS: true}} {
 		t.Run(w.name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 var errRefused = errors.New("refused")
 
 // first reads the first row to its end, past the point where the server has
-// committed. It returns nil if there is none. [FAULT-01] [FAULT-09]
+// committed. It returns nil if there is no row. [FAULT-01] [FAULT-09]
 func first[T any](rows pgx.Rows, err error, scan func(pgx.Rows) (T, error)) (*T, error) {
 	if err != nil {
 		return nil, err
@@ -41,8 +41,8 @@ func first[T any](rows pgx.Rows, err error, scan func(pgx.Rows) (T, error)) (*T,
 	return v, nil
 }
 
-// noColumns is for statements whose rows hold nothing of interest.
-func noColumns(pgx.Rows) (struct{}, error) { return struct{}{}, nil }
+// ignoreColumns is for statements whose rows hold nothing of interest.
+func ignoreColumns(pgx.Rows) (struct{}, error) { return struct{}{}, nil }
 
 func scanUser(rows pgx.Rows) (u adapter.User, err error) {
 	err = rows.Scan(&u.ID, &u.Name, &u.Email, &u.EmailVerified, &u.Image)

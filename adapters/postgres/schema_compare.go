@@ -11,7 +11,7 @@ import (
 
 // comparison is what sets the tables of a database apart from the schema.
 type comparison struct {
-	empty   bool // there is none of the tables
+	empty   bool // no table of the schema exists
 	ids     idKind
 	changes []change
 	refused []string // what EnsureSchema can't change, and what to do

@@ -14,16 +14,6 @@ import (
 // behind it. A foreign key locks two tables one after the other.
 const lockWait = 20 * time.Millisecond
 
-// exclusively runs f on a connection when it is its turn.
-func (a *Adapter) exclusively(ctx context.Context, f func(db DB) error) error {
-	leave, err := a.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return a.once(ctx, f)
-}
-
 // shortLock runs statements that need a lock on the table, in one transaction,
 // which gives up when the lock is not free and is tried again until ctx ends.
 func (a *Adapter) shortLock(ctx context.Context, table, sql string) error {
@@ -124,8 +114,8 @@ func (a *Adapter) inTheWay(ctx context.Context, query, table string) string {
 	return "in the way: " + strings.Join(who, ", ")
 }
 
-// isOverlap reports whether somebody else has just made the same change, or has
-// undone what it is about.
+// isOverlap reports whether another process has just made the same change, or has
+// removed what the change is about.
 func isOverlap(err error) bool {
 	return isCode(err, duplicateTable, duplicateColumn, duplicateObject, duplicateSchema, undefinedObject) ||
 		isCode(err, uniqueViolation) && strings.Contains(err.Error(), "pg_") // two at once in the catalogue

@@ -11,7 +11,7 @@ import (
 var schemaFiles embed.FS
 
 // schema is a version of the tables: files that make them in a new database,
-// and what a database that somebody else made must have.
+// and what the tables of another product must have.
 type schema struct {
 	version int
 	lease   time.Duration // for which one process changes the tables, unless it renews that

@@ -37,7 +37,7 @@ func (n names) setVersion(version int) string {
 // version reads the version, 0 if none is recorded.
 func (n names) version(ctx context.Context, db DB) (int, error) {
 	rows, err := db.Query(ctx, `SELECT 1 WHERE to_regclass($1::text) IS NOT NULL`, n.table(versionTable))
-	there, err := first(rows, err, noColumns)
+	there, err := first(rows, err, ignoreColumns)
 	if err != nil || there == nil {
 		return 0, err
 	}
@@ -89,7 +89,7 @@ func (l *lease) makeTable(ctx context.Context) error {
 		there := false
 		err := l.a.exclusively(ctx, func(db DB) error {
 			rows, err := db.Query(ctx, `SELECT 1 WHERE to_regnamespace($1::text) IS NOT NULL`, quote(n.schema))
-			found, err := first(rows, err, noColumns)
+			found, err := first(rows, err, ignoreColumns)
 			there = found != nil
 			return err
 		})

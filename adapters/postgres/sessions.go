@@ -45,7 +45,7 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 	}
 	var session *adapter.Session
 	err := a.call(ctx, "update session", func(db DB, sql *statements) error {
-		if !lookable(update.SessionToken) {
+		if !possibleKey(update.SessionToken) {
 			return nil
 		}
 		if err := p.err(); err != nil {

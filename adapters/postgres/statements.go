@@ -239,7 +239,7 @@ func newStatements(n names, ids idKind) *statements {
 
 		// A sweep goes through the index in order and begins where the batch
 		// before has ended: under an old snapshot, entries of rows that are gone
-		// stay in the index for long. It passes by rows that somebody else has
+		// stay in the index for long. It passes by rows that others have
 		// locked, so it never waits and never takes part in a deadlock.
 		sweepSessions: write(`WITH
 			due AS (SELECT ctid FROM {sessions} WHERE expires <= $1::timestamptz AND (expires, "sessionToken") > ($2::timestamptz, $3::text)

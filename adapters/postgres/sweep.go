@@ -17,7 +17,7 @@ const sweepBatch = 1000
 // DeleteExpired implements [adapter.Sweeper]. It deletes in batches of 1,000,
 // each a transaction of its own on a pool and followed by a pause as long as the
 // batch took, so that others have at least half of the server. It passes by
-// records that somebody else is writing just now. Any number of processes may
+// records that others are writing just now. Any number of processes may
 // sweep at once. On an error the result says what had been removed by then.
 // [EXP-05] [EXP-06] [EXP-07]
 func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (swept adapter.Swept, err error) {
@@ -31,7 +31,7 @@ func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (swept adapt
 // place is how far a sweep has come in its index: the expiry and the key, of one
 // or two parts, of the last record that it deleted.
 type place struct {
-	expires pgtype.Timestamptz // may be infinite in a row that somebody else wrote
+	expires pgtype.Timestamptz // may be infinite in a row that another product wrote
 	key     [2]string
 }
 

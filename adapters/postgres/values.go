@@ -14,9 +14,9 @@ import (
 // [INPUT-10] [INPUT-11]
 func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// lookable reports whether every part of a key could be in the database.
+// possibleKey reports whether every part of a key could be in the database.
 // [INPUT-01]
-func lookable(parts ...string) bool {
+func possibleKey(parts ...string) bool {
 	for _, s := range parts {
 		if s == "" || !storable(s) {
 			return false

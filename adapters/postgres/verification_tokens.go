@@ -40,7 +40,7 @@ func (a *Adapter) UseVerificationToken(ctx context.Context, key adapter.Verifica
 // [TEDIT-03]
 func (a *Adapter) DeleteVerificationTokens(ctx context.Context, identifier string) (deleted int64, err error) {
 	err = a.call(ctx, "delete verification tokens", func(db DB, sql *statements) error {
-		if !lookable(identifier) {
+		if !possibleKey(identifier) {
 			return nil
 		}
 		deleted, err = count(ctx, db, sql.deleteVerificationTokens, identifier)

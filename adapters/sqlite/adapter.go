@@ -47,10 +47,10 @@ var (
 	_ adapter.TokenEdits         = (*Adapter)(nil)
 )
 
-// New returns an adapter over db, which stays the caller's to close. New does
-// not use db, and an error is a wrong argument. The tables must be there
-// before the first call, which looks at them and fails with a text that says what
-// is lacking: see EnsureSchema.
+// New returns an adapter over db, which the caller closes. New does not use db, and
+// an error is a wrong argument. [Adapter.EnsureSchema] makes the tables. The first
+// call of a method compares them with the schema, and fails with a text that says what
+// is lacking.
 func New(db DB, opts ...Option) (*Adapter, error) {
 	pool, isPool := db.(*sql.DB)
 	var o options

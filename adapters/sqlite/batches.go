@@ -22,12 +22,12 @@ const (
 
 // checkpointAfter is after how many deleted records the log is copied into the
 // database. A record is in about four pages, and a writer whose commit makes the log
-// longer than 1,000 pages has to copy all of it: this way that is not somebody else.
+// longer than 1,000 pages has to copy all of it: this way it is not another writer.
 const checkpointAfter = 200
 
 // inBatches repeats a statement that deletes some of the records, as many as its
 // last argument says, until none is left. It returns how many it deleted, also with
-// an error. On a connection or transaction of the caller's every slice is a statement
+// an error. On the caller's connection or transaction every slice is a statement
 // there, without pauses.
 func (a *Adapter) inBatches(ctx context.Context, query string, args ...any) (total int64, err error) {
 	args = append(args[:len(args):len(args)], int64(sliceSize))

@@ -2,7 +2,7 @@
 // database/sql and whichever driver the application uses. It imports none.
 //
 // Every method is one statement, or one transaction of two or three, so it is
-// atomic on a pool, on one connection and inside a transaction of the caller's.
+// atomic on a pool, on one connection and inside the caller's transaction.
 // Only what deletes many sessions does so in batches. Owners are checked and
 // cascades run inside the statement, whether or not the connection enforces
 // foreign keys. With a *sql.DB, statements are prepared once and a busy database is

@@ -32,8 +32,8 @@ func (a *Adapter) NextVersion() *Adapter {
 	return &b
 }
 
-// Statements returns the statements that the adapter has run so far, and those of
-// the trigger.
+// Statements returns the statements that the adapter has run so far, and the
+// statements of the trigger.
 func (a *Adapter) Statements() (all []string) {
 	a.statements.Range(func(_, s any) bool {
 		all = append(all, s.(*statement).text)

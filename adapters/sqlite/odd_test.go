@@ -143,7 +143,7 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// Tables of an attached database are not taken for those of the main one.
+// The adapter does not mistake tables of an attached database for its own.
 func TestAttachedDatabase(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
 		dir := t.TempDir()

@@ -16,7 +16,7 @@ type option func(*options) error
 func (f option) apply(o *options) error { return f(o) }
 
 // WithPrefix puts prefix before the name of every table, index and trigger, to
-// keep them apart from the application's or from those of another Adapter
+// keep them apart from the tables of the application or of another Adapter
 // [ISO-02]. It consists of lower case letters, digits and underscores and begins
 // with a letter; at most 48 characters. The default is no prefix.
 func WithPrefix(prefix string) Option {

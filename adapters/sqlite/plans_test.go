@@ -11,10 +11,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// TestNoScans asks SQLite for the plan of every statement that any method sends,
-// and of those of the trigger, among 100,000 records of each kind that ANALYZE has
-// seen, on our own tables and on those of Drizzle. None reads a whole table or
-// index.
+// TestNoScans asks SQLite for the plan of every statement that any method sends and
+// that the trigger has, among 100,000 records of each kind that ANALYZE has seen, on
+// our own tables and on tables of Drizzle. No statement reads a whole table or index.
 func TestNoScans(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T, w wiring) *sql.DB{
 		"our tables": func(t *testing.T, w wiring) *sql.DB {

@@ -149,7 +149,7 @@ func drain(rows *sql.Rows, err error, read func(*sql.Rows) error) error {
 
 // patiently calls run again while the database is busy, with a pool: there run
 // is a transaction of its own, which a busy database has rolled back. Inside
-// a transaction of the caller's, repeating one statement may not help, and the
+// the caller's transaction, repeating one statement may not help, and the
 // driver's own busy timeout has the say. [CONC-15] [FAULT-12]
 func (a *Adapter) patiently(ctx context.Context, run func() error) error {
 	began := time.Now()

@@ -14,7 +14,7 @@ import (
 
 // comparison is what sets the tables of a database apart from the schema.
 type comparison struct {
-	empty   bool     // there is none of the tables
+	empty   bool     // no table of the schema exists
 	lacking []string // what is not there
 	changes []string // the statements that make it
 	refused []string // what EnsureSchema can't change, and what to do
@@ -134,13 +134,13 @@ func (a *Adapter) compareTable(c *comparison, t table, has found) {
 		a.create(c, t, name)
 		return
 	case has.kind == "view":
-		c.refuse("%s is not one of this package, but a view: use WithPrefix", name)
+		c.refuse("%s is a view: use WithPrefix for tables of other names", name)
 		return
 	case foldsCase.MatchString(has.sql):
 		c.refuse("a column of %s has the collation %s, which takes different texts for equal: rebuild the table without it", name, foldsCase.FindStringSubmatch(has.sql)[1])
 	}
 	if missing := a.compareColumns(c, t, has, name); len(missing) > 0 {
-		c.refuse("table %s is not one of this package, it has no columns %s: use WithPrefix", name, strings.Join(missing, ", "))
+		c.refuse("the table %s has no columns %s: if it serves another purpose, use WithPrefix", name, strings.Join(missing, ", "))
 		return
 	}
 	for _, ix := range has.indexes {

@@ -9,7 +9,7 @@ import (
 var schemaFiles embed.FS
 
 // schema is a version of the tables: files that make them in a new database,
-// and what a database that somebody else made must have.
+// and what the tables of another product must have.
 type schema struct {
 	version int
 	files   fs.FS

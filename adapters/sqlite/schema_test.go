@@ -107,7 +107,7 @@ func TestEnsureSchemaRefusesOtherTables(t *testing.T) {
 					t.Fatal(err)
 				}
 				err = a.EnsureSchema(t.Context())
-				if err == nil || !strings.Contains(err.Error(), "not one of this package") && !strings.Contains(err.Error(), "want UTF-8") {
+				if err == nil || !strings.Contains(err.Error(), "use WithPrefix") && !strings.Contains(err.Error(), "want UTF-8") {
 					t.Errorf("got %v, want an error that says what is wrong", err)
 				}
 				for object := range schemaObjects(t, db) {

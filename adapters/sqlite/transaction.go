@@ -8,8 +8,8 @@ import (
 
 // atomically runs what takes several statements: all of them take effect or
 // none. With a pool that is a transaction, which has the write lock from its
-// beginning and is repeated as a whole while the database is busy; with a
-// connection or transaction of the caller's it is a savepoint.
+// beginning and is repeated as a whole while the database is busy; on the
+// caller's connection or transaction it is a savepoint.
 func (a *Adapter) atomically(ctx context.Context, run func(ctx context.Context, tx *Adapter) error) error {
 	if a.pool == nil {
 		return bracket(ctx, a.db, "SAVEPOINT gatehouse", "RELEASE gatehouse", "ROLLBACK TO gatehouse; RELEASE gatehouse",

@@ -114,7 +114,7 @@ const fewSessions = 50
 // DeleteUser deletes the user and, by a trigger of the same statement, all
 // accounts, sessions and authenticators of that user. Of a user with many
 // sessions those go first, in short batches; a call that fails between leaves the
-// user, and can be repeated. If a table of the application's refers to the user
+// user, and can be repeated. If a table of the application refers to the user
 // and forbids it, the call fails and the user stays. [CASC-01] to [CASC-10]
 // [CONC-11]
 func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {

@@ -1,5 +1,5 @@
-// Package postgrestest opens PostgreSQL adapters for tests: those of this module,
-// and those of all bundled adapters. Nothing else imports it.
+// Package postgrestest opens PostgreSQL adapters for the tests of this module and of
+// all bundled adapters. Nothing else imports it.
 package postgrestest
 
 import (
@@ -28,9 +28,9 @@ var AuthJSTables string
 
 // Settings say how a test reaches a server.
 type Settings struct {
-	// URL is that of the server, where the account may create databases.
+	// URL names the server. The account may create databases there.
 	URL string
-	// PooledURL is that of PgBouncer with transaction pooling before the server, or
+	// PooledURL names PgBouncer with transaction pooling before the server, or is
 	// empty. OnlyPooled says that every adapter goes through it.
 	PooledURL  string
 	OnlyPooled bool

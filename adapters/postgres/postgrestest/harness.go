@@ -89,8 +89,8 @@ func (e *Env) inspect(ctx context.Context, a adapter.Adapter, r adaptertest.Reco
 	return there, err
 }
 
-// corrupt stores an instant that is none: "infinity" is a timestamp to PostgreSQL
-// and no time.Time.
+// corrupt stores "infinity", which is a timestamp to PostgreSQL and not a
+// time.Time.
 func (e *Env) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record) (repair func()) {
 	t.Helper()
 	column := map[adaptertest.Kind]string{

@@ -1,5 +1,5 @@
-// Package sqlitetest opens SQLite adapters for tests: those of this module, and
-// those of all bundled adapters. Nothing else imports it.
+// Package sqlitetest opens SQLite adapters for the tests of this module and of all
+// bundled adapters. Nothing else imports it.
 package sqlitetest
 
 import (

@@ -13,7 +13,7 @@ import (
 func lookup[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), statement func(*statements) string, key ...string) (*T, error) {
 	var found *T
 	err := a.call(ctx, op, func(db DB, sql *statements) error {
-		if !lookable(key...) {
+		if !possibleKey(key...) {
 			return nil
 		}
 		args := make([]any, len(key))
@@ -89,7 +89,7 @@ func (a *Adapter) guard(ctx context.Context, db DB, f func(DB) error) error {
 // count runs a statement that deletes records, and returns their number.
 func count(ctx context.Context, db DB, sql string, args ...any) (int64, error) {
 	rows, err := db.Query(ctx, sql, args...)
-	if _, err = first(rows, err, noColumns); err != nil {
+	if _, err = first(rows, err, ignoreColumns); err != nil {
 		return 0, err
 	}
 	return rows.CommandTag().RowsAffected(), nil
@@ -101,7 +101,7 @@ func count(ctx context.Context, db DB, sql string, args ...any) (int64, error) {
 func second[T any](results pgx.BatchResults, scan func(pgx.Rows) (T, error)) (*T, error) {
 	var found *T
 	rows, err := results.Query()
-	if _, err = first(rows, err, noColumns); err == nil {
+	if _, err = first(rows, err, ignoreColumns); err == nil {
 		rows, err = results.Query()
 		found, err = first(rows, err, scan)
 	}
