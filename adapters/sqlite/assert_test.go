@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"errors"
 	"reflect"
 	"testing"
 )
@@ -24,19 +23,5 @@ func same[T any](t testing.TB, what string, got *T, want T) {
 	}
 	if !reflect.DeepEqual(want, *got) {
 		t.Fatalf("%s: got %+v, want %+v", what, *got, want)
-	}
-}
-
-func absent[T any](t testing.TB, what string, got *T, err error) {
-	t.Helper()
-	if got != nil || err != nil {
-		t.Fatalf("%s: got %v, %v, want nil, nil", what, got, err)
-	}
-}
-
-func refused[T any](t testing.TB, what string, got *T, err, want error) {
-	t.Helper()
-	if got != nil || !errors.Is(err, want) {
-		t.Fatalf("%s: got %v, %v, want %v", what, got, err, want)
 	}
 }

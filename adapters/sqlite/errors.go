@@ -41,7 +41,8 @@ func notFound(op, what string) error {
 // stores what it finds. A null, of an owner who is absent, violates NOT NULL.
 func ownerFailed(ctx context.Context, op string, err error) error {
 	code, ok := resultCode(err)
-	if code == codeConstraintNotNull || !(ok && code > 0xff) && err != nil && strings.Contains(err.Error(), "NOT NULL constraint failed") {
+	extended := ok && code > 0xff // not of a driver that is not known
+	if code == codeConstraintNotNull || !extended && err != nil && strings.Contains(err.Error(), "NOT NULL constraint failed") {
 		return notFound(op, "user")
 	}
 	return failed(ctx, op, err)
