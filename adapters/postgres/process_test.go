@@ -172,16 +172,12 @@ func TestProcessIsKilledInABuild(t *testing.T) { // beside other tests, they wou
 	execSQL(t, old, `SELECT FROM pg_class LIMIT 1`)
 	process, begin := startChild(t, serverURL(t, postgresURL), schema, "")
 	begin()
-	builds := func() bool {
-		return value[bool](t, pool, `SELECT EXISTS (SELECT FROM pg_stat_progress_create_index AS p JOIN pg_class AS c ON c.oid = p.relid
-			WHERE c.relnamespace = current_schema()::regnamespace AND p.phase LIKE 'waiting for %')`)
-	}
-	await(t, "the index is built", builds)
+	await(t, "the index is built", func() bool { return waitingBuild(t, pool) })
 	if err := process.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = process.Wait() // killed
-	if !builds() {
+	if !waitingBuild(t, pool) {
 		t.Error("the server has given up the index with the process")
 	}
 	finished := make(chan struct{})
@@ -196,6 +192,14 @@ func TestProcessIsKilledInABuild(t *testing.T) { // beside other tests, they wou
 		t.Fatal(err)
 	}
 	<-finished
+}
+
+// waitingBuild reports whether an index of the schema is being built and waits for
+// other transactions.
+func waitingBuild(t *testing.T, pool *pgxpool.Pool) bool {
+	t.Helper()
+	return value[bool](t, pool, `SELECT EXISTS (SELECT FROM pg_stat_progress_create_index AS p JOIN pg_class AS c ON c.oid = p.relid
+		WHERE c.relnamespace = current_schema()::regnamespace AND p.phase LIKE 'waiting for %')`)
 }
 
 // finish does what a killed process has left, and looks at all of it.

@@ -15,15 +15,14 @@ import (
 const lockWait = 20 * time.Millisecond
 
 // shortLock runs statements that need a lock on the table, in one transaction,
-// which gives up when the lock is not free and is tried again until ctx ends.
+// which gives up when the lock is not free and is tried again until ctx ends. The
+// transaction is one message: the server ends it even if this process has stopped.
 func (a *Adapter) shortLock(ctx context.Context, table, sql string) error {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := a.exclusively(ctx, func(db DB) error {
-			return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-				script := fmt.Sprintf("SET LOCAL lock_timeout = %d; %s", lockWait.Milliseconds(), sql)
-				_, err := tx.Exec(ctx, script, pgx.QueryExecModeSimpleProtocol)
-				return err
-			})
+			script := fmt.Sprintf("SET LOCAL lock_timeout = %d; %s", lockWait.Milliseconds(), sql)
+			_, err := db.Exec(ctx, script, pgx.QueryExecModeSimpleProtocol)
+			return err
 		})
 		if isCode(err, lockNotAvailable, deadlockDetected) {
 			err = sleep(ctx, wait)
