@@ -50,7 +50,7 @@ func main() {
 	flag.StringVar(&s.wirings, "wirings", "", "try only the wirings whose name contains one of these texts, separated by commas, of all of them")
 	flag.StringVar(&s.only, "only", "", "run only these clauses and groups, separated by commas")
 	flag.Uint64Var(&s.seed, "seed", 0, "repeat the run that had this seed; 0 draws one")
-	flag.Float64Var(&s.rounds, "rounds", 1, "multiply the repetitions of races and histories; wirings after the first of an adapter have a fifth")
+	flag.Float64Var(&s.rounds, "rounds", 1, "multiply the repetitions of races and histories; wirings after the first of an adapter have a tenth")
 	flag.BoolVar(&s.strict, "strict", false, "treat SHOULD as MUST")
 	flag.IntVar(&s.parallel, "parallel", 4, "how many wirings are tried at once")
 	flag.StringVar(&s.out, "out", ".cache/conformance", "folder that the results are written to; empty writes none")

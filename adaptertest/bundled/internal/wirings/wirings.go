@@ -61,7 +61,7 @@ func (o *Opened) Close(ctx context.Context) error {
 }
 
 // fewer is the share of the rounds in the wirings of an adapter after the first.
-const fewer = 0.2
+const fewer = 0.1
 
 // All returns every wiring of every bundled adapter, adapter by adapter. The first of each is the one on the newest server
 // of the most usual kind.
