@@ -16,7 +16,8 @@ type Adapter struct {
 	client                                            *mgo.Client
 	users, accounts, sessions, tokens, authenticators collection
 
-	// transactions is what the server has said of them.
+	// transactions says whether the server has them: unknown, hasTransactions or
+	// hasNone.
 	transactions atomic.Int32
 }
 
@@ -31,7 +32,7 @@ var (
 )
 
 // Collections are the names of the collections. An empty name stands for its
-// default, which is that of the Auth.js adapter.
+// default, the name that the Auth.js adapter uses.
 type Collections struct {
 	Users              string // users
 	Accounts           string // accounts
@@ -58,13 +59,13 @@ func WithCollections(names Collections) Option {
 }
 
 // WithPrefix puts prefix before the name of every collection: with "auth_" users
-// are in auth_users. The default is none, as Auth.js has it.
+// are in auth_users. Without it there is no prefix, as with Auth.js.
 func WithPrefix(prefix string) Option {
 	return option(func(o *settings) { o.prefix = prefix })
 }
 
-// New returns an adapter over the database, whose client stays the caller's. It
-// does not touch the network.
+// New returns an adapter over the database. The caller keeps and closes the
+// client. New does not touch the network.
 func New(db *mgo.Database, with ...Option) (*Adapter, error) {
 	if db == nil {
 		return nil, errors.New("mongo: New: the database is nil")

@@ -22,8 +22,8 @@ func onlyID() *driver.FindOneOptionsBuilder {
 	return driver.FindOne().SetProjection(bson.D{{Key: "_id", Value: int32(1)}})
 }
 
-// deleteInBatches deletes all documents that match and returns their number,
-// also in front of an error. After each batch it rests for pause times as long
+// deleteInBatches deletes all documents that match and returns how many it has
+// deleted, also beside an error. After each batch it rests for pause times as long
 // as the batch took.
 func (c collection) deleteInBatches(ctx context.Context, filter bson.D, pause float64) (deleted int64, err error) {
 	for {
@@ -58,8 +58,7 @@ func (c collection) thin(ctx context.Context, filter bson.D) error {
 	}
 }
 
-// batchOf returns the ids of some documents that match: of all if they are fewer
-// than a batch.
+// batchOf returns the ids of up to a batch of documents that match.
 func (c collection) batchOf(ctx context.Context, filter bson.D) (bson.A, error) {
 	cursor, err := c.Find(abortable{ctx}, filter, driver.Find().SetProjection(bson.D{{Key: "_id", Value: int32(1)}}).SetLimit(batch).SetBatchSize(batch))
 	if err != nil {
@@ -88,9 +87,8 @@ func (c collection) deleteBatch(ctx context.Context, ids bson.A, filter bson.D) 
 	return result.DeletedCount, nil
 }
 
-// bounded is a context with a deadline for the driver, which sends the server
-// what is left of it as maxTimeMS. It takes the place of a timeout that the
-// client was given.
+// bounded is a context with a deadline for the driver, which sends the remaining
+// time to the server as maxTimeMS. A timeout of the client does not apply then.
 type bounded struct {
 	abortable
 	deadline time.Time

@@ -17,10 +17,10 @@ import (
 // collection is what the adapter does with a collection.
 type collection struct{ *mgo.Collection }
 
-// newCollection returns a collection that is read and written in a way that the
-// promises can rest on, however the client is set up: reads ask the primary,
-// writes wait for a majority, so that no failover takes back what was
-// acknowledged, and documents are encoded in the plain way.
+// newCollection returns a collection with the settings that the promises need,
+// whatever the settings of the client are: reads ask the primary; writes wait for
+// a majority, so that no failover takes back what was acknowledged; documents
+// are encoded without the client's options.
 func newCollection(db *mgo.Database, name string) collection {
 	return collection{db.Collection(name, options.Collection().
 		SetReadPreference(readpref.Primary()).
@@ -80,9 +80,9 @@ func (c collection) delete(ctx context.Context, filter bson.D) (int64, error) {
 	return result.DeletedCount, nil
 }
 
-// abortable is a context whose deadline looks to the driver like a cancellation.
-// At a deadline the driver would keep the connection and wait for the answer,
-// so that a request that is still under way takes effect after its call has
+// abortable is a context that shows its deadline to the driver as a
+// cancellation. At a deadline the driver keeps the connection and waits for the
+// answer, so a request that is still under way takes effect after its call has
 // failed. At a cancellation it closes the connection [CTX-07].
 type abortable struct{ context.Context }
 

@@ -10,8 +10,8 @@ import (
 )
 
 // wrap puts the operation before an error, unless it is nil, and marks
-// violations of unique indexes. What the server says of one is left out of the
-// text, because it holds the key.
+// violations of unique indexes. The text leaves out the server's message about
+// one, because the message quotes the key.
 func wrap(operation string, err error) error {
 	switch {
 	case err == nil:
@@ -25,8 +25,8 @@ func wrap(operation string, err error) error {
 	}
 }
 
-// withoutValues leaves out of the text of an error what the server says of the
-// document that a validator of the collection refused: it quotes the fields.
+// withoutValues leaves the server's details out of the text of an error: where a
+// validator of the collection refused a document, they quote its fields.
 func withoutValues(err error) error {
 	refused, ok := errors.AsType[mgo.WriteException](err)
 	if !ok {
@@ -71,7 +71,7 @@ var (
 	errNoAuthenticator = fmt.Errorf("no authenticator has the credential id: %w", adapter.ErrNotFound)
 )
 
-// firstOf returns the error, or otherwise if there is none.
+// firstOf returns err, or otherwise if err is nil.
 func firstOf(err, otherwise error) error {
 	if err != nil {
 		return err

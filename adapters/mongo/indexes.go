@@ -21,14 +21,14 @@ type index struct {
 	collection collection
 	fields     []string
 	unique     bool
-	// texts: only documents whose field is a text that is not empty are in it.
-	// The server uses such an index for the plain question who has an address; it
-	// does not use one whose filter asks for the type.
+	// texts: the index holds only documents in which the field is a text that is
+	// not empty. The server uses such an index for a plain equality; it does not
+	// use one with a filter on the type.
 	texts bool
 	// ttl: the server removes documents that have expired. Without it nothing
 	// but DeleteExpired does.
 	ttl bool
-	// name is set where the default name may be that of a predecessor.
+	// name is set where an index of an earlier version may have the default name.
 	name string
 }
 
@@ -88,7 +88,7 @@ func (a *Adapter) CheckIndexes(ctx context.Context) error {
 	for _, i := range a.indexes() {
 		found, err := i.find(there[i.collection.Name()])
 		if err == nil && !found {
-			err = fmt.Errorf("there is no such index: create it, %s", i.wanted())
+			err = fmt.Errorf("the index is missing: create it with %s", i.wanted())
 		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("mongo: check indexes: %s: %w", i, err))
@@ -136,7 +136,7 @@ func (a *Adapter) collections() []collection {
 
 // checkCollections refuses what is not a plain collection: a view and a time
 // series can't be changed record by record, and a capped collection removes its
-// oldest records when it is full, users who sign in among them.
+// oldest records when it is full.
 func (a *Adapter) checkCollections(ctx context.Context) error {
 	var names bson.A
 	for _, c := range a.collections() {
@@ -254,8 +254,8 @@ func (i index) differences(e existing) []string {
 	return all
 }
 
-// harmless reports whether an index that is none of ours may stay beside ours:
-// the server keeps both, and it neither refuses nor removes records.
+// harmless reports whether an index that the adapter does not need may stay: the
+// server keeps both, and it neither refuses nor removes records.
 func (i index) harmless(e existing) bool {
 	_, expires := e.expires()
 	return i.texts && !e.Unique && !expires && e.Partial != nil

@@ -67,8 +67,8 @@ func (a *Adapter) listOwned(ctx context.Context, c collection, userID string) ([
 		bson.D{{Key: "$replaceRoot", Value: bson.D{{Key: "newRoot", Value: "$" + record}}}})
 }
 
-// list decodes all records of a user. The list is empty and not nil if there is
-// none.
+// list decodes all records of a user. Without records the list is empty and not
+// nil.
 func list[T any](ctx context.Context, a *Adapter, c collection, userID string, decode func(bson.Raw) (*T, error)) ([]T, error) {
 	found, err := a.listOwned(ctx, c, userID)
 	if err != nil {
@@ -131,10 +131,10 @@ func (a *Adapter) exists(ctx context.Context, id bson.ObjectID) (bool, error) {
 	return raw != nil, err
 }
 
-// removeOrphan removes the record with the key if its owner is gone, or the
-// authenticator with which it goes, and reports whether the key is free. IDs are not used twice, so an owner who is gone never
-// comes back; one who is about to come is told by the field pending, see
-// signUpInOrder.
+// removeOrphan removes the record with the key if its owner is gone, or if it is
+// an account that has gone with its authenticator, and reports whether the key is
+// free. IDs are not used twice, so an owner who is gone never comes back. A record
+// with the pending field waits for its owner, see signUpInOrder.
 func (a *Adapter) removeOrphan(ctx context.Context, c collection, key bson.D) (bool, error) {
 	raw, err := c.find(ctx, key)
 	if err != nil {

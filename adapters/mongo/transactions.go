@@ -19,12 +19,12 @@ const (
 	conflictTime = 5 * time.Second
 	// betweenTries is the longest rest before the next try.
 	betweenTries = 20 * time.Millisecond
-	// killTime bounds the attempt to end a transaction on the server, which ends
-	// those of which it does not hear again itself, a minute later.
+	// killTime bounds the attempt to end a transaction on the server. The server
+	// itself ends an abandoned transaction after a minute.
 	killTime = 30 * time.Second
 )
 
-// What a server has said of itself.
+// Whether a server has transactions.
 const (
 	unknown int32 = iota
 	hasTransactions

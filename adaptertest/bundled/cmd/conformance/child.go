@@ -43,7 +43,7 @@ func runChild(ctx context.Context, s settings, out io.Writer) (err error) {
 		}
 	}
 	if w == nil {
-		return fmt.Errorf("there is no wiring %q", s.child)
+		return fmt.Errorf("the wiring %q does not exist", s.child)
 	}
 	servers := stores.Open(stores.Options{})
 	defer func() { err = errors.Join(err, servers.Close(context.WithoutCancel(ctx))) }()

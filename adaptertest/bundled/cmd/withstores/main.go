@@ -3,7 +3,7 @@
 //	withstores [-fast] [-stores postgres,pgbouncer,redis,cluster,mongo,replica] -- command [argument ...]
 //
 // It finds or starts the stores, sets the variable that names each, such as GATEHOUSE_POSTGRES_URL, runs the command, and
-// removes what it started. Kinds, versions (as in postgres:15) and variables are those of package stores. The exit status
+// removes what it started. Package stores defines the kinds, versions (as in postgres:15) and variables. The exit status
 // is the command's. A store that is missing ends the run before the command starts, unless GATEHOUSE_SKIP_STORES=1.
 package main
 

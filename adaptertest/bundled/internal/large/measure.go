@@ -16,7 +16,7 @@ import (
 // A Row is one measurement of a store: what the adapter took, and what the same work by hand took.
 type Row struct {
 	Store, What, Adapter, Hand string
-	// Of is the adapter's figure as a share of the one by hand, "" where there is none.
+	// Of is the adapter's figure divided by the one by hand, "" where the work by hand has no figure.
 	Of string
 }
 
@@ -26,7 +26,7 @@ const (
 	pairs       = 2000
 	fewestPairs = 20
 	pairsTime   = 10 * time.Second
-	// callers are those whose throughput is measured, in slices of time by turns with the same work by hand.
+	// callers is how many call at once when throughput is measured, in slices of time by turns with the same work by hand.
 	callers = 16
 	turns   = 16
 )
@@ -334,7 +334,7 @@ func (m *measurement) crowd(ctx context.Context, do func(ctx context.Context) er
 					return
 				case <-rest.C:
 				}
-				n := rand.IntN(m.n/10)*10 + 9 // whose session stays
+				n := rand.IntN(m.n/10)*10 + 9 // the session of this user stays
 				call := m.getSession(m.token(n), true).adapter
 				if i == people-1 {
 					call = m.createSession(n).adapter

@@ -57,13 +57,13 @@ func (p Proof) String() string {
 		p.Mutants, p.Mutants, p.AuthJS)
 }
 
-// A Column is what came of one wiring: a report, or why there is none.
+// A Column is the result of one wiring: a report, or the reason why there is no report.
 type Column struct {
 	Adapter string `json:"adapter"`
 	Wiring  string `json:"wiring"`
 	Server  string `json:"server,omitempty"`
 	Version string `json:"version,omitempty"`
-	// LeftOut says why the wiring was not tried here. It is no failure.
+	// LeftOut says why the wiring was not tried here. That is not a failure.
 	LeftOut string `json:"leftOut,omitempty"`
 	// Broken says why a wiring that was tried has no report. It is a failure.
 	Broken string              `json:"broken,omitempty"`
@@ -96,7 +96,7 @@ func (c Column) Verdict() string {
 // Failed reports whether the wiring breaks a MUST or has no report although it was tried.
 func (c Column) Failed() bool { return c.Broken != "" || c.Report != nil && len(c.Report.Failed()) > 0 }
 
-// Result returns what came of the clause.
+// Result returns the result of the clause.
 func (c Column) Result(clause string) (adaptertest.Result, bool) {
 	if c.Report == nil {
 		return adaptertest.Result{}, false

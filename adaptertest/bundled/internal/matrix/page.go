@@ -146,7 +146,7 @@ func (m *Matrix) page() page {
 // first reports whether the column is the first of its adapter.
 func (m *Matrix) first(i int) bool { return i == 0 || m.Columns[i].Adapter != m.Columns[i-1].Adapter }
 
-// headline says in one sentence what came of it, and in another what was done.
+// headline gives the result in one sentence, and what was done in another.
 func (m *Matrix) headline(clauses int) (headline, summary string) {
 	adapters, must, should, unverified := map[string]bool{}, 0, 0, map[string]bool{}
 	tried := m.Tried()

@@ -9,7 +9,7 @@ import (
 	"github.com/testcontainers/testcontainers-go"
 )
 
-// startCockroach starts one node, whose account root has no password. It listens on loopback only.
+// startCockroach starts one node. Its account root has no password; it listens on loopback only.
 func (s *Stores) startCockroach(ctx context.Context, version string) (*Store, error) {
 	image, err := s.image(ctx, cockroachReleases, version)
 	if err != nil {
@@ -30,8 +30,8 @@ func (s *Stores) startCockroach(ctx context.Context, version string) (*Store, er
 	return store, nil
 }
 
-// versionOfCockroach asks a server for the version of CockroachDB: its server_version is the one of PostgreSQL that it
-// speaks like.
+// versionOfCockroach asks a server for the version of CockroachDB. Its server_version is a version of PostgreSQL, for
+// clients.
 func versionOfCockroach(ctx context.Context, url string) (name, version string, err error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {

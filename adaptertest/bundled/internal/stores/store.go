@@ -12,7 +12,7 @@ import (
 
 // A Store is a server that answers, or several that work together.
 type Store struct {
-	// Name and Version are what the server says that it is, for example "PostgreSQL" and "17.2".
+	// Name and Version are what the server reports, for example "PostgreSQL" and "17.2".
 	Name, Version string
 	// URL is what a client on this machine connects to. Of several servers it names the first, unless a URL can name all.
 	URL string
@@ -54,7 +54,7 @@ func (s *Store) location() string {
 	return strings.Join(s.locations, ",")
 }
 
-// containers are those of the servers.
+// containers returns the containers of the servers.
 func (s *Store) containers() []*runningContainer {
 	if s.container != nil {
 		return []*runningContainer{s.container}

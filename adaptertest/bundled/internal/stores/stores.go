@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// EnvSkip set to 1 allows a run in which stores are missing. Whoever reads it says out loud what was left out.
+// EnvSkip set to 1 allows a run in which stores are missing. A program that reads it must print what it leaves out.
 const EnvSkip = "GATEHOUSE_SKIP_STORES"
 
 // ErrUnavailable is matched by the error of a server that this machine can't offer, for example a version that only a

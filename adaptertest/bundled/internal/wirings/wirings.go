@@ -27,7 +27,7 @@ type Wiring struct {
 // String is the adapter and the name.
 func (w Wiring) String() string { return w.Adapter + ", " + w.Name }
 
-// Opened is a wiring whose server answers.
+// Opened is a wiring that is ready: its server answers.
 type Opened struct {
 	// Server and Version say what keeps the records.
 	Server, Version string
