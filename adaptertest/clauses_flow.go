@@ -133,7 +133,7 @@ var flowClauses = []check{
 				continue
 			}
 			if r := c.getSession(token); r == nil || r.User.ID != holder.ID {
-				c.Errorf("a first sign-in ended with %s, and the address is that of %q", diff.Show(r), holder.ID)
+				c.Errorf("a first sign-in ended with %s, and %q has the address", diff.Show(r), holder.ID)
 			}
 		}
 	}},

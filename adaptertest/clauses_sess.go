@@ -137,7 +137,7 @@ var sessClauses = []check{
 		a, b := c.user(), c.user()
 		s, other, others := c.session(a.ID), c.session(a.ID), c.session(b.ID)
 		s.Expires = c.instant(3 * time.Hour)
-		for range 2 { // the second changes nothing, and is no miss
+		for range 2 { // the second changes nothing, and is not a miss
 			update := adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)}
 			if got := c.updateSession(update); got != nil {
 				c.same("UpdateSession of expires", got, &s)

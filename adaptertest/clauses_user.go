@@ -400,7 +400,7 @@ func emailVariants(c *clauseContext) []emailVariant {
 	}
 }
 
-// spellings are those of an address that differ in ASCII case only.
+// spellings are other spellings of an address, in another ASCII case.
 func spellings(address string) map[string]string {
 	local, domain, _ := strings.Cut(address, "@")
 	middle := len(local) / 2

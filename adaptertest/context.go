@@ -38,11 +38,11 @@ type clauseContext struct {
 	notes    []string
 	outcome  Outcome // set by skips
 	reason   string
-	lacking  []string // fields of the harness for want of which the clause is not verified
+	lacking  []string // fields that the harness lacks, without which the clause is not verified
 	cut      string   // why the clause was cut off, if it was
 	serial   int
 
-	lastWrite time.Time // by the adapter's word of eventual reads
+	lastWrite time.Time // if the adapter declares eventual reads
 
 	missing        []string // of the 19 methods those that the adapter does not have
 	optional       []string // of the methods of optional interfaces those that it does not have
@@ -226,7 +226,7 @@ func (c *clauseContext) clock() Clock {
 	return c.harness().Clock(c.raw)
 }
 
-// virtualClock is the clock of those who look at none.
+// virtualClock is the clock of a clause whose adapter looks at no clock.
 type virtualClock struct{ ahead atomic.Int64 }
 
 func (v *virtualClock) Now() time.Time          { return time.Now().Add(time.Duration(v.ahead.Load())) }

@@ -153,7 +153,7 @@ func (x faulted) String() string {
 }
 
 // eachFault makes a call of each method with a fault of each kind at each of its
-// steps, always with a new fixture, and has what came of it judged when the traffic
+// steps, always with a new fixture, and judges the outcome when the traffic
 // flows again.
 func (c *clauseContext) eachFault(kinds []fault.Kind, methods []string, judge func(x faulted)) {
 	control := c.control()

@@ -105,8 +105,8 @@ type Harness struct {
 	// them one after the other.
 	Parallel int
 
-	// ClauseTimeout ends a stuck clause, of whose calls none has returned for so
-	// long; it defaults to a minute. A clause whose calls return is cut off after five
+	// ClauseTimeout ends a stuck clause: none of its calls has returned for so
+	// long. It defaults to a minute. A clause whose calls return is cut off after five
 	// times as long, or when the time of go test is over, and is not verified.
 	ClauseTimeout time.Duration
 }
@@ -161,7 +161,7 @@ type Declarations struct {
 	// nothing to expire but moves a clock of its own.
 	Timeless bool `json:"timeless,omitempty"`
 	// NoPooler says why no pooler can stand between the adapter and its store:
-	// there is no such thing as Harness.Pooled [FAULT-11].
+	// Harness.Pooled can't be set [FAULT-11].
 	NoPooler string `json:"noPooler,omitempty"`
 	// Scans says why the store reads every record of a kind to find one. The suite
 	// stores as much as ever, and looks up a part of it [VOL-02, VOL-03].
@@ -259,10 +259,10 @@ func (h *Harness) validate() error {
 		problems = append(problems, errors.New("adaptertest: Harness.Reopen is set, and Declarations.Volatile says that nothing is kept"))
 	}
 	if h.Clock != nil && h.Declarations.Timeless {
-		problems = append(problems, errors.New("adaptertest: Harness.Clock is set, and Declarations.Timeless says that nobody looks at a clock"))
+		problems = append(problems, errors.New("adaptertest: Harness.Clock is set, and Declarations.Timeless says that neither the adapter nor its store looks at a clock"))
 	}
 	if h.Pooled != nil && h.Declarations.NoPooler != "" {
-		problems = append(problems, errors.New("adaptertest: Harness.Pooled is set, and Declarations.NoPooler says that there is none"))
+		problems = append(problems, errors.New("adaptertest: Harness.Pooled is set, and Declarations.NoPooler says that no pooler can exist"))
 	}
 	if h.Declarations.Precision < 0 || h.Declarations.EventualReads < 0 || h.ClauseTimeout < 0 {
 		problems = append(problems, errors.New("adaptertest: a duration of the harness is negative"))

@@ -18,7 +18,7 @@ type keyed struct {
 	lookup bool
 	// parts says what the key is made of, in the names of (*uninvolved user).values.
 	parts []string
-	// unknown is what the method owes the caller for an unknown key.
+	// unknown is what the method must return for an unknown key.
 	unknown answer
 	call    func(c *clauseContext, a adapter.Adapter, key []string) (any, error)
 }

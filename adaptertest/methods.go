@@ -91,8 +91,8 @@ func methodsThat(keep func(method) bool) []string {
 }
 
 // missingMethods returns what the adapter lacks of the 19 methods, and of those
-// of the optional interfaces. An interface one of whose methods is missing by
-// the adapter's own word is missing as a whole.
+// of the optional interfaces. An interface is missing
+// as a whole if the adapter says that one of its methods is missing.
 func missingMethods(a adapter.Adapter) (required, optional []string) {
 	declared := adapter.Missing(a)
 	lacks := map[string]bool{}

@@ -13,8 +13,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// observer passes calls on to an adapter and watches what every call owes its
-// caller, whichever clause makes it: it does not panic [INPUT-15], an error
+// observer passes calls on to an adapter and checks what every call must do,
+// in every clause: it does not panic [INPUT-15], an error
 // comes without a record [ERR-07], and an absent record is nil rather than
 // empty [ERR-03]. It keeps the errors for [ERR-08] and the last calls as
 // evidence. A lookup that the adapter does not have is made by another one where

@@ -73,7 +73,7 @@ type raceCase struct {
 	calls []call
 	// verify judges the outcome. Its reads go to the adapter without the observer.
 	verify func(h []operation) error
-	// exact says that declared eventual reads are no excuse.
+	// exact says that declared eventual reads do not excuse a difference.
 	exact bool
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Outcome is what came of one clause.
+// Outcome is the result of one clause.
 type Outcome string
 
 // The outcomes.

@@ -25,7 +25,7 @@ type Options struct {
 	// Seed repeats the run that had it; zero draws one.
 	Seed uint64
 	// Rounds multiplies the repetitions of races and histories: 3 is three times
-	// as many, 0.5 half as many. Zero is one.
+	// as many, QuickRounds a tenth as many. Zero is one.
 	Rounds float64
 	// Parallel replaces Harness.Parallel, unless it is zero.
 	Parallel int
@@ -250,7 +250,7 @@ func optionsFromEnvironment() (Options, error) {
 		o.Seed = seed
 	}
 	if testing.Short() {
-		o.Rounds = shortRounds
+		o.Rounds = QuickRounds
 	}
 	if s := os.Getenv("ADAPTERTEST_ROUNDS"); s != "" {
 		rounds, err := strconv.ParseFloat(s, 64)
@@ -289,8 +289,10 @@ func byGroup(checks []check) func(yield func(string, []check) bool) {
 // stuckLimit ends a run: clause after clause that hangs tells nothing new.
 const stuckLimit = 3
 
-// shortRounds are the rounds of go test -short.
-const shortRounds = 0.1
+// QuickRounds are the rounds of the quick form, which go test -short runs: every
+// clause, with a tenth of the repetitions. It is for an author's loop; what a
+// race shows one time in twenty needs the full form.
+const QuickRounds = 0.1
 
 // cleanUpTimeout is what the harness gets to clean up after a clause.
 const cleanUpTimeout = 30 * time.Second
@@ -410,7 +412,7 @@ func (c *clauseContext) phase(ctx context.Context, timeout time.Duration, what s
 			return true
 		case <-outer.Done():
 			cancel()
-		case <-over.C: // said before the context ends: what fails then is no breach
+		case <-over.C: // said before the context ends: what fails then does not break the clause
 			c.cutOff(fmt.Sprintf("%s was cut off after %v: its calls return, and slowly", what, limit.Round(time.Millisecond)))
 			cancel()
 		case <-watchdog.C:
@@ -441,7 +443,7 @@ func (c *clauseContext) goesOn() bool {
 	return c.outcome == "" && len(c.failures) == 0
 }
 
-// result is what came of the clause.
+// result returns the result of the clause.
 func (c *clauseContext) result(d time.Duration) Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()

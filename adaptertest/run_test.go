@@ -358,7 +358,7 @@ func TestHarnessIsValidated(t *testing.T) {
 		"Harness.Reopen without Harness.Close":         {New: newUsers, Reopen: func(testing.TB, adapter.Adapter) adapter.Adapter { return nil }},
 		"a duration of the harness is negative":        {New: newUsers, ClauseTimeout: -1},
 		"Harness.Parallel is -1":                       {New: newUsers, Parallel: -1},
-		"NoPooler says that there is none":             {New: newUsers, Pooled: newUsers, Declarations: Declarations{NoPooler: "a file"}},
+		"NoPooler says that no pooler can exist":       {New: newUsers, Pooled: newUsers, Declarations: Declarations{NoPooler: "a file"}},
 		"the waiver of USER-11 is Racy":                {New: newUsers, Waivers: []Waiver{{Clause: "USER-11", Reason: "x", Racy: true}}},
 		"a waiver names the unknown clause \"nobody\"": {Waivers: []Waiver{{Clause: "nobody", Reason: "x"}}},
 	} {

@@ -33,7 +33,7 @@ func (k *keys) add(r Record) {
 	}
 }
 
-// lookup is what one lookup found.
+// lookup is the result of one lookup.
 type lookup struct {
 	lookup string
 	record any

@@ -9,9 +9,8 @@ import (
 )
 
 // A lookup that the adapter lacks is made by another one that it has, where that
-// is possible: what a clause says of writes is then verified all the same. What
-// a lookup itself owes its caller is not: those clauses name it in their requires
-// list.
+// is possible: clauses about writes are then verified all the same. Clauses about
+// the lookup itself are not: they name it in their requires list.
 
 // remembered is what the calls of a clause told about keys.
 type remembered struct {

@@ -33,7 +33,7 @@ type textField struct {
 // stored is a record that was written for a text field.
 type stored struct {
 	want any
-	// find reads the record back by the text, or where it is no part of the key
+	// find reads the record back by the text, or where it is not part of the key
 	// by the key.
 	find func(text string) (any, error)
 }
@@ -290,7 +290,7 @@ func (c *clauseContext) keeps(p textField, owner, text string, refusable bool) *
 	return x
 }
 
-// saturated returns a record of each kind all of whose text holds s.
+// saturated stores and reads a record of each kind, with s in all of its text.
 func (c *clauseContext) saturated(s string, refusable bool) {
 	private := func(word string) string { return c.secret(word) + s }
 	judge := func(what string, want, got any, err error) {

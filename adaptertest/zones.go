@@ -137,7 +137,7 @@ func (c *clauseContext) judgeZone(zone, dir, output string) bool {
 	return true
 }
 
-// outcome returns what came of a clause in this run.
+// outcome returns the outcome of a clause in this run.
 func (r *run) outcome(id string) (Outcome, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 //
 // A step is a statement that is executed or queried, a begin, commit or
 // rollback, a ping, or the opening of a connection. Preparing a statement and
-// reading its rows are no steps.
+// reading its rows are not steps.
 //
 // HalfClose is not supported. A FailRequest, Down, LoseReply or CutReply fails
 // the step with ErrInjected; CutReply on a query does so after the first row.

@@ -33,6 +33,9 @@ type Mutant struct {
 	Process bool
 	// Races are noticed only when calls meet: such a mutant is run many times.
 	Races bool
+	// Rounds are those of the suite when it judges the mutant; zero is the full
+	// form.
+	Rounds float64
 
 	// mem replaces methods of the adapter over maps, lite of the one over SQLite.
 	mem  func(m *mem) with

@@ -81,7 +81,7 @@ func outcomes(ctx context.Context, m Mutant, all bool, reach Reach) (map[string]
 	if m.Process || raceDetector && len(m.Detector) > 0 {
 		return inProcess(ctx, m)
 	}
-	options := adaptertest.Options{Only: m.clauses()}
+	options := adaptertest.Options{Only: m.clauses(), Rounds: m.Rounds}
 	if all {
 		options.Only = nil
 	}
@@ -139,6 +139,9 @@ func inProcess(ctx context.Context, m Mutant) (map[string]string, error) {
 	pattern := fmt.Sprintf("^TestOneMutant$/^(%s)$/^(%s)-", strings.Join(groups, "|"), strings.Join(ids, "|"))
 	cmd := exec.CommandContext(ctx, binary, "-test.run="+pattern, "-test.v=true", "-test.count=1", "-test.timeout=2m") //nolint:gosec // the binary runs itself
 	cmd.Env = append(os.Environ(), mutantVariable+"="+m.Name, "ADAPTERTEST_STRICT=1")
+	if m.Rounds > 0 {
+		cmd.Env = append(cmd.Env, fmt.Sprintf("ADAPTERTEST_ROUNDS=%g", m.Rounds))
+	}
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()
 	said := map[string]string{}

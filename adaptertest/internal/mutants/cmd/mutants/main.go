@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/mutants"
 )
 
@@ -27,6 +28,7 @@ type options struct {
 	races    int
 	reaches  bool
 	detector bool
+	short    bool
 	write    bool
 	workers  int
 }
@@ -43,6 +45,7 @@ func main() {
 	flag.BoolVar(&o.reaches, "reaches", false, "print how many are caught by what the harness can do")
 	flag.BoolVar(&o.detector, "detector", false, "only what the race detector notices; needs -race")
 	flag.BoolVar(&o.write, "write", false, "write MUTANTS.md")
+	flag.BoolVar(&o.short, "short", false, "with the rounds of the suite's quick form")
 	flag.IntVar(&o.workers, "workers", 6, "how many mutants are judged at once")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -66,6 +69,9 @@ func run(ctx context.Context, o options) error {
 	var chosen []mutants.Mutant
 	for _, m := range mutants.All() {
 		noticeable := len(m.Fails) > 0 && !o.detector || len(m.Detector) > 0 && o.detector
+		if o.short {
+			m.Rounds = adaptertest.QuickRounds
+		}
 		if only.MatchString(m.Name) && noticeable {
 			chosen = append(chosen, m)
 		}
@@ -157,7 +163,7 @@ func score(ctx context.Context, chosen []mutants.Mutant, o options) error {
 	if caught < judged {
 		return fmt.Errorf("%d are not caught", judged-caught)
 	}
-	if !o.detector && o.only == "" {
+	if !o.detector && !o.short && o.only == "" {
 		fmt.Printf("\nWith the race detector:\n")
 		cmd := exec.CommandContext(ctx, "go", "run", "-race", self, "-detector")
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
