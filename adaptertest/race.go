@@ -67,7 +67,7 @@ func (c *clauseContext) perform(k call, a adapter.Adapter, client, handle int, s
 	return m
 }
 
-// race case is one race: calls that are made at once, and what must be true when
+// raceCase is one race: calls that are made at once, and what must be true when
 // all have returned.
 type raceCase struct {
 	calls []call

@@ -6,10 +6,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// uninvolved user is a user with one of everything who has no part in a clause and
-// must come out of it unchanged. What is compared is what the adapter said
-// before the clause with what it says after: a store that loses something at
-// once is the business of other clauses.
+// uninvolvedUser is a user with one record of each kind who has no part in a clause
+// and must not change. The lookups before the clause are compared with those
+// after it: a store that loses something at once breaks other clauses.
 type uninvolvedUser struct {
 	id            string
 	user          *adapter.User
