@@ -104,6 +104,7 @@ var aeditClauses = []check{
 	{id: "AEDIT-07", words: "touch-stores-the-counter", requires: touchMethods, run: func(c *clauseContext) {
 		u := c.user().ID
 		w, beside := c.authenticator(u), c.authenticator(u)
+		shown := c.getAuthenticator(w.CredentialID)
 		for _, to := range []int64{8, 9, 1<<31 - 1, 1 << 31, 1<<32 - 1, 3, 0, 0, 12} {
 			used := c.instant(-time.Minute)
 			from := w.Counter
@@ -114,7 +115,9 @@ var aeditClauses = []check{
 				c.Fatalf("%s: got nothing, and the stored counter is %d", what, from)
 			}
 			c.same("what "+what+" returned", got, &w)
+			c.shownAsBefore("what "+what+" returned", got, shown)
 			stored := c.getAuthenticator(w.CredentialID)
+			c.shownAsBefore("GetAuthenticator after "+what, stored, shown)
 			c.same("GetAuthenticator after "+what, stored, &w)
 			if stored != nil && (stored.LastUsed == nil) != (got.LastUsed == nil) {
 				c.Errorf("%s returned the instant of use %s, GetAuthenticator %s", what, diff.Show(got.LastUsed), diff.Show(stored.LastUsed))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -101,6 +102,7 @@ var aliasClauses = []check{
 			c.Notef("the adapter keeps its own copy of strings")
 		}
 	}},
+	{id: "ALIAS-06", words: "concurrent-results-share-nothing", races: true, run: concurrentResultsShareNothing},
 }
 
 // pointedWrite is a write whose argument leads to memory of the caller's.
@@ -322,5 +324,71 @@ func scribble(v reflect.Value) {
 		v.SetUint('#')
 	default:
 		panic(fmt.Sprintf("adaptertest: scribble does not know %v", v.Type()))
+	}
+}
+
+// concurrentResultsShareNothing is ALIAS-06: two reads of one record at the same
+// moment, through one adapter, which may be tempted to make one read of them.
+func concurrentResultsShareNothing(c *clauseContext) {
+	reads := c.working(c.newFixture(c.a).reads())
+	if len(reads) == 0 {
+		c.notApplicable("the adapter reads nothing")
+	}
+	twice := func(k call, n int) raceCase {
+		return raceCase{calls: slices.Repeat([]call{k}, n), verify: func(h []operation) error {
+			for i := range h {
+				for j := range i {
+					if h[i].err == nil && h[j].err == nil && sharesMemory(reflect.ValueOf(h[i].result), reflect.ValueOf(h[j].result)) {
+						return fmt.Errorf("%s returned two callers the same memory: what one of them changes, the other sees", k.method)
+					}
+				}
+			}
+			return nil
+		}}
+	}
+	alone := []adapter.Adapter{c.raw}
+	c.atBarrier(alone, racers, func(n, round int) raceCase { return twice(reads[round/2%len(reads)], n) })
+	if c.faults() == nil {
+		c.Notef("no answers were held: the harness has no %s", abilityFaults)
+		return
+	}
+	for _, k := range reads {
+		c.withHeldAnswers(alone, 0, func(n, _ int) raceCase { return twice(k, n) })
+	}
+}
+
+// sharesMemory reports whether something that can be changed through a can be
+// seen through b.
+func sharesMemory(a, b reflect.Value) bool {
+	addresses := map[uintptr]bool{}
+	visitMemory(a, func(p uintptr) { addresses[p] = true })
+	shared := false
+	visitMemory(b, func(p uintptr) { shared = shared || addresses[p] })
+	return shared
+}
+
+func visitMemory(v reflect.Value, visit func(uintptr)) {
+	switch v.Kind() {
+	case reflect.Interface:
+		visitMemory(v.Elem(), visit)
+	case reflect.Pointer:
+		if !v.IsNil() && v.Type() != reflect.TypeFor[*time.Location]() {
+			visit(v.Pointer())
+			visitMemory(v.Elem(), visit)
+		}
+	case reflect.Slice:
+		if v.Len() > 0 {
+			visit(v.Pointer())
+		}
+		for i := range v.Len() {
+			visitMemory(v.Index(i), visit)
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return
+		}
+		for i := range v.NumField() {
+			visitMemory(v.Field(i), visit)
+		}
 	}
 }

@@ -17,6 +17,7 @@ var (
 var alistClauses = []check{
 	{id: "ALIST-01", words: "all-accounts-are-listed-once", requires: accountListMethods, run: func(c *clauseContext) {
 		a, b := c.user().ID, c.user().ID
+		c.surround(a)
 		one, two := c.newAccount(a), c.newAccount(a)
 		one.Provider, two.Provider = c.unique("one"), c.unique("two")
 		var want, others []adapter.Account

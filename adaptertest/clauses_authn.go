@@ -58,9 +58,19 @@ var authnClauses = []check{
 	{id: "AUTHN-04", words: "list-yields-each-exactly-once", requires: []string{"CreateUser", "CreateAuthenticator", "ListAuthenticatorsByUserID"}, run: func(c *clauseContext) {
 		for _, n := range []int{0, 1, 2, 3, 10} {
 			u := c.user()
+			c.surround(u.ID)
+			if !c.lacks("LinkAccount") {
+				c.account(u.ID)
+				c.account(u.ID)
+			}
 			var want []adapter.Authenticator
-			for range n {
-				want = append(want, c.authenticator(u.ID))
+			for i := range n {
+				a := c.newAuthenticator(u.ID)
+				if i%2 == 1 { // what one has and the next has not must not be handed on
+					a.Transports, a.Name, a.Created, a.LastUsed, a.CredentialBackedUp, a.Counter = nil, nil, nil, nil, false, 0
+				}
+				c.createAuthenticator(a)
+				want = append(want, a)
 			}
 			c.sameAuthenticators(fmt.Sprintf("the list of a user with %d", n), c.listAuthenticators(u.ID), want)
 		}
@@ -110,9 +120,11 @@ var authnClauses = []check{
 		u, v := c.user(), c.user()
 		want := []adapter.Authenticator{c.authenticator(u.ID), c.authenticator(u.ID), c.authenticator(u.ID)}
 		other := c.authenticator(v.ID)
+		shown := c.getAuthenticator(want[0].CredentialID)
 		for _, counter := range []int64{41, 42} {
 			want[0].Counter = counter
-			c.updateCounter(want[0].CredentialID, counter)
+			c.shownAsBefore("UpdateAuthenticatorCounter", c.updateCounter(want[0].CredentialID, counter), shown)
+			c.shownAsBefore("GetAuthenticator after a counter update", c.getAuthenticator(want[0].CredentialID), shown)
 			c.sameAuthenticators(fmt.Sprintf("the list after the oldest one's counter was set to %d", counter), c.listAuthenticators(u.ID), want)
 			c.sameAuthenticators("the list of another user", c.listAuthenticators(v.ID), []adapter.Authenticator{other})
 			for _, w := range append(want, other) {

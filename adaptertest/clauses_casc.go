@@ -98,6 +98,7 @@ var cascClauses = []check{
 		}
 	}},
 	{id: "CASC-11", words: "cascade-sees-through-lifetimes", requires: []string{"CreateUser", "DeleteUser"}, run: cascadeSeesThroughLifetimes},
+	{id: "CASC-12", words: "what-changed-hands-survives", requires: []string{"CreateUser", "DeleteUser"}, run: whatChangedHandsSurvives},
 }
 
 // deletedForGood deletes the user and reports whatever of theirs is left: to the
@@ -255,5 +256,63 @@ func cascadeSeesThroughLifetimes(c *clauseContext) {
 		if err := c.inherited(p.id, look); err != nil {
 			c.Errorf("after DeleteUser: %v", err)
 		}
+	}
+}
+
+// whatChangedHandsSurvives is CASC-12: what an adapter keeps by user must not name
+// a key that is another user's by now.
+func whatChangedHandsSurvives(c *clauseContext) {
+	former, owner := c.user(), c.user()
+	var look []func()
+	if c.works("UnlinkAccount") && c.works("GetUserByAccount") {
+		first := c.account(former.ID)
+		c.unlinkAccount(first.Key())
+		a := c.linkAccount(c.accountWith(owner.ID, first.Key()))
+		look = append(look, func() { c.owned("an account that a deleted user had unlinked", a, owner) })
+	}
+	if c.works("DeleteSession") && c.works("GetSessionAndUser") {
+		first := c.session(former.ID)
+		c.deleteSession(first.SessionToken)
+		s := c.newSession(owner.ID)
+		s.SessionToken = first.SessionToken
+		c.createSession(s)
+		look = append(look, func() { c.resolves("a session whose token a deleted user had before", s, owner) })
+	}
+	if c.works("UpdateSession") && c.works("GetSessionAndUser") {
+		s := c.session(former.ID)
+		moved, err := c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(owner.ID)})
+		if err == nil && moved != nil { // changing hands may be refused
+			s.UserID = owner.ID
+			look = append(look, func() { c.resolves("a session that a deleted user had before", s, owner) })
+		}
+	}
+	if c.works("DeleteAuthenticator") && c.works("GetAuthenticator") {
+		first := c.authenticator(former.ID)
+		of[*adapter.Authenticator](c, deleteAuthenticator(former.ID, first.CredentialID, false))
+		w := c.newAuthenticator(owner.ID)
+		w.CredentialID = first.CredentialID
+		c.createAuthenticator(w)
+		look = append(look, func() {
+			c.same("GetAuthenticator of a credential that a deleted user had before", c.getAuthenticator(w.CredentialID), &w)
+		})
+	}
+	address := ""
+	if c.works("UpdateUser") && c.works("GetUserByEmail") {
+		address = former.Email
+		c.updateUser(adapter.UserUpdate{ID: former.ID, Email: adapter.To(c.newUser().Email)})
+		owner = c.updateUser(adapter.UserUpdate{ID: owner.ID, Email: adapter.To(address)})
+		look = append(look, func() {
+			c.same("GetUserByEmail of an address that a deleted user had before", c.getUserByEmail(address), owner)
+		})
+	}
+	c.deleteUser(former.ID)
+	for _, f := range look {
+		f()
+	}
+	if address != "" {
+		w := c.newUser()
+		w.Email = address
+		got, err := c.a.CreateUser(c.ctx, w)
+		c.fails("CreateUser with the address that a deleted user had before and another has now", got, err)
 	}
 }

@@ -231,6 +231,7 @@ var dataClauses = []check{
 		}
 	}},
 	{id: "DATA-14", words: "large-numbers-are-kept-or-refused", requires: []string{"CreateUser"}, run: largeNumbers},
+	{id: "DATA-15", words: "fields-that-are-no-keys-may-repeat", requires: []string{"CreateUser", "GetUser"}, run: fieldsMayRepeat},
 }
 
 // keepsInside puts text into a text field, in the middle of a unique string and at
@@ -412,5 +413,86 @@ func largeNumbers(c *clauseContext) {
 	}
 	if !tried {
 		c.notApplicable("the adapter keeps no numbers")
+	}
+}
+
+// fieldsMayRepeat is DATA-15: two users with two records of each kind, which have
+// every field in common that is no key.
+func fieldsMayRepeat(c *clauseContext) {
+	stored := func(what string, err error) bool {
+		if err != nil {
+			c.Errorf("%s: %v; what it has in common with a record that is stored is no key", what, err)
+		}
+		return err == nil
+	}
+	common := c.newUser()
+	account, session, token, authenticator := c.newAccount(""), c.newSession(""), c.newToken(), c.newAuthenticator("")
+	for range 2 {
+		u := common
+		u.ID, u.Email = c.id(), c.newUser().Email
+		got, err := c.a.CreateUser(c.ctx, u)
+		if !stored("CreateUser", err) {
+			return
+		}
+		kept := mustRecord(c, "CreateUser", got, nil)
+		u.ID, u.Email = kept.ID, kept.Email
+		var accounts []adapter.Account
+		var sessions []adapter.Session
+		var authenticators []adapter.Authenticator
+		for range 2 {
+			if !c.lacks("LinkAccount") {
+				a := account
+				a.UserID, a.ProviderAccountID = u.ID, c.newAccount("").ProviderAccountID
+				_, err := c.a.LinkAccount(c.ctx, a)
+				if stored("LinkAccount", err) {
+					accounts = append(accounts, a)
+				}
+			}
+			if !c.lacks("CreateSession") {
+				s := session
+				s.UserID, s.SessionToken = u.ID, c.newSession("").SessionToken
+				_, err := c.a.CreateSession(c.ctx, s)
+				if stored("CreateSession", err) {
+					sessions = append(sessions, s)
+				}
+			}
+			if !c.lacks("CreateVerificationToken") && !c.lacks("UseVerificationToken") {
+				t := token
+				t.Token = c.newToken().Token
+				_, err := c.a.CreateVerificationToken(c.ctx, t)
+				if stored("CreateVerificationToken", err) {
+					defer c.used("one of several verification tokens that expire at one instant", t)
+				}
+			}
+			if !c.lacks("CreateAuthenticator") {
+				a := authenticator
+				a.UserID, a.CredentialID = u.ID, c.newAuthenticator("").CredentialID
+				_, err := c.a.CreateAuthenticator(c.ctx, a)
+				if stored("CreateAuthenticator", err) {
+					authenticators = append(authenticators, a)
+				}
+			}
+		}
+		const alike = " of records that differ in their keys only"
+		c.same("GetUser"+alike, c.getUser(u.ID), &u)
+		for _, a := range accounts {
+			if !c.lacks("GetAccount") {
+				c.same("GetAccount"+alike, c.getAccount(a.Key()), &a)
+			}
+		}
+		for _, s := range sessions {
+			if !c.lacks("GetSessionAndUser") {
+				c.same("GetSessionAndUser"+alike, c.getSession(s.SessionToken), &adapter.SessionAndUser{Session: s, User: u})
+			}
+		}
+		if !c.lacks("CreateAuthenticator") && !c.lacks("ListAuthenticatorsByUserID") {
+			c.sameAuthenticators("ListAuthenticatorsByUserID"+alike, c.listAuthenticators(u.ID), authenticators)
+		}
+		if !c.lacks("LinkAccount") && !c.lacks("ListAccountsByUserID") {
+			c.same("ListAccountsByUserID"+alike, of[[]adapter.Account](c, listAccounts(u.ID)), accounts)
+		}
+		if !c.lacks("CreateSession") && !c.lacks("ListSessionsByUserID") {
+			c.same("ListSessionsByUserID"+alike, of[[]adapter.Session](c, listSessions(u.ID)), sessions)
+		}
 	}
 }

@@ -3,10 +3,13 @@ package adaptertest
 import (
 	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -101,6 +104,7 @@ var isoClauses = []check{
 			}
 		}
 	}},
+	{id: "ISO-08", words: "reads-under-way-hide-no-write", races: true, requires: []string{"CreateUser", "GetUser", "UpdateUser"}, run: readsUnderWayHideNoWrite},
 }
 
 // crossRead makes each kind of write through one adapter and looks at once
@@ -483,6 +487,106 @@ func namespacesShareNothing(c *clauseContext) {
 		if tokens {
 			got := c.useToken(t.Key())
 			c.same(fmt.Sprintf("UseVerificationToken in namespace %q after one in %q", names[i+1], names[0]), got, &all[i+1].token)
+		}
+	}
+}
+
+// readsUnderWayHideNoWrite is ISO-08: while a read of a user is under way the user
+// is changed, and read again through the same adapter.
+func readsUnderWayHideNoWrite(c *clauseContext) {
+	if bound := c.harness().Declarations.EventualReads; bound > 0 {
+		c.notApplicable("writes become visible within %v", bound)
+	}
+	u := c.user()
+	n := 0
+	changeAndRead := func(how string) {
+		n++
+		name := new(fmt.Sprintf("change %d", n))
+		_, err := c.raw.UpdateUser(c.ctx, adapter.UserUpdate{ID: u.ID, Name: adapter.To(name)})
+		must(c, "UpdateUser", u, err)
+		methods := []string{"GetUser"}
+		if !c.lacks("GetUserByEmail") {
+			methods = append(methods, "GetUserByEmail")
+		}
+		for i := range methods { // by turns the one or the other comes right after the write
+			method := methods[(i+n)%len(methods)]
+			got, err := (*adapter.User)(nil), error(nil)
+			if method == "GetUser" {
+				got, err = c.raw.GetUser(c.ctx, u.ID)
+			} else {
+				got, err = c.raw.GetUserByEmail(c.ctx, u.Email)
+			}
+			got = mustRecord(c, method, got, err)
+			if got.Name == nil || *got.Name != *name {
+				c.Fatalf("%s: %s after UpdateUser had returned: got the name %s, want %q", how, method, diff.Show(got.Name), *name)
+			}
+		}
+	}
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					_, _ = c.raw.GetUser(c.ctx, u.ID)
+					if !c.lacks("GetUserByEmail") {
+						_, _ = c.raw.GetUserByEmail(c.ctx, u.Email)
+					}
+				}
+			}
+		})
+	}
+	func() {
+		defer func() { close(stop); readers.Wait() }()
+		for end := time.Now().Add(c.span(200 * time.Millisecond)); n < 20 || time.Now().Before(end); {
+			// The reads keep step with one another; the write must not.
+			for free := time.Now().Add(time.Duration(c.rand.IntN(150)) * time.Microsecond); time.Now().Before(free); {
+				runtime.Gosched()
+			}
+			changeAndRead("while other goroutines read")
+		}
+	}()
+	control := c.faults()
+	if control == nil {
+		c.Notef("no answers were held: the harness has no %s", abilityFaults)
+		return
+	}
+	defer control.Heal()
+	for _, read := range []func(){
+		func() { _, _ = c.raw.GetUser(c.ctx, u.ID) },
+		func() {
+			if !c.lacks("GetUserByEmail") {
+				_, _ = c.raw.GetUserByEmail(c.ctx, u.Email)
+			}
+		},
+	} {
+		hold, err := control.Inject(fault.HoldReply, 1)
+		if err != nil {
+			c.notVerified("hold an answer: %v", err)
+		}
+		done, changed := make(chan struct{}), make(chan struct{})
+		go func() { defer close(done); read() }()
+		select {
+		case <-hold.Hit():
+		case <-done:
+			hold.Release()
+			continue
+		}
+		go func() { defer close(changed); changeAndRead("while the answer to an earlier read was held") }()
+		timer := time.NewTimer(4 * heldPause)
+		select {
+		case <-changed:
+		case <-timer.C: // it waits for the read that is held
+		}
+		timer.Stop()
+		hold.Release()
+		<-done
+		<-changed
+		if c.failed() {
+			return
 		}
 	}
 }

@@ -16,6 +16,10 @@ var sessionListMethods = []string{"CreateUser", "CreateSession", "ListSessionsBy
 var slistClauses = []check{
 	{id: "SLIST-01", words: "all-sessions-are-listed-once", requires: sessionListMethods, run: func(c *clauseContext) {
 		a, b := c.user().ID, c.user().ID
+		if !c.lacks("LinkAccount") {
+			c.account(a)
+			c.account(a)
+		}
 		mine, theirs := c.mixedSessions(a), c.mixedSessions(b)
 		c.sameSessions("ListSessionsByUserID", a, mine)
 		c.sameSessions("ListSessionsByUserID of another user", b, theirs)
@@ -74,6 +78,7 @@ var slistClauses = []check{
 			c.deletes(u, "")
 		}
 		c.endsSessions(u, c.outliving(u), -1)
+		c.endsWhatIsOver(u)
 		many := make([]adapter.Session, manyRecords)
 		c.populate(len(many), func(i int) {
 			many[i] = c.newSession(u)
@@ -282,6 +287,21 @@ func (c *clauseContext) endsSessions(userID string, all []adapter.Session, kept 
 	if n := c.deletes(userID, except); n != 0 {
 		c.Errorf("%s once more: says that it deleted %d, want 0", what, n)
 	}
+}
+
+// endsWhatIsOver ends sessions that are over but still there: one that comes back
+// by an update must not be left.
+func (c *clauseContext) endsWhatIsOver(userID string) {
+	over := c.newSession(userID)
+	over.Expires = c.instant(-time.Hour)
+	c.createSession(over)
+	there := c.getSession(over.SessionToken) != nil
+	c.deletes(userID, "")
+	if !there {
+		return // the adapter does not show what is over
+	}
+	c.absent("a session that was over, after DeleteSessionsByUserID", c.getSession(over.SessionToken), nil)
+	c.reallyGone("DeleteSessionsByUserID", Record{Kind: SessionRecord, Key: over.SessionToken})
 }
 
 // arrangeSignOut lets two sign-outs everywhere, from two sessions, race with

@@ -85,6 +85,18 @@ var userClauses = []check{
 				mu.Unlock()
 			}
 		})
+		if c.has(abilitySecond) {
+			for _, a := range []adapter.Adapter{c.a, c.second(), c.second()} {
+				u := c.newUser()
+				u.ID = ""
+				got, err := a.CreateUser(c.ctx, u)
+				id := mustRecord(c, "CreateUser through another handle", got, err).ID
+				if other, ok := seen[id]; ok {
+					c.Errorf("%q and, through another handle, %q both got id %q", other, u.Email, id)
+				}
+				seen[id] = u.Email
+			}
+		}
 	}},
 	{id: "USER-07", words: "unknown-id-is-absent", requires: []string{"CreateUser", "GetUser"}, run: func(c *clauseContext) {
 		c.user()
@@ -322,10 +334,12 @@ var userClauses = []check{
 			c.notApplicable("an address that is taken stays so: the adapter has neither UpdateUser nor DeleteUser")
 		}
 		for _, how := range sortedKeys(free) {
-			u := c.user()
+			first := c.newUser()
+			first.ID = "" // the adapter may make it of the address
+			u := c.createUser(first)
 			free[how](u)
 			w := c.newUser()
-			w.Email = u.Email
+			w.ID, w.Email = "", u.Email
 			b := c.createUser(w)
 			if b.ID == u.ID {
 				c.Errorf("the new holder got the id of the old one, %q", u.ID)
@@ -334,6 +348,48 @@ var userClauses = []check{
 		}
 	}},
 	{id: "USER-27", words: "case-is-folded-as-a-whole-or-not-at-all", requires: []string{"CreateUser", "GetUserByEmail"}, run: caseIsFoldedAsAWhole},
+	{id: "USER-28", words: "own-address-can-be-given-again", requires: []string{"CreateUser", "GetUser", "GetUserByEmail", "UpdateUser"}, run: func(c *clauseContext) {
+		for what, fields := range map[string][]string{"the address alone": nil, "a name as well": {"name"}, "every field": {"name", "emailVerified", "image"}} {
+			u := c.user()
+			update := c.userUpdate(u.ID, fields)
+			update.Email = adapter.To(u.Email)
+			want := *u
+			update.Apply(&want)
+			got, err := c.a.UpdateUser(c.ctx, update)
+			if err != nil || got == nil {
+				c.Errorf("UpdateUser with the address that the user has, and %s: got %s, error %v", what, diff.Show(got), err)
+				continue
+			}
+			c.same("UpdateUser with the address that the user has, and "+what, got, &want)
+			c.same("GetUser afterwards", c.getUser(u.ID), &want)
+			c.same("GetUserByEmail afterwards", c.getUserByEmail(u.Email), &want)
+		}
+	}},
+	{id: "USER-29", words: "a-cleared-address-is-free", requires: []string{"CreateUser", "GetUser", "GetUserByEmail", "UpdateUser"}, run: func(c *clauseContext) {
+		var cleared []*adapter.User
+		for range 2 {
+			u := c.user()
+			got, err := c.a.UpdateUser(c.ctx, adapter.UserUpdate{ID: u.ID, Email: adapter.To("")})
+			if err != nil || got == nil {
+				c.Fatalf("UpdateUser that clears the address of %d users before: got %s, error %v", len(cleared), diff.Show(got), err)
+			}
+			want := *u
+			want.Email = ""
+			c.same("UpdateUser that clears the address", got, &want)
+			c.same("GetUser afterwards", c.getUser(u.ID), &want)
+			c.absent("GetUserByEmail of the address that was cleared", c.getUserByEmail(u.Email), nil)
+			w := c.newUser()
+			w.Email = u.Email
+			c.same("GetUserByEmail of the address that another user took", c.getUserByEmail(c.createUser(w).Email).Name, w.Name)
+			cleared = append(cleared, &want)
+		}
+		for _, u := range cleared {
+			c.same("GetUser of a user without an address", c.getUser(u.ID), u)
+		}
+		c.absent("GetUserByEmail of no address", c.getUserByEmail(""), nil)
+		back := c.newUser().Email
+		c.same("GetUserByEmail after an address was given again", c.updateUser(adapter.UserUpdate{ID: cleared[0].ID, Email: adapter.To(back)}), c.getUserByEmail(back))
+	}},
 }
 
 type emailVariant struct {

@@ -105,6 +105,10 @@ const (
 	populateTime = 5 * time.Second
 	growthCalls  = 41
 	growthTries  = 5
+	// growthDoubts is how often what seems to grow is measured again, and
+	// growthPause the time between.
+	growthDoubts = 20
+	growthPause  = 25 * time.Millisecond
 	// A lookup grows with the population if, among a million users, it would take
 	// longer by growthLimit and by growthFactor times what it takes among few.
 	growthLimit  = 3 * time.Millisecond
@@ -157,8 +161,7 @@ func lookupsDoNotSlowDown(c *clauseContext) {
 		middle, newest := people[len(people)/2], c.newcomer()
 		people = append(people, newest)
 		sizes = append(sizes, len(people))
-		current := c.growthProbes(middle, newest)
-		for i, p := range current {
+		for i, p := range c.growthProbes(c.raw, middle, newest) {
 			best := c.quarter(p)
 			for try := 1; try < growthTries && step > 0 && best > 2*probes[i].took[0]; try++ {
 				best = min(best, c.quarter(p))
@@ -166,35 +169,74 @@ func lookupsDoNotSlowDown(c *clauseContext) {
 			if step == 0 {
 				probes = append(probes, p)
 			}
+			probes[i].call = p.call
 			probes[i].took = append(probes[i].took, best)
 		}
 		if c.failed() {
 			return
 		}
+		if step < 2 {
+			continue
+		}
+		// What seems to grow is measured again and again, for what is noise passes.
+		// Then through another handle, whose statements are planned for the store
+		// as it is now: a plan made when it was small may read all of it.
+		suspects := c.growing(probes, sizes, nil)
+		for try := 0; try < growthDoubts && len(suspects) > 0; try++ {
+			c.pause(growthPause)
+			for i := range suspects {
+				probes[i].took[2] = min(probes[i].took[2], c.quarter(probes[i]))
+			}
+			suspects = c.growing(probes, sizes, nil)
+		}
+		if len(suspects) > 0 && c.has(abilitySecond) {
+			anew := c.growthProbes(c.handles()[1], middle, newest)
+			for i := range suspects {
+				first := probes[i].took[2]
+				for range growthTries {
+					probes[i].took[2] = min(probes[i].took[2], c.quarter(anew[i]))
+				}
+				c.Notef("%s: %v, and %v through another handle", probes[i].name, first, probes[i].took[2])
+			}
+		}
 	}
+	for _, p := range probes {
+		c.Notef("%s: %v, %v and %v among %d, %d and %d users", p.name, p.took[0], p.took[1], p.took[2], sizes[0], sizes[1], sizes[2])
+	}
+	c.growing(probes, sizes, func(p *probe, million time.Duration) {
+		c.Errorf("%s takes %v, %v and %v among %d, %d and %d users: it grows with the population, and would take about %v among a million",
+			p.name, p.took[0], p.took[1], p.took[2], sizes[0], sizes[1], sizes[2], (p.took[0] + million).Round(time.Millisecond))
+	})
+}
+
+// growing returns the indices of the lookups that grow, and tells of each.
+func (c *clauseContext) growing(probes []*probe, sizes []int, tell func(p *probe, million time.Duration)) map[int]bool {
+	found := map[int]bool{}
 	slower := math.Inf(1) // the machine, as the lookup that has changed least shows
 	for _, p := range probes {
 		slower = min(slower, float64(p.took[2])/float64(max(p.took[0], 1)))
 	}
 	slower = max(slower, 1)
-	for _, p := range probes {
+	for i, p := range probes {
 		growth := func(k int, slower float64) time.Duration { return p.took[k] - time.Duration(float64(p.took[0])*slower) }
 		adjusted, half := growth(2, slower), growth(1, slower)
 		if all := growth(2, 1); all > 4*p.took[0] && all > 3*leastGrowth {
 			adjusted, half = all, growth(1, 1) // no weather makes a call five times as slow
 		}
 		million := time.Duration(float64(adjusted) / float64(sizes[2]-sizes[0]) * 1e6)
-		c.Notef("%s: %v, %v and %v among %d, %d and %d users", p.name, p.took[0], p.took[1], p.took[2], sizes[0], sizes[1], sizes[2])
 		if million > growthLimit && million > growthFactor*p.took[0] && adjusted > leastGrowth &&
 			float64(adjusted) > leastShare*float64(p.took[2]) && float64(half) > float64(adjusted)/5 {
-			c.Errorf("%s takes %v, %v and %v among %d, %d and %d users: it grows with the population, and would take about %v among a million",
-				p.name, p.took[0], p.took[1], p.took[2], sizes[0], sizes[1], sizes[2], (p.took[0] + million).Round(time.Millisecond))
+			found[i] = true
+			if tell != nil {
+				tell(p, million)
+			}
 		}
 	}
+	return found
 }
 
 // growthProbes are the lookups of somebody, of the newest user and of nobody.
-func (c *clauseContext) growthProbes(middle, newest *uninvolvedUser) []*probe {
+func (c *clauseContext) growthProbes(a adapter.Adapter, middle, newest *uninvolvedUser) []*probe {
 	var probes []*probe
 	for _, k := range c.lookups() {
 		uses := k.method == "UseVerificationToken"
@@ -207,7 +249,7 @@ func (c *clauseContext) growthProbes(middle, newest *uninvolvedUser) []*probe {
 				continue
 			}
 			probes = append(probes, &probe{name: k.method + " of " + who.name, call: func() error {
-				got, err := k.call(c, c.raw, key)
+				got, err := k.call(c, a, key)
 				if err == nil && got == nil {
 					err = fmt.Errorf("%s(%s): absent", k.method, showKey(key))
 				}
@@ -226,7 +268,7 @@ func (c *clauseContext) growthProbes(middle, newest *uninvolvedUser) []*probe {
 					key[i] = c.unique("nobody")
 				}
 			}
-			_, err := k.call(c, c.raw, key)
+			_, err := k.call(c, a, key)
 			return err
 		}})
 	}

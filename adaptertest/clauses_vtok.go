@@ -39,6 +39,9 @@ var vtokClauses = []check{
 		} {
 			c.notUsed(what, adapter.VerificationTokenKey{Identifier: t.Identifier, Token: wrong})
 		}
+		for range 20 { // guesses by a stranger void nothing, however many
+			c.notUsed("one of many unknown tokens", adapter.VerificationTokenKey{Identifier: t.Identifier, Token: c.secret("guess")})
+		}
 		c.used("the right token after wrong ones", t)
 		c.used("the other identifier's token", other)
 	}},

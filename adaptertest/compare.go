@@ -69,3 +69,14 @@ next:
 		c.Errorf("%s: %s is not expected", what, diff.Show(g))
 	}
 }
+
+// shownAsBefore reports a name or an instant of an authenticator that was there
+// before and is gone: a store has a place for them, or it has none.
+func (c *clauseContext) shownAsBefore(what string, got, before *adapter.Authenticator) {
+	if got == nil || before == nil {
+		return
+	}
+	if before.Name != nil && got.Name == nil || before.Created != nil && got.Created == nil || before.LastUsed != nil && got.LastUsed == nil {
+		c.Errorf("%s: got %s, which has lost what was shown before: %s", what, diff.Show(got), diff.Show(before))
+	}
+}

@@ -126,3 +126,11 @@ func (k *fixture) model(c *clauseContext) *model.Model {
 	}
 	return m
 }
+
+// surround gives a user two sessions, by which a join would double what is listed.
+func (c *clauseContext) surround(userID string) {
+	if !c.lacks("CreateSession") {
+		c.session(userID)
+		c.session(userID)
+	}
+}
