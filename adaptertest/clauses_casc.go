@@ -263,6 +263,9 @@ func cascadeSeesThroughLifetimes(c *clauseContext) {
 // a key that is another user's by now.
 func whatChangedHandsSurvives(c *clauseContext) {
 	former, owner := c.user(), c.user()
+	holds := func(what string, s adapter.Session) {
+		c.same(what, c.getSession(s.SessionToken), &adapter.SessionAndUser{Session: s, User: *owner})
+	}
 	var look []func()
 	if c.works("UnlinkAccount") && c.works("GetUserByAccount") {
 		first := c.account(former.ID)
@@ -276,14 +279,14 @@ func whatChangedHandsSurvives(c *clauseContext) {
 		s := c.newSession(owner.ID)
 		s.SessionToken = first.SessionToken
 		c.createSession(s)
-		look = append(look, func() { c.resolves("a session whose token a deleted user had before", s, owner) })
+		look = append(look, func() { holds("a session whose token a deleted user had before", s) })
 	}
 	if c.works("UpdateSession") && c.works("GetSessionAndUser") {
 		s := c.session(former.ID)
 		moved, err := c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(owner.ID)})
 		if err == nil && moved != nil { // changing hands may be refused
 			s.UserID = owner.ID
-			look = append(look, func() { c.resolves("a session that a deleted user had before", s, owner) })
+			look = append(look, func() { holds("a session that a deleted user had before", s) })
 		}
 	}
 	if c.works("DeleteAuthenticator") && c.works("GetAuthenticator") {
