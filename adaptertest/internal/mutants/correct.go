@@ -1,0 +1,517 @@
+package mutants
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	mathrand "math/rand/v2"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Correct is a correct adapter that makes other choices than the two bases, where
+// the contract leaves one. The suite must fail none.
+type Correct struct {
+	Name string
+	// Except are clauses at which it may fail.
+	Except string
+
+	mem     func(m *mem) with
+	harness func(h *adaptertest.Harness)
+	only    []string // groups, if not all but those that take long
+}
+
+// Harness returns the harness that the suite is given.
+func (k Correct) Harness() adaptertest.Harness {
+	h := memHarness(k.mem)
+	h.Name = k.Name
+	if k.harness != nil {
+		k.harness(&h)
+	}
+	return h
+}
+
+// quickGroups are the groups that take little time.
+var quickGroups = []string{"CAP", "USER", "ACCT", "SESS", "VTOK", "AUTHN", "CASC", "TIME", "DATA", "INPUT", "EXP", "ISO", "ALIAS", "LIFE", "ERR", "SIGNUP", "ALIST", "SLIST", "AEDIT", "TEDIT"}
+
+// Quick are the groups that a test of every day runs on it.
+func (k Correct) Quick() []string {
+	if k.only != nil {
+		return k.only
+	}
+	return quickGroups
+}
+
+// AllCorrect returns the correct adapters besides the two bases.
+func AllCorrect() []Correct {
+	return []Correct{
+
+		{Name: "assigns its own ids",
+			mem: func(m *mem) with {
+				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
+					u.ID = ""
+					return m.CreateUser(ctx, u)
+				}}
+			},
+			harness: func(h *adaptertest.Harness) { h.Declarations.AssignsIDs = true }},
+		{Name: "keeps addresses in lower case",
+			mem: func(m *mem) with {
+				w := storing(m, func(record any) {
+					switch r := record.(type) {
+					case *adapter.User:
+						r.Email = lowerASCII(r.Email)
+					case *adapter.UserUpdate:
+						if email, set := r.Email.Get(); set {
+							r.Email = adapter.To(lowerASCII(email))
+						}
+					case *adapter.VerificationToken:
+						r.Identifier = lowerASCII(r.Identifier)
+					}
+				})
+				w.getUserByEmail = rekeyed(m.GetUserByEmail, lowerASCII)
+				w.useToken = func(ctx context.Context, k adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+					k.Identifier = lowerASCII(k.Identifier)
+					return m.UseVerificationToken(ctx, k)
+				}
+				return w
+			},
+			harness: func(h *adaptertest.Harness) { h.Declarations.EmailFoldsCase = true }},
+		{Name: "keeps whole seconds",
+			mem: func(m *mem) with {
+				return storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Second) }))
+			},
+			harness: func(h *adaptertest.Harness) { h.Declarations.Precision = time.Second },
+			Except:  "TIME-03"},
+		{Name: "keeps whole milliseconds",
+			mem: func(m *mem) with {
+				return storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Millisecond) }))
+			}},
+		{Name: "returns nothing where it may",
+			mem: func(m *mem) with {
+				return with{
+					linkAccount: silent(m.LinkAccount), unlinkAccount: silent(m.UnlinkAccount), deleteUser: silent(m.DeleteUser),
+					updateSession: silent(m.UpdateSession), deleteSession: silent(m.DeleteSession), createToken: silent(m.CreateVerificationToken),
+				}
+			}},
+		{Name: "hides what has expired",
+			mem: func(m *mem) with {
+				alive := func(token string) bool {
+					m.mu.RLock()
+					defer m.mu.RUnlock()
+					s, ok := m.sessions[token]
+					return ok && s.Expires.After(m.clock.Now())
+				}
+				return with{
+					getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+						if !alive(token) {
+							return nil, m.begin(ctx)
+						}
+						return m.GetSessionAndUser(ctx, token)
+					},
+					updateSession: func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
+						if !alive(update.SessionToken) {
+							return nil, m.begin(ctx)
+						}
+						return m.UpdateSession(ctx, update)
+					},
+					useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+						t, err := m.UseVerificationToken(ctx, key)
+						if t != nil && !t.Expires.After(m.clock.Now()) {
+							return nil, nil
+						}
+						return t, err
+					},
+				}
+			}},
+		{Name: "replaces a pair, refuses lower counters and other owners",
+			mem: func(m *mem) with {
+				return with{
+					createToken: func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+						if t.Identifier == "" || t.Token == "" {
+							return nil, errEmpty
+						}
+						return write(ctx, m, func() (*adapter.VerificationToken, error) {
+							t = copyToken(t)
+							m.tokens[t.Key()] = t
+							return &t, nil
+						})
+					},
+					updateSession: func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
+						if id, set := update.UserID.Get(); set {
+							if s, _ := m.GetSessionAndUser(ctx, update.SessionToken); s != nil && s.Session.UserID != id {
+								return nil, errors.New("mem: a session keeps its user")
+							}
+						}
+						return m.UpdateSession(ctx, update)
+					},
+				}
+			}},
+		{Name: "refuses what it can't keep",
+			mem: func(m *mem) with {
+				refuse := func(record any) error {
+					var odd bool
+					texts(func(s string) string {
+						odd = odd || strings.TrimSpace(s) != s || strings.ContainsFunc(s, unicode.IsControl) || strings.ToValidUTF8(s, "") != s || len(s) > 70_000
+						return s
+					})(record)
+					if odd {
+						return errors.New("mem: the value can't be stored")
+					}
+					return nil
+				}
+				return with{
+					linkAccount:   checked(m.LinkAccount, refuse),
+					createSession: checked(m.CreateSession, refuse), createToken: checked(m.CreateVerificationToken, refuse),
+					createAuthenticator: checked(m.CreateAuthenticator, refuse),
+				}
+			}},
+		{Name: "has sessions only", mem: func(*mem) with {
+			return with{missing: []string{
+				"GetUserByEmail", "GetUserByAccount", "UpdateUser", "DeleteUser", "LinkAccount", "UnlinkAccount", "GetAccount",
+				"CreateVerificationToken", "UseVerificationToken",
+				"CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter",
+			}}
+		}, Except: "CAP-01 CAP-02", // it has the methods that it says it lacks
+			only: []string{"CAP", "SESS", "CTX", "CONC", "ERR"}},
+		{Name: "deletes no users", mem: func(*mem) with {
+			return with{missing: []string{"DeleteUser"}, deleteUser: func(context.Context, string) (*adapter.User, error) {
+				return nil, adapter.ErrUnsupported
+			}}
+		}, only: []string{"CAP", "USER", "CONC", "VOL", "LIFE"}},
+		{Name: "ids are numbers of the store", mem: func(m *mem) with {
+			return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
+				u.ID = m.number()
+				return m.CreateUser(ctx, u)
+			}, optional: optional{signUp: func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
+				u.ID = m.number()
+				return m.CreateUserWithAccount(ctx, u, a, w)
+			}}}
+		}, harness: func(h *adaptertest.Harness) { h.Declarations.AssignsIDs = true }},
+		{Name: "ids are upper-case UUIDs where none is given", mem: func(m *mem) with {
+			return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
+				if u.ID == "" {
+					x := rand.Text() + rand.Text()
+					u.ID = x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:32]
+				}
+				return m.CreateUser(ctx, u)
+			}}
+		}},
+		{Name: "keeps whole microseconds", mem: func(m *mem) with {
+			return storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Microsecond) }))
+		}},
+		{Name: "takes its time", mem: func(m *mem) with {
+			return around(m, func(ctx context.Context, call func() error) error {
+				select {
+				case <-time.After(time.Millisecond):
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+				return call()
+			})
+		}, only: []string{"CAP", "USER", "SESS", "VTOK", "CTX", "TIME", "LIFE", "ERR", "TEDIT", "SIGNUP"}},
+		{Name: "makes one call at a time", mem: func(m *mem) with {
+			turn := make(chan struct{}, 1)
+			return around(m, func(ctx context.Context, call func() error) error {
+				select {
+				case turn <- struct{}{}:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+				defer func() { <-turn }()
+				return call()
+			})
+		}},
+		{Name: "tries again when the store was busy", mem: func(m *mem) with {
+			return around(m, func(ctx context.Context, call func() error) error {
+				for range 3 {
+					if mathrand.IntN(3) > 0 {
+						break
+					}
+					runtime.Gosched() // the store was busy before it did anything
+				}
+				return call()
+			})
+		}},
+		{Name: "wraps errors twice", mem: func(m *mem) with {
+			return around(m, func(_ context.Context, call func() error) error {
+				if err := call(); err != nil {
+					return fmt.Errorf("store: %w", fmt.Errorf("call: %w", err))
+				}
+				return nil
+			})
+		}},
+		{Name: "one goroutine makes all calls", mem: func(m *mem) with {
+			queue := make(chan func())
+			go func() {
+				for call := range queue {
+					call()
+				}
+			}()
+			runtime.AddCleanup(m, func(q chan func()) { close(q) }, queue)
+			return around(m, func(ctx context.Context, call func() error) error {
+				done := make(chan error, 1)
+				select {
+				case queue <- func() { done <- call() }:
+					return <-done
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			})
+		}, Except: "LIFE-04"}, // the goroutine ends with the adapter, and the adapter with the garbage collector
+		{Name: "copies all records for each write", mem: func(m *mem) with {
+			return around(m, func(_ context.Context, call func() error) error {
+				err := call()
+				if mathrand.IntN(20) == 0 {
+					m.mu.Lock()
+					defer m.mu.Unlock()
+					m.users, m.emails, m.accounts = maps.Clone(m.users), maps.Clone(m.emails), maps.Clone(m.accounts)
+					m.sessions, m.tokens, m.authenticators = maps.Clone(m.sessions), maps.Clone(m.tokens), maps.Clone(m.authenticators)
+				}
+				return err
+			})
+		}},
+		{Name: "lists in any order", mem: func(m *mem) with {
+			return with{
+				listAuthenticators: shuffled(m.ListAuthenticatorsByUserID),
+				optional:           optional{listAccounts: shuffled(m.ListAccountsByUserID), listSessions: shuffled(m.ListSessionsByUserID)},
+			}
+		}},
+		{Name: "has no place for names of authenticators", mem: func(m *mem) with {
+			return with{
+				createAuthenticator: func(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
+					a.Name, a.Created, a.LastUsed = nil, nil, nil
+					return m.CreateAuthenticator(ctx, a)
+				},
+				optional: optional{
+					signUp: func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
+						if w != nil {
+							w = new(*w)
+							w.Name, w.Created, w.LastUsed = nil, nil, nil
+						}
+						return m.CreateUserWithAccount(ctx, u, a, w)
+					},
+					renameAuthenticator: func(ctx context.Context, _, _, _ string) (*adapter.Authenticator, error) {
+						if err := m.begin(ctx); err != nil {
+							return nil, err
+						}
+						return nil, adapter.ErrUnsupported
+					},
+					touch: func(ctx context.Context, id string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
+						return write(ctx, m, func() (*adapter.Authenticator, error) {
+							a, ok := m.authenticators[id]
+							if !ok {
+								return nil, notFound("authenticator")
+							}
+							if a.Counter != from {
+								return nil, nil
+							}
+							a.Counter = to
+							m.authenticators[id] = a
+							return new(copyAuthenticator(a)), nil
+						})
+					},
+				},
+			}
+		}},
+		{Name: "deletes what has expired when it meets it", mem: func(m *mem) with {
+			return with{getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+				x, err := m.GetSessionAndUser(ctx, token)
+				if x == nil || err != nil || x.Session.Expires.After(m.clock.Now()) {
+					return x, err
+				}
+				return write(ctx, m, func() (*adapter.SessionAndUser, error) {
+					if s, ok := m.sessions[token]; ok && s.Expires.After(m.clock.Now()) { // it was extended meanwhile
+						return &adapter.SessionAndUser{Session: s, User: *m.user(s.UserID)}, nil
+					}
+					delete(m.sessions, token)
+					return nil, nil
+				})
+			}}
+		}},
+		{Name: "keeps verification tokens in a store of their own", mem: func(m *mem) with {
+			tokens := kept(m.records, "tokens", func() *mem { return &mem{records: newRecords(m.clock, nil)} })
+			return with{
+				createToken: func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+					if err := m.begin(ctx); err != nil {
+						return nil, err
+					}
+					return tokens.CreateVerificationToken(ctx, t)
+				},
+				useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+					if err := m.begin(ctx); err != nil {
+						return nil, err
+					}
+					return tokens.UseVerificationToken(ctx, key)
+				},
+				deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
+					one, err := m.DeleteExpired(ctx, now)
+					if err != nil {
+						return one, err
+					}
+					other, err := tokens.DeleteExpired(ctx, now)
+					one.VerificationTokens += other.VerificationTokens
+					return one, err
+				},
+				optional: optional{deleteTokens: func(ctx context.Context, identifier string) (int64, error) {
+					if err := m.begin(ctx); err != nil {
+						return 0, err
+					}
+					return tokens.DeleteVerificationTokens(ctx, identifier)
+				}},
+			}
+		}, harness: func(h *adaptertest.Harness) { h.Inspect = nil }},
+		{Name: "reads users through a cache that each write empties", mem: cachedUsers,
+			harness: func(h *adaptertest.Harness) { h.Second, h.Reopen, h.Close, h.Namespace = nil, nil, nil, nil }},
+		{Name: "has no optional interface", harness: func(h *adaptertest.Harness) {
+			open := h.New
+			*h = adaptertest.Harness{Name: h.Name, New: func(t testing.TB) adapter.Adapter { return struct{ adapter.Adapter }{open(t)} }}
+		}},
+		{Name: "has no authenticators", harness: func(h *adaptertest.Harness) {
+			open := h.New
+			*h = adaptertest.Harness{Name: h.Name, New: func(t testing.TB) adapter.Adapter {
+				a := open(t)
+				p, err := adapter.Partial(struct {
+					adapter.Users
+					adapter.Accounts
+					adapter.Sessions
+					adapter.VerificationTokens
+				}{a, a, a, a})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return p
+			}}
+		}},
+	}
+}
+
+// silent keeps the record of a call to itself.
+func silent[A, T any](method func(context.Context, A) (*T, error)) func(context.Context, A) (*T, error) {
+	return func(ctx context.Context, arg A) (*T, error) {
+		_, err := method(ctx, arg)
+		return nil, err
+	}
+}
+
+// checked refuses some arguments of a call.
+func checked[A, T any](method func(context.Context, A) (*T, error), refuse func(record any) error) func(context.Context, A) (*T, error) {
+	return func(ctx context.Context, arg A) (*T, error) {
+		given := arg
+		if err := refuse(&given); err != nil {
+			return nil, err
+		}
+		return method(ctx, arg)
+	}
+}
+
+// around puts something around every method.
+func around(b base, f func(ctx context.Context, call func() error) error) with {
+	return with{
+		createUser: within(b.CreateUser, f), getUser: within(b.GetUser, f), getUserByEmail: within(b.GetUserByEmail, f),
+		getUserByAccount: within(b.GetUserByAccount, f), updateUser: within(b.UpdateUser, f), deleteUser: within(b.DeleteUser, f),
+		linkAccount: within(b.LinkAccount, f), unlinkAccount: within(b.UnlinkAccount, f),
+		getAccount: func(ctx context.Context, id, provider string) (*adapter.Account, error) {
+			return within(func(ctx context.Context, id string) (*adapter.Account, error) { return b.GetAccount(ctx, id, provider) }, f)(ctx, id)
+		},
+		createSession: within(b.CreateSession, f), getSessionAndUser: within(b.GetSessionAndUser, f),
+		updateSession: within(b.UpdateSession, f), deleteSession: within(b.DeleteSession, f),
+		createToken: within(b.CreateVerificationToken, f), useToken: within(b.UseVerificationToken, f),
+		createAuthenticator: within(b.CreateAuthenticator, f), getAuthenticator: within(b.GetAuthenticator, f),
+		listAuthenticators: within(b.ListAuthenticatorsByUserID, f),
+		updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
+			return within(func(ctx context.Context, id string) (*adapter.Authenticator, error) {
+				return b.UpdateAuthenticatorCounter(ctx, id, counter)
+			}, f)(ctx, id)
+		},
+		deleteExpired: within(b.DeleteExpired, f),
+		optional: optional{
+			listAccounts: within(b.ListAccountsByUserID, f), updateAccount: within(b.UpdateAccount, f),
+			listSessions: within(b.ListSessionsByUserID, f), deleteTokens: within(b.DeleteVerificationTokens, f),
+		},
+	}
+}
+
+func within[A, T any](method func(context.Context, A) (T, error), f func(context.Context, func() error) error) func(context.Context, A) (T, error) {
+	return func(ctx context.Context, arg A) (result T, err error) {
+		err = f(ctx, func() error {
+			var err error
+			result, err = method(ctx, arg)
+			return err
+		})
+		return result, err
+	}
+}
+
+// shuffled changes the order of a list.
+func shuffled[T any](list func(context.Context, string) ([]T, error)) func(context.Context, string) ([]T, error) {
+	return func(ctx context.Context, id string) ([]T, error) {
+		all, err := list(ctx, id)
+		mathrand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		return all, err
+	}
+}
+
+// number returns the next of the numbers that the store gives out.
+func (r *records) number() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := kept(r, "number", func() *int { return new(int) })
+	*last++
+	return strconv.Itoa(*last)
+}
+
+// cachedUsers reads users through a cache. A write empties it, before and after;
+// what was read before a write that has come since is not put in.
+func cachedUsers(m *mem) with {
+	var mu sync.Mutex
+	users := map[string]adapter.User{}
+	writes := 0
+	empty := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		writes++
+		clear(users)
+	}
+	w := with{
+		getUser: func(ctx context.Context, id string) (*adapter.User, error) {
+			if err := m.begin(ctx); err != nil {
+				return nil, err
+			}
+			mu.Lock()
+			u, ok := users[id]
+			seen := writes
+			mu.Unlock()
+			if ok {
+				return new(copyUser(u)), nil
+			}
+			got, err := m.GetUser(ctx, id)
+			mu.Lock()
+			defer mu.Unlock()
+			if got != nil && writes == seen {
+				users[got.ID] = copyUser(*got)
+			}
+			return got, err
+		},
+	}
+	w.updateUser = func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
+		empty()
+		defer empty()
+		return m.UpdateUser(ctx, u)
+	}
+	w.deleteUser = func(ctx context.Context, id string) (*adapter.User, error) {
+		empty()
+		defer empty()
+		return m.DeleteUser(ctx, id)
+	}
+	return w
+}
