@@ -22,7 +22,7 @@ func (e *engine) signInOAuth(ctx context.Context, r *request, p *OAuth) (*Result
 }
 
 // protected are the parameters that identify the client, the answer or the
-// sign-in. Whoever starts a sign-in can't set them.
+// sign-in. The client that starts a sign-in can't set them.
 var protected = []string{
 	"client_id", "client_secret", "redirect_uri", "response_type", "response_mode", "state", "nonce", "code_challenge",
 	"code_challenge_method", "request", "request_uri", "code", "csrfToken",

@@ -12,7 +12,7 @@ const maxCallbackURL = 1024
 
 // resolveCallbackURL decides where the browser goes in the end: where the
 // request asks for, else where the cookie of an earlier one did, else to the
-// site. Candidates that are no http(s) URL do not count, and no request asks for
+// site. Candidates that are not http(s) URLs do not count, and no request asks for
 // one that is longer than maxCallbackURL; the cookie may hold one that
 // Callbacks.Redirect made.
 func (e *engine) resolveCallbackURL(ctx context.Context, origin, submitted, remembered string) (string, error) {
@@ -25,7 +25,7 @@ func (e *engine) resolveCallbackURL(ctx context.Context, origin, submitted, reme
 			continue
 		}
 		if !isWebURL(candidate) {
-			e.logError(ctx, &Error{Type: ErrInvalidCallbackURL, Message: "a callback URL that is none was ignored"})
+			e.logError(ctx, &Error{Type: ErrInvalidCallbackURL, Message: "a callback URL that is not an http(s) URL was ignored"})
 			continue
 		}
 		return e.redirect(ctx, candidate, origin)

@@ -26,7 +26,7 @@ import (
 const checkMaxAge = 15 * time.Minute
 
 // invalidCheck is the error for a check that does not hold. Everybody can send
-// answers of a provider that they made up, so it is no failure of the server.
+// answers of a provider that they made up, so it is not a failure of the server.
 func invalidCheck(what, message string) error {
 	return &Error{Type: ErrInvalidCheck, Message: what + ": " + message, client: true}
 }
@@ -192,7 +192,7 @@ func (c *openedChecks) isStale() bool {
 	return false
 }
 
-// value is that of a check, and spent is what deletes its cookies.
+// value returns the value of a check, and the cookies that delete its cookies.
 func (c *openedChecks) value(spec *cookieSpec, what string) (value string, spent []*http.Cookie, err error) {
 	c.e.debug(c.r.http.Context(), "PARSE_"+spec.key, slog.String("name", spec.name), slog.Bool("ticket", c.ticket != nil))
 	latest, err := c.e.unsealCheck(c.r, c.o, spec.name, what)

@@ -12,7 +12,7 @@
 //
 // What holds throughout:
 //
-//   - A session that has expired is nobody's, everywhere.
+//   - A session that has expired signs nobody in, anywhere.
 //   - Everything that changes state needs a CSRF token, or a secret that was
 //     sent to the user, or a check bound to the sign-in in this browser.
 //   - A redirect leaves the site only where Callbacks.Redirect allows it.

@@ -18,7 +18,7 @@ type engine struct {
 	config   Config // with its defaults
 	problems []error
 	log      *slog.Logger
-	// origin is that of Config.URL, or empty.
+	// origin is the origin of Config.URL, or empty.
 	origin string
 	// trustLoopback says that hosts of this machine are trusted.
 	trustLoopback bool

@@ -129,7 +129,7 @@ func providerFromEnv(env Env, p Provider) Provider {
 // CreateActionURL is the URL of an action as a server sees it: below AUTH_URL
 // (or NEXTAUTH_URL) if it is set, else below the host that the headers name,
 // X-Forwarded-Host before Host, with the scheme X-Forwarded-Proto, protocol, or
-// https. Whoever calls it must know that the headers can be trusted. Of config
+// https. The caller must know that the headers can be trusted. Of config
 // BasePath and Logger count. A host that is missing or malformed is an error.
 func CreateActionURL(action Action, protocol string, header http.Header, env Env, config Config) (*url.URL, error) {
 	site := env("AUTH_URL")

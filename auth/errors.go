@@ -85,7 +85,7 @@ const (
 	ErrSignOut ErrorType = "SignOutError"
 	// ErrTooManyAttempts: Config.Limit refused. It is answered with status 429.
 	ErrTooManyAttempts ErrorType = "TooManyAttempts"
-	// ErrUnknownAction: the path or method is none of this package's.
+	// ErrUnknownAction: this package does not serve the path or the method.
 	ErrUnknownAction ErrorType = "UnknownAction"
 	// ErrUnsupportedStrategy: the session strategy does not go with the
 	// providers.
@@ -137,7 +137,7 @@ type Error struct {
 	Code string
 	// Cause is the error behind this one, or nil.
 	Cause error
-	// client says that whoever sent the request brought the error about.
+	// client says that the client caused the error.
 	client bool
 }
 

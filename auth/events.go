@@ -101,7 +101,7 @@ type SignInFailedEvent struct {
 type PasskeyClonedEvent struct {
 	// User is whose passkey it is.
 	User *User
-	// CredentialID is that of the passkey, in standard base64.
+	// CredentialID is the ID of the passkey, in standard base64.
 	CredentialID string
 	// Stored is the counter of the last sign-in, Received the one of this.
 	Stored, Received int64

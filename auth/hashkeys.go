@@ -8,9 +8,9 @@ import (
 )
 
 // hashKeys are what a CSRF token or the token of a mail link is hashed with.
-// The hash, SHA-256 of token and key, is that of Auth.js, whose key is the list
-// of all secrets, joined by commas. The first key is that list, so that Auth.js
-// with the same list accepts what is made here. All keys count: the tails of the
+// The hash is SHA-256 of token and key, as in Auth.js, whose key is the list of all
+// secrets, joined by commas. The first key is that list, so that Auth.js with the
+// same list accepts what is made here. All keys count: the tails of the
 // list, which were the list before newer secrets were put in front of it, and
 // each secret by itself.
 type hashKeys []string

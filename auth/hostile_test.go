@@ -245,8 +245,8 @@ var idTokenAttempts = []attempt{
 		return must(must(signer.Sign(must(json.Marshal(m)))).CompactSerialize())
 	}), log: "id token: "},
 	{name: "no ID token", set: token("id_token", nil), log: "returned no ID token"},
-	{name: "ID token is empty", set: token("id_token", ""), log: "id_token is missing or no text"},
-	{name: "ID token is an object", set: token("id_token", map[string]any{}), log: "id_token is missing or no text"},
+	{name: "ID token is empty", set: token("id_token", ""), log: "id_token is missing or not a text"},
+	{name: "ID token is an object", set: token("id_token", map[string]any{}), log: "id_token is missing or not a text"},
 	{name: "ID token is text", set: token("id_token", "hello"), log: "not a signed token of three parts"},
 	{name: "claims are a list", set: minted(func(p *idp, _ map[string]any) string {
 		signer := must(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: p.key}, nil))
@@ -287,9 +287,9 @@ var discoveryAttempts = []attempt{
 	{name: "no authorization endpoint", set: metadata("authorization_endpoint", ""), atStart: true, log: "no authorization_endpoint"},
 	{name: "no token endpoint", set: metadata("token_endpoint", ""), log: "no token_endpoint"},
 	{name: "no userinfo endpoint", set: userInfoOnly(metadata("userinfo_endpoint", "")), log: "no userinfo_endpoint"},
-	{name: "metadata is HTML", set: at("/.well-known/openid-configuration", body(200, "text/html", "<h1>hello</h1>")), atStart: true, log: "no JSON object of metadata"},
-	{name: "metadata is null", set: at("/.well-known/openid-configuration", body(200, "application/json", "null")), atStart: true, log: "no JSON object of metadata"},
-	{name: "metadata with a number for an endpoint", set: metadata("token_endpoint", 7), atStart: true, log: "no JSON object of metadata"},
+	{name: "metadata is HTML", set: at("/.well-known/openid-configuration", body(200, "text/html", "<h1>hello</h1>")), atStart: true, log: "not a JSON object of metadata"},
+	{name: "metadata is null", set: at("/.well-known/openid-configuration", body(200, "application/json", "null")), atStart: true, log: "not a JSON object of metadata"},
+	{name: "metadata with a number for an endpoint", set: metadata("token_endpoint", 7), atStart: true, log: "not a JSON object of metadata"},
 	{name: "metadata answers 500", set: at("/.well-known/openid-configuration", body(500, "application/json", "{}")), atStart: true, log: "discovery: status 500"},
 	{name: "metadata redirects without end", set: at("/.well-known/openid-configuration", redirectHere(302)), atStart: true, log: "discovery: status 302"},
 	{name: "metadata is endless", set: at("/.well-known/openid-configuration", flood("{")), atStart: true, log: "larger than"},
@@ -302,11 +302,11 @@ var discoveryAttempts = []attempt{
 }
 
 var tokenAttempts = []attempt{
-	{name: "token answer is HTML", set: at("/token", body(200, "text/html", "<h1>hello</h1>")), log: "no JSON object"},
-	{name: "token answer is form-encoded", set: at("/token", body(200, "application/x-www-form-urlencoded", "access_token=a&token_type=bearer")), log: "no JSON object"},
-	{name: "token answer is a list", set: at("/token", body(200, "application/json", "[]")), log: "no JSON object"},
-	{name: "token answer goes on after its end", set: at("/token", body(200, "application/json", `{"access_token":"a","token_type":"bearer"}{}`)), log: "no JSON object"},
-	{name: "token answer is empty", set: at("/token", body(200, "application/json", "")), log: "no JSON object"},
+	{name: "token answer is HTML", set: at("/token", body(200, "text/html", "<h1>hello</h1>")), log: "not a JSON object"},
+	{name: "token answer is form-encoded", set: at("/token", body(200, "application/x-www-form-urlencoded", "access_token=a&token_type=bearer")), log: "not a JSON object"},
+	{name: "token answer is a list", set: at("/token", body(200, "application/json", "[]")), log: "not a JSON object"},
+	{name: "token answer goes on after its end", set: at("/token", body(200, "application/json", `{"access_token":"a","token_type":"bearer"}{}`)), log: "not a JSON object"},
+	{name: "token answer is empty", set: at("/token", body(200, "application/json", "")), log: "not a JSON object"},
 	{name: "token answer 201", set: at("/token", body(201, "application/json", `{"access_token":"a","token_type":"bearer"}`)), log: "status 201"},
 	{name: "token answer 500", set: at("/token", body(500, "application/json", `{"access_token":"a","token_type":"bearer"}`)), log: "status 500"},
 	{name: "token answer 500 in HTML", set: at("/token", body(500, "text/html", "<h1>hello</h1>")), log: "status 500"},
@@ -342,12 +342,12 @@ var tokenAttempts = []attempt{
 	{name: "token type mac", set: token("token_type", "mac"), log: "neither bearer nor dpop"},
 	{name: "token type is a list", set: token("token_type", []string{"bearer"}), log: "token_type is missing"},
 	{name: "token type with a line break", set: token("token_type", "bearer\r\nX: y"), log: "neither bearer nor dpop"},
-	{name: "refresh token is a number", set: token("refresh_token", 7), log: "refresh_token is missing or no text"},
-	{name: "scope is a list", set: token("scope", []string{"openid"}), log: "scope is no text"},
-	{name: "lifetime is text", set: token("expires_in", "soon"), log: "expires_in is no lifetime"},
-	{name: "lifetime is negative", set: token("expires_in", -1), log: "expires_in is no lifetime"},
-	{name: "lifetime is NaN", set: token("expires_in", "NaN"), log: "expires_in is no lifetime"},
-	{name: "lifetime is for ever", set: token("expires_in", 1e300), log: "expires_in is no lifetime"},
+	{name: "refresh token is a number", set: token("refresh_token", 7), log: "refresh_token is missing or not a text"},
+	{name: "scope is a list", set: token("scope", []string{"openid"}), log: "scope is not a text"},
+	{name: "lifetime is text", set: token("expires_in", "soon"), log: "expires_in is not a lifetime"},
+	{name: "lifetime is negative", set: token("expires_in", -1), log: "expires_in is not a lifetime"},
+	{name: "lifetime is NaN", set: token("expires_in", "NaN"), log: "expires_in is not a lifetime"},
+	{name: "lifetime is for ever", set: token("expires_in", 1e300), log: "expires_in is not a lifetime"},
 	{name: "access token with a line break", set: userInfoOnly(func(p *idp, _ *auth.OAuth) {
 		p.claims = func(m map[string]any) { delete(m, "at_hash") }
 		p.tokenAnswer = func(m map[string]any) { m["access_token"] = p.secret("split") + "\r\nX-Evil: y" }
@@ -355,7 +355,7 @@ var tokenAttempts = []attempt{
 }
 
 var userInfoAttempts = []attempt{
-	{name: "userinfo is HTML", set: plain(at("/userinfo", body(200, "text/html", "<h1>hello</h1>"))), log: "no JSON object"},
+	{name: "userinfo is HTML", set: plain(at("/userinfo", body(200, "text/html", "<h1>hello</h1>"))), log: "not a JSON object"},
 	{name: "userinfo answers 500 with a profile", set: plain(at("/userinfo", body(500, "application/json", `{"sub":"eve"}`))), log: "status 500"},
 	{name: "userinfo answers 401 with a profile", set: plain(at("/userinfo", body(401, "application/json", `{"id":"eve"}`))), log: "status 401"},
 	{name: "userinfo answers 302 with a profile", set: plain(at("/userinfo", body(302, "application/json", `{"id":"eve"}`))), log: "status 302"},
@@ -363,7 +363,7 @@ var userInfoAttempts = []attempt{
 	{name: "userinfo is endless", set: plain(at("/userinfo", flood(`{"sub":"eve"`))), log: "larger than"},
 	{name: "userinfo hangs", set: plain(at("/userinfo", hang)), slow: true, log: "userinfo: "},
 	{name: "userinfo drips", set: plain(at("/userinfo", drip)), slow: true, log: "userinfo: "},
-	{name: "userinfo is null", set: plain(at("/userinfo", body(200, "application/json", "null"))), log: "no JSON object"},
+	{name: "userinfo is null", set: plain(at("/userinfo", body(200, "application/json", "null"))), log: "not a JSON object"},
 	{name: "userinfo without id", set: plain(at("/userinfo", body(200, "application/json", `{"name":"eve"}`))), kind: auth.ErrOAuthProfileParse, page: origin + "/auth/signin", log: "no id"},
 	{name: "userinfo with an object for an id", set: plain(at("/userinfo", body(200, "application/json", `{"sub":{"a":1}}`))), kind: auth.ErrOAuthProfileParse, page: origin + "/auth/signin", log: "no id"},
 	{name: "userinfo of another person", set: userInfoOnly(at("/userinfo", body(200, "application/json", `{"sub":"eve"}`))), log: "another person"},

@@ -21,8 +21,8 @@ var errNotLoaded = errors.New("auth: no session was loaded: wrap the handler in 
 // renews none.
 //
 // The store is asked once: Load, Session and Refresh of a request that was
-// loaded already give what was read then. The error is that of a store that
-// could not be asked, and FromContext then returns it, too.
+// loaded already give what was read then. An error means that the
+// store could not be asked; FromContext then returns it, too.
 func (h *Handler) Load(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
 	if l := h.loaded(r.Context()); l != nil && (w == nil || l.renewed) {
 		_, err := l.get()
@@ -55,7 +55,7 @@ func FromContext(ctx context.Context) (*Session, error) {
 // a call of gRPC. The token is the value of the session cookie; one that was cut
 // into several cookies is put together again. The error is ErrNoSession for a
 // token that is void, and otherwise that of a store that could not be asked. The
-// session is that of Session; a token in it is not renewed.
+// session is the one that Session returns; a token is not renewed.
 func (h *Handler) SessionByToken(ctx context.Context, token string) (*Session, error) {
 	if token == "" {
 		return nil, ErrNoSession

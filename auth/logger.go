@@ -21,7 +21,7 @@ func (e *engine) logError(ctx context.Context, err error) {
 }
 
 // deniedByFailure reports whether a callback did not decide against a sign-in, but
-// failed. A client that went away is no failure.
+// failed. A client that went away is not a failure.
 func deniedByFailure(err error) bool {
 	denied, ok := errors.AsType[*Error](err)
 	if !ok || denied.Cause == nil || errors.Is(err, context.Canceled) {
@@ -31,8 +31,8 @@ func deniedByFailure(err error) bool {
 	return !ours
 }
 
-// ofClient reports whether an error, or what caused it, was brought about by
-// whoever sent the request.
+// ofClient reports whether an error, or what caused it, was caused by the
+// client.
 func ofClient(err error) bool {
 	for e, ok := errors.AsType[*Error](err); ok; e, ok = errors.AsType[*Error](e.Cause) {
 		if e.client {

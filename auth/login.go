@@ -143,7 +143,7 @@ const (
 var (
 	// errRaced says that the store changed in the course of a login.
 	errRaced = errors.New("another sign-in of the same person came in between")
-	// errAddressTaken says that the address of an account is that of a user who
+	// errAddressTaken says that the address of an account belongs to a user who
 	// does not have the account. The user may have been made an instant ago, by
 	// another process in which the same account signs in for the first time.
 	errAddressTaken = errors.New("the user does not have the account")
@@ -213,7 +213,7 @@ func (l loggedIn) id() string {
 }
 
 // currentUser finds out who is signed in. A session that has expired, or whose
-// user is gone, is nobody's; so is a token whose subject is not an ID of the
+// user is gone, counts for nobody; so does a token whose subject is not an ID of the
 // adapter.
 func (e *engine) currentUser(ctx context.Context, b browser) (loggedIn, error) {
 	if b.sessionToken == "" || e.store == nil {
@@ -228,7 +228,7 @@ func (e *engine) currentUser(ctx context.Context, b browser) (loggedIn, error) {
 	}
 	opened, err := e.openToken(ctx, b.sessionToken, b.salt)
 	if isVoid(err) {
-		return loggedIn{}, nil // a token that is not good is nobody's
+		return loggedIn{}, nil // a token that is not good signs nobody in
 	}
 	if err != nil {
 		return loggedIn{}, err

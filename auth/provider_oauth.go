@@ -65,7 +65,7 @@ type OAuth struct {
 	UserInfoOnly bool
 
 	// AllowDangerousEmailAccountLinking links the account to the user who has
-	// its e-mail address, without that user being signed in. Whoever can make
+	// its e-mail address, without that user being signed in. Who can make
 	// this provider state an address can then sign in as its owner. An address that
 	// the provider says is not verified is not linked, nor one that its user has
 	// not proven while that user has accounts or passkeys.

@@ -167,7 +167,7 @@ func (e SessionEvent) LogValue() slog.Value {
 }
 
 // Lists and structs that hold one of these are logged by encoding/json. The types
-// below, which are no data that programs store or send, are written as LogValue
+// below are not data that programs store or send; they are written as LogValue
 // has them there, too. TokenSet, Account, User, Session, Form, Profile and Claims
 // are data: encoding/json writes all of them.
 

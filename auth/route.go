@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Serves reports whether the path of a request is that of a route of the
+// Serves reports whether the path of a request belongs to a route of the
 // handler, so that a page of the application's own may answer what it does not.
 func (h *Handler) Serves(r *http.Request) bool {
 	_, _, ok := splitPath(r.URL.EscapedPath(), h.engine.basePath)

@@ -9,10 +9,10 @@ import (
 )
 
 // Session returns the session of a request, made to any path of the site, or
-// nil if nobody is signed in. The error is that of a store that could not be
-// asked, or of a callback; a session that is void is no error.
+// nil if nobody is signed in. An error means that the store could not be asked
+// or that a callback failed; a session that is void is not an error.
 //
-// The result is that of Callbacks.Session. Its User has the ID always, which the
+// Callbacks.Session has made the result. Its User has the ID always, which the
 // client is shown only if the callback sets it. A database session is extended
 // when that is due; cookies are not renewed, see Refresh.
 func (h *Handler) Session(r *http.Request) (*Session, error) {
@@ -87,7 +87,7 @@ type SignInOptions struct {
 	// AuthorizationParams are further parameters of the authorization request
 	// of an OAuth provider. Nothing of the request itself is sent to the provider.
 	AuthorizationParams url.Values
-	// DangerouslySkipOriginCheck signs in whoever sent the request, also if a page
+	// DangerouslySkipOriginCheck signs in for any request, also if a page
 	// of another site made the browser send it.
 	DangerouslySkipOriginCheck bool
 }

@@ -69,7 +69,7 @@ func (r *request) sessionCookie() (value string, names []string) {
 	return jwt.ReadChunks(r.cookies, r.specs.session.name)
 }
 
-// sessionCookie is that of the request, empty where the chunks beside a whole token
+// sessionCookie is the value of the session cookie, empty where the chunks beside a whole token
 // are a token of somebody else: another host has set one of them, and nobody can
 // say which. Chunks that are left over from an earlier token of the same person do
 // no harm.
@@ -119,7 +119,7 @@ func (e *engine) session(ctx context.Context, r *request, a access) sessionRead 
 	case read.err != nil:
 		read.err, read.cookies = &Error{Type: failure, Cause: read.err}, nil
 		e.logError(ctx, read.err)
-	case read.void != nil: // anybody can send a token that is none
+	case read.void != nil: // anybody can send a token that is made up
 		e.logError(ctx, &Error{Type: failure, Cause: read.void, client: true})
 	case read.found:
 		notify(ctx, e, "Session", e.config.Events.Session, SessionEvent{Session: read.session, Token: read.claims})

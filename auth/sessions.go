@@ -15,7 +15,7 @@ import (
 // SessionInfo describes one session of a user, for a page on which they end
 // sessions of other browsers.
 type SessionInfo struct {
-	// ID names the session for RevokeSession. It is no secret: nobody can sign in
+	// ID names the session for RevokeSession. It is not a secret: nobody can sign in
 	// with it.
 	ID string
 	// Expires is when the session ends unless it is used again.

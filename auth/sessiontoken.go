@@ -29,7 +29,7 @@ var (
 	errOutlived = errors.New("the session is older than Session.AbsoluteMaxAge")
 )
 
-// voidToken marks the error of a token that is no session, in contrast to that
+// voidToken marks the error of a token that is not a session, in contrast to that
 // of a function of the application that failed.
 type voidToken struct{ error }
 
@@ -41,7 +41,7 @@ func isVoid(err error) bool {
 }
 
 // openToken opens a session token and asks whether its session goes on. The
-// error of a token that is no session is a voidToken. Salt is the name of the
+// error of a token that is not a session is a voidToken. Salt is the name of the
 // cookie.
 func (e *engine) openToken(ctx context.Context, token, salt string) (*openedToken, error) {
 	claims, old, err := e.decode(ctx, token, salt)

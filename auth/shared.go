@@ -74,7 +74,7 @@ var process = struct {
 }{made: recent[sharedKey, *shared]{max: maxShared}}
 
 // sharedWith returns what the earlier engines with the secret and the origin of
-// the configuration have used. The origin is that of Config.URL, so nothing that
+// the configuration have used. The origin comes from Config.URL, so nothing that
 // a request says makes a new one.
 func sharedWith(c *Config, origin string) *shared {
 	secrets, err := json.Marshal([][]string{c.Secret, c.JWT.Secret})

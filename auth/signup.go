@@ -79,7 +79,7 @@ func (s *store) link(ctx context.Context, u *adapter.User, a adapter.Account, pa
 }
 
 // addAuthenticator stores an authenticator of a user. A call that failed after
-// the authenticator was stored, because just the answer was lost, is no failure.
+// the authenticator was stored, because just the answer was lost, is not a failure.
 func (s *store) addAuthenticator(ctx context.Context, userID string, a adapter.Authenticator) error {
 	a.UserID = userID
 	err := s.createAuthenticator(ctx, a)

@@ -34,7 +34,7 @@ func sendBySMTP(ctx context.Context, v VerificationRequest) error {
 	}
 	m := mail.NewMsg()
 	if err := m.From(v.Provider.From); err != nil {
-		return errors.New("Email.From is no address")
+		return errors.New("Email.From is not an address")
 	}
 	if err := m.To(v.Identifier); err != nil {
 		return errBadEmail

@@ -115,7 +115,7 @@ func shownUser(user *User) *User {
 }
 
 // userFromClaims is the user of a session token, without ID, which the client
-// is not shown by default. A claim that is no text stays as it is.
+// is not shown by default. A claim that is not a text stays as it is.
 func userFromClaims(c Claims) *User {
 	u := &User{}
 	for _, m := range userClaims {

@@ -23,11 +23,11 @@ func (e *engine) check() []error {
 	}
 	if c.URL != "" {
 		if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			problem(ErrAuth, "Config.URL (AUTH_URL) is no http(s) URL")
+			problem(ErrAuth, "Config.URL (AUTH_URL) is not an http(s) URL")
 		}
 	}
 	if strings.ContainsAny(c.BasePath, "?#% ") {
-		problem(ErrAuth, "Config.BasePath %q is no plain path", c.BasePath)
+		problem(ErrAuth, "Config.BasePath %q is not a plain path", c.BasePath)
 	}
 	problems = append(problems, c.checkRedirectProxy()...)
 	if c.Session.MaxAge < 0 || *c.Session.UpdateAge < 0 || c.JWT.MaxAge < 0 || c.Session.AbsoluteMaxAge < 0 {
@@ -135,7 +135,7 @@ func checkOAuth(p *OAuth, problem func(ErrorType, Provider, string, ...any)) {
 		}
 	case PrivateKeyJWT, ClientAuthNone:
 	default:
-		problem(ErrInvalidProvider, p, "Client.TokenEndpointAuthMethod is %q, which is none of the ways to authenticate", method)
+		problem(ErrInvalidProvider, p, "Client.TokenEndpointAuthMethod is %q, which is not a way to authenticate", method)
 	}
 	if a := p.clientAuth(nil); a.Method == oauth.PrivateKeyJWT || a.Secret != "" {
 		if err := a.Check(); err != nil {
@@ -167,7 +167,7 @@ func checkOAuth(p *OAuth, problem func(ErrorType, Provider, string, ...any)) {
 				problem(ErrInvalidProvider, p, "the nonce check is for type oidc")
 			}
 		default:
-			problem(ErrInvalidProvider, p, "Checks has %q, which is no check", c)
+			problem(ErrInvalidProvider, p, "Checks has %q, which is not a check", c)
 		}
 	}
 	for _, err := range p.checkEndpoints() {

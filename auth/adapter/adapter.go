@@ -46,7 +46,7 @@ type Users interface {
 
 	// DeleteUser deletes the user and all accounts, sessions and authenticators
 	// of that user. It returns the deleted user, or nil if there was none, which
-	// is no error. Nothing written concurrently for the user survives.
+	// is not an error. Nothing written concurrently for the user survives.
 	// [CASC-01] to [CASC-10] [CONC-11]
 	DeleteUser(ctx context.Context, id string) (*User, error)
 }
@@ -61,7 +61,7 @@ type Accounts interface {
 	LinkAccount(ctx context.Context, account Account) (*Account, error)
 
 	// UnlinkAccount deletes the account and returns it, or nil if there was
-	// none, which is no error. [ACCT-10] [ACCT-11] [ACCT-12]
+	// none, which is not an error. [ACCT-10] [ACCT-11] [ACCT-12]
 	UnlinkAccount(ctx context.Context, key AccountKey) (*Account, error)
 
 	// GetAccount returns the account, or nil. The order of the arguments is
@@ -85,13 +85,13 @@ type Sessions interface {
 	GetSessionAndUser(ctx context.Context, sessionToken string) (*SessionAndUser, error)
 
 	// UpdateSession changes exactly the fields that are set and returns the
-	// whole session as stored, or nil if it is absent, which is no error and
+	// whole session as stored, or nil if it is absent, which is not an error and
 	// creates nothing: a session that was deleted stays deleted.
 	// [SESS-08] to [SESS-14] [CONC-07]
 	UpdateSession(ctx context.Context, update SessionUpdate) (*Session, error)
 
 	// DeleteSession deletes the session and returns it, or nil if there was
-	// none, which is no error. [SESS-15] to [SESS-18]
+	// none, which is not an error. [SESS-15] to [SESS-18]
 	DeleteSession(ctx context.Context, sessionToken string) (*Session, error)
 }
 

@@ -99,7 +99,7 @@ type SessionLists interface {
 	// none; an except that is the token of another user's session keeps none of
 	// this user's and leaves that one alone. Of the sessions that were there when
 	// the call began none is left when it has returned without an error. An
-	// unknown user is no error. [SLIST-04] to [SLIST-07]
+	// unknown user is not an error. [SLIST-04] to [SLIST-07]
 	DeleteSessionsByUserID(ctx context.Context, userID, except string) (int64, error)
 }
 
@@ -109,7 +109,7 @@ type AuthenticatorEdits interface {
 	// account of type AccountWebAuthn of the same user that it is connected to,
 	// unless another authenticator is connected to that account. It returns the
 	// deleted authenticator, or nil if there is none with the ID or if it
-	// belongs to another user, which is no error.
+	// belongs to another user, which is not an error.
 	//
 	// With keepOne a removal that would leave the user with neither an
 	// authenticator nor an account removes nothing and is an error matching
@@ -135,6 +135,6 @@ type AuthenticatorEdits interface {
 type TokenEdits interface {
 	// DeleteVerificationTokens deletes all tokens of the identifier and reports
 	// how many it deleted. The tokens of other identifiers stay. An identifier
-	// without tokens is no error. [TEDIT-01] to [TEDIT-03]
+	// without tokens is not an error. [TEDIT-01] to [TEDIT-03]
 	DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error)
 }

@@ -11,6 +11,6 @@
 // and [Keys] caches derived keys. The Cookie header and the chunks of a long
 // value are read by [ParseCookies] and [ReadChunks].
 //
-// A token is no record: it can't be revoked before it expires. The package
+// A token is not a record: it can't be revoked before it expires. The package
 // does no input or output, starts no goroutine and keeps no state of its own.
 package jwt

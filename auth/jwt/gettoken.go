@@ -79,7 +79,7 @@ func GetToken(ctx context.Context, p GetTokenParams) (Claims, error) {
 		if p.Logger != nil {
 			p.Logger.DebugContext(ctx, "jwt: token refused", "error", err)
 		}
-		return nil, nil // the token of a stranger is no error of ours
+		return nil, nil // the token of a stranger is not an error of ours
 	}
 	if rival := p.rival(); rival != "" {
 		theirs, err := decode(ctx, DecodeParams{Token: rival, Secrets: p.Secrets, Salt: salt, Keys: p.Keys, Now: p.Now})

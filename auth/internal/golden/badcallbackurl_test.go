@@ -12,10 +12,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// badCallbackURL is the departure by which a callback URL that is no http(s) URL
+// badCallbackURL is the departure by which a callback URL that is not an http(s) URL
 // is ignored, in the query, in the cookie and in the body. The original answers
 // with an error, until the cookie is deleted by hand.
-const badCallbackURL = "28: a callback URL that is no http(s) URL is ignored"
+const badCallbackURL = "28: a callback URL that is not an http(s) URL is ignored"
 
 // noWebURL matches URLs of other schemes than http and https.
 var noWebURL = regexp.MustCompile(`^(javascript|data|ftp|file|mailto|about|vbscript):`)

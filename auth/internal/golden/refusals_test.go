@@ -32,7 +32,7 @@ var refusals = []*refusal{
 	},
 	{"34: all methods that will be called are asked of the adapter at start", auth.ErrMissingAdapterMethods, regexp.MustCompile("."), nil},
 	{"two providers with one ID are refused", auth.ErrInvalidProvider, regexp.MustCompile("another provider"), nil},
-	{"a redirect proxy URL that is no URL is refused at start", auth.ErrAuth, regexp.MustCompile("RedirectProxyURL"), nil},
+	{"a redirect proxy URL that is not a URL is refused at start", auth.ErrAuth, regexp.MustCompile("RedirectProxyURL"), nil},
 	{"a Partitioned cookie without Secure is refused, as browsers refuse it", auth.ErrAuth, regexp.MustCompile("[Pp]artitioned"), nil},
 }
 

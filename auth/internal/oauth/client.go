@@ -85,7 +85,7 @@ func (l *limited) Read(p []byte) (int, error) {
 func CheckURL(u *url.URL) error {
 	switch {
 	case u.Host == "":
-		return errors.New("the endpoint is no absolute URL")
+		return errors.New("the endpoint is not an absolute URL")
 	case u.User != nil:
 		return errors.New("the endpoint holds a user name")
 	case u.Scheme == "https":
@@ -134,7 +134,7 @@ type answer struct {
 func get(ctx context.Context, client *http.Client, endpoint, accept, bearer string) (*answer, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint, nil)
 	if err != nil {
-		return nil, errors.New("the endpoint is no URL")
+		return nil, errors.New("the endpoint is not a URL")
 	}
 	r.Header.Set("Accept", accept)
 	if bearer != "" {

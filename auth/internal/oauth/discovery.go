@@ -114,7 +114,7 @@ func (i *Issuer) discover(ctx context.Context) (*Metadata, error) {
 	}
 	var m Metadata
 	if err := json.Unmarshal(answer.body, &m); err != nil || !bytes.HasPrefix(bytes.TrimSpace(answer.body), []byte("{")) {
-		return nil, errors.New("discovery: the answer is no JSON object of metadata")
+		return nil, errors.New("discovery: the answer is not a JSON object of metadata")
 	}
 	if !i.isFor(m.Issuer) {
 		return nil, fmt.Errorf("discovery: the metadata is of the issuer %q, want %q", m.Issuer, i.URL)
@@ -127,7 +127,7 @@ func (i *Issuer) discover(ctx context.Context) (*Metadata, error) {
 		}
 		u, err := url.Parse(endpoint)
 		if err != nil {
-			return nil, fmt.Errorf("discovery: %s is no URL", name)
+			return nil, fmt.Errorf("discovery: %s is not a URL", name)
 		}
 		if local(u.Hostname()) && !i.onLoopback() {
 			return nil, fmt.Errorf("discovery: %s is on this machine or its link, and the issuer is not", name)

@@ -54,7 +54,7 @@ func admits(configured, tenant string) bool {
 	return strings.EqualFold(configured, tenant)
 }
 
-// named reports whether metadata of the issuer with a GUID is that of the
+// named reports whether metadata of the issuer with a GUID belongs to the
 // configured issuer, which has another name of the tenant: consumers, or a
 // domain.
 func named(configured, issuer string) bool {

@@ -209,7 +209,7 @@ func judge(answer *http.Response, body []byte, secrets ...string) (map[string]an
 		s, ok := v.(string)
 		required := name == "access_token" || name == "token_type"
 		if present && (!ok || s == "") || !present && required {
-			return nil, fmt.Errorf("token request: %s is missing or no text", name)
+			return nil, fmt.Errorf("token request: %s is missing or not a text", name)
 		}
 	}
 	kind := strings.ToLower(members["token_type"].(string)) //nolint:forcetypeassert // checked above
@@ -218,13 +218,13 @@ func judge(answer *http.Response, body []byte, secrets ...string) (map[string]an
 	}
 	if scope, present := members["scope"]; present {
 		if _, ok := scope.(string); !ok {
-			return nil, errors.New("token request: scope is no text")
+			return nil, errors.New("token request: scope is not a text")
 		}
 	}
 	if v, present := members["expires_in"]; present {
 		seconds, err := strconv.ParseFloat(strings.TrimSpace(fmt.Sprint(v)), 64)
 		if err != nil || !(seconds >= 0 && seconds <= 1e11) { // NaN is neither
-			return nil, errors.New("token request: expires_in is no lifetime")
+			return nil, errors.New("token request: expires_in is not a lifetime")
 		}
 		members["expires_in"] = json.Number(strconv.FormatFloat(seconds, 'f', -1, 64))
 	}
@@ -246,10 +246,10 @@ func jsonObject(body []byte) (map[string]any, error) {
 	d.UseNumber()
 	var members map[string]any
 	if err := d.Decode(&members); err != nil || members == nil {
-		return nil, errors.New("the answer is no JSON object")
+		return nil, errors.New("the answer is not a JSON object")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("the answer is no JSON object")
+		return nil, errors.New("the answer is not a JSON object")
 	}
 	return members, nil
 }
