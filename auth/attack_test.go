@@ -50,7 +50,7 @@ func (s *realSite) state() string {
 }
 
 // send sends a request with the cookies of a browser, over the wire.
-func (s *realSite) send(b *browser, method, target, body string, header http.Header) (*http.Response, string) {
+func (s *realSite) send(b *browser, method, target, body string, header http.Header) *reply {
 	s.t.Helper()
 	if strings.HasPrefix(target, "/") {
 		target = origin + target
@@ -74,7 +74,7 @@ func (s *realSite) send(b *browser, method, target, body string, header http.Hea
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return resp, string(read)
+	return &reply{resp, string(read)}
 }
 
 var formType = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
@@ -98,7 +98,7 @@ func TestAttacksOverHTTP(t *testing.T) {
 		for _, method := range []string{"HEAD", "OPTIONS", "PUT", "PATCH", "DELETE", "TRACE", "post", "PROPFIND", "QUERY"} {
 			for _, path := range []string{"/auth/signout", "/auth/signin/idp", "/auth/signin/email", "/auth/session", "/auth/callback/idp"} {
 				unchanged(t, method+" "+path, func() {
-					resp, _ := s.send(victim, method, path, "csrfToken="+csrf+"&email=eve@example.com", http.Header{
+					resp := s.send(victim, method, path, "csrfToken="+csrf+"&email=eve@example.com", http.Header{
 						"Content-Type": formType["Content-Type"], "X-Http-Method-Override": {"POST"}, "X-Http-Method": {"POST"},
 					})
 					if resp.StatusCode < 400 || len(resp.Header["Set-Cookie"]) > 0 {
@@ -133,8 +133,8 @@ func TestAttacksOverHTTP(t *testing.T) {
 			"/auth//signout/../../x", "/auth/callback/idp%2f..%2femail", "/auth/callback/%69dp/x", "/auth/callback/__proto__", "/auth/signin/constructor",
 		} {
 			unchanged(t, path, func() {
-				resp, body := s.send(victim, "POST", path, "csrfToken="+strings.Repeat("0", 64), formType)
-				if resp.StatusCode >= 500 || strings.Contains(body, "panic") {
+				resp := s.send(victim, "POST", path, "csrfToken="+strings.Repeat("0", 64), formType)
+				if resp.StatusCode >= 500 || strings.Contains(resp.body, "panic") {
 					t.Errorf("%s: status %d", path, resp.StatusCode)
 				}
 			})
@@ -151,9 +151,9 @@ func TestAttacksOverHTTP(t *testing.T) {
 			"cookies":   {"Cookie": {strings.Repeat("a=b; ", 5000)}},
 			"encodings": {"Content-Encoding": {"gzip"}, "Accept-Encoding": {"br"}},
 		} {
-			resp, body := s.send(b, "GET", "/auth/signin", "", h)
-			if resp.StatusCode != http.StatusOK || strings.Contains(body, "evil.example") {
-				t.Errorf("%s: status %d, body has the foreign host: %v", what, resp.StatusCode, strings.Contains(body, "evil.example"))
+			resp := s.send(b, "GET", "/auth/signin", "", h)
+			if resp.StatusCode != http.StatusOK || strings.Contains(resp.body, "evil.example") {
+				t.Errorf("%s: status %d, body has the foreign host: %v", what, resp.StatusCode, strings.Contains(resp.body, "evil.example"))
 			}
 		}
 		req := "GET /auth/providers HTTP/1.1\r\nHost: evil.example\r\n\r\n"
@@ -161,7 +161,7 @@ func TestAttacksOverHTTP(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close()
+		defer func() { _ = conn.Close() }()
 		if _, err := io.WriteString(conn, req); err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +220,7 @@ func TestAttacksOverHTTP(t *testing.T) {
 		in := 0
 		for range 20 {
 			group.Go(func() {
-				resp, _ := s.send(b, "GET", "/auth/callback/other?"+answer.Encode(), "", nil)
+				resp := s.send(b, "GET", "/auth/callback/other?"+answer.Encode(), "", nil)
 				mu.Lock()
 				defer mu.Unlock()
 				for _, c := range resp.Cookies() {
@@ -237,8 +237,8 @@ func TestAttacksOverHTTP(t *testing.T) {
 	})
 	t.Run("the honest person", func(t *testing.T) {
 		victim.wantSession(`"name":"ada"`)
-		if resp, body := s.send(victim, "POST", "/auth/signout", "csrfToken="+csrf, formType); resp.Header.Get("Location") != origin {
-			t.Errorf("signing out leads to %q: %s", resp.Header.Get("Location"), body)
+		if resp := s.send(victim, "POST", "/auth/signout", "csrfToken="+csrf, formType); resp.location() != origin {
+			t.Errorf("signing out leads to %q: %s", resp.location(), resp.body)
 		}
 		victim.wantNoSession()
 	})

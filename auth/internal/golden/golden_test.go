@@ -111,8 +111,8 @@ func TestReplay(t *testing.T) {
 							result.names[known[i].Fix] = true
 							continue
 						}
-						if new := (departure{s.id(), step, d, ""}); !slices.Contains(found, new) {
-							found = append(found, new)
+						if unnamed := (departure{s.id(), step, d, ""}); !slices.Contains(found, unnamed) {
+							found = append(found, unnamed)
 						}
 						t.Errorf("%s: %s\nwant %s\n got %s", step, d.At, d.Want, d.Got)
 					}

@@ -118,7 +118,7 @@ func local(host string) bool {
 		return err == nil || last == ""
 	}
 	if v6 := ip.To16(); ip.To4() == nil && (v6[0] == 0 || string(v6[:4]) == "\x00\x64\xff\x9b") { // compatible, or NAT64
-		return local(net.IP(v6[12:]).String())
+		return local(v6[12:].String())
 	}
 	return ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast() || ip.To4() != nil && ip.To4()[0] == 0
 }
