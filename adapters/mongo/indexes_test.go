@@ -146,7 +146,7 @@ func TestCollationOfACollection(t *testing.T) {
 // changed.
 func TestKindsOfCollections(t *testing.T) {
 	ctx := t.Context()
-	for says, make := range map[string]func(db *mgo.Database) error{
+	for says, create := range map[string]func(db *mgo.Database) error{
 		"sessions is capped": func(db *mgo.Database) error {
 			return db.CreateCollection(ctx, "sessions", options.CreateCollection().SetCapped(true).SetSizeInBytes(1<<20))
 		},
@@ -157,7 +157,7 @@ func TestKindsOfCollections(t *testing.T) {
 	} {
 		t.Run(says, func(t *testing.T) {
 			db := standalone.connect(t).Database(standalone.newDatabase(t))
-			if err := make(db); err != nil {
+			if err := create(db); err != nil {
 				t.Fatal(err)
 			}
 			a := newAdapter(t, db)

@@ -169,10 +169,3 @@ func refused[T any](t testing.TB, what string, got *T, err, want error) {
 		t.Fatalf("%s: got %v, %v, want %v", what, got, err, want)
 	}
 }
-
-func absent[T any](t testing.TB, what string, got *T, err error) {
-	t.Helper()
-	if got != nil || err != nil {
-		t.Fatalf("%s: got %v, %v, want nil", what, got, err)
-	}
-}
