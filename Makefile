@@ -42,7 +42,7 @@ check:
 	@GATEHOUSE_SKIP_STORES=1 $(MAKE) --no-print-directory --output-sync --jobs 2 $(addprefix check/,$(filter-out $(LEFT_OUT),$(MODULES)))
 
 check/%:
-	@cd $* && GOWORK=off go test -short -timeout 10m ./... | grep -v 'no test files'
+	@cd $* && { GOWORK=off go test -short -timeout 10m ./... 2>&1 || echo "check: $* fails"; } | awk '!/no test files/; /^check: .* fails$$/ { failed = 1 } END { exit failed }'
 
 # Tests of stores mostly wait, so more modules run at once than there are processors. The tests of the repository read files that
 # the cache of test results does not watch.
@@ -51,6 +51,15 @@ test-modules: $(addprefix test/,$(LONGEST) $(filter-out $(LONGEST),$(MODULES)))
 test/%:
 	@echo "== $*"; cd $* && \
 		GOWORK=off TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) go test $(if $(filter $*,$(SLOW_RACE)),,-race) $(if $(filter $*,internal/repocheck),-count=1) -timeout 45m ./...
+
+# One wiring of each slow adapter.
+WIRING_mongo := standalone
+WIRING_postgres := cache_statement
+WIRING_redis := standalone
+WIRING_sqlite := modernc
+
+test-race/adapters/%:
+	@.ci/race $* $(WIRING_$*)
 
 ## race: the modules that `make test` runs without the race detector, with it and few rounds
 race: images

@@ -15,8 +15,8 @@ import (
 
 var mostSessions = flag.Int("most-sessions", 100_000, "BenchmarkSessions goes up to this many")
 
-// BenchmarkAdapter measures every method. There is no client that does less, and
-// so no baseline.
+// BenchmarkAdapter measures every method. There is no baseline, because there is no
+// client that does less.
 func BenchmarkAdapter(b *testing.B) {
 	adaptertest.Bench(b, adaptertest.Harness{New: func(testing.TB) adapter.Adapter { return memory.New() }}, nil)
 }

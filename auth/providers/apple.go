@@ -15,7 +15,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// appleKey is what Apple's client secrets are made of.
+// appleKey signs the client secrets for Apple.
 type appleKey struct{ teamID, keyID, privateKey string }
 
 // appleSecret signs a client secret for each token request, if there is a key.
@@ -44,12 +44,12 @@ func appleSecret(c *completion) error {
 func (k *appleKey) parse() (*ecdsa.PrivateKey, error) {
 	block, _ := pem.Decode([]byte(k.privateKey))
 	if block == nil {
-		return nil, errors.New("the private key of WithAppleKey is no PEM")
+		return nil, errors.New("the private key of WithAppleKey is not in PEM form")
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	key, ok := parsed.(*ecdsa.PrivateKey)
 	if err != nil || !ok || key.Curve.Params().BitSize != 256 {
-		return nil, errors.New("the private key of WithAppleKey is no P-256 key in PKCS #8")
+		return nil, errors.New("the private key of WithAppleKey is not a P-256 key in PKCS #8 form")
 	}
 	return key, nil
 }

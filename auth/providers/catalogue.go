@@ -93,7 +93,7 @@ type Info struct {
 
 // OptionInfo describes an option.
 type OptionInfo struct {
-	// Name is that of the function that makes the option.
+	// Name is the name of the function that makes the option, such as WithIssuer.
 	Name     string
 	Required bool
 	// Default is the value without the option. Names in braces are options.

@@ -53,17 +53,17 @@ func TestOptionsThatAProviderDoesNotTake(t *testing.T) {
 	t.Parallel()
 	client := providers.WithClient("id", "secret")
 	for name, p := range map[string]auth.Provider{
-		"WithTenant":      providers.Google(client, providers.WithTenant("t")),
-		"WithAppleKey":    providers.Google(client, providers.WithAppleKey("a", "b", "c")),
-		"WithMailOptions": providers.Google(client, providers.WithMailOptions(func(*auth.Email) {})),
-		"WithIssuer":      providers.Resend(providers.WithAPIKey("k"), providers.WithFrom("a@b.example"), providers.WithIssuer("https://x.example")),
-		"for OAuth":       providers.Resend(providers.WithAPIKey("k"), providers.WithFrom("a@b.example"), client),
-		"no address":      providers.Resend(providers.WithAPIKey("k"), providers.WithFrom("nobody")),
-		"WithPhotoSize":   providers.MicrosoftEntraID(client, providers.WithPhotoSize(49)),
-		"WithRegion":      providers.Lark(client, providers.WithRegion("EU")),
-		"WithShop":        providers.Shopify(client, providers.WithShop("acme.myshopify.com/x")),
-		"WithPlatform":    providers.WeChat(client, providers.WithPlatform("none")),
-		"no PEM":          providers.Apple(providers.WithClient("id", ""), providers.WithAppleKey("a", "b", "c")),
+		"WithTenant":            providers.Google(client, providers.WithTenant("t")),
+		"WithAppleKey":          providers.Google(client, providers.WithAppleKey("a", "b", "c")),
+		"WithMailOptions":       providers.Google(client, providers.WithMailOptions(func(*auth.Email) {})),
+		"WithIssuer":            providers.Resend(providers.WithAPIKey("k"), providers.WithFrom("a@b.example"), providers.WithIssuer("https://x.example")),
+		"for OAuth":             providers.Resend(providers.WithAPIKey("k"), providers.WithFrom("a@b.example"), client),
+		"not an e-mail address": providers.Resend(providers.WithAPIKey("k"), providers.WithFrom("nobody")),
+		"WithPhotoSize":         providers.MicrosoftEntraID(client, providers.WithPhotoSize(49)),
+		"WithRegion":            providers.Lark(client, providers.WithRegion("EU")),
+		"WithShop":              providers.Shopify(client, providers.WithShop("acme.myshopify.com/x")),
+		"WithPlatform":          providers.WeChat(client, providers.WithPlatform("none")),
+		"not in PEM form":       providers.Apple(providers.WithClient("id", ""), providers.WithAppleKey("a", "b", "c")),
 	} {
 		if err := configure(p); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

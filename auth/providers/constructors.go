@@ -63,8 +63,8 @@ func Authentik(opts ...Option) *auth.OAuth { return oauthRow("authentik").provid
 func AzureAD(opts ...Option) *auth.OAuth { return oauthRow("azure-ad").provider(opts) }
 
 // AzureADB2C signs people in with Azure AD B2C, by OpenID Connect. Its ID is azure-ad-b2c.
-// The issuer is that of the ID tokens; WithOptions sets WellKnown where the
-// metadata of the user flow is elsewhere.
+// WithIssuer is the issuer that the ID tokens name; WithOptions sets WellKnown
+// where the metadata of the user flow is elsewhere.
 //
 //   - environment: AUTH_AZURE_AD_B2C_ID, AUTH_AZURE_AD_B2C_SECRET, AUTH_AZURE_AD_B2C_ISSUER
 //   - scope: openid profile email
@@ -117,7 +117,7 @@ func Box(opts ...Option) *auth.OAuth { return oauthRow("box").provider(opts) }
 func BoxyHQSAML(opts ...Option) *auth.OAuth { return oauthRow("boxyhq-saml").provider(opts) }
 
 // Bungie signs people in with Bungie, by OAuth 2. Its ID is bungie.
-// The scope is that of the registration.
+// The scopes are set when the application is registered at Bungie.
 //
 //   - environment: AUTH_BUNGIE_ID, AUTH_BUNGIE_SECRET
 //   - scope: none
@@ -722,7 +722,8 @@ func Todoist(opts ...Option) *auth.OAuth { return oauthRow("todoist").provider(o
 func Trakt(opts ...Option) *auth.OAuth { return oauthRow("trakt").provider(opts) }
 
 // Tumblr signs people in with Tumblr, by OAuth 2. Its ID is tumblr.
-// The identifier is that of the primary blog, since names change hands.
+// The identifier is the uuid of the primary blog, since a name can pass to
+// another person.
 //
 //   - environment: AUTH_TUMBLR_ID, AUTH_TUMBLR_SECRET
 //   - scope: basic

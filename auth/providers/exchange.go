@@ -60,7 +60,7 @@ func (x *exchange) compile(endpoint string, vars map[string]string) func(context
 }
 
 func (x *exchange) request(ctx context.Context, endpoint string, params map[string]string) (*http.Request, error) {
-	bad := errors.New("token request: the endpoint is no URL")
+	bad := errors.New("token request: the endpoint is not a URL")
 	if x.get {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint, nil)
 		if err != nil {
@@ -92,7 +92,7 @@ func (x *exchange) answer(status int, body []byte, secrets ...string) (*auth.Tok
 		m, _ = v.(map[string]any)
 	}
 	if m == nil {
-		return nil, errors.New("the answer is no JSON object")
+		return nil, errors.New("the answer is not a JSON object")
 	}
 	for theirs, standard := range x.names {
 		if v, ok := m[theirs]; ok {
@@ -132,12 +132,12 @@ func tokenSet(m map[string]any) (*auth.TokenSet, error) {
 		TokenType: take("token_type"), Scope: take("scope"),
 	}
 	if t.AccessToken == "" {
-		return nil, errors.New("access_token is missing or no text")
+		return nil, errors.New("access_token is missing or not a text")
 	}
 	if lifetime := take("expires_in"); lifetime != "" {
 		seconds, err := strconv.ParseFloat(lifetime, 64)
 		if err != nil || !(seconds >= 0 && seconds <= maxLifetime) { // NaN is neither
-			return nil, errors.New("expires_in is no lifetime")
+			return nil, errors.New("expires_in is not a lifetime in seconds")
 		}
 		t.ExpiresIn = time.Duration(seconds * float64(time.Second))
 	}

@@ -41,7 +41,7 @@ func FuzzTokenAnswer(f *testing.F) {
 	})
 }
 
-// FuzzSteamAssertion: whoever is accepted is named by all that was signed.
+// FuzzSteamAssertion: a person who is accepted is named by all that was signed.
 func FuzzSteamAssertion(f *testing.F) {
 	const returnTo = "https://app.example/auth/callback/steam"
 	good := url.Values{

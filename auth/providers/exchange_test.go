@@ -62,7 +62,7 @@ func assertion(returnTo string) url.Values {
 	return q
 }
 
-// exchangeAnswer compares a token request that is no form.
+// exchangeAnswer compares a token request that is not a form.
 func (v *visit) exchangeAnswer(r *http.Request) (*http.Response, error) {
 	t, x := v.t, v.f.Exchange
 	if r.Method != x.Method || r.Header.Get("Authorization") != "" {
@@ -143,16 +143,16 @@ func TestExchangeFailures(t *testing.T) {
 		name, id, body, want string
 		status               int
 	}{
-		{"no JSON", "lark", `<html>`, "no JSON", 200},
-		{"a list", "lark", `[]`, "no JSON object", 200},
+		{"no JSON", "lark", `<html>`, "not a JSON object", 200},
+		{"a list", "lark", `[]`, "not a JSON object", 200},
 		{"standard error", "lark", `{"code":20003,"error":"invalid_grant","error_description":"the code code-1 is used"}`, "invalid_grant", 400},
 		{"no token", "lark", `{"code":20014,"msg":"no"}`, "access_token is missing", 200},
 		{"token of another type", "lark", `{"access_token":{"token":"x"}}`, "access_token is missing", 200},
 		{"lifetime without end", "lark", `{"access_token":"a","expires_in":1e300}`, "expires_in", 200},
-		{"lifetime that is no number", "lark", `{"access_token":"a","expires_in":"NaN"}`, "expires_in", 200},
+		{"lifetime that is not a number", "lark", `{"access_token":"a","expires_in":"NaN"}`, "expires_in", 200},
 		{"negative lifetime", "lark", `{"access_token":"a","expires_in":-1}`, "expires_in", 200},
 		{"error of its own", "dingtalk", `{"code":"invalidParameter","message":"code code-1 of ` + secret + `"}`, "invalid_request", 400},
-		{"text", "deezer", `wrong code`, "no JSON", 200},
+		{"text", "deezer", `wrong code`, "not a JSON object", 200},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -310,7 +310,7 @@ func TestSteamKey(t *testing.T) {
 type company struct {
 	t      *testing.T
 	issued atomic.Int32
-	// lifetime is that of a token in seconds; answers are those to the other
+	// lifetime is how long a token is good, in seconds; answers are sent to the other
 	// requests.
 	lifetime int
 	answers  map[string]string
@@ -343,13 +343,13 @@ func TestWeCom(t *testing.T) {
 	}{
 		{"member", 7200, map[string]string{found: `{"errcode":0,"userid":"ada"}`, member: `{"errcode":0,"userid":"ada"}`}, "", 1},
 		{"token that ends at once", 60, map[string]string{found: `{"errcode":0,"userid":"ada"}`, member: `{"errcode":0,"userid":"ada"}`}, "", 2},
-		{"stranger", 7200, map[string]string{found: `{"errcode":0,"openid":"o"}`}, "no member", 1},
+		{"stranger", 7200, map[string]string{found: `{"errcode":0,"openid":"o"}`}, "not a member", 1},
 		{"another member", 7200, map[string]string{found: `{"errcode":0,"userid":"ada"}`, member: `{"errcode":0,"userid":"eve"}`}, "another member", 1},
 		{"void code", 7200, map[string]string{found: `{"errcode":40029,"errmsg":"invalid code"}`}, "errcode 40029", 1},
 		{"void token", 7200, map[string]string{found: `{"errcode":40014,"errmsg":"invalid access_token"}`}, "errcode 40014", 2},
 		{"not visible", 7200, map[string]string{found: `{"errcode":0,"userid":"ada"}`, member: `{"errcode":60011,"errmsg":"no privilege"}`}, "errcode 60011", 1},
 		{"no errcode", 7200, map[string]string{found: `{"userid":"ada"}`}, "no errcode", 1},
-		{"no JSON", 7200, map[string]string{found: `<html>`}, "no JSON", 1},
+		{"no JSON", 7200, map[string]string{found: `<html>`}, "not a JSON object", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -58,7 +58,7 @@ type fact struct {
 	NoBearer   bool
 	Credential string
 	Root       string
-	// Exchange is a token request that is no form, Steps are further requests.
+	// Exchange is a token request that is not a form, Steps are further requests.
 	Exchange *exchangeFact
 	Steps    []step
 	// Iss is sent with the authorization answer (RFC 9207).
@@ -132,8 +132,8 @@ func TestFlow(t *testing.T) {
 	}
 }
 
-// TestNobody: an answer without an identifier, or with one that is no text and
-// no number, signs nobody in and says so in the log.
+// TestNobody: an answer without an identifier, or with one that is neither text nor
+// number, signs nobody in and says so in the log.
 func TestNobody(t *testing.T) {
 	t.Parallel()
 	for _, f := range facts(t) {

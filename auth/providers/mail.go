@@ -93,7 +93,7 @@ func (r *mailRow) complete(p *auth.Email, s *settings) error {
 	if p.From != "" {
 		var err error
 		if from, err = mail.ParseAddress(p.From); err != nil {
-			problems = append(problems, errors.New("the sender is no address"))
+			problems = append(problems, errors.New("the sender is not an e-mail address"))
 		}
 	}
 	if strings.ContainsAny(p.APIKey, "\r\n\x00") {
@@ -131,7 +131,7 @@ func (r *mailRow) send(ctx context.Context, client *http.Client, l letter, v aut
 	}
 	to, err := mail.ParseAddress(l.to)
 	if err != nil || to.Name != "" || strings.ContainsAny(l.to, "\r\n\x00<>,;") {
-		return errors.New("the recipient is no address")
+		return errors.New("the recipient is not an e-mail address")
 	}
 	hr, err := r.request(l)
 	if err != nil {

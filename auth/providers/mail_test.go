@@ -192,7 +192,7 @@ func TestMailFailures(t *testing.T) {
 }
 
 // TestMailTimeout: a service that never answers holds a sign-in up for ten
-// seconds, and no longer than whoever waits for it.
+// seconds, and not longer than its caller waits.
 func TestMailTimeout(t *testing.T) {
 	t.Parallel()
 	for id, opts := range services() {
@@ -258,7 +258,7 @@ func TestMailInjection(t *testing.T) {
 	}
 }
 
-// TestMailSenders: a sender that is no single address, and a key that is no
+// TestMailSenders: a sender that is not a single address, and a key that is not
 // single line, are problems of the configuration.
 func TestMailSenders(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ func sample(t testing.TB) *evidence {
 	}
 	m, ok := v.(map[string]any)
 	if !ok {
-		t.Fatal("the sample is no object")
+		t.Fatal("the sample is not an object")
 	}
 	return &evidence{
 		ctx: t.Context(), profile: m, tokens: &auth.TokenSet{AccessToken: "at", Extra: map[string]any{"user_id": json.Number("7")}},

@@ -13,7 +13,7 @@ import (
 // not take is an error of auth.New.
 type Option func(*settings)
 
-// settings is what options say.
+// settings are the values of the options.
 type settings struct {
 	clientID, clientSecret string
 	params                 url.Values
@@ -86,12 +86,13 @@ func WithDomain(domain string) Option { return named("issuer", "https://"+domain
 // organizations or consumers; for FusionAuth its ID.
 func WithTenant(tenant string) Option { return named("tenant", tenant) }
 
-// WithBaseURL gives the address of an own instance of a service that is usually
-// hosted, such as GitHub Enterprise Server or GitLab, or that of a data centre.
+// WithBaseURL gives the address of your own instance of a service that is usually
+// hosted, such as GitHub Enterprise Server or GitLab, or the address of a data
+// centre.
 func WithBaseURL(base string) Option { return named("baseURL", strings.TrimSuffix(base, "/")) }
 
-// WithAPIKey gives the API key of a mail service, by default AUTH_<ID>_KEY, or of
-// Bungie.
+// WithAPIKey gives the API key of a mail service or of Bungie. The default for a
+// mail service is AUTH_<ID>_KEY.
 func WithAPIKey(key string) Option { return named("apiKey", key) }
 
 // WithAPIVersion names the version of the API of Foursquare or VK.
@@ -128,12 +129,12 @@ func WithPhotoSize(pixels int) Option { return named("photoSize", strconv.Itoa(p
 // https://docs.slack.dev/authentication/using-pkce
 func WithPKCE() Option { return named("pkce", "on") }
 
-// WithDangerousUsernameKey keys Pinterest accounts on the username, as those are that
-// Auth.js stored. It is for the time of a conversion only: whoever takes over a
-// username that somebody gave up signs in as that person. To convert, ask
+// WithDangerousUsernameKey keys Pinterest accounts on the username, as Auth.js does.
+// It is for the time of a conversion only: a person who takes a username that
+// somebody gave up signs in as that other person. To convert, ask
 // https://api.pinterest.com/v5/user_account with the access token of each stored
-// account, write the id in the answer over its ProviderAccountID, and remove the
-// option. Accounts whose tokens are void are to be linked anew by their owners.
+// account, replace its ProviderAccountID by the id in the answer, and remove the
+// option. Owners of accounts whose tokens are void have to link them again.
 func WithDangerousUsernameKey() Option { return named("usernameKey", "on") }
 
 // WithAppleKey signs the client secret of Apple for each sign-in, in place of a

@@ -23,7 +23,7 @@ func allOptions() map[string]providers.Option {
 }
 
 // TestEveryOption gives every option to every provider: one that the provider
-// does not take is an error that names it, one that it takes is none.
+// does not take is an error that names it, and an option that it takes is not.
 func TestEveryOption(t *testing.T) {
 	t.Parallel()
 	for _, i := range providers.All() {

@@ -31,7 +31,7 @@ type row struct {
 	wellKnown    string
 
 	authorization, token, userInfo string
-	// params are those of the authorization request.
+	// params are parameters of the authorization request.
 	params                    map[string]string
 	tokenQuery, userInfoQuery map[string]string
 	request                   request
@@ -63,7 +63,7 @@ type row struct {
 	hook func(*completion) error
 	// describe changes the Info where the table does not tell.
 	describe func(*Info)
-	// color is that of the button.
+	// color is the color of the button.
 	color string
 }
 

@@ -15,8 +15,8 @@ import (
 
 const (
 	steamLogin = "https://steamcommunity.com/openid/login"
-	// steamCode stands where OAuth has a code. It is no secret: what counts is
-	// the assertion, which Steam is asked to verify.
+	// steamCode stands where OAuth has a code. It is not secret: the
+	// assertion counts, and Steam verifies it.
 	steamCode     = "openid"
 	openID        = "http://specs.openid.net/auth/2.0"
 	openIDChooses = openID + "/identifier_select"
@@ -55,7 +55,7 @@ func steamRequest(_ context.Context, prepared *url.URL) (*url.URL, error) {
 	q := prepared.Query()
 	site, err := url.Parse(q.Get("redirect_uri"))
 	if err != nil {
-		return nil, errors.New("redirect_uri is no URL")
+		return nil, errors.New("redirect_uri is not a URL")
 	}
 	q.Del("scope")
 	for name, value := range map[string]string{
@@ -110,7 +110,7 @@ func steamAssertion(p auth.TokenRequest) (string, error) {
 	q := p.Params
 	for name, values := range q {
 		if strings.HasPrefix(name, "openid.") && len(values) != 1 {
-			return "", fmt.Errorf("%.40q is there twice", name)
+			return "", fmt.Errorf("%.40q occurs more than once", name)
 		}
 	}
 	signed := strings.Split(q.Get("openid.signed"), ",")
@@ -121,20 +121,20 @@ func steamAssertion(p auth.TokenRequest) (string, error) {
 	}
 	returnTo, err := url.Parse(q.Get("openid.return_to"))
 	if err != nil {
-		return "", errors.New("return_to is no URL")
+		return "", errors.New("return_to is not a URL")
 	}
 	back := returnTo.Query()
 	returnTo.RawQuery = ""
 	id := steamID.FindStringSubmatch(q.Get("openid.claimed_id"))
 	switch {
 	case q.Get("openid.ns") != openID || q.Get("openid.mode") != "id_res":
-		return "", errors.New("it is no positive assertion")
+		return "", errors.New("it is not a positive assertion")
 	case q.Get("openid.op_endpoint") != steamLogin:
-		return "", errors.New("it is of another provider")
+		return "", errors.New("it comes from another provider")
 	case returnTo.String() != p.RedirectURI || back.Encode() != steamReturn(q.Get("state")).Encode():
 		return "", errors.New("it was made for another address or sign-in")
 	case id == nil || q.Get("openid.identity") != q.Get("openid.claimed_id"):
-		return "", errors.New("it names nobody at Steam")
+		return "", errors.New("claimed_id is not the identifier of a person at Steam")
 	}
 	return id[1], nil
 }

@@ -76,7 +76,7 @@ func table() []row {
 		},
 		{
 			id: "azure-ad-b2c", name: "Azure AD B2C", kind: auth.TypeOIDC, constructor: "AzureADB2C",
-			note:    "The issuer is that of the ID tokens; WithOptions sets WellKnown where the metadata of the user flow is elsewhere.",
+			note:    "WithIssuer is the issuer that the ID tokens name; WithOptions sets WellKnown where the metadata of the user flow is elsewhere.",
 			profile: mapping{id: "sub", name: "name | preferred_username", email: "emails[0]"},
 			options: []option{{name: "issuer", required: true}},
 			color:   "#0072c6",
@@ -145,7 +145,7 @@ func table() []row {
 		},
 		{
 			id: "bungie", name: "Bungie", constructor: "Bungie",
-			note:          "The scope is that of the registration.",
+			note:          "The scopes are set when the application is registered at Bungie.",
 			authorization: "https://www.bungie.net/en/OAuth/Authorize",
 			token:         "https://www.bungie.net/platform/app/oauth/token/",
 			userInfo:      "https://www.bungie.net/platform/User/GetBungieAccount/{$token.membership_id}/254/",
@@ -920,7 +920,7 @@ func table() []row {
 		},
 		{
 			id: "tumblr", name: "Tumblr", constructor: "Tumblr",
-			note:          "The identifier is that of the primary blog, since names change hands.",
+			note:          "The identifier is the uuid of the primary blog, since a name can pass to another person.",
 			authorization: "https://www.tumblr.com/oauth2/authorize",
 			token:         "https://api.tumblr.com/v2/oauth2/token",
 			userInfo:      "https://api.tumblr.com/v2/user/info",

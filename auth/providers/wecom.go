@@ -96,14 +96,14 @@ func (t *wecomToken) member(ctx context.Context, client *http.Client, token, cod
 	}
 	id := text(m["userid"])
 	if id == "" {
-		return nil, errors.New("userinfo: the person is no member of the company")
+		return nil, errors.New("userinfo: the person is not a member of the company")
 	}
 	profile, err := wecomCall(ctx, client, "user/get", url.Values{"access_token": {token}, "userid": {id}})
 	if err != nil {
 		return nil, err
 	}
 	if text(profile["userid"]) != id {
-		return nil, errors.New("userinfo: of another member")
+		return nil, errors.New("userinfo: the answer is about another member")
 	}
 	return profile, nil
 }
@@ -117,7 +117,7 @@ func (e wecomError) Error() string { return fmt.Sprintf("errcode %d", int64(e)) 
 func wecomCall(ctx context.Context, client *http.Client, name string, params url.Values) (map[string]any, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, wecomAPI+name+"?"+params.Encode(), nil)
 	if err != nil {
-		return nil, errors.New("the endpoint is no URL")
+		return nil, errors.New("the endpoint is not a URL")
 	}
 	r.Header.Set("Accept", "application/json")
 	status, body, err := do(client, r)
@@ -130,7 +130,7 @@ func wecomCall(ctx context.Context, client *http.Client, name string, params url
 	v, err := decode(body)
 	m, ok := v.(map[string]any)
 	if err != nil || !ok {
-		return nil, fmt.Errorf("%s: the answer is no JSON object", name)
+		return nil, fmt.Errorf("%s: the answer is not a JSON object", name)
 	}
 	code, err := strconv.ParseInt(text(m["errcode"]), 10, 64)
 	switch {

@@ -32,7 +32,7 @@ func TestReferencesResolve(t *testing.T) {
 		}
 		for _, m := range clause.FindAllStringSubmatch(comments, -1) {
 			if !clauses[m[1]] && !strings.Contains(name, "_test.go") {
-				t.Errorf("%s refers to %s, which is no clause", name, m[1])
+				t.Errorf("%s refers to %s, which is not a clause", name, m[1])
 			}
 		}
 	}
