@@ -68,10 +68,10 @@ func TestBench(t *testing.T) {
 	}
 }
 
-// wrongFloor finds somebody else.
-type wrongFloor struct{ a adapter.Adapter }
+// wrongBaseline finds somebody else.
+type wrongBaseline struct{ a adapter.Adapter }
 
-func (f wrongFloor) GetUser(ctx context.Context, id string) (*adapter.User, error) {
+func (f wrongBaseline) GetUser(ctx context.Context, id string) (*adapter.User, error) {
 	u, err := f.a.GetUser(ctx, id)
 	if u != nil {
 		u.Name = nil
@@ -79,11 +79,11 @@ func (f wrongFloor) GetUser(ctx context.Context, id string) (*adapter.User, erro
 	return u, err
 }
 
-func TestBenchRefusesAFloorThatDoesLess(t *testing.T) {
+func TestBenchRefusesABaselineThatDoesLess(t *testing.T) {
 	setFlag(t, "test.benchtime", "1x")
 	refused := true
 	testing.Benchmark(func(b *testing.B) {
-		Bench(b, modelHarness(func(m *model.Model) adapter.Adapter { return m }), func(_ testing.TB, a adapter.Adapter) any { return wrongFloor{a} })
+		Bench(b, modelHarness(func(m *model.Model) adapter.Adapter { return m }), func(_ testing.TB, a adapter.Adapter) any { return wrongBaseline{a} })
 		refused = false
 	})
 	if !refused {

@@ -37,17 +37,17 @@ const (
 	// and shrinkTime that for a shorter sequence.
 	machineTime = 700 * time.Millisecond
 	shrinkTime  = 2 * time.Second
-	// machineFloor is the number of sequences that are tried in any case, and
-	// shrinkFloor that of shorter ones, however slow the machine.
-	machineFloor = 5
-	shrinkFloor  = 500
+	// fewestSequences is the number of sequences that are tried in any case, and
+	// fewestShrinks that of shorter ones, however slow the machine.
+	fewestSequences = 5
+	fewestShrinks   = 500
 )
 
 // randomSequences compares the adapter with the model over random sequences of
 // calls of all methods that it has.
 func (c *clauseContext) randomSequences() {
 	var found *machine
-	sequences, baseline := 0, machineFloor
+	sequences, baseline := 0, fewestSequences
 	limit := time.Now().Add(c.span(machineTime))
 	property := func(t *rapid.T) {
 		if sequences >= baseline && time.Now().After(limit) {
@@ -60,7 +60,7 @@ func (c *clauseContext) randomSequences() {
 				return
 			}
 			if found == nil {
-				limit, baseline = time.Now().Add(shrinkTime), sequences+shrinkFloor
+				limit, baseline = time.Now().Add(shrinkTime), sequences+fewestShrinks
 			}
 			if found == nil || len(m.calls) <= len(found.calls) {
 				found = m

@@ -442,7 +442,7 @@ func TestCleanupsRunLastFirst(t *testing.T) {
 	}
 }
 
-func TestBystanderIsCompared(t *testing.T) {
+func TestUninvolvedUserIsCompared(t *testing.T) {
 	h := Harness{New: func(t testing.TB) adapter.Adapter { return partial(t, &forgetsFirst{}) }}
 	report := checkUsers(t, h, Options{Only: []string{"USER-21"}})
 	if x, _ := report.Result("USER-21"); x.Outcome != Fail || !strings.Contains(x.Evidence[0], "the uninvolved user's user changed") {

@@ -133,20 +133,20 @@ func exportData(t *testing.T) map[string]string {
 	return exports
 }
 
-// sight is what a function does, as far as the rule goes. Each text names what
+// behaviour is what a function does, as far as the rule goes. Each text names what
 // was seen first.
-type sight struct {
+type behaviour struct {
 	name, receiver                 string
 	callsAdapter, callsStore, http string
 }
 
 // lookAt looks at a function and the function literals in it.
-func (c checkedPackage) lookAt(d ast.Decl) sight {
+func (c checkedPackage) lookAt(d ast.Decl) behaviour {
 	f, ok := d.(*ast.FuncDecl)
 	if !ok {
-		return sight{}
+		return behaviour{}
 	}
-	s := sight{name: f.Name.Name}
+	s := behaviour{name: f.Name.Name}
 	if f.Recv != nil {
 		s.receiver = strings.TrimPrefix(types.ExprString(f.Recv.List[0].Type), "*")
 	}

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/imports.txt")
 
-// TestImports compares the modules that each module of the house builds on, and
+// TestImports compares the modules that each module of the repository builds on, and
 // those that its tests add, with a committed list. A line that appears here
 // without anybody meaning it is a heavy dependency for every user of a module.
 // The harness of an adapter, in the package that is named for it (redistest in
