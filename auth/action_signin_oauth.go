@@ -105,7 +105,7 @@ func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthC
 func (e *engine) preparedLocation(ctx context.Context, prepare func(context.Context, *url.URL) (*url.URL, error), location string) (string, error) {
 	before, err := url.Parse(location)
 	if err != nil {
-		return "", errors.New("the authorization endpoint is no URL")
+		return "", errors.New("the authorization endpoint is not a URL")
 	}
 	after, err := guard(ctx, prepare, before)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 func EmailMessage(v VerificationRequest) (Message, error) {
 	u, err := url.Parse(v.URL)
 	if err != nil {
-		return Message{}, &Error{Type: ErrEmailSignIn, Message: "the link is no URL"}
+		return Message{}, &Error{Type: ErrEmailSignIn, Message: "the link is not a URL"}
 	}
 	view := struct{ Host, URL, BrandColor, ButtonText string }{
 		// The zero-width space keeps mail programs from making a link of the name.

@@ -163,7 +163,7 @@ func (p *OAuth) checkEndpoints() []error {
 		}
 		u, err := url.Parse(x.url)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("%s is no URL", x.name))
+			problems = append(problems, fmt.Errorf("%s is not a URL", x.name))
 		} else if err := oauth.CheckURL(u); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", x.name, err))
 		}

@@ -75,7 +75,7 @@ func (c Claims) marshal() ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-var errClaims = fmt.Errorf("%w: the claims are no JSON object", ErrInvalid)
+var errClaims = fmt.Errorf("%w: the claims are not a JSON object", ErrInvalid)
 
 // parseClaims reads a decrypted payload. It must be a JSON object in UTF-8.
 func parseClaims(payload []byte) (Claims, error) {

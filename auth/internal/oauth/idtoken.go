@@ -149,7 +149,7 @@ func (v *Verifier) signed(ctx context.Context, raw, algorithm string, list func(
 	}
 	claims, err := jsonObject(payload)
 	if err != nil {
-		return nil, nil, errors.New("the claims are no JSON object")
+		return nil, nil, errors.New("the claims are not a JSON object")
 	}
 	return claims, token, nil
 }
