@@ -84,12 +84,13 @@ func TestSignInAcrossAuthJS(t *testing.T) {
 	plain(token("id_token", nil))(p, o)
 	h := newHandler(t, auth.Config{URL: localSite, Providers: []auth.Provider{o}})
 	config := map[string]any{"secret": secret, "basePath": "/auth", "providers": []any{p.authJSProvider("state", "pkce")}}
-	newBrowser := func() *browser {
+	newBrowser := func(t *testing.T) *browser {
+		t.Helper()
 		b := newBrowser(t, h)
 		b.site = localSite
 		return b
 	}
-	signedIn := func(b *browser, end string) {
+	signedIn := func(t *testing.T, b *browser, end string) {
 		t.Helper()
 		if end != localSite {
 			t.Fatalf("the sign-in ends at %s", end)
@@ -102,15 +103,15 @@ func TestSignInAcrossAuthJS(t *testing.T) {
 		}
 	}
 	t.Run("from Gatehouse to Auth.js", func(t *testing.T) {
-		b := newBrowser()
+		b := newBrowser(t)
 		answer := p.authorize(t, b.post("/auth/signin/idp").location())
-		signedIn(b, askAuthJS(b, config, http.MethodGet, "/auth/callback/idp?"+answer.Encode(), "").location())
+		signedIn(t, b, askAuthJS(b, config, http.MethodGet, "/auth/callback/idp?"+answer.Encode(), "").location())
 	})
 	t.Run("from Auth.js to Gatehouse", func(t *testing.T) {
-		b := newBrowser()
+		b := newBrowser(t)
 		csrf := b.authJSToken(secret)
 		answer := p.authorize(t, askAuthJS(b, config, http.MethodPost, "/auth/signin/idp", url.Values{"csrfToken": {csrf}}.Encode()).location())
-		signedIn(b, b.get("/auth/callback/idp?"+answer.Encode()).location())
+		signedIn(t, b, b.get("/auth/callback/idp?"+answer.Encode()).location())
 	})
 }
 
@@ -127,13 +128,14 @@ func TestStaleTicketBeatsNoNewerCheck(t *testing.T) {
 	other.ID = "other"
 	h := newHandler(t, auth.Config{URL: localSite, Providers: []auth.Provider{o, &other}})
 	config := map[string]any{"secret": secret, "basePath": "/auth", "providers": []any{p.authJSProvider("pkce")}}
-	newBrowser := func() *browser {
+	newBrowser := func(t *testing.T) *browser {
+		t.Helper()
 		b := newBrowser(t, h)
 		b.site = localSite
 		return b
 	}
 	t.Run("begun here, then at Auth.js", func(t *testing.T) {
-		b := newBrowser()
+		b := newBrowser(t)
 		b.post("/auth/signin/idp", "callbackUrl", "/old")
 		answer := p.authorize(t, askAuthJS(b, config, http.MethodPost, "/auth/signin/idp", url.Values{"csrfToken": {b.csrf()}, "callbackUrl": {"/new"}}.Encode()).location())
 		b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, localSite+"/new")
@@ -145,7 +147,7 @@ func TestStaleTicketBeatsNoNewerCheck(t *testing.T) {
 		}
 	})
 	t.Run("another provider in between", func(t *testing.T) {
-		b := newBrowser()
+		b := newBrowser(t)
 		answer := p.authorize(t, b.post("/auth/signin/idp", "callbackUrl", "/old").location())
 		b.post("/auth/signin/other", "callbackUrl", "/new")
 		b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, localSite+"/old")
