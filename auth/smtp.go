@@ -52,7 +52,7 @@ func sendBySMTP(ctx context.Context, v VerificationRequest) error {
 func smtpClient(ctx context.Context, server string) (*mail.Client, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Hostname() == "" {
-		return nil, errors.New("Email.Server is no URL of the form smtp://user:password@host:port")
+		return nil, errors.New("Email.Server is not a URL of the form smtp://user:password@host:port")
 	}
 	var dialer interface {
 		DialContext(ctx context.Context, network, address string) (net.Conn, error)
