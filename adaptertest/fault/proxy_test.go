@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -420,18 +421,14 @@ func TestProxyStall(t *testing.T) {
 func TestProxyStallOfABusyProcess(t *testing.T) {
 	s := newLineServer(t)
 	p := newProxy(t, s.addr)
-	stop := make(chan struct{})
+	var over atomic.Bool
 	var busy sync.WaitGroup
 	defer busy.Wait()
-	defer close(stop)
+	defer over.Store(true)
 	for range 4 * runtime.GOMAXPROCS(0) {
 		busy.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
+			for n := 0; !over.Load(); {
+				n++
 			}
 		})
 	}
