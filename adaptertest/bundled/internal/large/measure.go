@@ -101,7 +101,7 @@ func found[T any](record *T, err error, want bool) error {
 func (m *measurement) getSession(token string, want bool) operation {
 	return operation{
 		func(ctx context.Context) error {
-			r, err := m.Store.Adapter.GetSessionAndUser(ctx, token)
+			r, err := m.Adapter.GetSessionAndUser(ctx, token)
 			return found(r, err, want)
 		},
 		func(ctx context.Context) error {
@@ -114,7 +114,7 @@ func (m *measurement) getSession(token string, want bool) operation {
 func (m *measurement) getUser(email string, want bool) operation {
 	return operation{
 		func(ctx context.Context) error {
-			u, err := m.Store.Adapter.GetUserByEmail(ctx, email)
+			u, err := m.Adapter.GetUserByEmail(ctx, email)
 			return found(u, err, want)
 		},
 		func(ctx context.Context) error {
@@ -130,7 +130,7 @@ func (m *measurement) createSession(n int) operation {
 	}
 	return operation{
 		func(ctx context.Context) error {
-			_, err := m.Store.Adapter.CreateSession(ctx, session())
+			_, err := m.Adapter.CreateSession(ctx, session())
 			return err
 		},
 		func(ctx context.Context) error { return m.Hand.CreateSession(ctx, session()) },
@@ -141,7 +141,7 @@ func (m *measurement) updateUser(n int) operation {
 	name := fmt.Sprint("Name ", rand.Uint32())
 	return operation{
 		func(ctx context.Context) error {
-			_, err := m.Store.Adapter.UpdateUser(ctx, adapter.UserUpdate{ID: m.id(n), Name: adapter.To(&name)})
+			_, err := m.Adapter.UpdateUser(ctx, adapter.UserUpdate{ID: m.id(n), Name: adapter.To(&name)})
 			return err
 		},
 		func(ctx context.Context) error { return m.Hand.UpdateUser(ctx, m.id(n), name) },
@@ -234,7 +234,7 @@ func (m *measurement) slice(ctx context.Context, call func(ctx context.Context) 
 func (m *measurement) sweep(ctx context.Context) error {
 	err := m.meanwhile(ctx, "sweep of a tenth",
 		func(ctx context.Context) error {
-			swept, err := m.Store.Adapter.DeleteExpired(ctx, m.Start.Add(afterFirst))
+			swept, err := m.Adapter.DeleteExpired(ctx, m.Start.Add(afterFirst))
 			if want := int64((m.n + 9) / 10); err == nil && swept.Sessions != want {
 				err = fmt.Errorf("%d sessions were deleted, not %d", swept.Sessions, want)
 			}
@@ -254,7 +254,7 @@ func (m *measurement) sweep(ctx context.Context) error {
 // deleteUser measures the deletion of a user who has three tenths as many sessions as there are users.
 func (m *measurement) deleteUser(ctx context.Context) error {
 	many := 3 * m.n / 10
-	u, err := m.Store.Adapter.CreateUser(ctx, adapter.User{Name: new("Somebody Else")})
+	u, err := m.Adapter.CreateUser(ctx, adapter.User{Name: new("Somebody Else")})
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (m *measurement) deleteUser(ctx context.Context) error {
 		return err
 	}
 	return m.meanwhile(ctx, fmt.Sprintf("deletion of a user with %d sessions", many), func(ctx context.Context) error {
-		_, err := m.Store.Adapter.DeleteUser(ctx, u.ID)
+		_, err := m.Adapter.DeleteUser(ctx, u.ID)
 		return err
 	}, nil)
 }

@@ -104,7 +104,7 @@ func newSQLiteHand(ctx context.Context, db *sql.DB) (*sqliteHand, error) {
 		&h.sweep:  `DELETE FROM "session" WHERE expires <= ?`,
 	} {
 		var err error
-		if *to, err = db.PrepareContext(ctx, text); err != nil {
+		if *to, err = db.PrepareContext(ctx, text); err != nil { //nolint:sqlclosecheck // it ends with the database
 			return nil, err
 		}
 	}
