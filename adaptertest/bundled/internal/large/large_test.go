@@ -27,7 +27,7 @@ func TestMeasure(t *testing.T) {
 			var beside []string
 			err = large.Measure(t.Context(), s, large.Options{Users: 1000, Usual: 100 * time.Millisecond}, func(r large.Row) {
 				t.Log(r)
-				if r.Adapter == "" {
+				if r.Adapter == "" && !strings.Contains(r.What, "others'") { // with few records a sweep may end before anybody calls
 					t.Errorf("%s has no figure", r.What)
 				}
 				if of, err := strconv.ParseFloat(r.Of, 64); err == nil && of > 0 {
