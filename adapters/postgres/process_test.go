@@ -148,7 +148,7 @@ func TestProcessIsKilled(t *testing.T) {
 				if err := process.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}
-				<-ended
+				_ = <-ended // killed
 				held.Release()
 				killed++
 				finish(t, fmt.Sprint("step ", step), newAdapter(t, pool), pool)

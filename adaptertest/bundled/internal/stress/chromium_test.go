@@ -29,7 +29,7 @@ func TestPasskeysInChromium(t *testing.T) {
 	inWirings(t, adapters, open(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
 		store := o.Harness.New(t)
 		site := serveSite(t, store)
-		c := tabOf(t, browser)
+		c := tabOf(browser, t)
 		c.plugIn()
 		c.do(chromedp.Navigate(site+"/auth/signin"), chromedp.SendKeys(chromedp.CSS(`input[name="email"]`), "ada@example.com"),
 			chromedp.Click(chromedp.CSS(`[data-passkey-action="register"]`)))
@@ -106,7 +106,7 @@ type chromiumTab struct {
 	key cdpwebauthn.AuthenticatorID
 }
 
-func tabOf(t *testing.T, browser context.Context) *chromiumTab {
+func tabOf(browser context.Context, t *testing.T) *chromiumTab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
