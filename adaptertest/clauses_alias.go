@@ -102,7 +102,7 @@ var aliasClauses = []check{
 			c.Notef("the adapter keeps its own copy of strings")
 		}
 	}},
-	{id: "ALIAS-06", words: "concurrent-results-share-nothing", races: true, run: concurrentResultsShareNothing},
+	{id: "ALIAS-06", words: "concurrent-results-share-nothing", races: true, requires: []string{"CreateUser"}, run: concurrentResultsShareNothing},
 }
 
 // pointedWrite is a write whose argument leads to memory of the caller's.

@@ -148,7 +148,9 @@ func TestProcessIsKilled(t *testing.T) {
 				if err := process.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}
-				_ = <-ended // killed
+				if err := <-ended; err == nil {
+					t.Error("the killed process ended with success")
+				}
 				held.Release()
 				killed++
 				finish(t, fmt.Sprint("step ", step), newAdapter(t, pool), pool)
