@@ -34,11 +34,11 @@ setup: images browser
 	@echo "setup: the engine, the images of the stores, Chromium and Node are there, or named above"
 
 # What needs a container engine, Chromium or Node, and what takes longer than a developer waits.
-LEFT_OUT := adaptertest/internal/mutants
+LEFT_OUT := adaptertest/internal/mutants adaptertest/bundled
 
 ## check: the developer's loop: the quick tests of every module, with nothing but Go
 check:
-	@echo "check: leaves out the network stores, Chromium, Node, the broken adapters and fuzzing: make test runs them"
+	@echo "check: leaves out the network stores, Chromium, Node, the broken adapters, the matrix and stress, and what takes long: make test runs them"
 	@GATEHOUSE_SKIP_STORES=1 $(MAKE) --no-print-directory --output-sync --jobs 2 $(addprefix check/,$(filter-out $(LEFT_OUT),$(MODULES)))
 
 check/%:

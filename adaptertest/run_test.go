@@ -325,6 +325,9 @@ func TestParallel(t *testing.T) {
 // TestRunWithParallel runs subtests for a harness that says that clauses may
 // run at once: the first two that open an adapter wait for each other.
 func TestRunWithParallel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT PROVED: runs the whole suite; make test does")
+	}
 	var mu sync.Mutex
 	open, together := 0, make(chan struct{})
 	h := Harness{Name: "users only", Parallel: 4, New: func(t testing.TB) adapter.Adapter {
