@@ -23,6 +23,7 @@ func (e *engine) webauthnOptions(ctx context.Context, r *request) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
+	e.warnOfRelyingParty(ctx, p, rp)
 	current, err := e.currentUser(ctx, e.browser(ctx, r))
 	if err != nil {
 		return nil, err
@@ -50,6 +51,9 @@ func (e *engine) webauthnOptions(ctx context.Context, r *request) (*Result, erro
 		options = p.registrationOptions(rp, challenge, handle, decided.shown, decided.known)
 	} else {
 		options = p.authenticationOptions(rp, challenge, decided.known)
+		if len(decided.known) > 0 { // of one user
+			started.listed = decided.known[0].UserID
+		}
 	}
 	body, err := optionsAnswer(decided.action, options)
 	if err != nil {

@@ -41,6 +41,9 @@ type ceremony struct {
 	// only, if it is set, is the only user whom the ceremony may sign in: the user
 	// who is signed in, although nobody was when the ceremony began.
 	only string
+	// listed, if it is set, is the user whose passkeys the options listed. No other
+	// user is signed in.
+	listed string
 	// foreign says that Auth.js began the ceremony, which seals neither rpID nor
 	// who began it.
 	foreign bool
@@ -69,6 +72,9 @@ func (e *engine) beginCeremony(r *request, p *WebAuthn, c ceremony) ([]*http.Coo
 	inner := Claims{"challenge": c.challenge}
 	own := bindingClaims(mark, c.begun.user)
 	own["provider"], own["action"], own["rp"] = p.id(), string(c.action), c.rpID
+	if c.listed != "" {
+		own["listed"] = c.listed
+	}
 	outer := maps.Clone(own)
 	own["challenge"] = c.challenge
 	if c.data != nil {
@@ -190,6 +196,7 @@ func (e *engine) ceremonyOf(r *request, p *WebAuthn, binding, content Claims) (*
 	}
 	c := &ceremony{
 		action: ceremonyAction(binding.String("action")), challenge: content.String("challenge"), rpID: binding.String("rp"), begun: began,
+		listed: binding.String("listed"),
 	}
 	if c.challenge == "" {
 		return nil, lostChallenge("the cookie holds no challenge")

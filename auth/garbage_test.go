@@ -2,8 +2,10 @@ package auth_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -145,5 +147,53 @@ func TestAnonymousGarbageIsAWarning(t *testing.T) {
 	denied.signIn(newBrowser(t, denied))
 	if log := denied.log.String(); strings.Contains(log, "level=ERROR") {
 		t.Errorf("a callback that decides against a sign-in raises an alarm: %s", log)
+	}
+}
+
+// TestClientThatLeavesIsAWarning: a request that its client has cancelled raises no
+// alarm. A store that fails does, whether or not the client waits.
+func TestClientThatLeavesIsAWarning(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		leaves bool
+		err    error // of the store
+		alarm  bool
+	}{
+		"leaves":                              {true, fmt.Errorf("get session and user: %w", context.Canceled), false},
+		"leaves, and the store is down":       {true, errors.New("connection refused"), true},
+		"waits, and the store cancels":        {false, fmt.Errorf("get session and user: %w", context.Canceled), true},
+		"waits, and the store takes too long": {false, context.DeadlineExceeded, true},
+	} {
+		for door, path := range map[string]string{"a route": "/auth/session", "server code": "/"} {
+			t.Run(name+", "+door, func(t *testing.T) {
+				t.Parallel()
+				book := &logBook{}
+				h, s, _ := storedSite(t, auth.Config{Logger: book.logger()})
+				ctx, leave := context.WithCancel(t.Context())
+				defer leave()
+				s.before = func(method string, _ ...any) error {
+					if method != "getSessionAndUser" {
+						return nil
+					}
+					if c.leaves {
+						leave()
+					}
+					return c.err
+				}
+				r := pageRequest(http.MethodGet, origin+path, "token").WithContext(ctx)
+				if path == "/auth/session" {
+					h.ServeHTTP(httptest.NewRecorder(), r)
+				} else if _, err := h.Session(r); !errors.Is(err, c.err) {
+					t.Errorf("got %v", err)
+				}
+				log := book.String()
+				if got := strings.Contains(log, "level=ERROR"); got != c.alarm {
+					t.Errorf("an alarm: %v, want %v:\n%s", got, c.alarm, log)
+				}
+				if !c.alarm && !strings.Contains(log, "level=WARN") {
+					t.Errorf("nobody is told: %s", log)
+				}
+			})
+		}
 	}
 }

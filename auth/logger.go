@@ -9,15 +9,24 @@ import (
 )
 
 // logError records an error in full. Errors hold no secrets. What a client
-// brings about by itself is a warning.
+// brings about by itself is a warning. Ctx is the context of the request.
 func (e *engine) logError(ctx context.Context, err error) {
 	level := slog.LevelError
 	switch t, ours := typeOf(err); {
+	case clientLeft(ctx, err):
+		level = slog.LevelWarn
 	case t == ErrAccessDenied && deniedByFailure(err):
 	case ours && (t.shownToClient() || t == ErrUnknownAction || t == ErrInvalidCallbackURL || t == ErrUntrustedHost || ofClient(err)):
 		level = slog.LevelWarn
 	}
 	e.log.LogAttrs(ctx, level, "auth: request failed", slog.Any("error", err))
+}
+
+// clientLeft reports whether an error comes from a client that did not wait for the
+// answer, such as somebody who left the page. A store that fails for another reason
+// at that time does not count, nor does one that cancels by itself.
+func clientLeft(ctx context.Context, err error) bool {
+	return errors.Is(ctx.Err(), context.Canceled) && errors.Is(err, context.Canceled)
 }
 
 // deniedByFailure reports whether a callback did not decide against a sign-in, but

@@ -103,8 +103,11 @@ func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, began *ceremony,
 	if err != nil {
 		return nil, err
 	}
-	if began.only != "" && began.only != owner.ID {
+	switch {
+	case began.only != "" && began.only != owner.ID:
 		return nil, errUserChanged
+	case began.listed != "" && began.listed != owner.ID: // WebAuthn Level 3, section 7.2, steps 5 and 6
+		return nil, passkeyError(codeRefused, "the passkey does not belong to the user whose passkeys the options listed", nil)
 	}
 	return owner, e.countUse(ctx, stored, counter, func(from, to int64) {
 		cloned(PasskeyClonedEvent{User: owner, CredentialID: stored.CredentialID, Stored: from, Received: to})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -27,8 +28,8 @@ type RelyingParty struct {
 	// of Config.URL. Origins outside of the domain ID are related origins;
 	// browsers ask for them at https://ID/.well-known/webauthn, which a Handler
 	// answers that is mounted there. They read five different names from the list,
-	// such as example in https://app.example.com, and package auth/webauthn
-	// refuses more.
+	// such as example in https://app.example.com; package auth/webauthn refuses
+	// more at the start, and warns of more that GetRelyingParty chooses.
 	Origins []string
 }
 
@@ -123,6 +124,21 @@ func (e *engine) chooseRelyingParty(ctx context.Context, r *request, p *WebAuthn
 		rp.Origins = []string{r.origin}
 	}
 	return rp, nil
+}
+
+// warnOfRelyingParty tells of a relying party that the application chose, and that
+// New would have refused among WebAuthn.RelyingParties. A ceremony may work all the
+// same, with the origins that browsers read.
+func (e *engine) warnOfRelyingParty(ctx context.Context, p *WebAuthn, rp RelyingParty) {
+	c, ok := p.Ceremonies.(interface{ Check(p *WebAuthn) error })
+	if !ok || p.GetRelyingParty == nil {
+		return
+	}
+	chosen := *p
+	chosen.GetRelyingParty, chosen.RelyingParties = nil, []RelyingParty{rp}
+	if err := c.Check(&chosen); err != nil {
+		e.log.WarnContext(ctx, "auth: relying-party: what GetRelyingParty chose will not work everywhere", slog.String("provider", p.id()), slog.Any("error", err))
+	}
 }
 
 // hostOf is the host of an origin without its port.

@@ -21,7 +21,8 @@ import (
 type Trust struct {
 	// Roots are the certificates that the certificate of an attestation must lead
 	// to. No others count: neither those of the operating system, nor lists of
-	// Apple's or Google's in a library.
+	// Apple's or Google's in a library. A certificate that was revoked is accepted;
+	// Metadata knows those.
 	Roots []*x509.Certificate
 	// Metadata decides by the kind of authenticator. ReadMetadata makes one of a
 	// BLOB of the FIDO Metadata Service; package metadata of go-webauthn has

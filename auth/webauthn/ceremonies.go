@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/go-webauthn/webauthn/protocol"
-	"github.com/go-webauthn/webauthn/protocol/webauthncbor"
-	"github.com/go-webauthn/webauthn/protocol/webauthncose"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -31,6 +29,7 @@ var (
 	errTooLong      = errors.New("webauthn: the answer is too long")
 	errNotUs        = errors.New("webauthn: the answer was parsed by another package")
 	errOrigin       = errors.New("webauthn: the origin is not one of the relying party")
+	errAmbiguous    = errors.New("webauthn: a member of the client data is there twice, or in another case")
 	errFramed       = errors.New("webauthn: the page was in a frame of another site")
 	errBackup       = errors.New("webauthn: the credential says that it is backed up, and that it can't be")
 	errEligible     = errors.New("webauthn: whether the credential can be backed up has changed since it was registered")
@@ -89,7 +88,7 @@ func (*ceremonies) VerifyAuthentication(_ context.Context, a *auth.WebAuthnAnswe
 	if err != nil {
 		return 0, errKey
 	}
-	if err := checkClient(&parsed.Response.CollectedClientData, want); err != nil {
+	if err := checkClient(&parsed.Response.CollectedClientData, parsed.Raw.AssertionResponse.ClientDataJSON, want); err != nil {
 		return 0, err
 	}
 	flags := parsed.Response.AuthenticatorData.Flags
@@ -120,7 +119,7 @@ func (c *ceremonies) VerifyRegistration(ctx context.Context, a *auth.WebAuthnAns
 	if !ok {
 		return nil, errNotUs
 	}
-	if err := checkClient(&parsed.Response.CollectedClientData, want); err != nil {
+	if err := checkClient(&parsed.Response.CollectedClientData, parsed.Raw.AttestationResponse.ClientDataJSON, want); err != nil {
 		return nil, err
 	}
 	object := &parsed.Response.AttestationObject
@@ -131,12 +130,12 @@ func (c *ceremonies) VerifyRegistration(ctx context.Context, a *auth.WebAuthnAns
 	if err := c.checkStatement(object, want); err != nil {
 		return nil, err
 	}
-	var key webauthncose.PublicKeyData
-	if err := webauthncbor.Unmarshal(object.AuthData.AttData.CredentialPublicKey, &key); err != nil {
-		return nil, errMalformed
-	}
-	if !slices.Contains(want.Algorithms, int(key.Algorithm)) {
+	alg, err := checkKey(object.AuthData.AttData.CredentialPublicKey)
+	switch {
+	case alg != 0 && !slices.Contains(want.Algorithms, alg):
 		return nil, errAlgorithm
+	case err != nil:
+		return nil, err
 	}
 	algorithms := make([]protocol.CredentialParameter, 0, len(want.Algorithms))
 	for _, alg := range want.Algorithms {
@@ -188,16 +187,16 @@ func transports(list []string) *string {
 const maxTransports = 16
 
 // checkClient compares the client data by the rules that are stricter here than
-// in go-webauthn: the origin is equal byte for byte, and no frame of another
-// site is allowed.
-func checkClient(c *protocol.CollectedClientData, want auth.WebAuthnExpectation) error {
+// in go-webauthn: the origin is equal byte for byte, no frame of another site is
+// allowed, and raw can be understood in one way only.
+func checkClient(c *protocol.CollectedClientData, raw []byte, want auth.WebAuthnExpectation) error {
 	switch {
 	case !slices.Contains(want.RelyingParty.Origins, c.Origin):
 		return errOrigin
-	case c.CrossOrigin || c.TopOrigin != "":
+	case c.CrossOrigin:
 		return errFramed
 	}
-	return nil
+	return checkMembers(raw)
 }
 
 // checkAuthenticator has an error of its own for each rule that go-webauthn checks together, and

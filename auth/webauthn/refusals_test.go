@@ -1,8 +1,10 @@
 package webauthn_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -53,6 +55,7 @@ type flaw struct {
 	name   string
 	key    func(t testing.TB, k *softkey.Key)
 	client func(c *softkey.Client)
+	with   func(k *softkey.Key, c *softkey.Client)
 	data   func(string) string
 	code   string // refused if empty
 	reason string
@@ -75,19 +78,49 @@ var flaws = []flaw{
 	{name: "origin that ends alike", client: func(c *softkey.Client) { c.Origin = "https://evilapp.example.com" }, reason: "origin"},
 	{name: "origin with a dot", client: func(c *softkey.Client) { c.Origin = origin + "." }, reason: "origin"},
 	{name: "origin of the parent", client: func(c *softkey.Client) { c.Origin = "https://example.com" }, reason: "origin"},
+	{name: "origin of a subdomain", client: func(c *softkey.Client) { c.Origin = "https://user.app.example.com" }, reason: "origin"},
+	{name: "origin of an app", client: func(c *softkey.Client) { c.Origin = "android:apk-key-hash:app.example.com" }, reason: "origin"},
 	{name: "origin null", client: func(c *softkey.Client) { c.Origin = "null" }, reason: "origin"},
 	{name: "framed", client: func(c *softkey.Client) { c.More = map[string]any{"crossOrigin": true} }, reason: "frame"},
 	{name: "framed by somebody", client: func(c *softkey.Client) { c.More = map[string]any{"topOrigin": "https://evil.example"} }, reason: "frame"},
+	{name: "framed by itself", client: func(c *softkey.Client) { c.More = map[string]any{"crossOrigin": true, "topOrigin": origin} }, reason: "frame"},
+	{name: "framed by nobody", client: func(c *softkey.Client) { c.More = map[string]any{"topOrigin": ""} }, reason: "frame"},
+	{name: "framed by null", client: func(c *softkey.Client) { c.More = map[string]any{"topOrigin": nil} }, reason: "frame"},
+	{name: "framed, in a text", client: func(c *softkey.Client) { c.More = map[string]any{"crossOrigin": "true"} }, code: "unreadable"},
+	{name: "framed, and then not", client: prepend(`"crossOrigin":true,`), reason: "there twice"},
+	{name: "framed, in another case", client: prepend(`"CrossOrigin":true,`), reason: "another case"},
+	{name: "two origins", client: prepend(`"origin":"https://evil.example",`), reason: "there twice"},
+	{name: "origin in another case", client: prepend(`"ORIGIN":"https://evil.example",`), reason: "another case"},
+	{name: "two types", client: prepend(`"type":"webauthn.other",`), reason: "there twice"},
+	{name: "two challenges", client: prepend(`"challenge":"AAAA",`), reason: "there twice"},
+	{name: "a byte order mark", client: func(c *softkey.Client) {
+		c.ChangeData = func(b []byte) []byte { return append([]byte("\xef\xbb\xbf"), b...) }
+	}, code: "unreadable"},
+	{name: "client data with more behind", client: func(c *softkey.Client) { c.ChangeData = func(b []byte) []byte { return append(b, "{}"...) } }, code: "unreadable"},
 	{name: "the other ceremony", client: func(c *softkey.Client) { c.Type = "webauthn.other" }, reason: "ceremony type"},
 	{name: "the ceremony that it is not", only: "authenticate", client: func(c *softkey.Client) { c.Type = "webauthn.create" }, reason: "ceremony type"},
+	{name: "the ceremony that it is not", only: "register", client: func(c *softkey.Client) { c.Type = "webauthn.get" }, reason: "ceremony type"},
+	{name: "the ceremony in capitals", client: func(c *softkey.Client) { c.Type = "WEBAUTHN.GET" }, reason: "ceremony type"},
+	{name: "a relying party of U2F", client: func(c *softkey.Client) {
+		c.RPID = origin + "/appid.json"
+		c.ChangeAnswer = func(a map[string]any) { a["clientExtensionResults"] = map[string]any{"appid": true} }
+	}, reason: "relying party ID"},
 	{name: "relying party of another site", client: func(c *softkey.Client) { c.RPID = "evil.example" }, reason: "relying party ID"},
 	{name: "relying party of the parent", client: func(c *softkey.Client) { c.RPID = "example.com" }, reason: "relying party ID"},
 	{name: "another challenge", client: func(c *softkey.Client) { c.Challenge = strings.Repeat("A", 43) }, code: "expired"},
+	{name: "a challenge with padding", client: func(c *softkey.Client) { c.ChangeData = replaced(`","crossOrigin"`, `=","crossOrigin"`) }, code: "expired"},
 	{name: "no challenge", client: func(c *softkey.Client) { c.More = map[string]any{"challenge": ""} }, code: "expired"},
 	{name: "signature with a flipped bit", only: "authenticate", client: func(c *softkey.Client) {
 		c.ChangeSignature = func(s []byte) []byte { s[len(s)-1] ^= 1; return s }
 	}, reason: "signature"},
 	{name: "signature cut short", only: "authenticate", client: func(c *softkey.Client) { c.ChangeSignature = func(s []byte) []byte { return s[:len(s)-1] } }, reason: "signature"},
+	{name: "signature of a key that comes along", only: "authenticate", key: func(t testing.TB, k *softkey.Key) {
+		own := softkey.New(t, softkey.ES256)
+		own.ID, own.Handle, own.RPID = k.ID, k.Handle, k.RPID
+		*k = *own
+	}, reason: "signature", with: func(k *softkey.Key, c *softkey.Client) {
+		c.ChangeAuthData = func(b []byte) []byte { return attested(b, k.ID, k.COSE()) }
+	}},
 	{name: "signature of nothing", only: "authenticate", client: func(c *softkey.Client) { c.ChangeSignature = func([]byte) []byte { return nil } }, reason: "signature"},
 	{name: "authenticator data with more behind", client: func(c *softkey.Client) { c.ChangeAuthData = func(b []byte) []byte { return append(b, 0) } }, code: "unreadable"},
 	{name: "authenticator data cut short", client: func(c *softkey.Client) { c.ChangeAuthData = func(b []byte) []byte { return b[:36] } }, code: "unreadable"},
@@ -117,6 +150,23 @@ var flaws = []flaw{
 	{name: "ES384, which was not asked for", only: "register", key: func(t testing.TB, k *softkey.Key) { *k = *softkey.New(t, softkey.ES384) }, reason: "algorithm"},
 }
 
+// prepend writes members before those of the client data.
+func prepend(members string) func(c *softkey.Client) {
+	return func(c *softkey.Client) { c.ChangeData = replaced("{", "{"+members) }
+}
+
+// replaced replaces the first old.
+func replaced(old, by string) func([]byte) []byte {
+	return func(b []byte) []byte { return bytes.Replace(b, []byte(old), []byte(by), 1) }
+}
+
+// attested adds a credential to authenticator data that has none.
+func attested(authData, id, key []byte) []byte {
+	authData[32] |= softkey.AT
+	b := append(authData, make([]byte, 16)...)
+	return slices.Concat(binary.BigEndian.AppendUint16(b, uint16(len(id))), id, key)
+}
+
 // TestFlawedAnswers: an answer that breaks one rule is refused with a reason in
 // the log and advice for the user, and nothing is stored. The same answer without
 // the flaw is accepted afterwards.
@@ -144,6 +194,9 @@ func TestFlawedAnswers(t *testing.T) {
 				c := b.client()
 				if f.client != nil {
 					f.client(&c)
+				}
+				if f.with != nil {
+					f.with(k, &c)
 				}
 				o := b.options("action=" + action + "&email=ada@example.com")
 				answer := k.Register

@@ -168,6 +168,25 @@ func TestOriginsThatBrowsersPassOver(t *testing.T) {
 	}
 }
 
+// TestChosenOriginsThatBrowsersPassOver: the log warns where the application chooses
+// a relying party with more names than browsers read, and the ceremony goes on.
+func TestChosenOriginsThatBrowsersPassOver(t *testing.T) {
+	five := []string{origin, "https://two.com", "https://three.co.uk", "https://four.github.io", "https://five.de"}
+	for name, list := range map[string][]string{"five": five, "six": append(slices.Clone(five), "https://six.com")} {
+		s := newSite(t, nil, webauthn.With(func(p *auth.WebAuthn) {
+			p.GetRelyingParty = func(context.Context, *http.Request) (auth.RelyingParty, error) {
+				return auth.RelyingParty{ID: "app.example.com", Origins: list}, nil
+			}
+		}))
+		b := newBrowser(t, s)
+		b.wantDone(b.register(softkey.New(t, softkey.ES256), "ada@example.com"))
+		log := s.log.String()
+		if warned := strings.Count(log, "different names"); warned != len(list)-5 || strings.Contains(log, "level=ERROR") {
+			t.Errorf("%s: the log warns %d times:\n%s", name, warned, log)
+		}
+	}
+}
+
 // TestConfigurationErrors: what can't work is refused at the start, with a reason
 // that says what to do.
 func TestConfigurationErrors(t *testing.T) {

@@ -129,7 +129,10 @@ type Client struct {
 	RPID string
 	// More are further members of the client data.
 	More map[string]any
-	// ChangeAuthData, ChangeSignature and ChangeAnswer alter parts on their way.
+	// ChangeData, ChangeAuthData, ChangeSignature and ChangeAnswer alter parts on
+	// their way. The key signs the client data and the authenticator data that come
+	// out of them.
+	ChangeData      func([]byte) []byte
 	ChangeAuthData  func([]byte) []byte
 	ChangeSignature func([]byte) []byte
 	ChangeAnswer    func(answer map[string]any)
@@ -149,6 +152,9 @@ func (c *Client) data(kind, challenge string) []byte {
 	b, err := json.Marshal(m)
 	if err != nil {
 		panic(err)
+	}
+	if c.ChangeData != nil {
+		b = c.ChangeData(b)
 	}
 	return b
 }
