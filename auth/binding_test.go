@@ -416,3 +416,59 @@ func TestPlantedMarkBehindTLS(t *testing.T) {
 	answer = st.idp.authorize(t, st.start(honest, "/auth/signin/idp?login_hint=ada"))
 	honest.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, "http://app.example.com")
 }
+
+// TestChecksThatDisagreeLinkNothing: of the check cookies of one sign-in one says
+// who began it, and another says nothing, as one that Auth.js made with the same
+// secret for another browser. Whichever it is, nothing is linked to the user who
+// is signed in, and the user's own account goes on signing in.
+func TestChecksThatDisagreeLinkNothing(t *testing.T) {
+	const prefix = "__Secure-authjs."
+	names := []string{"state", "pkce.code_verifier", "nonce"}
+	for _, unbound := range append(names, "") { // none: the honest neighbour
+		for _, account := range []string{"new", "own"} {
+			t.Run(unbound+" of "+account, func(t *testing.T) {
+				st := newStage(t, nil)
+				b := newBrowser(t, st)
+				st.at(b, "other", "ada").wantLocation(t, origin)
+				if account == "own" {
+					st.at(b, "idp", "ada").wantLocation(t, origin)
+				}
+				before := len(st.store.accounts)
+				answer := st.idp.authorize(t, st.start(b, "/auth/signin/idp?login_hint=ada"))
+				for name := range b.cookies { // Auth.js has no tickets
+					if strings.HasPrefix(name, prefix+"state.") {
+						delete(b.cookies, name)
+					}
+				}
+				if unbound != "" {
+					name := prefix + unbound
+					claims, err := jwt.Decode(jwt.DecodeParams{Token: b.cookies[name].Value, Secrets: []string{secret}, Salt: name, Now: st.clock.Now})
+					if err != nil {
+						t.Fatal(err)
+					}
+					sealed, err := jwt.Encode(jwt.EncodeParams{
+						Token: jwt.Claims{"value": claims["value"], "provider": claims["provider"]}, Secrets: []string{secret}, Salt: name, MaxAge: 15 * time.Minute, Now: st.clock.Now,
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					b.cookies[name].Value = sealed
+				}
+				end := b.get("/auth/callback/idp?" + answer.Encode())
+				linked := len(st.store.accounts) - before
+				switch {
+				case account == "own" || unbound == "":
+					end.wantLocation(t, origin)
+					if want := map[bool]int{true: 1}[account == "new"]; linked != want {
+						t.Errorf("%d accounts were linked, want %d", linked, want)
+					}
+				default:
+					end.wantLocation(t, origin+"/auth/signin?error=OAuthAccountNotLinked")
+					if linked != 0 {
+						t.Errorf("linked: %v", st.store.accounts)
+					}
+				}
+			})
+		}
+	}
+}

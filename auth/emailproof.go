@@ -62,11 +62,12 @@ func EmailProofOf(flag any) EmailProof {
 
 // StandardEmailProof reads the claims email and email_verified (OpenID Connect
 // Core 1.0 section 5.1). The address is proven only if it is the one of the
-// claim; letter case does not count. It is refuted by a false claim whatever
-// address the claim is about.
+// claim; the case of ASCII letters does not count. Other letters have to be the
+// same: the long s folds to an s, and is in the address of somebody else. It is
+// refuted by a false claim whatever address the claim is about.
 func StandardEmailProof(profile Profile, email string) EmailProof {
 	proof := EmailProofOf(profile["email_verified"])
-	if claimed, _ := profile["email"].(string); proof == EmailProven && !strings.EqualFold(claimed, email) {
+	if claimed, _ := profile["email"].(string); proof == EmailProven && asciiLower(claimed) != asciiLower(email) {
 		return EmailUnstated
 	}
 	return proof

@@ -2,7 +2,6 @@ package providers
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 )
@@ -27,11 +26,16 @@ func (r *row) emailVerified() func(auth.Profile, string) auth.EmailProof {
 	}
 	return func(profile auth.Profile, email string) auth.EmailProof {
 		proof := flag(profile)
-		if proof == auth.EmailProven && !strings.EqualFold(address(&evidence{profile: profile}), email) {
+		if proof == auth.EmailProven && !sameAddress(address(&evidence{profile: profile}), email) {
 			return auth.EmailUnstated
 		}
 		return proof
 	}
+}
+
+// sameAddress compares two addresses as StandardEmailProof does.
+func sameAddress(a, b string) bool {
+	return auth.StandardEmailProof(auth.Profile{"email": a, "email_verified": true}, b) == auth.EmailProven
 }
 
 // kakaoProof wants both flags: is_email_valid is false once another Kakao account

@@ -91,7 +91,7 @@ func listedEmail(list any, email string) (verified, ok bool) {
 	all, _ := list.([]any)
 	for _, v := range all {
 		m, _ := v.(map[string]any)
-		if email != "" && strings.EqualFold(text(m["email"]), email) {
+		if email != "" && sameAddress(text(m["email"]), email) {
 			verified, ok = m["verified"].(bool)
 			return verified, ok
 		}

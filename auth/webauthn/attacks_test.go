@@ -1,17 +1,27 @@
 package webauthn_test
 
 import (
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
+	"math/big"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
@@ -282,4 +292,82 @@ func TestNamesOfPasskeys(t *testing.T) {
 	if err != nil || stored == nil || stored.Name == nil || strings.ContainsAny(*stored.Name, "\u202e\u2066\u2028") {
 		t.Errorf("the store holds %+v (%v)", stored, err)
 	}
+}
+
+// longKey signs with an RSA key that is built, not found: nobody can make
+// signatures with it, and everybody can have them checked.
+type longKey struct{ public rsa.PublicKey }
+
+func (k *longKey) Public() crypto.PublicKey { return &k.public }
+
+func (k *longKey) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
+	return make([]byte, k.public.Size()), nil
+}
+
+// replacedKey is a store in which each passkey has another public key.
+type replacedKey struct {
+	*memory.Adapter
+	cose string // none is replaced while it is empty
+}
+
+func (r *replacedKey) GetAuthenticator(ctx context.Context, id string) (*adapter.Authenticator, error) {
+	found, err := r.Adapter.GetAuthenticator(ctx, id)
+	if err == nil && found != nil && r.cose != "" {
+		found.CredentialPublicKey = r.cose
+	}
+	return found, err
+}
+
+// TestLongKeysAreNotUsed: a key that fills a body would keep a processor busy for
+// seconds at each signature. It is refused when it is registered, as is one that
+// signs the attestation, and where it is in the store already. Long keys that
+// people have go on working.
+func TestLongKeysAreNotUsed(t *testing.T) {
+	t.Parallel()
+	modulus := new(big.Int).SetBytes(slices.Repeat([]byte{0xc5}, 12<<10))
+	long := &longKey{rsa.PublicKey{N: modulus, E: 1<<24 - 1}}
+	t.Run("in a registration", func(t *testing.T) {
+		for name, statement := range map[string]func(k *softkey.Key, authData, hash []byte) map[string]any{
+			"without a statement": nil,
+			"signed by itself": func(k *softkey.Key, _, _ []byte) map[string]any {
+				return map[string]any{"alg": k.Algorithm, "sig": make([]byte, 12<<10)}
+			},
+		} {
+			s := newSite(t, nil)
+			b, k := newBrowser(t, s), softkey.New(t, softkey.RS256)
+			k.Format, k.Statement = "packed", statement
+			began := time.Now()
+			b.wantRefused(b.finish("register", k.WithSigner(long).Register(t, b.options("action=register&email=ada@example.com").Options, b.client())), "refused")
+			if took := time.Since(began); took > 2*time.Second {
+				t.Errorf("%s: the registration kept a processor busy for %v", name, took)
+			}
+			b.wantNobody()
+			s.wantQuietLog(t, "longer than 8192 bits")
+		}
+	})
+	t.Run("in the store", func(t *testing.T) {
+		store := &replacedKey{Adapter: memory.New()}
+		s := newSite(t, func(c *auth.Config) { c.Adapter = store })
+		b, k := newBrowser(t, s), softkey.New(t, softkey.RS256)
+		b.wantDone(b.register(k, "ada@example.com"))
+		b.signOut()
+		store.cose = base64.StdEncoding.EncodeToString(k.WithSigner(long).COSE())
+		began := time.Now()
+		b.wantRefused(b.signIn(k), "refused")
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("the sign-in kept a processor busy for %v", took)
+		}
+		b.wantNobody()
+		s.wantQuietLog(t, "longer than 8192 bits")
+	})
+	t.Run("an honest one of 4096 bits", func(t *testing.T) {
+		key, err := rsa.GenerateKey(rand.Reader, 4096)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, k := newBrowser(t, newSite(t, nil)), softkey.New(t, softkey.RS256).WithSigner(key)
+		b.wantDone(b.register(k, "bob@example.com"))
+		b.signOut()
+		b.wantDone(b.signIn(k))
+	})
 }

@@ -88,6 +88,9 @@ func (*ceremonies) VerifyAuthentication(_ context.Context, a *auth.WebAuthnAnswe
 	if err != nil {
 		return 0, errKey
 	}
+	if err := checkLength(key); err != nil {
+		return 0, err
+	}
 	if err := checkClient(&parsed.Response.CollectedClientData, parsed.Raw.AssertionResponse.ClientDataJSON, want); err != nil {
 		return 0, err
 	}
@@ -128,6 +131,9 @@ func (c *ceremonies) VerifyRegistration(ctx context.Context, a *auth.WebAuthnAns
 		return nil, err
 	}
 	if err := c.checkStatement(object, want); err != nil {
+		return nil, err
+	}
+	if err := checkLengths(object); err != nil {
 		return nil, err
 	}
 	alg, err := checkKey(object.AuthData.AttData.CredentialPublicKey)

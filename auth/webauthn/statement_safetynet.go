@@ -45,6 +45,9 @@ func safetyNetStatement(object *protocol.AttestationObject, clientDataHash []byt
 	if err != nil {
 		return "", nil, errCertificate
 	}
+	if err := checkCertificate(c); err != nil {
+		return "", nil, err
+	}
 	if c.VerifyHostname(safetyNetHost) != nil {
 		return "", nil, errService
 	}

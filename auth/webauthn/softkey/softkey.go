@@ -81,6 +81,12 @@ func New(t testing.TB, algorithm int) *Key {
 	return k
 }
 
+// WithSigner replaces the private key by one for the same algorithm.
+func (k *Key) WithSigner(signer crypto.Signer) *Key {
+	k.signer = signer
+	return k
+}
+
 // Signer is the private key.
 func (k *Key) Signer() crypto.Signer { return k.signer }
 
