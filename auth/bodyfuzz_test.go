@@ -83,7 +83,7 @@ func FuzzCookieHeader(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, pattern string) {
 		if len(pattern) > 1000 || strings.ContainsAny(strings.ReplaceAll(pattern, "\n", ""), "\r\x00") {
-			t.Skip()
+			return
 		}
 		hr := httptest.NewRequest(http.MethodGet, "https://app.example.com/auth/session", nil)
 		expand := strings.NewReplacer("S", name, "A", tokens["ada"], "E", tokens["eve"])

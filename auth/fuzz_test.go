@@ -89,7 +89,7 @@ func FuzzSessionCookie(f *testing.F) {
 	f.Add("0", 3916, "authjs.session-token=another")
 	f.Fuzz(func(t *testing.T, before string, size int, after string) {
 		if size < 1 || size > 40000 || strings.Contains(before, "session-token") || strings.ContainsAny(before+after, "\r\n") {
-			t.Skip()
+			return
 		}
 		value := strings.Repeat("aB3-_.", size/6+1)[:size]
 		var sent []string
@@ -127,7 +127,7 @@ func FuzzRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, target, body, kind, cookie string) {
 		u, err := url.ParseRequestURI(target)
 		if err != nil || u.Host != "" {
-			t.Skip()
+			return
 		}
 		r := httptest.NewRequest(http.MethodGet, "/", strings.NewReader(body))
 		r.Method, r.URL = method, u

@@ -30,7 +30,7 @@ func FuzzAuthorizationAnswer(f *testing.F) {
 		b := newBrowser(t, s)
 		s.start(b, "/auth/signin/idp")
 		if u, err := url.Parse(origin + "/auth/callback/idp?" + query); err != nil || strings.ContainsFunc(query, func(r rune) bool { return r <= ' ' || r == 0x7f }) || u.Fragment != "" {
-			t.Skip()
+			return
 		}
 		b.get("/auth/callback/idp?" + query)
 		b.wantNoSession()
@@ -70,7 +70,7 @@ func FuzzTokenAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, code int, text string) {
 		if code < 200 || code > 599 {
-			t.Skip()
+			return
 		}
 		status, answer = code, text
 		b := newBrowser(t, s)

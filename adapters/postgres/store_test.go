@@ -54,7 +54,7 @@ func serverURL(t testing.TB, name string) string {
 	switch {
 	case url != "":
 	case skipStores():
-		t.Skipf("%s is not set and GATEHOUSE_SKIP_STORES=1", name)
+		t.Skipf("LEFT OUT: %s is not set and GATEHOUSE_SKIP_STORES=1", name)
 	default:
 		t.Fatalf("%s is not set: this test needs PgBouncer with transaction pooling in front of the server of %s", name, postgresURL)
 	}

@@ -46,7 +46,7 @@ func setting(t testing.TB, name, need string) string {
 	switch {
 	case s != "":
 	case skipStores():
-		t.Skipf("%s is not set and GATEHOUSE_SKIP_STORES=1", name)
+		t.Skipf("LEFT OUT: %s is not set and GATEHOUSE_SKIP_STORES=1", name)
 	default:
 		t.Fatalf("%s is not set: this test needs %s", name, need)
 	}

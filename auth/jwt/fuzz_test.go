@@ -43,7 +43,7 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Fuzz(func(t *testing.T, payload, secret, salt string, at int, with byte) {
 		var claims jwt.Claims
 		if json.Unmarshal([]byte(payload), &claims) != nil || secret == "" || len(salt) > 900 {
-			t.Skip()
+			return
 		}
 		token, err := jwt.Encode(jwt.EncodeParams{Token: claims, Secrets: []string{secret}, Salt: salt})
 		if err != nil {
@@ -85,7 +85,7 @@ func FuzzGetToken(f *testing.F) {
 			CookieName: name, Secrets: []string{"made none of them"}, Keys: keys,
 		}
 		if len(name) > 900 {
-			t.Skip()
+			return
 		}
 		claims, err := jwt.GetToken(t.Context(), params)
 		if claims != nil || err != nil {

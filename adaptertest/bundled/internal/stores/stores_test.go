@@ -33,7 +33,7 @@ func open(t *testing.T) *Stores {
 	s := Open(Options{})
 	if _, err := s.engine.connect(t.Context()); err != nil {
 		if os.Getenv(EnvSkip) == "1" {
-			t.Skip(err)
+			t.Skipf("LEFT OUT: %v", err)
 		}
 		t.Fatal(err)
 	}
@@ -342,7 +342,7 @@ func TestClose(t *testing.T) {
 // TestOwner checks that a run which was killed is told from one that runs.
 func TestOwner(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("this machine has no /proc, so abandoned containers are left to the reaper")
+		t.Skip("LEFT OUT: this machine has no /proc, so abandoned containers are left to the reaper")
 	}
 	if gone(owner()) {
 		t.Error("this process is taken for one that has ended")
