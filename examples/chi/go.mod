@@ -2,10 +2,14 @@ module github.com/gatehouse-go/gatehouse/examples/chi
 
 go 1.26.0
 
-replace github.com/gatehouse-go/gatehouse/auth => ../../auth
+replace (
+	github.com/gatehouse-go/gatehouse/auth => ../../auth
+	github.com/gatehouse-go/gatehouse/examples/internal/visitor => ../internal/visitor
+)
 
 require (
 	github.com/gatehouse-go/gatehouse/auth v0.0.0
+	github.com/gatehouse-go/gatehouse/examples/internal/visitor v0.0.0
 	github.com/go-chi/chi/v5 v5.5.0
 )
 

@@ -2,10 +2,14 @@ module github.com/gatehouse-go/gatehouse/examples/echo
 
 go 1.26.0
 
-replace github.com/gatehouse-go/gatehouse/auth => ../../auth
+replace (
+	github.com/gatehouse-go/gatehouse/auth => ../../auth
+	github.com/gatehouse-go/gatehouse/examples/internal/visitor => ../internal/visitor
+)
 
 require (
 	github.com/gatehouse-go/gatehouse/auth v0.0.0
+	github.com/gatehouse-go/gatehouse/examples/internal/visitor v0.0.0
 	github.com/labstack/echo/v4 v4.16.0
 )
 

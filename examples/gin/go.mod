@@ -2,10 +2,14 @@ module github.com/gatehouse-go/gatehouse/examples/gin
 
 go 1.26.0
 
-replace github.com/gatehouse-go/gatehouse/auth => ../../auth
+replace (
+	github.com/gatehouse-go/gatehouse/auth => ../../auth
+	github.com/gatehouse-go/gatehouse/examples/internal/visitor => ../internal/visitor
+)
 
 require (
 	github.com/gatehouse-go/gatehouse/auth v0.0.0
+	github.com/gatehouse-go/gatehouse/examples/internal/visitor v0.0.0
 	github.com/gin-gonic/gin v1.12.0
 )
 

@@ -2,11 +2,15 @@ module github.com/gatehouse-go/gatehouse/examples/htmx
 
 go 1.26.0
 
-replace github.com/gatehouse-go/gatehouse/auth => ../../auth
+replace (
+	github.com/gatehouse-go/gatehouse/auth => ../../auth
+	github.com/gatehouse-go/gatehouse/examples/internal/visitor => ../internal/visitor
+)
 
 require (
 	github.com/a-h/templ v0.3.977
 	github.com/gatehouse-go/gatehouse/auth v0.0.0
+	github.com/gatehouse-go/gatehouse/examples/internal/visitor v0.0.0
 )
 
 require (
