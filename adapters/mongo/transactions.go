@@ -19,9 +19,11 @@ const (
 	conflictTime = 5 * time.Second
 	// betweenTries is the longest rest before the next try.
 	betweenTries = 20 * time.Millisecond
-	// killTime bounds the attempt to end a transaction on the server. The server
+	// killTime is how long ending a transaction on the server is tried. The server
 	// itself ends an abandoned transaction after a minute.
 	killTime = 30 * time.Second
+	// killTryTime bounds one try, whose connection may be dead, and the rest after it.
+	killTryTime = time.Second
 )
 
 // Whether a server has transactions.
@@ -89,12 +91,31 @@ func (a *Adapter) tryTransaction(ctx context.Context, do func(ctx context.Contex
 	}
 	// The transaction may be open on the server, where others wait for what it has
 	// locked. Nobody waits for this call any more, or the server can't be reached.
-	go func() {
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime)
-		defer cancel()
-		_ = a.client.Database("admin").RunCommand(within, bson.D{{Key: "killSessions", Value: bson.A{session.ID()}}}).Err()
-		cancel()
-		session.EndSession(within)
-	}()
+	go a.kill(context.WithoutCancel(ctx), session)
 	return err
+}
+
+// kill ends the transaction of a session on the server, and tries again while
+// the server can't be reached. It kills twice: a statement that was on its way
+// may arrive after the first time, and then it begins the transaction anew.
+func (a *Adapter) kill(ctx context.Context, session *mgo.Session) {
+	ctx, cancel := context.WithTimeout(ctx, killTime)
+	for killed := 0; ctx.Err() == nil; _ = rest(ctx, killTryTime) {
+		err := a.killOnce(ctx, session)
+		if err == nil {
+			killed++
+		}
+		refused := errors.Is(err, mgo.ErrClientDisconnected) || errors.As(err, new(mgo.CommandError)) && !mgo.IsNetworkError(err)
+		if refused || killed == 2 {
+			cancel()
+		}
+	}
+	cancel()
+	session.EndSession(ctx) // sends nothing more
+}
+
+func (a *Adapter) killOnce(ctx context.Context, session *mgo.Session) error {
+	ctx, cancel := context.WithTimeout(ctx, killTryTime)
+	defer cancel()
+	return a.client.Database("admin").RunCommand(ctx, bson.D{{Key: "killSessions", Value: bson.A{session.ID()}}}).Err()
 }

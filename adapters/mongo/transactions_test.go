@@ -1,0 +1,51 @@
+package mongo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// TestTransactionThatCantBeEndedAtOnce loses the answer of each step of a sign-up
+// until its deadline, and the server with whatever is sent next: the command
+// that ends the transaction. What the transaction has locked is free soon after
+// the server is back: a repeat finds no conflict with it.
+func TestTransactionThatCantBeEndedAtOnce(t *testing.T) {
+	env := replicaSet.env(t)
+	_, db := replicaSet.newStore(t)
+	h := env.Handle(t, db.Name(), 8)
+	if _, err := h.CreateUserWithAccount(t.Context(), adapter.User{}, adapter.Account{Type: "oidc", Provider: "google", ProviderAccountID: "0"}, nil); err != nil {
+		t.Fatal(err) // the first one asks whether there are transactions
+	}
+	const steps = 3 // user, account, commit
+	for step := 1; step <= steps; step++ {
+		user := adapter.User{Email: fmt.Sprintf("ada%d@example.com", step)}
+		account := adapter.Account{Type: "oidc", Provider: "google", ProviderAccountID: fmt.Sprint(step)}
+		signUp := func(ctx context.Context) error {
+			_, err := h.CreateUserWithAccount(ctx, user, account, nil)
+			return err
+		}
+		must(h.Proxy.Inject(fault.HoldReply, step))(t)
+		down := must(h.Proxy.Inject(fault.Down, step+1))(t)
+		if err := within(t, 200*time.Millisecond, signUp); err == nil {
+			t.Fatalf("the sign-up needs no answer of step %d", step)
+		}
+		<-down.Hit()
+		h.Proxy.Heal()
+		within(t, 30*time.Second, func(ctx context.Context) error { return h.Client.Ping(ctx, nil) })
+		if err := within(t, 30*time.Second, signUp); err != nil && !(step == steps && errors.Is(err, adapter.ErrConflict)) { // a commit may have been carried out
+			t.Errorf("server down after step %d: trying again: %v", step, err)
+		}
+	}
+}
+
+func within(t *testing.T, limit time.Duration, call func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	return call(ctx)
+}
