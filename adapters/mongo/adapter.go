@@ -10,8 +10,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Adapter keeps all records in one database. It is safe for concurrent use,
-// never closes its client and starts no goroutine.
+// Adapter keeps all records in one database. It is safe for concurrent use and
+// never closes its client. It starts a goroutine only to end a transaction whose
+// call failed at its deadline or lost the server; that takes two seconds, and
+// half a minute at most.
 type Adapter struct {
 	client                                            *mgo.Client
 	users, accounts, sessions, tokens, authenticators collection
