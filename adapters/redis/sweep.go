@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -14,14 +15,17 @@ import (
 
 var _ adapter.Sweeper = (*Adapter)(nil)
 
-// sweepBatch is how many keys a server looks at in one step. Other clients wait
-// for one step at most.
-const sweepBatch = 50
+// How many keys a server looks at before it serves somebody else: in a script, which
+// reads and deletes records, and in a page of names.
+const (
+	sweepBatch = 50
+	sweepPage  = 500
+)
 
 // DeleteExpired implements adapter.Sweeper. Redis removes expired sessions and
 // tokens by itself, a minute after their expiry; a sweep is for those who want
-// it sooner, and goes through all keys of the servers. It rests after each step
-// for as long as the step took.
+// it sooner, and goes through all keys of the servers. It reads the sessions of a page
+// of names and deletes those that are over, and then rests for as long as that took.
 func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (_ adapter.Swept, err error) {
 	defer wrap("delete expired", &err)
 	if err := a.check(ctx); err != nil {
@@ -31,21 +35,24 @@ func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (_ adapter.S
 	err = a.eachServer(ctx, func(ctx context.Context, server goredis.Cmdable) error {
 		for cursor := uint64(0); ; {
 			start := time.Now()
-			names, next, err := server.Scan(ctx, cursor, a.keys.prefix+":*", sweepBatch).Result()
+			names, next, err := server.Scan(ctx, cursor, a.keys.prefix+":*", sweepPage).Result()
 			if err != nil {
 				return err
 			}
-			var keys []any
-			for _, name := range names {
-				if strings.HasPrefix(name, a.keys.session("")) || strings.HasPrefix(name, a.keys.tokens("")) {
-					keys = append(keys, name)
+			keys, err := a.mayBeOver(ctx, server, names, now)
+			if err != nil {
+				return err
+			}
+			for some := range slices.Chunk(keys, sweepBatch) {
+				s, t, err := a.sweep(ctx, server, some, micros(now), "")
+				sessions.Add(s)
+				tokens.Add(t)
+				if err != nil {
+					return err
 				}
 			}
-			s, t, err := a.sweep(ctx, server, keys, micros(now), "")
-			sessions.Add(s)
-			tokens.Add(t)
-			if cursor = next; err != nil || cursor == 0 {
-				return err
+			if cursor = next; cursor == 0 {
+				return nil
 			}
 			if err := rest(ctx, time.Since(start)); err != nil {
 				return err
@@ -53,6 +60,30 @@ func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (_ adapter.S
 		}
 	})
 	return adapter.Swept{Sessions: sessions.Load(), VerificationTokens: tokens.Load()}, err
+}
+
+// mayBeOver returns the keys of tokens, and of the sessions that are over.
+func (a *Adapter) mayBeOver(ctx context.Context, server goredis.Cmdable, names []string, now time.Time) (keys []any, err error) {
+	pipe := server.Pipeline()
+	sessions := map[string]*goredis.StringCmd{}
+	for _, name := range names {
+		if strings.HasPrefix(name, a.keys.session("")) {
+			sessions[name] = pipe.Get(ctx, name)
+		} else if strings.HasPrefix(name, a.keys.tokens("")) {
+			keys = append(keys, name)
+		}
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	for name, read := range sessions {
+		value, err := read.Result()
+		if err != nil && !errors.Is(err, goredis.Nil) && !goredis.HasErrorPrefix(err, "WRONGTYPE") {
+			return nil, err
+		}
+		if s, err := decode[sessionRecord](value); err == nil && *s.Expires <= now.UnixMicro() {
+			keys = append(keys, name)
+		}
+	}
+	return keys, nil
 }
 
 // sweep deletes the sessions and tokens among the keys that are over, and the

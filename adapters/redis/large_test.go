@@ -1,0 +1,172 @@
+package redis_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/gatehouse-go/gatehouse/adapters/redis"
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var many = flag.Int("many", 2000, "TestOthersDuringLargeDeletions removes this many sessions; with 10,000 or more it measures what others wait")
+
+// between calls do after every step of the client that it is a hook of, and
+// remembers the largest step: how many keys and members the server looks at before
+// it serves anybody else.
+type between struct {
+	do      func()
+	steps   int
+	largest int
+}
+
+func (b *between) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+func (b *between) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		err := next(ctx, cmd)
+		b.step(cmd)
+		return err
+	}
+}
+
+func (b *between) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []goredis.Cmder) error {
+		err := next(ctx, cmds)
+		b.step(cmds...)
+		return err
+	}
+}
+
+// step counts the arguments and the answers of commands that are sent at once.
+func (b *between) step(cmds ...goredis.Cmder) {
+	size := 0
+	for _, cmd := range cmds {
+		size += len(cmd.Args())
+		switch answer := cmd.(type) {
+		case *goredis.StringSliceCmd:
+			size += len(answer.Val())
+		case *goredis.ScanCmd:
+			names, _ := answer.Val()
+			size += len(names)
+		}
+	}
+	b.steps++
+	b.largest = max(b.largest, size)
+	b.do()
+}
+
+// TestOthersDuringLargeDeletions deletes a user with many sessions, ends them, and
+// sweeps a tenth of them. No step of it grows with their number, and after each
+// step others read and write as always.
+func TestOthersDuringLargeDeletions(t *testing.T) {
+	const measured = 10_000
+	ctx := t.Context()
+	for name, remove := range map[string]func(a *redis.Adapter, userID string) (int64, error){
+		"delete user": func(a *redis.Adapter, id string) (int64, error) {
+			gone, err := a.DeleteUser(ctx, id)
+			if gone == nil {
+				return 0, err
+			}
+			return int64(*many), err
+		},
+		"end sessions": func(a *redis.Adapter, id string) (int64, error) { return a.DeleteSessionsByUserID(ctx, id, "") },
+		"sweep": func(a *redis.Adapter, _ string) (int64, error) {
+			swept, err := a.DeleteExpired(ctx, time.Now().Add(12*time.Hour))
+			return 10 * swept.Sessions, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := standalone.env(t)
+			others := standalone.adapter(t, e.Admin, e.Prefix)
+			client := standalone.client(t, 0)
+			a := standalone.adapter(t, client, e.Prefix)
+			user, other := must(a.CreateUser(ctx, adapter.User{}))(t), must(a.CreateUser(ctx, adapter.User{}))(t)
+			fillSessions(t, e.Admin, e.Prefix, user.ID)
+			calls := 0
+			call := func() {
+				calls++
+				token := fmt.Sprint("other", calls)
+				_, err := others.CreateSession(ctx, adapter.Session{SessionToken: token, UserID: other.ID, Expires: time.Now().Add(48 * time.Hour)})
+				found, err2 := others.GetSessionAndUser(ctx, token)
+				if err := errors.Join(err, err2); err != nil || found == nil {
+					t.Errorf("a session of another user: %v, %v", found, err)
+				}
+			}
+			hook := &between{do: func() {}}
+			client.AddHook(hook)
+			if *many < measured {
+				hook.do = call
+			} else {
+				alone, done := timed(call, time.After(3*time.Second)), make(chan time.Time)
+				var during []time.Duration
+				var wg sync.WaitGroup
+				wg.Go(func() { during = timed(call, done) })
+				began := time.Now()
+				defer func() {
+					lasted := time.Since(began)
+					close(done)
+					wg.Wait()
+					t.Logf("%d sessions, %v, %d steps; two calls alone: median %v, p99 %v, longest %v; meanwhile, %d times: median %v, p99 %v, longest %v", *many, lasted, hook.steps,
+						alone[len(alone)/2], alone[len(alone)*99/100], alone[len(alone)-1], len(during), during[len(during)/2], during[len(during)*99/100], during[len(during)-1])
+				}()
+			}
+			if n, err := remove(a, user.ID); err != nil || n != int64(*many) {
+				t.Errorf("removed %d, %v; want %d", n, err, *many)
+			}
+			if hook.largest > 1200 {
+				t.Errorf("the largest of %d steps has %d arguments and answers", hook.steps, hook.largest)
+			}
+			if hook.steps < *many/500 {
+				t.Errorf("%d steps for %d sessions", hook.steps, *many)
+			}
+		})
+	}
+}
+
+// fillSessions writes the sessions of a user as the adapter does. A tenth of them
+// expires in an hour.
+func fillSessions(t *testing.T, client goredis.UniversalClient, prefix, userID string) {
+	t.Helper()
+	ctx := t.Context()
+	var user struct{ Inc string }
+	if err := json.Unmarshal([]byte(must(client.Get(ctx, "{"+prefix+"}:user:"+userID).Result())(t)), &user); err != nil {
+		t.Fatal(err)
+	}
+	for from := 0; from < *many; from += 1000 {
+		pipe := client.Pipeline()
+		for n := from; n < min(from+1000, *many); n++ {
+			token, expires := adaptertest.SessionToken(n), time.Now().Add(24*time.Hour)
+			if n%10 == 0 {
+				expires = time.Now().Add(time.Hour)
+			}
+			pipe.Set(ctx, prefix+":session:"+token, fmt.Sprintf(`{"user":%q,"inc":%q,"expires":"%d"}`, userID, user.Inc, expires.UnixMicro()), 24*time.Hour)
+			pipe.ZAdd(ctx, "{"+prefix+"}:sessions:"+userID, goredis.Z{Score: float64(expires.UnixMilli()), Member: token})
+		}
+		must(pipe.Exec(ctx))(t)
+	}
+}
+
+// timed calls until done ends, and returns how long each call took, in order.
+func timed(call func(), done <-chan time.Time) (took []time.Duration) {
+	for {
+		began := time.Now()
+		call()
+		took = append(took, time.Since(began))
+		select {
+		case <-done:
+			slices.Sort(took)
+			return took
+		default:
+		}
+	}
+}
