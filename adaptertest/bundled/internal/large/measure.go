@@ -26,9 +26,10 @@ const (
 	pairs       = 2000
 	fewestPairs = 20
 	pairsTime   = 10 * time.Second
-	// callers is how many call at once when throughput is measured, in slices of time by turns with the same work by hand.
-	callers = 16
-	turns   = 16
+	// callers is how many call at once when throughput is measured, in slices of time: each beside one by hand, so that
+	// other work on the machine, which comes and goes, slows both down.
+	callers    = 16
+	slicePairs = 30
 )
 
 // Options say how much is measured.
@@ -36,7 +37,7 @@ type Options struct {
 	// Users is how many there are, each with a session: at least a thousand.
 	Users int
 	// Usual is how long is measured what usual calls take, 0 for three seconds. Throughput is measured in slices of a
-	// tenth of it.
+	// twentieth of it.
 	Usual time.Duration
 }
 
@@ -189,28 +190,31 @@ func (m *measurement) together(ctx context.Context) error {
 		{"`GetSessionAndUser`", func(n int) operation { return m.getSession(m.token(n), true) }},
 		{"`CreateSession`", m.createSession},
 	} {
-		var done [2]int64
-		for slice := range turns {
-			which := (slice + slice/2) % 2 // one begins as often as the other
-			n, err := m.slice(ctx, func(ctx context.Context) error {
-				o := method.of(rand.IntN(m.n))
-				if which == 0 {
-					return o.adapter(ctx)
+		var done [2][]float64 // calls in each slice
+		var of []float64
+		for pair := range slicePairs {
+			for _, which := range []int{pair % 2, 1 - pair%2} {
+				n, err := m.slice(ctx, func(ctx context.Context) error {
+					o := method.of(rand.IntN(m.n))
+					if which == 0 {
+						return o.adapter(ctx)
+					}
+					return o.hand(ctx)
+				})
+				if err != nil {
+					return fmt.Errorf("%s by %d callers: %w", method.what, callers, err)
 				}
-				return o.hand(ctx)
-			})
-			if err != nil {
-				return fmt.Errorf("%s by %d callers: %w", method.what, callers, err)
+				done[which] = append(done[which], float64(n))
 			}
-			done[which] += n
+			of = append(of, done[0][pair]/done[1][pair])
 		}
-		perSecond := func(n int64) string { return fmt.Sprintf("%.0f/s", float64(n)/(turns/2*m.sliceTime().Seconds())) }
-		m.row(fmt.Sprintf("%s, %d callers", method.what, callers), perSecond(done[0]), perSecond(done[1]), ratio(float64(done[0]), float64(done[1])))
+		perSecond := func(n []float64) string { return fmt.Sprintf("%.0f/s", median(n)/m.sliceTime().Seconds()) }
+		m.row(fmt.Sprintf("%s, %d callers, median of %d slices", method.what, callers, slicePairs), perSecond(done[0]), perSecond(done[1]), fmt.Sprintf("%.2f", median(of)))
 	}
 	return nil
 }
 
-func (m *measurement) sliceTime() time.Duration { return m.usual / 10 }
+func (m *measurement) sliceTime() time.Duration { return m.usual / 20 }
 
 // slice lets all callers call for a while, and returns how many calls they made.
 func (m *measurement) slice(ctx context.Context, call func(ctx context.Context) error) (int64, error) {
@@ -220,7 +224,7 @@ func (m *measurement) slice(ctx context.Context, call func(ctx context.Context) 
 	var wg sync.WaitGroup
 	for i := range callers {
 		wg.Go(func() {
-			for time.Now().Before(end) && errs[i] == nil {
+			for first := true; (first || time.Now().Before(end)) && errs[i] == nil; first = false {
 				errs[i] = call(ctx)
 				calls.Add(1)
 			}
@@ -361,6 +365,11 @@ func (m *measurement) crowd(ctx context.Context, do func(ctx context.Context) er
 		c.took[kind] = append(c.took[kind], took[i]...)
 	}
 	return c, errors.Join(append(errs, err)...)
+}
+
+func median(n []float64) float64 {
+	slices.Sort(n)
+	return n[len(n)/2]
 }
 
 // percentile returns the p-th of a hundred, 100 being the longest.

@@ -58,6 +58,12 @@ return {r, redis.call('GET', ARGV[1] .. cjson.decode(r).user)}`)
 local id = redis.call('GET', KEYS[1])
 if not id then return {} end
 return {id, redis.call('GET', ARGV[1] .. id)}`)
+	redisCreate = goredis.NewScript(`
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+redis.call('SET', KEYS[2], ARGV[1], 'PXAT', ARGV[2])
+redis.call('ZADD', KEYS[3], ARGV[2], ARGV[3])
+redis.call('PEXPIREAT', KEYS[3], ARGV[2])
+return 1`)
 	redisPatch = goredis.NewScript(`
 local r = cjson.decode(redis.call('GET', KEYS[1]))
 r.name = ARGV[1]
@@ -105,16 +111,12 @@ func (h redisHand) GetUserByEmail(ctx context.Context, email string) (*adapter.U
 	return h.user(r[0], r[1])
 }
 
-// CreateSession writes the session and the list of its user's, under names that the adapter does not read.
+// CreateSession looks for the user and writes the session and the list of the user's, under names that the adapter does not
+// read.
 func (h redisHand) CreateSession(ctx context.Context, s adapter.Session) error {
 	value := fmt.Sprintf(`{"user":%q,"expires":"%d"}`, s.UserID, s.Expires.UnixMicro())
-	list := h.shared("by-hand-sessions:" + s.UserID)
-	pipe := h.client.Pipeline()
-	pipe.Set(ctx, h.prefix+":by-hand-session:"+s.SessionToken, value, time.Until(s.Expires))
-	pipe.ZAdd(ctx, list, goredis.Z{Score: float64(s.Expires.UnixMilli()), Member: s.SessionToken})
-	pipe.PExpireAt(ctx, list, s.Expires)
-	_, err := pipe.Exec(ctx)
-	return err
+	keys := []string{h.shared("user:" + s.UserID), h.prefix + ":by-hand-session:" + s.SessionToken, h.shared("by-hand-sessions:" + s.UserID)}
+	return redisCreate.Run(ctx, h.client, keys, value, s.Expires.UnixMilli(), s.SessionToken).Err()
 }
 
 func (h redisHand) UpdateUser(ctx context.Context, id, name string) error {
