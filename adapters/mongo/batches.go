@@ -23,39 +23,42 @@ func onlyID() *driver.FindOneOptionsBuilder {
 }
 
 // deleteInBatches deletes all documents that match and returns how many it has
-// deleted, also beside an error. After each batch it rests for pause times as long
-// as the batch took.
-func (c collection) deleteInBatches(ctx context.Context, filter bson.D, pause float64) (deleted int64, err error) {
+// deleted, also beside an error. After each batch it rests for as long as the batch
+// took, so that others have at least half of the server.
+func (c collection) deleteInBatches(ctx context.Context, filter bson.D) (deleted int64, err error) {
 	for {
-		start := time.Now()
-		ids, err := c.batchOf(ctx, filter)
-		if err != nil || len(ids) == 0 {
-			return deleted, err
-		}
-		// What matches no longer stays: it may have changed since.
-		n, err := c.deleteBatch(ctx, ids, filter)
+		n, more, err := c.deleteOneBatch(ctx, filter, 1)
 		deleted += n
-		if err != nil || len(ids) < batch {
-			return deleted, err
-		}
-		if err := rest(ctx, time.Duration(pause*float64(time.Since(start)))); err != nil {
+		if err != nil || !more {
 			return deleted, err
 		}
 	}
 }
 
-// thin deletes documents that match, in batches, until fewer than a batch are
-// left.
+// thin deletes documents that match, as deleteInBatches does, until fewer than a
+// batch are left.
 func (c collection) thin(ctx context.Context, filter bson.D) error {
 	for {
-		ids, err := c.batchOf(ctx, filter)
-		if err != nil || len(ids) < batch {
-			return err
-		}
-		if _, err := c.deleteBatch(ctx, ids, filter); err != nil {
+		if _, more, err := c.deleteOneBatch(ctx, filter, batch); err != nil || !more {
 			return err
 		}
 	}
+}
+
+// deleteOneBatch deletes a batch of documents that match, unless there are fewer
+// than least, and rests after a full one. It reports whether there may be more.
+func (c collection) deleteOneBatch(ctx context.Context, filter bson.D, least int) (deleted int64, more bool, err error) {
+	start := time.Now()
+	ids, err := c.batchOf(ctx, filter)
+	if err != nil || len(ids) < least {
+		return 0, false, err
+	}
+	// What matches no longer stays: it may have changed since.
+	deleted, err = c.deleteBatch(ctx, ids, filter)
+	if err != nil || len(ids) < batch {
+		return deleted, false, err
+	}
+	return deleted, true, rest(ctx, time.Since(start))
 }
 
 // batchOf returns the ids of up to a batch of documents that match.

@@ -145,6 +145,6 @@ func (a *Adapter) DeleteSessionsByUserID(ctx context.Context, userID, except str
 	if lookup(except) {
 		filter = append(filter, bson.E{Key: "sessionToken", Value: bson.D{{Key: "$ne", Value: except}}})
 	}
-	n, err := a.sessions.deleteInBatches(ctx, filter, 0)
+	n, err := a.sessions.deleteInBatches(ctx, filter)
 	return n, wrap("delete sessions", err)
 }

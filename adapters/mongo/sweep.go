@@ -9,10 +9,6 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// sweepPause is how long a sweep rests after each batch, in times of the batch:
-// most of the server's time is for others.
-const sweepPause = 1
-
 // DeleteExpired implements adapter.Sweeper. It deletes in batches and rests
 // between them, so that others hardly notice; after an error what is counted is
 // gone. The server removes expired records too, an hour later; see
@@ -21,9 +17,9 @@ func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swe
 	expired := bson.D{{Key: "expires", Value: bson.D{{Key: "$lte", Value: date(now)}}}}
 	var swept adapter.Swept
 	var err error
-	if swept.Sessions, err = a.sessions.deleteInBatches(ctx, expired, sweepPause); err != nil {
+	if swept.Sessions, err = a.sessions.deleteInBatches(ctx, expired); err != nil {
 		return swept, wrap("delete expired", err)
 	}
-	swept.VerificationTokens, err = a.tokens.deleteInBatches(ctx, expired, sweepPause)
+	swept.VerificationTokens, err = a.tokens.deleteInBatches(ctx, expired)
 	return swept, wrap("delete expired", err)
 }

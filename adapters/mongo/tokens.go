@@ -57,6 +57,6 @@ func (a *Adapter) DeleteVerificationTokens(ctx context.Context, identifier strin
 	if !lookup(identifier) {
 		return 0, wrap("delete verification tokens", ctx.Err())
 	}
-	n, err := a.tokens.deleteInBatches(ctx, bson.D{{Key: "identifier", Value: identifier}}, 0)
+	n, err := a.tokens.deleteInBatches(ctx, bson.D{{Key: "identifier", Value: identifier}})
 	return n, wrap("delete verification tokens", err)
 }
