@@ -102,6 +102,11 @@ var faultClauses = []check{
 				c.Errorf("%s: afterwards another adapter can't write the same records: %v", x, err)
 			}
 		})
+		for _, method := range visibleWrites {
+			if c.works(method) {
+				c.abandonedCallEnds(second, method)
+			}
+		}
 		c.cursorsAreClosed()
 	}},
 	{id: "FAULT-09", words: "short-result-is-an-error", needs: needsFaults, run: func(c *clauseContext) {
@@ -313,6 +318,47 @@ func (c *clauseContext) listIsCut(kinds []fault.Kind) {
 		}
 	}
 	c.mend(control)
+}
+
+// abandonedCallEnds holds the answer of a step of a write until the deadline of
+// the call, and fails the request that the adapter sends next, which may be the
+// one that ends a transaction or gives back a lock. It does so at each step but
+// the last; a write of two steps or fewer has nothing open between them.
+func (c *clauseContext) abandonedCallEnds(second adapter.Adapter, method string) {
+	control := c.control()
+	defer control.Heal()
+	whole := c.newFixture(c.a).callOf(method)
+	before := control.Steps()
+	if _, err := whole.do(c.ctx, c.a); err != nil {
+		c.Fatalf("%s: %v", method, err)
+	}
+	steps := int(control.Steps() - before)
+	for step := 1; steps > 2 && step < steps; step++ {
+		k := c.newFixture(c.a)
+		m := k.callOf(method)
+		held, err := control.Inject(fault.HoldReply, step)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return
+		}
+		if err != nil {
+			c.Fatalf("Inject: %v", err)
+		}
+		lost := c.inject(control, fault.FailRequest, step+1)
+		_, err = c.bounded(downTime, func(c *clauseContext) (any, error) { return m.do(c.ctx, c.a) })
+		if err != nil && isHit(held) {
+			select {
+			case <-lost.Hit():
+			case <-time.After(abandonTime): // nothing was sent
+			}
+		}
+		held.Release()
+		c.mend(control)
+		if err := c.writesFromElsewhere(second, k); err != nil {
+			c.Errorf("%s with a held reply at step %d until its deadline, and the next request failed: afterwards another adapter can't write the same records: %v",
+				method, step, err)
+			return
+		}
+	}
 }
 
 // cursorsAreClosed cuts lists through a small pool, more often than it has

@@ -130,6 +130,30 @@ func failureMutants() []Mutant {
 					return &s, tx.Commit()
 				}}
 			}},
+		{Name: "lock of an abandoned change", Fails: []string{"FAULT-08"},
+			Fault: "UpdateUser locks the user by a row; when its context has ended it tries once to give the lock back",
+			lite: func(l *lite) with {
+				locked := rowLocks(l)
+				return with{updateUser: func(ctx context.Context, update adapter.UserUpdate) (u *adapter.User, err error) {
+					err = locked(ctx, update.ID, func() error {
+						u, err = l.UpdateUser(ctx, update)
+						return err
+					})
+					return u, err
+				}}
+			}},
+		{Name: "lock of an abandoned extension", Fails: []string{"FAULT-08"},
+			Fault: "UpdateSession locks the session by a row; when its context has ended it tries once to give the lock back",
+			lite: func(l *lite) with {
+				locked := rowLocks(l)
+				return with{updateSession: func(ctx context.Context, update adapter.SessionUpdate) (s *adapter.Session, err error) {
+					err = locked(ctx, update.SessionToken, func() error {
+						s, err = l.UpdateSession(ctx, update)
+						return err
+					})
+					return s, err
+				}}
+			}},
 		{Name: "session comes with the user before", Fails: []string{"FAULT-10"},
 			Fault: "GetSessionAndUser reads the session, then the user; if that fails it takes the user whom it read last",
 			lite: func(l *lite) with {
@@ -183,6 +207,34 @@ func failureMutants() []Mutant {
 					}
 				}}
 			}},
+	}
+}
+
+// rowLocks keeps locks as rows. A lock is given back before the call returns; the
+// request is repeated while the call's context lives, and not afterwards.
+func rowLocks(l *lite) func(ctx context.Context, key string, do func() error) error {
+	if err := l.exec(context.Background(), `CREATE TABLE IF NOT EXISTS locks (key TEXT PRIMARY KEY, holder TEXT)`); err != nil {
+		panic(err)
+	}
+	return func(ctx context.Context, key string, do func() error) error {
+		const rest = 20 * time.Millisecond
+		holder := newID()
+		for {
+			_ = l.exec(ctx, `INSERT OR IGNORE INTO locks VALUES (?, ?)`, key, holder)
+			held, err := l.exists(ctx, `SELECT * FROM locks WHERE key = ? AND holder = ?`, key, holder)
+			if err == nil && held || ctx.Err() != nil {
+				break
+			}
+			time.Sleep(rest)
+		}
+		err := ctx.Err()
+		if err == nil {
+			err = do()
+		}
+		for l.exec(context.WithoutCancel(ctx), `DELETE FROM locks WHERE key = ? AND holder = ?`, key, holder) != nil && ctx.Err() == nil {
+			time.Sleep(rest)
+		}
+		return err
 	}
 }
 
