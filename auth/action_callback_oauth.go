@@ -173,7 +173,7 @@ func (e *engine) exchange(ctx context.Context, checks *openedChecks, params url.
 			return fail(err)
 		}
 	}
-	profile, err := e.profile(ctx, o, params, tokens, nonce)
+	profile, err := e.profile(ctx, checks, params, tokens, nonce)
 	if err != nil {
 		return fail(err)
 	}
@@ -217,12 +217,13 @@ func (e *engine) requestTokens(ctx context.Context, r *request, o *oauthClient, 
 }
 
 // profile finds out who signed in. See docs/protocol.md, "OAuth and OpenID Connect".
-func (e *engine) profile(ctx context.Context, o *oauthClient, params url.Values, tokens TokenSet, nonce string) (Profile, error) {
+func (e *engine) profile(ctx context.Context, checks *openedChecks, params url.Values, tokens TokenSet, nonce string) (Profile, error) {
+	o := checks.o
 	p := o.provider
 	var claims map[string]any
 	if tokens.IDToken != "" && o.verifier != nil {
 		var err error
-		if claims, err = o.verifier.IDToken(ctx, tokens.IDToken, nonce, tokens.AccessToken); err != nil {
+		if claims, err = o.verifier.IDToken(ctx, tokens.IDToken, oauth.Expected{Nonce: nonce, AccessToken: tokens.AccessToken, FreshSince: checks.freshSince}); err != nil {
 			return nil, err
 		}
 	}

@@ -18,6 +18,9 @@ func (e *engine) complete(ctx context.Context, r *request, id identity, p SignIn
 	if stop != nil || err != nil {
 		return stop, err
 	}
+	if e.config.Callbacks.SignIn != nil { // which took its time: the account may be somebody else's by now
+		id.asked = false
+	}
 	return e.completeAuthorized(ctx, r, id)
 }
 
@@ -90,7 +93,7 @@ func (e *engine) sealProof(r *request, held *heldAddress) ([]*http.Cookie, error
 		return nil, err
 	}
 	id, spec := &held.id, r.proofCookie()
-	claims := bindingClaims(mark, held.holder.ID)
+	claims := bindingClaims(mark, "", held.holder.ID)
 	for name, text := range map[string]string{
 		"email": id.user.Email, "name": id.user.Name, "image": id.user.Image,
 		"provider": id.account.Provider, "type": string(id.account.Type), "account": id.account.ProviderAccountID,
@@ -135,7 +138,7 @@ func (e *engine) earlierProof(r *request) *provenAddress {
 	if err != nil {
 		return nil
 	}
-	binding, ok := e.checkBinding(r, claims)
+	binding, ok := e.checkBinding(r, claims, "")
 	if !ok || !binding.bound {
 		return nil
 	}

@@ -80,7 +80,13 @@ func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthC
 	if err != nil {
 		return nil, err
 	}
-	cookies, err := e.startChecks(r, o, redirectURI, bindingClaims(mark, current.id()), &params)
+	binding := bindingClaims(mark, o.server, current.id())
+	if given, ok := params.get("max_age"); ok && o.provider.kind() == TypeOIDC {
+		if n, err := strconv.ParseInt(given, 10, 32); err == nil && n >= 0 {
+			binding[claimMaxAge] = n
+		}
+	}
+	cookies, err := e.startChecks(r, o, redirectURI, binding, &params)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,10 @@ import (
 // nobody can make a browser end a sign-in that somebody else began, or link an
 // account to a user who did not ask for it (RFC 9700 section 4.7). What keeps
 // the state of a sign-in in the browser seals two claims: the hash of the
-// browser's mark, and the ID of the user who was signed in.
+// browser's mark, and the ID of the user who was signed in. With OAuth the hash is
+// also that of the server and of the client there: a provider ID that stands for
+// another server by the time the answer comes gets neither code nor verifier (RFC
+// 9700 section 4.4.2).
 //
 // The mark is the CSRF token of the browser, if it is in a cookie that no other
 // host can set: one whose name begins with __Host- (RFC 6265bis section 4.1.3.2),
@@ -22,6 +25,7 @@ import (
 const (
 	claimBrowser = "b"
 	claimUser    = "u"
+	claimMaxAge  = "max_age"
 	// markLength is the length of 32 bytes in base64url.
 	markLength = 43
 )
@@ -76,30 +80,31 @@ func (e *engine) markBrowser(r *request) (mark string, keep []*http.Cookie, err 
 	return mark, []*http.Cookie{c}, nil
 }
 
-// bindingClaims are the claims that bind a sign-in.
-func bindingClaims(mark, user string) Claims {
-	c := Claims{claimBrowser: markHash(mark)}
+// bindingClaims are the claims that bind a sign-in. Server is empty for sign-ins
+// without OAuth.
+func bindingClaims(mark, server, user string) Claims {
+	c := Claims{claimBrowser: markHash(mark, server)}
 	if user != "" {
 		c[claimUser] = user
 	}
 	return c
 }
 
-func markHash(mark string) string {
-	sum := sha256.Sum256([]byte("browser\x00" + mark))
+func markHash(mark, server string) string {
+	sum := sha256.Sum256([]byte("browser\x00" + mark + server))
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
 // checkBinding reports whether the claims were sealed for the browser of the
-// request, and who was signed in then. Claims that say nothing are those of
+// request and for the server, and who was signed in then. Claims that say nothing are those of
 // Auth.js, which knows no binding: such a sign-in may go on, and links nothing.
-func (e *engine) checkBinding(r *request, claims Claims) (begun, bool) {
+func (e *engine) checkBinding(r *request, claims Claims, server string) (begun, bool) {
 	if _, says := claims[claimBrowser]; !says {
 		return begun{}, true
 	}
 	spec := r.markCookie()
 	for _, mark := range []string{e.csrfMark(r), r.cookies.get(spec.name)} {
-		if mark != "" && subtle.ConstantTimeCompare([]byte(claims.String(claimBrowser)), []byte(markHash(mark))) == 1 {
+		if mark != "" && subtle.ConstantTimeCompare([]byte(claims.String(claimBrowser)), []byte(markHash(mark, server))) == 1 {
 			return begun{bound: true, user: claims.String(claimUser)}, true
 		}
 	}

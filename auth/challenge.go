@@ -70,7 +70,7 @@ func (e *engine) beginCeremony(r *request, p *WebAuthn, c ceremony) ([]*http.Coo
 		return nil, err
 	}
 	inner := Claims{"challenge": c.challenge}
-	own := bindingClaims(mark, c.begun.user)
+	own := bindingClaims(mark, "", c.begun.user)
 	own["provider"], own["action"], own["rp"] = p.id(), string(c.action), c.rpID
 	if c.listed != "" {
 		own["listed"] = c.listed
@@ -190,7 +190,7 @@ func (e *engine) ceremonyOf(r *request, p *WebAuthn, binding, content Claims) (*
 	if binding.String("provider") != p.id() {
 		return nil, lostChallenge("the ceremony was begun with another provider")
 	}
-	began, ok := e.checkBinding(r, binding)
+	began, ok := e.checkBinding(r, binding, "")
 	if !ok {
 		return nil, lostChallenge("the ceremony was begun in another browser")
 	}

@@ -59,8 +59,8 @@ func (e *engine) unsealCheck(r *request, o *oauthClient, name, what string) (Cla
 	if claims.String("provider") != o.provider.ID {
 		return nil, invalidCheck(what, "the sign-in was started with another provider")
 	}
-	if _, ok := e.checkBinding(r, claims); !ok {
-		return nil, invalidCheck(what, "the sign-in was started in another browser")
+	if _, ok := e.checkBinding(r, claims, o.server); !ok {
+		return nil, invalidCheck(what, "the sign-in was started in another browser, or at another server")
 	}
 	return claims, nil
 }
@@ -130,6 +130,19 @@ type openedChecks struct {
 	// begun says who began the sign-in; known, that some check has said it.
 	begun begun
 	known bool
+	// freshSince is the instant since which the person must have authenticated at the
+	// provider, because the sign-in asked for that; the zero time means any.
+	freshSince time.Time
+}
+
+// noteAge takes from a check how old the authentication may have been when the
+// sign-in began (OpenID Connect Core 1.0 section 3.1.2.1). The strictest counts.
+func (c *openedChecks) noteAge(check Claims) {
+	began, ok := check.Time("iat")
+	age, asked := check[claimMaxAge].(float64)
+	if since := began.Add(-time.Duration(age) * time.Second); ok && asked && since.After(c.freshSince) {
+		c.freshSince = since
+	}
 }
 
 // alsoBegunBy takes what one more check says of who began the sign-in. Checks that
@@ -156,7 +169,8 @@ func (e *engine) openChecks(r *request, o *oauthClient, params url.Values) (*ope
 		r.pending = append(r.pending, r.specs.state.clear(c.name))
 		return c, nil
 	}
-	c.begun, _ = e.checkBinding(r, c.ticket)
+	c.begun, _ = e.checkBinding(r, c.ticket, o.server)
+	c.noteAge(c.ticket)
 	if back := c.ticket.String("callbackUrl"); back != "" {
 		r.callbackURL = back
 	}
@@ -206,8 +220,9 @@ func (c *openedChecks) value(spec *cookieSpec, what string) (value string, spent
 		spent = append(spent, c.r.specs.state.clear(c.name))
 	} else {
 		if err == nil {
-			by, _ := c.e.checkBinding(c.r, latest)
+			by, _ := c.e.checkBinding(c.r, latest, c.o.server)
 			c.alsoBegunBy(by)
+			c.noteAge(latest)
 		}
 		spent = append(spent, spec.clear(spec.name))
 	}

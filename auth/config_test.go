@@ -73,7 +73,7 @@ func TestNewChecksAlgorithms(t *testing.T) {
 		"unknown for userinfo":                {auth.ClientMetadata{UserInfoSignedResponseAlg: "es256"}, idpSecret, `Client.UserInfoSignedResponseAlg is "es256"`},
 		"HS256 of a public client": {auth.ClientMetadata{TokenEndpointAuthMethod: auth.ClientAuthNone, IDTokenSignedResponseAlg: "HS256"}, "",
 			"Client.IDTokenSignedResponseAlg is HS256, which needs a ClientSecret"},
-		"secret for HS512":         {auth.ClientMetadata{TokenEndpointAuthMethod: auth.ClientSecretJWT, TokenEndpointAuthSigningAlg: "HS512"}, idpSecret, ""},
+		"secret for HS512":         {auth.ClientMetadata{TokenEndpointAuthMethod: auth.ClientSecretJWT, TokenEndpointAuthSigningAlg: "HS512"}, idpSecret + idpSecret, ""},
 		"secret for RS256":         {auth.ClientMetadata{TokenEndpointAuthMethod: auth.ClientSecretJWT, TokenEndpointAuthSigningAlg: "RS256"}, idpSecret, `"RS256" does not go with the key`},
 		"RSA for PS512":            {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "PS512", PrivateKey: rsaKey()}, "", ""},
 		"P-256 for ES384":          {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "ES384", PrivateKey: ecKey()}, "", `"ES384" does not go with the key`},

@@ -194,6 +194,8 @@ func (e *engine) browser(ctx context.Context, r *request) browser {
 type loggedIn struct {
 	record  *adapter.User // nil if nobody is
 	session *adapter.Session
+	// browser is where that was found out.
+	browser browser
 }
 
 // user is the user, or nil if nobody is signed in.
@@ -224,7 +226,7 @@ func (e *engine) currentUser(ctx context.Context, b browser) (loggedIn, error) {
 		if err != nil || stored == nil {
 			return loggedIn{}, err
 		}
-		return loggedIn{record: &stored.User, session: &stored.Session}, nil
+		return loggedIn{record: &stored.User, session: &stored.Session, browser: b}, nil
 	}
 	opened, err := e.openToken(ctx, b.sessionToken, b.salt)
 	if isVoid(err) {
@@ -241,7 +243,7 @@ func (e *engine) currentUser(ctx context.Context, b browser) (loggedIn, error) {
 	if err != nil || user == nil {
 		return loggedIn{}, err
 	}
-	return loggedIn{record: user}, nil
+	return loggedIn{record: user, browser: b}, nil
 }
 
 // loginByEmail signs in the user with the address, or a new one. A session
@@ -306,7 +308,7 @@ func (e *engine) loginByAccount(ctx context.Context, id *identity, current logge
 	case owner != nil:
 		return e.returning(ctx, id, owner, current)
 	case !id.begun.by(current):
-		return nil, &Error{Type: id.notLinked(), Message: "the account is new, and the sign-in did not begin as the user who is signed in now"}
+		return nil, id.notBegunBy()
 	case current.record != nil:
 		return e.linkTo(ctx, id, current.record, &current)
 	}
@@ -318,6 +320,12 @@ func (e *engine) loginByAccount(ctx context.Context, id *identity, current logge
 // link to.
 func (b begun) by(current loggedIn) bool {
 	return b.user == current.id() && (b.bound || current.record == nil)
+}
+
+// notBegunBy is the error of a sign-in that some other user began than the one who is
+// signed in where it ends.
+func (id *identity) notBegunBy() error {
+	return &Error{Type: id.notLinked(), Message: "the account is new, and the sign-in did not begin as the user who is signed in now"}
 }
 
 // returning signs in the owner of an account.
@@ -343,6 +351,15 @@ func (e *engine) linkTo(ctx context.Context, id *identity, user *adapter.User, c
 	account := id.kept.account(id.account)
 	if err := e.mayLink(ctx, id, user); err != nil {
 		return nil, err
+	}
+	if current.record != nil && e.config.Callbacks.Link != nil { // which took its time: the session may be over
+		now, err := e.currentUser(ctx, current.browser)
+		if err != nil {
+			return nil, err
+		}
+		if now.id() != user.ID {
+			return nil, id.notBegunBy()
+		}
 	}
 	if err := e.store.link(ctx, user, account.record(), id.authenticator); err != nil {
 		return nil, raced(err)

@@ -26,6 +26,9 @@ type oauthClient struct {
 	// sign. Both are nil for a provider without an issuer.
 	issuer   *oauth.Issuer
 	verifier *oauth.Verifier
+	// server names the authorization server and the client there, as far as the
+	// configuration tells them.
+	server string
 	// state, pkce and nonce are the checks of the flow.
 	state, pkce, nonce bool
 	// formPost says that the answer comes as a POST from the provider's site.
@@ -38,11 +41,12 @@ type oauthClient struct {
 func newOAuthClient(c *Config, p *OAuth, s *shared) *oauthClient {
 	o := &oauthClient{
 		provider:      p,
-		http:          oauth.Transport(p.HTTPClient),
+		http:          oauth.Distant(p.HTTPClient, p.Issuer, p.WellKnown, p.JWKS, p.Authorization.URL, p.Token.URL, p.UserInfo.URL),
 		authorization: endpoint(p.Authorization.URL, p.Authorization.Params),
 		token:         endpoint(p.Token.URL, p.Token.Params),
 		userInfo:      endpoint(p.UserInfo.URL, p.UserInfo.Params),
 	}
+	o.server = serverName(p)
 	checks := p.Checks
 	if len(checks) == 0 {
 		checks = []Check{CheckPKCE, CheckState}
@@ -67,6 +71,17 @@ func newOAuthClient(c *Config, p *OAuth, s *shared) *oauthClient {
 		}
 	}
 	return o
+}
+
+// serverName tells authorization servers, and clients at them, apart. The
+// parameters of endpoints may change while somebody signs in.
+func serverName(p *OAuth) string {
+	text := "\x00" + p.ClientID
+	for _, raw := range []string{p.Issuer, p.WellKnown, p.Authorization.URL, p.Token.URL} {
+		where, _, _ := strings.Cut(raw, "?")
+		text += "\x00" + where
+	}
+	return text
 }
 
 // endpoint is a URL with parameters set in its query, or empty.

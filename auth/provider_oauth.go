@@ -13,7 +13,10 @@ import (
 // ones.
 type OAuth struct {
 	// ID is part of the URLs, and of the names of the environment variables
-	// AUTH_<ID>_ID, AUTH_<ID>_SECRET and AUTH_<ID>_ISSUER. Required.
+	// AUTH_<ID>_ID, AUTH_<ID>_SECRET and AUTH_<ID>_ISSUER. Required. An ID stands for
+	// one authorization server: its callback URL is how the answers of several are
+	// told apart. An application that makes a configuration for each request, with a
+	// server for each tenant, needs an ID for each of them.
 	ID string
 	// EnvID replaces ID in the names of the environment variables.
 	EnvID string
@@ -73,8 +76,10 @@ type OAuth struct {
 
 	// RedirectProxyURL is Config.RedirectProxyURL for this provider alone.
 	RedirectProxyURL string
-	// HTTPClient makes the requests to the provider; the default has timeouts
-	// and does not follow redirects. It is customFetch of Auth.js.
+	// HTTPClient makes the requests to the provider; the default has timeouts,
+	// does not follow redirects, and connects to no address of this machine or its
+	// link unless the configuration names the host, or the issuer is on this
+	// machine. It is customFetch of Auth.js.
 	HTTPClient *http.Client
 
 	Style Style
@@ -194,6 +199,11 @@ type ClientMetadata struct {
 	// claim auth_time obligatory.
 	DefaultMaxAge   time.Duration
 	RequireAuthTime bool
+	// DangerouslyAcceptShortSecret accepts a client secret that is a key of HMAC
+	// signatures (HS256 and ClientSecretJWT) and has fewer bytes than they need, 32
+	// for HS256. Who sees one signature can guess such a key, and then sign in as
+	// everybody.
+	DangerouslyAcceptShortSecret bool
 }
 
 func (p *OAuth) id() string { return p.ID }

@@ -153,6 +153,9 @@ func checkOAuth(p *OAuth, problem func(ErrorType, Provider, string, ...any)) {
 			problem(ErrInvalidProvider, p, "Client.%s is HS256, which needs a ClientSecret", x.name)
 		}
 	}
+	if size := p.macKeySize(); 0 < len(p.ClientSecret) && len(p.ClientSecret) < size && !p.Client.DangerouslyAcceptShortSecret && !p.onLoopback() {
+		problem(ErrInvalidProvider, p, "ClientSecret is a key of signatures and has %d bytes, so it can be guessed; it needs %d (OpenID Connect Core 1.0 section 16.19)", len(p.ClientSecret), size)
+	}
 	if p.Client.DefaultMaxAge < 0 {
 		problem(ErrInvalidProvider, p, "Client.DefaultMaxAge must not be negative")
 	}
@@ -189,6 +192,21 @@ func checkOAuth(p *OAuth, problem func(ErrorType, Provider, string, ...any)) {
 		problem(ErrInvalidEndpoints, p, "without an Issuer, UserInfo is needed")
 	}
 }
+
+// macKeySize is how many bytes the client secret needs as the key of signatures, or
+// zero if nothing is signed with it.
+func (p *OAuth) macKeySize() int {
+	sizes := map[string]int{"HS256": 32, "HS384": 48, "HS512": 64}
+	size := max(sizes[p.Client.IDTokenSignedResponseAlg], sizes[p.Client.UserInfoSignedResponseAlg])
+	if p.Client.TokenEndpointAuthMethod == ClientSecretJWT {
+		size = max(size, sizes[cmp.Or(p.Client.TokenEndpointAuthSigningAlg, "HS256")])
+	}
+	return size
+}
+
+// onLoopback reports whether the provider is on this machine, where nobody else
+// sees what it signs.
+func (p *OAuth) onLoopback() bool { return isLoopback(cmp.Or(p.Issuer, p.Token.URL)) }
 
 // checkStrategy looks at providers, adapter and session strategy together.
 func (e *engine) checkStrategy() []error {

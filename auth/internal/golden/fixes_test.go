@@ -37,7 +37,6 @@ var fixes = []fix{
 	{"the base path / makes no double slash", fixRootBasePath},
 	{"error redirects keep the cookie that says where the browser wants to go", fixKeptCallbackURL},
 	{"linking to an existing user creates none, and tells of none", fixNoUserCreated},
-	{"the store is asked once in a sign-in whom an account belongs to", fixLookedUpOnce},
 	{"events tell of a new user once the account is stored, too", fixToldAfterStored},
 	{"where the adapter has no SignUps, a user whose address is not proven is looked at again after an account was linked", fixLookedAtAgain},
 	{"a new user whose account can't be stored is removed again", fixUndoneUser},
@@ -468,24 +467,6 @@ func fixNoUserCreated(_ *replay, s *step) bool {
 	}
 	s.Trace = slices.Delete(s.Trace, i, i+1)
 	s.Events = slices.DeleteFunc(s.Events, func(e recordedEvent) bool { return e.Event == "createUser" })
-	return true
-}
-
-func fixLookedUpOnce(_ *replay, s *step) bool {
-	const method = "getUserByAccount"
-	of := func(c recordedCall) bool { return c.Method == method }
-	first := slices.IndexFunc(s.AdapterCalls, of)
-	if first < 0 {
-		return false
-	}
-	second := slices.IndexFunc(s.AdapterCalls[first+1:], of)
-	if second < 0 {
-		return false
-	}
-	s.AdapterCalls = slices.Delete(s.AdapterCalls, first+1+second, first+2+second)
-	at := slices.Index(s.Trace, "adapter."+method)
-	at += 1 + slices.Index(s.Trace[at+1:], "adapter."+method)
-	s.Trace = slices.Delete(s.Trace, at, at+1)
 	return true
 }
 

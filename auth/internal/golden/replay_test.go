@@ -29,6 +29,7 @@ type replay struct {
 	now      time.Time
 
 	config        map[string]json.RawMessage
+	providers     []auth.Provider // of the last configuration
 	env           map[string]string
 	raw           bool
 	callbacks     map[string]*recordedCallback
@@ -216,6 +217,7 @@ func (r *replay) send(s *step) (*response, error) {
 		return nil, err
 	}
 	r.asRedirectProxy(hr, &c)
+	r.providers = c.Providers
 	resp, err := r.answer(hr, c)
 	if err != nil {
 		return nil, err

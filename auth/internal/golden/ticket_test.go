@@ -107,8 +107,8 @@ func (r *replay) checkTicket(c setCookie, cookies []string) {
 	}
 	delete(got, "callbackUrl")
 	r.check("ticket", map[string]any(want), map[string]any(got))
-	if b := want.String("b"); !slices.Contains(r.marks(cookies), b) {
-		r.found(diff{"ticket", "the hash of the browser's mark", b})
+	if b := want.String("b"); !slices.Contains(r.marks(cookies, want.String("provider")), b) {
+		r.found(diff{"ticket", "the hash of the browser's mark and of the server", b})
 	}
 }
 
@@ -137,13 +137,28 @@ func (r *replay) callbackName() string {
 	return string(m[1])
 }
 
-// marks are the hashes of the marks that the browser has.
-func (r *replay) marks(cookies []string) []string {
+// marks are the hashes of the marks that the browser has, each with the server of
+// the provider.
+func (r *replay) marks(cookies []string, provider string) []string {
+	server := ""
+	for _, p := range r.providers {
+		if p, ok := p.(*auth.OAuth); ok && p.ID == provider {
+			completed := *p
+			if p.Complete != nil && p.Complete(&completed) != nil {
+				continue
+			}
+			server = "\x00" + p.ClientID
+			for _, raw := range []string{completed.Issuer, p.WellKnown, completed.Authorization.URL, completed.Token.URL} {
+				where, _, _ := strings.Cut(raw, "?")
+				server += "\x00" + where
+			}
+		}
+	}
 	var marks []string
 	add := func(name, value string) {
 		token, _, pair := strings.Cut(value, "|")
 		if pair || strings.HasSuffix(name, "authjs.browser") {
-			sum := sha256.Sum256([]byte("browser\x00" + token))
+			sum := sha256.Sum256([]byte("browser\x00" + token + server))
 			marks = append(marks, base64.RawURLEncoding.EncodeToString(sum[:12]))
 		}
 	}

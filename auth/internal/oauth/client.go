@@ -9,8 +9,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 )
 
@@ -39,6 +43,90 @@ func Transport(base *http.Client) *http.Client {
 	}
 	c.Transport = &bounded{next: next}
 	return &c
+}
+
+// Distant is Transport for a provider on another machine, whose metadata and
+// answers must not lead to this one, whatever name it hides behind: a connection
+// that would end here is refused before it is made. Hosts that the configuration
+// names, by configured, are the application's own choice, and so is a client with
+// a transport or a way to connect that is not the standard one.
+func Distant(base *http.Client, configured ...string) *http.Client {
+	c := Transport(base)
+	if base != nil && base.Transport != nil {
+		return c
+	}
+	d := &distant{}
+	for _, raw := range configured {
+		u, err := url.Parse(raw)
+		if err != nil || u.Host == "" {
+			continue
+		}
+		if loopback(u.Hostname()) {
+			return c
+		}
+		d.named = append(d.named, address(u))
+	}
+	c.Transport = &bounded{next: d}
+	return c
+}
+
+// distant keeps connections to hosts that nobody configured in a pool of their own,
+// in which none leads to this machine.
+type distant struct{ named []string }
+
+func (d *distant) RoundTrip(r *http.Request) (*http.Response, error) {
+	if slices.Contains(d.named, address(r.URL)) {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	pool := distantPool()
+	if pool == nil {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	if proxy, err := http.ProxyFromEnvironment(r); proxy != nil || err != nil { // which may be on this machine, and resolves the name
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	return pool.RoundTrip(r)
+}
+
+// address is host and port of a URL.
+func address(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
+
+// distantPool is nil where the application has changed how http.DefaultTransport
+// connects: then it decides what is reached.
+var distantPool = sync.OnceValue(func() *http.Transport {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok || t.DialTLSContext != nil || dialerOf(t) != standardDialer {
+		return nil
+	}
+	t = t.Clone()
+	t.Proxy = nil
+	t.DialContext = (&net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second, Control: refuseLocal}).DialContext
+	return t
+})
+
+var standardDialer = dialerOf(http.DefaultTransport)
+
+// dialerOf identifies the function with which a transport connects.
+func dialerOf(rt http.RoundTripper) uintptr {
+	t, ok := rt.(*http.Transport)
+	if !ok {
+		return 0
+	}
+	return reflect.ValueOf(t.DialContext).Pointer()
+}
+
+// refuseLocal refuses a connection to an address of this machine or its link.
+func refuseLocal(_, to string, _ syscall.RawConn) error {
+	if host, _, err := net.SplitHostPort(to); err != nil || local(host) {
+		return errors.New("the endpoint is on this machine or its link, and the configuration does not name it")
+	}
+	return nil
 }
 
 // bounded refuses insecure endpoints and cuts endless answers.

@@ -49,21 +49,30 @@ func Supports(algorithm string) bool {
 	return algorithm == string(jose.HS256) || slices.Contains(asymmetric, algorithm)
 }
 
-// IDToken verifies an ID token and returns its claims. nonce is what was sent,
-// or empty, and then the token must have none. accessToken is compared with
-// at_hash where the token has one.
-func (v *Verifier) IDToken(ctx context.Context, raw, nonce, accessToken string) (map[string]any, error) {
+// Expected is what the sign-in knows of its ID token.
+type Expected struct {
+	// Nonce is what was sent, or empty, and then the token must have none.
+	Nonce string
+	// AccessToken is compared with at_hash where the token has one.
+	AccessToken string
+	// FreshSince is the instant since which the person must have authenticated; the
+	// zero time means any.
+	FreshSince time.Time
+}
+
+// IDToken verifies an ID token and returns its claims.
+func (v *Verifier) IDToken(ctx context.Context, raw string, want Expected) (map[string]any, error) {
 	claims, token, err := v.signed(ctx, raw, v.Algorithm, func(m *Metadata) []string { return m.IDTokenAlgorithms })
 	if err != nil {
 		return nil, fmt.Errorf("id token: %w", err)
 	}
-	if err := errors.Join(v.checkIssuer(ctx, claims), v.checkAudience(claims), v.checkTimes(claims), v.checkIdentity(claims, nonce)); err != nil {
+	if err := errors.Join(v.checkIssuer(ctx, claims), v.checkAudience(claims), v.checkTimes(claims), v.checkIdentity(claims, want)); err != nil {
 		return nil, fmt.Errorf("id token: %w", err)
 	}
 	if hash := token.AccessTokenHash; hash != "" {
-		matches := token.VerifyAccessToken(accessToken) == nil
+		matches := token.VerifyAccessToken(want.AccessToken) == nil
 		if v.Algorithm == string(jose.HS256) { // which go-oidc does not hash for
-			sum := sha256.Sum256([]byte(accessToken))
+			sum := sha256.Sum256([]byte(want.AccessToken))
 			matches = hash == base64.RawURLEncoding.EncodeToString(sum[:16])
 		}
 		if !matches {
@@ -234,20 +243,20 @@ func (v *Verifier) checkTimes(claims map[string]any) error {
 }
 
 // checkIdentity checks what only ID tokens have.
-func (v *Verifier) checkIdentity(claims map[string]any, nonce string) error {
+func (v *Verifier) checkIdentity(claims map[string]any, want Expected) error {
 	if sub, _ := claims["sub"].(string); sub == "" {
 		return errors.New("without sub")
 	}
 	got, present := claims["nonce"]
-	if text, _ := got.(string); nonce == "" && present || nonce != "" && text != nonce {
+	if text, _ := got.(string); want.Nonce == "" && present || want.Nonce != "" && text != want.Nonce {
 		return errors.New("the nonce is not the one that was sent")
 	}
-	if v.MaxAge > 0 || v.RequireAuthTime {
+	if v.MaxAge > 0 || v.RequireAuthTime || !want.FreshSince.IsZero() {
 		at, ok := seconds(claims, "auth_time")
 		if !ok {
 			return errors.New("without auth_time")
 		}
-		if v.MaxAge > 0 && v.Now().Sub(at) > v.MaxAge+tolerance {
+		if v.MaxAge > 0 && v.Now().Sub(at) > v.MaxAge+tolerance || at.Before(want.FreshSince.Add(-tolerance)) {
 			return errors.New("the authentication is too old")
 		}
 	}

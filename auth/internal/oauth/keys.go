@@ -53,14 +53,21 @@ func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 	return nil, errSignature
 }
 
+// maxTried is how many keys of a provider are tried with one signature. A key set
+// has a few; thousands that may fit would keep a processor busy for seconds.
+const maxTried = 32
+
 // verify tries the keys that may have made the signature: those of its key ID
 // and algorithm, and those that do not say which they are for.
 func verify(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) ([]byte, bool) {
 	is := func(given, want string) bool { return given == "" || want == "" || given == want }
-	header := signed.Signatures[0].Header
+	header, tried := signed.Signatures[0].Header, 0
 	for _, key := range keys {
 		if !is(key.KeyID, header.KeyID) || !is(key.Algorithm, header.Algorithm) {
 			continue
+		}
+		if tried++; tried > maxTried {
+			break
 		}
 		if payload, err := signed.Verify(key); err == nil {
 			return payload, true

@@ -96,7 +96,7 @@ func TestVerifierNeedsKeys(t *testing.T) {
 	const token = "eyJhbGciOiJIUzI1NiJ9.e30.x"
 	for algorithm, want := range map[string]string{"HS256": "needs a client secret", "HS384": "not supported", "none": "not supported"} {
 		v := &oauth.Verifier{Issuer: &oauth.Issuer{URL: "https://a.example", JWKS: "https://a.example/jwks"}, Algorithm: algorithm, Now: time.Now}
-		if _, err := v.IDToken(t.Context(), token, "", ""); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := v.IDToken(t.Context(), token, oauth.Expected{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", algorithm, err, want)
 		}
 	}

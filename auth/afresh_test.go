@@ -1,0 +1,254 @@
+package auth_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// TestAccountTakenAwayWhileSigningIn: an attacker's account is linked to the victim.
+// While the attacker signs in with it, and a callback of the application takes its
+// time, the victim removes the account and ends all sessions. The sign-in is not the
+// victim's, also if the account signed up anew meanwhile. Where nothing changes, it
+// goes on.
+func TestAccountTakenAwayWhileSigningIn(t *testing.T) {
+	for _, what := range []string{"unlinked", "signed up anew", ""} {
+		t.Run(what, func(t *testing.T) {
+			var during func()
+			st := newStage(t, func(_ *stage, c *auth.Config) {
+				c.Callbacks.SignIn = func(context.Context, auth.SignInParams) (auth.SignInDecision, error) {
+					if f := during; f != nil {
+						during = nil
+						f()
+					}
+					return auth.Allow(), nil
+				}
+			})
+			owner := newBrowser(t, st)
+			st.at(owner, "other", "ada").wantLocation(t, origin)
+			st.at(owner, "idp", "mallory").wantLocation(t, origin)
+			id := st.userOf(owner).ID
+			if what != "" {
+				during = func() {
+					if _, err := st.store.UnlinkAccount(t.Context(), adapter.AccountKey{Provider: "idp", ProviderAccountID: "mallory"}); err != nil {
+						t.Error(err)
+					}
+					if _, err := st.store.DeleteSessionsByUserID(t.Context(), id, ""); err != nil {
+						t.Error(err)
+					}
+					st.idp.claims = func(m map[string]any) { m["email"] = "mallory@evil.example" }
+					if what == "signed up anew" {
+						st.at(newBrowser(t, st), "idp", "mallory").wantLocation(t, origin)
+					}
+				}
+			}
+			st.at(newBrowser(t, st), "idp", "mallory")
+			ofOwner := 0
+			for _, s := range st.store.sessions {
+				if s.UserID == id {
+					ofOwner++
+				}
+			}
+			if want := map[bool]int{true: 2}[what == ""]; ofOwner != want {
+				t.Errorf("the victim has %d sessions, want %d", ofOwner, want)
+			}
+		})
+	}
+}
+
+// TestSessionThatEndsInLinkCallback: a stolen session begins to link an account of
+// the thief, and is ended while Callbacks.Link takes its time. Nothing is linked.
+// A session that goes on links.
+func TestSessionThatEndsInLinkCallback(t *testing.T) {
+	for _, strategy := range []auth.Strategy{auth.StrategyDatabase, auth.StrategyJWT} {
+		for _, ends := range []bool{true, false} {
+			revoked := false
+			var end func()
+			st := newStage(t, func(_ *stage, c *auth.Config) {
+				c.Session.Strategy = strategy
+				c.Session.Revoked = func(context.Context, auth.Claims) (bool, error) { return revoked, nil }
+				c.Callbacks.Link = func(context.Context, auth.LinkParams) (bool, error) {
+					if ends {
+						end()
+					}
+					return true, nil
+				}
+			})
+			b := newBrowser(t, st)
+			st.at(b, "other", "ada").wantLocation(t, origin)
+			end = func() {
+				revoked = true
+				clear(st.store.sessions)
+			}
+			answer := st.at(b, "idp", "mallory")
+			linked := st.store.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: "mallory"}].UserID != ""
+			if linked == ends || (answer.location() == origin) == ends {
+				t.Errorf("%s, the session ends: %v; linked: %v, the browser is sent to %s", strategy, ends, linked, answer.location())
+			}
+		}
+	}
+}
+
+// TestProviderIDOfAnotherServer: an application chooses the server behind a provider
+// ID for each request, and an attacker makes it choose another one while somebody
+// signs in. The other server gets neither code nor verifier (RFC 9700 section 4.4).
+// Where the choice stays, the sign-in ends.
+func TestProviderIDOfAnotherServer(t *testing.T) {
+	clock := newClock()
+	honest, evil := newIDP(t, clock.Now), newIDP(t, clock.Now)
+	for what, change := range map[string]func(o *auth.OAuth){
+		"issuer":         func(o *auth.OAuth) { o.Issuer = evil.URL },
+		"token endpoint": func(o *auth.OAuth) { o.Token.URL = evil.URL + "/token" },
+		"well-known":     func(o *auth.OAuth) { o.WellKnown = evil.URL + "/.well-known/openid-configuration" },
+		"client":         func(o *auth.OAuth) { o.ClientID = "client-2" },
+		"":               func(o *auth.OAuth) { o.Authorization.Params = url.Values{"prompt": {"login"}} },
+	} {
+		t.Run(what, func(t *testing.T) {
+			chosen := func(*auth.OAuth) {}
+			b := newBrowser(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				o := honest.provider()
+				chosen(o)
+				c := auth.Config{URL: origin, Secret: []string{secret}, Clock: clock.Now, Logger: slog.New(slog.DiscardHandler), Providers: []auth.Provider{o}}
+				answer := auth.Auth(r, c)
+				defer answer.Body.Close()
+				maps.Copy(w.Header(), answer.Header)
+				w.WriteHeader(answer.StatusCode)
+				_, _ = io.Copy(w, answer.Body)
+			}))
+			answer := honest.authorize(t, b.post("/auth/signin/idp").location())
+			chosen = change
+			before := evil.count("/token") + honest.count("/token")
+			end := b.get("/auth/callback/idp?" + answer.Encode()).location()
+			asked := evil.count("/token") + honest.count("/token") - before
+			if what == "" && (end != origin || asked != 1) || what != "" && (end == origin || asked != 0) {
+				t.Errorf("the sign-in ends at %s, after %d token requests", end, asked)
+			}
+		})
+	}
+}
+
+// TestStaleAuthenticationIsNotFresh: the application asks the provider for a fresh
+// sign-in by max_age, and whoever holds the browser takes that out of the request.
+// The ID token then tells of an old authentication, or of none, and counts for
+// nothing (OpenID Connect Core 1.0 section 3.1.3.7). A person who does sign in
+// again, and takes minutes to consent, is let in.
+func TestStaleAuthenticationIsNotFresh(t *testing.T) {
+	for what, c := range map[string]struct {
+		maxAge string
+		age    any // of the authentication when the sign-in begins, in seconds
+		noCookies,
+		want bool
+	}{
+		"no auth_time":                        {maxAge: "0"},
+		"an hour ago":                         {maxAge: "0", age: 3600},
+		"an hour ago, without tickets":        {maxAge: "0", age: 3600, noCookies: true},
+		"longer ago than allowed":             {maxAge: "300", age: 400},
+		"since the sign-in began":             {maxAge: "0", age: 0, want: true},
+		"since, without tickets":              {maxAge: "0", age: 0, noCookies: true, want: true},
+		"as long ago as allowed":              {maxAge: "300", age: 290, want: true},
+		"nothing asked":                       {want: true},
+		"a wish that no provider understands": {maxAge: "soon", want: true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newSite(t, func(p *idp, _ *auth.Config, _ *auth.OAuth) {
+				at := newClock().Now()
+				p.claims = func(m map[string]any) {
+					if age, ok := c.age.(int); ok {
+						m["auth_time"] = at.Add(-time.Duration(age) * time.Second).Unix()
+					}
+				}
+			})
+			b := newBrowser(t, s)
+			params := url.Values{}
+			if c.maxAge != "" {
+				params.Set("max_age", c.maxAge)
+			}
+			result, err := s.SignIn(must(http.NewRequestWithContext(t.Context(), http.MethodGet, origin, nil)), "idp", auth.SignInOptions{RedirectTo: "/in", AuthorizationParams: params})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, cookie := range result.Cookies {
+				if !c.noCookies || !strings.HasPrefix(cookie.Name, "__Secure-authjs.state.") {
+					cookie.Value = must(url.PathUnescape(cookie.Value))
+					b.cookies[cookie.Name] = cookie
+				}
+			}
+			answer := s.idp.authorize(t, result.Location)
+			s.clock.advance(5 * time.Minute)
+			if got := b.get("/auth/callback/idp?"+answer.Encode()).location() == origin+"/in"; got != c.want {
+				t.Errorf("signed in: %v, want %v; log: %s", got, c.want, s.log)
+			}
+		})
+	}
+}
+
+// TestFloodOfKeys: a provider has thousands of keys that may fit a signature, of the
+// kind that takes longest. Few are tried. A provider with a score of keys, of which the
+// last made the signature, signs people in.
+func TestFloodOfKeys(t *testing.T) {
+	mine, other := must(ecdsa.GenerateKey(elliptic.P521(), rand.Reader)), must(ecdsa.GenerateKey(elliptic.P521(), rand.Reader))
+	for _, c := range []struct {
+		others int
+		want   bool
+	}{{3900, false}, {20, true}} {
+		keys := make([]jose.JSONWebKey, c.others, c.others+1)
+		for i := range keys {
+			keys[i] = jose.JSONWebKey{Key: other.Public()}
+		}
+		s := newSite(t, func(p *idp, _ *auth.Config, o *auth.OAuth) {
+			p.alg, p.key, p.kid = jose.ES512, mine, ""
+			p.claims = func(m map[string]any) { delete(m, "at_hash") }
+			jwks(append(keys, jose.JSONWebKey{Key: mine.Public()})...)(p, o)
+		})
+		if got := s.signIn(newBrowser(t, s)).location() == origin; got != c.want {
+			t.Errorf("%d other keys: signed in %v, want %v; log: %s", c.others, got, c.want, s.log)
+		}
+	}
+}
+
+// TestGuessableClientSecretSignsNothing: a client secret that is the key of signatures and can
+// be guessed from one of them is refused. One that is long enough, one that is no key, one at a
+// provider on this machine, and one that the application insists on are taken.
+func TestGuessableClientSecretSignsNothing(t *testing.T) {
+	const short = "short-secret-of-31-characters-x"
+	for what, c := range map[string]struct {
+		client  auth.ClientMetadata
+		secret  string
+		issuer  string
+		refused bool
+	}{
+		"ID tokens":            {client: auth.ClientMetadata{IDTokenSignedResponseAlg: "HS256"}, secret: short, refused: true},
+		"userinfo":             {client: auth.ClientMetadata{UserInfoSignedResponseAlg: "HS256"}, secret: short, refused: true},
+		"assertions":           {client: auth.ClientMetadata{TokenEndpointAuthMethod: auth.ClientSecretJWT}, secret: short, refused: true},
+		"assertions of HS384":  {client: auth.ClientMetadata{TokenEndpointAuthMethod: auth.ClientSecretJWT, TokenEndpointAuthSigningAlg: "HS384"}, secret: short + "y", refused: true},
+		"32 bytes":             {client: auth.ClientMetadata{IDTokenSignedResponseAlg: "HS256"}, secret: short + "y"},
+		"no key of signatures": {secret: "short"},
+		"on this machine":      {client: auth.ClientMetadata{IDTokenSignedResponseAlg: "HS256"}, secret: "short", issuer: "http://localhost:9000"},
+		"insisted on":          {client: auth.ClientMetadata{IDTokenSignedResponseAlg: "HS256", DangerouslyAcceptShortSecret: true}, secret: short},
+	} {
+		if c.issuer == "" {
+			c.issuer = "https://idp.example"
+		}
+		_, err := auth.New(auth.Config{Secret: []string{secret}, URL: origin, Providers: []auth.Provider{
+			&auth.OAuth{ID: "p", Type: auth.TypeOIDC, Issuer: c.issuer, ClientID: "c", ClientSecret: c.secret, Client: c.client},
+		}})
+		if refused := errors.Is(err, auth.ErrInvalidProvider); refused != c.refused || !refused && err != nil {
+			t.Errorf("%s: got %v, want refused: %v", what, err, c.refused)
+		}
+	}
+}
