@@ -252,3 +252,75 @@ func TestGuessableClientSecretSignsNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestForeignRefererIsNoCallbackURL: a page of another site leads the browser to a
+// handler of the application that signs in or out by POST only. The page that asks,
+// which may be one of the application's own, is not told to go back to the other
+// site. It is told of pages of this site.
+func TestForeignRefererIsNoCallbackURL(t *testing.T) {
+	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, Pages: auth.Pages{SignIn: "/login", SignOut: "/bye"}})
+	for from, want := range map[string]string{
+		"https://evil.example/":                  origin,
+		"https://app.example.com.evil.example/x": origin,
+		"//evil.example/":                        origin + "//evil.example/",
+		`/\evil.example/`:                        origin + `/\evil.example/`,
+		"javascript:alert(1)":                    origin,
+		origin + "/inbox?a=b":                    origin + "/inbox?a=b",
+		"":                                       "/",
+	} {
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, origin+"/start", nil))
+		r.Header.Set("Referer", from)
+		in, err := h.SignIn(r, "credentials", auth.SignInOptions{})
+		out, failed := h.SignOut(r, "")
+		if err != nil || failed != nil || in.Location != "/login?callbackUrl="+url.QueryEscape(want) || out.Location != "/bye?callbackUrl="+url.QueryEscape(want) {
+			t.Errorf("from %q: the browser is sent to %v and %v, %v, %v", from, in, out, err, failed)
+		}
+	}
+}
+
+// TestSignedOutTokenComesNotBack: a session token is signed out while an update of
+// it is under way, before the new token is made or after that. Neither token, nor one
+// that was made of them, opens anything, and another session of the same person
+// goes on.
+func TestSignedOutTokenComesNotBack(t *testing.T) {
+	for _, when := range []string{"before the new token is made", "after that", ""} {
+		t.Run(when, func(t *testing.T) {
+			during := func() {}
+			h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, Callbacks: auth.Callbacks{
+				JWT: func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+					if p.Trigger == auth.TriggerUpdate {
+						during()
+					}
+					return p.Token, nil
+				},
+			}})
+			signIn := func() *browser {
+				b := newBrowser(t, h)
+				b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace").wantLocation(t, origin)
+				return b
+			}
+			b, elsewhere := signIn(), signIn()
+			copied := newBrowser(t, h)
+			maps.Copy(copied.cookies, b.cookies)
+			signOut := func() { copied.post("/auth/signout").wantLocation(t, origin) }
+			late := newBrowser(t, h) // what a browser holds that gets the answers in the other order
+			maps.Copy(late.cookies, b.cookies)
+			if when == "before the new token is made" {
+				during = signOut
+			}
+			late.post("/auth/session", "data", "x")
+			late.post("/auth/session", "data", "y")
+			if when == "after that" {
+				signOut()
+			}
+			if when == "" {
+				late.wantSession(`"name":"Ada Lovelace"`)
+				b.wantSession(`"name":"Ada Lovelace"`)
+			} else {
+				late.wantNoSession()
+				b.wantNoSession()
+			}
+			elsewhere.wantSession(`"name":"Ada Lovelace"`)
+		})
+	}
+}

@@ -159,7 +159,8 @@ type SessionConfig struct {
 	// ended since, for example because the user signed out everywhere: by the
 	// claims sub and auth_time, the instant of the sign-in in seconds. An error
 	// means that it could not be found out; the session is then neither read nor
-	// ended. Database sessions are ended in the database.
+	// ended. Of sessions that were signed out in this process it need not know.
+	// Database sessions are ended in the database.
 	Revoked func(ctx context.Context, token Claims) (bool, error)
 	// GenerateSessionToken makes the key of a database session; the default is
 	// a random UUID. The result must be unguessable.

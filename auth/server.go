@@ -114,11 +114,7 @@ func (h *Handler) SignIn(hr *http.Request, provider string, o SignInOptions) (*R
 	p := e.byID[provider]
 	changes := p != nil && p.kind() != TypeOAuth && p.kind() != TypeOIDC && !o.DangerouslySkipOriginCheck
 	if p == nil || changes && hr.Method != http.MethodPost {
-		page := e.config.Pages.SignIn
-		if page == "" {
-			page = e.url(r, ActionSignIn)
-		}
-		return redirectTo(withQuery(page, "callbackUrl="+queryEscape(r.form.Get("callbackUrl")))), nil
+		return e.sendToPage(r, ActionSignIn, e.config.Pages.SignIn)
 	}
 	if changes {
 		if err := h.fromThisSite(hr, o.Form.Get("csrfToken")); err != nil {
@@ -153,16 +149,29 @@ func (h *Handler) SignOut(hr *http.Request, to string) (*Result, error) {
 		return nil, err
 	}
 	if hr.Method != http.MethodPost {
-		page := e.config.Pages.SignOut
-		if page == "" {
-			page = e.url(r, ActionSignOut)
-		}
-		return redirectTo(withQuery(page, "callbackUrl="+queryEscape(r.form.Get("callbackUrl")))), nil
+		return e.sendToPage(r, ActionSignOut, e.config.Pages.SignOut)
 	}
 	if err := h.fromThisSite(hr, hr.PostForm.Get("csrfToken")); err != nil {
 		return nil, err
 	}
 	return e.serve(r)
+}
+
+// sendToPage sends the browser to the page of an action, or to that of the
+// application, which is told where to go afterwards: a path of the site, or what
+// Callbacks.Redirect makes of a URL, since the Referer header may name another site.
+func (e *engine) sendToPage(r *request, action Action, page string) (*Result, error) {
+	if page == "" {
+		page = e.url(r, action)
+	}
+	to := r.form.Get("callbackUrl")
+	if to != onSite(to) {
+		var err error
+		if to, err = e.resolveCallbackURL(r.http.Context(), r.origin, to, ""); err != nil {
+			return nil, err
+		}
+	}
+	return redirectTo(withQuery(page, "callbackUrl="+queryEscape(to))), nil
 }
 
 // fromThisSite is MayChange, where the protection is not off.

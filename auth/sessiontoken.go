@@ -27,6 +27,8 @@ var (
 	errNoClaims = errors.New("JWT.Decode returned no claims")
 	errRevoked  = errors.New("the session was revoked")
 	errOutlived = errors.New("the session is older than Session.AbsoluteMaxAge")
+	// errSignedOut is about a token whose session was signed out in this process.
+	errSignedOut = errors.New("the session was signed out")
 )
 
 // voidToken marks the error of a token that is not a session, in contrast to that
@@ -47,6 +49,9 @@ func (e *engine) openToken(ctx context.Context, token, salt string) (*openedToke
 	claims, old, err := e.decode(ctx, token, salt)
 	if err != nil {
 		return nil, err
+	}
+	if id := claims.String("jti"); id != "" && e.lineage.isOver(id) {
+		return nil, voidToken{errSignedOut}
 	}
 	t := &openedToken{claims: claims, stale: old}
 	c, now := &e.config.Session, e.config.Clock()
@@ -123,6 +128,7 @@ func (e *engine) sessionFromToken(ctx context.Context, r *request, token string,
 	case err != nil:
 		return sessionRead{err: err}
 	}
+	id := t.claims.String("jti")
 	claims, changed, err := e.askJWT(ctx, t.claims, JWTParams{Trigger: a.trigger, Session: a.update, ReadOnly: a.readOnly})
 	switch {
 	case err != nil:
@@ -148,6 +154,9 @@ func (e *engine) sessionFromToken(ctx context.Context, r *request, token string,
 	case renew:
 		if token, err = e.issueToken(ctx, r, claims, t.began); err != nil {
 			return sessionRead{err: err}
+		}
+		if next, _, err := e.decode(ctx, token, r.specs.session.name); err == nil && id != "" && !e.lineage.replace(id, next.String("jti")) {
+			return end(errSignedOut)
 		}
 		read.cookies = e.tokenCookies(ctx, r, names, token, expires)
 	case !a.readOnly && !r.specs.session.tidy(names, token):

@@ -23,6 +23,8 @@ type shared struct {
 	logins keyedLock
 	// spent are the checks that were used.
 	spent *spentChecks
+	// lineage knows which session tokens were signed out.
+	lineage *lineage
 
 	mu sync.Mutex
 	// issuers hold the metadata and keys of providers.
@@ -30,7 +32,7 @@ type shared struct {
 }
 
 func newShared() *shared {
-	return &shared{keys: new(jwt.Keys), spent: newSpentChecks(), issuers: recent[issuerKey, *oauth.Issuer]{max: maxIssuers}}
+	return &shared{keys: new(jwt.Keys), spent: newSpentChecks(), lineage: newLineage(), issuers: recent[issuerKey, *oauth.Issuer]{max: maxIssuers}}
 }
 
 // unshared is for a Handler, which is made once.
@@ -122,4 +124,13 @@ func (r *recent[K, V]) get(key K, create func() V) V {
 		delete(r.values, oldest.key)
 	}
 	return value
+}
+
+// peek returns the value of a key, if there is one, and does not count as a use.
+func (r *recent[K, V]) peek(key K) (value V, ok bool) {
+	e, ok := r.values[key]
+	if ok {
+		value = e.Value.(*entry[K, V]).value //nolint:forcetypeassert // the list holds nothing else
+	}
+	return value, ok
 }
