@@ -36,11 +36,14 @@ func (a *Adapter) CreateSession(ctx context.Context, session adapter.Session) (*
 // [SESS-02] [SESS-19] to [SESS-22]
 func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
 	found, err := one(ctx, a, `
-		SELECT u.id, u.name, u.email, u.emailVerified, u.image, s.sessionToken, s.expires
+		SELECT u.id, u.name, u.email, u.emailVerified, u.image, s.expires
 		FROM "session" s JOIN "user" u ON u.id = s.userId
 		WHERE s.sessionToken = ?`, readSessionAndUser, sessionToken)
 	if err != nil {
 		return nil, failed(ctx, "get session and user", err)
+	}
+	if found != nil {
+		found.Session.SessionToken = sessionToken
 	}
 	return found, nil
 }
@@ -120,13 +123,14 @@ func readSession(rows *sql.Rows) (*adapter.Session, error) {
 	return &session, nil
 }
 
+// readSessionAndUser leaves out the token.
 func readSessionAndUser(rows *sql.Rows) (*adapter.SessionAndUser, error) {
 	var (
 		found   adapter.SessionAndUser
 		user    userRow
 		expires int64
 	)
-	err := rows.Scan(append(user.columns(), &found.Session.SessionToken, &expires)...)
+	err := rows.Scan(append(user.columns(), &expires)...)
 	if err != nil {
 		return nil, err
 	}

@@ -145,8 +145,9 @@ type userRow struct {
 	verified           *int64
 }
 
+// columns are where the columns go; there is room for one more.
 func (r *userRow) columns() []any {
-	return []any{&r.id, orNull[string]{&r.name}, orNull[string]{&r.email}, orNull[int64]{&r.verified}, orNull[string]{&r.image}}
+	return append(make([]any, 0, 6), &r.id, orNull[string]{&r.name}, orNull[string]{&r.email}, orNull[int64]{&r.verified}, orNull[string]{&r.image})
 }
 
 func (r *userRow) user() (adapter.User, error) {

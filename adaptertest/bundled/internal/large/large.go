@@ -29,8 +29,8 @@ type Store struct {
 	close []func(ctx context.Context) error
 }
 
-// A Hand does with the client, by hand, what the measured methods of the adapter do on the same records. What is absent is
-// nil.
+// A Hand does with the client, by hand, what the measured methods of the adapter do on the same records: it returns, or reads,
+// what they return, and looks for the owner of a session. What is absent is nil.
 type Hand interface {
 	GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error)
 	GetUserByEmail(ctx context.Context, email string) (*adapter.User, error)

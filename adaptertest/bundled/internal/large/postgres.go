@@ -79,8 +79,8 @@ func (h postgresHand) GetUserByEmail(ctx context.Context, email string) (*adapte
 }
 
 func (h postgresHand) CreateSession(ctx context.Context, s adapter.Session) error {
-	_, err := h.pool.Exec(ctx, `INSERT INTO sessions ("sessionToken", "userId", expires) VALUES ($1, $2, $3)`, s.SessionToken, s.UserID, s.Expires)
-	return err
+	return h.pool.QueryRow(ctx, `INSERT INTO sessions ("sessionToken", "userId", expires) VALUES ($1, $2, $3) RETURNING "sessionToken", "userId", expires`,
+		s.SessionToken, s.UserID, s.Expires).Scan(&s.SessionToken, &s.UserID, &s.Expires)
 }
 
 func (h postgresHand) UpdateUser(ctx context.Context, id, name string) error {

@@ -99,7 +99,7 @@ func newSQLiteHand(ctx context.Context, db *sql.DB) (*sqliteHand, error) {
 		&h.session: `SELECT s.userId, s.expires, u.id, u.name, u.email, u.emailVerified, u.image
 			FROM "session" s JOIN "user" u ON u.id = s.userId WHERE s.sessionToken = ?`,
 		&h.user:   `SELECT id, name, email, emailVerified, image FROM "user" WHERE email = ?`,
-		&h.create: sqliteInsertSession,
+		&h.create: sqliteInsertSession + ` RETURNING sessionToken, userId, expires`,
 		&h.update: `UPDATE "user" SET name = ? WHERE id = ? RETURNING id, name, email, emailVerified, image`,
 		&h.sweep:  `DELETE FROM "session" WHERE expires <= ?`,
 	} {
@@ -149,7 +149,9 @@ func (h *sqliteHand) GetUserByEmail(ctx context.Context, email string) (*adapter
 }
 
 func (h *sqliteHand) CreateSession(ctx context.Context, s adapter.Session) error {
-	_, err := h.create.ExecContext(ctx, s.SessionToken, s.UserID, s.Expires.UnixMilli())
+	var expires int64
+	err := h.create.QueryRowContext(ctx, s.SessionToken, s.UserID, s.Expires.UnixMilli()).Scan(&s.SessionToken, &s.UserID, &expires)
+	s.Expires = time.UnixMilli(expires).UTC()
 	return err
 }
 
