@@ -8,34 +8,35 @@ import (
 
 // LinkAccount implements adapter.Accounts.
 func (a *Adapter) LinkAccount(ctx context.Context, account adapter.Account) (_ *adapter.Account, err error) {
-	defer wrap("link account", &err)
-	value, err := encodeAccount(&account)
-	if err != nil {
+	defer wrap(ctx, "link account", &err)
+	if err := required("userId", account.UserID, "provider", account.Provider, "providerAccountId", account.ProviderAccountID); err != nil {
 		return nil, err
 	}
-	return give(ctx, a, account.UserID, "account", accountName(account.Key()), value, &account)
+	r := &accountRecord{accountFields: accountFields(account)}
+	return unless(a.give(ctx, account.UserID, "account", accountName(account.Key()), r), r.account())
 }
 
-// give writes something new of a user who must exist, and returns it.
-func give[T any](ctx context.Context, a *Adapter, userID, kind, name, value string, record *T) (*T, error) {
-	if err := required("userId", userID); err != nil {
-		return nil, err
+// give writes something new of a user who must exist.
+func (a *Adapter) give(ctx context.Context, userID, kind, name string, record encoder) error {
+	value, err := record.encode()
+	if err == nil {
+		_, err = a.run(ctx, "create", []any{a.keys.user(userID), a.keys.shared(kind + ":" + name)}, kind+"s", name, value)
 	}
-	r, err := a.run(ctx, "create", []any{a.keys.user(userID), a.keys.shared(kind + ":" + name)}, kind+"s", name, value)
-	return result(r, err, given(record))
+	return err
 }
 
 // GetAccount implements adapter.Accounts.
 func (a *Adapter) GetAccount(ctx context.Context, providerAccountID, provider string) (_ *adapter.Account, err error) {
-	defer wrap("get account", &err)
+	defer wrap(ctx, "get account", &err)
 	key := adapter.AccountKey{Provider: provider, ProviderAccountID: providerAccountID}
-	r, err := a.get(ctx, a.keys.account(key))
-	return result(r, err, accountAs(key))
+	r, err := read(ctx, a, a.keys.account(key), newAccount(key))
+	return r.account(), err
 }
 
 // UnlinkAccount implements adapter.Accounts.
 func (a *Adapter) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (_ *adapter.Account, err error) {
-	defer wrap("unlink account", &err)
+	defer wrap(ctx, "unlink account", &err)
 	r, err := a.run(ctx, "delete", []any{a.keys.account(key)}, "account", accountName(key))
-	return result(r, err, accountAs(key))
+	account, err := result(r, err, newAccount(key))
+	return account.account(), err
 }

@@ -2,43 +2,45 @@ package redis
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 // CreateAuthenticator implements adapter.Authenticators.
 func (a *Adapter) CreateAuthenticator(ctx context.Context, w adapter.Authenticator) (_ *adapter.Authenticator, err error) {
-	defer wrap("create authenticator", &err)
-	value, err := encodeAuthenticator(&w)
-	if err != nil {
+	defer wrap(ctx, "create authenticator", &err)
+	if err := required("userId", w.UserID, "credentialID", w.CredentialID); err != nil {
 		return nil, err
 	}
-	return give(ctx, a, w.UserID, "authenticator", w.CredentialID, value, &w)
+	r := authenticatorRecord(w)
+	return unless(a.give(ctx, w.UserID, "authenticator", w.CredentialID, &r), r.authenticator())
 }
 
 // GetAuthenticator implements adapter.Authenticators.
 func (a *Adapter) GetAuthenticator(ctx context.Context, credentialID string) (_ *adapter.Authenticator, err error) {
-	defer wrap("get authenticator", &err)
-	r, err := a.get(ctx, a.keys.authenticator(credentialID))
-	return result(r, err, authenticatorAs(credentialID))
+	defer wrap(ctx, "get authenticator", &err)
+	r, err := read(ctx, a, a.keys.authenticator(credentialID), newAuthenticator(credentialID))
+	return r.authenticator(), err
 }
 
 // ListAuthenticatorsByUserID implements adapter.Authenticators.
 func (a *Adapter) ListAuthenticatorsByUserID(ctx context.Context, userID string) (_ []adapter.Authenticator, err error) {
-	defer wrap("list authenticators", &err)
-	return list(ctx, a, userID, "authenticator", authenticatorAs)
+	defer wrap(ctx, "list authenticators", &err)
+	return list(ctx, a, userID, "authenticator", func(name, value string) (*adapter.Authenticator, error) {
+		r, err := decode(value, newAuthenticator(name))
+		return r.authenticator(), err
+	})
 }
 
 // list returns what the user has of a kind.
-func list[R any](ctx context.Context, a *Adapter, userID, kind string, as func(name string) func(value string) (*R, error)) ([]R, error) {
+func list[T any](ctx context.Context, a *Adapter, userID, kind string, decode func(name, value string) (*T, error)) ([]T, error) {
 	r, err := a.run(ctx, "follow", []any{a.keys.user(userID)}, "user", kind+"s", kind)
 	if err != nil {
 		return nil, err
 	}
-	all, names, values := []R{}, at[[]any](r, 1), at[[]any](r, 2)
+	all, names, values := []T{}, at[[]any](r, 1), at[[]any](r, 2)
 	for i := range names {
-		record, err := as(at[string](names, i))(at[string](values, i))
+		record, err := decode(at[string](names, i), at[string](values, i))
 		if err != nil {
 			return nil, err
 		}
@@ -49,8 +51,8 @@ func list[R any](ctx context.Context, a *Adapter, userID, kind string, as func(n
 
 // UpdateAuthenticatorCounter implements adapter.Authenticators.
 func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (_ *adapter.Authenticator, err error) {
-	defer wrap("update authenticator counter", &err)
-	p := patch{"counter", "=" + strconv.FormatInt(counter, 10)}
-	r, err := a.update(ctx, a.keys.authenticator(credentialID), p, "", "", "", "")
-	return result(r, err, authenticatorAs(credentialID))
+	defer wrap(ctx, "update authenticator counter", &err)
+	to := &authenticatorRecord{Counter: counter}
+	r, err := change(ctx, a, newAuthenticator(credentialID), a.keys.authenticator(credentialID), to, changes{"counter": true}, terms{})
+	return r.authenticator(), err
 }

@@ -14,10 +14,9 @@ var _ adapter.SessionLists = (*Adapter)(nil)
 
 // ListSessionsByUserID implements adapter.SessionLists.
 func (a *Adapter) ListSessionsByUserID(ctx context.Context, userID string) (_ []adapter.Session, err error) {
-	defer wrap("list sessions", &err)
+	defer wrap(ctx, "list sessions", &err)
 	list := []adapter.Session{}
-	r, err := a.get(ctx, a.keys.user(userID))
-	user, err := result(r, err, decode[userRecord])
+	user, err := read(ctx, a, a.keys.user(userID), newUser(userID))
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +53,7 @@ func (a *Adapter) ListSessionsByUserID(ctx context.Context, userID string) (_ []
 			if v.Err() != nil {
 				return nil, v.Err()
 			}
-			r, err := decode[sessionRecord](v.Val())
+			r, err := decode(v.Val(), new(sessionRecord))
 			if err != nil {
 				return nil, err
 			}
@@ -68,11 +67,37 @@ func (a *Adapter) ListSessionsByUserID(ctx context.Context, userID string) (_ []
 
 // DeleteSessionsByUserID implements adapter.SessionLists.
 func (a *Adapter) DeleteSessionsByUserID(ctx context.Context, userID, except string) (_ int64, err error) {
-	defer wrap("delete sessions", &err)
-	r, err := a.get(ctx, a.keys.user(userID))
-	user, err := result(r, err, decode[userRecord])
+	defer wrap(ctx, "delete sessions", &err)
+	user, err := read(ctx, a, a.keys.user(userID), newUser(userID))
 	if err != nil || user == nil {
 		return 0, err
 	}
 	return a.endSessions(ctx, a.keys.sessions(userID), user.Inc, except)
+}
+
+// endSessions deletes the listed sessions of the incarnation but the one that is
+// excepted, and returns how many it deleted. Redis removes a list that is empty.
+func (a *Adapter) endSessions(ctx context.Context, list, inc, except string) (deleted int64, err error) {
+	for skipped := 0; ; {
+		tokens, err := a.client.ZRange(ctx, list, int64(skipped), int64(skipped+sweepBatch-1)).Result()
+		if i := slices.Index(tokens, except); i >= 0 {
+			tokens, skipped = slices.Delete(tokens, i, i+1), 1
+		}
+		if err != nil || len(tokens) == 0 {
+			return deleted, err
+		}
+		last := len(tokens)+skipped < sweepBatch
+		keys, ended := []any{}, []any{"zrem", list}
+		for _, token := range tokens {
+			keys, ended = append(keys, a.keys.session(token)), append(ended, token)
+		}
+		n, _, err := a.sweep(ctx, keys, "", inc)
+		deleted += n
+		if err == nil {
+			err = a.send(ctx, ended...).Err()
+		}
+		if err != nil || last {
+			return deleted, err
+		}
+	}
 }

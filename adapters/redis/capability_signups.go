@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 
@@ -11,25 +12,24 @@ var _ adapter.SignUps = (*Adapter)(nil)
 
 // CreateUserWithAccount implements adapter.SignUps.
 func (a *Adapter) CreateUserWithAccount(ctx context.Context, user adapter.User, account adapter.Account, authenticator *adapter.Authenticator) (_ *adapter.User, err error) {
-	defer wrap("create user with account", &err)
+	defer wrap(ctx, "create user with account", &err)
 	if user.ID == "" {
 		user.ID = rand.Text()
 	}
-	account.UserID = user.ID
-	r := userRecord{Accounts: []string{accountName(account.Key())}}
-	value, err := encodeAccount(&account)
+	r, linked := &userRecord{userFields: userFields(user)}, accountRecord{accountFields: accountFields(account)}
+	linked.UserID = user.ID
+	r.Accounts = []string{accountName(account.Key())}
+	begin := map[string]encoder{a.keys.account(account.Key()): &linked}
+	err = required("provider", account.Provider, "providerAccountId", account.ProviderAccountID)
+	if authenticator != nil {
+		w := authenticatorRecord(*authenticator)
+		w.UserID = user.ID
+		r.Authenticators = []string{w.CredentialID}
+		begin[a.keys.authenticator(w.CredentialID)] = &w
+		err = cmp.Or(err, required("credentialID", w.CredentialID))
+	}
 	if err != nil {
 		return nil, err
 	}
-	begin := []any{a.keys.account(account.Key()), value}
-	if authenticator != nil {
-		w := *authenticator
-		w.UserID = user.ID
-		r.Authenticators = []string{w.CredentialID}
-		if value, err = encodeAuthenticator(&w); err != nil {
-			return nil, err
-		}
-		begin = append(begin, a.keys.authenticator(w.CredentialID), value)
-	}
-	return a.createUser(ctx, user, r, begin...)
+	return a.createUser(ctx, r, begin)
 }

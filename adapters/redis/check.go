@@ -19,9 +19,8 @@ func (a *Adapter) check(ctx context.Context) error {
 	if a.checked.Load() {
 		return nil
 	}
-	err := a.client.SetNX(ctx, a.keys.shared("layout"), layout, 0).Err()
-	if err != nil && !goredis.HasErrorPrefix(err, "OOM") { // records of a full store can still be read and deleted
-		return err
+	if err := a.client.SetNX(ctx, a.keys.shared("layout"), layout, 0).Err(); err != nil && !goredis.HasErrorPrefix(err, "OOM") {
+		return err // records of a full store can still be read and deleted
 	}
 	there, err := a.client.Get(ctx, a.keys.shared("layout")).Result()
 	if errors.Is(err, goredis.Nil) {

@@ -7,10 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 //go:embed scripts/*.lua
@@ -54,22 +55,18 @@ const patience = 10 * time.Second
 
 // send sends a write, again and again while the server refuses it.
 func (a *Adapter) send(ctx context.Context, args ...any) *goredis.Cmd {
-	end, limited := ctx.Deadline()
+	_, limited := ctx.Deadline()
 	for pause, start := 8*time.Millisecond, time.Now(); ; pause = min(2*pause, 256*time.Millisecond) {
 		cmd := goredis.NewCmd(ctx, args...)
 		err := a.check(ctx)
 		if err == nil {
 			err = a.client.Process(ctx, write{cmd})
 		}
-		refused := slices.ContainsFunc(refusals, func(p string) bool { return goredis.HasErrorPrefix(err, p) })
-		if refused && (limited || time.Since(start) < patience) && rest(ctx, pause) == nil {
-			continue
+		refused := err != nil && slices.ContainsFunc(refusals, func(p string) bool { return goredis.HasErrorPrefix(err, p) })
+		if !refused || !limited && time.Since(start) > patience || rest(ctx, pause) != nil {
+			cmd.SetErr(err)
+			return cmd
 		}
-		if err != nil && (ctx.Err() != nil || limited && !time.Now().Before(end)) { // the connection has it from the context
-			err = fmt.Errorf("%w: %w", cmp.Or(ctx.Err(), context.DeadlineExceeded), err)
-		}
-		cmd.SetErr(err)
-		return cmd
 	}
 }
 
@@ -96,25 +93,34 @@ func at[V any](r answer, i int) (v V) {
 
 func (r answer) word() string { return at[string](r, 0) }
 
-// result returns the record in an answer, or nil if the record is absent.
-func result[R any](r answer, err error, decode func(value string) (*R, error)) (*R, error) {
-	switch {
-	case err != nil:
-		return nil, err
-	case r.word() == "ok":
-		return decode(at[string](r, 1))
-	case r.word() == "owner":
-		return nil, errNoUser
-	case r.word() == "taken":
-		return nil, errTaken
-	default: // absent, or other
-		return nil, nil
-	}
+// failures are the words of answers that are errors.
+var failures = map[string]error{
+	"owner": errNoUser,
+	"taken": fmt.Errorf("taken already: %w", adapter.ErrConflict),
+	"last":  adapter.ErrLastCredential,
 }
 
-// given returns a known record, for a script that does not return it.
-func given[T any](record *T) func(string) (*T, error) {
-	return func(string) (*T, error) { return record, nil }
+// result decodes what is in an answer into the record, and returns it, or nil if
+// the answer has none.
+func result[R any, P record[R]](r answer, err error, into P) (P, error) {
+	if err != nil || r.word() != "ok" {
+		return nil, err
+	}
+	return decode(at[string](r, 1), into)
+}
+
+// read returns the record under a key, or nil if it is absent.
+func read[R any, P record[R]](ctx context.Context, a *Adapter, key string, into P) (P, error) {
+	r, err := a.get(ctx, key)
+	return result(r, err, into)
+}
+
+// unless returns the record if there is no error.
+func unless[T any](err error, record *T) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return record, nil
 }
 
 // run runs a script, and repeats it with more keys while the script asks for them.
@@ -122,57 +128,50 @@ func (a *Adapter) run(ctx context.Context, script string, keys []any, args ...an
 	for range attempts {
 		command := a.command(script, keys, args)
 		cmd := a.send(ctx, command...)
-		if goredis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+		if err := cmd.Err(); err != nil && goredis.HasErrorPrefix(err, "NOSCRIPT") {
 			command[0], command[1] = "eval", scripts[script].text
 			cmd = a.send(ctx, command...)
 		}
-		r, err := cmd.Slice()
-		if err != nil {
-			return nil, err
-		}
-		if answer(r).word() != "declare" {
-			return r, nil
+		values, err := cmd.Slice()
+		r := answer(values)
+		if err != nil || r.word() != "declare" {
+			return r, cmp.Or(err, failures[r.word()])
 		}
 		keys = append(keys, at[[]any](r, 1)...)
 	}
-	return nil, errContention
+	return nil, errors.New("gave up after too many concurrent changes of the same keys")
 }
 
-// errContention is the error when all attempts failed.
-var errContention = errors.New("gave up after too many concurrent changes of the same keys")
-
-// attempts bounds how often an operation starts again because another operation
-// changed the same keys between two of its steps.
+// attempts bounds how often a script runs that asks for more keys each time, because
+// others change the same records in between.
 const attempts = 32
 
 // command returns the command that runs a script.
 func (a *Adapter) command(script string, keys []any, args []any) []any {
-	command := append([]any{"evalsha", scripts[script].hash, len(keys)}, keys...)
-	return append(append(command, strconv.FormatBool(a.declared), a.keys.shared("")), args...)
+	return slices.Concat([]any{"evalsha", scripts[script].hash, len(keys)}, keys, a.common, args)
 }
 
-// follow reads a record and the user to whom it leads, in one round trip, or in
-// two where a script may not look for keys. Both are nil if either is absent.
-func follow[R any](ctx context.Context, a *Adapter, kind, key string, decodes func(value string) (*R, error), owner func(*R) string) (*R, *userRecord, error) {
+// follow returns the user to whom a record leads, or nil if either is absent. It
+// takes one round trip, or two where a script may not look for keys. The owner is
+// the ID of the user: what the script returns, or what is in the record.
+func (a *Adapter) follow(ctx context.Context, kind, key string, owner func(value string) (id string, err error)) (*userRecord, error) {
 	read := a.get
 	if !a.declared {
 		read = func(ctx context.Context, key string) (answer, error) { return a.run(ctx, "follow", []any{key}, kind) }
 	}
 	r, err := read(ctx, key)
-	record, err := result(r, err, decodes)
-	if err != nil || record == nil {
-		return nil, nil, err
+	if err != nil || r.word() != "ok" {
+		return nil, err
 	}
-	found := answer{"ok", at[string](r, 2)}
+	id, err := owner(at[string](r, 1))
+	if err != nil {
+		return nil, err
+	}
 	if a.declared {
-		found, err = a.get(ctx, a.keys.user(owner(record)))
+		r, err = read(ctx, a.keys.user(id))
+		return result(r, err, newUser(id))
 	}
-	u, err := result(found, err, decode[userRecord])
-	if err != nil || u == nil {
-		return nil, nil, err
-	}
-	u.ID = owner(record)
-	return record, u, nil
+	return decode(at[string](r, 2), newUser(id))
 }
 
 // get reads a key.

@@ -11,7 +11,7 @@ import (
 // than later ones. It need not be called: a script that a server lacks is sent
 // in full, and the first call checks the rest.
 func (a *Adapter) EnsureScripts(ctx context.Context) (err error) {
-	defer wrap("ensure scripts", &err)
+	defer wrap(ctx, "ensure scripts", &err)
 	if err := a.check(ctx); err != nil {
 		return err
 	}

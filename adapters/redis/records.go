@@ -1,17 +1,41 @@
 package redis
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
+
+// keys builds the names of keys. Users and what scripts change along with them
+// are named {prefix}:kind:name: the braces put them all into one slot of a
+// cluster. Sessions and verification tokens are named prefix:kind:name, and
+// spread over the slots. The prefix is escaped as in the query of a URL: it has
+// no colon and no character of a pattern, so that one prefix never reaches into
+// another one.
+type keys struct{ prefix string }
+
+func (k keys) shared(name string) string { return "{" + k.prefix + "}:" + name }
+
+func (k keys) user(id string) string               { return k.shared("user:" + id) }
+func (k keys) email(address string) string         { return k.shared("email:" + address) }
+func (k keys) account(a adapter.AccountKey) string { return k.shared("account:" + accountName(a)) }
+func (k keys) authenticator(id string) string      { return k.shared("authenticator:" + id) }
+func (k keys) sessions(userID string) string       { return k.shared("sessions:" + userID) }
+func (k keys) ended(incarnation string) string     { return k.shared("ended:" + incarnation) }
+func (k keys) session(token string) string         { return k.prefix + ":session:" + token }
+func (k keys) tokens(identifier string) string     { return k.prefix + ":token:" + identifier }
+
+// accountName escapes the provider, so that the first colon ends it [INPUT-04].
+func accountName(k adapter.AccountKey) string {
+	return url.QueryEscape(k.Provider) + ":" + k.ProviderAccountID
+}
 
 // Records are kept as JSON. Numbers are texts in it, since a number of Lua has
 // 53 bits. The structs userFields and accountFields have the fields of package
@@ -52,7 +76,7 @@ type accountFields struct {
 
 type accountRecord struct {
 	accountFields
-	Details *string `json:"authorization_details,omitempty"` // JSON in a text, which Lua does not touch
+	Details string `json:"authorization_details,omitempty"` // JSON in a text, which Lua does not touch
 }
 
 type authenticatorRecord struct {
@@ -77,25 +101,13 @@ type sessionRecord struct {
 	Expires *int64 `json:"expires,string"`
 }
 
-// encode returns the JSON of a record. JSON holds UTF-8 only, so other texts are
-// refused [DATA-13]. The record gets copies of the fields that may be nil.
-func encode(record any, texts []*string, fields ...**string) (string, error) {
-	for _, f := range fields {
-		if *f != nil {
-			*f = new(**f)
-			texts = append(texts, *f)
-		}
-	}
-	for _, t := range texts {
-		if t != nil && !utf8.ValidString(*t) {
-			return "", errNotUTF8
-		}
-	}
-	b, err := json.Marshal(record)
-	return string(b), err
+func newUser(id string) *userRecord { return &userRecord{userFields: userFields{ID: id}} }
+
+func newAccount(k adapter.AccountKey) *accountRecord {
+	return &accountRecord{accountFields: accountFields{Provider: k.Provider, ProviderAccountID: k.ProviderAccountID}}
 }
 
-var errNotUTF8 = errors.New("a text is not UTF-8")
+func newAuthenticator(id string) *authenticatorRecord { return &authenticatorRecord{CredentialID: id} }
 
 // record is a pointer to a stored record.
 type record[R any] interface {
@@ -105,12 +117,11 @@ type record[R any] interface {
 
 // decode reads a record. A record that lacks a field which every record of its
 // kind has can't be read. The error holds nothing of the record.
-func decode[R any, P record[R]](value string) (P, error) {
-	r := P(new(R))
-	if err := json.Unmarshal([]byte(value), r); err != nil || !r.isWhole() {
-		return nil, fmt.Errorf("a stored %T can't be read", *r)
+func decode[R any, P record[R]](value string, into P) (P, error) {
+	if err := json.Unmarshal([]byte(value), into); err != nil || !into.isWhole() {
+		return nil, fmt.Errorf("a stored %T can't be read", *into)
 	}
-	return r, nil
+	return into, nil
 }
 
 func (r *userRecord) isWhole() bool          { return r.Inc != "" }
@@ -118,86 +129,78 @@ func (r *authenticatorRecord) isWhole() bool { return r.UserID != "" }
 func (r *sessionRecord) isWhole() bool       { return r.User != "" && r.Inc != "" && r.Expires != nil }
 func (r *accountRecord) isWhole() bool       { return r.UserID != "" }
 
-// as returns a function that decodes a record and converts it.
-func as[T, R any, P record[R]](convert func(P) *T) func(value string) (*T, error) {
-	return func(value string) (*T, error) {
-		r, err := decode[R, P](value)
-		if err != nil {
-			return nil, err
-		}
-		return convert(r), nil
+// user returns the record in the words of package adapter, nil for nil.
+func (r *userRecord) user() *adapter.User {
+	if r == nil {
+		return nil
 	}
-}
-
-func userAs(id string) func(value string) (*adapter.User, error) {
-	return as(func(r *userRecord) *adapter.User { return r.user(id) })
-}
-
-func (r *userRecord) user(id string) *adapter.User {
-	r.ID = id
 	return (*adapter.User)(&r.userFields)
 }
 
-// encodeAccount returns the JSON of an account. The account then shares nothing
-// with what the caller passed.
-func encodeAccount(a *adapter.Account) (string, error) {
-	if err := required("provider", a.Provider, "providerAccountId", a.ProviderAccountID); err != nil {
-		return "", err
+func (r *authenticatorRecord) authenticator() *adapter.Authenticator {
+	return (*adapter.Authenticator)(r)
+}
+
+// account returns the record in the words of package adapter, nil for nil.
+func (r *accountRecord) account() *adapter.Account {
+	if r == nil {
+		return nil
 	}
-	r := accountRecord{accountFields: accountFields(*a)}
-	if a.ExpiresAt != nil {
-		r.ExpiresAt = new(*a.ExpiresAt)
+	if r.Details != "" {
+		r.AuthorizationDetails = json.RawMessage(r.Details)
 	}
-	if a.AuthorizationDetails != nil {
-		if !json.Valid(a.AuthorizationDetails) {
-			return "", errNotJSON
-		}
-		r.Details, r.AuthorizationDetails = new(string(a.AuthorizationDetails)), bytes.Clone(a.AuthorizationDetails)
-	}
-	value, err := encode(&r, []*string{&r.Provider, &r.ProviderAccountID, (*string)(&r.Type), r.Details},
-		&r.AccessToken, &r.RefreshToken, &r.IDToken, &r.Scope, &r.TokenType, &r.SessionState)
-	*a = adapter.Account(r.accountFields)
-	return value, err
+	return (*adapter.Account)(&r.accountFields)
 }
 
-var errNotJSON = errors.New("authorization_details is not JSON")
-
-func accountAs(key adapter.AccountKey) func(value string) (*adapter.Account, error) {
-	return as(func(r *accountRecord) *adapter.Account {
-		r.Provider, r.ProviderAccountID = key.Provider, key.ProviderAccountID
-		if r.Details != nil {
-			r.AuthorizationDetails = json.RawMessage(*r.Details)
-		}
-		return (*adapter.Account)(&r.accountFields)
-	})
-}
-
-// encodeAuthenticator returns the JSON of an authenticator. The authenticator then
-// shares nothing with what the caller passed.
-func encodeAuthenticator(w *adapter.Authenticator) (string, error) {
-	if err := required("credentialID", w.CredentialID); err != nil {
-		return "", err
-	}
-	r := authenticatorRecord(*w)
-	r.Created, r.LastUsed = kept(r.Created), kept(r.LastUsed)
-	value, err := encode(&r, []*string{&r.CredentialID, &r.ProviderAccountID, &r.CredentialPublicKey, &r.CredentialDeviceType}, &r.Transports, &r.Name)
-	*w = adapter.Authenticator(r)
-	return value, err
-}
-
-func authenticatorAs(credentialID string) func(value string) (*adapter.Authenticator, error) {
-	return as(func(r *authenticatorRecord) *adapter.Authenticator {
-		r.CredentialID = credentialID
-		return (*adapter.Authenticator)(r)
-	})
-}
-
-func sessionAs(token string) func(value string) (*adapter.Session, error) {
-	return as(func(r *sessionRecord) *adapter.Session { return r.session(token) })
-}
-
+// session returns the record in the words of package adapter, nil for nil.
 func (r *sessionRecord) session(token string) *adapter.Session {
+	if r == nil {
+		return nil
+	}
 	return &adapter.Session{SessionToken: token, UserID: r.User, Expires: time.UnixMicro(*r.Expires).UTC()}
+}
+
+// encode returns the JSON of a record. JSON holds UTF-8 only, so other texts are
+// refused [DATA-13]. The record gets copies of the fields that may be nil, and so
+// shares nothing with what the caller passed.
+func encode(record any, texts []*string, fields ...**string) ([]byte, error) {
+	for _, f := range fields {
+		if *f != nil {
+			*f = new(**f)
+			texts = append(texts, *f)
+		}
+	}
+	for _, t := range texts {
+		if t != nil && !utf8.ValidString(*t) {
+			return nil, errors.New("a text is not UTF-8")
+		}
+	}
+	return json.Marshal(record)
+}
+
+// encoder is a record that can be stored.
+type encoder interface{ encode() ([]byte, error) }
+
+func (r *userRecord) encode() ([]byte, error) {
+	r.EmailVerified = kept(r.EmailVerified)
+	return encode(r, []*string{&r.ID, &r.Email}, &r.Name, &r.Image)
+}
+
+func (r *accountRecord) encode() ([]byte, error) {
+	if r.ExpiresAt != nil {
+		r.ExpiresAt = new(*r.ExpiresAt)
+	}
+	if r.AuthorizationDetails != nil && !json.Valid(r.AuthorizationDetails) {
+		return nil, errors.New("authorization_details is not JSON")
+	}
+	r.Details = string(r.AuthorizationDetails)
+	return encode(r, []*string{&r.Provider, &r.ProviderAccountID, (*string)(&r.Type), &r.Details},
+		&r.AccessToken, &r.RefreshToken, &r.IDToken, &r.Scope, &r.TokenType, &r.SessionState)
+}
+
+func (r *authenticatorRecord) encode() ([]byte, error) {
+	r.Created, r.LastUsed = kept(r.Created), kept(r.LastUsed)
+	return encode(r, []*string{&r.CredentialID, &r.ProviderAccountID, &r.CredentialPublicKey, &r.CredentialDeviceType}, &r.Transports, &r.Name)
 }
 
 // kept returns an instant as it is stored: in UTC, to the microsecond.
@@ -208,54 +211,33 @@ func kept(t *time.Time) *time.Time {
 	return new(t.UTC().Truncate(time.Microsecond))
 }
 
-// instant returns the text of an instant in a record.
-func instant(t *time.Time) *string {
-	if t == nil {
-		return nil
-	}
-	return new(kept(t).Format(time.RFC3339Nano))
-}
-
 func micros(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 
-// A patch is the fields of a record that change: a name, and "=" and the value,
-// or nothing to clear the field.
-type patch []string
+// changes are fields of a record, by their names in JSON, and whether an update
+// sets them.
+type changes map[string]bool
 
-// set adds a field to the patch if it changes; text returns what is stored for a
-// value, nil for none.
-func set[V any](p *patch, field string, to adapter.Change[V], text func(V) *string) {
-	if v, changes := to.Get(); changes {
-		value := ""
-		if t := text(v); t != nil {
-			value = "=" + *t
+// terms are a field and the value that it must have, if any, for an update to take
+// effect, and the ID of a user whose address it may change.
+type terms struct{ field, value, userID string }
+
+// change gives the fields of a stored record the values that they have in the new
+// one; a field that the new one lacks is cleared. The whole record is decoded into
+// the third argument, and returned. An absent record is an error.
+func change[R any, P record[R]](ctx context.Context, a *Adapter, into P, key string, record encoder, c changes, t terms) (P, error) {
+	value, err := record.encode()
+	if err != nil {
+		return nil, err
+	}
+	args := append(make([]any, 0, 4+len(c)), t.field, t.value, t.userID, value)
+	for field, changed := range c {
+		if changed {
+			args = append(args, field)
 		}
-		*p = append(*p, field, value)
 	}
-}
-
-func itself(s *string) *string { return s }
-
-// filled returns nil for the empty text.
-func filled(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
-// update changes a record under a key. The conditions are the first arguments of
-// the update script. An absent record is an error.
-func (a *Adapter) update(ctx context.Context, key string, p patch, conditions ...any) (answer, error) {
-	for _, text := range p {
-		if !utf8.ValidString(text) {
-			return nil, errNotUTF8
-		}
-		conditions = append(conditions, text)
-	}
-	r, err := a.run(ctx, "update", []any{key}, conditions...)
+	r, err := a.run(ctx, "update", []any{key}, args...)
 	if err == nil && r.word() == "absent" {
 		err = fmt.Errorf("the record does not exist: %w", adapter.ErrNotFound)
 	}
-	return r, err
+	return result(r, err, into)
 }

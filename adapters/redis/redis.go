@@ -1,11 +1,13 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +27,8 @@ type Adapter struct {
 	declared bool
 	// mayEvict is set if the application accepts that the server drops records.
 	mayEvict bool
+	// common are the arguments that all scripts take.
+	common []any
 	// checked is set once the server's layout and settings were found right.
 	checked atomic.Bool
 }
@@ -86,9 +90,6 @@ func New(client goredis.UniversalClient, options ...Option) (*Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redis: New: %w", err)
 	}
-	if c, ok := base.(*goredis.ClusterClient); ok && c.Options().ReadOnly {
-		return nil, errors.New("redis: New: the client reads from replicas, which lag behind: leave ReadOnly, RouteByLatency and RouteRandomly off")
-	}
 	_, single := base.(*goredis.Client)
 	a := &Adapter{client: client, base: base, keys: keys{prefix: "gatehouse"}, declared: !single}
 	for _, o := range options {
@@ -96,7 +97,13 @@ func New(client goredis.UniversalClient, options ...Option) (*Adapter, error) {
 			return nil, err
 		}
 	}
+	a.common = []any{strconv.FormatBool(a.declared), a.keys.shared("")}
 	return a, nil
+}
+
+// wrapper is a client around another one.
+type wrapper interface {
+	Unwrap() goredis.UniversalClient
 }
 
 // unwrap returns the innermost client, and an error if it can't be used.
@@ -105,28 +112,31 @@ func unwrap(client goredis.UniversalClient) (goredis.UniversalClient, error) {
 		switch c := client.(type) {
 		case nil:
 			return nil, errors.New("the client is nil")
-		case interface {
-			Unwrap() goredis.UniversalClient
-		}:
+		case wrapper:
 			client = c.Unwrap()
 		case interface{ SetAddrs(addrs map[string]string) }: // *goredis.Ring, or a struct that embeds it
 			return nil, errors.New("the client is a Ring, which answers that a record is absent while its server is down: use a Client or a ClusterClient")
 		default:
+			if cluster, ok := c.(*goredis.ClusterClient); ok && cluster.Options().ReadOnly {
+				return nil, errors.New("the client reads from replicas, which lag behind: leave ReadOnly, RouteByLatency and RouteRandomly off")
+			}
 			return c, nil
 		}
 	}
 }
 
-var (
-	errNoUser = fmt.Errorf("the user does not exist: %w", adapter.ErrNotFound)
-	errTaken  = fmt.Errorf("taken already: %w", adapter.ErrConflict)
-)
+var errNoUser = fmt.Errorf("the user does not exist: %w", adapter.ErrNotFound)
 
-// wrap puts the operation before an error, unless it is nil.
-func wrap(operation string, err *error) {
-	if *err != nil {
-		*err = fmt.Errorf("redis: %s: %w", operation, *err)
+// wrap puts the operation before an error, unless it is nil, and says so if the
+// deadline has passed: a connection that has it from the context tells a time-out.
+func wrap(ctx context.Context, operation string, err *error) {
+	if *err == nil {
+		return
 	}
+	if end, limited := ctx.Deadline(); ctx.Err() != nil || limited && !time.Now().Before(end) {
+		*err = fmt.Errorf("%w: %w", cmp.Or(ctx.Err(), context.DeadlineExceeded), *err)
+	}
+	*err = fmt.Errorf("redis: %s: %w", operation, *err)
 }
 
 // required refuses empty keys [INPUT-14]. Its arguments are names and values.

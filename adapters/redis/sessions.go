@@ -1,87 +1,139 @@
 package redis
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// A session is in a slot of its own, and listed in the shared slot. Where one
-// script may touch both, a write is one script; the other way is in
-// sessions_cluster.go.
-
 // listedFor is how long a session stays listed after the server may have
 // removed it, so that a clock that is ahead drops no session that lives.
 const listedFor = 24 * time.Hour
 
-// session runs the session script. The expiry is nil if it does not change.
-func (a *Adapter) session(ctx context.Context, operation string, keys []any, token, userID string, expires *time.Time) (answer, error) {
-	until, end := "", any("")
-	if expires != nil {
-		until, end = micros(*expires), deadline(*expires)
-	}
-	return a.run(ctx, "session", keys, operation, token, userID, until, end, time.Now().Add(-listedFor).UnixMilli(), ttlMargin.Milliseconds())
-}
-
 // CreateSession implements adapter.Sessions.
 func (a *Adapter) CreateSession(ctx context.Context, s adapter.Session) (_ *adapter.Session, err error) {
-	defer wrap("create session", &err)
+	defer wrap(ctx, "create session", &err)
 	if err := required("sessionToken", s.SessionToken, "userId", s.UserID); err != nil {
 		return nil, err
 	}
-	if a.declared {
-		return a.createSessionApart(ctx, s)
-	}
-	s.Expires = *kept(&s.Expires)
-	r, err := a.session(ctx, "create", []any{a.keys.session(s.SessionToken)}, s.SessionToken, s.UserID, &s.Expires)
-	return result(r, err, given(&s))
+	return a.writeSession(ctx, "create", allOf(s))
+}
+
+// allOf is an update that sets everything.
+func allOf(s adapter.Session) adapter.SessionUpdate {
+	return adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(s.UserID), Expires: adapter.To(s.Expires)}
 }
 
 // GetSessionAndUser implements adapter.Sessions.
 func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (_ *adapter.SessionAndUser, err error) {
-	defer wrap("get session and user", &err)
+	defer wrap(ctx, "get session and user", &err)
 	s, u, err := a.sessionAndUser(ctx, sessionToken)
-	if err != nil || s == nil {
+	if u == nil {
 		return nil, err
 	}
-	return &adapter.SessionAndUser{Session: *s.session(sessionToken), User: *u.user(s.User)}, nil
+	return &adapter.SessionAndUser{Session: *s.session(sessionToken), User: *u.user()}, nil
 }
 
-// sessionAndUser reads a session and its user, or nil if either is absent.
+// sessionAndUser reads a session and its user. The user is nil if either is absent.
 func (a *Adapter) sessionAndUser(ctx context.Context, token string) (*sessionRecord, *userRecord, error) {
-	s, u, err := follow(ctx, a, "session", a.keys.session(token), decode[sessionRecord], func(s *sessionRecord) string { return s.User })
-	if err != nil || u == nil || u.Inc != s.Inc {
-		return nil, nil, err
+	s := new(sessionRecord)
+	u, err := a.follow(ctx, "session", a.keys.session(token), func(value string) (string, error) {
+		_, err := decode(value, s)
+		return s.User, err
+	})
+	if u != nil && u.Inc != s.Inc {
+		u = nil
 	}
-	return s, u, nil
+	return s, u, err
 }
 
 // UpdateSession implements adapter.Sessions.
 func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (_ *adapter.Session, err error) {
-	defer wrap("update session", &err)
-	token := update.SessionToken
-	userID, moves := update.UserID.Get()
-	if moves && userID == "" {
+	defer wrap(ctx, "update session", &err)
+	if userID, moves := update.UserID.Get(); moves && userID == "" {
 		return nil, errNoUser
 	}
-	if a.declared {
-		return a.updateSessionApart(ctx, update)
-	}
-	var expires *time.Time
-	if v, changes := update.Expires.Get(); changes {
-		expires = &v
-	}
-	r, err := a.session(ctx, "update", []any{a.keys.session(token)}, token, userID, expires)
-	return result(r, err, sessionAs(token))
+	return a.writeSession(ctx, "update", update)
 }
 
 // DeleteSession implements adapter.Sessions.
 func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (_ *adapter.Session, err error) {
-	defer wrap("delete session", &err)
+	defer wrap(ctx, "delete session", &err)
+	return a.writeSession(ctx, "delete", adapter.SessionUpdate{SessionToken: sessionToken})
+}
+
+// writeSession creates, updates or deletes a session. It returns what was written
+// or deleted, or nil if there is nothing to update or delete.
+func (a *Adapter) writeSession(ctx context.Context, operation string, s adapter.SessionUpdate) (*adapter.Session, error) {
+	write := a.session
 	if a.declared {
-		return a.deleteSessionApart(ctx, sessionToken)
+		write = a.sessionApart
 	}
-	r, err := a.session(ctx, "delete", []any{a.keys.session(sessionToken)}, sessionToken, "", nil)
-	return result(r, err, sessionAs(sessionToken))
+	r, err := write(ctx, operation, s)
+	record, err := result(r, err, new(sessionRecord))
+	return record.session(s.SessionToken), err
+}
+
+// session runs the session script: on a session and on the list of its user's
+// sessions, where one script may touch both. The incarnations are for sessionApart.
+func (a *Adapter) session(ctx context.Context, operation string, s adapter.SessionUpdate, incarnations ...any) (answer, error) {
+	keys := []any{a.keys.session(s.SessionToken)}
+	userID, _ := s.UserID.Get()
+	if operation == "register" {
+		keys = []any{a.keys.user(userID), a.keys.sessions(userID)}
+	}
+	until, end := "", any("")
+	if t, changes := s.Expires.Get(); changes {
+		until, end = micros(t), deadline(t)
+	}
+	args := []any{operation, s.SessionToken, userID, until, end, time.Now().Add(-listedFor).UnixMilli(), ttlMargin.Milliseconds()}
+	return a.run(ctx, "session", keys, append(args, incarnations...)...)
+}
+
+// register lists a session and returns the incarnation of its user.
+func (a *Adapter) register(ctx context.Context, s adapter.Session) (string, error) {
+	r, err := a.session(ctx, "register", allOf(s))
+	return at[string](r, 1), err
+}
+
+// sessionApart writes a session on a cluster, where nothing changes both slots at
+// once. A session is listed before it is written, so that whatever is written is
+// found when all sessions of the user are ended, and it names the incarnation of
+// its user, so that it is dead as soon as the user is.
+func (a *Adapter) sessionApart(ctx context.Context, operation string, update adapter.SessionUpdate, _ ...any) (r answer, err error) {
+	s, before, inc := adapter.Session{SessionToken: update.SessionToken}, new(sessionRecord), ""
+	if operation != "create" {
+		var u *userRecord
+		if before, u, err = a.sessionAndUser(ctx, s.SessionToken); u == nil {
+			return nil, err
+		}
+		s = *before.session(s.SessionToken)
+	}
+	update.Apply(&s)
+	moves := s.UserID != before.User
+	if operation != "delete" {
+		inc, err = a.register(ctx, s)
+		if errors.Is(err, errNoUser) && !moves { // the user was deleted meanwhile, and the session too
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	r, err = a.session(ctx, operation, update, before.Inc, inc)
+	switch {
+	case err != nil:
+	case r.word() == "other": // the session was given to another user meanwhile
+		return a.sessionApart(ctx, operation, update)
+	case operation == "create": // whoever ended all sessions in between removed this one from the list before it existed
+		if again, err := a.register(ctx, s); err != nil || again != inc {
+			return nil, cmp.Or(err, errNoUser) // a session of a user who is gone is dead, and expires
+		}
+	case operation == "delete" || moves:
+		err = a.send(ctx, "zrem", a.keys.sessions(before.User), s.SessionToken).Err()
+	}
+	return r, err
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // rights are what the README says that an account of the server needs.
-const rights = "-@all +get +set +setnx +getdel +mset +msetnx +exists +unlink +rename +type +scan +pexpireat +pttl +time +hset +hget +hgetall +hdel +hlen " +
+const rights = "-@all +get +set +setnx +mset +msetnx +exists +unlink +rename +type +scan +pexpireat +pttl +time +hset +hget +hgetall +hdel +hlen " +
 	"+zadd +zrem +zrange +zscan +zremrangebyscore +evalsha +eval +script|load +info +ping +hello +client|setinfo"
 
 // as opens a client of an account of the server that has the rights, until the

@@ -10,79 +10,85 @@ import (
 
 // CreateUser implements adapter.Users.
 func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (_ *adapter.User, err error) {
-	defer wrap("create user", &err)
-	return a.createUser(ctx, user, userRecord{})
+	defer wrap(ctx, "create user", &err)
+	return a.createUser(ctx, &userRecord{userFields: userFields(user)}, nil)
 }
 
-// createUser writes a user together with what the record names, whose keys and
-// values begin.
-func (a *Adapter) createUser(ctx context.Context, u adapter.User, r userRecord, begin ...any) (*adapter.User, error) {
-	if u.ID == "" {
-		u.ID = rand.Text()
+// createUser writes a user, and what else begins with the user, by its keys.
+func (a *Adapter) createUser(ctx context.Context, r *userRecord, begin map[string]encoder) (*adapter.User, error) {
+	if r.ID == "" {
+		r.ID = rand.Text()
 	}
-	r.userFields, r.Inc = userFields(u), rand.Text()[:10]
-	r.EmailVerified = kept(u.EmailVerified)
-	value, err := encode(&r, []*string{&u.ID, &u.Email}, &r.Name, &r.Image)
+	r.Inc = rand.Text()[:10]
+	value, err := r.encode()
 	if err != nil {
 		return nil, err
 	}
-	args := []any{"msetnx", a.keys.user(u.ID), value}
-	if u.Email != "" {
-		args = append(args, a.keys.email(u.Email), u.ID)
+	args := []any{"msetnx", a.keys.user(r.ID), value}
+	if r.Email != "" {
+		args = append(args, a.keys.email(r.Email), r.ID)
 	}
-	created, err := a.send(ctx, append(args, begin...)...).Bool()
+	for key, record := range begin {
+		value, err := record.encode()
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, key, value)
+	}
+	created, err := a.send(ctx, args...).Bool()
 	if err == nil && !created {
-		err = errTaken
+		err = failures["taken"]
 	}
-	if err != nil {
-		return nil, err
-	}
-	return r.user(u.ID), nil
+	return unless(err, r.user())
 }
 
 // GetUser implements adapter.Users.
 func (a *Adapter) GetUser(ctx context.Context, id string) (_ *adapter.User, err error) {
-	defer wrap("get user", &err)
-	r, err := a.get(ctx, a.keys.user(id))
-	return result(r, err, userAs(id))
+	defer wrap(ctx, "get user", &err)
+	r, err := read(ctx, a, a.keys.user(id), newUser(id))
+	return r.user(), err
 }
 
 // GetUserByEmail implements adapter.Users.
 func (a *Adapter) GetUserByEmail(ctx context.Context, email string) (_ *adapter.User, err error) {
-	defer wrap("get user by e-mail", &err)
-	_, u, err := follow(ctx, a, "email", a.keys.email(email), text, func(id *string) string { return *id })
-	if err != nil || u == nil || u.Email != email { // the address moved on between two reads
-		return nil, err
+	defer wrap(ctx, "get user by e-mail", &err)
+	u, err := a.follow(ctx, "email", a.keys.email(email), itself)
+	if u != nil && u.Email != email { // the address moved on between two reads
+		u = nil
 	}
-	return u.user(u.ID), nil
+	return u.user(), err
 }
 
 // GetUserByAccount implements adapter.Users.
 func (a *Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (_ *adapter.User, err error) {
-	defer wrap("get user by account", &err)
-	owner := text // which the script has read
+	defer wrap(ctx, "get user by account", &err)
+	owner := itself
 	if a.declared {
-		owner = as(func(r *accountRecord) *string { return &r.UserID })
+		owner = ownerOfAccount
 	}
-	_, u, err := follow(ctx, a, "account", a.keys.account(key), owner, func(id *string) string { return *id })
-	if err != nil || u == nil || !slices.Contains(u.Accounts, accountName(key)) {
-		return nil, err
+	u, err := a.follow(ctx, "account", a.keys.account(key), owner)
+	if u != nil && !slices.Contains(u.Accounts, accountName(key)) {
+		u = nil
 	}
-	return u.user(u.ID), nil
+	return u.user(), err
 }
 
-func text(value string) (*string, error) { return &value, nil }
+func itself(id string) (string, error) { return id, nil }
+
+func ownerOfAccount(value string) (string, error) {
+	r := accountRecord{}
+	_, err := decode(value, &r)
+	return r.UserID, err
+}
 
 // UpdateUser implements adapter.Users.
 func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (_ *adapter.User, err error) {
-	defer wrap("update user", &err)
-	p := patch{}
-	set(&p, "name", update.Name, itself)
-	set(&p, "email", update.Email, filled)
-	set(&p, "emailVerified", update.EmailVerified, instant)
-	set(&p, "image", update.Image, itself)
-	r, err := a.update(ctx, a.keys.user(update.ID), p, "", "", update.ID, "")
-	return result(r, err, userAs(update.ID))
+	defer wrap(ctx, "update user", &err)
+	u := new(userRecord)
+	update.Apply(u.user())
+	fields := changes{"name": update.Name.IsSet(), "email": update.Email.IsSet(), "emailVerified": update.EmailVerified.IsSet(), "image": update.Image.IsSet()}
+	r, err := change(ctx, a, newUser(update.ID), a.keys.user(update.ID), u, fields, terms{userID: update.ID})
+	return r.user(), err
 }
 
 // sessionsAtOnce is how many sessions the script that deletes a user deletes
@@ -91,12 +97,11 @@ const sessionsAtOnce = 100
 
 // DeleteUser implements adapter.Users.
 func (a *Adapter) DeleteUser(ctx context.Context, id string) (_ *adapter.User, err error) {
-	defer wrap("delete user", &err)
+	defer wrap(ctx, "delete user", &err)
 	r, err := a.run(ctx, "delete", []any{a.keys.user(id)}, "user", id, a.keys.session(""), sessionsAtOnce)
 	if inc := at[string](r, 2); inc != "" {
-		if _, err := a.endSessions(ctx, a.keys.ended(inc), inc, ""); err != nil {
-			return nil, err
-		}
+		_, err = a.endSessions(ctx, a.keys.ended(inc), inc, "")
 	}
-	return result(r, err, userAs(id))
+	u, err := result(r, err, newUser(id))
+	return u.user(), err
 }

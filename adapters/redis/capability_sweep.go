@@ -27,7 +27,7 @@ const (
 // it sooner, and goes through all keys of the servers. It reads the sessions of a page
 // of names and deletes those that are over, and then rests for as long as that took.
 func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (_ adapter.Swept, err error) {
-	defer wrap("delete expired", &err)
+	defer wrap(ctx, "delete expired", &err)
 	if err := a.check(ctx); err != nil {
 		return adapter.Swept{}, err
 	}
@@ -44,7 +44,7 @@ func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (_ adapter.S
 				return err
 			}
 			for some := range slices.Chunk(keys, sweepBatch) {
-				s, t, err := a.sweep(ctx, server, some, micros(now), "")
+				s, t, err := a.sweep(ctx, some, micros(now), "")
 				sessions.Add(s)
 				tokens.Add(t)
 				if err != nil {
@@ -79,7 +79,7 @@ func (a *Adapter) mayBeOver(ctx context.Context, server goredis.Cmdable, names [
 		if err != nil && !errors.Is(err, goredis.Nil) && !goredis.HasErrorPrefix(err, "WRONGTYPE") {
 			return nil, err
 		}
-		if s, err := decode[sessionRecord](value); err == nil && *s.Expires <= now.UnixMicro() {
+		if s, err := decode(value, new(sessionRecord)); err == nil && *s.Expires <= now.UnixMicro() {
 			keys = append(keys, name)
 		}
 	}
@@ -87,70 +87,31 @@ func (a *Adapter) mayBeOver(ctx context.Context, server goredis.Cmdable, names [
 }
 
 // sweep deletes the sessions and tokens among the keys that are over, and the
-// sessions of the incarnation. The server is the one that has the keys, or a
-// client that finds that server.
-func (a *Adapter) sweep(ctx context.Context, server goredis.Cmdable, keys []any, now, inc string) (sessions, tokens int64, err error) {
-	together := len(keys) // how many keys one script takes
+// sessions of the incarnation.
+func (a *Adapter) sweep(ctx context.Context, keys []any, now, inc string) (sessions, tokens int64, err error) {
+	together := max(1, len(keys)) // how many keys one script takes
 	if a.declared {
 		together = 1
 	}
-	if len(keys) == 0 {
-		return 0, 0, nil
+	pipe, chunks := a.client.Pipeline(), slices.Collect(slices.Chunk(keys, together))
+	sent := make([]*goredis.Cmd, len(chunks))
+	for i, some := range chunks {
+		sent[i] = goredis.NewCmd(ctx, a.command("sweep", some, []any{now, inc})...)
+		_ = pipe.Process(ctx, write{sent[i]})
 	}
-	for range attempts {
-		pipe := server.Pipeline()
-		var sent []*goredis.Cmd
-		for some := range slices.Chunk(keys, together) {
-			cmd := goredis.NewCmd(ctx, a.command("sweep", some, []any{now, inc})...)
-			_ = pipe.Process(ctx, write{cmd})
-			sent = append(sent, cmd)
-		}
-		_, err = pipe.Exec(ctx)
-		for _, cmd := range sent {
-			r, _ := cmd.Slice()
-			sessions += at[int64](r, 1)
-			tokens += at[int64](r, 2)
-		}
-		if !goredis.HasErrorPrefix(err, "NOSCRIPT") {
-			break
-		}
-		if err = a.eachServer(ctx, func(ctx context.Context, server goredis.Cmdable) error {
-			return server.ScriptLoad(ctx, scripts["sweep"].text).Err()
-		}); err != nil {
-			break
-		}
+	if _, err := pipe.Exec(ctx); err != nil && !goredis.HasErrorPrefix(err, "NOSCRIPT") {
+		return 0, 0, err
 	}
-	return sessions, tokens, err
-}
-
-// endSessions deletes the listed sessions of the incarnation but the one that is
-// excepted, and returns how many it deleted. Redis removes a list that is empty.
-func (a *Adapter) endSessions(ctx context.Context, list, inc, except string) (deleted int64, err error) {
-	for skipped := int64(0); ; {
-		tokens, err := a.client.ZRange(ctx, list, skipped, skipped+sweepBatch-1).Result()
-		if err != nil || len(tokens) == 0 {
-			return deleted, err
+	for i, cmd := range sent {
+		r, err := cmd.Slice()
+		if goredis.HasErrorPrefix(err, "NOSCRIPT") {
+			r, err = a.run(ctx, "sweep", chunks[i], now, inc)
 		}
-		var keys []any
-		ended := []any{"zrem", list}
-		for _, token := range tokens {
-			if token == except {
-				skipped++
-				continue
-			}
-			keys = append(keys, a.keys.session(token))
-			ended = append(ended, token)
+		if err != nil {
+			return sessions, tokens, err
 		}
-		if len(keys) == 0 { // the one that stays is the last
-			return deleted, nil
-		}
-		n, _, err := a.sweep(ctx, a.client, keys, "", inc)
-		deleted += n
-		if err == nil {
-			err = a.send(ctx, ended...).Err()
-		}
-		if err != nil || len(tokens) < sweepBatch {
-			return deleted, err
-		}
+		sessions += at[int64](r, 1)
+		tokens += at[int64](r, 2)
 	}
+	return sessions, tokens, nil
 }
