@@ -17,6 +17,7 @@ const (
 	KindPgBouncer    Kind = "pgbouncer" // in transaction mode, before the server of KindPostgres
 	KindStandby      Kind = "standby"   // a primary of PostgreSQL and a hot standby; versions as KindPostgres
 	KindRedis        Kind = "redis"     // Redis 8, 7
+	KindRedisTLS     Kind = "redistls"  // speaks TLS only, with a certificate of its own; versions as KindRedis
 	KindValkey       Kind = "valkey"    // Valkey 9, 8
 	KindRedisCluster Kind = "cluster"   // three masters of Redis; versions as KindRedis
 	KindSentinel     Kind = "sentinel"  // a master of Redis, two replicas, three sentinels; versions as KindRedis
@@ -37,6 +38,7 @@ const (
 	EnvPgBouncer    = "GATEHOUSE_PGBOUNCER_URL"  // the same, of a PgBouncer in transaction mode
 	EnvStandby      = "GATEHOUSE_STANDBY_URL"    // two such URLs, separated by a comma, the primary's first
 	EnvRedis        = "GATEHOUSE_REDIS_URL"      // redis://host:port/0
+	EnvRedisTLS     = "GATEHOUSE_REDIS_TLS_URL"  // rediss://host:port/0
 	EnvValkey       = "GATEHOUSE_VALKEY_URL"     // the same
 	EnvRedisCluster = "GATEHOUSE_REDIS_CLUSTER"  // host:port,host:port,host:port
 	EnvSentinel     = "GATEHOUSE_REDIS_SENTINEL" // host:port of each sentinel; the master's name is "gatehouse"
@@ -66,6 +68,7 @@ func kinds() []kind {
 		{KindPgBouncer, EnvPgBouncer, "PgBouncer", false, (*Stores).startPgBouncer, versionOfPgBouncer},
 		{KindStandby, EnvStandby, "PostgreSQL with a standby", true, (*Stores).startStandby, versionOfStandby},
 		{KindRedis, EnvRedis, "Redis", false, (*Stores).startRedis, versionOfRedis},
+		{KindRedisTLS, EnvRedisTLS, "Redis with TLS", false, (*Stores).startRedisTLS, versionOfRedis},
 		{KindValkey, EnvValkey, "Valkey", false, (*Stores).startValkey, versionOfRedis},
 		{KindRedisCluster, EnvRedisCluster, "Redis Cluster", true, (*Stores).startRedisCluster, versionOfCluster},
 		{KindSentinel, EnvSentinel, "Redis Sentinel", true, (*Stores).startSentinel, versionOfSentinel},

@@ -39,11 +39,11 @@ func (s *Stores) oneRedis(ctx context.Context, name string, releases []release, 
 	if err != nil {
 		return nil, err
 	}
-	return s.redisAt(ctx, name, image, append([]string{program}, s.redisSettings()...)...)
+	return s.redisAt(ctx, name, image, "redis://%s/0", append([]string{program}, s.redisSettings()...)...)
 }
 
-// redisAt runs the command, which listens on Redis' port, and awaits its server.
-func (s *Stores) redisAt(ctx context.Context, name, image string, command ...string) (*Store, error) {
+// redisAt runs the command, which listens on Redis' port, and awaits its server. The URL lacks the address.
+func (s *Stores) redisAt(ctx context.Context, name, image, url string, command ...string) (*Store, error) {
 	c, ports, err := s.engine.run(ctx, name, []int{6379}, false,
 		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
 			return tcredis.Run(ctx, image, append(publish, testcontainers.WithCmd(command...))...)
@@ -52,7 +52,7 @@ func (s *Stores) redisAt(ctx context.Context, name, image string, command ...str
 		return nil, err
 	}
 	addr := loopback(ports[0])
-	store := &Store{Name: name, URL: "redis://" + addr + "/0", Addrs: []string{addr}, container: c, version: versionOfRedis}
+	store := &Store{Name: name, URL: fmt.Sprintf(url, addr), Addrs: []string{addr}, container: c, version: versionOfRedis}
 	if err := store.await(ctx); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (s *Stores) startDragonfly(ctx context.Context, version string) (*Store, er
 	if err != nil {
 		return nil, err
 	}
-	return s.redisAt(ctx, "Dragonfly", image, "dragonfly", "--logtostderr", "--dbfilename=")
+	return s.redisAt(ctx, "Dragonfly", image, "redis://%s/0", "dragonfly", "--logtostderr", "--dbfilename=")
 }
 
 // startRedisCluster starts three masters. They share a machine and so don't lose one another: the node timeout is long

@@ -2,6 +2,7 @@ package stores
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -20,6 +21,8 @@ type Store struct {
 	Addrs []string
 	// Members are the servers of a group, one by one. A single server has none.
 	Members []*Member
+	// Roots is what the certificate of the server is to be checked against; nil: what the machine trusts.
+	Roots *x509.CertPool
 
 	container *runningContainer
 	// locations are what the environment variable of the kind says: the URL, unless it is a list.

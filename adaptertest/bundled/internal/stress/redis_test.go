@@ -2,6 +2,8 @@ package stress_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"strings"
@@ -151,6 +153,41 @@ func TestRedisEviction(t *testing.T) {
 	set("1gb", "noeviction")
 	if _, err := redisAdapter(t, client).GetUser(ctx, "ada"); err != nil {
 		t.Errorf("noeviction: %v", err)
+	}
+}
+
+// TestRedisTLS: the adapter works over TLS, with a client that knows the server by its certificate; a client that does not
+// know it, or speaks no TLS, gets an error and writes nothing.
+func TestRedisTLS(t *testing.T) {
+	store := ownRedis(t, stores.KindRedisTLS, stores.EnvRedisTLS)
+	over := func(config *tls.Config) *redis.Adapter {
+		client := goredis.NewClient(&goredis.Options{Addr: store.Addrs[0], TLSConfig: config, ContextTimeoutEnabled: true})
+		t.Cleanup(func() { _ = client.Close() })
+		return redisAdapter(t, client)
+	}
+	ctx, a := t.Context(), over(&tls.Config{RootCAs: store.Roots, MinVersion: tls.VersionTLS12})
+	if err := a.EnsureScripts(ctx); err != nil {
+		t.Fatal(err)
+	}
+	member(t, a, "ada")
+	if s, err := a.GetSessionAndUser(ctx, "session-ada"); err != nil || s == nil || s.User.Email != "ada@example.com" {
+		t.Errorf("the session: got %+v, %v", s, err)
+	}
+	_, err := over(&tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}).CreateUser(ctx, adapter.User{ID: "eve"})
+	if unknown := (x509.UnknownAuthorityError{}); !errors.As(err, &unknown) {
+		t.Errorf("a client that trusts nobody: got %v, want an error about the certificate", err)
+	}
+	if _, err := over(nil).CreateUser(ctx, adapter.User{ID: "eve"}); err == nil {
+		t.Error("a client without TLS: got no error")
+	}
+	if u, err := a.GetUser(ctx, "eve"); err != nil || u != nil {
+		t.Errorf("the user of the clients that failed: got %+v, %v, want none", u, err)
+	}
+	if u, err := a.DeleteUser(ctx, "ada"); err != nil || u == nil {
+		t.Errorf("deleting the user: got %+v, %v", u, err)
+	}
+	if s, err := a.GetSessionAndUser(ctx, "session-ada"); err != nil || s != nil {
+		t.Errorf("the session of a deleted user: got %+v, %v", s, err)
 	}
 }
 
