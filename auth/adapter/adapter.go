@@ -17,20 +17,20 @@ type Adapter interface {
 // Users keeps users. E-mail lookup and e-mail uniqueness use one and the same
 // equality, exact or ASCII-case-insensitive. [USER-13] [USER-14]
 type Users interface {
-	// CreateUser stores a new user and returns it as stored. An empty ID asks
-	// the adapter for one; a given ID is kept, or replaced by an adapter that
+	// CreateUser stores a new user and returns the stored record. If the ID is
+	// empty, the adapter assigns one. A given ID is kept, unless the adapter
 	// declares that it assigns its own. An ID or a non-empty e-mail address
-	// that another user has is an error matching ErrConflict, and nothing is
-	// left behind. Of concurrent calls with one address at most one succeeds.
-	// [USER-01] [USER-04] [USER-05] [USER-11] [USER-12] [CONC-03]
+	// that another user has is an error matching ErrConflict, and the call
+	// stores nothing. Of concurrent calls with one address at most one
+	// succeeds. [USER-01] [USER-04] [USER-05] [USER-11] [USER-12] [CONC-03]
 	CreateUser(ctx context.Context, user User) (*User, error)
 
 	// GetUser returns the user with the ID, or nil. [USER-02] [USER-07] [USER-08]
 	GetUser(ctx context.Context, id string) (*User, error)
 
 	// GetUserByEmail returns the user with the address, or nil. The address in
-	// the result is the stored one. The empty address finds nobody.
-	// [USER-09] [USER-10] [USER-16] [INPUT-01]
+	// the result is the stored one. No user has the empty address. [USER-09]
+	// [USER-10] [USER-16] [INPUT-01]
 	GetUserByEmail(ctx context.Context, email string) (*User, error)
 
 	// GetUserByAccount returns the owner of the account, or nil.
@@ -45,9 +45,9 @@ type Users interface {
 	UpdateUser(ctx context.Context, update UserUpdate) (*User, error)
 
 	// DeleteUser deletes the user and all accounts, sessions and authenticators
-	// of that user. It returns the deleted user, or nil if there was none, which
-	// is not an error. Nothing written concurrently for the user survives.
-	// [CASC-01] to [CASC-10] [CONC-11]
+	// of that user. It returns the deleted user, or nil if there was none,
+	// which is not an error. No record that is written concurrently for the
+	// user remains. [CASC-01] to [CASC-10] [CONC-11]
 	DeleteUser(ctx context.Context, id string) (*User, error)
 }
 
@@ -55,8 +55,8 @@ type Users interface {
 // most one user. [ACCT-06] [ACCT-07]
 type Accounts interface {
 	// LinkAccount stores an account of an existing user and returns it. A key
-	// that is taken, by whomever, is an error matching ErrConflict and changes
-	// nothing; an absent owner is an error matching ErrNotFound.
+	// that any user has already is an error matching ErrConflict, and the call
+	// changes nothing. An absent owner is an error matching ErrNotFound.
 	// [ACCT-06] [ACCT-14] [ACCT-16] [CONC-04]
 	LinkAccount(ctx context.Context, account Account) (*Account, error)
 
@@ -64,14 +64,14 @@ type Accounts interface {
 	// none, which is not an error. [ACCT-10] [ACCT-11] [ACCT-12]
 	UnlinkAccount(ctx context.Context, key AccountKey) (*Account, error)
 
-	// GetAccount returns the account, or nil. The order of the arguments is
-	// that of Auth.js. [ACCT-02] [ACCT-03]
+	// GetAccount returns the account, or nil. The arguments have the same order
+	// as in Auth.js. [ACCT-02] [ACCT-03]
 	GetAccount(ctx context.Context, providerAccountID, provider string) (*Account, error)
 }
 
-// Sessions keeps database sessions. Adapters store what they are told: whether
-// a session is over is the core's decision, so an expired session is absent or
-// returned with its true, past Expires. [SESS-20]
+// Sessions keeps database sessions. Only the core decides whether a session is
+// over. An adapter therefore returns an expired session with its true, past
+// Expires, or reports it as absent. [SESS-20]
 type Sessions interface {
 	// CreateSession stores a session of an existing user and returns it. A
 	// token in use is an error matching ErrConflict and changes nothing; an
@@ -85,9 +85,9 @@ type Sessions interface {
 	GetSessionAndUser(ctx context.Context, sessionToken string) (*SessionAndUser, error)
 
 	// UpdateSession changes exactly the fields that are set and returns the
-	// whole session as stored, or nil if it is absent, which is not an error and
-	// creates nothing: a session that was deleted stays deleted.
-	// [SESS-08] to [SESS-14] [CONC-07]
+	// whole session as stored, or nil if the session is absent. An absent
+	// session is not an error, and the call does not create it: a session that
+	// was deleted stays deleted. [SESS-08] to [SESS-14] [CONC-07]
 	UpdateSession(ctx context.Context, update SessionUpdate) (*Session, error)
 
 	// DeleteSession deletes the session and returns it, or nil if there was
@@ -96,19 +96,20 @@ type Sessions interface {
 }
 
 // VerificationTokens keeps pending sign-ins by e-mail. An identifier may have
-// several, each with a life of its own, and need not belong to a user.
-// [VTOK-07] [VTOK-08] [VTOK-09] [VTOK-16]
+// several tokens, which are independent of each other. It need not belong to a
+// user. [VTOK-07] [VTOK-08] [VTOK-09] [VTOK-16]
 type VerificationTokens interface {
-	// CreateVerificationToken stores a token and returns it. A pair that is
-	// pending already is an error matching ErrConflict, or is replaced; either
-	// way one use exhausts it. [VTOK-01] [VTOK-10] [VTOK-15]
+	// CreateVerificationToken stores a token and returns it. If the same pair
+	// of identifier and token is stored already, the call returns an error
+	// matching ErrConflict or replaces the record. In both cases the pair can
+	// be used once. [VTOK-01] [VTOK-10] [VTOK-15]
 	CreateVerificationToken(ctx context.Context, token VerificationToken) (*VerificationToken, error)
 
 	// UseVerificationToken deletes the token and returns it, or nil if it is
-	// absent. Of any number of concurrent calls with one key, across
-	// processes, exactly one gets the token; it gets it only once the removal
-	// is certain. A call in which either half of the key is wrong removes
-	// nothing. [VTOK-02] to [VTOK-06] [CONC-01] [CONC-02] [FAULT-01]
+	// absent. Of any number of concurrent calls with one key, across processes,
+	// exactly one gets the token. That call returns only after the removal is
+	// certain. A call in which either half of the key is wrong removes nothing.
+	// [VTOK-02] to [VTOK-06] [CONC-01] [CONC-02] [FAULT-01]
 	UseVerificationToken(ctx context.Context, key VerificationTokenKey) (*VerificationToken, error)
 }
 
@@ -131,18 +132,18 @@ type Authenticators interface {
 
 	// UpdateAuthenticatorCounter stores the counter and returns the whole
 	// record as stored. An absent authenticator is an error matching
-	// ErrNotFound and creates nothing. A lower counter is stored like any
-	// other: detecting clones is the core's work. [AUTHN-08] to [AUTHN-14]
+	// ErrNotFound, and the call creates nothing. A lower counter is stored like
+	// any other, because the core detects clones. [AUTHN-08] to [AUTHN-14]
 	UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*Authenticator, error)
 }
 
-// Sweeper is implemented by adapters that can remove what has expired. Adapters
-// never do so from a goroutine of their own: the application calls DeleteExpired
-// when it likes. [EXP-01] [EXP-05] [EXP-06]
+// Sweeper is implemented by adapters that can remove expired records. An
+// adapter never removes them from a goroutine of its own: the application
+// decides when to call DeleteExpired. [EXP-01] [EXP-05] [EXP-06]
 type Sweeper interface {
 	// DeleteExpired removes the sessions and verification tokens whose Expires
-	// is at or before now, however many there are, and reports how many it
-	// removed. A session that is extended meanwhile survives. [EXP-07]
+	// is at or before now, in any number, and returns how many it removed. A
+	// session that is extended during the call remains. [EXP-07]
 	DeleteExpired(ctx context.Context, now time.Time) (Swept, error)
 }
 

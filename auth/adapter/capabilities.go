@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// The interfaces in this file are optional. An adapter without them works, and
-// the core then takes the stricter way. [Capability] finds them.
+// The interfaces in this file are optional. An adapter without them works; the
+// core then takes the stricter way. [Capability] finds them.
 
 // Capability returns the optional interface T of the adapter, and whether the
-// adapter has it. T is Sweeper or one of the interfaces of this file. The value
-// under the result of Partial is looked at too. A wrapper that embeds an
-// Adapter hides the capabilities of that adapter unless it declares them.
+// adapter has it. T is Sweeper or one of the interfaces of this file. For a
+// result of Partial, Capability looks at the value that Partial was given. A
+// wrapper that embeds an Adapter hides the optional interfaces of that adapter
+// unless the wrapper declares them.
 func Capability[T any](a Adapter) (T, bool) {
 	if c, ok := a.(T); ok {
 		return c, true
@@ -25,16 +26,16 @@ func Capability[T any](a Adapter) (T, bool) {
 	return none, false
 }
 
-// SignUps stores a new user together with the first way to sign in. Without it
-// a store that fails between the writes leaves a user without any way in.
+// SignUps stores a new user together with the first way to sign in. Without it,
+// a store that fails between the writes leaves a user who can't sign in.
 type SignUps interface {
 	// CreateUserWithAccount stores a new user, an account of that user and,
 	// unless it is nil, an authenticator of that user: all of them or nothing.
 	// It returns the user as stored. The ID of the user follows the rules of
-	// CreateUser; the UserID of the account and of the authenticator is set by
-	// the adapter. A user ID, e-mail address, account key or credential ID that
-	// is taken is an error matching ErrConflict, and nothing is left behind. No
-	// other caller sees the user without the account.
+	// CreateUser. The adapter sets the UserID of the account and of the
+	// authenticator. A user ID, e-mail address, account key or credential ID
+	// that another record has is an error matching ErrConflict, and the call
+	// stores nothing. No other caller sees the user without the account.
 	// [SIGNUP-01] to [SIGNUP-06]
 	CreateUserWithAccount(ctx context.Context, user User, account Account, authenticator *Authenticator) (*User, error)
 }
@@ -89,17 +90,18 @@ func (c AccountUpdate) Apply(a *Account) {
 // SessionLists lists and ends the sessions of a user.
 type SessionLists interface {
 	// ListSessionsByUserID returns all sessions of the user, each once, in any
-	// order. A session that is over is left out, or comes with its true, past
+	// order. An expired session is left out, or is listed with its true, past
 	// Expires. For an unknown user the slice is empty and not nil; a failure is
 	// always an error, never a shorter list. [SLIST-01] to [SLIST-03]
 	ListSessionsByUserID(ctx context.Context, userID string) ([]Session, error)
 
-	// DeleteSessionsByUserID deletes all sessions of the user but the one with
-	// the token except, and reports how many it deleted. An empty except keeps
-	// none; an except that is the token of another user's session keeps none of
-	// this user's and leaves that one alone. Of the sessions that were there when
-	// the call began none is left when it has returned without an error. An
-	// unknown user is not an error. [SLIST-04] to [SLIST-07]
+	// DeleteSessionsByUserID deletes all sessions of the user except the one
+	// whose token is except, and returns how many it deleted. If except is
+	// empty, it deletes all of them. If except is the token of another user's
+	// session, it deletes all sessions of this user and does not touch that
+	// session. When the call has returned without an error, no other session
+	// that existed at its beginning remains. An unknown user is not an error.
+	// [SLIST-04] to [SLIST-07]
 	DeleteSessionsByUserID(ctx context.Context, userID, except string) (int64, error)
 }
 
@@ -108,26 +110,27 @@ type AuthenticatorEdits interface {
 	// DeleteAuthenticator deletes the authenticator and, in the same step, the
 	// account of type AccountWebAuthn of the same user that it is connected to,
 	// unless another authenticator is connected to that account. It returns the
-	// deleted authenticator, or nil if there is none with the ID or if it
-	// belongs to another user, which is not an error.
+	// deleted authenticator. It returns nil, which is not an error, if no
+	// authenticator has the ID or if the authenticator belongs to another user.
 	//
-	// With keepOne a removal that would leave the user with neither an
+	// With keepOne, a removal that would leave the user with neither an
 	// authenticator nor an account removes nothing and is an error matching
-	// ErrLastCredential. Of concurrent calls that could together remove the last
-	// one, one fails. [AEDIT-01] to [AEDIT-05]
+	// ErrLastCredential. Of concurrent calls that could together remove the
+	// last one, one fails. [AEDIT-01] to [AEDIT-05]
 	DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (*Authenticator, error)
 
 	// RenameAuthenticator stores the name that the user gave the authenticator
-	// and returns the record, or nil if there is none with the ID or if it
-	// belongs to another user. A store that has no place for the name is an
-	// error matching ErrUnsupported. [AEDIT-06]
+	// and returns the record. It returns nil if no authenticator has the ID or
+	// if the authenticator belongs to another user. A store without a field for
+	// the name returns an error matching ErrUnsupported. [AEDIT-06]
 	RenameAuthenticator(ctx context.Context, userID, credentialID, name string) (*Authenticator, error)
 
-	// TouchAuthenticator stores the counter to and, where the store has a place
-	// for it, the instant of use, if the stored counter is from. It returns the
-	// record as stored, or nil if the stored counter is another one. An absent
-	// authenticator is an error matching ErrNotFound. Of concurrent calls with
-	// one from and a greater to, one gets the record. [AEDIT-07] to [AEDIT-10]
+	// TouchAuthenticator compares and sets the signature counter: if the stored
+	// counter equals from, it stores to and, where the store has a field for
+	// it, the instant used. It returns the record as stored, or nil if the stored
+	// counter differs from from. An absent authenticator is an error matching
+	// ErrNotFound. Of concurrent calls with one from and a greater to, one gets
+	// the record. [AEDIT-07] to [AEDIT-10]
 	TouchAuthenticator(ctx context.Context, credentialID string, from, to int64, used time.Time) (*Authenticator, error)
 }
 

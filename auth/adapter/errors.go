@@ -10,20 +10,20 @@ var (
 	// not implement. It matches errors.ErrUnsupported too. [CAP-01]
 	ErrUnsupported = fmt.Errorf("adapter: method not implemented: %w", errors.ErrUnsupported)
 
-	// ErrConflict is matched by the error of a write that would make a second
-	// holder of something unique: a user's ID or e-mail address, an account
-	// key, a session token, a credential ID. A failure to reach the store never
-	// matches it. [ERR-05] [ERR-09]
+	// ErrConflict is matched by the error of a write that would store a unique
+	// value a second time: a user's ID or e-mail address, an account key, a
+	// session token, a credential ID. The error of a store that can't be
+	// reached never matches it. [ERR-05] [ERR-09]
 	ErrConflict = errors.New("adapter: conflict with an existing record")
 
 	// ErrNotFound is matched by the error of an update whose record is absent
 	// (UpdateUser, UpdateAccount, UpdateAuthenticatorCounter,
-	// TouchAuthenticator) and of a write whose owner is
-	// absent (LinkAccount, CreateSession, CreateAuthenticator, and UpdateSession
-	// with a new owner). A lookup's miss is not an error. [ERR-06]
+	// TouchAuthenticator) and of a write whose owner is absent (LinkAccount,
+	// CreateSession, CreateAuthenticator, and UpdateSession with a new owner).
+	// A lookup without a match is not an error. [ERR-06]
 	ErrNotFound = errors.New("adapter: record not found")
 
-	// ErrLastCredential is matched by the error of a removal that would leave
-	// the user without any way to sign in (DeleteAuthenticator). [AEDIT-04]
+	// ErrLastCredential is matched by the error of a removal after which the
+	// user could not sign in any more (DeleteAuthenticator). [AEDIT-04]
 	ErrLastCredential = errors.New("adapter: the last credential of the user")
 )

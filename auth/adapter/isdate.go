@@ -2,9 +2,9 @@ package adapter
 
 import "time"
 
-// IsDate reports whether v is a date: a time.Time other than the zero one, or a
-// string in the form of RFC 3339 section 5.6, with or without seconds, as
-// adapters meet it in stores that keep only text.
+// IsDate reports whether v is a date: a time.Time other than the zero value, or
+// a string in the form of RFC 3339 section 5.6, with or without seconds.
+// Adapters meet such strings in stores that keep only text.
 func IsDate(v any) bool {
 	switch v := v.(type) {
 	case time.Time:

@@ -16,8 +16,8 @@ type PartialAdapter interface {
 	Missing() []string
 }
 
-// Missing lists the names of the methods that a does not implement: none,
-// unless a is a PartialAdapter.
+// Missing lists the names of the methods that a does not implement. The list is
+// empty unless a is a PartialAdapter.
 func Missing(a Adapter) []string {
 	if p, ok := a.(interface{ Missing() []string }); ok {
 		return p.Missing()
@@ -25,10 +25,10 @@ func Missing(a Adapter) []string {
 	return nil
 }
 
-// Partial lifts a value that has some of the methods of Adapter. Each method
-// that v lacks returns an error matching ErrUnsupported that names it
-// [CAP-01]. The result implements Sweeper if v does, and Capability finds the
-// optional interfaces that v implements.
+// Partial makes an Adapter of a value that has some of the methods of Adapter.
+// Each method that v lacks returns an error matching ErrUnsupported that names
+// the method [CAP-01]. The result implements Sweeper if v does, and Capability
+// finds the optional interfaces that v implements.
 //
 // It is an error if v is nil, if v has none of the methods, or if a method of v
 // has the name but not the signature of a method of Adapter or of an optional
@@ -81,17 +81,17 @@ func Partial(v any) (PartialAdapter, error) {
 	return p, nil
 }
 
-// builder collects what Partial finds out about a value.
+// builder collects what Partial learns about a value.
 type builder struct {
 	value    any
-	declared []string // missing by the value's own word
+	declared []string // missing, as the value's own Missing says
 	missing  []string
 	problems []error
 	found    int
 }
 
 // pick returns the value as M, an interface of the one named method, or a
-// stand-in that fails.
+// substitute whose method fails.
 func pick[M any](b *builder, name string) M {
 	if m, ok := b.value.(M); ok && !slices.Contains(b.declared, name) {
 		b.found++
@@ -104,8 +104,8 @@ func pick[M any](b *builder, name string) M {
 	return any(unsupported{}).(M)
 }
 
-// compareSignature notes a method of the value that has the name of the wanted
-// one and another signature.
+// compareSignature records a method of the value that has the name of the
+// wanted one and another signature.
 func (b *builder) compareSignature(want reflect.Method) {
 	m, ok := reflect.TypeOf(b.value).MethodByName(want.Name)
 	if !ok {
@@ -132,7 +132,7 @@ func isNil(v any) bool {
 	}
 }
 
-// One interface per method, so that a value can have any of them.
+// There is one interface per method, so that a value can have any of them.
 type (
 	createUser interface {
 		CreateUser(context.Context, User) (*User, error)
@@ -193,7 +193,7 @@ type (
 	}
 )
 
-// partial is an adapter put together from its methods.
+// partial is an adapter that is composed of single methods.
 type partial struct {
 	createUser
 	getUser
@@ -218,7 +218,7 @@ type partial struct {
 	missing []string
 }
 
-// Unwrap returns the value that was lifted. See Capability.
+// Unwrap returns the value that Partial was given. See Capability.
 func (p partial) Unwrap() any { return p.value }
 
 func (p partial) Missing() []string { return slices.Clone(p.missing) }

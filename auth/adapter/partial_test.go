@@ -11,7 +11,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// sessionsOnly has the four session methods and sweeps.
+// sessionsOnly has the four session methods and implements Sweeper.
 type sessionsOnly struct{}
 
 func (sessionsOnly) CreateSession(_ context.Context, s adapter.Session) (*adapter.Session, error) {

@@ -23,8 +23,8 @@ type User struct {
 // AccountType is the kind of provider that an account belongs to.
 type AccountType string
 
-// The account types that are stored. See docs/protocol.md, "Records": credentials
-// sign-ins have no stored account.
+// The account types that are stored (docs/protocol.md, "Records"). A sign-in
+// with credentials has no stored account.
 const (
 	AccountOAuth    AccountType = "oauth"
 	AccountOIDC     AccountType = "oidc"
@@ -41,7 +41,8 @@ type Account struct {
 	// Provider and ProviderAccountID are the key of the account.
 	Provider          string
 	ProviderAccountID string
-	// The fields of the provider's token answer; nil means not given.
+	// The fields of the provider's token response (RFC 6749 section 5.1); nil
+	// means that the provider did not send the field.
 	AccessToken  *string
 	RefreshToken *string
 	IDToken      *string
@@ -73,7 +74,7 @@ type Session struct {
 	// SessionToken is the key of the session and a secret.
 	SessionToken string
 	UserID       string
-	// Expires is the instant from which the session is over.
+	// Expires is the instant at which the session ends.
 	Expires time.Time
 }
 
@@ -87,9 +88,9 @@ type SessionAndUser struct {
 type VerificationToken struct {
 	// Identifier is the e-mail address.
 	Identifier string
-	// Token is the hash of the token that was mailed, never the token itself.
+	// Token is the hash of the token in the mail, never the token itself.
 	Token string
-	// Expires is the instant from which the token is void.
+	// Expires is the instant from which the token is not valid.
 	Expires time.Time
 }
 
@@ -106,7 +107,7 @@ func (t VerificationToken) Key() VerificationTokenKey {
 
 // Authenticator is a WebAuthn credential. See docs/protocol.md, "Records".
 type Authenticator struct {
-	// CredentialID is the key of the authenticator, base64 encoded, up to
+	// CredentialID is the key of the authenticator, base64 encoded, of up to
 	// 1,364 characters.
 	CredentialID string
 	UserID       string
@@ -122,9 +123,8 @@ type Authenticator struct {
 	// Transports is a comma-separated list, or nil.
 	Transports *string
 
-	// What people are shown of their authenticators. A store that has no place
-	// for these three leaves them nil: tables of Auth.js have none. Nil means
-	// not known.
+	// Users are shown these three fields. Nil means not known. A store without
+	// a field for them leaves them nil; the tables of Auth.js have none.
 
 	// Name is the name that the user sees.
 	Name *string

@@ -6,9 +6,9 @@ import (
 	"log/slog"
 )
 
-// Records with tokens print without them: LogValue is what package slog logs,
-// Format is what package fmt prints, whatever the verb. Package encoding/json
-// writes everything, since stores use it.
+// Records with tokens print without them: package slog logs what LogValue
+// returns, and package fmt calls Format, which prints the same for every verb.
+// Package encoding/json writes every field, because stores use it.
 
 func format(f fmt.State, v slog.LogValuer) { _, _ = io.WriteString(f, v.LogValue().Resolve().String()) }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// unsupported stands in for the methods that an adapter lacks. [CAP-01]
+// unsupported provides the methods that an adapter lacks. [CAP-01]
 type unsupported struct{}
 
 func errUnsupported(method string) error { return fmt.Errorf("%s: %w", method, ErrUnsupported) }

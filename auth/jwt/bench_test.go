@@ -39,8 +39,9 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkBaseline is one decryption and one encryption of the same claims with
-// go-jose, keys in hand: what a session read is compared with.
+// BenchmarkBaseline measures one decryption and one encryption of the same
+// claims with go-jose. The keys are derived beforehand. A session read is
+// compared with it.
 func BenchmarkBaseline(b *testing.B) {
 	row := rows[keyRow](b, "jwt_keys.json")[0]
 	key := row.CBC.bytes(b)

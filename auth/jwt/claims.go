@@ -10,22 +10,22 @@ import (
 	"unicode/utf8"
 )
 
-// Claims is the payload of a token (docs/protocol.md, "Session tokens"): sub, name, email,
-// picture, iat, exp, jti and whatever an application adds. Values are those of
-// encoding/json: a decoded number is a float64, as it is in Auth.js, so
-// integers beyond 2^53 should be stored as text.
+// Claims is the payload of a token (docs/protocol.md, "Session tokens"): sub,
+// name, email, picture, iat, exp, jti and the claims that an application adds.
+// Values have the types of encoding/json. A decoded number is a float64, as in
+// Auth.js, so integers beyond 2^53 should be stored as text.
 type Claims map[string]any
 
-// String returns the text claim of that name, or "" when it is absent, null or
-// no text.
+// String returns the text claim of that name, or "" when the claim is absent,
+// null or not a text.
 func (c Claims) String(name string) string {
 	s, _ := c[name].(string)
 	return s
 }
 
-// Time returns the numeric date of that name (iat, exp, nbf) in UTC, to the
-// millisecond. ok is false when the claim is absent, no number, or outside the
-// years 1 to 9999.
+// Time returns the numeric date of that name (iat, exp, nbf) in UTC, with a
+// precision of one millisecond. ok is false when the claim is absent, is not a
+// number, or lies outside the years 1 to 9999.
 func (c Claims) Time(name string) (t time.Time, ok bool) {
 	seconds, ok := number(c[name])
 	if !ok || !(seconds >= minSeconds && seconds <= maxSeconds) {
@@ -34,7 +34,8 @@ func (c Claims) Time(name string) (t time.Time, ok bool) {
 	return time.UnixMilli(int64(math.Round(seconds * 1000))).UTC(), true
 }
 
-// Seconds of 0001-01-01 and 9999-12-31: what time.Time can write as RFC 3339.
+// Seconds of 0001-01-01 and 9999-12-31, the range that time.Time can write as
+// RFC 3339.
 const (
 	minSeconds = -62135596800
 	maxSeconds = 253402300799
@@ -55,7 +56,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// numericDate is t as seconds, a whole number wherever t has no fraction.
+// numericDate returns t in seconds, as a whole number when t has no fraction.
 func numericDate(t time.Time) any {
 	if t.Nanosecond() == 0 {
 		return t.Unix()
@@ -63,8 +64,8 @@ func numericDate(t time.Time) any {
 	return float64(t.UnixMicro()) / 1e6
 }
 
-// marshal writes the claims the way JSON.stringify would: no HTML escapes, so
-// that a token is as long as the reference's.
+// marshal writes the claims as JSON.stringify does, without HTML escapes, so
+// that a token is as long as that of Auth.js.
 func (c Claims) marshal() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

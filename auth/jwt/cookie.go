@@ -8,23 +8,24 @@ import (
 	"unicode/utf8"
 )
 
-// ChunkSize is how many characters of a token go into one cookie: the 4096
-// bytes that browsers grant, less 160 for name and attributes.
+// ChunkSize is the number of characters of a token in one cookie: the 4096
+// bytes that a browser allows, less 160 for name and attributes.
 const ChunkSize = 4096 - 160
 
 // Cookie is one cookie of a request.
 type Cookie struct {
 	Name, Value string
-	// Ambiguous says that the request has another cookie of this name with another
-	// value: one of them was set for a parent domain or for another path, possibly
-	// by another host.
+	// Ambiguous says that the request has another cookie with this name and
+	// another value. One of them was set for a parent domain or for another
+	// path, possibly by another host.
 	Ambiguous bool
 }
 
-// ParseCookies reads a Cookie header. Names and values are trimmed of spaces
-// and tabs; a pair without = is skipped; of two cookies with one name the first
-// counts, and is ambiguous if they differ; a value is percent-decoded, unless that fails, and keeps its quotes.
-// Several headers are joined with "; " first.
+// ParseCookies reads a Cookie header. It trims names and values of spaces and
+// tabs, and skips a pair without =. Of two cookies with one name it returns the
+// first, which is ambiguous if the values differ. It percent-decodes a value,
+// or keeps the value as it is when that fails. Quotes are part of the value.
+// The caller joins several headers with "; " first.
 func ParseCookies(header string) []Cookie {
 	cookies := make([]Cookie, 0, strings.Count(header, ";")+1)
 	var seen map[string]int // the index of a name
@@ -59,11 +60,12 @@ func ParseCookies(header string) []Cookie {
 	return cookies
 }
 
-// linearSearch is the number of cookies from which on names are looked up in a
-// map, so that a hostile header costs time in proportion to its length.
+// linearSearch is the number of cookies after which names are looked up in a
+// map. The time for a hostile header is then proportional to its length.
 const linearSearch = 16
 
-// unescape percent-decodes a value, and returns it as it is when that fails.
+// unescape percent-decodes a value, and returns the value unchanged when that
+// fails.
 func unescape(value string) string {
 	if !strings.Contains(value, "%") {
 		return value
@@ -75,16 +77,16 @@ func unescape(value string) string {
 	return decoded
 }
 
-// ReadChunks puts a value together that may be spread over several cookies:
-// name itself, or name.0, name.1 and so on. names lists the cookies with a value
-// that belong to it, in the order of the request; a writer deletes those it does
-// not overwrite.
+// ReadChunks returns a value that is in one cookie, name, or is spread over
+// several: name.0, name.1 and so on. names lists the cookies that have a value
+// and belong to name, in the order of the request. A writer deletes those of
+// them that it does not overwrite.
 //
-// Only exact names count, so other cookies that begin with name do no harm. When
-// name itself is there, chunks beside it are left over from a longer value and
-// are ignored, though listed. A missing chunk is not noticed here; the token then
-// fails to decode. An ambiguous cookie makes the value empty: nobody can say which
-// one is meant.
+// Only exact names are taken, so other cookies that begin with name have no
+// effect. When name itself is present, the chunks beside it are left over from
+// a longer value: ReadChunks ignores them but lists them. It does not notice a
+// missing chunk; the token then fails to decode. An ambiguous cookie makes the
+// value empty, because the two values can't be told apart.
 func ReadChunks(cookies []Cookie, name string) (value string, names []string) {
 	type chunk struct {
 		index int
@@ -120,9 +122,9 @@ func ReadChunks(cookies []Cookie, name string) (value string, names []string) {
 	return b.String(), names
 }
 
-// SplitChunks spreads a value over as many cookies as it needs: none when it is
-// empty, one with the bare name up to [ChunkSize], else name.0, name.1 and so
-// on. The value must be ASCII, as tokens are.
+// SplitChunks spreads a value over as many cookies as it needs: no cookie for
+// an empty value, one with the bare name up to [ChunkSize], otherwise name.0,
+// name.1 and so on. The value must be ASCII, as tokens are.
 func SplitChunks(name, value string) []Cookie {
 	switch {
 	case value == "":
@@ -141,9 +143,9 @@ func SplitChunks(name, value string) []Cookie {
 
 const noIndex = -1
 
-// chunkIndex tells which chunk of the value called name a cookie is: noIndex for
-// the whole value, or the number after the dot. The number is written without
-// sign or leading zeros and has at most four digits.
+// chunkIndex returns which chunk of the value called name a cookie is: noIndex
+// for the whole value, or the number after the dot. The number has no sign, no
+// leading zeros and at most four digits.
 func chunkIndex(cookie, name string) (index int, ok bool) {
 	rest, ok := strings.CutPrefix(cookie, name)
 	if !ok {

@@ -13,15 +13,16 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// tolerance is how far the clocks of two servers may differ.
+// tolerance is the largest accepted difference between the clocks of two
+// servers.
 const tolerance = 15 * time.Second
 
 var (
-	// ErrInvalid matches every error of [Decode] that is the token's fault:
-	// malformed, another algorithm, made with another secret, altered, no claims
-	// inside, not valid yet, or expired.
+	// ErrInvalid matches every error of [Decode] that comes from the token: it
+	// is malformed, altered, encrypted with another algorithm or another
+	// secret, not valid yet or expired, or its payload holds no claims.
 	ErrInvalid = errors.New("jwt: invalid token")
-	// ErrExpired matches the error for a token that was good until it expired.
+	// ErrExpired matches the error for a token that was valid until it expired.
 	ErrExpired = errors.New("jwt: expired")
 )
 
@@ -39,7 +40,7 @@ var (
 type DecodeParams struct {
 	// Token is the token to read.
 	Token string
-	// Secrets holds the secrets a token may have been made with, newest first.
+	// Secrets holds the secrets that may have made the token, newest first.
 	Secrets []string
 	// Salt is the name of the cookie that carried the token. May be empty.
 	Salt string
@@ -58,15 +59,16 @@ func (p DecodeParams) LogValue() slog.Value {
 // Decode reads a token that was made with one of the secrets and the salt, and
 // returns all its claims.
 //
-// An empty token is (nil, nil): there is no session, and nothing is wrong. A
-// token that can't be accepted is an error matching [ErrInvalid], and
-// [ErrExpired] besides when only its time is over. [ErrMissingSecret] and
-// other errors that don't match ErrInvalid are mistakes of the caller. No
-// error text holds a part of the token.
+// An empty token is (nil, nil): there is no session, which is not an error. A
+// token that can't be accepted is an error matching [ErrInvalid]; if the token
+// has expired and is otherwise valid, the error matches [ErrExpired] too.
+// [ErrMissingSecret] and other errors that don't match ErrInvalid are mistakes
+// of the caller. No error text holds a part of the token.
 //
-// The key is chosen by the kid of the header; a token without kid is tried with
-// the first secret. exp and nbf may be missed by 15 seconds. A token without
-// exp does not expire. The encoding must be canonical base64url, so that each
+// The kid of the header chooses the key; a token without kid is tried with the
+// first secret. exp and nbf are compared with a tolerance of 15 seconds. A
+// token without exp does not expire. The encoding must be canonical base64url,
+// so that each token has exactly one spelling.
 // token has one spelling.
 func Decode(p DecodeParams) (Claims, error) {
 	if p.Token == "" {
@@ -115,8 +117,8 @@ func split(token string) (compact, error) {
 	return compact{header: part[0], iv: part[2], ciphertext: part[3], tag: part[4]}, nil
 }
 
-// key chooses the key for a protected header. One that Encode wrote under a key
-// at hand is recognised by its text; any other is read.
+// key chooses the key for a protected header. A header that Encode wrote with a
+// cached key is recognised by its text; any other header is parsed.
 func (p DecodeParams) key(header []byte) (*key, error) {
 	for _, secret := range p.Secrets {
 		k := p.Keys.cached(keyID{secret, p.Salt, jose.A256CBC_HS512})
@@ -143,9 +145,10 @@ func (p DecodeParams) key(header []byte) (*key, error) {
 	return nil, errNoKey
 }
 
-// parseHeader reads a protected header: which encryption, and the kid if it has
-// one. Unknown members are ignored and the last of two equal members counts, as
-// in Auth.js; crit and zip are refused whatever they say.
+// parseHeader reads a protected header: the content encryption, and the kid if
+// the header has one. It ignores unknown members, and takes the last of two
+// members with one name, as Auth.js does. It refuses crit and zip with any
+// value.
 func parseHeader(text []byte) (enc jose.ContentEncryption, kid *string, err error) {
 	raw, err := base64url.AppendDecode(nil, text)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 // DefaultMaxAge is the lifetime of a token when none is given: 30 days.
 const DefaultMaxAge = 30 * 24 * time.Hour
 
-// MaxTokenSize is the length in bytes beyond which a token is neither made nor
-// looked at. It is more than a browser sends in all cookies of a site.
+// MaxTokenSize is the largest length of a token in bytes. Encode makes no
+// longer one, and Decode refuses a longer one unread. It is more than a browser
+// sends in all cookies of a site.
 const MaxTokenSize = 256 << 10
 
 // ErrMissingSecret is returned when no secret is given.
@@ -25,15 +26,15 @@ var errTooLong = errors.New("jwt: the token would be too long")
 
 // EncodeParams is what [Encode] takes (docs/protocol.md, "Session tokens").
 type EncodeParams struct {
-	// Token is the payload; nil is an empty one. It is not changed.
+	// Token is the payload; nil is an empty payload. Encode does not change it.
 	Token Claims
-	// Secrets holds the secret to encrypt with in first place; others are
-	// ignored. It must not be empty, nor its first secret.
+	// Secrets holds the secret to encrypt with as its first element; the others
+	// are ignored. Neither the list nor its first secret may be empty.
 	Secrets []string
 	// Salt is the name of the cookie that carries the token. May be empty.
 	Salt string
 	// MaxAge is how long the token is valid. Zero means DefaultMaxAge. A
-	// negative one makes an expired token.
+	// negative value makes an expired token.
 	MaxAge time.Duration
 
 	// Keys caches derived keys. Nil derives the key at each call.
@@ -47,9 +48,9 @@ func (p EncodeParams) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("salt", p.Salt), slog.Duration("maxAge", p.MaxAge))
 }
 
-// Encode makes a token: the payload with iat (now), exp (now plus MaxAge) and
-// jti (a random UUID) set over any it has, encrypted with A256CBC-HS512 under
-// the first secret.
+// Encode makes a token. It sets iat (now), exp (now plus MaxAge) and jti (a
+// random UUID) in a copy of the payload, replacing any that are present, and
+// encrypts the copy with A256CBC-HS512 under the first secret.
 //
 // It returns [ErrMissingSecret] without a secret, and an error when the first
 // secret is empty, the salt is longer than about 1 KB, the payload has a value
@@ -72,7 +73,7 @@ func Encode(p EncodeParams) (string, error) {
 	return k.seal(payload), nil
 }
 
-// claims is the payload with the three claims that every token gets.
+// claims returns the payload with the three claims that every token gets.
 func (p EncodeParams) claims() Claims {
 	now := time.Unix(clock(p.Now).Unix(), 0)
 	maxAge := p.MaxAge
@@ -89,8 +90,8 @@ func (p EncodeParams) claims() Claims {
 	return c
 }
 
-// seal encrypts the payload and writes the five parts; the second, the
-// encrypted key, is empty.
+// seal encrypts the payload and writes the five parts of a compact JWE. The
+// second part, the encrypted key, is empty.
 func (k *key) seal(payload []byte) string {
 	iv := make([]byte, k.aead.NonceSize())
 	_, _ = rand.Read(iv) // never fails
@@ -108,7 +109,8 @@ func (k *key) seal(payload []byte) string {
 	return string(out)
 }
 
-// tokenSize is at least the length of a token with a payload of n bytes.
+// tokenSize returns an upper bound of the length of a token with a payload of n
+// bytes.
 func tokenSize(k *key, n int) int {
 	size := base64.RawURLEncoding.EncodedLen
 	return len(k.header) + 4 + size(k.aead.NonceSize()) + size(n+k.aead.Overhead()) + size(k.tagSize)

@@ -11,8 +11,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// FuzzDecode feeds tokens to Decode under a secret that made none of them: it
-// must not panic, and must never return claims.
+// FuzzDecode gives Decode tokens that were not made with its secret: it must
+// not panic, and must never return claims.
 func FuzzDecode(f *testing.F) {
 	for _, row := range rows[tokenRow](f, "jwt.json") {
 		if len(row.Token) < 4000 {
@@ -35,8 +35,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzRoundTrip checks that what Encode is given, Decode returns, and that no
-// other text stands for the same token.
+// FuzzRoundTrip checks that Decode returns the claims that Encode was given,
+// and that no other text is accepted as the same token.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add(`{"sub":"1"}`, "s", "c", 3, byte('A'))
 	f.Add(`{"a":[1,2.5e-7,null,true,{"b":"\u2028<&>"}],"":""}`, "ü", "", 200, byte('='))
@@ -73,7 +73,7 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// FuzzGetToken feeds request headers to GetToken.
+// FuzzGetToken gives request headers to GetToken.
 func FuzzGetToken(f *testing.F) {
 	for _, row := range rows[getTokenRow](f, "get_token.json") {
 		f.Add(row.Headers["cookie"], row.Headers["authorization"], row.Params.CookieName)
@@ -101,8 +101,8 @@ func FuzzGetToken(f *testing.F) {
 	})
 }
 
-// FuzzReadChunks feeds Cookie headers to the reader, and checks that chunks that
-// were split come back whatever surrounds them.
+// FuzzReadChunks gives Cookie headers to ReadChunks, and checks that a value
+// that was split is read again, with any other cookies around its chunks.
 func FuzzReadChunks(f *testing.F) {
 	f.Add("a=1; sid=old; sid-other=x; sid.x=1", "value", "sid")
 	f.Add("sid.0=%41; sid.00=b; sid.1=", strings.Repeat("v", 9000), "sid")

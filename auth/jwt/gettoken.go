@@ -25,19 +25,20 @@ var ErrMissingRequest = errors.New("jwt: no request headers")
 type GetTokenParams struct {
 	// Header is the header of the request that carries the token.
 	Header http.Header
-	// Secrets holds the secrets a token may have been made with, newest first.
+	// Secrets holds the secrets that may have made the token, newest first.
 	Secrets []string
 	// CookieName is the name of the cookie. Empty means CookieName, or
 	// SecureCookieName when SecureCookie is set.
 	CookieName string
-	// SecureCookie says that cookies have the prefix of secure ones, as they do
-	// when the site is served over HTTPS.
+	// SecureCookie says that cookie names have the prefix of secure cookies,
+	// which they have when the site is served over HTTPS.
 	SecureCookie bool
 	// Salt is the salt of the token. Empty means the name of the cookie.
 	Salt string
 	// Decode reads the token. Nil means [Decode].
 	Decode func(context.Context, DecodeParams) (Claims, error)
-	// Logger is told at debug level why a token was refused. Nil means nobody.
+	// Logger gets at debug level the reason why a token was refused. Nil means
+	// no log.
 	Logger *slog.Logger
 
 	// Keys caches derived keys. Nil derives them at each call.
@@ -51,11 +52,11 @@ func (p GetTokenParams) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("cookie", p.cookieName()))
 }
 
-// GetToken returns the claims of the token that a request carries, in the
-// session cookie, whole or in chunks, or else as "Authorization: Bearer".
+// GetToken returns the claims of the token that a request carries: in the
+// session cookie, whole or in chunks, or else in "Authorization: Bearer".
 //
-// A request without a token, and one whose token is not accepted, are (nil,
-// nil). A cookie with a bad token is not made up for by a good one in the
+// A request without a token is (nil, nil), and so is a request whose token is
+// not accepted. A bad token in the cookie is not replaced by a good one in the
 // Authorization header. It returns [ErrMissingRequest] without a header, and
 // [ErrMissingSecret] when there is a token but no secret.
 func GetToken(ctx context.Context, p GetTokenParams) (Claims, error) {
@@ -79,20 +80,20 @@ func GetToken(ctx context.Context, p GetTokenParams) (Claims, error) {
 		if p.Logger != nil {
 			p.Logger.DebugContext(ctx, "jwt: token refused", "error", err)
 		}
-		return nil, nil // the token of a stranger is not an error of ours
+		return nil, nil // a bad token is not an error of the application
 	}
 	if rival := p.rival(); rival != "" {
 		theirs, err := decode(ctx, DecodeParams{Token: rival, Secrets: p.Secrets, Salt: salt, Keys: p.Keys, Now: p.Now})
 		if err == nil && theirs.String("sub") != claims.String("sub") {
-			return nil, nil // nobody can say which one is meant
+			return nil, nil // the two tokens can't be told apart
 		}
 	}
 	return claims, nil
 }
 
-// rival is the token in the chunks beside a whole one, or "". Chunks that are left
-// over from an earlier token of the same person do no harm; another host may have
-// set a token of somebody else.
+// rival returns the token in the chunks beside a whole one, or "". Chunks that
+// are left over from an earlier token of the same person are harmless, but
+// another host may have set a token of another person.
 func (p GetTokenParams) rival() string {
 	name := p.cookieName()
 	cookies := ParseCookies(strings.Join(p.Header["Cookie"], "; "))
@@ -104,8 +105,9 @@ func (p GetTokenParams) rival() string {
 	return rival
 }
 
-// GetRawToken returns the token that a request carries, unread, or "" if it
-// carries none. It needs no secret. See [GetToken] for where it looks.
+// GetRawToken returns the token that a request carries, without decoding it, or
+// "" if the request carries none. It needs no secret. It looks in the same
+// places as [GetToken].
 func GetRawToken(p GetTokenParams) (string, error) {
 	if p.Header == nil {
 		return "", ErrMissingRequest
@@ -117,8 +119,8 @@ func GetRawToken(p GetTokenParams) (string, error) {
 	return bearer(p.Header.Get("Authorization")), nil
 }
 
-// bearer returns the second word of an Authorization header whose first is
-// exactly Bearer, percent-decoded, or "".
+// bearer returns the second word of an Authorization header, percent-decoded,
+// if the first word is exactly Bearer, or "".
 func bearer(authorization string) string {
 	token, ok := strings.CutPrefix(authorization, "Bearer ")
 	if !ok {

@@ -19,7 +19,7 @@ import (
 
 // The vectors of testdata were recorded from @auth/core 0.41.3.
 
-// list is a JSON member that may be one text or a list of them.
+// list is a JSON member that may be one text or a list of texts.
 type list []string
 
 func (l *list) UnmarshalJSON(data []byte) error {
@@ -64,8 +64,8 @@ type tokenRow struct {
 	EncodeSalt         *string
 }
 
-// decided gives, for each row that the recording marks as a quirk, what we do
-// and why.
+// decided gives, for each row that the recording marks as a quirk, the outcome
+// that we chose and the reason.
 var decided = map[string]struct{ outcome, why string }{
 	"maxage-30-days-after-2038":              {"error", "the recorded token carries an exp that overflowed 32 bits; TestEncodeAfter2038 shows that ours does not"},
 	"rotation-array-with-empty-string-first": {"error", "an empty secret is a mistake in the configuration; to skip it would hide that"},
@@ -207,8 +207,8 @@ func (d derivedKey) bytes(t testing.TB) []byte {
 	return key
 }
 
-// TestGoldenKeys proves the derivation against go-jose holding the recorded key:
-// it reads what Encode wrote, and Decode reads what it wrote.
+// TestGoldenKeys checks the key derivation: go-jose, with the recorded key,
+// reads what Encode wrote, and Decode reads what go-jose wrote.
 func TestGoldenKeys(t *testing.T) {
 	t.Parallel()
 	for _, row := range rows[keyRow](t, "jwt_keys.json") {
@@ -270,7 +270,7 @@ type getTokenRow struct {
 }
 
 // fixedGetToken names the rows of get_token.json from which we depart, with the
-// row whose result we give instead.
+// row whose result we return instead.
 var fixedGetToken = map[string]struct{ like, fix string }{
 	"prefix-collision":            {"cookie", "the cookie reader takes exact chunk names"},
 	"duplicate-cookie-first-wins": {"nothing", "two different cookies of one name are nobody"},

@@ -107,8 +107,8 @@ func TestWeReadAuthJS(t *testing.T) {
 	}
 }
 
-// cookieHeader is the Cookie header of a browser that holds the value, chunks
-// last first.
+// cookieHeader returns the Cookie header of a browser that holds the value,
+// with the last chunk first.
 func cookieHeader(name, value string) string {
 	pairs := []string{"other=1"}
 	for _, c := range jwt.SplitChunks(name, value) {

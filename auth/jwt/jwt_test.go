@@ -86,7 +86,8 @@ func TestEncodeErrors(t *testing.T) {
 	}
 }
 
-// TestLongestToken checks that whatever Encode makes, Decode reads.
+// TestLongestToken checks that Decode reads the longest token that Encode
+// makes.
 func TestLongestToken(t *testing.T) {
 	t.Parallel()
 	made := 0
@@ -105,7 +106,8 @@ func TestLongestToken(t *testing.T) {
 	}
 }
 
-// TestEveryBitCounts alters each character of a token in turn.
+// TestEveryBitCounts alters each character of a token in turn: Decode must
+// refuse each altered token.
 func TestEveryBitCounts(t *testing.T) {
 	t.Parallel()
 	keys := new(jwt.Keys)

@@ -16,19 +16,19 @@ import (
 	josecipher "github.com/go-jose/go-jose/v4/cipher"
 )
 
-// maxKeys bounds a cache of derived keys. A program uses one key for each pair
-// of secret and cookie name, which is far fewer.
+// maxKeys is the largest number of derived keys in a cache. A program uses one
+// key for each pair of secret and cookie name, which is far fewer.
 const maxKeys = 256
 
-// maxInfo is the longest HKDF info that Auth.js accepts; a longer salt would
-// make tokens that it can't read.
+// maxInfo is the largest length in bytes of the HKDF info that Auth.js accepts.
+// It could not read a token with a longer salt.
 const maxInfo = 1024
 
-// Keys caches derived keys by secret and salt. Deriving one takes as long as
-// encoding a token, so a program that handles more than a few keeps one Keys
-// and passes it along. The zero value is ready; it may be used concurrently
-// and must not be copied. It holds at most 256 keys, which are dropped at
-// random beyond that.
+// Keys caches derived keys by secret and salt. Deriving a key takes as long as
+// encoding a token, so a program that handles more than a few tokens keeps one
+// Keys and passes it to each call. The zero value is ready for use. Keys is
+// safe for concurrent use and must not be copied. It holds at most 256 keys;
+// when it is full, a new key replaces a random one.
 type Keys struct {
 	mu   sync.RWMutex
 	keys map[keyID]*key
@@ -57,8 +57,8 @@ func (k *Keys) cached(id keyID) *key {
 	return k.keys[id]
 }
 
-// get returns the key, deriving it at the first call. A nil Keys derives it at
-// each call.
+// get returns the key, and derives it at the first call. A nil Keys derives it
+// at each call.
 func (k *Keys) get(id keyID) (*key, error) {
 	if found := k.cached(id); found != nil {
 		return found, nil
@@ -113,8 +113,8 @@ func derive(id keyID) (*key, error) {
 	return &key{id: kid, header: header, aead: aead, tagSize: tagSize}, nil
 }
 
-// thumbprint is the RFC 7638 thumbprint of a symmetric key, base64url. (go-jose
-// makes it of public keys only.)
+// thumbprint returns the RFC 7638 thumbprint of a symmetric key, base64url.
+// (go-jose makes thumbprints of public keys only.)
 func thumbprint(raw []byte, hash hash.Hash) string {
 	b64 := base64.RawURLEncoding.EncodeToString
 	hash.Write([]byte(`{"k":"` + b64(raw) + `","kty":"oct"}`))

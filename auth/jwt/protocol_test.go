@@ -76,8 +76,8 @@ func TestKeysOfTheProtocolPage(t *testing.T) {
 	}
 }
 
-// kidThatIsRead returns kid if a token of A256GCM with it is read with the secret
-// that it names, the second of two.
+// kidThatIsRead returns kid if Decode reads a token of A256GCM whose kid names
+// the second of two secrets.
 func kidThatIsRead(t *testing.T, id [3]string, kid string) string {
 	t.Helper()
 	key, err := hkdf.Key(sha256.New, []byte(id[0]), []byte(id[1]), "Auth.js Generated Encryption Key ("+id[1]+")", 32)

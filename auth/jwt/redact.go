@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// What holds tokens and secrets prints without them: LogValue is what package
-// slog logs, Format is what package fmt prints, whatever the verb.
+// Types with tokens or secrets print without them: package slog logs what
+// LogValue returns, and package fmt calls Format, which prints the same for every
+// verb.
 
 func format(f fmt.State, v slog.LogValuer) { _, _ = io.WriteString(f, v.LogValue().Resolve().String()) }
 
