@@ -47,23 +47,23 @@ func (k VerificationTokenKey) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("identifier", k.Identifier))
 }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (a Account) Format(f fmt.State, _ rune) { format(f, a) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (c AccountUpdate) Format(f fmt.State, _ rune) { format(f, c) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (s Session) Format(f fmt.State, _ rune) { format(f, s) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (c SessionUpdate) Format(f fmt.State, _ rune) { format(f, c) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (s SessionAndUser) Format(f fmt.State, _ rune) { format(f, s) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (t VerificationToken) Format(f fmt.State, _ rune) { format(f, t) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (k VerificationTokenKey) Format(f fmt.State, _ rune) { format(f, k) }

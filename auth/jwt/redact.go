@@ -27,20 +27,20 @@ func (c Claims) LogValue() slog.Value {
 // LogValue keeps the keys out of logs.
 func (k *Keys) LogValue() slog.Value { return slog.StringValue("[redacted]") }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (c Claims) Format(f fmt.State, _ rune) { format(f, c) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (c Cookie) Format(f fmt.State, _ rune) { format(f, c) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (k *Keys) Format(f fmt.State, _ rune) { format(f, k) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (v DecodeParams) Format(f fmt.State, _ rune) { format(f, v) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (v EncodeParams) Format(f fmt.State, _ rune) { format(f, v) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (v GetTokenParams) Format(f fmt.State, _ rune) { format(f, v) }
