@@ -32,8 +32,8 @@ func (s *store) LinkAccount(ctx context.Context, record adapter.Account) (*adapt
 	return a.copy(), nil
 }
 
-// newAccount returns the record as the store keeps it, or says what is wrong
-// with it.
+// newAccount returns the record in the form that the store keeps. An invalid
+// record is an error.
 func newAccount(op string, record adapter.Account) (*account, error) {
 	switch {
 	case record.Provider == "":
@@ -48,7 +48,7 @@ func newAccount(op string, record adapter.Account) (*account, error) {
 	return a, nil
 }
 
-// isJSON reports whether authorization details can be kept.
+// isJSON reports whether the authorization details are absent or valid JSON.
 func isJSON(details json.RawMessage) bool { return details == nil || json.Valid(details) }
 
 func notJSON(op string) error {
@@ -114,7 +114,8 @@ func (s *store) ListAccountsByUserID(ctx context.Context, userID string) ([]adap
 	return list, nil
 }
 
-// UpdateAccount changes the fields that are set. [ALIST-04] to [ALIST-07]
+// UpdateAccount changes the fields that the update sets. [ALIST-04] to
+// [ALIST-07]
 func (s *store) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
 	const op = "update account"
 	if err := begin(ctx, op); err != nil {

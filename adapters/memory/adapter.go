@@ -12,8 +12,8 @@ import (
 // Adapter keeps records in memory. The zero value is not usable: call New. A
 // copy of an Adapter is another handle on the same records.
 //
-// All methods are safe for concurrent use. Instants are kept to the
-// nanosecond. The context is looked at once, when a method begins [CTX-01].
+// All methods are safe for concurrent use. Instants are kept to the nanosecond.
+// A method checks its context once, at the beginning [CTX-01].
 type Adapter struct{ *store }
 
 var (
@@ -38,27 +38,27 @@ func New() *Adapter {
 	}}
 }
 
-// store holds the records of all handles. What it holds is its own: text that
-// comes in and pointers that go out are copied.
+// store holds the records of all handles. It shares nothing with the caller: it
+// copies the text of its arguments and the records that it returns.
 type store struct {
 	mu sync.RWMutex // guards everything below, the records included
 
 	users          map[string]*user
-	usersByEmail   map[string]*user // users with an address
+	usersByEmail   map[string]*user // the users who have an address
 	accounts       map[adapter.AccountKey]*account
 	sessions       map[string]*session
 	tokens         map[string]map[string]*adapter.VerificationToken // by identifier and token
 	authenticators map[string]*adapter.Authenticator
 }
 
-// user is a user with all that dies with them.
+// user is a user with the records that are deleted together with the user.
 type user struct {
 	adapter.User
 	accounts       set[*account]
 	sessions       set[*session]
 	authenticators []*adapter.Authenticator
-	// gone: the user is deleted, and the sessions are being removed. Nothing
-	// finds them any more.
+	// gone says that the user is deleted and that the removal of the sessions
+	// has begun. No method finds the user or the sessions any more.
 	gone bool
 }
 
@@ -68,8 +68,8 @@ type account struct {
 	place
 }
 
-// session is not an adapter.Session, because there are many: it leaves out the
-// user's ID, which the owner has.
+// session is smaller than an adapter.Session, because there may be very many
+// sessions: it has no user ID, which the owner has.
 type session struct {
 	token   string
 	expires instant
@@ -77,21 +77,22 @@ type session struct {
 	place
 }
 
-// step is how many records a method looks at while it holds the lock, if there
-// may be very many.
+// step is the number of records that a method processes before it lets other
+// calls in, if there may be very many records.
 const step = 1000
 
-// letIn lets other calls in after each thousandth of the records that n counts.
-// The caller holds the lock, and must expect that anything has changed.
+// letIn gives up the lock for a moment when n, the number of records processed
+// so far, is a multiple of step. The caller holds the lock before and after,
+// and must expect that any record has changed.
 func (s *store) letIn(n int) {
 	if n%step == 0 {
 		s.mu.Unlock()
-		runtime.Gosched() // with one processor nobody else gets the lock otherwise
+		runtime.Gosched() // without this no other goroutine gets the lock on one processor
 		s.mu.Lock()
 	}
 }
 
-// begin reports whether the method op may go on.
+// begin returns an error if the context has ended before the method op begins.
 func begin(ctx context.Context, op string) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("memory: %s: %w", op, err)
@@ -99,7 +100,7 @@ func begin(ctx context.Context, op string) error {
 	return nil
 }
 
-// missing is the error of a record that is created without part of its key.
+// missing returns the error for a new record whose key field is empty.
 // [INPUT-14]
 func missing(op, field string) error {
 	return fmt.Errorf("memory: %s: %s is empty", op, field)

@@ -34,8 +34,8 @@ func (s *store) CreateAuthenticator(ctx context.Context, record adapter.Authenti
 	return copyAuthenticator(a), nil
 }
 
-// newAuthenticator returns the record as the store keeps it, or says what is
-// wrong with it.
+// newAuthenticator returns the record in the form that the store keeps. An
+// invalid record is an error.
 func newAuthenticator(op string, record adapter.Authenticator) (*adapter.Authenticator, error) {
 	if record.CredentialID == "" {
 		return nil, missing(op, "credential id")
@@ -83,8 +83,8 @@ func (s *store) ListAuthenticatorsByUserID(ctx context.Context, userID string) (
 	return list, nil
 }
 
-// UpdateAuthenticatorCounter stores the counter, a lower one included, and
-// returns the record. [AUTHN-08] to [AUTHN-13]
+// UpdateAuthenticatorCounter stores the counter, even a lower one, and returns
+// the record. [AUTHN-08] to [AUTHN-13]
 func (s *store) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
 	const op = "update authenticator counter"
 	if err := begin(ctx, op); err != nil {
@@ -100,8 +100,9 @@ func (s *store) UpdateAuthenticatorCounter(ctx context.Context, credentialID str
 	return copyAuthenticator(a), nil
 }
 
-// DeleteAuthenticator deletes the user's authenticator and the account that it
-// is connected to. [AEDIT-01] to [AEDIT-05]
+// DeleteAuthenticator deletes the user's authenticator, and the account that it
+// is connected to unless another authenticator uses that account. [AEDIT-01] to
+// [AEDIT-05]
 func (s *store) DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
 	const op = "delete authenticator"
 	if err := begin(ctx, op); err != nil {
@@ -125,7 +126,8 @@ func (s *store) DeleteAuthenticator(ctx context.Context, userID, credentialID st
 	return copyAuthenticator(deleted), nil
 }
 
-// connectedAccounts are the owner's accounts that end with the authenticator.
+// connectedAccounts returns the owner's accounts that are deleted together with
+// the authenticator.
 func connectedAccounts(owner *user, ending *adapter.Authenticator) []*account {
 	for _, other := range owner.authenticators {
 		if other != ending && other.ProviderAccountID == ending.ProviderAccountID {
@@ -166,8 +168,8 @@ func (s *store) ownedAuthenticator(userID, credentialID string) (*user, *adapter
 	return s.users[userID], a
 }
 
-// TouchAuthenticator stores the counter to and the instant of use if the stored
-// counter is from. [AEDIT-07] to [AEDIT-10]
+// TouchAuthenticator stores the counter to and the instant of use, if the
+// stored counter equals from. [AEDIT-07] to [AEDIT-10]
 func (s *store) TouchAuthenticator(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
 	const op = "touch authenticator"
 	if err := begin(ctx, op); err != nil {

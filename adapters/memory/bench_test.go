@@ -15,16 +15,16 @@ import (
 
 var mostSessions = flag.Int("most-sessions", 100_000, "BenchmarkSessions goes up to this many")
 
-// BenchmarkAdapter measures every method. There is no baseline, because there is no
-// client that does less.
+// BenchmarkAdapter measures every method. There is no baseline: no client library
+// lies below this adapter.
 func BenchmarkAdapter(b *testing.B) {
 	adaptertest.Bench(b, adaptertest.Harness{New: func(testing.TB) adapter.Adapter { return memory.New() }}, nil)
 }
 
 func sessionToken(n int) string { return fmt.Sprintf("%032x-token", n) }
 
-// populated returns an adapter with sessions of half as many users, and what
-// heap they take.
+// populated returns an adapter with the sessions of half as many users, and the
+// bytes of heap that one user and one session take.
 func populated(b *testing.B, sessions int) (a *memory.Adapter, users, perSession float64) {
 	b.Helper()
 	heap := func() float64 {
@@ -52,8 +52,8 @@ func populated(b *testing.B, sessions int) (a *memory.Adapter, users, perSession
 	return a, (withUsers - start) / float64(len(ids)), (heap() - withUsers) / float64(sessions)
 }
 
-// BenchmarkSessions looks random sessions up from all processors at
-// once. B/session is what one session with a token of 38 bytes takes.
+// BenchmarkSessions looks random sessions up from all processors at once.
+// B/session is the memory that one session with a token of 38 bytes takes.
 func BenchmarkSessions(b *testing.B) {
 	for _, sessions := range []int{1_000, 100_000, 1_000_000} {
 		if sessions > *mostSessions {
@@ -78,8 +78,8 @@ func BenchmarkSessions(b *testing.B) {
 	}
 }
 
-// BenchmarkDeleteExpired sweeps a hundred thousand sessions of which none is
-// over.
+// BenchmarkDeleteExpired sweeps a hundred thousand sessions, none of which has
+// expired.
 func BenchmarkDeleteExpired(b *testing.B) {
 	a, _, _ := populated(b, 100_000)
 	for b.Loop() {

@@ -8,9 +8,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Records are copied on the way in and on the way out. On the way in text is
-// copied too: it may be a small part of a large request, or lie in a buffer
-// that is used again. [ALIAS-02] [ALIAS-03] [ALIAS-05]
+// The store copies a record when it receives it and when it returns it. When
+// it receives a record, it copies the text too: a string may be a small part
+// of a large request, or lie in a buffer that is used again. [ALIAS-02]
+// [ALIAS-03] [ALIAS-05]
 
 // instant is a time in UTC without a monotonic clock reading. [TIME-09]
 type instant = time.Time

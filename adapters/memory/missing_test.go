@@ -11,7 +11,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// without is the adapter without one of the 19 methods.
+// without is an adapter that lacks one of the 19 methods.
 type without struct {
 	*memory.Adapter
 	method string
@@ -19,7 +19,8 @@ type without struct {
 
 func (w without) Missing() []string { return []string{w.method} }
 
-// withoutInterface is the adapter without one optional interface, by its name.
+// withoutInterface returns the adapter without one optional interface. The key
+// is the name of the interface.
 var withoutInterface = map[string]func(a *memory.Adapter) adapter.Adapter{
 	"SignUps": func(a *memory.Adapter) adapter.Adapter {
 		return struct {
@@ -68,7 +69,7 @@ var withoutInterface = map[string]func(a *memory.Adapter) adapter.Adapter{
 	},
 }
 
-// methodsOf are the methods of the interfaces in withoutInterface.
+// methodsOf has the methods of each interface in withoutInterface.
 var methodsOf = map[string][]string{
 	"SignUps":            {"CreateUserWithAccount"},
 	"AccountLists":       {"ListAccountsByUserID", "UpdateAccount"},
@@ -78,9 +79,9 @@ var methodsOf = map[string][]string{
 }
 
 // TestMissingMethods runs the suite on the adapter without each single method,
-// and without each optional interface. What was verified before stays so, unless
-// the clause names the method among those that it requires; and what is missing
-// is nobody's fault: nothing fails but the clause about whole groups of methods.
+// and without each optional interface. A clause that the full adapter passes
+// stays verified, unless it requires the missing method. Only the clause about
+// whole groups of methods may fail.
 func TestMissingMethods(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -132,7 +133,8 @@ func TestMissingMethods(t *testing.T) {
 	}
 }
 
-// outcomes runs the suite with few rounds.
+// outcomes runs the suite with few rounds and returns the result of each
+// clause.
 func outcomes(t *testing.T, open func() adapter.Adapter) map[string]adaptertest.Result {
 	t.Helper()
 	report, err := adaptertest.Check(t.Context(), adaptertest.Harness{
@@ -154,7 +156,7 @@ func outcomes(t *testing.T, open func() adapter.Adapter) map[string]adaptertest.
 // shared is another handle on the data of an adapter.
 type shared struct{ adapter.Adapter }
 
-// Unwrap returns what has the optional interfaces.
+// Unwrap returns the value that has the optional interfaces.
 func (s shared) Unwrap() any {
 	if p, ok := s.Adapter.(interface{ Unwrap() any }); ok {
 		return p.Unwrap()

@@ -35,8 +35,8 @@ func (s *store) CreateSession(ctx context.Context, record adapter.Session) (*ada
 	return created.copy(), nil
 }
 
-// GetSessionAndUser returns the session and its owner, or nil. A session that
-// is over is returned with its true Expires until DeleteExpired removes it.
+// GetSessionAndUser returns the session and its owner, or nil. An expired
+// session is returned with its true Expires until DeleteExpired removes it.
 // [SESS-02] [SESS-19] to [SESS-22]
 func (s *store) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
 	if err := begin(ctx, "get session and user"); err != nil {
@@ -50,9 +50,9 @@ func (s *store) GetSessionAndUser(ctx context.Context, sessionToken string) (*ad
 	return nil, nil
 }
 
-// UpdateSession changes the fields that are set and returns the session, or
-// nil if it is absent. A new owner that is absent is an error matching
-// adapter.ErrNotFound and changes nothing. [SESS-08] to [SESS-14] [SESS-23]
+// UpdateSession changes the fields that the update sets and returns the
+// session, or nil if it is absent. If the new owner is absent, nothing changes
+// and the error matches adapter.ErrNotFound. [SESS-08] to [SESS-14] [SESS-23]
 func (s *store) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
 	const op = "update session"
 	if err := begin(ctx, op); err != nil {
@@ -104,7 +104,7 @@ func (s *store) session(token string) *session {
 	return nil
 }
 
-// drop removes the session. The caller holds the lock.
+// drop removes the session from all maps. The caller holds the lock.
 func (s *store) drop(dropped *session) {
 	delete(s.sessions, dropped.token)
 	dropped.owner.sessions.remove(dropped)
@@ -127,9 +127,9 @@ func (s *store) ListSessionsByUserID(ctx context.Context, userID string) ([]adap
 	return list, nil
 }
 
-// DeleteSessionsByUserID deletes all sessions of the user but the one with the
-// token except. It lets other calls in after each thousand.
-// [SLIST-04] to [SLIST-07]
+// DeleteSessionsByUserID deletes all sessions of the user except the one whose
+// token is the argument except. It lets other calls in after each thousand
+// sessions. [SLIST-04] to [SLIST-07]
 func (s *store) DeleteSessionsByUserID(ctx context.Context, userID, except string) (int64, error) {
 	if err := begin(ctx, "delete sessions"); err != nil {
 		return 0, err
@@ -141,8 +141,9 @@ func (s *store) DeleteSessionsByUserID(ctx context.Context, userID, except strin
 		return 0, nil
 	}
 	deleted := 0
-	// Sessions that come in meanwhile are added at the end, and drop moves the
-	// last one only: what was there when the call began is all looked at.
+	// Sessions that other calls add go to the end, and drop moves only the
+	// last one. So the loop reaches every session that existed when the call
+	// began.
 	for i := len(u.sessions) - 1; i >= 0; i-- {
 		if i = min(i, len(u.sessions)-1); i < 0 || u.gone {
 			break

@@ -1,7 +1,7 @@
 package memory
 
-// set holds records that know their place in it, so that one is added and
-// removed in constant time and costs eight bytes and its place.
+// set holds records that know their index in it. A record is added and
+// removed in constant time, and takes eight bytes plus its place.
 type set[T interface{ at() *place }] []T
 
 // place is the index of a record in its set.
@@ -14,7 +14,7 @@ func (s *set[T]) add(record T) {
 	*s = append(*s, record)
 }
 
-// remove puts the last record in the place of the one that goes.
+// remove moves the last record to the place of the removed one.
 func (s *set[T]) remove(record T) {
 	var none T
 	i, end := *record.at(), len(*s)-1

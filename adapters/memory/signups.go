@@ -7,7 +7,7 @@ import (
 )
 
 // CreateUserWithAccount stores a new user, an account and, unless it is nil, an
-// authenticator of that user: all of them or nothing. [SIGNUP-01] to [SIGNUP-06]
+// authenticator of that user: all of them or none. [SIGNUP-01] to [SIGNUP-06]
 func (s *store) CreateUserWithAccount(ctx context.Context, record adapter.User, first adapter.Account, authenticator *adapter.Authenticator) (*adapter.User, error) {
 	const op = "create user with account"
 	if err := begin(ctx, op); err != nil {

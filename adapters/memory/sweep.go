@@ -9,9 +9,9 @@ import (
 
 // DeleteExpired removes the sessions and verification tokens whose Expires is
 // at or before now. It looks at every session and token, and lets other calls
-// in after each thousand. When the context ends meanwhile, what it has counted
-// until then is removed, and the error is the context's.
-// [EXP-01] [EXP-05] [EXP-06] [EXP-07]
+// in after each thousand. If the context ends during the sweep, the error is
+// the context's error, and the counts say how many records are already
+// removed. [EXP-01] [EXP-05] [EXP-06] [EXP-07]
 func (s *store) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept, error) {
 	const op = "delete expired"
 	var swept adapter.Swept

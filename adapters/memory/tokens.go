@@ -6,8 +6,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// CreateVerificationToken stores a token. A pair that is pending already is an
-// error matching adapter.ErrConflict. [VTOK-01] [VTOK-06] to [VTOK-10] [VTOK-16]
+// CreateVerificationToken stores a token. If the pair of identifier and token
+// exists already, the error matches adapter.ErrConflict. [VTOK-01] [VTOK-06] to
+// [VTOK-10] [VTOK-16]
 func (s *store) CreateVerificationToken(ctx context.Context, record adapter.VerificationToken) (*adapter.VerificationToken, error) {
 	const op = "create verification token"
 	if err := begin(ctx, op); err != nil {
@@ -34,9 +35,9 @@ func (s *store) CreateVerificationToken(ctx context.Context, record adapter.Veri
 	return new(token), nil
 }
 
-// UseVerificationToken deletes the token and returns it, or nil. Exactly one
-// of any number of concurrent callers in this process gets it.
-// [VTOK-02] to [VTOK-06] [CONC-01] [CONC-02]
+// UseVerificationToken deletes the token and returns it, or nil. Of any number
+// of concurrent callers in this process, exactly one gets the token. [VTOK-02]
+// to [VTOK-06] [CONC-01] [CONC-02]
 func (s *store) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 	if err := begin(ctx, "use verification token"); err != nil {
 		return nil, err
@@ -51,8 +52,8 @@ func (s *store) UseVerificationToken(ctx context.Context, key adapter.Verificati
 	return token, nil
 }
 
-// dropToken removes the token and reports whether it was still there. The caller
-// holds the lock.
+// dropToken removes the token and reports whether it was still stored. The
+// caller holds the lock.
 func (s *store) dropToken(token *adapter.VerificationToken) bool {
 	pending := s.tokens[token.Identifier]
 	if pending[token.Token] != token {

@@ -34,8 +34,8 @@ func newUser(record adapter.User) *user {
 	return u
 }
 
-// takenFrom names what another user has already of the new user's: "id" or
-// "e-mail address"; otherwise it is empty. The caller holds the lock.
+// takenFrom names the key of the new user that another user has already: "id" or
+// "e-mail address". Without a conflict it returns "". The caller holds the lock.
 func (s *store) takenFrom(u *user) string {
 	if _, taken := s.users[u.ID]; taken {
 		return "id"
@@ -95,8 +95,8 @@ func (s *store) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*
 	return nil, nil
 }
 
-// UpdateUser changes the fields that are set.
-// [USER-17] to [USER-24] [CONC-08]
+// UpdateUser changes the fields that the update sets. [USER-17] to [USER-24]
+// [CONC-08]
 func (s *store) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	const op = "update user"
 	if err := begin(ctx, op); err != nil {
@@ -122,9 +122,9 @@ func (s *store) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*ada
 }
 
 // DeleteUser deletes the user and all accounts, sessions and authenticators of
-// that user, in one step. The sessions, of which there may be very many, are not
-// found any more from then on; their memory is freed a thousand at a time, and
-// other calls are let in between. [CASC-01] to [CASC-10]
+// that user, in one step: after it no method finds them. There may be very many
+// sessions, so their memory is freed a thousand sessions at a time, with other
+// calls in between. [CASC-01] to [CASC-10]
 func (s *store) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
 	if err := begin(ctx, "delete user"); err != nil {
 		return nil, err

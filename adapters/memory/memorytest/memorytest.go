@@ -1,5 +1,5 @@
-// Package memorytest opens in-memory adapters for tests: those of this module, and
-// those of all bundled adapters. Nothing else imports it.
+// Package memorytest opens in-memory adapters for the tests of this module and for
+// the tests of all bundled adapters. Nothing else imports it.
 package memorytest
 
 import (
@@ -14,13 +14,13 @@ import (
 // Open returns an adapter without records.
 func Open(testing.TB) adapter.Adapter { return memory.New() }
 
-// Harness opens adapters over maps of their own.
+// Harness opens adapters that share no records.
 func Harness() adaptertest.Harness {
 	return adaptertest.Harness{
 		Name: "memory",
 		New:  Open,
 		Second: func(_ testing.TB, a adapter.Adapter) adapter.Adapter {
-			second := *a.(*memory.Adapter) // over the same maps
+			second := *a.(*memory.Adapter) // another handle on the same maps
 			return &second
 		},
 		Close:  func(adapter.Adapter) error { return nil }, // there is nothing to close
