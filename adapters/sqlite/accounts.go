@@ -12,7 +12,7 @@ import (
 const accountColumns = `userId, type, provider, providerAccountId, access_token, refresh_token, id_token,
 	scope, token_type, session_state, expires_at, authorization_details`
 
-// An owner who is absent is a null, which the column refuses.
+// For an absent owner the subquery yields null, which the column refuses.
 const insertAccount = `
 	INSERT INTO "account" (` + accountColumns + `)
 	VALUES ((SELECT id FROM "user" WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -84,8 +84,8 @@ func (a *Adapter) ListAccountsByUserID(ctx context.Context, userID string) ([]ad
 	return list, nil
 }
 
-// UpdateAccount changes the fields that are set, in one statement that leaves
-// the others to concurrent updates. [ALIST-04] to [ALIST-07]
+// UpdateAccount changes the fields that the update sets, in one statement.
+// Concurrent updates of other fields survive. [ALIST-04] to [ALIST-07]
 func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
 	const op = "update account"
 	var to adapter.Account

@@ -12,24 +12,23 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// DB is what an Adapter needs of a database. *sql.DB, *sql.Conn and *sql.Tx
-// have it.
+// DB has the methods of a database that an Adapter needs. *sql.DB, *sql.Conn and
+// *sql.Tx implement it.
 type DB interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Adapter keeps records in a SQLite database. All methods are safe for
-// concurrent use as far as the DB is. Instants are kept to the millisecond,
-// rounded down, in the years 0 to 9999; a write with another one fails
-// [TIME-02] [TIME-05].
+// Adapter keeps records in a SQLite database. All methods are safe for concurrent use
+// as far as the DB is. Instants are kept to the millisecond, rounded down. A write
+// fails if its instant is outside the years 0 to 9999 [TIME-02] [TIME-05].
 //
-// With a *sql.DB the adapter prepares each statement once and keeps it until
-// the DB is closed, so make one Adapter per DB, not one per request. With a
-// *sql.Conn or *sql.Tx it prepares nothing, and an Adapter costs nothing.
+// With a *sql.DB the adapter prepares each statement once and keeps it until the DB is
+// closed, so make one Adapter per DB, not one per request. With a *sql.Conn or *sql.Tx
+// it prepares nothing, and making an Adapter is cheap.
 type Adapter struct {
 	db     DB
-	pool   *sql.DB // db, if it is one
+	pool   *sql.DB // db, if it is a *sql.DB
 	prefix string
 	schema *schema
 
@@ -47,10 +46,10 @@ var (
 	_ adapter.TokenEdits         = (*Adapter)(nil)
 )
 
-// New returns an adapter over db, which the caller closes. New does not use db, and
-// an error is a wrong argument. [Adapter.EnsureSchema] makes the tables. The first
-// call of a method compares them with the schema, and fails with a text that says what
-// is lacking.
+// New returns an adapter over db, which the caller closes. New sends nothing to the
+// database; its error means that an argument is wrong. [Adapter.EnsureSchema] makes
+// the tables. The first call of any method compares the tables with the schema; if
+// something is missing, it fails with an error that names it.
 func New(db DB, opts ...Option) (*Adapter, error) {
 	pool, isPool := db.(*sql.DB)
 	var o options
@@ -69,8 +68,8 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 	return &Adapter{db: db, pool: pool, prefix: o.prefix, schema: currentSchema, checked: new(atomic.Bool), statements: new(sync.Map)}, nil
 }
 
-// named gives the tables, indexes and triggers of a query their prefix: every
-// name in double quotes is one of them.
+// named puts the prefix before the names of tables, indexes and triggers in a query,
+// which are the names in double quotes.
 func (a *Adapter) named(query string) string {
 	return quotedName.ReplaceAllString(query, `"`+a.prefix+`$1"`)
 }

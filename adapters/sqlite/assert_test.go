@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// must fails the test on an error and hands the value on.
+// must fails the test on an error and returns the value.
 func must[T any](v T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

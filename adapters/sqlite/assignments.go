@@ -2,8 +2,8 @@ package sqlite
 
 import "strings"
 
-// assignments gathers what an UPDATE sets. Columns that are not among them are
-// left alone, and so are their indexes.
+// assignments collects the columns that an UPDATE sets. The UPDATE changes no
+// other column and no index of another column.
 type assignments struct {
 	list   []string
 	values []any
@@ -17,9 +17,9 @@ func (s *assignments) add(isSet bool, assignment string, value any) {
 	}
 }
 
-// update returns the statement that sets them in the record of the table that
-// the condition finds, and returns the record; with nothing to set it only
-// reads.
+// update returns the statement that sets the columns in the record that the
+// condition finds. The statement yields the record. Without assignments it is a
+// SELECT.
 func (s *assignments) update(table, condition, columns string) string {
 	if len(s.list) == 0 {
 		return `SELECT ` + columns + ` FROM "` + table + `" WHERE ` + condition

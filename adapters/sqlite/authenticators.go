@@ -65,8 +65,8 @@ func (a *Adapter) ListAuthenticatorsByUserID(ctx context.Context, userID string)
 	return list, nil
 }
 
-// UpdateAuthenticatorCounter stores the counter, a lower one included, and
-// returns the record. [AUTHN-08] to [AUTHN-13] [CONC-09]
+// UpdateAuthenticatorCounter stores the counter, even a lower one, and returns
+// the record. [AUTHN-08] to [AUTHN-13] [CONC-09]
 func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
 	const op = "update authenticator counter"
 	authenticator, err := one(ctx, a, `
@@ -92,7 +92,8 @@ func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID 
 		if err != nil || deleted == nil {
 			return err
 		}
-		// The account goes with the last authenticator that is connected to it.
+		// Delete the account together with the last authenticator that is
+		// connected to it.
 		if _, err := tx.exec(ctx, `
 			DELETE FROM "account" WHERE userId = ? AND type = ? AND providerAccountId = ?
 			AND NOT EXISTS (SELECT 1 FROM "authenticator" WHERE userId = ? AND providerAccountId = ?)`,
@@ -127,8 +128,8 @@ func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID,
 	return renamed, nil
 }
 
-// TouchAuthenticator stores the counter to and the instant of use if the stored
-// counter is from. [AEDIT-07] to [AEDIT-10]
+// TouchAuthenticator stores the counter to and the instant of use, if the
+// stored counter equals from. [AEDIT-07] to [AEDIT-10]
 func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
 	const op = "touch authenticator"
 	lastUsed, err := toMillis(used)

@@ -10,9 +10,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// baseline is the least that the nineteen methods take with database/sql on the
-// same tables: one prepared statement each, and none of the promises that need
-// more. Benchmarks compare the adapter with it.
+// baseline has the nineteen methods in the least code that database/sql allows
+// on the same tables: each is one prepared statement, and keeps no promise that
+// needs more. Benchmarks compare the adapter with it.
 type baseline struct {
 	db       *sql.DB
 	prepared *sync.Map // *sql.Stmt by text

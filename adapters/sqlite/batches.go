@@ -5,30 +5,32 @@ import (
 	"time"
 )
 
-// A large deletion is made of batches, and a batch of slices. A batch is a
-// transaction that holds the write lock; it ends with the first slice after
-// lockTime, so that it holds the lock for lockTime, one slice and the commit,
-// whatever a record costs.
+// A large deletion consists of batches, and a batch consists of slices. A batch is a
+// transaction that holds the write lock. It ends with the first slice that ends after
+// lockTime, so it holds the lock for at most lockTime, one slice and the commit,
+// however long the deletion of a record takes.
 //
-// A writer that finds the lock taken looks again after 1, 2, 5, 10 and 15 ms, and so
+// A writer that finds the lock taken tries again after 1, 2, 5, 10 and 15 ms, and so
 // on (sqliteDefaultBusyCallback in SQLite's main.c). The pause after a batch is
-// longer than the step that it is in by then, so that the first look after the end of
-// the batch finds the lock free.
+// longer than the time between two tries of a writer that has waited since the start
+// of the batch. So the writer's first try after the end of the batch finds the lock
+// free.
 const (
 	lockTime      = 500 * time.Microsecond
 	sliceSize     = 20 // records
 	shortestPause = 3 * time.Millisecond
 )
 
-// checkpointAfter is after how many deleted records the log is copied into the
-// database. A record is in about four pages, and a writer whose commit makes the log
-// longer than 1,000 pages has to copy all of it: this way it is not another writer.
+// checkpointAfter is the number of deleted records after which the deletion copies
+// the write-ahead log into the database. The deletion of a record writes about four
+// pages, and the writer whose commit makes the log longer than 1,000 pages must copy
+// all of it. Copying earlier spares other writers that work.
 const checkpointAfter = 200
 
-// inBatches repeats a statement that deletes some of the records, as many as its
-// last argument says, until none is left. It returns how many it deleted, also with
-// an error. On the caller's connection or transaction every slice is a statement
-// there, without pauses.
+// inBatches repeats a statement, whose last parameter limits how many records it
+// deletes, until no record is left. It returns the number of deleted records, even
+// with an error. On the caller's connection or transaction it runs one statement for
+// each slice, without batches and pauses.
 func (a *Adapter) inBatches(ctx context.Context, query string, args ...any) (total int64, err error) {
 	args = append(args[:len(args):len(args)], int64(sliceSize))
 	copied := total
@@ -72,7 +74,8 @@ func (a *Adapter) inBatches(ctx context.Context, query string, args ...any) (tot
 	}
 }
 
-// whileShort calls slice until it says that there are no more, or lockTime is over.
+// whileShort calls slice until slice reports that there are no more records, or
+// lockTime has passed.
 func whileShort(now func() time.Time, slice func() (more bool, err error)) error {
 	for began := now(); ; {
 		more, err := slice()
@@ -82,14 +85,15 @@ func whileShort(now func() time.Time, slice func() (more bool, err error)) error
 	}
 }
 
-// checkpoint copies the write-ahead log into the database, if there is one and the
-// application has not taken that on itself. It does not take the write lock.
+// checkpoint copies the write-ahead log into the database, if the database has one
+// and the application has not turned automatic checkpoints off. It does not take the
+// write lock.
 func (a *Adapter) checkpoint(ctx context.Context) error {
 	conn, err := a.pool.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }() // back to the pool
+	defer func() { _ = conn.Close() }() // returns conn to the pool
 	var pages int
 	if err := conn.QueryRowContext(ctx, "PRAGMA wal_autocheckpoint").Scan(&pages); err != nil || pages <= 0 {
 		return err
@@ -98,7 +102,7 @@ func (a *Adapter) checkpoint(ctx context.Context) error {
 	return err
 }
 
-// sleep waits, and returns the error of ctx if that ends first.
+// sleep waits for d. It returns the error of ctx if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

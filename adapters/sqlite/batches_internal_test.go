@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// A batch ends with the slice in which its time is over, whatever the slices before
-// have cost, with the slice that finds no more, and with an error.
+// A batch ends with the slice in which its time ends, however long each slice
+// takes. It also ends with a slice that finds no more records, and with an error.
 func TestBatchLooksAtTheClock(t *testing.T) {
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {
-		costs []time.Duration // of the slices, one after the other
-		more  int             // slices that say that there are more
-		err   error           // of the last slice
+		costs []time.Duration // the time that each slice takes, in order
+		more  int             // the number of slices that report more records
+		err   error           // the error of the last slice
 		want  int
 	}{
 		"quick slices":        {[]time.Duration{100 * time.Microsecond, 100 * time.Microsecond, 100 * time.Microsecond, 250 * time.Microsecond, 1}, 9, nil, 4},

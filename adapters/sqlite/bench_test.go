@@ -15,15 +15,16 @@ import (
 
 var mostSessions = flag.Int("most-sessions", 100_000, "BenchmarkSessions goes up to this many")
 
-// direct is an adapter over a new file, with nothing between it and the driver.
+// direct is an adapter over a new file. It uses the driver without the wrapper
+// that counts.
 type direct struct {
 	*sqlite.Adapter
 	db   *sql.DB
 	path string
 }
 
-// benchHarness opens adapters directly, and a second handle on the same file
-// through a driver that counts.
+// benchHarness opens adapters without a wrapper, and a second handle on the
+// same file through a driver that counts statements.
 func (w wiring) benchHarness() adaptertest.Harness {
 	return adaptertest.Harness{
 		New: func(t testing.TB) adapter.Adapter {

@@ -14,7 +14,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// watched reopens the file of a database with its driver wrapped.
+// watched opens the file of a database again, with its driver wrapped by
+// package fault.
 func (w wiring) watched(t testing.TB, path string) (*sql.DB, *fault.Driver) {
 	t.Helper()
 	plain := w.openDB(t, path)
@@ -69,7 +70,7 @@ func TestWaitsForALockedDatabase(t *testing.T) {
 		tries := faults.Stats().Statements
 		tick := time.NewTicker(time.Millisecond)
 		defer tick.Stop()
-		for faults.Stats().Statements < tries+3 { // it tries again and again
+		for faults.Stats().Statements < tries+3 { // until it has tried again at least three times
 			select {
 			case <-tick.C:
 			case err := <-done:
@@ -109,8 +110,8 @@ func TestContextEndsTheWaitForALock(t *testing.T) {
 	})
 }
 
-// A write counts as done only when its result was read to the end, because
-// with RETURNING that is when it is committed. [FAULT-01] [FAULT-09]
+// A write has succeeded only when its rows were read to the end, because a
+// statement with RETURNING commits after the last row. [FAULT-01] [FAULT-09]
 func TestAnswerCutShortIsAnError(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
 		db, faults := w.watched(t, filepath.Join(t.TempDir(), "test.db"))
@@ -127,7 +128,8 @@ func TestAnswerCutShortIsAnError(t *testing.T) {
 		if _, err := a.CreateVerificationToken(ctx, token); err != nil {
 			t.Fatal(err)
 		}
-		// The first calls prepare their statements; those are no steps.
+		// The first calls prepare their statements. Preparations are not
+		// counted as steps.
 		if _, err := faults.Inject(fault.CutReply, 1); err != nil {
 			t.Fatal(err)
 		}

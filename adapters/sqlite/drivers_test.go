@@ -17,8 +17,8 @@ type wiring struct {
 	dsn          func(path string) string
 }
 
-// The parameters are those of README.md but for synchronous, which matters in a
-// power cut only.
+// The parameters are those of README.md except synchronous, which matters only
+// in a power cut.
 const parameters = "_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=foreign_keys(on)&_txlock=immediate"
 
 var wirings = []wiring{

@@ -10,8 +10,8 @@ import (
 )
 
 // An instant is stored in milliseconds since the Unix epoch, rounded down, so
-// that nothing lasts longer than it should. The years 0 to 9999 are what a
-// date in JSON can say. [TIME-02] [TIME-06]
+// that no session or token lasts longer than its Expires. A date in JSON can
+// express the years 0 to 9999. [TIME-02] [TIME-06]
 const (
 	firstMilli = -62167219200000 // 0000-01-01T00:00:00Z
 	lastMilli  = 253402300799999 // 9999-12-31T23:59:59.999Z
@@ -33,7 +33,8 @@ func toNullMillis(t *time.Time) (any, error) {
 	return toMillis(*t)
 }
 
-// fromMillis refuses what toMillis cannot have written. [ERR-10]
+// fromMillis returns an error for a number that toMillis cannot have written.
+// [ERR-10]
 func fromMillis(ms int64) (time.Time, error) {
 	if ms < firstMilli || ms > lastMilli {
 		return time.Time{}, errRange
@@ -70,7 +71,8 @@ func fromJSON(text *string) (json.RawMessage, error) {
 	return nil, errors.New("not JSON")
 }
 
-// toNull is the argument of a field that may be nil, which is stored as null.
+// toNull returns the statement's argument for a field that may be nil. Nil is
+// stored as null.
 func toNull[T any](v *T) any {
 	if v == nil {
 		return nil
@@ -78,8 +80,8 @@ func toNull[T any](v *T) any {
 	return *v
 }
 
-// orNull scans a column that may be null into a field, with less work than
-// database/sql has with a pointer to a pointer.
+// orNull scans a column that may be null into a field. It is faster than the
+// pointer to a pointer of database/sql.
 type orNull[T any] struct{ field **T }
 
 // Scan implements [sql.Scanner].
@@ -96,7 +98,7 @@ func (n orNull[T]) Scan(value any) error {
 	return err
 }
 
-// corrupt is the error of a stored value that does not make sense.
+// corrupt returns the error for a stored value that is not valid.
 func corrupt(column string, err error) error {
 	return fmt.Errorf("stored %s: %w", column, err)
 }

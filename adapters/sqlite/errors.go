@@ -20,14 +20,15 @@ const (
 	codeConstraintUnique     = 2067
 )
 
-// failed is the error of the method op. What the driver said stays in the
-// chain; it names tables and columns, never values. [ERR-04] [ERR-05] [ERR-08]
+// failed returns the error of the method op. It wraps the driver's error, which
+// names tables and columns, never values. [ERR-04] [ERR-05] [ERR-08]
 func failed(ctx context.Context, op string, err error) error {
 	switch {
 	case isConflict(err):
 		return fmt.Errorf("sqlite: %s: %w: %w", op, adapter.ErrConflict, err)
 	case ctx.Err() != nil && !errors.Is(err, ctx.Err()):
-		// Drivers report an interrupted or busy statement here. [CTX-01] [CTX-02]
+		// The driver's error says only that the statement was interrupted or the
+		// database busy. [CTX-01] [CTX-02]
 		return fmt.Errorf("sqlite: %s: %w: %w", op, ctx.Err(), err)
 	}
 	return fmt.Errorf("sqlite: %s: %w", op, err)
@@ -37,18 +38,19 @@ func notFound(op, what string) error {
 	return fmt.Errorf("sqlite: %s: no such %s: %w", op, what, adapter.ErrNotFound)
 }
 
-// ownerFailed is the error of a statement that looks up the owner of a record and
-// stores what it finds. A null, of an owner who is absent, violates NOT NULL.
+// ownerFailed returns the error of a statement that looks up the owner of a
+// record and stores the owner's ID. For an absent owner the ID is null, which
+// violates NOT NULL.
 func ownerFailed(ctx context.Context, op string, err error) error {
 	code, ok := resultCode(err)
-	extended := ok && code > 0xff // not of a driver that is not known
+	extended := ok && code > 0xff // false for an unknown driver
 	if code == codeConstraintNotNull || !extended && err != nil && strings.Contains(err.Error(), "NOT NULL constraint failed") {
 		return notFound(op, "user")
 	}
 	return failed(ctx, op, err)
 }
 
-// missing is the error of a record that is created without part of its key.
+// missing returns the error for a new record whose key field is empty.
 // [INPUT-14]
 func missing(op, field string) error {
 	return fmt.Errorf("sqlite: %s: %s is empty", op, field)
@@ -59,7 +61,7 @@ func isConflict(err error) bool {
 	if ok && code > 0xff {
 		return code == codeConstraintPrimaryKey || code == codeConstraintUnique
 	}
-	// A driver that is not known, or one without extended codes.
+	// An unknown driver, or a driver without extended codes.
 	return err != nil && strings.Contains(err.Error(), "UNIQUE constraint failed")
 }
 
@@ -69,9 +71,10 @@ func isBusy(err error) bool {
 }
 
 // resultCode finds the extended result code in an error of any driver, without
-// importing one: modernc.org/sqlite has errors with a method Code that returns
-// it, ncruces/go-sqlite3 has errors with a method ExtendedCode and others that
-// are the code themselves, mattn/go-sqlite3 has a field ExtendedCode.
+// importing the driver. Errors of modernc.org/sqlite have a method Code that
+// returns it. Some errors of ncruces/go-sqlite3 have a method ExtendedCode, and
+// others are integers, the code itself. Errors of mattn/go-sqlite3 have a field
+// ExtendedCode.
 func resultCode(err error) (code int, ok bool) {
 	if err == nil {
 		return 0, false
@@ -102,7 +105,8 @@ func resultCode(err error) (code int, ok bool) {
 	return resultCode(errors.Unwrap(err))
 }
 
-// result calls a method that takes nothing and returns an integer.
+// result calls a method that has no parameters and returns an integer. It
+// reports whether the method is of that kind.
 func result(method reflect.Value) (int, bool) {
 	if !method.IsValid() || method.Type().NumIn() != 0 || method.Type().NumOut() != 1 {
 		return 0, false

@@ -14,8 +14,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// The shapes of drivers' errors. Those of modernc.org/sqlite and of
-// ncruces/go-sqlite3 are met for real in the tests of the package;
+// The kinds of errors that drivers return. The tests of the package also
+// meet real errors of modernc.org/sqlite and ncruces/go-sqlite3;
 // mattn/go-sqlite3 needs cgo.
 type (
 	mattnCode         int

@@ -8,7 +8,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 )
 
-// Every method on a pool, on a connection and in a transaction of the caller's.
+// Every method on a pool, on a connection and in a transaction of the caller.
 func TestEveryMethodOnEveryHandle(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
 		for name, handle := range map[string]func(t *testing.T, db *sql.DB) sqlite.DB{

@@ -24,8 +24,8 @@ func drizzleDatabase(t testing.TB, w wiring) (db *sql.DB, path string) {
 	return db, path
 }
 
-// TestInterop has the real @auth/drizzle-adapter and this adapter take turns on
-// one database.
+// TestInterop lets the real @auth/drizzle-adapter and this adapter take turns
+// on one database.
 func TestInterop(t *testing.T) {
 	for name, theirs := range map[string]bool{"our tables": false, "tables of Drizzle": true} {
 		t.Run(name, func(t *testing.T) {

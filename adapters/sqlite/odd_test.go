@@ -18,8 +18,8 @@ func (w wiring) with(parameters string) wiring {
 	return w
 }
 
-// Every journal mode works, also where a busy database is reported at once and
-// foreign keys are off, with several callers.
+// Every journal mode works with several callers, even without a busy timeout and with
+// foreign keys off.
 func TestOtherSettings(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
 		for _, parameters := range []string{
@@ -66,8 +66,8 @@ func TestOtherSettings(t *testing.T) {
 	})
 }
 
-// A file that may only be read is refused where it is not complete, with the driver's
-// reason; where it is, EnsureSchema and lookups work, and writes fail.
+// On a read-only file with incomplete tables EnsureSchema fails with the driver's
+// reason. With complete tables EnsureSchema and lookups work, and writes fail.
 func TestReadOnlyFile(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
 		path := filepath.Join(t.TempDir(), "test.db")
@@ -108,8 +108,8 @@ func TestDrizzleTablesOfOtherKinds(t *testing.T) {
 	}
 }
 
-// Tables whose owner may be null are refused: an owner who is absent is a null in the
-// statement that stores a record.
+// Tables whose userId may be null are refused: the statement that stores a record has
+// null for an absent owner.
 func TestOwnersThatMayBeNullAreRefused(t *testing.T) {
 	db, _ := drizzleDatabase(t, wirings[0])
 	run(t, db, `DROP TABLE session; CREATE TABLE session (sessionToken TEXT PRIMARY KEY NOT NULL, userId TEXT, expires INTEGER NOT NULL)`)
@@ -118,16 +118,16 @@ func TestOwnersThatMayBeNullAreRefused(t *testing.T) {
 	}
 }
 
-// A full disk fails the call that needs room and nothing else: what was there is
-// found, what failed is absent, and calls work when there is room again.
+// On a full disk only a call that needs room fails. Records stored before are found,
+// the record of the failed call is absent, and calls work when there is room again.
 func TestFullDisk(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
 		db := w.with("_pragma=journal_mode(wal)").openDB(t, filepath.Join(t.TempDir(), "test.db"))
-		db.SetMaxOpenConns(1) // the limit of pages is that of a connection
+		db.SetMaxOpenConns(1) // each connection has its own limit of pages
 		a := newAdapter(t, db)
 		first := newUser(t, a, "")
 		giveOneOfEach(t, a, first.ID, "k")
-		run(t, db, `PRAGMA max_page_count = 1`) // as many as there are
+		run(t, db, `PRAGMA max_page_count = 1`) // no page more than the file has
 		big := strings.Repeat("x", 1<<20)
 		if made, err := a.CreateUser(t.Context(), adapter.User{ID: "big", Name: &big}); err == nil {
 			t.Fatalf("made %v on a full disk", made.ID)
@@ -143,7 +143,7 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// The adapter does not mistake tables of an attached database for its own.
+// The adapter does not use tables of an attached database.
 func TestAttachedDatabase(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
 		dir := t.TempDir()

@@ -17,8 +17,8 @@ func (f option) apply(o *options) error { return f(o) }
 
 // WithPrefix puts prefix before the name of every table, index and trigger, to
 // keep them apart from the tables of the application or of another Adapter
-// [ISO-02]. It consists of lower case letters, digits and underscores and begins
-// with a letter; at most 48 characters. The default is no prefix.
+// [ISO-02]. A prefix has at most 48 characters: lower case letters, digits and
+// underscores, with a letter first. The default is no prefix.
 func WithPrefix(prefix string) Option {
 	return option(func(o *options) error {
 		if !validPrefix.MatchString(prefix) || strings.HasPrefix(prefix, "sqlite_") {
@@ -29,5 +29,6 @@ func WithPrefix(prefix string) Option {
 	})
 }
 
-// Upper case is refused because SQLite takes a_user and A_user for one table.
+// Upper case is refused, because for SQLite a_user and A_user are the same
+// table.
 var validPrefix = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)

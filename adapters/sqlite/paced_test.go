@@ -20,8 +20,8 @@ func percentile(took []time.Duration, p float64) time.Duration {
 	return took[min(int(float64(len(took))*p), len(took)-1)]
 }
 
-// writesDuring measures writes of another handle on the file while do runs, and
-// as many with nobody else at work.
+// writesDuring measures writes of another handle on the file while do runs, and the
+// same number of writes while no other work is done.
 func writesDuring(t *testing.T, w wiring, do func(path string, ready chan<- struct{}, done chan struct{})) (alone, during []time.Duration) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -55,8 +55,8 @@ func writesDuring(t *testing.T, w wiring, do func(path string, ready chan<- stru
 	}
 }
 
-// A sweep of many sessions, and the deletion of a user who has many, leave the
-// database to other writers most of the time.
+// A sweep of many sessions, and the deletion of a user who has many sessions, hold the
+// write lock for a small part of the time.
 func TestWritersDuringLargeDeletions(t *testing.T) {
 	for name, remove := range map[string]func(t *testing.T, a *sqlite.Adapter, userID string) error{
 		"sweep": func(t *testing.T, a *sqlite.Adapter, _ string) error {
@@ -104,8 +104,9 @@ func TestWritersDuringLargeDeletions(t *testing.T) {
 			t.Logf("%d sessions removed in %v; writes alone: median %v, p99 %v, longest %v; meanwhile, %d: median %v, p99 %v, longest %v",
 				*many, took, percentile(alone, 0.5), percentile(alone, 0.99), slices.Max(alone),
 				len(during), percentile(during, 0.5), percentile(during, 0.99), slices.Max(during))
-			// A busy machine makes single writes long. What counts is that no statement
-			// removes more than a slice, and that writes come in between.
+			// On a busy machine single writes may take long. So the test checks that no
+			// statement removes more than a slice, and that other writes happen in
+			// between.
 			if least := int64(*many) / 20; statements < least {
 				t.Errorf("%d sessions were removed in %d statements, want at least %d", *many, statements, least)
 			}

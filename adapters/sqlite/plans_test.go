@@ -10,9 +10,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// TestNoScans asks SQLite for the plan of every statement that any method sends and
-// that the trigger has, among 100,000 records of each kind that ANALYZE has seen, on
-// our own tables and on tables of Drizzle. No statement reads a whole table or index.
+// TestNoScans reads SQLite's plan of every statement that a method sends or the
+// trigger contains. The tables, our own and those of Drizzle, hold 100,000 records of
+// each kind, and ANALYZE has run. No statement reads a whole table or index.
 func TestNoScans(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T, w wiring) *sql.DB{
 		"our tables": func(t *testing.T, w wiring) *sql.DB {
@@ -67,7 +67,7 @@ func plan(t *testing.T, db *sql.DB, statement string) (steps []string) {
 	return steps
 }
 
-// fillRecords makes users with one record of each kind, of which one in twenty has
+// fillRecords makes users with one record of each kind. One in twenty records has
 // expired.
 func fillRecords(t *testing.T, db *sql.DB, records int) {
 	t.Helper()
@@ -83,8 +83,8 @@ func fillRecords(t *testing.T, db *sql.DB, records int) {
 	}
 }
 
-// callEveryMethod calls every method of the adapter for user 1 of fillRecords, which
-// has made so many records.
+// callEveryMethod calls every method of the adapter for user 1 of fillRecords. The
+// argument records is the number of records that fillRecords made.
 func callEveryMethod(t *testing.T, a *sqlite.Adapter, records int64) {
 	t.Helper()
 	ctx, at := t.Context(), time.Now().Add(time.Hour)

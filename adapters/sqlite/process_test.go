@@ -54,7 +54,7 @@ func child(args []string) error {
 	switch command {
 	case "start":
 		fmt.Println("ready")
-		if _, err := io.ReadAll(os.Stdin); err != nil { // until the parent lets all go
+		if _, err := io.ReadAll(os.Stdin); err != nil { // until the parent lets all children begin
 			return err
 		}
 		if err := a.EnsureSchema(ctx); err != nil {
@@ -120,7 +120,7 @@ func TestProcessesStartAtOnce(t *testing.T) {
 				}
 			}
 			db := w.openDB(t, path)
-			newAdapter(t, db) // once more, over what is there
+			newAdapter(t, db) // once more, on the complete tables
 			var users int
 			if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM "user"`).Scan(&users); err != nil || users != n {
 				t.Errorf("got %d users, %v; want %d", users, err, n)
@@ -129,8 +129,8 @@ func TestProcessesStartAtOnce(t *testing.T) {
 	})
 }
 
-// writeOn writes until it is killed. It reports what it has done and, of what
-// takes something away, also what it is about to do.
+// writeOn writes until it is killed. It reports each write after it; it reports
+// a deletion before it too.
 func writeOn(ctx context.Context, a *sqlite.Adapter, name string) error {
 	for n := 0; ; n++ {
 		key := fmt.Sprintf("%s-%d", name, n)
@@ -168,9 +168,9 @@ func recordsOf(key string) (adapter.User, adapter.Account, adapter.Session, adap
 		adapter.VerificationToken{Identifier: key, Token: key, Expires: expires}
 }
 
-// A process is killed in the middle of its writes, three times over. Whatever
-// it had reported is there, and what it had not is there in full or not at all.
-// [ISO-04] [FAULT-02] [FAULT-04]
+// A process is killed in the middle of its writes, three times. Each write that
+// it has reported is stored. The write that it has not reported is stored in
+// full or not at all. [ISO-04] [FAULT-02] [FAULT-04]
 func TestKilledWhileWriting(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
 		path := filepath.Join(t.TempDir(), "test.db")

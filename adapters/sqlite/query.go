@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// busyWait bounds how long a call waits for a database that another connection
-// has locked. The wait that is then in progress in the driver goes on to its
-// end.
+// busyWait is the time after which a call stops trying again on a database
+// that another connection has locked. A wait in the driver that has begun by
+// then still ends first.
 const busyWait = 10 * time.Second
 
-// statement is a query with its tables named, prepared if the adapter has a
-// pool.
+// statement is a query with the prefixed names of its tables. It is prepared
+// if the adapter has a pool.
 type statement struct {
 	text     string
 	prepared atomic.Pointer[sql.Stmt]
@@ -29,8 +29,9 @@ func (a *Adapter) statement(query string) *statement {
 }
 
 // on returns the statement prepared on the pool, where it stays until the pool
-// is closed. Of two first callers the slower one closes what it has prepared,
-// so nobody waits for another's context.
+// is closed. If two callers prepare it at the same time, the slower one closes
+// its own and takes the other, so that no caller waits for the context of
+// another.
 func (s *statement) on(ctx context.Context, pool *sql.DB) (*sql.Stmt, error) {
 	if prepared := s.prepared.Load(); prepared != nil {
 		return prepared, nil
@@ -42,7 +43,7 @@ func (s *statement) on(ctx context.Context, pool *sql.DB) (*sql.Stmt, error) {
 	if s.prepared.CompareAndSwap(nil, prepared) {
 		return prepared, nil
 	}
-	return s.prepared.Load(), prepared.Close() //nolint:sqlclosecheck // only this one is closed
+	return s.prepared.Load(), prepared.Close() //nolint:sqlclosecheck // closes the duplicate
 }
 
 func (a *Adapter) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
@@ -60,8 +61,8 @@ func (a *Adapter) query(ctx context.Context, query string, args []any) (*sql.Row
 	return prepared.QueryContext(ctx, args...)
 }
 
-// ready compares the tables with the schema once in the life of an adapter,
-// unless EnsureSchema or CheckSchema has done so.
+// ready compares the tables with the schema, once for each adapter, unless
+// EnsureSchema or CheckSchema has already found them complete.
 func (a *Adapter) ready(ctx context.Context) error {
 	if a.checked.Load() {
 		return nil
@@ -69,8 +70,8 @@ func (a *Adapter) ready(ctx context.Context) error {
 	return a.check(ctx)
 }
 
-// one runs a query that yields one row or none and returns what read makes of
-// the row, or nil.
+// one runs a query that yields one row or none. It returns the result of read
+// for the row, or nil.
 func one[T any](ctx context.Context, a *Adapter, query string, read func(*sql.Rows) (*T, error), args ...any) (*T, error) {
 	var record *T
 	err := a.patiently(ctx, func() error {
@@ -86,7 +87,8 @@ func one[T any](ctx context.Context, a *Adapter, query string, read func(*sql.Ro
 	return record, nil
 }
 
-// all runs a query and returns what read makes of its rows, never a nil slice.
+// all runs a query and returns the results of read for its rows, never a nil
+// slice.
 func all[T any](ctx context.Context, a *Adapter, query string, read func(*sql.Rows) (*T, error), args ...any) ([]T, error) {
 	var list []T
 	err := a.patiently(ctx, func() error {
@@ -105,7 +107,8 @@ func all[T any](ctx context.Context, a *Adapter, query string, read func(*sql.Ro
 	return list, nil
 }
 
-// exec runs a statement that yields no rows, and returns how many it changed.
+// exec runs a statement that yields no rows, and returns the number of rows
+// that it changed.
 func (a *Adapter) exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
 	err = a.patiently(ctx, func() error {
 		if err := a.ready(ctx); err != nil {
@@ -126,9 +129,9 @@ func readBool(rows *sql.Rows) (*bool, error) {
 	return v, rows.Scan(v)
 }
 
-// each hands every row of a query to read. It reads to the very end: a
-// statement with RETURNING commits after its last row, so only then is it
-// certain to have happened. [FAULT-01] [FAULT-09]
+// each passes every row of a query to read. It reads to the end of the rows: a
+// statement with RETURNING commits after its last row, so its success is
+// certain only then. [FAULT-01] [FAULT-09]
 func (a *Adapter) each(ctx context.Context, query string, args []any, read func(*sql.Rows) error) error {
 	rows, err := a.query(ctx, query, args)
 	return drain(rows, err, read)
@@ -147,10 +150,11 @@ func drain(rows *sql.Rows, err error, read func(*sql.Rows) error) error {
 	return rows.Err()
 }
 
-// patiently calls run again while the database is busy, with a pool: there run
-// is a transaction of its own, which a busy database has rolled back. Inside
-// the caller's transaction, repeating one statement may not help, and the
-// driver's own busy timeout has the say. [CONC-15] [FAULT-12]
+// With a pool, patiently calls run again while the database is busy: run is
+// then a whole transaction, which the busy database has rolled back. Inside
+// the caller's transaction patiently calls run once, because repeating one
+// statement may not help; there only the driver's busy timeout applies.
+// [CONC-15] [FAULT-12]
 func (a *Adapter) patiently(ctx context.Context, run func() error) error {
 	began := time.Now()
 	for delay := time.Millisecond; ; delay = min(2*delay, 64*time.Millisecond) {

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// EnsureSchema makes the tables in a new database, and adds what is lacking in
-// one that an earlier version or Auth.js's Drizzle adapter made: columns, unique
-// keys, indexes, the trigger. It changes no row. It is one transaction: any number
-// of processes may start at once, and one that dies leaves nothing half done.
-// Readers go on meanwhile; writers wait while indexes of large tables are built,
-// about a second for each million rows. [CAP-03]
+// EnsureSchema makes the tables in a new database. In a database that an earlier
+// version or Auth.js's Drizzle adapter made, it adds the missing columns, unique
+// keys, indexes and trigger. It changes no row. It is one transaction: any number
+// of processes may call it at once, and a process that dies leaves nothing half
+// done. Readers are not blocked; writers wait while indexes of large tables are
+// built, about a second for each million rows. [CAP-03]
 //
-// Duplicates in the way of a unique key are an error that names them and matches
-// [adapter.ErrConflict]. What the tables can't be brought to is an error that says
-// what to do, before anything is changed.
+// If duplicates prevent a unique key, the error names them and matches
+// [adapter.ErrConflict]. If EnsureSchema cannot bring the tables to the schema, it
+// changes nothing and the error says what to do.
 func (a *Adapter) EnsureSchema(ctx context.Context) error {
 	const op = "ensure schema"
 	done, err := a.isCurrent(ctx)
@@ -27,7 +27,7 @@ func (a *Adapter) EnsureSchema(ctx context.Context) error {
 		return nil
 	}
 	err = a.atomically(ctx, func(ctx context.Context, tx *Adapter) error {
-		compared, err := tx.compare(ctx) // again: another process may have been here
+		compared, err := tx.compare(ctx) // again: another process may have changed the tables
 		if err != nil {
 			return err
 		}
@@ -54,8 +54,9 @@ func (a *Adapter) EnsureSchema(ctx context.Context) error {
 	return nil
 }
 
-// CheckSchema compares the tables with what this version of the package needs
-// and changes nothing. The error says what is lacking, and what to do about it.
+// CheckSchema compares the tables with the schema that this version of the package
+// needs, and changes nothing. The error says what is missing, and what to do about
+// it.
 func (a *Adapter) CheckSchema(ctx context.Context) error {
 	if err := a.patiently(ctx, func() error { return a.check(ctx) }); err != nil {
 		return failed(ctx, "check schema", err)
@@ -64,7 +65,7 @@ func (a *Adapter) CheckSchema(ctx context.Context) error {
 }
 
 // SchemaChanges returns the statements that EnsureSchema would run now, in order,
-// for those who run them by a tool.
+// for an application that runs them with a migration tool.
 func (a *Adapter) SchemaChanges(ctx context.Context) ([]string, error) {
 	const op = "schema changes"
 	done, err := a.isCurrent(ctx)
@@ -84,7 +85,8 @@ func (a *Adapter) SchemaChanges(ctx context.Context) ([]string, error) {
 	return append(compared.changes, a.setVersion()), nil
 }
 
-// check returns an error that says what is lacking, if anything is.
+// check returns an error that names what is missing in the tables, or nil if they
+// are complete.
 func (a *Adapter) check(ctx context.Context) error {
 	compared, err := a.compare(ctx)
 	if err == nil {
@@ -94,8 +96,8 @@ func (a *Adapter) check(ctx context.Context) error {
 	return err
 }
 
-// isCurrent reports whether nothing is lacking and the version is recorded. An
-// error says what EnsureSchema can't change.
+// isCurrent reports whether the tables are complete and the version is recorded.
+// The error names what EnsureSchema cannot change.
 func (a *Adapter) isCurrent(ctx context.Context) (done bool, err error) {
 	err = a.patiently(ctx, func() error {
 		compared, err := a.compare(ctx)

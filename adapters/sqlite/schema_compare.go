@@ -12,11 +12,12 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// comparison is what sets the tables of a database apart from the schema.
+// comparison has the differences between the tables of a database and the
+// schema.
 type comparison struct {
 	empty   bool     // no table of the schema exists
-	lacking []string // what is not there
-	changes []string // the statements that make it
+	lacking []string // what the database does not have
+	changes []string // the statements that add what is lacking
 	refused []string // what EnsureSchema can't change, and what to do
 }
 
@@ -29,7 +30,8 @@ func (c *comparison) change(statement, lacking string, args ...any) {
 	c.lacking = append(c.lacking, fmt.Sprintf(lacking, args...))
 }
 
-// err says what is wrong, for those who may not change it.
+// err returns an error that names all differences, for callers that do not
+// change the tables. Without differences it returns nil.
 func (c *comparison) err() error {
 	what := strings.Join(slices.Concat(c.refused, c.lacking), "; ")
 	switch {
@@ -41,7 +43,8 @@ func (c *comparison) err() error {
 	return fmt.Errorf("%s: call EnsureSchema, or run the statements that SchemaChanges returns", what)
 }
 
-// found is what the database has under the name of a table.
+// found describes the table or view that the database has under the name of a
+// table.
 type found struct {
 	kind, sql string // kind is "table" or "view", empty if there is nothing
 	columns   []foundColumn
@@ -59,7 +62,7 @@ type foundIndex struct {
 	columns                     []string
 }
 
-// look returns what is under the name of a table.
+// look returns the table or view that has the name.
 func (a *Adapter) look(ctx context.Context, name string) (f found, err error) {
 	name = a.prefix + name
 	rows, err := a.db.QueryContext(ctx, `SELECT type, COALESCE(sql, '') FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE`, name)
@@ -124,7 +127,7 @@ func (a *Adapter) compare(ctx context.Context) (c comparison, err error) {
 	return c, a.compareTrigger(ctx, &c)
 }
 
-// foldsCase finds columns that take different texts for equal.
+// foldsCase finds columns that compare different texts as equal.
 var foldsCase = regexp.MustCompile(`(?i)\bcollate\s+["'\x60\[]?(nocase|rtrim)\b`)
 
 func (a *Adapter) compareTable(c *comparison, t table, has found) {
@@ -155,8 +158,8 @@ func (a *Adapter) compareTable(c *comparison, t table, has found) {
 	}
 }
 
-// compareColumns returns the columns whose absence says that the table is
-// another one.
+// compareColumns returns the missing columns that no version or product lacks.
+// If there are any, the table serves another purpose.
 func (a *Adapter) compareColumns(c *comparison, t table, has found, name string) (missing []string) {
 	for _, col := range t.columns {
 		at := slices.IndexFunc(has.columns, func(f foundColumn) bool { return strings.EqualFold(f.name, col.name) })
@@ -167,9 +170,9 @@ func (a *Adapter) compareColumns(c *comparison, t table, has found, name string)
 			missing = append(missing, col.name)
 		case affinity(has.columns[at].kind) != col.kind:
 			c.refuse("%s.%s is of the type %s, want %s: rebuild the table", name, col.name, has.columns[at].kind, col.kind)
-		case col.null && has.columns[at].notNull && col.name != "email": // then users without an address are refused
+		case col.null && has.columns[at].notNull && col.name != "email": // the column then refuses users without an address
 			c.refuse("%s.%s takes no nulls: rebuild the table without NOT NULL", name, col.name)
-		case col.name == "userId" && !has.columns[at].notNull: // the null of an owner who is absent must be refused
+		case col.name == "userId" && !has.columns[at].notNull: // the column must refuse the null of an absent owner
 			c.refuse("%s.%s takes nulls: rebuild the table with NOT NULL", name, col.name)
 		}
 	}
@@ -182,7 +185,7 @@ func (a *Adapter) compareColumns(c *comparison, t table, has found, name string)
 	return missing
 }
 
-// affinity is the kind of values that a column of a type holds.
+// affinity returns the type affinity of a column's declared type.
 // https://sqlite.org/datatype3.html section 3.1
 func affinity(kind string) string {
 	kind = strings.ToUpper(kind)
@@ -218,7 +221,8 @@ func (a *Adapter) compareIndex(c *comparison, table string, have []foundIndex, w
 		"%s has no %sindex on %s", table, strings.ToLower(unique), columns)
 }
 
-// create makes a table that is missing beside others that are there.
+// create adds the statements that make a table that is missing while others
+// exist.
 func (a *Adapter) create(c *comparison, t table, name string) {
 	var columns []string
 	for _, col := range t.columns {
@@ -246,8 +250,9 @@ func (a *Adapter) compareTrigger(ctx context.Context, c *comparison) error {
 	return err
 }
 
-// duplicates names up to ten duplicates of each unique key that is to be made.
-// Tokens are secrets.
+// duplicates returns an error that names up to ten duplicates of each unique
+// key that EnsureSchema is to make. It does not quote tokens, which are
+// secret.
 func (a *Adapter) duplicates(ctx context.Context, c comparison) error {
 	var duplicates []string
 	for _, change := range c.changes {

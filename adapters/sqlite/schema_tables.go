@@ -8,8 +8,9 @@ import (
 //go:embed schema/*.sql
 var schemaFiles embed.FS
 
-// schema is a version of the tables: files that make them in a new database,
-// and what the tables of another product must have.
+// schema is a version of the tables. It has the files that make them in a new
+// database, and the columns and indexes that tables made by another product must
+// have.
 type schema struct {
 	version int
 	files   fs.FS
@@ -28,11 +29,11 @@ type column struct {
 	name  string
 	kind  string // TEXT or INTEGER
 	null  bool   // the adapter stores nulls
-	added bool   // tables without it get it
+	added bool   // EnsureSchema adds it to a table that lacks it
 }
 
-// index is an index that must be there under any name. One that is unique has
-// exactly these columns, another one begins with them.
+// index is an index that must exist, under any name. A unique index has exactly
+// these columns; another index begins with them.
 type index struct {
 	name    string
 	unique  bool
@@ -44,8 +45,8 @@ func intColumn(name string) column  { return column{name: name, kind: "INTEGER"}
 func (c column) orNull() column     { c.null = true; return c }
 func (c column) inNewer() column    { c.null, c.added = true, true; return c }
 
-// currentSchema is what this version of the package works with. A new version
-// adds columns with inNewer, indexes, and a file that does the same.
+// currentSchema is the schema of this version of the package. A new version adds
+// columns with inNewer, indexes, and an SQL file that makes the same changes.
 var currentSchema = &schema{
 	version: 1,
 	files:   schemaFiles,

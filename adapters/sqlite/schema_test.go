@@ -35,7 +35,8 @@ func schemaObjects(t *testing.T, db sqlite.DB) map[string]string {
 	return objects
 }
 
-// A migration tool that runs the files in order makes what EnsureSchema makes.
+// A migration tool that runs the files in order makes the same schema as
+// EnsureSchema.
 func TestSchemaFiles(t *testing.T) {
 	w := wirings[0]
 	db := w.openDB(t, filepath.Join(t.TempDir(), "test.db"))
@@ -88,7 +89,7 @@ func TestEnsureSchemaChangesNoData(t *testing.T) {
 	}
 }
 
-// A table of the application's is neither used nor touched.
+// A table of the application with the same name is neither used nor changed.
 func TestEnsureSchemaRefusesOtherTables(t *testing.T) {
 	for name, create := range map[string]string{
 		"a column is missing":      `CREATE TABLE user (id TEXT PRIMARY KEY, email TEXT NOT NULL)`,
@@ -140,7 +141,8 @@ func TestCallsBeforeTheSchemaFail(t *testing.T) {
 	}
 }
 
-// A database of @auth/drizzle-adapter is adopted as it is, and named before.
+// The first call names what a database of @auth/drizzle-adapter lacks.
+// EnsureSchema adds that and changes nothing else.
 func TestEnsureSchemaOnDrizzleDatabase(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
 		db, _ := drizzleDatabase(t, w)
@@ -184,7 +186,7 @@ func TestEnsureSchemaOnDrizzleDatabase(t *testing.T) {
 	})
 }
 
-// Statements that a tool runs make what EnsureSchema makes.
+// The statements of SchemaChanges make the same schema as EnsureSchema.
 func TestSchemaChanges(t *testing.T) {
 	w := wirings[0]
 	for name, theirs := range map[string]bool{"new database": false, "Drizzle": true} {
@@ -208,8 +210,8 @@ func TestSchemaChanges(t *testing.T) {
 	}
 }
 
-// Databases that this version and Drizzle made become those of a version with one
-// more column and index, while this version goes on.
+// Databases that this version and Drizzle made get one more column and index from
+// a newer version, and this version keeps working on them.
 func TestNextVersion(t *testing.T) {
 	w := wirings[0]
 	for name, prepare := range map[string]func(t *testing.T) *sql.DB{
@@ -252,7 +254,8 @@ func TestNextVersion(t *testing.T) {
 	}
 }
 
-// Tables that can't keep what the contract asks are refused and left alone.
+// Tables that cannot keep the promises of the contract are refused and not
+// changed.
 func TestEnsureSchemaRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ change, want string }{
 		"a collation":                 {`DROP TABLE session; CREATE TABLE session (sessionToken TEXT COLLATE NOCASE PRIMARY KEY, userId TEXT NOT NULL, expires INTEGER NOT NULL)`, "has the collation NOCASE"},

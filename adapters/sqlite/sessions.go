@@ -31,9 +31,9 @@ func (a *Adapter) CreateSession(ctx context.Context, session adapter.Session) (*
 	return created, nil
 }
 
-// GetSessionAndUser returns the session and its owner, or nil. A session that
-// is over is returned with its true Expires until DeleteExpired removes it.
-// [SESS-02] [SESS-19] to [SESS-22]
+// GetSessionAndUser returns the session and its owner, or nil. An expired session is
+// returned with its true Expires until DeleteExpired removes it. [SESS-02] [SESS-19]
+// to [SESS-22]
 func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
 	found, err := one(ctx, a, `
 		SELECT u.id, u.name, u.email, u.emailVerified, u.image, s.expires
@@ -48,10 +48,10 @@ func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (*
 	return found, nil
 }
 
-// UpdateSession changes the fields that are set and returns the session, or
-// nil if it is absent. A new owner that is absent is an error matching
-// adapter.ErrNotFound and changes nothing: the statement looks the owner up,
-// and finding none violates NOT NULL. [SESS-08] to [SESS-14] [SESS-23] [CONC-07]
+// UpdateSession changes the fields that the update sets and returns the session, or
+// nil if it is absent. If the new owner is absent, nothing changes and the error
+// matches adapter.ErrNotFound: the statement looks the owner up, and the null of an
+// absent owner violates NOT NULL. [SESS-08] to [SESS-14] [SESS-23] [CONC-07]
 func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
 	const op = "update session"
 	userID, setUser := update.UserID.Get()
@@ -83,9 +83,9 @@ func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (*adap
 	return session, nil
 }
 
-// ListSessionsByUserID returns the user's sessions, those that are over too, in
-// no particular order. For an unknown user the slice is empty and not nil.
-// [SLIST-01] to [SLIST-03]
+// ListSessionsByUserID returns the user's sessions, including expired ones, in no
+// particular order. For an unknown user the slice is empty and not nil. [SLIST-01] to
+// [SLIST-03]
 func (a *Adapter) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
 	list, err := all(ctx, a, `
 		SELECT `+sessionColumns+` FROM "session" WHERE userId = ?`, readSession, userID)
@@ -95,9 +95,10 @@ func (a *Adapter) ListSessionsByUserID(ctx context.Context, userID string) ([]ad
 	return list, nil
 }
 
-// DeleteSessionsByUserID deletes all sessions of the user but the one with the
-// token except, in batches, so that other writers come in between. When it fails
-// half-way, the batches until then are gone and are counted. [SLIST-04] to [SLIST-07]
+// DeleteSessionsByUserID deletes all sessions of the user except the one whose token
+// is the argument except. It works in batches, so that other writers get the lock in
+// between. If it fails half-way, the finished batches stay deleted, and the returned
+// number counts them. [SLIST-04] to [SLIST-07]
 func (a *Adapter) DeleteSessionsByUserID(ctx context.Context, userID, except string) (int64, error) {
 	deleted, err := a.inBatches(ctx, `
 		DELETE FROM "session" WHERE sessionToken IN (

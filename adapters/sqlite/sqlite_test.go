@@ -41,7 +41,7 @@ func giveOneOfEach(t testing.TB, a *sqlite.Adapter, userID, key string) {
 	}
 }
 
-// countOfEach counts what giveOneOfEach made and is still found.
+// countOfEach counts the records of giveOneOfEach that are still found.
 func countOfEach(t testing.TB, a *sqlite.Adapter, key string) (n int) {
 	t.Helper()
 	ctx := t.Context()
@@ -85,8 +85,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// On a connection and inside a transaction a method is one statement, and a
-// refused one leaves the transaction usable.
+// On a connection and inside a transaction a method is one statement, and
+// after a refused statement the transaction is still usable.
 func TestEveryKindOfHandle(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
 		use := func(t *testing.T, db sqlite.DB) {
@@ -149,7 +149,8 @@ func TestPrefixesAreApart(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
 		plain, db := w.newAdapter(t)
 		adapters := []*sqlite.Adapter{plain}
-		// Prefixes that would collide if an index could have a table's name.
+		// Prefixes that would collide if an index could have the name of a
+		// table.
 		for _, prefix := range []string{"session_", "a_", "a_a_", "user_email_"} {
 			adapters = append(adapters, newAdapter(t, db, sqlite.WithPrefix(prefix)))
 		}

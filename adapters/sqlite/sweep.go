@@ -8,10 +8,9 @@ import (
 )
 
 // DeleteExpired removes the sessions and verification tokens whose Expires is
-// at or before now, in short batches with pauses, so that other writers come in
-// between. When it fails half-way, the batches until then are gone and are
-// counted.
-// [EXP-01] [EXP-05] [EXP-06] [EXP-07]
+// at or before now, in short batches with pauses, so that other writers get the
+// lock in between. If it fails half-way, the finished batches stay deleted, and
+// the result counts them. [EXP-01] [EXP-05] [EXP-06] [EXP-07]
 func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept, error) {
 	var swept adapter.Swept
 	for _, table := range []struct {

@@ -9,8 +9,9 @@ import (
 
 const tokenColumns = `identifier, token, expires`
 
-// CreateVerificationToken stores a token. A pair that is pending already is an
-// error matching adapter.ErrConflict. [VTOK-01] [VTOK-06] to [VTOK-10] [VTOK-16]
+// CreateVerificationToken stores a token. If the pair of identifier and token
+// exists already, the error matches adapter.ErrConflict. [VTOK-01] [VTOK-06] to
+// [VTOK-10] [VTOK-16]
 func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.VerificationToken) (*adapter.VerificationToken, error) {
 	const op = "create verification token"
 	switch {
@@ -34,8 +35,8 @@ func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.Ver
 }
 
 // UseVerificationToken deletes the token and returns it, or nil, in one
-// statement: exactly one of any number of concurrent callers, across
-// processes, gets it. [VTOK-02] to [VTOK-06] [CONC-01] [CONC-02] [FAULT-01]
+// statement. Of any number of concurrent callers, across processes, exactly one
+// gets the token. [VTOK-02] to [VTOK-06] [CONC-01] [CONC-02] [FAULT-01]
 func (a *Adapter) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 	token, err := one(ctx, a, `
 		DELETE FROM "verificationToken" WHERE identifier = ? AND token = ?

@@ -6,10 +6,10 @@ import (
 	"database/sql/driver"
 )
 
-// atomically runs what takes several statements: all of them take effect or
-// none. With a pool that is a transaction, which has the write lock from its
-// beginning and is repeated as a whole while the database is busy; on the
-// caller's connection or transaction it is a savepoint.
+// atomically calls run, whose statements all take effect or none. With a pool
+// it uses a transaction, which takes the write lock when it begins and is
+// repeated as a whole while the database is busy. On the caller's connection
+// or transaction it uses a savepoint.
 func (a *Adapter) atomically(ctx context.Context, run func(ctx context.Context, tx *Adapter) error) error {
 	if a.pool == nil {
 		return bracket(ctx, a.db, "SAVEPOINT gatehouse", "RELEASE gatehouse", "ROLLBACK TO gatehouse; RELEASE gatehouse",
@@ -20,15 +20,16 @@ func (a *Adapter) atomically(ctx context.Context, run func(ctx context.Context, 
 		if err != nil {
 			return err
 		}
-		defer func() { _ = conn.Close() }() // back to the pool
+		defer func() { _ = conn.Close() }() // returns conn to the pool
 		tx := *a
 		tx.db, tx.pool = conn, nil
 		return bracket(ctx, conn, "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK", func() error { return run(ctx, &tx) })
 	})
 }
 
-// bracket runs do between begin and end, or abandons what do did. A connection
-// that can do neither is not used again.
+// bracket executes begin, calls do, and executes end. If do or end fails, it
+// executes abandon, which undoes the changes. If abandon fails too, the
+// connection leaves the pool.
 func bracket(ctx context.Context, db DB, begin, end, abandon string, do func() error) error {
 	if _, err := db.ExecContext(ctx, begin); err != nil {
 		return err

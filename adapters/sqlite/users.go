@@ -13,7 +13,7 @@ const insertUser = `
 	INSERT INTO "user" (` + userColumns + `) VALUES (?, ?, ?, ?, ?)
 	RETURNING ` + userColumns
 
-// userValues are the values of userColumns of a new user.
+// userValues returns the values of userColumns for a new user.
 func userValues(user adapter.User) ([]any, error) {
 	if user.ID == "" {
 		user.ID = newUUID()
@@ -22,8 +22,8 @@ func userValues(user adapter.User) ([]any, error) {
 	return []any{user.ID, toNull(user.Name), emailValue(user.Email), verified, toNull(user.Image)}, err
 }
 
-// emailValue stores the address of users who have none as null, so that they do
-// not conflict. [USER-12]
+// emailValue returns null for the empty address, so that users without an address
+// do not conflict. [USER-12]
 func emailValue(email string) any {
 	if email == "" {
 		return nil
@@ -58,7 +58,7 @@ func (a *Adapter) GetUser(ctx context.Context, id string) (*adapter.User, error)
 }
 
 // GetUserByEmail returns the user with exactly the address, or nil. The empty
-// address finds nobody. [USER-09] [USER-10] [USER-13] [INPUT-01]
+// address finds no user. [USER-09] [USER-10] [USER-13] [INPUT-01]
 func (a *Adapter) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
 	user, err := one(ctx, a, `
 		SELECT `+userColumns+` FROM "user" WHERE email = ?`, readUser, emailValue(email))
@@ -81,8 +81,8 @@ func (a *Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) 
 	return user, nil
 }
 
-// UpdateUser changes the fields that are set, in one statement that leaves the
-// others to concurrent updates. [USER-17] to [USER-24] [CONC-08]
+// UpdateUser changes the fields that the update sets, in one statement.
+// Concurrent updates of other fields survive. [USER-17] to [USER-24] [CONC-08]
 func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	const op = "update user"
 	name, setName := update.Name.Get()
@@ -108,15 +108,16 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 	return user, nil
 }
 
-// fewSessions is how many sessions go in one statement with their user.
+// fewSessions is the largest number of sessions that one statement deletes
+// together with their user.
 const fewSessions = 50
 
 // DeleteUser deletes the user and, by a trigger of the same statement, all
-// accounts, sessions and authenticators of that user. Of a user with many
-// sessions those go first, in short batches; a call that fails between leaves the
-// user, and can be repeated. If a table of the application refers to the user
-// and forbids it, the call fails and the user stays. [CASC-01] to [CASC-10]
-// [CONC-11]
+// accounts, sessions and authenticators of that user. If the user has more than
+// 50 sessions, the sessions are deleted first, in short batches; if such a call
+// fails half-way, the user still exists and the call can be repeated. If a
+// foreign key in a table of the application forbids the deletion, the call fails
+// and the user stays. [CASC-01] to [CASC-10] [CONC-11]
 func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
 	const op = "delete user"
 	for {

@@ -16,12 +16,12 @@ import (
 
 // Open opens the database file at path with the settings that suit the sqlite
 // adapter: write-ahead log, a busy timeout of five seconds, foreign keys
-// enforced, transactions that take the write lock when they begin. Each write
-// is on the disk when it returns (synchronous=FULL).
+// enforced, transactions that take the write lock when they begin. When a
+// write returns, its data is on the disk (synchronous=FULL).
 //
-// A file that is not there is created, readable by its owner only: it holds
-// session tokens. The caller closes the DB. For a database in memory, take the
-// memory adapter.
+// If the file does not exist, Open creates it. Only its owner can read it,
+// because it holds session tokens. The caller closes the DB. For a database in
+// memory, use the memory adapter.
 func Open(path string) (*sql.DB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -38,7 +38,7 @@ func Open(path string) (*sql.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open: %w", err)
 	}
-	// More connections than processors only wait for one another.
+	// Connections beyond the number of processors only wait for one another.
 	connections := max(4, runtime.GOMAXPROCS(0))
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)

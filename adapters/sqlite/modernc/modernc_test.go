@@ -36,7 +36,7 @@ func TestOpen(t *testing.T) {
 	if info.Size() == 0 || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file has %d bytes and mode %v, want some and -rw-------", info.Size(), info.Mode())
 	}
-	var conns []*sql.Conn // the settings hold on every connection
+	var conns []*sql.Conn // every connection has the settings
 	for range 3 {
 		conn, err := db.Conn(t.Context())
 		if err != nil {

@@ -18,16 +18,16 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Settings say how a test opens a file.
+// Settings has the driver and the settings with which a test opens a file.
 type Settings struct {
 	Driver driver.Driver
 	// Parameters are the query of the data source name.
 	Parameters string
-	// Conns is how many connections a pool has at most.
+	// Conns is the largest number of connections in a pool.
 	Conns int
 }
 
-// Handle is an adapter over a file, behind a driver that brings about faults.
+// Handle is an adapter over a file, through a driver that can inject faults.
 type Handle struct {
 	*sqlite.Adapter
 	DB     *sql.DB
@@ -36,7 +36,7 @@ type Handle struct {
 	close  func() error // once
 }
 
-// connector names a file.
+// connector returns the connector for the file at path.
 func (s Settings) connector(path string) (driver.Connector, error) {
 	file := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: s.Parameters}
 	return fault.Connector(s.Driver, file.String())
@@ -83,13 +83,13 @@ func (s Settings) fresh(t testing.TB) *Handle {
 	return s.Open(t, filepath.Join(t.TempDir(), "gatehouse.db"))
 }
 
-// limited opens a new file with fewer connections.
+// limited opens a new file with conns connections at most.
 func (s Settings) limited(conns int) func(t testing.TB) adapter.Adapter {
 	s.Conns = min(s.Conns, conns)
 	return func(t testing.TB) adapter.Adapter { return s.fresh(t) }
 }
 
-// Harness opens adapters over files of the test.
+// Harness opens adapters over temporary files of the test.
 func (s Settings) Harness() adaptertest.Harness {
 	again := func(t testing.TB, a adapter.Adapter) adapter.Adapter { return s.Open(t, a.(*Handle).path) }
 	return adaptertest.Harness{
@@ -135,7 +135,7 @@ func place(r adaptertest.Record) (table, condition string, args []any) {
 	}
 }
 
-// behind runs do on the file, beside the adapter.
+// behind runs do on the file without using the adapter.
 func (s Settings) behind(a adapter.Adapter, do func(db *sql.DB) error) error {
 	connector, err := s.connector(a.(*Handle).path)
 	if err != nil {
@@ -153,8 +153,8 @@ func (s Settings) inspect(ctx context.Context, a adapter.Adapter, r adaptertest.
 	return found, err
 }
 
-// corrupt stores what the tables take and nothing can be made of: an instant too
-// far away, text that is not JSON, a truth value of 7.
+// corrupt stores values that the tables accept and the adapter cannot read: an
+// instant out of range, text that is not JSON, the boolean 7.
 func (s Settings) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record) (repair func()) {
 	t.Helper()
 	column, value := "expires", any(int64(1)<<62)
