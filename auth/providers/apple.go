@@ -18,7 +18,8 @@ import (
 // appleKey signs the client secrets for Apple.
 type appleKey struct{ teamID, keyID, privateKey string }
 
-// appleSecret signs a client secret for each token request, if there is a key.
+// appleSecret signs a client secret for each token request, if WithAppleKey
+// gave a key.
 func appleSecret(c *completion) error {
 	k, p := c.settings.apple, c.provider
 	if k == nil {
@@ -54,7 +55,7 @@ func (k *appleKey) parse() (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-// sign makes a client secret that is good for five minutes.
+// sign makes a client secret that is valid for five minutes.
 func (k *appleKey) sign(key *ecdsa.PrivateKey, clientID string, now time.Time) (string, error) {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: key, KeyID: k.keyID}}, nil)
 	if err != nil {

@@ -12,20 +12,21 @@ import (
 
 //go:generate go run ./internal/generate
 
-// ErrUnknown is the error of ByID for an ID that the catalogue does not have.
+// ErrUnknown is matched by the error of ByID for an ID that is not in the
+// catalogue.
 var ErrUnknown = errors.New("providers: unknown provider")
 
-// ErrUnsupported is the error of ByID for a service that is known and can't be
-// used, such as one that is retired or speaks OAuth 1.0a.
+// ErrUnsupported is matched by the error of ByID for a service that is known
+// and can't be used, such as one that is retired or that uses OAuth 1.0a.
 var ErrUnsupported = errors.New("providers: unsupported provider")
 
-// ByID returns the provider with an ID of the catalogue. Like the constructors
-// it leaves the checking of options to auth.New. An ID that is not in the
-// catalogue is an ErrUnknown, or an ErrUnsupported with the reason.
+// ByID returns the provider with an ID of the catalogue. Like the constructors,
+// it leaves the check of the options to auth.New. For an ID that is not in the
+// catalogue, the error matches ErrUnknown, or ErrUnsupported with the reason.
 //
-// The providers credentials, webauthn and passkey are returned without what only
-// the application has: Authorize, and the ceremonies of module auth/webauthn.
-// They take no options.
+// The providers credentials, webauthn and passkey lack what only the
+// application has: the function Authorize, and the ceremonies of module
+// auth/webauthn. They take no options.
 func ByID(id string, opts ...Option) (auth.Provider, error) {
 	for _, r := range table() {
 		if r.id == id {
@@ -57,8 +58,9 @@ func ByID(id string, opts ...Option) (auth.Provider, error) {
 }
 
 // Passkey makes a WebAuthn provider with the defaults of passkeys: the
-// credential is found by the authenticator, the user is verified, and the
-// browser offers it in its autofill. Its Ceremonies are in module auth/webauthn.
+// authenticator finds the credential, the user is verified, and the browser
+// offers the credential in its autofill. Its Ceremonies are in module
+// auth/webauthn.
 func Passkey() *auth.WebAuthn {
 	return &auth.WebAuthn{ID: "passkey", Name: "Passkey", EnableConditionalUI: true, UserVerification: auth.UserVerificationRequired, ResidentKey: "required"}
 }
@@ -68,26 +70,27 @@ type Info struct {
 	ID   string
 	Name string
 	Type auth.ProviderType
-	// Constructor is the name of the function of this package that makes it, or
-	// empty.
+	// Constructor is the name of the function of this package that makes the
+	// provider, or empty.
 	Constructor string
-	// Scope is what is asked for by default, as it is sent.
+	// Scope is the scope parameter that is sent by default.
 	Scope string
-	// Checks protect the flow.
+	// Checks are the checks that the flow makes: state, PKCE, nonce.
 	Checks []auth.Check
-	// EmailVerified says what the provider states about the e-mail address in a
-	// profile. It is the default of auth.OAuth.EmailVerified, and nil for
-	// providers of other types than OAuth and OpenID Connect.
+	// EmailVerified returns what the provider states about the e-mail address
+	// in a profile. It is the default of auth.OAuth.EmailVerified. It is nil
+	// for types of provider other than OAuth and OpenID Connect.
 	EmailVerified func(profile auth.Profile, email string) auth.EmailProof
-	// StatesEmailVerified reports that the provider is known to state whether an
-	// address is verified. Where it is false, EmailVerified looks for the standard
-	// claim, which the provider is not known to send.
+	// StatesEmailVerified reports that the provider is known to state whether
+	// an address is verified. If it is false, EmailVerified looks for the
+	// standard claim email_verified, which the provider is not known to send.
 	StatesEmailVerified bool
-	// Options are those that the provider takes beside client ID and secret.
+	// Options are the options that the provider takes beside client ID and
+	// secret.
 	Options []OptionInfo
-	// Environment are the variables that are read.
+	// Environment lists the environment variables that are read.
 	Environment []string
-	// Note is what is special about the provider, in sentences, or empty.
+	// Note says in sentences what is special about the provider, or is empty.
 	Note string
 }
 
@@ -96,11 +99,11 @@ type OptionInfo struct {
 	// Name is the name of the function that makes the option, such as WithIssuer.
 	Name     string
 	Required bool
-	// Default is the value without the option. Names in braces are options.
+	// Default is the value without the option. A name in braces is an option.
 	Default string
 }
 
-// All describes all providers of the catalogue, ordered by ID.
+// All returns a description of every provider of the catalogue, ordered by ID.
 func All() []Info {
 	var all []Info
 	for _, r := range table() {
@@ -147,7 +150,8 @@ func infos(options []option) []OptionInfo {
 	return all
 }
 
-// oauthRow returns the row with an ID, which a constructor knows to be there.
+// oauthRow returns the row with an ID. The caller, a constructor, knows that
+// the ID is in the table.
 func oauthRow(id string) *row {
 	rows := table()
 	i := slices.IndexFunc(rows, func(r row) bool { return r.id == id })

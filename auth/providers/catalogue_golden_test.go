@@ -22,10 +22,11 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/catalogue.txt anew")
 
-// TestCatalogueBehaves compares each provider with testdata/catalogue.txt: what
-// New fills in, the requests that it makes, and the user that it makes of a
-// profile, with each member of the profile absent and of each type of JSON. A
-// change of the file is a change for those who use the provider.
+// TestCatalogueBehaves compares each provider with testdata/catalogue.txt: the
+// fields that New fills in, the requests that the provider makes, and the user
+// that it makes from a profile. It tries each member of the profile absent and
+// with each type of JSON. A change of the file is a change for the users of the
+// provider.
 func TestCatalogueBehaves(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
@@ -80,7 +81,7 @@ var moreMembers = map[string]string{
 	"zoom":               `{"verified":1}`,
 }
 
-// merge adds the members of more to a JSON value.
+// merge returns a JSON value with the members of more added.
 func merge(v, more any) any {
 	switch more := more.(type) {
 	case map[string]any:
@@ -161,7 +162,7 @@ func optionNamed(name string) func(string) providers.Option {
 	}[name]
 }
 
-// recordCompleted writes what New fills in.
+// recordCompleted writes the fields that New fills in.
 func recordCompleted(t *testing.T, b *bytes.Buffer, p *auth.OAuth) {
 	t.Helper()
 	v := reflect.ValueOf(p).Elem()
@@ -197,7 +198,7 @@ func recordCompleted(t *testing.T, b *bytes.Buffer, p *auth.OAuth) {
 	}
 }
 
-// plain is a value without addresses.
+// plain returns a value without memory addresses.
 func plain(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Func:
@@ -222,7 +223,7 @@ func plain(v reflect.Value) string {
 	return fmt.Sprintf("%v", v.Interface())
 }
 
-// refusing answers nothing.
+// refusing is a transport that fails every request.
 type refusing struct{}
 
 func (refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }
@@ -245,8 +246,8 @@ func (s *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer(r, http.StatusOK, "application/json", s.body)
 }
 
-// recordUserInfo writes the userinfo requests of a provider that makes them in a
-// way of its own, with each member of the token answer changed.
+// recordUserInfo writes the userinfo requests of a provider whose requests are
+// not standard, with each member of the token response changed in turn.
 func recordUserInfo(t *testing.T, b *bytes.Buffer, p *auth.OAuth, f fact, root map[string]any) {
 	t.Helper()
 	if p.UserInfo.Request == nil || p.ID == "wecom" {
@@ -296,8 +297,8 @@ func recordUserInfo(t *testing.T, b *bytes.Buffer, p *auth.OAuth, f fact, root m
 	}
 }
 
-// recordMapping writes the user that a provider makes of a profile, and which
-// lines of it become others with a change of the profile.
+// recordMapping writes the user that a provider makes from a profile, and the
+// fields of the user that differ when one place of the profile changes.
 func recordMapping(t *testing.T, b *bytes.Buffer, p *auth.OAuth, root map[string]any) {
 	t.Helper()
 	full := mapped(t, p, root)
@@ -327,7 +328,8 @@ func recordMapping(t *testing.T, b *bytes.Buffer, p *auth.OAuth, root map[string
 	}
 }
 
-// mapped is the user that a provider makes of a profile.
+// mapped returns the user that a provider makes from a profile, one line a
+// field.
 func mapped(t *testing.T, p *auth.OAuth, root map[string]any) []string {
 	t.Helper()
 	profile, _ := root["profile"].(map[string]any)
@@ -347,7 +349,8 @@ func mapped(t *testing.T, p *auth.OAuth, root map[string]any) []string {
 	return append(made, fmt.Sprintf("proof %v", p.EmailVerified(profile, email)), fmt.Sprintf("of another %v", p.EmailVerified(profile, "other@x.example")))
 }
 
-// variants yields a JSON value with one place changed: absent, or of each type.
+// variants yields a JSON value with one place changed: absent, or with a value
+// of each type.
 func variants(root map[string]any) func(func(string, map[string]any) bool) {
 	replacements := []string{`null`, `""`, `"text"`, `0`, `true`, `["text"]`, `{"a":"b"}`}
 	var values []any
@@ -380,7 +383,7 @@ func variants(root map[string]any) func(func(string, map[string]any) bool) {
 	}
 }
 
-// places are the paths to all values inside one.
+// places returns the paths to all values inside a value.
 func places(v any, at []string) [][]string {
 	var all [][]string
 	step := func(name string, v any) {
@@ -401,7 +404,7 @@ func places(v any, at []string) [][]string {
 	return all
 }
 
-// change is a copy of a value with another at a path.
+// change returns a copy of a value with another value at a path.
 func change(v any, at []string, to any, absent bool) any {
 	if len(at) == 0 {
 		return to
@@ -428,7 +431,8 @@ func change(v any, at []string, to any, absent bool) any {
 	return v
 }
 
-// recordOptions writes what the options do that no variant of the facts has.
+// recordOptions writes the effect of the options that no variant of the facts
+// has.
 func recordOptions(t *testing.T, b *bytes.Buffer) {
 	t.Helper()
 	client := providers.WithClient("client-1", secret)

@@ -21,13 +21,13 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/providers"
 )
 
-// configure is New with one provider.
+// configure calls New with one provider.
 func configure(p auth.Provider) error {
 	_, err := auth.New(auth.Config{Secret: []string{"a secret of at least thirty-two characters"}, Providers: []auth.Provider{p}})
 	return err
 }
 
-// TestMissingOptions: what is required and not there is named by New.
+// TestMissingOptions: New names the required options that are missing.
 func TestMissingOptions(t *testing.T) {
 	t.Parallel()
 	for _, i := range providers.All() {
@@ -71,8 +71,8 @@ func TestOptionsThatAProviderDoesNotTake(t *testing.T) {
 	}
 }
 
-// TestEnvironment: client and issuer come from the environment, also where the
-// endpoints depend on the issuer.
+// TestEnvironment: client and issuer come from the environment. The endpoints
+// that depend on the issuer follow it.
 func TestEnvironment(t *testing.T) { //nolint:paralleltest // sets variables
 	for name, value := range map[string]string{
 		"AUTH_GITHUB_ID": "gh", "AUTH_GITHUB_SECRET": "s", "AUTH_MASTODON_ID": "m", "AUTH_MASTODON_SECRET": "s",
@@ -110,7 +110,7 @@ func TestKeyFromEnvironment(t *testing.T) { //nolint:paralleltest // sets variab
 		t.Errorf("without a key: %v", err)
 	}
 	t.Setenv("AUTH_RESEND_KEY", "key-1")
-	// What is still missing is an adapter.
+	// New still reports the missing adapter.
 	if err := configure(p); err == nil || strings.Contains(err.Error(), "apiKey") || strings.Contains(err.Error(), "key-1") {
 		t.Errorf("with a key: %v", err)
 	}
@@ -131,7 +131,8 @@ func TestByID(t *testing.T) {
 	}
 }
 
-// TestWhatTheApplicationSets counts more than the table.
+// TestWhatTheApplicationSets: a field that the application sets replaces the
+// value of the table.
 func TestWhatTheApplicationSets(t *testing.T) {
 	t.Parallel()
 	p := providers.Spotify(providers.WithClient("id", "secret"), providers.WithScope("a", "b"), providers.WithParam("show_dialog", "true"),
@@ -272,7 +273,8 @@ func TestAppleKey(t *testing.T) {
 	}
 }
 
-// TestLenientTokenAnswers: what some providers answer becomes a standard answer.
+// TestLenientTokenAnswers: the token responses of some providers depart from
+// the standard, and are made standard.
 func TestLenientTokenAnswers(t *testing.T) {
 	t.Parallel()
 	p := providers.Twitch()

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// conform makes a standard token answer (RFC 6749 section 5) of one that has a
-// list of scopes or no scope, lacks the token type, says null for what there is
-// not, asks for authentication although it succeeded, or tells errors in members
-// of its own.
+// conform makes a standard token response (RFC 6749 section 5) from one that
+// departs from it: the scope is a list or missing, the token type is missing,
+// absent values are null, a success carries a request for authentication, or
+// errors are in the provider's own members.
 func conform(answer *http.Response) (*http.Response, error) {
 	body, err := io.ReadAll(answer.Body)
 	_ = answer.Body.Close()

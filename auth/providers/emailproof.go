@@ -6,8 +6,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// emailVerified is what the provider states about an address. The flag of a row
-// speaks for the address that the row's own mapping finds, and for no other.
+// emailVerified returns the function that reads what the provider states about
+// an address. The flag of a row is about the address that the row's own mapping
+// finds, and about no other.
 func (r *row) emailVerified() func(auth.Profile, string) auth.EmailProof {
 	if r.verified == "" && r.proof == nil {
 		return auth.StandardEmailProof
@@ -38,8 +39,8 @@ func sameAddress(a, b string) bool {
 	return auth.StandardEmailProof(auth.Profile{"email": a, "email_verified": true}, b) == auth.EmailProven
 }
 
-// kakaoProof wants both flags: is_email_valid is false once another Kakao account
-// has the address.
+// kakaoProof needs both flags: is_email_valid becomes false when another Kakao
+// account takes the address.
 // https://developers.kakao.com/docs/latest/en/kakaologin/rest-api#req-user-info
 func kakaoProof(profile auth.Profile) auth.EmailProof {
 	account, _ := profile["kakao_account"].(map[string]any)
@@ -50,8 +51,8 @@ func kakaoProof(profile auth.Profile) auth.EmailProof {
 	return verified
 }
 
-// gitlabProof: confirmed_at is the time at which the address was confirmed, and
-// null before that. https://docs.gitlab.com/api/users/#get-the-current-user
+// gitlabProof reads confirmed_at: the time at which the address was confirmed,
+// and null before that. https://docs.gitlab.com/api/users/#get-the-current-user
 func gitlabProof(profile auth.Profile) auth.EmailProof {
 	switch confirmed, present := profile["confirmed_at"]; {
 	case text(confirmed) != "":

@@ -69,8 +69,8 @@ func TestEmailVerified(t *testing.T) {
 	}
 }
 
-// TestGitHubSaysWhichAddressIsVerified: also of a public address, of which the
-// profile alone does not tell.
+// TestGitHubSaysWhichAddressIsVerified: GitHub's list of addresses says it for
+// a public address too. The profile alone does not say it.
 func TestGitHubSaysWhichAddressIsVerified(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/providers"
 )
 
-// Client ID and secret of GitHub come from AUTH_GITHUB_ID and AUTH_GITHUB_SECRET.
-// What is missing is named by New.
+// Client ID and secret of GitHub come from AUTH_GITHUB_ID and
+// AUTH_GITHUB_SECRET. New names the values that are missing.
 func Example() {
 	_, err := auth.New(auth.Config{
 		Secret: []string{"a secret of at least thirty-two characters"},

@@ -16,15 +16,17 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 )
 
-// exchange is a token request that is not the form of RFC 6749 section 4.1.3: a
-// JSON object, or a GET, with names of the provider's own.
+// exchange is a token request that is not the form of RFC 6749 section 4.1.3.
+// It is a JSON object or a GET, with the provider's own names.
 type exchange struct {
 	// get puts the parameters into the query; otherwise they are a JSON object.
 	get bool
-	// params are templates, in which code, redirectURI and codeVerifier are
-	// options too. One that names what is not there is left out.
+	// params are templates. Beside the options they can name code, redirectURI
+	// and codeVerifier. A parameter whose template names an absent value is
+	// left out.
 	params map[string]string
-	// names are the members of the answer that the standard calls otherwise.
+	// names maps the provider's names of the response members to the standard
+	// ones.
 	names map[string]string
 }
 
@@ -85,7 +87,8 @@ func (x *exchange) request(ctx context.Context, endpoint string, params map[stri
 	return r, nil
 }
 
-// answer reads the answer to a request that was made with secrets.
+// answer reads the response to a token request. Its errors leave out the
+// secrets.
 func (x *exchange) answer(status int, body []byte, secrets ...string) (*auth.TokenSet, error) {
 	m := formObject(body)
 	if v, err := decode(body); err == nil {
@@ -107,7 +110,8 @@ func (x *exchange) answer(status int, body []byte, secrets ...string) (*auth.Tok
 	return tokenSet(m)
 }
 
-// formObject reads an answer that is a form and not JSON, or returns nil.
+// formObject reads a response in the form encoding, or returns nil if it is
+// none.
 func formObject(body []byte) map[string]any {
 	form, err := url.ParseQuery(string(body))
 	if err != nil || !form.Has("access_token") {
@@ -120,7 +124,7 @@ func formObject(body []byte) map[string]any {
 	return m
 }
 
-// tokenSet takes the members that are needed; the others become Extra.
+// tokenSet takes the standard members of a response; the others become Extra.
 func tokenSet(m map[string]any) (*auth.TokenSet, error) {
 	take := func(name string) string {
 		s := text(m[name])

@@ -11,8 +11,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// FuzzTokenAnswer: what a provider answers to a token request becomes tokens, or
-// an error without the code.
+// FuzzTokenAnswer: a token response is read as tokens, or is an error that does
+// not contain the code.
 func FuzzTokenAnswer(f *testing.F) {
 	f.Add(200, []byte(`{"accessToken":"a","expireIn":7200,"refreshToken":"r"}`))
 	f.Add(200, []byte(`{"access_token":"a","expires_in":"3600","scope":["x","y"]}`))
@@ -41,7 +41,8 @@ func FuzzTokenAnswer(f *testing.F) {
 	})
 }
 
-// FuzzSteamAssertion: a person who is accepted is named by all that was signed.
+// FuzzSteamAssertion: an accepted assertion names the person in its claimed ID,
+// and returns to the address of this site.
 func FuzzSteamAssertion(f *testing.F) {
 	const returnTo = "https://app.example/auth/callback/steam"
 	good := url.Values{

@@ -19,7 +19,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/providers"
 )
 
-// answerParams is the authorization answer, signed where the provider does so.
+// answerParams returns the authorization response, signed if the provider signs
+// it.
 func (v *visit) answerParams() url.Values {
 	q := url.Values{"code": {"code-1"}, "state": {v.params.Get("state")}}
 	if v.f.Iss != "" {
@@ -37,7 +38,8 @@ func (v *visit) answerParams() url.Values {
 	return q
 }
 
-// signShopify signs an answer as Shopify does: the other parameters in order.
+// signShopify signs a response as Shopify does, over the other parameters in
+// order.
 func signShopify(q url.Values) {
 	q.Del("hmac")
 	mac := hmac.New(sha256.New, []byte(secret))
@@ -45,7 +47,7 @@ func signShopify(q url.Values) {
 	q.Set("hmac", hex.EncodeToString(mac.Sum(nil)))
 }
 
-// assertion is what Steam sends the browser back with.
+// assertion returns the parameters with which Steam sends the browser back.
 func assertion(returnTo string) url.Values {
 	q := url.Values{}
 	if u, err := url.Parse(returnTo); err == nil {
@@ -62,7 +64,8 @@ func assertion(returnTo string) url.Values {
 	return q
 }
 
-// exchangeAnswer compares a token request that is not a form.
+// exchangeAnswer compares a token request that is not a form with the facts,
+// and answers it.
 func (v *visit) exchangeAnswer(r *http.Request) (*http.Response, error) {
 	t, x := v.t, v.f.Exchange
 	if r.Method != x.Method || r.Header.Get("Authorization") != "" {
@@ -106,7 +109,7 @@ func (v *visit) exchangeAnswer(r *http.Request) (*http.Response, error) {
 	return answer(r, http.StatusOK, "application/json", members)
 }
 
-// completed is a provider of the catalogue with everything filled in.
+// completed returns a provider of the catalogue with all fields filled in.
 func completed(t *testing.T, id string, opts ...providers.Option) *auth.OAuth {
 	t.Helper()
 	p, err := providers.ByID(id, append([]providers.Option{providers.WithClient("client-1", secret)}, opts...)...)
@@ -123,7 +126,7 @@ func completed(t *testing.T, id string, opts ...providers.Option) *auth.OAuth {
 	return o
 }
 
-// canned answers every request alike, and counts them.
+// canned answers every request with the same response, and counts the requests.
 type canned struct {
 	status int
 	body   string
@@ -135,8 +138,8 @@ func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer(r, c.status, "application/json", c.body)
 }
 
-// TestExchangeFailures: what a provider answers wrongly is an error that names
-// what is wrong, and no secret.
+// TestExchangeFailures: a wrong response of the provider is an error. The error
+// names the fault, and contains no secret.
 func TestExchangeFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -170,7 +173,7 @@ func TestExchangeFailures(t *testing.T) {
 	}
 }
 
-// TestDeezerForm: Deezer may answer with a form although it is asked for JSON.
+// TestDeezerForm: Deezer may send a form although the request asks for JSON.
 func TestDeezerForm(t *testing.T) {
 	t.Parallel()
 	p := completed(t, "deezer")
@@ -191,8 +194,8 @@ func TestLarkRegion(t *testing.T) {
 	}
 }
 
-// TestShopifySignature: an answer that Shopify did not sign, or that is of
-// another shop, is refused before the code is sent anywhere.
+// TestShopifySignature: a response that Shopify did not sign, or that is about
+// another shop, is refused before the code is sent.
 func TestShopifySignature(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(url.Values){
@@ -237,8 +240,8 @@ func TestShopifyWithoutPerson(t *testing.T) {
 	}
 }
 
-// TestSteamAssertions: only an assertion of Steam, for this sign-in, confirmed
-// by Steam, signs somebody in.
+// TestSteamAssertions: an assertion signs a person in only if Steam made it for
+// this sign-in and confirms it.
 func TestSteamAssertions(t *testing.T) {
 	t.Parallel()
 	const site, returnTo = "https://app.example/auth/callback/steam", "https://app.example/auth/callback/steam?code=openid&state=state-1"
@@ -291,8 +294,8 @@ func TestSteamAssertions(t *testing.T) {
 	}
 }
 
-// TestSteamKey: the Web API key, which is in the query of the request for the
-// profile, is in no error.
+// TestSteamKey: no error contains the Web API key, which is in the query of the
+// profile request.
 func TestSteamKey(t *testing.T) {
 	t.Parallel()
 	p := completed(t, "steam")
@@ -306,12 +309,13 @@ func TestSteamKey(t *testing.T) {
 	}
 }
 
-// company is WeCom: tokens are numbered, and only the last is good.
+// company is a WeCom server: its tokens are numbered, and only the latest is
+// valid.
 type company struct {
 	t      *testing.T
 	issued atomic.Int32
-	// lifetime is how long a token is good, in seconds; answers are sent to the other
-	// requests.
+	// lifetime is the lifetime of a token in seconds; answers are the responses
+	// to the other requests.
 	lifetime int
 	answers  map[string]string
 }
@@ -381,7 +385,7 @@ func TestWeCom(t *testing.T) {
 	}
 }
 
-// TestWeComAtOnce: people who sign in at once share one token.
+// TestWeComAtOnce: concurrent sign-ins share one token.
 func TestWeComAtOnce(t *testing.T) {
 	t.Parallel()
 	p := completed(t, "wecom", providers.WithAgentID("1000002"))
@@ -401,8 +405,8 @@ func TestWeComAtOnce(t *testing.T) {
 	}
 }
 
-// TestSecretOfOwnRequests: New names a client secret that is missing also where
-// the token request is not the standard one.
+// TestSecretOfOwnRequests: New reports a missing client secret also for a token
+// request that is not standard.
 func TestSecretOfOwnRequests(t *testing.T) {
 	t.Parallel()
 	for id, opts := range map[string][]providers.Option{
@@ -418,7 +422,8 @@ func TestSecretOfOwnRequests(t *testing.T) {
 	}
 }
 
-// TestSteamIDIsNotNeeded: Steam knows sites by their address.
+// TestSteamIDIsNotNeeded: the configuration needs no client ID, because Steam
+// identifies a site by its address.
 func TestSteamIDIsNotNeeded(t *testing.T) {
 	t.Parallel()
 	if err := configure(providers.Steam(providers.WithClient("", secret))); err != nil {

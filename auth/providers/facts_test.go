@@ -8,8 +8,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// TestFactsAreComplete: the facts that TestFlow compares with leave nothing out
-// that the table has.
+// TestFactsAreComplete: the facts that TestFlow compares with cover everything
+// in the table.
 func TestFactsAreComplete(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("testdata/facts.json")
@@ -37,7 +37,8 @@ func TestFactsAreComplete(t *testing.T) {
 			byID[f.ID] = i + 1
 		}
 	}
-	// These pictures are asked for or computed, see TestGraphPhoto and TestDiscordAvatar.
+	// These pictures are requested or computed; see TestGraphPhoto and
+	// TestDiscordAvatar.
 	asked := map[string]bool{"azure-ad": true, "microsoft-entra-id": true, "discord": true}
 	for _, r := range table() {
 		i := byID[r.id]

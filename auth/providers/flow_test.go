@@ -29,13 +29,14 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/providers"
 )
 
-// fact is what is known of a provider, kept apart from the table.
+// fact is what is known of a provider. It is kept apart from the table.
 type fact struct {
 	ID, Type string
-	// Variant is what options make of a provider, Source where the facts were
-	// read, if not in the catalogue that this one follows.
+	// Variant names the options of this variant of the provider. Source names
+	// where the facts were read, if that is not the catalogue of Auth.js.
 	Variant, Source string
-	// Given is the option issuer, Issuer what the metadata and ID tokens say.
+	// Given is the option issuer. Issuer is the issuer that metadata and ID
+	// tokens name.
 	Given, Issuer           string
 	Options                 map[string]string
 	Authorization, Fragment string
@@ -46,25 +47,26 @@ type fact struct {
 	TokenQuery, TokenBody   map[string]string
 	TokenExtra              map[string]any
 	NoTokenType             bool
-	// FromUserInfo is an OpenID Connect provider whose userinfo endpoint counts.
+	// FromUserInfo marks an OpenID Connect provider whose profile comes from
+	// the userinfo endpoint.
 	FromUserInfo            bool
 	Auth                    string
 	IDTokenAlg, UserInfoAlg string
 	UserInfo, Method        string
 	UserInfoQuery, Headers  map[string]string
 	JSON                    map[string]any
-	// NoBearer is a userinfo request without Authorization, Credential one with
-	// another than a bearer token.
+	// NoBearer marks a userinfo request without Authorization. Credential marks
+	// one whose Authorization is not a bearer token.
 	NoBearer   bool
 	Credential string
 	Root       string
 	// Exchange is a token request that is not a form, Steps are further requests.
 	Exchange *exchangeFact
 	Steps    []step
-	// Iss is sent with the authorization answer (RFC 9207).
+	// Iss is sent with the authorization response (RFC 9207).
 	Iss string
-	// Profile is a sample with all fields, Bare one with the ID only; User and
-	// BareUser are what becomes of them.
+	// Profile is a sample with all fields, Bare a sample with the ID only. User
+	// and BareUser are the users that are made from them.
 	Profile, Bare  map[string]any
 	User, BareUser struct{ ID, Name, Email, Image string }
 }
@@ -74,14 +76,14 @@ type exchangeFact struct {
 	Method string
 	Query  map[string]string
 	JSON   map[string]string
-	// Answer is JSON, Text something else. Profile is the member of Answer in
-	// which the profile is.
+	// Answer is a JSON response, Text any other. Profile is the member of
+	// Answer that holds the profile.
 	Answer  map[string]any
 	Text    string
 	Profile string
 }
 
-// step is a GET that is made beside those for token and userinfo.
+// step is a GET that is made in addition to the token and userinfo requests.
 type step struct {
 	URL    string
 	Query  map[string]string
@@ -103,8 +105,8 @@ func facts(t *testing.T) []fact {
 	return all
 }
 
-// TestFlow signs in with every provider of the table: through the real flow,
-// with a provider in the transport that compares each request with the facts.
+// TestFlow signs in with every provider of the table, through the real flow.
+// The transport plays the provider, and compares each request with the facts.
 func TestFlow(t *testing.T) {
 	t.Parallel()
 	tested := map[string]bool{}
@@ -132,8 +134,8 @@ func TestFlow(t *testing.T) {
 	}
 }
 
-// TestNobody: an answer without an identifier, or with one that is neither text nor
-// number, signs nobody in and says so in the log.
+// TestNobody: a response without an identifier, or with one that is neither
+// text nor number, signs nobody in. The log says so.
 func TestNobody(t *testing.T) {
 	t.Parallel()
 	for _, f := range facts(t) {
@@ -165,8 +167,9 @@ func TestNobody(t *testing.T) {
 	}
 }
 
-// replaced is a copy of a JSON value with each text and number replaced, or
-// left out if the replacement is nil. With only, others are kept.
+// replaced returns a copy of a JSON value in which each text and number is
+// replaced, or left out if the replacement is nil. If only is set, it replaces
+// only that one.
 func replaced(v, instead any, only string) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -194,8 +197,9 @@ func replaced(v, instead any, only string) any {
 	return instead
 }
 
-// TestIssuerOfAnswers: OAuth providers that name themselves in their answers, or
-// are about to, are known by that name, and no other signs anybody in.
+// TestIssuerOfAnswers: some OAuth providers name themselves in their
+// authorization responses, or will do so soon. The name must be the provider's,
+// and another one signs nobody in.
 func TestIssuerOfAnswers(t *testing.T) {
 	t.Parallel()
 	issuers := map[string]string{
@@ -227,15 +231,15 @@ func TestIssuerOfAnswers(t *testing.T) {
 	}
 }
 
-// maxState is the length in bytes of the longest state that every provider takes:
-// WeChat and WeCom refuse a longer one.
+// maxState is the length in bytes of the longest state that every provider
+// accepts. WeChat and WeCom refuse a longer one.
 const maxState = 128
 
 const secret = "secret-1-of-thirty-two-characters"
 
 var key = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
 
-// visit is one sign-in, and the provider that it is made with.
+// visit is one sign-in together with its provider.
 type visit struct {
 	t      *testing.T
 	f      fact
@@ -257,7 +261,7 @@ func (v *visit) profile() map[string]any {
 	return profile
 }
 
-// signIn goes through the flow, and returns what the callback answers.
+// signIn goes through the flow, and returns the response of the callback.
 func (v *visit) signIn() *httptest.ResponseRecorder {
 	v.t.Helper()
 	t, f := v.t, v.f
@@ -297,7 +301,7 @@ func (v *visit) signIn() *httptest.ResponseRecorder {
 	return w
 }
 
-// callback is the request that the provider sends the browser back with.
+// callback returns the request with which the provider sends the browser back.
 func (v *visit) callback() *http.Request {
 	answer := v.answerParams()
 	target := "https://app.example/auth/callback/" + v.f.ID
@@ -384,7 +388,7 @@ func (v *visit) checkUser() {
 	}
 }
 
-// RoundTrip is the provider.
+// RoundTrip plays the provider.
 func (v *visit) RoundTrip(r *http.Request) (*http.Response, error) {
 	token, userInfo := v.f.Token, v.f.UserInfo
 	if token == "" {
@@ -395,7 +399,7 @@ func (v *visit) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	bare := *r.URL
 	bare.RawQuery = ""
-	// Some endpoints have a query of their own.
+	// Some endpoints already have a query.
 	ask, _, _ := strings.Cut(userInfo, "?")
 	switch address := bare.String(); {
 	case strings.HasSuffix(address, "/.well-known/openid-configuration"):
@@ -482,7 +486,7 @@ func (v *visit) tokenAnswer(r *http.Request) (*http.Response, error) {
 		claims := map[string]any{}
 		if !f.FromUserInfo {
 			claims = v.profile()
-			delete(claims, "user") // which is posted
+			delete(claims, "user") // the callback posts it
 		}
 		issuer := f.Issuer
 		if strings.Contains(issuer, "/common/") {

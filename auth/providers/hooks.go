@@ -11,8 +11,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// assertionGrant exchanges the code of Azure DevOps, which is an assertion, as
-// the client secret is (RFC 7523 section 2.1).
+// assertionGrant exchanges the code of Azure DevOps. The code is an assertion,
+// and so is the client secret (RFC 7523 section 2.1).
 func assertionGrant(c *completion) error {
 	secret := c.provider.ClientSecret
 	if c.provider.Token.Prepare == nil {
@@ -32,9 +32,9 @@ func assertionGrant(c *completion) error {
 }
 
 // githubEmails asks GitHub for the list of addresses, which says which of them
-// are verified. Where the profile has no public address, the primary one counts
-// if it is verified. What the list says of the address becomes the member
-// email_verified of the profile. It also finds the API of an own server.
+// are verified. If the profile has no public address, the primary address is
+// taken if it is verified. The member email_verified of the profile is set from
+// the list. For an Enterprise Server it also derives the URL of the API.
 func githubEmails(c *completion) error {
 	base := c.vars["baseURL"]
 	c.vars["apiURL"] = base + "/api/v3"
@@ -74,7 +74,7 @@ func githubEmails(c *completion) error {
 	return err
 }
 
-// primaryEmail is the primary address of a list, if it is verified.
+// primaryEmail returns the primary address of a list, if it is verified.
 func primaryEmail(list any) string {
 	all, _ := list.([]any)
 	for _, v := range all {
@@ -86,7 +86,8 @@ func primaryEmail(list any) string {
 	return ""
 }
 
-// listedEmail is what a list says of an address, if it has it.
+// listedEmail returns whether a list calls an address verified, and whether the
+// list has the address.
 func listedEmail(list any, email string) (verified, ok bool) {
 	all, _ := list.([]any)
 	for _, v := range all {
@@ -99,7 +100,8 @@ func listedEmail(list any, email string) (verified, ok bool) {
 	return false, false
 }
 
-// pinterestKey keys accounts on the username, if an option says so.
+// pinterestKey keys accounts on the username, if WithDangerousUsernameKey is
+// given.
 func pinterestKey(c *completion) error {
 	if c.vars["usernameKey"] == "" || c.provider.Profile != nil {
 		return nil
@@ -131,10 +133,10 @@ func wechatVariant(c *completion) error {
 	return nil
 }
 
-// describeWeChat names the scope of official accounts, the default.
+// describeWeChat sets the scope of official accounts, the default.
 func describeWeChat(i *Info) { i.Scope = "snsapi_userinfo" }
 
-// larkRegion chooses between the two clouds of Lark, whose token endpoints are of
+// larkRegion chooses between the two clouds of Lark. Their token endpoints have
 // different versions.
 func larkRegion(c *completion) error {
 	switch region := c.vars["region"]; region {
@@ -156,14 +158,14 @@ func lineSignature(c *completion) error {
 	return nil
 }
 
-// bankIDNorwaySignature: the userinfo answer is a signed token.
+// bankIDNorwaySignature: the userinfo response is a signed token.
 func bankIDNorwaySignature(c *completion) error {
 	alg := &c.provider.Client.UserInfoSignedResponseAlg
 	*alg = cmp.Or(*alg, "RS256")
 	return nil
 }
 
-// slackPKCE uses PKCE if an option says so.
+// slackPKCE uses PKCE if WithPKCE is given.
 func slackPKCE(c *completion) error {
 	if p := c.provider; len(p.Checks) == 0 && c.vars["pkce"] != "" {
 		p.Checks = append(c.row.checks(), auth.CheckPKCE)
@@ -171,7 +173,7 @@ func slackPKCE(c *completion) error {
 	return nil
 }
 
-// tiktokClientKey sends the client ID by the name that TikTok has for it.
+// tiktokClientKey sends the client ID as client_key, the name that TikTok uses.
 func tiktokClientKey(c *completion) error {
 	id, t := c.provider.ClientID, &c.provider.Token
 	if t.Prepare == nil && id != "" {

@@ -18,7 +18,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 )
 
-// mailRow is one mail provider. Without a request it is SMTP.
+// mailRow is one mail provider. Without a request function it sends by SMTP.
 type mailRow struct {
 	id, name, constructor string
 	// request makes the request that sends a mail.
@@ -26,7 +26,7 @@ type mailRow struct {
 	options []option
 }
 
-// letter is a mail, and what the service needs to send it.
+// letter is a mail with what the service needs to send it.
 type letter struct {
 	auth.Message
 	from             *mail.Address
@@ -52,7 +52,7 @@ func mailTable() []mailRow {
 	}
 }
 
-// provider makes a provider of a row.
+// provider makes the provider of a row.
 func (r *mailRow) provider(opts []Option) *auth.Email {
 	s := collect(opts)
 	p := &auth.Email{ID: r.id, Name: r.name, From: s.named["from"], Server: s.named["server"], APIKey: s.named["apiKey"]}
@@ -112,8 +112,8 @@ func (r *mailRow) complete(p *auth.Email, s *settings) error {
 	return errors.Join(problems...)
 }
 
-// send writes the mail and has the service send it. Its errors hold neither the
-// key nor what the service says.
+// send writes the mail, and the service sends it. Its errors contain neither
+// the key nor text from the service.
 func (r *mailRow) send(ctx context.Context, client *http.Client, l letter, v auth.VerificationRequest) error {
 	write := v.Provider.Message
 	if write == nil {
@@ -148,7 +148,7 @@ func (r *mailRow) send(ctx context.Context, client *http.Client, l letter, v aut
 	return nil
 }
 
-// post is a request with a JSON body.
+// post makes a request with a JSON body.
 func post(endpoint, header, value string, body any) (*http.Request, error) {
 	encoded, err := json.Marshal(body)
 	if err != nil {
@@ -170,7 +170,7 @@ func basic(user, password string) string {
 // object is a JSON object.
 type object = map[string]any
 
-// with adds the forms of the text that there are to a body.
+// with adds to a body the forms of the text that are not empty.
 func (l letter) with(body object, text, html string) object {
 	if l.Text != "" {
 		body[text] = l.Text
@@ -186,7 +186,7 @@ func forwardEmail(l letter) (*http.Request, error) {
 		l.with(object{"from": l.from.String(), "to": l.to, "subject": l.Subject}, "text", "html"))
 }
 
-// loops sends the link alone: the text is a template at the service.
+// loops sends the link alone, because the text is a template at the service.
 func loops(l letter) (*http.Request, error) {
 	return post("https://app.loops.so/api/v1/transactional", "Authorization", "Bearer "+l.key,
 		object{"transactionalId": l.template, "email": l.to, "dataVariables": object{"url": l.link}})
@@ -237,7 +237,7 @@ func resend(l letter) (*http.Request, error) {
 		l.with(object{"from": l.from.String(), "to": l.to, "subject": l.Subject}, "text", "html"))
 }
 
-// sendGrid wants the text before the HTML.
+// sendGrid puts the text before the HTML, as SendGrid requires.
 func sendGrid(l letter) (*http.Request, error) {
 	from := object{"email": l.from.Address}
 	if l.from.Name != "" {

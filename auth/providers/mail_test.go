@@ -21,11 +21,11 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/providers"
 )
 
-// service is the transport of a mail service.
+// service plays a mail service, as the transport of its HTTP client.
 type service struct {
 	status int
 	err    error
-	// hangs never answers, endless does not stop answering.
+	// hangs: it never answers. endless: its response never ends.
 	hangs, endless bool
 	last           *http.Request
 	body           []byte
@@ -50,7 +50,7 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer(r, s.status, "application/json", "the service repeats "+r.Header.Get("Authorization"))
 }
 
-// zeros never end.
+// zeros is a reader of endless zeros.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {
@@ -58,7 +58,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sender is the completed function of a mail provider.
+// sender returns the function of a completed mail provider that sends a mail.
 func sender(t *testing.T, id string, s *service, opts ...providers.Option) (auth.VerificationRequest, func(context.Context, auth.VerificationRequest) error) {
 	t.Helper()
 	opts = append([]providers.Option{
@@ -147,7 +147,8 @@ func TestMailgun(t *testing.T) {
 	}
 }
 
-// services are the mail services that are asked over HTTP, with what each needs.
+// services returns the mail services that are called over HTTP, each with the
+// options that it needs.
 func services() map[string][]providers.Option {
 	all := map[string][]providers.Option{"loops": {providers.WithTemplate("t-1")}}
 	for _, id := range []string{"forwardemail", "mailgun", "postmark", "resend", "sendgrid"} {
@@ -156,7 +157,7 @@ func services() map[string][]providers.Option {
 	return all
 }
 
-// wantSafe checks that an error tells neither the key nor the link.
+// wantSafe checks that an error contains neither the key nor the link.
 func wantSafe(t *testing.T, err error) {
 	t.Helper()
 	if err == nil {
@@ -169,8 +170,7 @@ func wantSafe(t *testing.T, err error) {
 	}
 }
 
-// TestMailFailures: what goes wrong at the service is an error without key and
-// link.
+// TestMailFailures: a failure at the service is an error without key and link.
 func TestMailFailures(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]service{
@@ -191,8 +191,8 @@ func TestMailFailures(t *testing.T) {
 	}
 }
 
-// TestMailTimeout: a service that never answers holds a sign-in up for ten
-// seconds, and not longer than its caller waits.
+// TestMailTimeout: a service that never answers delays a sign-in for ten
+// seconds, or less if the caller waits less.
 func TestMailTimeout(t *testing.T) {
 	t.Parallel()
 	for id, opts := range services() {
@@ -215,8 +215,8 @@ func TestMailTimeout(t *testing.T) {
 	}
 }
 
-// TestMailInjection: no address and no text becomes a header, another recipient
-// or another request; the service is not asked.
+// TestMailInjection: no address and no text adds a header, another recipient or
+// another request. The service gets no request.
 func TestMailInjection(t *testing.T) {
 	t.Parallel()
 	to := func(identifier string) func(*auth.VerificationRequest) {
@@ -258,8 +258,8 @@ func TestMailInjection(t *testing.T) {
 	}
 }
 
-// TestMailSenders: a sender that is not a single address, and a key that is not
-// single line, are problems of the configuration.
+// TestMailSenders: New reports a sender that is not a single address, and a key
+// that is not a single line.
 func TestMailSenders(t *testing.T) {
 	t.Parallel()
 	for _, from := range []string{"a@b.example\r\nBcc: c@d.example", "a@b.example, c@d.example", "nobody", "Eve\r\n <a@b.example>"} {
@@ -287,8 +287,9 @@ func TestMailSenders(t *testing.T) {
 	}
 }
 
-// TestMailText: HTML and hostile text arrive as they are, in their place; the
-// default message is used without another; a mail may have one form only.
+// TestMailText: HTML and hostile text arrive unchanged, in their place. Without
+// WithMessage the default message is used. A mail may have only one form of
+// text.
 func TestMailText(t *testing.T) {
 	t.Parallel()
 	hostile := auth.Message{Subject: `"}, "to": "x@y.example`, Text: "a\r\n.\r\nRCPT TO:<x@y.example>\r\n--boundary--", HTML: `</script>"}]}`}
@@ -336,7 +337,7 @@ func TestMailText(t *testing.T) {
 	}
 }
 
-// fields are the texts of the last request, by their path.
+// fields returns the texts of the last request, by their path.
 func (s *service) fields(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}

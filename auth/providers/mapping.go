@@ -9,27 +9,28 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// mapping says where a profile has the fields of a user. A text is paths:
+// mapping says where a profile has the fields of a user. A text consists of
+// paths:
 //
-//	name | login             the first that is there and not null
-//	first + last | login     those that are not empty, with a blank between them
+//	name | login             the first value that is present and not null
+//	first + last | login     the values that are not empty, joined by a blank
 //
-// An empty text means that the provider does not tell.
+// An empty text means that the provider does not send the field.
 type mapping struct {
 	id, name, email, image string
-	// nameBy, emailBy and imageBy find what no text can say, and return an empty
-	// text if it is not there.
+	// nameBy, emailBy and imageBy find a field that no text can describe. They
+	// return an empty text if it is absent.
 	nameBy, emailBy, imageBy func(*evidence) string
-	// extra are further fields, for User.Extra.
+	// extra are further fields; they become User.Extra.
 	extra map[string]string
 }
 
-// evidence is what a mapping looks at.
+// evidence is the data that a mapping reads.
 type evidence struct {
-	ctx     context.Context //nolint:containedctx // lives for one evaluation
+	ctx     context.Context //nolint:containedctx // used for one evaluation
 	profile map[string]any
 	tokens  *auth.TokenSet
-	// vars are the options, client those who make requests.
+	// vars are the values of the options; client makes further requests.
 	vars   map[string]string
 	client *http.Client
 }
@@ -38,7 +39,7 @@ func (m mapping) isZero() bool {
 	return m.id == "" && m.name == "" && m.email == "" && m.image == "" && m.nameBy == nil && m.emailBy == nil && m.imageBy == nil && len(m.extra) == 0
 }
 
-// compile makes the function for OAuth.Profile.
+// compile makes the function that becomes OAuth.Profile.
 func (m mapping) compile(vars map[string]string, client *http.Client) (func(context.Context, auth.Profile, auth.TokenSet) (*auth.User, error), error) {
 	var fields [4]func(*evidence) string
 	for i, f := range []struct {
@@ -72,7 +73,7 @@ func (m mapping) compile(vars map[string]string, client *http.Client) (func(cont
 	}, nil
 }
 
-// field makes a function that finds a field by a text or by a function.
+// field makes a function that finds a field with a text or with a function.
 func field(raw string, by func(*evidence) string) (func(*evidence) string, error) {
 	switch {
 	case by != nil:
@@ -84,8 +85,8 @@ func field(raw string, by func(*evidence) string) (func(*evidence) string, error
 	return func(e *evidence) string { return text(at(e)) }, err
 }
 
-// parseAlternatives compiles paths, with | between alternatives and + between
-// what is joined.
+// parseAlternatives compiles paths. | separates alternatives, + separates paths
+// whose values are joined.
 func parseAlternatives(raw string) (path, error) {
 	var all []path
 	for alternative := range strings.SplitSeq(raw, "|") {
@@ -109,8 +110,9 @@ func parseAlternatives(raw string) (path, error) {
 	}, nil
 }
 
-// joined finds the texts of several paths, with a blank between those that are
-// not empty; nil if all are. One path finds its value.
+// joined finds the texts of several paths and joins those that are not empty
+// with a blank. The result is nil if all are empty. For a single path it
+// returns the value itself.
 func joined(parts []path) path {
 	if len(parts) == 1 {
 		return parts[0]
@@ -129,8 +131,8 @@ func joined(parts []path) path {
 	}
 }
 
-// filled finds the member first of the profile, or second if it is empty, zero or
-// false.
+// filled finds the member first of the profile. If that is empty, zero or
+// false, it finds the member second.
 func filled(first, second string) func(*evidence) string {
 	return func(e *evidence) string {
 		if v := e.profile[first]; truthy(v) {

@@ -126,8 +126,8 @@ func FuzzPaths(f *testing.F) {
 	})
 }
 
-// FuzzMapping: no profile makes a mapping of the table panic, or give a user an
-// ID that the profile and the token answer don't have.
+// FuzzMapping: no profile makes a mapping of the table panic. The ID of a user
+// is always in the profile or in the token response.
 func FuzzMapping(f *testing.F) {
 	type mapped struct {
 		id  string
@@ -186,7 +186,7 @@ func leaves(v any, found map[string]bool) {
 	}
 }
 
-// TestTable: the rows are in order, and every path can be parsed.
+// TestTable: the rows are in order, and the parser accepts every path.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	last := ""

@@ -9,8 +9,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/providers"
 )
 
-// allOptions are the options that only some providers take, by the name of their
-// function.
+// allOptions returns the options that only some providers take, by the name of
+// their function.
 func allOptions() map[string]providers.Option {
 	return map[string]providers.Option{
 		"WithIssuer": providers.WithIssuer("https://x.example"), "WithTenant": providers.WithTenant("t"), "WithBaseURL": providers.WithBaseURL("https://x.example"),
@@ -22,8 +22,9 @@ func allOptions() map[string]providers.Option {
 	}
 }
 
-// TestEveryOption gives every option to every provider: one that the provider
-// does not take is an error that names it, and an option that it takes is not.
+// TestEveryOption gives every option to every provider. An option that the
+// provider does not take is an error that names the option; an option that it
+// takes is no error.
 func TestEveryOption(t *testing.T) {
 	t.Parallel()
 	for _, i := range providers.All() {
@@ -59,7 +60,8 @@ func TestEveryOption(t *testing.T) {
 	}
 }
 
-// TestAllMissing: of several required options each that is missing is named.
+// TestAllMissing: if several required options are missing, the error names each
+// of them.
 func TestAllMissing(t *testing.T) {
 	t.Parallel()
 	for _, i := range providers.All() {
@@ -79,7 +81,7 @@ func TestAllMissing(t *testing.T) {
 	}
 }
 
-// completes is what New asks of a provider.
+// completes completes a provider as New does.
 func completes(p auth.Provider) error {
 	switch p := p.(type) {
 	case *auth.OAuth:

@@ -10,9 +10,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// path finds one value in what a provider answered, or nil. Its text is a.b[0].c,
-// in which [k=v] takes the first element whose member k is v. It begins at the
-// profile, and one that begins with $token at the token answer.
+// path finds one value in the responses of a provider, or nil. Its text has the
+// form a.b[0].c. [k=v] takes the first element whose member k is v. A path
+// begins at the profile, or at the token response if its first member is
+// $token.
 type path func(*evidence) any
 
 // parsePath compiles a path.
@@ -56,8 +57,8 @@ func parsePath(raw string) (path, error) {
 	}, nil
 }
 
-// member is the member of an object with a name, and so on for further names; nil
-// if one is not there.
+// member follows names through nested objects, and returns nil if one is
+// absent.
 func member(v any, names ...string) any {
 	for _, name := range names {
 		m, _ := v.(map[string]any)
@@ -66,8 +67,8 @@ func member(v any, names ...string) any {
 	return v
 }
 
-// element takes an element by its index, or the first that has a member with a
-// value.
+// element takes an element by its index, or the first element that has a member
+// with a value.
 func element(selector string) func(any) any {
 	name, want, filter := strings.Cut(selector, "=")
 	index, err := strconv.Atoi(selector)
@@ -89,7 +90,7 @@ func element(selector string) func(any) any {
 	}
 }
 
-// tokenMembers are the members of the token answer that a path can name.
+// tokenMembers returns the members of the token response that a path can name.
 func tokenMembers(t *auth.TokenSet) map[string]any {
 	if t == nil {
 		return nil
@@ -101,10 +102,10 @@ func tokenMembers(t *auth.TokenSet) map[string]any {
 	return m
 }
 
-// text is a text or a number as text; anything else has none.
+// text returns a text, or a number as text; other values give the empty text.
 func text(v any) string { return auth.Profile{"": v}.String("") }
 
-// truthy reports that a value is there, and not false, zero or empty.
+// truthy reports whether a value is present, and not false, zero or empty.
 func truthy(v any) bool {
 	switch v := v.(type) {
 	case nil:

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// photoSizes checks the size of the picture of Microsoft Entra ID.
+// photoSizes checks WithPhotoSize, the size of the picture of Microsoft Entra
+// ID.
 func photoSizes(c *completion) error {
 	switch size := c.vars["photoSize"]; size {
 	case "0", "48", "64", "96", "120", "240", "360", "432", "504", "648":
@@ -20,12 +21,12 @@ func photoSizes(c *completion) error {
 	}
 }
 
-// maxPhoto is the size in bytes of the largest picture that is kept, since it
-// becomes part of the session.
+// maxPhoto is the size in bytes of the largest picture that is accepted. It is
+// small because the picture becomes part of the session.
 const maxPhoto = 32 << 10
 
-// graphPhoto asks Microsoft Graph for the picture and makes a data URI of it. A
-// failure means no picture.
+// graphPhoto gets the picture from Microsoft Graph and returns it as a data
+// URI. After a failure there is no picture.
 func graphPhoto(e *evidence) string {
 	size := e.vars["photoSize"]
 	if size == "0" || e.client == nil || e.tokens == nil || e.tokens.AccessToken == "" {
@@ -43,7 +44,8 @@ func graphPhoto(e *evidence) string {
 	return "data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(body)
 }
 
-// discordAvatar is the URL of a picture, or of one of the default pictures.
+// discordAvatar returns the URL of the user's picture, or of one of the default
+// pictures.
 func discordAvatar(e *evidence) string {
 	id, hash := text(e.profile["id"]), text(e.profile["avatar"])
 	if id == "" {
@@ -70,7 +72,7 @@ func discordAvatar(e *evidence) string {
 	return fmt.Sprintf("https://cdn.discordapp.com/embed/avatars/%d.png", number)
 }
 
-// bungiePicture joins host and path, which may begin with a slash.
+// bungiePicture joins the host and the path, which may begin with a slash.
 func bungiePicture(e *evidence) string {
 	path := text(member(e.profile, "Response", "bungieNetUser", "profilePicturePath"))
 	if path == "" {
@@ -79,12 +81,12 @@ func bungiePicture(e *evidence) string {
 	return "https://www.bungie.net/" + strings.TrimPrefix(path, "/")
 }
 
-// azureDevOpsAvatar makes a data URI of the picture in the profile.
+// azureDevOpsAvatar returns the picture in the profile as a data URI.
 func azureDevOpsAvatar(e *evidence) string {
 	return around("data:image/jpeg;base64,", member(e.profile, "coreAttributes", "Avatar", "value", "value"), "")
 }
 
-// eventbritePicture is the URL of the original of a picture.
+// eventbritePicture returns the URL of the original picture.
 func eventbritePicture(e *evidence) string {
 	id := e.profile["image_id"]
 	if !truthy(id) {
@@ -107,7 +109,7 @@ func foursquarePhoto(e *evidence) string {
 	return prefix + "original" + suffix
 }
 
-// nextcloudAvatar is the URL of a picture at the instance.
+// nextcloudAvatar returns the URL of the picture at the instance.
 func nextcloudAvatar(e *evidence) string {
 	if e.vars["issuer"] == "" {
 		return ""
@@ -115,7 +117,8 @@ func nextcloudAvatar(e *evidence) string {
 	return around(e.vars["issuer"]+"/avatar/", e.profile["id"], "/512")
 }
 
-// yandexAvatar is the URL of a picture, unless it is the one of those who have none.
+// yandexAvatar returns the URL of the picture. It is empty for the picture of
+// users who have none.
 func yandexAvatar(e *evidence) string {
 	id := e.profile["default_avatar_id"]
 	if truthy(e.profile["is_avatar_empty"]) || !truthy(id) {
@@ -124,7 +127,8 @@ func yandexAvatar(e *evidence) string {
 	return around("https://avatars.yandex.net/get-yapic/", id, "/islands-200")
 }
 
-// around is a text or a number between two texts, or empty if it is empty.
+// around returns a text or a number between two texts, or "" if the value is
+// empty.
 func around(before string, v any, after string) string {
 	s := text(v)
 	if s == "" {

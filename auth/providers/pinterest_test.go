@@ -7,8 +7,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/providers"
 )
 
-// TestPinterestUsernameTakenOver: who takes a username over that somebody gave up
-// is somebody else. Only an option with the danger in its name says otherwise.
+// TestPinterestUsernameTakenOver: a person who takes a username that another
+// person gave up is another user. They are the same user only with the option
+// WithDangerousUsernameKey.
 func TestPinterestUsernameTakenOver(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]*auth.OAuth{"id": providers.Pinterest(), "username": providers.Pinterest(providers.WithDangerousUsernameKey())} {
@@ -29,8 +30,8 @@ func TestPinterestUsernameTakenOver(t *testing.T) {
 	}
 }
 
-// TestSlackPKCE: Slack is sent a code_challenge only where the application says
-// that its Slack app has opted in.
+// TestSlackPKCE: Slack gets a code_challenge only if the application says that
+// its Slack app has opted in.
 func TestSlackPKCE(t *testing.T) {
 	t.Parallel()
 	for want, p := range map[bool]*auth.OAuth{false: providers.Slack(), true: providers.Slack(providers.WithPKCE())} {

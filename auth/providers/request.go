@@ -14,16 +14,17 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// request is how a userinfo request differs from a GET with a bearer token.
+// request describes how a userinfo request differs from a GET with a bearer
+// token.
 type request struct {
 	method string
 	header map[string]string
 	body   string // JSON
-	// tokenIn is where the access token goes: query:NAME, header:NAME, scheme:NAME
-	// for another word than Bearer, none where it is not sent or is in the URL. Empty
-	// is a bearer token.
+	// tokenIn says where the access token is sent: query:NAME, header:NAME,
+	// scheme:NAME for a word other than Bearer, or none if it is not sent or is
+	// part of the URL. Empty means a bearer token.
 	tokenIn string
-	// root is the path of the profile in the answer.
+	// root is the path of the profile in the response.
 	root string
 }
 
@@ -31,8 +32,9 @@ func (r request) isZero() bool {
 	return r.method == "" && len(r.header) == 0 && r.body == "" && r.tokenIn == "" && r.root == ""
 }
 
-// compile makes the function for UserInfoEndpoint.Request. The endpoint and the
-// parameters are templates, whose options have been replaced.
+// compile makes the function that becomes UserInfoEndpoint.Request. The
+// endpoint and the parameters are templates in which the options have been
+// replaced.
 func (r request) compile(endpoint string, params url.Values, vars map[string]string) (func(context.Context, auth.UserInfoRequest) (auth.Profile, error), error) {
 	root := path(func(e *evidence) any { return e.profile })
 	if r.root != "" {
@@ -73,10 +75,10 @@ func (r request) compile(endpoint string, params url.Values, vars map[string]str
 	}, nil
 }
 
-// unescaped is for values that are escaped later.
+// unescaped returns a value unchanged, for a value that is escaped later.
 func unescaped(s string) string { return s }
 
-// send makes the request and decodes the JSON of the answer.
+// send makes the request and decodes the JSON of the response.
 func (r request) send(ctx context.Context, client *http.Client, endpoint, token string, vars map[string]string) (any, error) {
 	method := r.method
 	if method == "" {
@@ -113,8 +115,8 @@ func (r request) send(ctx context.Context, client *http.Client, endpoint, token 
 	return decode(body)
 }
 
-// do sends a request and reads the answer. Its errors leave out the URL, which
-// may hold a token.
+// do sends a request and reads the response. Its errors leave out the URL,
+// which may contain a token.
 func do(client *http.Client, r *http.Request) (status int, body []byte, err error) {
 	answer, err := client.Do(r)
 	var u *url.Error
@@ -129,7 +131,7 @@ func do(client *http.Client, r *http.Request) (status int, body []byte, err erro
 	return answer.StatusCode, body, err
 }
 
-// decode reads JSON with exact numbers.
+// decode reads JSON and keeps numbers exact.
 func decode(body []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()

@@ -14,19 +14,22 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 )
 
-// row is one OAuth or OpenID Connect provider. Endpoints, parameters and scope are
-// templates; a parameter that names an option without a value is left out.
+// row is one OAuth or OpenID Connect provider. Endpoints, parameters and scope
+// are templates. A parameter is left out if its template names an option
+// without a value.
 type row struct {
 	id, name string
-	// constructor is the name of the function, note what its reader should know.
+	// constructor is the name of the function; note is for the reader of its
+	// comment.
 	constructor, note string
-	kind              auth.ProviderType // empty is oauth
+	kind              auth.ProviderType // empty means oauth
 
-	// issuer is for providers that have only one; others have an option issuer. An
-	// OAuth provider has it for the parameter iss of its answers (RFC 9207), which
-	// is compared when it is there.
+	// issuer is the issuer of a provider that has only one; others have an
+	// option issuer. An OAuth provider has an issuer for the parameter iss of
+	// its authorization responses (RFC 9207), which is compared if it is
+	// present.
 	issuer string
-	// issuerSuffix is what the issuer has and its option need not have.
+	// issuerSuffix is the end of the issuer that the option may leave out.
 	issuerSuffix string
 	wellKnown    string
 
@@ -35,33 +38,34 @@ type row struct {
 	params                    map[string]string
 	tokenQuery, userInfoQuery map[string]string
 	request                   request
-	// exchange is how the code is exchanged where it is not by a form.
+	// exchange says how the code is exchanged if not by a form.
 	exchange *exchange
 
-	// scope is sent by default; without one the core has its own default.
+	// scope is sent by default; if it is empty, the core uses its own default.
 	scope string
-	// emptyScope sends an empty scope, noScope sends none.
+	// emptyScope sends an empty scope parameter, noScope sends none.
 	emptyScope, noScope bool
 
 	// without are the checks that the provider does not allow.
 	without      []auth.Check
 	clientAuth   auth.ClientAuth
 	userInfoOnly bool
-	// lenient says that token answers depart from RFC 6749, see conform.
+	// lenient says that token responses depart from RFC 6749; see conform.
 	lenient bool
 
-	// profile is where the user is; zero means the standard claims.
+	// profile says where the fields of the user are; zero means the standard
+	// claims.
 	profile mapping
-	// verified is the path to what the profile says about the address being
-	// verified; proof reads that where a path does not tell. Without either the
-	// standard claims count.
+	// verified is the path to the member of the profile that says whether the
+	// address is verified. proof reads the profile where a path is not enough.
+	// Without either, the standard claims are used.
 	verified string
 	proof    func(auth.Profile) auth.EmailProof
 
 	options []option
-	// hook does what the table can't say, before the rest is filled in.
+	// hook sets what the table can't express, before the rest is filled in.
 	hook func(*completion) error
-	// describe changes the Info where the table does not tell.
+	// describe changes the Info where it can't be derived from the table.
 	describe func(*Info)
 	// color is the color of the button.
 	color string
@@ -71,19 +75,19 @@ type row struct {
 type option struct {
 	name     string
 	required bool
-	// fallback is the default, in which other options may be named.
+	// fallback is the default; it may name other options in braces.
 	fallback string
 }
 
-// provider makes a provider of a row. What depends on the environment is filled
-// in by its Complete.
+// provider makes the provider of a row. Its function Complete fills in the
+// values that depend on the environment.
 func (r *row) provider(opts []Option) *auth.OAuth {
 	s := collect(opts)
 	p := &auth.OAuth{
 		ID: r.id, Name: r.name, Type: cmp.Or(r.kind, auth.TypeOAuth), Style: auth.Style{BrandColor: r.color},
 		ClientID: s.clientID, ClientSecret: s.clientSecret, Issuer: s.named["issuer"],
 	}
-	// An option that decides the issuer counts more than the environment.
+	// An option that decides the issuer has precedence over the environment.
 	for _, o := range r.options {
 		if o.name == "issuer" && p.Issuer == "" && strings.Contains(o.fallback, "{") {
 			if issuer, ok := expand(o.fallback, s.named); ok {
@@ -155,7 +159,7 @@ func (r *row) refused(s *settings) []error {
 	return problems
 }
 
-// takes reports that the provider has an option.
+// takes reports whether the provider takes an option.
 func (r *row) takes(name string) bool {
 	return slices.ContainsFunc(r.options, func(o option) bool { return o.name == name })
 }
@@ -178,8 +182,8 @@ func (c *completion) setOption(o option, given string) error {
 	return nil
 }
 
-// variable is the part of the names of environment variables that stands for an
-// ID.
+// variable returns the part of an environment variable's name that is made from
+// an ID.
 func variable(id string) string { return strings.ToUpper(strings.ReplaceAll(id, "-", "_")) }
 
 func (c *completion) authorization() {
@@ -198,7 +202,8 @@ func (c *completion) authorization() {
 	}
 }
 
-// withoutEmptyScope drops the scope, which the core has a default for.
+// withoutEmptyScope removes the scope, for which the core would send its
+// default.
 func withoutEmptyScope(_ context.Context, prepared *url.URL) (*url.URL, error) {
 	if q := prepared.Query(); q.Get("scope") == "" {
 		q.Del("scope")
@@ -221,8 +226,8 @@ func (c *completion) token() error {
 	return nil
 }
 
-// needSecret is for token requests of our own: New misses the client secret only
-// where the standard request is made.
+// needSecret reports a missing client secret for a provider whose token request
+// is made here: New checks it only for the standard request.
 func (c *completion) needSecret() error {
 	if c.provider.ClientSecret != "" {
 		return nil
@@ -258,7 +263,7 @@ func (c *completion) profile() error {
 	return err
 }
 
-// client fills in how the flow is protected and the client authenticates.
+// client fills in the checks of the flow and the authentication of the client.
 func (c *completion) client() {
 	r, p := c.row, c.provider
 	if len(p.Checks) == 0 {
@@ -276,13 +281,14 @@ func (r *row) checks() []auth.Check {
 	return slices.DeleteFunc(checks, func(c auth.Check) bool { return slices.Contains(r.without, c) })
 }
 
-// expand replaces the options in a template, which is empty if one is missing.
+// expand replaces the options in a template. The result is empty if an option
+// has no value.
 func (c *completion) expand(template string) string {
 	s, _ := expand(template, c.vars)
 	return s
 }
 
-// values expands parameters.
+// values expands the templates of parameters.
 func (c *completion) values(params map[string]string) url.Values {
 	v := url.Values{}
 	for name, template := range params {
@@ -293,7 +299,7 @@ func (c *completion) values(params map[string]string) url.Values {
 	return v
 }
 
-// merged are all parameters; of those with one name the first count.
+// merged joins parameters. Of parameters with one name it takes the first.
 func merged(all ...url.Values) url.Values {
 	m := url.Values{}
 	for _, values := range all {

@@ -15,8 +15,9 @@ import (
 
 var shopName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]*$`)
 
-// shopifySignature checks who signed the authorization answer, and that it is of
-// the shop that was asked, before the code is exchanged.
+// shopifySignature checks, before the code is exchanged, that Shopify signed
+// the authorization response and that the response is about the configured
+// shop.
 // https://shopify.dev/docs/apps/build/authentication-authorization/access-tokens/authorization-code-grant
 func shopifySignature(c *completion) error {
 	shop, secret := c.vars["shop"], c.provider.ClientSecret
@@ -40,7 +41,7 @@ func shopifySignature(c *completion) error {
 	return c.needSecret()
 }
 
-// shopifyUser takes the profile from the token answer.
+// shopifyUser takes the profile from the token response.
 func shopifyUser(_ context.Context, p auth.UserInfoRequest) (auth.Profile, error) {
 	profile, _ := p.Tokens.Extra["associated_user"].(map[string]any)
 	if profile == nil {

@@ -15,25 +15,25 @@ import (
 
 const (
 	steamLogin = "https://steamcommunity.com/openid/login"
-	// steamCode stands where OAuth has a code. It is not secret: the
-	// assertion counts, and Steam verifies it.
+	// steamCode takes the place of the OAuth code. It is not secret: the proof
+	// is the assertion, which Steam verifies.
 	steamCode     = "openid"
 	openID        = "http://specs.openid.net/auth/2.0"
 	openIDChooses = openID + "/identifier_select"
 )
 
-// steamID is the form of an identifier that Steam gives to a person.
+// steamID is the form of the identifier of a person at Steam.
 var steamID = regexp.MustCompile(`^https://steamcommunity\.com/openid/id/([0-9]{17,25})$`)
 
-// steamFlow is OpenID Authentication 2.0 without associations, in the steps of
-// OAuth: the address to return to carries state and a code, and the exchange of
-// the code is the verification of the assertion. There is no access token; the
-// verified identifier stands for it. The client secret is the Web API key, which
-// reads the profile. https://openid.net/specs/openid-authentication-2_0.html
+// steamFlow maps OpenID Authentication 2.0 without associations to the steps of
+// OAuth. The return address carries state and a code, and the exchange of the
+// code verifies the assertion. There is no access token; the verified
+// identifier takes its place. The client secret is the Web API key, with which
+// the profile is read. https://openid.net/specs/openid-authentication-2_0.html
 func steamFlow(c *completion) error {
 	p := c.provider
 	if p.ClientID == "" {
-		p.ClientID = "steam" // Steam knows the site by its address
+		p.ClientID = "steam" // Steam identifies the site by its address
 	}
 	if p.Authorization.Request == nil {
 		p.Authorization.Request = steamRequest
@@ -47,7 +47,7 @@ func steamFlow(c *completion) error {
 	return c.needSecret()
 }
 
-// describeSteam: there is no client ID to configure.
+// describeSteam leaves out the client ID, which Steam does not have.
 func describeSteam(i *Info) { i.Environment = []string{"AUTH_STEAM_SECRET"} }
 
 // steamRequest adds the request for authentication (section 9.1).
@@ -69,13 +69,13 @@ func steamRequest(_ context.Context, prepared *url.URL) (*url.URL, error) {
 	return prepared, nil
 }
 
-// steamReturn are the parameters of the address to return to.
+// steamReturn returns the parameters of the return address.
 func steamReturn(state string) url.Values {
 	return url.Values{"code": {steamCode}, "state": {state}}
 }
 
-// steamVerify checks an assertion, and has Steam check its signature (section
-// 11). Steam confirms an assertion once, so it can't be used again.
+// steamVerify checks an assertion, and asks Steam to check its signature
+// (section 11). Steam confirms an assertion once, so it can't be used again.
 func steamVerify(ctx context.Context, p auth.TokenRequest) (*auth.TokenSet, error) {
 	id, err := steamAssertion(p)
 	if err != nil {
@@ -104,8 +104,8 @@ func steamVerify(ctx context.Context, p auth.TokenRequest) (*auth.TokenSet, erro
 	return &auth.TokenSet{AccessToken: p.Params.Get("openid.claimed_id"), TokenType: "bearer", Extra: map[string]any{"steamid": id}}, nil
 }
 
-// steamAssertion checks what an assertion says of itself, and returns the
-// number of the person whom it names.
+// steamAssertion checks the members of an assertion, and returns the number of
+// the person that it names.
 func steamAssertion(p auth.TokenRequest) (string, error) {
 	q := p.Params
 	for name, values := range q {

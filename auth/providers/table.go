@@ -89,7 +89,7 @@ func table() []row {
 			params:        map[string]string{"response_type": "Assertion"},
 			userInfoQuery: map[string]string{"details": "true", "coreAttributes": "Avatar", "api-version": "6.0"},
 			scope:         "vso.profile",
-			without:       []auth.Check{auth.CheckPKCE}, // its grant has no place for the verifier
+			without:       []auth.Check{auth.CheckPKCE}, // its grant has no parameter for the verifier
 			profile:       mapping{id: "id", name: "displayName", email: "emailAddress", imageBy: azureDevOpsAvatar},
 			hook:          assertionGrant,
 		},
@@ -554,7 +554,7 @@ func table() []row {
 			id: "linkedin", name: "LinkedIn", kind: auth.TypeOIDC, constructor: "LinkedIn",
 			issuer:     "https://www.linkedin.com/oauth",
 			without:    []auth.Check{auth.CheckPKCE, auth.CheckNonce},
-			lenient:    true, // without token_type
+			lenient:    true, // the response has no token_type
 			clientAuth: auth.ClientSecretPost,
 			verified:   "email_verified",
 			color:      "#069",
@@ -983,7 +983,7 @@ func table() []row {
 			userInfoQuery: map[string]string{"fields": "photo_100", "v": "{apiVersion}"},
 			request:       request{root: "response[0]"},
 			scope:         "email",
-			without:       []auth.Check{auth.CheckPKCE}, // which it answers with an error
+			without:       []auth.Check{auth.CheckPKCE}, // it answers PKCE with an error
 			clientAuth:    auth.ClientSecretPost,
 			lenient:       true,
 			profile:       mapping{id: "id", name: "first_name + last_name", email: "$token.email", image: "photo_100"},

@@ -7,15 +7,15 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// A template is a text with names in braces. {shop} is the value of an option, and
-// {$token.user_id} a member of the token answer, which is known when the userinfo
-// request is made. Other braces are text.
+// A template is a text with names in braces. {shop} is the value of an option.
+// {$token.user_id} is a member of the token response, which is known when the
+// userinfo request is made. Other braces are ordinary text.
 var placeholder = regexp.MustCompile(`\{(\$token\.)?[A-Za-z][A-Za-z0-9_.]*\}`)
 
 const inToken = "$token."
 
 // expand replaces the options of a template, and reports whether each has a
-// value. The result is empty if one has none.
+// value. If one has none, the result is empty.
 func expand(template string, options map[string]string) (string, bool) {
 	return replace(template, func(name string) (string, bool) {
 		if strings.HasPrefix(name, inToken) {
@@ -25,8 +25,8 @@ func expand(template string, options map[string]string) (string, bool) {
 	})
 }
 
-// expandTokens replaces the members of the token answer, with escape applied to
-// them, and reports whether each has a value. The result is empty if one has none.
+// expandTokens replaces the members of the token response, escaped with escape,
+// and reports whether each has a value. If one has none, the result is empty.
 func expandTokens(template string, tokens *auth.TokenSet, escape func(string) string) (string, bool) {
 	return replace(template, func(name string) (string, bool) {
 		at, found := strings.CutPrefix(name, inToken)

@@ -15,12 +15,12 @@ import (
 
 const (
 	wecomAPI = "https://qyapi.weixin.qq.com/cgi-bin/"
-	// wecomMargin is how long before its end a token is not used any more.
+	// wecomMargin is the time before its expiry from which a token is not used.
 	wecomMargin = 5 * time.Minute
 )
 
-// wecomToken is the access token of the company, which all sign-ins share. It is
-// asked for rarely, because WeCom refuses those who ask often.
+// wecomToken is the access token of the company, which all sign-ins share. It
+// is requested rarely, because WeCom refuses clients that request it often.
 type wecomToken struct {
 	id, secret string
 
@@ -29,9 +29,9 @@ type wecomToken struct {
 	expires time.Time
 }
 
-// wecomFlow has what WeCom does in place of OAuth: the code names a member of
-// the company, who is looked up with the token of the company. That token is not
-// stored with the account.
+// wecomFlow does the steps of WeCom in place of OAuth: the code names a member
+// of the company, and the company's token reads that member's profile. That
+// token is not stored with the account.
 // https://developer.work.weixin.qq.com/document/path/98152
 func wecomFlow(c *completion) error {
 	p := c.provider
@@ -56,7 +56,7 @@ func wecomFlow(c *completion) error {
 	return c.needSecret()
 }
 
-// get returns the token, a new one if the last has ended.
+// get returns the token, or requests a new one if the last has expired.
 func (t *wecomToken) get(ctx context.Context, client *http.Client) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,7 +75,7 @@ func (t *wecomToken) get(ctx context.Context, client *http.Client) (string, erro
 	return t.value, nil
 }
 
-// forget drops a token that turned out to be void.
+// forget drops a token that WeCom has refused.
 func (t *wecomToken) forget(value string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,11 +84,11 @@ func (t *wecomToken) forget(value string) {
 	}
 }
 
-// member returns the member of the company whom a code names.
+// member returns the profile of the member of the company that a code names.
 func (t *wecomToken) member(ctx context.Context, client *http.Client, token, code string) (auth.Profile, error) {
 	m, err := wecomCall(ctx, client, "auth/getuserinfo", url.Values{"access_token": {token}, "code": {code}})
 	var refused wecomError
-	if errors.As(err, &refused) && (refused == 40014 || refused == 42001) { // the token is void, or has ended
+	if errors.As(err, &refused) && (refused == 40014 || refused == 42001) { // the token is not valid, or has expired
 		t.forget(token)
 	}
 	if err != nil {
@@ -108,12 +108,13 @@ func (t *wecomToken) member(ctx context.Context, client *http.Client, token, cod
 	return profile, nil
 }
 
-// wecomError is a number that WeCom explains in its list of return codes.
+// wecomError is an error number; the WeCom documentation lists them as return
+// codes.
 type wecomError int64
 
 func (e wecomError) Error() string { return fmt.Sprintf("errcode %d", int64(e)) }
 
-// wecomCall makes a GET request. Errors come with status 200.
+// wecomCall makes a GET request. WeCom sends its errors with status 200.
 func wecomCall(ctx context.Context, client *http.Client, name string, params url.Values) (map[string]any, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, wecomAPI+name+"?"+params.Encode(), nil)
 	if err != nil {

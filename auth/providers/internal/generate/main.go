@@ -1,5 +1,5 @@
-// Command generate writes constructors.go and PROVIDERS.md from the table of package
-// providers. It is run by go generate there.
+// Command generate writes constructors.go and PROVIDERS.md from the table of
+// package providers. go generate runs it in that package.
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// generated returns the files by name.
+// generated returns the contents of the files by file name.
 func generated() (map[string][]byte, error) {
 	source, err := format.Source([]byte(constructors()))
 	return map[string][]byte{"constructors.go": source, "PROVIDERS.md": []byte(page())}, err
@@ -100,7 +100,8 @@ func orNone(s string) string {
 	return s
 }
 
-// describe lists options with what is required and default.
+// describe lists options, with a mark for a required one and the default of
+// others.
 func describe(options []providers.OptionInfo) string {
 	var all []string
 	for _, o := range options {

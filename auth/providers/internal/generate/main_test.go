@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestGeneratedFiles compares the constructors and the page with the table.
+// TestGeneratedFiles compares constructors.go and PROVIDERS.md with the table.
 func TestGeneratedFiles(t *testing.T) {
 	t.Parallel()
 	files, err := generated()

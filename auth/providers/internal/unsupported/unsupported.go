@@ -1,8 +1,7 @@
-// Package unsupported lists services that sign people in and that the catalogue
-// can't use.
+// Package unsupported lists sign-in services that the catalogue can't use.
 package unsupported
 
-// Service is one of them, by the ID that it would have.
+// Service is one of these services, with the ID that it would have.
 type Service struct{ ID, Reason string }
 
 // Services returns all, ordered by ID.
