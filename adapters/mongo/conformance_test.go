@@ -16,9 +16,10 @@ import (
 
 var only = flag.String("only", "", "run only these clauses and groups, separated by commas")
 
-// TestConformance runs the clauses on each server, several side by side: after a
-// lost connection the driver asks the server again before the next call, at most
-// twice a second. A SHOULD counts as a MUST, and nothing is waived.
+// TestConformance runs the clauses on each server, several in parallel, because
+// they often wait: after a lost connection the driver checks the server before
+// the next call, at most twice a second. A SHOULD is treated as a MUST, and no
+// clause is waived.
 func TestConformance(t *testing.T) {
 	rounds := 1.0
 	if text := os.Getenv("ADAPTERTEST_ROUNDS"); text != "" {
