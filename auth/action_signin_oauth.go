@@ -80,7 +80,11 @@ func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthC
 	if err != nil {
 		return nil, err
 	}
-	binding := bindingClaims(mark, o.server, current.id())
+	user := current.id()
+	if r.foreign {
+		user = ""
+	}
+	binding := bindingClaims(mark, o.server, user)
 	if given, ok := params.get("max_age"); ok && o.provider.kind() == TypeOIDC {
 		if n, err := strconv.ParseInt(given, 10, 32); err == nil && n >= 0 {
 			binding[claimMaxAge] = n

@@ -324,3 +324,51 @@ func TestSignedOutTokenComesNotBack(t *testing.T) {
 		})
 	}
 }
+
+// TestForcedLinking: another site signs the victim's browser in at the provider as the
+// attacker, and leads it to a handler of the application that starts a sign-in. The
+// attacker's account is not linked to the victim, who is signed in. It is linked where
+// the victim's click on a page of this site starts the sign-in, in any browser, and
+// the victim's own account signs in from anywhere.
+func TestForcedLinking(t *testing.T) {
+	for what, c := range map[string]struct {
+		method, person string
+		header         http.Header
+		linked, in     bool
+	}{
+		"a link of another site":        {"GET", "mallory", http.Header{"Sec-Fetch-Site": {"cross-site"}, "Referer": {"https://evil.example/"}}, false, false},
+		"of a sibling":                  {"GET", "mallory", http.Header{"Sec-Fetch-Site": {"same-site"}}, false, false},
+		"of another site's redirect":    {"GET", "mallory", http.Header{"Sec-Fetch-Site": {"cross-site"}, "Referer": {origin + "/guestbook"}}, false, false},
+		"of a look-alike":               {"GET", "mallory", http.Header{"Referer": {origin + ".evil.example/"}}, false, false},
+		"of a mail":                     {"GET", "mallory", http.Header{"Sec-Fetch-Site": {"none"}}, false, false},
+		"a form of another site":        {"POST", "mallory", http.Header{"Origin": {"https://evil.example"}}, false, false},
+		"a link of this site":           {"GET", "new", http.Header{"Sec-Fetch-Site": {"same-origin"}}, true, true},
+		"in a browser that says little": {"GET", "new", http.Header{"Referer": {origin + "/settings"}}, true, true},
+		"a form of this site":           {"POST", "new", http.Header{"Origin": {origin}}, true, true},
+		"the own account, from a mail":  {"GET", "ada", http.Header{"Sec-Fetch-Site": {"none"}}, false, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			st := newStage(t, nil)
+			b := newBrowser(t, st)
+			st.at(b, "idp", "ada").wantLocation(t, origin)
+			before := len(st.store.accounts)
+			r := b.request("/connect")
+			r.Method = c.method
+			r.Header.Del("Sec-Fetch-Site")
+			r.Header.Del("Referer")
+			maps.Copy(r.Header, c.header)
+			result, err := st.SignIn(r, "idp", auth.SignInOptions{RedirectTo: "/in"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, cookie := range result.Cookies {
+				cookie.Value = must(url.PathUnescape(cookie.Value))
+				b.cookies[cookie.Name] = cookie
+			}
+			end := b.get("/auth/callback/idp?" + st.idp.authorize(t, result.Location+"&login_hint="+c.person).Encode()).location()
+			if linked := len(st.store.accounts) > before; linked != c.linked || (end == origin+"/in") != c.in || len(st.store.users) != 1 {
+				t.Errorf("linked: %v, want %v; the browser is sent to %s", linked, c.linked, end)
+			}
+		})
+	}
+}

@@ -56,6 +56,9 @@ type request struct {
 	isJSON bool
 	// trusted says that server code makes the request, not a browser.
 	trusted bool
+	// foreign says that a page of another site may have made the browser send the
+	// request, so that it can't ask for an account to be linked to who is signed in.
+	foreign bool
 	// parameters are those of the caller for the authorization request of an OAuth
 	// provider.
 	parameters orderedQuery

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 )
 
 // Session returns the session of a request, made to any path of the site, or
@@ -100,7 +101,10 @@ type SignInOptions struct {
 // Credentials are checked, and mails sent, for a POST of this site only: SameOrigin
 // says so, or the field csrfToken of Form (see CSRFToken). Another POST is an
 // *Error of type ErrMissingCSRF, and any other method leads to the sign-in page.
-// A sign-in with an OAuth provider starts with any request.
+// A sign-in with an OAuth provider starts with any request. Unless a page of this
+// site made the browser send it, as SameOrigin or the Referer header says, it links no
+// new account to who is signed in: another site may have signed the browser in at the
+// provider as somebody else.
 func (h *Handler) SignIn(hr *http.Request, provider string, o SignInOptions) (*Result, error) {
 	e := h.engine
 	action := ActionSignIn
@@ -122,6 +126,7 @@ func (h *Handler) SignIn(hr *http.Request, provider string, o SignInOptions) (*R
 		}
 	}
 	r.providerID = provider
+	r.foreign = !o.DangerouslySkipOriginCheck && !h.beganHere(hr, r.origin, o.Form.Get("csrfToken"))
 	for _, name := range slices.Sorted(maps.Keys(o.AuthorizationParams)) {
 		for _, v := range o.AuthorizationParams[name] {
 			r.parameters.add(name, v)
@@ -184,6 +189,18 @@ func (h *Handler) fromThisSite(hr *http.Request, csrfToken string) error {
 		h.engine.logError(hr.Context(), err)
 	}
 	return err
+}
+
+// beganHere reports whether a page of this site, whose origin it is, made the browser
+// send a request, which may be a GET. The Referer header counts in browsers that don't
+// send Sec-Fetch-Site; in others it may be of this site although another one redirected.
+func (h *Handler) beganHere(hr *http.Request, origin, csrfToken string) bool {
+	e := h.engine
+	switch {
+	case e.config.SkipCSRFCheck == SkipCSRFCheck && hr.Method == http.MethodPost, e.sameOrigin(hr) == nil, h.MayChange(hr, csrfToken) == nil:
+		return true
+	}
+	return len(hr.Header["Sec-Fetch-Site"]) == 0 && strings.HasPrefix(hr.Referer(), origin+"/")
 }
 
 // serverRequest is a POST that server code makes for the browser of a request.
