@@ -43,7 +43,7 @@ func (e *engine) signOut(ctx context.Context, r *request) (*Result, error) {
 func (e *engine) endSession(ctx context.Context, token, salt string) (SignOutEvent, error) {
 	if e.config.Session.Strategy == StrategyJWT {
 		claims, _, err := e.decode(ctx, token, salt)
-		if id := claims.String("jti"); id != "" {
+		if id := e.tokenID(claims); id != "" {
 			e.lineage.end(id)
 		}
 		return SignOutEvent{Token: claims}, err

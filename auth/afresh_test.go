@@ -5,6 +5,8 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
 // TestAccountTakenAwayWhileSigningIn: an attacker's account is linked to the victim.
@@ -370,5 +373,31 @@ func TestForcedLinking(t *testing.T) {
 				t.Errorf("linked: %v, want %v; the browser is sent to %s", linked, c.linked, end)
 			}
 		})
+	}
+}
+
+// TestTokensOfOneNameAreManySessions: an application makes tokens of its own, which all
+// have one jti. Who signs out can sign in again.
+func TestTokensOfOneNameAreManySessions(t *testing.T) {
+	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, JWT: auth.JWTConfig{
+		Encode: func(_ context.Context, p jwt.EncodeParams) (string, error) {
+			p.Token["jti"] = "of everybody"
+			text, err := json.Marshal(p.Token)
+			return base64.RawURLEncoding.EncodeToString(text), err
+		},
+		Decode: func(_ context.Context, p jwt.DecodeParams) (claims auth.Claims, err error) {
+			text, err := base64.RawURLEncoding.DecodeString(p.Token)
+			if err == nil {
+				err = json.Unmarshal(text, &claims)
+			}
+			return claims, err
+		},
+	}})
+	for range 2 {
+		b := newBrowser(t, h)
+		b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace").wantLocation(t, origin)
+		b.wantSession(`"name":"Ada Lovelace"`)
+		b.post("/auth/signout").wantLocation(t, origin)
+		b.wantNoSession()
 	}
 }

@@ -44,7 +44,8 @@ type OAuth struct {
 
 	// Checks protect the flow. None means CheckPKCE and CheckState. CheckState is
 	// added when a redirect proxy is used. CheckNonce is for TypeOIDC only. A
-	// list of just CheckNone has no checks. A check is spent once in each process:
+	// list of just CheckNone has no checks. CheckPKCE alone protects only at a
+	// provider that has PKCE. A check is spent once in each process:
 	// a browser that keeps its cookies can show one again to another process, for
 	// 15 minutes, and gets as far as the provider lets a code be used twice.
 	Checks []Check

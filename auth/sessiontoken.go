@@ -50,7 +50,7 @@ func (e *engine) openToken(ctx context.Context, token, salt string) (*openedToke
 	if err != nil {
 		return nil, err
 	}
-	if id := claims.String("jti"); id != "" && e.lineage.isOver(id) {
+	if id := e.tokenID(claims); id != "" && e.lineage.isOver(id) {
 		return nil, voidToken{errSignedOut}
 	}
 	t := &openedToken{claims: claims, stale: old}
@@ -128,7 +128,7 @@ func (e *engine) sessionFromToken(ctx context.Context, r *request, token string,
 	case err != nil:
 		return sessionRead{err: err}
 	}
-	id := t.claims.String("jti")
+	id := e.tokenID(t.claims)
 	claims, changed, err := e.askJWT(ctx, t.claims, JWTParams{Trigger: a.trigger, Session: a.update, ReadOnly: a.readOnly})
 	switch {
 	case err != nil:
@@ -155,7 +155,7 @@ func (e *engine) sessionFromToken(ctx context.Context, r *request, token string,
 		if token, err = e.issueToken(ctx, r, claims, t.began); err != nil {
 			return sessionRead{err: err}
 		}
-		if next, _, err := e.decode(ctx, token, r.specs.session.name); err == nil && id != "" && !e.lineage.replace(id, next.String("jti")) {
+		if id != "" && !e.lineage.replace(id, e.idOf(token, r.specs.session.name)) {
 			return end(errSignedOut)
 		}
 		read.cookies = e.tokenCookies(ctx, r, names, token, expires)
