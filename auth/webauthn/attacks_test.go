@@ -25,11 +25,12 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
-// strategies are both places for sessions.
+// strategies are the two places where sessions are kept.
 var strategies = map[string]auth.Strategy{"database": auth.StrategyDatabase, "token": auth.StrategyJWT}
 
-// TestGoneInTheMeantime: what a ceremony was begun for may be gone when it ends.
-// Then nobody is signed in, and nothing is stored that belongs to nobody.
+// TestGoneInTheMeantime: a record that a ceremony needs may be deleted between
+// its begin and its end. Then nobody is signed in, and no record without an
+// owner is stored.
 func TestGoneInTheMeantime(t *testing.T) {
 	for name, strategy := range strategies {
 		setUp := func(t *testing.T) (s *site, id string, b *browser, k *softkey.Key) {
@@ -87,7 +88,7 @@ func TestGoneInTheMeantime(t *testing.T) {
 				t.Errorf("the deleted user is back: %+v (%v)", user, err)
 			}
 		})
-		t.Run(name+", nothing", func(t *testing.T) { // the honest neighbour
+		t.Run(name+", nothing", func(t *testing.T) { // the control: nothing is deleted
 			_, _, b, k := setUp(t)
 			b.signOut()
 			b.wantDone(b.signIn(k))
@@ -96,9 +97,9 @@ func TestGoneInTheMeantime(t *testing.T) {
 	}
 }
 
-// TestRegistrationsRace: of many registrations at once that want the same
-// credential, or the same address, one is stored, and the others leave nothing
-// behind.
+// TestRegistrationsRace: of many concurrent registrations with the same
+// credential, or with the same address, one is stored, and the others store
+// nothing.
 func TestRegistrationsRace(t *testing.T) {
 	const n = 12
 	race := func(t *testing.T, s *site, begin func(i int) (b *browser, data string)) (done int) {
@@ -167,8 +168,8 @@ func TestRegistrationsRace(t *testing.T) {
 	})
 }
 
-// TestHostileAnswers: answers that are built to confuse a parser are refused, or
-// mean what their authenticator has signed. Each is tried on a registration.
+// TestHostileAnswers: an answer that is built to confuse a parser is refused,
+// or is read as its authenticator signed it. Each is tried in a registration.
 func TestHostileAnswers(t *testing.T) {
 	raw := func(change func(s string) string) func(k *softkey.Key, c *softkey.Client) func(string) string {
 		return func(*softkey.Key, *softkey.Client) func(string) string { return change }
@@ -181,7 +182,7 @@ func TestHostileAnswers(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		attack func(k *softkey.Key, c *softkey.Client) func(string) string
-		code   string // accepted if empty
+		code   string // empty: the answer is accepted
 	}{
 		"an honest answer":   {raw(func(s string) string { return s }), ""},
 		"nested 10000 times": {raw(func(s string) string { return strings.Repeat("[", 10000) + strings.Repeat("]", 10000) }), "unreadable"},
@@ -236,7 +237,8 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// TestHostileTransports: only names of transports are kept, and not many.
+// TestHostileTransports: only names of transports are stored, and only a
+// limited number.
 func TestHostileTransports(t *testing.T) {
 	s := newSite(t, nil)
 	b := newBrowser(t, s)
@@ -260,8 +262,8 @@ func TestHostileTransports(t *testing.T) {
 	}
 }
 
-// TestNamesOfPasskeys: a name is text that can be seen, and never more than text
-// on the page.
+// TestNamesOfPasskeys: a name consists of visible text, and the page shows it
+// as text only.
 func TestNamesOfPasskeys(t *testing.T) {
 	s := newSite(t, nil)
 	id, b := signUp(t, s, "ada@example.com", 1)
@@ -294,8 +296,8 @@ func TestNamesOfPasskeys(t *testing.T) {
 	}
 }
 
-// longKey signs with an RSA key that is built, not found: nobody can make
-// signatures with it, and everybody can have them checked.
+// longKey has an RSA public key that is composed and not generated: nobody can
+// sign with it, and anybody can register it.
 type longKey struct{ public rsa.PublicKey }
 
 func (k *longKey) Public() crypto.PublicKey { return &k.public }
@@ -307,7 +309,7 @@ func (k *longKey) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
 // replacedKey is a store in which each passkey has another public key.
 type replacedKey struct {
 	*memory.Adapter
-	cose string // none is replaced while it is empty
+	cose string // while it is empty, no key is replaced
 }
 
 func (r *replacedKey) GetAuthenticator(ctx context.Context, id string) (*adapter.Authenticator, error) {
@@ -318,10 +320,10 @@ func (r *replacedKey) GetAuthenticator(ctx context.Context, id string) (*adapter
 	return found, err
 }
 
-// TestLongKeysAreNotUsed: a key that fills a body would keep a processor busy for
-// seconds at each signature. It is refused when it is registered, as is one that
-// signs the attestation, and where it is in the store already. Long keys that
-// people have go on working.
+// TestLongKeysAreNotUsed: each signature with a very long key would occupy a
+// processor for seconds. Such a key is refused at registration, as a key that
+// signs the attestation, and when it is stored already. Long keys of usual
+// sizes still work.
 func TestLongKeysAreNotUsed(t *testing.T) {
 	t.Parallel()
 	modulus := new(big.Int).SetBytes(slices.Repeat([]byte{0xc5}, 12<<10))

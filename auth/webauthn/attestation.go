@@ -15,29 +15,29 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// Trust says which authenticators are believed when they say what they are
-// (WebAuthn Level 3, section 7.1, steps 23 and 24). Either Roots or Metadata is
-// needed.
+// Trust says which authenticators are trusted to state what they are (WebAuthn
+// Level 3, section 7.1, steps 23 and 24). Either Roots or Metadata is required.
 type Trust struct {
-	// Roots are the certificates that the certificate of an attestation must lead
-	// to. No others count: neither those of the operating system, nor lists of
-	// Apple's or Google's in a library. A certificate that was revoked is accepted;
-	// Metadata knows those.
+	// Roots are the trust anchors: the certificate of an attestation must lead
+	// to one of them. No other roots are used: neither those of the operating
+	// system, nor the lists of Apple's or Google's roots in a library. Revoked
+	// certificates are accepted; use Metadata to refuse them.
 	Roots []*x509.Certificate
-	// Metadata decides by the kind of authenticator. ReadMetadata makes one of a
-	// BLOB of the FIDO Metadata Service; package metadata of go-webauthn has
-	// others. It must demand an entry for each authenticator, and check trust
-	// anchors and status reports.
+	// Metadata decides by the model of the authenticator. ReadMetadata makes a
+	// provider from a BLOB of the FIDO Metadata Service; package metadata of
+	// go-webauthn has others. The provider must require an entry for each
+	// authenticator, and must check trust anchors and status reports.
 	Metadata metadata.Provider
-	// DangerouslyAcceptNone also accepts credentials without attestation, and
-	// those with self attestation, which proves nothing. Most passkeys are such.
+	// DangerouslyAcceptNone accepts also credentials without attestation, and
+	// those with self attestation, which proves nothing. Most passkeys are of
+	// these kinds.
 	DangerouslyAcceptNone bool
 }
 
-// WithAttestation asks new authenticators to prove what they are. Conveyance is
-// indirect, direct or enterprise (WebAuthn Level 3, section 5.4.7). A
-// credential whose attestation is not trusted is not registered. Formats are
-// packed, fido-u2f, apple, tpm, android-key and android-safetynet.
+// WithAttestation requires new authenticators to prove their model. Conveyance
+// is indirect, direct or enterprise (WebAuthn Level 3, section 5.4.7). A
+// credential whose attestation is not trusted is not registered. The formats
+// are packed, fido-u2f, apple, tpm, android-key and android-safetynet.
 func WithAttestation(conveyance string, trust Trust) Option {
 	return func(p *provider) {
 		p.Attestation = conveyance
@@ -56,7 +56,8 @@ var (
 	errMixedAnchors = errors.New("attestation takes either Roots or Metadata")
 )
 
-// Check reports settings of a provider that can't work. auth.New calls it.
+// Check reports settings of a provider that can't work together. auth.New calls
+// it.
 func (c *ceremonies) Check(p *auth.WebAuthn) error {
 	for _, alg := range p.Algorithms {
 		if !verifiable(alg) {
@@ -81,8 +82,8 @@ func (c *ceremonies) Check(p *auth.WebAuthn) error {
 	return nil
 }
 
-// strict reports whether a metadata provider knows each authenticator that it
-// lets through, whom it trusts, and whether it was revoked.
+// strict reports whether a metadata provider accepts only authenticators that
+// have an entry, lead to a trust anchor of it, and are not revoked.
 func strict(m metadata.Provider) bool {
 	ctx := context.Background()
 	return m.GetValidateEntry(ctx) && !m.GetValidateEntryPermitZeroAAGUID(ctx) && m.GetValidateTrustAnchor(ctx) && m.GetValidateStatus(ctx)
@@ -90,7 +91,7 @@ func strict(m metadata.Provider) bool {
 
 func asked(conveyance string) bool { return conveyance != "" && conveyance != "none" }
 
-// verifiable reports whether signatures of the algorithm are verified.
+// verifiable reports whether this package verifies signatures of the algorithm.
 func verifiable(alg int) bool {
 	switch webauthncose.COSEAlgorithmIdentifier(alg) {
 	case webauthncose.AlgEdDSA, webauthncose.AlgES256, webauthncose.AlgES384, webauthncose.AlgES512,
@@ -106,7 +107,8 @@ func credentialParameter(alg int) protocol.CredentialParameter {
 }
 
 // checkStatement decides by the format whether an attestation may be verified
-// at all. Where none was asked for, browsers send none, or self attestation (WebAuthn Level 3, section 5.1.3, step 22).
+// at all. If the options did not ask for one, browsers send none, or self
+// attestation (WebAuthn Level 3, section 5.1.3, step 22).
 func (c *ceremonies) checkStatement(object *protocol.AttestationObject, want auth.WebAuthnExpectation) error {
 	format := protocol.AttestationFormat(object.Format)
 	chain, _ := object.AttStatement["x5c"].([]any)
@@ -137,8 +139,9 @@ func (c *ceremonies) checkStatement(object *protocol.AttestationObject, want aut
 }
 
 // verifyStatement verifies the statement of a format that go-webauthn does not
-// verify under the anchors of the application. It returns what go-webauthn has
-// to verify besides: everything, or the answer without a statement.
+// verify with the trust anchors of the application. It returns the part that
+// go-webauthn still has to verify: the whole answer, or the answer without its
+// statement.
 func (c *ceremonies) verifyStatement(ctx context.Context, parsed *protocol.ParsedCredentialCreationData, want auth.WebAuthnExpectation) (*protocol.ParsedCredentialCreationData, error) {
 	object := &parsed.Response.AttestationObject
 	verify := statements[protocol.AttestationFormat(object.Format)]
@@ -155,7 +158,7 @@ func (c *ceremonies) verifyStatement(ctx context.Context, parsed *protocol.Parse
 		return nil, errMalformed
 	}
 	if err := protocol.ValidateMetadataWithAuthenticatorData(ctx, c.metadata(object, want), id, string(kind), object.Format, chain, &object.AuthData); err != nil {
-		return nil, refused(protocol.ErrInvalidAttestation.WithDetails(err.DevInfo).WithError(err)) // as go-webauthn does for its formats
+		return nil, refused(protocol.ErrInvalidAttestation.WithDetails(err.DevInfo).WithError(err)) // as go-webauthn reports it for its formats
 	}
 	left := *parsed
 	left.Response.AttestationObject.Format = string(protocol.AttestationFormatNone)
@@ -167,14 +170,15 @@ func (c *ceremonies) acceptsNone() bool {
 	return c.attestation != nil && c.attestation.DangerouslyAcceptNone
 }
 
-// metadata is the provider by which go-webauthn decides whom to trust. It is nil
-// if no attestation was asked for.
+// metadata returns the provider by which go-webauthn decides which
+// authenticators to trust. It is nil if the options did not ask for an
+// attestation.
 func (c *ceremonies) metadata(object *protocol.AttestationObject, want auth.WebAuthnExpectation) metadata.Provider {
 	if !asked(want.Attestation) || c.attestation == nil {
 		return nil
 	}
 	if chain, _ := object.AttStatement["x5c"].([]any); object.Format == string(protocol.AttestationFormatPacked) && len(chain) == 0 {
-		return nil // of the key by itself, which DangerouslyAcceptNone lets through
+		return nil // self attestation, which DangerouslyAcceptNone accepts
 	}
 	if c.attestation.Metadata != nil {
 		return c.attestation.Metadata
@@ -182,8 +186,8 @@ func (c *ceremonies) metadata(object *protocol.AttestationObject, want auth.WebA
 	return anchors(c.attestation.Roots)
 }
 
-// anchors trusts authenticators of every AAGUID whose certificate leads to one of
-// the roots.
+// anchors trusts authenticators of every AAGUID whose certificate leads to one
+// of the roots.
 type anchors []*x509.Certificate
 
 func (a anchors) GetEntry(_ context.Context, aaguid uuid.UUID) (*metadata.Entry, error) {

@@ -8,9 +8,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
-// TestAttestation: an attestation counts if it was asked for and leads to an
-// anchor of the application. One that was not asked for is refused, unless it is
-// that of the key by itself.
+// TestAttestation: an attestation is accepted if the options asked for one and
+// it leads to a trust anchor of the application. An attestation that the
+// options did not ask for is refused, unless it is self attestation.
 func TestAttestation(t *testing.T) {
 	trusted, stranger := newMaker(t), newMaker(t)
 	itself := func(_ *testing.T, k *softkey.Key) {
@@ -69,8 +69,8 @@ func TestAttestation(t *testing.T) {
 	}
 }
 
-// TestProductNames: a passkey is named for the product that made it, if that is
-// known.
+// TestProductNames: a passkey gets the name of the product that made it, if the
+// product is known.
 func TestProductNames(t *testing.T) {
 	s := newSite(t, nil)
 	b := newBrowser(t, s)

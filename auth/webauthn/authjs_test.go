@@ -24,7 +24,7 @@ type authJS struct {
 	in    io.WriteCloser
 	out   *bufio.Scanner
 	trace []string
-	// stop ends it; the test calls it before it ends.
+	// stop ends the process; the test calls it at its end.
 	stop func()
 }
 
@@ -124,8 +124,8 @@ type jsRow struct {
 }
 
 // TestAuthJSSharesTables: a passkey that was registered with @auth/core and
-// @simplewebauthn/server signs in here from the same rows, one that was
-// registered here signs in there, and both keep the same of it.
+// @simplewebauthn/server signs in here from the same rows. A passkey that was
+// registered here signs in there. Both sides store the same row for it.
 func TestAuthJSSharesTables(t *testing.T) {
 	js := startAuthJS(t)
 	defer js.stop()
@@ -201,7 +201,7 @@ func TestAuthJSSharesTables(t *testing.T) {
 					here.wantSession("ada@example.com")
 				}
 
-				// A ceremony that was begun there ends here, and the other way round.
+				// A ceremony that one side began can be ended at the other.
 				there.signOut()
 				here.signOut()
 				o := there.options("action=authenticate")

@@ -21,7 +21,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
-// benchSite is a site with one user, whose passkey never counts.
+// benchSite is a site with one user, whose passkey has no signature counter.
 func benchSite(b *testing.B) (*site, *softkey.Key) {
 	b.Helper()
 	s := newSite(b, func(c *auth.Config) { c.Clock = time.Now })
@@ -31,7 +31,7 @@ func benchSite(b *testing.B) (*site, *softkey.Key) {
 	return s, k
 }
 
-// quiet is a ResponseWriter that keeps headers and body.
+// quiet is a ResponseWriter that stores header and body.
 type quiet struct {
 	header http.Header
 	status int
@@ -51,8 +51,9 @@ func (q *quiet) cookies() (pairs []string) {
 	return pairs
 }
 
-// BenchmarkOptions begins ceremonies of a browser that has been here before,
-// beside the encodings that this needs: three sealed tokens and the JSON.
+// BenchmarkOptions begins ceremonies of a browser that has cookies of an
+// earlier visit. It compares the time with the encodings that this needs: three
+// sealed tokens and the JSON.
 func BenchmarkOptions(b *testing.B) {
 	s, _ := benchSite(b)
 	first := &quiet{header: http.Header{}}
@@ -99,8 +100,8 @@ func BenchmarkOptions(b *testing.B) {
 	compare(b, 200, ours, baseline)
 }
 
-// compare runs two functions in turns and reports what the first costs, in times
-// of the second.
+// compare runs two functions in turns and reports the time of the first as a
+// multiple of the time of the second.
 func compare(b *testing.B, turn int, ours, baseline func()) {
 	b.Helper()
 	var spent, least time.Duration
@@ -125,8 +126,8 @@ func compare(b *testing.B, turn int, ours, baseline func()) {
 	}
 }
 
-// BenchmarkVerify verifies assertions, beside the calls of go-webauthn by
-// themselves.
+// BenchmarkVerify verifies assertions, and compares the time with the bare
+// calls of go-webauthn.
 func BenchmarkVerify(b *testing.B) {
 	s, k := benchSite(b)
 	stored := s.authenticatorsOf(b, "ada@example.com")[0]
@@ -155,7 +156,7 @@ func BenchmarkVerify(b *testing.B) {
 	})
 }
 
-// callbackRequest begins a ceremony, and is the request that ends it.
+// callbackRequest begins a ceremony, and returns the request that ends it.
 func callbackRequest(b *testing.B, s http.Handler, k *softkey.Key) *http.Request {
 	w := &quiet{header: http.Header{}}
 	s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, origin+"/auth/webauthn-options/passkey?action=authenticate", nil))
@@ -171,8 +172,8 @@ func callbackRequest(b *testing.B, s http.Handler, k *softkey.Key) *http.Request
 	return r
 }
 
-// BenchmarkSignIn ends ceremonies, with a store in memory, beside the raw call of
-// go-webauthn and the calls of the store by themselves.
+// BenchmarkSignIn ends ceremonies with a store in memory. It compares the time
+// with the bare call of go-webauthn and the bare calls of the store.
 func BenchmarkSignIn(b *testing.B) {
 	s, k := benchSite(b)
 	stored := s.authenticatorsOf(b, "ada@example.com")[0]
@@ -223,8 +224,8 @@ func BenchmarkSignIn(b *testing.B) {
 	b.ReportMetric(float64(spent)/float64(least), "x-baseline")
 }
 
-// BenchmarkSignInAuthJS is BenchmarkOptions and BenchmarkSignIn beside the real
-// Auth.js with @simplewebauthn/server.
+// BenchmarkSignInAuthJS compares BenchmarkOptions and BenchmarkSignIn with the
+// real Auth.js and @simplewebauthn/server.
 func BenchmarkSignInAuthJS(b *testing.B) {
 	js := startAuthJS(b)
 	defer js.stop()

@@ -17,13 +17,13 @@ import (
 )
 
 // ceremonies implements auth.WebAuthnCeremonies. The zero value accepts no
-// attestation but self attestation.
+// attestation except self attestation.
 type ceremonies struct {
 	attestation *attestation
 }
 
-// The errors of answers that break a rule, by the rule. They repeat nothing of
-// what the client sent.
+// There is one error for each rule that an answer can break. The errors repeat
+// nothing that the client sent.
 var (
 	errMalformed    = errors.New("webauthn: the answer is malformed")
 	errTooLong      = errors.New("webauthn: the answer is too long")
@@ -40,8 +40,8 @@ var (
 	errUnverified   = errors.New("webauthn: the authenticator did not verify the user")
 )
 
-// maxAnswer is the length of the longest answer that is looked at. Those with
-// the certificates of a TPM have some 6 KB.
+// maxAnswer is the length in bytes of the longest answer that is read. An
+// answer with the certificates of a TPM has about 6 KB.
 const maxAnswer = 48 << 10
 
 // ParseAuthentication implements auth.WebAuthnCeremonies.
@@ -78,7 +78,7 @@ func (*ceremonies) ParseRegistration(data []byte) (*auth.WebAuthnAnswer, error) 
 }
 
 // VerifyAuthentication implements auth.WebAuthnCeremonies: steps 7 to 21 of
-// WebAuthn Level 3, section 7.2, without the one of the counter.
+// WebAuthn Level 3, section 7.2, except the step of the signature counter.
 func (*ceremonies) VerifyAuthentication(_ context.Context, a *auth.WebAuthnAnswer, want auth.WebAuthnExpectation, stored adapter.Authenticator) (int64, error) {
 	parsed, ok := a.Parsed.(*protocol.ParsedCredentialAssertionData)
 	if !ok {
@@ -176,8 +176,8 @@ func (c *ceremonies) VerifyRegistration(ctx context.Context, a *auth.WebAuthnAns
 	return made, nil
 }
 
-// transports is the list as Auth.js keeps it, nil if the browser told none.
-// Texts that are not names of transports are left out.
+// transports returns the list as Auth.js stores it, or nil if the browser sent
+// none. Texts that are not names of transports are left out.
 func transports(list []string) *string {
 	if list == nil {
 		return nil
@@ -189,12 +189,12 @@ func transports(list []string) *string {
 	return &joined
 }
 
-// maxTransports is more than there are.
+// maxTransports is larger than the number of transports that exist.
 const maxTransports = 16
 
 // checkClient compares the client data by the rules that are stricter here than
-// in go-webauthn: the origin is equal byte for byte, no frame of another site is
-// allowed, and raw can be understood in one way only.
+// in go-webauthn: the origin is equal byte for byte, no frame of another site
+// is allowed, and raw has exactly one meaning.
 func checkClient(c *protocol.CollectedClientData, raw []byte, want auth.WebAuthnExpectation) error {
 	switch {
 	case !slices.Contains(want.RelyingParty.Origins, c.Origin):
@@ -205,8 +205,9 @@ func checkClient(c *protocol.CollectedClientData, raw []byte, want auth.WebAuthn
 	return checkMembers(raw)
 }
 
-// checkAuthenticator has an error of its own for each rule that go-webauthn checks together, and
-// refuses backup flags that contradict each other (WebAuthn Level 3, section 6.1.3).
+// checkAuthenticator returns an error of its own for each rule that go-webauthn
+// checks together. It refuses backup flags that contradict each other (WebAuthn
+// Level 3, section 6.1.3).
 func checkAuthenticator(d *protocol.AuthenticatorData, want auth.WebAuthnExpectation) error {
 	id := sha256.Sum256([]byte(want.RelyingParty.ID))
 	switch {
@@ -222,8 +223,9 @@ func checkAuthenticator(d *protocol.AuthenticatorData, want auth.WebAuthnExpecta
 	return nil
 }
 
-// detail is what go-webauthn says of a failure without the values of the
-// client, which come before a sentence of their own, after a colon or in quotes.
+// detail returns the text of go-webauthn about a failure, without the values
+// that the client sent. Those come before a sentence of their own, after a
+// colon or in quotes.
 func detail(err error) string {
 	for {
 		e, ok := errors.AsType[*protocol.Error](err)
@@ -245,5 +247,6 @@ func detail(err error) string {
 	}
 }
 
-// refused is an error of go-webauthn, without the values of the client.
+// refused returns an error of go-webauthn without the values that the client
+// sent.
 func refused(err error) error { return errors.New("webauthn: " + detail(err)) }

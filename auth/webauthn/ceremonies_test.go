@@ -8,7 +8,7 @@ import (
 )
 
 // TestRegisterAndSignIn is the main path, with each algorithm and both places
-// for sessions: a new user registers a passkey, comes back with it, and adds
+// for sessions: a new user registers a passkey, signs in with it, and adds
 // another one.
 func TestRegisterAndSignIn(t *testing.T) {
 	for name, strategy := range map[string]auth.Strategy{"database": auth.StrategyDatabase, "token": auth.StrategyJWT} {

@@ -17,7 +17,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
 )
 
-// roaming is a security key on USB that counts and is not backed up.
+// roaming is a security key on USB that has a signature counter and is not
+// backed up.
 func roaming() cdpwebauthn.VirtualAuthenticatorOptions {
 	return cdpwebauthn.VirtualAuthenticatorOptions{
 		Protocol: "ctap2", Ctap2version: "ctap2_1", Transport: "usb", HasResidentKey: true, HasUserVerification: true,
@@ -32,23 +33,23 @@ func (c *chromium) clickSignIn(s *realSite) {
 	c.do(chromedp.Click(chromedp.CSS("#submitButton-passkey")))
 }
 
-// addKey puts a credential that another authenticator had into the one of the
-// tab.
+// addKey copies a credential of another authenticator into the authenticator of
+// the tab.
 func (c *chromium) addKey(key *cdpwebauthn.Credential) {
 	c.t.Helper()
 	copied := *key
-	copied.CmtgKeys, copied.ActiveCmtgKeyIndex = nil, nil // told, and not taken back
+	copied.CmtgKeys, copied.ActiveCmtgKeyIndex = nil, nil // Chromium reports these, and refuses them as input
 	call(c, cdpwebauthn.AddCredential, cdpwebauthn.AddCredentialParams{AuthenticatorID: c.key, Credential: &copied})
 }
 
-// onRequest leaves the offer in the autofill away: an authenticator that is no
-// device takes it at once.
+// onRequest switches the offer in the autofill off: a virtual authenticator
+// takes such an offer at once.
 func onRequest() webauthn.Option {
 	return webauthn.With(func(p *auth.WebAuthn) { p.EnableConditionalUI = false })
 }
 
-// TestManagingInChromium: a person adds a second passkey, names it, removes the
-// first, which then signs in nobody, and can't remove the last.
+// TestManagingInChromium: a person adds a second passkey, names it, and removes
+// the first, which can't sign in any more. The last passkey can't be removed.
 func TestManagingInChromium(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, nil, nil, onRequest())
@@ -83,8 +84,8 @@ func TestManagingInChromium(t *testing.T) {
 	}
 }
 
-// TestPlatformAndRoamingInChromium: keys of both kinds register, and what the
-// site keeps of them differs as they do.
+// TestPlatformAndRoamingInChromium: platform and roaming authenticators
+// register, and the stored records show their differences.
 func TestPlatformAndRoamingInChromium(t *testing.T) {
 	for name, o := range map[string]cdpwebauthn.VirtualAuthenticatorOptions{"internal": platform(), "usb": roaming()} {
 		t.Run(name, func(t *testing.T) {
@@ -114,8 +115,8 @@ func TestPlatformAndRoamingInChromium(t *testing.T) {
 	}
 }
 
-// TestNobodyVerifiedInChromium: somebody who can't unlock the passkey is told
-// so, and stays on the page. Then they can.
+// TestNobodyVerifiedInChromium: a person who can't unlock the passkey gets a
+// message and stays on the page. The person then unlocks it and signs in.
 func TestNobodyVerifiedInChromium(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, nil, nil, onRequest())
@@ -132,8 +133,8 @@ func TestNobodyVerifiedInChromium(t *testing.T) {
 	c.wantUser(s, "ada@example.com")
 }
 
-// TestCancelledInChromium: a ceremony that the page gives up, or that nobody
-// answers in time, leaves nothing behind, and the next one works.
+// TestCancelledInChromium: a ceremony that the page cancels, or that times out,
+// leaves nothing behind. The next ceremony works.
 func TestCancelledInChromium(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, nil, nil, webauthn.With(func(p *auth.WebAuthn) { p.EnableConditionalUI, p.Timeout = false, time.Second }))
@@ -151,9 +152,9 @@ func TestCancelledInChromium(t *testing.T) {
 	c.wantUser(s, "ada@example.com")
 }
 
-// TestClonedInChromium: the copy of a key that counts is refused once the
-// original was used, and the application is told. A key that never counts is
-// not.
+// TestClonedInChromium: the copy of a key with a signature counter is refused
+// after the original was used, and the application is told. The copy of a key
+// without a counter is accepted.
 func TestClonedInChromium(t *testing.T) {
 	t.Parallel()
 	events := make(chan auth.PasskeyClonedEvent, 1)
@@ -198,7 +199,7 @@ func TestNeverCountingInChromium(t *testing.T) {
 	if err != nil || len(stored) != 1 {
 		t.Fatal(stored, err)
 	}
-	// As a synced passkey has it from the beginning.
+	// A synced passkey has this counter from the beginning.
 	if _, err := s.store.UpdateAuthenticatorCounter(t.Context(), stored[0].CredentialID, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -222,8 +223,8 @@ func userID(t *testing.T, s *realSite, email string) string {
 	return user.ID
 }
 
-// TestTwoTabsInChromium: a person who has the sign-in page open twice signs in
-// on both, the one that was opened first last.
+// TestTwoTabsInChromium: a person who has the sign-in page open in two tabs
+// signs in on both, on the tab that was opened first as the last.
 func TestTwoTabsInChromium(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, nil, nil, onRequest())
@@ -236,7 +237,7 @@ func TestTwoTabsInChromium(t *testing.T) {
 
 	second := first.tab()
 	second.plugIn(platform())
-	key.SignCount = 1000 // a copy that nobody can tell from the original
+	key.SignCount = 1000 // a copy that can't be told from the original
 	second.addKey(key)
 
 	// The first tab has its options before the second one signs in.
@@ -255,8 +256,9 @@ func TestTwoTabsInChromium(t *testing.T) {
 	first.wantUser(s, "ada@example.com")
 }
 
-// TestAnotherPortInChromium: a page on another port of the same host may ask for
-// passkeys of the same relying party ID. Its answers say so, and are refused.
+// TestAnotherPortInChromium: a page on another port of the same host may use
+// passkeys of the same relying party ID. Its answers name its own origin, and
+// are refused.
 func TestAnotherPortInChromium(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, nil, nil, onRequest())

@@ -20,7 +20,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
 )
 
-// realSite is a site on a port of this machine, as Chromium sees it.
+// realSite is a site that Chromium visits, on a port of this machine.
 type realSite struct {
 	url   string
 	store adapter.Adapter
@@ -29,7 +29,7 @@ type realSite struct {
 	callbacks, options counter
 }
 
-// serve starts a site on localhost: with https or http.
+// serve starts a site on localhost, with https or http.
 func serve(t *testing.T, https bool, store adapter.Adapter, change func(c *auth.Config), options ...webauthn.Option) *realSite {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
@@ -97,7 +97,7 @@ func serve(t *testing.T, https bool, store adapter.Adapter, change func(c *auth.
 	return s
 }
 
-// chromium is headless Chromium with an authenticator that is no device.
+// chromium is headless Chromium with a virtual authenticator.
 type chromium struct {
 	t   *testing.T
 	ctx context.Context
@@ -108,7 +108,7 @@ func newChromium(t *testing.T) *chromium {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.IgnoreCertErrors,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1")) // nothing comes from outside
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1")) // no request leaves the machine
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
@@ -136,7 +136,7 @@ func (c *chromium) enable() {
 	call(c, cdpwebauthn.Enable, cdpwebauthn.EnableParams{})
 }
 
-// platform is a passkey of the device, synced and verified.
+// platform is a synced passkey of the device, which verifies the user.
 func platform() cdpwebauthn.VirtualAuthenticatorOptions {
 	return cdpwebauthn.VirtualAuthenticatorOptions{
 		Protocol: "ctap2", Ctap2version: "ctap2_1", Transport: "internal", HasResidentKey: true, HasUserVerification: true,
@@ -144,7 +144,7 @@ func platform() cdpwebauthn.VirtualAuthenticatorOptions {
 	}
 }
 
-// plugIn gives the tab an authenticator in place of any it has.
+// plugIn gives the tab an authenticator, and removes any that it has.
 func (c *chromium) plugIn(o cdpwebauthn.VirtualAuthenticatorOptions) {
 	c.t.Helper()
 	if c.key != "" {
@@ -153,7 +153,7 @@ func (c *chromium) plugIn(o cdpwebauthn.VirtualAuthenticatorOptions) {
 	c.key = call(c, cdpwebauthn.AddVirtualAuthenticator, cdpwebauthn.AddVirtualAuthenticatorParams{Options: &o}).AuthenticatorID
 }
 
-// held are the credentials of the authenticator.
+// held returns the credentials of the authenticator.
 func (c *chromium) held() []*cdpwebauthn.Credential {
 	c.t.Helper()
 	return call(c, cdpwebauthn.GetCredentials, cdpwebauthn.GetCredentialsParams{AuthenticatorID: c.key}).Credentials
@@ -187,7 +187,7 @@ func eval[T any](c *chromium, expression string) T {
 	return v
 }
 
-// waitFor waits until an expression is true, also over a change of the page.
+// waitFor waits until an expression is true, also while the page changes.
 func (c *chromium) waitFor(what string) {
 	c.t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
@@ -225,9 +225,9 @@ func (c *chromium) signOut(s *realSite) {
 	c.wantUser(s, "nobody")
 }
 
-// TestInChromium: a person registers a passkey in a real browser, comes back by
-// the button and by the autofill, over http on loopback and https, with both
-// places for sessions.
+// TestInChromium: a person registers a passkey in a real browser, and signs in
+// with it by the button and by the autofill. It runs over http on loopback and
+// over https, with both places for sessions.
 func TestInChromium(t *testing.T) {
 	for name, https := range map[string]bool{"http": false, "https": true} {
 		for _, strategy := range []auth.Strategy{auth.StrategyDatabase, auth.StrategyJWT} {
@@ -244,7 +244,7 @@ func TestInChromium(t *testing.T) {
 				c.signOut(s)
 				before := s.options.get()
 				c.goTo(s.url + "/auth/signin")
-				c.wantUser(s, "ada@example.com") // the autofill needs no click of an authenticator that is no device
+				c.wantUser(s, "ada@example.com") // a virtual authenticator accepts the autofill without a click
 				if n := s.options.get() - before; n != 1 {
 					t.Errorf("a sign-in made %d requests for options, want 1", n)
 				}

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// clientMembers are the members of client data that decide whether an answer
-// counts (WebAuthn Level 3, section 5.8.1).
+// clientMembers are the members of client data on which the acceptance of an
+// answer depends (WebAuthn Level 3, section 5.8.1).
 var clientMembers = []string{"type", "challenge", "origin", "crossOrigin", "topOrigin"}
 
-// checkMembers reads the names in client data, which encoding/json compares
-// without regard to case, and of which it takes the last. It refuses a name that
-// is there twice, or in another case: two readers could understand different
-// things. It refuses topOrigin, too, also an empty one, because that is there
-// only if the page was in a frame of another site.
+// checkMembers checks the names in client data. encoding/json compares names
+// without regard to case, and takes the last of several. checkMembers therefore
+// refuses a name that appears twice or in another case: two readers could
+// understand different things. It refuses topOrigin too, even an empty one,
+// because browsers send it only if the page was in a frame of another site.
 func checkMembers(clientData []byte) error {
 	d := json.NewDecoder(bytes.NewReader(clientData))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {

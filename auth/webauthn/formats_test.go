@@ -21,15 +21,15 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
-// lie is what is wrong with an attestation; the zero value is an honest one.
-// Each format knows some.
+// lie says what is wrong with an attestation; the zero value is a correct one.
+// Each format uses some of the fields.
 type lie struct {
-	about    func(signed []byte) []byte      // what is signed in place of the right data
+	about    func(signed []byte) []byte      // the data that is signed in place of the right data
 	cert     func(c *x509.Certificate)       // the certificate
-	key      crypto.Signer                   // that is certified in place of the right one
+	key      crypto.Signer                   // the key that is certified in place of the right one
 	members  func(statement map[string]any)  // the statement
-	hardware func(list map[int]any)          // android-key: what the secure hardware enforces
-	software func(list map[int]any)          // android-key: what the software enforces
+	hardware func(list map[int]any)          // android-key: the list that the secure hardware enforces
+	software func(list map[int]any)          // android-key: the list that the software enforces
 	header   func(header map[string]any)     // android-safetynet
 	payload  func(payload map[string]any)    // android-safetynet
 	certInfo func(certInfo []byte) []byte    // tpm
@@ -65,10 +65,10 @@ func (l lie) statement(members map[string]any) map[string]any {
 	return members
 }
 
-// attester gives a key an attestation of a maker.
+// attester gives a key an attestation that a maker signs.
 type attester func(t testing.TB, m maker, k *softkey.Key, l lie)
 
-// attests sets the statement of a key.
+// attests sets the attestation statement of a key.
 func attests(k *softkey.Key, format string, statement func(authData, clientDataHash []byte) map[string]any) {
 	k.AAGUID = [16]byte{1, 2, 3}
 	k.Format = format
@@ -96,7 +96,7 @@ func mustDER(t testing.TB, v any, params string) []byte {
 	return b
 }
 
-// packed is WebAuthn Level 3, section 8.2.
+// packed makes the format of WebAuthn Level 3, section 8.2.
 func packed(t testing.TB, m maker, k *softkey.Key, l lie) {
 	key := newECKey(t)
 	attests(k, "packed", func(authData, hash []byte) map[string]any {
@@ -108,8 +108,9 @@ func packed(t testing.TB, m maker, k *softkey.Key, l lie) {
 	})
 }
 
-// fidoU2F is WebAuthn Level 3, section 8.6. Such keys have no AAGUID, verify
-// nobody and are never backed up. Their statement has one certificate only.
+// fidoU2F makes the format of WebAuthn Level 3, section 8.6. Such keys have no
+// AAGUID, do not verify the user and are never backed up. Their statement has
+// exactly one certificate.
 func fidoU2F(t testing.TB, m maker, k *softkey.Key, l lie) {
 	key := newECKey(t)
 	attests(k, "fido-u2f", func(authData, hash []byte) map[string]any {
@@ -124,7 +125,7 @@ func fidoU2F(t testing.TB, m maker, k *softkey.Key, l lie) {
 	k.AAGUID, k.Flags = [16]byte{}, softkey.UP
 }
 
-// apple is WebAuthn Level 3, section 8.8.
+// apple makes the format of WebAuthn Level 3, section 8.8.
 func apple(t testing.TB, m maker, k *softkey.Key, l lie) {
 	attests(k, "apple", func(authData, hash []byte) map[string]any {
 		nonce := sha256.Sum256(l.signed(slices.Concat(authData, hash)))
@@ -138,7 +139,7 @@ func apple(t testing.TB, m maker, k *softkey.Key, l lie) {
 	})
 }
 
-// androidKey is WebAuthn Level 3, section 8.4.
+// androidKey makes the format of WebAuthn Level 3, section 8.4.
 func androidKey(t testing.TB, m maker, k *softkey.Key, l lie) {
 	list := func(members map[int]any, change func(map[int]any)) asn1.RawValue {
 		if change != nil {
@@ -180,7 +181,7 @@ func androidKey(t testing.TB, m maker, k *softkey.Key, l lie) {
 	})
 }
 
-// safetyNet is WebAuthn Level 3, section 8.5.
+// safetyNet makes the format of WebAuthn Level 3, section 8.5.
 func safetyNet(t testing.TB, m maker, k *softkey.Key, l lie) {
 	key := mustRSA(t)
 	attests(k, "android-safetynet", func(authData, hash []byte) map[string]any {
@@ -215,11 +216,11 @@ func safetyNet(t testing.TB, m maker, k *softkey.Key, l lie) {
 
 type tpmAttribute = pkix.AttributeTypeAndValue
 
-// sized is a TPM2B structure: its size in two bytes, then its content.
+// sized makes a TPM2B structure: the size in two bytes, then the content.
 func sized(b []byte) []byte { return append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...) }
 
-// tpm is WebAuthn Level 3, section 8.3, with the structures of Trusted Platform
-// Module Library, part 2, sections 10.12 and 12.2.
+// tpm makes the format of WebAuthn Level 3, section 8.3, with the structures of
+// Trusted Platform Module Library, part 2, sections 10.12 and 12.2.
 func tpm(t testing.TB, m maker, k *softkey.Key, l lie) {
 	key := newECKey(t)
 	attests(k, "tpm", func(authData, hash []byte) map[string]any {
@@ -235,8 +236,8 @@ func tpm(t testing.TB, m maker, k *softkey.Key, l lie) {
 		}
 		name := sha256.Sum256(pubArea)
 		extra := sha256.Sum256(l.signed(slices.Concat(authData, hash)))
-		// TPMS_ATTEST: magic, certify, signer, extra data, clock, firmware; the name
-		// and the qualified name of what is certified.
+		// TPMS_ATTEST: magic, certify, signer, extra data, clock, firmware; the
+		// name and the qualified name of the certified key.
 		certInfo := slices.Concat([]byte{0xff, 'T', 'C', 'G', 0x80, 0x17}, sized(nil), sized(extra[:]), make([]byte, 17), make([]byte, 8),
 			sized(append([]byte{0, 0x0b}, name[:]...)), sized(nil))
 		if l.certInfo != nil {
@@ -267,9 +268,10 @@ var attesters = map[string]attester{
 	"packed": packed, "fido-u2f": fidoU2F, "apple": apple, "tpm": tpm, "android-key": androidKey, "android-safetynet": safetyNet,
 }
 
-// TestAttestationFormats: an attestation of each format counts if its
-// certificates lead to an anchor of the application. It does not if it leads
-// elsewhere, is about another ceremony, has expired, or was not asked for.
+// TestAttestationFormats: an attestation of each format is accepted if its
+// certificates lead to a trust anchor of the application. It is refused if they
+// lead elsewhere, if it is about another ceremony, if it has expired, or if the
+// options did not ask for it.
 func TestAttestationFormats(t *testing.T) {
 	trusted, stranger := newMaker(t), newMaker(t)
 	asks := func(m maker) webauthn.Option {
@@ -289,7 +291,7 @@ func TestAttestationFormats(t *testing.T) {
 			maker  maker
 			lie    lie
 			option webauthn.Option
-			reason string // accepted if empty
+			reason string // empty: the attestation is accepted
 		}{
 			"trusted":                {trusted, lie{}, asks(trusted), ""},
 			"of a stranger":          {stranger, lie{}, asks(trusted), chain},
@@ -305,8 +307,8 @@ func TestAttestationFormats(t *testing.T) {
 	}
 }
 
-// TestAttestationLies: a trusted maker's attestation that breaks a rule of its
-// format is refused.
+// TestAttestationLies: an attestation of a trusted maker is refused if it
+// breaks a rule of its format.
 func TestAttestationLies(t *testing.T) {
 	trusted := newMaker(t)
 	asks := webauthn.WithAttestation("direct", webauthn.Trust{Roots: []*x509.Certificate{trusted.root}})
@@ -323,7 +325,7 @@ func TestAttestationLies(t *testing.T) {
 	for name, c := range map[string]struct {
 		attest attester
 		lie    lie
-		reason string // accepted if empty
+		reason string // empty: the attestation is accepted
 	}{
 		"packed, signed by another key":             {packed, lie{key: other}, "Signature validation error"},
 		"packed, certificate of an authority":       {packed, lie{cert: func(c *x509.Certificate) { c.IsCA = true }}, "Attestation certificate"},
@@ -396,8 +398,9 @@ func mustRSA(t testing.TB) *rsa.PrivateKey {
 	return k
 }
 
-// registersAttested registers a new user with a key that attest has given an
-// attestation, and checks that the site accepts it, or refuses it with a reason.
+// registersAttested registers a new user with a key to which attest has given
+// an attestation. It checks that the site accepts the key, or refuses it for
+// the reason.
 func registersAttested(t *testing.T, option webauthn.Option, attest func(k *softkey.Key), reason string) {
 	t.Helper()
 	options := []webauthn.Option{webauthn.With(func(p *auth.WebAuthn) { p.UserVerification = auth.UserVerificationDiscouraged })}

@@ -10,13 +10,13 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
-// want is what an answer of the fuzz targets is held against.
+// want is the expectation that the fuzz targets verify answers with.
 var want = auth.WebAuthnExpectation{
 	Challenge: "Y2hhbGxlbmdlY2hhbGxlbmdlY2hhbGxlbmdlY2hhbGw", UserVerified: true, Algorithms: []int{-8, -7, -257},
 	RelyingParty: auth.RelyingParty{ID: "app.example.com", Origins: []string{origin}},
 }
 
-// seedOptions are the options that the seeds answer.
+// seedOptions are the options to which the seeds respond.
 var seedOptions = []byte(`{"challenge":"` + want.Challenge + `","rpId":"app.example.com","rp":{"id":"app.example.com"},"user":{"id":"u"}}`)
 
 func seeds(f *testing.F, action string) {
@@ -31,10 +31,9 @@ func seeds(f *testing.F, action string) {
 	f.Add([]byte(`{"id":"AAAA","rawId":"AAAA","type":"public-key","response":{"clientDataJSON":"e30","attestationObject":"oA","authenticatorData":"AA","signature":""}}`))
 }
 
-// FuzzRegistration: whatever is sent, the answer is read or refused, and what is
-// accepted has an ID and a key that fit into the columns of Auth.js. Where an
-// attestation is asked for, no bytes are accepted that the trusted maker did not
-// sign.
+// FuzzRegistration: any bytes are read or refused. An accepted answer has an ID
+// and a key that fit into the columns of Auth.js. If the options ask for an
+// attestation, no answer is accepted unless the trusted maker signed it.
 func FuzzRegistration(f *testing.F) {
 	c := webauthn.Passkey().Ceremonies
 	trusted, stranger := newMaker(f), newMaker(f)
@@ -63,7 +62,8 @@ func FuzzRegistration(f *testing.F) {
 	})
 }
 
-// FuzzAuthentication: no bytes sign anybody in whose key did not sign them.
+// FuzzAuthentication: an answer signs a user in only if the user's key signed
+// it.
 func FuzzAuthentication(f *testing.F) {
 	c := webauthn.Passkey().Ceremonies
 	seeds(f, "authenticate")

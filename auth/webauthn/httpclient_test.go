@@ -11,18 +11,18 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/client"
 )
 
-// lab is a page on which a test runs the functions of the script by itself.
+// lab is a page on which a test calls the functions of the script directly.
 var lab = `<p>lab</p><script type=module>` + client.Passkey + `
 window.lab = { begin, ask, finish, creationOptions, requestOptions, credentialToJSON };</script>`
 
-// httpClient speaks to a site as a program does, with cookies.
+// httpClient is a client of a site that is a program and keeps cookies.
 type httpClient struct {
 	t    *testing.T
 	site string
 	c    *http.Client
 }
 
-// do returns where the answer leads, and its body.
+// do returns the redirect of the response, and its body.
 func (h *httpClient) do(r *http.Request) (location, body string) {
 	h.t.Helper()
 	if h.c == nil {
@@ -54,7 +54,7 @@ func (h *httpClient) get(path string) string {
 	return body
 }
 
-// post posts a form as a page of the site does, and returns where it leads.
+// post posts a form as a page of the site does, and returns the redirect.
 func (h *httpClient) post(path string, form url.Values) string {
 	h.t.Helper()
 	r, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.site+path, strings.NewReader(form.Encode()))

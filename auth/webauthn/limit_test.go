@@ -13,7 +13,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
-// counted counts the questions that tell who is known.
+// counted counts the calls of a store that tell whether a user or passkey is
+// known.
 type counted struct {
 	*memory.Adapter
 	counter
@@ -29,9 +30,9 @@ func (c *counted) GetAuthenticator(ctx context.Context, id string) (*adapter.Aut
 	return c.Adapter.GetAuthenticator(ctx, id)
 }
 
-// TestGuessingPasskeysIsLimited: a client that asks for options or posts answers too
-// often is told to wait before anything is looked up, in the same words for
-// those who are known and those who are not. Who stays below is not hindered.
+// TestGuessingPasskeysIsLimited: a client that asks for options or posts
+// answers too often is told to wait before the store is read. The text is the
+// same for known and unknown users. A client below the limit is not hindered.
 func TestGuessingPasskeysIsLimited(t *testing.T) {
 	t.Parallel()
 	limited := false
@@ -92,6 +93,6 @@ func TestGuessingPasskeysIsLimited(t *testing.T) {
 		t.Errorf("the answers are %v; the store was asked %d times", answers, store.get()-before)
 	}
 
-	limited = false // what was refused has spent nothing
+	limited = false // the refused request did not use the challenge
 	b.wantDone(b.finish("authenticate", known))
 }

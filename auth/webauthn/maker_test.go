@@ -12,13 +12,14 @@ import (
 	"time"
 )
 
-// maker makes authenticators, whose certificates lead to its root.
+// maker is a manufacturer of authenticators. Their certificates lead to its
+// root.
 type maker struct {
 	root, intermediate *x509.Certificate
 	rootKey, key       *ecdsa.PrivateKey
 }
 
-// direct is the maker without its intermediate.
+// direct returns the maker without its intermediate certificate.
 func (m maker) direct() maker { return maker{m.root, m.root, m.rootKey, m.rootKey} }
 
 func newECKey(t testing.TB) *ecdsa.PrivateKey {
@@ -30,7 +31,8 @@ func newECKey(t testing.TB) *ecdsa.PrivateKey {
 	return k
 }
 
-// newMaker makes a root, and an intermediate that signs for authenticators.
+// newMaker makes a root, and an intermediate that signs the certificates of
+// authenticators.
 func newMaker(t testing.TB) maker {
 	t.Helper()
 	rootKey, key := newECKey(t), newECKey(t)
@@ -57,8 +59,8 @@ func parsed(t testing.TB, template, parent *x509.Certificate, of crypto.PublicKe
 	return c
 }
 
-// certifies issues a certificate for a key. Fields of the template that are
-// missing are filled in.
+// certifies issues a certificate for a key. It fills in the fields that the
+// template leaves empty.
 func (m maker) certifies(t testing.TB, of crypto.PublicKey, template x509.Certificate) *x509.Certificate {
 	t.Helper()
 	template.SerialNumber, template.BasicConstraintsValid = big.NewInt(2), true
@@ -71,5 +73,5 @@ func (m maker) certifies(t testing.TB, of crypto.PublicKey, template x509.Certif
 	return parsed(t, &template, m.intermediate, of, m.key)
 }
 
-// chain is a member x5c.
+// chain returns the member x5c of a statement.
 func (m maker) chain(c *x509.Certificate) []any { return []any{c.Raw, m.intermediate.Raw} }

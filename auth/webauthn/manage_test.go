@@ -14,8 +14,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
-// signUp makes a user with passkeys, and returns their ID and the browser in
-// which they are signed in.
+// signUp makes a user with passkeys, and returns the user's ID and a browser in
+// which the user is signed in.
 func signUp(t testing.TB, s *site, email string, passkeys int) (string, *browser) {
 	t.Helper()
 	b := newBrowser(t, s)
@@ -29,9 +29,9 @@ func signUp(t testing.TB, s *site, email string, passkeys int) (string, *browser
 	return user.ID, b
 }
 
-// TestLastWayInStays: nobody removes the last passkey of a user who has no other
-// way to sign in, by many removals at once either. A user who can be sent a mail
-// at an address that they have proven may.
+// TestLastWayInStays: the last passkey of a user without another way to sign in
+// can't be removed, not even by many concurrent removals. It can be removed if
+// the user can sign in by mail at a proven address.
 func TestLastWayInStays(t *testing.T) {
 	t.Run("one after the other", func(t *testing.T) {
 		s := newSite(t, nil)
@@ -90,7 +90,7 @@ func TestLastWayInStays(t *testing.T) {
 	}
 }
 
-// TestPasskeysOfOthers: nobody names or removes the passkey of somebody else.
+// TestPasskeysOfOthers: nobody can name or remove the passkey of another user.
 func TestPasskeysOfOthers(t *testing.T) {
 	s := newSite(t, nil)
 	ada, asAda := signUp(t, s, "ada@example.com", 2)
@@ -143,8 +143,8 @@ func TestPasskeysOfOthers(t *testing.T) {
 	}
 }
 
-// TestWithoutEdits: with an adapter that can't change passkeys, people sign in
-// and see them, and are told that they can't be removed.
+// TestWithoutEdits: with an adapter that can't change passkeys, users sign in
+// and see their passkeys. The page says that passkeys can't be removed.
 func TestWithoutEdits(t *testing.T) {
 	s := newSite(t, func(c *auth.Config) { c.Adapter = plainAdapter{memory.New()} })
 	id, b := signUp(t, s, "ada@example.com", 2)

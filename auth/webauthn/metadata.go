@@ -18,24 +18,24 @@ var (
 
 // ReadMetadata reads a BLOB of the FIDO Metadata Service (FIDO Metadata Service
 // 3.1, section 3.1), for Trust.Metadata. The signature of the BLOB must lead to
-// root, which the FIDO Alliance publishes, and its day nextUpdate must not be
-// over at the time now. Revocation lists that its certificates name are
-// fetched; one that can't be fetched is passed over.
+// root, which the FIDO Alliance publishes, and its date nextUpdate must not be
+// over at the time now. ReadMetadata fetches the revocation lists that the
+// certificates of the BLOB name; it ignores a list that it can't fetch.
 //
-// What it returns refuses authenticators without an entry, those whose
-// certificate does not lead to a root of their entry, and those that were
-// revoked, retired or are known to be compromised.
+// The provider that it returns refuses an authenticator without an entry, an
+// authenticator whose certificate does not lead to a root of its entry, and an
+// authenticator that was revoked, retired or is known to be compromised.
 //
-// It is read once: an application that runs for longer reads the next BLOB, and
-// makes a new Handler. It should not accept one whose number is lower than that
-// of the one before.
+// The BLOB is read once. An application that runs for longer reads the next
+// BLOB, and makes a new Handler. It should not accept a BLOB whose number is
+// lower than the number of the previous one.
 func ReadMetadata(blob []byte, root *x509.Certificate, now time.Time) (metadata.Provider, error) {
 	if root == nil {
 		return nil, errMetadataRoot
 	}
 	decoder, err := metadata.NewDecoder(
 		metadata.WithRootCertificate(base64.StdEncoding.EncodeToString(root.Raw)),
-		metadata.WithIgnoreEntryParsingErrors(), // such an authenticator is unknown, and refused
+		metadata.WithIgnoreEntryParsingErrors(), // an authenticator with such an entry is unknown, and is refused
 	)
 	if err != nil {
 		return nil, fmt.Errorf("webauthn: metadata: %w", err)
@@ -53,7 +53,7 @@ func ReadMetadata(blob []byte, root *x509.Certificate, now time.Time) (metadata.
 	}
 	provider, err := memory.New(
 		memory.WithMetadata(read.ToMap()),
-		memory.WithMetadataKeyIdentifiers(read.ToKeyIdentifierMap()), // of keys without an AAGUID
+		memory.WithMetadataKeyIdentifiers(read.ToKeyIdentifierMap()), // for keys without an AAGUID
 		memory.WithValidateEntryKeyIdentifier(true),
 		memory.WithValidateStatusCertificateScope(true),
 	)

@@ -23,8 +23,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
-// blob is a BLOB of the metadata service: a JWS with the algorithm ES256 (FIDO
-// Metadata Service 3.1, section 3.1.6), signed by a maker of certificates.
+// blob makes a BLOB of the metadata service: a JWS with the algorithm ES256
+// (FIDO Metadata Service 3.1, section 3.1.6), signed by a maker of
+// certificates.
 func blob(t *testing.T, service maker, change func(header, payload map[string]any), entries ...map[string]any) []byte {
 	t.Helper()
 	key := newECKey(t)
@@ -50,8 +51,8 @@ func blob(t *testing.T, service maker, change func(header, payload map[string]an
 	return []byte(text + "." + base64.RawURLEncoding.EncodeToString(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...)))
 }
 
-// entry is what the metadata says of the authenticators of a maker, in the
-// fields that every statement must have (FIDO Metadata Statement 3.1, section 4).
+// entry makes the metadata of the authenticators of a maker, with the fields
+// that every statement must have (FIDO Metadata Statement 3.1, section 4).
 func entry(m maker, id map[string]any, statuses ...string) map[string]any {
 	var reports []map[string]any
 	for _, s := range statuses {
@@ -72,21 +73,21 @@ func entry(m maker, id map[string]any, statuses ...string) map[string]any {
 	return e
 }
 
-// today is the time of the site's clock.
+// today is the time that the clock of the site shows.
 var today = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// aaguidOf is the AAGUID that the attesters give.
+// aaguidOf is the AAGUID that the attesters set.
 var aaguidOf = map[string]any{"aaguid": "01020300-0000-0000-0000-000000000000"}
 
-// TestMetadataDecides: an authenticator registers if the metadata knows its
-// kind, its certificate leads to a root of that kind, and no report speaks
-// against it.
+// TestMetadataDecides: an authenticator registers if the metadata has an entry
+// for its model, its certificate leads to a root of that entry, and no status
+// report forbids it.
 func TestMetadataDecides(t *testing.T) {
 	service, known, stranger := newMaker(t), newMaker(t), newMaker(t)
 	other := map[string]any{"aaguid": "01020300-0000-0000-0000-000000000001"}
 	for name, c := range map[string]struct {
 		entry  map[string]any
-		reason string // accepted if empty
+		reason string // empty: the authenticator is accepted
 	}{
 		"certified":                       {entry(known, aaguidOf, "FIDO_CERTIFIED_L1"), ""},
 		"not certified":                   {entry(known, aaguidOf, "NOT_FIDO_CERTIFIED"), ""},
@@ -108,13 +109,14 @@ func TestMetadataDecides(t *testing.T) {
 	}
 }
 
-// TestMetadataOfEveryFormat: the metadata decides for formats that are verified
-// here as for those of go-webauthn, and keys without attestation stay out.
+// TestMetadataOfEveryFormat: the metadata decides about every format, whether
+// this package or go-webauthn verifies it. Keys without attestation are
+// refused.
 func TestMetadataOfEveryFormat(t *testing.T) {
 	service, known := newMaker(t), newMaker(t)
 	for format, attest := range attesters {
 		id, l := aaguidOf, lie{}
-		if format == "fido-u2f" { // known by the key of the certificate
+		if format == "fido-u2f" { // identified by the key of the certificate
 			id = map[string]any{"attestationCertificateKeyIdentifiers": []string{strings.Repeat("ab", 20)}}
 			l.cert = func(c *x509.Certificate) { c.SubjectKeyId = bytes.Repeat([]byte{0xab}, 20) }
 		}
@@ -137,8 +139,8 @@ func TestMetadataOfEveryFormat(t *testing.T) {
 	registersAttested(t, asks, func(*softkey.Key) {}, "no attestation that anybody vouches for")
 }
 
-// TestMetadataIsSigned: a BLOB counts if its signature leads to the root that the
-// application names, until its day of the next update is over.
+// TestMetadataIsSigned: a BLOB is accepted if its signature leads to the root
+// that the application names, and if its date nextUpdate is not over.
 func TestMetadataIsSigned(t *testing.T) {
 	service, stranger, known := newMaker(t), newMaker(t), newMaker(t)
 	e := entry(known, aaguidOf, "FIDO_CERTIFIED")
@@ -178,8 +180,8 @@ func TestMetadataIsSigned(t *testing.T) {
 	}
 }
 
-// TestLaxMetadata: New refuses a metadata provider that lets unknown, untrusted
-// or revoked authenticators through.
+// TestLaxMetadata: New refuses a metadata provider that accepts unknown,
+// untrusted or revoked authenticators.
 func TestLaxMetadata(t *testing.T) {
 	lax := map[string]memory.Option{
 		"unknown": memory.WithValidateEntry(false), "no AAGUID": memory.WithValidateEntryPermitZeroAAGUID(true),

@@ -11,8 +11,8 @@ import (
 var products string
 
 // productNames are the names of passkey providers by AAGUID (WebAuthn Level 3,
-// section 6.5.1). An AAGUID without attestation is a claim of the client: the
-// name is for lists, and proves nothing.
+// section 6.5.1). Without attestation an AAGUID is only a claim of the client:
+// the name is for display, and proves nothing.
 var productNames = sync.OnceValue(func() map[string]string {
 	names := map[string]string{}
 	for line := range strings.Lines(products) {
@@ -23,7 +23,7 @@ var productNames = sync.OnceValue(func() map[string]string {
 	return names
 })
 
-// aaguid writes an AAGUID as UUIDs are written.
+// aaguid writes an AAGUID in the form of a UUID.
 func aaguid(b []byte) string {
 	if len(b) != 16 {
 		return ""

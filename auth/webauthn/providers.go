@@ -5,20 +5,20 @@ import "github.com/gatehouse-go/gatehouse/auth"
 // An Option changes a provider.
 type Option func(*provider)
 
-// provider is a provider in the making.
+// provider is a provider that its options are changing.
 type provider struct {
 	auth.WebAuthn
 	ceremonies ceremonies
 }
 
-// With changes any field of the provider but Ceremonies.
+// With changes any field of the provider except Ceremonies.
 func With(change func(p *auth.WebAuthn)) Option {
 	return func(p *provider) { change(&p.WebAuthn) }
 }
 
-// Passkey signs in with a passkey: a credential that the authenticator finds by
-// itself, of a user whom it has verified. Its ID is passkey. It is offered in
-// the autofill of the sign-in page.
+// Passkey makes a provider that signs in with passkeys: the authenticator finds
+// the credential by itself, and verifies the user. Its ID is passkey. The
+// sign-in page offers passkeys in its autofill.
 func Passkey(options ...Option) *auth.WebAuthn {
 	return build(auth.WebAuthn{
 		ID: "passkey", Name: "Passkey", EnableConditionalUI: true,
@@ -26,9 +26,9 @@ func Passkey(options ...Option) *auth.WebAuthn {
 	}, options)
 }
 
-// WebAuthn signs in with a passkey or a security key. Its ID is webauthn. A
-// security key that does not find its credentials by itself can sign nobody in
-// unless DangerouslyListCredentials is set.
+// WebAuthn makes a provider that signs in with a passkey or a security key. Its
+// ID is webauthn. A security key that does not find its credentials by itself
+// can sign in only if DangerouslyListCredentials is set.
 func WebAuthn(options ...Option) *auth.WebAuthn {
 	return build(auth.WebAuthn{
 		ID: "webauthn", Name: "WebAuthn", EnableConditionalUI: true,

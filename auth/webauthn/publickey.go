@@ -9,17 +9,18 @@ import (
 	"github.com/go-webauthn/webauthn/protocol/webauthncose"
 )
 
-// errUnfit is the error of a key with which no signature could be verified.
+// errUnfit is the error of a key that can't verify any signature.
 var errUnfit = errors.New("webauthn: the public key does not fit its algorithm")
 
-// minModulus is the size of the smallest RSA key, in bits (RFC 8812, section 2,
-// and RFC 8230, section 2).
+// minModulus is the length in bits of the shortest RSA key that is accepted
+// (RFC 8812, section 2, and RFC 8230, section 2).
 const minModulus = 2048
 
-// checkKey refuses a public key by which nobody could sign in afterwards: it has
-// another type or curve than its algorithm needs (WebAuthn Level 3, section
-// 5.8.5), or it is not on the curve, or too short. Without an attestation nothing
-// else verifies a signature before the key is stored. It returns the algorithm.
+// checkKey refuses a public key with which nobody could sign in later: its type
+// or curve is not the one that its algorithm needs (WebAuthn Level 3, section
+// 5.8.5), its point is not on the curve, or it is too short. Without an
+// attestation no other step verifies a signature before the key is stored. It
+// returns the algorithm.
 func checkKey(cose []byte) (alg int, err error) {
 	var named webauthncose.PublicKeyData
 	if err := webauthncbor.Unmarshal(cose, &named); err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
-// counts is how many records a store has of a user's.
+// authenticatorsOf returns the authenticators of the user with an address.
 func (s *site) authenticatorsOf(t testing.TB, email string) []adapter.Authenticator {
 	t.Helper()
 	user, err := s.store.GetUserByEmail(t.Context(), email)
@@ -40,7 +40,7 @@ func (s *site) authenticatorsOf(t testing.TB, email string) []adapter.Authentica
 	return list
 }
 
-// wantQuietLog checks that the log calls nothing an error of the server.
+// wantQuietLog checks that the log reports no error of the server.
 func (s *site) wantQuietLog(t testing.TB, reason string) {
 	t.Helper()
 	log := s.log.String()
@@ -49,17 +49,17 @@ func (s *site) wantQuietLog(t testing.TB, reason string) {
 	}
 }
 
-// flaw is something wrong with an answer. Each is tried on a registration and on
-// an authentication.
+// flaw is a fault in an answer. Each is tried in a registration and in an
+// authentication.
 type flaw struct {
 	name   string
 	key    func(t testing.TB, k *softkey.Key)
 	client func(c *softkey.Client)
 	with   func(k *softkey.Key, c *softkey.Client)
 	data   func(string) string
-	code   string // refused if empty
+	code   string // empty means the code refused
 	reason string
-	only   string // the action that has it
+	only   string // the only action that has the flaw
 }
 
 var flaws = []flaw{
@@ -150,12 +150,12 @@ var flaws = []flaw{
 	{name: "ES384, which was not asked for", only: "register", key: func(t testing.TB, k *softkey.Key) { *k = *softkey.New(t, softkey.ES384) }, reason: "algorithm"},
 }
 
-// prepend writes members before those of the client data.
+// prepend adds members before those of the client data.
 func prepend(members string) func(c *softkey.Client) {
 	return func(c *softkey.Client) { c.ChangeData = replaced("{", "{"+members) }
 }
 
-// replaced replaces the first old.
+// replaced replaces the first occurrence of old.
 func replaced(old, by string) func([]byte) []byte {
 	return func(b []byte) []byte { return bytes.Replace(b, []byte(old), []byte(by), 1) }
 }
@@ -167,9 +167,9 @@ func attested(authData, id, key []byte) []byte {
 	return slices.Concat(binary.BigEndian.AppendUint16(b, uint16(len(id))), id, key)
 }
 
-// TestFlawedAnswers: an answer that breaks one rule is refused with a reason in
-// the log and advice for the user, and nothing is stored. The same answer without
-// the flaw is accepted afterwards.
+// TestFlawedAnswers: an answer that breaks one rule is refused. The log says
+// why, the user is told what to do, and nothing is stored. The same answer
+// without the flaw is accepted afterwards.
 func TestFlawedAnswers(t *testing.T) {
 	for _, action := range []string{"register", "authenticate"} {
 		for _, f := range flaws {
@@ -230,8 +230,8 @@ func TestFlawedAnswers(t *testing.T) {
 	}
 }
 
-// TestChallenges: a challenge is good once, for the browser, the provider, the
-// ceremony and the person it was given for, for 15 minutes.
+// TestChallenges: a challenge is valid once, for 15 minutes, and only for the
+// browser, the provider, the ceremony and the person that it was made for.
 func TestChallenges(t *testing.T) {
 	setUp := func(t *testing.T) (*site, *browser, *softkey.Key) {
 		s := newSite(t, func(c *auth.Config) {
@@ -360,7 +360,8 @@ func TestChallenges(t *testing.T) {
 			}
 		}
 		b.wantNobody()
-		// The ceremony under way is not harmed, and our token is enough by itself.
+		// The ceremony that has begun is not affected, and the CSRF token alone
+		// is sufficient.
 		var token struct{ CSRFToken string }
 		if err := json.Unmarshal([]byte(b.get("/auth/csrf").body), &token); err != nil {
 			t.Fatal(err)
@@ -369,8 +370,9 @@ func TestChallenges(t *testing.T) {
 	})
 }
 
-// TestWhoBegan: a ceremony ends for who began it. Somebody else who is signed in
-// by then, or nobody any more, gets nothing; the same person in another tab does.
+// TestWhoBegan: only the person who began a ceremony can end it. If another
+// person or nobody is signed in by then, it fails; the same person in another
+// tab can end it.
 func TestWhoBegan(t *testing.T) {
 	s := newSite(t, nil)
 	ada, bob := softkey.New(t, softkey.ES256), softkey.New(t, softkey.ES256)
@@ -381,7 +383,7 @@ func TestWhoBegan(t *testing.T) {
 	}
 	newUser(ada, "ada@example.com")
 	newUser(bob, "bob@example.com")
-	// Each sign-in ends the session that the browser had before.
+	// Each sign-in ends the previous session of the browser.
 	as := func(k *softkey.Key) func() *browser {
 		return func() *browser {
 			b := newBrowser(t, s)
@@ -392,7 +394,7 @@ func TestWhoBegan(t *testing.T) {
 		}
 	}
 	asAda, asBob, asNobody := as(ada), as(bob), as(nil)
-	// become gives a browser the session of another.
+	// become gives a browser the session of another browser.
 	become := func(b, other *browser) {
 		b.signOut()
 		for name, c := range other.cookies {
@@ -403,7 +405,7 @@ func TestWhoBegan(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		begins, ends func() *browser
-		action, code string // done without a code
+		action, code string // no code: the ceremony succeeds
 		key          *softkey.Key
 	}{
 		"registers as Ada, ends as Bob":       {asAda, asBob, "register", "user-changed", softkey.New(t, softkey.ES256)},
@@ -442,8 +444,8 @@ func TestWhoBegan(t *testing.T) {
 	}
 }
 
-// TestRegistrationTakesNobodyOver: a stranger who registers with the credential ID or
-// the address of somebody else becomes nobody.
+// TestRegistrationTakesNobodyOver: a stranger who registers with the credential
+// ID or the address of another user does not become that user.
 func TestRegistrationTakesNobodyOver(t *testing.T) {
 	for name, strategy := range map[string]auth.Strategy{"database": auth.StrategyDatabase, "token": auth.StrategyJWT} {
 		t.Run(name, func(t *testing.T) {
@@ -482,7 +484,7 @@ func (r *reply) wantLocation(t testing.TB, want string) {
 	}
 }
 
-// TestCounters: a counter must rise if there is one.
+// TestCounters: a signature counter must rise, unless it is always zero.
 func TestCounters(t *testing.T) {
 	for name, c := range map[string]struct {
 		stored, received uint32
@@ -515,7 +517,7 @@ func TestCounters(t *testing.T) {
 			if got.Counter != int64(c.stored) || len(cloned) != 1 || cloned[0].Stored != int64(c.stored) || cloned[0].Received != int64(c.received) || cloned[0].Request == nil {
 				t.Errorf("stored %+v, events %+v", got, cloned)
 			}
-			// An answer with a wrong signature raises no alarm.
+			// An answer with a wrong signature is not reported as a clone.
 			o := b.options("action=authenticate")
 			client := b.client()
 			client.ChangeSignature = func(s []byte) []byte { s[len(s)-1] ^= 1; return s }
@@ -527,8 +529,9 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestCopiesRace: of original and copy with one counter, at once, one gets in,
-// also with an adapter that can't compare and set.
+// TestCopiesRace: of original and copy with the same counter, used
+// concurrently, one is accepted, also with an adapter that can't compare and
+// set.
 func TestCopiesRace(t *testing.T) {
 	for name, store := range map[string]func() adapter.Adapter{
 		"compare and set": func() adapter.Adapter { return memory.New() },
@@ -566,11 +569,11 @@ func TestCopiesRace(t *testing.T) {
 	}
 }
 
-// plainAdapter hides what an adapter can do besides the nineteen methods.
+// plainAdapter hides all methods of an adapter except the nineteen.
 type plainAdapter struct{ adapter.Adapter }
 
-// TestAnswersAlikeForEveryAddress: what a stranger gets does not tell whether an
-// address has a user.
+// TestAnswersAlikeForEveryAddress: a response to a stranger does not reveal
+// whether a user has the address.
 func TestAnswersAlikeForEveryAddress(t *testing.T) {
 	for _, provider := range []string{"passkey", "webauthn"} {
 		s := newSite(t, func(c *auth.Config) {
@@ -615,8 +618,8 @@ func TestAnswersAlikeForEveryAddress(t *testing.T) {
 	}
 }
 
-// TestDecisions is the table of webauthn-options of Auth.js, which the option
-// with the danger in its name restores.
+// TestDecisions checks the decision table of webauthn-options in Auth.js, which
+// DangerouslyListCredentials restores.
 func TestDecisions(t *testing.T) {
 	s := newSite(t, func(c *auth.Config) {
 		c.Providers = []auth.Provider{webauthn.Passkey(webauthn.With(func(p *auth.WebAuthn) { p.DangerouslyListCredentials = true }))}
@@ -626,7 +629,7 @@ func TestDecisions(t *testing.T) {
 	for _, c := range []struct {
 		query    string
 		signedIn bool
-		want     string // action, or the error
+		want     string // the action, or the error
 		listed   int    // credentials in the options, -1 for no list
 	}{
 		{"action=authenticate", false, "authenticate", -1},
@@ -680,7 +683,8 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// faultyStore fails one method, before or after it did its work.
+// faultyStore fails in one method, before or after the method has done its
+// work.
 type faultyStore struct {
 	adapter.Adapter
 	fail  string
@@ -714,9 +718,9 @@ func fault[T any](f *faultyStore, method string, do func() (*T, error)) (*T, err
 	return nil, errFault
 }
 
-// TestFaultyStore: whatever write of a sign-up fails, also one that just lost its
-// answer, the same person can sign up or sign in afterwards. A store that is down
-// is no missing passkey.
+// TestFaultyStore: after any write of a sign-up has failed, or has only lost
+// its response, the same person can sign up or sign in. A store that is down is
+// not reported as a missing passkey.
 func TestFaultyStore(t *testing.T) {
 	for _, method := range []string{"LinkAccount", "CreateAuthenticator"} {
 		for name, after := range map[string]bool{"before": false, "after": true} {
@@ -751,8 +755,8 @@ func TestFaultyStore(t *testing.T) {
 	})
 }
 
-// TestUserHandleIsNotTheUser: an answer with the handle of somebody else signs in
-// the owner of the credential.
+// TestUserHandleIsNotTheUser: an answer with the user handle of another user
+// signs in the owner of the credential.
 func TestUserHandleIsNotTheUser(t *testing.T) {
 	s := newSite(t, nil)
 	ada, bob := softkey.New(t, softkey.ES256), softkey.New(t, softkey.ES256)
@@ -766,9 +770,9 @@ func TestUserHandleIsNotTheUser(t *testing.T) {
 	b.wantSession("bob@example.com")
 }
 
-// TestSignalListsAllPasskeys: the script that asks for it is told all passkeys of
-// the user under the handle that was just received, and nothing after a failure
-// of the store.
+// TestSignalListsAllPasskeys: the script that asks for it gets all passkeys of
+// the user under the handle that it has just received. After a failure of the
+// store it gets nothing.
 func TestSignalListsAllPasskeys(t *testing.T) {
 	s := newSite(t, nil)
 	b := newBrowser(t, s)

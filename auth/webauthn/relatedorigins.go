@@ -10,13 +10,14 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// maxOriginLabels is how many labels browsers must read from the list of related
-// origins, and more than that Chromium does not (WebAuthn Level 3, section
-// 5.11). A label is the name that somebody registered, without the public suffix
-// behind it: example of https://app.example.co.uk.
+// maxOriginLabels is the number of labels that browsers must support in the
+// list of related origins; Chromium supports no more (WebAuthn Level 3, section
+// 5.11). A label is the registered name without its public suffix: the label of
+// https://app.example.co.uk is example.
 const maxOriginLabels = 5
 
-// checkOrigins reports a relying party that has more origins than browsers read.
+// checkOrigins reports a relying party whose origins have more labels than
+// browsers read.
 func checkOrigins(list []auth.RelyingParty) error {
 	labels := map[string]map[string]bool{}
 	for _, rp := range list {
@@ -34,11 +35,11 @@ func checkOrigins(list []auth.RelyingParty) error {
 	return nil
 }
 
-// originLabel is the registered name in an origin, or its host if it has none.
+// originLabel returns the label of an origin, or its host if it has none.
 func originLabel(origin string) string {
 	u, err := url.Parse(origin)
 	if err != nil {
-		return origin // which New refuses for itself
+		return origin // New refuses such an origin with its own error
 	}
 	domain, err := publicsuffix.EffectiveTLDPlusOne(u.Hostname())
 	if err != nil {

@@ -20,7 +20,7 @@ func parties(list ...auth.RelyingParty) webauthn.Option {
 }
 
 // TestParentDomain: a passkey for the parent domain signs in on both of its
-// hosts, and one for a host on that host alone.
+// hosts. A passkey for a host signs in on that host only.
 func TestParentDomain(t *testing.T) {
 	const other = "https://shop.example.com"
 	store := memory.New()
@@ -40,7 +40,7 @@ func TestParentDomain(t *testing.T) {
 }
 
 // TestSeveralRelyingParties: one handler serves several sites, each with its
-// passkeys; a host that is not configured gets none, whatever its header says.
+// own passkeys. A host that is not configured gets none, with any Host header.
 func TestSeveralRelyingParties(t *testing.T) {
 	one := auth.RelyingParty{ID: "one.example", Origins: []string{"https://one.example"}}
 	two := auth.RelyingParty{ID: "two.example", Origins: []string{"https://two.example"}}
@@ -56,9 +56,9 @@ func TestSeveralRelyingParties(t *testing.T) {
 	if !strings.Contains(string(o.Options), `"rpId":"two.example"`) {
 		t.Errorf("the options are %s", o.Options)
 	}
-	// What the passkey of the one site answers does not count at the other.
+	// The other site refuses the answer of a passkey of the one site.
 	other.wantRefused(other.finish("authenticate", k.Authenticate(t, o.Options, softkey.Client{Origin: other.origin, RPID: "one.example"})), "refused")
-	// Nor does a ceremony that was begun at the one end at the other.
+	// It also refuses to end a ceremony that began at the one site.
 	b.signOut()
 	data := k.Authenticate(t, b.options("action=authenticate").Options, b.client())
 	maps.Copy(other.cookies, b.cookies)
@@ -72,8 +72,8 @@ func TestSeveralRelyingParties(t *testing.T) {
 }
 
 // TestHostHeaderMakesNoRelyingParty: where the Host header is trusted, passkeys
-// need a relying party in the configuration; without Config.URL on loopback they
-// need none.
+// need a relying party in the configuration. On loopback, without Config.URL,
+// they need none.
 func TestHostHeaderMakesNoRelyingParty(t *testing.T) {
 	trusted := func(c *auth.Config) { c.URL, c.TrustHost = "", new(true) }
 	loopback := func(c *auth.Config) { c.URL = "" }
@@ -121,8 +121,8 @@ func choose(id string) func(p *auth.WebAuthn) {
 	}
 }
 
-// TestRelatedOrigins: browsers find the origins of a relying party at the
-// well-known path of its own host only.
+// TestRelatedOrigins: the well-known path lists the origins of a relying party
+// on the relying party's own host only.
 func TestRelatedOrigins(t *testing.T) {
 	rp := auth.RelyingParty{ID: "app.example.com", Origins: []string{origin, "https://app.example.de"}}
 	s := newSite(t, nil, parties(rp))
@@ -139,9 +139,9 @@ func TestRelatedOrigins(t *testing.T) {
 	}
 }
 
-// TestOriginsThatBrowsersPassOver: browsers read five different names from the
-// list of related origins. More are refused at the start; one name under many
-// public suffixes, and many hosts under one name, count once.
+// TestOriginsThatBrowsersPassOver: browsers read five different labels from the
+// list of related origins. New refuses more. One label under many public
+// suffixes counts once, and so do many hosts under one label.
 func TestOriginsThatBrowsersPassOver(t *testing.T) {
 	five := []string{origin, "https://two.com", "https://three.co.uk", "https://four.github.io", "https://five.de"}
 	for name, c := range map[string]struct {
@@ -168,8 +168,9 @@ func TestOriginsThatBrowsersPassOver(t *testing.T) {
 	}
 }
 
-// TestChosenOriginsThatBrowsersPassOver: the log warns where the application chooses
-// a relying party with more names than browsers read, and the ceremony goes on.
+// TestChosenOriginsThatBrowsersPassOver: the log warns if the application
+// chooses a relying party with more labels than browsers read. The ceremony
+// continues.
 func TestChosenOriginsThatBrowsersPassOver(t *testing.T) {
 	five := []string{origin, "https://two.com", "https://three.co.uk", "https://four.github.io", "https://five.de"}
 	for name, list := range map[string][]string{"five": five, "six": append(slices.Clone(five), "https://six.com")} {
@@ -187,8 +188,8 @@ func TestChosenOriginsThatBrowsersPassOver(t *testing.T) {
 	}
 }
 
-// TestConfigurationErrors: what can't work is refused at the start, with a reason
-// that says what to do.
+// TestConfigurationErrors: New refuses settings that can't work, and says what
+// to do.
 func TestConfigurationErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(c *auth.Config)
@@ -242,7 +243,8 @@ func (noPasskeys) Missing() []string {
 	return []string{"CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter"}
 }
 
-// TestUserVerification: what is asked for is required.
+// TestUserVerification: user verification is required if the options ask for
+// it.
 func TestUserVerification(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(p *auth.WebAuthn)
@@ -273,8 +275,8 @@ func TestUserVerification(t *testing.T) {
 	}
 }
 
-// TestWithoutAddress: a new user whom the application knows without an address,
-// and one who is signed in without one, register.
+// TestWithoutAddress: a new user to whom the application gives no address can
+// register, and a signed-in user without an address can add a passkey.
 func TestWithoutAddress(t *testing.T) {
 	s := newSite(t, nil, webauthn.With(func(p *auth.WebAuthn) {
 		p.GetUserInfo = func(_ context.Context, form auth.Form, _ *http.Request) (*auth.User, bool, error) {

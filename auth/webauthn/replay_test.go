@@ -25,16 +25,16 @@ import (
 
 var record = flag.Bool("record", false, "record testdata/authjs.json anew from the real Auth.js")
 
-// frozen is the clock of the recording.
+// frozen is the time of the clock in the recording.
 var frozen = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// A scenario is what one person does with one site. It runs at the real Auth.js,
-// which is recorded, and here.
+// A scenario is a series of steps of one person at one site. It runs at the
+// real Auth.js, where it is recorded, and here.
 type scenario struct {
 	name     string
 	provider string // passkey by default
 	strategy string // database by default
-	signIn   any    // what Callbacks.SignIn answers: true by default
+	signIn   any    // the result of Callbacks.SignIn: true by default
 	newUser  string
 	run      func(p *play)
 }
@@ -61,7 +61,7 @@ var (
 	handleText    = regexp.MustCompile(`"id":"[0-9a-f]{64}"`)
 )
 
-// note writes down an answer, without what is random.
+// note records a response, without its random parts.
 func (p *play) note(what string, r *reply) {
 	body := r.body
 	body = challengeText.ReplaceAllString(body, `"challenge":"(43)"`)
@@ -105,15 +105,15 @@ func (p *play) ask(query string) *reply {
 	return r
 }
 
-// answer begins and ends a ceremony with a key, and whatever the change does to
-// it.
+// answer begins and ends a ceremony with a key, after change has altered the
+// client or the key.
 func (p *play) answer(action, query, key string, change func(c *softkey.Client, k *softkey.Key)) {
 	k := *p.key(key)
 	var o begun
 	if err := json.Unmarshal([]byte(p.get("/auth/webauthn-options/"+p.provider+"?action="+action+query).body), &o); err != nil {
 		p.t.Fatal(err)
 	}
-	p.trace() // of the options
+	p.trace() // the calls for the options
 	c := p.client()
 	if change != nil {
 		change(&c, &k)
@@ -243,8 +243,8 @@ func scenarios() []scenario {
 	)
 }
 
-// tracedStore notes the calls of an adapter by the names of Auth.js. It has the
-// methods of Auth.js only.
+// tracedStore records the calls of an adapter by the names of Auth.js. It has
+// only the methods that Auth.js has.
 type tracedStore struct {
 	adapter.Adapter
 	lines *[]string
@@ -317,7 +317,7 @@ func (s tracedStore) UpdateAuthenticatorCounter(ctx context.Context, id string, 
 	return s.Adapter.UpdateAuthenticatorCounter(ctx, id, n)
 }
 
-// playHere runs a scenario here and returns what happened.
+// playHere runs a scenario here and returns the transcript.
 func playHere(t *testing.T, sc scenario) []string {
 	t.Helper()
 	var trace []string
@@ -361,18 +361,18 @@ func run(t *testing.T, sc scenario, h http.Handler, trace func() []string) []str
 	return p.lines
 }
 
-// departure is where we do something else than Auth.js, on purpose.
+// departure is a scenario in which we differ from Auth.js on purpose.
 type departure struct {
 	// See is the heading in docs/differences.md.
 	See []string
-	// Ours is what happens here.
+	// Ours is our transcript.
 	Ours []string
 }
 
-// TestAuthJSReplay compares each scenario with what the real Auth.js did on a
-// clock that stands still: status, body, redirects, cookies, and the order of the
-// calls of adapter, callbacks and events. Where we differ, docs/differences.md
-// says why.
+// TestAuthJSReplay compares each scenario with the recording of the real
+// Auth.js, with a stopped clock: status, body, redirects, cookies, and the
+// order of the calls of adapter, callbacks and events. Where we differ,
+// docs/differences.md says why.
 func TestAuthJSReplay(t *testing.T) {
 	if *record {
 		recordAll(t)
@@ -453,8 +453,8 @@ const (
 	seeRotation = "Signing in again replaces the session"
 )
 
-// explain lists why our transcript is another one, by the lines that one has and
-// the other has not, or has elsewhere.
+// explain lists the differences between the two transcripts: the lines that
+// only one of them has, or has at another place.
 func explain(theirs, ours []string) []string {
 	count := func(list []string, part string) (n int) {
 		for _, line := range list {
@@ -489,8 +489,8 @@ func explain(theirs, ours []string) []string {
 	return see
 }
 
-// recordAll records each scenario from the real Auth.js, and what we do where
-// that is something else; the headings of the departures are filled in by hand.
+// recordAll records each scenario from the real Auth.js, and our transcript
+// where it differs. The headings of the departures are filled in by hand.
 func recordAll(t *testing.T) {
 	js := startAuthJS(t)
 	defer js.stop()

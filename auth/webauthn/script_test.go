@@ -7,8 +7,9 @@ import (
 	"github.com/chromedp/cdproto/page"
 )
 
-// TestScriptWithoutNativeJSON: the script does by itself what a browser lacks, as
-// older ones and some password managers do, and gives the server the same.
+// TestScriptWithoutNativeJSON: older browsers and some password managers lack
+// the JSON methods of WebAuthn. The script then converts by itself, and sends
+// the server the same.
 func TestScriptWithoutNativeJSON(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, nil, nil, onRequest())
@@ -23,8 +24,7 @@ func TestScriptWithoutNativeJSON(t *testing.T) {
 	c.wantUser(s, "ada@example.com")
 }
 
-// TestScriptWithoutWebAuthn: where the browser has no WebAuthn, the form is not
-// there.
+// TestScriptWithoutWebAuthn: in a browser without WebAuthn the form is hidden.
 func TestScriptWithoutWebAuthn(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, nil, nil)
@@ -37,14 +37,14 @@ func TestScriptWithoutWebAuthn(t *testing.T) {
 	}
 }
 
-// before runs a script before those of every page.
+// before runs a script before the scripts of every page.
 func (c *chromium) before(script string) {
 	c.t.Helper()
 	call(c, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
 }
 
-// TestPageNeedsNoOtherHost: the pages name no other host, and their policy allows
-// the one script and requests to the site.
+// TestPageNeedsNoOtherHost: the pages name no other host. Their policy allows
+// only the one script and requests to the site.
 func TestPageNeedsNoOtherHost(t *testing.T) {
 	s := newSite(t, nil)
 	b := newBrowser(t, s)
@@ -60,9 +60,9 @@ func TestPageNeedsNoOtherHost(t *testing.T) {
 	}
 }
 
-// TestAutofillIsRenewed: an offer in the autofill that nobody took gets a new
-// challenge before the server forgets the old one, and one offer at a time is
-// open.
+// TestAutofillIsRenewed: an offer in the autofill that nobody accepted gets a
+// new challenge before the server forgets the old one. Only one offer is open
+// at a time.
 func TestAutofillIsRenewed(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, nil, nil)

@@ -25,7 +25,7 @@ const (
 	secret = "a-secret-for-tests-a-secret-for-t"
 )
 
-// site is a site that people use with a passkey.
+// site is a site that users visit with a passkey.
 type site struct {
 	*auth.Handler
 	store adapter.Adapter
@@ -50,7 +50,7 @@ func (c *clock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// logBook collects what is logged, as text.
+// logBook collects the log as text.
 type logBook struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -69,7 +69,7 @@ func (l *logBook) String() string {
 }
 
 // newSite makes a site with a passkey provider and a store in memory; change
-// may set anything else.
+// may set other fields.
 func newSite(t testing.TB, change func(c *auth.Config), options ...webauthn.Option) *site {
 	t.Helper()
 	s := &site{log: &logBook{}, clock: &clock{now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}}
@@ -115,7 +115,7 @@ func (b *browser) do(method, path, body string, header http.Header) *reply {
 	b.t.Helper()
 	r := httptest.NewRequest(method, b.origin+path, strings.NewReader(body))
 	if strings.Contains(b.origin, "//localhost") {
-		r.RemoteAddr = "127.0.0.1:4000" // who names this machine is on it
+		r.RemoteAddr = "127.0.0.1:4000" // only a client on this machine may name this machine
 	}
 	for name, v := range header {
 		r.Header[name] = v
@@ -138,7 +138,7 @@ func (b *browser) do(method, path, body string, header http.Header) *reply {
 
 func (b *browser) get(path string) *reply { b.t.Helper(); return b.do(http.MethodGet, path, "", nil) }
 
-// begun is the answer of webauthn-options.
+// begun is the response of webauthn-options.
 type begun struct {
 	Action  string
 	Options json.RawMessage
@@ -169,8 +169,8 @@ func (b *browser) finish(action, data string, more ...string) *reply {
 
 func (b *browser) client() softkey.Client { return softkey.Client{Origin: b.origin} }
 
-// register makes a new user with an address, or adds a passkey to who is signed
-// in.
+// register makes a new user with an address, or adds a passkey to the signed-in
+// user.
 func (b *browser) register(k *softkey.Key, email string) *reply {
 	b.t.Helper()
 	o := b.options("action=register&email=" + url.QueryEscape(email))
@@ -191,7 +191,7 @@ func (b *browser) signOut() {
 	}
 }
 
-// session is who is signed in, as JSON.
+// session returns the session of the browser as JSON.
 func (b *browser) session() string { b.t.Helper(); return b.get("/auth/session").body }
 
 func (b *browser) wantSession(want string) {
@@ -208,7 +208,7 @@ func (b *browser) wantNobody() {
 	}
 }
 
-// wantDone checks that a ceremony ended well.
+// wantDone checks that a ceremony succeeded.
 func (b *browser) wantDone(r *reply) {
 	b.t.Helper()
 	if r.location() != b.origin {
@@ -216,7 +216,7 @@ func (b *browser) wantDone(r *reply) {
 	}
 }
 
-// wantRefused checks that a ceremony ended on a page that tells what to do.
+// wantRefused checks that a ceremony ended on a page that says what to do.
 func (b *browser) wantRefused(r *reply, code string) {
 	b.t.Helper()
 	want := b.origin + "/auth/error?error=WebAuthnVerificationError&code=" + code

@@ -14,7 +14,7 @@ import (
 // describes a key.
 var androidKeyDescription = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 1, 17}
 
-// The members of an AuthorizationList that count, and their values.
+// The members of an AuthorizationList that are checked, and their values.
 const (
 	tagPurpose         = 1
 	tagAllApplications = 600
@@ -24,8 +24,8 @@ const (
 	originGenerated = 0
 )
 
-// androidKeyStatement is the format android-key (WebAuthn Level 3, section
-// 8.4). It accepts keys in secure hardware only.
+// androidKeyStatement verifies the format android-key (WebAuthn Level 3,
+// section 8.4). It accepts keys in secure hardware only.
 func androidKeyStatement(object *protocol.AttestationObject, clientDataHash []byte) (metadata.AuthenticatorAttestationType, []any, error) {
 	chain, c, err := chainOf(object)
 	if err != nil {
@@ -40,8 +40,9 @@ func androidKeyStatement(object *protocol.AttestationObject, clientDataHash []by
 	if !certifies(c, object) {
 		return "", nil, errOtherKey
 	}
-	// KeyDescription: versions and security levels, the challenge, an ID, what
-	// the software enforces, what the secure hardware enforces.
+	// KeyDescription: versions and security levels, the challenge, an ID, the
+	// list that the software enforces, the list that the secure hardware
+	// enforces.
 	var description []asn1.RawValue
 	if !decodeDER(extension(c, androidKeyDescription), &description) || len(description) < 8 {
 		return "", nil, errStatement
@@ -72,8 +73,8 @@ func androidKeyStatement(object *protocol.AttestationObject, clientDataHash []by
 	return metadata.BasicFull, chain, nil
 }
 
-// authorizationList are the members of an AuthorizationList by their tags. It is
-// not ok if a tag comes twice.
+// authorizationList returns the members of an AuthorizationList by their tags.
+// It is not ok if a tag appears twice.
 func authorizationList(raw asn1.RawValue) (members map[int][]byte, ok bool) {
 	if raw.Class != asn1.ClassUniversal || raw.Tag != asn1.TagSequence || !raw.IsCompound {
 		return nil, false

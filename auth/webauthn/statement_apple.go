@@ -8,10 +8,11 @@ import (
 	"github.com/go-webauthn/webauthn/protocol"
 )
 
-// appleNonce is the extension with the hash of what Apple's CA has certified.
+// appleNonce is the extension with the hash of the data that Apple's CA has
+// certified.
 var appleNonce = asn1.ObjectIdentifier{1, 2, 840, 113635, 100, 8, 2}
 
-// appleStatement is the format apple (WebAuthn Level 3, section 8.8).
+// appleStatement verifies the format apple (WebAuthn Level 3, section 8.8).
 func appleStatement(object *protocol.AttestationObject, clientDataHash []byte) (metadata.AuthenticatorAttestationType, []any, error) {
 	chain, c, err := chainOf(object)
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/go-webauthn/webauthn/protocol"
 )
 
-// safetyNetHost is whom the certificate of the service is for.
+// safetyNetHost is the host that the certificate of the service must name.
 const safetyNetHost = "attest.android.com"
 
-// safetyNetSkew is how far the time in an answer of the service may be from the
-// time here.
+// safetyNetSkew is the largest accepted difference between the time in a
+// response of the service and the local time.
 const safetyNetSkew = 5 * time.Minute
 
-// safetyNetStatement is the format android-safetynet (WebAuthn Level 3, section
-// 8.5): a JWS of the service, signed with RS256.
+// safetyNetStatement verifies the format android-safetynet (WebAuthn Level 3,
+// section 8.5): a JWS of the service, signed with RS256.
 func safetyNetStatement(object *protocol.AttestationObject, clientDataHash []byte) (metadata.AuthenticatorAttestationType, []any, error) {
 	version, _ := object.AttStatement["ver"].(string)
 	response, _ := object.AttStatement["response"].([]byte)
@@ -30,7 +30,7 @@ func safetyNetStatement(object *protocol.AttestationObject, clientDataHash []byt
 	}
 	var header struct {
 		Alg string   `json:"alg"`
-		X5C [][]byte `json:"x5c"` // in standard base64, as encoding/json has it
+		X5C [][]byte `json:"x5c"` // in standard base64, as encoding/json decodes it
 	}
 	var payload struct {
 		Nonce           []byte `json:"nonce"`

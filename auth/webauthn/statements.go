@@ -16,16 +16,15 @@ import (
 	"github.com/go-webauthn/webauthn/protocol/webauthncose"
 )
 
-// statement verifies that an attestation statement is about a new credential,
-// and returns the attestation type and the certificates, the authenticator's
-// first. Whether the certificates lead to a trust anchor is checked by the
-// caller.
+// statement verifies that an attestation statement is about a new credential.
+// It returns the attestation type and the certificates, the authenticator's
+// first. The caller checks whether the certificates lead to a trust anchor.
 type statement func(object *protocol.AttestationObject, clientDataHash []byte) (kind metadata.AuthenticatorAttestationType, chain []any, err error)
 
-// statements are the formats that are verified here and not by go-webauthn,
-// which accepts them under trust anchors of its own only: a list inside of that
-// package, or the certificates of the operating system. Here the anchors of the
-// application decide alone.
+// statements are the formats that are verified here and not by go-webauthn.
+// go-webauthn accepts them under its own trust anchors only: a list inside that
+// package, or the certificates of the operating system. Here only the anchors
+// of the application decide.
 var statements = map[protocol.AttestationFormat]statement{
 	protocol.AttestationFormatApple:            appleStatement,
 	protocol.AttestationFormatAndroidKey:       androidKeyStatement,
@@ -87,7 +86,8 @@ func certifies(c *x509.Certificate, object *protocol.AttestationObject) bool {
 	return ok && certified.Equal(key)
 }
 
-// extension is the value of an extension of a certificate, nil if it has none.
+// extension returns the value of an extension of a certificate, or nil if the
+// certificate does not have it.
 func extension(c *x509.Certificate, id asn1.ObjectIdentifier) []byte {
 	for _, e := range c.Extensions {
 		if e.Id.Equal(id) {
@@ -97,13 +97,13 @@ func extension(c *x509.Certificate, id asn1.ObjectIdentifier) []byte {
 	return nil
 }
 
-// signedData is what the formats sign, or hash: authenticator data and the hash
-// of the client data.
+// signedData returns the data that the formats sign or hash: authenticator data
+// and the hash of the client data.
 func signedData(object *protocol.AttestationObject, clientDataHash []byte) []byte {
 	return slices.Concat(object.RawAuthData, clientDataHash)
 }
 
-// decodeDER decodes a value that fills all of der.
+// decodeDER decodes a value. It fails if the value does not fill all of der.
 func decodeDER(der []byte, v any) bool {
 	rest, err := asn1.Unmarshal(der, v)
 	return err == nil && len(rest) == 0

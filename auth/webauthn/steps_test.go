@@ -21,10 +21,10 @@ import (
 )
 
 // The tests in this file follow the steps of WebAuthn Level 3, sections 7.1 and
-// 7.2, and its sections 13 and 14, where no other test does.
+// 7.2, and its sections 13 and 14, as far as no other test checks them.
 
-// TestListedPasskeys: where the options list the passkeys of a user, no passkey of
-// anybody else signs in (section 7.2, steps 5 and 6), and nothing is counted.
+// TestListedPasskeys: if the options list the passkeys of a user, no passkey of
+// another user signs in (section 7.2, steps 5 and 6), and no counter changes.
 func TestListedPasskeys(t *testing.T) {
 	for name, strategy := range strategies {
 		setUp := func(t *testing.T, lists bool) (*site, *softkey.Key, *softkey.Key) {
@@ -49,7 +49,7 @@ func TestListedPasskeys(t *testing.T) {
 			b.wantDone(b.signIn(ada))
 			b.wantSession("ada@example.com")
 			b.signOut()
-			b.wantDone(b.signIn(bob)) // who is signed out names nobody
+			b.wantDone(b.signIn(bob)) // a signed-out browser names no user
 			b.wantSession("bob@example.com")
 		})
 		t.Run(name+", of an address", func(t *testing.T) {
@@ -64,9 +64,10 @@ func TestListedPasskeys(t *testing.T) {
 			b.wantDone(answer(b, ada, "ada@example.com"))
 			b.wantSession("ada@example.com")
 			b = newBrowser(t, s)
-			b.wantDone(answer(b, bob, "new@example.com")) // the options listed nothing
+			b.wantDone(answer(b, bob, "new@example.com")) // the options listed no passkey
 			b.wantSession("bob@example.com")
-			// Whose passkeys were listed stays, if somebody else signs in meanwhile.
+			// The list stays bound to its user if another user signs in
+			// meanwhile.
 			other, tab := newBrowser(t, s), newBrowser(t, s)
 			tab.wantDone(tab.signIn(bob))
 			o := other.options("action=authenticate&email=ada@example.com")
@@ -80,7 +81,8 @@ func TestListedPasskeys(t *testing.T) {
 	}
 }
 
-// TestListedInTheMeantime: the list binds a user, not the passkeys that there were.
+// TestListedInTheMeantime: the list is bound to a user, not to the passkeys
+// that existed when it was made.
 func TestListedInTheMeantime(t *testing.T) {
 	s := newSite(t, nil)
 	b := newBrowser(t, s)
@@ -169,9 +171,9 @@ func TestKeysThatCannotVerify(t *testing.T) {
 	}
 }
 
-// TestUnaskedExtensions: outputs of extensions that nobody asked for change
-// nothing (section 7.1, step 28, and section 7.2, step 23). Outputs that are not
-// CBOR, or not a map, are refused.
+// TestUnaskedExtensions: outputs of extensions that the options did not ask for
+// have no effect (section 7.1, step 28, and section 7.2, step 23). Outputs that
+// are not CBOR, or not a map, are refused.
 func TestUnaskedExtensions(t *testing.T) {
 	cbor := func(v any) []byte {
 		b, err := webauthncbor.Marshal(v)
@@ -232,9 +234,9 @@ func TestUnaskedExtensions(t *testing.T) {
 	}
 }
 
-// TestChallengesAndHandlesAreRandom: no challenge and no user handle comes twice, a
-// challenge has at least 16 bytes (section 13.4.3), and a handle says nothing of
-// the user (section 14.6.1).
+// TestChallengesAndHandlesAreRandom: no challenge and no user handle appears
+// twice, a challenge has at least 16 bytes (section 13.4.3), and a handle
+// contains no information about the user (section 14.6.1).
 func TestChallengesAndHandlesAreRandom(t *testing.T) {
 	s := newSite(t, nil)
 	id, b := signUp(t, s, "ada@example.com", 1)
@@ -269,8 +271,8 @@ func TestChallengesAndHandlesAreRandom(t *testing.T) {
 	}
 }
 
-// TestCredentialOfAnotherProvider: a credential ID that is known to one provider
-// is not registered with another (section 7.1, step 26).
+// TestCredentialOfAnotherProvider: a credential ID that one provider knows
+// can't be registered with another (section 7.1, step 26).
 func TestCredentialOfAnotherProvider(t *testing.T) {
 	for name, store := range map[string]func() adapter.Adapter{
 		"all or nothing": func() adapter.Adapter { return memory.New() },
@@ -302,7 +304,7 @@ func TestCredentialOfAnotherProvider(t *testing.T) {
 	}
 }
 
-// TestFormatsThatAreNone: the name of an attestation format counts letter by letter
+// TestFormatsThatAreNone: the name of an attestation format is compared exactly
 // (section 7.1, step 21), and the format none proves nothing (section 8.7).
 func TestFormatsThatAreNone(t *testing.T) {
 	nothing := func(*softkey.Key, []byte, []byte) map[string]any { return map[string]any{} }
@@ -338,8 +340,8 @@ func TestFormatsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestPagesOfPasskeysAreNotFramed: no other site puts a page with a ceremony into a
-// frame (section 13.4.2), or a script into it (section 13.4.8).
+// TestPagesOfPasskeysAreNotFramed: no other site can show a page with a
+// ceremony in a frame (section 13.4.2), or add a script to it (section 13.4.8).
 func TestPagesOfPasskeysAreNotFramed(t *testing.T) {
 	s := newSite(t, nil)
 	_, b := signUp(t, s, "ada@example.com", 1)

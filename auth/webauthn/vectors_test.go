@@ -14,7 +14,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
 )
 
-// hexBytes are bytes that JSON has in hexadecimal.
+// hexBytes are bytes that JSON holds in hexadecimal.
 type hexBytes []byte
 
 func (h *hexBytes) UnmarshalJSON(b []byte) (err error) {
@@ -37,9 +37,9 @@ type vectors struct {
 }
 
 // TestSpecificationVectors: the ceremonies of the specification end as they
-// should, each registration with an assertion of the same key. Two of them were
-// in a frame of another site, one has a TPM of no maker, and the description of
-// one Android key says nothing of what the hardware enforces: these are refused.
+// should: each registration, and an assertion with its key. Four are refused:
+// two were in a frame of another site, one has a TPM of no known maker, and the
+// description of one Android key does not say what the hardware enforces.
 func TestSpecificationVectors(t *testing.T) {
 	data, err := os.ReadFile("testdata/specification.json")
 	if err != nil {
@@ -113,8 +113,8 @@ func TestSpecificationVectors(t *testing.T) {
 	}
 }
 
-// TestAttestationNeedsAnchors: an attestation that was asked for is not believed
-// without trust anchors, also where New was not asked.
+// TestAttestationNeedsAnchors: without trust anchors a requested attestation is
+// not trusted, also where New was not called.
 func TestAttestationNeedsAnchors(t *testing.T) {
 	data, err := os.ReadFile("testdata/specification.json")
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package softkey is an authenticator in software, for tests of sites that sign
-// people in with passkeys: it answers the options of a ceremony as a browser with
-// an authenticator does, and breaks any rule that it is told to break.
+// people in with passkeys. It answers the options of a ceremony as a browser
+// with an authenticator does, and can break any rule on request.
 package softkey
 
 import (
@@ -25,7 +25,7 @@ const (
 	ES256 = -7
 	ES384 = -35
 	RS256 = -257
-	// RS1 is RSA with SHA-1, which nobody should accept.
+	// RS1 is RSA with SHA-1, which sites should not accept.
 	RS1 = -65535
 )
 
@@ -43,10 +43,11 @@ const (
 type Key struct {
 	ID        []byte
 	Algorithm int
-	// Handle is the user handle, from the options of registration.
+	// Handle is the user handle. It is taken from the options of the
+	// registration.
 	Handle string
 	RPID   string
-	// Counter is the next signature counter, and Step is what it grows by.
+	// Counter is the next signature counter. Each signature adds Step to it.
 	Counter, Step uint32
 	Flags         byte
 	AAGUID        [16]byte
@@ -58,8 +59,8 @@ type Key struct {
 	signer crypto.Signer
 }
 
-// New makes a credential of a synced passkey: verified, backed up, never
-// counting.
+// New makes the credential of a synced passkey: it verifies the user, is backed
+// up, and has no signature counter.
 func New(t testing.TB, algorithm int) *Key {
 	t.Helper()
 	k := &Key{ID: make([]byte, 16), Algorithm: algorithm, Flags: UP | UV | BE | BS, Transports: []string{"internal", "hybrid"}}
@@ -81,27 +82,27 @@ func New(t testing.TB, algorithm int) *Key {
 	return k
 }
 
-// WithSigner replaces the private key by one for the same algorithm.
+// WithSigner replaces the private key by another for the same algorithm.
 func (k *Key) WithSigner(signer crypto.Signer) *Key {
 	k.signer = signer
 	return k
 }
 
-// Signer is the private key.
+// Signer returns the private key.
 func (k *Key) Signer() crypto.Signer { return k.signer }
 
-// IDText is the credential ID as browsers write it.
+// IDText returns the credential ID as browsers write it, in base64url.
 func (k *Key) IDText() string { return base64.RawURLEncoding.EncodeToString(k.ID) }
 
-// StoredID is the credential ID as adapters keep it.
+// StoredID returns the credential ID as adapters store it, in standard base64.
 func (k *Key) StoredID() string { return base64.StdEncoding.EncodeToString(k.ID) }
 
-// COSE is the public key (RFC 9052, section 7).
+// COSE returns the public key in CBOR (RFC 9052, section 7).
 func (k *Key) COSE() []byte {
 	m := map[int]any{3: k.Algorithm}
 	switch pub := k.signer.Public().(type) {
 	case *ecdsa.PublicKey:
-		point, _ := pub.Bytes() // of a curve that has one
+		point, _ := pub.Bytes() // never fails for the curves in use
 		n := (len(point) - 1) / 2
 		m[1], m[-1], m[-2], m[-3] = 2, 1, point[1:1+n], point[1+n:]
 		if k.Algorithm == ES384 {
@@ -124,20 +125,21 @@ func mustCBOR(v any) []byte {
 	return b
 }
 
-// Client is what a browser adds, and may get wrong.
+// Client is the part of an answer that a browser adds, with its possible
+// faults.
 type Client struct {
 	Origin string
 	// Type replaces webauthn.create or webauthn.get.
 	Type string
-	// Challenge replaces the one of the options.
+	// Challenge replaces the challenge of the options.
 	Challenge string
-	// RPID replaces the one of the options.
+	// RPID replaces the relying party ID of the options.
 	RPID string
 	// More are further members of the client data.
 	More map[string]any
-	// ChangeData, ChangeAuthData, ChangeSignature and ChangeAnswer alter parts on
-	// their way. The key signs the client data and the authenticator data that come
-	// out of them.
+	// ChangeData, ChangeAuthData, ChangeSignature and ChangeAnswer alter parts
+	// of the answer. The key signs the altered client data and authenticator
+	// data.
 	ChangeData      func([]byte) []byte
 	ChangeAuthData  func([]byte) []byte
 	ChangeSignature func([]byte) []byte
@@ -182,7 +184,7 @@ func (k *Key) authData(rpID string, attested bool) []byte {
 	return b
 }
 
-// Sign signs with the algorithm of the key.
+// Sign signs data with the algorithm of the key.
 func (k *Key) Sign(data []byte) []byte {
 	hash := crypto.SHA256
 	switch k.Algorithm {
@@ -206,7 +208,7 @@ func (k *Key) Sign(data []byte) []byte {
 	return sig
 }
 
-// Register answers the options of a registration, as JSON.
+// Register returns the answer to the options of a registration, as JSON.
 func (k *Key) Register(t testing.TB, options []byte, c Client) string {
 	t.Helper()
 	var o struct {
@@ -237,7 +239,7 @@ func (k *Key) Register(t testing.TB, options []byte, c Client) string {
 	}, map[string]any{"credProps": map[string]any{"rk": true}})
 }
 
-// Authenticate answers the options of an authentication, as JSON.
+// Authenticate returns the answer to the options of an authentication, as JSON.
 func (k *Key) Authenticate(t testing.TB, options []byte, c Client) string {
 	t.Helper()
 	var o struct {
