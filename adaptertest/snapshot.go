@@ -131,20 +131,43 @@ func asFarAsKept(got, want adapter.Authenticator) adapter.Authenticator {
 
 func unlikeLists[T any](c *clauseContext, got any, want []T) string {
 	list, _ := got.([]T) // nothing is nil
-	rest := slices.Clone(list)
-	var missing []T
+	places := map[string][]int{}
+	for i, g := range list {
+		places[listKey(g)] = append(places[listKey(g)], i)
+	}
+	expected := make([]bool, len(list))
+	var missing, rest []T
 	for _, w := range want {
-		i := slices.IndexFunc(rest, func(g T) bool { return c.unlike(g, w) == "" })
-		if i < 0 {
+		same := places[listKey(w)]
+		n := slices.IndexFunc(same, func(i int) bool { return !expected[i] && c.unlike(list[i], w) == "" })
+		if n < 0 {
 			missing = append(missing, w)
 			continue
 		}
-		rest = slices.Delete(rest, i, i+1)
+		expected[same[n]] = true
+	}
+	for i, g := range list {
+		if !expected[i] {
+			rest = append(rest, g)
+		}
 	}
 	if len(missing) == 0 && len(rest) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("got %d records, want %d; missing: %s; not expected: %s", len(list), len(want), diff.Show(missing), diff.Show(rest))
+}
+
+// listKey is the key of a record of a list: records with different keys differ.
+func listKey(record any) string {
+	switch r := record.(type) {
+	case adapter.Account:
+		return r.Provider + "\x00" + r.ProviderAccountID
+	case adapter.Session:
+		return r.SessionToken
+	case adapter.Authenticator:
+		return r.CredentialID
+	}
+	return ""
 }
 
 // equalLists compares lists of authenticators as multisets.
