@@ -1,4 +1,4 @@
-package memory_test
+package wirings_test
 
 import (
 	"slices"
@@ -78,8 +78,8 @@ var methodsOf = map[string][]string{
 	"TokenEdits":         {"DeleteVerificationTokens"},
 }
 
-// TestMissingMethods runs the suite on the adapter without each single method,
-// and without each optional interface. A clause that the full adapter passes
+// TestMissingMethods runs the suite on the memory adapter without each single
+// method, and without each optional interface. A clause that the full adapter passes
 // stays verified, unless it requires the missing method. Only the clause about
 // whole groups of methods may fail.
 func TestMissingMethods(t *testing.T) {
