@@ -16,17 +16,15 @@ import (
 
 var only = flag.String("only", "", "run only these clauses and groups, separated by commas")
 
-// TestConformance runs the clauses on each server, several in parallel, because
-// they often wait: after a lost connection the driver checks the server before
-// the next call, at most twice a second. A SHOULD is treated as a MUST, and no
-// clause is waived.
+// TestConformance runs the clauses on each server. A SHOULD counts as a MUST, and
+// nothing is waived.
 func TestConformance(t *testing.T) {
 	rounds := 1.0
 	if text := os.Getenv("ADAPTERTEST_ROUNDS"); text != "" {
 		rounds = must(strconv.ParseFloat(text, 64))(t)
 	}
 	onEachServer(t, func(t *testing.T, s server) {
-		o := adaptertest.Options{Parallel: 16, Rounds: rounds, Strict: true}
+		o := adaptertest.Options{Rounds: rounds, Strict: true}
 		if *only != "" {
 			o.Only = strings.Split(*only, ",")
 		}

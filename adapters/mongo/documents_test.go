@@ -66,8 +66,8 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestDetailsInTheStore: details that look like operators or paths, and numbers
-// that BSON would change, come back unchanged.
+// TestDetailsInTheStore: what the server would take for operators, paths or
+// other numbers comes back.
 func TestDetailsInTheStore(t *testing.T) {
 	a, _ := standalone.newStore(t)
 	ctx := t.Context()
@@ -83,7 +83,7 @@ func TestDetailsInTheStore(t *testing.T) {
 	}
 }
 
-// TestEnsureIndexesAtOnce: several processes start at once on an empty database.
+// TestEnsureIndexesAtOnce has several processes start on an empty database.
 func TestEnsureIndexesAtOnce(t *testing.T) {
 	name := standalone.newDatabase(t)
 	const processes = 6
@@ -110,9 +110,8 @@ func TestEnsureIndexesAtOnce(t *testing.T) {
 	refused(t, "CreateUser again", got, err, adapter.ErrConflict)
 }
 
-// TestEnsureIndexesOverDuplicates: the error names the duplicates without their
-// secrets, no record is lost, and the call succeeds when the records are
-// corrected.
+// TestEnsureIndexesOverDuplicates names what stands in the way, without its
+// secrets, loses nothing, and succeeds when the records are mended.
 func TestEnsureIndexesOverDuplicates(t *testing.T) {
 	ctx := t.Context()
 	id := bson.NewObjectID()
@@ -181,8 +180,8 @@ func TestEnsureIndexesTakesWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestHowTheClientIsSetUp: the client's own settings do not change the adapter's
-// behaviour.
+// TestHowTheClientIsSetUp: what the client does by default elsewhere does not
+// reach the adapter.
 func TestHowTheClientIsSetUp(t *testing.T) {
 	ctx := t.Context()
 	client := standalone.connect(t, func(o *options.ClientOptions) {
@@ -228,8 +227,8 @@ func TestClientTimeout(t *testing.T) {
 	})
 }
 
-// TestValidator: when the validator of a collection refuses a document, the
-// error says so and quotes no field of it.
+// TestValidator: when a collection refuses a document by a rule of its own, the
+// error says so and quotes nothing of it.
 func TestValidator(t *testing.T) {
 	onEachServer(t, func(t *testing.T, s server) {
 		ctx := t.Context()
@@ -268,7 +267,7 @@ func TestValidator(t *testing.T) {
 	})
 }
 
-// TestNew refuses arguments that can't work.
+// TestNew refuses what can't work.
 func TestNew(t *testing.T) {
 	if _, err := mongo.New(nil); err == nil {
 		t.Error("no database: got no error")

@@ -53,8 +53,7 @@ func ExampleNew() {
 	// Ada 2030-01-01
 }
 
-// The collections belong to a Next.js application, which has other
-// collections in the same database.
+// The collections that a Next.js application keeps beside others of its own.
 func ExampleWithCollections() {
 	ctx := context.Background()
 	client, err := mgo.Connect(options.Client().ApplyURI(os.Getenv("GATEHOUSE_MONGO_URL")))

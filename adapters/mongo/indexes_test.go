@@ -21,7 +21,7 @@ func addressesBefore() mgo.IndexModel {
 }
 
 // TestEnsureIndexesReplaces replaces the index of addresses that earlier
-// versions made, while users sign up: no two users get the same address.
+// versions made while people sign up: no two users take one address.
 func TestEnsureIndexesReplaces(t *testing.T) {
 	ctx := t.Context()
 	db := standalone.connect(t).Database(standalone.newDatabase(t))
@@ -130,8 +130,7 @@ func TestIndexesThatDiffer(t *testing.T) {
 	}
 }
 
-// TestCollationOfACollection refuses a collection that treats two different
-// texts as equal.
+// TestCollationOfACollection refuses a collection that takes two texts for one.
 func TestCollationOfACollection(t *testing.T) {
 	ctx := t.Context()
 	db := standalone.connect(t).Database(standalone.newDatabase(t))
@@ -143,8 +142,8 @@ func TestCollationOfACollection(t *testing.T) {
 	}
 }
 
-// TestKindsOfCollections refuses collections that lose records by themselves,
-// or that can't be changed.
+// TestKindsOfCollections refuses what would lose records by itself, or can't be
+// changed.
 func TestKindsOfCollections(t *testing.T) {
 	ctx := t.Context()
 	for says, create := range map[string]func(db *mgo.Database) error{
@@ -171,7 +170,7 @@ func TestKindsOfCollections(t *testing.T) {
 	}
 }
 
-// TestCheckIndexes names all missing indexes, and creates none.
+// TestCheckIndexes names all that is missing, and makes nothing.
 func TestCheckIndexes(t *testing.T) {
 	ctx := t.Context()
 	db := standalone.connect(t).Database(standalone.newDatabase(t))

@@ -17,8 +17,9 @@ func Open(testing.TB) adapter.Adapter { return memory.New() }
 // Harness opens adapters that share no records.
 func Harness() adaptertest.Harness {
 	return adaptertest.Harness{
-		Name: "memory",
-		New:  Open,
+		Name:     "memory",
+		Parallel: 4,
+		New:      Open,
 		Second: func(_ testing.TB, a adapter.Adapter) adapter.Adapter {
 			second := *a.(*memory.Adapter) // another handle on the same maps
 			return &second

@@ -231,6 +231,7 @@ func (e *Env) Harness() adaptertest.Harness {
 			"layout", "user", "email", "account", "authenticator", "sessions", "ended", "session", "token", e.Prefix, "{" + e.Prefix + "}:user:",
 		},
 		Declarations:  adaptertest.Declarations{NoPooler: "a client of Redis speaks to the servers themselves"},
+		Parallel:      8,               // a clause waits for its server, its deadlines and its faults
 		ClauseTimeout: 3 * time.Minute, // a cancelled call costs a connection, and the machine may be busy
 	}
 }

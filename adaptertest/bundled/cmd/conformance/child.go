@@ -57,7 +57,7 @@ func runChild(ctx context.Context, s settings, out io.Writer) (err error) {
 		return err
 	}
 	opened.Harness.Name, opened.Harness.Version = w.String(), strings.TrimSpace(opened.Server+" "+opened.Version)
-	options := adaptertest.Options{Seed: s.seed, Rounds: s.rounds * opened.Rounds, Parallel: w.Parallel, Strict: s.strict}
+	options := adaptertest.Options{Seed: s.seed, Rounds: s.rounds * opened.Rounds, Strict: s.strict}
 	if s.only != "" {
 		options.Only = strings.Split(s.only, ",")
 	}

@@ -25,8 +25,7 @@ func mongoWirings() []Wiring {
 		{name: "MongoDB 7, standalone", needs: stores.KindMongo.Of("7")},
 		{name: "sharded cluster", needs: stores.KindMongoSharded},
 	} {
-		// After a lost connection the driver waits until it has asked the server again, which it does twice a second at most.
-		all = append(all, Wiring{Adapter: "mongo", Name: w.name, Needs: []stores.Kind{w.needs}, Parallel: 16, open: w.open})
+		all = append(all, Wiring{Adapter: "mongo", Name: w.name, Needs: []stores.Kind{w.needs}, open: w.open})
 	}
 	return all
 }

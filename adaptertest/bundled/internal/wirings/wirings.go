@@ -18,8 +18,6 @@ type Wiring struct {
 	// Rounds is the share of the repetitions of races and histories that the wiring has: all of them in the first wiring
 	// of an adapter, fewer in those that run the same code in another setting.
 	Rounds float64
-	// Parallel is how many clauses run at once: more than one where the driver waits much.
-	Parallel int
 
 	open func(ctx context.Context, s *stores.Stores) (*Opened, error)
 }
@@ -72,7 +70,6 @@ func All() []Wiring {
 		if i > 0 && all[i].Adapter == all[i-1].Adapter {
 			all[i].Rounds = fewer
 		}
-		all[i].Parallel = max(1, all[i].Parallel)
 	}
 	return all
 }
