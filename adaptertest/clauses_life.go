@@ -295,10 +295,8 @@ func closeDuringCalls(c *clauseContext) {
 			stop.Store(1)
 			return
 		}
-		for n := 0; ; n++ {
-			if stop.Load() > 0 && n > 20 {
-				return
-			}
+		for n, after := 0, int64(0); after <= 2; n++ { // a client may take a tenth of a second to say that it is closed
+			after += stop.Load()
 			for _, k := range lookups {
 				if key, ok := b.key(k); ok && k.method != "UseVerificationToken" {
 					if got, err := k.call(c, c.raw, key); err == nil && got == nil {
