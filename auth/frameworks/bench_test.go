@@ -15,10 +15,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// BenchmarkMiddleware is a request through Middleware.Load whose handler reads
-// the session from the context. Its baseline is Handler.Refresh of the same
-// request. The two run by turns, and what counts is the time of the processor, so
-// that other work on the machine is not measured; x-baseline is the median of the
+// BenchmarkMiddleware measures a request through Middleware.Load whose handler
+// reads the session from the context. Its baseline is Handler.Refresh of the
+// same request. The two run in turns. Only processor time is measured, so that
+// other work on the machine has no effect. x-baseline is the median of the
 // ratios of twenty pairs.
 func BenchmarkMiddleware(b *testing.B) {
 	token, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "u", "name": "Ada Lovelace", "email": "ada@example.com"}, Secrets: []string{secret}, Salt: jwt.CookieName})
@@ -51,7 +51,7 @@ func BenchmarkMiddleware(b *testing.B) {
 	}
 }
 
-// used is the time of the processor that n calls take.
+// used returns the processor time that n calls take.
 func used(b *testing.B, n int, f func()) time.Duration {
 	began := cpuTime(b)
 	for range n {
@@ -68,7 +68,7 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// benchRequests are the request through the middleware, and the baseline.
+// benchRequests returns the request through the middleware, and the baseline.
 func benchRequests(t testing.TB, cookie string) (load, refresh func()) {
 	config := auth.Config{Secret: []string{secret}, URL: "http://localhost", Logger: slog.New(slog.DiscardHandler)}
 	h := must[*auth.Handler](t)(auth.New(config))
@@ -90,15 +90,15 @@ func benchRequests(t testing.TB, cookie string) (load, refresh func()) {
 	}
 }
 
-// headerOf is a ResponseWriter that costs nothing.
+// headerOf is a ResponseWriter that discards the body.
 type headerOf http.Header
 
 func (h headerOf) Header() http.Header       { return http.Header(h) }
 func (headerOf) WriteHeader(int)             {}
 func (headerOf) Write(p []byte) (int, error) { return len(p), nil }
 
-// TestAnonymousRequestAllocates two objects more than the core: the context and
-// the request that carries it.
+// TestAnonymousRequestAllocates checks that a request allocates two objects
+// more than the core: the context, and the request with that context.
 func TestAnonymousRequestAllocates(t *testing.T) {
 	load, refresh := benchRequests(t, "")
 	if ours, baseline := testing.AllocsPerRun(100, load), testing.AllocsPerRun(100, refresh); ours > baseline+2 {

@@ -15,7 +15,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/frameworks"
 )
 
-// constructors are those of the five integrations.
+// constructors are the constructors of the five integrations.
 var constructors = map[string]func(auth.Config) (any, error){
 	"MiddlewareAuth": func(c auth.Config) (any, error) { return frameworks.MiddlewareAuth(c) },
 	"FullstackAuth": func(c auth.Config) (any, error) {
@@ -127,7 +127,7 @@ func commonPromises() map[string]promise {
 			if n := compiled.Load(); n != 2 {
 				w.Errorf("%d configurations were made, want 2", n)
 			}
-			w.get("/a/providers", "Tenant", "b").wantBody("nobody") // a route of another tenant is none
+			w.get("/a/providers", "Tenant", "b").wantBody("nobody") // a route of another tenant is not a route of this one
 			w.get("/x").wantStatus(http.StatusServiceUnavailable)
 			w.get("/x").wantStatus(http.StatusServiceUnavailable)
 			if n := compiled.Load(); n != 4 {

@@ -10,26 +10,26 @@ import (
 // CompiledUIConfig is the configuration of CompiledUIAuth.
 type CompiledUIConfig struct {
 	auth.Config
-	// Lazy takes the place of Config for a configuration that depends on the
-	// request.
+	// Lazy replaces Config if the configuration depends on the request.
 	Lazy *LazyConfig
 }
 
 // CompiledUI is the integration for applications whose pages are templates with
-// forms: a chain of hooks, form actions, and components for the templates. See docs/frameworks.md, CU.
+// forms. It has a chain of hooks, form actions, and components for the
+// templates. See docs/frameworks.md, CU.
 type CompiledUI struct {
-	// OnError answers requests whose session could not be read; nil answers with
-	// status 503. It is set before the first request.
+	// OnError answers a request whose session could not be read. Nil answers
+	// with status 503. Set it before the first request.
 	OnError ErrorHandler
-	// OnActionError answers a form action that failed with an *auth.Error; nil
-	// answers as auth.Handler.Fail does. It is set before the first request.
+	// OnActionError answers a form action that failed with an *auth.Error. Nil
+	// answers as auth.Handler.Fail does. Set it before the first request.
 	OnActionError ErrorHandler
 
 	site *site
 }
 
-// CompiledUIAuth makes the integration. The routes are below Config.BasePath, or
-// /auth.
+// CompiledUIAuth makes the integration. The routes are below Config.BasePath;
+// the default is /auth.
 func CompiledUIAuth(config CompiledUIConfig) (*CompiledUI, error) {
 	c := &CompiledUI{}
 	var err error
@@ -40,14 +40,15 @@ func CompiledUIAuth(config CompiledUIConfig) (*CompiledUI, error) {
 	return c, nil
 }
 
-// Handle is the hook of the whole site: it serves the routes, and puts the
-// session of every other request into its context, for Session, and renews the
-// cookies.
+// Handle is the hook of the whole site. It serves the routes. For every other
+// request it puts the session into the request's context, where Session finds
+// it, and renews the cookies.
 func (c *CompiledUI) Handle(next http.Handler) http.Handler {
 	return routesFirst(c.site, next)
 }
 
-// Sequence makes one hook of several. The first one sees a request first.
+// Sequence combines several hooks into one. The first hook gets a request
+// first.
 func Sequence(hooks ...func(http.Handler) http.Handler) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		for i := len(hooks) - 1; i >= 0; i-- {
@@ -57,13 +58,13 @@ func Sequence(hooks ...func(http.Handler) http.Handler) func(http.Handler) http.
 	}
 }
 
-// Session returns the session in the context of a request that went through
+// Session returns the session from the context of a request that went through
 // Handle, or nil if nobody is signed in.
 func (c *CompiledUI) Session(ctx context.Context) (*auth.Session, error) { return session(ctx) }
 
-// Authorize is the check of one handler: it returns the session, or answers the
-// request as auth.Handler.SendToSignIn does and returns nil. It needs no Handle
-// before it, and must be called before anything is written.
+// Authorize is the check of a single handler. It returns the session, or
+// answers the request as auth.Handler.SendToSignIn does and returns nil. It
+// works without Handle. Call it before you write to the response.
 func (c *CompiledUI) Authorize(w http.ResponseWriter, r *http.Request) *auth.Session {
 	h, r, ok := c.site.loaded(w, r)
 	if !ok {
@@ -77,9 +78,9 @@ func (c *CompiledUI) Authorize(w http.ResponseWriter, r *http.Request) *auth.Ses
 	return s
 }
 
-// Protect is a hook that asks for a sign-in on the paths and on all that is
-// below them, as auth.Handler.SendToSignIn does. Where several hooks form a
-// sequence, it comes after Handle.
+// Protect returns a hook that requires a sign-in on the given paths and on
+// every path below them. It answers other visitors as auth.Handler.SendToSignIn
+// does. In a sequence it comes after Handle.
 func (c *CompiledUI) Protect(guarded ...string) (func(http.Handler) http.Handler, error) {
 	p, err := newPaths(guarded)
 	if err != nil {
@@ -90,9 +91,10 @@ func (c *CompiledUI) Protect(guarded ...string) (func(http.Handler) http.Handler
 	}, nil
 }
 
-// SignIn is the form action that signs in, for the POST of a page of the
-// application's own. The field providerId names the provider; the other fields
-// are those of SignInForm. With redirect=false the URL is answered as JSON.
+// SignIn is the form action that signs in. Mount it at the POST of a page of
+// the application. The field providerId names the provider; SignInForm
+// describes the other fields. With redirect=false the response is JSON with the
+// URL.
 func (c *CompiledUI) SignIn(w http.ResponseWriter, r *http.Request) {
 	c.act(w, r, func(h *auth.Handler) error {
 		form, err := readForm(w, r)
@@ -108,8 +110,7 @@ func (c *CompiledUI) SignIn(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// SignOut is the form action that signs out. The fields are those of
-// SignOutForm.
+// SignOut is the form action that signs out. SignOutForm describes the fields.
 func (c *CompiledUI) SignOut(w http.ResponseWriter, r *http.Request) {
 	c.act(w, r, func(h *auth.Handler) error {
 		form, err := readForm(w, r)

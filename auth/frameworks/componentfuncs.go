@@ -8,16 +8,16 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// Functions are the components as functions of html/template, each with pairs of
-// names and values:
+// Functions returns the components as functions of html/template. Each takes
+// pairs of names and values:
 //
 //	{{SignIn "provider" "github" "redirectTo" "/inbox"}}
 //	{{SignOut "submitButton" .Button}}
 //
 // The names are those of the properties: provider, type, signInPage,
-// signOutPage, redirectTo, redirect, class, csrfToken, authorizationParams-…, and
-// the slots submitButton, credentials and email, which are escaped unless they
-// are of type template.HTML.
+// signOutPage, redirectTo, redirect, class, csrfToken, authorizationParams-…
+// and the slots submitButton, credentials and email. The value of a slot is
+// escaped unless its type is template.HTML.
 func Functions() template.FuncMap {
 	return template.FuncMap{
 		"SignIn": func(pairs ...any) (template.HTML, error) {
@@ -90,7 +90,7 @@ func Functions() template.FuncMap {
 	}
 }
 
-// slot is content for a page: HTML as it is, all else escaped.
+// slot returns content for a page: HTML unchanged, other values escaped.
 func slot(v any) template.HTML {
 	if html, ok := v.(template.HTML); ok {
 		return html

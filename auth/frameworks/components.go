@@ -12,9 +12,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// Component is a piece of a page. It has the method of a component of
+// Component is a part of a page. It has the method of a component of
 // github.com/a-h/templ, so that a template of templ renders it like one of its
-// own.
+// own components.
 type Component struct {
 	template *template.Template
 	data     any
@@ -23,7 +23,7 @@ type Component struct {
 // Render writes the HTML.
 func (c Component) Render(_ context.Context, w io.Writer) error { return c.template.Execute(w, c.data) }
 
-// HTML is the component for html/template.
+// HTML returns the HTML of the component for html/template.
 func (c Component) HTML() (template.HTML, error) {
 	var b bytes.Buffer
 	err := c.Render(context.Background(), &b)
@@ -32,33 +32,34 @@ func (c Component) HTML() (template.HTML, error) {
 
 // SignInProps are the properties of the component SignIn.
 type SignInProps struct {
-	// Provider is the ID of the provider; without it the form leads to the
+	// Provider is the ID of the provider. If it is empty, the form leads to the
 	// sign-in page.
 	Provider string
-	// Type is the provider's, if it is not to be told from Provider: the form of
-	// an e-mail provider asks for the address, that of a credentials provider has
-	// the slot Credentials.
+	// Type is the type of the provider. It is needed if Provider does not
+	// determine it. The form of an e-mail provider has a field for the address;
+	// the form of a credentials provider has the slot Credentials.
 	Type auth.ProviderType
 	// SignInPage is the path of the page whose POST is the action SignIn; the
 	// default is signin.
 	SignInPage string
-	// RedirectTo is where the browser goes in the end.
+	// RedirectTo is the URL or path to which the browser goes after the
+	// sign-in.
 	RedirectTo string
-	// NoRedirect asks for the URL as JSON in place of a redirect.
+	// NoRedirect requests the URL as JSON in place of a redirect.
 	NoRedirect bool
 	// AuthorizationParams are further parameters of the authorization request.
 	AuthorizationParams map[string]string
-	// CSRFToken is what auth.Handler.CSRFToken returns. It is not needed in browsers
-	// that send Sec-Fetch-Site or Origin, as all do that are in use.
+	// CSRFToken is the result of auth.Handler.CSRFToken. Browsers that send
+	// Sec-Fetch-Site or Origin do not need it; all browsers in use do.
 	CSRFToken string
 	// Class is the class of the form.
 	Class string
 
-	// SubmitButton is what the button shows; the default is its text.
+	// SubmitButton is the content of the button; the default is its text.
 	SubmitButton template.HTML
 	// Credentials holds the fields of a credentials provider.
 	Credentials template.HTML
-	// Email takes the place of the field for the address.
+	// Email replaces the field for the address.
 	Email template.HTML
 }
 
@@ -67,15 +68,16 @@ type SignOutProps struct {
 	// SignOutPage is the path of the page whose POST is the action SignOut; the
 	// default is signout.
 	SignOutPage string
-	// RedirectTo is where the browser goes in the end.
+	// RedirectTo is the URL or path to which the browser goes after the
+	// sign-out.
 	RedirectTo string
-	// NoRedirect asks for the URL as JSON in place of a redirect.
+	// NoRedirect requests the URL as JSON in place of a redirect.
 	NoRedirect bool
-	// CSRFToken is what auth.Handler.CSRFToken returns.
+	// CSRFToken is the result of auth.Handler.CSRFToken.
 	CSRFToken string
 	// Class is the class of the form.
 	Class string
-	// SubmitButton is what the button shows; the default is its text.
+	// SubmitButton is the content of the button; the default is its text.
 	SubmitButton template.HTML
 }
 
@@ -97,7 +99,7 @@ var signOutForm = template.Must(template.New("SignOut").Parse(
 		`{{with .CSRFToken}}<input type="hidden" name="csrfToken" value="{{.}}">{{end}}` +
 		`<button type="submit">{{if .SubmitButton}}{{.SubmitButton}}{{else}}Sign out{{end}}</button></form>`))
 
-// SignIn is the component with the form of a sign-in.
+// SignIn returns the component with the sign-in form.
 func SignIn(p SignInProps) Component {
 	type param struct{ Name, Value string }
 	var params []param
@@ -120,7 +122,7 @@ func SignIn(p SignInProps) Component {
 	}{p, action(p.SignInPage, "signin"), params, p.Type == auth.TypeCredentials, p.Type == auth.TypeEmail}}
 }
 
-// SignOut is the component with the form of a sign-out.
+// SignOut returns the component with the sign-out form.
 func SignOut(p SignOutProps) Component {
 	return Component{signOutForm, struct {
 		SignOutProps
@@ -128,7 +130,7 @@ func SignOut(p SignOutProps) Component {
 	}{p, action(p.SignOutPage, "signout")}}
 }
 
-// action is the path of a page of the site.
+// action returns the path of a page of the site.
 func action(page, preset string) string {
 	if page == "" {
 		page = preset

@@ -1,16 +1,17 @@
-// Package frameworks holds five integrations of package auth, each in the shape
-// of a family of web frameworks: MiddlewareAuth, FullstackAuth, ResumableAuth,
-// ReactiveAuth and CompiledUIAuth. docs/frameworks.md says which is for whom,
-// and what each promises, sentence by sentence.
+// Package frameworks holds five integrations of package auth, each for one
+// family of web frameworks: MiddlewareAuth, FullstackAuth, ResumableAuth,
+// ReactiveAuth and CompiledUIAuth. docs/frameworks.md says which one to choose,
+// and lists the promises of each, sentence by sentence.
 //
-// All stand on one core and none has a rule of its own: sessions are read by
-// auth.Handler.Load and found by auth.FromContext, sign-in and sign-out are
-// those of auth.Handler, visitors are sent to the sign-in page by
-// auth.Handler.SendToSignIn, and a POST that changes something passes
-// auth.Handler.MayChange. An event is an *http.Request, a hook is a
-// func(http.Handler) http.Handler, and no ResponseWriter is wrapped, so that
-// flushing, hijacking and pushing work as before.
+// All use the same core, and none has rules of its own: auth.Handler.Load reads
+// a session, auth.FromContext finds it, auth.Handler signs in and out,
+// auth.Handler.SendToSignIn sends visitors to the sign-in page, and
+// auth.Handler.MayChange checks every POST that changes something. An event is
+// an *http.Request, and a hook is a func(http.Handler) http.Handler. No
+// ResponseWriter is wrapped, so that flushing, hijacking and pushing work as
+// before.
 //
-// A store that can't be asked is never "nobody": what reads a session returns
-// the error, and a hook answers with status 503, or as OnError says.
+// A failure of the store never means "nobody is signed in". A function that
+// reads a session returns the error. A hook answers with status 503, or calls
+// OnError.
 package frameworks

@@ -9,7 +9,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// urlPath is the path of a URL, without a slash at its end; "" if it has none.
+// urlPath returns the path of a URL without its final slash, or "" if it has
+// none.
 func urlPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -18,9 +19,9 @@ func urlPath(text string) string {
 	return strings.TrimRight(u.EscapedPath(), "/")
 }
 
-// nextDefaults are the defaults of the full-stack integration: the variables of
-// NextAuth.js count behind those of Auth.js, and the base path is that of the
-// URL, or /api/auth.
+// nextDefaults sets the defaults of the full-stack integration. The variables
+// of Auth.js have precedence over those of NextAuth.js. The base path is the
+// path of the URL, or /api/auth.
 func nextDefaults(c *auth.Config) error {
 	site := cmp.Or(os.Getenv("AUTH_URL"), os.Getenv("NEXTAUTH_URL"))
 	if c.URL == "" {
@@ -30,7 +31,7 @@ func nextDefaults(c *auth.Config) error {
 		c.BasePath = cmp.Or(urlPath(site), "/api/auth")
 	}
 	if len(c.Secret) == 0 {
-		// The order of rotation is that of auth.SetEnvDefaults.
+		// The order of rotation is the same as in auth.SetEnvDefaults.
 		for _, s := range []string{
 			os.Getenv("AUTH_SECRET_3"), os.Getenv("AUTH_SECRET_2"), os.Getenv("AUTH_SECRET_1"),
 			cmp.Or(os.Getenv("AUTH_SECRET"), os.Getenv("NEXTAUTH_SECRET")),
@@ -43,8 +44,8 @@ func nextDefaults(c *auth.Config) error {
 	return nil
 }
 
-// ownBasePath makes a base path count unless the configuration has one; the path
-// of AUTH_URL does not.
+// ownBasePath sets a base path unless the configuration has one. It ignores the
+// path of AUTH_URL.
 func ownBasePath(path string) func(*auth.Config) error {
 	return func(c *auth.Config) error {
 		c.BasePath = cmp.Or(c.BasePath, path)

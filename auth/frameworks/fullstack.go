@@ -10,37 +10,38 @@ import (
 // FullstackConfig is the configuration of FullstackAuth.
 type FullstackConfig struct {
 	auth.Config
-	// Lazy takes the place of Config for a configuration that depends on the
-	// request.
+	// Lazy replaces Config if the configuration depends on the request.
 	Lazy *LazyConfig
-	// Authorized decides in Middleware and Wrap whether a request may go on. The
-	// session is nil if nobody is signed in. Nil lets all go on.
+	// Authorized decides in Middleware and Wrap whether a request may continue.
+	// The session is nil if nobody is signed in. A nil Authorized lets every
+	// request continue.
 	Authorized func(r *http.Request, session *auth.Session) Answer
 }
 
-// Answer is what Authorized says of a request: GoOn, AskToSignIn or Respond. The
-// zero Answer is AskToSignIn.
+// Answer is the decision of Authorized on a request: GoOn, AskToSignIn or
+// Respond. The zero Answer is AskToSignIn.
 type Answer struct {
 	goOn    bool
 	respond http.Handler
 }
 
-// GoOn lets a request through.
+// GoOn lets a request continue.
 func GoOn() Answer { return Answer{goOn: true} }
 
 // AskToSignIn sends the browser to the sign-in page, as
 // auth.Handler.SendToSignIn does.
 func AskToSignIn() Answer { return Answer{} }
 
-// Respond lets a handler answer the request in place of the one that was asked
-// for.
+// Respond lets the handler h answer the request, in place of the handler that
+// the request was for.
 func Respond(h http.Handler) Answer { return Answer{respond: h} }
 
 // Fullstack is the integration for applications that render their pages on the
-// server and call sign-in and sign-out from handlers of their own. See docs/frameworks.md, FS.
+// server and start sign-in and sign-out from handlers of their own. See
+// docs/frameworks.md, FS.
 type Fullstack struct {
-	// OnError answers requests whose session could not be read; nil answers with
-	// status 503. It is set before the first request.
+	// OnError answers a request whose session could not be read. Nil answers
+	// with status 503. Set it before the first request.
 	OnError ErrorHandler
 
 	site       *site
@@ -49,7 +50,7 @@ type Fullstack struct {
 
 // FullstackAuth makes the integration. The routes are below Config.BasePath, or
 // the path of AUTH_URL or NEXTAUTH_URL, or /api/auth. NEXTAUTH_URL and
-// NEXTAUTH_SECRET count where AUTH_URL and AUTH_SECRET are not set.
+// NEXTAUTH_SECRET are read if AUTH_URL and AUTH_SECRET are not set.
 func FullstackAuth(config FullstackConfig) (*Fullstack, error) {
 	f := &Fullstack{authorized: config.Authorized}
 	var err error
@@ -60,20 +61,19 @@ func FullstackAuth(config FullstackConfig) (*Fullstack, error) {
 	return f, nil
 }
 
-// GET serves the routes for GET. It is mounted on all paths below the base path.
+// GET serves the routes for GET. Mount it on all paths below the base path.
 func (f *Fullstack) GET(w http.ResponseWriter, r *http.Request) { f.site.serve(w, r) }
 
-// POST serves the routes for POST. It is mounted on all paths below the base
-// path.
+// POST serves the routes for POST. Mount it on all paths below the base path.
 func (f *Fullstack) POST(w http.ResponseWriter, r *http.Request) { f.site.serve(w, r) }
 
-// Session returns the session in the context of a request that went through
+// Session returns the session from the context of a request that went through
 // Middleware or Wrap, or nil if nobody is signed in.
 func (f *Fullstack) Session(ctx context.Context) (*auth.Session, error) { return session(ctx) }
 
 // Refresh returns the session of a request, or nil if nobody is signed in, and
-// renews the cookies. It is called before anything is written, in handlers that
-// are behind neither Middleware nor Wrap.
+// renews the cookies. Use it in handlers that are behind neither Middleware nor
+// Wrap, and call it before you write to the response.
 func (f *Fullstack) Refresh(w http.ResponseWriter, r *http.Request) (*auth.Session, error) {
 	h, err := f.site.handler(r)
 	if err != nil {
@@ -82,8 +82,9 @@ func (f *Fullstack) Refresh(w http.ResponseWriter, r *http.Request) (*auth.Sessi
 	return h.Refresh(w, r)
 }
 
-// Middleware is the hook that keeps the session alive, puts it into the context
-// and asks Authorized. The routes and the sign-in page are always let through.
+// Middleware is the hook that renews the session, puts it into the context and
+// calls Authorized. Requests for the routes and the sign-in page always
+// continue.
 func (f *Fullstack) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, r, ok := f.site.loaded(w, r)
@@ -104,7 +105,8 @@ func (f *Fullstack) Middleware(next http.Handler) http.Handler {
 	})
 }
 
-// Wrap is Middleware for one handler, which is handed the session, or nil.
+// Wrap is Middleware for a single handler. The handler gets the session, or
+// nil.
 func (f *Fullstack) Wrap(handler func(w http.ResponseWriter, r *http.Request, session *auth.Session)) http.Handler {
 	return f.Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s, _ := session(r.Context()) // loaded without an error
@@ -112,11 +114,11 @@ func (f *Fullstack) Wrap(handler func(w http.ResponseWriter, r *http.Request, se
 	}))
 }
 
-// SignIn signs in with a provider from server code, sets the cookies, redirects
-// unless it is not to, and returns where to. Without a provider, or with one that
-// is not configured, that is the sign-in page. On an error, which is an
-// *auth.Error, nothing was written; auth.Handler.Fail is how the routes would
-// answer it, and so does Fail.
+// SignIn signs in with a provider from server code. It sets the cookies,
+// redirects unless o.NoRedirect is set, and returns the URL of the redirect.
+// Without a provider, or with one that is not configured, that is the URL of
+// the sign-in page. An error is an *auth.Error, and means that nothing was
+// written. Fail answers the request with it, as the routes do.
 func (f *Fullstack) SignIn(w http.ResponseWriter, r *http.Request, provider string, o SignInOptions) (string, error) {
 	h, err := f.site.handler(r)
 	if err != nil {
@@ -125,8 +127,8 @@ func (f *Fullstack) SignIn(w http.ResponseWriter, r *http.Request, provider stri
 	return signIn(h, w, r, provider, o)
 }
 
-// SignOut signs out from server code, sets the cookies, redirects unless it is
-// not to, and returns where to.
+// SignOut signs out from server code. It sets the cookies, redirects unless
+// o.NoRedirect is set, and returns the URL of the redirect.
 func (f *Fullstack) SignOut(w http.ResponseWriter, r *http.Request, o SignOutOptions) (string, error) {
 	h, err := f.site.handler(r)
 	if err != nil {
@@ -135,9 +137,9 @@ func (f *Fullstack) SignOut(w http.ResponseWriter, r *http.Request, o SignOutOpt
 	return signOut(h, w, r, o)
 }
 
-// UnstableUpdate hands data to Callbacks.JWT or Callbacks.Session with
+// UnstableUpdate passes data to Callbacks.JWT or Callbacks.Session with
 // TriggerUpdate, renews the cookies, and returns the session, or nil if nobody
-// is signed in. Data is marshalled as JSON.
+// is signed in. It marshals data as JSON.
 func (f *Fullstack) UnstableUpdate(w http.ResponseWriter, r *http.Request, data any) (*auth.Session, error) {
 	h, err := f.site.handler(r)
 	if err == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// fullstackSite is a site whose pages sign in and out by code of their own.
+// fullstackSite is a site whose pages sign in and out with their own code.
 func fullstackSite(w *world, change ...func(*frameworks.FullstackConfig)) (f *frameworks.Fullstack, base string) {
 	config := frameworks.FullstackConfig{Config: w.config}
 	if w.prefixed {
@@ -372,8 +372,8 @@ func fullstackPromises() map[string]promise {
 	}
 }
 
-// crossSite are the headers of POSTs that another site makes, or that nobody
-// knows who makes.
+// crossSite returns headers of POSTs from another site, or from an unknown
+// sender.
 func crossSite(w *world) [][]string {
 	return [][]string{
 		nil,

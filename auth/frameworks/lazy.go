@@ -9,7 +9,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// maxLazy is how many compiled configurations an integration keeps.
+// maxLazy is the largest number of compiled configurations of an integration.
 const maxLazy = 1000
 
 // LazyConfig is a configuration that depends on the request; see Lazy.
@@ -18,36 +18,37 @@ type LazyConfig struct {
 	config func(*http.Request) (auth.Config, error)
 }
 
-// Lazy is a configuration that depends on the request, for an application with
-// many tenants or one that learns its settings late. Key names the
-// configuration that a request is for, such as its tenant; config makes it, on
-// the first request with the key. It must depend on nothing but what key looks
-// at, because configurations hold functions and can't be compared: two requests
-// with one key get one configuration, two with different keys never do.
+// Lazy returns a configuration that depends on the request. It is for an
+// application with many tenants, or one that learns its settings late. key
+// names the configuration that a request needs, such as its tenant. config
+// makes the configuration at the first request with the key. Configurations
+// hold functions and can't be compared, so config must depend only on the parts
+// of the request that key reads. Two requests with one key share one
+// configuration; two with different keys never do.
 //
 // A configuration is compiled once for its key, however many requests wait for
-// it, and the 1,000 that were used last are kept. One that fails is not kept:
-// the request gets the error, the next one tries again. A key that anybody can
-// make up, such as any Host header, should be checked by config, which returns
-// an error for tenants that there are not.
+// it. The 1,000 configurations that were used last are kept. One that fails is
+// not kept: the request gets the error, and the next request tries again. If a
+// client can choose any key, for example by the Host header, config should
+// check it and return an error for an unknown tenant.
 func Lazy(key func(*http.Request) string, config func(*http.Request) (auth.Config, error)) *LazyConfig {
 	return &LazyConfig{key, config}
 }
 
-// lazyHandlers are the compiled configurations by key.
+// lazyHandlers holds the compiled configurations by key.
 type lazyHandlers struct {
 	source   *LazyConfig
 	complete func(*auth.Config) error
 
 	mu    sync.Mutex
 	known map[string]*lazyHandler
-	used  list.List // of *lazyHandler, the last used first
+	used  list.List // of *lazyHandler, the most recently used first
 }
 
 type lazyHandler struct {
 	key     string
 	at      *list.Element
-	compile sync.Mutex // held while it is being compiled
+	compile sync.Mutex // held during compilation
 	handler *auth.Handler
 }
 
@@ -67,8 +68,8 @@ func (l *lazyHandlers) handler(r *http.Request) (*auth.Handler, error) {
 	return h, nil
 }
 
-// entry is the place of a key. Beyond maxLazy the one that was not used for
-// longest goes.
+// entry returns the entry of a key. If there are more than maxLazy entries, it
+// removes the least recently used one.
 func (l *lazyHandlers) entry(key string) *lazyHandler {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,37 +13,37 @@ import (
 )
 
 // Middleware is the integration for net/http, chi and every router of
-// http.Handler values: a handler for the routes, and hooks for the rest of the
-// site. See docs/frameworks.md, MW.
+// http.Handler values. It is a handler for the routes, with hooks for the rest
+// of the site. See docs/frameworks.md, MW.
 type Middleware struct {
-	// OnError answers requests whose session could not be read; nil answers with
-	// status 503. It is set before the first request.
+	// OnError answers a request whose session could not be read. Nil answers
+	// with status 503. Set it before the first request.
 	OnError ErrorHandler
 
 	config auth.Config
 	site   *site
-	// explicit says that the configuration tells the base path.
+	// explicit says that the configuration sets the base path.
 	explicit bool
 
 	mu    sync.RWMutex
-	mount string // the path of the mount, once a request has shown it
+	mount string // the path of the mount; the first request shows it
 	known bool
 }
 
-// MiddlewareAuth makes the integration. All problems of the configuration are
-// reported at once.
+// MiddlewareAuth makes the integration. It reports all problems of the
+// configuration at once.
 //
-// The routes are below Config.BasePath, or the path of AUTH_URL. Where neither
-// is set, they are below the path that the handler is mounted on, which the
-// first request shows by its pattern:
+// The routes are below Config.BasePath, or the path of AUTH_URL. If neither is
+// set, they are below the path at which the handler is mounted. The first
+// request shows that path by its pattern:
 //
 //	mux.Handle("/api/auth/", m) // base path /api/auth
 //
-// A router that leaves no pattern in the request, one that cuts the path
+// Some mounts are answered with status 500, and the log says what to set: a
+// router that leaves no pattern in the request, one that cuts the path
 // (http.StripPrefix), a second mount on another path, and a mount that does not
-// go with the base path, are answered with status 500, and the log says what to
-// set. Until the first request for a route has shown the mount, redirects lead
-// to /auth/signin.
+// match the base path. Until the first request for a route has shown the mount,
+// redirects lead to /auth/signin.
 func MiddlewareAuth(config auth.Config) (*Middleware, error) {
 	m := &Middleware{config: config, explicit: config.BasePath != "" || envPath("AUTH_URL") != ""}
 	var err error
@@ -66,8 +66,8 @@ func (m *Middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.serve(w, r)
 }
 
-// Load is the hook that puts the session of each request into its context, for
-// auth.FromContext, and renews the cookies.
+// Load is the hook that puts the session of each request into its context,
+// where auth.FromContext finds it, and renews the cookies.
 func (m *Middleware) Load(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, r, ok := m.current().loaded(w, r); ok {
@@ -76,8 +76,9 @@ func (m *Middleware) Load(next http.Handler) http.Handler {
 	})
 }
 
-// Require is Load, and lets only requests through whose browser is signed in;
-// others are answered as auth.Handler.SendToSignIn does.
+// Require does the same as Load, but lets a request continue only if its
+// browser is signed in. It answers other requests as auth.Handler.SendToSignIn
+// does.
 func (m *Middleware) Require(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, r, ok := m.current().loaded(w, r)
@@ -91,9 +92,9 @@ func (m *Middleware) Require(next http.Handler) http.Handler {
 	})
 }
 
-// GetSession returns the session of a request, or nil if nobody is signed in. It
-// renews no cookies. It compiles the configuration on each call; what is called
-// often should be auth.Handler.Session.
+// GetSession returns the session of a request, or nil if nobody is signed in.
+// It renews no cookies. It compiles the configuration at each call; code that
+// runs often should use auth.Handler.Session.
 func GetSession(r *http.Request, config auth.Config) (*auth.Session, error) {
 	h, err := auth.New(config)
 	if err != nil {
@@ -102,15 +103,15 @@ func GetSession(r *http.Request, config auth.Config) (*auth.Session, error) {
 	return h.Session(r)
 }
 
-// current is the site as far as it is known.
+// current returns the site as far as its mount is known.
 func (m *Middleware) current() *site {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.site
 }
 
-// mounted checks that the request came by a mount that goes with the base path,
-// and learns the base path from the first.
+// mounted checks that the request came through a mount that matches the base
+// path. It learns the base path from the first request.
 func (m *Middleware) mounted(r *http.Request) (*site, error) {
 	m.mu.RLock()
 	s, mount, known := m.site, m.mount, m.known
@@ -138,7 +139,7 @@ func (m *Middleware) mounted(r *http.Request) (*site, error) {
 	return m.learn(found)
 }
 
-// learn takes the path of the mount for the base path.
+// learn takes the path of the mount as the base path.
 func (m *Middleware) learn(mount string) (*site, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -164,8 +165,8 @@ func (m *Middleware) learn(mount string) (*site, error) {
 	return m.site, nil
 }
 
-// mountOf is the path of a pattern, without the slash and the wildcard at its
-// end: of "GET /auth/{path...}", "/auth/*" and "/auth/" it is /auth.
+// mountOf returns the path of a pattern without its final slash and wildcard:
+// /auth for "GET /auth/{path...}", "/auth/*" and "/auth/".
 func mountOf(pattern string) (path string, ok bool) {
 	if _, rest, hasMethod := strings.Cut(pattern, " "); hasMethod {
 		pattern = strings.TrimLeft(rest, " \t")
@@ -181,12 +182,12 @@ func mountOf(pattern string) (path string, ok bool) {
 	return strings.TrimRight(strings.TrimSuffix(path, "{$}"), "/"), true
 }
 
-// below reports whether a path is another or below it.
+// below reports whether a path equals another path or is below it.
 func below(path, above string) bool {
 	return path == above || strings.HasPrefix(path, above+"/")
 }
 
-// basePath is the base path that a configuration tells.
+// basePath returns the base path that a configuration sets.
 func basePath(c auth.Config) string {
 	if c.BasePath == "" {
 		c.BasePath = envPath("AUTH_URL")
@@ -194,6 +195,6 @@ func basePath(c auth.Config) string {
 	return strings.TrimRight("/"+strings.Trim(c.BasePath, "/"), "/")
 }
 
-// envPath is the path of the URL in a variable of the environment, or "" if it
+// envPath returns the path of the URL in an environment variable, or "" if it
 // has none.
 func envPath(name string) string { return urlPath(os.Getenv(name)) }

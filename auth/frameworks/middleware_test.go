@@ -141,7 +141,7 @@ func middlewarePromises() map[string]promise {
 		"MW-11": {proof: func(w *world) {
 			m, _ := middlewareSite(w)
 			if !w.database {
-				return // nothing can fail
+				return // no store can fail
 			}
 			w.failing()
 			for _, path := range []string{"/page", "/private"} {
@@ -160,7 +160,7 @@ func middlewarePromises() map[string]promise {
 		"MW-12": {proof: func(w *world) {
 			_, base := middlewareSite(w)
 			forged := []string{"X-Forwarded-Host", "evil.example", "X-Forwarded-Proto", "https", "Forwarded", "host=evil.example"}
-			// Without URL a request that a proxy hands on comes from no program of this machine, and no host is trusted.
+			// Without URL a forwarded request does not count as one of a program on this machine, so no host is trusted.
 			res := w.get(base+"/providers", forged...).wantStatus(map[bool]int{true: 200, false: 500}[w.url])
 			if strings.Contains(res.body, "evil.example") {
 				w.Errorf("a header decides where people are sent: %s", res.body)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// paths are paths of the site, each with all that is below it.
+// paths are paths of the site. Each includes every path below it.
 type paths struct{ prefixes [][]string }
 
 func newPaths(list []string) (*paths, error) {
@@ -33,11 +33,11 @@ func newPaths(list []string) (*paths, error) {
 	return p, nil
 }
 
-// match reports whether a path, decoded once, is guarded: whether a router could
-// take it for one of the paths or for one below it. Routers differ in what they
-// do with empty segments, with dots, and with letters of the other case, and
-// some route by the path as it was before it was decoded; so it is guarded if
-// the walk along its segments comes by one of the paths.
+// match reports whether a path, decoded once, is guarded: whether a router
+// could read it as one of the paths or as a path below one. Routers treat empty
+// segments, dots and the case of letters differently, and some route by the
+// path before it was decoded. A path is therefore guarded if any step through
+// its segments reaches one of the paths.
 func (p *paths) match(path string) bool {
 	var at []string
 	if p.guards(at) {

@@ -14,8 +14,8 @@ import (
 
 // promise is a sentence of docs/frameworks.md.
 type promise struct {
-	// proof proves it in a world. Alone is for what is about the configuration or
-	// the environment, and has no wiring.
+	// proof proves the sentence in a world. alone proves a sentence about the
+	// configuration or the environment, without a wiring.
 	proof func(w *world)
 	alone func(t *testing.T)
 }
@@ -31,7 +31,7 @@ func promises() map[string]promise {
 
 var only = flag.String("promise", "", "the one promise to prove")
 
-// TestPromises proves every sentence, in every wiring.
+// TestPromises proves every sentence in every wiring.
 func TestPromises(t *testing.T) {
 	all := promises()
 	for _, id := range slices.Sorted(maps.Keys(all)) {
@@ -57,7 +57,7 @@ func TestPromises(t *testing.T) {
 var promiseRow = regexp.MustCompile(`(?m)^\| ([A-Z]{2}-\d\d) \|`)
 
 // TestEveryPromiseIsProved: each ID of docs/frameworks.md has a proof, and each
-// proof an ID there.
+// proof has an ID there.
 func TestEveryPromiseIsProved(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "frameworks.md"))

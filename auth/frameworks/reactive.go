@@ -13,16 +13,16 @@ import (
 // ReactiveConfig is the configuration of ReactiveAuth.
 type ReactiveConfig struct {
 	auth.Config
-	// Prefix is the path that the routes are below; the default is /api/auth.
-	// Config.BasePath follows from it.
+	// Prefix is the path above the routes; the default is /api/auth. It sets
+	// Config.BasePath.
 	Prefix string
 }
 
-// Reactive is the integration for applications whose handlers try one after
-// another whether a request is theirs. See docs/frameworks.md, RX.
+// Reactive is the integration for applications that ask one handler after
+// another whether it answers a request. See docs/frameworks.md, RX.
 type Reactive struct {
-	// OnError answers requests whose session could not be read; nil answers with
-	// status 503. It is set before the first request.
+	// OnError answers a request whose session could not be read. Nil answers
+	// with status 503. Set it before the first request.
 	OnError ErrorHandler
 
 	site *site
@@ -46,14 +46,15 @@ func ReactiveAuth(config ReactiveConfig) (*Reactive, error) {
 	return re, nil
 }
 
-// GET serves a request if it is a GET for one of the routes, and reports whether
-// it was. Otherwise nothing was written, and another handler may answer.
+// GET serves a request if it is a GET for one of the routes, and reports
+// whether it did. If it did not, nothing was written, and another handler may
+// answer.
 func (re *Reactive) GET(w http.ResponseWriter, r *http.Request) bool {
 	return re.serve(http.MethodGet, w, r)
 }
 
 // POST serves a request if it is a POST for one of the routes, and reports
-// whether it was.
+// whether it did.
 func (re *Reactive) POST(w http.ResponseWriter, r *http.Request) bool {
 	return re.serve(http.MethodPost, w, r)
 }
@@ -67,16 +68,16 @@ func (re *Reactive) serve(method string, w http.ResponseWriter, r *http.Request)
 }
 
 // Session returns the session of a request, or nil if nobody is signed in. It
-// renews no cookies, see Load.
+// renews no cookies; Load does.
 func (re *Reactive) Session(r *http.Request) (*auth.Session, error) { return re.site.fixed.Session(r) }
 
-// Load is the hook that puts the session of each request into its context, for
-// auth.FromContext, and renews the cookies.
+// Load is the hook that puts the session of each request into its context,
+// where auth.FromContext finds it, and renews the cookies.
 func (re *Reactive) Load(next http.Handler) http.Handler { return re.site.load(next) }
 
-// Guard is a hook that redirects a browser to / from the paths, and from all
-// that is below them, unless it is signed in. A client that asks for JSON is
-// answered as auth.Handler.SendToSignIn does.
+// Guard returns a hook that redirects browsers that are not signed in to /,
+// from the given paths and from every path below them. It answers a client that
+// requests JSON as auth.Handler.SendToSignIn does.
 func (re *Reactive) Guard(guarded ...string) (func(http.Handler) http.Handler, error) {
 	p, err := newPaths(guarded)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/frameworks"
 )
 
-// reactiveSite is a site whose handlers try one after another.
+// reactiveSite is a site whose handlers are tried one after another.
 func reactiveSite(w *world) (re *frameworks.Reactive, base string) {
 	config := frameworks.ReactiveConfig{Config: w.config}
 	if w.prefixed {

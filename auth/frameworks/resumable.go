@@ -19,24 +19,23 @@ import (
 // ResumableConfig is the configuration of ResumableAuth.
 type ResumableConfig struct {
 	auth.Config
-	// Lazy takes the place of Config for a configuration that depends on the
-	// request.
+	// Lazy replaces Config if the configuration depends on the request.
 	Lazy *LazyConfig
 }
 
-// Resumable is the integration for applications that are made of loaders, which
-// give a page its data, and of actions, which check what is submitted and say
-// which field is wrong. See docs/frameworks.md, RS.
+// Resumable is the integration for applications that consist of loaders and
+// actions. A loader gives a page its data. An action checks submitted data and
+// says which field is wrong. See docs/frameworks.md, RS.
 type Resumable struct {
-	// OnError answers requests whose session could not be read; nil answers with
-	// status 503. It is set before the first request.
+	// OnError answers a request whose session could not be read. Nil answers
+	// with status 503. Set it before the first request.
 	OnError ErrorHandler
 
 	site *site
 }
 
-// ResumableAuth makes the integration. The routes are below Config.BasePath, or
-// /auth.
+// ResumableAuth makes the integration. The routes are below Config.BasePath;
+// the default is /auth.
 func ResumableAuth(config ResumableConfig) (*Resumable, error) {
 	q := &Resumable{}
 	var err error
@@ -47,14 +46,14 @@ func ResumableAuth(config ResumableConfig) (*Resumable, error) {
 	return q, nil
 }
 
-// OnRequest is the hook of the whole site: it serves the routes, and puts the
-// session of every other request into its context, for UseSession, and renews
-// the cookies.
+// OnRequest is the hook of the whole site. It serves the routes. For every
+// other request it puts the session into the request's context, where
+// UseSession finds it, and renews the cookies.
 func (q *Resumable) OnRequest(next http.Handler) http.Handler {
 	return routesFirst(q.site, next)
 }
 
-// routesFirst serves the routes, and loads the session for all else.
+// routesFirst serves the routes, and loads the session for all other requests.
 func routesFirst(s *site, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, err := s.handler(r)
@@ -74,21 +73,21 @@ func routesFirst(s *site, next http.Handler) http.Handler {
 	})
 }
 
-// UseSession is the loader of the session: it returns that of the context of a
-// request that went through OnRequest, or nil if nobody is signed in.
+// UseSession is the loader of the session. It returns the session from the
+// context of a request that went through OnRequest, or nil if nobody is signed
+// in.
 func (q *Resumable) UseSession(ctx context.Context) (*auth.Session, error) { return session(ctx) }
 
 // SessionData is a session and the cookies that renew it.
 type SessionData struct {
-	// Cookie holds the values of Set-Cookie headers; nil if nothing is to be
-	// renewed.
+	// Cookie holds the values of Set-Cookie headers. It is nil if no cookie
+	// needs to be renewed.
 	Cookie []string `json:"cookie"`
 	// Data is the session, or nil if nobody is signed in.
 	Data *auth.Session `json:"data"`
 }
 
-// GetSession reads the session of a request and leaves it to the caller to set
-// the cookies.
+// GetSession reads the session of a request. The caller has to set the cookies.
 func (q *Resumable) GetSession(r *http.Request) (SessionData, error) {
 	h, err := q.site.handler(r)
 	if err != nil {
@@ -99,23 +98,23 @@ func (q *Resumable) GetSession(r *http.Request) (SessionData, error) {
 	return SessionData{Cookie: header["Set-Cookie"], Data: s}, err
 }
 
-// headerOnly is a ResponseWriter to which only a header is written.
+// headerOnly is a ResponseWriter that keeps only a header.
 type headerOnly http.Header
 
 func (h headerOnly) Header() http.Header       { return http.Header(h) }
 func (headerOnly) WriteHeader(int)             {}
 func (headerOnly) Write(p []byte) (int, error) { return len(p), nil }
 
-// SignInResult is the outcome of UseSignIn: zero if what was submitted is in
-// order.
+// SignInResult is the result of UseSignIn. It is zero if the submitted data is
+// valid.
 type SignInResult struct {
 	Failed      bool              `json:"failed,omitempty"`
 	FieldErrors SignInFieldErrors `json:"fieldErrors,omitzero"`
 	FormErrors  []string          `json:"formErrors,omitempty"`
 }
 
-// SignInFieldErrors says what is wrong with each field of a sign-in; a field that
-// is in order is nil.
+// SignInFieldErrors says what is wrong with each field of a sign-in. A field
+// that is valid is nil.
 type SignInFieldErrors struct {
 	AuthorizationParams []string `json:"authorizationParams,omitempty"`
 	Options             []string `json:"options,omitempty"`
@@ -123,8 +122,8 @@ type SignInFieldErrors struct {
 	RedirectTo          []string `json:"redirectTo,omitempty"`
 }
 
-// SignOutResult is the outcome of UseSignOut: zero if what was submitted is in
-// order.
+// SignOutResult is the result of UseSignOut. It is zero if the submitted data
+// is valid.
 type SignOutResult struct {
 	Failed      bool               `json:"failed,omitempty"`
 	FieldErrors SignOutFieldErrors `json:"fieldErrors,omitzero"`
@@ -146,10 +145,11 @@ type SignOutFieldErrors struct {
 //	authorizationParams  text as in a query, or an object of texts; in a form
 //	                     authorizationParams.prompt, …
 //
-// If a field is not of its kind, nothing is done or written, and the result says
-// what is wrong. Otherwise the browser is redirected: to options.redirectTo,
-// redirectTo, or the page of the action itself. An error, which is an
-// *auth.Error, means that the sign-in failed; Fail answers it as the routes do.
+// If a field has the wrong kind, the action does and writes nothing, and the
+// result says what is wrong. Otherwise it redirects the browser to
+// options.redirectTo, to redirectTo, or to the page of the action itself. An
+// error is an *auth.Error, and means that the sign-in failed; Fail answers the
+// request with it, as the routes do.
 func (q *Resumable) UseSignIn(w http.ResponseWriter, r *http.Request) (SignInResult, error) {
 	in, problem := readInput(w, r)
 	if problem != "" {
@@ -191,8 +191,8 @@ func (q *Resumable) UseSignIn(w http.ResponseWriter, r *http.Request) (SignInRes
 }
 
 // UseSignOut is the action that signs out. It takes a form or JSON with the
-// field redirectTo, a text; without it the browser is sent back to where it came
-// from.
+// field redirectTo, a text. Without that field the browser goes back to the
+// page that it came from.
 func (q *Resumable) UseSignOut(w http.ResponseWriter, r *http.Request) (SignOutResult, error) {
 	in, problem := readInput(w, r)
 	if problem != "" {
@@ -222,8 +222,8 @@ func (q *Resumable) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	h.Fail(w, r, err)
 }
 
-// ownPage is the page of an action: its URL without the parameter that names the
-// action.
+// ownPage returns the page of an action: its URL without the parameter that
+// names the action.
 func ownPage(r *http.Request) string {
 	query := r.URL.Query()
 	query.Del("qaction")
@@ -231,7 +231,7 @@ func ownPage(r *http.Request) string {
 	return u.RequestURI()
 }
 
-// input is what was submitted to an action.
+// input is the data that was submitted to an action.
 type input map[string]any
 
 // readInput reads a form or a JSON object, or says what is wrong with it.
@@ -288,7 +288,7 @@ func bodyProblem(err error) string {
 	return "The form can't be read"
 }
 
-// text is a field that is a text, or not there.
+// text returns a field that must be a text if it is present.
 func (in input) text(name string, problems *[]string) string {
 	v, ok := in[name]
 	if !ok {
@@ -301,8 +301,8 @@ func (in input) text(name string, problems *[]string) string {
 	return text
 }
 
-// object is a field that is an object, or not there. What it holds as redirectTo
-// must be a text.
+// object returns a field that must be an object if it is present. Its member
+// redirectTo must be a text.
 func (in input) object(name string, problems *[]string) map[string]any {
 	v, ok := in[name]
 	if !ok {
@@ -322,7 +322,7 @@ func (in input) object(name string, problems *[]string) map[string]any {
 	return object
 }
 
-// params is a field that is a query as text, or an object of texts.
+// params returns a field that must be a query as text, or an object of texts.
 func (in input) params(name string, problems *[]string) url.Values {
 	switch v := in[name].(type) {
 	case string:
@@ -350,7 +350,7 @@ func (in input) params(name string, problems *[]string) url.Values {
 	}
 }
 
-// asText is a value as a field of a form has it.
+// asText returns a value as a form field would contain it.
 func asText(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:

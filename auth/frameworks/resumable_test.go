@@ -13,8 +13,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/frameworks"
 )
 
-// resumableSite is a site of loaders and actions. A failed validation is
-// answered as JSON.
+// resumableSite is a site of loaders and actions. It answers a failed
+// validation as JSON.
 func resumableSite(w *world) (q *frameworks.Resumable, base string) {
 	config := frameworks.ResumableConfig{Config: w.config}
 	if w.prefixed {

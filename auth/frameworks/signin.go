@@ -10,29 +10,30 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// maxForm is the size of the largest form or JSON body that an action reads.
+// maxForm is the largest size in bytes of a form or JSON body that an action
+// reads.
 const maxForm = 64 << 10
 
-// SignInOptions are the options of a sign-in by server code.
+// SignInOptions are the options of a sign-in from server code.
 type SignInOptions struct {
-	// RedirectTo is where the browser goes in the end, as a path; the default is
-	// the page that the request came from, or /.
+	// RedirectTo is the path to which the browser goes after the sign-in; the
+	// default is the page that the request came from, or /.
 	RedirectTo string
-	// NoRedirect sets the cookies and leaves the response to the caller, who gets
-	// the URL.
+	// NoRedirect sets the cookies and leaves the rest of the response to the
+	// caller, who gets the URL.
 	NoRedirect bool
-	// Form holds what the user submitted, such as the field email, or those of a
-	// credentials provider.
+	// Form holds the fields that the user submitted, such as email, or the
+	// fields of a credentials provider.
 	Form url.Values
 	// AuthorizationParams are further parameters of the authorization request of
 	// an OAuth provider.
 	AuthorizationParams url.Values
 }
 
-// SignInForm makes options of a submitted form: the field redirect is "false"
-// for NoRedirect, redirectTo is RedirectTo, fields whose names begin with
-// authorizationParams- are AuthorizationParams, providerId is left out, and the
-// rest is Form.
+// SignInForm makes options from a submitted form. The field redirect with the
+// value "false" sets NoRedirect. redirectTo is RedirectTo. Fields whose names
+// begin with authorizationParams- are AuthorizationParams. providerId is left
+// out. The remaining fields are Form.
 func SignInForm(form url.Values) SignInOptions {
 	o := SignInOptions{Form: url.Values{}, AuthorizationParams: url.Values{}}
 	for name, values := range form {
@@ -54,8 +55,7 @@ func SignInForm(form url.Values) SignInOptions {
 
 func isFalse(text string) bool { return strings.EqualFold(text, "false") }
 
-// signIn signs in and, unless it is not to, sends the browser on. It returns
-// where to.
+// signIn signs in, redirects unless o.NoRedirect is set, and returns the URL.
 func signIn(h *auth.Handler, w http.ResponseWriter, r *http.Request, provider string, o SignInOptions) (string, error) {
 	if err := h.MayChange(r, o.Form.Get("csrfToken")); err != nil {
 		return "", typed(err)
@@ -67,32 +67,31 @@ func signIn(h *auth.Handler, w http.ResponseWriter, r *http.Request, provider st
 	return sendOn(w, r, result, !o.NoRedirect), nil
 }
 
-// SignOutOptions are the options of a sign-out by server code.
+// SignOutOptions are the options of a sign-out from server code.
 type SignOutOptions struct {
-	// RedirectTo is where the browser goes, as a path; the default is the page
+	// RedirectTo is the path to which the browser goes; the default is the page
 	// that the request came from, or /.
 	RedirectTo string
-	// NoRedirect sets the cookies and leaves the response to the caller, who gets
-	// the URL.
+	// NoRedirect sets the cookies and leaves the rest of the response to the
+	// caller, who gets the URL.
 	NoRedirect bool
-	// CSRFToken is our token, if the form has it. It is not needed where the
-	// request comes from a page of the same origin.
+	// CSRFToken is the CSRF token, if the form has one. It is not needed for a
+	// request from a page of the same origin.
 	CSRFToken string
 }
 
-// SignOutForm makes options of a submitted form: of its fields redirect,
-// redirectTo and csrfToken.
+// SignOutForm makes options from the fields redirect, redirectTo and csrfToken
+// of a submitted form.
 func SignOutForm(form url.Values) SignOutOptions {
 	return SignOutOptions{RedirectTo: form.Get("redirectTo"), NoRedirect: isFalse(form.Get("redirect")), CSRFToken: form.Get("csrfToken")}
 }
 
-// signOut signs out and, unless it is not to, sends the browser on. It returns
-// where to.
+// signOut signs out, redirects unless o.NoRedirect is set, and returns the URL.
 func signOut(h *auth.Handler, w http.ResponseWriter, r *http.Request, o SignOutOptions) (string, error) {
 	if err := h.MayChange(r, o.CSRFToken); err != nil {
 		return "", typed(err)
 	}
-	if o.CSRFToken != "" { // which SignOut looks for in the form
+	if o.CSRFToken != "" { // SignOut reads it from the form
 		r = r.WithContext(r.Context())
 		r.PostForm = url.Values{"csrfToken": {o.CSRFToken}}
 	}
@@ -103,8 +102,9 @@ func signOut(h *auth.Handler, w http.ResponseWriter, r *http.Request, o SignOutO
 	return sendOn(w, r, result, !o.NoRedirect), nil
 }
 
-// sendOn sets the cookies of a result, redirects with status 303 if it is to,
-// and returns where to. A client that asks for JSON is told the URL.
+// sendOn sets the cookies of a result and returns the URL. It redirects with
+// status 303 if redirect is set; a client that requests JSON gets the URL as
+// JSON.
 func sendOn(w http.ResponseWriter, r *http.Request, result *auth.Result, redirect bool) string {
 	if redirect && !auth.AsksForJSON(r) {
 		result.Status = http.StatusSeeOther
@@ -118,7 +118,7 @@ func sendOn(w http.ResponseWriter, r *http.Request, result *auth.Result, redirec
 	return result.Location
 }
 
-// answerURL answers with an object whose member url tells where to go.
+// answerURL answers with a JSON object whose member url is the URL.
 func answerURL(w http.ResponseWriter, to string) {
 	body, _ := json.Marshal(map[string]string{"url": to}) // text always encodes
 	h := w.Header()
@@ -127,7 +127,7 @@ func answerURL(w http.ResponseWriter, to string) {
 	_, _ = w.Write(body)
 }
 
-// typed makes an *auth.Error of every error.
+// typed wraps an error in an *auth.Error unless it is one already.
 func typed(err error) error {
 	if err == nil {
 		return nil
@@ -138,7 +138,7 @@ func typed(err error) error {
 	return &auth.Error{Type: auth.ErrAuth, Cause: err}
 }
 
-// readForm parses the form in the body of a request; the query does not count.
+// readForm parses the form in the body of a request, and ignores the query.
 func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	if r.PostForm == nil {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)

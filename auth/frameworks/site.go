@@ -12,23 +12,23 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// ErrorHandler answers a request whose session, or whose lazy configuration,
-// could not be read.
+// ErrorHandler answers a request whose session or lazy configuration could not
+// be read.
 type ErrorHandler func(w http.ResponseWriter, r *http.Request, err error)
 
-// site finds the compiled configuration that a request is served with.
+// site finds the compiled configuration for a request.
 type site struct {
 	fixed *auth.Handler
 	lazy  *lazyHandlers
 	log   *slog.Logger
-	// onError is the integration's field OnError.
+	// onError points to the field OnError of the integration.
 	onError *ErrorHandler
 }
 
 var errEmpty = errors.New("frameworks: the configuration is empty: set Providers, and Secret or the environment variable AUTH_SECRET")
 
-// newSite compiles a configuration, or prepares to do so. Complete fills in the
-// defaults of the integration.
+// newSite compiles a configuration, or prepares to compile it later. complete
+// fills in the defaults of the integration.
 func newSite(config auth.Config, lazy *LazyConfig, onError *ErrorHandler, complete func(*auth.Config) error) (*site, error) {
 	s := &site{log: config.Logger, onError: onError}
 	if s.log == nil {
@@ -54,7 +54,7 @@ func newSite(config auth.Config, lazy *LazyConfig, onError *ErrorHandler, comple
 	return s, err
 }
 
-// handler is the compiled configuration for a request.
+// handler returns the compiled configuration for a request.
 func (s *site) handler(r *http.Request) (*auth.Handler, error) {
 	if s.fixed != nil {
 		return s.fixed, nil
@@ -66,8 +66,7 @@ func (s *site) handler(r *http.Request) (*auth.Handler, error) {
 	return h, err
 }
 
-// failed answers a request that could not be understood for want of the store
-// or of the configuration.
+// failed answers a request for which the store or the configuration failed.
 func (s *site) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if *s.onError != nil {
 		(*s.onError)(w, r, err)
@@ -95,7 +94,7 @@ func (s *site) load(next http.Handler) http.Handler {
 	})
 }
 
-// loaded reads the session of a request, or answers it.
+// loaded reads the session of a request, or answers the request if that fails.
 func (s *site) loaded(w http.ResponseWriter, r *http.Request) (*auth.Handler, *http.Request, bool) {
 	h, err := s.handler(r)
 	if err == nil {
@@ -107,8 +106,8 @@ func (s *site) loaded(w http.ResponseWriter, r *http.Request) (*auth.Handler, *h
 	return h, r, err == nil
 }
 
-// protect is the hook that lets only who is signed in go on to paths; refuse
-// answers the others.
+// protect is the hook that lets only signed-in users continue to the paths;
+// refuse answers the others.
 func (s *site) protect(paths *paths, next http.Handler, refuse func(*auth.Handler, http.ResponseWriter, *http.Request)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !paths.match(r.URL.Path) && !paths.match(wholePath(r)) {
@@ -126,7 +125,7 @@ func (s *site) protect(paths *paths, next http.Handler, refuse func(*auth.Handle
 	})
 }
 
-// wholePath is the path that the browser asked for, also behind
+// wholePath returns the path that the browser requested, also behind
 // http.StripPrefix.
 func wholePath(r *http.Request) string {
 	if strings.HasPrefix(r.RequestURI, "/") {
@@ -137,7 +136,7 @@ func wholePath(r *http.Request) string {
 	return r.URL.Path
 }
 
-// session is the session of a context, or nil if nobody is signed in.
+// session returns the session of a context, or nil if nobody is signed in.
 func session(ctx context.Context) (*auth.Session, error) {
 	s, err := auth.FromContext(ctx)
 	if errors.Is(err, auth.ErrNoSession) {

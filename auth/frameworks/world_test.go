@@ -24,8 +24,7 @@ import (
 
 const secret = "current-secret-current-secret-01"
 
-// wiring is one of the ways in which a site is put together. Every promise is
-// proved in all of them.
+// wiring is one way to set a site up. Every promise is proved in all of them.
 type wiring struct {
 	http2, database, prefixed, url bool
 }
@@ -50,11 +49,11 @@ func (x wiring) String() string {
 	return strings.Join(words, "-")
 }
 
-// world is a site on a real server, and the browser of a visitor.
+// world is a site on a real server with the browser of a visitor.
 type world struct {
 	testing.TB
 	wiring
-	// origin is the site's, prefix the path that it is below, or "".
+	// origin is the origin of the site; prefix is the path above it, or "".
 	origin, prefix string
 	config         auth.Config
 	store          *store
@@ -108,7 +107,7 @@ func (w *world) newBrowser() *http.Client {
 	return &c
 }
 
-// gitHub is an OAuth provider; nothing is sent to it.
+// gitHub is an OAuth provider; no request is sent to it.
 func gitHub() *auth.OAuth {
 	return &auth.OAuth{
 		ID: "github", ClientID: "id", ClientSecret: "secret",
@@ -157,9 +156,9 @@ func (w *world) signedIn() *world {
 	return w
 }
 
-// failing makes the store fail for a browser that has a session. A session in a
-// token needs no store: there the key of the token is gone instead, which makes
-// nobody of it, so that only the database has such a case.
+// failing gives the browser a session and makes the store fail. With token
+// sessions no store is read: a missing key would mean that nobody is signed in,
+// which is no failure. Only database sessions therefore have this case.
 func (w *world) failing() *world {
 	w.signedIn()
 	w.store.fail.Store(true)
@@ -173,8 +172,7 @@ type reply struct {
 	body string
 }
 
-// do sends a request. Fields are those of a form, if there are any, as
-// name, value, …; header likewise.
+// do sends a request. header holds names and values in turns.
 func (w *world) do(method, path string, header []string, body io.Reader) *reply {
 	w.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), method, w.origin+path, body)
@@ -187,7 +185,7 @@ func (w *world) do(method, path string, header []string, body io.Reader) *reply 
 	return w.send(r)
 }
 
-// under asks for a page as if the site had another host.
+// under requests a page with another host in the request.
 func (w *world) under(host, path string) *reply {
 	w.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, w.origin+path, nil)
@@ -220,7 +218,8 @@ func (w *world) get(path string, header ...string) *reply {
 	return w.do(http.MethodGet, path, header, nil)
 }
 
-// post submits a form from a page of the site.
+// post submits a form from a page of the site. fields holds names and values in
+// turns.
 func (w *world) post(path string, fields ...string) *reply {
 	w.Helper()
 	return w.submit(path, []string{"Sec-Fetch-Site", "same-origin"}, fields...)
@@ -256,8 +255,9 @@ func (r *reply) wantBody(want string) *reply {
 	return r
 }
 
-// wantRedirect checks that the browser is sent, with status 303, to a path or
-// URL. A path counts with or without origin, and so do those in its callbackUrl.
+// wantRedirect checks that the response redirects, with status 303, to a path
+// or URL. A path may have the origin in front, and so may the path in its
+// callbackUrl.
 func (r *reply) wantRedirect(want string) *reply {
 	r.t.Helper()
 	r.wantStatus(http.StatusSeeOther)
@@ -279,7 +279,7 @@ func (r *reply) cookie(name string) *http.Cookie {
 	return nil
 }
 
-// wantSession checks whether the session route knows the browser.
+// wantSession checks whether the session route returns a session.
 func (w *world) wantSession(base string, want bool) {
 	w.Helper()
 	res := w.get(base + "/session").wantStatus(http.StatusOK)
@@ -288,7 +288,7 @@ func (w *world) wantSession(base string, want bool) {
 	}
 }
 
-// page writes who is signed in, by a reader of sessions.
+// page writes who is signed in, as read finds it.
 func page(read func(r *http.Request) (*auth.Session, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s, err := read(r)
@@ -311,7 +311,7 @@ func inContext(r *http.Request) (*auth.Session, error) {
 	return s, err
 }
 
-// must is the value of a constructor that succeeds.
+// must returns the value of a constructor that must succeed.
 func must[T any](t testing.TB) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()
@@ -386,7 +386,7 @@ func (s *store) UpdateSession(context.Context, adapter.SessionUpdate) (*adapter.
 	return nil, errors.New("no session here is due")
 }
 
-// logBook collects what is logged.
+// logBook collects the log.
 type logBook struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -406,7 +406,7 @@ func (l *logBook) String() string {
 
 func (l *logBook) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
-// csrf fetches the token of the browser.
+// csrf fetches the CSRF token of the browser.
 func (w *world) csrf(base string) string {
 	w.Helper()
 	var v struct{ CSRFToken string }
@@ -418,8 +418,8 @@ func (w *world) csrf(base string) string {
 
 func escaped(s string) string { return url.QueryEscape(s) }
 
-// raw asks for a path exactly as it is written, and follows redirects of the
-// router that only clean it.
+// raw requests a path exactly as it is written. It follows only redirects of
+// the router that clean the path.
 func (w *world) raw(path string) int {
 	w.Helper()
 	for range 3 {
@@ -443,7 +443,7 @@ func (w *world) raw(path string) int {
 	return 0
 }
 
-// localRequest is a request of a program on this machine.
+// localRequest makes a request of a program on this machine.
 func localRequest(method, target string) *http.Request {
 	r := httptest.NewRequest(method, target, nil)
 	r.RemoteAddr = "127.0.0.1:50000"
