@@ -13,7 +13,8 @@ func accountFilter(key adapter.AccountKey) bson.D {
 	return bson.D{{Key: "provider", Value: key.Provider}, {Key: "providerAccountId", Value: key.ProviderAccountID}}
 }
 
-// accountTexts are the optional texts of an account with their fields.
+// accountTexts returns the optional texts of an account, each with its field
+// name.
 func accountTexts(a *adapter.Account) []struct {
 	field string
 	value **string
@@ -76,7 +77,7 @@ func (a *Adapter) linkAccount(ctx context.Context, account adapter.Account) (*ad
 	return stored, nil
 }
 
-// newAccount returns the document of a new account but for its _id and owner,
+// newAccount returns the document of a new account without its _id and owner,
 // and the record as stored.
 func newAccount(account adapter.Account) (fields, *adapter.Account, error) {
 	if err := storable(account.Provider, account.ProviderAccountID, string(account.Type)); err != nil {
@@ -112,11 +113,13 @@ func newAccount(account adapter.Account) (fields, *adapter.Account, error) {
 	return doc, &account, nil
 }
 
-// endsWithField names the authenticator with which an account goes. It is there
-// for the time of DeleteAuthenticator, and longer if that was cut off.
+// endsWithField holds the _id of the authenticator that is deleted together
+// with the account. DeleteAuthenticator sets it; it stays in the document if
+// that call was interrupted.
 const endsWithField = "gatehouseEndsWith"
 
-// over reports whether an account has gone with its authenticator.
+// over reports whether an account has ended because its authenticator was
+// deleted.
 func (a *Adapter) over(ctx context.Context, account bson.Raw) (bool, error) {
 	d := &document{raw: account}
 	if _, marked := d.lookup(endsWithField); !marked {
@@ -155,8 +158,8 @@ func (a *Adapter) GetAccount(ctx context.Context, providerAccountID, provider st
 	return account, wrap("get account", err)
 }
 
-// UnlinkAccount implements adapter.Accounts. An account that can't be read is
-// deleted, and an error.
+// UnlinkAccount implements adapter.Accounts. If the account can't be read, it
+// is deleted and the call returns an error.
 func (a *Adapter) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
 	if !lookup(key.Provider, key.ProviderAccountID) {
 		return nil, wrap("unlink account", ctx.Err())

@@ -12,14 +12,14 @@ import (
 
 // Adapter keeps all records in one database. It is safe for concurrent use and
 // never closes its client. It starts a goroutine only to end a transaction whose
-// call failed at its deadline or lost the server; that takes two seconds, and
-// half a minute at most.
+// call failed at its deadline or lost the server. The goroutine runs for two
+// seconds, or for half a minute at most if it can't reach the server.
 type Adapter struct {
 	client                                            *mgo.Client
 	users, accounts, sessions, tokens, authenticators collection
 
-	// transactions says whether the server has them: unknown, hasTransactions or
-	// hasNone.
+	// transactions says whether the server supports transactions: unknown,
+	// hasTransactions or hasNone.
 	transactions atomic.Int32
 }
 
@@ -33,8 +33,8 @@ var (
 	_ adapter.TokenEdits         = (*Adapter)(nil)
 )
 
-// Collections are the names of the collections. An empty name stands for its
-// default, the name that the Auth.js adapter uses.
+// Collections are the names of the collections. An empty name means the default,
+// which is the name that the Auth.js adapter uses.
 type Collections struct {
 	Users              string // users
 	Accounts           string // accounts
@@ -60,8 +60,8 @@ func WithCollections(names Collections) Option {
 	return option(func(o *settings) { o.names = names })
 }
 
-// WithPrefix puts prefix before the name of every collection: with "auth_" users
-// are in auth_users. Without it there is no prefix, as with Auth.js.
+// WithPrefix puts prefix before the name of every collection: with "auth_" the
+// users are in auth_users. The default is no prefix, as in Auth.js.
 func WithPrefix(prefix string) Option {
 	return option(func(o *settings) { o.prefix = prefix })
 }

@@ -34,7 +34,7 @@ func decodeAuthenticator(raw bson.Raw) (*adapter.Authenticator, error) {
 	return w, nil
 }
 
-// newAuthenticator returns the document of a new authenticator but for its _id
+// newAuthenticator returns the document of a new authenticator without its _id
 // and owner, and the record as stored.
 func newAuthenticator(w adapter.Authenticator) (fields, *adapter.Authenticator, error) {
 	if err := storable(w.CredentialID, w.ProviderAccountID, w.CredentialPublicKey, w.CredentialDeviceType, optional(w.Transports), optional(w.Name)); err != nil {
@@ -110,8 +110,8 @@ func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID s
 	return w, wrap("update authenticator counter", err)
 }
 
-// changeAuthenticator changes the authenticator if the condition holds, too, and
-// returns it as it is then, or nil.
+// changeAuthenticator changes the authenticator if it meets the condition, and
+// returns the changed record, or nil.
 func (a *Adapter) changeAuthenticator(ctx context.Context, credentialID string, condition bson.D, set fields) (*adapter.Authenticator, error) {
 	if !lookup(credentialID) {
 		return nil, ctx.Err()
@@ -150,13 +150,12 @@ func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, f
 	return nil, wrap("touch authenticator", err)
 }
 
-// DeleteAuthenticator implements adapter.AuthenticatorEdits. The user is
-// reserved for the time of the call, for ten seconds at most: the field
-// gatehouseRemovalUntil of the user says so.
+// DeleteAuthenticator implements adapter.AuthenticatorEdits. The call reserves
+// the user, for ten seconds at most, with the field gatehouseRemovalUntil.
 //
-// The account that goes with the authenticator is marked with it first. The
-// authenticator is deleted then: in this instant the account is not found any
-// more either. Its document goes last.
+// First the connected account is marked with the authenticator's _id. Then the
+// authenticator is deleted: from this instant no lookup finds the account either.
+// The account's document is deleted last.
 func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
 	ownerID, ok := objectID(userID)
 	if !ok || !lookup(credentialID) {
@@ -211,7 +210,8 @@ func (a *Adapter) deleteAuthenticator(ctx context.Context, ownerID bson.ObjectID
 	return taken, err
 }
 
-// connected finds the account that an authenticator is connected to.
+// connected returns the filter for the account that an authenticator is connected
+// to.
 func connected(ownerID bson.ObjectID, authenticator bson.Raw) bson.D {
 	return bson.D{
 		{Key: "userId", Value: ownerID}, {Key: "type", Value: string(adapter.AccountWebAuthn)},
@@ -219,8 +219,8 @@ func connected(ownerID bson.ObjectID, authenticator bson.Raw) bson.D {
 	}
 }
 
-// isLast reports whether the user has neither another authenticator nor an
-// account that stays without this one.
+// isLast reports whether the user would have no credential without the
+// authenticator: no other authenticator, and no account except the connected one.
 func (a *Adapter) isLast(ctx context.Context, ownerID bson.ObjectID, authenticator bson.Raw) (bool, error) {
 	other, err := a.authenticators.find(ctx, bson.D{{Key: "userId", Value: ownerID}, {Key: "_id", Value: bson.D{{Key: "$ne", Value: authenticator.Lookup("_id")}}}})
 	if err != nil || other != nil {
@@ -233,15 +233,17 @@ func (a *Adapter) isLast(ctx context.Context, ownerID bson.ObjectID, authenticat
 const (
 	// removalField reserves a user until an instant of the server's clock.
 	removalField = "gatehouseRemovalUntil"
-	// removalTime is how long it is reserved; what is done meanwhile ends before.
+	// removalTime is how long the user is reserved. The work under the
+	// reservation ends three seconds earlier.
 	removalTime = 10 * time.Second
 	removalEnds = removalTime - 3*time.Second
-	// askAgain is how long to wait before asking for a user that is reserved.
+	// askAgain is the pause between two attempts to reserve a user whom another
+	// call has reserved.
 	askAgain = 10 * time.Millisecond
 )
 
-// reserved runs do while nobody else runs it for the user. For a user who is
-// absent it does nothing.
+// reserved calls do under a reservation of the user, which only one call can have
+// at a time. It does nothing if the user is absent.
 func (a *Adapter) reserved(ctx context.Context, id bson.ObjectID, do func(ctx context.Context) error) error {
 	free := append(byID(id), bson.E{Key: "$or", Value: bson.A{
 		bson.D{{Key: removalField, Value: nil}},
@@ -257,7 +259,7 @@ func (a *Adapter) reserved(ctx context.Context, id bson.ObjectID, do func(ctx co
 			release := append(byID(id), bson.E{Key: removalField, Value: raw.Lookup(removalField)})
 			_, e := a.users.change(ctx, release, bson.D{{Key: "$unset", Value: bson.D{{Key: removalField, Value: ""}}}})
 			if err != nil {
-				return err // the reservation ends by itself
+				return err // the reservation expires
 			}
 			return e
 		}

@@ -14,10 +14,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// baseline is the nineteen methods as one writes them by hand with the driver on
-// the same collections: one plain operation each, and one more where the owner
-// must exist: for what is created, and for what is found, because nothing of a
-// deleted user may be found [CASC-02] to [CASC-04]. Benchmarks compare the adapter with it.
+// baseline has the nineteen methods as one writes them by hand with the driver on the same
+// collections. Each is one plain operation. A method that creates or finds a record with an
+// owner has one more, which checks that the owner exists, because no record of a deleted
+// user may be found [CASC-02] to [CASC-04]. Benchmarks compare the adapter with it.
 type baseline struct {
 	users, accounts, sessions, tokens, authenticators *mgo.Collection
 }
@@ -120,7 +120,7 @@ func pair(key adapter.AccountKey) bson.D {
 
 var after = options.FindOneAndUpdate().SetReturnDocument(options.After)
 
-// owner fails if the user is absent.
+// owner returns an error if the user is absent.
 func (f baseline) owner(ctx context.Context, id bson.ObjectID) error {
 	return f.users.FindOne(ctx, by("_id", id), options.FindOne().SetProjection(by("_id", 1))).Err()
 }

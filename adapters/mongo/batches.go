@@ -9,22 +9,23 @@ import (
 )
 
 const (
-	// batch is how many documents are deleted in one request: few enough that
-	// nobody else waits for long.
+	// batch is the number of documents that one request deletes: so few that other
+	// calls do not wait for long.
 	batch = 250
-	// batchTime bounds a deletion on the server, which would otherwise go on when
-	// nobody waits for it any more.
+	// batchTime limits a deletion on the server, which otherwise continues after
+	// its caller has given up.
 	batchTime = 10 * time.Second
 )
 
-// onlyID leaves out all fields but _id.
+// onlyID leaves out all fields except _id.
 func onlyID() *driver.FindOneOptionsBuilder {
 	return driver.FindOne().SetProjection(bson.D{{Key: "_id", Value: int32(1)}})
 }
 
-// deleteInBatches deletes all documents that match and returns how many it has
-// deleted, also beside an error. After each batch it rests for as long as the batch
-// took, so that others have at least half of the server.
+// deleteInBatches deletes all documents that match and returns the number of
+// deleted documents, even with an error. After each batch it rests for as long as
+// the batch took, so that other calls have the server for at least half of the
+// time.
 func (c collection) deleteInBatches(ctx context.Context, filter bson.D) (deleted int64, err error) {
 	for {
 		n, more, err := c.deleteOneBatch(ctx, filter, 1)
@@ -46,14 +47,16 @@ func (c collection) thin(ctx context.Context, filter bson.D) error {
 }
 
 // deleteOneBatch deletes a batch of documents that match, unless there are fewer
-// than least, and rests after a full one. It reports whether there may be more.
+// than least, and rests after a full one. It reports whether more documents may
+// match.
 func (c collection) deleteOneBatch(ctx context.Context, filter bson.D, least int) (deleted int64, more bool, err error) {
 	start := time.Now()
 	ids, err := c.batchOf(ctx, filter)
 	if err != nil || len(ids) < least {
 		return 0, false, err
 	}
-	// What matches no longer stays: it may have changed since.
+	// The filter is applied again: a document that has changed since and no longer
+	// matches is kept.
 	deleted, err = c.deleteBatch(ctx, ids, filter)
 	if err != nil || len(ids) < batch {
 		return deleted, false, err
@@ -82,7 +85,8 @@ func (c collection) batchOf(ctx context.Context, filter bson.D) (bson.A, error) 
 // the time of a batch.
 func (c collection) deleteBatch(ctx context.Context, ids bson.A, filter bson.D) (int64, error) {
 	filter = append(bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}}, filter...)
-	// With another index the server may read all that matches for each batch.
+	// With another index the server may read all matching documents for each
+	// batch.
 	result, err := c.DeleteMany(bounded{abortable{ctx}, time.Now().Add(batchTime)}, filter, driver.DeleteMany().SetHint(bson.D{{Key: "_id", Value: int32(1)}}))
 	if err != nil {
 		return 0, ended(ctx, err)
@@ -91,7 +95,8 @@ func (c collection) deleteBatch(ctx context.Context, ids bson.A, filter bson.D) 
 }
 
 // bounded is a context with a deadline for the driver, which sends the remaining
-// time to the server as maxTimeMS. A timeout of the client does not apply then.
+// time to the server as maxTimeMS. With it, the driver does not apply the client's
+// own timeout.
 type bounded struct {
 	abortable
 	deadline time.Time
@@ -99,7 +104,7 @@ type bounded struct {
 
 func (b bounded) Deadline() (deadline time.Time, ok bool) { return b.deadline, true }
 
-// rest waits, or returns why the context has ended.
+// rest waits for d. It returns the context's error if the context ends first.
 func rest(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -19,14 +19,14 @@ import (
 
 var mostSessions = flag.Int("most-sessions", 100_000, "BenchmarkSessions goes up to this many")
 
-// direct is an adapter on a database of its own, with nothing on the way to it.
+// direct is an adapter on its own database, without a proxy.
 type direct struct {
 	*mongo.Adapter
 	db *mgo.Database
 }
 
-// benchHarness opens adapters directly, and a second handle on one connection
-// through a proxy that counts.
+// benchHarness opens adapters without a proxy, and a second handle on one
+// connection through a proxy that counts round trips.
 func benchHarness() adaptertest.Harness {
 	return adaptertest.Harness{
 		New: func(t testing.TB) adapter.Adapter {
@@ -76,9 +76,10 @@ func numbered(n int) (id bson.ObjectID) {
 	return id
 }
 
-// TestRoundTrips counts what each method takes: one round trip, and one more
-// where the owner of what is written must be there. Deleting a user takes five:
-// one looks for many sessions, one deletes the user and three what is theirs.
+// TestRoundTrips counts the round trips of each method: one, and one more if
+// the owner of a new record must exist. Deleting a user takes five: one looks
+// for many sessions, one deletes the user, and three delete the user's other
+// records.
 func TestRoundTrips(t *testing.T) {
 	most := map[string]int64{"LinkAccount": 2, "CreateSession": 2, "CreateAuthenticator": 2, "DeleteUser": 5}
 	trips := adaptertest.RoundTrips(t, benchHarness())

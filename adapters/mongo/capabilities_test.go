@@ -12,8 +12,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// TestAbandonedReservation: a process that ended while it deleted an
-// authenticator keeps others waiting for a while only.
+// TestAbandonedReservation: if a process ends while it deletes an authenticator,
+// other calls wait only until its reservation expires.
 func TestAbandonedReservation(t *testing.T) {
 	a, db := standalone.newStore(t)
 	ctx := t.Context()
@@ -37,8 +37,9 @@ func TestAbandonedReservation(t *testing.T) {
 	}
 }
 
-// TestManySessions deletes a user, and the sessions of a user, who has more than
-// one batch. No command deletes more than a batch, so nobody waits for long.
+// TestManySessions deletes a user, and the sessions of a user, with more
+// sessions than one batch. No command deletes more than a batch, so other calls
+// do not wait for long.
 func TestManySessions(t *testing.T) {
 	a, db := standalone.newStore(t)
 	ctx := t.Context()
@@ -76,7 +77,7 @@ func TestManySessions(t *testing.T) {
 	}
 }
 
-// TestSweep removes what has expired, in several batches, and nothing else.
+// TestSweep removes the expired records, in several batches, and no others.
 func TestSweep(t *testing.T) {
 	a, db := standalone.newStore(t)
 	ctx := t.Context()

@@ -9,8 +9,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// changes builds what one update of a document sets and removes. A null field is
-// one that is not there.
+// changes collects the fields that one update of a document sets and removes. A
+// null field is not stored, so setting null removes the field.
 type changes struct {
 	sets, removes fields
 	problems      []error
@@ -34,8 +34,8 @@ func (c *changes) text(field string, change adapter.Change[*string]) {
 	}
 }
 
-// apply changes the one document that matches and returns it as it is then, or
-// nil if none matches. Without changes it only looks.
+// apply changes the one document that matches and returns the changed document,
+// or nil if none matches. Without changes it only reads.
 func (c *changes) apply(ctx context.Context, to collection, filter bson.D) (bson.Raw, error) {
 	if err := errors.Join(c.problems...); err != nil {
 		return nil, err

@@ -14,12 +14,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 )
 
-// collection is what the adapter does with a collection.
+// collection has the operations of the adapter on a collection.
 type collection struct{ *mgo.Collection }
 
-// newCollection returns a collection with the settings that the promises need,
-// whatever the settings of the client are: reads ask the primary; writes wait for
-// a majority, so that no failover takes back what was acknowledged; documents
+// newCollection returns a collection with the settings that the contract needs,
+// independent of the client's settings. Reads go to the primary. Writes wait for
+// a majority, so that a failover does not undo an acknowledged write. Documents
 // are encoded without the client's options.
 func newCollection(db *mgo.Database, name string) collection {
 	return collection{db.Collection(name, options.Collection().
@@ -40,8 +40,8 @@ func (c collection) insert(ctx context.Context, document fields) error {
 	return ended(ctx, err)
 }
 
-// change changes the one document that matches and returns it as it is then, or
-// nil if none matches.
+// change changes the one document that matches and returns the changed document,
+// or nil if none matches.
 func (c collection) change(ctx context.Context, filter, changes any) (bson.Raw, error) {
 	return one(ctx, c.FindOneAndUpdate(abortable{ctx}, filter, changes, options.FindOneAndUpdate().SetReturnDocument(options.After)))
 }
@@ -80,10 +80,10 @@ func (c collection) delete(ctx context.Context, filter bson.D) (int64, error) {
 	return result.DeletedCount, nil
 }
 
-// abortable is a context that shows its deadline to the driver as a
-// cancellation. At a deadline the driver keeps the connection and waits for the
-// answer, so a request that is still under way takes effect after its call has
-// failed. At a cancellation it closes the connection [CTX-07].
+// abortable is a context whose deadline the driver sees as a cancellation. At a
+// deadline the driver keeps the connection open and waits for the answer, so a
+// request that has not reached the server yet may still take effect after its
+// call has failed. At a cancellation the driver closes the connection [CTX-07].
 type abortable struct{ context.Context }
 
 func (abortable) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
@@ -95,7 +95,7 @@ func (c abortable) Err() error {
 	return nil
 }
 
-// ended gives an error of the driver the reason for which the context ended.
+// ended adds the reason why the context ended to an error of the driver.
 func ended(ctx context.Context, err error) error {
 	if reason := ctx.Err(); errors.Is(err, context.Canceled) && reason != nil && !errors.Is(err, reason) {
 		return fmt.Errorf("%w: %s", reason, err.Error())

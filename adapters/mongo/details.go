@@ -13,10 +13,10 @@ import (
 )
 
 // authorization_details are kept as an array of documents, as the Auth.js
-// adapter keeps them. What BSON would change is kept as JSON text instead:
-// numbers without an exact binary form, names that MongoDB reserves or that
-// come twice, halves of characters, deep nesting, and what is neither an array
-// nor an object.
+// adapter keeps them. Details that BSON would change are kept as JSON text
+// instead: numbers without an exact binary form, names that MongoDB reserves,
+// duplicate names, halves of surrogate pairs, deep nesting, and values that
+// are neither an array nor an object.
 
 // detailsToBSON returns the value to store.
 func detailsToBSON(details json.RawMessage) (any, error) {
@@ -44,10 +44,11 @@ func detailsToBSON(details json.RawMessage) (any, error) {
 	}
 }
 
-// errNoBSON says that BSON would not give the same JSON back.
+// errNoBSON means that BSON cannot return the same JSON.
 var errNoBSON = errors.New("no exact BSON form")
 
-// maxDepth of nesting: MongoDB takes 100 levels.
+// maxDepth is the deepest nesting that is stored as BSON. MongoDB accepts 100
+// levels.
 const maxDepth = 50
 
 func readJSON(d *json.Decoder, depth int) (any, error) {

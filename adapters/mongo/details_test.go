@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// roundTrip returns what a later read makes of details, by way of the bytes of
-// a document.
+// roundTrip encodes details into the bytes of a document and returns the text
+// that a later read decodes. It reports whether they were stored as BSON.
 func roundTrip(t testing.TB, details string) (text string, structured bool, err error) {
 	t.Helper()
 	v, err := detailsToBSON(json.RawMessage(details))
@@ -30,7 +30,8 @@ func roundTrip(t testing.TB, details string) (text string, structured bool, err 
 	return string(back), value.Type != bson.TypeString, nil
 }
 
-// TestDetails keeps in BSON what BSON can hold, and the rest as text.
+// TestDetails stores details as BSON if BSON can hold them, and otherwise as
+// text.
 func TestDetails(t *testing.T) {
 	deep := strings.Repeat("[", maxDepth+2) + strings.Repeat("]", maxDepth+2)
 	for _, c := range []struct {
@@ -90,7 +91,7 @@ func sameJSON(a, b string) bool {
 	return reflect.DeepEqual(decode(a), decode(b))
 }
 
-// TestDetailsRefused never keeps what is no JSON or no UTF-8.
+// TestDetailsRefused refuses details that are not JSON or not UTF-8.
 func TestDetailsRefused(t *testing.T) {
 	for _, details := range []string{``, `[`, `[1,]`, `{"a"}`, `[1] [2]`, "[\"\xff\"]", "{\"\xfe\":1}"} {
 		if got, _, err := roundTrip(t, details); err == nil {
@@ -99,8 +100,8 @@ func TestDetailsRefused(t *testing.T) {
 	}
 }
 
-// TestDetailsOfOthers reads what other writers may have stored, or says that it
-// can't.
+// TestDetailsOfOthers reads values that other writers may have stored, or
+// returns an error.
 func TestDetailsOfOthers(t *testing.T) {
 	for _, c := range []struct {
 		stored any

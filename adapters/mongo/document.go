@@ -10,9 +10,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// document reads the fields of a stored document. A null field is an absent one,
-// as the Auth.js adapter writes it. The first field that can't be read is kept
-// as the error [ERR-10].
+// document reads the fields of a stored document. A null field, which the
+// Auth.js adapter writes, is read as an absent one. The first field that can't
+// be read sets the error [ERR-10].
 type document struct {
 	raw bson.Raw
 	err error
@@ -49,7 +49,7 @@ func (d *document) optional(field string) *string {
 	return &s
 }
 
-// text returns a text that must be there.
+// text returns a required text.
 func (d *document) text(field string) string {
 	s := d.optional(field)
 	if s == nil {
@@ -59,7 +59,7 @@ func (d *document) text(field string) string {
 	return *s
 }
 
-// id returns an ObjectID that must be there.
+// id returns a required ObjectID.
 func (d *document) id(field string) bson.ObjectID {
 	v, _ := d.lookup(field)
 	id, ok := v.ObjectIDOK()
@@ -83,8 +83,8 @@ func (d *document) instant(field string) *time.Time {
 	return new(t.UTC())
 }
 
-// integer returns a whole number of any of the types that JavaScript and Go
-// write, or nil.
+// integer returns an integer, stored with any of the number types that
+// JavaScript and Go write, or nil.
 func (d *document) integer(field string) *int64 {
 	v, ok := d.lookup(field)
 	if !ok {
@@ -103,7 +103,7 @@ func (d *document) integer(field string) *int64 {
 	return nil
 }
 
-// boolean returns a truth value that must be there.
+// boolean returns a required boolean.
 func (d *document) boolean(field string) bool {
 	v, _ := d.lookup(field)
 	b, ok := v.BooleanOK()
@@ -113,7 +113,8 @@ func (d *document) boolean(field string) bool {
 	return b
 }
 
-// must returns the value of a field that must be there, or its zero value.
+// must returns the value of a required field. For an absent field it sets the
+// error and returns the zero value.
 func must[T any](d *document, field string, v *T) T {
 	if v == nil {
 		d.fail(field)
@@ -122,7 +123,7 @@ func must[T any](d *document, field string, v *T) T {
 	return *v
 }
 
-// fields builds a document, leaving out what is null.
+// fields is a document under construction. It leaves out null values.
 type fields bson.D
 
 func (f *fields) add(name string, value any) { *f = append(*f, bson.E{Key: name, Value: value}) }
@@ -133,8 +134,8 @@ func (f *fields) optional(name string, value *string) {
 	}
 }
 
-// date is an instant as it is stored: to the millisecond.
+// date returns an instant in its stored form, to the millisecond.
 func date(t time.Time) bson.DateTime { return bson.DateTime(t.UnixMilli()) }
 
-// kept is an instant as a later read returns it.
+// kept returns an instant in the form that a later read returns.
 func kept(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }

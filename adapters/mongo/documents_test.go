@@ -66,8 +66,8 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestDetailsInTheStore: what the server would take for operators, paths or
-// other numbers comes back.
+// TestDetailsInTheStore: details that look like operators or paths, and numbers
+// that BSON would change, come back unchanged.
 func TestDetailsInTheStore(t *testing.T) {
 	a, _ := standalone.newStore(t)
 	ctx := t.Context()
@@ -83,7 +83,7 @@ func TestDetailsInTheStore(t *testing.T) {
 	}
 }
 
-// TestEnsureIndexesAtOnce has several processes start on an empty database.
+// TestEnsureIndexesAtOnce: several processes start at once on an empty database.
 func TestEnsureIndexesAtOnce(t *testing.T) {
 	name := standalone.newDatabase(t)
 	const processes = 6
@@ -110,8 +110,9 @@ func TestEnsureIndexesAtOnce(t *testing.T) {
 	refused(t, "CreateUser again", got, err, adapter.ErrConflict)
 }
 
-// TestEnsureIndexesOverDuplicates names what stands in the way, without its
-// secrets, loses nothing, and succeeds when the records are mended.
+// TestEnsureIndexesOverDuplicates: the error names the duplicates without their
+// secrets, no record is lost, and the call succeeds when the records are
+// corrected.
 func TestEnsureIndexesOverDuplicates(t *testing.T) {
 	ctx := t.Context()
 	id := bson.NewObjectID()
@@ -180,8 +181,8 @@ func TestEnsureIndexesTakesWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestHowTheClientIsSetUp: what the client does by default elsewhere does not
-// reach the adapter.
+// TestHowTheClientIsSetUp: the client's own settings do not change the adapter's
+// behaviour.
 func TestHowTheClientIsSetUp(t *testing.T) {
 	ctx := t.Context()
 	client := standalone.connect(t, func(o *options.ClientOptions) {
@@ -227,8 +228,8 @@ func TestClientTimeout(t *testing.T) {
 	})
 }
 
-// TestValidator: when a collection refuses a document by a rule of its own, the
-// error says so and quotes nothing of it.
+// TestValidator: when the validator of a collection refuses a document, the
+// error says so and quotes no field of it.
 func TestValidator(t *testing.T) {
 	onEachServer(t, func(t *testing.T, s server) {
 		ctx := t.Context()
@@ -267,7 +268,7 @@ func TestValidator(t *testing.T) {
 	})
 }
 
-// TestNew refuses what can't work.
+// TestNew refuses arguments that can't work.
 func TestNew(t *testing.T) {
 	if _, err := mongo.New(nil); err == nil {
 		t.Error("no database: got no error")

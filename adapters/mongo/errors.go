@@ -10,8 +10,8 @@ import (
 )
 
 // wrap puts the operation before an error, unless it is nil, and marks
-// violations of unique indexes. The text leaves out the server's message about
-// one, because the message quotes the key.
+// violations of unique indexes. The text of a violation leaves out the server's
+// message, because that message quotes the key.
 func wrap(operation string, err error) error {
 	switch {
 	case err == nil:
@@ -25,8 +25,9 @@ func wrap(operation string, err error) error {
 	}
 }
 
-// withoutValues leaves the server's details out of the text of an error: where a
-// validator of the collection refused a document, they quote its fields.
+// withoutValues leaves the server's details out of the text of an error. When a
+// validator of the collection has refused a document, the details quote the
+// document's fields.
 func withoutValues(err error) error {
 	refused, ok := errors.AsType[mgo.WriteException](err)
 	if !ok {
@@ -40,7 +41,7 @@ func withoutValues(err error) error {
 	return err
 }
 
-// refusal is an error of the server with a text that quotes nothing.
+// refusal is an error of the server whose text quotes no field.
 type refusal struct {
 	text  string
 	cause error
@@ -50,7 +51,7 @@ func (e *refusal) Error() string { return e.text }
 
 func (e *refusal) Unwrap() error { return e.cause }
 
-// conflict is a violated unique index.
+// conflict is the error of a violated unique index.
 type conflict struct {
 	operation, what string
 	cause           error

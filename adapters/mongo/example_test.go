@@ -53,7 +53,8 @@ func ExampleNew() {
 	// Ada 2030-01-01
 }
 
-// The collections that a Next.js application keeps beside others of its own.
+// The collections belong to a Next.js application, which has other
+// collections in the same database.
 func ExampleWithCollections() {
 	ctx := context.Background()
 	client, err := mgo.Connect(options.Client().ApplyURI(os.Getenv("GATEHOUSE_MONGO_URL")))

@@ -12,8 +12,8 @@ import (
 	driver "go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// ttlMargin is how long the server keeps what has expired: long enough that no
-// difference between clocks removes anything early.
+// ttlMargin is how long the server keeps expired records. It is so long that the
+// difference between two clocks does not remove a record early.
 const ttlMargin = time.Hour
 
 // index is an index that the adapter needs.
@@ -21,14 +21,14 @@ type index struct {
 	collection collection
 	fields     []string
 	unique     bool
-	// texts: the index holds only documents in which the field is a text that is
-	// not empty. The server uses such an index for a plain equality; it does not
-	// use one with a filter on the type.
+	// texts: the index holds only documents whose field is a text that is not
+	// empty. The server uses such an index for a lookup by equality. It does not
+	// use an index with a filter on the type.
 	texts bool
-	// ttl: the server removes documents that have expired. Without it nothing
-	// but DeleteExpired does.
+	// ttl: the server removes expired documents. Without it only DeleteExpired
+	// removes them.
 	ttl bool
-	// name is set where an index of an earlier version may have the default name.
+	// name is set if an index of an earlier version may have the default name.
 	name string
 }
 
@@ -47,18 +47,18 @@ func (a *Adapter) indexes() []index {
 	}
 }
 
-// EnsureIndexes creates the indexes that are missing: the unique keys that the
-// guarantees rest on, those that lookups need, and TTL indexes that let the
-// server remove sessions and tokens an hour after their expiry. It may be called
-// by several processes at once and changes no record [CAP-03]. An index that is
-// there already and does the same, under whatever name, stays as it is. The
+// EnsureIndexes creates the indexes that are missing: the unique indexes that
+// the adapter's promises depend on, the indexes that lookups need, and TTL
+// indexes, with which the server removes sessions and tokens an hour after their
+// expiry. Several processes may call it at once, and it changes no record
+// [CAP-03]. An existing index that does the same stays, under any name. The
 // index of addresses that earlier versions made is replaced: the new one is
-// there before the old one goes.
+// complete before the old one is dropped.
 //
-// If stored records share a unique key, as in a database that was used without
-// one, the error matches adapter.ErrConflict and names the collection and its
-// fields. Nothing is lost; mend the records and call again. An index on the same
-// fields that does something else is an error that says what to change.
+// If stored records share a key that must be unique, the error matches
+// adapter.ErrConflict and names the collection and its fields. No record is
+// lost; correct the records and call again. If an index on the same fields does
+// something else, the error says what to change.
 func (a *Adapter) EnsureIndexes(ctx context.Context) error {
 	there, err := a.listIndexes(ctx)
 	if err != nil {
@@ -77,8 +77,8 @@ func (a *Adapter) EnsureIndexes(ctx context.Context) error {
 }
 
 // CheckIndexes reports every index that EnsureIndexes would create or refuse, as
-// one error, and changes nothing. It is for those who create indexes by a tool
-// of their own.
+// one error, and changes nothing. It is for applications that create the indexes
+// with their own tool.
 func (a *Adapter) CheckIndexes(ctx context.Context) error {
 	there, err := a.listIndexes(ctx)
 	if err != nil {
@@ -109,8 +109,8 @@ type existing struct {
 	Expire    *bson.RawValue `bson:"expireAfterSeconds"`
 }
 
-// listIndexes returns the indexes of each collection by its name. It is an error
-// if records can't be kept there.
+// listIndexes returns the indexes of each collection by its name. It returns an
+// error if a collection can't keep the records.
 func (a *Adapter) listIndexes(ctx context.Context) (map[string][]existing, error) {
 	if err := a.checkCollections(ctx); err != nil {
 		return nil, err
@@ -134,9 +134,9 @@ func (a *Adapter) collections() []collection {
 	return []collection{a.users, a.accounts, a.sessions, a.tokens, a.authenticators}
 }
 
-// checkCollections refuses what is not a plain collection: a view and a time
-// series can't be changed record by record, and a capped collection removes its
-// oldest records when it is full.
+// checkCollections refuses all kinds of collections except plain ones: a view
+// and a time series can't be changed record by record, and a capped collection
+// removes its oldest records when it is full.
 func (a *Adapter) checkCollections(ctx context.Context) error {
 	var names bson.A
 	for _, c := range a.collections() {
@@ -145,7 +145,7 @@ func (a *Adapter) checkCollections(ctx context.Context) error {
 	specs, err := a.users.Database().ListCollectionSpecifications(ctx, bson.D{{Key: "name", Value: bson.D{{Key: "$in", Value: names}}}})
 	const unauthorized = 13
 	if said, ok := errors.AsType[mgo.CommandError](err); ok && said.Code == unauthorized {
-		return nil // an account may use collections that it may not list
+		return nil // a database user may have access to collections without the right to list them
 	}
 	if err != nil {
 		return err
@@ -162,12 +162,12 @@ func (a *Adapter) checkCollections(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// String names the index by what it is on.
+// String names the index by its collection and fields.
 func (i index) String() string {
 	return fmt.Sprintf("%s (%s)", i.collection.Name(), strings.Join(i.fields, ", "))
 }
 
-// wanted says what the index must be, in the terms of createIndex.
+// wanted describes the required index in the terms of createIndex.
 func (i index) wanted() string {
 	said := []string{"unique: false"}
 	if i.unique {
@@ -200,8 +200,8 @@ func (i index) ensure(ctx context.Context, there []existing) error {
 	return nil
 }
 
-// find reports whether the index is there. It is an error if another stands in
-// its way.
+// find reports whether the index exists. If another index on the same fields
+// prevents it, find returns an error.
 func (i index) find(there []existing) (found bool, err error) {
 	for _, e := range there {
 		if e.Name == "_id_" && e.Collation != nil {
@@ -224,7 +224,8 @@ func (i index) find(there []existing) (found bool, err error) {
 	return found, err
 }
 
-// differences says what an index on the same fields does otherwise.
+// differences describes how an existing index on the same fields differs from
+// the required one.
 func (i index) differences(e existing) []string {
 	var all []string
 	say := func(differs bool, what string) {
@@ -255,13 +256,15 @@ func (i index) differences(e existing) []string {
 }
 
 // harmless reports whether an index that the adapter does not need may stay: the
-// server keeps both, and it neither refuses nor removes records.
+// server can keep it beside the required one, and it neither refuses nor removes
+// records.
 func (i index) harmless(e existing) bool {
 	_, expires := e.expires()
 	return i.texts && !e.Unique && !expires && e.Partial != nil
 }
 
-// expires returns after how many seconds the server removes a record.
+// expires returns the number of seconds after which the server removes a record.
+// It reports false for an index that removes none.
 func (e existing) expires() (seconds int64, ok bool) {
 	if e.Expire == nil {
 		return 0, false
@@ -276,8 +279,8 @@ func isTextFilter(filter bson.Raw, field string) bool {
 	return ok && text == "" && err == nil && len(elements) == 1
 }
 
-// replaces reports whether e is the index that earlier versions made, which is
-// of no use to lookups.
+// replaces reports whether e is the index that earlier versions made, which
+// lookups can't use.
 func (i index) replaces(e existing) bool {
 	if !i.texts || e.Name != i.fields[0]+"_1" {
 		return false
@@ -286,8 +289,8 @@ func (i index) replaces(e existing) bool {
 	return ok && kind == "string"
 }
 
-// on reports whether a key is on the fields in their order; what direction each
-// has does not matter.
+// on reports whether a key has the fields in their order. The direction of each
+// field does not matter.
 func (i index) on(key bson.Raw) bool {
 	elements, err := key.Elements()
 	if err != nil || len(elements) != len(i.fields) {
@@ -320,7 +323,7 @@ func (i index) create(ctx context.Context) error {
 	return err
 }
 
-// drop drops an index, unless another process has.
+// drop drops an index. It is no error if another process has dropped it.
 func (i index) drop(ctx context.Context, name string) error {
 	err := i.collection.Indexes().DropOne(ctx, name)
 	const indexNotFound = 27

@@ -21,7 +21,7 @@ func addressesBefore() mgo.IndexModel {
 }
 
 // TestEnsureIndexesReplaces replaces the index of addresses that earlier
-// versions made while people sign up: no two users take one address.
+// versions made, while users sign up: no two users get the same address.
 func TestEnsureIndexesReplaces(t *testing.T) {
 	ctx := t.Context()
 	db := standalone.connect(t).Database(standalone.newDatabase(t))
@@ -130,7 +130,8 @@ func TestIndexesThatDiffer(t *testing.T) {
 	}
 }
 
-// TestCollationOfACollection refuses a collection that takes two texts for one.
+// TestCollationOfACollection refuses a collection that treats two different
+// texts as equal.
 func TestCollationOfACollection(t *testing.T) {
 	ctx := t.Context()
 	db := standalone.connect(t).Database(standalone.newDatabase(t))
@@ -142,8 +143,8 @@ func TestCollationOfACollection(t *testing.T) {
 	}
 }
 
-// TestKindsOfCollections refuses what would lose records by itself, or can't be
-// changed.
+// TestKindsOfCollections refuses collections that lose records by themselves,
+// or that can't be changed.
 func TestKindsOfCollections(t *testing.T) {
 	ctx := t.Context()
 	for says, create := range map[string]func(db *mgo.Database) error{
@@ -170,7 +171,7 @@ func TestKindsOfCollections(t *testing.T) {
 	}
 }
 
-// TestCheckIndexes names all that is missing, and makes nothing.
+// TestCheckIndexes names all missing indexes, and creates none.
 func TestCheckIndexes(t *testing.T) {
 	ctx := t.Context()
 	db := standalone.connect(t).Database(standalone.newDatabase(t))

@@ -10,8 +10,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/authjs"
 )
 
-// TestInterop has the real @auth/mongodb-adapter and this adapter take turns on
-// one database.
+// TestInterop lets the real @auth/mongodb-adapter and this adapter take turns
+// on one database.
 func TestInterop(t *testing.T) {
 	for _, indexes := range []bool{true, false} {
 		t.Run(fmt.Sprintf("our indexes %t", indexes), func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// required refuses empty keys [INPUT-14]. The arguments are names and values by
-// turns.
+// required returns an error if a key is empty [INPUT-14]. The arguments are
+// names and values in turn.
 func required(fields ...string) error {
 	for i := 0; i < len(fields); i += 2 {
 		if fields[i+1] == "" {
@@ -19,7 +19,7 @@ func required(fields ...string) error {
 	return nil
 }
 
-// storable refuses texts that BSON can't hold.
+// storable returns an error if BSON can't hold a text.
 func storable(texts ...string) error {
 	for _, s := range texts {
 		if !utf8.ValidString(s) {
@@ -29,8 +29,8 @@ func storable(texts ...string) error {
 	return nil
 }
 
-// lookup reports whether texts can be keys of a record: neither empty nor
-// unstorable.
+// lookup reports whether all texts can be keys of a record: a key is not
+// empty, and BSON can hold it.
 func lookup(texts ...string) bool {
 	for _, s := range texts {
 		if s == "" || !utf8.ValidString(s) {
@@ -40,8 +40,8 @@ func lookup(texts ...string) bool {
 	return true
 }
 
-// objectID reads an ID. Only the form that the adapter returns is one: the
-// digits of an ObjectID in other letters find nobody.
+// objectID parses an ID. It accepts only the form that the adapter returns:
+// an ObjectID in upper-case hex is not an ID.
 func objectID(id string) (bson.ObjectID, bool) {
 	oid, err := bson.ObjectIDFromHex(id)
 	return oid, err == nil && oid.Hex() == id

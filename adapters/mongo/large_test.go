@@ -22,9 +22,9 @@ import (
 
 var many = flag.Int("many", 2000, "TestOthersDuringLargeDeletions removes this many sessions; with 10,000 or more it measures what others wait")
 
-// TestOthersDuringLargeDeletions deletes a user with many sessions, ends them, and
-// sweeps a tenth of them. No command of it grows with their number, and after each
-// command others read and write as always.
+// TestOthersDuringLargeDeletions deletes a user with many sessions, deletes the
+// sessions of such a user, and sweeps a tenth of them. No command grows with the
+// number of sessions, and after each command other calls read and write as usual.
 func TestOthersDuringLargeDeletions(t *testing.T) {
 	onEachServer(t, func(t *testing.T, s server) {
 		for name, remove := range map[string]func(ctx context.Context, a *mongo.Adapter, userID string) (int64, error){
@@ -54,7 +54,7 @@ func TestOthersDuringLargeDeletions(t *testing.T) {
 	})
 }
 
-// removeMany removes the sessions of a user while others call.
+// removeMany removes the sessions of a user while other calls run.
 func removeMany(t *testing.T, s server, remove func(a *mongo.Adapter, userID string)) {
 	t.Helper()
 	const measured, most = 10_000, 250 // documents that a command may delete
@@ -109,7 +109,7 @@ func removeMany(t *testing.T, s server, remove func(a *mongo.Adapter, userID str
 	}
 }
 
-// fillSessions writes the sessions of a user. A tenth of them expires in an hour.
+// fillSessions writes the sessions of a user. A tenth of them expire in an hour.
 func fillSessions(t *testing.T, db *mgo.Database, userID string) {
 	t.Helper()
 	id := must(bson.ObjectIDFromHex(userID))(t)
@@ -127,7 +127,8 @@ func fillSessions(t *testing.T, db *mgo.Database, userID string) {
 	}
 }
 
-// timed calls until done ends, and returns how long each call took, in order.
+// timed repeats the call until done is closed, and returns the sorted times that
+// the calls took.
 func timed(call func(), done <-chan time.Time) (took []time.Duration) {
 	for {
 		began := time.Now()

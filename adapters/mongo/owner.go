@@ -10,13 +10,13 @@ import (
 )
 
 // Accounts, sessions and authenticators name their owner in userId. DeleteUser
-// deletes the user first, and no lookup finds a record whose owner is gone: so
-// everything of a user goes in one instant, without a transaction.
+// deletes the user first, and no lookup finds a record whose owner is absent. So
+// all records of a user disappear in one instant, without a transaction.
 
-// ownerField is where a lookup finds the owner, in a list.
+// ownerField is the field of a lookup's result that holds the list with the owner.
 const ownerField = "gatehouseOwner"
 
-// owned is a record as stored, with its owner.
+// owned is a stored record with its owner.
 type owned struct {
 	raw   bson.Raw
 	owner *adapter.User
@@ -50,7 +50,7 @@ func (a *Adapter) findOwned(ctx context.Context, c collection, filter bson.D) (*
 	return &owned{raw: d.raw, owner: owner}, nil
 }
 
-// listOwned returns all records of a user who is there.
+// listOwned returns all records of the user, or none if the user is absent.
 func (a *Adapter) listOwned(ctx context.Context, c collection, userID string) ([]bson.Raw, error) {
 	ownerID, ok := objectID(userID)
 	if !ok {
@@ -85,9 +85,9 @@ func list[T any](ctx context.Context, a *Adapter, c collection, userID string, d
 	return all, nil
 }
 
-// create inserts a record of the user and then looks for the user, who may be
-// absent, or have been deleted meanwhile together with what was there at that
-// moment: what was inserted then goes, too. No lookup finds it before.
+// create inserts a record of the user and then looks for the user. If the user is
+// absent, or was deleted at the same time, create deletes the record again. No
+// lookup finds the record before that.
 func (a *Adapter) create(ctx context.Context, c collection, userID string, key bson.D, doc fields) error {
 	ownerID, ok := objectID(userID)
 	if !ok {
@@ -108,8 +108,8 @@ func (a *Adapter) create(ctx context.Context, c collection, userID string, key b
 	return errNoUser
 }
 
-// insertOwned inserts a record. A key that a record without an owner holds is
-// free.
+// insertOwned inserts a record. If a record without an owner has the same key,
+// insertOwned removes that record first.
 func (a *Adapter) insertOwned(ctx context.Context, c collection, key bson.D, doc fields) error {
 	err := c.insert(ctx, doc)
 	if !mgo.IsDuplicateKeyError(err) {
@@ -125,16 +125,16 @@ func (a *Adapter) insertOwned(ctx context.Context, c collection, key bson.D, doc
 	return err
 }
 
-// exists reports whether there is such a user.
+// exists reports whether the user exists.
 func (a *Adapter) exists(ctx context.Context, id bson.ObjectID) (bool, error) {
 	raw, err := one(ctx, a.users.FindOne(abortable{ctx}, byID(id), onlyID()))
 	return raw != nil, err
 }
 
-// removeOrphan removes the record with the key if its owner is gone, or if it is
-// an account that has gone with its authenticator, and reports whether the key is
-// free. IDs are not used twice, so an owner who is gone never comes back. A record
-// with the pending field waits for its owner, see signUpInOrder.
+// removeOrphan removes the record with the key if its owner is absent, or if it is
+// an account whose authenticator was deleted. It reports whether the key is free.
+// IDs are not used twice, so a deleted owner never comes back. A record with the
+// pending field may still get its owner, see signUpInOrder.
 func (a *Adapter) removeOrphan(ctx context.Context, c collection, key bson.D) (bool, error) {
 	raw, err := c.find(ctx, key)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 )
 
 // TestNoScans asks the profiler of the server for the plan of every command that
-// any method sends: among 100,000 records none reads a whole collection, and
-// none reads more documents than its answer needs.
+// any method sends. Among 100,000 records no command reads a whole collection,
+// or more documents than its answer needs.
 func TestNoScans(t *testing.T) {
 	a, db := standalone.newStore(t)
 	ctx := t.Context()
@@ -40,7 +40,7 @@ func TestNoScans(t *testing.T) {
 	t.Log(plans)
 }
 
-// command is what the profiler says of one.
+// command is the profiler's entry for one command.
 type command struct {
 	Op       string   `bson:"op"`
 	NS       string   `bson:"ns"`
@@ -91,8 +91,7 @@ func fillRecords(t *testing.T, db *mgo.Database, from, to int, expires time.Time
 	}
 }
 
-// callEverything calls every method for records that are there and for records
-// that are not.
+// callEverything calls every method for stored records and for absent records.
 func callEverything(ctx context.Context, t *testing.T, a *mongo.Adapter) {
 	t.Helper()
 	some := func(v any, err error) {

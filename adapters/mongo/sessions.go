@@ -48,8 +48,8 @@ func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (*
 	return &adapter.SessionAndUser{Session: *session, User: *found.owner}, nil
 }
 
-// UpdateSession implements adapter.Sessions. A new owner is looked for before
-// and after the change.
+// UpdateSession implements adapter.Sessions. It looks for a new owner before and
+// after the change.
 func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
 	session, err := a.updateSession(ctx, update)
 	return session, wrap("update session", err)
@@ -85,8 +85,8 @@ func (a *Adapter) changeSession(ctx context.Context, token string, set fields) (
 	return decodeSession(raw)
 }
 
-// moveSession gives the session another owner. An absent session is nil even if
-// the owner is absent, too.
+// moveSession gives the session another owner. For an absent session it returns
+// nil, even if the owner is absent too.
 func (a *Adapter) moveSession(ctx context.Context, token, userID string, set fields) (*adapter.Session, error) {
 	found, err := a.findOwned(ctx, a.sessions, sessionFilter(token))
 	if err != nil || found == nil {
@@ -107,7 +107,8 @@ func (a *Adapter) moveSession(ctx context.Context, token, userID string, set fie
 	if err != nil || there {
 		return session, err
 	}
-	// The new owner was deleted meanwhile, and the session with it.
+	// The new owner was deleted during the change, so the session must be
+	// deleted too.
 	_, err = a.sessions.delete(ctx, append(sessionFilter(token), bson.E{Key: "userId", Value: ownerID}))
 	return nil, err
 }

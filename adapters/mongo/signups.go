@@ -10,11 +10,11 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// pendingField is on the account and the authenticator of a sign-up in order
-// until the user is there.
+// pendingField marks the account and the authenticator of a sign-up without a
+// transaction until the user is stored.
 const pendingField = "gatehousePending"
 
-// signUp is what CreateUserWithAccount stores, ready to be inserted.
+// signUp has the documents that CreateUserWithAccount inserts.
 type signUp struct {
 	id    bson.ObjectID
 	user  fields
@@ -28,11 +28,12 @@ type ownedDocument struct {
 	doc        fields
 }
 
-// CreateUserWithAccount implements adapter.SignUps: in a transaction where the
-// server has them. On a standalone server the account is stored first, where
-// nobody finds it without its user, then the authenticator, then the user: a
-// call that fails leaves either all of them or nothing that anybody finds, and
-// no key is taken.
+// CreateUserWithAccount implements adapter.SignUps. It uses a transaction where
+// the server supports transactions. On a standalone server it stores the
+// account first, then the authenticator, then the user. No lookup finds the
+// account and the authenticator before the user is stored. So a call that fails
+// leaves either all of the records, or records that no lookup finds and whose
+// keys are free.
 func (a *Adapter) CreateUserWithAccount(ctx context.Context, user adapter.User, account adapter.Account, authenticator *adapter.Authenticator) (*adapter.User, error) {
 	s, stored, err := a.newSignUp(user, account, authenticator)
 	if err != nil {
@@ -83,8 +84,8 @@ func (a *Adapter) newSignUp(user adapter.User, account adapter.Account, authenti
 	return s, stored, nil
 }
 
-// signUpAtOnce stores a sign-up in a transaction, again if a key was held by
-// what has no owner.
+// signUpAtOnce stores a sign-up in a transaction. If records without an owner
+// hold its keys, it removes them and repeats the transaction.
 func (a *Adapter) signUpAtOnce(ctx context.Context, s *signUp) error {
 	insert := func(ctx context.Context) error {
 		if err := a.users.insert(ctx, s.user); err != nil {
@@ -107,8 +108,8 @@ func (a *Adapter) signUpAtOnce(ctx context.Context, s *signUp) error {
 	return a.transaction(ctx, insert)
 }
 
-// removeOrphans removes what holds the keys of a sign-up without an owner, and
-// reports whether all of them are free.
+// removeOrphans removes the records without an owner that hold keys of a
+// sign-up. It reports whether all the keys are free.
 func (a *Adapter) removeOrphans(ctx context.Context, s *signUp) (bool, error) {
 	for _, o := range s.owned {
 		if free, err := a.removeOrphan(ctx, o.collection, o.key); err != nil || !free {
@@ -120,10 +121,11 @@ func (a *Adapter) removeOrphans(ctx context.Context, s *signUp) (bool, error) {
 
 // signUpInOrder stores a sign-up without a transaction.
 //
-// What has no user yet looks like what has none any more, and its key is free
-// for anybody who wants it. So it is marked as pending, and the mark is removed
-// when the user is there: if it can't be found then, another call has taken the
-// key meanwhile, and this one has lost.
+// A record whose user is not stored yet looks like a record whose user was
+// deleted, so another call may remove it and take its key. So signUpInOrder
+// marks the record as pending, and removes the mark when the user is stored. If
+// it does not find the record then, another call has taken the key, and this
+// sign-up fails.
 func (a *Adapter) signUpInOrder(ctx context.Context, s *signUp) error {
 	for _, o := range s.owned {
 		if err := a.insertOwned(ctx, o.collection, o.key, append(o.doc, bson.E{Key: pendingField, Value: true})); err != nil {
@@ -146,8 +148,9 @@ func (a *Adapter) signUpInOrder(ctx context.Context, s *signUp) error {
 	return nil
 }
 
-// undo removes what a sign-up has stored after a conflict. After another error
-// the user may be there: then what is stored must stay, else nobody finds it.
+// undo removes the stored documents of a sign-up after a conflict. After
+// another error the user may be stored: then the account and the authenticator
+// must stay.
 func (a *Adapter) undo(ctx context.Context, s *signUp, why error) error {
 	if !mgo.IsDuplicateKeyError(why) {
 		return nil

@@ -29,7 +29,7 @@ const (
 // server is a deployment on which the tests run.
 type server struct{ name, variable string }
 
-// standalone has no transactions, replicaSet has them.
+// standalone does not support transactions, replicaSet does.
 var (
 	standalone = server{"standalone", mongoURL}
 	replicaSet = server{"replica set", replicaURL}
@@ -42,7 +42,7 @@ func onEachServer(t *testing.T, test func(t *testing.T, s server)) {
 	}
 }
 
-// url names the server, or ends the test.
+// url returns the server's URL. Without one it skips or fails the test.
 func (s server) url(t testing.TB) string {
 	t.Helper()
 	url := os.Getenv(s.variable)
@@ -56,7 +56,8 @@ func (s server) url(t testing.TB) string {
 	return url
 }
 
-// env opens the environment of the harness, which ends with the test.
+// env opens the environment of the harness. It is closed at the end of the
+// test.
 func (s server) env(t testing.TB) *mongotest.Env {
 	t.Helper()
 	env := must(mongotest.Open(s.url(t)))(t)
@@ -75,7 +76,7 @@ func (s server) version(t testing.TB) string {
 	return info.Version
 }
 
-// TestMain says once what is missing.
+// TestMain prints once which servers are missing.
 func TestMain(m *testing.M) {
 	if os.Getenv(mongoURL) == "" {
 		if !skipStores() {
@@ -123,7 +124,7 @@ func (s server) newDatabase(t testing.TB) string {
 	return name
 }
 
-// newStore returns an adapter on a database of its own, with its indexes.
+// newStore returns an adapter on its own database, with the indexes.
 func (s server) newStore(t testing.TB) (*mongo.Adapter, *mgo.Database) {
 	t.Helper()
 	db := s.connect(t).Database(s.newDatabase(t))

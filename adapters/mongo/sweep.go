@@ -10,9 +10,9 @@ import (
 )
 
 // DeleteExpired implements adapter.Sweeper. It deletes in batches and rests
-// between them, so that others hardly notice; after an error what is counted is
-// gone. The server removes expired records too, an hour later; see
-// EnsureIndexes.
+// between them, so that other calls are hardly slower. After an error the
+// counted records are deleted. The server removes expired records too, an hour
+// after their expiry; see EnsureIndexes.
 func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept, error) {
 	expired := bson.D{{Key: "expires", Value: bson.D{{Key: "$lte", Value: date(now)}}}}
 	var swept adapter.Swept

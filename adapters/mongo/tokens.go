@@ -8,8 +8,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// CreateVerificationToken implements adapter.VerificationTokens. A pending pair
-// is a conflict.
+// CreateVerificationToken implements adapter.VerificationTokens. A pair of
+// identifier and token that is already stored is a conflict.
 func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.VerificationToken) (*adapter.VerificationToken, error) {
 	if err := required("identifier", token.Identifier, "token", token.Token); err != nil {
 		return nil, wrap("create verification token", err)
@@ -27,8 +27,8 @@ func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.Ver
 	return &token, nil
 }
 
-// UseVerificationToken implements adapter.VerificationTokens. A token that can't
-// be read is used up, and an error.
+// UseVerificationToken implements adapter.VerificationTokens. If the token can't
+// be read, it is deleted and the call returns an error.
 func (a *Adapter) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 	token, err := a.useToken(ctx, key)
 	return token, wrap("use verification token", err)

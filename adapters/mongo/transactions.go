@@ -15,26 +15,26 @@ import (
 )
 
 const (
-	// conflictTime is how long a transaction that loses to others is repeated.
+	// conflictTime is how long a transaction that conflicts with others is repeated.
 	conflictTime = 5 * time.Second
 	// betweenTries is the longest rest before the next try.
 	betweenTries = 20 * time.Millisecond
-	// killTime is how long ending a transaction on the server is tried. The server
-	// itself ends an abandoned transaction after a minute.
+	// killTime is how long the adapter tries to end a transaction on the server. The
+	// server itself ends an abandoned transaction after a minute.
 	killTime = 30 * time.Second
-	// killTryTime bounds one try, whose connection may be dead, and the rest after it.
+	// killTryTime limits one try, whose connection may be dead, and the rest after it.
 	killTryTime = time.Second
 )
 
-// Whether a server has transactions.
+// Whether a server supports transactions.
 const (
 	unknown int32 = iota
 	hasTransactions
 	hasNone
 )
 
-// askTransactions reports whether the server has transactions: a replica set and
-// a sharded cluster do. It asks once.
+// askTransactions reports whether the server supports transactions, as a replica set
+// and a sharded cluster do. It asks the server once.
 func (a *Adapter) askTransactions(ctx context.Context) (bool, error) {
 	if known := a.transactions.Load(); known != unknown {
 		return known == hasTransactions, nil
@@ -56,8 +56,8 @@ func (a *Adapter) askTransactions(ctx context.Context) (bool, error) {
 	return has, nil
 }
 
-// transaction runs do in a transaction, again while it loses to another. It does
-// not repeat anything after a lost connection, as no other method does.
+// transaction runs do in a transaction, and repeats it while it conflicts with another
+// one. It does not repeat it after a lost connection; no other method does either.
 func (a *Adapter) transaction(ctx context.Context, do func(ctx context.Context) error) error {
 	for deadline := time.Now().Add(conflictTime); ; {
 		err := a.tryTransaction(ctx, do)
@@ -86,18 +86,19 @@ func (a *Adapter) tryTransaction(ctx context.Context, do func(ctx context.Contex
 		err = session.CommitTransaction(mgo.NewSessionContext(abortable{ctx}, session))
 	}
 	if ctx.Err() == nil && (err == nil || errors.As(err, new(mgo.ServerError)) && !mgo.IsNetworkError(err)) {
-		session.EndSession(abortable{ctx}) // aborts what is not committed
+		session.EndSession(abortable{ctx}) // aborts a transaction that is not committed
 		return err
 	}
-	// The transaction may be open on the server, where others wait for what it has
-	// locked. Nobody waits for this call any more, or the server can't be reached.
+	// The transaction may still be open on the server, where other calls wait for its
+	// locks. The caller has given up, or the server can't be reached, so a goroutine
+	// ends it.
 	go a.kill(context.WithoutCancel(ctx), session)
 	return err
 }
 
-// kill ends the transaction of a session on the server, and tries again while
-// the server can't be reached. It kills twice: a statement that was on its way
-// may arrive after the first time, and then it begins the transaction anew.
+// kill ends the transaction of a session on the server, and tries again while the
+// server can't be reached. It kills the session twice: a statement that was still
+// under way may arrive after the first time, and would begin the transaction again.
 func (a *Adapter) kill(ctx context.Context, session *mgo.Session) {
 	ctx, cancel := context.WithTimeout(ctx, killTime)
 	for killed := 0; ctx.Err() == nil; _ = rest(ctx, killTryTime) {

@@ -11,16 +11,16 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// TestTransactionThatCantBeEndedAtOnce loses the answer of each step of a sign-up
-// until its deadline, and the server with whatever is sent next: the command
-// that ends the transaction. What the transaction has locked is free soon after
-// the server is back: a repeat finds no conflict with it.
+// TestTransactionThatCantBeEndedAtOnce withholds the answer to each step of a
+// sign-up until its deadline. Then it cuts off the server, so that the command
+// that ends the transaction is lost. Soon after the server is back, the
+// transaction's locks are free, and a repeated sign-up meets no conflict with it.
 func TestTransactionThatCantBeEndedAtOnce(t *testing.T) {
 	env := replicaSet.env(t)
 	_, db := replicaSet.newStore(t)
 	h := env.Handle(t, db.Name(), 8)
 	if _, err := h.CreateUserWithAccount(t.Context(), adapter.User{}, adapter.Account{Type: "oidc", Provider: "google", ProviderAccountID: "0"}, nil); err != nil {
-		t.Fatal(err) // the first one asks whether there are transactions
+		t.Fatal(err) // the first sign-up asks whether the server supports transactions
 	}
 	const steps = 3 // user, account, commit
 	for step := 1; step <= steps; step++ {
@@ -38,7 +38,7 @@ func TestTransactionThatCantBeEndedAtOnce(t *testing.T) {
 		<-down.Hit()
 		h.Proxy.Heal()
 		within(t, 30*time.Second, func(ctx context.Context) error { return h.Client.Ping(ctx, nil) })
-		if err := within(t, 30*time.Second, signUp); err != nil && !(step == steps && errors.Is(err, adapter.ErrConflict)) { // a commit may have been carried out
+		if err := within(t, 30*time.Second, signUp); err != nil && !(step == steps && errors.Is(err, adapter.ErrConflict)) { // the commit may have taken effect
 			t.Errorf("server down after step %d: trying again: %v", step, err)
 		}
 	}

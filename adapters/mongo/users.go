@@ -33,7 +33,7 @@ func newUser(user adapter.User) (fields, *adapter.User, error) {
 	}
 	id := bson.NewObjectID()
 	doc := fields{{Key: "_id", Value: id}}
-	if user.Email != "" { // a user without an address is in no index of addresses
+	if user.Email != "" { // the index of addresses does not contain users without one
 		doc.add("email", user.Email)
 	}
 	doc.optional("name", user.Name)
@@ -42,15 +42,15 @@ func newUser(user adapter.User) (fields, *adapter.User, error) {
 		doc.add("emailVerified", date(*user.EmailVerified))
 		user.EmailVerified = new(kept(*user.EmailVerified))
 	} else {
-		doc.add("emailVerified", nil) // as the Auth.js adapter has it
+		doc.add("emailVerified", nil) // the Auth.js adapter stores null too
 	}
 	user.ID = id.Hex()
 	user.Name, user.Image = clone(user.Name), clone(user.Image)
 	return doc, &user, nil
 }
 
-// CreateUser implements adapter.Users. It assigns the ID; one that is supplied
-// is replaced.
+// CreateUser implements adapter.Users. It assigns the ID and ignores an ID
+// that the caller supplies.
 func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
 	doc, stored, err := newUser(user)
 	if err == nil {
@@ -136,10 +136,11 @@ func (a *Adapter) updateUser(ctx context.Context, update adapter.UserUpdate) (*a
 	}
 }
 
-// DeleteUser implements adapter.Users. Of many sessions the most go first, in
-// batches, so that nobody waits for long. Then the user is deleted: in this
-// instant nothing of the user is found any more. What is left in the other
-// collections goes last; if that fails, a repeated call completes it.
+// DeleteUser implements adapter.Users. If the user has many sessions, it
+// deletes most of them first, in batches, so that other calls do not wait for
+// long. Then it deletes the user: from this instant no lookup finds a record
+// of the user. It deletes the remaining records last; if that fails, a
+// repeated call completes it.
 func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
 	oid, ok := objectID(id)
 	if !ok {

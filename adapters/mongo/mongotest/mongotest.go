@@ -22,14 +22,13 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Env is a server on which every adapter that the harness opens has a database
-// of its own.
+// Env is a server. Every adapter that the harness opens has its own database there.
 type Env struct {
 	url   string
 	admin *mgo.Client
 }
 
-// Open returns the environment of the server that the URL names.
+// Open returns the environment for the server that the URL names.
 func Open(url string) (*Env, error) {
 	client, err := mgo.Connect(options.Client().ApplyURI(url).SetWriteConcern(writeconcern.Majority()))
 	if err != nil {
@@ -41,7 +40,7 @@ func Open(url string) (*Env, error) {
 // Close closes the client of the environment.
 func (e *Env) Close(ctx context.Context) error { return e.admin.Disconnect(ctx) }
 
-// Handle is an adapter with its own client, which goes through its own proxy.
+// Handle is an adapter with its own client, which connects through its own proxy.
 type Handle struct {
 	*mongo.Adapter
 	Client   *mgo.Client
@@ -97,7 +96,7 @@ func (e *Env) Harness() adaptertest.Harness {
 		// After a lost connection the driver waits until it has asked the server again, at most twice a second.
 		Parallel:      16,
 		Declarations:  adaptertest.Declarations{AssignsIDs: true, NoPooler: "the driver of MongoDB speaks to the servers themselves"},
-		ClauseTimeout: 3 * time.Minute, // a cancelled call costs a connection, and the machine may be busy
+		ClauseTimeout: 3 * time.Minute, // a cancelled call closes a connection, and the machine may be busy
 	}
 }
 
@@ -115,7 +114,7 @@ func (e *Env) fresh(t testing.TB, conns uint64) *Handle {
 	}
 	t.Cleanup(func() {
 		var err error
-		for range 3 { // connections may be from before the server was killed
+		for range 3 { // connections may be older than a restart of the server
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 			err = e.admin.Database(name).Drop(ctx)
 			cancel()
@@ -128,21 +127,22 @@ func (e *Env) fresh(t testing.TB, conns uint64) *Handle {
 	return e.Handle(t, name, conns)
 }
 
-// Handle opens an adapter on a database with a client and a proxy of its own,
-// which end with the test.
+// Handle opens an adapter on a database, with its own client and proxy, which
+// are closed at the end of the test.
 func (e *Env) Handle(t testing.TB, database string, conns uint64) *Handle {
 	t.Helper()
-	proxy, err := fault.NewProxy("") // the client's dialer says where to
+	proxy, err := fault.NewProxy("") // the client's dialer names the target
 	if err != nil {
 		t.Fatal(err)
 	}
 	client, err := mgo.Connect(options.Client().ApplyURI(e.url).
 		SetDialer(proxy).
 		SetMaxPoolSize(conns).
-		// The driver asks the server how it is, on connections of its own. Seldom, so that the steps are the adapter's.
+		// The driver monitors the server on separate connections. The interval is long, so that the proxy counts only
+		// steps of the adapter.
 		SetServerMonitoringMode("poll").SetHeartbeatInterval(time.Minute).
-		// A server that is down is an error before the default of 30 seconds; a connection that is awaited on a busy
-		// machine is not.
+		// A server that is down is reported earlier than after the default of 30 seconds, but waiting for a
+		// connection on a busy machine does not fail.
 		SetServerSelectionTimeout(10 * time.Second))
 	if err != nil {
 		_ = proxy.Close()
@@ -165,8 +165,8 @@ func (e *Env) Handle(t testing.TB, database string, conns uint64) *Handle {
 	return h
 }
 
-// drain returns when the proxy has seen the end of what the client sent: a
-// client says goodbye and does not wait.
+// drain returns when the proxy has seen the last bytes of the client: a client that closes sends a last message and
+// does not wait for it to arrive.
 func (h *Handle) drain() {
 	const enough = 2 * time.Second
 	tick := time.NewTicker(time.Millisecond)
@@ -176,8 +176,7 @@ func (h *Handle) drain() {
 	}
 }
 
-// find returns the collection of a record, the filter that finds it, and a field
-// that must be of its type.
+// find returns the collection of a record, the filter that finds it, and a field whose type the adapter checks.
 func (e *Env) find(a adapter.Adapter, r adaptertest.Record) (c *mgo.Collection, filter bson.D, field string) {
 	db := e.admin.Database(a.(*Handle).Database)
 	switch r.Kind {
@@ -200,7 +199,7 @@ func (e *Env) find(a adapter.Adapter, r adaptertest.Record) (c *mgo.Collection, 
 	}
 }
 
-// corrupt stores a text where there is an instant or a number.
+// corrupt stores a text in place of an instant or a number.
 func (e *Env) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record) (repair func()) {
 	t.Helper()
 	collection, filter, field := e.find(a, r)
