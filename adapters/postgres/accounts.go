@@ -6,8 +6,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// LinkAccount implements [adapter.Accounts]. AuthorizationDetails of null
-// count as none. [ACCT-06] [ACCT-16] [ACCT-18] [CONC-04]
+// LinkAccount implements [adapter.Accounts]. AuthorizationDetails that are
+// the JSON null are stored as absent. [ACCT-06] [ACCT-16] [ACCT-18]
+// [CONC-04]
 func (a *Adapter) LinkAccount(ctx context.Context, account adapter.Account) (*adapter.Account, error) {
 	var p problems
 	p.key("userId", account.UserID)
@@ -35,8 +36,8 @@ func (a *Adapter) ListAccountsByUserID(ctx context.Context, userID string) ([]ad
 		func(sql *statements) string { return sql.listAccountsByUserID }, userID)
 }
 
-// UpdateAccount implements [adapter.AccountLists]. It is one UPDATE of the
-// columns that are set. [ALIST-04] to [ALIST-07]
+// UpdateAccount implements [adapter.AccountLists]. It is one UPDATE, which
+// writes only the columns that the update sets. [ALIST-04] to [ALIST-07]
 func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
 	var to adapter.Account
 	update.Apply(&to)
@@ -68,8 +69,8 @@ func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdat
 	return updated, err
 }
 
-// account refuses what can't be stored of an account; its owner is not looked
-// at.
+// account adds a problem for each field of an account that can't be stored.
+// It does not check the owner.
 func (p *problems) account(a adapter.Account) {
 	p.key("provider", a.Provider)
 	p.key("providerAccountId", a.ProviderAccountID)
@@ -77,7 +78,8 @@ func (p *problems) account(a adapter.Account) {
 	p.tokens(a)
 }
 
-// tokens refuses what can't be stored of the provider's answer.
+// tokens adds a problem for each field from the provider's answer that
+// can't be stored.
 func (p *problems) tokens(a adapter.Account) {
 	p.optional("access_token", a.AccessToken)
 	p.optional("refresh_token", a.RefreshToken)
@@ -88,7 +90,7 @@ func (p *problems) tokens(a adapter.Account) {
 	p.json("authorization_details", a.AuthorizationDetails)
 }
 
-// accountArgs are the values of newAccountColumns.
+// accountArgs returns the values of newAccountColumns.
 func accountArgs(a adapter.Account) []any {
 	return []any{a.Provider, a.ProviderAccountID, string(a.Type), nullable(a.AccessToken), nullable(a.RefreshToken),
 		nullable(a.IDToken), nullable(a.Scope), nullable(a.TokenType), nullable(a.SessionState), nullableInt(a.ExpiresAt),

@@ -12,8 +12,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// DB is what the adapter needs of a database handle. *pgxpool.Pool, *pgx.Conn,
-// *pgxpool.Conn and pgx.Tx have it.
+// DB has the methods of a database handle that the adapter needs. *pgxpool.Pool,
+// *pgx.Conn, *pgxpool.Conn and pgx.Tx implement it.
 type DB interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
@@ -21,15 +21,15 @@ type DB interface {
 	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 }
 
-// Adapter implements [adapter.Adapter], [adapter.Sweeper] and all optional
-// interfaces of package adapter. It is safe for concurrent use, whatever the handle: on a single connection or a transaction
-// its calls take turns.
+// Adapter implements [adapter.Adapter], [adapter.Sweeper] and all optional interfaces of package adapter. It
+// is safe for concurrent use on every kind of handle: on a single connection or a transaction its calls take
+// turns.
 type Adapter struct {
 	db     DB
 	names  names
 	schema *schema
-	ready  *atomic.Pointer[statements] // nil inside until the tables were compared with the schema
-	broken *atomic.Int64               // when a connection of the pool broke last, in nanoseconds since 1970
+	ready  *atomic.Pointer[statements] // holds nil until the tables were compared with the schema
+	broken *atomic.Int64               // the last time that a connection of the pool broke, in nanoseconds since 1970
 	conn   *pgx.Conn                   // nil on a pool
 	turn   chan struct{}               // holds an item while a call uses conn; nil on a pool
 	inTx   bool
@@ -48,20 +48,22 @@ var (
 // New returns an adapter on db, which the caller closes. New does not touch the
 // network. It fails if db is nil or if an option has a name that PostgreSQL can't use.
 //
-// [Adapter.EnsureSchema] makes the tables. The first call of a method compares them
-// with the schema, and fails with a text that says what is lacking.
+// [Adapter.EnsureSchema] makes the tables. The first call of any method compares
+// the tables with the schema; if something is missing, it fails with an error that
+// names it.
 //
-// After a server has restarted or failed over, a call may fail for the connection that
-// it was using; the same call succeeds the second time, whatever the pool holds.
+// After a server has restarted or failed over, a call may fail because its connection
+// is broken. The same call succeeds the second time, even if other connections of the
+// pool are broken too.
 //
-// On a pool every call is a transaction of its own, tried up to forty times if
-// the server ends it because of a deadlock or a serialization failure. On a
-// pgx.Tx every call is part of the caller's transaction: nothing is repeated, and
-// an [adapter.ErrConflict] or [adapter.ErrNotFound] leaves the transaction
-// usable. Every other error of the server aborts it.
+// On a pool every call is its own transaction. The call tries it up to forty times if
+// the server ends it because of a deadlock or a serialization failure. On a pgx.Tx
+// every call is part of the caller's transaction. The call is not repeated there.
+// After an [adapter.ErrConflict] or [adapter.ErrNotFound] the transaction is still
+// usable; every other error of the server aborts it.
 //
-// Two adapters on one *pgx.Conn or pgx.Tx do not take turns with each other;
-// use one, or [Adapter.On].
+// The calls of two adapters that New made on one *pgx.Conn or pgx.Tx do not take
+// turns. Use one adapter there, or [Adapter.On].
 func New(db DB, opts ...Option) (*Adapter, error) {
 	if db == nil {
 		return nil, errors.New("postgres: New: db is nil")
@@ -86,7 +88,8 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 //		return err
 //	})
 //
-// It is cheap, and what the adapter has learned about the tables is shared.
+// It is cheap: the new adapter shares the result of the comparison of the tables with
+// the schema.
 func (a *Adapter) On(db DB) *Adapter {
 	b := *a
 	b.db, b.conn, b.turn = db, nil, nil

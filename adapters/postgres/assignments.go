@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// assignments gathers what an UPDATE sets. The arguments that find the record
-// are the first.
+// assignments collects the columns that an UPDATE sets. The first arguments
+// are those that find the record.
 type assignments struct {
 	columns []string
 	args    []any
@@ -20,8 +20,8 @@ func (s *assignments) add(isSet bool, column, typ string, value any) {
 	}
 }
 
-// in returns the statement that updates, with the assignments in the place of
-// {set}, or the one that reads if nothing is set.
+// in returns the statement update with the assignments in place of {set}.
+// Without assignments it returns the statement read.
 func (s *assignments) in(update, read string) string {
 	if len(s.columns) == 0 {
 		return read

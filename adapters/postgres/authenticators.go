@@ -51,8 +51,9 @@ func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID s
 }
 
 // DeleteAuthenticator implements [adapter.AuthenticatorEdits]. Calls for one
-// user take turns on the user's row; the statement that follows in the same
-// round trip sees what the one before has left. [AEDIT-01] to [AEDIT-05]
+// user take turns by a lock on the user's row. The deletion follows the lock
+// in the same round trip, and sees the changes of the call before.
+// [AEDIT-01] to [AEDIT-05]
 func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
 	var deleted *adapter.Authenticator
 	err := a.call(ctx, "delete authenticator", func(db DB, sql *statements) error {
@@ -119,8 +120,8 @@ func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, f
 	return touched, err
 }
 
-// authenticator refuses what can't be stored of an authenticator; its owner is
-// not looked at.
+// authenticator adds a problem for each field of an authenticator that can't
+// be stored. It does not check the owner.
 func (p *problems) authenticator(c adapter.Authenticator) {
 	p.key("credentialID", c.CredentialID)
 	p.text("providerAccountId", c.ProviderAccountID)
@@ -132,7 +133,7 @@ func (p *problems) authenticator(c adapter.Authenticator) {
 	p.optionalInstant("lastUsed", c.LastUsed)
 }
 
-// authenticatorArgs are the values of newAuthenticatorColumns.
+// authenticatorArgs returns the values of newAuthenticatorColumns.
 func authenticatorArgs(c adapter.Authenticator) []any {
 	return []any{c.CredentialID, c.ProviderAccountID, c.CredentialPublicKey, c.Counter, c.CredentialBackedUp,
 		c.CredentialDeviceType, nullable(c.Transports), nullable(c.Name), nullableInstant(c.Created), nullableInstant(c.LastUsed)}

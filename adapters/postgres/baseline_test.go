@@ -9,9 +9,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// baseline is the least that the nineteen methods take with pgx on the same
-// tables: one plain statement each, and none of the promises that need more.
-// Benchmarks compare the adapter with it.
+// baseline has the nineteen methods in the least code that pgx allows on the
+// same tables: each is one plain statement, and keeps no promise that needs
+// more. Benchmarks compare the adapter with it.
 type baseline struct {
 	pool   *pgxpool.Pool
 	schema string

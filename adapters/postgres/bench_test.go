@@ -15,7 +15,7 @@ import (
 
 var mostSessions = flag.Int("most-sessions", 100_000, "BenchmarkSessions goes up to this many")
 
-// direct is an adapter on a store of its own, with nothing on the way to it.
+// direct is an adapter on its own tables, without a proxy.
 type direct struct {
 	*postgres.Adapter
 	pool   *pgxpool.Pool
@@ -28,8 +28,8 @@ type counted struct {
 	proxy *fault.Proxy
 }
 
-// benchHarness opens adapters directly, and a second handle on one connection
-// through a proxy that counts.
+// benchHarness opens adapters without a proxy, and a second handle on one
+// connection through a proxy that counts round trips.
 func (w wiring) benchHarness() adaptertest.Harness {
 	return adaptertest.Harness{
 		New: func(t testing.TB) adapter.Adapter {
@@ -61,13 +61,14 @@ func BenchmarkSessions(b *testing.B) {
 	})
 }
 
-// TestRoundTrips counts round trips of first and later calls. Where pgx
-// describes statements, each takes one more when it is new to the connection.
+// TestRoundTrips counts the round trips of first and later calls. In the
+// modes in which pgx describes statements, a statement that is new to the
+// connection takes one more.
 func TestRoundTrips(t *testing.T) {
 	for _, c := range []struct {
 		wiring     string
 		describes  int64 // round trips to describe a new statement
-		everyCalls bool  // describes each time
+		everyCalls bool  // describes the statement in every call
 	}{
 		{"cache_statement", 1, false},
 		{"cache_describe", 1, false},

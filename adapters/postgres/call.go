@@ -9,12 +9,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// maxTries bounds how often a call is tried when the server ends its
-// transaction for the sake of another. [CONC-15] [FAULT-12]
+// maxTries limits how often a call tries its transaction when the server ends it
+// because of a conflict with another transaction. [CONC-15] [FAULT-12]
 const maxTries = 40
 
-// call runs f, which is one transaction, when it is its turn, and again if it
-// lost against another transaction. Errors come back wrapped with op.
+// call runs f, which is one transaction, when it is its turn. It runs f again if
+// the server ended the transaction because of a conflict with another one. Errors
+// are wrapped with op.
 func (a *Adapter) call(ctx context.Context, op string, f func(db DB, sql *statements) error) error {
 	leave, err := a.enter(ctx)
 	if err != nil {
@@ -48,8 +49,8 @@ func (a *Adapter) exclusively(ctx context.Context, f func(db DB) error) error {
 	return a.once(ctx, f)
 }
 
-// enter waits for the turn of a call, on a single connection, and returns what
-// ends the turn.
+// enter waits for the turn of a call on a single connection. It returns the
+// function that ends the turn.
 func (a *Adapter) enter(ctx context.Context) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -65,9 +66,9 @@ func (a *Adapter) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// statements returns the SQL of the methods. The first call in the life of an
-// adapter compares the tables with the schema, one more round trip, unless
-// EnsureSchema or CheckSchema has done so.
+// statements returns the SQL of the methods. The first call of an adapter compares
+// the tables with the schema, which takes one more round trip, unless EnsureSchema
+// or CheckSchema has already found them complete.
 func (a *Adapter) statements(ctx context.Context, db DB) (*statements, error) {
 	if s := a.ready.Load(); s != nil {
 		return s, nil
@@ -105,38 +106,39 @@ func (a *Adapter) once(ctx context.Context, f func(db DB) error) error {
 	return withoutValues(err)
 }
 
-// acquirer is a *pgxpool.Pool.
+// acquirer is the part of a *pgxpool.Pool that acquire uses.
 type acquirer interface {
 	Acquire(ctx context.Context) (*pgxpool.Conn, error)
 }
 
-// acquire takes a connection out of the pool. For a second after one has broken it
-// passes by those that have broken too: when a server restarts or fails over, a call
-// fails for the connection that it was using, and not for each that was idle in the
-// pool. Connections that were idle for longer pgxpool looks at itself.
+// acquire takes a connection out of the pool. For a second after a connection has
+// broken, it skips other broken connections. So when a server restarts or fails
+// over, a call may fail because of the connection that it uses, but not because of
+// connections that were idle in the pool. pgxpool itself checks connections that
+// were idle for longer.
 func (a *Adapter) acquire(ctx context.Context, pool acquirer) (conn *pgxpool.Conn, err error) {
-	const most = 1000 // dead connections in a pool
+	const most = 1000 // broken connections in a pool
 	for range most {
 		conn, err = pool.Acquire(ctx)
 		if err != nil || time.Now().UnixNano()-a.broken.Load() > time.Second.Nanoseconds() {
 			return conn, err
 		}
-		//nolint:staticcheck // Ping is a round trip; a server that has gone without a word is not what this is for
+		//nolint:staticcheck // Ping is a round trip; this check is only for connections that the server has closed
 		if conn.Conn().PgConn().CheckConn() == nil {
 			return conn, nil
 		}
-		conn.Release() // it is closed, and leaves the pool
+		conn.Release() // conn is closed, and leaves the pool
 	}
 	return nil, errors.New("every connection of the pool breaks at once")
 }
 
-// pause waits a random while, up to 2 ms after the first try and never more
+// pause waits for a random time: up to 2 ms after the first try, and never longer
 // than 64 ms. It reports false if ctx ended first.
 func pause(ctx context.Context, try int) bool {
 	return sleep(ctx, rand.N(time.Millisecond<<min(try, 6))) == nil
 }
 
-// sleep waits, and returns the error of ctx if that ends first.
+// sleep waits for d. It returns the error of ctx if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -12,8 +12,9 @@ import (
 
 var everyWiring = flag.Bool("every-wiring", false, "TestConformance runs in every wiring, which takes minutes")
 
-// TestConformance runs the suite in a database for each wiring: by default in
-// those that differ most. TestMethods has a shorter round for all of them.
+// TestConformance runs the suite for each wiring in its own database; by
+// default it takes only the wirings that differ most. TestMethods calls every
+// method in all of them.
 func TestConformance(t *testing.T) {
 	for _, w := range wirings {
 		if !*everyWiring && !w.telling {

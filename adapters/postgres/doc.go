@@ -4,12 +4,13 @@
 // connection pooler.
 //
 // Tables and columns have the names of the Auth.js Postgres schema, so that
-// @auth/pg-adapter and this package can share one database, whichever made it:
-// IDs may be text, uuid or serial integers. [Adapter.EnsureSchema] makes the
-// tables, and adds the keys and indexes that the schema of Auth.js lacks.
+// @auth/pg-adapter and this package can share one database, and either of them
+// may have made it. IDs may be text, uuid or serial integers.
+// [Adapter.EnsureSchema] makes the tables, and adds the keys and indexes that
+// the schema of Auth.js lacks.
 //
-// One statement on the server keeps what a method promises: DELETE ... RETURNING
-// spends a token, an INSERT that locks the owner makes a session. Strings are compared byte for byte, instants are kept to the
-// microsecond. The package never closes what it is given, starts no goroutine
-// and does nothing over the network until a method is called.
+// Each method keeps its promise by one statement on the server: DELETE ... RETURNING uses a token, and an
+// INSERT that locks the owner makes a session. Strings are compared byte for byte, instants are kept to the
+// microsecond. The package never closes the handle that New gets, starts no goroutine, and uses the network
+// only when a method is called.
 package postgres

@@ -36,13 +36,14 @@ const (
 	queryCanceled         = "57014"
 )
 
-// isCode reports whether the error of the server has one of the codes.
+// isCode reports whether err is an error of the server with one of the codes.
 func isCode(err error, codes ...string) bool {
 	var pgErr *pgconn.PgError
 	return errors.As(err, &pgErr) && slices.Contains(codes, pgErr.Code)
 }
 
-// wrap names the operation, the sentinel of the contract, and the cause.
+// wrap returns an error that names the operation and wraps the contract's error
+// value and the cause.
 func wrap(ctx context.Context, op string, err error) error {
 	if err == nil {
 		return nil
@@ -61,17 +62,17 @@ func wrap(ctx context.Context, op string, err error) error {
 }
 
 // classesWithoutValues are the classes of SQLSTATE whose messages name tables, constraints
-// and limits, and no values. 22007 is a text that is not an instant.
+// and limits, but no values. 22007 means that a text is not an instant.
 var classesWithoutValues = []string{"22007", "08", "0A", "23", "25", "28", "3D", "3F", "40", "42", "53", "54", "55", "57", "58"}
 
-// withoutValues returns the error of the server without what may quote a value:
-// the detail of a unique violation is the duplicate key, which may be a session
-// token. [ERR-08]
+// withoutValues returns the error of the server without the parts that may
+// quote a value. For example, the detail of a unique violation is the duplicate
+// key, which may be a session token. [ERR-08]
 func withoutValues(err error) error {
 	var connecting *pgconn.ConnectError
 	var pgErr *pgconn.PgError
 	if errors.As(err, &connecting) || !errors.As(err, &pgErr) {
-		return err // nothing was sent yet, or nothing was answered
+		return err // the server has sent no error
 	}
 	e := *pgErr
 	e.Detail, e.Where, e.InternalQuery = "", "", ""

@@ -54,7 +54,7 @@ func ExampleNew() {
 	// Ada 2030-01-01
 }
 
-// A user and what the application keeps about the user are made together, or
+// The user and the application's record of the user are stored together or
 // not at all.
 func ExampleAdapter_On() {
 	ctx := context.Background()

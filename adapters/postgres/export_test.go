@@ -28,7 +28,7 @@ func (a *Adapter) NextVersion() *Adapter {
 	return a.with(&next)
 }
 
-// WithLease returns an adapter whose turn to change the tables ends after d.
+// WithLease returns an adapter whose lease for changing the tables ends after d.
 func (a *Adapter) WithLease(d time.Duration) *Adapter {
 	s := *a.schema
 	s.lease = d

@@ -12,7 +12,7 @@ import (
 
 // TestOneRetryAfterARestart breaks all connections of a full pool at once, as a
 // server that restarts or fails over does. A call that is repeated once succeeds,
-// whatever the pool still holds.
+// even if broken connections are left in the pool.
 func TestOneRetryAfterARestart(t *testing.T) {
 	t.Parallel()
 	const conns = 8
@@ -21,7 +21,7 @@ func TestOneRetryAfterARestart(t *testing.T) {
 	a := newAdapter(t, pool, postgres.WithSchema(schema))
 	ctx := t.Context()
 	for range 5 {
-		var held [conns]*pgxpool.Conn // so that as many are open, and idle in the pool after
+		var held [conns]*pgxpool.Conn // so that all connections are open, and idle in the pool afterwards
 		for i := range held {
 			held[i] = must(pool.Acquire(ctx))(t)
 		}

@@ -4,13 +4,13 @@ import "strconv"
 
 // idKind is the type of users.id.
 type idKind struct {
-	cast     string // the type to which SQL casts arguments
+	cast     string // the SQL type of the arguments
 	assigned bool   // the database assigns every ID
 	arg      func(id string) (any, bool)
 }
 
-// idKinds has the types of users.id that the adapter works with, by the names
-// that Postgres gives them.
+// idKinds has the types of users.id that the adapter supports. The keys are
+// the type names of Postgres.
 var idKinds = map[string]idKind{
 	"text":              {"text", false, textID},
 	"character varying": {"text", false, textID},
@@ -21,8 +21,8 @@ var idKinds = map[string]idKind{
 }
 
 // textID, uuidID and integerID turn an ID into an argument. They report false
-// for an ID that no user can have: the text must be the one that the database
-// would write, so that "007" and "+7" are not user 7. [USER-08]
+// for an ID that no user can have. The text must be exactly the form that the
+// database writes: "007" and "+7" are not user 7. [USER-08]
 
 func textID(id string) (any, bool) { return id, id != "" && storable(id) }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/authjs"
 )
 
-// TestInterop has the real @auth/pg-adapter and this adapter take turns on one
-// database.
+// TestInterop lets the real @auth/pg-adapter and this adapter take turns on
+// one database.
 func TestInterop(t *testing.T) {
 	for name, authJSTables := range map[string]bool{"our tables": false, "tables of Auth.js": true} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// isolated runs the test at each isolation level that a database may have by
+// isolated runs the test at each isolation level that can be a database's
 // default.
 func isolated(t *testing.T, test func(t *testing.T, a *postgres.Adapter)) {
 	for _, isolation := range []string{"read committed", "repeatable read", "serializable"} {
@@ -37,8 +37,8 @@ func isolated(t *testing.T, test func(t *testing.T, a *postgres.Adapter)) {
 	}
 }
 
-// TestLastCredentialStays deletes all authenticators of a user at once, and
-// keeps one. [AEDIT-04] [AEDIT-05]
+// TestLastCredentialStays deletes all authenticators of a user in concurrent
+// calls; one must stay. [AEDIT-04] [AEDIT-05]
 func TestLastCredentialStays(t *testing.T) {
 	isolated(t, func(t *testing.T, a *postgres.Adapter) {
 		ctx := t.Context()
@@ -72,8 +72,8 @@ func TestLastCredentialStays(t *testing.T) {
 	})
 }
 
-// TestCounterIsComparedAndSet has many sign-ins with one counter, of which one
-// wins. [AEDIT-07] to [AEDIT-10]
+// TestCounterIsComparedAndSet makes many concurrent sign-ins with the same
+// counter; one must succeed. [AEDIT-07] to [AEDIT-10]
 func TestCounterIsComparedAndSet(t *testing.T) {
 	isolated(t, func(t *testing.T, a *postgres.Adapter) {
 		ctx := t.Context()

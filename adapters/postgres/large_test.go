@@ -16,13 +16,13 @@ import (
 
 var many = flag.Int("many", 30_000, "TestOthersDuringLargeDeletions removes this many sessions")
 
-// TestOthersDuringLargeDeletions reads and writes for other users while one with
-// many sessions is deleted, and while many sessions are swept. Nobody waits for a
-// lock.
+// TestOthersDuringLargeDeletions reads and writes for other users while a user
+// with many sessions is deleted, and while many sessions are swept. No call waits
+// for a lock.
 func TestOthersDuringLargeDeletions(t *testing.T) {
 	_, pool, schema := wirings[0].newStore(t)
 	named := wirings[0].config(t)
-	named.ConnConfig.RuntimeParams["application_name"] = servesPeople // which watchLocks watches
+	named.ConnConfig.RuntimeParams["application_name"] = servesPeople // watchLocks looks for this name
 	application := must(pgxpool.NewWithConfig(t.Context(), named))(t)
 	t.Cleanup(application.Close)
 	a := newAdapter(t, application, postgres.WithSchema(schema))

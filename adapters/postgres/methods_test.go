@@ -12,8 +12,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// TestMethods calls every method in every wiring, the nineteen also for each refusal, so that no execution mode mistakes the
-// type of an argument.
+// TestMethods calls every method in every wiring, and the nineteen methods also with arguments for each
+// refusal. So it finds an execution mode that sends an argument with a wrong type.
 func TestMethods(t *testing.T) {
 	for _, w := range wirings {
 		t.Run(w.name, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// must fails the test on an error and hands the value on.
+// must fails the test on an error and returns the value.
 func must[T any](v T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

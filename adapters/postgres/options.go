@@ -22,14 +22,14 @@ type option func(*options)
 func (f option) apply(o *options) { f(o) }
 
 // WithSchema names the schema that holds the tables. EnsureSchema creates it if
-// it is absent. By default the tables are found, and made, by the search path
-// of the connection.
+// it is absent. By default the search path of the connection decides where the
+// tables are found and made.
 func WithSchema(name string) Option {
 	return option(func(o *options) { o.schema, o.schemaSet = name, true })
 }
 
-// WithPrefix puts prefix before the name of every table and index: with
-// "auth_" users are in auth_users. By default there is no prefix, as in Auth.js.
+// WithPrefix puts prefix before the name of every table and index: with "auth_"
+// the users are in auth_users. The default is no prefix, as in Auth.js.
 func WithPrefix(prefix string) Option {
 	return option(func(o *options) { o.prefix, o.prefixSet = prefix, true })
 }
@@ -37,11 +37,11 @@ func WithPrefix(prefix string) Option {
 // maxIdentifier is the length in bytes at which Postgres cuts identifiers.
 const maxIdentifier = 63
 
-// longestName is the longest of the names that a prefix is put before.
+// longestName is the longest name that gets the prefix.
 const longestName = `accounts_provider_providerAccountId_key`
 
-// names holds the tables as they are written in SQL: quoted and, if a schema
-// was named, qualified.
+// names holds the names of the tables in SQL form: quoted and, if WithSchema
+// names a schema, qualified.
 type names struct {
 	schema                                                  string // as given, may be empty
 	prefix                                                  string
@@ -65,7 +65,7 @@ func newNames(o options) (names, error) {
 	return n, nil
 }
 
-// table returns the table's name as it is written in SQL.
+// table returns the table's name in SQL form.
 func (n names) table(name string) string {
 	id := pgx.Identifier{n.prefix + name}
 	if n.schema != "" {
@@ -74,8 +74,8 @@ func (n names) table(name string) string {
 	return id.Sanitize()
 }
 
-// checkIdentifier refuses what Postgres would refuse or cut, and quotes and
-// backslashes, which names don't need.
+// checkIdentifier returns an error for a name that Postgres would refuse or
+// cut. It also refuses quotes and backslashes, which names don't need.
 func checkIdentifier(what, s string, limit int) error {
 	switch {
 	case s == "":

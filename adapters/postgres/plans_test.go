@@ -17,8 +17,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// recorder keeps every statement that a pool sends, with the arguments of its
-// first call.
+// recorder keeps every statement that a pool sends, with the arguments of the
+// statement's first use.
 type recorder struct {
 	mu         sync.Mutex
 	statements map[string][]any
@@ -56,8 +56,9 @@ type call struct {
 	do     func(ctx context.Context, a *postgres.Adapter, n int, id string) error
 }
 
-// calls has every method of the adapter, each after those that make what it needs.
-// Before user n there is one record of each kind, with the key n.
+// calls has every method of the adapter. Each comes after the methods that make
+// the records it needs. At the start user n has one record of each kind, with the
+// key n.
 var calls = []call{
 	{"GetUser", func(ctx context.Context, a *postgres.Adapter, _ int, id string) error {
 		return there(a.GetUser(ctx, id))
@@ -172,10 +173,10 @@ func deleted(n int64, err error) error {
 	return err
 }
 
-// TestNoScans calls every method among 100,000 records of each kind, on our own
-// tables and on tables of Auth.js. The server counts no sequential scan, also none for
-// a foreign key, and few rows that were read; and it plans no sequential scan for any
-// statement, whether it knows the arguments or not.
+// TestNoScans calls every method among 100,000 records of each kind, on our own tables
+// and on tables of Auth.js. The server counts no sequential scan, not even for a
+// foreign key, and few rows read. It plans no sequential scan for any statement, with
+// or without knowing the arguments.
 func TestNoScans(t *testing.T) {
 	for _, w := range []wiring{{name: "our tables"}, {name: "tables of Auth.js", authJS: true}} {
 		t.Run(w.name, func(t *testing.T) {
@@ -184,7 +185,7 @@ func TestNoScans(t *testing.T) {
 			fillRecords(t, admin, w, schema, records)
 			sent := &recorder{statements: map[string][]any{}}
 			config := w.config(t)
-			config.MaxConns = 1 // so that the server has counted what was done before
+			config.MaxConns = 1 // so that the server has counted the calls before
 			config.ConnConfig.Tracer = sent
 			pool := must(pgxpool.NewWithConfig(t.Context(), config))(t)
 			t.Cleanup(pool.Close)
@@ -192,9 +193,9 @@ func TestNoScans(t *testing.T) {
 			if err := a.CheckSchema(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			clear(sent.statements) // the catalogue is not meant
+			clear(sent.statements) // leave out the statements that read the system catalog
 
-			const repeated = 8 // from the sixth time on the server plans without the arguments
+			const repeated = 8 // from the sixth execution on the server may plan without the arguments
 			for i, c := range append(calls, call{"DeleteExpired", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
 				if n%records != 1 {
 					return nil
@@ -213,7 +214,7 @@ func TestNoScans(t *testing.T) {
 				}
 				scansAfter, rowsAfter := activity(t, pool, schema)
 				most := int64(20 * repeated)
-				if i == len(calls) { // each of the rows that are swept, twice
+				if i == len(calls) { // a sweep reads each row that it deletes twice
 					most = 2*12_000 + 100
 				}
 				if scansAfter > scans || rowsAfter-rows > most {
@@ -241,11 +242,12 @@ func activity(t *testing.T, pool *pgxpool.Pool, schema string) (scans, rows int6
 		value[int64](t, pool, `SELECT sum(seq_tup_read + COALESCE(idx_tup_fetch, 0))::bigint`+counted, schema)
 }
 
-// explain asks for the plans of a statement: with its arguments, and for any.
+// explain checks the plans of a statement: the plan for its arguments, and the
+// plan for any arguments.
 func explain(t *testing.T, pool *pgxpool.Pool, schema, sql string, args []any) {
 	t.Helper()
 	if !strings.Contains(sql, schema) {
-		return // the counters themselves
+		return // a statement that reads the counters
 	}
 	ctx := t.Context()
 	conn := must(pool.Acquire(ctx))(t)
@@ -266,7 +268,7 @@ func explain(t *testing.T, pool *pgxpool.Pool, schema, sql string, args []any) {
 	execSQL(t, conn, `RESET plan_cache_mode`)
 }
 
-// userID is the ID of user n of fillRecords.
+// userID returns the ID of user n of fillRecords.
 func (w wiring) userID(n int) string {
 	if w.authJS {
 		return fmt.Sprint(n)
@@ -274,7 +276,7 @@ func (w wiring) userID(n int) string {
 	return fmt.Sprint("u", n)
 }
 
-// fillRecords makes users with one record of each kind. One of twenty sessions and
+// fillRecords makes users with one record of each kind. One in twenty sessions and
 // verification tokens has expired.
 func fillRecords(t *testing.T, pool *pgxpool.Pool, w wiring, schema string, records int) {
 	t.Helper()

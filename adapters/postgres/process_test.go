@@ -29,7 +29,8 @@ import (
 // server, the schema and the prefix of the tables in childEnv.
 const childEnv = "GATEHOUSE_POSTGRES_CHILD"
 
-// child calls EnsureSchema when its standard input ends, and makes a user.
+// child waits for the end of its standard input, calls EnsureSchema, and makes a
+// user.
 func child(args []string) error {
 	ctx := context.Background()
 	pool, err := pgxpool.New(ctx, args[0])
@@ -56,11 +57,11 @@ func child(args []string) error {
 	return err
 }
 
-// childLease is how long others wait for a child that was killed.
+// childLease is how long other processes wait for a child that was killed.
 const childLease = 300 * time.Millisecond
 
-// startChild starts a process that is ready to call EnsureSchema, and returns
-// what lets it.
+// startChild starts a process that is ready to call EnsureSchema. The function
+// begin lets it call.
 func startChild(t *testing.T, url, schema, prefix string) (cmd *exec.Cmd, begin func()) {
 	t.Helper()
 	cmd = exec.CommandContext(t.Context(), os.Args[0])
@@ -80,12 +81,12 @@ func startChild(t *testing.T, url, schema, prefix string) (cmd *exec.Cmd, begin 
 	return cmd, func() { _ = stdin.Close() }
 }
 
-// TestProcessesStartAtOnce has eight processes make the tables of a new database
-// at once. [CAP-03] [CAP-04]
+// TestProcessesStartAtOnce: eight processes make the tables of a new database at
+// once. [CAP-03] [CAP-04]
 func TestProcessesStartAtOnce(t *testing.T) {
 	t.Parallel()
 	schema := newSchema(t)
-	execSQL(t, wiring{}.pool(t), `DROP SCHEMA `+schema) // which they make too
+	execSQL(t, wiring{}.pool(t), `DROP SCHEMA `+schema) // the processes make the schema too
 	const n = 8
 	var processes [n]*exec.Cmd
 	var begin [n]func()
@@ -113,9 +114,9 @@ func TestProcessesStartAtOnce(t *testing.T) {
 	}
 }
 
-// TestProcessIsKilled ends the process that runs EnsureSchema with SIGKILL after
-// steps of its work, when the server has acted and the process has not heard of
-// it. Another process then finishes the work.
+// TestProcessIsKilled kills the process that runs EnsureSchema with SIGKILL
+// after steps of its work, when the server has acted and the process has not yet
+// got the answer. Another process then finishes the work.
 func TestProcessIsKilled(t *testing.T) {
 	for database, prepare := range map[string]func(t *testing.T, pool *pgxpool.Pool){
 		"new":     func(*testing.T, *pgxpool.Pool) {},
@@ -159,10 +160,11 @@ func TestProcessIsKilled(t *testing.T) {
 	}
 }
 
-// TestProcessIsKilledInABuild ends the process while the server builds an index,
-// which waits for a transaction that is older. The server goes on building for
-// nobody; another process waits for that, and finishes the work.
-func TestProcessIsKilledInABuild(t *testing.T) { // beside other tests, they would wait too
+// TestProcessIsKilledInABuild kills the process while the server builds an
+// index, which waits for an older transaction. The server continues the build,
+// although its client is gone. Another process waits for that build and finishes
+// the work.
+func TestProcessIsKilledInABuild(t *testing.T) { // not in parallel: other tests would wait too
 	schema := newSchema(t)
 	pool := inSchema(t, schema)
 	makeAuthJSTables(t, pool)
@@ -188,7 +190,7 @@ func TestProcessIsKilledInABuild(t *testing.T) { // beside other tests, they wou
 		finish(t, "a kill in a build", newAdapter(t, pool), pool)
 	}()
 	await(t, "the other process waits for the build", func() bool {
-		return value[bool](t, pool, `SELECT migrating IS NOT NULL AND until > now() + interval '1 s' FROM gatehouse_schema`) // longer than childLease
+		return value[bool](t, pool, `SELECT migrating IS NOT NULL AND until > now() + interval '1 s' FROM gatehouse_schema`) // a lease that is longer than childLease
 	})
 	if err := old.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
@@ -204,7 +206,7 @@ func waitingBuild(t *testing.T, pool *pgxpool.Pool) bool {
 		WHERE c.relnamespace = current_schema()::regnamespace AND p.phase LIKE 'waiting for %')`)
 }
 
-// finish does what a killed process has left, and looks at all of it.
+// finish completes the work of a killed process, and checks the result.
 func finish(t *testing.T, after string, a *postgres.Adapter, pool *pgxpool.Pool) {
 	t.Helper()
 	if err := errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())); err != nil {
@@ -233,7 +235,7 @@ func await(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// proxied returns the URL of the server with a proxy before it.
+// proxied returns the URL of a proxy in front of the server.
 func proxied(t *testing.T) (rawURL string, proxy *fault.Proxy) {
 	t.Helper()
 	c := wiring{}.config(t).ConnConfig

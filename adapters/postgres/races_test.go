@@ -45,7 +45,8 @@ func begin(t *testing.T, pool *pgxpool.Pool) (pgx.Tx, uint32) {
 	return tx, tx.Conn().PgConn().PID()
 }
 
-// awaitBlocked returns once something waits for a lock of the process.
+// awaitBlocked returns when a process waits for a lock that the given process
+// holds.
 func awaitBlocked(t *testing.T, pool *pgxpool.Pool, pid uint32) {
 	t.Helper()
 	await(t, "somebody waits for the lock", func() bool {
@@ -53,8 +54,8 @@ func awaitBlocked(t *testing.T, pool *pgxpool.Pool, pid uint32) {
 	})
 }
 
-// TestDeleteUserAfterUncommittedWrites deletes a user for whom records are
-// being written at that moment, in transactions that commit later. [CONC-11]
+// TestDeleteUserAfterUncommittedWrites deletes a user while transactions that
+// commit later are writing records of the user. [CONC-11]
 func TestDeleteUserAfterUncommittedWrites(t *testing.T) {
 	stores(t, func(t *testing.T, a *postgres.Adapter, pool *pgxpool.Pool, _ string) {
 		ctx := t.Context()
@@ -84,8 +85,8 @@ func TestDeleteUserAfterUncommittedWrites(t *testing.T) {
 	})
 }
 
-// TestWritesAfterUncommittedDeleteUser writes for a user who is being deleted
-// at that moment. [CONC-11]
+// TestWritesAfterUncommittedDeleteUser writes records of a user while a
+// transaction is deleting the user. [CONC-11]
 func TestWritesAfterUncommittedDeleteUser(t *testing.T) {
 	stores(t, func(t *testing.T, a *postgres.Adapter, pool *pgxpool.Pool, _ string) {
 		ctx := t.Context()
@@ -118,13 +119,13 @@ func TestWritesAfterUncommittedDeleteUser(t *testing.T) {
 				if err := <-done; !errors.Is(err, adapter.ErrNotFound) {
 					t.Errorf("got %v, want ErrNotFound", err)
 				}
-				user = must(a.CreateUser(ctx, adapter.User{}))(t) // for the next
+				user = must(a.CreateUser(ctx, adapter.User{}))(t) // for the next iteration
 			})
 		}
 	})
 }
 
-// TestDeleteUserRaces lets everything happen at once, many times over.
+// TestDeleteUserRaces runs all these calls at once, many times.
 func TestDeleteUserRaces(t *testing.T) {
 	stores(t, func(t *testing.T, a *postgres.Adapter, pool *pgxpool.Pool, prefix string) {
 		for round := range 30 {
@@ -161,8 +162,8 @@ func TestDeleteUserRaces(t *testing.T) {
 	})
 }
 
-// TestConflictInTransaction has two transactions want one thing. The one that
-// comes second is refused, and can go on.
+// TestConflictInTransaction: two transactions store the same unique key. The
+// second one gets a conflict and stays usable.
 func TestConflictInTransaction(t *testing.T) {
 	t.Parallel()
 	a, pool, _ := wirings[0].newStore(t)
@@ -223,8 +224,8 @@ func TestConflictInTransaction(t *testing.T) {
 	}
 }
 
-// TestContention has many writers of few records, where every transaction is
-// serializable, so that the server ends many of them. [CONC-15]
+// TestContention: many writers change a few records in serializable
+// transactions, of which the server ends many. [CONC-15]
 func TestContention(t *testing.T) {
 	for _, isolation := range []string{"read committed", "repeatable read", "serializable"} {
 		t.Run(isolation, func(t *testing.T) {
@@ -276,7 +277,8 @@ func TestContention(t *testing.T) {
 							used[round]++
 							mu.Unlock()
 						}
-						// The addresses of the two users are exchanged all the time, which deadlocks.
+						// The writers keep exchanging the addresses of two users, which causes
+						// deadlocks.
 						_, err = a.UpdateUser(ctx, adapter.UserUpdate{ID: ids[g%2], Email: adapter.To(fmt.Sprint((g/2 + round) % 3))})
 						fail(err)
 						_, err = a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "s", UserID: adapter.To(ids[round%2]), Expires: adapter.To(time.Now())})

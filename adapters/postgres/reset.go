@@ -6,10 +6,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// reset closes a connection that pgx has given up, which it does when a
-// context ends. pgx leaves such a connection open for up to fifteen seconds, in
-// which a request that is still on its way could reach the server and take
-// effect. [CTX-07]
+// reset closes a connection that pgx has given up because a context ended. pgx
+// leaves such a connection open for up to fifteen seconds. In that time a
+// request that is still under way could reach the server and take effect.
+// [CTX-07]
 func reset(conn *pgx.Conn) {
 	if conn == nil || !conn.IsClosed() {
 		return
@@ -19,7 +19,7 @@ func reset(conn *pgx.Conn) {
 		c = over.NetConn()
 	}
 	if tcp, ok := c.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // what was not sent is not sent any more
+		_ = tcp.SetLinger(0) // discard data that was not sent yet
 	}
-	_ = c.Close() // fails if it is closed, which is as good
+	_ = c.Close() // an error means that it is already closed
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// errRefused says that a statement answered with a row of nulls.
+// errRefused means that a statement returned a row of nulls.
 var errRefused = errors.New("refused")
 
-// first reads the first row to its end, past the point where the server has
-// committed. It returns nil if there is no row. [FAULT-01] [FAULT-09]
+// first returns the first row. It reads the result to its end, because only
+// then has the server committed. It returns nil if there is no row.
+// [FAULT-01] [FAULT-09]
 func first[T any](rows pgx.Rows, err error, scan func(pgx.Rows) (T, error)) (*T, error) {
 	if err != nil {
 		return nil, err
@@ -41,7 +42,8 @@ func first[T any](rows pgx.Rows, err error, scan func(pgx.Rows) (T, error)) (*T,
 	return v, nil
 }
 
-// ignoreColumns is for statements whose rows hold nothing of interest.
+// ignoreColumns is the scan function for statements whose rows are not
+// used.
 func ignoreColumns(pgx.Rows) (struct{}, error) { return struct{}{}, nil }
 
 func scanUser(rows pgx.Rows) (u adapter.User, err error) {
@@ -82,8 +84,8 @@ func scanAuthenticator(rows pgx.Rows) (c adapter.Authenticator, err error) {
 	return c, err
 }
 
-// inUTC sets the zone, which pgx takes from the process or the connection.
-// [TIME-08]
+// inUTC sets the time zone of t to UTC. pgx takes the zone from the process
+// or the connection. [TIME-08]
 func inUTC(t *time.Time) {
 	if t != nil {
 		*t = t.UTC()

@@ -12,24 +12,25 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// EnsureSchema makes the tables in a new database, and adds what is lacking in
-// one that an earlier version or Auth.js made: columns, unique keys, indexes,
-// foreign keys. It changes no row. Where nothing is lacking it reads the
-// catalogue and needs no right to create.
+// EnsureSchema makes the tables in a new database. In a database that an earlier
+// version or Auth.js made, it adds the missing columns, unique keys, indexes and
+// foreign keys. It changes no row. If nothing is missing, it only reads the
+// system catalog and needs no right to create objects.
 //
-// The application may serve people meanwhile: no read or write waits longer
-// than 100 ms. Indexes are built concurrently. A change that must stop others
-// for an instant waits for its lock no longer than 20 ms at a time, again and
-// again, until ctx ends; the error then names the process that stands in the
-// way. Any number of processes may call EnsureSchema at once: one of them makes
-// the changes while the others wait. If it is killed, another goes on 10 s
-// later. It can't run in a transaction.
+// The application may keep running during the call: no read or write waits
+// longer than 100 ms. Indexes are built concurrently. A change that must lock a
+// table for an instant waits for the lock for at most 20 ms, and tries again
+// until ctx ends; the error then names the process that holds the lock. Any
+// number of processes may call EnsureSchema at once: one of them makes the
+// changes while the others wait. If that process is killed, another one
+// continues 10 s later. EnsureSchema can't run in a transaction.
 //
-// Before it changes anything, duplicates in the way of a unique key are an error
-// that names them and matches [adapter.ErrConflict]; sessions are named by their
-// id column, not by their tokens. What the tables can't be brought to is an
-// error that says what to do: columns of other types, addresses that are compared
-// without regard to case, a missing right. [CAP-03] [CAP-04]
+// Before it changes anything, EnsureSchema looks for duplicates that prevent a
+// unique key. The error names them and matches [adapter.ErrConflict]; it names
+// sessions by their id column, not by their tokens. If EnsureSchema can't bring
+// the tables to the schema, the error says what to do: examples are columns of
+// other types, addresses that are compared without regard to case, and a missing
+// right. [CAP-03] [CAP-04]
 func (a *Adapter) EnsureSchema(ctx context.Context) error {
 	const op = "ensure schema"
 	if a.inTx {
@@ -66,7 +67,7 @@ func (a *Adapter) EnsureSchema(ctx context.Context) error {
 	}
 }
 
-// hint says what to do about a server that refuses a change.
+// hint adds advice to the error of a server that refuses a change.
 func hint(ctx context.Context, err error) error {
 	switch {
 	case isCode(err, insufficientPrivilege):
@@ -79,8 +80,9 @@ func hint(ctx context.Context, err error) error {
 	return err
 }
 
-// CheckSchema compares the tables with what this version of the package needs
-// and changes nothing. The error says what is lacking, and what to do about it.
+// CheckSchema compares the tables with the schema that this version of the
+// package needs, and changes nothing. The error says what is missing, and what
+// to do about it.
 func (a *Adapter) CheckSchema(ctx context.Context) error {
 	const op = "check schema"
 	compared, err := a.compareSchema(ctx)
@@ -91,9 +93,9 @@ func (a *Adapter) CheckSchema(ctx context.Context) error {
 }
 
 // SchemaChanges returns the statements that EnsureSchema would run now, in order,
-// for those who run them by a tool. CREATE INDEX CONCURRENTLY can't be in a
-// transaction; every other statement should be in one of its own, with a short
-// lock_timeout.
+// for an application that runs them with a migration tool. CREATE INDEX
+// CONCURRENTLY can't be in a transaction. Every other statement should be in its
+// own transaction, with a short lock_timeout.
 func (a *Adapter) SchemaChanges(ctx context.Context) ([]string, error) {
 	const op = "schema changes"
 	compared, err := a.compareSchema(ctx)
@@ -118,8 +120,8 @@ func (a *Adapter) SchemaChanges(ctx context.Context) ([]string, error) {
 	return append(statements, a.names.createVersion(), a.names.setVersion(a.schema.version)), nil
 }
 
-// compareSchema compares the tables with the schema, and remembers the
-// statements that fit them if nothing is lacking.
+// compareSchema compares the tables with the schema. If nothing is missing, it
+// stores the statements that fit the tables.
 func (a *Adapter) compareSchema(ctx context.Context) (compared comparison, err error) {
 	err = a.exclusively(ctx, func(db DB) error {
 		tables, err := a.look(ctx, db)
@@ -134,11 +136,12 @@ func (a *Adapter) compareSchema(ctx context.Context) (compared comparison, err e
 	return compared, err
 }
 
-// isCurrent reports whether nothing is left to do: nothing is lacking and the
-// version is recorded. Keys that could not be validated then stay as they are.
+// isCurrent reports whether EnsureSchema has nothing to do: the tables are
+// complete and the version is recorded. It ignores foreign keys that could not
+// be validated.
 func (a *Adapter) isCurrent(ctx context.Context, compared comparison) (bool, error) {
 	if lacking := compared.err(); lacking != nil {
-		return false, nil //nolint:nilerr // it is what there is to do
+		return false, nil //nolint:nilerr // EnsureSchema makes the missing version table
 	}
 	var version int
 	err := a.exclusively(ctx, func(db DB) (err error) {
@@ -148,11 +151,11 @@ func (a *Adapter) isCurrent(ctx context.Context, compared comparison) (bool, err
 	return version >= a.schema.version, a.names.notOurs(err)
 }
 
-// migrate makes the changes one by one. After each it looks again, because
-// others may have made some of them.
+// migrate makes the changes one by one. After each change it compares the tables
+// again, because other processes may have made some of the changes.
 func (a *Adapter) migrate(ctx context.Context) error {
 	tried := map[string]int{}
-	blocked := "" // the table of a change that the connection's own lock_timeout has ended
+	blocked := "" // the table of a change that the connection's lock_timeout has ended
 	for checked := false; ; {
 		compared, err := a.compareSchema(ctx)
 		if err != nil && ctx.Err() != nil && blocked != "" {
@@ -186,7 +189,7 @@ func (a *Adapter) migrate(ctx context.Context) error {
 		err = a.make(ctx, *next)
 		if isCode(err, lockNotAvailable) {
 			blocked = next.table
-			_ = sleep(ctx, 100*time.Millisecond) // if ctx ends, the next look fails
+			_ = sleep(ctx, 100*time.Millisecond) // if ctx ends, the next comparison fails
 			continue
 		}
 		tried[next.sql]++
@@ -196,8 +199,9 @@ func (a *Adapter) migrate(ctx context.Context) error {
 	}
 }
 
-// nextChange is the first change that is left. Keys are validated once: there may
-// be rows whose user is gone.
+// nextChange returns the first change that is still to be made, or nil. It
+// returns the validation of a key only once, because the validation fails if
+// there are rows whose user is absent.
 func nextChange(changes []change, tried map[string]int) *change {
 	for i, c := range changes {
 		if c.kind != validation || tried[c.sql] == 0 {
@@ -220,7 +224,7 @@ func (a *Adapter) makeTables(ctx context.Context) error {
 	return err
 }
 
-// make makes one change, in the way that stops nobody.
+// make makes one change, in a way that blocks no reader or writer for long.
 func (a *Adapter) make(ctx context.Context, c change) error {
 	switch c.kind {
 	case concurrently:
@@ -231,7 +235,7 @@ func (a *Adapter) make(ctx context.Context, c change) error {
 			return err
 		})
 		if isCode(err, foreignKeyViolation) {
-			return nil // rows whose user is gone stay
+			return nil // rows whose user is absent stay
 		}
 		return err
 	default:
@@ -239,8 +243,8 @@ func (a *Adapter) make(ctx context.Context, c change) error {
 	}
 }
 
-// findDuplicates names up to ten duplicates of each unique key that is to be
-// made.
+// findDuplicates returns an error that names up to ten duplicates of each unique
+// key that is to be made.
 func (a *Adapter) findDuplicates(ctx context.Context, changes []change) error {
 	var duplicates []string
 	for _, c := range changes {
@@ -257,7 +261,7 @@ func (a *Adapter) findDuplicates(ctx context.Context, changes []change) error {
 			return err
 		})
 		if isCode(err, undefinedTable, undefinedColumn) {
-			continue // it is still to be made
+			continue // the table or the column is still to be made
 		}
 		if err != nil {
 			return err
@@ -269,7 +273,8 @@ func (a *Adapter) findDuplicates(ctx context.Context, changes []change) error {
 	return nil
 }
 
-// duplicatesOf returns the query for the duplicates of a key. Tokens are secrets.
+// duplicatesOf returns the query for the duplicates of a key. The query does not
+// return tokens, which are secret.
 func duplicatesOf(c change) string {
 	key := quoteAll(c.key)
 	what := map[string]string{

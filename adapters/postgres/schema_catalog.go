@@ -7,15 +7,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// found is what the database has under the name of a table.
+// found describes what the database has under the name of a table.
 type found struct {
 	Exists   bool
 	Kind     string // "r" is a plain table
 	Owner    string
 	Owned    bool   // the role of the connection may change the table
-	Rights   bool   // and may read and write its rows
+	Rights   bool   // the role may read and write its rows
 	Hidden   bool   // row security may hide rows from the role
-	Encoding string // of the database
+	Encoding string // the encoding of the database
 	Columns  []foundColumn
 	Indexes  []foundIndex
 	Keys     []foundKey
@@ -24,9 +24,9 @@ type found struct {
 type foundColumn struct {
 	Name, Type string
 	NotNull    bool
-	Filled     bool // by a default, an identity or an expression
+	Filled     bool // the database fills it, by a default, an identity or an expression
 	Usable     bool // the role may use the sequence of the default
-	Exact      bool // its collation tells all texts apart
+	Exact      bool // its collation distinguishes all texts
 	Collation  string
 }
 
@@ -37,8 +37,8 @@ type foundIndex struct {
 	Deferred   bool
 	Partial    bool
 	Expression bool
-	Columns    []string // of the key, in order
-	Uses       []string // by expressions and conditions too
+	Columns    []string // the columns of the key, in order
+	Uses       []string // all columns of the index, including those in expressions and conditions
 }
 
 // foundKey is a foreign key that references users from the column userId alone.
@@ -49,9 +49,8 @@ type foundKey struct {
 	Validated bool
 }
 
-// catalogue reads everything that matters about the tables of $1 from the
-// catalogue of the server: one object of JSON for each table, in order. $2 is
-// the table of users.
+// catalogue reads the description of the tables $1 from the server's system
+// catalog: one JSON object for each table, in order. $2 is the table of users.
 const catalogue = `SELECT json_agg(json_build_object(
 	'Exists', c.oid IS NOT NULL,
 	'Kind', c.relkind,
@@ -93,7 +92,8 @@ const catalogue = `SELECT json_agg(json_build_object(
 	) ORDER BY t.n)::text
 FROM unnest($1::text[]) WITH ORDINALITY AS t (name, n) LEFT JOIN pg_class AS c ON c.oid = to_regclass(t.name)`
 
-// look returns what is there, in the order of the schema's tables.
+// look returns the description of the tables in the database, in the order of
+// the schema's tables.
 func (a *Adapter) look(ctx context.Context, db DB) ([]found, error) {
 	tables := make([]string, len(a.schema.tables))
 	for i, t := range a.schema.tables {

@@ -9,7 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// comparison is what sets the tables of a database apart from the schema.
+// comparison has the differences between the tables of a database and the
+// schema.
 type comparison struct {
 	empty   bool // no table of the schema exists
 	ids     idKind
@@ -20,22 +21,23 @@ type comparison struct {
 
 // change is a statement that brings the tables closer to the schema.
 type change struct {
-	why   string // what is lacking
-	table string // as it is written in SQL
+	why   string // what the tables lack
+	table string // its name in SQL form
 	sql   string
 	kind  changeKind
-	key   []string // of a unique key: duplicates stand in its way
+	key   []string // the columns of a unique key, which duplicates prevent
 }
 
 type changeKind int
 
 const (
-	quick        changeKind = iota // takes a lock that stops others, for an instant
-	concurrently                   // builds an index beside others, in no transaction
-	validation                     // reads the table beside others; may find rows whose user is gone
+	quick        changeKind = iota // takes a lock that blocks others, for an instant
+	concurrently                   // builds an index while others read and write, outside a transaction
+	validation                     // reads the table while others write; may find rows whose user is absent
 )
 
-// err says what is wrong, for those who may not change it.
+// err returns an error that names all differences, for callers that do not
+// change the tables. Without differences it returns nil.
 func (c comparison) err() error {
 	what := slices.Clone(c.refused)
 	for _, change := range c.changes {
@@ -61,10 +63,11 @@ func (c *comparison) change(kind changeKind, table, sql, why string, args ...any
 	return &c.changes[len(c.changes)-1]
 }
 
-// compare compares what was found, in the order of the schema's tables.
+// compare compares the found tables, which are in the order of the schema's
+// tables, with the schema.
 func (s *schema) compare(n names, all []found) comparison {
 	c := comparison{ids: idKinds["text"]}
-	if encoding := all[0].Encoding; encoding != "UTF8" && encoding != "SQL_ASCII" { // which takes every byte as it is
+	if encoding := all[0].Encoding; encoding != "UTF8" && encoding != "SQL_ASCII" { // SQL_ASCII stores every byte unchanged
 		c.refuse("the database has the encoding %s, which can't hold every text: make one WITH ENCODING 'UTF8'", encoding)
 		return c
 	}
@@ -102,18 +105,19 @@ func (s *schema) compare(n names, all []found) comparison {
 	return c
 }
 
-// comparedTable is a table of the schema and what is under its name.
+// comparedTable is a table of the schema with the description of what the
+// database has under its name.
 type comparedTable struct {
 	*comparison
 	table
 	found
 	names names
-	sql   string      // the name as it is written in SQL
-	id    foundColumn // of users
+	sql   string      // its name in SQL form
+	id    foundColumn // the column users.id
 }
 
-// usable refuses what is no table, or not one that the role of the connection may
-// use.
+// usable reports whether the name belongs to a table that the role of the
+// connection may use. If not, it adds the reason to the comparison.
 func (t *comparedTable) usable() bool {
 	switch {
 	case t.Kind != "r":
@@ -128,7 +132,8 @@ func (t *comparedTable) usable() bool {
 	return false
 }
 
-// create makes a table that is missing beside others that are there.
+// create adds the statements that make a table that is missing while others
+// exist.
 func (t *comparedTable) create() {
 	var columns []string
 	for _, col := range t.columns {
@@ -145,7 +150,7 @@ func (t *comparedTable) create() {
 	t.change(quick, t.sql, fmt.Sprintf("CREATE TABLE %s (%s)", t.sql, strings.Join(columns, ", ")), "there is no table %s", t.sql)
 }
 
-// newType is the type of a column that is made.
+// newType returns the type of a new column.
 func (t *comparedTable) newType(col column) string {
 	switch {
 	case col.typ == "id" && t.id.Collation != "":
@@ -188,7 +193,7 @@ func (t *comparedTable) compareColumns() {
 		if col.typ == "id" && (idKinds[has.Type].cast != t.ids.cast || has.Collation != t.id.Collation) {
 			t.refuse("%s is of the type %s %s, and %s.id of the type %s %s: make them equal", name, has.Type, has.Collation, t.names.users, t.id.Type, t.id.Collation)
 		}
-		if col.typ == "text" && has.Type == "character varying" { // which has a limit; a change of the catalogue only
+		if col.typ == "text" && has.Type == "character varying" { // the type has a limit; removing it changes only the system catalog
 			t.change(quick, t.sql, alter("ALTER COLUMN %s TYPE text", quote(col.name)), "%s is a varchar and cuts texts short", name)
 		}
 		if col.null && has.NotNull {
@@ -213,8 +218,8 @@ func (t *comparedTable) compareColumns() {
 	}
 }
 
-// compareIndexes looks for each index under any name, and for unique keys that
-// refuse records which the contract allows.
+// compareIndexes looks for each index of the schema, under any name. It also
+// looks for unique keys that refuse records which the contract allows.
 func (t *comparedTable) compareIndexes(want []index) {
 	exact := map[string]bool{}
 	for _, col := range t.columns {
@@ -231,7 +236,8 @@ func (t *comparedTable) compareIndexes(want []index) {
 			continue
 		}
 		name := quote(t.names.prefix + ix.name)
-		// What a build that was broken off leaves has the name and is not valid.
+		// An interrupted build leaves an index that has the name and is not
+		// valid.
 		if slices.ContainsFunc(t.Indexes, func(has foundIndex) bool { return !has.Valid && has.Name == t.names.prefix+ix.name }) {
 			t.change(quick, t.sql, "DROP INDEX IF EXISTS "+t.names.table(ix.name), "the index %s of %s is not valid", name, t.sql)
 		}
@@ -247,7 +253,8 @@ func (t *comparedTable) compareIndexes(want []index) {
 	}
 }
 
-// servedBy reports whether an index does what is wanted of ix.
+// servedBy reports whether the existing index does everything that ix is
+// needed for.
 func (ix index) servedBy(has foundIndex) bool {
 	if !has.Valid || has.Partial || has.Expression {
 		return false
@@ -282,8 +289,9 @@ func (t *comparedTable) compareOwner() {
 	}
 }
 
-// validate has the server look at the rows that were there before the key. Those
-// whose user is gone stay, and find nobody; the key then binds new rows only.
+// validate adds a change by which the server checks the rows that are older than
+// the key. If the user of a row is absent, the row stays and no lookup finds it;
+// the key then applies to new rows only.
 func (t *comparedTable) validate(key string) {
 	t.change(validation, t.sql, fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", t.sql, key), "the key %s of %s is not validated", key, t.sql)
 }

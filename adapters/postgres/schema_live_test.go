@@ -66,7 +66,7 @@ const (
 	servesPeople = "serves people" // the application's name on the server
 )
 
-// watchLocks notes how long the application waits for locks, until stop is
+// watchLocks records how long the application waits for locks, until stop is
 // closed.
 func watchLocks(t *testing.T, pool *pgxpool.Pool, stop <-chan struct{}, waits *longest) {
 	for {
@@ -81,9 +81,9 @@ func watchLocks(t *testing.T, pool *pgxpool.Pool, stop <-chan struct{}, waits *l
 	}
 }
 
-// TestEnsureSchemaUnderLoad adopts a database of Auth.js that serves people,
-// while one reader is idle in a transaction and one at REPEATABLE READ. Nobody
-// may wait for the migration, which gets done when the readers have gone.
+// TestEnsureSchemaUnderLoad adopts a database of Auth.js under load, while one
+// reader is idle in a transaction and another one is at REPEATABLE READ. No
+// call may wait for the migration, which ends when the two readers have gone.
 func TestEnsureSchemaUnderLoad(t *testing.T) {
 	pool := authJSDatabase(t)
 	sessions := *people
@@ -111,7 +111,8 @@ func TestEnsureSchemaUnderLoad(t *testing.T) {
 		wg.Wait()
 		return waits.waits
 	}
-	// The machine may be busy, so the wait that counts is that for locks.
+	// The machine may be busy, so the test limits only the time that calls
+	// wait for locks.
 	limit := func(phase string, waits map[string]time.Duration) {
 		t.Logf("%s: longest calls and waits for locks: %v", phase, waits)
 		if waits[locks] > 100*time.Millisecond {
@@ -198,8 +199,8 @@ func (w wiring) poolThroughProxy(t testing.TB, conns int32) (*pgxpool.Pool, *fau
 	return pool, proxy
 }
 
-// TestEnsureSchemaKilled ends the process at every step of its work. Another
-// then finishes it, and nothing is left that is not valid.
+// TestEnsureSchemaKilled stops EnsureSchema at every step of its work. Another
+// call then finishes the work, and no invalid index or key is left.
 func TestEnsureSchemaKilled(t *testing.T) {
 	for _, database := range []string{"new", "Auth.js"} {
 		t.Run(database, func(t *testing.T) {
@@ -239,8 +240,8 @@ func TestEnsureSchemaKilled(t *testing.T) {
 	}
 }
 
-// TestEnsureSchemaThroughPgBouncer adopts a database with many processes behind
-// a pooler.
+// TestEnsureSchemaThroughPgBouncer: many callers adopt a database at once
+// through a pooler.
 func TestEnsureSchemaThroughPgBouncer(t *testing.T) {
 	t.Parallel()
 	schema := newSchema(t)
@@ -285,7 +286,7 @@ func TestEnsureSchemaOnOneConnection(t *testing.T) {
 }
 
 // TestSweepUnderAnOldSnapshot removes many sessions that expired at one instant,
-// while a transaction keeps the server from forgetting them.
+// while an old transaction prevents the server from removing the deleted rows.
 func TestSweepUnderAnOldSnapshot(t *testing.T) {
 	a, pool, schema := wirings[0].newStore(t)
 	ctx := t.Context()

@@ -10,13 +10,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// lockWait is how long a change waits for its lock, with all who come later
-// behind it. A foreign key locks two tables one after the other.
+// lockWait is how long a change waits for its lock. Every later call on the table
+// waits behind it. A foreign key locks two tables one after the other.
 const lockWait = 20 * time.Millisecond
 
-// shortLock runs statements that need a lock on the table, in one transaction,
-// which gives up when the lock is not free and is tried again until ctx ends. The
-// transaction is one message: the server ends it even if this process has stopped.
+// shortLock runs statements that need a lock on the table in one transaction. The
+// transaction fails if it does not get the lock within lockWait, and is tried
+// again until ctx ends. It is one message, so the server ends it even if this
+// process has stopped.
 func (a *Adapter) shortLock(ctx context.Context, table, sql string) error {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := a.exclusively(ctx, func(db DB) error {
@@ -37,8 +38,8 @@ func (a *Adapter) shortLock(ctx context.Context, table, sql string) error {
 	}
 }
 
-// concurrently builds an index beside readers and writers. The server waits for
-// all transactions that began before, however long they are idle.
+// concurrently builds an index while others read and write. The server waits for
+// all transactions that began before, even for idle ones.
 func (a *Adapter) concurrently(ctx context.Context, c change) error {
 	return a.exclusively(ctx, func(db DB) error {
 		done := make(chan error, 1)
@@ -51,7 +52,8 @@ func (a *Adapter) concurrently(ctx context.Context, c change) error {
 			return err
 		case <-ctx.Done():
 		}
-		// The server would go on building if only the connection ended.
+		// If only the connection ended, the server would continue to build, so
+		// the build is canceled by a request.
 		who := a.inTheWay(ctx, oldestTransactions, c.table)
 		soon, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer stop()
@@ -60,7 +62,7 @@ func (a *Adapter) concurrently(ctx context.Context, c change) error {
 			conn = on.Conn()
 		}
 		failed := conn.PgConn().CancelRequest(soon)
-		var built error // canceled, by our own request
+		var built error // an error: the request below cancels the build
 		select {
 		case built = <-done:
 		case <-soon.Done():
@@ -68,7 +70,7 @@ func (a *Adapter) concurrently(ctx context.Context, c change) error {
 			built = <-done
 		}
 		if built == nil {
-			return nil // it was done before the request came
+			return nil // the build was complete before the request arrived
 		}
 		return errors.Join(fmt.Errorf("%w, building an index of %s; %s", ctx.Err(), c.table, who), failed)
 	})
@@ -88,7 +90,8 @@ const (
 		ORDER BY s.xact_start LIMIT 3`
 )
 
-// inTheWay says who holds up a change, after ctx has ended.
+// inTheWay returns a text that names the processes for which a change waited when
+// ctx ended.
 func (a *Adapter) inTheWay(ctx context.Context, query, table string) string {
 	soon, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer stop()
@@ -113,9 +116,9 @@ func (a *Adapter) inTheWay(ctx context.Context, query, table string) string {
 	return "in the way: " + strings.Join(who, ", ")
 }
 
-// isOverlap reports whether another process has just made the same change, or has
-// removed what the change is about.
+// isOverlap reports whether the change failed because another process has just
+// made it, or has removed the object that it changes.
 func isOverlap(err error) bool {
 	return isCode(err, duplicateTable, duplicateColumn, duplicateObject, duplicateSchema, undefinedObject) ||
-		isCode(err, uniqueViolation) && strings.Contains(err.Error(), "pg_") // two at once in the catalogue
+		isCode(err, uniqueViolation) && strings.Contains(err.Error(), "pg_") // two processes wrote to the system catalog at once
 }

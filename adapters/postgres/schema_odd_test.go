@@ -15,7 +15,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 )
 
-// withParameters opens a pool whose sessions have settings of the server.
+// withParameters opens a pool whose sessions have the given server settings.
 func withParameters(t *testing.T, parameters map[string]string) *pgxpool.Pool {
 	t.Helper()
 	c := wiring{}.config(t)
@@ -36,14 +36,15 @@ func says(t *testing.T, err error, text string) {
 }
 
 // TestEnsureSchemaWithTimeouts adopts a database of Auth.js over connections with
-// time limits of their own, while an old snapshot holds up the indexes. A
-// lock_timeout is borne until the context ends; a statement_timeout is named. When
-// the snapshot has gone, EnsureSchema finishes over the same connections.
+// their own time limits, while an old snapshot delays the indexes. With a
+// lock_timeout EnsureSchema tries again until the context ends; a
+// statement_timeout is named in the error. When the snapshot has gone,
+// EnsureSchema finishes over the same connections.
 func TestEnsureSchemaWithTimeouts(t *testing.T) { // beside other tests, they would wait too
 	for name, c := range map[string]struct {
 		parameters map[string]string
-		cancel     bool   // when the snapshot holds up an index
-		want       string // of the error; %d is the process in the way
+		cancel     bool   // cancel when the snapshot delays an index
+		want       string // the text of the error; %d is the process that holds the snapshot
 	}{
 		"lock_timeout":                        {map[string]string{"lock_timeout": "50ms"}, true, "process %d "},
 		"statement_timeout":                   {map[string]string{"statement_timeout": "2s"}, false, "statement_timeout"},
@@ -78,8 +79,8 @@ func TestEnsureSchemaWithTimeouts(t *testing.T) { // beside other tests, they wo
 	}
 }
 
-// TestEnsureSchemaOnAStandby has a connection that may only read: what is complete
-// is accepted, what is not is refused with a text that says where to go.
+// TestEnsureSchemaOnAStandby uses a connection that may only read. Complete tables
+// are accepted. For incomplete tables the error says which server to use.
 func TestEnsureSchemaOnAStandby(t *testing.T) {
 	t.Parallel()
 	schema := newSchema(t)
@@ -93,8 +94,8 @@ func TestEnsureSchemaOnAStandby(t *testing.T) {
 	}
 }
 
-// TestRowSecurityIsRefused has rows that the role of the connection may not see. A
-// role that sees all of them is served.
+// TestRowSecurityIsRefused: a role is refused if row security may hide rows from
+// it. A role that sees all rows is accepted.
 func TestRowSecurityIsRefused(t *testing.T) {
 	t.Parallel()
 	a, pool, schema := wirings[0].newStore(t)
@@ -109,8 +110,8 @@ func TestRowSecurityIsRefused(t *testing.T) {
 	}
 }
 
-// TestSequencesAreNeeded has a role that may write to tables whose IDs the database
-// assigns, and not count them.
+// TestSequencesAreNeeded: a role may write to tables whose IDs the database
+// assigns, but may not use their sequences.
 func TestSequencesAreNeeded(t *testing.T) {
 	t.Parallel()
 	_, pool, schema := wiring{authJS: true}.newStore(t)
@@ -134,8 +135,9 @@ func newRole(t *testing.T, pool *pgxpool.Pool, schema string) string {
 	return role
 }
 
-// TestVersionTableEditedByHand has a row that is gone, versions that somebody wrote,
-// a lease that nobody holds any more, and another table of the name.
+// TestVersionTableEditedByHand tests a version table with a deleted row, with
+// versions that were written by hand, and with an abandoned lease, and another table
+// of the same name.
 func TestVersionTableEditedByHand(t *testing.T) {
 	t.Parallel()
 	for _, edit := range []string{
@@ -161,8 +163,8 @@ func TestVersionTableEditedByHand(t *testing.T) {
 	says(t, newAdapter(t, pool, postgres.WithSchema(schema)).EnsureSchema(t.Context()), "is not the table that this package makes")
 }
 
-// TestEncodings has databases of other encodings: one that can't hold every text
-// is refused, one that takes every byte is served.
+// TestEncodings tests databases with other encodings. A database that can't hold
+// every text is refused, a database that stores every byte is accepted.
 func TestEncodings(t *testing.T) {
 	t.Parallel()
 	for encoding, want := range map[string]string{"LATIN1": "has the encoding LATIN1", "SQL_ASCII": ""} {

@@ -10,11 +10,12 @@ import (
 //go:embed schema/*.sql
 var schemaFiles embed.FS
 
-// schema is a version of the tables: files that make them in a new database,
-// and what the tables of another product must have.
+// schema is a version of the tables. It has the files that make them in a new
+// database, and the columns and indexes that tables made by another product
+// must have.
 type schema struct {
 	version int
-	lease   time.Duration // for which one process changes the tables, unless it renews that
+	lease   time.Duration // how long one process may change the tables without renewing the lease
 	files   fs.FS
 	tables  []table
 }
@@ -30,21 +31,22 @@ type table struct {
 type column struct {
 	name, typ string // typ "id" is the type of users.id
 	null      bool   // the adapter stores nulls
-	exact     bool   // compared byte for byte
-	added     bool   // tables without it get it
-	others    string // the adapter does not use it; this is how a new table has it
+	exact     bool   // it must be compared byte for byte
+	added     bool   // EnsureSchema adds it to a table that lacks it
+	others    string // the definition in a new table of a column that the adapter does not use
 }
 
-// index is an index that must be there under any name. One that is unique has
-// exactly these columns, another one begins with them.
+// index is an index that must exist, under any name. A unique index has exactly
+// these columns; another index begins with them.
 type index struct {
 	name    string
 	unique  bool
 	columns []string
 }
 
-// currentSchema is what this version of the package works with. A new version
-// adds columns with added, indexes, and a file that does the same.
+// currentSchema is the schema of this version of the package. A new version
+// adds columns with added, indexes, and an SQL file that makes the same
+// changes.
 var currentSchema = &schema{
 	version: 1,
 	lease:   10 * time.Second,
@@ -129,8 +131,8 @@ var currentSchema = &schema{
 	}},
 }
 
-// accepted are the types of existing columns that serve for a type, by the names
-// that Postgres gives them. The first is the one that a new column gets.
+// accepted has, for each type of the schema, the types that an existing column
+// may have, by their names in Postgres. A new column gets the first one.
 var accepted = map[string][]string{
 	"text":        {"text", "character varying"},
 	"timestamptz": {"timestamp with time zone"},
@@ -142,12 +144,12 @@ var accepted = map[string][]string{
 
 // Schema returns the numbered SQL files that make the tables in a new database,
 // with the default names, for applications that have a migration tool. Each file
-// runs once. A database that Auth.js made takes other statements, which
+// runs once. A database that Auth.js made needs other statements, which
 // [Adapter.SchemaChanges] returns.
 func Schema() fs.FS {
 	files, err := fs.Sub(schemaFiles, "schema")
 	if err != nil {
-		panic(err) // the name above is wrong
+		panic(err) // the name is a constant
 	}
 	return files
 }
@@ -169,8 +171,8 @@ func (s *schema) newDatabase(n names) (string, error) {
 	return script.String(), nil
 }
 
-// inFile renames what the schema files name. They write every table in double
-// quotes.
+// inFile puts the adapter's names in place of the names in the schema files,
+// where every table is in double quotes.
 func (n names) inFile(sql string) string {
 	var pairs []string
 	for _, table := range []string{"users", "accounts", "sessions", "verification_token", "authenticators", versionTable} {

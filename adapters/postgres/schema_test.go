@@ -73,8 +73,9 @@ func catalogue(t testing.TB, db postgres.DB) string {
 	) AS lines`)
 }
 
-// TestEnsureSchemaTakesNoLocks runs it while a transaction has written to every
-// table, as a role without the right to create anything.
+// TestEnsureSchemaTakesNoLocks calls EnsureSchema on complete tables, as a role
+// without the right to create objects, while an open transaction has written to
+// every table.
 func TestEnsureSchemaTakesNoLocks(t *testing.T) {
 	t.Parallel()
 	a, pool, schema := wirings[0].newStore(t)
@@ -103,8 +104,8 @@ func asRole(t testing.TB, role string) *pgxpool.Pool {
 	return pool
 }
 
-// TestCallsBeforeEnsureSchema finds tables of Auth.js as they are, then as
-// another process has made them.
+// TestCallsBeforeEnsureSchema calls methods on the unchanged tables of Auth.js,
+// and again after another process has completed them.
 func TestCallsBeforeEnsureSchema(t *testing.T) {
 	t.Parallel()
 	pool := authJSDatabase(t)
@@ -132,7 +133,7 @@ func TestCallsBeforeEnsureSchema(t *testing.T) {
 	}
 }
 
-// TestSchemaChanges runs the statements by hand, as a tool would.
+// TestSchemaChanges runs the statements as a migration tool would.
 func TestSchemaChanges(t *testing.T) {
 	for name, makeTables := range map[string]bool{"new database": false, "Auth.js": true} {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +188,7 @@ func TestNextVersion(t *testing.T) {
 			prepare(t, pool)
 			old := newAdapter(t, pool)
 			next := old.NextVersion()
-			if old.CheckSchema(t.Context()) == nil { // its statements are prepared before the tables change
+			if old.CheckSchema(t.Context()) == nil { // its statements must be prepared before the tables change
 				callEveryMethod(t, old)
 				execSQL(t, pool, `TRUNCATE users, verification_token CASCADE`)
 			}
@@ -258,7 +259,7 @@ func TestEnsureSchemaNamesDuplicates(t *testing.T) {
 	if strings.Contains(err.Error(), "secret-token") {
 		t.Errorf("the error holds a session token: %v", err)
 	}
-	execSQL(t, pool, `DROP TABLE gatehouse_schema`) // the only thing that is made before
+	execSQL(t, pool, `DROP TABLE gatehouse_schema`) // the only table that EnsureSchema makes before it refuses
 	if d := cmp.Diff(rows, dump(t, pool)) + cmp.Diff(shape, catalogue(t, pool)); d != "" {
 		t.Errorf("the failed call changed something:\n%s", d)
 	}
@@ -283,7 +284,8 @@ func TestEnsureSchemaRefusesOtherTables(t *testing.T) {
 	}
 }
 
-// TestEnsureSchemaRefuses has tables that can't keep what the contract asks.
+// TestEnsureSchemaRefuses tests tables that can't keep the promises of the
+// contract.
 func TestEnsureSchemaRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ sql, want string }{
 		"citext": {`CREATE EXTENSION IF NOT EXISTS citext SCHEMA pg_catalog; ALTER TABLE users ALTER COLUMN email TYPE citext`,
@@ -298,7 +300,7 @@ func TestEnsureSchemaRefuses(t *testing.T) {
 		"IDs that differ": {`ALTER TABLE sessions ALTER COLUMN "userId" TYPE text`, `"sessions"."userId" is of the type text "default", and "users".id of the type integer`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name != "citext" { // which is made for the whole database
+			if name != "citext" { // the type citext is made once for the whole database
 				t.Parallel()
 			}
 			pool := authJSDatabase(t)
@@ -319,8 +321,8 @@ func TestEnsureSchemaRefuses(t *testing.T) {
 	}
 }
 
-// TestMissingRights has a role that may use the tables and not change them, and
-// one that may not even write.
+// TestMissingRights tests a role that may use the tables but not alter them,
+// and a role that may not even write rows.
 func TestMissingRights(t *testing.T) {
 	t.Parallel()
 	schema := newSchema(t)
@@ -431,8 +433,8 @@ func TestSchemaFiles(t *testing.T) {
 	callEveryMethod(t, a)
 }
 
-// TestNamespaces has two adapters in one database under names that are
-// prefixes of each other and hold pattern characters.
+// TestNamespaces: two adapters share one database. Their names begin with each
+// other and contain pattern characters.
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
 	schema := newSchema(t)
@@ -459,7 +461,7 @@ func TestNamespaces(t *testing.T) {
 		stores = append(stores, a)
 	}
 	for _, a := range stores {
-		callEveryMethod(t, a) // would conflict with what another has left behind
+		callEveryMethod(t, a) // would conflict with records of another adapter
 	}
 	ids := map[string]bool{}
 	for _, a := range stores {
@@ -514,8 +516,9 @@ func TestErrorsHoldNoValues(t *testing.T) {
 	}
 }
 
-// TestDeleteUserKeptByTheApplication has a table of the application refuse the
-// deletion. Nothing is deleted then, and the error is not that of an absent user.
+// TestDeleteUserKeptByTheApplication: a table of the application refuses the
+// deletion. Then nothing is deleted, and the error differs from the error for an
+// absent user.
 func TestDeleteUserKeptByTheApplication(t *testing.T) {
 	t.Parallel()
 	a, pool, schema := wirings[0].newStore(t)

@@ -11,13 +11,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// versionTable holds one row: the version of the tables, and who changes them
-// until when. A row can be waited for through any pooler, which a lock of a
-// session can't; and waiting in an advisory lock holds a snapshot that the
-// holder's CREATE INDEX CONCURRENTLY would wait for.
+// versionTable holds one row: the version of the tables, the process that is
+// changing them, and the end of its lease. A process can wait for a row
+// through any pooler; it can't wait there for a lock of a session. A process
+// that waited for an advisory lock would also hold a snapshot, for which the
+// holder's CREATE INDEX CONCURRENTLY would wait.
 const versionTable = "gatehouse_schema"
 
-// errLeaseLost says that another process has taken over.
+// errLeaseLost means that another process has taken the lease.
 var errLeaseLost = errors.New("another process has taken over")
 
 func (n names) createVersion() string {
@@ -34,7 +35,7 @@ func (n names) setVersion(version int) string {
 		n.table(versionTable), version)
 }
 
-// version reads the version, 0 if none is recorded.
+// version returns the recorded version, or 0 if none is recorded.
 func (n names) version(ctx context.Context, db DB) (int, error) {
 	rows, err := db.Query(ctx, `SELECT 1 WHERE to_regclass($1::text) IS NOT NULL`, n.table(versionTable))
 	there, err := first(rows, err, ignoreColumns)
@@ -49,7 +50,8 @@ func (n names) version(ctx context.Context, db DB) (int, error) {
 	return *version, nil
 }
 
-// notOurs says what to do about another table of the name.
+// notOurs adds advice to an error that means that another table has the
+// name.
 func (n names) notOurs(err error) error {
 	if isCode(err, undefinedColumn, undefinedObject, noSuchConflictKey, notNullViolation, datatypeMismatch) {
 		return fmt.Errorf("%s is not the table that this package makes: rename it, and EnsureSchema makes another: %w", n.table(versionTable), err)
@@ -57,11 +59,12 @@ func (n names) notOurs(err error) error {
 	return err
 }
 
-// lease is the row's promise that one process at a time changes the tables.
+// lease is the right, recorded in the row, to change the tables. One process
+// has it at a time.
 type lease struct {
 	a    *Adapter
-	name string // of this process and call
-	made bool   // the table is there
+	name string // names this process and call
+	made bool   // the table exists
 }
 
 func newLease(a *Adapter) *lease {
@@ -69,7 +72,8 @@ func newLease(a *Adapter) *lease {
 	return &lease{a: a, name: fmt.Sprintf("%s/%d/%s", host, os.Getpid(), rand.Text())}
 }
 
-// take reports whether this process may change the tables now.
+// take takes or renews the lease. It reports whether this process may change
+// the tables now.
 func (l *lease) take(ctx context.Context) (bool, error) {
 	if err := l.makeTable(ctx); err != nil {
 		return false, err
@@ -78,7 +82,7 @@ func (l *lease) take(ctx context.Context) (bool, error) {
 		WHERE migrating IS NULL OR migrating = $1::text OR until IS NULL OR until < now()`, l.name, l.a.schema.lease.Milliseconds())
 }
 
-// makeTable makes the table and the row that the lease is in.
+// makeTable makes the version table and its row.
 func (l *lease) makeTable(ctx context.Context) error {
 	if l.made {
 		return nil
@@ -96,7 +100,7 @@ func (l *lease) makeTable(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !there { // CREATE SCHEMA IF NOT EXISTS needs the right even if it exists
+		if !there { // CREATE SCHEMA IF NOT EXISTS needs the right to create even if the schema exists
 			script = "CREATE SCHEMA IF NOT EXISTS " + quote(n.schema) + "; " + script
 		}
 	}
@@ -109,7 +113,7 @@ func (l *lease) makeTable(ctx context.Context) error {
 	}
 }
 
-// update changes the row and reports whether it was there to be changed.
+// update changes the row and reports whether a row matched.
 func (l *lease) update(ctx context.Context, sql string, args ...any) (changed bool, err error) {
 	err = l.a.exclusively(ctx, func(db DB) error {
 		n, err := count(ctx, db, fmt.Sprintf(sql, l.a.names.table(versionTable)), args...)
@@ -119,9 +123,9 @@ func (l *lease) update(ctx context.Context, sql string, args ...any) (changed bo
 	return changed, err
 }
 
-// hold runs f while the lease is renewed, and gives it back. On a single
-// connection, which f is using, nothing can be renewed: every change can bear
-// that another process makes it too.
+// hold runs f, renews the lease meanwhile, and then returns the lease. On a
+// single connection, which f uses, hold can't renew the lease. That is safe,
+// because every change works even if another process makes it too.
 func (l *lease) hold(ctx context.Context, f func(ctx context.Context) error) error {
 	holding, lose := context.WithCancelCause(ctx)
 	stopped := make(chan struct{})
@@ -143,7 +147,7 @@ func (l *lease) hold(ctx context.Context, f func(ctx context.Context) error) err
 	defer stop()
 	_, giveBack := l.update(soon, `UPDATE %s SET migrating = NULL, until = NULL WHERE migrating = $1::text`, l.name)
 	if err != nil {
-		return err // what is not given back ends by itself
+		return err // the lease expires if it is not returned
 	}
 	return giveBack
 }

@@ -18,8 +18,8 @@ func (a *Adapter) CreateSession(ctx context.Context, session adapter.Session) (*
 		p, session.UserID, session.SessionToken, instantArg(session.Expires))
 }
 
-// GetSessionAndUser implements [adapter.Sessions]. It is one join and one round
-// trip. A session past its expiry is returned as it is. [SESS-02] [SESS-20] [SESS-22]
+// GetSessionAndUser implements [adapter.Sessions]. It is one join and one round trip.
+// An expired session is returned with its true Expires. [SESS-02] [SESS-20] [SESS-22]
 func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
 	return lookup(ctx, a, "get session and user", func(rows pgx.Rows) (v adapter.SessionAndUser, err error) {
 		u := &v.User
@@ -53,7 +53,7 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 		}
 		set := assignments{args: []any{update.SessionToken}}
 		owner, ok := sql.ids.arg(userID)
-		nobody := setUserID && !ok // then the session is only looked for
+		nobody := setUserID && !ok // then the statement only reads the session
 		set.add(setUserID && ok, `"userId"`, sql.ids.cast, owner)
 		set.add(setExpires && !nobody, "expires", "timestamptz", instantArg(expires))
 		update := func(db DB) error {
@@ -81,8 +81,8 @@ func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (*adap
 		func(sql *statements) string { return sql.deleteSession }, sessionToken)
 }
 
-// ListSessionsByUserID implements [adapter.SessionLists]. Sessions past their
-// expiry are among them. [SLIST-01] to [SLIST-03]
+// ListSessionsByUserID implements [adapter.SessionLists]. The list includes expired
+// sessions. [SLIST-01] to [SLIST-03]
 func (a *Adapter) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
 	return list(ctx, a, "list sessions by user id", scanSession,
 		func(sql *statements) string { return sql.listSessionsByUserID }, userID)
@@ -92,7 +92,7 @@ func (a *Adapter) ListSessionsByUserID(ctx context.Context, userID string) ([]ad
 // [SLIST-07]
 func (a *Adapter) DeleteSessionsByUserID(ctx context.Context, userID, except string) (deleted int64, err error) {
 	if !storable(except) {
-		except = "" // no session has it
+		except = "" // no session has an empty token
 	}
 	err = a.call(ctx, "delete sessions by user id", func(db DB, sql *statements) error {
 		owner, ok := sql.ids.arg(userID)

@@ -8,8 +8,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// lookup runs a statement whose arguments are the parts of a key. A key that
-// nothing can have is a miss without a question.
+// lookup runs a statement whose arguments are the parts of a key. For a key
+// that no record can have, it returns nil without a query.
 func lookup[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), statement func(*statements) string, key ...string) (*T, error) {
 	var found *T
 	err := a.call(ctx, op, func(db DB, sql *statements) error {
@@ -27,8 +27,9 @@ func lookup[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Row
 	return found, err
 }
 
-// list runs a statement that takes the ID of a user. An ID that nobody can have
-// has an empty list without a question; the list is never nil.
+// list runs a statement whose argument is the ID of a user. For an ID that no
+// user can have, it returns an empty list without a query. The list is never
+// nil.
 func list[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), statement func(*statements) string, userID string) ([]T, error) {
 	found := []T{}
 	err := a.call(ctx, op, func(db DB, sql *statements) error {
@@ -50,7 +51,8 @@ func list[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows)
 }
 
 // create runs a statement that stores a record of the owner, whose ID is the
-// last argument. It tells one that is taken from an owner who is gone.
+// last argument. It distinguishes a key that is already used from an absent
+// owner.
 func create[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), statement func(*statements) string, p problems, ownerID string, args ...any) (*T, error) {
 	var made *T
 	err := a.call(ctx, op, func(db DB, sql *statements) error {
@@ -77,8 +79,8 @@ func create[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Row
 	return made, err
 }
 
-// guard runs f under a savepoint in a transaction of the caller, which then stays
-// usable when the server refuses f.
+// guard runs f under a savepoint if db is a transaction of the caller. The
+// transaction then stays usable when the server refuses a statement of f.
 func (a *Adapter) guard(ctx context.Context, db DB, f func(DB) error) error {
 	if !a.inTx {
 		return f(db)
@@ -86,7 +88,8 @@ func (a *Adapter) guard(ctx context.Context, db DB, f func(DB) error) error {
 	return pgx.BeginFunc(ctx, db, func(savepoint pgx.Tx) error { return f(savepoint) })
 }
 
-// count runs a statement that deletes records, and returns their number.
+// count runs a statement that deletes records, and returns the number of
+// deleted records.
 func count(ctx context.Context, db DB, sql string, args ...any) (int64, error) {
 	rows, err := db.Query(ctx, sql, args...)
 	if _, err = first(rows, err, ignoreColumns); err != nil {
@@ -96,8 +99,8 @@ func count(ctx context.Context, db DB, sql string, args ...any) (int64, error) {
 }
 
 // second reads the results of two statements that are one transaction, and
-// returns the first row of the second. The commit is part of it: an error there
-// is an error of both.
+// returns the first row of the second statement. It also reads the result of
+// the commit, whose error means that both have failed.
 func second[T any](results pgx.BatchResults, scan func(pgx.Rows) (T, error)) (*T, error) {
 	var found *T
 	rows, err := results.Query()

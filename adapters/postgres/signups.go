@@ -6,8 +6,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// CreateUserWithAccount implements [adapter.SignUps]. It is one statement: all
-// of the records are there when it is done, or none. [SIGNUP-01] to [SIGNUP-06]
+// CreateUserWithAccount implements [adapter.SignUps]. It is one statement: it
+// stores all of the records or none. [SIGNUP-01] to [SIGNUP-06]
 func (a *Adapter) CreateUserWithAccount(ctx context.Context, user adapter.User, account adapter.Account, authenticator *adapter.Authenticator) (*adapter.User, error) {
 	var p problems
 	p.user(user)

@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// statements are the SQL of the methods, for the names of the tables and the
-// type of users.id. Every argument is cast, since some execution modes of pgx let
-// the server see only text; so is every text in a result, which may be varchar.
+// statements are the SQL of the methods, for the names of the tables and the type
+// of users.id. Every argument is cast, because some execution modes of pgx send
+// only text to the server. Every text in a result is cast too, because its column
+// may be varchar.
 //
-// A statement that stores something unique answers with no row if another record
-// has it. touchAuthenticator and deleteAuthenticator answer with a row of nulls
-// where they refuse.
+// A statement that stores a unique key returns no row if another record has the
+// key. touchAuthenticator and deleteAuthenticator return a row of nulls if they
+// refuse.
 type statements struct {
 	ids idKind
 
@@ -55,7 +56,7 @@ type statements struct {
 	sweepVerificationTokens string
 }
 
-// Columns in the order in which scan.go reads them.
+// The columns, in the order in which scan.go reads them.
 const (
 	userColumns = `u.id::text, u.name::text, COALESCE(u.email, '')::text, {u."emailVerified"}, u.image::text`
 
@@ -74,7 +75,7 @@ const (
 	noAuthenticator = `NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL`
 )
 
-// What a new record has beside its owner, with the types of the arguments.
+// The columns of a new record except its owner, with the types of the arguments.
 const (
 	newUserColumns = `name, email, "emailVerified", image`
 	newUserTypes   = `text, text, timestamptz, text`
@@ -88,8 +89,8 @@ const (
 	newAuthenticatorTypes = `text, text, text, bigint, boolean, text, text, text, timestamptz, timestamptz`
 )
 
-// arguments writes arguments of the types, the first of them number from:
-// arguments(3, "text, json") is $3::text, $4::json.
+// arguments returns the placeholders for arguments of the types, numbered from
+// the number from: arguments(3, "text, json") is $3::text, $4::json.
 func arguments(from int, types string) string {
 	list := strings.Split(types, ", ")
 	for i, typ := range list {
@@ -98,13 +99,13 @@ func arguments(from int, types string) string {
 	return strings.Join(list, ", ")
 }
 
-// An instant that time.Time can't hold, such as infinity, fails the scan of a
-// statement that reads. One that writes must fail on the server: it is then
-// undone, so that a record that can't be returned is not changed or deleted
-// either. [ERR-10]
+// A row may hold an instant that time.Time can't hold, such as infinity. A
+// statement that reads it fails in the scan. A statement that writes must fail
+// on the server, which then undoes it: so a record that can't be returned is
+// neither changed nor deleted. [ERR-10]
 
-// reading and writing put the names of tables and the columns of records into a
-// statement.
+// reading and writing put the names of the tables and the columns of the records
+// into a statement.
 func (n names) reading(ids idKind, sql string) string {
 	return n.fill(ids, sql, func(instant string) string { return instant })
 }
@@ -149,7 +150,7 @@ func newStatements(n names, ids idKind) *statements {
 
 		createUser: write(insertUser(5) + ` ON CONFLICT DO NOTHING RETURNING {user}`),
 
-		// The account and the authenticator have the ID that the new user has got.
+		// The account and the authenticator get the ID of the new user.
 		createUserWithAccount: write(strings.Replace(signUp, "{insert}", insertUser(16), 1) + ` SELECT {user} FROM u`),
 		createUserWithAccountAuthenticator: write(strings.Replace(signUp+signUpAuthenticator, "{insert}", insertUser(26), 1) +
 			` SELECT {user} FROM u`),
@@ -208,7 +209,8 @@ func newStatements(n names, ids idKind) *statements {
 
 		updateAuthenticatorCounter: write(`UPDATE {authenticators} AS c SET counter = $2::bigint WHERE c."credentialID" = $1::text RETURNING {authenticator}`),
 
-		// The row of nulls says that the stored counter is another one.
+		// A row of nulls means that the stored counter differs from the expected
+		// one.
 		touchAuthenticator: write(`WITH touched AS (UPDATE {authenticators} AS c SET counter = $3::bigint, "lastUsed" = $4::timestamptz
 				WHERE c."credentialID" = $1::text AND c.counter = $2::bigint RETURNING {authenticator})
 			TABLE touched UNION ALL SELECT ` + noAuthenticator + ` FROM {authenticators}
@@ -217,11 +219,12 @@ func newStatements(n names, ids idKind) *statements {
 		renameAuthenticator: write(`UPDATE {authenticators} AS c SET name = $3::text
 			WHERE c."credentialID" = $2::text AND c."userId" = $1::{id} RETURNING {authenticator}`),
 
-		// A change of the user's row that changes nothing: calls for one user
-		// take turns, at every isolation level.
+		// An update of the user's row that changes no value: it makes calls for
+		// one user take turns, at every isolation level.
 		takeTurnForUser: write(`UPDATE {users} SET name = name WHERE id = $1::{id}`),
 
-		// The row of nulls says that this is the last way in. $3 is keepOne.
+		// A row of nulls means that this is the user's last credential. $3 is
+		// keepOne.
 		deleteAuthenticator: write(`WITH
 			ending AS (SELECT "credentialID", "providerAccountId" FROM {authenticators} WHERE "credentialID" = $2::text AND "userId" = $1::{id}),
 			others AS (SELECT "providerAccountId" FROM {authenticators} WHERE "userId" = $1::{id} AND "credentialID" <> $2::text),
@@ -237,10 +240,10 @@ func newStatements(n names, ids idKind) *statements {
 				WHERE a.provider = x.provider AND a."providerAccountId" = x."providerAccountId" AND EXISTS (SELECT FROM allowed))
 			TABLE gone UNION ALL SELECT ` + noAuthenticator + ` FROM ending WHERE NOT EXISTS (SELECT FROM allowed)`),
 
-		// A sweep goes through the index in order and begins where the batch
-		// before has ended: under an old snapshot, entries of rows that are gone
-		// stay in the index for long. It passes by rows that others have
-		// locked, so it never waits and never takes part in a deadlock.
+		// A sweep reads the index in order, and each batch begins where the
+		// batch before ended: while an old snapshot exists, entries of deleted
+		// rows stay in the index. It skips rows that others have locked, so it
+		// never waits and never takes part in a deadlock.
 		sweepSessions: write(`WITH
 			due AS (SELECT ctid FROM {sessions} WHERE expires <= $1::timestamptz AND (expires, "sessionToken") > ($2::timestamptz, $3::text)
 				ORDER BY expires, "sessionToken" LIMIT $4::bigint FOR UPDATE SKIP LOCKED),

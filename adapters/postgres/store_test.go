@@ -22,7 +22,8 @@ const (
 	pgbouncerURL = "GATEHOUSE_PGBOUNCER_URL"
 )
 
-// TestMain is a process of another test, or says once what is missing.
+// TestMain runs as a child process of another test, or prints once which
+// servers are missing.
 func TestMain(m *testing.M) {
 	if args, ok := os.LookupEnv(childEnv); ok {
 		if err := child(strings.Split(args, "\n")); err != nil {
@@ -47,7 +48,8 @@ func TestMain(m *testing.M) {
 
 func skipStores() bool { return os.Getenv("GATEHOUSE_SKIP_STORES") == "1" }
 
-// serverURL returns the address of a server, which must be there.
+// serverURL returns the URL of a server. Without one it skips or fails the
+// test.
 func serverURL(t testing.TB, name string) string {
 	t.Helper()
 	url := os.Getenv(name)
@@ -67,9 +69,9 @@ type wiring struct {
 	mode     pgx.QueryExecMode
 	pooler   bool
 	maxConns int32
-	zone     string // of the server's session
+	zone     string // the time zone of the server's session
 	authJS   bool   // the tables were made by Auth.js
-	telling  bool   // differs much from the others
+	telling  bool   // the wiring differs much from the others
 }
 
 var wirings = []wiring{
@@ -130,7 +132,7 @@ func newSchema(t testing.TB) string {
 	return name
 }
 
-// dropSchema drops the schema at the end of the test, if it is there.
+// dropSchema drops the schema at the end of the test, if it exists.
 func dropSchema(t testing.TB, name string) {
 	t.Helper()
 	cleanup(t, `DROP SCHEMA IF EXISTS `+pgx.Identifier{name}.Sanitize()+` CASCADE`)
@@ -176,7 +178,7 @@ func value[T any](t testing.TB, db postgres.DB, sql string, args ...any) T {
 	return v
 }
 
-// newStore returns an adapter on tables of its own.
+// newStore returns an adapter on its own tables.
 func (w wiring) newStore(t testing.TB) (*postgres.Adapter, *pgxpool.Pool, string) {
 	t.Helper()
 	schema, pool := newSchema(t), w.pool(t)

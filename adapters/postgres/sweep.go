@@ -10,16 +10,16 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// sweepBatch is how many records one statement of DeleteExpired removes, so
-// that it never holds many locks.
+// sweepBatch is the largest number of records that one statement of
+// DeleteExpired removes. It limits the number of locks that a sweep holds.
 const sweepBatch = 1000
 
-// DeleteExpired implements [adapter.Sweeper]. It deletes in batches of 1,000,
-// each a transaction of its own on a pool and followed by a pause as long as the
-// batch took, so that others have at least half of the server. It passes by
-// records that others are writing just now. Any number of processes may
-// sweep at once. On an error the result says what had been removed by then.
-// [EXP-05] [EXP-06] [EXP-07]
+// DeleteExpired implements [adapter.Sweeper]. It deletes in batches of 1,000. On
+// a pool each batch is its own transaction, and a pause as long as the batch
+// follows, so that other calls have the server for at least half of the time. It
+// skips records that others are writing at the moment. Any number of processes
+// may sweep at once. With an error, the result counts the records that were
+// removed before it. [EXP-05] [EXP-06] [EXP-07]
 func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (swept adapter.Swept, err error) {
 	if swept.Sessions, err = a.sweep(ctx, now, func(sql *statements) string { return sql.sweepSessions }, 1); err != nil {
 		return swept, err
@@ -28,7 +28,7 @@ func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (swept adapt
 	return swept, err
 }
 
-// place is how far a sweep has come in its index: the expiry and the key, of one
+// place is the position of a sweep in its index: the expiry and the key, of one
 // or two parts, of the last record that it deleted.
 type place struct {
 	expires pgtype.Timestamptz // may be infinite in a row that another product wrote

@@ -6,10 +6,11 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// CreateUser implements [adapter.Users]. A user without an ID, or with one that
-// the column cannot hold, gets a random UUID; where users.id is an integer the
-// database assigns every ID. The address is compared byte for byte. A user
-// without one is stored with a null. [USER-01] [USER-05] [USER-11] [USER-12]
+// CreateUser implements [adapter.Users]. A user without an ID, or with an ID
+// that the column cannot hold, gets a random UUID. If users.id is an integer,
+// the database assigns every ID. Addresses are compared byte for byte. For a
+// user without an address, null is stored. [USER-01] [USER-05] [USER-11]
+// [USER-12]
 func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
 	const op = "create user"
 	var p problems
@@ -28,13 +29,14 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.U
 	return made, err
 }
 
-// GetUser implements [adapter.Users]. An ID matches only as the database writes
-// it: "007" is not user 7. [USER-02] [USER-08]
+// GetUser implements [adapter.Users]. An ID matches only in the form that the
+// database writes: "007" is not user 7. [USER-02] [USER-08]
 func (a *Adapter) GetUser(ctx context.Context, id string) (*adapter.User, error) {
 	return a.byID(ctx, "get user", func(sql *statements) string { return sql.getUser }, id)
 }
 
-// byID runs a statement that takes the ID of a user and returns the user.
+// byID runs a statement whose argument is the ID of a user and which returns
+// the user.
 func (a *Adapter) byID(ctx context.Context, op string, statement func(*statements) string, id string) (*adapter.User, error) {
 	var user *adapter.User
 	err := a.call(ctx, op, func(db DB, sql *statements) error {
@@ -61,9 +63,9 @@ func (a *Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) 
 		func(sql *statements) string { return sql.getUserByAccount }, key.Provider, key.ProviderAccountID)
 }
 
-// UpdateUser implements [adapter.Users]. Unset fields keep what they have at
-// the instant of the change, so that concurrent updates of different fields all
-// survive. [USER-17] [USER-22] [CONC-08] [CONC-10]
+// UpdateUser implements [adapter.Users]. The statement does not write fields
+// that are not set, so that concurrent updates of different fields all survive.
+// [USER-17] [USER-22] [CONC-08] [CONC-10]
 func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	name, setName := update.Name.Get()
 	email, setEmail := update.Email.Get()
@@ -101,14 +103,14 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 	return user, err
 }
 
-// DeleteUser implements [adapter.Users]. It waits for those who are writing for
-// the user just now; what they wrote goes along by the foreign keys.
-// [CASC-01] to [CASC-09] [CONC-11] [FAULT-05]
+// DeleteUser implements [adapter.Users]. It waits for transactions that are
+// writing records of the user. The foreign keys then delete these records
+// together with the user. [CASC-01] to [CASC-09] [CONC-11] [FAULT-05]
 func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
 	return a.byID(ctx, "delete user", func(sql *statements) string { return sql.deleteUser }, id)
 }
 
-// user refuses what can't be stored of a user.
+// user adds a problem for each field of a user that can't be stored.
 func (p *problems) user(u adapter.User) {
 	p.text("id", u.ID)
 	p.text("e-mail address", u.Email)
@@ -117,13 +119,14 @@ func (p *problems) user(u adapter.User) {
 	p.optionalInstant("emailVerified", u.EmailVerified)
 }
 
-// userArgs are the values of newUserColumns.
+// userArgs returns the values of newUserColumns.
 func userArgs(u adapter.User) []any {
 	return []any{nullable(u.Name), emailArg(u.Email), nullableInstant(u.EmailVerified), nullable(u.Image)}
 }
 
-// newID is the last argument of a statement that makes a user: null for an ID
-// that the column can't hold, nothing where the database assigns every ID.
+// newID returns the last argument of a statement that makes a user. For an ID
+// that the column can't hold, the argument is null. If the database assigns
+// every ID, there is no such argument.
 func (s *statements) newID(id string) []any {
 	if s.ids.assigned {
 		return nil

@@ -10,8 +10,8 @@ import (
 )
 
 // storable reports whether Postgres can hold s: text is UTF-8 without NUL. No
-// record has a key that is not, so lookups of one miss without asking.
-// [INPUT-10] [INPUT-11]
+// record can have another key, so a lookup of such a key is a miss without a
+// query. [INPUT-10] [INPUT-11]
 func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // possibleKey reports whether every part of a key could be in the database.
@@ -25,13 +25,14 @@ func possibleKey(parts ...string) bool {
 	return true
 }
 
-// problems gathers why a record cannot be stored. What is refused here never
-// reaches the server, so it does not abort a transaction either.
+// problems collects the reasons why a record cannot be stored. Such a record
+// is refused before it reaches the server, so it does not abort a
+// transaction.
 type problems []error
 
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
 
-// key refuses an empty part of a key. [INPUT-14]
+// key adds a problem if a part of a key is empty. [INPUT-14]
 func (p *problems) key(field, s string) {
 	if s == "" {
 		p.add("%s is empty", field)
@@ -39,7 +40,7 @@ func (p *problems) key(field, s string) {
 	p.text(field, s)
 }
 
-// text refuses what would not come back unchanged. [DATA-13]
+// text adds a problem if a text would not come back unchanged. [DATA-13]
 func (p *problems) text(field, s string) {
 	if !storable(s) {
 		p.add("%s has a NUL byte or is not UTF-8", field)
@@ -52,8 +53,8 @@ func (p *problems) optional(field string, s *string) {
 	}
 }
 
-// instant refuses years of other than four digits, which not every execution
-// mode of pgx can send.
+// instant adds a problem if the year does not have four digits: not every
+// execution mode of pgx can send such an instant.
 func (p *problems) instant(field string, t time.Time) {
 	if y := t.UTC().Year(); y < 1 || y > 9999 {
 		p.add("%s is in the year %d, want 1 to 9999", field, y)
@@ -78,7 +79,8 @@ func (p *problems) json(field string, raw json.RawMessage) {
 
 func (p problems) err() error { return errors.Join(p...) }
 
-// Arguments are plain values and untyped nil, which all execution modes take.
+// Arguments are plain values and untyped nil, which all execution modes
+// accept.
 
 func nullable(s *string) any {
 	if s == nil {
@@ -94,7 +96,7 @@ func nullableInt(n *int64) any {
 	return *n
 }
 
-// nullableJSON takes a JSON null for none. [ACCT-18]
+// nullableJSON returns nil for the JSON null. [ACCT-18]
 func nullableJSON(raw json.RawMessage) any {
 	if text := string(raw); text != "" && text != "null" {
 		return text
@@ -102,8 +104,8 @@ func nullableJSON(raw json.RawMessage) any {
 	return nil
 }
 
-// emailArg stores the address of users who have none as null, so that they do
-// not conflict. [USER-12]
+// emailArg returns nil for the empty address, so that users without an
+// address do not conflict. [USER-12]
 func emailArg(email string) any {
 	if email == "" {
 		return nil
@@ -111,8 +113,8 @@ func emailArg(email string) any {
 	return email
 }
 
-// instantArg drops what is finer than a microsecond, the zone and the monotonic
-// reading. [TIME-01] [TIME-09]
+// instantArg truncates t to microseconds, and drops its time zone and monotonic
+// clock reading. [TIME-01] [TIME-09]
 func instantArg(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 func nullableInstant(t *time.Time) any {

@@ -6,8 +6,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// CreateVerificationToken implements [adapter.VerificationTokens]. A pair that
-// is pending already is an error matching ErrConflict. [VTOK-10] [VTOK-15]
+// CreateVerificationToken implements [adapter.VerificationTokens]. If the pair
+// of identifier and token exists already, the error matches ErrConflict.
+// [VTOK-10] [VTOK-15]
 func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.VerificationToken) (*adapter.VerificationToken, error) {
 	var p problems
 	p.key("identifier", token.Identifier)
@@ -27,10 +28,10 @@ func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.Ver
 	return made, err
 }
 
-// UseVerificationToken implements [adapter.VerificationTokens]. The token is
-// returned once the server has confirmed that its deletion is committed; in a
-// transaction of the caller, it is spent when that commits. [VTOK-02] [CONC-01]
-// [FAULT-01]
+// UseVerificationToken implements [adapter.VerificationTokens]. It returns the
+// token after the server has confirmed the commit of its deletion. In a
+// transaction of the caller, the token is used when that transaction commits.
+// [VTOK-02] [CONC-01] [FAULT-01]
 func (a *Adapter) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 	return lookup(ctx, a, "use verification token", scanVerificationToken,
 		func(sql *statements) string { return sql.useVerificationToken }, key.Identifier, key.Token)

@@ -26,33 +26,35 @@ import (
 //go:embed authjs.sql
 var AuthJSTables string
 
-// Settings say how a test reaches a server.
+// Settings describes how a test reaches a server.
 type Settings struct {
-	// URL names the server. The account may create databases there.
+	// URL names the server. Its role may create databases there.
 	URL string
-	// PooledURL names PgBouncer with transaction pooling before the server, or is
-	// empty. OnlyPooled says that every adapter goes through it.
+	// PooledURL names PgBouncer with transaction pooling in front of the server,
+	// or is empty. OnlyPooled says that every adapter connects through it.
 	PooledURL  string
 	OnlyPooled bool
-	// Mode is the execution mode of pgx, 0 its default.
+	// Mode is the execution mode of pgx; 0 means the default of pgx.
 	Mode pgx.QueryExecMode
-	// Conns is how many connections a pool has at most; 0: 16.
+	// Conns is the largest number of connections in a pool; 0 means 16.
 	Conns int32
-	// Zone is the time zone of the server's sessions; empty: the server's.
+	// Zone is the time zone of the server's sessions; empty means the
+	// server's default.
 	Zone string
-	// Schema holds the tables; empty: the default one.
+	// Schema is the schema that holds the tables; empty means the default
+	// one.
 	Schema string
-	// AuthJS: the tables are made by AuthJSTables before EnsureSchema.
+	// AuthJS says that AuthJSTables makes the tables before EnsureSchema.
 	AuthJS bool
 }
 
-// Env is a database of its own in a server, with two stores: the names of their
-// tables begin differently, or their schemas differ.
+// Env is a new database in a server, with two stores in it. The names of their
+// tables have different prefixes, or their schemas differ.
 type Env struct {
 	Settings
-	// Admin is a pool on the database with no proxy before it.
+	// Admin is a pool on the database without a proxy.
 	Admin *pgxpool.Pool
-	// Version is what the server says of itself.
+	// Version is the version that the server reports.
 	Version string
 	name    string
 	server  string // the URL of the server's own database
@@ -118,7 +120,8 @@ func (e *Env) Close(ctx context.Context) error {
 	return onServer(ctx, e.server, "DROP DATABASE "+e.name+" WITH (FORCE)")
 }
 
-// schema and prefix are where the tables of a store are.
+// schema and prefix return the schema and the prefix of the tables of a
+// store.
 func (e *Env) schema(s store) string {
 	if e.AuthJS {
 		return [...]string{"public", "other"}[s]
@@ -148,7 +151,7 @@ func (e *Env) options(s store) []postgres.Option {
 	return options
 }
 
-// Handle is an adapter on a pool and a proxy of its own.
+// Handle is an adapter with its own pool and proxy.
 type Handle struct {
 	*postgres.Adapter
 	Pool  *pgxpool.Pool
@@ -156,7 +159,8 @@ type Handle struct {
 	store store
 }
 
-// Handle opens an adapter on the first store, which ends with the test.
+// Handle opens an adapter on the first store. It is closed at the end of the
+// test.
 func (e *Env) Handle(t testing.TB) *Handle { return e.handle(t, 0, e.Conns, e.OnlyPooled) }
 
 func (e *Env) handle(t testing.TB, s store, conns int32, pooled bool) *Handle {
@@ -190,7 +194,7 @@ func (e *Env) config(conns int32, pooled bool) (*pgxpool.Config, error) {
 	url, mode := e.URL, e.Mode
 	if pooled {
 		url = e.PooledURL
-		if mode != pgx.QueryExecModeSimpleProtocol { // the others keep statements on a server connection
+		if mode != pgx.QueryExecModeSimpleProtocol { // the other modes keep prepared statements on a server connection
 			mode = pgx.QueryExecModeExec
 		}
 	}
@@ -208,7 +212,8 @@ func (e *Env) config(conns int32, pooled bool) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// close closes the pool and waits until its farewells have passed the proxy.
+// close closes the pool and waits until its last messages have passed the
+// proxy.
 func (h *Handle) close() error {
 	h.Pool.Close()
 	tick := time.NewTicker(time.Millisecond)
@@ -224,7 +229,7 @@ func (h *Handle) close() error {
 	return nil
 }
 
-// onServer runs one statement on a connection of its own.
+// onServer runs one statement on a new connection.
 func onServer(ctx context.Context, url, sql string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {

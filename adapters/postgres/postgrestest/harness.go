@@ -26,7 +26,7 @@ func (e *Env) Harness() adaptertest.Harness {
 	h := adaptertest.Harness{
 		Name:    "postgres",
 		Version: e.Version,
-		New: func(t testing.TB) adapter.Adapter { // each on another store than the one before
+		New: func(t testing.TB) adapter.Adapter { // consecutive adapters are on different stores
 			return e.handle(t, store(opened.Add(1)%2), e.Conns, e.OnlyPooled)
 		},
 		Second: again,
@@ -48,14 +48,14 @@ func (e *Env) Harness() adaptertest.Harness {
 		Connections:   func(a adapter.Adapter) int { return a.(*Handle).Proxy.Stats().Open },
 		CheckHandle:   func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).Pool.Ping(ctx) },
 		Parallel:      8,               // a clause waits for its server, its deadlines and its faults
-		ClauseTimeout: 3 * time.Minute, // a cancelled call costs a connection, and the machine may be busy
+		ClauseTimeout: 3 * time.Minute, // a cancelled call closes a connection, and the machine may be busy
 		InternalNames: []string{"users", "accounts", "sessions", "verification_token", "authenticators", "gatehouse_schema",
 			"users_pkey", "users_email_key", "public.users"},
 	}
 	if e.PooledURL != "" {
 		h.Pooled = func(t testing.TB) adapter.Adapter { return e.handle(t, 0, e.Conns, true) }
 	}
-	if e.AuthJS { // integers
+	if e.AuthJS { // the database assigns integer IDs
 		h.Declarations.AssignsIDs = true
 		h.NewID = func() string { return strconv.FormatInt(1<<40+rand.Int64N(1<<40), 10) }
 	}
@@ -90,8 +90,8 @@ func (e *Env) inspect(ctx context.Context, a adapter.Adapter, r adaptertest.Reco
 	return there, err
 }
 
-// corrupt stores "infinity", which is a timestamp to PostgreSQL and not a
-// time.Time.
+// corrupt stores "infinity", which PostgreSQL accepts as a timestamp and
+// time.Time can't hold.
 func (e *Env) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record) (repair func()) {
 	t.Helper()
 	column := map[adaptertest.Kind]string{

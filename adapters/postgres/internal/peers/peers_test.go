@@ -24,7 +24,7 @@ const (
 	interopDir = "../../../../interop/pg"
 )
 
-// handle is an adapter with the pool under it and one for scs.
+// handle is an adapter with its pool and a second pool for scs.
 type handle struct {
 	*postgres.Adapter
 	pool, scs *pgxpool.Pool
@@ -55,7 +55,7 @@ func fill(tb testing.TB, a adapter.Adapter, from, to int) {
 	run(tb, h.pool, `ANALYZE`)
 }
 
-// scs reads a blob by its key: a session without its user, still encoded.
+// scs reads a blob by its key: an encoded session without its user.
 type scs struct{ store *pgxstore.PostgresStore }
 
 func (s scs) GetSessionAndUser(_ context.Context, token string) (*adapter.SessionAndUser, error) {
@@ -66,7 +66,7 @@ func (s scs) GetSessionAndUser(_ context.Context, token string) (*adapter.Sessio
 	return &adapter.SessionAndUser{}, nil
 }
 
-// BenchmarkPgxstore has the store of scs for a baseline.
+// BenchmarkPgxstore takes the store of scs as the baseline.
 func BenchmarkPgxstore(b *testing.B) {
 	adaptertest.BenchSessions(b, adaptertest.Harness{New: open}, func(_ testing.TB, a adapter.Adapter) any {
 		return scs{pgxstore.NewWithCleanupInterval(a.(handle).scs, 0)}
@@ -76,7 +76,7 @@ func BenchmarkPgxstore(b *testing.B) {
 // BenchmarkAuthJS times @auth/pg-adapter, which runs in Node on the tables of
 // the adapter.
 func BenchmarkAuthJS(b *testing.B) {
-	skip := func(why string) { // without -v nobody sees a skipped benchmark
+	skip := func(why string) { // go test shows a skipped benchmark only with -v
 		fmt.Fprintln(os.Stderr, "NOT MEASURED: @auth/pg-adapter, because", why)
 		b.SkipNow()
 	}
