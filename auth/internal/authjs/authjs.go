@@ -1,4 +1,4 @@
-// Package authjs runs the real Auth.js, for tests that compare with it. Its
+// Package authjs runs the real Auth.js, for tests that compare with it. The
 // scripts and pinned packages are in the folder interop of the repository.
 package authjs
 
@@ -10,7 +10,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/node"
 )
 
-// Call gives input to a script as JSON and reads its answer into output.
+// Call passes input to a script as JSON and decodes its answer into output.
 func Call(t testing.TB, script string, input, output any) {
 	t.Helper()
 	cmd := node.Command(t, "nothing was compared with Auth.js", script)

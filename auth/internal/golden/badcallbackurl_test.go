@@ -12,16 +12,16 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// badCallbackURL is the departure by which a callback URL that is not an http(s) URL
-// is ignored, in the query, in the cookie and in the body. The original answers
-// with an error, until the cookie is deleted by hand.
+// badCallbackURL is the name of this departure: a callback URL that is not an
+// http(s) URL is ignored in the query, in the cookie and in the body. Auth.js
+// answers with an error, until the user deletes the cookie by hand.
 const badCallbackURL = "28: a callback URL that is not an http(s) URL is ignored"
 
-// noWebURL matches URLs of other schemes than http and https.
+// noWebURL matches URLs with a scheme other than http and https.
 var noWebURL = regexp.MustCompile(`^(javascript|data|ftp|file|mailto|about|vbscript):`)
 
-// withoutBadCallbackURL is the request of a step without the callback URL that
-// the original fails by, if it fails by one.
+// withoutBadCallbackURL returns the request of a step without the callback URL
+// that makes Auth.js fail, and whether there was one.
 func (r *replay) withoutBadCallbackURL(s *step) (*step, bool) {
 	failed := func(types ...string) bool {
 		return slices.ContainsFunc(s.Logs, func(l recordedLog) bool { return slices.Contains(types, l.Type) })
@@ -58,7 +58,7 @@ func (r *replay) withoutBadCallbackURL(s *step) (*step, bool) {
 	return nil, false
 }
 
-// sameAs checks that a step is answered as another one is.
+// sameAs checks that two steps get the same response.
 func (r *replay) sameAs(s, other *step) error {
 	r.applied[badCallbackURL] = true
 	r.peeking = true
@@ -85,8 +85,8 @@ func (r *replay) sameAs(s, other *step) error {
 	return nil
 }
 
-// summary is what is to be seen of a response, without random values and without
-// the URL of the request, which the sign-out page repeats.
+// summary returns the visible parts of a response, without random values and
+// without the URL of the request, which the sign-out page repeats.
 func summary(resp *response, requestURL string) (any, error) {
 	body := randomHex.ReplaceAllString(string(resp.body), "(hex)")
 	body = strings.ReplaceAll(body, html.EscapeString(requestURL), "(url)")

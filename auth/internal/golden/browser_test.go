@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// browser keeps cookies, in wire form, in the order in which it got them. Like
-// that of the recording it forgets one when it is told to, and not by the clock:
-// what is in a cookie has an expiry of its own.
+// browser keeps cookies in wire form, in the order in which it received them.
+// Like the browser of the recording, it removes a cookie when a response
+// deletes it, and not when the cookie expires: the content of a cookie has its
+// own expiry.
 type browser struct{ cookies []*http.Cookie }
 
 func (b *browser) find(name string) int {
@@ -33,7 +34,7 @@ func (b *browser) store(c *http.Cookie) {
 	b.cookies = append(b.cookies, c)
 }
 
-// receive takes the cookies of a response.
+// receive stores the cookies of a response.
 func (b *browser) receive(resp *http.Response) {
 	for _, c := range resp.Cookies() {
 		if c.MaxAge < 0 {
@@ -44,7 +45,7 @@ func (b *browser) receive(resp *http.Response) {
 	}
 }
 
-// header is the Cookie header for a URL.
+// header returns the Cookie header for a URL.
 func (b *browser) header(u *url.URL) string {
 	var pairs []string
 	for _, c := range b.cookies {

@@ -23,8 +23,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/providers"
 )
 
-// configured turns a recorded configuration (README of the recording, section 8)
-// into one of ours, all of whose functions write to the recorder.
+// configured makes our configuration from a recorded one (README of the
+// recording, section 8). All its functions write to the recorder.
 func (r *replay) configured() (auth.Config, error) {
 	c := auth.Config{
 		Logger: slog.New(logs{r.rec}),
@@ -48,7 +48,7 @@ func (r *replay) configured() (auth.Config, error) {
 		auth.SetEnvDefaults(func(name string) string { return env[name] }, &c, false)
 	}
 	if c.Session.Strategy == auth.StrategyJWT || c.Session.Strategy == "" && c.Adapter == nil {
-		// The original replaces a token at each reading.
+		// Auth.js replaces a token each time it reads one.
 		c.Session.UpdateAge = new(time.Duration)
 		r.applied["10: a session token is replaced once per UpdateAge; the original's way, at each reading, is configured here"] = true
 	}
@@ -60,7 +60,8 @@ func (r *replay) configured() (auth.Config, error) {
 	return c, nil
 }
 
-// options sets what a member of the recorded configuration says.
+// options maps each member of the recorded configuration to a function that
+// sets our option.
 var options = map[string]func(r *replay, c *auth.Config, raw json.RawMessage) error{
 	"secret": func(_ *replay, c *auth.Config, raw json.RawMessage) error {
 		var one string
@@ -155,8 +156,8 @@ func setCodec(c *auth.Config, raw json.RawMessage) error {
 	return nil
 }
 
-// inOrder writes a JSON object with these members first, in this order, as the
-// original does.
+// inOrder writes a JSON object with these members first, in this order, as
+// Auth.js does.
 func inOrder(claims auth.Claims, first ...string) ([]byte, error) {
 	rest := maps.Clone(claims)
 	b := []byte("{")
@@ -247,7 +248,7 @@ func (r *replay) setAdapter(c *auth.Config, raw json.RawMessage) error {
 type recordedProvider struct {
 	ID, Name string
 	Type     auth.ProviderType
-	// Builtin is a provider of the catalogue, which Options change.
+	// Builtin is the ID of a provider of the catalogue, which Options change.
 	Builtin string
 	Options *recordedProvider
 
@@ -278,14 +279,14 @@ type recordedProvider struct {
 	FormFields          *ordered
 }
 
-// recordedFunction stands for a function of the application.
+// recordedFunction describes a function of the application.
 type recordedFunction struct {
 	Kind, Error, Message, Code string
 	User                       map[string]any
 	Fields                     []string
 }
 
-// err is the error that the function throws.
+// err returns the error that the function throws.
 func (f *recordedFunction) err() error {
 	if f.Error == "" || f.Error == "Error" {
 		return errors.New(cmp.Or(f.Message, "failed"))
@@ -379,7 +380,7 @@ func (r *replay) provider(p recordedProvider) (auth.Provider, error) {
 	return nil, fmt.Errorf("unknown provider type %q", p.Type)
 }
 
-// noCeremonies is for configurations that are refused.
+// noCeremonies is used in configurations that New refuses.
 type noCeremonies struct{ auth.WebAuthnCeremonies }
 
 func (r *replay) credentials(p recordedProvider) (auth.Provider, error) {
@@ -413,7 +414,7 @@ func (r *replay) credentials(p recordedProvider) (auth.Provider, error) {
 	return c, nil
 }
 
-// userOf is a user that a function of the application returned.
+// userOf makes the user that a function of the application returned.
 func userOf(row map[string]any) *auth.User {
 	u := &auth.User{ID: text(row, "id"), Email: text(row, "email"), Name: text(row, "name"), Image: text(row, "image")}
 	for k, v := range row {
@@ -500,8 +501,8 @@ const defaultChecks = "the default checks are PKCE and state; the original's, PK
 
 func (r *replay) oauth(p recordedProvider) auth.Provider {
 	if p.Checks == nil {
-		// The recorded default. Ours has state besides, which a test of its own
-		// looks at.
+		// The recorded default. Our default has state in addition; another test
+		// checks it.
 		p.Checks = []auth.Check{auth.CheckPKCE}
 		if r.scenario.usesOAuth() {
 			r.applied[defaultChecks] = true
@@ -559,7 +560,7 @@ func (r *replay) oauth(p recordedProvider) auth.Provider {
 	return o
 }
 
-// builtin is a provider of the catalogue.
+// builtin makes a provider of the catalogue.
 func (r *replay) builtin(p recordedProvider) (auth.Provider, error) {
 	o := cmp.Or(p.Options, &recordedProvider{})
 	if o.Checks == nil {
@@ -575,7 +576,8 @@ func (r *replay) builtin(p recordedProvider) (auth.Provider, error) {
 	return providers.ByID(p.Builtin, opts...)
 }
 
-// recordedCallback is what a callback of the recorded configuration does.
+// recordedCallback describes the result of a callback of the recorded
+// configuration.
 type recordedCallback struct {
 	always            *bool // true or false in place of an object
 	Kind              string
@@ -626,7 +628,7 @@ func (c *recordedCallback) redirect(p auth.RedirectParams) (string, error) {
 	}
 	u, err := base.Parse(p.URL)
 	if err != nil {
-		return p.BaseURL, nil //nolint:nilerr // what can't be parsed is replaced
+		return p.BaseURL, nil //nolint:nilerr // a URL that can't be parsed is replaced
 	}
 	origin := u.Scheme + "://" + u.Host
 	switch c.Kind {
@@ -647,8 +649,8 @@ func (c *recordedCallback) redirect(p auth.RedirectParams) (string, error) {
 	return "", fmt.Errorf("unknown redirect callback %q", c.Kind)
 }
 
-// fillCallbacks sets the callbacks and events that write to the recorder and do
-// what the scenario says, or else what the defaults do. The default redirect
+// fillCallbacks sets callbacks and events that write to the recorder. They do
+// what the scenario says, or what the defaults do. The default redirect
 // callback is our own, so that it is tested too.
 func (r *replay) fillCallbacks(c *auth.Config) {
 	c.Callbacks.SignIn = func(_ context.Context, p auth.SignInParams) (auth.SignInDecision, error) {
@@ -823,7 +825,7 @@ func (r *replay) fillEvents(c *auth.Config) {
 	}
 }
 
-// capital is s with a capital letter in front.
+// capital returns s with its first letter in upper case.
 func capital(s string) string {
 	if s == "" {
 		return ""

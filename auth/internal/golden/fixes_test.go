@@ -11,11 +11,11 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// fix is something that this module does otherwise than the original on
-// purpose. It rewrites what was recorded of a step into what is right, and
-// reports whether there was anything to rewrite. So it says exactly what
-// differs, also in exchanges that were recorded later. docs/differences.md
-// has an entry for each.
+// fix is a place where this module differs from Auth.js on purpose. Its
+// function rewrites the recording of a step to the right behaviour, and reports
+// whether it changed anything. The function therefore defines exactly what
+// differs, also for exchanges that are recorded later. docs/differences.md has
+// an entry for each fix.
 type fix struct {
 	name    string
 	rewrite func(r *replay, s *step) bool
@@ -77,7 +77,7 @@ func object(x any) map[string]any {
 	return m
 }
 
-// path is the path of a request below the base path.
+// path returns the action and the provider in the path of a request.
 func (r *replay) path(s *step) (action, provider string) {
 	u, err := url.Parse(s.Request.URL)
 	if err != nil {
@@ -167,7 +167,7 @@ func fixPageOverrides(r *replay, s *step) bool {
 	return changed
 }
 
-// callbackURLAfter is the callback URL that the browser holds after a step.
+// callbackURLAfter returns the callback URL that the browser has after a step.
 func (r *replay) callbackURLAfter(s *step) string {
 	name := r.callbackCookie(s)
 	for _, c := range s.Response.SetCookies {
@@ -203,7 +203,7 @@ func fixUpdateToSessionCallback(_ *replay, s *step) bool {
 	return changed
 }
 
-// ofLibrary reports whether a recorded error is of one of the library's types.
+// ofLibrary reports whether a recorded error has one of the library's types.
 func ofLibrary(name string) bool { return !slices.Contains(foreignErrors, name) }
 
 var foreignErrors = []string{"Error", "TypeError", "SyntaxError", "OperationProcessingError"}
@@ -225,7 +225,7 @@ func fixSignInErrors(r *replay, s *step) bool {
 	return true
 }
 
-// providerType is the type of a provider of the configuration.
+// providerType returns the type of a provider of the configuration.
 func (r *replay) providerType(id string) auth.ProviderType {
 	var all []struct {
 		ID          string
@@ -243,7 +243,8 @@ func (r *replay) providerType(id string) auth.ProviderType {
 	return ""
 }
 
-// oddAddress matches what no address may contain.
+// oddAddress reports whether s contains a character that no address may
+// contain.
 func oddAddress(s string) bool {
 	return strings.ContainsFunc(strings.TrimSpace(s), func(c rune) bool {
 		return strings.ContainsRune("\"<>()[],;:\\", c) || unicode.IsSpace(c) || unicode.IsControl(c)
@@ -276,7 +277,7 @@ func fixOddAddresses(r *replay, s *step) bool {
 	return true
 }
 
-// unstored takes rows out of the store that is expected at the end.
+// unstored removes rows from the store that is expected at the end.
 func (r *replay) unstored(table string, fits func(map[string]any) bool) {
 	final := r.scenario.FinalStore
 	if final == nil {
@@ -560,7 +561,7 @@ func fixParameterOrder(r *replay, s *step) bool {
 	return s.Response.Headers["location"] != location
 }
 
-// secretsNow are the secrets that count at this point, also joined by commas.
+// secretsNow returns the secrets in use at this step, also joined by commas.
 func (r *replay) secretsNow() []string {
 	c, err := r.configured()
 	if err != nil {
@@ -570,7 +571,7 @@ func (r *replay) secretsNow() []string {
 }
 
 // fixUnreadSession: a callback or an adapter that fails while a session is read
-// ends no session.
+// does not end the session.
 func fixUnreadSession(r *replay, s *step) bool {
 	action, _ := r.path(s)
 	failed := func(c recordedCall) bool { return c.Throws != nil }
@@ -589,7 +590,7 @@ func fixUnreadSession(r *replay, s *step) bool {
 	return true
 }
 
-// fixUnstoredToken: nothing on the way keeps a page whose forms have a token.
+// fixUnstoredToken: no cache stores a page whose forms have a token.
 func fixUnstoredToken(_ *replay, s *step) bool {
 	for _, form := range items(s.Response.Body["forms"]) {
 		for _, input := range items(object(form)["inputs"]) {

@@ -20,7 +20,8 @@ import (
 var update = flag.Bool("update", false, "write what differs to departures.json, to be named by hand")
 
 // departure is a difference in one place of one scenario that no general fix
-// describes: what was recorded, what happens instead, and by which fix.
+// describes. It says what was recorded, what happens instead, and which fix
+// explains it.
 type departure struct {
 	Scenario string `json:"scenario"`
 	Step     string `json:"step"`
@@ -33,15 +34,16 @@ func (s *scenario) usesOAuth() bool {
 	return slices.ContainsFunc(s.Steps, func(st step) bool { return st.Kind == "idp.authorize" || len(st.IDPCalls) > 0 })
 }
 
-// replayed is how a scenario went.
+// replayed is the result of replaying a scenario.
 type replayed struct {
 	diffs map[string][]diff
-	names map[string]bool // the departures that were met
+	names map[string]bool // the departures that occurred
 	err   error
 }
 
-// replayScenario replays a scenario; one whose configuration we refuse, with the
-// configuration that we want instead, as far as there is one.
+// replayScenario replays a scenario. If we refuse its configuration, it replays
+// the scenario with the configuration that we require instead, as far as there
+// is one.
 func replayScenario(s *scenario, viaNew bool) replayed {
 	start := func() *replay {
 		r := newReplay(s.copy())
@@ -73,19 +75,19 @@ func replayScenario(s *scenario, viaNew bool) replayed {
 	return replayed{diffs, names, err}
 }
 
-// copy is a copy that a replay may change.
+// copy returns a copy that a replay may change.
 func (s *scenario) copy() *scenario {
 	var c scenario
 	if err := json.Unmarshal(s.raw, &c); err != nil {
-		panic(err) // it was read from the same text before
+		panic(err) // the same text was decoded before
 	}
 	c.raw = s.raw
 	return &c
 }
 
-// TestReplay replays every scenario twice: by Auth, which compiles the
-// configuration for each request, and by handlers that New makes. Both have to do
-// the same.
+// TestReplay replays every scenario twice: with Auth, which compiles the
+// configuration for each request, and with handlers that New makes. Both must
+// give the same result.
 func TestReplay(t *testing.T) {
 	known := load[[]departure](t, "departures.json")
 	met := map[string]int{}
@@ -96,7 +98,7 @@ func TestReplay(t *testing.T) {
 		for _, s := range scenarios(t) {
 			t.Run(form+"/"+s.id(), func(t *testing.T) {
 				var result replayed
-				synctest.Test(t, func(*testing.T) { result = replayScenario(s, form == "New") }) // in which waiting takes no time
+				synctest.Test(t, func(*testing.T) { result = replayScenario(s, form == "New") }) // waiting takes no time in it
 				if result.err != nil {
 					t.Error(result.err)
 				}
@@ -148,8 +150,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// unrefused is what is wrong with the answer to a refused configuration, if
-// anything is.
+// unrefused returns an error that is not the refusal alone, or nil.
 func unrefused(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) > 1 {
 		return err
@@ -178,8 +179,8 @@ func writeDepartures(t *testing.T, found []departure) {
 	}
 }
 
-// TestDefaultChecks looks at the checks that a provider has without any being
-// configured, which TestReplay spells out.
+// TestDefaultChecks checks which checks a provider has if none are configured.
+// TestReplay always configures them.
 func TestDefaultChecks(t *testing.T) {
 	t.Parallel()
 	p := &auth.OAuth{

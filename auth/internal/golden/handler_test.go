@@ -14,8 +14,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// madeHandler is what New made of a configuration, and what the replay has to
-// know of it.
+// madeHandler is the result of New for a configuration, with the state that the
+// replay needs.
 type madeHandler struct {
 	handler       *auth.Handler
 	err           error
@@ -26,8 +26,9 @@ type madeHandler struct {
 func (r *replay) clock() time.Time { return r.now }
 
 // answerOfHandler serves a request as a server does: the URL has no origin, and
-// the connection says whether it is TLS. A configuration is compiled once. One that
-// New refuses must be refused by Auth for the same reason, whose answer it is.
+// the connection says whether it is TLS. It compiles each configuration once.
+// If New refuses a configuration, Auth must refuse it for the same reason; the
+// response is then Auth's.
 func (r *replay) answerOfHandler(hr *http.Request, c auth.Config) (*http.Response, error) {
 	encoded, err := json.Marshal([]any{r.config, hr.URL.Host, r.env})
 	if err != nil {
@@ -35,7 +36,7 @@ func (r *replay) answerOfHandler(hr *http.Request, c auth.Config) (*http.Respons
 	}
 	made := r.handlers[string(encoded)]
 	if made == nil {
-		if c.TrustHost == nil { // Auth trusts no host by itself
+		if c.TrustHost == nil { // Auth trusts no host by default
 			c.TrustHost = new(false)
 			r.applied["New trusts loopback by itself; here it is told not to"] = true
 		}
@@ -73,9 +74,9 @@ func (r *replay) answerOfHandler(hr *http.Request, c auth.Config) (*http.Respons
 	return w.Result(), nil
 }
 
-// addCachedMetadata adds to what happened that the metadata of the identity provider
-// was fetched, where the handler has fetched it before and the original fetches it
-// again.
+// addCachedMetadata adds a request for the metadata of the identity provider to
+// what happened, where our handler used its cache and Auth.js requests the
+// metadata again.
 func (r *replay) addCachedMetadata(s *step) {
 	isFetch := func(line string) bool {
 		return strings.HasPrefix(line, "idp.GET") && strings.HasSuffix(line, metadataPath)
@@ -97,7 +98,7 @@ func (r *replay) addCachedMetadata(s *step) {
 	r.hasMetadata = r.hasMetadata || fetched
 }
 
-// requestURL is the whole URL of a request, which a server gets in parts.
+// requestURL returns the whole URL of a request. A server gets its parts.
 func requestURL(hr *http.Request) string {
 	u := *hr.URL
 	if u.Host == "" {

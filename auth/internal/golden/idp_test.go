@@ -15,8 +15,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// idpOptions is how the identity provider of a scenario differs from the usual
-// one.
+// idpOptions says how the identity provider of a scenario differs from the
+// usual one.
 type idpOptions struct {
 	IDToken any
 }
@@ -24,7 +24,7 @@ type idpOptions struct {
 // signingKey is the key of the identity provider.
 var signingKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
 
-// transport takes requests to the identity provider and answers as recorded.
+// transport answers requests to the identity provider as recorded.
 type transport struct {
 	r           *replay
 	customFetch bool
@@ -80,7 +80,7 @@ func answer(hr *http.Request, status int, contentType string, body any) (*http.R
 	}, nil
 }
 
-// metadata is the discovery document.
+// metadata returns the discovery document.
 func metadata(issuer string) any {
 	return map[string]any{
 		"issuer": issuer, "authorization_endpoint": "https://idp.example.com/authorize", "token_endpoint": "https://idp.example.com/token",
@@ -97,8 +97,8 @@ func keySet() any {
 	return jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "idp-1", Algorithm: "RS256", Use: "sig"}}}
 }
 
-// answerBody expands a recorded body. An ID token is signed anew over the
-// recorded payload with our own nonce in it.
+// answerBody expands a recorded body. It signs an ID token again, with the
+// recorded payload and our own nonce.
 func (r *replay) answerBody(body any) any {
 	if m, ok := body.(map[string]any); ok {
 		if name, ok := m["id_token"].(string); ok && strings.HasPrefix(name, "{{idToken") {

@@ -20,9 +20,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// TestAnswersLikeAuthJS gives the same requests to the real Auth.js and to us and
-// wants the same answers. The requests are those that no fix concerns; what is
-// different on purpose is in TestReplay.
+// TestAnswersLikeAuthJS sends the same requests to the real Auth.js and to our
+// handler, and expects the same responses. No fix affects these requests;
+// TestReplay checks the intended differences.
 func TestAnswersLikeAuthJS(t *testing.T) {
 	t.Parallel()
 	all := exchanges(t)
@@ -82,7 +82,7 @@ var (
 
 type exchangeList []exchange
 
-// add adds a request; a target without an origin is at the usual one.
+// add adds a request. A target without an origin gets the usual origin.
 func (l *exchangeList) add(config map[string]any, method, target string, headers map[string]string, body *string) {
 	if strings.HasPrefix(target, "/") {
 		target = origin + target
@@ -128,7 +128,7 @@ func exchanges(t *testing.T) []exchange {
 	l.sessions(t)
 	l.origins()
 	l.pages()
-	// A token that was signed out opens nothing any more here.
+	// Here, a token that was signed out is not accepted any more.
 	signsOut := func(x exchange) int {
 		if x.Request.Method == http.MethodPost && strings.Contains(x.Request.URL, "/signout") {
 			return 1
@@ -214,7 +214,7 @@ func (l *exchangeList) bodies() {
 	}
 }
 
-// scripts are requests of scripts, which want the URL as JSON.
+// scripts adds requests of scripts, which request the URL as JSON.
 func (l *exchangeList) scripts() {
 	for _, value := range []string{"1", "", "0", "false"} {
 		h := map[string]string{"cookie": liveCSRF, "x-auth-return-redirect": value, "content-type": "application/x-www-form-urlencoded"}
@@ -323,13 +323,14 @@ func (l *exchangeList) pages() {
 		l.get("/auth/signin?" + query)
 		l.get("/auth/signout?" + query)
 	}
-	for _, path := range []string{"/signin", "/signout", "/csrf", "/session"} { // the forms keep the field of the token, without a value
+	for _, path := range []string{"/signin", "/signout", "/csrf", "/session"} { // the forms keep the field of the token, with an empty value
 		l.add(map[string]any{"skipCSRFCheck": true}, http.MethodGet, "/auth"+path, nil, nil)
 	}
 	l.add(map[string]any{"theme": map[string]any{"colorScheme": "dark", "logo": "/l.png"}}, http.MethodGet, "/auth/signin", nil, nil)
 }
 
-// serve is our answer. The configuration is that of interop/auth.mjs.
+// serve returns our response. The configuration equals that of
+// interop/auth.mjs.
 func (x exchange) serve(t *testing.T) *response {
 	t.Helper()
 	c := auth.Config{TrustHost: new(true), Logger: slog.New(slog.DiscardHandler), Providers: []auth.Provider{
@@ -362,7 +363,7 @@ func (x exchange) serve(t *testing.T) *response {
 			t.Fatal(err)
 		}
 	}
-	c.Session.UpdateAge = new(time.Duration) // as the original, which replaces a token at each reading
+	c.Session.UpdateAge = new(time.Duration) // as in Auth.js, which replaces a token each time it reads one
 	var body io.Reader
 	if x.Request.Body != nil {
 		body = strings.NewReader(*x.Request.Body)
@@ -383,7 +384,7 @@ func (x exchange) serve(t *testing.T) *response {
 	return &response{resp, read}
 }
 
-// liveCallbacks sets the callbacks that interop/auth.mjs has by name.
+// liveCallbacks sets the callbacks that interop/auth.mjs defines by name.
 func liveCallbacks(c *auth.Config, names map[string]any) {
 	if names["session"] == "session-token" {
 		c.Callbacks.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
@@ -412,7 +413,7 @@ var (
 	anyChunk   = regexp.MustCompile(`(session-token\.\d)=[^;]+`)
 )
 
-// masked hides what is different each time.
+// masked replaces the parts that differ in each run.
 func masked(s string) string {
 	s = anyExpires.ReplaceAllString(s, "Expires=…")
 	s = anyInstant.ReplaceAllString(s, "…")
@@ -423,7 +424,7 @@ func masked(s string) string {
 	return anyHex.ReplaceAllString(s, "(hex)")
 }
 
-// describe is what a client sees of an answer, as text.
+// describe returns the parts of a response that a client sees, as text.
 func describe(t *testing.T, status int, header func(string) string, cookies []string, body string) string {
 	t.Helper()
 	cache := header("cache-control")
@@ -442,7 +443,7 @@ func describe(t *testing.T, status int, header func(string) string, cookies []st
 		if err != nil {
 			t.Fatal(err)
 		}
-		delete(p, "images")                      // we load none from other sites
+		delete(p, "images")                      // we load no images from other sites
 		for _, form := range items(p["forms"]) { // see fixLabelAttribute and fixFocus
 			for _, input := range items(object(form)["inputs"]) {
 				for _, name := range []string{"label", "autofocus", "autocomplete"} {

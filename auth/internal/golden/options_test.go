@@ -18,7 +18,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/providers"
 )
 
-// tally counts the rows of a group of vectors.
+// tally counts the rows of a group of vectors by outcome.
 type tally struct{ exact, departed, meaningless int }
 
 func (c tally) print(t *testing.T, group string) {
@@ -37,7 +37,7 @@ func TestIsDateVectors(t *testing.T) {
 	}](t, "functions.json").IsDate {
 		want := row.Result
 		if row.Input == "2026-02-30T12:00:00.000Z" {
-			want = false // a day that there is not; JavaScript takes it for 2 March
+			want = false // this day does not exist; JavaScript reads it as 2 March
 			c.departed++
 		} else {
 			c.exact++
@@ -49,7 +49,7 @@ func TestIsDateVectors(t *testing.T) {
 	c.print(t, "isDate")
 }
 
-// TestDefaultCookieVectors makes every cookie that the core sets and looks at
+// TestDefaultCookieVectors produces every cookie that the core sets, and checks
 // its name and attributes.
 func TestDefaultCookieVectors(t *testing.T) {
 	t.Parallel()
@@ -91,7 +91,7 @@ func TestDefaultCookieVectors(t *testing.T) {
 		keep(serve(t, config, http.MethodGet, "/auth/csrf", nil, ""))
 		for key, want := range row.Cookies {
 			if key == "webauthnChallenge" {
-				c.meaningless++ // set by the ceremonies, which are a module of their own
+				c.meaningless++ // the ceremonies set it; they are in another module
 				continue
 			}
 			attributes := map[string]any{"httpOnly": want.Options.HTTPOnly, "secure": want.Options.Secure, "sameSite": "Lax", "path": want.Options.Path}
@@ -99,7 +99,7 @@ func TestDefaultCookieVectors(t *testing.T) {
 				attributes["maxAge"] = *want.Options.MaxAge
 			}
 			got, ok := made[want.Name]
-			// When it ends is not one of the options.
+			// Expires is not one of the recorded options.
 			parts := slices.DeleteFunc(strings.Split(got, "; "), func(a string) bool { return strings.HasPrefix(a, "Expires=") })
 			if got := strings.Join(parts, "; "); !ok || got != setCookieAttributes(attributes) || want.Options.SameSite != "lax" {
 				t.Errorf("%s: got %q, want %q", want.Name, got, setCookieAttributes(attributes))
@@ -110,8 +110,8 @@ func TestDefaultCookieVectors(t *testing.T) {
 	c.print(t, "defaultCookies")
 }
 
-// TestSerializeCookieVectors sets cookies: the value is that of a session token
-// that the application made, the attributes those of a Result.
+// TestSerializeCookieVectors sets cookies. The value is a session token that
+// the application made; the attributes are those of a Result.
 func TestSerializeCookieVectors(t *testing.T) {
 	t.Parallel()
 	var c tally
@@ -134,15 +134,15 @@ func TestSerializeCookieVectors(t *testing.T) {
 		case string:
 			sameSite = map[string]http.SameSite{"lax": http.SameSiteLaxMode, "strict": http.SameSiteStrictMode, "none": http.SameSiteNoneMode}[strings.ToLower(s)]
 			if sameSite == 0 {
-				c.meaningless++ // the type has no such value
+				c.meaningless++ // our type has no such value
 				continue
 			}
 		}
 		switch {
 		case row.Name == "":
-			c.meaningless++ // no name asks for the default one
+			c.meaningless++ // an empty name means the default name
 		case o.MaxAge != nil && *o.MaxAge != float64(int(*o.MaxAge)):
-			c.meaningless++ // a duration is cut to the second, for which the browser can't tell the difference
+			c.meaningless++ // a duration is cut to the second; the browser sees no difference
 		case row.Error != "":
 			config := auth.Config{Secret: []string{"s"}, URL: origin, Logger: slog.New(slog.DiscardHandler)}
 			config.Cookies.SessionToken = auth.CookieConfig{Name: row.Name, Path: o.Path, Domain: o.Domain}
@@ -154,7 +154,7 @@ func TestSerializeCookieVectors(t *testing.T) {
 			cookie := &http.Cookie{Name: row.Name, Value: wireValue(t, row.Value), HttpOnly: o.HTTPOnly, Secure: o.Secure, SameSite: sameSite, Path: o.Path}
 			if o.MaxAge != nil {
 				if cookie.MaxAge = int(*o.MaxAge); cookie.MaxAge == 0 {
-					cookie.MaxAge = -1 // how net/http says Max-Age=0
+					cookie.MaxAge = -1 // net/http writes Max-Age=0 for this
 				}
 			}
 			w := httptest.NewRecorder()
@@ -168,11 +168,11 @@ func TestSerializeCookieVectors(t *testing.T) {
 	c.print(t, "serializeCookie")
 }
 
-// wireValue is a value as a cookie that we set has it.
+// wireValue returns a value as our cookies contain it.
 func wireValue(t *testing.T, value string) string {
 	t.Helper()
 	if value == "" {
-		return "" // a cookie that is deleted
+		return "" // this cookie is deleted
 	}
 	config := auth.Config{Secret: []string{"s"}, SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{
 		&auth.Credentials{Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) { return &auth.User{ID: "1"}, nil }},
@@ -189,9 +189,9 @@ func wireValue(t *testing.T, value string) string {
 	return ""
 }
 
-// TestMergeVectors lays options over a provider of the catalogue, which is where
-// the original merges. Options here have types, so an object can't be replaced
-// by a text or by nothing.
+// TestMergeVectors merges options into a provider of the catalogue, which is
+// where Auth.js merges. Options here have types, so an object can't be replaced
+// by a text or removed.
 func TestMergeVectors(t *testing.T) {
 	t.Parallel()
 	var c tally
@@ -220,7 +220,7 @@ func TestMergeVectors(t *testing.T) {
 			case nil:
 				meaningless = true
 			case string:
-				if a != "{{undefined}}" { // an option that is not given
+				if a != "{{undefined}}" { // this option is not given
 					meaningless = meaningless || i > 0
 				}
 			}
@@ -255,7 +255,7 @@ func TestMergeVectors(t *testing.T) {
 				}
 			}
 		case []any:
-			// 32: a list replaces another one as a whole.
+			// 32: a list replaces the whole earlier list.
 			last := made.(*auth.OAuth).Checks
 			want := row.Inputs[len(row.Inputs)-1]["a"].([]any)
 			if len(last) != len(want) || string(last[0]) != fmt.Sprint(want[0]) {
@@ -272,9 +272,9 @@ func TestMergeVectors(t *testing.T) {
 	c.print(t, "merge")
 }
 
-// TestErrorConstructionVectors makes the recorded errors. An Error has no name
-// beside its type, its text has the cause and no link, and what is known of the
-// cause is an error and not an object: these are departures of every row.
+// TestErrorConstructionVectors makes the recorded errors. Every row departs in
+// three ways: an Error has no name beside its type, its text has the cause and
+// no link, and the cause is an error and not an object.
 func TestErrorConstructionVectors(t *testing.T) {
 	t.Parallel()
 	var c tally

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// page is what a browser makes of an HTML body, in the form of the recording:
-// title, error text, forms with their inputs and buttons, links and images.
+// page reads an HTML body as a browser does, and returns it in the form of the
+// recording: title, error text, forms with their inputs and buttons, links and
+// images.
 func page(body string) (map[string]any, error) {
 	d := xml.NewDecoder(strings.NewReader(body))
 	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
@@ -37,11 +38,11 @@ type pageReader struct {
 	forms, links, images        []any
 	text, headings              []any
 	form                        map[string]any // the open form
-	element                     map[string]any // the open link or button, whose text is wanted
+	element                     map[string]any // the open link or button, whose text is collected
 	elementName                 string
 	inTitle, inError            bool
 	inHeading, inLabel          bool
-	hidden                      int // depth in style and script
+	hidden                      int // nesting depth inside style and script
 }
 
 func attributes(e xml.StartElement) map[string]any {
@@ -49,7 +50,7 @@ func attributes(e xml.StartElement) map[string]any {
 	for _, a := range e.Attr {
 		name := strings.ToLower(a.Name.Local)
 		m[name] = a.Value
-		if a.Value == name { // how the reader writes an attribute without a value
+		if a.Value == name { // the reader writes an attribute without a value like this
 			m[name] = ""
 		}
 	}
@@ -90,12 +91,12 @@ func (p *pageReader) open(name string, a map[string]any) {
 	case "img":
 		p.images = append(p.images, pick(a, "src", "alt"))
 	}
-	if class == "error" && p.title == "Sign In" { // on the error page it is the whole page
+	if class == "error" && p.title == "Sign In" { // on the error page this class covers the whole page
 		p.inError = true
 	}
 }
 
-// pick keeps some attributes.
+// pick returns only the named attributes.
 func pick(a map[string]any, names ...string) map[string]any {
 	kept := map[string]any{}
 	for _, n := range names {
@@ -156,8 +157,8 @@ func (p *pageReader) summary() map[string]any {
 	return m
 }
 
-// recordedPage is a recorded page in the same form: lists that were empty were not
-// recorded. The inline styles of the original are in our style sheet.
+// recordedPage returns a recorded page in the same form. The recording leaves
+// out empty lists. Our style sheet replaces the inline styles of Auth.js.
 func recordedPage(body map[string]any) map[string]any {
 	m := map[string]any{"title": body["title"], "bodyClass": body["bodyClass"]}
 	for _, name := range []string{"forms", "links", "images", "text", "headings"} {

@@ -15,8 +15,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// recorder writes down what happens in the course of one request, in the form of
-// the recording.
+// recorder records the events of one request, in the form of the recording.
 type recorder struct {
 	mu            sync.Mutex
 	trace         []string
@@ -30,7 +29,7 @@ type recorder struct {
 	errors        []error
 }
 
-// call is one call of something that the application provides.
+// call is one call of a function of the application.
 type call struct {
 	name string
 	args any
@@ -103,8 +102,8 @@ func (r *recorder) idpCall(hr *http.Request, body []byte) {
 	r.idpCalls = append(r.idpCalls, c)
 }
 
-// logs is a handler that keeps the types of the errors that are logged, at
-// whatever level: what clients do wrong is no error of the server's.
+// logs is a log handler that keeps the types of the logged errors, at every
+// level: a mistake of a client is not logged as an error of the server.
 type logs struct{ rec *recorder }
 
 func (logs) Enabled(context.Context, slog.Level) bool { return true }
@@ -133,7 +132,7 @@ func (l logs) Handle(_ context.Context, record slog.Record) error {
 	return nil
 }
 
-// The values of the auth package as the recording writes them.
+// The values of the auth package in the spelling of the recording.
 
 func userJSON(u *auth.User) any {
 	if u == nil {
@@ -201,14 +200,14 @@ func claimsJSON(c auth.Claims) any {
 	return plain(c)
 }
 
-// plain is a value as it looks after a trip through JSON.
+// plain returns a value as it is after encoding and decoding as JSON.
 func plain(m map[string]any) map[string]any {
 	b, err := json.Marshal(m)
 	if err != nil {
 		return map[string]any{"not JSON": err.Error()}
 	}
 	var out map[string]any
-	_ = json.Unmarshal(b, &out) // it was just written
+	_ = json.Unmarshal(b, &out) // it was encoded just above
 	return out
 }
 

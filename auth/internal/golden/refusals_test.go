@@ -11,18 +11,18 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// refusal is a kind of configuration that the original serves and we refuse on
+// refusal is a kind of configuration that Auth.js serves and that we refuse on
 // purpose.
 type refusal struct {
 	name    string
 	problem auth.ErrorType
 	message *regexp.Regexp
-	// instead has the options, in JSON, with which the rest of the scenario can be
-	// replayed all the same.
+	// instead holds the options, in JSON, with which the rest of the scenario
+	// can still be replayed.
 	instead map[string]string
 }
 
-// Error makes a refusal the error by which a replay ends.
+// Error implements error: a refusal is the error with which a replay ends.
 func (f *refusal) Error() string { return "refused: " + f.name }
 
 var refusals = []*refusal{
@@ -36,7 +36,7 @@ var refusals = []*refusal{
 	{"a Partitioned cookie without Secure is refused, as browsers refuse it", auth.ErrAuth, regexp.MustCompile("[Pp]artitioned"), nil},
 }
 
-// refusal is the one by which the last request failed, or nil.
+// refusal returns the refusal that made the last request fail, or nil.
 func (r *replay) refusal() *refusal {
 	for _, f := range refusals {
 		for _, err := range r.rec.errors {
@@ -48,8 +48,9 @@ func (r *replay) refusal() *refusal {
 	return nil
 }
 
-// wantRefusal reports what is wrong with the answer to a request whose
-// configuration is refused: it says no more than that, and sets no cookie.
+// wantRefusal checks the response to a request whose configuration is refused:
+// it only says that there is a problem with the configuration, and sets no
+// cookie.
 func wantRefusal(resp *http.Response, body []byte) error {
 	const message = `{"message":"There was a problem with the server configuration. Check the server logs for more information."}`
 	switch kind := resp.Header.Get("Content-Type"); {
@@ -63,13 +64,13 @@ func wantRefusal(resp *http.Response, body []byte) error {
 	return fmt.Errorf("a refused configuration is answered with %.200s", body)
 }
 
-// respelled are options whose recorded value ours does not have, with the value
-// that means the same.
+// respelled lists options with a recorded value that our options do not have,
+// and our value with the same meaning.
 var respelled = []struct{ name, option, recorded, ours string }{
 	{"an empty base path is the default one; the root is /", "basePath", `""`, `"/"`},
 }
 
-// respell writes the configuration with our values.
+// respell replaces these values in the configuration with ours.
 func (r *replay) respell() {
 	for _, o := range respelled {
 		if string(r.config[o.option]) == o.recorded {
@@ -79,8 +80,8 @@ func (r *replay) respell() {
 	}
 }
 
-// signsInWithCredentials reports whether a scenario needs a credentials provider
-// to work.
+// signsInWithCredentials reports whether a scenario needs a working credentials
+// provider.
 func (s *scenario) signsInWithCredentials() bool {
 	for i := range s.Steps {
 		if s.Steps[i].Request.Method == http.MethodPost && strings.HasSuffix(s.Steps[i].Request.URL, "/callback/credentials") {

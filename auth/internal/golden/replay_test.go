@@ -19,7 +19,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// replay is the state of one scenario that is being replayed.
+// replay is the state while one scenario is replayed.
 type replay struct {
 	scenario *scenario
 	values   *values
@@ -38,19 +38,20 @@ type replay struct {
 
 	step    int
 	diffs   map[string][]diff // by step
-	applied map[string]bool   // the departures that were met, by name
+	applied map[string]bool   // the departures that occurred, by name
 
 	sent        []jwt.Cookie // the cookies of the last request
 	sentCookies []string     // their names
-	// viaNew serves by handlers that New makes, and that serve all requests of
-	// one configuration, not by Auth.
+	// viaNew says that handlers made by New serve the requests, and not Auth.
+	// One handler serves all requests of a configuration.
 	viaNew   bool
 	handlers map[string]*madeHandler
-	// hasMetadata says that a handler has the metadata of the identity provider.
+	// hasMetadata says that a handler has cached the metadata of the identity
+	// provider.
 	hasMetadata   bool
 	unknownHashes int
 	subjects      map[string]string // the placeholder of the user's ID by account
-	// peeking says that the browser does not keep what it gets.
+	// peeking says that the browser discards the cookies that it receives.
 	peeking bool
 }
 
@@ -113,7 +114,7 @@ func (r *replay) run() (map[string][]diff, error) {
 	return r.diffs, nil
 }
 
-// rows are rows as the contract can hold them.
+// rows returns rows with only the fields that the contract has.
 func rows(list []map[string]any) []any {
 	out := []any{}
 	for _, row := range list {
@@ -129,7 +130,7 @@ func (r *replay) replayStep(s *step) error {
 		return r.request(s)
 	case "csrf":
 		return r.csrf(s)
-	case "idp.authorize": // the requests that follow show what it led to
+	case "idp.authorize": // the later requests show its effect
 	case "clock":
 		r.now = r.now.Add(seconds(s.Seconds))
 	case "config":
@@ -137,7 +138,7 @@ func (r *replay) replayStep(s *step) error {
 			r.config[name] = raw
 		}
 	case "mint":
-		// The recorded token, made by Auth.js, must do.
+		// The recorded token, made by Auth.js, must be accepted.
 		r.values.own[s.Bind] = r.values.recorded[s.Bind].Value
 	case "setCookie":
 		r.dropTickets(s.Name)
@@ -153,7 +154,7 @@ func (r *replay) replayStep(s *step) error {
 	return nil
 }
 
-// csrf is the short form of a first GET of the csrf route.
+// csrf is a shorthand for the first GET of the csrf route.
 func (r *replay) csrf(s *step) error {
 	long := &step{Kind: "request", Request: recordedRequest{Method: http.MethodGet, URL: s.URL}}
 	long.Response.Status = http.StatusOK
@@ -197,8 +198,8 @@ type response struct {
 	body []byte
 }
 
-// send sends a request with the browser's cookies, and lets the browser have
-// those of the response.
+// send sends a request with the cookies of the browser, and stores the cookies
+// of the response in the browser.
 func (r *replay) send(s *step) (*response, error) {
 	hr, err := r.httpRequest(&s.Request)
 	if err != nil {
@@ -235,8 +236,8 @@ func (r *replay) send(s *step) (*response, error) {
 	return &response{resp, body}, err
 }
 
-// asRedirectProxy configures what a redirect proxy has to know, and the
-// original's does not: its own URL and the deployments that it relays to.
+// asRedirectProxy configures two values that our redirect proxy needs and that
+// of Auth.js does not: its own URL and the deployments that it relays to.
 func (r *replay) asRedirectProxy(hr *http.Request, c *auth.Config) {
 	if u, err := url.Parse(c.RedirectProxyURL); err == nil && u.Host == hr.URL.Host && u.Host != "" {
 		c.URL, c.RedirectProxyOrigins = u.Scheme+"://"+u.Host, []string{"https://*.example.com"}
@@ -244,7 +245,7 @@ func (r *replay) asRedirectProxy(hr *http.Request, c *auth.Config) {
 	}
 }
 
-// answer calls the form of Auth that the scenario uses, or a handler.
+// answer calls the form of Auth that the scenario uses, or a handler of New.
 func (r *replay) answer(hr *http.Request, c auth.Config) (*http.Response, error) {
 	if r.viaNew && !r.raw {
 		return r.answerOfHandler(hr, c)
@@ -316,7 +317,7 @@ func (r *replay) httpRequest(q *recordedRequest) (*http.Request, error) {
 	return hr, nil
 }
 
-// asciiHost is the host of a request as it goes over the wire.
+// asciiHost returns the host of a request in its form on the wire.
 func asciiHost(hr *http.Request) (string, error) {
 	var b bytes.Buffer
 	if err := (&http.Request{Method: http.MethodGet, URL: hr.URL}).Write(&b); err != nil {
@@ -329,7 +330,7 @@ func asciiHost(hr *http.Request) (string, error) {
 	return sent.Host, nil
 }
 
-// request sends a request and compares everything that happens.
+// request sends a request and compares everything that happened.
 func (r *replay) request(s *step) error {
 	for _, f := range fixes {
 		if f.rewrite(r, s) {
@@ -374,8 +375,8 @@ func (r *replay) request(s *step) error {
 	return nil
 }
 
-// compareLogs compares the types of the errors that were logged. An error of
-// the original's runtime can be any of ours.
+// compareLogs compares the types of the logged errors. For an error of the
+// JavaScript runtime, any of our errors is accepted.
 func (r *replay) compareLogs(want []recordedLog) {
 	var types []string
 	for _, l := range want {
@@ -390,7 +391,7 @@ func (r *replay) compareLogs(want []recordedLog) {
 	r.check("logs", strings.Join(types, ", "), strings.Join(r.rec.errorTypes, ", "))
 }
 
-// fillTheme adds what a theme does not set: there is no undefined in Go.
+// fillTheme adds the members that a theme does not set: Go has no undefined.
 func fillTheme(theme map[string]any) {
 	for name, value := range map[string]string{"colorScheme": "auto", "logo": "", "brandColor": "", "buttonText": ""} {
 		if _, ok := theme[name]; theme != nil && !ok {
@@ -400,7 +401,7 @@ func fillTheme(theme map[string]any) {
 }
 
 // visible leaves out the calls of the default redirect callback, which is our
-// own here.
+// own in the replay.
 func (r *replay) visible(calls []recordedCall) []recordedCall {
 	return slices.DeleteFunc(slices.Clone(calls), func(c recordedCall) bool {
 		return c.Callback == "redirect" && r.callbacks["redirect"] == nil
@@ -429,9 +430,9 @@ func (r *replay) compareCalls(at string, want []recordedCall, got []call, name f
 	}
 }
 
-// dropKeyFetches takes out of what was recorded of a request that the keys of the
-// identity provider were fetched, to verify an ID token: the call itself, and
-// that of the metadata where nothing else was asked of them.
+// dropKeyFetches removes from a recorded request the calls that fetch the keys
+// of the identity provider to verify an ID token. It removes the call for the
+// metadata too if the metadata was used for nothing else.
 func (r *replay) dropKeyFetches(s *step) {
 	token := slices.ContainsFunc(s.IDPCalls, func(c recordedIDPCall) bool { return object(c.Response.Body)["id_token"] != nil })
 	keys := slices.Index(r.rec.trace, "idp.GET /jwks")
@@ -460,11 +461,11 @@ func (r *replay) compareIDPCalls(want []recordedIDPCall) {
 	r.check("idp", anyList(wanted), anyList(r.rec.idpCalls))
 }
 
-// wanted is the call in the form of those that we make.
+// wanted returns the call in the form in which we record calls.
 func (c recordedIDPCall) wanted() any {
 	headers := map[string]any{}
 	for _, name := range []string{"accept", "authorization", "content-type"} {
-		setText(headers, name, strings.TrimSuffix(c.Headers[name], ";charset=UTF-8")) // a form has no other
+		setText(headers, name, strings.TrimSuffix(c.Headers[name], ";charset=UTF-8")) // a form has no other charset
 	}
 	return map[string]any{"method": c.Method, "url": c.URL, "headers": headers, "body": c.Body}
 }
@@ -492,8 +493,8 @@ func (r *replay) compareResponse(s *step, resp *response) error {
 	return r.compareBody(want.Body, resp)
 }
 
-// byName sorts the parameters of a URL at the identity provider by name: those
-// of a provider are url.Values and have no other order.
+// byName sorts the parameters of a URL at the identity provider by name. Our
+// parameters are url.Values, which have no other order.
 func byName(location string) string {
 	page, query, ok := strings.Cut(location, "?")
 	if !ok || !strings.HasPrefix(location, "https://idp.example.com/") {
@@ -539,7 +540,7 @@ func (r *replay) compareBody(want map[string]any, resp *response) error {
 	return nil
 }
 
-// checkExactly compares JSON bodies, in which null and absent are different.
+// checkExactly compares JSON bodies, and treats null and absent as different.
 func (r *replay) checkExactly(at string, want, got any) {
 	r.check(at, markNull(want), markNull(got))
 }
@@ -566,8 +567,8 @@ func markNull(x any) any {
 	return x
 }
 
-// compareCookies compares the Set-Cookie headers, in order, with attributes in
-// order.
+// compareCookies compares the Set-Cookie headers in order, and the attributes
+// of each in order.
 func (r *replay) compareCookies(want []recordedCookie, resp *response) {
 	got := r.withoutTickets(resp.Header.Values("Set-Cookie"))
 	if len(want) == 0 && (strings.Contains(resp.Header.Get("Location"), "error=") || strings.Contains(string(resp.body), "error=")) {
@@ -599,8 +600,8 @@ func (r *replay) compareCookies(want []recordedCookie, resp *response) {
 	r.values.openChunks()
 }
 
-// withoutSpentChecks takes out of the cookies of a failed callback those that
-// delete check cookies which came with the request.
+// withoutSpentChecks removes from the cookies of a failed callback those that
+// delete check cookies of the request.
 func (r *replay) withoutSpentChecks(cookies []string) []string {
 	return slices.DeleteFunc(slices.Clone(cookies), func(line string) bool {
 		name, rest, _ := strings.Cut(line, "=")
@@ -612,8 +613,8 @@ func (r *replay) withoutSpentChecks(cookies []string) []string {
 	})
 }
 
-// dropTickets makes the cookies of the checks count where a scenario changes
-// one of them.
+// dropTickets deletes the ticket if a scenario changes a check cookie, so that
+// the check cookie is read.
 func (r *replay) dropTickets(changed string) {
 	if isCheckCookie(changed) {
 		r.browser.cookies = slices.DeleteFunc(r.browser.cookies, func(c *http.Cookie) bool { return ticketCookie.MatchString(c.Name) })
@@ -624,7 +625,8 @@ func isCheckCookie(name string) bool {
 	return slices.ContainsFunc([]string{"state", "pkce", "nonce", "challenge"}, func(s string) bool { return strings.Contains(name, s) })
 }
 
-// setCookieAttributes writes recorded attributes as in a Set-Cookie header.
+// setCookieAttributes writes recorded attributes in the form of a Set-Cookie
+// header.
 func setCookieAttributes(a map[string]any) string {
 	var parts []string
 	add := func(name, format string) {
@@ -644,7 +646,7 @@ func setCookieAttributes(a map[string]any) string {
 	return strings.Join(parts, "; ")
 }
 
-// encodeURIComponent is the function of JavaScript.
+// encodeURIComponent is the JavaScript function of that name.
 func encodeURIComponent(s string) string {
 	s = strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
 	for _, c := range []string{"!", "'", "(", ")", "*"} {
@@ -653,9 +655,9 @@ func encodeURIComponent(s string) string {
 	return s
 }
 
-// compareInternal compares a result that was not turned into a response. Ours
-// has the same parts in other types, so it is compared as the response that it
-// makes.
+// compareInternal compares a result that Auth.js did not turn into a response.
+// Our result has the same parts in other types, so the response that it makes
+// is compared.
 func (r *replay) compareInternal(want map[string]any, resp *response) {
 	if location, ok := want["redirect"]; ok {
 		r.check("redirect", location, resp.Header.Get("Location"))
@@ -687,19 +689,19 @@ func (r *replay) compareInternal(want map[string]any, resp *response) {
 	r.compareCookies(cookies, resp)
 }
 
-// adapted rewrites recorded arguments for the differences between the
+// adapted rewrites recorded arguments for the differences between the two
 // interfaces, which are the same everywhere:
 //
-//   - false and absent are the same, as there is no undefined in Go;
-//   - the JWT callback has the trigger only, not the deprecated isNewUser;
-//   - with database sessions the session callback gets the session as the client
-//     is to see it, and the stored user beside it: not the session token;
-//   - the core leaves it to the adapter to give a new user an ID;
+//   - false and absent are the same, because Go has no undefined;
+//   - the JWT callback has only the trigger, not the deprecated isNewUser;
+//   - with database sessions the session callback gets the session that the
+//     client will see, and the stored user beside it, but not the session token;
+//   - the adapter, not the core, assigns the ID of a new user;
 //   - members of a user that the contract has no field for (role) are not stored,
-//     nor is the extra member of an account;
-//   - a lifetime of zero and none are the same;
-//   - what depends on a random value but was recorded as it was, such as the hash
-//     of a hash, is any value of its form.
+//     and neither is the extra member of an account;
+//   - a lifetime of zero equals no lifetime;
+//   - a value that was recorded as it is but depends on a random value, such as
+//     the hash of a hash, matches any value of its form.
 func (r *replay) adapted(at, name string, args any) any {
 	args = clone(args)
 	m, _ := args.(map[string]any)
@@ -735,8 +737,8 @@ func (r *replay) adapted(at, name string, args any) any {
 	return args
 }
 
-// stored removes the members of a user or an account that the contract has no
-// field for.
+// stored removes the members of a user or an account for which the contract has
+// no field.
 func stored(row map[string]any) {
 	for k := range row {
 		if !slices.Contains(columns, k) {

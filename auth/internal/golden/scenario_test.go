@@ -1,6 +1,6 @@
-// Package golden_test replays what was recorded from Auth.js against this
-// module: exchanges over HTTP with everything that happened behind them, and
-// vectors of small functions. The data is in auth/testdata/golden.
+// Package golden_test replays recordings of Auth.js against this module: HTTP
+// exchanges with all the calls and changes that they caused, and vectors of
+// small functions. The data is in auth/testdata/golden.
 package golden_test
 
 import (
@@ -43,7 +43,7 @@ type binding struct {
 	Payload map[string]any
 }
 
-// step is anything that happens in a scenario.
+// step is one event of a scenario.
 type step struct {
 	Kind, Label, Comment string
 	T                    float64
@@ -125,7 +125,7 @@ type recordedIDPCall struct {
 
 type recordedLog struct{ Level, Type, Code string }
 
-// ordered is a JSON object of texts whose members keep their order.
+// ordered is a JSON object of texts that keeps the order of its members.
 type ordered []member
 
 type member struct {
@@ -166,7 +166,7 @@ func load[T any](t testing.TB, name string) T {
 	return v
 }
 
-// scenarios are all recorded scenarios, topic by topic.
+// scenarios returns all recorded scenarios, topic by topic.
 func scenarios(t testing.TB) []*scenario {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dataDir, "http", "*.json"))

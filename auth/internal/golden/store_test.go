@@ -14,7 +14,7 @@ import (
 )
 
 // store is the store that the recording was made with (README of the recording,
-// section 10), with each call recorded. It is for one request at a time.
+// section 10). It records each call, and serves one request at a time.
 type store struct {
 	rec *recorder
 
@@ -76,7 +76,7 @@ func parseDate(s string) (time.Time, error) {
 	return time.Parse("2006-01-02T15:04:05.000Z", strings.TrimPrefix(s, "date "))
 }
 
-// Missing lists the methods that the scenario says do not exist.
+// Missing lists the methods that the scenario leaves out.
 func (s *store) Missing() []string {
 	var names []string
 	for _, m := range s.omit {
@@ -85,7 +85,7 @@ func (s *store) Missing() []string {
 	return names
 }
 
-// call records a call and says whether it is to fail.
+// call records a call and returns the error with which it must fail, or nil.
 func (s *store) call(method string, args ...any) error {
 	s.rec.adapterCall(method, args)
 	if message, ok := s.throwOn[method]; ok {
@@ -94,7 +94,7 @@ func (s *store) call(method string, args ...any) error {
 	return nil
 }
 
-// one returns a copy of the first row that fits, or nil.
+// one returns a copy of the first matching row, or nil.
 func one[T any](rows []T, fits func(T) bool) *T {
 	if i := slices.IndexFunc(rows, fits); i >= 0 {
 		row := rows[i]
@@ -196,8 +196,8 @@ func (s *store) GetAccount(_ context.Context, id, provider string) (*adapter.Acc
 	return one(s.accounts, func(a adapter.Account) bool { return a.Provider == provider && a.ProviderAccountID == id }), nil
 }
 
-// ListAccountsByUserID is not recorded: Auth.js knows no such method. It lets
-// the replay go where the original goes for a user without accounts.
+// ListAccountsByUserID is not recorded, because Auth.js has no such method.
+// With it the replay takes the path of Auth.js for a user without accounts.
 func (s *store) ListAccountsByUserID(_ context.Context, id string) ([]adapter.Account, error) {
 	list := []adapter.Account{}
 	for _, a := range s.accounts {
@@ -208,8 +208,8 @@ func (s *store) ListAccountsByUserID(_ context.Context, id string) ([]adapter.Ac
 	return list, nil
 }
 
-// UpdateAccount is not there, as in the original, where stored tokens stay those
-// of the first sign-in.
+// UpdateAccount is not supported: Auth.js has no such method either, and keeps
+// the tokens of the first sign-in.
 func (s *store) UpdateAccount(context.Context, adapter.AccountUpdate) (*adapter.Account, error) {
 	return nil, adapter.ErrUnsupported
 }
@@ -311,7 +311,7 @@ func (s *store) UpdateAuthenticatorCounter(_ context.Context, id string, counter
 	return nil, s.call("updateAuthenticatorCounter", id, float64(counter))
 }
 
-// rows is the content of the store as the recording writes it.
+// rows returns the content of the store in the form of the recording.
 func (s *store) rows() map[string]any {
 	return map[string]any{
 		"users": tableOf(s.users, userRow), "accounts": tableOf(s.accounts, accountRow),
@@ -327,7 +327,7 @@ func tableOf[T any](rows []T, row func(T) map[string]any) []any {
 	return out
 }
 
-// The rows as JSON objects. What is not known is absent.
+// These functions return rows as JSON objects. Unknown values are absent.
 
 func userRow(u adapter.User) map[string]any {
 	row := map[string]any{"name": deref(u.Name), "image": deref(u.Image)}
@@ -372,7 +372,7 @@ func setText(row map[string]any, name, value string) {
 	}
 }
 
-// deref is the text, or nil.
+// deref returns the text, or nil.
 func deref(s *string) any {
 	if s == nil {
 		return nil

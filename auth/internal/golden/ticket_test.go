@@ -13,14 +13,14 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// ticketCookie matches the name of the cookie that one sign-in has to itself.
+// ticketCookie matches the name of the cookie of a single sign-in.
 var ticketCookie = regexp.MustCompile(`\.state\.[0-9a-f]{16}$`)
 
-// linkCookie matches the name of the cookie that names the links which a browser
-// asked for.
+// linkCookie matches the name of the cookie that names the mail links that a
+// browser requested.
 var linkCookie = regexp.MustCompile(`^(__Host-)?authjs\.link$`)
 
-// setCookie is a Set-Cookie header in its parts.
+// setCookie is a Set-Cookie header, split into its parts.
 type setCookie struct{ name, value, attributes string }
 
 func splitSetCookie(line string) setCookie {
@@ -32,8 +32,8 @@ func splitSetCookie(line string) setCookie {
 	return setCookie{name, value, attributes}
 }
 
-// withoutTickets takes the cookies that Auth.js does not have out of those of a
-// response, and checks what is in them.
+// withoutTickets removes from the cookies of a response those that Auth.js does
+// not have, and checks their content.
 func (r *replay) withoutTickets(cookies []string) []string {
 	return slices.DeleteFunc(slices.Clone(cookies), func(line string) bool {
 		switch c := splitSetCookie(line); {
@@ -50,8 +50,8 @@ func (r *replay) withoutTickets(cookies []string) []string {
 	})
 }
 
-// checkTicket checks that a ticket says what the other check cookies of the
-// response say, or that one which is deleted was there.
+// checkTicket checks that a ticket agrees with the other check cookies of the
+// response, or that a deleted ticket was in the request.
 func (r *replay) checkTicket(c setCookie, cookies []string) {
 	if strings.HasPrefix(c.attributes, "Max-Age=0") {
 		if !slices.Contains(r.sentCookies, c.name) {
@@ -112,7 +112,7 @@ func (r *replay) checkTicket(c setCookie, cookies []string) {
 	}
 }
 
-// remembered is the callback URL that the browser holds after a response.
+// remembered returns the callback URL that the browser has after a response.
 func (r *replay) remembered(cookies []string) string {
 	isOf := func(name string) bool { return strings.Contains(name, "callback-url") || name == r.callbackName() }
 	for _, line := range cookies {
@@ -128,7 +128,7 @@ func (r *replay) remembered(cookies []string) string {
 	return ""
 }
 
-// callbackName is the configured name of the cookie of the callback URL, or empty.
+// callbackName returns the configured name of the callback URL cookie, or "".
 func (r *replay) callbackName() string {
 	m := regexp.MustCompile(`"callbackUrl":\s*\{"name":\s*"([^"]+)"`).FindSubmatch(r.config["cookies"])
 	if m == nil {
@@ -137,8 +137,8 @@ func (r *replay) callbackName() string {
 	return string(m[1])
 }
 
-// marks are the hashes of the marks that the browser has, each with the server of
-// the provider.
+// marks returns the hashes of the browser's marks, each hashed with the server
+// of the provider.
 func (r *replay) marks(cookies []string, provider string) []string {
 	server := ""
 	for _, p := range r.providers {
@@ -172,7 +172,8 @@ func (r *replay) marks(cookies []string, provider string) []string {
 	return marks
 }
 
-// checkLink checks that the cookie of a browser that asked for a link names it.
+// checkLink checks that the link cookie of a browser names the mail link that
+// it requested.
 func (r *replay) checkLink(c setCookie) {
 	if len(r.rec.emails) == 0 {
 		r.found(diff{"link cookie", "none without a mail", "one"})

@@ -13,17 +13,17 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// values knows what each placeholder of a scenario stands for: the recorded
-// value, and the value that this module made in its place.
+// values holds two values for each placeholder of a scenario: the recorded one,
+// and the one that this module made in its place.
 type values struct {
 	start    time.Time
 	recorded map[string]binding
 	own      map[string]string
 	secrets  []string        // all that were configured, to read our own tokens with
-	applied  map[string]bool // the departures that were met, by name
-	// chunked is how many tokens of ours came in chunks.
+	applied  map[string]bool // the departures that occurred, by name
+	// chunked counts our tokens that were split into chunks.
 	chunked int
-	// found is told where a payload of a token of ours differs.
+	// found is called for each difference in the payload of one of our tokens.
 	found func(d diff)
 }
 
@@ -37,8 +37,8 @@ type diff struct {
 
 var placeholder = regexp.MustCompile(`\{\{([^{}]*)\}\}`)
 
-// patterns are the forms of values that are made at random, by the name of
-// their placeholder.
+// patterns are the forms of randomly generated values, by the name of their
+// placeholder.
 var patterns = map[string]string{
 	"csrfToken": hex64, "csrfHash": hex64, "verificationToken": hex64, "verificationTokenHash": hex64,
 	"sessionToken": uuid, "uuid": uuid,
@@ -54,8 +54,8 @@ const (
 	chunk       = `[\w.-]+`
 )
 
-// pattern is the form of the values of a placeholder, or "" if it has no random
-// values.
+// pattern returns the form of the values of a placeholder, or "" if its values
+// are not random.
 func pattern(name string) string {
 	if strings.HasPrefix(name, "jwe.") && strings.HasSuffix(name, "]") {
 		return chunk
@@ -64,7 +64,7 @@ func pattern(name string) string {
 	return patterns[kind]
 }
 
-// fixed is the value of a placeholder that does not depend on chance.
+// fixed returns the value of a placeholder whose value is not random.
 func (v *values) fixed(name string) (string, bool) {
 	kind, arg, ok := strings.Cut(name, ":")
 	if !ok {
@@ -93,10 +93,10 @@ func (v *values) fixed(name string) (string, bool) {
 	return "", false
 }
 
-// date is how an instant that was no text is written here.
+// date writes an instant that was not recorded as text.
 func date(t time.Time) string { return "date " + t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// lookup is the value of a placeholder, if it has one by now.
+// lookup returns the value of a placeholder, if it has one yet.
 func (v *values) lookup(name string) (string, bool) {
 	if s, ok := v.fixed(name); ok {
 		return s, true
@@ -122,8 +122,9 @@ func chunkOf(s string, i int) string {
 	return s[from:min(from+jwt.ChunkSize, len(s))]
 }
 
-// expand writes a recorded text with our own values. A placeholder that we made
-// no value for gets the recorded one: tokens of Auth.js must do as well.
+// expand replaces the placeholders of a recorded text with our own values. A
+// placeholder without a value of ours gets the recorded value, because tokens
+// of Auth.js must be accepted too.
 func (v *values) expand(s string) string {
 	return placeholder.ReplaceAllStringFunc(s, func(p string) string {
 		name := p[2 : len(p)-2]
@@ -171,7 +172,7 @@ func (v *values) expandAll(x any) any {
 }
 
 // match compares a text with a recorded one, and binds the placeholders that
-// had no value yet.
+// have no value yet.
 func (v *values) match(want, got string) bool {
 	var re strings.Builder
 	var fresh []string
@@ -201,7 +202,7 @@ func (v *values) match(want, got string) bool {
 		return v.expand(want) == got || want == got
 	}
 	if len(fresh) == 1 && want == "{{"+fresh[0]+"}}" && got == v.recorded[fresh[0]].Value {
-		v.own[fresh[0]] = got // a fixed value in the place of a random one
+		v.own[fresh[0]] = got // a fixed value where the recording has a random one
 		return true
 	}
 	m := regexp.MustCompile(`^(?s:` + re.String() + `)$`).FindStringSubmatch(got)
@@ -217,8 +218,8 @@ func (v *values) match(want, got string) bool {
 	return true
 }
 
-// bind records the value that we made for a placeholder. A token is opened, and
-// its payload compared.
+// bind records our value of a placeholder. If the value is a token, bind
+// decrypts it and compares its payload.
 func (v *values) bind(name, value string) {
 	v.own[name] = value
 	b := v.recorded[name]
@@ -226,7 +227,7 @@ func (v *values) bind(name, value string) {
 		return
 	}
 	if base, index, ok := strings.Cut(name, "["); ok && index == "0]" {
-		_ = base // see openChunks
+		_ = base // openChunks reads it
 		return
 	}
 	if b.Kind == "jwe" {
@@ -234,7 +235,7 @@ func (v *values) bind(name, value string) {
 	}
 }
 
-// openChunks opens the tokens of ours that came in chunks.
+// openChunks joins and decrypts our tokens that were split into chunks.
 func (v *values) openChunks() {
 	for name := range v.own {
 		base, ok := strings.CutSuffix(name, "[0]")
@@ -259,7 +260,7 @@ func (v *values) openChunks() {
 
 const randomState = "a state is sealed only where a redirect proxy reads it; elsewhere it is just the random value"
 
-// open compares the payload of a token of ours with the recorded one.
+// open compares the payload of one of our tokens with the recorded payload.
 func (v *values) open(name, token string, b binding) {
 	if strings.HasPrefix(name, "state") && b.Payload["origin"] == nil && !strings.Contains(token, ".") {
 		v.applied[randomState] = true
@@ -275,7 +276,7 @@ func (v *values) open(name, token string, b binding) {
 	}
 }
 
-// ownClaim reports whether a claim is one that Auth.js does not make, and
+// ownClaim reports whether a claim is one that Auth.js does not write and
 // ignores.
 func (v *values) ownClaim(at, name string, value any) bool {
 	fix := ""
@@ -294,8 +295,8 @@ func (v *values) ownClaim(at, name string, value any) bool {
 	return fix != ""
 }
 
-// compare lists where a JSON value differs from a recorded one. In objects, null
-// and absent are the same.
+// compare lists the differences between a JSON value and a recorded one. In
+// objects, null and absent are the same.
 func (v *values) compare(at string, want, got any) []diff {
 	if s, ok := want.(string); ok {
 		if n, isNumber := got.(float64); isNumber && strings.HasPrefix(s, "{{epoch:") {
@@ -363,8 +364,9 @@ var (
 	instant    = regexp.MustCompile(`date \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
 )
 
-// show writes a value as text that is the same in every run: own values become
-// placeholders again, and other random ones the name of their form.
+// show writes a value as text that is the same in every run: our own values
+// become placeholders again, and other random values become the name of their
+// form.
 func (v *values) show(x any) string {
 	s, ok := x.(string)
 	if !ok {

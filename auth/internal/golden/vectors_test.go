@@ -22,7 +22,7 @@ import (
 
 const origin = "http://localhost:3000"
 
-// list is a JSON member that may be one text or a list of them.
+// list is a JSON member that may be one text or a list of texts.
 type list []string
 
 func (l *list) UnmarshalJSON(data []byte) error {
@@ -152,7 +152,7 @@ func TestEmailHashVectors(t *testing.T) {
 				t.Fatalf("got %d stored tokens, want 1", len(s.tokens))
 			}
 			if row.Token == "" {
-				// Departure: the original mails a link that can't work.
+				// Departure: Auth.js mails a link that can't work.
 				if strings.Contains(link, "&token=&") || s.tokens[0].Token == row.Hash {
 					t.Errorf("an empty token was mailed: %s", link)
 				}
@@ -170,10 +170,10 @@ func TestEmailHashVectors(t *testing.T) {
 			if counted != (row.Token != "" && len(row.Token) < 20) {
 				t.Errorf("tries at the token %q are counted: %v", row.Token, counted)
 			}
-			if counted { // departure 6: of the original's short tokens nobody counts the tries
+			if counted { // departure 6: Auth.js does not count the tries at short tokens
 				return
 			}
-			// The link and the row that the original made sign in with us.
+			// A sign-in here accepts the link and the row that Auth.js made.
 			s.tokens = []adapter.VerificationToken{{Identifier: row.Identifier, Token: row.Hash, Expires: time.Now().Add(time.Hour)}}
 			resp := serve(t, c, http.MethodPost, strings.TrimPrefix(row.Link, origin), nil, "")
 			if resp.Header.Get("Location") != origin || len(s.sessions) != 1 || len(s.tokens) != 0 {
@@ -183,7 +183,7 @@ func TestEmailHashVectors(t *testing.T) {
 	}
 }
 
-// editsTokens is the store with a method that the recording knows nothing of.
+// editsTokens is the store with a method that the recording does not have.
 type editsTokens struct{ *store }
 
 func (s editsTokens) DeleteVerificationTokens(_ context.Context, identifier string) (int64, error) {
@@ -192,11 +192,11 @@ func (s editsTokens) DeleteVerificationTokens(_ context.Context, identifier stri
 	return int64(before - len(s.tokens)), nil
 }
 
-// isTry reports whether a stored token is a try at a short one.
+// isTry reports whether a stored token records a try at a short token.
 func isTry(v adapter.VerificationToken) bool { return strings.HasPrefix(v.Identifier, "tries:") }
 
-// functions is the file of vectors of small functions. Those on options are in
-// options_test.go.
+// functions is the file of vectors of small functions. The vectors about
+// options are in options_test.go.
 type functions struct {
 	CreateActionURL []struct {
 		Name, Action  string
@@ -254,7 +254,7 @@ type functions struct {
 	}
 }
 
-// warnings keeps the codes of the warnings that are logged.
+// warnings keeps the codes of the logged warnings.
 type warnings struct{ codes *[]string }
 
 func (warnings) Enabled(context.Context, slog.Level) bool { return true }
@@ -275,7 +275,7 @@ func environment(env map[string]string) auth.Env {
 
 func TestCreateActionURLVectors(t *testing.T) {
 	t.Parallel()
-	// What is not as in the original, and what is instead.
+	// The rows that differ from Auth.js, with our result.
 	departures := map[string]string{
 		"no-host":             "error: a request without a host has no URL; the original makes one of the word null",
 		"auth-url-with-query": "https://env.example.com/auth/signin", // the query of AUTH_URL is dropped, not put before the path
@@ -313,7 +313,7 @@ func TestSetEnvDefaultsVectors(t *testing.T) {
 	t.Parallel()
 	departures := map[string]map[string]any{
 		"trust-host-false-string":          {"trustHost": false},  // 8: AUTH_TRUST_HOST is a boolean
-		"base-path-empty-string-in-config": {"basePath": "/auth"}, // an empty base path is the default one
+		"base-path-empty-string-in-config": {"basePath": "/auth"}, // an empty base path means the default
 	}
 	for _, row := range load[functions](t, "functions.json").SetEnvDefaults {
 		var c auth.Config
@@ -338,8 +338,8 @@ func TestSetEnvDefaultsVectors(t *testing.T) {
 		for k, v := range departures[row.Name] {
 			want[k] = v
 		}
-		// AUTH_URL is the origin, which makes trust unnecessary, and only what says
-		// so is a development machine.
+		// AUTH_URL sets the origin, so that no host needs trust. A machine
+		// counts as a development machine only if the environment says so.
 		if _, given := members["trustHost"]; !given && row.Env["AUTH_TRUST_HOST"] == "" && row.Env["VERCEL"] == "" && row.Env["CF_PAGES"] == "" && slices.Contains([]string{"", "production"}, row.Env["NODE_ENV"]) {
 			want["trustHost"] = false
 		}
@@ -400,7 +400,8 @@ func TestActionVectors(t *testing.T) {
 		}
 	}
 	for _, row := range f.ParseActionAndProviderID {
-		// 13: the base path is no regular expression, and ends at a slash.
+		// 13: the base path is not a regular expression, and must end at a
+		// slash.
 		refused := row.Error != "" || row.Pathname == "/authsignin" || row.Pathname == "/axb/signin"
 		resp := serve(t, auth.Config{Secret: []string{"s"}, BasePath: row.BasePath, Providers: []auth.Provider{credentials()}}, http.MethodGet, row.Pathname, nil, "")
 		if got := resp.StatusCode == http.StatusBadRequest; got != refused {
@@ -413,8 +414,8 @@ func TestNormalizeIdentifierVectors(t *testing.T) {
 	t.Parallel()
 	for _, row := range load[functions](t, "functions.json").NormalizeIdentifier {
 		got, err := auth.NormalizeEmail(row.Input)
-		// Departure: what a mail program could read as another address is refused.
-		// The original cuts at a comma in the domain.
+		// Departure: an address that a mail program could read as another
+		// address is refused. Auth.js cuts the domain at a comma.
 		odd := oddAddress(row.Input)
 		if wantErr := row.Error != "" || odd; wantErr != (err != nil) {
 			t.Errorf("%q: got %q, %v, want an error: %v", row.Input, got, err, wantErr)
@@ -443,7 +444,7 @@ func TestCookieVectors(t *testing.T) {
 	for _, row := range f.ParseCookie {
 		got := jwt.ParseCookies(row.Header)
 		for i := range got {
-			got[i].Ambiguous = false // Auth.js does not look
+			got[i].Ambiguous = false // Auth.js does not check this
 		}
 		want := []jwt.Cookie{}
 		for _, c := range row.Cookies {
@@ -506,13 +507,13 @@ func TestChunkReplaceVectors(t *testing.T) {
 	}
 }
 
-// TestErrorVectors lets a callback fail with an error of each type, and looks at
-// where that leads.
+// TestErrorVectors makes a callback fail with an error of each type, and checks
+// the redirect.
 func TestErrorVectors(t *testing.T) {
 	t.Parallel()
 	for _, row := range load[functions](t, "functions.json").Errors {
 		if row.Class == "SignInError" {
-			continue // the base class has no type of its own
+			continue // the base class has no error type of its own
 		}
 		c := auth.Config{Secret: []string{"s"}, SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{
 			&auth.Credentials{Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) {
@@ -527,7 +528,7 @@ func TestErrorVectors(t *testing.T) {
 	}
 }
 
-// TestEmailTemplateVectors compares what can be read of the mail. The markup is
+// TestEmailTemplateVectors compares the visible text of the mail. The markup is
 // our own.
 func TestEmailTemplateVectors(t *testing.T) {
 	t.Parallel()
@@ -547,8 +548,8 @@ func TestEmailTemplateVectors(t *testing.T) {
 	}
 }
 
-// TestRecordedTokens reads every token in the recorded exchanges as it was made
-// by the original, and checks its hashes.
+// TestRecordedTokens reads every token of the recorded exchanges as Auth.js
+// made it, and checks its hashes.
 func TestRecordedTokens(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -582,8 +583,7 @@ func TestRecordedTokens(t *testing.T) {
 }
 
 // TestAdapterCallSequences checks that each sequence of adapter calls that the
-// recording lists is in an exchange that is replayed, so that TestReplay holds
-// us to it.
+// recording lists occurs in an exchange that TestReplay replays.
 func TestAdapterCallSequences(t *testing.T) {
 	t.Parallel()
 	steps := map[string][]step{}

@@ -1,5 +1,5 @@
-// Package node runs the scripts of the folder interop of the repository in Node,
-// for tests that compare with programs of others.
+// Package node runs the scripts of the folder interop of the repository in
+// Node, for tests that compare with other programs.
 package node
 
 import (
@@ -10,10 +10,11 @@ import (
 	"testing"
 )
 
-// Command is the command that runs a script, such as oidc/provider.mjs, with the
-// packages that are pinned beside it. They are installed where they are missing.
-// Without Node, or without the packages, the test is skipped and says that the
-// proof is missing; with the environment variable CI=true it fails.
+// Command returns the command that runs a script, such as oidc/provider.mjs,
+// with the pinned packages of its folder. It installs the packages if they are
+// missing. Without Node, or without the packages, it skips the test with a
+// message that the proof is missing. With the environment variable CI=true the
+// test fails instead.
 func Command(t testing.TB, proof, script string) *exec.Cmd {
 	t.Helper()
 	if testing.Short() {
@@ -38,7 +39,7 @@ func Command(t testing.TB, proof, script string) *exec.Cmd {
 	return exec.CommandContext(t.Context(), node, filepath.Join(dir, script))
 }
 
-// folder finds the folder interop, above the one that the test runs in.
+// folder finds the folder interop in a parent of the test's folder.
 func folder() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -21,13 +21,13 @@ import (
 const (
 	// timeout bounds one request to a provider.
 	timeout = 10 * time.Second
-	// maxAnswer is the size in bytes of the largest answer that is read.
+	// maxAnswer is the size in bytes of the largest response that is read.
 	maxAnswer = 1 << 20
 )
 
-// Transport is the client for the requests to one provider: base, or a new
-// client if it is nil, with a time limit, without following redirects, with a
-// bound on answers, and for secure endpoints only.
+// Transport returns the client for the requests to one provider. It is base, or
+// a new client if base is nil, with a time limit and a limit on the size of
+// responses. It follows no redirects, and calls secure endpoints only.
 func Transport(base *http.Client) *http.Client {
 	var c http.Client
 	if base != nil {
@@ -45,11 +45,12 @@ func Transport(base *http.Client) *http.Client {
 	return &c
 }
 
-// Distant is Transport for a provider on another machine, whose metadata and
-// answers must not lead to this one, whatever name it hides behind: a connection
-// that would end here is refused before it is made. Hosts that the configuration
-// names, by configured, are the application's own choice, and so is a client with
-// a transport or a way to connect that is not the standard one.
+// Distant is Transport for a provider on another machine. The metadata and
+// responses of such a provider must not lead requests to this machine, under
+// any host name: a connection to this machine is refused before it is made. The
+// hosts in configured come from the configuration and are allowed. A client
+// with a transport or a dial function other than the standard one is not
+// restricted either: both are the application's own choice.
 func Distant(base *http.Client, configured ...string) *http.Client {
 	c := Transport(base)
 	if base != nil && base.Transport != nil {
@@ -70,8 +71,8 @@ func Distant(base *http.Client, configured ...string) *http.Client {
 	return c
 }
 
-// distant keeps connections to hosts that nobody configured in a pool of their own,
-// in which none leads to this machine.
+// distant keeps connections to hosts that are not configured in a separate
+// pool. No connection of that pool leads to this machine.
 type distant struct{ named []string }
 
 func (d *distant) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -82,13 +83,13 @@ func (d *distant) RoundTrip(r *http.Request) (*http.Response, error) {
 	if pool == nil {
 		return http.DefaultTransport.RoundTrip(r)
 	}
-	if proxy, err := http.ProxyFromEnvironment(r); proxy != nil || err != nil { // which may be on this machine, and resolves the name
+	if proxy, err := http.ProxyFromEnvironment(r); proxy != nil || err != nil { // the proxy may be on this machine, and resolves the name itself
 		return http.DefaultTransport.RoundTrip(r)
 	}
 	return pool.RoundTrip(r)
 }
 
-// address is host and port of a URL.
+// address returns host and port of a URL.
 func address(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -97,8 +98,8 @@ func address(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// distantPool is nil where the application has changed how http.DefaultTransport
-// connects: then it decides what is reached.
+// distantPool is nil if the application has changed how http.DefaultTransport
+// connects: the application then decides which hosts can be reached.
 var distantPool = sync.OnceValue(func() *http.Transport {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok || t.DialTLSContext != nil || dialerOf(t) != standardDialer {
@@ -121,7 +122,8 @@ func dialerOf(rt http.RoundTripper) uintptr {
 	return reflect.ValueOf(t.DialContext).Pointer()
 }
 
-// refuseLocal refuses a connection to an address of this machine or its link.
+// refuseLocal refuses a connection to an address of this machine or of its
+// link.
 func refuseLocal(_, to string, _ syscall.RawConn) error {
 	if host, _, err := net.SplitHostPort(to); err != nil || local(host) {
 		return errors.New("the endpoint is on this machine or its link, and the configuration does not name it")
@@ -129,7 +131,7 @@ func refuseLocal(_, to string, _ syscall.RawConn) error {
 	return nil
 }
 
-// bounded refuses insecure endpoints and cuts endless answers.
+// bounded refuses insecure endpoints and ends responses that are too long.
 type bounded struct{ next http.RoundTripper }
 
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -148,7 +150,7 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// limited fails once more than left bytes were read.
+// limited fails after more than left bytes were read.
 type limited struct {
 	io.ReadCloser
 	left int
@@ -168,8 +170,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CheckURL reports why an endpoint must not be used: it has to be https, or
-// http on this machine.
+// CheckURL returns an error if an endpoint must not be used. It must be https,
+// or http on this machine.
 func CheckURL(u *url.URL) error {
 	switch {
 	case u.Host == "":
@@ -190,10 +192,11 @@ func loopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
-// local reports whether a host may be this machine or one on its link, in any of
-// the forms that resolvers take: with capitals or a dot at the end, as an address
-// of fewer than four numbers or of octal and hexadecimal ones (inet_aton), as the
-// unspecified address, or as an address of IPv6 that holds one of IPv4.
+// local reports whether a host may be this machine or one on its link. It knows
+// all forms that resolvers accept: upper case letters, a final dot, an IPv4
+// address with fewer than four numbers or with octal or hexadecimal numbers
+// (inet_aton), the unspecified address, and an IPv6 address that contains an
+// IPv4 address.
 func local(host string) bool {
 	host, _, _ = strings.Cut(strings.ToLower(strings.TrimRight(host, ".")), "%")
 	if loopback(host) {
@@ -205,13 +208,13 @@ func local(host string) bool {
 		_, err := strconv.ParseUint(last, 0, 64)
 		return err == nil || last == ""
 	}
-	if v6 := ip.To16(); ip.To4() == nil && (v6[0] == 0 || string(v6[:4]) == "\x00\x64\xff\x9b") { // compatible, or NAT64
+	if v6 := ip.To16(); ip.To4() == nil && (v6[0] == 0 || string(v6[:4]) == "\x00\x64\xff\x9b") { // IPv4-compatible, or NAT64
 		return local(v6[12:].String())
 	}
 	return ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast() || ip.To4() != nil && ip.To4()[0] == 0
 }
 
-// answer is a response that was read to its end.
+// answer is a response that was read completely.
 type answer struct {
 	status int
 	header http.Header
@@ -257,7 +260,7 @@ func hostOf(raw string) string {
 	return u.Scheme + "://" + u.Host + u.Path
 }
 
-// mediaType is the type of the body, without parameters.
+// mediaType returns the media type of the body, without parameters.
 func (a *answer) mediaType() string {
 	kind, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/go-jose/go-jose/v4/cryptosigner"
 )
 
-// The ways to authenticate at the token endpoint, by their registered names.
+// The methods of authentication at the token endpoint, by their registered
+// names.
 const (
 	SecretBasic   = "client_secret_basic"
 	SecretPost    = "client_secret_post"
@@ -24,7 +25,7 @@ const (
 	NoAuth        = "none"
 )
 
-// ClientAuth is how the client authenticates.
+// ClientAuth says how the client authenticates.
 type ClientAuth struct {
 	Method   string
 	ClientID string
@@ -32,15 +33,15 @@ type ClientAuth struct {
 	// Key and KeyID sign the assertion of private_key_jwt.
 	Key   crypto.Signer
 	KeyID string
-	// Algorithm signs assertions. Empty stands for HS256, and for what goes with
-	// Key: RS256, EdDSA, or that of its curve.
+	// Algorithm is the algorithm that signs assertions. Empty means HS256 for a
+	// secret; for Key it means RS256, EdDSA, or the algorithm of its curve.
 	Algorithm string
-	// Issuer is the audience of assertions, if known.
+	// Issuer is the audience of assertions. It may be empty.
 	Issuer string
 	Now    func() time.Time
 }
 
-// Check reports why no assertion can be made, where one is needed.
+// Check returns an error if an assertion is needed and can't be made.
 func (a *ClientAuth) Check() error {
 	if a.Method != SecretJWT && a.Method != PrivateKeyJWT {
 		return nil
@@ -49,7 +50,7 @@ func (a *ClientAuth) Check() error {
 	return err
 }
 
-// signingKey signs assertions.
+// signingKey returns the key that signs assertions.
 func (a *ClientAuth) signingKey() (jose.SigningKey, error) {
 	var key any = []byte(a.Secret)
 	fitting := []jose.SignatureAlgorithm{jose.HS256, jose.HS384, jose.HS512}
@@ -74,8 +75,8 @@ func (a *ClientAuth) signingKey() (jose.SigningKey, error) {
 	}
 }
 
-// salted makes PSS signatures with a salt as long as the hash, which RFC 7518
-// section 3.5 demands; cryptosigner asks for the longest.
+// salted makes PSS signatures with a salt of the length of the hash, which RFC
+// 7518 section 3.5 requires; cryptosigner uses the longest salt.
 type salted struct{ crypto.Signer }
 
 func (s salted) Sign(random io.Reader, digest []byte, options crypto.SignerOpts) ([]byte, error) {
@@ -85,7 +86,8 @@ func (s salted) Sign(random io.Reader, digest []byte, options crypto.SignerOpts)
 	return s.Signer.Sign(random, digest, options)
 }
 
-// assertion makes the client assertion (RFC 7523 section 3), good for a minute.
+// assertion makes the client assertion (RFC 7523 section 3), valid for one
+// minute.
 func (a *ClientAuth) assertion(endpoint string) (string, error) {
 	key, err := a.signingKey()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Metadata is what a provider says of itself (RFC 8414, OpenID Connect
-// Discovery 1.0 section 3).
+// Metadata is the part of a provider's metadata that is used (RFC 8414, OpenID
+// Connect Discovery 1.0 section 3).
 type Metadata struct {
 	Issuer                string   `json:"issuer"`
 	AuthorizationEndpoint string   `json:"authorization_endpoint"`
@@ -26,24 +26,24 @@ type Metadata struct {
 	JWKS                  string   `json:"jwks_uri"`
 	IDTokenAlgorithms     []string `json:"id_token_signing_alg_values_supported"`
 	UserInfoAlgorithms    []string `json:"userinfo_signing_alg_values_supported"`
-	// IssuerInAnswer: authorization answers carry iss (RFC 9207).
+	// IssuerInAnswer says that authorization responses carry iss (RFC 9207).
 	IssuerInAnswer bool `json:"authorization_response_iss_parameter_supported"`
 }
 
-// cacheFor is how long metadata and keys are kept. Keys that are not known are
-// fetched before that.
+// cacheFor is how long metadata and keys are cached. An unknown key makes the
+// keys be fetched earlier.
 const cacheFor = time.Hour
 
 // Issuer is the source of the metadata and keys of one provider. Both are
-// fetched when they are first needed, once for any number of concurrent
-// callers, and kept for an hour. A failure is not kept.
+// fetched at the first need, once for any number of concurrent callers, and are
+// cached for an hour. A failure is not cached.
 type Issuer struct {
 	// URL is the issuer identifier.
 	URL string
-	// WellKnown is where the metadata is; empty stands for URL +
+	// WellKnown is the URL of the metadata; empty means URL +
 	// /.well-known/openid-configuration.
 	WellKnown string
-	// JWKS is where the keys are; empty stands for the metadata's.
+	// JWKS is the URL of the keys; empty means the one in the metadata.
 	JWKS   string
 	Client *http.Client
 	// Now is the clock.
@@ -55,8 +55,8 @@ type Issuer struct {
 	metadata *Metadata
 	expires  time.Time
 	keys     oidc.KeySet
-	// keysExpire is when keys of JWKS are forgotten; those of the metadata are
-	// with it.
+	// keysExpire is the time at which keys from JWKS are dropped. Keys from the
+	// URL in the metadata are dropped together with the metadata.
 	keysExpire time.Time
 }
 
@@ -65,7 +65,8 @@ func (i *Issuer) Metadata(ctx context.Context) (*Metadata, error) {
 	if m := i.cached(); m != nil {
 		return m, nil
 	}
-	// The request serves all who wait: none of them ends it by going away.
+	// The request serves all waiting callers: it goes on if one of them is
+	// cancelled.
 	shared := context.WithoutCancel(ctx)
 	select {
 	case result := <-i.fetches.DoChan("", func() (any, error) { return i.fetch(shared) }):
@@ -76,7 +77,7 @@ func (i *Issuer) Metadata(ctx context.Context) (*Metadata, error) {
 	}
 }
 
-// cached is the metadata that was fetched within the hour, or nil.
+// cached returns the metadata if it was fetched within the last hour, or nil.
 func (i *Issuer) cached() *Metadata {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -87,7 +88,7 @@ func (i *Issuer) cached() *Metadata {
 }
 
 func (i *Issuer) fetch(ctx context.Context) (*Metadata, error) {
-	if m := i.cached(); m != nil { // fetched while this caller was on its way
+	if m := i.cached(); m != nil { // another caller fetched it meanwhile
 		return m, nil
 	}
 	m, err := i.discover(ctx)
@@ -151,7 +152,8 @@ func (i *Issuer) isFor(issuer string) bool {
 	return issuer == i.URL || sameURL(issuer, i.URL) || named(i.URL, issuer)
 }
 
-// sameURL compares as URLs, so that an origin and the same with a slash are one.
+// sameURL compares as URLs, so that an origin with and without a final slash is
+// the same.
 func sameURL(a, b string) bool {
 	u, err := url.Parse(a)
 	if err != nil {
@@ -191,9 +193,9 @@ func (i *Issuer) keySet(ctx context.Context) (oidc.KeySet, error) {
 	return i.keys, nil
 }
 
-// onLoopback reports whether the configuration itself names this machine: only
-// then may the metadata. Otherwise a remote issuer could have this program send
-// requests to services that nobody else reaches.
+// onLoopback reports whether the configuration itself names this machine. The
+// metadata may name it only in that case. Otherwise a remote issuer could make
+// this program send requests to services that are reachable only from here.
 func (i *Issuer) onLoopback() bool {
 	for _, configured := range []string{i.URL, i.WellKnown} {
 		if u, err := url.Parse(configured); err == nil && loopback(u.Hostname()) {

@@ -12,11 +12,11 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 )
 
-// The proxy of an environment would resolve the names.
+// A proxy from the environment would resolve the names.
 func init() { _ = os.Setenv("NO_PROXY", "*") }
 
-// namesOnThisMachine makes every host name one of this machine, by a name server on
-// loopback.
+// namesOnThisMachine makes every host name resolve to this machine, with a name
+// server on loopback.
 func namesOnThisMachine(t *testing.T) {
 	t.Helper()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -33,13 +33,13 @@ func namesOnThisMachine(t *testing.T) {
 				return
 			}
 			answer := append([]byte(nil), message[:n]...)
-			end := 12 // of the question: labels, type and class
+			end := 12 // the end of the question: labels, type and class
 			for answer[end] != 0 {
 				end += int(answer[end]) + 1
 			}
 			kind := binary.BigEndian.Uint16(answer[end+1:])
 			answer = answer[:end+5]
-			copy(answer[2:], []byte{0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}) // an answer without records
+			copy(answer[2:], []byte{0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}) // a response without records
 			if kind == 1 {
 				answer[7] = 1
 				answer = append(answer, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 127, 0, 0, 1)
@@ -58,10 +58,10 @@ func namesOnThisMachine(t *testing.T) {
 	})
 }
 
-// TestNameThatLeadsToThisMachine: the metadata of a remote issuer names an endpoint
-// on a host whose name leads to this machine. No connection is made. A host and port
-// that the configuration names are reached, wherever they are, and so is what an
-// application with a client of its own wants to reach.
+// TestNameThatLeadsToThisMachine: the metadata of a remote issuer names an
+// endpoint on a host whose name resolves to this machine. No connection is
+// made. A host and port that the configuration names are reached wherever they
+// are. An application with its own client reaches every host.
 func TestNameThatLeadsToThisMachine(t *testing.T) {
 	namesOnThisMachine(t)
 	service, err := net.Listen("tcp", "127.0.0.1:0")

@@ -15,26 +15,28 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// tolerance is how far the clock of a provider may differ from ours.
+// tolerance is the largest accepted difference between the clock of a provider
+// and ours.
 const tolerance = 30 * time.Second
 
-// maxAhead is how far the time of issue, which decides about nothing else, may
-// lie ahead of our clock.
+// maxAhead is how far the time of issue (iat) may lie ahead of our clock. No
+// other decision depends on iat.
 const maxAhead = 5 * time.Minute
 
-// Verifier verifies ID tokens and signed userinfo answers (OpenID Connect Core
-// 1.0 sections 3.1.3.7 and 5.3.2).
+// Verifier verifies ID tokens and signed userinfo responses (OpenID Connect
+// Core 1.0 sections 3.1.3.7 and 5.3.2).
 type Verifier struct {
 	Issuer       *Issuer
 	ClientID     string
 	ClientSecret string
-	// Algorithm is the only one allowed; empty means those of the metadata, or
-	// RS256. HS256 is signed with the client secret, and never allowed unless
-	// it is named here.
+	// Algorithm is the only algorithm allowed; empty allows those of the
+	// metadata, or RS256. HS256 is signed with the client secret, and is
+	// allowed only if it is named here.
 	Algorithm string
-	// MaxAge is the greatest age of the authentication; zero means any.
+	// MaxAge is the greatest allowed age of the authentication; zero allows
+	// any.
 	MaxAge time.Duration
-	// RequireAuthTime makes auth_time obligatory.
+	// RequireAuthTime requires the claim auth_time.
 	RequireAuthTime bool
 	Now             func() time.Time
 }
@@ -44,19 +46,20 @@ var asymmetric = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
 }
 
-// Supports reports whether a client may ask for signatures with the algorithm.
+// Supports reports whether a client may request signatures with the algorithm.
 func Supports(algorithm string) bool {
 	return algorithm == string(jose.HS256) || slices.Contains(asymmetric, algorithm)
 }
 
-// Expected is what the sign-in knows of its ID token.
+// Expected is what a sign-in expects of its ID token.
 type Expected struct {
-	// Nonce is what was sent, or empty, and then the token must have none.
+	// Nonce is the nonce that was sent. If it is empty, the token must have
+	// none.
 	Nonce string
-	// AccessToken is compared with at_hash where the token has one.
+	// AccessToken is compared with at_hash if the token has one.
 	AccessToken string
-	// FreshSince is the instant since which the person must have authenticated; the
-	// zero time means any.
+	// FreshSince is the earliest allowed time of the person's authentication;
+	// the zero time allows any.
 	FreshSince time.Time
 }
 
@@ -71,7 +74,7 @@ func (v *Verifier) IDToken(ctx context.Context, raw string, want Expected) (map[
 	}
 	if hash := token.AccessTokenHash; hash != "" {
 		matches := token.VerifyAccessToken(want.AccessToken) == nil
-		if v.Algorithm == string(jose.HS256) { // which go-oidc does not hash for
+		if v.Algorithm == string(jose.HS256) { // go-oidc does not compute at_hash for HS256
 			sum := sha256.Sum256([]byte(want.AccessToken))
 			matches = hash == base64.RawURLEncoding.EncodeToString(sum[:16])
 		}
@@ -82,8 +85,8 @@ func (v *Verifier) IDToken(ctx context.Context, raw string, want Expected) (map[
 	return claims, nil
 }
 
-// userInfo verifies a signed userinfo answer. Issuer, audience and expiry may be
-// left out of one, and count where they are there.
+// userInfo verifies a signed userinfo response. Issuer, audience and expiry may
+// be absent; they are checked if they are present.
 func (v *Verifier) userInfo(ctx context.Context, raw, algorithm string) (map[string]any, error) {
 	claims, _, err := v.signed(ctx, raw, algorithm, func(m *Metadata) []string {
 		if m.UserInfoAlgorithms == nil {
@@ -106,8 +109,9 @@ func (v *Verifier) userInfo(ctx context.Context, raw, algorithm string) (map[str
 	return claims, err
 }
 
-// signed checks the signature and returns the claims. Without algorithm, those
-// listed in the metadata are allowed, or RS256 where it has no list.
+// signed checks the signature and returns the claims. If algorithm is empty, it
+// allows the algorithms listed in the metadata, or RS256 if the metadata has no
+// list.
 func (v *Verifier) signed(ctx context.Context, raw, algorithm string, list func(*Metadata) []string) (map[string]any, *oidc.IDToken, error) {
 	if strings.Count(raw, ".") != 2 {
 		return nil, nil, errors.New("not a signed token of three parts")
@@ -145,7 +149,7 @@ func (v *Verifier) signed(ctx context.Context, raw, algorithm string, list func(
 	}
 	verifier := oidc.NewVerifier(v.Issuer.URL, keys, &oidc.Config{
 		SupportedSigningAlgs: algorithms,
-		// The claims are judged by our own rules, see below.
+		// Our own rules check the claims; see below.
 		SkipClientIDCheck: true, SkipIssuerCheck: true, SkipExpiryCheck: true,
 	})
 	token, err := verifier.Verify(ctx, raw)
@@ -163,8 +167,8 @@ func (v *Verifier) signed(ctx context.Context, raw, algorithm string, list func(
 	return claims, token, nil
 }
 
-// signatureError keeps what the token says out of the error, but for the
-// reasons that hold no text of the token.
+// signatureError keeps text of the token out of the error. It keeps only
+// reasons that contain none.
 func signatureError(err error) error {
 	text := err.Error()
 	if _, reason, ok := strings.Cut(text, "fetching keys: "); ok {
@@ -180,7 +184,7 @@ func signatureError(err error) error {
 
 func (v *Verifier) checkIssuer(ctx context.Context, claims map[string]any) error {
 	want := v.Issuer.Stated()
-	if v.Issuer.JWKS == "" { // with known keys nothing else is asked for
+	if v.Issuer.JWKS == "" { // with known keys the metadata is not needed
 		m, err := v.Issuer.Metadata(ctx)
 		if err != nil {
 			return err
@@ -201,8 +205,8 @@ func (v *Verifier) checkIssuer(ctx context.Context, claims map[string]any) error
 	return nil
 }
 
-// checkAudience checks that the token is meant for this client, and if for
-// others too, that it was made for this one.
+// checkAudience checks that the token is for this client. If it is for others
+// too, it must have been issued to this client.
 func (v *Verifier) checkAudience(claims map[string]any) error {
 	audience, ok := claims["aud"].([]any)
 	if !ok {
@@ -242,7 +246,7 @@ func (v *Verifier) checkTimes(claims map[string]any) error {
 	return nil
 }
 
-// checkIdentity checks what only ID tokens have.
+// checkIdentity checks the claims that only ID tokens have.
 func (v *Verifier) checkIdentity(claims map[string]any, want Expected) error {
 	if sub, _ := claims["sub"].(string); sub == "" {
 		return errors.New("without sub")

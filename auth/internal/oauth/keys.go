@@ -12,10 +12,11 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// keySet is the keys of a provider (RFC 7517 section 5). They are fetched when
-// they are first needed, and again when none verifies a signature, as after a
-// rotation; once for any number of concurrent callers. Keys of a kind that is
-// not known do no harm to the others, unlike in the key set of go-oidc.
+// keySet holds the keys of a provider (RFC 7517 section 5). They are fetched at
+// the first need, and again if none of them verifies a signature, such as after
+// a rotation. Any number of concurrent callers cause one fetch. A key of an
+// unknown kind does not affect the other keys; in the key set of go-oidc it
+// does.
 type keySet struct {
 	endpoint string
 	client   *http.Client
@@ -24,7 +25,7 @@ type keySet struct {
 
 	mu   sync.Mutex
 	keys []jose.JSONWebKey
-	// fetched counts the fetches that succeeded.
+	// fetched counts the successful fetches.
 	fetched int
 }
 
@@ -53,12 +54,13 @@ func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 	return nil, errSignature
 }
 
-// maxTried is how many keys of a provider are tried with one signature. A key set
-// has a few; thousands that may fit would keep a processor busy for seconds.
+// maxTried is the largest number of a provider's keys that are tried with one
+// signature. A key set has a few keys; thousands of matching keys would occupy
+// a processor for seconds.
 const maxTried = 32
 
-// verify tries the keys that may have made the signature: those of its key ID
-// and algorithm, and those that do not say which they are for.
+// verify tries the keys that may have made the signature: the keys with its key
+// ID and algorithm, and the keys that do not state a key ID or an algorithm.
 func verify(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) ([]byte, bool) {
 	is := func(given, want string) bool { return given == "" || want == "" || given == want }
 	header, tried := signed.Signatures[0].Header, 0
@@ -82,7 +84,7 @@ func (k *keySet) cached() ([]jose.JSONWebKey, int) {
 	return k.keys, k.fetched
 }
 
-// fetch returns keys that are newer than those the caller has seen.
+// fetch returns keys that are newer than those that the caller has tried.
 func (k *keySet) fetch(ctx context.Context, seen int) ([]jose.JSONWebKey, error) {
 	shared := context.WithoutCancel(ctx)
 	select {

@@ -16,8 +16,8 @@ func (m metadataOf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(string(m))), Request: r}, nil
 }
 
-// TestRemoteIssuerNamesNoLocalEndpoint: the metadata of a remote issuer can't send
-// requests to this machine; that of an issuer on this machine can.
+// TestRemoteIssuerNamesNoLocalEndpoint: the metadata of a remote issuer can't
+// send requests to this machine. The metadata of an issuer on this machine can.
 func TestRemoteIssuerNamesNoLocalEndpoint(t *testing.T) {
 	t.Parallel()
 	for _, member := range []string{"authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 )
 
-// TestIssuerMetadata: the metadata has to be of the issuer that was configured;
-// an origin with and without a slash is one, as is a host in another case.
+// TestIssuerMetadata: the metadata must name the configured issuer. An origin
+// with and without a final slash is the same, and so is a host in another case.
 func TestIssuerMetadata(t *testing.T) {
 	var issuer string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -51,7 +51,8 @@ func TestIssuerMetadata(t *testing.T) {
 	}
 }
 
-// TestTransport: requests say who sends them, unless a hook says so.
+// TestTransport: requests name their sender in User-Agent, unless a hook sets
+// another.
 func TestTransport(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Agent", r.UserAgent())
@@ -83,7 +84,7 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-// TestProviderError: what a provider says is kept short.
+// TestProviderError: the texts of a provider are cut.
 func TestProviderError(t *testing.T) {
 	e := oauth.NewProviderError(strings.Repeat("x", 1000), strings.Repeat("y", 1000))
 	if len(e.Code) != 300 || len(e.Description) != 300 {
@@ -91,7 +92,8 @@ func TestProviderError(t *testing.T) {
 	}
 }
 
-// TestVerifierNeedsKeys: an algorithm that there is no key for verifies nothing.
+// TestVerifierNeedsKeys: without a key for an algorithm no signature is
+// accepted.
 func TestVerifierNeedsKeys(t *testing.T) {
 	const token = "eyJhbGciOiJIUzI1NiJ9.e30.x"
 	for algorithm, want := range map[string]string{"HS256": "needs a client secret", "HS384": "not supported", "none": "not supported"} {

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// placeholder is what Microsoft Entra ID has in the metadata of the tenants
-// common and organizations, where the issuer of a token has the tenant's GUID.
+// placeholder is the text in the metadata of Microsoft Entra ID for the tenants
+// common and organizations. The issuer of a token has the tenant's GUID in its
+// place.
 const placeholder = "{tenantid}"
 
 // personalTenant is the tenant of all personal Microsoft accounts.
@@ -24,8 +25,8 @@ var (
 // https://learn.microsoft.com/entra/identity-platform/authentication-national-cloud
 var entraHosts = []string{"login.microsoftonline.com", "login.microsoftonline.us", "login.partner.microsoftonline.cn"}
 
-// word is what an issuer has where the template has the tenant, if the rest is
-// the same.
+// word returns the part of an issuer at the place of the tenant in the
+// template, if the other parts are equal.
 func word(template, issuer string) (string, bool) {
 	before, after, _ := strings.Cut(template, placeholder)
 	rest, ok := strings.CutPrefix(issuer, before)
@@ -36,9 +37,9 @@ func word(template, issuer string) (string, bool) {
 	return rest, ok && tenantWord.MatchString(rest)
 }
 
-// admits reports whether a configuration that names the tenant as configured
-// lets accounts of the tenant in. A domain does not tell the GUID, so with
-// metadata of all tenants it admits nobody.
+// admits reports whether a configuration with the tenant configured accepts
+// accounts of the tenant. A domain does not determine the GUID, so with the
+// metadata of all tenants a domain accepts no account.
 func admits(configured, tenant string) bool {
 	if !tenantWord.MatchString(tenant) {
 		return false
@@ -54,8 +55,8 @@ func admits(configured, tenant string) bool {
 	return strings.EqualFold(configured, tenant)
 }
 
-// named reports whether metadata of the issuer with a GUID belongs to the
-// configured issuer, which has another name of the tenant: consumers, or a
+// named reports whether the metadata of an issuer with a GUID belongs to the
+// configured issuer, which names the tenant differently: consumers, or a
 // domain.
 func named(configured, issuer string) bool {
 	for _, host := range entraHosts {
@@ -73,8 +74,8 @@ func named(configured, issuer string) bool {
 	return false
 }
 
-// Accepts reports whether a token or an answer of the issuer is of this one.
-// stated is what the metadata calls it, or the configured URL where there is no
+// Accepts reports whether the issuer of a token or a response is this one.
+// stated is the issuer in the metadata, or the result of Stated without
 // metadata.
 func (i *Issuer) Accepts(stated, issuer string) bool {
 	if !strings.Contains(stated, placeholder) {
@@ -85,8 +86,8 @@ func (i *Issuer) Accepts(stated, issuer string) bool {
 	return ok && same && admits(configured, tenant)
 }
 
-// Stated is the issuer that the configuration tells without metadata: with the
-// placeholder if it names a group of tenants.
+// Stated returns the issuer that follows from the configuration alone. It
+// contains the placeholder if the configuration names a group of tenants.
 func (i *Issuer) Stated() string {
 	for _, host := range entraHosts {
 		template := "https://" + host + "/" + placeholder + "/v2.0"

@@ -10,8 +10,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 )
 
-// TestTenants: whom a configuration of Microsoft Entra ID lets in, by the tenant
-// that it names and the metadata that it gets.
+// TestTenants: which tenants a configuration of Microsoft Entra ID accepts, by
+// the tenant that it names and the metadata that it gets.
 func TestTenants(t *testing.T) {
 	t.Parallel()
 	const (
@@ -53,7 +53,7 @@ func TestTenants(t *testing.T) {
 			}
 		}
 	}
-	// The other names of a tenant are those of Microsoft's own hosts.
+	// Only Microsoft's own hosts have several names for a tenant.
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"issuer": "https://idp.example/" + ours + "/v2.0"})
 	}))

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Exchange is the exchange of a code for tokens (RFC 6749 section 4.1.3).
+// Exchange exchanges a code for tokens (RFC 6749 section 4.1.3).
 type Exchange struct {
 	Endpoint     string
 	Client       *http.Client
@@ -25,22 +25,22 @@ type Exchange struct {
 	CodeVerifier string // empty without PKCE
 	// Prepare, if not nil, changes the request before it is sent.
 	Prepare func(r *http.Request, form url.Values) error
-	// Conform, if not nil, makes a standard answer of the provider's.
+	// Conform, if not nil, makes a standard response from the provider's.
 	Conform func(*http.Response) (*http.Response, error)
 }
 
-// ProviderError is an error answer of a provider (RFC 6749 sections 4.1.2.1 and
-// 5.2). Both texts are the provider's.
+// ProviderError is an error response of a provider (RFC 6749 sections 4.1.2.1
+// and 5.2). Both texts come from the provider.
 type ProviderError struct {
 	Code        string
 	Description string
 }
 
-// maxText is how much in bytes is kept of the texts of a ProviderError.
+// maxText is the largest length in bytes of each text of a ProviderError.
 const maxText = 300
 
-// NewProviderError keeps the texts short, and leaves out the secrets that a
-// provider repeats in them.
+// NewProviderError cuts the texts, and removes secrets that a provider repeats
+// in them.
 func NewProviderError(code, description string, secrets ...string) *ProviderError {
 	clean := func(s string) string {
 		for _, secret := range secrets {
@@ -53,10 +53,10 @@ func NewProviderError(code, description string, secrets ...string) *ProviderErro
 	return &ProviderError{Code: clean(code), Description: clean(description)}
 }
 
-// RefusesCode reports whether the provider refuses the code, which everybody can
-// make up, and not the client. The standard code is invalid_grant (RFC 6749
-// section 5.2), or invalid_request for a code that is not formed as those of the
-// provider; the others are those of GitHub and Slack.
+// RefusesCode reports whether the provider refuses the code, and not the
+// client. Anybody can make up a code. The standard error is invalid_grant (RFC
+// 6749 section 5.2), or invalid_request for a code that does not have the
+// provider's form; the other errors are those of GitHub and Slack.
 func (e *ProviderError) RefusesCode() bool {
 	switch e.Code {
 	case "invalid_grant", "invalid_request", "bad_verification_code", "invalid_code", "code_already_used", "code_expired":
@@ -72,10 +72,10 @@ func (e *ProviderError) Error() string {
 	return fmt.Sprintf("the provider answered %q: %q", e.Code, e.Description)
 }
 
-// Do makes the exchange and returns the members of the answer, with numbers as
-// json.Number. access_token and token_type are texts that are not empty, the
-// type is bearer or dpop in any case, expires_in, if present, is a number that is
-// not negative.
+// Do makes the exchange and returns the members of the response, with numbers
+// as json.Number. access_token and token_type are texts that are not empty.
+// token_type is bearer or dpop, in any case. expires_in, if present, is a
+// number of seconds that is not negative.
 func (x Exchange) Do(ctx context.Context) (map[string]any, error) {
 	style := oauth2.AuthStyleInParams
 	secret := x.Auth.Secret
@@ -125,8 +125,8 @@ func (x Exchange) Do(ctx context.Context) (map[string]any, error) {
 	}
 }
 
-// tokenTransport sends the token request and judges the answer before
-// x/oauth2 reads it, which takes more than the standard allows.
+// tokenTransport sends the token request and checks the response before
+// x/oauth2 reads it, because x/oauth2 accepts more than the standard allows.
 type tokenTransport struct {
 	exchange *Exchange
 	next     http.RoundTripper
@@ -184,7 +184,8 @@ func (t *tokenTransport) roundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// judge checks the answer to a token request that was made with secrets.
+// judge checks the response to a token request. Its errors leave out the
+// secrets.
 func judge(answer *http.Response, body []byte, secrets ...string) (map[string]any, error) {
 	members, err := jsonObject(body)
 	if answer.StatusCode != http.StatusOK {

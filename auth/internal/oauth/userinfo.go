@@ -7,10 +7,10 @@ import (
 	"net/http"
 )
 
-// UserInfo asks the userinfo endpoint who signed in (OpenID Connect Core 1.0
-// section 5.3). A signed answer is verified with v, which may be nil for plain
-// OAuth; algorithm, if not empty, asks for a signed answer and is the only one
-// allowed.
+// UserInfo requests the claims about the user from the userinfo endpoint
+// (OpenID Connect Core 1.0 section 5.3). A signed response is verified with v,
+// which may be nil for plain OAuth. If algorithm is not empty, the response
+// must be signed with that algorithm.
 func UserInfo(ctx context.Context, client *http.Client, endpoint, accessToken string, v *Verifier, algorithm string) (map[string]any, error) {
 	accept := "application/json, application/jwt"
 	if algorithm != "" {

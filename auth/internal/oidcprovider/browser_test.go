@@ -14,12 +14,12 @@ import (
 	"testing"
 )
 
-// browser is somebody without scripts, who goes where pages send them.
+// browser is a browser without scripts that follows redirects.
 type browser struct {
 	t      *testing.T
 	site   string
 	client *http.Client
-	// posted says that the last answer of the provider came as a form.
+	// posted says that the last response of the provider came as a form.
 	posted bool
 }
 
@@ -36,8 +36,8 @@ func newBrowser(t *testing.T, server *httptest.Server) *browser {
 type page struct {
 	url  *url.URL
 	text string
-	// answer is set in place of text if the page leads to the callback route: the
-	// request that the browser makes there.
+	// answer is set in place of text if the page leads to the callback route.
+	// It is the request that the browser makes there.
 	answer *http.Request
 }
 
@@ -47,7 +47,7 @@ var (
 	abortTag = regexp.MustCompile(`<a href="([^"]*/abort)"`)
 )
 
-// request makes a request; form, if not nil, is posted.
+// request makes a request; if form is not nil, it is a POST of the form.
 func (b *browser) request(target string, form url.Values) *http.Request {
 	b.t.Helper()
 	method, body := http.MethodGet, io.Reader(nil)
@@ -64,7 +64,7 @@ func (b *browser) request(target string, form url.Values) *http.Request {
 	return r
 }
 
-// do sends a request and follows redirects, as far as the callback route.
+// do sends a request and follows redirects, up to the callback route.
 func (b *browser) do(r *http.Request) page {
 	b.t.Helper()
 	client := *b.client
@@ -94,7 +94,7 @@ func (b *browser) isAnswer(u *url.URL) bool {
 	return strings.HasPrefix(u.String(), b.site+"/auth/callback/")
 }
 
-// submit submits the form of the page, with what a person fills in.
+// submit submits the form of the page, with the values that a person fills in.
 func (b *browser) submit(p page, person string) page {
 	b.t.Helper()
 	form := formTag.FindStringSubmatch(p.text)
@@ -133,7 +133,7 @@ func (b *browser) start() page {
 }
 
 // authorize goes from the site through the pages of the provider, and returns
-// the request that brings the answer.
+// the request with the authorization response.
 func (b *browser) authorize(person string) *http.Request {
 	b.t.Helper()
 	p := b.start()
@@ -160,19 +160,19 @@ func (b *browser) cancel() *http.Request {
 	return p.answer
 }
 
-// signIn goes the whole way.
+// signIn goes through the whole sign-in.
 func (b *browser) signIn(person string) page {
 	b.t.Helper()
 	return b.do(b.authorize(person))
 }
 
-// session is the answer of the session route.
+// session returns the response of the session route.
 func (b *browser) session() string {
 	b.t.Helper()
 	return b.do(b.request(b.site+"/auth/session", nil)).text
 }
 
-// cookies are the names of those that the site has set.
+// cookies returns the names of the cookies of the site.
 func (b *browser) cookies() []string {
 	b.t.Helper()
 	site, err := url.Parse(b.site + "/auth/callback/op")

@@ -25,10 +25,11 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/oidcprovider"
 )
 
-// site is a site that people sign in to with the provider.
+// site is a site that uses the provider.
 type site struct {
 	*httptest.Server
-	// log is what the site logs, account and profile of whom it let in last.
+	// log is the log of the site; account and profile are those of the last
+	// sign-in.
 	log     logBook
 	account *auth.Account
 	profile auth.Profile
@@ -37,8 +38,8 @@ type site struct {
 	requests map[string]int // to the provider, by path
 }
 
-// newSite makes a site that is registered at the provider with metadata, and
-// that knows of it what configure says.
+// newSite makes a site that is registered at the provider with metadata, and is
+// configured with configure.
 func newSite(t *testing.T, p *oidcprovider.Provider, metadata map[string]any, configure func(*auth.OAuth)) *site {
 	t.Helper()
 	s := &site{Server: httptest.NewUnstartedServer(nil), requests: map[string]int{}}
@@ -81,7 +82,7 @@ func (s *site) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// logBook collects what is logged.
+// logBook collects the log.
 type logBook struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -99,7 +100,7 @@ func (l *logBook) String() string {
 	return l.b.String()
 }
 
-// signIn signs somebody in and checks that the session is theirs.
+// signIn signs a person in and checks that the session is that person's.
 func (s *site) signIn(t *testing.T, b *browser, person, name string) {
 	t.Helper()
 	p := b.signIn(person)
@@ -114,7 +115,8 @@ func (s *site) signIn(t *testing.T, b *browser, person, name string) {
 	}
 }
 
-// refuses checks that an answer is refused, and for which reason.
+// refuses checks that an authorization response is refused, and for which
+// reason.
 func (s *site) refuses(t *testing.T, b *browser, answer *http.Request, page, reason string) {
 	t.Helper()
 	if p := b.do(answer); p.url.String() != s.URL+page {
@@ -128,7 +130,7 @@ func (s *site) refuses(t *testing.T, b *browser, answer *http.Request, page, rea
 	}
 }
 
-// header is the header of a signed token.
+// header returns the header of a signed token.
 func header(t *testing.T, token string) jose.Header {
 	t.Helper()
 	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.HS256, jose.RS256, jose.PS256, jose.ES256, jose.EdDSA})
@@ -138,7 +140,7 @@ func header(t *testing.T, token string) jose.Header {
 	return signed.Signatures[0].Header
 }
 
-// must returns a key that was made.
+// must returns a generated key.
 func must[K crypto.Signer](key K, err error) crypto.Signer {
 	if err != nil {
 		panic(err)
@@ -146,21 +148,22 @@ func must[K crypto.Signer](key K, err error) crypto.Signer {
 	return key
 }
 
-// client is a way to be registered at the provider, and to be configured.
+// client is a kind of client: its registration at the provider, and its
+// configuration.
 type client struct {
 	name       string
 	registered map[string]any
 	configured func(*auth.OAuth)
-	// from is where the name of the person has to be from: the ID token, unless
-	// it is said.
+	// from is the expected source of the person's name; empty means the ID
+	// token.
 	from string
-	// once: a single sign-in is enough.
+	// once says that one sign-in is enough.
 	once bool
-	// also checks more of the sign-in.
+	// also makes further checks of the sign-in.
 	also func(t *testing.T, s *site, b *browser)
 }
 
-// and is a client with the properties of both.
+// and returns a client with the properties of both.
 func (c client) and(d client) client {
 	both := client{name: c.name + ", " + d.name, registered: map[string]any{}, from: c.from + d.from}
 	maps.Copy(both.registered, c.registered)
@@ -183,7 +186,7 @@ func (c client) and(d client) client {
 	return both
 }
 
-// idToken is a client whose ID tokens are signed with the algorithm.
+// idToken returns a client whose ID tokens are signed with the algorithm.
 func idToken(algorithm string) client {
 	c := client{
 		name: "ID token " + algorithm, registered: map[string]any{"id_token_signed_response_alg": algorithm},
@@ -194,13 +197,13 @@ func idToken(algorithm string) client {
 			}
 		},
 	}
-	if algorithm == "HS256" { // which has to be asked for
+	if algorithm == "HS256" { // HS256 must be configured
 		c.configured = func(o *auth.OAuth) { o.Client.IDTokenSignedResponseAlg = algorithm }
 	}
 	return c
 }
 
-// clientAuth is a client that authenticates in the way.
+// clientAuth returns a client that authenticates with the method.
 func clientAuth(method auth.ClientAuth) client {
 	return client{
 		name: string(method), registered: map[string]any{"token_endpoint_auth_method": method},
@@ -208,7 +211,7 @@ func clientAuth(method auth.ClientAuth) client {
 	}
 }
 
-// privateKey is a client that authenticates with a signature.
+// privateKey returns a client that authenticates with a signature.
 func privateKey(algorithm string, key crypto.Signer) client {
 	c := clientAuth(auth.PrivateKeyJWT).and(client{
 		registered: map[string]any{
@@ -217,7 +220,7 @@ func privateKey(algorithm string, key crypto.Signer) client {
 		},
 		configured: func(o *auth.OAuth) {
 			o.Client.PrivateKey, o.Client.KeyID = key, "client-key"
-			if algorithm == "PS256" { // RSA keys are for RS256 unless it is said
+			if algorithm == "PS256" { // the default for RSA keys is RS256
 				o.Client.TokenEndpointAuthSigningAlg = algorithm
 			}
 		},
@@ -226,7 +229,7 @@ func privateKey(algorithm string, key crypto.Signer) client {
 	return c
 }
 
-// query and formPost are clients to which the provider answers in the way.
+// query and formPost return clients with that response mode.
 func query() client {
 	return client{name: "query", also: func(t *testing.T, _ *site, b *browser) {
 		t.Helper()
@@ -245,7 +248,7 @@ func formPost() client {
 	}}
 }
 
-// params adds a parameter to the authorization request.
+// params returns a function that adds a parameter to the authorization request.
 func params(name, value string) func(*auth.OAuth) {
 	return func(o *auth.OAuth) {
 		if o.Authorization.Params == nil {
@@ -255,8 +258,8 @@ func params(name, value string) func(*auth.OAuth) {
 	}
 }
 
-// userInfo is a client that gets the profile from the userinfo endpoint, which
-// signs it with the algorithm, if there is one.
+// userInfo returns a client that gets the profile from the userinfo endpoint.
+// If algorithm is not empty, the endpoint signs the profile with it.
 func userInfo(algorithm string, asked bool) client {
 	c := client{name: "userinfo in JSON", from: "userinfo", configured: func(o *auth.OAuth) { o.UserInfoOnly = true }}
 	if algorithm != "" {
@@ -269,7 +272,7 @@ func userInfo(algorithm string, asked bool) client {
 	return c
 }
 
-// checked is a client with other checks.
+// checked returns a client with other checks.
 func checked(checks ...auth.Check) client {
 	name := "checks"
 	for _, c := range checks {
@@ -278,8 +281,8 @@ func checked(checks ...auth.Check) client {
 	return client{name: name, configured: func(o *auth.OAuth) { o.Checks = checks }}
 }
 
-// clients are all combinations of algorithm, client authentication and response
-// mode, and what else a client may ask for.
+// clients returns all combinations of algorithm, client authentication and
+// response mode, and clients with single other properties.
 func clients() []client {
 	rsaKey := must(rsa.GenerateKey(rand.Reader, 2048))
 	ecKey := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
@@ -297,7 +300,7 @@ func clients() []client {
 			}
 			for _, mode := range modes {
 				c := idToken(algorithm).and(authentication).and(mode)
-				c.once = true // of very many
+				c.once = true // there are very many combinations
 				all = append(all, c)
 			}
 		}
@@ -356,8 +359,8 @@ func clients() []client {
 	)
 }
 
-// TestInterop signs people in with the provider, which takes a moment to start
-// and therefore serves all tests.
+// TestInterop signs people in with the provider. The provider takes a moment to
+// start, so one process serves all tests.
 func TestInterop(t *testing.T) {
 	p := oidcprovider.Start(t)
 	t.Run("sign-in", func(t *testing.T) { testSignIn(t, p) })
@@ -366,9 +369,10 @@ func TestInterop(t *testing.T) {
 	t.Run("refusal", func(t *testing.T) { testRefusal(t, p) })
 }
 
-// testSignIn signs somebody in with each kind of client, mostly twice: with the
-// password, and as somebody whom the provider knows. Each client is registered
-// as such, so that the provider refuses what is done in another way.
+// testSignIn signs a person in with each kind of client, mostly twice: first
+// with the password, then as a person whom the provider remembers. Each client
+// is registered with its properties, so that the provider refuses requests with
+// others.
 func testSignIn(t *testing.T, p *oidcprovider.Provider) {
 	for _, c := range clients() {
 		t.Run(c.name, func(t *testing.T) {
@@ -401,8 +405,8 @@ func testSignIn(t *testing.T, p *oidcprovider.Provider) {
 	}
 }
 
-// testTabs has several sign-ins under way in one browser, which end in another
-// order than they were started in.
+// testTabs starts several sign-ins in one browser, and ends them in another
+// order.
 func testTabs(t *testing.T, p *oidcprovider.Provider) {
 	for _, mode := range []client{query(), formPost()} {
 		t.Run(mode.name, func(t *testing.T) {
@@ -453,11 +457,11 @@ func testRotation(t *testing.T, p *oidcprovider.Provider) {
 	}
 }
 
-// testRefusal shows that the provider is strict with its clients, and that the
-// site refuses answers that were tampered with.
+// testRefusal checks that the provider is strict with its clients, and that the
+// site refuses altered authorization responses.
 func testRefusal(t *testing.T, p *oidcprovider.Provider) {
 	const errorPage, signInPage = "/auth/error?error=Configuration", "/auth/signin?error=OAuthCallbackError"
-	// changed is the answer with one parameter set, or removed.
+	// changed returns the response with one parameter set, or removed.
 	changed := func(name, value string) func(*testing.T, *site, *browser) *http.Request {
 		return func(_ *testing.T, _ *site, b *browser) *http.Request {
 			answer := b.authorize("ada")
@@ -469,7 +473,7 @@ func testRefusal(t *testing.T, p *oidcprovider.Provider) {
 			return answer
 		}
 	}
-	// injected is the answer with the code of somebody else's sign-in.
+	// injected returns the response with the code of another person's sign-in.
 	injected := func(t *testing.T, s *site, b *browser) *http.Request {
 		code := newBrowser(t, s.Server).authorize("eve").URL.Query().Get("code")
 		return changed("code", code)(t, s, b)

@@ -1,5 +1,5 @@
-// Package oidcprovider runs oidc-provider, which is certified by the OpenID
-// Foundation, for tests that sign in with it.
+// Package oidcprovider runs oidc-provider, which the OpenID Foundation has
+// certified, for tests that sign in with it.
 package oidcprovider
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/node"
 )
 
-// patience is how long the provider may take to start, on a machine that has
-// much else to do.
+// patience is the longest time in which the provider must start, on a machine
+// that is busy with other work.
 const patience = time.Minute
 
-// Provider is a provider on loopback, in a process of its own. Everybody may
-// sign in at it.
+// Provider is a provider on loopback, in a process of its own. Anybody can sign
+// in at it.
 type Provider struct {
 	Issuer string
 	in     io.Writer
@@ -50,17 +50,17 @@ func Start(t *testing.T) *Provider {
 		}
 	}()
 	t.Cleanup(func() {
-		_ = in.Close() // which ends it
+		_ = in.Close() // the provider then ends
 		for range lines {
 		}
-		_ = cmd.Wait() // it may have been killed by the end of the test
+		_ = cmd.Wait() // the end of the test may have killed it
 	})
 	p := &Provider{in: in, lines: lines}
 	p.Issuer = p.line(t)
 	return p
 }
 
-// line is the next line that the provider writes.
+// line returns the next line that the provider writes.
 func (p *Provider) line(t *testing.T) string {
 	t.Helper()
 	select {
@@ -75,7 +75,7 @@ func (p *Provider) line(t *testing.T) string {
 	return ""
 }
 
-// Rotate replaces the keys that the provider signs with.
+// Rotate replaces the signing keys of the provider.
 func (p *Provider) Rotate(t *testing.T) {
 	t.Helper()
 	if _, err := io.WriteString(p.in, "rotate\n"); err != nil {
@@ -86,8 +86,8 @@ func (p *Provider) Rotate(t *testing.T) {
 	}
 }
 
-// Register makes a client of the metadata (RFC 7591 section 2), and returns its
-// ID and its secret, if it has one.
+// Register registers a client with the metadata (RFC 7591 section 2), and
+// returns its ID and its secret, if it has one.
 func (p *Provider) Register(t *testing.T, metadata map[string]any) (id, secret string) {
 	t.Helper()
 	body, err := json.Marshal(metadata)

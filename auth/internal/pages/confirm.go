@@ -2,23 +2,24 @@ package pages
 
 import "html/template"
 
-// HeldAddress is the page for somebody who has proven an address that another
-// user holds: it names how that user signs in.
+// HeldAddress is the page for a person who has proven an address that another
+// user has. It names the ways in which that user signs in.
 type HeldAddress struct {
 	Look *Look
 	// Email is the address.
 	Email string
-	// Providers are the ways in which the user signs in that lead to another site.
+	// Providers are the user's ways to sign in that lead to another site.
 	Providers []Provider
-	// Passkey says that the user has a passkey; SignInURL is where it is used.
+	// Passkey says that the user has a passkey; SignInURL is the page that uses
+	// it.
 	Passkey   bool
 	SignInURL string
-	// Others are the names of ways that are no longer offered.
+	// Others are the names of the user's ways that the site no longer offers.
 	Others []string
-	// Unknown says that Providers are all that there are, not just those of the
-	// user.
+	// Unknown says that Providers lists all providers, because those of the
+	// user are not known.
 	Unknown bool
-	// AfreshURL is what starts afresh.
+	// AfreshURL is the URL of the form that starts afresh.
 	AfreshURL   string
 	CSRFToken   string
 	CallbackURL string
@@ -32,15 +33,15 @@ type ConfirmLink struct {
 	Email string
 	// SiteURL is the origin of the site.
 	SiteURL string
-	// Action is what uses the link up.
+	// Action is the URL that uses the link. A link can be used once.
 	Action    string
 	CSRFToken string
-	// Fields are posted along.
+	// Fields are the hidden fields of the form.
 	Fields []Posted
 }
 
-// Hop is the page that posts what another site posted to us once more, from our
-// own site, so that the browser sends all its cookies.
+// Hop is the page that repeats a POST of another site from our own site, so
+// that the browser sends all its cookies.
 type Hop struct {
 	Look   *Look
 	Action string
@@ -53,7 +54,7 @@ type Posted struct{ Name, Value string }
 // Render renders the page.
 func (p HeldAddress) Render() Rendered { return render(p.Look, "held-address.html", p) }
 
-// Class is the class that carries the colours of a provider's button.
+// Class returns the class with the colours of a provider's button.
 func (p HeldAddress) Class(id string) string { return p.Look.classes[id] }
 
 // Render renders the page.
@@ -68,5 +69,6 @@ func (p Hop) Render() Rendered {
 	return page
 }
 
-// Script posts the form. Without it there is a button.
+// Script returns the script that posts the form. Without scripts the page has a
+// button.
 func (Hop) Script() template.HTML { return hopScript.element }

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Theme is what the configuration says of the look.
+// Theme is the part of the configuration that sets the look.
 type Theme struct {
 	// ColorScheme is auto, light or dark.
 	ColorScheme string
@@ -23,7 +23,7 @@ type Theme struct {
 	ButtonText  string
 }
 
-// Look is the style of all pages of one configuration, made once.
+// Look is the style of all pages of one configuration. It is made once.
 type Look struct {
 	// Scheme is auto, light or dark.
 	Scheme string
@@ -40,7 +40,7 @@ type Look struct {
 var styleSheet string
 
 // NewLook makes the look of a theme, with the brand colours of providers by
-// their IDs. What is not a CSS colour is left out: see Color.
+// their IDs. It leaves out texts that are not CSS colours; see Color.
 func NewLook(theme Theme, brands map[string]string) *Look {
 	l := &Look{Scheme: theme.ColorScheme, Logo: theme.Logo, classes: map[string]string{}}
 	if l.Scheme != "light" && l.Scheme != "dark" {
@@ -69,10 +69,10 @@ func NewLook(theme Theme, brands map[string]string) *Look {
 		l.classes[id] = class
 	}
 	hash := sha256.Sum256([]byte(css.String()))
-	l.Style = template.HTML("<style>" + css.String() + "</style>") // nothing but our sheet and checked colours
+	l.Style = template.HTML("<style>" + css.String() + "</style>") // only our style sheet and checked colours
 	l.policy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; " +
-		// A button posts to us and we send the browser on to a provider, which
-		// browsers count as the form's action.
+		// A button posts to us and we redirect the browser to a provider.
+		// Browsers apply form-action to that redirect too.
 		"form-action 'self' https: http://localhost:* http://127.0.0.1:*; " +
 		"img-src 'self' https: data:; base-uri 'none'; frame-ancestors 'none'"
 	return l
@@ -84,8 +84,8 @@ var color = regexp.MustCompile(`^(#[0-9a-fA-F]{3,4}|#[0-9a-fA-F]{6}|#[0-9a-fA-F]
 // numbers.
 func Color(s string) bool { return color.MatchString(s) }
 
-// readableOn is white where it has the contrast to the background that texts
-// need, and black where it does not, or other if the background is not a number.
+// readableOn returns white if its contrast to the background is high enough for
+// text, and black if not. If the background is not a number, it returns other.
 func readableOn(background, other string) string {
 	hex := strings.TrimPrefix(background, "#")
 	if hex == background {

@@ -1,10 +1,10 @@
 // Package pages renders the built-in pages: sign-in, sign-out, verify-request
-// and error. A page is a plain value with all that it shows; rendering has no
-// other input.
+// and error. A page is a plain value with all the data that it shows; rendering
+// has no other input.
 //
-// The pages need no script and load nothing but the logos that the
+// The pages need no script, and load nothing except the logos that the
 // configuration names. Their style is part of the page, allowed by its hash.
-// Whatever comes from a request is escaped by html/template.
+// html/template escapes every value that comes from a request.
 package pages
 
 import (
@@ -16,25 +16,25 @@ import (
 	"strings"
 )
 
-// Rendered is a page ready to be sent.
+// Rendered is a rendered page.
 type Rendered struct {
 	HTML []byte
-	// ContentSecurityPolicy is the policy that the page works under.
+	// ContentSecurityPolicy is the policy that the page needs.
 	ContentSecurityPolicy string
 }
 
-// SignIn is the page on which somebody chooses how to sign in.
+// SignIn is the page on which a person chooses how to sign in.
 type SignIn struct {
 	Look      *Look
 	Providers []Provider
 	// CSRFToken is empty if the protection is off.
 	CSRFToken string
-	// CallbackURL is where the browser goes in the end.
+	// CallbackURL is the URL to which the browser goes after the sign-in.
 	CallbackURL string
 	// Error is the type of an earlier failure, or empty. It comes from the query
 	// and may be anything.
 	Error string
-	// Email fills in the address. It comes from the query.
+	// Email is the initial value of the address field. It comes from the query.
 	Email string
 	// PasskeyScript makes the forms of WebAuthn providers work.
 	PasskeyScript bool
@@ -72,21 +72,21 @@ type SignOut struct {
 	CSRFToken string
 }
 
-// VerifyRequest is the page that tells that a mail was sent.
+// VerifyRequest is the page that says that a mail was sent.
 type VerifyRequest struct {
 	Look *Look
 	// SiteURL is the origin of the site.
 	SiteURL string
 }
 
-// Error is the page that tells that something failed.
+// Error is the page that says that something failed.
 type Error struct {
 	Look *Look
 	// Type is Configuration, AccessDenied, Verification or
-	// WebAuthnVerificationError; anything else is shown as a plain error. It comes
-	// from the query, as does Code.
+	// WebAuthnVerificationError; every other value is shown as a plain error.
+	// Type and Code come from the query.
 	Type string
-	// Code says more about a WebAuthnVerificationError.
+	// Code gives the reason of a WebAuthnVerificationError.
 	Code string
 	// SiteURL is the origin of the site, SignInURL its sign-in page. Both are
 	// empty if they are not known.
@@ -94,7 +94,7 @@ type Error struct {
 	SignInURL string
 }
 
-// Status is the HTTP status of the page.
+// Status returns the HTTP status of the page.
 func (p Error) Status() int {
 	switch p.Type {
 	case "Configuration":
@@ -105,8 +105,8 @@ func (p Error) Status() int {
 	return http.StatusOK
 }
 
-// PasskeyAdvice is what to do after a WebAuthnVerificationError. The texts tell
-// nobody whether a user exists.
+// PasskeyAdvice says what to do after a WebAuthnVerificationError. The texts do
+// not reveal whether a user exists.
 func (p Error) PasskeyAdvice() string {
 	switch p.Code {
 	case "expired":
@@ -133,7 +133,7 @@ func (p SignIn) Render() Rendered {
 	return page
 }
 
-// Script is the script of the page, if it has one.
+// Script returns the script of the page, if it has one.
 func (p SignIn) Script() template.HTML {
 	if !p.PasskeyScript {
 		return ""
@@ -150,8 +150,8 @@ func (p VerifyRequest) Render() Rendered { return render(p.Look, "verify-request
 // Render renders the page.
 func (p Error) Render() Rendered { return render(p.Look, "error.html", p) }
 
-// Message is what the page says about an earlier failure, or empty. The texts
-// tell nobody whether an account exists.
+// Message returns the text about an earlier failure, or "". The texts do not
+// reveal whether an account exists.
 func (p SignIn) Message() string {
 	switch p.Error {
 	case "":
@@ -177,11 +177,11 @@ func (p SignIn) Message() string {
 // Entry is a provider as the template shows it.
 type Entry struct {
 	Provider
-	// Class carries the colours of the provider's button.
+	// Class sets the colours of the provider's button.
 	Class string
-	// Ruled: a line parts the entry from the next one.
+	// Ruled says that a line separates the entry from the next one.
 	Ruled bool
-	// Focus: the first input of the page.
+	// Focus marks the first input of the page.
 	Focus bool
 }
 
@@ -190,8 +190,8 @@ func (e Entry) External() bool { return external(e.Type) }
 
 func external(kind string) bool { return kind == "oauth" || kind == "oidc" }
 
-// Entries are the providers, with a line after each one that is not a mere
-// button, and between buttons and what follows them.
+// Entries returns the providers. A line separates two entries unless both are
+// plain buttons.
 func (p SignIn) Entries() []Entry {
 	entries := make([]Entry, len(p.Providers))
 	focused := false
@@ -207,8 +207,8 @@ func (p SignIn) Entries() []Entry {
 	return entries
 }
 
-// forbidden are attributes that a field may not set: they would send the form
-// elsewhere or run a script.
+// forbidden reports whether a field may not set the attribute, because it would
+// send the form elsewhere or run a script.
 func forbidden(name string) bool {
 	switch name {
 	case "name", "id", "type", "placeholder", "form", "formaction", "formmethod", "formenctype", "formnovalidate", "formtarget", "style":
@@ -233,7 +233,7 @@ func attribute(name, value string) template.HTMLAttr {
 	return template.HTMLAttr(name + `="` + template.HTMLEscapeString(value) + `"`)
 }
 
-// host is the part of an origin that people read.
+// host returns the host of an origin, for display.
 func host(origin string) string {
 	if u, err := url.Parse(origin); err == nil && u.Host != "" {
 		return u.Host
@@ -241,7 +241,7 @@ func host(origin string) string {
 	return origin
 }
 
-// picture lets a logo be a data URI, too, as long as it is an image.
+// picture allows a logo to be a data URI too, if it is an image.
 func picture(source string) any {
 	if strings.HasPrefix(source, "data:image/") {
 		return template.URL(source)

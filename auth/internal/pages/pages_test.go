@@ -12,7 +12,7 @@ const markup = `"><script>alert(1)</script><img src=x onerror=alert(1)>'` + "`{{
 
 func plainLook() *Look { return NewLook(Theme{}, nil) }
 
-// every returns each page with s in every value that comes from a request or
+// every returns each page, with s as every value that comes from a request or
 // the configuration.
 func every(s string) map[string]Rendered {
 	look := NewLook(Theme{ColorScheme: s, Logo: s, BrandColor: s, ButtonText: s}, map[string]string{s: s})
@@ -39,13 +39,13 @@ func every(s string) map[string]Rendered {
 	}
 }
 
-// withoutScript takes our own script out of a page.
+// withoutScript removes our own script from a page.
 func withoutScript(p Rendered) Rendered {
 	p.HTML = []byte(strings.Replace(string(p.HTML), string(hopScript.element), "", 1))
 	return p
 }
 
-// TestHopPostsItself: the policy lets the script of the page run, and no other.
+// TestHopPostsItself: the policy allows the script of the page, and no other.
 func TestHopPostsItself(t *testing.T) {
 	page := Hop{Look: plainLook(), Action: "/auth/callback/apple", Fields: []Posted{{Name: "code", Value: "c"}}}.Render()
 	html := string(page.HTML)
@@ -108,8 +108,8 @@ func TestPolicyAllowsTheStyleAndNothingInline(t *testing.T) {
 	}
 }
 
-// TestButtonsAreReadable: white has a contrast of 4.51 to the first colour and of
-// 4.23 to the second; WCAG 2.2 wants 4.5.
+// TestButtonsAreReadable: white has a contrast of 4.51 to the first colour and
+// of 4.23 to the second; WCAG 2.2 requires 4.5.
 func TestButtonsAreReadable(t *testing.T) {
 	for background, want := range map[string]string{
 		"#1a73e8": "#fff", "#1877f2": "#000", "#000": "#fff", "#fff": "#000", "#f0f": "#000", "#F00F": "#000", "#24292f80": "#fff", "navy": "other",
@@ -168,7 +168,8 @@ func TestOnlyExternalFormsCarryTheCallbackURL(t *testing.T) {
 	if strings.Count(html, `name="callbackUrl"`) != 1 || strings.Count(html, `name="csrfToken" value="t"`) != 2 {
 		t.Error(html)
 	}
-	// As in Auth.js, the field stays without the protection, and has no value.
+	// As in Auth.js, the field remains if the protection is off, and has no
+	// value.
 	if got := string(SignOut{Look: plainLook()}.Render().HTML); !strings.Contains(got, `method="POST"><input type="hidden" name="csrfToken"><button`) {
 		t.Error(got)
 	}

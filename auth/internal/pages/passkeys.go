@@ -2,21 +2,21 @@ package pages
 
 import "html/template"
 
-// Passkeys is the page on which people manage their passkeys.
+// Passkeys is the page on which users manage their passkeys.
 type Passkeys struct {
 	Look *Look
 	List []Passkey
-	// AuthURL is the URL of the routes without the last slash, Provider the ID of
-	// the provider that new passkeys are for.
+	// AuthURL is the URL of the routes without its final slash. Provider is the
+	// ID of the provider for new passkeys.
 	AuthURL, Provider string
 	// CSRFToken is empty if the protection is off.
 	CSRFToken string
 	// HomeURL is the origin of the site.
 	HomeURL string
-	// Notice and Error tell what became of a change.
+	// Notice and Error report the result of a change.
 	Notice, Error string
-	// Forget is the ID of a passkey that was just removed from the relying party
-	// RPID, for the browser.
+	// Forget is the ID of a passkey that was just removed from the relying
+	// party RPID. The script tells the browser.
 	Forget, RPID string
 }
 
@@ -33,5 +33,5 @@ func (p Passkeys) Render() Rendered {
 	return page
 }
 
-// Script is the script of the page.
+// Script returns the script of the page.
 func (Passkeys) Script() template.HTML { return passkeysScript.element }

@@ -8,8 +8,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/client"
 )
 
-// script is a module that is part of a page, and what the policy of the page
-// needs to let it run and talk to the site.
+// script is a module in a page, with the part of the page's policy that allows
+// it to run and to send requests to the site.
 type script struct {
 	element template.HTML
 	policy  string
@@ -18,7 +18,7 @@ type script struct {
 func newScript(source string) script {
 	hash := sha256.Sum256([]byte(source))
 	return script{
-		element: template.HTML(`<script type="module">` + source + "</script>"), // nothing but our own source
+		element: template.HTML(`<script type="module">` + source + "</script>"), // only our own source
 		policy:  "; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; connect-src 'self'",
 	}
 }

@@ -26,8 +26,9 @@ const name = "Ada Lovelace"
 
 var secret = strings.Repeat("peers-secret", 3)
 
-// BenchmarkSession is a request whose handler reads the name of who is signed
-// in. What the libraries give for it differs: docs/frameworks.md says what.
+// BenchmarkSession measures a request whose handler reads the name of the
+// signed-in user. The libraries do different work for it: docs/frameworks.md
+// says what.
 func BenchmarkSession(b *testing.B) {
 	b.Run("gatehouse, token", func(b *testing.B) {
 		token, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "1", "name": name, "email": "ada@example.com"}, Secrets: []string{secret}, Salt: jwt.CookieName})
@@ -111,7 +112,7 @@ func answer(w http.ResponseWriter, v any, err error) {
 	_, _ = w.Write([]byte(text))
 }
 
-// cookieOf is the cookie that a handler sets.
+// cookieOf returns the cookie that a handler sets.
 func cookieOf(b *testing.B, h http.Handler) string {
 	b.Helper()
 	w := httptest.NewRecorder()
@@ -151,7 +152,7 @@ func runFiber(b *testing.B, serve fasthttp.RequestHandler, cookie string) {
 	}
 }
 
-// response is a ResponseWriter that costs nothing.
+// response is a ResponseWriter that discards the body.
 type response struct {
 	header       http.Header
 	status, body int
