@@ -21,7 +21,7 @@ func (m *machine) optionalActions() map[string]func(*rapid.T) {
 			return
 		}
 		if d := c.unlike(got, want); d != "" {
-			m.differ(t, "%s: %s", k.method, d)
+			m.differ(t, "%s", d)
 		}
 	}
 	return map[string]func(*rapid.T){

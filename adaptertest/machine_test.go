@@ -71,6 +71,38 @@ func (a stingy) CreateSession(ctx context.Context, s adapter.Session) (*adapter.
 	return a.Model.CreateSession(ctx, s)
 }
 
+// tired refuses new users once it has had three hundred.
+type tired struct {
+	*model.Model
+	had *int
+}
+
+func (a tired) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
+	if *a.had++; *a.had > 300 {
+		return nil, adapter.ErrConflict
+	}
+	return a.Model.CreateUser(ctx, u)
+}
+
+// TestRandomSequencesThatDependOnEarlierOnes finds a fault that no single sequence
+// shows: the evidence says so, and names the method and its rules.
+func TestRandomSequencesThatDependOnEarlierOnes(t *testing.T) {
+	check := check{id: "ISO-05", words: "random-sequences", run: (*clauseContext).randomSequences}
+	h := modelHarness(func(m *model.Model) adapter.Adapter { return tired{m, new(int)} })
+	r, err := newRun(&h, Options{Rounds: 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := r.check(t.Context(), check)
+	if x.Outcome != Fail {
+		t.Fatalf("got %s, want a failure", x.Outcome)
+	}
+	title, _, _ := strings.Cut(x.Evidence[0], "\n")
+	if !strings.HasPrefix(title, "CreateUser does not keep its rules (USER-01 to") || !strings.Contains(title, "earlier sequences left behind") {
+		t.Errorf("got the title %q", title)
+	}
+}
+
 func TestRandomSequencesShrink(t *testing.T) {
 	for name, broken := range map[string]struct {
 		wrap  func(m *model.Model) adapter.Adapter

@@ -9,6 +9,8 @@ import (
 // method is a method of the contract.
 type method struct {
 	name string
+	// rules are the clauses that its comment promises and single calls show.
+	rules string
 	// kind is the kind of record that it is about.
 	kind Kind
 	// creator is the method without which it has nothing to work on, if that is
@@ -22,35 +24,35 @@ type method struct {
 
 // methods are the 19 methods of an adapter, and those of the optional interfaces.
 var methods = []method{
-	{name: "CreateUser", kind: UserRecord, write: true},
-	{name: "GetUser", kind: UserRecord},
-	{name: "GetUserByEmail", kind: UserRecord},
-	{name: "GetUserByAccount", kind: AccountRecord, creator: "LinkAccount"},
-	{name: "UpdateUser", kind: UserRecord, write: true},
-	{name: "DeleteUser", kind: UserRecord, write: true},
-	{name: "LinkAccount", kind: AccountRecord, write: true},
-	{name: "UnlinkAccount", kind: AccountRecord, creator: "LinkAccount", write: true},
-	{name: "GetAccount", kind: AccountRecord, creator: "LinkAccount"},
-	{name: "CreateSession", kind: SessionRecord, write: true},
-	{name: "GetSessionAndUser", kind: SessionRecord, creator: "CreateSession"},
-	{name: "UpdateSession", kind: SessionRecord, creator: "CreateSession", write: true},
-	{name: "DeleteSession", kind: SessionRecord, creator: "CreateSession", write: true},
-	{name: "CreateVerificationToken", kind: VerificationTokenRecord},
-	{name: "UseVerificationToken", kind: VerificationTokenRecord, creator: "CreateVerificationToken"},
-	{name: "CreateAuthenticator", kind: AuthenticatorRecord, write: true},
-	{name: "GetAuthenticator", kind: AuthenticatorRecord, creator: "CreateAuthenticator"},
-	{name: "ListAuthenticatorsByUserID", kind: AuthenticatorRecord},
-	{name: "UpdateAuthenticatorCounter", kind: AuthenticatorRecord, creator: "CreateAuthenticator", write: true},
+	{name: "CreateUser", rules: "USER-01 to USER-06, USER-11, USER-12", kind: UserRecord, write: true},
+	{name: "GetUser", rules: "USER-02, USER-07, USER-08", kind: UserRecord},
+	{name: "GetUserByEmail", rules: "USER-09, USER-10, USER-16", kind: UserRecord},
+	{name: "GetUserByAccount", rules: "ACCT-01, ACCT-04, ACCT-05", kind: AccountRecord, creator: "LinkAccount"},
+	{name: "UpdateUser", rules: "USER-17 to USER-22", kind: UserRecord, write: true},
+	{name: "DeleteUser", rules: "CASC-01 to CASC-10", kind: UserRecord, write: true},
+	{name: "LinkAccount", rules: "ACCT-06, ACCT-14, ACCT-16, ACCT-22", kind: AccountRecord, write: true},
+	{name: "UnlinkAccount", rules: "ACCT-07, ACCT-10 to ACCT-13", kind: AccountRecord, creator: "LinkAccount", write: true},
+	{name: "GetAccount", rules: "ACCT-02, ACCT-03", kind: AccountRecord, creator: "LinkAccount"},
+	{name: "CreateSession", rules: "SESS-01, SESS-05, SESS-07", kind: SessionRecord, write: true},
+	{name: "GetSessionAndUser", rules: "SESS-02, SESS-19, SESS-21, SESS-22", kind: SessionRecord, creator: "CreateSession"},
+	{name: "UpdateSession", rules: "SESS-08 to SESS-14", kind: SessionRecord, creator: "CreateSession", write: true},
+	{name: "DeleteSession", rules: "SESS-15 to SESS-18", kind: SessionRecord, creator: "CreateSession", write: true},
+	{name: "CreateVerificationToken", rules: "VTOK-01, VTOK-07 to VTOK-10, VTOK-15", kind: VerificationTokenRecord},
+	{name: "UseVerificationToken", rules: "VTOK-02 to VTOK-06", kind: VerificationTokenRecord, creator: "CreateVerificationToken"},
+	{name: "CreateAuthenticator", rules: "AUTHN-01, AUTHN-03, AUTHN-20", kind: AuthenticatorRecord, write: true},
+	{name: "GetAuthenticator", rules: "AUTHN-02, AUTHN-15", kind: AuthenticatorRecord, creator: "CreateAuthenticator"},
+	{name: "ListAuthenticatorsByUserID", rules: "AUTHN-04, AUTHN-06, AUTHN-07, AUTHN-21", kind: AuthenticatorRecord},
+	{name: "UpdateAuthenticatorCounter", rules: "AUTHN-08 to AUTHN-14", kind: AuthenticatorRecord, creator: "CreateAuthenticator", write: true},
 
-	{name: "CreateUserWithAccount", kind: UserRecord, write: true, capability: "SignUps"},
-	{name: "ListAccountsByUserID", kind: AccountRecord, creator: "LinkAccount", capability: "AccountLists"},
-	{name: "UpdateAccount", kind: AccountRecord, creator: "LinkAccount", write: true, capability: "AccountLists"},
-	{name: "ListSessionsByUserID", kind: SessionRecord, creator: "CreateSession", capability: "SessionLists"},
-	{name: "DeleteSessionsByUserID", kind: SessionRecord, creator: "CreateSession", write: true, capability: "SessionLists"},
-	{name: "DeleteAuthenticator", kind: AuthenticatorRecord, creator: "CreateAuthenticator", write: true, capability: "AuthenticatorEdits"},
-	{name: "RenameAuthenticator", kind: AuthenticatorRecord, creator: "CreateAuthenticator", capability: "AuthenticatorEdits"},
-	{name: "TouchAuthenticator", kind: AuthenticatorRecord, creator: "CreateAuthenticator", write: true, capability: "AuthenticatorEdits"},
-	{name: "DeleteVerificationTokens", kind: VerificationTokenRecord, creator: "CreateVerificationToken", capability: "TokenEdits"},
+	{name: "CreateUserWithAccount", rules: "SIGNUP-01 to SIGNUP-06", kind: UserRecord, write: true, capability: "SignUps"},
+	{name: "ListAccountsByUserID", rules: "ALIST-01 to ALIST-03", kind: AccountRecord, creator: "LinkAccount", capability: "AccountLists"},
+	{name: "UpdateAccount", rules: "ALIST-04 to ALIST-07", kind: AccountRecord, creator: "LinkAccount", write: true, capability: "AccountLists"},
+	{name: "ListSessionsByUserID", rules: "SLIST-01 to SLIST-03", kind: SessionRecord, creator: "CreateSession", capability: "SessionLists"},
+	{name: "DeleteSessionsByUserID", rules: "SLIST-04 to SLIST-07", kind: SessionRecord, creator: "CreateSession", write: true, capability: "SessionLists"},
+	{name: "DeleteAuthenticator", rules: "AEDIT-01 to AEDIT-05", kind: AuthenticatorRecord, creator: "CreateAuthenticator", write: true, capability: "AuthenticatorEdits"},
+	{name: "RenameAuthenticator", rules: "AEDIT-06", kind: AuthenticatorRecord, creator: "CreateAuthenticator", capability: "AuthenticatorEdits"},
+	{name: "TouchAuthenticator", rules: "AEDIT-07 to AEDIT-10", kind: AuthenticatorRecord, creator: "CreateAuthenticator", write: true, capability: "AuthenticatorEdits"},
+	{name: "DeleteVerificationTokens", rules: "TEDIT-01 to TEDIT-03", kind: VerificationTokenRecord, creator: "CreateVerificationToken", capability: "TokenEdits"},
 }
 
 // capabilities tell whether an adapter has an optional interface.
