@@ -2,6 +2,7 @@ package adaptertest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -299,6 +300,17 @@ var acctClauses = []check{
 		}
 	}},
 	{id: "ACCT-21", words: "one-id-at-several-providers", requires: []string{"CreateUser", "LinkAccount"}, run: oneIDAtSeveralProviders},
+	{id: "ACCT-22", words: "own-pair-again-is-a-conflict", requires: accountMethods, run: func(c *clauseContext) {
+		a := c.user()
+		x := c.account(a.ID)
+		for range 2 {
+			got, err := c.a.LinkAccount(c.ctx, c.accountWith(a.ID, x.Key()))
+			if c.fails("LinkAccount of a pair that the user has already", got, err) && !errors.Is(err, adapter.ErrConflict) {
+				c.Errorf("LinkAccount of a pair that the user has already: the error does not match ErrConflict: %v", err)
+			}
+			c.owned("after a second link", x, a)
+		}
+	}},
 }
 
 // bareAccount returns an account with only the required fields set.

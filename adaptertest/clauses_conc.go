@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/pair"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -343,7 +344,9 @@ var concClauses = []check{
 	}},
 	{id: "CONC-14", words: "histories-are-linearizable", races: true, run: (*clauseContext).checkHistories},
 	{id: "CONC-15", words: "contention-is-no-error", races: true, requires: []string{"CreateUser"}, run: func(c *clauseContext) {
-		c.mixedLoad(c.handles(), 50, c.span(300*time.Millisecond), true)
+		handles := c.handles()
+		c.mixedLoad(handles, 50, c.span(300*time.Millisecond), true)
+		c.pairsOfWrites(handles)
 	}},
 	{id: "CONC-16", words: "no-deadlock-on-one-connection", needs: []ability{abilitySingle}, run: func(c *clauseContext) {
 		single := c.observe(c.harness().Single(c.tb))
@@ -432,6 +435,75 @@ var concClauses = []check{
 	}},
 	{id: "CONC-19", words: "owner-and-expiry-of-a-session-survive", races: true,
 		requires: []string{"CreateUser", "CreateSession", "UpdateSession", "GetSessionAndUser"}, run: racedSession},
+	{id: "CONC-20", words: "name-and-counter-of-an-authenticator-survive", races: true,
+		requires: []string{"CreateUser", "CreateAuthenticator", "GetAuthenticator", "UpdateAuthenticatorCounter", "RenameAuthenticator"}, run: racedAuthenticator},
+}
+
+// racedAuthenticator is CONC-20.
+func racedAuthenticator(c *clauseContext) {
+	w := c.authenticator(c.user().ID)
+	if _, err := renameAuthenticator(w.UserID, w.CredentialID, "first").do(c.ctx, c.a); errors.Is(err, adapter.ErrUnsupported) {
+		c.notApplicable("the store has no place for names")
+	}
+	counter := w.Counter
+	c.racePairs(2, func(first, _ int) raceCase {
+		counter++
+		name := c.unique("name")
+		calls := []call{renameAuthenticator(w.UserID, w.CredentialID, name), updateCounter(w.CredentialID, counter)}
+		if counter%2 == 0 && c.works("TouchAuthenticator") {
+			calls[1] = touchAuthenticator(w.CredentialID, counter-1, counter, c.instant(0))
+		}
+		if first == 1 {
+			calls[0], calls[1] = calls[1], calls[0]
+		}
+		want := counter
+		return raceCase{calls: calls, verify: func(h []operation) error {
+			for _, m := range h {
+				if m.err != nil {
+					return fmt.Errorf("%s: %w", m.method, m.err)
+				}
+			}
+			got, err := c.raw.GetAuthenticator(c.ctx, w.CredentialID)
+			if err != nil || got == nil {
+				return fmt.Errorf("GetAuthenticator: got %s, error %w", diff.Show(got), err)
+			}
+			return problems(unless(got.Counter == want, "the counter is %d, and %d was stored", got.Counter, want),
+				unless(got.Name != nil && *got.Name == name, "the name is %s, and %q was stored", diff.Show(got.Name), name))
+		}}
+	})
+}
+
+// pairsOfWrites makes two writes of different records at one moment, over and
+// over. They have nothing to do with each other, so neither fails.
+func (c *clauseContext) pairsOfWrites(handles []adapter.Adapter) {
+	k := [2]*fixture{c.newFixture(c.raw), c.newFixture(c.raw)}
+	p, stop := pair.New()
+	defer stop()
+	start := time.Now()
+	const overlaps = 400
+	for round, met := 0, 0; round < overlaps/10 || met < c.rounds(overlaps) && time.Since(start) < c.span(raceLimit); round++ {
+		var calls []call
+		for _, x := range k {
+			own := c.working([]call{
+				updateUser(c.userUpdate(x.user.ID, userFields)),
+				updateSession(adapter.SessionUpdate{SessionToken: x.session.SessionToken, Expires: adapter.To(c.instant(time.Hour))}),
+				updateCounter(x.authenticator.CredentialID, x.authenticator.Counter+int64(round)+1),
+			})
+			if len(own) == 0 {
+				return
+			}
+			calls = append(calls, own[(round/2)%len(own)])
+		}
+		h := c.twoTogether(p, handles, calls)
+		if h[0].from < h[1].to && h[1].from < h[0].to {
+			met++
+		}
+		for _, m := range h {
+			if m.err != nil {
+				c.Fatalf("%s of one record while another one is written: %v", m.method, m.err)
+			}
+		}
+	}
 }
 
 // racedSession is CONC-19.

@@ -139,6 +139,7 @@ var errClauses = []check{
 	}},
 	{id: "ERR-10", words: "undecodable-is-an-error", needs: []ability{abilityCorrupt}, run: undecodableIsAnError},
 	{id: "ERR-11", words: "errors-match-their-kind-only", run: errorsMatchTheirKind},
+	{id: "ERR-12", words: "what-was-refused-stays-free", requires: []string{"CreateUser", "GetUser"}, run: whatWasRefusedStaysFree},
 }
 
 // failureIsNotAbsent is ERR-01.
@@ -553,4 +554,88 @@ func (c *clauseContext) sessionsMove() bool {
 	s, to := c.session(c.user().ID), c.user().ID
 	moved, err := c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(to)})
 	return err == nil && (moved == nil || moved.UserID == to)
+}
+
+// whatWasRefusedStaysFree is ERR-12. A write that asks for something free and
+// something that it can't have is refused; then what was free is used.
+func whatWasRefusedStaysFree(c *clauseContext) {
+	try := func(what, method string, refused call, free ...call) {
+		if !c.works(method) {
+			return
+		}
+		got, err := refused.do(c.ctx, c.a)
+		if err == nil {
+			c.Notef("%s with %s was not refused", method, what)
+			return
+		}
+		c.fails(method+" with "+what, got, err)
+		for _, k := range c.working(free) {
+			if got, err := k.do(c.ctx, c.a); err != nil || isNilRecord(got) {
+				c.Errorf("%s of what %s with %s asked for and did not get: got %s, error %v", k.method, method, what, diff.Show(got), err)
+			}
+		}
+	}
+	a, nobody := c.user(), c.id()
+	fresh := func(email string) call {
+		u := c.newUser()
+		u.ID, u.Email = c.id(), email
+		return createUser(u)
+	}
+	twin := c.newUser()
+	twin.ID, twin.Email = c.id(), a.Email
+	other := c.newUser()
+	other.ID = twin.ID
+	try("a taken address", "CreateUser", createUser(twin), createUser(other))
+	if !c.assignsIDs() {
+		same := c.newUser()
+		same.ID = a.ID
+		try("a taken ID", "CreateUser", createUser(same), fresh(same.Email))
+	}
+	update := c.userUpdate(nobody, userFields)
+	email, _ := update.Email.Get()
+	try("the ID of nobody", "UpdateUser", updateUser(update), fresh(email))
+
+	x, s, w := c.newAccount(nobody), c.newSession(nobody), c.newAuthenticator(nobody)
+	own, mine, key := x, s, w
+	own.UserID, mine.UserID, key.UserID = a.ID, a.ID, a.ID
+	try("an owner who is nobody", "LinkAccount", linkAccount(x), linkAccount(own))
+	try("an owner who is nobody", "CreateSession", createSession(s), createSession(mine))
+	try("an owner who is nobody", "CreateAuthenticator", createAuthenticator(w), createAuthenticator(key))
+
+	if !c.works("CreateUserWithAccount") {
+		return
+	}
+	half := func(taken func(s *signUp)) {
+		s := c.newSignUp()
+		free := s
+		taken(&s)
+		var calls []call
+		if s.user.Email == free.user.Email {
+			calls = append(calls, fresh(free.user.Email))
+		}
+		if s.account.Key() == free.account.Key() {
+			free.account.UserID = a.ID
+			calls = append(calls, linkAccount(free.account))
+		}
+		if s.authenticator.CredentialID == free.authenticator.CredentialID {
+			free.authenticator.UserID = a.ID
+			calls = append(calls, createAuthenticator(free.authenticator))
+		}
+		try("something taken", "CreateUserWithAccount", s.call(), calls...)
+		c.same("a user after a refused sign-up", c.getUser(a.ID), a)
+	}
+	half(func(s *signUp) { s.user.Email = a.Email })
+	if !c.assignsIDs() {
+		half(func(s *signUp) { s.user.ID = a.ID })
+	}
+	if c.stores(AccountRecord) {
+		taken := c.account(a.ID)
+		half(func(s *signUp) {
+			s.account.Provider, s.account.ProviderAccountID = taken.Provider, taken.ProviderAccountID
+		})
+	}
+	if c.stores(AuthenticatorRecord) {
+		taken := c.authenticator(a.ID)
+		half(func(s *signUp) { s.authenticator.CredentialID = taken.CredentialID })
+	}
 }

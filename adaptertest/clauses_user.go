@@ -104,10 +104,13 @@ var userClauses = []check{
 		c.absent("GetUser of an unknown id", got, err)
 	}},
 	{id: "USER-08", words: "malformed-id-is-absent", requires: []string{"CreateUser", "GetUser"}, run: func(c *clauseContext) {
-		known := c.user().ID
-		for _, id := range malformedIDs(known) {
-			got, err := c.a.GetUser(c.ctx, id)
-			c.absent(fmt.Sprintf("GetUser(%q)", id), got, err)
+		supplied := c.newUser()
+		supplied.ID = c.id()
+		for _, known := range []*adapter.User{c.user(), c.createUser(supplied)} {
+			for _, id := range malformedIDs(known.ID) {
+				got, err := c.a.GetUser(c.ctx, id)
+				c.absent(fmt.Sprintf("GetUser(%q)", id), got, err)
+			}
 		}
 	}},
 	{id: "USER-09", words: "email-finds-its-user", requires: userMethods, run: func(c *clauseContext) {

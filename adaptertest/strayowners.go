@@ -1,6 +1,10 @@
 package adaptertest
 
-import "github.com/gatehouse-go/gatehouse/auth/adapter"
+import (
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
 
 // unknownOwner is an id that no user has.
 type unknownOwner struct {
@@ -50,6 +54,14 @@ func malformedIDs(known string) []string {
 	}
 	if len(known) >= 16 { // a shorter one may be a counter, and what is left of it another user's
 		ids = append(ids, known[:len(known)-1], known[1:])
+	}
+	for _, other := range []string{
+		strings.ToUpper(known), strings.ToLower(known), strings.ReplaceAll(known, "-", ""), "{" + known + "}", "urn:uuid:" + known,
+		"+" + known, "0" + known, known + ".0",
+	} {
+		if other != known {
+			ids = append(ids, other)
+		}
 	}
 	return ids
 }

@@ -57,7 +57,7 @@ type Accounts interface {
 	// LinkAccount stores an account of an existing user and returns it. A key
 	// that any user has already is an error matching ErrConflict, and the call
 	// changes nothing. An absent owner is an error matching ErrNotFound.
-	// [ACCT-06] [ACCT-14] [ACCT-16] [CONC-04]
+	// [ACCT-06] [ACCT-14] [ACCT-16] [ACCT-22] [CONC-04]
 	LinkAccount(ctx context.Context, account Account) (*Account, error)
 
 	// UnlinkAccount deletes the account and returns it, or nil if there was
@@ -133,7 +133,8 @@ type Authenticators interface {
 	// UpdateAuthenticatorCounter stores the counter and returns the whole
 	// record as stored. An absent authenticator is an error matching
 	// ErrNotFound, and the call creates nothing. A lower counter is stored like
-	// any other, because the core detects clones. [AUTHN-08] to [AUTHN-14]
+	// any other, because the core detects clones, or the call fails and changes
+	// nothing. [AUTHN-08] to [AUTHN-14]
 	UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*Authenticator, error)
 }
 

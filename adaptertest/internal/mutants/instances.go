@@ -144,12 +144,12 @@ func instanceMutants() []Mutant {
 					t, ok := m.tokens[key]
 					m.mu.RUnlock()
 					if ok {
-						time.AfterFunc(20*time.Millisecond, func() { _, _ = m.UseVerificationToken(context.Background(), key) })
+						time.AfterFunc(200*time.Millisecond, func() { _, _ = m.UseVerificationToken(context.Background(), key) })
 						return &t, nil
 					}
 					return nil, m.begin(ctx)
 				}}
 			},
-			harness: func(h *adaptertest.Harness) { h.Declarations.EventualReads = 20 * time.Millisecond }},
+			harness: func(h *adaptertest.Harness) { h.Declarations.EventualReads = 200 * time.Millisecond }},
 	}
 }

@@ -55,7 +55,7 @@ func All() []Mutant {
 		lifecycleMutants(), contextMutants(), concurrencyMutants(), failureMutants(),
 		errorKindMutants(), addressMutants(), numberMutants(), togetherMutants(), leakMutants(), growthMutants(),
 		signUpMutants(), accountListMutants(), sessionListMutants(), authenticatorEditMutants(), tokenEditMutants(),
-		missedMutants(),
+		missedMutants(), everydayMutants(), pairedMutants(),
 	)
 }
 
