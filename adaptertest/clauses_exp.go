@@ -230,7 +230,7 @@ func cleanUpRemovesAll(c *clauseContext) {
 // expired. An extension that was accepted holds.
 func extensionSurvives(c *clauseContext) {
 	if c.has(abilitySweep) && c.works("DeleteSession") {
-		for range max(1, c.rounds(3)) {
+		for range max(2, c.rounds(3)) {
 			c.sweepOfMany()
 			if c.failed() {
 				return
@@ -330,22 +330,25 @@ func (c *clauseContext) sweepOfMany() {
 	extended := map[string]bool{}
 	var deleted []string
 	var swept atomic.Bool
-	c.parallel(4, func(client int) {
-		switch client {
-		case 0:
+	// Several extend what expired, each a part of it: a store with one writer at a
+	// time lets the clean-up have most turns.
+	const extenders = 4
+	c.parallel(extenders+3, func(client int) {
+		switch {
+		case client == 0:
 			c.sweep(c.now())
 			swept.Store(true)
-		case 1, 2: // extend sessions of both kinds, from both ends
-			all := live
-			if client == 2 {
-				all = expired
+		case client <= extenders+1: // from both ends
+			all, first, stride := expired, client-1, extenders
+			if client == extenders+1 {
+				all, first, stride = live, 0, 1
 			}
-			for i := range all {
+			for i := first; i < len(all); i += stride {
 				if swept.Load() && i > 20 {
 					return
 				}
 				s := all[len(all)-1-i]
-				if i%2 == 0 {
+				if i/stride%2 == 0 {
 					s = all[i]
 				}
 				got, err := c.raw.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(until)})
