@@ -18,7 +18,7 @@ export PATH := $(CURDIR)/.cache/node/node_modules/node/bin:$(PATH)
 .DEFAULT_GOAL := test
 include images/images.mk
 
-.PHONY: help setup test test-modules check race race-modules portable apidiff release fuzz conformance conformance-all stress mutants bench bench-modules bench-large interop interop-tests lint demo browser
+.PHONY: help setup test test-modules check race race-modules portable apidiff release fuzz conformance conformance-all stress mutants mutants-all bench bench-modules bench-large interop interop-tests lint demo browser
 
 ## help: list the targets
 help:
@@ -112,6 +112,10 @@ stress: images
 ## mutants: the suite against broken adapters, with score and table
 mutants:
 	go run ./adaptertest/internal/mutants/cmd/mutants
+
+## mutants-all: the tables, for an hour: which clause alone notices what, how much each harness notices, and races 20 times
+mutants-all:
+	go run ./adaptertest/internal/mutants/cmd/mutants -tables
 
 ## bench: one table: adapters and core beside the least work by hand, and other libraries
 bench: images

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -27,6 +28,7 @@ type options struct {
 	all      bool
 	races    int
 	reaches  bool
+	tables   bool
 	detector bool
 	short    bool
 	write    bool
@@ -43,6 +45,7 @@ func main() {
 	flag.BoolVar(&o.all, "all", false, "run all clauses on each mutant, and print at which it fails")
 	flag.IntVar(&o.races, "races", 0, "run each race so many times, and print how often it is noticed")
 	flag.BoolVar(&o.reaches, "reaches", false, "print how many are caught by what the harness can do")
+	flag.BoolVar(&o.tables, "tables", false, "run all clauses on each mutant and print which clauses are alone in noticing one, then -reaches, then -races 20")
 	flag.BoolVar(&o.detector, "detector", false, "only what the race detector notices; needs -race")
 	flag.BoolVar(&o.write, "write", false, "write MUTANTS.md")
 	flag.BoolVar(&o.short, "short", false, "with the rounds of the suite's quick form")
@@ -79,6 +82,13 @@ func run(ctx context.Context, o options) error {
 	switch {
 	case o.write:
 		return write()
+	case o.tables:
+		o.all = true
+		if err := alone(ctx, chosen, o); err != nil {
+			return err
+		}
+		o.all, o.races = false, cmp.Or(o.races, 20)
+		return errors.Join(reaches(ctx, chosen, o), races(ctx, chosen, o))
 	case o.races > 0:
 		return races(ctx, chosen, o)
 	case o.reaches:
@@ -169,6 +179,31 @@ func score(ctx context.Context, chosen []mutants.Mutant, o options) error {
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		return cmd.Run()
 	}
+	return nil
+}
+
+// alone prints the mutants that one clause alone notices, by clause, and the
+// clauses that notice none alone.
+func alone(ctx context.Context, chosen []mutants.Mutant, o options) error {
+	only := map[string][]string{}
+	err := judge(ctx, chosen, o, mutants.Everything, func(v mutants.Verdict) {
+		if len(v.Failed) == 1 {
+			only[v.Failed[0]] = append(only[v.Failed[0]], v.Mutant.Name)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("Mutants that one clause alone notices:\n")
+	var none []string
+	for _, c := range adaptertest.Clauses() {
+		if names := only[c.ID]; len(names) > 0 {
+			fmt.Printf("%-9s %3d  %s\n", c.ID, len(names), strings.Join(names, "; "))
+		} else {
+			none = append(none, c.ID)
+		}
+	}
+	fmt.Printf("\nClauses that notice none alone: %s\n\n", strings.Join(none, " "))
 	return nil
 }
 
