@@ -2,13 +2,13 @@ package adaptertest
 
 import "github.com/gatehouse-go/gatehouse/auth/adapter"
 
-// belongings are a user and records of each kind that the adapter keeps.
+// belongings is a user with records of each kind that the adapter keeps.
 type belongings struct {
 	user           *adapter.User
 	accounts       []adapter.Account
 	sessions       []adapter.Session
 	authenticators []adapter.Authenticator
-	token          *adapter.VerificationToken // no one's, but created along
+	token          *adapter.VerificationToken // created too, though it has no owner
 }
 
 // everything creates a user with one record of each kind.
@@ -20,8 +20,8 @@ func (c *clauseContext) everything() belongings {
 	return b
 }
 
-// userWith creates a user with so many records of each kind that the adapter
-// keeps.
+// userWith creates a user with the given numbers of records, of each kind
+// that the adapter keeps.
 func (c *clauseContext) userWith(accounts, sessions, authenticators int) belongings {
 	b := belongings{user: c.user()}
 	if c.works("LinkAccount") {
@@ -42,8 +42,8 @@ func (c *clauseContext) userWith(accounts, sessions, authenticators int) belongi
 	return b
 }
 
-// unchanged compares what an adapter has with what was created, by every lookup
-// but the one that uses up a token.
+// unchanged compares the stored records with the created ones, by every lookup
+// except the one that uses up a token.
 func (c *clauseContext) unchanged(when string, a adapter.Adapter, b belongings) {
 	ctx := c.ctx
 	compare := func(method string, got any, err error, want any) {
@@ -99,7 +99,7 @@ func (c *clauseContext) accountWith(userID string, key adapter.AccountKey) adapt
 	return a
 }
 
-// owned compares an account, and the user whom it finds, by every lookup.
+// owned compares an account and its owner, by every lookup.
 func (c *clauseContext) owned(what string, a adapter.Account, owner *adapter.User) {
 	c.same("GetUserByAccount of "+what, c.getUserByAccount(a.Key()), owner)
 	if c.works("GetAccount") {

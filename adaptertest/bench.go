@@ -17,18 +17,18 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Baseline opens the baseline under an adapter that the harness opened: the least
-// work by which the raw client does the same on the same store, with the same
-// connection settings and nothing of the adapter in between. It returns a value
-// with any of the methods of an adapter, as [adapter.Partial] takes it; a method
-// that it lacks has no baseline. What its lookups return must equal what the
-// adapter returns, or the benchmark fails. The baseline of another product is that
+// Baseline opens the baseline for an adapter that the harness opened. A baseline
+// does the same work on the same store with the least code that the client library
+// allows, with the same connection settings and without the adapter. The result
+// has any of the methods of an adapter, as [adapter.Partial] accepts it; a method
+// that it lacks has no baseline. The benchmark fails if a lookup of the baseline
+// returns another record than the adapter. The baseline may also be another
 // product: see [BenchSessions].
 type Baseline func(tb testing.TB, a adapter.Adapter) any
 
 // Bench measures each method of the adapter, in a store with 100 users who have
-// one of everything; ADAPTERTEST_POPULATION sets another number. One line for
-// each method has these values:
+// one record of each kind; ADAPTERTEST_POPULATION sets another number. The line
+// of each method has these values:
 //
 //	ns/op                   the median time of a call
 //	baseline-ns/op             that of its baseline
@@ -38,13 +38,12 @@ type Baseline func(tb testing.TB, a adapter.Adapter) any
 //	B/op, allocs/op         what a call allocates
 //	baseline-allocs/op         what a call of the baseline allocates
 //
-// The adapter and its baseline take turns call by call, so that both calls of a turn
-// have the same weather and the ratio means something on a busy machine. Preparing what a call
-// needs is not measured. The baseline may be nil.
+// The calls of the adapter and the baseline alternate, so that other work on the machine slows
+// both calls of a turn in the same way, and the ratio is comparable on a busy machine. The
+// preparation of a call is not measured. The baseline may be nil.
 //
-// Steps are counted if the harness has Second and Faults, as [RoundTrips] does
-// it. So New can open the adapter without anything between it and the store,
-// and Second with.
+// Steps are counted as in [RoundTrips] if the harness has Second and Faults. So
+// New can open the adapter without a proxy or wrapper, and Second with one.
 func Bench(b *testing.B, h Harness, baseline Baseline) {
 	b.Helper()
 	population, err := population()
@@ -61,18 +60,19 @@ func Bench(b *testing.B, h Harness, baseline Baseline) {
 }
 
 // BenchSessions measures GetSessionAndUser as [Bench] does, among 1,000, 100,000
-// and 1,000,000 sessions, but not among more than most: what it costs should not
-// grow faster than its baseline. Each call reads a random session. Ten sessions
-// belong to one user.
+// and 1,000,000 sessions, but not among more than the number most. Its time
+// should not grow faster than that of its baseline. Each call reads a random
+// session. Ten sessions belong to one user.
 //
 // Fill writes the sessions with the tokens SessionToken(from) to
-// SessionToken(to-1), and their users, to the store of the adapter. It may go
-// behind the adapter, as long as the adapter can't see a difference. What it
-// writes must stay until the adapter's own clean-up. If it is nil the adapter
-// writes the sessions, which may take long.
+// SessionToken(to-1), and their users, to the store of the adapter. It may write
+// to the store without the adapter, if the records are the same as those that
+// the adapter writes. The records must stay until the clean-up of the adapter
+// that was opened. If Fill is nil, the adapter writes the sessions, which may
+// take long.
 //
 // The baseline may be another product that reads a session from the same server:
-// all it must do is return something.
+// it must only return a record.
 func BenchSessions(b *testing.B, h Harness, baseline Baseline, most int, fill func(tb testing.TB, a adapter.Adapter, from, to int)) {
 	b.Helper()
 	s := newBenchmarks(b, h, baseline, 0)
@@ -99,7 +99,7 @@ func BenchSessions(b *testing.B, h Harness, baseline Baseline, most int, fill fu
 	})
 }
 
-// finding makes it an error that a lookup finds nothing.
+// finding returns a call that fails if the lookup finds nothing.
 func finding(k call) call {
 	do := k.do
 	k.do = func(ctx context.Context, a adapter.Adapter) (any, error) {
@@ -132,7 +132,7 @@ func (s *benchmarks) fill(tb testing.TB, a adapter.Adapter, from, to int) {
 	}
 }
 
-// benchmarks is what the benchmarks of one adapter have in common.
+// benchmarks is the common state of the benchmarks of one adapter.
 type benchmarks struct {
 	c        *clauseContext // for its fixtures
 	adapter  adapter.Adapter
@@ -179,7 +179,7 @@ func newBenchmarks(tb testing.TB, h Harness, baseline Baseline, population int) 
 	return s
 }
 
-// person creates a user with one of everything.
+// person creates a user with one record of each kind.
 func (s *benchmarks) person() (*fixture, error) {
 	c, ctx, a := s.c, s.c.ctx, s.adapter
 	k := &fixture{user: c.newUser()}
@@ -199,7 +199,7 @@ func (s *benchmarks) person() (*fixture, error) {
 	return k, nil
 }
 
-// prepare returns a call about somebody.
+// prepare returns a call for a user of the population.
 func (s *benchmarks) prepare(tb testing.TB, w workload) call {
 	tb.Helper()
 	var k *fixture
@@ -229,7 +229,8 @@ func (s *benchmarks) sides(method string) []adapter.Adapter {
 	return []adapter.Adapter{s.adapter, s.baseline}
 }
 
-// agree fails a baseline that makes less of a lookup than the adapter does.
+// agree fails the benchmark if a lookup of the baseline returns less than the
+// adapter's.
 func (s *benchmarks) agree(tb testing.TB) {
 	tb.Helper()
 	for _, k := range s.c.working(s.people[0].reads()) {
@@ -247,15 +248,15 @@ const (
 	allocations = 50 // calls whose allocations are counted
 )
 
-// measure lets the sides take turns and reports medians: the ratio is that of the
-// turns, in each of which both had the same weather.
+// measure lets the sides take turns and reports medians. The ratio is the median
+// of the ratios of the turns.
 func (s *benchmarks) measure(b *testing.B, w workload) {
 	b.ReportAllocs()
 	sides := s.sides(w.method)
 	took := make([][]time.Duration, len(sides))
 	round := func(n int) {
 		for i := range sides {
-			who := (n + i) % len(sides) // each goes first as often as second
+			who := (n + i) % len(sides) // each side is first as often as second
 			k := s.prepare(b, w)
 			start := time.Now()
 			s.call(b, k, sides[who])
@@ -296,7 +297,7 @@ func median[T cmp.Ordered](values []T) T {
 	return values[len(values)/2]
 }
 
-// allocations counts what one call allocates, and its bytes.
+// allocations returns the number of allocations of one call, and their bytes.
 func (s *benchmarks) allocations(b *testing.B, w workload, side adapter.Adapter) (count, size float64) {
 	calls := make([]call, allocations)
 	for i := range calls {

@@ -68,7 +68,7 @@ func TestBench(t *testing.T) {
 	}
 }
 
-// wrongBaseline finds somebody else.
+// wrongBaseline finds another user.
 type wrongBaseline struct{ a adapter.Adapter }
 
 func (f wrongBaseline) GetUser(ctx context.Context, id string) (*adapter.User, error) {
@@ -106,8 +106,8 @@ func TestBenchSessions(t *testing.T) {
 	}
 }
 
-// stepping takes three steps for the first call of GetUser on a handle and one
-// for each other.
+// stepping takes three steps for the first call of GetUser on a handle, and
+// one for each later call.
 type stepping struct {
 	*model.Model
 	steps *steps

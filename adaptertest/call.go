@@ -8,7 +8,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Calls that are made later: by races, histories, faults and workloads.
+// Calls that are prepared now and made later: by races, histories, faults
+// and workloads.
 
 // call is one call of a race or a history.
 type call struct {
@@ -185,7 +186,7 @@ func deleteTokens(identifier string) call {
 	}, identifier)
 }
 
-// of makes a call of an optional interface that must succeed.
+// of makes a call of an optional interface. The call must succeed.
 func of[T any](c *clauseContext, k call) T {
 	got, err := k.do(c.ctx, c.a)
 	if err != nil {
@@ -219,8 +220,8 @@ func (k *fixture) reads() []call {
 	}
 }
 
-// writes are calls of the methods that change something. In this order all of
-// them succeed.
+// writes are calls of the methods that change something. All of them succeed
+// in this order.
 func (k *fixture) writes() []call {
 	return []call{
 		updateUser(k.userUpdate),

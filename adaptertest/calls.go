@@ -2,7 +2,7 @@ package adaptertest
 
 import "github.com/gatehouse-go/gatehouse/auth/adapter"
 
-// The calls below are for steps that must succeed: an error ends the clause.
+// The calls below are steps that must succeed: an error ends the clause.
 
 func must[T any](c *clauseContext, method string, result T, err error) T {
 	if err != nil {
@@ -51,8 +51,8 @@ func (c *clauseContext) deleteUser(id string) *adapter.User {
 	return must(c, "DeleteUser", r, err)
 }
 
-// linkAccount links an account. The contract lets LinkAccount return nothing,
-// so the account given is what is returned.
+// linkAccount links an account. The contract allows LinkAccount to return
+// nil, so linkAccount returns its argument.
 func (c *clauseContext) linkAccount(a adapter.Account) adapter.Account {
 	r, err := c.a.LinkAccount(c.ctx, a)
 	must(c, "LinkAccount", r, err)

@@ -9,16 +9,18 @@ import (
 	"sync"
 )
 
-// Level says how binding a clause is.
+// Level says how strictly a clause binds an adapter.
 type Level string
 
 // The levels of clauses.
 const (
 	// Must clauses hold for every adapter; a waiver makes a run partial.
 	Must Level = "MUST"
-	// Should clauses are what good adapters do; a reason can excuse not to.
+	// Should clauses are kept by good adapters; an adapter may break one for a
+	// good reason.
 	Should Level = "SHOULD"
-	// May clauses allow something, which is recorded.
+	// May clauses allow a behaviour. The suite records whether the adapter has
+	// it.
 	May Level = "MAY"
 )
 
@@ -27,20 +29,20 @@ type Clause struct {
 	// ID is the group, a hyphen and a number that never changes, as VTOK-04.
 	ID    string `json:"id"`
 	Level Level  `json:"level"`
-	// Basis is where the rule comes from: API, the comments of package adapter;
-	// SEC where breaking it lets somebody in; LOSS where data is lost; Q where
-	// good adapters do it.
+	// Basis is the origin of the rule. API: the comments of package adapter say
+	// so. SEC: breaking it is a security hole. LOSS: breaking it loses data. Q:
+	// good adapters do so.
 	Basis string `json:"basis"`
 	// Rule is the sentence that an adapter keeps or breaks.
 	Rule string `json:"rule"`
-	// Since is the version of the suite that the clause came with.
+	// Since is the version of the suite in which the clause appeared.
 	Since string `json:"since"`
 	// Test says how the rule is tested through the interface.
 	Test string `json:"test"`
-	// Reason says why the rule is there. This and what follows explains the
-	// clause and is not in reports.
+	// Reason says why the rule exists. This field and the fields below explain
+	// the clause and are not in reports.
 	Reason string `json:"-"`
-	// Incident is where it was broken, if that is known.
+	// Incident names a known case in which the rule was broken.
 	Incident string `json:"-"`
 	// Fix says how to keep the rule.
 	Fix Fix `json:"-"`
@@ -65,12 +67,12 @@ func (c Clause) Group() string {
 	return group
 }
 
-// page is where CLAUSES.md explains the clause.
+// page is the link to the clause in CLAUSES.md.
 func (c Clause) page() string { return "adaptertest/CLAUSES.md#" + strings.ToLower(c.ID) }
 
 //go:generate go run ./internal/clausesdoc
 
-// firstVersion is the version of the clauses that say nothing else.
+// firstVersion is the version of the clauses that name no version.
 const firstVersion = "v0.1.0"
 
 //go:embed clauses.json
@@ -125,23 +127,25 @@ func clauseByID(id string) (Clause, bool) {
 // check is the executable form of a clause.
 type check struct {
 	id string
-	// words follow the ID in the name of the subtest, as wrong-token-keeps-pending.
+	// words follow the ID in the name of the subtest, for example
+	// wrong-token-keeps-pending.
 	words string
 	// needs are the abilities without which the clause can't be verified.
 	needs []ability
-	// requires are the methods without which the clause says nothing of an adapter:
-	// it does not apply. Of other methods a clause uses those that work, and a
-	// lookup that is missing is made by another one: see standins.go.
+	// requires are the methods without which the clause does not apply to an
+	// adapter. Of the other methods a clause uses those that work; other lookups
+	// replace a missing lookup, see standins.go.
 	requires []string
-	// races says that the outcome depends on how calls meet in time, so that an
-	// adapter which breaks the clause may pass by luck.
+	// races says that the outcome depends on the timing of concurrent calls, so
+	// that an adapter that breaks the clause may pass by luck.
 	races bool
-	// alone says that the check measures, or judges the whole run or process.
+	// alone says that the check measures time, or judges the whole run or
+	// process.
 	alone bool
 	run   func(c *clauseContext)
 }
 
-// runsAlone reports whether no other check may run beside it.
+// runsAlone reports whether no other check may run at the same time.
 func (k check) runsAlone() bool { return k.races || k.alone }
 
 func (k check) name() string { return k.id + "-" + k.words }

@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// TestClauseFilesAreApart reads the files of the clauses: none of them uses
-// what another one declares, and nothing but the list of all clauses uses what
-// they declare. What two files need is an instrument with a file of its own.
+// TestClauseFilesAreApart reads the files of the clauses: none of them uses a
+// declaration of another one, and only the list of all clauses uses their
+// declarations. A declaration that two files need is in a file of its own.
 func TestClauseFilesAreApart(t *testing.T) {
 	t.Parallel()
 	set := token.NewFileSet()
@@ -34,7 +34,7 @@ func TestClauseFilesAreApart(t *testing.T) {
 		}
 		files = append(files, file)
 	}
-	// What is imported stays unknown: only names of this package matter here.
+	// Imports stay unresolved: only names of this package matter here.
 	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
 	config := types.Config{Error: func(error) {}}
 	pkg, _ := config.Check("adaptertest", set, files, &info)

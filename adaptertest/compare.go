@@ -7,7 +7,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// same compares a record with the one that is wanted and reports a difference.
+// same compares a record with the wanted one and reports a difference as a
+// breach.
 func (c *clauseContext) same(what string, got, want any) bool {
 	if d := c.unlike(got, want); d != "" {
 		c.Errorf("%s: %s", what, d)
@@ -16,7 +17,7 @@ func (c *clauseContext) same(what string, got, want any) bool {
 	return true
 }
 
-// absent reports a breach unless a lookup found nothing and did not fail.
+// absent reports a breach if a lookup found a record or failed.
 func (c *clauseContext) absent(what string, record any, err error) bool {
 	switch {
 	case err != nil:
@@ -70,8 +71,9 @@ next:
 	}
 }
 
-// shownAsBefore reports a name or an instant of an authenticator that was there
-// before and is gone: a store has a place for them, or it has none.
+// shownAsBefore reports a breach if the name or an instant of an authenticator
+// was stored before and is missing now: a store keeps these fields always or
+// never.
 func (c *clauseContext) shownAsBefore(what string, got, before *adapter.Authenticator) {
 	if got == nil || before == nil {
 		return

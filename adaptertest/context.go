@@ -19,10 +19,10 @@ import (
 // do, fixtures, and the ways to report. Its methods may be called from any
 // goroutine that parallel started.
 type clauseContext struct {
-	// a is the adapter under test. Its calls are traced and watched: see observer.
+	// a is the adapter under test. The observer traces and checks its calls.
 	a adapter.Adapter
-	// raw is the same adapter without the observer, for races, in which nothing
-	// may stand between the calls.
+	// raw is the same adapter without the observer, for races, in which the
+	// observer would change the timing.
 	raw adapter.Adapter
 
 	ctx     context.Context
@@ -44,16 +44,16 @@ type clauseContext struct {
 
 	lastWrite time.Time // if the adapter declares eventual reads
 
-	missing        []string // of the 19 methods those that the adapter does not have
-	optional       []string // of the methods of optional interfaces those that it does not have
+	missing        []string // those of the 19 methods that the adapter does not have
+	optional       []string // those methods of optional interfaces that it does not have
 	known          remembered
-	uninvolvedGone bool // the clause took away what the uninvolved user is read through
+	uninvolvedGone bool // the clause has closed the handle that reads the uninvolved user, or has emptied the store
 }
 
 // harness is the harness of the run.
 func (c *clauseContext) harness() *Harness { return c.run.harness }
 
-// Errorf reports a breach of the clause and goes on.
+// Errorf reports a breach of the clause and continues.
 func (c *clauseContext) Errorf(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +80,8 @@ func (c *clauseContext) failed() bool {
 	return len(c.failures) > 0
 }
 
-// notVerified ends the clause: the harness can't show what it asks.
+// notVerified ends the clause because the harness lacks the means to verify
+// it.
 func (c *clauseContext) notVerified(format string, args ...any) {
 	for _, arg := range args {
 		if a, ok := arg.(ability); ok {
@@ -90,7 +91,7 @@ func (c *clauseContext) notVerified(format string, args ...any) {
 	c.end(NotVerified, fmt.Sprintf(format, args...))
 }
 
-// notApplicable ends the clause: it says nothing about this adapter.
+// notApplicable ends the clause because it does not apply to this adapter.
 func (c *clauseContext) notApplicable(format string, args ...any) {
 	c.end(NotApplicable, fmt.Sprintf(format, args...))
 }
@@ -140,17 +141,18 @@ func (c *clauseContext) requires(methods ...string) {
 	}
 }
 
-// rounds scales a number of repetitions by what the run was asked for.
+// rounds scales a number of repetitions by the rounds that the run was asked
+// for.
 func (c *clauseContext) rounds(n int) int { return max(1, int(float64(n)*c.run.options.Rounds)) }
 
-// span scales a time that is spent on repetitions in the same way.
+// span scales the time for repetitions in the same way.
 func (c *clauseContext) span(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * c.run.options.Rounds)
 }
 
-// parallel runs f(0) to f(n-1) on goroutines of their own, released together,
-// and waits for them. A goroutine that ends the clause ends it for the caller;
-// one that panics fails it.
+// parallel runs f(0) to f(n-1) on n goroutines, releases them together, and
+// waits for them. If one of them ends the clause, the caller ends too. A panic
+// in one fails the clause.
 func (c *clauseContext) parallel(n int, f func(i int)) {
 	var ready, done sync.WaitGroup
 	start := make(chan struct{})
@@ -181,7 +183,7 @@ func (c *clauseContext) parallel(n int, f func(i int)) {
 	}
 }
 
-// observe puts the observer before an adapter that the harness opened.
+// observe wraps an adapter that the harness opened in the observer.
 func (c *clauseContext) observe(a adapter.Adapter) adapter.Adapter {
 	if a == nil {
 		c.Fatalf("the harness returned a nil adapter")
@@ -195,7 +197,7 @@ func (c *clauseContext) second() adapter.Adapter {
 	return c.observe(c.harness().Second(c.tb, c.raw))
 }
 
-// sweep triggers the clean-up of what expired at or before now.
+// sweep triggers the clean-up of the records that expired at or before now.
 func (c *clauseContext) sweep(now time.Time) {
 	c.need(abilitySweep)
 	var err error
@@ -209,7 +211,7 @@ func (c *clauseContext) sweep(now time.Time) {
 	}
 }
 
-// now is the time that the adapter goes by.
+// now is the time on the adapter's clock.
 func (c *clauseContext) now() time.Time {
 	if c.has(abilityClock) {
 		return c.clock().Now()
@@ -217,8 +219,8 @@ func (c *clauseContext) now() time.Time {
 	return time.Now()
 }
 
-// clock is the clock of the harness, or one of the clause's own where the
-// adapter looks at none.
+// clock is the clock of the harness, or a clock of the clause if the adapter
+// looks at none.
 func (c *clauseContext) clock() Clock {
 	if c.harness().Declarations.Timeless {
 		return &c.virtual
@@ -232,8 +234,8 @@ type virtualClock struct{ ahead atomic.Int64 }
 func (v *virtualClock) Now() time.Time          { return time.Now().Add(time.Duration(v.ahead.Load())) }
 func (v *virtualClock) Advance(d time.Duration) { v.ahead.Add(int64(d)) }
 
-// wait returns when d has passed on the adapter's clock: at once where the
-// harness can move it.
+// wait returns when d has passed on the adapter's clock. It returns at once
+// if the harness can move that clock.
 func (c *clauseContext) wait(d time.Duration) {
 	if c.has(abilityClock) {
 		c.clock().Advance(d)
@@ -246,7 +248,7 @@ func (c *clauseContext) wait(d time.Duration) {
 	}
 }
 
-// wrote notes that a write took place now: see settle.
+// wrote records the time of a write, for settle.
 func (c *clauseContext) wrote() {
 	if c.harness().Declarations.EventualReads > 0 {
 		c.mu.Lock()
@@ -255,8 +257,8 @@ func (c *clauseContext) wrote() {
 	}
 }
 
-// settle waits until reads see the last write, where the harness declares that
-// they are behind [ISO-06]. UseVerificationToken never waits [ISO-07].
+// settle waits until reads see the last write, if the harness declares
+// eventual reads [ISO-06]. UseVerificationToken never waits [ISO-07].
 func (c *clauseContext) settle() {
 	c.mu.Lock()
 	rest := time.Until(c.lastWrite.Add(c.harness().Declarations.EventualReads))
@@ -271,8 +273,8 @@ func (c *clauseContext) settle() {
 	}
 }
 
-// harnessTB is the testing.TB that the harness is given. What the harness says
-// of a failure goes to the clause.
+// harnessTB is the testing.TB that the harness gets. It reports the harness's
+// failures to the clause.
 type harnessTB struct {
 	testing.TB // nil: every method is overridden
 	c          *clauseContext

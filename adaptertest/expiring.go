@@ -52,12 +52,13 @@ func (c *clauseContext) expiring(lives ...time.Duration) expiring {
 	return e
 }
 
-// there reads what has not expired yet and reports what is missing or changed.
+// there reads the records that have not expired yet, and reports those that
+// are missing or changed.
 func (e expiring) there(c *clauseContext, when string) {
 	for _, s := range e.sessions {
 		got, err := c.a.GetSessionAndUser(c.ctx, s.SessionToken)
 		if !c.now().Before(s.Expires) {
-			continue // it expired while this clause was slow
+			continue // it has expired because the machine is slow
 		}
 		what := fmt.Sprintf("a session that expires %s, read %s", diff.Show(s.Expires), when)
 		switch {
@@ -86,7 +87,8 @@ func (e expiring) there(c *clauseContext, when string) {
 	}
 }
 
-// truthful reads what has expired: it is absent, or comes with its instant.
+// truthful reads the expired records: each must be absent or have its true
+// instant.
 func (e expiring) truthful(c *clauseContext) {
 	for _, s := range e.sessions {
 		got, err := c.a.GetSessionAndUser(c.ctx, s.SessionToken)

@@ -13,7 +13,7 @@ type failure struct {
 }
 
 // failing calls every lookup and every write while the store fails, once in a
-// run, and lets judge look at the errors.
+// run, and passes the errors to judge.
 func (c *clauseContext) failing(judge func(what string, err error)) {
 	if c.run.failed == nil {
 		c.run.failed = c.failedCalls()

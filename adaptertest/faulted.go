@@ -14,31 +14,34 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Calls into which a fault is injected, and what is asked of them.
+// Calls with an injected fault, and the checks of their outcome.
 
 const (
-	// callTime bounds a call that a fault was injected into.
+	// callTime limits a call with an injected fault.
 	callTime = 5 * time.Second
-	// grace is what a call may take beyond its deadline, on a busy machine.
+	// grace is how much longer than its deadline a call may take on a busy
+	// machine.
 	grace = 3 * time.Second
-	// openTime is what another adapter waits for what a failed call left open.
+	// openTime is how long another adapter may wait for a transaction or lock
+	// that a failed call left open.
 	openTime = 20 * time.Second
-	// abandonTime is how soon after a call that was given up an adapter sends what
-	// ends it.
+	// abandonTime is the time within which an adapter sends the request that ends
+	// a call whose caller has given up.
 	abandonTime = 100 * time.Millisecond
-	// recoveryTime bounds the recovery from a lost connection.
+	// recoveryTime limits the recovery from a lost connection.
 	recoveryTime = 15 * time.Second
-	// downTime is the deadline of calls while the store is down, downAttempts how
-	// often one may try.
+	// downTime is the deadline of a call while the store is down, and
+	// downAttempts is the number of attempts.
 	downTime     = 300 * time.Millisecond
 	downAttempts = 50
-	// faultSteps bounds the steps of one call that a fault is injected at.
+	// faultSteps limits the number of steps of one call at which a fault is
+	// injected.
 	faultSteps = 40
 )
 
 var breakingFaults = []fault.Kind{fault.FailRequest, fault.LoseReply, fault.CutReply, fault.Cut, fault.Down, fault.HalfClose}
 
-// visibleWrites are the methods that change what a snapshot shows.
+// visibleWrites are the methods whose changes a snapshot shows.
 var visibleWrites = methodsThat(func(m method) bool { return m.write })
 
 var lookups = []string{
@@ -63,7 +66,7 @@ func (c *clauseContext) faults() fault.Control {
 	return c.harness().Faults(c.raw)
 }
 
-// inject arms a fault that the clause can't do without.
+// inject arms a fault that the clause needs.
 func (c *clauseContext) inject(control fault.Control, kind fault.Kind, step int) fault.Injection {
 	i, err := control.Inject(kind, step)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -84,8 +87,8 @@ func isHit(i fault.Injection) bool {
 	}
 }
 
-// willBeHit waits for a fault that a failed call has probably felt: connections
-// break a moment before the fault says so.
+// willBeHit waits until a fault reports its hit after a call has failed: a
+// connection breaks a moment before the fault reports it.
 func willBeHit(i fault.Injection) bool {
 	select {
 	case <-i.Hit():
@@ -95,8 +98,8 @@ func willBeHit(i fault.Injection) bool {
 	}
 }
 
-// mend heals the traffic and waits until the adapter is over the fault, which
-// is not what most clauses are about.
+// mend heals the traffic and waits until calls of the adapter succeed again.
+// Few clauses judge that recovery.
 func (c *clauseContext) mend(control fault.Control) {
 	control.Heal()
 	look := func() error { return nil }
@@ -126,10 +129,10 @@ func (c *clauseContext) mend(control fault.Control) {
 	}
 }
 
-// heal ends all faults, and waits until the adapter is over them.
+// heal ends all faults, and waits until calls of the adapter succeed again.
 func (c *clauseContext) heal() { c.mend(c.harness().Faults(c.raw)) }
 
-// limitWith is how long a call with a fault may take.
+// limitWith returns how long a call with a fault of the kind may take.
 func limitWith(kind fault.Kind) time.Duration {
 	if kind == fault.Down {
 		return downTime // drivers wait for a store that is down
@@ -137,7 +140,7 @@ func limitWith(kind fault.Kind) time.Duration {
 	return callTime
 }
 
-// faulted is a call that a fault was injected into.
+// faulted is a call with an injected fault.
 type faulted struct {
 	kind    fault.Kind
 	step    int
@@ -155,8 +158,8 @@ func (x faulted) String() string {
 	return fmt.Sprintf("%s with %s at step %d (%s)", x.call.method, kindName(x.kind), x.step, outcome)
 }
 
-// eachFault makes a call of each method with a fault of each kind at each of its
-// steps, always with a new fixture, and judges the outcome when the traffic
+// eachFault calls each method with a fault of each kind at each of the call's
+// steps, each time with a new fixture. It judges the outcome when the traffic
 // flows again.
 func (c *clauseContext) eachFault(kinds []fault.Kind, methods []string, judge func(x faulted)) {
 	control := c.control()
@@ -225,11 +228,13 @@ func (c *clauseContext) adoptID(x *faulted) {
 	}
 }
 
-// looks bounds how often is looked at a store that changed during the look.
+// looks is the largest number of attempts to read a store that changes during
+// the read.
 const looks = 4
 
-// effect compares the store with what the contract says it is before and after
-// the call. It reports whether the call shows, and what is neither.
+// effect compares the store with the states that the contract requires before
+// and after the call. It reports whether the call took effect, and the
+// differences if the store has neither state.
 func (c *clauseContext) effect(x faulted) (done bool, neither []string) {
 	_, done, neither = c.effectOn(x.fixture.model(c), x.fixture.keys(), x.call)
 	return done, neither
@@ -277,9 +282,9 @@ func (c *clauseContext) snapshotOfModel(m *model.Model, look keys) []lookup {
 	return seen
 }
 
-// wholeOrNone reports a breach unless the call took effect as a whole or not at
-// all, and, if it succeeded, as a whole. It returns whether it took effect, and
-// whether all is well.
+// wholeOrNone reports a breach if the call took effect in part, or if it
+// succeeded and did not take effect. It returns whether the call took effect,
+// and whether there was no breach.
 func (c *clauseContext) wholeOrNone(x faulted) (done, whole bool) {
 	done, neither := c.effect(x)
 	if len(neither) > 0 {
@@ -293,8 +298,8 @@ func (c *clauseContext) wholeOrNone(x faulted) (done, whole bool) {
 	return done, true
 }
 
-// writesFromElsewhere writes the records of a fixture from another adapter, under
-// a deadline.
+// writesFromElsewhere writes the records of a fixture through another adapter,
+// under a deadline.
 func (c *clauseContext) writesFromElsewhere(a adapter.Adapter, k *fixture) error {
 	ctx, cancel := context.WithTimeout(c.ctx, openTime)
 	defer cancel()
@@ -350,7 +355,7 @@ func kindName(k fault.Kind) string {
 	return names[k]
 }
 
-// bounded makes a call under a deadline of its own.
+// bounded makes a call with its own deadline.
 func (c *clauseContext) bounded(limit time.Duration, call func(c *clauseContext) (any, error)) (any, error) {
 	live := c.ctx
 	ctx, cancel := context.WithTimeout(live, limit)
@@ -360,8 +365,8 @@ func (c *clauseContext) bounded(limit time.Duration, call func(c *clauseContext)
 	return call(c)
 }
 
-// listFails injects faults into a call that lists: it fails, or the list is
-// complete.
+// listFails injects faults into a call that lists records: the call must fail
+// or return the complete list.
 func (c *clauseContext) listFails(list call, want any) {
 	control := c.control()
 	defer control.Heal()
@@ -393,8 +398,8 @@ func (c *clauseContext) listFails(list call, want any) {
 	}
 }
 
-// needsFaults are the abilities of clauses about faults.
+// needsFaults are the abilities that clauses about faults need.
 var needsFaults = []ability{abilityFaults}
 
-// deadline bounds what must not hang.
+// deadline limits calls that must not hang.
 const deadline = 15 * time.Second

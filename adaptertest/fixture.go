@@ -7,8 +7,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// fixture is a user with one of everything, and one of everything that can still
-// be created: what a call of every method needs.
+// fixture is what a call of every method needs: a user with one record of each
+// kind, and one record of each kind that is not stored yet.
 type fixture struct {
 	user          adapter.User
 	account       adapter.Account
@@ -24,8 +24,8 @@ type fixture struct {
 	userUpdate       adapter.UserUpdate
 	sessionUpdate    adapter.SessionUpdate
 
-	// passkey is the account that the authenticator is connected to. It is there
-	// if the adapter can delete authenticators.
+	// passkey is the account that the authenticator is connected to. It is
+	// stored if the adapter can delete authenticators.
 	passkey       adapter.Account
 	signUp        signUp
 	accountUpdate adapter.AccountUpdate
@@ -40,7 +40,7 @@ type signUp struct {
 }
 
 // newSignUp returns a user with an ID, and an account and an authenticator
-// without an owner, which belong together.
+// that are connected and have no owner yet.
 func (c *clauseContext) newSignUp() signUp {
 	var s signUp
 	s.user = c.newUser()
@@ -86,13 +86,14 @@ func (c *clauseContext) newFixture(a adapter.Adapter) *fixture {
 	return &k
 }
 
-// connects reports whether authenticators are connected to accounts that end
-// with them.
+// connects reports whether the adapter deletes an account together with the
+// authenticator that is connected to it.
 func (c *clauseContext) connects() bool {
 	return c.works("DeleteAuthenticator") && c.stores(AccountRecord)
 }
 
-// keys are the keys of all records of the fixture, tokens excepted.
+// keys returns the keys of all records of the fixture except verification
+// tokens.
 func (k *fixture) keys() keys {
 	email, _ := k.userUpdate.Email.Get()
 	return keys{
@@ -104,7 +105,7 @@ func (k *fixture) keys() keys {
 	}
 }
 
-// model returns the contract's idea of a store that holds the fixture.
+// model returns a model that holds the fixture.
 func (k *fixture) model(c *clauseContext) *model.Model {
 	m := model.New()
 	m.Tokens[k.token.Key()] = k.token
@@ -127,7 +128,8 @@ func (k *fixture) model(c *clauseContext) *model.Model {
 	return m
 }
 
-// surround gives a user two sessions, by which a join would double what is listed.
+// surround gives a user two sessions, so that a list that joins sessions would
+// have each record twice.
 func (c *clauseContext) surround(userID string) {
 	if !c.lacks("CreateSession") {
 		c.session(userID)

@@ -8,9 +8,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// What is left of a record that was deleted.
+// Searches for remains of deleted records.
 
-// reallyGone looks behind the adapter, where the harness can.
+// reallyGone looks for the record in the store without the adapter, if the
+// harness can.
 func (c *clauseContext) reallyGone(what string, r Record) {
 	inspect := c.harness().Inspect
 	if inspect == nil {
@@ -24,7 +25,8 @@ func (c *clauseContext) reallyGone(what string, r Record) {
 	}
 }
 
-// nothingOf reports what is found under the keys.
+// nothingOf returns an error that names the records that are found under the
+// keys.
 func (c *clauseContext) nothingOf(look keys) error {
 	seen, err := c.snapshot(c.ctx, c.raw, look)
 	if err != nil {
@@ -38,14 +40,15 @@ func (c *clauseContext) nothingOf(look keys) error {
 	return err
 }
 
-// inherited reports what is found under the keys of a deleted user by a new one
-// with the same ID: what was merely hidden comes back.
+// inherited creates a new user with the ID of a deleted one, and returns an
+// error if records are found under the keys: records that were only hidden come
+// back then.
 func (c *clauseContext) inherited(id string, look keys) error {
 	again := c.newUser()
 	again.ID = id
 	u, createErr := c.raw.CreateUser(c.ctx, again)
 	if createErr != nil || u == nil || u.ID != id {
-		return nil //nolint:nilerr // an ID is not used twice, or creating is broken
+		return nil //nolint:nilerr // the store does not use an ID twice, or creation is broken
 	}
 	look.users = nil
 	err := c.nothingOf(look)

@@ -12,102 +12,101 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Harness tells the suite how to open an adapter, and what else it can do with
-// the store. Only New is required; each further field lets more clauses be
-// verified. Functions that take an adapter are given one that New or another
-// field returned: an author who needs to keep something with it can return a
-// type of their own that embeds the adapter.
+// Harness tells the suite how to open an adapter, and what else the suite can
+// do with the store. Only New is required; with each further field the suite
+// can verify more clauses. A function that takes an adapter gets one that New
+// or another field returned. An author who needs further values with an adapter
+// can return a type that embeds it.
 type Harness struct {
 	// Name and Version head the report. Name defaults to the type of the adapter.
 	Name, Version string
 
-	// New opens an adapter, once for each clause. The store may be a fresh one
-	// or one that all clauses share; cleaning up is t.Cleanup's work.
+	// New opens an adapter, once for each clause. The store may be new or
+	// shared by all clauses. New registers the clean-up with t.Cleanup.
 	New func(t testing.TB) adapter.Adapter
 
 	// SharedStore says that New opens all adapters over one store, so that
-	// ISO-01 can't be verified. It needs saying only of a store in the memory of
-	// the process, which looks like state that belongs to the package.
+	// ISO-01 can't be verified. Only a store in the memory of the process needs
+	// this field, because it looks like global state of the package.
 	SharedStore bool
 
-	// Second opens another handle on the data of a, as another process would
-	// have it. Faults injected into a must not touch it.
+	// Second opens another handle on the data of a, like the handle of another
+	// process. Faults injected into a must not touch it.
 	Second func(t testing.TB, a adapter.Adapter) adapter.Adapter
 
-	// Close closes the client or handle under a that New or Second opened.
+	// Close closes the client or handle that New or Second opened for a.
 	Close func(a adapter.Adapter) error
 
-	// Reopen opens the data of a again after Close. A store that keeps nothing
-	// beyond Close leaves it nil and declares Volatile.
+	// Reopen opens the data of a again after Close. Leave it nil for a store
+	// that keeps nothing beyond Close, and declare Volatile.
 	Reopen func(t testing.TB, a adapter.Adapter) adapter.Adapter
 
 	// Namespace opens an adapter over the store of a under another prefix,
 	// schema or table name, made from name as simply as the adapter allows. An
-	// error says that the adapter refuses the name, which is its right.
+	// error means that the adapter refuses the name, which is allowed.
 	Namespace func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error)
 
-	// Clock returns the clock that a and its store go by.
+	// Clock returns the clock that a and its store use.
 	Clock func(a adapter.Adapter) Clock
 
-	// Sweep triggers the clean-up of what expired at or before now. It defaults
-	// to DeleteExpired where the adapter has it.
+	// Sweep triggers the clean-up of the records that expired at or before now.
+	// The default is DeleteExpired if the adapter has it.
 	Sweep func(ctx context.Context, a adapter.Adapter, now time.Time) error
 
 	// Faults returns the control over the traffic between a and its store.
 	Faults func(a adapter.Adapter) fault.Control
 
 	// Corrupt makes the stored record undecodable, and returns a function that
-	// makes it whole again, or nil if it can't do that to this kind of record.
+	// repairs it. It returns nil if it can't corrupt this kind of record.
 	Corrupt func(t testing.TB, a adapter.Adapter, r Record) (repair func())
 
-	// Inspect reports whether the record is in the store, looking behind the
+	// Inspect reports whether the record is in the store. It does not use the
 	// adapter.
 	Inspect func(ctx context.Context, a adapter.Adapter, r Record) (bool, error)
 
 	// Single opens an adapter that has a single connection.
 	Single func(t testing.TB) adapter.Adapter
 
-	// Limited opens an adapter whose pool holds at most four connections, with
-	// traffic under the control that Faults returns for it.
+	// Limited opens an adapter whose pool holds at most four connections.
+	// Faults must control its traffic.
 	Limited func(t testing.TB) adapter.Adapter
 
-	// Pooled opens an adapter through a pooler that may give each statement
-	// another server connection.
+	// Pooled opens an adapter through a pooler that may send each statement
+	// over another server connection.
 	Pooled func(t testing.TB) adapter.Adapter
 
 	// Connections returns the number of connections between a and its store.
 	Connections func(a adapter.Adapter) int
 
-	// CheckHandle reports whether the handle that the harness gave to a still
-	// works.
+	// CheckHandle returns an error if the handle that the harness gave to a no
+	// longer works.
 	CheckHandle func(ctx context.Context, a adapter.Adapter) error
 
 	// NewID makes a well-formed user ID that no user has. It defaults to a
 	// random UUID.
 	NewID func() string
 
-	// InternalNames lists names that the adapter uses in the store, as index
-	// prefixes and table names, which must be no keys [INPUT-09].
+	// InternalNames lists names that the adapter uses in the store, such as
+	// index prefixes and table names. They must not work as keys [INPUT-09].
 	InternalNames []string
 
-	// Declarations say what the adapter does differently where the contract
-	// leaves a choice.
+	// Declarations name the adapter's choices where the contract leaves one.
 	Declarations Declarations
 
 	// Waivers excuse clauses.
 	Waivers []Waiver
 
-	// Parallel is how many clauses run at once, on adapters of their own; zero is
-	// one. It saves time with a driver that waits much. New, and what else opens
-	// adapters, must then work for several clauses at once. Clauses that are
-	// races, that measure, or that judge the whole run or process run alone,
-	// after the others. A run of go test that names clauses by -run or -skip makes
-	// them one after the other.
+	// Parallel is the number of clauses that run at once, each on its own adapter;
+	// zero means one. It saves time with a driver that waits much. New and the
+	// other functions that open adapters must then work for several clauses at
+	// once. Clauses that are races, that measure, or that judge the whole run or
+	// process run alone, after the others. If -run or -skip of go test names
+	// clauses, they run one after the other.
 	Parallel int
 
-	// ClauseTimeout ends a stuck clause: none of its calls has returned for so
-	// long. It defaults to a minute. A clause whose calls return is cut off after five
-	// times as long, or when the time of go test is over, and is not verified.
+	// ClauseTimeout ends a stuck clause, in which no call has returned for this time.
+	// The default is a minute. A clause whose calls return is cut off after five times
+	// this time, or when the time of go test is over; it is then not verified.
 	ClauseTimeout time.Duration
 }
 
@@ -147,29 +146,31 @@ type Record struct {
 }
 
 // Declarations say what an adapter does where the contract leaves a choice. The
-// zero value is the strictest.
+// zero value makes the strictest choices.
 type Declarations struct {
-	// EmailFoldsCase: e-mail addresses are equal if they differ in ASCII case
-	// only [USER-15].
+	// EmailFoldsCase: e-mail addresses that differ only in ASCII case are equal
+	// [USER-15].
 	EmailFoldsCase bool `json:"emailFoldsCase,omitempty"`
 	// AssignsIDs: CreateUser replaces supplied IDs [USER-05].
 	AssignsIDs bool `json:"assignsIDs,omitempty"`
 	// Volatile says why nothing is kept beyond Close [ISO-04].
 	Volatile string `json:"volatile,omitempty"`
-	// Timeless: neither the adapter nor its store looks at a clock; whether
-	// something has expired is decided by who asks. The suite then waits for
-	// nothing to expire but moves a clock of its own.
+	// Timeless: neither the adapter nor its store looks at a clock; the caller
+	// decides whether a record has expired. The suite then moves its own clock
+	// instead of waiting.
 	Timeless bool `json:"timeless,omitempty"`
-	// NoPooler says why no pooler can stand between the adapter and its store:
-	// Harness.Pooled can't be set [FAULT-11].
+	// NoPooler says why there can be no pooler between the adapter and its
+	// store, so that Harness.Pooled can't be set [FAULT-11].
 	NoPooler string `json:"noPooler,omitempty"`
 	// Scans says why the store reads every record of a kind to find one. The suite
-	// stores as much as ever, and looks up a part of it [VOL-02, VOL-03].
+	// then stores the same number of records, and looks up only a part of them
+	// [VOL-02, VOL-03].
 	Scans string `json:"scans,omitempty"`
-	// Precision of instants; a millisecond if zero [TIME-02].
+	// Precision is the precision of instants; zero means a millisecond
+	// [TIME-02].
 	Precision time.Duration `json:"precision,omitempty"`
-	// EventualReads is the bound within which writes become visible; zero if at
-	// once [ISO-06].
+	// EventualReads is the longest time until a write becomes visible; zero
+	// means at once [ISO-06].
 	EventualReads time.Duration `json:"eventualReads,omitempty"`
 }
 
@@ -180,16 +181,16 @@ type Waiver struct {
 	Reason string `json:"reason"`
 	Link   string `json:"link,omitempty"`
 	// Racy says that the clause may pass by luck, because it is tested by a race
-	// that the adapter does not always lose. It is then waived all the same: one
-	// race that was won proves nothing. Only clauses that are tested by a race
-	// can have it.
+	// that the adapter does not always lose. A pass is then waived too, because
+	// one pass proves nothing. Only clauses that are tested by a race can have a
+	// Racy waiver.
 	Racy bool `json:"racy,omitempty"`
 }
 
-// reason is what the report says.
+// reason is the reason in the report.
 func (w Waiver) reason() string { return strings.TrimSpace(w.Reason + " " + w.Link) }
 
-// ability is something that a harness can do beyond opening an adapter.
+// ability is a thing that a harness can do besides opening an adapter.
 type ability string
 
 // The abilities, named for the fields of Harness.
@@ -208,13 +209,13 @@ const (
 	abilityPooled      ability = "Pooled"
 	abilityConnections ability = "Connections"
 	abilityCheckHandle ability = "CheckHandle"
-	// AbilitySubprocess is had by Run, which can start the test binary again, and
-	// by Check with Options.Again.
+	// Run has abilitySubprocess, because it can start the test binary again.
+	// Check has it with Options.Again.
 	abilitySubprocess ability = "Subprocess"
 )
 
-// has reports whether the field of the ability is set. What depends on more than
-// the harness is decided by clauseContext.has.
+// has reports whether the field of the ability is set. clauseContext.has decides
+// about abilities that depend on more than the harness.
 func (h *Harness) has(a ability) bool {
 	switch a {
 	case abilitySecond:
@@ -298,7 +299,7 @@ func (h *Harness) waiver(id string) (Waiver, bool) {
 	return Waiver{}, false
 }
 
-// precision is the declared precision of instants.
+// precision returns the declared precision of instants.
 func (h *Harness) precision() time.Duration {
 	if h.Declarations.Precision > 0 {
 		return h.Declarations.Precision

@@ -13,23 +13,23 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// What some clients did with one key must be explained by a sequence of calls
-// that the contract allows: see package history.
+// A sequence of calls that the contract allows must explain the calls of
+// several clients with one key: see package history.
 
-// sequentialSpec is a kind of history: the calls that are made, and what the contract
-// says of each, given the state before.
+// sequentialSpec specifies a kind of history: the calls, and the outcomes that the
+// contract allows for each in a given state.
 type sequentialSpec struct {
 	name    string
 	methods []string
-	// start makes the key of a new history, and returns the state it is in and
-	// the calls to draw from.
+	// start makes the key of a new history. It returns the key's state, and a
+	// function that draws random calls.
 	start func(c *clauseContext) (state any, calls func(r *rand.Rand) call)
 	// next returns the states that the call may leave if its outcome is possible
 	// in the state, or none. States are comparable.
 	next func(c *clauseContext, state any, m operation) []any
 }
 
-// The size of a history, and how long histories of one kind are made.
+// The size of a history, and the time for the histories of one kind.
 const (
 	historyCalls   = 24
 	historyClients = 4
@@ -67,8 +67,9 @@ func (c *clauseContext) checkHistories() {
 	}
 }
 
-// oneHistory makes and judges the n-th history of a kind: by turns one of two
-// clients, as close together as can be, and one of several.
+// oneHistory makes and judges the n-th history of a kind. In turn, two
+// clients make their calls as simultaneously as possible, or several clients
+// make theirs.
 func (c *clauseContext) oneHistory(p *pair.Runner, r sequentialSpec, handles []adapter.Adapter, n int) {
 	clients := historyClients
 	if n%2 == 1 {
@@ -115,8 +116,8 @@ func (c *clauseContext) judgeHistory(r sequentialSpec, state any, made []operati
 	return history.Judge(state, calls, func(state any, m operation) []any { return r.next(c, state, m) })
 }
 
-// ambiguous reports whether a call failed in a way that does not say whether it
-// took effect.
+// ambiguous reports whether a call failed with an error that leaves open
+// whether the call took effect.
 func ambiguous(m operation) bool {
 	return m.err != nil && !errors.Is(m.err, adapter.ErrConflict) && !errors.Is(m.err, adapter.ErrNotFound)
 }
@@ -130,8 +131,8 @@ func (c *clauseContext) instantOf(t time.Time) int64 {
 	return t.Truncate(c.harness().precision()).UnixNano()
 }
 
-// tokenSpec is one verification token, created and used over and over. The
-// state is the expires of the pending token.
+// tokenSpec is one verification token, which is created and used repeatedly.
+// The state is the expires of the pending token.
 var tokenSpec = sequentialSpec{
 	name:    "verification token",
 	methods: []string{"CreateVerificationToken", "UseVerificationToken"},
@@ -155,7 +156,7 @@ var tokenSpec = sequentialSpec{
 			case pending != nothing:
 				return []any{pending}
 			default:
-				return nil // a conflict with nothing
+				return nil // a conflict without a stored token
 			}
 		}
 		if ambiguous(m) {
@@ -219,7 +220,7 @@ var sessionSpec = sequentialSpec{
 				return nil
 			case got != nil && c.instantOf(got.Expires) != updated:
 				return nil
-			default: // returning the session is SESS-09's business
+			default: // SESS-09 judges whether the session is returned
 				return []any{updated}
 			}
 		case "DeleteSession":
@@ -290,22 +291,22 @@ var counterSpec = sequentialSpec{
 	},
 }
 
-// The e-mail spec is three users and two addresses: the state is which
-// address each user holds, 0 if none of the two.
+// The e-mail spec has three users and two addresses. The state has the
+// number of the address that each user holds, or 0 for neither.
 const emailUsers, emailAddresses = 3, 2
 
 type emailState [emailUsers]int
 
 func (s emailState) holder(address int) int { return slices.Index(s[:], address) }
 
-// emailCall is what a call of the e-mail spec is about, kept as its first
-// argument.
+// emailCall has the user and the address of a call of the e-mail spec. It is
+// the call's first argument.
 type emailCall struct{ user, address int }
 
 func (e emailCall) String() string { return fmt.Sprintf("user %d, address %d", e.user, e.address) }
 
-// emailLookup is what a lookup of the e-mail spec found: the number of the
-// user, and of the address.
+// emailLookup is the result of a lookup of the e-mail spec: the numbers of
+// the user and of the address.
 type emailLookup struct{ user, address int }
 
 var emailSpec = sequentialSpec{

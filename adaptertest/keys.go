@@ -9,27 +9,27 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// keyed is a method that finds a record by its key. All of them take their
-// key from the network, sooner or later: INPUT tries nonsense on each, ERR and
-// LIFE a store that fails.
+// keyed is a method that finds a record by its key. All these keys come from
+// the network in the end. INPUT calls each with malformed keys, ERR and LIFE
+// with a store that fails.
 type keyed struct {
 	method string
 	// lookup is false for updates and deletes.
 	lookup bool
-	// parts says what the key is made of, in the names of (*uninvolved user).values.
+	// parts are the parts of the key, by their names in (*uninvolvedUser).values.
 	parts []string
 	// unknown is what the method must return for an unknown key.
 	unknown answer
 	call    func(c *clauseContext, a adapter.Adapter, key []string) (any, error)
 }
 
-// answer is what a method says of an unknown key.
+// answer is the result of a method for an unknown key.
 type answer int
 
 const (
-	absent  answer = iota // nothing, and no error
-	refusal               // an error: its result has no null
-	either                // nothing; an error breaks a SHOULD of another clause
+	absent  answer = iota // no record and no error
+	refusal               // an error, because the method can't return an absent record
+	either                // no record; an error breaks a SHOULD of another clause
 )
 
 var keyedMethods = []keyed{
@@ -113,7 +113,7 @@ var keyedMethods = []keyed{
 	}},
 }
 
-// record keeps a nil pointer from becoming a non-nil any.
+// record returns a nil any for a nil pointer.
 func record[T any](r *T, err error) (any, error) {
 	if r == nil {
 		return nil, err
@@ -121,7 +121,7 @@ func record[T any](r *T, err error) (any, error) {
 	return r, err
 }
 
-// count keeps a deletion of nothing from becoming a non-nil any.
+// count returns a nil any for a deletion of no record.
 func count(n int64, err error) (any, error) {
 	if n == 0 {
 		return nil, err
@@ -144,7 +144,7 @@ func (c *clauseContext) keyed() []keyed {
 	return have
 }
 
-// lookups returns the keyed methods that only read, or use up, a record.
+// lookups returns the keyed methods that only read a record or use it up.
 func (c *clauseContext) lookups() []keyed {
 	return slices.DeleteFunc(c.keyed(), func(k keyed) bool { return !k.lookup })
 }
@@ -185,7 +185,8 @@ func showKey(key []string) string {
 	return diff.Show(values...)
 }
 
-// values are the keys, and parts of keys, of all that the uninvolved user has.
+// values returns the keys, and the parts of keys, of all records of the
+// uninvolved user.
 func (b *uninvolvedUser) values() map[string]string {
 	v := map[string]string{}
 	if b.user != nil {
@@ -240,8 +241,8 @@ func (b *uninvolvedUser) key(k keyed) ([]string, bool) {
 	return key, true
 }
 
-// residents lets n further users with one of everything stand by, so that a
-// clause has keys to play with. The clause ends with check on each.
+// residents creates n further users with one record of each kind, whose keys
+// a clause may use. The clause must call check for each at its end.
 func (c *clauseContext) residents(n int) []*uninvolvedUser {
 	var all []*uninvolvedUser
 	for range n {
@@ -250,7 +251,7 @@ func (c *clauseContext) residents(n int) []*uninvolvedUser {
 	return all
 }
 
-// intact compares the residents with what they were.
+// intact compares the residents' records with those before.
 func (c *clauseContext) intact(residents []*uninvolvedUser) {
 	for _, b := range residents {
 		b.check(c, c.raw)

@@ -6,19 +6,20 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// recordKind is a kind of record: the methods that make its life, and how a new
-// record of it is made.
+// recordKind is a kind of record: the methods that create, read, change and
+// remove a record, and a function that makes a new one.
 type recordKind struct {
 	kind Kind
 	// create and read are methods that every adapter of the kind has. update and
-	// remove are empty where the read does their work.
+	// remove are empty if the read does their work.
 	create, read, update, remove string
 	// fresh returns a record that is not stored yet, of the user if the kind has
 	// an owner.
 	fresh func(c *clauseContext, owner string) freshRecord
 }
 
-// freshRecord is a record that is not stored yet, and the calls of its life.
+// freshRecord is a record that is not stored yet, with the calls that create,
+// read, change and remove it.
 type freshRecord struct {
 	Record
 	value  any // a pointer to the record
@@ -59,7 +60,7 @@ func kindOf(kind Kind) recordKind {
 	return recordKinds[slices.IndexFunc(recordKinds, func(k recordKind) bool { return k.kind == kind })]
 }
 
-// store creates the record through an adapter; what fails ends the clause.
+// store creates the record through an adapter. A failure ends the clause.
 func (r freshRecord) store(c *clauseContext, a adapter.Adapter) {
 	result, err := r.create.do(c.ctx, a)
 	if err != nil {

@@ -10,9 +10,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// mixedLoad lets clients make calls of all kinds for a while. Each works on
-// records of its own, which must behave as if it were alone, and on some that
-// all share. An error is a breach if errors count; what is wrong always is.
+// mixedLoad lets clients make calls of all kinds for a while. Each client works
+// on its own records, whose results must be the same as without the other
+// clients, and on some records that all share. A wrong result is always a
+// breach; an error is one if errors count.
 func (c *clauseContext) mixedLoad(handles []adapter.Adapter, clients int, d time.Duration, errorsCount bool) {
 	c.requires("CreateUser")
 	shared := c.newFixture(handles[0])
@@ -38,13 +39,14 @@ func (c *clauseContext) mixedLoad(handles []adapter.Adapter, clients int, d time
 	c.Notef("%d clients went through all methods %d times, %d times with an error", clients, passes, failures)
 }
 
-// wrongError is a result that is wrong, unlike one that is missing because of an
-// error.
+// wrongError means that a call returned a wrong result. Other errors mean that a
+// call failed.
 type wrongError struct{ text string }
 
 func (e wrongError) Error() string { return e.text }
 
-// expect makes a call and compares the result. A nil want is for absent.
+// expect makes a call and compares the result. A nil want means an absent
+// record.
 func expect[T any](c *clauseContext, method string, want *T, call func() (*T, error)) error {
 	if !c.works(method) {
 		return nil
@@ -78,8 +80,7 @@ func try[T any](c *clauseContext, method string, call func() (T, error)) error {
 	return nil
 }
 
-// alone takes a user of its own through every method, or as far as it gets until
-// the given time.
+// alone creates a user and calls every method for it, until the given time.
 func (c *clauseContext) alone(a adapter.Adapter, until time.Time) error {
 	ctx := c.ctx
 	user := c.newUser()
@@ -223,14 +224,14 @@ func (c *clauseContext) alone(a adapter.Adapter, until time.Time) error {
 	return nil
 }
 
-// shared reads, or changes, what other clients read and change. Every field of
-// what is read is looked at, for the race detector.
+// shared reads or changes records that other clients read and change. It looks
+// at every field of a result, for the race detector.
 func (c *clauseContext) shared(a adapter.Adapter, k *fixture, turn int) error {
 	if turn%2 == 0 {
 		var err error
 		for _, m := range k.reads() {
 			if m.method == "GetUserByEmail" || !c.works(m.method) {
-				continue // the address changes
+				continue // the address changes during the load
 			}
 			record, readErr := m.do(c.ctx, a)
 			_ = diff.Records(record, record, time.Nanosecond)

@@ -14,14 +14,14 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// machine makes calls in random order on a handful of records and makes the same
-// calls of the model. Where the two differ rapid looks for the shortest sequence
-// that still shows it.
+// machine makes calls in random order on a few records, and makes the same calls
+// of the model. If the results differ, rapid looks for the shortest sequence
+// that still shows the difference.
 type machine struct {
 	c     *clauseContext
 	model *model.Model
-	// The records have few keys, so that calls meet.
-	ids         []string // of users that are, were or never will be
+	// There are few keys, so that several calls use the same one.
+	ids         []string // of users that exist, are deleted or never exist
 	emails      []string
 	pairs       []adapter.AccountKey
 	sessions    []string
@@ -34,12 +34,12 @@ type machine struct {
 }
 
 const (
-	// machineTime bounds the search for a difference, for each round of the run,
-	// and shrinkTime that for a shorter sequence.
+	// machineTime limits the search for a difference, for each round of the run.
+	// shrinkTime limits the search for a shorter sequence.
 	machineTime = 700 * time.Millisecond
 	shrinkTime  = 2 * time.Second
-	// fewestSequences is the number of sequences that are tried in any case, and
-	// fewestShrinks that of shorter ones, however slow the machine.
+	// fewestSequences is the number of sequences that are tried even on a slow
+	// machine, and fewestShrinks is the number of shorter ones.
 	fewestSequences = 5
 	fewestShrinks   = 500
 )
@@ -99,15 +99,15 @@ func (c *clauseContext) randomSequences() {
 	c.Fatalf("%s does not keep its rules (%s): %s; after these calls, %s:\n  %s", m.name, m.rules, found.wrong, sequence, strings.Join(found.calls, "\n  "))
 }
 
-// rapidTB is what rapid reports to. What it finds is kept by randomSequences.
+// rapidTB receives the reports of rapid. randomSequences keeps the differences.
 type rapidTB struct {
 	named  bool
 	failed bool
 }
 
-// Name is called before the search and, if that found something, again before a
-// file is written about it, which must not happen: the suite runs in the folders
-// of others.
+// rapid calls Name before the search and, if the search found a difference,
+// again before it writes a file. Name prevents that file, because the suite runs
+// in the folders of other projects.
 func (t *rapidTB) Name() string {
 	if t.named {
 		runtime.Goexit()
@@ -146,15 +146,16 @@ func newMachine(c *clauseContext) *machine {
 
 func pick[T any](t *rapid.T, from []T) T { return rapid.SampledFrom(from).Draw(t, "pick") }
 
-// differ records what is wrong and ends the sequence. The text that rapid sees
-// is always the same: rapid compares it to tell whether two failures are one.
+// differ records a difference and ends the sequence. The text that rapid sees
+// is always the same, because rapid treats failures with different texts as
+// different ones.
 func (m *machine) differ(t *rapid.T, format string, args ...any) {
 	m.wrong = fmt.Sprintf(format, args...)
 	t.Fatalf("the adapter differs from the contract")
 }
 
 // agree compares the outcomes of one call. A record that the adapter need not
-// return is compared only if it did.
+// return is compared only if the adapter returned it.
 func agree[T any](t *rapid.T, m *machine, method string, args []any, got *T, err error, want *T, wantErr error, optional bool) {
 	outcome := diff.Show(got)
 	if err != nil {
@@ -180,8 +181,8 @@ func (m *machine) live(t *rapid.T) []string {
 	if len(ids) == 0 {
 		t.SkipNow()
 	}
-	// The order in which they were created is the same whenever rapid repeats a
-	// sequence, unlike that of random IDs.
+	// Users are listed in the order of their creation, which is the same
+	// whenever rapid repeats a sequence. The order of random IDs is not.
 	var live []string
 	for _, id := range m.ids {
 		if _, ok := m.model.Users[id]; ok {
@@ -191,7 +192,7 @@ func (m *machine) live(t *rapid.T) []string {
 	return live
 }
 
-// actions are the calls that the adapter can be asked to make.
+// actions are the calls that the adapter supports.
 func (m *machine) actions() map[string]func(*rapid.T) {
 	c, ctx := m.c, m.c.ctx
 	all := map[string]func(*rapid.T){
@@ -327,7 +328,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			token := adapter.VerificationToken{Identifier: key.Identifier, Token: key.Token, Expires: c.instant(time.Hour)}
 			got, err := c.a.CreateVerificationToken(ctx, token)
 			if err == nil {
-				delete(m.model.Tokens, key) // replacing is allowed [VTOK-10]
+				delete(m.model.Tokens, key) // replacing the token is allowed [VTOK-10]
 			}
 			want, wantErr := m.model.CreateVerificationToken(ctx, token)
 			agree(t, m, "CreateVerificationToken", []any{token}, got, err, want, wantErr, true)

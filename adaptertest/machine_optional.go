@@ -8,8 +8,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// optionalActions are the calls of the optional interfaces that the adapter can
-// be asked to make.
+// optionalActions are the calls of the optional interfaces that the adapter
+// supports.
 func (m *machine) optionalActions() map[string]func(*rapid.T) {
 	c := m.c
 	// both makes a call of the adapter and of the model, and compares the results.

@@ -106,7 +106,7 @@ func TestRandomSequencesThatDependOnEarlierOnes(t *testing.T) {
 func TestRandomSequencesShrink(t *testing.T) {
 	for name, broken := range map[string]struct {
 		wrap  func(m *model.Model) adapter.Adapter
-		calls int // of the shortest sequence that shows it
+		calls int // in the shortest sequence that shows the difference
 	}{
 		"unlinking one pair removes two":    {func(m *model.Model) adapter.Adapter { return pairLost{m} }, 4},
 		"deleted authenticators come back":  {func(m *model.Model) adapter.Adapter { return revived{m, map[string][]adapter.Authenticator{}} }, 4},
@@ -128,7 +128,8 @@ func TestRandomSequencesShrink(t *testing.T) {
 			for line := range strings.Lines(x.Evidence[0]) {
 				found = append(found, line)
 			}
-			// Unshrunk it has a hundred calls; how near to the shortest the search comes depends on its luck.
+			// Without shrinking, the sequence has a hundred calls. How short rapid makes it depends on
+			// chance.
 			if got := len(found) - 1; !strings.Contains(found[0], "the shortest sequence") || got < broken.calls-1 || got > broken.calls+20 {
 				t.Errorf("got %d calls, want %d or a few more\n%s", got, broken.calls, x.Evidence[0])
 			}

@@ -13,10 +13,10 @@ type method struct {
 	rules string
 	// kind is the kind of record that it is about.
 	kind Kind
-	// creator is the method without which it has nothing to work on, if that is
-	// not CreateUser alone.
+	// creator is the method that creates the record which the method works on,
+	// if CreateUser alone is not enough.
 	creator string
-	// write says that it changes something that a snapshot shows.
+	// write says that a snapshot shows the change that the method makes.
 	write bool
 	// capability is the optional interface that it belongs to.
 	capability string
@@ -92,9 +92,9 @@ func methodsThat(keep func(method) bool) []string {
 	return names
 }
 
-// missingMethods returns what the adapter lacks of the 19 methods, and of those
-// of the optional interfaces. An interface is missing
-// as a whole if the adapter says that one of its methods is missing.
+// missingMethods returns the methods that the adapter lacks: those of the 19,
+// and those of the optional interfaces. If the adapter says that one method of
+// an optional interface is missing, the whole interface is missing.
 func missingMethods(a adapter.Adapter) (required, optional []string) {
 	declared := adapter.Missing(a)
 	lacks := map[string]bool{}
@@ -118,9 +118,9 @@ func missingMethods(a adapter.Adapter) (required, optional []string) {
 	return required, optional
 }
 
-// optional returns the optional interface T of an adapter, which the clause has
-// made sure that the first one has. Another handle that lacks it is the fault of
-// the harness.
+// optional returns the optional interface T of an adapter. The clause has
+// checked that the adapter under test has it. If another handle lacks it, the
+// harness is wrong.
 func optional[T any](a adapter.Adapter) T {
 	t, ok := adapter.Capability[T](a)
 	if !ok {
@@ -135,7 +135,8 @@ func (c *clauseContext) stores(kind Kind) bool {
 	return c.works(k.create) && c.works(k.read)
 }
 
-// works reports whether the adapter has the method and what it works on.
+// works reports whether the adapter has the method, and the methods that
+// create the records it works on.
 func (c *clauseContext) works(name string) bool {
 	m, ok := methodNamed(name)
 	if !ok || c.lacks(name) || m.kind != VerificationTokenRecord && c.lacks("CreateUser") {

@@ -10,22 +10,23 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// nearMiss is a key that a careless equality takes for another one.
+// nearMiss is a key that a careless comparison treats as equal to another
+// key.
 type nearMiss struct {
 	name, value string
 }
 
-// nearMissKey returns a unique key that has something for every near miss to
-// change: letters in both cases, with accents and look-alikes, digits that a
-// number would lose, separators of all kinds, a percent encoding and padding.
+// nearMissKey returns a unique key with a part that each near miss changes:
+// letters in both cases, with accents and look-alikes, digits that a number
+// would lose, separators of all kinds, a percent encoding and padding.
 func (c *clauseContext) nearMissKey(word string) string {
 	key := "0" + c.unique(word) + "Aa-Bb_Kk.Ss+Cc/Dd:éÉ%41Zz="
 	c.run.addSecret(key)
 	return key
 }
 
-// nearMisses returns keys that are not the key [SESS-04] [VTOK-13] [ACCT-08]
-// [AUTHN-15].
+// nearMisses returns keys that are similar to the key and not equal [SESS-04]
+// [VTOK-13] [ACCT-08] [AUTHN-15].
 func nearMisses(key string) []nearMiss {
 	first, firstSize := utf8.DecodeRuneInString(key)
 	last, lastSize := utf8.DecodeLastRuneInString(key)
@@ -96,7 +97,7 @@ func nearMisses(key string) []nearMiss {
 }
 
 // refusable reports whether a store may refuse to store the value: blanks at its
-// ends [DATA-10], control characters [DATA-11], more than the guaranteed room
+// ends [DATA-10], control characters [DATA-11], more than the guaranteed length
 // [DATA-08].
 func (m nearMiss) refusable() bool {
 	return strings.TrimSpace(m.value) != m.value || strings.ContainsFunc(m.value, unicode.IsControl) || utf8.RuneCountInString(m.value) > 255
@@ -111,8 +112,8 @@ func (c *clauseContext) missed(what string, m nearMiss, record any, err error) {
 	c.absent(fmt.Sprintf("%s of the key with %s", what, m.name), record, err)
 }
 
-// stored reports whether a write with a near miss as its key took place. One
-// that the store may not refuse must.
+// stored reports whether a write with a near miss as its key succeeded. If
+// the store may not refuse the key, a failure is a breach.
 func (c *clauseContext) stored(what string, m nearMiss, err error) bool {
 	if err != nil && !m.refusable() {
 		c.Errorf("%s with %s: got error %v, want another key to be free", what, m.name, err)
@@ -120,7 +121,7 @@ func (c *clauseContext) stored(what string, m nearMiss, err error) bool {
 	return err == nil
 }
 
-// nearMissPairs returns account keys of which one half misses.
+// nearMissPairs returns account keys with a near miss in one half.
 func nearMissPairs(key adapter.AccountKey) (pairs []adapter.AccountKey, misses []nearMiss) {
 	for _, m := range nearMisses(key.ProviderAccountID) {
 		pairs = append(pairs, adapter.AccountKey{Provider: key.Provider, ProviderAccountID: m.value})

@@ -13,17 +13,16 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// observer passes calls on to an adapter and checks what every call must do,
-// in every clause: it does not panic [INPUT-15], an error
-// comes without a record [ERR-07], and an absent record is nil rather than
-// empty [ERR-03]. It keeps the errors for [ERR-08] and the last calls as
-// evidence. A lookup that the adapter does not have is made by another one where
-// that is possible; the call of another method that it does not have ends the
-// clause as not applicable.
+// observer passes calls on to an adapter and checks the rules for every call, in
+// every clause: a call does not panic [INPUT-15], an error comes without a
+// record [ERR-07], and an absent record is nil, not empty [ERR-03]. It keeps the
+// errors for [ERR-08] and the last calls as evidence. If the adapter lacks a
+// lookup, the observer uses another lookup where that is possible. A call of
+// another method that the adapter lacks ends the clause as not applicable.
 type observer struct {
 	next  adapter.Adapter
 	c     *clauseContext
-	known *remembered // of all observers of the clause
+	known *remembered // shared by all observers of the clause
 }
 
 // observe makes one call.
@@ -77,7 +76,8 @@ func isEmptyRecord(record any) bool {
 	}
 }
 
-// observation is what one call showed of the rules for results and errors.
+// observation is the result of one call with respect to the rules for results
+// and errors.
 type observation struct {
 	method, clause  string
 	err             error
@@ -94,7 +94,7 @@ type trace struct {
 	began int
 }
 
-// begin notes a call that is under way until the returned function is called.
+// begin records that a call is under way until the returned function is called.
 func (t *trace) begin(method string) (finish func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,7 +142,8 @@ func (t *trace) add(method string, args []any, result any, err error) {
 	t.calls = append(t.calls, line)
 }
 
-// idle returns what tells whether no call has returned since it was asked last.
+// idle returns a function that reports whether no call has returned since its
+// last use.
 func (t *trace) idle() func() bool {
 	returned := -1
 	return func() bool {

@@ -2,11 +2,12 @@ package adaptertest
 
 import "time"
 
-// volumeWorkers is how many goroutines populate a store that likes it.
+// volumeWorkers is the number of goroutines that populate a store if that is
+// faster.
 const volumeWorkers = 8
 
-// populate calls f(0) to f(n-1), from one goroutine or from a few, whichever
-// the store turns out to take faster.
+// populate calls f(0) to f(n-1), from one goroutine or from several, after
+// measuring which is faster with the store.
 func (c *clauseContext) populate(n int, f func(i int)) {
 	const sample = 24
 	run := func(from, to, workers int) time.Duration {
@@ -27,5 +28,5 @@ func (c *clauseContext) populate(n int, f func(i int)) {
 	run(second, n, workers)
 }
 
-// manyRecords is more than the pages that stores and drivers answer in.
+// manyRecords is more than the page sizes of stores and drivers.
 const manyRecords = 1050

@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// reserve is what is left of the time of go test for the report, when the run
-// must end.
+// reserve is the part of go test's time that is kept for the report.
 const reserve = 5 * time.Second
 
-// endBy makes the run end in time for go test's deadline.
+// endBy makes the run end before go test's deadline.
 func (r *run) endBy(deadline time.Time) {
 	left := time.Until(deadline)
 	r.end = deadline.Add(-min(reserve, left/5))
@@ -23,7 +22,8 @@ func (r *run) endBy(deadline time.Time) {
 
 func (r *run) pastEnd() bool { return !r.end.IsZero() && !time.Now().Before(r.end) }
 
-// limit returns how long a phase may take: what it asks for, or what is left.
+// limit returns how long a phase may take: the asked time, or the rest of the
+// run's time if that is shorter.
 func (r *run) limit(asked time.Duration) time.Duration {
 	if r.end.IsZero() {
 		return asked
@@ -31,7 +31,8 @@ func (r *run) limit(asked time.Duration) time.Duration {
 	return max(time.Millisecond, min(asked, time.Until(r.end)))
 }
 
-// cutOff ends the clause as not verified, whatever its calls report from now on.
+// cutOff ends a clause without a breach as not verified. Later breaches are
+// ignored.
 func (c *clauseContext) cutOff(reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,7 +41,7 @@ func (c *clauseContext) cutOff(reason string) {
 	}
 }
 
-// save replaces the report, so that the file always holds one that is whole.
+// save replaces the report, so that the file always holds a complete one.
 func (r *run) save(report *Report) (err error) {
 	if r.path == "" {
 		return nil
@@ -62,11 +63,11 @@ func (r *run) save(report *Report) (err error) {
 	return os.Rename(f.Name(), r.path)
 }
 
-// stackLines is how much of the stacks is evidence.
+// stackLines is the number of lines of the stacks in the evidence.
 const stackLines = 40
 
-// stacks returns the goroutines that matter, those of the suite and of the
-// adapter first, as far as there is room.
+// stacks returns the stacks of the relevant goroutines, up to stackLines
+// lines. Those of the suite and the adapter come first.
 func stacks() string {
 	dump := make([]byte, 1<<20)
 	dump = dump[:runtime.Stack(dump, true)]

@@ -14,13 +14,14 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Races are run in two ways. At the barrier many calls start at one moment, over
-// and over: that finds what is likely. Where the harness can hold answers back,
-// one call is stopped after each of its steps in turn while another runs to its
-// end: what acted on something it read before acts on it still, and that finds
-// most read-then-write faults for certain.
+// Races are run in two ways. At the barrier many calls start at one moment, many
+// times: that finds likely faults. If the harness can hold answers back, one
+// call is stopped after each of its steps in turn, while another call runs to
+// its end. The first call then acts on the data that it read before, so this way
+// finds most read-then-write faults with certainty.
 
-// operation is a call that was made: by which handle, when, and with what outcome.
+// operation is a finished call, with its handle, its start and end, and its
+// outcome.
 type operation struct {
 	call
 	client, handle int
@@ -52,7 +53,7 @@ func historyText(h []operation) string {
 	return "the history:\n" + strings.Join(lines, "\n")
 }
 
-// perform makes a call. A panic is an error, and a breach.
+// perform makes a call. A panic is a breach and becomes an error.
 func (c *clauseContext) perform(k call, a adapter.Adapter, client, handle int, since time.Time) (m operation) {
 	m = operation{call: k, client: client, handle: handle, from: time.Since(since)}
 	defer func() {
@@ -67,13 +68,14 @@ func (c *clauseContext) perform(k call, a adapter.Adapter, client, handle int, s
 	return m
 }
 
-// raceCase is one race: calls that are made at once, and what must be true when
-// all have returned.
+// raceCase is one race: calls that are made at once, and the check after all
+// have returned.
 type raceCase struct {
 	calls []call
 	// verify judges the outcome. Its reads go to the adapter without the observer.
 	verify func(h []operation) error
-	// exact says that declared eventual reads do not excuse a difference.
+	// exact says that a declaration of eventual reads does not excuse a
+	// difference.
 	exact bool
 }
 
@@ -92,8 +94,8 @@ const (
 	racers = 16
 )
 
-// race runs race cases of n calls and of two at the barrier, and race cases of two
-// with held answers. arrange prepares a race case anew each time.
+// race runs race cases of n calls and of two calls at the barrier, and race cases
+// of two calls with held answers. arrange prepares a new race case each time.
 func (c *clauseContext) race(n int, arrange func(n, round int) raceCase) {
 	handles := c.handles()
 	round := c.atBarrier(handles, n, arrange)
@@ -139,7 +141,7 @@ func (c *clauseContext) atBarrier(handles []adapter.Adapter, n int, arrange func
 	}
 }
 
-// allTogether makes calls at one moment, as far as the scheduler lets it.
+// allTogether makes calls at one moment, as far as the scheduler allows.
 func (c *clauseContext) allTogether(handles []adapter.Adapter, calls []call) []operation {
 	history := make([]operation, len(calls))
 	start := time.Now()
@@ -159,7 +161,7 @@ func (c *clauseContext) twoTogether(p *pair.Runner, handles []adapter.Adapter, c
 	return history
 }
 
-// judge ends the clause if the race case was not as it must be.
+// judge ends the clause with a breach if the outcome of the race case is wrong.
 func (c *clauseContext) judge(k raceCase, history []operation, how string) {
 	err := k.verify(history)
 	if bound := c.harness().Declarations.EventualReads; bound > 0 && !k.exact {
@@ -178,8 +180,8 @@ func (c *clauseContext) judge(k raceCase, history []operation, how string) {
 // The limits of a race with held answers.
 const (
 	heldSteps = 12
-	// heldPause is how long a call is waited for while an answer of another is
-	// being held: it may be waiting for that other call's lock.
+	// heldPause is how long the race waits for a call while the answer of
+	// another call is held: the first may be waiting for a lock of the other.
 	heldPause = 25 * time.Millisecond
 )
 
@@ -203,8 +205,9 @@ func (c *clauseContext) withHeldAnswers(handles []adapter.Adapter, round int, ar
 	}
 }
 
-// oneHeld makes two calls: the first until its step has been answered, then the
-// other, then the rest of the first. It reports whether the first had that step.
+// oneHeld makes two calls. The first runs until the store has answered its step,
+// then the other runs, then the rest of the first. It reports whether the first
+// call had that step.
 func (c *clauseContext) oneHeld(control fault.Control, handles []adapter.Adapter, calls []call, first, step int) ([]operation, bool) {
 	start := time.Now()
 	hold, err := control.Inject(fault.HoldReply, step)
@@ -242,9 +245,9 @@ func (c *clauseContext) oneHeld(control fault.Control, handles []adapter.Adapter
 	return history, held
 }
 
-// racePairs lets updates of two different fields of one record race: each
-// ordered pair of the n fields, at the barrier by turns and with the answers to
-// the first held.
+// racePairs lets updates of two different fields of one record race, for each
+// ordered pair of the n fields. It alternates between the barrier and held
+// answers to the first update.
 func (c *clauseContext) racePairs(n int, arrange func(first, second int) raceCase) {
 	var pairs [][2]int
 	for i := range n {
@@ -290,7 +293,7 @@ func (c *clauseContext) racePairs(n int, arrange func(first, second int) raceCas
 	}
 }
 
-// pause waits, for what has no sign to wait for.
+// pause waits for d. It is for events that give no signal.
 func (c *clauseContext) pause(d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -299,10 +302,10 @@ func (c *clauseContext) pause(d time.Duration) {
 	}
 }
 
-// problems joins what does not hold.
+// problems joins the errors of conditions that do not hold.
 func problems(found ...error) error { return errors.Join(found...) }
 
-// unless returns an error unless the condition holds.
+// unless returns an error if the condition does not hold.
 func unless(ok bool, format string, args ...any) error {
 	if ok {
 		return nil

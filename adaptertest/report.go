@@ -31,14 +31,15 @@ type Result struct {
 	Duration time.Duration `json:"duration"`
 	// Reason says why the clause was waived, not verified or not applicable.
 	Reason string `json:"reason,omitempty"`
-	// Needs are the fields of the harness that would let the clause be verified.
+	// Needs are the fields of the harness with which the clause could be
+	// verified.
 	Needs []string `json:"needs,omitempty"`
-	// Evidence is what was found: of a failure, each breach and the calls that
-	// led to it; of a MAY clause, what was observed.
+	// Evidence is the finding. For a failure it has each breach and the calls
+	// before it. For a MAY clause it has the observation.
 	Evidence []string `json:"evidence,omitempty"`
 }
 
-// Report is what a run of the suite found.
+// Report is the result of a run of the suite.
 type Report struct {
 	Adapter      string        `json:"adapter"`
 	Version      string        `json:"version,omitempty"`
@@ -53,7 +54,7 @@ type Report struct {
 	// Suite is the version of the suite.
 	Suite string `json:"suite"`
 	// Complete is false until the run has ended: a report is written after each
-	// clause, so that a run which is cut off loses nothing.
+	// clause, so that an interrupted run loses no result.
 	Complete bool     `json:"complete"`
 	Results  []Result `json:"results"`
 }
@@ -93,9 +94,9 @@ func (r *Report) filter(keep func(Result) bool) []Result {
 }
 
 // Verdict is the result of the run in a few words: fails; conforms, if every
-// MUST was verified; conforms as far as verified, with the number of those that
-// were not; partial, if clauses were waived; or partial, unsafe, if a waived
-// clause is about security.
+// MUST was verified; conforms as far as verified, with the number of unverified
+// MUST clauses; partial, if clauses were waived; or partial, unsafe, if a
+// waived clause is about security.
 func (r *Report) Verdict() string {
 	waived := r.With(Waived)
 	unverified := len(r.filter(func(x Result) bool { return x.Clause.Level == Must && x.Outcome == NotVerified }))
@@ -113,9 +114,9 @@ func (r *Report) Verdict() string {
 	}
 }
 
-// Summary is the closing line of a run: verdict, the MUST and SHOULD that are
-// kept, the ids of the broken ones, and which fields of the harness would verify
-// how many clauses more.
+// Summary is the closing line of a run: the verdict, the numbers of kept MUST
+// and SHOULD clauses, the ids of broken clauses, and the fields of the harness
+// that would verify more clauses, each with their number.
 func (r *Report) Summary() string {
 	must, musts := r.Score(Must)
 	should, shoulds := r.Score(Should)
@@ -156,8 +157,8 @@ func (r *Report) Summary() string {
 	return b.String()
 }
 
-// Score counts the clauses of a level: how many passed, of how many that apply
-// to the adapter.
+// Score returns how many clauses of a level passed, and how many apply to the
+// adapter.
 func (r *Report) Score(level Level) (passed, applicable int) {
 	for _, x := range r.Results {
 		if x.Clause.Level != level || x.Outcome == NotApplicable {

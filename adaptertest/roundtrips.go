@@ -2,7 +2,7 @@ package adaptertest
 
 import "testing"
 
-// Trips is how many round trips calls of one method take.
+// Trips has the numbers of round trips that calls of one method take.
 type Trips struct {
 	First int64 // the first call on a handle
 	Later int64 // the median of the calls after it
@@ -10,9 +10,9 @@ type Trips struct {
 
 // RoundTrips counts the steps of each method with Harness.Faults: round trips
 // through a [fault.Proxy], statements through a [fault.Driver]. For each method
-// Harness.Second opens a handle of its own. A Second that has used its
-// connection once, and has only one, keeps the opening of connections out of
-// the count.
+// Harness.Second opens a new handle. To keep the opening of connections out of
+// the count, Second should return a handle with a single connection that it has
+// already used.
 func RoundTrips(tb testing.TB, h Harness) map[string]Trips {
 	tb.Helper()
 	if h.Second == nil || h.Faults == nil {

@@ -22,23 +22,24 @@ import (
 
 // Options change a run of Check.
 type Options struct {
-	// Seed repeats the run that had it; zero draws one.
+	// Seed repeats the run with the same seed; zero draws a random one.
 	Seed uint64
-	// Rounds multiplies the repetitions of races and histories: 3 is three times
-	// as many, QuickRounds a tenth as many. Zero is one.
+	// Rounds multiplies the repetitions of races and histories: 3 means three
+	// times as many, QuickRounds a tenth as many. Zero means one.
 	Rounds float64
 	// Parallel replaces Harness.Parallel, unless it is zero.
 	Parallel int
 	// Strict makes a failed SHOULD or MAY fail the run.
 	Strict bool
-	// Only lists the IDs and groups of the clauses to run; all if empty.
+	// Only lists the IDs and groups of the clauses to run; empty means all.
 	Only []string
-	// Progress, if not nil, is called with each result as it comes, one at a time.
+	// Progress, if not nil, is called with each result when the clause has ended,
+	// one call at a time.
 	Progress func(Result)
-	// Again, if not nil, lets Check verify TIME-08: it returns the command that
-	// starts this program again, not started yet, so that it calls Check with the
-	// same harness and Only TIME, and writes the report as JSON to the file that
-	// the variable ADAPTERTEST_REPORT names.
+	// Again, if not nil, lets Check verify TIME-08: it returns a command, not
+	// started yet, that starts this program again. The program must then call
+	// Check with the same harness and Only TIME, and write the report as JSON to
+	// the file that the variable ADAPTERTEST_REPORT names.
 	Again func(ctx context.Context) (*exec.Cmd, error)
 }
 
@@ -87,12 +88,12 @@ func Run(t *testing.T, h Harness) {
 	if err := r.save(report); err != nil {
 		t.Error(err)
 	}
-	// Not t.Log: go test shows what is printed in the package's folder, and of a
-	// test that passes nothing that is logged.
+	// This is not t.Log: in the package's folder, go test shows printed lines,
+	// but hides the log of a test that passes.
 	_, _ = fmt.Fprintln(os.Stdout, report.Summary())
 }
 
-// tell reports one result to its subtest.
+// tell reports one result to the clause's subtest.
 func (r *run) tell(t *testing.T, result Result) {
 	t.Helper()
 	c := result.Clause
@@ -116,10 +117,11 @@ func (r *run) tell(t *testing.T, result Result) {
 	}
 }
 
-// Check runs the suite without a test and returns the report. It fails if the
-// harness or the options are wrong, not if the adapter is: see Report.Failed.
+// Check runs the suite without a test and returns the report. It returns an
+// error if the harness or the options are wrong. For breaches of the adapter
+// see Report.Failed.
 func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
-	testing.Init() // the random sequences ask for the flags of tests
+	testing.Init() // the random sequences need the flags of package testing
 	r, err := newRun(&h, o)
 	if err != nil {
 		return nil, err
@@ -157,10 +159,10 @@ func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
 	return r.finish(), nil
 }
 
-// parallel is how many clauses run at once.
+// parallel returns the number of clauses that run at once.
 func (r *run) parallel() int { return cmp.Or(r.options.Parallel, r.harness.Parallel, 1) }
 
-// checkTogether runs the clauses that may have others beside them.
+// checkTogether runs the clauses that may run at the same time as others.
 func (r *run) checkTogether(ctx context.Context, checks []check, progress func(Result)) {
 	together := slices.DeleteFunc(slices.Clone(checks), check.runsAlone)
 	slices.Reverse(together) // the last groups take longest: they wait for faults and deadlines
@@ -176,8 +178,8 @@ func namesSubtests(test string) bool {
 	})
 }
 
-// checkAll runs clauses, so many at once, until the context ends. It calls
-// progress with each result, one at a time.
+// checkAll runs clauses, as many at once as parallel says, until the context
+// ends. It calls progress with each result, one call at a time.
 func (r *run) checkAll(ctx context.Context, checks []check, parallel int, progress func(Result)) {
 	var telling sync.Mutex
 	turns := make(chan struct{}, parallel)
@@ -202,11 +204,11 @@ func (r *run) checkAll(ctx context.Context, checks []check, parallel int, progre
 type run struct {
 	harness  *Harness
 	options  Options
-	nonce    string // tells runs with one seed apart
-	testName string // of the test that Run was given, if any
+	nonce    string // distinguishes runs with the same seed
+	testName string // the name of the test that called Run, if any
 	started  time.Time
-	end      time.Time // by which the run must have ended, if it must
-	path     string    // of the report, if one is to be written
+	end      time.Time // when the run must end; zero for no limit
+	path     string    // the file for the report, or empty
 	saving   sync.Mutex
 
 	mu           sync.Mutex
@@ -217,7 +219,7 @@ type run struct {
 	observations []observation
 	secrets      []string
 
-	failed []failure // of the calls that ERR made to fail
+	failed []failure // of the calls that failedCalls made
 }
 
 func newRun(h *Harness, o Options) (*run, error) {
@@ -286,19 +288,21 @@ func byGroup(checks []check) func(yield func(string, []check) bool) {
 	}
 }
 
-// stuckLimit ends a run: clause after clause that hangs tells nothing new.
+// stuckLimit is the number of stuck clauses after which the run ends: more of
+// them give no new information.
 const stuckLimit = 3
 
 // QuickRounds are the rounds of the quick form, which go test -short runs: every
-// clause, with a tenth of the repetitions. It is for an author's loop; what a
-// race shows one time in twenty needs the full form.
+// clause, with a tenth of the repetitions. It is for the work on an adapter. A
+// fault that a race shows one time in twenty needs the full form.
 const QuickRounds = 0.1
 
-// cleanUpTimeout is what the harness gets to clean up after a clause.
+// cleanUpTimeout is the time for the harness to clean up after a clause.
 const cleanUpTimeout = 30 * time.Second
 
-// check runs one clause: it opens the adapter, lets a uninvolved user stand by, runs
-// the clause, compares the uninvolved user and cleans up, each under the watchdog.
+// check runs one clause: it opens the adapter, creates the uninvolved user, runs the
+// clause, compares the uninvolved user and cleans up. The watchdog watches each of
+// these phases.
 func (r *run) check(ctx context.Context, k check) Result {
 	clause, ok := clauseByID(k.id)
 	if !ok {
@@ -377,14 +381,15 @@ func (c *clauseContext) openAdapter() {
 	c.run.adapterType = fmt.Sprintf("%T", c.raw)
 }
 
-// phasePeriods bounds a phase that makes progress, in time-outs.
+// phasePeriods is the limit of a phase that makes progress, as a multiple of
+// the time-out.
 const phasePeriods = 5
 
-// phase runs f on a goroutine of its own, which may end itself, and reports
-// whether it ended. It is stuck if no call returns for the time-out, so that a
-// slow machine is not taken for a stuck adapter; then the calls under way and
-// the stacks are evidence. A phase whose calls return is cut at its limit, and
-// the clause is not verified.
+// phase runs f on a new goroutine, which f may end, and reports whether f
+// ended. f is stuck if no call returns for the time-out; the calls under way
+// and the stacks are then the evidence. So a slow machine does not look like a
+// stuck adapter. A phase whose calls return is cut off at its limit, and the
+// clause is then not verified.
 func (c *clauseContext) phase(ctx context.Context, timeout time.Duration, what string, f func()) bool {
 	limit := c.run.limit(phasePeriods * timeout)
 	outer := ctx
@@ -412,7 +417,7 @@ func (c *clauseContext) phase(ctx context.Context, timeout time.Duration, what s
 			return true
 		case <-outer.Done():
 			cancel()
-		case <-over.C: // said before the context ends: what fails then does not break the clause
+		case <-over.C: // this comes before the end of the context: calls that fail then do not break the clause
 			c.cutOff(fmt.Sprintf("%s was cut off after %v: its calls return, and slowly", what, limit.Round(time.Millisecond)))
 			cancel()
 		case <-watchdog.C:
@@ -422,7 +427,7 @@ func (c *clauseContext) phase(ctx context.Context, timeout time.Duration, what s
 			}
 		}
 	}
-	// The context ends first, so that an adapter that heeds it gets away.
+	// The context ends first, so that an adapter that observes it can return.
 	watchdog.Reset(timeout/10 + time.Nanosecond)
 	select {
 	case <-done:
@@ -436,7 +441,7 @@ func (c *clauseContext) phase(ctx context.Context, timeout time.Duration, what s
 	}
 }
 
-// goesOn reports whether the clause is still to be judged.
+// goesOn reports whether the clause still needs a judgement.
 func (c *clauseContext) goesOn() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -490,7 +495,7 @@ func (r *run) record(x Result) Result {
 
 func (r *run) finish() *Report { return r.report(true) }
 
-// report is what is known so far.
+// report returns the results so far.
 func (r *run) report(complete bool) *Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -512,7 +517,7 @@ func (r *run) report(complete bool) *Report {
 	}
 }
 
-// observed keeps what a call showed, if it matters.
+// observed keeps the observation of a call if a later clause needs it.
 func (r *run) observed(o observation) {
 	if o.err == nil && !o.emptyRecord {
 		return

@@ -194,8 +194,8 @@ func TestWaivers(t *testing.T) {
 	}
 }
 
-// TestRacyWaivers checks that a waived race may be won by luck, and proves
-// nothing then.
+// TestRacyWaivers checks that a clause with a Racy waiver stays waived if it
+// passes.
 func TestRacyWaivers(t *testing.T) {
 	for name, test := range map[string]struct {
 		noCheck bool
@@ -215,8 +215,8 @@ func TestRacyWaivers(t *testing.T) {
 	}
 }
 
-// TestNoPooler checks that FAULT-11 says nothing of a store that can have no
-// pooler, and is not verified where one is missing.
+// TestNoPooler checks that FAULT-11 does not apply to a store that can have
+// no pooler, and is not verified if the harness has no pooler.
 func TestNoPooler(t *testing.T) {
 	for why, want := range map[string]Outcome{"a file has none": NotApplicable, "": NotVerified} {
 		report := checkUsers(t, Harness{New: newUsers, Declarations: Declarations{NoPooler: why}}, Options{Only: []string{"FAULT-11"}})
@@ -226,8 +226,8 @@ func TestNoPooler(t *testing.T) {
 	}
 }
 
-// TestScans checks that less is looked up of a store that scans, and that the
-// report says so.
+// TestScans checks that the suite makes fewer lookups in a store that scans,
+// and that the report says so.
 func TestScans(t *testing.T) {
 	lookups := func(why string) (n int, notes string) {
 		var mu sync.Mutex
@@ -252,8 +252,8 @@ func TestScans(t *testing.T) {
 	}
 }
 
-// TestRounds checks that the repetitions of a race follow the rounds, and that
-// the report tells them.
+// TestRounds checks that the repetitions of a race depend on the rounds, and
+// that the report names the rounds.
 func TestRounds(t *testing.T) {
 	for rounds, want := range map[float64][2]int{0: {60, 1}, 0.1: {6, 1}, 0.001: {1, 1}, 2.5: {150, 2}} {
 		r, err := newRun(&Harness{New: newUsers}, Options{Rounds: rounds})
@@ -273,13 +273,13 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestParallel checks that clauses which run at once leave the same report, in
-// the same order, and that those which must be alone are.
+// TestParallel checks that clauses which run at once give the same report, in
+// the same order, and that clauses which must run alone do so.
 func TestParallel(t *testing.T) {
 	var mu sync.Mutex
 	live := map[string]bool{}
 	opened, reported := 0, 0
-	two := make(chan struct{}) // closed when two adapters were opened, the first of which waits for it
+	two := make(chan struct{}) // closed when two adapters were opened; the first one waits for it
 	h := Harness{New: func(t testing.TB) adapter.Adapter {
 		mu.Lock()
 		defer mu.Unlock()
@@ -331,7 +331,7 @@ func TestRunWithParallel(t *testing.T) {
 	var mu sync.Mutex
 	open, together := 0, make(chan struct{})
 	h := Harness{Name: "users only", Parallel: 4, New: func(t testing.TB) adapter.Adapter {
-		if t.Name() == "HARNESS" { // the self-check is alone
+		if t.Name() == "HARNESS" { // the self-check runs alone
 			return newUsers(t)
 		}
 		mu.Lock()
@@ -387,7 +387,7 @@ func TestWatchdogEndsAStuckClause(t *testing.T) {
 		ClauseTimeout: 20 * time.Millisecond,
 		New: func(t testing.TB) adapter.Adapter {
 			return partial(t, &users{onGet: func(_ context.Context, id string) {
-				if id != "user-1" { // the uninvolved user gets away
+				if id != "user-1" { // the uninvolved user is kept
 					<-release
 				}
 			}})
@@ -453,7 +453,7 @@ func TestUninvolvedUserIsCompared(t *testing.T) {
 	}
 }
 
-// forgetsFirst loses the first user on every update.
+// forgetsFirst loses the first user with every update.
 type forgetsFirst struct{ users }
 
 func (s *forgetsFirst) UpdateUser(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// selfCheck tries the harness before the clauses, so that what is wrong with it
-// is not taken for faults of the adapter.
+// selfCheck tries the harness before the clauses, so that its errors are not
+// reported as breaches of the adapter.
 func (r *run) selfCheck(ctx context.Context) error {
 	c := r.newC(Clause{ID: "HARNESS", Level: Must})
 	var problems []error
@@ -19,13 +19,13 @@ func (r *run) selfCheck(ctx context.Context) error {
 	}
 	finished := c.phase(ctx, r.harness.clauseTimeout(), "trying the harness", func() { c.tryHarness(wrong) })
 	if !finished {
-		return nil // the clauses tell
+		return nil // the clauses report it
 	}
 	c.phase(ctx, cleanUpTimeout, "cleaning up", c.tb.cleanUp)
 	return errors.Join(problems...)
 }
 
-// tryHarness opens and closes adapters as clauses do.
+// tryHarness opens and closes adapters in the same way as the clauses.
 func (c *clauseContext) tryHarness(wrong func(format string, args ...any)) {
 	h := c.harness()
 	a := h.New(c.tb)
@@ -58,7 +58,7 @@ func (c *clauseContext) tryHarness(wrong func(format string, args ...any)) {
 	other := h.New(c.tb)
 	before := c.looksUp(other)
 	if err := h.Close(a); err != nil {
-		return // a clause tells
+		return // a clause reports it
 	}
 	if after := c.looksUp(other); before == nil && after != nil {
 		wrong("Close of one adapter ends another that New opened: %v; it must close what the adapter was opened with, and no more", after)

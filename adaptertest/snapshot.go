@@ -9,8 +9,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// keys name the records that a snapshot looks at. Verification tokens are not among
-// them: to look at one is to use it up.
+// keys name the records that a snapshot reads. They do not include verification
+// tokens, because a lookup uses a token up.
 type keys struct {
 	users       []string
 	emails      []string
@@ -39,8 +39,8 @@ type lookup struct {
 	record any
 }
 
-// snapshot makes every lookup that the adapter has of the keys, and of the owners
-// that it meets.
+// snapshot makes every lookup that the adapter has, for the keys and for the
+// owners of the found records.
 func (c *clauseContext) snapshot(ctx context.Context, a adapter.Adapter, k keys) ([]lookup, error) {
 	var seen []lookup
 	var failed error
@@ -88,8 +88,8 @@ func (c *clauseContext) differences(got, want []lookup) []string {
 	return out
 }
 
-// unlike says in which way a result differs from the one that is wanted: a
-// record field by field, a list as a multiset.
+// unlike describes how a result differs from the wanted one. It compares a
+// record field by field, and a list as a multiset.
 func (c *clauseContext) unlike(got, want any) string {
 	switch w := want.(type) {
 	case []adapter.Authenticator:
@@ -114,8 +114,8 @@ func (c *clauseContext) unlike(got, want any) string {
 	return diff.Records(got, want, c.harness().precision())
 }
 
-// asFarAsKept returns the wanted authenticator without what the store has no
-// place for: it may leave the name and the two instants nil.
+// asFarAsKept returns the wanted authenticator without the fields that the
+// store does not keep: it may leave the name and the two instants nil.
 func asFarAsKept(got, want adapter.Authenticator) adapter.Authenticator {
 	if got.Name == nil {
 		want.Name = nil
@@ -130,7 +130,7 @@ func asFarAsKept(got, want adapter.Authenticator) adapter.Authenticator {
 }
 
 func unlikeLists[T any](c *clauseContext, got any, want []T) string {
-	list, _ := got.([]T) // nothing is nil
+	list, _ := got.([]T) // list is nil for no result
 	places := map[string][]int{}
 	for i, g := range list {
 		places[listKey(g)] = append(places[listKey(g)], i)

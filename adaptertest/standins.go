@@ -8,19 +8,19 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// A lookup that the adapter lacks is made by another one that it has, where that
-// is possible: clauses about writes are then verified all the same. Clauses about
-// the lookup itself are not: they name it in their requires list.
+// If the adapter lacks a lookup, another lookup replaces it where that is
+// possible, so that clauses about writes can still be verified. Clauses about the
+// missing lookup itself name it in their requires list and do not apply.
 
-// remembered is what the calls of a clause told about keys.
+// remembered is what the results of a clause's calls say about keys.
 type remembered struct {
 	mu     sync.Mutex
-	emails map[string]string // of a user ID, the last address
-	ids    map[string]string // of an address, the last user ID
-	owners map[Record]string // of a session or authenticator, the last user ID
+	emails map[string]string // from a user ID to the last address
+	ids    map[string]string // from an address to the last user ID
+	owners map[Record]string // from a session or authenticator to the last user ID
 }
 
-// user notes the address of a user.
+// user records the address of a user.
 func (r *remembered) user(u *adapter.User) {
 	if u == nil {
 		return
@@ -33,7 +33,7 @@ func (r *remembered) user(u *adapter.User) {
 	r.emails[u.ID], r.ids[u.Email] = u.Email, u.ID
 }
 
-// owner notes whom a session or an authenticator belongs to.
+// owner records the owner of a session or an authenticator.
 func (r *remembered) owner(kind Kind, key, userID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,7 +64,7 @@ func (r *remembered) keysOf(kind Kind, userID string) []string {
 	return found
 }
 
-// learn notes what a call told about keys.
+// learn records what the result of a call says about keys.
 func (r *remembered) learn(args []any, result any) {
 	switch x := result.(type) {
 	case *adapter.User:
@@ -88,7 +88,7 @@ func (r *remembered) learn(args []any, result any) {
 	}
 }
 
-// userByID finds a user without GetUser, by the address that it had last.
+// userByID finds a user without GetUser, by the user's last address.
 func (o *observer) userByID(ctx context.Context, id string) (*adapter.User, error) {
 	o.known.mu.Lock()
 	email, known := o.known.emails[id]
@@ -103,8 +103,8 @@ func (o *observer) userByID(ctx context.Context, id string) (*adapter.User, erro
 	return u, err
 }
 
-// userByEmail finds a user without GetUserByEmail, by the ID that had the
-// address last.
+// userByEmail finds a user without GetUserByEmail, by the ID of the last user
+// with the address.
 func (o *observer) userByEmail(ctx context.Context, email string) (*adapter.User, error) {
 	o.known.mu.Lock()
 	id, known := o.known.ids[email]
@@ -174,8 +174,8 @@ func (o *observer) authenticatorByID(ctx context.Context, id string) (*adapter.A
 	return first(list, err, func(a adapter.Authenticator) bool { return a.CredentialID == id })
 }
 
-// authenticatorsOf lists authenticators without ListAuthenticatorsByUserID: those
-// that the clause created.
+// authenticatorsOf lists the authenticators that the clause created, without
+// ListAuthenticatorsByUserID.
 func (o *observer) authenticatorsOf(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
 	ids := o.known.keysOf(AuthenticatorRecord, userID)
 	if len(ids) == 0 || o.c.lacks("GetAuthenticator") {
@@ -194,7 +194,7 @@ func (o *observer) authenticatorsOf(ctx context.Context, userID string) ([]adapt
 	return list, nil
 }
 
-// first returns the first record of a list that is wanted, or nil.
+// first returns the first record of a list that wanted accepts, or nil.
 func first[T any](list []T, err error, wanted func(T) bool) (*T, error) {
 	i := slices.IndexFunc(list, wanted)
 	if err != nil || i < 0 {

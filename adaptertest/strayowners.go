@@ -44,7 +44,8 @@ func (c *clauseContext) unknownUsers() []string {
 	return ids
 }
 
-// malformedIDs are ids that stores can't represent, and near misses of known.
+// malformedIDs returns ids that stores can't represent, and near misses of
+// known.
 func malformedIDs(known string) []string {
 	ids := []string{
 		"", " ", "x", "0", "-1", "zzzzzzzzzzzzzzzzzzzzzzzz", "0123456789abcdef0123456g",
@@ -52,7 +53,7 @@ func malformedIDs(known string) []string {
 		"1234567890123456789012345", "99999999999999999999", "1e3", "a/b", "../" + known, "NaN", "ÿ", "\U0001F511",
 		known + " ", " " + known, known + "x", known + "\n", known + "/",
 	}
-	if len(known) >= 16 { // a shorter one may be a counter, and what is left of it another user's
+	if len(known) >= 16 { // a shorter id may be a counter, and a part of it the id of another user
 		ids = append(ids, known[:len(known)-1], known[1:])
 	}
 	for _, other := range []string{

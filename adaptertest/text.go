@@ -20,7 +20,7 @@ func upperASCII(s string) string {
 	}, s)
 }
 
-// swapCase exchanges the cases of ASCII letters.
+// swapCase swaps the case of ASCII letters.
 func swapCase(s string) string {
 	b := []byte(s)
 	for i, x := range b {

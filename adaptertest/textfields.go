@@ -10,21 +10,21 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// textField is a field in which a record holds text. DATA and INPUT put text into
-// each and look what comes back.
+// textField is a text field of a record. DATA and INPUT put text into each one
+// and compare the text that comes back.
 type textField struct {
 	name string
 	// key: the text is a key, or part of one.
 	key bool
-	// alone: the text is the whole key, so that it must be unique to the run.
+	// alone: the text is the whole key, so it must be unique to the run.
 	alone bool
 	// address: the text is the local part of an e-mail address.
 	address bool
-	// encoded: the text is inside JSON, which can't hold what is not UTF-8.
+	// encoded: the text is inside JSON, which holds only UTF-8.
 	encoded bool
-	// private: the text is a secret when it is unique.
+	// private: a unique text in the field is a secret.
 	private bool
-	// chosen: an adapter may refuse or replace the text, as it may user IDs.
+	// chosen: an adapter may refuse or replace the text, for example a user ID.
 	chosen  bool
 	methods []string
 	put     func(c *clauseContext, owner, text string) (*stored, error)
@@ -33,8 +33,8 @@ type textField struct {
 // stored is a record that was written for a text field.
 type stored struct {
 	want any
-	// find reads the record back by the text, or where it is not part of the key
-	// by the key.
+	// find reads the record back by the text, or by its key if the text is not
+	// part of the key.
 	find func(text string) (any, error)
 }
 
@@ -205,8 +205,8 @@ func authenticatorTextField(name string, p textField, set func(*adapter.Authenti
 	return p
 }
 
-// assignsIDs reports whether CreateUser replaces supplied IDs, as declared, or
-// undeclared [USER-05].
+// assignsIDs reports whether CreateUser replaces supplied IDs, declared or not
+// [USER-05].
 func (c *clauseContext) assignsIDs() bool {
 	if c.harness().Declarations.AssignsIDs {
 		return true
@@ -217,7 +217,8 @@ func (c *clauseContext) assignsIDs() bool {
 	return err == nil && got != nil && got.ID != u.ID
 }
 
-// addressAs returns other if the declared e-mail equality takes it for address.
+// addressAs returns other if the declared e-mail equality treats it as equal to
+// address.
 func (c *clauseContext) addressAs(address, other string) string {
 	if c.harness().Declarations.EmailFoldsCase && lowerASCII(address) == lowerASCII(other) {
 		return other
@@ -244,8 +245,8 @@ func everyTextField(textField) bool   { return true }
 func keyTextField(p textField) bool   { return p.key }
 func plainTextField(p textField) bool { return !p.encoded }
 
-// owner returns the ID of a new user to whom records can belong, if the adapter
-// keeps users.
+// owner returns the ID of a new user who can own records, if the adapter keeps
+// users.
 func (c *clauseContext) owner() string {
 	if !c.works("CreateUser") {
 		return ""
@@ -253,14 +254,14 @@ func (c *clauseContext) owner() string {
 	return c.user().ID
 }
 
-// What a store may do with text other than keep it.
+// What a store may do with a text instead of keeping it.
 const (
 	mustKeep  = false
 	mayRefuse = true
 )
 
-// keeps puts text into a text field and compares what comes back. It returns what
-// was stored, or nil if the write was refused.
+// keeps puts text into a text field and compares the text that comes back. It
+// returns the stored record, or nil if the write was refused.
 func (c *clauseContext) keeps(p textField, owner, text string, refusable bool) *stored {
 	if p.private && strings.Contains(text, c.run.nonce) {
 		c.run.addSecret(text)

@@ -6,9 +6,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// uninvolvedUser is a user with one record of each kind who has no part in a clause
-// and must not change. The lookups before the clause are compared with those
-// after it: a store that loses something at once breaks other clauses.
+// uninvolvedUser is a user with one record of each kind, whom a clause does not use
+// and must not change. The lookups before the clause are compared with those after
+// it. A store that loses a record at once breaks other clauses.
 type uninvolvedUser struct {
 	id            string
 	user          *adapter.User
@@ -26,8 +26,8 @@ type uninvolvedUser struct {
 	sessionList   []adapter.Session
 }
 
-// addUninvolved creates the uninvolved user. A kind of record that can't be created does
-// not stand by.
+// addUninvolved creates the uninvolved user. It leaves out a kind of record that can't
+// be created.
 func (c *clauseContext) addUninvolved() *uninvolvedUser {
 	var b uninvolvedUser
 	for _, kind := range recordKinds {
@@ -62,8 +62,8 @@ func (c *clauseContext) addUninvolved() *uninvolvedUser {
 	return &b
 }
 
-// read looks up all that stands by, but for the verification token, which a
-// look would use up.
+// read looks up all records of the uninvolved user except the verification token,
+// which a lookup would use up.
 func (b *uninvolvedUser) read(c *clauseContext, a adapter.Adapter) {
 	c.settle()
 	if b.id != "" {
@@ -91,7 +91,7 @@ func (b *uninvolvedUser) read(c *clauseContext, a adapter.Adapter) {
 	}
 }
 
-// check compares the uninvolved user with what it was.
+// check compares the uninvolved user's records with those before the clause.
 func (b *uninvolvedUser) check(c *clauseContext, a adapter.Adapter) {
 	defer c.inThreeLines(c.breaches())
 	after := *b
@@ -127,8 +127,8 @@ func (c *clauseContext) breaches() int {
 	return len(c.failures)
 }
 
-// inThreeLines leaves three of the breaches after the first n, the last of which
-// counts the others.
+// inThreeLines shortens the list of breaches after the first n to three lines. The
+// last line gives the number of the others.
 func (c *clauseContext) inThreeLines(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

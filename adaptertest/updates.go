@@ -11,7 +11,7 @@ import (
 // userFields are the fields of a user that an update can change.
 var userFields = []string{"name", "email", "emailVerified", "image"}
 
-// userFieldSets are the fields alone and in pairs.
+// userFieldSets returns each field alone, and each pair of fields.
 func userFieldSets() [][]string {
 	var sets [][]string
 	for i, f := range userFields {

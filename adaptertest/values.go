@@ -8,9 +8,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Fixtures have no zero values, no round milliseconds and no plain-ASCII text,
-// and every key is unique to the run and carries its seed: a store that drops,
-// cuts, folds or mixes up something has no value to hide behind.
+// Fixtures have no zero values, no round milliseconds and no plain-ASCII text.
+// Every key is unique to the run and contains its seed. So the suite notices a
+// store that drops, cuts, folds or mixes up values.
 
 // unique returns a string that no other call in any run returns. It holds the
 // word, the seed of the run and letters outside ASCII.
@@ -21,7 +21,7 @@ func (c *clauseContext) unique(word string) string {
 	return fmt.Sprintf("%s-ü%x-%s-%s-%d", word, c.run.options.Seed, c.run.nonce, c.clause.ID, c.serial)
 }
 
-// next returns a number that the clause has not had.
+// next returns a number that is new in the clause.
 func (c *clauseContext) next() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,7 +29,7 @@ func (c *clauseContext) next() int64 {
 	return int64(c.serial)
 }
 
-// secret returns a unique string that no error may hold [ERR-08].
+// secret returns a unique string that no error may contain [ERR-08].
 func (c *clauseContext) secret(word string) string {
 	s := c.unique(word)
 	c.run.addSecret(s)
@@ -53,12 +53,12 @@ func (c *clauseContext) instant(d time.Duration) time.Time {
 }
 
 // address returns a unique e-mail address. It is in lower case, because an
-// adapter that declares EmailFoldsCase may keep it so.
+// adapter that declares EmailFoldsCase may store it in lower case.
 func (c *clauseContext) address(word string) string {
 	return lowerASCII(c.unique(word)) + "@bücher.example"
 }
 
-// newUser returns a user with every field but the ID set.
+// newUser returns a user with every field except the ID set.
 func (c *clauseContext) newUser() adapter.User {
 	return adapter.User{
 		Name:          new(c.unique("Zoë ☂ 王")),

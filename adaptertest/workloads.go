@@ -7,20 +7,20 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// workload is what is measured of one method. prepare returns a call about
-// somebody of the population, for whom it may have created what the call takes
-// away.
+// workload is the measurement of one method. prepare returns a call for a user
+// of the population. If the call deletes a record, prepare creates that record
+// first.
 type workload struct {
 	method  string
 	prepare func(s *benchmarks, k *fixture) (call, error)
 }
 
-// reading measures a lookup of somebody.
+// reading measures a lookup of a user's record.
 func reading(method string) workload {
 	return workload{method, func(_ *benchmarks, k *fixture) (call, error) { return k.callOf(method), nil }}
 }
 
-// after prepares with one call and measures another.
+// after makes one call to prepare, and returns another one to measure.
 func (s *benchmarks) after(first, measured call) (call, error) {
 	if _, err := first.do(s.c.ctx, s.adapter); err != nil {
 		return call{}, fmt.Errorf("%s: %w", first.method, err)
@@ -28,8 +28,8 @@ func (s *benchmarks) after(first, measured call) (call, error) {
 	return measured, nil
 }
 
-// workloads are the lookups first, which some stores make slower by every record
-// that the others leave behind.
+// workloads has the lookups first, because in some stores each record that other
+// workloads leave makes lookups slower.
 var workloads = []workload{
 	reading("GetUser"),
 	reading("GetUserByEmail"),

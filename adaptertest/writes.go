@@ -9,17 +9,18 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// write is a method that changes the store: ERR and LIFE call each in good and
-// bad times and ask afterwards whether the change is there.
+// write is a method that changes the store. ERR and LIFE call each one with
+// and without faults, and check afterwards whether the change is stored.
 type write struct {
 	method string
 	needs  []string
-	// prepare makes what the write works on. It returns the write, and a look at
-	// the store that says in which way the change is not there, if it is not.
+	// prepare makes the records that the write works on. It returns the write,
+	// and a function that describes what is missing of the change in the store,
+	// or returns "" if nothing is.
 	prepare func(c *clauseContext) (do func(a adapter.Adapter) (any, error), missing func() string)
 }
 
-// without compares a record with what a write should have made of it.
+// without compares a record with the record that a write should have stored.
 func (c *clauseContext) without(what string, got, want any) string {
 	if d := c.unlike(got, want); d != "" {
 		return what + ": " + d
@@ -139,16 +140,16 @@ func (c *clauseContext) writes() []write {
 	return have
 }
 
-// conflict is a write that must fail because what it makes exists already, or
-// because what it works on does not.
+// conflict is a write that must fail, because the record that it creates
+// exists already, or because the record that it changes does not exist.
 type conflict struct {
 	what, method string
 	do           func() (any, error)
-	// missing is as in write, for a call that succeeds all the same.
+	// missing is as in write. It is used if the call succeeds.
 	missing func() string
 }
 
-// conflicts returns one conflict for each thing that is unique.
+// conflicts returns one conflict for each unique key.
 func (c *clauseContext) conflicts() []conflict {
 	var all []conflict
 	add := func(what, method string, do func() (any, error), missing func() string) {
@@ -208,7 +209,7 @@ func (c *clauseContext) conflicts() []conflict {
 	return all
 }
 
-// unknowns returns the updates whose record is unknown.
+// unknowns returns updates of records that do not exist.
 func (c *clauseContext) unknowns() []conflict {
 	var all []conflict
 	if c.works("UpdateUser") {

@@ -16,9 +16,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// TIME-08 runs the TIME group of this test again, in processes whose TZ is
-// another. Such a process finds in zoneVariable the directory in which the two
-// sides leave word of what they wrote, in case they share a store.
+// TIME-08 runs the TIME group of this test again, in processes with another
+// TZ. zoneVariable names a directory for these processes. Each side leaves a
+// file there about the records that it wrote, for the case that both share a
+// store.
 const zoneVariable = "ADAPTERTEST_ZONE_RUN"
 
 const (
@@ -32,7 +33,7 @@ func otherZones(c *clauseContext) {
 	if dir := os.Getenv(zoneVariable); dir != "" {
 		c.readNote(c.a, filepath.Join(dir, parentWrote), "written in zone "+time.Local.String()+" of another process")
 		c.writeNote(filepath.Join(dir, childWrote))
-		c.throughSecond(c.a) // what comes in the zone of this process goes out the same
+		c.throughSecond(c.a) // instants in the zone of this process come back unchanged
 		if !c.failed() {
 			c.notVerified("this run is part of TIME-08 itself")
 		}
@@ -85,7 +86,7 @@ func (c *clauseContext) runInZone(zone, dir string) string {
 	return strings.TrimSpace(fmt.Sprintf("%s (%v)", out, err))
 }
 
-// testAgain is the command that runs the TIME group of the test again.
+// testAgain returns the command that runs the TIME group of the test again.
 func (r *run) testAgain(ctx context.Context) (*exec.Cmd, error) {
 	binary, err := os.Executable()
 	if err != nil {
@@ -109,8 +110,8 @@ func testPattern(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// judgeZone reports the clauses that hold here and not in the zone, and whether
-// the group was run there at all.
+// judgeZone reports a breach for each clause that passes here and fails in the
+// zone. It returns whether the group ran there.
 func (c *clauseContext) judgeZone(zone, dir, output string) bool {
 	var report Report
 	raw, err := os.ReadFile(filepath.Join(dir, childReport)) //nolint:gosec // written by the process that was started above
@@ -149,17 +150,17 @@ func (r *run) outcome(id string) (Outcome, bool) {
 	return "", false
 }
 
-// zoneNote says what one process wrote for another.
+// zoneNote names the records that one process wrote for another.
 type zoneNote struct {
 	UserID       string
-	Email        string // tells the user from one with the same serial number in another store
+	Email        string // distinguishes the user from one with the same serial ID in another store
 	SessionToken string
 	Token        adapter.VerificationTokenKey
 	Verified     time.Time
 	Expires      time.Time
 }
 
-// writeNote writes records with instants and leaves word of them.
+// writeNote writes records with instants, and a note that names them.
 func (c *clauseContext) writeNote(path string) {
 	n := zoneNote{Verified: c.instant(-48 * time.Hour).Truncate(c.harness().precision()), Expires: c.instant(48 * time.Hour).Truncate(c.harness().precision())}
 	if c.works("CreateUser") {
@@ -187,8 +188,8 @@ func (c *clauseContext) writeNote(path string) {
 	}
 }
 
-// readNote reads what another process left word of. What is absent was written
-// to a store that is not shared.
+// readNote reads the records that another process's note names. If a record is
+// absent, the store is not shared.
 func (c *clauseContext) readNote(a adapter.Adapter, path, what string) {
 	raw, err := os.ReadFile(path) //nolint:gosec // in a directory that this test made
 	var n zoneNote
