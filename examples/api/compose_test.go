@@ -10,8 +10,8 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// TestCompose: docker-compose.yml is valid, what it mounts is there, and it
-// starts no service without a secret.
+// TestCompose: docker-compose.yml is valid, the files that it mounts exist, and
+// it starts no service without a secret.
 func TestCompose(t *testing.T) {
 	file, err := filepath.Abs("docker-compose.yml")
 	if err != nil {

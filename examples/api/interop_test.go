@@ -24,12 +24,12 @@ import (
 const secret = "one-secret-for-both-one-secret-for-both"
 
 // site is the API, the front end with the real @auth/core, and a browser that
-// sends both the same cookies.
+// sends both of them the same cookies.
 type site struct {
 	*testing.T
 	pool        *pgxpool.Pool
 	api, front  string
-	mails       chan string // links, of either side
+	mails       chan string // links from both sides
 	http.Client             // follows redirects
 }
 
@@ -71,7 +71,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// openDatabase makes a schema of its own for the test.
+// openDatabase makes a separate schema for the test.
 func (s *site) openDatabase(server string) {
 	s.Helper()
 	config, err := pgxpool.ParseConfig(server)
@@ -90,8 +90,8 @@ func (s *site) openDatabase(server string) {
 	s.Cleanup(func() { _, _ = s.pool.Exec(context.Background(), "DROP SCHEMA "+schema+" CASCADE") })
 }
 
-// startFrontEnd starts Auth.js, which tells its URL, and the links that it
-// would mail, on its standard output.
+// startFrontEnd starts Auth.js, which prints its URL and the mail links on its
+// standard output.
 func (s *site) startFrontEnd(server, schema string) {
 	s.Helper()
 	cmd := authjs.Command(s.T, "sessions shared with Auth.js", "../../interop/pg", "frontend.mjs", server, schema, secret)
@@ -140,7 +140,7 @@ func (s *site) do(method, target string, form url.Values) (int, string) {
 	return res.StatusCode, string(body)
 }
 
-// post submits a form with the CSRF token to a route of either side.
+// post submits a form with the CSRF token to a route of one side.
 func (s *site) post(base, route string, form url.Values) {
 	s.Helper()
 	var v struct{ CSRFToken string }
@@ -167,7 +167,7 @@ func (s *site) wantSignedIn(email string) {
 	}
 }
 
-// expires is when the only session ends.
+// expires returns the time at which the only session ends.
 func (s *site) expires() time.Time {
 	s.Helper()
 	var at time.Time
@@ -177,7 +177,7 @@ func (s *site) expires() time.Time {
 	return at
 }
 
-// age makes the only session look as if nobody had used it for a day.
+// age changes the only session as if it had not been used for a day.
 func (s *site) age() time.Time {
 	s.Helper()
 	if _, err := s.pool.Exec(s.Context(), "UPDATE sessions SET expires = expires - interval '1 day'"); err != nil {
@@ -186,8 +186,8 @@ func (s *site) age() time.Time {
 	return s.expires()
 }
 
-// TestInteropSharedSession: a session that either side has made is read,
-// extended and ended by the other.
+// TestInteropSharedSession: each side reads, extends and ends a session that
+// the other side made.
 func TestInteropSharedSession(t *testing.T) {
 	s := newSite(t)
 	for _, c := range []struct {

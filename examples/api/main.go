@@ -1,6 +1,6 @@
-// Api is an API in Go behind a front end in Next.js, or whatever else runs
-// Auth.js: both have one secret, one cookie and one PostgreSQL. Who signs in at
-// the front end is known here, and the other way round.
+// Api is an API in Go behind a front end in Next.js, or another front end with
+// Auth.js. Both have one secret, one cookie and one PostgreSQL. A user who
+// signs in at one of them is signed in at the other.
 package main
 
 import (
@@ -22,7 +22,8 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// AUTH_SECRET is the secret of the front end, AUTH_URL the URL of the site that both belong to.
+	// AUTH_SECRET is the secret of the front end. AUTH_URL is the URL of the
+	// site, which is the same for both.
 	api, err := newAPI(context.Background(), pool, auth.Config{Providers: []auth.Provider{
 		&auth.Email{Server: os.Getenv("EMAIL_SERVER"), From: os.Getenv("EMAIL_FROM")},
 	}})
@@ -37,7 +38,7 @@ func newAPI(ctx context.Context, pool *pgxpool.Pool, config auth.Config) (http.H
 	if err != nil {
 		return nil, err
 	}
-	if err := store.EnsureSchema(ctx); err != nil { // takes over the tables that @auth/pg-adapter made
+	if err := store.EnsureSchema(ctx); err != nil { // completes the tables that @auth/pg-adapter made
 		return nil, err
 	}
 	config.Adapter = store

@@ -1,5 +1,5 @@
-// Chi is a site on go-chi/chi: a page that greets, one that needs a sign-in, and
-// sign-in by name and password.
+// Chi is a site on go-chi/chi: a page with a greeting, a page that needs a
+// sign-in, and sign-in by name and password.
 package main
 
 import (
@@ -36,7 +36,7 @@ func newSite(config auth.Config) (http.Handler, error) {
 	return r, nil
 }
 
-// page greets who is signed in. Its forms post to the routes.
+// page greets the signed-in user. Its forms post to the routes.
 var page = template.Must(template.New("").Parse(`<!doctype html>
 {{with .}}<p>Hello, {{.User.Name}}!</p>
 <form method="post" action="/auth/signout"><button>Sign out</button></form>
@@ -54,7 +54,7 @@ func home(w http.ResponseWriter, r *http.Request) {
 }
 
 func private(w http.ResponseWriter, r *http.Request) {
-	session, _ := auth.FromContext(r.Context()) // Require let it through
+	session, _ := auth.FromContext(r.Context()) // Require has checked the session
 	_, _ = w.Write([]byte("For " + session.User.Name + " only."))
 }
 

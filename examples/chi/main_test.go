@@ -20,8 +20,8 @@ func visit(t *testing.T) *visitor.Visitor {
 	return visitor.Serve(t, site)
 }
 
-// TestSite: signs in, sees what is private, signs out; and nobody does so from
-// another site.
+// TestSite: the visitor signs in, sees the private page, and signs out. Another
+// site can't do this in the visitor's name.
 func TestSite(t *testing.T) {
 	v := visit(t)
 	form := url.Values{"providerId": {"credentials"}, "username": {"ada"}, "password": {"lovelace"}, "callbackUrl": {"/"}}

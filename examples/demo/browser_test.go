@@ -21,7 +21,7 @@ func serveDemo(t *testing.T) string {
 	})
 }
 
-// serve starts a site that is told its URL, and returns it.
+// serve starts a site that gets its URL, and returns the URL.
 func serve(t *testing.T, handler func(site string) (http.Handler, error)) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
@@ -48,7 +48,7 @@ func newBrowser(t *testing.T, scripts bool) *browser {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1")) // nothing comes from outside
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1")) // no request leaves the machine
 	if !scripts {
 		options = append(options, chromedp.Flag("blink-settings", "scriptEnabled=false"))
 	}
@@ -68,7 +68,7 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// steady repeats what met an element of a page that was being replaced.
+// steady repeats an action that failed because its element was being replaced.
 func steady(do func() error) (err error) {
 	for range 20 {
 		if err = do(); err == nil || !strings.Contains(err.Error(), "No node with given id") {
@@ -78,7 +78,7 @@ func steady(do func() error) (err error) {
 	return err
 }
 
-// get does what has a result.
+// get runs an action and returns its result.
 func get[T any](b *browser, a chromedp.Action[T]) T {
 	b.t.Helper()
 	var v T
@@ -91,8 +91,8 @@ func get[T any](b *browser, a chromedp.Action[T]) T {
 func (b *browser) goTo(url string)          { b.t.Helper(); b.do(chromedp.Navigate(url)) }
 func (b *browser) fill(input, value string) { b.t.Helper(); b.do(chromedp.SendKeys(input, value)) }
 
-// click follows a link or submits a form, and returns when the next page is
-// there.
+// click follows a link or submits a form, and returns when the next page has
+// loaded.
 func (b *browser) click(what string) {
 	b.t.Helper()
 	if _, err := chromedp.RunResponse(b.ctx, chromedp.Click(what)); err != nil {

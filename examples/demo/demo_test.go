@@ -6,8 +6,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestDemoInABrowser goes through the demonstration as a person would, in
-// headless Chromium: with scripts and without them.
+// TestDemoInABrowser uses the demonstration as a person would, in headless
+// Chromium, with scripts and without them.
 func TestDemoInABrowser(t *testing.T) {
 	for name, scripts := range map[string]bool{"scripts": true, "no scripts": false} {
 		t.Run(name, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestDemoInABrowser(t *testing.T) {
 	}
 }
 
-// signInByMail asks for a link, reads it, uses it, and uses it once more.
+// signInByMail requests a link, reads it, uses it, and tries it a second time.
 func signInByMail(b *browser, site string) {
 	b.goTo(site + "/members")
 	b.fill("#input-email-for-email-provider", "zoe@example.com")
@@ -63,8 +63,8 @@ func (b *browser) submitPassword(password string) {
 	b.click("form[action$='/callback/credentials'] button")
 }
 
-// signInByProvider is refused at the provider, signs in, links a second account,
-// and finds that the address of somebody who came by mail is not taken over.
+// signInByProvider is refused at the provider, signs in, and links a second
+// account. The address of a user who signed in by mail is not taken over.
 func signInByProvider(b *browser, site string) {
 	b.pick(site, "[name=cancel]")
 	b.reads("Try signing in with a different account.")
@@ -73,7 +73,7 @@ func signInByProvider(b *browser, site string) {
 	b.reads("Hello, Emmy Noether")
 	b.goTo(site + "/auth/session")
 	b.reads("Emmy Noether")
-	b.pick(site, "[value=grace]") // signed in as Emmy, who gets the account
+	b.pick(site, "[value=grace]") // Emmy is signed in, and gets the account
 	b.reads("Hello, Emmy Noether")
 	b.signOut(site)
 	b.pick(site, "[value=grace]")
@@ -92,7 +92,7 @@ func signInByProvider(b *browser, site string) {
 	b.isSignedOut(site)
 }
 
-// signInWithLargeSession has a session that no single cookie can hold.
+// signInWithLargeSession uses a session that is too large for a single cookie.
 func signInWithLargeSession(b *browser, site string) {
 	b.pick(site, "[value=vera]")
 	b.reads("Hello, Vera Rubin")
@@ -131,7 +131,8 @@ func (b *browser) pick(site, choice string) {
 	b.click("button" + choice)
 }
 
-// signOut signs out. Nothing of the session stays in the browser.
+// signOut signs out, and checks that nothing of the session remains in the
+// browser.
 func (b *browser) signOut(site string) {
 	b.t.Helper()
 	b.goTo(site + "/auth/signout")

@@ -21,7 +21,7 @@ import (
 
 // TestInteropInABrowser signs in with oidc-provider, a certified OpenID
 // provider, in headless Chromium. The provider is on another site than ours, so
-// that the answers of form_post are posts across sites.
+// that a form_post response is a POST across sites.
 func TestInteropInABrowser(t *testing.T) {
 	issuer := startProvider(t)
 	for name, scripts := range map[string]bool{"scripts": true, "no scripts": false} {
@@ -38,8 +38,8 @@ func TestInteropInABrowser(t *testing.T) {
 				b.reads("scopes:")
 				b.click("button[type=submit]")
 				if mode == "form_post" && !scripts {
-					b.click("button[type=submit]") // of the form that a script would submit
-					b.click("#submitButton")       // of our own, from which the browser sends its cookies
+					b.click("button[type=submit]") // the button of the form that a script would submit
+					b.click("#submitButton")       // the button of our own page, from which the browser sends its cookies
 				}
 				b.do(chromedp.WaitVisible("#hello"))
 				b.reads("Hello, ada of the id_token!")
@@ -63,7 +63,7 @@ func TestInteropInABrowser(t *testing.T) {
 	}
 }
 
-// newRelyingParty is a site whose people sign in with the provider.
+// newRelyingParty makes a site whose users sign in with the provider.
 func newRelyingParty(t *testing.T, issuer, site, mode string, store adapter.Adapter) (http.Handler, error) {
 	t.Helper()
 	id, secret := register(t, issuer, site+"/auth/callback/op")
@@ -92,7 +92,7 @@ func newRelyingParty(t *testing.T, issuer, site, mode string, store adapter.Adap
 	return mux, nil
 }
 
-// register makes a client (RFC 7591).
+// register registers a client (RFC 7591).
 func register(t *testing.T, issuer, redirectURI string) (id, secret string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, issuer+"/reg", strings.NewReader(`{"redirect_uris":["`+redirectURI+`"]}`))
@@ -132,8 +132,8 @@ func startProvider(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = in.Close() // which ends it
-		_ = cmd.Wait() // it may have been killed by the end of the test
+		_ = in.Close() // the provider then ends
+		_ = cmd.Wait() // the end of the test may have killed it
 	})
 	slow := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	defer slow.Stop()

@@ -19,22 +19,23 @@ import (
 
 var screenshots = flag.String("screenshots", "", "write a picture of every page to this `folder`")
 
-// look.js measures a page; see there.
+// look.js measures a page; its own comments say how.
 //
 //go:embed testdata/look.js
 var lookScript string
 
-// look is what a page looks like.
+// look is the result of look.js for a page.
 type look struct {
 	Title      string
 	Background string
-	// Problems are the sentences on what somebody could not use or read.
+	// Problems are sentences about parts of the page that a person could not
+	// use or read.
 	Problems []string
 }
 
-// TestLooks opens all pages in both colour schemes at the widths of phones and of
-// a desktop. Nothing may overflow, be too small to be touched, too faint to be
-// read, or without a mark when it has the focus.
+// TestLooks opens all pages in both colour schemes at the widths of phones and
+// of a desktop. Nothing may overflow, be too small to touch, be too faint to
+// read, or have focus without a visible mark.
 func TestLooks(t *testing.T) {
 	t.Setenv("AUTH_GITHUB_ID", "id")
 	t.Setenv("AUTH_GITHUB_SECRET", "secret")
@@ -107,8 +108,8 @@ func (b *browser) show(scheme string, width int64) {
 	b.do(chromedp.EmulateViewport(width, 800))
 }
 
-// dressedSite has everything that makes pages hard: a logo, colours, names and
-// labels without an end, and buttons of all brands.
+// dressedSite is a site whose pages are hard to lay out: it has a logo,
+// colours, very long names and labels, and buttons of all brands.
 func dressedSite(site string) (http.Handler, error) {
 	ways := []auth.Provider{
 		&auth.Email{Name: strings.Repeat("Mail", 20), SendVerificationRequest: (&mailbox{}).receive},

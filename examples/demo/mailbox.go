@@ -11,7 +11,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// mailbox keeps mails in place of sending them. A real site sets Email.Server.
+// mailbox stores mails and does not send them. A real site sets Email.Server.
 type mailbox struct {
 	mu    sync.Mutex
 	mails []mail

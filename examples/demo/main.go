@@ -1,13 +1,13 @@
-// Demo is a small site that signs people in: with a passkey, by a link in a mail,
-// by user name and password, by a provider for development, and by GitHub and
-// Google where AUTH_GITHUB_ID and AUTH_GITHUB_SECRET, or those of Google, are set.
-// It needs no services: users are kept in a SQLite file, and mails are shown on a
-// page of the site.
+// Demo is a small site that signs people in: with a passkey, by a link in a
+// mail, by user name and password, and by a provider for development. GitHub
+// and Google are added if AUTH_GITHUB_ID and AUTH_GITHUB_SECRET, or those of
+// Google, are set. It needs no services: users are stored in a SQLite file, and
+// a page of the site shows the mails.
 //
-// Passkeys work at http://localhost:3000 with nothing registered anywhere: type
-// an address, choose "Create a passkey", sign out, and open the sign-in page
-// again; the browser then offers the passkey in the field of the address. The
-// page /passkeys adds, names and removes them.
+// Passkeys work at http://localhost:3000 without any registration of the site:
+// type an address, choose "Create a passkey", sign out, and open the sign-in
+// page again. The browser then offers the passkey in the address field. The
+// page /passkeys adds, names and removes passkeys.
 package main
 
 import (
@@ -50,7 +50,7 @@ func main() {
 	log.Fatal(http.Serve(listener, handler))
 }
 
-// newSite puts the site together: the store, the ways to sign in, the handler,
+// newSite makes the site from the store, the ways to sign in, the handler and
 // the pages.
 func newSite(ctx context.Context, site, file string) (http.Handler, error) {
 	db, err := modernc.Open(file)
@@ -89,7 +89,7 @@ func newSite(ctx context.Context, site, file string) (http.Handler, error) {
 
 	handler, err := auth.New(auth.Config{
 		URL:       site,
-		Secret:    []string{"for this demonstration only, 0123456789"}, // AUTH_SECRET in earnest
+		Secret:    []string{"for this demonstration only, 0123456789"}, // a real site uses AUTH_SECRET
 		Adapter:   store,
 		Providers: ways,
 		// Sign-in by password needs sessions in a cookie; the default with an
@@ -121,8 +121,8 @@ func newSite(ctx context.Context, site, file string) (http.Handler, error) {
 	return mux, nil
 }
 
-// authorize looks a user up. A real site compares a password hash, such as
-// bcrypt's.
+// authorize finds the user and checks the password. A real site compares a
+// password hash, such as one of bcrypt.
 func authorize(_ context.Context, form auth.Form, _ *http.Request) (*auth.User, error) {
 	if form.Get("username") != "ada" || form.Get("password") != "lovelace" {
 		return nil, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPasskeyInABrowser goes through what the demonstration says of passkeys, on
-// localhost, with nothing registered anywhere.
+// TestPasskeyInABrowser does what the demonstration says about passkeys, on
+// localhost, without any registration of the site.
 func TestPasskeyInABrowser(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
@@ -47,7 +47,7 @@ func TestPasskeyInABrowser(t *testing.T) {
 
 	greeted := func() {
 		t.Helper()
-		for range 10 { // the script goes on to the next page by itself
+		for range 10 { // the script opens the next page by itself
 			if _, err = chromedp.Run(b.ctx, chromedp.Poll[bool](`document.body.innerText.includes("Hello, ada@example.com")`)); err == nil {
 				return
 			}
@@ -60,6 +60,6 @@ func TestPasskeyInABrowser(t *testing.T) {
 	b.goTo(site + "/passkeys")
 	b.reads("Backed up.")
 	b.signOut(site)
-	b.goTo(site + "/auth/signin") // an authenticator that is no device takes the offer in the autofill at once
+	b.goTo(site + "/auth/signin") // a virtual authenticator accepts the offer in the autofill at once
 	greeted()
 }

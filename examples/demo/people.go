@@ -7,10 +7,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/examples/devprovider"
 )
 
-// people are those whom the development provider knows. Some are there for what
-// is special about them: who has no address, and who has a picture of 6 KB in
-// the profile, as Microsoft Entra ID sends it. It makes the session larger than
-// a cookie can be, so it is cut into several.
+// people returns the persons that the development provider knows. Two of them
+// are special: one has no address, and one has a picture of 6 KB in the
+// profile, as Microsoft Entra ID sends it. The picture makes the session larger
+// than a cookie can be, so the session is split into several cookies.
 func people() []devprovider.Person {
 	return []devprovider.Person{
 		{ID: "grace", Name: "Grace Hopper", Email: "grace@example.com"},
@@ -20,7 +20,7 @@ func people() []devprovider.Person {
 	}
 }
 
-// galaxy is a picture as a data URI.
+// galaxy returns a picture as a data URI.
 func galaxy() string {
 	var b strings.Builder
 	b.WriteString("data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 400 400'%3E")

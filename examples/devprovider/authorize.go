@@ -15,27 +15,27 @@ import (
 	"time"
 )
 
-// grant is what the choice of a person grants the client.
+// grant is the permission that a client gets when a person is chosen.
 type grant struct {
 	person           Person
 	scopes           []string
 	nonce, challenge string
 	at               time.Time
-	// token is the access token that the code was exchanged for, issued when; it
-	// is empty while the code is good.
+	// token is the access token that the code was exchanged for. It is empty
+	// while the code has not been used. issued is its time of issue.
 	token  string
 	issued time.Time
 }
 
-// authorize shows the people to choose from, and sends the browser back with a
-// code once one is chosen. RFC 6749 section 4.1, OpenID Connect Core 1.0 section
-// 3.1.2.
+// authorize shows the persons to choose from. When one is chosen, it sends the
+// browser back with a code. RFC 6749 section 4.1, OpenID Connect Core 1.0
+// section 3.1.2.
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		http.Error(w, "The request can't be read.", http.StatusBadRequest)
 		return
 	}
-	// A request of somebody else, or for another address, is answered to nobody.
+	// The browser is not sent back for another client or another address.
 	if !slices.Equal(r.Form["client_id"], []string{ID}) || !slices.Equal(r.Form["redirect_uri"], []string{p.redirectURI}) {
 		http.Error(w, "The client_id or the redirect_uri is not the registered one.", http.StatusBadRequest)
 		return
@@ -56,8 +56,8 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// problem is the error code for what is wrong with a request of the client, and
-// a description.
+// problem returns the error code for a wrong request of the client, and a
+// description.
 func problem(q url.Values) (code, description string) {
 	for name, values := range q {
 		if len(values) > 1 {
@@ -84,7 +84,7 @@ func problem(q url.Values) (code, description string) {
 	return "", ""
 }
 
-// grant makes a code, and forgets what has expired.
+// grant makes a code, and removes expired grants.
 func (p *Provider) grant(to Person, q url.Values) string {
 	g := &grant{person: to, scopes: strings.Fields(q.Get("scope")), nonce: q.Get("nonce"), challenge: q.Get("code_challenge"), at: time.Now()}
 	code := rand.Text()
@@ -120,10 +120,10 @@ var (
 )
 
 func (p *Provider) choose(w http.ResponseWriter, r *http.Request) {
-	back, _ := url.Parse(p.redirectURI) // New has parsed it
+	back, _ := url.Parse(p.redirectURI) // New has parsed it before
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	// Browsers count the way back to the client as the form's action.
+	// Browsers apply form-action to the redirect to the client too.
 	h.Set("Content-Security-Policy", policy+" "+back.Scheme+"://"+back.Host)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -19,8 +19,8 @@ import (
 
 var grace = Person{ID: "grace", Name: "Grace Hopper", Email: "grace@example.com", Picture: "https://example.com/grace.png"}
 
-// TestSignIn signs in at a site, over HTTP, by the real core, which verifies
-// what the provider signs.
+// TestSignIn signs in at a site over HTTP with the real core, which verifies
+// the signatures of the provider.
 func TestSignIn(t *testing.T) {
 	for name, configure := range map[string]func(o *auth.OAuth){
 		"by the ID token": func(*auth.OAuth) {},
@@ -68,7 +68,7 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
-// fetch follows redirects and returns where it ends and what is there.
+// fetch follows redirects and returns the last URL and its body.
 func fetch(t *testing.T, client *http.Client, method, target string, form url.Values) (end, body string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, target, strings.NewReader(form.Encode()))
@@ -142,7 +142,7 @@ func TestOtherMachinesAreRefused(t *testing.T) {
 	}
 }
 
-// request is a good authorization request.
+// request returns a correct authorization request.
 func request() url.Values {
 	hash := sha256.Sum256([]byte(verifier))
 	return url.Values{
@@ -151,7 +151,7 @@ func request() url.Values {
 	}
 }
 
-// local is a request from this machine.
+// local returns a request from this machine.
 func local(method, target string, form url.Values) *http.Request {
 	r := httptest.NewRequest(method, "http://localhost:3000"+target, strings.NewReader(form.Encode()))
 	r.RemoteAddr = "127.0.0.1:40000"
@@ -172,8 +172,8 @@ func TestAuthorizationRequests(t *testing.T) {
 	set := func(name string, values ...string) func(q url.Values) { return func(q url.Values) { q[name] = values } }
 	for name, c := range map[string]struct {
 		change func(q url.Values)
-		// want is the error that the client is told; refused means that the
-		// browser is not sent anywhere.
+		// want is the error that the client gets; refused means that the
+		// browser is not sent back.
 		want string
 	}{
 		"redirect_uri of another path":   {set("redirect_uri", callback+"/x"), "refused"},
@@ -197,7 +197,7 @@ func TestAuthorizationRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			q := request()
 			c.change(q)
-			// Whatever person is chosen, a wrong request stays wrong.
+			// A wrong request is refused whichever person is chosen.
 			for _, r := range []*http.Request{
 				local(http.MethodGet, "/dev/authorize?"+q.Encode(), nil),
 				local(http.MethodPost, "/dev/authorize?"+q.Encode(), url.Values{"person": {"grace"}}),
@@ -235,7 +235,7 @@ func TestNobodyIsChosen(t *testing.T) {
 	}
 }
 
-// sentBack is what the client is told.
+// sentBack returns the parameters that the client gets.
 func sentBack(t *testing.T, w *httptest.ResponseRecorder) url.Values {
 	t.Helper()
 	location, err := url.Parse(w.Header().Get("Location"))
@@ -245,7 +245,7 @@ func sentBack(t *testing.T, w *httptest.ResponseRecorder) url.Values {
 	return location.Query()
 }
 
-// code lets Grace sign in.
+// code signs Grace in and returns the code.
 func code(t *testing.T, p *Provider, scope string) string {
 	t.Helper()
 	q := request()
@@ -257,7 +257,7 @@ func code(t *testing.T, p *Provider, scope string) string {
 	return got.Get("code")
 }
 
-// exchange sends a token request with the code, changed by change.
+// exchange sends a token request with the code, after change has altered it.
 func exchange(p *Provider, code string, change func(form url.Values, r *http.Request)) *httptest.ResponseRecorder {
 	form := url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {callback}, "code_verifier": {verifier}}
 	r := local(http.MethodPost, "/dev/token", nil)
@@ -269,7 +269,7 @@ func exchange(p *Provider, code string, change func(form url.Values, r *http.Req
 	return serve(p, r)
 }
 
-// accessToken reads a good token answer.
+// accessToken reads a successful token response.
 func accessToken(t *testing.T, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	var tokens struct {
@@ -281,7 +281,8 @@ func accessToken(t *testing.T, w *httptest.ResponseRecorder) string {
 	return tokens.AccessToken
 }
 
-// userInfo asks who the token is of; the status is 401 if it is not good.
+// userInfo requests the claims for a token; the status is 401 if the token is
+// not valid.
 func userInfo(p *Provider, token string) *httptest.ResponseRecorder {
 	r := local(http.MethodGet, "/dev/userinfo", nil)
 	r.Header.Set("Authorization", "Bearer "+token)
@@ -296,7 +297,7 @@ func TestTokenRequests(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(form url.Values, r *http.Request)
 		want   string
-		// spent says that the code is not good any more.
+		// spent says that the code is not valid any more.
 		spent bool
 	}{
 		"wrong verifier":     {set("code_verifier", verifier+"x"), "invalid_grant", true},
@@ -354,7 +355,7 @@ func TestScopes(t *testing.T) {
 
 func TestLifetimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pass := func(d time.Duration) { <-time.After(d) } // moves the clock of the bubble: nobody waits
+		pass := func(d time.Duration) { <-time.After(d) } // moves the clock of the synctest bubble without waiting
 		p := newProvider(t)
 		early, late := code(t, p, "openid"), code(t, p, "openid")
 		pass(codeLifetime - time.Second)

@@ -1,13 +1,13 @@
 // Package devprovider is an OpenID provider for development. It runs within a
-// site on this machine and shows a few made-up people, one of whom the visitor
-// picks.
+// site on this machine. It shows a few invented persons, and the visitor picks
+// one.
 //
-// Nobody's identity is checked. So it is refused to a site that is not on a
-// loopback host, and it answers no request that comes from another machine,
-// through a proxy, or under another name. Everything else it does as OpenID
-// Connect wants it: discovery, the code flow with PKCE, nonce, codes that are
-// good once and for a minute. Keys and client secret are made by New, so a
-// sign-in that is under way does not survive a restart.
+// It checks nobody's identity. It therefore works only on a loopback host, and
+// answers no request that comes from another machine, through a proxy, or under
+// another host name. In all other respects it follows OpenID Connect:
+// discovery, the code flow with PKCE, nonce, and codes that are valid once and
+// for one minute. New makes the keys and the client secret, so a sign-in that
+// is in progress does not survive a restart.
 package devprovider
 
 import (
@@ -29,8 +29,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// ID is the ID of the provider that OAuth returns, and so the last part of its
-// callback URL.
+// ID is the ID of the provider that OAuth returns. It is the last segment of
+// the callback URL.
 const ID = "development"
 
 const (
@@ -40,12 +40,12 @@ const (
 	maxBody = 64 << 10
 )
 
-// Person is somebody who can be picked.
+// Person is a person that a visitor can pick.
 type Person struct {
 	// ID is the claim sub. Required, and unique.
 	ID   string
 	Name string
-	// Email may be empty, as at providers that don't tell addresses.
+	// Email may be empty, as at providers that send no addresses.
 	Email string
 	// Picture is a URL, or empty.
 	Picture string
@@ -104,7 +104,7 @@ func New(issuer, redirectURI string, people ...Person) (*Provider, error) {
 	return p, nil
 }
 
-// OAuth is the configuration of the client.
+// OAuth returns the configuration of the client.
 func (p *Provider) OAuth() *auth.OAuth {
 	return &auth.OAuth{
 		ID: ID, Name: "Development", Type: auth.TypeOIDC,
@@ -113,7 +113,7 @@ func (p *Provider) OAuth() *auth.OAuth {
 	}
 }
 
-// ServeHTTP serves all that is below the path of the issuer.
+// ServeHTTP serves every path below the path of the issuer.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !p.local(r) {
 		http.Error(w, "The development provider is only for this machine.", http.StatusForbidden)
@@ -124,8 +124,8 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mux.ServeHTTP(w, r)
 }
 
-// local reports whether a request comes from this machine, straight and under
-// the name of the issuer.
+// local reports whether a request comes from this machine, directly and under
+// the host name of the issuer.
 func (p *Provider) local(r *http.Request) bool {
 	from, _, err := net.SplitHostPort(r.RemoteAddr)
 	return err == nil && isLoopback(from) && r.Host == p.host &&

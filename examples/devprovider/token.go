@@ -58,9 +58,9 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// spend returns the grant of a code, with an access token, or nil if it is not
-// good. A code can be tried once; if it comes a second time, what it was
-// exchanged for is void (RFC 6749 section 4.1.2).
+// spend returns the grant of a code, with an access token, or nil if the code
+// is not valid. A code can be tried once. If it is sent a second time, its
+// access token is revoked (RFC 6749 section 4.1.2).
 func (p *Provider) spend(code, redirectURI, verifier string) *grant {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,8 +100,8 @@ func (p *Provider) sign(g *grant) (string, error) {
 	return jwt.Signed(signer).Claims(claims).Serialize()
 }
 
-// claims is what the scopes let the client know of the person. OpenID Connect
-// Core 1.0 section 5.4.
+// claims returns the claims about the person that the scopes allow. OpenID
+// Connect Core 1.0 section 5.4.
 func (g *grant) claims() map[string]any {
 	c := map[string]any{"sub": g.person.ID}
 	tell := func(scope, name, value string) {
@@ -118,8 +118,8 @@ func (g *grant) claims() map[string]any {
 	return c
 }
 
-// userInfo tells about the person whom an access token is of. OpenID Connect
-// Core 1.0 section 5.3.
+// userInfo returns the claims about the person of an access token. OpenID
+// Connect Core 1.0 section 5.3.
 func (p *Provider) userInfo(w http.ResponseWriter, r *http.Request) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	p.mu.Lock()

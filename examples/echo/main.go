@@ -1,5 +1,5 @@
-// Echo is a site on labstack/echo: a page that greets, one that needs a sign-in,
-// and form actions that sign in and out.
+// Echo is a site on labstack/echo: a page with a greeting, a page that needs a
+// sign-in, and form actions that sign in and out.
 package main
 
 import (
@@ -42,12 +42,13 @@ func newSite(config auth.Config) (http.Handler, error) {
 		return page.Execute(c.Response(), session)
 	})
 	e.GET("/private", func(c echo.Context) error {
-		session, _ := ui.Session(c.Request().Context()) // protect let it through
+		session, _ := ui.Session(c.Request().Context()) // protect has checked the session
 		return c.String(http.StatusOK, "For "+session.User.Name+" only.")
 	})
 	e.POST("/signin", echo.WrapHandler(http.HandlerFunc(ui.SignIn)))
 	e.POST("/signout", echo.WrapHandler(http.HandlerFunc(ui.SignOut)))
-	// The routes are none of echo's, whose middleware then runs before its error.
+	// The hook serves the routes of Gatehouse. echo needs a route of its own
+	// for these paths, because its middleware runs before its error.
 	e.Any("/auth/*", func(echo.Context) error { return echo.ErrNotFound })
 	return e, nil
 }

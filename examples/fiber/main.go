@@ -1,5 +1,5 @@
-// Fiber is a site on gofiber/fiber, which is built on fasthttp: a page that greets, one that needs a sign-in,
-// and form actions that sign in and out.
+// Fiber is a site on gofiber/fiber, which is built on fasthttp: a page with a
+// greeting, a page that needs a sign-in, and form actions that sign in and out.
 package main
 
 import (
@@ -44,7 +44,7 @@ func newSite(config auth.Config) (*fiber.App, error) {
 		return page.Execute(c, session)
 	})
 	app.Get("/private", func(c fiber.Ctx) error {
-		session, _ := ui.Session(c.Context()) // protect let it through
+		session, _ := ui.Session(c.Context()) // protect has checked the session
 		return c.SendString("For " + session.User.Name + " only.")
 	})
 	app.Post("/signin", adaptor.HTTPHandlerFunc(ui.SignIn))
@@ -52,7 +52,8 @@ func newSite(config auth.Config) (*fiber.App, error) {
 	return app, nil
 }
 
-// adapt makes a handler of fiber of a hook. The session is then in c.Context().
+// adapt turns a hook into a handler of fiber. The session is then in
+// c.Context().
 func adapt(hook func(http.Handler) http.Handler) fiber.Handler {
 	return func(c fiber.Ctx) error {
 		passed := false
@@ -61,7 +62,7 @@ func adapt(hook func(http.Handler) http.Handler) fiber.Handler {
 			c.SetContext(r.Context())
 		}))
 		err := adaptor.HTTPHandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			h.ServeHTTP(w, r.WithContext(c.Context())) // with what an earlier hook has loaded
+			h.ServeHTTP(w, r.WithContext(c.Context())) // the context has the session that an earlier hook has loaded
 		})(c)
 		if err != nil || !passed {
 			return err

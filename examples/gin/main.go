@@ -1,5 +1,5 @@
-// Gin is a site on gin-gonic/gin: a page that greets, one that needs a sign-in,
-// and form actions that sign in and out.
+// Gin is a site on gin-gonic/gin: a page with a greeting, a page that needs a
+// sign-in, and form actions that sign in and out.
 package main
 
 import (
@@ -44,7 +44,7 @@ func newSite(config auth.Config) (http.Handler, error) {
 		c.HTML(http.StatusOK, "home", session)
 	})
 	g.GET("/private", func(c *gin.Context) {
-		session, _ := ui.Session(c.Request.Context()) // protect let it through
+		session, _ := ui.Session(c.Request.Context()) // protect has checked the session
 		c.String(http.StatusOK, "For %s only.", session.User.Name)
 	})
 	g.POST("/signin", gin.WrapF(ui.SignIn))
@@ -52,7 +52,7 @@ func newSite(config auth.Config) (http.Handler, error) {
 	return g, nil
 }
 
-// adapt makes a handler of gin of a hook.
+// adapt turns a hook into a handler of gin.
 func adapt(hook func(http.Handler) http.Handler) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		passed := false

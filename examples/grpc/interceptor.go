@@ -14,9 +14,9 @@ import (
 
 type sessionKey struct{}
 
-// signedIn lets only calls through whose metadata has the token of a session, as
-// "authorization: Bearer …". A store that can't be asked is Unavailable, which a
-// client may try again, and never Unauthenticated.
+// signedIn lets a call continue only if its metadata has the token of a
+// session, as "authorization: Bearer …". If the store fails, the status is
+// Unavailable, which a client may retry, and never Unauthenticated.
 func signedIn(h *auth.Handler) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		session, err := h.SessionByToken(ctx, bearer(ctx))
@@ -30,7 +30,7 @@ func signedIn(h *auth.Handler) grpc.UnaryServerInterceptor {
 	}
 }
 
-// caller is who makes a call that was let through.
+// caller returns the user who makes the call.
 func caller(ctx context.Context) *auth.User {
 	session, _ := ctx.Value(sessionKey{}).(*auth.Session)
 	if session == nil {

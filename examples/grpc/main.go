@@ -1,6 +1,6 @@
-// Grpc is a service of gRPC whose callers have signed in to a site: they send
-// the token of their session in the metadata of each call. The service is the
-// one for health checks, which needs no generated code.
+// Grpc is a gRPC service whose callers have signed in to a site. They send the
+// token of their session in the metadata of each call. The service is the
+// standard health check, which needs no generated code.
 package main
 
 import (
@@ -34,7 +34,8 @@ func newServer(h *auth.Handler) *grpc.Server {
 	return server
 }
 
-// health is healthy for whom it knows: its own caller.
+// health reports that it is healthy only for the service name of its caller,
+// the caller's e-mail address.
 type health struct {
 	grpc_health_v1.UnimplementedHealthServer
 }

@@ -85,7 +85,7 @@ func TestTokenSession(t *testing.T) {
 	}
 }
 
-// broken is a store that can't be asked, once it is down.
+// broken is a store that fails when down is set.
 type broken struct {
 	adapter.Adapter
 	down bool

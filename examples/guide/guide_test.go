@@ -20,7 +20,7 @@ import (
 
 const secret = "a random text of 32 characters .."
 
-// serve starts a site whose handler is made once its URL is known.
+// serve starts a site. It makes the handler after its URL is known.
 func serve(t *testing.T, handler func(site string) http.Handler) (site string) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
@@ -31,7 +31,7 @@ func serve(t *testing.T, handler func(site string) http.Handler) (site string) {
 	return site
 }
 
-// newAuth is auth.New for a configuration that is right.
+// newAuth calls auth.New with a configuration that must be right.
 func newAuth(t *testing.T, c auth.Config) *auth.Handler {
 	t.Helper()
 	h, err := auth.New(c)
@@ -41,7 +41,7 @@ func newAuth(t *testing.T, c auth.Config) *auth.Handler {
 	return h
 }
 
-// newDev is a development provider for the callback URL.
+// newDev makes a development provider for the callback URL.
 func newDev(t *testing.T, site, callback string) *devprovider.Provider {
 	t.Helper()
 	p, err := devprovider.New(site, callback,
@@ -67,7 +67,7 @@ func newClient(t *testing.T) *client {
 	return &client{t, &http.Client{Jar: jar}}
 }
 
-// fetch returns where a request ends and what is there.
+// fetch follows redirects and returns the last URL and its body.
 func (c *client) fetch(method, target string, form url.Values) (end, body string) {
 	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), method, target, strings.NewReader(form.Encode()))
@@ -160,11 +160,12 @@ func TestOpenIDProviderOfOnesOwn(t *testing.T) {
 	}
 }
 
-// TestBehindProxy asks for URLs and cookies, which depend on what the proxy says.
+// TestBehindProxy checks URLs and cookies, which depend on the headers of the
+// proxy.
 func TestBehindProxy(t *testing.T) {
 	ask := func(h http.Handler, proto, host string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodGet, "/auth/providers", nil)
-		r.URL.Scheme, r.URL.Host, r.Host = "", "", "10.0.0.7:8080" // as a server sees it
+		r.URL.Scheme, r.URL.Host, r.Host = "", "", "10.0.0.7:8080" // as a server receives it
 		r.Header.Set("X-Forwarded-Proto", proto)
 		r.Header.Set("X-Forwarded-Host", host)
 		w := httptest.NewRecorder()
@@ -202,7 +203,7 @@ func TestPreview(t *testing.T) {
 	var stable string
 	var provider auth.Provider
 	serve(t, func(production string) http.Handler {
-		stable = strings.Replace(production, "127.0.0.1", "localhost", 1) // cookies of the two are apart
+		stable = strings.Replace(production, "127.0.0.1", "localhost", 1) // the two have separate cookies
 		t.Setenv("AUTH_REDIRECT_PROXY_URL", stable+"/auth")
 		t.Setenv("AUTH_URL", stable)
 		dev := newDev(t, stable+"/dev", stable+"/auth/callback/"+devprovider.ID)
@@ -229,7 +230,8 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// TestLinking links by e-mail address where the guide says so, and nowhere else.
+// TestLinking: accounts are linked by e-mail address only where the guide says
+// so.
 func TestLinking(t *testing.T) {
 	strict, trusted := "strict", "trusted"
 	site := serve(t, func(site string) http.Handler {
@@ -261,8 +263,8 @@ func TestLinking(t *testing.T) {
 	}
 }
 
-// TestFrontEnd reads a session as the front end makes it. That Auth.js makes it so
-// is proved by the tests of auth that run it.
+// TestFrontEnd reads a session in the form in which the front end makes it.
+// Tests of package auth run Auth.js and prove that this is the form.
 func TestFrontEnd(t *testing.T) {
 	t.Setenv("AUTH_SECRET", secret)
 	api, err := newAPI()
@@ -287,7 +289,7 @@ func TestFrontEnd(t *testing.T) {
 }
 
 // TestPasskeys: the sign-in page offers passkeys, and a text that is not a BLOB
-// makes no provider.
+// gives an error.
 func TestPasskeys(t *testing.T) {
 	site := serve(t, func(site string) http.Handler {
 		return newAuth(t, withPasskeys(auth.Config{URL: site, Secret: []string{secret}, Adapter: memory.New()}))

@@ -7,8 +7,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// linking takes the word of one provider on addresses, where it says that it
-// has verified them.
+// linking trusts one provider about e-mail addresses, if the provider says that
+// it has verified them.
 func linking(trusted *auth.OAuth, others []auth.Provider, store adapter.Adapter) auth.Config {
 	trusted.AllowDangerousEmailAccountLinking = true
 	return auth.Config{

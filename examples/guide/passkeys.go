@@ -15,8 +15,9 @@ func withPasskeys(config auth.Config) auth.Config {
 	return config
 }
 
-// certifiedPasskeys is a provider for authenticators that a BLOB of the FIDO
-// Metadata Service knows. Root is the certificate that its signature leads to.
+// certifiedPasskeys makes a provider for authenticators that have an entry in a
+// BLOB of the FIDO Metadata Service. root is the certificate to which the
+// signature of the BLOB leads.
 func certifiedPasskeys(blob []byte, root *x509.Certificate) (auth.Provider, error) {
 	metadata, err := webauthn.ReadMetadata(blob, root, time.Now()) // https://mds.fidoalliance.org
 	if err != nil {

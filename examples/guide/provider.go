@@ -1,5 +1,5 @@
-// Package guide holds the programs of auth/GUIDE.md, so that they compile and are
-// tested.
+// Package guide holds the programs of auth/GUIDE.md, so that they are compiled
+// and tested.
 package guide
 
 import (
@@ -23,7 +23,7 @@ func acme(base string) *auth.OAuth {
 	}
 }
 
-// acmeID is an OpenID Connect provider, which says itself where everything is.
+// acmeID is an OpenID Connect provider. Its metadata lists its endpoints.
 func acmeID(issuer string) *auth.OAuth {
 	return &auth.OAuth{
 		ID: "acme", Name: "Acme", Type: auth.TypeOIDC, Issuer: issuer,

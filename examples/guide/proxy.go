@@ -2,8 +2,8 @@ package guide
 
 import "net/http"
 
-// behindProxy believes what the proxy says of a request. Nobody but the proxy
-// may reach the server, and it must set both headers itself.
+// behindProxy trusts the proxy's headers about a request. Only the proxy may
+// reach the server, and it must set both headers itself.
 func behindProxy(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.Clone(r.Context())

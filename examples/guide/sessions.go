@@ -17,7 +17,7 @@ since {{.Began}}{{if .Current}} (this one){{end}} <button>End</button></form>
 {{end}}<form method="POST" action="/sessions/end-others"><input type="hidden" name="csrfToken" value="{{.Token}}"><button>End all others</button></form>
 `))
 
-// newSite is a site whose people see and end their sessions.
+// newSite is a site whose users list and end their sessions.
 func newSite(gate *auth.Handler) http.Handler {
 	home := func(w http.ResponseWriter, r *http.Request) {
 		session, err := auth.FromContext(r.Context())
@@ -72,8 +72,8 @@ func newSite(gate *auth.Handler) http.Handler {
 	return mux
 }
 
-// hardened is a configuration that counts attempts, bounds sessions and keeps an
-// audit log.
+// hardened is a configuration that limits attempts and the life of sessions,
+// and writes an audit log.
 func hardened(store adapter.Adapter, allow func(key string) bool, providers ...auth.Provider) auth.Config {
 	return auth.Config{
 		Adapter:   store,
@@ -103,8 +103,8 @@ func hardened(store adapter.Adapter, allow func(key string) bool, providers ...a
 	}
 }
 
-// revocable keeps sessions in tokens, and ends all of a user's that are older than
-// an instant which the application keeps.
+// revocable keeps sessions in tokens. It ends all sessions of a user that are
+// older than an instant, which the application stores.
 func revocable(signedOutAt func(ctx context.Context, userID string) (time.Time, error)) auth.SessionConfig {
 	return auth.SessionConfig{
 		Strategy: auth.StrategyJWT,

@@ -19,8 +19,8 @@ var (
 	idsOnPage   = regexp.MustCompile(`name="id" value="([^"]+)"`)
 )
 
-// TestSessionsPage signs in twice, ends the other session, and looks at what the
-// first browser is told then.
+// TestSessionsPage signs in twice, ends the other session, and checks that the
+// other browser is signed out.
 func TestSessionsPage(t *testing.T) {
 	store := memory.New()
 	var asked []string
@@ -67,7 +67,8 @@ func TestSessionsPage(t *testing.T) {
 	}
 }
 
-// TestRevocable: tokens of before the instant are nobody's, later ones are good.
+// TestRevocable: tokens from before the instant are refused, later ones are
+// accepted.
 func TestRevocable(t *testing.T) {
 	at := time.Unix(1000, 0)
 	c := revocable(func(context.Context, string) (time.Time, error) { return at, nil })

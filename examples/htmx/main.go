@@ -1,5 +1,5 @@
-// Htmx is a site of templates of templ and of htmx: a page that greets, a part of
-// it that needs a sign-in, and form actions that sign in and out.
+// Htmx is a site with templates of templ and with htmx: a page with a greeting,
+// a part of it that needs a sign-in, and form actions that sign in and out.
 package main
 
 import (
@@ -48,7 +48,7 @@ func newSite(config auth.Config) (http.Handler, error) {
 		_ = home(session).Render(r.Context(), w)
 	})
 	mux.HandleFunc("GET /private", func(w http.ResponseWriter, r *http.Request) {
-		session, _ := ui.Session(r.Context()) // protect let it through
+		session, _ := ui.Session(r.Context()) // protect has checked the session
 		_ = secret(session).Render(r.Context(), w)
 	})
 	mux.HandleFunc("POST /signin", ui.SignIn)

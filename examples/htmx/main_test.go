@@ -21,8 +21,9 @@ func visit(t *testing.T) *visitor.Visitor {
 
 func TestSite(t *testing.T) { visit(t).SignInAndOut("<b>For Ada only.</b>") }
 
-// TestFragmentAsksToSignIn: htmx, which can't show a sign-in page in a part of
-// another page, is told to go there, and comes back to the page that it is on.
+// TestFragmentAsksToSignIn: htmx can't show a sign-in page in a part of another
+// page. It is told to open that page, and the browser comes back to the page
+// that it was on.
 func TestFragmentAsksToSignIn(t *testing.T) {
 	v := visit(t)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, v.Site+"/private", nil)

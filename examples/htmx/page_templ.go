@@ -13,7 +13,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/frameworks"
 )
 
-// home greets who is signed in. The forms are components of Gatehouse.
+// home greets the signed-in user. The forms are components of Gatehouse.
 func home(session *auth.Session) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -79,7 +79,7 @@ func home(session *auth.Session) templ.Component {
 	})
 }
 
-// secret is a part of a page, for who is signed in.
+// secret is a part of a page for signed-in users.
 func secret(session *auth.Session) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -11,12 +11,12 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// nobody is a hash that no password has, so that a wrong name takes as long as a
-// wrong password.
+// nobody is a hash that no password matches. With it a wrong name takes as long
+// as a wrong password.
 var nobody, _ = bcrypt.GenerateFromPassword([]byte("nobody has this password"), bcrypt.DefaultCost)
 
 // fromAuthboss signs in with the passwords that authboss has stored: the column
-// password of its table users has hashes of bcrypt.
+// password of its table users holds bcrypt hashes.
 func fromAuthboss(db *sql.DB) *auth.Credentials {
 	return &auth.Credentials{
 		Name:   "Password",

@@ -10,9 +10,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/providers"
 )
 
-// fromGoth serves what gothic.BeginAuthHandler, gothic.CompleteUserAuth and
-// gothic.Logout did. What the callback handler did with the user is done by
-// welcome, once for each sign-in.
+// fromGoth replaces gothic.BeginAuthHandler, gothic.CompleteUserAuth and
+// gothic.Logout. welcome does what your callback handler did with the user,
+// once for each sign-in.
 func fromGoth(config auth.Config, welcome func(ctx context.Context, user *auth.User, account *auth.Account) error) (http.Handler, error) {
 	config.Providers = []auth.Provider{providers.GitHub(), providers.Google()}
 	config.Events.SignIn = func(ctx context.Context, e auth.SignInEvent) error { return welcome(ctx, e.User, e.Account) }
@@ -23,7 +23,7 @@ func fromGoth(config auth.Config, welcome func(ctx context.Context, user *auth.U
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/auth/", f.GET)
 	mux.HandleFunc("POST /api/auth/", f.POST)
-	mux.HandleFunc("POST /auth/{provider}", func(w http.ResponseWriter, r *http.Request) { // was GET, which other sites can link to
+	mux.HandleFunc("POST /auth/{provider}", func(w http.ResponseWriter, r *http.Request) { // this was a GET, and other sites could link to it
 		if _, err := f.SignIn(w, r, r.PathValue("provider"), frameworks.SignInOptions{RedirectTo: "/"}); err != nil {
 			f.Fail(w, r, err)
 		}

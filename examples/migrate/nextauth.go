@@ -9,9 +9,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/providers"
 )
 
-// fromNextAuth takes the place of pages/api/auth/[...nextauth] and of
-// app/api/auth/[...nextauth]: the same routes, cookies, secret (AUTH_SECRET or
-// NEXTAUTH_SECRET) and tables. Who is signed in stays so.
+// fromNextAuth replaces pages/api/auth/[...nextauth] and
+// app/api/auth/[...nextauth] with the same routes, cookies, secret (AUTH_SECRET
+// or NEXTAUTH_SECRET) and tables. Users who are signed in stay signed in.
 func fromNextAuth(store adapter.Adapter) (http.Handler, error) {
 	f, err := frameworks.FullstackAuth(frameworks.FullstackConfig{Config: auth.Config{
 		Adapter:   store, // such as adapters/postgres, on the database of @auth/pg-adapter

@@ -9,11 +9,12 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/frameworks"
 )
 
-// fromSCS is what LoadAndSave was, for a site that keeps the theme of a visitor
-// in the session: it is a claim of the token, which the site shows and changes.
+// fromSCS replaces LoadAndSave for a site that stores the theme of a visitor in
+// the session. The theme is a claim of the token, which the site shows and
+// changes.
 func fromSCS(config auth.Config, next http.Handler) (http.Handler, error) {
 	config.Callbacks.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
-		if p.Trigger == auth.TriggerUpdate { // what setTheme, or a script of the page, hands over
+		if p.Trigger == auth.TriggerUpdate { // the data comes from setTheme, or from a script of the page
 			var change struct{ Theme string }
 			if err := json.Unmarshal(p.Session, &change); err == nil && (change.Theme == "dark" || change.Theme == "light") {
 				p.Token["theme"] = change.Theme
@@ -29,7 +30,7 @@ func fromSCS(config auth.Config, next http.Handler) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	setTheme := func(w http.ResponseWriter, r *http.Request) { // was sessionManager.Put(ctx, "theme", …)
+	setTheme := func(w http.ResponseWriter, r *http.Request) { // this was sessionManager.Put(ctx, "theme", …)
 		if _, err := f.UnstableUpdate(w, r, map[string]string{"theme": r.FormValue("theme")}); err != nil {
 			f.Fail(w, r, err)
 			return
@@ -44,7 +45,7 @@ func fromSCS(config auth.Config, next http.Handler) (http.Handler, error) {
 	return f.Middleware(mux), nil
 }
 
-// theme was sessionManager.GetString(ctx, "theme").
+// theme replaces sessionManager.GetString(ctx, "theme").
 func theme(ctx context.Context) (string, error) {
 	session, err := auth.FromContext(ctx) // auth.ErrNoSession if nobody is signed in
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package ownadapter is the adapter that docs/write-an-adapter.md builds: a
-// store over database/sql, here SQLite, in as few lines as keep every promise.
+// Package ownadapter is the adapter that docs/write-an-adapter.md builds. It
+// uses database/sql, here with SQLite, and keeps every promise of the contract
+// in few lines.
 package ownadapter
 
 import (
@@ -15,8 +16,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Adapter keeps records in the tables of EnsureSchema. It takes the handle that
-// the application has and never closes it.
+// Adapter stores records in the tables of EnsureSchema. It uses a handle of the
+// application and never closes it.
 type Adapter struct{ db *sql.DB }
 
 var (
@@ -24,13 +25,13 @@ var (
 	_ adapter.Sweeper = Adapter{}
 )
 
-// New returns an adapter over a database whose connections have foreign_keys on
-// and a busy_timeout.
+// New returns an adapter for a database. The connections of db need
+// foreign_keys switched on, and a busy_timeout.
 func New(db *sql.DB) Adapter { return Adapter{db} }
 
-// failed gives an error the kind that the contract asks for: a taken key is a
-// conflict, an absent owner is not found, and a call whose context has ended
-// fails with the error of the context.
+// failed returns an error of the kind that the contract requires: a key that
+// exists is a conflict, an absent owner is not found, and a call whose context
+// has ended fails with the error of the context.
 func failed(ctx context.Context, op string, err error) error {
 	if err == nil {
 		return nil
@@ -82,7 +83,7 @@ func all[T any](ctx context.Context, a Adapter, op string, scan func(func(...any
 	return list, nil
 }
 
-// required refuses a record that is created without its key.
+// required returns an error if a record would be created without its key.
 func required(op string, keys ...string) error {
 	for _, key := range keys {
 		if key == "" {
@@ -92,7 +93,7 @@ func required(op string, keys ...string) error {
 	return nil
 }
 
-// millis is an instant as it is stored: in milliseconds, rounded down.
+// millis returns an instant as it is stored: in milliseconds, rounded down.
 func millis(op string, t time.Time) (int64, error) {
 	if year := t.UTC().Year(); year < 0 || year > 9999 {
 		return 0, fmt.Errorf("ownadapter: %s: the year %d can't be kept", op, year)

@@ -14,7 +14,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/examples/ownadapter"
 )
 
-// opened is an adapter with what the harness needs to know of it.
+// opened is an adapter with the handles that the harness needs.
 type opened struct {
 	ownadapter.Adapter
 	file   string
@@ -22,7 +22,7 @@ type opened struct {
 	faults *fault.Driver
 }
 
-// open opens the database in a file, through a driver that can be told to fail.
+// open opens the database in a file, through a driver that can inject faults.
 func open(t testing.TB, file string) adapter.Adapter {
 	t.Helper()
 	dsn := "file:" + file + "?_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)&_pragma=journal_mode(wal)&_pragma=synchronous(off)"

@@ -5,9 +5,9 @@ import (
 	"database/sql"
 )
 
-// schema makes five tables. Each promise of the contract that concerns two
-// records at once is a constraint here: a unique key for what belongs to one
-// user only, a foreign key for what dies with its user.
+// schema makes five tables. Each promise of the contract about two records at
+// once is a constraint here: a unique key for a value that only one user may
+// have, a foreign key for a record that is deleted with its user.
 const schema = `
 CREATE TABLE IF NOT EXISTS users (
 	id TEXT PRIMARY KEY, name TEXT, email TEXT UNIQUE, email_verified INTEGER, image TEXT
@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS authenticators (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS authenticators_user ON authenticators (user_id);`
 
-// EnsureSchema makes the tables that are missing. Calling it again changes
+// EnsureSchema makes the tables that are missing. A second call changes
 // nothing.
 func EnsureSchema(ctx context.Context, db *sql.DB) error {
 	_, err := db.ExecContext(ctx, schema)

@@ -53,8 +53,8 @@ func (a Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (*a
 		FROM sessions JOIN users ON id = user_id WHERE session_token = ?`, sessionToken)
 }
 
-// UpdateSession changes the fields that are set. A session that is gone stays
-// gone: the statement changes nothing, and the answer is nil.
+// UpdateSession changes the fields that are set. If the session was deleted,
+// the statement changes nothing and the result is nil.
 func (a Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
 	const op = "update session"
 	userID, setUser := update.UserID.Get()

@@ -36,7 +36,7 @@ func verifiedMillis(op string, t *time.Time) (*int64, error) {
 	return &ms, err
 }
 
-// CreateUser stores a new user. An empty address is null in the table, where any
+// CreateUser stores a new user. An empty address is stored as null, so that any
 // number of users may have none.
 func (a Adapter) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
 	const op = "create user"
@@ -67,8 +67,8 @@ func (a Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (
 		WHERE id = (SELECT user_id FROM accounts WHERE provider = ? AND provider_account_id = ?)`, key.Provider, key.ProviderAccountID)
 }
 
-// UpdateUser changes the fields that are set, in one statement: what others
-// change in the meantime stays.
+// UpdateUser changes the fields that are set in one statement. Concurrent
+// changes of other fields are kept.
 func (a Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	const op = "update user"
 	name, setName := update.Name.Get()
@@ -90,7 +90,8 @@ func (a Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*ad
 	return updated, err
 }
 
-// DeleteUser deletes the user; the foreign keys delete what belongs to them.
+// DeleteUser deletes the user; the foreign keys delete the user's other
+// records.
 func (a Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
 	return one(ctx, a, "delete user", scanUser, `DELETE FROM users WHERE id = ? RETURNING `+userColumns, id)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/examples/internal/chromium"
 )
 
-// How the server is, for the tests.
+// The states of the server, for the tests.
 const (
 	up int32 = iota
 	unreachable
@@ -49,7 +49,7 @@ func signIn(b *chromium.Tab) {
 	b.Reads("Signed in as Ada")
 }
 
-// TestTwoTabs: who signs in, changes or signs out in one tab has done so in the
+// TestTwoTabs: a sign-in, a change or a sign-out in one tab takes effect in the
 // other.
 func TestTwoTabs(t *testing.T) {
 	url, _ := serve(t)
@@ -68,7 +68,7 @@ func TestTwoTabs(t *testing.T) {
 	one.Reads("Nobody is signed in")
 }
 
-// TestCredentialsCodes: what went wrong reaches the page.
+// TestCredentialsCodes: the code of a refused sign-in reaches the page.
 func TestCredentialsCodes(t *testing.T) {
 	url, _ := serve(t)
 	b := chromium.New(t)
@@ -85,8 +85,8 @@ func TestCredentialsCodes(t *testing.T) {
 	b.Reads("This account is locked.")
 }
 
-// TestServerThatFails: neither a server that can't be reached nor one that
-// answers with an error signs anybody out, and the page knows.
+// TestServerThatFails: a server that can't be reached, or that answers with an
+// error, signs nobody out. The page shows the failure.
 func TestServerThatFails(t *testing.T) {
 	url, state := serve(t)
 	b := chromium.New(t)
@@ -107,7 +107,7 @@ func TestServerThatFails(t *testing.T) {
 	}
 }
 
-// TestFunctions: the functions of the module one by one.
+// TestFunctions calls each function of the module.
 func TestFunctions(t *testing.T) {
 	url, state := serve(t)
 	b := chromium.New(t)

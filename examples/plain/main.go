@@ -1,4 +1,4 @@
-// Plain is a page of HTML and a script without any framework that signs in and
+// Plain is a page of HTML and a script without any framework. It signs in and
 // out with the browser module of Gatehouse, under a strict content security
 // policy.
 package main
@@ -49,7 +49,8 @@ func site(config auth.Config) (http.Handler, error) {
 	return mux, nil
 }
 
-// authorize knows one user. Whose account is locked is told so by the code.
+// authorize knows one user. The code of its error tells a user that the account
+// is locked.
 func authorize(_ context.Context, form auth.Form, _ *http.Request) (*auth.User, error) {
 	switch {
 	case form.Get("username") == "eve":
@@ -60,7 +61,7 @@ func authorize(_ context.Context, form auth.Form, _ *http.Request) (*auth.User, 
 	return &auth.User{ID: "1", Name: "Ada", Email: "ada@example.com"}, nil
 }
 
-// nickname lets somebody change their name in the session.
+// nickname lets users change their names in the session.
 func nickname(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
 	if p.Trigger == auth.TriggerUpdate {
 		var change struct{ Name string }

@@ -1,5 +1,5 @@
-// Quickstart is the smallest program that signs people in: with GitHub, to a
-// page that greets them.
+// Quickstart is the smallest program that signs people in: it signs in with
+// GitHub, and greets the user.
 package main
 
 import (

@@ -83,7 +83,7 @@ func TestInteropReact(t *testing.T) {
 		b.Fill("[name=password]", "lovelace")
 		b.Click("#password button")
 		b.Reads("Signed in as Ada.")
-		// The cookie goes without the page being told.
+		// The cookie is deleted, and the page is not told.
 		res := chromium.Await[int](b, `fetch("/api/auth/csrf").then((r) => r.json()).then(({csrfToken}) =>
 			fetch("/api/auth/signout", {method: "POST", body: new URLSearchParams({csrfToken}), redirect: "manual"})).then((r) => r.status)`)
 		if res != 0 && res != http.StatusOK {

@@ -1,5 +1,5 @@
-// React is a page in React that signs in and out with next-auth/react, against
-// Gatehouse in place of Next.js. Build the page first:
+// React is a page in React that signs in and out with next-auth/react.
+// Gatehouse takes the place of Next.js. Build the page first:
 //
 //	cd examples/react && npm ci && npx vite build && go run .
 package main
@@ -38,7 +38,7 @@ func site(url string, page fs.FS, send func(context.Context, auth.VerificationRe
 	fullstack, err := frameworks.FullstackAuth(frameworks.FullstackConfig{Config: auth.Config{
 		URL:     url,
 		Adapter: memory.New(),
-		Session: auth.SessionConfig{Strategy: auth.StrategyJWT}, // credentials need it
+		Session: auth.SessionConfig{Strategy: auth.StrategyJWT}, // credentials need this strategy
 		Providers: []auth.Provider{
 			dev.OAuth(),
 			&auth.Email{SendVerificationRequest: send},
@@ -58,7 +58,8 @@ func site(url string, page fs.FS, send func(context.Context, auth.VerificationRe
 	return mux, nil
 }
 
-// authorize knows one user. Whose account is locked is told so by the code.
+// authorize knows one user. The code of its error tells a user that the account
+// is locked.
 func authorize(_ context.Context, form auth.Form, _ *http.Request) (*auth.User, error) {
 	switch {
 	case form.Get("username") == "eve":
@@ -69,7 +70,7 @@ func authorize(_ context.Context, form auth.Form, _ *http.Request) (*auth.User, 
 	return &auth.User{ID: "1", Name: "Ada", Email: "ada@example.com"}, nil
 }
 
-// nickname lets somebody change their name in the session.
+// nickname lets users change their names in the session.
 func nickname(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
 	if p.Trigger == auth.TriggerUpdate {
 		var change struct{ Name string }

@@ -1,7 +1,7 @@
 import { defineConfig } from "vite"
 
 export default defineConfig({
-  // next-auth/react looks for its server in the environment of Node; in a browser the path below is all it needs.
+  // next-auth/react looks for its server in the environment of Node; in a browser it needs only the path below.
   define: {
     "process.env.NEXTAUTH_URL": JSON.stringify("http://localhost/api/auth"),
     "process.env.NEXTAUTH_URL_INTERNAL": "undefined",

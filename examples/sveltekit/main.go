@@ -1,5 +1,5 @@
 // Sveltekit is a page in SvelteKit that signs in and out with
-// @auth/sveltekit/client, against Gatehouse in place of a server in Node. Build
+// @auth/sveltekit/client. Gatehouse takes the place of a server in Node. Build
 // the page first:
 //
 //	cd examples/sveltekit && npm ci && npx vite build && go run .
@@ -44,7 +44,8 @@ func site(url string, page fs.FS) (http.Handler, error) {
 	return ui.Handle(mux), nil
 }
 
-// authorize knows one user. Whose account is locked is told so by the code.
+// authorize knows one user. The code of its error tells a user that the account
+// is locked.
 func authorize(_ context.Context, form auth.Form, _ *http.Request) (*auth.User, error) {
 	switch {
 	case form.Get("username") == "eve":

@@ -1,5 +1,5 @@
 // The value of this script describes the page: its title, the colour of its
-// background, and the problems of people who touch, read, and use the keyboard.
+// background, and its problems for people who touch, read, or use the keyboard.
 (() => {
   const problems = []
   const name = (e) => `${e.localName} "${(e.innerText || e.name || "").trim().slice(0, 40)}"`

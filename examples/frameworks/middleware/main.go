@@ -27,7 +27,7 @@ func newSite(config auth.Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/auth/", m)
 	mux.Handle("/", m.Require(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		session, _ := auth.FromContext(r.Context()) // Require let it through
+		session, _ := auth.FromContext(r.Context()) // Require has checked the session
 		_, _ = fmt.Fprintf(w, "Hello, %s!", session.User.Name)
 	})))
 	return mux, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/providers"
 )
 
-// TestProgram: strangers are asked to sign in, and who has done so is greeted.
+// TestProgram: visitors are asked to sign in, and signed-in users are greeted.
 func TestProgram(t *testing.T) {
 	t.Setenv("AUTH_GITHUB_ID", "id")
 	t.Setenv("AUTH_GITHUB_SECRET", "secret")

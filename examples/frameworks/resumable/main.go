@@ -38,7 +38,7 @@ func newSite(config auth.Config) (http.Handler, error) {
 		switch {
 		case err != nil:
 			q.Fail(w, r, err)
-		case result.Failed: // shows the form again, with what is wrong
+		case result.Failed: // show the form again, with the errors
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			_ = json.NewEncoder(w).Encode(result)
 		}

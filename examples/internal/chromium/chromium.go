@@ -16,8 +16,8 @@ type Tab struct {
 	ctx context.Context
 }
 
-// New starts a browser that sees nothing but this machine, and returns its
-// first tab. It ends with the test.
+// New starts a browser that reaches only this machine, and returns its first
+// tab. The browser ends with the test.
 func New(t testing.TB) *Tab {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
@@ -51,8 +51,8 @@ func (b *Tab) Go(url string) {
 	}
 }
 
-// Await evaluates an expression of JavaScript, waits for its promise, and
-// returns the value as JSON would have it.
+// Await evaluates a JavaScript expression, waits for its promise, and returns
+// the value, decoded from JSON.
 func Await[T any](b *Tab, expression string) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
@@ -62,14 +62,15 @@ func Await[T any](b *Tab, expression string) T {
 	return v
 }
 
-// Until waits until an expression is true, on whatever page the tab then is.
+// Until waits until an expression is true, on any page that the tab then shows.
 func (b *Tab) Until(expression string) {
 	b.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	var err error
 	for time.Now().Before(deadline) {
 		ctx, cancel := context.WithTimeout(b.ctx, time.Second)
-		// A page that is being replaced, or that has not got there, is asked again.
+		// While a page is being replaced or loaded, the expression is evaluated
+		// again.
 		_, err = chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(900*time.Millisecond)))
 		cancel()
 		if err == nil {
@@ -80,13 +81,13 @@ func (b *Tab) Until(expression string) {
 	b.t.Fatalf("%s does not become true: %v\n%s", expression, err, text)
 }
 
-// Reads waits until the page has a text.
+// Reads waits until the page contains a text.
 func (b *Tab) Reads(text string) {
 	b.t.Helper()
 	b.Until(fmt.Sprintf("document.body.innerText.includes(%q)", text))
 }
 
-// Fill types into an input; Click clicks.
+// Fill types a value into an input.
 func (b *Tab) Fill(input, value string) {
 	b.t.Helper()
 	if err := chromedp.Do(b.ctx, chromedp.SendKeys(input, value)); err != nil {
@@ -94,7 +95,7 @@ func (b *Tab) Fill(input, value string) {
 	}
 }
 
-// Click clicks on an element, once it is there.
+// Click clicks on an element, as soon as it exists.
 func (b *Tab) Click(what string) {
 	b.t.Helper()
 	b.Until(fmt.Sprintf("document.querySelector(%q) !== null", what))

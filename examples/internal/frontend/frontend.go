@@ -10,9 +10,9 @@ import (
 )
 
 // Build builds the page in a folder of the examples, above which the test runs,
-// with the packages that are pinned beside it, and returns the files. Without
-// Node, or without the packages, the test is skipped and says that the proof is
-// missing; with the environment variable CI=true it fails.
+// with the pinned packages of that folder, and returns the files. Without Node,
+// or without the packages, it skips the test with a message that the proof is
+// missing. With the environment variable CI=true the test fails instead.
 func Build(t testing.TB, dir string) fs.FS {
 	t.Helper()
 	missing := t.Skipf

@@ -1,5 +1,6 @@
 // Package visitor visits the examples of routers in their tests. It is a module
-// of its own, without requirements, so that no example builds on another's router.
+// of its own, without requirements, so that no example depends on another's
+// router.
 package visitor
 
 import (
@@ -12,7 +13,7 @@ import (
 	"testing"
 )
 
-// Visitor is somebody with a browser.
+// Visitor is a person with a browser.
 type Visitor struct {
 	t    testing.TB
 	Site string
@@ -37,8 +38,8 @@ func New(t testing.TB, site string) *Visitor {
 	return &Visitor{t, site, http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// Does sends a request, from a page of the origin, and checks the answer. A
-// text that begins with a slash is where a redirect leads.
+// Does sends a request from a page of the origin, and checks the response. If
+// want begins with a slash, it is the target of a redirect.
 func (v *Visitor) Does(method, path, origin string, form url.Values, status int, want string) {
 	v.t.Helper()
 	r, err := http.NewRequestWithContext(v.t.Context(), method, v.Site+path, strings.NewReader(form.Encode()))
@@ -68,9 +69,9 @@ func (v *Visitor) Does(method, path, origin string, form url.Values, status int,
 	}
 }
 
-// SignInAndOut goes through a site that signs in and out by its own routes: the
-// visitor signs in, sees the private text, signs out; and nobody does so from
-// another site.
+// SignInAndOut uses a site that signs in and out by its own routes. The visitor
+// signs in, sees the private text, and signs out. Another site can't do this in
+// the visitor's name.
 func (v *Visitor) SignInAndOut(private string) {
 	v.t.Helper()
 	form := url.Values{"providerId": {"credentials"}, "username": {"ada"}, "password": {"lovelace"}, "redirectTo": {"/"}}

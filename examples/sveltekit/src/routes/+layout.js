@@ -1,4 +1,4 @@
-// The Go program is the server: nothing is rendered by Node.
+// The Go program is the server: Node renders nothing.
 export const ssr = false
 
 // The session for all pages, read again after invalidate("auth:session").
