@@ -14,9 +14,9 @@ import (
 
 const unreleased = "## Unreleased"
 
-// checkChangelog reports an Unreleased section that is empty, and a clause that
-// became a MUST since the last tag of adaptertest without a line that names it
-// or without a new minor version.
+// checkChangelog returns an error if the Unreleased section is empty. It also
+// returns one if a clause has become a MUST since the last tag of adaptertest,
+// and no line of the changelog names it, or the minor version stays the same.
 func checkChangelog(root, version string) error {
 	notes, err := changes(root)
 	if err != nil {
@@ -56,7 +56,7 @@ func checkChangelog(root, version string) error {
 	return errors.Join(problems...)
 }
 
-// newMusts lists the clauses that are a MUST now and were none before.
+// newMusts lists the clauses that are a MUST now and were not before.
 func newMusts(was, is []byte) ([]string, error) {
 	type clause struct{ ID, Level string }
 	var before, now []clause
@@ -76,7 +76,8 @@ func newMusts(was, is []byte) ([]string, error) {
 	return added, nil
 }
 
-// lastVersion is the newest version of adaptertest, or empty.
+// lastVersion returns the newest version of adaptertest, or "" if there is
+// none.
 func lastVersion(root string) (string, error) {
 	tags, err := git(root, "tag", "--list", "adaptertest/v*")
 	if err != nil {
@@ -91,7 +92,7 @@ func lastVersion(root string) (string, error) {
 	return last, nil
 }
 
-// changes is what the changelog says of the next version.
+// changes returns the changelog's section for the next version.
 func changes(root string) (string, error) {
 	content, err := os.ReadFile(filepath.Join(root, "CHANGELOG.md"))
 	if err != nil {
@@ -105,7 +106,8 @@ func changes(root string) (string, error) {
 	return notes, nil
 }
 
-// writeChangelog gives the section of the next version its name and date.
+// writeChangelog puts the version and the date in the heading of the next
+// version's section.
 func writeChangelog(root, version string) error {
 	name := filepath.Join(root, "CHANGELOG.md")
 	content, err := os.ReadFile(name)

@@ -1,10 +1,10 @@
-// Command release makes the tags of a version: a commit beside main whose
-// go.mod files name the version in place of the replace lines, and one tag for
-// each published module. It pushes nothing.
+// Command release makes the tags of a version. It makes a commit that is not
+// on main, whose go.mod files name the version in place of the replace lines,
+// and one tag for each published module. It pushes nothing.
 //
-// Before it says that it is done, it builds and runs a program outside the
-// repository against a module proxy in a folder that is made from those tags.
-// With -dry-run all of it happens in a copy of the repository.
+// Before it ends, it makes a module proxy in a folder from those tags, and
+// builds and runs a program outside the repository against it. With -dry-run
+// all of this happens in a copy of the repository.
 package main
 
 import (

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// published are the folders of the modules that get tags.
+// published has the folders of the modules that get tags.
 var published = []string{
 	"auth", "auth/webauthn", "adaptertest",
 	"adapters/memory", "adapters/sqlite", "adapters/postgres", "adapters/redis", "adapters/mongo",
 }
 
-// inOrder returns the published modules so that each comes after those that it
-// requires.
+// inOrder returns the published modules in an order in which each comes after
+// the modules that it requires.
 func inOrder(tree string) ([]string, error) {
 	var ordered []string
 	var visit func(dir string, path []string) error
@@ -64,7 +64,7 @@ func pin(tree, dir, version string, proxy moduleProxy) error {
 	}
 	for _, r := range file.Replace {
 		if !strings.HasPrefix(r.Old.Path, importRoot+"/") {
-			continue // it has no effect on those who require the module
+			continue // the line has no effect on users of the module
 		}
 		if err := file.DropReplace(r.Old.Path, r.Old.Version); err != nil {
 			return err

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-// moduleProxy is a folder with modules in the layout that GOPROXY=file://…
-// reads: https://go.dev/ref/mod#goproxy-protocol.
+// moduleProxy is a folder with modules, in the layout for GOPROXY=file://…:
+// https://go.dev/ref/mod#goproxy-protocol.
 type moduleProxy string
 
 // add makes a module of the newest commit of the tree available as a version:
@@ -50,8 +50,8 @@ func (p moduleProxy) add(root, tree, dir, version string) error {
 	return errors.Join(zip.CreateFromVCS(archive, m, root, commit, dir), archive.Close())
 }
 
-// run runs the go command outside any workspace, with our modules from the
-// folder and all others from where they usually come.
+// run runs the go command outside any workspace. It takes our modules from
+// the folder, and all others from their usual source.
 func (p moduleProxy) run(dir string, args ...string) error {
 	upstream, err := exec.Command("go", "env", "GOPROXY").Output()
 	if err != nil {

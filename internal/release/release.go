@@ -10,10 +10,10 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// importRoot is where the import paths of all modules begin.
+// importRoot is the common start of the import paths of all modules.
 const importRoot = "github.com/gatehouse-go/gatehouse"
 
-// release makes the tags of the version, or says why it can't.
+// release makes the tags of the version.
 func release(root, version string, dryRun bool) error {
 	if !semver.IsValid(version) || semver.Canonical(version) != version {
 		return fmt.Errorf("VERSION is %q, want one such as v0.1.0", version)

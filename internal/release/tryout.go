@@ -10,8 +10,8 @@ import (
 //go:embed testdata/program
 var programs embed.FS
 
-// tryOut builds and runs a program that requires all modules in the version, as
-// somebody would who has never seen the repository.
+// tryOut builds and runs a program that requires all modules in the version,
+// like a user without a copy of the repository.
 func tryOut(dir string, modules []string, version string, proxy moduleProxy) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -22,8 +22,8 @@ var commands = map[string]string{
 	"internal/release":                         "-version",
 }
 
-// TestCommandsRefuseUnknownFlags: each command stops at a flag or an argument that
-// it does not have, and names the flags that it has.
+// TestCommandsRefuseUnknownFlags: each command refuses a flag or an argument that
+// it does not have, and lists its flags.
 func TestCommandsRefuseUnknownFlags(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT PROVED: builds every command; runs without -short")
@@ -39,7 +39,7 @@ func TestCommandsRefuseUnknownFlags(t *testing.T) {
 			}
 			for _, wrong := range []string{"-no-such-flag", "stray"} {
 				if wrong == "stray" && strings.HasSuffix(dir, "withstores") {
-					continue // which runs it
+					continue // its arguments name a command, which it runs
 				}
 				cmd := exec.CommandContext(t.Context(), program, wrong)
 				cmd.Dir = t.TempDir()

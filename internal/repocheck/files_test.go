@@ -9,11 +9,10 @@ import (
 	"testing"
 )
 
-// maxFile is the size in bytes of the largest file that the repository keeps.
+// maxFile is the largest size in bytes of a file in the repository.
 const maxFile = 1 << 20
 
-// TestNothingIsBuiltOrHuge: no compiled program is committed, and no file that
-// every clone would pay for.
+// TestNothingIsBuiltOrHuge: no compiled program and no huge file is committed.
 func TestNothingIsBuiltOrHuge(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "-z")
 	cmd.Dir = root
@@ -24,7 +23,7 @@ func TestNothingIsBuiltOrHuge(t *testing.T) {
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 		if os.IsNotExist(err) {
-			continue // removed, and not committed yet
+			continue // the file is deleted, but the deletion is not committed yet
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -14,11 +14,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/imports.txt")
 
-// TestImports compares the modules that each module of the repository builds on, and
-// those that its tests add, with a committed list. A line that appears here
-// without anybody meaning it is a heavy dependency for every user of a module.
-// The harness of an adapter, in the package that is named for it (redistest in
-// adapters/redis), counts as a test.
+// TestImports compares the dependencies of each module, and the further ones of its
+// tests, with a committed list. An unintended new line is a dependency for every
+// user of the module. The harness of an adapter, which is in a package with a name
+// such as redistest in adapters/redis, is treated as a test.
 func TestImports(t *testing.T) {
 	root := filepath.Join("..", "..")
 	var got bytes.Buffer
@@ -73,8 +72,8 @@ func shipped(t *testing.T, dir string) []string {
 	return slices.DeleteFunc(list(t, dir, "./..."), func(pkg string) bool { return strings.HasSuffix(pkg, harness) })
 }
 
-// dependencies returns the modules that the packages in dir build on, outside
-// the workspace, so that what is published is what is listed.
+// dependencies returns the modules that the packages in dir depend on. It ignores
+// the workspace, so that the list is that of the published module.
 func dependencies(t *testing.T, dir string, packages ...string) []string {
 	t.Helper()
 	found := list(t, dir, append([]string{"-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, packages...)...)
@@ -101,7 +100,7 @@ func list(t *testing.T, dir string, args ...string) []string {
 	return strings.Fields(string(out))
 }
 
-// lineDiff lists the lines of which only one text has them.
+// lineDiff lists the lines that only one of the texts has.
 func lineDiff(want, got string) string {
 	var b strings.Builder
 	section := ""

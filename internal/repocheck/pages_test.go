@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestPagesShowWhatIsThere compares the pages with the repository: targets of
-// make are in the Makefile, and links lead somewhere.
+// TestPagesShowWhatIsThere compares the pages with the repository: the
+// targets of make are in the Makefile, and the targets of links exist.
 func TestPagesShowWhatIsThere(t *testing.T) {
 	makefile := read(t, "Makefile") + read(t, "images/images.mk")
 	for _, name := range tracked(t, "*.md") {
@@ -36,8 +36,8 @@ func TestPagesShowWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestPagesShowCodeThatCompiles looks for the Go code of the pages that teach in
-// the files of the examples, which compile.
+// TestPagesShowCodeThatCompiles checks that the Go code of the pages also stands
+// in a Go file of the repository, which compiles.
 func TestPagesShowCodeThatCompiles(t *testing.T) {
 	var sources strings.Builder
 	for _, name := range tracked(t, "*.go") {
@@ -57,7 +57,7 @@ func TestPagesShowCodeThatCompiles(t *testing.T) {
 
 const root = "../.."
 
-// tracked lists the files of the repository that match a pattern of git.
+// tracked returns the files of the repository that match a git pattern.
 func tracked(t *testing.T, pattern string) []string {
 	t.Helper()
 	cmd := exec.Command("git", "ls-files", "--", pattern)

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestReferencesResolve follows what comments and pages refer to: sections of
-// the pages, clauses of the contract, and tests. Documents that are not in the
-// repository are not referred to.
+// TestReferencesResolve checks the references of comments and pages to
+// sections of the pages, clauses of the contract, and tests. There may be no
+// reference to a document that is not in the repository.
 func TestReferencesResolve(t *testing.T) {
 	sources := map[string]string{}
 	for _, name := range tracked(t, "*.go") {

@@ -1,3 +1,3 @@
-// Package repocheck holds the tests that keep the repository in order: what each
-// module builds on, and that the README shows code that compiles.
+// Package repocheck tests the repository: the dependencies of each module, the
+// code and the references in the pages, and the commands.
 package repocheck

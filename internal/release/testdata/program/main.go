@@ -1,5 +1,5 @@
-// Command program signs nobody in; it shows that the published modules work
-// together.
+// Command program uses the published modules together. It compiles and
+// runs, but no user signs in.
 package main
 
 import (
