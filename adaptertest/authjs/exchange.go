@@ -1,6 +1,6 @@
-// Package authjs has a Go adapter and a storage adapter of Auth.js, which runs in
-// Node, take turns on one database: whatever one of them wrote, the other must
-// read, update, use and delete.
+// Package authjs lets a Go adapter and a storage adapter of Auth.js, which runs
+// in Node, take turns on one database. Each of them must be able to read, update,
+// use and delete the records that the other wrote.
 package authjs
 
 import (
@@ -13,31 +13,32 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Sharing says what is particular about two adapters that share a database.
+// Sharing describes two adapters that share a database.
 type Sharing struct {
 	// Nobody is a well-formed ID that no user has.
 	Nobody string
-	// Authenticators: the Go adapter has a place for them. Auth.js's adapters for
-	// SQL and MongoDB have none, so that nothing can be exchanged.
+	// Authenticators: the Go adapter stores authenticators. The Auth.js adapters
+	// for SQL and MongoDB do not, so there are none to exchange.
 	Authenticators bool
-	// Orphans: Auth.js leaves authenticators of a user that it deletes, which must
-	// find nobody, and are removed when the Go adapter deletes the user again.
+	// Orphans: when Auth.js deletes a user, it leaves the user's authenticators.
+	// Lookups must not find them, and the Go adapter must remove them when it
+	// deletes the user again.
 	Orphans bool
-	// TakeTurns: Auth.js's way to use a token is not atomic on this server, so that
-	// both must not try at the same moment.
+	// TakeTurns: Auth.js does not use a token atomically on this server, so the two
+	// sides must not try at the same moment.
 	TakeTurns bool
 }
 
 const (
 	instant = "2040-02-29T23:59:59.987Z"
-	subject = "105567844949183104458" // of an account, beyond any integer
-	rounds  = 40                      // tokens that both use
+	subject = "105567844949183104458" // the ID of an account, too large for an integer
+	rounds  = 40                      // the number of tokens that both sides use
 )
 
 var at = time.Date(2040, 2, 29, 23, 59, 59, 987e6, time.UTC)
 
-// Exchange has each kind of record written by either side and read, updated,
-// used once and deleted by the other. At its end it has removed all records.
+// Exchange tests each kind of record: one side writes it, and the other reads,
+// updates, uses and deletes it. At its end it has removed all records.
 func Exchange(t *testing.T, a adapter.Adapter, js *Adapter, s Sharing) {
 	x := exchange{t, t.Context(), a, js, s}
 	theirs, ours := x.users()
@@ -56,7 +57,7 @@ type exchange struct {
 	s   Sharing
 }
 
-// users returns the user that Auth.js made, and ours.
+// users returns a user that Auth.js made, and a user that the Go adapter made.
 func (x exchange) users() (theirs, ours adapter.User) {
 	x.t.Helper()
 	made := x.js.Call("createUser", Record{"name": "Ada", "email": "ada@example.com", "emailVerified": instant, "image": nil})
@@ -122,7 +123,7 @@ func (x exchange) sessions(theirs, ours adapter.User) {
 	x.gone("GetSessionAndUser after deleteSession")(x.a.GetSessionAndUser(x.ctx, "ours"))
 }
 
-// both compares what Auth.js reads of a session and its user.
+// both compares the session and the user that Auth.js reads.
 func (x exchange) both(token string, session, user Record) {
 	x.t.Helper()
 	found := x.js.Call("getSessionAndUser", token)
@@ -132,8 +133,9 @@ func (x exchange) both(token string, session, user Record) {
 	}
 }
 
-// tokens has a token made by either side used by either side, after which
-// neither finds it; and then by both at the same moment, of whom one gets it.
+// tokens lets each side use a token of each side once; then neither side finds
+// it. After that both sides use one token at the same moment, and exactly one
+// must get it.
 func (x exchange) tokens() {
 	x.t.Helper()
 	const us, them = true, false
@@ -169,7 +171,7 @@ func (x exchange) tokens() {
 	}
 }
 
-// token has one side make a token.
+// token lets one side make a token.
 func (x exchange) token(name string, byUs bool) adapter.VerificationToken {
 	x.t.Helper()
 	token := adapter.VerificationToken{Identifier: "x@example.com", Token: name, Expires: at}
@@ -181,7 +183,7 @@ func (x exchange) token(name string, byUs bool) adapter.VerificationToken {
 	return token
 }
 
-// use has one side use a token, and reports whether it was found.
+// use lets one side use a token, and reports whether the token was found.
 func (x exchange) use(token adapter.VerificationToken, byUs bool) bool {
 	x.t.Helper()
 	if byUs {
@@ -206,8 +208,8 @@ func tokenRecord(t adapter.VerificationToken) Record {
 	return Record{"identifier": t.Identifier, "token": t.Token, "expires": instant}
 }
 
-// deletion has one side delete a user whom the other made, with records that
-// both made.
+// deletion lets one side delete a user whom the other made, with records of
+// both sides.
 func (x exchange) deletion(user adapter.User, byUs bool) {
 	x.t.Helper()
 	id := user.ID
@@ -239,8 +241,8 @@ func (x exchange) deletion(user adapter.User, byUs bool) {
 	}
 }
 
-// has compares fields of a record of Auth.js as text: where IDs are integers,
-// they are numbers over there.
+// has compares fields of a record of Auth.js as text, because integer IDs are
+// numbers in Auth.js.
 func (x exchange) has(what string, got, want Record) {
 	x.t.Helper()
 	if got == nil {
@@ -277,7 +279,7 @@ func text(record any) string {
 	return string(b)
 }
 
-// gone takes the result of a lookup of the Go adapter, which must find nothing.
+// gone fails the test if a lookup of the Go adapter found a record.
 func (x exchange) gone(what string) func(got any, err error) {
 	return func(got any, err error) {
 		x.t.Helper()
@@ -287,7 +289,7 @@ func (x exchange) gone(what string) func(got any, err error) {
 	}
 }
 
-// must returns the value of a call that may not fail.
+// must fails the test on an error and returns the value.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(tb testing.TB) T {
 		tb.Helper()

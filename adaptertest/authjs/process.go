@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// Adapter is a storage adapter of Auth.js in a process of its own.
+// Adapter is a storage adapter of Auth.js in its own process.
 type Adapter struct {
 	tb  testing.TB
 	in  *json.Encoder
 	out *bufio.Scanner
 }
 
-// Start runs adapter.mjs of the folder, which is one of interop, with the
-// arguments, until the end of the test. See Command for what it needs.
+// Start runs adapter.mjs of a folder of interop, with the arguments, until the
+// end of the test. Command describes its requirements.
 func Start(tb testing.TB, dir string, args ...string) *Adapter {
 	tb.Helper()
 	cmd := Command(tb, "no record was exchanged with Auth.js", dir, "adapter.mjs", args...)
@@ -36,7 +36,7 @@ func Start(tb testing.TB, dir string, args ...string) *Adapter {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		_ = in.Close() // which ends it
+		_ = in.Close() // this ends the process
 		if err := cmd.Wait(); err != nil {
 			tb.Errorf("node: %v\n%s", err, &complaints)
 		}
@@ -44,13 +44,13 @@ func Start(tb testing.TB, dir string, args ...string) *Adapter {
 	return &Adapter{tb, json.NewEncoder(in), bufio.NewScanner(out)}
 }
 
-// Command is the command that runs a script of the folder, which is one of
-// interop, in Node. What its lock file names is installed first, if it is not
-// there, by install.mjs of the folder above.
+// Command returns the command that runs a script of a folder of interop in
+// Node. If the packages of the folder's lock file are missing, install.mjs of
+// the parent folder installs them first.
 //
 // Without Node or the packages the test is skipped, and says that the proof is
-// missing; with the environment variable CI=true it fails. make interop sees to
-// both.
+// missing; with the environment variable CI=true it fails. make interop
+// provides both.
 func Command(tb testing.TB, proof, dir, script string, args ...string) *exec.Cmd {
 	tb.Helper()
 	if testing.Short() {

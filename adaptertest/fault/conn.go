@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// conn wraps a connection. It has all optional methods of a connection; those
-// that the wrapped one lacks do what database/sql does when they are lacking.
+// conn wraps a connection. It has all optional methods of a connection. If
+// the wrapped connection lacks one, the method does what database/sql does
+// without it.
 type conn struct {
 	driver *Driver
 	conn   driver.Conn
@@ -19,7 +20,8 @@ type conn struct {
 	tx     *tx // the open transaction
 
 	// skipped are the faults of a step that the wrapped driver declined with
-	// driver.ErrSkip; database/sql tries it again as a prepared statement.
+	// driver.ErrSkip. database/sql tries that step again as a prepared
+	// statement.
 	skipped *stepFaults
 }
 
@@ -31,7 +33,8 @@ func (c *conn) spoil() {
 }
 
 // wait waits for the release of a fault or for the timer. If the context ends
-// first the connection is bad, as one is on which an answer is outstanding.
+// first, the connection is bad, like any connection with an outstanding
+// answer.
 func (c *conn) wait(ctx context.Context, i *injection, timer <-chan time.Time) error {
 	select {
 	case <-i.done:
@@ -150,7 +153,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		return answer{}, nil
 	})
 	if err != nil {
-		return nil, err // if it was begun all the same the connection is bad
+		return nil, err // if the transaction was begun, the connection is bad
 	}
 	return t, nil
 }
@@ -237,7 +240,7 @@ func (c *conn) query(ctx context.Context, carried *stepFaults, do func() (driver
 // tx wraps a transaction.
 type tx struct {
 	conn  *conn
-	ctx   context.Context // that of the begin
+	ctx   context.Context // the context of the begin
 	tx    driver.Tx
 	ended bool
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Driver wraps a database/sql driver and is the [Control] of what passes
-// through it. It is a [driver.Connector]:
+// Driver wraps a database/sql driver and is the [Control] of its traffic. It
+// is a [driver.Connector]:
 //
 //	faults := fault.NewDriver(connector)
 //	db := sql.OpenDB(faults)
@@ -22,13 +22,14 @@ import (
 //
 // HalfClose is not supported. A FailRequest, Down, LoseReply or CutReply fails
 // the step with ErrInjected; CutReply on a query does so after the first row.
-// A Cut step fails with driver.ErrBadConn, as does whatever is tried on the
+// A Cut step fails with driver.ErrBadConn, and so do all later steps on the
 // connections that were open, so that database/sql opens others. A held, lost
-// or delayed query has been read to its end: the store has acted in full.
-// A step that is stalled, held or delayed ends early with the error of its
-// context, which for a commit or rollback is the context of the begin. After
+// or delayed query has been read to its end, so the store has executed it
+// completely. A stalled, held or delayed step ends early with the error of its
+// context; for a commit or rollback that is the context of the begin. After
 // that, and after a lost or cut answer or a failed commit or rollback, the
-// connection is bad: the pool closes it, which ends what was open on it.
+// connection is bad. The pool closes it, which ends open transactions and
+// results on it.
 type Driver struct {
 	sched     schedule
 	connector driver.Connector
@@ -40,14 +41,14 @@ type Driver struct {
 	rows, transactions atomic.Int64
 }
 
-// NewDriver wraps the driver behind a connector. [Connector] makes one of a
-// driver and a data source name.
+// NewDriver wraps the driver behind a connector. [Connector] makes a connector
+// from a driver and a data source name.
 func NewDriver(connector driver.Connector) *Driver {
 	return &Driver{connector: connector, conns: make(map[*conn]struct{})}
 }
 
 // Connector returns a connector that opens connections of a driver with a data
-// source name, as sql.Open does.
+// source name, like sql.Open.
 func Connector(drv driver.Driver, dsn string) (driver.Connector, error) {
 	if d, ok := drv.(driver.DriverContext); ok {
 		return d.OpenConnector(dsn)
@@ -84,7 +85,7 @@ func (d *Driver) Connect(ctx context.Context) (driver.Conn, error) {
 	return wrapped, nil
 }
 
-// Driver implements [driver.Connector]. It returns the driver that is wrapped.
+// Driver implements [driver.Connector]. It returns the wrapped driver.
 func (d *Driver) Driver() driver.Driver { return d.connector.Driver() }
 
 // Close closes the wrapped connector, if it can be closed. (*sql.DB).Close calls
@@ -107,13 +108,13 @@ func (d *Driver) Steps() int64 { return d.sched.count() }
 // Heal implements [Control].
 func (d *Driver) Heal() { d.sched.heal() }
 
-// DriverStats counts what passed through a Driver.
+// DriverStats has the counts of a Driver.
 type DriverStats struct {
-	// Open, Rows and Transactions are the connections, results and transactions
-	// open now.
+	// Open, Rows and Transactions are the numbers of open connections, results
+	// and transactions.
 	Open, Rows, Transactions int
-	// Opened is the number of connections that were opened, Statements that of
-	// executed and queried statements that reached the driver.
+	// Opened is the number of connections that were opened. Statements is the
+	// number of executed and queried statements that reached the driver.
 	Opened, Statements int64
 }
 
@@ -131,22 +132,23 @@ func (d *Driver) Stats() DriverStats {
 	}
 }
 
-// answer is what a step brought about in the store.
+// answer is the store's answer to a step.
 type answer struct {
-	// finish reads the answer to its end, so that the store is done with it.
+	// finish reads the answer to its end, so that the store completes the
+	// step.
 	finish func()
-	// cut lets the answer break off in the middle. Without it a cut answer is a
-	// lost one.
+	// cut makes the answer break off in the middle. If it is nil, a cut answer
+	// is lost as a whole.
 	cut func()
-	// discard closes what nobody will receive.
+	// discard closes an answer that the caller will not receive.
 	discard func()
 	// skipped says that the driver left the step to another of its methods.
 	skipped bool
 }
 
-// step runs do, which has the wrapped driver act, as one step on c (nil while c
-// is being opened). carried, if not nil, are the faults of a step that was begun
-// before.
+// step runs do, which calls the wrapped driver, as one step on c (nil while c is
+// being opened). If carried is not nil, it has the faults of a step that was
+// begun before.
 func (d *Driver) step(ctx context.Context, c *conn, name string, carried *stepFaults, do func() (answer, error)) error {
 	var f stepFaults
 	if carried != nil {
@@ -170,7 +172,7 @@ func (d *Driver) step(ctx context.Context, c *conn, name string, carried *stepFa
 	return d.answer(ctx, c, name, f, delayed, a, err)
 }
 
-// request brings about the faults that come before the store sees a step.
+// request causes the faults that happen before the store sees a step.
 func (d *Driver) request(ctx context.Context, c *conn, name string, f stepFaults) error {
 	if i := f.take(Stall); i != nil {
 		i.struck()
@@ -198,7 +200,7 @@ func (d *Driver) request(ctx context.Context, c *conn, name string, f stepFaults
 	return nil
 }
 
-// answer brings about the faults that come between the store and the caller.
+// answer causes the faults that happen between the store and the caller.
 func (d *Driver) answer(ctx context.Context, c *conn, name string, f stepFaults, delayed *injection, a answer, err error) error {
 	lose, hold, cut := f.take(LoseReply), f.take(HoldReply), f.take(CutReply)
 	if lose == nil && (a.cut == nil || err != nil) {

@@ -140,7 +140,7 @@ func (r *plainRows) Next(dest []driver.Value) error {
 	return nil
 }
 
-// double is an argument type of fullConn's own.
+// double is an argument type that only fullConn accepts.
 type double int64
 
 // fullConn has the optional methods.
@@ -562,8 +562,8 @@ func TestDriverStall(t *testing.T) {
 	})
 }
 
-// An end of a transaction has no context of its own: it ends with that of the
-// begin.
+// A commit or rollback has no context of its own: a fault on it ends with the
+// context of the begin.
 func TestDriverContextEndsHeldSteps(t *testing.T) {
 	forEachConn(t, func(t *testing.T, n *numbers, d *fault.Driver, db *sql.DB) {
 		for _, kind := range []fault.Kind{fault.Stall, fault.HoldReply} {
@@ -590,7 +590,7 @@ func TestDriverContextEndsHeldSteps(t *testing.T) {
 			i.Release()
 			eventually(t, "the pool closes the connection", func() bool { return n.open() == 0 })
 		}
-		wantList(t, n, 1, 2) // the store had acted where the answer was held
+		wantList(t, n, 1, 2) // the store had executed the step whose answer was held
 	})
 }
 
@@ -757,7 +757,7 @@ func TestDriverPassesOptionalMethods(t *testing.T) {
 	wantList(t, n, -5)
 }
 
-// dsnDriver counts under the name it is opened with.
+// dsnDriver records the names that it is opened with.
 type dsnDriver struct{ names *[]string }
 
 func (d dsnDriver) Open(name string) (driver.Conn, error) {
@@ -788,8 +788,8 @@ func TestConnector(t *testing.T) {
 	}
 }
 
-// All kinds under load: nothing hangs, nothing is left open, and what was
-// reported as done is done exactly once.
+// All kinds of faults under load: no call hangs, nothing is left open, and
+// each step that was reported as successful was executed exactly once.
 func TestDriverUnderLoad(t *testing.T) {
 	forEachConn(t, func(t *testing.T, n *numbers, d *fault.Driver, db *sql.DB) {
 		db.SetMaxOpenConns(4)

@@ -4,5 +4,6 @@ package fault
 
 import "net"
 
-// hasEnded is not known here before a goroutine has read the end.
+// hasEnded always reports false on this system: the proxy learns of the end
+// when a goroutine reads it.
 func hasEnded(*net.TCPConn) bool { return false }

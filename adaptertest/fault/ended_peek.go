@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// hasEnded reports whether the other end has closed the connection and all that
-// it sent before has been read. It asks the kernel, which knows earlier than the
-// goroutine that reads: in a busy process a goroutine may learn of the end tens
-// of milliseconds later.
+// hasEnded reports whether the other end has closed the connection and all its
+// data has been read. It asks the kernel, which knows of the end earlier than
+// the goroutine that reads: in a busy process that goroutine may be tens of
+// milliseconds late.
 func hasEnded(conn *net.TCPConn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {

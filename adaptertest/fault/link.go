@@ -13,24 +13,24 @@ import (
 const (
 	delay      = 50 * time.Millisecond
 	chunkBytes = 32 << 10
-	// chunksHeld is how much of one direction the proxy holds before it lets the
-	// sender wait.
+	// chunksHeld is the number of chunks of one direction that the proxy holds
+	// before the sender must wait.
 	chunksHeld = 64
-	// drainTime bounds how long the store may take to finish an answer that is
+	// drainTime limits how long the store may take to finish an answer that is
 	// being lost.
 	drainTime = 5 * time.Second
-	// leaveTime is how long a request that was stalled waits for the news that
-	// its sender has left meanwhile.
+	// leaveTime is how long a request waits after a stall for the news that
+	// its sender has closed the connection.
 	leaveTime = 5 * time.Millisecond
 )
 
 // link is one connection through the proxy. Each direction has a goroutine
-// that reads and one that writes, so that an end that closes is noticed while
-// what it sent is being held back.
+// that reads and one that writes, so that the proxy notices a closed end while
+// it holds data of that end back.
 type link struct {
 	proxy          *Proxy
 	client, server *net.TCPConn
-	target         string // if not that of the proxy
+	target         string // the address of the store, if it differs from the proxy's target
 	requests       chan []byte
 	answers        chan chunk
 	left           chan struct{}   // closed when the client has ended its stream
@@ -52,7 +52,8 @@ type exchange struct {
 	hold   *injection
 }
 
-// chunk is a piece of an answer; first is set on the first one of an exchange.
+// chunk is a piece of an answer; first is set on the first piece of an
+// exchange.
 type chunk struct {
 	data    []byte
 	arrived time.Time
@@ -83,7 +84,7 @@ func (l *link) shatter() {
 	})
 }
 
-// finish closes both sides in order.
+// finish closes both sides without a reset.
 func (l *link) finish() {
 	l.end.Do(func() {
 		l.cancel()
@@ -101,7 +102,8 @@ func (l *link) closeServer() {
 	}
 }
 
-// connect dials the store. It reports false if that fails or the link is over.
+// connect dials the store. It reports false if that fails or the link is
+// broken.
 func (l *link) connect(ctx context.Context) bool {
 	server, err := l.proxy.dial(ctx, l.target)
 	if err != nil {
@@ -171,18 +173,18 @@ func (l *link) forward() {
 			return
 		}
 	}
-	_ = l.server.CloseWrite() // fails if the link is over, which is as good
+	_ = l.server.CloseWrite() // an error means that the link is broken already
 }
 
-// begins reports whether what the client sends now begins a step.
+// begins reports whether the data that the client sends now begins a step.
 func (l *link) begins() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.current == nil || l.answered
 }
 
-// begin counts a step and brings about the faults that concern its request. It
-// reports whether the request may go on.
+// begin counts a step and causes the faults of its request. It reports whether
+// the request may pass.
 func (l *link) begin() bool {
 	sched := &l.proxy.sched
 	f := sched.begin()
@@ -213,7 +215,7 @@ func (l *link) begin() bool {
 	}
 	if i := f.take(HalfClose); i != nil {
 		l.deaf.Store(true)
-		_ = l.client.CloseWrite() // fails if the client is gone, which is as good
+		_ = l.client.CloseWrite() // an error means that the client has closed already
 		i.struck()
 	}
 	if i := f.take(Delay); i != nil {
@@ -227,7 +229,7 @@ func (l *link) begin() bool {
 }
 
 // passStall waits while a Stall is in force. It reports false if the link ended
-// or the client left meanwhile.
+// or the client closed during the wait.
 func (l *link) passStall() bool {
 	waited := false
 	for i := l.proxy.sched.lasting(Stall); i != nil; i = l.proxy.sched.lasting(Stall) {
@@ -276,7 +278,7 @@ func (l *link) readServer() {
 	}
 }
 
-// arrive notes that a piece of an answer has come from the store.
+// arrive records that a piece of an answer has come from the store.
 func (l *link) arrive(b []byte) chunk {
 	c := chunk{data: b, arrived: time.Now()}
 	l.mu.Lock()
@@ -317,8 +319,8 @@ func (l *link) deliver() {
 	l.finish()
 }
 
-// answerFaults brings about the faults that concern an answer, of which c is
-// the beginning. It reports whether the answer may go on.
+// answerFaults causes the faults of an answer, of which c is the first piece.
+// It reports whether the answer may pass.
 func (l *link) answerFaults(e *exchange, c chunk) bool {
 	if i := e.faults.take(LoseReply); i != nil {
 		l.lost.Store(true)
@@ -350,7 +352,7 @@ func (l *link) answerFaults(e *exchange, c chunk) bool {
 }
 
 // wait waits until the fault is released or the timer fires. It reports false
-// if the link ended or the client left meanwhile.
+// if the link ended or the client closed during that time.
 func (l *link) wait(i *injection, timer <-chan time.Time) bool {
 	left := l.left
 	if timer != nil {

@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// Proxy is a TCP proxy in front of one store, and the [Control] of what passes
-// through it. It knows no protocol: a step begins with the first bytes that a
-// client sends after the store has answered (or at all), and its answer is what
-// the store sends until the client sends again. For protocols in which client
-// and store take turns, which is what the usual stores speak, a step is
-// therefore one round trip; what a store sends unasked belongs to the step
-// before.
+// Proxy is a TCP proxy in front of one store, and the [Control] of its traffic.
+// It does not interpret the protocol. A step begins with the first bytes that a
+// client sends on a connection, or sends after an answer of the store. Its
+// answer is all data from the store until the client sends again. In most
+// stores' protocols client and store take turns, so a step is one round trip.
+// Data that a store sends without a request belongs to the step before.
 //
 // All faults are supported. FailRequest, LoseReply, Cut and Down reset the
-// connection; CutReply and HalfClose end it in order. A client that leaves
-// during a Stall takes what it sent with it: the store never sees it.
+// connection; CutReply and HalfClose end it without a reset. If a client
+// closes its connection during a Stall, the store never sees the data that
+// the client sent during it.
 type Proxy struct {
 	sched    schedule
 	listener net.Listener
@@ -25,7 +25,7 @@ type Proxy struct {
 
 	mu     sync.Mutex
 	target string
-	routes map[string]string // the address that a client of DialContext asked for, by the client's own
+	routes map[string]string // from the local address of a client of DialContext to the address that it asked for
 	links  map[*link]struct{}
 	opened int64
 	closed bool
@@ -33,7 +33,7 @@ type Proxy struct {
 
 // NewProxy listens on a free port of the loopback interface and passes every
 // connection on to target, an address as for net.Dial("tcp", target). The
-// target need not listen yet. Close ends the proxy.
+// target may start to listen later. Close ends the proxy.
 func NewProxy(target string) (*Proxy, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -47,11 +47,11 @@ func NewProxy(target string) (*Proxy, error) {
 // Addr is the address that clients connect to, "127.0.0.1:port".
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// DialContext connects to addr through the proxy, whatever its target is. As the
-// dialer of a client it puts one proxy, whose steps are counted over all
-// connections, in front of all nodes of a cluster.
+// DialContext connects to addr through the proxy, instead of to the proxy's
+// target. If it is the dialer of a client, one proxy is in front of all nodes of
+// a cluster, and counts steps over all connections.
 func (p *Proxy) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	p.mu.Lock() // the connection is accepted after its route is known
+	p.mu.Lock() // the proxy accepts the connection only after its route is stored
 	defer p.mu.Unlock()
 	conn, err := new(net.Dialer).DialContext(ctx, network, p.Addr())
 	if err != nil {
@@ -61,16 +61,17 @@ func (p *Proxy) DialContext(ctx context.Context, network, addr string) (net.Conn
 	return conn, nil
 }
 
-// Retarget sends later connections to another address, as when the store was
-// started again on another port. Open connections stay where they are.
+// Retarget sends later connections to another address, for example after the
+// store was started again on another port. Open connections keep their
+// address.
 func (p *Proxy) Retarget(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = target
 }
 
-// Close stops listening, breaks all connections, heals, and returns when no
-// goroutine of the proxy is left. Calls after the first do nothing.
+// Close stops listening, breaks all connections, heals, and returns when all
+// goroutines of the proxy have ended. Calls after the first do nothing.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	if p.closed {
@@ -95,9 +96,9 @@ func (p *Proxy) Steps() int64 { return p.sched.count() }
 // Heal implements [Control].
 func (p *Proxy) Heal() { p.sched.heal() }
 
-// ProxyStats counts what passed through a Proxy.
+// ProxyStats has the counts of a Proxy.
 type ProxyStats struct {
-	// Open is the number of client connections open now.
+	// Open is the number of open client connections.
 	Open int
 	// Opened is the number of connections that clients have made.
 	Opened int64
@@ -174,6 +175,6 @@ func (p *Proxy) forget(l *link) {
 
 // reset closes a connection so that the other end sees a reset.
 func reset(conn *net.TCPConn) {
-	_ = conn.SetLinger(0) // fails on a connection that is closed already
+	_ = conn.SetLinger(0) // an error means that the connection is closed already
 	_ = conn.Close()
 }

@@ -21,7 +21,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 )
 
-// patience bounds every wait of these tests; none waits so long when all is well.
+// patience limits every wait of these tests. A wait in a test that passes is
+// shorter.
 const patience = 10 * time.Second
 
 // lineServer answers each line with "ok " and the line.
@@ -143,7 +144,7 @@ func askAnew(t *testing.T, p *fault.Proxy, line string) error {
 	return err
 }
 
-// silent reports that nothing arrives for a while.
+// silent fails the test if data arrives within a short time.
 func (c *client) silent(t *testing.T) {
 	t.Helper()
 	if err := c.SetReadDeadline(time.Now().Add(30 * time.Millisecond)); err != nil {
@@ -352,7 +353,7 @@ func TestProxyHoldReply(t *testing.T) {
 	}
 	other.mustAsk(t, "two")
 	c.silent(t)
-	if _, err := io.WriteString(c, "three\n"); err != nil { // sent before the answer came
+	if _, err := io.WriteString(c, "three\n"); err != nil { // sent before the answer arrived
 		t.Fatal(err)
 	}
 	eventually(t, "the store acts on what follows", func() bool { return s.saw("three") })
@@ -415,9 +416,9 @@ func TestProxyStall(t *testing.T) {
 	}
 }
 
-// TestProxyStallOfABusyProcess: a client that has closed its connection before
-// the stall ends takes what it sent with it, also where every processor of the
-// process has other work and the proxy learns of it late.
+// TestProxyStallOfABusyProcess: if a client closes its connection before the
+// stall ends, the store does not see its data, even if all processors are busy
+// and the proxy learns of the close late.
 func TestProxyStallOfABusyProcess(t *testing.T) {
 	s := newLineServer(t)
 	p := newProxy(t, s.addr)
@@ -628,7 +629,7 @@ func TestProxyWithoutTarget(t *testing.T) {
 	dial(t, p).mustAsk(t, "two")
 }
 
-// TestProxyDialContext checks that one proxy stands in front of several stores.
+// TestProxyDialContext checks that one proxy can be in front of several stores.
 func TestProxyDialContext(t *testing.T) {
 	one, two, three := newLineServer(t), newLineServer(t), newLineServer(t)
 	p := newProxy(t, three.addr)
@@ -676,7 +677,7 @@ func TestProxyStoreCloses(t *testing.T) {
 		if err != nil {
 			return
 		}
-		_, _ = io.WriteString(conn, "hello and goodbye\n") // the store speaks first
+		_, _ = io.WriteString(conn, "hello and goodbye\n") // the store sends first
 		_ = conn.Close()
 	})
 	p := newProxy(t, ln.Addr().String())
@@ -717,7 +718,7 @@ func TestProxyManyConnections(t *testing.T) {
 }
 
 // Faults of every kind under load: the proxy neither hangs nor leaks, and every
-// client sees whole answers or an error.
+// client sees complete answers or an error.
 func TestProxyUnderLoad(t *testing.T) {
 	s := newLineServer(t)
 	p := newProxy(t, s.addr)

@@ -8,9 +8,8 @@ import (
 	"slices"
 )
 
-// rows wraps a result. It has all optional methods of a result; those that the
-// wrapped one lacks answer what database/sql takes as given when they are
-// lacking.
+// rows wraps a result. It has all optional methods of a result. If the wrapped
+// result lacks one, the method returns what database/sql assumes without it.
 type rows struct {
 	driver.Rows
 	conn  *conn
@@ -37,7 +36,7 @@ func (r *rows) Next(dest []driver.Value) error {
 		if err := r.Rows.Next(dest); err == nil || !errors.Is(err, io.EOF) {
 			return err
 		}
-		return injected("next") // not even the end of the answer arrived
+		return injected("next") // the end of the answer has not arrived either
 	}
 	if r.conn.bad.Load() {
 		return driver.ErrBadConn
@@ -47,7 +46,7 @@ func (r *rows) Next(dest []driver.Value) error {
 
 func (r *rows) cutShort() { r.cut = true }
 
-// finish reads the result to its end and puts what was read in its place.
+// finish reads the result to its end and replaces it by a copy in memory.
 func (r *rows) finish() {
 	r.Rows = buffer(r.Rows)
 }
@@ -126,7 +125,7 @@ type buffered struct {
 // buffer reads a result to its end and closes it.
 func buffer(under driver.Rows) *buffered {
 	b := &buffered{}
-	from := &rows{Rows: under} // for its defaults
+	from := &rows{Rows: under} // for the defaults of rows
 	for {
 		set := resultSet{columns: slices.Clone(under.Columns())}
 		for i := range set.columns {

@@ -7,18 +7,18 @@ import (
 	"sync"
 )
 
-// schedule counts the steps of a control and says which faults fall on them.
-// It is what [Proxy] and [Driver] have in common.
+// schedule counts the steps of a control and returns the faults of each.
+// [Proxy] and [Driver] share it.
 type schedule struct {
 	mu    sync.Mutex
 	steps int64
-	// armed are the faults whose step has not come; begun are the lasting
-	// faults in force and the others whose step is under way.
+	// armed are the faults whose step has not begun. begun are the lasting
+	// faults in force, and the other faults whose step is under way.
 	armed, begun []*injection
 }
 
-// injection is one fault. Its fields but the channels are guarded by the lock
-// of its schedule.
+// injection is one fault. The lock of its schedule guards all fields except
+// the channels.
 type injection struct {
 	sched    *schedule
 	kind     Kind
@@ -45,7 +45,7 @@ func (s *schedule) inject(kind Kind, step int, unsupported ...Kind) (Injection, 
 	return i, nil
 }
 
-// begin counts a step and returns the faults that are its own.
+// begin counts a step and returns its faults.
 func (s *schedule) begin() stepFaults {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,12 +62,11 @@ func (s *schedule) begin() stepFaults {
 	return f
 }
 
-// stepFaults are the faults that fall on one step.
+// stepFaults are the faults of one step.
 type stepFaults []*injection
 
-// take returns the fault of the kind among those of the step, or nil if there
-// is none or it was released before its time. The caller brings the fault about
-// and then calls struck.
+// take returns the step's fault of the kind, or nil if there is none or it was
+// released before. The caller causes the fault and then calls struck.
 func (f stepFaults) take(kind Kind) *injection {
 	for _, i := range f {
 		if i.kind == kind && i.take() {
@@ -90,7 +89,7 @@ func (i *injection) take() bool {
 	return true
 }
 
-// struck says that a fault that was taken has taken effect.
+// struck reports that the fault has taken effect.
 func (i *injection) struck() { close(i.hit) }
 
 // lasting returns a fault of the kind that is in force, or nil.

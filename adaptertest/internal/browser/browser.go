@@ -1,6 +1,6 @@
-// Package browser is a person with a browser at a site that signs people in by
-// mail: it keeps cookies, submits forms with their CSRF token and follows links.
-// It calls the site's handler in the process, without a network.
+// Package browser simulates a browser at a site that signs users in by mail: it
+// keeps cookies, submits forms with their CSRF token and follows links. It calls
+// the site's handler in the process, without a network.
 package browser
 
 import (
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Fataler ends a test that can't go on, as testing.T does.
+// Fataler ends a test that can't continue, like testing.T.
 type Fataler interface {
 	Fatalf(format string, args ...any)
 }
@@ -28,8 +28,8 @@ type Browser struct {
 }
 
 // New returns a browser without cookies for the site at origin, which is a URL
-// without a path. Its requests have the context. What can't be requested is
-// reported to fail.
+// without a path. Its requests have the context. It calls fail if a request
+// can't be made.
 func New(ctx context.Context, fail Fataler, site http.Handler, origin string) *Browser {
 	u, err := url.Parse(origin)
 	if err != nil {
@@ -44,7 +44,7 @@ func New(ctx context.Context, fail Fataler, site http.Handler, origin string) *B
 }
 
 // Request makes a request and keeps the cookies of the response. The form is
-// the body; nil is none.
+// the body; nil means no body.
 func (b *Browser) Request(method, target string, form url.Values) *Response {
 	var body bytes.Buffer
 	body.WriteString(form.Encode())
@@ -80,20 +80,21 @@ func (b *Browser) CSRFToken() string {
 	return token
 }
 
-// SignedInAs returns the address that the session route tells, or empty text.
+// SignedInAs returns the address that the session route returns, or the empty
+// string.
 func (b *Browser) SignedInAs() string {
 	email, _ := b.field("/auth/session", "email")
 	return email
 }
 
-// field returns the text of a field in the JSON that a path answers with.
+// field returns the text of a field in the JSON answer of a path.
 func (b *Browser) field(path, name string) (string, bool) {
 	_, rest, ok := strings.Cut(b.Request(http.MethodGet, b.path(path), nil).body.String(), `"`+name+`":"`)
 	text, _, _ := strings.Cut(rest, `"`)
 	return text, ok
 }
 
-// Open opens a link and, if a page asks whether to use it, confirms that.
+// Open opens a link. If a page asks for a confirmation, Open confirms.
 func (b *Browser) Open(link string) {
 	if w := b.Request(http.MethodGet, link, nil); w.status == http.StatusOK {
 		b.Confirm(link, b.CSRFToken())
@@ -114,7 +115,7 @@ func (b *Browser) Confirm(link, csrfToken string) {
 // SignOut signs out.
 func (b *Browser) SignOut() { b.Post("/auth/signout", url.Values{}) }
 
-// SessionToken returns the value of the session cookie, or empty text.
+// SessionToken returns the value of the session cookie, or the empty string.
 func (b *Browser) SessionToken() string {
 	for _, cookie := range b.Cookies() {
 		if strings.HasSuffix(cookie.Name, "authjs.session-token") {
@@ -133,23 +134,23 @@ func (b *Browser) Cookies() []*http.Cookie { return b.jar.Cookies(b.origin) }
 // Restore puts cookies back.
 func (b *Browser) Restore(cookies []*http.Cookie) { b.jar.SetCookies(b.origin, cookies) }
 
-// Response keeps what a handler writes.
+// Response records the response that a handler writes.
 type Response struct {
 	status int
 	header http.Header
 	body   bytes.Buffer
 }
 
-// Header is for the handler.
+// Header implements [http.ResponseWriter].
 func (w *Response) Header() http.Header { return w.header }
 
-// WriteHeader is for the handler.
+// WriteHeader implements [http.ResponseWriter].
 func (w *Response) WriteHeader(status int) { w.status = status }
 
-// Write is for the handler.
+// Write implements [http.ResponseWriter].
 func (w *Response) Write(b []byte) (int, error) { return w.body.Write(b) }
 
-// String returns the status and where the response redirects to.
+// String returns the status and the target of a redirect.
 func (w *Response) String() string {
 	return fmt.Sprintf("status %d, location %q", w.status, w.header.Get("Location"))
 }

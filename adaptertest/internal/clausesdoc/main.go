@@ -1,5 +1,5 @@
-// Command clausesdoc writes CLAUSES.md from clauses.json. It is run by go
-// generate in package adaptertest.
+// Command clausesdoc writes CLAUSES.md from clauses.json. go generate in
+// package adaptertest runs it.
 package main
 
 import (
@@ -23,7 +23,7 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := os.WriteFile(page, []byte(render(adaptertest.Clauses())), 0o644); err != nil { //nolint:gosec // a page for everybody
+	if err := os.WriteFile(page, []byte(render(adaptertest.Clauses())), 0o644); err != nil { //nolint:gosec // a public page
 		log.Fatal(err)
 	}
 }
@@ -70,7 +70,8 @@ func render(clauses []adaptertest.Clause) string {
 	return fmt.Sprintf(head, summary) + contents.String() + fields(clauses) + body.String()
 }
 
-// field is a field of the harness, with what it is in three kinds of store.
+// field is a field of the harness, with its meaning in three kinds of
+// store.
 type field struct{ name, sql, network, embedded string }
 
 var harnessFields = []field{
@@ -90,7 +91,7 @@ var harnessFields = []field{
 	{"CheckHandle", "`db.PingContext`", "`client.Ping`", "nil"},
 }
 
-// fields is the table of the harness.
+// fields returns the table of the harness's fields.
 func fields(clauses []adaptertest.Clause) string {
 	var b strings.Builder
 	b.WriteString("\n## The fields of the harness\n\nA clause needs the fields that stand before it; races use Second and Faults where they are set, and find more with them.\n\n" +
@@ -120,7 +121,7 @@ func entry(b *strings.Builder, c adaptertest.Clause) {
 	fmt.Fprintf(b, "- *SQL:* %s\n- *Redis:* %s\n- *MongoDB:* %s\n", escape(c.Fix.SQL), escape(c.Fix.Redis), escape(c.Fix.Mongo))
 }
 
-// anchor is what GitHub makes of a heading.
+// anchor returns the anchor that GitHub makes from a heading.
 func anchor(heading string) string {
 	heading = strings.ToLower(heading)
 	heading = regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(heading, "")

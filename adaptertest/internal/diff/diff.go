@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// Records compares two records field by field and says in which they differ, or
-// returns the empty string. Instants are equal if they are less than the
-// precision apart, so that a store may cut or round to it; JSON is compared by
-// its structure.
+// Records compares two records field by field. It returns a text that names the
+// fields that differ, or the empty string. Instants are equal if they differ by
+// less than the precision, so that a store may truncate or round them. JSON is
+// compared by its structure.
 func Records(got, want any, precision time.Duration) string {
 	var differences []string
 	compare("", reflect.ValueOf(got), reflect.ValueOf(want), precision, &differences)
@@ -93,7 +93,7 @@ func sameJSON(a, b json.RawMessage) bool {
 }
 
 // exact replaces the numbers of decoded JSON by their exact values, so that 1e2
-// equals 100. An exponent that is too large to compute stays text.
+// equals 100. A number whose exponent is too large to compute stays text.
 func exact(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -116,8 +116,8 @@ func exact(v any) any {
 	return v
 }
 
-// Show prints values for evidence: pointers by what they point to, long strings
-// by their ends.
+// Show formats values for evidence. For a pointer it shows the value that it
+// points to, and for a long string the beginning and the end.
 func Show(values ...any) string {
 	parts := make([]string, len(values))
 	for i, v := range values {

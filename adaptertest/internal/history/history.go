@@ -1,7 +1,8 @@
-// Package history judges what some clients did with one key, and when. A history
-// is linearizable if the calls, each put at some instant between its start and
-// its end, are a sequence that a specification allows. A call that failed
-// without a verdict may have taken effect at any time after its start, or never.
+// Package history judges a history: the calls of several clients with one key,
+// and their times. A history is linearizable if each call can be put at an
+// instant between its start and its end so that the resulting sequence is one
+// that a specification allows. A call that failed with an unclear outcome may
+// have taken effect at any time after its start, or never.
 package history
 
 import (
@@ -13,42 +14,43 @@ import (
 
 // Call is a call of a history.
 type Call[T any] struct {
-	// Client is the number of the client that made it. A client makes one call
-	// after the other.
+	// Client is the number of the client that made it. A client makes its
+	// calls one after the other.
 	Client int
-	// From and To are its start and its end, since the start of the history.
+	// From and To are the call's start and end, measured from the start of the
+	// history.
 	From, To time.Duration
-	// Ambiguous says that it failed in a way that does not tell whether it took
-	// effect.
+	// Ambiguous says that the call failed and that it is not known whether it
+	// took effect.
 	Ambiguous bool
-	// What is what was called, and the outcome.
+	// What describes the call and its outcome.
 	What T
 }
 
 // Next returns the states that a call may leave if its outcome is possible in
 // the state, or none. States are comparable. For an ambiguous call it returns
-// the states after it took effect: that it did not is always allowed.
+// the states after the call took effect; Judge also allows that it did not.
 type Next[T any] func(state any, call T) []any
 
-// Verdict is what Judge found.
+// Verdict is the result of Judge.
 type Verdict int
 
 // The verdicts.
 const (
 	// Explained: a sequence explains the history.
 	Explained Verdict = iota
-	// Impossible: no sequence does.
+	// Impossible: no sequence explains the history.
 	Impossible
 	// Unknown: the search took too long.
 	Unknown
 )
 
-// limit bounds the search for a sequence. Histories are so short that it ends in
-// a millisecond.
+// limit is the longest time for the search. Histories are so short that it
+// usually takes a millisecond.
 const limit = 5 * time.Second
 
-// Judge looks for a sequence that explains the history of a key which began in
-// the state.
+// Judge looks for a sequence that explains the history. state is the state of
+// the key at its start.
 func Judge[T any](state any, calls []Call[T], next Next[T]) Verdict {
 	m := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{state} },

@@ -7,10 +7,11 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/history"
 )
 
-// spend is a call that spends a token: it got the token, or found nothing.
+// spend is a call that uses a token. It got the token or found none.
 type spend struct{ got bool }
 
-// once is a token that can be spent once: the state says whether it is there.
+// once specifies a token that can be used once. The state says whether it is
+// stored.
 func once(state any, s spend) []any {
 	if s.got != state.(bool) {
 		return nil

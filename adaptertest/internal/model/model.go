@@ -13,11 +13,11 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Model is the contract as a program: the smallest adapter that keeps every
-// clause, by which the state machine and the fault clauses judge others.
+// Model is the smallest adapter that keeps every clause. The state machine
+// and the fault clauses compare other adapters with it.
 type Model struct {
 	Mu             sync.Mutex
-	assigned       int // IDs
+	assigned       int // the number of assigned IDs
 	Users          map[string]adapter.User
 	Accounts       map[adapter.AccountKey]adapter.Account
 	Sessions       map[string]adapter.Session
@@ -38,7 +38,8 @@ func New() *Model {
 
 var errEmptyKey = errors.New("model: an empty key")
 
-// Enter locks the model for a call, unless the call is over already.
+// Enter locks the model for a call. It returns an error if the context has
+// ended.
 func (m *Model) Enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -47,7 +48,8 @@ func (m *Model) Enter(ctx context.Context) error {
 	return nil
 }
 
-// Clone copies the model. Records are never changed in place.
+// Clone copies the model. It may share records, because they are never
+// changed in place.
 func (m *Model) Clone() *Model {
 	return &Model{
 		Users: maps.Clone(m.Users), Accounts: maps.Clone(m.Accounts), Sessions: maps.Clone(m.Sessions),

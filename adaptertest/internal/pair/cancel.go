@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Canceller cancels calls somewhere under way.
+// Canceller cancels calls at a random moment while they run.
 type Canceller struct {
 	*Runner
-	Usual time.Duration // how long calls take
+	Usual time.Duration // the time that a call usually takes
 }
 
 // Call runs do with a context that is cancelled at a random moment while do may
@@ -36,15 +36,15 @@ func (k *Canceller) Call(ctx context.Context, do func(ctx context.Context)) {
 	})
 }
 
-// TripContext is cancelled when it is looked at for the n-th time, which finds
-// every place at which an adapter heeds its context.
+// TripContext is a context that is cancelled when it is checked for the n-th
+// time. So a test reaches every place where an adapter checks its context.
 type TripContext struct {
 	context.Context
 	Cancel context.CancelFunc
 	left   atomic.Int64
 }
 
-// NewTripContext returns a context that the n-th look at it cancels.
+// NewTripContext returns a context that its n-th check cancels.
 func NewTripContext(ctx context.Context, n int) *TripContext {
 	t := &TripContext{}
 	t.Context, t.Cancel = context.WithCancel(ctx)
@@ -58,7 +58,7 @@ func (t *TripContext) look() {
 	}
 }
 
-// Tripped reports whether the context was looked at often enough.
+// Tripped reports whether the context was checked n times.
 func (t *TripContext) Tripped() bool { return t.left.Load() <= 0 }
 
 // Done implements [context.Context].

@@ -1,4 +1,5 @@
-// Package pair runs two functions at one moment, cancels calls at a random moment, and cancels a context at a chosen look at it.
+// Package pair runs two functions at one moment, cancels calls at a random moment, and cancels a context when
+// it is checked for the n-th time.
 package pair
 
 import (
@@ -7,9 +8,10 @@ import (
 	"sync/atomic"
 )
 
-// Runner is a goroutine that does something at the same moment as its owner,
-// closer together than the scheduler would have it: both are running, on cores
-// of their own if there are two, when the moment comes.
+// Runner is a goroutine that runs a function at the same moment as its owner
+// runs another one. The two start closer together than two new goroutines
+// would: both are already running at that moment, on different cores if there
+// are two.
 type Runner struct {
 	next  chan func()
 	done  chan struct{}
@@ -25,9 +27,9 @@ func New() (p *Runner, stop func()) {
 	return p, func() { close(p.next) }
 }
 
-// patientSpins is how often the runner looks for its next turn before it
-// sleeps, and eagerSpins how often something is looked for that another core is
-// about to do before that other gets this core.
+// patientSpins is the number of times that the runner checks for its next turn
+// before it sleeps. eagerSpins is the number of times that a goroutine checks
+// for an event on another core before it yields its own core.
 const (
 	patientSpins = 20_000
 	eagerSpins   = 2_000
@@ -59,8 +61,8 @@ func (p *Runner) await() (f func(), ok bool) {
 	return f, ok
 }
 
-// Together runs mine here and theirs on the runner's goroutine at one moment,
-// and returns when both have. Neither may end its goroutine.
+// Together runs mine on this goroutine and theirs on the runner's at one
+// moment, and returns when both have returned. Neither may end its goroutine.
 func (p *Runner) Together(mine, theirs func()) {
 	p.round++
 	p.next <- theirs
@@ -79,7 +81,7 @@ func spinUntil(v *atomic.Int64, want int64) {
 	}
 }
 
-// idle passes a few nanoseconds for each turn.
+// idle spends a few nanoseconds for each turn.
 func idle(turns int) {
 	var sink atomic.Int64
 	for range turns {
