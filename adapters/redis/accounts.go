@@ -16,7 +16,7 @@ func (a *Adapter) LinkAccount(ctx context.Context, account adapter.Account) (_ *
 	return unless(a.give(ctx, account.UserID, "account", accountName(account.Key()), r), r.account())
 }
 
-// give writes something new of a user who must exist.
+// give writes a new record of a user, who must exist.
 func (a *Adapter) give(ctx context.Context, userID, kind, name string, record encoder) error {
 	value, err := record.encode()
 	if err == nil {

@@ -32,7 +32,7 @@ func (a *Adapter) ListAuthenticatorsByUserID(ctx context.Context, userID string)
 	})
 }
 
-// list returns what the user has of a kind.
+// list returns the user's records of a kind.
 func list[T any](ctx context.Context, a *Adapter, userID, kind string, decode func(name, value string) (*T, error)) ([]T, error) {
 	r, err := a.run(ctx, "follow", []any{a.keys.user(userID)}, "user", kind+"s", kind)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 )
 
 // checkedBaseline is a baseline whose writes make the checks that the contract
-// demands: the owner is there, the key is free, lists end with the last of what
-// they hold. Each is one script for one method, on the records of the adapter.
+// demands: the owner exists, the key is free, and a list expires with its last
+// entry. Each is one script for one method, on the records of the adapter.
 type checkedBaseline struct{ *baseline }
 
 var _ adapter.Adapter = checkedBaseline{}
@@ -129,7 +129,7 @@ func (b checkedBaseline) text(ctx context.Context, s *goredis.Script, keys []str
 	return b.client.EvalSha(ctx, s.Hash(), keys, args...).Text()
 }
 
-// ok runs a script that says "ok" if it has written.
+// ok runs a script that answers "ok" if it has written.
 func (b checkedBaseline) ok(ctx context.Context, s *goredis.Script, keys []string, args ...any) error {
 	word, err := b.text(ctx, s, keys, args...)
 	if err == nil && word != "ok" {
@@ -187,7 +187,7 @@ func (b checkedBaseline) UnlinkAccount(ctx context.Context, k adapter.AccountKey
 	return accountOf(k, value)
 }
 
-// end is when the key of a session may go.
+// end is the instant at which the server may remove the key of a session.
 func end(t time.Time) int64 { return t.Add(time.Minute).UnixMilli() }
 
 func (b checkedBaseline) CreateSession(ctx context.Context, s adapter.Session) (*adapter.Session, error) {

@@ -15,9 +15,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// baseline is the least that the nineteen methods take with go-redis by hand:
-// one round trip each on the records that the adapter wrote, and none of the
-// promises. What it writes anew nobody reads.
+// baseline has the nineteen methods in the least code that go-redis allows:
+// each takes one round trip on the records that the adapter wrote, and keeps
+// no promise. Nothing reads the new records that it writes.
 type baseline struct {
 	client goredis.UniversalClient
 	prefix string
@@ -25,7 +25,8 @@ type baseline struct {
 
 var _ adapter.Adapter = (*baseline)(nil)
 
-// What has to read one record to find or change another is a script.
+// A method that must read one record to find or change another one is a
+// script.
 var (
 	baselineFollow = goredis.NewScript(`
 local r = redis.call('GET', KEYS[1])
@@ -68,7 +69,7 @@ func (b *baseline) account(k adapter.AccountKey) string {
 
 func (b *baseline) session(token string) string { return b.prefix + ":session:" + token }
 
-// anew is a key that the adapter does not read.
+// anew returns a key that the adapter does not read.
 func (b *baseline) anew(kind, id string) string { return b.shared("baseline-" + kind + ":" + id) }
 
 type userJSON struct {

@@ -14,8 +14,8 @@ import (
 
 var mostSessions = flag.Int("most-sessions", 100_000, "BenchmarkSessions goes up to this many")
 
-// benchHarness opens adapters directly, and a second handle on one connection
-// through a proxy that counts.
+// benchHarness opens adapters without a proxy, and a second handle on one
+// connection through a proxy that counts round trips.
 func (w wiring) benchHarness(t testing.TB) adaptertest.Harness {
 	t.Helper()
 	e := w.env(t)
@@ -34,7 +34,8 @@ func (w wiring) benchHarness(t testing.TB) adaptertest.Harness {
 
 func BenchmarkAdapter(b *testing.B) { adaptertest.Bench(b, standalone.benchHarness(b), newBaseline) }
 
-// BenchmarkChecked compares with a baseline that makes the same checks.
+// BenchmarkChecked compares the adapter with a baseline that makes the same
+// checks.
 func BenchmarkChecked(b *testing.B) {
 	adaptertest.Bench(b, standalone.benchHarness(b), newCheckedBaseline)
 }

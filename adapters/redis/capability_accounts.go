@@ -15,7 +15,7 @@ func (a *Adapter) ListAccountsByUserID(ctx context.Context, userID string) (_ []
 	defer wrap(ctx, "list accounts", &err)
 	return list(ctx, a, userID, "account", func(name, value string) (*adapter.Account, error) {
 		provider, id, _ := strings.Cut(name, ":")
-		provider, _ = url.QueryUnescape(provider) // of what accountName escaped
+		provider, _ = url.QueryUnescape(provider) // accountName has escaped it
 		r, err := decode(value, newAccount(adapter.AccountKey{Provider: provider, ProviderAccountID: id}))
 		return r.account(), err
 	})

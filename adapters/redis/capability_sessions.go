@@ -24,7 +24,7 @@ func (a *Adapter) ListSessionsByUserID(ctx context.Context, userID string) (_ []
 		return list, nil
 	}
 	var tokens []string
-	for cursor := uint64(0); ; { // each token that is there all the time, some of them twice
+	for cursor := uint64(0); ; { // returns each token that stays in the list, some of them twice
 		page, next, err := a.client.ZScan(ctx, a.keys.sessions(userID), cursor, "", sweepBatch).Result()
 		if err != nil {
 			return nil, err
@@ -75,8 +75,9 @@ func (a *Adapter) DeleteSessionsByUserID(ctx context.Context, userID, except str
 	return a.endSessions(ctx, a.keys.sessions(userID), user.Inc, except)
 }
 
-// endSessions deletes the listed sessions of the incarnation but the one that is
-// excepted, and returns how many it deleted. Redis removes a list that is empty.
+// endSessions deletes the listed sessions of the incarnation except the one with
+// the token except, and returns the number of deleted sessions. Redis removes a
+// list that is empty.
 func (a *Adapter) endSessions(ctx context.Context, list, inc, except string) (deleted int64, err error) {
 	for skipped := 0; ; {
 		tokens, err := a.client.ZRange(ctx, list, int64(skipped), int64(skipped+sweepBatch-1)).Result()

@@ -15,17 +15,17 @@ import (
 
 var _ adapter.Sweeper = (*Adapter)(nil)
 
-// How many keys a server looks at before it serves somebody else: in a script, which
-// reads and deletes records, and in a page of names.
+// The number of keys that a server processes before it serves another client: in a
+// script, which reads and deletes records, and in a page of key names.
 const (
 	sweepBatch = 50
 	sweepPage  = 500
 )
 
-// DeleteExpired implements adapter.Sweeper. Redis removes expired sessions and
-// tokens by itself, a minute after their expiry; a sweep is for those who want
-// it sooner, and goes through all keys of the servers. It reads the sessions of a page
-// of names and deletes those that are over, and then rests for as long as that took.
+// DeleteExpired implements adapter.Sweeper. Redis removes expired sessions and tokens
+// by itself, a minute after their expiry; a sweep removes them sooner. It goes through
+// all keys of the servers. For each page of key names it reads the sessions and
+// deletes the expired ones, and then rests for as long as that took.
 func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (_ adapter.Swept, err error) {
 	defer wrap(ctx, "delete expired", &err)
 	if err := a.check(ctx); err != nil {
@@ -62,7 +62,7 @@ func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (_ adapter.S
 	return adapter.Swept{Sessions: sessions.Load(), VerificationTokens: tokens.Load()}, err
 }
 
-// mayBeOver returns the keys of tokens, and of the sessions that are over.
+// mayBeOver returns the keys of all tokens and of the expired sessions.
 func (a *Adapter) mayBeOver(ctx context.Context, server goredis.Cmdable, names []string, now time.Time) (keys []any, err error) {
 	pipe := server.Pipeline()
 	sessions := map[string]*goredis.StringCmd{}
@@ -86,10 +86,10 @@ func (a *Adapter) mayBeOver(ctx context.Context, server goredis.Cmdable, names [
 	return keys, nil
 }
 
-// sweep deletes the sessions and tokens among the keys that are over, and the
-// sessions of the incarnation.
+// sweep deletes the expired sessions and tokens among the keys, and the sessions of
+// the incarnation.
 func (a *Adapter) sweep(ctx context.Context, keys []any, now, inc string) (sessions, tokens int64, err error) {
-	together := max(1, len(keys)) // how many keys one script takes
+	together := max(1, len(keys)) // the number of keys for one script
 	if a.declared {
 		together = 1
 	}

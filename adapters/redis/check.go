@@ -13,8 +13,8 @@ import (
 // reads and writes.
 const layout = "1"
 
-// check finds out, once, whether the adapter can work with the layout of the keys
-// and with the settings of the servers.
+// check checks, once, that the adapter can work with the layout of the keys and
+// the settings of the servers.
 func (a *Adapter) check(ctx context.Context) error {
 	if a.checked.Load() {
 		return nil
@@ -38,7 +38,7 @@ func (a *Adapter) check(ctx context.Context) error {
 var evicts = regexp.MustCompile(`(?s)\nmaxmemory:[1-9].*\nmaxmemory_policy:((?:allkeys|volatile)-\w+)`)
 
 // checkEviction refuses a server that drops records when its memory is full. A
-// server that does not tell its settings is accepted.
+// server that does not report its settings is accepted.
 func checkEviction(ctx context.Context, server goredis.Cmdable) error {
 	info, err := server.Info(ctx, "memory").Result()
 	if policy := evicts.FindStringSubmatch(info); policy != nil {

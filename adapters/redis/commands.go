@@ -17,11 +17,12 @@ import (
 //go:embed scripts/*.lua
 var scriptFiles embed.FS
 
-// scripts are the scripts by the names of their files. Each file says what it
-// does, takes and returns.
+// scripts has the scripts by their file names. Each file documents its purpose,
+// arguments and result.
 var scripts = readScripts()
 
-// script is a script after the prelude that all of them share.
+// script is the text of a script, with the prelude that all scripts share before
+// it.
 type script struct{ text, hash string }
 
 func readScripts() map[string]script {
@@ -39,8 +40,8 @@ func readScripts() map[string]script {
 }
 
 // A write is a command that the client must not repeat by itself: when the reply
-// is lost, the server may have acted, and a second write could restore a record
-// that was deleted in between [FAULT-07].
+// is lost, the server may have executed it, and a second write could restore a
+// record that was deleted in between [FAULT-07].
 type write struct{ *goredis.Cmd }
 
 // NoRetry implements goredis.Cmder.
@@ -50,10 +51,10 @@ func (write) NoRetry() bool { return true }
 // that was refused is sent again until the context ends.
 var refusals = []string{"TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS", "BUSY "}
 
-// patience bounds how long a write is repeated whose context has no deadline.
+// patience limits how long a write is repeated if its context has no deadline.
 const patience = 10 * time.Second
 
-// send sends a write, again and again while the server refuses it.
+// send sends a write, and repeats it while the server refuses it.
 func (a *Adapter) send(ctx context.Context, args ...any) *goredis.Cmd {
 	_, limited := ctx.Deadline()
 	for pause, start := 8*time.Millisecond, time.Now(); ; pause = min(2*pause, 256*time.Millisecond) {
@@ -93,15 +94,15 @@ func at[V any](r answer, i int) (v V) {
 
 func (r answer) word() string { return at[string](r, 0) }
 
-// failures are the words of answers that are errors.
+// failures has the error for each word that means one.
 var failures = map[string]error{
 	"owner": errNoUser,
 	"taken": fmt.Errorf("taken already: %w", adapter.ErrConflict),
 	"last":  adapter.ErrLastCredential,
 }
 
-// result decodes what is in an answer into the record, and returns it, or nil if
-// the answer has none.
+// result decodes the record in an answer, and returns it. It returns nil if the
+// answer has no record.
 func result[R any, P record[R]](r answer, err error, into P) (P, error) {
 	if err != nil || r.word() != "ok" {
 		return nil, err
@@ -142,8 +143,8 @@ func (a *Adapter) run(ctx context.Context, script string, keys []any, args ...an
 	return nil, errors.New("gave up after too many concurrent changes of the same keys")
 }
 
-// attempts bounds how often a script runs that asks for more keys each time, because
-// others change the same records in between.
+// attempts limits how often a script runs. It may ask for more keys each time,
+// because other calls change the same records in between.
 const attempts = 32
 
 // command returns the command that runs a script.
@@ -152,8 +153,8 @@ func (a *Adapter) command(script string, keys []any, args []any) []any {
 }
 
 // follow returns the user to whom a record leads, or nil if either is absent. It
-// takes one round trip, or two where a script may not look for keys. The owner is
-// the ID of the user: what the script returns, or what is in the record.
+// takes one round trip, or two if a script may touch declared keys only. The
+// function owner returns the ID of the user in a record.
 func (a *Adapter) follow(ctx context.Context, kind, key string, owner func(value string) (id string, err error)) (*userRecord, error) {
 	read := a.get
 	if !a.declared {

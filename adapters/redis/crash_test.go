@@ -15,10 +15,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// scene is a store in which a call was cut off.
+// scene is a store in which a call was interrupted.
 type scene struct {
 	*testing.T
-	a      *redis.Adapter // a handle that knows nothing of the call
+	a      *redis.Adapter // a handle that did not make the call
 	client goredis.UniversalClient
 	prefix string
 }
@@ -51,7 +51,7 @@ func (s scene) same(what string, got, want any) {
 	}
 }
 
-// free checks that nobody holds the address and that it can be taken.
+// free checks that no user has the address and that a new user can take it.
 func (s scene) free(email string) {
 	s.Helper()
 	if u := s.byEmail(email); u != nil {
@@ -61,7 +61,7 @@ func (s scene) free(email string) {
 	s.same("the new user of "+email, s.byEmail(email), u)
 }
 
-// nothing checks that no child of the user is left.
+// nothing checks that no record of the user is left.
 func (s scene) nothing() {
 	s.Helper()
 	ctx := s.Context()
@@ -90,7 +90,7 @@ func session(userID string) adapter.Session {
 	return adapter.Session{SessionToken: "secret", UserID: userID, Expires: later}
 }
 
-// everything gives the user one child of each kind.
+// everything gives the user one record of each kind.
 func (s scene) everything(userID string) {
 	s.Helper()
 	ctx := s.Context()
@@ -99,8 +99,8 @@ func (s scene) everything(userID string) {
 	must(s.a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "credential", UserID: userID, CredentialPublicKey: "k"}))(s)
 }
 
-// crashes are calls of several commands, and what must be true when one was cut
-// off between any two.
+// crashes are calls that send several commands, with the check after an
+// interruption between any two of them.
 var crashes = []struct {
 	name    string
 	prepare func(s scene)
@@ -285,7 +285,7 @@ var crashes = []struct {
 	},
 }
 
-// noLitter checks that nothing is left but what ends by itself.
+// noLitter checks that all remaining keys expire.
 func (s scene) noLitter() {
 	s.Helper()
 	for _, key := range keysOf(s, s.client, "*"+s.prefix+"*") {
@@ -295,8 +295,9 @@ func (s scene) noLitter() {
 	}
 }
 
-// TestCrash ends every call between any two commands, before and after the
-// server acted, and looks at what is left from another handle.
+// TestCrash interrupts every call between any two commands, before and
+// after the server has executed the command, and checks the result through
+// another handle.
 func TestCrash(t *testing.T) {
 	for _, w := range []wiring{standalone, declared, cluster} {
 		for _, c := range crashes {
@@ -340,8 +341,9 @@ func TestCrash(t *testing.T) {
 
 var errCrash = errors.New("the process is gone")
 
-// crash lets a process end at one of its commands: neither that one nor any
-// later one is sent. If acted is set, the server still gets that one.
+// crash simulates a process that ends at one of its commands: neither that
+// command nor a later one is sent. If acted is set, the server still gets
+// that command.
 type crash struct {
 	step, seen int
 	acted      bool
@@ -358,7 +360,7 @@ func (c *crash) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 		if errors.Is(err, errCrash) {
 			cmd.SetErr(err)
 		} else if err != nil && goredis.HasErrorPrefix(err, "NOSCRIPT") {
-			c.seen-- // the command follows in full
+			c.seen-- // the client sends the command again, with the script's text
 		}
 		return err
 	}
@@ -373,7 +375,7 @@ func (c *crash) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.Pr
 	}
 }
 
-// greets reports whether the command is one by which the client opens a
+// greets reports whether the client sends the command when it opens a
 // connection.
 func greets(cmd goredis.Cmder) bool { return cmd.Name() == "hello" || cmd.Name() == "client" }
 

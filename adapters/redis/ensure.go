@@ -8,8 +8,8 @@ import (
 
 // EnsureScripts loads the scripts into the servers and checks the layout of the
 // keys and the settings of the servers, so that the first calls take no longer
-// than later ones. It need not be called: a script that a server lacks is sent
-// in full, and the first call checks the rest.
+// than later ones. Calling it is optional: a script that a server lacks is sent
+// with its text, and the first call makes the checks.
 func (a *Adapter) EnsureScripts(ctx context.Context) (err error) {
 	defer wrap(ctx, "ensure scripts", &err)
 	if err := a.check(ctx); err != nil {

@@ -19,7 +19,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	options.ContextTimeoutEnabled = true // or calls outlive their contexts
+	options.ContextTimeoutEnabled = true // otherwise calls ignore the deadlines of their contexts
 	client := goredis.NewClient(options)
 	defer func() { _ = client.Close() }()
 	a, err := redis.New(client, redis.WithPrefix(fmt.Sprint("example-", time.Now().UnixNano())))

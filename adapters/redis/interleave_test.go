@@ -15,8 +15,8 @@ import (
 
 // A turnstile lets a call send one command at a time.
 type turnstile struct {
-	waiting chan struct{} // the call is at a command
-	next    chan struct{} // it may send it
+	waiting chan struct{} // the call is about to send a command
+	next    chan struct{} // the call may send the command
 	done    chan error    // the call has ended
 }
 
@@ -39,8 +39,9 @@ func (g *turnstile) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredi
 }
 
 // interleave runs two calls, command by command. Before each command it may
-// switch to the other call; choices says where, and that it does not when they
-// have ended. It returns the errors of the calls and the choices that there were.
+// switch to the other call: choices says where. After the last choice it does not
+// switch any more. It returns the errors of the calls and all choices that were
+// possible.
 func interleave(gates [2]*turnstile, calls [2]func() error, choices []bool) (errs [2]error, made []bool) {
 	running := [2]bool{true, true}
 	arrive := func(i int) {
@@ -70,10 +71,11 @@ func interleave(gates [2]*turnstile, calls [2]func() error, choices []bool) (err
 	return errs, made
 }
 
-// mostSwitches bounds how often an order switches between the calls.
+// mostSwitches is the largest number of switches between the calls in one
+// order.
 const mostSwitches = 3
 
-// following returns the choices after these, in order, or nil after the last.
+// following returns the next choices in order, or nil after the last ones.
 func following(made []bool) []bool {
 	for i := len(made) - 1; i >= 0; i-- {
 		switches := 0
@@ -126,12 +128,12 @@ func signsIn(id string) call {
 	}
 }
 
-// deletedSession is how a call tells the check what it deleted.
+// deletedSession carries the session that a call deleted to the check.
 type deletedSession struct{ *adapter.Session }
 
 func (deletedSession) Error() string { return "deleted" }
 
-// oneWins checks that exactly one call succeeded and that the other met a
+// oneWins checks that exactly one call succeeded and that the other returned a
 // conflict.
 func oneWins(s scene, errs [2]error) (winner int) {
 	s.Helper()
@@ -168,7 +170,7 @@ func (s scene) holds(id, email string, others ...string) {
 	}
 }
 
-// encounters are pairs of calls that get in each other's way.
+// encounters are pairs of calls that change the same records.
 var encounters = []struct {
 	name    string
 	prepare func(s scene)
@@ -277,7 +279,7 @@ var encounters = []struct {
 		}},
 		func(s scene, errs [2]error) {
 			if errs[1] == nil {
-				s.holds("a", "z", "x", "y") // the first move came before, and not again
+				s.holds("a", "z", "x", "y") // the first change happened earlier, and not a second time
 			} else {
 				s.holds("a", "y", "x")
 			}
@@ -356,7 +358,7 @@ var encounters = []struct {
 		}},
 		func(s scene, errs [2]error) {
 			want := session("a")
-			if errs[0] == nil { // and so before it was deleted
+			if errs[0] == nil { // and therefore before its deletion
 				want.Expires = want.Expires.Add(time.Hour)
 			}
 			var deleted deletedSession
@@ -388,8 +390,8 @@ var encounters = []struct {
 }
 
 // TestInterleavings runs pairs of calls in every order of their commands that
-// takes at most three switches from one to the other. A call has several commands
-// where scripts touch declared keys only.
+// takes at most three switches from one to the other. If scripts touch declared
+// keys only, a call has several commands.
 func TestInterleavings(t *testing.T) {
 	for _, e := range encounters {
 		t.Run(e.name, func(t *testing.T) {

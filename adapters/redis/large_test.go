@@ -20,9 +20,9 @@ import (
 
 var many = flag.Int("many", 2000, "TestOthersDuringLargeDeletions removes this many sessions; with 10,000 or more it measures what others wait")
 
-// between calls do after every step of the client that it is a hook of, and
-// remembers the largest step: how many keys and members the server looks at before
-// it serves anybody else.
+// between is a hook of a client. It calls do after every step of the client, and
+// records the largest step: the number of keys and members that the server
+// processes before it serves another client.
 type between struct {
 	do      func()
 	steps   int
@@ -47,7 +47,7 @@ func (b *between) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.
 	}
 }
 
-// step counts the arguments and the answers of commands that are sent at once.
+// step counts the arguments and the answers of commands that are sent together.
 func (b *between) step(cmds ...goredis.Cmder) {
 	size := 0
 	for _, cmd := range cmds {
@@ -65,9 +65,9 @@ func (b *between) step(cmds ...goredis.Cmder) {
 	b.do()
 }
 
-// TestOthersDuringLargeDeletions deletes a user with many sessions, ends them, and
-// sweeps a tenth of them. No step of it grows with their number, and after each
-// step others read and write as always.
+// TestOthersDuringLargeDeletions deletes a user with many sessions, deletes the
+// sessions of such a user, and sweeps a tenth of them. No step grows with the
+// number of sessions, and after each step other calls read and write as usual.
 func TestOthersDuringLargeDeletions(t *testing.T) {
 	const measured = 10_000
 	ctx := t.Context()
@@ -134,7 +134,7 @@ func TestOthersDuringLargeDeletions(t *testing.T) {
 }
 
 // fillSessions writes the sessions of a user as the adapter does. A tenth of them
-// expires in an hour.
+// expire in an hour.
 func fillSessions(t *testing.T, client goredis.UniversalClient, prefix, userID string) {
 	t.Helper()
 	ctx := t.Context()
@@ -156,7 +156,8 @@ func fillSessions(t *testing.T, client goredis.UniversalClient, prefix, userID s
 	}
 }
 
-// timed calls until done ends, and returns how long each call took, in order.
+// timed repeats the call until done is closed, and returns the sorted times that
+// the calls took.
 func timed(call func(), done <-chan time.Time) (took []time.Duration) {
 	for {
 		began := time.Now()

@@ -15,11 +15,11 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// bytesPerUser is what somebody who signed in with a provider may take: a user
-// with all fields, an account without tokens, a session.
+// bytesPerUser is the largest memory for a user who has signed in with a
+// provider: a user with all fields, an account without tokens, and a session.
 const bytesPerUser = 1100
 
-// TestMemory adds up what the server says that each key takes.
+// TestMemory adds up the memory that the server reports for each key.
 func TestMemory(t *testing.T) {
 	const people = 200
 	e := standalone.env(t)
@@ -53,7 +53,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// signIn lets people sign in with a provider for the first time.
+// signIn stores the records of users who sign in with a provider for the
+// first time.
 func signIn(t testing.TB, a adapter.Adapter, from, to int) {
 	t.Helper()
 	ctx := t.Context()

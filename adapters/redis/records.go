@@ -13,12 +13,12 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// keys builds the names of keys. Users and what scripts change along with them
-// are named {prefix}:kind:name: the braces put them all into one slot of a
-// cluster. Sessions and verification tokens are named prefix:kind:name, and
-// spread over the slots. The prefix is escaped as in the query of a URL: it has
-// no colon and no character of a pattern, so that one prefix never reaches into
-// another one.
+// keys builds the names of keys. Users, and the records that scripts change
+// together with users, are named {prefix}:kind:name: the braces put them all into
+// one slot of a cluster. Sessions and verification tokens are named
+// prefix:kind:name, and spread over the slots. The prefix is escaped as in the
+// query of a URL: it has no colon and no pattern character, so that a pattern
+// with one prefix never matches keys of another one.
 type keys struct{ prefix string }
 
 func (k keys) shared(name string) string { return "{" + k.prefix + "}:" + name }
@@ -37,9 +37,9 @@ func accountName(k adapter.AccountKey) string {
 	return url.QueryEscape(k.Provider) + ":" + k.ProviderAccountID
 }
 
-// Records are kept as JSON. Numbers are texts in it, since a number of Lua has
+// Records are kept as JSON. Numbers are stored as texts, because a Lua number has
 // 53 bits. The structs userFields and accountFields have the fields of package
-// adapter, and the names under which they are stored.
+// adapter, with the names under which they are stored.
 
 type userFields struct {
 	ID            string     `json:"-"`
@@ -51,10 +51,12 @@ type userFields struct {
 
 type userRecord struct {
 	userFields
-	// Inc is the incarnation: random, and never the same again under one ID. A
-	// session is its user's only if it names the same one.
+	// Inc is the incarnation: it is random, so a later user with the same ID has
+	// another one. A session belongs to the user only if it names the same
+	// incarnation.
 	Inc string `json:"inc"`
-	// Accounts and Authenticators are the names of what the user has.
+	// Accounts and Authenticators are the names of the user's accounts and
+	// authenticators.
 	Accounts       []string `json:"accounts,omitempty"`
 	Authenticators []string `json:"authenticators,omitempty"`
 }
@@ -76,7 +78,7 @@ type accountFields struct {
 
 type accountRecord struct {
 	accountFields
-	Details string `json:"authorization_details,omitempty"` // JSON in a text, which Lua does not touch
+	Details string `json:"authorization_details,omitempty"` // JSON in a text, which Lua does not change
 }
 
 type authenticatorRecord struct {
@@ -109,14 +111,14 @@ func newAccount(k adapter.AccountKey) *accountRecord {
 
 func newAuthenticator(id string) *authenticatorRecord { return &authenticatorRecord{CredentialID: id} }
 
-// record is a pointer to a stored record.
+// record is a pointer to a record that can be read from the store.
 type record[R any] interface {
 	*R
 	isWhole() bool
 }
 
-// decode reads a record. A record that lacks a field which every record of its
-// kind has can't be read. The error holds nothing of the record.
+// decode reads a record. It returns an error if a required field is missing. The
+// error does not quote the record.
 func decode[R any, P record[R]](value string, into P) (P, error) {
 	if err := json.Unmarshal([]byte(value), into); err != nil || !into.isWhole() {
 		return nil, fmt.Errorf("a stored %T can't be read", *into)
@@ -129,7 +131,7 @@ func (r *authenticatorRecord) isWhole() bool { return r.UserID != "" }
 func (r *sessionRecord) isWhole() bool       { return r.User != "" && r.Inc != "" && r.Expires != nil }
 func (r *accountRecord) isWhole() bool       { return r.UserID != "" }
 
-// user returns the record in the words of package adapter, nil for nil.
+// user returns the record as a type of package adapter, or nil for nil.
 func (r *userRecord) user() *adapter.User {
 	if r == nil {
 		return nil
@@ -141,7 +143,7 @@ func (r *authenticatorRecord) authenticator() *adapter.Authenticator {
 	return (*adapter.Authenticator)(r)
 }
 
-// account returns the record in the words of package adapter, nil for nil.
+// account returns the record as a type of package adapter, or nil for nil.
 func (r *accountRecord) account() *adapter.Account {
 	if r == nil {
 		return nil
@@ -152,7 +154,7 @@ func (r *accountRecord) account() *adapter.Account {
 	return (*adapter.Account)(&r.accountFields)
 }
 
-// session returns the record in the words of package adapter, nil for nil.
+// session returns the record as a type of package adapter, or nil for nil.
 func (r *sessionRecord) session(token string) *adapter.Session {
 	if r == nil {
 		return nil
@@ -161,8 +163,8 @@ func (r *sessionRecord) session(token string) *adapter.Session {
 }
 
 // encode returns the JSON of a record. JSON holds UTF-8 only, so other texts are
-// refused [DATA-13]. The record gets copies of the fields that may be nil, and so
-// shares nothing with what the caller passed.
+// refused [DATA-13]. The record gets copies of the fields that may be nil, so
+// that it shares nothing with the caller's argument.
 func encode(record any, texts []*string, fields ...**string) ([]byte, error) {
 	for _, f := range fields {
 		if *f != nil {
@@ -203,7 +205,7 @@ func (r *authenticatorRecord) encode() ([]byte, error) {
 	return encode(r, []*string{&r.CredentialID, &r.ProviderAccountID, &r.CredentialPublicKey, &r.CredentialDeviceType}, &r.Transports, &r.Name)
 }
 
-// kept returns an instant as it is stored: in UTC, to the microsecond.
+// kept returns an instant in its stored form: in UTC, to the microsecond.
 func kept(t *time.Time) *time.Time {
 	if t == nil {
 		return nil
@@ -213,17 +215,18 @@ func kept(t *time.Time) *time.Time {
 
 func micros(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 
-// changes are fields of a record, by their names in JSON, and whether an update
-// sets them.
+// changes says for each field of a record, by its JSON name, whether an update
+// sets it.
 type changes map[string]bool
 
-// terms are a field and the value that it must have, if any, for an update to take
-// effect, and the ID of a user whose address it may change.
+// terms are the conditions of an update: a field and the value that it must have,
+// if any. userID is the ID of the user if the update may change the user's
+// address.
 type terms struct{ field, value, userID string }
 
-// change gives the fields of a stored record the values that they have in the new
-// one; a field that the new one lacks is cleared. The whole record is decoded into
-// the third argument, and returned. An absent record is an error.
+// change sets fields of a stored record to their values in the new record; it
+// clears a field that the new record lacks. It decodes the changed record into the
+// argument into, and returns it. An absent record is an error.
 func change[R any, P record[R]](ctx context.Context, a *Adapter, into P, key string, record encoder, c changes, t terms) (P, error) {
 	value, err := record.encode()
 	if err != nil {

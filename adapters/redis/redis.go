@@ -21,31 +21,34 @@ import (
 type Adapter struct {
 	client goredis.UniversalClient
 	keys   keys
-	// base is the client under its wrappers, which says what servers there are.
+	// base is the client without its wrappers. Its type says whether there is
+	// one server or a cluster.
 	base goredis.UniversalClient
-	// declared is set if a script may touch no keys but those that it is given.
+	// declared is set if a script may touch only the keys that the call
+	// declares.
 	declared bool
 	// mayEvict is set if the application accepts that the server drops records.
 	mayEvict bool
-	// common are the arguments that all scripts take.
+	// common are the arguments that all scripts have in common.
 	common []any
-	// checked is set once the server's layout and settings were found right.
+	// checked is set when check has found that the layout and the settings are
+	// right.
 	checked atomic.Bool
 }
 
 var _ adapter.Adapter = (*Adapter)(nil)
 
-// Option changes an Adapter. The functions of this package that begin with With
-// return options.
+// Option changes an Adapter. The functions of this package whose names begin
+// with With return options.
 type Option interface{ apply(a *Adapter) error }
 
 type option func(*Adapter) error
 
 func (o option) apply(a *Adapter) error { return o(a) }
 
-// WithPrefix sets what the names of all keys begin with; the default is
-// "gatehouse". Adapters with different prefixes share nothing, whatever
-// characters the prefixes hold. It must not be empty.
+// WithPrefix sets the prefix of the names of all keys; the default is
+// "gatehouse". Adapters with different prefixes share no records, even if the
+// prefixes contain special characters. The prefix must not be empty.
 func WithPrefix(prefix string) Option {
 	return option(func(a *Adapter) error {
 		if prefix == "" {
@@ -56,11 +59,12 @@ func WithPrefix(prefix string) Option {
 	})
 }
 
-// WithDeclaredKeys makes every script name all keys that it touches, as it does
-// on a cluster anyway. Reads that follow a record to its user then take two
-// round trips, and so do most writes. It is for servers and proxies that look at
-// the names to find the right shard, or that run a script which names no keys
-// under a global lock, as Dragonfly does.
+// WithDeclaredKeys makes every call of a script declare all keys that the script
+// touches, as it always does on a cluster. Reads that follow a record to its
+// user then take two round trips, and most writes do too. It is for servers and
+// proxies that use the declared keys to find the right shard, and for servers
+// such as Dragonfly, which run a script without declared keys under a global
+// lock.
 func WithDeclaredKeys() Option {
 	return option(func(a *Adapter) error { a.declared = true; return nil })
 }
@@ -68,23 +72,23 @@ func WithDeclaredKeys() Option {
 // WithDangerousEviction accepts a server that drops records when its memory is
 // full. Without it every call fails on a server that has a limit and another
 // maxmemory-policy than noeviction: "allkeys" policies drop users and addresses,
-// so that a second user can take an address that has an owner; "volatile"
-// policies drop sessions, mail links and the lists of sessions, so that ending
-// all sessions of a user misses some.
+// so that a second user can get an address that already has an owner. "volatile"
+// policies drop sessions, mail links and the lists of sessions, so that the
+// deletion of all sessions of a user misses some.
 func WithDangerousEviction() Option {
 	return option(func(a *Adapter) error { a.mayEvict = true; return nil })
 }
 
-// New returns an adapter over the client, which stays the caller's. It does not
+// New returns an adapter over the client, which the caller closes. New does not
 // touch the network. Set ContextTimeoutEnabled in the options of the client:
-// without it go-redis minds its own time-outs and not the deadline of a context
-// [CTX-02].
+// without it go-redis uses its own time-outs and ignores the deadline of a
+// context [CTX-02].
 //
-// A *Ring is refused: while one of its servers is down, records of that server
-// read as absent. So is a *ClusterClient that reads from replicas: a session that
-// was ended could be read again, and one that has just begun be absent. A client that wraps another one has a method
-// Unwrap() redis.UniversalClient, so that New finds out what it is; a client of
-// unknown type is used like that of a cluster.
+// A *Ring is refused: while one of its servers is down, records of that server read as absent. A
+// *ClusterClient that reads from replicas is refused too: a deleted session could be read again, and a new
+// session could be absent. A client that wraps another one should have a method Unwrap()
+// redis.UniversalClient, so that New finds the wrapped client. A client of an unknown type is used like a
+// cluster client.
 func New(client goredis.UniversalClient, options ...Option) (*Adapter, error) {
 	base, err := unwrap(client)
 	if err != nil {
@@ -127,8 +131,9 @@ func unwrap(client goredis.UniversalClient) (goredis.UniversalClient, error) {
 
 var errNoUser = fmt.Errorf("the user does not exist: %w", adapter.ErrNotFound)
 
-// wrap puts the operation before an error, unless it is nil, and says so if the
-// deadline has passed: a connection that has it from the context tells a time-out.
+// wrap puts the operation before an error, unless the error is nil. If the
+// deadline of the context has passed, it adds the context's error: the connection,
+// which has the same deadline, reports only a time-out.
 func wrap(ctx context.Context, operation string, err *error) {
 	if *err == nil {
 		return
@@ -139,7 +144,8 @@ func wrap(ctx context.Context, operation string, err *error) {
 	*err = fmt.Errorf("redis: %s: %w", operation, *err)
 }
 
-// required refuses empty keys [INPUT-14]. Its arguments are names and values.
+// required returns an error if a key is empty [INPUT-14]. Its arguments are
+// names and values in turn.
 func required(fields ...string) error {
 	if i := slices.Index(fields, ""); i > 0 {
 		return fmt.Errorf("%s is empty", fields[i-1])
@@ -148,11 +154,11 @@ func required(fields ...string) error {
 }
 
 // ttlMargin is how long a record is kept beyond its expiry, so that a server
-// whose clock is a little ahead removes nothing early [EXP-01].
+// whose clock is a little ahead removes no record early [EXP-01].
 const ttlMargin = time.Minute + time.Millisecond
 
-// deadline is the instant at which the server may remove what expires at t, in
-// milliseconds since the Unix epoch, never before t.
+// deadline is the instant at which the server may remove a record that expires
+// at t, in milliseconds since the Unix epoch. It is never before t.
 func deadline(t time.Time) int64 { return max(1, t.Add(ttlMargin).UnixMilli()) }
 
 // eachServer calls f for every server that holds keys.

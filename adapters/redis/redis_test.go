@@ -22,7 +22,7 @@ type wrapped struct{ goredis.UniversalClient }
 
 func (w wrapped) Unwrap() goredis.UniversalClient { return w.UniversalClient }
 
-// ringAround has a Ring and does not tell.
+// ringAround embeds a Ring and has no method Unwrap.
 type ringAround struct{ *goredis.Ring }
 
 func TestNewRefuses(t *testing.T) {
@@ -53,8 +53,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// roundTrips are those of each method, on one server and on a cluster. The
-// README tells the same numbers.
+// roundTrips has the numbers of round trips of each method, on one server and
+// on a cluster. The README has the same numbers.
 var roundTrips = map[string]struct{ one, cluster int64 }{
 	"CreateUser": {1, 1}, "GetUser": {1, 1}, "GetUserByEmail": {1, 2}, "GetUserByAccount": {1, 2}, "UpdateUser": {1, 1}, "DeleteUser": {1, 5},
 	"LinkAccount": {1, 1}, "UnlinkAccount": {1, 2}, "GetAccount": {1, 1},
@@ -63,7 +63,7 @@ var roundTrips = map[string]struct{ one, cluster int64 }{
 	"CreateAuthenticator": {1, 1}, "GetAuthenticator": {1, 1}, "ListAuthenticatorsByUserID": {1, 2}, "UpdateAuthenticatorCounter": {1, 1},
 }
 
-// TestRoundTrips counts on the wire.
+// TestRoundTrips counts the round trips with a proxy.
 func TestRoundTrips(t *testing.T) {
 	for _, w := range wirings {
 		t.Run(w.name, func(t *testing.T) {
@@ -81,7 +81,8 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// TestScriptFlush: a server that was restarted has no scripts.
+// TestScriptFlush: calls work on a server that has lost its scripts, as after
+// a restart.
 func TestScriptFlush(t *testing.T) {
 	for _, w := range []wiring{standalone, declared, cluster} {
 		t.Run(w.name, func(t *testing.T) {
@@ -107,8 +108,8 @@ func TestScriptFlush(t *testing.T) {
 	}
 }
 
-// TestTimeToLive: the server removes nothing before it expires, and everything
-// some time after.
+// TestTimeToLive: the server removes no record before its expiry, and every
+// expired record some time after it.
 func TestTimeToLive(t *testing.T) {
 	for _, w := range []wiring{standalone, cluster} {
 		t.Run(w.name, func(t *testing.T) {
@@ -156,15 +157,15 @@ func TestTimeToLive(t *testing.T) {
 	}
 }
 
-// TestListedSessions: the list of a user's sessions does not grow for ever, and
-// a session that lives stays listed.
+// TestListedSessions: the list of a user's sessions does not grow without
+// limit, and a valid session stays listed.
 func TestListedSessions(t *testing.T) {
 	for _, w := range []wiring{standalone, cluster} {
 		t.Run(w.name, func(t *testing.T) {
 			e := w.env(t)
 			a, ctx := e.Direct(t).Adapter, t.Context()
 			scene{T: t, a: a}.create(ada())
-			for i := range 5 { // over for two days, and so removed at once
+			for i := range 5 { // expired for two days, so the key is removed at once
 				must(a.CreateSession(ctx, adapter.Session{SessionToken: fmt.Sprint("old", i), UserID: "ada", Expires: time.Now().Add(-48 * time.Hour)}))(t)
 			}
 			must(a.CreateSession(ctx, session("ada")))(t)
@@ -175,7 +176,8 @@ func TestListedSessions(t *testing.T) {
 	}
 }
 
-// TestPrefixes: sweeps and deletions stay under their prefix, whatever it holds.
+// TestPrefixes: sweeps and deletions touch only keys with their prefix, even if
+// it contains pattern characters.
 func TestPrefixes(t *testing.T) {
 	e := standalone.env(t)
 	var stores []*redis.Adapter
@@ -228,8 +230,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeft: when all users are gone and all that expires has expired,
-// the store is as new.
+// TestNothingIsLeft: when all users are deleted and all expiring keys have
+// expired, the store has the same keys as a new one.
 func TestNothingIsLeft(t *testing.T) {
 	for _, w := range []wiring{standalone, declared, cluster} {
 		t.Run(w.name, func(t *testing.T) {

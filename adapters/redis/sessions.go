@@ -9,8 +9,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// listedFor is how long a session stays listed after the server may have
-// removed it, so that a clock that is ahead drops no session that lives.
+// listedFor is how long a session stays listed after the server may have removed
+// it, so that a clock that is ahead does not drop a valid session from the list.
 const listedFor = 24 * time.Hour
 
 // CreateSession implements adapter.Sessions.
@@ -22,7 +22,7 @@ func (a *Adapter) CreateSession(ctx context.Context, s adapter.Session) (_ *adap
 	return a.writeSession(ctx, "create", allOf(s))
 }
 
-// allOf is an update that sets everything.
+// allOf returns an update that sets every field.
 func allOf(s adapter.Session) adapter.SessionUpdate {
 	return adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(s.UserID), Expires: adapter.To(s.Expires)}
 }
@@ -65,8 +65,8 @@ func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (_ *ad
 	return a.writeSession(ctx, "delete", adapter.SessionUpdate{SessionToken: sessionToken})
 }
 
-// writeSession creates, updates or deletes a session. It returns what was written
-// or deleted, or nil if there is nothing to update or delete.
+// writeSession creates, updates or deletes a session. It returns the written or
+// deleted session, or nil if there is no session to update or delete.
 func (a *Adapter) writeSession(ctx context.Context, operation string, s adapter.SessionUpdate) (*adapter.Session, error) {
 	write := a.session
 	if a.declared {
@@ -77,8 +77,9 @@ func (a *Adapter) writeSession(ctx context.Context, operation string, s adapter.
 	return record.session(s.SessionToken), err
 }
 
-// session runs the session script: on a session and on the list of its user's
-// sessions, where one script may touch both. The incarnations are for sessionApart.
+// session runs the session script. The script changes a session, and the list of
+// its user's sessions if one script may touch both. The incarnations are for
+// sessionApart.
 func (a *Adapter) session(ctx context.Context, operation string, s adapter.SessionUpdate, incarnations ...any) (answer, error) {
 	keys := []any{a.keys.session(s.SessionToken)}
 	userID, _ := s.UserID.Get()
@@ -93,16 +94,17 @@ func (a *Adapter) session(ctx context.Context, operation string, s adapter.Sessi
 	return a.run(ctx, "session", keys, append(args, incarnations...)...)
 }
 
-// register lists a session and returns the incarnation of its user.
+// register adds a session to its user's list and returns the incarnation of the
+// user.
 func (a *Adapter) register(ctx context.Context, s adapter.Session) (string, error) {
 	r, err := a.session(ctx, "register", allOf(s))
 	return at[string](r, 1), err
 }
 
-// sessionApart writes a session on a cluster, where nothing changes both slots at
-// once. A session is listed before it is written, so that whatever is written is
-// found when all sessions of the user are ended, and it names the incarnation of
-// its user, so that it is dead as soon as the user is.
+// sessionApart writes a session on a cluster, where no script can change both
+// slots at once. A session is listed before it is written, so that a deletion of
+// all sessions of the user finds every written session. The session names the
+// incarnation of its user, so that it ends when the user is deleted.
 func (a *Adapter) sessionApart(ctx context.Context, operation string, update adapter.SessionUpdate, _ ...any) (r answer, err error) {
 	s, before, inc := adapter.Session{SessionToken: update.SessionToken}, new(sessionRecord), ""
 	if operation != "create" {
@@ -116,7 +118,7 @@ func (a *Adapter) sessionApart(ctx context.Context, operation string, update ada
 	moves := s.UserID != before.User
 	if operation != "delete" {
 		inc, err = a.register(ctx, s)
-		if errors.Is(err, errNoUser) && !moves { // the user was deleted meanwhile, and the session too
+		if errors.Is(err, errNoUser) && !moves { // the user was deleted during the call, and so was the session
 			return nil, nil
 		}
 		if err != nil {
@@ -126,11 +128,11 @@ func (a *Adapter) sessionApart(ctx context.Context, operation string, update ada
 	r, err = a.session(ctx, operation, update, before.Inc, inc)
 	switch {
 	case err != nil:
-	case r.word() == "other": // the session was given to another user meanwhile
+	case r.word() == "other": // another call has given the session to another user
 		return a.sessionApart(ctx, operation, update)
-	case operation == "create": // whoever ended all sessions in between removed this one from the list before it existed
+	case operation == "create": // a call that deleted all sessions in between has removed this one from the list before it existed
 		if again, err := a.register(ctx, s); err != nil || again != inc {
-			return nil, cmp.Or(err, errNoUser) // a session of a user who is gone is dead, and expires
+			return nil, cmp.Or(err, errNoUser) // the session of a deleted user is not valid, and expires
 		}
 	case operation == "delete" || moves:
 		err = a.send(ctx, "zrem", a.keys.sessions(before.User), s.SessionToken).Err()

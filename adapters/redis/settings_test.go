@@ -13,19 +13,19 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// rights are what the README says that an account of the server needs.
+// rights are the rights that a user of the server needs, as in the README.
 const rights = "-@all +get +set +setnx +mset +msetnx +exists +unlink +rename +type +scan +pexpireat +pttl +time +hset +hget +hgetall +hdel +hlen " +
 	"+zadd +zrem +zrange +zscan +zremrangebyscore +evalsha +eval +script|load +info +ping +hello +client|setinfo"
 
-// as opens a client of an account of the server that has the rights, until the
-// end of the test.
+// as opens a client of a server user with the rights, until the end of the
+// test.
 func as(t *testing.T, e *redistest.Env, rights string) goredis.UniversalClient {
 	t.Helper()
 	ctx, name := t.Context(), strings.ToLower(rand.Text())
 	args := []any{"acl", "setuser", name, "on", ">secret", "~{" + e.Prefix + "}:*", "~" + e.Prefix + ":*"}
 	for right := range strings.FieldsSeq(rights) {
 		known := must(e.Admin.Do(ctx, "command", "info", strings.Trim(right, "+-")).Slice())(t)
-		if known[0] != nil || right == "-@all" { // client|setinfo came with Redis 7.2
+		if known[0] != nil || right == "-@all" { // Redis before 7.2 does not have client|setinfo
 			args = append(args, right)
 		}
 	}
@@ -39,9 +39,8 @@ func as(t *testing.T, e *redistest.Env, rights string) goredis.UniversalClient {
 	return client
 }
 
-// TestRights: an account of the server that has the rights that the README names,
-// and those of its own keys, can do everything; without a right the error names
-// it.
+// TestRights: a server user with the rights in the README, on the keys of its
+// prefix, can call every method. If a right is missing, the error names it.
 func TestRights(t *testing.T) {
 	e := standalone.env(t)
 	ctx := t.Context()
@@ -59,7 +58,7 @@ func TestRights(t *testing.T) {
 	must(a.ListSessionsByUserID(ctx, "ada"))(t)
 	must(a.DeleteSessionsByUserID(ctx, "ada", "secret"))(t)
 	must(a.DeleteExpired(ctx, time.Now()))(t)
-	for range 150 { // more than are deleted at once
+	for range 150 { // more than one script deletes
 		must(a.CreateSession(ctx, adapter.Session{SessionToken: rand.Text(), UserID: "ada", Expires: later}))(t)
 	}
 	must(a.DeleteUser(ctx, "ada"))(t)

@@ -8,20 +8,19 @@ import (
 	"testing"
 )
 
-// What a reader has to follow: the 19 methods of package adapter in so many lines,
-// without blanks and comments, and so many scripts.
+// The limits on the size of the code for the 19 methods of package adapter: lines,
+// without blanks and comments, and scripts.
 const (
 	mostLines   = 750
 	mostScripts = 6
 )
 
-// extras are the scripts of optional capabilities, and what all scripts begin
-// with.
+// extras are the scripts of optional interfaces, and the prelude of all scripts.
 var extras = []string{"prelude.lua", "sweep.lua", "authenticator_delete.lua"}
 
-// TestSize counts. Optional capabilities are in files of their own, and so is
-// EnsureScripts, which nobody must call. DeleteUser borrows from them what removes
-// dead sessions where there are many.
+// TestSize checks the limits. It does not count the optional interfaces and
+// EnsureScripts, which are in files of their own. DeleteUser uses the sweep of one
+// of these files to remove many sessions.
 func TestSize(t *testing.T) {
 	code := regexp.MustCompile(`(?m)^[ \t]*([^ \t\n/]|/[^/])`)
 	lines := 0

@@ -21,7 +21,7 @@ const (
 	redisCluster = "GATEHOUSE_REDIS_CLUSTER"
 )
 
-// TestMain says once what is missing.
+// TestMain prints once which servers are missing.
 func TestMain(m *testing.M) {
 	if os.Getenv(redisURL) == "" {
 		if !skipStores() {
@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 
 func skipStores() bool { return os.Getenv("GATEHOUSE_SKIP_STORES") == "1" }
 
-// setting returns the address of a server, which must be there.
+// setting returns the address of a server. Without one it skips or fails
+// the test.
 func setting(t testing.TB, name, need string) string {
 	t.Helper()
 	s := os.Getenv(name)
@@ -93,7 +94,7 @@ func (w wiring) env(t testing.TB) *redistest.Env {
 	return e
 }
 
-// must returns the value of a call that may not fail.
+// must fails the test on an error and returns the value.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -128,7 +129,7 @@ func (w wiring) adapter(t testing.TB, client goredis.UniversalClient, prefix str
 // keysOf returns all keys that match the pattern.
 func keysOf(t testing.TB, client goredis.UniversalClient, pattern string) []string {
 	t.Helper()
-	var mu sync.Mutex // the servers of a cluster are asked at once
+	var mu sync.Mutex // the client calls the servers of a cluster concurrently
 	var found []string
 	err := redistest.EachKeys(t.Context(), client, pattern, func(_ context.Context, _ goredis.Cmdable, keys []string) error {
 		mu.Lock()

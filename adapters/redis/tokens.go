@@ -8,8 +8,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// CreateVerificationToken implements adapter.VerificationTokens. A pending pair
-// is replaced.
+// CreateVerificationToken implements adapter.VerificationTokens. If the pair of
+// identifier and token exists already, it is replaced.
 func (a *Adapter) CreateVerificationToken(ctx context.Context, t adapter.VerificationToken) (_ *adapter.VerificationToken, err error) {
 	defer wrap(ctx, "create verification token", &err)
 	if err := required("identifier", t.Identifier, "token", t.Token); err != nil {

@@ -14,7 +14,8 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (_ *adapter
 	return a.createUser(ctx, &userRecord{userFields: userFields(user)}, nil)
 }
 
-// createUser writes a user, and what else begins with the user, by its keys.
+// createUser writes a user and the user's first records, which begin has by
+// their keys.
 func (a *Adapter) createUser(ctx context.Context, r *userRecord, begin map[string]encoder) (*adapter.User, error) {
 	if r.ID == "" {
 		r.ID = rand.Text()
@@ -53,7 +54,7 @@ func (a *Adapter) GetUser(ctx context.Context, id string) (_ *adapter.User, err 
 func (a *Adapter) GetUserByEmail(ctx context.Context, email string) (_ *adapter.User, err error) {
 	defer wrap(ctx, "get user by e-mail", &err)
 	u, err := a.follow(ctx, "email", a.keys.email(email), itself)
-	if u != nil && u.Email != email { // the address moved on between two reads
+	if u != nil && u.Email != email { // the user's address changed between the two reads
 		u = nil
 	}
 	return u.user(), err
@@ -91,8 +92,9 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (_ 
 	return r.user(), err
 }
 
-// sessionsAtOnce is how many sessions the script that deletes a user deletes
-// along. Of more than these, each is dead at once and removed afterwards.
+// sessionsAtOnce is the largest number of sessions that the script deletes
+// together with their user. If there are more, all of them end at once, and
+// their keys are removed afterwards.
 const sessionsAtOnce = 100
 
 // DeleteUser implements adapter.Users.

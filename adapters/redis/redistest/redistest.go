@@ -1,5 +1,5 @@
-// Package redistest opens Redis adapters for tests: those of this module, and
-// those of all bundled adapters. Nothing else imports it.
+// Package redistest opens Redis adapters for the tests of this module and for
+// the tests of all bundled adapters. Nothing else imports it.
 package redistest
 
 import (
@@ -21,18 +21,18 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Settings are what a test changes of a client.
+// Settings are the settings of a client that a test may change.
 type Settings struct {
-	// Dial opens connections; nil: the client does.
+	// Dial opens connections; nil means the client's own dialer.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Conns is how many connections there are at most; 0: 16.
+	// Conns is the largest number of connections; 0 means 16.
 	Conns int
 }
 
 // A Server is a way to reach Redis: it opens a client.
 type Server func(s Settings) (goredis.UniversalClient, error)
 
-// URL is one server. Protocol is 2 or 3, or 0 for what the client prefers.
+// URL is one server. Protocol is 2 or 3, or 0 for the client's default.
 func URL(url string, protocol int) Server {
 	return func(s Settings) (goredis.UniversalClient, error) {
 		options, err := goredis.ParseURL(url)
@@ -44,14 +44,14 @@ func URL(url string, protocol int) Server {
 	}
 }
 
-// Cluster is a cluster, by the addresses of its nodes.
+// Cluster is a cluster with nodes at the addresses.
 func Cluster(addrs ...string) Server {
 	return func(s Settings) (goredis.UniversalClient, error) {
 		return goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: addrs, Dialer: s.Dial, PoolSize: s.Conns, ContextTimeoutEnabled: true}), nil
 	}
 }
 
-// Sentinel is the server that sentinels call the master of a name.
+// Sentinel is the server that the sentinels report as the master of the name.
 func Sentinel(master string, sentinels ...string) Server {
 	return func(s Settings) (goredis.UniversalClient, error) {
 		return goredis.NewFailoverClient(&goredis.FailoverOptions{
@@ -68,11 +68,12 @@ func (s Server) Client(settings Settings) (goredis.UniversalClient, error) {
 	return s(settings)
 }
 
-// Env is a prefix of its own in a server.
+// Env is a new prefix in a server.
 type Env struct {
-	// Prefix is what the keys begin with; nothing in it is escaped.
+	// Prefix is the prefix of the keys. It has no character that must be
+	// escaped.
 	Prefix string
-	// Admin is a client with no proxy before it.
+	// Admin is a client without a proxy.
 	Admin   goredis.UniversalClient
 	server  Server
 	options []redis.Option
@@ -92,7 +93,7 @@ func Open(server Server, options ...redis.Option) (*Env, error) {
 func (e *Env) Close(ctx context.Context) error {
 	err := EachKeys(ctx, e.Admin, "*"+e.Prefix+"*", func(ctx context.Context, c goredis.Cmdable, keys []string) error {
 		pipe := c.Pipeline()
-		for _, key := range keys { // each in a slot of its own
+		for _, key := range keys { // one by one, because each is in its own slot
 			pipe.Unlink(ctx, key)
 		}
 		_, err := pipe.Exec(ctx)
@@ -121,7 +122,7 @@ func EachKeys(ctx context.Context, client goredis.UniversalClient, pattern strin
 	return one(ctx, client)
 }
 
-// Handle is an adapter and what it was opened with.
+// Handle is an adapter with its client, proxy and prefix.
 type Handle struct {
 	*redis.Adapter
 	Client goredis.UniversalClient
@@ -129,11 +130,11 @@ type Handle struct {
 	Prefix string
 }
 
-// Handle opens an adapter on a client and a proxy of its own, which end with the
-// test.
+// Handle opens an adapter with its own client and proxy, which are closed at the
+// end of the test.
 func (e *Env) Handle(t testing.TB, prefix string, conns int) *Handle {
 	t.Helper()
-	proxy, err := fault.NewProxy("") // the client's dialer says where to
+	proxy, err := fault.NewProxy("") // the client's dialer names the target
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +160,7 @@ func (e *Env) adapter(t testing.TB, client goredis.UniversalClient, prefix strin
 	return a
 }
 
-// Direct opens an adapter with no proxy, under the prefix of the Env.
+// Direct opens an adapter without a proxy, under the prefix of the Env.
 func (e *Env) Direct(t testing.TB) *Handle {
 	t.Helper()
 	client, err := e.server.Client(Settings{})
@@ -170,7 +171,8 @@ func (e *Env) Direct(t testing.TB) *Handle {
 	return &Handle{Adapter: e.adapter(t, client, e.Prefix), Client: client, Prefix: e.Prefix}
 }
 
-// close closes the client and waits until its farewells have passed the proxy.
+// close closes the client and waits until its last messages have passed the
+// proxy.
 func (h *Handle) close() error {
 	err := h.Client.Close()
 	tick := time.NewTicker(time.Millisecond)
@@ -198,7 +200,7 @@ func (e *Env) Harness() adaptertest.Harness {
 		return e.Handle(t, a.(*Handle).Prefix, plenty)
 	}
 	return adaptertest.Harness{
-		New: func(t testing.TB) adapter.Adapter { // each over another store than the one before
+		New: func(t testing.TB) adapter.Adapter { // consecutive adapters have different prefixes
 			return e.Handle(t, prefixes[opened.Add(1)%2], plenty)
 		},
 		Second: another,
@@ -231,8 +233,8 @@ func (e *Env) Harness() adaptertest.Harness {
 			"layout", "user", "email", "account", "authenticator", "sessions", "ended", "session", "token", e.Prefix, "{" + e.Prefix + "}:user:",
 		},
 		Declarations:  adaptertest.Declarations{NoPooler: "a client of Redis speaks to the servers themselves"},
-		Parallel:      8,               // a clause waits for its server, its deadlines and its faults
-		ClauseTimeout: 3 * time.Minute, // a cancelled call costs a connection, and the machine may be busy
+		Parallel:      8,               // a clause often waits for its server, its deadlines and its faults
+		ClauseTimeout: 3 * time.Minute, // a cancelled call closes a connection, and the machine may be busy
 	}
 }
 
@@ -254,7 +256,7 @@ func Key(prefix string, r adaptertest.Record) string {
 	}
 }
 
-// Corrupt damages what is stored, and returns what repairs it.
+// Corrupt damages the stored record, and returns a function that repairs it.
 func Corrupt(t testing.TB, client goredis.UniversalClient, prefix string, r adaptertest.Record) (repair func()) {
 	t.Helper()
 	ctx, key := context.WithoutCancel(t.Context()), Key(prefix, r)

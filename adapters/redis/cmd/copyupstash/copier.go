@@ -15,7 +15,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// workers is how many records are written at once.
+// workers is the number of records that are written at once.
 const workers = 16
 
 type copier struct {
@@ -25,20 +25,21 @@ type copier struct {
 	ledger ledger
 	now    time.Time
 	report *report
-	// unlisted are users with an address that leads to nobody in the source.
+	// unlisted has the users whose address leads to no user in the source, by
+	// address.
 	unlisted map[string][]record
 }
 
-// A record is one of the source, read and understood.
+// A record is a decoded record of the source.
 type record struct {
 	key    string
 	parts  []string
 	digest string
-	// name is what a report calls the record.
+	// name is the name of the record in a report.
 	name string
-	// over: it has expired.
+	// over: the record has expired.
 	over bool
-	// begun: an earlier run began to copy it and did not get to the end. known: an
+	// begun: an earlier run began to copy the record and did not finish. known: an
 	// earlier run copied it.
 	begun, known bool
 	user         adapter.User
@@ -47,12 +48,12 @@ type record struct {
 	token        adapter.VerificationToken
 }
 
-// errRefused is why a record can't be copied.
+// errRefused is the reason why a record can't be copied.
 type errRefused string
 
 func (e errRefused) Error() string { return string(e) }
 
-// copy brings all kinds up to date.
+// copy copies the new and changed records of all kinds.
 func (c *copier) copy(ctx context.Context) error {
 	for k := range kinds {
 		err := c.pages(ctx, k, func(keys []string) error {
@@ -90,11 +91,11 @@ func (c *copier) copy(ctx context.Context) error {
 	return nil
 }
 
-// understand reads a record.
+// understand decodes a record.
 func (c *copier) understand(k kind, key string, v value) (record, error) {
 	end := key[len(c.layout.prefix(k)):]
 	r := record{key: key, digest: digest(v.text), name: end}
-	if k == sessions || k == tokens { // of which the key is a secret
+	if k == sessions || k == tokens { // their keys are secrets
 		r.name = end[:min(8, len(end)/2)] + "…"
 	}
 	if v.foreign {
@@ -123,8 +124,8 @@ func (c *copier) understand(k kind, key string, v value) (record, error) {
 }
 
 // addresses decides who has an address that several users name, as Auth.js
-// does: the one to whom the address leads. Users whose address leads to nobody
-// wait until all are known.
+// does: the user to whom the address leads. Users whose address leads to no
+// user are copied after all other users.
 func (c *copier) addresses(ctx context.Context, all []record) ([]record, error) {
 	index := func(email string) string { return c.layout.Base + c.layout.Email + email }
 	var keys []string
@@ -158,7 +159,7 @@ func (c *copier) addresses(ctx context.Context, all []record) ([]record, error) 
 	return now, nil
 }
 
-// withoutAddress takes the address of a user, and says so.
+// withoutAddress removes the address of a user, and reports it.
 func (c *copier) withoutAddress(r record, reason string) record {
 	c.report.refuse(users, r.name, "copied without its address: "+reason)
 	r.user.Email, r.user.EmailVerified = "", nil
@@ -166,11 +167,11 @@ func (c *copier) withoutAddress(r record, reason string) record {
 	return r
 }
 
-// rest copies the users whose address leads to nobody. It is theirs if nobody
-// else names it.
+// rest copies the users whose address leads to no user. Such a user keeps the
+// address if no other user has it.
 func (c *copier) rest(ctx context.Context) error {
 	for _, same := range c.unlisted {
-		// A key that came twice is one user.
+		// A key may come twice; then it is the same user.
 		slices.SortFunc(same, func(a, b record) int { return strings.Compare(a.key, b.key) })
 		same = slices.CompactFunc(same, func(a, b record) bool { return a.key == b.key })
 		if len(same) > 1 {
@@ -185,8 +186,8 @@ func (c *copier) rest(ctx context.Context) error {
 	return nil
 }
 
-// page writes records of a kind that are new or have changed. The ledger names
-// them before and after.
+// page writes the new and changed records of a kind. It enters them in the
+// ledger before and after the copy.
 func (c *copier) page(ctx context.Context, k kind, all []record) error {
 	var keys []string
 	for _, r := range all {
@@ -252,7 +253,7 @@ func (c *copier) page(ctx context.Context, k kind, all []record) error {
 	return errors.Join(failure, c.ledger.write(ctx, k, done, true), c.ledger.forget(ctx, undone...))
 }
 
-// write copies one record: it makes it, or carries over what changed in the
+// write copies one record: it creates the copy, or applies the changes of the
 // source.
 func (c *copier) write(ctx context.Context, k kind, r record) error {
 	write := [...]func(context.Context, record) error{c.writeUser, c.writeAccount, c.writeSession, c.writeToken}[k]
@@ -267,7 +268,7 @@ func (c *copier) write(ctx context.Context, k kind, r record) error {
 	return err
 }
 
-// gone is why a change of the source is not carried over.
+// gone is the reason why a change of the source is not carried over.
 const gone = errRefused("the source changed it and the new site has deleted it: it stays deleted")
 
 func (c *copier) writeUser(ctx context.Context, r record) error {
@@ -317,7 +318,7 @@ func (c *copier) writeAccount(ctx context.Context, r record) error {
 		if errors.Is(err, adapter.ErrNotFound) {
 			return noOwner
 		}
-		if errors.Is(err, adapter.ErrConflict) { // since the look above
+		if errors.Is(err, adapter.ErrConflict) { // created since the lookup above
 			return elsewhere
 		}
 		return err
@@ -357,7 +358,8 @@ func (c *copier) writeSession(ctx context.Context, r record) error {
 	return err
 }
 
-// writeToken writes a token once: it may have been spent since.
+// writeToken writes a token only once, because the copy may have been used
+// since.
 func (c *copier) writeToken(ctx context.Context, r record) error {
 	if r.begun || r.known {
 		return errRefused("an earlier run may have copied it, and it may be spent: ask for another mail")
@@ -366,7 +368,7 @@ func (c *copier) writeToken(ctx context.Context, r record) error {
 	return err
 }
 
-// mirror deletes what was copied and is gone from the source.
+// mirror deletes copied records that the source no longer has.
 func (c *copier) mirror(ctx context.Context) error {
 	there := false
 	if err := c.pages(ctx, users, func([]string) error { there = true; return nil }); err != nil {
@@ -405,7 +407,8 @@ func (c *copier) mirror(ctx context.Context) error {
 	})
 }
 
-// delete deletes a copy. A copy that the new site has deleted is not an error.
+// delete deletes a copy. It is no error if the new site has deleted the copy
+// already.
 func (c *copier) delete(ctx context.Context, k kind, end string, parts []string) error {
 	var err error
 	switch k {

@@ -23,7 +23,8 @@ import (
 
 const (
 	redisURL = "GATEHOUSE_REDIS_URL"
-	// asCommand makes the program of the tests the command itself.
+	// asCommand is a variable with which the test program runs as the
+	// command.
 	asCommand = "COPYUPSTASH_TEST_COMMAND"
 )
 
@@ -38,7 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// site is a source and a target on one server, whose keys end with the test.
+// site is a source and a target on one server, whose keys are removed at the
+// end of the test.
 type site struct {
 	*testing.T
 	url, base, prefix string
@@ -79,8 +81,7 @@ func (s *site) options() string { return fmt.Sprintf(`{"baseKeyPrefix":%q}`, s.b
 
 func (s *site) env(name string) string { return map[string]string{"FROM": s.url, "TO": s.url}[name] }
 
-// run runs the command, which must end with the status, and returns what it
-// printed.
+// run runs the command, checks its exit status, and returns its output.
 func (s *site) run(status int, flags ...string) string {
 	s.Helper()
 	var out, errs bytes.Buffer
@@ -106,7 +107,7 @@ func (s *site) want(out string, lines ...string) {
 	}
 }
 
-// must returns the value of a call that may not fail.
+// must fails the test on an error and returns the value.
 func must[T any](v T, err error) func(*site) T {
 	return func(s *site) T {
 		s.Helper()
@@ -117,7 +118,7 @@ func must[T any](v T, err error) func(*site) T {
 	}
 }
 
-// same compares a record with what it must be.
+// same compares a record with the wanted one.
 func (s *site) same(what string, got, want any) {
 	s.Helper()
 	g, err := json.Marshal(got)
@@ -135,8 +136,9 @@ var (
 	verified = time.Date(2024, 1, 2, 3, 4, 5, 6e6, time.UTC)
 )
 
-// TestInterop copies what the real adapter of Auth.js wrote by the real client
-// of Upstash, keeps up with it, and deletes what it deleted.
+// TestInterop copies records that the real adapter of Auth.js wrote with the
+// real client of Upstash. Later runs copy its changes and delete the records
+// that it deleted.
 func TestInterop(t *testing.T) {
 	s := newSite(t)
 	ctx := t.Context()
@@ -221,7 +223,7 @@ func TestInterop(t *testing.T) {
 		"sessions: 4 copied, 0 changed, 0 unchanged, 0 deleted, 1 expired, 0 refused",
 		"verification tokens: 3 copied, 0 changed, 0 unchanged, 0 deleted, 1 expired, 0 refused")
 
-	// The new site lives on; a repeat touches nothing of it.
+	// The new site changes its records; a repeated run does not touch them.
 	spent := must(s.target.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "a:b@example.com", Token: "c:d"}))(s)
 	s.same("a token", spent, adapter.VerificationToken{Identifier: "a:b@example.com", Token: "c:d", Expires: expires})
 	must(s.target.DeleteSession(ctx, "another-of-ada"))(s)
@@ -239,7 +241,8 @@ func TestInterop(t *testing.T) {
 	}
 	s.same("the new name", must(s.target.GetUser(ctx, bare))(s).Name, "New")
 
-	// The old site lives on: its changes are carried over, and its deletions.
+	// The old site changes and deletes records; a repeated run carries both
+	// over.
 	js.Call("updateUser", authjs.Record{"id": ada, "name": "Ada King", "email": "king@example.com"})
 	js.Call("updateSession", authjs.Record{"sessionToken": "session-of-ada", "expires": expires.Add(time.Hour)})
 	js.Call("linkAccount", authjs.Record{"type": "oidc", "provider": "google", "providerAccountId": "1055675628", "userId": ada, "access_token": "fresh"})
@@ -271,7 +274,7 @@ func TestInterop(t *testing.T) {
 	s.same("a token of the provider", must(s.target.GetAccount(ctx, "1055675628", "google"))(s).AccessToken, "fresh")
 }
 
-// fieldsOf is a record as JSON shows it, without what is null or empty.
+// fieldsOf returns the JSON fields of a record, without null and empty ones.
 func fieldsOf(s *site, record any) map[string]any {
 	s.Helper()
 	text, err := json.Marshal(record)
@@ -292,8 +295,8 @@ func fieldsOf(s *site, record any) map[string]any {
 	return all
 }
 
-// TestOddRecords: what can't be copied is named with the reason and without
-// secrets, and the rest is copied.
+// TestOddRecords: a record that can't be copied is named with the reason and
+// without secrets, and the other records are copied.
 func TestOddRecords(t *testing.T) {
 	s := newSite(t)
 	user := func(id, email string) { s.set("user:"+id, fmt.Sprintf(`{"id":%q,"email":%q}`, id, email)) }
@@ -332,7 +335,7 @@ func TestOddRecords(t *testing.T) {
 	s.set("user:token:a@example.com:55555555-secret", `{"identifier":"b@example.com","token":"x","expires":"2040-01-01T00:00:00.000Z"}`)
 	s.set("user:token:", `{}`)
 
-	for range 2 { // a repeat says the same
+	for range 2 { // a repeated run prints the same
 		out := s.run(1)
 		s.want(out,
 			`not copied: users: "lost1": copied without its address: 2 users name it and it leads to none of them`,
@@ -376,7 +379,7 @@ func TestOddRecords(t *testing.T) {
 		t.Errorf("%d records are entered as copied, want 7", n)
 	}
 
-	// What was repaired is copied by the next run.
+	// The next run copies a repaired record.
 	s.set("user:date", `{"id":"date","emailVerified":"2026-01-02T03:04:05.678Z"}`)
 	s.set("user:email:lost@example.com", "lost2")
 	s.run(1)
@@ -388,7 +391,7 @@ func TestOddRecords(t *testing.T) {
 	}
 }
 
-// TestNewSiteGoesFirst: what the new site made by itself is not overwritten.
+// TestNewSiteGoesFirst: records that the new site made are not overwritten.
 func TestNewSiteGoesFirst(t *testing.T) {
 	s := newSite(t)
 	ctx := t.Context()
@@ -407,7 +410,8 @@ func TestNewSiteGoesFirst(t *testing.T) {
 	s.same("the user of the new site", must(s.target.GetUser(ctx, "bob"))(s).Name, "Ours")
 	s.same("the account of the new site", must(s.target.GetAccount(ctx, "1", "p"))(s).UserID, ours.ID)
 
-	// What the new site deleted stays deleted, even if the source changes it.
+	// A record that the new site deleted stays deleted, even if the source
+	// changes it.
 	must(s.target.DeleteUser(ctx, "eve"))(s)
 	s.set("user:eve", `{"id":"eve","name":"Changed"}`)
 	s.want(s.run(1), `not copied: users: "eve": the source changed it and the new site has deleted it: it stays deleted`)
@@ -416,7 +420,8 @@ func TestNewSiteGoesFirst(t *testing.T) {
 	}
 }
 
-// TestRefused: what the command can't do it says, without a password.
+// TestRefused: the command refuses wrong arguments, with a text that does
+// not contain a password.
 func TestRefused(t *testing.T) {
 	s := newSite(t)
 	for name, c := range map[string]struct {
@@ -445,8 +450,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestKilled kills the command again and again while it copies; the run that
-// gets to the end has copied everything once.
+// TestKilled kills the command repeatedly while it copies. After the run
+// that ends normally, every record is copied exactly once.
 func TestKilled(t *testing.T) {
 	s := newSite(t)
 	ctx := t.Context()

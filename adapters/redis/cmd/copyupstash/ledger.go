@@ -11,27 +11,27 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// A ledger is a hash in the target: for each record of the source that was
-// copied, what it was then. So a record is copied once, a change of the source
-// is seen, and what the new site changed since is left alone.
+// A ledger is a hash in the target. For each copied record it holds a digest of
+// the source's record at that time. So each record is copied once, a change of
+// the source is noticed, and changes of the new site are kept.
 type ledger struct {
 	client goredis.UniversalClient
 	key    string
 }
 
-// An entry says that the copying of a record began, and when it is done what the
-// source held.
+// An entry says that the copy of a record has begun or is complete. When the
+// copy is complete, the entry has the digest.
 type entry struct {
 	// Digest is the digest of the source's record; "" while it is being copied.
 	Digest string `json:"d,omitempty"`
-	// Key are the parts of the key of an account or a verification token, which
-	// could not be told apart in the key of the source.
+	// Key has the parts of the key of an account or a verification token, which
+	// can't be separated in the key of the source.
 	Key []string `json:"k,omitempty"`
 }
 
 func field(k kind, key string) string { return fmt.Sprintf("%d %s", k, key) }
 
-// parseField undoes field.
+// parseField is the inverse of field.
 func parseField(f string) (kind, string) {
 	var k kind
 	number, key, _ := strings.Cut(f, " ")
@@ -74,7 +74,7 @@ func parseEntry(text string) (*entry, error) {
 	return e, nil
 }
 
-// write enters records.
+// write enters records in the ledger.
 func (l ledger) write(ctx context.Context, k kind, records []record, done bool) error {
 	var pairs []any
 	for _, r := range records {

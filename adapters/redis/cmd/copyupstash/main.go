@@ -1,18 +1,19 @@
-// Command copyupstash copies what @auth/upstash-redis-adapter of Auth.js wrote
-// into the keys of adapters/redis: users, accounts, sessions and verification
-// tokens.
+// Command copyupstash copies the records of @auth/upstash-redis-adapter, an
+// adapter of Auth.js, into the keys of adapters/redis: users, accounts, sessions
+// and verification tokens.
 //
 //	FROM=rediss://default:…@….upstash.io:6379 TO=redis://localhost:6379/0 copyupstash
 //
-// It reads the source by the protocol of Redis, which Upstash speaks too, and
-// never writes to it. It may run while the old site serves, may be killed at any
-// instant, and may be run again: it then copies what is new, carries over what
-// changed in the source, and leaves alone what it copied before. So it never
-// overwrites what the new site changed. With -mirror it also deletes what it had
-// copied and the source has no longer.
+// It reads the source through the Redis protocol, which Upstash supports too,
+// and never writes to it. It may run while the old site is in use, may be killed
+// at any instant, and may be run again. A repeated run copies new records,
+// carries over changes of the source, and does not touch other copies. So it
+// never overwrites a change of the new site. With -mirror it also deletes copies
+// of records that the source no longer has.
 //
-// What can't be copied is printed with the reason, and the exit status is then 1.
-// An error of a server is exit status 2; run the command again.
+// If a record can't be copied, the command prints it with the reason, and the
+// exit status is 1. After an error of a server the exit status is 2; run the
+// command again.
 package main
 
 import (
@@ -37,7 +38,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 
-// run is the command; it returns the exit status.
+// run executes the command and returns the exit status.
 func run(ctx context.Context, args []string, env func(string) string, out, errs io.Writer) int {
 	flags := flag.NewFlagSet("copyupstash", flag.ContinueOnError)
 	flags.SetOutput(errs)
@@ -96,7 +97,8 @@ func copyAll(ctx context.Context, from, to, prefix, options string, cluster, mir
 	return c.mirror(ctx)
 }
 
-// connect opens a client. The error does not hold the URL, which has a password.
+// connect opens a client. The error does not contain the URL, which may have a
+// password.
 func connect(url string, cluster bool) (goredis.UniversalClient, error) {
 	if url == "" {
 		return nil, errors.New("the environment variable is not set")

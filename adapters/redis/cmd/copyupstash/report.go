@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// A report counts what was done and prints at once what could not be.
+// A report counts the outcomes. It prints each record that can't be copied at
+// once.
 type report struct {
 	out     io.Writer
 	mu      sync.Mutex
@@ -39,7 +40,7 @@ func (r *report) refuse(k kind, name, reason string) {
 	_, _ = fmt.Fprintf(r.out, "not copied: %s: %q: %s\n", k, name, reason)
 }
 
-// drop notes fields that are left behind.
+// drop counts fields that are not copied.
 func (r *report) drop(k kind, names []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// upstash serves a Redis server by Upstash's REST protocol: a command is a JSON
-// array, several commands are an array of them under /pipeline, and texts in an
-// answer are in base64 if the client asks for it.
+// upstash serves a Redis server through Upstash's REST protocol. A command is a
+// JSON array, and /pipeline takes an array of commands. Texts in an answer are
+// in base64 if the client asks for it.
 func upstash(t *testing.T, client *goredis.Client) (url string) {
 	t.Helper()
 	answer := func(r *http.Request, command []any) map[string]any {

@@ -36,7 +36,8 @@ var defaultLayout = layout{
 	SessionByUserID: "user:session:by-user-id:", User: "user:", Token: "user:token:",
 }
 
-// A kind of record, in the order in which they are copied: owners come first.
+// A kind is a kind of record. The kinds are in the order in which they are
+// copied: owners come first.
 type kind int
 
 const (
@@ -51,13 +52,13 @@ func (k kind) String() string {
 	return [...]string{"users", "accounts", "sessions", "verification tokens"}[k]
 }
 
-// prefix is what the keys of a kind begin with.
+// prefix returns the prefix of the keys of a kind.
 func (l layout) prefix(k kind) string {
 	return l.Base + [...]string{l.User, l.Account, l.Session, l.Token}[k]
 }
 
-// owns reports whether a key is of the kind: one prefix may begin another one,
-// and then the longer one counts.
+// owns reports whether a key is of the kind: one prefix may begin with another
+// one, and then the longest match decides.
 func (l layout) owns(k kind, key string) bool {
 	own := l.prefix(k)
 	for _, other := range []string{l.User, l.Account, l.AccountByUserID, l.Email, l.Session, l.SessionByUserID, l.Token} {
@@ -68,7 +69,7 @@ func (l layout) owns(k kind, key string) bool {
 	return strings.HasPrefix(key, own)
 }
 
-// pageSize is how many keys are read at once.
+// pageSize is the number of keys that are read at once.
 const pageSize = 500
 
 // pages calls f for the keys of a kind, some at a time. A key may come twice.
@@ -92,7 +93,8 @@ func (c *copier) pages(ctx context.Context, k kind, f func(keys []string) error)
 	}
 }
 
-// value is the value of a key of the source. absent: the key was deleted meanwhile.
+// value is the value of a key of the source. absent: the key was deleted since its
+// name was read.
 type value struct {
 	text   string
 	absent bool
@@ -107,7 +109,7 @@ func (c *copier) read(ctx context.Context, keys []string) ([]value, error) {
 	for i, key := range keys {
 		replies[i] = pipe.Get(ctx, key)
 	}
-	_, _ = pipe.Exec(ctx) // the error of each reply is looked at
+	_, _ = pipe.Exec(ctx) // the error of each reply is checked below
 	values := make([]value, len(keys))
 	for i, r := range replies {
 		text, err := r.Result()
@@ -126,7 +128,7 @@ type fields struct {
 	err error
 }
 
-// parse reads a record. The error holds nothing of the record.
+// parse reads a record. The error does not quote the record.
 func parse(text string) *fields {
 	f := &fields{}
 	if !utf8.ValidString(text) {
@@ -150,8 +152,8 @@ func (f *fields) take(name string, v any, what string) {
 	}
 }
 
-// replaced finds half of a surrogate pair, which JavaScript allows and which no
-// text in UTF-8 can hold: JSON puts U+FFFD in its place.
+// replaced reports whether a text has half of a surrogate pair. JavaScript
+// allows it, but UTF-8 can't hold it, and encoding/json replaces it by U+FFFD.
 func replaced(raw []byte, text string) bool {
 	return strings.ContainsRune(text, utf8.RuneError) && !bytes.ContainsRune(raw, utf8.RuneError) &&
 		!bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`))
@@ -167,7 +169,7 @@ func (f *fields) text(name string) *string {
 	return t
 }
 
-// must is a text that may not be missing or empty.
+// must returns a text that must not be missing or empty.
 func (f *fields) must(name string) string {
 	t := f.text(name)
 	if f.err == nil && (t == nil || *t == "") {
@@ -185,7 +187,7 @@ func (f *fields) instant(name string) *time.Time {
 	return t
 }
 
-// whole is a number without a fraction, which some providers send as a text.
+// whole returns an integer, which some providers send as a text.
 func (f *fields) whole(name string) *int64 {
 	raw := string(f.all[name])
 	delete(f.all, name)
@@ -203,7 +205,8 @@ func (f *fields) whole(name string) *int64 {
 func (f *fields) rest() []string { return slices.Sorted(maps.Keys(f.all)) }
 
 // parseUser reads a user; the ID is the end of the key. It also returns the names
-// of the fields that Gatehouse does not store. The other kinds are read alike.
+// of the fields that Gatehouse does not store. The other parse functions do the
+// same for the other kinds.
 func parseUser(id, text string) (adapter.User, []string, error) {
 	f := parse(text)
 	u := adapter.User{ID: id, Name: f.text("name"), EmailVerified: f.instant("emailVerified"), Image: f.text("image")}

@@ -1,4 +1,4 @@
-// Package peers measures the read of a session beside other libraries, on one
-// server, in one run. It is a module of its own so that nobody else builds on
-// what it compares with.
+// Package peers compares the read of a session with other libraries, on one
+// server, in one run. It is a separate module, so that no other module
+// depends on these libraries.
 package peers

@@ -23,7 +23,7 @@ type handle struct {
 	*redis.Adapter
 	client  *goredis.Client
 	prefix  string
-	written *int // sessions, which are removed at the end
+	written *int // the number of sessions, which are removed at the end
 }
 
 func open(tb testing.TB) adapter.Adapter {
@@ -75,7 +75,7 @@ func (h handle) remove(tb testing.TB) {
 	})
 }
 
-// each sends commands about sessions, those of a thousand at a time.
+// each sends commands for sessions, for a thousand sessions at a time.
 func (h handle) each(ctx context.Context, tb testing.TB, from, to int, f func(pipe goredis.Pipeliner, n int)) {
 	for ; from < to; from += 1000 {
 		pipe := h.client.Pipeline()
@@ -88,7 +88,7 @@ func (h handle) each(ctx context.Context, tb testing.TB, from, to int, f func(pi
 	}
 }
 
-// scs reads a blob by its key: a session without its user, still encoded.
+// scs reads a blob by its key: an encoded session without its user.
 type scs struct{ store *goredisstore.RedisStore }
 
 func (s scs) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
@@ -99,7 +99,7 @@ func (s scs) GetSessionAndUser(ctx context.Context, token string) (*adapter.Sess
 	return &adapter.SessionAndUser{}, nil
 }
 
-// BenchmarkGoredisstore has the store of scs for a baseline.
+// BenchmarkGoredisstore takes the store of scs as the baseline.
 func BenchmarkGoredisstore(b *testing.B) {
 	adaptertest.BenchSessions(b, adaptertest.Harness{New: open}, func(_ testing.TB, a adapter.Adapter) any {
 		h := a.(handle)
