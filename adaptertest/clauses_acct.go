@@ -59,7 +59,7 @@ var acctClauses = []check{
 			users = append(users, u)
 			accounts = append(accounts, c.linkAccount(c.accountWith(u.ID, key)))
 		}
-		for range 8 { // one who takes any of several may be right by chance
+		for range 8 { // an adapter that takes any of several accounts may be right by chance
 			for i, key := range keys {
 				c.same(fmt.Sprintf("GetUserByAccount(%s)", diff.Show(key)), c.getUserByAccount(key), users[i])
 				if c.works("GetAccount") {
@@ -319,7 +319,7 @@ func (c *clauseContext) bareAccount(userID string) adapter.Account {
 	return adapter.Account{UserID: a.UserID, Type: a.Type, Provider: a.Provider, ProviderAccountID: a.ProviderAccountID}
 }
 
-// optionalAccountFields make an optional field not given.
+// optionalAccountFields has functions that clear an optional field.
 var optionalAccountFields = map[string]func(a *adapter.Account){
 	"access_token":          func(a *adapter.Account) { a.AccessToken = nil },
 	"refresh_token":         func(a *adapter.Account) { a.RefreshToken = nil },
@@ -368,8 +368,8 @@ func (c *clauseContext) unlinked(what string, key adapter.AccountKey) {
 	}
 }
 
-// textOf returns a text of the length in bytes that begins with start and
-// repeats nothing, so that wherever it is cut or mixed up, it shows.
+// textOf returns a text of length bytes that begins with start and repeats no
+// part, so that every cut or exchange of parts changes it.
 func textOf(length int, start string) string {
 	var b strings.Builder
 	b.WriteString(start)
@@ -379,9 +379,9 @@ func textOf(length int, start string) string {
 	return b.String()[:length]
 }
 
-// oneIDAtSeveralProviders is ACCT-21. Every user has an account with the same
-// id at each provider that is free, so that a join by half of a key finds too
-// many.
+// oneIDAtSeveralProviders is ACCT-21. At each provider one user has an
+// account with the same id, so that a join by half of a key finds too many
+// accounts.
 func oneIDAtSeveralProviders(c *clauseContext) {
 	const id = "1234567"
 	users := c.someUsers(3)

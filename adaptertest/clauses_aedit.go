@@ -257,7 +257,7 @@ func lastCredentialIsKept(c *clauseContext) {
 	connected := c.newAccount(a)
 	connected.Type, connected.ProviderAccountID = adapter.AccountWebAuthn, w.ProviderAccountID
 	c.account(b)
-	c.authenticator(b) // what others have is no way in
+	c.authenticator(b) // a credential of another user does not count
 	refused("the only credential", a, w.CredentialID)
 	c.linkAccount(connected)
 	refused("the only credential, with the account that ends with it", a, w.CredentialID)
@@ -271,7 +271,7 @@ func lastCredentialIsKept(c *clauseContext) {
 	c.unlinkAccount(oauth.Key())
 	of[*adapter.Authenticator](c, deleteAuthenticator(a, one.CredentialID, true))
 	refused("the last of two", a, two.CredentialID)
-	loose := c.newAccount(a) // connected to nothing: whether it is a way in is known to nobody, and it stays
+	loose := c.newAccount(a) // an account without an authenticator: it stays, whether or not it is a credential
 	loose.Type = adapter.AccountWebAuthn
 	c.linkAccount(loose)
 	c.same("DeleteAuthenticator of a user who has an account that is not connected", of[*adapter.Authenticator](c, deleteAuthenticator(a, two.CredentialID, true)), &two)

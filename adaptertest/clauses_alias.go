@@ -105,10 +105,10 @@ var aliasClauses = []check{
 	{id: "ALIAS-06", words: "concurrent-results-share-nothing", races: true, requires: []string{"CreateUser"}, run: concurrentResultsShareNothing},
 }
 
-// pointedWrite is a write whose argument leads to memory of the caller's.
+// pointedWrite is a write whose argument points to memory of the caller.
 type pointedWrite struct {
 	method   string
-	argument any // a pointer to what write passes on
+	argument any // a pointer to the argument of write
 	want     any
 	write    func() any
 	read     func() any
@@ -116,7 +116,7 @@ type pointedWrite struct {
 }
 
 // pointed returns the writes whose arguments hold pointers or slices, each with
-// a record of its own; the clause does not apply if there is none.
+// its own record; the clause does not apply if there are no such writes.
 func (c *clauseContext) pointed() []pointedWrite {
 	var all []pointedWrite
 	if c.stores(UserRecord) {
@@ -224,7 +224,7 @@ func (c *clauseContext) pointedUpdate() pointedWrite {
 		reads: func(c *clauseContext) map[string]func() any { return userReads(c, want) }}
 }
 
-// userReads are the reads that yield the user.
+// userReads returns the reads that return the user.
 func userReads(c *clauseContext, u *adapter.User) map[string]func() any {
 	all := map[string]func() any{}
 	if c.works("GetUser") {
@@ -253,7 +253,7 @@ func userReads(c *clauseContext, u *adapter.User) map[string]func() any {
 	return all
 }
 
-// deepCopy copies a record with all that it leads to.
+// deepCopy copies a record with everything that it points to.
 func deepCopy(v any) any { return deepCopyValue(reflect.ValueOf(v)).Interface() }
 
 func deepCopyValue(v reflect.Value) reflect.Value {
@@ -284,7 +284,7 @@ func deepCopyValue(v reflect.Value) reflect.Value {
 	return out
 }
 
-// scribble overwrites everything that v, a pointer, leads to.
+// scribble overwrites everything that the pointer v points to.
 func scribble(v reflect.Value) {
 	if !v.IsValid() {
 		return
@@ -328,7 +328,7 @@ func scribble(v reflect.Value) {
 }
 
 // concurrentResultsShareNothing is ALIAS-06: two reads of one record at the same
-// moment, through one adapter, which may be tempted to make one read of them.
+// moment, through one adapter. An adapter may combine them into one read.
 func concurrentResultsShareNothing(c *clauseContext) {
 	reads := c.working(c.newFixture(c.a).reads())
 	if len(reads) == 0 {
@@ -357,8 +357,7 @@ func concurrentResultsShareNothing(c *clauseContext) {
 	}
 }
 
-// sharesMemory reports whether something that can be changed through a can be
-// seen through b.
+// sharesMemory reports whether a change through a can be seen through b.
 func sharesMemory(a, b reflect.Value) bool {
 	addresses := map[uintptr]bool{}
 	visitMemory(a, func(p uintptr) { addresses[p] = true })

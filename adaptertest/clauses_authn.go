@@ -66,7 +66,7 @@ var authnClauses = []check{
 			var want []adapter.Authenticator
 			for i := range n {
 				a := c.newAuthenticator(u.ID)
-				if i%2 == 1 { // what one has and the next has not must not be handed on
+				if i%2 == 1 { // a field of one record must not appear in the next one, which lacks it
 					a.Transports, a.Name, a.Created, a.LastUsed, a.CredentialBackedUp, a.Counter = nil, nil, nil, nil, false, 0
 				}
 				c.createAuthenticator(a)
@@ -308,7 +308,7 @@ var authnClauses = []check{
 				injected++
 				list, err := c.a.ListAuthenticatorsByUserID(c.ctx, u.ID)
 				control.Heal()
-				if err == nil { // a list that was read again is right if it is whole
+				if err == nil { // a list that the adapter read again must be complete
 					c.sameAuthenticators(fmt.Sprintf("the list that was returned without an error, with fault %d at step %d of %d", kind, step, steps), list, want)
 				}
 			}

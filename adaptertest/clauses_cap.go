@@ -98,8 +98,8 @@ var capClauses = []check{
 	}},
 }
 
-// methodGroups are the methods that belong together. DeleteUser may be left
-// out of any.
+// methodGroups has the methods that belong together. DeleteUser may be
+// missing in each group.
 var methodGroups = []struct {
 	name    string
 	methods []string
@@ -116,7 +116,7 @@ var methodGroups = []struct {
 }
 
 // calls returns one call of each method, with arguments that match no record.
-// Lookups find nothing; what is returned is nil for nothing.
+// Lookups find nothing; the returned value is nil then.
 func (c *clauseContext) calls(a adapter.Adapter) map[string]func() (any, error) {
 	ctx := c.ctx
 	id := c.id()
@@ -163,7 +163,7 @@ func (c *clauseContext) calls(a adapter.Adapter) map[string]func() (any, error) 
 	}
 }
 
-// recordOf turns a typed nil into nothing.
+// recordOf returns a nil any for a typed nil.
 func recordOf[T any](call func() (*T, error)) func() (any, error) {
 	return func() (any, error) {
 		record, err := call()

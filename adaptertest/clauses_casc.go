@@ -80,7 +80,7 @@ var cascClauses = []check{
 				c.Notef("the id of a deleted user is not given out again")
 			}
 			c.inheritsNothing("the user after a deleted one", heir, old)
-			next := c.user() // an id counter goes on
+			next := c.user() // a counter of ids would give the next id
 			c.inheritsNothing("the second user after a deleted one", next, old)
 		}
 	}},
@@ -101,9 +101,9 @@ var cascClauses = []check{
 	{id: "CASC-12", words: "what-changed-hands-survives", requires: []string{"CreateUser", "DeleteUser"}, run: whatChangedHandsSurvives},
 }
 
-// deletedForGood deletes the user and reports whatever of theirs is left: to the
-// lookups, to the harness, to the lookups once there is a user with the id
-// again, and to writes under the same keys.
+// deletedForGood deletes the user and reports every record of the user that
+// remains. It looks with the lookups and with the harness. It also looks after a
+// new user has the id, and by writing under the same keys.
 func (c *clauseContext) deletedForGood(b belongings) {
 	c.deleteUser(b.user.ID)
 	c.absentBelongings("of a deleted user", b)
@@ -146,7 +146,7 @@ func (c *clauseContext) deletedForGood(b belongings) {
 	}
 }
 
-// absentBelongings reports whatever of a user's is there to the lookups.
+// absentBelongings reports each record of a user that lookups still find.
 func (c *clauseContext) absentBelongings(whose string, b belongings) {
 	for i, s := range b.sessions {
 		if c.works("GetSessionAndUser") {
@@ -175,7 +175,8 @@ func (c *clauseContext) absentBelongings(whose string, b belongings) {
 	}
 }
 
-// inheritsNothing reports whatever a user has of one who was deleted.
+// inheritsNothing reports each record of a deleted user that another user has
+// now.
 func (c *clauseContext) inheritsNothing(who string, heir *adapter.User, old belongings) {
 	c.absentBelongings("of the one before "+who, old)
 	if c.works("CreateAuthenticator") && c.works("ListAuthenticatorsByUserID") {
@@ -183,7 +184,7 @@ func (c *clauseContext) inheritsNothing(who string, heir *adapter.User, old belo
 	}
 }
 
-// notInStore reports whatever of a user's the harness finds behind the adapter.
+// notInStore reports each record of a user that the harness finds in the store.
 func (c *clauseContext) notInStore(b belongings) {
 	if !c.has(abilityInspect) {
 		return
@@ -208,8 +209,8 @@ func (c *clauseContext) notInStore(b belongings) {
 	}
 }
 
-// cascadeSeesThroughLifetimes is CASC-11: what an adapter keeps by user must
-// not end before its members do, in whatever order they were written.
+// cascadeSeesThroughLifetimes is CASC-11: an adapter's list of a user's records
+// must not expire before the records, in any order of their writes.
 func cascadeSeesThroughLifetimes(c *clauseContext) {
 	const soon = 1200 * time.Millisecond
 	lives := [][]time.Duration{
@@ -233,7 +234,7 @@ func cascadeSeesThroughLifetimes(c *clauseContext) {
 			c.createSession(s)
 			p.all = append(p.all, s)
 		}
-		if i%2 == 1 && len(p.all) > 0 && c.works("UpdateSession") { // what was written last is an extension
+		if i%2 == 1 && len(p.all) > 0 && c.works("UpdateSession") { // the last write is an extension
 			c.updateSession(adapter.SessionUpdate{SessionToken: p.all[0].SessionToken, Expires: adapter.To(c.now().Add(soon).UTC().Truncate(time.Millisecond))})
 		}
 		people = append(people, p)
@@ -259,8 +260,8 @@ func cascadeSeesThroughLifetimes(c *clauseContext) {
 	}
 }
 
-// whatChangedHandsSurvives is CASC-12: what an adapter keeps by user must not name
-// a key that is another user's by now.
+// whatChangedHandsSurvives is CASC-12: an adapter's list of a user's records must
+// not name a key that now belongs to another user.
 func whatChangedHandsSurvives(c *clauseContext) {
 	former, owner := c.user(), c.user()
 	holds := func(what string, s adapter.Session) {
@@ -284,7 +285,7 @@ func whatChangedHandsSurvives(c *clauseContext) {
 	if c.works("UpdateSession") && c.works("GetSessionAndUser") {
 		s := c.session(former.ID)
 		moved, err := c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(owner.ID)})
-		if err == nil && moved != nil { // changing hands may be refused
+		if err == nil && moved != nil { // an adapter may refuse a change of the owner
 			s.UserID = owner.ID
 			look = append(look, func() { holds("a session that a deleted user had before", s) })
 		}

@@ -552,7 +552,7 @@ func racedSession(c *clauseContext) {
 	})
 }
 
-// The calls that races are made of.
+// The calls of races.
 
 func userID(u *adapter.User) string {
 	if u == nil {
@@ -570,7 +570,7 @@ func hasCredential(list []adapter.Authenticator, id string) bool {
 	return false
 }
 
-// raceForToken lets uses race for one token.
+// raceForToken lets several uses of one token race.
 func (c *clauseContext) raceForToken(judge func(t adapter.VerificationToken, h []operation) error) {
 	c.race(racers, func(n, _ int) raceCase {
 		t := c.newToken()
@@ -584,8 +584,8 @@ func (c *clauseContext) raceForToken(judge func(t adapter.VerificationToken, h [
 	})
 }
 
-// oneWinner judges a race in which user i made call i for something that one of
-// them may own.
+// oneWinner judges a race in which user i made call i for a record that only
+// one of them may own.
 func (c *clauseContext) oneWinner(h []operation, users []*adapter.User, owner, lookup string) error {
 	winner := ""
 	for i, m := range h {
@@ -700,8 +700,8 @@ func (c *clauseContext) arrangeDeletion(n, round int) raceCase {
 	return k
 }
 
-// creations are the ways in which something is created for a user. Each adds
-// its key to those to look at.
+// creations returns the calls that create a record of a user. Each adds the
+// record's key to look.
 func (c *clauseContext) creations() []func(id string, look *keys) call {
 	var all []func(id string, look *keys) call
 	for _, kind := range recordKinds {
@@ -718,8 +718,8 @@ func (c *clauseContext) creations() []func(id string, look *keys) call {
 }
 
 // withoutHanging runs f and reports a breach if f fails, or if no observed call
-// returns for so long that they must wait for each other: a slow machine is no
-// deadlock.
+// returns for so long that the calls must be waiting for each other. A slow
+// machine does not look like a deadlock.
 func (c *clauseContext) withoutHanging(what string, f func(ctx context.Context) error) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()

@@ -37,8 +37,8 @@ func TestModelConforms(t *testing.T) {
 	}
 }
 
-// The adapters below each do in two steps what must be one. Between the steps
-// the lock is free, and others get a turn.
+// Each of the adapters below does in two steps what must be one step. Between
+// the steps the lock is free, and other calls run.
 func gap() {
 	runtime.Gosched()
 	runtime.Gosched()
@@ -164,7 +164,7 @@ func (a lostUpdate) UpdateUser(ctx context.Context, update adapter.UserUpdate) (
 	return u, nil
 }
 
-// addingCounter adds what is missing to the counter that it read.
+// addingCounter adds the difference to the counter that it read.
 type addingCounter struct{ *model.Model }
 
 func (a addingCounter) UpdateAuthenticatorCounter(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
@@ -271,7 +271,7 @@ func (a listed) ListAuthenticatorsByUserID(ctx context.Context, id string) ([]ad
 	return out, nil
 }
 
-// mixedUp answers with what another caller asked for.
+// mixedUp returns the record for which another caller asked.
 type mixedUp struct {
 	*model.Model
 	last *lastID
@@ -326,7 +326,8 @@ func (a busy) CreateSession(ctx context.Context, s adapter.Session) (*adapter.Se
 	return a.Model.CreateSession(ctx, s)
 }
 
-// halfUnlinked unlinks in two steps, the owner's and the account's.
+// halfUnlinked unlinks in two steps: first from the owner, then from the
+// account.
 type halfUnlinked struct {
 	*model.Model
 	owners *owners
@@ -446,7 +447,8 @@ func (a forgetful) CreateSession(ctx context.Context, s adapter.Session) (*adapt
 	return &s, nil
 }
 
-// sharing lets concurrent reads of one session share the first caller's result.
+// sharing returns the first caller's result to all concurrent reads of one
+// session.
 type sharing struct {
 	*model.Model
 	flights *flights

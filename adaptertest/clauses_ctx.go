@@ -82,8 +82,8 @@ var ctxClauses = []check{
 		defer stop()
 		during := &pair.Canceller{Runner: p}
 		for turn := range c.rounds(500) {
-			// Each write has a fixture of its own: what a cancelled call still does
-			// after it has returned is CTX-07's business.
+			// Each write has its own fixture, because a cancelled call may still
+			// have effects after it has returned. CTX-07 judges these.
 			k := c.newFixture(c.raw)
 			writes := c.working(k.writes())
 			w := writes[turn/2%len(writes)]
@@ -128,10 +128,11 @@ var ctxClauses = []check{
 const (
 	// stallTime is the deadline of calls to a store that stalls.
 	stallTime = 50 * time.Millisecond
-	// tripLooks bounds the looks at its context at which a call is cancelled.
+	// tripLooks limits the number of checks of its context at which a call is
+	// cancelled.
 	tripLooks = 12
-	// laterTime is how long a write that comes after its call has returned is
-	// waited for.
+	// laterTime is how long the clause waits for a write that takes effect
+	// after its call has returned.
 	laterTime = 60 * time.Millisecond
 )
 
@@ -153,16 +154,16 @@ func (c *clauseContext) allMethods() []string {
 	return methods
 }
 
-// within makes a call that may ignore its context: if it takes too long the
-// traffic is healed, so that it ends.
+// within makes a call that may ignore its context. If the call takes too long,
+// within heals the traffic, so that the call ends.
 func (c *clauseContext) within(ctx context.Context, limit time.Duration, m call, control fault.Control) (any, error) {
 	timer := time.AfterFunc(limit, control.Heal)
 	defer timer.Stop()
 	return m.do(ctx, c.a)
 }
 
-// tookEffect reports a breach if a write that was cancelled under way succeeded
-// and has no effect.
+// tookEffect reports a breach if a write that was cancelled while it ran has
+// succeeded without an effect.
 func (c *clauseContext) tookEffect(k *fixture, m *model.Model, w call, record any, err error) {
 	switch w.method {
 	case "UseVerificationToken":
@@ -189,8 +190,8 @@ func (c *clauseContext) tookEffect(k *fixture, m *model.Model, w call, record an
 	}
 }
 
-// abandon makes 300 calls that are cancelled under way, some of them while
-// answers of the store are held back.
+// abandon makes 300 calls that are cancelled while they run, some of them
+// while answers of the store are held back.
 func (c *clauseContext) abandon(a adapter.Adapter) {
 	var control fault.Control
 	if c.harness().Faults != nil {
@@ -261,7 +262,7 @@ func (c *clauseContext) abandon(a adapter.Adapter) {
 func (c *clauseContext) abandonEach(a adapter.Adapter, control fault.Control, k *fixture, methods []string) {
 	defer control.Heal()
 	const times = 6
-	for _, method := range append(slices.Clone(methods), "DeleteUser") { // last, because it takes the fixture away
+	for _, method := range append(slices.Clone(methods), "DeleteUser") { // last, because it deletes the fixture
 		if !c.works(method) {
 			continue
 		}
@@ -303,7 +304,7 @@ func (c *clauseContext) abandonEach(a adapter.Adapter, control fault.Control, k 
 	}
 }
 
-// normalCalls makes calls that must work.
+// normalCalls makes calls that must succeed.
 func (c *clauseContext) normalCalls(ctx context.Context, a adapter.Adapter) error {
 	if !c.works("CreateUser") {
 		t := c.newToken()
@@ -322,8 +323,8 @@ func (c *clauseContext) normalCalls(ctx context.Context, a adapter.Adapter) erro
 		try(c, "ListAuthenticatorsByUserID", func() ([]adapter.Authenticator, error) { return a.ListAuthenticatorsByUserID(ctx, u.ID) }))
 }
 
-// cancelAtEachLook cancels every write when it looks at its context for the
-// first time, the second, and so on.
+// cancelAtEachLook cancels every write when it checks its context for the
+// first time, the second time, and so on.
 func (c *clauseContext) cancelAtEachLook() {
 	for _, method := range visibleWrites {
 		for n := 1; n <= tripLooks && c.works(method); n++ {
@@ -385,7 +386,7 @@ func (c *clauseContext) cancelAtEachStep(control fault.Control) {
 			cancel()
 			select {
 			case <-done:
-			case <-time.After(heldPause): // it finishes what it has begun, or ignores its context
+			case <-time.After(heldPause): // the call finishes its work, or ignores its context
 			}
 			hold.Release()
 			<-done
@@ -408,7 +409,7 @@ func (c *clauseContext) judgeCancelled(x faulted, how string) {
 		return c.effect(x)
 	}
 	done, neither := look()
-	if len(neither) > 0 && x.err != nil { // it may have taken effect while we looked, which CTX-07 judges
+	if len(neither) > 0 && x.err != nil { // the call may have taken effect during the lookups, which CTX-07 judges
 		c.pause(laterTime)
 		done, neither = look()
 	}
@@ -478,7 +479,7 @@ func (c *clauseContext) cancelHeld(control fault.Control, m call) error {
 	go func() { _, err := m.do(c.ctx, c.raw); two <- err }()
 	var err error
 	ended := false
-	select { // the second comes to share what the first waits for, if it ever does
+	select { // gives the second call time to join the first one, if the adapter combines calls
 	case err = <-two:
 		ended = true
 	case <-time.After(heldPause / 5):
@@ -496,8 +497,9 @@ func (c *clauseContext) cancelHeld(control fault.Control, m call) error {
 	return err
 }
 
-// nothingComesLater lets every write run into its deadline with a store that
-// stalls, and looks, when the store is back, whether the write comes after all.
+// nothingComesLater makes every write reach its deadline while the store
+// stalls. When the store is back, it checks whether the write takes effect
+// late.
 func (c *clauseContext) nothingComesLater() {
 	control := c.control()
 	defer control.Heal()

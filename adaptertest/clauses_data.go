@@ -248,8 +248,8 @@ func (c *clauseContext) long(n int, fill string) string {
 	return head + "-" + strings.Repeat(fill, n-len([]rune(head))-2) + "1"
 }
 
-// lookalikes are strings that careless stores take for something other than
-// text. If they must be unique, those that can't be are left out.
+// lookalikes returns strings that careless stores treat as a value other than
+// text. If the strings must be unique, it leaves out those that can't be.
 func (c *clauseContext) lookalikes(unique bool) []string {
 	c.mu.Lock()
 	n := func(digits int) string {
@@ -282,8 +282,8 @@ func (c *clauseContext) digitStrings() []string {
 	}
 }
 
-// sameNumber returns other strings for the number that digits look like, and
-// for its nearest floating-point neighbour.
+// sameNumber returns other strings for the number that digits represent, and
+// for its nearest floating-point number.
 func sameNumber(digits string) []string {
 	others := []string{"0" + digits, "+" + digits, digits + ".0"}
 	if short := strings.TrimLeft(digits, "0"); short != digits {
@@ -300,7 +300,7 @@ func sameNumber(digits string) []string {
 }
 
 // roundTrip writes a record of each kind that the adapter keeps and compares
-// what each read makes of it.
+// it with the result of each read.
 func (c *clauseContext) roundTrip(u adapter.User, a adapter.Account, s adapter.Session, t adapter.VerificationToken, w adapter.Authenticator) {
 	if c.works("CreateVerificationToken") {
 		if got := c.createToken(t); got != nil {
@@ -416,8 +416,8 @@ func largeNumbers(c *clauseContext) {
 	}
 }
 
-// fieldsMayRepeat is DATA-15: two users with two records of each kind, which have
-// every field in common that is no key.
+// fieldsMayRepeat is DATA-15: two users with two records of each kind, whose
+// fields are all equal except the keys.
 func fieldsMayRepeat(c *clauseContext) {
 	stored := func(what string, err error) bool {
 		if err != nil {

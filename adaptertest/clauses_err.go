@@ -17,8 +17,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// ERR judges calls of its own and, because it runs last, the calls of all
-// clauses before it.
+// ERR judges its own calls. It runs last, so it also judges the calls of all
+// other clauses.
 var errClauses = []check{
 	{id: "ERR-01", words: "failure-is-not-absent", run: failureIsNotAbsent},
 	{id: "ERR-02", words: "nil-error-means-written", run: nilErrorMeansWritten},
@@ -163,7 +163,7 @@ func failureIsNotAbsent(c *clauseContext) {
 			kinds := []fault.Kind{fault.FailRequest, fault.Down, fault.CutReply, fault.Cut, fault.LoseReply}
 			uses := k.method == "UseVerificationToken"
 			if uses {
-				kinds = kinds[:2] // a lost reply may be of a use that took textField: FAULT-07
+				kinds = kinds[:2] // after a lost reply the token may be used: FAULT-07 judges that
 			}
 			for _, kind := range kinds {
 				c.eachStep(kind, func() {
@@ -249,8 +249,8 @@ func nilErrorMeansWritten(c *clauseContext) {
 	}
 }
 
-// ownerless makes records for an unknown user, and says which of them were made
-// without an error and are not there.
+// ownerless creates records of an unknown user. It names those that were
+// created without an error and are absent.
 func (c *clauseContext) ownerless() (problems []string) {
 	nobody := c.id()
 	if c.stores(AccountRecord) {
@@ -266,7 +266,7 @@ func (c *clauseContext) ownerless() (problems []string) {
 		}
 	}
 	if c.works("CreateSession") {
-		s := c.newSession(nobody) // a session without a user is absent whatever was written [SESS-22]
+		s := c.newSession(nobody) // a session without a user is absent in any case [SESS-22]
 		_, err := c.a.CreateSession(c.ctx, s)
 		if inspect := c.harness().Inspect; err == nil && inspect != nil {
 			if there, err := inspect(c.ctx, c.raw, Record{Kind: SessionRecord, Key: s.SessionToken}); err == nil && !there {
@@ -309,12 +309,12 @@ func undecodableIsAnError(c *clauseContext) {
 			if k.method != r.methods[0] {
 				continue
 			}
-			for range 2 { // a second look finds out about a first that deletes
+			for range 2 { // the second lookup notices if the first one deletes the record
 				if got, err := k.call(c, c.a, r.key); err == nil {
 					c.Errorf("%s of a %s that can't be decoded: got %s, want an error", k.method, r.record.Kind, diff.Show(got))
 				}
 				if r.record.Kind == VerificationTokenRecord {
-					break // to use a token up is right, even one that can't be read
+					break // the use of a token deletes it, even if it can't be read
 				}
 			}
 			repair()
@@ -334,17 +334,17 @@ func undecodableIsAnError(c *clauseContext) {
 	after.check(c, c.raw)
 }
 
-// maxSteps bounds how many steps of one call are made to fail in turn.
+// maxSteps limits how many steps of one call fail in turn.
 const maxSteps = 12
 
 // eachStep calls prepare without a fault and then call with one at the first
-// step, the second and so on, until a call ends without meeting it. A kind that
-// the control does not have is passed over.
+// step, the second and so on, until a call ends without the fault. It skips a
+// kind that the control does not have.
 func (c *clauseContext) eachStep(kind fault.Kind, prepare func(), call func(what string) error) {
 	control := c.harness().Faults(c.raw)
 	steps := maxSteps
 	if kind == fault.Down {
-		steps = 1 // drivers wait for a store that is down
+		steps = 1 // one step is enough, because drivers wait for a store that is down
 	}
 	for step := 1; step <= steps; step++ {
 		what := fmt.Sprintf("step %d of the call meets %s", step, kindName(kind))
@@ -364,9 +364,9 @@ func (c *clauseContext) eachStep(kind fault.Kind, prepare func(), call func(what
 	}
 }
 
-// wrapsCause reports whether something other than text can be found in the
-// chain of err: the injected error, an error of the network or of a context, or
-// a type of the driver's.
+// wrapsCause reports whether err wraps an error that is more than text: the
+// injected error, an error of the network or of a context, or a type of the
+// driver.
 func wrapsCause(err error) bool {
 	for _, cause := range []error{
 		fault.ErrInjected, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, driver.ErrBadConn, context.Canceled, context.DeadlineExceeded,
@@ -380,8 +380,8 @@ func wrapsCause(err error) bool {
 	return errors.As(err, &timeout) || hasTypedCause(err)
 }
 
-// hasTypedCause reports whether the chain holds an error of a type that is not
-// one of the texts that errors and fmt make.
+// hasTypedCause reports whether err wraps an error whose type is not one of
+// those that the packages errors and fmt make for texts.
 func hasTypedCause(err error) bool {
 	for err != nil {
 		switch fmt.Sprintf("%T", err) {
@@ -415,9 +415,9 @@ func (r *run) showing(keep func(observation) bool) []observation {
 	return found
 }
 
-// secretsIn returns a search for the secrets of the run. Unique strings are
-// known by the part that tells them apart, so that quoting and cutting don't
-// hide them.
+// secretsIn returns a function that searches a text for the secrets of the
+// run. It searches for the unique part of each string, so that quoting and
+// cutting don't hide a secret.
 func (r *run) secretsIn() func(text string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -450,7 +450,7 @@ func (r *run) secretsIn() func(text string) string {
 func errorsMatchTheirKind(c *clauseContext) {
 	taken := func(what string, err error) {
 		if err == nil {
-			return // that it fails is the business of other clauses
+			return // other clauses judge whether the call must fail
 		}
 		if !errors.Is(err, adapter.ErrConflict) {
 			c.Errorf("%s: the error does not match ErrConflict: %v", what, err)
@@ -548,8 +548,8 @@ func (c *clauseContext) ownerAndKey(taken, missing func(what string, err error))
 	}
 }
 
-// sessionsMove reports whether a session can change hands, which the contract
-// leaves open [SESS-23].
+// sessionsMove reports whether the owner of a session can change, which the
+// contract leaves open [SESS-23].
 func (c *clauseContext) sessionsMove() bool {
 	s, to := c.session(c.user().ID), c.user().ID
 	moved, err := c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(to)})

@@ -37,9 +37,9 @@ var expClauses = []check{
 		plain.EmailVerified = nil
 		old := c.newUser()
 		old.EmailVerified = new(time.Unix(1, 0).UTC())
-		bare := adapter.User{Email: c.newUser().Email} // never verified, and nothing to sign in with yet
+		bare := adapter.User{Email: c.newUser().Email} // not verified, and without an account or passkey
 		users := []*adapter.User{c.createUser(plain), c.createUser(old), c.createUser(bare)}
-		expired := c.newAccount(users[0].ID) // the access token's expiry is not the account's
+		expired := c.newAccount(users[0].ID) // the account does not expire with its access token
 		expired.ExpiresAt = new(c.instant(-time.Hour).Unix())
 		if c.stores(AccountRecord) {
 			c.linkAccount(expired)
@@ -130,7 +130,7 @@ var expClauses = []check{
 	{id: "EXP-09", words: "clean-up-goes-by-the-instant-given", alone: true, needs: []ability{abilitySweep}, requires: []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, run: cleanUpGoesByTheInstantGiven},
 }
 
-// lasting compares what the uninvolved user has that never expires.
+// lasting compares the uninvolved user's records that never expire.
 func (b *uninvolvedUser) lasting(c *clauseContext, when string) {
 	lasting := *b
 	lasting.sessionToken, lasting.session, lasting.token = "", nil, nil
@@ -202,7 +202,7 @@ func cleanUpRemovesAll(c *clauseContext) {
 	if _, seen := left(); !seen {
 		c.notVerified("expired sessions read as absent, and the harness has no %s", abilityInspect)
 	}
-	sweeps := 5 // a clean-up may go in batches, though not of one
+	sweeps := 5 // a clean-up may work in batches of more than one record
 	if c.harness().Sweep == nil {
 		sweeps = 1 // DeleteExpired removes all
 	}
@@ -225,9 +225,9 @@ func cleanUpRemovesAll(c *clauseContext) {
 	}
 }
 
-// extensionSurvives is EXP-07. Sessions are extended while a clean-up is under
-// way to which they look expired, and while they are read just after they
-// expired. An extension that was accepted holds.
+// extensionSurvives is EXP-07. Sessions are extended during a clean-up whose
+// instant is after their expiry, and while they are read just after their expiry.
+// An accepted extension must persist.
 func extensionSurvives(c *clauseContext) {
 	if c.has(abilitySweep) && c.works("DeleteSession") {
 		for range max(2, c.rounds(3)) {
@@ -252,7 +252,7 @@ func extensionSurvives(c *clauseContext) {
 		contend := contenders[name]
 		life := -10 * time.Millisecond
 		if name == "clean-up" {
-			life = 150 * time.Millisecond // live, were it not for the time that clean-up is told
+			life = 150 * time.Millisecond // still valid by the clock, but expired at the instant of the clean-up
 		}
 		create := func() adapter.Session {
 			s := adapter.Session{SessionToken: c.secret("session"), UserID: owner, Expires: c.now().Add(life).UTC()}
@@ -261,7 +261,7 @@ func extensionSurvives(c *clauseContext) {
 		}
 		judge := func(s adapter.Session, extended *adapter.Session, until time.Time) {
 			if extended == nil {
-				return // it was gone before, or the adapter does not say
+				return // it was deleted before, or the adapter does not report it
 			}
 			got := c.getSession(s.SessionToken)
 			if got == nil {
@@ -298,9 +298,9 @@ func extensionSurvives(c *clauseContext) {
 	}
 }
 
-// sweepOfMany extends and deletes sessions while a clean-up gathers so many that
-// it takes its time. What was extended stays, with its new expiry, and what was
-// deleted stays deleted.
+// sweepOfMany extends and deletes sessions during a long clean-up of many
+// sessions. Extended sessions must stay, with the new expiry, and deleted
+// sessions must stay deleted.
 func (c *clauseContext) sweepOfMany() {
 	const most, enough = 4000, 400
 	owner := c.user().ID
@@ -440,7 +440,7 @@ func (c *clauseContext) extendWhileHeld(create func() adapter.Session, contend f
 			}()
 			select {
 			case <-updated:
-			case <-time.After(blocked): // it waits for the contender's lock
+			case <-time.After(blocked): // the extension waits for the contender's lock
 			}
 			in.Release()
 			<-updated
@@ -460,11 +460,11 @@ func (c *clauseContext) extendWhileHeld(create func() adapter.Session, contend f
 	}
 }
 
-// cleanUpCounts is EXP-08. A store may remove by itself what is over by the
-// clock, whenever it likes. So the clean-up is given an instant that is yet to
-// come, and what it counts is live until it is judged; a machine that is too slow
-// for that gets more time. The store may be shared, so that another clean-up goes
-// on: a difference counts only if it is there each time.
+// cleanUpCounts is EXP-08. A store may remove records that have expired by the
+// clock at any time. So the clean-up gets an instant in the future, and the
+// records that it counts are valid by the clock until the clause has judged them;
+// a slow machine gets more time. Another clean-up may run in a shared store, so a
+// difference is a breach only if it appears each time.
 func cleanUpCounts(c *clauseContext) {
 	sweeper, ok := c.raw.(adapter.Sweeper)
 	if !ok {
@@ -490,7 +490,7 @@ func cleanUpCounts(c *clauseContext) {
 		at := begin.Add(spare + life)
 		sweep(at)
 		live := c.expiring(time.Hour, 31*day)
-		e := c.expiring(slices.Repeat([]time.Duration{life}, 5+len(wrong))...) // not the same number twice
+		e := c.expiring(slices.Repeat([]time.Duration{life}, 5+len(wrong))...) // a different number each time
 		records := func() (sessions, tokens int64) {
 			for _, s := range e.sessions {
 				if there(Record{Kind: SessionRecord, Key: s.SessionToken}) || inspect == nil && c.getSession(s.SessionToken) != nil {
@@ -507,7 +507,7 @@ func cleanUpCounts(c *clauseContext) {
 		sessions, tokens := records()
 		swept := sweep(at)
 		sessionsLeft, tokensLeft := records()
-		if c.now().Sub(begin) > spare { // the first of them may be over
+		if c.now().Sub(begin) > spare { // the first of them may have expired
 			spare *= 4
 			continue
 		}
@@ -531,9 +531,10 @@ func cleanUpCounts(c *clauseContext) {
 	c.Errorf("DeleteExpired, %d times in a row: %s", tries, wrong)
 }
 
-// cleanUpGoesByTheInstantGiven is EXP-09. All of its sessions are over by the
-// clock, so that no clean-up in a store that is shared takes what is live. Another
-// one may take these: what is missing counts only if it is missing each time.
+// cleanUpGoesByTheInstantGiven is EXP-09. All its sessions have expired by the
+// clock, so that its clean-up removes no valid record of others in a shared store.
+// Another clean-up may remove these sessions, so a missing one is a breach only if
+// it is missing each time.
 func cleanUpGoesByTheInstantGiven(c *clauseContext) {
 	owner := c.user().ID
 	there := func(s adapter.Session) bool {

@@ -158,8 +158,8 @@ var faultClauses = []check{
 	}},
 }
 
-// recovers lets the adapter recover: among few errors there must soon be many
-// good calls in a row.
+// recovers lets the adapter recover: after a few errors many calls in a row
+// must succeed soon.
 func (c *clauseContext) recovers(what string, reads []call) {
 	const enough, few = 25, 100
 	end := time.Now().Add(recoveryTime)
@@ -181,9 +181,9 @@ func (c *clauseContext) recovers(what string, reads []call) {
 	}
 }
 
-// agreement returns the user, and where GetUserByEmail of the addresses does not
-// agree with the record. What a call that failed set off may still take effect
-// between two looks, which CTX-07 judges: then it looks again.
+// agreement returns the user, and the differences between the record and the
+// results of GetUserByEmail for the addresses. A failed call may still take
+// effect between two lookups, which CTX-07 judges; then agreement looks again.
 func (c *clauseContext) agreement(id string, emails ...string) (u *adapter.User, differences []string) {
 	unlike := func(got, want *adapter.User) string { return c.unlike(got, want) }
 	u = c.getUser(id)
@@ -207,7 +207,7 @@ func (c *clauseContext) agreement(id string, emails ...string) (u *adapter.User,
 }
 
 // returnsWhatIsThere compares the record that a successful call returned with
-// what the contract says it is.
+// the record that the contract requires.
 func (c *clauseContext) returnsWhatIsThere(x faulted) {
 	if x.err != nil || isNilRecord(x.result) {
 		return
@@ -238,8 +238,8 @@ func (c *clauseContext) tokenOnce(x faulted) {
 	}
 }
 
-// deletionCompletes judges a deletion under a fault: who is gone can't sign in,
-// and a second try removes all that is left.
+// deletionCompletes judges a deletion under a fault: a deleted user can't sign
+// in, and a second try removes all remaining records.
 func (c *clauseContext) deletionCompletes(x faulted) {
 	k := x.fixture
 	look := keys{
@@ -286,7 +286,7 @@ func (c *clauseContext) rightOrError(x faulted, absentIsRight bool) {
 	c.same(x.String(), x.result, want)
 }
 
-// listIsCut cuts lists of several.
+// listIsCut cuts the answers to lists with several records.
 func (c *clauseContext) listIsCut(kinds []fault.Kind) {
 	control := c.control()
 	user := c.user()
@@ -322,8 +322,9 @@ func (c *clauseContext) listIsCut(kinds []fault.Kind) {
 
 // abandonedCallEnds holds the answer of a step of a write until the deadline of
 // the call, and fails the request that the adapter sends next, which may be the
-// one that ends a transaction or gives back a lock. It does so at each step but
-// the last; a write of two steps or fewer has nothing open between them.
+// one that ends a transaction or gives back a lock. It does so at each step
+// except the last. A write of two steps or fewer leaves nothing open between
+// them.
 func (c *clauseContext) abandonedCallEnds(second adapter.Adapter, method string) {
 	control := c.control()
 	defer control.Heal()
@@ -348,7 +349,7 @@ func (c *clauseContext) abandonedCallEnds(second adapter.Adapter, method string)
 		if err != nil && isHit(held) {
 			select {
 			case <-lost.Hit():
-			case <-time.After(abandonTime): // nothing was sent
+			case <-time.After(abandonTime): // the adapter sent nothing
 			}
 		}
 		held.Release()
@@ -361,8 +362,8 @@ func (c *clauseContext) abandonedCallEnds(second adapter.Adapter, method string)
 	}
 }
 
-// cursorsAreClosed cuts lists through a small pool, more often than it has
-// connections.
+// cursorsAreClosed cuts the answers to lists through a small pool, more often
+// than the pool has connections.
 func (c *clauseContext) cursorsAreClosed() {
 	if !c.has(abilityLimited) || !c.works("ListAuthenticatorsByUserID") || !c.works("CreateAuthenticator") {
 		return

@@ -15,11 +15,12 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// The flow clauses drive the real core over the adapter, as browsers would:
-// they show that what the single methods promise adds up to sign-in.
+// The flow clauses run the real core over the adapter, with requests like
+// those of browsers. They show that the promises of the single methods
+// together make sign-in work.
 
-// flowMethods are what the core calls to sign in by mail, with sessions in the
-// store.
+// flowMethods are the methods that the core calls for sign-in by mail with
+// database sessions.
 var flowMethods = []string{
 	"CreateUser", "GetUser", "GetUserByEmail", "UpdateUser", "CreateSession", "GetSessionAndUser", "UpdateSession", "DeleteSession",
 	"CreateVerificationToken", "UseVerificationToken",
@@ -27,7 +28,7 @@ var flowMethods = []string{
 
 var flowClauses = []check{
 	{id: "FLOW-01", words: "link-signs-in-once", races: true, requires: flowMethods, run: func(c *clauseContext) {
-		s := c.newSiteOver(struct{ adapter.Adapter }{c.a}) // by adapter.TokenEdits the core would end the link itself
+		s := c.newSiteOver(struct{ adapter.Adapter }{c.a}) // with adapter.TokenEdits the core would delete the link itself
 		email := c.flowAddress()
 		first := s.visitor()
 		link := first.askForLink(email)
@@ -112,9 +113,9 @@ var flowClauses = []check{
 		email := c.flowAddress()
 		var visitors []*visitor
 		var links []string
-		for range 2 { // two processes, as far as the core is concerned
-			// Without adapter.TokenEdits, by which the first sign-in would end the links
-			// of the others.
+		for range 2 { // two sites, like two processes
+			// Without adapter.TokenEdits, with which the first sign-in would delete the
+			// other links.
 			s := c.newSiteOver(struct{ adapter.Adapter }{c.a})
 			for range 4 {
 				v := s.visitor()
@@ -190,18 +191,18 @@ const (
 	flowOrigin    = "http://localhost:3000"
 )
 
-// site is the core over the adapter, with a clock of its own and a mailbox.
+// site is the core over the adapter, with its own clock and a mailbox.
 type site struct {
 	c       *clauseContext
 	handler *auth.Handler
-	ahead   atomic.Int64 // nanoseconds that the core's clock is ahead
+	ahead   atomic.Int64 // how far the core's clock is ahead, in nanoseconds
 	mu      sync.Mutex
 	links   map[string]string // the last link by address
 }
 
 // newSite opens a site over the adapter of the clause. The observer has every
-// optional interface, so that the core must not see it where the adapter lacks
-// one.
+// optional interface. If the adapter lacks one, the core must not see the
+// observer's.
 func (c *clauseContext) newSite() *site {
 	if len(c.optional) > 0 {
 		return c.newSiteOver(struct{ adapter.Adapter }{c.a})
@@ -240,7 +241,7 @@ func (s *site) deliver(_ context.Context, p auth.VerificationRequest) error {
 	return nil
 }
 
-// flowAddress is an address that nobody has.
+// flowAddress returns an address that no user has.
 func (c *clauseContext) flowAddress() string {
 	return strings.ToLower(strings.ReplaceAll(c.unique("ada"), "ü", "u")) + "@flow.example"
 }
@@ -255,7 +256,7 @@ func (s *site) visitor() *visitor {
 	return &visitor{Browser: browser.New(s.c.ctx, s.c, s.handler, flowOrigin), site: s}
 }
 
-// askForLink asks for a mail and returns the link in it.
+// askForLink requests a mail and returns the link in it.
 func (v *visitor) askForLink(email string) string {
 	w := v.Post("/auth/signin/email", url.Values{"email": {email}})
 	v.site.mu.Lock()

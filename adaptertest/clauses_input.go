@@ -20,7 +20,8 @@ var inputClauses = []check{
 		if c.works("CreateUser") {
 			u := c.newUser()
 			u.Email = ""
-			// A user without an address is what the empty address would find.
+			// A lookup by the empty address could find a user without an
+			// address.
 			if got, err := c.a.CreateUser(c.ctx, u); err == nil && got != nil && c.works("GetUser") {
 				defer func() { c.same("the user without an address", c.getUser(got.ID), got) }()
 			}
@@ -547,7 +548,7 @@ func emptyMandatoryKeys(c *clauseContext) {
 		refused("CreateAuthenticator", field, func() (any, error) { return record(c.raw.CreateAuthenticator(c.ctx, w)) }, func() {})
 	}
 	if owner != "" && c.works("DeleteUser") {
-		_, _ = c.raw.DeleteUser(c.ctx, owner) // and the authenticators that should not be there
+		_, _ = c.raw.DeleteUser(c.ctx, owner) // and the authenticators that should not exist
 	}
 	if tried == 0 {
 		c.notApplicable("the adapter creates no record with a mandatory key")

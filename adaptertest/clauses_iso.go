@@ -40,7 +40,7 @@ var isoClauses = []check{
 		c.raw = c.harness().Reopen(c.tb, c.raw)
 		c.a = c.observe(c.raw)
 		c.intact(residents)
-		c.user() // and it goes on working
+		c.user() // and the adapter still works
 	}},
 	{id: "ISO-05", words: "writes-are-visible-at-once", run: func(c *clauseContext) {
 		if bound := c.harness().Declarations.EventualReads; bound > 0 {
@@ -107,9 +107,9 @@ var isoClauses = []check{
 	{id: "ISO-08", words: "reads-under-way-hide-no-write", races: true, requires: []string{"CreateUser", "GetUser", "UpdateUser"}, run: readsUnderWayHideNoWrite},
 }
 
-// crossRead makes each kind of write through one adapter and looks at once
-// through another, by every lookup there is. What is deleted was read before,
-// in case the reader remembers.
+// crossRead makes each kind of write through one adapter and reads at once
+// through another, by every lookup. The reader reads a record before its
+// deletion too, in case it caches records.
 func (c *clauseContext) crossRead(writer, reader adapter.Adapter) {
 	live := c.a
 	defer func() { c.a = live }()
@@ -220,12 +220,11 @@ func (c *clauseContext) crossRead(writer, reader adapter.Adapter) {
 	}
 }
 
-// twoStoresShareNothing is ISO-01. The harness may open every adapter over one
-// store, and then nothing can be said. It may not need to say so: a store
-// outside the process explains itself, and so does New if it returns one and
-// the same adapter.
+// twoStoresShareNothing is ISO-01. If the harness opens every adapter over one
+// store, the clause is not verified. The harness need not declare that for a
+// store outside the process, or if New always returns the same adapter.
 func twoStoresShareNothing(c *clauseContext) {
-	c.uninvolvedGone = true // the harness may empty the one store that it has
+	c.uninvolvedGone = true // New may empty the store that it shares
 	other := c.harness().New(c.tb)
 	if other == nil {
 		c.Fatalf("the harness returned a nil adapter")
@@ -272,7 +271,7 @@ func twoStoresShareNothing(c *clauseContext) {
 	}
 }
 
-// same reports whether two adapters are one and the same.
+// same reports whether two adapters are the same one.
 func same(a, b reflect.Value) bool {
 	if !a.IsValid() || !b.IsValid() || a.Type() != b.Type() {
 		return false
@@ -294,7 +293,7 @@ func same(a, b reflect.Value) bool {
 	}
 }
 
-// outside reports whether an adapter holds something that may lead to a store
+// outside reports whether an adapter holds a value that may belong to a store
 // outside the process.
 func outside(a adapter.Adapter) bool {
 	v := reflect.ValueOf(a)
@@ -303,7 +302,7 @@ func outside(a adapter.Adapter) bool {
 	return g.outside
 }
 
-// graph is what an adapter leads to in memory.
+// graph is a walk over the memory that an adapter points to.
 type graph struct {
 	home    string // the package of the adapter
 	seen    map[visit]bool
@@ -316,7 +315,8 @@ type visit struct {
 	as reflect.Type
 }
 
-// foreign reports whether a type of the package may lead out of the process.
+// foreign reports whether a type of the package may belong to a store outside
+// the process.
 func (g *graph) foreign(pkg string) bool {
 	first, _, _ := strings.Cut(pkg, "/")
 	switch {
@@ -328,10 +328,10 @@ func (g *graph) foreign(pkg string) bool {
 	return first == "net" || first == "os" || first == "syscall" || first == "plugin" || strings.HasPrefix(pkg, "database/")
 }
 
-// walk looks at all that v leads to for something of a foreign package, or
-// something that can't be looked into.
+// walk searches everything that v points to for a value of a foreign package,
+// or a value that can't be inspected.
 func (g *graph) walk(v reflect.Value) {
-	const enough, few = 10_000, 3 // elements are alike
+	const enough, few = 10_000, 3 // elements of a list are similar
 	if g.outside || !v.IsValid() {
 		return
 	}
@@ -386,7 +386,7 @@ func namespacesShareNothing(c *clauseContext) {
 	}
 	live := c.a
 	defer func() { c.a = live }()
-	// The same keys in every namespace, each with contents of its own.
+	// The same keys in every namespace, each with different contents.
 	u, a, s, t, w := c.newUser(), c.newAccount(""), c.newSession(""), c.newToken(), c.newAuthenticator("")
 	u.ID = c.id()
 	type contents struct {
@@ -460,7 +460,8 @@ func namespacesShareNothing(c *clauseContext) {
 			c.Errorf("clean-up: %v", err)
 		}
 	} else if sweeper, ok := o.next.(adapter.Sweeper); ok {
-		// Everything in the first has expired by then, and all else too.
+		// All records in the first have expired by then, and those in the
+		// others too.
 		if _, err := sweeper.DeleteExpired(c.ctx, c.now().Add(365*day)); err != nil {
 			c.Errorf("clean-up: %v", err)
 		}
@@ -491,8 +492,8 @@ func namespacesShareNothing(c *clauseContext) {
 	}
 }
 
-// readsUnderWayHideNoWrite is ISO-08: while a read of a user is under way the user
-// is changed, and read again through the same adapter.
+// readsUnderWayHideNoWrite is ISO-08: while a read of a user runs, the user is
+// changed and read again through the same adapter.
 func readsUnderWayHideNoWrite(c *clauseContext) {
 	if bound := c.harness().Declarations.EventualReads; bound > 0 {
 		c.notApplicable("writes become visible within %v", bound)
@@ -508,7 +509,7 @@ func readsUnderWayHideNoWrite(c *clauseContext) {
 		if !c.lacks("GetUserByEmail") {
 			methods = append(methods, "GetUserByEmail")
 		}
-		for i := range methods { // by turns the one or the other comes right after the write
+		for i := range methods { // in turn, each method is the first one after the write
 			method := methods[(i+n)%len(methods)]
 			got, err := (*adapter.User)(nil), error(nil)
 			if method == "GetUser" {
@@ -542,7 +543,8 @@ func readsUnderWayHideNoWrite(c *clauseContext) {
 	func() {
 		defer func() { close(stop); readers.Wait() }()
 		for end := time.Now().Add(c.span(200 * time.Millisecond)); n < 20 || time.Now().Before(end); {
-			// The reads keep step with one another; the write must not.
+			// The reads run in step with one another; the write must be out
+			// of step.
 			for free := time.Now().Add(time.Duration(c.rand.IntN(150)) * time.Microsecond); time.Now().Before(free); {
 				runtime.Gosched()
 			}
@@ -579,7 +581,7 @@ func readsUnderWayHideNoWrite(c *clauseContext) {
 		timer := time.NewTimer(4 * heldPause)
 		select {
 		case <-changed:
-		case <-timer.C: // it waits for the read that is held
+		case <-timer.C: // the write waits for the held read
 		}
 		timer.Stop()
 		hold.Release()

@@ -7,10 +7,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// packageUsers stands for an adapter whose state belongs to its package.
+// packageUsers simulates an adapter whose state is global in its package.
 type packageUsers struct{ *users }
 
-// withDatabase holds something that may lead out of the process.
+// withDatabase holds a value that may belong to a store outside the process.
 type withDatabase struct {
 	*users
 	db *sql.DB
@@ -40,8 +40,8 @@ func TestPackageStateIsTold(t *testing.T) {
 	}
 }
 
-// partialPointer is another adapter each time, which partial is not: it is a
-// comparable value.
+// partialPointer returns a different adapter each time. partial does not:
+// its results are equal values.
 func partialPointer(t testing.TB, v any) adapter.Adapter {
 	return &struct{ adapter.PartialAdapter }{partial(t, v).(adapter.PartialAdapter)}
 }

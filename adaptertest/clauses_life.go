@@ -13,7 +13,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// An adapter has no Close: it never owns its client. LIFE speaks of closing the
+// An adapter has no Close: it never owns its client. The LIFE clauses close the
 // client or handle that the harness opened.
 var lifeClauses = []check{
 	{id: "LIFE-01", words: "close-twice", needs: []ability{abilityClose}, run: func(c *clauseContext) {
@@ -84,7 +84,7 @@ var lifeClauses = []check{
 	{id: "LIFE-08", words: "misses-leave-nothing-open", run: missesLeaveNothingOpen},
 }
 
-// afterClose is how long a call may take whose client is closed.
+// afterClose is how long a call with a closed client may take.
 const afterClose = 5 * time.Second
 
 // afterCloseNeverAbsent is LIFE-02.
@@ -132,7 +132,7 @@ func afterCloseNeverAbsent(c *clauseContext) {
 	}
 }
 
-// at makes a call with another context.
+// at makes a call with the context ctx.
 func (c *clauseContext) at(ctx context.Context, call func(c *clauseContext) (any, error)) (any, error) {
 	live := c.ctx
 	c.ctx = ctx
@@ -140,7 +140,7 @@ func (c *clauseContext) at(ctx context.Context, call func(c *clauseContext) (any
 	return call(c)
 }
 
-// prompt reports a breach if f takes long, though its context has ended.
+// prompt reports a breach if f takes long after its context has ended.
 func (c *clauseContext) prompt(what string, f func(ctx context.Context)) {
 	ctx, cancel := context.WithTimeout(c.ctx, afterClose)
 	defer cancel()
@@ -170,8 +170,9 @@ func (c *clauseContext) cancelledCalls(n int) {
 	}
 }
 
-// noGoroutineOutlives is LIFE-04. Goroutines carry the profiler label of the
-// one that started them, so that those of other tests are told apart.
+// noGoroutineOutlives is LIFE-04. A goroutine has the profiler label of the
+// goroutine that started it, so the clause can tell its goroutines from those
+// of other tests.
 func noGoroutineOutlives(c *clauseContext) {
 	c.uninvolvedGone = true // the harness may empty the one store that it has
 	const label = "adaptertest-life-04"
@@ -194,7 +195,7 @@ func noGoroutineOutlives(c *clauseContext) {
 		if err := c.harness().Close(raw); err != nil {
 			c.Errorf("Close: %v", err)
 		}
-		tb.cleanUp() // what the harness started is its own to end
+		tb.cleanUp() // the harness ends the goroutines that it started
 	})
 	var left string
 	for deadline := time.Now().Add(5 * time.Second); ; {
@@ -213,8 +214,8 @@ func noGoroutineOutlives(c *clauseContext) {
 	}
 }
 
-// goroutinesWith returns the stacks of the goroutines that carry the label,
-// but for the one that asks.
+// goroutinesWith returns the stacks of the goroutines with the label, except
+// the calling one.
 func goroutinesWith(label, value string) string {
 	var profile bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
@@ -248,7 +249,7 @@ func connectionsReturn(c *clauseContext) {
 	}
 	c.cancelledCalls(30)
 	if c.has(abilityFaults) {
-		c.run.failed = c.failedCalls() // here, not where an earlier clause made them
+		c.run.failed = c.failedCalls() // made here, not in an earlier clause
 	}
 	for range 3 {
 		round()
@@ -295,7 +296,7 @@ func closeDuringCalls(c *clauseContext) {
 			stop.Store(1)
 			return
 		}
-		for n, after := 0, int64(0); after <= 2; n++ { // a client may take a tenth of a second to say that it is closed
+		for n, after := 0, int64(0); after <= 2; n++ { // a client may take a tenth of a second to report that it is closed
 			after += stop.Load()
 			for _, k := range lookups {
 				if key, ok := b.key(k); ok && k.method != "UseVerificationToken" {

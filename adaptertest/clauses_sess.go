@@ -137,7 +137,7 @@ var sessClauses = []check{
 		a, b := c.user(), c.user()
 		s, other, others := c.session(a.ID), c.session(a.ID), c.session(b.ID)
 		s.Expires = c.instant(3 * time.Hour)
-		for range 2 { // the second changes nothing, and is not a miss
+		for range 2 { // the second update changes nothing, and must still find the session
 			update := adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)}
 			if got := c.updateSession(update); got != nil {
 				c.same("UpdateSession of expires", got, &s)
@@ -245,7 +245,7 @@ var sessClauses = []check{
 			if left := old.Sub(c.now()); left > c.harness().precision() {
 				c.wait(left + 100*time.Millisecond)
 			} else if d < 16*time.Second {
-				continue // too slow to say that the session was still alive
+				continue // the machine was too slow: the session may have expired
 			}
 			c.resolves("the session past the expires that it had before", s, u)
 			return
@@ -404,7 +404,7 @@ var sessClauses = []check{
 	}},
 }
 
-// resolves compares a session, and the user who comes with it.
+// resolves compares a session and its user.
 func (c *clauseContext) resolves(what string, s adapter.Session, u *adapter.User) {
 	c.same(what, c.getSession(s.SessionToken), &adapter.SessionAndUser{Session: s, User: *u})
 }

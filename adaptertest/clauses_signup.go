@@ -88,7 +88,8 @@ var signupClauses = []check{
 	}},
 }
 
-// signedUp signs up and compares what every lookup finds with what was given.
+// signedUp signs up and compares the results of every lookup with the given
+// records.
 func (c *clauseContext) signedUp(s signUp, withPasskey bool) {
 	var passkey *adapter.Authenticator
 	if withPasskey {
@@ -130,7 +131,7 @@ func (c *clauseContext) signedUp(s signUp, withPasskey bool) {
 	}
 }
 
-// keys are the keys of what a sign-up stores.
+// keys returns the keys of the records that a sign-up stores.
 func (s signUp) keys() keys {
 	look := keys{emails: []string{s.user.Email}}
 	if s.user.ID != "" {
@@ -145,7 +146,7 @@ func (s signUp) keys() keys {
 	return look
 }
 
-// nothingOfSignUp reports what a sign-up that failed left behind.
+// nothingOfSignUp reports the records that a failed sign-up has left.
 func (c *clauseContext) nothingOfSignUp(what string, s signUp) {
 	if err := c.nothingOf(s.keys()); err != nil {
 		c.Errorf("%s left something behind: %v", what, err)
@@ -187,7 +188,7 @@ func signUpConflicts(c *clauseContext) {
 			c.Errorf("%s: the error matches ErrNotFound: %v", what, err)
 		}
 		left := free
-		switch taken { // the keys that are not the holder's
+		switch taken { // the keys that the holder does not have
 		case "user ID":
 			left.user.ID = ""
 		case "e-mail":
@@ -199,7 +200,7 @@ func signUpConflicts(c *clauseContext) {
 		}
 		c.nothingOfSignUp(what, left)
 		c.intact([]*uninvolvedUser{holder})
-		c.signedUp(free, passkeys) // nothing is reserved
+		c.signedUp(free, passkeys) // the failed sign-up has reserved no key
 	}
 }
 
@@ -259,7 +260,7 @@ func (c *clauseContext) arrangeSignUps(n, round int, shared string) raceCase {
 	return k
 }
 
-// whole compares what is stored of a sign-up that succeeded with what was given.
+// whole compares the stored records of a successful sign-up with the given ones.
 func (c *clauseContext) whole(s signUp, u *adapter.User) error {
 	stored, err := c.raw.GetUserByEmail(c.ctx, s.user.Email)
 	if err != nil {
@@ -290,10 +291,10 @@ func (c *clauseContext) whole(s signUp, u *adapter.User) error {
 	return nil
 }
 
-// errSeenHalf is what a look at a sign-up under way found.
+// errSeenHalf means that a lookup during a sign-up found a part of it.
 var errSeenHalf = errors.New("the user was seen without the account")
 
-// arrangeSignUpAndLook lets a sign-up race with somebody who looks.
+// arrangeSignUpAndLook lets a sign-up race with lookups.
 func (c *clauseContext) arrangeSignUpAndLook() raceCase {
 	s := c.newSignUp()
 	look := newCall("GetUserByEmail, then GetUserByAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {

@@ -28,7 +28,7 @@ var slistClauses = []check{
 			c.updateSession(adapter.SessionUpdate{SessionToken: mine[0].SessionToken, Expires: adapter.To(mine[0].Expires)})
 			c.sameSessions("ListSessionsByUserID after one was extended", a, mine)
 			moved := adapter.SessionUpdate{SessionToken: mine[1].SessionToken, UserID: adapter.To(b)}
-			_, _ = c.a.UpdateSession(c.ctx, moved) // it may be refused, and may return nothing
+			_, _ = c.a.UpdateSession(c.ctx, moved) // the update may be refused, and may return nil
 			if got := c.getSession(mine[1].SessionToken); got != nil && got.Session.UserID == b {
 				mine[1].UserID = b
 				theirs, mine = append(theirs, mine[1]), slices.Delete(slices.Clone(mine), 1, 2)
@@ -217,9 +217,9 @@ func (c *clauseContext) mixedSessions(userID string) []adapter.Session {
 	return all
 }
 
-// outliving creates sessions of a user, of which the one that is written last
-// and the one that is extended last expire soon and are deleted then. It returns
-// those that live on.
+// outliving creates sessions of a user. The one that is written last and the one
+// that is extended last expire soon and are then deleted. It returns the others,
+// which are still valid.
 func (c *clauseContext) outliving(userID string) []adapter.Session {
 	const soon = 1200 * time.Millisecond
 	live := []adapter.Session{c.session(userID)}
@@ -230,7 +230,7 @@ func (c *clauseContext) outliving(userID string) []adapter.Session {
 		live = append(live, s)
 	}
 	if !c.works("DeleteSession") {
-		return live // nothing else removes a session that has expired for certain
+		return live // only a sweep is certain to remove an expired session
 	}
 	short := c.newSession(userID)
 	short.Expires = c.now().Add(soon).UTC().Truncate(time.Millisecond)
@@ -249,15 +249,15 @@ func (c *clauseContext) deletes(userID, except string) int64 {
 	return of[int64](c, deleteSessions(userID, except))
 }
 
-// counted compares what a deletion says with what was there: sessions that are
-// over may be counted or not.
+// counted compares the number that a deletion returns with the number of
+// sessions. Expired sessions may be included or not.
 func (c *clauseContext) counted(what string, n int64, gone []adapter.Session) {
 	if n != int64(len(gone)) {
 		c.Errorf("%s: says that it deleted %d, want %d", what, n, len(gone))
 	}
 }
 
-// endsSessions ends all sessions of a user but the one at index kept.
+// endsSessions deletes all sessions of a user except the one at index kept.
 func (c *clauseContext) endsSessions(userID string, all []adapter.Session, kept int) {
 	except, gone := "", slices.Clone(all)
 	if kept >= 0 {
@@ -290,8 +290,8 @@ func (c *clauseContext) endsSessions(userID string, all []adapter.Session, kept 
 	}
 }
 
-// endsWhatIsOver ends sessions that are over but still there: one that comes back
-// by an update must not be left.
+// endsWhatIsOver deletes expired sessions that are still stored: none may be left
+// that becomes valid by an update.
 func (c *clauseContext) endsWhatIsOver(userID string) {
 	over := c.newSession(userID)
 	over.Expires = c.instant(-time.Hour)
@@ -299,14 +299,14 @@ func (c *clauseContext) endsWhatIsOver(userID string) {
 	there := c.getSession(over.SessionToken) != nil
 	c.deletes(userID, "")
 	if !there {
-		return // the adapter does not show what is over
+		return // the adapter does not return expired sessions
 	}
 	c.absent("a session that was over, after DeleteSessionsByUserID", c.getSession(over.SessionToken), nil)
 	c.reallyGone("DeleteSessionsByUserID", Record{Kind: SessionRecord, Key: over.SessionToken})
 }
 
-// arrangeSignOut lets two sign-outs everywhere, from two sessions, race with
-// new sessions. What was there is counted once.
+// arrangeSignOut lets two sign-outs everywhere, from two sessions, race with new
+// sessions. Each session is counted once.
 func (c *clauseContext) arrangeSignOut(n, _ int, userID string) raceCase {
 	var before []adapter.Session
 	for range 6 {

@@ -61,7 +61,7 @@ var teditClauses = []check{
 				continue
 			}
 			x := t
-			x.Identifier = identifier // one token text, as for a fixed one
+			x.Identifier = identifier // the same token text for several identifiers
 			if _, err := c.a.CreateVerificationToken(c.ctx, x); err == nil {
 				others = append(others, x)
 			}
@@ -133,8 +133,8 @@ var teditClauses = []check{
 	}},
 }
 
-// deletedTokensUnderFaults injects faults into the deletion of tokens: what it
-// reports as deleted can't be used.
+// deletedTokensUnderFaults injects faults into the deletion of tokens: a token
+// that is reported as deleted can't be used.
 func (c *clauseContext) deletedTokensUnderFaults() {
 	control := c.control()
 	defer control.Heal()

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // zones for the clauses, wherever they run
+	_ "time/tzdata" // the time zones for the clauses, on every machine
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -193,14 +193,14 @@ func (c *clauseContext) fractions(ns ...int) []time.Time {
 	return all
 }
 
-// instantField is a field in which a record holds an instant.
+// instantField is a field of a record that holds an instant.
 type instantField struct {
 	name string
 	// expires: a record whose instant is past may be absent [SESS-20] [VTOK-12].
 	expires bool
 	methods []string
-	// put stores the instant and returns what the write returned, and a read. An
-	// absent record reads as nil.
+	// put stores the instant. It returns the instant that the write returned,
+	// and a function that reads it back, which returns nil for an absent record.
 	put func(c *clauseContext, owner string, t time.Time) (returned *time.Time, read func() (*time.Time, error), err error)
 }
 
@@ -235,7 +235,7 @@ var instantFields = []instantField{
 		if err != nil {
 			return nil, nil, err
 		}
-		if got == nil { // it may return nothing [SESS-09]
+		if got == nil { // the update may return nil [SESS-09]
 			return nil, readExpires(c, s.SessionToken), nil
 		}
 		return &got.Expires, readExpires(c, s.SessionToken), nil
@@ -261,8 +261,8 @@ var instantFields = []instantField{
 	}},
 }
 
-// readVerified reads emailVerified by every path there is, and returns one that
-// differs from what GetUser says if there is one.
+// readVerified reads emailVerified by every lookup. If a result differs from
+// that of GetUser, it returns the different one.
 func readVerified(c *clauseContext, u adapter.User) func() (*time.Time, error) {
 	return func() (*time.Time, error) {
 		got, err := c.a.GetUser(c.ctx, u.ID)
@@ -313,8 +313,8 @@ func (c *clauseContext) instantFields() []instantField {
 	return have
 }
 
-// judge stores an instant that must be accepted and lets want judge what came
-// back, from the write and from the read.
+// judge stores an instant that must be accepted, and lets want judge the results
+// of the write and of the read.
 func (p instantField) judge(c *clauseContext, owner string, t time.Time, want func(what string, got time.Time)) {
 	returned, read, err := p.put(c, owner, t)
 	if err != nil || read == nil {
@@ -337,8 +337,8 @@ func (p instantField) judge(c *clauseContext, owner string, t time.Time, want fu
 	}
 }
 
-// round stores an instant on a whole unit of the precision and wants the same
-// one back.
+// round stores an instant on a whole unit of the precision, which must come back
+// unchanged.
 func (p instantField) round(c *clauseContext, owner string, t time.Time, refusable bool) {
 	if refusable {
 		if _, _, err := p.put(c, owner, t); err != nil { // the write may fail

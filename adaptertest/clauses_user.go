@@ -338,7 +338,7 @@ var userClauses = []check{
 		}
 		for _, how := range sortedKeys(free) {
 			first := c.newUser()
-			first.ID = "" // the adapter may make it of the address
+			first.ID = "" // the adapter may derive the ID from the address
 			u := c.createUser(first)
 			free[how](u)
 			w := c.newUser()
@@ -400,7 +400,8 @@ type emailVariant struct {
 	asciiCase             bool
 }
 
-// emailVariants are pairs of addresses that careless equalities take for one.
+// emailVariants returns pairs of addresses that a careless comparison treats
+// as equal.
 func emailVariants(c *clauseContext) []emailVariant {
 	pair := func(name, a, b string) emailVariant {
 		rest := c.unique("") + "@example.test"
@@ -459,7 +460,7 @@ func emailVariants(c *clauseContext) []emailVariant {
 	}
 }
 
-// spellings are other spellings of an address, in another ASCII case.
+// spellings returns spellings of an address in other ASCII cases.
 func spellings(address string) map[string]string {
 	local, domain, _ := strings.Cut(address, "@")
 	middle := len(local) / 2

@@ -85,36 +85,36 @@ var volClauses = []check{
 	{id: "VOL-04", words: "lookups-do-not-slow-down", alone: true, run: lookupsDoNotSlowDown},
 }
 
-// lookUp calls f for each of n records, or for a part of them where the store
-// scans. The part is spread over all.
+// lookUp calls f for each of n records. If the store scans, it calls f for a part
+// of them, which is spread over all records.
 func (c *clauseContext) lookUp(n int, f func(i int)) {
 	stride := 1
 	if why := c.harness().Declarations.Scans; why != "" {
-		stride = 8 // no multiple of the third that VOL-03 deletes
+		stride = 8 // VOL-03 deletes every third record, and this is no multiple of three
 		c.Notef("one record in %d is looked up: %s", stride, why)
 	}
 	c.populate((n+stride-1)/stride, func(i int) { f(i * stride) })
 }
 
-// The populations at which VOL-04 measures, in users with one of everything,
-// and what it takes for growth.
+// The populations at which VOL-04 measures, in users with one record of each
+// kind, and the limits for growth.
 const (
 	smallPopulation = 100
 	largePopulation = 4000
-	// populateTime bounds the creation of the last population.
+	// populateTime limits the creation of the last population.
 	populateTime = 5 * time.Second
 	growthCalls  = 41
 	growthTries  = 5
-	// growthDoubts is how often what seems to grow is measured again, and
-	// growthPause the time between.
+	// growthDoubts is how often a lookup that seems to grow is measured again.
+	// growthPause is the time between the measurements.
 	growthDoubts = 20
 	growthPause  = 25 * time.Millisecond
 	// A lookup grows with the population if, among a million users, it would take
-	// longer by growthLimit and by growthFactor times what it takes among few.
+	// longer by growthLimit, and growthFactor times as long as among few users.
 	growthLimit  = 3 * time.Millisecond
 	growthFactor = 10
-	// leastGrowth is what can be told from noise, and leastShare the part of the
-	// time of a call that growth must be to be believed.
+	// leastGrowth is the smallest growth that differs from noise. leastShare is
+	// the smallest share of a call's time that growth must have.
 	leastGrowth = 5 * time.Microsecond
 	leastShare  = 0.25
 )
@@ -127,10 +127,10 @@ type probe struct {
 }
 
 // lookupsDoNotSlowDown is VOL-04. Each lookup is measured for the newest record,
-// for one in the middle and for none, at three populations. What grows is
-// projected to a million users. The lookup that grows least tells how much slower
-// the machine has become meanwhile. A busy machine can make a lookup slow, and
-// nothing can make it fast, so the best of several tries counts.
+// for one in the middle and for none, at three populations. Growth is projected
+// to a million users. The lookup that grows least shows how much slower the
+// machine has become during the clause. A busy machine can make a lookup slow,
+// but not fast, so the clause takes the best of several tries.
 func lookupsDoNotSlowDown(c *clauseContext) {
 	var people []*uninvolvedUser
 	var mu sync.Mutex
@@ -178,9 +178,10 @@ func lookupsDoNotSlowDown(c *clauseContext) {
 		if step < 2 {
 			continue
 		}
-		// What seems to grow is measured again and again, for what is noise passes.
-		// Then through another handle, whose statements are planned for the store
-		// as it is now: a plan made when it was small may read all of it.
+		// A lookup that seems to grow is measured several times, because noise does
+		// not last. Then it is measured through another handle, whose statements
+		// are planned for the present size of the store: a plan from when the store
+		// was small may read all of it.
 		suspects := c.growing(probes, sizes, nil)
 		for try := 0; try < growthDoubts && len(suspects) > 0; try++ {
 			c.pause(growthPause)
@@ -209,10 +210,10 @@ func lookupsDoNotSlowDown(c *clauseContext) {
 	})
 }
 
-// growing returns the indices of the lookups that grow, and tells of each.
+// growing returns the indices of the lookups that grow, and calls tell for each.
 func (c *clauseContext) growing(probes []*probe, sizes []int, tell func(p *probe, million time.Duration)) map[int]bool {
 	found := map[int]bool{}
-	slower := math.Inf(1) // the machine, as the lookup that has changed least shows
+	slower := math.Inf(1) // how much slower the machine is, by the lookup that has changed least
 	for _, p := range probes {
 		slower = min(slower, float64(p.took[2])/float64(max(p.took[0], 1)))
 	}
@@ -221,7 +222,7 @@ func (c *clauseContext) growing(probes []*probe, sizes []int, tell func(p *probe
 		growth := func(k int, slower float64) time.Duration { return p.took[k] - time.Duration(float64(p.took[0])*slower) }
 		adjusted, half := growth(2, slower), growth(1, slower)
 		if all := growth(2, 1); all > 4*p.took[0] && all > 3*leastGrowth {
-			adjusted, half = all, growth(1, 1) // no weather makes a call five times as slow
+			adjusted, half = all, growth(1, 1) // other work on the machine does not make a call five times as slow
 		}
 		million := time.Duration(float64(adjusted) / float64(sizes[2]-sizes[0]) * 1e6)
 		if million > growthLimit && million > growthFactor*p.took[0] && adjusted > leastGrowth &&
@@ -235,7 +236,8 @@ func (c *clauseContext) growing(probes []*probe, sizes []int, tell func(p *probe
 	return found
 }
 
-// growthProbes are the lookups of somebody, of the newest user and of nobody.
+// growthProbes returns the lookups of a user in the middle, of the newest user,
+// and of an absent user.
 func (c *clauseContext) growthProbes(a adapter.Adapter, middle, newest *uninvolvedUser) []*probe {
 	var probes []*probe
 	for _, k := range c.lookups() {
@@ -289,7 +291,7 @@ func (c *clauseContext) quarter(p *probe) time.Duration {
 	return took[len(took)/4]
 }
 
-// newcomer creates a user with one of each kind of record, past the observer.
+// newcomer creates a user with one record of each kind, without the observer.
 func (c *clauseContext) newcomer() *uninvolvedUser {
 	b := &uninvolvedUser{}
 	for _, kind := range recordKinds {

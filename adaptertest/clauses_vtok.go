@@ -39,7 +39,7 @@ var vtokClauses = []check{
 		} {
 			c.notUsed(what, adapter.VerificationTokenKey{Identifier: t.Identifier, Token: wrong})
 		}
-		for range 20 { // guesses by a stranger void nothing, however many
+		for range 20 { // wrong guesses do not delete the token, even if there are many
 			c.notUsed("one of many unknown tokens", adapter.VerificationTokenKey{Identifier: t.Identifier, Token: c.secret("guess")})
 		}
 		c.used("the right token after wrong ones", t)
