@@ -1,9 +1,10 @@
-// Command benchlarge measures the bundled adapters over many records, each beside the same work by hand in the same run, and
-// prints a table in Markdown.
+// Command benchlarge measures the bundled adapters over many records, each together with hand-written code
+// for the same work in the same run, and prints a table in Markdown.
 //
 //	benchlarge [-fast] [-stores memory,sqlite,postgres,redis,mongo] [number of users, 1000000 if left out]
 //
-// Servers are found or started as package stores says; with -fast those that it starts don't wait for the disk.
+// Servers are found or started as package stores says; with -fast the servers that it starts don't wait for
+// the disk.
 package main
 
 import (
@@ -39,7 +40,7 @@ func main() {
 	}
 }
 
-// number reads how many users there shall be.
+// number returns the number of users in the arguments.
 func number(args []string) (int, error) {
 	if len(args) == 0 {
 		return 1_000_000, nil

@@ -1,8 +1,8 @@
 // Command benchtable reads what go test -bench prints and makes one table of it:
-// per package and benchmark the time of a call, that of its baseline, the ratio,
-// round trips and allocations, as adaptertest.Bench reports them. What is not a
-// result goes to standard error as it comes. If a benchmark fails, so does the
-// command.
+// for each package and benchmark the time of a call, the time of its baseline,
+// the ratio, round trips and allocations, as adaptertest.Bench reports them. It
+// copies all other lines to standard error. If a benchmark fails, the command
+// fails too.
 package main
 
 import (
@@ -87,8 +87,8 @@ type column struct {
 	show          func(v float64) string
 }
 
-// columns are the headings of the table and how to fill them. One that no result
-// fills is left out, but for the first.
+// columns has the headings of the table and the functions that fill them. A
+// column that no result fills is left out, except the first one.
 var columns = []column{
 	{"time", "ns/op", duration},
 	{"baseline", "baseline-ns/op", duration},

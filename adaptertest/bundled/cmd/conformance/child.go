@@ -23,10 +23,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
 )
 
-// Each wiring runs in a process of its own: clauses look at the goroutines of the process, and a panic or a stuck client
-// must cost one column, not the matrix.
+// Each wiring runs in its own process: clauses look at the goroutines of the process, and a panic or a stuck
+// client must spoil only one column, not the matrix.
 
-// A line is what a child writes: first the server, then each result as it comes, at the end the report.
+// A line is a line of a child's output: first the server, then each result, at the end the report.
 type line struct {
 	Server, Version string              `json:",omitempty"`
 	Clause          string              `json:",omitempty"`
@@ -154,7 +154,7 @@ func follow(stdout io.Reader, w wirings.Wiring, column *matrix.Column, screen *p
 		text, err := lines.ReadBytes('\n')
 		var l line
 		if err != nil || json.Unmarshal(text, &l) != nil {
-			_, _ = io.Copy(io.Discard, lines) // the child must not wait for its reader
+			_, _ = io.Copy(io.Discard, lines) // otherwise the child could wait for its reader
 			return last
 		}
 		switch {

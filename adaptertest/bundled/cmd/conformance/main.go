@@ -1,12 +1,13 @@
-// Command conformance runs the suite over every bundled adapter, prints the matrix and writes it to CONFORMANCE.md,
-// conformance.json and conformance.html in a folder that Git ignores. Each adapter is tried once, on the newest server that
-// this machine can offer; with -all in every wiring, on every server and version.
+// Command conformance runs the suite over every bundled adapter, prints the matrix and writes it to
+// CONFORMANCE.md, conformance.json and conformance.html in a folder that Git ignores. Each adapter is tried
+// once, on the newest server that is available on this machine; with -all it is tried in every wiring, on
+// every server and version.
 //
 //	conformance [-all] [-wirings text,…] [-only clause or group,…] [-seed n] [-rounds n] [-strict] [-parallel n] [-out folder]
 //
-// Servers are found or started as package stores says. Wirings that need a server which is not to be had are left out,
-// with the reason, and do not fail the run; embedded adapters are always tried. The exit status is 1 if a MUST is broken
-// and 2 if the run itself went wrong.
+// Servers are found or started as package stores says. Wirings whose server is not available are left out,
+// with the reason, and do not fail the run; embedded adapters are always tried. The exit status is 1 if a
+// MUST is broken and 2 if the run itself failed.
 package main
 
 import (
@@ -122,8 +123,8 @@ func run(ctx context.Context, s settings) (failed bool, err error) {
 	return m.Failed(), nil
 }
 
-// loadAverage returns how many processes of the machine ran or waited to run in the last minute, or "" where the kernel
-// does not say: what others do beside the run belongs to its duration.
+// loadAverage returns how many processes of the machine ran or waited to run in the last minute, or "" where
+// the kernel does not say: other work on the machine lengthens the run.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -133,8 +134,8 @@ func loadAverage() string {
 	return minute
 }
 
-// choose returns the wirings that were asked for: those whose name contains one of the texts, or all, or the first of each
-// adapter.
+// choose returns the wirings of the run: those whose name contains one of the texts, or all, or the first of
+// each adapter.
 func choose(s settings) []wirings.Wiring {
 	var chosen []wirings.Wiring
 	for _, w := range wirings.All() {
@@ -165,7 +166,7 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("NO_COLOR") == ""
 }
 
-// proof counts the broken adapters that the tests of the suite try.
+// proof returns the number of broken adapters that the tests of the suite try.
 func proof() matrix.Proof {
 	var p matrix.Proof
 	for _, m := range mutants.All() {

@@ -14,7 +14,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
 )
 
-// progress shows how far the run is: on a terminal one line that changes, elsewhere one line for each wiring.
+// progress shows the progress of the run: on a terminal one line that changes, otherwise one line for each
+// wiring.
 type progress struct {
 	out      io.Writer
 	terminal bool
@@ -57,7 +58,7 @@ func (p *progress) step(w wirings.Wiring, clause string, o adaptertest.Outcome) 
 	p.draw()
 }
 
-// finished shows that a wiring has its column.
+// finished shows that a wiring is complete.
 func (p *progress) finished(c matrix.Column) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,5 +96,6 @@ func (p *progress) clear() {
 	}
 }
 
-// print writes to the screen. Nothing is lost but the view if that fails.
+// print writes to the screen. It ignores errors, because the results are
+// not affected.
 func (p *progress) print(format string, args ...any) { _, _ = fmt.Fprintf(p.out, format, args...) }

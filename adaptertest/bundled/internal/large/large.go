@@ -1,4 +1,5 @@
-// Package large measures the bundled adapters over many records, each beside the same work by hand in the same run.
+// Package large measures the bundled adapters over many records, each together with hand-written code for the
+// same work in the same run.
 package large
 
 import (
@@ -23,14 +24,14 @@ type Store struct {
 	// behind the adapter, as long as it can't see a difference.
 	AddUsers    func(ctx context.Context, r *Records, from, to int) error
 	AddSessions func(ctx context.Context, r *Records, userID string, n int) error
-	// Size returns what all records take, in bytes.
+	// Size returns the size of all records in bytes.
 	Size func(ctx context.Context) (int64, error)
 
 	close []func(ctx context.Context) error
 }
 
-// A Hand does with the client, by hand, what the measured methods of the adapter do on the same records: it returns, or reads,
-// what they return, and looks for the owner of a session. What is absent is nil.
+// A Hand is hand-written code that does the work of the measured methods with the client, on the same
+// records. It returns or reads the same records, and checks the owner of a session. An absent record is nil.
 type Hand interface {
 	GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error)
 	GetUserByEmail(ctx context.Context, email string) (*adapter.User, error)

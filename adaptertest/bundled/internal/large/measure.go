@@ -13,10 +13,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// A Row is one measurement of a store: what the adapter took, and what the same work by hand took.
+// A Row is one measurement of a store: the figure of the adapter, and the figure of the same work by hand.
 type Row struct {
 	Store, What, Adapter, Hand string
-	// Of is the adapter's figure divided by the one by hand, "" where the work by hand has no figure.
+	// Of is the adapter's figure divided by the one by hand. It is "" if there is no figure by hand.
 	Of string
 }
 
@@ -32,12 +32,12 @@ const (
 	slicePairs = 30
 )
 
-// Options say how much is measured.
+// Options sets the size of the measurements.
 type Options struct {
 	// Users is how many there are, each with a session: at least a thousand.
 	Users int
-	// Usual is how long is measured what usual calls take, 0 for three seconds. Throughput is measured in slices of a
-	// twentieth of it.
+	// Usual is how long usual calls are measured; 0 means three seconds. Throughput is measured in slices of
+	// a twentieth of it.
 	Usual time.Duration
 }
 
@@ -91,7 +91,7 @@ type operation struct {
 
 var errAbsent = errors.New("a record that was stored was not found")
 
-// found makes it an error that what was looked for is absent, or is there.
+// found returns an error if a record is absent and should be found, or is found and should be absent.
 func found[T any](record *T, err error, want bool) error {
 	if err == nil && (record != nil) != want {
 		return errAbsent

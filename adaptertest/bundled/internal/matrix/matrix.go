@@ -1,5 +1,5 @@
-// Package matrix shows what the suite found of many wirings side by side: in the terminal, as Markdown, as JSON and as a
-// page.
+// Package matrix shows the results of the suite for many wirings side by side: in the terminal, as Markdown,
+// as JSON and as a page.
 package matrix
 
 import (
@@ -25,7 +25,7 @@ type Matrix struct {
 	Columns  []Column      `json:"wirings"`
 }
 
-// took is the duration, with what else the machine had to do.
+// took returns the duration of the run and the load of the machine.
 func (m *Matrix) took() string {
 	took := m.Duration.Round(time.Second).String()
 	if m.Load != "" {
@@ -43,7 +43,7 @@ func (m *Matrix) suite() string {
 	return fmt.Sprintf("adaptertest %s, with %d clauses", version, len(adaptertest.Clauses()))
 }
 
-// Proof says how the suite itself is known to find faults.
+// Proof shows that the suite finds faults.
 type Proof struct {
 	// Mutants is the number of broken adapters that the suite catches, each at a
 	// named clause; a test of the suite tries all of them.
@@ -73,7 +73,7 @@ type Column struct {
 // Name is the adapter and the wiring.
 func (c Column) Name() string { return c.Adapter + ", " + c.Wiring }
 
-// ServerVersion is what keeps the records, or a dash.
+// ServerVersion returns the name and version of the server, or a dash.
 func (c Column) ServerVersion() string {
 	if c.Server == "" {
 		return "–"
@@ -175,7 +175,8 @@ func (c Column) tally(g group) tally {
 	return t
 }
 
-// worst is the outcome that stands for the group: the one that a reader must know of first.
+// worst is the outcome that is shown for the group: the one that is most important for a
+// reader.
 func (t tally) worst() adaptertest.Outcome {
 	for _, o := range []adaptertest.Outcome{adaptertest.Fail, adaptertest.Waived, adaptertest.NotVerified, adaptertest.Pass, adaptertest.Recorded, adaptertest.NotApplicable} {
 		if t[o] > 0 {

@@ -31,8 +31,8 @@ const (
 	KindDragonfly    Kind = "dragonfly" // one server of Dragonfly, which speaks Redis' protocol
 )
 
-// The environment variables that name servers which run already, in no particular version. For a version its number stands
-// before the end, as in GATEHOUSE_POSTGRES_15_URL.
+// The environment variables that name running servers, in any version. The variable for a version has its
+// number before the last part, as in GATEHOUSE_POSTGRES_15_URL.
 const (
 	EnvPostgres     = "GATEHOUSE_POSTGRES_URL"   // postgres://user:password@host:port/database
 	EnvPgBouncer    = "GATEHOUSE_PGBOUNCER_URL"  // the same, of a PgBouncer in transaction mode
@@ -50,7 +50,7 @@ const (
 	EnvDragonfly    = "GATEHOUSE_DRAGONFLY_URL" // as EnvRedis
 )
 
-// kind is what a Kind stands for.
+// kind describes a Kind.
 type kind struct {
 	name     Kind
 	variable string
@@ -61,7 +61,7 @@ type kind struct {
 	version func(ctx context.Context, location string) (name, version string, err error)
 }
 
-// kinds are all of them.
+// kinds returns all kinds.
 func kinds() []kind {
 	return []kind{
 		{KindPostgres, EnvPostgres, "PostgreSQL", false, (*Stores).startPostgres, versionOfPostgres},
@@ -84,7 +84,7 @@ func kinds() []kind {
 // Of returns the kind in a version.
 func (k Kind) Of(version string) Kind { return k + Kind(":"+version) }
 
-// split returns what the kind stands for, and the version.
+// split returns the description of the kind, and the version.
 func (k Kind) split() (kind, string, error) {
 	name, version, _ := strings.Cut(string(k), ":")
 	all := kinds()

@@ -18,8 +18,8 @@ func owner() string {
 	return strings.Join([]string{host, strconv.Itoa(os.Getpid()), startTime(os.Getpid())}, "/")
 }
 
-// startTime returns when the process started, in the kernel's ticks, or "" if there is no such process or no /proc. A
-// process id alone would be mistaken for another once it is used again.
+// startTime returns when the process started, in the kernel's ticks, or "" if there is no such process or no
+// /proc. A process id alone is not enough, because ids are used again.
 func startTime(pid int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -44,7 +44,7 @@ func gone(label string) bool {
 	return err == nil && startTime(pid) != parts[2]
 }
 
-// removeAbandoned removes what runs that were killed have left behind. It is a courtesy: errors don't matter.
+// removeAbandoned removes the containers and networks of killed runs. It ignores errors.
 func removeAbandoned(ctx context.Context, docker client.APIClient) {
 	filter := client.Filters{}.Add("label", labelOwner)
 	containers, err := docker.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filter})

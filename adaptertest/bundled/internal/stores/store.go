@@ -15,17 +15,19 @@ import (
 type Store struct {
 	// Name and Version are what the server reports, for example "PostgreSQL" and "17.2".
 	Name, Version string
-	// URL is what a client on this machine connects to. Of several servers it names the first, unless a URL can name all.
+	// URL is the URL for a client on this machine. If the store has several servers, it names the first one,
+	// unless a URL can name all.
 	URL string
 	// Addrs holds the host:port of every server that clients connect to.
 	Addrs []string
 	// Members are the servers of a group, one by one. A single server has none.
 	Members []*Member
-	// Roots is what the certificate of the server is to be checked against; nil: what the machine trusts.
+	// Roots has the certificates with which a client checks the server's certificate; nil means those of the
+	// machine.
 	Roots *x509.CertPool
 
 	container *runningContainer
-	// locations are what the environment variable of the kind says: the URL, unless it is a list.
+	// locations has the parts of the value of the kind's environment variable. If it is nil, the value is the URL.
 	locations []string
 	version   func(ctx context.Context, location string) (name, version string, err error)
 }

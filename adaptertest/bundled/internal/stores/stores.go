@@ -11,12 +11,12 @@ import (
 // EnvSkip set to 1 allows a run in which stores are missing. A program that reads it must print what it leaves out.
 const EnvSkip = "GATEHOUSE_SKIP_STORES"
 
-// ErrUnavailable is matched by the error of a server that this machine can't offer, for example a version that only a
-// registry has.
+// ErrUnavailable is matched by the error for a server that is not available on this machine, for example a
+// version that only a registry has.
 var ErrUnavailable = errors.New("not available here")
 
-// A Stores finds servers and keeps what it started until Close. It is safe for concurrent use; a store that was found
-// once is found again without work.
+// A Stores finds servers and keeps the servers that it started until Close. It is safe for concurrent use; a
+// store that was found once is found again without work.
 type Stores struct {
 	options Options
 	engine  engine
@@ -27,7 +27,8 @@ type Stores struct {
 
 // Options change the servers that are started.
 type Options struct {
-	// Fast servers don't wait for the disk. They lose nothing when they are killed, only when the machine is.
+	// Fast servers don't wait for the disk. They lose no data when they are killed, only when the machine
+	// stops.
 	Fast bool
 }
 
@@ -37,8 +38,9 @@ type Options struct {
 // environment of this process; containers of runs that were killed are then removed by the next run.
 func Open(o Options) *Stores { return &Stores{options: o} }
 
-// Find returns the server of a kind: the one that the environment names, or one that it starts. Unless they are fast, the
-// servers flush to disk what they acknowledge. The error matches ErrUnavailable if this machine can't offer the version.
+// Find returns the server of a kind: the one that the environment names, or one that it starts. Unless they
+// are fast, the servers flush acknowledged writes to disk. The error matches ErrUnavailable if this machine
+// can't offer the version.
 func (s *Stores) Find(ctx context.Context, k Kind) (*Store, error) {
 	what, version, err := k.split()
 	if err != nil {

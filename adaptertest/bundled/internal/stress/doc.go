@@ -1,3 +1,4 @@
-// Package stress holds the tests that take long when they are asked to: single-use tokens under fire, and servers that are
-// killed under load. They are run small with all tests; make stress runs them in full and prints the numbers.
+// Package stress has tests that can run for a long time: single use of tokens under random faults, and
+// servers that are killed under load. By default they run with small numbers; make stress runs them in full
+// and prints the results.
 package stress

@@ -15,9 +15,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// TestKilledUnderLoad kills each server while clients write, and starts it again: nothing that was acknowledged is lost,
-// no token is spent twice, and at no time does a method answer absent for a record that exists. Of a replica set it kills
-// the primary, whichever member that is by then.
+// TestKilledUnderLoad kills each server while clients write, and starts it again: no acknowledged write is
+// lost, no token is used twice, and no method ever returns absent for a record that exists. In a replica set
+// it kills the member that is the primary at that moment.
 func TestKilledUnderLoad(t *testing.T) {
 	for _, name := range []string{stores.EnvPostgres, stores.EnvPgBouncer, stores.EnvRedis, stores.EnvRedisCluster, stores.EnvMongo, stores.EnvMongoSet} {
 		t.Setenv(name, "") // only a server of our own may be killed

@@ -24,8 +24,8 @@ const (
 	signIns = 200
 )
 
-// TestSignIns lets 20 people sign in 200 times at once, for the first time, with an OAuth provider, at two handlers as
-// two processes have them. Nobody is refused, and in the end there are 20 users with an account each.
+// TestSignIns makes 200 concurrent first sign-ins of 20 people with an OAuth provider, at two handlers, like
+// those of two processes. No sign-in is refused, and at the end there are 20 users with one account each.
 func TestSignIns(t *testing.T) {
 	each(t, open(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
 		store := &counted{Adapter: o.Harness.New(t)}

@@ -20,9 +20,9 @@ import (
 
 // TestStandbyTakesOver kills the primary of PostgreSQL while clients write, and
 // promotes the hot standby, again and again. The clients know both servers and ask for
-// the one that takes writes; commits wait for the standby. Nothing that was
-// acknowledged is lost, no token is spent twice, and once the standby is promoted every
-// call succeeds that is tried twice.
+// the one that takes writes; commits wait for the standby. No acknowledged write is
+// lost, no token is used twice, and after the promotion of the standby every call
+// succeeds at the second try.
 func TestStandbyTakesOver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("LEFT OUT: -short is for memory alone")

@@ -27,8 +27,8 @@ const (
 	faultFor   = 30 * time.Millisecond // for faults that last
 )
 
-// TestTokensUnderFire checks [VTOK-04] where it is hardest: 64 clients, two handles, faults at random. Every history must
-// be one that a single register could have: no token is spent twice, none that was made is lost.
+// TestTokensUnderFire checks [VTOK-04] where it is hardest: 64 clients, two handles, faults at random. Every
+// history must be possible for a single register: no token is used twice, and no created token is lost.
 func TestTokensUnderFire(t *testing.T) {
 	servers := open(t, stores.Options{Fast: true})
 	each(t, servers, func(t *testing.T, w wirings.Wiring, o *wirings.Opened) {

@@ -1,4 +1,4 @@
-// Package wirings knows the ways in which the bundled adapters are used, and gives each a harness for the suite.
+// Package wirings lists the ways in which the bundled adapters are used, each with a harness for the suite.
 package wirings
 
 import (
@@ -11,7 +11,7 @@ import (
 
 // A Wiring is one way to use an adapter: a server, a driver, a mode.
 type Wiring struct {
-	// Adapter is the folder under adapters, Name what sets this wiring apart from the adapter's others.
+	// Adapter is the folder under adapters. Name distinguishes this wiring from the adapter's other ones.
 	Adapter, Name string
 	// Needs are the servers without which the wiring can't be opened.
 	Needs []stores.Kind
@@ -27,12 +27,12 @@ func (w Wiring) String() string { return w.Adapter + ", " + w.Name }
 
 // Opened is a wiring that is ready: its server answers.
 type Opened struct {
-	// Server and Version say what keeps the records.
+	// Server and Version name the product that keeps the records.
 	Server, Version string
 	Harness         adaptertest.Harness
 	// Store is the server, nil for an embedded wiring.
 	Store *stores.Store
-	// Rounds is the wiring's, or less with a server that can't do so many.
+	// Rounds is the value of the wiring, or less for a server that is too slow.
 	Rounds float64
 
 	close func(ctx context.Context) error
@@ -50,7 +50,7 @@ func (w Wiring) Open(ctx context.Context, s *stores.Stores) (*Opened, error) {
 	return o, nil
 }
 
-// Close removes what the wiring left in its server.
+// Close removes the wiring's records from its server.
 func (o *Opened) Close(ctx context.Context) error {
 	if o.close == nil {
 		return nil
