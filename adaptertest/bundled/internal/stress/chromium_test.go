@@ -21,8 +21,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
 )
 
-// TestPasskeysInChromium goes the main path of passkeys with a real browser over each adapter: a new user registers a
-// passkey, signs out, comes back by the autofill, and adds a second passkey.
+// TestPasskeysInChromium tests the main flow of passkeys with a real browser over each adapter: a new user
+// registers a passkey, signs out, comes back by the autofill, and adds a second passkey.
 func TestPasskeysInChromium(t *testing.T) {
 	browser := newChromium(t)
 	adapters := []string{"memory, one process", "sqlite, modernc", "postgres, cached statements", "redis, one server", "mongo, standalone"}
@@ -44,7 +44,7 @@ func TestPasskeysInChromium(t *testing.T) {
 	})
 }
 
-// newChromium starts a headless Chromium that sees nothing but this machine.
+// newChromium starts a headless Chromium that can reach only this machine.
 func newChromium(t *testing.T) context.Context {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
@@ -99,7 +99,7 @@ func serveSite(t *testing.T, store adapter.Adapter) (url string) {
 	return url
 }
 
-// chromiumTab is a tab with an authenticator that is no device.
+// chromiumTab is a tab with a virtual authenticator.
 type chromiumTab struct {
 	t   *testing.T
 	ctx context.Context
@@ -151,7 +151,7 @@ func (c *chromiumTab) waitFor(who string) {
 	c.poll(`document.querySelector("#who")?.textContent === "` + who + `"`)
 }
 
-// poll waits until an expression is true, also over a change of the page.
+// poll waits until an expression is true, even if the page changes in between.
 func (c *chromiumTab) poll(expression string) {
 	c.t.Helper()
 	for {
@@ -165,7 +165,7 @@ func (c *chromiumTab) poll(expression string) {
 	}
 }
 
-// waitForPasskeys waits until the page lists as many passkeys, and checks that the store has them.
+// waitForPasskeys waits until the page lists want passkeys, and checks that the store has them.
 func (c *chromiumTab) waitForPasskeys(store adapter.Adapter, email string, want int) {
 	c.t.Helper()
 	c.poll(fmt.Sprintf(`document.querySelectorAll("section").length === %d`, want))

@@ -41,7 +41,7 @@ func TestKilledUnderLoad(t *testing.T) {
 	})
 }
 
-// load is what the clients do, and what they were told.
+// load has the calls of the clients and their results.
 type load struct {
 	t *testing.T
 	a adapter.Adapter
@@ -50,13 +50,13 @@ type load struct {
 	lost, twice, absent         atomic.Int64
 }
 
-// found is what one client knows to be in the store.
+// found has the records that one client knows to be stored.
 type found struct {
 	users    []adapter.User
 	sessions []adapter.Session
 	accounts []adapter.Account
 	fresh    []adapter.VerificationTokenKey // made, and never used
-	spent    []adapter.VerificationTokenKey // handed to us
+	spent    []adapter.VerificationTokenKey // returned to this client
 }
 
 // round loads the server, kills it in the middle, starts it again, and compares.
@@ -72,7 +72,7 @@ func (l *load) round(server *stores.Store) {
 	}
 }
 
-// killed is a round with what kills and starts a server.
+// killed is a round with the functions that kill and start a server.
 func (l *load) killed(kill, restart func(context.Context) error) {
 	t := l.t
 	const clients = 16
@@ -120,7 +120,7 @@ func (l *load) call(do func(ctx context.Context) error) bool {
 	return true
 }
 
-// client writes, spends and reads until stop is closed.
+// client writes records, uses tokens and reads until stop is closed.
 func (l *load) client(k *found, stop <-chan struct{}) {
 	for n := 0; ; n++ {
 		select {
@@ -181,7 +181,7 @@ func (l *load) spend(k *found, key adapter.VerificationTokenKey, n int) {
 	})
 }
 
-// readSomething looks up what was acknowledged: an answer must be the record or an error.
+// readSomething looks up an acknowledged record: the answer must be the record or an error.
 func (l *load) readSomething(k *found) {
 	if len(k.sessions) == 0 || len(k.accounts) == 0 {
 		return
@@ -208,7 +208,7 @@ func (l *load) readSomething(k *found) {
 	})
 }
 
-// compare looks for everything that was acknowledged.
+// compare looks for every acknowledged write.
 func (l *load) compare(k *found) {
 	for _, u := range k.users {
 		l.expect("user", func(ctx context.Context) (bool, error) {
@@ -243,7 +243,7 @@ func (l *load) compare(k *found) {
 		})
 	}
 	for _, key := range k.fresh {
-		// Once only: a use that fails may have spent it.
+		// Only once: a use that fails may have used the token.
 		ctx, cancel := context.WithTimeout(l.t.Context(), 10*time.Second)
 		got, err := l.a.UseVerificationToken(ctx, key)
 		cancel()

@@ -21,15 +21,15 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
-// TestPasskeys registers a passkey and another one, signs in with both, and lets original and copies race with one
-// counter, at two handlers as two processes have them: one gets in. In the end all passkeys are removed at once, and one
-// stays.
+// TestPasskeys registers a passkey and another one, signs in with both, and lets the original and copies of a
+// passkey sign in at once with one counter, at two handlers, like those of two processes: one succeeds. At
+// the end all passkeys are removed at once, and one stays.
 func TestPasskeys(t *testing.T) {
 	each(t, open(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
 		store := o.Harness.New(t)
 		sites := []*auth.Handler{passkeySite(t, store), passkeySite(t, store)}
 		_, edits := adapter.Capability[adapter.AuthenticatorEdits](store)
-		if !edits { // there is no compare and set, so copies race in one process
+		if !edits { // without compare and set the copies race in one process
 			t.Log("NOT PROVED over two processes: the adapter has no AuthenticatorEdits")
 			sites[1] = sites[0]
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// ownRedis starts a server of the kind for this test alone, whose settings it may change and which it may kill.
+// ownRedis starts a server of the kind for this test alone. The test may change its settings and kill it.
 func ownRedis(t *testing.T, kind stores.Kind, variable string) *stores.Store {
 	t.Helper()
 	t.Setenv(variable, "")
@@ -31,7 +31,7 @@ func ownRedis(t *testing.T, kind stores.Kind, variable string) *stores.Store {
 	return store
 }
 
-// redisClient opens a client that ends with the test.
+// redisClient opens a client that is closed at the end of the test.
 func redisClient(t *testing.T, server redistest.Server, conns int) goredis.UniversalClient {
 	t.Helper()
 	c, err := server.Client(redistest.Settings{Conns: conns})
@@ -51,7 +51,7 @@ func redisAdapter(t *testing.T, client goredis.UniversalClient, options ...redis
 	return a
 }
 
-// member is a user with one of everything.
+// member creates a user with one record of each kind.
 func member(t *testing.T, a *redis.Adapter, name string) {
 	t.Helper()
 	ctx, later := t.Context(), time.Now().Add(time.Hour)
@@ -65,8 +65,8 @@ func member(t *testing.T, a *redis.Adapter, name string) {
 	}
 }
 
-// TestRedisFullMemory: where memory is full, nobody is lost, what is there can be read and deleted, and a write fails by
-// an error and leaves nothing.
+// TestRedisFullMemory: when memory is full, no user is lost, stored records can be read and deleted, and a
+// write returns an error and stores nothing.
 func TestRedisFullMemory(t *testing.T) {
 	store := ownRedis(t, stores.KindRedis, stores.EnvRedis)
 	client := redisClient(t, redistest.URL(store.URL, 0), 4)
@@ -125,7 +125,7 @@ func TestRedisFullMemory(t *testing.T) {
 	}
 }
 
-// TestRedisEviction: a server that would drop users is refused, whatever the call, and an option accepts it.
+// TestRedisEviction: every call refuses a server that would drop users, unless an option accepts it.
 func TestRedisEviction(t *testing.T) {
 	store := ownRedis(t, stores.KindRedis, stores.EnvRedis)
 	client := redisClient(t, redistest.URL(store.URL, 0), 4)
@@ -191,8 +191,8 @@ func TestRedisTLS(t *testing.T) {
 	}
 }
 
-// TestRedisBusy: while the server runs somebody else's long script it refuses all commands, and a write waits until the
-// script ends.
+// TestRedisBusy: while the server runs a long script of another client, it refuses all commands, and a write
+// waits until the script ends.
 func TestRedisBusy(t *testing.T) {
 	store := ownRedis(t, stores.KindRedis, stores.EnvRedis)
 	client := redisClient(t, redistest.URL(store.URL, 0), 4)
@@ -224,8 +224,8 @@ return 1`, nil).Err()
 	}
 }
 
-// TestRedisSlotMoves moves the shared slot to another server of the cluster, key by key, while people sign in: nobody who
-// exists is ever absent, and no address gets a second user.
+// TestRedisSlotMoves moves the shared slot to another server of the cluster, key by key, while people sign
+// in: an existing user is never absent, and no address gets a second user.
 func TestRedisSlotMoves(t *testing.T) {
 	store := ownRedis(t, stores.KindRedisCluster, stores.EnvRedisCluster)
 	client := redisClient(t, redistest.Cluster(store.Addrs...), 16).(*goredis.ClusterClient)
@@ -348,9 +348,9 @@ func TestRedisMemberKilled(t *testing.T) {
 		len(store.Members), l.acknowledged.Load(), l.failed.Load(), l.reads.Load(), l.lost.Load(), l.twice.Load(), l.absent.Load())
 }
 
-// TestRedisFailover kills the master of a group under load and counts what was acknowledged and is lost when a replica has
-// taken over, without WAIT and with it. The first may lose something, and so may the second if a replica that did not
-// acknowledge is elected; nobody becomes somebody else.
+// TestRedisFailover kills the master of a group under load and counts the acknowledged writes that are lost
+// when a replica has taken over, without WAIT and with it. Both may lose writes; with WAIT that happens only
+// if a replica is elected that did not acknowledge. No lookup returns another user.
 func TestRedisFailover(t *testing.T) {
 	for _, wait := range []bool{false, true} {
 		t.Run(fmt.Sprintf("wait=%t", wait), func(t *testing.T) {

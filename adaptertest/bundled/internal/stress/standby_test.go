@@ -67,8 +67,8 @@ func TestStandbyTakesOver(t *testing.T) {
 
 const callers, callsEach = 16, 20
 
-// twice calls methods from many sides and repeats those that fail, once. It returns
-// how many it has repeated.
+// twice calls methods from many goroutines and repeats each failed call once. It
+// returns the number of repeated calls.
 func twice(t *testing.T, a adapter.Adapter) int {
 	var repeated atomic.Int64
 	var wg sync.WaitGroup
@@ -117,8 +117,8 @@ func (p *pair) promote() {
 	p.await(p.primary, `SELECT NOT pg_is_in_recovery()`)
 }
 
-// follow starts the old primary, which follows the new one, and has commits wait for
-// it.
+// follow starts the old primary, which follows the new one, and makes commits wait
+// for it.
 func (p *pair) follow() {
 	p.t.Helper()
 	if err := p.standby.Start(p.t.Context()); err != nil {
@@ -127,9 +127,9 @@ func (p *pair) follow() {
 	p.synchronous()
 }
 
-// synchronous has commits of the primary wait until the standby has them on its disk.
-// The name is that of a standby, since pg_basebackup, which copies the data of one that
-// starts, would do for any.
+// synchronous makes commits of the primary wait until the standby has them on its disk.
+// It names the standby: for any name, pg_basebackup, which copies the data for a new
+// standby, would be enough too.
 func (p *pair) synchronous() {
 	p.t.Helper()
 	p.await(p.primary, `SELECT count(*) = 1 FROM pg_stat_replication WHERE state = 'streaming' AND application_name = 'walreceiver'`)

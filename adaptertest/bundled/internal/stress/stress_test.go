@@ -17,13 +17,14 @@ var (
 	rounds = flag.Int("rounds", 1, "how often each server is killed")
 )
 
-// stressed are the wirings that differ in how they keep what matters here.
+// stressed are the wirings that keep the tested promises in different ways.
 var stressed = []string{
 	"memory, one process", "sqlite, modernc", "postgres, cached statements", "postgres, PgBouncer, transaction mode",
 	"redis, one server", "redis, cluster of three", "mongo, standalone", "mongo, replica set of three",
 }
 
-// each runs the test in every stressed wiring, and tells those that this machine can't offer; with CI=true it fails there.
+// each runs the test in every stressed wiring. It names the wirings whose server is not available on this
+// machine; with CI=true it fails for them.
 func each(t *testing.T, servers *stores.Stores, test func(t *testing.T, w wirings.Wiring, o *wirings.Opened)) {
 	t.Helper()
 	inWirings(t, stressed, servers, test)
@@ -63,7 +64,7 @@ func leaveOut(t *testing.T, err error) {
 	t.Fatal(err)
 }
 
-// open returns servers that go with the test.
+// open returns servers that are removed at the end of the test.
 func open(t *testing.T, o stores.Options) *stores.Stores {
 	t.Helper()
 	servers := stores.Open(o)

@@ -73,7 +73,7 @@ func TestTokensUnderFire(t *testing.T) {
 	})
 }
 
-// bombard injects faults until stop is closed, and returns how many struck.
+// bombard injects faults until stop is closed, and returns the number of faults that took effect.
 func bombard(control fault.Control, stop <-chan struct{}) (struck int64) {
 	kinds := []fault.Kind{
 		fault.FailRequest, fault.LoseReply, fault.LoseReply, fault.LoseReply, fault.CutReply, fault.CutReply,
@@ -103,7 +103,7 @@ func bombard(control fault.Control, stop <-chan struct{}) (struck int64) {
 	}
 }
 
-// shooting is one run: what every call did to every token.
+// shooting is one run, with the history of the calls for every token.
 type shooting struct {
 	handles    []adapter.Adapter
 	start      time.Time
@@ -114,11 +114,11 @@ type shooting struct {
 	spent      atomic.Int64
 }
 
-// outcome is what a call on a token came to.
+// outcome is the result of a call on a token.
 type outcome struct {
 	made   bool // the call was a create
 	got    bool // a use returned the token
-	failed bool // nobody knows
+	failed bool // it is not known whether the call took effect
 }
 
 func (s *shooting) key(token int) adapter.VerificationTokenKey {
@@ -173,7 +173,7 @@ func (s *shooting) timed(ctx context.Context, client int, call func(context.Cont
 	s.operations.Add(1)
 	if o.failed {
 		s.failed.Add(1)
-		to = 1 << 60 // what failed may still happen
+		to = 1 << 60 // a failed call may still take effect
 	}
 	return porcupine.Operation{ClientId: client, Call: int64(from), Return: int64(to), Output: o}
 }
@@ -211,7 +211,7 @@ const (
 	spent
 )
 
-// register is what a token is: it is made once and handed out once.
+// register specifies a token: it is created once and returned once.
 var register = porcupine.NondeterministicModel{
 	Init: func() []any { return []any{absent} },
 	Step: func(before, _, output any) []any {
@@ -230,7 +230,7 @@ var register = porcupine.NondeterministicModel{
 			return []any{s}
 		case o.got && s == there:
 			return []any{spent}
-		case o.got || s == there: // out of nothing, or a token that is there and not handed out
+		case o.got || s == there: // a token that was not created, or a stored token that is not returned
 			return nil
 		default:
 			return []any{s}
