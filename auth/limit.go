@@ -10,17 +10,19 @@ import (
 	"time"
 )
 
-// Attempt is the argument of Config.Limit: somebody is about to try to sign in.
-// It holds secrets and logs without them.
+// Attempt is the argument of Config.Limit. It describes an attempt to sign in
+// before it is made. It holds secrets; logs show it without them.
 type Attempt struct {
 	// Provider is the ID of the provider.
 	Provider string
 	// Type is TypeCredentials, TypeEmail or TypeWebAuthn.
 	Type ProviderType
-	// Identifier is the address that a mail is asked for; empty for others.
+	// Identifier is the address to which a mail is to be sent, for TypeEmail; it
+	// is empty for the other types.
 	Identifier string
-	// Form is what was submitted with credentials, such as the name of a user, or
-	// to ask for the options of a passkey ceremony, such as an address.
+	// Form holds the submitted fields: the credentials, such as the name of a
+	// user, or the fields of a request for the options of a passkey ceremony, such
+	// as an address.
 	Form Form
 	// Request is the request, with the address of the client. Its body can be
 	// read.
@@ -32,8 +34,9 @@ func (a Attempt) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("provider", a.Provider), slog.String("type", string(a.Type)))
 }
 
-// TooManyAttempts is what Config.Limit returns to tell when the next attempt may
-// be made.
+// TooManyAttempts is the error by which Config.Limit says when the next attempt
+// may be made. The client is told RetryAfter in whole seconds, rounded up; zero
+// means one minute.
 type TooManyAttempts struct{ RetryAfter time.Duration }
 
 // Error says that there were too many attempts.
@@ -41,11 +44,12 @@ func (t *TooManyAttempts) Error() string {
 	return "too many attempts; the next may be made after " + t.RetryAfter.String()
 }
 
-// defaultRetryAfter is what a client is told if Config.Limit does not say more.
+// defaultRetryAfter is the time that a client is told to wait if Config.Limit
+// does not give one.
 const defaultRetryAfter = time.Minute
 
-// limit asks Config.Limit. It is asked before anything is looked up, so that the
-// answer is the same for those who are known and those who are not.
+// limit calls Config.Limit. It does so before anything is looked up, so that
+// the answer is the same for known and for unknown users.
 func (e *engine) limit(ctx context.Context, r *request, a Attempt) error {
 	if e.config.Limit == nil {
 		return nil

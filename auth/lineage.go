@@ -6,17 +6,19 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// maxLineage is how many tokens that were replaced, and how many sessions that were
-// signed out, are remembered, in about 5 MB each.
+// maxLineage is the number of replaced tokens that are remembered, and also the
+// number of signed-out sessions. Each of the two takes about 5 MB.
 const maxLineage = 1 << 14
 
-// lineage remembers which session tokens came from which, and which of them were
-// signed out in this process. A token is replaced now and then, so the answer with a
-// new one may be under way when the old one is signed out; neither opens anything
-// after that. Other processes don't know of it: see SessionConfig.Revoked.
+// lineage remembers which session token replaced which, and which sessions were
+// signed out in this process. A token is replaced now and then, so the response
+// with a new token may be under way when the old one is signed out. After that,
+// neither token is accepted. Other processes do not know about the sign-out:
+// see SessionConfig.Revoked.
 type lineage struct {
 	mu sync.Mutex
-	// first is the first token of the session of a later one.
+	// first has, for each later token of a session, the first token of that
+	// session.
 	first recent[string, string]
 	ended recent[string, struct{}]
 }
@@ -25,8 +27,8 @@ func newLineage() *lineage {
 	return &lineage{first: recent[string, string]{max: maxLineage}, ended: recent[string, struct{}]{max: maxLineage}}
 }
 
-// tokenID is the claim jti, which names one token. It is empty for tokens of
-// JWTConfig.Encode, which may give many tokens one name.
+// tokenID is the claim jti, which names one token. It is empty for tokens that
+// JWTConfig.Encode made, which may give one jti to many tokens.
 func (e *engine) tokenID(claims Claims) string {
 	if e.config.JWT.Encode != nil {
 		return ""
@@ -43,7 +45,7 @@ func (e *engine) idOf(token, salt string) string {
 	return claims.String("jti")
 }
 
-// of is the first token of the session of a token.
+// of returns the first token of the session to which a token belongs.
 func (l *lineage) of(token string) string {
 	if first, ok := l.first.peek(token); ok {
 		return first
@@ -66,8 +68,8 @@ func (l *lineage) isOver(token string) bool {
 	return over
 }
 
-// replace notes that a token takes the place of another, and reports whether it
-// may: not where the session was signed out meanwhile.
+// replace records that a token replaces an old one, and returns true. If the
+// session was signed out in the meantime, it records nothing and returns false.
 func (l *lineage) replace(old, by string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,21 +8,23 @@ import (
 	"sync"
 )
 
-// ErrNoSession says that nobody is signed in. It is never the error of a store
-// that failed.
+// ErrNoSession says that nobody is signed in. A store that fails never causes
+// it.
 var ErrNoSession = errors.New("auth: nobody is signed in")
 
-// errNotLoaded is the error of a program in which Load is missing.
+// errNotLoaded says that the program did not call Load for the request.
 var errNotLoaded = errors.New("auth: no session was loaded: wrap the handler in Handler.Require, or call Handler.Load")
 
 // Load reads the session of a request and returns the request with the session
-// in its context, for FromContext. It is called before anything is written,
-// because it renews the cookies of the browser; with a nil ResponseWriter it
-// renews none.
+// in its context, for FromContext. Call it before anything is written to the
+// response, because it renews the cookies of the browser. With a nil
+// ResponseWriter it renews no cookies.
 //
-// The store is asked once: Load, Session and Refresh of a request that was
-// loaded already give what was read then. An error means that the
-// store could not be asked; FromContext then returns it, too.
+// The session is read once: for a loaded request, Load, Session and Refresh
+// return what was read then. Only if no cookies were renewed then, a Load or
+// Refresh with a ResponseWriter reads it again. An error means that the store
+// could not be read or that a callback failed; FromContext then returns the
+// same error.
 func (h *Handler) Load(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
 	if l := h.loaded(r.Context()); l != nil && (w == nil || l.renewed) {
 		_, err := l.get()
@@ -35,9 +37,9 @@ func (h *Handler) Load(w http.ResponseWriter, r *http.Request) (*http.Request, e
 
 // FromContext returns the session that Handler.Load, or Handler.Require, has
 // put into the context of a request. The error is ErrNoSession if nobody is
-// signed in, and another one if the store could not be asked or if the request
-// was never loaded. The session is the same value for all who ask; it must not
-// be changed.
+// signed in. It is another error if the session could not be read or if the
+// request was never loaded. All callers get the same *Session; they must not
+// change it.
 func FromContext(ctx context.Context) (*Session, error) {
 	l, ok := ctx.Value(loadedKey{}).(*loaded)
 	if !ok {
@@ -50,12 +52,13 @@ func FromContext(ctx context.Context) (*Session, error) {
 	return session, err
 }
 
-// SessionByToken returns the session that a session token stands for, for
-// clients that send it in another way than in a cookie, such as the metadata of
-// a call of gRPC. The token is the value of the session cookie; one that was cut
-// into several cookies is put together again. The error is ErrNoSession for a
-// token that is void, and otherwise that of a store that could not be asked. The
-// session is the one that Session returns; a token is not renewed.
+// SessionByToken returns the session of a session token. It is for clients that
+// do not send the token in a cookie, but for example in the metadata of a gRPC
+// call. The token is the value of the session cookie; if it was split into
+// several cookies, it is their values joined in order. The error is
+// ErrNoSession if the token is not valid, and another error if the session
+// could not be read. The session is the one that Session returns; a token is
+// not renewed.
 func (h *Handler) SessionByToken(ctx context.Context, token string) (*Session, error) {
 	if token == "" {
 		return nil, ErrNoSession
@@ -71,9 +74,9 @@ func (h *Handler) SessionByToken(ctx context.Context, token string) (*Session, e
 	return nil, ErrNoSession
 }
 
-// tokenOrigins are origins whose session cookies are all that there are: their
-// names, which the tokens are bound to, differ between https and http. In a
-// store a session is found under any name.
+// tokenOrigins returns one origin for each name that the session cookie may
+// have. The name differs between https and http, and a session token (JWT) is
+// bound to it. A database session is found under any name.
 func (e *engine) tokenOrigins() []*url.URL {
 	https, http := &url.URL{Scheme: "https", Host: "localhost"}, &url.URL{Scheme: "http", Host: "localhost"}
 	if e.origin != "" || e.config.UseSecureCookies != nil || e.config.Session.Strategy == StrategyDatabase {
@@ -117,7 +120,8 @@ func (l *loaded) set(session *Session, err error) {
 	l.session, l.err = session, err
 }
 
-// loaded is what was read with this handler's configuration, or nil.
+// loaded returns the session that was read with this handler's configuration,
+// or nil if none was read.
 func (h *Handler) loaded(ctx context.Context) *loaded {
 	if l, ok := ctx.Value(loadedKey{}).(*loaded); ok && l.engine == h.engine {
 		return l

@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// logError records an error in full. Errors hold no secrets. What a client
-// brings about by itself is a warning. Ctx is the context of the request.
+// logError logs an error in full; errors hold no secrets. An error that the
+// client itself caused is logged as a warning. Ctx is the context of the
+// request.
 func (e *engine) logError(ctx context.Context, err error) {
 	level := slog.LevelError
 	switch t, ours := typeOf(err); {
@@ -22,15 +23,17 @@ func (e *engine) logError(ctx context.Context, err error) {
 	e.log.LogAttrs(ctx, level, "auth: request failed", slog.Any("error", err))
 }
 
-// clientLeft reports whether an error comes from a client that did not wait for the
-// answer, such as somebody who left the page. A store that fails for another reason
-// at that time does not count, nor does one that cancels by itself.
+// clientLeft reports whether an error was caused by a client that did not wait
+// for the response, for example because the user left the page. It is false if
+// the store failed for another reason at that time, or if the store canceled
+// the call by itself.
 func clientLeft(ctx context.Context, err error) bool {
 	return errors.Is(ctx.Err(), context.Canceled) && errors.Is(err, context.Canceled)
 }
 
-// deniedByFailure reports whether a callback did not decide against a sign-in, but
-// failed. A client that went away is not a failure.
+// deniedByFailure reports whether a sign-in was denied because a callback
+// failed, and not because the callback refused it. It is false if the client
+// went away.
 func deniedByFailure(err error) bool {
 	denied, ok := errors.AsType[*Error](err)
 	if !ok || denied.Cause == nil || errors.Is(err, context.Canceled) {
@@ -51,20 +54,22 @@ func ofClient(err error) bool {
 	return false
 }
 
-// debug tells what goes on, under the message of Auth.js. Unlike there, the attributes hold no secrets: they name
-// providers, cookies, parameters and endpoints, not what is in them.
+// debug logs a step, with the message that Auth.js logs for it. Unlike in
+// Auth.js, the attributes hold no secrets: they give the names of providers,
+// cookies, parameters and endpoints, but not their values.
 func (e *engine) debug(ctx context.Context, message string, attrs ...slog.Attr) {
 	if e.log.Enabled(ctx, slog.LevelDebug) {
 		e.log.LogAttrs(ctx, slog.LevelDebug, "auth: "+message, attrs...)
 	}
 }
 
-// names are those of parameters or claims, for the log.
+// names returns the names of parameters or claims, for the log.
 func names[V any](m map[string]V) slog.Attr {
 	return slog.Any("names", slices.Sorted(maps.Keys(m)))
 }
 
-// warnAtStart tells about settings that work but should not stay.
+// warnAtStart logs a warning for each setting that works but should not be
+// kept.
 func (e *engine) warnAtStart(ctx context.Context) {
 	c := &e.config
 	if c.Debug {

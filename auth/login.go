@@ -9,7 +9,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// identity is somebody whom a provider has authenticated.
+// identity is a person whom a provider has authenticated.
 type identity struct {
 	// user is the person as the provider describes them, without an address that
 	// the provider says is not theirs.
@@ -25,18 +25,18 @@ type identity struct {
 	// stored chooses what of the token answer the adapter keeps. Nil keeps
 	// nothing.
 	stored func(ctx context.Context) (TokenSet, error)
-	// kept is what stored chose, once it was asked.
+	// kept is the result of stored, or nil before stored is called.
 	kept *TokenSet
-	// owner is whom the account belongs to, as far as asked says that the store
-	// was asked already.
+	// owner is the owner of the account, or nil if it has none. It is set only if
+	// asked says that the store was asked.
 	owner *adapter.User
 	asked bool
 	// linkByEmail is OAuth.AllowDangerousEmailAccountLinking.
 	linkByEmail bool
 	// begun says who began the sign-in.
 	begun begun
-	// afresh says that the person, asked what to do about a user who holds their
-	// address, chose to start afresh.
+	// afresh says that another user holds the person's address, that the person
+	// was asked what to do, and that they chose to start afresh.
 	afresh bool
 	// earlier is an address that was proven in this browser before, and waits for
 	// its user to sign in; nil if there is none.
@@ -49,14 +49,14 @@ type signedIn struct {
 	account   *Account
 	profile   Profile
 	isNewUser bool
-	// stored says that user is one of the adapter.
+	// stored says that the adapter stores user.
 	stored bool
-	// session is the database session, new or kept; nil with tokens.
+	// session is the database session, new or kept; nil with StrategyJWT.
 	session *adapter.Session
 }
 
-// authorizeSignIn asks Callbacks.SignIn. A result means that the sign-in ends
-// there with a redirect.
+// authorizeSignIn calls Callbacks.SignIn. A result that is not nil means that
+// the sign-in ends here with a redirect.
 func (e *engine) authorizeSignIn(ctx context.Context, r *request, p SignInParams) (*Result, error) {
 	if e.config.Callbacks.SignIn == nil {
 		return nil, nil
@@ -79,7 +79,7 @@ func (e *engine) authorizeSignIn(ctx context.Context, r *request, p SignInParams
 	return redirectTo(location), err
 }
 
-// redirect asks Callbacks.Redirect.
+// redirect calls Callbacks.Redirect.
 func (e *engine) redirect(ctx context.Context, url, origin string) (string, error) {
 	decide := e.config.Callbacks.Redirect
 	if decide == nil {
@@ -88,9 +88,9 @@ func (e *engine) redirect(ctx context.Context, url, origin string) (string, erro
 	return guard(ctx, decide, RedirectParams{URL: url, BaseURL: origin})
 }
 
-// login finds or makes the user and the session for an identity. Of concurrent
-// logins with one account or address all end at one user. The error is a
-// *heldAddress if the person must be asked first.
+// login finds or makes the user and the session for an identity. Concurrent
+// logins with one account or one address all end with the same user. The error
+// is a *heldAddress if the person must be asked first.
 func (e *engine) login(ctx context.Context, b browser, id identity) (*signedIn, error) {
 	if e.store == nil {
 		return &signedIn{user: id.user, account: id.account, profile: id.profile}, nil
@@ -130,8 +130,8 @@ func (e *engine) login(ctx context.Context, b browser, id identity) (*signedIn, 
 }
 
 const (
-	// maxLoginRaces is how often a login starts again after it was overtaken by
-	// another. Each time the other one got further.
+	// maxLoginRaces is how often a login starts again after another login overtook
+	// it. Each time the other login got further.
 	maxLoginRaces = 2
 	// maxLoginPauses is how often a login waits for the account of the user who
 	// has the address: first for firstLoginPause, then each time twice as long, 70
@@ -141,7 +141,7 @@ const (
 )
 
 var (
-	// errRaced says that the store changed in the course of a login.
+	// errRaced says that another request changed the store during a login.
 	errRaced = errors.New("another sign-in of the same person came in between")
 	// errAddressTaken says that the address of an account belongs to a user who
 	// does not have the account. The user may have been made an instant ago, by
@@ -150,7 +150,8 @@ var (
 )
 
 // twinPauses is how often a login waits before it is refused because of an
-// address: not at all where a user is never seen without their account.
+// address. It is 0 if the adapter stores a user and their account in one call:
+// then no other login ever sees the user without the account.
 func (s *store) twinPauses() int {
 	if s.signUps != nil {
 		return 0
@@ -179,7 +180,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// browser is what a login needs to know of the browser that it is for.
+// browser is what a login needs to know about its browser.
 type browser struct {
 	// sessionToken is the value of the session cookie, salt is its name.
 	sessionToken, salt string
@@ -190,15 +191,15 @@ func (e *engine) browser(ctx context.Context, r *request) browser {
 	return browser{sessionToken: token, salt: r.specs.session.name}
 }
 
-// loggedIn is who is signed in already in the browser of a request.
+// loggedIn is the user who is already signed in with the browser of a request.
 type loggedIn struct {
 	record  *adapter.User // nil if nobody is
 	session *adapter.Session
-	// browser is where that was found out.
+	// browser holds the session cookie in which the user was found.
 	browser browser
 }
 
-// user is the user, or nil if nobody is signed in.
+// user is the user, or nil if nobody is signed in signed in.
 func (l loggedIn) user() *User {
 	if l.record == nil {
 		return nil
@@ -214,9 +215,9 @@ func (l loggedIn) id() string {
 	return l.record.ID
 }
 
-// currentUser finds out who is signed in. A session that has expired, or whose
-// user is gone, counts for nobody; so does a token whose subject is not an ID of the
-// adapter.
+// currentUser finds the user who is signed in. Nobody is signed in if the
+// session has expired, if its user was deleted, or if the subject of the token
+// is not the ID of a user of the adapter.
 func (e *engine) currentUser(ctx context.Context, b browser) (loggedIn, error) {
 	if b.sessionToken == "" || e.store == nil {
 		return loggedIn{}, nil
@@ -246,8 +247,8 @@ func (e *engine) currentUser(ctx context.Context, b browser) (loggedIn, error) {
 	return loggedIn{record: user, browser: b}, nil
 }
 
-// loginByEmail signs in the user with the address, or a new one. A session
-// that the browser had is replaced.
+// loginByEmail signs in the user with the address, or a new user. It replaces
+// the session that the browser had.
 func (e *engine) loginByEmail(ctx context.Context, id *identity, current loggedIn) (*signedIn, error) {
 	found, err := e.store.userByEmail(ctx, id.user.Email)
 	if err != nil {
@@ -284,8 +285,8 @@ func (e *engine) loginByEmail(ctx context.Context, id *identity, current loggedI
 	return done, err
 }
 
-// loginByAccount signs in the owner of an account, links the account to who is
-// signed in, or makes a new user for it.
+// loginByAccount signs in the owner of an account, links the account to the
+// user who is signed in, or makes a new user for it.
 func (e *engine) loginByAccount(ctx context.Context, id *identity, current loggedIn) (*signedIn, error) {
 	owner, err := e.ownerOf(ctx, id)
 	if err != nil {
@@ -301,7 +302,7 @@ func (e *engine) loginByAccount(ctx context.Context, id *identity, current logge
 	}
 	switch {
 	case owner != nil && id.authenticator != nil:
-		// A registration proves nothing about who holds a credential ID.
+		// A registration does not prove that the person owns the credential ID.
 		return nil, &Error{Type: ErrAccountNotLinked, Message: "the passkey has an owner already"}
 	case owner != nil && current.record != nil && owner.ID != current.id():
 		return nil, &Error{Type: id.notLinked(), Message: "the account belongs to another user than the one who is signed in"}
@@ -315,15 +316,15 @@ func (e *engine) loginByAccount(ctx context.Context, id *identity, current logge
 	return e.signUp(ctx, id)
 }
 
-// by reports whether the sign-in began as who is signed in now, so that an
-// account may be linked to them. Where nobody is signed in there is nobody to
-// link to.
+// by reports whether the user who is signed in now began the sign-in, so that
+// an account may be linked to them. If nobody is signed in, nothing is linked
+// to a signed-in user, and the sign-in may have begun in another browser.
 func (b begun) by(current loggedIn) bool {
 	return b.user == current.id() && (b.bound || current.record == nil)
 }
 
-// notBegunBy is the error of a sign-in that some other user began than the one who is
-// signed in where it ends.
+// notBegunBy is the error of a sign-in that one user began, and that ends in a
+// browser in which another user is signed in.
 func (id *identity) notBegunBy() error {
 	return &Error{Type: id.notLinked(), Message: "the account is new, and the sign-in did not begin as the user who is signed in now"}
 }
@@ -352,7 +353,7 @@ func (e *engine) linkTo(ctx context.Context, id *identity, user *adapter.User, c
 	if err := e.mayLink(ctx, id, user); err != nil {
 		return nil, err
 	}
-	if current.record != nil && e.config.Callbacks.Link != nil { // which took its time: the session may be over
+	if current.record != nil && e.config.Callbacks.Link != nil { // after a slow callback, the session may have ended
 		now, err := e.currentUser(ctx, current.browser)
 		if err != nil {
 			return nil, err
@@ -371,7 +372,7 @@ func (e *engine) linkTo(ctx context.Context, id *identity, user *adapter.User, c
 	return done, err
 }
 
-// mayLink asks Callbacks.Link.
+// mayLink calls Callbacks.Link. The error is nil if the account may be linked.
 func (e *engine) mayLink(ctx context.Context, id *identity, user *adapter.User) error {
 	if e.config.Callbacks.Link == nil {
 		return nil
@@ -387,7 +388,7 @@ func (e *engine) mayLink(ctx context.Context, id *identity, user *adapter.User) 
 }
 
 // ownerOf returns the user who has the account, or nil. A login that starts
-// again asks anew.
+// again asks the store again.
 func (e *engine) ownerOf(ctx context.Context, id *identity) (*adapter.User, error) {
 	if id.asked {
 		return id.owner, nil
@@ -395,7 +396,7 @@ func (e *engine) ownerOf(ctx context.Context, id *identity) (*adapter.User, erro
 	return e.store.userByAccount(ctx, id.key())
 }
 
-// lookUp asks the store who has the account of the identity.
+// lookUp asks the store for the owner of the account of the identity.
 func (e *engine) lookUp(ctx context.Context, id *identity) error {
 	if e.store == nil {
 		return nil
@@ -406,9 +407,9 @@ func (e *engine) lookUp(ctx context.Context, id *identity) error {
 	return err
 }
 
-// signUp makes a user for an account that nobody has. A user who holds the
-// address of the account keeps it, unless the address is proven and they have no
-// other way to sign in.
+// signUp makes a user for an account that nobody has. If a user already holds
+// the address of the account, mayTakeAddress decides whether the account is
+// linked to that user.
 func (e *engine) signUp(ctx context.Context, id *identity) (*signedIn, error) {
 	var holder *adapter.User
 	var err error
@@ -447,7 +448,7 @@ func (id *identity) key() adapter.AccountKey {
 	return adapter.AccountKey{Provider: id.account.Provider, ProviderAccountID: id.account.ProviderAccountID}
 }
 
-// account is an account with these tokens.
+// account returns a copy of an account with these tokens.
 func (t *TokenSet) account(a *Account) *Account {
 	return &Account{Provider: a.Provider, Type: a.Type, ProviderAccountID: a.ProviderAccountID, TokenSet: *t}
 }
@@ -460,7 +461,8 @@ func (id *identity) notLinked() ErrorType {
 	return ErrOAuthAccountNotLinked
 }
 
-// newSession makes a database session; with tokens there is nothing to make.
+// newSession stores a new database session. With StrategyJWT it stores nothing
+// and returns nil.
 func (e *engine) newSession(ctx context.Context, user *User) (*adapter.Session, error) {
 	if e.config.Session.Strategy != StrategyDatabase {
 		return nil, nil
@@ -473,7 +475,7 @@ func (e *engine) newSession(ctx context.Context, user *User) (*adapter.Session, 
 }
 
 // rotateSession makes a new session and ends the one that the browser had, so
-// that a key that somebody saw before is worth nothing after.
+// that a session token that somebody saw before is useless afterwards.
 func (e *engine) rotateSession(ctx context.Context, user *User, current loggedIn) (*adapter.Session, error) {
 	session, err := e.newSession(ctx, user)
 	if err == nil && current.session != nil {
@@ -482,8 +484,8 @@ func (e *engine) rotateSession(ctx context.Context, user *User, current loggedIn
 	return session, err
 }
 
-// endOldSession ends a session that was replaced. If that fails, it ends by
-// itself.
+// endOldSession ends a session that was replaced. If that fails, the session
+// ends when it expires.
 func (e *engine) endOldSession(ctx context.Context, token string) {
 	if _, err := e.store.endSession(ctx, token); err != nil {
 		e.logError(ctx, err)
@@ -500,8 +502,8 @@ func (e *engine) newSessionToken(ctx context.Context) (string, error) {
 	return randomUUID(e.config.Random)
 }
 
-// finishSignIn sets the session cookie, tells the application, and sends the
-// browser on.
+// finishSignIn sets the session cookie, calls Events.SignIn, and redirects the
+// browser.
 func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (*Result, error) {
 	_, old := r.sessionCookie()
 	var result Result
@@ -525,7 +527,8 @@ func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (
 	return &result, nil
 }
 
-// sessionToken makes the session token of somebody who signs in.
+// sessionToken makes the session token of a person who signs in, and returns
+// its cookies.
 func (e *engine) sessionToken(ctx context.Context, r *request, done *signedIn, old []string) ([]*http.Cookie, error) {
 	claims := claimsFromUser(done.user)
 	if change := e.config.Callbacks.JWT; change != nil {

@@ -15,17 +15,19 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 )
 
-// What makes the link of a mail good: the text in it, which says under a MAC
-// which provider it is for, and the browser that asked for it, which keeps the
-// name of the link in a cookie. Opened there, the link works at once. Anywhere
-// else a page asks first, so that neither a link scanner nor a stranger's link
-// signs anybody in.
+// A mail link contains a text. A MAC in the text says which provider the link
+// is for. The browser that asked for the link keeps the name of the link in a
+// cookie, and in this browser the link works at once. In any other browser a
+// page asks first, so that neither a link scanner nor a stranger's link signs
+// anybody in.
 
-// secureBits is how unpredictable a text must be to be safe from guessing.
+// secureBits is the number of random bits that make a text safe from guessing.
 const secureBits = 128
 
-// newLinkText makes the text of a link: 16 random bytes and a MAC of 16 bytes, in
-// hexadecimal, or what the application generates.
+// newLinkText makes the text of a link: 16 random bytes and a MAC of 16 bytes,
+// in hexadecimal, or the result of Email.GenerateVerificationToken. If there
+// are several e-mail providers, the MAC is appended to that result, unless it
+// has fewer than secureBits.
 func (e *engine) newLinkText(ctx context.Context, p *Email) (string, error) {
 	if p.GenerateVerificationToken != nil {
 		text, err := guard(ctx, func(ctx context.Context, _ struct{}) (string, error) { return p.GenerateVerificationToken(ctx) }, struct{}{})
@@ -56,8 +58,8 @@ func linkMAC(key, provider, text string) string {
 	return hex.EncodeToString(h.Sum(nil)[:linkMACSize])
 }
 
-// isOfAnother reports whether a text says that it is for another provider than
-// this one. The texts of Auth.js say nothing.
+// isOfAnother reports whether the MAC in a text is for another provider than p.
+// The texts of Auth.js have no MAC.
 func (e *engine) isOfAnother(text string, p *Email) bool {
 	split := len(text) - 2*linkMACSize
 	if split <= 0 {
@@ -79,7 +81,8 @@ func (e *engine) isOfAnother(text string, p *Email) bool {
 	return false
 }
 
-// textBits is how many bits a text can have that consists of such characters.
+// textBits is the greatest number of random bits that a text of this length,
+// made of such characters, can hold.
 func textBits(text string) int {
 	alphabet := 10.0
 	for _, c := range text {
@@ -111,7 +114,7 @@ func (r *request) links() []string {
 	return strings.FieldsFunc(r.cookies.get(r.linkCookie().name), func(c rune) bool { return c == '.' })
 }
 
-// rememberLink is the cookie of a browser that has asked for a link.
+// rememberLink returns the cookie of a browser that has asked for a link.
 func (r *request) rememberLink(text string, maxAge time.Duration) *http.Cookie {
 	links := append(r.links(), linkName(text))
 	spec := r.linkCookie()
@@ -120,8 +123,8 @@ func (r *request) rememberLink(text string, maxAge time.Duration) *http.Cookie {
 	return c
 }
 
-// mayUseLink reports whether a request may use a link up: the browser asked for
-// it and goes to it now, or somebody confirmed it.
+// mayUseLink reports whether a request may use up a link: the browser asked for
+// the link and opens it now, or the user confirmed it.
 func (r *request) mayUseLink(text string) (bool, error) {
 	if r.method == http.MethodPost {
 		return true, r.needCSRF()
@@ -129,8 +132,8 @@ func (r *request) mayUseLink(text string) (bool, error) {
 	return slices.Contains(r.links(), linkName(text)) && !speculative(r.http.Header), nil
 }
 
-// speculative reports whether a browser or a mail program loads a page that
-// nobody has gone to yet, or as a part of another page.
+// speculative reports whether a browser or a mail program loads a page in
+// advance, before anybody opens it, or as a part of another page.
 func speculative(h http.Header) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		for _, word := range []string{"prefetch", "prerender", "preview"} {
@@ -149,7 +152,8 @@ func speculative(h http.Header) bool {
 	return false
 }
 
-// confirmLinkPage asks whether to use a link. It uses nothing up.
+// confirmLinkPage is the page that asks whether to use a link. To show it does
+// not use up the link.
 func (e *engine) confirmLinkPage(r *request, p *Email, text, email string) *Result {
 	page := pages.ConfirmLink{
 		Look: e.look(), Email: email, SiteURL: r.origin, Action: e.providerURL(r, ActionCallback, p.id()), CSRFToken: r.csrf.token,

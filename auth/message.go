@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// EmailMessage writes the default mail: it names the site and has the link. The
-// address that it goes to is not in it, so that nobody can write to strangers
-// by way of the form.
+// EmailMessage writes the default mail: it names the site and has the link. It
+// does not contain the address that it is sent to, so that nobody can use the
+// form to send their own text to strangers.
 func EmailMessage(v VerificationRequest) (Message, error) {
 	u, err := url.Parse(v.URL)
 	if err != nil {

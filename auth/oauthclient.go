@@ -14,20 +14,20 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 )
 
-// oauthClient is a compiled OAuth provider: its endpoints resolved as far as
-// the configuration goes, its checks, and what is cached of the provider.
+// oauthClient is an OAuth provider, prepared for use: the endpoints that the
+// configuration gives, the checks, and the cached metadata and keys.
 type oauthClient struct {
 	provider *OAuth
 	http     *http.Client
 	// authorization, token and userInfo are the configured endpoints with their
 	// parameters; empty means discovery.
 	authorization, token, userInfo string
-	// issuer is the source of metadata and keys; verifier checks what they
-	// sign. Both are nil for a provider without an issuer.
+	// issuer is the source of metadata and keys; verifier checks what is signed
+	// with these keys. Both are nil for a provider without an issuer.
 	issuer   *oauth.Issuer
 	verifier *oauth.Verifier
-	// server names the authorization server and the client there, as far as the
-	// configuration tells them.
+	// server identifies the authorization server and the client there, as far as
+	// the configuration gives them.
 	server string
 	// state, pkce and nonce are the checks of the flow.
 	state, pkce, nonce bool
@@ -37,7 +37,7 @@ type oauthClient struct {
 	proxy, proxyOrigin string
 }
 
-// newOAuthClient compiles a provider whose configuration has been checked.
+// newOAuthClient prepares a provider whose configuration has been checked.
 func newOAuthClient(c *Config, p *OAuth, s *shared) *oauthClient {
 	o := &oauthClient{
 		provider:      p,
@@ -73,8 +73,9 @@ func newOAuthClient(c *Config, p *OAuth, s *shared) *oauthClient {
 	return o
 }
 
-// serverName tells authorization servers, and clients at them, apart. The
-// parameters of endpoints may change while somebody signs in.
+// serverName is a text that differs between authorization servers, and between
+// clients at one server. It leaves out the parameters of endpoints, because
+// they may change while somebody signs in.
 func serverName(p *OAuth) string {
 	text := "\x00" + p.ClientID
 	for _, raw := range []string{p.Issuer, p.WellKnown, p.Authorization.URL, p.Token.URL} {
@@ -97,7 +98,7 @@ func endpoint(raw string, params url.Values) string {
 	return base + "?" + q.encode()
 }
 
-// redirectURI is where the provider sends the browser back to.
+// redirectURI is the URL to which the provider sends the browser back.
 func (e *engine) redirectURI(r *request, o *oauthClient) string {
 	if o.proxy != "" && o.proxyOrigin != r.origin {
 		return o.proxy

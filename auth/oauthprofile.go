@@ -60,7 +60,8 @@ func (e *engine) withExpiry(t TokenSet) TokenSet {
 	return t
 }
 
-// identify maps a profile to who is signing in. See docs/protocol.md, "OAuth and OpenID Connect".
+// identify maps a profile to the person who signs in. See docs/protocol.md,
+// "OAuth and OpenID Connect".
 func (e *engine) identify(ctx context.Context, o *oauthClient, profile Profile, tokens TokenSet) (*identity, error) {
 	p := o.provider
 	fail := func(cause error) (*identity, error) {
@@ -101,8 +102,9 @@ func (e *engine) identify(ctx context.Context, o *oauthClient, profile Profile, 
 	return id, nil
 }
 
-// stored chooses what the adapter keeps of a token answer: what OAuth.Account
-// says, or what there is a column for.
+// stored returns a function that chooses what the adapter keeps of a token
+// answer: the result of OAuth.Account, or by default everything that has a
+// column.
 func stored(p *OAuth, tokens TokenSet) func(context.Context) (TokenSet, error) {
 	return func(ctx context.Context) (TokenSet, error) {
 		if p.Account == nil {
@@ -135,9 +137,10 @@ func defaultProfile(p Profile) *User {
 	return u
 }
 
-// subject is the ID of somebody who is not stored: the same at every sign-in,
-// and another one for the same account ID at another provider. It has the form
-// of a UUID of version 8 (RFC 9562 section 5.8), as other IDs have.
+// subject is the ID of a user who is not stored. It is the same at every
+// sign-in. The same account ID at another provider has another subject. It has
+// the form of a UUID of version 8 (RFC 9562 section 5.8), because other IDs are
+// UUIDs, too.
 func subject(provider, accountID string) string {
 	h := sha256.New()
 	_, _ = io.WriteString(h, provider+"\x00"+accountID)

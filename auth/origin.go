@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// requestOrigin is the origin that the request was made to: that of its URL,
-// or else, in a server, that of the connection and the Host header.
+// requestOrigin is the origin that the request was made to: the origin of its
+// URL if the URL has a host. Otherwise, as in a server, the connection gives
+// the scheme and the Host header gives the host.
 func requestOrigin(hr *http.Request) string {
 	if hr.URL.Host != "" && hr.URL.Scheme != "" {
 		return originOf(hr.URL)
@@ -20,7 +21,8 @@ func requestOrigin(hr *http.Request) string {
 	return originOf(&url.URL{Scheme: scheme, Host: hr.Host})
 }
 
-// isLoopback reports whether the origin is one that only this machine has.
+// isLoopback reports whether the host of the origin is always this machine:
+// localhost, a name that ends in .localhost, or a loopback address.
 func isLoopback(origin string) bool {
 	u, err := url.Parse(origin)
 	if err != nil {
@@ -32,9 +34,9 @@ func isLoopback(origin string) bool {
 }
 
 // fromLoopback reports whether a request comes from a program on this machine,
-// and not by way of a proxy that hands requests of others on. The Host header
-// alone proves nothing: everybody can send it. A request without a peer was made
-// in this process.
+// and not through a proxy that forwards the requests of others. The Host header
+// alone proves nothing: anybody can send it. A request without RemoteAddr was
+// made in this process.
 func fromLoopback(hr *http.Request) bool {
 	if hr.RemoteAddr != "" && !loopbackAddress(hr.RemoteAddr) || len(hr.Header["Forwarded"]) > 0 {
 		return false
@@ -56,8 +58,8 @@ func fromLoopback(hr *http.Request) bool {
 	return true
 }
 
-// loopbackAddress reports whether an IP address, perhaps with a port, is one of
-// this machine.
+// loopbackAddress reports whether an IP address, which may have a port, is a
+// loopback address.
 func loopbackAddress(address string) bool {
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		address = host
@@ -66,7 +68,7 @@ func loopbackAddress(address string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// trusts reports why the origin of a request may not be used.
+// trusts returns an error if the origin of a request may not be used.
 func (e *engine) trusts(hr *http.Request, origin string) error {
 	c := &e.config
 	if c.TrustHost != nil && *c.TrustHost || e.origin != "" {
@@ -82,8 +84,8 @@ func (e *engine) trusts(hr *http.Request, origin string) error {
 }
 
 // onLoopback reports whether the site that a request is made to can be reached
-// from this machine only. Without a request it is about all requests that are
-// going to be served.
+// from this machine only. If hr is nil, it reports this for all requests that
+// will be served.
 func (e *engine) onLoopback(hr *http.Request) bool {
 	switch {
 	case e.origin != "":
@@ -94,7 +96,8 @@ func (e *engine) onLoopback(hr *http.Request) bool {
 	return e.trustLoopback
 }
 
-// originOf is scheme, host and, unless it is the scheme's own, port.
+// originOf is the origin of a URL: scheme, host, and the port unless it is the
+// default port of the scheme.
 func originOf(u *url.URL) string {
 	host := strings.ToLower(u.Host)
 	switch scheme := strings.ToLower(u.Scheme); scheme {

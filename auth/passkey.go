@@ -7,22 +7,25 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// decision is which ceremony a request gets.
+// decision says which ceremony a request gets.
 type decision struct {
 	action ceremonyAction
-	// user is who registers, shown is what the options say of them.
+	// user is the user who registers; shown is what the options say about that
+	// user.
 	user, shown *User
-	// known are the credentials to choose from, or those that the authenticator
-	// must not have already. With nil, the authenticator chooses.
+	// known are the credentials to choose from, or, for a registration, those that
+	// the authenticator must not have already. If known is nil, the authenticator
+	// chooses.
 	known []adapter.Authenticator
 }
 
-// decideCeremony says which ceremony a request gets; nil means none. Somebody
-// who is signed in registers another credential, or uses one of theirs.
-// Strangers get the same answer whatever address they submit, unless the
-// provider has DangerouslyListCredentials: with an action, that; without,
-// authentication with whatever credential the authenticator has. Ask finds out
-// who the submitted fields belong to.
+// decideCeremony decides which ceremony a request gets; nil means none. A user
+// who is signed in registers another credential, or uses one of theirs. If
+// nobody is signed in, the request gets the ceremony that it asks for; if it
+// asks for none, it gets authentication with any credential. The answer is then
+// the same for every address, unless the provider has
+// DangerouslyListCredentials. Ask finds the user whom the submitted fields
+// belong to.
 func (e *engine) decideCeremony(ctx context.Context, p *WebAuthn, action ceremonyAction, current *User, ask userInfo) (*decision, error) {
 	if current != nil {
 		if action == "" {
@@ -44,8 +47,8 @@ func (e *engine) decideCeremony(ctx context.Context, p *WebAuthn, action ceremon
 	case user == nil:
 		return &decision{action: actionAuthenticate}, nil
 	case !p.DangerouslyListCredentials:
-		// The callback finds out whether the address is free. Until then nothing
-		// but the address is shown, which is what a stranger knows.
+		// The callback finds out whether the address is free. Until then the options
+		// show only the address, which the client knows anyway.
 		return &decision{action: actionRegister, user: user.withID(""), shown: &User{Email: user.Email}}, nil
 	case exists && action == actionRegister:
 		return nil, nil
@@ -78,10 +81,10 @@ func (e *engine) userOfField(ctx context.Context, form Form, ask bool) (user *Us
 }
 
 // provePasskey verifies an answer and returns the owner of its passkey. The
-// credential decides who that is; the user handle is not compared. Cloned is
-// called if the counter did not rise.
+// credential alone determines the owner; the user handle is not compared.
+// Cloned is called if the counter did not rise.
 func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, began *ceremony, answer *WebAuthnAnswer, want WebAuthnExpectation, cloned func(PasskeyClonedEvent)) (*User, error) {
-	if _, ok := e.store.edits(); !ok { // which lets one of two in by itself
+	if _, ok := e.store.edits(); !ok { // with edits, the adapter accepts only one of two uses
 		release, err := e.logins.acquire(ctx, "passkey\x00"+answer.CredentialID)
 		if err != nil {
 			return nil, err
@@ -114,8 +117,8 @@ func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, began *ceremony,
 	})
 }
 
-// ownerOfPasskey finds the user who has a passkey. An account of another
-// provider, or of another user than the authenticator, does not count.
+// ownerOfPasskey finds the user who has a passkey. The account of the passkey
+// must be one of this provider and of the user who has the authenticator.
 func (e *engine) ownerOfPasskey(ctx context.Context, p *WebAuthn, stored *adapter.Authenticator) (*User, error) {
 	record, err := e.store.account(ctx, adapter.AccountKey{Provider: p.id(), ProviderAccountID: stored.ProviderAccountID})
 	if err != nil {
@@ -141,7 +144,8 @@ func passkeyAccount(p *WebAuthn, credentialID, userID string) *Account {
 // countUse stores the counter of a verified answer (WebAuthn Level 3, section
 // 6.1.1). Where the authenticator does not count, both counters are 0, and the
 // challenge, which works once, is the only protection against replay. Otherwise
-// the counter must rise; of two answers with one counter, one wins.
+// the counter must rise; if two answers have the same counter, only one of them
+// is accepted.
 func (e *engine) countUse(ctx context.Context, stored *adapter.Authenticator, counter int64, cloned func(from, to int64)) error {
 	for range maxLoginRaces + 1 {
 		if (stored.Counter != 0 || counter != 0) && counter <= stored.Counter {
@@ -163,19 +167,19 @@ func (e *engine) countUse(ctx context.Context, stored *adapter.Authenticator, co
 	return passkeyError(codeCloned, "the passkey is in use elsewhere at the same time", nil)
 }
 
-// passkeySignal tells a browser which passkeys of a user there are, for
+// passkeySignal tells a browser which passkeys a user has, for
 // PublicKeyCredential.signalAllAcceptedCredentials (WebAuthn Level 3, section
 // 5.1.10).
 type passkeySignal struct {
 	RPID   string `json:"rpId"`
 	UserID string `json:"userId"`
-	// AllAcceptedCredentialIDs are all that the user has.
+	// AllAcceptedCredentialIDs are all credential IDs of the user.
 	AllAcceptedCredentialIDs []string `json:"allAcceptedCredentialIds"`
 }
 
-// passkeysOf makes the signal for a user whom an answer has signed in. It is nil
-// without a user handle, and if the list could not be read: an empty list would
-// have the browser forget all passkeys.
+// passkeysOf makes the signal for a user whom an answer has signed in. It is
+// nil without a user handle, and if the list could not be read: an empty list
+// would make the browser forget all passkeys.
 func (e *engine) passkeysOf(ctx context.Context, rp RelyingParty, handle []byte, userID string) *passkeySignal {
 	if len(handle) == 0 {
 		return nil

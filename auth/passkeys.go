@@ -20,35 +20,37 @@ type Passkey struct {
 	Name string
 	// Created and LastUsed are nil where the store does not keep them.
 	Created, LastUsed *time.Time
-	// BackedUp says that there was a copy in a cloud account when the passkey was
-	// registered, Syncable that there may be one.
+	// BackedUp says that the passkey had a copy in a cloud account when it was
+	// registered. Syncable says that it may have one.
 	BackedUp, Syncable bool
 	// Transports are the ways to reach the authenticator, such as usb and
 	// internal.
 	Transports []string
 }
 
-// Passkeys lists the passkeys of a user. A user without any, or one who does not
-// exist, has an empty list. An error comes from the store.
+// Passkeys lists the passkeys of a user. The list is empty for a user without
+// passkeys, and for a user who does not exist. The error is of type
+// ErrMissingAdapter without Config.Adapter, and otherwise comes from the store.
 func (h *Handler) Passkeys(ctx context.Context, userID string) ([]Passkey, error) {
 	return h.engine.passkeys(ctx, userID)
 }
 
-// RenamePasskey gives a passkey of the user a name of 1 to 64 characters, one of
-// which can be seen, without control characters and characters that change the
-// direction of text. The error matches adapter.ErrNotFound if the user has no such passkey, and
-// adapter.ErrUnsupported if the store has no place for names.
+// RenamePasskey gives a passkey of the user a name. The name, without the white
+// space around it, must have 1 to 64 characters. At least one of them must be
+// visible; none may be a control character or a character that changes the
+// direction of text. The error matches adapter.ErrNotFound if the user has no
+// such passkey, and adapter.ErrUnsupported if the store has no place for names.
 func (h *Handler) RenamePasskey(ctx context.Context, userID, passkeyID, name string) error {
 	return h.engine.renamePasskey(ctx, userID, passkeyID, name)
 }
 
-// RemovePasskey removes a passkey of the user, and with it the account that it
-// stands for. The error matches adapter.ErrNotFound if the user has no such
-// passkey, and adapter.ErrLastCredential if nothing would be left by which they
-// could sign in: another passkey, another account, or a mail to an address that
-// they have proven, where there is a provider of mails. Of two removals at once
-// that would leave nothing one fails. It matches adapter.ErrUnsupported if the
-// adapter has no adapter.AuthenticatorEdits.
+// RemovePasskey removes a passkey of the user, and the account that belongs to
+// it. The error matches adapter.ErrNotFound if the user has no such passkey. It
+// matches adapter.ErrLastCredential if the user would have no way left to sign
+// in: no other passkey, no other account, and no mail link to an address that
+// they have proven. Of two concurrent removals that together would leave no
+// way, one fails. The error matches adapter.ErrUnsupported if the adapter has
+// no adapter.AuthenticatorEdits.
 func (h *Handler) RemovePasskey(ctx context.Context, userID, passkeyID string) error {
 	return h.engine.removePasskey(ctx, userID, passkeyID)
 }

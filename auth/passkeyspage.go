@@ -10,11 +10,11 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 )
 
-// PasskeysPage is a page on which people see their passkeys, add one, name and
-// remove them. It is mounted at any path of the site; somebody who is not signed
-// in is sent to sign in first. A post must carry our CSRF token, or come from a
-// page of the site. Behind it are Passkeys, RenamePasskey and RemovePasskey, for
-// pages of the application's own.
+// PasskeysPage is a page on which users see their passkeys, and add, rename and
+// remove them. Mount it at any path of the site; a user who is not signed in is
+// sent to the sign-in page first. A POST must carry our CSRF token, or come
+// from a page of the site. An application with a page of its own can call
+// Passkeys, RenamePasskey and RemovePasskey.
 func (h *Handler) PasskeysPage() http.Handler {
 	return h.Require(http.HandlerFunc(h.servePasskeys))
 }
@@ -81,7 +81,8 @@ func day(t *time.Time) string {
 	return t.UTC().Format(time.DateOnly)
 }
 
-// changePasskey does what a post asks for, and tells the page about it.
+// changePasskey makes the change that a POST asks for, and puts the outcome
+// into page. It returns the status of the response.
 func (e *engine) changePasskey(ctx context.Context, r *request, userID string, page *pages.Passkeys) int {
 	if err := r.readBody(e.config.MaxBodySize); err != nil {
 		page.Error = "The form could not be read."

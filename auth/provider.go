@@ -5,8 +5,8 @@ import (
 )
 
 // Provider is a way to sign in: *OAuth, *Email, *Credentials or *WebAuthn. The
-// interface is sealed. A provider is read by New and not changed; one value may
-// be used in several configurations.
+// interface is sealed. New reads a provider and does not change it; one value
+// may be used in several configurations.
 type Provider interface {
 	// id is unique among the providers and part of the URLs.
 	id() string
@@ -17,10 +17,11 @@ type Provider interface {
 }
 
 // Form is what a client submitted: the fields of a form, or the members of a
-// JSON object. Of a field given twice the last counts. It logs as [redacted].
+// JSON object. If a field is given twice, the last value is used. It logs as
+// [redacted].
 type Form map[string]any
 
-// Get returns the text of a field, or "" if it is absent or no text.
+// Get returns the text of a field, or "" if the field is absent or not a text.
 func (f Form) Get(name string) string {
 	s, _ := f[name].(string)
 	return s
@@ -30,7 +31,7 @@ func (f Form) Get(name string) string {
 type Field struct {
 	// Name is the name under which the value is submitted.
 	Name string
-	// Label is shown; the default is Name.
+	// Label is the label of the input; the default is Name.
 	Label string
 	// Type is the type of the HTML input; the default is text.
 	Type string
@@ -50,7 +51,7 @@ type Style struct {
 	Logo string
 }
 
-// LogValue keeps what was submitted, passwords among it, out of logs.
+// LogValue keeps the submitted values, which may be passwords, out of logs.
 func (Form) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 // ProviderType is one of the five kinds of provider.

@@ -5,25 +5,27 @@ import (
 	"net/http"
 )
 
-// Credentials is a provider that asks the application whether what somebody
-// submitted is right. It needs StrategyJWT.
+// Credentials is a provider whose submitted fields, such as a name and a
+// password, are checked by the application. It needs StrategyJWT.
 type Credentials struct {
 	// ID is part of the URL; the default is credentials.
 	ID string
 	// Name is shown; the default is Credentials.
 	Name string
-	// Fields are the inputs of the built-in sign-in page, in order. Without any
-	// the page has just the button.
+	// Fields are the inputs of the built-in sign-in page, in order. Without fields
+	// the page has only the button.
 	Fields []Field
-	// UsesAdapterIDs says that the ID of a user whom Authorize returns is that of
-	// the same person in Config.Adapter. Then an account of another provider may
-	// be linked to who is signed in with credentials. Set it only if every ID comes
-	// from the adapter: any other one may be that of somebody else there.
+	// UsesAdapterIDs says that Authorize returns each user with the ID that the
+	// same person has in Config.Adapter. Then an account of another provider may
+	// be linked to a user who is signed in with credentials. Set it only if every
+	// ID comes from the adapter: any other ID may be the ID of somebody else
+	// there.
 	UsesAdapterIDs bool
-	// Authorize returns the user whom the submitted fields belong to. Returning
-	// nil refuses, like an *Error of type ErrCredentialsSignin, whose Code the
-	// client is shown. Any other error is a fault of the server. The form holds
-	// csrfToken and callbackUrl too, if they were submitted. Required.
+	// Authorize returns the user whom the submitted fields belong to. A nil user
+	// refuses the sign-in. An *Error of type ErrCredentialsSignin also refuses it,
+	// and the client is shown its Code. Any other error means that the server
+	// failed. The form holds csrfToken and callbackUrl too, if they were
+	// submitted. Required.
 	Authorize func(ctx context.Context, form Form, r *http.Request) (*User, error)
 }
 

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Email is a provider that mails a link, which signs in once, until it expires:
-// at once in the browser that asked for it, and elsewhere after a page has asked.
-// It needs an adapter. See docs/protocol.md, "Records".
+// Email is a provider that mails a link. The link signs in once, before it
+// expires. In the browser that asked for the link it works at once; in any
+// other browser a page asks first. The provider needs an adapter. See
+// docs/protocol.md, "Records".
 type Email struct {
 	// ID is part of the URL; the default is email.
 	ID string
@@ -22,30 +23,33 @@ type Email struct {
 	// With smtp, STARTTLS is required unless the host is a loopback address.
 	// Either Server or SendVerificationRequest is required.
 	Server string
-	// APIKey is for the SendVerificationRequest of mail services.
+	// APIKey is the key of a mail service, for its SendVerificationRequest.
 	APIKey string
-	// MaxAge is how long a link is good for; the default is 24 hours.
+	// MaxAge is how long a link is valid; the default is 24 hours.
 	MaxAge time.Duration
-	// Secret is what the tokens are hashed with, in place of Config.Secret. The
-	// first is used for new tokens, all are accepted.
+	// Secret holds the secrets with which tokens are hashed, in place of
+	// Config.Secret. New tokens are hashed with the first secret; a token is
+	// accepted with each of them.
 	Secret []string
-	// NormalizeIdentifier turns what was submitted into the one address that is
-	// mailed, looked up and stored. The default is NormalizeEmail.
+	// NormalizeIdentifier turns the submitted text into an address. The mail is
+	// sent to this address, and the user is looked up and stored with it. The
+	// default is NormalizeEmail.
 	NormalizeIdentifier func(submitted string) (string, error)
-	// GenerateVerificationToken makes the token of a link. The default, also
-	// when it returns "", is 16 random bytes and a MAC in hexadecimal. A token with
-	// less than 128 bits, such as a code of six digits, needs an adapter with
-	// adapter.TokenEdits: it has five tries, and a new one ends the older ones.
+	// GenerateVerificationToken makes the token of a link. The default, which is
+	// also used if it returns "", is 16 random bytes and a MAC of 16 bytes, in
+	// hexadecimal. A token with less than 128 bits, such as a code of six digits,
+	// needs an adapter with adapter.TokenEdits: such a token can be tried five
+	// times, and a new one makes the older ones invalid.
 	GenerateVerificationToken func(ctx context.Context) (string, error)
 	// Message writes the mail; the default is EmailMessage.
 	Message func(p VerificationRequest) (Message, error)
-	// SendVerificationRequest sends the mail; the default does so through
-	// Server. The token is in the store when it is called.
+	// SendVerificationRequest sends the mail; the default sends it through Server.
+	// The token is stored before the call.
 	SendVerificationRequest func(ctx context.Context, p VerificationRequest) error
 
 	// Complete, if set, is called by New, on a copy whose APIKey has been taken
-	// from the environment. It fills in what depends on it. Its error is a
-	// problem of the configuration.
+	// from the environment. It fills in the fields that depend on the key. New
+	// reports its error as a problem of the configuration.
 	Complete func(p *Email) error
 }
 
@@ -58,7 +62,7 @@ type VerificationRequest struct {
 	URL string
 	// Token is the token in the link. Only its hash is stored.
 	Token string
-	// Expires is the instant from which the link is void.
+	// Expires is the instant from which the link is not valid.
 	Expires time.Time
 	// Provider is the provider, with its defaults filled in.
 	Provider Email

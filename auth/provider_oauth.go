@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// OAuth is an OAuth 2 or OpenID Connect provider. Package providers has ready
-// ones.
+// OAuth is an OAuth 2 or OpenID Connect provider. Package providers has
+// ready-made ones.
 type OAuth struct {
 	// ID is part of the URLs, and of the names of the environment variables
-	// AUTH_<ID>_ID, AUTH_<ID>_SECRET and AUTH_<ID>_ISSUER. Required. An ID stands for
-	// one authorization server: its callback URL is how the answers of several are
-	// told apart. An application that makes a configuration for each request, with a
-	// server for each tenant, needs an ID for each of them.
+	// AUTH_<ID>_ID, AUTH_<ID>_SECRET and AUTH_<ID>_ISSUER. Required. An ID means
+	// one authorization server: the callback URL, which contains the ID, is how
+	// the answers of several servers are told apart. An application that makes a
+	// configuration for each request, with a server for each tenant, needs an ID
+	// for each server.
 	ID string
 	// EnvID replaces ID in the names of the environment variables.
 	EnvID string
@@ -28,11 +29,11 @@ type OAuth struct {
 	// Issuer is the provider's issuer identifier, an https URL. With it,
 	// endpoints that are not given are discovered.
 	Issuer string
-	// WellKnown is the URL of the provider's metadata, where it is not
-	// Issuer + /.well-known/openid-configuration. It replaces Issuer if it
-	// contains it.
+	// WellKnown is the URL of the provider's metadata, if it is not Issuer +
+	// /.well-known/openid-configuration. If Issuer is empty and this URL contains
+	// the issuer, Issuer is taken from it.
 	WellKnown string
-	// JWKS is the URL of the provider's keys, where it is not in the metadata.
+	// JWKS is the URL of the provider's keys, if it is not in the metadata.
 	JWKS string
 
 	ClientID     string
@@ -42,52 +43,54 @@ type OAuth struct {
 	Token         TokenEndpoint
 	UserInfo      UserInfoEndpoint
 
-	// Checks protect the flow. None means CheckPKCE and CheckState. CheckState is
-	// added when a redirect proxy is used. CheckNonce is for TypeOIDC only. A
-	// list of just CheckNone has no checks. CheckPKCE alone protects only at a
-	// provider that has PKCE. A check is spent once in each process:
-	// a browser that keeps its cookies can show one again to another process, for
-	// 15 minutes, and gets as far as the provider lets a code be used twice.
+	// Checks protect the flow. An empty list means CheckPKCE and CheckState.
+	// CheckState is added when a redirect proxy is used. CheckNonce is for
+	// TypeOIDC only. A list with only CheckNone turns the checks off. CheckPKCE
+	// alone protects only if the provider supports PKCE. A check can be used once
+	// in each process. A browser that keeps its cookies can use a check again in
+	// another process for 15 minutes, but this succeeds only if the provider
+	// accepts a code twice.
 	Checks []Check
 	// Client says how this program presents itself to the provider.
 	Client ClientMetadata
 
-	// Profile maps what the provider says to a user. The ID in its result
+	// Profile makes a user from the provider's profile. The ID in its result
 	// becomes Account.ProviderAccountID. The default takes id, name, email and
 	// image from the standard claims.
 	Profile func(ctx context.Context, profile Profile, tokens TokenSet) (*User, error)
-	// EmailVerified says what the provider states about an address, which is the
-	// one that Profile returned. The default is StandardEmailProof. An address is
-	// taken for the person's own only if the result is EmailProven.
+	// EmailVerified returns what the provider states about the address that
+	// Profile returned. The default is StandardEmailProof. The address is treated
+	// as proven by the person only if the result is EmailProven.
 	EmailVerified func(profile Profile, email string) EmailProof
-	// Account chooses what of the token answer the adapter stores. The default
-	// keeps everything that has a column; nil as the result keeps nothing.
+	// Account chooses which parts of the token answer the adapter stores. The
+	// default keeps everything that has a column. A nil result keeps nothing.
 	Account func(tokens TokenSet) *TokenSet
 	// UserInfoOnly takes the user from the userinfo endpoint although there is
 	// an ID token, which is still required and verified. It is idToken: false of
 	// Auth.js, for TypeOIDC.
 	UserInfoOnly bool
 
-	// AllowDangerousEmailAccountLinking links the account to the user who has
-	// its e-mail address, without that user being signed in. Who can make
-	// this provider state an address can then sign in as its owner. An address that
-	// the provider says is not verified is not linked, nor one that its user has
-	// not proven while that user has accounts or passkeys.
+	// AllowDangerousEmailAccountLinking links the account to the user who has its
+	// e-mail address, although that user is not signed in. A person who can make
+	// this provider state an address can then sign in as its owner. The account is
+	// not linked if the provider says that the address is not verified. It is also
+	// not linked if the user has not proven the address and has accounts or
+	// passkeys.
 	AllowDangerousEmailAccountLinking bool
 
 	// RedirectProxyURL is Config.RedirectProxyURL for this provider alone.
 	RedirectProxyURL string
-	// HTTPClient makes the requests to the provider; the default has timeouts,
-	// does not follow redirects, and connects to no address of this machine or its
-	// link unless the configuration names the host, or the issuer is on this
-	// machine. It is customFetch of Auth.js.
+	// HTTPClient makes the requests to the provider; the default has timeouts and
+	// does not follow redirects. It connects to a loopback or link-local address
+	// only if the configuration names the host, or if the issuer is on this
+	// machine. The field is customFetch of Auth.js.
 	HTTPClient *http.Client
 
 	Style Style
 
 	// Complete, if set, is called by New, on a copy whose client ID, secret and
-	// issuer have been taken from the environment. It fills in what depends on
-	// them. Its error is a problem of the configuration.
+	// issuer have been taken from the environment. It fills in the fields that
+	// depend on them. New reports its error as a problem of the configuration.
 	Complete func(p *OAuth) error
 }
 
@@ -123,8 +126,9 @@ type TokenEndpoint struct {
 	Request func(ctx context.Context, p TokenRequest) (*TokenSet, error)
 	// Prepare, if set, changes the standard request before it is sent.
 	Prepare func(r *http.Request, form url.Values) error
-	// Conform, if set, makes a standard answer of the provider's. It returns its
-	// argument or a new response, and owns the body of what it does not return.
+	// Conform, if set, turns the provider's answer into a standard one. It returns
+	// its argument or a new response. If it returns a new response, it must close
+	// the body of its argument.
 	Conform func(r *http.Response) (*http.Response, error)
 }
 
@@ -186,24 +190,25 @@ type ClientMetadata struct {
 	PrivateKey crypto.Signer
 	KeyID      string
 	// TokenEndpointAuthSigningAlg is the algorithm of the assertion. The default
-	// is HS256 for ClientSecretJWT, and what goes with PrivateKey: RS256, EdDSA,
-	// or that of its curve.
+	// is HS256 for ClientSecretJWT. For PrivateKeyJWT the default depends on
+	// PrivateKey: RS256, EdDSA, or the algorithm of its curve.
 	TokenEndpointAuthSigningAlg string
-	// IDTokenSignedResponseAlg is the only algorithm that ID tokens may have;
-	// empty means those of the metadata but HS256, or RS256.
+	// IDTokenSignedResponseAlg is the only algorithm with which ID tokens may be
+	// signed. Empty means the algorithms of the metadata except HS256, or RS256 if
+	// the metadata has none.
 	IDTokenSignedResponseAlg string
-	// UserInfoSignedResponseAlg asks for a signed userinfo answer and is the
-	// only algorithm that it may have.
+	// UserInfoSignedResponseAlg asks for a signed userinfo answer, and is the only
+	// algorithm with which it may be signed.
 	UserInfoSignedResponseAlg string
-	// DefaultMaxAge is the greatest age of the authentication at the provider, to
-	// the second, which it is asked for; zero means any. RequireAuthTime makes the
-	// claim auth_time obligatory.
+	// DefaultMaxAge is the greatest age that the authentication at the provider
+	// may have, in whole seconds. The provider is asked for it. Zero means any
+	// age. RequireAuthTime makes the claim auth_time obligatory.
 	DefaultMaxAge   time.Duration
 	RequireAuthTime bool
 	// DangerouslyAcceptShortSecret accepts a client secret that is a key of HMAC
-	// signatures (HS256 and ClientSecretJWT) and has fewer bytes than they need, 32
-	// for HS256. Who sees one signature can guess such a key, and then sign in as
-	// everybody.
+	// signatures (HS256 and ClientSecretJWT) and has fewer bytes than the
+	// algorithm needs, 32 for HS256. A person who sees one signature can try to
+	// guess such a key, and with it can sign in as anybody.
 	DangerouslyAcceptShortSecret bool
 }
 

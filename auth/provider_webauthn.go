@@ -10,23 +10,25 @@ import (
 )
 
 // WebAuthn is a provider that signs in with a passkey or a security key
-// (WebAuthn Level 3). It is experimental: it needs
-// Experimental.EnableWebAuthn and an adapter. Package auth/webauthn makes one,
-// with everything set that has to be.
+// (WebAuthn Level 3). It is experimental: it needs Experimental.EnableWebAuthn
+// and an adapter. Package auth/webauthn makes one, with all required fields
+// set.
 type WebAuthn struct {
 	// ID is part of the URL; the default is webauthn.
 	ID string
 	// Name is shown; the default is WebAuthn.
 	Name string
-	// RelyingParties say who asks. Nil means one whose ID is the host of
-	// Config.URL. Of several, the one that lists the origin of a request serves
-	// it; a request of any other origin is refused, so that a forged Host header
-	// chooses nothing. Where the Host header is trusted in place of Config.URL
-	// (Config.TrustHost), at least one is needed, with ID and Origins.
+	// RelyingParties are the sites for which the provider asks for passkeys. Nil
+	// means one relying party, whose ID is the host of Config.URL. If there are
+	// several, a request gets the one whose Origins contain the host of the
+	// request. A request to any other host is refused, so that a forged Host
+	// header can't choose a relying party. If the Host header is trusted in place
+	// of Config.URL (Config.TrustHost), at least one relying party is needed, with
+	// ID and Origins.
 	RelyingParties []RelyingParty
-	// GetRelyingParty, if set, says who asks, in place of RelyingParties. It
-	// must choose from what the application knows, never make an ID of the Host
-	// header.
+	// GetRelyingParty, if set, returns the relying party for a request, in place
+	// of RelyingParties. It must choose from relying parties that the application
+	// knows, and must never make an ID from the Host header.
 	GetRelyingParty func(ctx context.Context, r *http.Request) (RelyingParty, error)
 	// EnableConditionalUI offers passkeys in the autofill of the sign-in page.
 	// At most one provider may have it.
@@ -40,12 +42,13 @@ type WebAuthn struct {
 	// Timeout is how long the browser waits for the user; the default is five
 	// minutes.
 	Timeout time.Duration
-	// UserVerification asks for a PIN, a fingerprint or the like. What is asked
-	// for is required: only with UserVerificationDiscouraged an answer without it
-	// is accepted. The default is UserVerificationPreferred.
+	// UserVerification asks for a PIN, a fingerprint or the like. The default is
+	// UserVerificationPreferred. An answer without user verification is refused,
+	// unless the value is UserVerificationDiscouraged or
+	// DangerouslyAcceptUnverifiedUsers is set.
 	UserVerification UserVerification
 	// DangerouslyAcceptUnverifiedUsers accepts answers without user verification
-	// although it was preferred: anybody who holds the key signs in.
+	// although it was preferred: then anybody who holds the key can sign in.
 	DangerouslyAcceptUnverifiedUsers bool
 	// ResidentKey says whether a new credential must be one that the
 	// authenticator finds without being told its ID: required, preferred or
@@ -54,9 +57,9 @@ type WebAuthn struct {
 	// Attachment restricts new credentials to authenticators that are part of
 	// the device (platform) or not (cross-platform). The default is either.
 	Attachment string
-	// Attestation is what new authenticators are asked to prove about
-	// themselves: none (the default), indirect, direct or enterprise. All but
-	// none need trust anchors, see package auth/webauthn.
+	// Attestation is what new authenticators are asked to prove about themselves:
+	// none (the default), indirect, direct or enterprise. All except none need
+	// trust anchors: see package auth/webauthn.
 	Attestation string
 	// Algorithms are the COSE algorithms of new credentials, the best first. Nil
 	// means EdDSA (-8), ES256 (-7) and RS256 (-257).
@@ -65,22 +68,24 @@ type WebAuthn struct {
 	// inputs, as JSON values by name. Registration adds credProps.
 	AuthenticationExtensions map[string]any
 	RegistrationExtensions   map[string]any
-	// GetUserInfo says who the submitted fields belong to: a stored user, a new
-	// one (exists is false), or nobody (nil). The default looks the normalised
-	// field email up. It is not asked for somebody who is signed in.
+	// GetUserInfo returns the user whom the submitted fields belong to: a stored
+	// user, a new user (exists is false), or nobody (nil). The default normalises
+	// the field email and looks up the user with this address. It is not called if
+	// somebody is signed in.
 	GetUserInfo func(ctx context.Context, form Form, r *http.Request) (user *User, exists bool, err error)
-	// DangerouslyListCredentials answers as Auth.js does when somebody who is
-	// not signed in submits an address: with the IDs of the credentials of its
-	// user, or an offer to register where there is no such user. Anybody can
-	// find out so who is registered. Credentials that are not discoverable can't
-	// be used without it. By default the answer is the same for every address.
+	// DangerouslyListCredentials makes the provider answer as Auth.js does if
+	// nobody is signed in and an address is submitted. The answer then has the
+	// credential IDs of the user with this address, or is an offer to register if
+	// there is no such user. So anybody can find out who is registered. By default
+	// the answer is the same for every address, and credentials that are not
+	// discoverable can't be used.
 	DangerouslyListCredentials bool
 	// Ceremonies verifies the answers of authenticators. Required; package
-	// auth/webauthn has it.
+	// auth/webauthn has an implementation.
 	Ceremonies WebAuthnCeremonies
 }
 
-// UserVerification is how much a site wants the authenticator to find out that
+// UserVerification says how much a site wants the authenticator to check that
 // its owner uses it (WebAuthn Level 3, section 5.8.6).
 type UserVerification string
 
@@ -92,18 +97,17 @@ const (
 )
 
 // WebAuthnCeremonies reads and verifies the answers of authenticators. Its
-// errors never repeat what the client sent. If it has a method
-// Check(*WebAuthn) error, New asks it what is wrong with the settings of a
-// provider.
+// errors never repeat what the client sent. If it has a method Check(*WebAuthn)
+// error, New calls it to check the settings of a provider.
 type WebAuthnCeremonies interface {
 	// ParseAuthentication and ParseRegistration read the answer of
-	// navigator.credentials.get and create, as JSON. Nothing in the result can
-	// be believed yet.
+	// navigator.credentials.get and create, as JSON. Nothing in the result has
+	// been verified.
 	ParseAuthentication(data []byte) (*WebAuthnAnswer, error)
 	ParseRegistration(data []byte) (*WebAuthnAnswer, error)
 	// VerifyAuthentication verifies an answer that ParseAuthentication returned,
-	// with the stored authenticator, by all rules but the one of the counter,
-	// and returns the received counter.
+	// with the stored authenticator, by all rules except the one about the
+	// counter, and returns the counter in the answer.
 	VerifyAuthentication(ctx context.Context, a *WebAuthnAnswer, want WebAuthnExpectation, stored adapter.Authenticator) (counter int64, err error)
 	// VerifyRegistration verifies an answer that ParseRegistration returned, and
 	// returns the new authenticator without UserID and Created. Its Name, if it
@@ -124,10 +128,10 @@ type WebAuthnAnswer struct {
 	Parsed any
 }
 
-// WebAuthnExpectation is what an answer is held against.
+// WebAuthnExpectation is what an answer is compared with.
 type WebAuthnExpectation struct {
 	Challenge string
-	// RelyingParty has the ID of the options, and the origins that count.
+	// RelyingParty has the ID of the options, and the origins that are accepted.
 	RelyingParty RelyingParty
 	// UserVerified says that the user must have been verified.
 	UserVerified bool
@@ -202,7 +206,7 @@ func (p *WebAuthn) algorithms() []int {
 	return p.Algorithms
 }
 
-// checkWebAuthn reports what is wrong with a provider by itself.
+// checkWebAuthn reports what is wrong with the settings of one provider.
 func checkWebAuthn(p *WebAuthn, problem func(ErrorType, Provider, string, ...any)) {
 	oneOf := func(field, value string, allowed ...string) {
 		for _, a := range allowed {

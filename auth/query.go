@@ -33,7 +33,8 @@ func (q *orderedQuery) add(name, value string) {
 	*q = append(*q, struct{ name, value string }{name, value})
 }
 
-// set gives a parameter the values, where it first stands or else at the end.
+// set gives a parameter these values, at the place where it first occurs, or at
+// the end if it does not occur.
 func (q *orderedQuery) set(name string, values ...string) {
 	var kept orderedQuery
 	placed := false
