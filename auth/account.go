@@ -8,16 +8,17 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Account connects a user with an identity at a provider. See docs/protocol.md, "Records". It logs without its tokens.
+// Account connects a user with an identity at a provider. See docs/protocol.md,
+// "Records". LogValue leaves its tokens out.
 type Account struct {
 	// Provider is the ID of the provider.
 	Provider string
 	Type     ProviderType
-	// ProviderAccountID is the ID that the provider knows the person by: the ID
-	// in the result of OAuth.Profile, the e-mail address, or the ID that
-	// Credentials.Authorize returned.
+	// ProviderAccountID is the person's ID at the provider: the ID in the result
+	// of OAuth.Profile, the e-mail address, or the ID that Credentials.Authorize
+	// returned.
 	ProviderAccountID string
-	// UserID is the owner's ID, empty until there is one.
+	// UserID is the owner's ID. It is empty while the account has no owner.
 	UserID string
 	// TokenSet is zero unless Type is TypeOAuth or TypeOIDC.
 	TokenSet
@@ -28,8 +29,8 @@ func (a Account) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("provider", a.Provider), slog.String("type", string(a.Type)), slog.String("userId", a.UserID))
 }
 
-// record returns the account as the adapter keeps it: the fields of the token
-// answer that it has columns for.
+// record returns the account as the adapter stores it, with the fields of the
+// token answer that adapter.Account has.
 func (a *Account) record() adapter.Account {
 	r := adapter.Account{
 		UserID: a.UserID, Type: adapter.AccountType(a.Type), Provider: a.Provider, ProviderAccountID: a.ProviderAccountID,
@@ -43,7 +44,8 @@ func (a *Account) record() adapter.Account {
 	return r
 }
 
-// TokenSet is the answer of a provider's token endpoint. See docs/protocol.md, "Records". Its tokens are secrets; a TokenSet logs as [redacted].
+// TokenSet is the answer of a provider's token endpoint. See docs/protocol.md,
+// "Records". Its tokens are secrets; a TokenSet is logged as [redacted].
 type TokenSet struct {
 	AccessToken  string
 	RefreshToken string
@@ -52,10 +54,11 @@ type TokenSet struct {
 	// TokenType is lower case.
 	TokenType    string
 	SessionState string
-	// ExpiresIn is the lifetime that the provider stated, zero if it did not.
+	// ExpiresIn is the lifetime that the provider stated, or zero if it stated
+	// none.
 	ExpiresIn time.Duration
-	// ExpiresAt is the instant at which AccessToken expires, to the second; the
-	// zero time if not known.
+	// ExpiresAt is the instant at which AccessToken expires, to the second. It is
+	// the zero time if the instant is not known.
 	ExpiresAt time.Time
 	// AuthorizationDetails is a JSON array of objects (RFC 9396), or nil.
 	AuthorizationDetails json.RawMessage
@@ -66,7 +69,7 @@ type TokenSet struct {
 // LogValue keeps the tokens out of logs.
 func (TokenSet) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// textOf is the text, or "" for nil.
+// textOf returns the text, or "" for nil.
 func textOf(s *string) string {
 	if s == nil {
 		return ""
@@ -74,7 +77,7 @@ func textOf(s *string) string {
 	return *s
 }
 
-// textOrNil is nil for the empty text.
+// textOrNil returns nil for the empty text.
 func textOrNil(s string) *string {
 	if s == "" {
 		return nil
@@ -82,8 +85,8 @@ func textOrNil(s string) *string {
 	return &s
 }
 
-// tokenClaims are the tokens that a store keeps, as claims of a sealed cookie,
-// and tokensFromClaims reads them.
+// tokenClaims returns the tokens that a store keeps, as claims of a sealed
+// cookie. tokensFromClaims reads them again.
 func tokenClaims(t *TokenSet) Claims {
 	c := Claims{}
 	for name, text := range map[string]string{

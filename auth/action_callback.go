@@ -7,7 +7,8 @@ import (
 )
 
 // callback serves GET and POST callback: it ends a sign-in. Errors that are not
-// of this package are wrapped, so that the log says where they come from.
+// of this package are wrapped in ErrCallbackRoute, so that the log names the
+// provider.
 func (e *engine) callback(ctx context.Context, r *request) (*Result, error) {
 	result, err := e.callbackOf(ctx, r)
 	if err == nil {

@@ -3,7 +3,7 @@ package auth
 import "context"
 
 // callbackCredentials serves POST callback for a credentials provider: it asks
-// the application whether what was submitted is right. No adapter is involved.
+// the application whether the submitted form is right. No adapter is involved.
 func (e *engine) callbackCredentials(ctx context.Context, r *request, p *Credentials) (*Result, error) {
 	if err := r.needCSRF(); err != nil {
 		return nil, err

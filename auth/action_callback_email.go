@@ -8,9 +8,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// callbackEmail serves the link of a mail. A link that is wrong or expired, or
-// names another address, uses up nothing; nor does one that is opened in another
-// browser than the one that asked for it, before somebody confirms it.
+// callbackEmail serves a mail link. A link that is wrong or names another
+// address spends no token. A link that is opened in a browser other than the
+// one that asked for it spends its token only after the person confirms it.
 func (e *engine) callbackEmail(ctx context.Context, r *request, p *Email) (*Result, error) {
 	token, email := r.submitted("token"), r.submitted("email")
 	if token == "" {
@@ -28,7 +28,8 @@ func (e *engine) callbackEmail(ctx context.Context, r *request, p *Email) (*Resu
 	case !ok:
 		return e.confirmLinkPage(r, p, token, email), nil
 	}
-	// Once the token is spent, a client that goes away must not lose the sign-in.
+	// The token is spent now: the sign-in must be finished even if the client goes
+	// away.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
 	defer cancel()
 	invite, err := e.useToken(ctx, p, email, token)
@@ -48,19 +49,19 @@ func (e *engine) callbackEmail(ctx context.Context, r *request, p *Email) (*Resu
 	return result, nil
 }
 
-// signInTimeout bounds what goes on after something that works once was spent,
-// whether or not the client is still there.
+// signInTimeout limits the work that follows after a single-use value was
+// spent. That work goes on even if the client has gone away.
 const signInTimeout = time.Minute
 
-// endLinks voids the other links of an address.
+// endLinks makes the other links of an address invalid.
 func (e *engine) endLinks(ctx context.Context, p *Email, identifier string) {
 	if err := e.store.endTries(ctx, p.id(), identifier); err != nil {
-		e.logError(ctx, err) // they expire
+		e.logError(ctx, err) // the links expire in any case
 	}
 }
 
-// useToken spends the token of a link. One that can be guessed is tried five
-// times, then all texts of the address are void.
+// useToken spends the token of a link. A token that can be guessed may be tried
+// five times; after that, all tokens of the address are invalid.
 func (e *engine) useToken(ctx context.Context, p *Email, email, token string) (*adapter.VerificationToken, error) {
 	if p.GenerateVerificationToken == nil || textBits(token) >= secureBits {
 		return e.spendToken(ctx, p, email, token)
@@ -80,7 +81,8 @@ func (e *engine) useToken(ctx context.Context, p *Email, email, token string) (*
 	return invite, err
 }
 
-// spendToken spends the token of a link, under any of the secrets.
+// spendToken spends the token of a link. Its hash may have been made with any
+// of the secrets.
 func (e *engine) spendToken(ctx context.Context, p *Email, email, token string) (*adapter.VerificationToken, error) {
 	for _, key := range e.verificationKeys(p) {
 		invite, err := e.store.useVerificationToken(ctx, email, hashWith(token, key))

@@ -41,7 +41,8 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 		}
 		return nil, err
 	}
-	// Once the code is spent, a client that goes away must not lose the sign-in.
+	// The code is spent now: the sign-in must be finished even if the client goes
+	// away.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
 	defer cancel()
 	tokens, profile, err := e.exchange(ctx, checks, params)
@@ -67,8 +68,8 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 }
 
 // answer returns the parameters of the authorization answer: those of the form
-// that the provider's page posts, or of the query. One that is there twice is
-// refused (RFC 6749 section 3.1).
+// that the provider's page posts, or those of the query. A parameter that is
+// given twice is refused (RFC 6749 section 3.1).
 func (r *request) answer(o *oauthClient) (url.Values, error) {
 	params := r.query
 	if o.formPost && r.method == http.MethodPost {
@@ -85,7 +86,7 @@ func (r *request) answer(o *oauthClient) (url.Values, error) {
 	return params, nil
 }
 
-// checkAnswer judges the authorization answer (RFC 6749 section 4.1.2, RFC
+// checkAnswer checks the authorization answer (RFC 6749 section 4.1.2, RFC
 // 9207).
 func (o *oauthClient) checkAnswer(ctx context.Context, params url.Values) error {
 	refuse := func(message string) error {
@@ -114,8 +115,8 @@ func (o *oauthClient) checkAnswer(ctx context.Context, params url.Values) error 
 	return nil
 }
 
-// answerIssuer is what is known of the issuer whose answer is expected; nil if
-// the provider has none.
+// answerIssuer returns the metadata of the issuer that the answer must come
+// from, or nil if the provider has no issuer.
 func (o *oauthClient) answerIssuer(ctx context.Context) (*oauth.Metadata, error) {
 	if o.issuer == nil {
 		return nil, nil
@@ -126,8 +127,8 @@ func (o *oauthClient) answerIssuer(ctx context.Context) (*oauth.Metadata, error)
 	return &oauth.Metadata{Issuer: o.issuer.Stated()}, nil
 }
 
-// checkIssuer makes sure that the answer is of the provider that was asked, so
-// that a code can't be mixed up with another's.
+// checkIssuer checks that the answer comes from the provider that was asked, so
+// that the code of one provider is not sent to another (RFC 9207).
 func (o *oauthClient) checkIssuer(m *oauth.Metadata, params url.Values) error {
 	switch {
 	case m == nil && params.Has("iss"):
@@ -216,7 +217,8 @@ func (e *engine) requestTokens(ctx context.Context, r *request, o *oauthClient, 
 	return e.withExpiry(tokens), nil
 }
 
-// profile finds out who signed in. See docs/protocol.md, "OAuth and OpenID Connect".
+// profile returns the claims about the person who signs in. See
+// docs/protocol.md, "OAuth and OpenID Connect".
 func (e *engine) profile(ctx context.Context, checks *openedChecks, params url.Values, tokens TokenSet, nonce string) (Profile, error) {
 	o := checks.o
 	p := o.provider
@@ -257,9 +259,9 @@ func (e *engine) profile(ctx context.Context, checks *openedChecks, params url.V
 	return profile, samePerson(p, claims, profile)
 }
 
-// samePerson compares a userinfo answer with the ID token beside it (OpenID
-// Connect Core 1.0 section 5.3.2). With plain OAuth, where the ID token does not
-// decide who signs in, an answer without sub is taken.
+// samePerson checks that a userinfo answer is about the person in the ID token
+// (OpenID Connect Core 1.0 section 5.3.2). With plain OAuth, the ID token does
+// not decide who signs in, so an answer without sub is accepted.
 func samePerson(p *OAuth, claims map[string]any, profile Profile) error {
 	sub, present := profile["sub"]
 	switch {
@@ -271,8 +273,8 @@ func samePerson(p *OAuth, claims map[string]any, profile Profile) error {
 	return errors.New("userinfo: of another person than the ID token")
 }
 
-// withPostedUser adds the field user of a posted answer, in which Apple tells
-// the name at the first sign-in, to the claims.
+// withPostedUser adds the field user of a posted answer to the claims. Apple
+// sends the person's name there at the first sign-in.
 func withPostedUser(o *oauthClient, params url.Values, claims map[string]any) {
 	raw := params.Get("user")
 	if !o.formPost || raw == "" || claims["user"] != nil {
@@ -284,7 +286,7 @@ func withPostedUser(o *oauthClient, params url.Values, claims map[string]any) {
 	}
 }
 
-// signInURL is the page on which somebody starts over.
+// signInURL is the URL of the page where the person can start over.
 func (e *engine) signInURL(r *request) string {
 	if page := e.config.Pages.SignIn; page != "" {
 		return r.absolute(page)

@@ -11,11 +11,12 @@ import (
 const (
 	// codeUnreadable: the answer could not be read.
 	codeUnreadable = "unreadable"
-	// codeExpired: the challenge is not one of this browser, or too old, or used.
+	// codeExpired: the challenge is not one of this browser, is too old, or was
+	// used.
 	codeExpired = "expired"
 	// codeUnknown: no user has the passkey.
 	codeUnknown = "unknown"
-	// codeUserChanged: somebody else is signed in than when the ceremony began.
+	// codeUserChanged: the signed-in user changed after the ceremony began.
 	codeUserChanged = "user-changed"
 	// codeCloned: the counter of the passkey did not rise.
 	codeCloned = "cloned"
@@ -55,7 +56,8 @@ func (e *engine) callbackWebAuthn(ctx context.Context, r *request, p *WebAuthn) 
 	if err != nil {
 		return nil, err
 	}
-	// The challenge is spent: a client that goes away must not lose the sign-in.
+	// The challenge is spent now: the sign-in must be finished even if the client
+	// goes away.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
 	defer cancel()
 	if action == actionRegister {
@@ -89,8 +91,8 @@ func (e *engine) resumeCeremony(ctx context.Context, r *request, p *WebAuthn, ac
 		return nil, want, err
 	}
 	if !began.fits(current) {
-		// Another tab may have signed in the same person in the meantime. To
-		// sign that person in again changes nothing.
+		// Another tab may have signed in the same person in the meantime. Signing in
+		// that person again changes nothing.
 		if action == actionRegister || current.record == nil {
 			return nil, want, errUserChanged
 		}
@@ -107,8 +109,9 @@ func (e *engine) resumeCeremony(ctx context.Context, r *request, p *WebAuthn, ac
 	}, nil
 }
 
-// fits reports whether the user who is signed in now has begun the ceremony.
-// Auth.js does not seal a user for an authentication.
+// fits reports whether the user who is signed in now began the ceremony. An
+// authentication that Auth.js began fits every user, because Auth.js seals no
+// user for it.
 func (c *ceremony) fits(current loggedIn) bool {
 	return c.foreign && c.action == actionAuthenticate || c.begun.user == current.id()
 }
@@ -138,8 +141,8 @@ func (e *engine) usePasskey(ctx context.Context, r *request, p *WebAuthn, began 
 	return result, err
 }
 
-// registerPasskey makes a user with a passkey, or adds one to the user who is
-// signed in.
+// registerPasskey creates a user with a passkey, or adds a passkey to the user
+// who is signed in.
 func (e *engine) registerPasskey(ctx context.Context, r *request, p *WebAuthn, began *ceremony, answer *WebAuthnAnswer, want WebAuthnExpectation) (*Result, error) {
 	made, err := p.Ceremonies.VerifyRegistration(ctx, answer, want)
 	if err != nil {

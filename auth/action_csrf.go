@@ -5,7 +5,8 @@ import (
 	"net/http"
 )
 
-// csrfToken serves GET csrf. With the protection off there is nothing to get.
+// csrfToken serves GET csrf. If the protection is off, the answer is status
+// 404.
 func (e *engine) csrfToken(ctx context.Context, r *request) (*Result, error) {
 	if r.csrf.token == "" {
 		e.log.WarnContext(ctx, "auth: csrf-disabled: a client asked for a CSRF token, but the protection is off")
@@ -18,7 +19,7 @@ func (e *engine) csrfToken(ctx context.Context, r *request) (*Result, error) {
 	return &Result{Header: uncachedJSONHeader(), Body: body}, err
 }
 
-// needCSRF is the error for a request that must be verified and is not.
+// needCSRF returns an error if the request was not verified against CSRF.
 func (r *request) needCSRF() error {
 	if r.csrf.verified {
 		return nil

@@ -11,14 +11,14 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// complete ends a sign-in whose provider has found out who it is: it asks
-// Callbacks.SignIn, signs in, and sends the browser on.
+// complete ends a sign-in after the provider has identified the person: it asks
+// Callbacks.SignIn, signs in, and redirects the browser.
 func (e *engine) complete(ctx context.Context, r *request, id identity, p SignInParams) (*Result, error) {
 	stop, err := e.authorizeSignIn(ctx, r, p)
 	if stop != nil || err != nil {
 		return stop, err
 	}
-	if e.config.Callbacks.SignIn != nil { // which took its time: the account may be somebody else's by now
+	if e.config.Callbacks.SignIn != nil { // the callback took time: the account may have another owner by now
 		id.asked = false
 	}
 	return e.completeAuthorized(ctx, r, id)
@@ -36,9 +36,9 @@ func (e *engine) completeAuthorized(ctx context.Context, r *request, id identity
 	return e.finishSignIn(ctx, r, done)
 }
 
-// heldAddressPage asks somebody who has proven an address that another user
-// holds what to do. What is proven waits in a cookie until that user signs in or
-// the person starts afresh.
+// heldAddressPage is shown to a person who has proven an address that another
+// user holds. It asks what to do. The proof waits in a cookie until that user
+// signs in or the person starts afresh.
 func (e *engine) heldAddressPage(r *request, held *heldAddress) (*Result, error) {
 	id := &held.id
 	if r.wantsJSON() {
@@ -73,8 +73,8 @@ func (w waysIn) may(provider string) bool {
 	return w.unknown || slices.ContainsFunc(w.accounts, func(a adapter.Account) bool { return a.Provider == provider })
 }
 
-// privatePage is a page that nobody may keep and that tells no other site its
-// URL.
+// privatePage is a page that no cache may store and that sends no Referer
+// header.
 func privatePage(p pages.Rendered, status int) *Result {
 	result := html(p, status)
 	result.Header["Cache-Control"] = noStore
@@ -84,9 +84,9 @@ func privatePage(p pages.Rendered, status int) *Result {
 
 func (r *request) proofCookie() cookieSpec { return r.hostCookie("authjs.proof") }
 
-// sealProof is the cookies that keep what was proven: who holds the address, and
-// the account that proved it. Tokens that don't fit are left out; the next
-// sign-in stores them.
+// sealProof returns the cookies that keep a proof: the user who holds the
+// address, and the account that proved it. Tokens that don't fit in the cookies
+// are left out; the next sign-in stores them.
 func (e *engine) sealProof(r *request, held *heldAddress) ([]*http.Cookie, error) {
 	mark, cookies, err := e.markBrowser(r)
 	if err != nil {
@@ -127,7 +127,7 @@ func (e *engine) sealProof(r *request, held *heldAddress) ([]*http.Cookie, error
 	return nil, &Error{Type: ErrCallbackRoute, Message: "what the provider says does not fit in a cookie"}
 }
 
-// earlierProof is what was proven in this browser before, or nil.
+// earlierProof returns the proof that was given in this browser before, or nil.
 func (e *engine) earlierProof(r *request) *provenAddress {
 	spec := r.proofCookie()
 	sealed := r.cookies.get(spec.name)
@@ -155,8 +155,8 @@ func (e *engine) earlierProof(r *request) *provenAddress {
 	return p
 }
 
-// startAfresh serves the POST of the page about a held address: the person goes
-// on as a new user, with the address that they have proven.
+// startAfresh serves the POST of the page about a held address: the person
+// continues as a new user, with the address that they have proven.
 func (e *engine) startAfresh(ctx context.Context, r *request) (*Result, error) {
 	if err := r.needCSRF(); err != nil {
 		return nil, err

@@ -10,7 +10,8 @@ func (e *engine) readSession(ctx context.Context, r *request) (*Result, error) {
 	return sessionResult(e.session(ctx, r, access{}), uncachedJSONHeader())
 }
 
-// updateSession serves POST session: the client asks to have something changed.
+// updateSession serves POST session: the client sends data with which the
+// session is to be updated.
 func (e *engine) updateSession(ctx context.Context, r *request) (*Result, error) {
 	if err := r.needCSRF(); err != nil {
 		return nil, err
@@ -19,7 +20,8 @@ func (e *engine) updateSession(ctx context.Context, r *request) (*Result, error)
 }
 
 // sessionResult is the session as JSON: null if there is none, or if
-// Callbacks.Session hides it. What could not be read is status 503, not null.
+// Callbacks.Session hides it. If the session could not be read, the status is
+// 503 and the answer is not null.
 func sessionResult(read sessionRead, header http.Header) (*Result, error) {
 	result := &Result{Header: header, Cookies: read.cookies, Body: []byte("null")}
 	switch {

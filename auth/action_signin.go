@@ -32,7 +32,8 @@ func (e *engine) signInPage(r *request) (*Result, error) {
 	return r.htmlWithToken(page.Render()), nil
 }
 
-// pageProvider is a provider as the sign-in page shows it, if it does.
+// pageProvider returns a provider as the sign-in page shows it, and whether the
+// page shows it.
 func (e *engine) pageProvider(r *request, p Provider) (pages.Provider, bool) {
 	shown := pages.Provider{ID: p.id(), Name: p.displayName(), Type: string(p.kind()), Action: e.providerURL(r, ActionSignIn, p.id())}
 	var fields []Field
@@ -61,8 +62,8 @@ func (e *engine) pageProvider(r *request, p Provider) (pages.Provider, bool) {
 	return shown, len(fields) > 0 || p.kind() == TypeCredentials
 }
 
-// signIn serves POST signin: it starts a sign-in with providers that have
-// somewhere to send the user, and shows the sign-in page for the others.
+// signIn serves POST signin: it starts a sign-in with an OAuth, OpenID Connect
+// or e-mail provider. For other providers it redirects to the sign-in page.
 func (e *engine) signIn(ctx context.Context, r *request) (*Result, error) {
 	if err := r.needCSRF(); err != nil {
 		return nil, err

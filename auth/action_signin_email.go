@@ -11,8 +11,8 @@ import (
 
 const defaultEmailMaxAge = 24 * time.Hour
 
-// signInEmail mails a link. Its token is in the store before the mail is sent,
-// so a link that arrives is good.
+// signInEmail mails a link. Its token is stored before the mail is sent, so a
+// link that arrives is valid.
 func (e *engine) signInEmail(ctx context.Context, r *request, p *Email) (*Result, error) {
 	identifier, err := normalize(p, r.form.Get("email"))
 	if err != nil {
@@ -40,7 +40,7 @@ func (e *engine) signInEmail(ctx context.Context, r *request, p *Email) (*Result
 }
 
 // requestVerification makes a token, stores its hash and mails it. The cookie
-// marks the browser that asked for it.
+// marks the browser that asked for the link.
 func (e *engine) requestVerification(ctx context.Context, r *request, p *Email, identifier string) (*http.Cookie, error) {
 	token, err := e.newLinkText(ctx, p)
 	if err != nil {
@@ -70,8 +70,8 @@ func (e *engine) requestVerification(ctx context.Context, r *request, p *Email, 
 	return r.rememberLink(token, provider.MaxAge), err
 }
 
-// storeLink stores the hash of a text. Texts that can be guessed are limited in
-// their number of tries.
+// storeLink stores the hash of a token. For a token that can be guessed, the
+// number of tries is limited.
 func (e *engine) storeLink(ctx context.Context, p *Email, text, identifier string, expires time.Time) error {
 	if textBits(text) < secureBits {
 		if err := e.store.allowTries(ctx, p.id(), identifier, expires); err != nil {
@@ -81,7 +81,7 @@ func (e *engine) storeLink(ctx context.Context, p *Email, text, identifier strin
 	return e.store.createVerificationToken(ctx, adapter.VerificationToken{Identifier: identifier, Token: e.verificationKeys(p).hash(text), Expires: expires})
 }
 
-// verificationKeys are what the tokens of a provider are hashed with.
+// verificationKeys are the keys that the tokens of a provider are hashed with.
 func (e *engine) verificationKeys(p *Email) hashKeys {
 	if len(p.Secret) > 0 {
 		return newHashKeys(p.Secret)
@@ -89,7 +89,8 @@ func (e *engine) verificationKeys(p *Email) hashKeys {
 	return e.csrfKeys
 }
 
-// userOfEmail is the user with the address, or one that has yet to be made.
+// userOfEmail returns the user with the address, or a new user who is not
+// stored yet.
 func (e *engine) userOfEmail(ctx context.Context, email string) (*User, error) {
 	record, err := e.store.userByEmail(ctx, email)
 	if err != nil {

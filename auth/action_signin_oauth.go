@@ -28,8 +28,9 @@ var protected = []string{
 	"code_challenge_method", "request", "request_uri", "code", "csrfToken",
 }
 
-// isProtected also knows the names that some providers read as a protected
-// one: PHP takes client.id and client_id[] for client_id.
+// isProtected reports whether a parameter is protected. Some providers read
+// other names as a protected one: PHP takes client.id and client_id[] for
+// client_id. These are protected, too.
 func isProtected(name string) bool {
 	name, _, _ = strings.Cut(name, "[")
 	name = strings.NewReplacer(".", "_", " ", "_").Replace(strings.TrimSpace(name))
@@ -56,8 +57,8 @@ func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthC
 	for _, d := range [][2]string{{"response_type", "code"}, {"client_id", o.provider.ClientID}, {"redirect_uri", redirectURI}} {
 		params.set(d[0], d[1])
 	}
-	// What the configuration says of the answer counts, as in a list of response
-	// types; what identifies client and site is ours.
+	// A response_type in the configured URL is kept, for example a list of types.
+	// The client ID and the redirect URI are always set by this package.
 	if kind, ok := configured.get("response_type"); ok {
 		params.set("response_type", kind)
 	}
@@ -110,8 +111,8 @@ func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthC
 	return &Result{Location: location, Cookies: cookies}, nil
 }
 
-// preparedLocation lets the provider's hook change the URL, but not what
-// protects the flow.
+// preparedLocation lets the provider's hook change the URL, except for the
+// parameters that are protected.
 func (e *engine) preparedLocation(ctx context.Context, prepare func(context.Context, *url.URL) (*url.URL, error), location string) (string, error) {
 	before, err := url.Parse(location)
 	if err != nil {

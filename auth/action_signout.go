@@ -7,7 +7,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 )
 
-// signOutPage serves GET signout: it asks, so that no link signs anybody out.
+// signOutPage serves GET signout: it asks for confirmation, so that following a
+// link signs nobody out.
 func (e *engine) signOutPage(r *request) (*Result, error) {
 	if custom := e.config.Pages.SignOut; custom != "" {
 		return redirectTo(custom), nil
@@ -17,7 +18,7 @@ func (e *engine) signOutPage(r *request) (*Result, error) {
 }
 
 // signOut serves POST signout: it ends the session, in the store and in the
-// browser. A store that fails does not keep the browser signed in.
+// browser. If the store fails, the browser is signed out nevertheless.
 func (e *engine) signOut(ctx context.Context, r *request) (*Result, error) {
 	if err := r.needCSRF(); err != nil {
 		return nil, err
@@ -38,8 +39,9 @@ func (e *engine) signOut(ctx context.Context, r *request) (*Result, error) {
 	return result, nil
 }
 
-// endSession ends the session in the store; of a token it only reads who signs
-// out. Salt is the name of the session cookie.
+// endSession ends a database session in the store. With session tokens it
+// remembers that the token was signed out, and returns its claims. Salt is the
+// name of the session cookie.
 func (e *engine) endSession(ctx context.Context, token, salt string) (SignOutEvent, error) {
 	if e.config.Session.Strategy == StrategyJWT {
 		claims, _, err := e.decode(ctx, token, salt)

@@ -51,7 +51,7 @@ func (e *engine) webauthnOptions(ctx context.Context, r *request) (*Result, erro
 		options = p.registrationOptions(rp, challenge, handle, decided.shown, decided.known)
 	} else {
 		options = p.authenticationOptions(rp, challenge, decided.known)
-		if len(decided.known) > 0 { // of one user
+		if len(decided.known) > 0 { // all of one user
 			started.listed = decided.known[0].UserID
 		}
 	}
@@ -66,18 +66,20 @@ func (e *engine) webauthnOptions(ctx context.Context, r *request) (*Result, erro
 	return &Result{Status: http.StatusOK, Header: uncachedJSONHeader(), Body: body, Cookies: cookies}, nil
 }
 
-// badOptions is the answer to a request that no options fit.
+// badOptions is the answer to a request for which there are no options.
 func badOptions(message string) *Result {
 	return &Result{Status: http.StatusBadRequest, Header: uncachedJSONHeader(), Body: []byte(`{"error":"` + message + `"}`)}
 }
 
-// sealable is the part of a user that the cookie of a registration holds.
+// sealable is the part of a user that is sealed in the cookie of a
+// registration.
 func sealable(u *User) *User { return &User{ID: u.ID, Name: u.Name, Email: u.Email, Image: u.Image} }
 
-// userInfo finds out who submitted fields belong to. A new user has no ID yet.
+// userInfo finds the user whom the submitted fields describe. A new user has no
+// ID yet.
 type userInfo func(ctx context.Context) (user *User, exists bool, err error)
 
-// queryForm is what was submitted in the query.
+// queryForm returns the fields that were submitted in the query.
 func (r *request) queryForm() Form {
 	form := make(Form, len(r.query))
 	for name := range r.query {
@@ -86,7 +88,7 @@ func (r *request) queryForm() Form {
 	return form
 }
 
-// userInfo asks the provider, or looks the address up.
+// userInfo asks the provider, or looks up the address.
 func (e *engine) userInfo(r *request, p *WebAuthn, form Form) userInfo {
 	if p.GetUserInfo == nil {
 		return func(ctx context.Context) (*User, bool, error) {

@@ -9,18 +9,19 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Who may have an address. An address is proven by a mail link, or by a provider
-// that says so. A user whose EmailVerified is nil holds their address without a
-// proof: anybody may have made them, with an address that belongs to somebody
-// else. Such a user is never merged with who proves the address, unless the user
-// signs in as well.
+// A mail link proves an e-mail address, and so does a provider that says that
+// the address is verified. A user whose EmailVerified is nil holds their
+// address without a proof: anybody may have created that user, with an address
+// that belongs to somebody else. Such a user is never merged with the person
+// who proves the address, unless that person signs in as the user as well.
 
-// heldAddress is the error of a login that proved an address which an unproven
-// user with other ways to sign in holds. The person is asked what to do.
+// heldAddress is the error of a login that proved an address, if the address is
+// held by a user who has not proven it and who has other ways to sign in. The
+// person is asked what to do.
 type heldAddress struct {
 	holder *adapter.User
 	ways   waysIn
-	// id is who proved the address.
+	// id is the identity that proved the address.
 	id identity
 }
 
@@ -29,17 +30,17 @@ func (*heldAddress) Error() string {
 }
 
 // provenAddress is an address that was proven in a browser while a user held it
-// who had not.
+// without a proof.
 type provenAddress struct {
 	// userID is the user who holds the address.
 	userID, email string
-	// id is who proved it.
+	// id is the identity that proved the address.
 	id identity
 }
 
-// claimAddress decides about the unproven user who holds the address that the
-// identity has proven. The result is the user, if they are given to who proved
-// the address, or nil if the address is free now. Otherwise the error is a
+// claimAddress decides about the user who holds, without a proof, the address
+// that the identity has proven. The result is the user, if the user is given to
+// the identity, or nil if the address is free now. Otherwise the error is a
 // *heldAddress.
 func (e *engine) claimAddress(ctx context.Context, id *identity, holder *adapter.User) (*adapter.User, error) {
 	ways, err := e.store.waysIn(ctx, holder.ID)
@@ -58,8 +59,9 @@ func (e *engine) claimAddress(ctx context.Context, id *identity, holder *adapter
 	return nil, nil
 }
 
-// give gives a user without any way to sign in to who has proven the address:
-// the sessions of the user end. An account that is linked meanwhile undoes it.
+// give makes the identity that has proven the address the owner of a user who
+// has no way to sign in. The sessions of the user end. If an account is linked
+// to the user meanwhile, the change is undone.
 func (e *engine) give(ctx context.Context, id *identity, holder *adapter.User) (*adapter.User, error) {
 	now := e.config.Clock()
 	given, err := e.store.updateUser(ctx, adapter.UserUpdate{ID: holder.ID, EmailVerified: adapter.To(&now)})
@@ -78,8 +80,9 @@ func (e *engine) give(ctx context.Context, id *identity, holder *adapter.User) (
 }
 
 // mayTakeAddress decides about the user who holds the address of an account
-// that nobody has. The result is the user to link the account to, or nil if the
-// address is free now. Otherwise the error says why not.
+// without an owner. The result is the user to link the account to, or nil if
+// the address is free now. Otherwise the error says why the account is not
+// linked.
 func (e *engine) mayTakeAddress(ctx context.Context, id *identity, holder *adapter.User) (*adapter.User, error) {
 	switch {
 	case holder.EmailVerified == nil && id.proof == EmailProven:
@@ -91,7 +94,7 @@ func (e *engine) mayTakeAddress(ctx context.Context, id *identity, holder *adapt
 	case !id.linkByEmail:
 	case holder.EmailVerified != nil:
 		return holder, nil
-	default: // nothing is proven, so only a user whom nobody can be is linked
+	default: // nothing is proven, so a user is linked only if nobody can sign in as the user
 		ways, err := e.store.waysIn(ctx, holder.ID)
 		if err != nil || ways.none() {
 			return holder, err
@@ -104,7 +107,7 @@ func (e *engine) mayTakeAddress(ctx context.Context, id *identity, holder *adapt
 	return nil, refused
 }
 
-// noteProof records that an address was proven by who signs in as the user: by
+// noteProof records that the address of the user who signs in was proven: by
 // the provider of the user's only account, or earlier in the same browser. The
 // result is the user as stored now.
 func (e *engine) noteProof(ctx context.Context, id *identity, user *adapter.User) (*adapter.User, error) {
@@ -135,14 +138,14 @@ func (e *engine) noteProof(ctx context.Context, id *identity, user *adapter.User
 	notify(ctx, e, "UpdateUser", e.config.Events.UpdateUser, UpdateUserEvent{User: userFromRecord(updated)})
 	if earlier != nil && earlier.id.account.Type != TypeEmail {
 		if err := e.linkEarlier(ctx, earlier, updated); err != nil {
-			e.logError(ctx, err) // the user is signed in all the same
+			e.logError(ctx, err) // the user is signed in nevertheless
 		}
 	}
 	return updated, nil
 }
 
-// linkEarlier links the account that proved the address earlier. Both proofs are
-// there.
+// linkEarlier links the account that proved the address earlier. The person has
+// now proven both: the account and the user.
 func (e *engine) linkEarlier(ctx context.Context, p *provenAddress, user *adapter.User) error {
 	if err := e.mayLink(ctx, &p.id, user); err != nil {
 		return err
@@ -155,9 +158,9 @@ func (e *engine) linkEarlier(ctx context.Context, p *provenAddress, user *adapte
 	return nil
 }
 
-// asciiLower is an address with the letters of ASCII in lower case. Other letters
-// stay: some of them have a lower case in ASCII, such as the Kelvin sign, and so
-// would make one address of two.
+// asciiLower returns an address with its ASCII letters in lower case. Other
+// letters stay: the lower case of some is an ASCII letter, such as that of the
+// Kelvin sign, so two addresses would become one.
 func asciiLower(email string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'A' && c <= 'Z' {

@@ -12,21 +12,22 @@ import (
 
 const (
 	// defaultMaxBody is the size in bytes of the largest body that is read. The
-	// largest honest one is a form or the answer of an authenticator, of a few
-	// kilobytes.
+	// largest legitimate bodies, a form or the answer of an authenticator, have a
+	// few kilobytes.
 	defaultMaxBody = 64 << 10
-	// maxValues is how many fields, members and elements a body may have. Small
-	// values take far more memory than bytes.
+	// maxValues is the largest number of fields, members and elements in a body.
+	// Many small values take far more memory than their bytes.
 	maxValues = 1000
-	// maxQuery is the length of the longest query that is looked at.
+	// maxQuery is the length in bytes of the longest query that is parsed.
 	maxQuery = 32 << 10
 )
 
-// Reading a body costs an anonymous client more than it costs us: the origin of
-// the request is checked before, the size is bounded, and of a JSON object only
-// the members in read are decoded, without copying the others.
+// Reading a body must not cost the server more than it costs an anonymous
+// client. So the origin of the request is checked before, the size is limited,
+// and of a JSON object only the members in read are decoded; the others are not
+// copied.
 
-// read are the members of a body that this package itself looks at.
+// read has the members of a body that this package itself uses.
 var read = map[string]bool{"csrfToken": true, "callbackUrl": true, "email": true, "action": true, "data": true, "signal": true, "id": true, "op": true, "name": true}
 
 // errBody is the error for a body that is not accepted.
@@ -39,8 +40,8 @@ type tooLarge struct{ error }
 
 func (t tooLarge) Unwrap() error { return t.error }
 
-// readBody parses the body of a POST: a form or JSON. Of anything else nothing
-// is taken. The body of r.http can be read again afterwards.
+// readBody parses the body of a POST: a form or JSON. A body of another type is
+// not read. The body of r.http can be read again afterwards.
 func (r *request) readBody(limit int64) error {
 	kind := r.http.Header.Get("Content-Type")
 	isJSON := strings.Contains(kind, "application/json")
@@ -59,7 +60,7 @@ func (r *request) readBody(limit int64) error {
 	if bytes.Count(raw, []byte("&")) >= maxValues {
 		return errBody("has too many fields")
 	}
-	values, _ := url.ParseQuery(string(raw)) // what is malformed is left out, as in the query
+	values, _ := url.ParseQuery(string(raw)) // malformed fields are left out, as in the query
 	r.form = make(Form, len(values))
 	for name, v := range values {
 		r.form[name] = v[len(v)-1]
@@ -93,8 +94,8 @@ func (r *request) rawBody(limit int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// readJSON takes the members of an object that this package looks at. Other JSON
-// values have none.
+// readJSON takes the members of an object that this package uses. Other JSON
+// values have no members.
 func (r *request) readJSON() error {
 	if !json.Valid(r.raw) {
 		return errBody("is malformed JSON")
@@ -120,7 +121,7 @@ func (r *request) readJSON() error {
 	return nil
 }
 
-// wholeForm is everything that was submitted, for the application.
+// wholeForm returns all submitted fields, for the application.
 func (r *request) wholeForm() (Form, error) {
 	if !r.isJSON {
 		if r.form == nil {
@@ -143,8 +144,8 @@ func (r *request) wholeForm() (Form, error) {
 	return form, nil
 }
 
-// membersOf goes through the members of valid JSON, if it is an object. The names,
-// in quotes, and the values are parts of raw.
+// membersOf yields the members of valid JSON, if it is an object. The names, in
+// quotes, and the values are parts of raw.
 func membersOf(raw []byte) func(yield func(key, value []byte) bool) {
 	return func(yield func(key, value []byte) bool) {
 		rest := bytes.TrimLeft(raw, space)
@@ -164,10 +165,10 @@ func membersOf(raw []byte) func(yield func(key, value []byte) bool) {
 	}
 }
 
-// space is what JSON has between its parts (RFC 8259 section 2).
+// space is the white space of JSON (RFC 8259 section 2).
 const space = " \t\r\n"
 
-// valueEnd is where the first value of valid JSON ends.
+// valueEnd returns the index at which the first value of valid JSON ends.
 func valueEnd(raw []byte) int {
 	depth := 0
 	for i := 0; i < len(raw); i++ {
@@ -185,7 +186,7 @@ func valueEnd(raw []byte) int {
 			depth++
 		case '}', ']':
 			if depth--; depth <= 0 {
-				if depth < 0 { // the end of what the value is in
+				if depth < 0 { // the end of the enclosing value
 					return i
 				}
 				return i + 1
@@ -199,7 +200,7 @@ func valueEnd(raw []byte) int {
 	return len(raw)
 }
 
-// valuesIn counts the values in valid JSON, or more.
+// valuesIn returns the number of values in valid JSON, or a larger number.
 func valuesIn(raw []byte) int {
 	n := 1
 	for i := 0; i < len(raw); i++ {
@@ -217,8 +218,8 @@ func valuesIn(raw []byte) int {
 	return n
 }
 
-// withBody is the HTTP request, to be handed to the application, with its body
-// unread. A body that was not ours is as it was.
+// withBody returns the HTTP request with an unread body, for the application. A
+// body that this package did not read is not changed.
 func (r *request) withBody(ctx context.Context) *http.Request {
 	hr := r.http.WithContext(ctx)
 	if r.raw == nil {

@@ -8,38 +8,39 @@ import (
 
 // Callbacks let the application decide. Each is optional. See docs/protocol.md, "Events and callbacks".
 type Callbacks struct {
-	// SignIn decides whether somebody whom a provider has authenticated may
-	// sign in. The default allows everybody. An error that is an *Error of this
-	// package is kept; any other, a panic included, becomes ErrAccessDenied.
+	// SignIn decides whether a person whom a provider has authenticated may sign
+	// in. The default allows everybody. An error that is an *Error of this package
+	// is kept; any other error, or a panic, becomes ErrAccessDenied.
 	SignIn func(ctx context.Context, p SignInParams) (SignInDecision, error)
 
 	// Link decides whether an account of a provider may be linked to a user who
-	// exists already. The default allows it. False refuses the sign-in as
-	// ErrOAuthAccountNotLinked, or as ErrAccountNotLinked for WebAuthn. An error
-	// that is an *Error of this package is kept; any other becomes
+	// already exists. The default allows it. The result false refuses the sign-in
+	// with ErrOAuthAccountNotLinked, or with ErrAccountNotLinked for WebAuthn. An
+	// error that is an *Error of this package is kept; any other becomes
 	// ErrAccessDenied.
 	Link func(ctx context.Context, p LinkParams) (bool, error)
 
 	// Redirect decides where the browser goes after sign-in and sign-out. The
-	// default keeps URLs of the site itself and turns all others into
-	// p.BaseURL. What it returns is used as it is.
+	// default keeps URLs of the site itself and turns all others into p.BaseURL.
+	// The result is used unchanged.
 	Redirect func(ctx context.Context, p RedirectParams) (string, error)
 
 	// JWT makes the claims of the session token, at sign-in and whenever the
-	// session is read. The default returns p.Token. Returning nil ends the
-	// session; an error leaves it as it is, and is returned to who reads it.
+	// session is read. The default returns p.Token. A nil result ends the session.
+	// An error leaves the session unchanged, and the code that reads the session
+	// gets the error.
 	JWT func(ctx context.Context, p JWTParams) (Claims, error)
 
-	// Session makes the session that the client sees. The default shows name,
-	// e-mail address and image of the user, and the expiry. Returning nil shows
-	// no session.
+	// Session makes the session that the client sees. The default shows the user's
+	// name, e-mail address and image, and the expiry. A nil result shows no
+	// session.
 	Session func(ctx context.Context, p SessionParams) (*Session, error)
 }
 
 // SignInParams is the argument of Callbacks.SignIn.
 type SignInParams struct {
-	// User is the stored user if there is one, and what the provider said
-	// otherwise.
+	// User is the stored user if there is one, otherwise the user as the provider
+	// describes them.
 	User *User
 	// Account is the identity that is signing in.
 	Account *Account
@@ -47,7 +48,7 @@ type SignInParams struct {
 	Profile Profile
 	// Credentials is the submitted form of a credentials sign-in.
 	Credentials Form
-	// VerificationRequest is true while a sign-in link is asked for, and false
+	// VerificationRequest is true when a person asks for a mail link, and false
 	// when the link is opened.
 	VerificationRequest bool
 	// Request is the request that signs in. Its body can be read.
@@ -60,8 +61,8 @@ type LinkParams struct {
 	User *User
 	// Account is the identity that is signing in.
 	Account *Account
-	// Profile is set for OAuth and OpenID Connect, unless the account waited for
-	// the user to sign in.
+	// Profile is set for OAuth and OpenID Connect, except if the account waited
+	// for the user to sign in.
 	Profile Profile
 }
 
@@ -83,7 +84,7 @@ func DenyTo(url string) SignInDecision { return SignInDecision{location: url} }
 
 // RedirectParams is the argument of Callbacks.Redirect.
 type RedirectParams struct {
-	// URL is what the client, or a SignInDecision, asked for.
+	// URL is the URL that the client, or a SignInDecision, asked for.
 	URL string
 	// BaseURL is the origin of the site.
 	BaseURL string
@@ -92,7 +93,7 @@ type RedirectParams struct {
 // Trigger says why Callbacks.JWT or Callbacks.Session is called.
 type Trigger string
 
-// The triggers. None, the empty one, is an ordinary reading of the session.
+// The triggers. The empty trigger means that the session is just read.
 const (
 	TriggerNone   Trigger = ""
 	TriggerSignIn Trigger = "signIn"
@@ -102,8 +103,8 @@ const (
 
 // JWTParams is the argument of Callbacks.JWT.
 type JWTParams struct {
-	// Token is, at sign-in, name, email, picture and sub of the user; later the
-	// claims of the token. The callback may change and return it.
+	// Token has, at sign-in, the claims name, email, picture and sub of the user,
+	// and later the claims of the token. The callback may change and return it.
 	Token Claims
 	// User and Account are set at sign-in only.
 	User    *User
@@ -111,26 +112,26 @@ type JWTParams struct {
 	// Profile is set at sign-in with OAuth and OpenID Connect.
 	Profile Profile
 	Trigger Trigger
-	// Session is what the client sent with TriggerUpdate, as JSON, otherwise
-	// nil. It is the client's and must be validated.
+	// Session is the JSON that the client sent with TriggerUpdate, otherwise nil.
+	// The client chose it, so it must be validated.
 	Session json.RawMessage
-	// ReadOnly says that the result can't be stored in the browser: the call
-	// comes from server code that only reads. What must not be lost, such as a
-	// refresh token that the provider replaces, must not be renewed then.
+	// ReadOnly says that the result can't be stored in the browser: the call comes
+	// from server code that only reads. So a callback must not renew then what
+	// must not be lost, such as a refresh token that the provider replaces.
 	ReadOnly bool
 }
 
 // SessionParams is the argument of Callbacks.Session.
 type SessionParams struct {
-	// Session is what the default would return. The callback may change and
-	// return it.
+	// Session is the session that the default would return. The callback may
+	// change and return it.
 	Session *Session
 	// Token is set with StrategyJWT.
 	Token Claims
 	// User is the stored user, with StrategyDatabase.
 	User    *User
 	Trigger Trigger
-	// NewSession is what the client sent with TriggerUpdate, as JSON, otherwise
-	// nil. It is the client's and must be validated.
+	// NewSession is the JSON that the client sent with TriggerUpdate, otherwise
+	// nil. The client chose it, so it must be validated.
 	NewSession json.RawMessage
 }

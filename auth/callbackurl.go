@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// maxCallbackURL is how many bytes a callback URL may have behind the origin of
-// the site. It goes into cookies, and those of a site have to fit into a header.
+// maxCallbackURL is the largest length in bytes of a callback URL, without the
+// origin of the site. The URL is kept in cookies, and all cookies of a site
+// must fit into one header.
 const maxCallbackURL = 1024
 
-// resolveCallbackURL decides where the browser goes in the end: where the
-// request asks for, else where the cookie of an earlier one did, else to the
-// site. Candidates that are not http(s) URLs do not count, and no request asks for
-// one that is longer than maxCallbackURL; the cookie may hold one that
-// Callbacks.Redirect made.
+// resolveCallbackURL decides where the browser goes at the end: to the URL in
+// the request, else to the URL in the cookie that an earlier request set, else
+// to the site. A candidate that is not an http(s) URL is ignored. So is a URL
+// in the request that is longer than maxCallbackURL; the cookie may hold a
+// longer one, which Callbacks.Redirect made.
 func (e *engine) resolveCallbackURL(ctx context.Context, origin, submitted, remembered string) (string, error) {
 	if len(strings.TrimPrefix(submitted, origin)) > maxCallbackURL {
 		e.logError(ctx, &Error{Type: ErrInvalidCallbackURL, Message: "a callback URL that is too long was ignored"})
@@ -56,7 +57,7 @@ func defaultRedirect(_ context.Context, p RedirectParams) (string, error) {
 	return p.BaseURL, nil
 }
 
-// withQuery appends parameters to a URL that may have some already.
+// withQuery appends parameters to a URL that may already have some.
 func withQuery(page, query string) string {
 	if strings.Contains(page, "?") {
 		return page + "&" + query

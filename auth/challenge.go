@@ -21,39 +21,39 @@ const (
 	actionAuthenticate ceremonyAction = "authenticate"
 )
 
-// ceremony is a WebAuthn ceremony that was begun: what webauthn-options seals
-// in a cookie, and the callback takes out again.
+// ceremony is a WebAuthn ceremony that was begun. The route webauthn-options
+// seals it in a cookie, and the callback opens that cookie.
 //
-// Each ceremony has a cookie to itself, whose name is a mark of its challenge,
-// so that tabs don't clobber each other; a browser holds at most four. Besides
-// there is the cookie of Auth.js, with the name and the content that Auth.js
-// gives it, for the ceremony that was begun last.
+// Each ceremony has its own cookie, whose name contains a hash of its
+// challenge, so that ceremonies in several tabs don't overwrite each other. A
+// browser holds at most four. The ceremony that was begun last is also in a
+// cookie with the name and the content that Auth.js uses.
 type ceremony struct {
 	action    ceremonyAction
 	challenge string
 	// rpID is the ID of the relying party in the options. It is empty if Auth.js
 	// began the ceremony.
 	rpID string
-	// begun says in which browser, and who was signed in.
+	// begun says in which browser the ceremony began, and who was signed in.
 	begun begun
 	// data is the user who registers, nil unless action is actionRegister.
 	data *User
-	// only, if it is set, is the only user whom the ceremony may sign in: the user
-	// who is signed in, although nobody was when the ceremony began.
+	// only, if set, is the only user whom the ceremony may sign in: the user who
+	// is signed in now, although nobody was when the ceremony began.
 	only string
-	// listed, if it is set, is the user whose passkeys the options listed. No other
-	// user is signed in.
+	// listed, if set, is the ID of the user whose passkeys the options listed. The
+	// ceremony signs in no other user.
 	listed string
-	// foreign says that Auth.js began the ceremony, which seals neither rpID nor
-	// who began it.
+	// foreign says that Auth.js began the ceremony. Auth.js seals neither rpID nor
+	// the user who began it.
 	foreign bool
 }
 
 // innerChallengeSalt is the salt of the token inside the cookie of Auth.js.
 const innerChallengeSalt = "encodedWebauthnChallenge"
 
-// ceremonyName is the cookie of the ceremony with a challenge, ceremonySalt the
-// salt of what is in it.
+// ceremonyName returns the name of the cookie of the ceremony with a challenge.
+// ceremonySalt returns the salt of the token in that cookie.
 func ceremonyName(spec *cookieSpec, challenge string) string {
 	sum := sha256.Sum256([]byte(challenge))
 	return spec.name + "." + hex.EncodeToString(sum[:8])
@@ -61,8 +61,8 @@ func ceremonyName(spec *cookieSpec, challenge string) string {
 
 func ceremonySalt(spec *cookieSpec) string { return spec.name + ".ceremony" }
 
-// beginCeremony is the cookies for a new ceremony, and the deletion of the
-// oldest where there are too many.
+// beginCeremony returns the cookies for a new ceremony. If there are too many,
+// it also deletes the oldest.
 func (e *engine) beginCeremony(r *request, p *WebAuthn, c ceremony) ([]*http.Cookie, error) {
 	spec := &r.specs.challenge
 	mark, keep, err := e.markBrowser(r)
@@ -110,7 +110,8 @@ func (e *engine) beginCeremony(r *request, p *WebAuthn, c ceremony) ([]*http.Coo
 	return cookies, nil
 }
 
-// marked are the names of cookies that are name, a dot and a mark, but one.
+// marked returns the names of cookies that are name, a dot and a mark, except
+// the name but.
 func marked(list cookies, name, but string) []string {
 	var found []string
 	for _, c := range list {
@@ -131,8 +132,8 @@ func (e *engine) openChallenge(salt, sealed string) (Claims, error) {
 	return jwt.Decode(jwt.DecodeParams{Token: sealed, Secrets: e.config.JWT.Secret, Salt: salt, Keys: e.keys, Now: e.config.Clock})
 }
 
-// endCeremony finds the ceremony that an answer belongs to by the challenge in
-// the answer, and deletes its cookies.
+// endCeremony finds the ceremony of an answer by the challenge in the answer,
+// and deletes its cookies.
 func (e *engine) endCeremony(r *request, p *WebAuthn, challenge string) (*ceremony, error) {
 	spec := &r.specs.challenge
 	name := ceremonyName(spec, challenge)
@@ -142,7 +143,7 @@ func (e *engine) endCeremony(r *request, p *WebAuthn, challenge string) (*ceremo
 	if sealed := r.cookies.get(name); sealed != "" {
 		r.pending = append(r.pending, spec.clear(name))
 		c, err = e.ownCeremony(r, p, sealed)
-		if err == nil && latestErr == nil && latest.challenge == c.challenge { // none was begun since
+		if err == nil && latestErr == nil && latest.challenge == c.challenge { // no ceremony was begun since
 			r.pending = append(r.pending, spec.clear(spec.name))
 		}
 	} else if r.cookies.get(spec.name) != "" {
@@ -158,7 +159,7 @@ func (e *engine) endCeremony(r *request, p *WebAuthn, challenge string) (*ceremo
 	return c, nil
 }
 
-// ownCeremony opens the cookie that a ceremony has to itself.
+// ownCeremony opens the ceremony's own cookie.
 func (e *engine) ownCeremony(r *request, p *WebAuthn, sealed string) (*ceremony, error) {
 	claims, err := e.openChallenge(ceremonySalt(&r.specs.challenge), sealed)
 	if err != nil {
@@ -185,7 +186,8 @@ func (e *engine) latestCeremony(r *request, p *WebAuthn) (*ceremony, error) {
 	return e.ceremonyOf(r, p, outer, inner)
 }
 
-// ceremonyOf reads the claims that bind a ceremony, and those that make it.
+// ceremonyOf reads the claims that bind a ceremony, and the claims that are its
+// content.
 func (e *engine) ceremonyOf(r *request, p *WebAuthn, binding, content Claims) (*ceremony, error) {
 	if binding.String("provider") != p.id() {
 		return nil, lostChallenge("the ceremony was begun with another provider")
@@ -221,7 +223,7 @@ func lostChallenge(message string) error {
 	return &Error{Type: ErrWebAuthnVerification, Code: codeExpired, Cause: invalidCheck("challenge", message)}
 }
 
-// userFromSealed is the user in the cookie of a registration.
+// userFromSealed returns the user in the cookie of a registration.
 func userFromSealed(v any) (*User, error) {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -14,24 +14,26 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// A check protects one run of the OAuth flow: its value is kept sealed in a
-// cookie when a sign-in starts, and asked for when the provider sends the
-// browser back. See docs/protocol.md, "Checks".
+// A check protects one run of the OAuth flow. Its value is sealed in a cookie
+// when a sign-in starts, and is needed when the provider sends the browser
+// back. See docs/protocol.md, "Checks".
 //
-// The cookies of the checks have the names and the content of Auth.js, so the
-// sign-in that is started last has them. That others in the same browser can go
-// on, each sign-in keeps all of its values in a ticket besides.
+// The cookies of the checks have the names and the content of Auth.js, so they
+// hold the sign-in that was started last. Each sign-in also keeps all of its
+// values in a cookie of its own, the ticket, so that other sign-ins in the same
+// browser can be finished.
 
-// checkMaxAge is how long somebody may take at the provider.
+// checkMaxAge is the longest time that a person may take at the provider.
 const checkMaxAge = 15 * time.Minute
 
-// invalidCheck is the error for a check that does not hold. Everybody can send
-// answers of a provider that they made up, so it is not a failure of the server.
+// invalidCheck is the error for a check that is not valid. Anybody can send a
+// forged answer of a provider, so this error is not a failure of the server.
 func invalidCheck(what, message string) error {
 	return &Error{Type: ErrInvalidCheck, Message: what + ": " + message, client: true}
 }
 
-// sealCheck is the cookie called name with the claims of a check or a ticket.
+// sealCheck returns the cookie called name with the claims of a check or a
+// ticket.
 func (e *engine) sealCheck(r *request, o *oauthClient, spec *cookieSpec, name string, claims Claims) (*http.Cookie, error) {
 	claims["provider"] = o.provider.ID
 	sealed, err := jwt.Encode(jwt.EncodeParams{
@@ -66,8 +68,8 @@ func (e *engine) unsealCheck(r *request, o *oauthClient, name, what string) (Cla
 }
 
 // startChecks makes the values of all checks: parameters for the provider and
-// cookies for the browser, which hold the claims of the binding, too. Auth.js
-// ignores them.
+// cookies for the browser. The cookies also hold the claims of the binding,
+// which Auth.js ignores.
 func (e *engine) startChecks(r *request, o *oauthClient, redirectURI string, binding Claims, params *orderedQuery) ([]*http.Cookie, error) {
 	var cookies []*http.Cookie
 	ticket := maps.Clone(binding)
@@ -124,19 +126,21 @@ type openedChecks struct {
 	e *engine
 	r *request
 	o *oauthClient
-	// ticket holds the values, if the sign-in has one; name is its cookie.
+	// ticket holds the values if the sign-in has a ticket; name is its cookie.
 	ticket Claims
 	name   string
-	// begun says who began the sign-in; known, that some check has said it.
+	// begun says who began the sign-in; known says that a check has stated it.
 	begun begun
 	known bool
-	// freshSince is the instant since which the person must have authenticated at the
-	// provider, because the sign-in asked for that; the zero time means any.
+	// freshSince is the instant since which the person must have authenticated at
+	// the provider, because the sign-in asked for that. The zero time means that
+	// the instant does not matter.
 	freshSince time.Time
 }
 
 // noteAge takes from a check how old the authentication may have been when the
-// sign-in began (OpenID Connect Core 1.0 section 3.1.2.1). The strictest counts.
+// sign-in began (OpenID Connect Core 1.0 section 3.1.2.1). The strictest limit
+// is kept.
 func (c *openedChecks) noteAge(check Claims) {
 	began, ok := check.Time("iat")
 	age, asked := check[claimMaxAge].(float64)
@@ -145,8 +149,8 @@ func (c *openedChecks) noteAge(check Claims) {
 	}
 }
 
-// alsoBegunBy takes what one more check says of who began the sign-in. Checks that
-// say different things are not of one sign-in, which then links nothing.
+// alsoBegunBy takes from one more check who began the sign-in. Checks that
+// disagree belong to different sign-ins; the sign-in then links nothing.
 func (c *openedChecks) alsoBegunBy(by begun) {
 	if c.known && by != c.begun {
 		by.bound = false
@@ -177,10 +181,10 @@ func (e *engine) openChecks(r *request, o *oauthClient, params url.Values) (*ope
 	return c, nil
 }
 
-// isStale reports whether a sign-in with the same provider was started after the
-// one of the ticket, so that the cookies of the checks count. Only a provider
-// without a state needs that: its sign-ins share a ticket, which Auth.js neither
-// replaces nor deletes.
+// isStale reports whether a sign-in with the same provider was started after
+// the one of the ticket. The cookies of the checks are used then. Only a
+// provider without a state needs that: its sign-ins share a ticket, which
+// Auth.js neither replaces nor deletes.
 func (c *openedChecks) isStale() bool {
 	if c.o.state {
 		return false
@@ -206,7 +210,7 @@ func (c *openedChecks) isStale() bool {
 	return false
 }
 
-// value returns the value of a check, and the cookies that delete its cookies.
+// value returns the value of a check, and the cookies that delete the check.
 func (c *openedChecks) value(spec *cookieSpec, what string) (value string, spent []*http.Cookie, err error) {
 	c.e.debug(c.r.http.Context(), "PARSE_"+spec.key, slog.String("name", spec.name), slog.Bool("ticket", c.ticket != nil))
 	latest, err := c.e.unsealCheck(c.r, c.o, spec.name, what)
@@ -232,8 +236,8 @@ func (c *openedChecks) value(spec *cookieSpec, what string) (value string, spent
 	return value, spent, err
 }
 
-// take takes the value of a check and deletes it in the browser, whatever
-// becomes of the request.
+// take returns the value of a check and deletes the check in the browser, even
+// if the request fails later.
 func (c *openedChecks) take(spec *cookieSpec, what string) (string, error) {
 	value, spent, err := c.value(spec, what)
 	if err != nil {
@@ -243,7 +247,8 @@ func (c *openedChecks) take(spec *cookieSpec, what string) (string, error) {
 	return value, nil
 }
 
-// delete deletes the cookies of a check that was used, each once.
+// delete deletes the cookies of a check that was used. It deletes each cookie
+// once.
 func (c *openedChecks) delete(spec *cookieSpec, spent []*http.Cookie) {
 	c.e.debug(c.r.http.Context(), "USE_"+spec.key, slog.String("provider", c.o.provider.ID))
 	for _, s := range spent {
@@ -254,8 +259,8 @@ func (c *openedChecks) delete(spec *cookieSpec, spent []*http.Cookie) {
 	}
 }
 
-// checkState compares the state parameter with the one of this browser, by their
-// hashes.
+// checkState compares the state parameter with the state of this sign-in, by
+// their hashes.
 func (c *openedChecks) checkState(params url.Values) error {
 	if !c.o.state {
 		return nil
@@ -265,7 +270,7 @@ func (c *openedChecks) checkState(params url.Values) error {
 		return err
 	}
 	if subtle.ConstantTimeCompare([]byte(ticketValue("state", params.Get("state"))), []byte(want)) != 1 {
-		// A forged answer must not end the sign-in that is under way.
+		// A forged answer must not end the sign-in that is in progress.
 		return &Error{Type: ErrCallbackRoute, Message: "state: the parameter is not the one that was sent", client: true}
 	}
 	c.delete(&c.r.specs.state, spent)

@@ -16,35 +16,35 @@ import (
 // Claims is the content of a session token. See docs/protocol.md, "Session tokens".
 type Claims = jwt.Claims
 
-// Config is everything that can be set. Providers and a secret, here or in the
-// environment, are enough.
+// Config has all settings. Only the providers and a secret are required; the
+// secret may come from the environment.
 type Config struct {
 	// Providers are the ways to sign in, in the order in which the sign-in page
 	// shows them.
 	Providers []Provider
 
-	// Adapter is the store for users, accounts, sessions and verification
-	// tokens. With one, Session.Strategy is StrategyDatabase unless it is set.
-	// A store that has only some of the methods is lifted by adapter.Partial.
+	// Adapter is the store for users, accounts, sessions and verification tokens.
+	// If it is set, the default of Session.Strategy is StrategyDatabase. A store
+	// that has only some of the methods is completed by adapter.Partial.
 	Adapter adapter.Adapter
 
 	// Secret is at least 32 random characters; a shorter one is refused unless the
 	// site is on loopback. It encrypts cookies and hashes tokens. A list serves
-	// rotation: put a new one in front. The first encrypts, all decrypt; CSRF tokens
-	// and mail links are hashed with the whole list, as Auth.js does, and those of
-	// an earlier list are good as long as that list is the end of this one, or one
-	// secret of it. Remove an old secret when what was made with it has expired.
-	// Environment: AUTH_SECRET.
+	// rotation: put a new secret in front. The first encrypts, all decrypt. CSRF
+	// tokens and mail links are hashed with the whole list, as in Auth.js. Those
+	// that were made with an earlier list stay valid if that list is the end of
+	// this one, or is one secret of it. Remove an old secret when everything made
+	// with it has expired. Environment: AUTH_SECRET.
 	Secret []string
 
 	// DangerouslyAcceptShortSecrets accepts secrets of fewer than 32 characters
-	// after the first of a list, until what was made with them has expired. What
-	// can be guessed, everybody can sign in with.
+	// after the first of a list, until everything made with them has expired. A
+	// person who guesses a secret can sign in as anybody.
 	DangerouslyAcceptShortSecrets bool
 
-	// URL is the public URL of the site, of which only scheme, host and port
-	// count. With it the origin of requests does not matter, so it is the right
-	// thing behind a proxy. Environment: AUTH_URL.
+	// URL is the public URL of the site. Only scheme, host and port are used. If
+	// it is set, the origin of a request does not matter, so set it behind a
+	// proxy. Environment: AUTH_URL.
 	URL string
 
 	// BasePath is the path that all routes are below; the default is /auth.
@@ -59,66 +59,70 @@ type Config struct {
 	Cookies   Cookies
 	Theme     Theme
 
-	// UseSecureCookies restricts cookies to https and gives them the names that
-	// browsers protect. The default, nil, goes by the scheme of each request.
+	// UseSecureCookies restricts cookies to https and gives them the name prefixes
+	// that browsers protect. With nil, the default, the scheme of each request
+	// decides.
 	UseSecureCookies *bool
 
 	// TrustHost says that the Host header may be used to build URLs, among them
-	// the links that are mailed. Only a server or proxy that checks the header
-	// makes it so. With nil, the default, New trusts loopback hosts. X-Forwarded
-	// headers are never looked at. Setting URL makes trust unnecessary.
+	// the links that are mailed. This is safe only behind a server or proxy that
+	// checks the header. With nil, the default, New trusts loopback hosts.
+	// X-Forwarded headers are never used. If URL is set, TrustHost is not needed.
 	// Environment: AUTH_TRUST_HOST.
 	TrustHost *bool
 
 	// RedirectProxyURL is the URL, with the base path, of the deployment that
-	// providers send the browser back to, for deployments whose own URL no
-	// provider knows. The state parameter then carries where the proxy sends the
-	// browser on to, and has more characters than the 128 that WeChat takes.
-	// Environment: AUTH_REDIRECT_PROXY_URL. The deployment with this URL is the
-	// proxy: it needs URL and RedirectProxyOrigins, the others need neither.
+	// providers send the browser back to. It is for deployments whose own URL is
+	// registered with no provider. The state parameter then carries the URL that
+	// the proxy sends the browser on to. It is longer than the 128 characters that
+	// WeChat accepts. Environment: AUTH_REDIRECT_PROXY_URL. The deployment with
+	// this URL is the proxy: it needs URL and RedirectProxyOrigins, the others
+	// need neither.
 	RedirectProxyURL string
 
-	// RedirectProxyOrigins are the deployments that this one sends browsers on to
-	// as their redirect proxy: https origins such as https://app.example.com:8443,
-	// where * stands for one first label, as in https://*.preview.example.com.
-	// Nobody else may be able to set up a site at a name that fits.
+	// RedirectProxyOrigins are the deployments to which this deployment, as their
+	// redirect proxy, sends browsers on: https origins such as
+	// https://app.example.com:8443. A * means one first label, as in
+	// https://*.preview.example.com. Nobody else may be able to set up a site at a
+	// name that matches.
 	RedirectProxyOrigins []string
 
-	// Debug logs more. No level ever logs secrets. It is ignored if Logger is
-	// set.
+	// Debug logs more. Secrets are not logged at any level. Debug is ignored if
+	// Logger is set.
 	Debug bool
 
 	// Logger receives all records; the default is slog.Default().
 	Logger *slog.Logger
 
-	// Limit is asked before credentials are checked, a mail is sent, the options of
-	// a passkey ceremony are given, or its answer is read. A sign-in with a passkey
-	// asks twice. An error refuses the attempt with status 429 and
-	// Retry-After, which *TooManyAttempts sets; whether somebody is known makes no
-	// difference. Server code gets an *Error of type ErrTooManyAttempts.
+	// Limit is called before credentials are checked, a mail is sent, the options
+	// of a passkey ceremony are given, or its answer is read. A sign-in with a
+	// passkey calls it twice. An error refuses the attempt with status 429 and the
+	// header Retry-After; a *TooManyAttempts sets the value of that header. The
+	// answer does not tell whether the user exists. Server code gets an *Error of
+	// type ErrTooManyAttempts.
 	Limit func(ctx context.Context, a Attempt) error
 
 	Experimental Experimental
 
-	// SkipCSRFCheck turns the CSRF protection off; its only value besides the
-	// zero one is the marker SkipCSRFCheck. It is for authors of framework
-	// integrations that have a protection of their own.
+	// SkipCSRFCheck turns the CSRF protection off. Apart from the zero value, its
+	// only value is the marker SkipCSRFCheck. It is for authors of framework
+	// integrations that have their own protection.
 	SkipCSRFCheck SkipCSRF
 
 	// MaxBodySize is the size in bytes of the largest body that is read; the
-	// default is 64 KB. A larger one is answered with status 413.
+	// default is 64 KB (65536). A larger body is answered with status 413.
 	MaxBodySize int64
 
-	// Clock tells the time; the default is time.Now.
+	// Clock returns the current time; the default is time.Now.
 	Clock func() time.Time
 
-	// Random is the source of tokens and IDs; the default is
-	// crypto/rand.Reader. It must be safe for concurrent use, and as
-	// unpredictable as that.
+	// Random is the source of tokens and IDs; the default is crypto/rand.Reader. A
+	// replacement must be safe for concurrent use, and as unpredictable as the
+	// default.
 	Random io.Reader
 }
 
-// LogValue keeps secrets out of logs: of the configuration nothing is shown.
+// LogValue keeps secrets out of logs: it shows nothing of the configuration.
 func (Config) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 // SkipCSRF is the type of the marker SkipCSRFCheck.
@@ -128,7 +132,7 @@ type SkipCSRF string
 // off.
 const SkipCSRFCheck SkipCSRF = "skip-csrf-check"
 
-// Strategy is where sessions live.
+// Strategy is the place where sessions are kept.
 type Strategy string
 
 const (
@@ -138,44 +142,46 @@ const (
 	StrategyDatabase Strategy = "database"
 )
 
-// SessionConfig is about sessions.
+// SessionConfig has the settings of sessions.
 type SessionConfig struct {
 	// Strategy is StrategyDatabase by default if there is an adapter, and
 	// StrategyJWT otherwise.
 	Strategy Strategy
-	// MaxAge is after how long without use a session ends; the default is 30
+	// MaxAge is the time after which an unused session ends; the default is 30
 	// days.
 	MaxAge time.Duration
-	// UpdateAge is how often at most a session in use is extended: in the
-	// database, or by a new token; nil means once a day, zero every time. A token
-	// is replaced after half of its life at the latest.
+	// UpdateAge is the shortest time between two extensions of a session in use. A
+	// session is extended in the database or by a new token. Nil means once a day;
+	// zero means at every use. A token is replaced at the latest after half of its
+	// lifetime.
 	UpdateAge *time.Duration
-	// AbsoluteMaxAge is how long after the sign-in a session ends for good,
-	// however much it is used; zero means never. A database session tells by its
-	// key when it began; one whose key does not, because it began before the
-	// setting, is not extended any more.
+	// AbsoluteMaxAge is the time after the sign-in at which a session ends
+	// permanently, however much it is used; zero means never. The key of a
+	// database session tells when the session began. A session that began before
+	// this setting was made has a key without that time; such a session is not
+	// extended any more.
 	AbsoluteMaxAge time.Duration
-	// Revoked is asked at each reading of a session token whether its session was
-	// ended since, for example because the user signed out everywhere: by the
-	// claims sub and auth_time, the instant of the sign-in in seconds. An error
-	// means that it could not be found out; the session is then neither read nor
-	// ended. Of sessions that were signed out in this process it need not know.
-	// Database sessions are ended in the database.
+	// Revoked is called at each reading of a session token. It reports whether the
+	// token's session was ended since, for example because the user signed out
+	// everywhere. The claims sub and auth_time identify the session; auth_time is
+	// the instant of the sign-in in seconds. An error means that Revoked could not
+	// find out; the session is then neither read nor ended. Revoked need not know
+	// the sessions that were signed out in this process. Database sessions are
+	// ended in the database.
 	Revoked func(ctx context.Context, token Claims) (bool, error)
 	// GenerateSessionToken makes the key of a database session; the default is
 	// a random UUID. The result must be unguessable.
 	GenerateSessionToken func(ctx context.Context) (string, error)
 }
 
-// JWTConfig is about session tokens. See docs/protocol.md, "Session tokens".
+// JWTConfig has the settings of session tokens. See docs/protocol.md, "Session tokens".
 type JWTConfig struct {
 	// Secret replaces Config.Secret for tokens.
 	Secret []string
-	// MaxAge is how long a token is good for; the default is Session.MaxAge.
+	// MaxAge is the lifetime of a token; the default is Session.MaxAge.
 	MaxAge time.Duration
-	// Encode and Decode replace jwt.Encode and jwt.Decode for the session
-	// token. They are set both or neither. Decode returns nil for a token that
-	// is void.
+	// Encode and Decode replace jwt.Encode and jwt.Decode for the session token.
+	// Set both or neither. Decode returns nil for a token that is not valid.
 	Encode func(ctx context.Context, p jwt.EncodeParams) (string, error)
 	Decode func(ctx context.Context, p jwt.DecodeParams) (Claims, error)
 }
@@ -190,10 +196,11 @@ type Pages struct {
 	SignOut string
 	// Error gets the parameter error.
 	Error string
-	// VerifyRequest tells that a mail was sent. It gets provider and type.
+	// VerifyRequest says that a mail was sent. It gets provider and type.
 	VerifyRequest string
-	// NewUser is where a new user is sent after the first sign-in, with the
-	// parameter callbackUrl. Without it they go where others go.
+	// NewUser is the page that a new user is sent to after the first sign-in, with
+	// the parameter callbackUrl. Without it, a new user is sent to the same page
+	// as other users.
 	NewUser string
 }
 
@@ -224,31 +231,32 @@ type Cookies struct {
 	CallbackURL      CookieConfig
 	CSRFToken        CookieConfig
 	PKCECodeVerifier CookieConfig
-	// State is also for the cookies that each OAuth sign-in has to itself, at
-	// most four in a browser: their names begin with the one here and a dot.
+	// State is also for the cookies that belong to one OAuth sign-in each, at most
+	// four in a browser: their names begin with the one here and a dot.
 	State             CookieConfig
 	Nonce             CookieConfig
 	WebAuthnChallenge CookieConfig
 }
 
-// CookieConfig changes one cookie; what is zero keeps its default.
+// CookieConfig changes one cookie; a zero field keeps its default.
 type CookieConfig struct {
 	// Name is the whole name. It is also the salt of the token in the cookie, so
-	// another name voids what was issued under the old one.
+	// tokens that were issued under an old name are not valid under a new one.
 	Name     string
 	Domain   string
 	Path     string
 	SameSite http.SameSite
 	HTTPOnly *bool
 	Secure   *bool
-	// MaxAge is not for the session cookie, whose lifetime is Session.MaxAge.
+	// MaxAge has no effect on the session cookie, whose lifetime is
+	// Session.MaxAge.
 	MaxAge      time.Duration
 	Partitioned bool
-	// Priority is Low, Medium or High, for browsers that know it.
+	// Priority is Low, Medium or High, for browsers that support it.
 	Priority string
 }
 
-// Experimental turns on what may change or go without notice.
+// Experimental turns on features that may change or be removed without notice.
 type Experimental struct {
 	// EnableWebAuthn allows WebAuthn providers.
 	EnableWebAuthn bool
@@ -260,8 +268,7 @@ const (
 	defaultUpdateAge = 24 * time.Hour
 )
 
-// withDefaults fills in everything that has a default which is the same for
-// every request.
+// withDefaults fills in the defaults that are the same for every request.
 func (c Config) withDefaults() Config {
 	if c.BasePath == "" {
 		c.BasePath = defaultBasePath

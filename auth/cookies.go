@@ -12,12 +12,12 @@ import (
 // cookieSpec is a cookie without its value.
 type cookieSpec struct {
 	name string
-	// key is the cookie's in the debug log, where it is there.
+	// key names the cookie in the debug log, if the cookie appears there.
 	key      string
 	template http.Cookie
 }
 
-// cookieSpecs are all cookies of a configuration, for either http or https.
+// cookieSpecs has all cookies of a configuration, for either http or https.
 type cookieSpecs struct {
 	session, callbackURL, csrf, pkce, state, nonce, challenge cookieSpec
 }
@@ -77,16 +77,16 @@ func (s *cookieSpec) setNamed(name, value string) *http.Cookie {
 	return &c
 }
 
-// clear returns a cookie that deletes the one with the name.
+// clear returns a cookie that deletes the cookie called name.
 func (s *cookieSpec) clear(name string) *http.Cookie {
 	c := s.template
 	c.Name, c.Value, c.MaxAge = name, "", -1
 	return &c
 }
 
-// formatCookie is the Set-Cookie header for a cookie, its attributes in the
-// order of Auth.js. Names and attributes were checked when the configuration
-// was compiled, values are percent-encoded.
+// formatCookie returns the Set-Cookie header for a cookie, with the attributes
+// in the order of Auth.js. Names and attributes were checked when the
+// configuration was compiled; values are percent-encoded.
 func formatCookie(c *http.Cookie) string {
 	b := make([]byte, 0, len(c.Name)+len(c.Value)+len(c.Path)+len(c.Domain)+120)
 	b = append(append(append(b, c.Name...), '='), c.Value...)
@@ -152,8 +152,8 @@ func (l cookies) get(name string) string {
 	return ""
 }
 
-// sessionCookies replaces the session cookies called old by ones that hold the
-// value. The empty value just deletes.
+// sessionCookies replaces the session cookies called old by cookies that hold
+// the value. An empty value only deletes them.
 func (s *cookieSpec) sessionCookies(old []string, value string, expires time.Time) []*http.Cookie {
 	var fresh []*http.Cookie
 	for _, chunk := range jwt.SplitChunks(s.name, value) {
@@ -164,7 +164,7 @@ func (s *cookieSpec) sessionCookies(old []string, value string, expires time.Tim
 	if len(old) == 0 {
 		return fresh
 	}
-	// The order of Auth.js: old names where they were, then the new ones.
+	// The order is that of Auth.js: old names keep their places, new names follow.
 	list := make([]*http.Cookie, 0, len(old)+len(fresh))
 	for _, name := range old {
 		list = append(list, s.clear(name))
@@ -205,8 +205,9 @@ func encodeURIComponent(s string) string {
 	return string(b)
 }
 
-// unreserved are the characters that encodeURIComponent leaves alone. A table has
-// no branch that depends on the text, which counts for a token of 600 characters.
+// unreserved has the characters that encodeURIComponent does not escape. A
+// table needs no branch that depends on the text, which makes it faster for a
+// token of 600 characters.
 var unreserved = func() (table [256]bool) {
 	for c := range 256 {
 		table[c] = c < 128 && (c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || strings.IndexByte("-_.!~*'()", byte(c)) >= 0)

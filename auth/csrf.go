@@ -12,12 +12,12 @@ import (
 type csrf struct {
 	// token is empty if the protection is off.
 	token string
-	// verified says that the request may change something.
+	// verified says that the request may change state.
 	verified bool
 }
 
-// checkCSRF takes the token from the cookie, or makes a new one and the cookie
-// for it. The request is verified if it is a POST with a valid cookie and the
+// checkCSRF takes the token from the cookie, or makes a new token and its
+// cookie. The request is verified if it is a POST with a valid cookie and the
 // same token in the body.
 func checkCSRF(keys hashKeys, random io.Reader, spec *cookieSpec, cookieValue, method, submitted string) (csrf, *http.Cookie, error) {
 	if token := keys.tokenOf(cookieValue); token != "" {
@@ -31,11 +31,12 @@ func checkCSRF(keys hashKeys, random io.Reader, spec *cookieSpec, cookieValue, m
 	return csrf{token: token}, spec.set(token + "|" + keys.hash(token)), nil
 }
 
-// CSRFToken returns the token that a form of a page of the application needs in
-// its field csrfToken to post to the routes of this package. It sets the cookie
-// that belongs to the token, if the browser has none, so it must be called
-// before anything is written; the page is not to be cached and is marked so. With
-// SkipCSRFCheck there is no token, and the result is "".
+// CSRFToken returns the CSRF token. A form of the application needs it in its
+// field csrfToken to post to the routes of this package. If the browser has no
+// token, CSRFToken sets the cookie that belongs to it, so call it before
+// anything is written. The page must not be cached, so CSRFToken sets its
+// Cache-Control header. With SkipCSRFCheck there is no token, and the result is
+// "".
 func (h *Handler) CSRFToken(w http.ResponseWriter, hr *http.Request) (string, error) {
 	e := h.engine
 	if e.config.SkipCSRFCheck == SkipCSRFCheck {
@@ -63,7 +64,7 @@ func (h *Handler) CSRFToken(w http.ResponseWriter, hr *http.Request) (string, er
 	return c.token, nil
 }
 
-// tokenOf is the CSRF token in the value of its cookie, or empty if the value
+// tokenOf returns the CSRF token in the value of its cookie, or "" if the value
 // was not made with one of the keys.
 func (k hashKeys) tokenOf(cookieValue string) string {
 	token, rest, ok := strings.Cut(cookieValue, "|")

@@ -13,17 +13,18 @@
 // What holds throughout:
 //
 //   - A session that has expired signs nobody in, anywhere.
-//   - Everything that changes state needs a CSRF token, or a secret that was
+//   - A request that changes state needs a CSRF token, or a secret that was
 //     sent to the user, or a check bound to the sign-in in this browser.
 //   - A redirect leaves the site only where Callbacks.Redirect allows it.
-//   - No token, cookie, code or secret is in an error, a log record or, the
-//     link that is mailed apart, in a URL.
-//   - A failing or panicking event handler never breaks a sign-in.
+//   - No token, cookie, code or secret is in an error or a log record. None is
+//     in a URL either, except in the mail link.
+//   - An event handler that fails or panics never breaks a sign-in.
 //
-// GUIDE.md, beside this file, is on providers of one's own, proxies, preview
-// deployments, linking, and front ends with Auth.js.
+// GUIDE.md, beside this file, explains how to write providers, and how to use
+// proxies, preview deployments, linking, and front ends with Auth.js.
 //
 // The package starts no goroutine that outlives a request and keeps no state
-// outside the Handler. It does not rate-limit; that is the work of what stands
-// in front of it.
+// outside the Handler, except the state that calls of [Auth] and [Raw] share.
+// It limits no rates by itself: Config.Limit, or a server in front of it, can
+// do that.
 package auth

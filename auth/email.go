@@ -10,24 +10,25 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxEmail is the length of the longest address, RFC 5321 section 4.5.3.1.
+// maxEmail is the length in bytes of the longest address (RFC 5321 section
+// 4.5.3.1).
 const maxEmail = 254
 
 var errBadEmail = errors.New("the e-mail address is malformed")
 
-// NormalizeEmail makes one address of what somebody typed: compatibility
-// characters are replaced (NFKC), letters are lower case, surrounding space is
-// gone. What could be read as more than one address, or as another address by
-// a mail program, is refused: quotes, several at signs, commas, semicolons,
-// angle brackets, control characters and inner space. So are a leading hyphen,
-// which a mail program may take for an option, encoded words (RFC 2047),
-// characters that are not shown, and the full stop of Chinese and Japanese,
-// which is a dot in domain names.
+// NormalizeEmail returns the normalized form of an address that a person typed.
+// It replaces compatibility characters (NFKC), makes letters lower case and
+// removes surrounding space. A text is refused if it could be read as more than
+// one address, or as another address by a mail program: if it has quotes,
+// several at signs, commas, semicolons, angle brackets, control characters or
+// inner space. Also refused are a leading hyphen, which a mail program may take
+// for an option, encoded words (RFC 2047), characters that are not shown, and
+// the full stop of Chinese and Japanese, which is a dot in domain names.
 func NormalizeEmail(submitted string) (string, error) {
 	if submitted == "" {
 		return "", errNoEmail
 	}
-	if len(submitted) > 4*maxEmail { // before it costs anything; no honest one is as long
+	if len(submitted) > 4*maxEmail { // before it costs time; no legitimate address is as long
 		return "", errBadEmail
 	}
 	email := strings.TrimSpace(cases.Lower(language.Und).String(norm.NFKC.String(submitted)))
@@ -51,7 +52,7 @@ func NormalizeEmail(submitted string) (string, error) {
 }
 
 // ignorable reports whether a character is not shown (Unicode's
-// Default_Ignorable_Code_Point) or reads as a dot.
+// Default_Ignorable_Code_Point) or is read as a dot.
 func ignorable(r rune) bool {
 	switch r {
 	case '\u3002', '\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u3164', '\uffa0':

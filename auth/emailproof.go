@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// EmailProof is what a provider says about an e-mail address: whether the
+// EmailProof is the provider's statement about an e-mail address: whether the
 // person has proven to the provider that the address is theirs.
 type EmailProof int
 
@@ -30,9 +30,9 @@ func (p EmailProof) String() string {
 	return "unstated"
 }
 
-// EmailProofOf reads a flag of a profile, such as the claim email_verified, in
-// the forms that providers send: a Boolean, a number, or either of them as
-// text. Anything else, an absent flag included, is EmailUnstated.
+// EmailProofOf reads a flag of a profile, such as the claim email_verified.
+// Providers send it as a Boolean, as a number, or as either of them in text.
+// All other values, and a missing flag, are EmailUnstated.
 func EmailProofOf(flag any) EmailProof {
 	switch v := flag.(type) {
 	case bool:
@@ -61,10 +61,11 @@ func EmailProofOf(flag any) EmailProof {
 }
 
 // StandardEmailProof reads the claims email and email_verified (OpenID Connect
-// Core 1.0 section 5.1). The address is proven only if it is the one of the
-// claim; the case of ASCII letters does not count. Other letters have to be the
-// same: the long s folds to an s, and is in the address of somebody else. It is
-// refuted by a false claim whatever address the claim is about.
+// Core 1.0 section 5.1). The address is proven only if email_verified is true
+// and the address equals the claim email; the case of ASCII letters is ignored.
+// Other letters must be the same: the long s folds to an s, but is part of
+// another person's address. A false email_verified refutes the address even if
+// the claim email differs.
 func StandardEmailProof(profile Profile, email string) EmailProof {
 	proof := EmailProofOf(profile["email_verified"])
 	if claimed, _ := profile["email"].(string); proof == EmailProven && asciiLower(claimed) != asciiLower(email) {
@@ -73,8 +74,9 @@ func StandardEmailProof(profile Profile, email string) EmailProof {
 	return proof
 }
 
-// emailProof is what the provider says about the address that Profile found in
-// a profile. A function of the application that panics proves nothing.
+// emailProof returns the provider's statement about the address that Profile
+// found in a profile. If a function of the application panics, nothing is
+// proven.
 func (p *OAuth) emailProof(ctx context.Context, profile Profile, email string) EmailProof {
 	if email == "" {
 		return EmailUnstated

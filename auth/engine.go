@@ -13,14 +13,14 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 )
 
-// engine is a compiled configuration, and the keys and turns that go with it.
+// engine is a compiled configuration, with its keys and its shared state.
 type engine struct {
-	config   Config // with its defaults
+	config   Config // with defaults filled in
 	problems []error
 	log      *slog.Logger
 	// origin is the origin of Config.URL, or empty.
 	origin string
-	// trustLoopback says that hosts of this machine are trusted.
+	// trustLoopback says that loopback hosts are trusted.
 	trustLoopback bool
 	basePath      string
 	byID          map[string]Provider
@@ -31,14 +31,14 @@ type engine struct {
 	look          func() *pages.Look
 	// otherWays says that users can have accounts or passkeys.
 	otherWays bool
-	// emailProviders is how many of them there are.
+	// emailProviders is the number of e-mail providers.
 	emailProviders int
 	*shared
 }
 
-// compile makes an engine of a configuration, and lists what is wrong with it.
-// An engine of a configuration with problems can do no more than report them.
-// share returns what the engine has in common with others.
+// compile makes an engine from a configuration, and lists the problems of the
+// configuration. An engine with problems can only report them. share returns
+// the state that the engine shares with others.
 func compile(c Config, share func(c *Config, origin string) *shared) (*engine, []error) {
 	c = c.withDefaults()
 	incomplete := completeProviders(c.Providers)
@@ -76,8 +76,8 @@ func compile(c Config, share func(c *Config, origin string) *shared) (*engine, [
 	return e, append(incomplete, e.check()...)
 }
 
-// compileFor makes the engine that serves one request, and can do no more than
-// report the problems of a configuration that has some. What has to outlive the
+// compileFor makes the engine that serves one request. If the configuration has
+// problems, the engine can only report them. State that must outlive the
 // request is shared with the engines of earlier requests.
 func compileFor(hr *http.Request, c Config) *engine {
 	e, problems := compile(c, sharedWith)
@@ -85,8 +85,8 @@ func compileFor(hr *http.Request, c Config) *engine {
 	return e
 }
 
-// completeProviders replaces providers by completed copies, and lists what their
-// functions Complete find wrong.
+// completeProviders replaces providers by completed copies, and lists the
+// problems that their Complete functions find.
 func completeProviders(providers []Provider) []error {
 	var problems []error
 	for i, p := range providers {
@@ -116,8 +116,9 @@ func completeProviders(providers []Provider) []error {
 	return problems
 }
 
-// issuerOf is the issuer whose metadata is at the URL (OpenID Connect Discovery
-// section 4, RFC 8414 section 3), or empty if the URL does not tell.
+// issuerOf returns the issuer whose metadata is at the URL (OpenID Connect
+// Discovery section 4, RFC 8414 section 3), or "" if the URL does not show the
+// issuer.
 func issuerOf(wellKnown string) string {
 	origin, name, ok := strings.Cut(wellKnown, "/.well-known/")
 	if !ok || strings.ContainsAny(wellKnown, "?#") {
@@ -129,8 +130,8 @@ func issuerOf(wellKnown string) string {
 	return origin
 }
 
-// cleanBasePath makes a path begin with a slash, unless it is the root, and not
-// end with one.
+// cleanBasePath makes a path begin with a slash and end without one. The root
+// becomes the empty path.
 func cleanBasePath(path string) string {
 	path = strings.Trim(path, "/")
 	if path == "" {
@@ -139,7 +140,7 @@ func cleanBasePath(path string) string {
 	return "/" + path
 }
 
-// handle answers a request, whatever happens.
+// handle answers a request. An error becomes an answer, too.
 func (e *engine) handle(hr *http.Request) *Result {
 	if hr.URL.Path == wellKnownWebAuthn {
 		return e.relatedOrigins(hr)
@@ -172,9 +173,9 @@ func (e *engine) run(hr *http.Request) (*Result, error) {
 	return e.failed(r, err), nil
 }
 
-// prepare parses a request and checks that it may be served at all: its path,
-// then whether its origin is trusted, and only then its body. Otherwise there is
-// a result already.
+// prepare parses a request and checks that it may be served: first its path,
+// then whether its origin is trusted, and then its body. If it may not be
+// served, prepare returns the answer.
 func (e *engine) prepare(hr *http.Request) (*request, *Result) {
 	ctx := hr.Context()
 	refuse := func(err error) (*request, *Result) {
@@ -202,8 +203,8 @@ func (e *engine) prepare(hr *http.Request) (*request, *Result) {
 	return r, nil
 }
 
-// mayServe reports why the request can't be served: an origin that is not
-// trusted, or the first problem of the configuration.
+// mayServe returns the reason why the request can't be served, or nil: an
+// origin that is not trusted, or the first problem of the configuration.
 func (e *engine) mayServe(r *request) error {
 	if err := e.trusts(r.http, r.origin); err != nil {
 		return err
@@ -214,7 +215,7 @@ func (e *engine) mayServe(r *request) error {
 	return nil
 }
 
-// act does what the request asks for, and tells of a sign-in that failed.
+// act performs the action of the request, and reports a sign-in that failed.
 func (e *engine) act(r *request) (*Result, error) {
 	ctx := withRequest(r.http.Context(), r)
 	result, err := e.perform(ctx, r)
@@ -224,7 +225,7 @@ func (e *engine) act(r *request) (*Result, error) {
 	return result, err
 }
 
-// signInFailed tells of a sign-in that failed.
+// signInFailed calls Events.SignInFailed for a sign-in that failed.
 func (e *engine) signInFailed(ctx context.Context, r *request, err error) {
 	if r.provider == nil {
 		return
@@ -274,7 +275,7 @@ func (e *engine) perform(ctx context.Context, r *request) (*Result, error) {
 	return e.webauthnOptions(ctx, r)
 }
 
-// begin finds the provider, checks the CSRF token and decides on the callback
+// begin finds the provider, checks the CSRF token and determines the callback
 // URL.
 func (e *engine) begin(ctx context.Context, r *request) error {
 	if r.providerID != "" {
@@ -295,7 +296,8 @@ func (e *engine) begin(ctx context.Context, r *request) error {
 		if fresh != nil {
 			r.pending = append(r.pending, fresh)
 		}
-		// Clients of frameworks that check where a request comes from send no token.
+		// Some frameworks check where a request comes from; their clients send no
+		// token.
 		if _, submitted := r.form["csrfToken"]; !submitted && r.method == http.MethodPost {
 			r.csrf.verified = e.sameOrigin(r.http) == nil
 		}
@@ -313,7 +315,8 @@ func (e *engine) begin(ctx context.Context, r *request) error {
 	return nil
 }
 
-// finish gives a result what every result of the request gets.
+// finish adds to a result what every result of the request has: the pending
+// cookies, and JSON instead of a redirect if the client wants it.
 func (r *request) finish(result *Result) *Result {
 	if r.action != ActionProviders {
 		result.Cookies = append(r.pending, result.Cookies...)
@@ -329,12 +332,12 @@ func (r *request) finish(result *Result) *Result {
 // redirect to another site.
 func (r *request) wantsJSON() bool { return len(r.http.Header["X-Auth-Return-Redirect"]) > 0 }
 
-// url is the URL of an action, with origin.
+// url returns the URL of an action, with origin.
 func (e *engine) url(r *request, action Action) string {
 	return r.origin + e.basePath + "/" + string(action)
 }
 
-// providerURL is the URL of an action for a provider.
+// providerURL returns the URL of an action for a provider.
 func (e *engine) providerURL(r *request, action Action, id string) string {
 	return e.url(r, action) + "/" + id
 }

@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// Env looks a variable up; os.Getenv is one. An empty value counts as not set.
+// Env returns the value of a variable; os.Getenv is an example. An empty value
+// means that the variable is not set.
 type Env func(name string) string
 
-// inferred is the configuration with what it lacks taken from the environment
-// of the process. Unlike SetEnvDefaults it does not decide on host trust by the
-// platform, nor take an AUTH_URL without a path for the wish to have the routes
-// at the root of the site.
+// inferred returns the configuration, with missing values taken from the
+// environment of the process. It differs from SetEnvDefaults in two ways: the
+// platform does not decide whether the host is trusted, and an AUTH_URL without
+// a path means the default base path, not the root of the site.
 func inferred(c Config) Config {
 	if u, err := url.Parse(os.Getenv("AUTH_URL")); err == nil && c.BasePath == "" && strings.Trim(u.Path, "/") == "" {
 		c.BasePath = defaultBasePath
@@ -23,8 +24,9 @@ func inferred(c Config) Config {
 	return c
 }
 
-// SetEnvDefaults fills what config lacks from the environment, as integrations
-// do before they call Auth or Raw. docs/protocol.md has the variables.
+// SetEnvDefaults fills the values that config lacks from the environment, as
+// integrations do before they call Auth or Raw. docs/protocol.md lists the
+// variables.
 //
 //   - URL from AUTH_URL, so that no request decides on the origin
 //   - BasePath from the path of AUTH_URL, else /auth
@@ -33,14 +35,14 @@ func inferred(c Config) Config {
 //   - RedirectProxyURL from AUTH_REDIRECT_PROXY_URL
 //   - TrustHost: the boolean AUTH_TRUST_HOST; else true on the platforms that set
 //     VERCEL or CF_PAGES, which check the Host header, and where NODE_ENV is set
-//     to something else than production, such as development
+//     to something other than production, such as development
 //   - client ID, secret and issuer of OAuth providers from AUTH_<ID>_ID,
 //     AUTH_<ID>_SECRET and AUTH_<ID>_ISSUER, and APIKey of e-mail providers from
 //     AUTH_<ID>_KEY, where <ID> is the provider's ID in upper case with hyphens
-//     as underscores. Providers that gain something are replaced by copies.
+//     as underscores. A provider that gets a value is replaced by a copy.
 //
-// A warning is logged if AUTH_URL is set although BasePath is, unless
-// suppressBasePathWarning.
+// A warning is logged if AUTH_URL is set although BasePath is set, unless
+// suppressBasePathWarning is true.
 func SetEnvDefaults(env Env, config *Config, suppressBasePathWarning bool) {
 	setEnvDefaults(env, config, suppressBasePathWarning)
 	if config.TrustHost == nil {
@@ -89,7 +91,8 @@ func setEnvDefaults(env Env, config *Config, suppressBasePathWarning bool) {
 	config.Providers = providers
 }
 
-// isTrue reads a boolean variable; what is not clearly false is true.
+// isTrue reads a boolean variable; all values that are not clearly false are
+// true.
 func isTrue(v string) bool {
 	b, err := strconv.ParseBool(strings.ToLower(v))
 	return err != nil && !strings.EqualFold(v, "no") && !strings.EqualFold(v, "off") || b
@@ -126,11 +129,12 @@ func providerFromEnv(env Env, p Provider) Provider {
 	return p
 }
 
-// CreateActionURL is the URL of an action as a server sees it: below AUTH_URL
-// (or NEXTAUTH_URL) if it is set, else below the host that the headers name,
-// X-Forwarded-Host before Host, with the scheme X-Forwarded-Proto, protocol, or
-// https. The caller must know that the headers can be trusted. Of config
-// BasePath and Logger count. A host that is missing or malformed is an error.
+// CreateActionURL returns the URL of an action as a server sees it. It is below
+// AUTH_URL (or NEXTAUTH_URL) if that is set. Otherwise it is below the host
+// that the headers name, X-Forwarded-Host before Host; the scheme is
+// X-Forwarded-Proto, else protocol, else https. The caller must be sure that
+// the headers can be trusted. Of config, only BasePath and Logger are used. A
+// host that is missing or malformed is an error.
 func CreateActionURL(action Action, protocol string, header http.Header, env Env, config Config) (*url.URL, error) {
 	site := env("AUTH_URL")
 	if site == "" {

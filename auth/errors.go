@@ -13,23 +13,23 @@ import (
 // See docs/protocol.md, "Errors".
 type ErrorType string
 
-// The types of all errors of this package. Those marked "client" appear by
-// name in the error parameter of the page that the browser is sent to; the
-// others appear there as Configuration and in full only in the log.
+// The types of all errors of this package. A type marked "Client" appears by
+// name in the error parameter of the page that the browser is sent to. The
+// others appear there as Configuration; only the log names them.
 const (
-	// ErrAuth is an error of no more specific type.
+	// ErrAuth is an error without a more specific type.
 	ErrAuth ErrorType = "AuthError"
 	// ErrAccessDenied: Callbacks.SignIn refused or failed. Client.
 	ErrAccessDenied ErrorType = "AccessDenied"
-	// ErrAccountNotLinked: the WebAuthn account belongs to somebody else. Client.
+	// ErrAccountNotLinked: the WebAuthn account belongs to another user. Client.
 	ErrAccountNotLinked ErrorType = "AccountNotLinked"
 	// ErrAdapter: a method of the adapter failed.
 	ErrAdapter ErrorType = "AdapterError"
-	// ErrCallbackRoute: something other than this package failed in a callback
-	// route. It wraps the cause.
+	// ErrCallbackRoute: a callback route failed for a reason outside this package.
+	// It wraps the cause.
 	ErrCallbackRoute ErrorType = "CallbackRouteError"
-	// ErrCredentialsSignin: Credentials.Authorize refused. Error.Code is shown
-	// to the client next to the type. Client.
+	// ErrCredentialsSignin: Credentials.Authorize refused. Error.Code is shown to
+	// the client beside the type. Client.
 	ErrCredentialsSignin ErrorType = "CredentialsSignin"
 	// ErrDuplicateConditionalUI: more than one WebAuthn provider has
 	// EnableConditionalUI.
@@ -40,18 +40,18 @@ const (
 	ErrErrorPageLoop ErrorType = "ErrorPageLoop"
 	// ErrEvent: an event handler failed or panicked. Logged only.
 	ErrEvent ErrorType = "EventError"
-	// ErrExperimentalFeatureNotEnabled: a WebAuthn provider without
+	// ErrExperimentalFeatureNotEnabled: a WebAuthn provider is configured without
 	// Experimental.EnableWebAuthn.
 	ErrExperimentalFeatureNotEnabled ErrorType = "ExperimentalFeatureNotEnabled"
 	// ErrInvalidCallbackURL: the callbackUrl of the query is not an http(s) URL.
 	ErrInvalidCallbackURL ErrorType = "InvalidCallbackUrl"
-	// ErrInvalidCheck: state, PKCE verifier, nonce or challenge is missing,
-	// expired, or not of this sign-in.
+	// ErrInvalidCheck: a state, PKCE verifier, nonce or challenge is missing, has
+	// expired, or belongs to another sign-in.
 	ErrInvalidCheck ErrorType = "InvalidCheck"
 	// ErrInvalidEndpoints: an OAuth provider has neither an issuer nor all of
 	// its endpoints.
 	ErrInvalidEndpoints ErrorType = "InvalidEndpoints"
-	// ErrInvalidProvider: the provider cannot do what the route asks of it.
+	// ErrInvalidProvider: the provider does not support the route.
 	ErrInvalidProvider ErrorType = "InvalidProvider"
 	// ErrJWTSession: the session token could not be read or renewed. Logged only.
 	ErrJWTSession ErrorType = "JWTSessionError"
@@ -60,17 +60,17 @@ const (
 	// ErrMissingAdapterMethods: the adapter lacks methods that the configuration
 	// needs. The message lists them.
 	ErrMissingAdapterMethods ErrorType = "MissingAdapterMethods"
-	// ErrMissingAuthorize: a credentials provider without Authorize.
+	// ErrMissingAuthorize: a credentials provider has no Authorize function.
 	ErrMissingAuthorize ErrorType = "MissingAuthorize"
-	// ErrMissingCSRF: a POST without the CSRF token of the browser. Client.
+	// ErrMissingCSRF: a POST has no CSRF token of the browser. Client.
 	ErrMissingCSRF ErrorType = "MissingCSRF"
 	// ErrMissingSecret: no secret is configured.
 	ErrMissingSecret ErrorType = "MissingSecret"
-	// ErrMissingWebAuthnAutocomplete: conditional UI without a form field whose
-	// autocomplete attribute contains webauthn.
+	// ErrMissingWebAuthnAutocomplete: EnableConditionalUI is set, but no form
+	// field has an autocomplete attribute that contains webauthn.
 	ErrMissingWebAuthnAutocomplete ErrorType = "MissingWebAuthnAutocomplete"
 	// ErrOAuthAccountNotLinked: the account, or its e-mail address, belongs to
-	// somebody else. Client.
+	// another user. Client.
 	ErrOAuthAccountNotLinked ErrorType = "OAuthAccountNotLinked"
 	// ErrOAuthCallback: the provider answered with an error. Client.
 	ErrOAuthCallback ErrorType = "OAuthCallbackError"
@@ -85,14 +85,14 @@ const (
 	ErrSignOut ErrorType = "SignOutError"
 	// ErrTooManyAttempts: Config.Limit refused. It is answered with status 429.
 	ErrTooManyAttempts ErrorType = "TooManyAttempts"
-	// ErrUnknownAction: this package does not serve the path or the method.
+	// ErrUnknownAction: no route has this path or method.
 	ErrUnknownAction ErrorType = "UnknownAction"
-	// ErrUnsupportedStrategy: the session strategy does not go with the
-	// providers.
+	// ErrUnsupportedStrategy: the providers can't be used with the session
+	// strategy.
 	ErrUnsupportedStrategy ErrorType = "UnsupportedStrategy"
 	// ErrUntrustedHost: the host of the request may not be used to build URLs.
 	ErrUntrustedHost ErrorType = "UntrustedHost"
-	// ErrVerification: the sign-in link is wrong, expired or used. Client.
+	// ErrVerification: the mail link is wrong, has expired or was used. Client.
 	ErrVerification ErrorType = "Verification"
 	// ErrWebAuthnVerification: the authenticator's answer is not valid. Client.
 	ErrWebAuthnVerification ErrorType = "WebAuthnVerificationError"
@@ -122,18 +122,18 @@ func (t ErrorType) onSignInPage() bool {
 	return false
 }
 
-// Error is what every function of this package fails with. Neither Message nor
-// Code ever holds a token, cookie, code or secret; an application that makes an
-// Error of its own must keep to that.
+// Error is the error of every function of this package. Message and Code never
+// hold a token, cookie, code or secret; an application that makes its own Error
+// must follow the same rule.
 type Error struct {
 	// Type says what kind of failure it is. errors.Is(err, Type) holds.
 	Type ErrorType
 	// Message is for the developer and goes to the log only.
 	Message string
-	// Code is what the client may know about a refused sign-in with credentials
-	// or a passkey; it becomes the parameter code of the page. Empty means
-	// "credentials" for the one and nothing for the other. It has no meaning for
-	// other types.
+	// Code tells the client why a sign-in with credentials or a passkey was
+	// refused; it becomes the parameter code of the page. Empty means
+	// "credentials" for credentials, and no parameter for a passkey. Other types
+	// don't use Code.
 	Code string
 	// Cause is the error behind this one, or nil.
 	Cause error
@@ -178,7 +178,7 @@ func (e *Error) LogValue() slog.Value {
 }
 
 // typeOf returns the type of the outermost Error in err, if there is one. A
-// bare ErrorType counts as well.
+// bare ErrorType is accepted, too.
 func typeOf(err error) (ErrorType, bool) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Type, true

@@ -5,16 +5,16 @@ import (
 	"net/http"
 )
 
-// requestKey finds the request that an action serves in its context, so that
-// events can have it wherever they happen.
+// requestKey is the context key of the request that an action serves, so that
+// every event can have the request.
 type requestKey struct{}
 
 func withRequest(ctx context.Context, r *request) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// requestOf is the HTTP request that is being served, with its body unread, or
-// nil.
+// requestOf returns the HTTP request that is being served, with an unread body,
+// or nil.
 func requestOf(ctx context.Context) *http.Request {
 	if r, ok := ctx.Value(requestKey{}).(*request); ok {
 		return r.withBody(ctx)
@@ -22,7 +22,7 @@ func requestOf(ctx context.Context) *http.Request {
 	return nil
 }
 
-// An event with a request.
+// requested is an event that has a request.
 type requested interface{ setRequest(hr *http.Request) }
 
 func (e *CreateUserEvent) setRequest(hr *http.Request)   { e.Request = hr }

@@ -7,48 +7,48 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Events tell the application what happened, for audit logs and the like. Each
-// is optional. They are called in the course of the request; an error or a
-// panic is logged as ErrEvent and changes nothing. See docs/protocol.md, "Events and callbacks".
+// Events tell the application what happened, for example for audit logs. Each
+// is optional. They are called during the request. An error or a panic is
+// logged as ErrEvent and changes nothing. See docs/protocol.md, "Events and callbacks".
 type Events struct {
-	// CreateUser follows the creation of a user, and of their account if they have
-	// one.
+	// CreateUser is called after a user was created, and after their account was
+	// linked if they have one.
 	CreateUser func(ctx context.Context, e CreateUserEvent) error
-	// UpdateUser follows when EmailVerified of an existing user was set: by a
+	// UpdateUser is called after EmailVerified of an existing user was set: by a
 	// sign-in by e-mail, or by a provider that says that the address is verified.
 	UpdateUser func(ctx context.Context, e UpdateUserEvent) error
-	// LinkAccount follows the linking of an account to a user.
+	// LinkAccount is called after an account was linked to a user.
 	LinkAccount func(ctx context.Context, e LinkAccountEvent) error
-	// ReleaseEmail follows when a user loses their address to somebody who has
-	// proven that it is theirs, and chose to start afresh. The user keeps
-	// everything else.
+	// ReleaseEmail is called after a user lost their address to a person who has
+	// proven that the address is theirs, and who chose to start afresh. The user
+	// keeps everything else.
 	ReleaseEmail func(ctx context.Context, e ReleaseEmailEvent) error
-	// SignIn comes at the end of every successful sign-in.
+	// SignIn is called at the end of every successful sign-in.
 	SignIn func(ctx context.Context, e SignInEvent) error
-	// PasskeyCloned follows a sign-in that was refused because the counter of the
-	// passkey did not rise: somebody may have a copy of the authenticator.
+	// PasskeyCloned is called after a sign-in was refused because the counter of
+	// the passkey did not rise: somebody may have a copy of the authenticator.
 	PasskeyCloned func(ctx context.Context, e PasskeyClonedEvent) error
-	// SignInFailed follows an attempt to sign in that failed, whatever the reason:
-	// a wrong password, a link that is void, a provider that refused, an attempt
-	// too many.
+	// SignInFailed is called after an attempt to sign in failed, for any reason: a
+	// wrong password, a mail link that is not valid, a provider that refused, or
+	// too many attempts.
 	SignInFailed func(ctx context.Context, e SignInFailedEvent) error
-	// SignOut follows the end of a session by its user.
+	// SignOut is called after a user ended their session.
 	SignOut func(ctx context.Context, e SignOutEvent) error
-	// Session follows every reading of an existing session.
+	// Session is called after every reading of an existing session.
 	Session func(ctx context.Context, e SessionEvent) error
 }
 
 // CreateUserEvent is the message of Events.CreateUser.
 type CreateUserEvent struct {
 	User *User
-	// Request is the request that brought the event about. Its body can be read.
+	// Request is the request that caused the event. Its body can be read.
 	Request *http.Request
 }
 
 // UpdateUserEvent is the message of Events.UpdateUser.
 type UpdateUserEvent struct {
 	User *User
-	// Request is the request that brought the event about. Its body can be read.
+	// Request is the request that caused the event. Its body can be read.
 	Request *http.Request
 }
 
@@ -58,28 +58,29 @@ type LinkAccountEvent struct {
 	Account *Account
 	// Profile is the user as the provider describes them.
 	Profile *User
-	// Request is the request that brought the event about. Its body can be read.
+	// Request is the request that caused the event. Its body can be read.
 	Request *http.Request
 }
 
 // ReleaseEmailEvent is the message of Events.ReleaseEmail.
 type ReleaseEmailEvent struct {
-	// User is the user as they were, with the address.
+	// User is the user before the change, with the address.
 	User *User
-	// Request is the request that brought the event about. Its body can be read.
+	// Request is the request that caused the event. Its body can be read.
 	Request *http.Request
 }
 
 // SignInEvent is the message of Events.SignIn.
 type SignInEvent struct {
-	// User is, for credentials, what Authorize returned.
+	// User is the user who signed in; for credentials, the user that Authorize
+	// returned.
 	User    *User
 	Account *Account
 	// Profile is set for OAuth and OpenID Connect.
 	Profile Profile
 	// IsNewUser reports that the sign-in created the user.
 	IsNewUser bool
-	// Request is the request that brought the event about. Its body can be read.
+	// Request is the request that caused the event. Its body can be read.
 	Request *http.Request
 }
 
@@ -89,33 +90,34 @@ type SignInFailedEvent struct {
 	// Provider is the ID of the provider, Type its type.
 	Provider string
 	Type     ProviderType
-	// Reason is the type of the error, ErrAuth for one that is not of this package.
+	// Reason is the type of the error, or ErrAuth for an error of another package.
 	Reason ErrorType
 	// Err is the error.
 	Err error
-	// Request is the request that brought the event about. Its body can be read.
+	// Request is the request that caused the event. Its body can be read.
 	Request *http.Request
 }
 
 // PasskeyClonedEvent is the message of Events.PasskeyCloned.
 type PasskeyClonedEvent struct {
-	// User is whose passkey it is.
+	// User is the owner of the passkey.
 	User *User
 	// CredentialID is the ID of the passkey, in standard base64.
 	CredentialID string
-	// Stored is the counter of the last sign-in, Received the one of this.
+	// Stored is the counter of the last sign-in, Received the counter of this one.
 	Stored, Received int64
 	Request          *http.Request
 }
 
-// SignOutEvent is the message of Events.SignOut. One of its fields is set, by
-// session strategy.
+// SignOutEvent is the message of Events.SignOut. The session strategy decides
+// whether Session or Token is set.
 type SignOutEvent struct {
-	// Session is what the adapter deleted; nil if there was no such session.
+	// Session is the session that the adapter deleted, or nil if there was no such
+	// session.
 	Session *adapter.Session
-	// Token is the claims of the session token.
+	// Token has the claims of the session token.
 	Token Claims
-	// Request is the request that brought the event about. Its body can be read.
+	// Request is the request that caused the event. Its body can be read.
 	Request *http.Request
 }
 
@@ -124,6 +126,6 @@ type SessionEvent struct {
 	Session *Session
 	// Token is set with StrategyJWT.
 	Token Claims
-	// Request is the request that brought the event about. Its body can be read.
+	// Request is the request that caused the event. Its body can be read.
 	Request *http.Request
 }

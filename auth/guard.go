@@ -16,8 +16,8 @@ func guard[P, R any](ctx context.Context, f func(context.Context, P) (R, error),
 	return f(ctx, p)
 }
 
-// notify calls an event handler, if there is one. Whatever happens in it is
-// logged and forgotten.
+// notify calls an event handler, if there is one. An error or a panic in it is
+// logged and ignored otherwise.
 func notify[E any](ctx context.Context, e *engine, name string, handler func(context.Context, E) error, event E) {
 	if handler == nil {
 		return
@@ -31,8 +31,8 @@ func notify[E any](ctx context.Context, e *engine, name string, handler func(con
 	}
 }
 
-// recovered turns the value of a panic into an error. The panic by which
-// net/http lets handlers abort a response goes on.
+// recovered turns the value of a panic into an error. It panics again with
+// http.ErrAbortHandler, with which a handler of net/http aborts a response.
 func recovered(v any) error {
 	if v == http.ErrAbortHandler { //nolint:errorlint // a sentinel that net/http compares in this way
 		panic(v)

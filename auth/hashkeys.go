@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// hashKeys are what a CSRF token or the token of a mail link is hashed with.
-// The hash is SHA-256 of token and key, as in Auth.js, whose key is the list of all
-// secrets, joined by commas. The first key is that list, so that Auth.js with the
-// same list accepts what is made here. All keys count: the tails of the
-// list, which were the list before newer secrets were put in front of it, and
-// each secret by itself.
+// hashKeys are the keys that a CSRF token or the token of a mail link is hashed
+// with. The hash is SHA-256 of token and key. As in Auth.js, the key is the
+// list of all secrets, joined by commas. That list is the first key, so Auth.js
+// with the same list accepts tokens that are made here. All keys are accepted:
+// the list without one or more of its first secrets, which was the list before
+// those secrets were added, and each secret by itself.
 type hashKeys []string
 
 func newHashKeys(secrets []string) hashKeys {
@@ -21,15 +21,16 @@ func newHashKeys(secrets []string) hashKeys {
 		keys = append(keys, strings.Join(secrets[i:], ","))
 	}
 	if len(secrets) > 1 {
-		keys = append(keys, secrets[:len(secrets)-1]...) // the last one is the last tail
+		keys = append(keys, secrets[:len(secrets)-1]...) // the last secret is already a key
 	}
 	return keys
 }
 
-// hash is the hash for a new token.
+// hash returns the hash of a new token.
 func (k hashKeys) hash(token string) string { return hashWith(token, k[0]) }
 
-// matches reports in constant time whether hash is the token's with any key.
+// matches reports in constant time whether hash is the hash of the token with
+// any of the keys.
 func (k hashKeys) matches(token, hash string) bool {
 	ok := 0
 	for _, key := range k {

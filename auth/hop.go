@@ -9,12 +9,13 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 )
 
-// hopField marks an answer that took the hop.
+// hopField marks an answer that the hop page has posted.
 const hopField = "authjsHop"
 
 // hop is the result for an answer that a page of the provider's site posts: the
-// browser sends no cookies along that are SameSite=Lax, so a page of our own
-// posts the answer once more. It is nil if the cookies are there.
+// browser does not send cookies that are SameSite=Lax with it, so a page of
+// this site posts the answer once more. The result is nil if the cookies are
+// there.
 func (e *engine) hop(r *request, o *oauthClient, params url.Values) *Result {
 	if !o.formPost || r.method != http.MethodPost || params.Has(hopField) {
 		return nil

@@ -12,7 +12,7 @@ type members struct {
 	err  error
 }
 
-// end returns the object.
+// end returns the JSON object.
 func (m *members) end() ([]byte, error) {
 	if m.err != nil {
 		return nil, m.err
@@ -23,7 +23,8 @@ func (m *members) end() ([]byte, error) {
 	return append(m.json, '}'), nil
 }
 
-// begin writes what comes before a member's value.
+// begin writes the text before a member's value: a comma or brace, and the
+// name.
 func (m *members) begin(name string) {
 	if len(m.json) == 0 {
 		m.json = append(make([]byte, 0, 256), '{')
@@ -56,7 +57,7 @@ func (m *members) any(name string, v any) {
 	m.json = append(m.json, b...)
 }
 
-// extra writes the members that are not among those taken, sorted by name.
+// extra writes the members that taken does not report, sorted by name.
 func (m *members) extra(values map[string]any, taken func(name string) bool) {
 	if len(values) == 0 {
 		return

@@ -5,21 +5,22 @@ import (
 	"sync"
 )
 
-// keyedLock lets one at a time hold a key. The zero value is ready.
+// keyedLock is a lock for each key. One caller at a time holds a key. The zero
+// value is ready for use.
 type keyedLock struct {
 	mu   sync.Mutex
 	held map[string]*heldKey
 }
 
 type heldKey struct {
-	// turn has room for the one that holds the key.
+	// turn is a channel of capacity one, which is full while the key is held.
 	turn chan struct{}
-	// interested counts the holder and those who wait.
+	// interested is the number of callers that hold the key or wait for it.
 	interested int
 }
 
-// acquire waits for the key until the context ends. The key is held until
-// release is called.
+// acquire waits until it holds the key, or until the context ends. The caller
+// holds the key until it calls release.
 func (l *keyedLock) acquire(ctx context.Context, key string) (release func(), err error) {
 	l.mu.Lock()
 	if l.held == nil {
