@@ -24,11 +24,11 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// TestAccountTakenAwayWhileSigningIn: an attacker's account is linked to the victim.
-// While the attacker signs in with it, and a callback of the application takes its
-// time, the victim removes the account and ends all sessions. The sign-in is not the
-// victim's, also if the account signed up anew meanwhile. Where nothing changes, it
-// goes on.
+// TestAccountTakenAwayWhileSigningIn: an attacker's account is linked to the
+// victim. The attacker signs in with it, and a callback of the application
+// takes time. Meanwhile the victim removes the account and ends all sessions.
+// The sign-in must not sign in as the victim, even if the account signed up
+// anew meanwhile. If nothing changes meanwhile, the sign-in succeeds.
 func TestAccountTakenAwayWhileSigningIn(t *testing.T) {
 	for _, what := range []string{"unlinked", "signed up anew", ""} {
 		t.Run(what, func(t *testing.T) {
@@ -74,9 +74,9 @@ func TestAccountTakenAwayWhileSigningIn(t *testing.T) {
 	}
 }
 
-// TestSessionThatEndsInLinkCallback: a stolen session begins to link an account of
-// the thief, and is ended while Callbacks.Link takes its time. Nothing is linked.
-// A session that goes on links.
+// TestSessionThatEndsInLinkCallback: a stolen session begins to link an account
+// of the thief. The session is ended while Callbacks.Link is running. Nothing
+// is linked. If the session does not end, the account is linked.
 func TestSessionThatEndsInLinkCallback(t *testing.T) {
 	for _, strategy := range []auth.Strategy{auth.StrategyDatabase, auth.StrategyJWT} {
 		for _, ends := range []bool{true, false} {
@@ -107,10 +107,10 @@ func TestSessionThatEndsInLinkCallback(t *testing.T) {
 	}
 }
 
-// TestProviderIDOfAnotherServer: an application chooses the server behind a provider
-// ID for each request, and an attacker makes it choose another one while somebody
-// signs in. The other server gets neither code nor verifier (RFC 9700 section 4.4).
-// Where the choice stays, the sign-in ends.
+// TestProviderIDOfAnotherServer: an application chooses the server of a
+// provider ID for each request, and an attacker makes it choose another server
+// while a person signs in. The other server gets neither code nor verifier (RFC
+// 9700 section 4.4). If the choice does not change, the sign-in succeeds.
 func TestProviderIDOfAnotherServer(t *testing.T) {
 	clock := newClock()
 	honest, evil := newIDP(t, clock.Now), newIDP(t, clock.Now)
@@ -145,11 +145,11 @@ func TestProviderIDOfAnotherServer(t *testing.T) {
 	}
 }
 
-// TestStaleAuthenticationIsNotFresh: the application asks the provider for a fresh
-// sign-in by max_age, and whoever holds the browser takes that out of the request.
-// The ID token then tells of an old authentication, or of none, and counts for
-// nothing (OpenID Connect Core 1.0 section 3.1.3.7). A person who does sign in
-// again, and takes minutes to consent, is let in.
+// TestStaleAuthenticationIsNotFresh: the application asks the provider for a
+// fresh sign-in by max_age, and the person at the browser removes that
+// parameter from the request. The ID token then tells of an old authentication,
+// or of none, and is refused (OpenID Connect Core 1.0 section 3.1.3.7). A
+// person who does sign in again, and takes minutes to consent, is signed in.
 func TestStaleAuthenticationIsNotFresh(t *testing.T) {
 	for what, c := range map[string]struct {
 		maxAge string
@@ -200,9 +200,9 @@ func TestStaleAuthenticationIsNotFresh(t *testing.T) {
 	}
 }
 
-// TestFloodOfKeys: a provider has thousands of keys that may fit a signature, of the
-// kind that takes longest. Few are tried. A provider with a score of keys, of which the
-// last made the signature, signs people in.
+// TestFloodOfKeys: a provider has thousands of keys that may fit a signature,
+// of the kind that takes longest to verify. Only a few are tried. At a provider
+// with twenty keys, of which the last made the signature, the sign-in succeeds.
 func TestFloodOfKeys(t *testing.T) {
 	mine, other := must(ecdsa.GenerateKey(elliptic.P521(), rand.Reader)), must(ecdsa.GenerateKey(elliptic.P521(), rand.Reader))
 	for _, c := range []struct {
@@ -224,9 +224,11 @@ func TestFloodOfKeys(t *testing.T) {
 	}
 }
 
-// TestGuessableClientSecretSignsNothing: a client secret that is the key of signatures and can
-// be guessed from one of them is refused. One that is long enough, one that is no key, one at a
-// provider on this machine, and one that the application insists on are taken.
+// TestGuessableClientSecretSignsNothing: a client secret that is used as the
+// key of signatures, and that can be guessed from a signature, is refused. Four
+// client secrets are accepted: one that is long enough, one that is not used as
+// a key, one at a provider on this machine, and one that the application
+// insists on.
 func TestGuessableClientSecretSignsNothing(t *testing.T) {
 	const short = "short-secret-of-31-characters-x"
 	for what, c := range map[string]struct {
@@ -256,10 +258,10 @@ func TestGuessableClientSecretSignsNothing(t *testing.T) {
 	}
 }
 
-// TestForeignRefererIsNoCallbackURL: a page of another site leads the browser to a
-// handler of the application that signs in or out by POST only. The page that asks,
-// which may be one of the application's own, is not told to go back to the other
-// site. It is told of pages of this site.
+// TestForeignRefererIsNoCallbackURL: a page of another site leads the browser
+// to a handler of the application that signs in or out by POST only. The
+// confirmation page, which may be one of the application's own, is not told to
+// return to the other site. It is told to return to pages of this site.
 func TestForeignRefererIsNoCallbackURL(t *testing.T) {
 	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, Pages: auth.Pages{SignIn: "/login", SignOut: "/bye"}})
 	for from, want := range map[string]string{
@@ -281,10 +283,10 @@ func TestForeignRefererIsNoCallbackURL(t *testing.T) {
 	}
 }
 
-// TestSignedOutTokenComesNotBack: a session token is signed out while an update of
-// it is under way, before the new token is made or after that. Neither token, nor one
-// that was made of them, opens anything, and another session of the same person
-// goes on.
+// TestSignedOutTokenComesNotBack: a session token is signed out during an
+// update of the session, before or after the new token is made. The old token,
+// and every token that was made from it, is refused. Another session of the
+// same person stays valid.
 func TestSignedOutTokenComesNotBack(t *testing.T) {
 	for _, when := range []string{"before the new token is made", "after that", ""} {
 		t.Run(when, func(t *testing.T) {
@@ -306,7 +308,7 @@ func TestSignedOutTokenComesNotBack(t *testing.T) {
 			copied := newBrowser(t, h)
 			maps.Copy(copied.cookies, b.cookies)
 			signOut := func() { copied.post("/auth/signout").wantLocation(t, origin) }
-			late := newBrowser(t, h) // what a browser holds that gets the answers in the other order
+			late := newBrowser(t, h) // a browser that gets the answers in the other order
 			maps.Copy(late.cookies, b.cookies)
 			if when == "before the new token is made" {
 				during = signOut
@@ -328,11 +330,12 @@ func TestSignedOutTokenComesNotBack(t *testing.T) {
 	}
 }
 
-// TestForcedLinking: another site signs the victim's browser in at the provider as the
-// attacker, and leads it to a handler of the application that starts a sign-in. The
-// attacker's account is not linked to the victim, who is signed in. It is linked where
-// the victim's click on a page of this site starts the sign-in, in any browser, and
-// the victim's own account signs in from anywhere.
+// TestForcedLinking: another site signs the victim's browser in at the provider
+// as the attacker, and leads it to a handler of the application that starts a
+// sign-in. The attacker's account is not linked to the victim, who is signed
+// in. An account is linked if a click on a page of this site starts the
+// sign-in, in any browser. The victim's own account can sign in by a link from
+// anywhere, such as a mail.
 func TestForcedLinking(t *testing.T) {
 	for what, c := range map[string]struct {
 		method, person string
@@ -376,8 +379,8 @@ func TestForcedLinking(t *testing.T) {
 	}
 }
 
-// TestTokensOfOneNameAreManySessions: an application makes tokens of its own, which all
-// have one jti. Who signs out can sign in again.
+// TestTokensOfOneNameAreManySessions: an application makes its own tokens,
+// which all have the same jti. A person who signs out can sign in again.
 func TestTokensOfOneNameAreManySessions(t *testing.T) {
 	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, JWT: auth.JWTConfig{
 		Encode: func(_ context.Context, p jwt.EncodeParams) (string, error) {

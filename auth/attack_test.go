@@ -16,11 +16,11 @@ import (
 	"testing"
 )
 
-// realSite is a stage behind a real server with TLS, which is reached under the
-// name of the site.
+// realSite is a stage behind a real TLS server, which is reached under the name
+// of the site.
 type realSite struct {
 	*stage
-	client *http.Client // without cookies, follows nothing
+	client *http.Client // without cookies; it follows no redirects
 	addr   string
 }
 
@@ -42,7 +42,7 @@ func newRealSite(t *testing.T) *realSite {
 	return &realSite{st, &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, addr}
 }
 
-// state is how much is in the store.
+// state counts the records in the store.
 func (s *realSite) state() string {
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()
@@ -79,8 +79,8 @@ func (s *realSite) send(b *browser, method, target, body string, header http.Hea
 
 var formType = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
 
-// TestAttacksOverHTTP attacks a whole site over the wire. Nothing that is tried
-// changes what is in the store, and the honest person goes on afterwards.
+// TestAttacksOverHTTP attacks a whole site over the network. No attack changes
+// the store, and afterwards the legitimate person can still use the site.
 func TestAttacksOverHTTP(t *testing.T) {
 	s := newRealSite(t)
 	victim := newBrowser(t, s)

@@ -18,9 +18,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// TestSessionThatEndsWhileLinking: a stolen session begins to link an account of
-// the thief, and ends before the account is linked. Nothing is
-// linked, nobody is signed in, and no user is made. A session that goes on links.
+// TestSessionThatEndsWhileLinking: a stolen session begins to link an account
+// of the thief, and ends before the account is linked. Nothing is linked,
+// nobody is signed in, and no user is created. If the session does not end, the
+// account is linked.
 func TestSessionThatEndsWhileLinking(t *testing.T) {
 	for _, where := range []string{"before the callback", "at the provider", "in a callback", ""} {
 		t.Run(where, func(t *testing.T) {
@@ -69,8 +70,8 @@ func TestSessionThatEndsWhileLinking(t *testing.T) {
 	}
 }
 
-// TestUpdateBringsNoEndedSessionBack: the owner signs out while an update of the
-// same session is under way. What the update answers opens nothing.
+// TestUpdateBringsNoEndedSessionBack: the owner signs out during an update of
+// the same session. The token in the answer to the update is not valid.
 func TestUpdateBringsNoEndedSessionBack(t *testing.T) {
 	var during func()
 	st := newStage(t, func(_ *stage, c *auth.Config) {
@@ -88,7 +89,7 @@ func TestUpdateBringsNoEndedSessionBack(t *testing.T) {
 		other.cookies[name] = c
 	}
 	b.post("/auth/session", "data", "x")
-	b.wantSession(`"name":"ada"`) // the honest update
+	b.wantSession(`"name":"ada"`) // the legitimate update
 	during = func() { other.post("/auth/signout").wantLocation(t, origin) }
 	b.post("/auth/session", "data", "x")
 	b.wantNoSession()
@@ -97,9 +98,9 @@ func TestUpdateBringsNoEndedSessionBack(t *testing.T) {
 	}
 }
 
-// TestOneMailForOneAddress: a form that names the victim's address and the
-// attacker's, in each way that a parser may read differently, sends at most one
-// mail, and its link is for the address that the mail went to.
+// TestOneMailForOneAddress: a form names the victim's address and the
+// attacker's, in each way that parsers may read differently. It sends at most
+// one mail, whose link is for the address that the mail went to.
 func TestOneMailForOneAddress(t *testing.T) {
 	const evil = "mallory@evil.example"
 	for name, r := range map[string]struct{ kind, body string }{
@@ -151,8 +152,8 @@ func TestOneMailForOneAddress(t *testing.T) {
 	}
 }
 
-// TestParallelGuessesAreAllLimited: guesses that come at once are told to
-// Config.Limit each, before a password is looked at.
+// TestParallelGuessesAreAllLimited: of many guesses at the same time, each is
+// reported to Config.Limit before its password is checked.
 func TestParallelGuessesAreAllLimited(t *testing.T) {
 	const guesses, allowed = 50, 5
 	var asked, checked atomic.Int32
@@ -178,9 +179,9 @@ func TestParallelGuessesAreAllLimited(t *testing.T) {
 	}
 }
 
-// TestPlantedCallbackURL: a sibling subdomain plants the cookie that remembers
-// where to go, which has a name that it can set. Nobody is led off the site; the
-// honest cookie leads where it says.
+// TestPlantedCallbackURL: a sibling subdomain plants the cookie that keeps the
+// callback URL, whose name a sibling can set. Nobody is led off the site; the
+// legitimate cookie still works.
 func TestPlantedCallbackURL(t *testing.T) {
 	for planted, want := range map[string]string{
 		"https://evil.example/": origin, "//evil.example": origin + "//evil.example", `/\evil.example`: origin + `/\evil.example`, "javascript:alert(1)": origin,
@@ -191,7 +192,7 @@ func TestPlantedCallbackURL(t *testing.T) {
 		st := newStage(t, nil)
 		b := newBrowser(t, st)
 		answer := st.idp.authorize(t, st.start(b, "/auth/signin/idp"))
-		for name := range b.cookies { // the ticket remembers by itself
+		for name := range b.cookies { // the ticket keeps the callback URL, too
 			if strings.HasPrefix(name, "__Secure-authjs.state.") {
 				delete(b.cookies, name)
 			}
@@ -208,12 +209,12 @@ func TestPlantedCallbackURL(t *testing.T) {
 	}
 }
 
-// builtKey is an RSA key of any length under which a text has a signature (RFC 8017
-// section 8.2), which needs no primes: the modulus is the cube of the signature less
-// what is signed.
+// builtKey makes an RSA key of any length, and a signature of a text that is
+// valid for it (RFC 8017 section 8.2). It needs no primes: the modulus is the
+// cube of the signature minus the padded hash.
 func builtKey(bits int, text string) (*rsa.PublicKey, []byte) {
 	digest := sha256.Sum256([]byte(text))
-	der := []byte("\x30\x31\x30\x0d\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\x01\x05\x00\x04\x20") // of SHA-256, RFC 8017 section 9.2
+	der := []byte("\x30\x31\x30\x0d\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\x01\x05\x00\x04\x20") // the DigestInfo of SHA-256, RFC 8017 section 9.2
 	padding := bytes.Repeat([]byte{0xff}, bits/8-3-len(der)-len(digest))
 	encoded := new(big.Int).SetBytes(bytes.Join([][]byte{{0, 1}, padding, {0}, der, digest[:]}, nil))
 	cube := []struct{ root, bits int }{{7, 9}, {5, 7}, {3, 5}}[bits%3]
@@ -225,9 +226,9 @@ func builtKey(bits int, text string) (*rsa.PublicKey, []byte) {
 	return &rsa.PublicKey{N: modulus.Sub(modulus, encoded), E: 3}, root.FillBytes(make([]byte, bits/8))
 }
 
-// TestLongKeysOfAProvider: a key that fills the answer of a provider would keep a
-// processor busy for minutes. One longer than 4096 bits is not used, even if the
-// signature is good.
+// TestLongKeysOfAProvider: a key as long as a whole answer of the provider
+// would keep a processor busy for minutes. A key longer than 4096 bits is not
+// used, even if the signature is valid.
 func TestLongKeysOfAProvider(t *testing.T) {
 	for _, bits := range []int{16384, 4104, 4096, 2048} {
 		t.Run(fmt.Sprint(bits), func(t *testing.T) {

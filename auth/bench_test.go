@@ -22,16 +22,16 @@ import (
 
 const benchSecret = "0123456789abcdef0123456789abcdef"
 
-// benchClaims are those of a common session.
+// benchClaims returns the claims of a common session.
 func benchClaims() auth.Claims {
 	return auth.Claims{"name": "Ada Lovelace", "email": "ada@example.com", "picture": "https://example.com/ada.png", "sub": "8c1f0d52-5a5b-4f0e-9d7e-0d9c4f3c2b1a"}
 }
 
-// BenchmarkSessionToken is GET session with a session in a token, cookies and
-// all, through ServeHTTP. Its baseline is what it can't do without: one go-jose
-// decryption and one encryption of the same claims, with the key at hand. The two
-// run by turns, and what counts is the time of the processor, so that other work
-// on the machine is not measured.
+// BenchmarkSessionToken measures GET session with a session token, including
+// the cookies, through ServeHTTP. Its baseline is the work that can't be left
+// out: one go-jose decryption and one encryption of the same claims, with a
+// derived key. The two run in turns. CPU time is measured, so other work on the
+// machine does not change the result.
 func BenchmarkSessionToken(b *testing.B) {
 	token, err := jwt.Encode(jwt.EncodeParams{Token: benchClaims(), Secrets: []string{benchSecret}, Salt: jwt.CookieName})
 	if err != nil {
@@ -64,7 +64,7 @@ func BenchmarkSessionToken(b *testing.B) {
 	b.ReportMetric(allocs, "baseline-allocs/op")
 }
 
-// allocated is how often, and how much, f allocates.
+// allocated returns how often f allocates, and how many bytes.
 func allocated(f func()) (allocs, bytes float64) {
 	const runs = 100
 	var before, after runtime.MemStats
@@ -77,7 +77,7 @@ func allocated(f func()) (allocs, bytes float64) {
 	return float64(after.Mallocs-before.Mallocs) / runs, float64(after.TotalAlloc-before.TotalAlloc) / runs
 }
 
-// cpuTime is the time that the processor has spent on this process.
+// cpuTime returns the CPU time that this process has used.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
@@ -123,8 +123,8 @@ func sessionTokenBaseline(b *testing.B) func() {
 	}
 }
 
-// BenchmarkSessionDatabase is GET session with a session in a store that costs
-// next to nothing.
+// BenchmarkSessionDatabase measures GET session with a store that takes almost
+// no time.
 func BenchmarkSessionDatabase(b *testing.B) {
 	s := newStore()
 	s.users["u"] = adapter.User{ID: "u", Name: new("Ada Lovelace"), Email: "ada@example.com"}
@@ -148,7 +148,7 @@ func benchHandler(b *testing.B, a adapter.Adapter) *auth.Handler {
 	return h
 }
 
-// sessionRequest is GET session by a browser that has been there before.
+// sessionRequest is GET session by a browser that has used the site before.
 func sessionRequest(b *testing.B, h *auth.Handler, token string) func() {
 	b.Helper()
 	first := httptest.NewRecorder()
@@ -168,7 +168,7 @@ func sessionRequest(b *testing.B, h *auth.Handler, token string) func() {
 	}
 }
 
-// response is a ResponseWriter that costs nothing.
+// response is a ResponseWriter that takes no time.
 type response struct {
 	header http.Header
 	status int

@@ -16,8 +16,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// theirs is what interop/bench.mjs measured: Seconds were spent in Requests, CPU
-// of them by the processor.
+// theirs is the result of interop/bench.mjs: the number of requests, their
+// duration in seconds, and their CPU time in seconds.
 type theirs struct {
 	Requests     float64
 	Seconds, CPU float64
@@ -37,9 +37,9 @@ func measureAuthJS(b *testing.B, task string, more map[string]any) theirs {
 	return t
 }
 
-// BenchmarkSessionTokenAuthJS is BenchmarkSessionToken beside the real Auth.js,
-// which answers the same request with the same cookie. Both are counted by the
-// time of the processor, of all threads.
+// BenchmarkSessionTokenAuthJS runs BenchmarkSessionToken beside the real
+// Auth.js, which answers the same request with the same cookie. For both, the
+// CPU time of all threads is measured.
 func BenchmarkSessionTokenAuthJS(b *testing.B) {
 	token, err := jwt.Encode(jwt.EncodeParams{Token: benchClaims(), Secrets: []string{benchSecret}, Salt: jwt.CookieName})
 	if err != nil {
@@ -60,13 +60,13 @@ func BenchmarkSessionTokenAuthJS(b *testing.B) {
 }
 
 // flowKinds are the providers with which sign-ins are measured. The tokens are
-// signed with ES256, which costs the provider little.
+// signed with ES256, so that signing takes the provider little time.
 var flowKinds = []struct {
 	name string
 	set  func(p *idp, o *auth.OAuth)
-	// userInfo is how many userinfo requests a sign-in makes.
+	// userInfo is the number of userinfo requests of a sign-in.
 	userInfo int
-	// theirs is the same for Auth.js.
+	// theirs returns the same configuration for Auth.js.
 	theirs func(p *idp) map[string]any
 }{
 	{"oidc", func(*idp, *auth.OAuth) {}, 0, func(p *idp) map[string]any {
@@ -81,10 +81,10 @@ var flowKinds = []struct {
 }
 
 // BenchmarkSignInStart starts a sign-in, BenchmarkSignInComplete finishes one,
-// with a provider on loopback, without a store. Metadata and keys are there
-// already: what remains are the requests that are counted. The time of Auth.js
-// for the same, with the same provider, stands beside ours; its requests in
-// BenchmarkSignInComplete are those of the whole sign-in.
+// with a provider on loopback and without a store. Metadata and keys are
+// already fetched; the remaining requests are counted. The time of Auth.js with
+// the same provider is reported beside the time of Gatehouse. The requests of
+// Auth.js in BenchmarkSignInComplete are those of the whole sign-in.
 func BenchmarkSignInStart(b *testing.B) {
 	benchFlow(b, "start", func(f *flow) time.Duration {
 		began := time.Now()
@@ -135,7 +135,8 @@ func benchFlow(b *testing.B, task string, run func(f *flow) time.Duration) {
 			before = f.counts()
 			t := measureAuthJS(b, task, map[string]any{"provider": provider})
 			their := t.Seconds * 1e9 / t.Requests
-			// A warm-up of 200 is counted by the provider, and not in Requests.
+			// The provider also counts the 200 requests of the warm-up, which are not in
+			// Requests.
 			all := t.Requests + 200
 			b.ReportMetric(their, "authjs-ns/op")
 			b.ReportMetric(float64(f.counts().since(before).total())/all, "authjs-round-trips/op")
@@ -144,7 +145,7 @@ func benchFlow(b *testing.B, task string, run func(f *flow) time.Duration) {
 	}
 }
 
-// requests are those to the endpoints of a provider.
+// requests are the numbers of requests to the endpoints of a provider.
 type requests struct{ metadata, keys, token, userInfo int }
 
 func (r requests) total() int { return r.metadata + r.keys + r.token + r.userInfo }
@@ -173,7 +174,7 @@ func (f *flow) counts() requests {
 	return requests{f.idp.count("/.well-known/openid-configuration"), f.idp.count("/jwks"), f.idp.count("/token"), f.idp.count("/userinfo")}
 }
 
-// send returns where the browser is sent, and its cookies.
+// send returns the URL that the browser is sent to, and its cookies.
 func (f *flow) send(method, target, cookies string) (location, set string) {
 	r, err := http.NewRequestWithContext(f.b.Context(), method, target, nil)
 	if err != nil {

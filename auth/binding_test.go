@@ -50,9 +50,10 @@ func TestPlantedCheckCookiesEndNoSignIn(t *testing.T) {
 	}
 }
 
-// TestSignInEndsInTheBrowserThatBeganIt is the honest neighbour of the planted
-// cookies: tabs, a browser that has no CSRF cookie, server code, and a site where
-// the CSRF cookie can't be the mark.
+// TestSignInEndsInTheBrowserThatBeganIt checks the legitimate sign-ins next to
+// those with planted cookies: in several tabs, in a browser without a CSRF
+// cookie, by server code, and at a site where the CSRF cookie can't be the
+// mark.
 func TestSignInEndsInTheBrowserThatBeganIt(t *testing.T) {
 	for name, set := range map[string]func(c *auth.Config){
 		"by the CSRF cookie":       func(*auth.Config) {},
@@ -94,9 +95,9 @@ func TestSignInEndsInTheBrowserThatBeganIt(t *testing.T) {
 	})
 }
 
-// TestSignInOfAnotherUserLinksNothing: in the middle of a sign-in somebody else
-// is signed in, by the attacker's mail link for instance. A new account is not
-// linked to them; an account that has an owner goes on working.
+// TestSignInOfAnotherUserLinksNothing: during a sign-in, another user is signed
+// in, for instance by the attacker's mail link. A new account is not linked to
+// that user. An account that has an owner still signs in.
 func TestSignInOfAnotherUserLinksNothing(t *testing.T) {
 	const refused = origin + "/auth/signin?error=OAuthAccountNotLinked"
 	t.Run("began as nobody", func(t *testing.T) {
@@ -130,7 +131,7 @@ func TestSignInOfAnotherUserLinksNothing(t *testing.T) {
 		session := b.cookies["__Secure-authjs.session-token"]
 		delete(b.cookies, "__Secure-authjs.session-token")
 		answer := st.idp.authorize(t, st.start(b, "/auth/signin/idp?login_hint=ada"))
-		b.cookies["__Secure-authjs.session-token"] = session // another tab was faster
+		b.cookies["__Secure-authjs.session-token"] = session // another tab finished first
 		b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, origin)
 		if st.userOf(b).ID != id {
 			t.Error("somebody else is signed in")
@@ -157,12 +158,12 @@ func TestProviderWithoutChecksLinksNothing(t *testing.T) {
 		t.Errorf("linked: %v", st.store.accounts)
 	}
 	st.states = false
-	st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin) // it signs in all the same
+	st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin) // it signs in nevertheless
 }
 
-// TestCredentialsIDIsNoAdapterID: somebody whose ID in the application's own
-// table is that of another person's user in the adapter signs in with a password,
-// and then at a provider. Nothing is linked to that other person.
+// TestCredentialsIDIsNoAdapterID: a person signs in with a password, and then
+// at a provider. Their ID in the application's own table is the ID of another
+// person's user in the adapter. Nothing is linked to that other person.
 func TestCredentialsIDIsNoAdapterID(t *testing.T) {
 	run := func(t *testing.T, usesAdapterIDs bool, token func(st *stage) string) *stage {
 		t.Helper()
@@ -204,9 +205,9 @@ func TestCredentialsIDIsNoAdapterID(t *testing.T) {
 	}
 }
 
-// TestSubjectOfTokenSurvivesCallbacks: a callback that makes the claims anew does
-// not change whose ID the subject is, and one that changes the subject does not
-// make it an ID of the adapter.
+// TestSubjectOfTokenSurvivesCallbacks: a callback that makes new claims does
+// not change which kind of ID the subject is. A callback that changes the
+// subject does not make it an ID of the adapter.
 func TestSubjectOfTokenSurvivesCallbacks(t *testing.T) {
 	for name, c := range map[string]struct {
 		sub  string
@@ -237,8 +238,8 @@ func TestSubjectOfTokenSurvivesCallbacks(t *testing.T) {
 	}
 }
 
-// TestSessionIsRotated: a key that somebody saw before a sign-in, or before an
-// account was linked, is worth nothing after.
+// TestSessionIsRotated: the key of a session from before a sign-in, or from
+// before an account was linked, is not valid afterwards.
 func TestSessionIsRotated(t *testing.T) {
 	st := newStage(t, nil)
 	b := newBrowser(t, st)
@@ -257,7 +258,8 @@ func TestSessionIsRotated(t *testing.T) {
 }
 
 // TestTwoDifferentSessionCookiesAreNobody: a sibling subdomain sets a session
-// cookie for the whole domain; the browser then sends two of one name.
+// cookie for the whole domain. The browser then sends two session cookies of
+// the same name, and nobody is signed in.
 func TestTwoDifferentSessionCookiesAreNobody(t *testing.T) {
 	s := newStore()
 	s.users["u"], s.users["m"] = adapter.User{ID: "u", Email: "ada@example.com"}, adapter.User{ID: "m", Email: "mallory@example.com"}
@@ -280,7 +282,8 @@ func TestTwoDifferentSessionCookiesAreNobody(t *testing.T) {
 	}
 }
 
-// TestHugeSessionKeyIsNotLookedUp: a key of over 4 KB costs no call of the store.
+// TestHugeSessionKeyIsNotLookedUp: a key of over 4 KB causes no call of the
+// store.
 func TestHugeSessionKeyIsNotLookedUp(t *testing.T) {
 	s, calls := newStore(), 0
 	s.before = func(string, ...any) error { calls++; return nil }
@@ -292,8 +295,8 @@ func TestHugeSessionKeyIsNotLookedUp(t *testing.T) {
 	}
 }
 
-// TestRefusalTellsNothingOfTheAddress: how long a refused sign-in takes says
-// nothing about whether the address is verified, and is never more than 100 ms.
+// TestRefusalTellsNothingOfTheAddress: the duration of a refused sign-in does
+// not show whether the address is verified, and is never more than 100 ms.
 func TestRefusalTellsNothingOfTheAddress(t *testing.T) {
 	for name, adapterOf := range map[string]func(s capable) adapter.Adapter{
 		"with SignUps":    func(s capable) adapter.Adapter { return s },
@@ -329,8 +332,8 @@ func TestRefusalTellsNothingOfTheAddress(t *testing.T) {
 	}
 }
 
-// TestMarkIsKeptByConcurrentTabs: tabs that begin at once in a browser without
-// any cookie but the CSRF cookie all end well.
+// TestMarkIsKeptByConcurrentTabs: several tabs begin a sign-in at the same
+// time, in a browser that has only the CSRF cookie. All sign-ins succeed.
 func TestMarkIsKeptByConcurrentTabs(t *testing.T) {
 	st := newStage(t, nil)
 	b := newBrowser(t, st)
@@ -346,10 +349,11 @@ func TestMarkIsKeptByConcurrentTabs(t *testing.T) {
 	}
 }
 
-// TestPlantedTokenBesideChunks: a sibling subdomain plants a whole session cookie
-// beside the chunks of the victim's, or chunks beside the whole one. Nobody can say
-// which token is meant, so it is nobody's. Chunks that are left over from an
-// earlier token of the same person do no harm.
+// TestPlantedTokenBesideChunks: a sibling subdomain plants a whole session
+// cookie beside the chunks of the victim's, or chunks beside the victim's whole
+// cookie. It can't be known which token is meant, so nobody is signed in.
+// Chunks that are left over from an earlier token of the same person do no
+// harm.
 func TestPlantedTokenBesideChunks(t *testing.T) {
 	t.Parallel()
 	const name = jwt.SecureCookieName
@@ -385,9 +389,10 @@ func TestPlantedTokenBesideChunks(t *testing.T) {
 	}
 }
 
-// TestPlantedMarkBehindTLS: behind a server that ends TLS the request does not say
-// that the site is https. Where the cookies are secure all the same, the mark of a
-// browser and its links are in cookies that no other host can set.
+// TestPlantedMarkBehindTLS: behind a server that ends TLS, the request does not
+// show that the site is https. If the configuration makes cookies secure, the
+// mark of a browser and its links are nevertheless in cookies that no other
+// host can set.
 func TestPlantedMarkBehindTLS(t *testing.T) {
 	var config auth.Config
 	st := newStage(t, func(_ *stage, c *auth.Config) {
@@ -417,14 +422,15 @@ func TestPlantedMarkBehindTLS(t *testing.T) {
 	honest.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, "http://app.example.com")
 }
 
-// TestChecksThatDisagreeLinkNothing: of the check cookies of one sign-in one says
-// who began it, and another says nothing, as one that Auth.js made with the same
-// secret for another browser. Whichever it is, nothing is linked to the user who
-// is signed in, and the user's own account goes on signing in.
+// TestChecksThatDisagreeLinkNothing: of the check cookies of one sign-in, one
+// says who began it and another does not, like a cookie that Auth.js made with
+// the same secret for another browser. Whichever cookie that is, nothing is
+// linked to the user who is signed in, and the user's own account can still
+// sign in.
 func TestChecksThatDisagreeLinkNothing(t *testing.T) {
 	const prefix = "__Secure-authjs."
 	names := []string{"state", "pkce.code_verifier", "nonce"}
-	for _, unbound := range append(names, "") { // none: the honest neighbour
+	for _, unbound := range append(names, "") { // "" is the legitimate case
 		for _, account := range []string{"new", "own"} {
 			t.Run(unbound+" of "+account, func(t *testing.T) {
 				st := newStage(t, nil)

@@ -17,7 +17,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// countingBody counts what is read of a body.
+// countingBody counts the bytes that are read of a body.
 type countingBody struct {
 	io.Reader
 	read int
@@ -31,9 +31,9 @@ func (b *countingBody) Read(p []byte) (int, error) {
 
 func (*countingBody) Close() error { return nil }
 
-// TestAnonymousMegabyteCostsNothing: a body is read after the origin is trusted,
-// up to a bound, and 100 requests at once with the worst bodies that are read
-// stay under 50 MB of memory, all that they ever ask for taken together.
+// TestAnonymousMegabyteCostsNothing: a body is read only after the origin is
+// trusted, and only up to a limit. 100 concurrent requests with the worst
+// bodies that are accepted allocate less than 50 MB in all.
 func TestAnonymousMegabyteCostsNothing(t *testing.T) {
 	// Not parallel: it measures the memory of the process.
 	const limit = 64 << 10
@@ -90,8 +90,8 @@ func TestAnonymousMegabyteCostsNothing(t *testing.T) {
 	}
 }
 
-// TestBodiesAreReadLate: not before the origin is trusted, and not beyond the
-// bound, which the configuration sets.
+// TestBodiesAreReadLate: a body is not read before the origin is trusted, and
+// not beyond the limit of the configuration.
 func TestBodiesAreReadLate(t *testing.T) {
 	t.Parallel()
 	quiet := slog.New(slog.DiscardHandler)
@@ -99,9 +99,9 @@ func TestBodiesAreReadLate(t *testing.T) {
 		name   string
 		config auth.Config
 		size   int
-		stated bool // whether the request says how long the body is
+		stated bool // whether the request states the length of the body
 		status int
-		read   int // at most
+		read   int // the largest number of bytes
 	}{
 		{"foreign host", auth.Config{TrustHost: new(false)}, 1000, true, 500, 0},
 		{"stated size beyond the bound", auth.Config{URL: origin}, 64<<10 + 1, true, 413, 0},
@@ -130,8 +130,8 @@ func TestBodiesAreReadLate(t *testing.T) {
 	}
 }
 
-// TestHonestBodies: what honest clients send arrives as it was sent, in a form or
-// in JSON, whatever its order, escapes and spaces.
+// TestHonestBodies: the fields of legitimate clients arrive as they were sent,
+// in a form or in JSON, in any order, with any escapes and spaces.
 func TestHonestBodies(t *testing.T) {
 	t.Parallel()
 	var form auth.Form

@@ -13,8 +13,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// FuzzJSONBody: of a JSON body the same members are read as encoding/json reads,
-// and nothing is taken of what is no JSON object or too large.
+// FuzzJSONBody: the members of a JSON body are read as encoding/json reads
+// them. Nothing is read from JSON that is not an object, or that is too large.
 func FuzzJSONBody(f *testing.F) {
 	for _, s := range []string{
 		"", "null", "[]", "{}", `{"csrfToken":"x","callbackUrl":"/a"}`, `{"data":{"a":[1,2,{"b":"}"}]},"csrfToken":"\u0041"}`, `{"a":"\\\"","email":7}`,
@@ -36,11 +36,11 @@ func FuzzJSONBody(f *testing.F) {
 		}
 		var want map[string]any
 		if json.Unmarshal(raw, &want) != nil {
-			want = nil // no object
+			want = nil // not an object
 		}
 		for name := range read {
 			text, _ := want[name].(string)
-			if got := r.form.Get(name); got != text && !strings.Contains(string(raw), `\`) { // an escaped name is another one
+			if got := r.form.Get(name); got != text && !strings.Contains(string(raw), `\`) { // an escaped name is another name
 				t.Fatalf("%q: %s is %q, want %q", raw, name, got, text)
 			}
 		}
@@ -60,9 +60,9 @@ func FuzzJSONBody(f *testing.F) {
 	})
 }
 
-// FuzzCookieHeader: whatever the browser sends, in however many headers, names
-// and copies, who is signed in is the owner of a token among it; two tokens that
-// differ are nobody.
+// FuzzCookieHeader: in any number of headers, names and copies of cookies, the
+// owner of the token among them is signed in. If there are two tokens that
+// differ, nobody is signed in.
 func FuzzCookieHeader(f *testing.F) {
 	e := fuzzEngine(f)
 	e.config.Session.UpdateAge = new(time.Duration)

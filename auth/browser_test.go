@@ -28,7 +28,7 @@ const (
 	origin    = "https://app.example.com"
 )
 
-// clock is a clock that a test moves.
+// clock is a clock that a test sets.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -48,7 +48,8 @@ func (c *clock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// newHandler makes a handler for the site origin; what config lacks is set.
+// newHandler makes a handler for the site origin. It sets required fields that
+// config does not set.
 func newHandler(t testing.TB, config auth.Config) *auth.Handler {
 	t.Helper()
 	if config.Secret == nil {
@@ -67,11 +68,11 @@ func newHandler(t testing.TB, config auth.Config) *auth.Handler {
 	return h
 }
 
-// outbox is an e-mail provider that keeps what it is to send.
+// outbox is an e-mail provider that keeps the mails instead of sending them.
 type outbox struct {
 	mu    sync.Mutex
 	mails []auth.VerificationRequest
-	// send is called for each mail, if it is set.
+	// send is called for each mail, if it is not nil.
 	send func(ctx context.Context, v auth.VerificationRequest) error
 }
 
@@ -115,9 +116,9 @@ func password() *auth.Credentials {
 type browser struct {
 	t       testing.TB
 	h       http.Handler
-	site    string // the origin that paths are of
+	site    string // the origin of paths
 	cookies map[string]*http.Cookie
-	// born numbers the cookies in the order in which they came.
+	// born numbers the cookies in the order in which they were set.
 	born map[string]int
 	last int
 }
@@ -173,7 +174,7 @@ func (b *browser) get(target string) *reply {
 	return b.do(http.MethodGet, target, nil, nil)
 }
 
-// csrf fetches the token, once there is a cookie always the same.
+// csrf fetches the token. Once there is a cookie, the token stays the same.
 func (b *browser) csrf() string {
 	b.t.Helper()
 	var v struct{ CSRFToken string }
@@ -189,7 +190,7 @@ func (b *browser) post(target string, fields ...string) *reply {
 	return b.submit(target, append([]string{"csrfToken", b.csrf()}, fields...)...)
 }
 
-// submit submits a form with just the fields.
+// submit submits a form with the fields only, without a CSRF token.
 func (b *browser) submit(target string, fields ...string) *reply {
 	b.t.Helper()
 	form := url.Values{}
@@ -199,7 +200,7 @@ func (b *browser) submit(target string, fields ...string) *reply {
 	return b.do(http.MethodPost, target, strings.NewReader(form.Encode()), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}})
 }
 
-// open opens the link of a mail and, if a page asks whether to use it, says yes.
+// open opens a mail link. If a page asks for confirmation, open confirms.
 func (b *browser) open(link string) *reply {
 	b.t.Helper()
 	page := b.get(link)
@@ -214,7 +215,7 @@ var (
 	hiddenOfForm = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 )
 
-// press submits the form of a page whose button has the text.
+// press submits the form on a page whose button has the text.
 func (b *browser) press(page *reply, button string) *reply {
 	b.t.Helper()
 	for _, form := range formOfPage.FindAllStringSubmatch(page.body, -1) {
@@ -231,7 +232,8 @@ func (b *browser) press(page *reply, button string) *reply {
 	return nil
 }
 
-// session is the answer of the session route, "null" if nobody is signed in.
+// session returns the answer of the session route, "null" if nobody is signed
+// in.
 func (b *browser) session() string {
 	b.t.Helper()
 	res := b.get("/auth/session")
@@ -255,7 +257,7 @@ func (b *browser) wantNoSession() {
 	}
 }
 
-// wantLocation checks where the browser is sent.
+// wantLocation checks the URL that the browser is sent to.
 func (r *reply) wantLocation(t testing.TB, want string) {
 	t.Helper()
 	if got := r.location(); got != want {
@@ -263,7 +265,7 @@ func (r *reply) wantLocation(t testing.TB, want string) {
 	}
 }
 
-// logBook collects what is logged, as text.
+// logBook collects log records as text.
 type logBook struct {
 	mu sync.Mutex
 	b  bytes.Buffer

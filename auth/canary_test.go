@@ -17,10 +17,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// TestNoSecretLeaks runs flows that succeed and flows that fail in every way
-// that can be brought about, and looks for secrets where they must not be: in
-// the log, at its most talkative, in errors, and in the URLs that browsers are
-// sent to.
+// TestNoSecretLeaks runs flows that succeed, and flows that fail in every way
+// that a test can cause. It looks for secrets in places where they must not be:
+// in the log at its most detailed level, in errors, and in the URLs that
+// browsers are sent to.
 func TestNoSecretLeaks(t *testing.T) {
 	canaries := map[string]string{
 		"secret": "canary-secret-0123456789abcdefghij", "earlier secret": "canary-secret-earlier-abcdefghij12",
@@ -125,7 +125,7 @@ func TestNoSecretLeaks(t *testing.T) {
 			_, err = h.SignIn(r, "credentials", auth.SignInOptions{Form: url.Values{"password": {canaries["password"]}}})
 			failures = append(failures, err)
 			visit(b, b.submit("/auth/signout", "csrfToken", token))
-			for name, c := range b.cookies { // what a browser sends is no better
+			for name, c := range b.cookies { // the cookies that a browser sends must not leak either
 				b.cookies[name] = &http.Cookie{Name: c.Name, Value: c.Value + "~"}
 			}
 			visit(b, b.get("/auth/session"))
@@ -134,7 +134,7 @@ func TestNoSecretLeaks(t *testing.T) {
 		}
 		clock.advance(time.Hour)
 	}
-	for _, v := range box.mails { // types that hold secrets do not log them
+	for _, v := range box.mails { // types that hold secrets don't show them in logs
 		book.logger().Info("values", "request", v, "provider", v.Provider, "form", auth.Form{"password": canaries["password"]},
 			"account", auth.Account{TokenSet: auth.TokenSet{AccessToken: canaries["password"]}},
 			"oauth", auth.OAuth{ClientSecret: canaries["client secret"]}, "config", auth.Config{Secret: []string{canaries["secret"]}},
@@ -159,9 +159,9 @@ func TestNoSecretLeaks(t *testing.T) {
 	}
 }
 
-// TestNoSecretLeaksByOAuth does the same for sign-ins with a provider: those that
-// succeed, by each way of proving who the client is, and those in which the
-// application or the store fails. What a provider can do is in
+// TestNoSecretLeaksByOAuth does the same for sign-ins with a provider: those
+// that succeed, with each kind of client authentication, and those in which the
+// application or the store fails. The attacks of a provider are in
 // TestHostileProvider, which looks for the same secrets.
 func TestNoSecretLeaksByOAuth(t *testing.T) {
 	boom := errors.New("connection reset")
@@ -249,7 +249,7 @@ func TestNoSecretLeaksByOAuth(t *testing.T) {
 					end := b.get(callback(answer))
 					if strings.Contains(start, "form_post") {
 						end = b.submit("/auth/callback/idp", "code", answer.Get("code"), "state", answer.Get("state"))
-						if end.StatusCode == http.StatusOK { // the hop, which posts what it was sent
+						if end.StatusCode == http.StatusOK { // the hop page, which posts the answer again
 							end = b.press(end, "Continue")
 						}
 					}
@@ -277,7 +277,7 @@ func TestNoSecretLeaksByOAuth(t *testing.T) {
 	}
 }
 
-// badSigner is a key that does not sign.
+// badSigner is a key that fails to sign.
 type badSigner struct{ crypto.Signer }
 
 func (badSigner) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {

@@ -6,7 +6,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// capable is store with the optional interfaces of an adapter.
+// capable is a store that has the optional interfaces of an adapter, too.
 type capable struct{ *store }
 
 func newCapable() capable { return capable{newStore()} }

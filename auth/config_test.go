@@ -17,7 +17,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// TestNewReportsEverything: all problems of a configuration come at once.
+// TestNewReportsEverything: all problems of a configuration are reported at
+// once.
 func TestNewReportsEverything(t *testing.T) {
 	webauthn := func(id string) *auth.WebAuthn {
 		return &auth.WebAuthn{ID: id, EnableConditionalUI: true, FormFields: []auth.Field{{Name: "email"}}}
@@ -60,13 +61,13 @@ func TestNewReportsEverything(t *testing.T) {
 	}
 }
 
-// TestNewChecksAlgorithms: an algorithm that can't work is a problem of the
-// configuration and not of the first who signs in.
+// TestNewChecksAlgorithms: an algorithm that can't work is reported by New, and
+// not at the first sign-in.
 func TestNewChecksAlgorithms(t *testing.T) {
 	for name, c := range map[string]struct {
 		client auth.ClientMetadata
 		secret string
-		want   string // is part of the error; empty stands for none
+		want   string // a part of the error; empty means no error
 	}{
 		"algorithms of ID token and userinfo": {auth.ClientMetadata{IDTokenSignedResponseAlg: "ES384", UserInfoSignedResponseAlg: "HS256"}, idpSecret, ""},
 		"unknown for ID tokens":               {auth.ClientMetadata{IDTokenSignedResponseAlg: "none"}, idpSecret, `Client.IDTokenSignedResponseAlg is "none"`},
@@ -92,8 +93,8 @@ func TestNewChecksAlgorithms(t *testing.T) {
 	}
 }
 
-// TestAuthReportsOnRequest: the one-call form answers with the error page or a
-// message, and never by name what is wrong.
+// TestAuthReportsOnRequest: Auth answers with the error page or a message,
+// which never names the problem.
 func TestAuthReportsOnRequest(t *testing.T) {
 	for name, c := range map[string]struct {
 		config auth.Config
@@ -133,8 +134,8 @@ func TestAuthReportsOnRequest(t *testing.T) {
 	}
 }
 
-// TestNewTrustsLoopbackOnly: without URL and TrustHost the Host header is
-// believed on this machine only.
+// TestNewTrustsLoopbackOnly: without URL and TrustHost, the Host header is
+// trusted only if it names a loopback host.
 func TestNewTrustsLoopbackOnly(t *testing.T) {
 	h, err := auth.New(auth.Config{Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -153,8 +154,8 @@ func TestNewTrustsLoopbackOnly(t *testing.T) {
 	}
 }
 
-// TestNewReadsTheEnvironment: what a configuration lacks is taken from the
-// process.
+// TestNewReadsTheEnvironment: values that a configuration lacks are taken from
+// the environment of the process.
 func TestNewReadsTheEnvironment(t *testing.T) {
 	t.Setenv("AUTH_SECRET", oldSecret)
 	t.Setenv("AUTH_SECRET_1", secret)
@@ -191,8 +192,9 @@ func TestNewBasePath(t *testing.T) {
 	}
 }
 
-// TestEnvironmentDoesNotTrustStrangers: AUTH_URL is the origin, and no reason to
-// believe a Host header; a machine is a development machine only if it says so.
+// TestEnvironmentDoesNotTrustStrangers: AUTH_URL sets the origin, and does not
+// make the Host header trusted. A machine is a development machine only if
+// NODE_ENV says so.
 func TestEnvironmentDoesNotTrustStrangers(t *testing.T) {
 	for _, c := range []struct {
 		env    env
@@ -220,7 +222,7 @@ func TestEnvironmentDoesNotTrustStrangers(t *testing.T) {
 		if c.url == "" {
 			continue
 		}
-		// A foreign Host header does not get into what is answered.
+		// A foreign Host header does not appear in the answer.
 		c.config.Providers, c.config.Logger = []auth.Provider{password()}, slog.New(slog.DiscardHandler)
 		res := auth.Auth(httptest.NewRequest(http.MethodGet, "https://evil.example"+c.config.BasePath+"/providers", nil), c.config)
 		body, err := io.ReadAll(res.Body)
@@ -233,7 +235,8 @@ func TestEnvironmentDoesNotTrustStrangers(t *testing.T) {
 	}
 }
 
-// TestSetEnvDefaultsProviders copies providers that gain something.
+// TestSetEnvDefaultsProviders checks that a provider that gets a value is
+// copied.
 func TestSetEnvDefaultsProviders(t *testing.T) {
 	vars := env{
 		"AUTH_MY_IDP_ID": "id", "AUTH_MY_IDP_SECRET": "s", "AUTH_MY_IDP_ISSUER": "https://i.example", "AUTH_MAILER_KEY": "key", "AUTH_GIVEN_ID": "other",

@@ -14,7 +14,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// debugMessages are the messages of Auth.js for a site without WebAuthn, and the calls of an adapter that signs somebody up.
+// debugMessages are the messages of Auth.js for a site without WebAuthn, and
+// the adapter calls of a sign-up.
 var debugMessages = []string{
 	"CHUNKING_SESSION_COOKIE", "CLEAR_NONCE", "CLEAR_PKCECODEVERIFIER", "CLEAR_STATE", "CREATE_NONCE", "CREATE_PKCECODEVERIFIER", "CREATE_STATE",
 	"DECODE_STATE", "OAuthCallbackError", "PARSE_NONCE", "PARSE_PKCECODEVERIFIER", "PARSE_STATE", "Proxy redirecting to", "USE_NONCE",
@@ -23,8 +24,8 @@ var debugMessages = []string{
 	"using redirect proxy",
 }
 
-// TestDebugMessages goes through everything that has a message in the debug log:
-// at the level debug just the listed messages are there, and above it none.
+// TestDebugMessages runs everything that has a message in the debug log. At the
+// level debug exactly the listed messages appear, and above it none.
 func TestDebugMessages(t *testing.T) {
 	for level, want := range map[slog.Level][]string{slog.LevelDebug: debugMessages, slog.LevelInfo: {}} {
 		t.Run(level.String(), func(t *testing.T) {
@@ -76,7 +77,8 @@ func TestDebugMessages(t *testing.T) {
 	}
 }
 
-// TestWarnings: what works but should not stay is warned of, by its code.
+// TestWarnings: a configuration that works but should be changed is logged as a
+// warning with its code.
 func TestWarnings(t *testing.T) {
 	for code, c := range map[string]auth.Config{
 		"debug-enabled":         {Debug: true},

@@ -17,11 +17,11 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// The tests of this file pin behaviour that differs from Auth.js on purpose:
+// The tests of this file check behaviour that differs from Auth.js on purpose:
 // docs/differences.md names them.
 
-// Auth.js hashes with all secrets joined, so every rotation voids what is
-// out there.
+// Auth.js hashes with all secrets joined, so every rotation makes all tokens in
+// use invalid.
 func TestRotationKeepsCSRFCookies(t *testing.T) {
 	before := newHandler(t, auth.Config{Secret: []string{oldSecret}})
 	after := newHandler(t, auth.Config{Secret: []string{secret, oldSecret}})
@@ -45,8 +45,9 @@ func TestRotationKeepsMailLinks(t *testing.T) {
 	b.wantSession("ada@example.com")
 }
 
-// What Auth.js itself made with a list of secrets is accepted as well, also with
-// the list of before a rotation. What another list made is not.
+// Tokens that Auth.js itself made with a list of secrets are accepted, also if
+// the list is the one before a rotation. Tokens that were made with another
+// list are not accepted.
 func TestJoinedSecretsAreAccepted(t *testing.T) {
 	const oldest = "the oldest of all secrets, which is long enough"
 	h := newHandler(t, auth.Config{Secret: []string{secret, oldSecret, oldest}})
@@ -63,7 +64,8 @@ func TestJoinedSecretsAreAccepted(t *testing.T) {
 	}
 }
 
-// Auth.js takes an expired database session for a signed-in user at login.
+// At a sign-in, Auth.js treats the user of an expired database session as
+// signed in.
 func TestExpiredSessionIsNobodyAtLogin(t *testing.T) {
 	s, box, c := newStore(), &outbox{}, newClock()
 	s.users["old"] = adapter.User{ID: "old", Email: "old@example.com"}
@@ -110,7 +112,8 @@ func TestQueryDoesNotReachThePage(t *testing.T) {
 	}
 }
 
-// The base path of Auth.js is a regular expression without end.
+// Auth.js matches the base path with a regular expression that does not end
+// after it.
 func TestBasePathEndsAtASlash(t *testing.T) {
 	h := newHandler(t, auth.Config{BasePath: "/a.b"})
 	b := newBrowser(t, h)
@@ -121,7 +124,7 @@ func TestBasePathEndsAtASlash(t *testing.T) {
 	}
 }
 
-// The link "Sign in" of the error page leads nowhere in Auth.js.
+// In Auth.js, the link "Sign in" of the error page leads to no page.
 func TestErrorPageLeadsToSignIn(t *testing.T) {
 	b := newBrowser(t, newHandler(t, auth.Config{}))
 	if page := b.get("/auth/error?error=AccessDenied").body; !strings.Contains(page, `href="`+origin+`/auth/signin"`) {
@@ -129,7 +132,8 @@ func TestErrorPageLeadsToSignIn(t *testing.T) {
 	}
 }
 
-// In Auth.js one configuration with an e-mail provider spoils the next.
+// In Auth.js, a configuration with an e-mail provider changes the next
+// configuration.
 func TestConfigurationsAreIndependent(t *testing.T) {
 	newHandler(t, auth.Config{Adapter: newStore(), Providers: []auth.Provider{(&outbox{}).provider()}})
 	newHandler(t, auth.Config{Providers: []auth.Provider{password()}})
@@ -146,7 +150,7 @@ func TestCredentialsNeedTokens(t *testing.T) {
 	}
 }
 
-// Auth.js tells the client the end of the session from before it was
+// Auth.js sends the client the expiry that the session had before it was
 // extended.
 func TestExtendedSessionSaysSo(t *testing.T) {
 	s, c := newStore(), newClock()
@@ -173,7 +177,8 @@ func TestEmailSignInReplacesTheSession(t *testing.T) {
 	}
 }
 
-// Auth.js joins all cookies whose name begins like that of the session.
+// Auth.js joins all cookies whose name begins with the name of the session
+// cookie.
 func TestCookieNamesAreExact(t *testing.T) {
 	b := newBrowser(t, newHandler(t, auth.Config{Providers: []auth.Provider{password()}}))
 	b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace")
@@ -201,7 +206,7 @@ func TestStaleChunksAreRemoved(t *testing.T) {
 	b.wantSession("ada@example.com")
 }
 
-// In Auth.js a failed sign-in forgets where the browser wanted to go.
+// In Auth.js, a failed sign-in loses the callback URL.
 func TestFailureKeepsTheCallbackURL(t *testing.T) {
 	b := newBrowser(t, newHandler(t, auth.Config{Providers: []auth.Provider{password()}}))
 	b.post("/auth/callback/credentials", "username", "ada", "password", "wrong", "callbackUrl", "/inbox").
@@ -209,8 +214,8 @@ func TestFailureKeepsTheCallbackURL(t *testing.T) {
 	b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace").wantLocation(t, origin+"/inbox")
 }
 
-// In Auth.js a bad callback URL is an error of the configuration, and a
-// bad cookie locks the browser out.
+// In Auth.js, a bad callback URL is a configuration error, and a bad cookie
+// locks the browser out.
 func TestBadCallbackURLIsIgnored(t *testing.T) {
 	for _, bad := range []string{"javascript:alert(1)", "no-scheme", "https://", "data:text/html,x", "http://a b/", "//\x00"} {
 		b := newBrowser(t, newHandler(t, auth.Config{Providers: []auth.Provider{password()}}))
@@ -222,7 +227,7 @@ func TestBadCallbackURLIsIgnored(t *testing.T) {
 	}
 }
 
-// Auth.js appends a second question mark, and the text undefined.
+// Auth.js appends a second question mark, and the text "undefined".
 func TestErrorURLsAreWellFormed(t *testing.T) {
 	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, Pages: auth.Pages{SignIn: "/login?lang=en", Error: "https://help.example.com/oops"}})
 	b := newBrowser(t, h)
@@ -238,7 +243,7 @@ func TestMistypedAddressGoesBackToTheForm(t *testing.T) {
 	b.post("/auth/signin/email", "email", "ada@").wantLocation(t, origin+"/auth/signin?error=Configuration")
 }
 
-// Auth.js mails the link while it stores the token.
+// Auth.js sends the mail at the same time as it stores the token.
 func TestTokenIsStoredBeforeTheMail(t *testing.T) {
 	s := newStore()
 	box := &outbox{send: func(context.Context, auth.VerificationRequest) error {
@@ -264,7 +269,7 @@ func TestTokenIsStoredBeforeTheMail(t *testing.T) {
 	}
 }
 
-// A link with a wrong token or address uses up nothing.
+// A link with a wrong token or address spends nothing.
 func TestWrongLinkUsesUpNothing(t *testing.T) {
 	s, box := newStore(), &outbox{}
 	b := newBrowser(t, newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}}))
@@ -280,7 +285,7 @@ func TestWrongLinkUsesUpNothing(t *testing.T) {
 	b.get(link).wantLocation(t, origin+"/auth/error?error=Verification")
 }
 
-// The lists of Auth.js leave out methods that are called.
+// The lists in Auth.js omit methods that are called.
 func TestMissingMethodsAreAllNamed(t *testing.T) {
 	partial, err := adapter.Partial(verificationOnly{})
 	if err != nil {
@@ -307,7 +312,7 @@ func (verificationOnly) UseVerificationToken(context.Context, adapter.Verificati
 	return nil, nil
 }
 
-// A session is not lost to a client that hangs up after its link was spent.
+// The sign-in is finished if the client disconnects after its link was spent.
 func TestSpentLinkIsFinishedWithoutTheClient(t *testing.T) {
 	s, box := newStore(), &outbox{}
 	h := newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}})
@@ -370,7 +375,7 @@ func TestEmailNormalization(t *testing.T) {
 	}
 }
 
-// The secrets of a CSRF cookie are compared in full, whatever their length.
+// The whole token in a CSRF cookie is compared, whatever its length.
 func TestCSRFNeedsTheWholeToken(t *testing.T) {
 	b := newBrowser(t, newHandler(t, auth.Config{}))
 	token := b.csrf()

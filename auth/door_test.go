@@ -19,9 +19,9 @@ import (
 
 const modulePath = "github.com/gatehouse-go/gatehouse/auth"
 
-// TestStoreIsTheOneDoor: only methods of store call the adapter, and no function
-// that calls the store reads a request or makes a response. The test looks at
-// the types of the package's expressions.
+// TestStoreIsTheOneDoor: only methods of store call the adapter, and no
+// function that calls the store reads a request or makes a response. The test
+// checks the types of the expressions in the package.
 func TestStoreIsTheOneDoor(t *testing.T) {
 	t.Parallel()
 	checked := checkPackage(t)
@@ -44,8 +44,8 @@ func TestStoreIsTheOneDoor(t *testing.T) {
 	}
 }
 
-// TestStoreTestSeesABreach: the rule of TestStoreIsTheOneDoor finds a call that
-// breaks it, in each way that such a call can be written.
+// TestStoreTestSeesABreach: the check of TestStoreIsTheOneDoor finds a
+// forbidden call, in each way that such a call can be written.
 func TestStoreTestSeesABreach(t *testing.T) {
 	t.Parallel()
 	checked := checkPackage(t, `package auth
@@ -80,8 +80,8 @@ type checkedPackage struct {
 	info  *types.Info
 }
 
-// checkPackage type-checks package auth, without its tests and with further
-// files.
+// checkPackage type-checks package auth without its tests, together with
+// additional files.
 func checkPackage(t *testing.T, further ...string) checkedPackage {
 	t.Helper()
 	exports := exportData(t)
@@ -111,8 +111,8 @@ func checkPackage(t *testing.T, further ...string) checkedPackage {
 	return c
 }
 
-// exportData finds the files in which the compiler describes the packages that
-// this one imports.
+// exportData finds the files with the compiler's export data of the packages
+// that this package imports.
 func exportData(t *testing.T) map[string]string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Export", ".")
@@ -133,14 +133,14 @@ func exportData(t *testing.T) map[string]string {
 	return exports
 }
 
-// behaviour is what a function does, as far as the rule goes. Each text names what
-// was seen first.
+// behaviour is what the check needs to know about a function. Each text names
+// the first finding.
 type behaviour struct {
 	name, receiver                 string
 	callsAdapter, callsStore, http string
 }
 
-// lookAt looks at a function and the function literals in it.
+// lookAt examines a function and the function literals in it.
 func (c checkedPackage) lookAt(d ast.Decl) behaviour {
 	f, ok := d.(*ast.FuncDecl)
 	if !ok {
@@ -173,7 +173,8 @@ func (c checkedPackage) lookAt(d ast.Decl) behaviour {
 	return s
 }
 
-// typeName is the package path and the name of a type or of what it points to.
+// typeName returns the package path and the name of a type, or of the type that
+// it points to.
 func typeName(t types.Type) string {
 	if p, ok := t.(*types.Pointer); ok {
 		t = p.Elem()

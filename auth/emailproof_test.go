@@ -24,7 +24,7 @@ func TestEmailProofOf(t *testing.T) {
 	}
 }
 
-// TestStandardEmailProof: the flag speaks for the claim email and for no other
+// TestStandardEmailProof: the flag is about the claim email, and about no other
 // address.
 func TestStandardEmailProof(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// A site with one page that greets whoever is signed in.
+// A site with one page that greets the user who is signed in.
 func Example() {
 	handler, err := auth.New(auth.Config{
 		Secret: []string{"a random text of 32 characters .."}, // or AUTH_SECRET
@@ -47,14 +47,14 @@ func Example() {
 	// Output: 303 /auth/signin
 }
 
-// The sign-in of a provider that was refused for a reason the client may know.
+// A sign-in that a provider refused for a reason that the client may know.
 func ExampleError() {
 	err := error(&auth.Error{Type: auth.ErrCredentialsSignin, Code: "locked"})
 	fmt.Println(err)
 	// Output: auth: CredentialsSignin
 }
 
-// What SetEnvDefaults takes from the environment.
+// Values that SetEnvDefaults takes from the environment.
 func ExampleSetEnvDefaults() {
 	variables := map[string]string{"AUTH_SECRET": "s", "AUTH_URL": "https://app.example.com/login"}
 	var config auth.Config
@@ -63,7 +63,7 @@ func ExampleSetEnvDefaults() {
 	// Output: https://app.example.com/login /login false
 }
 
-// The URL of a route, from inside a request.
+// The URL of a route, made inside a request.
 func ExampleCreateActionURL() {
 	header := http.Header{"Host": {"app.example.com"}}
 	u, err := auth.CreateActionURL(auth.ActionSignOut, "https", header, func(string) string { return "" }, auth.Config{BasePath: "/auth"})

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Identity is what a provider has found out, for tests of the login by itself.
+// Identity is the result of a provider, for tests that call the login directly.
 type Identity struct {
 	User        *User
 	Account     *Account
@@ -23,10 +23,12 @@ type LoggedIn struct {
 	Token     string
 }
 
-// ErrHeldAddress stands for the page about an address that another user holds.
+// ErrHeldAddress means that the page about an address that another user holds
+// is shown.
 var ErrHeldAddress = errors.New("another user holds the address")
 
-// Login is the decision tree that every provider but credentials ends in.
+// Login is the decision tree at the end of every sign-in except those with
+// credentials.
 func (h *Handler) Login(ctx context.Context, r *http.Request, id Identity) (*LoggedIn, error) {
 	done, err := h.engine.login(ctx, h.engine.browser(context.Background(), h.engine.newRequest(r, ActionCallback)), identity{
 		user: id.User, account: id.Account, proof: id.Proof, stored: func(context.Context) (TokenSet, error) { return id.Account.TokenSet, nil },

@@ -25,7 +25,7 @@ func fuzzEngine(f *testing.F) *engine {
 	return e
 }
 
-// FuzzCallbackURL: whatever is asked for, the browser stays on the site.
+// FuzzCallbackURL: for every callback URL, the browser stays on the site.
 func FuzzCallbackURL(f *testing.F) {
 	e := fuzzEngine(f)
 	for _, s := range []string{
@@ -78,9 +78,9 @@ func FuzzCSRF(f *testing.F) {
 	})
 }
 
-// FuzzSessionCookie: what was written in chunks is read back, whatever else the
-// browser sends. Only a second cookie of the same name with another value makes
-// the session nobody's.
+// FuzzSessionCookie: a token that was written in chunks is read back, whatever
+// other cookies the browser sends. Only a second cookie of the same name with
+// another value prevents that; then nobody is signed in.
 func FuzzSessionCookie(f *testing.F) {
 	spec := newCookieSpec("authjs.session-token", 0, CookieConfig{}, false)
 	f.Add("", 10, "authjs.session-token-hint=x")
@@ -103,7 +103,7 @@ func FuzzSessionCookie(f *testing.F) {
 		r := &request{cookies: parseCookies([]string{header}), specs: &cookieSpecs{session: spec}}
 		want := value
 		for _, c := range strings.Split(header, ";") {
-			name, v, _ := strings.Cut(c, "=") // nobody finds the percent-encoded form of the same value by chance
+			name, v, _ := strings.Cut(c, "=") // a random input is never the percent-encoded form of the same value
 			if len(sent) == 1 && strings.Trim(name, " \t") == spec.name && strings.Contains(c, "=") && strings.Trim(v, " \t") != value {
 				want = ""
 			}
@@ -115,8 +115,8 @@ func FuzzSessionCookie(f *testing.F) {
 	})
 }
 
-// FuzzRequest: no path, query, body or cookie makes the handler panic, or sends
-// the browser off the site, or makes a header that is none.
+// FuzzRequest: no path, query, body or cookie makes the handler panic, sends
+// the browser off the site, or makes an invalid header.
 func FuzzRequest(f *testing.F) {
 	h := &Handler{fuzzEngine(f)}
 	f.Add("POST", "/auth/callback/credentials", "a=b&c", "application/x-www-form-urlencoded", "a=b; c")
@@ -148,7 +148,8 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// FuzzNormalizeEmail: what passes is one plain address, and stays as it is.
+// FuzzNormalizeEmail: an accepted address is one plain address, and a second
+// normalization does not change it.
 func FuzzNormalizeEmail(f *testing.F) {
 	for _, s := range []string{"ada@example.com", "Ada <ada@example.com>", "a@b,c@d", "\"a\"@b", "a\r\n@b", "ａ＠ｂ．ｃ", "i\u0307@x.y", "ada@b\u00fccher.example", "ß@ẞ.de"} {
 		f.Add(s)

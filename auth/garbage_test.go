@@ -13,8 +13,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// TestPagesWithTokenAreNotStored: no cache keeps a page whose forms have the CSRF
-// token of the browser. Pages without one may be kept.
+// TestPagesWithTokenAreNotStored: a page whose forms have the CSRF token of the
+// browser must not be cached. Pages without the token may be cached.
 func TestPagesWithTokenAreNotStored(t *testing.T) {
 	t.Parallel()
 	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, Session: auth.SessionConfig{Strategy: auth.StrategyJWT}})
@@ -32,8 +32,8 @@ func TestPagesWithTokenAreNotStored(t *testing.T) {
 	}
 }
 
-// TestLongCallbackURLIsIgnored: nobody fills the cookies of a browser by links to
-// the site. What an honest page has for a URL is taken.
+// TestLongCallbackURLIsIgnored: a link to the site can't fill the cookies of a
+// browser. URLs as long as those of legitimate pages are accepted.
 func TestLongCallbackURLIsIgnored(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
@@ -51,7 +51,7 @@ func TestLongCallbackURLIsIgnored(t *testing.T) {
 				t.Errorf("%d bytes in the query: the page does not lead to %.80s", size, want)
 			}
 			b.post("/auth/signout", "callbackUrl", prefix+page).wantLocation(t, want)
-			b.post("/auth/signout").wantLocation(t, want) // as the cookie has it
+			b.post("/auth/signout").wantLocation(t, want) // the URL in the cookie
 			n := 0
 			for _, c := range b.cookies {
 				n += len(c.Name) + len(c.Value)
@@ -66,9 +66,10 @@ func TestLongCallbackURLIsIgnored(t *testing.T) {
 	}
 }
 
-// TestAnonymousGarbageIsAWarning: a client that makes up answers of a provider, or
-// names a host of its own, does not raise an alarm. A provider that fails, refuses
-// the client or is not reached does, and so does a callback that fails.
+// TestAnonymousGarbageIsAWarning: a client that forges answers of a provider,
+// or sends another host name, is logged as a warning. A provider that fails,
+// that refuses the client or that can't be reached is logged as an error; so is
+// a callback that fails.
 func TestAnonymousGarbageIsAWarning(t *testing.T) {
 	t.Parallel()
 	checks := map[string][]auth.Check{
@@ -150,8 +151,9 @@ func TestAnonymousGarbageIsAWarning(t *testing.T) {
 	}
 }
 
-// TestClientThatLeavesIsAWarning: a request that its client has cancelled raises no
-// alarm. A store that fails does, whether or not the client waits.
+// TestClientThatLeavesIsAWarning: a request that its client has cancelled is
+// logged as a warning. A store that fails is logged as an error, whether or not
+// the client waits.
 func TestClientThatLeavesIsAWarning(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

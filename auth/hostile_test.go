@@ -18,27 +18,27 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// attempt is one thing that a provider, or somebody who changes what the
-// browser brings back, does to be let in or to do harm.
+// attempt is one attack: something that a provider does, or a person who
+// changes the answer in the browser, to be signed in or to do harm.
 type attempt struct {
 	name string
-	// set makes provider and configuration those of the attempt.
+	// set configures provider and client for the attempt.
 	set func(p *idp, o *auth.OAuth)
 	// answer changes the authorization answer.
 	answer func(v url.Values)
 	// atStart: the sign-in is refused when it is started.
 	atStart bool
-	// slow: the provider takes all the time that it is given, which is
+	// slow: the provider takes as long as it is allowed to, which is
 	// requestTimeout.
 	slow bool
-	// log is the reason that is logged; type and page are CallbackRouteError and
-	// the error page if not given.
+	// log is the reason that is logged. If type and page are empty, they mean
+	// CallbackRouteError and the error page.
 	log  string
 	kind auth.ErrorType
 	page string
 }
 
-// requestTimeout bounds a request to a provider.
+// requestTimeout is the time limit of a request to a provider.
 const requestTimeout = 10 * time.Second
 
 const (
@@ -85,8 +85,7 @@ func jwks(keys ...jose.JSONWebKey) func(*idp, *auth.OAuth) {
 	})
 }
 
-// authenticatedBefore makes the authentication that old, where an hour is
-// allowed.
+// authenticatedBefore makes the authentication that old. An hour is allowed.
 func authenticatedBefore(age time.Duration) func(*idp, *auth.OAuth) {
 	return func(p *idp, o *auth.OAuth) {
 		o.Client.DefaultMaxAge = time.Hour
@@ -107,7 +106,7 @@ func userInfoOnly(set func(*idp, *auth.OAuth)) func(*idp, *auth.OAuth) {
 	}
 }
 
-// plain makes the provider one of OAuth without OpenID Connect.
+// plain makes the provider a plain OAuth provider, without OpenID Connect.
 func plain(set func(*idp, *auth.OAuth)) func(*idp, *auth.OAuth) {
 	return func(p *idp, o *auth.OAuth) {
 		o.Type, o.Issuer, o.Checks = auth.TypeOAuth, "", nil
@@ -118,7 +117,7 @@ func plain(set func(*idp, *auth.OAuth)) func(*idp, *auth.OAuth) {
 	}
 }
 
-// unreachable is a network on which nobody picks up.
+// unreachable is a network on which no connection is accepted.
 type unreachable struct{}
 
 func (unreachable) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -135,7 +134,7 @@ func redirectHere(status int) http.HandlerFunc {
 
 const issuedFar int64 = 4102444800 // 2100
 
-// publicPEM is the public key as a text that everybody can get.
+// publicPEM returns the public key as a text that everybody can get.
 func publicPEM(p *idp) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: must(x509.MarshalPKIXPublicKey(p.key.Public()))})
 }
@@ -431,10 +430,10 @@ var answerAttempts = []attempt{
 	}, kind: auth.ErrOAuthCallback, page: signInPage + "OAuthCallbackError", log: "script"},
 }
 
-// TestHostileProvider makes each attempt against a site, which has to refuse it
+// TestHostileProvider runs each attempt against a site, which must refuse it
 // for the right reason: nobody is signed in, nothing is stored, nothing secret
-// is logged, and the browser is sent to the page that is specified. Time passes
-// only where site and provider wait.
+// is logged, and the browser is sent to the specified page. In a synctest
+// bubble, the clock advances only while site and provider wait.
 func TestHostileProvider(t *testing.T) {
 	total := 0
 	for _, topic := range []struct {
@@ -501,7 +500,7 @@ func (a attempt) run(t *testing.T) {
 		t.Errorf("the log has not %s with %q:\n%s", a.kind, a.log, log)
 	}
 	shown := []string{end.location(), end.body}
-	if a.atStart && !a.slow { // the same for server code, which gets the error itself
+	if a.atStart && !a.slow { // server code must get the error itself
 		result, err := s.SignIn(httptest.NewRequestWithContext(t.Context(), http.MethodGet, origin, nil), "idp", auth.SignInOptions{})
 		if !errors.Is(err, a.kind) || result != nil {
 			t.Errorf("SignIn: got %v, %v, want %s", result, err, a.kind)

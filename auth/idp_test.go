@@ -53,29 +53,31 @@ const (
 	idpSecret = "canary-client-secret-0123456789-abc"
 )
 
-// idp is an OpenID provider on loopback. It is correct, and strict with its
-// client, unless a test changes it.
+// idp is an OpenID provider on loopback. Unless a test changes it, it is
+// correct, and it strictly checks its client.
 type idp struct {
 	// URL is the issuer.
 	URL string
-	// client reaches the provider; nil is any client.
+	// client is an HTTP client that reaches the provider; nil means that any
+	// client does.
 	client *http.Client
 	now    func() time.Time
-	// alg, key and kid sign what the provider signs.
+	// alg, key and kid are used to sign tokens.
 	alg jose.SignatureAlgorithm
 	key crypto.Signer
 	kid string
-	// clientAuth is how the client has to authenticate; clientKey verifies
+	// clientAuth is the required client authentication; clientKey verifies
 	// private_key_jwt.
 	clientAuth auth.ClientAuth
 	clientKey  crypto.PublicKey
 	// signedUserInfo makes the userinfo answer a JWT.
 	signedUserInfo bool
-	// iss is who the authorization answer says that it is of, if anybody.
+	// iss is the issuer that the authorization answer names, or empty.
 	iss string
 
-	// What a test changes: the metadata, the claims of the ID token, how they
-	// become a token, the answer of the token endpoint, and whole endpoints.
+	// A test can change these: the metadata, the claims of the ID token, how
+	// claims become a token, the answer of the token endpoint, and whole
+	// endpoints.
 	metadata    func(m map[string]any)
 	claims      func(m map[string]any)
 	mint        func(m map[string]any) string
@@ -86,13 +88,13 @@ type idp struct {
 	grants   map[string]*grant
 	people   map[string]string // by access token
 	requests map[string]int    // by path
-	// problems are what the client did wrong.
+	// problems are the mistakes of the client.
 	problems []string
 	// secrets are the values that only provider, browser and client may know.
 	secrets []string
 }
 
-// grant is what the provider knows of a code.
+// grant is the provider's record of a code.
 type grant struct{ person, nonce, challenge, redirectURI string }
 
 // newIDP starts a provider on loopback.
@@ -105,7 +107,7 @@ func newIDP(t testing.TB, now func() time.Time) *idp {
 }
 
 // newBubbleIDP starts a provider that is reached through pipes, for tests in a
-// bubble, in which waiting for it takes no time.
+// synctest bubble, in which waiting takes no real time.
 func newBubbleIDP(t testing.TB, now func() time.Time) *idp {
 	p := newProvider(now)
 	p.URL = "https://idp.example"
@@ -126,7 +128,7 @@ func newBubbleIDP(t testing.TB, now func() time.Time) *idp {
 	return p
 }
 
-// pipes is a listener in memory.
+// pipes is a net.Listener in memory.
 type pipes struct {
 	dialed chan net.Conn
 	closed chan struct{}
@@ -161,7 +163,7 @@ func newProvider(now func() time.Time) *idp {
 	}
 }
 
-// provider is the configuration of a client of the provider.
+// provider returns the configuration of a client of the provider.
 func (p *idp) provider() *auth.OAuth {
 	return &auth.OAuth{
 		ID: "idp", Type: auth.TypeOIDC, Issuer: p.URL, ClientID: idpClient, ClientSecret: idpSecret,
@@ -230,14 +232,15 @@ func (p *idp) keep(secrets ...string) {
 	}
 }
 
-// count is how many requests there were for a path.
+// count returns the number of requests for a path.
 func (p *idp) count(path string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.requests[path]
 }
 
-// serveAuthorize signs in whom login_hint names, and sends the browser back.
+// serveAuthorize signs in the person named by login_hint, and sends the browser
+// back.
 func (p *idp) serveAuthorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if q.Get("response_type") != "code" || q.Get("client_id") != idpClient || q.Get("code_challenge") != "" && q.Get("code_challenge_method") != "S256" {
@@ -267,8 +270,8 @@ func (p *idp) serveAuthorize(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusFound)
 }
 
-// authorize goes to the provider as a browser and returns the answer that it
-// is sent back with.
+// authorize opens the provider's URL as a browser would, and returns the answer
+// in the redirect.
 func (p *idp) authorize(t testing.TB, location string) url.Values {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -343,7 +346,8 @@ func (p *idp) serveToken(w http.ResponseWriter, r *http.Request) {
 	answerJSON(w, http.StatusOK, answer)
 }
 
-// authenticate checks that the client does what it is registered with.
+// authenticate checks that the client uses the authentication that it is
+// registered with.
 func (p *idp) authenticate(r *http.Request) error {
 	form := r.PostForm
 	id, secret, basic := r.BasicAuth()
@@ -440,13 +444,13 @@ func accessTokenHash(alg jose.SignatureAlgorithm, token string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:len(sum)/2])
 }
 
-// rawToken makes an unsigned or wrongly signed token of parts.
+// rawToken makes a token from its parts, unsigned or with a wrong signature.
 func rawToken(header, claims map[string]any, signature []byte) string {
 	return base64.RawURLEncoding.EncodeToString(must(json.Marshal(header))) + "." + base64.RawURLEncoding.EncodeToString(must(json.Marshal(claims))) +
 		"." + base64.RawURLEncoding.EncodeToString(signature)
 }
 
-// site is a Gatehouse that the provider is configured at.
+// site is a Gatehouse site at which the provider is configured.
 type site struct {
 	*auth.Handler
 	idp   *idp
@@ -455,7 +459,7 @@ type site struct {
 	clock *clock
 
 	mu      sync.Mutex
-	cookies []string // all values, the parts of the CSRF cookie by themselves
+	cookies []string // all cookie values; the parts of the CSRF cookie are separate entries
 }
 
 // newSite makes a site; configure, if not nil, changes its configuration.
@@ -475,7 +479,7 @@ func newSiteWith(t testing.TB, p *idp, now *clock, configure func(p *idp, c *aut
 	return s
 }
 
-// start starts a sign-in and returns where the browser is sent.
+// start starts a sign-in and returns the URL that the browser is sent to.
 func (s *site) start(b *browser, target string) string {
 	b.t.Helper()
 	l := b.post(target).location()
@@ -485,14 +489,14 @@ func (s *site) start(b *browser, target string) string {
 	return l
 }
 
-// signIn goes the whole way and returns the answer of the callback route.
+// signIn runs a whole sign-in and returns the answer of the callback route.
 func (s *site) signIn(b *browser) *reply {
 	b.t.Helper()
 	return b.get("/auth/callback/idp?" + s.idp.authorize(b.t, s.start(b, "/auth/signin/idp")).Encode())
 }
 
-// wantNoLeaks checks that nothing secret is in the log or in what else is shown:
-// nothing that only the provider, the site or a browser may know.
+// wantNoLeaks checks that the log and the shown texts hold no secret, that is,
+// no value that only the provider, the site or a browser may know.
 func (s *site) wantNoLeaks(t testing.TB, shown ...string) {
 	t.Helper()
 	book := s.log.String() + strings.Join(shown, "\n")
@@ -507,7 +511,7 @@ func (s *site) wantNoLeaks(t testing.TB, shown ...string) {
 	}
 }
 
-// ServeHTTP keeps what is in the cookies that the site sets.
+// ServeHTTP keeps the values of the cookies that the site sets.
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Handler.ServeHTTP(w, r)
 	for _, c := range (&http.Response{Header: w.Header()}).Cookies() {
@@ -533,7 +537,7 @@ func body(status int, kind, text string) http.HandlerFunc {
 	}
 }
 
-// flood is an answer without end.
+// flood returns an endless answer.
 func flood(start string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -547,13 +551,13 @@ func flood(start string) http.HandlerFunc {
 	}
 }
 
-// hang takes the request and never answers.
+// hang accepts the request and never answers.
 func hang(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
 }
 
-// drip is an answer that goes on and on, a byte at a time.
+// drip sends an answer without end, one byte at a time.
 func drip(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	tick := time.NewTicker(5 * time.Millisecond)

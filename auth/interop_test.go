@@ -14,10 +14,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/authjs"
 )
 
-// localSite is a site on which both Gatehouse and the real Auth.js serve.
+// localSite is a site that both Gatehouse and the real Auth.js serve.
 const localSite = "http://localhost:3000"
 
-// askAuthJS has the real Auth.js serve a request of a browser on localSite.
+// askAuthJS sends a request of a browser on localSite to the real Auth.js.
 func askAuthJS(b *browser, config map[string]any, method, target, form string) *authJSAnswer {
 	b.t.Helper()
 	var pairs []string
@@ -58,7 +58,7 @@ type authJSAnswer struct {
 
 func (a *authJSAnswer) location() string { return a.Headers["location"] }
 
-// authJSProvider is the configuration of a client of the provider at Auth.js.
+// authJSProvider returns the Auth.js configuration of a client of the provider.
 func (p *idp) authJSProvider(checks ...string) map[string]any {
 	return map[string]any{
 		"id": "idp", "name": "idp", "type": "oauth", "clientId": idpClient, "clientSecret": idpSecret, "checks": checks,
@@ -66,8 +66,8 @@ func (p *idp) authJSProvider(checks ...string) map[string]any {
 	}
 }
 
-// authJSToken is a CSRF token and the cookie by which Auth.js with the secret
-// takes it.
+// authJSToken returns a CSRF token, and sets the cookie with which Auth.js with
+// the secret accepts the token.
 func (b *browser) authJSToken(secret string) string {
 	token := strings.Repeat("ab", 32)
 	sum := sha256.Sum256([]byte(token + secret))
@@ -75,9 +75,9 @@ func (b *browser) authJSToken(secret string) string {
 	return token
 }
 
-// TestSignInAcrossAuthJS starts a sign-in here and finishes it at the real
-// Auth.js, with the same secret and on the same site, and the other way round:
-// the cookies of the checks are those of either.
+// TestSignInAcrossAuthJS starts a sign-in in Gatehouse and finishes it in the
+// real Auth.js, with the same secret and on the same site, and the other way
+// round: each reads the check cookies of the other.
 func TestSignInAcrossAuthJS(t *testing.T) {
 	p := newIDP(t, time.Now)
 	o := p.provider()
@@ -115,10 +115,10 @@ func TestSignInAcrossAuthJS(t *testing.T) {
 	})
 }
 
-// TestStaleTicketBeatsNoNewerCheck: with a provider that has no state all sign-ins
-// of a browser share one ticket, which Auth.js neither replaces nor deletes. The
-// check cookie of a later sign-in counts. A ticket still finishes its sign-in
-// where nothing newer was begun with its provider.
+// TestStaleTicketBeatsNoNewerCheck: at a provider without a state, all sign-ins
+// of a browser share one ticket, which Auth.js neither replaces nor deletes.
+// The check cookie of a later sign-in is used instead of the ticket. If nothing
+// newer was begun with its provider, the ticket still finishes its sign-in.
 func TestStaleTicketBeatsNoNewerCheck(t *testing.T) {
 	p := newIDP(t, time.Now)
 	o := p.provider()
@@ -155,8 +155,8 @@ func TestStaleTicketBeatsNoNewerCheck(t *testing.T) {
 	})
 }
 
-// TestAuthJSTakesWhatAListOfSecretsMade: Auth.js hashes CSRF tokens and mail links
-// with all secrets of its list, joined by commas, and so do we.
+// TestAuthJSTakesWhatAListOfSecretsMade: Auth.js hashes CSRF tokens and mail
+// links with all secrets of its list, joined by commas, and so does Gatehouse.
 func TestAuthJSTakesWhatAListOfSecretsMade(t *testing.T) {
 	secrets := []string{secret, oldSecret}
 	s, box := newStore(), &outbox{}
