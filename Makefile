@@ -9,7 +9,7 @@ SLOW_RACE := adapters/mongo adapters/postgres adapters/redis adapters/sqlite ada
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 10s
 BENCHTIME ?= 1s
-JOBS ?= 4
+JOBS ?= 3
 WITH_STORES := go run ./adaptertest/bundled/cmd/withstores
 export GOTOOLCHAIN := local
 # Where setup-node puts Node if the machine has none.

@@ -270,7 +270,7 @@ func (c *clauseContext) abandonEach(a adapter.Adapter, control fault.Control, k 
 		for step := 1; step <= 2; step++ {
 			for range times {
 				hold := c.inject(control, fault.HoldReply, step)
-				ctx, cancel := context.WithTimeout(c.ctx, grace)
+				ctx, cancel := context.WithTimeout(c.ctx, recoveryTime)
 				done := make(chan struct{})
 				var err error
 				go func() {
@@ -290,7 +290,7 @@ func (c *clauseContext) abandonEach(a adapter.Adapter, control fault.Control, k 
 					heeds = false // there is no such step
 					if errors.Is(err, context.DeadlineExceeded) {
 						cancel()
-						c.Fatalf("%s, after calls that were cancelled, is not done after %v: %v", method, grace, err)
+						c.Fatalf("%s, after calls that were cancelled, is not done after %v: %v", method, recoveryTime, err)
 					}
 				}
 				hold.Release()
