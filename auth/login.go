@@ -193,13 +193,13 @@ func (e *engine) browser(ctx context.Context, r *request) browser {
 
 // loggedIn is the user who is already signed in with the browser of a request.
 type loggedIn struct {
-	record  *adapter.User // nil if nobody is
+	record  *adapter.User // nil if nobody is signed in
 	session *adapter.Session
 	// browser holds the session cookie in which the user was found.
 	browser browser
 }
 
-// user is the user, or nil if nobody is signed in signed in.
+// user is the user, or nil if nobody is signed in.
 func (l loggedIn) user() *User {
 	if l.record == nil {
 		return nil

@@ -8,9 +8,10 @@ import (
 	"net/http"
 )
 
-// What holds tokens, passwords, codes, cookies or secrets prints without them,
-// also where it is a field of something else: LogValue is what package slog logs,
-// Format is what package fmt prints, whatever the verb. Both show the same.
+// A type that holds tokens, passwords, codes, cookies or secrets is printed
+// without them, also where it is a field of another type. Package slog logs the
+// result of LogValue. Package fmt prints the same through Format, for every
+// verb.
 
 const redacted = "[redacted]"
 
@@ -54,12 +55,12 @@ func (s Session) LogValue() slog.Value {
 	return slog.GroupValue(userAttr(s.User), slog.Time("expires", s.Expires))
 }
 
-// LogValue shows who signs in, without tokens and what was submitted.
+// LogValue shows the user who signs in, without tokens and submitted values.
 func (p SignInParams) LogValue() slog.Value {
 	return slog.GroupValue(userAttr(p.User), accountAttr(p.Account), slog.Bool("verificationRequest", p.VerificationRequest))
 }
 
-// LogValue shows who is to be linked, without tokens.
+// LogValue shows the user and the account to be linked, without tokens.
 func (p LinkParams) LogValue() slog.Value {
 	return slog.GroupValue(userAttr(p.User), accountAttr(p.Account))
 }
@@ -104,7 +105,7 @@ func (c JWTConfig) LogValue() slog.Value { return slog.StringValue(redacted) }
 // LogValue keeps the link out of logs.
 func (m Message) LogValue() slog.Value { return slog.GroupValue(slog.String("subject", m.Subject)) }
 
-// LogValue keeps what was submitted out of logs.
+// LogValue keeps the submitted values out of logs.
 func (o SignInOptions) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 // LogValue keeps cookies, codes and bodies out of logs.
@@ -112,27 +113,27 @@ func (r Result) LogValue() slog.Value {
 	return slog.GroupValue(slog.Int("status", r.status()), slog.Int("cookies", len(r.Cookies)), slog.Int("size", len(r.Body)))
 }
 
-// LogValue shows who, without the request's cookies.
+// LogValue shows the user, without the request's cookies.
 func (e CreateUserEvent) LogValue() slog.Value {
 	return slog.GroupValue(userAttr(e.User), requestAttr(e.Request))
 }
 
-// LogValue shows who, without the request's cookies.
+// LogValue shows the user, without the request's cookies.
 func (e UpdateUserEvent) LogValue() slog.Value {
 	return slog.GroupValue(userAttr(e.User), requestAttr(e.Request))
 }
 
-// LogValue shows who and which account, without tokens and cookies.
+// LogValue shows the user and the account, without tokens and cookies.
 func (e LinkAccountEvent) LogValue() slog.Value {
 	return slog.GroupValue(userAttr(e.User), accountAttr(e.Account), requestAttr(e.Request))
 }
 
-// LogValue shows who, without the request's cookies.
+// LogValue shows the user, without the request's cookies.
 func (e ReleaseEmailEvent) LogValue() slog.Value {
 	return slog.GroupValue(userAttr(e.User), requestAttr(e.Request))
 }
 
-// LogValue shows who and how, without tokens and cookies.
+// LogValue shows the user and the account, without tokens and cookies.
 func (e SignInEvent) LogValue() slog.Value {
 	return slog.GroupValue(userAttr(e.User), accountAttr(e.Account), slog.Bool("isNewUser", e.IsNewUser), requestAttr(e.Request))
 }
@@ -143,12 +144,12 @@ func (e SignInFailedEvent) LogValue() slog.Value {
 		slog.Any("error", e.Err), requestAttr(e.Request))
 }
 
-// LogValue shows who and the counters, without the request's cookies.
+// LogValue shows the user and the counters, without the request's cookies.
 func (e PasskeyClonedEvent) LogValue() slog.Value {
 	return slog.GroupValue(userAttr(e.User), slog.String("credentialId", e.CredentialID), slog.Int64("stored", e.Stored), slog.Int64("received", e.Received), requestAttr(e.Request))
 }
 
-// LogValue shows who, without token and cookies.
+// LogValue shows the user, without token and cookies.
 func (e SignOutEvent) LogValue() slog.Value {
 	user := e.Token.String("sub")
 	if e.Session != nil {
@@ -157,7 +158,7 @@ func (e SignOutEvent) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("user", user), requestAttr(e.Request))
 }
 
-// LogValue shows who, without token and cookies.
+// LogValue shows the user, without token and cookies.
 func (e SessionEvent) LogValue() slog.Value {
 	var user *User
 	if e.Session != nil {
@@ -166,149 +167,150 @@ func (e SessionEvent) LogValue() slog.Value {
 	return slog.GroupValue(userAttr(user), requestAttr(e.Request))
 }
 
-// Lists and structs that hold one of these are logged by encoding/json. The types
-// below are not data that programs store or send; they are written as LogValue
-// has them there, too. TokenSet, Account, User, Session, Form, Profile and Claims
-// are data: encoding/json writes all of them.
+// Package slog can log lists and structs that hold one of these types with
+// encoding/json. Programs do not store or send the types below, so
+// encoding/json writes only what LogValue returns. TokenSet, Account, User,
+// Session, Form, Profile and Claims are data: encoding/json writes all of their
+// fields.
 
 func marshal(v slog.LogValuer) ([]byte, error) { return json.Marshal(v.LogValue().Resolve().String()) }
 
-// MarshalJSON writes what LogValue has.
+// MarshalJSON writes what LogValue returns, as a JSON string.
 func (p LinkParams) MarshalJSON() ([]byte, error) { return marshal(p) }
 
-// MarshalJSON writes what LogValue has.
+// MarshalJSON writes what LogValue returns, as a JSON string.
 func (p JWTParams) MarshalJSON() ([]byte, error) { return marshal(p) }
 
-// MarshalJSON writes what LogValue has.
+// MarshalJSON writes what LogValue returns, as a JSON string.
 func (p SessionParams) MarshalJSON() ([]byte, error) { return marshal(p) }
 
-// MarshalJSON writes what LogValue has.
+// MarshalJSON writes what LogValue returns, as a JSON string.
 func (o SignInOptions) MarshalJSON() ([]byte, error) { return marshal(o) }
 
-// MarshalJSON writes what LogValue has.
+// MarshalJSON writes what LogValue returns, as a JSON string.
 func (v Attempt) MarshalJSON() ([]byte, error) { return marshal(v) }
 
-// MarshalJSON writes what LogValue has.
+// MarshalJSON writes what LogValue returns, as a JSON string.
 func (r Result) MarshalJSON() ([]byte, error) { return marshal(r) }
 
-// MarshalJSON writes what LogValue has.
+// MarshalJSON writes what LogValue returns, as a JSON string.
 func (c JWTConfig) MarshalJSON() ([]byte, error) { return marshal(c) }
 
-// MarshalJSON writes what LogValue has.
+// MarshalJSON writes what LogValue returns, as a JSON string.
 func (m ClientMetadata) MarshalJSON() ([]byte, error) { return marshal(m) }
 
-// MarshalJSON writes what LogValue has.
+// MarshalJSON writes what LogValue returns, as a JSON string.
 func (v WebAuthnAnswer) MarshalJSON() ([]byte, error) { return marshal(v) }
 
-// MarshalJSON writes what LogValue has.
+// MarshalJSON writes what LogValue returns, as a JSON string.
 func (v WebAuthnExpectation) MarshalJSON() ([]byte, error) { return marshal(v) }
 
 // The same for package fmt.
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (u User) Format(f fmt.State, _ rune) { format(f, u) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (s Session) Format(f fmt.State, _ rune) { format(f, s) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (p SignInParams) Format(f fmt.State, _ rune) { format(f, p) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (p LinkParams) Format(f fmt.State, _ rune) { format(f, p) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (p JWTParams) Format(f fmt.State, _ rune) { format(f, p) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (p SessionParams) Format(f fmt.State, _ rune) { format(f, p) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (p TokenRequest) Format(f fmt.State, _ rune) { format(f, p) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (p UserInfoRequest) Format(f fmt.State, _ rune) { format(f, p) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (e AuthorizationEndpoint) Format(f fmt.State, _ rune) { format(f, e) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (e TokenEndpoint) Format(f fmt.State, _ rune) { format(f, e) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (e UserInfoEndpoint) Format(f fmt.State, _ rune) { format(f, e) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (m ClientMetadata) Format(f fmt.State, _ rune) { format(f, m) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (c JWTConfig) Format(f fmt.State, _ rune) { format(f, c) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (m Message) Format(f fmt.State, _ rune) { format(f, m) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (o SignInOptions) Format(f fmt.State, _ rune) { format(f, o) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (r Result) Format(f fmt.State, _ rune) { format(f, r) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (e CreateUserEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (e UpdateUserEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (e LinkAccountEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (e ReleaseEmailEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (e SignInEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (e SignInFailedEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (e PasskeyClonedEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (e SignOutEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (e SessionEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (v Account) Format(f fmt.State, _ rune) { format(f, v) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (v TokenSet) Format(f fmt.State, _ rune) { format(f, v) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (v Attempt) Format(f fmt.State, _ rune) { format(f, v) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (v Config) Format(f fmt.State, _ rune) { format(f, v) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (v Form) Format(f fmt.State, _ rune) { format(f, v) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (v VerificationRequest) Format(f fmt.State, _ rune) { format(f, v) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (v Email) Format(f fmt.State, _ rune) { format(f, v) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (v OAuth) Format(f fmt.State, _ rune) { format(f, v) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (v WebAuthnAnswer) Format(f fmt.State, _ rune) { format(f, v) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (v WebAuthnExpectation) Format(f fmt.State, _ rune) { format(f, v) }
 
-// Format prints what LogValue has.
+// Format prints what LogValue returns.
 func (v Profile) Format(f fmt.State, _ rune) { format(f, v) }

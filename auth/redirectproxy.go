@@ -11,26 +11,28 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// A deployment whose URL no provider knows, such as a preview of a change, sends
-// the browser to the provider with the callback URL of another deployment: the
-// redirect proxy. The state, which all of them can open, carries where the proxy
-// sends the browser on to. See docs/protocol.md.
+// A deployment such as the preview of a change has a URL that is not registered
+// with any provider. It sends the browser to the provider with the callback URL
+// of another deployment: the redirect proxy. The state, which all these
+// deployments can decrypt, contains the URL to which the proxy sends the
+// browser on. See docs/protocol.md.
 
-// stateSalt is the salt of the state parameter itself, which a deployment that
-// is the redirect proxy of another one reads.
+// stateSalt is the salt with which the state parameter is encrypted for a
+// redirect proxy.
 const stateSalt = "encodedState"
 
-// newState is a random value. Where the provider sends the browser back to a
-// redirect proxy, it is sealed with the URL that the proxy sends it on to; some
-// providers refuse a state as long as that.
+// newState returns a random value. If the provider sends the browser back to a
+// redirect proxy, it returns a token that holds a random value and the URL to
+// which the proxy sends the browser on. Some providers refuse a state as long
+// as this token.
 func (e *engine) newState(r *request, o *oauthClient, redirectURI string) (string, error) {
 	random, err := randomBase64(e.config.Random)
 	own := e.providerURL(r, ActionCallback, o.provider.ID)
 	if err != nil || own == redirectURI {
 		return random, err
 	}
-	// A proxy relays to https only. Behind a server that ends TLS the request does
-	// not tell.
+	// A proxy relays to https only. Behind a server that ends TLS, the request
+	// does not show whether the site has https.
 	if rest, plain := strings.CutPrefix(own, "http://"); plain && !isLoopback(r.origin) {
 		own = "https://" + rest
 	}
@@ -40,11 +42,12 @@ func (e *engine) newState(r *request, o *oauthClient, redirectURI string) (strin
 }
 
 // proxied sends the browser on to the deployment that the sign-in was started
-// from, if this one is only its redirect proxy. It never does where Config.URL
-// is not set: then the request itself says what the origin of the site is.
+// from, if this one is only its redirect proxy. It never does so if Config.URL
+// is not set, because then the request itself says what the origin of the site
+// is.
 func (e *engine) proxied(r *request, o *oauthClient, params url.Values) (*Result, error) {
 	state := params.Get("state")
-	// The random states are those of sign-ins that were started here.
+	// A state without a dot is a random value: the sign-in was started here.
 	if o.proxy == "" || o.proxyOrigin != e.origin || !strings.Contains(state, ".") {
 		return nil, nil
 	}
@@ -71,10 +74,10 @@ func (e *engine) proxied(r *request, o *oauthClient, params url.Values) (*Result
 	return redirectTo(target.String() + "?" + parseQuery(query).encode()), nil
 }
 
-// mayRelay reports why the answer of a provider may not be sent on to a URL: it
-// has to be the callback URL of the same provider at an origin on the list.
-// Otherwise an answer of an honest provider could be handed to another one, which
-// then learns the code (RFC 9700 section 4.4).
+// mayRelay returns an error if the answer of a provider may not be sent on to a
+// URL. The URL must be the callback URL of the same provider, at an origin on
+// the list. Otherwise the answer of an honest provider could be handed to
+// another provider, which would then learn the code (RFC 9700 section 4.4).
 func (e *engine) mayRelay(o *oauthClient, target *url.URL) error {
 	if target.User != nil || target.RawQuery != "" || target.Fragment != "" || !strings.HasSuffix(target.EscapedPath(), "/callback/"+o.provider.ID) {
 		return invalidCheck("state", "the sign-in was started with another provider")
@@ -88,12 +91,12 @@ func (e *engine) mayRelay(o *oauthClient, target *url.URL) error {
 	return invalidCheck("state", "the deployment "+origin+" is not in RedirectProxyOrigins")
 }
 
-// proxyOrigin is an entry of Config.RedirectProxyOrigins: a host, or one with *
-// for its first label, and perhaps a port.
+// proxyOrigin matches an entry of Config.RedirectProxyOrigins: a host, whose
+// first label may be *, and an optional port.
 var proxyOrigin = regexp.MustCompile(`^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?(:[0-9]{1,5})?$`)
 
-// originFits reports whether an https origin is what an entry of
-// Config.RedirectProxyOrigins names.
+// originFits reports whether an https origin matches an entry of
+// Config.RedirectProxyOrigins.
 func originFits(pattern, origin string) bool {
 	host, ok := strings.CutPrefix(origin, "https://")
 	if !ok {
@@ -107,8 +110,8 @@ func originFits(pattern, origin string) bool {
 	return host == pattern
 }
 
-// proxyPattern is an entry without the scheme and the port that go without
-// saying.
+// proxyPattern is an entry in lower case, without the scheme https and its
+// default port.
 func proxyPattern(entry string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(entry), "https://"), ":443")
 }

@@ -12,28 +12,29 @@ import (
 	"strings"
 )
 
-// RelyingParty is the site, as authenticators know it (WebAuthn Level 3,
+// RelyingParty is the site, as authenticators see it (WebAuthn Level 3,
 // sections 4 and 5.11).
 type RelyingParty struct {
-	// ID is a domain name. A credential is good for one ID. It may be a parent
-	// domain of the site's, never an IP address. The default is the host of
-	// Config.URL.
+	// ID is a domain name. A credential works for one ID only. The ID may be a
+	// parent domain of the site's domain, but never an IP address. The default is
+	// the host of Config.URL.
 	ID string
 	// Name is shown by authenticators; the default is the host of the first
 	// origin, with its port.
 	Name string
 	// Origins are the origins from which ceremonies are accepted, such as
-	// https://app.example.com: what the browser reports must be equal to one of
-	// them. They are https, or http on a loopback host. The default is the one
-	// of Config.URL. Origins outside of the domain ID are related origins;
-	// browsers ask for them at https://ID/.well-known/webauthn, which a Handler
-	// answers that is mounted there. They read five different names from the list,
-	// such as example in https://app.example.com; package auth/webauthn refuses
-	// more at the start, and warns of more that GetRelyingParty chooses.
+	// https://app.example.com: the origin that the browser reports must be equal
+	// to one of them. The scheme is https, or http on a loopback host. The default
+	// is the origin of Config.URL. Origins outside the domain ID are related
+	// origins. Browsers read them at https://ID/.well-known/webauthn; a Handler
+	// that is mounted there serves the list. From the list, browsers use origins
+	// with up to five different names; the name in https://app.example.com is
+	// example. Package auth/webauthn refuses more names at the start. If
+	// GetRelyingParty chooses a relying party with more, a warning is logged.
 	Origins []string
 }
 
-// check reports why no ceremony could succeed.
+// check returns an error if no ceremony of the relying party could succeed.
 func (rp RelyingParty) check() error {
 	if err := checkRelyingPartyID(rp.ID); err != nil {
 		return err
@@ -75,7 +76,7 @@ func checkRelyingPartyID(id string) error {
 	return nil
 }
 
-// relyingParty says who asks in a ceremony of the request.
+// relyingParty returns the relying party for a ceremony of the request.
 func (e *engine) relyingParty(ctx context.Context, r *request, p *WebAuthn) (RelyingParty, error) {
 	rp, err := e.chooseRelyingParty(ctx, r, p)
 	if err != nil {
@@ -111,8 +112,8 @@ func (e *engine) chooseRelyingParty(ctx context.Context, r *request, p *WebAuthn
 	if rp.ID != "" && len(rp.Origins) > 0 {
 		return rp, nil
 	}
-	// The Host header of a loopback host that nobody configured is the only one
-	// that may fill in what is missing.
+	// Without Config.URL, the Host header may fill in what is missing only if it
+	// names a loopback host and Config.TrustHost is not set.
 	if e.origin == "" && (e.config.TrustHost != nil || !isLoopback(r.origin)) {
 		return rp, &Error{Type: ErrInvalidProvider, Message: "provider " + p.id() +
 			": the Host header can't say which site asks: set Config.URL (AUTH_URL), or ID and Origins of RelyingParties"}
@@ -126,9 +127,9 @@ func (e *engine) chooseRelyingParty(ctx context.Context, r *request, p *WebAuthn
 	return rp, nil
 }
 
-// warnOfRelyingParty tells of a relying party that the application chose, and that
-// New would have refused among WebAuthn.RelyingParties. A ceremony may work all the
-// same, with the origins that browsers read.
+// warnOfRelyingParty logs a warning if GetRelyingParty chose a relying party
+// that New would have refused in WebAuthn.RelyingParties. A ceremony may still
+// work, with the origins that browsers read.
 func (e *engine) warnOfRelyingParty(ctx context.Context, p *WebAuthn, rp RelyingParty) {
 	c, ok := p.Ceremonies.(interface{ Check(p *WebAuthn) error })
 	if !ok || p.GetRelyingParty == nil {
@@ -154,8 +155,9 @@ func hostOf(origin string) string {
 // party (WebAuthn Level 3, section 5.11.1).
 const wellKnownWebAuthn = "/.well-known/webauthn"
 
-// relatedOrigins answers at wellKnownWebAuthn: with the origins of the relying
-// party whose ID is the host of the request.
+// relatedOrigins is the response at wellKnownWebAuthn: the origins of the
+// relying party whose ID is the host of Config.URL or, without it, of the
+// request. The status is 404 if there is none.
 func (e *engine) relatedOrigins(hr *http.Request) *Result {
 	host := hostOf(requestOrigin(hr))
 	if e.origin != "" {

@@ -33,8 +33,8 @@ func IsAuthAction(s string) bool {
 	return false
 }
 
-// request is what the actions see of an HTTP request: first what was parsed,
-// then what the engine made of it.
+// request is what the actions see of an HTTP request. The first fields are
+// parsed from the request, and the engine sets the others.
 type request struct {
 	http   *http.Request
 	method string
@@ -43,8 +43,8 @@ type request struct {
 	action         Action
 	providerID     string
 	query          url.Values
-	// form is the body, raw the bytes it was parsed from (nil if it was not
-	// read), data its member data as JSON.
+	// form is the parsed body. raw is the body as bytes, or nil if it was not
+	// read. data is the member data of the body, as JSON.
 	form    Form
 	raw     []byte
 	data    json.RawMessage
@@ -57,17 +57,17 @@ type request struct {
 	// trusted says that server code makes the request, not a browser.
 	trusted bool
 	// foreign says that a page of another site may have made the browser send the
-	// request, so that it can't ask for an account to be linked to who is signed in.
+	// request, so that the request links no account to the user who is signed in.
 	foreign bool
-	// parameters are those of the caller for the authorization request of an OAuth
-	// provider.
+	// parameters are the caller's parameters for the authorization request of an
+	// OAuth provider.
 	parameters orderedQuery
 
 	provider    Provider
 	csrf        csrf
 	callbackURL string
 	// pending are the cookies that precede those of the result. If the request
-	// fails, those among them that delete are sent all the same.
+	// fails, some of them are still sent: see kept.
 	pending []*http.Cookie
 }
 
@@ -79,7 +79,8 @@ func (r *request) parameter(name string) string {
 	return ""
 }
 
-// submitted returns a field of the body, or else of the query.
+// submitted returns a field of the body or, if the body does not have it, of
+// the query.
 func (r *request) submitted(name string) string {
 	if _, ok := r.form[name]; ok {
 		return r.form.Get(name)
@@ -106,7 +107,8 @@ func (e *engine) parse(hr *http.Request) (*request, error) {
 	return r, nil
 }
 
-// newRequest takes from an HTTP request what does not depend on its path.
+// newRequest makes a request from the parts of an HTTP request that do not
+// depend on its path.
 func (e *engine) newRequest(hr *http.Request, action Action) *request {
 	origin := e.origin
 	if origin == "" {
@@ -151,7 +153,7 @@ func splitPath(path, basePath string) (action Action, provider string, ok bool) 
 	default:
 		return "", "", false
 	}
-	if segments[1] != "undefined" { // what a script sends that has no provider
+	if segments[1] != "undefined" { // a script without a provider sends this
 		provider = segments[1]
 	}
 	return action, provider, true

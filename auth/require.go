@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Require lets only requests through whose browser is signed in, and loads
-// their session for FromContext; it contains Load. Other requests are answered
-// by SendToSignIn. A store that can't be asked is answered with status 503: it
-// is never taken for "nobody".
+// Require passes a request to next only if its browser is signed in. It calls
+// Load, so that FromContext returns the session. It answers other requests with
+// SendToSignIn. If the session can't be read, it answers with status 503: a
+// failure never means that nobody is signed in.
 func (h *Handler) Require(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, err := h.Load(w, r)
@@ -29,13 +29,14 @@ func (l *loaded) nobody() bool {
 	return session == nil || session.User == nil
 }
 
-// SendToSignIn answers a request that needs somebody to be signed in. A browser
-// is redirected, with status 303, to Pages.SignIn or the built-in sign-in page,
-// and its callbackUrl is the page that was asked for; after a POST, which can't
-// be repeated, the page that it came from. A client that asks for JSON, and a
-// script, get status 401 and an object whose member url is that page. A script
-// of htmx, which can't show the page in a part of another, gets status 401 with
-// the header HX-Redirect, and comes back to the page that it is on.
+// SendToSignIn answers a request that needs a user who is signed in. It
+// redirects a browser, with status 303, to Pages.SignIn or to the built-in
+// sign-in page. The query parameter callbackUrl is the page that was asked for;
+// after a POST, which can't be repeated, it is the page that the POST came
+// from. A client that asks for JSON, or a script, gets status 401 and an object
+// whose member url is the URL of the sign-in page. A script of htmx can't show
+// that page in a part of another page, so it gets status 401 with the header
+// HX-Redirect; its callbackUrl is the page that it is on.
 func (h *Handler) SendToSignIn(w http.ResponseWriter, r *http.Request) {
 	e := h.engine
 	page := e.config.Pages.SignIn
@@ -89,7 +90,8 @@ func (e *engine) wanted(r *http.Request) string {
 // page.
 func fromHTMX(r *http.Request) bool { return r.Header.Get("Hx-Request") == "true" }
 
-// onSite makes a path with query one that no browser takes for another host.
+// onSite changes a path with query so that no browser treats it as the URL of
+// another host.
 func onSite(path string) string { return "/" + strings.TrimLeft(path, "/\\") }
 
 // Unavailable answers a request whose session could not be read, because the
@@ -136,7 +138,8 @@ func AsksForJSON(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Dest") == "empty" || r.Header.Get("X-Requested-With") == "XMLHttpRequest"
 }
 
-// mediaRange takes one part of an Accept header apart. RFC 9110 section 12.5.1.
+// mediaRange parses one media range of an Accept header (RFC 9110 section
+// 12.5.1).
 func mediaRange(part string) (kind string, quality float64) {
 	kind, params, _ := strings.Cut(part, ";")
 	quality = 1

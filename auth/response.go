@@ -18,12 +18,12 @@ import (
 type Result struct {
 	// Status is the status code; zero means 302 with a Location, else 200.
 	Status int
-	// Header holds all headers but Set-Cookie and Location.
+	// Header holds all headers except Set-Cookie and Location.
 	Header http.Header
 	// Location is where the browser is redirected to, or empty.
 	Location string
-	// Cookies are to be set in this order. Their values are percent-encoded as
-	// they go over the wire.
+	// Cookies are to be set in this order. Their values are already
+	// percent-encoded.
 	Cookies []*http.Cookie
 	Body    []byte
 
@@ -31,8 +31,8 @@ type Result struct {
 	signal *passkeySignal
 }
 
-// Send writes the result as the response. A failure to write is the client's
-// and not reported.
+// Send writes the result as the response. It does not report a failure to
+// write, which means that the client is gone.
 func (r *Result) Send(w http.ResponseWriter) {
 	h := w.Header()
 	for name, values := range r.Header {
@@ -84,7 +84,7 @@ func (r *Result) Response(req *http.Request) *http.Response {
 	}
 }
 
-// asciiURL percent-encodes what must not be in a header.
+// asciiURL percent-encodes the bytes that must not be in a header.
 func asciiURL(s string) string {
 	const hex = "0123456789ABCDEF"
 	var b []byte
@@ -107,8 +107,8 @@ func asciiURL(s string) string {
 	return string(b)
 }
 
-// header values that are the same for every response are shared; nobody may
-// change the slices.
+// Header values that are the same for every response are shared; no code may
+// change these slices.
 var (
 	jsonContent = []string{"application/json"}
 	htmlContent = []string{"text/html"}
@@ -124,7 +124,7 @@ func uncachedJSONHeader() http.Header {
 	return http.Header{"Content-Type": jsonContent, "Cache-Control": noCache, "Expires": expiresZero, "Pragma": pragma}
 }
 
-// jsonBody is v as JSON, with <, > and & as they are.
+// jsonBody is v as JSON; <, > and & are not escaped.
 func jsonBody(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -135,8 +135,9 @@ func jsonBody(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// redirectAsJSON is the form that a script asks for by the header
-// X-Auth-Return-Redirect: instead of a redirect, an object with its target.
+// redirectAsJSON is the body for a script that sends the header
+// X-Auth-Return-Redirect: in place of a redirect, it gets an object with the
+// target of the redirect.
 func redirectAsJSON(location string, signal *passkeySignal) []byte {
 	b, _ := jsonBody(struct {
 		URL    string         `json:"url"`
@@ -145,11 +146,11 @@ func redirectAsJSON(location string, signal *passkeySignal) []byte {
 	return b
 }
 
-// redirectTo is a result that sends the browser elsewhere.
+// redirectTo is a result that redirects the browser.
 func redirectTo(location string) *Result { return &Result{Location: location} }
 
-// failed is the result for an error: it is logged, and the browser sent to the
-// page that tells about it.
+// failed logs an error and returns the result for it, which sends the browser
+// to the page that shows the error.
 func (e *engine) failed(r *request, err error) *Result {
 	e.logError(r.http.Context(), err)
 	if r.method == http.MethodPost && r.action == ActionSession {
@@ -165,9 +166,9 @@ func (e *engine) failed(r *request, err error) *Result {
 	return &Result{Location: location, Cookies: e.kept(r)}
 }
 
-// kept are the cookies that a failed request sets all the same: those that
-// delete, so that what was spent stays spent, and where the browser wanted to
-// go, for its next attempt.
+// kept are the cookies that are sent although a request failed: those that
+// delete a cookie, so that a used check can't be used again, and the callback
+// URL, for the next attempt.
 func (e *engine) kept(r *request) []*http.Cookie {
 	var kept []*http.Cookie
 	for _, c := range r.pending {
@@ -178,7 +179,7 @@ func (e *engine) kept(r *request) []*http.Cookie {
 	return kept
 }
 
-// errorURL is the page for an error.
+// errorURL is the URL of the page for an error.
 func (e *engine) errorURL(r *request, err error) string {
 	t, ours := typeOf(err)
 	query := "error=Configuration"
@@ -198,7 +199,8 @@ func (e *engine) errorURL(r *request, err error) string {
 	return withQuery(r.absolute(page), query)
 }
 
-// codeOf is what the client is told of an error besides its type.
+// codeOf is the code that the client is told in addition to the type of an
+// error, or empty.
 func codeOf(t ErrorType, err error) string {
 	x, ok := errors.AsType[*Error](err)
 	switch {
@@ -220,8 +222,8 @@ func (r *request) absolute(page string) string {
 	return page
 }
 
-// misconfigured is the result for a request that can't be served: a page for a
-// browser that looks at one, a message for everything else.
+// misconfigured is the result for a request that can't be served: a page if the
+// browser asked for a page, and otherwise a message as JSON.
 func (e *engine) misconfigured(r *request) *Result {
 	page := r.method == http.MethodGet
 	switch r.action {
@@ -249,8 +251,8 @@ func html(p pages.Rendered, status int) *Result {
 	}}
 }
 
-// htmlWithToken is the result for a page whose forms have the CSRF token of the
-// browser: nothing on the way may keep it. A page without forms has none.
+// htmlWithToken is the result for a page. If its forms contain the CSRF token
+// of the browser, no cache may store the page.
 func (r *request) htmlWithToken(p pages.Rendered) *Result {
 	result := html(p, http.StatusOK)
 	if r.csrf.token != "" && bytes.Contains(p.HTML, []byte(r.csrf.token)) {
@@ -259,7 +261,8 @@ func (r *request) htmlWithToken(p pages.Rendered) *Result {
 	return result
 }
 
-// newLook makes the look of the pages, when the first one is shown.
+// newLook returns a function that makes the look of the pages when the first
+// page is shown.
 func newLook(c *Config) func() *pages.Look {
 	return sync.OnceValue(func() *pages.Look {
 		brands := map[string]string{}

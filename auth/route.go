@@ -7,7 +7,7 @@ import (
 )
 
 // Serves reports whether the path of a request belongs to a route of the
-// handler, so that a page of the application's own may answer what it does not.
+// handler, so that the application may answer all other requests itself.
 func (h *Handler) Serves(r *http.Request) bool {
 	_, _, ok := splitPath(r.URL.EscapedPath(), h.engine.basePath)
 	return ok
@@ -36,11 +36,12 @@ func wholePath(r *http.Request) string {
 	return r.URL.Path
 }
 
-// Fail answers a request whose SignIn, SignOut or UpdateSession returned an
-// error: one that no page of this site made with status 403, any other as the
-// routes do, by sending the browser, with status 303, to the page that tells
-// about the error. A client that asks for JSON gets the URL of the page as the
-// member url.
+// Fail answers a request for which SignIn, SignOut or UpdateSession returned an
+// error. For an error of type ErrMissingCSRF, which means that no page of this
+// site made the request, the status is 403. For any other error it redirects
+// the browser, with status 303, to the page that shows the error, as the routes
+// do. A client that asks for JSON gets status 200 and an object whose member
+// url is the URL of that page.
 func (h *Handler) Fail(w http.ResponseWriter, hr *http.Request, err error) {
 	e := h.engine
 	if t, ours := typeOf(err); ours && t == ErrMissingCSRF {

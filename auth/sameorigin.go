@@ -2,21 +2,24 @@ package auth
 
 import "net/http"
 
-// SameOrigin reports why a request may not change anything: its browser does
-// not say that a page of this site made it. It is for requests that carry no
-// CSRF token, such as the form of a page of the application's own whose handler
-// calls SignIn or SignOut. The error is an *Error of type ErrMissingCSRF, to be
-// answered with status 403.
+// SameOrigin returns an error if a request may not change anything, because its
+// browser does not say that a page of this site made it. It is for requests
+// without a CSRF token, such as those of an application's own form whose
+// handler calls SignIn or SignOut. The error is an *Error of type
+// ErrMissingCSRF, or of type ErrUntrustedHost if the origin of the request is
+// not trusted. Answer it with status 403.
 //
-// A browser says so by the header Sec-Fetch-Site, which no page can set: it must
-// be same-origin; a page of a sibling domain is same-site only. From a browser
-// that does not send it, the header Origin must be that of Config.URL or, where
-// that is not set, the one that the request was made to, if it is trusted.
+// A browser says so with the header Sec-Fetch-Site, which no page can set. The
+// header must be same-origin; for a page of a sibling domain it is same-site.
+// If a browser does not send this header, the header Origin must be the origin
+// of Config.URL. If Config.URL is not set, Origin must be the origin that the
+// request was made to, and that origin must be trusted.
 func (h *Handler) SameOrigin(r *http.Request) error { return h.engine.sameOrigin(r) }
 
-// MayChange reports why a request may not sign in or out, or update a session:
-// it must be no GET, and either carry our CSRF token, which is passed as it was
-// submitted, or pass SameOrigin.
+// MayChange returns an error if a request may not sign in or out, or update a
+// session. The method must not be GET, HEAD, OPTIONS or TRACE. Also, either
+// csrfToken, the token that was submitted, must be our valid CSRF token, or the
+// request must pass SameOrigin.
 func (h *Handler) MayChange(hr *http.Request, csrfToken string) error {
 	switch hr.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:

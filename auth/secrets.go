@@ -5,14 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// minSecret is the number of characters that a secret must have. The hash in a
-// CSRF cookie, which everybody gets, lets guesses of a secret be tried without
-// asking the site, so only what can't be guessed is one.
+// minSecret is the least number of characters of a secret. Everybody gets a
+// CSRF cookie, and with the hash in it can test guesses of the secret without
+// asking the site. So a secret must be impossible to guess.
 const minSecret = 32
 
-// checkSecrets lists what is wrong with the secrets: one that is missing, or so
-// short that it can be guessed. On loopback, where nobody else gets a cookie, a
-// short one is enough.
+// checkSecrets lists what is wrong with the secrets: a secret is missing, or is
+// so short that it can be guessed. On a loopback host, where nobody else gets a
+// cookie, a short secret is accepted.
 func (e *engine) checkSecrets(onLoopback bool) []error {
 	c := &e.config
 	var problems []error

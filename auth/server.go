@@ -10,12 +10,12 @@ import (
 )
 
 // Session returns the session of a request, made to any path of the site, or
-// nil if nobody is signed in. An error means that the store could not be asked
-// or that a callback failed; a session that is void is not an error.
+// nil if nobody is signed in. An error means that the store could not be read
+// or that a callback failed; a session that is not valid is not an error.
 //
-// Callbacks.Session has made the result. Its User has the ID always, which the
-// client is shown only if the callback sets it. A database session is extended
-// when that is due; cookies are not renewed, see Refresh.
+// The result is what Callbacks.Session returned. Its User always has the ID;
+// the client sees the ID only if the callback sets it. A database session is
+// extended when that is due. Cookies are not renewed: see Refresh.
 func (h *Handler) Session(r *http.Request) (*Session, error) {
 	if l := h.loaded(r.Context()); l != nil {
 		return l.get()
@@ -23,8 +23,8 @@ func (h *Handler) Session(r *http.Request) (*Session, error) {
 	return h.read(r, nil, access{readOnly: true})
 }
 
-// Refresh is Session, and renews the cookies of the browser. It must be called
-// before anything is written.
+// Refresh does what Session does, and renews the cookies of the browser. Call
+// it before anything is written to the response.
 func (h *Handler) Refresh(w http.ResponseWriter, r *http.Request) (*Session, error) {
 	if l := h.loaded(r.Context()); l != nil && l.renewed {
 		return l.get()
@@ -32,8 +32,8 @@ func (h *Handler) Refresh(w http.ResponseWriter, r *http.Request) (*Session, err
 	return h.read(r, w, access{})
 }
 
-// UpdateSession hands data to Callbacks.JWT or Callbacks.Session with
-// TriggerUpdate, as a client does that asks for a change, and renews the
+// UpdateSession passes data, as JSON, to Callbacks.JWT or Callbacks.Session
+// with TriggerUpdate, as if the client had asked for a change, and renews the
 // cookies. It returns the session as Session does. It is unstable_update of
 // Auth.js.
 func (h *Handler) UpdateSession(w http.ResponseWriter, r *http.Request, data any) (*Session, error) {
@@ -82,8 +82,8 @@ type SignInOptions struct {
 	// RedirectTo is where the browser goes in the end; the default is the page
 	// that the request came from, or /. It passes through Callbacks.Redirect.
 	RedirectTo string
-	// Form is what the user submitted, such as the field email, or those of a
-	// credentials provider.
+	// Form holds the fields that the user submitted, such as email, or the fields
+	// of a credentials provider.
 	Form url.Values
 	// AuthorizationParams are further parameters of the authorization request
 	// of an OAuth provider. Nothing of the request itself is sent to the provider.
@@ -93,18 +93,19 @@ type SignInOptions struct {
 	DangerouslySkipOriginCheck bool
 }
 
-// SignIn signs in from server code, such as the handler of a form of the
-// application's own. The result, to be sent, redirects the browser and sets
-// cookies. Without a provider, or with one that is not configured, it leads to
-// the sign-in page. A sign-in that fails is an *Error.
+// SignIn signs in from server code, such as the handler of an application's own
+// form. The caller sends the result, which redirects the browser and sets
+// cookies. If provider is empty or is not configured, the result redirects to
+// the sign-in page. If the sign-in fails, the error is an *Error.
 //
-// Credentials are checked, and mails sent, for a POST of this site only: SameOrigin
-// says so, or the field csrfToken of Form (see CSRFToken). Another POST is an
-// *Error of type ErrMissingCSRF, and any other method leads to the sign-in page.
-// A sign-in with an OAuth provider starts with any request. Unless a page of this
-// site made the browser send it, as SameOrigin or the Referer header says, it links no
-// new account to who is signed in: another site may have signed the browser in at the
-// provider as somebody else.
+// Credentials are checked, and mails are sent, only for a POST that comes from
+// this site, as SameOrigin or the field csrfToken of Form shows (see
+// CSRFToken). For another POST the error is an *Error of type ErrMissingCSRF.
+// Any other method leads to the sign-in page. A sign-in with an OAuth provider
+// starts with any request. If neither SameOrigin nor the token nor the Referer
+// header shows that a page of this site made the browser send the request, the
+// sign-in links no new account to the user who is signed in: another site may
+// have signed the browser in at the provider as somebody else.
 func (h *Handler) SignIn(hr *http.Request, provider string, o SignInOptions) (*Result, error) {
 	e := h.engine
 	action := ActionSignIn
@@ -140,13 +141,14 @@ func (h *Handler) SignIn(hr *http.Request, provider string, o SignInOptions) (*R
 	return e.serve(r)
 }
 
-// SignOut signs the browser out, from server code. The result, to be sent,
-// redirects to a URL that passes through Callbacks.Redirect; the default is the
-// page that the request came from, or /.
+// SignOut signs the browser out, from server code. The caller sends the result,
+// which redirects to the URL to. This URL passes through Callbacks.Redirect; if
+// it is empty, the default is the page that the request came from, or /.
 //
-// Only a POST of this site signs out: SameOrigin says so, or the field csrfToken
-// of a form that the caller has parsed. Another POST is an *Error of type
-// ErrMissingCSRF, and any other method leads to the page that asks.
+// Only a POST that comes from this site signs out, as SameOrigin or the field
+// csrfToken of a form that the caller has parsed shows. For another POST the
+// error is an *Error of type ErrMissingCSRF. Any other method leads to the
+// sign-out page, which asks the user.
 func (h *Handler) SignOut(hr *http.Request, to string) (*Result, error) {
 	e := h.engine
 	r, err := e.serverRequest(hr, ActionSignOut, to)
@@ -162,9 +164,11 @@ func (h *Handler) SignOut(hr *http.Request, to string) (*Result, error) {
 	return e.serve(r)
 }
 
-// sendToPage sends the browser to the page of an action, or to that of the
-// application, which is told where to go afterwards: a path of the site, or what
-// Callbacks.Redirect makes of a URL, since the Referer header may name another site.
+// sendToPage redirects the browser to the page of an action, or to the
+// application's own page for it. The query parameter callbackUrl says where the
+// browser goes afterwards: a path of the site, or the result of
+// Callbacks.Redirect for a URL, because the Referer header may name another
+// site.
 func (e *engine) sendToPage(r *request, action Action, page string) (*Result, error) {
 	if page == "" {
 		page = e.url(r, action)
@@ -179,7 +183,8 @@ func (e *engine) sendToPage(r *request, action Action, page string) (*Result, er
 	return redirectTo(withQuery(page, "callbackUrl="+queryEscape(to))), nil
 }
 
-// fromThisSite is MayChange, where the protection is not off.
+// fromThisSite calls MayChange, unless Config.SkipCSRFCheck turns the
+// protection off.
 func (h *Handler) fromThisSite(hr *http.Request, csrfToken string) error {
 	if h.engine.config.SkipCSRFCheck == SkipCSRFCheck {
 		return nil
@@ -191,9 +196,10 @@ func (h *Handler) fromThisSite(hr *http.Request, csrfToken string) error {
 	return err
 }
 
-// beganHere reports whether a page of this site, whose origin it is, made the browser
-// send a request, which may be a GET. The Referer header counts in browsers that don't
-// send Sec-Fetch-Site; in others it may be of this site although another one redirected.
+// beganHere reports whether a page of this site made the browser send a
+// request, which may be a GET. Origin is the origin of the site. The Referer
+// header is used only if the browser does not send Sec-Fetch-Site: it may name
+// this site although another site redirected the browser.
 func (h *Handler) beganHere(hr *http.Request, origin, csrfToken string) bool {
 	e := h.engine
 	switch {
@@ -219,7 +225,7 @@ func (e *engine) serverRequest(hr *http.Request, action Action, to string) (*req
 	return r, nil
 }
 
-// serve is act for a request of server code.
+// serve calls act for a request of server code.
 func (e *engine) serve(r *request) (*Result, error) {
 	result, err := e.act(r)
 	if err != nil {

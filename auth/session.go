@@ -13,12 +13,12 @@ import (
 
 // Session is a session as the client sees it. See docs/protocol.md, "Sessions".
 type Session struct {
-	// User is who is signed in.
+	// User is the user who is signed in.
 	User *User
 	// Expires is when the session ends unless it is used again.
 	Expires time.Time
-	// Extra holds further members for the client. A member that is named like
-	// one of the fields above counts only while that field is zero.
+	// Extra holds further members for the client. A member with the name of one of
+	// the fields above is used only while that field is zero.
 	Extra map[string]any
 }
 
@@ -53,13 +53,13 @@ type sessionRead struct {
 	user *User
 	// claims are those of the token, with StrategyJWT.
 	claims Claims
-	// cookies renew the session, or remove what is left of it.
+	// cookies renew the session, or remove its cookies from the browser.
 	cookies []*http.Cookie
-	// void is why there is no session although there is a cookie. It has been
-	// logged.
+	// void is the reason why there is no session although there is a cookie. It
+	// has been logged.
 	void error
-	// err is why it is not known whether there is a session: the store or a
-	// function of the application failed. It has been logged.
+	// err is the reason why it is not known whether there is a session: the store
+	// or a function of the application failed. It has been logged.
 	err error
 }
 
@@ -69,10 +69,11 @@ func (r *request) sessionCookie() (value string, names []string) {
 	return jwt.ReadChunks(r.cookies, r.specs.session.name)
 }
 
-// sessionCookie is the value of the session cookie, empty where the chunks beside a whole token
-// are a token of somebody else: another host has set one of them, and nobody can
-// say which. Chunks that are left over from an earlier token of the same person do
-// no harm.
+// sessionCookie returns the value of the session cookie and the names of its
+// cookies. The value is empty if the browser sends a whole token and also
+// chunks that make up a token of another person: then another host has set one
+// of the two tokens, and nobody can say which one. Chunks that are left over
+// from an earlier token of the same person do no harm.
 func (e *engine) sessionCookie(ctx context.Context, r *request) (value string, names []string) {
 	value, names = r.sessionCookie()
 	salt := r.specs.session.name
@@ -91,18 +92,18 @@ func (e *engine) sessionCookie(ctx context.Context, r *request) (value string, n
 	return value, names
 }
 
-// access is one reading of a session.
+// access says how a session is read.
 type access struct {
 	trigger Trigger
-	// update is what the client sent along, with TriggerUpdate.
+	// update is the data that the client sent, with TriggerUpdate.
 	update json.RawMessage
 	// readOnly makes no cookies.
 	readOnly bool
 }
 
-// session reads the session of the request and renews it. Only a cookie that is
-// void, or a callback that ends the session, removes the cookie from the browser;
-// what fails leaves it alone.
+// session reads the session of the request and renews it. The cookie is removed
+// from the browser only if it is not valid or if a callback ends the session.
+// After a failure the cookie stays.
 func (e *engine) session(ctx context.Context, r *request, a access) sessionRead {
 	token, names := e.sessionCookie(ctx, r)
 	if token == "" {
@@ -127,8 +128,8 @@ func (e *engine) session(ctx context.Context, r *request, a access) sessionRead 
 	return read
 }
 
-// sessionFromStore reads a database session and extends it if that is due. A
-// store that fails leaves the cookies alone.
+// sessionFromStore reads a database session and extends it if that is due. If
+// the store fails, the cookies stay.
 func (e *engine) sessionFromStore(ctx context.Context, r *request, token string, names []string, a access) (read sessionRead) {
 	stored, err := e.liveSession(ctx, token)
 	if err != nil {
@@ -161,8 +162,8 @@ func (e *engine) liveSession(ctx context.Context, token string) (*adapter.Sessio
 	return e.store.liveSession(ctx, token)
 }
 
-// cookieExpires is when the cookie of a database session ends: a cookie may stay
-// longer than the session, which decides.
+// cookieExpires is when the cookie of a database session expires. The cookie
+// may expire later than the session; the session is what decides.
 func (e *engine) cookieExpires(s adapter.Session) time.Time {
 	if e.config.Session.AbsoluteMaxAge > 0 {
 		return s.Expires

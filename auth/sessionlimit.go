@@ -15,9 +15,10 @@ func (c *SessionConfig) expires(renewed, began time.Time) time.Time {
 	return end
 }
 
-// stamp is what the key of a database session has for the instant at which it
-// began, where that is asked for. It needs no signature: another key leads to
-// another session, or to none.
+// stamp is the separator between the random part of the session token of a
+// database session and the instant at which the session began, which is added
+// only with AbsoluteMaxAge. The instant needs no signature: a changed token
+// finds another session, or none.
 const stamp = ".t"
 
 // stamped is the key of a database session that begins now.
@@ -28,7 +29,8 @@ func (c *SessionConfig) stamped(key string, now time.Time) string {
 	return key + stamp + strconv.FormatInt(now.Unix(), 36)
 }
 
-// began is when the database session with a key began, if the key tells.
+// began is when the database session with a key began, if the key contains that
+// instant.
 func began(key string) (time.Time, bool) {
 	i := strings.LastIndex(key, stamp)
 	if i < 0 {
@@ -38,8 +40,9 @@ func began(key string) (time.Time, bool) {
 	return time.Unix(seconds, 0), err == nil && seconds > 0
 }
 
-// outlived reports whether the database session with a key is too old to be one,
-// and until when it can be extended; the zero time means not at all.
+// outlived reports whether the database session with a key is older than
+// AbsoluteMaxAge, and until when it can be extended; the zero time means that
+// it can't be extended.
 func (c *SessionConfig) outlived(key string, now time.Time) (over bool, until time.Time) {
 	if c.AbsoluteMaxAge <= 0 {
 		return false, now.Add(c.MaxAge)

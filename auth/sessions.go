@@ -12,25 +12,26 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// SessionInfo describes one session of a user, for a page on which they end
-// sessions of other browsers.
+// SessionInfo describes one session of a user, for a page on which users end
+// their sessions in other browsers.
 type SessionInfo struct {
 	// ID names the session for RevokeSession. It is not a secret: nobody can sign in
 	// with it.
 	ID string
 	// Expires is when the session ends unless it is used again.
 	Expires time.Time
-	// Began is when the user signed in; the zero time if that is not known, which
-	// it is with SessionConfig.AbsoluteMaxAge.
+	// Began is when the user signed in. It is known if
+	// SessionConfig.AbsoluteMaxAge was set at that time; otherwise it is the zero
+	// time.
 	Began time.Time
 	// Current says that it is the session of the request.
 	Current bool
 }
 
 // Sessions lists the sessions of the user who is signed in, without those that
-// have expired. The error is ErrNoSession if nobody is. It needs StrategyDatabase
-// and an adapter with adapter.SessionLists; otherwise the error matches
-// adapter.ErrUnsupported. Session tokens can't be listed: see
+// have expired. The error is ErrNoSession if nobody is signed in. Sessions
+// needs StrategyDatabase and an adapter with adapter.SessionLists; otherwise
+// the error matches adapter.ErrUnsupported. Session tokens can't be listed: see
 // SessionConfig.Revoked.
 func (h *Handler) Sessions(r *http.Request) ([]SessionInfo, error) {
 	userID, token, err := h.signedIn(r)
@@ -51,9 +52,10 @@ func (h *Handler) RevokeSession(r *http.Request, id string) (bool, error) {
 	return h.engine.revokeSession(r.Context(), userID, id)
 }
 
-// RevokeSessions ends all sessions of a user, "sign out everywhere", and returns
-// how many there were. With a request, the session of its browser stays, if it is
-// one of that user. Its errors are those of Sessions, but ErrNoSession.
+// RevokeSessions ends all sessions of a user, "sign out everywhere", and
+// returns how many there were. If keep is not nil, the session of that
+// request's browser stays, if it belongs to that user. The errors are those of
+// Sessions, except ErrNoSession.
 func (h *Handler) RevokeSessions(ctx context.Context, userID string, keep *http.Request) (int64, error) {
 	token := ""
 	if keep != nil {
@@ -62,7 +64,8 @@ func (h *Handler) RevokeSessions(ctx context.Context, userID string, keep *http.
 	return h.engine.revokeSessions(ctx, userID, token)
 }
 
-// signedIn returns who is signed in, and the key of their session.
+// signedIn returns the ID of the user who is signed in, and the token of their
+// session.
 func (h *Handler) signedIn(r *http.Request) (userID, token string, err error) {
 	session, err := h.Session(r)
 	switch {
@@ -138,17 +141,18 @@ func (e *engine) needStoredSessions() error {
 	return nil
 }
 
-// sessionID names a session without giving its key away.
+// sessionID names a session without revealing its token.
 func sessionID(token string) string {
 	sum := sha256.Sum256([]byte("gatehouse session\x00" + token))
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// Sweep removes expired sessions and verification tokens from a store at once,
-// and then each time after every, until the context ends, whose cause it returns.
-// A sweep that fails is logged, and the next one is not called off. The adapter
-// must be an adapter.Sweeper; otherwise the error matches adapter.ErrUnsupported.
-// One process of several is enough:
+// Sweep removes expired sessions and verification tokens from a store, first at
+// once and then at intervals of every. It runs until the context ends, and
+// returns the cause of the context. A sweep that fails is logged; the next one
+// still runs. The adapter must be an adapter.Sweeper; otherwise the error
+// matches adapter.ErrUnsupported. If several processes use one store, it is
+// enough that one of them calls Sweep:
 //
 //	go auth.Sweep(ctx, store, time.Hour)
 func Sweep(ctx context.Context, a adapter.Adapter, every time.Duration) error {

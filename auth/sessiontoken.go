@@ -14,12 +14,13 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// openedToken is a session token that is good.
+// openedToken is a valid session token.
 type openedToken struct {
 	claims Claims
-	// issued is when the token was made, began when its session did.
+	// issued is when the token was made; began is when its session began.
 	issued, began time.Time
-	// stale says that the token has to be replaced by a new one whatever its age.
+	// stale says that the token must be replaced by a new one, regardless of its
+	// age.
 	stale bool
 }
 
@@ -31,8 +32,8 @@ var (
 	errSignedOut = errors.New("the session was signed out")
 )
 
-// voidToken marks the error of a token that is not a session, in contrast to that
-// of a function of the application that failed.
+// voidToken marks an error which says that the token is not valid. The error of
+// an application's function that failed is not marked.
 type voidToken struct{ error }
 
 func (v voidToken) Unwrap() error { return v.error }
@@ -42,8 +43,8 @@ func isVoid(err error) bool {
 	return void
 }
 
-// openToken opens a session token and asks whether its session goes on. The
-// error of a token that is not a session is a voidToken. Salt is the name of the
+// openToken decodes a session token and checks that its session has not ended.
+// If the token is not valid, the error is a voidToken. Salt is the name of the
 // cookie.
 func (e *engine) openToken(ctx context.Context, token, salt string) (*openedToken, error) {
 	claims, old, err := e.decode(ctx, token, salt)
@@ -59,7 +60,8 @@ func (e *engine) openToken(ctx context.Context, token, salt string) (*openedToke
 	if t.issued, known = claims.Time("iat"); !known {
 		t.issued, t.stale = now, true
 	}
-	// The first iat that is seen stands for auth_time, which Auth.js does not set.
+	// Auth.js does not set auth_time. For its tokens, the first iat that is seen
+	// is used as auth_time.
 	if t.began, known = claims.Time(authTime); !known || t.began.After(t.issued) {
 		t.began, t.stale = t.issued, t.stale || c.AbsoluteMaxAge > 0
 	}
@@ -82,8 +84,8 @@ func (e *engine) openToken(ctx context.Context, token, salt string) (*openedToke
 // 1.0 section 2). Auth.js keeps it as it keeps all claims.
 const authTime = "auth_time"
 
-// decode returns the claims of a token, and whether an earlier secret than the
-// first opened it.
+// decode returns the claims of a token, and whether another secret than the
+// first one decrypted it.
 func (e *engine) decode(ctx context.Context, token, salt string) (claims Claims, old bool, err error) {
 	p := jwt.DecodeParams{Token: token, Secrets: e.config.JWT.Secret, Salt: salt, Keys: e.keys, Now: e.config.Clock}
 	if e.config.JWT.Decode != nil {
@@ -108,8 +110,9 @@ func (e *engine) decode(ctx context.Context, token, salt string) (claims Claims,
 }
 
 // due reports whether a token that is in use is replaced by a new one: at most
-// once per Session.UpdateAge, so that a late answer seldom undoes a sign-out.
-// Where that is longer than half of the token's life, a session in use would end.
+// once per Session.UpdateAge, so that a late response seldom undoes a sign-out.
+// If UpdateAge is longer than half of the token's lifetime, that half is used
+// instead; otherwise a session in use could end.
 func (e *engine) due(t *openedToken) bool {
 	after := min(*e.config.Session.UpdateAge, min(e.config.Session.MaxAge, e.config.JWT.MaxAge)/2)
 	return t.stale || !e.config.Clock().Before(t.issued.Add(after))
@@ -165,9 +168,9 @@ func (e *engine) sessionFromToken(ctx context.Context, r *request, token string,
 	return read
 }
 
-// askJWT asks Callbacks.JWT for the claims of a session, which are nil if that
-// ends it, and reports whether they are others than before. What every token gets
-// anew does not count.
+// askJWT calls Callbacks.JWT for the claims of a session; nil claims mean that
+// the callback ends the session. Changed reports whether the claims differ from
+// before, without the claims that every token gets anew.
 func (e *engine) askJWT(ctx context.Context, claims Claims, p JWTParams) (_ Claims, changed bool, err error) {
 	ask := e.config.Callbacks.JWT
 	if ask == nil {
@@ -213,8 +216,8 @@ func (e *engine) issueToken(ctx context.Context, r *request, claims Claims, bega
 	return guard(ctx, e.config.JWT.Encode, p)
 }
 
-// tidy reports whether the cookies called names are those that hold the value,
-// and no chunks are left over from a longer one.
+// tidy reports whether the cookies called names are exactly the cookies that
+// hold the value, without chunks left over from a longer value.
 func (s *cookieSpec) tidy(names []string, value string) bool {
 	chunks := jwt.SplitChunks(s.name, value)
 	if len(chunks) != len(names) {

@@ -14,8 +14,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// shared is what has to outlive the engine of one request: Auth and Raw make one
-// for each, and a check that one of them saw must be spent for the next.
+// shared holds what must outlive the engine of one request. Auth and Raw make
+// an engine for each request, and a check that one engine accepted must not be
+// accepted by the next.
 type shared struct {
 	// keys are derived from the secrets.
 	keys *jwt.Keys
@@ -23,7 +24,7 @@ type shared struct {
 	logins keyedLock
 	// spent are the checks that were used.
 	spent *spentChecks
-	// lineage knows which session tokens were signed out.
+	// lineage remembers which session tokens were signed out.
 	lineage *lineage
 
 	mu sync.Mutex
@@ -35,10 +36,10 @@ func newShared() *shared {
 	return &shared{keys: new(jwt.Keys), spent: newSpentChecks(), lineage: newLineage(), issuers: recent[issuerKey, *oauth.Issuer]{max: maxIssuers}}
 }
 
-// unshared is for a Handler, which is made once.
+// unshared makes the shared part of a Handler, which is made once.
 func unshared(*Config, string) *shared { return newShared() }
 
-// issuerKey names the source of metadata and keys.
+// issuerKey identifies the source of metadata and keys.
 type issuerKey struct {
 	url, wellKnown, jwks string
 	client               *http.Client
@@ -60,12 +61,13 @@ func (s *shared) issuer(c *Config, p *OAuth, client *http.Client) *oauth.Issuer 
 	})
 }
 
-// sharedKey names the configurations that share something: those of one secret
-// and one origin. Other fields hold functions, which can't be compared.
+// sharedKey identifies the configurations that use the same shared: those with
+// the same secrets and the same origin. The other fields of a configuration
+// include functions, which can't be compared.
 type sharedKey struct {
 	secret [sha256.Size]byte
 	origin string
-	// random is a source of the configuration's own, which may repeat values.
+	// random is Config.Random, if it is not the default: it may repeat values.
 	random io.Reader
 }
 
@@ -75,9 +77,9 @@ var process = struct {
 	made recent[sharedKey, *shared]
 }{made: recent[sharedKey, *shared]{max: maxShared}}
 
-// sharedWith returns what the earlier engines with the secret and the origin of
-// the configuration have used. The origin comes from Config.URL, so nothing that
-// a request says makes a new one.
+// sharedWith returns the shared that earlier engines with the same secrets and
+// origin used. The origin comes from Config.URL, so a request can't cause a new
+// one to be made.
 func sharedWith(c *Config, origin string) *shared {
 	secrets, err := json.Marshal([][]string{c.Secret, c.JWT.Secret})
 	if err != nil || len(c.Secret) == 0 {
@@ -95,7 +97,8 @@ func sharedWith(c *Config, origin string) *shared {
 	return process.made.get(key, newShared)
 }
 
-// recent keeps the values that were used last. The zero value with max is ready.
+// recent keeps the values that were used last. It is ready to use when max is
+// set.
 type recent[K comparable, V any] struct {
 	max    int
 	order  list.List // of *entry[K, V], the last used first
@@ -107,8 +110,9 @@ type entry[K comparable, V any] struct {
 	value V
 }
 
-// get returns the value of a key, a new one if there is none, and forgets the
-// one that was not used for the longest time if there are too many.
+// get returns the value of a key, or a new one if there is none. If there are
+// then too many values, it forgets the one that was not used for the longest
+// time.
 func (r *recent[K, V]) get(key K, create func() V) V {
 	if e, ok := r.values[key]; ok {
 		r.order.MoveToFront(e)
@@ -126,7 +130,8 @@ func (r *recent[K, V]) get(key K, create func() V) V {
 	return value
 }
 
-// peek returns the value of a key, if there is one, and does not count as a use.
+// peek returns the value of a key, if there is one. It is not a use of the
+// value.
 func (r *recent[K, V]) peek(key K) (value V, ok bool) {
 	e, ok := r.values[key]
 	if ok {

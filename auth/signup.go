@@ -8,12 +8,12 @@ import (
 )
 
 // errGivenAway says that a user was given to somebody else while an account was
-// being linked to them.
+// being linked to this user.
 var errGivenAway = errors.New("the user was given to somebody who proved the address")
 
 // signUp stores a new user with an account and, unless it is nil, an
-// authenticator: all or nothing. An adapter that can't do so in one call is
-// asked for one after the other, and what was written is taken back if a later
+// authenticator: all or nothing. If the adapter can't do so in one call, the
+// records are stored one after the other, and are removed again if a later
 // write fails.
 func (s *store) signUp(ctx context.Context, u adapter.User, a adapter.Account, passkey *adapter.Authenticator) (*adapter.User, error) {
 	if s.signUps != nil {
@@ -33,9 +33,10 @@ func (s *store) signUp(ctx context.Context, u adapter.User, a adapter.Account, p
 	return created, nil
 }
 
-// undoSignUp removes a user whose account could not be stored. The user stays if
-// they can sign in all the same, because an answer was lost: with the account,
-// or with the passkey, without which its account is worth nothing.
+// undoSignUp removes a user whose account could not be stored. The user stays
+// if the account was stored and only the response of the store was lost. For a
+// passkey, the authenticator must be stored, too: without it the account is
+// useless.
 func (s *store) undoSignUp(ctx context.Context, key adapter.AccountKey, userID string, passkey *adapter.Authenticator) error {
 	owner, err := s.userByAccount(ctx, key)
 	kept := owner != nil && owner.ID == userID
@@ -54,8 +55,8 @@ func (s *store) undoSignUp(ctx context.Context, key adapter.AccountKey, userID s
 }
 
 // link stores an account of a user and, unless it is nil, an authenticator. The
-// user was read before; if the address of the user was proven since, the user
-// may have been given to somebody else, and what was linked is taken back.
+// user was read before. If the address of the user was proven since then, the
+// user may have been given to somebody else, and the account is removed again.
 func (s *store) link(ctx context.Context, u *adapter.User, a adapter.Account, passkey *adapter.Authenticator) error {
 	a.UserID = u.ID
 	s.trace(ctx, "adapter_linkAccount")
@@ -78,8 +79,8 @@ func (s *store) link(ctx context.Context, u *adapter.User, a adapter.Account, pa
 	return nil
 }
 
-// addAuthenticator stores an authenticator of a user. A call that failed after
-// the authenticator was stored, because just the answer was lost, is not a failure.
+// addAuthenticator stores an authenticator of a user. It is not a failure if
+// the authenticator was stored and only the response of the store was lost.
 func (s *store) addAuthenticator(ctx context.Context, userID string, a adapter.Authenticator) error {
 	a.UserID = userID
 	err := s.createAuthenticator(ctx, a)

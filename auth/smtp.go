@@ -47,8 +47,8 @@ func sendBySMTP(ctx context.Context, v VerificationRequest) error {
 	return client.DialAndSendWithContext(ctx, m)
 }
 
-// smtpClient reads the URL of a mail server, with which it talks until the
-// context ends. No error quotes the URL, since it holds a password.
+// smtpClient makes a client for the mail server at a URL. The client works
+// until the context ends. No error quotes the URL, because it holds a password.
 func smtpClient(ctx context.Context, server string) (*mail.Client, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Hostname() == "" {
@@ -77,8 +77,8 @@ func smtpClient(ctx context.Context, server string) (*mail.Client, error) {
 			return nil, errors.New("Email.Server has a bad port")
 		}
 	}
-	// The mail library gives each step a new deadline: without its connection a
-	// conversation ends with its context.
+	// The mail library gives each step a new deadline. The connection is closed
+	// when the context ends, so that the conversation ends, too.
 	options = append(options, mail.WithPort(port), mail.WithDialContextFunc(func(dial context.Context, network, address string) (net.Conn, error) {
 		conn, err := dialer.DialContext(dial, network, address)
 		if err == nil {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// spend lets a value of a provider's checks through once.
+// spend accepts a value of a provider's checks once, and returns an error after
+// that.
 func (e *engine) spend(o *oauthClient, what, value string) error {
 	if !e.spent.add(o.provider.ID+"\x00"+value, e.config.Clock()) {
 		return invalidCheck(what, "the sign-in was finished before")
@@ -14,19 +15,20 @@ func (e *engine) spend(o *oauthClient, what, value string) error {
 	return nil
 }
 
-// maxSpent is how many spent checks are remembered, in about 10 MB. Everybody can
-// make some by finishing sign-ins of their own. When there are more, the oldest
-// are forgotten: then who keeps a deleted cookie can show its value again, and
-// gets as far as the provider lets a code be used twice.
+// maxSpent is the number of spent checks that are remembered, in about 10 MB.
+// Anybody can add some by finishing their own sign-ins. If there are more, the
+// oldest are forgotten. Then a browser that kept a deleted cookie can use its
+// value again, but this succeeds only if the provider accepts a code twice.
 const maxSpent = 1 << 16
 
 // spentChecks remembers the checks that were used in this process, for as long
-// as their cookies are good. A browser that keeps a deleted cookie gets nowhere
-// with it.
+// as their cookies are valid. So a browser that keeps a deleted cookie can't
+// use it again.
 type spentChecks struct {
 	mu   sync.Mutex
 	seen map[[sha256.Size]byte]time.Time
-	// order has the keys of seen, as a ring that begins at first.
+	// order has the keys of seen, the oldest first. Its keys before the index
+	// first are forgotten.
 	order [][sha256.Size]byte
 	first int
 }
@@ -47,12 +49,13 @@ func (s *spentChecks) add(value string, now time.Time) bool {
 	if _, ok := s.seen[sum]; !ok {
 		s.order = append(s.order, sum)
 	}
-	// A cookie is good until a little after its age, see package jwt.
+	// A cookie is valid until a little after its maximum age: see package jwt.
 	s.seen[sum] = now.Add(checkMaxAge + time.Minute)
 	return true
 }
 
-// forget drops what has expired, and the oldest where there is no room.
+// forget drops the checks that have expired, and the oldest one if there is no
+// room.
 func (s *spentChecks) forget(now time.Time) {
 	for s.first < len(s.order) {
 		oldest := s.order[s.first]

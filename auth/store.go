@@ -8,9 +8,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// store is the one door to the adapter: nothing else calls a method of it. It
-// names each call in the debug log, as Auth.js does, and marks each error as
-// ErrAdapter. A nil *store means that there is no adapter.
+// store is the only code that calls methods of the adapter. It names each call
+// in the debug log, as Auth.js does, and marks each error as ErrAdapter. A nil
+// *store means that there is no adapter.
 //
 // A function that calls the store takes plain values: it neither reads a request
 // nor makes a response.
@@ -20,7 +20,8 @@ type store struct {
 	clock   func() time.Time
 	session SessionConfig
 
-	// The optional interfaces of the adapter; nil where it has not got them.
+	// The optional interfaces of the adapter; nil if the adapter does not have
+	// them.
 	signUps  adapter.SignUps
 	accounts adapter.AccountLists
 	sessions adapter.SessionLists
@@ -39,7 +40,7 @@ func newStore(e *engine, c *Config) *store {
 	return s
 }
 
-// fromAdapter marks the error of a call of the adapter as such.
+// fromAdapter marks the error of a call of the adapter as ErrAdapter.
 func fromAdapter[T any](v T, err error) (T, error) {
 	if err != nil {
 		err = &Error{Type: ErrAdapter, Cause: err}
@@ -85,12 +86,12 @@ func (s *store) beginSession(ctx context.Context, userID, token string) (*adapte
 	return fromAdapter(s.adapter.CreateSession(ctx, adapter.Session{SessionToken: s.session.stamped(token, now), UserID: userID, Expires: s.session.expires(now, now)}))
 }
 
-// maxSessionKey is the length of the longest key of a session. A longer one was
-// made by nobody here, and is not worth asking the store for.
+// maxSessionKey is the length of the longest key of a session. A longer key was
+// not made here, so the store is not asked for it.
 const maxSessionKey = 4096
 
-// sessionAndUser returns the session if it is not over, and otherwise nil. One
-// that is over is deleted.
+// sessionAndUser returns the session, or nil if it has ended. A session that
+// has ended is deleted.
 func (s *store) sessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 	if len(token) > maxSessionKey {
 		return nil, nil
@@ -108,8 +109,8 @@ func (s *store) sessionAndUser(ctx context.Context, token string) (*adapter.Sess
 	return stored, nil
 }
 
-// liveSession is sessionAndUser, and moves the end of the session, at most once
-// per UpdateAge.
+// liveSession returns what sessionAndUser returns, and extends the session, at
+// most once per UpdateAge.
 func (s *store) liveSession(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 	stored, err := s.sessionAndUser(ctx, token)
 	if err != nil || stored == nil {
@@ -147,9 +148,9 @@ func (s *store) useVerificationToken(ctx context.Context, identifier, hash strin
 }
 
 // updateTokens replaces the stored tokens of an account by those of a new
-// answer of the provider. What the answer leaves out stays, but for the expiry,
-// which belongs to the access token. An adapter without AccountLists keeps the
-// tokens of the first sign-in.
+// answer of the provider. Values that the answer leaves out stay, except the
+// expiry, which belongs to the access token. An adapter without AccountLists
+// keeps the tokens of the first sign-in.
 func (s *store) updateTokens(ctx context.Context, a adapter.Account) error {
 	if s.accounts == nil {
 		return nil
@@ -201,7 +202,7 @@ func (w waysIn) only(key adapter.AccountKey) bool {
 }
 
 // waysIn lists the accounts and counts the passkeys of a user. An adapter that
-// has no passkeys at all has none of this user.
+// does not support passkeys has none of this user.
 func (s *store) waysIn(ctx context.Context, userID string) (waysIn, error) {
 	if s.accounts == nil {
 		return waysIn{unknown: true}, nil
@@ -222,8 +223,8 @@ func (s *store) waysIn(ctx context.Context, userID string) (waysIn, error) {
 	return waysIn{accounts: accounts, passkeys: len(passkeys)}, nil
 }
 
-// endsSessions reports whether all sessions of a user can be ended. Those that
-// live in tokens have no part in it.
+// endsSessions reports whether all database sessions of a user can be ended.
+// With StrategyJWT there are none, and the result is true.
 func (s *store) endsSessions() bool {
 	return s.session.Strategy != StrategyDatabase || s.sessions != nil
 }

@@ -45,10 +45,10 @@ func (s *store) edits() (adapter.AuthenticatorEdits, bool) {
 	return adapter.Capability[adapter.AuthenticatorEdits](s.adapter)
 }
 
-// useCounter stores the counter that an authenticator has sent, in place of the
-// stored one. Moved reports that the stored counter is another one: another
-// sign-in came in between. Without adapter.AuthenticatorEdits the caller must
-// see to it that no other sign-in comes in between.
+// useCounter replaces the stored counter by the counter that an authenticator
+// has sent. Moved reports that the stored counter is not from any more, because
+// another sign-in came in between. Without adapter.AuthenticatorEdits the
+// caller must make sure that no other sign-in comes in between.
 func (s *store) useCounter(ctx context.Context, credentialID string, from, to int64) (moved bool, err error) {
 	edits, ok := s.edits()
 	if !ok {
@@ -61,8 +61,8 @@ func (s *store) useCounter(ctx context.Context, credentialID string, from, to in
 	return err == nil && stored == nil, err
 }
 
-// rename gives an authenticator of the user a name. Found reports whether they
-// have it.
+// rename gives an authenticator of the user a name. Found reports whether the
+// user has it.
 func (s *store) rename(ctx context.Context, userID, credentialID, name string) (found bool, err error) {
 	edits, ok := s.edits()
 	if !ok {

@@ -20,7 +20,8 @@ func (s *store) sessionsOf(ctx context.Context, userID string) ([]adapter.Sessio
 	return fromAdapter(s.sessions.ListSessionsByUserID(ctx, userID))
 }
 
-// endSessionsBut deletes the sessions of a user but one, and counts them.
+// endSessionsBut deletes all sessions of a user except one, and returns how
+// many it deleted.
 func (s *store) endSessionsBut(ctx context.Context, userID, except string) (int64, error) {
 	if s.sessions == nil {
 		return 0, errNoSessionLists
@@ -29,12 +30,12 @@ func (s *store) endSessionsBut(ctx context.Context, userID, except string) (int6
 	return fromAdapter(s.sessions.DeleteSessionsByUserID(ctx, userID, except))
 }
 
-// sweep removes what has expired, and logs what goes wrong.
+// sweep removes expired records, and logs an error.
 func (s *store) sweep(ctx context.Context, a adapter.Sweeper) {
 	if _, err := a.DeleteExpired(ctx, s.clock()); err != nil && ctx.Err() == nil {
 		slog.WarnContext(ctx, "auth: sweep: expired records could not be removed", slog.Any("error", err))
 	}
 }
 
-// sweeper is the store of a program that has no Handler at hand.
+// sweeper is the store of Sweep, which has no Handler.
 var sweeper = &store{clock: time.Now}

@@ -14,15 +14,16 @@ const maxTries = 5
 
 var errShortText = &Error{Type: ErrEmailSignIn, Message: "a verification token with less than 128 bits needs an adapter with adapter.TokenEdits"}
 
-// triesOf is the identifier under which the tries at the short texts of an
-// address are stored. Each try uses one up, so that there are no more of them
-// however many processes there are and however many come at once. Nobody can use
-// them as links: no text has them as its hash.
+// triesOf is the identifier under which the tries for the short texts of an
+// address are stored, as verification tokens. Each try uses up one of them, so
+// that the limit holds for any number of processes and of concurrent requests.
+// Nobody can use them as links: no text has such a hash.
 func triesOf(provider, identifier string) string { return "tries:" + provider + ":" + identifier }
 
 func tryToken(n int) string { return "try " + strconv.Itoa(n) }
 
-// allowTries lets short texts of an address be tried. Those from before are void.
+// allowTries stores the tries for the short texts of an address. It deletes the
+// earlier texts and tries.
 func (s *store) allowTries(ctx context.Context, provider, identifier string, expires time.Time) error {
 	if s.tokens == nil {
 		return errShortText
@@ -54,12 +55,13 @@ func (s *store) useTry(ctx context.Context, provider, identifier string) (allowe
 	return false, true, nil
 }
 
-// endTries voids the texts of an address, and the tries at them.
+// endTries deletes the texts of an address, and the tries for them.
 func (s *store) endTries(ctx context.Context, provider, identifier string) error {
 	return errors.Join(s.deleteVerificationTokens(ctx, identifier), s.deleteVerificationTokens(ctx, triesOf(provider, identifier)))
 }
 
-// deleteVerificationTokens voids all texts of an identifier, if the adapter can.
+// deleteVerificationTokens deletes all texts of an identifier, if the adapter
+// can.
 func (s *store) deleteVerificationTokens(ctx context.Context, identifier string) error {
 	if s.tokens == nil {
 		return nil

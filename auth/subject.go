@@ -1,17 +1,16 @@
 package auth
 
-// A session token has a subject, and a reader must know whose ID it is: that of
-// a user of the adapter, or an ID of the application's own, which
-// Credentials.Authorize returned and which may be that of another user in the
-// adapter.
+// The subject of a session token is an ID. Code that reads it must know whether
+// it is the ID of a user of the adapter, or an ID that Credentials.Authorize
+// returned and that another user may have in the adapter.
 
 // claimAdapterID says whether the subject of a session token is the ID of a user
 // of the adapter.
 const claimAdapterID = "adapterId"
 
-// markSubject says in the claims of a session token whose ID the subject is. A
-// callback that replaced the subject by an ID of its own is taken at its word:
-// such a subject is not one of the adapter.
+// markSubject records in the claims of a session token whether the subject is
+// the ID of a user of the adapter. If a callback replaced the subject, it is
+// not.
 func (e *engine) markSubject(claims Claims, done *signedIn) {
 	if e.store == nil {
 		return
@@ -19,8 +18,8 @@ func (e *engine) markSubject(claims Claims, done *signedIn) {
 	claims[claimAdapterID] = done.stored && claims.String("sub") == done.user.ID
 }
 
-// keepSubject restores what a token said about its subject in claims that a
-// callback made of it. A new subject is not one of the adapter.
+// keepSubject restores claimAdapterID in claims that a callback returned. A
+// subject that the callback changed is not the ID of a user of the adapter.
 func keepSubject(claims Claims, subject string, says any) {
 	switch {
 	case claims.String("sub") != subject:
@@ -32,9 +31,10 @@ func keepSubject(claims Claims, subject string, says any) {
 	}
 }
 
-// namesAdapterUser reports whether the subject of a session token is the ID of a
-// user of the adapter. A token that does not say so is one of Auth.js; then it
-// is, unless there is a credentials provider whose IDs are others.
+// namesAdapterUser reports whether the subject of a session token is the ID of
+// a user of the adapter. A token without claimAdapterID was made by Auth.js.
+// Its subject is such an ID, unless there is a credentials provider that does
+// not use the IDs of the adapter.
 func (e *engine) namesAdapterUser(claims Claims) bool {
 	if says, ok := claims[claimAdapterID].(bool); ok {
 		return says

@@ -12,14 +12,14 @@ import (
 // maxTickets is how many sign-ins of one browser may be under way.
 const maxTickets = 4
 
-// maxCookie is the length of name and value that every browser takes (RFC 6265
-// section 6.1), less some for its attributes.
+// maxCookie is the length of name and value that every browser accepts (RFC
+// 6265 section 6.1), minus some bytes for the attributes.
 const maxCookie = 3936
 
-// ticketName is the cookie that one sign-in has to itself: the name of the
-// state cookie and a mark, which comes from the state. Sign-ins with a provider
-// that has no state can't be told apart, so they share one, and the last of
-// them counts.
+// ticketName is the name of the ticket, the cookie of one sign-in: the name of
+// the state cookie and a mark, which is a hash of the state. Sign-ins with a
+// provider that has no state can't be told apart. They share one ticket, and
+// only the last of them can finish.
 func ticketName(r *request, o *oauthClient, state string) string {
 	if !o.state {
 		state = "provider " + o.provider.ID
@@ -28,8 +28,8 @@ func ticketName(r *request, o *oauthClient, state string) string {
 	return r.specs.state.name + "." + hex.EncodeToString(sum[:8])
 }
 
-// ticketValue is the value of a check as a ticket holds it. Of the state it is a
-// hash, since a state that is sealed for a redirect proxy is long.
+// ticketValue is the value of a check as a ticket holds it. For the state it is
+// a hash, because a state for a redirect proxy is long.
 func ticketValue(what, value string) string {
 	if what != "state" || value == "" {
 		return value
@@ -38,9 +38,9 @@ func ticketValue(what, value string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// issueTicket is the cookie for the values of a new sign-in, and the deletion of
-// the oldest tickets where there are too many. Browsers send the oldest first
-// (RFC 6265 section 5.4).
+// issueTicket returns the ticket of a new sign-in and, if the browser has too
+// many tickets, the cookies that delete the oldest ones. Browsers send the
+// oldest first (RFC 6265 section 5.4).
 func (e *engine) issueTicket(r *request, o *oauthClient, state string, values Claims) ([]*http.Cookie, error) {
 	spec := &r.specs.state
 	name := ticketName(r, o, state)
@@ -53,7 +53,7 @@ func (e *engine) issueTicket(r *request, o *oauthClient, state string, values Cl
 	values["callbackUrl"] = r.callbackURL
 	own, err := e.sealCheck(r, o, spec, name, values)
 	if err == nil && len(own.Name)+len(own.Value) > maxCookie {
-		delete(values, "callbackUrl") // is in a cookie of its own besides
+		delete(values, "callbackUrl") // it is also in a cookie of its own
 		own, err = e.sealCheck(r, o, spec, name, values)
 	}
 	if err != nil {

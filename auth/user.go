@@ -17,12 +17,12 @@ type User struct {
 	ID string
 	// Name, Email and Image, the URL of a picture, are empty when not known.
 	Name, Email, Image string
-	// EmailVerified is the instant of the first sign-in by e-mail, or nil. Only
-	// stored users have it.
+	// EmailVerified is when the user proved the address, by a mail link or through
+	// a provider, or nil if they have not. Only stored users have it.
 	EmailVerified *time.Time
-	// Extra holds further members, for callbacks and for the session's JSON.
-	// They are never stored by the adapter. A member that is named like one of
-	// the fields above counts only while that field is empty.
+	// Extra holds further members, for callbacks and for the session's JSON. They
+	// are never stored by the adapter. A member with the name of one of the fields
+	// above is used only while that field is empty.
 	Extra map[string]any
 }
 
@@ -66,8 +66,8 @@ func (u *User) record() adapter.User {
 type Profile map[string]any
 
 // String returns the text or the number at the path, or "" if there is none:
-// p.String("address", "country"). A float64 of 2^53 or more is not returned: it
-// may stand for several numbers, and so for several people.
+// p.String("address", "country"). A float64 of 2^53 or more is not returned:
+// several numbers are rounded to it, so it could be the ID of several people.
 func (p Profile) String(path ...string) string {
 	var v any = map[string]any(p)
 	for _, name := range path {
@@ -94,11 +94,11 @@ func (p Profile) String(path ...string) string {
 	return ""
 }
 
-// maxExact is the first number from which on a float64 does not hold every
-// whole number.
+// maxExact is the number from which on a float64 can't represent every whole
+// number.
 const maxExact = 1 << 53
 
-// LogValue keeps personal data out of logs: it is the number of claims.
+// LogValue keeps personal data out of logs: it logs only the number of claims.
 func (p Profile) LogValue() slog.Value { return slog.IntValue(len(p)) }
 
 // shownUser is what the client sees of a stored user. A name or image that is

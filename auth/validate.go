@@ -53,7 +53,7 @@ func (e *engine) check() []error {
 	return problems
 }
 
-// checkProviders looks at each provider by itself.
+// checkProviders checks each provider on its own.
 func (e *engine) checkProviders() []error {
 	var problems []error
 	problem := func(t ErrorType, p Provider, format string, args ...any) {
@@ -208,7 +208,7 @@ func (p *OAuth) macKeySize() int {
 // sees what it signs.
 func (p *OAuth) onLoopback() bool { return isLoopback(cmp.Or(p.Issuer, p.Token.URL)) }
 
-// checkStrategy looks at providers, adapter and session strategy together.
+// checkStrategy checks providers, adapter and session strategy together.
 func (e *engine) checkStrategy() []error {
 	c := &e.config
 	var problems []error

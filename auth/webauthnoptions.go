@@ -9,9 +9,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// The options of ceremonies, with their members in the order of Auth.js: what
-// navigator.credentials takes after PublicKeyCredential.parse…OptionsFromJSON
-// (WebAuthn Level 3, sections 5.4 and 5.5), with one exception, the user ID.
+// The options of ceremonies (WebAuthn Level 3, sections 5.4 and 5.5), with
+// their members in the order of Auth.js. They have the JSON form that
+// PublicKeyCredential.parse…OptionsFromJSON takes, with one exception, the user
+// ID.
 
 type authenticationOptions struct {
 	Challenge        string                  `json:"challenge"`
@@ -61,7 +62,8 @@ type credentialDescriptor struct {
 
 const publicKeyType = "public-key"
 
-// descriptors name stored credentials. The result is not nil.
+// descriptors returns the descriptors of stored credentials. The result is
+// never nil.
 func descriptors(stored []adapter.Authenticator) []credentialDescriptor {
 	list := make([]credentialDescriptor, 0, len(stored))
 	for _, a := range stored {
