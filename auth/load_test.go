@@ -42,7 +42,8 @@ func pageRequest(method, target, cookie string) *http.Request {
 	return r
 }
 
-// TestLoadReadsTheStoreOnce: however many layers and readers a request has.
+// TestLoadReadsTheStoreOnce: a request with several layers and readers reads
+// the store once.
 func TestLoadReadsTheStoreOnce(t *testing.T) {
 	h, _, reads := storedSite(t, auth.Config{})
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -69,8 +70,8 @@ func TestLoadReadsTheStoreOnce(t *testing.T) {
 	}
 }
 
-// TestLoadedByAnotherHandler: a session that one site has loaded is none of
-// another's.
+// TestLoadedByAnotherHandler: a session that one site has loaded is not a
+// session of another site.
 func TestLoadedByAnotherHandler(t *testing.T) {
 	h, _, _ := storedSite(t, auth.Config{})
 	other := newHandler(t, auth.Config{Adapter: newStore()})
@@ -88,8 +89,9 @@ func TestLoadedByAnotherHandler(t *testing.T) {
 	}
 }
 
-// TestFailingStoreIsNotNobody: neither for Load, nor for who reads after it, nor
-// for Require, nor for a token.
+// TestFailingStoreIsNotNobody: if the store fails, then Load, a read after it,
+// Require and SessionByToken return an error. None of them says that nobody is
+// signed in.
 func TestFailingStoreIsNotNobody(t *testing.T) {
 	h, s, _ := storedSite(t, auth.Config{})
 	s.before = func(string, ...any) error { return errors.New("down") }
@@ -124,8 +126,8 @@ func TestFailingStoreIsNotNobody(t *testing.T) {
 	}
 }
 
-// TestFromContextWithoutLoad: a program that forgot Load finds out, and does not
-// take everybody for nobody.
+// TestFromContextWithoutLoad: a program that forgot Load gets an error, and not
+// the answer that nobody is signed in.
 func TestFromContextWithoutLoad(t *testing.T) {
 	_, err := auth.FromContext(t.Context())
 	if err == nil || errors.Is(err, auth.ErrNoSession) || !strings.Contains(err.Error(), "Require") {
@@ -160,7 +162,8 @@ func TestLoadWithoutResponse(t *testing.T) {
 	}
 }
 
-// TestUpdateOfLoadedSession: who reads after the update sees it.
+// TestUpdateOfLoadedSession: code that reads the session after the update sees
+// the update.
 func TestUpdateOfLoadedSession(t *testing.T) {
 	h, _, _ := storedSite(t, auth.Config{Callbacks: auth.Callbacks{Session: func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
 		p.Session.Extra = map[string]any{"trigger": p.Trigger}
@@ -230,7 +233,7 @@ func TestRequireSendsToSignIn(t *testing.T) {
 	}
 }
 
-// mustParse parses as a server does: no path is taken for a host.
+// mustParse parses a URL as a server does: a path is never treated as a host.
 func mustParse(t *testing.T, target string) *url.URL {
 	t.Helper()
 	u, err := url.ParseRequestURI(strings.ReplaceAll(target, `\`, "%5C"))
@@ -250,8 +253,8 @@ func TestRequireBehindStripPrefix(t *testing.T) {
 	}
 }
 
-// TestRequireAnswersHTMX: a part of a page is no place for the sign-in page, and
-// no place to come back to.
+// TestRequireAnswersHTMX: the sign-in page is not shown in a part of a page,
+// and the browser does not come back to a part of a page.
 func TestRequireAnswersHTMX(t *testing.T) {
 	h, _, _ := storedSite(t, auth.Config{})
 	for from, want := range map[string]string{
@@ -337,9 +340,9 @@ func TestSessionByToken(t *testing.T) {
 	}
 }
 
-// TestCSRFTokenForOwnPage: a form of the application's own posts to our routes,
-// however many forms the page has, and whether or not the browser has the
-// cookie already.
+// TestCSRFTokenForOwnPage: an application's own form can post to our routes. It
+// works for a page with several forms, and with or without the cookie in the
+// browser.
 func TestCSRFTokenForOwnPage(t *testing.T) {
 	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}})
 	b := newBrowser(t, h)
@@ -368,8 +371,8 @@ func TestCSRFTokenForOwnPage(t *testing.T) {
 	}
 }
 
-// TestAnonymousLoadAllocates no more than the context and the request beyond
-// what reading takes.
+// TestAnonymousLoadAllocates: besides the allocations of reading, Load
+// allocates only the context and the request.
 func TestAnonymousLoadAllocates(t *testing.T) {
 	h := newHandler(t, auth.Config{})
 	r := httptest.NewRequest(http.MethodGet, "/", nil)

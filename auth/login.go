@@ -475,7 +475,7 @@ func (e *engine) newSession(ctx context.Context, user *User) (*adapter.Session, 
 }
 
 // rotateSession makes a new session and ends the one that the browser had, so
-// that a session token that somebody saw before is useless afterwards.
+// that a key that somebody saw before is useless afterwards.
 func (e *engine) rotateSession(ctx context.Context, user *User, current loggedIn) (*adapter.Session, error) {
 	session, err := e.newSession(ctx, user)
 	if err == nil && current.session != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// oauthIdentity is somebody at the provider idp.
+// oauthIdentity is a person at the provider idp.
 func oauthIdentity(id, email string) auth.Identity {
 	return auth.Identity{
 		User:    &auth.User{ID: "fresh", Name: "Ada", Email: email},
@@ -25,7 +25,8 @@ func oauthIdentity(id, email string) auth.Identity {
 	}
 }
 
-// TestLoginTree walks the branches of a sign-in with an account: who signs in, with which calls of the adapter, and which events.
+// TestLoginTree walks the branches of a sign-in with an account: which user
+// signs in, which methods of the adapter are called, and which events are sent.
 func TestLoginTree(t *testing.T) {
 	const signedIn = "signed-in"
 	for name, c := range map[string]struct {
@@ -131,7 +132,7 @@ func synctestRun(t *testing.T, name string, f func(t *testing.T)) {
 }
 
 // TestLoginLeavesNoUserWithoutAccount: a user whose account can't be linked
-// would hold the address for ever.
+// would hold the address permanently.
 func TestLoginLeavesNoUserWithoutAccount(t *testing.T) {
 	s := newStore()
 	broken := true
@@ -164,8 +165,8 @@ func TestLoginWithoutAdapter(t *testing.T) {
 	}
 }
 
-// TestConcurrentFirstSignIns: of any number of first sign-ins of one person at
-// once, in one process or several, all succeed and one user comes of it.
+// TestConcurrentFirstSignIns: one person signs in for the first time many times
+// at once, in one process or several. All sign-ins succeed and make one user.
 func TestConcurrentFirstSignIns(t *testing.T) {
 	const people, each = 8, 16
 	for _, processes := range []int{1, 2} {
@@ -219,7 +220,7 @@ func TestConcurrentFirstSignIns(t *testing.T) {
 }
 
 // TestLoginStartsAgain: another process comes in between two steps of a login.
-// The login ends where that one did.
+// The login ends with the same user.
 func TestLoginStartsAgain(t *testing.T) {
 	key := adapter.AccountKey{Provider: "idp", ProviderAccountID: "n"}
 	mail := auth.Identity{
@@ -229,7 +230,7 @@ func TestLoginStartsAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		id      auth.Identity
 		seed    func(s *store)
-		before  string // the method that the other process comes before
+		before  string // the method before which the other process runs
 		other   func(s *store)
 		want    string
 		isNew   bool
@@ -335,8 +336,8 @@ func TestLoginBetweenUserAndAccount(t *testing.T) {
 	}
 }
 
-// TestLoginGivesUp: where the store has an account without its user, nobody can
-// sign up with it. That is tried three times, and leaves nothing behind.
+// TestLoginGivesUp: if the store has an account without its user, nobody can
+// sign up with it. The login tries three times, and leaves no records behind.
 func TestLoginGivesUp(t *testing.T) {
 	s := newStore()
 	s.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: "n"}] = adapter.Account{UserID: "gone"}
@@ -349,7 +350,8 @@ func TestLoginGivesUp(t *testing.T) {
 
 // TestLoginKeepsUserThatAnotherLinked: a second process may link the account to
 // the user that the first has just made, since their address is the same and
-// the provider is trusted with it. The first then has nothing to undo.
+// the provider is trusted with it. The first process then must not undo
+// anything.
 func TestLoginKeepsUserThatAnotherLinked(t *testing.T) {
 	s := newStore()
 	first, second := newHandler(t, auth.Config{Adapter: s}), newHandler(t, auth.Config{Adapter: s})
@@ -376,9 +378,9 @@ func TestLoginKeepsUserThatAnotherLinked(t *testing.T) {
 	}
 }
 
-// TestLoginsOfOneAccountTakeTurns: while somebody signs in for the first time,
-// a second login of the same account waits, one of another account does not,
-// and one whose client hangs up ends.
+// TestLoginsOfOneAccountTakeTurns: while a person signs in for the first time,
+// a second login of the same account waits. A login of another account does not
+// wait, and a login whose client hangs up ends.
 func TestLoginsOfOneAccountTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

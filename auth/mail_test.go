@@ -135,7 +135,8 @@ func (r received) parts(t *testing.T) (subject, text, html string) {
 	}
 }
 
-// TestMail sends a link by a real SMTP server, and signs in with what arrives.
+// TestMail sends a link through a real SMTP server, and signs in with the link
+// that arrives.
 func TestMail(t *testing.T) {
 	server := newMailServer(t, nil)
 	h := newHandler(t, auth.Config{Adapter: newStore(), Theme: auth.Theme{BrandColor: "#123456"}, Providers: []auth.Provider{
@@ -168,8 +169,8 @@ func TestMail(t *testing.T) {
 	b.wantSession("ada@example.com")
 }
 
-// TestMailFails: a sign-in whose mail is refused says so, and the log does not
-// say the password.
+// TestMailFails: a sign-in whose mail is refused ends with an error, and the
+// log does not contain the password.
 func TestMailFails(t *testing.T) {
 	server := newMailServer(t, nil)
 	for name, c := range map[string]struct{ server, to, log string }{
@@ -192,7 +193,7 @@ func TestMailFails(t *testing.T) {
 }
 
 // TestMailChecksCertificates: a server that offers STARTTLS with a certificate
-// that no authority has signed gets nothing.
+// that no authority has signed gets no mail and no password.
 func TestMailChecksCertificates(t *testing.T) {
 	certificate := httptest.NewUnstartedServer(nil)
 	certificate.StartTLS()
@@ -208,7 +209,7 @@ func TestMailChecksCertificates(t *testing.T) {
 	}
 }
 
-// TestEmailMessage: nothing of the address is in the default mail, and markup
+// TestEmailMessage: the default mail does not contain the address, and markup
 // in the theme stays text.
 func TestEmailMessage(t *testing.T) {
 	m, err := auth.EmailMessage(auth.VerificationRequest{

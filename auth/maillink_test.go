@@ -24,9 +24,10 @@ func mailSite(t testing.TB, configure func(c *auth.Config)) (*auth.Handler, capa
 	return newHandler(t, c), s, box
 }
 
-// TestStrangersLinkAsksFirst: somebody opens a link that another browser asked
-// for: the attacker's, to be signed in as the attacker, or their own on another
-// device. A page says who would be signed in, and only its button uses the link.
+// TestStrangersLinkAsksFirst: a person opens a link that another browser asked
+// for. It is a link of an attacker, which would sign the person in as the
+// attacker, or their own link on another device. A page shows the address that
+// would be signed in, and only its button uses the link.
 func TestStrangersLinkAsksFirst(t *testing.T) {
 	h, s, box := mailSite(t, nil)
 	attacker, b := newBrowser(t, h), newBrowser(t, h)
@@ -48,8 +49,8 @@ func TestStrangersLinkAsksFirst(t *testing.T) {
 	b.open(link).wantLocation(t, origin+"/auth/error?error=Verification")
 }
 
-// TestLinkScannerSpendsNothing: a mail program, or the browser that asked, loads
-// the link before anybody goes to it.
+// TestLinkScannerSpendsNothing: a mail program, or the browser that asked,
+// loads the link before the person opens it.
 func TestLinkScannerSpendsNothing(t *testing.T) {
 	h, s, box := mailSite(t, nil)
 	b := newBrowser(t, h)
@@ -68,8 +69,8 @@ func TestLinkScannerSpendsNothing(t *testing.T) {
 	b.do(http.MethodGet, link, nil, http.Header{"Sec-Fetch-Mode": {"navigate"}, "Sec-Fetch-Dest": {"document"}, "Sec-Fetch-Site": {"cross-site"}}).wantLocation(t, origin) // the honest neighbour
 }
 
-// TestLinksOfOneBrowser: several links that one browser asked for work in it, for
-// as long as no sign-in has ended them.
+// TestLinksOfOneBrowser: if one browser asked for several links, they all work
+// in it until a sign-in ends them.
 func TestLinksOfOneBrowser(t *testing.T) {
 	h, s, box := mailSite(t, nil)
 	b := newBrowser(t, h)
@@ -92,8 +93,8 @@ func TestLinksOfOneBrowser(t *testing.T) {
 	}
 }
 
-// TestLinkOfAnotherProvider: a link is good at the provider that it was mailed
-// by. One that Auth.js made says nothing of a provider, and is good at each.
+// TestLinkOfAnotherProvider: a link works only with the provider that mailed
+// it. A link of Auth.js does not name a provider, and works with each of them.
 func TestLinkOfAnotherProvider(t *testing.T) {
 	for name, generate := range map[string]func(context.Context) (string, error){
 		"our text":               nil,
@@ -119,8 +120,8 @@ func TestLinkOfAnotherProvider(t *testing.T) {
 	}
 }
 
-// TestShortTokenHasFiveTries: somebody guesses a code of six digits, at one
-// process or several, one after the other or all at once.
+// TestShortTokenHasFiveTries: an attacker guesses a code of six digits, in one
+// process or several, one guess after the other or all at once.
 func TestShortTokenHasFiveTries(t *testing.T) {
 	for _, atOnce := range []bool{false, true} {
 		t.Run(fmt.Sprint(atOnce), func(t *testing.T) {
@@ -171,7 +172,8 @@ func TestShortTokenHasFiveTries(t *testing.T) {
 			if len(s.tokens) != 0 {
 				t.Errorf("left: %v", s.tokens)
 			}
-			// The honest neighbour mistypes four times and gets it right then.
+			// The honest neighbour mistypes the code four times, and then types it
+			// correctly.
 			b.post("/auth/signin/email", "email", "ada@example.com")
 			for range 4 {
 				guess(h, "000000").wantLocation(t, origin+"/auth/error?error=Verification")
@@ -184,7 +186,7 @@ func TestShortTokenHasFiveTries(t *testing.T) {
 	}
 }
 
-// TestTriesAreNoLinks: what counts the tries can't be used as a link.
+// TestTriesAreNoLinks: the records that count the tries can't be used as links.
 func TestTriesAreNoLinks(t *testing.T) {
 	h, s, _ := mailSite(t, func(c *auth.Config) {
 		c.Providers[0].(*auth.Email).GenerateVerificationToken = func(context.Context) (string, error) { return "493817", nil }
@@ -199,8 +201,8 @@ func TestTriesAreNoLinks(t *testing.T) {
 	b.wantNoSession()
 }
 
-// TestShortTokenNeedsTokenEdits: an adapter that can't end the texts of an
-// address can't keep guesses from going on, so no such text is mailed.
+// TestShortTokenNeedsTokenEdits: an adapter that can't delete the texts of an
+// address can't stop the guesses, so no short text is mailed.
 func TestShortTokenNeedsTokenEdits(t *testing.T) {
 	s, box := newStore(), &outbox{}
 	p := box.provider()
@@ -211,7 +213,8 @@ func TestShortTokenNeedsTokenEdits(t *testing.T) {
 	if len(box.mails) != 0 || len(s.tokens) != 0 || !strings.Contains(book.String(), "TokenEdits") {
 		t.Errorf("mails %v, tokens %v, log %s", box.mails, s.tokens, book)
 	}
-	// The honest neighbour: a long text needs nothing of the adapter.
+	// The honest neighbour: a long text does not need these methods of the
+	// adapter.
 	p.GenerateVerificationToken = func(context.Context) (string, error) { return strings.Repeat("unguessable-", 4), nil }
 	b = newBrowser(t, newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{p}}))
 	b.post("/auth/signin/email", "email", "ada@example.com")

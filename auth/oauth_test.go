@@ -15,8 +15,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// TestOAuthSignIn signs somebody in with each kind of a correct provider, which
-// is what shows that TestHostileProvider refuses what it has to and no more.
+// TestOAuthSignIn signs a person in with each kind of correct provider. It
+// shows that the sign-ins which TestHostileProvider expects to be refused are
+// not refused for another reason.
 func TestOAuthSignIn(t *testing.T) {
 	signedBy := func(alg jose.SignatureAlgorithm, key func() crypto.Signer) func(*idp, *auth.OAuth) {
 		return func(p *idp, _ *auth.OAuth) { p.alg, p.key = alg, key() }
@@ -32,9 +33,9 @@ func TestOAuthSignIn(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		set  func(*idp, *auth.OAuth)
-		// session is part of the session.
+		// session is a text that the session must contain.
 		session string
-		// requests are those to metadata, keys, token and userinfo.
+		// requests are the numbers of requests to metadata, keys, token and userinfo.
 		requests [4]int
 	}{
 		{"RS256", nil, `"name":"ada"`, [4]int{1, 1, 1, 0}},
@@ -176,8 +177,8 @@ func TestOAuthCache(t *testing.T) {
 	}
 }
 
-// TestOAuthMaxAge: the provider is asked for the greatest age, and whoever starts
-// the sign-in may ask for a smaller one only.
+// TestOAuthMaxAge: the provider is asked for the greatest age, and the code
+// that starts the sign-in may only ask for a smaller age.
 func TestOAuthMaxAge(t *testing.T) {
 	s := newSite(t, func(_ *idp, _ *auth.Config, o *auth.OAuth) { o.Client.DefaultMaxAge = time.Hour })
 	for given, want := range map[string]string{"": "3600", "?max_age=0": "0", "?max_age=60": "60", "?max_age=3601": "3600", "?max_age=-1": "3600", "?max_age=x": "3600"} {
@@ -192,7 +193,8 @@ func TestOAuthMaxAge(t *testing.T) {
 }
 
 // TestOAuthTenants: metadata for many tenants, as Microsoft Entra ID has it, is
-// good for answers and ID tokens of each of them, and of nobody else.
+// accepted for the answers and ID tokens of each of them, and of no other
+// issuer.
 func TestOAuthTenants(t *testing.T) {
 	for _, c := range []struct{ name, answer, token, refused string }{
 		{name: "issuer in the ID token", token: "/t-1/v2.0"},

@@ -11,7 +11,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// fuzzSite is a site without a store, whose sign-ins are of Ada alone.
+// fuzzSite is a site without a store, at which only Ada signs in.
 func fuzzSite(f *testing.F) *site {
 	f.Helper()
 	return newSite(f, func(_ *idp, c *auth.Config, _ *auth.OAuth) {
@@ -19,8 +19,8 @@ func fuzzSite(f *testing.F) *site {
 	})
 }
 
-// FuzzAuthorizationAnswer: only the answer of the provider signs in, whatever
-// else is brought back.
+// FuzzAuthorizationAnswer: only the answer of the provider signs in; no other
+// answer does.
 func FuzzAuthorizationAnswer(f *testing.F) {
 	s := fuzzSite(f)
 	for _, q := range []string{"", "code=x&state=y", "error=access_denied", "code=a&code=b", "%zz", "iss=&code", "response=x", "id_token=x;y", "code=%00&state=%ff"} {
@@ -79,8 +79,8 @@ func FuzzTokenAnswer(f *testing.F) {
 	})
 }
 
-// FuzzProfile: whatever a provider says of somebody, the callback route ends
-// with a sign-in or a refusal, and a sign-in has an ID.
+// FuzzProfile: for every profile of a provider, the callback route ends with a
+// sign-in or a refusal, and a user who signs in has an ID.
 func FuzzProfile(f *testing.F) {
 	var profile string
 	s := newSite(f, statelessPlain(func(p *idp) {

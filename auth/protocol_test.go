@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestHashesOfTheProtocolPage: the hashes of CSRF tokens and mail links are as
-// docs/protocol.md shows them.
+// TestHashesOfTheProtocolPage: the hashes of CSRF tokens and mail links are the
+// same as in docs/protocol.md.
 func TestHashesOfTheProtocolPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/protocol.md")

@@ -44,7 +44,7 @@ var printed = map[string][]any{
 }
 
 // shown are the fields that may be printed: names, addresses, settings that are
-// no secrets. A type alone stands for all of its fields.
+// no secrets. A type without a field means all of its fields.
 var shown = strings.Fields(`
 	Account.Provider Account.Type Account.UserID RedirectParams Pages Theme Cookies CookieConfig Experimental Error Passkey Field Style
 	AccountKey Authenticator UserUpdate VerificationToken.Identifier VerificationTokenKey.Identifier AccountUpdate.Provider
@@ -57,12 +57,13 @@ var shown = strings.Fields(`
 	Cookie.Name DecodeParams.Salt EncodeParams.Salt GetTokenParams.CookieName`)
 
 // data are the types whose JSON programs store or send, so encoding/json writes
-// all that they hold.
+// all their fields.
 var data = strings.Fields(`
 	Account TokenSet User Session Profile Form Message Claims Cookie DecodeParams EncodeParams AccountUpdate SessionAndUser SessionUpdate
 	VerificationToken VerificationTokenKey`)
 
-// who is signing in may be printed of everything that has a user and an account.
+// who matches the fields of a user and an account that may be printed in every
+// type that has them.
 var who = regexp.MustCompile(`^(SignInParams|LinkParams|JWTParams|SessionParams|SessionAndUser|Session|\w+Event)\.(UserID|User\.ID|Session\.User\.ID|Session\.UserID|Account\.(Provider|Type|UserID))$`)
 
 func mayShow(path string) bool {
@@ -74,7 +75,8 @@ func mayShow(path string) bool {
 	return who.MatchString(path)
 }
 
-// fill puts a canary, which is the path, into everything that can hold one.
+// fill puts a canary, which is the path of the field, into every field that can
+// hold a text.
 func fill(v reflect.Value, path string, depth int) {
 	if depth > 6 || !v.CanSet() {
 		return
@@ -129,8 +131,9 @@ func fill(v reflect.Value, path string, depth int) {
 var canaryPath = regexp.MustCompile(`canary ([\w.]+)`)
 
 // TestNothingPrintsSecrets prints every exported type of the packages auth,
-// auth/adapter and auth/jwt, by itself and inside something else, in all the ways in which
-// programs print by accident, and looks for what must not be seen.
+// auth/adapter and auth/jwt, by itself and inside another type, in all the ways
+// in which programs print by accident. It looks for texts that must not be
+// printed.
 func TestNothingPrintsSecrets(t *testing.T) {
 	t.Parallel()
 	key := regexp.MustCompile(`D:\S{8,}`).FindString(fmt.Sprintf("%+v", ecKey())) // the number
@@ -141,7 +144,7 @@ func TestNothingPrintsSecrets(t *testing.T) {
 			known[name] = true
 			p := reflect.New(reflect.TypeOf(zero))
 			fill(p.Elem(), name, 0)
-			if k, ok := p.Interface().(*jwt.Keys); ok { // holds keys only once it was used
+			if k, ok := p.Interface().(*jwt.Keys); ok { // holds keys only after its first use
 				if _, err := jwt.Encode(jwt.EncodeParams{Secrets: []string{"<canary Keys.secret>"}, Keys: k}); err != nil {
 					t.Fatal(err)
 				}

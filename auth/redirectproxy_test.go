@@ -33,8 +33,8 @@ func sealedState(t *testing.T, s *site, target string) string {
 	return state
 }
 
-// TestRedirectProxyMixUp: the proxy hands an answer on to the callback route of
-// the provider that sent it, at a deployment that it knows, and to nobody else.
+// TestRedirectProxyMixUp: the proxy sends an answer on only to the callback
+// route of the provider that sent it, at a deployment on its list.
 func TestRedirectProxyMixUp(t *testing.T) {
 	t.Parallel()
 	s := proxySite(t, nil)
@@ -82,8 +82,8 @@ func TestRedirectProxyMixUp(t *testing.T) {
 	}
 }
 
-// TestRedirectProxyThatIsNone: a deployment that learns its origin from the
-// request relays nothing, whatever Host header comes.
+// TestRedirectProxyThatIsNone: a deployment that takes its origin from the
+// request relays no answer, for any Host header.
 func TestRedirectProxyThatIsNone(t *testing.T) {
 	t.Parallel()
 	s := proxySite(t, nil)
@@ -97,8 +97,8 @@ func TestRedirectProxyThatIsNone(t *testing.T) {
 	newBrowser(t, h).get(callback(answer)).wantLocation(t, errorPage)
 }
 
-// TestPreviewNeedsNoURL: a deployment behind the proxy needs neither a URL nor a
-// list, also where a server in front of it ends TLS.
+// TestPreviewNeedsNoURL: a deployment behind the proxy needs neither a URL nor
+// a list, also if a server in front of it ends TLS.
 func TestPreviewNeedsNoURL(t *testing.T) {
 	t.Parallel()
 	s := proxySite(t, nil)

@@ -28,8 +28,8 @@ func (s *site) refused(t testing.TB, r *reply, reason string) {
 
 func callback(v url.Values) string { return "/auth/callback/idp?" + v.Encode() }
 
-// TestReplay: an answer is good once, in the browser and for the provider that
-// it was meant for.
+// TestReplay: an answer works once, and only in the browser and for the
+// provider that it is meant for.
 func TestReplay(t *testing.T) {
 	checks := map[string][]auth.Check{
 		"state and all": {auth.CheckState, auth.CheckPKCE, auth.CheckNonce}, "pkce alone": {auth.CheckPKCE}, "nonce alone": {auth.CheckNonce},
@@ -41,7 +41,7 @@ func TestReplay(t *testing.T) {
 			answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
 			kept := maps.Clone(b.cookies)
 			b.get(callback(answer)).wantLocation(t, origin)
-			// The provider would let the code through a second time.
+			// The provider would accept the code a second time.
 			s.idp.mu.Lock()
 			s.idp.grants[answer.Get("code")] = &grant{person: "ada", redirectURI: origin + "/auth/callback/idp"}
 			s.idp.mu.Unlock()
@@ -169,7 +169,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// ticket is the cookie that the only sign-in under way has to itself.
+// ticket is the cookie of the only sign-in that is under way.
 func (b *browser) ticket() *http.Cookie {
 	b.t.Helper()
 	for name, c := range b.cookies {
@@ -193,9 +193,10 @@ func tabSite(t *testing.T) *site {
 }
 
 // TestTabs: sign-ins that run at once in one browser all finish, and end where
-// each was started from, also if each was started before the browser had got
-// the cookies of another. Sign-ins with a provider whose only check is PKCE have
-// no state to tell them apart; the last one with each such provider counts.
+// each was started from, also if each was started before the browser had the
+// cookies of the others. Sign-ins with a provider whose only check is PKCE have
+// no state to tell them apart; with each such provider, only the last one
+// finishes.
 func TestTabs(t *testing.T) {
 	s := tabSite(t)
 	for _, tabs := range [][]string{
@@ -235,7 +236,7 @@ func TestTabs(t *testing.T) {
 						again.get("/auth/callback/"+tabs[i]+"?"+answers[i].Encode()).wantLocation(t, errorPage)
 						again.wantNoSession()
 					}
-					if !atOnce { // else the browser keeps what was started last
+					if !atOnce { // otherwise the browser keeps the sign-in that was started last
 						for name := range b.cookies {
 							if strings.Contains(name, "state") {
 								t.Errorf("%s is left behind", name)
@@ -248,11 +249,11 @@ func TestTabs(t *testing.T) {
 	}
 }
 
-// TestTicketsAreBounded: however many sign-ins are started and given up, the
-// browser holds the last few of them, in cookies that every browser takes, and
-// each of these can be finished.
+// TestTicketsAreBounded: after many sign-ins are started and given up, the
+// browser holds only the last few, in cookies that every browser accepts. Each
+// of these can be finished.
 func TestTicketsAreBounded(t *testing.T) {
-	long := strings.Repeat("a", 3000) // as only the site itself can ask for
+	long := strings.Repeat("a", 3000) // only the site itself can ask for this
 	s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) {
 		c.Callbacks.Redirect = func(_ context.Context, p auth.RedirectParams) (string, error) {
 			page := strings.TrimPrefix(p.URL, p.BaseURL)
@@ -303,9 +304,10 @@ func TestTicketsAreBounded(t *testing.T) {
 	}
 }
 
-// TestRedirectProxy: a deployment that no provider knows gets the answer by way
-// of one that they know, which has sign-ins of its own besides. Only the state
-// that has to tell the way is long; WeChat takes 128 characters.
+// TestRedirectProxy: a deployment that is not registered with any provider gets
+// the answer through a deployment that is. The second one also has its own
+// sign-ins. Only a state that contains the way back is long; WeChat accepts 128
+// characters.
 func TestRedirectProxy(t *testing.T) {
 	const proxyURL = origin + "/auth"
 	s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) {
@@ -340,7 +342,7 @@ func TestRedirectProxy(t *testing.T) {
 			size += len(name) + len(": \r\n") + len(v)
 		}
 	}
-	if size > 4096 { // what nginx takes as the header of an answer, if it is not told otherwise
+	if size > 4096 { // the default limit of nginx for the header of a response
 		t.Errorf("the header that starts a sign-in has %d bytes", size)
 	}
 	if n := len(state(l)); n < 200 {
@@ -357,9 +359,9 @@ func TestRedirectProxy(t *testing.T) {
 	s.refused(t, newBrowser(t, s).get(callback(forged)), "not made by a deployment")
 }
 
-// TestFormPost: an answer that comes as a form of the provider's site finds its
-// checks, and where the sign-in was started from, although the browser sends no
-// cookie along at first: a page of ours posts the answer once more.
+// TestFormPost: an answer that comes as a form from the provider's site finds
+// its checks and the page where the sign-in started, although the browser sends
+// no cookie at first: a page of ours posts the answer once more.
 func TestFormPost(t *testing.T) {
 	t.Run("all cookies Lax", func(t *testing.T) { testFormPost(t, auth.CookieConfig{}) })
 	t.Run("the mark comes along", func(t *testing.T) { testFormPost(t, auth.CookieConfig{SameSite: http.SameSiteNoneMode}) })
@@ -401,8 +403,9 @@ func testFormPost(t *testing.T, csrf auth.CookieConfig) {
 	post(again, origin).wantLocation(t, errorPage) // one hop and no more
 }
 
-// TestSignInParameters: whoever starts a sign-in may add parameters to the
-// authorization request, but not change what identifies client or answer.
+// TestSignInParameters: the code that starts a sign-in may add parameters to
+// the authorization request. It can't change the parameters that identify the
+// client or the answer.
 func TestSignInParameters(t *testing.T) {
 	s := newSite(t, nil)
 	for _, name := range []string{
@@ -420,8 +423,8 @@ func TestSignInParameters(t *testing.T) {
 	}
 }
 
-// TestEndpointsAreSecure: a provider without encryption is refused when the
-// handler is made, unless it is on this machine.
+// TestEndpointsAreSecure: a provider without https is refused when the handler
+// is made, unless it is on this machine.
 func TestEndpointsAreSecure(t *testing.T) {
 	for _, set := range []func(o *auth.OAuth, u string){
 		func(o *auth.OAuth, u string) { o.Issuer = u }, func(o *auth.OAuth, u string) { o.WellKnown = u }, func(o *auth.OAuth, u string) { o.JWKS = u },
@@ -441,8 +444,8 @@ func TestEndpointsAreSecure(t *testing.T) {
 	}
 }
 
-// TestRedirectLeaksNoToken: nothing that the client sends to an endpoint goes
-// on to where the endpoint redirects.
+// TestRedirectLeaksNoToken: if an endpoint redirects, no data that the client
+// sent to it goes to the target of the redirect.
 func TestRedirectLeaksNoToken(t *testing.T) {
 	for _, path := range []string{"/token", "/userinfo", "/jwks", "/.well-known/openid-configuration"} {
 		for _, status := range []int{301, 302, 303, 307, 308} {
@@ -507,8 +510,8 @@ func TestOneFetch(t *testing.T) {
 	wave(2, 4)
 }
 
-// TestErrorRepeatsSecrets: what a provider repeats of the request in the text
-// of an error is not logged.
+// TestErrorRepeatsSecrets: if a provider repeats parts of the request in the
+// text of an error, they are not logged.
 func TestErrorRepeatsSecrets(t *testing.T) {
 	s := newSite(t, nil)
 	s.idp.endpoints["/token"] = func(w http.ResponseWriter, r *http.Request) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestFailureKeepsDeletions: a check that was spent is removed from the browser
+// TestFailureKeepsDeletions: a check that was used is removed from the browser
 // although the sign-in failed. New cookies are not set.
 func TestFailureKeepsDeletions(t *testing.T) {
 	e, problems := compile(Config{Secret: []string{"s"}, Logger: slog.New(slog.DiscardHandler)}, unshared)
@@ -22,7 +22,8 @@ func TestFailureKeepsDeletions(t *testing.T) {
 	}
 }
 
-// TestLocationIsASCII: what an application redirects to can't add headers.
+// TestLocationIsASCII: the target of an application's redirect can't add
+// headers.
 func TestLocationIsASCII(t *testing.T) {
 	for location, want := range map[string]string{
 		"/plain?a=b": "/plain?a=b", "/\u00fc": "/%C3%BC", "/a\r\nSet-Cookie: x=y": "/a%0D%0ASet-Cookie:%20x=y", "/\x7f": "/%7F",

@@ -11,9 +11,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// TestSameOrigin: a page of another site, or of a sibling domain, makes no
-// request that counts, and neither does a request that does not say where it
-// comes from.
+// TestSameOrigin: a page of another site, or of a sibling domain, can't make a
+// request that is accepted. A request that does not say where it comes from is
+// not accepted either.
 func TestSameOrigin(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	for name, config := range map[string]auth.Config{
@@ -26,7 +26,7 @@ func TestSameOrigin(t *testing.T) {
 		}
 		for _, c := range []struct {
 			header http.Header
-			ok     bool // where there is a URL or a trusted host
+			ok     bool // with Config.URL or a trusted host
 			always bool
 		}{
 			{http.Header{"Sec-Fetch-Site": {"same-origin"}}, true, true},
@@ -61,8 +61,8 @@ func TestSameOrigin(t *testing.T) {
 }
 
 // TestRoutesTakeOwnPagesWithoutToken: a POST of a page of this site needs no
-// CSRF token, one of another site does, and a wrong token is wrong from
-// anywhere.
+// CSRF token, a POST of another site does, and a wrong token is refused from
+// every site.
 func TestRoutesTakeOwnPagesWithoutToken(t *testing.T) {
 	for _, c := range []struct {
 		header http.Header

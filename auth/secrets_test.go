@@ -12,7 +12,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// TestGuessableSecretsAreRefused: a short secret, wherever it is, stops New and
+// TestGuessableSecretsAreRefused: a short secret, in any field, stops New and
 // Auth, except on a site that only this machine can reach.
 func TestGuessableSecretsAreRefused(t *testing.T) {
 	t.Parallel()
@@ -74,8 +74,8 @@ func TestGuessableSecretsAreRefused(t *testing.T) {
 	}
 }
 
-// TestHostHeaderAloneIsNotLoopback: who reaches the server from elsewhere is not
-// trusted for saying localhost.
+// TestHostHeaderAloneIsNotLoopback: a client on another machine is not trusted
+// because it sends the host localhost.
 func TestHostHeaderAloneIsNotLoopback(t *testing.T) {
 	t.Parallel()
 	h, err := auth.New(auth.Config{Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)})

@@ -76,8 +76,9 @@ func TestServerSignInAndOut(t *testing.T) {
 	}
 }
 
-// TestServerSession: server code gets what Callbacks.Session makes, the update
-// reaches the callback, and a store that fails is an error, not a visitor.
+// TestServerSession: server code gets the result of Callbacks.Session, and the
+// update reaches the callback. A store that fails is an error, and does not
+// mean that nobody is signed in.
 func TestServerSession(t *testing.T) {
 	h := newHandler(t, auth.Config{
 		Providers: []auth.Provider{password()},
@@ -124,8 +125,9 @@ func TestServerSession(t *testing.T) {
 	}
 }
 
-// TestDatabaseSession: extended at most once in UpdateAge, removed once it is
-// over, and gone with its user or when it is deleted meanwhile.
+// TestDatabaseSession: a database session is extended at most once per
+// UpdateAge. It is removed when it has ended. It is gone if its user is gone,
+// or if it is deleted during the request.
 func TestDatabaseSession(t *testing.T) {
 	s, c := newStore(), newClock()
 	s.users["u"] = adapter.User{ID: "u", Email: "ada@example.com"}
@@ -210,7 +212,7 @@ func TestTokenSession(t *testing.T) {
 	b.wantNoSession()
 }
 
-// TestRaw returns errors as they are, and results unsent.
+// TestRaw: Raw returns errors unchanged, and results that were not sent.
 func TestRaw(t *testing.T) {
 	config := auth.Config{Secret: []string{secret}, TrustHost: new(true), Providers: []auth.Provider{password()}, SkipCSRFCheck: auth.SkipCSRFCheck, Logger: slog.New(slog.DiscardHandler)}
 	post := func(header http.Header) (*auth.Result, error) {
@@ -232,8 +234,8 @@ func TestRaw(t *testing.T) {
 	}
 }
 
-// TestApplicationMayFail: what panics or fails in the application's code fails
-// the request, or nothing at all, but never the server.
+// TestApplicationMayFail: a panic or an error in the application's code makes
+// at most the request fail, and never the server.
 func TestApplicationMayFail(t *testing.T) {
 	boom := func() { panic("boom") }
 	for name, c := range map[string]struct {
@@ -305,7 +307,7 @@ func TestMarkupNeverReachesPages(t *testing.T) {
 }
 
 // TestEmptyNameIsShownAsNull: a name or picture that a store keeps as an empty
-// text is shown as one that it does not know, and server code reads a text.
+// text is shown as null, and server code reads an empty text.
 func TestEmptyNameIsShownAsNull(t *testing.T) {
 	for name, stored := range map[string]*string{"null": nil, "empty": new("")} {
 		t.Run(name, func(t *testing.T) {
@@ -321,7 +323,8 @@ func TestEmptyNameIsShownAsNull(t *testing.T) {
 }
 
 // TestSignInLeaksNoQueryOfThePage: a page of the application starts a sign-in;
-// its own query is not sent to the provider, and what the caller gives is.
+// the query of the page is not sent to the provider, but the parameters of the
+// caller are.
 func TestSignInLeaksNoQueryOfThePage(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
@@ -340,9 +343,9 @@ func TestSignInLeaksNoQueryOfThePage(t *testing.T) {
 	}
 }
 
-// TestOtherSitesChangeNothing: what signs in by credentials, sends a mail or signs
-// out is a POST of a page of this site; from elsewhere the browser gets a page
-// that asks, or an error.
+// TestOtherSitesChangeNothing: only a POST of a page of this site signs in with
+// credentials, sends a mail or signs out. For a request from another site, the
+// browser gets a page that asks, or an error.
 func TestOtherSitesChangeNothing(t *testing.T) {
 	t.Parallel()
 	box := &outbox{}

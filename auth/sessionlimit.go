@@ -15,10 +15,10 @@ func (c *SessionConfig) expires(renewed, began time.Time) time.Time {
 	return end
 }
 
-// stamp is the separator between the random part of the session token of a
-// database session and the instant at which the session began, which is added
-// only with AbsoluteMaxAge. The instant needs no signature: a changed token
-// finds another session, or none.
+// stamp separates the random part of the key of a database session from the
+// instant at which the session began. The instant is added only with
+// AbsoluteMaxAge. It needs no signature: a changed key finds another session,
+// or none.
 const stamp = ".t"
 
 // stamped is the key of a database session that begins now.

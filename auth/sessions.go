@@ -64,7 +64,7 @@ func (h *Handler) RevokeSessions(ctx context.Context, userID string, keep *http.
 	return h.engine.revokeSessions(ctx, userID, token)
 }
 
-// signedIn returns the ID of the user who is signed in, and the token of their
+// signedIn returns the ID of the user who is signed in, and the key of their
 // session.
 func (h *Handler) signedIn(r *http.Request) (userID, token string, err error) {
 	session, err := h.Session(r)
@@ -141,7 +141,7 @@ func (e *engine) needStoredSessions() error {
 	return nil
 }
 
-// sessionID names a session without revealing its token.
+// sessionID names a session without revealing its key.
 func sessionID(token string) string {
 	sum := sha256.Sum256([]byte("gatehouse session\x00" + token))
 	return base64.RawURLEncoding.EncodeToString(sum[:16])

@@ -41,9 +41,9 @@ func (l listing) DeleteSessionsByUserID(_ context.Context, userID, except string
 	return int64(before - len(l.sessions)), nil
 }
 
-// TestRevokedSessionsOfOthersStay: somebody ends the sessions of their own other
-// browsers, one or all; sessions of other people are neither seen nor ended, and
-// the list gives no session away.
+// TestRevokedSessionsOfOthersStay: a user ends one or all sessions in their
+// other browsers. Sessions of other people are neither shown nor ended, and the
+// list does not reveal any session token.
 func TestRevokedSessionsOfOthersStay(t *testing.T) {
 	t.Parallel()
 	box, now := &outbox{}, newClock()
@@ -137,7 +137,8 @@ func (s *sweeping) DeleteExpired(context.Context, time.Time) (adapter.Swept, err
 	return adapter.Swept{}, nil
 }
 
-// TestSweep runs until its context ends, also if the store fails now and then.
+// TestSweep: Sweep runs until its context ends, also if the store fails now and
+// then.
 func TestSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sweeping{store: newStore()}
@@ -158,9 +159,9 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestGuessingIsLimited: what Config.Limit refuses is answered with status 429
-// before anything is looked up, the same for who is known and who is not; others
-// go on, and what failed is told.
+// TestGuessingIsLimited: a request that Config.Limit refuses gets status 429
+// before anything is looked up, and the response is the same for known and
+// unknown users. Other requests go on, and an event reports what failed.
 func TestGuessingIsLimited(t *testing.T) {
 	t.Parallel()
 	box, store := &outbox{}, newStore()
@@ -235,7 +236,8 @@ func TestGuessingIsLimited(t *testing.T) {
 	}
 }
 
-// TestEventsHaveTheRequest: a log of events can say where each came from.
+// TestEventsHaveTheRequest: a log of events can say which request caused each
+// event.
 func TestEventsHaveTheRequest(t *testing.T) {
 	t.Parallel()
 	seen := map[string]*http.Request{}

@@ -47,9 +47,9 @@ func claimsOf(t *testing.T, token string, now func() time.Time, secrets ...strin
 	return claims
 }
 
-// TestLateAnswerUndoesNoSignOut: an answer that was under way while its browser
-// signed out, or while the roles changed, brings no old token back. A session
-// that is used goes on all the same.
+// TestLateAnswerUndoesNoSignOut: a response that was under way while its
+// browser signed out, or while the roles changed, does not bring an old token
+// back. A session in use still goes on.
 func TestLateAnswerUndoesNoSignOut(t *testing.T) {
 	t.Parallel()
 	h, now := tokenSite(t, nil)
@@ -79,8 +79,8 @@ func TestLateAnswerUndoesNoSignOut(t *testing.T) {
 	}
 }
 
-// TestShortSessionsGoOn: a token whose life is shorter than UpdateAge is replaced
-// in time, while it is used.
+// TestShortSessionsGoOn: a token whose lifetime is shorter than UpdateAge is
+// replaced in time while it is in use.
 func TestShortSessionsGoOn(t *testing.T) {
 	t.Parallel()
 	h, now := tokenSite(t, func(c *auth.Config) { c.Session.MaxAge = time.Hour })
@@ -94,8 +94,8 @@ func TestShortSessionsGoOn(t *testing.T) {
 	b.wantNoSession()
 }
 
-// TestWhenATokenIsReplaced: at once where something changed, and with UpdateAge
-// zero at each reading.
+// TestWhenATokenIsReplaced: a token is replaced at once if its claims changed,
+// and at each reading if UpdateAge is zero.
 func TestWhenATokenIsReplaced(t *testing.T) {
 	t.Parallel()
 	changing := func(change func(auth.JWTParams)) func(*auth.Config) {
@@ -169,8 +169,8 @@ func TestWhenATokenIsReplaced(t *testing.T) {
 	})
 }
 
-// TestStolenCookieEndsForGood: however much a session is used, it ends
-// AbsoluteMaxAge after the sign-in, also one that Auth.js began.
+// TestStolenCookieEndsForGood: a session ends AbsoluteMaxAge after the sign-in,
+// even if it is in use. So does a session that Auth.js began.
 func TestStolenCookieEndsForGood(t *testing.T) {
 	t.Parallel()
 	limited := func(c *auth.Config) { c.Session.AbsoluteMaxAge = 90 * 24 * time.Hour }
@@ -258,7 +258,7 @@ func TestStolenCookieEndsForGood(t *testing.T) {
 		}
 		now.advance(6 * 24 * time.Hour)
 		b.wantSession("ada@example.com")
-		before.wantNoSession() // its key does not tell when it began, so it ends as it would have
+		before.wantNoSession() // its key does not say when it began, so it keeps its expiry
 		for range 11 {
 			now.advance(5 * 24 * time.Hour)
 			b.wantSession("ada@example.com")
@@ -271,8 +271,9 @@ func TestStolenCookieEndsForGood(t *testing.T) {
 	})
 }
 
-// TestRevokedSessionIsNobody, wherever it is read; a hook that fails is an error
-// and not nobody.
+// TestRevokedSessionIsNobody: after a session was revoked, nobody is signed in,
+// at each place that reads it. A hook that fails is an error, and does not mean
+// that nobody is signed in.
 func TestRevokedSessionIsNobody(t *testing.T) {
 	t.Parallel()
 	var revoked bool
@@ -360,8 +361,8 @@ func TestFailingCallbackSignsNobodyOut(t *testing.T) {
 	}
 }
 
-// TestReadingThatCannotWriteSaysSo: a callback that renews something for good
-// knows when its result would be lost.
+// TestReadingThatCannotWriteSaysSo: a callback that makes a permanent change
+// can find out that its result would be lost.
 func TestReadingThatCannotWriteSaysSo(t *testing.T) {
 	t.Parallel()
 	refreshes := 0
@@ -393,8 +394,8 @@ func TestReadingThatCannotWriteSaysSo(t *testing.T) {
 	}
 }
 
-// TestServerCodeAlwaysHasTheID, whatever Callbacks.Session does to what the client
-// is shown; the client is shown the ID only if the callback says so.
+// TestServerCodeAlwaysHasTheID: server code gets the ID for every result of
+// Callbacks.Session. The client sees the ID only if the callback sets it.
 func TestServerCodeAlwaysHasTheID(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -8,13 +8,14 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// TestSettingsThatCannotWork are refused at the start, and others are not.
+// TestSettingsThatCannotWork: settings that can't work are refused at the
+// start, and others are not.
 func TestSettingsThatCannotWork(t *testing.T) {
 	t.Parallel()
 	cookie := func(c auth.CookieConfig) auth.Config { return auth.Config{Cookies: auth.Cookies{State: c}} }
 	for name, c := range map[string]struct {
 		config auth.Config
-		want   string // is part of the error; empty stands for none
+		want   string // is part of the error; empty means no error
 	}{
 		"__Host- with a Domain": {cookie(auth.CookieConfig{Name: "__Host-x", Domain: "example.com"}), "__Host-"},
 		"__Host- with a Path":   {cookie(auth.CookieConfig{Name: "__Host-x", Path: "/auth"}), "__Host-"},
@@ -38,7 +39,8 @@ func TestSettingsThatCannotWork(t *testing.T) {
 	}
 }
 
-// TestAddressesThatAreNotWhatTheySeem are refused, and honest ones are not.
+// TestAddressesThatAreNotWhatTheySeem: addresses that look like other addresses
+// are refused, and honest ones are not.
 func TestAddressesThatAreNotWhatTheySeem(t *testing.T) {
 	t.Parallel()
 	for address, ok := range map[string]bool{
@@ -52,8 +54,8 @@ func TestAddressesThatAreNotWhatTheySeem(t *testing.T) {
 	}
 }
 
-// TestRefreshedCookiesAreNotCached: an answer with a cookie of a session is for
-// one browser.
+// TestRefreshedCookiesAreNotCached: a response with a session cookie is for one
+// browser only.
 func TestRefreshedCookiesAreNotCached(t *testing.T) {
 	t.Parallel()
 	h, now := tokenSite(t, nil)
@@ -73,7 +75,8 @@ func TestRefreshedCookiesAreNotCached(t *testing.T) {
 	}
 }
 
-// TestCredentialsWithoutFieldsHaveAButton, as in Auth.js.
+// TestCredentialsWithoutFieldsHaveAButton: a provider without fields has a
+// button, as in Auth.js.
 func TestCredentialsWithoutFieldsHaveAButton(t *testing.T) {
 	t.Parallel()
 	bare := password()

@@ -9,7 +9,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// eachTime serves each request by a call of Auth or Raw of its own.
+// eachTime serves each request by a separate call of Auth or Raw.
 func eachTime(raw bool, config func() auth.Config) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !raw {
@@ -30,9 +30,9 @@ func eachTime(raw bool, config func() auth.Config) http.HandlerFunc {
 	}
 }
 
-// TestReplayAgainstAuth: a check that one call of Auth or Raw saw is spent for
-// the next, although each of them compiles a configuration, with functions,
-// providers and a client of its own.
+// TestReplayAgainstAuth: a check that one call of Auth or Raw accepted is not
+// accepted by the next, although each call compiles a new configuration, with
+// new functions, providers and a new client.
 func TestReplayAgainstAuth(t *testing.T) {
 	t.Parallel()
 	for name, raw := range map[string]bool{"Auth": false, "Raw": true} {
@@ -48,7 +48,7 @@ func TestReplayAgainstAuth(t *testing.T) {
 			answer := s.idp.authorize(t, b.submit("/auth/signin/idp").location())
 			kept := maps.Clone(b.cookies)
 			b.get(callback(answer)).wantLocation(t, origin)
-			// The provider would let the code through a second time.
+			// The provider would accept the code a second time.
 			s.idp.mu.Lock()
 			s.idp.grants[answer.Get("code")] = &grant{person: "ada", redirectURI: origin + "/auth/callback/idp"}
 			s.idp.mu.Unlock()

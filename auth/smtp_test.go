@@ -15,7 +15,7 @@ import (
 )
 
 // TestMailHeaders: neither the address nor the text of a mail becomes a header
-// or another recipient, whatever an application lets through.
+// or another recipient, even if an application does not check them.
 func TestMailHeaders(t *testing.T) {
 	server := newMailServer(t, nil)
 	for name, c := range map[string]struct {
@@ -69,8 +69,8 @@ func TestMailHeaders(t *testing.T) {
 	}
 }
 
-// TestSilentMailServer: a mail server that greets and then says nothing keeps
-// nobody longer than the context of the request.
+// TestSilentMailServer: if a mail server greets and then says nothing, the
+// sign-in waits at most until the context of the request ends.
 func TestSilentMailServer(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestSpentChecksAreCapped: whoever finishes sign-ins without end takes no more
-// memory than the cap, and what was spent last stays spent.
+// TestSpentChecksAreCapped: a client that finishes sign-ins without end uses no
+// more memory than the cap, and the last used checks stay used.
 func TestSpentChecksAreCapped(t *testing.T) {
 	t.Parallel()
 	s, now := newSpentChecks(), time.Unix(1e9, 0)

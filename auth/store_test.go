@@ -8,9 +8,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// store is an adapter for tests of the core that need to see, or to disturb,
-// what the core asks of its adapter: it counts users up from user-1, and calls
-// before each method what the test put there.
+// store is an adapter for tests of the core that need to see or to disturb the
+// calls of the adapter. The IDs of its users are user-1, user-2 and so on.
+// Before each method it calls the function before, which the test sets.
 type store struct {
 	adapter.Adapter // nil: the methods that the core does not call
 
@@ -21,8 +21,8 @@ type store struct {
 	tokens   map[adapter.VerificationTokenKey]adapter.VerificationToken
 	passkeys map[string][]adapter.Authenticator // by user
 	created  int
-	// before is called, unlocked, before each method. An error from it is the
-	// method's.
+	// before is called, unlocked, before each method. If it returns an error, the
+	// method returns this error.
 	before func(method string, args ...any) error
 }
 

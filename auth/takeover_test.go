@@ -16,7 +16,8 @@ import (
 const victim = "victim@example.com"
 
 // stage is a site with two providers, mail links and an adapter that can do
-// everything. Whoever signs in at a provider has the victim's address there.
+// everything. Everybody who signs in at a provider has the victim's address
+// there.
 type stage struct {
 	*site
 	t     testing.TB
@@ -88,9 +89,9 @@ func (st *stage) wantPage(r *reply, texts ...string) {
 	}
 }
 
-// TestPreHijackByAnUnprovenAddress: the attacker signs up at a provider that says
-// nothing about the victim's address. What proves the address later is never
-// merged with that user.
+// TestPreHijackByAnUnprovenAddress: the attacker signs up at a provider that
+// says nothing about the victim's address. An account that proves the address
+// later is never merged with that user.
 func TestPreHijackByAnUnprovenAddress(t *testing.T) {
 	for name, prove := range map[string]func(st *stage, b *browser) *reply{
 		"mail link": func(st *stage, b *browser) *reply { return st.byMail(b) },
@@ -190,8 +191,8 @@ func TestBothProofsTogetherLink(t *testing.T) {
 	})
 }
 
-// TestProofOfAnotherBrowserLinksNothing: what the victim has proven waits in the
-// victim's browser; copied into another one it is worth nothing.
+// TestProofOfAnotherBrowserLinksNothing: what the victim has proven waits in
+// the victim's browser; copied into another browser it has no effect.
 func TestProofOfAnotherBrowserLinksNothing(t *testing.T) {
 	st := newStage(t, nil)
 	attacker, b := newBrowser(t, st), newBrowser(t, st)
@@ -207,8 +208,8 @@ func TestProofOfAnotherBrowserLinksNothing(t *testing.T) {
 	attacker.post("/auth/callback/email", "startAfresh", "true").wantLocation(t, errorPage)
 }
 
-// TestStartAfresh: who has proven the address goes on as a new user. The other
-// user loses the address, keeps the rest, and an event says so.
+// TestStartAfresh: the person who has proven the address continues as a new
+// user. The other user loses only the address, and an event reports it.
 func TestStartAfresh(t *testing.T) {
 	for name, prove := range map[string]func(st *stage, b *browser) *reply{
 		"mail link": func(st *stage, b *browser) *reply { return st.byMail(b) },
@@ -242,7 +243,7 @@ func TestStartAfresh(t *testing.T) {
 	}
 }
 
-// pressedURL is where the form with a button leads.
+// pressedURL is the URL to which the form with a button is sent.
 func pressedURL(page *reply, button string) string {
 	for _, form := range formOfPage.FindAllStringSubmatch(page.body, -1) {
 		if strings.Contains(form[2], ">"+button+"<") {
@@ -252,9 +253,9 @@ func pressedURL(page *reply, button string) string {
 	return ""
 }
 
-// TestUserWithoutAnyWayInIsGiven: a sign-up that died between its writes leaves a
-// user without an account. Who proves the address gets that user, and whoever had
-// a session of it does not keep it.
+// TestUserWithoutAnyWayInIsGiven: a sign-up that died between its writes leaves
+// a user without an account. The person who proves the address gets that user,
+// and every earlier session of the user ends.
 func TestUserWithoutAnyWayInIsGiven(t *testing.T) {
 	for name, prove := range map[string]func(st *stage, b *browser) *reply{
 		"mail link": func(st *stage, b *browser) *reply { return st.byMail(b) },
@@ -287,9 +288,9 @@ func TestUserWithoutAnyWayInIsGiven(t *testing.T) {
 	})
 }
 
-// TestLinkIntoAGivenUser: while who is signed in as a user without any way in
-// links an account, somebody proves the address of that user. Both can't have
-// them.
+// TestLinkIntoAGivenUser: a person is signed in as a user without any way to
+// sign in, and links an account. At the same time somebody else proves the
+// address of that user. Only one of them gets the user.
 func TestLinkIntoAGivenUser(t *testing.T) {
 	for _, comesFirst := range []string{"linkAccount", "listAccountsByUserId"} {
 		t.Run(comesFirst, func(t *testing.T) {
@@ -311,8 +312,8 @@ func TestLinkIntoAGivenUser(t *testing.T) {
 				if method == "listAccountsByUserId" {
 					lists++
 				}
-				// The other login runs before the link is stored, or between the two
-				// looks that are taken when the user is given away.
+				// The other login runs before the link is stored, or between the two reads
+				// that are made when the user is given away.
 				if done || method != comesFirst || method == "listAccountsByUserId" && lists < 2 {
 					return nil
 				}
@@ -337,9 +338,9 @@ func TestLinkIntoAGivenUser(t *testing.T) {
 	}
 }
 
-// TestNullEmailVerifiedIsNoGuilt: Auth.js leaves EmailVerified null for all who
-// came by OAuth. Their next sign-in with a provider that proves the address
-// repairs that, and a mail link then asks nothing.
+// TestNullEmailVerifiedIsNoGuilt: Auth.js leaves EmailVerified null for all
+// users who signed up with OAuth. Their next sign-in with a provider that
+// proves the address sets it, and a mail link then works without a question.
 func TestNullEmailVerifiedIsNoGuilt(t *testing.T) {
 	st := newStage(t, nil)
 	st.store.users["u"] = adapter.User{ID: "u", Email: victim}
@@ -357,8 +358,8 @@ func TestNullEmailVerifiedIsNoGuilt(t *testing.T) {
 	}
 }
 
-// TestProofByOneOfTwoAccountsProvesNothing: a user with another account may be
-// two people.
+// TestProofByOneOfTwoAccountsProvesNothing: the two accounts of a user may
+// belong to two people.
 func TestProofByOneOfTwoAccountsProvesNothing(t *testing.T) {
 	st := newStage(t, nil)
 	st.store.users["u"] = adapter.User{ID: "u", Email: victim}
@@ -373,7 +374,8 @@ func TestProofByOneOfTwoAccountsProvesNothing(t *testing.T) {
 }
 
 // TestLookalikeAddressProvesNothing: the lower case of the Kelvin sign is k, so
-// an attacker's address with one becomes the victim's. Its proof does not.
+// an attacker's address with one becomes the victim's. The proof of the
+// attacker's address does not become a proof of the victim's.
 func TestLookalikeAddressProvesNothing(t *testing.T) {
 	st := newStage(t, nil)
 	const address, lookalike = "kim@example.com", "\u212aim@example.com"
@@ -394,7 +396,7 @@ func TestLookalikeAddressProvesNothing(t *testing.T) {
 }
 
 // TestAdapterWithoutListsIsAsked: an adapter that can't list accounts can't say
-// that a user has none. A site with nothing but mail links is not asked.
+// that a user has none. A site that has only mail links does not ask.
 func TestAdapterWithoutListsIsAsked(t *testing.T) {
 	s, box := newStore(), &outbox{}
 	s.users["u"] = adapter.User{ID: "u", Email: victim}
@@ -461,8 +463,8 @@ func (w withoutSignUps) ListAuthenticatorsByUserID(ctx context.Context, userID s
 	return w.lists.ListAuthenticatorsByUserID(ctx, userID)
 }
 
-// TestSignUpIsOneCall: where the adapter can, user and account are one write, so
-// no store that dies leaves half of them.
+// TestSignUpIsOneCall: if the adapter supports it, user and account are stored
+// in one write, so a store that dies does not leave only one of them.
 func TestSignUpIsOneCall(t *testing.T) {
 	st := newStage(t, nil)
 	var calls []string
@@ -473,8 +475,8 @@ func TestSignUpIsOneCall(t *testing.T) {
 	}
 }
 
-// TestStoredTokensFollowEverySignIn: the tokens in the store are those of the
-// last sign-in; a refresh token that the provider sends once only stays.
+// TestStoredTokensFollowEverySignIn: the stored tokens are those of the last
+// sign-in. A refresh token that the provider sends only once stays.
 func TestStoredTokensFollowEverySignIn(t *testing.T) {
 	st := newStage(t, nil)
 	key := adapter.AccountKey{Provider: "idp", ProviderAccountID: "ada"}

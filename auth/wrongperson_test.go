@@ -11,8 +11,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 
-// TestPinnedTenantRefusesOtherTenants: a configuration that names one tenant lets
-// nobody of another one in, although the metadata is that of all tenants.
+// TestPinnedTenantRefusesOtherTenants: a configuration that names one tenant
+// refuses people of other tenants, although the metadata is the same for all
+// tenants.
 func TestPinnedTenantRefusesOtherTenants(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -44,8 +45,8 @@ func TestPinnedTenantRefusesOtherTenants(t *testing.T) {
 	}
 }
 
-// TestUserInfoRequestOfAnotherPerson: what UserInfo.Request returns is of the
-// person whom the ID token names, or nobody signs in.
+// TestUserInfoRequestOfAnotherPerson: UserInfo.Request must return the profile
+// of the person whom the ID token names; otherwise nobody signs in.
 func TestUserInfoRequestOfAnotherPerson(t *testing.T) {
 	t.Parallel()
 	same := func(p auth.UserInfoRequest) auth.Profile {
@@ -55,7 +56,7 @@ func TestUserInfoRequestOfAnotherPerson(t *testing.T) {
 		name    string
 		kind    auth.ProviderType
 		profile func(auth.UserInfoRequest) auth.Profile
-		log     string // empty if somebody signs in
+		log     string // empty if the sign-in succeeds
 	}{
 		{"same person", auth.TypeOIDC, same, ""},
 		{"another person", auth.TypeOIDC, func(auth.UserInfoRequest) auth.Profile { return auth.Profile{"sub": "eve", "email": "eve@example.com"} }, "another person"},
@@ -93,8 +94,8 @@ func TestUserInfoRequestOfAnotherPerson(t *testing.T) {
 	}
 }
 
-// TestEmptyChecksAreNotNone: a list without checks is the default; to turn them
-// off takes the word none, and nothing beside it.
+// TestEmptyChecksAreNotNone: an empty list means the default checks. Only a
+// list with CheckNone alone turns the checks off.
 func TestEmptyChecksAreNotNone(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -123,8 +124,8 @@ func TestEmptyChecksAreNotNone(t *testing.T) {
 	}
 }
 
-// TestTwoPeopleWithOneNumber: a number that stands for several people is no
-// identifier of any of them.
+// TestTwoPeopleWithOneNumber: a number to which the IDs of several people are
+// rounded identifies none of them.
 func TestTwoPeopleWithOneNumber(t *testing.T) {
 	t.Parallel()
 	for v, want := range map[any]string{
