@@ -101,38 +101,41 @@ var acctClauses = []check{
 		}
 	}},
 	{id: "ACCT-08", words: "pairs-are-compared-byte-for-byte", requires: accountMethods, run: func(c *clauseContext) {
-		a := c.user()
-		key := adapter.AccountKey{Provider: c.nearMissKey("provider"), ProviderAccountID: c.nearMissKey("subject")}
-		x := c.linkAccount(c.accountWith(a.ID, key))
-		pairs, misses := nearMissPairs(key)
-		for i, m := range misses {
-			got, err := c.a.GetUserByAccount(c.ctx, pairs[i])
-			c.missed("GetUserByAccount", m, got, err)
-			if c.works("GetAccount") {
-				got, err := c.a.GetAccount(c.ctx, pairs[i].ProviderAccountID, pairs[i].Provider)
-				c.missed("GetAccount", m, got, err)
-			}
-			if c.works("UnlinkAccount") {
-				got, err := c.a.UnlinkAccount(c.ctx, pairs[i])
-				if err == nil { // an unlink that finds nothing may fail: ACCT-12
-					c.missed("UnlinkAccount", m, got, err)
+		subjects := missedKeys(func() string { return c.nearMissKey("subject") })
+		for i, provider := range missedKeys(func() string { return c.nearMissKey("provider") }) {
+			a := c.user()
+			key := adapter.AccountKey{Provider: provider.value, ProviderAccountID: subjects[i].value}
+			x := c.linkAccount(c.accountWith(a.ID, key))
+			pairs, misses := nearMissPairs(key, provider.near)
+			for i, m := range misses {
+				got, err := c.a.GetUserByAccount(c.ctx, pairs[i])
+				c.missed("GetUserByAccount", m, got, err)
+				if c.works("GetAccount") {
+					got, err := c.a.GetAccount(c.ctx, pairs[i].ProviderAccountID, pairs[i].Provider)
+					c.missed("GetAccount", m, got, err)
+				}
+				if c.works("UnlinkAccount") {
+					got, err := c.a.UnlinkAccount(c.ctx, pairs[i])
+					if err == nil { // an unlink that finds nothing may fail: ACCT-12
+						c.missed("UnlinkAccount", m, got, err)
+					}
 				}
 			}
-		}
-		c.owned("after lookups and unlinks of near misses", x, a)
-		owners := map[adapter.AccountKey]*adapter.User{key: a}
-		for i, m := range misses {
-			u := c.user()
-			if _, err := c.a.LinkAccount(c.ctx, c.accountWith(u.ID, pairs[i])); c.stored("LinkAccount", m, err) {
-				owners[pairs[i]] = u
+			c.owned("after lookups and unlinks of near misses", x, a)
+			owners := map[adapter.AccountKey]*adapter.User{key: a}
+			for i, m := range misses {
+				u := c.user()
+				if _, err := c.a.LinkAccount(c.ctx, c.accountWith(u.ID, pairs[i])); c.stored("LinkAccount", m, err) {
+					owners[pairs[i]] = u
+				}
 			}
-		}
-		for i, m := range misses {
-			if u := owners[pairs[i]]; u != nil {
-				c.same("GetUserByAccount of the key with "+m.name+", linked to a user of its own", c.getUserByAccount(pairs[i]), u)
+			for i, m := range misses {
+				if u := owners[pairs[i]]; u != nil {
+					c.same("GetUserByAccount of the key with "+m.name+", linked to a user of its own", c.getUserByAccount(pairs[i]), u)
+				}
 			}
+			c.owned("after links of near misses", x, a)
 		}
-		c.owned("after links of near misses", x, a)
 	}},
 	{id: "ACCT-09", words: "a-user-may-hold-many-accounts", requires: accountMethods, run: func(c *clauseContext) {
 		u := c.user()
@@ -155,6 +158,20 @@ var acctClauses = []check{
 			c.owned("an account of another user", x, b)
 		}
 		c.same("the user whose account was unlinked", c.getUser(a.ID), a)
+		for _, kind := range []adapter.AccountType{adapter.AccountOIDC, adapter.AccountWebAuthn} {
+			rest := c.userWith(2, 2, 1)
+			gone := c.newAccount(rest.user.ID)
+			gone.Type = kind
+			c.linkAccount(gone)
+			if c.works("CreateAuthenticator") {
+				connected := c.newAuthenticator(rest.user.ID)
+				connected.ProviderAccountID = gone.ProviderAccountID
+				c.createAuthenticator(connected)
+				rest.authenticators = append(rest.authenticators, connected)
+			}
+			c.unlinkAccount(gone.Key())
+			c.unchanged(fmt.Sprintf("of the user whose account of type %s was unlinked", kind), c.a, rest)
+		}
 	}},
 	{id: "ACCT-11", words: "unlink-returns-the-removed-account", requires: unlinkMethods, run: func(c *clauseContext) {
 		u := c.user()

@@ -48,6 +48,10 @@ var aeditClauses = []check{
 			of[*adapter.Authenticator](c, deleteAuthenticator(a, gone.CredentialID, false))
 			list("after the ID was used again and deleted")
 		}
+		rest := c.userWith(2, 2, 2)
+		of[*adapter.Authenticator](c, deleteAuthenticator(rest.user.ID, rest.authenticators[0].CredentialID, false))
+		rest.authenticators = rest.authenticators[1:]
+		c.unchanged("of the user whose authenticator was deleted", c.a, rest)
 	}},
 	{id: "AEDIT-02", words: "connected-account-ends-with-it", requires: append(editMethods, "LinkAccount", "GetAccount"), run: connectedAccountEnds},
 	{id: "AEDIT-03", words: "last-credential-is-kept", requires: append(editMethods, "LinkAccount", "GetAccount", "UnlinkAccount"), run: lastCredentialIsKept},

@@ -47,6 +47,9 @@ var alistClauses = []check{
 			update.Apply(&want[0])
 			c.same("ListAccountsByUserID after an update", list(), want)
 		}
+		joined := c.user().ID
+		want = c.joinedAccounts(joined)
+		c.same("ListAccountsByUserID of keys with separators", of[[]adapter.Account](c, listAccounts(joined)), want)
 		many := c.user().ID
 		want = make([]adapter.Account, manyRecords)
 		c.populate(len(want), func(i int) {

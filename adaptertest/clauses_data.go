@@ -380,6 +380,8 @@ func largeNumbers(c *clauseContext) {
 			if _, err := c.a.LinkAccount(c.ctx, x); err == nil {
 				c.same(fmt.Sprintf("an account whose token expires at %d", n), c.getAccount(x.Key()), &x)
 			}
+			c.otherWritesKeep(owner, fmt.Sprintf("expires at %d", n), func(x *adapter.Account) { x.ExpiresAt = &n },
+				func(u *adapter.AccountUpdate) { u.ExpiresAt = adapter.To(&n) })
 		}
 		for _, details := range []string{
 			`[{"n":9007199254740993}]`, `[{"n":-9007199254740993}]`, `[{"n":12345678901234567890123}]`, `[{"n":0.12345678901234567890123456789}]`,
@@ -390,6 +392,8 @@ func largeNumbers(c *clauseContext) {
 			if _, err := c.a.LinkAccount(c.ctx, x); err == nil {
 				c.same("an account whose details are "+details, c.getAccount(x.Key()), &x)
 			}
+			c.otherWritesKeep(owner, "details "+details, func(x *adapter.Account) { x.AuthorizationDetails = json.RawMessage(details) },
+				func(u *adapter.AccountUpdate) { u.AuthorizationDetails = adapter.To(json.RawMessage(details)) })
 		}
 	}
 	if owner != "" && c.works("GetAuthenticator") {
@@ -399,6 +403,23 @@ func largeNumbers(c *clauseContext) {
 			w.Counter = n
 			if _, err := c.a.CreateAuthenticator(c.ctx, w); err == nil {
 				c.same(fmt.Sprintf("an authenticator whose counter is %d", n), c.getAuthenticator(w.CredentialID), &w)
+			}
+			if c.works("TouchAuthenticator") {
+				w := c.authenticator(owner)
+				used := c.instant(-time.Minute)
+				if got, err := touchAuthenticator(w.CredentialID, w.Counter, n, used).do(c.ctx, c.a); err == nil {
+					w.Counter, w.LastUsed = n, &used
+					c.same(fmt.Sprintf("what TouchAuthenticator to %d returned", n), got, &w)
+				}
+				c.same(fmt.Sprintf("an authenticator after TouchAuthenticator to %d", n), c.getAuthenticator(w.CredentialID), &w)
+			}
+			if c.works("CreateUserWithAccount") {
+				s := c.newSignUp()
+				s.authenticator.Counter = n
+				if got, err := optional[adapter.SignUps](c.a).CreateUserWithAccount(c.ctx, s.user, s.account, &s.authenticator); err == nil {
+					s.authenticator.UserID = got.ID
+					c.same(fmt.Sprintf("an authenticator after CreateUserWithAccount with the counter %d", n), c.getAuthenticator(s.authenticator.CredentialID), &s.authenticator)
+				}
 			}
 			if !c.works("UpdateAuthenticatorCounter") {
 				continue
@@ -413,6 +434,29 @@ func largeNumbers(c *clauseContext) {
 	}
 	if !tried {
 		c.notApplicable("the adapter keeps no numbers")
+	}
+}
+
+// otherWritesKeep writes a value of an account by the methods besides LinkAccount
+// that write it, and reads the account.
+func (c *clauseContext) otherWritesKeep(owner, what string, set func(*adapter.Account), change func(*adapter.AccountUpdate)) {
+	if c.works("UpdateAccount") {
+		x := c.account(owner)
+		update := c.accountUpdate(x.Key(), nil)
+		change(&update)
+		if got, err := updateAccount(update).do(c.ctx, c.a); err == nil {
+			set(&x)
+			c.same("what UpdateAccount to "+what+" returned", got, &x)
+		}
+		c.same("an account after UpdateAccount to "+what, c.getAccount(x.Key()), &x)
+	}
+	if c.works("CreateUserWithAccount") {
+		s := c.newSignUp()
+		set(&s.account)
+		if got, err := optional[adapter.SignUps](c.a).CreateUserWithAccount(c.ctx, s.user, s.account, nil); err == nil {
+			s.account.UserID = got.ID
+			c.same("an account after CreateUserWithAccount with "+what, c.getAccount(s.account.Key()), &s.account)
+		}
 	}
 }
 

@@ -46,38 +46,40 @@ var sessClauses = []check{
 		}
 	}},
 	{id: "SESS-04", words: "tokens-are-compared-byte-for-byte", requires: []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, run: func(c *clauseContext) {
-		a, b := c.user(), c.user()
-		s := c.newSession(a.ID)
-		s.SessionToken = c.nearMissKey("session")
-		c.createSession(s)
-		misses := nearMisses(s.SessionToken)
-		for _, m := range misses {
-			got, err := c.a.GetSessionAndUser(c.ctx, m.value)
-			c.missed("GetSessionAndUser", m, got, err)
-			if c.works("UpdateSession") {
-				got, err := c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: m.value, Expires: adapter.To(c.instant(9 * time.Hour))})
-				c.missed("UpdateSession", m, got, err)
+		for _, key := range missedKeys(func() string { return c.nearMissKey("session") }) {
+			a, b := c.user(), c.user()
+			s := c.newSession(a.ID)
+			s.SessionToken = key.value
+			c.createSession(s)
+			misses := key.near(key.value)
+			for _, m := range misses {
+				got, err := c.a.GetSessionAndUser(c.ctx, m.value)
+				c.missed("GetSessionAndUser", m, got, err)
+				if c.works("UpdateSession") {
+					got, err := c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: m.value, Expires: adapter.To(c.instant(9 * time.Hour))})
+					c.missed("UpdateSession", m, got, err)
+				}
+				if c.works("DeleteSession") {
+					got, err := c.a.DeleteSession(c.ctx, m.value)
+					c.missed("DeleteSession", m, got, err)
+				}
+				c.resolves("the session after calls with a token that has "+m.name, s, a)
 			}
-			if c.works("DeleteSession") {
-				got, err := c.a.DeleteSession(c.ctx, m.value)
-				c.missed("DeleteSession", m, got, err)
+			other := map[string]adapter.Session{}
+			for _, m := range misses {
+				x := c.newSession(b.ID)
+				x.SessionToken = m.value
+				if _, err := c.a.CreateSession(c.ctx, x); c.stored("CreateSession", m, err) {
+					other[m.name] = x
+				}
 			}
-			c.resolves("the session after calls with a token that has "+m.name, s, a)
+			for _, m := range misses {
+				if x, ok := other[m.name]; ok {
+					c.resolves("another session whose token has "+m.name, x, b)
+				}
+			}
+			c.resolves("the session beside those with near misses", s, a)
 		}
-		other := map[string]adapter.Session{}
-		for _, m := range misses {
-			x := c.newSession(b.ID)
-			x.SessionToken = m.value
-			if _, err := c.a.CreateSession(c.ctx, x); c.stored("CreateSession", m, err) {
-				other[m.name] = x
-			}
-		}
-		for _, m := range misses {
-			if x, ok := other[m.name]; ok {
-				c.resolves("another session whose token has "+m.name, x, b)
-			}
-		}
-		c.resolves("the session beside those with near misses", s, a)
 	}},
 	{id: "SESS-05", words: "token-in-use-stays-with-its-user", requires: sessionMethods, run: func(c *clauseContext) {
 		a, b := c.user(), c.user()
@@ -277,7 +279,11 @@ var sessClauses = []check{
 			ofA, ofB = append(ofA, c.session(a.ID)), append(ofB, c.session(b.ID))
 		}
 		ofA = append(ofA, c.session(a.ID))
+		rest := c.userWith(1, 2, 1)
 		c.deleteSession(ofA[1].SessionToken)
+		c.deleteSession(rest.sessions[0].SessionToken)
+		rest.sessions = rest.sessions[1:]
+		c.unchanged("of the user whose session was deleted", c.a, rest)
 		c.absent("the deleted session", c.getSession(ofA[1].SessionToken), nil)
 		c.resolves("the user's first session", ofA[0], a)
 		c.resolves("the user's last session", ofA[2], a)

@@ -36,6 +36,8 @@ var slistClauses = []check{
 				c.sameSessions("ListSessionsByUserID of the user who got one", b, theirs)
 			}
 		}
+		joined := c.user().ID
+		c.sameSessions("ListSessionsByUserID of tokens with separators", joined, c.joinedSessions(joined))
 		lasting := c.user().ID
 		c.sameSessions("ListSessionsByUserID after the session that was written last has expired", lasting, c.outliving(lasting))
 		if c.works("DeleteSession") {
@@ -78,6 +80,12 @@ var slistClauses = []check{
 			c.endsSessions(u, c.mixedSessions(u), kept)
 			c.deletes(u, "")
 		}
+		c.endsSessions(u, c.joinedSessions(u), 2)
+		c.deletes(u, "")
+		rest := c.userWith(2, 3, 2)
+		c.deletes(rest.user.ID, "")
+		rest.sessions = nil
+		c.unchanged("of the user whose sessions were ended", c.a, rest)
 		c.endsSessions(u, c.outliving(u), -1)
 		c.endsWhatIsOver(u)
 		many := make([]adapter.Session, manyRecords)
@@ -154,6 +162,8 @@ var slistClauses = []check{
 			return k
 		})
 		c.race(4, func(n, round int) raceCase { return c.arrangeSignOut(n, round, user.ID) })
+		other := c.user()
+		c.race(4, func(n, _ int) raceCase { return c.arrangeMoves(n, user.ID, other.ID) })
 	}},
 	{id: "SLIST-07", words: "reported-deletion-has-deleted", needs: needsFaults, requires: sessionListMethods, run: func(c *clauseContext) {
 		control := c.control()
@@ -332,6 +342,42 @@ func (c *clauseContext) arrangeSignOut(n, _ int, userID string) raceCase {
 		}
 		list, err := optional[adapter.SessionLists](c.raw).ListSessionsByUserID(c.ctx, userID)
 		return problems(err, unless(len(list) == 0, "after all were ended the list is %s", diff.Show(list)))
+	}
+	return k
+}
+
+// arrangeMoves lets the deletion of a user's sessions race with updates that give
+// sessions to another user: one that is the other's has stayed, and each has either
+// moved or been deleted.
+func (c *clauseContext) arrangeMoves(n int, userID, otherID string) raceCase {
+	k := raceCase{calls: []call{deleteSessions(userID, "")}}
+	before := make([]adapter.Session, n-1)
+	for i := range before {
+		before[i] = c.newSession(userID)
+		_, err := c.raw.CreateSession(c.ctx, before[i])
+		must(c, "CreateSession", &before[i], err)
+		k.calls = append(k.calls, updateSession(adapter.SessionUpdate{SessionToken: before[i].SessionToken, UserID: adapter.To(otherID)}))
+	}
+	k.verify = func(h []operation) error {
+		for i, m := range h[1:] {
+			if !m.won() { // it came too late, was refused, or the method returns nothing
+				continue
+			}
+			found, err := c.raw.GetSessionAndUser(c.ctx, before[i].SessionToken)
+			if err != nil || found == nil || found.Session.UserID != otherID {
+				return fmt.Errorf("a session that was moved to another user: got %s, error %w", diff.Show(found), err)
+			}
+		}
+		list, err := optional[adapter.SessionLists](c.raw).ListSessionsByUserID(c.ctx, userID)
+		if err != nil || len(list) > 0 && h[0].err == nil {
+			return fmt.Errorf("the list after all were ended: got %s, error %w", diff.Show(list), err)
+		}
+		moved, err := optional[adapter.SessionLists](c.raw).DeleteSessionsByUserID(c.ctx, otherID, "")
+		if err != nil || slices.ContainsFunc(h, func(m operation) bool { return m.err != nil }) {
+			return err // how many there were is not known
+		}
+		deleted := h[0].result.(int64)
+		return unless(deleted+moved == int64(len(before)), "%d sessions were there: %d were deleted and %d have moved", len(before), deleted, moved)
 	}
 	return k
 }

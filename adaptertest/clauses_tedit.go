@@ -37,6 +37,17 @@ var teditClauses = []check{
 				c.Errorf("%s once more: says that it deleted %d, want 0", what, got)
 			}
 		}
+		joined := int64(0)
+		for _, key := range joinedKeys(c.secret("token"), c.secret("token")) {
+			t := c.newToken()
+			t.Identifier, t.Token = identifier, key.value
+			if _, err := c.a.CreateVerificationToken(c.ctx, t); c.stored("CreateVerificationToken", key, err) {
+				joined++
+			}
+		}
+		if got := of[int64](c, deleteTokens(identifier)); got != joined {
+			c.Errorf("DeleteVerificationTokens of %d tokens with separators: says that it deleted %d", joined, got)
+		}
 		again := c.newToken()
 		again.Identifier = identifier
 		c.createToken(again)
@@ -74,6 +85,24 @@ var teditClauses = []check{
 				}
 				c.Errorf("DeleteVerificationTokens(%q): got %d, error %v, want 0", identifier, n, err)
 			}
+		}
+		var joined []adapter.VerificationToken
+		for _, key := range joinedKeys(c.address("ada"), c.address("bob")) {
+			x := c.newToken()
+			x.Identifier = key.value
+			if _, err := c.a.CreateVerificationToken(c.ctx, x); c.stored("CreateVerificationToken", key, err) {
+				joined = append(joined, x)
+			}
+		}
+		for _, x := range slices.Backward(joined) { // those that are joined first
+			if n := of[int64](c, deleteTokens(x.Identifier)); n != 1 {
+				c.Errorf("DeleteVerificationTokens(%q): says that it deleted %d, want 1", x.Identifier, n)
+			}
+		}
+		if c.works("CreateUser") {
+			b := c.userWith(1, 2, 1)
+			of[int64](c, deleteTokens(b.user.Email))
+			c.unchanged("of the user whose address' tokens were deleted", c.a, b)
 		}
 		if n := of[int64](c, deleteTokens(t.Identifier)); n != 1 {
 			c.Errorf("DeleteVerificationTokens: says that it deleted %d, want 1", n)

@@ -150,45 +150,47 @@ var vtokClauses = []check{
 		}
 	}},
 	{id: "VTOK-13", words: "tokens-are-compared-byte-for-byte", requires: tokenMethods, run: func(c *clauseContext) {
-		t := c.newToken()
-		t.Identifier = c.nearMissKey("ada") + "@bücher.example"
-		if c.harness().Declarations.EmailFoldsCase { // it may come back in lower case
-			t.Identifier = lowerASCII(t.Identifier)
-		}
-		t.Token = c.nearMissKey("token")
-		c.createToken(t)
-		var others []adapter.VerificationToken
-		try := func(m nearMiss, key adapter.VerificationTokenKey) {
-			got, err := c.a.UseVerificationToken(c.ctx, key)
-			c.missed("UseVerificationToken", m, got, err)
-			x := c.newToken()
-			x.Identifier, x.Token = key.Identifier, key.Token
-			if _, err := c.a.CreateVerificationToken(c.ctx, x); c.stored("CreateVerificationToken", m, err) {
-				others = append(others, x)
+		tokens := missedKeys(func() string { return c.nearMissKey("token") })
+		for i, identifier := range missedKeys(func() string { return c.nearMissKey("ada") + "@bücher.example" }) {
+			t := c.newToken()
+			t.Identifier, t.Token = identifier.value, tokens[i].value
+			if c.harness().Declarations.EmailFoldsCase { // it may come back in lower case
+				t.Identifier = lowerASCII(t.Identifier)
 			}
-		}
-		for _, m := range nearMisses(t.Token) {
-			try(m, adapter.VerificationTokenKey{Identifier: t.Identifier, Token: m.value})
-		}
-		for _, m := range nearMisses(t.Identifier) {
-			if c.harness().Declarations.EmailFoldsCase && lowerASCII(m.value) == lowerASCII(t.Identifier) {
-				continue
+			c.createToken(t)
+			var others []adapter.VerificationToken
+			try := func(m nearMiss, key adapter.VerificationTokenKey) {
+				got, err := c.a.UseVerificationToken(c.ctx, key)
+				c.missed("UseVerificationToken", m, got, err)
+				x := c.newToken()
+				x.Identifier, x.Token = key.Identifier, key.Token
+				if _, err := c.a.CreateVerificationToken(c.ctx, x); c.stored("CreateVerificationToken", m, err) {
+					others = append(others, x)
+				}
 			}
-			try(nearMiss{"an identifier with " + m.name, m.value}, adapter.VerificationTokenKey{Identifier: m.value, Token: t.Token})
-		}
-		c.used("the token beside near misses", t)
-		seen := map[adapter.VerificationTokenKey]bool{}
-		for _, x := range others {
-			key := x.Key()
-			if c.harness().Declarations.EmailFoldsCase {
-				key.Identifier = lowerASCII(key.Identifier)
+			for _, m := range tokens[i].near(t.Token) {
+				try(m, adapter.VerificationTokenKey{Identifier: t.Identifier, Token: m.value})
 			}
-			if seen[key] {
-				continue
+			for _, m := range identifier.near(t.Identifier) {
+				if c.harness().Declarations.EmailFoldsCase && lowerASCII(m.value) == lowerASCII(t.Identifier) {
+					continue
+				}
+				try(nearMiss{"an identifier with " + m.name, m.value}, adapter.VerificationTokenKey{Identifier: m.value, Token: t.Token})
 			}
-			seen[key] = true
-			if got := c.useToken(x.Key()); got == nil || got.Token != x.Token {
-				c.Errorf("a token that is a near miss of another: got %s, want %s", diff.Show(got), diff.Show(x))
+			c.used("the token beside near misses", t)
+			seen := map[adapter.VerificationTokenKey]bool{}
+			for _, x := range others {
+				key := x.Key()
+				if c.harness().Declarations.EmailFoldsCase {
+					key.Identifier = lowerASCII(key.Identifier)
+				}
+				if seen[key] {
+					continue
+				}
+				seen[key] = true
+				if got := c.useToken(x.Key()); got == nil || got.Token != x.Token {
+					c.Errorf("a token that is a near miss of another: got %s, want %s", diff.Show(got), diff.Show(x))
+				}
 			}
 		}
 	}},
@@ -199,6 +201,14 @@ var vtokClauses = []check{
 		}
 		for _, i := range []int{2, 4, 0, 3, 1} {
 			c.used("a token of an identifier of its own", tokens[i])
+		}
+		if c.works("CreateUser") {
+			b := c.userWith(1, 2, 1)
+			t := c.newToken()
+			t.Identifier = b.user.Email
+			c.createToken(t)
+			c.used("a token of a user's address", t)
+			c.unchanged("of the user whose address the token was for", c.a, b)
 		}
 	}},
 	{id: "VTOK-15", words: "create-returns-the-token-created", requires: []string{"CreateVerificationToken"}, run: func(c *clauseContext) {

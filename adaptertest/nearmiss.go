@@ -25,6 +25,31 @@ func (c *clauseContext) nearMissKey(word string) string {
 	return key
 }
 
+// missedKey is a key to store, with the near misses that are tried of it.
+type missedKey struct {
+	value string
+	near  func(key string) []nearMiss
+}
+
+// missedKeys returns a key that each near miss changes, one without capitals and
+// one without small letters: a store that folds only the key that it is asked for
+// finds one of them. fresh returns a new key.
+func missedKeys(fresh func() string) []missedKey {
+	return []missedKey{{fresh(), nearMisses}, {strings.ToLower(fresh()), otherCases}, {strings.ToUpper(fresh()), otherCases}}
+}
+
+// otherCases returns the key in other cases.
+func otherCases(key string) []nearMiss {
+	return without(key, []nearMiss{
+		{"lower case", strings.ToLower(key)},
+		{"upper case", strings.ToUpper(key)},
+		{"lower case in ASCII", lowerASCII(key)},
+		{"upper case in ASCII", upperASCII(key)},
+		{"one letter in upper case", strings.Replace(key, "a", "A", 1)},
+		{"one letter in lower case", strings.Replace(key, "A", "a", 1)},
+	})
+}
+
 // nearMisses returns keys that are similar to the key and not equal [SESS-04]
 // [VTOK-13] [ACCT-08] [AUTHN-15].
 func nearMisses(key string) []nearMiss {
@@ -36,12 +61,7 @@ func nearMisses(key string) []nearMiss {
 	}
 	swap := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(key) }
 	once := func(old, replacement string) string { return strings.Replace(key, old, replacement, 1) }
-	all := []nearMiss{
-		{"lower case", strings.ToLower(key)},
-		{"upper case", strings.ToUpper(key)},
-		{"lower case in ASCII", lowerASCII(key)},
-		{"upper case in ASCII", upperASCII(key)},
-		{"one letter in the other case", once("a", "A")},
+	return without(key, append(otherCases(key), []nearMiss{
 		{"a leading blank", " " + key},
 		{"a trailing blank", key + " "},
 		{"a trailing tab", key + "\t"},
@@ -84,9 +104,12 @@ func nearMisses(key string) []nearMiss {
 		{"a NUL and more after it", key + "\x00x"},
 		{"a NUL before it", "\x00" + key},
 		{"a NUL within", key[:half] + "\x00" + key[half:]},
-	}
+	}...))
+}
+
+// without returns the near misses that are not the key, each once.
+func without(key string, all []nearMiss) (misses []nearMiss) {
 	seen := map[string]bool{key: true}
-	var misses []nearMiss
 	for _, m := range all {
 		if !seen[m.value] {
 			seen[m.value] = true
@@ -122,12 +145,12 @@ func (c *clauseContext) stored(what string, m nearMiss, err error) bool {
 }
 
 // nearMissPairs returns account keys with a near miss in one half.
-func nearMissPairs(key adapter.AccountKey) (pairs []adapter.AccountKey, misses []nearMiss) {
-	for _, m := range nearMisses(key.ProviderAccountID) {
+func nearMissPairs(key adapter.AccountKey, near func(string) []nearMiss) (pairs []adapter.AccountKey, misses []nearMiss) {
+	for _, m := range near(key.ProviderAccountID) {
 		pairs = append(pairs, adapter.AccountKey{Provider: key.Provider, ProviderAccountID: m.value})
 		misses = append(misses, nearMiss{"an id with " + m.name, m.value})
 	}
-	for _, m := range nearMisses(key.Provider) {
+	for _, m := range near(key.Provider) {
 		pairs = append(pairs, adapter.AccountKey{Provider: m.value, ProviderAccountID: key.ProviderAccountID})
 		misses = append(misses, nearMiss{"a provider with " + m.name, m.value})
 	}

@@ -370,6 +370,15 @@ func AllCorrect() []Correct {
 				}},
 			}
 		}, harness: func(h *adaptertest.Harness) { h.Inspect = nil }},
+		{Name: "ends the tokens of a deleted user's address", only: []string{"VTOK", "CASC", "TEDIT"}, mem: func(m *mem) with {
+			return with{deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
+				u, err := m.DeleteUser(ctx, id)
+				if u != nil && u.Email != "" {
+					_, err = m.DeleteVerificationTokens(ctx, u.Email)
+				}
+				return u, err
+			}}
+		}},
 		{Name: "reads users through a cache that each write empties", mem: cachedUsers,
 			harness: func(h *adaptertest.Harness) { h.Second, h.Reopen, h.Close, h.Namespace = nil, nil, nil, nil }},
 		{Name: "has no optional interface", harness: func(h *adaptertest.Harness) {

@@ -3,6 +3,7 @@ package mutants
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -523,5 +524,227 @@ func pairedMutants() []Mutant {
 				return u, err
 			}}
 		}},
+		{Name: "tokens of a user are kept with commas between", Fault: "The list of a user's sessions is one text, which is split at its commas.", Fails: []string{"SLIST-01", "SLIST-04"}, mem: func(m *mem) with {
+			split := func(id string) []string {
+				var tokens []string
+				for token := range m.sessionsOf[id] {
+					if s, ok := m.sessions[token]; ok && s.UserID == id {
+						tokens = append(tokens, token)
+					}
+				}
+				return strings.Split(strings.Join(tokens, ","), ",")
+			}
+			return with{optional: optional{
+				listSessions: func(ctx context.Context, id string) ([]adapter.Session, error) {
+					return read(ctx, m, func() ([]adapter.Session, error) {
+						list := []adapter.Session{}
+						for _, token := range split(id) {
+							if s, ok := m.sessions[token]; ok {
+								list = append(list, copySession(s))
+							}
+						}
+						return list, nil
+					})
+				},
+				deleteSessions: func(ctx context.Context, id, except string) (int64, error) {
+					return write(ctx, m, func() (n int64, err error) {
+						for _, token := range split(id) {
+							if _, ok := m.sessions[token]; ok && token != except {
+								delete(m.sessions, token)
+								n++
+							}
+						}
+						return n, nil
+					})
+				},
+			}}
+		}},
+		{Name: "accounts of a user are kept with colons", Fault: "The list of a user's accounts holds provider and id with a colon between, and is cut at the first.", Fails: []string{"ALIST-01"}, lite: func(l *lite) with {
+			return with{optional: optional{listAccounts: func(ctx context.Context, id string) ([]adapter.Account, error) {
+				keys, err := l.column(ctx, `SELECT provider || ':' || providerAccountId FROM "account" WHERE userId = ?`, id)
+				list := []adapter.Account{}
+				for _, key := range keys {
+					provider, account, _ := strings.Cut(key, ":")
+					a, e := l.GetAccount(ctx, account, provider)
+					if a != nil {
+						list = append(list, *a)
+					}
+					err = errors.Join(err, e)
+				}
+				return list, err
+			}}}
+		}},
+		{Name: "credentials of a user are lines", Fault: "The list of a user's credential ids is one text with a line for each.", Fails: []string{"AUTHN-04"}, lite: func(l *lite) with {
+			return with{listAuthenticators: func(ctx context.Context, id string) ([]adapter.Authenticator, error) {
+				ids, err := l.column(ctx, `SELECT credentialID FROM "authenticator" WHERE userId = ?`, id)
+				list := []adapter.Authenticator{}
+				for _, line := range strings.Fields(strings.Join(ids, "\n")) {
+					a, e := l.GetAuthenticator(ctx, line)
+					if a != nil {
+						list = append(list, *a)
+					}
+					err = errors.Join(err, e)
+				}
+				return list, err
+			}}
+		}},
+		{Name: "identifier is a list of addresses", Fault: "DeleteVerificationTokens takes an identifier with semicolons for several.", Fails: []string{"TEDIT-02"}, mem: func(m *mem) with {
+			return with{optional: optional{deleteTokens: func(ctx context.Context, identifier string) (n int64, err error) {
+				for _, one := range strings.Split(identifier, ";") {
+					deleted, e := m.DeleteVerificationTokens(ctx, one)
+					n, err = n+deleted, errors.Join(err, e)
+				}
+				return n, err
+			}}}
+		}},
+		{Name: "owner is found by the provider in capitals", Fault: "GetUserByAccount takes the letters of an unknown provider for small ones.", Fails: []string{"ACCT-08"}, lite: func(l *lite) with {
+			return with{getUserByAccount: func(ctx context.Context, k adapter.AccountKey) (*adapter.User, error) {
+				u, err := l.GetUserByAccount(ctx, k)
+				if u == nil && err == nil {
+					return l.GetUserByAccount(ctx, adapter.AccountKey{Provider: strings.ToLower(k.Provider), ProviderAccountID: k.ProviderAccountID})
+				}
+				return u, err
+			}}
+		}},
+		{Name: "session is found by its token in small letters", Fault: "GetSessionAndUser takes the letters of an unknown token for capitals.", Fails: []string{"SESS-04"}, mem: func(m *mem) with {
+			return with{getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+				s, err := m.GetSessionAndUser(ctx, token)
+				if s == nil && err == nil {
+					return m.GetSessionAndUser(ctx, strings.ToUpper(token))
+				}
+				return s, err
+			}}
+		}},
+		{Name: "token is used in capitals", Fault: "UseVerificationToken takes the letters of an unknown token for small ones.", Fails: []string{"VTOK-13"}, mem: func(m *mem) with {
+			return with{useToken: func(ctx context.Context, k adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+				t, err := m.UseVerificationToken(ctx, k)
+				if t == nil && err == nil && k.Token != "" {
+					return m.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: k.Identifier, Token: strings.ToLower(k.Token)})
+				}
+				return t, err
+			}}
+		}},
+		{Name: "credential is found in small letters", Fault: "GetAuthenticator takes the letters of an unknown id for capitals.", Fails: []string{"AUTHN-15"}, lite: func(l *lite) with {
+			return with{getAuthenticator: func(ctx context.Context, id string) (*adapter.Authenticator, error) {
+				a, err := l.GetAuthenticator(ctx, id)
+				if a == nil && err == nil {
+					return l.GetAuthenticator(ctx, strings.ToUpper(id))
+				}
+				return a, err
+			}}
+		}},
+		{Name: "update reads numbers of the details as floats", Fault: "UpdateAccount decodes the details and encodes them again: their numbers are doubles.", Fails: []string{"DATA-14"}, lite: func(l *lite) with {
+			return with{optional: optional{updateAccount: func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
+				if details, set := u.AuthorizationDetails.Get(); set && details != nil {
+					u.AuthorizationDetails = adapter.To(asDoubles(details))
+				}
+				return l.UpdateAccount(ctx, u)
+			}}}
+		}},
+		{Name: "sign-up reads numbers of the details as floats", Fault: "CreateUserWithAccount decodes the details and encodes them again: their numbers are doubles.", Fails: []string{"DATA-14"}, mem: func(m *mem) with {
+			return with{optional: optional{signUp: func(ctx context.Context, u adapter.User, a adapter.Account, x *adapter.Authenticator) (*adapter.User, error) {
+				a.AuthorizationDetails = asDoubles(a.AuthorizationDetails)
+				return m.CreateUserWithAccount(ctx, u, a, x)
+			}}}
+		}},
+		{Name: "update stores the expiry in 32 bits", Fault: "UpdateAccount passes expires_at through 32 bits.", Fails: []string{"DATA-14"}, mem: func(m *mem) with {
+			return with{optional: optional{updateAccount: func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
+				if at, set := u.ExpiresAt.Get(); set && at != nil {
+					u.ExpiresAt = adapter.To(new(int64(uint32(*at)))) //nolint:gosec // the fault
+				}
+				return m.UpdateAccount(ctx, u)
+			}}}
+		}},
+		{Name: "authenticators go with the account", Fault: "UnlinkAccount deletes the authenticators that are connected to the account.", Fails: []string{"ACCT-10"}, lite: func(l *lite) with {
+			return with{unlinkAccount: func(ctx context.Context, k adapter.AccountKey) (*adapter.Account, error) {
+				a, err := l.UnlinkAccount(ctx, k)
+				if a != nil {
+					err = l.exec(ctx, `DELETE FROM "authenticator" WHERE providerAccountId = ? AND userId = ?`, a.ProviderAccountID, a.UserID)
+				}
+				return a, err
+			}}
+		}},
+		{Name: "used token ends the sessions", Fault: "UseVerificationToken deletes the sessions of the user with the address.", Fails: []string{"VTOK-14"}, mem: func(m *mem) with {
+			return with{useToken: func(ctx context.Context, k adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+				t, err := m.UseVerificationToken(ctx, k)
+				if t != nil {
+					m.mu.Lock()
+					defer m.mu.Unlock()
+					if id, ok := m.emails[t.Identifier]; ok {
+						m.dropSessions(id)
+					}
+				}
+				return t, err
+			}}
+		}},
+		{Name: "session that moved ends with the others", Fault: "DeleteSessionsByUserID lists the sessions and deletes each by its token, whoever has it by then.", Fails: []string{"SLIST-06"}, lite: func(l *lite) with {
+			return with{optional: optional{deleteSessions: func(ctx context.Context, id, except string) (int64, error) {
+				return endListed(ctx, l, id, except)
+			}}}
+		}},
+		{Name: "moved session ends with its first user's", Fault: "DeleteSessionsByUserID lists the sessions, does other work, and deletes each by its token.", Fails: []string{"SLIST-06"}, Races: true, mem: func(m *mem) with {
+			return with{optional: optional{deleteSessions: func(ctx context.Context, id, except string) (int64, error) {
+				return endListed(ctx, m, id, except)
+			}}}
+		}},
+		{Name: "tokens that begin with the address go", Fault: "DeleteUser deletes the tokens whose identifiers begin with the address.", Fails: []string{"CASC-05"}, lite: func(l *lite) with {
+			return with{deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
+				u, err := l.DeleteUser(ctx, id)
+				if u != nil && u.Email != "" {
+					err = l.exec(ctx, `DELETE FROM "verificationToken" WHERE identifier LIKE ? || '%'`, u.Email)
+				}
+				return u, err
+			}}
+		}},
+		{Name: "tokens of the address in any case go", Fault: "DeleteUser deletes the tokens of the address without regard to case.", Fails: []string{"CASC-05"}, mem: func(m *mem) with {
+			return with{deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
+				u, err := m.DeleteUser(ctx, id)
+				if u != nil {
+					m.mu.Lock()
+					defer m.mu.Unlock()
+					for k := range m.tokens {
+						if strings.EqualFold(k.Identifier, u.Email) {
+							delete(m.tokens, k)
+						}
+					}
+				}
+				return u, err
+			}}
+		}},
 	}
+}
+
+// asDoubles decodes JSON into Go's default types and encodes it again.
+func asDoubles(details json.RawMessage) json.RawMessage {
+	var x any
+	if json.Unmarshal(details, &x) != nil {
+		return details
+	}
+	again, err := json.Marshal(x)
+	if err != nil {
+		return details
+	}
+	return again
+}
+
+// endListed lists a user's sessions and deletes them by their tokens. Other calls
+// run in between.
+func endListed(ctx context.Context, b base, id, except string) (n int64, err error) {
+	all, err := b.ListSessionsByUserID(ctx, id)
+	for _, s := range all {
+		if err != nil {
+			return n, err
+		}
+		if s.SessionToken == except {
+			continue
+		}
+		for range 20 {
+			runtime.Gosched()
+		}
+		var deleted *adapter.Session
+		if deleted, err = b.DeleteSession(ctx, s.SessionToken); deleted != nil {
+			n++
+		}
+	}
+	return n, err
 }
