@@ -100,7 +100,8 @@ type SessionLists interface {
 	// empty, it deletes all of them. If except is the token of another user's
 	// session, it deletes all sessions of this user and does not touch that
 	// session. When the call has returned without an error, no other session
-	// that existed at its beginning remains. An unknown user is not an error.
+	// that the user had at its beginning remains the user's; a session that an
+	// update has given to another user stays. An unknown user is not an error.
 	// [SLIST-04] to [SLIST-07]
 	DeleteSessionsByUserID(ctx context.Context, userID, except string) (int64, error)
 }

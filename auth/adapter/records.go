@@ -14,7 +14,7 @@ type User struct {
 	Name *string
 	// Email is unique among users unless it is empty.
 	Email string
-	// EmailVerified is the instant of the first sign-in by e-mail, or nil.
+	// EmailVerified is the instant at which the user proved the address, or nil.
 	EmailVerified *time.Time
 	// Image is the URL of a picture, or nil.
 	Image *string
