@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"strings"
@@ -194,14 +195,13 @@ func (h *Handle) close() error {
 // Harness is the harness of the suite, on the server of the Env.
 func (e *Env) Harness() adaptertest.Harness {
 	const plenty = 16
-	prefixes := [2]string{e.Prefix, e.Prefix + "-other"}
 	var opened atomic.Int64
 	another := func(t testing.TB, a adapter.Adapter) adapter.Adapter {
 		return e.Handle(t, a.(*Handle).Prefix, plenty)
 	}
 	return adaptertest.Harness{
-		New: func(t testing.TB) adapter.Adapter { // consecutive adapters have different prefixes
-			return e.Handle(t, prefixes[opened.Add(1)%2], plenty)
+		New: func(t testing.TB) adapter.Adapter { // each adapter has its own prefix
+			return e.Handle(t, fmt.Sprintf("%s-%d", e.Prefix, opened.Add(1)), plenty)
 		},
 		Second: another,
 		Reopen: another,
@@ -230,7 +230,7 @@ func (e *Env) Harness() adaptertest.Harness {
 		Connections: func(a adapter.Adapter) int { return a.(*Handle).Proxy.Stats().Open },
 		CheckHandle: func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).Client.Ping(ctx).Err() },
 		InternalNames: []string{
-			"layout", "user", "email", "account", "authenticator", "sessions", "ended", "session", "token", e.Prefix, "{" + e.Prefix + "}:user:",
+			"layout", "user", "email", "account", "authenticator", "sessions", "ended", "session", "token", e.Prefix, "{" + e.Prefix + "-1}:user:",
 		},
 		Declarations:  adaptertest.Declarations{NoPooler: "a client of Redis speaks to the servers themselves"},
 		Parallel:      4,               // a clause often waits for its server, its deadlines and its faults
