@@ -44,7 +44,7 @@ func accountMutants() []Mutant {
 					})
 				}}
 			}},
-		{Name: "getAccount takes its arguments the other way round too", Fails: []string{"ACCT-03"},
+		{Name: "getAccount also accepts exchanged arguments", Fails: []string{"ACCT-03"},
 			Fault: "GetAccount looks for (provider, id), then for (id, provider)",
 			mem: func(m *mem) with {
 				return with{getAccount: func(ctx context.Context, id, provider string) (*adapter.Account, error) {
@@ -56,7 +56,7 @@ func accountMutants() []Mutant {
 				}}
 			}},
 		{Name: "account id ignored", Fails: []string{"ACCT-04", "ACCT-05"},
-			Fault: "GetUserByAccount finds a user by the provider, whatever the id",
+			Fault: "GetUserByAccount finds a user by the provider and ignores the id",
 			mem: func(m *mem) with {
 				return with{getUserByAccount: func(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
 					return read(ctx, m, func() (*adapter.User, error) {
@@ -84,13 +84,13 @@ func accountMutants() []Mutant {
 				}}
 			}},
 		{Name: "unlink ignores the provider", Fails: []string{"ACCT-05"},
-			Fault: "UnlinkAccount deletes the account id at every provider",
+			Fault: "UnlinkAccount deletes the accounts of every provider that have the id",
 			db:    replaced(`DELETE FROM "account" WHERE provider = ? AND providerAccountId = ?`, `DELETE FROM "account" WHERE ? <> '' AND providerAccountId = ?`)},
 		{Name: "concatenated pair", Listed: "M07", Fails: []string{"INPUT-04"},
 			Fault: "accounts are keyed by provider + ':' + id",
 			mem:   func(m *mem) with { return keyedAccounts(m, joinedPair) }},
 		{Name: "linking re-binds", Listed: "M08", Fails: []string{"ACCT-06"},
-			Fault: "LinkAccount stores without looking; the pair goes to the second user",
+			Fault: "LinkAccount stores without checking; the pair then belongs to the second user",
 			mem: func(m *mem) with {
 				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
 					if _, err := m.UnlinkAccount(ctx, a.Key()); err != nil {
@@ -100,7 +100,7 @@ func accountMutants() []Mutant {
 				}}
 			}},
 		{Name: "refused link takes the tokens", Fails: []string{"ACCT-06"},
-			Fault: "LinkAccount of a pair that another user has fails, but the tokens have been overwritten",
+			Fault: "LinkAccount of a pair that another user has fails after it has overwritten the tokens",
 			mem: func(m *mem) with {
 				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
 					linked, err := m.LinkAccount(ctx, a)
@@ -114,8 +114,8 @@ func accountMutants() []Mutant {
 					return linked, err
 				}}
 			}},
-		{Name: "deleting a user unlinks what was offered", Fails: []string{"ACCT-06"},
-			Fault: "a refused link stays in the user's set of accounts, which DeleteUser deletes",
+		{Name: "deleting a user unlinks a pair that was refused", Fails: []string{"ACCT-06"},
+			Fault: "a refused pair stays in the user's set of accounts, and DeleteUser deletes the set",
 			mem: func(m *mem) with {
 				sets := kept(m.records, "sets", func() map[string][]adapter.AccountKey { return map[string][]adapter.AccountKey{} })
 				return with{
@@ -137,8 +137,8 @@ func accountMutants() []Mutant {
 					},
 				}
 			}},
-		{Name: "account linked twice is there twice", Fails: []string{"ACCT-07"},
-			Fault: "nothing makes a pair unique, and UnlinkAccount deletes one row",
+		{Name: "account linked twice is stored twice", Fails: []string{"ACCT-07"},
+			Fault: "the pair has no unique index, and UnlinkAccount deletes one row",
 			mem: func(m *mem) with {
 				copies := kept(m.records, "copies", func() map[adapter.AccountKey][]adapter.Account { return map[adapter.AccountKey][]adapter.Account{} })
 				return with{
@@ -235,7 +235,7 @@ func accountMutants() []Mutant {
 				}}
 			}},
 		{Name: "unlinked pair remembers its owner", Fails: []string{"ACCT-13"},
-			Fault: "LinkAccount of a pair that was unlinked gives it back to its first owner",
+			Fault: "LinkAccount gives a pair that was unlinked to its first owner again",
 			mem: func(m *mem) with {
 				owners := kept(m.records, "owners", func() map[adapter.AccountKey]string { return map[adapter.AccountKey]string{} })
 				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
@@ -291,8 +291,8 @@ func accountMutants() []Mutant {
 					return m.LinkAccount(ctx, a)
 				}}
 			}},
-		{Name: "accounts of nobody are kept", Fails: []string{"ACCT-16"},
-			Fault: "LinkAccount does not look for the owner; the account resolves as soon as there is one",
+		{Name: "account without an owner is kept", Fails: []string{"ACCT-16"},
+			Fault: "LinkAccount does not check that the owner exists; the account finds a user who is created with that id later",
 			mem: func(m *mem) with {
 				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
 					return write(ctx, m, func() (*adapter.Account, error) {
@@ -305,7 +305,7 @@ func accountMutants() []Mutant {
 				}}
 			}},
 		{Name: "failed link swallowed", Listed: "M10", Fails: []string{"ERR-02", "ACCT-06", "ACCT-16"},
-			Fault: "LinkAccount returns its argument when the pair is taken or the user unknown",
+			Fault: "LinkAccount returns its argument when the pair is taken or the user is unknown",
 			mem: func(m *mem) with {
 				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
 					linked, err := m.LinkAccount(ctx, a)
@@ -336,7 +336,7 @@ func accountMutants() []Mutant {
 					return m.LinkAccount(ctx, a)
 				}}
 			}},
-		{Name: "authorization details keep their first object", Fails: []string{"ACCT-18"},
+		{Name: "authorization details keep only the first element", Fails: []string{"ACCT-18"},
 			Fault: "the array is stored as its first element",
 			mem: func(m *mem) with {
 				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
@@ -365,7 +365,7 @@ func joinedPair(k adapter.AccountKey) adapter.AccountKey {
 	return adapter.AccountKey{ProviderAccountID: k.Provider + ":" + k.ProviderAccountID}
 }
 
-// keyedAccounts keys the accounts by what key makes of a pair.
+// keyedAccounts stores the accounts under the text that key returns for a pair.
 func keyedAccounts(m *mem, key func(adapter.AccountKey) adapter.AccountKey) with {
 	find := func(k adapter.AccountKey) (adapter.Account, bool) {
 		for _, a := range m.accounts {

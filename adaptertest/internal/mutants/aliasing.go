@@ -134,7 +134,7 @@ func aliasMutants() []Mutant {
 	}
 }
 
-// shared returns one and the same object for a user, every time.
+// shared returns the same object at every call for a user.
 func (r *records) shared(id string) *adapter.User {
 	objects := kept(r, "objects", func() map[string]*adapter.User { return map[string]*adapter.User{} })
 	u, ok := r.users[id]

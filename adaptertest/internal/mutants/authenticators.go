@@ -49,7 +49,7 @@ func authenticatorMutants() []Mutant {
 				}}
 			}},
 		{Name: "refused credential is in the list", Fails: []string{"AUTHN-03"},
-			Fault: "CreateAuthenticator of a credential in use fails, and the other user lists it",
+			Fault: "CreateAuthenticator of a credential in use fails, but the credential is in the list of the second user",
 			mem: func(m *mem) with {
 				return with{createAuthenticator: func(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
 					created, err := m.CreateAuthenticator(ctx, a)
@@ -63,13 +63,13 @@ func authenticatorMutants() []Mutant {
 					return created, err
 				}}
 			}},
-		{Name: "list of one", Listed: "M27", Fails: []string{"AUTHN-04", "VOL-01"},
+		{Name: "list has one element at most", Listed: "M27", Fails: []string{"AUTHN-04", "VOL-01"},
 			Fault: "ListAuthenticatorsByUserID has LIMIT 1",
 			db:    replaced(`FROM "authenticator" WHERE userId = ?`, `FROM "authenticator" WHERE userId = ? LIMIT 1`)},
-		{Name: "list of five", Fails: []string{"AUTHN-04"},
+		{Name: "list has five elements at most", Fails: []string{"AUTHN-04"},
 			Fault: "ListAuthenticatorsByUserID returns a page of five",
 			db:    replaced(`FROM "authenticator" WHERE userId = ?`, `FROM "authenticator" WHERE userId = ? LIMIT 5`)},
-		{Name: "list of everybody's", Fails: []string{"AUTHN-05", "AUTHN-06"}, AuthJS: true,
+		{Name: "list contains other users' authenticators", Fails: []string{"AUTHN-05", "AUTHN-06"}, AuthJS: true,
 			Fault: "ListAuthenticatorsByUserID ignores the user",
 			db:    replaced(`FROM "authenticator" WHERE userId = ?`, `FROM "authenticator" WHERE ? IS NOT NULL`)},
 		{Name: "list of an unknown user is an error", Fails: []string{"AUTHN-06"}, AuthJS: true,
@@ -82,8 +82,8 @@ func authenticatorMutants() []Mutant {
 					return m.ListAuthenticatorsByUserID(ctx, id)
 				}}
 			}},
-		{Name: "empty list is nil", Fails: []string{"AUTHN-07"}, AuthJS: true,
-			Fault: "ListAuthenticatorsByUserID returns a nil slice when there is nothing",
+		{Name: "empty list is a nil slice", Fails: []string{"AUTHN-07"}, AuthJS: true,
+			Fault: "ListAuthenticatorsByUserID returns a nil slice when the user has no authenticator",
 			mem: func(m *mem) with {
 				return with{listAuthenticators: func(ctx context.Context, id string) ([]adapter.Authenticator, error) {
 					list, err := m.ListAuthenticatorsByUserID(ctx, id)
@@ -94,7 +94,7 @@ func authenticatorMutants() []Mutant {
 				}}
 			}},
 		{Name: "counter not stored", Listed: "M28", Fails: []string{"AUTHN-08"},
-			Fault: "UpdateAuthenticatorCounter changes and returns a copy",
+			Fault: "UpdateAuthenticatorCounter changes a copy, returns it and does not store it",
 			mem: func(m *mem) with {
 				return with{updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
 					a, err := m.GetAuthenticator(ctx, id)
@@ -108,7 +108,7 @@ func authenticatorMutants() []Mutant {
 				}}
 			}},
 		{Name: "counter is added", Fails: []string{"AUTHN-08", "AUTHN-13"}, AuthJS: true,
-			Fault: "UpdateAuthenticatorCounter adds the value to the one that is there",
+			Fault: "UpdateAuthenticatorCounter adds the value to the stored one",
 			db:    replaced(`SET counter = ?`, `SET counter = counter + ?`)},
 		{Name: "counter update without WHERE", Listed: "M31", Fails: []string{"AUTHN-09"},
 			Fault: "UpdateAuthenticatorCounter sets every counter",
@@ -122,7 +122,7 @@ func authenticatorMutants() []Mutant {
 				}}
 			}},
 		{Name: "counter update corrupts the list", Fails: []string{"AUTHN-09"},
-			Fault: "UpdateAuthenticatorCounter puts the credential in front of the list, and leaves it where it was",
+			Fault: "UpdateAuthenticatorCounter inserts the credential at the front of the list and does not remove its old entry",
 			mem: func(m *mem) with {
 				return with{updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
 					a, err := m.UpdateAuthenticatorCounter(ctx, id, counter)
@@ -134,7 +134,7 @@ func authenticatorMutants() []Mutant {
 					return a, err
 				}}
 			}},
-		{Name: "counter update creates", Fails: []string{"AUTHN-10"}, AuthJS: true,
+		{Name: "counter update creates an authenticator", Fails: []string{"AUTHN-10"}, AuthJS: true,
 			Fault: "UpdateAuthenticatorCounter of an unknown credential stores one",
 			mem: func(m *mem) with {
 				return with{updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
@@ -178,7 +178,7 @@ func authenticatorMutants() []Mutant {
 					return m.CreateAuthenticator(ctx, a)
 				}}
 			}},
-		{Name: "zero is not set", Fails: []string{"AUTHN-13", "DATA-12"},
+		{Name: "counter of zero is not stored", Fails: []string{"AUTHN-13", "DATA-12"},
 			Fault: "UpdateAuthenticatorCounter leaves out a counter of 0",
 			mem: func(m *mem) with {
 				return with{updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
@@ -192,8 +192,8 @@ func authenticatorMutants() []Mutant {
 					return m.UpdateAuthenticatorCounter(ctx, id, counter)
 				}}
 			}},
-		{Name: "same counter is taken for a miss", Fails: []string{"AUTHN-13"},
-			Fault: "UpdateAuthenticatorCounter counts changed rows: writing the value that is there fails",
+		{Name: "update to the same counter is a miss", Fails: []string{"AUTHN-13"},
+			Fault: "UpdateAuthenticatorCounter counts changed rows: writing the stored value again fails",
 			mem: func(m *mem) with {
 				return with{updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
 					if a, _ := m.GetAuthenticator(ctx, id); a != nil && a.Counter == counter {
@@ -203,7 +203,7 @@ func authenticatorMutants() []Mutant {
 				}}
 			}},
 		{Name: "refused counter is stored", Fails: []string{"AUTHN-14"},
-			Fault: "UpdateAuthenticatorCounter stores a lower counter, and fails",
+			Fault: "UpdateAuthenticatorCounter fails for a lower counter after it has stored it",
 			mem: func(m *mem) with {
 				return with{updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
 					before, _ := m.GetAuthenticator(ctx, id)
@@ -214,8 +214,8 @@ func authenticatorMutants() []Mutant {
 					return a, err
 				}}
 			}},
-		{Name: "credential alphabets are one", Fails: []string{"AUTHN-15"},
-			Fault: "GetAuthenticator takes base64 and base64url for the same",
+		{Name: "credential ids in base64 and base64url are equal", Fails: []string{"AUTHN-15"},
+			Fault: "GetAuthenticator compares credential ids as if base64 and base64url were the same",
 			mem: func(m *mem) with {
 				same := strings.NewReplacer("-", "+", "_", "/")
 				return with{getAuthenticator: func(ctx context.Context, id string) (*adapter.Authenticator, error) {
@@ -270,7 +270,7 @@ func authenticatorMutants() []Mutant {
 					return m.CreateAuthenticator(ctx, a)
 				}}
 			}},
-		{Name: "false is dropped", Fails: []string{"AUTHN-18", "DATA-12"},
+		{Name: "false is not stored", Fails: []string{"AUTHN-18", "DATA-12"},
 			Fault: "credentialBackedUp false is left out, and the column's default is true",
 			mem: func(m *mem) with {
 				return with{createAuthenticator: func(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
@@ -300,7 +300,7 @@ func authenticatorMutants() []Mutant {
 				}}
 			}},
 		{Name: "rows.Err not checked", Fails: []string{"AUTHN-21", "FAULT-09"},
-			Fault: "ListAuthenticatorsByUserID returns what it has read when the rows break off",
+			Fault: "ListAuthenticatorsByUserID returns the rows that it has read when reading fails",
 			lite: func(l *lite) with {
 				return with{listAuthenticators: func(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
 					list := []adapter.Authenticator{}

@@ -16,12 +16,12 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// The questions below are those of Auth.js's own list of adapter tests,
+// The questions below correspond to the adapter tests of Auth.js,
 // nextauthjs/next-auth packages/utils/adapter.ts at a1a16a5a7780, WebAuthn
-// included: what is asked, in which order, with which kind of values, and what
-// is left unasked. They are one story about one user; each looks behind the
-// adapter with queries of its own, which here are made with the correct
-// adapter.
+// included: they check the same facts in the same order with the same kind of
+// values, and leave the same facts unchecked. They follow one user from sign-up
+// to deletion. Auth.js reads the store with queries of its own; here the correct
+// adapter reads it.
 
 // questions is the state that the questions share.
 type questions struct {
@@ -34,8 +34,8 @@ type questions struct {
 	account adapter.Account
 }
 
-// AuthJS asks the questions of a mutant and returns the names of those that
-// notice it.
+// AuthJS runs the questions on a mutant and returns the names of those that
+// notice the fault.
 func AuthJS(t testing.TB, m Mutant) []string {
 	a := m.Harness().New(t)
 	q := &questions{ctx: t.Context(), a: a}
@@ -57,7 +57,7 @@ func AuthJS(t testing.TB, m Mutant) []string {
 		}
 		q.behind = plain
 		if _, err := plain.GetUser(q.ctx, "nobody"); err != nil {
-			q.behind = b.Adapter // the plain adapter refuses a schema that is broken on purpose
+			q.behind = b.Adapter // sqlite.New refuses a schema that is broken on purpose
 		}
 		q.peek = func(key adapter.VerificationTokenKey) *adapter.VerificationToken {
 			found, err := b.peek(q.ctx, key)
@@ -140,7 +140,7 @@ var authJSQuestions = []struct {
 	{"updateSession", func(q *questions) {
 		expires := inWholeSeconds(30 * day)
 		if got(q.behind.GetSessionAndUser(q.ctx, q.session.SessionToken)).Session.Expires.Equal(expires) {
-			panic("the session expires then already")
+			panic("the session has the new expires before the update")
 		}
 		ok(q.a.UpdateSession(q.ctx, adapter.SessionUpdate{SessionToken: q.session.SessionToken, Expires: adapter.To(expires)}))
 		if !got(q.behind.GetSessionAndUser(q.ctx, q.session.SessionToken)).Session.Expires.Equal(expires) {
@@ -306,7 +306,7 @@ func contained(list, in []adapter.Authenticator) {
 	}
 	for _, w := range list {
 		if !slices.ContainsFunc(in, func(x adapter.Authenticator) bool { return reflect.DeepEqual(x, w) }) {
-			panic(errors.New("the list holds another's " + strings.TrimSpace(w.CredentialID)))
+			panic(errors.New("the list contains another authenticator: " + strings.TrimSpace(w.CredentialID)))
 		}
 	}
 }

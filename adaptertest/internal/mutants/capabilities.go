@@ -68,7 +68,7 @@ func capabilityMutants() []Mutant {
 	}
 }
 
-// prepare takes as long as a few statements do.
+// prepare takes as long as a few SQL statements.
 func prepare() {
 	for deadline := time.Now().Add(3 * time.Millisecond); time.Now().Before(deadline); {
 		runtime.Gosched()

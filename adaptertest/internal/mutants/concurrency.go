@@ -13,7 +13,7 @@ import (
 func concurrencyMutants() []Mutant {
 	return []Mutant{
 		{Name: "token race", Listed: "M21", Fails: []string{"CONC-01"}, Races: true,
-			Fault: "UseVerificationToken reads, lets others run, then deletes and returns what it read",
+			Fault: "UseVerificationToken reads the token, lets other calls run, then deletes it and returns the one that it read",
 			mem: func(m *mem) with {
 				return with{useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 					m.mu.RLock()
@@ -27,7 +27,7 @@ func concurrencyMutants() []Mutant {
 				}}
 			}},
 		{Name: "token race in statements", Fails: []string{"CONC-01"}, Races: true,
-			Fault: "UseVerificationToken is a SELECT and a DELETE whose count nobody looks at",
+			Fault: "UseVerificationToken is a SELECT and a DELETE, and ignores how many rows the DELETE removed",
 			lite: func(l *lite) with {
 				return with{useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 					t, err := l.peek(ctx, key)
@@ -37,8 +37,8 @@ func concurrencyMutants() []Mutant {
 					return t, l.exec(ctx, `DELETE FROM "verificationToken" WHERE identifier = ? AND token = ?`, key.Identifier, key.Token)
 				}}
 			}},
-		{Name: "loser of the token race gets an error", Fails: []string{"CONC-02"}, Races: true,
-			Fault: "UseVerificationToken reads, then fails if somebody else has deleted",
+		{Name: "second of two concurrent uses gets an error", Fails: []string{"CONC-02"}, Races: true,
+			Fault: "UseVerificationToken reads the token, then fails if another call has deleted it",
 			lite: func(l *lite) with {
 				return with{useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 					t, err := l.peek(ctx, key)
@@ -53,7 +53,7 @@ func concurrencyMutants() []Mutant {
 				}}
 			}},
 		{Name: "e-mail race", Fails: []string{"CONC-03", "CONC-10"}, Races: true,
-			Fault: "CreateUser looks for the e-mail, then stores",
+			Fault: "CreateUser checks whether the e-mail is taken, then stores in a second step",
 			mem: func(m *mem) with {
 				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
 					m.mu.RLock()
@@ -74,7 +74,7 @@ func concurrencyMutants() []Mutant {
 				}}
 			}},
 		{Name: "account race", Fails: []string{"CONC-04"}, Races: true,
-			Fault: "LinkAccount looks for the pair, then stores",
+			Fault: "LinkAccount checks whether the pair is taken, then stores in a second step",
 			mem: func(m *mem) with {
 				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
 					m.mu.RLock()
@@ -95,7 +95,7 @@ func concurrencyMutants() []Mutant {
 				}}
 			}},
 		{Name: "session race", Fails: []string{"CONC-05"}, Races: true,
-			Fault: "CreateSession looks for the token, then stores",
+			Fault: "CreateSession checks whether the token is taken, then stores in a second step",
 			lite: func(l *lite) with {
 				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
 					taken, err := l.exists(ctx, `SELECT 1 FROM "session" WHERE sessionToken = ?`, s.SessionToken)
@@ -116,7 +116,7 @@ func concurrencyMutants() []Mutant {
 				}}
 			}},
 		{Name: "credential race", Fails: []string{"CONC-06"}, Races: true,
-			Fault: "CreateAuthenticator looks for the credential, then stores",
+			Fault: "CreateAuthenticator checks whether the credential is taken, then stores in a second step",
 			mem: func(m *mem) with {
 				return with{createAuthenticator: func(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
 					m.mu.RLock()
@@ -137,7 +137,7 @@ func concurrencyMutants() []Mutant {
 				}}
 			}},
 		{Name: "update undoes deletion", Fails: []string{"CONC-07", "CONC-14"}, Races: true,
-			Fault: "UpdateSession reads the session, then stores it",
+			Fault: "UpdateSession reads the session, then stores all of it, also if it was deleted meanwhile",
 			mem: func(m *mem) with {
 				return with{updateSession: func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
 					m.mu.RLock()
@@ -196,8 +196,8 @@ func concurrencyMutants() []Mutant {
 					})
 				}}
 			}},
-		{Name: "counter is set by difference", Fails: []string{"CONC-09"}, Races: true,
-			Fault: "UpdateAuthenticatorCounter reads the counter, then adds what is missing",
+		{Name: "counter is written as a difference", Fails: []string{"CONC-09"}, Races: true,
+			Fault: "UpdateAuthenticatorCounter reads the counter, then adds the difference",
 			mem: func(m *mem) with {
 				return with{updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
 					before, err := m.GetAuthenticator(ctx, id)
@@ -217,7 +217,7 @@ func concurrencyMutants() []Mutant {
 				}}
 			}},
 		{Name: "address race", Fails: []string{"CONC-10"}, Races: true,
-			Fault: "UpdateUser looks whether the e-mail is taken, then stores",
+			Fault: "UpdateUser checks whether the e-mail is taken, then stores in a second step",
 			mem: func(m *mem) with {
 				return with{updateUser: func(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 					email, set := update.Email.Get()
@@ -240,7 +240,7 @@ func concurrencyMutants() []Mutant {
 				}}
 			}},
 		{Name: "deletion races creation", Fails: []string{"CONC-11"}, Races: true,
-			Fault: "CreateSession looks for the user, then stores; what is left of a deleted user waits for the id",
+			Fault: "CreateSession checks that the user exists, then stores; a session of a user who was deleted meanwhile belongs to the next user with the id",
 			mem: func(m *mem) with {
 				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
 					m.mu.RLock()
@@ -262,7 +262,7 @@ func concurrencyMutants() []Mutant {
 				}}
 			}},
 		{Name: "registration is lost", Fails: []string{"CONC-12"}, Races: true,
-			Fault: "CreateAuthenticator reads the user's list, then stores it with one more",
+			Fault: "CreateAuthenticator reads the user's list, then stores it with one more element",
 			mem: func(m *mem) with {
 				return with{createAuthenticator: func(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
 					m.mu.RLock()
@@ -301,7 +301,7 @@ func concurrencyMutants() []Mutant {
 				}
 			}},
 		{Name: "update is deletion and creation", Fails: []string{"CONC-14"}, Races: true,
-			Fault: "UpdateSession deletes the session, and creates it again",
+			Fault: "UpdateSession deletes the session and creates it again",
 			mem: func(m *mem) with {
 				return with{updateSession: func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
 					s, err := m.DeleteSession(ctx, update.SessionToken)
@@ -314,7 +314,7 @@ func concurrencyMutants() []Mutant {
 				}}
 			}},
 		{Name: "contention is an error", Fails: []string{"CONC-15"}, Races: true,
-			Fault: "UpdateUser fails if somebody else is writing",
+			Fault: "UpdateUser fails if another call is writing",
 			mem: func(m *mem) with {
 				return with{updateUser: func(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 					if !m.mu.TryLock() {
@@ -325,7 +325,7 @@ func concurrencyMutants() []Mutant {
 				}}
 			}},
 		{Name: "second connection inside a transaction", Fails: []string{"CONC-16"},
-			Fault: "UpdateUser holds a connection while it asks the pool for another",
+			Fault: "UpdateUser holds a connection while it takes another from the pool",
 			lite: func(l *lite) with {
 				return with{updateUser: func(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 					conn, err := l.db.Conn(ctx)
@@ -337,7 +337,7 @@ func concurrencyMutants() []Mutant {
 				}}
 			}},
 		{Name: "unlink and link disagree", Fails: []string{"CONC-17"}, Races: true,
-			Fault: "the owner of a pair is kept apart from the account, and deleted after it",
+			Fault: "the owner of a pair is stored apart from the account and deleted after it",
 			mem: func(m *mem) with {
 				owners := kept(m.records, "owners", func() map[adapter.AccountKey]string { return map[adapter.AccountKey]string{} })
 				return with{
@@ -364,7 +364,7 @@ func concurrencyMutants() []Mutant {
 				}
 			}},
 		{Name: "sessions fall out of the list", Fails: []string{"CONC-18"}, AuthJS: true, Races: true,
-			Fault: "CreateSession reads the user's list of sessions, then stores it with one more; DeleteUser goes by the list",
+			Fault: "CreateSession reads the user's list of sessions, then stores it with one more element; DeleteUser deletes the sessions in the list",
 			mem: func(m *mem) with {
 				lists := kept(m.records, "lists", func() map[string][]string { return map[string][]string{} })
 				return with{
@@ -393,7 +393,7 @@ func concurrencyMutants() []Mutant {
 								delete(m.sessions, token)
 							}
 							delete(lists, id)
-							u.Name = nil // the user's record stays, for the sessions to show
+							u.Name = nil // the user's record stays, so that sessions can be read
 							m.users[id] = *u
 							delete(m.emails, u.Email)
 							return u, nil
@@ -412,13 +412,13 @@ func concurrencyMutants() []Mutant {
 	}
 }
 
-// gap lets other calls run between two steps of one.
+// gap lets other calls run between two steps of a call.
 func gap() {
 	runtime.Gosched()
 	runtime.Gosched()
 }
 
-// peek reads a verification token.
+// peek reads a verification token without using it.
 func (l *lite) peek(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 	found, err := l.column(ctx, `SELECT expires FROM "verificationToken" WHERE identifier = ? AND token = ?`, key.Identifier, key.Token)
 	if len(found) == 0 || err != nil {

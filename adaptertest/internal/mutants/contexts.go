@@ -17,8 +17,8 @@ func contextMutants() []Mutant {
 			db: func(db sqlite.DB) sqlite.DB {
 				return altered{DB: db, ctx: func(context.Context) context.Context { return context.Background() }}
 			}},
-		{Name: "deadline has another name", Fails: []string{"CTX-02"},
-			Fault: "the error of a call that ran out of time does not match context.DeadlineExceeded",
+		{Name: "deadline is another error", Fails: []string{"CTX-02"},
+			Fault: "the error of a call whose deadline passes does not match context.DeadlineExceeded",
 			lite: func(l *lite) with {
 				return with{getUser: func(ctx context.Context, id string) (*adapter.User, error) {
 					u, err := l.GetUser(ctx, id)
@@ -28,7 +28,7 @@ func contextMutants() []Mutant {
 					return u, err
 				}}
 			}},
-		{Name: "cancelled write is success", Fails: []string{"CTX-01", "CTX-03"},
+		{Name: "cancelled write reports success", Fails: []string{"CTX-01", "CTX-03"},
 			Fault: "CreateAuthenticator and CreateSession return their argument when the context ends",
 			lite: func(l *lite) with {
 				return with{
@@ -49,7 +49,7 @@ func contextMutants() []Mutant {
 				}
 			}},
 		{Name: "abandoned calls keep connections", Fails: []string{"CTX-04"},
-			Fault: "GetUser takes a connection of its own, and does not give it back when its context ends",
+			Fault: "GetUser takes a connection of its own and does not release it when its context ends",
 			lite: func(l *lite) with {
 				return with{getUser: func(ctx context.Context, id string) (*adapter.User, error) {
 					conn, err := l.db.Conn(ctx)
@@ -67,7 +67,7 @@ func contextMutants() []Mutant {
 				}}
 			}},
 		{Name: "calls for one key share a context", Fails: []string{"CTX-06"},
-			Fault: "GetSessionAndUser joins a call for the same token that is under way, and fails with it",
+			Fault: "GetSessionAndUser joins a running call for the same token, and fails if the context of that call ends",
 			lite: func(l *lite) with {
 				type flight struct {
 					done  chan struct{}
@@ -100,7 +100,7 @@ func contextMutants() []Mutant {
 				}}
 			}},
 		{Name: "write comes after the call", Fails: []string{"CTX-07"},
-			Fault: "CreateSession leaves the work to a goroutine, and returns when its context ends",
+			Fault: "CreateSession writes in a goroutine, and returns before the write when its context ends",
 			lite: func(l *lite) with {
 				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
 					if err := ctx.Err(); err != nil {

@@ -19,19 +19,19 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Correct is a correct adapter that makes other choices than the two bases, where
-// the contract leaves one. The suite must fail none.
+// Correct is a correct adapter that differs from the two bases where the contract
+// allows it. The suite must not fail it.
 type Correct struct {
 	Name string
-	// Except are clauses at which it may fail.
+	// Except are clauses that it may fail.
 	Except string
 
 	mem     func(m *mem) with
 	harness func(h *adaptertest.Harness)
-	only    []string // groups, if not all but those that take long
+	only    []string // the groups to run; nil means all except the slow ones
 }
 
-// Harness returns the harness that the suite is given.
+// Harness returns the harness that the suite runs on.
 func (k Correct) Harness() adaptertest.Harness {
 	h := memHarness(k.mem)
 	h.Name = k.Name
@@ -44,7 +44,7 @@ func (k Correct) Harness() adaptertest.Harness {
 // quickGroups are the groups that take little time.
 var quickGroups = []string{"CAP", "USER", "ACCT", "SESS", "VTOK", "AUTHN", "CASC", "TIME", "DATA", "INPUT", "EXP", "ISO", "ALIAS", "LIFE", "ERR", "SIGNUP", "ALIST", "SLIST", "AEDIT", "TEDIT"}
 
-// Quick are the groups that a test of every day runs on it.
+// Quick returns the groups that the package's test runs on it.
 func (k Correct) Quick() []string {
 	if k.only != nil {
 		return k.only
@@ -96,14 +96,14 @@ func AllCorrect() []Correct {
 			mem: func(m *mem) with {
 				return storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Millisecond) }))
 			}},
-		{Name: "returns nothing where it may",
+		{Name: "returns no record where it is optional",
 			mem: func(m *mem) with {
 				return with{
 					linkAccount: silent(m.LinkAccount), unlinkAccount: silent(m.UnlinkAccount), deleteUser: silent(m.DeleteUser),
 					updateSession: silent(m.UpdateSession), deleteSession: silent(m.DeleteSession), createToken: silent(m.CreateVerificationToken),
 				}
 			}},
-		{Name: "hides what has expired",
+		{Name: "hides expired records",
 			mem: func(m *mem) with {
 				alive := func(token string) bool {
 					m.mu.RLock()
@@ -156,7 +156,7 @@ func AllCorrect() []Correct {
 					},
 				}
 			}},
-		{Name: "refuses what it can't keep",
+		{Name: "refuses values that it can't store",
 			mem: func(m *mem) with {
 				refuse := func(record any) error {
 					var odd bool
@@ -181,14 +181,14 @@ func AllCorrect() []Correct {
 				"CreateVerificationToken", "UseVerificationToken",
 				"CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter",
 			}}
-		}, Except: "CAP-01 CAP-02", // it has the methods that it says it lacks
+		}, Except: "CAP-01 CAP-02", // it implements the methods that it declares as missing
 			only: []string{"CAP", "SESS", "CTX", "CONC", "ERR"}},
 		{Name: "deletes no users", mem: func(*mem) with {
 			return with{missing: []string{"DeleteUser"}, deleteUser: func(context.Context, string) (*adapter.User, error) {
 				return nil, adapter.ErrUnsupported
 			}}
 		}, only: []string{"CAP", "USER", "CONC", "VOL", "LIFE"}},
-		{Name: "ids are numbers of the store", mem: func(m *mem) with {
+		{Name: "ids are numbers that the store assigns", mem: func(m *mem) with {
 			return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
 				u.ID = m.number()
 				return m.CreateUser(ctx, u)
@@ -209,7 +209,7 @@ func AllCorrect() []Correct {
 		{Name: "keeps whole microseconds", mem: func(m *mem) with {
 			return storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Microsecond) }))
 		}},
-		{Name: "takes its time", mem: func(m *mem) with {
+		{Name: "is slow", mem: func(m *mem) with {
 			return around(m, func(ctx context.Context, call func() error) error {
 				select {
 				case <-time.After(time.Millisecond):
@@ -231,7 +231,7 @@ func AllCorrect() []Correct {
 				return call()
 			})
 		}},
-		{Name: "tries again when the store was busy", mem: func(m *mem) with {
+		{Name: "tries again when the store is busy", mem: func(m *mem) with {
 			return around(m, func(ctx context.Context, call func() error) error {
 				for range 3 {
 					if mathrand.IntN(3) > 0 {
@@ -267,7 +267,7 @@ func AllCorrect() []Correct {
 					return ctx.Err()
 				}
 			})
-		}, Except: "LIFE-04"}, // the goroutine ends with the adapter, and the adapter with the garbage collector
+		}, Except: "LIFE-04"}, // the goroutine ends when the garbage collector removes the adapter
 		{Name: "copies all records for each write", mem: func(m *mem) with {
 			return around(m, func(_ context.Context, call func() error) error {
 				err := call()
@@ -286,7 +286,7 @@ func AllCorrect() []Correct {
 				optional:           optional{listAccounts: shuffled(m.ListAccountsByUserID), listSessions: shuffled(m.ListSessionsByUserID)},
 			}
 		}},
-		{Name: "has no place for names of authenticators", mem: func(m *mem) with {
+		{Name: "stores no names of authenticators", mem: func(m *mem) with {
 			return with{
 				createAuthenticator: func(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
 					a.Name, a.Created, a.LastUsed = nil, nil, nil
@@ -323,7 +323,7 @@ func AllCorrect() []Correct {
 				},
 			}
 		}},
-		{Name: "deletes what has expired when it meets it", mem: func(m *mem) with {
+		{Name: "deletes expired records when it reads them", mem: func(m *mem) with {
 			return with{getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 				x, err := m.GetSessionAndUser(ctx, token)
 				if x == nil || err != nil || x.Session.Expires.After(m.clock.Now()) {
@@ -338,7 +338,7 @@ func AllCorrect() []Correct {
 				})
 			}}
 		}},
-		{Name: "keeps verification tokens in a store of their own", mem: func(m *mem) with {
+		{Name: "keeps verification tokens in a separate store", mem: func(m *mem) with {
 			tokens := kept(m.records, "tokens", func() *mem { return &mem{records: newRecords(m.clock, nil)} })
 			return with{
 				createToken: func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
@@ -370,7 +370,7 @@ func AllCorrect() []Correct {
 				}},
 			}
 		}, harness: func(h *adaptertest.Harness) { h.Inspect = nil }},
-		{Name: "ends the tokens of a deleted user's address", only: []string{"VTOK", "CASC", "TEDIT"}, mem: func(m *mem) with {
+		{Name: "deletes the tokens of a deleted user's address", only: []string{"VTOK", "CASC", "TEDIT"}, mem: func(m *mem) with {
 			return with{deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
 				u, err := m.DeleteUser(ctx, id)
 				if u != nil && u.Email != "" {
@@ -404,7 +404,7 @@ func AllCorrect() []Correct {
 	}
 }
 
-// silent keeps the record of a call to itself.
+// silent returns no record from a call.
 func silent[A, T any](method func(context.Context, A) (*T, error)) func(context.Context, A) (*T, error) {
 	return func(ctx context.Context, arg A) (*T, error) {
 		_, err := method(ctx, arg)
@@ -423,7 +423,7 @@ func checked[A, T any](method func(context.Context, A) (*T, error), refuse func(
 	}
 }
 
-// around puts something around every method.
+// around wraps every method.
 func around(b base, f func(ctx context.Context, call func() error) error) with {
 	return with{
 		createUser: within(b.CreateUser, f), getUser: within(b.GetUser, f), getUserByEmail: within(b.GetUserByEmail, f),
@@ -470,7 +470,7 @@ func shuffled[T any](list func(context.Context, string) ([]T, error)) func(conte
 	}
 }
 
-// number returns the next of the numbers that the store gives out.
+// number returns the next number of the store's counter.
 func (r *records) number() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -479,8 +479,8 @@ func (r *records) number() string {
 	return strconv.Itoa(*last)
 }
 
-// cachedUsers reads users through a cache. A write empties it, before and after;
-// what was read before a write that has come since is not put in.
+// cachedUsers reads users through a cache. Each write empties the cache before it
+// begins and after it ends. A read that began before a write does not fill it.
 func cachedUsers(m *mem) with {
 	var mu sync.Mutex
 	users := map[string]adapter.User{}

@@ -7,8 +7,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 )
 
-// TestCorrectAdaptersOfOtherKinds runs a short round of the suite on each. The
-// command has a flag for long ones.
+// TestCorrectAdaptersOfOtherKinds runs the quick groups of the suite on each. The
+// command has a flag for all groups.
 func TestCorrectAdaptersOfOtherKinds(t *testing.T) {
 	for _, k := range AllCorrect() {
 		t.Run(strings.ReplaceAll(k.Name, " ", "-"), func(t *testing.T) {

@@ -31,7 +31,7 @@ func deletionMutants() []Mutant {
 					return m.DeleteUser(ctx, id)
 				}}
 			}},
-		{Name: "one session per user remembered", Listed: "M34", Fails: []string{"CASC-02", "CASC-08"},
+		{Name: "only one session per user is deleted", Listed: "M34", Fails: []string{"CASC-02", "CASC-08"},
 			Fault: "DeleteUser deletes the session that was created last; the others are hidden until the id is used again",
 			mem: func(m *mem) with {
 				last := kept(m.records, "last", func() map[string]string { return map[string]string{} })
@@ -60,8 +60,8 @@ func deletionMutants() []Mutant {
 					},
 				}
 			}},
-		{Name: "cascade declared but off", Listed: "M33", Fails: []string{"CASC-02", "CASC-03", "SESS-22"}, AuthJS: true,
-			Fault: "foreign keys are declared and not enforced, nothing else deletes; a session without its user is an error",
+		{Name: "declared cascade is not enforced", Listed: "M33", Fails: []string{"CASC-02", "CASC-03", "SESS-22"}, AuthJS: true,
+			Fault: "foreign keys are declared but not enforced, and DeleteUser deletes the user only; reading a session without a user fails",
 			lite: func(l *lite) with {
 				w := withoutCascade(l)
 				w.getSessionAndUser = func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
@@ -98,7 +98,7 @@ func deletionMutants() []Mutant {
 			Fault: "DeleteUser leaves the authenticators",
 			db: replaced(`credentialID TEXT NOT NULL PRIMARY KEY, userId TEXT NOT NULL REFERENCES "user" (id) ON DELETE CASCADE`, `credentialID TEXT NOT NULL PRIMARY KEY, userId TEXT NOT NULL`,
 				`DELETE FROM "authenticator" WHERE userId = old.id;`, ``)},
-		{Name: "everything goes", Fails: []string{"CASC-05"},
+		{Name: "sessions of all users are deleted", Fails: []string{"CASC-05"},
 			Fault: "DeleteUser deletes every session",
 			mem: func(m *mem) with {
 				return with{deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
@@ -122,8 +122,8 @@ func deletionMutants() []Mutant {
 					return u, err
 				}}
 			}},
-		{Name: "newcomer gets the old accounts", Fails: []string{"CASC-07"},
-			Fault: "DeleteUser files the accounts under the e-mail, and the next user of it gets them",
+		{Name: "next user of the e-mail gets the old accounts", Fails: []string{"CASC-07"},
+			Fault: "DeleteUser keeps the accounts under the e-mail, and the next user with that e-mail gets them",
 			mem: func(m *mem) with {
 				filed := kept(m.records, "filed", func() map[string][]adapter.Account { return map[string][]adapter.Account{} })
 				return with{
@@ -152,8 +152,8 @@ func deletionMutants() []Mutant {
 					},
 				}
 			}},
-		{Name: "passkeys wait for the id", Fails: []string{"CASC-08", "CASC-04"},
-			Fault: "DeleteUser leaves the list of credentials, which the next user with the id has",
+		{Name: "next user of the id gets the old passkeys", Fails: []string{"CASC-08", "CASC-04"},
+			Fault: "DeleteUser leaves the list of credentials, and the next user with the id has them",
 			mem: func(m *mem) with {
 				return with{deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
 					m.mu.RLock()
@@ -174,7 +174,7 @@ func deletionMutants() []Mutant {
 					return list, err
 				}}
 			}},
-		{Name: "first batch only", Fails: []string{"CASC-09"},
+		{Name: "only the first sessions are deleted", Fails: []string{"CASC-09"},
 			Fault: "DeleteUser deletes 25 sessions at most",
 			mem: func(m *mem) with {
 				return with{deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
@@ -198,7 +198,7 @@ func deletionMutants() []Mutant {
 				}}
 			}},
 		{Name: "deleteUser returns another user", Fails: []string{"CASC-10"},
-			Fault: "DeleteUser returns some user who is left",
+			Fault: "DeleteUser returns another user, who still exists",
 			mem: func(m *mem) with {
 				return with{deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
 					u, err := m.DeleteUser(ctx, id)
@@ -215,7 +215,7 @@ func deletionMutants() []Mutant {
 	}
 }
 
-// withoutCascade deletes the user's row and nothing else.
+// withoutCascade deletes only the user's row.
 func withoutCascade(l *lite) with {
 	return with{deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
 		u, err := l.GetUser(ctx, id)

@@ -3,7 +3,7 @@
 // the suite must fail on it.
 //
 // There are two correct adapters to break: mem, over maps, and lite, which is
-// adapters/sqlite over a database/sql driver that brings about faults. A broken
+// adapters/sqlite over a database/sql driver that injects faults. A broken
 // adapter replaces a few methods of one of them, or alters the statements that
 // pass between lite and its database. MUTANTS.md lists all of them, and for
 // each clause the ones that fail it.

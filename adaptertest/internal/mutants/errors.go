@@ -12,7 +12,7 @@ import (
 func errorMutants() []Mutant {
 	return []Mutant{
 		{Name: "outage is absence", Listed: "M38", Fails: []string{"ERR-01", "AUTHN-21", "LIFE-02"},
-			Fault: "every lookup turns an error into nothing, the list into an empty one",
+			Fault: "every lookup reports absence when it fails, and the list is empty",
 			lite: func(l *lite) with {
 				return with{
 					getUser: nothing(l.GetUser), getUserByEmail: nothing(l.GetUserByEmail), getUserByAccount: nothing(l.GetUserByAccount),
@@ -33,8 +33,8 @@ func errorMutants() []Mutant {
 					},
 				}
 			}},
-		{Name: "failed write is success", Fails: []string{"ERR-02"},
-			Fault: "CreateSession logs the error of the store, and returns its argument",
+		{Name: "failed write reports success", Fails: []string{"ERR-02"},
+			Fault: "CreateSession logs the error of the store and returns its argument",
 			lite: func(l *lite) with {
 				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
 					created, err := l.CreateSession(ctx, s)
@@ -76,7 +76,7 @@ func errorMutants() []Mutant {
 				}}
 			}},
 		{Name: "causes are hidden", Fails: []string{"ERR-04"},
-			Fault: "CreateUser says 'user not created', whatever happened",
+			Fault: "CreateUser replaces every error by 'user not created'",
 			lite: func(l *lite) with {
 				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
 					created, err := l.CreateUser(ctx, u)
@@ -87,7 +87,7 @@ func errorMutants() []Mutant {
 				}}
 			}},
 		{Name: "conflict matches nothing", Fails: []string{"ERR-05"},
-			Fault: "CreateAuthenticator of a credential in use fails with an error of its own",
+			Fault: "CreateAuthenticator of a credential in use fails with an error that does not match ErrConflict",
 			mem: func(m *mem) with {
 				return with{createAuthenticator: func(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
 					created, err := m.CreateAuthenticator(ctx, a)
@@ -98,7 +98,7 @@ func errorMutants() []Mutant {
 				}}
 			}},
 		{Name: "miss of an update matches nothing", Fails: []string{"ERR-06"},
-			Fault: "UpdateAuthenticatorCounter of an unknown credential fails with an error of its own",
+			Fault: "UpdateAuthenticatorCounter of an unknown credential fails with an error that does not match ErrNotFound",
 			mem: func(m *mem) with {
 				return with{updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
 					a, err := m.UpdateAuthenticatorCounter(ctx, id, counter)
@@ -120,7 +120,7 @@ func errorMutants() []Mutant {
 				}}
 			}},
 		{Name: "error quotes the session token", Fails: []string{"ERR-08"},
-			Fault: "CreateSession says which token is taken",
+			Fault: "the error of CreateSession contains the session token that is taken",
 			mem: func(m *mem) with {
 				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
 					created, err := m.CreateSession(ctx, s)
@@ -131,7 +131,7 @@ func errorMutants() []Mutant {
 				}}
 			}},
 		{Name: "every error is a conflict", Fails: []string{"ERR-09"},
-			Fault: "LinkAccount reports whatever happens as a conflict",
+			Fault: "LinkAccount reports every error as a conflict",
 			lite: func(l *lite) with {
 				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
 					linked, err := l.LinkAccount(ctx, a)
@@ -142,7 +142,7 @@ func errorMutants() []Mutant {
 				}}
 			}},
 		{Name: "undecodable is absent", Fails: []string{"ERR-10"},
-			Fault: "GetSessionAndUser takes a session that it can't decode for one that is not there",
+			Fault: "GetSessionAndUser reports a session that it can't decode as absent",
 			lite: func(l *lite) with {
 				return with{getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 					s, err := l.GetSessionAndUser(ctx, token)
@@ -166,7 +166,7 @@ func errorMutants() []Mutant {
 	}
 }
 
-// nothing turns the error of a lookup into nothing.
+// nothing makes a lookup report absence in place of an error.
 func nothing[A, T any](lookup func(context.Context, A) (*T, error)) func(context.Context, A) (*T, error) {
 	return func(ctx context.Context, key A) (*T, error) {
 		record, err := lookup(ctx, key)

@@ -24,11 +24,11 @@ type flight struct {
 	err  error
 }
 
-// everydayMutants have faults that are written by people who know their store: of
-// caches, reservations, transactions with a limit, ORMs and indexes.
+// everydayMutants have faults that experienced authors make: with caches,
+// reservations, limits of transactions, ORMs and indexes.
 func everydayMutants() []Mutant {
 	return []Mutant{
-		{Name: "short extension is not written", Fault: "An extension by less than a minute is answered, and saved with the next one.", Fails: []string{"TIME-02"}, mem: func(m *mem) with {
+		{Name: "short extension is not written", Fault: "UpdateSession returns an extension by less than a minute and does not store it.", Fails: []string{"TIME-02"}, mem: func(m *mem) with {
 			return with{updateSession: func(ctx context.Context, u adapter.SessionUpdate) (*adapter.Session, error) {
 				m.mu.RLock()
 				s, ok := m.sessions[u.SessionToken]
@@ -43,7 +43,7 @@ func everydayMutants() []Mutant {
 				return m.UpdateSession(ctx, u)
 			}}
 		}},
-		{Name: "address of nobody stays reserved", Fault: "An update of an absent user fails after it has reserved the address.", Fails: []string{"ERR-12"}, mem: func(m *mem) with {
+		{Name: "failed update keeps the address reserved", Fault: "UpdateUser of an absent user fails after it has reserved the address.", Fails: []string{"ERR-12"}, mem: func(m *mem) with {
 			return with{updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
 				got, err := m.UpdateUser(ctx, u)
 				if email, set := u.Email.Get(); err != nil && set && email != "" && ctx.Err() == nil {
@@ -56,7 +56,7 @@ func everydayMutants() []Mutant {
 				return got, err
 			}}
 		}},
-		{Name: "account key of a deleted user stays taken", Fault: "The key of a deleted user's account stays in the index of keys.", Fails: []string{"CASC-03"}, mem: func(m *mem) with {
+		{Name: "account key of a deleted user stays taken", Fault: "DeleteUser leaves the keys of the user's accounts in the index.", Fails: []string{"CASC-03"}, mem: func(m *mem) with {
 			gone := kept(m.records, "gone", func() map[adapter.AccountKey]bool { return map[adapter.AccountKey]bool{} })
 			return with{
 				deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
@@ -88,7 +88,7 @@ func everydayMutants() []Mutant {
 				},
 			}
 		}},
-		{Name: "touch from zero has no condition", Fault: "The zero value of from is left out of the condition of TouchAuthenticator.", Fails: []string{"AEDIT-08"}, lite: func(l *lite) with {
+		{Name: "touch from zero has no condition", Fault: "TouchAuthenticator from counter zero drops the condition on the stored counter.", Fails: []string{"AEDIT-08"}, lite: func(l *lite) with {
 			return with{optional: optional{touch: func(ctx context.Context, id string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
 				if from == 0 {
 					if err := l.exec(ctx, `UPDATE "authenticator" SET counter = 0 WHERE credentialID = ?`, id); err != nil {
@@ -98,7 +98,7 @@ func everydayMutants() []Mutant {
 				return l.TouchAuthenticator(ctx, id, from, to, used)
 			}}}
 		}},
-		{Name: "hundred records are too many to delete", Fault: "DeleteUser is one transaction, and the store takes a hundred items in one.", Fails: []string{"CASC-09"}, lite: func(l *lite) with {
+		{Name: "user with a hundred records can't be deleted", Fault: "DeleteUser is one transaction, and the store allows a hundred items in a transaction.", Fails: []string{"CASC-09"}, lite: func(l *lite) with {
 			return with{deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
 				var n int
 				err := l.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM "account" WHERE userId = ?1) + (SELECT count(*) FROM "session" WHERE userId = ?1) + (SELECT count(*) FROM "authenticator" WHERE userId = ?1)`, id).Scan(&n)
@@ -111,7 +111,7 @@ func everydayMutants() []Mutant {
 				return l.DeleteUser(ctx, id)
 			}}
 		}},
-		{Name: "update makes the empty text null", Fault: "UpdateAccount clears a field that is set to the empty text.", Fails: []string{"ALIST-04"}, mem: func(m *mem) with {
+		{Name: "update makes the empty text null", Fault: "UpdateAccount stores null for a field that is set to the empty text.", Fails: []string{"ALIST-04"}, mem: func(m *mem) with {
 			return with{optional: optional{updateAccount: func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
 				for _, f := range []*adapter.Change[*string]{&u.AccessToken, &u.RefreshToken, &u.IDToken, &u.Scope, &u.TokenType, &u.SessionState} {
 					if v, set := f.Get(); set && v != nil && *v == "" {
@@ -139,7 +139,7 @@ func everydayMutants() []Mutant {
 				return l.CreateUserWithAccount(ctx, u, a, x)
 			}}}
 		}},
-		{Name: "change of address is a delete and an insert", Fault: "Between the two the user is absent.", Fails: []string{"CONC-10"}, Races: true, mem: func(m *mem) with {
+		{Name: "change of address is a delete and an insert", Fault: "UpdateUser with a new address deletes the user and inserts it again; the user is absent between the two.", Fails: []string{"CONC-10"}, Races: true, mem: func(m *mem) with {
 			return with{updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
 				if !u.Email.IsSet() {
 					return m.UpdateUser(ctx, u)
@@ -169,7 +169,7 @@ func everydayMutants() []Mutant {
 				return new(copyUser(old)), nil
 			}}
 		}},
-		{Name: "remembered miss outlives a sign-up", Fault: "GetUserByAccount remembers misses, and CreateUserWithAccount does not know of it.", Fails: []string{"SIGNUP-03"}, mem: func(m *mem) with {
+		{Name: "cached miss outlives a sign-up", Fault: "GetUserByAccount caches misses, and CreateUserWithAccount does not clear the cache.", Fails: []string{"SIGNUP-03"}, mem: func(m *mem) with {
 			var mu sync.Mutex
 			miss := map[adapter.AccountKey]bool{}
 			return with{
@@ -200,7 +200,7 @@ func everydayMutants() []Mutant {
 				},
 			}
 		}},
-		{Name: "cached session keeps its first user", Fault: "GetSessionAndUser remembers the owner, whom UpdateSession changes.", Fails: []string{"SESS-08"}, mem: func(m *mem) with {
+		{Name: "cached session keeps its first user", Fault: "GetSessionAndUser caches the owner, and UpdateSession of the owner does not clear the cache.", Fails: []string{"SESS-08"}, mem: func(m *mem) with {
 			cache := kept(m.records, "cache", func() *sync.Map { return &sync.Map{} })
 			return with{
 				getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
@@ -227,7 +227,7 @@ func everydayMutants() []Mutant {
 				return l.DeleteExpired(ctx, now.Round(time.Second))
 			}}
 		}},
-		{Name: "tokens of another case go too", Fault: "DeleteVerificationTokens compares the identifier without regard to case.", Fails: []string{"TEDIT-02"}, db: func(db sqlite.DB) sqlite.DB {
+		{Name: "tokens of another case are deleted too", Fault: "DeleteVerificationTokens compares the identifier without regard to case.", Fails: []string{"TEDIT-02"}, db: func(db sqlite.DB) sqlite.DB {
 			return altered{DB: db, query: func(q string, args []any) (string, []any) {
 				if strings.HasSuffix(q, `DELETE FROM "verificationToken" WHERE identifier = ?`) {
 					q += " COLLATE NOCASE"
@@ -235,7 +235,7 @@ func everydayMutants() []Mutant {
 				return q, args
 			}}
 		}},
-		{Name: "account of any type goes with the authenticator", Fault: "DeleteAuthenticator deletes every account of the user with the id that it is connected to.", Fails: []string{"AEDIT-02"}, mem: func(m *mem) with {
+		{Name: "account of any type is deleted with the authenticator", Fault: "DeleteAuthenticator deletes every account of the user that has the connected id, of any type.", Fails: []string{"AEDIT-02"}, mem: func(m *mem) with {
 			return with{optional: optional{deleteAuthenticator: func(ctx context.Context, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
 				a, err := m.DeleteAuthenticator(ctx, userID, id, keepOne)
 				if a != nil {
@@ -250,13 +250,13 @@ func everydayMutants() []Mutant {
 				return a, err
 			}}}
 		}},
-		{Name: "instant of use is the store's", Fault: "TouchAuthenticator stores the time of the store, not the one given.", Fails: []string{"AEDIT-07"}, mem: func(m *mem) with {
+		{Name: "instant of use is the store's time", Fault: "TouchAuthenticator stores the time of the store, not the instant given.", Fails: []string{"AEDIT-07"}, mem: func(m *mem) with {
 			return with{optional: optional{touch: func(ctx context.Context, id string, from, to int64, _ time.Time) (*adapter.Authenticator, error) {
 				return m.TouchAuthenticator(ctx, id, from, to, m.clock.Now())
 			}}}
 		}},
-		{Name: "no exception is null", Fault: "An empty except is NULL, to which no token is unequal: nothing is deleted.", Fails: []string{"SLIST-04"}, db: replaced("sessionToken <> ?", "sessionToken <> NULLIF(?, '')")},
-		{Name: "callers share one look-up", Fault: "Callers of GetSessionAndUser wait for one query, also one that began before a write, or whose caller gave up.", Fails: []string{"CTX-06"}, lite: func(l *lite) with {
+		{Name: "empty exception is null", Fault: "DeleteSessionsByUserID compares with NULL if except is empty; no token is unequal to NULL, so no session is deleted.", Fails: []string{"SLIST-04"}, db: replaced("sessionToken <> ?", "sessionToken <> NULLIF(?, '')")},
+		{Name: "callers share one lookup", Fault: "Callers of GetSessionAndUser wait for one query, also if it began before a write or its caller gave up.", Fails: []string{"CTX-06"}, lite: func(l *lite) with {
 			var mu sync.Mutex
 			flights := map[string]*flight{}
 			return with{getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
@@ -285,7 +285,7 @@ func everydayMutants() []Mutant {
 				return &adapter.SessionAndUser{Session: f.s.Session, User: copyUser(f.s.User)}, f.err
 			}}
 		}},
-		{Name: "pages begin after an expiry", Fault: "ListSessionsByUserID reads pages by expiry: of sessions with one expiry at the end of a page some are missing.", Fails: []string{"SLIST-04"}, mem: func(m *mem) with {
+		{Name: "pages begin after an expiry", Fault: "ListSessionsByUserID reads pages by expiry: if sessions with one expiry cross the end of a page, some are missing.", Fails: []string{"SLIST-04"}, mem: func(m *mem) with {
 			return with{optional: optional{listSessions: func(ctx context.Context, id string) ([]adapter.Session, error) {
 				all, err := m.ListSessionsByUserID(ctx, id)
 				if err != nil {
@@ -304,7 +304,7 @@ func everydayMutants() []Mutant {
 				return list, nil
 			}}}
 		}},
-		{Name: "one account of each provider is listed", Fault: "The list of accounts is a map by provider.", Fails: []string{"ALIST-01"}, lite: func(l *lite) with {
+		{Name: "one account of each provider is listed", Fault: "ListAccountsByUserID builds a map keyed by provider.", Fails: []string{"ALIST-01"}, lite: func(l *lite) with {
 			return with{optional: optional{listAccounts: func(ctx context.Context, id string) ([]adapter.Account, error) {
 				all, err := l.ListAccountsByUserID(ctx, id)
 				seen := map[string]bool{}
@@ -315,7 +315,7 @@ func everydayMutants() []Mutant {
 				}), err
 			}}}
 		}},
-		{Name: "update keeps seconds", Fault: "UpdateUser keeps seconds of emailVerified, CreateUser milliseconds.", Fails: []string{"TIME-01"}, lite: func(l *lite) with {
+		{Name: "update keeps seconds", Fault: "UpdateUser stores emailVerified in seconds, CreateUser in milliseconds.", Fails: []string{"TIME-01"}, lite: func(l *lite) with {
 			return with{updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
 				if at, set := u.EmailVerified.Get(); set && at != nil {
 					u.EmailVerified = adapter.To(new(at.Truncate(time.Second)))
@@ -323,7 +323,7 @@ func everydayMutants() []Mutant {
 				return l.UpdateUser(ctx, u)
 			}}
 		}},
-		{Name: "id in another spelling of the UUID", Fault: "GetUser accepts every spelling of a UUID.", Fails: []string{"USER-08"}, mem: func(m *mem) with {
+		{Name: "UUID is found in other spellings", Fault: "GetUser accepts every spelling of a UUID.", Fails: []string{"USER-08"}, mem: func(m *mem) with {
 			hex := regexp.MustCompile(`^[0-9a-fA-F]{32}$`)
 			return with{getUser: func(ctx context.Context, id string) (*adapter.User, error) {
 				u, err := m.GetUser(ctx, id)
@@ -337,7 +337,7 @@ func everydayMutants() []Mutant {
 				return m.GetUser(ctx, plain[:8]+"-"+plain[8:12]+"-"+plain[12:16]+"-"+plain[16:20]+"-"+plain[20:])
 			}}
 		}},
-		{Name: "shortened session is swept at its old end", Fault: "The index of expiries keeps the latest: a session that was shortened stays.", Fails: []string{"EXP-06"}, mem: func(m *mem) with {
+		{Name: "shortened session is swept at its old end", Fault: "The index of expiries keeps the latest one of a session: DeleteExpired does not find a session that was shortened.", Fails: []string{"EXP-06"}, mem: func(m *mem) with {
 			ends := kept(m.records, "ends", func() map[string]time.Time { return map[string]time.Time{} })
 			note := func(s *adapter.Session) {
 				if s == nil {
@@ -394,7 +394,7 @@ func everydayMutants() []Mutant {
 				return got, nil
 			}}
 		}},
-		{Name: "failed sign-up deletes who has the id", Fault: "A failed sign-up is undone by deleting the user with its id.", Fails: []string{"SIGNUP-03"}, lite: func(l *lite) with {
+		{Name: "failed sign-up deletes the user who has the id", Fault: "CreateUserWithAccount undoes a failure by deleting the user with the id, also a user who existed before.", Fails: []string{"SIGNUP-03"}, lite: func(l *lite) with {
 			return with{optional: optional{signUp: func(ctx context.Context, u adapter.User, a adapter.Account, x *adapter.Authenticator) (*adapter.User, error) {
 				got, err := l.CreateUserWithAccount(ctx, u, a, x)
 				if err != nil && u.ID != "" {
@@ -403,7 +403,7 @@ func everydayMutants() []Mutant {
 				return got, err
 			}}}
 		}},
-		{Name: "name is written back with the record", Fault: "RenameAuthenticator reads the record, and writes back its counter.", Fails: []string{"CONC-20"}, lite: func(l *lite) with {
+		{Name: "renaming writes the counter too", Fault: "RenameAuthenticator reads the record and writes its counter again.", Fails: []string{"CONC-20"}, lite: func(l *lite) with {
 			return with{optional: optional{renameAuthenticator: func(ctx context.Context, userID, id, name string) (*adapter.Authenticator, error) {
 				a, err := l.GetAuthenticator(ctx, id)
 				if a == nil || err != nil || a.UserID != userID {
@@ -418,8 +418,8 @@ func everydayMutants() []Mutant {
 	}
 }
 
-// pairedMutants show the clauses that everyday mutants have led to over the other
-// base.
+// pairedMutants break the other base in the ways that led to the clauses which
+// the everyday mutants brought.
 func pairedMutants() []Mutant {
 	return []Mutant{
 		{Name: "own account is linked again", Fault: "LinkAccount of an account that the user has replaces its tokens.", Fails: []string{"ACCT-22"}, mem: func(m *mem) with {
@@ -435,7 +435,7 @@ func pairedMutants() []Mutant {
 				return m.LinkAccount(ctx, a)
 			}}
 		}},
-		{Name: "linking again says nothing", Fault: "LinkAccount of an account that the user has returns the stored one, and no error.", Fails: []string{"ACCT-22"}, lite: func(l *lite) with {
+		{Name: "linking again is not refused", Fault: "LinkAccount of an account that the user has returns the stored one, and no error.", Fails: []string{"ACCT-22"}, lite: func(l *lite) with {
 			return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
 				linked, err := l.LinkAccount(ctx, a)
 				if errors.Is(err, adapter.ErrConflict) {
@@ -446,12 +446,12 @@ func pairedMutants() []Mutant {
 				return linked, err
 			}}
 		}},
-		{Name: "clean-up counts in seconds", Fault: "DeleteExpired compares whole seconds.", Fails: []string{"EXP-09"}, mem: func(m *mem) with {
+		{Name: "clean-up compares seconds", Fault: "DeleteExpired compares whole seconds.", Fails: []string{"EXP-09"}, mem: func(m *mem) with {
 			return with{deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
 				return m.DeleteExpired(ctx, now.Truncate(time.Second).Add(time.Second-1))
 			}}
 		}},
-		{Name: "clean-up looks at the expiry of the creation", Fault: "DeleteExpired finds sessions by the expiry that they were created with, and looks at the record then.", Fails: []string{"EXP-06"}, lite: func(l *lite) with {
+		{Name: "clean-up searches by the first expiry", Fault: "DeleteExpired finds sessions by the expiry that they were created with, and then compares the expiry of the record.", Fails: []string{"EXP-06"}, lite: func(l *lite) with {
 			const ends = `CREATE TABLE IF NOT EXISTS ends (token TEXT PRIMARY KEY, at INTEGER)`
 			return with{
 				createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
@@ -488,7 +488,7 @@ func pairedMutants() []Mutant {
 				},
 			}
 		}},
-		{Name: "key for nobody stays reserved", Fault: "LinkAccount for an absent owner fails after it has reserved the key.", Fails: []string{"ERR-12"}, lite: func(l *lite) with {
+		{Name: "failed link keeps the key reserved", Fault: "LinkAccount for an absent owner fails after it has reserved the key.", Fails: []string{"ERR-12"}, lite: func(l *lite) with {
 			var reserved sync.Map
 			return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
 				if _, taken := reserved.Load(a.Key()); taken {
@@ -501,7 +501,7 @@ func pairedMutants() []Mutant {
 				return linked, err
 			}}
 		}},
-		{Name: "name and record are written together", Fault: "RenameAuthenticator reads the record, changes it and puts it back.", Fails: []string{"CONC-20"}, Races: true, mem: func(m *mem) with {
+		{Name: "renaming writes the whole record", Fault: "RenameAuthenticator reads the record, changes it and writes all its fields.", Fails: []string{"CONC-20"}, Races: true, mem: func(m *mem) with {
 			return with{optional: optional{renameAuthenticator: func(ctx context.Context, userID, id, name string) (*adapter.Authenticator, error) {
 				a, err := m.GetAuthenticator(ctx, id)
 				if a == nil || err != nil || a.UserID != userID {
@@ -515,7 +515,7 @@ func pairedMutants() []Mutant {
 				})
 			}}}
 		}},
-		{Name: "id is found in capitals", Fault: "GetUser takes the letters of an id for small ones.", Fails: []string{"USER-08"}, lite: func(l *lite) with {
+		{Name: "id is found in upper case", Fault: "GetUser looks up an unknown id in lower case too.", Fails: []string{"USER-08"}, lite: func(l *lite) with {
 			return with{getUser: func(ctx context.Context, id string) (*adapter.User, error) {
 				u, err := l.GetUser(ctx, id)
 				if u == nil && err == nil {
@@ -524,7 +524,7 @@ func pairedMutants() []Mutant {
 				return u, err
 			}}
 		}},
-		{Name: "tokens of a user are kept with commas between", Fault: "The list of a user's sessions is one text, which is split at its commas.", Fails: []string{"SLIST-01", "SLIST-04"}, mem: func(m *mem) with {
+		{Name: "tokens of a user are joined with commas", Fault: "The list of a user's session tokens is one text that is split at commas.", Fails: []string{"SLIST-01", "SLIST-04"}, mem: func(m *mem) with {
 			split := func(id string) []string {
 				var tokens []string
 				for token := range m.sessionsOf[id] {
@@ -559,7 +559,7 @@ func pairedMutants() []Mutant {
 				},
 			}}
 		}},
-		{Name: "accounts of a user are kept with colons", Fault: "The list of a user's accounts holds provider and id with a colon between, and is cut at the first.", Fails: []string{"ALIST-01"}, lite: func(l *lite) with {
+		{Name: "accounts of a user are joined with colons", Fault: "The list of a user's accounts joins provider and id with a colon, and each entry is split at the first colon.", Fails: []string{"ALIST-01"}, lite: func(l *lite) with {
 			return with{optional: optional{listAccounts: func(ctx context.Context, id string) ([]adapter.Account, error) {
 				keys, err := l.column(ctx, `SELECT provider || ':' || providerAccountId FROM "account" WHERE userId = ?`, id)
 				list := []adapter.Account{}
@@ -574,7 +574,7 @@ func pairedMutants() []Mutant {
 				return list, err
 			}}}
 		}},
-		{Name: "credentials of a user are lines", Fault: "The list of a user's credential ids is one text with a line for each.", Fails: []string{"AUTHN-04"}, lite: func(l *lite) with {
+		{Name: "credentials of a user are joined with line breaks", Fault: "The list of a user's credential ids is one text with a line for each.", Fails: []string{"AUTHN-04"}, lite: func(l *lite) with {
 			return with{listAuthenticators: func(ctx context.Context, id string) ([]adapter.Authenticator, error) {
 				ids, err := l.column(ctx, `SELECT credentialID FROM "authenticator" WHERE userId = ?`, id)
 				list := []adapter.Authenticator{}
@@ -588,7 +588,7 @@ func pairedMutants() []Mutant {
 				return list, err
 			}}
 		}},
-		{Name: "identifier is a list of addresses", Fault: "DeleteVerificationTokens takes an identifier with semicolons for several.", Fails: []string{"TEDIT-02"}, mem: func(m *mem) with {
+		{Name: "identifier is split at semicolons", Fault: "DeleteVerificationTokens treats an identifier with semicolons as several.", Fails: []string{"TEDIT-02"}, mem: func(m *mem) with {
 			return with{optional: optional{deleteTokens: func(ctx context.Context, identifier string) (n int64, err error) {
 				for _, one := range strings.Split(identifier, ";") {
 					deleted, e := m.DeleteVerificationTokens(ctx, one)
@@ -597,7 +597,7 @@ func pairedMutants() []Mutant {
 				return n, err
 			}}}
 		}},
-		{Name: "owner is found by the provider in capitals", Fault: "GetUserByAccount takes the letters of an unknown provider for small ones.", Fails: []string{"ACCT-08"}, lite: func(l *lite) with {
+		{Name: "owner is found by the provider in upper case", Fault: "GetUserByAccount looks up an unknown provider in lower case too.", Fails: []string{"ACCT-08"}, lite: func(l *lite) with {
 			return with{getUserByAccount: func(ctx context.Context, k adapter.AccountKey) (*adapter.User, error) {
 				u, err := l.GetUserByAccount(ctx, k)
 				if u == nil && err == nil {
@@ -606,7 +606,7 @@ func pairedMutants() []Mutant {
 				return u, err
 			}}
 		}},
-		{Name: "session is found by its token in small letters", Fault: "GetSessionAndUser takes the letters of an unknown token for capitals.", Fails: []string{"SESS-04"}, mem: func(m *mem) with {
+		{Name: "session is found by its token in lower case", Fault: "GetSessionAndUser looks up an unknown token in upper case too.", Fails: []string{"SESS-04"}, mem: func(m *mem) with {
 			return with{getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 				s, err := m.GetSessionAndUser(ctx, token)
 				if s == nil && err == nil {
@@ -615,7 +615,7 @@ func pairedMutants() []Mutant {
 				return s, err
 			}}
 		}},
-		{Name: "token is used in capitals", Fault: "UseVerificationToken takes the letters of an unknown token for small ones.", Fails: []string{"VTOK-13"}, mem: func(m *mem) with {
+		{Name: "token is used in upper case", Fault: "UseVerificationToken looks up an unknown token in lower case too.", Fails: []string{"VTOK-13"}, mem: func(m *mem) with {
 			return with{useToken: func(ctx context.Context, k adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 				t, err := m.UseVerificationToken(ctx, k)
 				if t == nil && err == nil && k.Token != "" {
@@ -624,7 +624,7 @@ func pairedMutants() []Mutant {
 				return t, err
 			}}
 		}},
-		{Name: "credential is found in small letters", Fault: "GetAuthenticator takes the letters of an unknown id for capitals.", Fails: []string{"AUTHN-15"}, lite: func(l *lite) with {
+		{Name: "credential is found in lower case", Fault: "GetAuthenticator looks up an unknown id in upper case too.", Fails: []string{"AUTHN-15"}, lite: func(l *lite) with {
 			return with{getAuthenticator: func(ctx context.Context, id string) (*adapter.Authenticator, error) {
 				a, err := l.GetAuthenticator(ctx, id)
 				if a == nil && err == nil {
@@ -633,7 +633,7 @@ func pairedMutants() []Mutant {
 				return a, err
 			}}
 		}},
-		{Name: "update reads numbers of the details as floats", Fault: "UpdateAccount decodes the details and encodes them again: their numbers are doubles.", Fails: []string{"DATA-14"}, lite: func(l *lite) with {
+		{Name: "update reads numbers of the details as floats", Fault: "UpdateAccount decodes the details into doubles and encodes them again.", Fails: []string{"DATA-14"}, lite: func(l *lite) with {
 			return with{optional: optional{updateAccount: func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
 				if details, set := u.AuthorizationDetails.Get(); set && details != nil {
 					u.AuthorizationDetails = adapter.To(asDoubles(details))
@@ -641,13 +641,13 @@ func pairedMutants() []Mutant {
 				return l.UpdateAccount(ctx, u)
 			}}}
 		}},
-		{Name: "sign-up reads numbers of the details as floats", Fault: "CreateUserWithAccount decodes the details and encodes them again: their numbers are doubles.", Fails: []string{"DATA-14"}, mem: func(m *mem) with {
+		{Name: "sign-up reads numbers of the details as floats", Fault: "CreateUserWithAccount decodes the details into doubles and encodes them again.", Fails: []string{"DATA-14"}, mem: func(m *mem) with {
 			return with{optional: optional{signUp: func(ctx context.Context, u adapter.User, a adapter.Account, x *adapter.Authenticator) (*adapter.User, error) {
 				a.AuthorizationDetails = asDoubles(a.AuthorizationDetails)
 				return m.CreateUserWithAccount(ctx, u, a, x)
 			}}}
 		}},
-		{Name: "update stores the expiry in 32 bits", Fault: "UpdateAccount passes expires_at through 32 bits.", Fails: []string{"DATA-14"}, mem: func(m *mem) with {
+		{Name: "update stores the expiry in 32 bits", Fault: "UpdateAccount cuts expires_at to 32 bits.", Fails: []string{"DATA-14"}, mem: func(m *mem) with {
 			return with{optional: optional{updateAccount: func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
 				if at, set := u.ExpiresAt.Get(); set && at != nil {
 					u.ExpiresAt = adapter.To(new(int64(uint32(*at)))) //nolint:gosec // the fault
@@ -655,7 +655,7 @@ func pairedMutants() []Mutant {
 				return m.UpdateAccount(ctx, u)
 			}}}
 		}},
-		{Name: "authenticators go with the account", Fault: "UnlinkAccount deletes the authenticators that are connected to the account.", Fails: []string{"ACCT-10"}, lite: func(l *lite) with {
+		{Name: "authenticators are deleted with the account", Fault: "UnlinkAccount deletes the authenticators that are connected to the account.", Fails: []string{"ACCT-10"}, lite: func(l *lite) with {
 			return with{unlinkAccount: func(ctx context.Context, k adapter.AccountKey) (*adapter.Account, error) {
 				a, err := l.UnlinkAccount(ctx, k)
 				if a != nil {
@@ -677,17 +677,17 @@ func pairedMutants() []Mutant {
 				return t, err
 			}}
 		}},
-		{Name: "session that moved ends with the others", Fault: "DeleteSessionsByUserID lists the sessions and deletes each by its token, whoever has it by then.", Fails: []string{"SLIST-06"}, lite: func(l *lite) with {
+		{Name: "moved session ends with the others", Fault: "DeleteSessionsByUserID lists the sessions and deletes each by its token, also if another user has it by then.", Fails: []string{"SLIST-06"}, lite: func(l *lite) with {
 			return with{optional: optional{deleteSessions: func(ctx context.Context, id, except string) (int64, error) {
 				return endListed(ctx, l, id, except)
 			}}}
 		}},
-		{Name: "moved session ends with its first user's", Fault: "DeleteSessionsByUserID lists the sessions, does other work, and deletes each by its token.", Fails: []string{"SLIST-06"}, Races: true, mem: func(m *mem) with {
+		{Name: "session moved meanwhile ends too", Fault: "DeleteSessionsByUserID lists the sessions, does other work, and deletes each by its token.", Fails: []string{"SLIST-06"}, Races: true, mem: func(m *mem) with {
 			return with{optional: optional{deleteSessions: func(ctx context.Context, id, except string) (int64, error) {
 				return endListed(ctx, m, id, except)
 			}}}
 		}},
-		{Name: "tokens that begin with the address go", Fault: "DeleteUser deletes the tokens whose identifiers begin with the address.", Fails: []string{"CASC-05"}, lite: func(l *lite) with {
+		{Name: "tokens that begin with the address are deleted", Fault: "DeleteUser deletes the tokens whose identifiers begin with the address.", Fails: []string{"CASC-05"}, lite: func(l *lite) with {
 			return with{deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
 				u, err := l.DeleteUser(ctx, id)
 				if u != nil && u.Email != "" {
@@ -696,7 +696,7 @@ func pairedMutants() []Mutant {
 				return u, err
 			}}
 		}},
-		{Name: "tokens of the address in any case go", Fault: "DeleteUser deletes the tokens of the address without regard to case.", Fails: []string{"CASC-05"}, mem: func(m *mem) with {
+		{Name: "tokens of the address in any case are deleted", Fault: "DeleteUser deletes the tokens of the address without regard to case.", Fails: []string{"CASC-05"}, mem: func(m *mem) with {
 			return with{deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
 				u, err := m.DeleteUser(ctx, id)
 				if u != nil {
@@ -727,8 +727,8 @@ func asDoubles(details json.RawMessage) json.RawMessage {
 	return again
 }
 
-// endListed lists a user's sessions and deletes them by their tokens. Other calls
-// run in between.
+// endListed lists a user's sessions and deletes each by its token. Other calls
+// can run in between.
 func endListed(ctx context.Context, b base, id, except string) (n int64, err error) {
 	all, err := b.ListSessionsByUserID(ctx, id)
 	for _, s := range all {

@@ -8,7 +8,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// storing alters every record and update on its way into the store.
+// storing alters every record and update before it is stored.
 func storing(b base, alter func(record any)) with {
 	return with{
 		createUser: before(b.CreateUser, alter), updateUser: before(b.UpdateUser, alter),
@@ -27,8 +27,8 @@ func before[A, T any](method func(context.Context, A) (T, error), alter func(any
 	}
 }
 
-// keyed alters the arguments of all lookups, and of what is used, unlinked and
-// deleted by key.
+// keyed alters the keys in the arguments of all methods that look up, use, unlink
+// or delete a record.
 func keyed(b base, alter func(key string) string) with {
 	w := with{
 		getUser: rekeyed(b.GetUser, alter), getUserByEmail: rekeyed(b.GetUserByEmail, alter), deleteUser: rekeyed(b.DeleteUser, alter),
@@ -54,7 +54,7 @@ func rekeyed[T any](method func(context.Context, string) (T, error), alter func(
 	return func(ctx context.Context, key string) (T, error) { return method(ctx, alter(key)) }
 }
 
-// texts alters all texts of a record or update, but for the names of users.
+// texts alters all texts of a record or update except the names of users.
 func texts(alter func(string) string) func(record any) {
 	return func(record any) {
 		each(reflect.ValueOf(record).Elem(), func(v any) {
@@ -77,7 +77,8 @@ func instants(alter func(time.Time) time.Time) func(record any) {
 }
 
 // each calls visit with pointers to the texts and instants of a record or
-// update. What the record points to is copied first: it is the caller's.
+// update. It copies the values that the record points to first, because they
+// belong to the caller.
 func each(record reflect.Value, visit func(any)) {
 	for i := range record.NumField() {
 		switch f := record.Field(i).Addr().Interface().(type) {

@@ -46,7 +46,7 @@ func expiryMutants() []Mutant {
 					return m.DeleteExpired(ctx, now)
 				}}
 			}},
-		{Name: "less than a second is for ever", Fails: []string{"EXP-03"},
+		{Name: "lifetime of less than a second has no end", Fails: []string{"EXP-03"},
 			Fault: "a lifetime of less than a second becomes 0 seconds, which means none",
 			mem: func(m *mem) with {
 				return storing(m, func(record any) {
@@ -67,8 +67,8 @@ func expiryMutants() []Mutant {
 					return m.CreateVerificationToken(ctx, t)
 				}}
 			}},
-		{Name: "more than 30 days is a date", Fails: []string{"EXP-04", "EXP-01"},
-			Fault: "a lifetime of more than 30 days is read as an instant long past",
+		{Name: "lifetime of more than 30 days is read as a date", Fails: []string{"EXP-04", "EXP-01"},
+			Fault: "a lifetime of more than 30 days is read as an instant in the distant past",
 			mem: func(m *mem) with {
 				return hidden(m, func(s adapter.Session) bool { return s.Expires.Sub(m.clock.Now()) > 30*day })
 			}},
@@ -77,8 +77,8 @@ func expiryMutants() []Mutant {
 			mem: func(m *mem) with {
 				return hidden(m, func(s adapter.Session) bool { return int32(s.Expires.Sub(m.clock.Now()).Milliseconds()) < 0 })
 			}},
-		{Name: "clean-up removes the extended", Fails: []string{"EXP-05"},
-			Fault: "DeleteExpired goes by the expires that a session was created with",
+		{Name: "clean-up removes extended sessions", Fails: []string{"EXP-05"},
+			Fault: "DeleteExpired compares the expires that a session was created with",
 			mem: func(m *mem) with {
 				first := kept(m.records, "first", func() map[string]time.Time { return map[string]time.Time{} })
 				return with{
@@ -103,14 +103,14 @@ func expiryMutants() []Mutant {
 					},
 				}
 			}},
-		{Name: "clean-up removes what lives a minute", Fails: []string{"EXP-05"},
-			Fault: "DeleteExpired rounds the time up to the next two minutes",
+		{Name: "clean-up removes records that live a minute longer", Fails: []string{"EXP-05"},
+			Fault: "DeleteExpired adds two minutes to the instant that it is given",
 			mem: func(m *mem) with {
 				return with{deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
 					return m.DeleteExpired(ctx, now.Add(2*time.Minute))
 				}}
 			}},
-		{Name: "clean-up stops after one", Fails: []string{"EXP-06"},
+		{Name: "clean-up stops after one record", Fails: []string{"EXP-06"},
 			Fault: "DeleteExpired returns from within its loop",
 			mem: func(m *mem) with {
 				return with{deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
@@ -129,7 +129,7 @@ func expiryMutants() []Mutant {
 			Fault: "DeleteExpired removes sessions only",
 			db:    replaced(`DELETE FROM "verificationToken" WHERE (identifier, token) IN`, `DELETE FROM "verificationToken" WHERE 0 AND (identifier, token) IN`)},
 		{Name: "clean-up races extension", Fails: []string{"EXP-07"},
-			Fault: "DeleteExpired reads the expired tokens, then deletes them whatever has become of them",
+			Fault: "DeleteExpired reads the expired sessions, then deletes them, also if they were extended meanwhile",
 			Races: true,
 			lite: func(l *lite) with {
 				return with{deleteExpired: func(ctx context.Context, now time.Time) (swept adapter.Swept, err error) {
@@ -144,7 +144,7 @@ func expiryMutants() []Mutant {
 				}}
 			}},
 		{Name: "expired read races extension", Fails: []string{"EXP-07"},
-			Fault: "GetSessionAndUser deletes a session that it has read as expired",
+			Fault: "GetSessionAndUser deletes a session that it has read as expired, also if it was extended meanwhile",
 			Races: true,
 			mem: func(m *mem) with {
 				return with{getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
@@ -160,7 +160,7 @@ func expiryMutants() []Mutant {
 	}
 }
 
-// hidden lets GetSessionAndUser miss some sessions.
+// hidden makes GetSessionAndUser report some sessions as absent.
 func hidden(m *mem, gone func(adapter.Session) bool) with {
 	return with{getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 		found, err := m.GetSessionAndUser(ctx, token)

@@ -12,8 +12,8 @@ import (
 
 func failureMutants() []Mutant {
 	return []Mutant{
-		{Name: "token is returned, removed or not", Fails: []string{"FAULT-01"},
-			Fault: "UseVerificationToken reads, deletes, and ignores that the deletion failed",
+		{Name: "token is returned although it was not deleted", Fails: []string{"FAULT-01"},
+			Fault: "UseVerificationToken reads the token, deletes it, and ignores an error of the deletion",
 			lite: func(l *lite) with {
 				return with{useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 					t, err := l.peek(ctx, key)
@@ -23,11 +23,11 @@ func failureMutants() []Mutant {
 					return t, err
 				}}
 			}},
-		{Name: "index apart from the user", Fails: []string{"FAULT-02", "FAULT-03", "FAULT-05", "CTX-05"},
-			Fault: "addresses are kept in a table of their own, which is written apart from the user",
+		{Name: "index is written apart from the user", Fails: []string{"FAULT-02", "FAULT-03", "FAULT-05", "CTX-05"},
+			Fault: "addresses are in a table of their own, which is written in another transaction than the user",
 			lite:  emailTable},
 		{Name: "deletion starts with the user", Fails: []string{"FAULT-04"},
-			Fault: "DeleteUser deletes the user, then the rest, without a transaction; when the user is gone it does nothing",
+			Fault: "DeleteUser deletes the user, then the other records, without a transaction; for an absent user it does nothing",
 			lite: func(l *lite) with {
 				return with{deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
 					u, err := l.GetUser(ctx, id)
@@ -58,8 +58,8 @@ func failureMutants() []Mutant {
 					return l.UpdateUser(ctx, adapter.UserUpdate{ID: update.ID, Email: update.Email, EmailVerified: update.EmailVerified})
 				}}
 			}},
-		{Name: "one connection for ever", Fails: []string{"FAULT-06"},
-			Fault: "GetUser keeps the connection that it was first given, whatever becomes of it",
+		{Name: "one connection is used for ever", Fails: []string{"FAULT-06"},
+			Fault: "GetUser keeps its first connection, also after the connection breaks",
 			lite: func(l *lite) with {
 				var mu sync.Mutex
 				var lost bool
@@ -76,8 +76,8 @@ func failureMutants() []Mutant {
 					return u, err
 				}}
 			}},
-		{Name: "lost reply is taken for a conflict of one's own", Fails: []string{"FAULT-07"},
-			Fault: "CreateUser tries again under another id when it fails, and takes a conflict for its first try",
+		{Name: "lost reply is read as success of the first try", Fails: []string{"FAULT-07"},
+			Fault: "CreateUser tries again under another id when it fails, and treats a conflict as the success of its first try",
 			lite: func(l *lite) with {
 				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
 					created, err := l.CreateUser(ctx, u)
@@ -93,7 +93,7 @@ func failureMutants() []Mutant {
 				}}
 			}},
 		{Name: "used token is put back", Fails: []string{"FAULT-07", "FAULT-01"},
-			Fault: "UseVerificationToken that fails creates the token again, and returns it",
+			Fault: "UseVerificationToken creates the token again when it fails, and returns it",
 			lite: func(l *lite) with {
 				return with{useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 					before, _ := l.peek(ctx, key)
@@ -105,8 +105,8 @@ func failureMutants() []Mutant {
 					return t, err
 				}}
 			}},
-		{Name: "failed call leaves its transaction", Fails: []string{"FAULT-08"},
-			Fault: "UpdateSession begins a transaction, and does not roll it back when it fails",
+		{Name: "failed call leaves its transaction open", Fails: []string{"FAULT-08"},
+			Fault: "UpdateSession begins a transaction and does not roll it back when it fails",
 			lite: func(l *lite) with {
 				return with{updateSession: func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
 					found, err := l.GetSessionAndUser(ctx, update.SessionToken)
@@ -131,7 +131,7 @@ func failureMutants() []Mutant {
 				}}
 			}},
 		{Name: "lock of an abandoned change", Fails: []string{"FAULT-08"},
-			Fault: "UpdateUser locks the user by a row; when its context has ended it tries once to give the lock back",
+			Fault: "UpdateUser locks the user by a row; when its context has ended it tries only once to release the lock",
 			lite: func(l *lite) with {
 				locked := rowLocks(l)
 				return with{updateUser: func(ctx context.Context, update adapter.UserUpdate) (u *adapter.User, err error) {
@@ -143,7 +143,7 @@ func failureMutants() []Mutant {
 				}}
 			}},
 		{Name: "lock of an abandoned extension", Fails: []string{"FAULT-08"},
-			Fault: "UpdateSession locks the session by a row; when its context has ended it tries once to give the lock back",
+			Fault: "UpdateSession locks the session by a row; when its context has ended it tries only once to release the lock",
 			lite: func(l *lite) with {
 				locked := rowLocks(l)
 				return with{updateSession: func(ctx context.Context, update adapter.SessionUpdate) (s *adapter.Session, err error) {
@@ -154,8 +154,8 @@ func failureMutants() []Mutant {
 					return s, err
 				}}
 			}},
-		{Name: "session comes with the user before", Fails: []string{"FAULT-10"},
-			Fault: "GetSessionAndUser reads the session, then the user; if that fails it takes the user whom it read last",
+		{Name: "session is returned with another user", Fails: []string{"FAULT-10"},
+			Fault: "GetSessionAndUser reads the session, then the user; if the second read fails it returns the user whom it read last",
 			lite: func(l *lite) with {
 				var mu sync.Mutex
 				var last *adapter.User
@@ -177,8 +177,8 @@ func failureMutants() []Mutant {
 					return &adapter.SessionAndUser{Session: found.Session, User: *u}, nil
 				}}
 			}},
-		{Name: "state of the connection", Fails: []string{"FAULT-11"},
-			Fault: "CreateUser reads back by last_insert_rowid, in a statement of its own",
+		{Name: "created user is read by the last id of the connection", Fails: []string{"FAULT-11"},
+			Fault: "CreateUser reads the user back by last_insert_rowid, in a second statement that may use another connection",
 			lite: func(l *lite) with {
 				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
 					if created, err := l.CreateUser(ctx, u); err != nil {
@@ -210,8 +210,8 @@ func failureMutants() []Mutant {
 	}
 }
 
-// rowLocks keeps locks as rows. A lock is given back before the call returns; the
-// request is repeated while the call's context lives, and not afterwards.
+// rowLocks stores locks as rows. It releases a lock before the call returns, and
+// repeats a failed release only until the call's context ends.
 func rowLocks(l *lite) func(ctx context.Context, key string, do func() error) error {
 	if err := l.exec(context.Background(), `CREATE TABLE IF NOT EXISTS locks (key TEXT PRIMARY KEY, holder TEXT)`); err != nil {
 		panic(err)
@@ -238,7 +238,7 @@ func rowLocks(l *lite) func(ctx context.Context, key string, do func() error) er
 	}
 }
 
-// emailTable keeps the addresses in a table of their own.
+// emailTable stores the addresses in a separate table.
 func emailTable(l *lite) with {
 	ctx := context.Background()
 	for _, statement := range []string{

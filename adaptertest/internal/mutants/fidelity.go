@@ -21,7 +21,7 @@ func fidelityMutants() []Mutant {
 					}
 				})
 			}},
-		{Name: "missing image is an empty one", Fails: []string{"DATA-02", "USER-02"},
+		{Name: "null image is read as the empty string", Fails: []string{"DATA-02", "USER-02"},
 			Fault: "CreateUser stores an image that is null as the empty string",
 			mem: func(m *mem) with {
 				return storing(m, func(record any) {
@@ -39,8 +39,8 @@ func fidelityMutants() []Mutant {
 					}
 				})
 			}},
-		{Name: "dates revived", Listed: "M39", Fails: []string{"DATA-04"},
-			Fault: "text that parses as a date comes back as that date in UTC",
+		{Name: "texts like dates become dates", Listed: "M39", Fails: []string{"DATA-04"},
+			Fault: "a text that parses as a date is returned as that date in UTC",
 			mem: func(m *mem) with {
 				return storing(m, texts(func(s string) string {
 					if t, err := time.Parse(time.RFC3339, s); err == nil {
@@ -49,7 +49,7 @@ func fidelityMutants() []Mutant {
 					return s
 				}))
 			}},
-		{Name: "digits are numbers", Fails: []string{"DATA-05"},
+		{Name: "texts of digits become numbers", Fails: []string{"DATA-05"},
 			Fault: "an account id of digits passes through a float",
 			mem: func(m *mem) with {
 				return storing(m, func(record any) {

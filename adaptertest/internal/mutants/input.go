@@ -12,8 +12,8 @@ import (
 
 func inputMutants() []Mutant {
 	return []Mutant{
-		{Name: "empty address finds somebody", Fails: []string{"INPUT-01"},
-			Fault: "GetUserByEmail without an address has no condition",
+		{Name: "empty address finds a user", Fails: []string{"INPUT-01"},
+			Fault: "GetUserByEmail drops the condition on an empty address",
 			lite: func(l *lite) with {
 				return with{getUserByEmail: func(ctx context.Context, email string) (*adapter.User, error) {
 					if email != "" {
@@ -59,8 +59,8 @@ func inputMutants() []Mutant {
 					return m.UseVerificationToken(ctx, key)
 				}}
 			}},
-		{Name: "keys are filters", Fails: []string{"INPUT-05"},
-			Fault: "GetSessionAndUser takes a token that is a JSON object with $ne or $gt for a condition that all meet",
+		{Name: "keys are read as filters", Fails: []string{"INPUT-05"},
+			Fault: "GetSessionAndUser treats a token that is a JSON object with $ne or $gt as a condition, which every session meets",
 			mem: func(m *mem) with {
 				return with{getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 					if strings.HasPrefix(token, `{"$ne"`) || strings.HasPrefix(token, `{"$gt"`) {
@@ -73,13 +73,13 @@ func inputMutants() []Mutant {
 					return m.GetSessionAndUser(ctx, token)
 				}}
 			}},
-		{Name: "keys end at a line break", Fails: []string{"INPUT-06"},
-			Fault: "a line break ends a key on its way to the store",
+		{Name: "keys are cut at a line break", Fails: []string{"INPUT-06"},
+			Fault: "a key is cut at its first line break",
 			mem: func(m *mem) with {
 				return keyed(m, func(key string) string { key, _, _ = strings.Cut(key, "\r\n"); return key })
 			}},
-		{Name: "keys are paths", Fails: []string{"INPUT-07"},
-			Fault: "session tokens are cleaned like paths, and end at a question mark",
+		{Name: "keys are read as paths", Fails: []string{"INPUT-07"},
+			Fault: "session tokens are cleaned like paths and cut at a question mark",
 			mem: func(m *mem) with {
 				return keyedSessions(m, func(token string) string {
 					token, _, _ = strings.Cut(token, "?")
@@ -87,7 +87,7 @@ func inputMutants() []Mutant {
 				})
 			}},
 		{Name: "one key space for all kinds", Fails: []string{"INPUT-08"},
-			Fault: "GetUser of a session token finds the session's user",
+			Fault: "users and sessions share keys: GetUser of a session token finds the session's user",
 			mem: func(m *mem) with {
 				return with{getUser: func(ctx context.Context, id string) (*adapter.User, error) {
 					m.mu.RLock()
@@ -98,8 +98,8 @@ func inputMutants() []Mutant {
 					return m.GetUser(ctx, id)
 				}}
 			}},
-		{Name: "index entries are users", Fails: []string{"INPUT-09"},
-			Fault: "GetUser of 'email:' and an address finds what the index has there",
+		{Name: "index entries are read as users", Fails: []string{"INPUT-09"},
+			Fault: "GetUser of 'email:' and an address returns the index entry of the address",
 			mem: func(m *mem) with {
 				return with{getUser: func(ctx context.Context, id string) (*adapter.User, error) {
 					if email, ok := strings.CutPrefix(id, "email:"); ok {
@@ -121,7 +121,7 @@ func inputMutants() []Mutant {
 				}}
 			}},
 		{Name: "huge key breaks later calls", Fails: []string{"INPUT-12"},
-			Fault: "a key of more than 64 KiB breaks the connection, and nobody opens another",
+			Fault: "a key of more than 64 KiB breaks the connection, and the adapter does not open another",
 			mem: func(m *mem) with {
 				broken := false
 				return with{
@@ -137,8 +137,8 @@ func inputMutants() []Mutant {
 					},
 				}
 			}},
-		{Name: "word null is null", Fails: []string{"INPUT-13", "DATA-04"},
-			Fault: "a name that reads null is stored as null",
+		{Name: "the text null becomes null", Fails: []string{"INPUT-13", "DATA-04"},
+			Fault: "the name \"null\" is stored as null",
 			mem: func(m *mem) with {
 				return storing(m, func(record any) {
 					if u, ok := record.(*adapter.User); ok && u.Name != nil && *u.Name == "null" {
@@ -146,8 +146,8 @@ func inputMutants() []Mutant {
 					}
 				})
 			}},
-		{Name: "reserved words are no keys", Fails: []string{"INPUT-13"},
-			Fault: "GetAccount finds nothing under undefined, __proto__ and constructor",
+		{Name: "reserved words are not found", Fails: []string{"INPUT-13"},
+			Fault: "GetAccount finds no account whose id is undefined, __proto__ or constructor",
 			mem: func(m *mem) with {
 				reserved := []string{"undefined", "__proto__", "constructor"}
 				return with{getAccount: func(ctx context.Context, id, provider string) (*adapter.Account, error) {
@@ -171,7 +171,7 @@ func inputMutants() []Mutant {
 				}}
 			}},
 		{Name: "odd instants panic", Fails: []string{"INPUT-15"},
-			Fault: "an instant that JSON can't say panics",
+			Fault: "an instant that JSON can't express panics",
 			mem: func(m *mem) with {
 				return storing(m, func(record any) {
 					if s, ok := record.(*adapter.Session); ok {

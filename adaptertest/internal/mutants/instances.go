@@ -10,10 +10,10 @@ import (
 )
 
 func instanceMutants() []Mutant {
-	var shared sync.Map // from e-mail to user: what would be a variable of the package
+	var shared sync.Map // from e-mail to user, in place of a variable of the package
 	return []Mutant{
-		{Name: "state of the package", Fails: []string{"ISO-01"},
-			Fault: "GetUserByEmail looks into a cache that all adapters share",
+		{Name: "cache is shared by all adapters", Fails: []string{"ISO-01"},
+			Fault: "GetUserByEmail reads from a cache that all adapters of the process share",
 			mem: func(m *mem) with {
 				return with{
 					createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
@@ -55,7 +55,7 @@ func instanceMutants() []Mutant {
 				}
 			}},
 		{Name: "revoked session lives on in another process", Fails: []string{"ISO-03"},
-			Fault: "GetSessionAndUser answers from a cache of its own handle",
+			Fault: "GetSessionAndUser reads from a cache of its own handle",
 			lite: func(l *lite) with {
 				var cache sync.Map
 				return with{
@@ -76,7 +76,7 @@ func instanceMutants() []Mutant {
 				}
 			}},
 		{Name: "transports stay in the handle", Fails: []string{"ISO-04", "ISO-03"}, AuthJS: true,
-			Fault: "what CreateAuthenticator is told of transports is kept in the adapter only",
+			Fault: "CreateAuthenticator keeps the transports in the adapter, not in the store",
 			mem: func(m *mem) with {
 				var transports sync.Map
 				give := func(a *adapter.Authenticator) {
@@ -111,7 +111,7 @@ func instanceMutants() []Mutant {
 				}
 			}},
 		{Name: "new address is found late", Fails: []string{"ISO-05", "USER-21"},
-			Fault: "GetUserByEmail goes by an index that the first lookup after a change refreshes",
+			Fault: "GetUserByEmail reads an index that is refreshed only after the first lookup that follows a change",
 			mem: func(m *mem) with {
 				fresh := kept(m.records, "fresh", func() map[string]bool { return map[string]bool{} })
 				return with{

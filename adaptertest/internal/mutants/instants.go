@@ -13,7 +13,7 @@ import (
 func instantMutants() []Mutant {
 	return []Mutant{
 		{Name: "wall clock stored", Listed: "M19", Fails: []string{"TIME-01", "TIME-08"}, Process: true,
-			Fault: "instants are formatted in the zone that they come in, and parsed as UTC",
+			Fault: "instants are formatted in the zone of the argument, and parsed as UTC",
 			lite:  func(l *lite) with { return storing(l, instants(wallClock)) }},
 		{Name: "local wall clock stored", Fails: []string{"TIME-08"}, Process: true,
 			Fault: "instants are formatted in the zone of the process, and parsed as UTC",
@@ -37,7 +37,7 @@ func instantMutants() []Mutant {
 				})
 			}},
 		{Name: "instants cut to seconds", Fails: []string{"TIME-03"}, AuthJS: true,
-			Fault: "instants are stored as seconds, cut",
+			Fault: "instants are stored as seconds, without the fraction",
 			mem: func(m *mem) with {
 				return storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Second) }))
 			}},
@@ -61,7 +61,7 @@ func instantMutants() []Mutant {
 					return m.CreateSession(ctx, s)
 				}}
 			}},
-		{Name: "past moved to the present", Fails: []string{"TIME-07"}, AuthJS: true,
+		{Name: "past instants are replaced by the present", Fails: []string{"TIME-07"}, AuthJS: true,
 			Fault: "emailVerified in the past is stored as the time of the call",
 			mem: func(m *mem) with {
 				return storing(m, func(record any) {
@@ -71,7 +71,7 @@ func instantMutants() []Mutant {
 				})
 			}},
 		{Name: "monotonic clock stored as text", Fails: []string{"TIME-09"},
-			Fault: "instants are stored as their text, which can't be parsed when it has a monotonic reading",
+			Fault: "instants are stored as Go's default text, which can't be parsed if it contains a monotonic clock reading",
 			mem: func(m *mem) with {
 				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
 					if strings.Contains(s.Expires.String(), " m=") {
@@ -99,7 +99,7 @@ func instantMutants() []Mutant {
 	}
 }
 
-// wallClock takes what a clock shows for UTC.
+// wallClock reads the local time of day as if it were UTC.
 func wallClock(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }

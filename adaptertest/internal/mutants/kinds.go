@@ -13,7 +13,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// errorKindMutants say the wrong thing about why a call failed.
+// errorKindMutants return errors of the wrong kind.
 func errorKindMutants() []Mutant {
 	return []Mutant{
 		{Name: "absent owner is a conflict", Fails: []string{"ERR-11"},
@@ -28,7 +28,7 @@ func errorKindMutants() []Mutant {
 				}}
 			}},
 		{Name: "every constraint is a conflict", Fails: []string{"ERR-11"},
-			Fault: "CreateSession takes a foreign key that fails for a taken token",
+			Fault: "CreateSession reports a violated foreign key as a taken token",
 			lite: func(l *lite) with {
 				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
 					created, err := l.CreateSession(ctx, s)
@@ -38,7 +38,7 @@ func errorKindMutants() []Mutant {
 					return created, err
 				}}
 			}},
-		{Name: "absent owner has no kind", Fails: []string{"ERR-11"},
+		{Name: "error for an absent owner matches nothing", Fails: []string{"ERR-11"},
 			Fault: "the error of UpdateSession for an unknown new owner matches nothing",
 			mem: func(m *mem) with {
 				return with{updateSession: func(ctx context.Context, u adapter.SessionUpdate) (*adapter.Session, error) {
@@ -71,7 +71,7 @@ func errorKindMutants() []Mutant {
 					return created, err
 				}}
 			}},
-		{Name: "store that is down has no such user", Fails: []string{"ERR-11"},
+		{Name: "unavailable store reports not found", Fails: []string{"ERR-11"},
 			Fault: "every error of UpdateUser matches ErrNotFound, unless it is a conflict",
 			lite: func(l *lite) with {
 				return with{updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
@@ -82,7 +82,7 @@ func errorKindMutants() []Mutant {
 					return updated, err
 				}}
 			}},
-		{Name: "retry meets its own write", Fails: []string{"ERR-11"},
+		{Name: "retry conflicts with its own write", Fails: []string{"ERR-11"},
 			Fault: "LinkAccount tries again after a lost reply and reports the account that it has just written as a conflict",
 			lite: func(l *lite) with {
 				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
@@ -94,7 +94,7 @@ func errorKindMutants() []Mutant {
 				}}
 			}},
 		{Name: "retried update finds nothing", Fails: []string{"ERR-11"},
-			Fault: "UpdateAuthenticatorCounter tries again from the counter that it has read, and says not found when that has changed",
+			Fault: "UpdateAuthenticatorCounter tries again with the counter that it has read as condition, and reports not found when the counter has changed",
 			lite: func(l *lite) with {
 				return with{updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
 					before, err := l.GetAuthenticator(ctx, id)
@@ -114,11 +114,11 @@ func errorKindMutants() []Mutant {
 	}
 }
 
-// folded is mem with addresses that are equal whatever the case.
+// folded is mem with addresses that are compared without regard to case.
 func folded(h *adaptertest.Harness) { h.Declarations.EmailFoldsCase = true }
 
-// foldedBy keeps addresses under what key makes of them. The record keeps the
-// spelling that was given in lower case.
+// foldedBy stores addresses under the text that key returns for them. The record
+// keeps the given spelling in lower case.
 func foldedBy(m *mem, key func(string) string) with {
 	w := storing(m, func(record any) {
 		switch r := record.(type) {
@@ -134,7 +134,7 @@ func foldedBy(m *mem, key func(string) string) with {
 	return w
 }
 
-// addressMutants compare addresses in their own way.
+// addressMutants compare addresses incorrectly.
 func addressMutants() []Mutant {
 	domainOnly := func(email string) string {
 		local, domain, found := strings.Cut(email, "@")
@@ -148,7 +148,7 @@ func addressMutants() []Mutant {
 			Fault: "addresses are equal if their domains differ in case only",
 			mem:   func(m *mem) with { return foldedBy(m, domainOnly) }},
 		{Name: "first letter is folded", Fails: []string{"USER-27"},
-			Fault: "addresses are stored with a small first letter",
+			Fault: "the first letter of an address is stored in lower case",
 			mem: func(m *mem) with {
 				return foldedBy(m, func(email string) string {
 					if email == "" {
@@ -158,7 +158,7 @@ func addressMutants() []Mutant {
 				})
 			}},
 		{Name: "local part is folded", Fails: []string{"USER-27"}, harness: folded,
-			Fault: "the adapter declares that it folds case, and folds the local part alone",
+			Fault: "the adapter declares that it folds case, and folds only the local part",
 			mem: func(m *mem) with {
 				return foldedBy(m, func(email string) string {
 					local, domain, found := strings.Cut(email, "@")
@@ -169,7 +169,7 @@ func addressMutants() []Mutant {
 				})
 			}},
 		{Name: "change of case conflicts with itself", Fails: []string{"USER-27"}, harness: folded,
-			Fault: "addresses are folded, and UpdateUser to another case of the user's own address is a conflict",
+			Fault: "addresses are folded, and UpdateUser that changes only the case of the user's address is a conflict",
 			mem: func(m *mem) with {
 				w := foldedBy(m, lowerASCII)
 				update := w.updateUser
@@ -184,7 +184,7 @@ func addressMutants() []Mutant {
 				return w
 			}},
 		{Name: "change of case frees the address", Fails: []string{"USER-27"}, harness: folded,
-			Fault: "addresses are folded, and a change of case alone takes the address out of the index",
+			Fault: "addresses are folded, and a change of case only removes the address from the index",
 			mem: func(m *mem) with {
 				w := foldedBy(m, lowerASCII)
 				update := w.updateUser
@@ -202,14 +202,14 @@ func addressMutants() []Mutant {
 				return w
 			}},
 		{Name: "update compares addresses exactly", Fails: []string{"USER-27"}, harness: folded,
-			Fault: "addresses are folded by lookups and CreateUser; UpdateUser stores them as given, beside the index",
+			Fault: "lookups and CreateUser fold addresses; UpdateUser indexes an address as given",
 			mem: func(m *mem) with {
 				w := foldedBy(m, lowerASCII)
 				w.updateUser = m.UpdateUser
 				return w
 			}},
-		{Name: "plus tag is nobody's", Fails: []string{"USER-14"},
-			Fault: "what follows a plus sign in the local part is dropped",
+		{Name: "plus tag is dropped", Fails: []string{"USER-14"},
+			Fault: "the part of the local part that follows a plus sign is dropped",
 			mem: func(m *mem) with {
 				return foldedBy(m, func(email string) string {
 					local, domain, found := strings.Cut(email, "@")
@@ -220,7 +220,7 @@ func addressMutants() []Mutant {
 					return local + "@" + domain
 				})
 			}},
-		{Name: "dots are no part of an address", Fails: []string{"USER-14"},
+		{Name: "dots in an address are dropped", Fails: []string{"USER-14"},
 			Fault: "dots in the local part are dropped",
 			mem: func(m *mem) with {
 				return foldedBy(m, func(email string) string {
@@ -231,7 +231,7 @@ func addressMutants() []Mutant {
 					return strings.ReplaceAll(local, ".", "") + "@" + domain
 				})
 			}},
-		{Name: "look-alike letters are one", Fails: []string{"USER-14"},
+		{Name: "look-alike letters are equal", Fails: []string{"USER-14"},
 			Fault: "Cyrillic and Greek letters are replaced by the Latin ones that they look like",
 			mem: func(m *mem) with {
 				return foldedBy(m, strings.NewReplacer("р", "p", "ο", "o", "а", "a", "е", "e").Replace)
@@ -269,7 +269,7 @@ func throughDouble(raw json.RawMessage) json.RawMessage {
 	return again
 }
 
-// numberMutants keep numbers and instants in fields that are too small.
+// numberMutants store numbers and instants in fields that are too small.
 func numberMutants() []Mutant {
 	return []Mutant{
 		{Name: "JSON numbers are doubles", Fails: []string{"DATA-14"},
@@ -312,8 +312,8 @@ func numberMutants() []Mutant {
 			mem: func(m *mem) with {
 				return storing(m, instants(func(t time.Time) time.Time { return time.Unix(0, t.UnixNano()) }))
 			}},
-		{Name: "instants are 32 bits of seconds", Fails: []string{"TIME-11"},
-			Fault: "instants are kept as seconds without a sign, and milliseconds beside them",
+		{Name: "instants are 32-bit seconds", Fails: []string{"TIME-11"},
+			Fault: "instants are kept as unsigned 32-bit seconds, with milliseconds beside them",
 			lite: func(l *lite) with {
 				return storing(l, instants(func(t time.Time) time.Time {
 					return time.Unix(int64(uint32(t.Unix())), int64(t.Nanosecond())) //nolint:gosec // the fault
@@ -330,7 +330,7 @@ func numberMutants() []Mutant {
 				}))
 			}},
 		{Name: "instants end in 2100", Fails: []string{"TIME-11"},
-			Fault: "an instant after 2100 is taken for a mistake and becomes the last one of that year",
+			Fault: "an instant after 2100 is treated as a mistake and stored as the last instant of 2100",
 			lite: func(l *lite) with {
 				last := time.Date(2100, 12, 31, 23, 59, 59, 0, time.UTC)
 				return storing(l, instants(func(t time.Time) time.Time {
@@ -343,11 +343,12 @@ func numberMutants() []Mutant {
 	}
 }
 
-// togetherMutants are about what meets: fields, lifetimes, joins, counts.
+// togetherMutants confuse facts that belong together: fields of a record, expiry
+// times, joins and counts.
 func togetherMutants() []Mutant {
 	return []Mutant{
 		{Name: "moved session keeps the old expiry", Fails: []string{"CONC-19"}, Races: true,
-			Fault: "UpdateSession of the owner writes back the expiry that it has read",
+			Fault: "UpdateSession of the owner also writes the expiry that it has read before",
 			mem: func(m *mem) with {
 				return with{updateSession: func(ctx context.Context, u adapter.SessionUpdate) (*adapter.Session, error) {
 					if _, moves := u.UserID.Get(); moves {
@@ -361,8 +362,8 @@ func togetherMutants() []Mutant {
 					return m.UpdateSession(ctx, u)
 				}}
 			}},
-		{Name: "extension gives the session back", Fails: []string{"CONC-19"}, Races: true,
-			Fault: "UpdateSession of the expiry writes back the owner that it has read",
+		{Name: "extension undoes a change of owner", Fails: []string{"CONC-19"}, Races: true,
+			Fault: "UpdateSession of the expiry also writes the owner that it has read before",
 			lite: func(l *lite) with {
 				return with{updateSession: func(ctx context.Context, u adapter.SessionUpdate) (*adapter.Session, error) {
 					if _, moves := u.UserID.Get(); !moves {
@@ -378,7 +379,7 @@ func togetherMutants() []Mutant {
 				}}
 			}},
 		{Name: "image and verification are written together", Fails: []string{"CONC-08"}, Races: true,
-			Fault: "UpdateUser of the image writes back the verification that it has read",
+			Fault: "UpdateUser of the image also writes the emailVerified that it has read before",
 			lite: func(l *lite) with {
 				return with{updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
 					_, image := u.Image.Get()
@@ -395,8 +396,8 @@ func togetherMutants() []Mutant {
 					return l.UpdateUser(ctx, u)
 				}}
 			}},
-		{Name: "clean-up writes back what it has read", Fails: []string{"EXP-07"}, Races: true,
-			Fault: "DeleteExpired copies the sessions, drops the expired ones and puts the copy in place",
+		{Name: "clean-up writes back the sessions that it has read", Fails: []string{"EXP-07"}, Races: true,
+			Fault: "DeleteExpired copies the sessions, drops the expired ones, and replaces the sessions by the copy",
 			mem: func(m *mem) with {
 				return with{deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
 					if err := m.begin(ctx); err != nil {
@@ -422,8 +423,8 @@ func togetherMutants() []Mutant {
 					return swept, err
 				}}
 			}},
-		{Name: "clean-up deletes what it has gathered", Fails: []string{"EXP-07"}, Races: true,
-			Fault: "DeleteExpired gathers the tokens of expired sessions and deletes them one by one",
+		{Name: "clean-up deletes sessions that it read as expired", Fails: []string{"EXP-07"}, Races: true,
+			Fault: "DeleteExpired reads the tokens of expired sessions, then deletes the sessions one by one",
 			lite: func(l *lite) with {
 				return with{deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
 					var swept adapter.Swept
@@ -460,11 +461,11 @@ func togetherMutants() []Mutant {
 					})
 				}}
 			}},
-		{Name: "deletion goes by an index that has ended", Fails: []string{"CASC-11"},
-			Fault: "DeleteUser finds the user's sessions in an index that ends with the session written last",
+		{Name: "deletion uses an index that expires", Fails: []string{"CASC-11"},
+			Fault: "DeleteUser finds the user's sessions in an index that expires together with the session written last",
 			mem:   deletionByIndex},
 		{Name: "list of authenticators by a join", Fails: []string{"ACCT-21"},
-			Fault: "ListAuthenticatorsByUserID joins the accounts by their id, and returns an authenticator for each",
+			Fault: "ListAuthenticatorsByUserID joins the accounts by their id, and returns an authenticator once for each account",
 			lite: func(l *lite) with {
 				return with{listAuthenticators: func(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
 					list, err := l.ListAuthenticatorsByUserID(ctx, userID)
@@ -481,8 +482,8 @@ func togetherMutants() []Mutant {
 					return joined, err
 				}}
 			}},
-		{Name: "unlinking goes by the id", Fails: []string{"ACCT-21"},
-			Fault: "UnlinkAccount forgets every account with the id in the lookup of users",
+		{Name: "unlinking ignores the provider in the index", Fails: []string{"ACCT-21"},
+			Fault: "UnlinkAccount removes every account with the id from the index of GetUserByAccount",
 			mem: func(m *mem) with {
 				gone := func() map[string]bool {
 					return kept(m.records, "unlinked", func() map[string]bool { return map[string]bool{} })
@@ -517,7 +518,7 @@ func togetherMutants() []Mutant {
 					},
 				}
 			}},
-		{Name: "clean-up counts what it looked at", Fails: []string{"EXP-08"},
+		{Name: "clean-up counts sessions that it kept", Fails: []string{"EXP-08"},
 			Fault: "DeleteExpired reports all sessions",
 			mem: func(m *mem) with {
 				return with{deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
@@ -529,7 +530,7 @@ func togetherMutants() []Mutant {
 					return swept, err
 				}}
 			}},
-		{Name: "clean-up counts nothing", Fails: []string{"EXP-08"},
+		{Name: "clean-up reports zero", Fails: []string{"EXP-08"},
 			Fault: "DeleteExpired reports zero",
 			lite: func(l *lite) with {
 				return with{deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
@@ -537,8 +538,8 @@ func togetherMutants() []Mutant {
 					return adapter.Swept{}, err
 				}}
 			}},
-		{Name: "clean-up adds tokens to sessions", Fails: []string{"EXP-08"},
-			Fault: "DeleteExpired reports the sum as the number of sessions",
+		{Name: "clean-up counts tokens as sessions", Fails: []string{"EXP-08"},
+			Fault: "DeleteExpired reports the sum of sessions and tokens as the number of sessions",
 			lite: func(l *lite) with {
 				return with{deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
 					swept, err := l.DeleteExpired(ctx, now)
@@ -549,8 +550,8 @@ func togetherMutants() []Mutant {
 	}
 }
 
-// deletionByIndex keeps the tokens of a user's sessions until the session that
-// was written last expires, and deletes a user's sessions by them.
+// deletionByIndex deletes a user's sessions by an index, which expires together
+// with the session that was written last.
 func deletionByIndex(m *mem) with {
 	w := forgetfulIndex(m)
 	list := w.listSessions
@@ -577,11 +578,11 @@ func deletionByIndex(m *mem) with {
 	return w
 }
 
-// leakMutants leave something open when they find nothing.
+// leakMutants leave a resource open when they find no record.
 func leakMutants() []Mutant {
 	return []Mutant{
 		{Name: "miss leaves a transaction open", Fails: []string{"LIFE-08"}, AuthJS: true,
-			Fault: "UseVerificationToken begins a transaction and returns without its end when the token is unknown",
+			Fault: "UseVerificationToken begins a transaction and does not end it when the token is unknown",
 			lite: func(l *lite) with {
 				return with{useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 					t, err := l.peek(ctx, key)
@@ -596,7 +597,7 @@ func leakMutants() []Mutant {
 				}}
 			}},
 		{Name: "miss keeps its connection", Fails: []string{"LIFE-08"},
-			Fault: "GetUser takes a connection and returns it when there is a user",
+			Fault: "GetUser takes a connection and releases it only if it finds a user",
 			lite: func(l *lite) with {
 				return with{getUser: func(ctx context.Context, id string) (*adapter.User, error) {
 					u, err := l.GetUser(ctx, id)
@@ -607,7 +608,7 @@ func leakMutants() []Mutant {
 				}}
 			}},
 		{Name: "empty list keeps its rows", Fails: []string{"LIFE-08"},
-			Fault: "ListAuthenticatorsByUserID does not close the rows when there is none",
+			Fault: "ListAuthenticatorsByUserID does not close the result when it is empty",
 			lite: func(l *lite) with {
 				return with{listAuthenticators: func(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
 					list, err := l.ListAuthenticatorsByUserID(ctx, userID)
@@ -653,10 +654,10 @@ func leakMutants() []Mutant {
 	}
 }
 
-// growthMutants look at every record.
+// growthMutants read every record of a table.
 func growthMutants() []Mutant {
 	return []Mutant{
-		{Name: "address is searched for", Fails: []string{"VOL-04"},
+		{Name: "lookup by address reads all users", Fails: []string{"VOL-04"},
 			Fault: "GetUserByEmail walks over all users",
 			mem: func(m *mem) with {
 				return with{getUserByEmail: func(ctx context.Context, email string) (*adapter.User, error) {
@@ -670,8 +671,8 @@ func growthMutants() []Mutant {
 					})
 				}}
 			}},
-		{Name: "unknown address is searched for", Fails: []string{"VOL-04"},
-			Fault: "GetUserByEmail looks through all users when the index has nothing",
+		{Name: "lookup of an unknown address reads all users", Fails: []string{"VOL-04"},
+			Fault: "GetUserByEmail reads all users when the index has no entry",
 			lite: func(l *lite) with {
 				return with{getUserByEmail: func(ctx context.Context, email string) (*adapter.User, error) {
 					u, err := l.GetUserByEmail(ctx, email)
@@ -682,9 +683,9 @@ func growthMutants() []Mutant {
 				}}
 			}},
 		{Name: "query can't use the index", Fails: []string{"VOL-04"},
-			Fault: "GetSessionAndUser computes something of the column that it compares",
+			Fault: "GetSessionAndUser compares an expression of the column",
 			db:    replaced(`s.sessionToken = ?`, `s.sessionToken || '' = ?`)},
-		{Name: "account is searched for", Fails: []string{"VOL-04"},
+		{Name: "lookup of an account reads all accounts", Fails: []string{"VOL-04"},
 			Fault: "GetAccount walks over all accounts",
 			mem: func(m *mem) with {
 				return with{getAccount: func(ctx context.Context, id, provider string) (*adapter.Account, error) {
@@ -698,7 +699,7 @@ func growthMutants() []Mutant {
 					})
 				}}
 			}},
-		{Name: "list of authenticators looks at all", Fails: []string{"VOL-04"},
+		{Name: "list of authenticators reads all authenticators", Fails: []string{"VOL-04"},
 			Fault: "ListAuthenticatorsByUserID has no index that it could use",
 			db:    replaced(`FROM "authenticator" WHERE userId = ?`, `FROM "authenticator" WHERE userId || '' = ?`)},
 	}

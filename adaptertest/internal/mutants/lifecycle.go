@@ -12,7 +12,7 @@ import (
 func lifecycleMutants() []Mutant {
 	return []Mutant{
 		{Name: "second close fails", Fails: []string{"LIFE-01"},
-			Fault: "closing a handle that is closed is an error",
+			Fault: "closing a closed handle is an error",
 			mem:   func(*mem) with { return with{} },
 			harness: func(h *adaptertest.Harness) {
 				h.Close = func(a adapter.Adapter) error {
@@ -22,8 +22,8 @@ func lifecycleMutants() []Mutant {
 					return nil
 				}
 			}},
-		{Name: "closed is empty", Fails: []string{"LIFE-02", "ERR-01"},
-			Fault: "after Close GetUser and GetSessionAndUser find nothing",
+		{Name: "closed adapter reports absence", Fails: []string{"LIFE-02", "ERR-01"},
+			Fault: "after Close, GetUser and GetSessionAndUser report absence in place of an error",
 			mem: func(m *mem) with {
 				return with{
 					getUser: func(ctx context.Context, id string) (*adapter.User, error) {
@@ -52,7 +52,7 @@ func lifecycleMutants() []Mutant {
 				}}
 			}},
 		{Name: "goroutine outlives close", Fails: []string{"LIFE-04"},
-			Fault: "CreateSession starts a goroutine that waits for the session to end",
+			Fault: "CreateSession starts a goroutine that waits for the session's expiry",
 			mem: func(m *mem) with {
 				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
 					go func() { <-time.After(10 * time.Second) }()
@@ -60,7 +60,7 @@ func lifecycleMutants() []Mutant {
 				}}
 			}},
 		{Name: "failed calls keep connections", Fails: []string{"LIFE-05"},
-			Fault: "CreateSession takes a connection of its own, and does not give it back when it fails",
+			Fault: "CreateSession takes a connection of its own and does not release it when it fails",
 			lite: func(l *lite) with {
 				l.db.SetMaxOpenConns(0)
 				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
@@ -76,7 +76,7 @@ func lifecycleMutants() []Mutant {
 				}}
 			}},
 		{Name: "close during calls panics", Fails: []string{"LIFE-06", "LIFE-02"},
-			Fault: "GetAuthenticator uses what Close has taken away",
+			Fault: "GetAuthenticator uses a field that Close sets to nil",
 			mem: func(m *mem) with {
 				return with{getAuthenticator: func(ctx context.Context, id string) (*adapter.Authenticator, error) {
 					if m.closed.Load() {

@@ -16,8 +16,8 @@ import (
 
 var errNoRows = fmt.Errorf("lite: %w", sql.ErrNoRows)
 
-// lite is a correct adapter over SQLite: adapters/sqlite, with a driver in
-// between that brings about faults.
+// lite is a correct adapter over SQLite: adapters/sqlite, over a database/sql
+// driver that injects faults.
 type lite struct {
 	*sqlite.Adapter
 	db     *sql.DB
@@ -69,7 +69,7 @@ func (l *lite) exists(ctx context.Context, query string, args ...any) (bool, err
 	return found, err
 }
 
-// column returns the texts that a query yields.
+// column returns the texts of a query's first column.
 func (l *lite) column(ctx context.Context, query string, args ...any) (texts []string, err error) {
 	rows, err := l.db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -102,7 +102,7 @@ func where(r adaptertest.Record) (table, condition string, args []any) {
 	}
 }
 
-// corrupt makes an instant or a JSON text of the record nonsense.
+// corrupt overwrites an instant or a JSON text of the record with nonsense.
 func (l *lite) corrupt(t testing.TB, r adaptertest.Record) func() {
 	column, nonsense := "expires", any(int64(1)<<62)
 	switch r.Kind {
@@ -128,7 +128,7 @@ func (l *lite) corrupt(t testing.TB, r adaptertest.Record) func() {
 	return func() { set(was) }
 }
 
-// altered stands between lite and its database and alters what is asked.
+// altered stands between lite and its database and alters the statements.
 type altered struct {
 	sqlite.DB
 	query func(query string, args []any) (string, []any)
@@ -155,8 +155,8 @@ func (a altered) QueryContext(ctx context.Context, query string, args ...any) (*
 	return a.DB.QueryContext(ctx, query, args...)
 }
 
-// oneLine takes the comments and line breaks out of a statement, so that it can
-// be matched.
+// oneLine removes the comments and line breaks from a statement, so that it can
+// be compared.
 func oneLine(query string) string {
 	var lines []string
 	for line := range strings.Lines(query) {

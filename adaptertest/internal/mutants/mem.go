@@ -16,7 +16,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// mem is a correct adapter over maps. It is a handle: others may have the same
+// mem is a correct adapter over maps. It is a handle: several may share the same
 // records.
 type mem struct {
 	*records
@@ -34,19 +34,19 @@ type records struct {
 	authenticators map[string]adapter.Authenticator
 	credentials    map[string][]string // from the user's ID to the credential IDs
 
-	// Where to look for a user's accounts and sessions: what is there may be gone,
-	// or be another user's by now.
+	// Indexes of a user's accounts and sessions. An entry may be out of date: the
+	// record may be deleted or belong to another user.
 	accountsOf map[string]map[adapter.AccountKey]bool
 	sessionsOf map[string]map[string]bool
 
-	// What broken adapters keep beside the records.
+	// extra holds the data that broken adapters store beside the records.
 	extra map[string]any
 
 	clock  *clock
 	spaces map[string]*records // the namespaces, shared by all of them
 }
 
-// clock is a clock that stands still until it is moved.
+// clock shows a fixed time until it is moved.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -79,8 +79,8 @@ func newMem() *mem {
 	return &mem{records: newRecords(&clock{now: time.Now()}, map[string]*records{})}
 }
 
-// kept returns what a broken adapter keeps beside the records under a name. The
-// caller holds the lock, or nobody else has the adapter yet.
+// kept returns the data that a broken adapter stores beside the records under a
+// name. The caller holds the lock or is the only one that has the adapter.
 func kept[T any](r *records, name string, create func() T) T {
 	if _, ok := r.extra[name]; !ok {
 		r.extra[name] = create()
@@ -98,7 +98,7 @@ func conflict(what string) error {
 }
 func notFound(what string) error { return fmt.Errorf("mem: no such %s: %w", what, adapter.ErrNotFound) }
 
-// begin reports whether a call may go on.
+// begin returns the error that a call fails with before it does anything.
 func (m *mem) begin(ctx context.Context) error {
 	if m.closed.Load() {
 		return errClosed
@@ -143,7 +143,7 @@ func (m *mem) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, er
 
 func newID() string { return strings.ToLower(rand.Text()) }
 
-// putUser stores a user and the way to find them by e-mail.
+// putUser stores a user and indexes the e-mail.
 func (r *records) putUser(u adapter.User) {
 	u = copyUser(u)
 	if old, ok := r.users[u.ID]; ok && old.Email != u.Email {
@@ -258,14 +258,14 @@ func (m *mem) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Acco
 	})
 }
 
-// putAccount stores an account, and where to look for it.
+// putAccount stores an account and indexes it by its owner.
 func (r *records) putAccount(a adapter.Account) {
 	a = copyAccount(a)
 	r.accounts[a.Key()] = a
 	note(r.accountsOf, a.UserID, a.Key())
 }
 
-// putSession stores a session, and where to look for it.
+// putSession stores a session and indexes it by its owner.
 func (r *records) putSession(s adapter.Session) {
 	r.sessions[s.SessionToken] = s
 	note(r.sessionsOf, s.UserID, s.SessionToken)
@@ -453,7 +453,7 @@ func (m *mem) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept, 
 	})
 }
 
-// has reports whether the record is there.
+// has reports whether the record exists.
 func (r *records) has(x adaptertest.Record) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -473,8 +473,8 @@ func (r *records) has(x adaptertest.Record) bool {
 	return ok
 }
 
-// Records are copied on their way in and out, strings included: they may lie
-// in a buffer of the caller's.
+// Records are copied when they are stored and when they are returned. Strings are
+// copied too: they may lie in a buffer of the caller.
 
 func copyUser(u adapter.User) adapter.User {
 	u.ID, u.Email = strings.Clone(u.ID), strings.Clone(u.Email)

@@ -93,7 +93,7 @@ func (m *mem) DeleteSessionsByUserID(ctx context.Context, userID, except string)
 	})
 }
 
-// dropAuthenticator removes an authenticator and takes it from its user's list.
+// dropAuthenticator deletes an authenticator and removes it from its user's list.
 func (r *records) dropAuthenticator(a adapter.Authenticator) {
 	delete(r.authenticators, a.CredentialID)
 	r.credentials[a.UserID] = without(r.credentials[a.UserID], a.CredentialID)
@@ -123,7 +123,7 @@ func (m *mem) DeleteAuthenticator(ctx context.Context, userID, credentialID stri
 	})
 }
 
-// connected returns the accounts that end with the authenticator.
+// connected returns the accounts that are deleted with the authenticator.
 func (r *records) connected(a adapter.Authenticator) []adapter.AccountKey {
 	for _, id := range r.credentials[a.UserID] {
 		if id != a.CredentialID && r.authenticators[id].ProviderAccountID == a.ProviderAccountID {

@@ -10,15 +10,15 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// missedMutants are those that an earlier state of the suite missed, or failed
-// only at clauses that did not name the fault.
+// missedMutants were not noticed by an earlier version of the suite, or failed
+// only clauses that do not describe the fault.
 func missedMutants() []Mutant {
 	return []Mutant{
-		{Name: "own address is a conflict", Fault: "A query before the update finds the user's own address, and takes it for somebody else's.", Fails: []string{"USER-28"},
+		{Name: "own address is a conflict", Fault: "UpdateUser first asks whether the address is in use, and does not check that the user of it is another one.", Fails: []string{"USER-28"},
 			mem: func(m *mem) with {
 				return with{updateUser: ownAddressTaken(m.GetUser, m.GetUserByEmail, m.UpdateUser)}
 			}},
-		{Name: "own address with a name is a conflict", Fault: "As before, if another field is given with it.", Fails: []string{"USER-28"},
+		{Name: "own address with a name is a conflict", Fault: "UpdateUser refuses the user's own address if another field is given with it.", Fails: []string{"USER-28"},
 			lite: func(l *lite) with {
 				update := ownAddressTaken(l.GetUser, l.GetUserByEmail, l.UpdateUser)
 				return with{updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
@@ -28,9 +28,9 @@ func missedMutants() []Mutant {
 					return l.UpdateUser(ctx, u)
 				}}
 			}},
-		{Name: "address can't be cleared", Fault: "An update to the empty address is taken for one that does not give the address.", Fails: []string{"USER-29"},
+		{Name: "address can't be cleared", Fault: "UpdateUser treats an empty address as a field that is not given.", Fails: []string{"USER-29"},
 			lite: func(l *lite) with { return with{updateUser: addressKept(l.UpdateUser)} }},
-		{Name: "one user without an address", Fault: "The index of addresses holds the empty one: the second user whose address is cleared is a conflict.", Fails: []string{"USER-29"},
+		{Name: "only one user may clear the address", Fault: "The index of addresses contains the empty address: clearing the address of a second user is a conflict.", Fails: []string{"USER-29"},
 			mem: func(m *mem) with {
 				return with{updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
 					if email, set := u.Email.Get(); set && email == "" {
@@ -46,7 +46,7 @@ func missedMutants() []Mutant {
 					return m.UpdateUser(ctx, u)
 				}}
 			}},
-		{Name: "id is made of the address", Fault: "The id of a user who comes without one is the address, so nobody can take an address that its holder has changed.", Fails: []string{"USER-26"},
+		{Name: "id is derived from the address", Fault: "CreateUser assigns the address as id, so nobody can take an address that its first holder has given up.", Fails: []string{"USER-26"},
 			mem: func(m *mem) with {
 				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
 					if u.ID == "" && u.Email != "" {
@@ -55,7 +55,7 @@ func missedMutants() []Mutant {
 					return m.CreateUser(ctx, u)
 				}}
 			}},
-		{Name: "each handle counts its own users", Fault: "Ids come from a counter in the adapter, so two processes hand out the same.", Fails: []string{"USER-06"},
+		{Name: "each handle counts its own users", Fault: "Ids come from a counter in the adapter, so two processes assign the same id.", Fails: []string{"USER-06"},
 			lite: func(l *lite) with {
 				var mu sync.Mutex
 				var last int
@@ -69,7 +69,7 @@ func missedMutants() []Mutant {
 					return l.CreateUser(ctx, u)
 				}}
 			}},
-		{Name: "names are unique", Fault: "A unique index on the name: the second person of a name can't sign up.", Fails: []string{"DATA-15"},
+		{Name: "names are unique", Fault: "A unique index on the name: a second person with the same name can't sign up.", Fails: []string{"DATA-15"},
 			lite: func(l *lite) with {
 				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
 					if u.Name != nil {
@@ -97,7 +97,7 @@ func missedMutants() []Mutant {
 					return l.CreateAuthenticator(ctx, a)
 				}}
 			}},
-		{Name: "sessions of one instant are one", Fault: "The list of a user's sessions is a map by expiry.", Fails: []string{"DATA-15"},
+		{Name: "sessions with one expiry are listed once", Fault: "The list of a user's sessions is a map keyed by expiry.", Fails: []string{"DATA-15"},
 			mem: func(m *mem) with {
 				return with{optional: optional{listSessions: func(ctx context.Context, id string) ([]adapter.Session, error) {
 					all, err := m.ListSessionsByUserID(ctx, id)
@@ -115,7 +115,7 @@ func missedMutants() []Mutant {
 					return list, nil
 				}}}
 			}},
-		{Name: "deletion takes accounts that were unlinked", Fault: "The set of a user's accounts keeps a pair that was unlinked; deleting the user takes it from the user who has it now.", Fails: []string{"CASC-12"},
+		{Name: "deletion deletes accounts that were unlinked", Fault: "The set of a user's accounts keeps a pair that was unlinked; deleting the user deletes the account of the user who has it now.", Fails: []string{"CASC-12"},
 			mem: func(m *mem) with {
 				return with{deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
 					u, err := m.DeleteUser(ctx, id)
@@ -129,7 +129,7 @@ func missedMutants() []Mutant {
 					return u, err
 				}}
 			}},
-		{Name: "deletion frees an address given up", Fault: "The address that a user came with is freed when the user is deleted, although another has it now.", Fails: []string{"CASC-12"},
+		{Name: "deletion frees an address that another user has", Fault: "DeleteUser frees the address that the user was created with, although another user has it now.", Fails: []string{"CASC-12"},
 			mem: func(m *mem) with {
 				first := func() map[string]string {
 					return kept(m.records, "first addresses", func() map[string]string { return map[string]string{} })
@@ -155,7 +155,7 @@ func missedMutants() []Mutant {
 					},
 				}
 			}},
-		{Name: "deletion takes sessions that were moved", Fault: "Sessions are kept with the user who signed in; deleting that user takes one that has changed hands.", Fails: []string{"CASC-12", "SESS-23"},
+		{Name: "deletion deletes sessions that were moved", Fault: "Sessions are stored with the user who signed in; deleting that user deletes a session that another user has now.", Fails: []string{"CASC-12", "SESS-23"},
 			lite: func(l *lite) with {
 				return with{
 					createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
@@ -179,19 +179,19 @@ func missedMutants() []Mutant {
 					},
 				}
 			}},
-		{Name: "clean-up goes by its own clock", Fault: "DeleteExpired takes the present for the instant that it is given.", Fails: []string{"EXP-09"},
+		{Name: "clean-up uses its own clock", Fault: "DeleteExpired ignores the instant that it is given and uses the present.", Fails: []string{"EXP-09"},
 			mem: func(m *mem) with {
 				return with{deleteExpired: func(ctx context.Context, _ time.Time) (adapter.Swept, error) {
 					return m.DeleteExpired(ctx, m.clock.Now())
 				}}
 			}},
-		{Name: "clean-up leaves what ends just then", Fault: "The comparison is strict: what expired at the instant given stays.", Fails: []string{"EXP-09"},
+		{Name: "clean-up leaves records that expire at the instant", Fault: "DeleteExpired keeps a record that expires exactly at the instant given.", Fails: []string{"EXP-09"},
 			lite: func(l *lite) with {
 				return with{deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
 					return l.DeleteExpired(ctx, now.Add(-time.Millisecond))
 				}}
 			}},
-		{Name: "wrong guesses void the token", Fault: "After three wrong tokens all of the identifier's are deleted, so that a stranger can keep anybody from signing in.", Fails: []string{"VTOK-04"},
+		{Name: "wrong guesses delete the token", Fault: "UseVerificationToken deletes all tokens of an identifier after three wrong ones, so a stranger can keep any person from signing in.", Fails: []string{"VTOK-04"},
 			mem: func(m *mem) with {
 				return with{useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 					t, err := m.UseVerificationToken(ctx, key)
@@ -208,18 +208,18 @@ func missedMutants() []Mutant {
 					return t, err
 				}}
 			}},
-		{Name: "reads at one moment share the record", Fault: "Several reads of a user at once are made one, whose record all of them get.", Fails: []string{"ALIAS-06"}, Races: true,
+		{Name: "concurrent reads share one record", Fault: "Concurrent calls of GetUser for one user make one read, and all of them get the same record.", Fails: []string{"ALIAS-06"}, Races: true,
 			lite: func(l *lite) with { return with{getUser: inOneFlight(l.GetUser, nil)} }},
-		{Name: "lists at one moment share the records", Fault: "Several lists of a user's authenticators at once are made one, whose slice all of them get.", Fails: []string{"ALIAS-06"}, Races: true,
+		{Name: "concurrent lists share one slice", Fault: "Concurrent calls of ListAuthenticatorsByUserID for one user make one read, and all of them get the same slice.", Fails: []string{"ALIAS-06"}, Races: true,
 			mem: func(m *mem) with {
 				return with{listAuthenticators: inOneFlight(func(ctx context.Context, id string) ([]adapter.Authenticator, error) {
 					aWhile()
 					return m.ListAuthenticatorsByUserID(ctx, id)
 				}, nil)}
 			}},
-		{Name: "read joins one that began before the write", Fault: "Several reads of a user at once are made one, also those that begin after a write that the first has missed.", Fails: []string{"ISO-08"}, Races: true,
+		{Name: "read joins an earlier read", Fault: "GetUser joins a running read of the same user, also if a write ended between the starts of the two.", Fails: []string{"ISO-08"}, Races: true,
 			lite: func(l *lite) with { return with{getUser: inOneFlight(l.GetUser, userCopied)} }},
-		{Name: "read by address joins one that began before the write", Fault: "As before, of reads by address.", Fails: []string{"ISO-08"}, Races: true,
+		{Name: "read by address joins an earlier read", Fault: "GetUserByEmail joins a running read of the same address, also if a write ended between the starts of the two.", Fails: []string{"ISO-08"}, Races: true,
 			mem: func(m *mem) with {
 				return with{getUserByEmail: inOneFlight(func(ctx context.Context, email string) (*adapter.User, error) {
 					u, err := m.GetUserByEmail(ctx, email)
@@ -227,7 +227,7 @@ func missedMutants() []Mutant {
 					return u, err
 				}, userCopied)}
 			}},
-		{Name: "sign-out everywhere leaves what is over", Fault: "DeleteSessionsByUserID deletes live sessions only: one that is over and is extended later comes back.", Fails: []string{"SLIST-04"},
+		{Name: "sign-out everywhere leaves expired sessions", Fault: "DeleteSessionsByUserID deletes live sessions only: an expired session is valid again if it is extended later.", Fails: []string{"SLIST-04"},
 			lite: func(l *lite) with {
 				return with{optional: optional{deleteSessions: func(ctx context.Context, id, except string) (int64, error) {
 					result, err := l.db.ExecContext(ctx, `DELETE FROM "session" WHERE userId = ? AND sessionToken <> ? AND expires > ?`, id, except, time.Now().UnixMilli())
@@ -237,7 +237,7 @@ func missedMutants() []Mutant {
 					return result.RowsAffected()
 				}}}
 			}},
-		{Name: "sign-out everywhere asks the list of live sessions", Fault: "DeleteSessionsByUserID deletes what a list without the sessions that are over shows.", Fails: []string{"SLIST-04"},
+		{Name: "sign-out everywhere deletes listed sessions only", Fault: "DeleteSessionsByUserID deletes the sessions of a list that leaves out expired ones.", Fails: []string{"SLIST-04"},
 			mem: func(m *mem) with {
 				return with{optional: optional{deleteSessions: func(ctx context.Context, id, except string) (n int64, err error) {
 					all, err := m.ListSessionsByUserID(ctx, id)
@@ -255,7 +255,7 @@ func missedMutants() []Mutant {
 					return n, err
 				}}}
 			}},
-		{Name: "counter update forgets the name", Fault: "The record is written anew from the fields that WebAuthn knows.", Fails: []string{"AUTHN-09"},
+		{Name: "counter update forgets the name", Fault: "UpdateAuthenticatorCounter writes the record again with the fields of WebAuthn only.", Fails: []string{"AUTHN-09"},
 			mem: func(m *mem) with {
 				return with{updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
 					_, err := m.UpdateAuthenticatorCounter(ctx, id, counter)
@@ -270,7 +270,7 @@ func missedMutants() []Mutant {
 					return m.GetAuthenticator(ctx, id)
 				}}
 			}},
-		{Name: "touch forgets the name", Fault: "As before, of TouchAuthenticator.", Fails: []string{"AEDIT-07"},
+		{Name: "touch forgets the name", Fault: "TouchAuthenticator writes the record again with the fields of WebAuthn only.", Fails: []string{"AEDIT-07"},
 			lite: func(l *lite) with {
 				return with{optional: optional{touch: func(ctx context.Context, id string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
 					a, err := l.TouchAuthenticator(ctx, id, from, to, used)
@@ -283,7 +283,7 @@ func missedMutants() []Mutant {
 					return l.GetAuthenticator(ctx, id)
 				}}}
 			}},
-		{Name: "accounts joined with sessions", Fault: "The list of accounts is a join with the sessions of the user: each account comes once for each session.", Fails: []string{"ALIST-01"},
+		{Name: "accounts joined with sessions", Fault: "ListAccountsByUserID joins the user's sessions, and returns each account once for each session.", Fails: []string{"ALIST-01"},
 			lite: func(l *lite) with {
 				return with{optional: optional{listAccounts: func(ctx context.Context, id string) ([]adapter.Account, error) {
 					list, err := l.ListAccountsByUserID(ctx, id)
@@ -298,7 +298,7 @@ func missedMutants() []Mutant {
 					return joined, err
 				}}}
 			}},
-		{Name: "authenticators joined with accounts", Fault: "As before, of the authenticators and the user's accounts.", Fails: []string{"AUTHN-04"},
+		{Name: "authenticators joined with accounts", Fault: "ListAuthenticatorsByUserID joins the user's accounts, and returns each authenticator once for each account.", Fails: []string{"AUTHN-04"},
 			mem: func(m *mem) with {
 				return with{listAuthenticators: func(ctx context.Context, id string) ([]adapter.Authenticator, error) {
 					list, err := m.ListAuthenticatorsByUserID(ctx, id)
@@ -315,7 +315,7 @@ func missedMutants() []Mutant {
 					return joined, err
 				}}
 			}},
-		{Name: "clean-up removes users who have nothing", Fault: "A user without a verified address, account or session is taken for one who never came back.", Fails: []string{"EXP-02"},
+		{Name: "clean-up removes users who have nothing", Fault: "DeleteExpired deletes users who have no verified address, no account and no session.", Fails: []string{"EXP-02"},
 			mem: func(m *mem) with {
 				return with{deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
 					swept, err := m.DeleteExpired(ctx, now)
@@ -329,7 +329,7 @@ func missedMutants() []Mutant {
 					return swept, err
 				}}
 			}},
-		{Name: "clean-up removes users whom no record names", Fault: "As before, in one statement.", Fails: []string{"EXP-02"},
+		{Name: "clean-up removes users without records in SQL", Fault: "DeleteExpired deletes users who have no verified address, no account and no session, in one statement.", Fails: []string{"EXP-02"},
 			lite: func(l *lite) with {
 				return with{deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
 					swept, err := l.DeleteExpired(ctx, now)
@@ -339,22 +339,22 @@ func missedMutants() []Mutant {
 					return swept, l.exec(ctx, `DELETE FROM "user" WHERE emailVerified IS NULL AND id NOT IN (SELECT userId FROM "account") AND id NOT IN (SELECT userId FROM "session") AND id NOT IN (SELECT userId FROM "authenticator")`)
 				}}
 			}},
-		{Name: "list is decoded into one variable", Fault: "An authenticator without transports has those of the one before it in the list.", Fails: []string{"AUTHN-04"},
+		{Name: "list elements are decoded into one variable", Fault: "An authenticator without transports gets those of its predecessor in the list.", Fails: []string{"AUTHN-04"},
 			mem: func(m *mem) with { return with{listAuthenticators: decodedIntoOne(m.ListAuthenticatorsByUserID)} }},
-		{Name: "rows are scanned into one variable", Fault: "As before, of rows.", Fails: []string{"AUTHN-04"},
+		{Name: "rows are scanned into one variable", Fault: "A row without transports gets those of the row before it.", Fails: []string{"AUTHN-04"},
 			lite: func(l *lite) with { return with{listAuthenticators: decodedIntoOne(l.ListAuthenticatorsByUserID)} }},
 	}
 }
 
-// aWhile is about as long as a server takes to answer.
+// aWhile waits about as long as a server takes to answer.
 func aWhile() {
 	for start := time.Now(); time.Since(start) < 50*time.Microsecond; {
 		runtime.Gosched()
 	}
 }
 
-// inOneFlight makes one read of those that are asked for while it is under way.
-// Each caller gets a copy of the result, if there is a way to make one.
+// inOneFlight answers concurrent calls for one key with one read. Each caller gets
+// a copy of the result if copied is not nil, else the result itself.
 func inOneFlight[T any](read func(context.Context, string) (T, error), copied func(T) T) func(context.Context, string) (T, error) {
 	type flight struct {
 		landed chan struct{}
@@ -394,8 +394,8 @@ func userCopied(u *adapter.User) *adapter.User {
 	return new(copyUser(*u))
 }
 
-// decodedIntoOne hands the transports of each authenticator of a list on to the
-// next that has none.
+// decodedIntoOne gives an authenticator without transports those of the previous
+// one in the list.
 func decodedIntoOne(list func(context.Context, string) ([]adapter.Authenticator, error)) func(context.Context, string) ([]adapter.Authenticator, error) {
 	return func(ctx context.Context, id string) ([]adapter.Authenticator, error) {
 		all, err := list(ctx, id)
@@ -408,7 +408,7 @@ func decodedIntoOne(list func(context.Context, string) ([]adapter.Authenticator,
 	}
 }
 
-// ownAddressTaken looks for the address before the update, and not at whose it is.
+// ownAddressTaken refuses an address that any user has, also the user itself.
 func ownAddressTaken(get, byEmail func(context.Context, string) (*adapter.User, error), update func(context.Context, adapter.UserUpdate) (*adapter.User, error)) func(context.Context, adapter.UserUpdate) (*adapter.User, error) {
 	return func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
 		if email, set := u.Email.Get(); set && email != "" {

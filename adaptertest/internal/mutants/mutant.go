@@ -12,41 +12,42 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Mutant is a broken adapter. Exactly one of mem, lite and db breaks it; lite
-// and db may go together.
+// Mutant is a broken adapter. One of mem, lite and db breaks it; only lite and
+// db may be set together.
 type Mutant struct {
 	// Name says in a few words what is wrong.
 	Name string
-	// Listed is its number among the forty that the suite started from, as M07.
+	// Listed is its number, such as M07, if it is one of the first forty mutants.
 	Listed string
-	// Fault is what it does.
+	// Fault describes the fault.
 	Fault string
-	// Fails are the clauses at which the suite must fail on it.
+	// Fails are the clauses that it must fail.
 	Fails []string
-	// Detector are the clauses at which the race detector fails it.
+	// Detector are the clauses that it fails only under the race detector.
 	Detector []string
-	// AuthJS says that the questions of Auth.js notice it. It is known of the
-	// listed ones, and measured of the others.
+	// AuthJS says that the tests of Auth.js notice it. It was known of the
+	// listed mutants, and was measured for the others.
 	AuthJS bool
-	// Process says that the fault may end the process, or shows in one only that
-	// was started for it.
+	// Process says that the fault may end the process, or shows only in a process
+	// that was started for it.
 	Process bool
-	// Races are noticed only when calls meet: such a mutant is run many times.
+	// Races says that the fault shows only in concurrent calls: the mutant is run
+	// many times.
 	Races bool
-	// Rounds are those of the suite when it judges the mutant; zero is the full
-	// form.
+	// Rounds is the Options.Rounds that the mutant is judged with; zero means the
+	// full form.
 	Rounds float64
 
 	// mem replaces methods of the adapter over maps, lite of the one over SQLite.
 	mem  func(m *mem) with
 	lite func(l *lite) with
-	// db stands between the adapter over SQLite and its database.
+	// db wraps the database of the adapter over SQLite.
 	db func(sqlite.DB) sqlite.DB
-	// harness changes the harness, as declarations do.
+	// harness changes the harness, for example its declarations.
 	harness func(h *adaptertest.Harness)
 }
 
-// All returns the broken adapters, group by group.
+// All returns the broken adapters, in groups.
 func All() []Mutant {
 	return slices.Concat(
 		capabilityMutants(), userMutants(), accountMutants(), sessionMutants(), tokenMutants(), authenticatorMutants(), deletionMutants(),
@@ -67,7 +68,7 @@ func (m Mutant) Base() string {
 	return "lite"
 }
 
-// Harness returns the harness that the suite is given.
+// Harness returns the harness that the suite runs on.
 func (m Mutant) Harness() adaptertest.Harness {
 	var h adaptertest.Harness
 	if m.mem != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 )
 
-// TestMain lets more tests run at once than there are processors: what takes
-// long is a broken adapter that hangs.
+// TestMain lets more tests run at once than there are processors, because the
+// slow mutants are those that hang.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", "8"); err != nil {
@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestMutantsAreCaught judges every mutant: those that only the race detector
-// notices in a process that has it, if this one does not.
+// TestMutantsAreCaught judges every mutant. If this process has no race detector,
+// it starts one that has, for the mutants that only the race detector notices.
 func TestMutantsAreCaught(t *testing.T) {
 	var racing []string
 	for _, m := range All() {
@@ -39,7 +39,7 @@ func TestMutantsAreCaught(t *testing.T) {
 				t.Fatal(err)
 			}
 			for id, said := range v.Missed {
-				t.Errorf("%s: the suite does not fail at %s: %s", m.Fault, id, said)
+				t.Errorf("%s: the adapter does not fail clause %s: %s", m.Fault, id, said)
 			}
 		})
 	}
@@ -58,11 +58,11 @@ func TestMutantsAreCaught(t *testing.T) {
 	})
 }
 
-// TestOneMutant is what Judge starts in a process of its own.
+// TestOneMutant is the test that Judge starts in a separate process.
 func TestOneMutant(t *testing.T) {
 	_, test, ok := Started()
 	if !ok {
-		t.Skip("for the processes that TestMutantsAreCaught starts")
+		t.Skip("runs only in the processes that TestMutantsAreCaught starts")
 	}
 	test(t)
 }
@@ -94,37 +94,37 @@ func TestMutantsAreWellFormed(t *testing.T) {
 	}
 	for _, m := range All() {
 		if names[m.Name] || m.Fault == "" || len(m.Fails)+len(m.Detector) == 0 || (m.mem == nil) == (m.lite == nil && m.db == nil) {
-			t.Errorf("%q: twice, without fault or clauses, or not over one base", m.Name)
+			t.Errorf("%q: the name is not unique, the fault or the clauses are missing, or the base is not exactly one", m.Name)
 		}
 		names[m.Name] = true
 		if m.Listed != "" && listed[m.Listed] {
-			t.Errorf("%s is there twice", m.Listed)
+			t.Errorf("%s: two mutants have the number", m.Listed)
 		}
 		listed[m.Listed] = true
 		for i, id := range m.Fails {
 			if !clauses[id] || slices.Contains(m.Fails[:i], id) {
-				t.Errorf("%q: clause %s is unknown or named twice", m.Name, id)
+				t.Errorf("%q: clause %s does not exist or is named twice", m.Name, id)
 			}
 		}
 	}
 	t.Logf("%d mutants", len(All()))
 }
 
-// TestAuthJSQuestions pins which mutants the questions of Auth.js notice.
+// TestAuthJSQuestions checks which mutants the tests of Auth.js notice.
 func TestAuthJSQuestions(t *testing.T) {
 	var noticed int
 	all := All()
 	_, offset := time.Now().Zone()
 	for _, m := range all {
 		if offset != 0 && slices.Contains(m.Fails, "TIME-08") {
-			continue // what it does depends on the zone of the process
+			continue // the result depends on the time zone of the process
 		}
 		names := AuthJS(t, m)
 		if len(names) > 0 {
 			noticed++
 		}
 		if m.AuthJS != (len(names) > 0) {
-			t.Errorf("%s %q: AuthJS is %v; noticed by %q", m.Listed, m.Name, m.AuthJS, names)
+			t.Errorf("%s %q: AuthJS is %v, but the questions that notice it are %q", m.Listed, m.Name, m.AuthJS, names)
 		}
 	}
 	t.Logf("the questions of Auth.js notice %d of %d", noticed, len(all))
@@ -145,11 +145,11 @@ func TestPageIsUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(page) != want.String() {
-		t.Error("MUTANTS.md is not what the mutants say: go run ./cmd/mutants -write")
+		t.Error("MUTANTS.md is out of date; to write it again: go run ./cmd/mutants -write")
 	}
 }
 
-// TestEveryClauseHasAMutant looks for clauses that nothing shows to be able to
+// TestEveryClauseHasAMutant looks for clauses that no mutant shows to be able to
 // fail.
 func TestEveryClauseHasAMutant(t *testing.T) {
 	failed := map[string]bool{}

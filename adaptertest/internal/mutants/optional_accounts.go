@@ -39,7 +39,7 @@ func accountListMutants() []Mutant {
 				})
 			}},
 		{Name: "list of accounts by a join", Fails: []string{"ALIST-01"},
-			Fault: "ListAccountsByUserID joins accounts by their id alone, so that one that other providers have too comes twice",
+			Fault: "ListAccountsByUserID joins accounts by their id alone, and returns an account twice if another provider has the id too",
 			lite: func(l *lite) with {
 				return listing(l, func(ctx context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
 					var joined []adapter.Account
@@ -79,7 +79,7 @@ func accountListMutants() []Mutant {
 					}), err
 				})
 			}},
-		{Name: "no accounts are a nil list", Fails: []string{"ALIST-02"},
+		{Name: "empty list of accounts is nil", Fails: []string{"ALIST-02"},
 			Fault: "ListAccountsByUserID of a user without accounts returns nil",
 			mem: func(m *mem) with {
 				return listing(m, func(_ context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
@@ -90,7 +90,7 @@ func accountListMutants() []Mutant {
 				})
 			}},
 		{Name: "accounts of a malformed id are an error", Fails: []string{"ALIST-02"},
-			Fault: "ListAccountsByUserID fails for an ID that can't be one",
+			Fault: "ListAccountsByUserID fails for a malformed ID",
 			lite: func(l *lite) with {
 				return listing(l, func(_ context.Context, id string, list []adapter.Account, err error) ([]adapter.Account, error) {
 					if len(id) < 8 {
@@ -110,7 +110,7 @@ func accountListMutants() []Mutant {
 				})
 			}},
 		{Name: "failed list of accounts is short", Fails: []string{"ALIST-03"},
-			Fault: "ListAccountsByUserID returns what it has read when the rows break off",
+			Fault: "ListAccountsByUserID returns the rows that it has read when reading fails",
 			lite: func(l *lite) with {
 				return listing(l, func(_ context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
 					if err != nil {
@@ -130,7 +130,7 @@ func accountListMutants() []Mutant {
 				})
 			}},
 		{Name: "account fields can't be cleared", Fails: []string{"ALIST-04"},
-			Fault: "UpdateAccount takes null for not given",
+			Fault: "UpdateAccount treats null as a field that is not given",
 			lite: func(l *lite) with {
 				return updating(func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
 					for _, f := range []*adapter.Change[*string]{&u.AccessToken, &u.RefreshToken, &u.IDToken, &u.Scope, &u.TokenType, &u.SessionState} {
@@ -141,7 +141,7 @@ func accountListMutants() []Mutant {
 					return l.UpdateAccount(ctx, u)
 				})
 			}},
-		{Name: "update of an account reaches its siblings", Fails: []string{"ALIST-04"},
+		{Name: "update of an account changes the user's other accounts", Fails: []string{"ALIST-04"},
 			Fault: "UpdateAccount changes all accounts of the user",
 			lite: func(l *lite) with {
 				return updating(func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
@@ -200,7 +200,7 @@ func accountListMutants() []Mutant {
 					return m.UpdateAccount(ctx, u)
 				})
 			}},
-		{Name: "update makes an account", Fails: []string{"ALIST-05"},
+		{Name: "update creates an account", Fails: []string{"ALIST-05"},
 			Fault: "UpdateAccount of an unknown key stores an account without an owner",
 			mem: func(m *mem) with {
 				return updating(func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
@@ -238,7 +238,7 @@ func accountListMutants() []Mutant {
 				})
 			}},
 		{Name: "account updates are lost", Fails: []string{"ALIST-06"}, Races: true,
-			Fault: "UpdateAccount reads the account, changes it and writes all of it",
+			Fault: "UpdateAccount reads the account, changes it and writes all its fields",
 			mem: func(m *mem) with {
 				return updating(func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
 					a, err := m.GetAccount(ctx, u.ProviderAccountID, u.Provider)
@@ -263,7 +263,7 @@ func accountListMutants() []Mutant {
 				})
 			}},
 		{Name: "the two tokens of an account are written together", Fails: []string{"ALIST-06"}, Races: true,
-			Fault: "UpdateAccount of the access token writes the refresh token that it has read before",
+			Fault: "UpdateAccount of the access token also writes the refresh token that it has read before",
 			lite: func(l *lite) with {
 				return updating(func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
 					_, access := u.AccessToken.Get()
@@ -277,7 +277,7 @@ func accountListMutants() []Mutant {
 				})
 			}},
 		{Name: "scope and expiry of an account are written together", Fails: []string{"ALIST-06"}, Races: true,
-			Fault: "UpdateAccount of the scope writes the expiry that it has read before",
+			Fault: "UpdateAccount of the scope also writes the expiry that it has read before",
 			lite: func(l *lite) with {
 				return updating(func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
 					if _, set := u.Scope.Get(); set {
@@ -291,7 +291,7 @@ func accountListMutants() []Mutant {
 				})
 			}},
 		{Name: "update revives an account", Fails: []string{"ALIST-07"}, Races: true,
-			Fault: "UpdateAccount reads the account and stores it again, whether or not it was unlinked meanwhile",
+			Fault: "UpdateAccount reads the account and stores it again, also if it was unlinked meanwhile",
 			mem: func(m *mem) with {
 				return updating(func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
 					a, err := m.GetAccount(ctx, u.ProviderAccountID, u.Provider)
@@ -307,7 +307,7 @@ func accountListMutants() []Mutant {
 				})
 			}},
 		{Name: "update links an account again", Fails: []string{"ALIST-07"}, Races: true,
-			Fault: "UpdateAccount unlinks the account and links what it has read",
+			Fault: "UpdateAccount unlinks the account and links the record that it has read",
 			lite: func(l *lite) with {
 				return updating(func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
 					a, err := l.GetAccount(ctx, u.ProviderAccountID, u.Provider)
@@ -322,7 +322,7 @@ func accountListMutants() []Mutant {
 				})
 			}},
 		{Name: "account key of an update ignores case", Fails: []string{"ALIST-05"},
-			Fault: "UpdateAccount finds the account whatever the case of its provider, and one that is a prefix",
+			Fault: "UpdateAccount ignores the case of the provider, and also finds an account by a prefix of its key",
 			mem: func(m *mem) with {
 				return updating(func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
 					m.mu.RLock()

@@ -17,7 +17,7 @@ type (
 func deleting(f deleteFunc) with { return with{optional: optional{deleteAuthenticator: f}} }
 func touching(f touchFunc) with  { return with{optional: optional{touch: f}} }
 
-// wayIn counts what the user could sign in with after a removal.
+// waysIn counts the authenticators and accounts that the user can sign in with.
 func (r *records) waysIn(userID string) (authenticators, accounts int) {
 	for _, a := range r.accounts {
 		if a.UserID == userID {
@@ -30,7 +30,7 @@ func (r *records) waysIn(userID string) (authenticators, accounts int) {
 func authenticatorEditMutants() []Mutant {
 	return []Mutant{
 		{Name: "anybody deletes an authenticator", Fails: []string{"AEDIT-01"},
-			Fault: "DeleteAuthenticator does not look whose authenticator it is",
+			Fault: "DeleteAuthenticator does not check who owns the authenticator",
 			mem: func(m *mem) with {
 				return deleting(func(ctx context.Context, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
 					if a, _ := m.GetAuthenticator(ctx, id); a != nil {
@@ -40,7 +40,7 @@ func authenticatorEditMutants() []Mutant {
 				})
 			}},
 		{Name: "another user's authenticator is an error", Fails: []string{"AEDIT-01"},
-			Fault: "DeleteAuthenticator of another user's authenticator fails with ErrNotFound, of an unknown one too",
+			Fault: "DeleteAuthenticator of another user's or an unknown authenticator fails with ErrNotFound",
 			lite: func(l *lite) with {
 				return deleting(func(ctx context.Context, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
 					a, err := l.DeleteAuthenticator(ctx, userID, id, keepOne)
@@ -51,7 +51,7 @@ func authenticatorEditMutants() []Mutant {
 				})
 			}},
 		{Name: "deleted authenticator stays in the list", Fails: []string{"AEDIT-01"},
-			Fault: "DeleteAuthenticator removes the record and not its place in the user's list",
+			Fault: "DeleteAuthenticator deletes the record but not its entry in the user's list",
 			mem: func(m *mem) with {
 				return deleting(func(ctx context.Context, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
 					a, err := m.DeleteAuthenticator(ctx, userID, id, keepOne)
@@ -75,7 +75,7 @@ func authenticatorEditMutants() []Mutant {
 				})
 			}},
 		{Name: "deletion returns nothing", Fails: []string{"AEDIT-01"},
-			Fault: "DeleteAuthenticator deletes and says that there was nothing",
+			Fault: "DeleteAuthenticator deletes the authenticator and reports that there was none",
 			mem: func(m *mem) with {
 				return deleting(func(ctx context.Context, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
 					_, err := m.DeleteAuthenticator(ctx, userID, id, keepOne)
@@ -96,8 +96,8 @@ func authenticatorEditMutants() []Mutant {
 					})
 				})
 			}},
-		{Name: "shared account goes with the first passkey", Fails: []string{"AEDIT-02"},
-			Fault: "DeleteAuthenticator removes the account though another authenticator is connected to it",
+		{Name: "shared account is deleted with the first passkey", Fails: []string{"AEDIT-02"},
+			Fault: "DeleteAuthenticator deletes the account although another authenticator is connected to it",
 			mem: func(m *mem) with {
 				return deleting(func(ctx context.Context, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
 					a, err := m.DeleteAuthenticator(ctx, userID, id, keepOne)
@@ -113,7 +113,7 @@ func authenticatorEditMutants() []Mutant {
 					return a, err
 				})
 			}},
-		{Name: "accounts of every type go with the passkey", Fails: []string{"AEDIT-02"},
+		{Name: "accounts of every type are deleted with the passkey", Fails: []string{"AEDIT-02"},
 			Fault: "DeleteAuthenticator removes all accounts of the user that have the id",
 			lite: func(l *lite) with {
 				return deleting(func(ctx context.Context, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
@@ -124,7 +124,7 @@ func authenticatorEditMutants() []Mutant {
 					return a, l.exec(ctx, `DELETE FROM "account" WHERE userId = ? AND providerAccountId = ?`, userID, a.ProviderAccountID)
 				})
 			}},
-		{Name: "accounts of other users go with the passkey", Fails: []string{"AEDIT-02"},
+		{Name: "accounts of other users are deleted with the passkey", Fails: []string{"AEDIT-02"},
 			Fault: "DeleteAuthenticator removes the WebAuthn accounts of all users that have the id",
 			mem: func(m *mem) with {
 				return deleting(func(ctx context.Context, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
@@ -141,8 +141,8 @@ func authenticatorEditMutants() []Mutant {
 					return a, err
 				})
 			}},
-		{Name: "accounts are no way in", Fails: []string{"AEDIT-03"},
-			Fault: "DeleteAuthenticator with keepOne counts authenticators alone",
+		{Name: "accounts are not counted as ways to sign in", Fails: []string{"AEDIT-03"},
+			Fault: "DeleteAuthenticator with keepOne counts authenticators only",
 			mem: func(m *mem) with {
 				return deleting(func(ctx context.Context, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
 					m.mu.RLock()
@@ -155,8 +155,8 @@ func authenticatorEditMutants() []Mutant {
 					return m.DeleteAuthenticator(ctx, userID, id, keepOne)
 				})
 			}},
-		{Name: "account of the passkey is a way in", Fails: []string{"AEDIT-03"},
-			Fault: "DeleteAuthenticator with keepOne counts the account that ends with the authenticator",
+		{Name: "account of the passkey is counted as a way to sign in", Fails: []string{"AEDIT-03"},
+			Fault: "DeleteAuthenticator with keepOne counts the account that is deleted with the authenticator",
 			mem: func(m *mem) with {
 				return deleting(func(ctx context.Context, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
 					m.mu.RLock()
@@ -166,7 +166,7 @@ func authenticatorEditMutants() []Mutant {
 				})
 			}},
 		{Name: "keepOne keeps the passkey of the last account", Fails: []string{"AEDIT-03"},
-			Fault: "DeleteAuthenticator with keepOne takes any account of type webauthn for one that ends with the authenticator",
+			Fault: "DeleteAuthenticator with keepOne assumes that every account of type webauthn is deleted with the authenticator",
 			lite: func(l *lite) with {
 				return deleting(func(ctx context.Context, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
 					if keepOne {
@@ -182,7 +182,7 @@ func authenticatorEditMutants() []Mutant {
 					return l.DeleteAuthenticator(ctx, userID, id, keepOne)
 				})
 			}},
-		{Name: "last credential is any error", Fails: []string{"AEDIT-03"},
+		{Name: "refusal for the last credential is another error", Fails: []string{"AEDIT-03"},
 			Fault: "the refusal of DeleteAuthenticator matches ErrNotFound",
 			lite: func(l *lite) with {
 				return deleting(func(ctx context.Context, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
@@ -194,7 +194,7 @@ func authenticatorEditMutants() []Mutant {
 				})
 			}},
 		{Name: "refusal comes after the removal", Fails: []string{"AEDIT-03"},
-			Fault: "DeleteAuthenticator with keepOne removes the account that is connected, and then refuses",
+			Fault: "DeleteAuthenticator with keepOne deletes the connected account, and then refuses",
 			mem: func(m *mem) with {
 				return deleting(func(ctx context.Context, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
 					a, err := m.DeleteAuthenticator(ctx, userID, id, keepOne)
@@ -207,7 +207,7 @@ func authenticatorEditMutants() []Mutant {
 				})
 			}},
 		{Name: "two tabs remove two passkeys", Fails: []string{"AEDIT-04"}, Races: true,
-			Fault: "DeleteAuthenticator with keepOne counts, and deletes a moment later",
+			Fault: "DeleteAuthenticator with keepOne counts the ways to sign in, and deletes a moment later",
 			mem: func(m *mem) with {
 				return deleting(func(ctx context.Context, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
 					m.mu.RLock()
@@ -217,7 +217,7 @@ func authenticatorEditMutants() []Mutant {
 					return m.DeleteAuthenticator(ctx, userID, id, keepOne && authenticators < 2)
 				})
 			}},
-		{Name: "passkeys are counted in a statement of their own", Fails: []string{"AEDIT-04"}, Races: true,
+		{Name: "passkeys are counted in a separate statement", Fails: []string{"AEDIT-04"}, Races: true,
 			Fault: "DeleteAuthenticator with keepOne lists the authenticators, then deletes one",
 			lite: func(l *lite) with {
 				return deleting(func(ctx context.Context, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
@@ -228,7 +228,7 @@ func authenticatorEditMutants() []Mutant {
 					return l.DeleteAuthenticator(ctx, userID, id, keepOne && len(list) < 2)
 				})
 			}},
-		{Name: "account and passkey end apart", Fails: []string{"AEDIT-05"},
+		{Name: "account and passkey are deleted separately", Fails: []string{"AEDIT-05"},
 			Fault: "DeleteAuthenticator deletes the authenticator and the account in two statements without a transaction",
 			lite: func(l *lite) with {
 				return deleting(func(ctx context.Context, userID, id string, _ bool) (*adapter.Authenticator, error) {
@@ -243,7 +243,7 @@ func authenticatorEditMutants() []Mutant {
 				})
 			}},
 		{Name: "anybody renames an authenticator", Fails: []string{"AEDIT-06"},
-			Fault: "RenameAuthenticator does not look whose authenticator it is",
+			Fault: "RenameAuthenticator does not check who owns the authenticator",
 			mem: func(m *mem) with {
 				return with{optional: optional{renameAuthenticator: func(ctx context.Context, userID, id, name string) (*adapter.Authenticator, error) {
 					if a, _ := m.GetAuthenticator(ctx, id); a != nil {
@@ -277,8 +277,8 @@ func authenticatorEditMutants() []Mutant {
 					return m.UpdateAuthenticatorCounter(ctx, id, counter)
 				}}
 			}},
-		{Name: "creation and use of a passkey change places", Fails: []string{"AEDIT-06"},
-			Fault: "GetAuthenticator returns the instant of use as that of the registration",
+		{Name: "creation and last use of a passkey are exchanged", Fails: []string{"AEDIT-06"},
+			Fault: "GetAuthenticator returns the instant of last use as the instant of creation",
 			mem: func(m *mem) with {
 				return with{getAuthenticator: func(ctx context.Context, id string) (*adapter.Authenticator, error) {
 					a, err := m.GetAuthenticator(ctx, id)
@@ -289,7 +289,7 @@ func authenticatorEditMutants() []Mutant {
 				}}
 			}},
 		{Name: "touch stores any counter", Fails: []string{"AEDIT-08", "AEDIT-10"},
-			Fault: "TouchAuthenticator does not look at the stored counter",
+			Fault: "TouchAuthenticator does not compare the stored counter",
 			mem: func(m *mem) with {
 				return touching(func(ctx context.Context, id string, _, to int64, used time.Time) (*adapter.Authenticator, error) {
 					return write(ctx, m, func() (*adapter.Authenticator, error) {
@@ -303,8 +303,8 @@ func authenticatorEditMutants() []Mutant {
 					})
 				})
 			}},
-		{Name: "touch only counts up", Fails: []string{"AEDIT-07"},
-			Fault: "TouchAuthenticator to the counter that is stored does nothing, as for authenticators that do not count",
+		{Name: "touch to the same counter is not stored", Fails: []string{"AEDIT-07"},
+			Fault: "TouchAuthenticator does nothing if the new counter equals the stored one, as with authenticators that do not count",
 			mem: func(m *mem) with {
 				return touching(func(ctx context.Context, id string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
 					if a, _ := m.GetAuthenticator(ctx, id); a != nil && to <= from {
@@ -314,7 +314,7 @@ func authenticatorEditMutants() []Mutant {
 				})
 			}},
 		{Name: "touch adds one", Fails: []string{"AEDIT-07"},
-			Fault: "TouchAuthenticator stores the counter after the old one",
+			Fault: "TouchAuthenticator stores the old counter plus one",
 			lite: func(l *lite) with {
 				return touching(func(ctx context.Context, id string, from, _ int64, used time.Time) (*adapter.Authenticator, error) {
 					return l.TouchAuthenticator(ctx, id, from, from+1, used)
@@ -331,7 +331,7 @@ func authenticatorEditMutants() []Mutant {
 				})
 			}},
 		{Name: "touch from another counter fails", Fails: []string{"AEDIT-08"},
-			Fault: "TouchAuthenticator from another counter is a conflict",
+			Fault: "TouchAuthenticator fails with ErrConflict when the stored counter is another one",
 			lite: func(l *lite) with {
 				return touching(func(ctx context.Context, id string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
 					a, err := l.TouchAuthenticator(ctx, id, from, to, used)
@@ -342,7 +342,7 @@ func authenticatorEditMutants() []Mutant {
 				})
 			}},
 		{Name: "touch from another counter is a use", Fails: []string{"AEDIT-08"},
-			Fault: "TouchAuthenticator stores the instant of use whatever the counter",
+			Fault: "TouchAuthenticator stores the instant of use also when the stored counter is another one",
 			mem: func(m *mem) with {
 				return touching(func(ctx context.Context, id string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
 					m.mu.Lock()
@@ -354,8 +354,8 @@ func authenticatorEditMutants() []Mutant {
 					return m.TouchAuthenticator(ctx, id, from, to, used)
 				})
 			}},
-		{Name: "touch of an absent passkey is a miss", Fails: []string{"AEDIT-09"},
-			Fault: "TouchAuthenticator of an unknown authenticator returns nothing, as for another counter",
+		{Name: "touch of an absent passkey is not an error", Fails: []string{"AEDIT-09"},
+			Fault: "TouchAuthenticator of an unknown authenticator returns no record and no error, as for another counter",
 			lite: func(l *lite) with {
 				return touching(func(ctx context.Context, id string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
 					a, err := l.TouchAuthenticator(ctx, id, from, to, used)
@@ -365,7 +365,7 @@ func authenticatorEditMutants() []Mutant {
 					return a, err
 				})
 			}},
-		{Name: "two touches win", Fails: []string{"AEDIT-10"}, Races: true,
+		{Name: "two concurrent touches succeed", Fails: []string{"AEDIT-10"}, Races: true,
 			Fault: "TouchAuthenticator reads the counter, compares, and stores a moment later",
 			mem: func(m *mem) with {
 				return touching(func(ctx context.Context, id string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
@@ -387,7 +387,7 @@ func authenticatorEditMutants() []Mutant {
 					})
 				})
 			}},
-		{Name: "two touches win between statements", Fails: []string{"AEDIT-10"}, Races: true,
+		{Name: "two concurrent touches succeed between statements", Fails: []string{"AEDIT-10"}, Races: true,
 			Fault: "TouchAuthenticator is a SELECT and an UPDATE",
 			lite: func(l *lite) with {
 				return touching(func(ctx context.Context, id string, from, to int64, _ time.Time) (*adapter.Authenticator, error) {

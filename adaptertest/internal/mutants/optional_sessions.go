@@ -46,7 +46,7 @@ func sessionListMutants() []Mutant {
 					}},
 				}
 			}},
-		{Name: "list of sessions is one behind", Fails: []string{"SLIST-01"},
+		{Name: "list of sessions shows the first expiry", Fails: []string{"SLIST-01"},
 			Fault: "ListSessionsByUserID returns the sessions with the expiry that they were created with",
 			mem: func(m *mem) with {
 				first := func() map[string]time.Time {
@@ -87,10 +87,10 @@ func sessionListMutants() []Mutant {
 					return list, err
 				}}}
 			}},
-		{Name: "index of sessions lives as long as the last one", Fails: []string{"SLIST-01", "SLIST-04"},
-			Fault: "the list of a user's sessions is forgotten when the session that was written last expires",
+		{Name: "index of sessions expires with the session written last", Fails: []string{"SLIST-01", "SLIST-04"},
+			Fault: "the list of a user's sessions is lost when the session that was written last expires",
 			mem:   forgetfulIndex},
-		{Name: "no sessions are a nil list", Fails: []string{"SLIST-02"},
+		{Name: "empty list of sessions is nil", Fails: []string{"SLIST-02"},
 			Fault: "ListSessionsByUserID of a user without sessions returns nil",
 			lite: func(l *lite) with {
 				return with{optional: optional{listSessions: func(ctx context.Context, id string) ([]adapter.Session, error) {
@@ -101,7 +101,7 @@ func sessionListMutants() []Mutant {
 					return list, err
 				}}}
 			}},
-		{Name: "ending the sessions of nobody fails", Fails: []string{"SLIST-02"},
+		{Name: "ending the sessions of an unknown user fails", Fails: []string{"SLIST-02"},
 			Fault: "DeleteSessionsByUserID of an unknown user fails with ErrNotFound",
 			mem: func(m *mem) with {
 				return ending(func(ctx context.Context, userID, except string) (int64, error) {
@@ -122,7 +122,7 @@ func sessionListMutants() []Mutant {
 					return list, nil
 				}}}
 			}},
-		{Name: "a hundred sessions are ended at most", Fails: []string{"SLIST-04"},
+		{Name: "at most a hundred sessions are ended", Fails: []string{"SLIST-04"},
 			Fault: "DeleteSessionsByUserID deletes the first page",
 			lite: func(l *lite) with {
 				return ending(func(ctx context.Context, userID, except string) (int64, error) {
@@ -140,7 +140,7 @@ func sessionListMutants() []Mutant {
 					return m.DeleteSessionsByUserID(ctx, userID, "")
 				})
 			}},
-		{Name: "the session to keep is counted", Fails: []string{"SLIST-04"},
+		{Name: "the session to keep is counted as deleted", Fails: []string{"SLIST-04"},
 			Fault: "DeleteSessionsByUserID reports how many sessions it has looked at",
 			mem: func(m *mem) with {
 				return ending(func(ctx context.Context, userID, except string) (int64, error) {
@@ -151,8 +151,8 @@ func sessionListMutants() []Mutant {
 					return int64(len(list)), err
 				})
 			}},
-		{Name: "everybody is signed out", Fails: []string{"SLIST-04"},
-			Fault: "DeleteSessionsByUserID deletes all sessions that expire with those of the user",
+		{Name: "sessions of other users end too", Fails: []string{"SLIST-04"},
+			Fault: "DeleteSessionsByUserID deletes the sessions of all users, except the one to keep",
 			mem: func(m *mem) with {
 				return ending(func(ctx context.Context, userID, except string) (int64, error) {
 					n, err := m.DeleteSessionsByUserID(ctx, userID, except)
@@ -167,7 +167,7 @@ func sessionListMutants() []Mutant {
 				})
 			}},
 		{Name: "sessions that expire late stay", Fails: []string{"SLIST-04"},
-			Fault: "DeleteSessionsByUserID ends what expires within 30 days, the longest life that its author knew",
+			Fault: "DeleteSessionsByUserID deletes the sessions that expire within 30 days",
 			lite: func(l *lite) with {
 				return ending(func(ctx context.Context, userID, except string) (int64, error) {
 					r, err := l.db.ExecContext(ctx, `DELETE FROM "session" WHERE userId = ? AND sessionToken <> ? AND expires < ?`, userID, except, time.Now().Add(30*24*time.Hour).UnixMilli())
@@ -177,7 +177,7 @@ func sessionListMutants() []Mutant {
 					return r.RowsAffected()
 				})
 			}},
-		{Name: "no exception keeps all", Fails: []string{"SLIST-05"},
+		{Name: "empty exception keeps all sessions", Fails: []string{"SLIST-05"},
 			Fault: "DeleteSessionsByUserID keeps the sessions whose token begins with the exception",
 			mem: func(m *mem) with {
 				return ending(func(ctx context.Context, userID, except string) (int64, error) {
@@ -192,7 +192,7 @@ func sessionListMutants() []Mutant {
 					})
 				})
 			}},
-		{Name: "foreign exception keeps all", Fails: []string{"SLIST-05"},
+		{Name: "exception of another user keeps all sessions", Fails: []string{"SLIST-05"},
 			Fault: "DeleteSessionsByUserID does nothing if the exception is not a session of the user",
 			lite: func(l *lite) with {
 				return ending(func(ctx context.Context, userID, except string) (int64, error) {
@@ -205,7 +205,7 @@ func sessionListMutants() []Mutant {
 					return l.DeleteSessionsByUserID(ctx, userID, except)
 				})
 			}},
-		{Name: "exception is a pattern", Fails: []string{"SLIST-05"},
+		{Name: "exception is read as a pattern", Fails: []string{"SLIST-05"},
 			Fault: "DeleteSessionsByUserID compares the exception with LIKE",
 			lite: func(l *lite) with {
 				return ending(func(ctx context.Context, userID, except string) (int64, error) {
@@ -217,7 +217,7 @@ func sessionListMutants() []Mutant {
 				})
 			}},
 		{Name: "extended session is not ended", Fails: []string{"SLIST-06"}, Races: true,
-			Fault: "DeleteSessionsByUserID reads the sessions, then deletes those that are still as it has read them",
+			Fault: "DeleteSessionsByUserID reads the sessions, then deletes those that have not changed since",
 			mem: func(m *mem) with {
 				return ending(func(ctx context.Context, userID, except string) (int64, error) {
 					list, err := m.ListSessionsByUserID(ctx, userID)
@@ -237,7 +237,7 @@ func sessionListMutants() []Mutant {
 				})
 			}},
 		{Name: "ended sessions are counted twice", Fails: []string{"SLIST-06"}, Races: true,
-			Fault: "DeleteSessionsByUserID reports how many it has read before it deleted",
+			Fault: "DeleteSessionsByUserID reports how many sessions it read before it deleted",
 			lite: func(l *lite) with {
 				return ending(func(ctx context.Context, userID, except string) (int64, error) {
 					list, err := l.ListSessionsByUserID(ctx, userID)
@@ -250,8 +250,8 @@ func sessionListMutants() []Mutant {
 					return int64(len(slices.DeleteFunc(list, func(s adapter.Session) bool { return s.SessionToken == except }))), nil
 				})
 			}},
-		{Name: "failed end of sessions is passed over", Fails: []string{"SLIST-07"},
-			Fault: "DeleteSessionsByUserID deletes the sessions one by one and ignores those that fail",
+		{Name: "failed deletion of a session is ignored", Fails: []string{"SLIST-07"},
+			Fault: "DeleteSessionsByUserID deletes the sessions one by one and ignores errors",
 			lite: func(l *lite) with {
 				return ending(func(ctx context.Context, userID, except string) (n int64, err error) {
 					list, err := l.ListSessionsByUserID(ctx, userID)
@@ -269,8 +269,8 @@ func sessionListMutants() []Mutant {
 					return n, nil
 				})
 			}},
-		{Name: "end of sessions reports success before it knows", Fails: []string{"SLIST-07"},
-			Fault: "DeleteSessionsByUserID says that it deleted what it was going to delete, whatever the store answers",
+		{Name: "failed deletion of sessions reports success", Fails: []string{"SLIST-07"},
+			Fault: "DeleteSessionsByUserID reports as deleted the sessions that it meant to delete, and ignores the store's error",
 			lite: func(l *lite) with {
 				return ending(func(ctx context.Context, userID, except string) (int64, error) {
 					n, err := l.DeleteSessionsByUserID(ctx, userID, except)
@@ -283,8 +283,8 @@ func sessionListMutants() []Mutant {
 	}
 }
 
-// forgetfulIndex keeps the tokens of a user's sessions for as long as the
-// session that was written last lives.
+// forgetfulIndex lists a user's sessions by an index, which expires together with
+// the session that was written last.
 func forgetfulIndex(m *mem) with {
 	type index struct {
 		tokens map[string]bool

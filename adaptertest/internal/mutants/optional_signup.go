@@ -10,13 +10,13 @@ import (
 
 type (
 	signUpFunc = func(context.Context, adapter.User, adapter.Account, *adapter.Authenticator) (*adapter.User, error)
-	// methodsOf are what a sign-up in several calls is made of.
+	// methodsOf are the methods that a sign-up in several calls uses.
 	methodsOf interface {
 		base
 	}
 )
 
-// inSteps signs up by the three methods; failed is told of a call that failed.
+// inSteps signs up by the three methods; failed is called with an error.
 func inSteps(b methodsOf, between func(), failed func(ctx context.Context, u *adapter.User)) signUpFunc {
 	return func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
 		if a.Provider == "" || a.ProviderAccountID == "" || w != nil && w.CredentialID == "" {
@@ -44,8 +44,8 @@ func inSteps(b methodsOf, between func(), failed func(ctx context.Context, u *ad
 func signUpMutants() []Mutant {
 	nothing := func() {}
 	return []Mutant{
-		{Name: "sign-up keeps the stated owner", Fails: []string{"SIGNUP-02"},
-			Fault: "CreateUserWithAccount gives the account to the user that it names, if there is one",
+		{Name: "sign-up keeps the owner that the account names", Fails: []string{"SIGNUP-02"},
+			Fault: "CreateUserWithAccount gives the account to the user whom its UserID names, if that user exists",
 			mem: func(m *mem) with {
 				return with{optional: optional{signUp: func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
 					created, err := m.CreateUserWithAccount(ctx, u, a, w)
@@ -76,7 +76,7 @@ func signUpMutants() []Mutant {
 				return with{optional: optional{signUp: inSteps(l, nothing, func(ctx context.Context, u *adapter.User) { _, _ = l.DeleteUser(ctx, u.ID) })}}
 			}},
 		{Name: "new user is seen without an account", Fails: []string{"SIGNUP-05"}, Races: true,
-			Fault: "CreateUserWithAccount makes the user first and the account a moment later",
+			Fault: "CreateUserWithAccount stores the user first and the account a moment later",
 			mem: func(m *mem) with {
 				return with{optional: optional{signUp: inSteps(m, gap, func(ctx context.Context, u *adapter.User) { _, _ = m.DeleteUser(ctx, u.ID) })}}
 			}},
@@ -132,7 +132,7 @@ func signUpMutants() []Mutant {
 					return m.CreateUserWithAccount(ctx, u, a, w)
 				}}}
 			}},
-		{Name: "taken credential is passed over", Fails: []string{"SIGNUP-03"},
+		{Name: "taken credential is ignored", Fails: []string{"SIGNUP-03"},
 			Fault: "CreateUserWithAccount inserts the authenticator with ON CONFLICT DO NOTHING",
 			lite: func(l *lite) with {
 				return with{optional: optional{signUp: func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
@@ -146,7 +146,7 @@ func signUpMutants() []Mutant {
 					return l.CreateUserWithAccount(ctx, u, a, w)
 				}}}
 			}},
-		{Name: "conflict of a sign-up is any error", Fails: []string{"SIGNUP-03"},
+		{Name: "conflict of a sign-up is another error", Fails: []string{"SIGNUP-03"},
 			Fault: "the error of CreateUserWithAccount for a taken key does not match ErrConflict",
 			lite: func(l *lite) with {
 				return with{optional: optional{signUp: func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
@@ -175,14 +175,14 @@ func signUpMutants() []Mutant {
 					return created, nil
 				}}}
 			}},
-		{Name: "sign-up goes on without a caller", Fails: []string{"SIGNUP-06"},
+		{Name: "cancelled sign-up continues", Fails: []string{"SIGNUP-06"},
 			Fault: "CreateUserWithAccount ignores that its context is cancelled",
 			lite: func(l *lite) with {
 				return with{optional: optional{signUp: func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
 					return l.CreateUserWithAccount(context.WithoutCancel(ctx), u, a, w)
 				}}}
 			}},
-		{Name: "sign-up changes the authenticator that it is given", Fails: []string{"SIGNUP-01"},
+		{Name: "sign-up changes the caller's authenticator", Fails: []string{"SIGNUP-01"},
 			Fault: "CreateUserWithAccount writes the ID of the user into the caller's authenticator",
 			mem: func(m *mem) with {
 				return with{optional: optional{signUp: func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {

@@ -13,7 +13,7 @@ func voiding(deleteTokens func(ctx context.Context, identifier string) (int64, e
 	return with{optional: optional{deleteTokens: deleteTokens}}
 }
 
-// voidingWhere deletes the tokens that match accepts, at most so many.
+// voidingWhere deletes at most the given number of tokens that match accepts.
 func voidingWhere(m *mem, limit int64, matches func(identifier string, t adapter.VerificationToken) bool) with {
 	return voiding(func(ctx context.Context, identifier string) (int64, error) {
 		return write(ctx, m, func() (n int64, err error) {
@@ -31,12 +31,12 @@ func voidingWhere(m *mem, limit int64, matches func(identifier string, t adapter
 func tokenEditMutants() []Mutant {
 	const all = 1 << 40
 	return []Mutant{
-		{Name: "one token is deleted", Fails: []string{"TEDIT-01"},
+		{Name: "only one token is deleted", Fails: []string{"TEDIT-01"},
 			Fault: "DeleteVerificationTokens deletes one token of the identifier",
 			mem: func(m *mem) with {
 				return voidingWhere(m, 1, func(identifier string, t adapter.VerificationToken) bool { return t.Identifier == identifier })
 			}},
-		{Name: "a thousand tokens are deleted at most", Fails: []string{"TEDIT-01"},
+		{Name: "at most a thousand tokens are deleted", Fails: []string{"TEDIT-01"},
 			Fault: "DeleteVerificationTokens deletes one page of 1,000",
 			mem: func(m *mem) with {
 				return voidingWhere(m, 1000, func(identifier string, t adapter.VerificationToken) bool { return t.Identifier == identifier })
@@ -53,7 +53,7 @@ func tokenEditMutants() []Mutant {
 				})
 			}},
 		{Name: "deleted tokens are not counted", Fails: []string{"TEDIT-01"},
-			Fault: "DeleteVerificationTokens reports one, however many there were",
+			Fault: "DeleteVerificationTokens always reports one",
 			lite: func(l *lite) with {
 				return voiding(func(ctx context.Context, identifier string) (int64, error) {
 					n, err := l.DeleteVerificationTokens(ctx, identifier)
@@ -61,7 +61,7 @@ func tokenEditMutants() []Mutant {
 				})
 			}},
 		{Name: "tokens are deleted by prefix", Fails: []string{"TEDIT-02"},
-			Fault: "DeleteVerificationTokens deletes the tokens of every identifier that begins so",
+			Fault: "DeleteVerificationTokens deletes the tokens of every identifier that begins with the one given",
 			mem: func(m *mem) with {
 				return voidingWhere(m, all, func(identifier string, t adapter.VerificationToken) bool {
 					return identifier != "" && strings.HasPrefix(t.Identifier, identifier)
@@ -78,15 +78,15 @@ func tokenEditMutants() []Mutant {
 					return r.RowsAffected()
 				})
 			}},
-		{Name: "tokens are deleted whatever the case", Fails: []string{"TEDIT-02"},
-			Fault: "DeleteVerificationTokens folds the case of the identifier, UseVerificationToken does not",
+		{Name: "tokens are deleted regardless of case", Fails: []string{"TEDIT-02"},
+			Fault: "DeleteVerificationTokens folds the case of the identifier; UseVerificationToken does not",
 			mem: func(m *mem) with {
 				return voidingWhere(m, all, func(identifier string, t adapter.VerificationToken) bool {
 					return strings.EqualFold(t.Identifier, identifier)
 				})
 			}},
 		{Name: "tokens with one text are deleted together", Fails: []string{"TEDIT-02"},
-			Fault: "DeleteVerificationTokens deletes by the texts of the identifier's tokens, which others may have too",
+			Fault: "DeleteVerificationTokens deletes every token whose text equals a token of the identifier",
 			lite: func(l *lite) with {
 				return voiding(func(ctx context.Context, identifier string) (int64, error) {
 					r, err := l.db.ExecContext(ctx, `DELETE FROM "verificationToken" WHERE token IN (SELECT token FROM "verificationToken" WHERE identifier = ?)`, identifier)
@@ -97,7 +97,7 @@ func tokenEditMutants() []Mutant {
 				})
 			}},
 		{Name: "used token is counted as deleted", Fails: []string{"TEDIT-03"}, Races: true,
-			Fault: "DeleteVerificationTokens counts the tokens, and deletes a moment later",
+			Fault: "DeleteVerificationTokens counts the tokens and deletes them a moment later",
 			mem: func(m *mem) with {
 				return voiding(func(ctx context.Context, identifier string) (n int64, err error) {
 					m.mu.RLock()
@@ -112,8 +112,8 @@ func tokenEditMutants() []Mutant {
 					return n, err
 				})
 			}},
-		{Name: "tokens are counted in a statement of their own", Fails: []string{"TEDIT-03"}, Races: true,
-			Fault: "DeleteVerificationTokens is a SELECT and a DELETE, and reports what the SELECT found",
+		{Name: "tokens are counted in a separate statement", Fails: []string{"TEDIT-03"}, Races: true,
+			Fault: "DeleteVerificationTokens is a SELECT and a DELETE, and reports the number that the SELECT found",
 			lite: func(l *lite) with {
 				return voiding(func(ctx context.Context, identifier string) (int64, error) {
 					found, err := l.column(ctx, `SELECT token FROM "verificationToken" WHERE identifier = ?`, identifier)
@@ -124,8 +124,8 @@ func tokenEditMutants() []Mutant {
 					return int64(len(found)), err
 				})
 			}},
-		{Name: "failed deletion of tokens is a success", Fails: []string{"TEDIT-03"},
-			Fault: "DeleteVerificationTokens ignores that the store failed",
+		{Name: "failed deletion of tokens reports success", Fails: []string{"TEDIT-03"},
+			Fault: "DeleteVerificationTokens ignores an error of the store",
 			lite: func(l *lite) with {
 				return voiding(func(ctx context.Context, identifier string) (int64, error) {
 					n, err := l.DeleteVerificationTokens(ctx, identifier)

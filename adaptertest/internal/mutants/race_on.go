@@ -2,5 +2,5 @@
 
 package mutants
 
-// raceDetector says whether the race detector watches.
+// raceDetector reports whether the race detector is on.
 const raceDetector = true

@@ -31,14 +31,15 @@ func WriteMarkdown(w io.Writer) error {
 
 <!-- Written by go run ./adaptertest/internal/mutants/cmd/mutants -write; a test compares it. -->
 
-The conformance suite is run on %d adapters, each a correct one with a single fault, and must fail each at the clauses
-named for it. It does: a test runs every one of them. %d are the ones that the work started from, M01 to M40.
+This page lists %d adapters. Each is a correct adapter with a single fault. The conformance suite must fail each of them at the
+clauses that the table names; a test checks it for every one. The development of the suite started from %d of them, M01 to
+M40.
 
-The questions of Auth.js's own list of adapter tests, asked of the same adapters, notice %d of %d (%d %%). Of M01 to M40 they
-notice what the list that they come from says, and M20 besides: the list of the authenticators of "invalid-user-id" fails.
+Auth.js's own adapter tests, written again in Go and run on the same adapters, notice %d of %d faults (%d %%). Of M01 to M40
+they notice the ones that were expected, and M20 too: their listing of the authenticators of "invalid-user-id" fails.
 
-There are two correct adapters to break. mem keeps maps. lite is adapters/sqlite with a driver that brings about faults, and
-some of its mutants alter the statements on their way to the database.
+Two correct adapters are broken here. mem stores records in maps. lite is adapters/sqlite over a driver that injects faults;
+some of its mutants alter the SQL statements before they reach the database.
 
 ## By clause
 
@@ -51,16 +52,16 @@ some of its mutants alter the statements on their way to the database.
 			continue
 		}
 		if names == "" {
-			names = "none: it applies to no adapter in Go"
+			names = "none: the clause does not apply to adapters in Go"
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", c.ID, c.Level, cell(c.Rule), cell(names))
 	}
 	fmt.Fprintf(&b, `
-## All of them
+## All broken adapters
 
-A clause in brackets is failed by the race detector only.
+An adapter fails a clause in brackets only under the race detector.
 
-| Adapter | Base | Fault | Fails | Noticed by Auth.js's questions |
+| Adapter | Base | Fault | Fails | Noticed by Auth.js's tests |
 |---|---|---|---|---|
 `)
 	for _, m := range all {

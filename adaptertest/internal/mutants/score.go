@@ -14,21 +14,20 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 )
 
-// Verdict is what the suite said of a mutant.
+// Verdict is the result of the suite for a mutant.
 type Verdict struct {
 	Mutant Mutant
-	// Failed are the clauses at which the suite failed.
+	// Failed are the clauses that the mutant failed.
 	Failed []string
-	// Missed are the named clauses at which it did not, with what it said.
+	// Missed are the clauses of Mutant.Fails that it did not fail, with their outcome.
 	Missed map[string]string
 	Took   time.Duration
 }
 
-// Caught reports whether the suite failed at every named clause.
+// Caught reports whether the mutant failed every named clause.
 func (v Verdict) Caught() bool { return len(v.Missed) == 0 }
 
-// clauses are the clauses that the mutant must fail, as far as they can be
-// noticed here.
+// clauses are the clauses that the mutant must fail in this process.
 func (m Mutant) clauses() []string {
 	if raceDetector {
 		return slices.Concat(m.Fails, m.Detector)
@@ -36,10 +35,11 @@ func (m Mutant) clauses() []string {
 	return m.Fails
 }
 
-// Reach says what the harness lets the suite do.
+// Reach says which optional fields of the harness are set.
 type Reach int
 
-// The reaches: everything; no faults; only one adapter, seen from outside.
+// The reaches: all fields; all except those that inject faults; only New and the
+// declarations.
 const (
 	Everything Reach = iota
 	NoFaults
@@ -55,7 +55,7 @@ func (r Reach) limit(h *adaptertest.Harness) {
 	}
 }
 
-// Judge runs the suite on a mutant: the clauses that it names, or all.
+// Judge runs the clauses that the mutant names on it, or all clauses.
 func Judge(ctx context.Context, m Mutant, all bool, reach Reach) (Verdict, error) {
 	start := time.Now()
 	said, err := outcomes(ctx, m, all, reach)
@@ -76,7 +76,7 @@ func Judge(ctx context.Context, m Mutant, all bool, reach Reach) (Verdict, error
 	return v, nil
 }
 
-// outcomes returns what the suite said at each clause.
+// outcomes returns the outcome of each clause.
 func outcomes(ctx context.Context, m Mutant, all bool, reach Reach) (map[string]string, error) {
 	if m.Process || raceDetector && len(m.Detector) > 0 {
 		return inProcess(ctx, m)
@@ -101,11 +101,11 @@ func outcomes(ctx context.Context, m Mutant, all bool, reach Reach) (map[string]
 	return said, nil
 }
 
-// mutantVariable names the mutant that a process was started for.
+// mutantVariable is the environment variable that names the mutant to run.
 const mutantVariable = "GATEHOUSE_MUTANT"
 
-// Started reports whether this process was started for one mutant, and if so is
-// the test that it was started for.
+// Started reports whether this process was started for one mutant. If so it
+// returns the name of the mutant and the test to run.
 func Started() (name string, test func(t *testing.T), ok bool) {
 	name = os.Getenv(mutantVariable)
 	i := slices.IndexFunc(All(), func(m Mutant) bool { return m.Name == name })
@@ -123,9 +123,9 @@ var (
 	ended  = regexp.MustCompile(`(?m)^ *--- (?:PASS|SKIP): TestOneMutant/[A-Z]+/([A-Z]+-\d\d)-`)
 )
 
-// inProcess runs the clauses of the mutant in a process of their own, which is
-// this test binary, and reads its output. Where the process died, the clause
-// that it was at has failed.
+// inProcess runs the clauses of the mutant in a separate process of this test
+// binary, and reads its output. If the process died, the clause that was running
+// has failed.
 func inProcess(ctx context.Context, m Mutant) (map[string]string, error) {
 	binary, err := os.Executable()
 	if err != nil {
@@ -146,7 +146,7 @@ func inProcess(ctx context.Context, m Mutant) (map[string]string, error) {
 	out, err := cmd.CombinedOutput()
 	said := map[string]string{}
 	for _, x := range began.FindAllSubmatch(out, -1) {
-		said[string(x[1])] = string(adaptertest.Fail) // until it is known to have ended well
+		said[string(x[1])] = string(adaptertest.Fail) // until the output shows that it passed
 	}
 	for _, x := range ended.FindAllSubmatch(out, -1) {
 		said[string(x[1])] = string(adaptertest.Pass)
@@ -155,7 +155,7 @@ func inProcess(ctx context.Context, m Mutant) (map[string]string, error) {
 		said[string(x[1])] = string(adaptertest.Fail)
 	}
 	if len(said) == 0 {
-		return nil, fmt.Errorf("the process ran no clause: %w\n%s", err, out)
+		return nil, fmt.Errorf("the process for the mutant ran no clause: %w\n%s", err, out)
 	}
 	return said, nil
 }

@@ -13,7 +13,7 @@ import (
 func sessionMutants() []Mutant {
 	return []Mutant{
 		{Name: "created session has the time of the call", Fails: []string{"SESS-01"},
-			Fault: "CreateSession stores expires, and returns the time of the call instead",
+			Fault: "CreateSession stores expires, and returns the time of the call in its place",
 			mem: func(m *mem) with {
 				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
 					created, err := m.CreateSession(ctx, s)
@@ -58,8 +58,8 @@ func sessionMutants() []Mutant {
 			db: replaced(`sessionToken TEXT NOT NULL PRIMARY KEY`, `sessionToken TEXT COLLATE NOCASE NOT NULL PRIMARY KEY`,
 				`providerAccountId TEXT NOT NULL, access_token`, `providerAccountId TEXT COLLATE NOCASE NOT NULL, access_token`,
 				`credentialID TEXT NOT NULL PRIMARY KEY`, `credentialID TEXT COLLATE NOCASE NOT NULL PRIMARY KEY`)},
-		{Name: "session tokens end at a NUL", Fails: []string{"SESS-04", "INPUT-11"},
-			Fault: "a session token is a C string",
+		{Name: "session tokens are cut at a NUL", Fails: []string{"SESS-04", "INPUT-11"},
+			Fault: "a session token is read as a C string, which ends at the first NUL",
 			mem: func(m *mem) with {
 				return keyedSessions(m, func(t string) string { t, _, _ = strings.Cut(t, "\x00"); return t })
 			}},
@@ -98,7 +98,7 @@ func sessionMutants() []Mutant {
 				}}
 			}},
 		{Name: "refused session extends the one in use", Fails: []string{"SESS-05"},
-			Fault: "CreateSession with a token in use fails, but has moved its expires",
+			Fault: "CreateSession with a token in use fails after it has changed the expires of the session in use",
 			mem: func(m *mem) with {
 				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
 					created, err := m.CreateSession(ctx, s)
@@ -123,8 +123,8 @@ func sessionMutants() []Mutant {
 					return s, err
 				}}
 			}},
-		{Name: "sessions of nobody are kept", Fails: []string{"SESS-07"},
-			Fault: "CreateSession does not look for the owner; the session resolves as soon as there is one",
+		{Name: "session without an owner is kept", Fails: []string{"SESS-07"},
+			Fault: "CreateSession does not check that the owner exists; the session is read once a user is created with that id",
 			mem: func(m *mem) with {
 				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
 					return write(ctx, m, func() (*adapter.Session, error) {
@@ -137,7 +137,7 @@ func sessionMutants() []Mutant {
 					})
 				}}
 			}},
-		{Name: "session of nobody is swallowed", Fails: []string{"SESS-07"},
+		{Name: "session without an owner is lost in silence", Fails: []string{"SESS-07"},
 			Fault: "CreateSession for an unknown user stores nothing, and returns its argument",
 			mem: func(m *mem) with {
 				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
@@ -168,7 +168,7 @@ func sessionMutants() []Mutant {
 				}}
 			}},
 		{Name: "update returns the session before it", Fails: []string{"SESS-09"},
-			Fault: "UpdateSession returns what it read before it wrote",
+			Fault: "UpdateSession returns the record that it read before it wrote",
 			mem: func(m *mem) with {
 				return with{updateSession: func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
 					m.mu.RLock()
@@ -181,8 +181,8 @@ func sessionMutants() []Mutant {
 					return s, err
 				}}
 			}},
-		{Name: "same update is taken for a miss", Fails: []string{"SESS-09"},
-			Fault: "UpdateSession counts changed rows: writing the value that is there returns nothing",
+		{Name: "update to the same value is a miss", Fails: []string{"SESS-09"},
+			Fault: "UpdateSession counts changed rows: writing the stored value again returns no session",
 			mem: func(m *mem) with {
 				return with{updateSession: func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
 					m.mu.RLock()
@@ -223,7 +223,7 @@ func sessionMutants() []Mutant {
 				}}
 			}},
 		{Name: "deleted session is revived", Fails: []string{"SESS-11"},
-			Fault: "DeleteSession marks the session, and UpdateSession with expires takes the mark away",
+			Fault: "DeleteSession marks the session as deleted, and UpdateSession with expires removes the mark",
 			mem: func(m *mem) with {
 				marked := kept(m.records, "marked", func() map[string]adapter.Session { return map[string]adapter.Session{} })
 				return with{
@@ -250,8 +250,8 @@ func sessionMutants() []Mutant {
 		{Name: "shortening is ignored", Fails: []string{"SESS-12", "SESS-06"},
 			Fault: "UpdateSession keeps the later of two expires",
 			db:    replaced(`SET expires = ?`, `SET expires = MAX(?, expires)`)},
-		{Name: "extension leaves the store's lifetime", Fails: []string{"SESS-13"},
-			Fault: "sessions vanish at the expires that they were created with",
+		{Name: "extension does not change the store's own expiry", Fails: []string{"SESS-13"},
+			Fault: "sessions are removed at the expires that they were created with",
 			mem: func(m *mem) with {
 				deadlines := kept(m.records, "deadlines", func() map[string]time.Time { return map[string]time.Time{} })
 				return with{
@@ -287,7 +287,7 @@ func sessionMutants() []Mutant {
 				}}
 			}},
 		{Name: "deleted session is read once more", Fails: []string{"SESS-15", "FLOW-02", "FLOW-04"},
-			Fault: "GetSessionAndUser answers from a cache that notices a deletion one read later",
+			Fault: "GetSessionAndUser reads from a cache that notices a deletion one read too late",
 			mem: func(m *mem) with {
 				cache := kept(m.records, "cache", func() map[string]adapter.SessionAndUser { return map[string]adapter.SessionAndUser{} })
 				return with{
@@ -367,7 +367,7 @@ func sessionMutants() []Mutant {
 				}}
 			}},
 		{Name: "expired session gets an hour of grace", Fails: []string{"SESS-20"},
-			Fault: "GetSessionAndUser returns an expired session with an expires to come",
+			Fault: "GetSessionAndUser returns an expired session with an expires in the future",
 			mem: func(m *mem) with {
 				return with{getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 					found, err := m.GetSessionAndUser(ctx, token)
@@ -378,7 +378,7 @@ func sessionMutants() []Mutant {
 				}}
 			}},
 		{Name: "user copied into the session", Listed: "M16", Fails: []string{"SESS-21"},
-			Fault: "GetSessionAndUser returns the user as of the creation of the session",
+			Fault: "GetSessionAndUser returns the user as it was when the session was created",
 			mem: func(m *mem) with {
 				copies := kept(m.records, "copies", func() map[string]adapter.User { return map[string]adapter.User{} })
 				return with{
@@ -403,7 +403,7 @@ func sessionMutants() []Mutant {
 				}
 			}},
 		{Name: "session of a deleted user is an error", Fails: []string{"SESS-22"}, AuthJS: true,
-			Fault: "DeleteUser leaves the sessions, and GetSessionAndUser fails when it misses the user",
+			Fault: "DeleteUser leaves the sessions, and GetSessionAndUser fails when it does not find the user",
 			mem: func(m *mem) with {
 				return with{
 					deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
@@ -429,7 +429,7 @@ func sessionMutants() []Mutant {
 				}
 			}},
 		{Name: "moved session stays with its first user", Fails: []string{"SESS-23"},
-			Fault: "UpdateSession accepts another user, and deletion of the first one takes the session along",
+			Fault: "UpdateSession accepts another user, and deleting the first user also deletes the session",
 			mem: func(m *mem) with {
 				sets := kept(m.records, "sets", func() map[string][]string { return map[string][]string{} })
 				return with{
@@ -453,7 +453,7 @@ func sessionMutants() []Mutant {
 				}
 			}},
 		{Name: "token created again keeps the later expiry", Fails: []string{"SESS-24"},
-			Fault: "CreateSession merges with what it remembers of a deleted session",
+			Fault: "CreateSession merges its argument with the record of a deleted session that had the token",
 			mem: func(m *mem) with {
 				latest := kept(m.records, "latest", func() map[string]time.Time { return map[string]time.Time{} })
 				return with{
@@ -479,7 +479,7 @@ func sessionMutants() []Mutant {
 	}
 }
 
-// keyedSessions keys the sessions by what key makes of a token.
+// keyedSessions stores the sessions under the text that key returns for a token.
 func keyedSessions(m *mem, key func(string) string) with {
 	find := func(token string) string {
 		for t := range m.sessions {

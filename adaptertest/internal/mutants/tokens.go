@@ -23,7 +23,7 @@ func tokenMutants() []Mutant {
 				}}
 			}},
 		{Name: "row count misread", Fails: []string{"VTOK-01"}, AuthJS: true,
-			Fault: "UseVerificationToken deletes the token, and takes success for a miss",
+			Fault: "UseVerificationToken deletes the token and reports that it found none",
 			mem: func(m *mem) with {
 				return with{useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 					_, err := m.UseVerificationToken(ctx, key)
@@ -31,7 +31,7 @@ func tokenMutants() []Mutant {
 				}}
 			}},
 		{Name: "token can be used again", Fails: []string{"VTOK-02", "VTOK-12", "CONC-01", "FLOW-01"}, AuthJS: true,
-			Fault: "UseVerificationToken does not delete",
+			Fault: "UseVerificationToken does not delete the token",
 			mem: func(m *mem) with {
 				return with{useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 					return read(ctx, m, func() (*adapter.VerificationToken, error) {
@@ -54,7 +54,7 @@ func tokenMutants() []Mutant {
 				}}
 			}},
 		{Name: "unknown pair is an empty record", Fails: []string{"VTOK-03", "ERR-03"}, AuthJS: true,
-			Fault: "UseVerificationToken returns the conversion of nothing",
+			Fault: "UseVerificationToken converts a missing row into an empty record",
 			mem: func(m *mem) with {
 				return with{useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 					t, err := m.UseVerificationToken(ctx, key)
@@ -65,11 +65,11 @@ func tokenMutants() []Mutant {
 				}}
 			}},
 		{Name: "token not checked", Listed: "M22", Fails: []string{"VTOK-04"}, AuthJS: true,
-			Fault: "UseVerificationToken takes any token of the identifier",
+			Fault: "UseVerificationToken accepts any token of the identifier",
 			db: replaced(`DELETE FROM "verificationToken" WHERE identifier = ? AND token = ?`,
 				`DELETE FROM "verificationToken" WHERE (identifier, token) = (SELECT identifier, token FROM "verificationToken" WHERE identifier = ? AND ? <> '' LIMIT 1)`)},
-		{Name: "use voids all", Listed: "M23", Fails: []string{"VTOK-04", "VTOK-08", "FLOW-07"},
-			Fault: "UseVerificationToken deletes all tokens of the identifier, whether or not the pair was there",
+		{Name: "use deletes all tokens", Listed: "M23", Fails: []string{"VTOK-04", "VTOK-08", "FLOW-07"},
+			Fault: "UseVerificationToken deletes all tokens of the identifier, also when the token is unknown",
 			lite: func(l *lite) with {
 				return with{useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 					t, err := l.UseVerificationToken(ctx, key)
@@ -222,8 +222,8 @@ func tokenMutants() []Mutant {
 					return m.UseVerificationToken(ctx, key)
 				}}
 			}},
-		{Name: "use removes the oldest tokens too", Fails: []string{"VTOK-14"},
-			Fault: "UseVerificationToken deletes every token that expires no later",
+		{Name: "use deletes older tokens too", Fails: []string{"VTOK-14"},
+			Fault: "UseVerificationToken deletes every token that expires at the same time or earlier",
 			lite: func(l *lite) with {
 				return with{useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 					t, err := l.UseVerificationToken(ctx, key)
@@ -234,7 +234,7 @@ func tokenMutants() []Mutant {
 				}}
 			}},
 		{Name: "create returns another pending token", Fails: []string{"VTOK-15"},
-			Fault: "CreateVerificationToken reads back by identifier only",
+			Fault: "CreateVerificationToken reads the stored record back by the identifier only",
 			lite: func(l *lite) with {
 				return with{createToken: func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
 					created, err := l.CreateVerificationToken(ctx, t)
@@ -249,7 +249,7 @@ func tokenMutants() []Mutant {
 				}}
 			}},
 		{Name: "tokens need a user", Fails: []string{"VTOK-16", "VTOK-01"}, AuthJS: true,
-			Fault: "CreateVerificationToken fails for an identifier that is no user's",
+			Fault: "CreateVerificationToken fails if no user has the identifier as e-mail",
 			mem: func(m *mem) with {
 				return with{createToken: func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
 					if u, err := m.GetUserByEmail(ctx, t.Identifier); u == nil && err == nil {

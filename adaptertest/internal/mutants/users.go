@@ -14,7 +14,7 @@ import (
 func userMutants() []Mutant {
 	return []Mutant{
 		{Name: "created user has no id", Fails: []string{"USER-01"},
-			Fault: "CreateUser returns the user as given, without the id that was assigned",
+			Fault: "CreateUser returns its argument, without the id that was assigned",
 			mem: func(m *mem) with {
 				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
 					if _, err := m.CreateUser(ctx, u); err != nil {
@@ -47,15 +47,15 @@ func userMutants() []Mutant {
 			db: replaced(`INSERT INTO "user" (id, name, email, emailVerified, image) VALUES (?, ?, ?, ?, ?)`,
 				`INSERT INTO "user" (id, name, email, emailVerified, image) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name, email = excluded.email`)},
 		{Name: "supplied id is replaced", Fails: []string{"USER-05"},
-			Fault: "CreateUser assigns ids of its own, and nothing declares so",
+			Fault: "CreateUser assigns ids of its own, and the harness does not declare it",
 			mem: func(m *mem) with {
 				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
 					u.ID = ""
 					return m.CreateUser(ctx, u)
 				}}
 			}},
-		{Name: "ids are the time of day", Fails: []string{"USER-06"},
-			Fault: "CreateUser assigns the millisecond as id, and overwrites who has it",
+		{Name: "ids are the time in milliseconds", Fails: []string{"USER-06"},
+			Fault: "CreateUser assigns the current millisecond as id, and overwrites a user who has that id",
 			mem: func(m *mem) with {
 				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
 					if u.ID != "" {
@@ -83,7 +83,7 @@ func userMutants() []Mutant {
 				}}
 			}},
 		{Name: "ids must be UUIDs", Listed: "M20", Fails: []string{"USER-08", "AUTHN-06", "CASC-06"}, AuthJS: true,
-			Fault: "GetUser, ListAuthenticatorsByUserID and DeleteUser fail for an id that is no UUID",
+			Fault: "GetUser, ListAuthenticatorsByUserID and DeleteUser fail for an id that is not a UUID",
 			lite: func(l *lite) with {
 				return with{
 					getUser: func(ctx context.Context, id string) (*adapter.User, error) {
@@ -113,7 +113,7 @@ func userMutants() []Mutant {
 					return m.GetUser(ctx, strings.TrimSpace(id))
 				}}
 			}},
-		{Name: "user by e-mail is half a user", Fails: []string{"USER-09", "FLOW-06"}, AuthJS: true,
+		{Name: "user found by e-mail lacks fields", Fails: []string{"USER-09", "FLOW-06"}, AuthJS: true,
 			Fault: "GetUserByEmail returns the fields of its index only: id and e-mail",
 			mem: func(m *mem) with {
 				return with{getUserByEmail: func(ctx context.Context, email string) (*adapter.User, error) {
@@ -125,10 +125,10 @@ func userMutants() []Mutant {
 				}}
 			}},
 		{Name: "e-mail lookup by LIKE", Fails: []string{"USER-10", "INPUT-03"},
-			Fault: "GetUserByEmail finds addresses that begin with the one given, and takes it for a pattern",
+			Fault: "GetUserByEmail treats the address as a pattern, and finds addresses that begin with it",
 			db:    replaced(`FROM "user" WHERE email = ?`, `FROM "user" WHERE email LIKE ? || '%'`)},
 		{Name: "duplicate e-mail accepted", Listed: "M01", Fails: []string{"USER-11", "CONC-03"},
-			Fault: "CreateUser does not look at the e-mail index; the newer user answers GetUserByEmail",
+			Fault: "CreateUser does not look at the e-mail index; GetUserByEmail finds the newer user",
 			mem: func(m *mem) with {
 				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
 					return write(ctx, m, func() (*adapter.User, error) {
@@ -144,7 +144,7 @@ func userMutants() []Mutant {
 				}}
 			}},
 		{Name: "refused user stays", Fails: []string{"USER-11"},
-			Fault: "CreateUser stores the user before it finds the e-mail taken",
+			Fault: "CreateUser stores the user before it checks whether the e-mail is taken",
 			mem: func(m *mem) with {
 				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
 					created, err := m.CreateUser(ctx, u)
@@ -158,7 +158,7 @@ func userMutants() []Mutant {
 					return created, err
 				}}
 			}},
-		{Name: "one user without an e-mail", Fails: []string{"USER-12"},
+		{Name: "only one user may have no e-mail", Fails: []string{"USER-12"},
 			Fault: "the empty e-mail is unique like any other",
 			lite: func(l *lite) with {
 				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
@@ -200,7 +200,7 @@ func userMutants() []Mutant {
 				}}
 			}},
 		{Name: "e-mails fold case by Unicode", Fails: []string{"USER-14"},
-			Fault: "lookup and uniqueness ignore case in all scripts, so that a Kelvin sign is a k",
+			Fault: "lookup and uniqueness ignore case in all scripts, so that a Kelvin sign equals a k",
 			mem: func(m *mem) with {
 				return foldedEmails(m, func(s string) string { return strings.ToLower(strings.ToUpper(s)) })
 			},
@@ -209,7 +209,7 @@ func userMutants() []Mutant {
 			Fault: "lookup and uniqueness ignore blanks around an address",
 			mem:   func(m *mem) with { return foldedEmails(m, strings.TrimSpace) }},
 		{Name: "e-mails fold case, undeclared", Fails: []string{"USER-15"},
-			Fault: "lookup and uniqueness ignore ASCII case, and nothing declares so",
+			Fault: "lookup and uniqueness ignore ASCII case, and the harness does not declare it",
 			mem:   func(m *mem) with { return foldedEmails(m, lowerASCII) }},
 		{Name: "user comes with the address asked for", Fails: []string{"USER-16"},
 			Fault: "GetUserByEmail returns the spelling of the query, not the stored one",
@@ -227,7 +227,7 @@ func userMutants() []Mutant {
 			},
 			harness: func(h *adaptertest.Harness) { h.Declarations.EmailFoldsCase = true }},
 		{Name: "partial update clears the rest", Listed: "M04", Fails: []string{"USER-17"}, AuthJS: true,
-			Fault: "UpdateUser writes all columns, those not given as NULL",
+			Fault: "UpdateUser writes all columns; a field that is not given becomes NULL",
 			lite: func(l *lite) with {
 				return with{updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
 					var name, image *string
@@ -240,7 +240,7 @@ func userMutants() []Mutant {
 				}}
 			}},
 		{Name: "cannot clear", Listed: "M05", Fails: []string{"USER-18"},
-			Fault: "UpdateUser takes an explicit null for a field that is not given",
+			Fault: "UpdateUser treats an explicit null as a field that is not given",
 			lite: func(l *lite) with {
 				return with{updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
 					if v, set := u.Name.Get(); set && v == nil {
@@ -256,7 +256,7 @@ func userMutants() []Mutant {
 				}}
 			}},
 		{Name: "e-mail change keeps the verification", Fails: []string{"USER-18"},
-			Fault: "UpdateUser ignores that emailVerified is cleared if the e-mail changes too",
+			Fault: "UpdateUser does not clear emailVerified if the e-mail changes in the same call",
 			mem: func(m *mem) with {
 				return with{updateUser: func(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 					if v, set := update.EmailVerified.Get(); set && v == nil && update.Email.IsSet() {
@@ -266,7 +266,7 @@ func userMutants() []Mutant {
 				}}
 			}},
 		{Name: "update returns the record before it", Fails: []string{"USER-19"}, AuthJS: true,
-			Fault: "UpdateUser returns what it read before it wrote",
+			Fault: "UpdateUser returns the record that it read before it wrote",
 			mem: func(m *mem) with {
 				return with{updateUser: func(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 					before, _ := m.GetUser(ctx, update.ID)
@@ -278,7 +278,7 @@ func userMutants() []Mutant {
 				}}
 			}},
 		{Name: "updateUser upserts", Listed: "M02", Fails: []string{"USER-20"},
-			Fault: "UpdateUser of an unknown id creates a ghost",
+			Fault: "UpdateUser of an unknown id creates a user",
 			lite: func(l *lite) with {
 				return with{updateUser: func(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 					u, err := l.UpdateUser(ctx, update)
@@ -291,7 +291,7 @@ func userMutants() []Mutant {
 				}}
 			}},
 		{Name: "update of an unknown user reports success", Fails: []string{"USER-20"},
-			Fault: "UpdateUser returns its argument when no row matched",
+			Fault: "UpdateUser returns its argument when no row matches",
 			mem: func(m *mem) with {
 				return with{updateUser: func(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 					u, err := m.UpdateUser(ctx, update)
@@ -304,7 +304,7 @@ func userMutants() []Mutant {
 				}}
 			}},
 		{Name: "old address keeps working", Listed: "M03", Fails: []string{"USER-21", "USER-26"},
-			Fault: "UpdateUser adds the new e-mail to the index, and leaves the old one",
+			Fault: "UpdateUser adds the new e-mail to the index and does not remove the old one",
 			mem: func(m *mem) with {
 				return with{updateUser: func(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 					before, _ := m.GetUser(ctx, update.ID)
@@ -318,7 +318,7 @@ func userMutants() []Mutant {
 				}}
 			}},
 		{Name: "new address is not found", Fails: []string{"USER-21"},
-			Fault: "UpdateUser changes the record, and not the index",
+			Fault: "UpdateUser changes the record but not the index",
 			mem: func(m *mem) with {
 				return with{updateUser: func(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 					before, _ := m.GetUser(ctx, update.ID)
@@ -333,7 +333,7 @@ func userMutants() []Mutant {
 				}}
 			}},
 		{Name: "change to a taken e-mail accepted", Fails: []string{"USER-22"},
-			Fault: "UpdateUser does not look whether the new e-mail is taken",
+			Fault: "UpdateUser does not check whether the new e-mail is taken",
 			mem: func(m *mem) with {
 				return with{updateUser: func(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 					return write(ctx, m, func() (*adapter.User, error) {
@@ -360,7 +360,7 @@ func userMutants() []Mutant {
 				}}
 			}},
 		{Name: "empty update fails", Fails: []string{"USER-23"},
-			Fault: "UpdateUser with nothing but the id is a statement without columns",
+			Fault: "UpdateUser with only the id runs a statement without columns",
 			lite: func(l *lite) with {
 				return with{updateUser: func(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 					if update == (adapter.UserUpdate{ID: update.ID}) {
@@ -370,7 +370,7 @@ func userMutants() []Mutant {
 				}}
 			}},
 		{Name: "image update without WHERE", Fails: []string{"USER-24"},
-			Fault: "UpdateUser with an image changes that of every user",
+			Fault: "UpdateUser with an image changes the image of every user",
 			lite: func(l *lite) with {
 				return with{updateUser: func(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 					u, err := l.UpdateUser(ctx, update)
@@ -421,7 +421,7 @@ func userMutants() []Mutant {
 	}
 }
 
-// isUUID says why an id is no UUID.
+// isUUID returns an error if the id is not a UUID.
 func isUUID(id string) error {
 	if len(id) != 36 || strings.Trim(id, "0123456789abcdef-") != "" {
 		return fmt.Errorf("lite: invalid input syntax for type uuid: %q", id)
@@ -429,7 +429,7 @@ func isUUID(id string) error {
 	return nil
 }
 
-// foldedEmails keys the e-mail index by what fold makes of an address.
+// foldedEmails keys the e-mail index by the text that fold returns for an address.
 func foldedEmails(m *mem, fold func(string) string) with {
 	holder := func(email string) (adapter.User, bool) {
 		for _, u := range m.users {

@@ -13,7 +13,7 @@ func volumeMutants() []Mutant {
 		{Name: "list ends at its page", Fails: []string{"VOL-01"},
 			Fault: "ListAuthenticatorsByUserID returns the first hundred",
 			db:    replaced(`FROM "authenticator" WHERE userId = ?`, `FROM "authenticator" WHERE userId = ? LIMIT 100`)},
-		{Name: "addresses are hashed too short", Fails: []string{"VOL-02"},
+		{Name: "hashes of addresses are too short", Fails: []string{"VOL-02"},
 			Fault: "the e-mail index has 12 bits, and the newer of two users stays in it",
 			mem: func(m *mem) with {
 				index := kept(m.records, "index", func() map[uint16]string { return map[uint16]string{} })
@@ -43,8 +43,8 @@ func volumeMutants() []Mutant {
 					},
 				}
 			}},
-		{Name: "hundred sessions per user", Fails: []string{"VOL-03"},
-			Fault: "CreateSession takes back the oldest of more than a hundred sessions of a user",
+		{Name: "a user has a hundred sessions at most", Fails: []string{"VOL-03"},
+			Fault: "CreateSession deletes the oldest session of a user who has more than a hundred",
 			mem: func(m *mem) with {
 				order := kept(m.records, "order", func() map[string][]string { return map[string][]string{} })
 				return with{

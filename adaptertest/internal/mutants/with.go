@@ -137,7 +137,7 @@ func (w *with) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept,
 	return or(w.deleteExpired, w.base.DeleteExpired)(ctx, now)
 }
 
-// or returns the method that replaces another, or that other.
+// or returns the replacement if there is one, else the original method.
 func or[A, T any](replacement, method func(context.Context, A) (T, error)) func(context.Context, A) (T, error) {
 	if replacement != nil {
 		return replacement

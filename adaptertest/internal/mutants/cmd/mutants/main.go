@@ -42,13 +42,13 @@ func main() {
 	}
 	var o options
 	flag.StringVar(&o.only, "only", "", "only the mutants whose name this regular expression matches")
-	flag.BoolVar(&o.all, "all", false, "run all clauses on each mutant, and print at which it fails")
-	flag.IntVar(&o.races, "races", 0, "run each race so many times, and print how often it is noticed")
-	flag.BoolVar(&o.reaches, "reaches", false, "print how many are caught by what the harness can do")
-	flag.BoolVar(&o.tables, "tables", false, "run all clauses on each mutant and print which clauses are alone in noticing one, then -reaches, then -races 20")
-	flag.BoolVar(&o.detector, "detector", false, "only what the race detector notices; needs -race")
+	flag.BoolVar(&o.all, "all", false, "run all clauses on each mutant, and print the ones that it fails")
+	flag.IntVar(&o.races, "races", 0, "run each mutant with a race this many times, and print how often it is noticed")
+	flag.BoolVar(&o.reaches, "reaches", false, "print how many mutants are caught with all fields of the harness, and with fewer")
+	flag.BoolVar(&o.tables, "tables", false, "run all clauses on each mutant and print the mutants that only one clause notices, then as -reaches and -races 20 do")
+	flag.BoolVar(&o.detector, "detector", false, "judge only the clauses that need the race detector; needs go run -race")
 	flag.BoolVar(&o.write, "write", false, "write MUTANTS.md")
-	flag.BoolVar(&o.short, "short", false, "with the rounds of the suite's quick form")
+	flag.BoolVar(&o.short, "short", false, "use the rounds of the suite's quick form")
 	flag.IntVar(&o.workers, "workers", 6, "how many mutants are judged at once")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -171,7 +171,7 @@ func score(ctx context.Context, chosen []mutants.Mutant, o options) error {
 		return err
 	}
 	if caught < judged {
-		return fmt.Errorf("%d are not caught", judged-caught)
+		return fmt.Errorf("%d broken adapters are not caught", judged-caught)
 	}
 	if !o.detector && !o.short && o.only == "" {
 		fmt.Printf("\nWith the race detector:\n")
@@ -194,7 +194,7 @@ func alone(ctx context.Context, chosen []mutants.Mutant, o options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("Mutants that one clause alone notices:\n")
+	fmt.Printf("Mutants that only one clause notices:\n")
 	var none []string
 	for _, c := range adaptertest.Clauses() {
 		if names := only[c.ID]; len(names) > 0 {
@@ -203,7 +203,7 @@ func alone(ctx context.Context, chosen []mutants.Mutant, o options) error {
 			none = append(none, c.ID)
 		}
 	}
-	fmt.Printf("\nClauses that notice none alone: %s\n\n", strings.Join(none, " "))
+	fmt.Printf("\nClauses that are never the only one to notice a mutant: %s\n\n", strings.Join(none, " "))
 	return nil
 }
 
@@ -238,7 +238,7 @@ func reaches(ctx context.Context, chosen []mutants.Mutant, o options) error {
 	for _, r := range []struct {
 		name  string
 		reach mutants.Reach
-	}{{"one adapter, seen from outside", mutants.BlackBox}, {"all but faults", mutants.NoFaults}, {"everything", mutants.Everything}} {
+	}{{"New and the declarations only", mutants.BlackBox}, {"all except faults", mutants.NoFaults}, {"everything", mutants.Everything}} {
 		caught := 0
 		err := judge(ctx, chosen, o, r.reach, func(v mutants.Verdict) {
 			if len(v.Failed) > 0 {
