@@ -41,5 +41,5 @@ func (e *engine) callbackOf(ctx context.Context, r *request) (*Result, error) {
 	case nil:
 		return nil, &Error{Type: ErrInvalidProvider, Message: "the callback route needs the ID of a provider", client: true}
 	}
-	return nil, &Error{Type: ErrInvalidProvider, Message: "the callback route of " + r.providerID + " takes POST only", client: true}
+	return nil, &Error{Type: ErrInvalidProvider, Message: "the callback route of " + r.providerID + " accepts POST only", client: true}
 }

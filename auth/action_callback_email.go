@@ -20,7 +20,7 @@ func (e *engine) callbackEmail(ctx context.Context, r *request, p *Email) (*Resu
 		return nil, &Error{Type: ErrVerification, Message: "the link has no address"}
 	}
 	if e.isOfAnother(token, p) {
-		return nil, &Error{Type: ErrVerification, Message: "the link is one of another provider"}
+		return nil, &Error{Type: ErrVerification, Message: "the link belongs to another provider"}
 	}
 	switch ok, err := r.mayUseLink(token); {
 	case err != nil:
@@ -71,7 +71,7 @@ func (e *engine) useToken(ctx context.Context, p *Email, email, token string) (*
 		return nil, err
 	}
 	var invite *adapter.VerificationToken
-	err = &Error{Type: ErrVerification, Message: "there is no such link, or too many were tried"}
+	err = &Error{Type: ErrVerification, Message: "the link does not exist, or too many wrong links were tried for the address"}
 	if allowed {
 		invite, err = e.spendToken(ctx, p, email, token)
 	}
@@ -98,5 +98,5 @@ func (e *engine) spendToken(ctx context.Context, p *Email, email, token string) 
 		}
 		return invite, nil
 	}
-	return nil, &Error{Type: ErrVerification, Message: "there is no such link, or it was used"}
+	return nil, &Error{Type: ErrVerification, Message: "the link does not exist or was used before"}
 }

@@ -75,12 +75,12 @@ func (r *request) answer(o *oauthClient) (url.Values, error) {
 	if o.formPost && r.method == http.MethodPost {
 		var err error
 		if params, err = url.ParseQuery(string(r.raw)); err != nil {
-			return nil, &Error{Type: ErrCallbackRoute, Message: "the answer of the provider can't be read", client: true}
+			return nil, &Error{Type: ErrCallbackRoute, Message: "the response of the provider can't be parsed", client: true}
 		}
 	}
 	for _, name := range []string{"code", "state", "error", "iss", "response", "id_token", "token"} {
 		if len(params[name]) > 1 {
-			return nil, &Error{Type: ErrCallbackRoute, Message: "the answer of the provider has " + name + " twice", client: true}
+			return nil, &Error{Type: ErrCallbackRoute, Message: "the response of the provider contains " + name + " twice", client: true}
 		}
 	}
 	return params, nil
@@ -132,13 +132,13 @@ func (o *oauthClient) answerIssuer(ctx context.Context) (*oauth.Metadata, error)
 func (o *oauthClient) checkIssuer(m *oauth.Metadata, params url.Values) error {
 	switch {
 	case m == nil && params.Has("iss"):
-		return errors.New("the answer names an issuer, and none is configured")
+		return errors.New("the response names an issuer, but no issuer is configured")
 	case m == nil:
 		return nil
 	case params.Has("iss") && !o.issuer.Accepts(m.Issuer, params.Get("iss")):
-		return errors.New("the answer is of another issuer")
+		return errors.New("the response names another issuer")
 	case !params.Has("iss") && m.IssuerInAnswer:
-		return errors.New("the answer names no issuer")
+		return errors.New("the response names no issuer")
 	}
 	return nil
 }
@@ -268,9 +268,9 @@ func samePerson(p *OAuth, claims map[string]any, profile Profile) error {
 	case claims == nil, !present && p.kind() == TypeOAuth, sub == claims["sub"]:
 		return nil
 	case !present:
-		return errors.New("userinfo: without sub, so it may be of another person than the ID token; UserInfo.Request finds the one to return in Claims")
+		return errors.New("userinfo: sub is missing, so the response may be about another person than the ID token; a UserInfo.Request must return sub, which it finds in Claims")
 	}
-	return errors.New("userinfo: of another person than the ID token")
+	return errors.New("userinfo: sub differs from the ID token's, so the response is about another person")
 }
 
 // withPostedUser adds the field user of a posted answer to the claims. Apple

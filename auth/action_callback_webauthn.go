@@ -157,7 +157,7 @@ func (e *engine) registerPasskey(ctx context.Context, r *request, p *WebAuthn, b
 	done, err := e.login(ctx, e.browser(ctx, r), identity{user: began.data, account: account, authenticator: made, begun: began.begun})
 	if err != nil {
 		if errors.Is(err, adapter.ErrConflict) {
-			err = &Error{Type: ErrAccountNotLinked, Message: "the passkey or the address has an owner already", Cause: err}
+			err = &Error{Type: ErrAccountNotLinked, Message: "the passkey or the address belongs to another user already", Cause: err}
 		}
 		return nil, err
 	}

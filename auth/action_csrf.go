@@ -24,5 +24,5 @@ func (r *request) needCSRF() error {
 	if r.csrf.verified {
 		return nil
 	}
-	return &Error{Type: ErrMissingCSRF, Message: "the CSRF token is missing or not the one of the cookie: " + string(r.action)}
+	return &Error{Type: ErrMissingCSRF, Message: "the CSRF token is missing or does not match the cookie: " + string(r.action)}
 }

@@ -42,7 +42,7 @@ func (e *engine) completeAuthorized(ctx context.Context, r *request, id identity
 func (e *engine) heldAddressPage(r *request, held *heldAddress) (*Result, error) {
 	id := &held.id
 	if r.wantsJSON() {
-		return nil, &Error{Type: id.notLinked(), Message: "a user who has not proven the address holds it"}
+		return nil, &Error{Type: id.notLinked(), Message: "a user who has not proven the address has it"}
 	}
 	kept, err := e.sealProof(r, held)
 	if err != nil {
@@ -124,7 +124,7 @@ func (e *engine) sealProof(r *request, held *heldAddress) ([]*http.Cookie, error
 			return append(cookies, c), nil
 		}
 	}
-	return nil, &Error{Type: ErrCallbackRoute, Message: "what the provider says does not fit in a cookie"}
+	return nil, &Error{Type: ErrCallbackRoute, Message: "the profile of the provider does not fit in a cookie"}
 }
 
 // earlierProof returns the proof that was given in this browser before, or nil.

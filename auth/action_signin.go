@@ -9,7 +9,7 @@ import (
 // signInPage serves GET signin. It never starts a sign-in.
 func (e *engine) signInPage(r *request) (*Result, error) {
 	if r.provider != nil {
-		return nil, &Error{Type: ErrUnknownAction, Message: "a sign-in is started by POST"}
+		return nil, &Error{Type: ErrUnknownAction, Message: "a sign-in must be started by POST"}
 	}
 	if custom := e.config.Pages.SignIn; custom != "" {
 		query := "callbackUrl=" + queryEscape(r.callbackURL)

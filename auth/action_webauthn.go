@@ -9,7 +9,7 @@ import (
 func (e *engine) webauthnOptions(ctx context.Context, r *request) (*Result, error) {
 	p, ok := r.provider.(*WebAuthn)
 	if !ok {
-		return nil, &Error{Type: ErrInvalidProvider, Message: "provider " + r.providerID + " has no WebAuthn options", client: true}
+		return nil, &Error{Type: ErrInvalidProvider, Message: "provider " + r.providerID + " is not a WebAuthn provider", client: true}
 	}
 	action := ceremonyAction(r.parameter("action"))
 	if len(r.query["action"]) > 0 && action != actionRegister && action != actionAuthenticate {

@@ -98,7 +98,7 @@ func (e *engine) beginCeremony(r *request, p *WebAuthn, c ceremony) ([]*http.Coo
 	for _, c := range cookies {
 		c.Expires = e.config.Clock().Add(checkMaxAge)
 		if len(c.Name)+len(c.Value) > maxCookie {
-			return nil, &Error{Type: ErrAuth, Message: "what GetUserInfo says of the user does not fit in a cookie"}
+			return nil, &Error{Type: ErrAuth, Message: "the user that GetUserInfo returned does not fit in a cookie"}
 		}
 	}
 	e.debug(r.http.Context(), "CREATE_"+spec.key, slog.String("name", name))
@@ -153,7 +153,7 @@ func (e *engine) endCeremony(r *request, p *WebAuthn, challenge string) (*ceremo
 		return nil, err
 	}
 	if subtle.ConstantTimeCompare([]byte(c.challenge), []byte(challenge)) != 1 {
-		return nil, &Error{Type: ErrWebAuthnVerification, Code: codeExpired, Message: "the challenge is not one that this browser was given"}
+		return nil, &Error{Type: ErrWebAuthnVerification, Code: codeExpired, Message: "the challenge was not given to this browser"}
 	}
 	e.debug(r.http.Context(), "USE_"+spec.key, slog.String("name", name))
 	return c, nil

@@ -271,7 +271,7 @@ func (c *openedChecks) checkState(params url.Values) error {
 	}
 	if subtle.ConstantTimeCompare([]byte(ticketValue("state", params.Get("state"))), []byte(want)) != 1 {
 		// A forged answer must not end the sign-in that is in progress.
-		return &Error{Type: ErrCallbackRoute, Message: "state: the parameter is not the one that was sent", client: true}
+		return &Error{Type: ErrCallbackRoute, Message: "state: the parameter differs from the one that was sent", client: true}
 	}
 	c.delete(&c.r.specs.state, spent)
 	return c.e.spend(c.o, "state", want)

@@ -50,7 +50,7 @@ func TestNewReportsEverything(t *testing.T) {
 	for _, want := range []string{
 		"Config.URL", "BasePath", "RedirectProxyURL", "MaxAge", `"a b"`, "Providers[0] is nil", "Providers[1] is nil", "ID is missing",
 		"can't be part of a URL", "another provider", "Authorization.URL", "Token is needed", `"saml"`, "one of Server", `scheme "http"`, "From is missing",
-		"Ceremonies", "WellKnown does not tell", "JWKS needs an Issuer", "DefaultMaxAge",
+		"Ceremonies", "WellKnown needs Issuer", "JWKS needs an Issuer", "DefaultMaxAge",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not reported in\n%v", want, err)
@@ -75,11 +75,11 @@ func TestNewChecksAlgorithms(t *testing.T) {
 		"HS256 of a public client": {auth.ClientMetadata{TokenEndpointAuthMethod: auth.ClientAuthNone, IDTokenSignedResponseAlg: "HS256"}, "",
 			"Client.IDTokenSignedResponseAlg is HS256, which needs a ClientSecret"},
 		"secret for HS512":         {auth.ClientMetadata{TokenEndpointAuthMethod: auth.ClientSecretJWT, TokenEndpointAuthSigningAlg: "HS512"}, idpSecret + idpSecret, ""},
-		"secret for RS256":         {auth.ClientMetadata{TokenEndpointAuthMethod: auth.ClientSecretJWT, TokenEndpointAuthSigningAlg: "RS256"}, idpSecret, `"RS256" does not go with the key`},
+		"secret for RS256":         {auth.ClientMetadata{TokenEndpointAuthMethod: auth.ClientSecretJWT, TokenEndpointAuthSigningAlg: "RS256"}, idpSecret, `"RS256" does not fit the key`},
 		"RSA for PS512":            {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "PS512", PrivateKey: rsaKey()}, "", ""},
-		"P-256 for ES384":          {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "ES384", PrivateKey: ecKey()}, "", `"ES384" does not go with the key`},
-		"private key for HS256":    {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "HS256", PrivateKey: rsaKey()}, "", `"HS256" does not go with the key`},
-		"a curve that has nothing": {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, PrivateKey: must(ecdsa.GenerateKey(elliptic.P224(), rand.Reader))}, "", "no signature algorithm goes with a key"},
+		"P-256 for ES384":          {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "ES384", PrivateKey: ecKey()}, "", `"ES384" does not fit the key`},
+		"private key for HS256":    {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "HS256", PrivateKey: rsaKey()}, "", `"HS256" does not fit the key`},
+		"a curve that has nothing": {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, PrivateKey: must(ecdsa.GenerateKey(elliptic.P224(), rand.Reader))}, "", "has no signature algorithm"},
 		"no private key":           {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT}, idpSecret, "private_key_jwt needs a PrivateKey"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -280,7 +280,7 @@ func (e *engine) perform(ctx context.Context, r *request) (*Result, error) {
 func (e *engine) begin(ctx context.Context, r *request) error {
 	if r.providerID != "" {
 		if r.provider = e.byID[r.providerID]; r.provider == nil {
-			return &Error{Type: ErrInvalidProvider, Message: "no provider has the ID of the path", client: true}
+			return &Error{Type: ErrInvalidProvider, Message: "no provider has the ID in the path", client: true}
 		}
 	}
 	if r.trusted || e.config.SkipCSRFCheck == SkipCSRFCheck {

@@ -56,7 +56,7 @@ func setEnvDefaults(env Env, config *Config, suppressBasePathWarning bool) {
 	if site != "" {
 		if config.BasePath != "" {
 			if !suppressBasePathWarning {
-				config.withDefaults().Logger.Warn("auth: env-url-basepath-redundant: BasePath is set, so the path of AUTH_URL does not count")
+				config.withDefaults().Logger.Warn("auth: env-url-basepath-redundant: BasePath is set, so the path of AUTH_URL is ignored")
 			}
 		} else if u, err := url.Parse(site); err == nil && u.Scheme != "" && u.Host != "" {
 			config.BasePath = u.EscapedPath()
@@ -148,7 +148,7 @@ func CreateActionURL(action Action, protocol string, header http.Header, env Env
 		}
 		if config.BasePath != "" && config.BasePath != "/" && u.Path != "" && u.Path != "/" {
 			if u.Path != config.BasePath {
-				config.withDefaults().Logger.Warn("auth: env-url-basepath-mismatch: BasePath counts, not the path of AUTH_URL")
+				config.withDefaults().Logger.Warn("auth: env-url-basepath-mismatch: BasePath is used; the path of AUTH_URL is ignored")
 			}
 			u.Path, u.RawPath = "", ""
 		}

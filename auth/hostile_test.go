@@ -157,38 +157,38 @@ var idTokenAttempts = []attempt{
 	}, log: "made for another client"},
 	{name: "wrong azp", set: claim("azp", "client-2"), log: "made for another client"},
 	{name: "azp is a number", set: claim("azp", 1), log: "made for another client"},
-	{name: "wrong nonce", set: claim("nonce", "wrong"), log: "the nonce is not the one that was sent"},
-	{name: "missing nonce", set: claim("nonce", nil), log: "the nonce is not the one that was sent"},
-	{name: "empty nonce", set: claim("nonce", ""), log: "the nonce is not the one that was sent"},
+	{name: "wrong nonce", set: claim("nonce", "wrong"), log: "the nonce differs from the one that was sent"},
+	{name: "missing nonce", set: claim("nonce", nil), log: "the nonce differs from the one that was sent"},
+	{name: "empty nonce", set: claim("nonce", ""), log: "the nonce differs from the one that was sent"},
 	{name: "nonce that was not asked for", set: func(p *idp, o *auth.OAuth) {
 		o.Checks = []auth.Check{auth.CheckState, auth.CheckPKCE}
 		claim("nonce", "of another sign-in")(p, o)
-	}, log: "the nonce is not the one that was sent"},
-	{name: "no subject", set: claim("sub", nil), log: "without sub"},
-	{name: "empty subject", set: claim("sub", ""), log: "without sub"},
+	}, log: "the nonce differs from the one that was sent"},
+	{name: "no subject", set: claim("sub", nil), log: "sub is missing"},
+	{name: "empty subject", set: claim("sub", ""), log: "sub is missing"},
 	{name: "subject is a number", set: claim("sub", 7), log: "not valid"},
-	{name: "expired", set: claim("exp", newClock().Now().Unix()-31), log: "expired, or without exp"},
-	{name: "expired as the tolerance ends", set: claim("exp", newClock().Now().Unix()-30), log: "expired, or without exp"},
-	{name: "no expiry", set: claim("exp", nil), log: "expired, or without exp"},
-	{name: "expiry is text", set: claim("exp", "4102444800"), log: "expired, or without exp"},
-	{name: "expiry is beyond all calendars", set: claim("exp", 1e300), log: "expired, or without exp"},
+	{name: "expired", set: claim("exp", newClock().Now().Unix()-31), log: "it has expired, or exp is missing"},
+	{name: "expired as the tolerance ends", set: claim("exp", newClock().Now().Unix()-30), log: "it has expired, or exp is missing"},
+	{name: "no expiry", set: claim("exp", nil), log: "it has expired, or exp is missing"},
+	{name: "expiry is text", set: claim("exp", "4102444800"), log: "it has expired, or exp is missing"},
+	{name: "expiry is beyond all calendars", set: claim("exp", 1e300), log: "it has expired, or exp is missing"},
 	{name: "not yet valid", set: claim("nbf", newClock().Now().Unix()+31), log: "not valid yet"},
-	{name: "no time of issue", set: claim("iat", nil), log: "without iat"},
-	{name: "expiry in year 33658", set: claim("exp", 1e12), log: "expired, or without exp"},
+	{name: "no time of issue", set: claim("iat", nil), log: "iat is missing"},
+	{name: "expiry in year 33658", set: claim("exp", 1e12), log: "it has expired, or exp is missing"},
 	{name: "issued in the future", set: claim("iat", issuedFar), log: "issued in the future"},
 	{name: "issued in five minutes and a second", set: claim("iat", newClock().Now().Unix()+301), log: "issued in the future"},
-	{name: "time of issue is text", set: claim("iat", "1"), log: "without iat"},
+	{name: "time of issue is text", set: claim("iat", "1"), log: "iat is missing"},
 	{name: "not yet valid for ever", set: claim("nbf", "1"), log: "not valid"},
 	{name: "authentication too old", set: authenticatedBefore(time.Hour + 31*time.Second), log: "the authentication is too old"},
-	{name: "time of authentication missing, where there is a greatest age", set: func(_ *idp, o *auth.OAuth) { o.Client.DefaultMaxAge = time.Hour }, log: "without auth_time"},
+	{name: "time of authentication missing, where there is a greatest age", set: func(_ *idp, o *auth.OAuth) { o.Client.DefaultMaxAge = time.Hour }, log: "auth_time is missing"},
 	{name: "time of authentication is text", set: func(p *idp, o *auth.OAuth) {
 		o.Client.RequireAuthTime = true
 		claim("auth_time", "1")(p, o)
-	}, log: "without auth_time"},
-	{name: "time of authentication missing", set: func(_ *idp, o *auth.OAuth) { o.Client.RequireAuthTime = true }, log: "without auth_time"},
-	{name: "wrong at_hash", set: claim("at_hash", accessTokenHash(jose.RS256, "another")), log: "at_hash is not that of the access token"},
+	}, log: "auth_time is missing"},
+	{name: "time of authentication missing", set: func(_ *idp, o *auth.OAuth) { o.Client.RequireAuthTime = true }, log: "auth_time is missing"},
+	{name: "wrong at_hash", set: claim("at_hash", accessTokenHash(jose.RS256, "another")), log: "at_hash does not match the access token"},
 	{name: "at_hash is a number", set: claim("at_hash", 7), log: "not valid"},
-	{name: "swapped access token", set: token("access_token", "of somebody else"), log: "at_hash is not that of the access token"},
+	{name: "swapped access token", set: token("access_token", "of somebody else"), log: "at_hash does not match the access token"},
 
 	{name: "alg none", set: minted(func(_ *idp, m map[string]any) string {
 		return rawToken(map[string]any{"alg": "none"}, m, nil)
@@ -244,8 +244,8 @@ var idTokenAttempts = []attempt{
 		return must(must(signer.Sign(must(json.Marshal(m)))).CompactSerialize())
 	}), log: "id token: "},
 	{name: "no ID token", set: token("id_token", nil), log: "returned no ID token"},
-	{name: "ID token is empty", set: token("id_token", ""), log: "id_token is missing or not a text"},
-	{name: "ID token is an object", set: token("id_token", map[string]any{}), log: "id_token is missing or not a text"},
+	{name: "ID token is empty", set: token("id_token", ""), log: "id_token is missing or is not a string"},
+	{name: "ID token is an object", set: token("id_token", map[string]any{}), log: "id_token is missing or is not a string"},
 	{name: "ID token is text", set: token("id_token", "hello"), log: "not a signed token of three parts"},
 	{name: "claims are a list", set: minted(func(p *idp, _ map[string]any) string {
 		signer := must(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: p.key}, nil))
@@ -273,16 +273,16 @@ var keyAttempts = []attempt{
 }
 
 var discoveryAttempts = []attempt{
-	{name: "metadata of a foreign issuer", set: metadata("issuer", "https://evil.example"), atStart: true, log: "the metadata is of the issuer"},
-	{name: "metadata without issuer", set: metadata("issuer", ""), atStart: true, log: "the metadata is of the issuer"},
-	{name: "metadata of an issuer that starts alike", set: func(p *idp, o *auth.OAuth) { metadata("issuer", p.URL+".evil.example")(p, o) }, atStart: true, log: "the metadata is of the issuer"},
+	{name: "metadata of a foreign issuer", set: metadata("issuer", "https://evil.example"), atStart: true, log: "the metadata names the issuer"},
+	{name: "metadata without issuer", set: metadata("issuer", ""), atStart: true, log: "the metadata names the issuer"},
+	{name: "metadata of an issuer that starts alike", set: func(p *idp, o *auth.OAuth) { metadata("issuer", p.URL+".evil.example")(p, o) }, atStart: true, log: "the metadata names the issuer"},
 	{name: "authorization endpoint without encryption", set: metadata("authorization_endpoint", "http://idp.example/authorize"), atStart: true, log: "want https"},
 	{name: "token endpoint without encryption", set: metadata("token_endpoint", "http://idp.example/token"), atStart: true, log: "want https"},
 	{name: "keys without encryption", set: metadata("jwks_uri", "http://idp.example/jwks"), atStart: true, log: "want https"},
 	{name: "userinfo without encryption", set: metadata("userinfo_endpoint", "http://idp.example/userinfo"), atStart: true, log: "want https"},
 	{name: "authorization endpoint is a script", set: metadata("authorization_endpoint", "javascript:alert(1)"), atStart: true, log: "authorization_endpoint"},
 	{name: "token endpoint is a file", set: metadata("token_endpoint", "file:///etc/passwd"), atStart: true, log: "token_endpoint"},
-	{name: "endpoint with a user name", set: metadata("token_endpoint", "https://idp.example@evil.example/token"), atStart: true, log: "holds a user name"},
+	{name: "endpoint with a user name", set: metadata("token_endpoint", "https://idp.example@evil.example/token"), atStart: true, log: "contains a user name"},
 	{name: "no authorization endpoint", set: metadata("authorization_endpoint", ""), atStart: true, log: "no authorization_endpoint"},
 	{name: "no token endpoint", set: metadata("token_endpoint", ""), log: "no token_endpoint"},
 	{name: "no userinfo endpoint", set: userInfoOnly(metadata("userinfo_endpoint", "")), log: "no userinfo_endpoint"},
@@ -341,8 +341,8 @@ var tokenAttempts = []attempt{
 	{name: "token type mac", set: token("token_type", "mac"), log: "neither bearer nor dpop"},
 	{name: "token type is a list", set: token("token_type", []string{"bearer"}), log: "token_type is missing"},
 	{name: "token type with a line break", set: token("token_type", "bearer\r\nX: y"), log: "neither bearer nor dpop"},
-	{name: "refresh token is a number", set: token("refresh_token", 7), log: "refresh_token is missing or not a text"},
-	{name: "scope is a list", set: token("scope", []string{"openid"}), log: "scope is not a text"},
+	{name: "refresh token is a number", set: token("refresh_token", 7), log: "refresh_token is missing or is not a string"},
+	{name: "scope is a list", set: token("scope", []string{"openid"}), log: "scope is not a string"},
 	{name: "lifetime is text", set: token("expires_in", "soon"), log: "expires_in is not a lifetime"},
 	{name: "lifetime is negative", set: token("expires_in", -1), log: "expires_in is not a lifetime"},
 	{name: "lifetime is NaN", set: token("expires_in", "NaN"), log: "expires_in is not a lifetime"},
@@ -389,29 +389,29 @@ var userInfoAttempts = []attempt{
 	{name: "userinfo not signed though asked for", set: userInfoOnly(func(_ *idp, o *auth.OAuth) { o.Client.UserInfoSignedResponseAlg = "RS256" }), log: "not signed"},
 	{name: "userinfo signed without an issuer", set: plain(func(p *idp, _ *auth.OAuth) {
 		p.endpoints["/userinfo"] = body(200, "application/jwt", p.sign(map[string]any{"sub": "ada"}))
-	}), log: "no issuer to verify it"},
+	}), log: "no issuer is configured to verify it"},
 }
 
 var answerAttempts = []attempt{
-	{name: "no state", answer: func(v url.Values) { v.Del("state") }, log: "state: the parameter is not the one that was sent"},
-	{name: "foreign state", answer: func(v url.Values) { v.Set("state", "x") }, log: "state: the parameter is not the one that was sent"},
-	{name: "state cut short", answer: func(v url.Values) { v.Set("state", v.Get("state")[:40]) }, log: "state: the parameter is not the one that was sent"},
+	{name: "no state", answer: func(v url.Values) { v.Del("state") }, log: "state: the parameter differs from the one that was sent"},
+	{name: "foreign state", answer: func(v url.Values) { v.Set("state", "x") }, log: "state: the parameter differs from the one that was sent"},
+	{name: "state cut short", answer: func(v url.Values) { v.Set("state", v.Get("state")[:40]) }, log: "state: the parameter differs from the one that was sent"},
 	{name: "state twice", answer: func(v url.Values) { v.Add("state", "x") }, log: "state twice"},
 	{name: "code twice", answer: func(v url.Values) { v.Add("code", "x") }, log: "code twice"},
 	{name: "issuer twice", answer: func(v url.Values) { v["iss"] = []string{"x", "y"} }, log: "iss twice"},
 	{name: "error twice", answer: func(v url.Values) { v["error"] = []string{"x", "y"} }, log: "error twice"},
 	{name: "no code", answer: func(v url.Values) { v.Del("code") }, log: "no code"},
 	{name: "empty code", answer: func(v url.Values) { v.Set("code", "") }, log: "no code"},
-	{name: "mixed-up issuer", answer: func(v url.Values) { v.Set("iss", "https://evil.example") }, log: "of another issuer"},
-	{name: "empty issuer", answer: func(v url.Values) { v.Set("iss", "") }, log: "of another issuer"},
+	{name: "mixed-up issuer", answer: func(v url.Values) { v.Set("iss", "https://evil.example") }, log: "names another issuer"},
+	{name: "empty issuer", answer: func(v url.Values) { v.Set("iss", "") }, log: "names another issuer"},
 	{name: "issuer promised and missing", set: metadata("authorization_response_iss_parameter_supported", true), log: "names no issuer"},
-	{name: "issuer from a provider without one", set: plain(nil), answer: func(v url.Values) { v.Set("iss", "https://evil.example") }, log: "none is configured"},
+	{name: "issuer from a provider without one", set: plain(nil), answer: func(v url.Values) { v.Set("iss", "https://evil.example") }, log: "no issuer is configured"},
 	{name: "mixed-up issuer of plain OAuth", set: plain(func(p *idp, o *auth.OAuth) { o.Issuer = p.URL }),
-		answer: func(v url.Values) { v.Set("iss", "https://evil.example") }, log: "of another issuer"},
+		answer: func(v url.Values) { v.Set("iss", "https://evil.example") }, log: "names another issuer"},
 	{name: "error answer of another issuer of plain OAuth", set: plain(func(p *idp, o *auth.OAuth) { o.Issuer = p.URL }), answer: func(v url.Values) {
 		v.Set("error", "access_denied")
 		v.Set("iss", "https://evil.example")
-	}, log: "of another issuer"},
+	}, log: "names another issuer"},
 	{name: "ID token in the answer", answer: func(v url.Values) { v.Set("id_token", "x") }, log: "has tokens"},
 	{name: "token in the answer", answer: func(v url.Values) { v.Set("token", "x") }, log: "has tokens"},
 	{name: "answer in a JWT", answer: func(v url.Values) { v.Set("response", "x.y.z") }, log: "is a JWT"},
@@ -419,7 +419,7 @@ var answerAttempts = []attempt{
 	{name: "error answer of another issuer", answer: func(v url.Values) {
 		v.Set("error", "access_denied")
 		v.Set("iss", "https://evil.example")
-	}, log: "of another issuer"},
+	}, log: "names another issuer"},
 	{name: "error answer that repeats the request", answer: func(v url.Values) {
 		v.Set("error", "invalid_request")
 		v.Set("error_description", "not good: "+v.Get("code")+v.Get("state"))

@@ -76,7 +76,7 @@ func (e *engine) warnAtStart(ctx context.Context) {
 		e.log.WarnContext(ctx, "auth: debug-enabled: Config.Debug is set")
 	}
 	if c.Experimental.EnableWebAuthn {
-		e.log.WarnContext(ctx, "auth: experimental-webauthn: WebAuthn may change or go without notice")
+		e.log.WarnContext(ctx, "auth: experimental-webauthn: WebAuthn may change or be removed without notice")
 	}
 	if c.DangerouslyAcceptShortSecrets {
 		e.log.WarnContext(ctx, "auth: short-secret: secrets of fewer than 32 characters are accepted")

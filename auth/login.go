@@ -142,7 +142,7 @@ const (
 
 var (
 	// errRaced says that another request changed the store during a login.
-	errRaced = errors.New("another sign-in of the same person came in between")
+	errRaced = errors.New("another sign-in of the same person changed the records meanwhile")
 	// errAddressTaken says that the address of an account belongs to a user who
 	// does not have the account. The user may have been made an instant ago, by
 	// another process in which the same account signs in for the first time.
@@ -303,9 +303,9 @@ func (e *engine) loginByAccount(ctx context.Context, id *identity, current logge
 	switch {
 	case owner != nil && id.authenticator != nil:
 		// A registration does not prove that the person owns the credential ID.
-		return nil, &Error{Type: ErrAccountNotLinked, Message: "the passkey has an owner already"}
+		return nil, &Error{Type: ErrAccountNotLinked, Message: "the passkey belongs to another user already"}
 	case owner != nil && current.record != nil && owner.ID != current.id():
-		return nil, &Error{Type: id.notLinked(), Message: "the account belongs to another user than the one who is signed in"}
+		return nil, &Error{Type: id.notLinked(), Message: "the account belongs to another user than the signed-in one"}
 	case owner != nil:
 		return e.returning(ctx, id, owner, current)
 	case !id.begun.by(current):
@@ -326,7 +326,7 @@ func (b begun) by(current loggedIn) bool {
 // notBegunBy is the error of a sign-in that one user began, and that ends in a
 // browser in which another user is signed in.
 func (id *identity) notBegunBy() error {
-	return &Error{Type: id.notLinked(), Message: "the account is new, and the sign-in did not begin as the user who is signed in now"}
+	return &Error{Type: id.notLinked(), Message: "the account is new, and the sign-in was started by another user than the signed-in one"}
 }
 
 // returning signs in the owner of an account.

@@ -200,10 +200,10 @@ func TestOAuthTenants(t *testing.T) {
 		{name: "issuer in the ID token", token: "/t-1/v2.0"},
 		{name: "issuer in both", answer: "/t-1/v2.0", token: "/t-1/v2.0"},
 		{name: "token of another tenant than it says", token: "/t-2/v2.0", refused: "issued by another issuer"},
-		{name: "answer of no tenant", answer: "//v2.0", token: "/t-1/v2.0", refused: "of another issuer"},
-		{name: "answer of the template", answer: "/{tenantid}/v2.0", token: "/t-1/v2.0", refused: "of another issuer"},
-		{name: "answer of a path", answer: "/t-1/t-1/v2.0", token: "/t-1/v2.0", refused: "of another issuer"},
-		{name: "answer of another version", answer: "/t-1/v1.0", token: "/t-1/v2.0", refused: "of another issuer"},
+		{name: "answer of no tenant", answer: "//v2.0", token: "/t-1/v2.0", refused: "names another issuer"},
+		{name: "answer of the template", answer: "/{tenantid}/v2.0", token: "/t-1/v2.0", refused: "names another issuer"},
+		{name: "answer of a path", answer: "/t-1/t-1/v2.0", token: "/t-1/v2.0", refused: "names another issuer"},
+		{name: "answer of another version", answer: "/t-1/v1.0", token: "/t-1/v2.0", refused: "names another issuer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t, func(p *idp, _ *auth.Config, o *auth.OAuth) {

@@ -154,7 +154,7 @@ func (o *oauthClient) userInfoEndpoint(ctx context.Context) (string, error) {
 
 func (o *oauthClient) metadata(ctx context.Context) (*oauth.Metadata, error) {
 	if o.issuer == nil {
-		return nil, errors.New("an endpoint is not configured, and there is no issuer to ask")
+		return nil, errors.New("an endpoint is not configured, and no issuer is configured to discover it")
 	}
 	return o.issuer.Metadata(ctx)
 }

@@ -78,7 +78,7 @@ func (e *engine) trusts(hr *http.Request, origin string) error {
 		if fromLoopback(hr) {
 			return nil
 		}
-		return &Error{Type: ErrUntrustedHost, Message: "the Host header names this machine, and the request does not come from it: set Config.URL (AUTH_URL)"}
+		return &Error{Type: ErrUntrustedHost, Message: "the Host header names this machine, but the request comes from another: set Config.URL (AUTH_URL)"}
 	}
 	return &Error{Type: ErrUntrustedHost, Message: "the Host header is not trusted: set Config.URL (AUTH_URL), or Config.TrustHost if the header is checked before it gets here"}
 }

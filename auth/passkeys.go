@@ -57,7 +57,7 @@ func (h *Handler) RemovePasskey(ctx context.Context, userID, passkeyID string) e
 
 var (
 	errNoAdapter   = &Error{Type: ErrMissingAdapter, Message: "passkeys need Config.Adapter"}
-	errPasskeyName = errors.New("auth: the name of a passkey must have 1 to 64 characters, one of which can be seen, and no control characters")
+	errPasskeyName = errors.New("auth: the name of a passkey must have 1 to 64 characters, at least one of them visible, and no control characters")
 )
 
 const maxPasskeyName = 64

@@ -224,7 +224,7 @@ func checkWebAuthn(p *WebAuthn, problem func(ErrorType, Provider, string, ...any
 		problem(ErrInvalidProvider, p, "DangerouslyAcceptUnverifiedUsers contradicts UserVerificationRequired")
 	}
 	if p.Timeout < 0 || p.Timeout > checkMaxAge {
-		problem(ErrInvalidProvider, p, "Timeout is %v, want at most %v, for which a challenge is good", p.Timeout, checkMaxAge)
+		problem(ErrInvalidProvider, p, "Timeout is %v, want at most %v, the lifetime of a challenge", p.Timeout, checkMaxAge)
 	}
 	if p.Algorithms != nil && len(p.Algorithms) == 0 {
 		problem(ErrInvalidProvider, p, "Algorithms is empty")
@@ -246,7 +246,7 @@ func checkWebAuthn(p *WebAuthn, problem func(ErrorType, Provider, string, ...any
 		}
 	}
 	if p.Ceremonies == nil {
-		problem(ErrInvalidProvider, p, "Ceremonies is missing; package auth/webauthn has it")
+		problem(ErrInvalidProvider, p, "Ceremonies is missing; set it to one of package auth/webauthn")
 	} else if c, ok := p.Ceremonies.(interface{ Check(p *WebAuthn) error }); ok {
 		if err := c.Check(p); err != nil {
 			problem(ErrInvalidProvider, p, "%v", err)

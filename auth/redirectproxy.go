@@ -135,7 +135,7 @@ func (c *Config) checkRedirectProxy() []error {
 		case !proxyOrigin.MatchString(pattern):
 			problem("Config.RedirectProxyOrigins: " + strconv.Quote(entry) + " is not an https origin such as https://app.example.com or https://*.preview.example.com")
 		case wild && !strings.Contains(host, "."):
-			problem("Config.RedirectProxyOrigins: " + strconv.Quote(entry) + " names all of a top-level domain")
+			problem("Config.RedirectProxyOrigins: " + strconv.Quote(entry) + " covers a whole top-level domain")
 		}
 	}
 	if len(c.RedirectProxyOrigins) > 0 && c.URL == "" {

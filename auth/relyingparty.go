@@ -47,7 +47,7 @@ func (rp RelyingParty) check() error {
 		u, err := url.Parse(o)
 		switch {
 		case err != nil || u.Host == "" || originOf(u) != o || u.User != nil:
-			return fmt.Errorf("the origin %q of a relying party is not written as browsers do: scheme, host in lower case, and a port that is not the scheme's own", o)
+			return fmt.Errorf("the origin %q of a relying party is not in the form of browsers: scheme, host in lower case, and a port unless it is the scheme's default", o)
 		case u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(o)):
 			return fmt.Errorf("the origin %q of a relying party is neither https nor on a loopback host", o)
 		case net.ParseIP(u.Hostname()) != nil:
@@ -138,7 +138,7 @@ func (e *engine) warnOfRelyingParty(ctx context.Context, p *WebAuthn, rp Relying
 	chosen := *p
 	chosen.GetRelyingParty, chosen.RelyingParties = nil, []RelyingParty{rp}
 	if err := c.Check(&chosen); err != nil {
-		e.log.WarnContext(ctx, "auth: relying-party: what GetRelyingParty chose will not work everywhere", slog.String("provider", p.id()), slog.Any("error", err))
+		e.log.WarnContext(ctx, "auth: relying-party: the relying party that GetRelyingParty returned does not work in all browsers", slog.String("provider", p.id()), slog.Any("error", err))
 	}
 }
 

@@ -82,7 +82,7 @@ func TestReplay(t *testing.T) {
 		s.refused(t, b.get(callback(answer)), "state: the cookie is missing")
 		b.wantNoSession()
 		own := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
-		s.refused(t, b.get(callback(answer)), "the parameter is not the one that was sent")
+		s.refused(t, b.get(callback(answer)), "the parameter differs from the one that was sent")
 		b.wantNoSession()
 		// The sign-in under way is not harmed.
 		b.get(callback(own)).wantLocation(t, origin)

@@ -23,7 +23,7 @@ func (h *Handler) SameOrigin(r *http.Request) error { return h.engine.sameOrigin
 func (h *Handler) MayChange(hr *http.Request, csrfToken string) error {
 	switch hr.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
-		return &Error{Type: ErrMissingCSRF, Message: "a " + hr.Method + " changes nothing"}
+		return &Error{Type: ErrMissingCSRF, Message: hr.Method + " requests must not change anything"}
 	}
 	e := h.engine
 	if csrfToken != "" {

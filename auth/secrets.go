@@ -26,7 +26,7 @@ func (e *engine) checkSecrets(onLoopback bool) []error {
 		for i, s := range secrets {
 			tail := i > 0 && c.DangerouslyAcceptShortSecrets
 			if s != "" && utf8.RuneCountInString(s) < minSecret && !tail && !onLoopback {
-				problem(name + " has fewer than 32 characters, so it can be guessed; take one of openssl rand -hex 32")
+				problem(name + " has fewer than 32 characters, so it can be guessed; make one with openssl rand -hex 32")
 				return
 			}
 		}

@@ -136,7 +136,7 @@ func (e *engine) storedSessions(ctx context.Context, userID string) ([]adapter.S
 
 func (e *engine) needStoredSessions() error {
 	if e.store == nil || e.config.Session.Strategy != StrategyDatabase {
-		return &Error{Type: ErrUnsupportedStrategy, Message: "session tokens are not stored, so they can't be listed: see Session.Revoked", Cause: adapter.ErrUnsupported}
+		return &Error{Type: ErrUnsupportedStrategy, Message: "session tokens are not stored, so they can't be listed; use Session.Revoked to revoke them", Cause: adapter.ErrUnsupported}
 	}
 	return nil
 }

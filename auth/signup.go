@@ -9,7 +9,7 @@ import (
 
 // errGivenAway says that a user was given to somebody else while an account was
 // being linked to this user.
-var errGivenAway = errors.New("the user was given to somebody who proved the address")
+var errGivenAway = errors.New("the user now belongs to another person, who proved the address")
 
 // signUp stores a new user with an account and, unless it is nil, an
 // authenticator: all or nothing. If the adapter can't do so in one call, the
@@ -49,7 +49,7 @@ func (s *store) undoSignUp(ctx context.Context, key adapter.AccountKey, userID s
 		err = s.deleteUser(ctx, userID)
 	}
 	if err != nil {
-		return &Error{Type: ErrAdapter, Message: "a user without account is left behind", Cause: err}
+		return &Error{Type: ErrAdapter, Message: "a user without an account remains in the store", Cause: err}
 	}
 	return nil
 }

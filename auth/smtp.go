@@ -34,7 +34,7 @@ func sendBySMTP(ctx context.Context, v VerificationRequest) error {
 	}
 	m := mail.NewMsg()
 	if err := m.From(v.Provider.From); err != nil {
-		return errors.New("Email.From is not an address")
+		return errors.New("Email.From is not an e-mail address")
 	}
 	if err := m.To(v.Identifier); err != nil {
 		return errBadEmail
@@ -74,7 +74,7 @@ func smtpClient(ctx context.Context, server string) (*mail.Client, error) {
 	}
 	if u.Port() != "" {
 		if port, err = strconv.Atoi(u.Port()); err != nil {
-			return nil, errors.New("Email.Server has a bad port")
+			return nil, errors.New("the port of Email.Server is not a number")
 		}
 	}
 	// The mail library gives each step a new deadline. The connection is closed

@@ -33,7 +33,7 @@ func (s *store) endSessionsBut(ctx context.Context, userID, except string) (int6
 // sweep removes expired records, and logs an error.
 func (s *store) sweep(ctx context.Context, a adapter.Sweeper) {
 	if _, err := a.DeleteExpired(ctx, s.clock()); err != nil && ctx.Err() == nil {
-		slog.WarnContext(ctx, "auth: sweep: expired records could not be removed", slog.Any("error", err))
+		slog.WarnContext(ctx, "auth: sweep: expired records could not be deleted", slog.Any("error", err))
 	}
 }
 

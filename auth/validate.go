@@ -27,7 +27,7 @@ func (e *engine) check() []error {
 		}
 	}
 	if strings.ContainsAny(c.BasePath, "?#% ") {
-		problem(ErrAuth, "Config.BasePath %q is not a plain path", c.BasePath)
+		problem(ErrAuth, "Config.BasePath %q must not contain a space, ?, # or %%", c.BasePath)
 	}
 	problems = append(problems, c.checkRedirectProxy()...)
 	if c.Session.MaxAge < 0 || *c.Session.UpdateAge < 0 || c.JWT.MaxAge < 0 || c.Session.AbsoluteMaxAge < 0 {
@@ -73,7 +73,7 @@ func (e *engine) checkProviders() []error {
 		case url.PathEscape(id) != id || id == "undefined" || id == "." || id == "..":
 			problem(ErrInvalidProvider, p, "the ID can't be part of a URL")
 		case seen[id]:
-			problem(ErrInvalidProvider, p, "there is another provider with this ID")
+			problem(ErrInvalidProvider, p, "another provider has the same ID")
 		}
 		seen[id] = true
 		switch p := p.(type) {
@@ -92,7 +92,7 @@ func (e *engine) checkProviders() []error {
 					problem(ErrInvalidProvider, p, "%v", err)
 				}
 				if _, err := mail.ParseAddress(p.From); err != nil {
-					problem(ErrInvalidProvider, p, "From is missing or no address")
+					problem(ErrInvalidProvider, p, "From is missing or is not an e-mail address")
 				}
 			}
 			if p.MaxAge < 0 {
@@ -126,16 +126,16 @@ func checkOAuth(p *OAuth, problem func(ErrorType, Provider, string, ...any)) {
 	}
 	variable := strings.ToUpper(strings.ReplaceAll(cmp.Or(p.EnvID, p.ID), "-", "_"))
 	if p.ClientID == "" {
-		problem(ErrInvalidProvider, p, "ClientID is missing; AUTH_%s_ID gives it too", variable)
+		problem(ErrInvalidProvider, p, "ClientID is missing; set it or the environment variable AUTH_%s_ID", variable)
 	}
 	switch method := p.Client.TokenEndpointAuthMethod; method {
 	case "", ClientSecretBasic, ClientSecretPost, ClientSecretJWT:
 		if p.ClientSecret == "" && p.Token.Request == nil {
-			problem(ErrInvalidProvider, p, "ClientSecret is missing; AUTH_%s_SECRET gives it too", variable)
+			problem(ErrInvalidProvider, p, "ClientSecret is missing; set it or the environment variable AUTH_%s_SECRET", variable)
 		}
 	case PrivateKeyJWT, ClientAuthNone:
 	default:
-		problem(ErrInvalidProvider, p, "Client.TokenEndpointAuthMethod is %q, which is not a way to authenticate", method)
+		problem(ErrInvalidProvider, p, "Client.TokenEndpointAuthMethod is %q, which is not an authentication method", method)
 	}
 	if a := p.clientAuth(nil); a.Method == oauth.PrivateKeyJWT || a.Secret != "" {
 		if err := a.Check(); err != nil {
@@ -154,20 +154,20 @@ func checkOAuth(p *OAuth, problem func(ErrorType, Provider, string, ...any)) {
 		}
 	}
 	if size := p.macKeySize(); 0 < len(p.ClientSecret) && len(p.ClientSecret) < size && !p.Client.DangerouslyAcceptShortSecret && !p.onLoopback() {
-		problem(ErrInvalidProvider, p, "ClientSecret is a key of signatures and has %d bytes, so it can be guessed; it needs %d (OpenID Connect Core 1.0 section 16.19)", len(p.ClientSecret), size)
+		problem(ErrInvalidProvider, p, "ClientSecret is used as a signature key and has %d bytes, so it can be guessed; it needs at least %d (OpenID Connect Core 1.0 section 16.19)", len(p.ClientSecret), size)
 	}
 	if p.Client.DefaultMaxAge < 0 {
 		problem(ErrInvalidProvider, p, "Client.DefaultMaxAge must not be negative")
 	}
 	if len(p.Checks) > 1 && slices.Contains(p.Checks, CheckNone) {
-		problem(ErrInvalidProvider, p, "Checks has CheckNone beside other checks")
+		problem(ErrInvalidProvider, p, "Checks contains CheckNone and other checks")
 	}
 	for _, c := range p.Checks {
 		switch c {
 		case CheckNone, CheckState, CheckPKCE:
 		case CheckNonce:
 			if p.kind() != TypeOIDC {
-				problem(ErrInvalidProvider, p, "the nonce check is for type oidc")
+				problem(ErrInvalidProvider, p, "the nonce check needs Type oidc")
 			}
 		default:
 			problem(ErrInvalidProvider, p, "Checks has %q, which is not a check", c)
@@ -181,7 +181,7 @@ func checkOAuth(p *OAuth, problem func(ErrorType, Provider, string, ...any)) {
 	}
 	switch {
 	case p.WellKnown != "":
-		problem(ErrInvalidEndpoints, p, "WellKnown does not tell the Issuer, which is needed")
+		problem(ErrInvalidEndpoints, p, "WellKnown needs Issuer too")
 	case p.JWKS != "":
 		problem(ErrInvalidEndpoints, p, "JWKS needs an Issuer")
 	case p.Authorization.URL == "":
@@ -224,7 +224,7 @@ func (e *engine) checkStrategy() []error {
 		problem(ErrUnsupportedStrategy, "Session.Strategy is %q, want %q or %q", c.Session.Strategy, StrategyJWT, StrategyDatabase)
 	}
 	if database && has[TypeCredentials] {
-		problem(ErrUnsupportedStrategy, "a sign-in with credentials makes a token and no database session: set Session.Strategy to StrategyJWT")
+		problem(ErrUnsupportedStrategy, "a sign-in with credentials creates a session token, not a database session: set Session.Strategy to StrategyJWT")
 	}
 	if c.Adapter == nil {
 		for _, t := range []ProviderType{TypeEmail, TypeWebAuthn} {

@@ -60,7 +60,7 @@ func TestUserInfoRequestOfAnotherPerson(t *testing.T) {
 	}{
 		{"same person", auth.TypeOIDC, same, ""},
 		{"another person", auth.TypeOIDC, func(auth.UserInfoRequest) auth.Profile { return auth.Profile{"sub": "eve", "email": "eve@example.com"} }, "another person"},
-		{"nobody named", auth.TypeOIDC, func(auth.UserInfoRequest) auth.Profile { return auth.Profile{"id": "7"} }, "without sub"},
+		{"nobody named", auth.TypeOIDC, func(auth.UserInfoRequest) auth.Profile { return auth.Profile{"id": "7"} }, "sub is missing"},
 		{"sub is null", auth.TypeOIDC, func(auth.UserInfoRequest) auth.Profile { return auth.Profile{"sub": nil, "id": "7"} }, "another person"},
 		{"plain OAuth, same person", auth.TypeOAuth, same, ""},
 		{"plain OAuth, another person", auth.TypeOAuth, func(auth.UserInfoRequest) auth.Profile { return auth.Profile{"sub": "eve"} }, "another person"},
@@ -119,7 +119,7 @@ func TestEmptyChecksAreNotNone(t *testing.T) {
 	_, err := auth.New(auth.Config{Secret: []string{secret}, Providers: []auth.Provider{&auth.OAuth{
 		ID: "idp", ClientID: "a", ClientSecret: "b", Issuer: "https://idp.example", Checks: []auth.Check{auth.CheckNone, auth.CheckState},
 	}}})
-	if err == nil || !strings.Contains(err.Error(), "CheckNone beside other checks") {
+	if err == nil || !strings.Contains(err.Error(), "CheckNone and other checks") {
 		t.Errorf("none beside state: %v", err)
 	}
 }

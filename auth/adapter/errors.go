@@ -25,5 +25,5 @@ var (
 
 	// ErrLastCredential is matched by the error of a removal after which the
 	// user could not sign in any more (DeleteAuthenticator). [AEDIT-04]
-	ErrLastCredential = errors.New("adapter: the last credential of the user")
+	ErrLastCredential = errors.New("adapter: this is the last credential of the user")
 )

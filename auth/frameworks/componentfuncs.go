@@ -100,12 +100,12 @@ func slot(v any) template.HTML {
 
 func eachPair(pairs []any, take func(name string, v any) bool) error {
 	if len(pairs)%2 != 0 {
-		return fmt.Errorf("%d arguments, want pairs of name and value", len(pairs))
+		return fmt.Errorf("got %d arguments, want pairs of name and value", len(pairs))
 	}
 	for i := 0; i < len(pairs); i += 2 {
 		name, ok := pairs[i].(string)
 		if !ok || !take(name, pairs[i+1]) {
-			return fmt.Errorf("there is no property %v", pairs[i])
+			return fmt.Errorf("the property %v does not exist", pairs[i])
 		}
 	}
 	return nil

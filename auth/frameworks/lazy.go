@@ -106,7 +106,7 @@ func (l *lazyHandlers) compiled(r *http.Request) (*auth.Handler, error) {
 	}
 	h, err := auth.New(config)
 	if err != nil {
-		return nil, errors.Join(errors.New("the configuration that config returned can't be used"), err)
+		return nil, errors.Join(errors.New("the function config returned a configuration that can't be used"), err)
 	}
 	return h, nil
 }

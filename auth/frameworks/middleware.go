@@ -117,7 +117,7 @@ func (m *Middleware) mounted(r *http.Request) (*site, error) {
 	s, mount, known := m.site, m.mount, m.known
 	m.mu.RUnlock()
 	if whole := wholePath(r); whole != r.URL.Path && strings.HasSuffix(whole, r.URL.Path) {
-		return s, fmt.Errorf("the path %s arrives as %s: mount the handler without http.StripPrefix, and set Config.BasePath to the path that browsers see", whole, r.URL.Path)
+		return s, fmt.Errorf("the handler receives the path %s as %s: mount it without http.StripPrefix, and set Config.BasePath to the path that browsers see", whole, r.URL.Path)
 	}
 	found, hasPattern := mountOf(r.Pattern)
 	if m.explicit {
@@ -128,13 +128,13 @@ func (m *Middleware) mounted(r *http.Request) (*site, error) {
 	}
 	switch {
 	case !hasPattern:
-		return s, errors.New("the router does not tell where the handler is mounted: set Config.BasePath")
+		return s, errors.New("the router does not say where the handler is mounted: set Config.BasePath")
 	case strings.ContainsAny(found, "{}*:"):
 		return s, fmt.Errorf("the handler is mounted on %s, which is more than one path: set Config.BasePath", r.Pattern)
 	case known && mount == found:
 		return s, nil
 	case known:
-		return s, fmt.Errorf("the handler is mounted twice, on %s/ and on %s/: mount it once, or set Config.BasePath to the one that counts", mount, found)
+		return s, fmt.Errorf("the handler is mounted twice, on %s/ and on %s/: mount it once, or set Config.BasePath to the one that you want", mount, found)
 	}
 	return m.learn(found)
 }
@@ -145,7 +145,7 @@ func (m *Middleware) learn(mount string) (*site, error) {
 	defer m.mu.Unlock()
 	if m.known {
 		if m.mount != mount {
-			return m.site, fmt.Errorf("the handler is mounted twice, on %s/ and on %s/: mount it once, or set Config.BasePath to the one that counts", m.mount, mount)
+			return m.site, fmt.Errorf("the handler is mounted twice, on %s/ and on %s/: mount it once, or set Config.BasePath to the one that you want", m.mount, mount)
 		}
 		return m.site, nil
 	}

@@ -32,7 +32,7 @@ type Reactive struct {
 func ReactiveAuth(config ReactiveConfig) (*Reactive, error) {
 	prefix := "/" + strings.Trim(cmp.Or(config.Prefix, "/api/auth"), "/")
 	if config.BasePath != "" && "/"+strings.Trim(config.BasePath, "/") != prefix {
-		return nil, fmt.Errorf("frameworks: Config.BasePath is %s and Prefix is %s: leave BasePath empty, it follows from Prefix", config.BasePath, prefix)
+		return nil, fmt.Errorf("frameworks: Config.BasePath is %s and Prefix is %s: leave BasePath empty; it is derived from Prefix", config.BasePath, prefix)
 	}
 	re := &Reactive{}
 	var err error
@@ -84,7 +84,7 @@ func (re *Reactive) Guard(guarded ...string) (func(http.Handler) http.Handler, e
 		return nil, err
 	}
 	if p.match("/") {
-		return nil, errors.New("frameworks: / can't be guarded, because that is where visitors are sent")
+		return nil, errors.New("frameworks: / can't be guarded, because visitors without a session are redirected to it")
 	}
 	return func(next http.Handler) http.Handler {
 		return re.site.protect(p, next, func(h *auth.Handler, w http.ResponseWriter, r *http.Request) {

@@ -28,11 +28,11 @@ var (
 
 var (
 	errTooLarge  = fmt.Errorf("%w: too large", ErrInvalid)
-	errForm      = fmt.Errorf("%w: no compact JWE", ErrInvalid)
+	errForm      = fmt.Errorf("%w: not a compact JWE", ErrInvalid)
 	errHeader    = fmt.Errorf("%w: bad header", ErrInvalid)
 	errAlgorithm = fmt.Errorf("%w: algorithm not allowed", ErrInvalid)
 	errExtension = fmt.Errorf("%w: zip and crit are not supported", ErrInvalid)
-	errNoKey     = fmt.Errorf("%w: no matching secret", ErrInvalid)
+	errNoKey     = fmt.Errorf("%w: no secret matches", ErrInvalid)
 	errDecrypt   = fmt.Errorf("%w: decryption failed", ErrInvalid)
 )
 

@@ -22,7 +22,7 @@ const MaxTokenSize = 256 << 10
 // ErrMissingSecret is returned when no secret is given.
 var ErrMissingSecret = errors.New("jwt: no secret")
 
-var errTooLong = errors.New("jwt: the token would be too long")
+var errTooLong = errors.New("jwt: the claims are too long for a token")
 
 // EncodeParams is what [Encode] takes (docs/protocol.md, "Session tokens").
 type EncodeParams struct {

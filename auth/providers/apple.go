@@ -30,7 +30,7 @@ func appleSecret(c *completion) error {
 		return err
 	}
 	if k.teamID == "" || k.keyID == "" {
-		return errors.New("WithAppleKey needs the IDs of team and key")
+		return errors.New("WithAppleKey needs the team ID and the key ID")
 	}
 	id := p.ClientID
 	p.Client.TokenEndpointAuthMethod = auth.ClientAuthNone

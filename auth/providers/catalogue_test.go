@@ -57,7 +57,7 @@ func TestOptionsThatAProviderDoesNotTake(t *testing.T) {
 		"WithAppleKey":          providers.Google(client, providers.WithAppleKey("a", "b", "c")),
 		"WithMailOptions":       providers.Google(client, providers.WithMailOptions(func(*auth.Email) {})),
 		"WithIssuer":            providers.Resend(providers.WithAPIKey("k"), providers.WithFrom("a@b.example"), providers.WithIssuer("https://x.example")),
-		"for OAuth":             providers.Resend(providers.WithAPIKey("k"), providers.WithFrom("a@b.example"), client),
+		"no OAuth options":      providers.Resend(providers.WithAPIKey("k"), providers.WithFrom("a@b.example"), client),
 		"not an e-mail address": providers.Resend(providers.WithAPIKey("k"), providers.WithFrom("nobody")),
 		"WithPhotoSize":         providers.MicrosoftEntraID(client, providers.WithPhotoSize(49)),
 		"WithRegion":            providers.Lark(client, providers.WithRegion("EU")),

@@ -17,8 +17,9 @@ func FortyTwo(opts ...Option) *auth.OAuth { return oauthRow("42-school").provide
 func Amazon(opts ...Option) *auth.OAuth { return oauthRow("amazon").provider(opts) }
 
 // Apple signs people in with Apple, by OpenID Connect. Its ID is apple.
-// Apple tells the name at the first sign-in only, and an e-mail address that
-// may be a relay. WithAppleKey replaces the client secret, which expires.
+// Apple sends the name at the first sign-in only. The e-mail address may be a
+// relay address. The client secret expires; WithAppleKey makes a new one for
+// each token request.
 //
 //   - environment: AUTH_APPLE_ID, AUTH_APPLE_SECRET
 //   - scope: name email
@@ -55,7 +56,7 @@ func Auth0(opts ...Option) *auth.OAuth { return oauthRow("auth0").provider(opts)
 func Authentik(opts ...Option) *auth.OAuth { return oauthRow("authentik").provider(opts) }
 
 // AzureAD signs people in with Azure Active Directory, by OpenID Connect. Its ID is azure-ad.
-// The former name of microsoft-entra-id.
+// This is the former name of microsoft-entra-id.
 //
 //   - environment: AUTH_AZURE_AD_ID, AUTH_AZURE_AD_SECRET, AUTH_AZURE_AD_ISSUER
 //   - scope: openid profile email User.Read
@@ -63,8 +64,8 @@ func Authentik(opts ...Option) *auth.OAuth { return oauthRow("authentik").provid
 func AzureAD(opts ...Option) *auth.OAuth { return oauthRow("azure-ad").provider(opts) }
 
 // AzureADB2C signs people in with Azure AD B2C, by OpenID Connect. Its ID is azure-ad-b2c.
-// WithIssuer is the issuer that the ID tokens name; WithOptions sets WellKnown
-// where the metadata of the user flow is elsewhere.
+// WithIssuer sets the issuer that the ID tokens name. If the metadata of the
+// user flow is at another address, WithOptions sets WellKnown.
 //
 //   - environment: AUTH_AZURE_AD_B2C_ID, AUTH_AZURE_AD_B2C_SECRET, AUTH_AZURE_AD_B2C_ISSUER
 //   - scope: openid profile email
@@ -169,7 +170,7 @@ func Concept2(opts ...Option) *auth.OAuth { return oauthRow("concept2").provider
 func Dailymotion(opts ...Option) *auth.OAuth { return oauthRow("dailymotion").provider(opts) }
 
 // Deezer signs people in with Deezer, by OAuth 2. Its ID is deezer.
-// What is asked for is in the parameter perms, not in the scope.
+// The permissions are requested with the parameter perms, not with scope.
 //
 //   - environment: AUTH_DEEZER_ID, AUTH_DEEZER_SECRET
 //   - scope: none
@@ -189,8 +190,8 @@ func Descope(opts ...Option) *auth.OAuth { return oauthRow("descope").provider(o
 func DigitalOcean(opts ...Option) *auth.OAuth { return oauthRow("digitalocean").provider(opts) }
 
 // DingTalk signs people in with DingTalk, by OAuth 2. Its ID is dingtalk.
-// The identifier is the unionId. With the scope "openid corpid" people choose a
-// company.
+// The identifier is the unionId. With the scope "openid corpid" the person
+// chooses a company.
 //
 //   - environment: AUTH_DINGTALK_ID, AUTH_DINGTALK_SECRET
 //   - scope: openid
@@ -305,8 +306,9 @@ func FusionAuth(opts ...Option) *auth.OAuth { return oauthRow("fusionauth").prov
 func Gitea(opts ...Option) *auth.OAuth { return oauthRow("gitea").provider(opts) }
 
 // GitHub signs people in with GitHub, by OAuth 2. Its ID is github.
-// Without a public e-mail address the primary one is asked for, if it is
-// verified. WithBaseURL names an Enterprise Server.
+// If the profile has no public e-mail address, the provider requests the
+// primary one and uses it if it is verified. WithBaseURL sets the address of an
+// Enterprise Server.
 //
 //   - environment: AUTH_GITHUB_ID, AUTH_GITHUB_SECRET
 //   - scope: read:user user:email
@@ -366,15 +368,15 @@ func IdentityServer4(opts ...Option) *auth.OAuth { return oauthRow("identity-ser
 func InfluxCloud(opts ...Option) *auth.OAuth { return oauthRow("influxcloud").provider(opts) }
 
 // Instagram signs people in with Instagram, by OAuth 2. Its ID is instagram.
-// Instagram does not approve applications that sign people in with this API,
-// and points to Facebook.
+// Instagram does not approve applications that sign people in with this API. It
+// recommends Facebook for sign-in.
 //
 //   - environment: AUTH_INSTAGRAM_ID, AUTH_INSTAGRAM_SECRET
 //   - scope: user_profile
 func Instagram(opts ...Option) *auth.OAuth { return oauthRow("instagram").provider(opts) }
 
 // Intercom signs people in with Intercom, by OAuth 2. Its ID is intercom.
-// Signs in the teammates of a workspace.
+// The provider signs in the teammates of a workspace.
 //
 //   - environment: AUTH_INTERCOM_ID, AUTH_INTERCOM_SECRET
 //   - scope: none
@@ -401,8 +403,8 @@ func Keycloak(opts ...Option) *auth.OAuth { return oauthRow("keycloak").provider
 func Kinde(opts ...Option) *auth.OAuth { return oauthRow("kinde").provider(opts) }
 
 // Lark signs people in with Lark, by OAuth 2. Its ID is lark.
-// Feishu in China, Lark elsewhere: see WithRegion. The identifier is the
-// open_id, which is of one application.
+// The service is Feishu in China and Lark elsewhere: see WithRegion. The
+// identifier is the open_id, which differs for each application.
 //
 //   - environment: AUTH_LARK_ID, AUTH_LARK_SECRET
 //   - scope: none
@@ -479,8 +481,8 @@ func Medium(opts ...Option) *auth.OAuth { return oauthRow("medium").provider(opt
 func Meetup(opts ...Option) *auth.OAuth { return oauthRow("meetup").provider(opts) }
 
 // MicrosoftEntraID signs people in with Microsoft Entra ID, by OpenID Connect. Its ID is microsoft-entra-id.
-// The tenant common lets accounts of every organisation in; WithTenant names
-// one.
+// The default tenant, common, accepts accounts of every organisation;
+// WithTenant sets one tenant.
 //
 //   - environment: AUTH_MICROSOFT_ENTRA_ID_ID, AUTH_MICROSOFT_ENTRA_ID_SECRET, AUTH_MICROSOFT_ENTRA_ID_ISSUER
 //   - scope: openid profile email User.Read
@@ -502,7 +504,8 @@ func Naver(opts ...Option) *auth.OAuth { return oauthRow("naver").provider(opts)
 func Netlify(opts ...Option) *auth.OAuth { return oauthRow("netlify").provider(opts) }
 
 // NetSuite signs people in with NetSuite, by OAuth 2. Its ID is netsuite.
-// The user comes from a RESTlet of your own.
+// The profile comes from a RESTlet that you write; WithUserInfoURL sets its
+// address.
 //
 //   - environment: AUTH_NETSUITE_ID, AUTH_NETSUITE_SECRET
 //   - scope: restlets rest_webservices
@@ -587,9 +590,9 @@ func PayPal(opts ...Option) *auth.OAuth { return oauthRow("paypal").provider(opt
 func PingID(opts ...Option) *auth.OAuth { return oauthRow("ping-id").provider(opts) }
 
 // Pinterest signs people in with Pinterest, by OAuth 2. Its ID is pinterest.
-// The identifier is the id, since people can change their usernames.
+// The identifier is the id, because people can change their usernames.
 // WithDangerousUsernameKey keeps accounts that were stored under usernames; its
-// documentation tells how to convert them.
+// documentation says how to convert them.
 //
 //   - environment: AUTH_PINTEREST_ID, AUTH_PINTEREST_SECRET
 //   - scope: user_accounts:read
@@ -640,8 +643,8 @@ func Salesforce(opts ...Option) *auth.OAuth { return oauthRow("salesforce").prov
 func SendGrid(opts ...Option) *auth.Email { return mailByID("sendgrid").provider(opts) }
 
 // Shopify signs people in with Shopify, by OAuth 2. Its ID is shopify.
-// Signs in the staff of one shop, and asks for its customers as scope unless
-// WithScope says otherwise.
+// The provider signs in the staff of one shop. It requests the scope
+// read_customers unless WithScope sets another.
 //
 //   - environment: AUTH_SHOPIFY_ID, AUTH_SHOPIFY_SECRET
 //   - scope: read_customers
@@ -655,8 +658,8 @@ func Shopify(opts ...Option) *auth.OAuth { return oauthRow("shopify").provider(o
 func SimpleLogin(opts ...Option) *auth.OAuth { return oauthRow("simplelogin").provider(opts) }
 
 // Slack signs people in with Slack, by OpenID Connect. Its ID is slack.
-// Slack apps that have opted in to PKCE take it: see WithPKCE. The opt-in is
-// for good, and for all users of the app.
+// Slack accepts PKCE from apps that have opted in to it: see WithPKCE. The
+// opt-in is permanent and applies to all users of the app.
 //
 //   - environment: AUTH_SLACK_ID, AUTH_SLACK_SECRET
 //   - scope: openid profile email
@@ -676,14 +679,15 @@ func SoundCloud(opts ...Option) *auth.OAuth { return oauthRow("soundcloud").prov
 func Spotify(opts ...Option) *auth.OAuth { return oauthRow("spotify").provider(opts) }
 
 // Steam signs people in with Steam, by OpenID 2.0. Its ID is steam.
-// OpenID 2.0: there is no client ID, and the client secret is the Web API key.
+// Steam uses OpenID 2.0: it needs no client ID, and the client secret is the
+// Web API key.
 //
 //   - environment: AUTH_STEAM_SECRET
 //   - scope: none
 func Steam(opts ...Option) *auth.OAuth { return oauthRow("steam").provider(opts) }
 
 // Strava signs people in with Strava, by OAuth 2. Its ID is strava.
-// Several scopes are one text with commas.
+// Several scopes are separated by commas.
 //
 //   - environment: AUTH_STRAVA_ID, AUTH_STRAVA_SECRET
 //   - scope: read
@@ -702,7 +706,7 @@ func Stripe(opts ...Option) *auth.OAuth { return oauthRow("stripe").provider(opt
 func Threads(opts ...Option) *auth.OAuth { return oauthRow("threads").provider(opts) }
 
 // TikTok signs people in with TikTok, by OAuth 2. Its ID is tiktok.
-// Several scopes are one text with commas.
+// Several scopes are separated by commas.
 //
 //   - environment: AUTH_TIKTOK_ID, AUTH_TIKTOK_SECRET
 //   - scope: user.info.basic
@@ -715,15 +719,15 @@ func TikTok(opts ...Option) *auth.OAuth { return oauthRow("tiktok").provider(opt
 func Todoist(opts ...Option) *auth.OAuth { return oauthRow("todoist").provider(opts) }
 
 // Trakt signs people in with Trakt, by OAuth 2. Its ID is trakt.
-// The identifier is the uuid, since slugs change with names.
+// The identifier is the uuid, because a slug changes with the name.
 //
 //   - environment: AUTH_TRAKT_ID, AUTH_TRAKT_SECRET
 //   - scope: none
 func Trakt(opts ...Option) *auth.OAuth { return oauthRow("trakt").provider(opts) }
 
 // Tumblr signs people in with Tumblr, by OAuth 2. Its ID is tumblr.
-// The identifier is the uuid of the primary blog, since a name can pass to
-// another person.
+// The identifier is the uuid of the primary blog, because another person can
+// get the name later.
 //
 //   - environment: AUTH_TUMBLR_ID, AUTH_TUMBLR_SECRET
 //   - scope: basic
@@ -785,8 +789,8 @@ func Webex(opts ...Option) *auth.OAuth { return oauthRow("webex").provider(opts)
 func WeChat(opts ...Option) *auth.OAuth { return oauthRow("wechat").provider(opts) }
 
 // WeCom signs people in with WeCom, by OAuth 2. Its ID is wecom.
-// Signs in the members of one company: client ID is its corp ID, client secret
-// that of the application.
+// The provider signs in the members of one company. The client ID is the corp
+// ID; the client secret is the application's.
 //
 //   - environment: AUTH_WECOM_ID, AUTH_WECOM_SECRET
 //   - scope: none
@@ -806,8 +810,8 @@ func Wikimedia(opts ...Option) *auth.OAuth { return oauthRow("wikimedia").provid
 func WordPress(opts ...Option) *auth.OAuth { return oauthRow("wordpress").provider(opts) }
 
 // WorkOS signs people in with WorkOS, by OAuth 2. Its ID is workos.
-// Without WithConnection the sign-in request has to name connection,
-// organization, domain or provider.
+// Without WithConnection the sign-in request must have the parameter
+// connection, organization, domain or provider.
 //
 //   - environment: AUTH_WORKOS_ID, AUTH_WORKOS_SECRET, AUTH_WORKOS_ISSUER
 //   - scope: openid profile email
@@ -840,7 +844,7 @@ func Yandex(opts ...Option) *auth.OAuth { return oauthRow("yandex").provider(opt
 func ZITADEL(opts ...Option) *auth.OAuth { return oauthRow("zitadel").provider(opts) }
 
 // Zoho signs people in with Zoho, by OAuth 2. Its ID is zoho.
-// WithBaseURL names the data centre, such as https://accounts.zoho.eu.
+// WithBaseURL sets the data centre, such as https://accounts.zoho.eu.
 //
 //   - environment: AUTH_ZOHO_ID, AUTH_ZOHO_SECRET
 //   - scope: AaaServer.profile.Read

@@ -21,7 +21,7 @@ func Example() {
 	var problem *auth.Error
 	fmt.Println(errors.As(err, &problem), problem.Message)
 	// Output:
-	// true provider "keycloak": the option issuer is missing; WithIssuer or AUTH_KEYCLOAK_ISSUER gives it
+	// true provider "keycloak": the option issuer is missing; set it with WithIssuer or AUTH_KEYCLOAK_ISSUER
 }
 
 func ExampleByID() {

@@ -95,7 +95,7 @@ func (x *exchange) answer(status int, body []byte, secrets ...string) (*auth.Tok
 		m, _ = v.(map[string]any)
 	}
 	if m == nil {
-		return nil, errors.New("the answer is not a JSON object")
+		return nil, errors.New("the response is not a JSON object")
 	}
 	for theirs, standard := range x.names {
 		if v, ok := m[theirs]; ok {
@@ -136,7 +136,7 @@ func tokenSet(m map[string]any) (*auth.TokenSet, error) {
 		TokenType: take("token_type"), Scope: take("scope"),
 	}
 	if t.AccessToken == "" {
-		return nil, errors.New("access_token is missing or not a text")
+		return nil, errors.New("access_token is missing or is not a string")
 	}
 	if lifetime := take("expires_in"); lifetime != "" {
 		seconds, err := strconv.ParseFloat(lifetime, 64)

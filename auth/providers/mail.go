@@ -70,11 +70,11 @@ func (r *mailRow) complete(p *auth.Email, s *settings) error {
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(s.named)) {
 		if !slices.ContainsFunc(r.options, func(o option) bool { return o.name == name }) {
-			problems = append(problems, fmt.Errorf("%s is not for this provider", how(name)))
+			problems = append(problems, fmt.Errorf("%s does not apply to this provider", how(name)))
 		}
 	}
 	if s.clientID != "" || s.clientSecret != "" || len(s.params) > 0 || s.apple != nil || len(s.oauth) > 0 {
-		problems = append(problems, errors.New("an option for OAuth is not for this provider"))
+		problems = append(problems, errors.New("this provider takes no OAuth options"))
 	}
 	values := map[string]string{"from": p.From, "server": p.Server, "apiKey": p.APIKey, "template": s.named["template"], "region": s.named["region"]}
 	for _, o := range r.options {
@@ -86,7 +86,7 @@ func (r *mailRow) complete(p *auth.Email, s *settings) error {
 			if o.name == "apiKey" {
 				hint += " or AUTH_" + variable(p.ID) + "_KEY"
 			}
-			problems = append(problems, fmt.Errorf("the option %s is missing; %s gives it", o.name, hint))
+			problems = append(problems, fmt.Errorf("the option %s is missing; set it with %s", o.name, hint))
 		}
 	}
 	var from *mail.Address

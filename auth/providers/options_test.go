@@ -53,7 +53,7 @@ func TestEveryOption(t *testing.T) {
 			switch {
 			case taken && err != nil:
 				t.Errorf("%s with %s: %v", i.ID, name, err)
-			case !taken && (err == nil || !strings.Contains(err.Error(), name+" is not for this provider")):
+			case !taken && (err == nil || !strings.Contains(err.Error(), name+" does not apply to this provider")):
 				t.Errorf("%s with %s, which it does not take: %v", i.ID, name, err)
 			}
 		}

@@ -46,7 +46,7 @@ func (r request) compile(endpoint string, params url.Values, vars map[string]str
 	return func(ctx context.Context, p auth.UserInfoRequest) (auth.Profile, error) {
 		location, ok := expandTokens(endpoint, &p.Tokens, url.PathEscape)
 		if !ok {
-			return nil, errors.New("userinfo: the token answer lacks what the URL needs")
+			return nil, errors.New("userinfo: the token response lacks a value that the URL needs")
 		}
 		u, err := url.Parse(location)
 		if err != nil {
@@ -69,7 +69,7 @@ func (r request) compile(endpoint string, params url.Values, vars map[string]str
 		members, _ := answer.(map[string]any)
 		profile, _ := root(&evidence{profile: members}).(map[string]any)
 		if profile == nil {
-			return nil, errors.New("userinfo: the answer holds no profile")
+			return nil, errors.New("userinfo: the response contains no profile")
 		}
 		return profile, nil
 	}, nil
@@ -137,7 +137,7 @@ func decode(body []byte) (any, error) {
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil || d.More() {
-		return nil, errors.New("the answer is not JSON")
+		return nil, errors.New("the response is not JSON")
 	}
 	return v, nil
 }

@@ -147,14 +147,14 @@ func (r *row) refused(s *settings) []error {
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(s.named)) {
 		if !r.takes(name) {
-			problems = append(problems, fmt.Errorf("%s is not for this provider", how(name)))
+			problems = append(problems, fmt.Errorf("%s does not apply to this provider", how(name)))
 		}
 	}
 	if s.apple != nil && !r.takes("appleKey") {
-		problems = append(problems, errors.New("WithAppleKey is not for this provider"))
+		problems = append(problems, errors.New("WithAppleKey does not apply to this provider"))
 	}
 	if len(s.mail) > 0 {
-		problems = append(problems, errors.New("WithMailOptions and WithMessage are for mail providers"))
+		problems = append(problems, errors.New("WithMailOptions and WithMessage apply to mail providers only"))
 	}
 	return problems
 }
@@ -172,11 +172,9 @@ func (c *completion) setOption(o option, given string) error {
 	if value == "" && o.required {
 		hint := how(o.name)
 		if o.name == "issuer" {
-			hint += " or AUTH_" + variable(cmp.Or(c.provider.EnvID, c.provider.ID)) + "_ISSUER gives it"
-		} else {
-			hint += " gives it"
+			hint += " or AUTH_" + variable(cmp.Or(c.provider.EnvID, c.provider.ID)) + "_ISSUER"
 		}
-		return fmt.Errorf("the option %s is missing; %s", o.name, hint)
+		return fmt.Errorf("the option %s is missing; set it with %s", o.name, hint)
 	}
 	c.vars[o.name] = value
 	return nil
@@ -232,7 +230,7 @@ func (c *completion) needSecret() error {
 	if c.provider.ClientSecret != "" {
 		return nil
 	}
-	return fmt.Errorf("ClientSecret is missing; AUTH_%s_SECRET gives it too", variable(cmp.Or(c.provider.EnvID, c.provider.ID)))
+	return fmt.Errorf("ClientSecret is missing; set it or the environment variable AUTH_%s_SECRET", variable(cmp.Or(c.provider.EnvID, c.provider.ID)))
 }
 
 func (c *completion) userInfo() error {

@@ -45,25 +45,25 @@ func shopifySignature(c *completion) error {
 func shopifyUser(_ context.Context, p auth.UserInfoRequest) (auth.Profile, error) {
 	profile, _ := p.Tokens.Extra["associated_user"].(map[string]any)
 	if profile == nil {
-		return nil, errors.New("the token answer holds no profile")
+		return nil, errors.New("the token response contains no profile")
 	}
 	return profile, nil
 }
 
 func checkShopify(params url.Values, shop, secret string) error {
 	if params.Get("shop") != shop+".myshopify.com" || len(params["shop"]) != 1 {
-		return errors.New("the answer is of another shop")
+		return errors.New("the response comes from another shop")
 	}
 	given, err := hex.DecodeString(params.Get("hmac"))
 	if err != nil || len(params["hmac"]) != 1 {
-		return errors.New("the answer is not signed")
+		return errors.New("the response is not signed")
 	}
 	signed := maps.Clone(params)
 	signed.Del("hmac")
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(signed.Encode()))
 	if !hmac.Equal(mac.Sum(nil), given) {
-		return errors.New("the answer is signed by somebody else")
+		return errors.New("the signature of the response is not valid")
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func steamAssertion(p auth.TokenRequest) (string, error) {
 	case q.Get("openid.op_endpoint") != steamLogin:
 		return "", errors.New("it comes from another provider")
 	case returnTo.String() != p.RedirectURI || back.Encode() != steamReturn(q.Get("state")).Encode():
-		return "", errors.New("it was made for another address or sign-in")
+		return "", errors.New("it was made for another return address or sign-in")
 	case id == nil || q.Get("openid.identity") != q.Get("openid.claimed_id"):
 		return "", errors.New("claimed_id is not the identifier of a person at Steam")
 	}

@@ -24,7 +24,7 @@ func table() []row {
 		},
 		{
 			id: "apple", name: "Apple", kind: auth.TypeOIDC, constructor: "Apple",
-			note:       "Apple tells the name at the first sign-in only, and an e-mail address that may be a relay. WithAppleKey replaces the client secret, which expires.",
+			note:       "Apple sends the name at the first sign-in only. The e-mail address may be a relay address. The client secret expires; WithAppleKey makes a new one for each token request.",
 			issuer:     "https://appleid.apple.com",
 			params:     map[string]string{"response_mode": "form_post"},
 			scope:      "name email",
@@ -66,7 +66,7 @@ func table() []row {
 		},
 		{
 			id: "azure-ad", name: "Azure Active Directory", kind: auth.TypeOIDC, constructor: "AzureAD",
-			note:     "The former name of microsoft-entra-id.",
+			note:     "This is the former name of microsoft-entra-id.",
 			scope:    "openid profile email User.Read",
 			profile:  mapping{id: "sub", name: "name", email: "email", imageBy: graphPhoto},
 			verified: "xms_edov",
@@ -76,7 +76,7 @@ func table() []row {
 		},
 		{
 			id: "azure-ad-b2c", name: "Azure AD B2C", kind: auth.TypeOIDC, constructor: "AzureADB2C",
-			note:    "WithIssuer is the issuer that the ID tokens name; WithOptions sets WellKnown where the metadata of the user flow is elsewhere.",
+			note:    "WithIssuer sets the issuer that the ID tokens name. If the metadata of the user flow is at another address, WithOptions sets WellKnown.",
 			profile: mapping{id: "sub", name: "name | preferred_username", email: "emails[0]"},
 			options: []option{{name: "issuer", required: true}},
 			color:   "#0072c6",
@@ -217,7 +217,7 @@ func table() []row {
 		},
 		{
 			id: "deezer", name: "Deezer", constructor: "Deezer",
-			note:          "What is asked for is in the parameter perms, not in the scope.",
+			note:          "The permissions are requested with the parameter perms, not with scope.",
 			authorization: "https://connect.deezer.com/oauth/auth.php",
 			token:         "https://connect.deezer.com/oauth/access_token.php",
 			userInfo:      "https://api.deezer.com/user/me",
@@ -250,7 +250,7 @@ func table() []row {
 		},
 		{
 			id: "dingtalk", name: "DingTalk", constructor: "DingTalk",
-			note:          `The identifier is the unionId. With the scope "openid corpid" people choose a company.`,
+			note:          `The identifier is the unionId. With the scope "openid corpid" the person chooses a company.`,
 			authorization: "https://login.dingtalk.com/oauth2/auth",
 			token:         "https://api.dingtalk.com/v1.0/oauth2/userAccessToken",
 			userInfo:      "https://api.dingtalk.com/v1.0/contact/users/me",
@@ -408,7 +408,7 @@ func table() []row {
 		},
 		{
 			id: "github", name: "GitHub", constructor: "GitHub",
-			note:          "Without a public e-mail address the primary one is asked for, if it is verified. WithBaseURL names an Enterprise Server.",
+			note:          "If the profile has no public e-mail address, the provider requests the primary one and uses it if it is verified. WithBaseURL sets the address of an Enterprise Server.",
 			issuer:        "{baseURL}/login/oauth",
 			authorization: "{baseURL}/login/oauth/authorize",
 			token:         "{baseURL}/login/oauth/access_token",
@@ -485,7 +485,7 @@ func table() []row {
 		},
 		{
 			id: "instagram", name: "Instagram", constructor: "Instagram",
-			note:          "Instagram does not approve applications that sign people in with this API, and points to Facebook.",
+			note:          "Instagram does not approve applications that sign people in with this API. It recommends Facebook for sign-in.",
 			authorization: "https://api.instagram.com/oauth/authorize",
 			token:         "https://api.instagram.com/oauth/access_token",
 			userInfo:      "https://graph.instagram.com/me",
@@ -497,7 +497,7 @@ func table() []row {
 		},
 		{
 			id: "intercom", name: "Intercom", constructor: "Intercom",
-			note:          "Signs in the teammates of a workspace.",
+			note:          "The provider signs in the teammates of a workspace.",
 			authorization: "https://app.intercom.com/oauth",
 			token:         "https://api.intercom.io/auth/eagle/token",
 			userInfo:      "https://api.intercom.io/me",
@@ -530,7 +530,7 @@ func table() []row {
 		},
 		{
 			id: "lark", name: "Lark", constructor: "Lark",
-			note:          "Feishu in China, Lark elsewhere: see WithRegion. The identifier is the open_id, which is of one application.",
+			note:          "The service is Feishu in China and Lark elsewhere: see WithRegion. The identifier is the open_id, which differs for each application.",
 			authorization: "https://accounts.{cloud}/open-apis/authen/v1/authorize",
 			token:         "{tokenURL}",
 			userInfo:      "https://open.{cloud}/open-apis/authen/v1/user_info",
@@ -626,7 +626,7 @@ func table() []row {
 		},
 		{
 			id: "microsoft-entra-id", name: "Microsoft Entra ID", kind: auth.TypeOIDC, constructor: "MicrosoftEntraID",
-			note:     "The tenant common lets accounts of every organisation in; WithTenant names one.",
+			note:     "The default tenant, common, accepts accounts of every organisation; WithTenant sets one tenant.",
 			scope:    "openid profile email User.Read",
 			profile:  mapping{id: "sub", name: "name", email: "email", imageBy: graphPhoto},
 			verified: "xms_edov",
@@ -652,7 +652,7 @@ func table() []row {
 		},
 		{
 			id: "netsuite", name: "NetSuite", constructor: "NetSuite",
-			note:          "The user comes from a RESTlet of your own.",
+			note:          "The profile comes from a RESTlet that you write; WithUserInfoURL sets its address.",
 			authorization: "https://{accountID}.app.netsuite.com/app/login/oauth2/authorize.nl",
 			token:         "https://{accountID}.suitetalk.api.netsuite.com/services/rest/auth/oauth2/v1/token",
 			userInfo:      "{userInfoURL}",
@@ -747,7 +747,7 @@ func table() []row {
 		},
 		{
 			id: "pinterest", name: "Pinterest", constructor: "Pinterest",
-			note:          "The identifier is the id, since people can change their usernames. WithDangerousUsernameKey keeps accounts that were stored under usernames; its documentation tells how to convert them.",
+			note:          "The identifier is the id, because people can change their usernames. WithDangerousUsernameKey keeps accounts that were stored under usernames; its documentation says how to convert them.",
 			authorization: "https://www.pinterest.com/oauth",
 			token:         "https://api.pinterest.com/v5/oauth/token",
 			userInfo:      "https://api.pinterest.com/v5/user_account",
@@ -788,7 +788,7 @@ func table() []row {
 		},
 		{
 			id: "shopify", name: "Shopify", constructor: "Shopify",
-			note:          "Signs in the staff of one shop, and asks for its customers as scope unless WithScope says otherwise.",
+			note:          "The provider signs in the staff of one shop. It requests the scope read_customers unless WithScope sets another.",
 			authorization: "https://{shop}.myshopify.com/admin/oauth/authorize",
 			token:         "https://{shop}.myshopify.com/admin/oauth/access_token",
 			params:        map[string]string{"grant_options[]": "per-user"},
@@ -809,7 +809,7 @@ func table() []row {
 		},
 		{
 			id: "slack", name: "Slack", kind: auth.TypeOIDC, constructor: "Slack",
-			note:     "Slack apps that have opted in to PKCE take it: see WithPKCE. The opt-in is for good, and for all users of the app.",
+			note:     "Slack accepts PKCE from apps that have opted in to it: see WithPKCE. The opt-in is permanent and applies to all users of the app.",
 			issuer:   "https://slack.com",
 			without:  []auth.Check{auth.CheckPKCE},
 			verified: "email_verified",
@@ -839,7 +839,7 @@ func table() []row {
 		},
 		{
 			id: "steam", name: "Steam", constructor: "Steam",
-			note:          "OpenID 2.0: there is no client ID, and the client secret is the Web API key.",
+			note:          "Steam uses OpenID 2.0: it needs no client ID, and the client secret is the Web API key.",
 			authorization: steamLogin,
 			userInfo:      "https://api.steampowered.com/ISteamUser/GetPlayerSummaries/v0002/",
 			userInfoQuery: map[string]string{"key": "{clientSecret}", "steamids": "{$token.steamid}"},
@@ -852,7 +852,7 @@ func table() []row {
 		},
 		{
 			id: "strava", name: "Strava", constructor: "Strava",
-			note:          "Several scopes are one text with commas.",
+			note:          "Several scopes are separated by commas.",
 			authorization: "https://www.strava.com/api/v3/oauth/authorize",
 			token:         "https://www.strava.com/api/v3/oauth/token",
 			userInfo:      "https://www.strava.com/api/v3/athlete",
@@ -885,7 +885,7 @@ func table() []row {
 		},
 		{
 			id: "tiktok", name: "TikTok", constructor: "TikTok",
-			note:          "Several scopes are one text with commas.",
+			note:          "Several scopes are separated by commas.",
 			authorization: "https://www.tiktok.com/v2/auth/authorize",
 			token:         "https://open.tiktokapis.com/v2/oauth/token/",
 			userInfo:      "https://open.tiktokapis.com/v2/user/info/",
@@ -909,7 +909,7 @@ func table() []row {
 		},
 		{
 			id: "trakt", name: "Trakt", constructor: "Trakt",
-			note:          "The identifier is the uuid, since slugs change with names.",
+			note:          "The identifier is the uuid, because a slug changes with the name.",
 			authorization: "https://trakt.tv/oauth/authorize",
 			token:         "https://api.trakt.tv/oauth/token",
 			userInfo:      "https://api.trakt.tv/users/settings",
@@ -920,7 +920,7 @@ func table() []row {
 		},
 		{
 			id: "tumblr", name: "Tumblr", constructor: "Tumblr",
-			note:          "The identifier is the uuid of the primary blog, since a name can pass to another person.",
+			note:          "The identifier is the uuid of the primary blog, because another person can get the name later.",
 			authorization: "https://www.tumblr.com/oauth2/authorize",
 			token:         "https://api.tumblr.com/v2/oauth2/token",
 			userInfo:      "https://api.tumblr.com/v2/user/info",
@@ -1019,7 +1019,7 @@ func table() []row {
 		},
 		{
 			id: "wecom", name: "WeCom", constructor: "WeCom",
-			note:          "Signs in the members of one company: client ID is its corp ID, client secret that of the application.",
+			note:          "The provider signs in the members of one company. The client ID is the corp ID; the client secret is the application's.",
 			authorization: "https://login.work.weixin.qq.com/wwlogin/sso/login",
 			params:        map[string]string{"login_type": "CorpApp", "appid": "{clientID}", "agentid": "{agentID}"},
 			noScope:       true,
@@ -1049,7 +1049,7 @@ func table() []row {
 		},
 		{
 			id: "workos", name: "WorkOS", constructor: "WorkOS",
-			note:          "Without WithConnection the sign-in request has to name connection, organization, domain or provider.",
+			note:          "Without WithConnection the sign-in request must have the parameter connection, organization, domain or provider.",
 			authorization: "{issuer}/sso/authorize",
 			token:         "{issuer}/sso/token",
 			userInfo:      "{issuer}/sso/profile",
@@ -1090,7 +1090,7 @@ func table() []row {
 		},
 		{
 			id: "zoho", name: "Zoho", constructor: "Zoho",
-			note:          "WithBaseURL names the data centre, such as https://accounts.zoho.eu.",
+			note:          "WithBaseURL sets the data centre, such as https://accounts.zoho.eu.",
 			authorization: "{baseURL}/oauth/v2/auth",
 			token:         "{baseURL}/oauth/v2/token",
 			userInfo:      "{baseURL}/oauth/user/info",

@@ -103,7 +103,7 @@ func (t *wecomToken) member(ctx context.Context, client *http.Client, token, cod
 		return nil, err
 	}
 	if text(profile["userid"]) != id {
-		return nil, errors.New("userinfo: the answer is about another member")
+		return nil, errors.New("userinfo: the response is about another member")
 	}
 	return profile, nil
 }
@@ -131,12 +131,12 @@ func wecomCall(ctx context.Context, client *http.Client, name string, params url
 	v, err := decode(body)
 	m, ok := v.(map[string]any)
 	if err != nil || !ok {
-		return nil, fmt.Errorf("%s: the answer is not a JSON object", name)
+		return nil, fmt.Errorf("%s: the response is not a JSON object", name)
 	}
 	code, err := strconv.ParseInt(text(m["errcode"]), 10, 64)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: the answer has no errcode", name)
+		return nil, fmt.Errorf("%s: the response has no errcode", name)
 	case code != 0:
 		return nil, fmt.Errorf("%s: %w", name, wecomError(code))
 	}

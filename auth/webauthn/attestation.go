@@ -48,12 +48,12 @@ func WithAttestation(conveyance string, trust Trust) Option {
 type attestation struct{ Trust }
 
 var (
-	errUnasked      = errors.New("webauthn: there is an attestation that was not asked for")
-	errUnattested   = errors.New("webauthn: the authenticator gives no attestation that anybody vouches for")
+	errUnasked      = errors.New("webauthn: the response contains an attestation that was not requested")
+	errUnattested   = errors.New("webauthn: the response contains no attestation with a certificate")
 	errFormat       = errors.New("webauthn: the attestation has a format that is not supported")
 	errNoAnchors    = errors.New("attestation needs trust anchors: use webauthn.WithAttestation")
 	errLaxMetadata  = errors.New("the metadata provider must demand an entry, check trust anchors and check the status of authenticators; webauthn.ReadMetadata makes one that does")
-	errMixedAnchors = errors.New("attestation takes either Roots or Metadata")
+	errMixedAnchors = errors.New("attestation needs either Roots or Metadata, not both")
 )
 
 // Check reports settings of a provider that can't work together. auth.New calls

@@ -28,7 +28,7 @@ func checkOrigins(list []auth.RelyingParty) error {
 			labels[rp.ID][originLabel(origin)] = true
 		}
 		if n := len(labels[rp.ID]); n > maxOriginLabels {
-			return fmt.Errorf("the relying party %q has origins with %d different names, such as example in https://app.example.com; browsers accept the first %d and pass over the others",
+			return fmt.Errorf("the relying party %q has origins with %d different names, such as example in https://app.example.com; browsers accept the first %d and ignore the others",
 				rp.ID, n, maxOriginLabels)
 		}
 	}

@@ -51,7 +51,7 @@ func folder() (string, error) {
 			return found, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", errors.New("the folder interop is not there")
+			return "", errors.New("the folder interop does not exist")
 		}
 		dir = filepath.Dir(dir)
 	}

@@ -126,7 +126,7 @@ func dialerOf(rt http.RoundTripper) uintptr {
 // link.
 func refuseLocal(_, to string, _ syscall.RawConn) error {
 	if host, _, err := net.SplitHostPort(to); err != nil || local(host) {
-		return errors.New("the endpoint is on this machine or its link, and the configuration does not name it")
+		return errors.New("the endpoint has a loopback or link-local address, which the configuration does not name")
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ type limited struct {
 	left int
 }
 
-var errTooLarge = fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
+var errTooLarge = fmt.Errorf("the response is larger than %d bytes", maxAnswer)
 
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left <= 0 {
@@ -177,7 +177,7 @@ func CheckURL(u *url.URL) error {
 	case u.Host == "":
 		return errors.New("the endpoint is not an absolute URL")
 	case u.User != nil:
-		return errors.New("the endpoint holds a user name")
+		return errors.New("the URL of the endpoint contains a user name")
 	case u.Scheme == "https":
 		return nil
 	case u.Scheme == "http" && loopback(u.Hostname()):

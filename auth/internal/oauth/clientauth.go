@@ -65,13 +65,13 @@ func (a *ClientAuth) signingKey() (jose.SigningKey, error) {
 	}
 	switch algorithm := jose.SignatureAlgorithm(a.Algorithm); {
 	case len(fitting) == 0:
-		return jose.SigningKey{}, fmt.Errorf("no signature algorithm goes with a key of type %T", a.Key.Public())
+		return jose.SigningKey{}, fmt.Errorf("a key of type %T has no signature algorithm that is supported", a.Key.Public())
 	case a.Algorithm == "":
 		return jose.SigningKey{Algorithm: fitting[0], Key: key}, nil
 	case slices.Contains(fitting, algorithm):
 		return jose.SigningKey{Algorithm: algorithm, Key: key}, nil
 	default:
-		return jose.SigningKey{}, fmt.Errorf("the algorithm %q does not go with the key of %s", a.Algorithm, a.Method)
+		return jose.SigningKey{}, fmt.Errorf("the algorithm %q does not fit the key of %s", a.Algorithm, a.Method)
 	}
 }
 

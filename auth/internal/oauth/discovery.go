@@ -115,10 +115,10 @@ func (i *Issuer) discover(ctx context.Context) (*Metadata, error) {
 	}
 	var m Metadata
 	if err := json.Unmarshal(answer.body, &m); err != nil || !bytes.HasPrefix(bytes.TrimSpace(answer.body), []byte("{")) {
-		return nil, errors.New("discovery: the answer is not a JSON object of metadata")
+		return nil, errors.New("discovery: the response is not a JSON object of metadata")
 	}
 	if !i.isFor(m.Issuer) {
-		return nil, fmt.Errorf("discovery: the metadata is of the issuer %q, want %q", m.Issuer, i.URL)
+		return nil, fmt.Errorf("discovery: the metadata names the issuer %q, want %q", m.Issuer, i.URL)
 	}
 	for name, endpoint := range map[string]string{
 		"authorization_endpoint": m.AuthorizationEndpoint, "token_endpoint": m.TokenEndpoint, "userinfo_endpoint": m.UserInfoEndpoint, "jwks_uri": m.JWKS,
@@ -131,7 +131,7 @@ func (i *Issuer) discover(ctx context.Context) (*Metadata, error) {
 			return nil, fmt.Errorf("discovery: %s is not a URL", name)
 		}
 		if local(u.Hostname()) && !i.onLoopback() {
-			return nil, fmt.Errorf("discovery: %s is on this machine or its link, and the issuer is not", name)
+			return nil, fmt.Errorf("discovery: %s has a loopback or link-local address, but the issuer has not", name)
 		}
 		if err := CheckURL(u); err != nil {
 			return nil, fmt.Errorf("discovery: %s: %w", name, err)
@@ -181,7 +181,7 @@ func (i *Issuer) keySet(ctx context.Context) (oidc.KeySet, error) {
 			return nil, err
 		}
 		if endpoint = m.JWKS; endpoint == "" {
-			return nil, errors.New("the metadata has no jwks_uri, so no signature can be verified")
+			return nil, errors.New("the metadata has no jwks_uri, so signatures can't be verified")
 		}
 	}
 	i.mu.Lock()

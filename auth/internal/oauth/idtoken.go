@@ -79,7 +79,7 @@ func (v *Verifier) IDToken(ctx context.Context, raw string, want Expected) (map[
 			matches = hash == base64.RawURLEncoding.EncodeToString(sum[:16])
 		}
 		if !matches {
-			return nil, errors.New("id token: at_hash is not that of the access token")
+			return nil, errors.New("id token: at_hash does not match the access token")
 		}
 	}
 	return claims, nil
@@ -158,7 +158,7 @@ func (v *Verifier) signed(ctx context.Context, raw, algorithm string, list func(
 	}
 	var payload json.RawMessage
 	if err := token.Claims(&payload); err != nil {
-		return nil, nil, errors.New("the claims can't be read")
+		return nil, nil, errors.New("the claims can't be decoded")
 	}
 	claims, err := jsonObject(payload)
 	if err != nil {
@@ -200,7 +200,7 @@ func (v *Verifier) checkIssuer(ctx context.Context, claims map[string]any) error
 	}
 	tid, _ := claims["tid"].(string)
 	if tenant, _ := word(want, iss); tid == "" || !strings.EqualFold(tid, tenant) {
-		return errors.New("issued by another issuer than tid says")
+		return errors.New("issued by another issuer than the one that tid names")
 	}
 	return nil
 }
@@ -223,7 +223,7 @@ func (v *Verifier) checkAudience(claims map[string]any) error {
 
 func (v *Verifier) checkExpiry(claims map[string]any) error {
 	if exp, ok := seconds(claims, "exp"); !ok || !exp.After(v.Now().Add(-tolerance)) {
-		return errors.New("expired, or without exp")
+		return errors.New("it has expired, or exp is missing")
 	}
 	return nil
 }
@@ -234,7 +234,7 @@ func (v *Verifier) checkTimes(claims map[string]any) error {
 	}
 	switch iat, ok := seconds(claims, "iat"); {
 	case !ok:
-		return errors.New("without iat")
+		return errors.New("iat is missing")
 	case iat.After(v.Now().Add(maxAhead)):
 		return errors.New("issued in the future")
 	}
@@ -249,16 +249,16 @@ func (v *Verifier) checkTimes(claims map[string]any) error {
 // checkIdentity checks the claims that only ID tokens have.
 func (v *Verifier) checkIdentity(claims map[string]any, want Expected) error {
 	if sub, _ := claims["sub"].(string); sub == "" {
-		return errors.New("without sub")
+		return errors.New("sub is missing")
 	}
 	got, present := claims["nonce"]
 	if text, _ := got.(string); want.Nonce == "" && present || want.Nonce != "" && text != want.Nonce {
-		return errors.New("the nonce is not the one that was sent")
+		return errors.New("the nonce differs from the one that was sent")
 	}
 	if v.MaxAge > 0 || v.RequireAuthTime || !want.FreshSince.IsZero() {
 		at, ok := seconds(claims, "auth_time")
 		if !ok {
-			return errors.New("without auth_time")
+			return errors.New("auth_time is missing")
 		}
 		if v.MaxAge > 0 && v.Now().Sub(at) > v.MaxAge+tolerance || at.Before(want.FreshSince.Add(-tolerance)) {
 			return errors.New("the authentication is too old")

@@ -120,7 +120,7 @@ func (k *keySet) get(ctx context.Context) ([]jose.JSONWebKey, error) {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(answer.body, &set); err != nil {
-		return nil, errors.New("the answer is not a key set")
+		return nil, errors.New("the response is not a key set")
 	}
 	var keys []jose.JSONWebKey
 	for _, raw := range set.Keys {

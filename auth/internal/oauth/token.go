@@ -150,7 +150,7 @@ func (t *tokenTransport) roundTrip(r *http.Request) (*http.Response, error) {
 		}
 		form, err := url.ParseQuery(string(raw))
 		if err != nil {
-			return nil, errors.New("the token request can't be read")
+			return nil, errors.New("the form of the token request can't be read")
 		}
 		if err := prepare(r, form); err != nil {
 			return nil, err
@@ -169,7 +169,7 @@ func (t *tokenTransport) roundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		if answer == nil {
-			return nil, errors.New("the hook for the token answer returned none")
+			return nil, errors.New("the hook for the token response returned no response")
 		}
 	}
 	body, err := io.ReadAll(answer.Body)
@@ -197,7 +197,7 @@ func judge(answer *http.Response, body []byte, secrets ...string) (map[string]an
 		return nil, fmt.Errorf("token request: status %d", answer.StatusCode)
 	}
 	if answer.Header.Get("WWW-Authenticate") != "" {
-		return nil, errors.New("token request: the provider asks for another authentication")
+		return nil, errors.New("token request: the provider requires another authentication scheme")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("token request: %w", err)
@@ -210,7 +210,7 @@ func judge(answer *http.Response, body []byte, secrets ...string) (map[string]an
 		s, ok := v.(string)
 		required := name == "access_token" || name == "token_type"
 		if present && (!ok || s == "") || !present && required {
-			return nil, fmt.Errorf("token request: %s is missing or not a text", name)
+			return nil, fmt.Errorf("token request: %s is missing or is not a string", name)
 		}
 	}
 	kind := strings.ToLower(members["token_type"].(string)) //nolint:forcetypeassert // checked above
@@ -219,13 +219,13 @@ func judge(answer *http.Response, body []byte, secrets ...string) (map[string]an
 	}
 	if scope, present := members["scope"]; present {
 		if _, ok := scope.(string); !ok {
-			return nil, errors.New("token request: scope is not a text")
+			return nil, errors.New("token request: scope is not a string")
 		}
 	}
 	if v, present := members["expires_in"]; present {
 		seconds, err := strconv.ParseFloat(strings.TrimSpace(fmt.Sprint(v)), 64)
 		if err != nil || !(seconds >= 0 && seconds <= 1e11) { // NaN is neither
-			return nil, errors.New("token request: expires_in is not a lifetime")
+			return nil, errors.New("token request: expires_in is not a lifetime in seconds")
 		}
 		members["expires_in"] = json.Number(strconv.FormatFloat(seconds, 'f', -1, 64))
 	}
@@ -247,10 +247,10 @@ func jsonObject(body []byte) (map[string]any, error) {
 	d.UseNumber()
 	var members map[string]any
 	if err := d.Decode(&members); err != nil || members == nil {
-		return nil, errors.New("the answer is not a JSON object")
+		return nil, errors.New("the response is not a JSON object")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("the answer is not a JSON object")
+		return nil, errors.New("the response is not a JSON object")
 	}
 	return members, nil
 }

@@ -24,11 +24,11 @@ func UserInfo(ctx context.Context, client *http.Client, endpoint, accessToken st
 		return nil, fmt.Errorf("userinfo: status %d", answer.status)
 	}
 	if answer.header.Get("WWW-Authenticate") != "" {
-		return nil, errors.New("userinfo: the provider asks for another authentication")
+		return nil, errors.New("userinfo: the provider requires another authentication scheme")
 	}
 	if answer.mediaType() == "application/jwt" {
 		if v == nil {
-			return nil, errors.New("userinfo: a signed answer, and no issuer to verify it")
+			return nil, errors.New("userinfo: the response is signed, but no issuer is configured to verify it")
 		}
 		claims, err := v.userInfo(ctx, string(answer.body), algorithm)
 		if err != nil {
@@ -37,7 +37,7 @@ func UserInfo(ctx context.Context, client *http.Client, endpoint, accessToken st
 		return claims, nil
 	}
 	if algorithm != "" {
-		return nil, errors.New("userinfo: the answer is not signed")
+		return nil, errors.New("userinfo: the response is not signed")
 	}
 	members, err := jsonObject(answer.body)
 	if err != nil {

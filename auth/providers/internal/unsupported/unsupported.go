@@ -7,12 +7,12 @@ type Service struct{ ID, Reason string }
 // Services returns all, ordered by ID.
 func Services() []Service {
 	return []Service{
-		{"bitly", "its answers have no identifier of a person that is documented to be stable"},
-		{"lastfm", "it has a protocol of its own, with signed calls and without a state"},
+		{"bitly", "its profile contains no identifier that is documented to be stable"},
+		{"lastfm", "it has its own protocol, with signed calls and without a state"},
 		{"onedrive", "its API is retired; microsoft-entra-id signs in the same people"},
 		{"seatalk", "its sign-in is not publicly documented"},
 		{"typetalk", "the service has ended"},
-		{"wepay", "the version of its API that signed people in is no longer documented"},
+		{"wepay", "the API version with sign-in is no longer documented"},
 		{"yammer", "its own OAuth ended in July 2025; microsoft-entra-id signs in the same people"},
 	}
 }
