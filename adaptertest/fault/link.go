@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -137,12 +138,12 @@ func (l *link) serve(ctx context.Context) {
 func (l *link) readClient() {
 	defer close(l.requests)
 	defer close(l.left)
+	b := make([]byte, chunkBytes)
 	for {
-		b := make([]byte, chunkBytes)
 		n, err := l.client.Read(b)
 		if n > 0 {
 			select {
-			case l.requests <- b[:n]:
+			case l.requests <- bytes.Clone(b[:n]):
 			case <-l.over:
 				return
 			}
@@ -259,12 +260,12 @@ func (l *link) passStall() bool {
 
 func (l *link) readServer() {
 	defer close(l.answers)
+	b := make([]byte, chunkBytes)
 	for {
-		b := make([]byte, chunkBytes)
 		n, err := l.server.Read(b)
 		if n > 0 {
 			select {
-			case l.answers <- l.arrive(b[:n]):
+			case l.answers <- l.arrive(bytes.Clone(b[:n])):
 			case <-l.over:
 				return
 			}
