@@ -44,7 +44,7 @@ var ctxClauses = []check{
 		defer control.Heal()
 		hits := 0
 		for _, method := range c.allMethods() {
-			for step := 1; step <= 3; step++ {
+			for step := 1; step <= min(3, c.rounds(3)); step++ {
 				k := c.newFixture(c.a)
 				m := k.callOf(method)
 				i := c.inject(control, fault.Stall, step)
@@ -108,7 +108,7 @@ var ctxClauses = []check{
 				err := c.normalCalls(ctx, limited)
 				cancel()
 				if err != nil {
-					c.Fatalf("after 300 calls that were cancelled: %v", err)
+					c.Fatalf("after calls that were cancelled: %v", err)
 				}
 			}
 		})
@@ -190,8 +190,8 @@ func (c *clauseContext) tookEffect(k *fixture, m *model.Model, w call, record an
 	}
 }
 
-// abandon makes 300 calls that are cancelled while they run, some of them
-// while answers of the store are held back.
+// abandon makes calls that are cancelled while they run, 300 in a round, some of
+// them while answers of the store are held back.
 func (c *clauseContext) abandon(a adapter.Adapter) {
 	var control fault.Control
 	if c.harness().Faults != nil {
@@ -206,7 +206,7 @@ func (c *clauseContext) abandon(a adapter.Adapter) {
 	p, stop := pair.New()
 	defer stop()
 	during := &pair.Canceller{Runner: p}
-	for n := range 150 {
+	for n := range c.rounds(150) {
 		m := k.callOf(methods[n/2%len(methods)])
 		if n%2 == 0 {
 			during.Call(c.ctx, func(ctx context.Context) { _, _ = m.do(ctx, a) })
@@ -220,7 +220,7 @@ func (c *clauseContext) abandon(a adapter.Adapter) {
 		c.abandonEach(a, control, k, methods)
 	}
 	c.parallel(10, func(client int) {
-		for n := range 15 {
+		for n := range c.rounds(15) {
 			m := k.callOf(methods[(client*15+n)%len(methods)])
 			ctx, cancel := context.WithCancel(c.ctx)
 			if control == nil || n%5 > 0 {
@@ -326,8 +326,9 @@ func (c *clauseContext) normalCalls(ctx context.Context, a adapter.Adapter) erro
 // cancelAtEachLook cancels every write when it checks its context for the
 // first time, the second time, and so on.
 func (c *clauseContext) cancelAtEachLook() {
-	for _, method := range visibleWrites {
-		for n := 1; n <= tripLooks && c.works(method); n++ {
+	stride := c.stride(3)
+	for turn, method := range visibleWrites {
+		for n := 1 + turn%stride; n <= tripLooks && c.works(method); n += stride {
 			k := c.newFixture(c.a)
 			x := faulted{fixture: k, call: k.callOf(method)}
 			ctx := pair.NewTripContext(c.ctx, n)
@@ -365,9 +366,9 @@ func (c *clauseContext) cancelAnywhere() {
 // being held.
 func (c *clauseContext) cancelAtEachStep(control fault.Control) {
 	defer control.Heal()
-	hits := 0
-	for _, method := range visibleWrites {
-		for step := 1; step <= faultSteps && c.works(method); step++ {
+	hits, stride := 0, c.stride(2)
+	for turn, method := range visibleWrites {
+		for step := 1 + turn%stride; step <= faultSteps && c.works(method); step += stride {
 			k := c.newFixture(c.a)
 			x := faulted{kind: fault.HoldReply, step: step, fixture: k, call: k.callOf(method)}
 			hold := c.inject(control, fault.HoldReply, step)

@@ -150,7 +150,7 @@ func failureIsNotAbsent(c *clauseContext) {
 	b := c.residents(1)[0]
 	lookups := c.lookups()
 	if c.has(abilityFaults) {
-		for _, k := range lookups {
+		for turn, k := range lookups {
 			key, ok := b.key(k)
 			if !ok {
 				continue
@@ -165,7 +165,7 @@ func failureIsNotAbsent(c *clauseContext) {
 			if uses {
 				kinds = kinds[:2] // after a lost reply the token may be used: FAULT-07 judges that
 			}
-			for _, kind := range kinds {
+			for _, kind := range c.kindsFor(turn, len(lookups), c.faults(), kinds) {
 				c.eachStep(kind, func() {
 					if uses {
 						token := c.token()
@@ -213,7 +213,8 @@ func failureIsNotAbsent(c *clauseContext) {
 
 // nilErrorMeansWritten is ERR-02.
 func nilErrorMeansWritten(c *clauseContext) {
-	for _, w := range c.writes() {
+	writes := c.writes()
+	for turn, w := range writes {
 		do, missing := w.prepare(c)
 		if _, err := do(c.a); err != nil {
 			c.Errorf("%s: %v", w.method, err)
@@ -223,7 +224,8 @@ func nilErrorMeansWritten(c *clauseContext) {
 		if !c.has(abilityFaults) {
 			continue
 		}
-		for _, kind := range []fault.Kind{fault.FailRequest, fault.Down, fault.Cut} {
+		kinds := []fault.Kind{fault.FailRequest, fault.Down, fault.Cut}
+		for _, kind := range c.kindsFor(turn, len(writes), c.faults(), kinds) {
 			c.eachStep(kind, func() { do, missing = w.prepare(c) }, func(what string) error {
 				_, err := c.bounded(limitWith(kind), func(c *clauseContext) (any, error) { return do(c.a) })
 				if err != nil {
@@ -338,8 +340,7 @@ func undecodableIsAnError(c *clauseContext) {
 const maxSteps = 12
 
 // eachStep calls prepare without a fault and then call with one at the first
-// step, the second and so on, until a call ends without the fault. It skips a
-// kind that the control does not have.
+// step, the second and so on, until a call ends without the fault.
 func (c *clauseContext) eachStep(kind fault.Kind, prepare func(), call func(what string) error) {
 	control := c.harness().Faults(c.raw)
 	steps := maxSteps
@@ -349,13 +350,8 @@ func (c *clauseContext) eachStep(kind fault.Kind, prepare func(), call func(what
 	for step := 1; step <= steps; step++ {
 		what := fmt.Sprintf("step %d of the call meets %s", step, kindName(kind))
 		prepare()
-		in, err := control.Inject(kind, step)
-		if errors.Is(err, errors.ErrUnsupported) {
-			return
-		} else if err != nil {
-			c.Fatalf("injecting a fault: %v", err)
-		}
-		err = call(what)
+		in := c.inject(control, kind, step)
+		err := call(what)
 		hit := isHit(in) || err != nil && willBeHit(in)
 		c.heal()
 		if !hit || c.failed() {

@@ -345,7 +345,7 @@ func (c *clauseContext) abandonedCallEnds(second adapter.Adapter, method string)
 			c.Fatalf("Inject: %v", err)
 		}
 		lost := c.inject(control, fault.FailRequest, step+1)
-		_, err = c.bounded(downTime, func(c *clauseContext) (any, error) { return m.do(c.ctx, c.a) })
+		_, err = c.bounded(heldTime, func(c *clauseContext) (any, error) { return m.do(c.ctx, c.a) })
 		if err != nil && isHit(held) {
 			select {
 			case <-lost.Hit():

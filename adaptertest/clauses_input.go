@@ -137,15 +137,16 @@ var inputClauses = []check{
 			}
 		}
 		names = append(names, "sqlite_master", "sqlite_sequence", "rowid", "_id", "id", "pg_catalog.pg_class", "information_schema.tables", "system.indexes", "_all_docs")
+		turn := 0
 		for _, k := range c.keyed() {
-			if key, ok := residents[0].key(k); ok {
-				for _, name := range names {
-					for i := range key {
-						if key[i] != name {
-							c.misses(k, with(key, i, name))
-						}
+			key, _ := residents[0].key(k)
+			for i := range key {
+				for _, name := range share(c, names, turn) {
+					if key[i] != name {
+						c.misses(k, with(key, i, name))
 					}
 				}
+				turn++
 			}
 		}
 		c.intact(residents)

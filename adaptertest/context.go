@@ -145,6 +145,21 @@ func (c *clauseContext) requires(methods ...string) {
 // for.
 func (c *clauseContext) rounds(n int) int { return max(1, int(float64(n)*c.run.options.Rounds)) }
 
+// stride is the distance between the numbered cases that the run tries: one, or
+// at most so many in a run of less than one round.
+func (c *clauseContext) stride(most int) int { return max(1, min(most, int(1/c.run.options.Rounds))) }
+
+// share returns the values, or a share of them in a run of less than one round,
+// which is another one each turn.
+func share[T any](c *clauseContext, values []T, turn int) []T {
+	stride := c.stride(len(values))
+	var some []T
+	for i := turn % stride; i < len(values); i += stride {
+		some = append(some, values[i])
+	}
+	return some
+}
+
 // span scales the time for repetitions in the same way.
 func (c *clauseContext) span(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * c.run.options.Rounds)

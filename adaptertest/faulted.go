@@ -34,6 +34,8 @@ const (
 	// downAttempts is the number of attempts.
 	downTime     = 300 * time.Millisecond
 	downAttempts = 50
+	// heldTime is the deadline of a call whose answer is held.
+	heldTime = 100 * time.Millisecond
 	// faultSteps limits the number of steps of one call at which a fault is
 	// injected.
 	faultSteps = 40
@@ -158,28 +160,51 @@ func (x faulted) String() string {
 	return fmt.Sprintf("%s with %s at step %d (%s)", x.call.method, kindName(x.kind), x.step, outcome)
 }
 
+// farStep is a step that no call reaches.
+const farStep = 1 << 20
+
+// kindsFor returns the kinds of fault that the call with the number turn, of so
+// many calls, meets: those of the wanted ones that the control has. In a run of
+// less than one round each call meets a share of them, and all calls together
+// meet each kind.
+func (c *clauseContext) kindsFor(turn, calls int, control fault.Control, wanted []fault.Kind) []fault.Kind {
+	var have []fault.Kind
+	for i := range wanted {
+		kind := wanted[(turn+i)%len(wanted)]
+		in, err := control.Inject(kind, farStep)
+		if errors.Is(err, errors.ErrUnsupported) {
+			continue
+		}
+		if err != nil {
+			c.Fatalf("Inject: %v", err)
+		}
+		in.Release()
+		have = append(have, kind)
+	}
+	share := max(c.rounds(len(have)), (len(have)+calls-1)/calls)
+	return have[:min(len(have), share)]
+}
+
 // eachFault calls each method with a fault of each kind at each of the call's
-// steps, each time with a new fixture. It judges the outcome when the traffic
+// steps, each write with a new fixture. It judges the outcome when the traffic
 // flows again.
 func (c *clauseContext) eachFault(kinds []fault.Kind, methods []string, judge func(x faulted)) {
 	control := c.control()
 	defer control.Heal()
 	hits := 0
-	for _, method := range methods {
+	var k *fixture
+	for turn, method := range methods {
 		if !c.works(method) {
 			continue
 		}
-		for _, kind := range kinds {
-			for step := 1; step <= faultSteps; step++ {
-				k := c.newFixture(c.a)
+		most := faultSteps
+		for _, kind := range c.kindsFor(turn, len(methods), control, kinds) {
+			for step := 1; step <= most; step++ {
+				if k == nil || !slices.Contains(lookups, method) {
+					k = c.newFixture(c.a)
+				}
 				m := k.callOf(method)
-				i, err := control.Inject(kind, step)
-				if errors.Is(err, errors.ErrUnsupported) {
-					break
-				}
-				if err != nil {
-					c.Fatalf("Inject: %v", err)
-				}
+				i := c.inject(control, kind, step)
 				ctx, cancel := context.WithTimeout(c.ctx, limitWith(kind))
 				result, err := m.do(ctx, c.a)
 				cancel()
@@ -187,6 +212,9 @@ func (c *clauseContext) eachFault(kinds []fault.Kind, methods []string, judge fu
 				i.Release()
 				c.mend(control)
 				if !hit {
+					if err == nil {
+						most = step - 1 // the call has no more steps
+					}
 					break
 				}
 				hits++

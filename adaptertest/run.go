@@ -293,8 +293,10 @@ func byGroup(checks []check) func(yield func(string, []check) bool) {
 const stuckLimit = 3
 
 // QuickRounds are the rounds of the quick form, which go test -short runs: every
-// clause, with a tenth of the repetitions. It is for the work on an adapter. A
-// fault that a race shows one time in twenty needs the full form.
+// clause, with a tenth of the repetitions and a share of the cases of a clause that
+// has many: a method meets one kind of fault, and the next method another. It is
+// for the work on an adapter. A fault that a race shows one time in twenty, or in
+// one case of many, needs the full form.
 const QuickRounds = 0.1
 
 // cleanUpTimeout is the time for the harness to clean up after a clause.
