@@ -9,6 +9,9 @@ import (
 
 func TestConformance(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
+		if testing.Short() && w.name != wirings[0].name {
+			t.Skip("LEFT OUT: -short runs the suite with one driver")
+		}
 		h := w.settings(t).Harness()
 		h.Name = "sqlite (" + w.name + ")"
 		adaptertest.Run(t, h)

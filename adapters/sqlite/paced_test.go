@@ -58,6 +58,9 @@ func writesDuring(t *testing.T, w wiring, do func(path string, ready chan<- stru
 // A sweep of many sessions, and the deletion of a user who has many sessions, hold the
 // write lock for a small part of the time.
 func TestWritersDuringLargeDeletions(t *testing.T) {
+	if testing.Short() {
+		*many = min(*many, 4000)
+	}
 	for name, remove := range map[string]func(t *testing.T, a *sqlite.Adapter, userID string) error{
 		"sweep": func(t *testing.T, a *sqlite.Adapter, _ string) error {
 			swept, err := a.DeleteExpired(t.Context(), time.Now())

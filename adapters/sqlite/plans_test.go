@@ -27,9 +27,13 @@ func TestNoScans(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := open(t, wirings[0])
 			a := newAdapter(t, db)
-			fillRecords(t, db, 100_000)
+			records := 100_000
+			if testing.Short() {
+				records = 10_000
+			}
+			fillRecords(t, db, records)
 			run(t, db, `ANALYZE`)
-			callEveryMethod(t, a, 100_000)
+			callEveryMethod(t, a, int64(records))
 			statements := a.Statements()
 			if len(statements) < 33 {
 				t.Errorf("only %d statements are known", len(statements))

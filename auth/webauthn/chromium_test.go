@@ -106,6 +106,9 @@ type chromium struct {
 
 func newChromium(t *testing.T) *chromium {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("LEFT OUT: -short runs nothing that needs Chromium")
+	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.IgnoreCertErrors,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1")) // no request leaves the machine

@@ -20,6 +20,9 @@ type Tab struct {
 // tab. The browser ends with the test.
 func New(t testing.TB) *Tab {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("LEFT OUT: -short runs nothing that needs Chromium")
+	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"))

@@ -15,6 +15,9 @@ import (
 // missing. With the environment variable CI=true the test fails instead.
 func Build(t testing.TB, dir string) fs.FS {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("LEFT OUT: -short runs nothing that needs Node")
+	}
 	missing := t.Skipf
 	if os.Getenv("CI") == "true" {
 		missing = t.Fatalf
