@@ -446,8 +446,8 @@ func write(t *testing.T, name string, v any) {
 const (
 	seeCookie   = "A passkey ceremony has a cookie of its own"
 	seeAdvice   = "A refused passkey says what to do"
-	seeOrder    = "A passkey is stored before the sign-up is told"
-	seeUser     = "Who begins and ends a ceremony is read from the store"
+	seeOrder    = "A passkey is stored before the events of the sign-up"
+	seeUser     = "The user of a ceremony is read from the store"
 	seeCounter  = "The owner of a passkey is found before its counter is stored"
 	seeRedirect = "Callbacks.SignIn may send a passkey elsewhere"
 	seeRotation = "Signing in again replaces the session"
