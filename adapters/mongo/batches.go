@@ -1,17 +1,19 @@
 package mongo
 
 import (
+	"bytes"
 	"context"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	mgo "go.mongodb.org/mongo-driver/v2/mongo"
 	driver "go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 const (
 	// batch is the number of documents that one request deletes: so few that other
 	// calls do not wait for long.
-	batch = 250
+	batch = 100
 	// batchTime limits a deletion on the server, which otherwise continues after
 	// its caller has given up.
 	batchTime = 10 * time.Second
@@ -23,62 +25,56 @@ func onlyID() *driver.FindOneOptionsBuilder {
 }
 
 // deleteInBatches deletes all documents that match and returns the number of
-// deleted documents, even with an error. After each batch it rests for as long as
-// the batch took, so that other calls have the server for at least half of the
-// time.
+// deleted documents, even with an error.
 func (c collection) deleteInBatches(ctx context.Context, filter bson.D) (deleted int64, err error) {
-	for {
-		n, more, err := c.deleteOneBatch(ctx, filter, 1)
-		deleted += n
-		if err != nil || !more {
-			return deleted, err
-		}
-	}
+	return c.deleteBatches(ctx, filter, 1)
 }
 
 // thin deletes documents that match, as deleteInBatches does, until fewer than a
 // batch are left.
 func (c collection) thin(ctx context.Context, filter bson.D) error {
-	for {
-		if _, more, err := c.deleteOneBatch(ctx, filter, batch); err != nil || !more {
-			return err
-		}
-	}
+	_, err := c.deleteBatches(ctx, filter, batch)
+	return err
 }
 
-// deleteOneBatch deletes a batch of documents that match, unless there are fewer
-// than least, and rests after a full one. It reports whether more documents may
-// match.
-func (c collection) deleteOneBatch(ctx context.Context, filter bson.D, least int) (deleted int64, more bool, err error) {
+// deleteBatches deletes documents that match, until fewer than least are left.
+// After each full batch it rests for as long as the batch took, so that other
+// calls have the server for at least half of the time. One query finds the
+// documents of all batches. A new query for each batch would read again all index
+// entries of deleted documents, which a replica set keeps for some minutes.
+func (c collection) deleteBatches(ctx context.Context, filter bson.D, least int) (deleted int64, err error) {
 	start := time.Now()
-	ids, err := c.batchOf(ctx, filter)
-	if err != nil || len(ids) < least {
-		return 0, false, err
+	cursor, err := c.Find(abortable{ctx}, filter, driver.Find().SetProjection(bson.D{{Key: "_id", Value: int32(1)}}).SetBatchSize(batch))
+	if err != nil {
+		return 0, ended(ctx, err)
 	}
-	// The filter is applied again: a document that has changed since and no longer
-	// matches is kept.
-	deleted, err = c.deleteBatch(ctx, ids, filter)
-	if err != nil || len(ids) < batch {
-		return deleted, false, err
+	defer func() { _ = cursor.Close(abortable{ctx}) }() // the server closes a cursor that nobody uses
+	for {
+		ids, err := nextBatch(ctx, cursor)
+		if err != nil || len(ids) < least {
+			return deleted, err
+		}
+		// The filter is applied again: a document that has changed since and no longer
+		// matches is kept.
+		n, err := c.deleteBatch(ctx, ids, filter)
+		deleted += n
+		if err != nil || len(ids) < batch {
+			return deleted, err
+		}
+		if err := rest(ctx, time.Since(start)); err != nil {
+			return deleted, err
+		}
+		start = time.Now()
 	}
-	return deleted, true, rest(ctx, time.Since(start))
 }
 
-// batchOf returns the ids of up to a batch of documents that match.
-func (c collection) batchOf(ctx context.Context, filter bson.D) (bson.A, error) {
-	cursor, err := c.Find(abortable{ctx}, filter, driver.Find().SetProjection(bson.D{{Key: "_id", Value: int32(1)}}).SetLimit(batch).SetBatchSize(batch))
-	if err != nil {
-		return nil, ended(ctx, err)
+// nextBatch returns the ids of up to a batch of documents.
+func nextBatch(ctx context.Context, cursor *mgo.Cursor) (bson.A, error) {
+	ids := make(bson.A, 0, batch)
+	for len(ids) < batch && cursor.Next(abortable{ctx}) {
+		ids = append(ids, bson.Raw(bytes.Clone(cursor.Current)).Lookup("_id"))
 	}
-	var found []bson.Raw
-	if err := cursor.All(abortable{ctx}, &found); err != nil {
-		return nil, ended(ctx, err)
-	}
-	ids := make(bson.A, len(found))
-	for i, raw := range found {
-		ids[i] = raw.Lookup("_id")
-	}
-	return ids, nil
+	return ids, ended(ctx, cursor.Err())
 }
 
 // deleteBatch deletes the documents with the ids that match the filter, within
