@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,6 +59,9 @@ type Env struct {
 	Version string
 	name    string
 	server  string // the URL of the server's own database
+
+	mu   sync.Mutex
+	kept []*Handle // for later adapters of the harness
 }
 
 // store is one of the two stores of an Env.
@@ -114,6 +118,9 @@ func (e *Env) open(ctx context.Context) (err error) {
 
 // Close drops the database.
 func (e *Env) Close(ctx context.Context) error {
+	for h := e.takeKept(); h != nil; h = e.takeKept() {
+		h.disconnect()
+	}
 	if e.Admin != nil {
 		e.Admin.Close()
 	}
@@ -165,29 +172,92 @@ func (e *Env) Handle(t testing.TB) *Handle { return e.handle(t, 0, e.Conns, e.On
 
 func (e *Env) handle(t testing.TB, s store, conns int32, pooled bool) *Handle {
 	t.Helper()
-	h := &Handle{store: s}
+	h := e.connect(t, conns, pooled)
+	t.Cleanup(h.disconnect)
+	e.adapt(t, h, s)
+	return h
+}
+
+// connect opens a pool and its proxy.
+func (e *Env) connect(t testing.TB, conns int32, pooled bool) *Handle {
+	t.Helper()
 	config, err := e.config(conns, pooled)
-	if err == nil {
-		h.Proxy, err = fault.NewProxy(net.JoinHostPort(config.ConnConfig.Host, fmt.Sprint(config.ConnConfig.Port)))
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = h.Proxy.Close() })
-	config.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, h.Proxy.Addr())
-	}
-	if h.Pool, err = pgxpool.NewWithConfig(context.WithoutCancel(t.Context()), config); err != nil {
+	proxy, err := fault.NewProxy(net.JoinHostPort(config.ConnConfig.Host, fmt.Sprint(config.ConnConfig.Port)))
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		h.Proxy.Heal() // the pool may wait for answers before it closes
-		h.Pool.Close()
-	})
+	config.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, proxy.Addr())
+	}
+	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(t.Context()), config)
+	if err != nil {
+		_ = proxy.Close()
+		t.Fatal(err)
+	}
+	return &Handle{Pool: pool, Proxy: proxy}
+}
+
+// adapt makes the adapter of the handle, on a store.
+func (e *Env) adapt(t testing.TB, h *Handle, s store) {
+	t.Helper()
+	h.store = s
+	var err error
 	if h.Adapter, err = postgres.New(h.Pool, e.options(s)...); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// disconnect closes the pool and its proxy.
+func (h *Handle) disconnect() {
+	h.Proxy.Heal() // the pool may wait for answers before it closes
+	h.Pool.Close()
+	_ = h.Proxy.Close()
+}
+
+// keptPools is the largest number of pools that wait for a later adapter.
+const keptPools = 4
+
+// reuse opens an adapter as handle does, and takes a pool that an earlier one has
+// left: a new connection costs the server more than the calls of most clauses.
+func (e *Env) reuse(t testing.TB, s store) *Handle {
+	t.Helper()
+	h := e.takeKept()
+	if h == nil {
+		h = e.connect(t, e.Conns, e.OnlyPooled)
+	}
+	t.Cleanup(func() { e.keep(h) })
+	e.adapt(t, h, s)
 	return h
+}
+
+func (e *Env) takeKept() *Handle {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.kept) == 0 {
+		return nil
+	}
+	h := e.kept[len(e.kept)-1]
+	e.kept = e.kept[:len(e.kept)-1]
+	return &Handle{Pool: h.Pool, Proxy: h.Proxy}
+}
+
+// keep leaves the pool to a later adapter if no connection of it has ever ended
+// and none is in use, and closes it otherwise.
+func (e *Env) keep(h *Handle) {
+	h.Proxy.Heal()
+	e.mu.Lock()
+	stats := h.Proxy.Stats()
+	good := stats.Open > 0 && int64(stats.Open) == stats.Opened && h.Pool.Stat().AcquiredConns() == 0 && len(e.kept) < keptPools
+	if good {
+		e.kept = append(e.kept, h)
+	}
+	e.mu.Unlock()
+	if !good {
+		h.disconnect()
+	}
 }
 
 func (e *Env) config(conns int32, pooled bool) (*pgxpool.Config, error) {

@@ -21,13 +21,13 @@ import (
 func (e *Env) Harness() adaptertest.Harness {
 	var opened atomic.Int64
 	again := func(t testing.TB, a adapter.Adapter) adapter.Adapter {
-		return e.handle(t, a.(*Handle).store, e.Conns, e.OnlyPooled)
+		return e.reuse(t, a.(*Handle).store)
 	}
 	h := adaptertest.Harness{
 		Name:    "postgres",
 		Version: e.Version,
 		New: func(t testing.TB) adapter.Adapter { // consecutive adapters are on different stores
-			return e.handle(t, store(opened.Add(1)%2), e.Conns, e.OnlyPooled)
+			return e.reuse(t, store(opened.Add(1)%2))
 		},
 		Second: again,
 		Reopen: again,
