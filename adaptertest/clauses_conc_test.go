@@ -20,7 +20,11 @@ func modelHarness(wrap func(m *model.Model) adapter.Adapter) Harness {
 }
 
 func TestModelConforms(t *testing.T) {
-	report, err := Check(t.Context(), modelHarness(func(m *model.Model) adapter.Adapter { return m }), Options{Strict: true})
+	options := Options{Strict: true}
+	if testing.Short() {
+		options.Rounds = QuickRounds
+	}
+	report, err := Check(t.Context(), modelHarness(func(m *model.Model) adapter.Adapter { return m }), options)
 	if err != nil {
 		t.Fatal(err)
 	}
