@@ -299,7 +299,7 @@ func authenticatorNames(c *clauseContext) {
 	got, err := renameAuthenticator(a, w.CredentialID, name).do(c.ctx, c.a)
 	if errors.Is(err, adapter.ErrUnsupported) {
 		if keeps {
-			c.Errorf("RenameAuthenticator says that the store has no place for the name, and it kept the one of CreateAuthenticator: %v", err)
+			c.Errorf("RenameAuthenticator reports that the store has no field for the name, but the store kept the name of CreateAuthenticator: %v", err)
 		}
 		c.Notef("the store has no place for names")
 		return

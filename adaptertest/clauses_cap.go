@@ -20,7 +20,7 @@ var capClauses = []check{
 		for _, method := range c.missing {
 			call, ok := calls[method]
 			if !ok {
-				c.Errorf("the adapter says that it lacks %q, which is not a method of the contract", method)
+				c.Errorf("the adapter declares that it lacks %q, which is not a method of the contract", method)
 				continue
 			}
 			record, err := c.withoutPanic(method, call)

@@ -69,7 +69,7 @@ var concClauses = []check{
 						if !c.harness().Declarations.AssignsIDs && (holder == nil || holder.ID != ids[i]) {
 							u, err := c.raw.GetUser(c.ctx, ids[i])
 							if err != nil || u != nil {
-								return fmt.Errorf("the user whose creation failed is there: %s, error %w", diff.Show(u), err)
+								return fmt.Errorf("the user whose creation failed exists: %s, error %w", diff.Show(u), err)
 							}
 						}
 						continue
@@ -414,7 +414,7 @@ var concClauses = []check{
 					case deleted && found != nil:
 						return fmt.Errorf("a session outlives its user: %s", diff.Show(found))
 					case !deleted && found == nil:
-						return fmt.Errorf("the session %q is gone", s.SessionToken)
+						return fmt.Errorf("the session %q is absent", s.SessionToken)
 					case !deleted:
 						if d := c.unlike(found, &adapter.SessionAndUser{Session: s, User: *user}); d != "" {
 							return errors.New(d)

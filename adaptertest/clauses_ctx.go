@@ -174,7 +174,7 @@ func (c *clauseContext) tookEffect(k *fixture, m *model.Model, w call, record an
 		return
 	case "CreateVerificationToken":
 		if got := c.useToken(k.newToken.Key()); err == nil && got == nil {
-			c.Fatalf("CreateVerificationToken was cancelled under way and succeeded, and yet there is no token")
+			c.Fatalf("CreateVerificationToken was cancelled during the call and succeeded, but no token exists")
 		}
 		return
 	case "CreateUser", "CreateUserWithAccount":

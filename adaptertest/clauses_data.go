@@ -465,7 +465,7 @@ func (c *clauseContext) otherWritesKeep(owner, what string, set func(*adapter.Ac
 func fieldsMayRepeat(c *clauseContext) {
 	stored := func(what string, err error) bool {
 		if err != nil {
-			c.Errorf("%s: %v; what it has in common with a record that is stored is no key", what, err)
+			c.Errorf("%s: %v; the values that it shares with a stored record are not keys", what, err)
 		}
 		return err == nil
 	}

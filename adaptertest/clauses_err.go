@@ -126,7 +126,7 @@ var errClauses = []check{
 		for _, o := range c.run.showing(func(o observation) bool { return o.err != nil }) {
 			if found := search(o.err.Error()); found != "" && !seen[o.method] {
 				seen[o.method] = true
-				c.Errorf("the error of %s during %s holds the secret %s: %v", o.method, o.clause, diff.Show(found), o.err)
+				c.Errorf("the error of %s during %s contains the secret %s: %v", o.method, o.clause, diff.Show(found), o.err)
 			}
 		}
 	}},
@@ -176,7 +176,7 @@ func failureIsNotAbsent(c *clauseContext) {
 					switch {
 					case err != nil:
 					case got == nil:
-						c.Errorf("%s of a stored record says absent when %s", k.method, what)
+						c.Errorf("%s of a stored record reports absent when %s", k.method, what)
 					case !uses:
 						c.same(k.method+" when "+what, got, before)
 					}
@@ -205,7 +205,7 @@ func failureIsNotAbsent(c *clauseContext) {
 				continue
 			}
 			if got, err := c.bounded(callTime, func(c *clauseContext) (any, error) { return k.call(c, c.a, key[k.method]) }); err == nil && got == nil {
-				c.Errorf("%s of a stored record says absent after Close", k.method)
+				c.Errorf("%s of a stored record reports absent after Close", k.method)
 			}
 		}
 	}

@@ -138,7 +138,7 @@ func (b *uninvolvedUser) lasting(c *clauseContext, when string) {
 	after.user, after.byEmail, after.account, after.byAccount, after.authenticator, after.list = nil, nil, nil, nil, nil, nil
 	after.read(c, c.raw)
 	if b.user != nil && after.user == nil {
-		c.Errorf("a user is gone %s", when)
+		c.Errorf("a user is absent %s", when)
 	}
 	c.same("a user "+when, after.user, b.user)
 	c.same("a user by e-mail "+when, after.byEmail, b.byEmail)
@@ -214,12 +214,12 @@ func cleanUpRemovesAll(c *clauseContext) {
 		}
 	}
 	if rest > 0 {
-		c.Errorf("after %d clean-ups %d of %d expired records are still there", sweeps, rest, len(all.sessions)+len(all.tokens))
+		c.Errorf("after %d clean-ups %d of %d expired records still exist", sweeps, rest, len(all.sessions)+len(all.tokens))
 	}
 	if c.harness().Inspect == nil {
 		for _, t := range all.tokens {
 			if c.useToken(t.Key()) != nil {
-				c.Errorf("after %d clean-ups a verification token that expired %s is still there", sweeps, diff.Show(t.Expires))
+				c.Errorf("after %d clean-ups a verification token that expired %s still exists", sweeps, diff.Show(t.Expires))
 			}
 		}
 	}
@@ -445,7 +445,7 @@ func (c *clauseContext) extendWhileHeld(create func() adapter.Session, contend f
 			in.Release()
 			<-updated
 			if err != nil {
-				c.Errorf("UpdateSession while the answer to a contender is held back: %v", err)
+				c.Errorf("UpdateSession while the reply to another caller is delayed: %v", err)
 			}
 		case <-contended:
 		case <-c.ctx.Done():
@@ -567,7 +567,7 @@ func cleanUpGoesByTheInstantGiven(c *clauseContext) {
 			c.sweep(at)
 			for _, s := range due {
 				if there(s) {
-					c.Errorf("a session that expired %s is there after the clean-up of what expired at or before %s", diff.Show(s.Expires), diff.Show(at))
+					c.Errorf("a session that expired %s exists after the clean-up of sessions that expired at or before %s", diff.Show(s.Expires), diff.Show(at))
 				}
 			}
 			for after, s := range later {

@@ -35,7 +35,7 @@ var faultClauses = []check{
 			changed, _ := x.fixture.userUpdate.Email.Get()
 			u, differences := c.agreement(x.fixture.user.ID, x.fixture.user.Email, changed)
 			if u == nil {
-				c.Errorf("%s: the user is gone", x)
+				c.Errorf("%s: the user is absent", x)
 				return
 			}
 			for _, d := range differences {
@@ -257,7 +257,7 @@ func (c *clauseContext) deletionCompletes(x faulted) {
 			c.absent(fmt.Sprintf("%s: the vanished user's session", x), c.getSession(k.session.SessionToken), nil)
 		}
 	} else if x.err == nil {
-		c.Errorf("%s: and yet the user is there", x)
+		c.Errorf("%s: but the user exists", x)
 	}
 	if _, err := c.a.DeleteUser(c.ctx, k.user.ID); err != nil {
 		c.Errorf("%s: trying again: %v", x, err)

@@ -71,7 +71,7 @@ var flowClauses = []check{
 			v.SignedInAs()
 			r := c.getSession(token)
 			if r == nil {
-				c.Fatalf("%s: the session is gone", what)
+				c.Fatalf("%s: the session is absent", what)
 			}
 			return r.Session.Expires
 		}
@@ -125,7 +125,7 @@ var flowClauses = []check{
 		c.parallel(len(visitors), func(i int) { visitors[i].Open(links[i]) })
 		holder := c.getUserByEmail(email)
 		if holder == nil {
-			c.Fatalf("nobody has the address after %d first sign-ins", len(visitors))
+			c.Fatalf("no user has the address after %d first sign-ins", len(visitors))
 		}
 		for _, v := range visitors {
 			token := v.SessionToken()

@@ -117,7 +117,7 @@ func afterCloseNeverAbsent(c *clauseContext) {
 		c.prompt(k.method, func(ctx context.Context) {
 			got, err := c.at(ctx, func(c *clauseContext) (any, error) { return k.call(c, c.a, key) })
 			if err == nil && got == nil {
-				c.Errorf("%s after Close says absent of a record that exists", k.method)
+				c.Errorf("%s after Close reports absent for a record that exists", k.method)
 			}
 		})
 	}
@@ -203,7 +203,7 @@ func noGoroutineOutlives(c *clauseContext) {
 			return
 		}
 		if time.Now().After(deadline) {
-			c.Errorf("goroutines that were started for the adapter are still there 5 s after Close:\n%s", left)
+			c.Errorf("goroutines that were started for the adapter still run 5 s after Close:\n%s", left)
 			return
 		}
 		select {
@@ -301,7 +301,7 @@ func closeDuringCalls(c *clauseContext) {
 			for _, k := range lookups {
 				if key, ok := b.key(k); ok && k.method != "UseVerificationToken" {
 					if got, err := k.call(c, c.raw, key); err == nil && got == nil {
-						c.Errorf("%s during Close says absent of a record that exists", k.method)
+						c.Errorf("%s during Close reports absent for a record that exists", k.method)
 					}
 				}
 			}
@@ -316,7 +316,7 @@ func closeDuringCalls(c *clauseContext) {
 				started <- struct{}{}
 			}
 			if ctx.Err() != nil {
-				c.Errorf("calls went on for %v after Close", 4*afterClose)
+				c.Errorf("calls ran for %v after Close", 4*afterClose)
 				return
 			}
 		}

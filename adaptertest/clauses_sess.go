@@ -182,7 +182,7 @@ var sessClauses = []check{
 			c.Notef("UpdateSession returns nothing")
 		case len(updates):
 		default:
-			c.Errorf("of %d updates of a session that is there, %d returned nothing", len(updates), len(updates)-returned)
+			c.Errorf("of %d updates of a session that exists, %d returned no session", len(updates), len(updates)-returned)
 		}
 	}},
 	{id: "SESS-10", words: "update-of-unknown-is-absent", requires: sessionUpdateMethods, run: func(c *clauseContext) {

@@ -184,15 +184,15 @@ var slistClauses = []check{
 				i.Release()
 				c.mend(control)
 				if err == nil && n > int64(len(all)-1) {
-					c.Errorf("DeleteSessionsByUserID with %s at step %d: says that it deleted %d, and %d were there", kindName(kind), step, n, len(all)-1)
+					c.Errorf("DeleteSessionsByUserID with %s at step %d: reports %d deleted sessions, but %d existed", kindName(kind), step, n, len(all)-1)
 				}
 				for j, s := range all {
 					got := c.getSession(s.SessionToken)
 					switch {
 					case j == 2 && got == nil:
-						c.Errorf("DeleteSessionsByUserID with %s at step %d: the session to keep is gone", kindName(kind), step)
+						c.Errorf("DeleteSessionsByUserID with %s at step %d: the session to keep is absent", kindName(kind), step)
 					case j != 2 && got != nil && err == nil:
-						c.Errorf("DeleteSessionsByUserID with %s at step %d: it succeeded, and a session is there", kindName(kind), step)
+						c.Errorf("DeleteSessionsByUserID with %s at step %d: it succeeded, but a session still exists", kindName(kind), step)
 					}
 					if j != 2 && err == nil {
 						c.reallyGone(fmt.Sprintf("DeleteSessionsByUserID with %s at step %d", kindName(kind), step), Record{Kind: SessionRecord, Key: s.SessionToken})
@@ -263,7 +263,7 @@ func (c *clauseContext) deletes(userID, except string) int64 {
 // sessions. Expired sessions may be included or not.
 func (c *clauseContext) counted(what string, n int64, gone []adapter.Session) {
 	if n != int64(len(gone)) {
-		c.Errorf("%s: says that it deleted %d, want %d", what, n, len(gone))
+		c.Errorf("%s: reports %d deleted, want %d", what, n, len(gone))
 	}
 }
 
@@ -282,7 +282,7 @@ func (c *clauseContext) endsSessions(userID string, all []adapter.Session, kept 
 			c.absent(what+": a session that it ended", got, nil)
 			c.reallyGone(what, Record{Kind: SessionRecord, Key: s.SessionToken})
 		case got == nil:
-			c.Errorf("%s: the session to keep is gone", what)
+			c.Errorf("%s: the session to keep is absent", what)
 		default:
 			c.same(what+": the session to keep", &got.Session, &s)
 		}
@@ -296,7 +296,7 @@ func (c *clauseContext) endsSessions(userID string, all []adapter.Session, kept 
 	}
 	c.sameSessions("ListSessionsByUserID after "+what, userID, want)
 	if n := c.deletes(userID, except); n != 0 {
-		c.Errorf("%s once more: says that it deleted %d, want 0", what, n)
+		c.Errorf("%s once more: reports %d deleted, want 0", what, n)
 	}
 }
 

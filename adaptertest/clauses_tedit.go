@@ -25,7 +25,7 @@ var teditClauses = []check{
 			})
 			what := fmt.Sprintf("DeleteVerificationTokens of %d", n)
 			if got := of[int64](c, deleteTokens(identifier)); got != int64(n) {
-				c.Errorf("%s: says that it deleted %d", what, got)
+				c.Errorf("%s: reports %d deleted", what, got)
 			}
 			for i, t := range tokens {
 				if i%37 == 0 || i < 5 || i == n-1 {
@@ -34,7 +34,7 @@ var teditClauses = []check{
 				}
 			}
 			if got := of[int64](c, deleteTokens(identifier)); got != 0 {
-				c.Errorf("%s once more: says that it deleted %d, want 0", what, got)
+				c.Errorf("%s once more: reports %d deleted, want 0", what, got)
 			}
 		}
 		joined := int64(0)
@@ -46,7 +46,7 @@ var teditClauses = []check{
 			}
 		}
 		if got := of[int64](c, deleteTokens(identifier)); got != joined {
-			c.Errorf("DeleteVerificationTokens of %d tokens with separators: says that it deleted %d", joined, got)
+			c.Errorf("DeleteVerificationTokens of %d tokens with separators: reports %d deleted", joined, got)
 		}
 		again := c.newToken()
 		again.Identifier = identifier
@@ -57,7 +57,7 @@ var teditClauses = []check{
 		c.createToken(used)
 		c.useToken(used.Key())
 		if got := of[int64](c, deleteTokens(identifier)); got != 0 {
-			c.Errorf("DeleteVerificationTokens after the only token was used: says that it deleted %d, want 0", got)
+			c.Errorf("DeleteVerificationTokens after the only token was used: reports %d deleted, want 0", got)
 		}
 	}},
 	{id: "TEDIT-02", words: "other-tokens-stay", requires: tokenEditMethods, run: func(c *clauseContext) {
@@ -96,7 +96,7 @@ var teditClauses = []check{
 		}
 		for _, x := range slices.Backward(joined) { // those that are joined first
 			if n := of[int64](c, deleteTokens(x.Identifier)); n != 1 {
-				c.Errorf("DeleteVerificationTokens(%q): says that it deleted %d, want 1", x.Identifier, n)
+				c.Errorf("DeleteVerificationTokens(%q): reports %d deleted, want 1", x.Identifier, n)
 			}
 		}
 		if c.works("CreateUser") {
@@ -105,7 +105,7 @@ var teditClauses = []check{
 			c.unchanged("of the user whose address' tokens were deleted", c.a, b)
 		}
 		if n := of[int64](c, deleteTokens(t.Identifier)); n != 1 {
-			c.Errorf("DeleteVerificationTokens: says that it deleted %d, want 1", n)
+			c.Errorf("DeleteVerificationTokens: reports %d deleted, want 1", n)
 		}
 		c.absent("the token of the identifier", c.useToken(t.Key()), nil)
 		for _, x := range others {
@@ -190,7 +190,7 @@ func (c *clauseContext) deletedTokensUnderFaults() {
 			c.mend(control)
 			what := fmt.Sprintf("DeleteVerificationTokens with %s at step %d", kindName(kind), step)
 			if err == nil && n.(int64) > int64(len(tokens)) {
-				c.Errorf("%s: says that it deleted %d of %d", what, n, len(tokens))
+				c.Errorf("%s: reports %d deleted, want %d", what, n, len(tokens))
 			}
 			for _, t := range tokens {
 				if got := c.useToken(t.Key()); got != nil && err == nil {

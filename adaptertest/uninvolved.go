@@ -115,7 +115,7 @@ func (b *uninvolvedUser) check(c *clauseContext, a adapter.Adapter) {
 	c.sameAuthenticators("the uninvolved user's list of authenticators changed", after.list, b.list)
 	if b.token != nil {
 		if t, err := a.UseVerificationToken(c.ctx, b.token.Key()); err == nil && t == nil {
-			c.Errorf("the uninvolved user's verification token is gone")
+			c.Errorf("the uninvolved user's verification token is absent")
 		}
 	}
 }
