@@ -326,7 +326,7 @@ func (c *clauseContext) normalCalls(ctx context.Context, a adapter.Adapter) erro
 // cancelAtEachLook cancels every write when it checks its context for the
 // first time, the second time, and so on.
 func (c *clauseContext) cancelAtEachLook() {
-	stride := c.stride(3)
+	stride := c.stride(4)
 	for turn, method := range visibleWrites {
 		for n := 1 + turn%stride; n <= tripLooks && c.works(method); n += stride {
 			k := c.newFixture(c.a)
@@ -366,7 +366,7 @@ func (c *clauseContext) cancelAnywhere() {
 // being held.
 func (c *clauseContext) cancelAtEachStep(control fault.Control) {
 	defer control.Heal()
-	hits, stride := 0, c.stride(2)
+	hits, stride := 0, c.stride(3)
 	for turn, method := range visibleWrites {
 		for step := 1 + turn%stride; step <= faultSteps && c.works(method); step += stride {
 			k := c.newFixture(c.a)
@@ -511,7 +511,8 @@ func (c *clauseContext) nothingComesLater() {
 		}
 	}
 	hits := 0
-	for _, method := range writes {
+	for i := 0; i < len(writes); i += c.stride(3) {
+		method := writes[i]
 		k := c.newFixture(c.a)
 		x := faulted{kind: fault.Stall, step: 1, fixture: k, call: k.callOf(method)}
 		stall := c.inject(control, fault.Stall, 1)
