@@ -16,7 +16,6 @@ var (
 var alistClauses = []check{
 	{id: "ALIST-01", words: "all-accounts-are-listed-once", requires: accountListMethods, run: func(c *clauseContext) {
 		a, b := c.user().ID, c.user().ID
-		c.surround(a)
 		one, two := c.newAccount(a), c.newAccount(a)
 		one.Provider, two.Provider = c.unique("one"), c.unique("two")
 		var want, others []adapter.Account
@@ -33,6 +32,7 @@ var alistClauses = []check{
 		second.Provider = one.Provider // several at one provider
 		bare := adapter.Account{UserID: a, Type: adapter.AccountOAuth, Provider: c.unique("bare"), ProviderAccountID: c.unique("x")}
 		want = append(want, c.linkAccount(second), c.linkAccount(bare))
+		c.surround(a, AccountRecord, want[0].ProviderAccountID, second.ProviderAccountID)
 		list := func() []adapter.Account { return of[[]adapter.Account](c, listAccounts(a)) }
 		c.same("ListAccountsByUserID", list(), want)
 		c.same("ListAccountsByUserID of another user", of[[]adapter.Account](c, listAccounts(b)), others)

@@ -23,6 +23,11 @@ var cascClauses = []check{
 	{id: "CASC-02", words: "deleted-users-sessions-are-absent", requires: []string{"CreateUser", "DeleteUser", "CreateSession"}, run: func(c *clauseContext) {
 		c.deletedForGood(c.userWith(0, 5, 0))
 		c.deletedForGood(c.userWith(1, 5, 1))
+		if c.works("UpdateSession") {
+			renewed := c.userWith(0, 3, 0)
+			c.giveOwner(renewed.sessions...)
+			c.deletedForGood(renewed)
+		}
 		u := c.user()
 		c.deletedAtOnce(belongings{user: u, sessions: c.joinedSessions(u.ID)})
 	}},

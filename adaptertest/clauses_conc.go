@@ -347,6 +347,7 @@ var concClauses = []check{
 		handles := c.handles()
 		c.mixedLoad(handles, 50, c.span(300*time.Millisecond), true)
 		c.pairsOfWrites(handles)
+		c.withoutHanging("an exchange of sessions between two users", func(context.Context) error { return c.exchangeSessions() })
 	}},
 	{id: "CONC-16", words: "no-deadlock-on-one-connection", needs: []ability{abilitySingle}, run: func(c *clauseContext) {
 		single := c.observe(c.harness().Single(c.tb))
@@ -506,6 +507,38 @@ func (c *clauseContext) pairsOfWrites(handles []adapter.Adapter) {
 	}
 }
 
+// exchangeSessions gives the sessions of two users to one another at one moment,
+// over and over, where a session may change hands. Both updates take something of
+// both users, in opposite order.
+func (c *clauseContext) exchangeSessions() error {
+	if !c.works("UpdateSession") {
+		return nil
+	}
+	users := c.someUsers(2)
+	sessions := []adapter.Session{c.session(users[0].ID), c.session(users[1].ID)}
+	move := func(session, to int) call {
+		return updateSession(adapter.SessionUpdate{SessionToken: sessions[session].SessionToken, UserID: adapter.To(users[to].ID)})
+	}
+	for _, to := range []int{1, 0} {
+		if moved, err := move(0, to).do(c.ctx, c.a); err != nil || isNilRecord(moved) || moved.(*adapter.Session).UserID != users[to].ID {
+			return nil //nolint:nilerr // a session keeps its user
+		}
+	}
+	p, stop := pair.New()
+	defer stop()
+	const least, most = 50, 400
+	start := time.Now()
+	for round := 0; round < least || round < c.rounds(most) && time.Since(start) < c.span(raceTime); round++ {
+		to := round % 2
+		for _, m := range c.twoTogether(p, []adapter.Adapter{c.a}, []call{move(0, 1-to), move(1, to)}) {
+			if m.err != nil {
+				return fmt.Errorf("%s: %w", m.method, m.err)
+			}
+		}
+	}
+	return nil
+}
+
 // racedSession is CONC-19.
 func racedSession(c *clauseContext) {
 	users := c.someUsers(2)
@@ -553,13 +586,6 @@ func racedSession(c *clauseContext) {
 }
 
 // The calls of races.
-
-func userID(u *adapter.User) string {
-	if u == nil {
-		return ""
-	}
-	return u.ID
-}
 
 func hasCredential(list []adapter.Authenticator, id string) bool {
 	for _, a := range list {

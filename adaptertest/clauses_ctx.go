@@ -121,7 +121,10 @@ var ctxClauses = []check{
 			c.cancelAnywhere()
 		}
 	}},
-	{id: "CTX-06", words: "cancelling-one-call-fails-no-other", requires: []string{"CreateUser"}, run: (*clauseContext).cancelOneOfTwo},
+	{id: "CTX-06", words: "cancelling-one-call-fails-no-other", requires: []string{"CreateUser"}, run: func(c *clauseContext) {
+		c.cancelOneOfTwo()
+		c.cancelFirstCall()
+	}},
 	{id: "CTX-07", words: "nothing-is-written-after-return", needs: needsFaults, run: (*clauseContext).nothingComesLater},
 }
 
@@ -304,25 +307,6 @@ func (c *clauseContext) abandonEach(a adapter.Adapter, control fault.Control, k 
 	}
 }
 
-// normalCalls makes calls that must succeed.
-func (c *clauseContext) normalCalls(ctx context.Context, a adapter.Adapter) error {
-	if !c.works("CreateUser") {
-		t := c.newToken()
-		return errors.Join(
-			try(c, "CreateVerificationToken", func() (*adapter.VerificationToken, error) { return a.CreateVerificationToken(ctx, t) }),
-			try(c, "UseVerificationToken", func() (*adapter.VerificationToken, error) { return a.UseVerificationToken(ctx, t.Key()) }))
-	}
-	u, err := a.CreateUser(ctx, c.newUser())
-	if err != nil || u == nil {
-		return fmt.Errorf("CreateUser: got %s, error %w", diff.Show(u), err)
-	}
-	s := c.newSession(u.ID)
-	return errors.Join(
-		try(c, "CreateSession", func() (*adapter.Session, error) { return a.CreateSession(ctx, s) }),
-		try(c, "GetSessionAndUser", func() (*adapter.SessionAndUser, error) { return a.GetSessionAndUser(ctx, s.SessionToken) }),
-		try(c, "ListAuthenticatorsByUserID", func() ([]adapter.Authenticator, error) { return a.ListAuthenticatorsByUserID(ctx, u.ID) }))
-}
-
 // cancelAtEachLook cancels every write when it checks its context for the
 // first time, the second time, and so on.
 func (c *clauseContext) cancelAtEachLook() {
@@ -458,6 +442,27 @@ func (c *clauseContext) cancelOneOfTwo() {
 	for _, m := range repeatable {
 		judge(m, c.cancelHeld(control, m))
 		c.mend(control)
+	}
+}
+
+// cancelFirstCall cancels the first call of new adapters, at different moments.
+// What an adapter prepares at its first call belongs to all later calls.
+func (c *clauseContext) cancelFirstCall() {
+	c.uninvolvedGone = true // New may empty the store
+	for look := range 4 {
+		a := c.harness().New(c.tb)
+		ctx := pair.NewTripContext(c.ctx, look+1)
+		if look == 0 {
+			ctx.Cancel()
+		}
+		_, _ = a.GetUser(ctx, c.id())
+		ctx.Cancel()
+		again, cancel := context.WithTimeout(c.ctx, deadline)
+		err := c.normalCalls(again, a)
+		cancel()
+		if err != nil {
+			c.Fatalf("after the first call of an adapter, GetUser, was cancelled: %v", err)
+		}
 	}
 }
 

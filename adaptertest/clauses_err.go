@@ -140,6 +140,7 @@ var errClauses = []check{
 	{id: "ERR-10", words: "undecodable-is-an-error", needs: []ability{abilityCorrupt}, run: undecodableIsAnError},
 	{id: "ERR-11", words: "errors-match-their-kind-only", run: errorsMatchTheirKind},
 	{id: "ERR-12", words: "what-was-refused-stays-free", requires: []string{"CreateUser", "GetUser"}, run: whatWasRefusedStaysFree},
+	{id: "ERR-13", words: "refusals-are-no-failures", requires: []string{"CreateUser"}, run: refusalsAreNoFailures},
 }
 
 // failureIsNotAbsent is ERR-01.
@@ -633,5 +634,39 @@ func whatWasRefusedStaysFree(c *clauseContext) {
 	if c.stores(AuthenticatorRecord) {
 		taken := c.authenticator(a.ID)
 		half(func(s *signUp) { s.authenticator.CredentialID = taken.CredentialID })
+	}
+}
+
+// refusalsAreNoFailures is ERR-13. Writes of each kind are refused many times in a
+// row; then other calls are made.
+func refusalsAreNoFailures(c *clauseContext) {
+	const times = 30 // more than a pool has connections, or a circuit breaker forgives
+	k, nobody := c.newFixture(c.a), c.id()
+	taken := c.newSignUp()
+	taken.user.Email = k.user.Email
+	refused := []call{
+		createUser(k.user), linkAccount(k.account), createSession(k.session), createAuthenticator(k.authenticator), taken.call(),
+		linkAccount(c.newAccount(nobody)), createSession(c.newSession(nobody)), createAuthenticator(c.newAuthenticator(nobody)),
+		updateUser(c.userUpdate(nobody, userFields)), updateCounter(c.unique("credential"), 9),
+		updateSession(adapter.SessionUpdate{SessionToken: k.session.SessionToken, UserID: adapter.To(nobody)}),
+		updateAccount(c.accountUpdate(c.newAccount(nobody).Key(), accountFields)),
+		touchAuthenticator(c.unique("credential"), 1, 2, c.instant(0)),
+	}
+	if c.works("DeleteAuthenticator") {
+		w := c.authenticator(c.user().ID)
+		refused = append(refused, deleteAuthenticator(w.UserID, w.CredentialID, true))
+	}
+	for _, m := range c.working(refused) {
+		for range times {
+			_, err := c.bounded(openTime, func(c *clauseContext) (any, error) { return m.do(c.ctx, c.a) })
+			if errors.Is(err, context.DeadlineExceeded) {
+				break // the normal calls show it
+			}
+		}
+		_, err := c.bounded(openTime, func(c *clauseContext) (any, error) { return nil, c.normalCalls(c.ctx, c.a) })
+		if err != nil {
+			c.Errorf("after %d calls of %s that were refused: %v", times, m.method, err)
+			return
+		}
 	}
 }

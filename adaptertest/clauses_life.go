@@ -82,6 +82,7 @@ var lifeClauses = []check{
 		}
 	}},
 	{id: "LIFE-08", words: "misses-leave-nothing-open", run: missesLeaveNothingOpen},
+	{id: "LIFE-09", words: "calls-leave-no-goroutine", run: callsLeaveNoGoroutine},
 }
 
 // afterClose is how long a call with a closed client may take.
@@ -224,7 +225,8 @@ func goroutinesWith(label, value string) string {
 	}
 	want := fmt.Sprintf("%q:%q", label, value)
 	var found []string
-	for _, stack := range strings.Split(profile.String(), "\n\n") {
+	_, stacks, _ := strings.Cut(profile.String(), "\n") // without the headline
+	for _, stack := range strings.Split(stacks, "\n\n") {
 		if strings.Contains(stack, want) {
 			found = append(found, stack)
 		}
@@ -401,4 +403,59 @@ func missesLeaveNothingOpen(c *clauseContext) {
 			}
 		}
 	}
+}
+
+// callsLeaveNoGoroutine is LIFE-09: many calls of each method leave no more
+// goroutines behind than a few do, although their context lives on.
+func callsLeaveNoGoroutine(c *clauseContext) {
+	const label, slack = "adaptertest-life-09", 10
+	mark := c.run.nonce
+	live := c.ctx
+	ctx, cancel := context.WithCancel(live)
+	defer cancel()
+	c.ctx = ctx
+	defer func() { c.ctx = live }()
+	pprof.Do(ctx, pprof.Labels(label, mark), func(context.Context) {
+		round := func() {
+			k := c.newFixture(c.raw)
+			for _, m := range c.working(append(k.reads(), k.writes()...)) {
+				_, _ = m.do(c.ctx, c.raw)
+			}
+		}
+		for range 3 { // a pool opens its connections
+			round()
+		}
+		before := countGoroutines(goroutinesWith(label, mark))
+		for range 5 { // those that are about to end
+			c.pause(10 * time.Millisecond)
+			before = min(before, countGoroutines(goroutinesWith(label, mark)))
+		}
+		for range 2 * slack {
+			round()
+		}
+		for end := time.Now().Add(5 * time.Second); ; c.pause(20 * time.Millisecond) {
+			left := goroutinesWith(label, mark)
+			n := countGoroutines(left)
+			if n <= before+slack {
+				return
+			}
+			if time.Now().After(end) {
+				c.Errorf("%d goroutines after 3 calls of each method, %d after %d more, 5 s after the last one returned:\n%s", before, n, 2*slack, left)
+				return
+			}
+		}
+	})
+}
+
+// countGoroutines counts the goroutines of stacks: each stack begins with the
+// number of goroutines that have it.
+func countGoroutines(stacks string) int {
+	total := 0
+	for _, stack := range strings.Split(stacks, "\n\n") {
+		var n int
+		if _, err := fmt.Sscanf(stack, "%d @", &n); err == nil {
+			total += n
+		}
+	}
+	return total
 }

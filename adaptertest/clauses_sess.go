@@ -234,9 +234,11 @@ var sessClauses = []check{
 				c.same(fmt.Sprintf("the session after its expires was moved to %v from now", d), got, &adapter.SessionAndUser{Session: s, User: *u})
 			}
 		}
+		c.movesInSteps(u, -1)
 	}},
 	{id: "SESS-13", words: "extending-takes-effect", requires: sessionUpdateMethods, run: func(c *clauseContext) {
 		u := c.user()
+		c.movesInSteps(u, 1)
 		for d := time.Second; ; d *= 4 {
 			s := c.newSession(u.ID)
 			old := c.now().Add(d)
@@ -408,6 +410,16 @@ var sessClauses = []check{
 			c.resolves("the session, after the deletion of the token's first user", again, b)
 		}
 	}},
+}
+
+// movesInSteps moves the expires of a session by less and less, in one direction.
+func (c *clauseContext) movesInSteps(u *adapter.User, sign time.Duration) {
+	s := c.session(u.ID)
+	for _, d := range []time.Duration{20 * time.Minute, 4 * time.Minute, 50 * time.Second, 5 * time.Second, time.Second} {
+		s.Expires = s.Expires.Add(sign * d)
+		c.updateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
+		c.resolves(fmt.Sprintf("the session after its expires was moved by %v", sign*d), s, u)
+	}
 }
 
 // resolves compares a session and its user.

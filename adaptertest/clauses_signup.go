@@ -60,6 +60,9 @@ var signupClauses = []check{
 			c.race(4, func(n, round int) raceCase { return c.arrangeSignUps(n, round, shared) })
 		}
 		c.race(2, func(int, int) raceCase { return c.arrangeSignUpAndLook() })
+		if holder := c.user(); c.works("LinkAccount") {
+			c.race(2, func(_, round int) raceCase { return c.arrangeSignUpAndLink(round, holder) })
+		}
 	}},
 	{id: "SIGNUP-06", words: "incomplete-sign-up-is-refused", requires: signUpMethods, run: func(c *clauseContext) {
 		for what, spoil := range map[string]func(*signUp){
@@ -315,5 +318,51 @@ func (c *clauseContext) arrangeSignUpAndLook() raceCase {
 			}
 		}
 		return nil
+	}}
+}
+
+// arrangeSignUpAndLink lets a sign-up race with a user who links the same account
+// or registers the same credential.
+func (c *clauseContext) arrangeSignUpAndLink(round int, holder *adapter.User) raceCase {
+	s := c.newSignUp()
+	account, passkey := s.account, s.authenticator
+	account.UserID, passkey.UserID = holder.ID, holder.ID
+	byAccount := round/2%2 == 0 || !c.works("CreateAuthenticator") || !c.works("GetAuthenticator")
+	other := createAuthenticator(passkey)
+	if byAccount {
+		other = linkAccount(account)
+	}
+	return raceCase{calls: []call{s.call(), other}, verify: func(h []operation) error {
+		signedUp, linked := h[0].won(), h[1].won()
+		if signedUp && linked {
+			return fmt.Errorf("the sign-up and %s of a user both succeeded", other.method)
+		}
+		if signedUp {
+			return c.whole(s, h[0].result.(*adapter.User))
+		}
+		left := s
+		if c.harness().Declarations.AssignsIDs {
+			left.user.ID = ""
+		}
+		owner := ""
+		if byAccount {
+			left.account.Provider = ""
+			u, err := c.raw.GetUserByAccount(c.ctx, account.Key())
+			if err != nil {
+				return err
+			}
+			owner = userID(u)
+		} else {
+			left.authenticator.CredentialID = ""
+			w, err := c.raw.GetAuthenticator(c.ctx, passkey.CredentialID)
+			if err != nil {
+				return err
+			}
+			if w != nil {
+				owner = w.UserID
+			}
+		}
+		return problems(c.nothingOf(left.keys()),
+			unless(!linked || owner == holder.ID, "%s of user %q succeeded, and the owner is %q", other.method, holder.ID, owner))
 	}}
 }

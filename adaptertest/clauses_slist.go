@@ -16,10 +16,7 @@ var sessionListMethods = []string{"CreateUser", "CreateSession", "ListSessionsBy
 var slistClauses = []check{
 	{id: "SLIST-01", words: "all-sessions-are-listed-once", requires: sessionListMethods, run: func(c *clauseContext) {
 		a, b := c.user().ID, c.user().ID
-		if !c.lacks("LinkAccount") {
-			c.account(a)
-			c.account(a)
-		}
+		c.surround(a, SessionRecord, c.unique("connection"))
 		mine, theirs := c.mixedSessions(a), c.mixedSessions(b)
 		c.sameSessions("ListSessionsByUserID", a, mine)
 		c.sameSessions("ListSessionsByUserID of another user", b, theirs)
@@ -27,6 +24,8 @@ var slistClauses = []check{
 			mine[0].Expires = c.instant(700 * time.Hour)
 			c.updateSession(adapter.SessionUpdate{SessionToken: mine[0].SessionToken, Expires: adapter.To(mine[0].Expires)})
 			c.sameSessions("ListSessionsByUserID after one was extended", a, mine)
+			c.giveOwner(mine...)
+			c.sameSessions("ListSessionsByUserID after updates that name the user whom the sessions have", a, mine)
 			moved := adapter.SessionUpdate{SessionToken: mine[1].SessionToken, UserID: adapter.To(b)}
 			_, _ = c.a.UpdateSession(c.ctx, moved) // the update may be refused, and may return nil
 			if got := c.getSession(mine[1].SessionToken); got != nil && got.Session.UserID == b {
@@ -36,6 +35,8 @@ var slistClauses = []check{
 				c.sameSessions("ListSessionsByUserID of the user who got one", b, theirs)
 			}
 		}
+		alike := c.user().ID
+		c.sameSessions("ListSessionsByUserID of sessions that expire at one instant", alike, c.sessionsOfOneInstant(alike))
 		joined := c.user().ID
 		c.sameSessions("ListSessionsByUserID of tokens with separators", joined, c.joinedSessions(joined))
 		lasting := c.user().ID
@@ -92,11 +93,14 @@ var slistClauses = []check{
 		c.populate(len(many), func(i int) {
 			many[i] = c.newSession(u)
 			many[i].Expires = c.instant(time.Duration(1+i%5) * time.Hour)
+			if i == 0 { // the first in every order, so that it is in the first batch
+				many[i].SessionToken, many[i].Expires = "0"+many[i].SessionToken, c.instant(50*time.Minute)
+			}
 			c.createSession(many[i])
 		})
 		c.sameSessions(fmt.Sprintf("ListSessionsByUserID of %d", len(many)), u, many)
-		c.endsSessions(u, many, len(many)/2)
-		c.endsSessions(u, many[len(many)/2:len(many)/2+1], -1)
+		c.endsSessions(u, many, 0)
+		c.endsSessions(u, many[:1], -1)
 		c.intact(other)
 	}},
 	{id: "SLIST-05", words: "exception-is-a-session-of-the-user", requires: sessionListMethods, run: func(c *clauseContext) {
@@ -224,6 +228,19 @@ func (c *clauseContext) mixedSessions(userID string) []adapter.Session {
 		c.createSession(s)
 		all = append(all, s)
 	}
+	return all
+}
+
+// sessionsOfOneInstant creates more sessions of a user than a page has, which
+// all expire at one instant.
+func (c *clauseContext) sessionsOfOneInstant(userID string) []adapter.Session {
+	all := make([]adapter.Session, 110)
+	expires := c.instant(time.Hour)
+	c.populate(len(all), func(i int) {
+		all[i] = c.newSession(userID)
+		all[i].Expires = expires
+		c.createSession(all[i])
+	})
 	return all
 }
 

@@ -84,8 +84,12 @@ var vtokClauses = []check{
 		}
 	}},
 	{id: "VTOK-09", words: "creating-leaves-earlier-ones-usable", requires: tokenMethods, run: func(c *clauseContext) {
-		tokens := c.tokensOf(c.newToken().Identifier, 2)
-		c.used("the first of two tokens", tokens[0])
+		for _, n := range []int{2, 25} {
+			tokens := c.tokensOf(c.newToken().Identifier, n)
+			for i, t := range tokens {
+				c.used(fmt.Sprintf("token %d of %d pending ones", i+1, n), t)
+			}
+		}
 	}},
 	{id: "VTOK-10", words: "one-use-exhausts-a-pair-created-twice", requires: tokenMethods, run: func(c *clauseContext) {
 		for _, d := range []time.Duration{30 * time.Minute, 2 * time.Hour} {

@@ -128,11 +128,29 @@ func (k *fixture) model(c *clauseContext) *model.Model {
 	return m
 }
 
-// surround gives a user two sessions, so that a list that joins sessions would
-// have each record twice.
-func (c *clauseContext) surround(userID string) {
-	if !c.lacks("CreateSession") {
-		c.session(userID)
-		c.session(userID)
+// surround gives a user two records of each kind but one, so that a list of that
+// kind which joins another one would have each record twice. The accounts and
+// authenticators are connected to the account IDs.
+func (c *clauseContext) surround(userID string, but Kind, connections ...string) {
+	for _, kind := range []Kind{AccountRecord, SessionRecord, AuthenticatorRecord} {
+		if kind == but || !c.works(kindOf(kind).create) {
+			continue
+		}
+		for range 2 {
+			for _, connection := range append(connections, c.unique("connection")) {
+				switch kind {
+				case AccountRecord:
+					x := c.newAccount(userID)
+					x.Type, x.Provider, x.ProviderAccountID = adapter.AccountWebAuthn, c.unique("provider"), connection
+					c.linkAccount(x)
+				case SessionRecord:
+					c.session(userID)
+				case AuthenticatorRecord:
+					x := c.newAuthenticator(userID)
+					x.ProviderAccountID = connection
+					c.createAuthenticator(x)
+				}
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -255,4 +256,23 @@ func (c *clauseContext) shared(a adapter.Adapter, k *fixture, turn int) error {
 			return a.UpdateAuthenticatorCounter(c.ctx, k.authenticator.CredentialID, k.authenticator.Counter+2)
 		}),
 	)
+}
+
+// normalCalls makes calls that must succeed.
+func (c *clauseContext) normalCalls(ctx context.Context, a adapter.Adapter) error {
+	if !c.works("CreateUser") {
+		t := c.newToken()
+		return errors.Join(
+			try(c, "CreateVerificationToken", func() (*adapter.VerificationToken, error) { return a.CreateVerificationToken(ctx, t) }),
+			try(c, "UseVerificationToken", func() (*adapter.VerificationToken, error) { return a.UseVerificationToken(ctx, t.Key()) }))
+	}
+	u, err := a.CreateUser(ctx, c.newUser())
+	if err != nil || u == nil {
+		return fmt.Errorf("CreateUser: got %s, error %w", diff.Show(u), err)
+	}
+	s := c.newSession(u.ID)
+	return errors.Join(
+		try(c, "CreateSession", func() (*adapter.Session, error) { return a.CreateSession(ctx, s) }),
+		try(c, "GetSessionAndUser", func() (*adapter.SessionAndUser, error) { return a.GetSessionAndUser(ctx, s.SessionToken) }),
+		try(c, "ListAuthenticatorsByUserID", func() ([]adapter.Authenticator, error) { return a.ListAuthenticatorsByUserID(ctx, u.ID) }))
 }

@@ -312,3 +312,11 @@ func unless(ok bool, format string, args ...any) error {
 	}
 	return fmt.Errorf(format, args...)
 }
+
+// userID returns the ID of the user, or nothing without a user.
+func userID(u *adapter.User) string {
+	if u == nil {
+		return ""
+	}
+	return u.ID
+}

@@ -95,3 +95,11 @@ func clearing(key adapter.AccountKey, field string) adapter.AccountUpdate {
 	}
 	return u
 }
+
+// giveOwner gives each session the user whom it has already. The update may be
+// refused.
+func (c *clauseContext) giveOwner(sessions ...adapter.Session) {
+	for _, s := range sessions {
+		_, _ = c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(s.UserID)})
+	}
+}
