@@ -47,5 +47,7 @@ func TestConformance(t *testing.T) {
 		Close:  func(a adapter.Adapter) error { return a.(opened).db.Close() },
 		Reopen: func(t testing.TB, a adapter.Adapter) adapter.Adapter { return open(t, a.(opened).file) },
 		Faults: func(a adapter.Adapter) fault.Control { return a.(opened).faults },
+
+		Parallel: 4, // a clause waits for its deadlines and faults
 	})
 }
