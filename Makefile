@@ -116,9 +116,10 @@ stress: images
 mutants:
 	go run ./adaptertest/internal/mutants/cmd/mutants
 
-## mutants-all: the tables, for an hour: which clause alone notices what, how much each harness notices, and races 20 times
-mutants-all:
+## mutants-all: the tables, for an hour: which clause alone notices what, how much each harness notices, races 20 times, and scans of real stores
+mutants-all: images
 	go run ./adaptertest/internal/mutants/cmd/mutants -tables
+	cd adaptertest/bundled && GOWORK=off go test -count=1 -timeout 1h -v ./internal/growth -runs 5
 
 ## bench: one table: adapters and core beside the least work by hand, and other libraries
 bench: images

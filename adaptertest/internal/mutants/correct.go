@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"maps"
 	mathrand "math/rand/v2"
+	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -50,6 +52,33 @@ func (k Correct) Quick() []string {
 		return k.only
 	}
 	return quickGroups
+}
+
+// Soak runs the quick form once, with the clauses that match, and returns those at
+// which the adapter fails and may not.
+func (k Correct) Soak(ctx context.Context, match *regexp.Regexp, seed uint64) ([]adaptertest.Result, error) {
+	var ids []string
+	for _, c := range adaptertest.Clauses() {
+		if match.MatchString(c.ID) && (k.only == nil || slices.Contains(k.only, c.Group())) {
+			ids = append(ids, c.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	report, err := adaptertest.Check(ctx, k.Harness(), adaptertest.Options{Only: ids, Rounds: adaptertest.QuickRounds, Seed: seed})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(report.With(adaptertest.Fail), func(x adaptertest.Result) bool { return strings.Contains(k.Except, x.Clause.ID) }), nil
+}
+
+// CorrectBases returns the two bases.
+func CorrectBases() []Correct {
+	return []Correct{{Name: "mem"}, {Name: "lite", harness: func(h *adaptertest.Harness) {
+		*h = liteHarness(nil, nil)
+		h.Name = "lite"
+	}}}
 }
 
 // AllCorrect returns the correct adapters besides the two bases.

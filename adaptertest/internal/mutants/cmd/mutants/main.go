@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/mutants"
@@ -31,6 +33,8 @@ type options struct {
 	tables   bool
 	detector bool
 	short    bool
+	soak     int
+	clauses  string
 	write    bool
 	workers  int
 }
@@ -49,6 +53,8 @@ func main() {
 	flag.BoolVar(&o.detector, "detector", false, "judge only the clauses that need the race detector; needs go run -race")
 	flag.BoolVar(&o.write, "write", false, "write MUTANTS.md")
 	flag.BoolVar(&o.short, "short", false, "use the rounds of the suite's quick form")
+	flag.IntVar(&o.soak, "soak", 0, "run the quick form so many times on each correct adapter, and print what it fails")
+	flag.StringVar(&o.clauses, "clauses", "", "with -soak: only the clauses whose ID this regular expression matches")
 	flag.IntVar(&o.workers, "workers", 6, "how many mutants are judged at once")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -68,6 +74,9 @@ func run(ctx context.Context, o options) error {
 	only, err := regexp.Compile(o.only)
 	if err != nil {
 		return err
+	}
+	if o.soak > 0 {
+		return soak(ctx, only, o)
 	}
 	var chosen []mutants.Mutant
 	for _, m := range mutants.All() {
@@ -249,6 +258,41 @@ func reaches(ctx context.Context, chosen []mutants.Mutant, o options) error {
 			return err
 		}
 		fmt.Printf("%-32s %d of %d\n", r.name, caught, len(chosen))
+	}
+	return nil
+}
+
+// soak runs the quick form many times on each base and each correct adapter, and
+// prints each clause that fails, with the seed of the run.
+func soak(ctx context.Context, only *regexp.Regexp, o options) error {
+	match, err := regexp.Compile(o.clauses)
+	if err != nil {
+		return err
+	}
+	var correct []mutants.Correct
+	for _, k := range slices.Concat(mutants.CorrectBases(), mutants.AllCorrect()) {
+		if only.MatchString(k.Name) {
+			correct = append(correct, k)
+		}
+	}
+	var runs, alarms int
+	for round := range o.soak {
+		for _, k := range correct {
+			seed := rand.Uint64() >> 11
+			failed, err := k.Soak(ctx, match, seed)
+			if err != nil {
+				return errors.Join(fmt.Errorf("%s: %w", k.Name, err), fmt.Errorf("%d false alarms in %d runs", alarms, runs))
+			}
+			runs++
+			alarms += len(failed)
+			for _, x := range failed {
+				fmt.Printf("%s: %s %s fails with seed %d: %s\n%s\n", k.Name, x.Clause.Level, x.Clause.ID, seed, x.Clause.Rule, strings.Join(x.Evidence, "\n"))
+			}
+		}
+		fmt.Printf("%s round %d: %d runs so far, %d false alarms\n", time.Now().Format(time.TimeOnly), round+1, runs, alarms)
+	}
+	if alarms > 0 {
+		return fmt.Errorf("%d false alarms", alarms)
 	}
 	return nil
 }

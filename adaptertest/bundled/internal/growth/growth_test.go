@@ -1,0 +1,265 @@
+package growth_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	goredis "github.com/redis/go-redis/v9"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	mgo "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"github.com/gatehouse-go/gatehouse/adapters/mongo/mongotest"
+	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
+	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite/sqlitetest"
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var (
+	runs  = flag.Int("runs", 0, "how often VOL-04 runs on each adapter, in the full form, or with -short in the quick form; 0 leaves the tests out")
+	limit = flag.Duration("limit", 20*time.Second, "the longest time for a run on a broken adapter")
+)
+
+// broken is an adapter with one fault.
+type broken struct {
+	wiring, fault string
+	// breaks returns the adapter with the fault. It may be called several times for one store.
+	breaks func(ctx context.Context, a adapter.Adapter) (adapter.Adapter, error)
+}
+
+func all() []broken {
+	return []broken{
+		{wiring: "memory, one process", fault: "GetUserByEmail walks over all users", breaks: walksOverUsers},
+		{wiring: "sqlite, modernc", fault: "the index of addresses is missing", breaks: sqliteRuns(`DROP INDEX "user_email_key"`)},
+		{wiring: "sqlite, modernc", fault: "the index of addresses is one of lower(email)",
+			breaks: sqliteRuns(`DROP INDEX "user_email_key"`, `CREATE UNIQUE INDEX "user_email_key" ON "user" (lower(email))`)},
+		{wiring: "postgres, cached statements", fault: "the index of accounts by user is missing", breaks: postgresIndex(`DROP INDEX %[1]s`)},
+		{wiring: "postgres, cached statements", fault: "the index of accounts by user is one of lower()",
+			breaks: postgresIndex(`DROP INDEX %[1]s; CREATE INDEX ON %[2]s (lower("userId"))`)},
+		{wiring: "redis, one server", fault: "GetUserByEmail walks over all keys", breaks: walksOverKeys},
+		{wiring: "mongo, standalone", fault: "the index of addresses is missing", breaks: mongoIndex(nil)},
+		{wiring: "mongo, standalone", fault: "the index of addresses has a filter on the type",
+			breaks: mongoIndex(bson.D{{Key: "email", Value: bson.D{{Key: "$type", Value: "string"}}}})},
+	}
+}
+
+// TestScansAreNoticed runs VOL-04 on each broken adapter.
+func TestScansAreNoticed(t *testing.T) {
+	servers := open(t)
+	for _, b := range all() {
+		t.Run(b.wiring+"/"+b.fault, func(t *testing.T) {
+			noticed, slowest := 0, time.Duration(0)
+			for range *runs {
+				x, took := judge(t, servers, b)
+				slowest = max(slowest, took)
+				if x.Outcome == adaptertest.Fail && strings.Contains(x.Evidence[0], "grows with the population") {
+					noticed++
+					continue
+				}
+				t.Errorf("VOL-04: %s %s\n%s", x.Outcome, x.Reason, strings.Join(x.Evidence, "\n"))
+			}
+			t.Logf("noticed %d times of %d, in %v at most", noticed, *runs, slowest)
+			if slowest > *limit {
+				t.Errorf("VOL-04 took %v, want %v at most", slowest, *limit)
+			}
+		})
+	}
+}
+
+// TestNoScanIsNoticed runs VOL-04 on each correct adapter.
+func TestNoScanIsNoticed(t *testing.T) {
+	servers := open(t)
+	seen := map[string]bool{}
+	for _, b := range all() {
+		if seen[b.wiring] {
+			continue
+		}
+		seen[b.wiring] = true
+		t.Run(b.wiring, func(t *testing.T) {
+			noticed, slowest := 0, time.Duration(0)
+			for range *runs {
+				x, took := judge(t, servers, broken{wiring: b.wiring})
+				slowest = max(slowest, took)
+				if x.Outcome != adaptertest.Pass {
+					noticed++
+					t.Errorf("VOL-04: %s %s\n%s", x.Outcome, x.Reason, strings.Join(x.Evidence, "\n"))
+				}
+			}
+			t.Logf("%d false alarms in %d runs, of %v at most", noticed, *runs, slowest)
+		})
+	}
+}
+
+// judge runs VOL-04 and returns the result and how long it took.
+func judge(t *testing.T, servers *stores.Stores, b broken) (adaptertest.Result, time.Duration) {
+	t.Helper()
+	every := wirings.All()
+	i := slices.IndexFunc(every, func(w wirings.Wiring) bool { return w.String() == b.wiring })
+	if i < 0 {
+		t.Fatalf("there is no wiring %q", b.wiring)
+	}
+	o, err := every[i].Open(t.Context(), servers)
+	if os.Getenv("CI") != "true" && errors.Is(err, stores.ErrUnavailable) || os.Getenv(stores.EnvSkip) == "1" {
+		t.Skipf("LEFT OUT: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := o.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}()
+	h := o.Harness
+	if b.breaks != nil { // another function might repair the index, or not know the type
+		h = adaptertest.Harness{Declarations: h.Declarations, NewID: h.NewID, New: func(t testing.TB) adapter.Adapter {
+			a, err := b.breaks(t.Context(), o.Harness.New(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a
+		}}
+	}
+	options := adaptertest.Options{Only: []string{"VOL-04"}}
+	if testing.Short() {
+		options.Rounds = adaptertest.QuickRounds
+	}
+	start := time.Now()
+	report, err := adaptertest.Check(t.Context(), h, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, _ := report.Result("VOL-04")
+	return x, time.Since(start)
+}
+
+// open returns servers that are removed at the end of the test.
+func open(t *testing.T) *stores.Stores {
+	t.Helper()
+	if *runs == 0 {
+		t.Skip("LEFT OUT without -runs: durations on a busy machine; make mutants-all runs it")
+	}
+	servers := stores.Open(stores.Options{Fast: true})
+	t.Cleanup(func() {
+		if err := servers.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return servers
+}
+
+// walker is the memory adapter with a list of users for an index.
+type walker struct {
+	*memory.Adapter
+	mu    sync.Mutex
+	users []*adapter.User
+}
+
+func walksOverUsers(_ context.Context, a adapter.Adapter) (adapter.Adapter, error) {
+	return &walker{Adapter: a.(*memory.Adapter)}, nil
+}
+
+func (w *walker) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
+	created, err := w.Adapter.CreateUser(ctx, u)
+	if err == nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.users = append(w.users, created)
+	}
+	return created, err
+}
+
+func (w *walker) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, u := range w.users {
+		if u.Email == email {
+			return w.GetUser(ctx, u.ID)
+		}
+	}
+	return nil, nil
+}
+
+// scanner is the Redis adapter without its index of addresses.
+type scanner struct{ *redistest.Handle }
+
+func walksOverKeys(_ context.Context, a adapter.Adapter) (adapter.Adapter, error) {
+	return scanner{a.(*redistest.Handle)}, nil
+}
+
+func (s scanner) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
+	err := redistest.EachKeys(ctx, s.Client, "*"+s.Prefix+"*:user:*", func(context.Context, goredis.Cmdable, []string) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	return s.Handle.GetUserByEmail(ctx, email)
+}
+
+func sqliteRuns(statements ...string) func(context.Context, adapter.Adapter) (adapter.Adapter, error) {
+	return func(ctx context.Context, a adapter.Adapter) (adapter.Adapter, error) {
+		for _, s := range statements {
+			if _, err := a.(*sqlitetest.Handle).DB.ExecContext(ctx, s); err != nil {
+				return nil, err
+			}
+		}
+		return a, nil
+	}
+}
+
+// postgresIndex runs statements about the indexes of accounts by user: the name of each and that of its table are put in.
+func postgresIndex(statements string) func(context.Context, adapter.Adapter) (adapter.Adapter, error) {
+	return func(ctx context.Context, a adapter.Adapter) (adapter.Adapter, error) {
+		h := a.(*postgrestest.Handle)
+		if err := h.EnsureSchema(ctx); err != nil { // an adapter checks its tables before its first call
+			return nil, err
+		}
+		if _, err := h.GetUser(ctx, "nobody"); err != nil {
+			return nil, err
+		}
+		pool := h.Pool
+		rows, err := pool.Query(ctx, `SELECT i.indexrelid::regclass::text, i.indrelid::regclass::text
+			FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname LIKE '%accounts_userId_idx'`)
+		if err != nil {
+			return nil, err
+		}
+		found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct{ Index, Table string }])
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range found {
+			if _, err := pool.Exec(ctx, fmt.Sprintf(statements, x.Index, x.Table), pgx.QueryExecModeSimpleProtocol); err != nil {
+				return nil, err
+			}
+		}
+		return a, nil
+	}
+}
+
+// mongoIndex drops the index of addresses, and makes another one if it has a filter.
+func mongoIndex(filter any) func(context.Context, adapter.Adapter) (adapter.Adapter, error) {
+	return func(ctx context.Context, a adapter.Adapter) (adapter.Adapter, error) {
+		h := a.(*mongotest.Handle)
+		indexes := h.Client.Database(h.Database).Collection("users").Indexes()
+		if err := indexes.DropOne(ctx, "email_unique"); err != nil || filter == nil {
+			return a, err
+		}
+		_, err := indexes.CreateOne(ctx, mgo.IndexModel{
+			Keys: bson.D{{Key: "email", Value: 1}}, Options: options.Index().SetUnique(true).SetName("email_unique").SetPartialFilterExpression(filter),
+		})
+		return a, err
+	}
+}

@@ -1,0 +1,420 @@
+package adaptertest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// VOL-04 measures each lookup among three populations. The speed of a machine can
+// double from one moment to the next, so that durations of different moments can't
+// be compared. Each call is therefore made in a second store too, which stays small,
+// and VOL-04 judges how the ratio of the two times changes. A lookup that walks over all
+// keys of a server is as slow in the small store. For this reason each lookup is also
+// compared with the other lookups of the same moment.
+
+// The populations at which VOL-04 measures, in users with one record of each kind.
+const (
+	smallPopulation = 100
+	largePopulation = 4000
+	// populateTime limits the creation of the records of a population.
+	populateTime = 2500 * time.Millisecond
+)
+
+// A measurement takes growthTime, but not more than growthRounds, and as much longer
+// as fewestRounds take, up to slowTime; then fewestSlow are enough.
+const (
+	growthRounds = 101
+	growthTime   = 400 * time.Millisecond
+	fewestRounds = 31
+	slowTime     = 2 * time.Second
+	fewestSlow   = 9
+)
+
+// The limits for growth.
+const (
+	// growthLimit is how much longer a lookup may take among a million users.
+	growthLimit = 3 * time.Millisecond
+	// leastGrowth is the smallest growth that differs from noise.
+	leastGrowth = 5 * time.Microsecond
+	// growthNoise is how many times the spread of the other lookups growth must be.
+	growthNoise = 3
+	// growthDoubts is how many times a lookup that seems to grow is measured again.
+	growthDoubts = 2
+	// comparedWith is the least number of other lookups that are measured with it.
+	comparedWith = 7
+	// leastFactor is how many times as long a growing lookup takes at least, by the
+	// small store. By the other lookups it is clearFactor, because other work on the
+	// machine can slow down some lookups more than others.
+	leastFactor = 4. / 3
+	clearFactor = 4
+)
+
+// probe is a lookup that is measured.
+type probe struct {
+	name string
+	call func() error
+}
+
+// level is what was measured of a probe at one population: times in the store and in
+// the small one, which three quarters of the calls exceed. A busy machine can make a
+// call slow, but not fast.
+type level struct{ took, small time.Duration }
+
+// growth is what was measured of all probes at several populations.
+type growth struct {
+	names  []string
+	sizes  []int
+	levels [][]level // at each population, of each probe
+}
+
+// lookupsDoNotSlowDown is VOL-04. Each lookup is measured for the newest record,
+// for one in the middle and for none, at three populations. One that seems to grow is
+// measured again twice, at a large population. A handle that was opened since then makes
+// these calls, because a statement that was planned for a small store may read all of a
+// large one.
+func lookupsDoNotSlowDown(c *clauseContext) {
+	large := largePopulation
+	if c.run.options.Rounds < 1 {
+		large /= 4
+	}
+	store, small := crowd{a: c.raw}, c.smallStore()
+	store.grow(c, smallPopulation, time.Hour)
+	var g growth
+	g.measure(c, c.raw, &store, small, nil)
+	for _, size := range []int{large / 2, large} {
+		store.grow(c, size, populateTime)
+		g.measure(c, c.raw, &store, small, nil)
+	}
+	var suspects []int
+	for i, name := range g.names {
+		c.Notef("%s takes %s", name, g.text(i))
+		if g.grows(i) {
+			suspects = append(suspects, i)
+		}
+	}
+	if len(suspects) == 0 {
+		return
+	}
+	store.grow(c, largePopulation, 2*populateTime) // in the quick form, or if the store is slow
+	handles := c.handles()
+	for doubt := 0; doubt < growthDoubts && len(suspects) > 0; doubt++ {
+		which := g.withOthers(suspects)
+		again := growth{sizes: slices.Clone(g.sizes[:2]), levels: [][]level{chosen(g.levels[0], which), chosen(g.levels[1], which)}}
+		again.measure(c, handles[len(handles)-1], &store, small, which)
+		var confirmed []int
+		for j, i := range suspects {
+			if again.grows(j) {
+				confirmed = append(confirmed, i)
+			} else {
+				c.Notef("%s, measured again, takes %s", again.names[j], again.text(j))
+			}
+		}
+		suspects = confirmed
+	}
+	for _, i := range suspects {
+		million := max(g.million(i, g.bySmall), g.million(i, g.byOthers)) + g.levels[0][i].took
+		c.Errorf("%s takes %s: it grows with the population, and would take about %v among a million", g.names[i], g.text(i), million.Round(time.Millisecond))
+	}
+}
+
+// withOthers returns the indices, and more of other probes to compare with.
+func (g *growth) withOthers(which []int) []int {
+	all := slices.Clone(which)
+	for i := range g.names {
+		if len(all) <= 2*len(which)+comparedWith && !slices.Contains(which, i) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// chosen returns the elements at the indices.
+func chosen[T any](from []T, which []int) []T {
+	picked := make([]T, len(which))
+	for j, i := range which {
+		picked[j] = from[i]
+	}
+	return picked
+}
+
+// smallStore opens another store and fills it with a small population. If all adapters
+// of the harness and all namespaces share one store, it is the same store.
+func (c *clauseContext) smallStore() *crowd {
+	p := &crowd{a: c.harness().New(c.tb)}
+	p.grow(c, 1, time.Hour)
+	if c.has(abilityNamespace) && c.finds(p.people[0]) {
+		if a, err := c.harness().Namespace(c.tb, c.raw, "growth"+c.run.nonce); err == nil {
+			p = &crowd{a: a}
+		}
+	}
+	p.grow(c, smallPopulation, time.Hour)
+	return p
+}
+
+// finds reports whether the adapter finds a record of the user.
+func (c *clauseContext) finds(b *uninvolvedUser) bool {
+	return slices.ContainsFunc(c.lookups(), func(k keyed) bool {
+		key, ok := b.key(k)
+		if !ok || k.method == "UseVerificationToken" {
+			return false
+		}
+		got, err := k.call(c, c.raw, key)
+		return err == nil && got != nil
+	})
+}
+
+// crowd is the users whose records fill a store.
+type crowd struct {
+	a      adapter.Adapter
+	mu     sync.Mutex
+	people []*uninvolvedUser
+}
+
+// grow creates users until there are so many, or until the limit.
+func (p *crowd) grow(c *clauseContext, size int, limit time.Duration) {
+	end := time.Now().Add(limit)
+	c.populate(size-len(p.people), func(i int) {
+		if i > 300 && time.Now().After(end) {
+			return
+		}
+		b := c.newcomer(p.a)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.people = append(p.people, b)
+	})
+}
+
+// probes are the lookups of a user in the middle, of a user that is new, and of nobody.
+func (p *crowd) probes(c *clauseContext, a adapter.Adapter) []probe {
+	newest := c.newcomer(a)
+	p.people = append(p.people, newest)
+	return c.growthProbes(a, p.people[len(p.people)/2], newest)
+}
+
+// measure measures the lookups in a store at its present population, and in the small
+// one: all lookups, or only those whose indices are given. In each round it calls each
+// probe in both stores, in another order than before.
+func (g *growth) measure(c *clauseContext, a adapter.Adapter, store, small *crowd, which []int) {
+	probes, others := store.probes(c, a), small.probes(c, small.a)
+	if which != nil {
+		probes, others = chosen(probes, which), chosen(others, which)
+	}
+	took := func(p probe) time.Duration {
+		begin := time.Now()
+		err := p.call()
+		d := time.Since(begin)
+		if err != nil {
+			c.Fatalf("%s: %v", p.name, err)
+		}
+		return max(d, 1)
+	}
+	times, inSmall := make([][]time.Duration, len(probes)), make([][]time.Duration, len(probes))
+	start := time.Now()
+	goesOn := func(r int) bool {
+		elapsed := time.Since(start)
+		return r < fewestSlow || r < fewestRounds && elapsed < slowTime || r < growthRounds && elapsed < growthTime
+	}
+	for r := 0; goesOn(r); r++ {
+		for _, i := range c.rand.Perm(len(probes)) {
+			if r%2 == 0 {
+				inSmall[i] = append(inSmall[i], took(others[i]))
+				times[i] = append(times[i], took(probes[i]))
+			} else {
+				times[i] = append(times[i], took(probes[i]))
+				inSmall[i] = append(inSmall[i], took(others[i]))
+			}
+		}
+	}
+	quarter := func(times []time.Duration) time.Duration { return slices.Sorted(slices.Values(times))[len(times)/4] }
+	g.names = g.names[:0]
+	levels := make([]level, len(probes))
+	for i, p := range probes {
+		g.names = append(g.names, p.name)
+		levels[i] = level{quarter(times[i]), quarter(inSmall[i])}
+	}
+	g.sizes, g.levels = append(g.sizes, len(store.people)), append(g.levels, levels)
+}
+
+// factors are how many times as long each probe takes at population k as at the first
+// one, on a machine of the same speed: the logarithms, and their spread without growth.
+type factors func(k int) (logs []float64, spread float64)
+
+// bySmall are the factors by the ratio to the small store. At the first population
+// this ratio should be the same for all lookups, so one below the median is an error.
+func (g *growth) bySmall(k int) (logs []float64, spread float64) {
+	ratios := func(k int) []float64 {
+		var all []float64
+		for _, x := range g.levels[k] {
+			all = append(all, math.Log(float64(x.took)/float64(x.small)))
+		}
+		return all
+	}
+	first := ratios(0)
+	usual := median(slices.Clone(first))
+	for i, now := range ratios(k) {
+		logs = append(logs, now-max(first[i], usual))
+	}
+	_, spread = usually(logs)
+	return logs, spread
+}
+
+// byOthers are the factors by the ratio to the other lookups. At the first population
+// this ratio should be the same in both stores, so the lower one is an error.
+func (g *growth) byOthers(k int) (logs []float64, spread float64) {
+	shares := func(k int, of func(level) time.Duration) []float64 {
+		var all []float64
+		for _, x := range g.levels[k] {
+			all = append(all, math.Log(float64(of(x))))
+		}
+		usual := median(slices.Clone(all))
+		for i := range all {
+			all[i] -= usual
+		}
+		return all
+	}
+	took, small := func(x level) time.Duration { return x.took }, func(x level) time.Duration { return x.small }
+	first, second := shares(0, took), shares(0, small)
+	for i, now := range shares(k, took) {
+		logs = append(logs, now-max(first[i], second[i]))
+	}
+	usual, spread := usually(logs)
+	for i := range logs {
+		logs[i] -= usual
+	}
+	return logs, spread
+}
+
+// usually returns the median and, from the lower half, the standard deviation that a
+// normal distribution would have.
+func usually(logs []float64) (middle, spread float64) {
+	s := slices.Sorted(slices.Values(logs))
+	middle = s[len(s)/2]
+	return middle, (middle - s[len(s)/4]) / 0.67
+}
+
+// grows reports whether probe i grows with the population.
+func (g *growth) grows(i int) bool {
+	return g.growsBy(i, g.bySmall, leastFactor) || g.growsBy(i, g.byOthers, clearFactor)
+}
+
+func (g *growth) growsBy(i int, by factors, least float64) bool {
+	last := len(g.sizes) - 1
+	logs, spread := by(last)
+	grown := g.grown(i, last, by)
+	return logs[i] > max(math.Log(least), growthNoise*spread) && grown > leastGrowth &&
+		g.grown(i, 1, by) > min(grown, g.levels[0][i].took)/8 && g.million(i, by) > growthLimit
+}
+
+// grown returns how much longer probe i takes at population k than at the first one.
+func (g *growth) grown(i, k int, by factors) time.Duration {
+	logs, _ := by(k)
+	return time.Duration(float64(g.levels[0][i].took) * (math.Exp(logs[i]) - 1))
+}
+
+// million projects the growth of probe i to a million users, along the line that
+// fits the populations best.
+func (g *growth) million(i int, by factors) time.Duration {
+	var x, y, xx, xy float64
+	n := float64(len(g.sizes))
+	for k, size := range g.sizes {
+		size, grown := float64(size), 0.
+		if k > 0 {
+			grown = float64(g.grown(i, k, by))
+		}
+		x, y, xx, xy = x+size/n, y+grown/n, xx+size*size/n, xy+size*grown/n
+	}
+	return time.Duration((xy - x*y) / (xx - x*x) * 1e6)
+}
+
+// text says what was measured of probe i.
+func (g *growth) text(i int) string {
+	var took, sizes, small, others []string
+	for k, size := range g.sizes {
+		took = append(took, g.levels[k][i].took.String())
+		sizes = append(sizes, fmt.Sprint(size))
+		if k > 0 {
+			bySmall, _ := g.bySmall(k)
+			byOthers, _ := g.byOthers(k)
+			small, others = append(small, fmt.Sprintf("%.2f", math.Exp(bySmall[i]))), append(others, fmt.Sprintf("%.2f", math.Exp(byOthers[i])))
+		}
+	}
+	return fmt.Sprintf("%s among %s users (by the small store %s times as long, by the other lookups %s)", series(took), series(sizes), series(small), series(others))
+}
+
+// series joins words with commas and "and".
+func series(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// growthProbes returns the lookups of a user in the middle, of the newest user,
+// and of an absent user.
+func (c *clauseContext) growthProbes(a adapter.Adapter, middle, newest *uninvolvedUser) []probe {
+	var probes []probe
+	for _, k := range c.lookups() {
+		uses := k.method == "UseVerificationToken"
+		for _, who := range []struct {
+			name string
+			b    *uninvolvedUser
+		}{{"the newest record", newest}, {"a record in the middle", middle}} {
+			key, ok := who.b.key(k)
+			if !ok || uses {
+				continue
+			}
+			probes = append(probes, probe{name: k.method + " of " + who.name, call: func() error {
+				got, err := k.call(c, a, key)
+				if err == nil && got == nil {
+					err = fmt.Errorf("%s(%s): absent", k.method, showKey(key))
+				}
+				return err
+			}})
+		}
+		probes = append(probes, probe{name: k.method + " of nobody", call: func() error {
+			key := make([]string, len(k.parts))
+			for i, part := range k.parts {
+				switch part {
+				case "user id":
+					key[i] = c.id()
+				case "e-mail", "identifier":
+					key[i] = c.address("nobody")
+				default:
+					key[i] = c.unique("nobody")
+				}
+			}
+			_, err := k.call(c, a, key)
+			return err
+		}})
+	}
+	return probes
+}
+
+// newcomer creates a user with one record of each kind.
+func (c *clauseContext) newcomer(a adapter.Adapter) *uninvolvedUser {
+	b := &uninvolvedUser{}
+	for _, kind := range recordKinds {
+		if !c.works(kind.create) {
+			continue
+		}
+		r := kind.fresh(c, b.id)
+		r.store(c, a)
+		switch x := r.value.(type) {
+		case *adapter.User:
+			b.id, b.user = x.ID, x
+		case *adapter.Account:
+			b.account, b.accountKey = x, x.Key()
+		case *adapter.Session:
+			b.sessionToken, b.session = x.SessionToken, &adapter.SessionAndUser{Session: *x, User: *b.user}
+		case *adapter.VerificationToken:
+			b.token = x
+		case *adapter.Authenticator:
+			b.authenticator, b.credentialID = x, x.CredentialID
+		}
+	}
+	return b
+}
