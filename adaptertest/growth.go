@@ -40,8 +40,6 @@ const (
 const (
 	// growthLimit is how much longer a lookup may take among a million users.
 	growthLimit = 3 * time.Millisecond
-	// leastGrowth is the smallest growth that differs from noise.
-	leastGrowth = 5 * time.Microsecond
 	// growthNoise is how many times the spread of the other lookups growth must be.
 	growthNoise = 3
 	// growthDoubts is how many times a lookup that seems to grow is measured again.
@@ -306,9 +304,8 @@ func (g *growth) grows(i int) bool {
 func (g *growth) growsBy(i int, by factors, least float64) bool {
 	last := len(g.sizes) - 1
 	logs, spread := by(last)
-	grown := g.grown(i, last, by)
-	return logs[i] > max(math.Log(least), growthNoise*spread) && grown > leastGrowth &&
-		g.grown(i, 1, by) > min(grown, g.levels[0][i].took)/8 && g.million(i, by) > growthLimit
+	return logs[i] > max(math.Log(least), growthNoise*spread) &&
+		g.grown(i, 1, by) > min(g.grown(i, last, by), g.levels[0][i].took)/8 && g.million(i, by) > growthLimit
 }
 
 // grown returns how much longer probe i takes at population k than at the first one.
