@@ -84,7 +84,7 @@ func New(db *mgo.Database, with ...Option) (*Adapter, error) {
 		}
 		name = o.prefix + name
 		if seen[name] {
-			problems = append(problems, fmt.Errorf("mongo: New: two kinds of record share the collection %q", name))
+			problems = append(problems, fmt.Errorf("mongo: New: two kinds of record have the same collection %q", name))
 		}
 		seen[name] = true
 		return newCollection(db, name)

@@ -45,7 +45,7 @@ func detailsToBSON(details json.RawMessage) (any, error) {
 }
 
 // errNoBSON means that BSON cannot return the same JSON.
-var errNoBSON = errors.New("no exact BSON form")
+var errNoBSON = errors.New("the value has no exact BSON form")
 
 // maxDepth is the deepest nesting that is stored as BSON. MongoDB accepts 100
 // levels.
@@ -126,7 +126,7 @@ func readNumber(text string) (any, error) {
 func detailsToJSON(v bson.RawValue) (json.RawMessage, error) {
 	if s, ok := v.StringValueOK(); ok {
 		if !json.Valid([]byte(s)) {
-			return nil, errors.New("the field authorization_details of a stored record can't be read")
+			return nil, errors.New("the field authorization_details of a stored record can't be decoded")
 		}
 		return json.RawMessage(s), nil
 	}
@@ -150,7 +150,7 @@ func writeJSON(b *bytes.Buffer, v bson.RawValue) error {
 			elements, err = bson.Raw(v.Array()).Elements()
 		}
 		if err != nil {
-			return errors.New("the field authorization_details of a stored record can't be read")
+			return errors.New("the field authorization_details of a stored record can't be decoded")
 		}
 		b.WriteByte(open)
 		for i, e := range elements {
@@ -185,7 +185,7 @@ func writeJSON(b *bytes.Buffer, v bson.RawValue) error {
 		b.WriteString("null")
 		return nil
 	default:
-		return fmt.Errorf("the field authorization_details of a stored record holds a %s", v.Type)
+		return fmt.Errorf("the field authorization_details of a stored record contains a %s", v.Type)
 	}
 }
 

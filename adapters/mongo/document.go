@@ -31,7 +31,7 @@ func (d *document) lookup(field string) (bson.RawValue, bool) {
 
 func (d *document) fail(field string) {
 	if d.err == nil {
-		d.err = fmt.Errorf("the field %s of a stored record can't be read", field)
+		d.err = fmt.Errorf("the field %s of a stored record can't be decoded", field)
 	}
 }
 

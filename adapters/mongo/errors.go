@@ -68,8 +68,8 @@ func (e *conflict) Unwrap() []error {
 
 var (
 	errNoUser          = fmt.Errorf("the user does not exist: %w", adapter.ErrNotFound)
-	errNoAccount       = fmt.Errorf("no account has the key: %w", adapter.ErrNotFound)
-	errNoAuthenticator = fmt.Errorf("no authenticator has the credential id: %w", adapter.ErrNotFound)
+	errNoAccount       = fmt.Errorf("the account does not exist: %w", adapter.ErrNotFound)
+	errNoAuthenticator = fmt.Errorf("the authenticator does not exist: %w", adapter.ErrNotFound)
 )
 
 // firstOf returns err, or otherwise if err is nil.

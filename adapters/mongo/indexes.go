@@ -153,7 +153,7 @@ func (a *Adapter) checkCollections(ctx context.Context) error {
 	var problems []error
 	for _, spec := range specs {
 		if capped, _ := spec.Options.Lookup("capped").BooleanOK(); capped {
-			problems = append(problems, fmt.Errorf("the collection %s is capped, so that records disappear when it is full: copy them into a plain collection", spec.Name))
+			problems = append(problems, fmt.Errorf("the collection %s is capped, so it drops records when it is full: copy them into a collection that is not capped", spec.Name))
 		}
 		if spec.Type != "collection" {
 			problems = append(problems, fmt.Errorf("%s is a %s, not a collection: choose other names with WithCollections or WithPrefix", spec.Name, spec.Type))
@@ -205,7 +205,7 @@ func (i index) ensure(ctx context.Context, there []existing) error {
 func (i index) find(there []existing) (found bool, err error) {
 	for _, e := range there {
 		if e.Name == "_id_" && e.Collation != nil {
-			return false, fmt.Errorf("the collection compares texts by the rules of a language (collation %s), so that two keys may be taken for one: "+
+			return false, fmt.Errorf("the collection compares texts by the rules of a language (collation %s), so two different keys may be equal: "+
 				"copy the records into a collection without a collation", e.Collation)
 		}
 		if !i.on(e.Key) || i.replaces(e) {

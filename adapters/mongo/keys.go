@@ -23,7 +23,7 @@ func required(fields ...string) error {
 func storable(texts ...string) error {
 	for _, s := range texts {
 		if !utf8.ValidString(s) {
-			return errors.New("a text is not UTF-8, which MongoDB can't keep")
+			return errors.New("a text is not UTF-8, so MongoDB can't store it")
 		}
 	}
 	return nil

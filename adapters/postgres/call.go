@@ -129,7 +129,7 @@ func (a *Adapter) acquire(ctx context.Context, pool acquirer) (conn *pgxpool.Con
 		}
 		conn.Release() // conn is closed, and leaves the pool
 	}
-	return nil, errors.New("every connection of the pool breaks at once")
+	return nil, errors.New("all connections that the pool returned were broken")
 }
 
 // pause waits for a random time: up to 2 ms after the first try, and never longer

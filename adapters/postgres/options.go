@@ -85,7 +85,7 @@ func checkIdentifier(what, s string, limit int) error {
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
 		return fmt.Errorf("%s %q is not printable UTF-8", what, s)
 	case strings.ContainsAny(s, "'\"`\\{}$"):
-		return fmt.Errorf("%s %q holds a quote, a backslash, a brace or a dollar sign", what, s)
+		return fmt.Errorf("%s %q contains a quote, a backslash, a brace or a dollar sign", what, s)
 	}
 	return nil
 }

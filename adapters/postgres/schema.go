@@ -34,7 +34,7 @@ import (
 func (a *Adapter) EnsureSchema(ctx context.Context) error {
 	const op = "ensure schema"
 	if a.inTx {
-		return fmt.Errorf("postgres: %s: it can't run in a transaction: give it the pool or a connection", op)
+		return fmt.Errorf("postgres: %s can't run in a transaction: call it on an adapter of a pool or a connection", op)
 	}
 	lease := newLease(a)
 	for {
@@ -56,7 +56,7 @@ func (a *Adapter) EnsureSchema(ctx context.Context) error {
 		}
 		if !held {
 			if err := sleep(ctx, 100*time.Millisecond); err != nil {
-				return wrap(ctx, op, fmt.Errorf("another process changes the tables: %w", err))
+				return wrap(ctx, op, fmt.Errorf("another process is changing the tables: %w", err))
 			}
 			continue
 		}
@@ -71,11 +71,11 @@ func (a *Adapter) EnsureSchema(ctx context.Context) error {
 func hint(ctx context.Context, err error) error {
 	switch {
 	case isCode(err, insufficientPrivilege):
-		return fmt.Errorf("run the statements that SchemaChanges returns as a role that may: %w", err)
+		return fmt.Errorf("the role may not change the tables; run the statements that SchemaChanges returns as one that may: %w", err)
 	case isCode(err, readOnlyTransaction):
-		return fmt.Errorf("the connection is read-only, as on a standby: give EnsureSchema the primary: %w", err)
+		return fmt.Errorf("the connection is read-only, as on a standby: call EnsureSchema on the primary: %w", err)
 	case isCode(err, queryCanceled) && ctx.Err() == nil:
-		return fmt.Errorf("a statement_timeout of the role or the connection may be too short: give EnsureSchema a connection without one: %w", err)
+		return fmt.Errorf("a statement_timeout of the role or the connection may be too short: call EnsureSchema on a connection without one: %w", err)
 	}
 	return err
 }
@@ -159,7 +159,7 @@ func (a *Adapter) migrate(ctx context.Context) error {
 	for checked := false; ; {
 		compared, err := a.compareSchema(ctx)
 		if err != nil && ctx.Err() != nil && blocked != "" {
-			return fmt.Errorf("%w, changing %s; %s", ctx.Err(), blocked, a.inTheWay(ctx, oldestTransactions, blocked))
+			return fmt.Errorf("%w while changing %s; %s", ctx.Err(), blocked, a.inTheWay(ctx, oldestTransactions, blocked))
 		}
 		if err != nil {
 			return err

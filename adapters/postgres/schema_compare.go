@@ -73,7 +73,7 @@ func (s *schema) compare(n names, all []found) comparison {
 	}
 	if !slices.ContainsFunc(all, func(f found) bool { return f.Exists }) {
 		c.empty = true
-		c.change(quick, n.users, "", "there are no tables of the names %s, …", n.users)
+		c.change(quick, n.users, "", "the tables %s, … are missing", n.users)
 		return c
 	}
 	id := foundColumn{Type: "text", Collation: `"C"`}
@@ -147,7 +147,7 @@ func (t *comparedTable) create() {
 		columns = append(columns, quote(col.name)+" "+definition)
 	}
 	columns = append(columns, fmt.Sprintf("PRIMARY KEY (%s)", quoteAll(t.indexes[0].columns)))
-	t.change(quick, t.sql, fmt.Sprintf("CREATE TABLE %s (%s)", t.sql, strings.Join(columns, ", ")), "there is no table %s", t.sql)
+	t.change(quick, t.sql, fmt.Sprintf("CREATE TABLE %s (%s)", t.sql, strings.Join(columns, ", ")), "the table %s is missing", t.sql)
 }
 
 // newType returns the type of a new column.
@@ -176,7 +176,7 @@ func (t *comparedTable) compareColumns() {
 		case col.others != "":
 			continue
 		case at < 0 && col.added:
-			t.change(quick, t.sql, alter("ADD COLUMN IF NOT EXISTS %s %s", quote(col.name), t.newType(col)), "there is no column %s", name)
+			t.change(quick, t.sql, alter("ADD COLUMN IF NOT EXISTS %s %s", quote(col.name), t.newType(col)), "the column %s is missing", name)
 			continue
 		case at < 0:
 			missing = append(missing, col.name)
@@ -188,20 +188,20 @@ func (t *comparedTable) compareColumns() {
 			continue
 		}
 		if (col.exact || col.typ == "id") && !has.Exact {
-			t.refuse("%s has a collation that takes different texts for equal: give it a deterministic one, such as \"C\"", name)
+			t.refuse("%s has a collation that treats different texts as equal: give it a deterministic one, such as \"C\"", name)
 		}
 		if col.typ == "id" && (idKinds[has.Type].cast != t.ids.cast || has.Collation != t.id.Collation) {
-			t.refuse("%s is of the type %s %s, and %s.id of the type %s %s: make them equal", name, has.Type, has.Collation, t.names.users, t.id.Type, t.id.Collation)
+			t.refuse("%s has the type %s %s, but %s.id has the type %s %s: make them equal", name, has.Type, has.Collation, t.names.users, t.id.Type, t.id.Collation)
 		}
 		if col.typ == "text" && has.Type == "character varying" { // the type has a limit; removing it changes only the system catalog
-			t.change(quick, t.sql, alter("ALTER COLUMN %s TYPE text", quote(col.name)), "%s is a varchar and cuts texts short", name)
+			t.change(quick, t.sql, alter("ALTER COLUMN %s TYPE text", quote(col.name)), "%s is a varchar, whose length is limited", name)
 		}
 		if col.null && has.NotNull {
-			t.change(quick, t.sql, alter("ALTER COLUMN %s DROP NOT NULL", quote(col.name)), "%s takes no nulls", name)
+			t.change(quick, t.sql, alter("ALTER COLUMN %s DROP NOT NULL", quote(col.name)), "%s must accept null", name)
 		}
 	}
 	if len(missing) > 0 {
-		t.refuse("%s has no columns %s: if the table serves another purpose, use WithSchema or WithPrefix", t.sql, quoteAll(missing))
+		t.refuse("%s lacks the columns %s: if the table has another purpose, use WithSchema or WithPrefix", t.sql, quoteAll(missing))
 		return
 	}
 	for _, has := range t.Columns {
@@ -213,7 +213,7 @@ func (t *comparedTable) compareColumns() {
 			t.refuse("the role of the connection may not use the sequence of %s.%s: GRANT USAGE ON SEQUENCE … to it", t.sql, quote(has.Name))
 		}
 		if has.NotNull && !has.Filled && !written {
-			t.refuse("%s.%s takes no nulls, and new rows leave it out: give it a default", t.sql, quote(has.Name))
+			t.refuse("%s.%s does not accept null, and the adapter does not write it: give it a default", t.sql, quote(has.Name))
 		}
 	}
 }
@@ -227,7 +227,7 @@ func (t *comparedTable) compareIndexes(want []index) {
 	}
 	for _, has := range t.Indexes {
 		if has.Unique && has.Expression && slices.ContainsFunc(has.Uses, func(col string) bool { return exact[col] }) {
-			t.refuse("the unique index %s of %s is on an expression of %s, so that it takes different texts for equal: drop it",
+			t.refuse("the unique index %s of %s is on an expression of %s, so it may treat different texts as equal: drop it",
 				quote(has.Name), t.sql, quoteAll(has.Uses))
 		}
 	}
@@ -273,7 +273,7 @@ func (t *comparedTable) compareOwner() {
 	}
 	for _, key := range t.Keys {
 		if key.Deferred || !key.Cascade {
-			t.refuse("the foreign key %s of %s is not an immediate one with ON DELETE CASCADE: drop it, and EnsureSchema adds one that is", quote(key.Name), t.sql)
+			t.refuse("the foreign key %s of %s is deferrable or lacks ON DELETE CASCADE: drop it, and EnsureSchema creates the right one", quote(key.Name), t.sql)
 		}
 	}
 	name := quote(t.names.prefix + t.name + "_userId_fkey")

@@ -32,7 +32,7 @@ func (a *Adapter) shortLock(ctx context.Context, table, sql string) error {
 			}
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("%w, changing %s; %s", ctx.Err(), table, a.inTheWay(ctx, holdersOfLocks, table))
+			return fmt.Errorf("%w while changing %s; %s", ctx.Err(), table, a.inTheWay(ctx, holdersOfLocks, table))
 		}
 		return err
 	}
@@ -72,7 +72,7 @@ func (a *Adapter) concurrently(ctx context.Context, c change) error {
 		if built == nil {
 			return nil // the build was complete before the request arrived
 		}
-		return errors.Join(fmt.Errorf("%w, building an index of %s; %s", ctx.Err(), c.table, who), failed)
+		return errors.Join(fmt.Errorf("%w while building an index of %s; %s", ctx.Err(), c.table, who), failed)
 	})
 }
 
@@ -105,15 +105,15 @@ func (a *Adapter) inTheWay(ctx context.Context, query, table string) string {
 		return err
 	}
 	if a.turn != nil && query == oldestTransactions {
-		return "the connection is busy, so that nobody can be asked who is in the way"
+		return "the connection is busy, so the blocking processes can't be listed"
 	}
 	if err := a.once(soon, ask); err != nil {
-		return "who is in the way is not known: " + err.Error()
+		return "the blocking processes can't be listed: " + err.Error()
 	}
 	if len(who) == 0 {
-		return "nobody is in the way any more: try again"
+		return "no process blocks it any more: try again"
 	}
-	return "in the way: " + strings.Join(who, ", ")
+	return "blocked by " + strings.Join(who, ", ")
 }
 
 // isOverlap reports whether the change failed because another process has just

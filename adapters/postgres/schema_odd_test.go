@@ -85,7 +85,7 @@ func TestEnsureSchemaOnAStandby(t *testing.T) {
 	t.Parallel()
 	schema := newSchema(t)
 	readOnly := newAdapter(t, withParameters(t, map[string]string{"default_transaction_read_only": "on"}), postgres.WithSchema(schema))
-	says(t, readOnly.EnsureSchema(t.Context()), "give EnsureSchema the primary")
+	says(t, readOnly.EnsureSchema(t.Context()), "call EnsureSchema on the primary")
 	if err := newAdapter(t, wiring{}.pool(t), postgres.WithSchema(schema)).EnsureSchema(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestVersionTableEditedByHand(t *testing.T) {
 	}
 	_, pool, schema := wirings[0].newStore(t)
 	execSQL(t, pool, `DROP TABLE `+schema+`.gatehouse_schema; CREATE TABLE `+schema+`.gatehouse_schema (id integer)`)
-	says(t, newAdapter(t, pool, postgres.WithSchema(schema)).EnsureSchema(t.Context()), "is not the table that this package makes")
+	says(t, newAdapter(t, pool, postgres.WithSchema(schema)).EnsureSchema(t.Context()), "is not the table that this package creates")
 }
 
 // TestEncodings tests databases with other encodings. A database that can't hold

@@ -291,13 +291,13 @@ func TestEnsureSchemaRefuses(t *testing.T) {
 		"citext": {`CREATE EXTENSION IF NOT EXISTS citext SCHEMA pg_catalog; ALTER TABLE users ALTER COLUMN email TYPE citext`,
 			`"users"."email" is of the type citext, want text`},
 		"a collation that folds case": {`CREATE COLLATION folding (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-			ALTER TABLE users ALTER COLUMN email TYPE text COLLATE folding`, `"users"."email" has a collation that takes different texts for equal`},
+			ALTER TABLE users ALTER COLUMN email TYPE text COLLATE folding`, `"users"."email" has a collation that treats different texts as equal`},
 		"a key on an expression":      {`CREATE UNIQUE INDEX one_address ON users (lower(email))`, `unique index "one_address" of "users" is on an expression of "email"`},
-		"a column of the application": {`ALTER TABLE users ADD COLUMN tenant text NOT NULL DEFAULT 'x'; ALTER TABLE users ALTER COLUMN tenant DROP DEFAULT`, `"users"."tenant" takes no nulls, and new rows leave it out`},
+		"a column of the application": {`ALTER TABLE users ADD COLUMN tenant text NOT NULL DEFAULT 'x'; ALTER TABLE users ALTER COLUMN tenant DROP DEFAULT`, `"users"."tenant" does not accept null, and the adapter does not write it`},
 		"a key without cascade": {`CREATE UNIQUE INDEX ON users (id); ALTER TABLE sessions ADD CONSTRAINT strict FOREIGN KEY ("userId") REFERENCES users (id)`,
-			`foreign key "strict" of "sessions" is not an immediate one with ON DELETE CASCADE`},
+			`foreign key "strict" of "sessions" is deferrable or lacks ON DELETE CASCADE`},
 		"a view":          {`ALTER TABLE accounts RENAME TO all_accounts; CREATE VIEW accounts AS TABLE all_accounts`, `"accounts" is not a plain table`},
-		"IDs that differ": {`ALTER TABLE sessions ALTER COLUMN "userId" TYPE text`, `"sessions"."userId" is of the type text "default", and "users".id of the type integer`},
+		"IDs that differ": {`ALTER TABLE sessions ALTER COLUMN "userId" TYPE text`, `"sessions"."userId" has the type text "default", but "users".id has the type integer`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name != "citext" { // the type citext is made once for the whole database

@@ -54,7 +54,7 @@ func (n names) version(ctx context.Context, db DB) (int, error) {
 // name.
 func (n names) notOurs(err error) error {
 	if isCode(err, undefinedColumn, undefinedObject, noSuchConflictKey, notNullViolation, datatypeMismatch) {
-		return fmt.Errorf("%s is not the table that this package makes: rename it, and EnsureSchema makes another: %w", n.table(versionTable), err)
+		return fmt.Errorf("%s is not the table that this package creates: rename it, and EnsureSchema creates the right one: %w", n.table(versionTable), err)
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func (a *Adapter) check(ctx context.Context) error {
 	if errors.Is(err, goredis.Nil) {
 		err = nil
 	} else if err == nil && there != layout {
-		err = fmt.Errorf("the keys have layout %q, and this version of the adapter knows layout %q: use the version that wrote them, or another prefix", there, layout)
+		err = fmt.Errorf("the keys have layout %q, but this version of the adapter supports layout %q: use the version that wrote them, or another prefix", there, layout)
 	}
 	if err == nil && !a.mayEvict {
 		err = a.eachServer(ctx, checkEviction)

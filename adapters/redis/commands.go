@@ -97,7 +97,7 @@ func (r answer) word() string { return at[string](r, 0) }
 // failures has the error for each word that means one.
 var failures = map[string]error{
 	"owner": errNoUser,
-	"taken": fmt.Errorf("taken already: %w", adapter.ErrConflict),
+	"taken": fmt.Errorf("the key or the e-mail is taken: %w", adapter.ErrConflict),
 	"last":  adapter.ErrLastCredential,
 }
 
@@ -140,7 +140,7 @@ func (a *Adapter) run(ctx context.Context, script string, keys []any, args ...an
 		}
 		keys = append(keys, at[[]any](r, 1)...)
 	}
-	return nil, errors.New("gave up after too many concurrent changes of the same keys")
+	return nil, errors.New("gave up because too many other calls changed the same keys")
 }
 
 // attempts limits how often a script runs. It may ask for more keys each time,

@@ -121,7 +121,7 @@ type record[R any] interface {
 // error does not quote the record.
 func decode[R any, P record[R]](value string, into P) (P, error) {
 	if err := json.Unmarshal([]byte(value), into); err != nil || !into.isWhole() {
-		return nil, fmt.Errorf("a stored %T can't be read", *into)
+		return nil, fmt.Errorf("a stored %T can't be decoded", *into)
 	}
 	return into, nil
 }

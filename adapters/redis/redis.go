@@ -119,10 +119,10 @@ func unwrap(client goredis.UniversalClient) (goredis.UniversalClient, error) {
 		case wrapper:
 			client = c.Unwrap()
 		case interface{ SetAddrs(addrs map[string]string) }: // *goredis.Ring, or a struct that embeds it
-			return nil, errors.New("the client is a Ring, which answers that a record is absent while its server is down: use a Client or a ClusterClient")
+			return nil, errors.New("the client is a Ring, which reports a record as absent while its server is down: use a Client or a ClusterClient")
 		default:
 			if cluster, ok := c.(*goredis.ClusterClient); ok && cluster.Options().ReadOnly {
-				return nil, errors.New("the client reads from replicas, which lag behind: leave ReadOnly, RouteByLatency and RouteRandomly off")
+				return nil, errors.New("the client reads from replicas, which may be out of date: set ReadOnly, RouteByLatency and RouteRandomly to false")
 			}
 			return c, nil
 		}

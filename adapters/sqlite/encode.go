@@ -17,7 +17,7 @@ const (
 	lastMilli  = 253402300799999 // 9999-12-31T23:59:59.999Z
 )
 
-var errRange = errors.New("instant outside the years 0 to 9999")
+var errRange = errors.New("the instant is outside the years 0 to 9999")
 
 func toMillis(t time.Time) (int64, error) {
 	if year := t.UTC().Year(); year < 0 || year > 9999 {

@@ -75,8 +75,8 @@ func TestReadOnlyFile(t *testing.T) {
 		run(t, db, `CREATE TABLE other (id TEXT)`)
 		readOnly := w.with("mode=ro").openDB(t, path)
 		err := must(sqlite.New(readOnly))(t).EnsureSchema(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "may only be read") {
-			t.Errorf("not complete: got %v, want an error that says that the file may only be read", err)
+		if err == nil || !strings.Contains(err.Error(), "is read-only") {
+			t.Errorf("not complete: got %v, want an error that says that the file is read-only", err)
 		}
 		user := newUser(t, newAdapter(t, db), "")
 		a := must(sqlite.New(readOnly))(t)
@@ -87,7 +87,7 @@ func TestReadOnlyFile(t *testing.T) {
 			t.Errorf("got %v, %v", found, err)
 		}
 		if made, err := a.CreateUser(t.Context(), adapter.User{}); err == nil {
-			t.Errorf("made %v in a file that may only be read", made)
+			t.Errorf("made %v in a read-only file", made)
 		}
 	})
 }
@@ -113,7 +113,7 @@ func TestDrizzleTablesOfOtherKinds(t *testing.T) {
 func TestOwnersThatMayBeNullAreRefused(t *testing.T) {
 	db, _ := drizzleDatabase(t, wirings[0])
 	run(t, db, `DROP TABLE session; CREATE TABLE session (sessionToken TEXT PRIMARY KEY NOT NULL, userId TEXT, expires INTEGER NOT NULL)`)
-	if err := must(sqlite.New(db))(t).EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(), `"session".userId takes nulls: rebuild the table with NOT NULL`) {
+	if err := must(sqlite.New(db))(t).EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(), `"session".userId must not accept null: rebuild the table with NOT NULL`) {
 		t.Errorf("got %v", err)
 	}
 }

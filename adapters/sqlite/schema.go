@@ -45,7 +45,7 @@ func (a *Adapter) EnsureSchema(ctx context.Context) error {
 		return nil
 	})
 	if code, _ := resultCode(err); code&0xff == codeReadOnly {
-		err = fmt.Errorf("the file may only be read, and its tables are not complete: open it for writing once: %w", err)
+		err = fmt.Errorf("the file is read-only and lacks tables: open it for writing once: %w", err)
 	}
 	if err != nil {
 		return failed(ctx, op, err)

@@ -106,7 +106,7 @@ func (a *Adapter) compare(ctx context.Context) (c comparison, err error) {
 		return c, err
 	}
 	if encoding != "UTF-8" {
-		c.refuse("the database stores text as %s, which does not keep every string: want UTF-8", encoding)
+		c.refuse("the database stores text as %s, which can not store every text: want UTF-8", encoding)
 	}
 	all := make([]found, len(a.schema.tables))
 	c.empty = true
@@ -118,7 +118,7 @@ func (a *Adapter) compare(ctx context.Context) (c comparison, err error) {
 	}
 	if c.empty {
 		script, err := a.schema.newDatabase()
-		c.change(a.named(script), "there are no tables %suser, …", a.prefix)
+		c.change(a.named(script), "the tables %suser, … are missing", a.prefix)
 		return c, err
 	}
 	for i, t := range a.schema.tables {
@@ -140,16 +140,16 @@ func (a *Adapter) compareTable(c *comparison, t table, has found) {
 		c.refuse("%s is a view: use WithPrefix for tables of other names", name)
 		return
 	case foldsCase.MatchString(has.sql):
-		c.refuse("a column of %s has the collation %s, which takes different texts for equal: rebuild the table without it", name, foldsCase.FindStringSubmatch(has.sql)[1])
+		c.refuse("a column of %s has the collation %s, which treats different texts as equal: rebuild the table without it", name, foldsCase.FindStringSubmatch(has.sql)[1])
 	}
 	if missing := a.compareColumns(c, t, has, name); len(missing) > 0 {
-		c.refuse("the table %s has no columns %s: if it serves another purpose, use WithPrefix", name, strings.Join(missing, ", "))
+		c.refuse("the table %s lacks the columns %s: if it has another purpose, use WithPrefix", name, strings.Join(missing, ", "))
 		return
 	}
 	for _, ix := range has.indexes {
 		for _, col := range t.columns {
 			if ix.unique && ix.expression && regexp.MustCompile(`(?i)\b`+col.name+`\b`).MatchString(ix.sql) {
-				c.refuse("the unique index %s of %s is on an expression of %s, so that it takes different texts for equal: drop it", ix.name, name, col.name)
+				c.refuse("the unique index %s of %s is on an expression of %s, so it may treat different texts as equal: drop it", ix.name, name, col.name)
 			}
 		}
 	}
@@ -171,15 +171,15 @@ func (a *Adapter) compareColumns(c *comparison, t table, has found, name string)
 		case affinity(has.columns[at].kind) != col.kind:
 			c.refuse("%s.%s is of the type %s, want %s: rebuild the table", name, col.name, has.columns[at].kind, col.kind)
 		case col.null && has.columns[at].notNull && col.name != "email": // the column then refuses users without an address
-			c.refuse("%s.%s takes no nulls: rebuild the table without NOT NULL", name, col.name)
+			c.refuse("%s.%s must accept null: rebuild the table without NOT NULL", name, col.name)
 		case col.name == "userId" && !has.columns[at].notNull: // the column must refuse the null of an absent owner
-			c.refuse("%s.%s takes nulls: rebuild the table with NOT NULL", name, col.name)
+			c.refuse("%s.%s must not accept null: rebuild the table with NOT NULL", name, col.name)
 		}
 	}
 	for _, f := range has.columns {
 		ours := slices.ContainsFunc(t.columns, func(col column) bool { return strings.EqualFold(f.name, col.name) })
 		if f.notNull && !f.filled && !f.hidden && !ours && len(missing) == 0 {
-			c.refuse("%s.%s takes no nulls, and new rows leave it out: give it a default", name, f.name)
+			c.refuse("%s.%s does not accept null, and the adapter does not write it: give it a default", name, f.name)
 		}
 	}
 	return missing
@@ -233,7 +233,7 @@ func (a *Adapter) create(c *comparison, t table, name string) {
 		columns = append(columns, definition)
 	}
 	key := strings.Join(t.indexes[0].columns, ", ")
-	c.change(fmt.Sprintf("CREATE TABLE %s (%s, PRIMARY KEY (%s)) STRICT", name, strings.Join(columns, ", "), key), "there is no table %s", name)
+	c.change(fmt.Sprintf("CREATE TABLE %s (%s, PRIMARY KEY (%s)) STRICT", name, strings.Join(columns, ", "), key), "the table %s is missing", name)
 	for _, ix := range t.indexes[1:] {
 		a.compareIndex(c, name, nil, ix)
 	}
@@ -245,7 +245,7 @@ func (a *Adapter) compareTrigger(ctx context.Context, c *comparison) error {
 	rows, err := a.db.QueryContext(ctx, `SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name = ?`, a.prefix+"user_delete_trg")
 	err = drain(rows, err, func(*sql.Rows) error { there = true; return nil })
 	if err == nil && !there {
-		c.change(a.named(`CREATE TRIGGER "user_delete_trg" BEFORE DELETE ON "user" BEGIN`+a.schema.trigger+` END`), "there is no trigger %suser_delete_trg", a.prefix)
+		c.change(a.named(`CREATE TRIGGER "user_delete_trg" BEFORE DELETE ON "user" BEGIN`+a.schema.trigger+` END`), "the trigger %suser_delete_trg is missing", a.prefix)
 	}
 	return err
 }

@@ -80,7 +80,7 @@ func New(issuer, redirectURI string, people ...Person) (*Provider, error) {
 	seen := map[string]bool{}
 	for _, p := range people {
 		if p.ID == "" || seen[p.ID] {
-			return nil, fmt.Errorf("devprovider: the ID %q of %q is empty or taken", p.ID, p.Name)
+			return nil, fmt.Errorf("devprovider: the ID %q of %q is empty or is not unique", p.ID, p.Name)
 		}
 		seen[p.ID] = true
 	}
@@ -173,7 +173,7 @@ func loopbackURL(raw string) (*url.URL, error) {
 		return nil, errors.New("devprovider: issuer and redirect URI must be URLs without query")
 	}
 	if !isLoopback(u.Hostname()) {
-		return nil, fmt.Errorf("devprovider: %s is not on this machine, and the development provider is for nothing else", u.Host)
+		return nil, fmt.Errorf("devprovider: %s is not a host of this machine; the development provider serves this machine only", u.Host)
 	}
 	return u, nil
 }

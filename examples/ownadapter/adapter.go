@@ -96,7 +96,7 @@ func required(op string, keys ...string) error {
 // millis returns an instant as it is stored: in milliseconds, rounded down.
 func millis(op string, t time.Time) (int64, error) {
 	if year := t.UTC().Year(); year < 0 || year > 9999 {
-		return 0, fmt.Errorf("ownadapter: %s: the year %d can't be kept", op, year)
+		return 0, fmt.Errorf("ownadapter: %s: the year %d can't be stored", op, year)
 	}
 	return t.UnixMilli(), nil
 }

@@ -23,14 +23,14 @@ func checkChangelog(root, version string) error {
 		return err
 	}
 	if strings.TrimSpace(notes) == "" {
-		return fmt.Errorf("CHANGELOG.md says nothing under %q", unreleased)
+		return fmt.Errorf("CHANGELOG.md has no entry under %q", unreleased)
 	}
 	last, err := lastVersion(root)
 	if err != nil || last == "" {
 		return err
 	}
 	if semver.Compare(version, last) <= 0 {
-		return fmt.Errorf("VERSION is %s, and %s is tagged already", version, last)
+		return fmt.Errorf("VERSION is %s, but %s is already tagged", version, last)
 	}
 	was, err := git(root, "show", "adaptertest/"+last+":adaptertest/clauses.json")
 	if err != nil {
@@ -47,7 +47,7 @@ func checkChangelog(root, version string) error {
 	var problems []error
 	for _, id := range added {
 		if !strings.Contains(notes, id) {
-			problems = append(problems, fmt.Errorf("CHANGELOG.md does not name the new MUST %s", id))
+			problems = append(problems, fmt.Errorf("CHANGELOG.md does not list the new MUST %s", id))
 		}
 	}
 	if len(added) > 0 && semver.MajorMinor(version) == semver.MajorMinor(last) {

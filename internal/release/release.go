@@ -39,7 +39,7 @@ func release(root, version string, dryRun bool) error {
 	}
 	for _, m := range published {
 		if _, err := git(root, "rev-parse", "--verify", "--quiet", "refs/tags/"+m+"/"+version); err == nil {
-			return fmt.Errorf("the tag %s/%s exists", m, version)
+			return fmt.Errorf("the tag %s/%s already exists", m, version)
 		}
 	}
 	if err := checkChangelog(root, version); err != nil {

@@ -34,7 +34,7 @@ func tryOut(dir string, modules []string, version string, proxy moduleProxy) err
 	}
 	for _, args := range [][]string{{"mod", "tidy"}, {"run", "."}, {"test", "-short", "./..."}} {
 		if err := proxy.run(dir, args...); err != nil {
-			return fmt.Errorf("a program outside the repository: %w", err)
+			return fmt.Errorf("the test program outside the repository: %w", err)
 		}
 	}
 	say("a program outside the repository builds, runs and tests against %s", version)

@@ -293,7 +293,7 @@ func (h *Handle) close() error {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			return errors.New("the pool is closed and connections are open")
+			return errors.New("the pool is closed, but some of its connections are open")
 		}
 	}
 	return nil

@@ -1,14 +1,14 @@
--- Tables and columns of the Auth.js Postgres schema, with text IDs, and the
--- table of authenticators, which Auth.js has for other databases.
+-- The tables and columns of the Auth.js schema for Postgres, with text IDs, and
+-- the table of authenticators, which Auth.js defines for other databases only.
 --
--- Keys are compared byte for byte under any collation; "C" makes that fast and
--- keeps the indexes right when the system's locale data change. The id columns
--- of accounts and sessions are there for @auth/pg-adapter.
+-- Every deterministic collation compares keys byte for byte. The collation "C"
+-- does it fast, and its indexes stay correct when the system's locale data
+-- change. @auth/pg-adapter needs the id columns of accounts and sessions.
 
 CREATE TABLE "users" (
 	id              text COLLATE "C" PRIMARY KEY DEFAULT gen_random_uuid()::text,
 	name            text,
-	email           text COLLATE "C" UNIQUE, -- null: none
+	email           text COLLATE "C" UNIQUE, -- null means no address
 	"emailVerified" timestamptz,
 	image           text
 );
@@ -21,7 +21,7 @@ CREATE TABLE "accounts" (
 	"providerAccountId"   text COLLATE "C" NOT NULL,
 	refresh_token         text,
 	access_token          text,
-	expires_at            bigint, -- seconds since 1970
+	expires_at            bigint, -- seconds since the Unix epoch
 	id_token              text,
 	scope                 text,
 	session_state         text,
@@ -66,8 +66,8 @@ CREATE TABLE "authenticators" (
 );
 CREATE INDEX "authenticators_userId_idx" ON "authenticators" ("userId");
 
--- One row: the version of the tables, and the process that changes them, for as
--- long as it says so.
+-- One row: the version of the tables, the process that changes them, and the
+-- time until which the process holds that right.
 CREATE TABLE IF NOT EXISTS "gatehouse_schema" (
 	single    boolean PRIMARY KEY DEFAULT true CHECK (single),
 	version   integer NOT NULL,

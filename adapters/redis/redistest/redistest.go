@@ -183,7 +183,7 @@ func (h *Handle) close() error {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			return errors.New("the client is closed and connections are open")
+			return errors.New("the client is closed, but some of its connections are open")
 		}
 	}
 	if errors.Is(err, goredis.ErrClosed) { // closed before

@@ -1,6 +1,7 @@
--- Deletes an authenticator, and the account of type webauthn that it is connected to unless another authenticator is too.
--- KEYS: authenticator. ARGV: credential ID, user ID, true if one must be left. Returns ok and the record; absent; other if it belongs to
--- another user; or last if the user would be left with neither an authenticator nor an account.
+-- Deletes an authenticator. Also deletes the account of type webauthn that it is connected to, unless another authenticator is
+-- connected to the same account.
+-- KEYS: authenticator. ARGV: credential ID, user ID, "true" if one authenticator or account must remain. Returns ok and the record;
+-- absent; other if the authenticator belongs to another user; or last if the user would have neither an authenticator nor an account.
 local value = redis.call('GET', KEYS[1])
 if not value then return {'absent'} end
 local record = cjson.decode(value)

@@ -1,5 +1,5 @@
--- Gives something new to a user. KEYS: user, new key. ARGV: list of the user's record, what to enter in it, value of the new
--- key. Returns ok, taken if the new key is there already, or owner if the user does not exist.
+-- Creates an account or an authenticator of a user. KEYS: user, new key. ARGV: name of the list in the user's record, entry for that
+-- list, value of the new key. Returns ok; taken if the new key exists; or owner if the user does not exist.
 local user = redis.call('GET', KEYS[1])
 if not user then return {'owner'} end
 if redis.call('EXISTS', KEYS[2]) == 1 then return {'taken'} end

@@ -1,7 +1,7 @@
--- Deletes an account, or a user with all that is the user's. KEYS: record. ARGV: kind of the record, its name, what the
--- keys of sessions begin with, how many sessions may be deleted at once. Returns absent; or ok, the record, and the
--- incarnation if sessions are left, all of them dead and listed under ended:incarnation. What deletes comes before what writes, so
--- that it works when memory is full.
+-- Deletes an account, or a user with all the user's records. KEYS: record. ARGV: kind of the record, its name, prefix of the keys of
+-- sessions, how many sessions may be deleted at once. Returns absent; or ok and the record. If sessions are left it also returns the
+-- user's incarnation; these sessions are not valid any more and are listed under ended:incarnation. The commands that delete run
+-- before those that write, so that the script works when memory is full.
 local value = redis.call('GET', KEYS[1])
 if not value then return {'absent'} end
 local record = cjson.decode(value)

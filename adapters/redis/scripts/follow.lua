@@ -1,6 +1,7 @@
--- Reads a record and the user to whom it leads, or what a user has. KEYS: record. ARGV: kind of the record (email, account,
--- session or user); of a user, which list of the user's, and the kind of what it names. Returns absent; or ok, the user's ID (of
--- a session, its record) and the user's record; or ok, names and values.
+-- Reads a record and the user that it names, or the records that a user's list names. KEYS: record. ARGV: kind of the record (email,
+-- account, session or user); for a user also the name of the list and the kind of its records. Returns absent; for an e-mail or
+-- account ok, the user's ID and the user's record; for a session ok, the session and the user's record; for a user ok, the names
+-- and the values.
 local value = redis.call('GET', KEYS[1])
 if not value then return {'absent'} end
 if ARGV[3] == 'user' then

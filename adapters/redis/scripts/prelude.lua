@@ -1,7 +1,7 @@
 --!df flags=allow-undeclared-keys
--- What all scripts begin with; Dragonfly reads the line above. ARGV[1] is "true" if a script may touch no keys but
--- those in KEYS, as on a cluster; ARGV[2] is what the names of keys in the shared slot begin with. A script returns a
--- word and what goes with it. {"declare", names} asks for another run with these names in KEYS; nothing was written.
+-- All scripts begin with this text; Dragonfly reads the line above. ARGV[1] is "true" if a script may use only the keys in KEYS, as
+-- on a cluster. ARGV[2] is the prefix of the keys in the shared slot. A script returns a word and the values that belong to it.
+-- {"declare", names} means: nothing was written; run the script again with these names in KEYS.
 local strict, missing = ARGV[1] == 'true', {}
 local function key(kind, name)
   local full = ARGV[2] .. kind .. ':' .. name

@@ -1,11 +1,11 @@
--- Writes a session and enters it in the list of its user's sessions, which ends with the last of them. KEYS: session. ARGV:
--- create, update, delete or register; token; user ID (empty: as before); expiry in microseconds and the deadline of the key in
--- milliseconds (empty: as before); from which deadline on sessions stay listed; how many milliseconds a
--- session is kept beyond its expiry.
+-- Writes or deletes a session and its entry in the list of its user's sessions. The key of the list expires with the last session.
+-- KEYS: session. ARGV: operation (create, update, delete or register); token; user ID (empty: unchanged); expiry in microseconds and
+-- deadline of the key in milliseconds (empty: unchanged); entries of the list with an earlier deadline than this are removed; how
+-- many milliseconds the key of a session lives longer than the session.
 -- Returns ok and the session; absent; taken; or owner if the user does not exist.
--- On a cluster, where the session is in a slot of its own, "register" enters it in the list: KEYS are the user and the list,
--- and it returns ok and the user's incarnation. The others write the session alone. Two more ARGV are for them: the
--- incarnation of the user whose session it must be, and of the user to whom it is given. If it is another one's, they return other.
+-- On a cluster the session is in another slot than its user, so two scripts run. "register" writes the entry of the list: KEYS are
+-- the user and the list, and it returns ok and the user's incarnation. The other operations write the session only. They have two
+-- more ARGV: the incarnation of the user that must own the session, and of the new owner. If another user owns it, they return other.
 local operation, token, id, expires, deadline = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 
 local function incarnation(id)

@@ -1,6 +1,6 @@
--- Deletes the sessions and verification tokens among KEYS that are over, and the sessions of one incarnation of a user.
--- ARGV: now in microseconds (empty: nothing is over), incarnation (empty: no user's). Returns ok and the numbers of sessions and
--- tokens that it deleted. A record that can't be read stays.
+-- Deletes the expired sessions and verification tokens among KEYS, and the sessions of one incarnation of a user.
+-- ARGV: now in microseconds (empty: none is expired), incarnation (empty: of no user). Returns ok, the number of sessions and the
+-- number of tokens that it deleted. A record that can't be decoded stays.
 local now, sessions, tokens = tonumber(ARGV[3]), 0, 0
 local function over(expires)
   local at = tonumber(expires)

@@ -1,6 +1,6 @@
--- Keeps, spends or deletes verification tokens. KEYS: tokens of the identifier, a hash that ends with the last of them.
--- ARGV: create, use or delete; token; expiry; deadline in milliseconds. Returns ok and the expiry of a token that was used
--- or the number of those that were deleted, or absent.
+-- Creates, uses or deletes verification tokens. KEYS: the hash of the identifier's tokens, which expires with the last of them.
+-- ARGV: operation (create, use or delete); token; expiry; deadline of the key in milliseconds. Returns ok; for use also the expiry of
+-- the token, for delete the number of tokens; or absent.
 if ARGV[3] == 'create' then
   local left, now = redis.call('PTTL', KEYS[1]), redis.call('TIME')
   redis.call('HSET', KEYS[1], ARGV[4], ARGV[5])

@@ -1,7 +1,7 @@
--- Changes fields of a record; a user's address moves along. KEYS: record. ARGV: a field and the value that it must
--- have (both empty: no condition); ID if it is a user; the new fields as JSON; the name of each field that changes, and is cleared if
--- the new ones lack it. Returns ok and the record; absent; other if the condition does not hold; or taken
--- if another user has the address.
+-- Changes fields of a record, and the key of a user's e-mail with it. KEYS: record. ARGV: a field and the value that it must have
+-- (both empty: no condition); the ID if the record is a user; the new fields as JSON; then the name of each field to change, which is
+-- cleared if the JSON lacks it. Returns ok and the record; absent; other if the condition does not hold; or taken if another user
+-- has the e-mail.
 local value = redis.call('GET', KEYS[1])
 if not value then return {'absent'} end
 local record, change = cjson.decode(value), cjson.decode(ARGV[6])

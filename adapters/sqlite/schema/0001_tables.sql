@@ -1,17 +1,18 @@
 -- The records of Gatehouse. Tables, columns and encodings are those of the
--- SQLite schema of Auth.js's Drizzle adapter, which can use this database:
--- instants are milliseconds since the Unix epoch, account.expires_at is seconds.
--- Keys are compared byte for byte. Every name in double quotes takes the prefix.
+-- SQLite schema of Auth.js's Drizzle adapter, which can use this database.
+-- Instants are milliseconds since the Unix epoch; account.expires_at is seconds.
+-- Keys are compared byte for byte. The adapter adds the prefix to every name in
+-- double quotes.
 
 CREATE TABLE "user" (
 	id            TEXT NOT NULL PRIMARY KEY,
 	name          TEXT,
-	email         TEXT, -- null: none
+	email         TEXT, -- null means no address
 	emailVerified INTEGER,
 	image         TEXT
 ) STRICT;
 
--- One user per address; any number of users without one.
+-- An address has one user at most. Any number of users may have no address.
 CREATE UNIQUE INDEX "user_email_key" ON "user" (email);
 
 CREATE TABLE "account" (
@@ -62,8 +63,8 @@ CREATE TABLE "authenticator" (
 ) STRICT;
 CREATE INDEX "authenticator_userId_idx" ON "authenticator" (userId);
 
--- Foreign keys hold only on connections that ask for them. This trigger is on
--- every connection, and part of the statement that deletes the user.
+-- SQLite enforces foreign keys only on connections that turn them on. This
+-- trigger runs on every connection, in the statement that deletes the user.
 CREATE TRIGGER "user_delete_trg" BEFORE DELETE ON "user" BEGIN
 	DELETE FROM "session" WHERE userId = old.id;
 	DELETE FROM "account" WHERE userId = old.id;

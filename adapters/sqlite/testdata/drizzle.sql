@@ -1,4 +1,4 @@
--- The tables that drizzle-kit makes of the default schema of @auth/drizzle-adapter.
+-- The tables that drizzle-kit creates from the default schema of @auth/drizzle-adapter.
 CREATE TABLE `account` (
 	`userId` text NOT NULL,
 	`type` text NOT NULL,

@@ -99,7 +99,7 @@ func (c *copier) understand(k kind, key string, v value) (record, error) {
 		r.name = end[:min(8, len(end)/2)] + "…"
 	}
 	if v.foreign {
-		return r, errors.New("the key does not hold a text")
+		return r, errors.New("the value of the key is not a string")
 	}
 	var rest []string
 	var err error
@@ -375,7 +375,7 @@ func (c *copier) mirror(ctx context.Context) error {
 		return err
 	}
 	if !there {
-		return errors.New("mirror: the source has no users at all, so nothing is deleted: is it the right one?")
+		return errors.New("mirror: the source has no users, so nothing was deleted: check that it is the right source")
 	}
 	return c.ledger.each(ctx, func(entries map[string]entry) error {
 		var keys, names []string

@@ -344,7 +344,7 @@ func TestOddRecords(t *testing.T) {
 			`not copied: users: "text": is not a JSON object`,
 			`not copied: users: "array": is not a JSON object`,
 			`not copied: users: "null": is not a JSON object`,
-			`not copied: users: "other": id is not the end of the key`,
+			`not copied: users: "other": the key does not end with the id`,
 			`not copied: users: "date": emailVerified is not an instant such as 2026-01-02T03:04:05.678Z`,
 			`not copied: users: "flag": emailVerified is not an instant such as 2026-01-02T03:04:05.678Z`,
 			`not copied: users: "number": name is not a text`,
@@ -431,11 +431,11 @@ func TestRefused(t *testing.T) {
 	}{
 		"no source":          {map[string]string{"TO": s.url}, nil, "FROM: the environment variable is not set"},
 		"no target":          {map[string]string{"FROM": s.url}, nil, "TO: the environment variable is not set"},
-		"not a URL":          {map[string]string{"FROM": "https://:hunter2@example.com", "TO": s.url}, nil, "FROM: not a URL of Redis"},
+		"not a URL":          {map[string]string{"FROM": "https://:hunter2@example.com", "TO": s.url}, nil, "FROM: it is not a Redis URL"},
 		"nobody listens":     {map[string]string{"FROM": "redis://:hunter2@127.0.0.1:1", "TO": s.url}, nil, "connection refused"},
 		"options":            {map[string]string{"FROM": s.url, "TO": s.url}, []string{"-options", "app:"}, "-options is not a JSON object"},
 		"an argument":        {nil, []string{"now"}, "usage"},
-		"a mirror of nobody": {map[string]string{"FROM": s.url, "TO": s.url}, []string{"-mirror"}, "the source has no users at all"},
+		"a mirror of nobody": {map[string]string{"FROM": s.url, "TO": s.url}, []string{"-mirror"}, "the source has no users"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, errs bytes.Buffer

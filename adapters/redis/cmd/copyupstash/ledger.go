@@ -69,7 +69,7 @@ func (l ledger) read(ctx context.Context, k kind, keys []string) ([]*entry, erro
 func parseEntry(text string) (*entry, error) {
 	e := &entry{}
 	if err := json.Unmarshal([]byte(text), e); err != nil {
-		return nil, fmt.Errorf("an entry of the list of what was copied can't be read: %w", err)
+		return nil, fmt.Errorf("an entry of the list of copied records can't be read: %w", err)
 	}
 	return e, nil
 }

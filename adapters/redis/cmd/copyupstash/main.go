@@ -75,7 +75,7 @@ func run(ctx context.Context, args []string, env func(string) string, out, errs 
 func copyAll(ctx context.Context, from, to, prefix, options string, cluster, mirror bool, r *report) (err error) {
 	layout := defaultLayout
 	if err := json.Unmarshal([]byte(options), &layout); err != nil {
-		return fmt.Errorf("-options is not a JSON object of texts: %w", err)
+		return fmt.Errorf("-options is not a JSON object of strings: %w", err)
 	}
 	source, err := connect(from, false)
 	if err != nil {
@@ -103,7 +103,7 @@ func connect(url string, cluster bool) (goredis.UniversalClient, error) {
 	if url == "" {
 		return nil, errors.New("the environment variable is not set")
 	}
-	bad := errors.New("not a URL of Redis, such as redis://localhost:6379/0")
+	bad := errors.New("it is not a Redis URL, such as redis://localhost:6379/0")
 	if cluster {
 		o, err := goredis.ParseClusterURL(url)
 		if err != nil {

@@ -214,7 +214,7 @@ func parseUser(id, text string) (adapter.User, []string, error) {
 		u.Email = *email
 	}
 	if own := f.must("id"); f.err == nil && own != id {
-		f.err = errors.New("id is not the end of the key")
+		f.err = errors.New("the key does not end with the id")
 	}
 	return u, f.rest(), f.err
 }
@@ -232,7 +232,7 @@ func parseAccount(name, text string) (adapter.Account, []string, error) {
 	delete(f.all, "authorization_details")
 	delete(f.all, "id") // provider:providerAccountId again
 	if f.err == nil && name != a.Provider+":"+a.ProviderAccountID {
-		f.err = errors.New("provider and providerAccountId are not the end of the key")
+		f.err = errors.New("the key does not end with provider and providerAccountId")
 	}
 	return a, f.rest(), f.err
 }
@@ -246,7 +246,7 @@ func parseSession(token, text string) (adapter.Session, []string, error) {
 		f.err = errors.New("expires is missing")
 	}
 	if f.err == nil && s.SessionToken != token {
-		f.err = errors.New("sessionToken is not the end of the key")
+		f.err = errors.New("the key does not end with sessionToken")
 	}
 	return s, f.rest(), f.err
 }
@@ -260,7 +260,7 @@ func parseToken(name, text string) (adapter.VerificationToken, []string, error) 
 		f.err = errors.New("expires is missing")
 	}
 	if f.err == nil && name != t.Identifier+":"+t.Token {
-		f.err = errors.New("identifier and token are not the end of the key")
+		f.err = errors.New("the key does not end with identifier and token")
 	}
 	return t, f.rest(), f.err
 }

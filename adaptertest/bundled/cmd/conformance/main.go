@@ -88,7 +88,7 @@ func run(ctx context.Context, s settings) (failed bool, err error) {
 	}
 	chosen := choose(s)
 	if len(chosen) == 0 {
-		return false, fmt.Errorf("no wiring has %q in its name", s.wirings)
+		return false, fmt.Errorf("no wiring has a name that contains %q", s.wirings)
 	}
 	started, load := time.Now(), loadAverage()
 	servers := stores.Open(stores.Options{Fast: true})

@@ -89,7 +89,7 @@ type operation struct {
 	adapter, hand func(ctx context.Context) error
 }
 
-var errAbsent = errors.New("a record that was stored was not found")
+var errAbsent = errors.New("a stored record was not found")
 
 // found returns an error if a record is absent and should be found, or is found and should be absent.
 func found[T any](record *T, err error, want bool) error {
@@ -250,7 +250,7 @@ func (m *measurement) sweep(ctx context.Context) error {
 	}
 	gone, err := m.Hand.GetSessionAndUser(ctx, m.token(0))
 	if err == nil && gone != nil {
-		err = errors.New("an expired session is still there after the sweep")
+		err = errors.New("an expired session still exists after the sweep")
 	}
 	return err
 }

@@ -183,7 +183,7 @@ func freePorts(n int) ([]int, error) {
 		defer func() { _ = l.Close() }() // held until all are chosen, so that they differ
 		ports = append(ports, port)
 	}
-	return nil, fmt.Errorf("stores: no %d free ports between %d and %d", n, low, high)
+	return nil, fmt.Errorf("stores: fewer than %d ports are free between %d and %d", n, low, high)
 }
 
 // join returns the network of this run, made at the first call, in which containers find each other by name.
@@ -235,7 +235,7 @@ func (c *runningContainer) run(ctx context.Context, command ...string) error {
 func (c *runningContainer) ended(ctx context.Context) error {
 	found, err := c.docker.ContainerInspect(ctx, c.GetContainerID(), client.ContainerInspectOptions{})
 	if state := found.Container.State; err == nil && state != nil && !state.Running {
-		return fmt.Errorf("its container ended with status %d", state.ExitCode)
+		return fmt.Errorf("the container ended with status %d", state.ExitCode)
 	}
 	return nil // or the engine does not say
 }

@@ -88,7 +88,7 @@ func choose(ctx context.Context, docker client.APIClient, releases []release, ve
 		for i, r := range releases {
 			known[i] = r.version
 		}
-		return "", fmt.Errorf("stores: version %q is not known here; the versions are %s", version, strings.Join(known, ", "))
+		return "", fmt.Errorf("stores: version %q is not known; the versions are %s", version, strings.Join(known, ", "))
 	}
 	for _, r := range releases {
 		if r.local == "" || version != "" && r.version != version {
@@ -100,12 +100,12 @@ func choose(ctx context.Context, docker client.APIClient, releases []release, ve
 		asked = append(asked, r.local)
 	}
 	if !slices.ContainsFunc(releases, func(r release) bool { return r.local != "" && (version == "" || r.version == version) }) {
-		return "", fmt.Errorf("stores: only a registry has the image %s: %w", strings.Join(asked, ", "), ErrUnavailable)
+		return "", fmt.Errorf("stores: the image %s is available in a registry only: %w", strings.Join(asked, ", "), ErrUnavailable)
 	}
 	if !present(ctx, docker, LocalStores) {
-		return "", fmt.Errorf("stores: none of the images %s can be had: run make images", strings.Join(asked, ", "))
+		return "", fmt.Errorf("stores: none of the images %s is available: run make images", strings.Join(asked, ", "))
 	}
-	return "", fmt.Errorf("stores: none of the images %s can be had: %w", strings.Join(asked, ", "), ErrUnavailable)
+	return "", fmt.Errorf("stores: none of the images %s is available: %w", strings.Join(asked, ", "), ErrUnavailable)
 }
 
 // image chooses on the engine of this run.

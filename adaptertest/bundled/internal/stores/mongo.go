@@ -245,7 +245,7 @@ func versionOfMongo(ctx context.Context, url string) (name, version string, err 
 	case hello.SetName == "":
 		return "MongoDB", info.Version, nil
 	case !hello.Primary:
-		return "", "", fmt.Errorf("replica set %s has no primary here", hello.SetName)
+		return "", "", fmt.Errorf("the server is not the primary of replica set %s", hello.SetName)
 	case len(hello.Hosts) > 1:
 		return fmt.Sprintf("MongoDB replica set of %d", len(hello.Hosts)), info.Version, nil
 	default:

@@ -30,21 +30,21 @@ ignore_startup_parameters = extra_float_digits
 
 func (s *Stores) startPgBouncer(ctx context.Context, version string) (*Store, error) {
 	if version != "" {
-		return nil, fmt.Errorf("stores: PgBouncer comes in one version, and %q was asked for", version)
+		return nil, fmt.Errorf("stores: PgBouncer is available in one version only, not in %q", version)
 	}
 	docker, err := s.engine.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if !present(ctx, docker, LocalStores) {
-		return nil, fmt.Errorf("stores: the image %s, which holds PgBouncer, is missing: run make images", LocalStores)
+		return nil, fmt.Errorf("stores: the image %s, which contains PgBouncer, is missing: run make images", LocalStores)
 	}
 	postgres, err := s.Postgres(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if !postgres.Ours() {
-		return nil, fmt.Errorf("stores: PgBouncer: %s names a server of its own and %s does not: %w", EnvPostgres, EnvPgBouncer, ErrUnavailable)
+		return nil, fmt.Errorf("stores: PgBouncer: %s names a server, so %s must name one too: %w", EnvPostgres, EnvPgBouncer, ErrUnavailable)
 	}
 	network, err := s.engine.join(ctx)
 	if err != nil {

@@ -98,7 +98,7 @@ func versionOfStandby(ctx context.Context, location string) (name, version strin
 		followers += following
 	}
 	if primaries != 1 || followers != 1 {
-		return "", "", fmt.Errorf("there are %d primaries and %d standbys that follow, want one of each", primaries, followers)
+		return "", "", fmt.Errorf("got %d primaries and %d standbys that follow one, want one of each", primaries, followers)
 	}
 	return "PostgreSQL with a standby", version, nil
 }

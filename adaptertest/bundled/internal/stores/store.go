@@ -107,7 +107,7 @@ func awaitRefusal(ctx context.Context, addr string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("stores: the server at %s was killed, and connections are still accepted there", addr)
+			return fmt.Errorf("stores: the server at %s was killed, but still accepts connections", addr)
 		case <-tick.C:
 		}
 	}
