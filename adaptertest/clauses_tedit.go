@@ -190,7 +190,7 @@ func (c *clauseContext) deletedTokensUnderFaults() {
 			c.mend(control)
 			what := fmt.Sprintf("DeleteVerificationTokens with %s at step %d", kindName(kind), step)
 			if err == nil && n.(int64) > int64(len(tokens)) {
-				c.Errorf("%s: reports %d deleted, want %d", what, n, len(tokens))
+				c.Errorf("%s: reports %d deleted, but only %d tokens existed", what, n, len(tokens))
 			}
 			for _, t := range tokens {
 				if got := c.useToken(t.Key()); got != nil && err == nil {
