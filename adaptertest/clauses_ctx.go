@@ -18,8 +18,8 @@ import (
 
 var ctxClauses = []check{
 	{id: "CTX-01", words: "cancelled-call-does-nothing", run: func(c *clauseContext) {
-		cancelled, cancel := context.WithCancel(c.ctx)
-		cancel()
+		cancelled, cancel := context.WithCancelCause(c.ctx)
+		cancel(errors.New("the visitor has gone")) // the error of the context is context.Canceled all the same
 		k := c.newFixture(c.a)
 		for _, m := range c.working(append(k.reads(), k.writes()...)) {
 			start := time.Now()

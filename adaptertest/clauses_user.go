@@ -150,6 +150,13 @@ var userClauses = []check{
 			u.ID = c.createUser(u).ID
 			c.same("GetUser", c.getUser(u.ID), &u)
 		}
+		for i := 0; i < 2 && c.works("CreateUserWithAccount"); i++ {
+			s := c.newSignUp()
+			s.user.Email = ""
+			if got, err := s.call().do(c.ctx, c.a); err != nil || isNilRecord(got) {
+				c.Errorf("sign-up %d without an address: got %s, error %v", i+1, diff.Show(got), err)
+			}
+		}
 	}},
 	{id: "USER-13", words: "one-equality-for-lookup-and-uniqueness", requires: emailMethods, run: func(c *clauseContext) {
 		for _, v := range emailVariants(c) {

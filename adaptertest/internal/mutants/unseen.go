@@ -232,6 +232,16 @@ func unseenMutants() []Mutant {
 			lite: func(l *lite) with { return pagedSessions(l.ListSessionsByUserID, 50) }},
 		{Name: "next long page begins after the last expiry", Fault: "As before, with pages of 100.", Fails: []string{"SLIST-01"},
 			mem: func(m *mem) with { return pagedSessions(m.ListSessionsByUserID, 100) }},
+		{Name: "cause in place of the context's error", Fault: "A call whose context has ended returns the cause that the caller gave, which does not match context.Canceled.", Fails: []string{"CTX-01"},
+			mem: func(m *mem) with {
+				return with{getUser: causeReturned(m.GetUser), createSession: causeReturned(m.CreateSession)}
+			}},
+		{Name: "cause in place of the error of a lookup", Fault: "As before, for one lookup.", Fails: []string{"CTX-01"},
+			lite: func(l *lite) with { return with{getSessionAndUser: causeReturned(l.GetSessionAndUser)} }},
+		{Name: "one sign-up without an address", Fault: "The index of addresses that a sign-up fills holds the empty one: the second sign-up without an address is a conflict.", Fails: []string{"USER-12"},
+			mem: func(m *mem) with { return with{optional: optional{signUp: oneNameless(m.CreateUserWithAccount)}} }},
+		{Name: "one row without an address", Fault: "As before.", Fails: []string{"USER-12"},
+			lite: func(l *lite) with { return with{optional: optional{signUp: oneNameless(l.CreateUserWithAccount)}} }},
 		{Name: "five tokens of an identifier", Fault: "The sixth token of an identifier removes the one that expires first.", Fails: []string{"VTOK-09"},
 			lite: func(l *lite) with {
 				return with{createToken: func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
@@ -462,4 +472,26 @@ func pagedSessions(list func(context.Context, string) ([]adapter.Session, error)
 		}
 		return all, err
 	}}}
+}
+
+// causeReturned puts the cause of the context in place of its error.
+func causeReturned[A, T any](call func(context.Context, A) (T, error)) func(context.Context, A) (T, error) {
+	return func(ctx context.Context, a A) (T, error) {
+		result, err := call(ctx, a)
+		if err != nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return result, err
+	}
+}
+
+// oneNameless lets one user sign up without an address.
+func oneNameless(signUp signUpFunc) signUpFunc {
+	var once sync.Mutex
+	return func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
+		if u.Email == "" && !once.TryLock() {
+			return nil, conflict("the e-mail")
+		}
+		return signUp(ctx, u, a, w)
+	}
 }
