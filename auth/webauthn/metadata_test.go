@@ -136,7 +136,7 @@ func TestMetadataOfEveryFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	asks := webauthn.WithAttestation("direct", webauthn.Trust{Metadata: m})
-	registersAttested(t, asks, func(*softkey.Key) {}, "no attestation that anybody vouches for")
+	registersAttested(t, asks, func(*softkey.Key) {}, "no attestation with a certificate")
 }
 
 // TestMetadataIsSigned: a BLOB is accepted if its signature leads to the root

@@ -63,7 +63,7 @@ type flaw struct {
 }
 
 var flaws = []flaw{
-	{name: "no user present", key: func(_ testing.TB, k *softkey.Key) { k.Flags &^= softkey.UP }, reason: "nobody touched"},
+	{name: "no user present", key: func(_ testing.TB, k *softkey.Key) { k.Flags &^= softkey.UP }, reason: "did not touch"},
 	{name: "no user verified", key: func(_ testing.TB, k *softkey.Key) { k.Flags &^= softkey.UV }, reason: "did not verify the user"},
 	{name: "backed up and can't be", key: func(_ testing.TB, k *softkey.Key) { k.Flags &^= softkey.BE }, reason: "backed up"},
 	{name: "can be backed up since lately", key: func(_ testing.TB, k *softkey.Key) { k.Flags ^= softkey.BE | softkey.BS }, reason: "has changed", only: "authenticate"},
@@ -87,12 +87,12 @@ var flaws = []flaw{
 	{name: "framed by nobody", client: func(c *softkey.Client) { c.More = map[string]any{"topOrigin": ""} }, reason: "frame"},
 	{name: "framed by null", client: func(c *softkey.Client) { c.More = map[string]any{"topOrigin": nil} }, reason: "frame"},
 	{name: "framed, in a text", client: func(c *softkey.Client) { c.More = map[string]any{"crossOrigin": "true"} }, code: "unreadable"},
-	{name: "framed, and then not", client: prepend(`"crossOrigin":true,`), reason: "there twice"},
+	{name: "framed, and then not", client: prepend(`"crossOrigin":true,`), reason: "occurs twice"},
 	{name: "framed, in another case", client: prepend(`"CrossOrigin":true,`), reason: "another case"},
-	{name: "two origins", client: prepend(`"origin":"https://evil.example",`), reason: "there twice"},
+	{name: "two origins", client: prepend(`"origin":"https://evil.example",`), reason: "occurs twice"},
 	{name: "origin in another case", client: prepend(`"ORIGIN":"https://evil.example",`), reason: "another case"},
-	{name: "two types", client: prepend(`"type":"webauthn.other",`), reason: "there twice"},
-	{name: "two challenges", client: prepend(`"challenge":"AAAA",`), reason: "there twice"},
+	{name: "two types", client: prepend(`"type":"webauthn.other",`), reason: "occurs twice"},
+	{name: "two challenges", client: prepend(`"challenge":"AAAA",`), reason: "occurs twice"},
 	{name: "a byte order mark", client: func(c *softkey.Client) {
 		c.ChangeData = func(b []byte) []byte { return append([]byte("\xef\xbb\xbf"), b...) }
 	}, code: "unreadable"},

@@ -211,7 +211,7 @@ func TestConfigurationErrors(t *testing.T) {
 		"ID that is an IP address":     {nil, parties(auth.RelyingParty{ID: "127.0.0.1", Origins: []string{origin}}), "IP address"},
 		"ID that is a whole domain":    {nil, parties(auth.RelyingParty{ID: "com", Origins: []string{origin}}), "top-level"},
 		"no origins":                   {nil, parties(auth.RelyingParty{ID: "example.com"}), "Origins"},
-		"origin with a path":           {nil, parties(auth.RelyingParty{ID: "example.com", Origins: []string{origin + "/"}}), "written"},
+		"origin with a path":           {nil, parties(auth.RelyingParty{ID: "example.com", Origins: []string{origin + "/"}}), "not in the form of browsers"},
 		"origin without encryption":    {nil, parties(auth.RelyingParty{ID: "example.com", Origins: []string{"http://example.com"}}), "https"},
 		"two offers in the autofill":   {func(c *auth.Config) { c.Providers = append(c.Providers, webauthn.WebAuthn()) }, nil, "DuplicateConditionalUI"},
 		"field without autofill":       {nil, webauthn.With(func(p *auth.WebAuthn) { p.FormFields = []auth.Field{{Name: "email"}} }), "autocomplete"},
