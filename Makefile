@@ -4,9 +4,10 @@ MODULES := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work)
 LONGEST := adapters/mongo adapters/postgres adapters/redis adaptertest adaptertest/internal/mutants adaptertest/bundled
 # A fifth of the rounds of races here, all of them in the matrix.
 FEW_ROUNDS := adapters/mongo adapters/postgres adapters/redis examples/ownadapter
-# These take several times as long with the race detector: `make test` runs one wiring of each adapter with it, in the quick form, and
-# `make race` the rest.
+# These take several times as long with the race detector, so `make race` runs them whole with it, and `make test` the quick form over one
+# wiring of each adapter, and the short tests of bundled.
 SLOW_RACE := adapters/mongo adapters/postgres adapters/redis adapters/sqlite adaptertest/bundled adaptertest/internal/mutants
+QUICK_RACE := $(filter-out adaptertest/internal/mutants,$(SLOW_RACE))
 # The detector leaves out SQLite's own code, which is translated from C: it would take most of the time.
 export RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -49,7 +50,7 @@ check/%:
 
 # Tests of stores mostly wait, so more modules run at once than there are processors. The tests of the repository read files that
 # the cache of test results does not watch.
-test-modules: $(addprefix test/,$(LONGEST) $(filter-out $(LONGEST),$(MODULES)))
+test-modules: $(addprefix test/,$(LONGEST)) $(addprefix test-race/,$(QUICK_RACE)) $(addprefix test/,$(filter-out $(LONGEST),$(MODULES)))
 
 test/%:
 	@echo "== $*"; cd $* && \
@@ -64,7 +65,9 @@ WIRING_sqlite := modernc
 test-race/adapters/%:
 	@.ci/race $* $(WIRING_$*)
 
-## race: the modules that `make test` runs without the race detector, with it and few rounds
+test-race/adaptertest/bundled: race/adaptertest/bundled
+
+## race: with the race detector and few rounds, the modules of which `make test` runs only a part with it
 race: images
 	@$(WITH_STORES) -fast -- $(MAKE) --no-print-directory race-modules
 
