@@ -350,16 +350,16 @@ func TestOddRecords(t *testing.T) {
 			`not copied: users: "number": name is not a text`,
 			`not copied: users: "half": name is not UTF-8`,
 			`not copied: users: "bytes": is not UTF-8`,
-			`not copied: users: "hash": the key does not hold a text`,
+			`not copied: users: "hash": the value of the key is not a string`,
 			`not copied: accounts: "p:2": its user is not there`,
 			`not copied: accounts: "p:3": type is missing`,
 			`not copied: accounts: "p:4": userId is missing`,
 			`not copied: accounts: "p:5": expires_at is not a whole number`,
-			`not copied: accounts: "p:6": provider and providerAccountId are not the end of the key`,
+			`not copied: accounts: "p:6": the key does not end with provider and providerAccountId`,
 			`not copied: sessions: "2222222…": its user is not there`,
 			`not copied: sessions: "3333333…": expires is missing`,
 			`not copied: sessions: "4444444…": expires is not an instant such as 2026-01-02T03:04:05.678Z`,
-			`not copied: verification tokens: "a@exampl…": identifier and token are not the end of the key`,
+			`not copied: verification tokens: "a@exampl…": the key does not end with identifier and token`,
 			`not copied: verification tokens: "…": identifier is missing`)
 		if strings.Contains(out, "secret") {
 			t.Errorf("a secret is printed:\n%s", out)
