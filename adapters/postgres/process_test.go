@@ -124,7 +124,7 @@ func TestProcessIsKilled(t *testing.T) {
 	} {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			for killed, step := 0, 1+rand.IntN(4); ; step += 6 {
+			for killed, step := 0, 1+rand.IntN(4); ; step += 4 {
 				schema := newSchema(t)
 				pool := inSchema(t, schema)
 				prepare(t, pool)

@@ -113,7 +113,7 @@ func TestCallsBeforeEnsureSchema(t *testing.T) {
 	_, err := a.GetUser(t.Context(), "1")
 	check := a.CheckSchema(t.Context())
 	for _, err := range []error{err, check} {
-		for _, want := range []string{"EnsureSchema", `"sessions" has no unique index on "sessionToken"`, `no table "authenticators"`} {
+		for _, want := range []string{"EnsureSchema", `"sessions" has no unique index on "sessionToken"`, `the table "authenticators" is missing`} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want an error that says %q", err, want)
 			}
