@@ -108,6 +108,7 @@ var dataClauses = []check{
 						c.Errorf("%s of %d characters is found with %s", p.name, n, what)
 					}
 				}
+				c.keeps(p, owner, text[:len(text)-1]+"2", mustKeep) // an index of the beginning takes it for the first
 			}
 		}
 	}},

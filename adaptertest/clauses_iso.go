@@ -447,13 +447,44 @@ func namespacesShareNothing(c *clauseContext) {
 			c.same("GetAuthenticator"+what, c.getAuthenticator(x.authenticator.CredentialID), &x.authenticator)
 			c.sameAuthenticators("ListAuthenticatorsByUserID"+what, c.listAuthenticators(x.user.ID), []adapter.Authenticator{x.authenticator})
 		}
+		if accounts && c.works("ListAccountsByUserID") {
+			c.same("ListAccountsByUserID"+what, of[[]adapter.Account](c, listAccounts(x.user.ID)), []adapter.Account{x.account})
+		}
+		if sessions && c.works("ListSessionsByUserID") {
+			c.sameSessions("ListSessionsByUserID"+what, x.user.ID, []adapter.Session{x.session})
+		}
 	}
 	for i := range opened {
 		judge(i, "beside others")
 	}
+	// inFirst makes a call in the first, whose name is a prefix of the others.
+	first := all[0]
+	inFirst := func(m call) {
+		if !c.works(m.method) {
+			return
+		}
+		if _, err := m.do(c.ctx, opened[0]); err != nil {
+			c.Errorf("%s in namespace %q: %v", m.method, names[0], err)
+		}
+		for i := range opened[1:] {
+			judge(i+1, fmt.Sprintf("after %s in %q", m.method, names[0]))
+		}
+	}
+	counter := first.authenticator.Counter
+	inFirst(updateUser(adapter.UserUpdate{ID: first.user.ID, Name: adapter.To(new(c.unique("changed")))}))
+	if accounts {
+		inFirst(updateAccount(adapter.AccountUpdate{Provider: a.Provider, ProviderAccountID: a.ProviderAccountID, Scope: adapter.To(new(c.unique("changed")))}))
+	}
+	if sessions {
+		inFirst(updateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(c.instant(100 * time.Hour))}))
+	}
+	if authenticators {
+		inFirst(touchAuthenticator(w.CredentialID, counter, counter+1, c.instant(0)))
+		inFirst(updateCounter(w.CredentialID, counter+2))
+		inFirst(renameAuthenticator(first.user.ID, w.CredentialID, c.unique("changed")))
+	}
 	c.a = live
 	c.absent("GetUserByEmail outside the namespaces", c.getUserByEmail(u.Email), nil)
-	// Clean-up and deletion in the first, whose name is a prefix of the others.
 	c.a = opened[0]
 	if o := c.a.(*observer); c.harness().Sweep != nil {
 		if err := c.harness().Sweep(c.ctx, o.next, c.now()); err != nil {
@@ -469,23 +500,25 @@ func namespacesShareNothing(c *clauseContext) {
 	for i := range opened[1:] {
 		judge(i+1, "after clean-up in "+names[0])
 	}
-	c.a = opened[0]
-	if sessions && c.works("DeleteSession") {
-		c.deleteSession(s.SessionToken)
+	if authenticators {
+		inFirst(deleteAuthenticator(first.user.ID, w.CredentialID, false))
 	}
-	if accounts && c.works("UnlinkAccount") {
-		c.unlinkAccount(a.Key())
-	}
-	if tokens {
-		c.useToken(t.Key())
-	}
+	inFirst(deleteSessions(first.user.ID, ""))
+	inFirst(deleteSession(s.SessionToken))
+	inFirst(unlinkAccount(a.Key()))
+	inFirst(useToken(t.Key()))
+	inFirst(deleteTokens(t.Identifier))
+	inFirst(deleteUser(first.user.ID))
 	if c.works("DeleteUser") {
-		c.deleteUser(all[0].user.ID)
-		c.absent("GetUser of a deleted user", c.getUser(all[0].user.ID), nil)
+		c.a = opened[0]
+		c.absent("GetUser of a deleted user", c.getUser(first.user.ID), nil)
+		again := signUp{user: u, account: a, authenticator: w}
+		again.account.Type, again.authenticator.ProviderAccountID = adapter.AccountWebAuthn, a.ProviderAccountID
+		inFirst(again.call())
 	}
 	for i := range opened[1:] {
-		judge(i+1, "after deletions in "+names[0])
 		if tokens {
+			c.a = opened[i+1]
 			got := c.useToken(t.Key())
 			c.same(fmt.Sprintf("UseVerificationToken in namespace %q after one in %q", names[i+1], names[0]), got, &all[i+1].token)
 		}

@@ -238,6 +238,54 @@ func unseenMutants() []Mutant {
 			}},
 		{Name: "cause in place of the error of a lookup", Fault: "As before, for one lookup.", Fails: []string{"CTX-01"},
 			lite: func(l *lite) with { return with{getSessionAndUser: causeReturned(l.GetSessionAndUser)} }},
+		{Name: "deadline in whole seconds", Fault: "The time that is left is cut to whole seconds: with less than a second a call fails at once.", Fails: []string{"CTX-08"},
+			mem: func(m *mem) with {
+				return with{updateSession: inSeconds(m.UpdateSession), createToken: inSeconds(m.CreateVerificationToken)}
+			}},
+		{Name: "deadline of a lookup in whole seconds", Fault: "As before, for one lookup.", Fails: []string{"CTX-08"},
+			lite: func(l *lite) with { return with{getUserByEmail: inSeconds(l.GetUserByEmail)} }},
+		{Name: "credential IDs are unique by their beginning", Fault: "The unique index of credential IDs holds their first 767 bytes.", Fails: []string{"DATA-08"},
+			mem: func(m *mem) with {
+				var known sync.Map
+				return with{createAuthenticator: func(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
+					if _, taken := known.LoadOrStore(a.CredentialID[:min(767, len(a.CredentialID))], true); taken {
+						return nil, conflict("the credential ID")
+					}
+					return m.CreateAuthenticator(ctx, a)
+				}}
+			}},
+		{Name: "session tokens are unique by their beginning", Fault: "The unique index of session tokens holds their first 191 bytes.", Fails: []string{"DATA-08"},
+			lite: func(l *lite) with {
+				var known sync.Map
+				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
+					if _, taken := known.LoadOrStore(s.SessionToken[:min(191, len(s.SessionToken))], true); taken {
+						return nil, conflict("the session token")
+					}
+					return l.CreateSession(ctx, s)
+				}}
+			}},
+		{Name: "sessions of all namespaces", Fault: "DeleteSessionsByUserID ends the sessions of a user with the same ID in each namespace.", Fails: []string{"ISO-02"},
+			mem: func(m *mem) with {
+				return with{optional: optional{deleteSessions: func(ctx context.Context, userID, except string) (int64, error) {
+					for _, space := range m.spaces {
+						if _, err := (&mem{records: space}).DeleteSessionsByUserID(ctx, userID, except); err != nil {
+							return 0, err
+						}
+					}
+					return m.DeleteSessionsByUserID(ctx, userID, except)
+				}}}
+			}},
+		{Name: "accounts of all namespaces", Fault: "UpdateAccount changes the account with the same key in each namespace.", Fails: []string{"ISO-02"},
+			mem: func(m *mem) with {
+				return with{optional: optional{updateAccount: func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
+					for _, space := range m.spaces {
+						if _, err := (&mem{records: space}).UpdateAccount(ctx, u); err != nil && !errors.Is(err, adapter.ErrNotFound) {
+							return nil, err
+						}
+					}
+					return m.UpdateAccount(ctx, u)
+				}}}
+			}},
 		{Name: "one sign-up without an address", Fault: "The index of addresses that a sign-up fills holds the empty one: the second sign-up without an address is a conflict.", Fails: []string{"USER-12"},
 			mem: func(m *mem) with { return with{optional: optional{signUp: oneNameless(m.CreateUserWithAccount)}} }},
 		{Name: "one row without an address", Fault: "As before.", Fails: []string{"USER-12"},
@@ -482,6 +530,18 @@ func causeReturned[A, T any](call func(context.Context, A) (T, error)) func(cont
 			err = context.Cause(ctx)
 		}
 		return result, err
+	}
+}
+
+// inSeconds gives a call the whole seconds that are left to it.
+func inSeconds[A, T any](call func(context.Context, A) (T, error)) func(context.Context, A) (T, error) {
+	return func(ctx context.Context, a A) (T, error) {
+		if end, ok := ctx.Deadline(); ok {
+			limited, cancel := context.WithTimeout(ctx, time.Until(end).Truncate(time.Second))
+			defer cancel()
+			ctx = limited
+		}
+		return call(ctx, a)
 	}
 }
 
