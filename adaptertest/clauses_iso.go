@@ -451,7 +451,7 @@ func namespacesShareNothing(c *clauseContext) {
 			c.same("ListAccountsByUserID"+what, of[[]adapter.Account](c, listAccounts(x.user.ID)), []adapter.Account{x.account})
 		}
 		if sessions && c.works("ListSessionsByUserID") {
-			c.sameSessions("ListSessionsByUserID"+what, x.user.ID, []adapter.Session{x.session})
+			c.same("ListSessionsByUserID"+what, of[[]adapter.Session](c, listSessions(x.user.ID)), []adapter.Session{x.session})
 		}
 	}
 	for i := range opened {

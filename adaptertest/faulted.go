@@ -367,7 +367,9 @@ func (c *clauseContext) writesFromElsewhere(a adapter.Adapter, k *fixture) error
 		writes = append(writes, k.signUp.call())
 	}
 	for _, w := range c.working(writes) {
-		if _, err := w.do(ctx, a); err != nil && !errors.Is(err, adapter.ErrConflict) { // the failed call may take effect late, which CTX-07 judges
+		_, err := w.do(ctx, a)
+		late := errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) // the failed call took effect after the lookups: see CTX-07
+		if err != nil && !late {
 			return fmt.Errorf("%s: %w", w.method, err)
 		}
 	}
