@@ -4,10 +4,10 @@ MODULES := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work)
 LONGEST := adapters/mongo adapters/postgres adapters/redis adaptertest adaptertest/internal/mutants adaptertest/bundled
 # A fifth of the rounds of races here, all of them in the matrix.
 FEW_ROUNDS := adapters/mongo adapters/postgres adapters/redis examples/ownadapter
-# These take several times as long with the race detector, so `make race` runs them whole with it, and `make test` the quick form over one
-# wiring of each adapter, and the short tests of bundled.
+# These take several times as long with the race detector: `make race` runs them with it. `make test` has time for the quick form over one
+# wiring of the adapters in QUICK_RACE.
 SLOW_RACE := adapters/mongo adapters/postgres adapters/redis adapters/sqlite adaptertest/bundled adaptertest/internal/mutants
-QUICK_RACE := $(filter-out adaptertest/internal/mutants,$(SLOW_RACE))
+QUICK_RACE := adapters/redis adapters/sqlite
 # The detector leaves out SQLite's own code, which is translated from C: it would take most of the time.
 export RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -56,16 +56,12 @@ test/%:
 	@echo "== $*"; cd $* && \
 		GOWORK=off TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) go test $(if $(filter $*,$(SLOW_RACE)),,$(RACE)) $(if $(filter $*,internal/repocheck),-count=1) -timeout 45m ./...
 
-# One wiring of each slow adapter.
-WIRING_mongo := standalone
-WIRING_postgres := cache_statement
+# The wiring of each adapter in QUICK_RACE.
 WIRING_redis := standalone
 WIRING_sqlite := modernc
 
 test-race/adapters/%:
 	@.ci/race $* $(WIRING_$*)
-
-test-race/adaptertest/bundled: race/adaptertest/bundled
 
 ## race: with the race detector and few rounds, the modules of which `make test` runs only a part with it
 race: images

@@ -60,7 +60,8 @@ var signupClauses = []check{
 			c.race(4, func(n, round int) raceCase { return c.arrangeSignUps(n, round, shared) })
 		}
 		c.race(2, func(int, int) raceCase { return c.arrangeSignUpAndLook() })
-		if holder := c.user(); c.works("LinkAccount") {
+		if c.works("LinkAccount") {
+			holder := c.user()
 			c.race(2, func(_, round int) raceCase { return c.arrangeSignUpAndLink(round, holder) })
 		}
 	}},

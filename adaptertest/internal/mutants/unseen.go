@@ -248,8 +248,10 @@ func unseenMutants() []Mutant {
 			mem: func(m *mem) with {
 				var known sync.Map
 				return with{createAuthenticator: func(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
-					if _, taken := known.LoadOrStore(a.CredentialID[:min(767, len(a.CredentialID))], true); taken {
-						return nil, conflict("the credential ID")
+					if len(a.CredentialID) > 767 {
+						if _, taken := known.LoadOrStore(a.CredentialID[:767], true); taken {
+							return nil, conflict("the credential ID")
+						}
 					}
 					return m.CreateAuthenticator(ctx, a)
 				}}
@@ -258,8 +260,10 @@ func unseenMutants() []Mutant {
 			lite: func(l *lite) with {
 				var known sync.Map
 				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
-					if _, taken := known.LoadOrStore(s.SessionToken[:min(191, len(s.SessionToken))], true); taken {
-						return nil, conflict("the session token")
+					if len(s.SessionToken) > 191 {
+						if _, taken := known.LoadOrStore(s.SessionToken[:191], true); taken {
+							return nil, conflict("the session token")
+						}
 					}
 					return l.CreateSession(ctx, s)
 				}}

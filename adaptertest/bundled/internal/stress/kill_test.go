@@ -266,16 +266,18 @@ func (l *load) expect(what string, look func(ctx context.Context) (bool, error))
 	})
 }
 
-// again repeats a call that fails: connections that were open when the server was killed may still be in the pool.
+// again repeats a call that fails: connections that were open when the server was killed may still be in the pool, and a cluster
+// on a busy machine needs a moment to know that its member is back.
 func (l *load) again(do func(ctx context.Context) error) {
 	var err error
-	for range 20 {
+	for start := time.Now(); time.Since(start) < time.Minute; {
 		ctx, cancel := context.WithTimeout(l.t.Context(), 10*time.Second)
 		err = do(ctx)
 		cancel()
 		if err == nil {
 			return
 		}
+		pause(20 * time.Millisecond)
 	}
 	l.t.Error(fmt.Errorf("the server is back, and still: %w", err))
 }
