@@ -246,27 +246,11 @@ func unseenMutants() []Mutant {
 			lite: func(l *lite) with { return with{getUserByEmail: inSeconds(l.GetUserByEmail)} }},
 		{Name: "credential IDs are unique by their beginning", Fault: "The unique index of credential IDs holds their first 767 bytes.", Fails: []string{"DATA-08"},
 			mem: func(m *mem) with {
-				var known sync.Map
-				return with{createAuthenticator: func(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
-					if len(a.CredentialID) > 767 {
-						if _, taken := known.LoadOrStore(a.CredentialID[:767], true); taken {
-							return nil, conflict("the credential ID")
-						}
-					}
-					return m.CreateAuthenticator(ctx, a)
-				}}
+				return with{createAuthenticator: uniqueBeginning(767, func(a adapter.Authenticator) string { return a.CredentialID }, m.CreateAuthenticator)}
 			}},
 		{Name: "session tokens are unique by their beginning", Fault: "The unique index of session tokens holds their first 191 bytes.", Fails: []string{"DATA-08"},
 			lite: func(l *lite) with {
-				var known sync.Map
-				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
-					if len(s.SessionToken) > 191 {
-						if _, taken := known.LoadOrStore(s.SessionToken[:191], true); taken {
-							return nil, conflict("the session token")
-						}
-					}
-					return l.CreateSession(ctx, s)
-				}}
+				return with{createSession: uniqueBeginning(191, func(s adapter.Session) string { return s.SessionToken }, l.CreateSession)}
 			}},
 		{Name: "sessions of all namespaces", Fault: "DeleteSessionsByUserID ends the sessions of a user with the same ID in each namespace.", Fails: []string{"ISO-02"},
 			mem: func(m *mem) with {
@@ -534,6 +518,20 @@ func causeReturned[A, T any](call func(context.Context, A) (T, error)) func(cont
 			err = context.Cause(ctx)
 		}
 		return result, err
+	}
+}
+
+// uniqueBeginning refuses a record whose key is longer than size and begins with the
+// same bytes as an earlier one.
+func uniqueBeginning[A, T any](size int, key func(A) string, create func(context.Context, A) (T, error)) func(context.Context, A) (T, error) {
+	var known sync.Map
+	return func(ctx context.Context, a A) (result T, err error) {
+		if k := key(a); len(k) > size {
+			if _, taken := known.LoadOrStore(k[:size], true); taken {
+				return result, conflict("the key")
+			}
+		}
+		return create(ctx, a)
 	}
 }
 
