@@ -16,6 +16,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
@@ -26,7 +27,7 @@ import (
 func TestPasskeysInChromium(t *testing.T) {
 	browser := newChromium(t)
 	adapters := []string{"memory, one process", "sqlite, modernc", "postgres, cached statements", "redis, one server", "mongo, standalone"}
-	inWirings(t, adapters, open(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
+	inWirings(t, adapters, wiringstest.Servers(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
 		store := o.Harness.New(t)
 		site := serveSite(t, store)
 		c := tabOf(browser, t)

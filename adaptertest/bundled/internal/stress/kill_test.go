@@ -12,6 +12,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -22,7 +23,7 @@ func TestKilledUnderLoad(t *testing.T) {
 	for _, name := range []string{stores.EnvPostgres, stores.EnvPgBouncer, stores.EnvRedis, stores.EnvRedisCluster, stores.EnvMongo, stores.EnvMongoSet} {
 		t.Setenv(name, "") // only a server of our own may be killed
 	}
-	servers := open(t, stores.Options{})
+	servers := wiringstest.Servers(t, stores.Options{})
 	each(t, servers, func(t *testing.T, w wirings.Wiring, o *wirings.Opened) {
 		if o.Store == nil {
 			return // embedded: there is no server, and the adapter's own tests kill the process

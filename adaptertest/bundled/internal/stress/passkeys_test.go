@@ -15,6 +15,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
@@ -25,7 +26,7 @@ import (
 // passkey sign in at once with one counter, at two handlers, like those of two processes: one succeeds. At
 // the end all passkeys are removed at once, and one stays.
 func TestPasskeys(t *testing.T) {
-	each(t, open(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
+	each(t, wiringstest.Servers(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
 		store := o.Harness.New(t)
 		sites := []*auth.Handler{passkeySite(t, store), passkeySite(t, store)}
 		_, edits := adapter.Capability[adapter.AuthenticatorEdits](store)

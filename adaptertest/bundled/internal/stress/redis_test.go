@@ -17,6 +17,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -24,9 +25,9 @@ import (
 func ownRedis(t *testing.T, kind stores.Kind, variable string) *stores.Store {
 	t.Helper()
 	t.Setenv(variable, "")
-	store, err := open(t, stores.Options{Fast: true}).Find(t.Context(), kind)
+	store, err := wiringstest.Servers(t, stores.Options{Fast: true}).Find(t.Context(), kind)
 	if err != nil {
-		leaveOut(t, err)
+		wiringstest.LeaveOut(t, err)
 	}
 	return store
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -27,7 +28,7 @@ const (
 // TestSignIns makes 200 concurrent first sign-ins of 20 people with an OAuth provider, at two handlers, like
 // those of two processes. No sign-in is refused, and at the end there are 20 users with one account each.
 func TestSignIns(t *testing.T) {
-	each(t, open(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
+	each(t, wiringstest.Servers(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
 		store := &counted{Adapter: o.Harness.New(t)}
 		sites := []http.Handler{newSite(t, store), newSite(t, store)}
 		var refused atomic.Int64

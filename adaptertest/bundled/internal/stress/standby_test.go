@@ -15,6 +15,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -28,9 +29,9 @@ func TestStandbyTakesOver(t *testing.T) {
 		t.Skip("LEFT OUT: -short is for memory alone")
 	}
 	t.Setenv(stores.EnvStandby, "") // only servers of our own may be killed
-	store, err := open(t, stores.Options{}).Find(t.Context(), stores.KindStandby)
+	store, err := wiringstest.Servers(t, stores.Options{}).Find(t.Context(), stores.KindStandby)
 	if err != nil {
-		leaveOut(t, err)
+		wiringstest.LeaveOut(t, err)
 	}
 	pair := &pair{t: t, primary: store.Members[0], standby: store.Members[1]}
 	pair.synchronous()

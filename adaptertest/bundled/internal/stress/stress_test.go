@@ -1,15 +1,13 @@
 package stress_test
 
 import (
-	"context"
-	"errors"
 	"flag"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
 )
 
 var (
@@ -41,37 +39,7 @@ func inWirings(t *testing.T, names []string, servers *stores.Stores, test func(t
 			if testing.Short() && w.String() != stressed[0] {
 				t.Skip("LEFT OUT: -short is for memory alone")
 			}
-			o, err := w.Open(t.Context(), servers)
-			if err != nil {
-				leaveOut(t, err)
-			}
-			t.Cleanup(func() {
-				if err := o.Close(context.WithoutCancel(t.Context())); err != nil {
-					t.Error(err)
-				}
-			})
-			test(t, w, o)
+			test(t, w, wiringstest.Open(t, w, servers))
 		})
 	}
-}
-
-// leaveOut ends a test whose server is missing: it fails, unless the machine can't offer the server and nobody expects it.
-func leaveOut(t *testing.T, err error) {
-	t.Helper()
-	if os.Getenv("CI") != "true" && errors.Is(err, stores.ErrUnavailable) || os.Getenv(stores.EnvSkip) == "1" {
-		t.Skipf("LEFT OUT: %v", err)
-	}
-	t.Fatal(err)
-}
-
-// open returns servers that are removed at the end of the test.
-func open(t *testing.T, o stores.Options) *stores.Stores {
-	t.Helper()
-	servers := stores.Open(o)
-	t.Cleanup(func() {
-		if err := servers.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	return servers
 }

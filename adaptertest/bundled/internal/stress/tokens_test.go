@@ -14,6 +14,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -30,7 +31,7 @@ const (
 // TestTokensUnderFire checks [VTOK-04] where it is hardest: 64 clients, two handles, faults at random. Every
 // history must be possible for a single register: no token is used twice, and no created token is lost.
 func TestTokensUnderFire(t *testing.T) {
-	servers := open(t, stores.Options{Fast: true})
+	servers := wiringstest.Servers(t, stores.Options{Fast: true})
 	each(t, servers, func(t *testing.T, w wirings.Wiring, o *wirings.Opened) {
 		first := o.Harness.New(t)
 		handles := []adapter.Adapter{first, o.Harness.Second(t, first)}

@@ -1,9 +1,6 @@
-package wirings
+package wirings_test
 
 import (
-	"context"
-	"errors"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,6 +8,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
 )
 
 // absent has the functions that the harness of an adapter leaves out. Without a
@@ -26,31 +25,15 @@ var absent = map[string]string{
 // TestHarnessesKeepTheirFunctions compares the functions of the bundled harnesses
 // with absent.
 func TestHarnessesKeepTheirFunctions(t *testing.T) {
-	s := stores.Open(stores.Options{})
-	t.Cleanup(func() {
-		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	servers := wiringstest.Servers(t, stores.Options{})
 	seen := map[string]bool{}
-	for _, w := range All() {
+	for _, w := range wirings.All() {
 		if seen[w.Adapter] {
 			continue
 		}
 		seen[w.Adapter] = true
 		t.Run(w.Adapter, func(t *testing.T) {
-			o, err := w.Open(t.Context(), s)
-			if errors.Is(err, stores.ErrUnavailable) && os.Getenv("CI") != "true" {
-				t.Skipf("LEFT OUT: %v", err)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := o.Close(context.WithoutCancel(t.Context())); err != nil {
-					t.Error(err)
-				}
-			})
+			o := wiringstest.Open(t, w, servers)
 			if got := strings.Join(functionsWithout(o.Harness), " "); got != absent[w.Adapter] {
 				t.Errorf("the harness leaves out %q, want %q", got, absent[w.Adapter])
 			}

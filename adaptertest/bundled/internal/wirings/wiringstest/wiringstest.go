@@ -1,0 +1,48 @@
+// Package wiringstest opens servers and wirings for a test and closes them at its end.
+package wiringstest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+)
+
+// Servers returns servers that are removed at the end of the test.
+func Servers(t testing.TB, o stores.Options) *stores.Stores {
+	t.Helper()
+	servers := stores.Open(o)
+	closeAtEnd(t, servers.Close)
+	return servers
+}
+
+// Open opens a wiring. A server that is missing ends the test as [LeaveOut] says.
+func Open(t testing.TB, w wirings.Wiring, servers *stores.Stores) *wirings.Opened {
+	t.Helper()
+	o, err := w.Open(t.Context(), servers)
+	if err != nil {
+		LeaveOut(t, err)
+	}
+	closeAtEnd(t, o.Close)
+	return o
+}
+
+// LeaveOut ends a test whose server is missing: it fails, unless the machine can't offer the server and nobody expects it.
+func LeaveOut(t testing.TB, err error) {
+	t.Helper()
+	if os.Getenv("CI") != "true" && errors.Is(err, stores.ErrUnavailable) || os.Getenv(stores.EnvSkip) == "1" {
+		t.Skipf("LEFT OUT: %v", err)
+	}
+	t.Fatal(err)
+}
+
+func closeAtEnd(t testing.TB, end func(context.Context) error) {
+	t.Cleanup(func() {
+		if err := end(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
