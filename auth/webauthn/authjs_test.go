@@ -3,8 +3,12 @@ package webauthn_test
 import (
 	"bufio"
 	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"encoding/asn1"
 	"encoding/json"
 	"io"
+	"math/big"
 	"net/http"
 	"strings"
 	"testing"
@@ -142,7 +146,7 @@ func TestAuthJSSharesTables(t *testing.T) {
 				there, here := newBrowser(t, js), newBrowser(t, ours)
 				there.provider, here.provider = provider, provider
 
-				theirKey, ourKey := softkey.New(t, alg), softkey.New(t, alg)
+				theirKey, ourKey := softkey.New(t, alg), longSignatures(softkey.New(t, alg))
 				theirKey.Step, ourKey.Step = 1, 1
 				there.wantDone(there.register(theirKey, "ada@example.com"))
 				here.wantDone(here.register(ourKey, "bob@example.com"))
@@ -216,6 +220,64 @@ func TestAuthJSSharesTables(t *testing.T) {
 			})
 		}
 	}
+}
+
+// longSignatures makes a key of ECDSA sign again until no leading zero bytes
+// are missing in its signatures: @simplewebauthn/server 9 refuses the others,
+// one in 128.
+func longSignatures(k *softkey.Key) *softkey.Key {
+	if _, ok := k.Signer().Public().(*ecdsa.PublicKey); !ok {
+		return k
+	}
+	return k.WithSigner(ecdsaOfLength{k.Signer(), false})
+}
+
+// ecdsaOfLength signs until both numbers of the signature have 32 bytes or, if
+// short is set, until one has fewer.
+type ecdsaOfLength struct {
+	crypto.Signer
+	short bool
+}
+
+func (s ecdsaOfLength) Sign(random io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte, error) {
+	for {
+		sig, err := s.Signer.Sign(random, digest, opts)
+		if err != nil {
+			return nil, err
+		}
+		var numbers struct{ R, S *big.Int }
+		if _, err := asn1.Unmarshal(sig, &numbers); err != nil {
+			return nil, err
+		}
+		if min(numbers.R.BitLen(), numbers.S.BitLen()) <= 31*8 == s.short {
+			return sig, nil
+		}
+	}
+}
+
+// TestShortSignatures: one signature of ES256 in 128 has a number with a leading
+// zero byte. Gatehouse accepts it, Auth.js does not.
+func TestShortSignatures(t *testing.T) {
+	js := startAuthJS(t)
+	defer js.stop()
+	js.tell(map[string]any{"config": map[string]any{"secret": secret, "provider": "passkey", "now": time.Now().UnixMilli()}}, nil)
+	ours := newSite(t, func(c *auth.Config) { c.Clock = time.Now })
+	there, here := newBrowser(t, js), newBrowser(t, ours)
+	k := softkey.New(t, softkey.ES256)
+	k.WithSigner(ecdsaOfLength{k.Signer(), true})
+	here.wantDone(here.register(k, "ada@example.com"))
+	here.signOut()
+	for range 3 {
+		here.wantDone(here.signIn(k))
+		here.wantSession("ada@example.com")
+		here.signOut()
+	}
+	there.wantDone(there.register(k, "ada@example.com"))
+	there.signOut()
+	there.signIn(k)
+	there.wantNobody()
+	there.wantDone(there.signIn(longSignatures(k.WithSigner(k.Signer().(ecdsaOfLength).Signer))))
+	there.wantSession("ada@example.com")
 }
 
 func encode(t testing.TB, v any) string {

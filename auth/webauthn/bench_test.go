@@ -230,7 +230,7 @@ func BenchmarkSignInAuthJS(b *testing.B) {
 	js := startAuthJS(b)
 	defer js.stop()
 	js.tell(map[string]any{"config": map[string]any{"secret": secret, "now": time.Now().UnixMilli()}}, nil)
-	k := softkey.New(b, softkey.ES256)
+	k := longSignatures(softkey.New(b, softkey.ES256))
 	there := newBrowser(b, js)
 	there.wantDone(there.register(k, "ada@example.com"))
 	there.signOut()
