@@ -114,29 +114,35 @@ func TestRandomSequencesShrink(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
-			var found []string
 			check := check{id: "ISO-05", words: "random-sequences", run: (*clauseContext).randomSequences}
-			h := modelHarness(broken.wrap)
-			r, err := newRun(&h, Options{Rounds: 20}) // one round finds the difference nineteen times in twenty
-			if err != nil {
-				t.Fatal(err)
-			}
-			x := r.check(t.Context(), check)
-			if x.Outcome != Fail {
-				t.Fatalf("got %s, want a failure", x.Outcome)
-			}
-			for line := range strings.Lines(x.Evidence[0]) {
-				found = append(found, line)
-			}
 			// Without shrinking, the sequence has a hundred calls. How short rapid makes it depends on
-			// chance.
-			if got := len(found) - 1; !strings.Contains(found[0], "the shortest sequence") || got < broken.calls-1 || got > broken.calls+20 {
-				t.Errorf("got %d calls, want %d or a few more\n%s", got, broken.calls, x.Evidence[0])
+			// chance, and on the time that it gets: the shortest of some attempts counts.
+			shortest := ""
+			for range 5 {
+				h := modelHarness(broken.wrap)
+				r, err := newRun(&h, Options{Rounds: 20}) // one round finds the difference nineteen times in twenty
+				if err != nil {
+					t.Fatal(err)
+				}
+				x := r.check(t.Context(), check)
+				if x.Outcome != Fail {
+					t.Fatalf("got %s, want a failure", x.Outcome)
+				}
+				if shortest == "" || strings.Count(x.Evidence[0], "\n") < strings.Count(shortest, "\n") {
+					shortest = x.Evidence[0]
+				}
+				if strings.Count(shortest, "\n") <= broken.calls+20 {
+					break
+				}
+			}
+			title, _, _ := strings.Cut(shortest, "\n")
+			if got := strings.Count(shortest, "\n"); !strings.Contains(title, "the shortest sequence") || got < broken.calls-1 || got > broken.calls+20 {
+				t.Errorf("got %d calls, want %d or a few more\n%s", got, broken.calls, shortest)
 			}
 			if written, err := os.ReadDir("."); err != nil || len(written) > 0 {
 				t.Errorf("files were written: %v, error %v", written, err)
 			}
-			t.Log(x.Evidence[0])
+			t.Log(shortest)
 		})
 	}
 }
