@@ -1,10 +1,9 @@
-// Command benchlarge measures the bundled adapters over many records, each together with hand-written code
-// for the same work in the same run, and prints a table in Markdown.
+// Command benchlarge measures the bundled adapters with many records. In the same run it measures hand-written code that
+// does the same work. It prints a table in Markdown.
 //
 //	benchlarge [-fast] [-stores memory,sqlite,postgres,redis,mongo] [number of users, 1000000 if left out]
 //
-// Servers are found or started as package stores says; with -fast the servers that it starts don't wait for
-// the disk.
+// Package stores finds or starts the servers. With -fast the servers that it starts don't wait for the disk.
 package main
 
 import (
@@ -58,7 +57,7 @@ func run(ctx context.Context, o stores.Options, names []string, n int) (err erro
 	servers := stores.Open(o)
 	defer func() { err = errors.Join(err, servers.Close(context.WithoutCancel(ctx))) }()
 	fmt.Printf("%d users, each with a session; %s, %s/%s, %d processors\n\n", n, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
-	fmt.Print("| server | what | adapter | by hand | of it |\n|---|---|--:|--:|--:|\n")
+	fmt.Print("| server | what | adapter | by hand | ratio |\n|---|---|--:|--:|--:|\n")
 	for _, name := range names {
 		if err := measure(ctx, servers, name, n); err != nil {
 			return err

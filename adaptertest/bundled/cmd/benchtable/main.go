@@ -125,7 +125,7 @@ func duration(ns float64) string {
 	return strconv.FormatFloat(ns, 'f', digits, 64) + " " + unit
 }
 
-// write prints the table in Markdown, with its columns in line.
+// write prints the table in Markdown. It pads the cells, so that the columns are aligned.
 func (all results) write(w io.Writer) error {
 	rows := [][]string{{"package", "method"}, {}}
 	columns := slices.DeleteFunc(slices.Clone(columns), func(c column) bool {

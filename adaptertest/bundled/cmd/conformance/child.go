@@ -24,9 +24,10 @@ import (
 )
 
 // Each wiring runs in its own process: clauses look at the goroutines of the process, and a panic or a stuck
-// client must spoil only one column, not the matrix.
+// client must not end the run of another wiring.
 
-// A line is a line of a child's output: first the server, then each result, at the end the report.
+// A line is a line of a child's output. The first line has the server, each of the next lines has a result, and the last
+// line has the report.
 type line struct {
 	Server, Version string              `json:",omitempty"`
 	Clause          string              `json:",omitempty"`
@@ -79,7 +80,7 @@ func runChild(ctx context.Context, s settings, out io.Writer) (err error) {
 	return write.Encode(line{Report: report})
 }
 
-// writeReport leaves the report for the process that started this one again.
+// writeReport writes the report for the process that started this one again.
 func writeReport(path string, report *adaptertest.Report) (err error) {
 	f, err := os.Create(path)
 	if err != nil {
@@ -89,8 +90,8 @@ func writeReport(path string, report *adaptertest.Report) (err error) {
 	return report.WriteJSON(f)
 }
 
-// tryAll tries the wirings, some at a time, each in a child, from the last to the first: the network stores, which take
-// longest, come last in the matrix.
+// tryAll tries the wirings, several at a time, each in a child. It begins with the last wiring, because the network
+// stores, which take longest, are last in the matrix.
 func tryAll(ctx context.Context, s settings, servers *stores.Stores, chosen []wirings.Wiring, screen *progress) []matrix.Column {
 	columns := make([]matrix.Column, len(chosen))
 	turns := make(chan struct{}, max(1, s.parallel))

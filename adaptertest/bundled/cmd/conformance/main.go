@@ -5,9 +5,9 @@
 //
 //	conformance [-all] [-wirings text,…] [-only clause or group,…] [-seed n] [-rounds n] [-strict] [-parallel n] [-out folder]
 //
-// Servers are found or started as package stores says. Wirings whose server is not available are left out,
-// with the reason, and do not fail the run; embedded adapters are always tried. The exit status is 1 if a
-// MUST is broken and 2 if the run itself failed.
+// Package stores finds or starts the servers. If the server of a wiring is not available, the wiring is left out with the
+// reason, and the run does not fail. Embedded adapters are always tried. The exit status is 1 if a MUST is broken, and 2
+// if the run itself failed.
 package main
 
 import (
@@ -48,13 +48,13 @@ type settings struct {
 func main() {
 	var s settings
 	flag.BoolVar(&s.all, "all", false, "try every wiring, on every server and version")
-	flag.StringVar(&s.wirings, "wirings", "", "try only the wirings whose name contains one of these texts, separated by commas, of all of them")
+	flag.StringVar(&s.wirings, "wirings", "", "try only the wirings whose name contains one of these texts, separated by commas; -all is then not needed")
 	flag.StringVar(&s.only, "only", "", "run only these clauses and groups, separated by commas")
 	flag.Uint64Var(&s.seed, "seed", 0, "repeat the run that had this seed; 0 draws one")
 	flag.Float64Var(&s.rounds, "rounds", 1, "multiply the repetitions of races and histories; wirings after the first of an adapter have a tenth")
 	flag.BoolVar(&s.strict, "strict", false, "treat SHOULD as MUST")
 	flag.IntVar(&s.parallel, "parallel", 4, "how many wirings are tried at once")
-	flag.StringVar(&s.out, "out", ".cache/conformance", "folder that the results are written to; empty writes none")
+	flag.StringVar(&s.out, "out", ".cache/conformance", "folder that the results are written to; an empty text writes none")
 	flag.StringVar(&s.child, "child", "", "run one wiring and write its results as lines of JSON; used by the command itself")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -123,8 +123,8 @@ func run(ctx context.Context, s settings) (failed bool, err error) {
 	return m.Failed(), nil
 }
 
-// loadAverage returns how many processes of the machine ran or waited to run in the last minute, or "" where
-// the kernel does not say: other work on the machine lengthens the run.
+// loadAverage returns how many processes of the machine ran or waited to run in the last minute, or "" if the kernel does
+// not say so. Other work on the machine makes the run longer.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -134,8 +134,8 @@ func loadAverage() string {
 	return minute
 }
 
-// choose returns the wirings of the run: those whose name contains one of the texts, or all, or the first of
-// each adapter.
+// choose returns the wirings of the run: with -wirings those whose name contains one of the texts, with -all all of them,
+// and otherwise the first of each adapter.
 func choose(s settings) []wirings.Wiring {
 	var chosen []wirings.Wiring
 	for _, w := range wirings.All() {

@@ -4,8 +4,8 @@
 //
 // It finds or starts the stores, sets the variable that names each store, such as GATEHOUSE_POSTGRES_URL,
 // runs the command, and removes the stores that it started. Package stores defines the kinds, versions (as in
-// postgres:15) and variables. The exit status is the command's. A store that is missing ends the run before
-// the command starts, unless GATEHOUSE_SKIP_STORES=1.
+// postgres:15) and variables. The exit status is the exit status of the command. If a store is missing, the
+// command does not start, unless GATEHOUSE_SKIP_STORES=1.
 package main
 
 import (
@@ -64,7 +64,7 @@ func run(ctx context.Context, o stores.Options, names, command []string) (status
 			fmt.Fprintf(os.Stderr, "withstores: %s %s\n", store.Name, store.Version)
 		}
 	}
-	// On a signal the command is asked to end first, and then the stores are removed.
+	// After a signal the command is told to end first, and then the stores are removed.
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 	c.WaitDelay = 10 * time.Second

@@ -33,8 +33,8 @@ var (
 	limit = flag.Duration("limit", 20*time.Second, "the longest time for a run on a broken adapter")
 )
 
-// everywhere is the wiring that each run of the tests judges. Durations over a server or a file need a quiet machine: make mutants-all
-// judges the other wirings.
+// everywhere is the wiring that each run of the tests judges. Durations over a server or a file need a quiet machine, so
+// only make mutants-all judges the other wirings.
 const everywhere = "memory, one process"
 
 // broken is an adapter with one fault.
@@ -48,10 +48,10 @@ func all() []broken {
 	return []broken{
 		{wiring: everywhere, fault: "GetUserByEmail walks over all users", breaks: walksOverUsers},
 		{wiring: "sqlite, modernc", fault: "the index of addresses is missing", breaks: sqliteRuns(`DROP INDEX "user_email_key"`)},
-		{wiring: "sqlite, modernc", fault: "the index of addresses is one of lower(email)",
+		{wiring: "sqlite, modernc", fault: "the index of addresses is over lower(email)",
 			breaks: sqliteRuns(`DROP INDEX "user_email_key"`, `CREATE UNIQUE INDEX "user_email_key" ON "user" (lower(email))`)},
 		{wiring: "postgres, cached statements", fault: "the index of accounts by user is missing", breaks: postgresIndex(`DROP INDEX %[1]s`)},
-		{wiring: "postgres, cached statements", fault: "the index of accounts by user is one of lower()",
+		{wiring: "postgres, cached statements", fault: "the index of accounts by user is over lower()",
 			breaks: postgresIndex(`DROP INDEX %[1]s; CREATE INDEX ON %[2]s (lower("userId"))`)},
 		{wiring: "redis, one server", fault: "GetUserByEmail walks over all keys", breaks: walksOverKeys},
 		{wiring: "mongo, standalone", fault: "the index of addresses is missing", breaks: mongoIndex(nil)},
@@ -137,7 +137,7 @@ func judge(t *testing.T, servers *stores.Stores, b broken) (adaptertest.Result, 
 	return x, time.Since(start)
 }
 
-// walker is the memory adapter with a list of users for an index.
+// walker is the memory adapter with a list of users in place of an index.
 type walker struct {
 	*memory.Adapter
 	mu    sync.Mutex
@@ -195,7 +195,8 @@ func sqliteRuns(statements ...string) func(context.Context, adapter.Adapter) (ad
 	}
 }
 
-// postgresIndex runs statements about the indexes of accounts by user: the name of each and that of its table are put in.
+// postgresIndex runs statements about the indexes of accounts by user. In the statements, %[1]s is the name of the index
+// and %[2]s the name of its table.
 func postgresIndex(statements string) func(context.Context, adapter.Adapter) (adapter.Adapter, error) {
 	return func(ctx context.Context, a adapter.Adapter) (adapter.Adapter, error) {
 		h := a.(*postgrestest.Handle)

@@ -8,7 +8,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// inParallel calls do for from to to-1, some at a time.
+// inParallel calls do for each number from from to to-1, with several calls at a time.
 func inParallel(ctx context.Context, from, to int, do func(ctx context.Context, n int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -51,7 +51,7 @@ func (s *Store) byAdapter() {
 	}
 }
 
-// inBatches calls do for pieces of from to to-1.
+// inBatches divides the numbers from from to to-1 into ranges, and calls do for each range.
 func inBatches(from, to int, do func(from, to int) error) error {
 	const batch = 5000
 	for ; from < to; from += batch {

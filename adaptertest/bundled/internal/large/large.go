@@ -13,15 +13,15 @@ import (
 
 // A Store is one adapter over a server or file of its own.
 type Store struct {
-	Name    string // what Open was asked for
+	Name    string // the kind that Open got
 	Server  string // the product that keeps the records, with its version
 	Adapter interface {
 		adapter.Adapter
 		adapter.Sweeper
 	}
 	Hand Hand
-	// AddUsers stores the users from to to-1, each with one session, and AddSessions many sessions of one user. Both may go
-	// behind the adapter, as long as it can't see a difference.
+	// AddUsers stores the users with the numbers from from to to-1, each with one session. AddSessions stores many sessions
+	// of one user. Both may write to the store without the adapter, if they store the same records as the adapter would.
 	AddUsers    func(ctx context.Context, r *Records, from, to int) error
 	AddSessions func(ctx context.Context, r *Records, userID string, n int) error
 	// Size returns the size of all records in bytes.
@@ -30,8 +30,8 @@ type Store struct {
 	close []func(ctx context.Context) error
 }
 
-// A Hand is hand-written code that does the work of the measured methods with the client, on the same
-// records. It returns or reads the same records, and checks the owner of a session. An absent record is nil.
+// A Hand is hand-written code that does the same work as the measured methods, with the client of the store and on the
+// same records. It returns or reads the same records, and checks the owner of a session. An absent record is nil.
 type Hand interface {
 	GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error)
 	GetUserByEmail(ctx context.Context, email string) (*adapter.User, error)
@@ -77,7 +77,7 @@ func (r *Records) id(n int) string {
 	return fmt.Sprintf("%024x", n+1)
 }
 
-// Kinds are the stores that Open knows.
+// Kinds are the kinds of stores that Open accepts.
 func Kinds() []string { return []string{"memory", "sqlite", "postgres", "redis", "mongo"} }
 
 // Open makes a store ready, on a server that s finds or starts.
@@ -98,7 +98,7 @@ func Open(ctx context.Context, s *stores.Stores, kind string) (*Store, error) {
 	}
 }
 
-// Close removes what the store holds.
+// Close removes the records of the store.
 func (s *Store) Close(ctx context.Context) (err error) {
 	for _, f := range s.close {
 		if e := f(ctx); err == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/large"
 )
 
-// TestMeasure measures the stores that need no server, with few records: every
-// method has a figure beside the one by hand, and so has the sweep.
+// TestMeasure measures the stores that need no server, with few records. Every
+// method and the sweep have a figure, and one for the work by hand beside it.
 func TestMeasure(t *testing.T) {
 	for _, kind := range []string{"memory", "sqlite"} {
 		t.Run(kind, func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestMeasure(t *testing.T) {
 			var beside []string
 			err = large.Measure(t.Context(), s, large.Options{Users: 1000, Usual: 100 * time.Millisecond}, func(r large.Row) {
 				t.Log(r)
-				if r.Adapter == "" && !strings.Contains(r.What, "others'") { // with few records a sweep may end before anybody calls
+				if r.Adapter == "" && !strings.Contains(r.What, "others'") { // with few records a sweep may end before another call
 					t.Errorf("%s has no figure", r.What)
 				}
 				if of, err := strconv.ParseFloat(r.Of, 64); err == nil && of > 0 {
@@ -39,7 +39,7 @@ func TestMeasure(t *testing.T) {
 			}
 			for _, want := range []string{"GetSessionAndUser`, median", "absent", "GetUserByEmail", "CreateSession`, median", "UpdateUser", "16 callers", "sweep of a tenth"} {
 				if !strings.Contains(strings.Join(beside, "\n"), want) {
-					t.Errorf("%s has no figure beside the one by hand: %q", want, beside)
+					t.Errorf("%s has no figure for the work by hand: %q", want, beside)
 				}
 			}
 		})

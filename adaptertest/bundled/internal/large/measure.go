@@ -16,32 +16,32 @@ import (
 // A Row is one measurement of a store: the figure of the adapter, and the figure of the same work by hand.
 type Row struct {
 	Store, What, Adapter, Hand string
-	// Of is the adapter's figure divided by the one by hand. It is "" if there is no figure by hand.
+	// Of is the adapter's figure divided by the figure of the work by hand. It is "" if the second does not exist.
 	Of string
 }
 
 const (
-	// pairs is how many calls of a method are measured, each beside one by hand; where they take longer than pairsTime
-	// together, fewer.
+	// pairs is how many calls of a method are measured, each beside a call of the hand-written code. If they take longer
+	// than pairsTime together, fewer are measured.
 	pairs       = 2000
 	fewestPairs = 20
 	pairsTime   = 10 * time.Second
-	// callers is how many call at once when throughput is measured, in slices of time: each beside one by hand, so that
-	// other work on the machine, which comes and goes, slows both down.
+	// callers is the number of concurrent callers when throughput is measured. It is measured in slices of time. Slices of
+	// the adapter and of the hand-written code alternate, so that other work on the machine slows both down alike.
 	callers    = 16
 	slicePairs = 30
 )
 
 // Options sets the size of the measurements.
 type Options struct {
-	// Users is how many there are, each with a session: at least a thousand.
+	// Users is the number of users, each with a session; it is at least a thousand.
 	Users int
-	// Usual is how long usual calls are measured; 0 means three seconds. Throughput is measured in slices of
-	// a twentieth of it.
+	// Usual is how long usual calls are measured; 0 means three seconds. A slice for the throughput takes a twentieth of
+	// this time.
 	Usual time.Duration
 }
 
-// Measure fills the store and measures. Each row is shown as it comes.
+// Measure fills the store and measures. It calls show for each row as soon as the row is measured.
 func Measure(ctx context.Context, s *Store, o Options, show func(Row)) error {
 	if o.Usual == 0 {
 		o.Usual = 3 * time.Second
@@ -84,14 +84,14 @@ func (m *measurement) fill(ctx context.Context) error {
 	return err
 }
 
-// An operation is a call of the adapter, and the same by hand.
+// An operation is a call of the adapter, and the call of the hand-written code that does the same.
 type operation struct {
 	adapter, hand func(ctx context.Context) error
 }
 
 var errAbsent = errors.New("a stored record was not found")
 
-// found returns an error if a record is absent and should be found, or is found and should be absent.
+// found returns an error if a record that should be found is absent, or if a record that should be absent is found.
 func found[T any](record *T, err error, want bool) error {
 	if err == nil && (record != nil) != want {
 		return errAbsent
@@ -216,7 +216,7 @@ func (m *measurement) together(ctx context.Context) error {
 
 func (m *measurement) sliceTime() time.Duration { return m.usual / 20 }
 
-// slice lets all callers call for a while, and returns how many calls they made.
+// slice runs all callers for one slice of time, and returns how many calls they made.
 func (m *measurement) slice(ctx context.Context, call func(ctx context.Context) error) (int64, error) {
 	var calls atomic.Int64
 	errs := make([]error, callers)
@@ -234,7 +234,7 @@ func (m *measurement) slice(ctx context.Context, call func(ctx context.Context) 
 	return calls.Load(), errors.Join(errs...)
 }
 
-// sweep measures a sweep of a tenth of the sessions, and what others notice of it.
+// sweep measures a sweep of a tenth of the sessions, and how much it slows down other calls.
 func (m *measurement) sweep(ctx context.Context) error {
 	err := m.meanwhile(ctx, "sweep of a tenth",
 		func(ctx context.Context) error {
@@ -271,8 +271,8 @@ func (m *measurement) deleteUser(ctx context.Context) error {
 	}, nil)
 }
 
-// meanwhile measures how long the work takes, and how long the calls of others take before and meanwhile. The others always
-// use the adapter.
+// meanwhile measures how long some work takes, and how long other calls take before it and during it. The other calls
+// always use the adapter.
 func (m *measurement) meanwhile(ctx context.Context, what string, byAdapter, byHand func(ctx context.Context) error) error {
 	usual, err := m.crowd(ctx, func(ctx context.Context) error {
 		select {
@@ -305,16 +305,16 @@ func (m *measurement) meanwhile(ctx context.Context, what string, byAdapter, byH
 	return nil
 }
 
-// crowdKinds are what the others do.
+// crowdKinds are the kinds of the other calls.
 var crowdKinds = []string{"reads", "writes"}
 
-// A crowd is what others noticed of some work.
+// A crowd is how long other calls took during some work.
 type crowd struct {
 	lasted time.Duration
 	took   [2][]time.Duration // reads and writes
 }
 
-// said returns the 99th percentile and the longest of a kind.
+// said returns the 99th percentile of a kind, and its longest call.
 func (c *crowd) said(kind int) string {
 	if len(c.took[kind]) == 0 {
 		return ""
@@ -322,7 +322,7 @@ func (c *crowd) said(kind int) string {
 	return short(percentile(c.took[kind], 99)) + ", " + short(percentile(c.took[kind], 100))
 }
 
-// crowd lets two readers and a writer call, with a rest of a millisecond after each call, while do runs.
+// crowd runs two readers and a writer while do runs. Each of them rests for a millisecond after each call.
 func (m *measurement) crowd(ctx context.Context, do func(ctx context.Context) error) (*crowd, error) {
 	const people = 3
 	took, errs := make([][]time.Duration, people), make([]error, people)
@@ -372,7 +372,7 @@ func median(n []float64) float64 {
 	return n[len(n)/2]
 }
 
-// percentile returns the p-th of a hundred, 100 being the longest.
+// percentile returns the p-th percentile; 100 is the longest.
 func percentile(took []time.Duration, p int) time.Duration {
 	if len(took) == 0 {
 		return 0
@@ -381,7 +381,7 @@ func percentile(took []time.Duration, p int) time.Duration {
 	return took[min(len(took)*p/100, len(took)-1)]
 }
 
-// short writes a duration with three digits or so.
+// short writes a duration with about three digits.
 func short(d time.Duration) string {
 	switch {
 	case d == 0:

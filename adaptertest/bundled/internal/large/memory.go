@@ -23,7 +23,7 @@ func openMemory() *Store {
 	byAdapter := s.AddUsers
 	hand := &memoryHand{users: map[string]*adapter.User{}, byEmail: map[string]*adapter.User{}, sessions: map[string]adapter.Session{}}
 	s.Hand = hand
-	var beside int64 // what the maps of the hand take
+	var beside int64 // bytes in the maps of the hand-written code
 	s.AddUsers = func(ctx context.Context, r *Records, from, to int) error {
 		if err := byAdapter(ctx, r, from, to); err != nil {
 			return err
@@ -45,14 +45,14 @@ func openMemory() *Store {
 	return s
 }
 
-// memoryHand is maps behind a lock.
+// memoryHand has maps and a lock.
 type memoryHand struct {
 	mu             sync.RWMutex
 	users, byEmail map[string]*adapter.User
 	sessions       map[string]adapter.Session
 }
 
-// copyUser returns a user that shares nothing with the stored one.
+// copyUser returns a copy that shares no memory with the stored user.
 func copyUser(u *adapter.User) adapter.User {
 	c := *u
 	c.Name = new(*u.Name)

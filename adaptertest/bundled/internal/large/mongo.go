@@ -85,7 +85,7 @@ func mongoSession(userID bson.ObjectID, token string, expires time.Time) bson.D 
 	return bson.D{{Key: "userId", Value: userID}, {Key: "sessionToken", Value: token}, {Key: "expires", Value: expires}}
 }
 
-// mongoHand is a command for each method.
+// mongoHand uses one command for each method.
 type mongoHand struct{ users, sessions *mgo.Collection }
 
 type mongoUser struct {
@@ -127,7 +127,7 @@ func (h mongoHand) GetUserByEmail(ctx context.Context, email string) (*adapter.U
 	return orAbsent(u.user(), err, mgo.ErrNoDocuments)
 }
 
-// CreateSession looks for the owner first, as there are no foreign keys.
+// CreateSession looks for the owner first, because MongoDB has no foreign keys.
 func (h mongoHand) CreateSession(ctx context.Context, s adapter.Session) error {
 	id, err := bson.ObjectIDFromHex(s.UserID)
 	if err != nil {

@@ -59,7 +59,7 @@ func openPostgres(ctx context.Context, servers *stores.Stores) (*Store, error) {
 	return s, nil
 }
 
-// postgresHand is a statement for each method.
+// postgresHand uses one statement for each method.
 type postgresHand struct{ pool *pgxpool.Pool }
 
 func (h postgresHand) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {

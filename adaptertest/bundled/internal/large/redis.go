@@ -43,7 +43,7 @@ func openRedis(ctx context.Context, servers *stores.Stores) (*Store, error) {
 	return s, nil
 }
 
-// redisHand is a script or a pipeline for each method, over the records of the adapter.
+// redisHand uses one script or pipeline for each method, on the records of the adapter.
 type redisHand struct {
 	client goredis.UniversalClient
 	prefix string
@@ -74,7 +74,7 @@ return value`)
 
 func (h redisHand) shared(name string) string { return "{" + h.prefix + "}:" + name }
 
-// user reads a user as stored.
+// user parses a stored user.
 func (h redisHand) user(id, value string) (*adapter.User, error) {
 	u := &adapter.User{ID: id}
 	return u, json.Unmarshal([]byte(value), &struct {
@@ -111,8 +111,8 @@ func (h redisHand) GetUserByEmail(ctx context.Context, email string) (*adapter.U
 	return h.user(r[0], r[1])
 }
 
-// CreateSession looks for the user and writes the session and the list of the user's, under names that the adapter does not
-// read.
+// CreateSession looks for the user. It writes the session, and adds it to the list of the user's sessions, under keys that
+// the adapter does not read.
 func (h redisHand) CreateSession(ctx context.Context, s adapter.Session) error {
 	value := fmt.Sprintf(`{"user":%q,"expires":"%d"}`, s.UserID, s.Expires.UnixMicro())
 	keys := []string{h.shared("user:" + s.UserID), h.prefix + ":by-hand-session:" + s.SessionToken, h.shared("by-hand-sessions:" + s.UserID)}
@@ -128,7 +128,7 @@ func (h redisHand) UpdateUser(ctx context.Context, id, name string) error {
 	return err
 }
 
-// DeleteExpired goes through all sessions.
+// DeleteExpired reads all sessions.
 func (h redisHand) DeleteExpired(ctx context.Context, now time.Time) error {
 	for cursor := uint64(0); ; {
 		names, next, err := h.client.Scan(ctx, cursor, h.prefix+":session:*", 1000).Result()

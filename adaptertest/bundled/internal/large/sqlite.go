@@ -90,7 +90,7 @@ func inTransaction(ctx context.Context, db *sql.DB, do func(tx *sql.Tx) error) e
 
 const sqliteInsertSession = `INSERT INTO "session" (sessionToken, userId, expires) VALUES (?, ?, ?)`
 
-// sqliteHand is a prepared statement for each method.
+// sqliteHand uses one prepared statement for each method.
 type sqliteHand struct{ session, user, create, update, sweep *sql.Stmt }
 
 func newSQLiteHand(ctx context.Context, db *sql.DB) (*sqliteHand, error) {
@@ -104,7 +104,7 @@ func newSQLiteHand(ctx context.Context, db *sql.DB) (*sqliteHand, error) {
 		&h.sweep:  `DELETE FROM "session" WHERE expires <= ?`,
 	} {
 		var err error
-		if *to, err = db.PrepareContext(ctx, text); err != nil { //nolint:sqlclosecheck // it ends with the database
+		if *to, err = db.PrepareContext(ctx, text); err != nil { //nolint:sqlclosecheck // closing the database closes it
 			return nil, err
 		}
 	}
@@ -123,7 +123,7 @@ func sqliteUser(u *adapter.User, row *sql.Row, before ...any) error {
 	return nil
 }
 
-// orAbsent returns what was found, or nil if err says that nothing was.
+// orAbsent returns the record, or nil if err is the error for an absent record.
 func orAbsent[T any](found *T, err, nothing error) (*T, error) {
 	switch {
 	case errors.Is(err, nothing):

@@ -43,17 +43,17 @@ func (m *Matrix) suite() string {
 	return fmt.Sprintf("adaptertest %s, with %d clauses", version, len(adaptertest.Clauses()))
 }
 
-// Proof shows that the suite finds faults.
+// Proof says how many faults the suite finds in broken adapters.
 type Proof struct {
 	// Mutants is the number of broken adapters that the suite catches, each at a
 	// named clause; a test of the suite tries all of them.
 	Mutants int `json:"mutants"`
-	// AuthJS is how many of them the questions of Auth.js's own list notice.
+	// AuthJS is how many of them the list of adapter tests of Auth.js notices.
 	AuthJS int `json:"authjs"`
 }
 
 func (p Proof) String() string {
-	return fmt.Sprintf("The suite is tested itself: it catches %d of %d broken adapters. The questions of Auth.js's own list of adapter tests notice %d of them.",
+	return fmt.Sprintf("The suite is tested itself: it catches %d of %d broken adapters. The adapter tests of Auth.js catch %d of them.",
 		p.Mutants, p.Mutants, p.AuthJS)
 }
 
@@ -63,9 +63,9 @@ type Column struct {
 	Wiring  string `json:"wiring"`
 	Server  string `json:"server,omitempty"`
 	Version string `json:"version,omitempty"`
-	// LeftOut says why the wiring was not tried here. That is not a failure.
+	// LeftOut says why the wiring was not tried on this machine. This is not a failure.
 	LeftOut string `json:"leftOut,omitempty"`
-	// Broken says why a wiring that was tried has no report. It is a failure.
+	// Broken says why a wiring that was tried has no report. This is a failure.
 	Broken string              `json:"broken,omitempty"`
 	Report *adaptertest.Report `json:"report,omitempty"`
 }
@@ -119,7 +119,7 @@ func (m *Matrix) WriteJSON(w io.Writer) error {
 	return e.Encode(m)
 }
 
-// A group is the clauses of one group that were run in any column.
+// A group has the clauses of one group that have a result in any column.
 type group struct {
 	ID, Title string
 	Clauses   []adaptertest.Clause
@@ -175,7 +175,7 @@ func (c Column) tally(g group) tally {
 	return t
 }
 
-// worst is the outcome that is shown for the group: the one that is most important for a
+// worst returns the outcome that is shown for the group: the most important one for a
 // reader.
 func (t tally) worst() adaptertest.Outcome {
 	for _, o := range []adaptertest.Outcome{adaptertest.Fail, adaptertest.Waived, adaptertest.NotVerified, adaptertest.Pass, adaptertest.Recorded, adaptertest.NotApplicable} {
@@ -186,7 +186,7 @@ func (t tally) worst() adaptertest.Outcome {
 	return ""
 }
 
-// mark is an outcome as one character, the same in every rendering.
+// mark returns an outcome as one character, the same in the text, in Markdown and on the page.
 func mark(o adaptertest.Outcome) string {
 	switch o {
 	case adaptertest.Pass:
@@ -210,7 +210,7 @@ func mark(o adaptertest.Outcome) string {
 const legend = "✓ kept   ✗ broken   ~ waived   ? not verified   • recorded (MAY)   – does not apply"
 
 // roundsLegend explains the rounds.
-const roundsLegend = "Rounds are the share of the repetitions of races and histories: every clause is tried in every wiring, most often in the first of an adapter."
+const roundsLegend = "Every clause is tried in every wiring. Rounds are the share of the repetitions of races and histories; the first wiring of an adapter repeats them most often."
 
 // score writes passed/applicable of a level.
 func score(r *adaptertest.Report, l adaptertest.Level) string {

@@ -11,8 +11,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/matrix"
 )
 
-// sample is a matrix with one of everything: a wiring that conforms, one that breaks the clause, one that was left out and
-// one that did not finish.
+// sample is a matrix with four wirings: one that conforms, one that breaks the clause, one that was left out and one that
+// did not finish.
 func sample(t *testing.T, breaks string) *matrix.Matrix {
 	t.Helper()
 	report := func(name string) *adaptertest.Report {
@@ -53,7 +53,7 @@ func must(t *testing.T, level adaptertest.Level) string {
 	return ""
 }
 
-// TestTitles checks that every group of the contract is shown in words.
+// TestTitles checks that every group of the contract has a title.
 func TestTitles(t *testing.T) {
 	var b strings.Builder
 	if err := sample(t, "").WriteMarkdown(&b); err != nil {
@@ -72,11 +72,11 @@ func TestFailed(t *testing.T) {
 		broken string
 		want   bool
 	}{
-		"nothing is broken":      {"", "", false},
-		"a SHOULD is broken":     {must(t, adaptertest.Should), "", false},
-		"a MUST is broken":       {must(t, adaptertest.Must), "", true},
-		"a wiring did not end":   {"", "panic: somewhere", true},
-		"what is left out is no": {"", "", false},
+		"nothing is broken":    {"", "", false},
+		"a SHOULD is broken":   {must(t, adaptertest.Should), "", false},
+		"a MUST is broken":     {must(t, adaptertest.Must), "", true},
+		"a wiring did not end": {"", "panic: somewhere", true},
+		"a wiring is left out": {"", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := sample(t, test.breaks)
@@ -90,7 +90,7 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// TestRenderings checks that every rendering names what a reader must not miss.
+// TestRenderings checks that every rendering contains the facts that a reader must not miss.
 func TestRenderings(t *testing.T) {
 	broken := must(t, adaptertest.Must)
 	m := sample(t, broken)
@@ -119,7 +119,7 @@ func TestRenderings(t *testing.T) {
 	}
 }
 
-// TestPageNeedsNothing checks that the page loads nothing and runs nothing, also if evidence holds markup.
+// TestPageNeedsNothing checks that the page loads nothing and runs no script, also if evidence contains markup.
 func TestPageNeedsNothing(t *testing.T) {
 	var b strings.Builder
 	if err := sample(t, must(t, adaptertest.Must)).WritePage(&b); err != nil {

@@ -15,7 +15,7 @@ import (
 //go:embed page.html
 var pageHTML string
 
-// WritePage writes the matrix as one page that needs nothing else: no script, no font, no picture from anywhere.
+// WritePage writes the matrix as one page that loads nothing: it has no script, and no font or picture of another file.
 func (m *Matrix) WritePage(w io.Writer) error {
 	t, err := template.New("page").Parse(pageHTML)
 	if err != nil {
@@ -50,7 +50,7 @@ type wiringLine struct {
 	Class                  string // good, bad, part or none
 	Must, Should, Took     string
 	Rounds                 float64
-	Kept, Broken, Unproven int // of a hundred, for the bar
+	Kept, Broken, Unproven int // per cent, for the bar
 }
 
 // head is the head of a column.
@@ -62,14 +62,14 @@ type head struct {
 type groupRow struct {
 	ID, Title string
 	Size      int
-	Open      bool // something in it deserves a look
+	Open      bool // a clause of the group is Notable
 	Cells     []cellView
 	Clauses   []clauseRow
 }
 
 type clauseRow struct {
 	adaptertest.Clause
-	Notable bool // not simply kept everywhere
+	Notable bool // broken, waived or not verified in a wiring
 	Cells   []cellView
 	Notes   []note
 }
@@ -93,7 +93,7 @@ type legendItem struct{ Class, Mark, Text string }
 // class is an outcome as the name of a style.
 func class(o adaptertest.Outcome) string { return strings.ReplaceAll(string(o), " ", "-") }
 
-// squareMark is what a square shows: nothing if the clause is kept, so that everything else stands out.
+// squareMark returns the text in a square. It is empty if the clause is kept, so that all other outcomes stand out.
 func squareMark(o adaptertest.Outcome) string {
 	if o == adaptertest.Pass {
 		return ""
@@ -146,7 +146,7 @@ func (m *Matrix) page() page {
 // first reports whether the column is the first of its adapter.
 func (m *Matrix) first(i int) bool { return i == 0 || m.Columns[i].Adapter != m.Columns[i-1].Adapter }
 
-// headline gives the result in one sentence, and what was done in another.
+// headline returns the result in one sentence, and in another one what was tested.
 func (m *Matrix) headline(clauses int) (headline, summary string) {
 	adapters, must, should, unverified := map[string]bool{}, 0, 0, map[string]bool{}
 	tried := m.Tried()
@@ -223,7 +223,7 @@ func (m *Matrix) cards() []adapterCard {
 	return cards
 }
 
-// share is n of all in hundredths, at least one if n is not nothing.
+// share returns n of all in per cent, and at least 1 if n is not 0.
 func share(n, all int) int {
 	if n == 0 {
 		return 0
@@ -262,7 +262,7 @@ func tallyText(t tally) string {
 	return strings.Join(parts, ", ")
 }
 
-// word is an outcome in the words of the legend.
+// word returns an outcome in the words of the legend.
 func word(o adaptertest.Outcome) string {
 	switch o {
 	case adaptertest.Pass:
@@ -291,7 +291,7 @@ func (m *Matrix) clauseRow(clause adaptertest.Clause) clauseRow {
 	return row
 }
 
-// note adds what is to be said about a result, to the note that says the same if there is one.
+// note adds a note about a result. If a note with the same text exists, it adds the column to that note.
 func (row *clauseRow) note(c Column, r adaptertest.Result) {
 	if r.Outcome == adaptertest.Pass {
 		return

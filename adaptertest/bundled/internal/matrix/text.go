@@ -10,8 +10,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 )
 
-// WriteText writes the matrix for a terminal, with colours if asked: one line for each wiring, one column for each group,
-// then every breach with its evidence.
+// WriteText writes the matrix for a terminal, with colours if colours is true. It has one line for each wiring and one
+// column for each group. Every breach follows, with its evidence.
 func (m *Matrix) WriteText(w io.Writer, colours bool) error {
 	var b strings.Builder
 	paint := func(o adaptertest.Outcome, s string) string {
@@ -86,7 +86,7 @@ func firstLine(s string) string {
 	return line
 }
 
-// shorten keeps the beginning of what is longer than n bytes.
+// shorten cuts a text that is longer than n bytes.
 func shorten(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -9,7 +9,7 @@ import (
 	"github.com/testcontainers/testcontainers-go"
 )
 
-// startCockroach starts one node. Its account root has no password; it listens on loopback only.
+// startCockroach starts one node, which listens on loopback only. Its account root has no password.
 func (s *Stores) startCockroach(ctx context.Context, version string) (*Store, error) {
 	image, err := s.image(ctx, cockroachReleases, version)
 	if err != nil {
@@ -30,8 +30,8 @@ func (s *Stores) startCockroach(ctx context.Context, version string) (*Store, er
 	return store, nil
 }
 
-// versionOfCockroach asks a server for the version of CockroachDB. Its server_version is a version of PostgreSQL, for
-// clients.
+// versionOfCockroach asks a server for the version of CockroachDB. The setting server_version does not help: it is the
+// version of PostgreSQL that the server is compatible with.
 func versionOfCockroach(ctx context.Context, url string) (name, version string, err error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {

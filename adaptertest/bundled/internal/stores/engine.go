@@ -23,7 +23,7 @@ import (
 	"github.com/testcontainers/testcontainers-go/wait"
 )
 
-// engine is the Docker engine and what this run has started on it.
+// engine is the Docker engine, with the containers and the network that this run has started on it.
 type engine struct {
 	mu         sync.Mutex
 	docker     client.APIClient
@@ -31,14 +31,14 @@ type engine struct {
 	network    *testcontainers.DockerNetwork
 }
 
-// labelOwner marks what a run starts with the process that must remove it.
+// labelOwner is the label of every container and network of a run. Its value names the process that must remove them.
 const labelOwner = "gatehouse.owner"
 
-// ErrNoEngine is matched by the error on a machine without Docker, and says what to do there.
+// ErrNoEngine is matched by the error on a machine without Docker. Its text says what to do on such a machine.
 var ErrNoEngine = errors.New("stores: no Docker engine answers: install and start Docker (on Debian, as root: " +
 	".ci/setup-engine), or set " + EnvPostgres + ", " + EnvRedis + " and " + EnvMongo + " to servers that run already")
 
-// connect returns the client of the engine. The first call settles how this process uses testcontainers.
+// connect returns the client of the engine. The first call decides how this process uses testcontainers.
 func (e *engine) connect(ctx context.Context) (client.APIClient, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -69,9 +69,9 @@ type runningContainer struct {
 	docker client.APIClient
 }
 
-// run starts a container by one of testcontainers' Run functions. Each of ports is published on loopback, on a host port
-// that stays the same when the container is killed and started again; the host ports are returned in the same order.
-// With same, the port inside the container has the host port's number; ports are then ignored but for their count.
+// run starts a container by one of testcontainers' Run functions. It publishes each of ports on a host port of loopback,
+// which stays the same when the container is killed and started again. It returns the host ports in the same order. If
+// same is true, each port inside the container has the number of its host port, and only the count of ports matters.
 func (e *engine) run(ctx context.Context, what string, ports []int, same bool,
 	start func(publish []testcontainers.ContainerCustomizer, hostPorts []int) (testcontainers.Container, error),
 ) (*runningContainer, []int, error) {
@@ -79,7 +79,7 @@ func (e *engine) run(ctx context.Context, what string, ports []int, same bool,
 	if err != nil {
 		return nil, nil, err
 	}
-	const attempts = 5 // a port that was free a moment ago may be taken
+	const attempts = 5 // another process may have taken a port that was free a moment ago
 	for attempt := 1; ; attempt++ {
 		hostPorts, err := freePorts(len(ports))
 		if err != nil {
@@ -111,9 +111,9 @@ type memberSpec struct {
 	options []testcontainers.ContainerCustomizer
 }
 
-// runGroup starts servers that reach each other, and are reached by clients, at the same loopback addresses: each in a
-// container of its own, which can be killed alone, and all in the network of one more that only holds their ports. spec
-// returns what member i runs, given the ports of all.
+// runGroup starts servers that reach each other at the same loopback addresses at which clients reach them. Each server
+// is in its own container, which can be killed alone. All are in the network of one more container, which only holds
+// their ports. spec returns what member i runs; it gets the ports of all members.
 func (e *engine) runGroup(ctx context.Context, what, image string, members int, spec func(i int, ports []int) memberSpec,
 ) ([]*Member, error) {
 	holder, ports, err := e.run(ctx, what, make([]int, members), true,
@@ -147,7 +147,7 @@ func (e *engine) runGroup(ctx context.Context, what, image string, members int, 
 // loopback is the address of a port on this machine.
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// publish returns the options that every container gets: ports on loopback, the owner's label, no wait.
+// publish returns the options of every container: ports on loopback, the label of the owner, and no wait.
 func publish(inside, host []int) []testcontainers.ContainerCustomizer {
 	exposed := make([]string, len(inside))
 	bindings := network.PortMap{}
@@ -161,13 +161,13 @@ func publish(inside, host []int) []testcontainers.ContainerCustomizer {
 		testcontainers.WithExposedPorts(exposed...),
 		testcontainers.WithHostConfigModifier(func(hc *container.HostConfig) { hc.PortBindings = bindings }),
 		testcontainers.WithLabels(map[string]string{labelOwner: owner()}),
-		// testcontainers would wait at the address that it takes for the engine's. Store.await asks the server itself.
+		// testcontainers would wait at an address that it takes for the address of the engine. Store.await asks the server itself.
 		testcontainers.WithWaitStrategy(wait.ForNop(func(context.Context, wait.StrategyTarget) error { return nil })),
 	}
 }
 
-// freePorts returns n ports on which nobody listens, from below the range that the kernel gives to outgoing
-// connections, so that they stay free while a container that was killed is down.
+// freePorts returns n ports on which nobody listens. They are below the range of ports that the kernel gives to outgoing
+// connections, so they stay free while a container is killed.
 func freePorts(n int) ([]int, error) {
 	const low, high = 20000, 30000
 	ports := make([]int, 0, n)
@@ -180,7 +180,7 @@ func freePorts(n int) ([]int, error) {
 		if err != nil {
 			continue
 		}
-		defer func() { _ = l.Close() }() // held until all are chosen, so that they differ
+		defer func() { _ = l.Close() }() // kept open until all are chosen, so that they differ
 		ports = append(ports, port)
 	}
 	return nil, fmt.Errorf("stores: fewer than %d ports are free between %d and %d", n, low, high)
@@ -237,10 +237,11 @@ func (c *runningContainer) ended(ctx context.Context) error {
 	if state := found.Container.State; err == nil && state != nil && !state.Running {
 		return fmt.Errorf("the container ended with status %d", state.ExitCode)
 	}
-	return nil // or the engine does not say
+	return nil // it runs, or the engine does not say
 }
 
-// start starts the stopped container again. It goes to the engine directly: the waits of the first start are over.
+// start starts the stopped container again. It calls the engine directly, because testcontainers would wait again as at
+// the first start.
 func (c *runningContainer) start(ctx context.Context) error {
 	if _, err := c.docker.ContainerStart(ctx, c.GetContainerID(), client.ContainerStartOptions{}); err != nil {
 		return fmt.Errorf("stores: start: %w", err)

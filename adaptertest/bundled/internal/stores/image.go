@@ -11,7 +11,7 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// The images that images/build makes where no registry answers.
+// The images that images/build makes on a machine that reaches no registry.
 const (
 	LocalStores = "gatehouse/stores:local" // PostgreSQL 15, Redis 7.0 and PgBouncer
 	LocalMongo  = "gatehouse/mongo:local"  // mongod 6.0
@@ -19,8 +19,8 @@ const (
 	LocalSid    = "gatehouse/sid:local"    // PostgreSQL 18, Valkey 9.1
 )
 
-// A release is a version of a product with the image that its makers publish and the local image that holds it, "" if
-// none does.
+// A release is a version of a product, with the image that its makers publish and the local image that contains the
+// version. local is "" if no local image contains it.
 type release struct{ version, official, local string }
 
 // The releases of each product, newest first.
@@ -35,27 +35,28 @@ var (
 
 // The releases that only a registry has.
 var (
-	shardedReleases   = []release{{"8", "mongo:8", ""}} // mongod 6.0 of the local image comes without mongos
+	shardedReleases   = []release{{"8", "mongo:8", ""}} // the local image with mongod 6.0 has no mongos
 	cockroachReleases = []release{{"25", "cockroachdb/cockroach:v25.2.2", ""}}
 	dragonflyReleases = []release{{"1", "dragonflydb/dragonfly:latest", ""}}
 )
 
-// imageReaper is the image of testcontainers' reaper, asked for to learn whether it can be used.
+// imageReaper is the image of testcontainers' reaper. The reaper is used only if this image can be pulled.
 const imageReaper = "testcontainers/ryuk:0.14.0"
 
-// EnvImages set to "local" keeps the run away from registries.
+// EnvImages is a variable. If it is "local", the run uses no registry.
 const EnvImages = "GATEHOUSE_IMAGES"
 
-// registryWithin bounds the question whether a registry is reachable.
+// registryWithin is the longest wait for the answer of a registry.
 const registryWithin = 5 * time.Second
 
-// present reports whether the engine holds the image.
+// present reports whether the engine has the image.
 func present(ctx context.Context, docker client.APIClient, image string) bool {
 	_, err := docker.ImageInspect(ctx, image)
 	return err == nil
 }
 
-// obtainable reports whether the engine holds the image or can pull it. It asks the engine, because the engine pulls.
+// obtainable reports whether the engine has the image or can pull it. It asks the engine and not the registry, because
+// the engine is the one that pulls.
 func obtainable(ctx context.Context, docker client.APIClient, image string) bool {
 	if os.Getenv(EnvImages) == "local" {
 		return false
@@ -69,9 +70,9 @@ func obtainable(ctx context.Context, docker client.APIClient, image string) bool
 	return err == nil
 }
 
-// choose returns the image of a version of a product, or of the newest that this machine can offer if version is "": the
-// official image where it can be had, else the local one. The error matches ErrUnavailable where images/build was run and
-// could not make it.
+// choose returns the image of a version of a product. If version is "", it is the newest version that this machine can
+// offer. The official image is chosen if it can be pulled, and otherwise the local one. The error matches ErrUnavailable
+// if images/build was run and could not make the image.
 func choose(ctx context.Context, docker client.APIClient, releases []release, version string) (image string, err error) {
 	var asked []string
 	for _, r := range releases {

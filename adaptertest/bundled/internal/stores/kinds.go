@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A Kind is a kind of server, in the newest version that this machine can offer, or in the version after a colon, as in
-// "postgres:15".
+// A Kind is a kind of server. A version may follow after a colon, as in "postgres:15". Without it, the server has the
+// newest version that this machine can offer.
 type Kind string
 
 // The kinds of servers, and the versions that each can have.
@@ -17,7 +17,7 @@ const (
 	KindPgBouncer    Kind = "pgbouncer" // in transaction mode, before the server of KindPostgres
 	KindStandby      Kind = "standby"   // a primary of PostgreSQL and a hot standby; versions as KindPostgres
 	KindRedis        Kind = "redis"     // Redis 8, 7
-	KindRedisTLS     Kind = "redistls"  // speaks TLS only, with a certificate of its own; versions as KindRedis
+	KindRedisTLS     Kind = "redistls"  // speaks TLS only, with a self-signed certificate; versions as KindRedis
 	KindValkey       Kind = "valkey"    // Valkey 9, 8
 	KindRedisCluster Kind = "cluster"   // three masters of Redis; versions as KindRedis
 	KindSentinel     Kind = "sentinel"  // a master of Redis, two replicas, three sentinels; versions as KindRedis

@@ -18,8 +18,9 @@ import (
 // replicaSet is the name of the replica sets that a run starts.
 const replicaSet = "rs0"
 
-// mongod is the command of a server. Its cache is bounded: left alone, each server takes half the memory of the machine.
-// A fast one loads a library that leaves out fsync, which has no setting; only the local image has that.
+// mongod is the command of a server. It limits the cache: by default each server takes half the memory of the machine. A
+// fast server loads a library that leaves out fsync, because mongod has no setting for this. Only the local image has the
+// library.
 func (s *Stores) mongod(image string, arguments ...string) []testcontainers.ContainerCustomizer {
 	o := []testcontainers.ContainerCustomizer{testcontainers.WithCmd(
 		append([]string{"mongod", "--bind_ip_all", "--wiredTigerCacheSizeGB", "1"}, arguments...)...)}
@@ -33,8 +34,8 @@ func (s *Stores) startMongo(ctx context.Context, version string) (*Store, error)
 	return s.oneMongo(ctx, "MongoDB", version)
 }
 
-// startMongoReplicaSet starts a replica set of one member. It is named by its address inside the container, so clients
-// connect directly.
+// startMongoReplicaSet starts a replica set of one member. The set knows the member by its address inside the container,
+// which clients can't reach, so they connect directly.
 func (s *Stores) startMongoReplicaSet(ctx context.Context, version string) (*Store, error) {
 	return s.oneMongo(ctx, "MongoDB replica set", version, "--replSet", replicaSet)
 }
@@ -67,7 +68,7 @@ func (s *Stores) oneMongo(ctx context.Context, name, version string, arguments .
 // electionTimeout is how long the members of a set wait for their primary before they elect another.
 const electionTimeoutMillis = 2000
 
-// startMongoSet starts a replica set of three members, of which each can be the primary.
+// startMongoSet starts a replica set of three members. Each of them can be the primary.
 func (s *Stores) startMongoSet(ctx context.Context, version string) (*Store, error) {
 	image, err := s.image(ctx, mongoReleases, version)
 	if err != nil {
@@ -129,7 +130,7 @@ func (s *Stores) startMongoSharded(ctx context.Context, version string) (*Store,
 	}
 	router := members[2]
 	store := &Store{Name: title, URL: "mongodb://" + router.Addr + "/", Addrs: []string{router.Addr}, container: router.container, version: versionOfMongo}
-	if err := store.await(ctx); err != nil { // it answers when it has read the configuration
+	if err := store.await(ctx); err != nil { // the router answers when it has read the configuration
 		return nil, err
 	}
 	err = withMongoAt(ctx, store.URL, func(c *mgo.Client) error {
@@ -163,11 +164,12 @@ func (s *Store) Primary(ctx context.Context) (*Member, error) {
 	return nil, fmt.Errorf("stores: the primary of %s is at %s, which is not one of its members", s.Name, hello.Me)
 }
 
-// nodeNotFound is the code of an order that names a member which does not answer yet: it was not taken, and is given again.
+// nodeNotFound is the error code for a command that names a member which does not answer yet. The server did not run the
+// command, so it is sent again.
 const nodeNotFound = 74
 
-// initiate makes the server, which is new, the first of a replica set with the name. It returns when the server has taken
-// the order.
+// initiate makes the server, which is new, the first member of a replica set with the name. It returns when the server has
+// run the command.
 func initiate(ctx context.Context, at *Store, name string, members []string) error {
 	var list bson.A
 	for i, host := range members {
@@ -184,7 +186,7 @@ func initiate(ctx context.Context, at *Store, name string, members []string) err
 	if err := up.await(ctx); err != nil {
 		return err
 	}
-	// The order is given once and has the time that it takes: one that is cut short is neither taken nor forgotten.
+	// One call of the command has all of answerWithin: after a shorter deadline nobody could say whether the server has run it.
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	err := withMongoAt(ctx, at.URL, func(c *mgo.Client) error {
@@ -216,8 +218,8 @@ func withMongoAt(ctx context.Context, url string, do func(*mgo.Client) error) er
 	return errors.Join(do(c), c.Disconnect(context.WithoutCancel(ctx)))
 }
 
-// versionOfMongo asks a server of MongoDB what it is. A replica set answers when it has a primary; a direct connection must
-// lead to it.
+// versionOfMongo asks a server of MongoDB for its product and version. For a replica set it succeeds when the set has a
+// primary. A direct connection must lead to the primary.
 func versionOfMongo(ctx context.Context, url string) (name, version string, err error) {
 	var info struct {
 		Version string `bson:"version"`
@@ -227,7 +229,7 @@ func versionOfMongo(ctx context.Context, url string) (name, version string, err 
 		Primary bool     `bson:"isWritablePrimary"`
 		Message string   `bson:"msg"`
 		Hosts   []string `bson:"hosts"`
-		Planned bool     `bson:"isreplicaset"` // it waits to be told of its set
+		Planned bool     `bson:"isreplicaset"` // the server belongs to a set that is not initiated yet
 	}
 	err = withMongoAt(ctx, url, func(c *mgo.Client) error {
 		admin := c.Database("admin")

@@ -12,20 +12,22 @@ import (
 	"github.com/testcontainers/testcontainers-go"
 )
 
-// owner names this process so that a later one can tell whether it still runs: host, process id, start time.
+// owner names this process by host, process id and start time. So a later process can find out whether this one still
+// runs.
 func owner() string {
 	host, _ := os.Hostname()
 	return strings.Join([]string{host, strconv.Itoa(os.Getpid()), startTime(os.Getpid())}, "/")
 }
 
-// startTime returns when the process started, in the kernel's ticks, or "" if there is no such process or no
-// /proc. A process id alone is not enough, because ids are used again.
+// startTime returns when the process started, in the kernel's ticks. It returns "" if there is no such process or no
+// /proc. A process id alone is not enough, because the kernel uses ids again.
 func startTime(pid int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return ""
 	}
-	// The command's name, in brackets, may hold anything; the fields after it count from 3, and start time is the 22nd.
+	// The name of the command, in brackets, may contain any character. The first field after it is number 3, and the start
+	// time is number 22.
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	if len(fields) < 20 {
 		return ""
@@ -33,7 +35,7 @@ func startTime(pid int) string {
 	return fields[19]
 }
 
-// gone reports whether the process that owner named ran on this host and runs no more.
+// gone reports whether the process that owner named ran on this host and has ended.
 func gone(label string) bool {
 	parts := strings.Split(label, "/")
 	host, _ := os.Hostname()
@@ -67,7 +69,7 @@ func removeAbandoned(ctx context.Context, docker client.APIClient) {
 	}
 }
 
-// lastWords returns the end of what a container that did not come up has logged, for the error.
+// lastWords returns the end of the log of a container that did not start, for the error.
 func lastWords(ctx context.Context, c testcontainers.Container) string {
 	if c == nil {
 		return ""

@@ -11,7 +11,8 @@ import (
 	tcnetwork "github.com/testcontainers/testcontainers-go/network"
 )
 
-// pgbouncerConfig gives every transaction whichever server connection is free, so nothing of a session survives.
+// pgbouncerConfig gives every transaction any free server connection. So the settings of a session are lost at the end of
+// a transaction.
 const pgbouncerConfig = `[databases]
 * = host=%[1]s port=5432
 
@@ -97,7 +98,7 @@ func versionOfPgBouncer(ctx context.Context, rawURL string) (name, version strin
 	console.Database = "pgbouncer"
 	conn, err := pgx.ConnectConfig(ctx, console)
 	if err != nil {
-		return "PgBouncer", "? before PostgreSQL " + server, nil // somebody else's; the console is closed to us
+		return "PgBouncer", "? before PostgreSQL " + server, nil // this run did not start it, and may not use its console
 	}
 	defer func() { _ = conn.Close(ctx) }()
 	if err := conn.QueryRow(ctx, "SHOW VERSION").Scan(&version); err != nil {

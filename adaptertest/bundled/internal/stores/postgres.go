@@ -53,7 +53,7 @@ func (s *Stores) postgresSettings() []string {
 	return settings
 }
 
-// postgresAt awaits a server of PostgreSQL's protocol.
+// postgresAt waits for a server of PostgreSQL's protocol.
 func postgresAt(ctx context.Context, name string, c *runningContainer, port int,
 	version func(context.Context, string) (string, string, error),
 ) (*Store, error) {

@@ -11,8 +11,8 @@ import (
 	tcredis "github.com/testcontainers/testcontainers-go/modules/redis"
 )
 
-// appendfsync says when a server flushes its log to disk. The log itself is written before every answer and survives the
-// server; what is flushed survives the machine.
+// appendfsync says when a server flushes its log to disk. The server writes the log before every reply. What it has
+// written is not lost when the server is killed; what it has flushed is not lost when the machine stops.
 func (s *Stores) appendfsync() string {
 	if s.options.Fast {
 		return "no"
@@ -59,7 +59,7 @@ func (s *Stores) redisAt(ctx context.Context, name, image, url string, command .
 	return store, nil
 }
 
-// startDragonfly starts one server, which keeps nothing when it ends.
+// startDragonfly starts one server. Its records are lost when it ends.
 func (s *Stores) startDragonfly(ctx context.Context, version string) (*Store, error) {
 	image, err := s.image(ctx, dragonflyReleases, version)
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *Stores) startDragonfly(ctx context.Context, version string) (*Store, er
 	return s.redisAt(ctx, "Dragonfly", image, "redis://%s/0", "dragonfly", "--logtostderr", "--dbfilename=")
 }
 
-// startRedisCluster starts three masters. They share a machine and so don't lose one another: the node timeout is long
-// enough for one that is too busy to schedule them.
+// startRedisCluster starts three masters. The node timeout is long, so that on a busy machine no master takes another one
+// for dead.
 func (s *Stores) startRedisCluster(ctx context.Context, version string) (*Store, error) {
 	image, err := s.image(ctx, redisReleases, version)
 	if err != nil {
@@ -111,8 +111,9 @@ func awaitRedis(ctx context.Context, m *Member) error {
 // sentinelMaster is the name under which the sentinels know the group.
 const sentinelMaster = "gatehouse"
 
-// startSentinel starts a master, two replicas and three sentinels. Members are the servers, the master first; Addrs are
-// those of the sentinels, which know the master by the name "gatehouse". A master that is silent for a second is replaced.
+// startSentinel starts a master, two replicas and three sentinels. Members are the servers, the master first. Addrs are
+// the addresses of the sentinels, which know the master by the name "gatehouse". The sentinels replace a master that is
+// silent for a second.
 func (s *Stores) startSentinel(ctx context.Context, version string) (*Store, error) {
 	image, err := s.image(ctx, redisReleases, version)
 	if err != nil {
@@ -144,7 +145,7 @@ func (s *Stores) startSentinel(ctx context.Context, version string) (*Store, err
 	return store, nil
 }
 
-// sentinelScript runs a sentinel, which keeps what it learns in its configuration.
+// sentinelScript runs a sentinel. The sentinel writes what it learns into its configuration file.
 const sentinelScript = `
 set -eu
 test -f /tmp/sentinel.conf || cat >/tmp/sentinel.conf <<END
@@ -159,7 +160,7 @@ END
 exec redis-server /tmp/sentinel.conf --sentinel
 `
 
-// versionOfSentinel answers when every sentinel knows the others and two replicas of a master.
+// versionOfSentinel succeeds when every sentinel knows the others and two replicas of a master.
 func versionOfSentinel(ctx context.Context, location string) (name, version string, err error) {
 	for addr := range strings.SplitSeq(location, ",") {
 		c := goredis.NewSentinelClient(&goredis.Options{Addr: addr})
@@ -180,7 +181,7 @@ func versionOfSentinel(ctx context.Context, location string) (name, version stri
 	return "Redis Sentinel", version, nil
 }
 
-// versionOfRedis asks a server of Redis' protocol what it is. A server that still loads its data is not ready.
+// versionOfRedis asks a server of Redis' protocol for its product and version. It fails while the server loads its data.
 func versionOfRedis(ctx context.Context, url string) (name, version string, err error) {
 	options, err := goredis.ParseURL(url)
 	if err != nil {
@@ -204,7 +205,7 @@ func versionOfRedis(ctx context.Context, url string) (name, version string, err 
 	return "Redis", field(info, "redis_version"), nil
 }
 
-// versionOfCluster returns when every node knows every slot.
+// versionOfCluster succeeds when every node knows every slot.
 func versionOfCluster(ctx context.Context, location string) (name, version string, err error) {
 	addrs := strings.Split(location, ",")
 	for _, addr := range addrs {

@@ -11,9 +11,9 @@ import (
 	"github.com/testcontainers/testcontainers-go"
 )
 
-// standbyScript runs one server of two, on the port $1, beside the one on the port $2. A server whose neighbour is a primary
-// becomes its standby, with a copy of what the neighbour has: when it starts for the first time, and when it comes back and
-// was the primary itself before. The rest of the arguments are settings.
+// standbyScript runs one of two servers, on the port $1. The other server is on the port $2. If the other server is a
+// primary, this one becomes its standby, with a copy of its data: at its first start, and also when it starts again and
+// was the primary before. The other arguments are settings.
 const standbyScript = `
 set -eu
 port=$1 other=$2 role=$3
@@ -48,10 +48,10 @@ touch /group/ready
 exec setpriv --reuid=postgres --regid=postgres --init-groups -- postgres -p $port -c listen_addresses='*' "$@"
 `
 
-// startStandby starts a primary, the first member, and a hot standby that follows it.
+// startStandby starts a primary, which is the first member, and a hot standby that follows it.
 //
-// The standby is promoted by SELECT pg_promote(). The old primary, when it is started after that, follows the new one.
-// Commits wait for the standby once synchronous_standby_names is set on the primary by ALTER SYSTEM.
+// SELECT pg_promote() promotes the standby. If the old primary is started after that, it follows the new one. To make
+// commits wait for the standby, set synchronous_standby_names on the primary by ALTER SYSTEM.
 func (s *Stores) startStandby(ctx context.Context, version string) (*Store, error) {
 	image, err := s.image(ctx, postgresReleases, version)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Stores) startStandby(ctx context.Context, version string) (*Store, erro
 	return store, nil
 }
 
-// versionOfStandby answers when one server is the primary and the other follows it.
+// versionOfStandby succeeds when one server is the primary and the other follows it.
 func versionOfStandby(ctx context.Context, location string) (name, version string, err error) {
 	primaries, followers := 0, 0
 	for url := range strings.SplitSeq(location, ",") {

@@ -11,23 +11,24 @@ import (
 	"time"
 )
 
-// A Store is a server that answers, or several that work together.
+// A Store is one server that is ready, or several servers that work together.
 type Store struct {
 	// Name and Version are what the server reports, for example "PostgreSQL" and "17.2".
 	Name, Version string
-	// URL is the URL for a client on this machine. If the store has several servers, it names the first one,
-	// unless a URL can name all.
+	// URL is the URL for a client on this machine. If the store has several servers, the URL names all of them if it can,
+	// and otherwise the first one.
 	URL string
 	// Addrs holds the host:port of every server that clients connect to.
 	Addrs []string
 	// Members are the servers of a group, one by one. A single server has none.
 	Members []*Member
-	// Roots has the certificates with which a client checks the server's certificate; nil means those of the
+	// Roots has the certificates with which a client checks the server's certificate; nil means the certificates of the
 	// machine.
 	Roots *x509.CertPool
 
 	container *runningContainer
-	// locations has the parts of the value of the kind's environment variable. If it is nil, the value is the URL.
+	// locations has the parts of the value of the environment variable that names the store. If it is nil, the value is
+	// the URL.
 	locations []string
 	version   func(ctx context.Context, location string) (name, version string, err error)
 }
@@ -49,7 +50,7 @@ func (m *Member) Kill(ctx context.Context) error {
 // Start brings a killed server back at the same address. It returns before the server answers.
 func (m *Member) Start(ctx context.Context) error { return m.container.start(ctx) }
 
-// Ours reports whether the run started this server, so that Kill and Start can be used on it.
+// Ours reports whether this run started the server. Kill and Start work only on such a server.
 func (s *Store) Ours() bool { return s.container != nil || len(s.Members) > 0 }
 
 func (s *Store) location() string {
@@ -71,8 +72,8 @@ func (s *Store) containers() []*runningContainer {
 	return all
 }
 
-// Kill ends the server with SIGKILL, all members of a group at once, and returns when it is gone and nobody listens at its
-// addresses. Its data stays.
+// Kill ends the server with SIGKILL, or all members of a group at once. It returns when nobody listens at its addresses
+// any more. The data of the server stays.
 func (s *Store) Kill(ctx context.Context) error {
 	if !s.Ours() {
 		return errors.New("stores: only a server that this run started can be killed")
@@ -90,8 +91,8 @@ func (s *Store) Kill(ctx context.Context) error {
 	return nil
 }
 
-// awaitRefusal returns when nobody listens at addr: the engine says that a container has stopped a moment before it stops
-// to accept connections for it.
+// awaitRefusal returns when nobody listens at addr. After a container has stopped, the engine still accepts connections for
+// it for a moment.
 func awaitRefusal(ctx context.Context, addr string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -126,10 +127,11 @@ func (s *Store) Start(ctx context.Context) error {
 	return s.await(ctx)
 }
 
-// answerWithin bounds the wait for a server that starts. A slow disk and a busy machine must fit.
+// answerWithin is the longest wait for a server that starts. It is long enough for a slow disk and a busy machine.
 const answerWithin = 2 * time.Minute
 
-// await returns when the server has told its version, and sets Name and Version. A server that has ended is not waited for.
+// await returns when the server has told its version, and sets Name and Version. If a container has ended, await returns
+// an error at once.
 func (s *Store) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()

@@ -8,15 +8,16 @@ import (
 	"sync"
 )
 
-// EnvSkip set to 1 allows a run in which stores are missing. A program that reads it must print what it leaves out.
+// EnvSkip is a variable. If it is 1, a run is allowed although stores are missing. A program that reads it must print
+// what it leaves out.
 const EnvSkip = "GATEHOUSE_SKIP_STORES"
 
 // ErrUnavailable is matched by the error for a server that is not available on this machine, for example a
 // version that only a registry has.
 var ErrUnavailable = errors.New("not available here")
 
-// A Stores finds servers and keeps the servers that it started until Close. It is safe for concurrent use; a
-// store that was found once is found again without work.
+// A Stores finds servers, and keeps the servers that it started until Close. It searches for each kind once. It is safe for
+// concurrent use.
 type Stores struct {
 	options Options
 	engine  engine
@@ -27,20 +28,21 @@ type Stores struct {
 
 // Options change the servers that are started.
 type Options struct {
-	// Fast servers don't wait for the disk. They lose no data when they are killed, only when the machine
+	// Fast servers don't wait for the disk. They lose no data when they are killed; they lose data only when the machine
 	// stops.
 	Fast bool
 }
 
 // Open returns a Stores that has started nothing yet.
 //
-// Where the reaper of testcontainers can't be pulled it is switched off, by TESTCONTAINERS_RYUK_DISABLED in the
-// environment of this process; containers of runs that were killed are then removed by the next run.
+// If the image of testcontainers' reaper can't be pulled, the first search switches the reaper off by setting
+// TESTCONTAINERS_RYUK_DISABLED in the environment of this process. Then the next run removes the containers of runs that
+// were killed.
 func Open(o Options) *Stores { return &Stores{options: o} }
 
-// Find returns the server of a kind: the one that the environment names, or one that it starts. Unless they
-// are fast, the servers flush acknowledged writes to disk. The error matches ErrUnavailable if this machine
-// can't offer the version.
+// Find returns the server of a kind: the server that the environment names, or one that it starts. Servers that are not
+// fast flush each write to disk before they acknowledge it. The error matches ErrUnavailable if this machine can't offer
+// the version.
 func (s *Stores) Find(ctx context.Context, k Kind) (*Store, error) {
 	what, version, err := k.split()
 	if err != nil {
@@ -75,8 +77,8 @@ func (s *Stores) PgBouncer(ctx context.Context) (*Store, error) { return s.Find(
 // Redis returns the server of KindRedis.
 func (s *Stores) Redis(ctx context.Context) (*Store, error) { return s.Find(ctx, KindRedis) }
 
-// RedisCluster returns the servers of KindRedisCluster. The addresses that they announce are those in Addrs, so a client
-// that dials through proxies maps them one by one.
+// RedisCluster returns the servers of KindRedisCluster. They announce the addresses in Addrs, so a client that dials
+// through proxies maps these addresses one by one.
 func (s *Stores) RedisCluster(ctx context.Context) (*Store, error) {
 	return s.Find(ctx, KindRedisCluster)
 }
@@ -84,8 +86,8 @@ func (s *Stores) RedisCluster(ctx context.Context) (*Store, error) {
 // Mongo returns the server of KindMongo.
 func (s *Stores) Mongo(ctx context.Context) (*Store, error) { return s.Find(ctx, KindMongo) }
 
-// Environment finds the servers, side by side, and returns the variables that name them to another process. The error
-// names every server that is missing; the variables of the others are returned all the same.
+// Environment finds the servers concurrently, and returns the variables that name them to another process. The error names
+// every server that is missing; the variables of the other servers are returned nevertheless.
 func (s *Stores) Environment(ctx context.Context, kinds ...Kind) (env []string, err error) {
 	found := make([]string, len(kinds))
 	errs := make([]error, len(kinds))

@@ -21,7 +21,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 )
 
-// open returns a Stores that starts containers, whatever stores the environment names.
+// open returns a Stores that starts containers, even if the environment names stores.
 func open(t *testing.T) *Stores {
 	t.Helper()
 	if testing.Short() {
@@ -45,14 +45,14 @@ func open(t *testing.T) *Stores {
 	return s
 }
 
-// everyServer are all kinds in all versions that images/build makes.
+// everyServer has all kinds in all versions that images/build makes.
 var everyServer = []Kind{
 	KindPostgres.Of("15"), KindPostgres.Of("17"), KindPostgres.Of("18"), KindRedis.Of("7"), KindRedis.Of("8"),
 	KindValkey.Of("8"), KindValkey.Of("9"), KindRedisCluster, KindMongo.Of("6"), KindMongoReplica, KindMongoSet,
 }
 
-// TestKilled checks that what a store has acknowledged is there after SIGKILL and a start, at the same address, and that
-// the server is of the version that was asked for.
+// TestKilled checks that a store still has the writes that it acknowledged when it is killed by SIGKILL and started again,
+// that its address is the same, and that its version is the requested one.
 func TestKilled(t *testing.T) {
 	s := open(t)
 	for _, kind := range everyServer {
@@ -97,7 +97,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// find finds a server. What this machine can't offer is left out loudly, and fails in CI.
+// find finds a server. If this machine can't offer it, the test is skipped with a message, and fails in CI.
 func find(t *testing.T, s *Stores, k Kind) *Store {
 	t.Helper()
 	found, err := s.Find(t.Context(), k)
@@ -161,7 +161,7 @@ func (s *Store) memberAt(t *testing.T, url string) *Member {
 	return nil
 }
 
-// until repeats a question until the answer is yes.
+// until calls asked until it returns true.
 func until(t *testing.T, what string, asked func() bool) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -175,7 +175,8 @@ func until(t *testing.T, what string, asked func() bool) {
 	}
 }
 
-// TestSentinel checks that the sentinels replace a master that was killed, and that it then follows.
+// TestSentinel checks that the sentinels replace a master that was killed, and that the old master follows the new one when
+// it is started again.
 func TestSentinel(t *testing.T) {
 	s := open(t)
 	group := find(t, s, KindSentinel)
@@ -225,7 +226,8 @@ func TestMongoSet(t *testing.T) {
 	}
 }
 
-// TestUnknownKind checks that an error names the kinds and the versions that there are.
+// TestUnknownKind checks that the error for an unknown kind names all kinds, and the error for an unknown version all
+// versions.
 func TestUnknownKind(t *testing.T) {
 	s := open(t)
 	if _, err := s.Find(t.Context(), "oracle"); err == nil || !strings.Contains(err.Error(), "postgres, pgbouncer") {
@@ -236,7 +238,7 @@ func TestUnknownKind(t *testing.T) {
 	}
 }
 
-// TestAddresses checks what is read out of a location.
+// TestAddresses checks the addresses that are read from a location.
 func TestAddresses(t *testing.T) {
 	for location, want := range map[string]string{
 		"postgres://u:p@h:1/d?sslmode=disable":      "h:1",
@@ -252,7 +254,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestPgBouncer checks that PgBouncer is in transaction mode, in which no two statements share a session.
+// TestPgBouncer checks that PgBouncer is in transaction mode, in which two statements outside of a transaction need not
+// share a session.
 func TestPgBouncer(t *testing.T) {
 	s := open(t)
 	found, err := s.PgBouncer(t.Context())
@@ -289,7 +292,7 @@ func TestPgBouncer(t *testing.T) {
 	t.Errorf("PgBouncer has no pool for %s: %v", account, pools)
 }
 
-// TestTwoRuns checks that two runs have servers of their own.
+// TestTwoRuns checks that each of two runs has its own servers.
 func TestTwoRuns(t *testing.T) {
 	one, two := open(t), open(t)
 	a, err := one.Redis(t.Context())
@@ -311,7 +314,7 @@ func TestTwoRuns(t *testing.T) {
 	}
 }
 
-// TestClose checks that nothing of a run is left on the engine.
+// TestClose checks that the engine has no container and no network of a run after Close.
 func TestClose(t *testing.T) {
 	s := open(t)
 	if _, err := s.PgBouncer(t.Context()); err != nil { // with PostgreSQL and a network
@@ -339,13 +342,13 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestOwner checks that a run which was killed is told from one that runs.
+// TestOwner checks that a run that was killed is distinguished from a run that is still running.
 func TestOwner(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("LEFT OUT: this machine has no /proc, so abandoned containers are left to the reaper")
 	}
 	if gone(owner()) {
-		t.Error("this process is taken for one that has ended")
+		t.Error("this process runs, and gone says that it has ended")
 	}
 	c := exec.Command("sleep", "60")
 	if err := c.Start(); err != nil {
@@ -354,18 +357,18 @@ func TestOwner(t *testing.T) {
 	host, _ := os.Hostname()
 	label := strings.Join([]string{host, strconv.Itoa(c.Process.Pid), startTime(c.Process.Pid)}, "/")
 	if gone(label) {
-		t.Errorf("%s runs and is taken for ended", label)
+		t.Errorf("%s runs, and gone says that it has ended", label)
 	}
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.Wait() // killed
 	if !gone(label) {
-		t.Errorf("%s has ended and is taken for running", label)
+		t.Errorf("%s has ended, and gone says that it runs", label)
 	}
 	for _, other := range []string{"elsewhere/1/1", "", host + "/x/1", host + "/1/"} {
 		if gone(other) {
-			t.Errorf("%q is taken for a process of this host that has ended", other)
+			t.Errorf("gone says that %q has ended, which it can't know", other)
 		}
 	}
 }

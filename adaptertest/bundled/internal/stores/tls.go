@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// startRedisTLS starts one server that speaks TLS only. Roots trust it; the URL does without, so that a client that wants to
-// know the server must say so.
+// startRedisTLS starts one server that speaks TLS only. Roots has its certificate. With the URL, a client does not verify
+// the certificate; a client that verifies it must use Roots.
 func (s *Stores) startRedisTLS(ctx context.Context, version string) (*Store, error) {
 	image, err := s.image(ctx, redisReleases, version)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Stores) startRedisTLS(ctx context.Context, version string) (*Store, err
 	return store, nil
 }
 
-// tlsScript runs a server with the certificate and the key that are its first arguments.
+// tlsScript runs a server. Its first two arguments are the certificate and the key.
 const tlsScript = `
 set -eu
 mkdir -p /data
@@ -42,7 +42,7 @@ shift 2
 exec redis-server --port 0 --tls-port 6379 --tls-auth-clients no --tls-cert-file /tmp/certificate.pem --tls-key-file /tmp/key.pem "$@"
 `
 
-// selfSigned returns a certificate of a server on loopback, its key, and what trusts it.
+// selfSigned returns a certificate for a server on loopback, its key, and a pool that contains the certificate.
 func selfSigned() (certificate, key string, roots *x509.CertPool, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 )
 
 // TestPasskeysInChromium tests the main flow of passkeys with a real browser over each adapter: a new user
-// registers a passkey, signs out, comes back by the autofill, and adds a second passkey.
+// registers a passkey, signs out, signs in again by autofill, and adds a second passkey.
 func TestPasskeysInChromium(t *testing.T) {
 	browser := newChromium(t)
 	adapters := []string{"memory, one process", "sqlite, modernc", "postgres, cached statements", "redis, one server", "mongo, standalone"}
@@ -37,7 +37,7 @@ func TestPasskeysInChromium(t *testing.T) {
 		c.waitFor("ada@example.com")
 		c.do(chromedp.Navigate(site+"/auth/signout"), chromedp.Click(chromedp.CSS("#submitButton")))
 		c.waitFor("nobody")
-		c.do(chromedp.Navigate(site + "/auth/signin")) // the autofill needs no click here
+		c.do(chromedp.Navigate(site + "/auth/signin")) // autofill needs no click in this test
 		c.waitFor("ada@example.com")
 		c.plugIn() // another device
 		c.do(chromedp.Navigate(site+"/passkeys"), chromedp.Click(chromedp.CSS("button[data-passkey-add]")))
@@ -121,7 +121,7 @@ func tabOf(browser context.Context, t *testing.T) *chromiumTab {
 	return c
 }
 
-// plugIn gives the tab a new authenticator, in place of the one that it has.
+// plugIn replaces the authenticator of the tab by a new one.
 func (c *chromiumTab) plugIn() {
 	c.t.Helper()
 	if c.key != "" {

@@ -21,12 +21,12 @@ import (
 // it kills the member that is the primary at that moment.
 func TestKilledUnderLoad(t *testing.T) {
 	for _, name := range []string{stores.EnvPostgres, stores.EnvPgBouncer, stores.EnvRedis, stores.EnvRedisCluster, stores.EnvMongo, stores.EnvMongoSet} {
-		t.Setenv(name, "") // only a server of our own may be killed
+		t.Setenv(name, "") // the test may kill only a server that this run started
 	}
 	servers := wiringstest.Servers(t, stores.Options{})
 	each(t, servers, func(t *testing.T, w wirings.Wiring, o *wirings.Opened) {
 		if o.Store == nil {
-			return // embedded: there is no server, and the adapter's own tests kill the process
+			return // an embedded store has no server; the adapter's own tests kill its process
 		}
 		l := &load{t: t, a: o.Harness.New(t)}
 		start := time.Now()
@@ -36,7 +36,7 @@ func TestKilledUnderLoad(t *testing.T) {
 				break
 			}
 		}
-		t.Logf("%s (%s %s): killed %d times, %d writes acknowledged, %d calls failed, %d reads while the server was killed or well, %v: %d lost, %d spent twice, %d absent",
+		t.Logf("%s (%s %s): killed %d times, %d writes acknowledged, %d calls failed, %d reads, %v: %d lost, %d spent twice, %d absent",
 			w, o.Server, o.Version, *rounds, l.acknowledged.Load(), l.failed.Load(), l.reads.Load(), time.Since(start).Round(10*time.Millisecond),
 			l.lost.Load(), l.twice.Load(), l.absent.Load())
 	})
@@ -51,12 +51,12 @@ type load struct {
 	lost, twice, absent         atomic.Int64
 }
 
-// found has the records that one client knows to be stored.
+// found has the stored records that one client knows.
 type found struct {
 	users    []adapter.User
 	sessions []adapter.Session
 	accounts []adapter.Account
-	fresh    []adapter.VerificationTokenKey // made, and never used
+	fresh    []adapter.VerificationTokenKey // created, and never used
 	spent    []adapter.VerificationTokenKey // returned to this client
 }
 
@@ -107,7 +107,7 @@ func (l *load) killed(kill, restart func(context.Context) error) {
 	wg.Wait()
 }
 
-// pause waits on a timer for the load to go on.
+// pause waits while the load continues.
 func pause(d time.Duration) { <-time.After(d) }
 
 // call runs one call under a deadline and reports whether it succeeded.
@@ -173,7 +173,7 @@ func (l *load) spend(k *found, key adapter.VerificationTokenKey, n int) {
 		switch {
 		case err == nil && got == nil:
 			l.absent.Add(1)
-			l.t.Errorf("UseVerificationToken answers absent for a token that was made and never used")
+			l.t.Errorf("UseVerificationToken returns absent for a token that was created and never used")
 		case err == nil:
 			k.spent = append(k.spent, key)
 			l.acknowledged.Add(1)
@@ -182,7 +182,7 @@ func (l *load) spend(k *found, key adapter.VerificationTokenKey, n int) {
 	})
 }
 
-// readSomething looks up an acknowledged record: the answer must be the record or an error.
+// readSomething looks up an acknowledged record. The call must return the record or an error.
 func (l *load) readSomething(k *found) {
 	if len(k.sessions) == 0 || len(k.accounts) == 0 {
 		return
@@ -194,7 +194,7 @@ func (l *load) readSomething(k *found) {
 		got, err := l.a.GetSessionAndUser(ctx, session.SessionToken)
 		if err == nil && (got == nil || got.User.ID != session.UserID) {
 			l.absent.Add(1)
-			l.t.Errorf("GetSessionAndUser answers %v for a session that exists", got)
+			l.t.Errorf("GetSessionAndUser returns %v for a session that exists", got)
 		}
 		return err
 	})
@@ -203,7 +203,7 @@ func (l *load) readSomething(k *found) {
 		got, err := l.a.GetUserByAccount(ctx, account.Key())
 		if err == nil && (got == nil || got.ID != account.UserID) {
 			l.absent.Add(1)
-			l.t.Errorf("GetUserByAccount answers %v for an account that exists", got)
+			l.t.Errorf("GetUserByAccount returns %v for an account that exists", got)
 		}
 		return err
 	})
@@ -238,13 +238,13 @@ func (l *load) compare(k *found) {
 			got, err := l.a.UseVerificationToken(ctx, key)
 			if err == nil && got != nil {
 				l.twice.Add(1)
-				l.t.Errorf("a token was handed out, and again after the server was killed")
+				l.t.Errorf("a token was returned, and returned again after the server was killed")
 			}
 			return err
 		})
 	}
 	for _, key := range k.fresh {
-		// Only once: a use that fails may have used the token.
+		// There is only one call: a call that fails may have used the token.
 		ctx, cancel := context.WithTimeout(l.t.Context(), 10*time.Second)
 		got, err := l.a.UseVerificationToken(ctx, key)
 		cancel()
@@ -267,8 +267,8 @@ func (l *load) expect(what string, look func(ctx context.Context) (bool, error))
 	})
 }
 
-// again repeats a call that fails: connections that were open when the server was killed may still be in the pool, and a cluster
-// on a busy machine needs a moment to know that its member is back.
+// again repeats a call that fails. Connections that were open when the server was killed may still be in the pool, and a
+// cluster on a busy machine needs a moment to notice that its member runs again.
 func (l *load) again(do func(ctx context.Context) error) {
 	var err error
 	for start := time.Now(); time.Since(start) < time.Minute; {
@@ -280,5 +280,5 @@ func (l *load) again(do func(ctx context.Context) error) {
 		}
 		pause(20 * time.Millisecond)
 	}
-	l.t.Error(fmt.Errorf("the server is back, and still: %w", err))
+	l.t.Error(fmt.Errorf("the server runs again, and a call fails: %w", err))
 }

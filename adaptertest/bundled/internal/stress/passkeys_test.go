@@ -22,16 +22,16 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 )
 
-// TestPasskeys registers a passkey and another one, signs in with both, and lets the original and copies of a
-// passkey sign in at once with one counter, at two handlers, like those of two processes: one succeeds. At
-// the end all passkeys are removed at once, and one stays.
+// TestPasskeys registers two passkeys and signs in with both. Then a passkey and its copies sign in concurrently with one
+// value of the counter, at two handlers, which represent two processes: exactly one sign-in succeeds. At the end all
+// passkeys are removed concurrently, and one stays.
 func TestPasskeys(t *testing.T) {
 	each(t, wiringstest.Servers(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
 		store := o.Harness.New(t)
 		sites := []*auth.Handler{passkeySite(t, store), passkeySite(t, store)}
 		_, edits := adapter.Capability[adapter.AuthenticatorEdits](store)
 		if !edits { // without compare and set the copies race in one process
-			t.Log("NOT PROVED over two processes: the adapter has no AuthenticatorEdits")
+			t.Log("NOT TESTED with two processes: the adapter has no AuthenticatorEdits")
 			sites[1] = sites[0]
 		}
 		b := &tab{t: t, site: sites[0], cookies: map[string]string{}}
@@ -62,7 +62,7 @@ func TestPasskeys(t *testing.T) {
 			}
 			wg.Wait()
 			if in.Load() != 1 {
-				t.Fatalf("round %d: %d of 8 copies got in with one counter", round, in.Load())
+				t.Fatalf("round %d: %d of 8 copies signed in with one value of the counter, want 1", round, in.Load())
 			}
 			first.Counter++
 		}

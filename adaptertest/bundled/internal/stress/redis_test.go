@@ -21,7 +21,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// ownRedis starts a server of the kind for this test alone. The test may change its settings and kill it.
+// ownRedis starts a server of the kind that only this test uses. The test may change its settings and kill it.
 func ownRedis(t *testing.T, kind stores.Kind, variable string) *stores.Store {
 	t.Helper()
 	t.Setenv(variable, "")
@@ -121,12 +121,12 @@ func TestRedisFullMemory(t *testing.T) {
 			t.Errorf("deleting %s in a full store: %v, %v", c.what, done, err)
 		}
 	}
-	if keys, err := client.Keys(ctx, "*ada*").Result(); err != nil || len(keys) != 1 { // the pending token is nobody's
-		t.Errorf("left of the user are %v, %v", keys, err)
+	if keys, err := client.Keys(ctx, "*ada*").Result(); err != nil || len(keys) != 1 { // the pending token belongs to no user
+		t.Errorf("keys of the deleted user: %v, %v", keys, err)
 	}
 }
 
-// TestRedisEviction: every call refuses a server that would drop users, unless an option accepts it.
+// TestRedisEviction: if the server may evict users, every call returns an error, unless an option accepts the eviction.
 func TestRedisEviction(t *testing.T) {
 	store := ownRedis(t, stores.KindRedis, stores.EnvRedis)
 	client := redisClient(t, redistest.URL(store.URL, 0), 4)
@@ -141,7 +141,7 @@ func TestRedisEviction(t *testing.T) {
 		set("1gb", policy)
 		_, err := redisAdapter(t, client).GetUser(ctx, "ada")
 		if err == nil || !strings.Contains(err.Error(), policy) {
-			t.Errorf("%s: got %v, want a refusal that names it", policy, err)
+			t.Errorf("%s: got %v, want an error that names the policy", policy, err)
 		}
 		if _, err := redisAdapter(t, client, redis.WithDangerousEviction()).GetUser(ctx, "ada"); err != nil {
 			t.Errorf("%s, accepted: %v", policy, err)
@@ -157,8 +157,8 @@ func TestRedisEviction(t *testing.T) {
 	}
 }
 
-// TestRedisTLS: the adapter works over TLS, with a client that knows the server by its certificate; a client that does not
-// know it, or speaks no TLS, gets an error and writes nothing.
+// TestRedisTLS: the adapter works over TLS with a client that verifies the server's certificate. A client that does not
+// trust the certificate, and a client without TLS, gets an error and writes nothing.
 func TestRedisTLS(t *testing.T) {
 	store := ownRedis(t, stores.KindRedisTLS, stores.EnvRedisTLS)
 	over := func(config *tls.Config) *redis.Adapter {
@@ -176,7 +176,7 @@ func TestRedisTLS(t *testing.T) {
 	}
 	_, err := over(&tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}).CreateUser(ctx, adapter.User{ID: "eve"})
 	if unknown := (x509.UnknownAuthorityError{}); !errors.As(err, &unknown) {
-		t.Errorf("a client that trusts nobody: got %v, want an error about the certificate", err)
+		t.Errorf("a client that does not trust the certificate: got %v, want an error about the certificate", err)
 	}
 	if _, err := over(nil).CreateUser(ctx, adapter.User{ID: "eve"}); err == nil {
 		t.Error("a client without TLS: got no error")
@@ -350,8 +350,8 @@ func TestRedisMemberKilled(t *testing.T) {
 }
 
 // TestRedisFailover kills the master of a group under load and counts the acknowledged writes that are lost
-// when a replica has taken over, without WAIT and with it. Both may lose writes; with WAIT that happens only
-// if a replica is elected that did not acknowledge. No lookup returns another user.
+// when a replica has taken over, without WAIT and with it. Both may lose writes. With WAIT a write is lost only if the
+// elected replica did not acknowledge it. No lookup returns another user.
 func TestRedisFailover(t *testing.T) {
 	for _, wait := range []bool{false, true} {
 		t.Run(fmt.Sprintf("wait=%t", wait), func(t *testing.T) {
@@ -362,7 +362,7 @@ func TestRedisFailover(t *testing.T) {
 			var failed atomic.Int64
 			var wg sync.WaitGroup
 			for w := range acknowledged {
-				client := redisClient(t, server, 1) // WAIT is about the connection that wrote
+				client := redisClient(t, server, 1) // WAIT waits for the writes of its own connection
 				a := redisAdapter(t, client)
 				wg.Go(func() {
 					for i := 0; ; i++ {
@@ -378,7 +378,7 @@ func TestRedisFailover(t *testing.T) {
 							var replicas int64
 							replicas, err = client.Do(ctx, "wait", 1, 1000).Int64()
 							if err == nil && replicas == 0 {
-								err = errors.New("no replica has it")
+								err = errors.New("no replica has the write")
 							}
 						}
 						cancel()
@@ -416,7 +416,7 @@ func TestRedisFailover(t *testing.T) {
 				for _, id := range ids {
 					u, err := a.GetUserByEmail(t.Context(), id+"@example.com")
 					for deadline := time.Now().Add(time.Minute); err != nil && time.Now().Before(deadline); {
-						u, err = a.GetUserByEmail(t.Context(), id+"@example.com") // a late message of a sentinel closes connections
+						u, err = a.GetUserByEmail(t.Context(), id+"@example.com") // a late message of a sentinel may close connections
 					}
 					if err != nil {
 						t.Fatal(err)
@@ -424,13 +424,13 @@ func TestRedisFailover(t *testing.T) {
 					if u == nil {
 						lost++
 					} else if u.ID != id {
-						t.Errorf("%s leads to %s", id, u.ID)
+						t.Errorf("the lookup of user %s returned %s", id, u.ID)
 					}
 				}
 			}
 			t.Logf("a write succeeds %v after the kill; %d writes acknowledged, %d failed, %d lost", took.Round(10*time.Millisecond), written, failed.Load(), lost)
 			if wait && lost > 0 {
-				t.Errorf("%d writes that a replica had are lost", lost)
+				t.Errorf("%d writes that a replica had acknowledged are lost", lost)
 			}
 		})
 	}

@@ -25,8 +25,8 @@ const (
 	signIns = 200
 )
 
-// TestSignIns makes 200 concurrent first sign-ins of 20 people with an OAuth provider, at two handlers, like
-// those of two processes. No sign-in is refused, and at the end there are 20 users with one account each.
+// TestSignIns makes 200 concurrent first sign-ins of 20 people with an OAuth provider, at two handlers, which represent two
+// processes. No sign-in is refused, and at the end there are 20 users with one account each.
 func TestSignIns(t *testing.T) {
 	each(t, wiringstest.Servers(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
 		store := &counted{Adapter: o.Harness.New(t)}
@@ -60,7 +60,7 @@ func TestSignIns(t *testing.T) {
 	})
 }
 
-// counted counts the users and accounts that are left.
+// counted counts the users and accounts in the store.
 type counted struct {
 	adapter.Adapter
 	users, accounts atomic.Int64
@@ -90,7 +90,8 @@ func (c *counted) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.
 	return linked, err
 }
 
-// CreateUserWithAccount is declared, because a wrapper hides what it does not declare. Every bundled adapter has it.
+// CreateUserWithAccount is declared, because a wrapper hides the optional methods that it does not declare. Every bundled
+// adapter has this method.
 func (c *counted) CreateUserWithAccount(ctx context.Context, u adapter.User, a adapter.Account, k *adapter.Authenticator) (*adapter.User, error) {
 	signUps, ok := adapter.Capability[adapter.SignUps](c.Adapter)
 	if !ok {
@@ -132,7 +133,7 @@ func newSite(t *testing.T, a adapter.Adapter) *auth.Handler {
 	return h
 }
 
-// signIn signs a person in, in a browser of its own, and returns where the browser ends.
+// signIn signs a person in with a new browser, and returns the last URL of the browser.
 func signIn(t *testing.T, site http.Handler, person string) string {
 	t.Helper()
 	cookies := map[string]string{}

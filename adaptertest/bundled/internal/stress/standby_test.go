@@ -20,15 +20,15 @@ import (
 )
 
 // TestStandbyTakesOver kills the primary of PostgreSQL while clients write, and
-// promotes the hot standby, again and again. The clients know both servers and ask for
-// the one that takes writes; commits wait for the standby. No acknowledged write is
+// promotes the hot standby, several times. The clients know both servers and connect to
+// the one that accepts writes; commits wait for the standby. No acknowledged write is
 // lost, no token is used twice, and after the promotion of the standby every call
 // succeeds at the second try.
 func TestStandbyTakesOver(t *testing.T) {
 	if testing.Short() {
-		t.Skip("LEFT OUT: -short is for memory alone")
+		t.Skip("LEFT OUT: -short tests memory only")
 	}
-	t.Setenv(stores.EnvStandby, "") // only servers of our own may be killed
+	t.Setenv(stores.EnvStandby, "") // the test may kill only servers that this run started
 	store, err := wiringstest.Servers(t, stores.Options{}).Find(t.Context(), stores.KindStandby)
 	if err != nil {
 		wiringstest.LeaveOut(t, err)
@@ -97,7 +97,7 @@ func twice(t *testing.T, a adapter.Adapter) int {
 	return int(repeated.Load())
 }
 
-// bothServers returns a URL that names both, for connections that take writes.
+// bothServers returns a URL that names both servers, for connections to the one that accepts writes.
 func bothServers(url string, addrs []string) string {
 	return strings.Replace(url, "@"+addrs[0], "@"+strings.Join(addrs, ","), 1) + "&target_session_attrs=read-write&connect_timeout=5"
 }
@@ -118,8 +118,8 @@ func (p *pair) promote() {
 	p.await(p.primary, `SELECT NOT pg_is_in_recovery()`)
 }
 
-// follow starts the old primary, which follows the new one, and makes commits wait
-// for it.
+// follow starts the old primary, which then follows the new one. From then on commits
+// wait for it.
 func (p *pair) follow() {
 	p.t.Helper()
 	if err := p.standby.Start(p.t.Context()); err != nil {
@@ -129,8 +129,8 @@ func (p *pair) follow() {
 }
 
 // synchronous makes commits of the primary wait until the standby has them on its disk.
-// It names the standby: for any name, pg_basebackup, which copies the data for a new
-// standby, would be enough too.
+// It names the standby. If any name were enough, commits would not wait for the standby
+// while pg_basebackup copies the data for it.
 func (p *pair) synchronous() {
 	p.t.Helper()
 	p.await(p.primary, `SELECT count(*) = 1 FROM pg_stat_replication WHERE state = 'streaming' AND application_name = 'walreceiver'`)
@@ -163,8 +163,8 @@ func (p *pair) await(m *stores.Member, sql string) {
 	}
 }
 
-// query runs one statement on a connection of its own. The answer is true for a row
-// that says so, and for a statement without rows.
+// query runs one statement on a new connection. The answer is true if the row contains
+// true, or if the statement returns no rows.
 func query(ctx context.Context, m *stores.Member, sql string) (answer bool, err error) {
 	conn, err := pgx.Connect(ctx, fmt.Sprintf("postgres://gatehouse:gatehouse@%s/gatehouse?sslmode=disable", m.Addr))
 	if err != nil {

@@ -11,24 +11,24 @@ import (
 )
 
 var (
-	tokens = flag.Int("tokens", 320, "how many tokens are put under fire in each wiring")
+	tokens = flag.Int("tokens", 320, "how many tokens are tested in each wiring")
 	rounds = flag.Int("rounds", 1, "how often each server is killed")
 )
 
-// stressed are the wirings that keep the tested promises in different ways.
+// stressed are the wirings that the tests run over. Each keeps the tested promises in another way.
 var stressed = []string{
 	"memory, one process", "sqlite, modernc", "postgres, cached statements", "postgres, PgBouncer, transaction mode",
 	"redis, one server", "redis, cluster of three", "mongo, standalone", "mongo, replica set of three",
 }
 
-// each runs the test in every stressed wiring. It names the wirings whose server is not available on this
-// machine; with CI=true it fails for them.
+// each runs the test over every stressed wiring. If the server of a wiring is not available on this machine, the test is
+// skipped with a message; with CI=true it fails.
 func each(t *testing.T, servers *stores.Stores, test func(t *testing.T, w wirings.Wiring, o *wirings.Opened)) {
 	t.Helper()
 	inWirings(t, stressed, servers, test)
 }
 
-// inWirings is each for some of the stressed wirings.
+// inWirings runs the test over some of the stressed wirings, as each does.
 func inWirings(t *testing.T, names []string, servers *stores.Stores, test func(t *testing.T, w wirings.Wiring, o *wirings.Opened)) {
 	t.Helper()
 	for _, w := range wirings.All() {
@@ -37,7 +37,7 @@ func inWirings(t *testing.T, names []string, servers *stores.Stores, test func(t
 		}
 		t.Run(w.String(), func(t *testing.T) {
 			if testing.Short() && w.String() != stressed[0] {
-				t.Skip("LEFT OUT: -short is for memory alone")
+				t.Skip("LEFT OUT: -short tests memory only")
 			}
 			test(t, w, wiringstest.Open(t, w, servers))
 		})

@@ -19,17 +19,18 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Sixteen teams of four clients share two handles. In each team one client makes a token, then all four use it at once.
+// Sixteen teams of four clients share two handles. In each team one client creates a token, and then all four use it
+// concurrently.
 const (
 	teams      = 16
 	teamSize   = 4
 	patience   = 3 * time.Second // for one call
 	faultEvery = 60 * time.Millisecond
-	faultFor   = 30 * time.Millisecond // for faults that last
+	faultFor   = 30 * time.Millisecond // the duration of a fault that lasts
 )
 
-// TestTokensUnderFire checks [VTOK-04] where it is hardest: 64 clients, two handles, faults at random. Every
-// history must be possible for a single register: no token is used twice, and no created token is lost.
+// TestTokensUnderFire tests [VTOK-04] under the hardest conditions: with 64 clients, two handles and random faults. Every
+// history must be possible for one register: no token is used twice, and no created token is lost.
 func TestTokensUnderFire(t *testing.T) {
 	servers := wiringstest.Servers(t, stores.Options{Fast: true})
 	each(t, servers, func(t *testing.T, w wirings.Wiring, o *wirings.Opened) {
@@ -66,10 +67,10 @@ func TestTokensUnderFire(t *testing.T) {
 		t.Logf("%s (%s %s): %d tokens, %d spent, %d operations, of which %d failed, %d faults, %v: %d spent twice, %d lost, %d undecided",
 			w, o.Server, o.Version, *tokens, s.spent.Load(), s.operations.Load(), s.failed.Load(), struck.Load(), time.Since(start).Round(10*time.Millisecond), double, lost, unknown)
 		if len(controls) > 0 && struck.Load() == 0 {
-			t.Error("no fault struck: the test shows nothing")
+			t.Error("no fault took effect, so the test proves nothing")
 		}
 		if s.spent.Load() == 0 {
-			t.Error("no token was spent: the test shows nothing")
+			t.Error("no token was used, so the test proves nothing")
 		}
 	})
 }
@@ -89,7 +90,7 @@ func bombard(control fault.Control, stop <-chan struct{}) (struck int64) {
 		case <-tick.C:
 		}
 		i, err := control.Inject(kinds[mathrand.IntN(len(kinds))], 1+mathrand.IntN(8))
-		if err != nil { // the control has no such fault
+		if err != nil { // the control does not have this fault
 			continue
 		}
 		timer := time.NewTimer(faultFor)
@@ -104,12 +105,12 @@ func bombard(control fault.Control, stop <-chan struct{}) (struck int64) {
 	}
 }
 
-// shooting is one run, with the history of the calls for every token.
+// shooting is one run, with the history of the calls on every token.
 type shooting struct {
 	handles    []adapter.Adapter
 	start      time.Time
 	nonce      string
-	histories  [][]porcupine.Operation // by token; a team writes its own only
+	histories  [][]porcupine.Operation // by token; a team writes only the histories of its own tokens
 	operations atomic.Int64
 	failed     atomic.Int64
 	spent      atomic.Int64
@@ -117,7 +118,7 @@ type shooting struct {
 
 // outcome is the result of a call on a token.
 type outcome struct {
-	made   bool // the call was a create
+	made   bool // the call created the token
 	got    bool // a use returned the token
 	failed bool // it is not known whether the call took effect
 }
@@ -179,14 +180,14 @@ func (s *shooting) timed(ctx context.Context, client int, call func(context.Cont
 	return porcupine.Operation{ClientId: client, Call: int64(from), Return: int64(to), Output: o}
 }
 
-// settle uses every token once more when all is quiet, so that one which was lost shows.
+// settle uses every token once more after the faults have ended, so that a lost token is noticed.
 func (s *shooting) settle(t *testing.T) {
 	t.Helper()
 	var wg sync.WaitGroup
 	for team := range teams {
 		wg.Go(func() {
 			for token := team; token < len(s.histories); token += teams {
-				for { // the first calls may meet connections that were broken
+				for { // the first calls may get connections that a fault has broken
 					op := s.use(t.Context(), teams*teamSize+team, token)
 					s.histories[token] = append(s.histories[token], op)
 					if !op.Output.(outcome).failed {
@@ -203,7 +204,7 @@ func (s *shooting) settle(t *testing.T) {
 	wg.Wait()
 }
 
-// A token is absent, there, or spent.
+// A token is absent, there (stored and not used), or spent.
 type state int
 
 const (
@@ -212,7 +213,7 @@ const (
 	spent
 )
 
-// register specifies a token: it is created once and returned once.
+// register is the sequential specification of a token, which is created once and returned once.
 var register = porcupine.NondeterministicModel{
 	Init: func() []any { return []any{absent} },
 	Step: func(before, _, output any) []any {
@@ -231,7 +232,7 @@ var register = porcupine.NondeterministicModel{
 			return []any{s}
 		case o.got && s == there:
 			return []any{spent}
-		case o.got || s == there: // a token that was not created, or a stored token that is not returned
+		case o.got || s == there: // a token was returned that did not exist, or a stored token was not returned
 			return nil
 		default:
 			return []any{s}
@@ -239,7 +240,7 @@ var register = porcupine.NondeterministicModel{
 	},
 }
 
-// judge compares every history with the register.
+// judge checks every history against the register.
 func (s *shooting) judge(t *testing.T) (double, lost, unknown int) {
 	t.Helper()
 	model := register.ToModel()
@@ -262,7 +263,7 @@ func (s *shooting) judge(t *testing.T) (double, lost, unknown int) {
 				lost++
 			}
 		}
-		t.Errorf("the history of token %d is none of a token that is used once: %s", token, describe(history))
+		t.Errorf("the history of token %d is impossible for a token that is used once: %s", token, describe(history))
 	}
 	return double, lost, unknown
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// without is an adapter that lacks one of the 19 methods.
+// without is an adapter without one of the 19 methods.
 type without struct {
 	*memory.Adapter
 	method string
@@ -80,8 +80,8 @@ var methodsOf = map[string][]string{
 
 // TestMissingMethods runs the suite on the memory adapter without each single
 // method, and without each optional interface. A clause that the full adapter passes
-// stays verified, unless it requires the missing method. Only the clause about
-// whole groups of methods may fail.
+// stays verified, unless it requires the missing method. Only the clause that forbids
+// a group of methods with a gap may fail.
 func TestMissingMethods(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -124,9 +124,9 @@ func TestMissingMethods(t *testing.T) {
 					t.Errorf("%s fails: %s", id, strings.Join(r.Evidence, "\n"))
 				case before != adaptertest.Pass && before != adaptertest.Recorded:
 				case r.Outcome == adaptertest.NotApplicable && !required:
-					t.Errorf("%s does not apply (%s), and does not say that it requires any of %v", id, r.Reason, methods)
+					t.Errorf("%s does not apply (%s), although it requires none of %v", id, r.Reason, methods)
 				case r.Outcome != adaptertest.NotApplicable && required:
-					t.Errorf("%s says that it requires one of %v, and is %s without it", id, methods, r.Outcome)
+					t.Errorf("%s requires one of %v, and is %s without it", id, methods, r.Outcome)
 				}
 			}
 		})
@@ -164,7 +164,7 @@ func (s shared) Unwrap() any {
 	return s.Adapter
 }
 
-// Missing lists the methods that the adapter lacks.
+// Missing lists the methods that the adapter does not have.
 func (s shared) Missing() []string { return adapter.Missing(s.Adapter) }
 
 func handle(_ testing.TB, a adapter.Adapter) adapter.Adapter { return shared{a} }

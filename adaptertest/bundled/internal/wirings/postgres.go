@@ -37,7 +37,7 @@ func postgresWirings() []Wiring {
 		{"CockroachDB", stores.KindCockroach, postgrestest.Settings{}}, // only a registry has it
 	} {
 		needs := []stores.Kind{w.kind}
-		if w.kind == newest { // which the pooler stands before
+		if w.kind == newest { // only this server is behind the pooler
 			needs = append(needs, stores.KindPgBouncer)
 		}
 		all = append(all, Wiring{Adapter: "postgres", Name: w.name, Needs: needs, open: w.open})
@@ -71,7 +71,7 @@ func (w postgresWiring) open(ctx context.Context, s *stores.Stores) (*Opened, er
 	}
 	opened.Harness, opened.close = env.Harness(), env.Close
 	if w.kind != stores.KindPostgres {
-		opened.Harness.Declarations.NoPooler = "the pooler of this run stands before the newest server"
+		opened.Harness.Declarations.NoPooler = "the pooler of this run is in front of the newest server only"
 	}
 	return opened, nil
 }

@@ -27,7 +27,7 @@ func redisWirings() []Wiring {
 		{name: "Redis 7", needs: stores.KindRedis.Of("7"), server: oneRedis(3)},
 		{name: "Valkey 9", needs: stores.KindValkey.Of("9"), server: oneRedis(3)},
 		{name: "Valkey 8", needs: stores.KindValkey.Of("8"), server: oneRedis(3)},
-		// Only a registry has it. A script must declare its keys there.
+		// Only a registry has it. On Dragonfly a script must declare its keys.
 		{name: "Dragonfly", needs: stores.KindDragonfly, server: oneRedis(3), options: []redis.Option{redis.WithDeclaredKeys()}},
 	} {
 		all = append(all, Wiring{Adapter: "redis", Name: w.name, Needs: []stores.Kind{w.needs}, open: w.open})

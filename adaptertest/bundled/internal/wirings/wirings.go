@@ -9,14 +9,14 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 )
 
-// A Wiring is one way to use an adapter: a server, a driver, a mode.
+// A Wiring is one way to use an adapter: with one server, one driver and one mode.
 type Wiring struct {
-	// Adapter is the folder under adapters. Name distinguishes this wiring from the adapter's other ones.
+	// Adapter is the name of the folder under adapters. Name distinguishes this wiring from the other wirings of the adapter.
 	Adapter, Name string
 	// Needs are the servers without which the wiring can't be opened.
 	Needs []stores.Kind
-	// Rounds is the share of the repetitions of races and histories that the wiring has: all of them in the first wiring
-	// of an adapter, fewer in those that run the same code in another setting.
+	// Rounds is the share of the repetitions of races and histories that run over the wiring. It is 1 for the first wiring
+	// of an adapter, and less for wirings that run the same code in another setting.
 	Rounds float64
 
 	open func(ctx context.Context, s *stores.Stores) (*Opened, error)
@@ -32,7 +32,7 @@ type Opened struct {
 	Harness         adaptertest.Harness
 	// Store is the server, nil for an embedded wiring.
 	Store *stores.Store
-	// Rounds is the value of the wiring, or less for a server that is too slow.
+	// Rounds is Rounds of the wiring, or less for a server that is too slow.
 	Rounds float64
 
 	close func(ctx context.Context) error
@@ -58,11 +58,11 @@ func (o *Opened) Close(ctx context.Context) error {
 	return o.close(ctx)
 }
 
-// fewer is the share of the rounds in the wirings of an adapter after the first.
+// fewer is the share of the rounds for all wirings of an adapter except the first.
 const fewer = 0.1
 
-// All returns every wiring of every bundled adapter, adapter by adapter. The first of each is the one on the newest server
-// of the most usual kind.
+// All returns every wiring of every bundled adapter, adapter by adapter. The first wiring of an adapter has the newest
+// server of the most usual kind.
 func All() []Wiring {
 	all := slices.Concat(memoryWirings(), sqliteWirings(), postgresWirings(), redisWirings(), mongoWirings())
 	for i := range all {

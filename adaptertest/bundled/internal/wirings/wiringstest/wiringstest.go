@@ -19,7 +19,7 @@ func Servers(t testing.TB, o stores.Options) *stores.Stores {
 	return servers
 }
 
-// Open opens a wiring. A server that is missing ends the test as [LeaveOut] says.
+// Open opens a wiring. If its server is missing, Open calls [LeaveOut].
 func Open(t testing.TB, w wirings.Wiring, servers *stores.Stores) *wirings.Opened {
 	t.Helper()
 	o, err := w.Open(t.Context(), servers)
@@ -30,7 +30,8 @@ func Open(t testing.TB, w wirings.Wiring, servers *stores.Stores) *wirings.Opene
 	return o
 }
 
-// LeaveOut ends a test whose server is missing: it fails, unless the machine can't offer the server and nobody expects it.
+// LeaveOut ends a test whose server is missing. The test is skipped if the machine can't offer the server, unless CI is
+// true, and always if [stores.EnvSkip] is 1. Otherwise it fails.
 func LeaveOut(t testing.TB, err error) {
 	t.Helper()
 	if os.Getenv("CI") != "true" && errors.Is(err, stores.ErrUnavailable) || os.Getenv(stores.EnvSkip) == "1" {
