@@ -1,14 +1,14 @@
-# Each target says what it does; the modules are those of go.work.
+# The line before each target says what it does. The modules are those of go.work.
 MODULES := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work)
-# The longest first: what is left for the end then runs beside others.
+# The modules that take longest are tested first, so that at the end no long one runs alone.
 LONGEST := adapters/mongo adapters/postgres adapters/redis adaptertest adaptertest/internal/mutants adaptertest/bundled
-# A fifth of the rounds of races here, all of them in the matrix.
+# `make test` runs a fifth of the rounds of races over these; the matrix runs all of them.
 FEW_ROUNDS := adapters/mongo adapters/postgres adapters/redis examples/ownadapter
-# These take several times as long with the race detector: `make race` runs them with it. `make test` has time for the quick form over one
-# wiring of the adapters in QUICK_RACE.
+# With the race detector these modules take several times as long, so only `make race` runs them with it. For the adapters in QUICK_RACE,
+# `make test` runs the quick form over one wiring with it.
 SLOW_RACE := adapters/mongo adapters/postgres adapters/redis adapters/sqlite adaptertest/bundled adaptertest/internal/mutants
 QUICK_RACE := adapters/redis adapters/sqlite
-# The detector leaves out SQLite's own code, which is translated from C: it would take most of the time.
+# The race detector leaves out the code of SQLite, which is translated from C: it would take most of the time.
 export RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 10s
@@ -16,7 +16,7 @@ BENCHTIME ?= 1s
 JOBS ?= 3
 WITH_STORES := go run ./adaptertest/bundled/cmd/withstores
 export GOTOOLCHAIN := local
-# Where setup-node puts Node if the machine has none.
+# setup-node installs Node in this folder if the machine has no Node.
 export PATH := $(CURDIR)/.cache/node/node_modules/node/bin:$(PATH)
 
 .DEFAULT_GOAL := test
@@ -32,24 +32,24 @@ help:
 test: setup
 	@$(WITH_STORES) -fast -- $(MAKE) --no-print-directory --output-sync --keep-going --jobs $(JOBS) test-modules
 
-## setup: install what the tests need and the machine lacks: a container engine with the stores' images, Chromium, Node
+## setup: install what the tests need and the machine does not have: a container engine, the images of the stores, Chromium, Node
 setup: images browser
 	@.ci/setup-node || test "$$CI" != true
-	@echo "setup: the engine, the images of the stores, Chromium and Node are there, or named above"
+	@echo "setup: the engine, the images of the stores, Chromium and Node are installed; what is missing is named above"
 
-# What needs a container engine, Chromium or Node, and what takes longer than a developer waits.
+# Modules that need a container engine, or that take too long for a quick check.
 LEFT_OUT := adaptertest/internal/mutants adaptertest/bundled
 
 ## check: the developer's loop: the quick tests of every module, with nothing but Go
 check:
-	@echo "check: leaves out the network stores, Chromium, Node, the broken adapters, the matrix and stress, and what takes long: make test runs them"
+	@echo "check: leaves out the tests that need network stores, Chromium or Node, the broken adapters, the matrix, stress, and long tests: make test runs them"
 	@GATEHOUSE_SKIP_STORES=1 $(MAKE) --no-print-directory --output-sync --jobs 2 $(addprefix check/,$(filter-out $(LEFT_OUT),$(MODULES)))
 
 check/%:
 	@cd $* && { GOWORK=off go test -short -timeout 10m ./... 2>&1 || echo "check: $* fails"; } | awk '!/no test files/; /^check: .* fails$$/ { failed = 1 } END { exit failed }'
 
-# Tests of stores mostly wait, so more modules run at once than there are processors. The tests of the repository read files that
-# the cache of test results does not watch.
+# Tests of stores mostly wait, so more modules are tested at once than the machine has processors. The tests of the repository read
+# files that the cache of test results does not watch, so they run without the cache.
 test-modules: $(addprefix test/,$(LONGEST)) $(addprefix test-race/,$(QUICK_RACE)) $(addprefix test/,$(filter-out $(LONGEST),$(MODULES)))
 
 test/%:
@@ -63,7 +63,7 @@ WIRING_sqlite := modernc
 test-race/adapters/%:
 	@.ci/race $* $(WIRING_$*)
 
-## race: with the race detector and few rounds, the modules of which `make test` runs only a part with it
+## race: the modules that `make test` runs only in part with the race detector, all with it and with few rounds
 race: images
 	@$(WITH_STORES) -fast -- $(MAKE) --no-print-directory race-modules
 
@@ -72,9 +72,9 @@ race-modules: $(addprefix race/,$(SLOW_RACE))
 race/%:
 	@echo "== $* with the race detector"; cd $* && GOWORK=off ADAPTERTEST_ROUNDS=0.05 go test $(RACE) -short -timeout 60m ./...
 
-# Go systems beside linux/amd64 for which every module is vetted.
+# Every module is vetted for these systems, besides linux/amd64.
 SYSTEMS := linux/386 linux/arm windows/amd64 darwin/arm64 freebsd/amd64
-# Their tests need no servers and run as 32-bit programs.
+# The tests of these modules need no servers; they also run as 32-bit programs.
 NARROW := auth adaptertest adapters/memory adapters/sqlite
 
 ## portable: vet every module for other systems, and run the tests that need no servers as 32-bit programs
@@ -88,7 +88,7 @@ portable:
 apidiff:
 	@.ci/apidiff
 
-## release: the tags of VERSION, made here and pushed by nobody; DRY_RUN=1 makes them in a copy and checks them
+## release: make the tags of VERSION, and push nothing; DRY_RUN=1 makes them in a copy and checks them
 release:
 	@cd internal/release && GOWORK=off go run . -version "$(VERSION)" $(if $(DRY_RUN),-dry-run)
 
@@ -100,14 +100,14 @@ fuzz:
 
 ## conformance: the suite over the bundled adapters on their newest servers, and the matrix, in .cache/conformance
 conformance:
-	@$(MAKE) --no-print-directory images || echo "conformance: goes on without containers"
+	@$(MAKE) --no-print-directory images || echo "conformance: continues without containers"
 	go run ./adaptertest/bundled/cmd/conformance $(CONFORMANCE)
 
-## conformance-all: the same on all servers and in all wirings; it writes CONFORMANCE.md
+## conformance-all: the same over all servers and wirings; writes CONFORMANCE.md
 conformance-all:
 	@$(MAKE) --no-print-directory conformance CONFORMANCE="-all -out ."
 
-## stress: 10,000 tokens under fire and 20 kills of each server, with the numbers
+## stress: use 10,000 tokens under faults and kill each server 20 times; prints the numbers
 stress: images
 	cd adaptertest/bundled && go test -count=1 -timeout 2h -v ./internal/stress -tokens 10000 -rounds 20
 
@@ -115,12 +115,12 @@ stress: images
 mutants:
 	go run ./adaptertest/internal/mutants/cmd/mutants
 
-## mutants-all: the tables, for an hour: which clause alone notices what, how much each harness notices, races 20 times, and scans of real stores
+## mutants-all: takes an hour: which faults only one clause notices, how much each harness notices, races 20 times, and scans of real stores
 mutants-all: images
 	go run ./adaptertest/internal/mutants/cmd/mutants -tables
 	cd adaptertest/bundled && GOWORK=off go test -count=1 -timeout 1h -v ./internal/growth -runs 5
 
-## bench: one table: adapters and core beside the least work by hand, and other libraries
+## bench: one table: adapters and core beside the smallest hand-written code for the same work, and other libraries
 bench: images
 	@$(WITH_STORES) -- $(MAKE) --no-print-directory bench-modules
 
@@ -132,11 +132,11 @@ bench-modules:
 
 USERS ?= 1000000
 
-## bench-large: every store with USERS (1000000) users and sessions, each figure beside the same work by hand
+## bench-large: every store with USERS (1000000) users and sessions, each figure beside hand-written code for the same work
 bench-large: images
 	cd adaptertest/bundled && GOWORK=off go run ./cmd/benchlarge $(USERS)
 
-## interop: the real Auth.js over our tokens and databases, and a certified OpenID provider; needs Node
+## interop: test with the real Auth.js over our tokens and databases, and with a certified OpenID provider; needs Node
 interop: images browser
 	@if .ci/setup-node; then $(MAKE) --no-print-directory interop-tests; else test "$$CI" != true; fi
 
