@@ -18,10 +18,10 @@ import (
 
 // The questions below correspond to the adapter tests of Auth.js,
 // nextauthjs/next-auth packages/utils/adapter.ts at a1a16a5a7780, WebAuthn
-// included: they check the same facts in the same order with the same kind of
-// values, and leave the same facts unchecked. They follow one user from sign-up
-// to deletion. Auth.js reads the store with queries of its own; here the correct
-// adapter reads it.
+// included. They check the same facts in the same order with the same kind of
+// values, and check nothing more. They follow one user from sign-up to deletion.
+// Auth.js reads the store with queries of its own; here the correct adapter reads
+// it.
 
 // questions is the state that the questions share.
 type questions struct {
@@ -77,7 +77,7 @@ func AuthJS(t testing.TB, m Mutant) []string {
 	return noticed
 }
 
-// ask reports whether the question found nothing wrong.
+// ask reports whether the question found no fault.
 func (q *questions) ask(question func(q *questions)) (fine bool) {
 	defer func() {
 		if recover() != nil {
@@ -221,8 +221,8 @@ var authJSQuestions = []struct {
 		if list := ok(q.a.ListAuthenticatorsByUserID(q.ctx, "invalid-user-id")); list == nil || len(list) > 0 {
 			panic("the list of an unknown user is not empty")
 		}
-		// The lists are asked to be part of what is expected, not the other way
-		// round: a shorter one will do.
+		// Auth.js checks only that each listed authenticator is expected. So a list
+		// that is too short passes.
 		contained(ok(q.a.ListAuthenticatorsByUserID(q.ctx, one.ID)), created[:2])
 		contained(ok(q.a.ListAuthenticatorsByUserID(q.ctx, two.ID)), created[2:])
 	}},
@@ -232,7 +232,7 @@ var authJSQuestions = []struct {
 		if _, err := q.a.UpdateAuthenticatorCounter(q.ctx, "invalid-credential-id", rand.Int64N(100)); err == nil {
 			panic("an unknown credential is updated")
 		}
-		counter := created.Counter + 1 + rand.Int64N(99) // theirs may add nothing, and then notices what it has no question for
+		counter := created.Counter + 1 + rand.Int64N(99) // Auth.js may add 0 and then notice a fault by chance
 		equal(got(q.a.UpdateAuthenticatorCounter(q.ctx, w.CredentialID, counter)).Counter, counter)
 	}},
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Correct is a correct adapter that differs from the two bases where the contract
-// allows it. The suite must not fail it.
+// Correct is a correct adapter that differs from the two bases in a way that the
+// contract allows. The suite must not fail it.
 type Correct struct {
 	Name string
 	// Except are clauses that it may fail.
@@ -54,8 +54,8 @@ func (k Correct) Quick() []string {
 	return quickGroups
 }
 
-// Soak runs the quick form once, with the clauses that match, and returns those at
-// which the adapter fails and may not.
+// Soak runs the quick form once, with the clauses whose ID matches. It returns the
+// results of the clauses that the adapter fails although it must not.
 func (k Correct) Soak(ctx context.Context, match *regexp.Regexp, seed uint64) ([]adaptertest.Result, error) {
 	var ids []string
 	for _, c := range adaptertest.Clauses() {

@@ -1,6 +1,6 @@
-// Package mutants tests the conformance suite: it holds broken adapters, each
-// an otherwise correct one with a single fault, and names the clauses at which
-// the suite must fail on it.
+// Package mutants tests the conformance suite. It has broken adapters, each of
+// them a correct adapter with a single fault. For each it names the clauses that
+// the adapter must fail.
 //
 // There are two correct adapters to break: mem, over maps, and lite, which is
 // adapters/sqlite over a database/sql driver that injects faults. A broken
@@ -8,6 +8,6 @@
 // pass between lite and its database. MUTANTS.md lists all of them, and for
 // each clause the ones that fail it.
 //
-// The package also asks the questions of Auth.js's own list of adapter tests,
-// to tell how many of the same faults they notice.
+// The package also has the adapter tests of Auth.js, as questions in Go, and
+// counts how many of the same faults they notice.
 package mutants

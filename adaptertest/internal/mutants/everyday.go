@@ -418,8 +418,8 @@ func everydayMutants() []Mutant {
 	}
 }
 
-// pairedMutants break the other base in the ways that led to the clauses which
-// the everyday mutants brought.
+// pairedMutants have the same faults as those everyday mutants for which a clause was
+// added, but break the other correct adapter.
 func pairedMutants() []Mutant {
 	return []Mutant{
 		{Name: "own account is linked again", Fault: "LinkAccount of an account that the user has replaces its tokens.", Fails: []string{"ACCT-22"}, mem: func(m *mem) with {

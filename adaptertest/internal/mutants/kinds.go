@@ -343,8 +343,8 @@ func numberMutants() []Mutant {
 	}
 }
 
-// togetherMutants confuse facts that belong together: fields of a record, expiry
-// times, joins and counts.
+// togetherMutants confuse values that depend on each other: fields of a record,
+// expiry times, joins and counts.
 func togetherMutants() []Mutant {
 	return []Mutant{
 		{Name: "moved session keeps the old expiry", Fails: []string{"CONC-19"}, Races: true,

@@ -25,14 +25,14 @@ type Mutant struct {
 	Fails []string
 	// Detector are the clauses that it fails only under the race detector.
 	Detector []string
-	// AuthJS says that the tests of Auth.js notice it. It was known of the
-	// listed mutants, and was measured for the others.
+	// AuthJS says that the tests of Auth.js notice it. For the listed mutants it was
+	// known before; for the others it was measured.
 	AuthJS bool
-	// Process says that the fault may end the process, or shows only in a process
-	// that was started for it.
+	// Process says that the fault may end the process, or is noticed only in a process
+	// that was started for the mutant.
 	Process bool
-	// Races says that the fault shows only in concurrent calls: the mutant is run
-	// many times.
+	// Races says that only concurrent calls can notice the fault, so the command runs
+	// the mutant many times.
 	Races bool
 	// Rounds is the Options.Rounds that the mutant is judged with; zero means the
 	// full form.

@@ -12,8 +12,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 )
 
-// TestMain lets more tests run at once than there are processors, because the
-// slow mutants are those that hang.
+// TestMain lets more tests run at once than the machine has processors, because slow
+// mutants mostly wait.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", "8"); err != nil {
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestMutantsAreCaught judges every mutant. If this process has no race detector,
-// it starts one that has, for the mutants that only the race detector notices.
+// it starts a process with one, for the mutants that only the race detector notices.
 func TestMutantsAreCaught(t *testing.T) {
 	var racing []string
 	for _, m := range All() {
@@ -149,8 +149,8 @@ func TestPageIsUpToDate(t *testing.T) {
 	}
 }
 
-// TestEveryClauseHasAMutant looks for clauses that no mutant shows to be able to
-// fail.
+// TestEveryClauseHasAMutant looks for clauses that no mutant must fail. Nobody knows
+// whether such a clause can fail.
 func TestEveryClauseHasAMutant(t *testing.T) {
 	failed := map[string]bool{}
 	for _, m := range All() {

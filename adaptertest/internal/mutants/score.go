@@ -38,8 +38,8 @@ func (m Mutant) clauses() []string {
 // Reach says which optional fields of the harness are set.
 type Reach int
 
-// The reaches: all fields; all except those that inject faults; only New and the
-// declarations.
+// Everything means all fields, NoFaults all fields except those that inject faults,
+// and BlackBox only New and the declarations.
 const (
 	Everything Reach = iota
 	NoFaults

@@ -11,9 +11,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// unseenMutants are of the kinds that the suite missed, or failed only at a clause
-// about something else, when a batch of broken adapters was tried that its authors
-// had not seen.
+// unseenMutants have faults that the suite once missed, or noticed only by a clause
+// about something else. They were found with broken adapters that the authors of the
+// suite had not seen before.
 func unseenMutants() []Mutant {
 	return []Mutant{
 		{Name: "accounts are joined with authenticators", Fault: "ListAccountsByUserID returns an account once for each authenticator that is connected to it.", Fails: []string{"ALIST-01"},
@@ -311,8 +311,8 @@ func unseenMutants() []Mutant {
 	}
 }
 
-// joined lists records of a user, each once for each record of the other kind that
-// goes with it, as an outer join does.
+// joined lists records of a user as an outer join does: a record appears once for
+// each record of the other kind that on accepts for it.
 func joined[A, B any](ctx context.Context, id string, list func(context.Context, string) ([]A, error), others func(context.Context, string) ([]B, error), on func(A, B) bool) ([]A, error) {
 	records, err := list(ctx, id)
 	if err != nil {
@@ -435,7 +435,7 @@ func breakerOf[A, T any](b *breaker, call func(context.Context, A) (T, error)) f
 	}
 }
 
-// lockedMoves locks the user whom a session has, and then the one whom it gets.
+// lockedMoves locks the present owner of a session, and then the new one.
 func lockedMoves(find func(context.Context, string) (*adapter.SessionAndUser, error), update updateSessionFunc) updateSessionFunc {
 	var mu sync.Mutex
 	locks := map[string]chan struct{}{}

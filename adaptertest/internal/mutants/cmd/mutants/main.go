@@ -1,5 +1,5 @@
-// Command mutants runs the conformance suite on broken adapters and prints
-// which it catches.
+// Command mutants runs the conformance suite on broken adapters and prints which of
+// them the suite catches.
 package main
 
 import (
@@ -53,7 +53,7 @@ func main() {
 	flag.BoolVar(&o.detector, "detector", false, "judge only the clauses that need the race detector; needs go run -race")
 	flag.BoolVar(&o.write, "write", false, "write MUTANTS.md")
 	flag.BoolVar(&o.short, "short", false, "use the rounds of the suite's quick form")
-	flag.IntVar(&o.soak, "soak", 0, "run the quick form so many times on each correct adapter, and print what it fails")
+	flag.IntVar(&o.soak, "soak", 0, "run the quick form this many times on each correct adapter, and print the clauses that it fails")
 	flag.StringVar(&o.clauses, "clauses", "", "with -soak: only the clauses whose ID this regular expression matches")
 	flag.IntVar(&o.workers, "workers", 6, "how many mutants are judged at once")
 	flag.Parse()
@@ -174,7 +174,7 @@ func score(ctx context.Context, chosen []mutants.Mutant, o options) error {
 	})
 	fmt.Printf("\nThe suite catches %d of %d broken adapters at every clause named for them.\n", caught, judged)
 	if !o.detector {
-		fmt.Printf("The questions of Auth.js's own tests notice %d of the same.\n", noticed)
+		fmt.Printf("The adapter tests of Auth.js notice %d of them.\n", noticed)
 	}
 	if err != nil {
 		return err
@@ -191,8 +191,8 @@ func score(ctx context.Context, chosen []mutants.Mutant, o options) error {
 	return nil
 }
 
-// alone prints the mutants that one clause alone notices, by clause, and the
-// clauses that notice none alone.
+// alone prints, for each clause, the mutants that only this clause notices. It also
+// prints the clauses for which there is no such mutant.
 func alone(ctx context.Context, chosen []mutants.Mutant, o options) error {
 	only := map[string][]string{}
 	err := judge(ctx, chosen, o, mutants.Everything, func(v mutants.Verdict) {
@@ -216,8 +216,8 @@ func alone(ctx context.Context, chosen []mutants.Mutant, o options) error {
 	return nil
 }
 
-// races runs the races many times, with all that the harness can do and without
-// held replies.
+// races runs the mutants with a race many times, with all fields of the harness and
+// without those that inject faults.
 func races(ctx context.Context, chosen []mutants.Mutant, o options) error {
 	o.workers = 1
 	for _, m := range chosen {
@@ -236,13 +236,13 @@ func races(ctx context.Context, chosen []mutants.Mutant, o options) error {
 				return err
 			}
 		}
-		fmt.Printf("%-60s %-4s %3d %% with all abilities, %3d %% without faults\n", m.Name, m.Base(), 100*held/o.races, 100*barrier/o.races)
+		fmt.Printf("%-60s %-4s %3d %% with all fields of the harness, %3d %% without faults\n", m.Name, m.Base(), 100*held/o.races, 100*barrier/o.races)
 	}
 	return nil
 }
 
-// reaches counts the mutants that fail a named clause, by what the harness can
-// do.
+// reaches counts the mutants that fail a named clause, for each set of fields of the
+// harness.
 func reaches(ctx context.Context, chosen []mutants.Mutant, o options) error {
 	for _, r := range []struct {
 		name  string
