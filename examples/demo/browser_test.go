@@ -103,7 +103,7 @@ func (b *browser) click(what string) {
 func (b *browser) reads(want string) {
 	b.t.Helper()
 	if text := get(b, chromedp.Text("html")); !strings.Contains(text, want) {
-		b.t.Fatalf("the page does not say %q but\n%s", want, text)
+		b.t.Fatalf("the page does not contain %q:\n%s", want, text)
 	}
 }
 

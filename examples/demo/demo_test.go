@@ -143,7 +143,7 @@ func (b *browser) signOut(site string) {
 func (b *browser) isSignedOut(site string) {
 	b.t.Helper()
 	if left := b.cookies(sessionCookie); len(left) > 0 {
-		b.t.Errorf("%d cookies of the session are there", len(left))
+		b.t.Errorf("%d cookies of the session are left", len(left))
 	}
 	b.goTo(site + "/members")
 	b.reads("Sign in with Password")

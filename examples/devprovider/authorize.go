@@ -35,7 +35,7 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "The request can't be read.", http.StatusBadRequest)
 		return
 	}
-	// The browser is not sent back for another client or another address.
+	// For another client or another address, the browser is not sent back.
 	if !slices.Equal(r.Form["client_id"], []string{ID}) || !slices.Equal(r.Form["redirect_uri"], []string{p.redirectURI}) {
 		http.Error(w, "The client_id or the redirect_uri is not the registered one.", http.StatusBadRequest)
 		return
@@ -61,7 +61,7 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 func problem(q url.Values) (code, description string) {
 	for name, values := range q {
 		if len(values) > 1 {
-			return "invalid_request", name + " is there twice"
+			return "invalid_request", name + " appears twice"
 		}
 	}
 	mode := q.Get("response_mode")

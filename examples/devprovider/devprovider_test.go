@@ -61,7 +61,7 @@ func TestSignIn(t *testing.T) {
 			_, body = fetch(t, client, http.MethodPost, chooser, url.Values{"person": {"grace"}})
 			for _, want := range []string{grace.Name, grace.Email, grace.Picture} {
 				if !strings.Contains(body, want) {
-					t.Errorf("the session lacks %s: %s", want, body)
+					t.Errorf("the session does not contain %s: %s", want, body)
 				}
 			}
 		})
@@ -176,28 +176,28 @@ func TestAuthorizationRequests(t *testing.T) {
 		// browser is not sent back.
 		want string
 	}{
-		"redirect_uri of another path":   {set("redirect_uri", callback+"/x"), "refused"},
-		"redirect_uri with a query":      {set("redirect_uri", callback+"?x=1"), "refused"},
-		"redirect_uri of another host":   {set("redirect_uri", strings.Replace(callback, "localhost", "127.0.0.1", 1)), "refused"},
-		"redirect_uri of a stranger":     {set("redirect_uri", "https://evil.example.com/"), "refused"},
-		"redirect_uri missing":           {set("redirect_uri"), "refused"},
-		"redirect_uri twice":             {set("redirect_uri", callback, callback), "refused"},
-		"another client":                 {set("client_id", "other"), "refused"},
-		"no PKCE":                        {func(q url.Values) { q.Del("code_challenge"); q.Del("code_challenge_method") }, "invalid_request"},
-		"plain PKCE":                     {set("code_challenge_method", "plain"), "invalid_request"},
-		"a challenge that is no SHA-256": {set("code_challenge", "short"), "invalid_request"},
-		"the implicit flow":              {set("response_type", "id_token"), "unsupported_response_type"},
-		"the answer in the fragment":     {set("response_mode", "fragment"), "invalid_request"},
-		"no OpenID":                      {set("scope", "profile"), "invalid_scope"},
-		"no interaction":                 {set("prompt", "none"), "interaction_required"},
-		"a request object":               {set("request", "e30."), "request_not_supported"},
-		"a request object by reference":  {set("request_uri", "https://evil.example.com/"), "request_uri_not_supported"},
-		"a parameter twice":              {set("nonce", "1", "2"), "invalid_request"},
+		"redirect_uri of another path":  {set("redirect_uri", callback+"/x"), "refused"},
+		"redirect_uri with a query":     {set("redirect_uri", callback+"?x=1"), "refused"},
+		"redirect_uri of another host":  {set("redirect_uri", strings.Replace(callback, "localhost", "127.0.0.1", 1)), "refused"},
+		"redirect_uri of a stranger":    {set("redirect_uri", "https://evil.example.com/"), "refused"},
+		"redirect_uri missing":          {set("redirect_uri"), "refused"},
+		"redirect_uri twice":            {set("redirect_uri", callback, callback), "refused"},
+		"another client":                {set("client_id", "other"), "refused"},
+		"no PKCE":                       {func(q url.Values) { q.Del("code_challenge"); q.Del("code_challenge_method") }, "invalid_request"},
+		"plain PKCE":                    {set("code_challenge_method", "plain"), "invalid_request"},
+		"a challenge that is too short": {set("code_challenge", "short"), "invalid_request"},
+		"the implicit flow":             {set("response_type", "id_token"), "unsupported_response_type"},
+		"the answer in the fragment":    {set("response_mode", "fragment"), "invalid_request"},
+		"no OpenID":                     {set("scope", "profile"), "invalid_scope"},
+		"no interaction":                {set("prompt", "none"), "interaction_required"},
+		"a request object":              {set("request", "e30."), "request_not_supported"},
+		"a request object by reference": {set("request_uri", "https://evil.example.com/"), "request_uri_not_supported"},
+		"a parameter twice":             {set("nonce", "1", "2"), "invalid_request"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := request()
 			c.change(q)
-			// A wrong request is refused whichever person is chosen.
+			// A wrong request is refused for every person that is chosen.
 			for _, r := range []*http.Request{
 				local(http.MethodGet, "/dev/authorize?"+q.Encode(), nil),
 				local(http.MethodPost, "/dev/authorize?"+q.Encode(), url.Values{"person": {"grace"}}),
@@ -332,10 +332,10 @@ func TestCodeReplay(t *testing.T) {
 		t.Fatalf("userinfo: status %d", got.Code)
 	}
 	if got := exchange(p, code, nil); got.Code != http.StatusBadRequest || !strings.Contains(got.Body.String(), "invalid_grant") {
-		t.Errorf("a code comes twice: status %d: %s", got.Code, got.Body)
+		t.Errorf("a code that is sent twice: status %d: %s", got.Code, got.Body)
 	}
 	if got := userInfo(p, token); got.Code != http.StatusUnauthorized {
-		t.Errorf("the token of a code that came twice: status %d, want 401", got.Code)
+		t.Errorf("the token of a code that was sent twice: status %d, want 401", got.Code)
 	}
 }
 
@@ -348,7 +348,7 @@ func TestScopes(t *testing.T) {
 	} {
 		got := userInfo(p, accessToken(t, exchange(p, code(t, p, scope), nil))).Body.String()
 		if strings.TrimSpace(got) != want {
-			t.Errorf("scope %s tells %s, want %s", scope, got, want)
+			t.Errorf("scope %s gives %s, want %s", scope, got, want)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func TestProviderOfOnesOwn(t *testing.T) {
 		})
 		mux.HandleFunc("POST /oauth/token", func(w http.ResponseWriter, r *http.Request) {
 			if id, key, _ := r.BasicAuth(); id != "acme-id" || key != "acme-secret" || r.PostFormValue("code") != "code-1" {
-				t.Error("the token request is not that of the client")
+				t.Error("the token request has the wrong client ID or secret")
 			}
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"access_token":"token-1","token_type":"bearer"}`)
@@ -230,8 +230,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// TestLinking: accounts are linked by e-mail address only where the guide says
-// so.
+// TestLinking: accounts are linked by e-mail address only in the cases of the guide.
 func TestLinking(t *testing.T) {
 	strict, trusted := "strict", "trusted"
 	site := serve(t, func(site string) http.Handler {
@@ -263,8 +262,8 @@ func TestLinking(t *testing.T) {
 	}
 }
 
-// TestFrontEnd reads a session in the form in which the front end makes it.
-// Tests of package auth run Auth.js and prove that this is the form.
+// TestFrontEnd reads a session in the format of the front end. Tests of package
+// auth run Auth.js and prove that this is its format.
 func TestFrontEnd(t *testing.T) {
 	t.Setenv("AUTH_SECRET", secret)
 	api, err := newAPI()

@@ -37,7 +37,7 @@ func TestSessionsPage(t *testing.T) {
 	})
 	first, second := newClient(t), newClient(t)
 	if end, _ := first.fetch(http.MethodGet, site+"/sessions", nil); !strings.Contains(end, "/auth/signin?callbackUrl=") {
-		t.Fatalf("somebody who is not signed in gets to %s", end)
+		t.Fatalf("a visitor who is not signed in arrives at %s", end)
 	}
 	first.signIn(site, devprovider.ID, "grace")
 	second.signIn(site, devprovider.ID, "grace")
@@ -53,7 +53,7 @@ func TestSessionsPage(t *testing.T) {
 		t.Errorf("%d sessions are left, want 1", n)
 	}
 	if end, _ := first.fetch(http.MethodGet, site+"/", nil); !strings.Contains(end, "/auth/signin") {
-		t.Errorf("the browser whose session was ended gets to %s", end)
+		t.Errorf("the browser whose session was ended arrives at %s", end)
 	}
 	_, page = second.fetch(http.MethodPost, site+"/sessions/end", url.Values{"csrfToken": {tokenOnPage.FindStringSubmatch(page)[1]}, "id": {idsOnPage.FindStringSubmatch(page)[1]}})
 	if !strings.Contains(page, "Sign in with") {

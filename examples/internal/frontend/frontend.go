@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// Build builds the page in a folder of the examples, above which the test runs,
-// with the pinned packages of that folder, and returns the files. Without Node,
-// or without the packages, it skips the test with a message that the proof is
-// missing. With the environment variable CI=true the test fails instead.
+// Build builds the page in a folder of the examples with the pinned packages of
+// that folder, and returns the files. dir is relative to the folder of the test.
+// Without Node, or without the packages, the test is skipped with a message. With
+// the environment variable CI=true it fails instead.
 func Build(t testing.TB, dir string) fs.FS {
 	t.Helper()
 	if testing.Short() {
