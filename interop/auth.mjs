@@ -1,8 +1,8 @@
 // Serves requests with the real Auth.js: a JSON list of {config, request} on
-// standard input gives a JSON list of responses on standard output. Functions of
-// the configuration are few: a credentials provider that lets ada with the
-// password lovelace in, callbacks by name, and with the list verificationTokens
-// an adapter that has these and an e-mail provider.
+// standard input gives a JSON list of responses on standard output. The
+// configuration can name only a few functions: a credentials provider that accepts
+// ada with the password lovelace, and callbacks by name. With the list
+// verificationTokens it has an adapter with these tokens, and an e-mail provider.
 import { Auth, skipCSRFCheck } from "@auth/core"
 import { text } from "node:stream/consumers"
 

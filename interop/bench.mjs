@@ -1,8 +1,8 @@
 // Measures the real Auth.js: {task, secret, cookie, provider, seconds} on
 // standard input gives {requests, seconds, cpu} on standard output, where seconds
-// is the time that was spent in the requests and cpu that of the processor. The
+// is the time that the requests took, and cpu is their processor time. The
 // tasks are session (GET session with the cookie), start (POST signin) and
-// complete (GET callback), the latter two with a provider that answers already.
+// complete (GET callback), the latter two with a provider that answers at once.
 import { Auth, skipCSRFCheck } from "@auth/core"
 import { text } from "node:stream/consumers"
 
@@ -56,7 +56,7 @@ const tasks = {
   },
 }
 
-for (let i = 0; i < 200; i++) await tasks[task]() // what is compiled late, is compiled
+for (let i = 0; i < 200; i++) await tasks[task]() // so that all code is compiled before the measurement
 spent = 0
 cpu = 0
 let requests = 0

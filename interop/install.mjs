@@ -1,6 +1,6 @@
 // Installs the packages of a folder, unless those of its lock file are there:
 //   node install.mjs pg
-// They are installed in a folder of their own and moved in place, so that several processes may do so at once.
+// They are installed in a new folder, which is then moved in place, so that several processes may install them at once.
 import { spawnSync } from "node:child_process"
 import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -27,8 +27,8 @@ function place(made) {
   try {
     renameSync(made, modules)
   } catch (error) {
-    if (installed()) return // by another process
-    rmSync(modules, { recursive: true, force: true }) // of an earlier lock file
+    if (installed()) return // another process has installed them
+    rmSync(modules, { recursive: true, force: true }) // the packages of an earlier lock file
     renameSync(made, modules)
   }
 }

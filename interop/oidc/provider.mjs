@@ -9,7 +9,7 @@ console.info = console.warn // standard output is for the lines above
 const { Provider } = await import("oidc-provider")
 const { createMemoryAdapter } = await import("oidc-provider/lib/adapters/memory_adapter.js")
 
-const storage = createMemoryAdapter() // which outlasts the keys
+const storage = createMemoryAdapter() // it stays when the keys are replaced
 
 const keys = () =>
   [
@@ -22,11 +22,11 @@ const provider = (issuer) =>
   new Provider(issuer, {
     adapter: storage,
     claims: { profile: ["name"], email: ["email", "email_verified"] },
-    conformIdTokenClaims: false, // the ID token has the claims of the scopes, too
+    conformIdTokenClaims: false, // the ID token also has the claims of the scopes
     cookies: { keys: ["not a secret"] },
     enabledJWA: { idTokenSigningAlgValues: ["HS256", "RS256", "PS256", "ES256", "EdDSA"] },
     features: { jwtUserinfo: { enabled: true }, registration: { enabled: true } },
-    // The name tells where the claims are from.
+    // The name tells where the claims come from.
     findAccount: (_, id) => ({
       accountId: id,
       claims: (use) => ({ sub: id, name: `${id} of the ${use}`, email: `${id}@example.com`, email_verified: true }),

@@ -1,6 +1,6 @@
 // A site with the real Auth.js and its passkey provider, over a store in memory. Each line of standard input is a JSON object,
 // each line of standard output its answer, in the same order:
-//   {config: {now, provider, strategy, signIn, newUser}}    starts anew, with the clock standing at now (milliseconds)
+//   {config: {now, provider, strategy, signIn, newUser}}    starts a new site, with the clock fixed at now (milliseconds)
 //   {seed: {users, accounts, authenticators}}               adds rows
 //   {request: {method, url, headers, body}}                 gives {status, headers, setCookie, body, trace}
 //   {store: true}                                           gives all rows
