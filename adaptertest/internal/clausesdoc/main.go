@@ -32,22 +32,22 @@ const head = `<!-- Generated from clauses.json by go generate. Do not edit. -->
 
 # The clauses of the adapter contract
 
-%s Ids never change; a clause that is withdrawn keeps its id.
+%s The id of a clause never changes, and the id of a deleted clause is not used again.
 
-- **MUST** clauses hold for every adapter. **SHOULD** clauses are what good adapters do; a reason can excuse not to. **MAY** clauses allow something, which is recorded.
-- The basis of a clause is what the comments of package adapter promise (API), security (SEC: breaking it lets somebody in as somebody else, undoes a revocation or
-  exhausts the service), loss (LOSS: stored data is lost or changed) or quality (Q: good adapters do it).
+- Every adapter must keep the **MUST** clauses. A good adapter keeps the **SHOULD** clauses; it may break one if there is a reason. A **MAY** clause allows something, and the report records whether the adapter does it.
+- The basis of a clause, in brackets, says why it exists. API: the comments of package adapter promise it. SEC: without it a person can sign in as another user, a revocation is undone, or the
+  service can be exhausted. LOSS: without it stored data is lost or changed. Q: it makes an adapter better.
 - *Absent* is a nil record and a nil error. *Fails* is a non-nil error. A *pair* is provider and provider account id, or identifier and token.
-- Incidents name public code, issues and commits. adapter-x of nextauthjs/next-auth is ` + "`packages/adapter-x`" + ` as published at commit a1a16a5a7780.
-- The advice is for SQL stores, Redis and MongoDB (and what speaks their protocols). Postgres syntax stands for SQL where nothing else is said.
+- An incident names public code, issues and commits in which the clause was broken. adapter-x of nextauthjs/next-auth is ` + "`packages/adapter-x`" + ` at commit a1a16a5a7780.
+- The advice is for SQL stores, for Redis, for MongoDB, and for stores with the same protocols. SQL has the syntax of Postgres, unless the text names another store.
 
 `
 
 var groups = map[string]string{
 	"CAP": "shape and capabilities", "USER": "users", "ACCT": "provider accounts", "SESS": "sessions", "VTOK": "verification tokens",
-	"AUTHN": "WebAuthn authenticators", "SIGNUP": "sign-up in one step", "ALIST": "lists and updates of accounts", "SLIST": "lists and ends of sessions",
-	"AEDIT": "edits of authenticators", "TEDIT": "deletion of verification tokens", "CASC": "deleting a user", "TIME": "instants", "DATA": "fidelity", "INPUT": "hostile and odd input",
-	"ERR": "results and errors", "CTX": "contexts", "CONC": "concurrency", "FAULT": "failures under way", "EXP": "expiry and clean-up",
+	"AUTHN": "WebAuthn authenticators", "SIGNUP": "sign-up in one step", "ALIST": "lists and updates of accounts", "SLIST": "listing and ending sessions",
+	"AEDIT": "changing authenticators", "TEDIT": "deletion of verification tokens", "CASC": "deleting a user", "TIME": "instants", "DATA": "fidelity", "INPUT": "hostile and unusual input",
+	"ERR": "results and errors", "CTX": "contexts", "CONC": "concurrency", "FAULT": "failures during a call", "EXP": "expiry and clean-up",
 	"ISO": "instances, visibility, durability", "ALIAS": "memory", "VOL": "volume", "LIFE": "life cycle", "FLOW": "the core over the adapter",
 }
 
@@ -77,16 +77,16 @@ type field struct{ name, sql, network, embedded string }
 var harnessFields = []field{
 	{"Second", "another `*sql.DB` on the same database", "another client of the same server and prefix", "a second open of the file; another handle on the same maps"},
 	{"Close", "`db.Close()`", "`client.Close()`", "close the file, or mark the handle as closed"},
-	{"Reopen", "`New` on a fresh `*sql.DB`", "`New` on a fresh client", "open the file again; leave it nil and declare `Volatile` for maps"},
+	{"Reopen", "`New` on a new `*sql.DB`", "`New` on a new client", "open the file again; leave it nil and declare `Volatile` for maps"},
 	{"Namespace", "the option for the table prefix or schema", "the option for the key prefix or database", "the option for the bucket or the directory"},
 	{"Clock", "nil: the server has its own", "nil: the server has its own", "the clock that the adapter takes as an option"},
-	{"Sweep", "nil where the adapter has `DeleteExpired`", "nil, or what triggers the server's expiry", "nil where the adapter has `DeleteExpired`"},
-	{"Faults", "`fault.NewDriver` around the driver's connector", "`fault.NewProxy` in front of the server", "`fault.NewDriver` for `database/sql`; else nil"},
-	{"Corrupt", "`UPDATE` a column to what can't be read", "overwrite the value of the key", "overwrite the bytes of the record"},
-	{"Inspect", "`SELECT 1` by a plain handle", "`EXISTS` or `FindOne` by a plain client", "look into the file or the map"},
-	{"Single", "`db.SetMaxOpenConns(1)`", "a pool of one connection", "the same as for SQL; else nil"},
-	{"Limited", "`db.SetMaxOpenConns(4)`", "a pool of four connections", "the same as for SQL; else nil"},
-	{"Pooled", "through PgBouncer, or `db.SetMaxIdleConns(0)`", "through a proxy of the vendor's; else declare `NoPooler`", "declare `NoPooler`"},
+	{"Sweep", "nil if the adapter has `DeleteExpired`", "nil, or a function that triggers the server's expiry", "nil if the adapter has `DeleteExpired`"},
+	{"Faults", "`fault.NewDriver` around the driver's connector", "`fault.NewProxy` in front of the server", "`fault.NewDriver` for `database/sql`; otherwise nil"},
+	{"Corrupt", "`UPDATE` a column to a value that can't be read", "overwrite the value of the key", "overwrite the bytes of the record"},
+	{"Inspect", "`SELECT 1` with a plain handle", "`EXISTS` or `FindOne` with a plain client", "read the file or the map"},
+	{"Single", "`db.SetMaxOpenConns(1)`", "a pool of one connection", "as for SQL; otherwise nil"},
+	{"Limited", "`db.SetMaxOpenConns(4)`", "a pool of four connections", "as for SQL; otherwise nil"},
+	{"Pooled", "through PgBouncer, or `db.SetMaxIdleConns(0)`", "through a proxy of the vendor; otherwise declare `NoPooler`", "declare `NoPooler`"},
 	{"Connections", "`db.Stats().OpenConnections`", "the connections of the proxy", "nil"},
 	{"CheckHandle", "`db.PingContext`", "`client.Ping`", "nil"},
 }
@@ -94,7 +94,7 @@ var harnessFields = []field{
 // fields returns the table of the harness's fields.
 func fields(clauses []adaptertest.Clause) string {
 	var b strings.Builder
-	b.WriteString("\n## The fields of the harness\n\nA clause needs the fields that stand before it; races use Second and Faults where they are set, and find more with them.\n\n" +
+	b.WriteString("\n## The fields of the harness\n\nThe table shows which clauses need which field. Races also use Second and Faults if they are set, and then find more faults.\n\n" +
 		"| field | clauses that need it | SQL | over the network | embedded |\n| --- | --- | --- | --- | --- |\n")
 	for _, f := range harnessFields {
 		var ids []string
@@ -104,7 +104,7 @@ func fields(clauses []adaptertest.Clause) string {
 			}
 		}
 		if len(ids) == 0 {
-			ids = []string{"used where it is set"}
+			ids = []string{"used if it is set"}
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", f.name, strings.Join(ids, ", "), f.sql, f.network, f.embedded)
 	}
@@ -117,7 +117,7 @@ func entry(b *strings.Builder, c adaptertest.Clause) {
 	if c.Incident != "" {
 		fmt.Fprintf(b, "*Incident:* %s\n\n", link(escape(c.Incident)))
 	}
-	fmt.Fprintf(b, "*Tested:* %s\n\n", escape(c.Test))
+	fmt.Fprintf(b, "*Test:* %s\n\n", escape(c.Test))
 	fmt.Fprintf(b, "- *SQL:* %s\n- *Redis:* %s\n- *MongoDB:* %s\n", escape(c.Fix.SQL), escape(c.Fix.Redis), escape(c.Fix.Mongo))
 }
 
