@@ -145,9 +145,6 @@ type check struct {
 	run   func(c *clauseContext)
 }
 
-// runsAlone reports whether no other check may run at the same time.
-func (k check) runsAlone() bool { return k.races || k.alone }
-
 func (k check) name() string { return k.id + "-" + k.words }
 
 // races reports whether the clause with the ID is tested by a race.

@@ -87,22 +87,36 @@ var ctxClauses = []check{
 		p, stop := pair.New()
 		defer stop()
 		during := &pair.Canceller{Runner: p}
-		for turn := range c.rounds(500) {
-			// Each write has its own fixture, because a cancelled call may still
-			// have effects after it has returned. CTX-07 judges these.
+		// Each write has its own fixture, because a cancelled call may still have
+		// effects after it has returned. CTX-07 judges these.
+		try := func(method string, call func(w call) (record any, err error)) {
 			k := c.newFixture(c.raw)
-			writes := c.working(k.writes())
-			w := writes[turn/2%len(writes)]
-			var record any
-			var err error
-			if turn%2 == 0 {
-				ctx := pair.NewTripContext(c.ctx, 1+turn/2/len(writes)%tripLooks)
-				record, err = w.do(ctx, c.raw)
-				ctx.Cancel()
-			} else {
-				during.Call(c.ctx, func(ctx context.Context) { record, err = w.do(ctx, c.raw) })
-			}
+			w := k.callOf(method)
+			record, err := call(w)
 			c.tookEffect(k, k.model(c), w, record, err)
+		}
+		var writes []string
+		for _, w := range c.working(new(fixture).writes()) {
+			writes = append(writes, w.method)
+		}
+		stride := c.stride(4)
+		for turn, method := range writes {
+			tripped := true
+			for n := 1 + turn%stride; n <= tripLooks && tripped; n += stride {
+				try(method, func(w call) (any, error) {
+					ctx := pair.NewTripContext(c.ctx, n)
+					defer ctx.Cancel()
+					record, err := w.do(ctx, c.raw)
+					tripped = ctx.Tripped()
+					return record, err
+				})
+			}
+		}
+		for turn := range c.rounds(250) {
+			try(writes[turn%len(writes)], func(w call) (record any, err error) {
+				during.Call(c.ctx, func(ctx context.Context) { record, err = w.do(ctx, c.raw) })
+				return record, err
+			})
 		}
 	}},
 	{id: "CTX-04", words: "abandoned-calls-use-nothing-up", needs: []ability{abilityLimited}, run: func(c *clauseContext) {

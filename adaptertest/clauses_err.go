@@ -138,7 +138,7 @@ var errClauses = []check{
 		})
 	}},
 	{id: "ERR-10", words: "undecodable-is-an-error", needs: []ability{abilityCorrupt}, run: undecodableIsAnError},
-	{id: "ERR-11", words: "errors-match-their-kind-only", run: errorsMatchTheirKind},
+	{id: "ERR-11", words: "errors-match-their-kind-only", alone: true, run: errorsMatchTheirKind},
 	{id: "ERR-12", words: "what-was-refused-stays-free", requires: []string{"CreateUser", "GetUser"}, run: whatWasRefusedStaysFree},
 	{id: "ERR-13", words: "refusals-are-no-failures", requires: []string{"CreateUser"}, run: refusalsAreNoFailures},
 }
@@ -167,7 +167,7 @@ func failureIsNotAbsent(c *clauseContext) {
 				kinds = kinds[:2] // after a lost reply the token may be used: FAULT-07 judges that
 			}
 			for _, kind := range c.kindsFor(turn, len(lookups), c.faults(), kinds) {
-				c.eachStep(kind, func() {
+				c.eachStep(k.method, kind, func() {
 					if uses {
 						token := c.token()
 						key = []string{token.Identifier, token.Token}
@@ -227,7 +227,7 @@ func nilErrorMeansWritten(c *clauseContext) {
 		}
 		kinds := []fault.Kind{fault.FailRequest, fault.Down, fault.Cut}
 		for _, kind := range c.kindsFor(turn, len(writes), c.faults(), kinds) {
-			c.eachStep(kind, func() { do, missing = w.prepare(c) }, func(what string) error {
+			c.eachStep(w.method, kind, func() { do, missing = w.prepare(c) }, func(what string) error {
 				_, err := c.bounded(limitWith(kind), func(c *clauseContext) (any, error) { return do(c.a) })
 				if err != nil {
 					return err
@@ -340,14 +340,16 @@ func undecodableIsAnError(c *clauseContext) {
 // maxSteps limits how many steps of one call fail in turn.
 const maxSteps = 12
 
-// eachStep calls prepare without a fault and then call with one at the first
-// step, the second and so on, until a call ends without the fault.
-func (c *clauseContext) eachStep(kind fault.Kind, prepare func(), call func(what string) error) {
+// eachStep calls prepare without a fault and then call, which calls the method,
+// with one at the first step, the second and so on, until a call ends without
+// the fault.
+func (c *clauseContext) eachStep(method string, kind fault.Kind, prepare func(), call func(what string) error) {
 	control := c.harness().Faults(c.raw)
 	steps := maxSteps
 	if kind == fault.Down {
 		steps = 1 // one step is enough, because drivers wait for a store that is down
 	}
+	var errs []failure
 	for step := 1; step <= steps; step++ {
 		what := fmt.Sprintf("step %d of the call meets %s", step, kindName(kind))
 		prepare()
@@ -355,10 +357,15 @@ func (c *clauseContext) eachStep(kind fault.Kind, prepare func(), call func(what
 		err := call(what)
 		hit := isHit(in) || err != nil && willBeHit(in)
 		c.heal()
-		if !hit || c.failed() {
+		if !hit {
+			break
+		}
+		errs = append(errs, failure{method + " when " + what, err})
+		if c.failed() {
 			return
 		}
 	}
+	c.run.metFault(method, kind, errs)
 }
 
 // wrapsCause reports whether err wraps an error that is more than text: the
@@ -500,13 +507,21 @@ func errorsMatchTheirKind(c *clauseContext) {
 		c.Notef("no fault was injected: the harness has no %s", abilityFaults)
 		return
 	}
-	c.eachFault(breakingFaults, slices.Concat(visibleWrites, lookups), func(x faulted) {
+	judge := func(what string, err error) {
 		for _, sentinel := range []error{adapter.ErrConflict, adapter.ErrNotFound, adapter.ErrLastCredential, adapter.ErrUnsupported} {
-			if errors.Is(x.err, sentinel) {
-				c.Errorf("%s: the store failed, and the error matches %q", x, sentinel)
+			if errors.Is(err, sentinel) {
+				c.Errorf("%s: the store failed, and the error matches %q", what, sentinel)
 			}
 		}
-	})
+	}
+	met := c.run.faultsMet() // in earlier clauses
+	for _, errs := range met {
+		for _, x := range errs {
+			judge(x.what, x.err)
+		}
+	}
+	known := func(method string, kind fault.Kind) bool { _, ok := met[faultOf{method, kind}]; return ok }
+	c.faultsExcept(known, breakingFaults, slices.Concat(visibleWrites, lookups), func(x faulted) { judge(x.String(), x.err) })
 }
 
 // ownerAndKey makes writes that collide with a record of the same user, whose

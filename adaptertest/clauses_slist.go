@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -174,7 +173,7 @@ var slistClauses = []check{
 		defer control.Heal()
 		u := c.user().ID
 		hits := 0
-		for _, kind := range []fault.Kind{fault.FailRequest, fault.LoseReply, fault.CutReply, fault.Cut, fault.Down, fault.HalfClose} {
+		for _, kind := range c.kindsFor(0, 1, control, breakingFaults) {
 			for step := 1; step <= faultSteps; step++ {
 				var all []adapter.Session
 				for range 5 {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -167,7 +166,7 @@ var teditClauses = []check{
 func (c *clauseContext) deletedTokensUnderFaults() {
 	control := c.control()
 	defer control.Heal()
-	for _, kind := range []fault.Kind{fault.FailRequest, fault.LoseReply, fault.CutReply, fault.Cut, fault.Down, fault.HalfClose} {
+	for _, kind := range breakingFaults {
 		for step := 1; step <= faultSteps; step++ {
 			var tokens []adapter.VerificationToken
 			identifier := c.newToken().Identifier

@@ -2,6 +2,7 @@ package adaptertest
 
 import (
 	"errors"
+	"maps"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 )
@@ -10,6 +11,31 @@ import (
 type failure struct {
 	what string
 	err  error
+}
+
+// faultOf is a kind of fault that a method meets.
+type faultOf struct {
+	method string
+	kind   fault.Kind
+}
+
+// metFault keeps the errors of a method that has met a kind of fault at each of
+// its steps, for the clauses that judge the errors of the whole run.
+func (r *run) metFault(method string, kind fault.Kind, errs []failure) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.met == nil {
+		r.met = map[faultOf][]failure{}
+	}
+	x := faultOf{method, kind}
+	r.met[x] = append(r.met[x], errs...)
+}
+
+// faultsMet returns what metFault has kept.
+func (r *run) faultsMet() map[faultOf][]failure {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.met)
 }
 
 // failing calls every lookup and every write while the store fails, once in a

@@ -189,6 +189,12 @@ func (c *clauseContext) kindsFor(turn, calls int, control fault.Control, wanted 
 // steps, each write with a new fixture. It judges the outcome when the traffic
 // flows again.
 func (c *clauseContext) eachFault(kinds []fault.Kind, methods []string, judge func(x faulted)) {
+	c.faultsExcept(func(string, fault.Kind) bool { return false }, kinds, methods, judge)
+}
+
+// faultsExcept is eachFault without the kinds of fault that a method need not
+// meet.
+func (c *clauseContext) faultsExcept(skip func(method string, kind fault.Kind) bool, kinds []fault.Kind, methods []string, judge func(x faulted)) {
 	control := c.control()
 	defer control.Heal()
 	hits := 0
@@ -199,6 +205,11 @@ func (c *clauseContext) eachFault(kinds []fault.Kind, methods []string, judge fu
 		}
 		most := faultSteps
 		for _, kind := range c.kindsFor(turn, len(methods), control, kinds) {
+			if skip(method, kind) {
+				hits++
+				continue
+			}
+			var errs []failure
 			for step := 1; step <= most; step++ {
 				if k == nil || !slices.Contains(lookups, method) {
 					k = c.newFixture(c.a)
@@ -219,12 +230,14 @@ func (c *clauseContext) eachFault(kinds []fault.Kind, methods []string, judge fu
 				}
 				hits++
 				x := faulted{kind: kind, step: step, fixture: k, call: m, result: result, err: err}
+				errs = append(errs, failure{x.String(), err})
 				c.adoptID(&x)
 				judge(x)
 				if c.failed() {
 					return
 				}
 			}
+			c.run.metFault(method, kind, errs)
 		}
 	}
 	applicable := slices.ContainsFunc(methods, c.works)

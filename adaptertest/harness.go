@@ -99,9 +99,9 @@ type Harness struct {
 	// Parallel is the number of clauses that run at once, each on its own adapter;
 	// zero means one. It saves time with a driver that waits much. New and the
 	// other functions that open adapters must then work for several clauses at
-	// once. Clauses that are races, that measure, or that judge the whole run or
-	// process run alone, after the others. If -run or -skip of go test names
-	// clauses, they run one after the other.
+	// once. Clauses that measure, or that judge the whole run or process, run
+	// alone, after the others, and in a run of at least one round the races, too.
+	// If -run or -skip of go test names clauses, they run one after the other.
 	Parallel int
 
 	// ClauseTimeout ends a stuck clause, in which no call has returned for this time.

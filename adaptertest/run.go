@@ -43,8 +43,9 @@ type Options struct {
 	Again func(ctx context.Context) (*exec.Cmd, error)
 }
 
-// Run runs the suite as subtests of t.
-func Run(t *testing.T, h Harness) {
+// Run runs the suite as subtests of t, and returns the report of the clauses
+// that have run.
+func Run(t *testing.T, h Harness) *Report {
 	t.Helper()
 	options, err := optionsFromEnvironment()
 	if err != nil {
@@ -91,6 +92,7 @@ func Run(t *testing.T, h Harness) {
 	// This is not t.Log: in the package's folder, go test shows printed lines,
 	// but hides the log of a test that passes.
 	_, _ = fmt.Fprintln(os.Stdout, report.Summary())
+	return report
 }
 
 // tell reports one result to the clause's subtest.
@@ -150,7 +152,7 @@ func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
 	}
 	if r.parallel() > 1 {
 		r.checkTogether(ctx, chosen, progress)
-		chosen = slices.DeleteFunc(chosen, func(k check) bool { return !k.runsAlone() })
+		chosen = slices.DeleteFunc(chosen, func(k check) bool { return !r.runsAlone(k) })
 	}
 	r.checkAll(ctx, chosen, 1, progress)
 	if err := ctx.Err(); err != nil {
@@ -162,9 +164,13 @@ func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
 // parallel returns the number of clauses that run at once.
 func (r *run) parallel() int { return cmp.Or(r.options.Parallel, r.harness.Parallel, 1) }
 
+// runsAlone reports whether no other check may run at the same time. A run of
+// less than one round has no time for races on their own.
+func (r *run) runsAlone(k check) bool { return k.alone || k.races && r.options.Rounds >= 1 }
+
 // checkTogether runs the clauses that may run at the same time as others.
 func (r *run) checkTogether(ctx context.Context, checks []check, progress func(Result)) {
-	together := slices.DeleteFunc(slices.Clone(checks), check.runsAlone)
+	together := slices.DeleteFunc(slices.Clone(checks), r.runsAlone)
 	slices.Reverse(together) // the last groups take longest: they wait for faults and deadlines
 	r.checkAll(ctx, together, r.parallel(), progress)
 }
@@ -220,6 +226,7 @@ type run struct {
 	secrets      []string
 
 	failed []failure // of the calls that failedCalls made
+	met    map[faultOf][]failure
 }
 
 func newRun(h *Harness, o Options) (*run, error) {

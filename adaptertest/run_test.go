@@ -297,7 +297,7 @@ func TestParallel(t *testing.T) {
 			close(two)
 		}
 		for id := range live {
-			if i := slices.IndexFunc(checks(), func(k check) bool { return k.id == id }); checks()[i].runsAlone() && len(live) > 1 {
+			if i := slices.IndexFunc(checks(), func(k check) bool { return k.id == id }); checks()[i].alone && len(live) > 1 {
 				t.Errorf("%s does not run alone: %v", id, live)
 			}
 		}

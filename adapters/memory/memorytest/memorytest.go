@@ -18,7 +18,7 @@ func Open(testing.TB) adapter.Adapter { return memory.New() }
 func Harness() adaptertest.Harness {
 	return adaptertest.Harness{
 		Name:     "memory",
-		Parallel: 4,
+		Parallel: 8,
 		New:      Open,
 		Second: func(_ testing.TB, a adapter.Adapter) adapter.Adapter {
 			second := *a.(*memory.Adapter) // another handle on the same maps

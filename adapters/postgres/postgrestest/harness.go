@@ -47,7 +47,7 @@ func (e *Env) Harness() adaptertest.Harness {
 		Limited:       func(t testing.TB) adapter.Adapter { return e.handle(t, 0, min(4, e.Conns), e.OnlyPooled) },
 		Connections:   func(a adapter.Adapter) int { return a.(*Handle).Proxy.Stats().Open },
 		CheckHandle:   func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).Pool.Ping(ctx) },
-		Parallel:      4,               // a clause waits for its server, its deadlines and its faults
+		Parallel:      8,               // a clause waits for its server, its deadlines and its faults
 		ClauseTimeout: 3 * time.Minute, // a cancelled call closes a connection, and the machine may be busy
 		InternalNames: []string{"users", "accounts", "sessions", "verification_token", "authenticators", "gatehouse_schema",
 			"users_pkey", "users_email_key", "public.users"},

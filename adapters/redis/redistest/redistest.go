@@ -233,7 +233,7 @@ func (e *Env) Harness() adaptertest.Harness {
 			"layout", "user", "email", "account", "authenticator", "sessions", "ended", "session", "token", e.Prefix, "{" + e.Prefix + "-1}:user:",
 		},
 		Declarations:  adaptertest.Declarations{NoPooler: "a client of Redis speaks to the servers themselves"},
-		Parallel:      4,               // a clause often waits for its server, its deadlines and its faults
+		Parallel:      8,               // a clause often waits for its server, its deadlines and its faults
 		ClauseTimeout: 3 * time.Minute, // a cancelled call closes a connection, and the machine may be busy
 	}
 }

@@ -107,7 +107,7 @@ func (s Settings) Harness() adaptertest.Harness {
 			}
 			return &of, of.EnsureSchema(t.Context())
 		},
-		Parallel:    4,
+		Parallel:    8,
 		Faults:      func(a adapter.Adapter) fault.Control { return a.(*Handle).Faults },
 		Connections: func(a adapter.Adapter) int { return a.(*Handle).Faults.Stats().Open },
 		Corrupt:     s.corrupt,
