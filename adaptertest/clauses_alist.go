@@ -3,6 +3,7 @@ package adaptertest
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -57,6 +58,7 @@ var alistClauses = []check{
 			c.linkAccount(want[i])
 		})
 		c.same(fmt.Sprintf("ListAccountsByUserID of %d", len(want)), of[[]adapter.Account](c, listAccounts(many)), want)
+		c.listsLargeAccounts()
 	}},
 	{id: "ALIST-02", words: "unknown-user-has-an-empty-list", requires: accountListMethods, run: func(c *clauseContext) {
 		c.account(c.user().ID)
@@ -233,4 +235,29 @@ func longText(n int) string {
 		b[i] = 'a' + byte(i%26)
 	}
 	return string(b)
+}
+
+// listsLargeAccounts compares a list of accounts that are more than a page of a
+// mebibyte together, though each is smaller than a record may be. It deletes the
+// owner too: a deletion reads what it deletes.
+func (c *clauseContext) listsLargeAccounts() {
+	owner := c.user().ID
+	text := strings.Repeat("abcdefgh", 2048)
+	var want []adapter.Account
+	for len(want) < 40 {
+		x := c.newAccount(owner)
+		x.AccessToken, x.RefreshToken, x.IDToken = new(text), new(text), new(text)
+		if _, err := c.a.LinkAccount(c.ctx, x); err != nil {
+			c.Notef("no list of large accounts: %v", err) // ACCT-14 judges it
+			return
+		}
+		want = append(want, x)
+	}
+	c.same("ListAccountsByUserID of accounts of two mebibytes together", of[[]adapter.Account](c, listAccounts(owner)), want)
+	if c.works("DeleteUser") && c.works("GetAccount") {
+		c.deleteUser(owner)
+		for _, x := range want {
+			c.absent("an account of a deleted user who had two mebibytes of them", c.getAccount(x.Key()), nil)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -236,6 +237,7 @@ func extensionSurvives(c *clauseContext) {
 				return
 			}
 		}
+		c.sweepOfReplaced()
 	}
 	owner := c.user().ID
 	contenders := map[string]func(s adapter.Session){
@@ -411,53 +413,174 @@ func (c *clauseContext) sweepOfMany() {
 	c.Notef("%d sessions were extended and %d deleted while %d were gathered", len(extended), len(deleted), len(expired)+len(live))
 }
 
+// sweepOfReplaced stores live sessions and tokens under the keys of expired ones
+// while one clean-up follows another. What is live must stay.
+func (c *clauseContext) sweepOfReplaced() {
+	const writers, fewest, most, lag = 4, 8, 5000, 16
+	owner := c.user().ID
+	var replaced atomic.Int32
+	// replace creates a record whose key may be taken by the expired one. An
+	// adapter to which an expired record is absent may not free its key.
+	replace := func(create, free func() error) bool {
+		err := create()
+		if errors.Is(err, adapter.ErrConflict) {
+			if err = free(); err == nil {
+				err = create()
+			}
+		}
+		if err != nil && !errors.Is(err, adapter.ErrConflict) {
+			c.Fatalf("replacing an expired record during clean-up: %v", err)
+		}
+		return err == nil
+	}
+	// session and token create an expired record. What they return puts a live one
+	// in its place, and returns a check that it stays.
+	session := func() func() (stays func()) {
+		s := c.newSession(owner)
+		live := s
+		s.Expires = c.instant(-time.Second)
+		c.createSession(s)
+		return func() func() {
+			if !replace(func() error { _, err := c.raw.CreateSession(c.ctx, live); return err },
+				func() error { _, err := c.raw.DeleteSession(c.ctx, s.SessionToken); return err }) {
+				return nil
+			}
+			return func() {
+				if got := c.getSession(s.SessionToken); got == nil || c.unlike(got.Session, live) != "" {
+					c.Fatalf("a session that was created during clean-up under the token of an expired one: got %s, want %s", diff.Show(got), diff.Show(live))
+				}
+				if _, err := c.raw.DeleteSession(c.ctx, s.SessionToken); err != nil {
+					c.Fatalf("DeleteSession during clean-up: %v", err)
+				}
+			}
+		}
+	}
+	token := func() func() (stays func()) {
+		t := c.newToken()
+		live := t
+		t.Expires = c.instant(-time.Second)
+		c.createToken(t)
+		return func() func() {
+			if !replace(func() error { _, err := c.raw.CreateVerificationToken(c.ctx, live); return err },
+				func() error { _, err := c.raw.UseVerificationToken(c.ctx, t.Key()); return err }) {
+				return nil
+			}
+			return func() {
+				if got := c.useToken(t.Key()); got == nil || c.unlike(got, &live) != "" {
+					c.Fatalf("a verification token that was created during clean-up under the key of an expired one: got %s, want %s", diff.Show(got), diff.Show(live))
+				}
+			}
+		}
+	}
+	kinds := []func() func() (stays func()){session, token}
+	if !c.stores(VerificationTokenRecord) {
+		kinds = kinds[:1]
+	}
+	if c.has(abilityFaults) {
+		for _, expired := range kinds {
+			for step, held := 1, true; held && step <= sweepSteps; step++ {
+				live := expired()
+				var stays func()
+				if held = c.whileHeld(step, func() { c.sweep(c.now()) }, func() { stays = live() }); stays != nil {
+					stays()
+				}
+			}
+		}
+	}
+	end := time.Now().Add(c.span(time.Second))
+	var writing atomic.Int32
+	writing.Store(writers)
+	c.parallel(writers+1, func(client int) {
+		if client == writers {
+			for writing.Load() > 0 && !c.failed() {
+				start := time.Now()
+				c.sweep(c.now())
+				c.pause(time.Since(start)) // a store with one writer at a time lets the others in
+			}
+			return
+		}
+		defer writing.Add(-1)
+		expired := kinds[client%len(kinds)]
+		var later []func() // a clean-up that began before may delete it a little later
+		for i := 0; i < fewest || i < most && time.Now().Before(end); i++ {
+			if stays := expired()(); stays != nil {
+				later = append(later, stays)
+				replaced.Add(1)
+			}
+			if len(later) > lag {
+				later[0]()
+				later = later[1:]
+			}
+		}
+		for _, stays := range later {
+			stays()
+		}
+	})
+	if c.works("DeleteUser") {
+		_, _ = c.raw.DeleteUser(c.ctx, owner)
+	}
+	c.Notef("%d records were replaced during clean-up", replaced.Load())
+}
+
 // extendWhileHeld extends a session while the store's answer to the contender
 // is held back, at each of the contender's steps in turn.
 func (c *clauseContext) extendWhileHeld(create func() adapter.Session, contend func(adapter.Session), judge func(adapter.Session, *adapter.Session, time.Time)) {
-	const blocked = 300 * time.Millisecond
-	for step := 1; step <= 4; step++ {
+	for step := 1; step <= sweepSteps; step++ {
 		s := create()
 		until := c.instant(time.Hour)
-		in, err := c.harness().Faults(c.raw).Inject(fault.HoldReply, step)
-		if err != nil {
-			c.heal()
-			return
-		}
-		contended := make(chan struct{})
-		go func() {
-			defer close(contended)
-			contend(s)
-		}()
 		var extended *adapter.Session
-		held := false
-		select {
-		case <-in.Hit():
-			held = true
-			updated := make(chan struct{})
-			go func() {
-				defer close(updated)
-				extended, err = c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(until)})
-			}()
-			select {
-			case <-updated:
-			case <-time.After(blocked): // the extension waits for the contender's lock
-			}
-			in.Release()
-			<-updated
-			if err != nil {
-				c.Errorf("UpdateSession while the reply to another caller is delayed: %v", err)
-			}
-		case <-contended:
-		case <-c.ctx.Done():
-		}
-		in.Release()
-		<-contended
-		c.heal()
+		var err error
+		held := c.whileHeld(step, func() { contend(s) }, func() {
+			extended, err = c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(until)})
+		})
 		if !held {
 			return
 		}
+		if err != nil {
+			c.Errorf("UpdateSession while the reply to another caller is delayed: %v", err)
+		}
 		judge(s, extended, until)
 	}
+}
+
+// sweepSteps limits the steps of a clean-up or a read whose answers are held.
+const sweepSteps = 4
+
+// whileHeld calls act while the store's answer to the contender is held back at a
+// step. It reports whether the contender came to that step.
+func (c *clauseContext) whileHeld(step int, contend, act func()) (held bool) {
+	const blocked = 300 * time.Millisecond
+	in, err := c.harness().Faults(c.raw).Inject(fault.HoldReply, step)
+	if err != nil {
+		c.heal()
+		return false
+	}
+	contended := make(chan struct{})
+	go func() {
+		defer close(contended)
+		contend()
+	}()
+	select {
+	case <-in.Hit():
+		held = true
+		acted := make(chan struct{})
+		go func() {
+			defer close(acted)
+			act()
+		}()
+		select {
+		case <-acted:
+		case <-time.After(blocked): // it waits for the contender's lock
+		}
+		in.Release()
+		<-acted
+	case <-contended:
+	case <-c.ctx.Done():
+	}
+	in.Release()
+	<-contended
+	c.heal()
+	return held
 }
 
 // cleanUpCounts is EXP-08. A store may remove records that have expired by the

@@ -27,6 +27,8 @@ var isoClauses = []check{
 				return
 			}
 		}
+		c.looksAroundWrites(c.a, other)
+		c.looksAroundWrites(other, c.a)
 	}},
 	{id: "ISO-04", words: "data-outlives-close", run: func(c *clauseContext) {
 		if why := c.harness().Declarations.Volatile; why != "" {
@@ -53,6 +55,7 @@ var isoClauses = []check{
 				return
 			}
 		}
+		c.looksAroundWrites(c.a, c.a)
 		c.randomSequences()
 	}},
 	{id: "ISO-06", words: "eventual-reads-keep-their-bound", run: func(c *clauseContext) {
@@ -217,6 +220,35 @@ func (c *clauseContext) crossRead(writer, reader adapter.Adapter) {
 		c.absent("GetUserByEmail after DeleteUser", c.getUserByEmail(u.Email), nil)
 		for _, look := range keys {
 			look("DeleteUser", false)
+		}
+	}
+}
+
+// looksAroundWrites makes each write through one adapter, and every lookup and
+// list through another, before and after each write: what was read before must
+// not hide the change, whatever the write changes besides its own record.
+func (c *clauseContext) looksAroundWrites(writer, reader adapter.Adapter) {
+	k := c.newFixture(writer)
+	m, look := k.model(c), k.keys()
+	compare := func(when string) {
+		got, err := c.snapshot(c.ctx, reader, look)
+		must(c, "a lookup "+when, got, err)
+		for _, d := range c.differences(got, c.snapshotOfModel(m, look)) {
+			c.Errorf("%s: %s", when, d)
+		}
+	}
+	compare("before the writes")
+	for _, w := range c.working(k.writes()) {
+		if c.assignsIDs() && (w.method == "CreateUser" || w.method == "CreateUserWithAccount") {
+			continue
+		}
+		_, err := w.do(c.ctx, writer)
+		must(c, w.method, w, err)
+		_, err = w.do(c.ctx, m)
+		must(c, "the model's "+w.method, w, err)
+		compare("after " + w.method + ", with all lookups made before it too")
+		if c.failed() {
+			return
 		}
 	}
 }

@@ -18,10 +18,27 @@ import (
 var lifeClauses = []check{
 	{id: "LIFE-01", words: "close-twice", needs: []ability{abilityClose}, run: func(c *clauseContext) {
 		c.uninvolvedGone = true
+		other := adapter.Adapter(nil)
+		if c.has(abilitySecond) {
+			other = c.second()
+		}
+		works := func() error {
+			if other == nil {
+				return nil
+			}
+			return c.looksUp(other)
+		}
+		var once error
 		for i := range 2 {
 			if err := c.harness().Close(c.raw); err != nil {
 				c.Errorf("Close, call %d: %v", i+1, err)
 			}
+			if i == 0 {
+				once = works()
+			}
+		}
+		if twice := works(); once == nil && twice != nil {
+			c.Errorf("another handle worked after the first Close of this one, and after the second it fails: %v", twice)
 		}
 	}},
 	{id: "LIFE-02", words: "after-close-never-absent", needs: []ability{abilityClose}, run: afterCloseNeverAbsent},

@@ -155,6 +155,11 @@ var sessClauses = []check{
 		} else {
 			c.resolves("the session after a refused update of userId", s, a)
 		}
+		both := adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(a.ID), Expires: adapter.To(c.instant(5 * time.Hour))}
+		if _, err := c.a.UpdateSession(c.ctx, both); err == nil {
+			both.Apply(&s)
+			c.resolves("the session after one update of userId and expires", s, a)
+		}
 	}},
 	{id: "SESS-09", words: "update-returns-the-stored-session", requires: sessionUpdateMethods, run: func(c *clauseContext) {
 		s := c.session(c.user().ID)

@@ -2,6 +2,7 @@ package adaptertest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -150,6 +151,25 @@ var timeClauses = []check{
 			} {
 				p.round(c, owner, t.Truncate(c.harness().precision()), mayRefuse)
 			}
+		}
+	}},
+	{id: "TIME-12", words: "instants-come-back-in-utc", alone: true, run: func(c *clauseContext) {
+		for _, p := range c.instantFields() {
+			if _, read, err := p.put(c, c.owner(), c.instant(time.Hour).In(zone("Asia/Kathmandu"))); err == nil && read != nil {
+				_, _ = read()
+			}
+		}
+		if c.works("CreateUser") {
+			k := c.newFixture(c.a)
+			for _, m := range c.working(append(k.reads(), k.writes()...)) {
+				_, _ = m.do(c.ctx, c.a)
+			}
+		}
+		c.run.mu.Lock()
+		elsewhere := maps.Clone(c.run.elsewhere)
+		c.run.mu.Unlock()
+		for _, method := range sortedKeys(elsewhere) {
+			c.Errorf("%s returned %s, want UTC", method, elsewhere[method])
 		}
 	}},
 }

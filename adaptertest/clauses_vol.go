@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"strings"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -14,6 +15,13 @@ var volClauses = []check{
 		for i := range want {
 			want[i] = c.newAuthenticator(owner)
 			want[i].Counter = int64(i)
+		}
+		large := c.newAuthenticator(other)
+		large.CredentialPublicKey = strings.Repeat("Zm9v", 2048)
+		if _, err := c.raw.CreateAuthenticator(c.ctx, large); err == nil { // else AUTHN-17 judges it
+			for i := range want { // together more than a page of a mebibyte
+				want[i].CredentialPublicKey = large.CredentialPublicKey
+			}
 		}
 		c.populate(n, func(i int) {
 			c.createAuthenticator(want[i])

@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -53,6 +54,9 @@ func observe[T any](o *observer, method string, args []any, call func() (T, erro
 		recordWithError: err != nil && isRecord && !r.IsNil(),
 		emptyRecord:     err == nil && r.Kind() == reflect.Pointer && !r.IsNil() && isEmptyRecord(r.Interface()),
 	})
+	if where := elsewhere(r.Interface()); where != "" {
+		o.c.run.notInUTC(method, where, o.c.clause.ID)
+	}
 	return result, err
 }
 
@@ -83,6 +87,55 @@ type observation struct {
 	err             error
 	recordWithError bool
 	emptyRecord     bool
+}
+
+// elsewhere describes an instant of a result that is not in UTC. The zone of the
+// process is not UTC, also where it has the same offset: elsewhere it has another.
+func elsewhere(result any) string {
+	in := func(field string, t *time.Time) string {
+		if t == nil || t.IsZero() {
+			return ""
+		}
+		if _, offset := t.Zone(); offset == 0 && t.Location() != time.Local {
+			return ""
+		}
+		return fmt.Sprintf("%s in the zone %q", field, t.Location())
+	}
+	switch r := result.(type) {
+	case *adapter.User:
+		if r != nil {
+			return in("EmailVerified", r.EmailVerified)
+		}
+	case *adapter.Session:
+		if r != nil {
+			return in("Expires", &r.Expires)
+		}
+	case *adapter.SessionAndUser:
+		if r != nil {
+			return cmp.Or(in("Expires", &r.Session.Expires), in("EmailVerified", r.User.EmailVerified))
+		}
+	case *adapter.VerificationToken:
+		if r != nil {
+			return in("Expires", &r.Expires)
+		}
+	case *adapter.Authenticator:
+		if r != nil {
+			return cmp.Or(in("Created", r.Created), in("LastUsed", r.LastUsed))
+		}
+	case []adapter.Session:
+		for i := range r {
+			if said := elsewhere(&r[i]); said != "" {
+				return said
+			}
+		}
+	case []adapter.Authenticator:
+		for i := range r {
+			if said := elsewhere(&r[i]); said != "" {
+				return said
+			}
+		}
+	}
+	return ""
 }
 
 // trace keeps the last calls of a clause.

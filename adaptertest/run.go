@@ -223,6 +223,7 @@ type run struct {
 	missing      []string
 	adapterType  string
 	observations []observation
+	elsewhere    map[string]string // by method: an instant that it returned, not in UTC
 	secrets      []string
 
 	failed []failure // of the calls that failedCalls made
@@ -245,7 +246,8 @@ func newRun(h *Harness, o Options) (*run, error) {
 	for o.Seed == 0 {
 		o.Seed = rand.Uint64() >> 11 // fits a JSON number
 	}
-	return &run{harness: h, options: o, nonce: strconv.FormatUint(rand.Uint64(), 36), started: time.Now()}, nil
+	return &run{harness: h, options: o, nonce: strconv.FormatUint(rand.Uint64(), 36), started: time.Now(),
+		elsewhere: map[string]string{}}, nil
 }
 
 func optionsFromEnvironment() (Options, error) {
@@ -534,6 +536,15 @@ func (r *run) observed(o observation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.observations = append(r.observations, o)
+}
+
+// notInUTC keeps that a method returned an instant in another zone.
+func (r *run) notInUTC(method, where, clause string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, known := r.elsewhere[method]; !known {
+		r.elsewhere[method] = fmt.Sprintf("%s, during %s", where, clause)
+	}
 }
 
 func (r *run) addSecret(s string) {

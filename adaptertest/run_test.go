@@ -96,7 +96,7 @@ func copyUser(u adapter.User) adapter.User {
 		u.Image = new(*u.Image)
 	}
 	if u.EmailVerified != nil {
-		u.EmailVerified = new(*u.EmailVerified)
+		u.EmailVerified = new(u.EmailVerified.UTC())
 	}
 	return u
 }

@@ -18,6 +18,7 @@
 //     [USER-08] [INPUT-01] [INPUT-10]
 //   - Instants are stored to the millisecond or better, in whatever time zone
 //     they are given, and are returned in UTC. [TIME-01] [TIME-02]
+//     [TIME-12]
 //   - A method neither changes nor keeps its arguments, and its results belong
 //     to the caller. All methods are safe for concurrent use. A cancelled context
 //     ends the call with the context's error. [ALIAS-01] [ALIAS-03] [CONC-13]

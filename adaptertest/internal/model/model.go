@@ -64,9 +64,17 @@ func clonePointer[T any](p *T) *T {
 	return new(*p)
 }
 
+// utc returns a copy of the instant in UTC.
+func utc(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	return new(t.UTC())
+}
+
 // CloneUser returns a copy that shares nothing with the record.
 func CloneUser(u adapter.User) *adapter.User {
-	u.Name, u.Image, u.EmailVerified = clonePointer(u.Name), clonePointer(u.Image), clonePointer(u.EmailVerified)
+	u.Name, u.Image, u.EmailVerified = clonePointer(u.Name), clonePointer(u.Image), utc(u.EmailVerified)
 	return &u
 }
 
@@ -83,7 +91,7 @@ func CloneAccount(a adapter.Account) *adapter.Account {
 // CloneAuthenticator returns a copy that shares nothing with the record.
 func CloneAuthenticator(a adapter.Authenticator) *adapter.Authenticator {
 	a.Transports, a.Name = clonePointer(a.Transports), clonePointer(a.Name)
-	a.Created, a.LastUsed = clonePointer(a.Created), clonePointer(a.LastUsed)
+	a.Created, a.LastUsed = utc(a.Created), utc(a.LastUsed)
 	return &a
 }
 
@@ -263,6 +271,7 @@ func (m *Model) CreateSession(ctx context.Context, s adapter.Session) (*adapter.
 	if _, taken := m.Sessions[s.SessionToken]; taken {
 		return nil, adapter.ErrConflict
 	}
+	s.Expires = s.Expires.UTC()
 	m.Sessions[s.SessionToken] = s
 	return &s, nil
 }
@@ -291,6 +300,7 @@ func (m *Model) UpdateSession(ctx context.Context, update adapter.SessionUpdate)
 		return nil, nil
 	}
 	update.Apply(&s)
+	s.Expires = s.Expires.UTC()
 	m.Sessions[s.SessionToken] = s
 	return &s, nil
 }
@@ -321,6 +331,7 @@ func (m *Model) CreateVerificationToken(ctx context.Context, t adapter.Verificat
 	if _, taken := m.Tokens[t.Key()]; taken {
 		return nil, adapter.ErrConflict
 	}
+	t.Expires = t.Expires.UTC()
 	m.Tokens[t.Key()] = t
 	return &t, nil
 }
