@@ -112,7 +112,7 @@ var ctxClauses = []check{
 				})
 			}
 		}
-		for turn := range c.rounds(250) {
+		for turn := range c.rounds(150) {
 			try(writes[turn%len(writes)], func(w call) (record any, err error) {
 				during.Call(c.ctx, func(ctx context.Context) { record, err = w.do(ctx, c.raw) })
 				return record, err
@@ -462,7 +462,7 @@ func (c *clauseContext) cancelOneOfTwo() {
 	p, stop := pair.New()
 	defer stop()
 	during := &pair.Canceller{Runner: p}
-	for n := range c.rounds(200) {
+	for n := range c.rounds(120) {
 		m := repeatable[n%len(repeatable)]
 		two := make(chan error, 1)
 		during.Call(c.ctx, func(ctx context.Context) {
