@@ -47,10 +47,14 @@ const (
 	// comparedWith is the least number of other lookups that are measured with it.
 	comparedWith = 7
 	// leastFactor is how many times as long a growing lookup takes at least, by the
-	// small store. By the other lookups it is clearFactor, because other work on the
-	// machine can slow down some lookups more than others.
-	leastFactor = 4. / 3
-	clearFactor = 4
+	// small store and more than the median lookup. A lookup that grows as much as the
+	// others do takes commonFactor times as long: a server can become slower for one
+	// store, for example while it collects statistics about its tables. By the other
+	// lookups alone it is clearFactor, because other work on the machine can slow down
+	// some lookups more than others.
+	leastFactor  = 4. / 3
+	commonFactor = 3
+	clearFactor  = 4
 )
 
 // probe is a lookup that is measured.
@@ -262,6 +266,17 @@ func (g *growth) bySmall(k int) (logs []float64, spread float64) {
 	return logs, spread
 }
 
+// byExcess are the factors by the ratio to the small store, without what the median
+// lookup grows.
+func (g *growth) byExcess(k int) (logs []float64, spread float64) {
+	logs, spread = g.bySmall(k)
+	common := max(0, median(slices.Clone(logs)))
+	for i := range logs {
+		logs[i] -= common
+	}
+	return logs, spread
+}
+
 // byOthers are the factors by the ratio to the other lookups. At the first population
 // this ratio should be the same in both stores, so the lower one is an error.
 func (g *growth) byOthers(k int) (logs []float64, spread float64) {
@@ -298,7 +313,7 @@ func usually(logs []float64) (middle, spread float64) {
 
 // grows reports whether probe i grows with the population.
 func (g *growth) grows(i int) bool {
-	return g.growsBy(i, g.bySmall, leastFactor) || g.growsBy(i, g.byOthers, clearFactor)
+	return g.growsBy(i, g.byExcess, leastFactor) || g.growsBy(i, g.bySmall, commonFactor) || g.growsBy(i, g.byOthers, clearFactor)
 }
 
 func (g *growth) growsBy(i int, by factors, least float64) bool {
