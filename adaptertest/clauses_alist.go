@@ -201,8 +201,11 @@ func accountUpdates(c *clauseContext) {
 		update("the "+f+", which was null", c.accountUpdate(x.Key(), []string{f}))
 	}
 	for i, f := range accountFields {
-		update("two fields", c.accountUpdate(x.Key(), []string{f, accountFields[(i+3)%len(accountFields)]}))
+		for _, g := range accountFields[i+1:] {
+			update("the "+f+" and the "+g, c.accountUpdate(x.Key(), []string{f, g}))
+		}
 	}
+	update("all fields", c.accountUpdate(x.Key(), accountFields))
 	update("nothing", c.accountUpdate(x.Key(), nil))
 	empty := c.accountUpdate(x.Key(), nil)
 	empty.Scope, empty.AccessToken = adapter.To(new("")), adapter.To(new(""))

@@ -416,9 +416,9 @@ func (c *clauseContext) sweepOfMany() {
 // sweepOfReplaced stores live sessions and tokens under the keys of expired ones
 // while one clean-up follows another. What is live must stay.
 func (c *clauseContext) sweepOfReplaced() {
-	const writers, fewest, most, lag = 4, 8, 5000, 16
+	const writers, batch = 4, 8
 	owner := c.user().ID
-	var replaced atomic.Int32
+	replaced := 0
 	// replace creates a record whose key may be taken by the expired one. An
 	// adapter to which an expired record is absent may not free its key.
 	replace := func(create, free func() error) bool {
@@ -487,39 +487,44 @@ func (c *clauseContext) sweepOfReplaced() {
 			}
 		}
 	}
-	end := time.Now().Add(c.span(time.Second))
-	var writing atomic.Int32
-	writing.Store(writers)
-	c.parallel(writers+1, func(client int) {
-		if client == writers {
-			for writing.Load() > 0 && !c.failed() {
-				start := time.Now()
-				c.sweep(c.now())
-				c.pause(time.Since(start)) // a store with one writer at a time lets the others in
+	for again, end := true, time.Now().Add(c.span(time.Second)); again; again = time.Now().Before(end) {
+		var checks [writers][]func()
+		var writing atomic.Int32
+		writing.Store(writers)
+		until := time.Now().Add(c.span(50 * time.Millisecond))
+		c.parallel(writers+1, func(client int) {
+			if client == writers {
+				for writing.Load() > 0 && !c.failed() {
+					start := time.Now()
+					c.sweep(c.now())
+					if took := time.Since(start); took > time.Millisecond {
+						c.pause(took) // a store with one writer at a time lets the others in
+					}
+				}
+				return
 			}
-			return
-		}
-		defer writing.Add(-1)
-		expired := kinds[client%len(kinds)]
-		var later []func() // a clean-up that began before may delete it a little later
-		for i := 0; i < fewest || i < most && time.Now().Before(end); i++ {
-			if stays := expired()(); stays != nil {
-				later = append(later, stays)
-				replaced.Add(1)
+			defer writing.Add(-1)
+			for again := true; again; again = time.Now().Before(until) {
+				var old [batch]func() func()
+				for i := range old {
+					old[i] = kinds[client%len(kinds)]()
+				}
+				for _, live := range old {
+					if stays := live(); stays != nil {
+						checks[client] = append(checks[client], stays)
+					}
+				}
 			}
-			if len(later) > lag {
-				later[0]()
-				later = later[1:]
-			}
-		}
-		for _, stays := range later {
+		})
+		for _, stays := range slices.Concat(checks[:]...) {
 			stays()
+			replaced++
 		}
-	})
+	}
 	if c.works("DeleteUser") {
 		_, _ = c.raw.DeleteUser(c.ctx, owner)
 	}
-	c.Notef("%d records were replaced during clean-up", replaced.Load())
+	c.Notef("%d records were replaced during clean-up", replaced)
 }
 
 // extendWhileHeld extends a session while the store's answer to the contender

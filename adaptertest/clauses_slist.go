@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
@@ -89,8 +90,17 @@ var slistClauses = []check{
 		c.endsSessions(u, c.outliving(u), -1)
 		c.endsWhatIsOver(u)
 		many := make([]adapter.Session, manyRecords)
+		long := c.newSession(u)
+		end := strings.Repeat("x", 1200) // together more than a page of a mebibyte
+		long.SessionToken += end
+		if _, err := c.raw.CreateSession(c.ctx, long); err != nil {
+			end = "" // so much room is not promised
+		} else {
+			c.deletes(u, "")
+		}
 		c.populate(len(many), func(i int) {
 			many[i] = c.newSession(u)
+			many[i].SessionToken += end
 			many[i].Expires = c.instant(time.Duration(1+i%5) * time.Hour)
 			if i == 0 { // the first in every order, so that it is in the first batch
 				many[i].SessionToken, many[i].Expires = "0"+many[i].SessionToken, c.instant(50*time.Minute)

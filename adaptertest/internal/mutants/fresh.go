@@ -112,7 +112,7 @@ func freshMutants() []Mutant {
 						if err != nil {
 							return swept, err
 						}
-						gap()
+						time.Sleep(time.Millisecond) // the keys travel to the adapter and back
 						return write(ctx, m, func() (adapter.Swept, error) {
 							for token, s := range m.sessions {
 								if !s.Expires.After(now) {
@@ -206,6 +206,42 @@ func freshMutants() []Mutant {
 		{Name: "rows of a mebibyte", Fault: "The rows of accounts are read until they are a mebibyte.", Fails: []string{"ALIST-01"},
 			lite: func(l *lite) with {
 				return with{optional: optional{listAccounts: pageOfBytes(l.ListAccountsByUserID)}}
+			}},
+		{Name: "rows of sessions of a mebibyte", Fault: "The rows of sessions are read until they are a mebibyte.", Fails: []string{"SLIST-04"},
+			lite: func(l *lite) with {
+				return with{optional: optional{listSessions: pageOfBytes(l.ListSessionsByUserID)}}
+			}},
+		{Name: "one page of sessions", Fault: "The list of sessions ends after one mebibyte.", Fails: []string{"SLIST-04"},
+			mem: func(m *mem) with {
+				return with{optional: optional{listSessions: pageOfBytes(m.ListSessionsByUserID)}}
+			}},
+		{Name: "touch has the zone of the argument", Fault: "TouchAuthenticator returns the instant of use in the zone in which it was given.", Fails: []string{"TIME-12"},
+			mem: func(m *mem) with {
+				return with{optional: optional{touch: func(ctx context.Context, id string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
+					a, err := m.TouchAuthenticator(ctx, id, from, to, used)
+					if a != nil {
+						a.LastUsed = &used
+					}
+					return a, err
+				}}}
+			}},
+		{Name: "access token or refresh token", Fault: "UpdateAccount with a new access token and a new refresh token stores the access token only.", Fails: []string{"ALIST-04"},
+			mem: func(m *mem) with {
+				return with{optional: optional{updateAccount: func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
+					if u.AccessToken.IsSet() {
+						u.RefreshToken = adapter.Change[*string]{}
+					}
+					return m.UpdateAccount(ctx, u)
+				}}}
+			}},
+		{Name: "scope or expiry", Fault: "UpdateAccount with a new scope and a new expiry stores the scope only.", Fails: []string{"ALIST-04"},
+			lite: func(l *lite) with {
+				return with{optional: optional{updateAccount: func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
+					if u.Scope.IsSet() {
+						u.ExpiresAt = adapter.Change[*int64]{}
+					}
+					return l.UpdateAccount(ctx, u)
+				}}}
 			}},
 		{Name: "owner or expiry", Fault: "UpdateSession stores the new owner or, if none is given, the new expiry, and returns what it has stored.", Fails: []string{"SESS-08"},
 			mem: func(m *mem) with { return with{updateSession: ownerOrExpiry(m.UpdateSession)} }},
