@@ -16,6 +16,8 @@ var (
 	unlinkMethods  = []string{"CreateUser", "LinkAccount", "UnlinkAccount"}
 )
 
+var accountTypes = []adapter.AccountType{adapter.AccountOAuth, adapter.AccountOIDC, adapter.AccountEmail, adapter.AccountWebAuthn}
+
 var acctClauses = []check{
 	{id: "ACCT-01", words: "linked-account-finds-its-owner", requires: accountMethods, run: func(c *clauseContext) {
 		a, b := c.user(), c.user()
@@ -23,10 +25,17 @@ var acctClauses = []check{
 		c.same("GetUserByAccount of A's account", c.getUserByAccount(x.Key()), a)
 		c.same("GetUserByAccount of B's account", c.getUserByAccount(y.Key()), b)
 		c.same("GetUserByAccount, against GetUser", c.getUserByAccount(x.Key()), c.getUser(a.ID))
+		for _, t := range accountTypes {
+			bare := c.createUser(adapter.User{Email: c.newUser().Email})
+			x := c.newAccount(bare.ID)
+			x.Type = t
+			c.linkAccount(x)
+			c.same(fmt.Sprintf("GetUser of a user without optional fields, after LinkAccount of type %s", t), c.getUser(bare.ID), bare)
+		}
 	}},
 	{id: "ACCT-02", words: "get-yields-every-stored-field", requires: accountMethods, run: func(c *clauseContext) {
 		u := c.user()
-		for _, t := range []adapter.AccountType{adapter.AccountOAuth, adapter.AccountOIDC, adapter.AccountEmail, adapter.AccountWebAuthn} {
+		for _, t := range accountTypes {
 			a := c.newAccount(u.ID)
 			a.Type = t
 			c.linkAccount(a)
@@ -202,6 +211,17 @@ var acctClauses = []check{
 		c.unlinkAccount(x.Key())
 		y := c.linkAccount(c.accountWith(b.ID, x.Key()))
 		c.owned("a pair that another user had", y, b)
+		for _, owner := range []*adapter.User{b, a, b} { // with the required fields only, and with all of them again
+			for _, next := range []adapter.Account{c.bareAccount(owner.ID), c.accountWith(owner.ID, y.Key())} {
+				next.Provider, next.ProviderAccountID = y.Provider, y.ProviderAccountID
+				c.unlinkAccount(y.Key())
+				y = c.linkAccount(next)
+				c.owned("a pair that was unlinked and linked again", y, owner)
+				if c.works("GetAccount") {
+					c.same("a pair that was unlinked and linked again", c.getAccount(y.Key()), &y)
+				}
+			}
+		}
 		if c.works("DeleteUser") {
 			c.deleteUser(a.ID)
 			c.owned("a pair that another user had, after that user's deletion", y, b)

@@ -53,7 +53,11 @@ var aeditClauses = []check{
 		rest.authenticators = rest.authenticators[1:]
 		c.unchanged("of the user whose authenticator was deleted", c.a, rest)
 	}},
-	{id: "AEDIT-02", words: "connected-account-ends-with-it", requires: append(editMethods, "LinkAccount", "GetAccount"), run: connectedAccountEnds},
+	{id: "AEDIT-02", words: "connected-account-ends-with-it", requires: append(editMethods, "LinkAccount", "GetAccount"), run: func(c *clauseContext) {
+		for _, keepOne := range []bool{false, true} {
+			c.connectedAccountEnds(keepOne)
+		}
+	}},
 	{id: "AEDIT-03", words: "last-credential-is-kept", requires: append(editMethods, "LinkAccount", "GetAccount", "UnlinkAccount"), run: lastCredentialIsKept},
 	{id: "AEDIT-04", words: "one-of-the-last-is-kept", races: true, requires: append(editMethods, "ListAuthenticatorsByUserID"), run: func(c *clauseContext) {
 		c.race(4, func(n, round int) raceCase {
@@ -205,8 +209,9 @@ var aeditClauses = []check{
 	}},
 }
 
-// connectedAccountEnds is AEDIT-02.
-func connectedAccountEnds(c *clauseContext) {
+// connectedAccountEnds deletes two authenticators of one account, of a user who has
+// other accounts, so that keepOne must make no difference.
+func (c *clauseContext) connectedAccountEnds(keepOne bool) {
 	a, b := c.user().ID, c.user().ID
 	passkey := func(owner, connected string) adapter.Authenticator {
 		w := c.newAuthenticator(owner)
@@ -227,9 +232,9 @@ func connectedAccountEnds(c *clauseContext) {
 		account(b, adapter.AccountWebAuthn, id),
 	}
 	passkey(b, c.unique("passkey"))
-	of[*adapter.Authenticator](c, deleteAuthenticator(a, w1.CredentialID, false))
+	of[*adapter.Authenticator](c, deleteAuthenticator(a, w1.CredentialID, keepOne))
 	c.same("an account that another authenticator is connected to", c.getAccount(connected.Key()), &connected)
-	of[*adapter.Authenticator](c, deleteAuthenticator(a, w2.CredentialID, false))
+	of[*adapter.Authenticator](c, deleteAuthenticator(a, w2.CredentialID, keepOne))
 	c.absent("the account that the deleted authenticator was connected to", c.getAccount(connected.Key()), nil)
 	if c.works("GetUserByAccount") {
 		c.absent("the user by that account", c.getUserByAccount(connected.Key()), nil)
@@ -307,7 +312,7 @@ func authenticatorNames(c *clauseContext) {
 	if err != nil {
 		c.Fatalf("RenameAuthenticator: %v", err)
 	}
-	for i, name := range []string{name, "", c.unique("'; DROP TABLE users; --"), "日本語のキー"} {
+	for i, name := range []string{name, name, "", c.unique("'; DROP TABLE users; --"), "日本語のキー"} {
 		if i > 0 {
 			got, err = renameAuthenticator(a, w.CredentialID, name).do(c.ctx, c.a)
 		}

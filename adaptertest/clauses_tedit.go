@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -46,6 +47,18 @@ var teditClauses = []check{
 		}
 		if got := of[int64](c, deleteTokens(identifier)); got != joined {
 			c.Errorf("DeleteVerificationTokens of %d tokens with separators: reports %d deleted", joined, got)
+		}
+		ended := make([]adapter.VerificationToken, 4) // a store may report those that have expired as absent, or not count them
+		for i, life := range []time.Duration{-time.Second, -time.Hour, -31 * day, time.Hour} {
+			ended[i] = c.newToken()
+			ended[i].Identifier, ended[i].Expires = identifier, c.instant(life)
+			c.createToken(ended[i])
+		}
+		if got := of[int64](c, deleteTokens(identifier)); got < 1 || got > 4 {
+			c.Errorf("DeleteVerificationTokens of one token and three expired ones: reports %d deleted", got)
+		}
+		for _, t := range ended {
+			c.absent("a token that expires "+diff.Show(t.Expires)+", after all tokens of its identifier were deleted", c.useToken(t.Key()), nil)
 		}
 		again := c.newToken()
 		again.Identifier = identifier

@@ -1,0 +1,224 @@
+package mutants
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// rareMutants are wrong only with a certain argument, a certain history or many
+// records. The suite missed them in a batch that its authors had not seen.
+func rareMutants() []Mutant {
+	return []Mutant{
+		{Name: "same name changes no row", Fault: "RenameAuthenticator to the name that the authenticator has returns nil, because no row has changed.", Fails: []string{"AEDIT-06"},
+			mem: func(m *mem) with {
+				return with{optional: optional{renameAuthenticator: changedRowsOnly(m.GetAuthenticator, m.RenameAuthenticator)}}
+			}},
+		{Name: "same name changes no row in SQL", Fault: "RenameAuthenticator reads the number of changed rows, which is 0 for the name that the authenticator has, and returns nil.", Fails: []string{"AEDIT-06"},
+			lite: func(l *lite) with {
+				return with{optional: optional{renameAuthenticator: changedRowsOnly(l.GetAuthenticator, l.RenameAuthenticator)}}
+			}},
+		{Name: "keep one forgets who shares the account", Fault: "DeleteAuthenticator with keepOne deletes the connected account, although another authenticator is connected to it.", Fails: []string{"AEDIT-02"},
+			mem: func(m *mem) with {
+				return with{optional: optional{deleteAuthenticator: func(ctx context.Context, user, id string, keepOne bool) (*adapter.Authenticator, error) {
+					a, err := m.DeleteAuthenticator(ctx, user, id, keepOne)
+					if a == nil || !keepOne {
+						return a, err
+					}
+					m.mu.Lock()
+					defer m.mu.Unlock()
+					for key, x := range m.accounts {
+						if x.UserID == user && x.Type == adapter.AccountWebAuthn && x.ProviderAccountID == a.ProviderAccountID {
+							delete(m.accounts, key)
+						}
+					}
+					return a, nil
+				}}}
+			}},
+		{Name: "keep one keeps the connected account", Fault: "DeleteAuthenticator with keepOne does not delete the connected account.", Fails: []string{"AEDIT-02"},
+			lite: func(l *lite) with {
+				return with{optional: optional{deleteAuthenticator: func(ctx context.Context, user, id string, keepOne bool) (*adapter.Authenticator, error) {
+					a, err := l.GetAuthenticator(ctx, id)
+					if err != nil {
+						return nil, err
+					}
+					var connected *adapter.Account
+					if a != nil && keepOne {
+						accounts, err := l.ListAccountsByUserID(ctx, user)
+						if err != nil {
+							return nil, err
+						}
+						for _, x := range accounts {
+							if x.Type == adapter.AccountWebAuthn && x.ProviderAccountID == a.ProviderAccountID {
+								connected = &x
+							}
+						}
+					}
+					deleted, err := l.DeleteAuthenticator(ctx, user, id, keepOne)
+					if err != nil || deleted == nil || connected == nil {
+						return deleted, err
+					}
+					if left, err := l.GetAccount(ctx, connected.ProviderAccountID, connected.Provider); left != nil || err != nil {
+						return deleted, err
+					}
+					_, err = l.LinkAccount(ctx, *connected)
+					return deleted, err
+				}}}
+			}},
+		{Name: "expired tokens of an identifier stay", Fault: "DeleteVerificationTokens leaves the tokens that have expired.", Fails: []string{"TEDIT-01"},
+			mem: func(m *mem) with {
+				return with{optional: optional{deleteTokens: func(ctx context.Context, identifier string) (int64, error) {
+					return write(ctx, m, func() (deleted int64, err error) {
+						for key, t := range m.tokens {
+							if key.Identifier == identifier && t.Expires.After(m.clock.Now()) {
+								delete(m.tokens, key)
+								deleted++
+							}
+						}
+						return deleted, nil
+					})
+				}}}
+			}},
+		{Name: "expired tokens of an identifier stay in SQL", Fault: "The statement of DeleteVerificationTokens has the condition that expires lies in the future.", Fails: []string{"TEDIT-01"},
+			lite: func(l *lite) with {
+				return with{optional: optional{deleteTokens: func(ctx context.Context, identifier string) (int64, error) {
+					r, err := l.db.ExecContext(ctx, `DELETE FROM "verificationToken" WHERE identifier = ? AND expires > ?`, identifier, time.Now().UnixMilli())
+					if err != nil {
+						return 0, err
+					}
+					return r.RowsAffected()
+				}}}
+			}},
+		{Name: "nothing expires before 1970", Fault: "DeleteExpired leaves the sessions that expired before 1970: its index sorts negative instants last.", Fails: []string{"EXP-06"},
+			mem: func(m *mem) with {
+				return with{deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
+					return write(ctx, m, func() (swept adapter.Swept, err error) {
+						for token, s := range m.sessions {
+							if !s.Expires.After(now) && s.Expires.Unix() >= 0 {
+								delete(m.sessions, token)
+								swept.Sessions++
+							}
+						}
+						for key, t := range m.tokens {
+							if !t.Expires.After(now) {
+								delete(m.tokens, key)
+								swept.VerificationTokens++
+							}
+						}
+						return swept, nil
+					})
+				}}
+			}},
+		{Name: "nothing expires before 1970 in SQL", Fault: "The statements of DeleteExpired take only instants since 1970.", Fails: []string{"EXP-06"},
+			lite: func(l *lite) with {
+				return with{deleteExpired: func(ctx context.Context, now time.Time) (swept adapter.Swept, err error) {
+					for table, n := range map[string]*int64{"session": &swept.Sessions, "verificationToken": &swept.VerificationTokens} {
+						r, err := l.db.ExecContext(ctx, `DELETE FROM "`+table+`" WHERE expires BETWEEN 0 AND ?`, now.UnixMilli())
+						if err != nil {
+							return swept, err
+						}
+						if *n, err = r.RowsAffected(); err != nil {
+							return swept, err
+						}
+					}
+					return swept, nil
+				}}
+			}},
+		{Name: "linked again with the old tokens", Fault: "UnlinkAccount marks the account as deleted. LinkAccount revives it and leaves the fields that the new account does not have.", Fails: []string{"ACCT-13"},
+			mem: func(m *mem) with {
+				s := kept(m.records, "unlinked", newSoftDeleted)
+				return with{linkAccount: s.link(m.LinkAccount), unlinkAccount: s.unlink(m.UnlinkAccount)}
+			}},
+		{Name: "linked again with the old tokens in SQL", Fault: "UnlinkAccount sets deleted_at. LinkAccount is an upsert that clears deleted_at and does not clear the tokens that are NULL in the new row.", Fails: []string{"ACCT-13"},
+			lite: func(l *lite) with {
+				s := newSoftDeleted()
+				return with{linkAccount: s.link(l.LinkAccount), unlinkAccount: s.unlink(l.UnlinkAccount)}
+			}},
+		{Name: "count of the last batch", Fault: "DeleteExpired works in batches of 500 and returns the counts of the last one.", Fails: []string{"EXP-08"},
+			mem: func(m *mem) with { return with{deleteExpired: lastBatch(m.DeleteExpired)} }},
+		{Name: "count of the last batch in SQL", Fault: "DeleteExpired repeats a DELETE with a LIMIT of 500 and returns the rows of the last one.", Fails: []string{"EXP-08"},
+			lite: func(l *lite) with { return with{deleteExpired: lastBatch(l.DeleteExpired)} }},
+		{Name: "account by e-mail verifies the user", Fault: "LinkAccount of an account of type email sets EmailVerified of its owner.", Fails: []string{"ACCT-01"},
+			mem: func(m *mem) with { return with{linkAccount: verifying(m.LinkAccount, m.UpdateUser)} }},
+		{Name: "account by e-mail verifies the user in SQL", Fault: "A hook after LinkAccount sets EmailVerified of the owner of an account of type email.", Fails: []string{"ACCT-01"},
+			lite: func(l *lite) with { return with{linkAccount: verifying(l.LinkAccount, l.UpdateUser)} }},
+	}
+}
+
+// changedRowsOnly returns nil where a rename leaves the row as it is.
+func changedRowsOnly(
+	get func(context.Context, string) (*adapter.Authenticator, error),
+	rename func(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error),
+) func(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error) {
+	return func(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error) {
+		a, err := get(ctx, credentialID)
+		if err != nil || a != nil && a.UserID == userID && a.Name != nil && *a.Name == name {
+			return nil, err
+		}
+		return rename(ctx, userID, credentialID, name)
+	}
+}
+
+// softDeleted has the accounts that were unlinked.
+type softDeleted struct {
+	mu       sync.Mutex
+	accounts map[adapter.AccountKey]adapter.Account
+}
+
+func newSoftDeleted() *softDeleted {
+	return &softDeleted{accounts: map[adapter.AccountKey]adapter.Account{}}
+}
+
+func (s *softDeleted) link(link func(context.Context, adapter.Account) (*adapter.Account, error)) func(context.Context, adapter.Account) (*adapter.Account, error) {
+	return func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if old, ok := s.accounts[a.Key()]; ok {
+			for _, x := range []struct{ field, old **string }{
+				{&a.AccessToken, &old.AccessToken}, {&a.RefreshToken, &old.RefreshToken}, {&a.IDToken, &old.IDToken},
+				{&a.Scope, &old.Scope}, {&a.TokenType, &old.TokenType}, {&a.SessionState, &old.SessionState},
+			} {
+				if *x.field == nil {
+					*x.field = *x.old
+				}
+			}
+		}
+		return link(ctx, a)
+	}
+}
+
+func (s *softDeleted) unlink(unlink func(context.Context, adapter.AccountKey) (*adapter.Account, error)) func(context.Context, adapter.AccountKey) (*adapter.Account, error) {
+	return func(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		a, err := unlink(ctx, key)
+		if a != nil {
+			s.accounts[key] = copyAccount(*a)
+		}
+		return a, err
+	}
+}
+
+// lastBatch returns the counts of the last batch of 500.
+func lastBatch(sweep func(context.Context, time.Time) (adapter.Swept, error)) func(context.Context, time.Time) (adapter.Swept, error) {
+	last := func(n int64) int64 { return n - (max(n, 1)-1)/500*500 }
+	return func(ctx context.Context, now time.Time) (adapter.Swept, error) {
+		swept, err := sweep(ctx, now)
+		return adapter.Swept{Sessions: last(swept.Sessions), VerificationTokens: last(swept.VerificationTokens)}, err
+	}
+}
+
+// verifying sets EmailVerified of the owner of each new account of type email.
+func verifying(
+	link func(context.Context, adapter.Account) (*adapter.Account, error), update func(context.Context, adapter.UserUpdate) (*adapter.User, error),
+) func(context.Context, adapter.Account) (*adapter.Account, error) {
+	return func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+		linked, err := link(ctx, a)
+		if err == nil && a.Type == adapter.AccountEmail {
+			_, err = update(ctx, adapter.UserUpdate{ID: a.UserID, EmailVerified: adapter.To(new(time.Now().UTC()))})
+		}
+		return linked, err
+	}
+}
