@@ -98,10 +98,14 @@ var slistClauses = []check{
 		} else {
 			c.deletes(u, "")
 		}
+		var expires [5]time.Time // many sessions expire at one instant
+		for i := range expires {
+			expires[i] = c.instant(time.Duration(1+i) * time.Hour)
+		}
 		c.populate(len(many), func(i int) {
 			many[i] = c.newSession(u)
 			many[i].SessionToken += end
-			many[i].Expires = c.instant(time.Duration(1+i%5) * time.Hour)
+			many[i].Expires = expires[i%len(expires)]
 			if i == 0 { // the first in every order, so that it is in the first batch
 				many[i].SessionToken, many[i].Expires = "0"+many[i].SessionToken, c.instant(50*time.Minute)
 			}
