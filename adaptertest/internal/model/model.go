@@ -591,7 +591,7 @@ func (m *Model) TouchAuthenticator(ctx context.Context, credentialID string, fro
 	if a.Counter != from {
 		return nil, nil
 	}
-	a.Counter, a.LastUsed = to, &used
+	a.Counter, a.LastUsed = to, utc(&used)
 	m.Authenticators[credentialID] = a
 	return CloneAuthenticator(a), nil
 }
