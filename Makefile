@@ -5,9 +5,9 @@ LONGEST := adapters/mongo adapters/postgres adapters/redis adaptertest adapterte
 # `make test` runs a fifth of the rounds of races over these; the matrix runs all of them.
 FEW_ROUNDS := adapters/mongo adapters/postgres adapters/redis examples/ownadapter
 # With the race detector these modules take several times as long, so only `make race` runs them with it. For the adapters in QUICK_RACE,
-# `make test` runs the quick form over one wiring with it.
+# `make test` runs the quick form over one wiring with it: all clauses, or those of some groups.
 SLOW_RACE := adapters/mongo adapters/postgres adapters/redis adapters/sqlite adaptertest/bundled adaptertest/internal/mutants
-QUICK_RACE := adapters/redis adapters/sqlite
+QUICK_RACE := adapters/redis adapters/sqlite adapters/mongo adapters/postgres
 # The race detector leaves out the code of SQLite, which is translated from C: it would take most of the time.
 export RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -59,9 +59,15 @@ test/%:
 # The wiring of each adapter in QUICK_RACE.
 WIRING_redis := standalone
 WIRING_sqlite := modernc
+WIRING_mongo := replica_set
+WIRING_postgres := cache_statement
+# The groups with concurrent calls. On the stores that are slow with the detector there is time for them alone.
+CONCURRENT := CONC CTX EXP ISO LIFE SIGNUP
+GROUPS_mongo := $(CONCURRENT)
+GROUPS_postgres := $(CONCURRENT)
 
 test-race/adapters/%:
-	@.ci/race $* $(WIRING_$*)
+	@.ci/race $* $(WIRING_$*) $(GROUPS_$*)
 
 ## race: the modules that `make test` runs only in part with the race detector, all with it and with few rounds
 race: images
