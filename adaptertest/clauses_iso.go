@@ -226,8 +226,12 @@ func (c *clauseContext) crossRead(writer, reader adapter.Adapter) {
 
 // looksAroundWrites makes each write through one adapter, and every lookup and
 // list through another, before and after each write: what was read before must
-// not hide the change, whatever the write changes besides its own record.
+// not hide the change, whatever the write changes besides its own record. Without
+// users there are no records that a write could change besides.
 func (c *clauseContext) looksAroundWrites(writer, reader adapter.Adapter) {
+	if !c.works("CreateUser") {
+		return
+	}
 	k := c.newFixture(writer)
 	m, look := k.model(c), k.keys()
 	compare := func(when string) {
