@@ -139,8 +139,8 @@ type check struct {
 	// races says that the outcome depends on the timing of concurrent calls, so
 	// that an adapter that breaks the clause may pass by luck.
 	races bool
-	// alone says that the check measures time, or judges the whole run or
-	// process.
+	// alone says that the check measures time, judges the whole run or process, or
+	// needs stores that New opens one after the other.
 	alone bool
 	run   func(c *clauseContext)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 var isoClauses = []check{
-	{id: "ISO-01", words: "two-stores-share-nothing", requires: []string{"CreateUser", "GetUserByEmail"}, run: twoStoresShareNothing},
+	{id: "ISO-01", words: "two-stores-share-nothing", alone: true, requires: []string{"CreateUser", "GetUserByEmail"}, run: twoStoresShareNothing},
 	{id: "ISO-02", words: "namespaces-share-nothing", needs: []ability{abilityNamespace}, run: namespacesShareNothing},
 	{id: "ISO-03", words: "second-adapter-sees-writes", needs: []ability{abilitySecond}, run: func(c *clauseContext) {
 		other := c.second()
