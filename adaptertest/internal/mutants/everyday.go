@@ -364,21 +364,7 @@ func everydayMutants() []Mutant {
 					return got, err
 				},
 				deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
-					return write(ctx, m, func() (swept adapter.Swept, err error) {
-						for token, s := range m.sessions {
-							if !s.Expires.After(now) && !ends[token].After(now) {
-								delete(m.sessions, token)
-								swept.Sessions++
-							}
-						}
-						for key, t := range m.tokens {
-							if !t.Expires.After(now) {
-								delete(m.tokens, key)
-								swept.VerificationTokens++
-							}
-						}
-						return swept, nil
-					})
+					return m.sweep(ctx, now, func(s adapter.Session) bool { return !ends[s.SessionToken].After(now) })
 				},
 			}
 		}},

@@ -436,9 +436,14 @@ func (m *mem) UpdateAuthenticatorCounter(ctx context.Context, credentialID strin
 }
 
 func (m *mem) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept, error) {
+	return m.sweep(ctx, now, func(adapter.Session) bool { return true })
+}
+
+// sweep deletes the expired tokens, and the expired sessions that goes accepts.
+func (m *mem) sweep(ctx context.Context, now time.Time, goes func(adapter.Session) bool) (adapter.Swept, error) {
 	return write(ctx, m, func() (swept adapter.Swept, err error) {
 		for token, s := range m.sessions {
-			if !s.Expires.After(now) {
+			if !s.Expires.After(now) && goes(s) {
 				delete(m.sessions, token)
 				swept.Sessions++
 			}

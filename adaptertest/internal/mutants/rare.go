@@ -94,21 +94,7 @@ func rareMutants() []Mutant {
 		{Name: "nothing expires before 1970", Fault: "DeleteExpired leaves the sessions that expired before 1970: its index sorts negative instants last.", Fails: []string{"EXP-06"},
 			mem: func(m *mem) with {
 				return with{deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
-					return write(ctx, m, func() (swept adapter.Swept, err error) {
-						for token, s := range m.sessions {
-							if !s.Expires.After(now) && s.Expires.Unix() >= 0 {
-								delete(m.sessions, token)
-								swept.Sessions++
-							}
-						}
-						for key, t := range m.tokens {
-							if !t.Expires.After(now) {
-								delete(m.tokens, key)
-								swept.VerificationTokens++
-							}
-						}
-						return swept, nil
-					})
+					return m.sweep(ctx, now, func(s adapter.Session) bool { return s.Expires.Unix() >= 0 })
 				}}
 			}},
 		{Name: "nothing expires before 1970 in SQL", Fault: "The statements of DeleteExpired take only instants since 1970.", Fails: []string{"EXP-06"},
