@@ -59,7 +59,7 @@ func TestOthersDuringLargeDeletions(t *testing.T) {
 // removeMany removes the sessions of a user while other calls run.
 func removeMany(t *testing.T, s server, remove func(a *mongo.Adapter, userID string)) {
 	t.Helper()
-	const measured, most = 10_000, 100 // documents that a command may delete
+	const measured, most = 10_000, 50 // documents that a command may delete
 	ctx := t.Context()
 	others, db := s.newStore(t)
 	commands, after := 0, func() {}
