@@ -138,6 +138,12 @@ func (s signUp) call() call {
 	}, s.user, s.account, s.authenticator)
 }
 
+func (s signUp) withoutPasskey() call {
+	return newCall("CreateUserWithAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {
+		return optional[adapter.SignUps](a).CreateUserWithAccount(ctx, s.user, s.account, nil)
+	}, s.user, s.account)
+}
+
 func listAccounts(userID string) call {
 	return newCall("ListAccountsByUserID", func(ctx context.Context, a adapter.Adapter) ([]adapter.Account, error) {
 		return optional[adapter.AccountLists](a).ListAccountsByUserID(ctx, userID)

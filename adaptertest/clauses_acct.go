@@ -16,8 +16,6 @@ var (
 	unlinkMethods  = []string{"CreateUser", "LinkAccount", "UnlinkAccount"}
 )
 
-var accountTypes = []adapter.AccountType{adapter.AccountOAuth, adapter.AccountOIDC, adapter.AccountEmail, adapter.AccountWebAuthn}
-
 var acctClauses = []check{
 	{id: "ACCT-01", words: "linked-account-finds-its-owner", requires: accountMethods, run: func(c *clauseContext) {
 		a, b := c.user(), c.user()

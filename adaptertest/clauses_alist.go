@@ -94,12 +94,15 @@ var alistClauses = []check{
 		}
 		for _, key := range absent {
 			what := fmt.Sprintf("UpdateAccount(%q, %q)", key.Provider, key.ProviderAccountID)
-			got, err := updateAccount(c.accountUpdate(key, accountFields)).do(c.ctx, c.a)
-			if c.fails(what, got, err) && key.Provider != "" && key.ProviderAccountID != "" && !errors.Is(err, adapter.ErrNotFound) {
-				c.Errorf("%s: the error does not match ErrNotFound: %v", what, err)
-			}
-			if errors.Is(err, adapter.ErrConflict) {
-				c.Errorf("%s: the error matches ErrConflict: %v", what, err)
+			for _, fields := range [][]string{accountFields, accountFields[:1], nil} {
+				got, err := updateAccount(c.accountUpdate(key, fields)).do(c.ctx, c.a)
+				what := fmt.Sprintf("%s of %v", what, fields)
+				if c.fails(what, got, err) && key.Provider != "" && key.ProviderAccountID != "" && !errors.Is(err, adapter.ErrNotFound) {
+					c.Errorf("%s: the error does not match ErrNotFound: %v", what, err)
+				}
+				if errors.Is(err, adapter.ErrConflict) {
+					c.Errorf("%s: the error matches ErrConflict: %v", what, err)
+				}
 			}
 			if key.Provider != "" && key.ProviderAccountID != "" {
 				c.absent("GetAccount after "+what, c.getAccount(key), nil)

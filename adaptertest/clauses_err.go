@@ -496,7 +496,7 @@ func errorsMatchTheirKind(c *clauseContext) {
 			_, err := k.do(c.ctx, c.a)
 			missing(k.method+" for an absent user", err)
 		}
-		if c.works("UpdateSession") && c.sessionsMove() {
+		if c.sessionsMove() {
 			s := c.session(c.user().ID)
 			_, err := c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(owner)})
 			missing("UpdateSession to an absent user", err)
@@ -558,14 +558,6 @@ func (c *clauseContext) ownerAndKey(taken, missing func(what string, err error))
 		_, err = c.a.UpdateUser(c.ctx, update)
 		missing("UpdateUser of all fields of an absent user", err)
 	}
-}
-
-// sessionsMove reports whether the owner of a session can change, which the
-// contract leaves open [SESS-23].
-func (c *clauseContext) sessionsMove() bool {
-	s, to := c.session(c.user().ID), c.user().ID
-	moved, err := c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(to)})
-	return err == nil && (moved == nil || moved.UserID == to)
 }
 
 // whatWasRefusedStaysFree is ERR-12. A write that asks for something free and

@@ -29,6 +29,9 @@ var isoClauses = []check{
 		}
 		c.looksAroundWrites(c.a, other)
 		c.looksAroundWrites(other, c.a)
+		if c.harness().Declarations.EventualReads == 0 {
+			c.randomSequences(2)
+		}
 	}},
 	{id: "ISO-04", words: "data-outlives-close", run: func(c *clauseContext) {
 		if why := c.harness().Declarations.Volatile; why != "" {
@@ -56,7 +59,7 @@ var isoClauses = []check{
 			}
 		}
 		c.looksAroundWrites(c.a, c.a)
-		c.randomSequences()
+		c.randomSequences(1)
 	}},
 	{id: "ISO-06", words: "eventual-reads-keep-their-bound", run: func(c *clauseContext) {
 		bound := c.harness().Declarations.EventualReads
@@ -224,8 +227,8 @@ func (c *clauseContext) crossRead(writer, reader adapter.Adapter) {
 	}
 }
 
-// looksAroundWrites makes each write through one adapter, and every lookup and
-// list through another, before and after each write: what was read before must
+// looksAroundWrites makes each write through one adapter, also of each field alone, and
+// every lookup and list through another, before and after each write: what was read before must
 // not hide the change, whatever the write changes besides its own record. Without
 // users there are no records that a write could change besides.
 func (c *clauseContext) looksAroundWrites(writer, reader adapter.Adapter) {
@@ -242,8 +245,14 @@ func (c *clauseContext) looksAroundWrites(writer, reader adapter.Adapter) {
 		}
 	}
 	compare("before the writes")
-	rename := renameAuthenticator(k.user.ID, k.authenticator.CredentialID, c.unique("name"))
-	for _, w := range c.working(append([]call{rename}, k.writes()...)) {
+	alone := []call{renameAuthenticator(k.user.ID, k.authenticator.CredentialID, c.unique("name"))}
+	for _, field := range userFields {
+		alone = append(alone, updateUser(c.userUpdate(k.user.ID, []string{field})))
+	}
+	for _, field := range accountFields {
+		alone = append(alone, updateAccount(c.accountUpdate(k.account.Key(), []string{field})))
+	}
+	for _, w := range c.working(append(alone, k.writes()...)) {
 		if c.assignsIDs() && (w.method == "CreateUser" || w.method == "CreateUserWithAccount") {
 			continue
 		}

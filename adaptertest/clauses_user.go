@@ -260,15 +260,16 @@ var userClauses = []check{
 			ids["the id of a deleted user"] = u.ID
 		}
 		for _, what := range sortedKeys(ids) {
-			update := c.userUpdate(ids[what], []string{"name", "email"})
-			email, _ := update.Email.Get()
-			got, err := c.a.UpdateUser(c.ctx, update)
-			c.fails("UpdateUser of "+what, got, err)
-			if c.works("GetUser") {
-				c.absent("GetUser of "+what+" afterwards", c.getUser(update.ID), nil)
-			}
-			if c.works("GetUserByEmail") {
-				c.absent("GetUserByEmail afterwards", c.getUserByEmail(email), nil)
+			for _, fields := range append(userFieldSets(), nil) {
+				update := c.userUpdate(ids[what], fields)
+				got, err := c.a.UpdateUser(c.ctx, update)
+				c.fails(fmt.Sprintf("UpdateUser of %v of %s", fields, what), got, err)
+				if c.works("GetUser") {
+					c.absent("GetUser of "+what+" afterwards", c.getUser(update.ID), nil)
+				}
+				if email, set := update.Email.Get(); set && c.works("GetUserByEmail") {
+					c.absent("GetUserByEmail afterwards", c.getUserByEmail(email), nil)
+				}
 			}
 		}
 	}},

@@ -215,15 +215,17 @@ func (c *clauseContext) second() adapter.Adapter {
 // sweep triggers the clean-up of the records that expired at or before now.
 func (c *clauseContext) sweep(now time.Time) {
 	c.need(abilitySweep)
-	var err error
-	if sweep := c.harness().Sweep; sweep != nil {
-		err = sweep(c.ctx, c.raw, now)
-	} else {
-		_, err = c.raw.(adapter.Sweeper).DeleteExpired(c.ctx, now)
-	}
-	if err != nil {
+	if err := c.trySweep(c.raw, now); err != nil {
 		c.Errorf("clean-up: %v", err)
 	}
+}
+
+func (c *clauseContext) trySweep(a adapter.Adapter, now time.Time) error {
+	if sweep := c.harness().Sweep; sweep != nil {
+		return sweep(c.ctx, a, now)
+	}
+	_, err := a.(adapter.Sweeper).DeleteExpired(c.ctx, now)
+	return err
 }
 
 // now is the time on the adapter's clock.

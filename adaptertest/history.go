@@ -173,65 +173,90 @@ var tokenSpec = sequentialSpec{
 	},
 }
 
-// sessionSpec is one session. The state is its expires.
+// sessionState is the state of the session spec: the session's expires, or
+// nothing, and the ID of its owner.
+type sessionState struct {
+	expires int64
+	owner   string
+}
+
+var noSession = sessionState{expires: nothing}
+
+func (c *clauseContext) sessionStateOf(s adapter.Session) sessionState {
+	return sessionState{c.instantOf(s.Expires), s.UserID}
+}
+
+// sessionSpec is one session, which moves between two users. It is never absent
+// while it moves.
 var sessionSpec = sequentialSpec{
 	name:    "session",
 	methods: []string{"CreateSession", "GetSessionAndUser", "UpdateSession", "DeleteSession"},
 	start: func(c *clauseContext) (any, func(*rand.Rand) call) {
-		s := c.newSession(c.rawUser().ID)
-		return nothing, func(r *rand.Rand) call {
+		owners := []string{c.rawUser().ID, c.rawUser().ID}
+		s := c.newSession(owners[0])
+		return noSession, func(r *rand.Rand) call {
 			s.Expires = s.Expires.Add(time.Minute)
-			switch r.IntN(6) {
+			update := adapter.SessionUpdate{SessionToken: s.SessionToken}
+			switch r.IntN(8) {
 			case 0, 1:
 				return createSession(s)
-			case 2:
-				return updateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
-			case 3:
+			case 2, 3:
+				update.Expires = adapter.To(s.Expires)
+				return updateSession(update)
+			case 4:
+				update.UserID = adapter.To(owners[r.IntN(2)])
+				return updateSession(update)
+			case 5:
 				return deleteSession(s.SessionToken)
 			default:
-				token := s.SessionToken
-				return newCall("GetSessionAndUser", func(ctx context.Context, a adapter.Adapter) (*adapter.SessionAndUser, error) {
-					return a.GetSessionAndUser(ctx, token)
-				}, token)
+				return getSession(s.SessionToken)
 			}
 		}
 	},
 	next: func(c *clauseContext, state any, m operation) []any {
-		stored := state.(int64)
+		stored := state.(sessionState)
 		switch m.method {
 		case "CreateSession":
-			created := c.instantOf(m.args[0].(adapter.Session).Expires)
 			switch {
-			case stored == nothing && (m.err == nil || ambiguous(m)):
-				return []any{created}
-			case m.err != nil && stored != nothing:
+			case stored == noSession && (m.err == nil || ambiguous(m)):
+				return []any{c.sessionStateOf(m.args[0].(adapter.Session))}
+			case m.err != nil && stored != noSession:
 				return []any{stored}
 			default:
 				return nil
 			}
 		case "UpdateSession":
-			expires, _ := m.args[0].(adapter.SessionUpdate).Expires.Get()
-			updated := c.instantOf(expires)
 			got, _ := m.result.(*adapter.Session)
-			switch {
-			case stored == nothing && got == nil:
-				return []any{nothing}
-			case stored == nothing || m.err != nil && !ambiguous(m):
+			if stored == noSession {
+				if got == nil {
+					return []any{noSession}
+				}
 				return nil
-			case got != nil && c.instantOf(got.Expires) != updated:
-				return nil
-			default: // SESS-09 judges whether the session is returned
-				return []any{updated}
 			}
+			update, updated := m.args[0].(adapter.SessionUpdate), stored
+			if expires, ok := update.Expires.Get(); ok {
+				updated.expires = c.instantOf(expires)
+			}
+			update.UserID.Apply(&updated.owner)
+			if m.err != nil && update.UserID.IsSet() && !ambiguous(m) {
+				return []any{stored} // an adapter may refuse to move a session [SESS-23]
+			}
+			if m.err != nil && !ambiguous(m) || got != nil && c.sessionStateOf(*got) != updated {
+				return nil
+			}
+			return []any{updated} // SESS-09 judges whether the session is returned
 		case "DeleteSession":
-			if got, _ := m.result.(*adapter.Session); got != nil && c.instantOf(got.Expires) != stored {
+			if got, _ := m.result.(*adapter.Session); got != nil && c.sessionStateOf(*got) != stored {
 				return nil
 			}
-			return []any{nothing}
+			return []any{noSession}
 		default:
-			got := nothing
+			got := noSession
 			if s, _ := m.result.(*adapter.SessionAndUser); s != nil {
-				got = c.instantOf(s.Session.Expires)
+				if s.User.ID != s.Session.UserID {
+					return nil
+				}
+				got = c.sessionStateOf(s.Session)
 			}
 			if m.err == nil && got != stored {
 				return nil

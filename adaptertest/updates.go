@@ -103,3 +103,14 @@ func (c *clauseContext) giveOwner(sessions ...adapter.Session) {
 		_, _ = c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(s.UserID)})
 	}
 }
+
+// sessionsMove reports whether the owner of a session can change, which the
+// contract leaves open [SESS-23].
+func (c *clauseContext) sessionsMove() bool {
+	if !c.works("UpdateSession") {
+		return false
+	}
+	s, to := c.session(c.user().ID), c.user().ID
+	moved, err := c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(to)})
+	return err == nil && (moved == nil || moved.UserID == to)
+}

@@ -68,6 +68,8 @@ func (c *clauseContext) newUser() adapter.User {
 	}
 }
 
+var accountTypes = []adapter.AccountType{adapter.AccountOAuth, adapter.AccountOIDC, adapter.AccountEmail, adapter.AccountWebAuthn}
+
 // newAccount returns an account of the user with every field set.
 func (c *clauseContext) newAccount(userID string) adapter.Account {
 	return adapter.Account{

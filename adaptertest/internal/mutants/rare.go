@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -20,6 +21,48 @@ func rareMutants() []Mutant {
 			lite: func(l *lite) with {
 				return with{optional: optional{renameAuthenticator: changedRowsOnly(l.GetAuthenticator, l.RenameAuthenticator)}}
 			}},
+		{Name: "a session is absent while it moves", Races: true, Fault: "UpdateSession with another owner deletes the session and creates it again. A lookup in between returns nil.", Fails: []string{"CONC-14"},
+			mem: func(m *mem) with { return with{updateSession: recreating(m)} }},
+		{Name: "a row is absent while it moves", Races: true, Fault: "UpdateSession with another owner deletes the row and inserts it again, in two transactions. A lookup in between returns nil.", Fails: []string{"CONC-14"},
+			lite: func(l *lite) with { return with{updateSession: recreating(l)} }},
+		{Name: "links of one user conflict", Races: true, Fault: "Two LinkAccount of one user at a time, with different keys: the second one waits for nothing and returns ErrConflict.", Fails: []string{"CONC-15"},
+			mem: func(m *mem) with {
+				busy := kept(m.records, "busy", func() *sync.Map { return new(sync.Map) })
+				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+					return oneAtATime(busy, a.UserID, func() (*adapter.Account, error) { gap(); return m.LinkAccount(ctx, a) })
+				}}
+			}},
+		{Name: "sessions of one user conflict", Races: true, Fault: "Two CreateSession of one user at a time, with different tokens: the transaction of the second one fails, and the call returns ErrConflict.", Fails: []string{"CONC-15"},
+			lite: func(l *lite) with {
+				busy, _ := busyFiles.LoadOrStore(l.path, new(sync.Map))
+				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
+					return oneAtATime(busy.(*sync.Map), s.UserID, func() (*adapter.Session, error) { return l.CreateSession(ctx, s) })
+				}}
+			}},
+		{Name: "a new image alone reaches no other handle", Fault: "GetUser has a cache of the handle. An entry is refreshed when name, address or verification differ, but not when only the image does.", Fails: []string{"ISO-03"},
+			mem: func(m *mem) with {
+				var cached cachedImages
+				return with{
+					getUser: func(ctx context.Context, id string) (*adapter.User, error) { return cached.image(m.GetUser(ctx, id)) },
+					updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
+						return cached.refresh(m.UpdateUser(ctx, u))
+					},
+				}
+			}},
+		{Name: "a new image alone reaches no other process", Fault: "GetUser has a cache of the process. An entry is refreshed when name, address or verification differ, but not when only the image does.", Fails: []string{"ISO-03"},
+			lite: func(l *lite) with {
+				var cached cachedImages
+				return with{
+					getUser: func(ctx context.Context, id string) (*adapter.User, error) { return cached.image(l.GetUser(ctx, id)) },
+					updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
+						return cached.refresh(l.UpdateUser(ctx, u))
+					},
+				}
+			}},
+		{Name: "an empty update finds anybody", Fault: "UpdateUser without a field to change returns nil and no error for a user who is absent.", Fails: []string{"USER-20"},
+			mem: func(m *mem) with { return with{updateUser: emptyUpdates(m.GetUser, m.UpdateUser)} }},
+		{Name: "an empty UPDATE is not sent", Fault: "UpdateUser without a column to set reads the user and returns what it found, also nothing.", Fails: []string{"USER-20"},
+			lite: func(l *lite) with { return with{updateUser: emptyUpdates(l.GetUser, l.UpdateUser)} }},
 		{Name: "keep one forgets who shares the account", Fault: "DeleteAuthenticator with keepOne deletes the connected account, although another authenticator is connected to it.", Fails: []string{"AEDIT-02"},
 			mem: func(m *mem) with {
 				return with{optional: optional{deleteAuthenticator: func(ctx context.Context, user, id string, keepOne bool) (*adapter.Authenticator, error) {
@@ -206,5 +249,79 @@ func verifying(
 			_, err = update(ctx, adapter.UserUpdate{ID: a.UserID, EmailVerified: adapter.To(new(time.Now().UTC()))})
 		}
 		return linked, err
+	}
+}
+
+// recreating moves a session to another user in two steps.
+func recreating(a adapter.Adapter) func(context.Context, adapter.SessionUpdate) (*adapter.Session, error) {
+	return func(ctx context.Context, u adapter.SessionUpdate) (*adapter.Session, error) {
+		owner, moves := u.UserID.Get()
+		if !moves {
+			return a.UpdateSession(ctx, u)
+		}
+		if exists, err := a.GetUser(ctx, owner); err != nil || exists == nil {
+			return a.UpdateSession(ctx, u)
+		}
+		s, err := a.DeleteSession(ctx, u.SessionToken)
+		if s == nil || err != nil {
+			return nil, err
+		}
+		gap()
+		u.Apply(s)
+		return a.CreateSession(ctx, *s)
+	}
+}
+
+// busyFiles has the users of each database file for whom a transaction runs.
+var busyFiles sync.Map
+
+// oneAtATime refuses a call while another one of the user runs.
+func oneAtATime[T any](busy *sync.Map, user string, call func() (*T, error)) (*T, error) {
+	if _, runs := busy.LoadOrStore(user, true); runs {
+		return nil, conflict("the transaction")
+	}
+	defer busy.Delete(user)
+	return call()
+}
+
+// cachedImages keeps the images of users by what else a user has.
+type cachedImages struct{ of sync.Map }
+
+type imageKey struct{ id, name, email, verified string }
+
+func keyOfImage(u adapter.User) imageKey {
+	return imageKey{u.ID, fmt.Sprint(u.Name == nil, text(u.Name)), u.Email, fmt.Sprint(u.EmailVerified)}
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func (c *cachedImages) image(u *adapter.User, err error) (*adapter.User, error) {
+	if u != nil {
+		image, _ := c.of.LoadOrStore(keyOfImage(*u), u.Image)
+		u.Image = copyText(image.(*string))
+	}
+	return u, err
+}
+
+func (c *cachedImages) refresh(u *adapter.User, err error) (*adapter.User, error) {
+	if u != nil {
+		c.of.Store(keyOfImage(*u), copyText(u.Image))
+	}
+	return u, err
+}
+
+func emptyUpdates(
+	get func(context.Context, string) (*adapter.User, error), update func(context.Context, adapter.UserUpdate) (*adapter.User, error),
+) func(context.Context, adapter.UserUpdate) (*adapter.User, error) {
+	return func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
+		if (u == adapter.UserUpdate{ID: u.ID}) {
+			return get(ctx, u.ID)
+		}
+		return update(ctx, u)
 	}
 }
