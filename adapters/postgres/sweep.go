@@ -12,9 +12,9 @@ import (
 
 // sweepBatch is the largest number of records that one statement of
 // DeleteExpired removes. It limits the number of locks that a sweep holds.
-const sweepBatch = 1000
+const sweepBatch = 150
 
-// DeleteExpired implements [adapter.Sweeper]. It deletes in batches of 1,000. On
+// DeleteExpired implements [adapter.Sweeper]. It deletes in batches of 150. On
 // a pool each batch is its own transaction, and a pause as long as the batch
 // follows, so that other calls have the server for at least half of the time. It
 // skips records that others are writing at the moment. Any number of processes

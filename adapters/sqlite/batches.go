@@ -16,7 +16,7 @@ import (
 // of the batch. So the writer's first try after the end of the batch finds the lock
 // free.
 const (
-	lockTime      = 500 * time.Microsecond
+	lockTime      = time.Millisecond
 	sliceSize     = 20 // records
 	shortestPause = 3 * time.Millisecond
 )

@@ -16,7 +16,7 @@ func TestBatchLooksAtTheClock(t *testing.T) {
 		err   error           // the error of the last slice
 		want  int
 	}{
-		"quick slices":        {[]time.Duration{100 * time.Microsecond, 100 * time.Microsecond, 100 * time.Microsecond, 250 * time.Microsecond, 1}, 9, nil, 4},
+		"quick slices":        {[]time.Duration{200 * time.Microsecond, 200 * time.Microsecond, 200 * time.Microsecond, 500 * time.Microsecond, 1}, 9, nil, 4},
 		"one that is slow":    {[]time.Duration{time.Second, 1}, 9, nil, 1},
 		"they become slow":    {[]time.Duration{1, 1, time.Second, 1}, 9, nil, 3},
 		"there are no more":   {[]time.Duration{1, 1, 1, 1}, 1, nil, 2},
