@@ -160,7 +160,7 @@ func TestInterop(t *testing.T) {
 	}
 	full := account("git:hub", "10:5", ada)
 	maps.Copy(full, authjs.Record{"access_token": "at", "refresh_token": "rt", "id_token": "it", "scope": "openid", "token_type": "bearer",
-		"session_state": "st", "expires_at": 5000000000, "refresh_token_expires_in": 3600})
+		"session_state": "st", "expires_at": int64(5000000000), "refresh_token_expires_in": 3600})
 	js.Call("linkAccount", full)
 	js.Call("linkAccount", account("google", "1055675628", ada)) // a second one, which takes the place of the first in by-user-id
 	js.Call("linkAccount", account("google", "2", first))
