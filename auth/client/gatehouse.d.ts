@@ -1,4 +1,4 @@
-/** A session, as the session route answers it. What Callbacks.Session adds is declared by merging this interface. */
+/** A session, as the session route returns it. To declare what Callbacks.Session adds, merge this interface. */
 export interface Session {
   user?: { id?: string; name?: string | null; email?: string | null; image?: string | null };
   /** The instant at which the session ends unless it is used again, in ISO 8601. */
@@ -16,40 +16,40 @@ export interface Provider {
 export interface SessionState {
   session: Session | null;
   status: "loading" | "authenticated" | "unauthenticated";
-  /** Why the last reading failed, if it did; the session is then the one before. */
+  /** Why the last request failed. The session is then the one before that request. */
   error?: Error;
 }
 
 export interface RedirectOptions {
-  /** Whether the browser goes on; the default is true. */
+  /** Whether the browser opens the next page. The default is true. */
   redirect?: boolean;
-  /** Where to; the default is the present page. */
+  /** The URL of the next page. The default is the current page. */
   redirectTo?: string;
-  /** Another name of redirectTo. */
+  /** Another name for redirectTo. */
   callbackUrl?: string;
 }
 
-/** Options of a sign-in: what is not named here is a field of the provider, such as email or password. */
+/** Options of a sign-in. Any other option is a field of the provider, such as email or password. */
 export interface SignInOptions extends RedirectOptions {
   [field: string]: string | boolean | undefined;
 }
 
-/** How a sign-in or sign-out ended that was not to redirect. */
+/** The result of a sign-in or sign-out that does not redirect. */
 export interface Outcome {
   /** The type of the failure, such as CredentialsSignin. */
   error: string | undefined;
-  /** What the server says more of a failure, such as Error.Code of the credentials provider. */
+  /** More about a failure, such as Error.Code of the credentials provider. */
   code: string | undefined;
   status: number;
   ok: boolean;
-  /** Where to go; null after a failure. */
+  /** The URL of the next page, or null after a failure. */
   url: string | null;
 }
 
-/** A failure on the way to the server, or of the server. */
+/** The request failed, or the server returned an error. */
 export declare class ClientError extends Error {
   constructor(message: string, status?: number, cause?: unknown);
-  /** The status of the answer; 0 if there was none. */
+  /** The status of the response, or 0 if there was none. */
   readonly status: number;
 }
 
@@ -65,11 +65,11 @@ export declare function update(data?: unknown): Promise<Session | null>;
 export declare function signInWithPasskey(provider?: string, options?: SignInOptions): Promise<Outcome | undefined>;
 export declare function registerPasskey(provider?: string, options?: SignInOptions): Promise<Outcome | undefined>;
 
-/** Calls back with the session now and whenever it changes, here or in another tab; the result ends it. */
+/** Calls back with the session now and after each change, in this tab or in another one. The result stops this. */
 export declare function onSession(
   callback: (state: SessionState) => void,
   options?: {
-    /** Seconds between readings; the default is none. */
+    /** Seconds between requests. By default there are no repeated requests. */
     interval?: number;
     refetchOnFocus?: boolean;
     refetchWhenOffline?: boolean;

@@ -1,4 +1,4 @@
-// Sign-in from scripts of a page: a client for the routes of Gatehouse or Auth.js. The types stand in gatehouse.d.ts.
+// Sign-in from the scripts of a page: a client for the routes of Gatehouse or Auth.js. gatehouse.d.ts declares the types.
 
 let base = "/auth";
 let known; // the last session that was read; undefined before the first
@@ -9,7 +9,7 @@ const listeners = new Set();
 const json = { "Content-Type": "application/json" };
 const channel = typeof BroadcastChannel === "function" ? new BroadcastChannel("next-auth") : undefined;
 
-/** Sets the path that the routes are below; the default is /auth. */
+/** Sets the base path of the routes. The default is /auth. */
 export function configure({ basePath }) {
   base = "/" + basePath.replace(/^\/+|\/+$/g, "");
 }
@@ -24,7 +24,7 @@ async function request(path, init) {
   return body;
 }
 
-/** A failure on the way to the server, or of the server; status is 0 if there was no answer. */
+/** The request failed, or the server returned an error. status is 0 if there was no response. */
 export class ClientError extends Error {
   constructor(message, status = 0, cause) {
     super(message, { cause });
@@ -45,13 +45,13 @@ const orElse = (otherwise) => (error) => {
   return otherwise;
 };
 
-/** The CSRF token of this browser, or "" if the server gave none. */
+/** Returns the CSRF token of this browser, or "" if the server returned none. */
 export const getCsrfToken = () => request("/csrf").then((v) => v.csrfToken, orElse(""));
 
-/** The providers by ID, or null if the server did not answer. */
+/** Returns the providers by ID, or null if the server did not respond. */
 export const getProviders = () => request("/providers").catch(orElse(null));
 
-/** The session, or null if nobody is signed in or the server did not answer. Other tabs hear of it. */
+/** Returns the session, or null if nobody is signed in or the server did not respond. Notifies other tabs. */
 export async function getSession({ broadcast = true } = {}) {
   const session = await refresh().catch(orElse(null));
   if (broadcast) tell("getSession");
@@ -60,13 +60,13 @@ export async function getSession({ broadcast = true } = {}) {
 
 const tell = (trigger) => channel?.postMessage({ event: "session", data: { trigger } });
 
-/** Reads the session. Readings that are asked for together are one. */
+/** Requests the session. Concurrent calls share one request. */
 const refresh = () => (next ??= Promise.resolve().then(() => {
   next = undefined;
   return take(() => request("/session"));
 }));
 
-/** Takes a session from the server. An answer that a later reading has overtaken does not count. */
+/** Stores a session from the server. Ignores a response if a later request has already been answered. */
 async function take(how) {
   const mine = (reading = {});
   try {
@@ -92,8 +92,8 @@ const state = () => ({
 });
 
 /**
- * Calls back with the session now and whenever it changes, here or in another tab, and returns the function that ends it.
- * A server that can't be reached signs nobody out: the session stays, and error says why it may be old.
+ * Calls back with the session now and after each change, in this tab or in another one. Returns a function that stops this.
+ * If the server can't be reached, the user stays signed in: the session is unchanged, and error says why it may be out of date.
  */
 export function onSession(callback, { interval = 0, refetchOnFocus = true, refetchWhenOffline = true } = {}) {
   const again = () => {
@@ -117,7 +117,7 @@ export function onSession(callback, { interval = 0, refetchOnFocus = true, refet
   };
 }
 
-/** Asks the server to change the session, or, without data, just reads it again. Other tabs hear of it. */
+/** Requests that the server change the session. Without data, reads it again. Notifies other tabs. */
 export async function update(data) {
   const body = async () => JSON.stringify({ csrfToken: await getCsrfToken(), data });
   const how = async () => request("/session", { method: "POST", body: await body(), headers: json });
@@ -131,7 +131,7 @@ function go(url) {
   if (url.includes("#")) location.reload(); // else the browser stays on the page
 }
 
-/** Where a sign-in or sign-out ends, and what it says of a failure. */
+/** Returns the URL at which a sign-in or sign-out ends, and the error in it. */
 async function outcome(send, redirect, to, trigger) {
   const { url = to } = await send();
   if (trigger) tell(trigger);
@@ -142,7 +142,7 @@ async function outcome(send, redirect, to, trigger) {
   return { error, code: parameters.get("code") ?? undefined, status: 200, ok: true, url: error ? null : url };
 }
 
-/** Signs in with a provider; without one, or with an unknown one, it leads to the sign-in page. */
+/** Signs in with a provider. Without one, or with an unknown one, opens the sign-in page. */
 export async function signIn(provider, options = {}, authorizationParams = {}) {
   const { redirect = true, callbackUrl, redirectTo = callbackUrl ?? location.href, ...fields } = options;
   const providers = await getProviders();
@@ -160,10 +160,10 @@ export function signOut({ redirect = true, callbackUrl, redirectTo = callbackUrl
   return outcome(() => post("/signout", { callbackUrl: redirectTo }), redirect, redirectTo, "signout");
 }
 
-/** Signs in with a passkey, or with the one that the browser offers. */
+/** Signs in with a passkey that the user selects, or with the one that the browser offers. */
 export const signInWithPasskey = (provider = "passkey", options) => passkey("authenticate", provider, options);
 
-/** Makes a passkey: for who is signed in, or for a new user, whose address is the option email. */
+/** Creates a passkey for the user who is signed in, or for a new user with the address in the option email. */
 export const registerPasskey = (provider = "passkey", options) => passkey("register", provider, options);
 
 async function passkey(action, provider, { redirect = true, callbackUrl, redirectTo = callbackUrl ?? location.href, ...fields } = {}) {

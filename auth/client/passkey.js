@@ -1,16 +1,16 @@
-// Passkeys in the browser: the ceremonies of WebAuthn between the routes
-// webauthn-options and callback of Gatehouse or Auth.js and an authenticator.
-// The sign-in page has this module in it; other pages import it.
+// Passkeys in the browser: the WebAuthn ceremonies between an authenticator and the
+// routes webauthn-options and callback of Gatehouse or Auth.js. The sign-in page
+// contains this module; other pages import it.
 
 const encode = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes))).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 const decode = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
 
 const credentials = () => (typeof PublicKeyCredential === "function" && navigator.credentials ? PublicKeyCredential : undefined);
 
-/** Whether the browser has WebAuthn. */
+/** Reports whether the browser supports WebAuthn. */
 export const supportsPasskeys = () => Boolean(credentials());
 
-/** Whether the browser offers passkeys in the autofill of a field. */
+/** Reports whether the browser offers passkeys in the autofill of a field. */
 export async function supportsAutofill() {
   try {
     return Boolean(await credentials()?.isConditionalMediationAvailable?.());
@@ -21,13 +21,13 @@ export async function supportsAutofill() {
 
 const descriptors = (list) => list?.map((c) => ({ ...c, id: decode(c.id) }));
 
-/** The argument publicKey of navigator.credentials.create for options of the server, whose user ID is text. */
+/** Returns the argument publicKey of navigator.credentials.create for the server's options, in which the user ID is a text. */
 export function creationOptions(options) {
   const json = { ...options, user: { ...options.user, id: encode(new TextEncoder().encode(options.user.id)) } };
   try {
     return PublicKeyCredential.parseCreationOptionsFromJSON(json);
   } catch {
-    // A browser without the function, or one that does not know a value.
+    // The browser lacks the function, or does not know a value.
     return {
       ...json,
       challenge: decode(json.challenge),
@@ -37,7 +37,7 @@ export function creationOptions(options) {
   }
 }
 
-/** The argument publicKey of navigator.credentials.get for options of the server. */
+/** Returns the argument publicKey of navigator.credentials.get for the server's options. */
 export function requestOptions(options) {
   try {
     return PublicKeyCredential.parseRequestOptionsFromJSON(options);
@@ -46,12 +46,12 @@ export function requestOptions(options) {
   }
 }
 
-/** A credential as JSON, as the server takes it. */
+/** Returns a credential as the JSON that the server expects. */
 export function credentialToJSON(credential) {
   try {
     return JSON.parse(JSON.stringify(credential.toJSON()));
   } catch {
-    // A browser without the function, or a password manager that breaks it.
+    // The browser lacks the function, or a password manager breaks it.
   }
   const { id, type, rawId, response: r, authenticatorAttachment } = credential;
   const response = { clientDataJSON: encode(r.clientDataJSON) };
@@ -69,8 +69,8 @@ export function credentialToJSON(credential) {
 }
 
 /**
- * Begins a ceremony: action is register, authenticate, or nothing, which leaves the choice to the server.
- * Fields are those of the form, such as email.
+ * Begins a ceremony. action is register or authenticate; without it, the server decides.
+ * fields are the fields of the form, such as email.
  */
 export async function begin(authURL, provider, { action, fields = {}, signal } = {}) {
   const query = new URLSearchParams(fields);
@@ -81,7 +81,7 @@ export async function begin(authURL, provider, { action, fields = {}, signal } =
   return answer;
 }
 
-/** Asks the authenticator, and returns its answer as JSON. */
+/** Calls the authenticator, and returns its response as JSON. */
 export async function ask({ action, options }, { mediation, signal } = {}) {
   const credential =
     action === "register"
@@ -91,8 +91,8 @@ export async function ask({ action, options }, { mediation, signal } = {}) {
 }
 
 /**
- * Ends a ceremony and returns the URL to go to. What the server says of the user's passkeys is passed on to the
- * browser, so that it forgets those that are gone.
+ * Ends a ceremony and returns the URL to open. Passes the server's list of the user's passkeys on to the browser, so
+ * that it removes those that were deleted.
  */
 export async function finish(authURL, provider, { action, options }, data, { fields = {} } = {}) {
   const body = new URLSearchParams({ ...fields, action, data: JSON.stringify(data) });
@@ -109,10 +109,10 @@ export async function finish(authURL, provider, { action, options }, data, { fie
   return answer.url;
 }
 
-/** Tells the browser that a passkey is not known to the site, if it wants to know. */
+/** Tells the browser that the site does not know a passkey, if the browser has the function for it. */
 export const forget = (rpId, credentialId) => credentials()?.signalUnknownCredential?.({ rpId, credentialId });
 
-/** A failure on the way to the server: code is options, callback or limited. */
+/** A request to the server failed. code is options, callback or limited. */
 export class PasskeyError extends Error {
   constructor(code, message) {
     super(message ?? code);
@@ -120,7 +120,7 @@ export class PasskeyError extends Error {
   }
 }
 
-/** What to tell the user about a failure; nothing if they changed their mind by themselves. */
+/** Returns the message about a failure for the user, or nothing if the user canceled. */
 export function explain(error, action) {
   if (error.code === "limited") return "There were too many tries. Wait a little.";
   switch (error.name) {
@@ -139,7 +139,7 @@ export function explain(error, action) {
   }
 }
 
-/** Tells the browser about a passkey that was just removed, if the page says so. */
+/** Tells the browser about a passkey that was just deleted, if the page names one. */
 export async function forgetRemoved(root = document) {
   const removed = root.querySelector("[data-forget]");
   try {
@@ -149,12 +149,12 @@ export async function forgetRemoved(root = document) {
   }
 }
 
-/** How long the challenge of an offer in the autofill is used; the server takes it for 15 minutes. */
+/** How long the challenge for the autofill is used. The server accepts it for 15 minutes. */
 const renewAfter = 10 * 60 * 1000;
 
 /**
- * Makes a form of the sign-in page work: one that posts to callback/ID, whose inputs of the form have the attribute
- * data-form-field. With data-conditional the passkeys are offered in the autofill, too.
+ * Makes a form of the sign-in page work. It posts to callback/ID, and its inputs have the attribute data-form-field.
+ * With data-conditional, the autofill offers passkeys, too.
  */
 export function enhance(form, { go = (url) => location.assign(url) } = {}) {
   if (!supportsPasskeys()) {
@@ -225,7 +225,7 @@ export function enhance(form, { go = (url) => location.assign(url) } = {}) {
   makeOffer();
 }
 
-/** Makes a button add a passkey for who is signed in: data-passkey-add is the auth URL, data-provider the ID. */
+/** Makes a button add a passkey for the user who is signed in: data-passkey-add is the auth URL, data-provider the ID. */
 export function enhanceAdd(button, { go = () => location.reload() } = {}) {
   button.hidden = !supportsPasskeys();
   button.addEventListener("click", async () => {

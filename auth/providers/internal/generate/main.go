@@ -122,14 +122,15 @@ func page() string {
 	var b strings.Builder
 	b.WriteString(`# Providers
 
-What package providers has. Each row is one constructor; ` + "`providers.ByID(\"github\")`" + ` does the same by ID.
+The constructors of package providers. ` + "`providers.ByID(\"github\")`" + ` returns the same provider by its ID.
 
-- **Options.** Those of a row are its own. Besides, OAuth and OpenID Connect providers take WithClient, WithScope,
-  WithParam, WithHTTPClient and WithOptions, mail providers WithMessage, WithHTTPClient and WithMailOptions. A required
-  option that is missing is an error of ` + "`auth.New`" + `, by name. Names in braces stand for other options.
-- **Environment.** ` + "`AUTH_<ID>_ID` and `AUTH_<ID>_SECRET`" + ` are client ID and secret, ` + "`_ISSUER`" + ` is WithIssuer, ` + "`_KEY`" + ` is WithAPIKey.
-  <ID> is in capitals, with hyphens as underscores. An option counts more than a variable.
-- **Checks** protect the flow. A provider without pkce or nonce refuses it, ignores it, or does not document it.
+- **Options** lists the options of this provider. In addition, every OAuth and OpenID Connect provider accepts WithClient, WithScope,
+  WithParam, WithHTTPClient and WithOptions, and every mail provider accepts WithMessage, WithHTTPClient and WithMailOptions. If a
+  required option is missing, ` + "`auth.New`" + ` returns an error that names it. A name in braces stands for the value of another option.
+- **Environment.** ` + "`AUTH_<ID>_ID` and `AUTH_<ID>_SECRET`" + ` are the client ID and the client secret, ` + "`_ISSUER`" + ` is WithIssuer and ` + "`_KEY`" + ` is WithAPIKey.
+  <ID> is in capitals, with hyphens replaced by underscores. An option overrides its variable.
+- **Checks** are the checks that protect the sign-in. Where pkce or nonce is absent, the provider refuses it, ignores it, or does not
+  document it.
 
 This page is written by ` + "`go generate`" + ` in the folder of the package, from its table.
 
