@@ -98,10 +98,15 @@ func tryAll(ctx context.Context, s settings, servers *stores.Stores, chosen []wi
 	var wg sync.WaitGroup
 	for i, w := range slices.Backward(chosen) {
 		turns <- struct{}{}
+		if ctx.Err() != nil {
+			break // the run was interrupted
+		}
 		wg.Go(func() {
 			defer func() { <-turns }()
 			columns[i] = try(ctx, s, servers, w, screen)
-			screen.finished(columns[i])
+			if ctx.Err() == nil {
+				screen.finished(columns[i])
+			}
 		})
 	}
 	wg.Wait()
