@@ -25,6 +25,16 @@ func newCall[T any](method string, do func(ctx context.Context, a adapter.Adapte
 	}}
 }
 
+// yields returns the call with another result.
+func (k call) yields(result func(any) any) call {
+	do := k.do
+	k.do = func(ctx context.Context, a adapter.Adapter) (any, error) {
+		got, err := do(ctx, a)
+		return result(got), err
+	}
+	return k
+}
+
 func createUser(u adapter.User) call {
 	return newCall("CreateUser", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) { return a.CreateUser(ctx, u) }, u)
 }

@@ -216,8 +216,8 @@ func failureIsNotAbsent(c *clauseContext) {
 func nilErrorMeansWritten(c *clauseContext) {
 	writes := c.writes()
 	for turn, w := range writes {
-		do, missing := w.prepare(c)
-		if _, err := do(c.a); err != nil {
+		change, missing := w.prepare(c)
+		if _, err := change.do(c.ctx, c.a); err != nil {
 			c.Errorf("%s: %v", w.method, err)
 		} else if m := missing(); m != "" {
 			c.Errorf("%s succeeded, and is not there: %s", w.method, m)
@@ -227,8 +227,8 @@ func nilErrorMeansWritten(c *clauseContext) {
 		}
 		kinds := []fault.Kind{fault.FailRequest, fault.Down, fault.Cut}
 		for _, kind := range c.kindsFor(turn, len(writes), c.faults(), kinds) {
-			c.eachStep(w.method, kind, func() { do, missing = w.prepare(c) }, func(what string) error {
-				_, err := c.bounded(limitWith(kind), func(c *clauseContext) (any, error) { return do(c.a) })
+			c.eachStep(w.method, kind, func() { change, missing = w.prepare(c) }, func(what string) error {
+				_, err := c.bounded(limitWith(kind), func(c *clauseContext) (any, error) { return change.do(c.ctx, c.a) })
 				if err != nil {
 					return err
 				}

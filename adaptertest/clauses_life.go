@@ -50,8 +50,8 @@ var lifeClauses = []check{
 		}
 		check("after the adapter was opened")
 		for _, w := range c.writes() {
-			do, _ := w.prepare(c)
-			_, _ = do(c.a)
+			change, _ := w.prepare(c)
+			_, _ = change.do(c.ctx, c.a)
 		}
 		for _, x := range append(c.conflicts(), c.unknowns()...) {
 			_, _ = x.do()
@@ -73,8 +73,8 @@ var lifeClauses = []check{
 	{id: "LIFE-07", words: "close-stops-clean-up", needs: []ability{abilityClose, abilityFaults}, run: func(c *clauseContext) {
 		c.uninvolvedGone = true
 		for _, w := range c.writes() {
-			do, _ := w.prepare(c)
-			_, _ = do(c.a)
+			change, _ := w.prepare(c)
+			_, _ = change.do(c.ctx, c.a)
 		}
 		c.expiring(-time.Hour, 50*time.Millisecond)
 		control := c.harness().Faults(c.raw)
@@ -117,12 +117,12 @@ func afterCloseNeverAbsent(c *clauseContext) {
 	}
 	type prepared struct {
 		write
-		do func(adapter.Adapter) (any, error)
+		change call
 	}
 	var ready []prepared
 	for _, w := range c.writes() {
-		do, _ := w.prepare(c)
-		ready = append(ready, prepared{w, do})
+		change, _ := w.prepare(c)
+		ready = append(ready, prepared{w, change})
 	}
 	if err := c.harness().Close(c.raw); err != nil {
 		c.Errorf("Close: %v", err)
@@ -141,9 +141,9 @@ func afterCloseNeverAbsent(c *clauseContext) {
 	}
 	for _, w := range ready {
 		c.prompt(w.method, func(ctx context.Context) {
-			got, err := c.at(ctx, func(c *clauseContext) (any, error) { return w.do(c.a) })
+			got, err := c.at(ctx, func(c *clauseContext) (any, error) { return w.change.do(c.ctx, c.a) })
 			creates := strings.HasPrefix(w.method, "Create") && w.method != "CreateVerificationToken" || w.method == "UpdateUser" || w.method == "UpdateAuthenticatorCounter"
-			if err == nil && got == nil && (creates || w.method == "UseVerificationToken") {
+			if err == nil && isNilRecord(got) && (creates || w.method == "UseVerificationToken") {
 				c.Errorf("%s after Close returned neither a record nor an error", w.method)
 			}
 		})
@@ -205,8 +205,8 @@ func noGoroutineOutlives(c *clauseContext) {
 		live, liveRaw := c.a, c.raw
 		c.a, c.raw = c.observe(raw), raw
 		for _, w := range c.writes() {
-			do, _ := w.prepare(c)
-			if _, err := do(c.a); err != nil {
+			change, _ := w.prepare(c)
+			if _, err := change.do(c.ctx, c.a); err != nil {
 				c.Errorf("%s: %v", w.method, err)
 			}
 		}
@@ -256,8 +256,8 @@ func connectionsReturn(c *clauseContext) {
 	connections := func() int { return c.harness().Connections(c.raw) }
 	round := func() {
 		for _, w := range c.writes() {
-			do, _ := w.prepare(c)
-			_, _ = do(c.a)
+			change, _ := w.prepare(c)
+			_, _ = change.do(c.ctx, c.a)
 		}
 	}
 	for range 3 {

@@ -74,8 +74,8 @@ func (c *clauseContext) failedCalls() []failure {
 		}
 	}
 	for _, w := range c.writes() {
-		do, _ := w.prepare(c)
-		one(w.method, func(c *clauseContext) (any, error) { return do(c.a) })
+		change, _ := w.prepare(c)
+		one(w.method, func(c *clauseContext) (any, error) { return change.do(c.ctx, c.a) })
 	}
 	return failed
 }

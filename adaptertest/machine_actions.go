@@ -1,7 +1,6 @@
 package adaptertest
 
 import (
-	"context"
 	"errors"
 
 	"pgregory.net/rapid"
@@ -176,16 +175,6 @@ func (m *machine) counts(t *rapid.T, k call, absent int64) {
 		return want
 	})
 	m.agree(t, counted, got, err, true)
-}
-
-// yields returns the call with another result.
-func (k call) yields(result func(any) any) call {
-	do := k.do
-	k.do = func(ctx context.Context, a adapter.Adapter) (any, error) {
-		got, err := do(ctx, a)
-		return result(got), err
-	}
-	return k
 }
 
 func (m *machine) tokenActions() map[string]func(*rapid.T) {

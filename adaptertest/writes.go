@@ -12,12 +12,12 @@ import (
 // write is a method that changes the store. ERR and LIFE call each one with
 // and without faults, and check afterwards whether the change is stored.
 type write struct {
-	method string
-	needs  []string
+	// read is a method that shows the change.
+	method, read string
 	// prepare makes the records that the write works on. It returns the write,
 	// and a function that describes what is missing of the change in the store,
 	// or returns "" if nothing is.
-	prepare func(c *clauseContext) (do func(a adapter.Adapter) (any, error), missing func() string)
+	prepare func(c *clauseContext) (change call, missing func() string)
 }
 
 // without compares a record with the record that a write should have stored.
@@ -28,112 +28,96 @@ func (c *clauseContext) without(what string, got, want any) string {
 	return ""
 }
 
-func still(what string, got any) string {
-	if isNilRecord(got) {
+// holds describes how what the read returns differs from the wanted record.
+func (c *clauseContext) holds(read call, want any) func() string {
+	return func() string { return c.without(read.method, of[any](c, read), want) }
+}
+
+// gone describes a record that the read should no longer return.
+func (c *clauseContext) gone(read call) func() string {
+	return func() string {
+		if got := of[any](c, read); !isNilRecord(got) {
+			return read.method + " still finds " + diff.Show(got)
+		}
 		return ""
 	}
-	return what + " still finds " + diff.Show(got)
 }
 
 var writes = []write{
-	{"CreateUser", []string{"GetUserByEmail"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
+	{"CreateUser", "GetUserByEmail", func(c *clauseContext) (call, func() string) {
 		u := c.newUser()
-		return func(a adapter.Adapter) (any, error) {
-				r, err := a.CreateUser(c.ctx, u)
-				if r != nil {
-					u.ID = r.ID
-				}
-				return record(r, err)
-			}, func() string {
-				return c.without("GetUserByEmail", c.getUserByEmail(u.Email), &u)
+		create := createUser(u).yields(func(created any) any {
+			if r, _ := created.(*adapter.User); r != nil {
+				u.ID = r.ID // the adapter may assign it
 			}
+			return created
+		})
+		return create, c.holds(getUserByEmail(u.Email), &u)
 	}},
-	{"UpdateUser", []string{"CreateUser", "GetUser"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
+	{"UpdateUser", "GetUser", func(c *clauseContext) (call, func() string) {
 		u := c.user()
 		update := c.userUpdate(u.ID, userFields)
 		update.Apply(u)
-		return func(a adapter.Adapter) (any, error) { return record(a.UpdateUser(c.ctx, update)) },
-			func() string { return c.without("GetUser", c.getUser(u.ID), u) }
+		return updateUser(update), c.holds(getUser(u.ID), u)
 	}},
-	{"DeleteUser", []string{"CreateUser", "GetUser"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
-		u := c.user()
-		return func(a adapter.Adapter) (any, error) { return record(a.DeleteUser(c.ctx, u.ID)) },
-			func() string { return still("GetUser", c.getUser(u.ID)) }
+	{"DeleteUser", "GetUser", func(c *clauseContext) (call, func() string) {
+		id := c.user().ID
+		return deleteUser(id), c.gone(getUser(id))
 	}},
-	{"LinkAccount", []string{"CreateUser", "GetAccount"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
+	{"LinkAccount", "GetAccount", func(c *clauseContext) (call, func() string) {
 		x := c.newAccount(c.user().ID)
-		return func(a adapter.Adapter) (any, error) { return record(a.LinkAccount(c.ctx, x)) },
-			func() string { return c.without("GetAccount", c.getAccount(x.Key()), &x) }
+		return linkAccount(x), c.holds(getAccount(x.Key()), &x)
 	}},
-	{"UnlinkAccount", []string{"CreateUser", "LinkAccount", "GetAccount"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
-		x := c.account(c.user().ID)
-		return func(a adapter.Adapter) (any, error) { return record(a.UnlinkAccount(c.ctx, x.Key())) },
-			func() string { return still("GetAccount", c.getAccount(x.Key())) }
+	{"UnlinkAccount", "GetAccount", func(c *clauseContext) (call, func() string) {
+		key := c.account(c.user().ID).Key()
+		return unlinkAccount(key), c.gone(getAccount(key))
 	}},
-	{"CreateSession", []string{"CreateUser", "GetSessionAndUser"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
+	{"CreateSession", "GetSessionAndUser", func(c *clauseContext) (call, func() string) {
 		u := c.user()
 		x := c.newSession(u.ID)
-		return func(a adapter.Adapter) (any, error) { return record(a.CreateSession(c.ctx, x)) }, func() string {
-			return c.without("GetSessionAndUser", c.getSession(x.SessionToken), &adapter.SessionAndUser{Session: x, User: *u})
-		}
+		return createSession(x), c.holds(getSession(x.SessionToken), &adapter.SessionAndUser{Session: x, User: *u})
 	}},
-	{"UpdateSession", []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
+	{"UpdateSession", "GetSessionAndUser", func(c *clauseContext) (call, func() string) {
 		u := c.user()
 		x := c.session(u.ID)
 		x.Expires = c.instant(3 * time.Hour)
 		update := adapter.SessionUpdate{SessionToken: x.SessionToken, Expires: adapter.To(x.Expires)}
-		return func(a adapter.Adapter) (any, error) { return record(a.UpdateSession(c.ctx, update)) }, func() string {
-			return c.without("GetSessionAndUser", c.getSession(x.SessionToken), &adapter.SessionAndUser{Session: x, User: *u})
+		return updateSession(update), c.holds(getSession(x.SessionToken), &adapter.SessionAndUser{Session: x, User: *u})
+	}},
+	{"DeleteSession", "GetSessionAndUser", func(c *clauseContext) (call, func() string) {
+		token := c.session(c.user().ID).SessionToken
+		return deleteSession(token), c.gone(getSession(token))
+	}},
+	{"CreateVerificationToken", "UseVerificationToken", func(c *clauseContext) (call, func() string) {
+		x := c.newToken()
+		return createToken(x), c.holds(useToken(x.Key()), &x)
+	}},
+	{"UseVerificationToken", "UseVerificationToken", func(c *clauseContext) (call, func() string) {
+		key := c.token().Key()
+		found := false
+		use := useToken(key).yields(func(used any) any { found = !isNilRecord(used); return used })
+		return use, func() string {
+			if !found {
+				return "UseVerificationToken said that the pending token is absent"
+			}
+			return c.gone(useToken(key))()
 		}
 	}},
-	{"DeleteSession", []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
-		x := c.session(c.user().ID)
-		return func(a adapter.Adapter) (any, error) { return record(a.DeleteSession(c.ctx, x.SessionToken)) },
-			func() string { return still("GetSessionAndUser", c.getSession(x.SessionToken)) }
-	}},
-	{"CreateVerificationToken", []string{"UseVerificationToken"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
-		x := c.newToken()
-		return func(a adapter.Adapter) (any, error) { return record(a.CreateVerificationToken(c.ctx, x)) },
-			func() string { return c.without("UseVerificationToken", c.useToken(x.Key()), &x) }
-	}},
-	{"UseVerificationToken", []string{"CreateVerificationToken"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
-		x := c.token()
-		var used *adapter.VerificationToken
-		return func(a adapter.Adapter) (any, error) {
-				r, err := a.UseVerificationToken(c.ctx, x.Key())
-				used = r
-				return record(r, err)
-			}, func() string {
-				if used == nil {
-					return "UseVerificationToken said that the pending token is absent"
-				}
-				return still("UseVerificationToken", c.useToken(x.Key()))
-			}
-	}},
-	{"CreateAuthenticator", []string{"CreateUser", "GetAuthenticator"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
+	{"CreateAuthenticator", "GetAuthenticator", func(c *clauseContext) (call, func() string) {
 		x := c.newAuthenticator(c.user().ID)
-		return func(a adapter.Adapter) (any, error) { return record(a.CreateAuthenticator(c.ctx, x)) },
-			func() string { return c.without("GetAuthenticator", c.getAuthenticator(x.CredentialID), &x) }
+		return createAuthenticator(x), c.holds(getAuthenticator(x.CredentialID), &x)
 	}},
-	{"UpdateAuthenticatorCounter", []string{"CreateUser", "CreateAuthenticator", "GetAuthenticator"}, func(c *clauseContext) (func(adapter.Adapter) (any, error), func() string) {
+	{"UpdateAuthenticatorCounter", "GetAuthenticator", func(c *clauseContext) (call, func() string) {
 		x := c.authenticator(c.user().ID)
 		x.Counter += 1000
-		return func(a adapter.Adapter) (any, error) {
-				return record(a.UpdateAuthenticatorCounter(c.ctx, x.CredentialID, x.Counter))
-			},
-			func() string { return c.without("GetAuthenticator", c.getAuthenticator(x.CredentialID), &x) }
+		return updateCounter(x.CredentialID, x.Counter), c.holds(getAuthenticator(x.CredentialID), &x)
 	}},
 }
 
 // writes returns the writes whose methods the adapter has; the clause does not
 // apply if there is none.
 func (c *clauseContext) writes() []write {
-	var have []write
-	for _, w := range writes {
-		if !c.lacks(w.method) && !slices.ContainsFunc(w.needs, c.lacks) {
-			have = append(have, w)
-		}
-	}
+	have := slices.DeleteFunc(slices.Clone(writes), func(w write) bool { return !c.works(w.method) || !c.works(w.read) })
 	if len(have) == 0 {
 		c.notApplicable("the adapter has no write that can be read back")
 	}
