@@ -35,10 +35,11 @@ func isNilRecord(record any) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// isNothing reports whether a lookup found nothing: no record, or an empty list.
+// isNothing reports whether a call found nothing: no record, an empty list, or no
+// record that it could delete.
 func isNothing(result any) bool {
 	v := reflect.ValueOf(result)
-	return isNilRecord(result) || v.Kind() == reflect.Slice && v.Len() == 0
+	return isNilRecord(result) || v.Kind() == reflect.Slice && v.Len() == 0 || v.Kind() == reflect.Int64 && v.Int() == 0
 }
 
 // fails reports a breach unless a call failed.

@@ -20,7 +20,7 @@ type keyed struct {
 	parts []string
 	// unknown is what the method must return for an unknown key.
 	unknown answer
-	call    func(c *clauseContext, a adapter.Adapter, key []string) (any, error)
+	of      func(c *clauseContext, key []string) call
 }
 
 // answer is the result of a method for an unknown key.
@@ -32,85 +32,55 @@ const (
 	either                // no record; an error breaks a SHOULD of another clause
 )
 
+// call makes the call with the key. A result without a record is nil.
+func (k keyed) call(c *clauseContext, a adapter.Adapter, key []string) (any, error) {
+	got, err := k.of(c, key).do(c.ctx, a)
+	if isNothing(got) {
+		return nil, err
+	}
+	return got, err
+}
+
 var keyedMethods = []keyed{
-	{"GetUser", true, []string{"user id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		return record(a.GetUser(c.ctx, k[0]))
+	{"GetUser", true, []string{"user id"}, absent, func(_ *clauseContext, k []string) call { return getUser(k[0]) }},
+	{"GetUserByEmail", true, []string{"e-mail"}, absent, func(_ *clauseContext, k []string) call { return getUserByEmail(k[0]) }},
+	{"GetUserByAccount", true, accountKeyParts, absent, func(_ *clauseContext, k []string) call { return getUserByAccount(accountKey(k)) }},
+	{"GetAccount", true, accountKeyParts, absent, func(_ *clauseContext, k []string) call { return getAccount(accountKey(k)) }},
+	{"GetSessionAndUser", true, []string{"session token"}, absent, func(_ *clauseContext, k []string) call { return getSession(k[0]) }},
+	{"UseVerificationToken", true, []string{"identifier", "token"}, absent, func(_ *clauseContext, k []string) call {
+		return useToken(adapter.VerificationTokenKey{Identifier: k[0], Token: k[1]})
 	}},
-	{"GetUserByEmail", true, []string{"e-mail"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		return record(a.GetUserByEmail(c.ctx, k[0]))
+	{"GetAuthenticator", true, []string{"credential id"}, absent, func(_ *clauseContext, k []string) call { return getAuthenticator(k[0]) }},
+	{"ListAuthenticatorsByUserID", true, []string{"user id"}, absent, func(_ *clauseContext, k []string) call { return listAuthenticators(k[0]) }},
+	{"ListAccountsByUserID", true, []string{"user id"}, absent, func(_ *clauseContext, k []string) call { return listAccounts(k[0]) }},
+	{"ListSessionsByUserID", true, []string{"user id"}, absent, func(_ *clauseContext, k []string) call { return listSessions(k[0]) }},
+	{"UpdateAccount", false, accountKeyParts, refusal, func(c *clauseContext, k []string) call {
+		return updateAccount(c.accountUpdate(accountKey(k), []string{"scope"}))
 	}},
-	{"GetUserByAccount", true, []string{"provider", "account id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		return record(a.GetUserByAccount(c.ctx, adapter.AccountKey{Provider: k[0], ProviderAccountID: k[1]}))
+	{"DeleteSessionsByUserID", false, []string{"user id"}, absent, func(_ *clauseContext, k []string) call { return deleteSessions(k[0], "") }},
+	{"DeleteAuthenticator", false, []string{"user id", "credential id"}, absent, func(_ *clauseContext, k []string) call {
+		return deleteAuthenticator(k[0], k[1], false)
 	}},
-	{"GetAccount", true, []string{"provider", "account id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		return record(a.GetAccount(c.ctx, k[1], k[0]))
+	{"TouchAuthenticator", false, []string{"credential id"}, refusal, func(c *clauseContext, k []string) call {
+		return touchAuthenticator(k[0], 7, 1234, c.instant(0))
 	}},
-	{"GetSessionAndUser", true, []string{"session token"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		return record(a.GetSessionAndUser(c.ctx, k[0]))
+	{"DeleteVerificationTokens", false, []string{"identifier"}, absent, func(_ *clauseContext, k []string) call { return deleteTokens(k[0]) }},
+	{"UpdateUser", false, []string{"user id"}, refusal, func(c *clauseContext, k []string) call {
+		return updateUser(c.userUpdate(k[0], []string{"name", "email"}))
 	}},
-	{"UseVerificationToken", true, []string{"identifier", "token"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		return record(a.UseVerificationToken(c.ctx, adapter.VerificationTokenKey{Identifier: k[0], Token: k[1]}))
+	{"DeleteUser", false, []string{"user id"}, either, func(_ *clauseContext, k []string) call { return deleteUser(k[0]) }},
+	{"UnlinkAccount", false, accountKeyParts, either, func(_ *clauseContext, k []string) call { return unlinkAccount(accountKey(k)) }},
+	{"UpdateSession", false, []string{"session token"}, absent, func(c *clauseContext, k []string) call {
+		return updateSession(adapter.SessionUpdate{SessionToken: k[0], Expires: adapter.To(c.instant(time.Hour))})
 	}},
-	{"GetAuthenticator", true, []string{"credential id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		return record(a.GetAuthenticator(c.ctx, k[0]))
-	}},
-	{"ListAuthenticatorsByUserID", true, []string{"user id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		list, err := a.ListAuthenticatorsByUserID(c.ctx, k[0])
-		if len(list) == 0 {
-			return nil, err
-		}
-		return list, err
-	}},
-	{"ListAccountsByUserID", true, []string{"user id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		list, err := optional[adapter.AccountLists](a).ListAccountsByUserID(c.ctx, k[0])
-		if len(list) == 0 {
-			return nil, err
-		}
-		return list, err
-	}},
-	{"ListSessionsByUserID", true, []string{"user id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		list, err := optional[adapter.SessionLists](a).ListSessionsByUserID(c.ctx, k[0])
-		if len(list) == 0 {
-			return nil, err
-		}
-		return list, err
-	}},
-	{"UpdateAccount", false, []string{"provider", "account id"}, refusal, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		update := adapter.AccountUpdate{Provider: k[0], ProviderAccountID: k[1], Scope: adapter.To(new(c.unique("scope")))}
-		return record(optional[adapter.AccountLists](a).UpdateAccount(c.ctx, update))
-	}},
-	{"DeleteSessionsByUserID", false, []string{"user id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		return count(optional[adapter.SessionLists](a).DeleteSessionsByUserID(c.ctx, k[0], ""))
-	}},
-	{"DeleteAuthenticator", false, []string{"user id", "credential id"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		return record(optional[adapter.AuthenticatorEdits](a).DeleteAuthenticator(c.ctx, k[0], k[1], false))
-	}},
-	{"TouchAuthenticator", false, []string{"credential id"}, refusal, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		return record(optional[adapter.AuthenticatorEdits](a).TouchAuthenticator(c.ctx, k[0], 7, 1234, c.instant(0)))
-	}},
-	{"DeleteVerificationTokens", false, []string{"identifier"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		return count(optional[adapter.TokenEdits](a).DeleteVerificationTokens(c.ctx, k[0]))
-	}},
-	{"UpdateUser", false, []string{"user id"}, refusal, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		u := c.newUser()
-		return record(a.UpdateUser(c.ctx, adapter.UserUpdate{ID: k[0], Name: adapter.To(u.Name), Email: adapter.To(u.Email)}))
-	}},
-	{"DeleteUser", false, []string{"user id"}, either, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		return record(a.DeleteUser(c.ctx, k[0]))
-	}},
-	{"UnlinkAccount", false, []string{"provider", "account id"}, either, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		return record(a.UnlinkAccount(c.ctx, adapter.AccountKey{Provider: k[0], ProviderAccountID: k[1]}))
-	}},
-	{"UpdateSession", false, []string{"session token"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		expires := adapter.To(c.instant(time.Hour))
-		return record(a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: k[0], Expires: expires}))
-	}},
-	{"DeleteSession", false, []string{"session token"}, absent, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		return record(a.DeleteSession(c.ctx, k[0]))
-	}},
-	{"UpdateAuthenticatorCounter", false, []string{"credential id"}, refusal, func(c *clauseContext, a adapter.Adapter, k []string) (any, error) {
-		return record(a.UpdateAuthenticatorCounter(c.ctx, k[0], 1234))
-	}},
+	{"DeleteSession", false, []string{"session token"}, absent, func(_ *clauseContext, k []string) call { return deleteSession(k[0]) }},
+	{"UpdateAuthenticatorCounter", false, []string{"credential id"}, refusal, func(_ *clauseContext, k []string) call { return updateCounter(k[0], 1234) }},
+}
+
+var accountKeyParts = []string{"provider", "account id"}
+
+func accountKey(parts []string) adapter.AccountKey {
+	return adapter.AccountKey{Provider: parts[0], ProviderAccountID: parts[1]}
 }
 
 // record returns a nil any for a nil pointer.
@@ -119,14 +89,6 @@ func record[T any](r *T, err error) (any, error) {
 		return nil, err
 	}
 	return r, err
-}
-
-// count returns a nil any for a deletion of no record.
-func count(n int64, err error) (any, error) {
-	if n == 0 {
-		return nil, err
-	}
-	return n, err
 }
 
 // keyed returns the methods that the adapter has; the clause does not apply if
