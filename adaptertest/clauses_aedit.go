@@ -47,6 +47,10 @@ var aeditClauses = []check{
 			c.createAuthenticator(gone) // the ID is free
 			of[*adapter.Authenticator](c, deleteAuthenticator(a, gone.CredentialID, false))
 			list("after the ID was used again and deleted")
+			gone.UserID = b
+			c.createAuthenticator(gone)
+			list("after another user registered the deleted ID")
+			of[*adapter.Authenticator](c, deleteAuthenticator(b, gone.CredentialID, false))
 		}
 		rest := c.userWith(2, 2, 2)
 		of[*adapter.Authenticator](c, deleteAuthenticator(rest.user.ID, rest.authenticators[0].CredentialID, false))
@@ -113,11 +117,10 @@ var aeditClauses = []check{
 		u := c.user().ID
 		w, beside := c.authenticator(u), c.authenticator(u)
 		shown := c.getAuthenticator(w.CredentialID)
-		for _, to := range []int64{8, 9, 1<<31 - 1, 1 << 31, 1<<32 - 1, 3, 0, 0, 12} {
-			used := c.instant(-time.Minute)
+		touch := func(to int64, used time.Time) {
 			from := w.Counter
 			w.Counter, w.LastUsed = to, &used
-			what := fmt.Sprintf("TouchAuthenticator from %d to %d", from, to)
+			what := fmt.Sprintf("TouchAuthenticator from %d to %d, used %s", from, to, diff.Show(used))
 			got := of[*adapter.Authenticator](c, touchAuthenticator(w.CredentialID, from, to, used))
 			if got == nil {
 				c.Fatalf("%s: got nothing, and the stored counter is %d", what, from)
@@ -130,6 +133,11 @@ var aeditClauses = []check{
 			if stored != nil && (stored.LastUsed == nil) != (got.LastUsed == nil) {
 				c.Errorf("%s returned the instant of use %s, GetAuthenticator %s", what, diff.Show(got.LastUsed), diff.Show(stored.LastUsed))
 			}
+		}
+		for _, to := range []int64{8, 9, 1<<31 - 1, 1 << 31, 1<<32 - 1, 3, 0, 0, 12} {
+			used := c.instant(-time.Minute)
+			touch(to, used)
+			touch(to, used) // which changes no field
 		}
 		c.same("another authenticator of the user", c.getAuthenticator(beside.CredentialID), &beside)
 		if c.works("ListAuthenticatorsByUserID") {

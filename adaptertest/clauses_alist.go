@@ -39,8 +39,12 @@ var alistClauses = []check{
 		c.same("ListAccountsByUserID of another user", of[[]adapter.Account](c, listAccounts(b)), others)
 		if c.works("UnlinkAccount") {
 			c.unlinkAccount(want[0].Key())
+			moved := c.accountWith(b, want[0].Key())
 			want = want[1:]
 			c.same("ListAccountsByUserID after one was unlinked", list(), want)
+			others = append(others, c.linkAccount(moved))
+			c.same("ListAccountsByUserID after another user linked the one that was unlinked", list(), want)
+			c.same("ListAccountsByUserID of the user who linked it", of[[]adapter.Account](c, listAccounts(b)), others)
 		}
 		if c.works("UpdateAccount") {
 			update := c.accountUpdate(want[0].Key(), accountFields)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
@@ -316,7 +317,11 @@ var concClauses = []check{
 		})
 	}},
 	{id: "CONC-11", words: "nothing-survives-its-deleted-user", races: true, requires: []string{"CreateUser", "DeleteUser"}, run: func(c *clauseContext) {
-		c.race(racers, c.arrangeDeletion)
+		kinds := c.creations()
+		if c.sessionsMove() {
+			kinds = append(kinds, c.movesTo())
+		}
+		c.race(racers, func(n, round int) raceCase { return c.arrangeDeletion(n, round, kinds) })
 	}},
 	{id: "CONC-12", words: "all-new-credentials-are-listed", races: true, requires: []string{"CreateUser", "CreateAuthenticator", "ListAuthenticatorsByUserID"}, run: func(c *clauseContext) {
 		c.race(racers, func(n, _ int) raceCase {
@@ -693,15 +698,14 @@ func (c *clauseContext) oneHolder(email string, users []*adapter.User, h []opera
 		unless(winners == 0 || holder != "", "a call succeeded and nobody holds the address"))
 }
 
-// arrangeDeletion lets what is created for a user race with the user's deletion.
-func (c *clauseContext) arrangeDeletion(n, round int) raceCase {
+// arrangeDeletion lets calls that give a user a record race with the user's deletion.
+func (c *clauseContext) arrangeDeletion(n, round int, kinds []func(id string, look *keys) call) raceCase {
 	user := c.newUser()
 	user.ID = c.id()
 	stored, err := c.raw.CreateUser(c.ctx, user)
 	id := mustRecord(c, "CreateUser", stored, err).ID
 	look := keys{users: []string{id}, emails: []string{user.Email}}
 	var k raceCase
-	kinds := c.creations()
 	for i := range n {
 		if i == n/2 {
 			k.calls = append(k.calls, deleteUser(id))
@@ -716,12 +720,30 @@ func (c *clauseContext) arrangeDeletion(n, round int) raceCase {
 		if deletion := h[n/2]; deletion.err != nil {
 			return nil //nolint:nilerr // nothing was promised
 		}
+		for _, m := range h {
+			if u, ok := m.args[0].(adapter.SessionUpdate); ok && m.err != nil { // its session stays with the other user
+				look.sessions = slices.DeleteFunc(look.sessions, func(token string) bool { return token == u.SessionToken })
+			}
+		}
 		if err := c.nothingOf(look); err != nil {
 			return err
 		}
 		return c.inherited(id, look)
 	}
 	return k
+}
+
+// movesTo returns a call that gives a session of another user to a user. It adds
+// the session to look.
+func (c *clauseContext) movesTo() func(id string, look *keys) call {
+	from := c.rawUser().ID
+	return func(id string, look *keys) call {
+		s := c.newSession(from)
+		_, err := c.raw.CreateSession(c.ctx, s)
+		must(c, "CreateSession", &s, err)
+		look.add(Record{Kind: SessionRecord, Key: s.SessionToken})
+		return updateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(id)})
+	}
 }
 
 // creations returns the calls that create a record of a user. Each adds the

@@ -503,6 +503,7 @@ func errorsMatchTheirKind(c *clauseContext) {
 		}
 	}
 	c.ownerAndKey(taken, missing)
+	c.refusedValues()
 	if c.faults() == nil {
 		c.Notef("no fault was injected: the harness has no %s", abilityFaults)
 		return
@@ -522,6 +523,25 @@ func errorsMatchTheirKind(c *clauseContext) {
 	}
 	known := func(method string, kind fault.Kind) bool { _, ok := met[faultOf{method, kind}]; return ok }
 	c.faultsExcept(known, breakingFaults, slices.Concat(visibleWrites, lookups), func(x faulted) { judge(x.String(), x.err) })
+}
+
+// refusedValues writes texts that a store may refuse. Such a text is neither taken
+// nor absent.
+func (c *clauseContext) refusedValues() {
+	owner := c.owner()
+	for _, p := range textFields {
+		if slices.ContainsFunc(p.methods, c.lacks) {
+			continue
+		}
+		for _, text := range []string{"\x00", "\xff", strings.Repeat("x", 100_000)} {
+			_, err := p.put(c, owner, c.unique("x")+text)
+			for _, sentinel := range []error{adapter.ErrConflict, adapter.ErrNotFound} {
+				if errors.Is(err, sentinel) {
+					c.Errorf("%s = %s, which no record has: the error matches %q: %v", p.name, diff.Show(text), sentinel, err)
+				}
+			}
+		}
+	}
 }
 
 // ownerAndKey makes writes that collide with a record of the same user, whose

@@ -1,12 +1,14 @@
 package adaptertest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/pair"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -96,6 +98,7 @@ var userClauses = []check{
 				}
 				seen[id] = u.Email
 			}
+			c.idsOfTwoHandles()
 		}
 	}},
 	{id: "USER-07", words: "unknown-id-is-absent", requires: []string{"CreateUser", "GetUser"}, run: func(c *clauseContext) {
@@ -491,6 +494,9 @@ func caseIsFoldedAsAWhole(c *clauseContext) {
 	held.Email = lower
 	c.createUser(held)
 	folds := c.getUserByEmail(upperASCII(lower)) != nil
+	if c.works("CreateUserWithAccount") {
+		c.caseInSignUps(fresh, folds)
+	}
 	for _, name := range sortedKeys(spellings(lower)) {
 		for _, stored := range []string{"lower case", name} {
 			address := fresh()
@@ -554,5 +560,55 @@ func caseIsFoldedAsAWhole(c *clauseContext) {
 		w := c.newUser()
 		w.Email = address
 		c.same("the user who takes the old spelling", c.getUserByEmail(c.createUser(w).Email).Name, w.Name)
+	}
+}
+
+// caseInSignUps is the part of USER-27 with sign-ups, which compare addresses as
+// CreateUser does.
+func (c *clauseContext) caseInSignUps(fresh func() string, folds bool) {
+	for _, name := range sortedKeys(spellings(fresh())) {
+		address := fresh()
+		s := c.newSignUp()
+		s.user.Email = spellings(address)[name]
+		signedUp := of[*adapter.User](c, s.withoutPasskey())
+		c.same(fmt.Sprintf("%s: GetUserByEmail(%q) after a sign-up with it", name, s.user.Email), c.getUserByEmail(s.user.Email), signedUp)
+		if found := c.getUserByEmail(address); (found != nil) != folds {
+			c.Errorf("%s: GetUserByEmail(%q) after a sign-up with %q finds %s, and addresses in another case are the same: %v", name, address, s.user.Email, diff.Show(found), folds)
+		}
+		u := c.newUser()
+		u.Email = address
+		if got, err := c.a.CreateUser(c.ctx, u); (err != nil) != folds {
+			c.Errorf("%s: CreateUser(%q) after a sign-up with %q: got %s, error %v, and addresses in another case are the same: %v", name, address, s.user.Email, diff.Show(got), err, folds)
+		}
+		held, again := c.newUser(), c.newSignUp()
+		held.Email = fresh()
+		again.user.Email = spellings(held.Email)[name]
+		c.createUser(held)
+		if got, err := again.withoutPasskey().do(c.ctx, c.a); (err != nil) != folds {
+			c.Errorf("%s: a sign-up with %q, with %q stored: got %s, error %v, and addresses in another case are the same: %v", name, again.user.Email, held.Email, diff.Show(got), err, folds)
+		}
+	}
+}
+
+// idsOfTwoHandles creates users without IDs through two handles at one moment. An
+// ID that is made of the time must not be the same in both.
+func (c *clauseContext) idsOfTwoHandles() {
+	p, stop := pair.New()
+	defer stop()
+	handles := c.handles()
+	for range c.rounds(40) {
+		var calls []call
+		for range handles {
+			u := c.newUser()
+			u.ID = ""
+			calls = append(calls, createUser(u))
+		}
+		h := c.twoTogether(p, handles, calls)
+		if errors.Is(h[0].err, adapter.ErrConflict) || errors.Is(h[1].err, adapter.ErrConflict) {
+			c.Fatalf("two handles made the same id at one moment: CreateUser without an id says that the id, or a new address, is taken\n%s", historyText(h))
+		}
+		if h[0].won() && h[1].won() && h[0].result.(*adapter.User).ID == h[1].result.(*adapter.User).ID {
+			c.Fatalf("two handles gave the same id at one moment\n%s", historyText(h))
+		}
 	}
 }

@@ -12,9 +12,13 @@ var volClauses = []check{
 		const n = 150
 		owner, other := c.user().ID, c.user().ID
 		want := make([]adapter.Authenticator, n)
-		for i := range want {
+		created, used := c.instant(-48*time.Hour), c.instant(-24*time.Hour)
+		for i := range want { // an instant that many have does not tell where a page ends
 			want[i] = c.newAuthenticator(owner)
-			want[i].Counter = int64(i)
+			want[i].Counter, want[i].Created, want[i].LastUsed = int64(i), &created, &used
+			if i%4 == 0 {
+				want[i].Created, want[i].LastUsed = nil, nil
+			}
 		}
 		large := c.newAuthenticator(other)
 		large.CredentialPublicKey = strings.Repeat("Zm9v", 2048)

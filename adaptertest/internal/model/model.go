@@ -299,6 +299,11 @@ func (m *Model) UpdateSession(ctx context.Context, update adapter.SessionUpdate)
 	if !ok {
 		return nil, nil
 	}
+	if owner, moves := update.UserID.Get(); moves {
+		if _, ok := m.Users[owner]; !ok {
+			return nil, adapter.ErrNotFound
+		}
+	}
 	update.Apply(&s)
 	s.Expires = s.Expires.UTC()
 	m.Sessions[s.SessionToken] = s

@@ -108,6 +108,10 @@ func AllCorrect() []Correct {
 					}
 				})
 				w.getUserByEmail = rekeyed(m.GetUserByEmail, lowerASCII)
+				w.signUp = func(ctx context.Context, u adapter.User, a adapter.Account, passkey *adapter.Authenticator) (*adapter.User, error) {
+					u.Email = lowerASCII(u.Email)
+					return m.CreateUserWithAccount(ctx, u, a, passkey)
+				}
 				w.useToken = func(ctx context.Context, k adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 					k.Identifier = lowerASCII(k.Identifier)
 					return m.UseVerificationToken(ctx, k)

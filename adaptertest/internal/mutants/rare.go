@@ -3,8 +3,11 @@ package mutants
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -173,6 +176,278 @@ func rareMutants() []Mutant {
 			mem: func(m *mem) with { return with{linkAccount: verifying(m.LinkAccount, m.UpdateUser)} }},
 		{Name: "account by e-mail verifies the user in SQL", Fault: "A hook after LinkAccount sets EmailVerified of the owner of an account of type email.", Fails: []string{"ACCT-01"},
 			lite: func(l *lite) with { return with{linkAccount: verifying(l.LinkAccount, l.UpdateUser)} }},
+		{Name: "touch that changes nothing", Fault: "TouchAuthenticator with the counter and the instant that are stored returns nil, because no row has changed.", Fails: []string{"AEDIT-07"},
+			mem: func(m *mem) with {
+				return with{optional: optional{touch: touchedRowsOnly(m.GetAuthenticator, m.TouchAuthenticator)}}
+			}},
+		{Name: "touch that changes nothing in SQL", Fault: "TouchAuthenticator reads the number of changed rows, which is 0 if counter and instant are as stored, and returns nil.", Fails: []string{"AEDIT-07"},
+			lite: func(l *lite) with {
+				return with{optional: optional{touch: touchedRowsOnly(l.GetAuthenticator, l.TouchAuthenticator)}}
+			}},
+		{Name: "unlinked account stays in the index", Fault: "UnlinkAccount leaves the key in the first owner's index, which the list follows without comparing the owner.", Fails: []string{"ALIST-01"},
+			mem: func(m *mem) with { return listingFormerAccounts(m) }},
+		{Name: "unlinked account stays in the index of SQL", Fault: "The list of accounts joins a table of owners, from which UnlinkAccount deletes nothing.", Fails: []string{"ALIST-01"},
+			lite: func(l *lite) with { return listingFormerAccounts(l) }},
+		{Name: "deleted passkey stays in the index", Fault: "DeleteAuthenticator leaves the credential ID in the first owner's index, which the list follows without comparing the owner.", Fails: []string{"AEDIT-01"},
+			mem: func(m *mem) with { return listingFormerAuthenticators(m) }},
+		{Name: "deleted passkey stays in the index of SQL", Fault: "The list of authenticators joins a table of owners, from which DeleteAuthenticator deletes nothing.", Fails: []string{"AEDIT-01"},
+			lite: func(l *lite) with { return listingFormerAuthenticators(l) }},
+		{Name: "pages by the instant of creation", Fault: "ListAuthenticatorsByUserID reads pages of 50. The next page begins after the Created of the last authenticator, so others with this instant are missing.", Fails: []string{"VOL-01"},
+			mem: func(m *mem) with {
+				return with{listAuthenticators: pagedBy(m.ListAuthenticatorsByUserID, func(a adapter.Authenticator) *time.Time { return a.Created })}
+			}},
+		{Name: "pages by the instant of use in SQL", Fault: "ListAuthenticatorsByUserID reads pages of 50 with WHERE lastUsed > ? ORDER BY lastUsed, so others with the instant of the last row are missing.", Fails: []string{"VOL-01"},
+			lite: func(l *lite) with {
+				return with{listAuthenticators: pagedBy(l.ListAuthenticatorsByUserID, func(a adapter.Authenticator) *time.Time { return a.LastUsed })}
+			}},
+		{Name: "ids of a moment", Races: true, Fault: "CreateUser makes an id of the millisecond and a count of the handle: two handles make the same one at one moment.", Fails: []string{"USER-06"},
+			mem: func(m *mem) with { return with{createUser: idsOfMoments(m.CreateUser)} }},
+		{Name: "ids of a moment in SQL", Races: true, Fault: "CreateUser makes an id of the millisecond and a count of the process: two processes make the same one at one moment.", Fails: []string{"USER-06"},
+			lite: func(l *lite) with { return with{createUser: idsOfMoments(l.CreateUser)} }},
+		{Name: "deletion races a move", Races: true, Fault: "UpdateSession checks that the new owner exists, then stores; a session that is given to a user who is being deleted belongs to the next user with the id.", Fails: []string{"CONC-11"},
+			mem: func(m *mem) with {
+				return with{updateSession: func(ctx context.Context, u adapter.SessionUpdate) (*adapter.Session, error) {
+					owner, moves := u.UserID.Get()
+					if exists, err := m.GetUser(ctx, owner); !moves || err != nil || exists == nil {
+						return m.UpdateSession(ctx, u)
+					}
+					gap()
+					return write(ctx, m, func() (*adapter.Session, error) {
+						s, ok := m.sessions[u.SessionToken]
+						if !ok {
+							return nil, nil
+						}
+						u.Apply(&s)
+						s = copySession(s)
+						m.putSession(s)
+						return &s, nil
+					})
+				}}
+			}},
+		{Name: "deletion races a move in SQL", Races: true, Fault: "UpdateSession reads the new owner before the UPDATE, and no foreign key is declared.", Fails: []string{"CONC-11"},
+			lite: func(l *lite) with {
+				return with{updateSession: func(ctx context.Context, u adapter.SessionUpdate) (*adapter.Session, error) {
+					owner, moves := u.UserID.Get()
+					if !moves {
+						return l.UpdateSession(ctx, u)
+					}
+					exists, err := l.GetUser(ctx, owner)
+					if err != nil {
+						return nil, err
+					}
+					if exists == nil {
+						s, err := l.GetSessionAndUser(ctx, u.SessionToken)
+						if s == nil || err != nil {
+							return nil, err
+						}
+						return nil, notFound("user")
+					}
+					return l.UpdateSession(ctx, u)
+				}}
+			},
+			db: replaced(`REFERENCES "user" (id) ON DELETE CASCADE`, ``, `userId = (SELECT id FROM "user" WHERE id = ?)`, `userId = ?`)},
+		{Name: "text that is no UTF-8 is a conflict", Fault: "CreateUser and UpdateUser refuse a name that is not UTF-8, with ErrConflict.", Fails: []string{"ERR-11"},
+			mem: func(m *mem) with {
+				refuses := func(name *string) error {
+					if name != nil && !utf8.ValidString(*name) {
+						return conflict("the name")
+					}
+					return nil
+				}
+				return with{
+					createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
+						if err := refuses(u.Name); err != nil {
+							return nil, err
+						}
+						return m.CreateUser(ctx, u)
+					},
+					updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
+						name, _ := u.Name.Get()
+						if err := refuses(name); err != nil {
+							return nil, err
+						}
+						return m.UpdateUser(ctx, u)
+					},
+				}
+			}},
+		{Name: "text that is too long is a conflict in SQL", Fault: "LinkAccount reports every error of the classes 22 and 23 as ErrConflict, also a token that is too long for its column.", Fails: []string{"ERR-11"},
+			lite: func(l *lite) with {
+				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+					if len(text(a.AccessToken)) > 1<<16 {
+						return nil, conflict("the account")
+					}
+					return l.LinkAccount(ctx, a)
+				}}
+			}},
+		{Name: "sign-up with capitals", Fault: "The store folds case, and CreateUserWithAccount stores the address as it is given, under which no lookup finds it.", Fails: []string{"USER-27"},
+			harness: folded, mem: func(m *mem) with { return foldingExceptSignUps(m) }},
+		{Name: "sign-up with capitals in SQL", Fault: "CreateUser, UpdateUser and GetUserByEmail convert the address to lower case, CreateUserWithAccount doesn't.", Fails: []string{"USER-27"},
+			harness: folded, lite: func(l *lite) with { return foldingExceptSignUps(l) }},
+	}
+}
+
+// foldingExceptSignUps stores and looks up addresses in lower case, but those of
+// sign-ups as they are.
+func foldingExceptSignUps(b base) with {
+	return with{
+		createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
+			u.Email = lowerASCII(u.Email)
+			return b.CreateUser(ctx, u)
+		},
+		updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
+			if email, set := u.Email.Get(); set {
+				u.Email = adapter.To(lowerASCII(email))
+			}
+			return b.UpdateUser(ctx, u)
+		},
+		getUserByEmail: func(ctx context.Context, email string) (*adapter.User, error) {
+			return b.GetUserByEmail(ctx, lowerASCII(email))
+		},
+	}
+}
+
+// touchedRowsOnly returns nil where a touch leaves the row as it is.
+func touchedRowsOnly(
+	get func(context.Context, string) (*adapter.Authenticator, error),
+	touch func(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error),
+) func(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
+	return func(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
+		a, err := get(ctx, credentialID)
+		if err != nil || a != nil && a.Counter == from && from == to && a.LastUsed != nil && a.LastUsed.UnixMilli() == used.UnixMilli() {
+			return nil, err
+		}
+		return touch(ctx, credentialID, from, to, used)
+	}
+}
+
+// formerKeys has the keys of the records that each user ever had.
+type formerKeys[K comparable] struct {
+	mu sync.Mutex
+	of map[string]map[K]bool
+}
+
+func (f *formerKeys[K]) note(userID string, key K) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.of == nil {
+		f.of = map[string]map[K]bool{}
+	}
+	note(f.of, userID, key)
+}
+
+func (f *formerKeys[K]) all(userID string) []K {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Keys(f.of[userID]))
+}
+
+// listingFormerAccounts lists the accounts that a user once had too, if another
+// user has them.
+func listingFormerAccounts(b base) with {
+	var former formerKeys[adapter.AccountKey]
+	return with{
+		linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+			linked, err := b.LinkAccount(ctx, a)
+			if err == nil {
+				former.note(a.UserID, a.Key())
+			}
+			return linked, err
+		},
+		optional: optional{listAccounts: func(ctx context.Context, userID string) ([]adapter.Account, error) {
+			list, err := b.ListAccountsByUserID(ctx, userID)
+			if err != nil {
+				return nil, err
+			}
+			for _, key := range former.all(userID) {
+				a, err := b.GetAccount(ctx, key.ProviderAccountID, key.Provider)
+				if err != nil {
+					return nil, err
+				}
+				if a != nil && a.UserID != userID {
+					list = append(list, *a)
+				}
+			}
+			return list, nil
+		}},
+	}
+}
+
+// listingFormerAuthenticators lists the authenticators that a user once had too, if
+// another user has them.
+func listingFormerAuthenticators(b base) with {
+	var former formerKeys[string]
+	return with{
+		createAuthenticator: func(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
+			created, err := b.CreateAuthenticator(ctx, a)
+			if err == nil {
+				former.note(a.UserID, a.CredentialID)
+			}
+			return created, err
+		},
+		listAuthenticators: func(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
+			list, err := b.ListAuthenticatorsByUserID(ctx, userID)
+			if err != nil {
+				return nil, err
+			}
+			for _, id := range former.all(userID) {
+				a, err := b.GetAuthenticator(ctx, id)
+				if err != nil {
+					return nil, err
+				}
+				if a != nil && a.UserID != userID {
+					list = append(list, *a)
+				}
+			}
+			return list, nil
+		},
+	}
+}
+
+// pagedBy lists in pages of 50. A page begins after the instant with which the one
+// before it ended; no instant comes before all others.
+func pagedBy(
+	list func(context.Context, string) ([]adapter.Authenticator, error), at func(adapter.Authenticator) *time.Time,
+) func(context.Context, string) ([]adapter.Authenticator, error) {
+	const page = 50
+	instant := func(a adapter.Authenticator) (t time.Time) {
+		if x := at(a); x != nil {
+			t = *x
+		}
+		return t
+	}
+	order := func(a, b adapter.Authenticator) int { return instant(a).Compare(instant(b)) }
+	return func(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
+		rest, err := list(ctx, userID)
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(rest, order)
+		pages := []adapter.Authenticator{}
+		for len(rest) > page {
+			last := rest[page-1]
+			pages = append(pages, rest[:page]...)
+			rest = slices.DeleteFunc(rest[page:], func(a adapter.Authenticator) bool { return order(a, last) <= 0 })
+		}
+		return append(pages, rest...), nil
+	}
+}
+
+// idsOfMoments makes ids of the millisecond and of a count that begins with it.
+func idsOfMoments(create func(context.Context, adapter.User) (*adapter.User, error)) func(context.Context, adapter.User) (*adapter.User, error) {
+	var mu sync.Mutex
+	var last int64
+	var count int
+	return func(ctx context.Context, u adapter.User) (*adapter.User, error) {
+		if u.ID == "" {
+			mu.Lock()
+			count++
+			if now := time.Now().UnixMilli(); now != last {
+				last, count = now, 0
+			}
+			u.ID = fmt.Sprintf("%d-%d", last, count)
+			mu.Unlock()
+		}
+		return create(ctx, u)
 	}
 }
 
