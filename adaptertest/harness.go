@@ -105,8 +105,9 @@ type Harness struct {
 	Parallel int
 
 	// ClauseTimeout ends a stuck clause, in which no call has returned for this time.
-	// The default is a minute. A clause whose calls return is cut off after five times
-	// this time, or when the time of go test is over; it is then not verified.
+	// The default is a minute, and after three such clauses a tenth of it. A clause whose
+	// calls return is cut off after five times this time, or when the time of go test is
+	// over; it is then not verified.
 	ClauseTimeout time.Duration
 }
 

@@ -403,6 +403,33 @@ func TestWatchdogEndsAStuckClause(t *testing.T) {
 	}
 }
 
+// TestWaitingClausesGetLessTime has calls that return only when their context ends, as
+// those of a pool that has lost its connections.
+func TestWaitingClausesGetLessTime(t *testing.T) {
+	h := Harness{
+		ClauseTimeout: 200 * time.Millisecond,
+		New: func(t testing.TB) adapter.Adapter {
+			return partial(t, &users{onGet: func(ctx context.Context, id string) {
+				if id != "user-1" { // the uninvolved user is kept
+					<-ctx.Done()
+				}
+			}})
+		},
+	}
+	report := checkUsers(t, h, Options{})
+	waited := map[string]int{}
+	for _, x := range report.Results {
+		for _, line := range x.Evidence {
+			if text, ok := strings.CutPrefix(line, "no call has returned for "); ok {
+				waited[text]++
+			}
+		}
+	}
+	if waited["200ms"] != stuckLimit || waited["20ms"] == 0 {
+		t.Errorf("clauses by the time that they waited: %v, want %d that waited 200ms and some that waited 20ms", waited, stuckLimit)
+	}
+}
+
 func TestPanicsAreFailures(t *testing.T) {
 	h := Harness{New: func(t testing.TB) adapter.Adapter {
 		return partial(t, &users{onGet: func(_ context.Context, id string) {
