@@ -484,30 +484,34 @@ func racedAuthenticator(c *clauseContext) {
 // other, so neither fails.
 func (c *clauseContext) pairsOfWrites(handles []adapter.Adapter) {
 	k := [2]*fixture{c.newFixture(c.raw), c.newFixture(c.raw)}
+	writes := func(of *fixture, round int) []call {
+		return c.working([]call{
+			updateUser(c.userUpdate(of.user.ID, userFields)),
+			updateSession(adapter.SessionUpdate{SessionToken: of.session.SessionToken, Expires: adapter.To(c.instant(time.Hour))}),
+			updateCounter(of.authenticator.CredentialID, of.authenticator.Counter+int64(round)+1),
+			// New records of one user.
+			linkAccount(c.newAccount(k[0].user.ID)),
+			createSession(c.newSession(k[0].user.ID)),
+			createAuthenticator(c.newAuthenticator(k[0].user.ID)),
+		})
+	}
+	met := make([]int, len(writes(k[0], 0))) // how often two calls of the method overlapped
+	if len(met) == 0 {
+		return
+	}
 	p, stop := pair.New()
 	defer stop()
 	start := time.Now()
-	const overlaps = 400
-	for round, met := 0, 0; round < overlaps/5 || met < c.rounds(overlaps) && time.Since(start) < c.span(raceLimit); round++ {
-		var calls []call
-		for _, x := range k {
-			own := c.working([]call{
-				updateUser(c.userUpdate(x.user.ID, userFields)),
-				updateSession(adapter.SessionUpdate{SessionToken: x.session.SessionToken, Expires: adapter.To(c.instant(time.Hour))}),
-				updateCounter(x.authenticator.CredentialID, x.authenticator.Counter+int64(round)+1),
-				// New records of one user.
-				linkAccount(c.newAccount(k[0].user.ID)),
-				createSession(c.newSession(k[0].user.ID)),
-				createAuthenticator(c.newAuthenticator(k[0].user.ID)),
-			})
-			if len(own) == 0 {
-				return
-			}
-			calls = append(calls, own[(round/2)%len(own)])
+	const most, least = 400, 5 // overlaps: of all methods together, and of each
+	for round := 0; ; round++ {
+		elapsed := time.Since(start)
+		if enough := sum(met) >= c.rounds(most) || elapsed > c.span(raceLimit); enough && round >= most/5 && (slices.Min(met) >= least || elapsed > 10*raceLimit) {
+			return
 		}
-		h := c.twoTogether(p, handles, calls)
+		i := (round / 2) % len(met)
+		h := c.twoTogether(p, handles, []call{writes(k[0], round)[i], writes(k[1], round)[i]})
 		if h[0].from < h[1].to && h[1].from < h[0].to {
-			met++
+			met[i]++
 		}
 		for _, m := range h {
 			if m.err != nil {
@@ -515,6 +519,13 @@ func (c *clauseContext) pairsOfWrites(handles []adapter.Adapter) {
 			}
 		}
 	}
+}
+
+func sum(numbers []int) (total int) {
+	for _, n := range numbers {
+		total += n
+	}
+	return total
 }
 
 // exchangeSessions gives the sessions of two users to one another at one moment,
