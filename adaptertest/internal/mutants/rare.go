@@ -242,6 +242,11 @@ func rareMutants() []Mutant {
 						}
 						return nil, notFound("user")
 					}
+					for range 100 { // the longer it takes, the more often the user is deleted meanwhile
+						if _, err := l.GetSessionAndUser(ctx, u.SessionToken); err != nil {
+							return nil, err
+						}
+					}
 					return l.UpdateSession(ctx, u)
 				}}
 			},
