@@ -38,7 +38,7 @@ func (a revived) DeleteUser(ctx context.Context, id string) (*adapter.User, erro
 		return nil, err
 	}
 	u, err := a.Model.DeleteUser(ctx, id)
-	if u != nil {
+	if u != nil && u.Email != "" {
 		a.buried[u.Email] = list
 	}
 	return u, err
