@@ -43,25 +43,9 @@ func rareMutants() []Mutant {
 				}}
 			}},
 		{Name: "a new image alone reaches no other handle", Fault: "GetUser has a cache of the handle. An entry is refreshed when name, address or verification differ, but not when only the image does.", Fails: []string{"ISO-03"},
-			mem: func(m *mem) with {
-				var cached cachedImages
-				return with{
-					getUser: func(ctx context.Context, id string) (*adapter.User, error) { return cached.image(m.GetUser(ctx, id)) },
-					updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
-						return cached.refresh(m.UpdateUser(ctx, u))
-					},
-				}
-			}},
+			mem: func(m *mem) with { return cachingImages(m) }},
 		{Name: "a new image alone reaches no other process", Fault: "GetUser has a cache of the process. An entry is refreshed when name, address or verification differ, but not when only the image does.", Fails: []string{"ISO-03"},
-			lite: func(l *lite) with {
-				var cached cachedImages
-				return with{
-					getUser: func(ctx context.Context, id string) (*adapter.User, error) { return cached.image(l.GetUser(ctx, id)) },
-					updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
-						return cached.refresh(l.UpdateUser(ctx, u))
-					},
-				}
-			}},
+			lite: func(l *lite) with { return cachingImages(l) }},
 		{Name: "an empty update finds anybody", Fault: "UpdateUser without a field to change returns nil and no error for a user who is absent.", Fails: []string{"USER-20"},
 			mem: func(m *mem) with { return with{updateUser: emptyUpdates(m.GetUser, m.UpdateUser)} }},
 		{Name: "an empty UPDATE is not sent", Fault: "UpdateUser without a column to set reads the user and returns what it found, also nothing.", Fails: []string{"USER-20"},
@@ -593,6 +577,17 @@ func (c *cachedImages) refresh(u *adapter.User, err error) (*adapter.User, error
 		c.of.Store(keyOfImage(*u), copyText(u.Image))
 	}
 	return u, err
+}
+
+// cachingImages answers GetUser from a cache of images.
+func cachingImages(b base) with {
+	var cached cachedImages
+	return with{
+		getUser: func(ctx context.Context, id string) (*adapter.User, error) { return cached.image(b.GetUser(ctx, id)) },
+		updateUser: func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
+			return cached.refresh(b.UpdateUser(ctx, u))
+		},
+	}
 }
 
 func emptyUpdates(
