@@ -278,9 +278,7 @@ var counterSpec = sequentialSpec{
 		return w.Counter, func(r *rand.Rand) call {
 			switch r.IntN(4) {
 			case 0:
-				return newCall("GetAuthenticator", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
-					return a.GetAuthenticator(ctx, w.CredentialID)
-				}, w.CredentialID)
+				return getAuthenticator(w.CredentialID)
 			case 1:
 				return newCall("ListAuthenticatorsByUserID", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
 					list, err := a.ListAuthenticatorsByUserID(ctx, w.UserID)

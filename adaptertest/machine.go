@@ -103,12 +103,23 @@ func (c *clauseContext) randomSequences(handles int) {
 	if again == 0 {
 		sequence = fmt.Sprintf("and not after the same calls in a store opened afresh: the difference depends on what %d earlier sequences left behind, or on chance", before)
 	}
-	rules := "EXP-05, EXP-06" // of a clean-up
-	if m, ok := methodNamed(found.method); ok {
-		rules = m.rules
-	}
-	c.Fatalf("%s does not keep its rules (%s): %s; after these calls, %s:\n  %s", found.method, rules, found.wrong, sequence, strings.Join(found.calls, "\n  "))
+	c.Fatalf("%s: %s; after these calls, %s:\n  %s", found.broken(), found.wrong, sequence, strings.Join(found.calls, "\n  "))
 }
+
+// broken names the last call, and its rules.
+func (m *machine) broken() string {
+	switch method, known := methodNamed(m.method); {
+	case known:
+		return fmt.Sprintf("%s does not keep its rules (%s)", m.method, method.rules)
+	case m.method == cleanUp:
+		return "the clean-up does not keep its rules (EXP-05, EXP-06)"
+	default:
+		return "the lookups of an empty store are wrong"
+	}
+}
+
+// cleanUp is the name of the action that is not a method of every adapter.
+const cleanUp = "the clean-up"
 
 // handlesOf returns one or two handles of the store that raw is opened on.
 func (c *clauseContext) handlesOf(raw adapter.Adapter, n int) []adapter.Adapter {
@@ -174,14 +185,19 @@ func (m *machine) differ(t *rapid.T, format string, args ...any) {
 	t.Fatalf("the adapter differs from the contract")
 }
 
+// handle returns one of the handles, and a text that names it if there are several.
+func (m *machine) handle(t *rapid.T) (a adapter.Adapter, through string) {
+	if len(m.handles) == 1 {
+		return m.handles[0], ""
+	}
+	n := rapid.IntRange(0, len(m.handles)-1).Draw(t, "handle")
+	return m.handles[n], fmt.Sprintf("handle %d: ", n+1)
+}
+
 // do makes the call through one of the handles.
 func (m *machine) do(t *rapid.T, k call) (any, error) {
-	through, n := "", 0
-	if len(m.handles) > 1 {
-		n = rapid.IntRange(0, len(m.handles)-1).Draw(t, "handle")
-		through = fmt.Sprintf("handle %d: ", n+1)
-	}
-	got, err := k.do(m.c.ctx, m.handles[n])
+	a, through := m.handle(t)
+	got, err := k.do(m.c.ctx, a)
 	outcome := diff.Show(got)
 	if err != nil {
 		outcome = "error: " + err.Error()
@@ -219,6 +235,16 @@ func (m *machine) agree(t *rapid.T, k call, got any, err error, record required)
 // over reports whether a record with the expires may be absent. [SESS-20]
 func (m *machine) over(expires time.Time) bool { return !expires.After(m.c.now()) }
 
+// countOver counts the records that may be absent.
+func countOver[K comparable, R any](m *machine, records map[K]R, expires func(R) time.Time) (n int64) {
+	for _, r := range records {
+		if m.over(expires(r)) {
+			n++
+		}
+	}
+	return n
+}
+
 // live returns the IDs of the users that exist, or ends the action.
 func (m *machine) live(t *rapid.T) []string {
 	// Users are listed in the order of their creation, which is the same
@@ -235,15 +261,10 @@ func (m *machine) live(t *rapid.T) []string {
 	return live
 }
 
-// sometimes is true once in n times.
-func sometimes(t *rapid.T, n int, what string) bool {
-	return rapid.IntRange(0, n-1).Draw(t, what) == n-1
-}
-
 // expires returns an instant to come, or sometimes one that has passed.
 func (m *machine) expires(t *rapid.T) time.Time {
 	after := []time.Duration{time.Hour, 2 * time.Hour, 40 * day}
-	if sometimes(t, 6, "passed") {
+	if rapid.IntRange(0, 5).Draw(t, "passed") == 5 {
 		after = []time.Duration{-time.Hour, -40 * day, -60 * 365 * day}
 	}
 	return m.c.instant(pick(t, after))
@@ -281,7 +302,7 @@ func (m *machine) actions(t *rapid.T) map[string]func(*rapid.T) {
 		}
 	}
 	if m.c.has(abilitySweep) {
-		all["clean-up"] = m.cleanUp
+		all[cleanUp] = m.cleanUp
 	}
 	all["all lookups"] = m.compareAll
 	return all
@@ -290,8 +311,8 @@ func (m *machine) actions(t *rapid.T) map[string]func(*rapid.T) {
 // cleanUp removes what has expired.
 func (m *machine) cleanUp(t *rapid.T) {
 	now := m.c.now()
-	m.method = "DeleteExpired"
-	m.calls = append(m.calls, "the clean-up")
+	m.method = cleanUp
+	m.calls = append(m.calls, cleanUp)
 	if err := m.c.trySweep(m.raw, now); err != nil {
 		m.differ(t, "the clean-up failed: %v", err)
 	}
@@ -301,17 +322,15 @@ func (m *machine) cleanUp(t *rapid.T) {
 // compareAll makes every lookup of every key through one of the handles. It leaves out
 // the sessions that may be absent.
 func (m *machine) compareAll(t *rapid.T) {
-	n := 0
-	if len(m.handles) > 1 {
-		n = rapid.IntRange(0, len(m.handles)-1).Draw(t, "handle")
-	}
+	a, through := m.handle(t)
+	m.calls = append(m.calls, through+"all lookups")
 	look := keys{users: m.ids, emails: m.emails, accounts: m.pairs, credentials: m.credentials}
 	for _, token := range m.sessions {
 		if s, ok := m.model.Sessions[token]; !ok || !m.over(s.Expires) {
 			look.sessions = append(look.sessions, token)
 		}
 	}
-	got, err := m.c.snapshot(m.c.ctx, m.handles[n], look)
+	got, err := m.c.snapshot(m.c.ctx, a, look)
 	if err != nil {
 		m.differ(t, "%v", err)
 	}

@@ -2,6 +2,7 @@ package adaptertest
 
 import (
 	"errors"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -151,14 +152,8 @@ func (m *machine) sessionActions() map[string]func(*rapid.T) {
 			m.agree(t, k.yields(m.withoutOver), m.withoutOver(got), err, true)
 		},
 		"DeleteSessionsByUserID": func(t *rapid.T) {
-			k := deleteSessions(pick(t, m.ids), pick(t, append(m.sessions, "")))
-			over := int64(0)
-			for _, s := range m.model.Sessions {
-				if m.over(s.Expires) {
-					over++
-				}
-			}
-			m.counts(t, k, over)
+			over := countOver(m, m.model.Sessions, func(s adapter.Session) time.Time { return s.Expires })
+			m.counts(t, deleteSessions(pick(t, m.ids), pick(t, append(m.sessions, ""))), over)
 		},
 	}
 }
@@ -198,14 +193,8 @@ func (m *machine) tokenActions() map[string]func(*rapid.T) {
 			m.same(t, useToken(key), required(!held || !m.over(stored.Expires)))
 		},
 		"DeleteVerificationTokens": func(t *rapid.T) {
-			k := deleteTokens(pick(t, m.tokens).Identifier)
-			over := int64(0)
-			for _, token := range m.model.Tokens {
-				if m.over(token.Expires) {
-					over++
-				}
-			}
-			m.counts(t, k, over)
+			over := countOver(m, m.model.Tokens, func(v adapter.VerificationToken) time.Time { return v.Expires })
+			m.counts(t, deleteTokens(pick(t, m.tokens).Identifier), over)
 		},
 	}
 }

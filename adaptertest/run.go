@@ -219,7 +219,7 @@ type run struct {
 
 	mu           sync.Mutex
 	stuck        int
-	waited       int // clauses in which no call returned for the time-out
+	waited       int // how often no call of a clause returned for the time-out
 	results      []Result
 	missing      []string
 	adapterType  string
