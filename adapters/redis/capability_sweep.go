@@ -19,7 +19,7 @@ var _ adapter.Sweeper = (*Adapter)(nil)
 // script, which reads and deletes records, and in a page of key names.
 const (
 	sweepBatch = 50
-	sweepPage  = 250
+	sweepPage  = 80
 )
 
 // DeleteExpired implements adapter.Sweeper. Redis removes expired sessions and tokens
