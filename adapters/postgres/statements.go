@@ -75,6 +75,10 @@ const (
 	noAuthenticator = `NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL`
 )
 
+// commitSetting sets synchronous_commit to $3 until the transaction ends. If $4 is
+// null, the setting stays.
+const commitSetting = `set_config('synchronous_commit', COALESCE($3::text, current_setting('synchronous_commit')), true)`
+
 // The columns of a new record except its owner, with the types of the arguments.
 const (
 	newUserColumns = `name, email, "emailVerified", image`
@@ -245,17 +249,17 @@ func newStatements(n names, ids idKind) *statements {
 		// rows stay in the index. It skips rows that others have locked, so it
 		// never waits and never takes part in a deadlock.
 		sweepSessions: write(`WITH
-			due AS (SELECT ctid FROM {sessions} WHERE expires <= $1::timestamptz AND (expires, "sessionToken") > ($2::timestamptz, $3::text)
-				ORDER BY expires, "sessionToken" LIMIT $4::bigint FOR UPDATE SKIP LOCKED),
+			due AS (SELECT ctid FROM {sessions} WHERE expires <= $1::timestamptz AND (expires, "sessionToken") > ($2::timestamptz, $4::text)
+				ORDER BY expires, "sessionToken" LIMIT ` + sweepBatch + ` FOR UPDATE SKIP LOCKED),
 			gone AS (DELETE FROM {sessions} WHERE ctid = ANY (ARRAY(SELECT ctid FROM due)) RETURNING expires, "sessionToken")
-			SELECT count(*) OVER (), expires, "sessionToken"::text, '' FROM gone ORDER BY expires DESC, "sessionToken" DESC LIMIT 1`),
+			SELECT count(*) OVER (), expires, "sessionToken"::text, '' FROM gone, ` + commitSetting + ` ORDER BY expires DESC, "sessionToken" DESC LIMIT 1`),
 
 		sweepVerificationTokens: write(`WITH
 			due AS (SELECT ctid FROM {verification_token}
-				WHERE expires <= $1::timestamptz AND (expires, identifier, token) > ($2::timestamptz, $3::text, $5::text)
-				ORDER BY expires, identifier, token LIMIT $4::bigint FOR UPDATE SKIP LOCKED),
+				WHERE expires <= $1::timestamptz AND (expires, identifier, token) > ($2::timestamptz, $4::text, $5::text)
+				ORDER BY expires, identifier, token LIMIT ` + sweepBatch + ` FOR UPDATE SKIP LOCKED),
 			gone AS (DELETE FROM {verification_token} WHERE ctid = ANY (ARRAY(SELECT ctid FROM due)) RETURNING expires, identifier, token)
-			SELECT count(*) OVER (), expires, identifier::text, token::text FROM gone
+			SELECT count(*) OVER (), expires, identifier::text, token::text FROM gone, ` + commitSetting + `
 				ORDER BY expires DESC, identifier DESC, token DESC LIMIT 1`),
 	}
 }

@@ -1,0 +1,58 @@
+package postgres_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// TestSweepsDoNotWaitForTheDisk checks with which synchronous_commit the
+// transactions of a sweep end: off on a pool, and the caller's setting in the
+// caller's transaction and on the caller's connection. The setting of a connection
+// stays.
+func TestSweepsDoNotWaitForTheDisk(t *testing.T) {
+	_, pool, schema := wirings[0].newStore(t)
+	ctx := t.Context()
+	a := newAdapter(t, pool, postgres.WithSchema(schema))
+	user := must(a.CreateUser(ctx, adapter.User{}))(t)
+	execSQL(t, pool, `CREATE TABLE `+schema+`.commits (setting text)`)
+	execSQL(t, pool, `CREATE FUNCTION `+schema+`.note() RETURNS trigger LANGUAGE plpgsql AS
+		$$BEGIN INSERT INTO `+schema+`.commits VALUES (current_setting('synchronous_commit')); RETURN NULL; END$$`)
+	for _, table := range []string{"sessions", "verification_token"} {
+		execSQL(t, pool, `CREATE CONSTRAINT TRIGGER note AFTER DELETE ON `+schema+`.`+table+`
+			DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION `+schema+`.note()`)
+	}
+	conn := must(pool.Acquire(ctx))(t)
+	defer conn.Release()
+	for name, sweep := range map[string]func() (adapter.Swept, error){
+		"off": func() (adapter.Swept, error) { return a.DeleteExpired(ctx, time.Now()) },
+		"on":  func() (adapter.Swept, error) { return a.On(conn).DeleteExpired(ctx, time.Now()) },
+		"local": func() (swept adapter.Swept, err error) {
+			err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+				execSQL(t, tx, `SET LOCAL synchronous_commit = local`)
+				swept, err = a.On(tx).DeleteExpired(ctx, time.Now())
+				return err
+			})
+			return swept, err
+		},
+	} {
+		execSQL(t, pool, `TRUNCATE `+schema+`.commits`)
+		execSQL(t, pool, `INSERT INTO `+schema+`.sessions ("sessionToken", "userId", expires) VALUES ('s', $1, '2020-01-01')`, user.ID)
+		execSQL(t, pool, `INSERT INTO `+schema+`.verification_token (identifier, token, expires) VALUES ('i', 't', '2020-01-01')`)
+		if swept := must(sweep())(t); swept != (adapter.Swept{Sessions: 1, VerificationTokens: 1}) {
+			t.Errorf("swept %+v", swept)
+		}
+		rows := must(pool.Query(ctx, `TABLE `+schema+`.commits`))(t)
+		if got := must(pgx.CollectRows(rows, pgx.RowTo[string]))(t); !slices.Equal(got, []string{name, name}) {
+			t.Errorf("the sweep's transactions end with synchronous_commit %q, want %q", got, name)
+		}
+		if got := value[string](t, pool, `SHOW synchronous_commit`); got != "on" {
+			t.Errorf("after it, the setting of the pool's connection is %q", got)
+		}
+	}
+}
