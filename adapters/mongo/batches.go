@@ -13,7 +13,7 @@ import (
 const (
 	// batch is the number of documents that one request deletes: so few that other
 	// calls do not wait for long.
-	batch = 50
+	batch = 30
 	// batchTime limits a deletion on the server, which otherwise continues after
 	// its caller has given up.
 	batchTime = 10 * time.Second
