@@ -3,6 +3,7 @@ package adaptertest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime/debug"
@@ -143,6 +144,7 @@ type trace struct {
 	mu    sync.Mutex
 	calls []string
 	total int
+	ended int            // how many calls have returned otherwise than by the end of their context
 	now   map[int]string // calls under way, by their number
 	began int
 }
@@ -188,6 +190,9 @@ func (t *trace) add(method string, args []any, result any, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.total++
+	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+		t.ended++
+	}
 	if len(t.calls) == tracedCalls {
 		copy(t.calls, t.calls[1:])
 		t.calls = t.calls[:tracedCalls-1]
@@ -196,14 +201,15 @@ func (t *trace) add(method string, args []any, result any, err error) {
 }
 
 // idle returns a function that reports whether no call has returned since its
-// last use.
+// last use. A call that waited until its context ended, as each call of a pool
+// without connections does, does not count.
 func (t *trace) idle() func() bool {
 	returned := -1
 	return func() bool {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		before := returned
-		returned = t.total
+		returned = t.ended
 		return returned == before
 	}
 }

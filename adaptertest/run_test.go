@@ -430,6 +430,30 @@ func TestWaitingClausesGetLessTime(t *testing.T) {
 	}
 }
 
+// TestIdle checks which calls count as progress.
+func TestIdle(t *testing.T) {
+	for _, x := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false},
+		{adapter.ErrConflict, false},
+		{fmt.Errorf("no connection: %w", context.DeadlineExceeded), true},
+		{context.Canceled, true},
+	} {
+		var calls trace
+		idle := calls.idle()
+		idle()
+		calls.add("GetUser", nil, nil, x.err)
+		if got := idle(); got != x.want {
+			t.Errorf("after a call that returned %v: idle is %t, want %t", x.err, got, x.want)
+		}
+		if !idle() {
+			t.Error("no call has returned since, and idle is false")
+		}
+	}
+}
+
 func TestPanicsAreFailures(t *testing.T) {
 	h := Harness{New: func(t testing.TB) adapter.Adapter {
 		return partial(t, &users{onGet: func(_ context.Context, id string) {
