@@ -92,7 +92,12 @@ func Open(server Server, options ...redis.Option) (*Env, error) {
 
 // Close removes every key under the prefix.
 func (e *Env) Close(ctx context.Context) error {
-	err := EachKeys(ctx, e.Admin, "*"+e.Prefix+"*", func(ctx context.Context, c goredis.Cmdable, keys []string) error {
+	return errors.Join(e.remove(ctx, e.Prefix), e.Admin.Close())
+}
+
+// remove removes every key whose prefix begins so.
+func (e *Env) remove(ctx context.Context, prefix string) error {
+	return EachKeys(ctx, e.Admin, "*"+prefix+"*", func(ctx context.Context, c goredis.Cmdable, keys []string) error {
 		pipe := c.Pipeline()
 		for _, key := range keys { // one by one, because each is in its own slot
 			pipe.Unlink(ctx, key)
@@ -100,7 +105,6 @@ func (e *Env) Close(ctx context.Context) error {
 		_, err := pipe.Exec(ctx)
 		return err
 	})
-	return errors.Join(err, e.Admin.Close())
 }
 
 // EachKeys calls f for all keys that match the pattern, some at a time, on their
@@ -200,8 +204,16 @@ func (e *Env) Harness() adaptertest.Harness {
 		return e.Handle(t, a.(*Handle).Prefix, plenty)
 	}
 	return adaptertest.Harness{
-		New: func(t testing.TB) adapter.Adapter { // each adapter has its own prefix
-			return e.Handle(t, fmt.Sprintf("%s-%d", e.Prefix, opened.Add(1)), plenty)
+		// Each adapter has its own prefix. Its keys are removed at the end, because a sweep
+		// reads the names of all keys of the server.
+		New: func(t testing.TB) adapter.Adapter {
+			prefix := fmt.Sprintf("%s-%d-", e.Prefix, opened.Add(1))
+			t.Cleanup(func() {
+				if err := e.remove(context.WithoutCancel(t.Context()), prefix); err != nil {
+					t.Error(err)
+				}
+			})
+			return e.Handle(t, prefix, plenty)
 		},
 		Second: another,
 		Reopen: another,
@@ -230,7 +242,7 @@ func (e *Env) Harness() adaptertest.Harness {
 		Connections: func(a adapter.Adapter) int { return a.(*Handle).Proxy.Stats().Open },
 		CheckHandle: func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).Client.Ping(ctx).Err() },
 		InternalNames: []string{
-			"layout", "user", "email", "account", "authenticator", "sessions", "ended", "session", "token", e.Prefix, "{" + e.Prefix + "-1}:user:",
+			"layout", "user", "email", "account", "authenticator", "sessions", "ended", "session", "token", e.Prefix, "{" + e.Prefix + "-1-}:user:",
 		},
 		Declarations:  adaptertest.Declarations{NoPooler: "a client of Redis speaks to the servers themselves"},
 		Parallel:      8,               // a clause often waits for its server, its deadlines and its faults
