@@ -76,7 +76,7 @@ var capClauses = []check{
 	}},
 	{id: "CAP-04", words: "first-calls-at-once-all-work", run: func(c *clauseContext) {
 		const goroutines = 16
-		for range 4 {
+		for range max(2, c.rounds(4)) {
 			fresh := c.harness().New(c.tb)
 			calls := c.calls(fresh)
 			var methods []string

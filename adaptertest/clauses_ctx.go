@@ -123,7 +123,7 @@ var ctxClauses = []check{
 		limited := c.harness().Limited(c.tb)
 		c.abandon(limited)
 		c.parallel(5, func(int) {
-			for range 10 {
+			for range max(2, c.rounds(10)) {
 				ctx, cancel := context.WithTimeout(c.ctx, deadline)
 				err := c.normalCalls(ctx, limited)
 				cancel()
