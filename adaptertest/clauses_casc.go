@@ -75,6 +75,7 @@ var cascClauses = []check{
 	}},
 	{id: "CASC-07", words: "next-user-of-the-email-inherits-nothing", requires: deletionMethods, run: func(c *clauseContext) {
 		old := c.userWith(3, 3, 3)
+		c.unchanged("before the user's deletion", c.a, old) // an adapter may remember what it reads
 		c.deleteUser(old.user.ID)
 		u := c.newUser()
 		u.Email = old.user.Email
@@ -111,13 +112,19 @@ var cascClauses = []check{
 	}},
 	{id: "CASC-10", words: "delete-may-return-the-user", requires: deletionMethods, run: func(c *clauseContext) {
 		c.user()
-		u := c.user()
-		if got := c.deleteUser(u.ID); got != nil {
-			c.same("DeleteUser", got, u)
-			c.Notef("DeleteUser returns the deleted user")
-		} else {
-			c.Notef("DeleteUser returns nothing")
+		fresh, changed := c.user(), c.user()
+		if c.works("UpdateUser") && c.works("GetUser") {
+			c.same("GetUser before the update", c.getUser(changed.ID), changed) // an adapter may remember what it reads
+			changed = c.updateUser(c.userUpdate(changed.ID, userFields))
 		}
+		returns := "nothing"
+		for _, u := range []*adapter.User{fresh, changed} {
+			if got := c.deleteUser(u.ID); got != nil {
+				c.same("DeleteUser", got, u)
+				returns = "the deleted user"
+			}
+		}
+		c.Notef("DeleteUser returns %s", returns)
 	}},
 	{id: "CASC-11", words: "cascade-sees-through-lifetimes", requires: []string{"CreateUser", "DeleteUser"}, run: cascadeSeesThroughLifetimes},
 	{id: "CASC-12", words: "what-changed-hands-survives", requires: []string{"CreateUser", "DeleteUser"}, run: whatChangedHandsSurvives},
@@ -144,8 +151,10 @@ func (c *clauseContext) tokensBeside(address string) (all []adapter.Verification
 
 // deletedForGood deletes the user and reports every record of the user that
 // remains. It looks with the lookups and with the harness. It also looks after a
-// new user has the id, and by writing under the same keys.
+// new user has the id, and by writing under the same keys. Each record is read
+// before the deletion, because an adapter may remember what it reads.
 func (c *clauseContext) deletedForGood(b belongings) {
+	c.unchanged("before the user's deletion", c.a, b)
 	c.deletedAtOnce(b)
 	if !c.harness().Declarations.AssignsIDs {
 		again := c.createUserWithID(b.user.ID)

@@ -266,6 +266,9 @@ var concClauses = []check{
 				lowest := next - int64(n)
 				possible := map[int64]bool{}
 				for i, m := range h {
+					if m.err == nil && !m.won() {
+						return errors.New("UpdateAuthenticatorCounter returned nothing, and the authenticator is there")
+					}
 					if m.err == nil {
 						possible[lowest+int64(i)+1] = true
 					}
@@ -352,6 +355,7 @@ var concClauses = []check{
 		handles := c.handles()
 		c.mixedLoad(handles, 50, c.span(300*time.Millisecond), true)
 		c.pairsOfWrites(handles)
+		c.lookupsBesideDeletion(handles)
 		c.withoutHanging("an exchange of sessions between two users", func(context.Context) error { return c.exchangeSessions() })
 	}},
 	{id: "CONC-16", words: "no-deadlock-on-one-connection", needs: []ability{abilitySingle}, run: func(c *clauseContext) {
@@ -451,6 +455,14 @@ func racedAuthenticator(c *clauseContext) {
 	if _, err := renameAuthenticator(w.UserID, w.CredentialID, "first").do(c.ctx, c.a); errors.Is(err, adapter.ErrUnsupported) {
 		c.notApplicable("the store has no place for names")
 	}
+	c.atBarrier(c.handles(), racers, func(n, _ int) raceCase {
+		var k raceCase
+		for range n {
+			k.calls = append(k.calls, renameAuthenticator(w.UserID, w.CredentialID, c.unique("name")))
+		}
+		k.verify = func(h []operation) error { return c.oneStays(h, w.CredentialID) }
+		return k
+	})
 	counter := w.Counter
 	c.racePairs(2, func(first, _ int) raceCase {
 		counter++
@@ -559,10 +571,12 @@ func (c *clauseContext) exchangeSessions() error {
 func racedSession(c *clauseContext) {
 	users := c.someUsers(2)
 	first := c.session(users[0].ID)
-	current, owner := first, 0
+	c.extendedByMany(first.SessionToken)
 	if !c.sessionsMove() {
-		c.notApplicable("a session keeps its user")
+		c.Notef("a session keeps its user")
+		return
 	}
+	current, owner := c.getSession(first.SessionToken).Session, 0
 	hours := 1
 	c.racePairs(2, func(a, _ int) raceCase {
 		owner = 1 - owner
@@ -597,6 +611,129 @@ func racedSession(c *clauseContext) {
 			return nil
 		}}
 	})
+}
+
+// extendedByMany lets calls extend one session at one moment. None finds it absent,
+// and one of the new expiries stays.
+func (c *clauseContext) extendedByMany(token string) {
+	minutes := 0
+	extend := func() call {
+		minutes = minutes%5000 + 1
+		return updateSession(adapter.SessionUpdate{SessionToken: token, Expires: adapter.To(c.instant(time.Duration(minutes) * time.Minute))})
+	}
+	alone := of[*adapter.Session](c, extend())
+	c.atBarrier(c.handles(), racers, func(n, _ int) raceCase {
+		var k raceCase
+		for range n {
+			k.calls = append(k.calls, extend())
+		}
+		k.verify = func(h []operation) error {
+			got, err := c.raw.GetSessionAndUser(c.ctx, token)
+			if err != nil || got == nil {
+				return fmt.Errorf("GetSessionAndUser: got %s, error %w", diff.Show(got), err)
+			}
+			stays, failed := false, false
+			for _, m := range h {
+				if m.err == nil && !m.won() && alone != nil {
+					return errors.New("UpdateSession returned nothing, and the session is there")
+				}
+				want := got.Session
+				m.args[0].(adapter.SessionUpdate).Apply(&want)
+				stays = stays || c.unlike(&got.Session, &want) == ""
+				failed = failed || m.err != nil
+			}
+			return unless(stays || failed, "the session expires %s, which is none of the new expiries", diff.Show(got.Session.Expires))
+		}
+		return k
+	})
+}
+
+// oneStays judges a race of new names for one authenticator.
+func (c *clauseContext) oneStays(h []operation, credentialID string) error {
+	got, err := c.raw.GetAuthenticator(c.ctx, credentialID)
+	if err != nil || got == nil {
+		return fmt.Errorf("GetAuthenticator: got %s, error %w", diff.Show(got), err)
+	}
+	stays, failed := false, false
+	for _, m := range h {
+		if m.err == nil && !m.won() {
+			return errors.New("RenameAuthenticator returned nothing, and the authenticator is there")
+		}
+		stays = stays || got.Name != nil && *got.Name == m.args[2]
+		failed = failed || m.err != nil
+	}
+	return unless(stays || failed, "the name is %s, which is none of the new names", diff.Show(got.Name))
+}
+
+// lookupsBesideDeletion makes lookups at the moment when their user is deleted. Each
+// finds what was there, or nothing: it does not fail because one of the records that
+// it reads has gone before another.
+func (c *clauseContext) lookupsBesideDeletion(handles []adapter.Adapter) {
+	type lookup struct {
+		method string
+		of     Kind
+		call   func(u *adapter.User, r Record) call
+	}
+	var all []lookup
+	for _, x := range []lookup{
+		{"GetUserByEmail", UserRecord, func(u *adapter.User, _ Record) call { return getUserByEmail(u.Email) }},
+		{"GetUserByAccount", AccountRecord, func(_ *adapter.User, r Record) call { return getUserByAccount(r.Account) }},
+		{"GetSessionAndUser", SessionRecord, func(_ *adapter.User, r Record) call { return getSession(r.Key) }},
+		{"ListAccountsByUserID", AccountRecord, func(u *adapter.User, _ Record) call { return listAccounts(u.ID) }},
+		{"ListSessionsByUserID", SessionRecord, func(u *adapter.User, _ Record) call { return listSessions(u.ID) }},
+		{"ListAuthenticatorsByUserID", AuthenticatorRecord, func(u *adapter.User, _ Record) call { return listAuthenticators(u.ID) }},
+	} {
+		if c.works(x.method) && c.works(kindOf(x.of).create) && c.works("DeleteUser") {
+			all = append(all, x)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	arrange := func(x lookup, n int) raceCase {
+		user := c.rawUser()
+		var r freshRecord
+		if x.of != UserRecord {
+			r = kindOf(x.of).fresh(c, user.ID)
+			r.store(c, c.raw)
+		}
+		k := raceCase{calls: []call{x.call(user, r.Record), deleteUser(user.ID)}}
+		for len(k.calls) < n {
+			k.calls = append(k.calls, k.calls[0])
+		}
+		k.verify = func(h []operation) error {
+			for _, m := range h {
+				if m.err != nil {
+					return fmt.Errorf("%s, beside a deletion of the user: %w", m.method, m.err)
+				}
+				found, _ := m.result.(*adapter.User)
+				if s, ok := m.result.(*adapter.SessionAndUser); ok && s != nil {
+					found = &s.User
+				}
+				if found != nil && c.unlike(found, user) != "" {
+					return fmt.Errorf("%s, beside a deletion of the user: got %s, want %s or nothing", m.method, diff.Show(found), diff.Show(user))
+				}
+			}
+			return nil
+		}
+		return k
+	}
+	c.atBarrier(handles, len(all), func(n, round int) raceCase { return arrange(all[round/2%len(all)], n) })
+	control := c.faults()
+	if control == nil {
+		return
+	}
+	defer control.Heal()
+	for _, x := range all {
+		for step := 1; step <= heldSteps; step++ {
+			k := arrange(x, 2)
+			history, held := c.oneHeld(control, handles, k.calls, 0, step)
+			c.judge(k, history, fmt.Sprintf("the answer to step %d of %s was held while the user was deleted", step, x.method))
+			if !held {
+				break
+			}
+		}
+	}
 }
 
 // The calls of races.

@@ -118,6 +118,7 @@ var ctxClauses = []check{
 				return record, err
 			})
 		}
+		c.cancelLookups(during)
 	}},
 	{id: "CTX-04", words: "abandoned-calls-use-nothing-up", needs: []ability{abilityLimited}, run: func(c *clauseContext) {
 		limited := c.harness().Limited(c.tb)
@@ -173,6 +174,37 @@ const (
 	// after its call has returned.
 	laterTime = 60 * time.Millisecond
 )
+
+// cancelLookups cancels lookups when they check their context for the first time, the
+// second time, and so on, and at random moments. One that succeeds all the same has
+// found what is there.
+func (c *clauseContext) cancelLookups(during *pair.Canceller) {
+	k := c.newFixture(c.raw)
+	c.pause(c.harness().Declarations.EventualReads)
+	stride := c.stride(4)
+	for turn, m := range c.working(k.reads()) {
+		there, err := m.do(c.ctx, c.raw)
+		must(c, m.method, there, err)
+		judge := func(got any, err error) {
+			if d := c.unlike(got, there); err == nil && d != "" {
+				c.Fatalf("%s was cancelled under way and succeeded: %s", m.method, d)
+			}
+		}
+		tripped := true
+		for n := 1 + turn%stride; n <= 3*tripLooks && tripped; n += stride {
+			ctx := pair.NewTripContext(c.ctx, n)
+			got, err := m.do(ctx, c.raw)
+			tripped = ctx.Tripped()
+			ctx.Cancel()
+			judge(got, err)
+		}
+		for range c.rounds(15) {
+			var got any
+			during.Call(c.ctx, func(ctx context.Context) { got, err = m.do(ctx, c.raw) })
+			judge(got, err)
+		}
+	}
+}
 
 // see makes all lookups of the fixture.
 func (c *clauseContext) see(k *fixture) []lookup {

@@ -117,8 +117,12 @@ var expClauses = []check{
 				live.sessions = append(live.sessions, s)
 			}
 		}
+		mixed := []expiring{c.expiring(time.Hour, -time.Hour, day, -time.Second), c.expiring(-time.Hour, day)}
 		c.wait(200 * time.Millisecond)
 		c.sweep(c.now())
+		for i, e := range mixed {
+			c.stillTheUsers(e.sessions, i == 0)
+		}
 		live.there(c, "after clean-up")
 		for _, b := range residents {
 			b.lasting(c, "after clean-up")
@@ -129,6 +133,44 @@ var expClauses = []check{
 	{id: "EXP-07", words: "extension-survives-clean-up-and-reads", races: true, requires: []string{"CreateUser", "CreateSession", "UpdateSession", "GetSessionAndUser"}, run: extensionSurvives},
 	{id: "EXP-08", words: "clean-up-counts-what-it-removed", alone: true, needs: []ability{abilitySweep}, run: cleanUpCounts},
 	{id: "EXP-09", words: "clean-up-goes-by-the-instant-given", alone: true, needs: []ability{abilitySweep}, requires: []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, run: cleanUpGoesByTheInstantGiven},
+}
+
+// stillTheUsers checks, after a clean-up, that the sessions of one user that have not
+// expired are still listed, and end when the user is deleted or, with bySignOut, all sessions of the
+// user are ended.
+func (c *clauseContext) stillTheUsers(sessions []adapter.Session, bySignOut bool) {
+	over := func(s adapter.Session) bool { return !s.Expires.After(c.now()) }
+	live := slices.DeleteFunc(slices.Clone(sessions), over)
+	if len(live) == 0 {
+		return // the adapter keeps no sessions
+	}
+	owner := live[0].UserID
+	if c.works("ListSessionsByUserID") {
+		c.settle()
+		listed := slices.DeleteFunc(of[[]adapter.Session](c, listSessions(owner)), over)
+		c.same("ListSessionsByUserID after the clean-up of other sessions of the user", listed, live)
+	}
+	how := "DeleteUser"
+	switch {
+	case bySignOut && c.works("DeleteSessionsByUserID"):
+		how = "DeleteSessionsByUserID"
+		of[int64](c, deleteSessions(owner, ""))
+	case c.works("DeleteUser"):
+		c.deleteUser(owner)
+	default:
+		return
+	}
+	var look keys
+	for _, s := range live {
+		look.sessions = append(look.sessions, s.SessionToken)
+		c.absent("a session after the clean-up of others and "+how, c.getSession(s.SessionToken), nil)
+		c.reallyGone(how+" after the clean-up of other sessions of the user", Record{Kind: SessionRecord, Key: s.SessionToken})
+	}
+	if how == "DeleteUser" {
+		if err := c.inherited(owner, look); err != nil {
+			c.Errorf("after the clean-up of other sessions of the user and DeleteUser: %v", err)
+		}
+	}
 }
 
 // lasting compares the uninvolved user's records that never expire.

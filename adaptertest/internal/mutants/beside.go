@@ -1,0 +1,294 @@
+package mutants
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// besideMutants are wrong only beside another call, after a read, or after a
+// clean-up of other records. The suite missed them, or noticed them by chance, in a batch
+// that its authors had not seen.
+func besideMutants() []Mutant {
+	return []Mutant{
+		{Name: "a session whose user goes is an error", Races: true, Fault: "GetSessionAndUser reads the session and then the user. If the user is deleted in between, it returns an error.", Fails: []string{"CONC-15"},
+			mem: func(m *mem) with {
+				return with{getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+					return joinedSession(ctx, m, token, func(u *adapter.User, err error) (*adapter.User, error) {
+						if u == nil && err == nil {
+							err = errNoOwner
+						}
+						return u, err
+					})
+				}}
+			}},
+		{Name: "an account whose user goes is an error", Races: true, Fault: "GetUserByAccount reads the account and then the user, in two statements. If the user is deleted in between, it returns an error.", Fails: []string{"CONC-15"},
+			lite: func(l *lite) with {
+				return with{getUserByAccount: func(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
+					a, err := l.GetAccount(ctx, key.ProviderAccountID, key.Provider)
+					if a == nil || err != nil {
+						return nil, err
+					}
+					u, err := l.GetUser(ctx, a.UserID)
+					if u == nil && err == nil {
+						err = errNoOwner
+					}
+					return u, err
+				}}
+			}},
+		{Name: "extension gives up", Races: true, Fault: "UpdateSession compares a version and writes. After three attempts that others were faster than, it returns nil, as for an absent session.", Fails: []string{"CONC-19"},
+			mem: func(m *mem) with {
+				versions := kept(m.records, "versions", func() map[string]int { return map[string]int{} })
+				return with{updateSession: func(ctx context.Context, u adapter.SessionUpdate) (*adapter.Session, error) {
+					for range 3 {
+						m.mu.RLock()
+						version := versions[u.SessionToken]
+						m.mu.RUnlock()
+						gap()
+						m.mu.Lock()
+						same := versions[u.SessionToken] == version
+						if same {
+							versions[u.SessionToken]++
+						}
+						m.mu.Unlock()
+						if same {
+							return m.UpdateSession(ctx, u)
+						}
+					}
+					return nil, m.begin(ctx)
+				}}
+			}},
+		{Name: "locked session is skipped", Races: true, Fault: "UpdateSession skips a row that another call has locked (FOR UPDATE SKIP LOCKED), and returns nil, as for an absent session.", Fails: []string{"CONC-19"},
+			lite: func(l *lite) with {
+				locked, _ := lockedRows.LoadOrStore(l.path, new(sync.Map))
+				return with{updateSession: func(ctx context.Context, u adapter.SessionUpdate) (*adapter.Session, error) {
+					return unlessLocked(locked.(*sync.Map), u.SessionToken, func() (*adapter.Session, error) { return l.UpdateSession(ctx, u) })
+				}}
+			}},
+		{Name: "locked passkey is not renamed", Races: true, Fault: "RenameAuthenticator does not wait for another call that renames the same authenticator. It returns nil, as for an absent one.", Fails: []string{"CONC-20"},
+			mem: func(m *mem) with {
+				locked := kept(m.records, "locked", func() *sync.Map { return new(sync.Map) })
+				return with{optional: optional{renameAuthenticator: func(ctx context.Context, user, id, name string) (*adapter.Authenticator, error) {
+					return unlessLocked(locked, id, func() (*adapter.Authenticator, error) { return m.RenameAuthenticator(ctx, user, id, name) })
+				}}}
+			}},
+		{Name: "locked row of a passkey is skipped", Races: true, Fault: "RenameAuthenticator skips a row that another call has locked (FOR UPDATE SKIP LOCKED), and returns nil, as for an absent authenticator.", Fails: []string{"CONC-20"},
+			lite: func(l *lite) with {
+				locked, _ := lockedRows.LoadOrStore(l.path, new(sync.Map))
+				return with{optional: optional{renameAuthenticator: func(ctx context.Context, user, id, name string) (*adapter.Authenticator, error) {
+					return unlessLocked(locked.(*sync.Map), id, func() (*adapter.Authenticator, error) { return l.RenameAuthenticator(ctx, user, id, name) })
+				}}}
+			}},
+		{Name: "busy counter returns nothing", Races: true, Fault: "UpdateAuthenticatorCounter does not wait for another call with the same authenticator. It returns neither a record nor an error.", Fails: []string{"CONC-09"},
+			mem: func(m *mem) with {
+				locked := kept(m.records, "locked", func() *sync.Map { return new(sync.Map) })
+				return with{updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
+					return unlessLocked(locked, id, func() (*adapter.Authenticator, error) { return m.UpdateAuthenticatorCounter(ctx, id, counter) })
+				}}
+			}},
+		{Name: "locked counter is skipped", Races: true, Fault: "UpdateAuthenticatorCounter skips a row that another call has locked, and returns neither a record nor an error.", Fails: []string{"CONC-09"},
+			lite: func(l *lite) with {
+				locked, _ := lockedRows.LoadOrStore(l.path, new(sync.Map))
+				return with{updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
+					return unlessLocked(locked.(*sync.Map), id, func() (*adapter.Authenticator, error) { return l.UpdateAuthenticatorCounter(ctx, id, counter) })
+				}}
+			}},
+		{Name: "second read of a session is not checked", Fault: "GetSessionAndUser reads the session and then the user, and ignores the error of the second read: a call that is cancelled in between finds nothing.", Fails: []string{"CTX-03"},
+			mem: func(m *mem) with {
+				return with{getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+					return joinedSession(ctx, m, token, func(u *adapter.User, _ error) (*adapter.User, error) { return u, nil })
+				}}
+			}},
+		{Name: "second statement of a lookup is not checked", Fault: "GetUserByAccount reads the account and then the user, in two statements, and ignores the error of the second one.", Fails: []string{"CTX-03", "ERR-01"},
+			lite: func(l *lite) with {
+				return with{getUserByAccount: func(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
+					a, err := l.GetAccount(ctx, key.ProviderAccountID, key.Provider)
+					if a == nil || err != nil {
+						return nil, err
+					}
+					u, _ := l.GetUser(ctx, a.UserID)
+					return u, nil
+				}}
+			}},
+		{Name: "owner of an account is remembered", Fault: "GetUserByAccount remembers the ID of the owner until the account is unlinked. Deleting the user does not forget it, so nobody else is found by the account.", Fails: []string{"CASC-03", "CASC-07"},
+			mem: func(m *mem) with {
+				return rememberingOwners(m, kept(m.records, "owners", func() *sync.Map { return new(sync.Map) }))
+			}},
+		{Name: "owner of an account is cached", Fault: "GetUserByAccount has a cache of owners in the process, which UnlinkAccount clears and DeleteUser does not.", Fails: []string{"CASC-03", "CASC-07"},
+			lite: func(l *lite) with { return rememberingOwners(l, new(sync.Map)) }},
+		{Name: "deleted user is returned as first read", Fault: "DeleteUser returns the user from the objects that the adapter has read, which updates do not refresh.", Fails: []string{"CASC-10"},
+			mem: func(m *mem) with { return identityMap(m) }},
+		{Name: "deleted user is returned as loaded", Fault: "DeleteUser returns the user from an identity map, as GetUser loaded it before an update.", Fails: []string{"CASC-10"},
+			lite: func(l *lite) with { return identityMap(l) }},
+		{Name: "deleted session is returned as first read", Fault: "DeleteSession returns the session from the objects that the adapter has read, which updates do not refresh.", Fails: []string{"SESS-17"},
+			mem: func(m *mem) with { return sessionMap(m) }},
+		{Name: "deleted session is returned as loaded", Fault: "DeleteSession returns the session from an identity map, as GetSessionAndUser loaded it before an extension.", Fails: []string{"SESS-17"},
+			lite: func(l *lite) with { return sessionMap(l) }},
+		{Name: "clean-up drops the index of the user", Fault: "DeleteExpired removes the list of sessions of each user who has an expired one. The sessions that have not expired are not listed, ended or deleted with the user any more.", Fails: []string{"EXP-05"},
+			mem: func(m *mem) with {
+				unlisted := kept(m.records, "unlisted", func() map[string]bool { return map[string]bool{} })
+				return with{
+					deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
+						return m.sweep(ctx, now, func(s adapter.Session) bool {
+							for token, x := range m.sessions {
+								unlisted[token] = unlisted[token] || x.UserID == s.UserID
+							}
+							return true
+						})
+					},
+					deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
+						return write(ctx, m, func() (*adapter.User, error) {
+							u := m.user(id)
+							if u == nil {
+								return nil, nil
+							}
+							for token, s := range m.sessions {
+								if s.UserID == id && !unlisted[token] {
+									delete(m.sessions, token)
+								}
+							}
+							m.dropAccounts(id)
+							m.dropAuthenticators(id)
+							m.dropUser(id)
+							return u, nil
+						})
+					},
+				}
+			}},
+		{Name: "clean-up forgets the user's other sessions", Fault: "DeleteExpired clears the cached list of sessions of each user who has an expired one. Until the user gets a new session the list is empty, and the end of all sessions ends none.", Fails: []string{"EXP-05"},
+			lite: func(l *lite) with {
+				var cleared sync.Map
+				return with{
+					deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
+						users, err := l.column(ctx, `SELECT DISTINCT userId FROM "session" WHERE expires <= ?`, now.UnixMilli())
+						if err != nil {
+							return adapter.Swept{}, err
+						}
+						for _, id := range users {
+							cleared.Store(id, true)
+						}
+						return l.DeleteExpired(ctx, now)
+					},
+					createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
+						cleared.Delete(strings.Clone(s.UserID))
+						return l.CreateSession(ctx, s)
+					},
+					optional: optional{
+						listSessions: func(ctx context.Context, user string) ([]adapter.Session, error) {
+							if _, empty := cleared.Load(user); empty {
+								return []adapter.Session{}, ctx.Err()
+							}
+							return l.ListSessionsByUserID(ctx, user)
+						},
+						deleteSessions: func(ctx context.Context, user, except string) (int64, error) {
+							if _, empty := cleared.Load(user); empty {
+								return 0, ctx.Err()
+							}
+							return l.DeleteSessionsByUserID(ctx, user, except)
+						},
+					},
+				}
+			}},
+	}
+}
+
+var errNoOwner = errors.New("the user of the record is missing")
+
+// joinedSession reads a session and then its user.
+func joinedSession(ctx context.Context, m *mem, token string, judge func(*adapter.User, error) (*adapter.User, error)) (*adapter.SessionAndUser, error) {
+	if err := m.begin(ctx); err != nil {
+		return nil, err
+	}
+	m.mu.RLock()
+	s, ok := m.sessions[token]
+	m.mu.RUnlock()
+	if !ok {
+		return nil, nil
+	}
+	gap()
+	u, err := judge(m.GetUser(ctx, s.UserID))
+	if u == nil || err != nil {
+		return nil, err
+	}
+	return &adapter.SessionAndUser{Session: s, User: *u}, nil
+}
+
+// lockedRows has the rows of each database file that a call has locked.
+var lockedRows sync.Map
+
+// unlessLocked makes a call that locks a row, or returns nothing if the row is locked.
+func unlessLocked[T any](locked *sync.Map, row string, call func() (*T, error)) (*T, error) {
+	row = strings.Clone(row)
+	if _, is := locked.LoadOrStore(row, true); is {
+		return nil, nil
+	}
+	defer locked.Delete(row)
+	gap()
+	return call()
+}
+
+// rememberingOwners remembers the owners of accounts that GetUserByAccount has found.
+func rememberingOwners(b base, owners *sync.Map) with {
+	return with{
+		getUserByAccount: func(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
+			if id, ok := owners.Load(key); ok {
+				return b.GetUser(ctx, id.(string))
+			}
+			u, err := b.GetUserByAccount(ctx, key)
+			if u != nil {
+				owners.Store(adapter.AccountKey{Provider: strings.Clone(key.Provider), ProviderAccountID: strings.Clone(key.ProviderAccountID)}, u.ID)
+			}
+			return u, err
+		},
+		unlinkAccount: func(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
+			owners.Delete(key)
+			return b.UnlinkAccount(ctx, key)
+		},
+	}
+}
+
+// identityMap returns a deleted user as GetUser read it first.
+func identityMap(b base) with {
+	var loaded sync.Map
+	return with{
+		getUser: func(ctx context.Context, id string) (*adapter.User, error) {
+			u, err := b.GetUser(ctx, id)
+			if u != nil {
+				loaded.LoadOrStore(u.ID, copyUser(*u))
+			}
+			return u, err
+		},
+		deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
+			u, err := b.DeleteUser(ctx, id)
+			if old, ok := loaded.LoadAndDelete(id); ok && u != nil {
+				u = new(old.(adapter.User))
+			}
+			return u, err
+		},
+	}
+}
+
+// sessionMap returns a deleted session as GetSessionAndUser read it first.
+func sessionMap(b base) with {
+	var loaded sync.Map
+	return with{
+		getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+			s, err := b.GetSessionAndUser(ctx, token)
+			if s != nil {
+				loaded.LoadOrStore(s.Session.SessionToken, copySession(s.Session))
+			}
+			return s, err
+		},
+		deleteSession: func(ctx context.Context, token string) (*adapter.Session, error) {
+			s, err := b.DeleteSession(ctx, token)
+			if old, ok := loaded.LoadAndDelete(token); ok && s != nil {
+				s = new(old.(adapter.Session))
+			}
+			return s, err
+		},
+	}
+}
