@@ -63,6 +63,7 @@ var alistClauses = []check{
 		})
 		c.same(fmt.Sprintf("ListAccountsByUserID of %d", len(want)), of[[]adapter.Account](c, listAccounts(many)), want)
 		c.listsLargeAccounts()
+		listWhileOthersChange(c, "ListAccountsByUserID", c.listedAccounts())
 	}},
 	{id: "ALIST-02", words: "unknown-user-has-an-empty-list", requires: accountListMethods, run: func(c *clauseContext) {
 		c.account(c.user().ID)

@@ -74,6 +74,7 @@ var authnClauses = []check{
 		u := c.user()
 		want := c.joinedAuthenticators(u.ID)
 		c.sameAuthenticators("the list of a user whose credentials have separators in their ids", c.listAuthenticators(u.ID), want)
+		listWhileOthersChange(c, "ListAuthenticatorsByUserID", c.listedAuthenticators())
 	}},
 	{id: "AUTHN-05", words: "list-holds-nobody-elses", requires: authenticatorMethods, run: func(c *clauseContext) {
 		users := []*adapter.User{c.user(), c.user()}

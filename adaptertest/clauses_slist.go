@@ -53,6 +53,7 @@ var slistClauses = []check{
 			c.sameSessions("ListSessionsByUserID after a token changed hands", a, mine)
 			c.sameSessions("ListSessionsByUserID of the new owner of a token", b, theirs)
 		}
+		listWhileOthersChange(c, "ListSessionsByUserID", c.listedSessions())
 	}},
 	{id: "SLIST-02", words: "unknown-user-has-an-empty-list", requires: sessionListMethods, run: func(c *clauseContext) {
 		c.session(c.user().ID)

@@ -56,7 +56,7 @@ func All() []Mutant {
 		lifecycleMutants(), contextMutants(), concurrencyMutants(), failureMutants(),
 		errorKindMutants(), addressMutants(), numberMutants(), togetherMutants(), leakMutants(), growthMutants(),
 		signUpMutants(), accountListMutants(), sessionListMutants(), authenticatorEditMutants(), tokenEditMutants(),
-		missedMutants(), everydayMutants(), pairedMutants(), unseenMutants(), freshMutants(), rareMutants(), besideMutants(),
+		missedMutants(), everydayMutants(), pairedMutants(), unseenMutants(), freshMutants(), rareMutants(), listingMutants(), besideMutants(),
 	)
 }
 
