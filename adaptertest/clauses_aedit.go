@@ -3,6 +3,7 @@ package adaptertest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
@@ -336,6 +337,15 @@ func authenticatorNames(c *clauseContext) {
 		} else {
 			c.same("GetAuthenticator after RenameAuthenticator", stored, &w)
 		}
+	}
+	for _, length := range []int{70, 300, 70_000} { // which the store may refuse, but not cut
+		name := strings.Repeat("ключ", length/4) + "."
+		what := fmt.Sprintf("RenameAuthenticator to a name of %d bytes", len(name))
+		if got, err := renameAuthenticator(a, w.CredentialID, name).do(c.ctx, c.a); err == nil {
+			w.Name = &name
+			c.same("what "+what+" returned", got, &w)
+		}
+		c.same("GetAuthenticator after "+what, c.getAuthenticator(w.CredentialID), &w)
 	}
 	for _, x := range []struct{ user, credential string }{{b, w.CredentialID}, {c.id(), w.CredentialID}, {"", w.CredentialID}, {a, c.unique("credential")}, {a, ""}} {
 		got, err := renameAuthenticator(x.user, x.credential, "x").do(c.ctx, c.a)

@@ -211,6 +211,7 @@ var concClauses = []check{
 			}
 			return k
 		})
+		c.updatesBesideDeletion()
 	}},
 	{id: "CONC-08", words: "updates-of-different-fields-survive", races: true, requires: []string{"CreateUser", "UpdateUser", "GetUser"}, run: func(c *clauseContext) {
 		fields := []string{"name", "image", "emailVerified", "email"}
@@ -356,6 +357,7 @@ var concClauses = []check{
 		c.mixedLoad(handles, 50, c.span(300*time.Millisecond), true)
 		c.pairsOfWrites(handles)
 		c.lookupsBesideDeletion(handles)
+		c.sameWritesAtOnce(handles)
 		c.withoutHanging("an exchange of sessions between two users", func(context.Context) error { return c.exchangeSessions() })
 	}},
 	{id: "CONC-16", words: "no-deadlock-on-one-connection", needs: []ability{abilitySingle}, run: func(c *clauseContext) {
@@ -665,6 +667,120 @@ func (c *clauseContext) oneStays(h []operation, credentialID string) error {
 	return unless(stays || failed, "the name is %s, which is none of the new names", diff.Show(got.Name))
 }
 
+// updatesBesideDeletion updates a user or an authenticator at the moment when it is
+// deleted. It must stay deleted, whatever the update reports.
+func (c *clauseContext) updatesBesideDeletion() {
+	var races []func(n int) raceCase
+	race := func(arrange func() (update, deletion call, look keys)) {
+		races = append(races, func(n int) raceCase {
+			update, deletion, look := arrange()
+			calls := []call{update, deletion}
+			for len(calls) < n {
+				calls = append(calls, update)
+			}
+			return raceCase{calls: calls, verify: func(h []operation) error {
+				if h[1].err != nil {
+					return nil //nolint:nilerr // nothing was promised
+				}
+				if err := c.nothingOf(look); err != nil {
+					return fmt.Errorf("%s beside %s: %w", update.method, deletion.method, err)
+				}
+				return nil
+			}}
+		})
+	}
+	if c.works("UpdateUser") && c.works("DeleteUser") {
+		race(func() (update, deletion call, look keys) {
+			u := c.rawUser()
+			return updateUser(c.userUpdate(u.ID, []string{"name"})), deleteUser(u.ID), keys{users: []string{u.ID}, emails: []string{u.Email}}
+		})
+	}
+	owner := c.rawUser().ID
+	for _, update := range c.working([]call{updateCounter("", 0), renameAuthenticator("", "", ""), touchAuthenticator("", 0, 0, time.Time{})}) {
+		if !c.works("CreateAuthenticator") || !c.works("DeleteAuthenticator") {
+			break
+		}
+		race(func() (call, call, keys) {
+			r := kindOf(AuthenticatorRecord).fresh(c, owner)
+			r.store(c, c.raw)
+			passkey := r.value.(*adapter.Authenticator)
+			updates := map[string]call{
+				"UpdateAuthenticatorCounter": updateCounter(passkey.CredentialID, passkey.Counter+1),
+				"RenameAuthenticator":        renameAuthenticator(owner, passkey.CredentialID, c.unique("name")),
+				"TouchAuthenticator":         touchAuthenticator(passkey.CredentialID, passkey.Counter, passkey.Counter+1, c.instant(0)),
+			}
+			return updates[update.method], r.remove, keys{credentials: []string{passkey.CredentialID}}
+		})
+	}
+	if len(races) > 0 {
+		c.raceEach(c.handles(), 4, races)
+	}
+}
+
+// sameWritesAtOnce creates one record of each kind from two callers at one moment,
+// and removes it in the same way. The creation that comes second may be a conflict; a removal
+// that comes second finds nothing, which is no error.
+func (c *clauseContext) sameWritesAtOnce(handles []adapter.Adapter) {
+	owner := c.rawUser().ID
+	arrange := func(kind recordKind, removes bool, n int) raceCase {
+		r := kind.fresh(c, owner)
+		write := r.create
+		if removes {
+			r.store(c, c.raw)
+			if write = r.remove; kind.kind == UserRecord {
+				write = deleteUser(r.value.(*adapter.User).ID) // the adapter may assign IDs
+			}
+		}
+		return raceCase{calls: slices.Repeat([]call{write}, n), verify: func(h []operation) error {
+			for _, m := range h {
+				if m.err != nil && (removes || !errors.Is(m.err, adapter.ErrConflict)) {
+					return fmt.Errorf("%s, beside the same call: %w", m.method, m.err)
+				}
+			}
+			return nil
+		}}
+	}
+	var all []func(n int) raceCase
+	for _, kind := range recordKinds {
+		if !c.works(kind.create) {
+			continue
+		}
+		all = append(all, func(n int) raceCase { return arrange(kind, false, n) })
+		if c.works(kind.fresh(c, owner).remove.method) {
+			all = append(all, func(n int) raceCase { return arrange(kind, true, n) })
+		}
+	}
+	c.raceEach(handles, 4, all)
+}
+
+// raceEach runs each race a few times with n calls, then all in turn at the barrier.
+// If the harness can hold answers, it then holds the answer to each step of the first call of each
+// race, while the second call runs.
+func (c *clauseContext) raceEach(handles []adapter.Adapter, n int, races []func(n int) raceCase) {
+	for _, arrange := range races {
+		for range 3 {
+			k := arrange(n)
+			c.judge(k, c.allTogether(handles, k.calls), "all calls at one moment")
+		}
+	}
+	c.atBarrier(handles, n, func(n, round int) raceCase { return races[round/2%len(races)](n) })
+	control := c.faults()
+	if control == nil {
+		return
+	}
+	defer control.Heal()
+	for _, arrange := range races {
+		for step := 1; step <= heldSteps; step++ {
+			k := arrange(2)
+			history, held := c.oneHeld(control, handles, k.calls, 0, step)
+			c.judge(k, history, fmt.Sprintf("the answer to step %d of %s was held while %s ran", step, k.calls[0].method, k.calls[1].method))
+			if !held {
+				break
+			}
+		}
+	}
+}
+
 // lookupsBesideDeletion makes lookups at the moment when their user is deleted. Each
 // finds what was there, or nothing: it does not fail because one of the records that
 // it reads has gone before another.
@@ -718,22 +834,11 @@ func (c *clauseContext) lookupsBesideDeletion(handles []adapter.Adapter) {
 		}
 		return k
 	}
-	c.atBarrier(handles, len(all), func(n, round int) raceCase { return arrange(all[round/2%len(all)], n) })
-	control := c.faults()
-	if control == nil {
-		return
-	}
-	defer control.Heal()
+	var races []func(n int) raceCase
 	for _, x := range all {
-		for step := 1; step <= heldSteps; step++ {
-			k := arrange(x, 2)
-			history, held := c.oneHeld(control, handles, k.calls, 0, step)
-			c.judge(k, history, fmt.Sprintf("the answer to step %d of %s was held while the user was deleted", step, x.method))
-			if !held {
-				break
-			}
-		}
+		races = append(races, func(n int) raceCase { return arrange(x, n) })
 	}
+	c.raceEach(handles, len(races), races)
 }
 
 // The calls of races.

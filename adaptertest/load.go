@@ -181,6 +181,7 @@ func (c *clauseContext) shared(a adapter.Adapter, k *fixture, turn int) error {
 	p.makes(updateUser(c.userUpdate(k.user.ID, []string{userFields[turn/2%len(userFields)]})))
 	p.makes(updateSession(adapter.SessionUpdate{SessionToken: k.session.SessionToken, Expires: adapter.To(c.instant(time.Hour))}))
 	p.makes(updateCounter(k.authenticator.CredentialID, k.authenticator.Counter+2))
+	p.makes(updateAccount(c.accountUpdate(k.account.Key(), []string{accountFields[turn/2%len(accountFields)]})))
 	return p.err
 }
 

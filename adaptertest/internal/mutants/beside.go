@@ -97,6 +97,90 @@ func besideMutants() []Mutant {
 					return unlessLocked(locked.(*sync.Map), id, func() (*adapter.Authenticator, error) { return l.UpdateAuthenticatorCounter(ctx, id, counter) })
 				}}
 			}},
+		{Name: "second sign-out is an error", Races: true, Fault: "DeleteSession reads the session and then deletes it. If another call has deleted it in between, it returns an error.", Fails: []string{"CONC-15"},
+			mem: func(m *mem) with {
+				return with{deleteSession: func(ctx context.Context, token string) (*adapter.Session, error) {
+					return deletesWhatItRead(func() (*adapter.Session, error) {
+						s, err := m.GetSessionAndUser(ctx, token)
+						if s == nil {
+							return nil, err
+						}
+						return &s.Session, err
+					}, func() (*adapter.Session, error) { return m.DeleteSession(ctx, token) })
+				}}
+			}},
+		{Name: "second unlinking is an error", Races: true, Fault: "UnlinkAccount reads the account and then deletes the row. If another call has deleted it in between, it returns an error.", Fails: []string{"CONC-15"},
+			lite: func(l *lite) with {
+				return with{unlinkAccount: func(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
+					return deletesWhatItRead(func() (*adapter.Account, error) { return l.GetAccount(ctx, key.ProviderAccountID, key.Provider) },
+						func() (*adapter.Account, error) { return l.UnlinkAccount(ctx, key) })
+				}}
+			}},
+		{Name: "link that comes second is no conflict", Races: true, Fault: "LinkAccount looks the pair up and returns ErrConflict if it is there. If another call links it in between, the error of the store is returned as it is.", Fails: []string{"CONC-15"},
+			mem: func(m *mem) with {
+				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+					return createsWhatIsNotThere(func() (*adapter.Account, error) { return m.GetAccount(ctx, a.ProviderAccountID, a.Provider) },
+						func() (*adapter.Account, error) { return m.LinkAccount(ctx, a) })
+				}}
+			}},
+		{Name: "passkey that comes second is no conflict", Races: true, Fault: "CreateAuthenticator looks the credential ID up and returns ErrConflict if it is there. If another call creates it in between, the violation of the constraint is returned as it is.", Fails: []string{"CONC-15"},
+			lite: func(l *lite) with {
+				return with{createAuthenticator: func(ctx context.Context, w adapter.Authenticator) (*adapter.Authenticator, error) {
+					return createsWhatIsNotThere(func() (*adapter.Authenticator, error) { return l.GetAuthenticator(ctx, w.CredentialID) },
+						func() (*adapter.Authenticator, error) { return l.CreateAuthenticator(ctx, w) })
+				}}
+			}},
+		{Name: "busy account is not found", Races: true, Fault: "UpdateAccount does not wait for another call with the same account. It returns ErrNotFound, as for an absent one.", Fails: []string{"CONC-15"},
+			mem: func(m *mem) with {
+				locked := kept(m.records, "locked", func() *sync.Map { return new(sync.Map) })
+				return with{optional: optional{updateAccount: foundUnlessLocked(locked, m.UpdateAccount)}}
+			}},
+		{Name: "locked account is not found", Races: true, Fault: "UpdateAccount skips a row that another call has locked (FOR UPDATE SKIP LOCKED), and returns ErrNotFound, as for an absent account.", Fails: []string{"CONC-15"},
+			lite: func(l *lite) with {
+				locked, _ := lockedRows.LoadOrStore(l.path, new(sync.Map))
+				return with{optional: optional{updateAccount: foundUnlessLocked(locked.(*sync.Map), l.UpdateAccount)}}
+			}},
+		{Name: "new name is cut", Fault: "RenameAuthenticator cuts the name after 60 characters.", Fails: []string{"AEDIT-06"},
+			mem: func(m *mem) with {
+				return with{optional: optional{renameAuthenticator: cuttingNames(m.RenameAuthenticator, 60)}}
+			}},
+		{Name: "new name is cut to the column", Fault: "RenameAuthenticator cuts the name after 255 characters, the width of its column.", Fails: []string{"AEDIT-06"},
+			lite: func(l *lite) with {
+				return with{optional: optional{renameAuthenticator: cuttingNames(l.RenameAuthenticator, 255)}}
+			}},
+		{Name: "new name brings a passkey back", Races: true, Fault: "RenameAuthenticator reads the record, changes it and writes the whole of it. If it is deleted in between, it is there again.", Fails: []string{"CONC-07"},
+			mem: func(m *mem) with {
+				return with{optional: optional{renameAuthenticator: func(ctx context.Context, user, id, name string) (*adapter.Authenticator, error) {
+					return bringingBack(ctx, m, id, func() (*adapter.Authenticator, error) { return m.RenameAuthenticator(ctx, user, id, name) })
+				}}}
+			}},
+		{Name: "sign-in brings a passkey back", Races: true, Fault: "TouchAuthenticator reads the record, changes it and writes the whole of it. If it is deleted in between, it is there again.", Fails: []string{"CONC-07"},
+			lite: func(l *lite) with {
+				return with{optional: optional{touch: func(ctx context.Context, id string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
+					return bringingBack(ctx, l, id, func() (*adapter.Authenticator, error) { return l.TouchAuthenticator(ctx, id, from, to, used) })
+				}}}
+			}},
+		{Name: "counter brings a passkey back", Races: true, Fault: "UpdateAuthenticatorCounter inserts the record that it has read if the row is not there any more.", Fails: []string{"CONC-07"},
+			mem: func(m *mem) with {
+				return with{updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
+					return bringingBack(ctx, m, id, func() (*adapter.Authenticator, error) { return m.UpdateAuthenticatorCounter(ctx, id, counter) })
+				}}
+			}},
+		{Name: "profile brings a user back", Races: true, Fault: "UpdateUser inserts the user that it has read if the row is not there any more.", Fails: []string{"CONC-07"},
+			lite: func(l *lite) with {
+				return with{updateUser: func(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
+					old, err := l.GetUser(ctx, update.ID)
+					if err != nil {
+						return nil, err
+					}
+					u, err := l.UpdateUser(ctx, update)
+					if old == nil || !errors.Is(err, adapter.ErrNotFound) {
+						return u, err
+					}
+					update.Apply(old)
+					return l.CreateUser(ctx, *old)
+				}}
+			}},
 		{Name: "second read of a session is not checked", Fault: "GetSessionAndUser reads the session and then the user, and ignores the error of the second read: a call that is cancelled in between finds nothing.", Fails: []string{"CTX-03"},
 			mem: func(m *mem) with {
 				return with{getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
@@ -217,6 +301,36 @@ func joinedSession(ctx context.Context, m *mem, token string, judge func(*adapte
 	return &adapter.SessionAndUser{Session: s, User: *u}, nil
 }
 
+// deletesWhatItRead deletes a record that it has read, and fails if it has gone by then.
+func deletesWhatItRead[T any](read, remove func() (*T, error)) (*T, error) {
+	x, err := read()
+	if x == nil || err != nil {
+		return nil, err
+	}
+	gap()
+	if x, err = remove(); x == nil && err == nil {
+		err = errors.New("no row was deleted")
+	}
+	return x, err
+}
+
+// createsWhatIsNotThere creates a record that it has looked for. A conflict with a record
+// that has come by then is another error.
+func createsWhatIsNotThere[T any](read, create func() (*T, error)) (*T, error) {
+	x, err := read()
+	if err != nil {
+		return nil, err
+	}
+	if x != nil {
+		return nil, conflict("the key")
+	}
+	gap()
+	if x, err = create(); errors.Is(err, adapter.ErrConflict) {
+		err = errors.New("the key violates a unique constraint")
+	}
+	return x, err
+}
+
 // lockedRows has the rows of each database file that a call has locked.
 var lockedRows sync.Map
 
@@ -229,6 +343,44 @@ func unlessLocked[T any](locked *sync.Map, row string, call func() (*T, error)) 
 	defer locked.Delete(row)
 	gap()
 	return call()
+}
+
+// bringingBack updates an authenticator that it has read before, and creates it
+// again if it has gone by then.
+func bringingBack(ctx context.Context, b base, id string, update func() (*adapter.Authenticator, error)) (*adapter.Authenticator, error) {
+	old, err := b.GetAuthenticator(ctx, id)
+	if old == nil || err != nil {
+		return update() // which knows what to return
+	}
+	gap()
+	if w, err := update(); w != nil || err != nil && !errors.Is(err, adapter.ErrNotFound) {
+		return w, err
+	}
+	if there, err := b.GetAuthenticator(ctx, id); there != nil || err != nil {
+		return nil, err
+	}
+	return b.CreateAuthenticator(ctx, *old)
+}
+
+func foundUnlessLocked(
+	locked *sync.Map, update func(context.Context, adapter.AccountUpdate) (*adapter.Account, error),
+) func(context.Context, adapter.AccountUpdate) (*adapter.Account, error) {
+	return func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
+		a, err := unlessLocked(locked, u.Provider+" "+u.ProviderAccountID, func() (*adapter.Account, error) { return update(ctx, u) })
+		if a == nil && err == nil {
+			err = notFound("account")
+		}
+		return a, err
+	}
+}
+
+type renaming func(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error)
+
+func cuttingNames(rename renaming, length int) renaming {
+	return func(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error) {
+		letters := []rune(name)
+		return rename(ctx, userID, credentialID, string(letters[:min(len(letters), length)]))
+	}
 }
 
 // rememberingOwners remembers the owners of accounts that GetUserByAccount has found.
