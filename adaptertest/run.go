@@ -119,11 +119,15 @@ func (r *run) tell(t *testing.T, result Result) {
 	}
 }
 
+// initTesting declares the flags of package testing, which the random sequences need.
+// Two calls at one moment would declare them twice.
+var initTesting = sync.OnceFunc(testing.Init)
+
 // Check runs the suite without a test and returns the report. It returns an
 // error if the harness or the options are wrong. For breaches of the adapter
 // see Report.Failed.
 func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
-	testing.Init() // the random sequences need the flags of package testing
+	initTesting()
 	r, err := newRun(&h, o)
 	if err != nil {
 		return nil, err
