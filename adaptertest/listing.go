@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -26,10 +27,11 @@ const (
 	// listedTogether is the number of records that are removed before they are stored
 	// again.
 	listedTogether = 16
-	// listsMet is the number of lists during each of which at least two changes are made,
-	// and fewestMet the least number, also in the quick form or on a busy machine.
-	listsMet  = 30
-	fewestMet = 6
+	// listsBeside is the number of lists that are read beside changes: two changes or more
+	// since the list before. In the quick form or on a busy machine it is at least
+	// fewestBeside.
+	listsBeside  = 60
+	fewestBeside = 12
 )
 
 // listWhileOthersChange reads lists while every other record of the owner is removed
@@ -68,15 +70,16 @@ func listWhileOthersChange[T any](c *clauseContext, what string, k listedKind[T]
 	lists := func() {
 		defer over.Store(true)
 		start := time.Now()
-		goesOn := func(met int) bool {
+		goesOn := func(n int) bool {
 			elapsed := time.Since(start)
-			return met < fewestMet && elapsed < 10*raceLimit || met < c.rounds(listsMet) && elapsed < c.span(raceLimit)
+			return n < fewestBeside && elapsed < 10*raceLimit || n < c.rounds(listsBeside) && elapsed < c.span(raceLimit)
 		}
-		for met := 0; goesOn(met); {
-			before := changes.Load()
+		for n, last := 0, int64(0); goesOn(n); {
 			list := k.list()
-			if changes.Load() >= before+2 {
-				met++
+			if now := changes.Load(); now >= last+2 {
+				n, last = n+1, now
+			} else {
+				runtime.Gosched()
 			}
 			for _, r := range list {
 				if _, stays := times[k.key(r)]; stays {
