@@ -64,37 +64,37 @@ func besideMutants() []Mutant {
 			}},
 		{Name: "locked session is skipped", Races: true, Fault: "UpdateSession skips a row that another call has locked (FOR UPDATE SKIP LOCKED), and returns nil, as for an absent session.", Fails: []string{"CONC-19"},
 			lite: func(l *lite) with {
-				locked, _ := lockedRows.LoadOrStore(l.path, new(sync.Map))
+				locked := l.locked()
 				return with{updateSession: func(ctx context.Context, u adapter.SessionUpdate) (*adapter.Session, error) {
-					return unlessLocked(locked.(*sync.Map), u.SessionToken, func() (*adapter.Session, error) { return l.UpdateSession(ctx, u) })
+					return unlessLocked(locked, u.SessionToken, func() (*adapter.Session, error) { return l.UpdateSession(ctx, u) })
 				}}
 			}},
 		{Name: "locked passkey is not renamed", Races: true, Fault: "RenameAuthenticator does not wait for another call that renames the same authenticator. It returns nil, as for an absent one.", Fails: []string{"CONC-20"},
 			mem: func(m *mem) with {
-				locked := kept(m.records, "locked", func() *sync.Map { return new(sync.Map) })
+				locked := m.locked()
 				return with{optional: optional{renameAuthenticator: func(ctx context.Context, user, id, name string) (*adapter.Authenticator, error) {
 					return unlessLocked(locked, id, func() (*adapter.Authenticator, error) { return m.RenameAuthenticator(ctx, user, id, name) })
 				}}}
 			}},
 		{Name: "locked row of a passkey is skipped", Races: true, Fault: "RenameAuthenticator skips a row that another call has locked (FOR UPDATE SKIP LOCKED), and returns nil, as for an absent authenticator.", Fails: []string{"CONC-20"},
 			lite: func(l *lite) with {
-				locked, _ := lockedRows.LoadOrStore(l.path, new(sync.Map))
+				locked := l.locked()
 				return with{optional: optional{renameAuthenticator: func(ctx context.Context, user, id, name string) (*adapter.Authenticator, error) {
-					return unlessLocked(locked.(*sync.Map), id, func() (*adapter.Authenticator, error) { return l.RenameAuthenticator(ctx, user, id, name) })
+					return unlessLocked(locked, id, func() (*adapter.Authenticator, error) { return l.RenameAuthenticator(ctx, user, id, name) })
 				}}}
 			}},
 		{Name: "busy counter returns nothing", Races: true, Fault: "UpdateAuthenticatorCounter does not wait for another call with the same authenticator. It returns neither a record nor an error.", Fails: []string{"CONC-09"},
 			mem: func(m *mem) with {
-				locked := kept(m.records, "locked", func() *sync.Map { return new(sync.Map) })
+				locked := m.locked()
 				return with{updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
 					return unlessLocked(locked, id, func() (*adapter.Authenticator, error) { return m.UpdateAuthenticatorCounter(ctx, id, counter) })
 				}}
 			}},
 		{Name: "locked counter is skipped", Races: true, Fault: "UpdateAuthenticatorCounter skips a row that another call has locked, and returns neither a record nor an error.", Fails: []string{"CONC-09"},
 			lite: func(l *lite) with {
-				locked, _ := lockedRows.LoadOrStore(l.path, new(sync.Map))
+				locked := l.locked()
 				return with{updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
-					return unlessLocked(locked.(*sync.Map), id, func() (*adapter.Authenticator, error) { return l.UpdateAuthenticatorCounter(ctx, id, counter) })
+					return unlessLocked(locked, id, func() (*adapter.Authenticator, error) { return l.UpdateAuthenticatorCounter(ctx, id, counter) })
 				}}
 			}},
 		{Name: "second sign-out is an error", Races: true, Fault: "DeleteSession reads the session and then deletes it. If another call has deleted it in between, it returns an error.", Fails: []string{"CONC-15"},
@@ -132,13 +132,13 @@ func besideMutants() []Mutant {
 			}},
 		{Name: "busy account is not found", Races: true, Fault: "UpdateAccount does not wait for another call with the same account. It returns ErrNotFound, as for an absent one.", Fails: []string{"CONC-15"},
 			mem: func(m *mem) with {
-				locked := kept(m.records, "locked", func() *sync.Map { return new(sync.Map) })
+				locked := m.locked()
 				return with{optional: optional{updateAccount: foundUnlessLocked(locked, m.UpdateAccount)}}
 			}},
 		{Name: "locked account is not found", Races: true, Fault: "UpdateAccount skips a row that another call has locked (FOR UPDATE SKIP LOCKED), and returns ErrNotFound, as for an absent account.", Fails: []string{"CONC-15"},
 			lite: func(l *lite) with {
-				locked, _ := lockedRows.LoadOrStore(l.path, new(sync.Map))
-				return with{optional: optional{updateAccount: foundUnlessLocked(locked.(*sync.Map), l.UpdateAccount)}}
+				locked := l.locked()
+				return with{optional: optional{updateAccount: foundUnlessLocked(locked, l.UpdateAccount)}}
 			}},
 		{Name: "new name is cut", Fault: "RenameAuthenticator cuts the name after 60 characters.", Fails: []string{"AEDIT-06"},
 			mem: func(m *mem) with {
@@ -334,6 +334,17 @@ func createsWhatIsNotThere[T any](read, create func() (*T, error)) (*T, error) {
 // lockedRows has the rows of each database file that a call has locked.
 var lockedRows sync.Map
 
+// locked has the rows of the database file that a call has locked.
+func (l *lite) locked() *sync.Map {
+	locked, _ := lockedRows.LoadOrStore(l.path, new(sync.Map))
+	return locked.(*sync.Map)
+}
+
+// locked has the records that a call has locked.
+func (m *mem) locked() *sync.Map {
+	return kept(m.records, "locked", func() *sync.Map { return new(sync.Map) })
+}
+
 // unlessLocked makes a call that locks a row, or returns nothing if the row is locked.
 func unlessLocked[T any](locked *sync.Map, row string, call func() (*T, error)) (*T, error) {
 	row = strings.Clone(row)
@@ -403,44 +414,49 @@ func rememberingOwners(b base, owners *sync.Map) with {
 	}
 }
 
+// firstReads has the records of one kind as they were read first.
+type firstReads[T any] struct{ records sync.Map }
+
+// deleted returns the record as it was read first, in place of the deleted one.
+func (f *firstReads[T]) deleted(key string, gone *T) *T {
+	if old, ok := f.records.LoadAndDelete(key); ok && gone != nil {
+		return new(old.(T))
+	}
+	return gone
+}
+
 // identityMap returns a deleted user as GetUser read it first.
 func identityMap(b base) with {
-	var loaded sync.Map
+	var loaded firstReads[adapter.User]
 	return with{
 		getUser: func(ctx context.Context, id string) (*adapter.User, error) {
 			u, err := b.GetUser(ctx, id)
 			if u != nil {
-				loaded.LoadOrStore(u.ID, copyUser(*u))
+				loaded.records.LoadOrStore(u.ID, copyUser(*u))
 			}
 			return u, err
 		},
 		deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
 			u, err := b.DeleteUser(ctx, id)
-			if old, ok := loaded.LoadAndDelete(id); ok && u != nil {
-				u = new(old.(adapter.User))
-			}
-			return u, err
+			return loaded.deleted(id, u), err
 		},
 	}
 }
 
 // sessionMap returns a deleted session as GetSessionAndUser read it first.
 func sessionMap(b base) with {
-	var loaded sync.Map
+	var loaded firstReads[adapter.Session]
 	return with{
 		getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 			s, err := b.GetSessionAndUser(ctx, token)
 			if s != nil {
-				loaded.LoadOrStore(s.Session.SessionToken, copySession(s.Session))
+				loaded.records.LoadOrStore(s.Session.SessionToken, copySession(s.Session))
 			}
 			return s, err
 		},
 		deleteSession: func(ctx context.Context, token string) (*adapter.Session, error) {
 			s, err := b.DeleteSession(ctx, token)
-			if old, ok := loaded.LoadAndDelete(token); ok && s != nil {
-				s = new(old.(adapter.Session))
-			}
-			return s, err
+			return loaded.deleted(token, s), err
 		},
 	}
 }
