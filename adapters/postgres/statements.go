@@ -75,7 +75,7 @@ const (
 	noAuthenticator = `NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL`
 )
 
-// commitSetting sets synchronous_commit to $3 until the transaction ends. If $4 is
+// commitSetting sets synchronous_commit to $3 until the transaction ends. If $3 is
 // null, the setting stays.
 const commitSetting = `set_config('synchronous_commit', COALESCE($3::text, current_setting('synchronous_commit')), true)`
 

@@ -47,8 +47,7 @@ func (a *Adapter) sweep(ctx context.Context, now time.Time, statement func(*stat
 	p.instant("now", now)
 	var commit *string // synchronous_commit; the transaction keeps its setting if nil
 	if _, pool := a.db.(*pgxpool.Pool); pool {
-		off := "off"
-		commit = &off
+		commit = new("off")
 	}
 	var worked time.Duration
 	began := time.Now()
