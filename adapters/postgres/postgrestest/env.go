@@ -218,7 +218,7 @@ func (h *Handle) disconnect() {
 }
 
 // keptPools is the largest number of pools that wait for a later adapter.
-const keptPools = 4
+const keptPools = 8
 
 // reuse opens an adapter as handle does, and takes a pool that an earlier one has
 // left: a new connection costs the server more than the calls of most clauses.

@@ -46,7 +46,7 @@ func (s *Stores) startPostgres(ctx context.Context, version string) (*Store, err
 
 // postgresSettings are the arguments that every server gets.
 func (s *Stores) postgresSettings() []string {
-	settings := []string{"-c", "max_connections=300"}
+	settings := []string{"-c", "max_connections=1000"}
 	if s.options.Fast {
 		settings = append(settings, "-c", "fsync=off", "-c", "full_page_writes=off")
 	}
