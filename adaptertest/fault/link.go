@@ -27,7 +27,8 @@ const (
 
 // link is one connection through the proxy. Each direction has a goroutine
 // that reads and one that writes, so that the proxy notices a closed end while
-// it holds data of that end back.
+// it holds data of that end back. While there is no fault, the goroutine that reads
+// passes the data on itself, which saves a change of goroutines.
 type link struct {
 	proxy          *Proxy
 	client, server *net.TCPConn
@@ -38,8 +39,10 @@ type link struct {
 	over           <-chan struct{} // closed when the link is broken
 	cancel         context.CancelFunc
 	end            sync.Once
-	lost           atomic.Bool // the client's side was reset to lose an answer
-	deaf           atomic.Bool // the client's stream was ended by HalfClose
+	queued         atomic.Int64 // requests that the writing goroutine has not passed on
+	undelivered    atomic.Int64 // answers of the same kind
+	lost           atomic.Bool  // the client's side was reset to lose an answer
+	deaf           atomic.Bool  // the client's stream was ended by HalfClose
 
 	mu       sync.Mutex
 	current  *exchange
@@ -141,7 +144,8 @@ func (l *link) readClient() {
 	b := make([]byte, chunkBytes)
 	for {
 		n, err := l.client.Read(b)
-		if n > 0 {
+		if n > 0 && !l.passes(b[:n]) {
+			l.queued.Add(1)
 			select {
 			case l.requests <- bytes.Clone(b[:n]):
 			case <-l.over:
@@ -157,6 +161,34 @@ func (l *link) readClient() {
 	}
 }
 
+// passes writes a request to the store if nothing delays it and no fault waits for it.
+func (l *link) passes(b []byte) bool {
+	if l.queued.Load() > 0 {
+		return false
+	}
+	l.mu.Lock()
+	begins := l.current == nil || l.answered
+	if l.server == nil || !l.proxy.sched.quiet(begins) {
+		l.mu.Unlock()
+		return false
+	}
+	if begins {
+		l.current, l.answered = &exchange{}, false
+	}
+	l.mu.Unlock()
+	l.send(b)
+	return true
+}
+
+// send writes a request to the store, and reports whether that succeeded.
+func (l *link) send(b []byte) bool {
+	_, err := l.server.Write(b)
+	if err != nil && !l.lost.Load() {
+		l.shatter()
+	}
+	return err == nil
+}
+
 // forward passes requests to the store.
 func (l *link) forward() {
 	for b := range l.requests {
@@ -167,12 +199,10 @@ func (l *link) forward() {
 			l.shatter()
 			return
 		}
-		if _, err := l.server.Write(b); err != nil {
-			if !l.lost.Load() {
-				l.shatter()
-			}
+		if !l.send(b) {
 			return
 		}
+		l.queued.Add(-1)
 	}
 	_ = l.server.CloseWrite() // an error means that the link is broken already
 }
@@ -263,7 +293,8 @@ func (l *link) readServer() {
 	b := make([]byte, chunkBytes)
 	for {
 		n, err := l.server.Read(b)
-		if n > 0 {
+		if n > 0 && !l.delivers(b[:n]) {
+			l.undelivered.Add(1)
 			select {
 			case l.answers <- l.arrive(bytes.Clone(b[:n])):
 			case <-l.over:
@@ -296,28 +327,58 @@ func (l *link) arrive(b []byte) chunk {
 	return c
 }
 
+// delivers writes an answer to the client if nothing delays it and no fault waits for
+// it.
+func (l *link) delivers(b []byte) bool {
+	if l.undelivered.Load() > 0 || l.lost.Load() || l.deaf.Load() {
+		return false
+	}
+	l.mu.Lock()
+	e := l.current
+	if e != nil && !l.answered && (len(e.faults) > 0 || e.delay != nil) || !l.proxy.sched.quiet(false) {
+		l.mu.Unlock()
+		return false
+	}
+	l.answered = true
+	l.mu.Unlock()
+	if _, err := l.client.Write(b); err != nil {
+		l.shatter()
+	}
+	return true
+}
+
 // deliver passes answers to the client.
 func (l *link) deliver() {
 	for c := range l.answers {
-		if l.lost.Load() {
-			continue
-		}
-		if e := c.first; e != nil && !l.answerFaults(e, c) {
-			continue
-		}
-		if !l.passStall() {
-			l.shatter()
+		if !l.deliverChunk(c) {
 			return
 		}
-		if l.deaf.Load() {
-			continue
-		}
-		if _, err := l.client.Write(c.data); err != nil {
-			l.shatter()
-			return
-		}
+		l.undelivered.Add(-1)
 	}
 	l.finish()
+}
+
+// deliverChunk passes one piece of an answer to the client, unless it is lost. It
+// reports false if the link has ended.
+func (l *link) deliverChunk(c chunk) bool {
+	if l.lost.Load() {
+		return true
+	}
+	if e := c.first; e != nil && !l.answerFaults(e, c) {
+		return true
+	}
+	if !l.passStall() {
+		l.shatter()
+		return false
+	}
+	if l.deaf.Load() {
+		return true
+	}
+	if _, err := l.client.Write(c.data); err != nil {
+		l.shatter()
+		return false
+	}
+	return true
 }
 
 // answerFaults causes the faults of an answer, of which c is the first piece.

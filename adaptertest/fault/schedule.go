@@ -62,6 +62,20 @@ func (s *schedule) begin() stepFaults {
 	return f
 }
 
+// quiet reports whether no fault is armed or in force. It then also counts a step, if
+// one begins.
+func (s *schedule) quiet(begins bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.armed)+len(s.begun) > 0 {
+		return false
+	}
+	if begins {
+		s.steps++
+	}
+	return true
+}
+
 // stepFaults are the faults of one step.
 type stepFaults []*injection
 
