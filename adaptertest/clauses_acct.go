@@ -187,6 +187,11 @@ var acctClauses = []check{
 		if c.works("GetAccount") {
 			c.same("GetAccount", c.getAccount(want.Key()), &want)
 		}
+		if c.works("UpdateAccount") {
+			update := c.accountUpdate(want.Key(), accountFields)
+			of[*adapter.Account](c, updateAccount(update))
+			update.Apply(&want)
+		}
 		if got := c.unlinkAccount(want.Key()); got != nil {
 			c.same("UnlinkAccount", got, &want)
 			c.Notef("UnlinkAccount returns the removed account")

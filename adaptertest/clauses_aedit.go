@@ -57,6 +57,7 @@ var aeditClauses = []check{
 		of[*adapter.Authenticator](c, deleteAuthenticator(rest.user.ID, rest.authenticators[0].CredentialID, false))
 		rest.authenticators = rest.authenticators[1:]
 		c.unchanged("of the user whose authenticator was deleted", c.a, rest)
+		c.deletedAsItIs(a)
 	}},
 	{id: "AEDIT-02", words: "connected-account-ends-with-it", requires: append(editMethods, "LinkAccount", "GetAccount"), run: func(c *clauseContext) {
 		for _, keepOne := range []bool{false, true} {
@@ -218,6 +219,28 @@ var aeditClauses = []check{
 	}},
 }
 
+// deletedAsItIs deletes an authenticator that was read and has changed since.
+func (c *clauseContext) deletedAsItIs(userID string) {
+	w := c.authenticator(userID)
+	c.getAuthenticator(w.CredentialID)
+	if c.works("UpdateAuthenticatorCounter") {
+		w.Counter++
+		c.updateCounter(w.CredentialID, w.Counter)
+	}
+	if c.works("TouchAuthenticator") {
+		from := w.Counter
+		w.Counter, w.LastUsed = from+1, new(c.instant(-time.Minute))
+		of[*adapter.Authenticator](c, touchAuthenticator(w.CredentialID, from, w.Counter, *w.LastUsed))
+	}
+	if c.works("RenameAuthenticator") {
+		name := c.unique("name")
+		if _, err := renameAuthenticator(userID, w.CredentialID, name).do(c.ctx, c.a); err == nil {
+			w.Name = &name
+		}
+	}
+	c.same("DeleteAuthenticator of one that has changed", of[*adapter.Authenticator](c, deleteAuthenticator(userID, w.CredentialID, false)), &w)
+}
+
 // connectedAccountEnds deletes two authenticators of one account, of a user who has
 // other accounts, so that keepOne must make no difference.
 func (c *clauseContext) connectedAccountEnds(keepOne bool) {
@@ -240,7 +263,7 @@ func (c *clauseContext) connectedAccountEnds(keepOne bool) {
 		account(a, adapter.AccountWebAuthn, other), account(a, adapter.AccountOIDC, id), account(a, adapter.AccountEmail, c.unique("x")),
 		account(b, adapter.AccountWebAuthn, id),
 	}
-	passkey(b, c.unique("passkey"))
+	passkey(b, id)
 	of[*adapter.Authenticator](c, deleteAuthenticator(a, w1.CredentialID, keepOne))
 	c.same("an account that another authenticator is connected to", c.getAccount(connected.Key()), &connected)
 	of[*adapter.Authenticator](c, deleteAuthenticator(a, w2.CredentialID, keepOne))
@@ -338,6 +361,13 @@ func authenticatorNames(c *clauseContext) {
 			c.same("GetAuthenticator after RenameAuthenticator", stored, &w)
 		}
 	}
+	beside.Name = w.Name // two authenticators of one user may have one name
+	got, err = renameAuthenticator(a, beside.CredentialID, *w.Name).do(c.ctx, c.a)
+	if err != nil {
+		c.Errorf("RenameAuthenticator to the name of another authenticator of the user: %v", err)
+		return
+	}
+	c.same("what RenameAuthenticator to the name of another authenticator returned", got, &beside)
 	for _, length := range []int{70, 300, 70_000} { // which the store may refuse, but not cut
 		name := strings.Repeat("ключ", length/4) + "."
 		what := fmt.Sprintf("RenameAuthenticator to a name of %d bytes", len(name))

@@ -56,7 +56,7 @@ var alistClauses = []check{
 		want = c.joinedAccounts(joined)
 		c.same("ListAccountsByUserID of keys with separators", of[[]adapter.Account](c, listAccounts(joined)), want)
 		many := c.user().ID
-		want = make([]adapter.Account, manyRecords)
+		want = make([]adapter.Account, c.many())
 		c.populate(len(want), func(i int) {
 			want[i] = adapter.Account{UserID: many, Type: adapter.AccountOIDC, Provider: fmt.Sprintf("%s-%d", one.Provider, i%3), ProviderAccountID: fmt.Sprintf("%s-%d", one.ProviderAccountID, i)}
 			c.linkAccount(want[i])

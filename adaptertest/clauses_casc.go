@@ -108,7 +108,8 @@ var cascClauses = []check{
 		}
 	}},
 	{id: "CASC-09", words: "cascade-is-complete-past-any-batch", requires: deletionMethods, run: func(c *clauseContext) {
-		c.deletedForGood(c.userWith(40, 130, 40))
+		n := c.stride(4)
+		c.deletedForGood(c.userWith(40/n, 130/n, 40/n))
 	}},
 	{id: "CASC-10", words: "delete-may-return-the-user", requires: deletionMethods, run: func(c *clauseContext) {
 		c.user()

@@ -37,6 +37,7 @@ var concClauses = []check{
 			}
 			return fmt.Errorf("%d uses, the last one after the race, got the token (%d failed), want 1", winners, failed)
 		})
+		c.race(4, c.arrangeSamePair)
 	}},
 	{id: "CONC-02", words: "losers-get-absent", races: true, requires: []string{"CreateVerificationToken", "UseVerificationToken"}, run: func(c *clauseContext) {
 		c.raceForToken(func(_ adapter.VerificationToken, h []operation) error {
@@ -326,6 +327,14 @@ var concClauses = []check{
 			kinds = append(kinds, c.movesTo())
 		}
 		c.race(racers, func(n, round int) raceCase { return c.arrangeDeletion(n, round, kinds) })
+		if c.works("GetSessionAndUser") && c.sessionsMove() {
+			other := c.rawUser().ID
+			c.race(4, func(n, _ int) raceCase {
+				id := c.rawUser().ID
+				k, _ := c.movesBeside(deleteUser(id), n, id, other)
+				return k
+			})
+		}
 	}},
 	{id: "CONC-12", words: "all-new-credentials-are-listed", races: true, requires: []string{"CreateUser", "CreateAuthenticator", "ListAuthenticatorsByUserID"}, run: func(c *clauseContext) {
 		c.race(racers, func(n, _ int) raceCase {
@@ -349,15 +358,21 @@ var concClauses = []check{
 		})
 	}},
 	{id: "CONC-13", words: "safe-for-concurrent-use", races: true, requires: []string{"CreateUser"}, run: func(c *clauseContext) {
-		c.mixedLoad(c.handles(), 8, c.span(200*time.Millisecond), false)
+		c.mixedLoad(c.handles(), 8, c.hurry(c.span(200*time.Millisecond)), false)
 	}},
-	{id: "CONC-14", words: "histories-are-linearizable", races: true, run: (*clauseContext).checkHistories},
+	{id: "CONC-14", words: "histories-are-linearizable", races: true, run: func(c *clauseContext) {
+		c.checkHistories()
+		if c.works("CreateUser") && !c.failed() {
+			c.lookupsBesideWrites()
+		}
+	}},
 	{id: "CONC-15", words: "contention-is-no-error", races: true, requires: []string{"CreateUser"}, run: func(c *clauseContext) {
 		handles := c.handles()
-		c.mixedLoad(handles, 50, c.span(300*time.Millisecond), true)
+		c.mixedLoad(handles, 50, c.hurry(c.span(300*time.Millisecond)), true)
 		c.pairsOfWrites(handles)
 		c.lookupsBesideDeletion(handles)
 		c.sameWritesAtOnce(handles)
+		c.callsDoNotFail()
 		c.withoutHanging("an exchange of sessions between two users", func(context.Context) error { return c.exchangeSessions() })
 	}},
 	{id: "CONC-16", words: "no-deadlock-on-one-connection", needs: []ability{abilitySingle}, run: func(c *clauseContext) {
@@ -449,6 +464,7 @@ var concClauses = []check{
 		requires: []string{"CreateUser", "CreateSession", "UpdateSession", "GetSessionAndUser"}, run: racedSession},
 	{id: "CONC-20", words: "name-and-counter-of-an-authenticator-survive", races: true,
 		requires: []string{"CreateUser", "CreateAuthenticator", "GetAuthenticator", "UpdateAuthenticatorCounter", "RenameAuthenticator"}, run: racedAuthenticator},
+	{id: "CONC-21", words: "two-writes-have-an-order", races: true, requires: []string{"CreateUser"}, run: (*clauseContext).writesAtOnce},
 }
 
 // racedAuthenticator is CONC-20.
@@ -519,7 +535,7 @@ func (c *clauseContext) pairsOfWrites(handles []adapter.Adapter) {
 	const most, least = 400, 5 // overlaps: of all methods together, and of each
 	for round := 0; ; round++ {
 		elapsed := time.Since(start)
-		if enough := sum(met) >= c.rounds(most) || elapsed > c.span(raceLimit); enough && round >= most/5 && (slices.Min(met) >= least || elapsed > 10*raceLimit) {
+		if enough := sum(met) >= c.rounds(most) || elapsed > c.hurry(c.span(raceLimit)); enough && round >= most/5 && (slices.Min(met) >= least || elapsed > 10*raceLimit) {
 			return
 		}
 		i := (round / 2) % len(met)
@@ -753,34 +769,6 @@ func (c *clauseContext) sameWritesAtOnce(handles []adapter.Adapter) {
 	c.raceEach(handles, 4, all)
 }
 
-// raceEach runs each race a few times with n calls, then all in turn at the barrier.
-// If the harness can hold answers, it then holds the answer to each step of the first call of each
-// race, while the second call runs.
-func (c *clauseContext) raceEach(handles []adapter.Adapter, n int, races []func(n int) raceCase) {
-	for _, arrange := range races {
-		for range 3 {
-			k := arrange(n)
-			c.judge(k, c.allTogether(handles, k.calls), "all calls at one moment")
-		}
-	}
-	c.atBarrier(handles, n, func(n, round int) raceCase { return races[round/2%len(races)](n) })
-	control := c.faults()
-	if control == nil {
-		return
-	}
-	defer control.Heal()
-	for _, arrange := range races {
-		for step := 1; step <= heldSteps; step++ {
-			k := arrange(2)
-			history, held := c.oneHeld(control, handles, k.calls, 0, step)
-			c.judge(k, history, fmt.Sprintf("the answer to step %d of %s was held while %s ran", step, k.calls[0].method, k.calls[1].method))
-			if !held {
-				break
-			}
-		}
-	}
-}
-
 // lookupsBesideDeletion makes lookups at the moment when their user is deleted. Each
 // finds what was there, or nothing: it does not fail because one of the records that
 // it reads has gone before another.
@@ -864,6 +852,26 @@ func (c *clauseContext) raceForToken(judge func(t adapter.VerificationToken, h [
 		}
 		return k
 	})
+}
+
+// arrangeSamePair lets several calls create one verification token. Whether the later
+// ones are refused or replace it, it can be used once.
+func (c *clauseContext) arrangeSamePair(n, _ int) raceCase {
+	t := c.newToken()
+	return raceCase{exact: true, calls: slices.Repeat([]call{createToken(t)}, n), verify: func(h []operation) error {
+		created := slices.ContainsFunc(h, func(m operation) bool { return m.err == nil })
+		uses := 0
+		for range 3 {
+			got, err := c.raw.UseVerificationToken(c.ctx, t.Key())
+			if err != nil {
+				return err
+			}
+			if got != nil {
+				uses++
+			}
+		}
+		return unless(uses == 1 || uses == 0 && !created, "a pair that was created by several calls at once could be used %d times", uses)
+	}}
 }
 
 // oneWinner judges a race in which user i made call i for a record that only

@@ -46,7 +46,7 @@ var ctxClauses = []check{
 		for _, method := range c.allMethods() {
 			late := 0
 			for step := 1; step <= min(3, c.rounds(3)); step++ {
-				k := c.newFixture(c.a)
+				k := c.newFixture(c.observe(c.witness()))
 				m := k.callOf(method)
 				i := c.inject(control, fault.Stall, step)
 				start := time.Now()
@@ -90,7 +90,7 @@ var ctxClauses = []check{
 		// Each write has its own fixture, because a cancelled call may still have
 		// effects after it has returned. CTX-07 judges these.
 		try := func(method string, call func(w call) (record any, err error)) {
-			k := c.newFixture(c.raw)
+			k := c.newFixture(c.witness())
 			w := k.callOf(method)
 			record, err := call(w)
 			c.tookEffect(k, k.model(c), w, record, err)
@@ -99,25 +99,27 @@ var ctxClauses = []check{
 		for _, w := range c.working(new(fixture).writes()) {
 			writes = append(writes, w.method)
 		}
-		stride := c.stride(4)
-		for turn, method := range writes {
-			tripped := true
-			for n := 1 + turn%stride; n <= tripLooks && tripped; n += stride {
-				try(method, func(w call) (any, error) {
-					ctx := pair.NewTripContext(c.ctx, n)
-					defer ctx.Cancel()
-					record, err := w.do(ctx, c.raw)
-					tripped = ctx.Tripped()
-					return record, err
-				})
-			}
-		}
+		c.eachPoint(writes, tripLooks, 4, func(method string, n int) (come bool) {
+			try(method, func(w call) (any, error) {
+				ctx := pair.NewTripContext(c.ctx, n)
+				defer ctx.Cancel()
+				record, err := w.do(ctx, c.raw)
+				come = ctx.Tripped()
+				return record, err
+			})
+			return come
+		})
+		var moments []string
 		for turn := range c.rounds(150) {
-			try(writes[turn%len(writes)], func(w call) (record any, err error) {
+			moments = append(moments, writes[turn%len(writes)])
+		}
+		eachCase(c, moments, itself, func(method string) bool {
+			try(method, func(w call) (record any, err error) {
 				during.Call(c.ctx, func(ctx context.Context) { record, err = w.do(ctx, c.raw) })
 				return record, err
 			})
-		}
+			return true
+		})
 		c.cancelLookups(during)
 	}},
 	{id: "CTX-04", words: "abandoned-calls-use-nothing-up", needs: []ability{abilityLimited}, run: func(c *clauseContext) {
@@ -175,35 +177,65 @@ const (
 	laterTime = 60 * time.Millisecond
 )
 
+// eachPoint calls try for the numbered points of each method's call: the times that
+// it looks at its context, or its steps. In a run of less than one round it takes one
+// of as many points as stride says. try reports whether the call came to the point, and
+// so whether there may be a later one.
+func (c *clauseContext) eachPoint(methods []string, most, stride int, try func(method string, n int) bool) {
+	stride = c.stride(stride)
+	next := map[string]int{} // zero for a method that has no more points
+	var turns []string
+	for turn, method := range methods {
+		next[method] = 1 + turn%stride
+		turns = append(turns, slices.Repeat([]string{method}, most/stride)...)
+	}
+	eachCase(c, turns, itself, func(method string) bool {
+		n := next[method]
+		if n == 0 {
+			return false
+		}
+		next[method] += stride
+		if !try(method, n) {
+			next[method] = 0
+		}
+		return true
+	})
+}
+
 // cancelLookups cancels lookups when they check their context for the first time, the
 // second time, and so on, and at random moments. One that succeeds all the same has
 // found what is there.
 func (c *clauseContext) cancelLookups(during *pair.Canceller) {
 	k := c.newFixture(c.raw)
 	c.pause(c.harness().Declarations.EventualReads)
-	stride := c.stride(4)
-	for turn, m := range c.working(k.reads()) {
-		there, err := m.do(c.ctx, c.raw)
-		must(c, m.method, there, err)
-		judge := func(got any, err error) {
-			if d := c.unlike(got, there); err == nil && d != "" {
-				c.Fatalf("%s was cancelled under way and succeeded: %s", m.method, d)
-			}
-		}
-		tripped := true
-		for n := 1 + turn%stride; n <= 3*tripLooks && tripped; n += stride {
-			ctx := pair.NewTripContext(c.ctx, n)
-			got, err := m.do(ctx, c.raw)
-			tripped = ctx.Tripped()
-			ctx.Cancel()
-			judge(got, err)
-		}
-		for range c.rounds(15) {
-			var got any
-			during.Call(c.ctx, func(ctx context.Context) { got, err = m.do(ctx, c.raw) })
-			judge(got, err)
+	calls, there := map[string]call{}, map[string]any{}
+	var methods, moments []string
+	for _, m := range c.working(k.reads()) {
+		record, err := m.do(c.ctx, c.raw)
+		calls[m.method], there[m.method] = m, must(c, m.method, record, err)
+		methods = append(methods, m.method)
+		moments = append(moments, slices.Repeat([]string{m.method}, c.rounds(15))...)
+	}
+	judge := func(method string, got any, err error) {
+		if d := c.unlike(got, there[method]); err == nil && d != "" {
+			c.Fatalf("%s was cancelled under way and succeeded: %s", method, d)
 		}
 	}
+	c.eachPoint(methods, 3*tripLooks, 4, func(method string, n int) bool {
+		ctx := pair.NewTripContext(c.ctx, n)
+		defer ctx.Cancel()
+		got, err := calls[method].do(ctx, c.raw)
+		come := ctx.Tripped()
+		judge(method, got, err)
+		return come
+	})
+	eachCase(c, moments, itself, func(method string) bool {
+		var got any
+		var err error
+		during.Call(c.ctx, func(ctx context.Context) { got, err = calls[method].do(ctx, c.raw) })
+		judge(method, got, err)
+		return true
+	})
 }
 
 // see makes all lookups of the fixture.
@@ -380,21 +412,17 @@ func (c *clauseContext) abandonEach(a adapter.Adapter, control fault.Control, k 
 // cancelAtEachLook cancels every write when it checks its context for the
 // first time, the second time, and so on.
 func (c *clauseContext) cancelAtEachLook() {
-	stride := c.stride(4)
-	for turn, method := range visibleWrites {
-		for n := 1 + turn%stride; n <= tripLooks && c.works(method); n += stride {
-			k := c.newFixture(c.a)
-			x := faulted{fixture: k, call: k.callOf(method)}
-			ctx := pair.NewTripContext(c.ctx, n)
-			x.result, x.err = x.call.do(ctx, c.a)
-			tripped := ctx.Tripped()
-			ctx.Cancel()
-			c.judgeCancelled(x, fmt.Sprintf("cancelled when it looked at its context for the %d. time", n))
-			if !tripped {
-				break
-			}
-		}
-	}
+	c.eachPoint(c.having(visibleWrites), tripLooks, 4, func(method string, n int) bool {
+		k := c.newFixture(c.observe(c.witness()))
+		x := faulted{fixture: k, call: k.callOf(method)}
+		ctx := pair.NewTripContext(c.ctx, n)
+		defer ctx.Cancel()
+		x.result, x.err = x.call.do(ctx, c.a)
+		come := ctx.Tripped()
+		ctx.Cancel()
+		c.judgeCancelled(x, fmt.Sprintf("cancelled when it looked at its context for the %d. time", n))
+		return come
+	})
 }
 
 // cancelAnywhere cancels every write at random moments.
@@ -408,7 +436,7 @@ func (c *clauseContext) cancelAnywhere() {
 			if !c.works(method) {
 				continue
 			}
-			k := c.newFixture(c.raw)
+			k := c.newFixture(c.observe(c.witness()))
 			x := faulted{fixture: k, call: k.callOf(method)}
 			during.Call(c.ctx, func(ctx context.Context) { x.result, x.err = x.call.do(ctx, c.raw) })
 			c.judgeCancelled(x, "cancelled somewhere")
@@ -420,39 +448,35 @@ func (c *clauseContext) cancelAnywhere() {
 // being held.
 func (c *clauseContext) cancelAtEachStep(control fault.Control) {
 	defer control.Heal()
-	hits, stride := 0, c.stride(3)
-	for turn, method := range visibleWrites {
-		for step := 1 + turn%stride; step <= faultSteps && c.works(method); step += stride {
-			k := c.newFixture(c.a)
-			x := faulted{kind: fault.HoldReply, step: step, fixture: k, call: k.callOf(method)}
-			hold := c.inject(control, fault.HoldReply, step)
-			ctx, cancel := context.WithCancel(c.ctx)
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				x.result, x.err = x.call.do(ctx, c.a)
-			}()
-			hit := false
-			select {
-			case <-hold.Hit():
-				hit = true
-			case <-done:
-			}
-			cancel()
-			select {
-			case <-done:
-			case <-time.After(heldPause): // the call finishes its work, or ignores its context
-			}
-			hold.Release()
-			<-done
-			c.mend(control)
-			c.judgeCancelled(x, fmt.Sprintf("cancelled while the answer to step %d was held", step))
-			if !hit {
-				break
-			}
+	hits := 0
+	c.eachPoint(c.having(visibleWrites), faultSteps, 3, func(method string, step int) (hit bool) {
+		k := c.newFixture(c.observe(c.witness()))
+		x := faulted{kind: fault.HoldReply, step: step, fixture: k, call: k.callOf(method)}
+		hold := c.inject(control, fault.HoldReply, step)
+		ctx, cancel := context.WithCancel(c.ctx)
+		defer cancel()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			x.result, x.err = x.call.do(ctx, c.a)
+		}()
+		select {
+		case <-hold.Hit():
+			hit = true
 			hits++
+		case <-done:
 		}
-	}
+		cancel()
+		select {
+		case <-done:
+		case <-time.After(heldPause): // the call finishes its work, or ignores its context
+		}
+		hold.Release()
+		<-done
+		c.mend(control)
+		c.judgeCancelled(x, fmt.Sprintf("cancelled while the answer to step %d was held", step))
+		return hit
+	})
 	if hits == 0 {
 		c.notVerified("no call caused any traffic under the control of Faults")
 	}
@@ -497,15 +521,19 @@ func (c *clauseContext) cancelOneOfTwo() {
 	p, stop := pair.New()
 	defer stop()
 	during := &pair.Canceller{Runner: p}
+	var cancelled []call
 	for n := range c.rounds(120) {
-		m := repeatable[n%len(repeatable)]
+		cancelled = append(cancelled, repeatable[n%len(repeatable)])
+	}
+	eachCase(c, cancelled, func(m call) []string { return []string{m.method} }, func(m call) bool {
 		two := make(chan error, 1)
 		during.Call(c.ctx, func(ctx context.Context) {
 			go func() { _, err := m.do(c.ctx, c.raw); two <- err }()
 			_, _ = m.do(ctx, c.raw)
 		})
 		judge(m, <-two)
-	}
+		return true
+	})
 	if control == nil {
 		return
 	}
@@ -579,16 +607,11 @@ func (c *clauseContext) cancelHeld(control fault.Control, m call) error {
 func (c *clauseContext) nothingComesLater() {
 	control := c.control()
 	defer control.Heal()
-	var writes []string
-	for _, method := range visibleWrites {
-		if c.works(method) {
-			writes = append(writes, method)
-		}
-	}
+	writes := c.having(visibleWrites)
 	hits := 0
 	for i := 0; i < len(writes); i += c.stride(3) {
 		method := writes[i]
-		k := c.newFixture(c.a)
+		k := c.newFixture(c.observe(c.witness()))
 		x := faulted{kind: fault.Stall, step: 1, fixture: k, call: k.callOf(method)}
 		stall := c.inject(control, fault.Stall, 1)
 		ctx, cancel := context.WithTimeout(c.ctx, stallTime)

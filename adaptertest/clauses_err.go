@@ -151,6 +151,13 @@ func failureIsNotAbsent(c *clauseContext) {
 	b := c.residents(1)[0]
 	lookups := c.lookups()
 	if c.has(abilityFaults) {
+		type faultedLookup struct {
+			keyed
+			key    []string
+			before any
+			kind   fault.Kind
+		}
+		var cases []faultedLookup
 		for turn, k := range lookups {
 			key, ok := b.key(k)
 			if !ok {
@@ -162,29 +169,33 @@ func failureIsNotAbsent(c *clauseContext) {
 				continue
 			}
 			kinds := []fault.Kind{fault.FailRequest, fault.Down, fault.CutReply, fault.Cut, fault.LoseReply}
-			uses := k.method == "UseVerificationToken"
-			if uses {
+			if k.method == "UseVerificationToken" {
 				kinds = kinds[:2] // after a lost reply the token may be used: FAULT-07 judges that
 			}
 			for _, kind := range c.kindsFor(turn, len(lookups), c.faults(), kinds) {
-				c.eachStep(k.method, kind, func() {
-					if uses {
-						token := c.token()
-						key = []string{token.Identifier, token.Token}
-					}
-				}, func(what string) error {
-					got, err := c.bounded(limitWith(kind), func(c *clauseContext) (any, error) { return k.call(c, c.a, key) })
-					switch {
-					case err != nil:
-					case got == nil:
-						c.Errorf("%s of a stored record reports absent when %s", k.method, what)
-					case !uses:
-						c.same(k.method+" when "+what, got, before)
-					}
-					return err
-				})
+				cases = append(cases, faultedLookup{k, key, before, kind})
 			}
 		}
+		eachCase(c, cases, func(x faultedLookup) []string { return []string{x.method, kindName(x.kind)} }, func(x faultedLookup) bool {
+			uses := x.method == "UseVerificationToken"
+			c.eachStep(x.method, x.kind, func() {
+				if uses {
+					token := c.token()
+					x.key = []string{token.Identifier, token.Token}
+				}
+			}, func(what string) error {
+				got, err := c.bounded(limitWith(x.kind), func(c *clauseContext) (any, error) { return x.call(c, c.a, x.key) })
+				switch {
+				case err != nil:
+				case got == nil:
+					c.Errorf("%s of a stored record reports absent when %s", x.method, what)
+				case !uses:
+					c.same(x.method+" when "+what, got, x.before)
+				}
+				return err
+			})
+			return true
+		})
 	}
 	if c.has(abilityClose) {
 		c.uninvolvedGone = true
@@ -214,6 +225,11 @@ func failureIsNotAbsent(c *clauseContext) {
 
 // nilErrorMeansWritten is ERR-02.
 func nilErrorMeansWritten(c *clauseContext) {
+	type faultedWrite struct {
+		write
+		kind fault.Kind
+	}
+	var cases []faultedWrite
 	writes := c.writes()
 	for turn, w := range writes {
 		change, missing := w.prepare(c)
@@ -227,19 +243,25 @@ func nilErrorMeansWritten(c *clauseContext) {
 		}
 		kinds := []fault.Kind{fault.FailRequest, fault.Down, fault.Cut}
 		for _, kind := range c.kindsFor(turn, len(writes), c.faults(), kinds) {
-			c.eachStep(w.method, kind, func() { change, missing = w.prepare(c) }, func(what string) error {
-				_, err := c.bounded(limitWith(kind), func(c *clauseContext) (any, error) { return change.do(c.ctx, c.a) })
-				if err != nil {
-					return err
-				}
-				c.heal()
-				if m := missing(); m != "" {
-					c.Errorf("%s succeeded when %s, and is not there: %s", w.method, what, m)
-				}
-				return nil
-			})
+			cases = append(cases, faultedWrite{w, kind})
 		}
 	}
+	eachCase(c, cases, func(x faultedWrite) []string { return []string{x.method, kindName(x.kind)} }, func(x faultedWrite) bool {
+		var change call
+		var missing func() string
+		c.eachStep(x.method, x.kind, func() { change, missing = x.prepare(c) }, func(what string) error {
+			_, err := c.bounded(limitWith(x.kind), func(c *clauseContext) (any, error) { return change.do(c.ctx, c.a) })
+			if err != nil {
+				return err
+			}
+			c.heal()
+			if m := missing(); m != "" {
+				c.Errorf("%s succeeded when %s, and is not there: %s", x.method, what, m)
+			}
+			return nil
+		})
+		return true
+	})
 	for _, problem := range c.ownerless() {
 		c.Errorf("%s", problem)
 	}

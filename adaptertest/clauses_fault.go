@@ -77,7 +77,8 @@ var faultClauses = []check{
 		}
 	}},
 	{id: "FAULT-07", words: "lost-reply-is-not-applied-twice", needs: needsFaults, run: func(c *clauseContext) {
-		c.eachFault([]fault.Kind{fault.LoseReply}, visibleWrites, func(x faulted) {
+		writes := share(c, c.having(visibleWrites), c.rand.IntN(len(visibleWrites)))
+		c.eachFault([]fault.Kind{fault.LoseReply}, writes, func(x faulted) {
 			if _, whole := c.wholeOrNone(x); whole {
 				c.returnsWhatIsThere(x)
 			}
@@ -96,16 +97,13 @@ var faultClauses = []check{
 		})
 	}},
 	{id: "FAULT-08", words: "failed-call-leaves-nothing-open", needs: []ability{abilityFaults, abilitySecond}, run: func(c *clauseContext) {
-		second := c.second()
 		c.eachFault([]fault.Kind{fault.FailRequest, fault.CutReply, fault.LoseReply}, visibleWrites, func(x faulted) {
-			if err := c.writesFromElsewhere(second, x.fixture); err != nil {
+			if err := c.writesFromElsewhere(c.witness(), x.fixture); err != nil {
 				c.Errorf("%s: afterwards another adapter can't write the same records: %v", x, err)
 			}
 		})
-		for _, method := range visibleWrites {
-			if c.works(method) {
-				c.abandonedCallEnds(second, method)
-			}
+		for _, method := range share(c, c.having(visibleWrites), c.rand.IntN(len(visibleWrites))) {
+			c.abandonedCallEnds(method)
 		}
 		c.cursorsAreClosed()
 	}},
@@ -117,7 +115,16 @@ var faultClauses = []check{
 		}
 	}},
 	{id: "FAULT-10", words: "session-never-comes-with-another-user", needs: needsFaults, run: func(c *clauseContext) {
-		c.eachFault(breakingFaults, []string{"GetSessionAndUser"}, func(x faulted) { c.rightOrError(x, true) })
+		readOther := func() {} // so that the adapter has another user in its hands
+		if c.works("GetSessionAndUser") {
+			other := c.session(c.user().ID)
+			readOther = func() { _, _ = c.raw.GetSessionAndUser(c.ctx, other.SessionToken) }
+		}
+		readOther()
+		c.eachFault(breakingFaults, []string{"GetSessionAndUser"}, func(x faulted) {
+			c.rightOrError(x, true)
+			readOther()
+		})
 	}},
 	{id: "FAULT-11", words: "works-through-a-pooler", run: func(c *clauseContext) {
 		if why := c.harness().Declarations.NoPooler; why != "" {
@@ -325,17 +332,17 @@ func (c *clauseContext) listIsCut(kinds []fault.Kind) {
 // one that ends a transaction or gives back a lock. It does so at each step
 // except the last. A write of two steps or fewer leaves nothing open between
 // them.
-func (c *clauseContext) abandonedCallEnds(second adapter.Adapter, method string) {
+func (c *clauseContext) abandonedCallEnds(method string) {
 	control := c.control()
 	defer control.Heal()
-	whole := c.newFixture(c.a).callOf(method)
+	whole := c.newFixture(c.observe(c.witness())).callOf(method)
 	before := control.Steps()
 	if _, err := whole.do(c.ctx, c.a); err != nil {
 		c.Fatalf("%s: %v", method, err)
 	}
 	steps := int(control.Steps() - before)
 	for step := 1; steps > 2 && step < steps; step++ {
-		k := c.newFixture(c.a)
+		k := c.newFixture(c.observe(c.witness()))
 		m := k.callOf(method)
 		held, err := control.Inject(fault.HoldReply, step)
 		if errors.Is(err, errors.ErrUnsupported) {
@@ -354,7 +361,7 @@ func (c *clauseContext) abandonedCallEnds(second adapter.Adapter, method string)
 		}
 		held.Release()
 		c.mend(control)
-		if err := c.writesFromElsewhere(second, k); err != nil {
+		if err := c.writesFromElsewhere(c.witness(), k); err != nil {
 			c.Errorf("%s with a held reply at step %d until its deadline, and the next request failed: afterwards another adapter can't write the same records: %v",
 				method, step, err)
 			return

@@ -137,18 +137,29 @@ var inputClauses = []check{
 			}
 		}
 		names = append(names, "sqlite_master", "sqlite_sequence", "rowid", "_id", "id", "pg_catalog.pg_class", "information_schema.tables", "system.indexes", "_all_docs")
+		type missing struct {
+			keyed
+			part int
+			name string
+		}
+		var cases []missing
 		turn := 0
 		for _, k := range c.keyed() {
 			key, _ := residents[0].key(k)
 			for i := range key {
 				for _, name := range share(c, names, turn) {
 					if key[i] != name {
-						c.misses(k, with(key, i, name))
+						cases = append(cases, missing{k, i, name})
 					}
 				}
 				turn++
 			}
 		}
+		eachCase(c, cases, func(x missing) []string { return []string{x.method + " by " + x.parts[x.part]} }, func(x missing) bool {
+			key, _ := residents[0].key(x.keyed)
+			c.misses(x.keyed, with(key, x.part, x.name))
+			return true
+		})
 		c.intact(residents)
 	}},
 	{id: "INPUT-10", words: "nul-and-invalid-utf8-are-absent", run: func(c *clauseContext) {
@@ -226,19 +237,31 @@ var inputClauses = []check{
 // every field.
 func (c *clauseContext) onlyText(refusable bool, texts ...string) {
 	residents := c.residents(2)
+	type odd struct {
+		keyed
+		key  []string
+		text string
+	}
+	var cases []odd
 	for _, text := range texts {
 		for _, k := range c.keyed() {
-			c.misses(k, slices.Repeat([]string{text}, len(k.parts)))
+			cases = append(cases, odd{k, slices.Repeat([]string{text}, len(k.parts)), text})
 			key, ok := residents[0].key(k)
 			if !ok {
 				continue
 			}
 			for i := range key {
-				for _, odd := range []string{text, key[i] + text, text + key[i]} {
-					c.misses(k, with(key, i, odd))
+				for _, part := range []string{text, key[i] + text, text + key[i]} {
+					cases = append(cases, odd{k, with(key, i, part), text})
 				}
 			}
 		}
+	}
+	eachCase(c, cases, func(x odd) []string { return []string{x.method, x.text} }, func(x odd) bool {
+		c.misses(x.keyed, x.key)
+		return true
+	})
+	for _, text := range texts {
 		c.saturated(text, refusable)
 	}
 	c.intact(residents)

@@ -173,20 +173,29 @@ func (c *clauseContext) prompt(what string, f func(ctx context.Context)) {
 // after up to n times 40 µs.
 func (c *clauseContext) cancelledCalls(n int) {
 	b := c.residents(1)[0]
+	type cancelled struct {
+		keyed
+		after time.Duration
+	}
+	var cases []cancelled
 	for i := 0; i < n; i += c.stride(n / 5) {
 		for _, k := range c.keyed() {
-			key, ok := b.key(k)
-			if !ok || !k.lookup || k.method == "UseVerificationToken" {
-				key = make([]string, len(k.parts))
-				for j := range key {
-					key[j] = c.unique("unknown")
-				}
-			}
-			ctx, cancel := context.WithTimeout(c.ctx, time.Duration(i)*40*time.Microsecond)
-			_, _ = c.at(ctx, func(c *clauseContext) (any, error) { return k.call(c, c.a, key) })
-			cancel()
+			cases = append(cases, cancelled{k, time.Duration(i) * 40 * time.Microsecond})
 		}
 	}
+	eachCase(c, cases, func(x cancelled) []string { return []string{x.method} }, func(x cancelled) bool {
+		key, ok := b.key(x.keyed)
+		if !ok || !x.lookup || x.method == "UseVerificationToken" {
+			key = make([]string, len(x.parts))
+			for j := range key {
+				key[j] = c.unique("unknown")
+			}
+		}
+		ctx, cancel := context.WithTimeout(c.ctx, x.after)
+		defer cancel()
+		_, _ = c.at(ctx, func(c *clauseContext) (any, error) { return x.call(c, c.a, key) })
+		return true
+	})
 }
 
 // noGoroutineOutlives is LIFE-04. A goroutine has the profiler label of the

@@ -90,7 +90,7 @@ var slistClauses = []check{
 		c.unchanged("of the user whose sessions were ended", c.a, rest)
 		c.endsSessions(u, c.outliving(u), -1)
 		c.endsWhatIsOver(u)
-		many := make([]adapter.Session, manyRecords)
+		many := make([]adapter.Session, c.many())
 		long := c.newSession(u)
 		end := strings.Repeat("x", 1200) // together more than a page of a mebibyte
 		long.SessionToken += end
@@ -381,23 +381,11 @@ func (c *clauseContext) arrangeSignOut(n, _ int, userID string) raceCase {
 // sessions to another user: one that is the other's has stayed, and each has either
 // moved or been deleted.
 func (c *clauseContext) arrangeMoves(n int, userID, otherID string) raceCase {
-	k := raceCase{calls: []call{deleteSessions(userID, "")}}
-	before := make([]adapter.Session, n-1)
-	for i := range before {
-		before[i] = c.newSession(userID)
-		_, err := c.raw.CreateSession(c.ctx, before[i])
-		must(c, "CreateSession", &before[i], err)
-		k.calls = append(k.calls, updateSession(adapter.SessionUpdate{SessionToken: before[i].SessionToken, UserID: adapter.To(otherID)}))
-	}
+	k, before := c.movesBeside(deleteSessions(userID, ""), n, userID, otherID)
+	staysWithOther := k.verify
 	k.verify = func(h []operation) error {
-		for i, m := range h[1:] {
-			if !m.won() { // it came too late, was refused, or the method returns nothing
-				continue
-			}
-			found, err := c.raw.GetSessionAndUser(c.ctx, before[i].SessionToken)
-			if err != nil || found == nil || found.Session.UserID != otherID {
-				return fmt.Errorf("a session that was moved to another user: got %s, error %w", diff.Show(found), err)
-			}
+		if err := staysWithOther(h); err != nil {
+			return err
 		}
 		list, err := optional[adapter.SessionLists](c.raw).ListSessionsByUserID(c.ctx, userID)
 		if err != nil || len(list) > 0 && h[0].err == nil {
@@ -408,7 +396,7 @@ func (c *clauseContext) arrangeMoves(n int, userID, otherID string) raceCase {
 			return err // how many there were is not known
 		}
 		deleted := h[0].result.(int64)
-		return unless(deleted+moved == int64(len(before)), "%d sessions were there: %d were deleted and %d have moved", len(before), deleted, moved)
+		return unless(deleted+moved == int64(before), "%d sessions were there: %d were deleted and %d have moved", before, deleted, moved)
 	}
 	return k
 }

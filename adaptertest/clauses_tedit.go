@@ -15,7 +15,7 @@ var tokenEditMethods = []string{"CreateVerificationToken", "UseVerificationToken
 var teditClauses = []check{
 	{id: "TEDIT-01", words: "all-tokens-of-the-identifier-end", requires: tokenEditMethods, run: func(c *clauseContext) {
 		identifier := c.newToken().Identifier
-		for _, n := range []int{1, 2, 5, manyRecords} {
+		for _, n := range []int{1, 2, 5, c.many()} {
 			tokens := make([]adapter.VerificationToken, n)
 			c.populate(n, func(i int) {
 				tokens[i] = c.newToken()

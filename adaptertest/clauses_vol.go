@@ -93,10 +93,10 @@ var volClauses = []check{
 	{id: "VOL-04", words: "lookups-do-not-slow-down", alone: true, run: lookupsDoNotSlowDown},
 }
 
-// lookUp calls f for each of n records. If the store scans, it calls f for a part
-// of them, which is spread over all records.
+// lookUp calls f for each of n records. If the store scans, or in a run of less than
+// one round, it calls f for a part of them, which is spread over all records.
 func (c *clauseContext) lookUp(n int, f func(i int)) {
-	stride := 1
+	stride := c.stride(8)
 	if why := c.harness().Declarations.Scans; why != "" {
 		stride = 8 // VOL-03 deletes every third record, and this is no multiple of three
 		c.Notef("one record in %d is looked up: %s", stride, why)

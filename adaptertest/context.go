@@ -47,7 +47,8 @@ type clauseContext struct {
 	missing        []string // those of the 19 methods that the adapter does not have
 	optional       []string // those methods of optional interfaces that it does not have
 	known          remembered
-	uninvolvedGone bool // the clause has closed the handle that reads the uninvolved user, or has emptied the store
+	beside         adapter.Adapter // the second handle, once it is open
+	uninvolvedGone bool            // the clause has closed the handle that reads the uninvolved user, or has emptied the store
 }
 
 // harness is the harness of the run.
@@ -160,6 +161,49 @@ func share[T any](c *clauseContext, values []T, turn int) []T {
 	return some
 }
 
+// caseTime limits an enumeration of cases in a hurried run, for each of its rounds.
+const caseTime = time.Second
+
+// eachCase calls try with the cases, in an order that the seed of the run decides,
+// until the clause fails. try reports false if there was no such case. If in a hurried
+// run the cases take longer than caseTime, eachCase then leaves out all but those of a
+// group that it has not met yet.
+func eachCase[T any](c *clauseContext, cases []T, groups func(T) []string, try func(T) bool) {
+	end := time.Now().Add(c.span(caseTime))
+	met := map[string]bool{}
+	tried, left := 0, 0
+	for _, i := range c.rand.Perm(len(cases)) {
+		these := groups(cases[i])
+		if c.run.hurried && time.Now().After(end) && !slices.ContainsFunc(these, func(group string) bool { return !met[group] }) {
+			left++
+			continue
+		}
+		for _, group := range these {
+			met[group] = true
+		}
+		if try(cases[i]) {
+			tried++
+		}
+		if c.failed() {
+			return
+		}
+	}
+	if left > 0 {
+		c.Notef("the store is slow: %d cases were tried, and at most %d were left out", tried, left)
+	}
+}
+
+// itself is the group of a case that is a method.
+func itself(method string) []string { return []string{method} }
+
+// hurry returns the limit of a time, or half of it in a hurried run.
+func (c *clauseContext) hurry(limit time.Duration) time.Duration {
+	if c.run.hurried {
+		return limit / 2
+	}
+	return limit
+}
+
 // span scales the time for repetitions in the same way.
 func (c *clauseContext) span(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * c.run.options.Rounds)
@@ -210,6 +254,14 @@ func (c *clauseContext) observe(a adapter.Adapter) adapter.Adapter {
 func (c *clauseContext) second() adapter.Adapter {
 	c.need(abilitySecond)
 	return c.observe(c.harness().Second(c.tb, c.raw))
+}
+
+// witness returns another handle on the same data, if the harness has one, and else
+// the adapter, without the observer. It prepares and judges calls that meet faults: its
+// connections do not break, and a new connection costs a server more than many calls.
+func (c *clauseContext) witness() adapter.Adapter {
+	handles := c.handles()
+	return handles[len(handles)-1]
 }
 
 // sweep triggers the clean-up of the records that expired at or before now.

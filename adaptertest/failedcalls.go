@@ -1,7 +1,6 @@
 package adaptertest
 
 import (
-	"errors"
 	"maps"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
@@ -54,26 +53,24 @@ func (c *clauseContext) failedCalls() []failure {
 	failed := []failure{}
 	control := c.harness().Faults(c.raw)
 	b := c.residents(1)[0]
+	reads, writes := c.lookups(), c.writes()
+	turn := 0
 	one := func(what string, call func(c *clauseContext) (any, error)) {
-		for _, kind := range []fault.Kind{fault.FailRequest, fault.Down} {
-			in, err := control.Inject(kind, 1)
-			if errors.Is(err, errors.ErrUnsupported) {
-				continue
-			} else if err != nil {
-				c.Fatalf("injecting a fault: %v", err)
-			}
-			if _, err = c.bounded(limitWith(kind), call); err != nil && (isHit(in) || willBeHit(in)) {
+		turn++
+		for _, kind := range c.kindsFor(turn, len(reads)+len(writes), control, []fault.Kind{fault.FailRequest, fault.Down}) {
+			in := c.inject(control, kind, 1)
+			if _, err := c.bounded(limitWith(kind), call); err != nil && (isHit(in) || willBeHit(in)) {
 				failed = append(failed, failure{what + " of a store that fails", err})
 			}
 			c.heal()
 		}
 	}
-	for _, k := range c.lookups() {
+	for _, k := range reads {
 		if key, ok := b.key(k); ok {
 			one(k.method, func(c *clauseContext) (any, error) { return k.call(c, c.a, key) })
 		}
 	}
-	for _, w := range c.writes() {
+	for _, w := range writes {
 		change, _ := w.prepare(c)
 		one(w.method, func(c *clauseContext) (any, error) { return change.do(c.ctx, c.a) })
 	}

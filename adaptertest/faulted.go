@@ -198,47 +198,60 @@ func (c *clauseContext) faultsExcept(skip func(method string, kind fault.Kind) b
 	control := c.control()
 	defer control.Heal()
 	hits := 0
-	var k *fixture
+	var cases []faultOf
 	for turn, method := range methods {
 		if !c.works(method) {
 			continue
 		}
-		most := faultSteps
 		for _, kind := range c.kindsFor(turn, len(methods), control, kinds) {
 			if skip(method, kind) {
 				hits++
 				continue
 			}
-			var errs []failure
-			for step := 1; step <= most; step++ {
-				if k == nil || !slices.Contains(lookups, method) {
-					k = c.newFixture(c.a)
-				}
-				m := k.callOf(method)
-				i := c.inject(control, kind, step)
-				ctx, cancel := context.WithTimeout(c.ctx, limitWith(kind))
-				result, err := m.do(ctx, c.a)
-				cancel()
-				hit := isHit(i) || err != nil && willBeHit(i)
-				i.Release()
-				c.mend(control)
-				if !hit {
-					if err == nil {
-						most = step - 1 // the call has no more steps
-					}
-					break
-				}
-				hits++
-				x := faulted{kind: kind, step: step, fixture: k, call: m, result: result, err: err}
-				errs = append(errs, failure{x.String(), err})
-				c.adoptID(&x)
-				judge(x)
-				if c.failed() {
-					return
-				}
-			}
-			c.run.metFault(method, kind, errs)
+			cases = append(cases, faultOf{method, kind})
 		}
+	}
+	var k *fixture
+	steps := map[string]int{} // of a call that succeeded
+	groups := func(x faultOf) []string { return []string{x.method, kindName(x.kind)} }
+	eachCase(c, cases, groups, func(of faultOf) bool {
+		most, known := steps[of.method]
+		if !known {
+			most = faultSteps
+		}
+		var errs []failure
+		for step := 1; step <= most; step++ {
+			if k == nil || !slices.Contains(lookups, of.method) {
+				k = c.newFixture(c.observe(c.witness()))
+			}
+			m := k.callOf(of.method)
+			i := c.inject(control, of.kind, step)
+			ctx, cancel := context.WithTimeout(c.ctx, limitWith(of.kind))
+			result, err := m.do(ctx, c.a)
+			cancel()
+			hit := isHit(i) || err != nil && willBeHit(i)
+			i.Release()
+			c.mend(control)
+			if !hit {
+				if err == nil {
+					steps[of.method] = step - 1
+				}
+				break
+			}
+			hits++
+			x := faulted{kind: of.kind, step: step, fixture: k, call: m, result: result, err: err}
+			errs = append(errs, failure{x.String(), err})
+			c.adoptID(&x)
+			judge(x)
+			if c.failed() {
+				return true
+			}
+		}
+		c.run.metFault(of.method, of.kind, errs)
+		return true
+	})
+	if c.failed() {
+		return
 	}
 	applicable := slices.ContainsFunc(methods, c.works)
 	if !applicable {
@@ -291,7 +304,7 @@ func (c *clauseContext) effectOn(m *model.Model, look keys, k call) (next *model
 	before, after := c.snapshotOfModel(m, look), c.snapshotOfModel(next, look)
 	more := looks
 	for end := time.Now().Add(c.harness().Declarations.EventualReads); ; c.pause(time.Millisecond) {
-		got, err := c.snapshot(c.ctx, c.raw, look)
+		got, err := c.snapshot(c.ctx, c.witness(), look)
 		if err != nil {
 			return next, false, []string{err.Error()}
 		}

@@ -76,13 +76,16 @@ type growth struct {
 }
 
 // lookupsDoNotSlowDown is VOL-04. Each lookup is measured for the newest record,
-// for one in the middle and for none, at three populations, or two in the quick form. One
-// that seems to grow is measured again twice, at a large population. A handle that was opened since then makes
-// these calls, because a statement that was planned for a small store may read all of a
-// large one.
+// for one in the middle and for none, at three populations, or two in the quick form and
+// in a hurried run. One that seems to grow is measured again twice, at a large population.
+// A handle that was opened since then makes these calls, because a statement that was
+// planned for a small store may read all of a large one.
 func lookupsDoNotSlowDown(c *clauseContext) {
 	sizes := []int{largePopulation / 2, largePopulation}
-	if c.run.options.Rounds < 1 {
+	switch {
+	case c.run.options.Rounds < 1:
+		sizes = []int{largePopulation / 8}
+	case c.run.hurried:
 		sizes = []int{largePopulation / 4}
 	}
 	store, small := crowd{a: c.raw}, c.smallStore()
@@ -90,7 +93,7 @@ func lookupsDoNotSlowDown(c *clauseContext) {
 	var g growth
 	g.measure(c, c.raw, &store, small, nil)
 	for _, size := range sizes {
-		store.grow(c, size, populateTime)
+		store.grow(c, size, c.hurry(populateTime))
 		g.measure(c, c.raw, &store, small, nil)
 	}
 	var suspects []int

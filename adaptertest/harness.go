@@ -101,7 +101,10 @@ type Harness struct {
 	// other functions that open adapters must then work for several clauses at
 	// once. Clauses that measure, or that judge the whole run or process, run
 	// alone, after the others, and in a run of at least one round the races, too.
-	// If -run or -skip of go test names clauses, they run one after the other.
+	// A clause with many cases, such as a fault at each step of each call, then tries
+	// those that the store can answer in a second, at least one of each method and of
+	// each kind of fault, and notes that it left some out. If -run or -skip of go test
+	// names clauses, they run one after the other, with all cases.
 	Parallel int
 
 	// ClauseTimeout ends a stuck clause, in which no call has returned for this time.

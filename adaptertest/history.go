@@ -54,8 +54,8 @@ func (c *clauseContext) checkHistories() {
 		judged++
 		start := time.Now()
 		n := 0
-		for ; n < c.rounds(historyMinimum) || time.Since(start) < c.span(historyTime); n++ {
-			if n >= 5 && time.Since(start) >= c.span(historyLimit) {
+		for ; n < c.rounds(historyMinimum) || time.Since(start) < c.hurry(c.span(historyTime)); n++ {
+			if n >= 5 && time.Since(start) >= c.hurry(c.span(historyLimit)) {
 				break
 			}
 			c.oneHistory(p, r, handles, n)

@@ -72,7 +72,7 @@ func listWhileOthersChange[T any](c *clauseContext, what string, k listedKind[T]
 		start := time.Now()
 		goesOn := func(n int) bool {
 			elapsed := time.Since(start)
-			return n < fewestBeside && elapsed < 10*raceLimit || n < c.rounds(listsBeside) && elapsed < c.span(raceLimit)
+			return n < fewestBeside && elapsed < 10*raceLimit || n < c.rounds(listsBeside) && elapsed < c.hurry(c.span(raceLimit))
 		}
 		for n, last := 0, int64(0); goesOn(n); {
 			list := k.list()

@@ -149,3 +149,8 @@ func (c *clauseContext) works(name string) bool {
 func (c *clauseContext) working(calls []call) []call {
 	return slices.DeleteFunc(calls, func(k call) bool { return !c.works(k.method) })
 }
+
+// having returns those of the methods that the adapter can be called with.
+func (c *clauseContext) having(methods []string) []string {
+	return slices.DeleteFunc(slices.Clone(methods), func(method string) bool { return !c.works(method) })
+}

@@ -30,3 +30,6 @@ func (c *clauseContext) populate(n int, f func(i int)) {
 
 // manyRecords is more than the page sizes of stores and drivers.
 const manyRecords = 1050
+
+// many is manyRecords, or fewer in a run of less than one round.
+func (c *clauseContext) many() int { return manyRecords / c.stride(7) }

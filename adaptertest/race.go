@@ -1,11 +1,13 @@
 package adaptertest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
@@ -15,9 +17,9 @@ import (
 )
 
 // Races are run in two ways. At the barrier many calls start at one moment, many
-// times: that finds likely faults. If the harness can hold answers back, one
-// call is stopped after each of its steps in turn, while another call runs to
-// its end. The first call then acts on the data that it read before, so this way
+// times: that finds likely faults. And one call is stopped after each of its steps in
+// turn, while another call runs to its end: where its answers are held, or where it checks
+// its context. The first call then acts on the data that it read before, so this way
 // finds most read-then-write faults with certainty.
 
 // operation is a finished call, with its handle, its start and end, and its
@@ -54,7 +56,12 @@ func historyText(h []operation) string {
 }
 
 // perform makes a call. A panic is a breach and becomes an error.
-func (c *clauseContext) perform(k call, a adapter.Adapter, client, handle int, since time.Time) (m operation) {
+func (c *clauseContext) perform(k call, a adapter.Adapter, client, handle int, since time.Time) operation {
+	return c.performWith(c.ctx, k, a, client, handle, since)
+}
+
+// performWith makes a call with a context of its own.
+func (c *clauseContext) performWith(ctx context.Context, k call, a adapter.Adapter, client, handle int, since time.Time) (m operation) {
 	m = operation{call: k, client: client, handle: handle, from: time.Since(since)}
 	defer func() {
 		if v := recover(); v != nil {
@@ -63,7 +70,7 @@ func (c *clauseContext) perform(k call, a adapter.Adapter, client, handle int, s
 			c.Errorf("%s(%s) panicked: %v\n%s", k.method, diff.Show(k.args...), v, debug.Stack())
 		}
 	}()
-	m.result, m.err = k.do(c.ctx, a)
+	m.result, m.err = k.do(ctx, a)
 	m.to = time.Since(since)
 	return m
 }
@@ -81,7 +88,8 @@ type raceCase struct {
 
 // The limits of a race at the barrier, for each round of the run: at least
 // raceMinimum repetitions, raceOverlaps of them with two calls that overlap, and
-// raceTime; at most raceLimit, unless that is less than raceFewest repetitions.
+// raceTime; at most raceLimit, or half of it in a hurried run, unless that is less than
+// raceFewest repetitions.
 const (
 	raceMinimum  = 200
 	raceOverlaps = 500
@@ -105,15 +113,15 @@ func (c *clauseContext) race(n int, arrange func(n, round int) raceCase) {
 // handles are the adapter and, if the harness has one, a second handle on the
 // same data, without the observer.
 func (c *clauseContext) handles() []adapter.Adapter {
-	handles := []adapter.Adapter{c.raw}
-	if c.has(abilitySecond) {
-		second := c.harness().Second(c.tb, c.raw)
-		if second == nil {
+	if c.beside == nil && c.has(abilitySecond) {
+		if c.beside = c.harness().Second(c.tb, c.raw); c.beside == nil {
 			c.Fatalf("the harness returned a nil second adapter")
 		}
-		handles = append(handles, second)
 	}
-	return handles
+	if c.beside == nil {
+		return []adapter.Adapter{c.raw}
+	}
+	return []adapter.Adapter{c.raw, c.beside}
 }
 
 func (c *clauseContext) atBarrier(handles []adapter.Adapter, n int, arrange func(n, round int) raceCase) (rounds int) {
@@ -123,11 +131,11 @@ func (c *clauseContext) atBarrier(handles []adapter.Adapter, n int, arrange func
 	for overlaps := 0; ; rounds++ {
 		elapsed := time.Since(start)
 		if rounds >= c.rounds(raceMinimum) && overlaps >= c.rounds(raceOverlaps) && elapsed >= c.span(raceTime) ||
-			rounds >= raceFewest && elapsed >= c.span(raceLimit) {
+			c.raceIsOver(rounds, elapsed, raceLimit) {
 			return rounds
 		}
 		how := fmt.Sprintf("round %d, at the barrier", rounds+1)
-		if rounds%2 == 0 && rounds < c.rounds(raceMinimum) && (rounds < raceFewest || elapsed < c.span(raceLimit)/2) {
+		if rounds%2 == 0 && rounds < c.rounds(raceMinimum) && !c.raceIsOver(rounds, 2*elapsed, raceLimit) {
 			k := arrange(n, rounds)
 			c.judge(k, c.allTogether(handles, k.calls), how)
 			continue
@@ -139,6 +147,11 @@ func (c *clauseContext) atBarrier(handles []adapter.Adapter, n int, arrange func
 		}
 		c.judge(k, h, how)
 	}
+}
+
+// raceIsOver reports whether a race has reached its limit of time.
+func (c *clauseContext) raceIsOver(rounds int, elapsed, limit time.Duration) bool {
+	return rounds >= raceFewest && elapsed >= c.hurry(c.span(limit))
 }
 
 // allTogether makes calls at one moment, as far as the scheduler allows.
@@ -183,32 +196,82 @@ const (
 	// heldPause is how long the race waits for a call while the answer of
 	// another call is held: the first may be waiting for a lock of the other.
 	heldPause = 25 * time.Millisecond
+	// lookPause is the same while a call is stopped at its context.
+	lookPause = 5 * time.Millisecond
 )
 
+// withHeldAnswers runs race cases of two calls. Each call in turn is stopped after each
+// of its steps, while the other one runs.
 func (c *clauseContext) withHeldAnswers(handles []adapter.Adapter, round int, arrange func(n, round int) raceCase) {
-	control := c.faults()
-	if control == nil {
-		c.Notef("no answers were held: the harness has no %s", abilityFaults)
-		return
-	}
-	defer control.Heal()
 	for first := range 2 {
-		for step := 1; step <= heldSteps; step++ {
+		c.stepByStep(handles, first, heldPause, func() raceCase {
 			round++
-			k := arrange(2, round)
-			history, held := c.oneHeld(control, handles, k.calls, first, step)
-			c.judge(k, history, fmt.Sprintf("the answer to step %d of client %d was held while client %d ran", step, first, 1-first))
-			if !held {
-				break
-			}
+			return arrange(2, round)
+		})
+	}
+}
+
+// stepByStep runs race cases of two calls. It stops the first call, which is one of the
+// two, after each of its steps in turn, and the other one runs, for the pause if it has to
+// wait. A step is an answer of the store if the harness can hold answers, and else a check
+// of the context.
+func (c *clauseContext) stepByStep(handles []adapter.Adapter, first int, pause time.Duration, arrange func() raceCase) {
+	control := c.faults()
+	if control != nil {
+		defer control.Heal()
+	}
+	for step := 1; step <= heldSteps; step++ {
+		k := arrange()
+		var history []operation
+		var stopped bool
+		how := "the answer to step %d of client %d was held while client %d ran"
+		if control != nil {
+			history, stopped = c.oneHeld(control, handles, k.calls, first, step, pause)
+		} else {
+			pause = min(pause, lookPause)
+			how = "client %[2]d checked its context, for time %[1]d, and did not go on while client %[3]d ran"
+			history, stopped = c.oneAtLook(handles, k.calls, first, step, pause)
+		}
+		c.judge(k, history, fmt.Sprintf(how, step, first, 1-first))
+		if !stopped {
+			break
 		}
 	}
 }
 
+// oneAtLook makes two calls. The first runs until it checks its context for the given
+// time, then the other runs, for the pause if it has to wait, then the rest of the first.
+// It reports whether the first call checked its context so often.
+func (c *clauseContext) oneAtLook(handles []adapter.Adapter, calls []call, first, look int, pause time.Duration) ([]operation, bool) {
+	start := time.Now()
+	history := make([]operation, 2)
+	two := make(chan struct{})
+	other := sync.OnceFunc(func() {
+		go func() {
+			defer close(two)
+			history[1-first] = c.perform(calls[1-first], handles[len(handles)-1], 1-first, len(handles), start)
+		}()
+	})
+	ctx := pair.NewLookContext(c.ctx, look, func() {
+		other()
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		select {
+		case <-two:
+		case <-timer.C:
+		}
+	})
+	history[first] = c.performWith(ctx, calls[first], handles[0], first, 1, start)
+	stopped := ctx.Tripped()
+	other()
+	<-two
+	return history, stopped
+}
+
 // oneHeld makes two calls. The first runs until the store has answered its step,
-// then the other runs, then the rest of the first. It reports whether the first
-// call had that step.
-func (c *clauseContext) oneHeld(control fault.Control, handles []adapter.Adapter, calls []call, first, step int) ([]operation, bool) {
+// then the other runs, for the pause if it has to wait, then the rest of the first. It
+// reports whether the first call had that step.
+func (c *clauseContext) oneHeld(control fault.Control, handles []adapter.Adapter, calls []call, first, step int, pause time.Duration) ([]operation, bool) {
 	start := time.Now()
 	hold, err := control.Inject(fault.HoldReply, step)
 	if err != nil {
@@ -232,7 +295,7 @@ func (c *clauseContext) oneHeld(control fault.Control, handles []adapter.Adapter
 	}
 	two := run(1-first, len(handles)-1)
 	if held {
-		timer := time.NewTimer(heldPause)
+		timer := time.NewTimer(pause)
 		defer timer.Stop()
 		select {
 		case <-two:
@@ -264,7 +327,7 @@ func (c *clauseContext) racePairs(n int, arrange func(first, second int) raceCas
 	overlaps := 0
 	for round := 0; ; round++ {
 		elapsed := time.Since(start)
-		if round >= len(pairs) && overlaps >= c.rounds(overlapsOfPair*len(pairs)) || round >= raceFewest && elapsed >= c.span(2*raceLimit) {
+		if round >= len(pairs) && overlaps >= c.rounds(overlapsOfPair*len(pairs)) || c.raceIsOver(round, elapsed, 2*raceLimit) {
 			break
 		}
 		fields := pairs[round%len(pairs)]
@@ -275,22 +338,51 @@ func (c *clauseContext) racePairs(n int, arrange func(first, second int) raceCas
 		}
 		c.judge(k, h, fmt.Sprintf("round %d, at the barrier", round+1))
 	}
-	control := c.faults()
-	if control == nil {
-		c.Notef("no answers were held: the harness has no %s", abilityFaults)
-		return
-	}
-	defer control.Heal()
 	for _, fields := range pairs {
-		for step := 1; step <= heldSteps; step++ {
-			k := arrange(fields[0], fields[1])
-			history, held := c.oneHeld(control, handles, k.calls, 0, step)
-			c.judge(k, history, fmt.Sprintf("the answer to step %d of client 0 was held while client 1 ran", step))
-			if !held {
-				break
-			}
+		c.stepByStep(handles, 0, heldPause, func() raceCase { return arrange(fields[0], fields[1]) })
+	}
+}
+
+// raceEach runs each race a few times with n calls, then all in turn at the barrier. Then
+// it stops the first call of each race after each of its steps, while the second call runs.
+func (c *clauseContext) raceEach(handles []adapter.Adapter, n int, races []func(n int) raceCase) {
+	for _, arrange := range races {
+		for range 3 {
+			k := arrange(n)
+			c.judge(k, c.allTogether(handles, k.calls), "all calls at one moment")
 		}
 	}
+	c.atBarrier(handles, n, func(n, round int) raceCase { return races[round/2%len(races)](n) })
+	for _, arrange := range races {
+		c.stepByStep(handles, 0, heldPause, func() raceCase { return arrange(2) })
+	}
+}
+
+// movesBeside lets a call that deletes a user's sessions, or the user, race with updates
+// that give the sessions to another user. A session that is the other's stays. It
+// returns the number of sessions too.
+func (c *clauseContext) movesBeside(deletion call, n int, userID, otherID string) (raceCase, int) {
+	k := raceCase{calls: []call{deletion}}
+	before := make([]adapter.Session, n-1)
+	for i := range before {
+		before[i] = c.newSession(userID)
+		_, err := c.raw.CreateSession(c.ctx, before[i])
+		must(c, "CreateSession", &before[i], err)
+		k.calls = append(k.calls, updateSession(adapter.SessionUpdate{SessionToken: before[i].SessionToken, UserID: adapter.To(otherID)}))
+	}
+	k.verify = func(h []operation) error {
+		for i, m := range h[1:] {
+			if !m.won() { // it came too late, was refused, or the method returns nothing
+				continue
+			}
+			found, err := c.raw.GetSessionAndUser(c.ctx, before[i].SessionToken)
+			if err != nil || found == nil || found.Session.UserID != otherID {
+				return fmt.Errorf("a session that was moved to another user, beside %s: got %s, error %w", deletion.method, diff.Show(found), err)
+			}
+		}
+		return nil
+	}
+	return k, len(before)
 }
 
 // pause waits for d. It is for events that give no signal.

@@ -65,6 +65,7 @@ func Run(t *testing.T, h Harness) *Report {
 	}
 	early := map[string]Result{}
 	if r.parallel() > 1 && !namesSubtests(t.Name()) {
+		r.hurried = true
 		r.checkTogether(t.Context(), checks(), func(result Result) { early[result.Clause.ID] = result })
 	}
 	for group, checks := range byGroup(checks()) {
@@ -155,6 +156,7 @@ func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
 		}
 	}
 	if r.parallel() > 1 {
+		r.hurried = len(o.Only) == 0
 		r.checkTogether(ctx, chosen, progress)
 		chosen = slices.DeleteFunc(chosen, func(k check) bool { return !r.runsAlone(k) })
 	}
@@ -220,6 +222,7 @@ type run struct {
 	end      time.Time // when the run must end; zero for no limit
 	path     string    // the file for the report, or empty
 	saving   sync.Mutex
+	hurried  bool // the whole suite runs, several clauses at once: they wait for a slow store
 
 	mu           sync.Mutex
 	stuck        int

@@ -3,6 +3,7 @@ package mutants
 import (
 	"context"
 	"strings"
+	"sync"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -68,6 +69,69 @@ func aliasMutants() []Mutant {
 					}
 					return linked, err
 				}}
+			}},
+		{Name: "updated authorization details kept", Fails: []string{"ALIAS-02"},
+			Fault: "UpdateAccount stores the caller's slice",
+			mem: func(m *mem) with {
+				return with{optional: optional{updateAccount: func(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
+					updated, err := m.UpdateAccount(ctx, update)
+					if err == nil {
+						m.mu.Lock()
+						defer m.mu.Unlock()
+						stored := m.accounts[update.Key()]
+						update.AuthorizationDetails.Apply(&stored.AuthorizationDetails)
+						m.accounts[update.Key()] = stored
+					}
+					return updated, err
+				}}}
+			}},
+		{Name: "update kept in a cache", Fails: []string{"ALIAS-02"},
+			Fault: "UpdateAccount puts what the caller's update points to into the cache of GetAccount",
+			lite: func(l *lite) with {
+				var cache sync.Map
+				return with{
+					getAccount: func(ctx context.Context, id, provider string) (*adapter.Account, error) {
+						a, err := l.GetAccount(ctx, id, provider)
+						if c, ok := cache.Load(provider + " " + id); ok && a != nil {
+							return new(copyAccount(c.(adapter.Account))), nil
+						}
+						return a, err
+					},
+					optional: optional{updateAccount: func(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
+						updated, err := l.UpdateAccount(ctx, update)
+						if updated != nil {
+							a := *updated
+							update.Apply(&a)
+							cache.Store(strings.Clone(a.Provider+" "+a.ProviderAccountID), a)
+						}
+						return updated, err
+					}},
+				}
+			}},
+		{Name: "user of a sign-up kept", Fails: []string{"ALIAS-02"},
+			Fault: "CreateUserWithAccount stores what the caller's user points to",
+			mem: func(m *mem) with {
+				return with{optional: optional{signUp: func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
+					created, err := m.CreateUserWithAccount(ctx, u, a, w)
+					if created != nil {
+						m.mu.Lock()
+						defer m.mu.Unlock()
+						u.ID = created.ID
+						m.users[u.ID] = u
+					}
+					return created, err
+				}}}
+			}},
+		{Name: "sign-up names the owner in the argument", Fails: []string{"ALIAS-01"},
+			Fault: "CreateUserWithAccount sets the UserID of the caller's authenticator",
+			lite: func(l *lite) with {
+				return with{optional: optional{signUp: func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
+					created, err := l.CreateUserWithAccount(ctx, u, a, w)
+					if created != nil && w != nil {
+						w.UserID = created.ID
+					}
+					return created, err
+				}}}
 			}},
 		{Name: "stored object handed out", Listed: "M35", Fails: []string{"ALIAS-03"}, Detector: []string{"CONC-13"},
 			Fault: "GetUser, GetUserByEmail and GetAuthenticator return what the store holds",

@@ -64,35 +64,35 @@ func besideMutants() []Mutant {
 			}},
 		{Name: "locked session is skipped", Races: true, Fault: "UpdateSession skips a row that another call has locked (FOR UPDATE SKIP LOCKED), and returns nil, as for an absent session.", Fails: []string{"CONC-19"},
 			lite: func(l *lite) with {
-				locked := l.locked()
+				locked := l.common()
 				return with{updateSession: func(ctx context.Context, u adapter.SessionUpdate) (*adapter.Session, error) {
 					return unlessLocked(locked, u.SessionToken, func() (*adapter.Session, error) { return l.UpdateSession(ctx, u) })
 				}}
 			}},
 		{Name: "locked passkey is not renamed", Races: true, Fault: "RenameAuthenticator does not wait for another call that renames the same authenticator. It returns nil, as for an absent one.", Fails: []string{"CONC-20"},
 			mem: func(m *mem) with {
-				locked := m.locked()
+				locked := m.common()
 				return with{optional: optional{renameAuthenticator: func(ctx context.Context, user, id, name string) (*adapter.Authenticator, error) {
 					return unlessLocked(locked, id, func() (*adapter.Authenticator, error) { return m.RenameAuthenticator(ctx, user, id, name) })
 				}}}
 			}},
 		{Name: "locked row of a passkey is skipped", Races: true, Fault: "RenameAuthenticator skips a row that another call has locked (FOR UPDATE SKIP LOCKED), and returns nil, as for an absent authenticator.", Fails: []string{"CONC-20"},
 			lite: func(l *lite) with {
-				locked := l.locked()
+				locked := l.common()
 				return with{optional: optional{renameAuthenticator: func(ctx context.Context, user, id, name string) (*adapter.Authenticator, error) {
 					return unlessLocked(locked, id, func() (*adapter.Authenticator, error) { return l.RenameAuthenticator(ctx, user, id, name) })
 				}}}
 			}},
 		{Name: "busy counter returns nothing", Races: true, Fault: "UpdateAuthenticatorCounter does not wait for another call with the same authenticator. It returns neither a record nor an error.", Fails: []string{"CONC-09"},
 			mem: func(m *mem) with {
-				locked := m.locked()
+				locked := m.common()
 				return with{updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
 					return unlessLocked(locked, id, func() (*adapter.Authenticator, error) { return m.UpdateAuthenticatorCounter(ctx, id, counter) })
 				}}
 			}},
 		{Name: "locked counter is skipped", Races: true, Fault: "UpdateAuthenticatorCounter skips a row that another call has locked, and returns neither a record nor an error.", Fails: []string{"CONC-09"},
 			lite: func(l *lite) with {
-				locked := l.locked()
+				locked := l.common()
 				return with{updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
 					return unlessLocked(locked, id, func() (*adapter.Authenticator, error) { return l.UpdateAuthenticatorCounter(ctx, id, counter) })
 				}}
@@ -132,12 +132,12 @@ func besideMutants() []Mutant {
 			}},
 		{Name: "busy account is not found", Races: true, Fault: "UpdateAccount does not wait for another call with the same account. It returns ErrNotFound, as for an absent one.", Fails: []string{"CONC-15"},
 			mem: func(m *mem) with {
-				locked := m.locked()
+				locked := m.common()
 				return with{optional: optional{updateAccount: foundUnlessLocked(locked, m.UpdateAccount)}}
 			}},
 		{Name: "locked account is not found", Races: true, Fault: "UpdateAccount skips a row that another call has locked (FOR UPDATE SKIP LOCKED), and returns ErrNotFound, as for an absent account.", Fails: []string{"CONC-15"},
 			lite: func(l *lite) with {
-				locked := l.locked()
+				locked := l.common()
 				return with{optional: optional{updateAccount: foundUnlessLocked(locked, l.UpdateAccount)}}
 			}},
 		{Name: "new name is cut", Fault: "RenameAuthenticator cuts the name after 60 characters.", Fails: []string{"AEDIT-06"},
@@ -331,18 +331,18 @@ func createsWhatIsNotThere[T any](read, create func() (*T, error)) (*T, error) {
 	return x, err
 }
 
-// lockedRows has the rows of each database file that a call has locked.
-var lockedRows sync.Map
+// sharedMaps has a map for each database file.
+var sharedMaps sync.Map
 
-// locked has the rows of the database file that a call has locked.
-func (l *lite) locked() *sync.Map {
-	locked, _ := lockedRows.LoadOrStore(l.path, new(sync.Map))
-	return locked.(*sync.Map)
+// common is a map that all handles of the database file share.
+func (l *lite) common() *sync.Map {
+	shared, _ := sharedMaps.LoadOrStore(l.path, new(sync.Map))
+	return shared.(*sync.Map)
 }
 
-// locked has the records that a call has locked.
-func (m *mem) locked() *sync.Map {
-	return kept(m.records, "locked", func() *sync.Map { return new(sync.Map) })
+// common is a map that all handles of the records share.
+func (m *mem) common() *sync.Map {
+	return kept(m.records, "shared", func() *sync.Map { return new(sync.Map) })
 }
 
 // unlessLocked makes a call that locks a row, or returns nothing if the row is locked.

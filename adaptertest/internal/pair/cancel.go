@@ -36,33 +36,44 @@ func (k *Canceller) Call(ctx context.Context, do func(ctx context.Context)) {
 	})
 }
 
-// TripContext is a context that is cancelled when it is checked for the n-th
+// LookContext is a context that calls a function when it is checked for the n-th
 // time. So a test reaches every place where an adapter checks its context.
-type TripContext struct {
+type LookContext struct {
 	context.Context
-	Cancel context.CancelFunc
-	left   atomic.Int64
+	at   func()
+	left atomic.Int64
 }
 
-// NewTripContext returns a context that its n-th check cancels.
-func NewTripContext(ctx context.Context, n int) *TripContext {
-	t := &TripContext{}
-	t.Context, t.Cancel = context.WithCancel(ctx)
-	t.left.Store(int64(n))
-	return t
+// NewLookContext returns a context whose n-th check calls at before it has its result.
+func NewLookContext(ctx context.Context, n int, at func()) *LookContext {
+	l := &LookContext{Context: ctx, at: at}
+	l.left.Store(int64(n))
+	return l
 }
 
-func (t *TripContext) look() {
-	if t.left.Add(-1) == 0 {
-		t.Cancel()
+func (l *LookContext) look() {
+	if l.left.Add(-1) == 0 {
+		l.at()
 	}
 }
 
 // Tripped reports whether the context was checked n times.
-func (t *TripContext) Tripped() bool { return t.left.Load() <= 0 }
+func (l *LookContext) Tripped() bool { return l.left.Load() <= 0 }
 
 // Done implements [context.Context].
-func (t *TripContext) Done() <-chan struct{} { t.look(); return t.Context.Done() }
+func (l *LookContext) Done() <-chan struct{} { l.look(); return l.Context.Done() }
 
 // Err implements [context.Context].
-func (t *TripContext) Err() error { t.look(); return t.Context.Err() }
+func (l *LookContext) Err() error { l.look(); return l.Context.Err() }
+
+// TripContext is a context that is cancelled when it is checked for the n-th time.
+type TripContext struct {
+	*LookContext
+	Cancel context.CancelFunc
+}
+
+// NewTripContext returns a context that its n-th check cancels.
+func NewTripContext(ctx context.Context, n int) *TripContext {
+	ctx, cancel := context.WithCancel(ctx)
+	return &TripContext{NewLookContext(ctx, n, cancel), cancel}
+}

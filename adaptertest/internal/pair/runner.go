@@ -1,5 +1,5 @@
-// Package pair runs two functions at one moment, cancels calls at a random moment, and cancels a context when
-// it is checked for the n-th time.
+// Package pair runs two functions at one moment, cancels calls at a random moment, and acts when a
+// context is checked for the n-th time.
 package pair
 
 import (
@@ -31,7 +31,7 @@ func New() (p *Runner, stop func()) {
 // before it sleeps. eagerSpins is the number of times that a goroutine checks
 // for an event on another core before it yields its own core.
 const (
-	patientSpins = 20_000
+	patientSpins = 2_000
 	eagerSpins   = 2_000
 )
 
