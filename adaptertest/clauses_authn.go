@@ -299,7 +299,7 @@ var authnClauses = []check{
 	{id: "AUTHN-21", words: "list-reports-failures", needs: []ability{abilityFaults}, run: func(c *clauseContext) {
 		u := c.user()
 		want := []adapter.Authenticator{c.authenticator(u.ID), c.authenticator(u.ID), c.authenticator(u.ID)}
-		control := c.harness().Faults(c.raw)
+		control := c.faults()
 		before := control.Steps()
 		c.sameAuthenticators("the list", c.listAuthenticators(u.ID), want)
 		steps := int(control.Steps() - before)

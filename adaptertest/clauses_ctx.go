@@ -43,7 +43,7 @@ var ctxClauses = []check{
 		control := c.control()
 		defer control.Heal()
 		hits := 0
-		for _, method := range c.allMethods() {
+		for method := range asTimeAllows(c, c.allMethods()) {
 			late := 0
 			for step := 1; step <= min(3, c.rounds(3)); step++ {
 				k := c.newFixture(c.observe(c.witness()))
@@ -366,44 +366,50 @@ func (c *clauseContext) abandon(a adapter.Adapter) {
 // is held back, more often than the pool has connections.
 func (c *clauseContext) abandonEach(a adapter.Adapter, control fault.Control, k *fixture, methods []string) {
 	defer control.Heal()
+	for method := range asTimeAllows(c, methods) {
+		c.abandonMethod(a, control, k, method)
+	}
+	c.abandonMethod(a, control, k, "DeleteUser") // last, because it deletes the fixture
+}
+
+// abandonMethod is abandonEach for one method.
+func (c *clauseContext) abandonMethod(a adapter.Adapter, control fault.Control, k *fixture, method string) {
+	if !c.works(method) {
+		return
+	}
 	const times = 6
-	for _, method := range append(slices.Clone(methods), "DeleteUser") { // last, because it deletes the fixture
-		if !c.works(method) {
-			continue
-		}
-		m := k.callOf(method)
-		for step := 1; step <= 2; step++ {
-			for range times {
-				hold := c.inject(control, fault.HoldReply, step)
-				ctx, cancel := context.WithTimeout(c.ctx, recoveryTime)
-				done := make(chan struct{})
-				var err error
-				go func() {
-					defer close(done)
-					_, err = m.do(ctx, a)
-				}()
-				heeds := true
-				select {
-				case <-hold.Hit():
-					cancel()
-					select {
-					case <-done:
-					case <-time.After(heldPause):
-						heeds = false // which is CTX-02's business
-					}
-				case <-done:
-					heeds = false // there is no such step
-					if errors.Is(err, context.DeadlineExceeded) {
-						cancel()
-						c.Fatalf("%s, after calls that were cancelled, is not done after %v: %v", method, recoveryTime, err)
-					}
-				}
-				hold.Release()
-				<-done
+	m := k.callOf(method)
+	for step := 1; step <= 2; step++ {
+		for range times {
+			hold := c.inject(control, fault.HoldReply, step)
+			ctx, cancel := context.WithTimeout(c.ctx, recoveryTime)
+			done := make(chan struct{})
+			var err error
+			go func() {
+				defer close(done)
+				_, err = m.do(ctx, a)
+			}()
+			heeds := true
+			select {
+			case <-hold.Hit():
 				cancel()
-				if !heeds {
-					break
+				select {
+				case <-done:
+				case <-time.After(heldPause):
+					heeds = false // which is CTX-02's business
 				}
+			case <-done:
+				heeds = false // there is no such step
+				if errors.Is(err, context.DeadlineExceeded) {
+					cancel()
+					c.Fatalf("%s, after calls that were cancelled, is not done after %v: %v", method, recoveryTime, err)
+				}
+			}
+			hold.Release()
+			<-done
+			cancel()
+			if !heeds {
+				break
 			}
 		}
 	}

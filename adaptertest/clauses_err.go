@@ -366,7 +366,7 @@ const maxSteps = 12
 // with one at the first step, the second and so on, until a call ends without
 // the fault.
 func (c *clauseContext) eachStep(method string, kind fault.Kind, prepare func(), call func(what string) error) {
-	control := c.harness().Faults(c.raw)
+	control := c.faults()
 	steps := maxSteps
 	if kind == fault.Down {
 		steps = 1 // one step is enough, because drivers wait for a store that is down

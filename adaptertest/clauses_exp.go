@@ -280,7 +280,11 @@ func cleanUpRemovesAll(c *clauseContext) {
 // An accepted extension must persist.
 func extensionSurvives(c *clauseContext) {
 	if c.has(abilitySweep) && c.works("DeleteSession") {
-		for range max(2, c.rounds(3)) {
+		times := max(2, c.rounds(3))
+		if c.run.hurried {
+			times = max(1, c.rounds(2))
+		}
+		for range times {
 			c.sweepOfMany()
 			if c.failed() {
 				return
@@ -356,9 +360,11 @@ const gatherTime = time.Second
 // sessions. Extended sessions must stay, with the new expiry, and deleted
 // sessions must stay deleted.
 func (c *clauseContext) sweepOfMany() {
-	const enough = 400
-	most := 4000
-	if c.run.hurried {
+	enough, most := 400, 4000
+	switch {
+	case c.brief():
+		enough = 100
+	case c.run.hurried:
 		most = 1000
 	}
 	owner := c.user().ID
@@ -611,7 +617,7 @@ const sweepSteps = 4
 // step. It reports whether the contender came to that step.
 func (c *clauseContext) whileHeld(step int, contend, act func()) (held bool) {
 	const blocked = 300 * time.Millisecond
-	in, err := c.harness().Faults(c.raw).Inject(fault.HoldReply, step)
+	in, err := c.faults().Inject(fault.HoldReply, step)
 	if err != nil {
 		c.heal()
 		return false

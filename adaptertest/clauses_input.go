@@ -53,11 +53,11 @@ var inputClauses = []check{
 				continue
 			}
 			for i := range key {
-				for _, pattern := range patterns(key[i]) {
+				for pattern := range asTimeAllows(c, patterns(key[i])) {
 					c.misses(k, with(key, i, pattern))
 				}
 			}
-			for _, all := range []string{"%", "_", "*", "?", ".*", "^", "$", "[^x]*", "(.*)", "\\", "|", "^.*$", "%%", "**"} {
+			for all := range asTimeAllows(c, []string{"%", "_", "*", "?", ".*", "^", "$", "[^x]*", "(.*)", "\\", "|", "^.*$", "%%", "**"}) {
 				every := make([]string, len(key))
 				for i := range every {
 					every[i] = all
@@ -69,7 +69,7 @@ var inputClauses = []check{
 		for _, p := range c.textFields(keyTextField) {
 			head := c.unique("x")
 			literal := c.keeps(p, owner, head+"AB", mustKeep)
-			for _, pattern := range []string{"%", "_B", "*", "?B", "[A-Z]B", "(A)B", "A|B", ".B", "^AB$", `\AB`, "A?B"} {
+			for pattern := range asTimeAllows(c, []string{"%", "_B", "*", "?B", "[A-Z]B", "(A)B", "A|B", ".B", "^AB$", `\AB`, "A?B"}) {
 				c.keeps(p, owner, head+pattern, mustKeep)
 			}
 			if literal != nil && !strings.HasPrefix(p.name, "VerificationToken.") { // using a token uses it up
@@ -81,7 +81,7 @@ var inputClauses = []check{
 	}},
 	{id: "INPUT-04", words: "separators-are-harmless", run: func(c *clauseContext) {
 		residents := c.residents(1)
-		for _, sep := range []string{":", "#", "/", "_", "|", "-", ",", ";", ".", " ", "\x00", "\x1f", "::", "+", "@", "\n"} {
+		for sep := range asTimeAllows(c, []string{":", "#", "/", "_", "|", "-", ",", ";", ".", " ", "\x00", "\x1f", "::", "+", "@", "\n"}) {
 			c.separated(sep)
 		}
 		c.intact(residents)
@@ -261,7 +261,7 @@ func (c *clauseContext) onlyText(refusable bool, texts ...string) {
 		c.misses(x.keyed, x.key)
 		return true
 	})
-	for _, text := range texts {
+	for text := range asTimeAllows(c, texts) {
 		c.saturated(text, refusable)
 	}
 	c.intact(residents)
@@ -409,11 +409,11 @@ func pathsAddressThemselves(c *clauseContext) {
 		if x == nil {
 			continue
 		}
-		for _, variant := range variants {
+		for variant := range asTimeAllows(c, variants) {
 			got, err := x.find(variant)
 			c.absent(fmt.Sprintf("%s = %q, looked up as %q", p.name, head+"/def", variant), got, err)
 		}
-		for _, stored := range []string{head + ":def", head + "//def", head + `\def`, head + "/def?x", head + "/def#x", "../" + head + "/def", head + "/%2e%2e/def", "/" + head + "/def", head + "/def/"} {
+		for stored := range asTimeAllows(c, []string{head + ":def", head + "//def", head + `\def`, head + "/def?x", head + "/def#x", "../" + head + "/def", head + "/%2e%2e/def", "/" + head + "/def", head + "/def/"}) {
 			c.keeps(p, owner, stored, mustKeep)
 		}
 		if !strings.HasPrefix(p.name, "VerificationToken.") { // using a token uses it up
@@ -422,12 +422,12 @@ func pathsAddressThemselves(c *clauseContext) {
 		}
 	}
 	for _, k := range c.keyed() {
-		for _, path := range []string{".", "..", "/", "//", "../", "./", "*/", "%2e", "%2e%2e%2f", "?", "#", "?x", "#x", "a/b", `a\b`, "file:///etc/passwd"} {
+		for path := range asTimeAllows(c, []string{".", "..", "/", "//", "../", "./", "*/", "%2e", "%2e%2e%2f", "?", "#", "?x", "#x", "a/b", `a\b`, "file:///etc/passwd"}) {
 			c.misses(k, slices.Repeat([]string{path}, len(k.parts)))
 		}
 		if key, ok := residents[0].key(k); ok {
 			for i := range key {
-				for _, path := range []string{key[i] + "/", "./" + key[i], "/" + key[i], key[i] + "?x", key[i] + "#x", "x/../" + key[i], key[i] + "/.", key[i] + "%20", key[i] + "\\"} {
+				for path := range asTimeAllows(c, []string{key[i] + "/", "./" + key[i], "/" + key[i], key[i] + "?x", key[i] + "#x", "x/../" + key[i], key[i] + "/.", key[i] + "%20", key[i] + "\\"}) {
 					c.misses(k, with(key, i, path))
 				}
 			}
@@ -443,7 +443,7 @@ var words = []string{
 
 func reservedWords(c *clauseContext) {
 	residents := c.residents(2)
-	for _, word := range words {
+	for word := range asTimeAllows(c, words) {
 		c.saturated(word, mustKeep)
 		c.wordAsKey(word)
 		for _, k := range c.keyed() {
@@ -458,7 +458,7 @@ func reservedWords(c *clauseContext) {
 	halves := func(p textField) bool { return p.key && !p.alone }
 	if slices.ContainsFunc(textFields, func(p textField) bool { return halves(p) && !slices.ContainsFunc(p.methods, c.lacks) }) {
 		for _, p := range c.textFields(halves) {
-			for _, word := range words {
+			for word := range asTimeAllows(c, words) {
 				c.keeps(p, owner, word, mustKeep)
 			}
 		}

@@ -21,7 +21,11 @@ var isoClauses = []check{
 	{id: "ISO-02", words: "namespaces-share-nothing", needs: []ability{abilityNamespace}, run: namespacesShareNothing},
 	{id: "ISO-03", words: "second-adapter-sees-writes", needs: []ability{abilitySecond}, run: func(c *clauseContext) {
 		other := c.second()
-		for range 3 {
+		times := 3
+		if c.brief() {
+			times = 1
+		}
+		for range times {
 			c.crossRead(c.a, other)
 			c.crossRead(other, c.a)
 			if c.failed() {
@@ -53,7 +57,14 @@ var isoClauses = []check{
 		if bound := c.harness().Declarations.EventualReads; bound > 0 {
 			c.notApplicable("writes become visible within %v", bound)
 		}
-		for range max(5, c.rounds(50)) {
+		times := max(5, c.rounds(50))
+		switch {
+		case c.brief():
+			times = 1
+		case c.run.hurried:
+			times = max(5, c.rounds(15))
+		}
+		for range times {
 			c.crossRead(c.a, c.a)
 			if c.failed() {
 				return
@@ -436,7 +447,15 @@ func namespacesShareNothing(c *clauseContext) {
 	base := "n" + strings.ToLower(c.run.nonce)
 	var opened []adapter.Adapter
 	var names []string
-	for _, name := range []string{base, base + "2", base + "_", base + ":", base + "*", base + "%", base + "[2]", base + "?"} {
+	suffixes := []string{"2", "_", ":", "*", "%", "[2]", "?"}
+	if c.brief() {
+		c.rand.Shuffle(len(suffixes), func(i, j int) { suffixes[i], suffixes[j] = suffixes[j], suffixes[i] })
+	}
+	for _, suffix := range append([]string{""}, suffixes...) {
+		if c.brief() && len(opened) == 3 {
+			break
+		}
+		name := base + suffix
 		raw, err := c.harness().Namespace(c.tb, c.raw, name)
 		if err != nil {
 			continue // the adapter may refuse a name

@@ -68,7 +68,7 @@ var lifeClauses = []check{
 		}
 	}},
 	{id: "LIFE-04", words: "no-goroutine-outlives-close", needs: []ability{abilityClose}, alone: true, run: noGoroutineOutlives},
-	{id: "LIFE-05", words: "connections-return", needs: []ability{abilityConnections}, alone: true, run: connectionsReturn},
+	{id: "LIFE-05", words: "connections-return", needs: []ability{abilityConnections}, run: connectionsReturn},
 	{id: "LIFE-06", words: "close-during-calls", needs: []ability{abilityClose}, run: closeDuringCalls},
 	{id: "LIFE-07", words: "close-stops-clean-up", needs: []ability{abilityClose, abilityFaults}, run: func(c *clauseContext) {
 		c.uninvolvedGone = true
@@ -77,7 +77,7 @@ var lifeClauses = []check{
 			_, _ = change.do(c.ctx, c.a)
 		}
 		c.expiring(-time.Hour, 50*time.Millisecond)
-		control := c.harness().Faults(c.raw)
+		control := c.faults()
 		if err := c.harness().Close(c.raw); err != nil {
 			c.Errorf("Close: %v", err)
 		}
@@ -391,7 +391,7 @@ func missesLeaveNothingOpen(c *clauseContext) {
 	}
 	if c.has(abilitySecond) {
 		second := c.second()
-		for _, k := range c.keyed() {
+		for k := range asTimeAllows(c, c.keyed()) {
 			fixture := fixtureOf(c.a)
 			miss(c.a, k)
 			if !works(second, fixture, "a miss of "+k.method+", through another adapter") {
@@ -404,7 +404,7 @@ func missesLeaveNothingOpen(c *clauseContext) {
 	}
 	if c.has(abilitySingle) {
 		single := c.observe(c.harness().Single(c.tb))
-		for _, k := range c.keyed() {
+		for k := range asTimeAllows(c, c.keyed()) {
 			for range 2 {
 				miss(single, k)
 			}
@@ -417,7 +417,7 @@ func missesLeaveNothingOpen(c *clauseContext) {
 		works(single, fixture, "writes that were refused, through the same single connection")
 	}
 	if c.has(abilityConnections) {
-		for _, k := range c.keyed() {
+		for k := range asTimeAllows(c, c.keyed()) {
 			for range 8 {
 				miss(c.a, k)
 			}

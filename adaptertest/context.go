@@ -3,6 +3,7 @@ package adaptertest
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
@@ -48,6 +49,9 @@ type clauseContext struct {
 	optional       []string // those methods of optional interfaces that it does not have
 	known          remembered
 	beside         adapter.Adapter // the second handle, once it is open
+	enoughAt       time.Time       // when a clause of a hurried run has made enough cases, if it is set
+	leftOut        int             // the number of cases that were left out
+	asked          bool            // the clause has asked for the control over the traffic
 	uninvolvedGone bool            // the clause has closed the handle that reads the uninvolved user, or has emptied the store
 }
 
@@ -161,21 +165,36 @@ func share[T any](c *clauseContext, values []T, turn int) []T {
 	return some
 }
 
-// caseTime limits an enumeration of cases in a hurried run, for each of its rounds.
+// caseTime limits the enumerations of cases of a clause in a hurried run, for each of its
+// rounds.
 const caseTime = time.Second
 
+// enough reports whether a clause of a hurried run has spent caseTime since it first asked.
+func (c *clauseContext) enough() bool {
+	if !c.run.hurried {
+		return false
+	}
+	if c.enoughAt.IsZero() {
+		c.enoughAt = time.Now().Add(c.span(caseTime))
+	}
+	return time.Now().After(c.enoughAt)
+}
+
+// brief reports whether the quick form of the whole suite runs on a slow store.
+func (c *clauseContext) brief() bool { return c.run.hurried && c.run.options.Rounds < 1 }
+
 // eachCase calls try with the cases, in an order that the seed of the run decides,
-// until the clause fails. try reports false if there was no such case. If in a hurried
-// run the cases take longer than caseTime, eachCase then leaves out all but those of a
-// group that it has not met yet.
+// until the clause fails. try reports false if there was no such case. When there is
+// enough, eachCase leaves out all but the first case and those of a group that it has not
+// met yet, and in a brief run those too.
 func eachCase[T any](c *clauseContext, cases []T, groups func(T) []string, try func(T) bool) {
-	end := time.Now().Add(c.span(caseTime))
 	met := map[string]bool{}
-	tried, left := 0, 0
+	tried := 0
 	for _, i := range c.rand.Perm(len(cases)) {
 		these := groups(cases[i])
-		if c.run.hurried && time.Now().After(end) && !slices.ContainsFunc(these, func(group string) bool { return !met[group] }) {
-			left++
+		wanted := tried == 0 || !c.brief() && slices.ContainsFunc(these, func(group string) bool { return !met[group] })
+		if c.enough() && !wanted {
+			c.leftOut++
 			continue
 		}
 		for _, group := range these {
@@ -188,8 +207,24 @@ func eachCase[T any](c *clauseContext, cases []T, groups func(T) []string, try f
 			return
 		}
 	}
-	if left > 0 {
-		c.Notef("the store is slow: %d cases were tried, and at most %d were left out", tried, left)
+}
+
+// asTimeAllows yields the values. In a brief run they come in random order, and only one
+// of them when there is enough.
+func asTimeAllows[T any](c *clauseContext, values []T) iter.Seq[T] {
+	if !c.brief() {
+		return slices.Values(values)
+	}
+	return func(yield func(T) bool) {
+		for n, i := range c.rand.Perm(len(values)) {
+			if c.enough() && n > 0 {
+				c.leftOut += len(values) - n
+				return
+			}
+			if !yield(values[i]) {
+				return
+			}
+		}
 	}
 }
 

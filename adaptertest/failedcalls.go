@@ -51,7 +51,7 @@ func (c *clauseContext) failing(judge func(what string, err error)) {
 // failedCalls calls every lookup and every write while the store fails.
 func (c *clauseContext) failedCalls() []failure {
 	failed := []failure{}
-	control := c.harness().Faults(c.raw)
+	control := c.faults()
 	b := c.residents(1)[0]
 	reads, writes := c.lookups(), c.writes()
 	turn := 0

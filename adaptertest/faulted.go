@@ -60,11 +60,15 @@ func (c *clauseContext) control() fault.Control {
 	return control
 }
 
-// faults returns the control over the traffic of the adapter, or nil.
+// faults returns the control over the traffic of the adapter, or nil. A clause asks for it
+// while it makes no call.
 func (c *clauseContext) faults() fault.Control {
 	if c.harness().Faults == nil {
 		return nil
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked = true
 	return c.harness().Faults(c.raw)
 }
 
@@ -132,7 +136,7 @@ func (c *clauseContext) mend(control fault.Control) {
 }
 
 // heal ends all faults, and waits until calls of the adapter succeed again.
-func (c *clauseContext) heal() { c.mend(c.harness().Faults(c.raw)) }
+func (c *clauseContext) heal() { c.mend(c.faults()) }
 
 // limitWith returns how long a call with a fault of the kind may take.
 func limitWith(kind fault.Kind) time.Duration {

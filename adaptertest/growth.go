@@ -83,6 +83,8 @@ type growth struct {
 func lookupsDoNotSlowDown(c *clauseContext) {
 	sizes := []int{largePopulation / 2, largePopulation}
 	switch {
+	case c.brief():
+		sizes = []int{largePopulation / 16}
 	case c.run.options.Rounds < 1:
 		sizes = []int{largePopulation / 8}
 	case c.run.hurried:

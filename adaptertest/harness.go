@@ -53,7 +53,9 @@ type Harness struct {
 	// The default is DeleteExpired if the adapter has it.
 	Sweep func(ctx context.Context, a adapter.Adapter, now time.Time) error
 
-	// Faults returns the control over the traffic between a and its store.
+	// Faults returns the control over the traffic between a and its store. The suite
+	// asks for it while no call of a is under way, and before the first call in a clause
+	// that needs it.
 	Faults func(a adapter.Adapter) fault.Control
 
 	// Corrupt makes the stored record undecodable, and returns a function that
@@ -103,8 +105,9 @@ type Harness struct {
 	// alone, after the others, and in a run of at least one round the races, too.
 	// A clause with many cases, such as a fault at each step of each call, then tries
 	// those that the store can answer in a second, at least one of each method and of
-	// each kind of fault, and notes that it left some out. If -run or -skip of go test
-	// names clauses, they run one after the other, with all cases.
+	// each kind of fault; in the quick form those that it can answer in a tenth of a
+	// second. The clause notes how many it left out. If -run or -skip of go test names
+	// clauses, they run one after the other, with all cases.
 	Parallel int
 
 	// ClauseTimeout ends a stuck clause, in which no call has returned for this time.

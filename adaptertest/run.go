@@ -343,15 +343,21 @@ func (r *run) check(ctx context.Context, k check) Result {
 		for _, a := range k.needs {
 			c.need(a)
 		}
+		if slices.Contains(k.needs, abilityFaults) {
+			c.faults() // before the first call: a harness may put a proxy in between only now
+		}
 		b = c.addUninvolved()
 	})
 	if finished && c.goesOn() {
 		finished = c.phase(ctx, timeout, "the clause", func() { k.run(c) })
 	}
+	if c.leftOut > 0 {
+		c.Notef("the store is slow: up to %d cases were left out", c.leftOut)
+	}
 	if finished && c.outcome == "" && !c.uninvolvedGone && c.raw != nil {
 		finished = c.phase(ctx, timeout, "comparing the uninvolved user", func() {
-			if r.harness.Faults != nil {
-				r.harness.Faults(c.raw).Heal()
+			if c.asked {
+				c.faults().Heal()
 			}
 			b.check(c, c.raw)
 		})
