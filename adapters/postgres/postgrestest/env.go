@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -61,7 +62,7 @@ type Env struct {
 	server  string // the URL of the server's own database
 
 	mu   sync.Mutex
-	kept []*Handle // for later adapters of the harness
+	kept []*connections // for later handles
 }
 
 // store is one of the two stores of an Env.
@@ -118,9 +119,10 @@ func (e *Env) open(ctx context.Context) (err error) {
 
 // Close drops the database.
 func (e *Env) Close(ctx context.Context) error {
-	for h := e.takeKept(); h != nil; h = e.takeKept() {
-		h.disconnect()
+	for _, c := range e.kept {
+		c.close()
 	}
+	e.kept = nil
 	if e.Admin != nil {
 		e.Admin.Close()
 	}
@@ -158,106 +160,149 @@ func (e *Env) options(s store) []postgres.Option {
 	return options
 }
 
-// Handle is an adapter with its own pool and proxy.
+// Handle is an adapter with its own pool. The pool connects to the server itself until
+// the suite asks for the faults or the connections of the handle, because a proxy takes
+// as much of the machine as the calls do.
 type Handle struct {
 	*postgres.Adapter
-	Pool  *pgxpool.Pool
-	Proxy *fault.Proxy
-	store store
+	Pool *pgxpool.Pool
+
+	env     *Env
+	t       testing.TB
+	options []postgres.Option
+	store   store
+	conns   int32
+	pooled  bool
+	proxy   *fault.Proxy // nil if the pool connects to the server itself
 }
 
-// Handle opens an adapter on the first store. It is closed at the end of the
-// test.
-func (e *Env) Handle(t testing.TB) *Handle { return e.handle(t, 0, e.Conns, e.OnlyPooled) }
+// connections is the pool of a handle, and its proxy if there is one.
+type connections struct {
+	pool  *pgxpool.Pool
+	proxy *fault.Proxy
+}
 
+// handle opens an adapter on a store. It is closed at the end of the test.
 func (e *Env) handle(t testing.TB, s store, conns int32, pooled bool) *Handle {
 	t.Helper()
-	h := e.connect(t, conns, pooled)
-	t.Cleanup(h.disconnect)
-	e.adapt(t, h, s)
+	h := &Handle{env: e, t: t, options: e.options(s), store: s, conns: conns, pooled: pooled}
+	h.connect(false)
 	return h
 }
 
-// connect opens a pool and its proxy.
-func (e *Env) connect(t testing.TB, conns int32, pooled bool) *Handle {
-	t.Helper()
-	config, err := e.config(conns, pooled)
-	if err != nil {
-		t.Fatal(err)
+// connect gives the handle a pool, with a proxy or without.
+func (h *Handle) connect(proxied bool) {
+	h.t.Helper()
+	c := h.env.takeKept(h, proxied)
+	if c == nil {
+		c = h.dial(proxied)
 	}
-	proxy, err := fault.NewProxy(net.JoinHostPort(config.ConnConfig.Host, fmt.Sprint(config.ConnConfig.Port)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, proxy.Addr())
-	}
-	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(t.Context()), config)
-	if err != nil {
-		_ = proxy.Close()
-		t.Fatal(err)
-	}
-	return &Handle{Pool: pool, Proxy: proxy}
-}
-
-// adapt makes the adapter of the handle, on a store.
-func (e *Env) adapt(t testing.TB, h *Handle, s store) {
-	t.Helper()
-	h.store = s
+	h.t.Cleanup(func() { h.env.keep(h, c) })
+	h.Pool, h.proxy = c.pool, c.proxy
 	var err error
-	if h.Adapter, err = postgres.New(h.Pool, e.options(s)...); err != nil {
-		t.Fatal(err)
+	if h.Adapter, err = postgres.New(c.pool, h.options...); err != nil {
+		h.t.Fatal(err)
 	}
 }
 
-// disconnect closes the pool and its proxy.
-func (h *Handle) disconnect() {
-	h.Proxy.Heal() // the pool may wait for answers before it closes
-	h.Pool.Close()
-	_ = h.Proxy.Close()
+// dial makes a pool, and its proxy if it has one.
+func (h *Handle) dial(proxied bool) *connections {
+	h.t.Helper()
+	config, err := h.env.config(h.conns, h.pooled)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var proxy *fault.Proxy
+	if proxied {
+		if proxy, err = fault.NewProxy(net.JoinHostPort(config.ConnConfig.Host, fmt.Sprint(config.ConnConfig.Port))); err != nil {
+			h.t.Fatal(err)
+		}
+		config.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, proxy.Addr())
+		}
+	}
+	c := &connections{proxy: proxy}
+	if c.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(h.t.Context()), config); err != nil {
+		c.close()
+		h.t.Fatal(err)
+	}
+	return c
 }
 
-// keptPools is the largest number of pools that wait for a later adapter.
+// faults returns the proxy of the handle. A handle that has none gets another pool.
+func (h *Handle) faults() *fault.Proxy {
+	if h.proxy == nil {
+		h.connect(true)
+	}
+	return h.proxy
+}
+
+// close closes the pool, and its proxy.
+func (c *connections) close() {
+	if c.proxy != nil {
+		c.proxy.Heal() // the pool may wait for answers before it closes
+		defer func() { _ = c.proxy.Close() }()
+	}
+	if c.pool != nil {
+		c.pool.Close()
+	}
+}
+
+// keptPools is the largest number of pools of each kind that wait for a later adapter.
 const keptPools = 8
 
-// reuse opens an adapter as handle does, and takes a pool that an earlier one has
-// left: a new connection costs the server more than the calls of most clauses.
-func (e *Env) reuse(t testing.TB, s store) *Handle {
-	t.Helper()
-	h := e.takeKept()
-	if h == nil {
-		h = e.connect(t, e.Conns, e.OnlyPooled)
-	}
-	t.Cleanup(func() { e.keep(h) })
-	e.adapt(t, h, s)
-	return h
-}
-
-func (e *Env) takeKept() *Handle {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.kept) == 0 {
+// takeKept returns a pool that an earlier handle of the kind has left, or nil: a new connection
+// costs the server more than the calls of most clauses.
+func (e *Env) takeKept(h *Handle, proxied bool) *connections {
+	if h.conns != e.Conns || h.pooled != e.OnlyPooled {
 		return nil
 	}
-	h := e.kept[len(e.kept)-1]
-	e.kept = e.kept[:len(e.kept)-1]
-	return &Handle{Pool: h.Pool, Proxy: h.Proxy}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i, c := range slices.Backward(e.kept) {
+		if (c.proxy != nil) == proxied {
+			e.kept = slices.Delete(e.kept, i, i+1)
+			return c
+		}
+	}
+	return nil
 }
 
-// keep leaves the pool to a later adapter if no connection of it has ever ended
-// and none is in use, and closes it otherwise.
-func (e *Env) keep(h *Handle) {
-	h.Proxy.Heal()
+// keep leaves the pool to a later handle of the kind if no connection of it has ever
+// ended and none is in use, and closes it otherwise.
+func (e *Env) keep(h *Handle, c *connections) {
+	if c.proxy != nil {
+		c.proxy.Heal()
+	}
 	e.mu.Lock()
-	stats := h.Proxy.Stats()
-	good := stats.Open > 0 && int64(stats.Open) == stats.Opened && h.Pool.Stat().AcquiredConns() == 0 && len(e.kept) < keptPools
+	kept := 0
+	for _, other := range e.kept {
+		if (other.proxy != nil) == (c.proxy != nil) {
+			kept++
+		}
+	}
+	good := h.conns == e.Conns && h.pooled == e.OnlyPooled && c.unharmed() && kept < keptPools
 	if good {
-		e.kept = append(e.kept, h)
+		e.kept = append(e.kept, c)
 	}
 	e.mu.Unlock()
 	if !good {
-		h.disconnect()
+		c.close()
 	}
+}
+
+// unharmed reports whether the pool has connections, of which none is in use and none has
+// ever ended.
+func (c *connections) unharmed() bool {
+	s := c.pool.Stat()
+	if s.TotalConns() == 0 || s.AcquiredConns() > 0 || int64(s.TotalConns()) != s.NewConnsCount() {
+		return false
+	}
+	if c.proxy == nil {
+		return true
+	}
+	stats := c.proxy.Stats()
+	return int64(stats.Open) == stats.Opened
 }
 
 func (e *Env) config(conns int32, pooled bool) (*pgxpool.Config, error) {
@@ -286,10 +331,13 @@ func (e *Env) config(conns int32, pooled bool) (*pgxpool.Config, error) {
 // proxy.
 func (h *Handle) close() error {
 	h.Pool.Close()
+	if h.proxy == nil {
+		return nil
+	}
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	deadline := time.After(5 * time.Second)
-	for h.Proxy.Stats().Open > 0 {
+	for h.proxy.Stats().Open > 0 {
 		select {
 		case <-tick.C:
 		case <-deadline:

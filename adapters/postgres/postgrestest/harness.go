@@ -21,31 +21,32 @@ import (
 func (e *Env) Harness() adaptertest.Harness {
 	var opened atomic.Int64
 	again := func(t testing.TB, a adapter.Adapter) adapter.Adapter {
-		return e.reuse(t, a.(*Handle).store)
+		return e.handle(t, a.(*Handle).store, e.Conns, e.OnlyPooled)
 	}
 	h := adaptertest.Harness{
 		Name:    "postgres",
 		Version: e.Version,
 		New: func(t testing.TB) adapter.Adapter { // consecutive adapters are on different stores
-			return e.reuse(t, store(opened.Add(1)%2))
+			return e.handle(t, store(opened.Add(1)%2), e.Conns, e.OnlyPooled)
 		},
 		Second: again,
 		Reopen: again,
 		Close:  func(a adapter.Adapter) error { return a.(*Handle).close() },
 		Namespace: func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
 			b := *a.(*Handle)
+			b.t, b.options = t, []postgres.Option{postgres.WithSchema(name)}
 			var err error
-			if b.Adapter, err = postgres.New(b.Pool, postgres.WithSchema(name)); err != nil {
+			if b.Adapter, err = postgres.New(b.Pool, b.options...); err != nil {
 				return nil, err
 			}
 			return &b, b.EnsureSchema(t.Context())
 		},
-		Faults:        func(a adapter.Adapter) fault.Control { return a.(*Handle).Proxy },
+		Faults:        func(a adapter.Adapter) fault.Control { return a.(*Handle).faults() },
 		Corrupt:       e.corrupt,
 		Inspect:       e.inspect,
 		Single:        func(t testing.TB) adapter.Adapter { return e.handle(t, 0, 1, e.OnlyPooled) },
 		Limited:       func(t testing.TB) adapter.Adapter { return e.handle(t, 0, min(4, e.Conns), e.OnlyPooled) },
-		Connections:   func(a adapter.Adapter) int { return a.(*Handle).Proxy.Stats().Open },
+		Connections:   func(a adapter.Adapter) int { return a.(*Handle).faults().Stats().Open },
 		CheckHandle:   func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).Pool.Ping(ctx) },
 		Parallel:      8,               // a clause waits for its server, its deadlines and its faults
 		ClauseTimeout: 3 * time.Minute, // a cancelled call closes a connection, and the machine may be busy
