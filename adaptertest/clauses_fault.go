@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
@@ -81,6 +82,7 @@ var faultClauses = []check{
 		c.eachFault([]fault.Kind{fault.LoseReply}, writes, func(x faulted) {
 			if _, whole := c.wholeOrNone(x); whole {
 				c.returnsWhatIsThere(x)
+				c.saysThatItDeleted(x)
 			}
 		})
 		c.eachFault([]fault.Kind{fault.LoseReply}, []string{"UseVerificationToken"}, func(x faulted) { c.tokenOnce(x) })
@@ -165,6 +167,9 @@ var faultClauses = []check{
 	}},
 }
 
+// deletions are the methods that return the record which they delete.
+var deletions = []string{"UnlinkAccount", "DeleteUser", "DeleteSession", "DeleteAuthenticator"}
+
 // recovers lets the adapter recover: after a few errors many calls in a row
 // must succeed soon.
 func (c *clauseContext) recovers(what string, reads []call) {
@@ -226,6 +231,24 @@ func (c *clauseContext) returnsWhatIsThere(x faulted) {
 	c.same(x.String()+": the record that was returned", x.result, want)
 }
 
+// saysThatItDeleted reports a breach if a deletion whose reply was lost says that there
+// was nothing to delete, and the same adapter returns what it deletes otherwise. The call
+// had the record to itself, so the record that is gone is the one that it has deleted.
+func (c *clauseContext) saysThatItDeleted(x faulted) {
+	if x.err == nil && isNilRecord(x.result) && slices.Contains(deletions, x.call.method) && c.returnsDeleted(x.call.method) {
+		c.Errorf("%s: it has deleted the record, and says that there was none", x)
+	}
+}
+
+// returnsDeleted reports whether a deletion that meets no fault returns the record.
+func (c *clauseContext) returnsDeleted(method string) bool {
+	got, err := c.newFixture(c.observe(c.witness())).callOf(method).do(c.ctx, c.a)
+	if err != nil {
+		c.Fatalf("%s: %v", method, err)
+	}
+	return !isNilRecord(got)
+}
+
 // tokenOnce judges a use of a token under a fault.
 func (c *clauseContext) tokenOnce(x faulted) {
 	gets := 0
@@ -242,6 +265,9 @@ func (c *clauseContext) tokenOnce(x faulted) {
 	}
 	if gets > 1 {
 		c.Errorf("%s: the token was handed out %d times", x, gets)
+	}
+	if gets == 0 && x.err == nil {
+		c.Errorf("%s: the token is used up, and nobody got it: the call says that there was none", x)
 	}
 }
 

@@ -1,0 +1,58 @@
+package mutants
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// faultMutants are wrong after the store has failed, or after the context of a call has
+// ended: they try again, clean up, remember or guess where they should return the error.
+func faultMutants() []Mutant {
+	return []Mutant{
+		{Name: "unlinking tried again finds nothing", Fails: []string{"FAULT-07"},
+			Fault: "UnlinkAccount tries again when the store fails. If only the reply was lost, the second try finds nothing, and the call says that there was no account.",
+			lite: func(l *lite) with {
+				return with{unlinkAccount: func(ctx context.Context, k adapter.AccountKey) (*adapter.Account, error) {
+					return triedAgain(ctx, k, l.UnlinkAccount)
+				}}
+			}},
+		{Name: "use tried again finds no token", Fails: []string{"FAULT-01", "FAULT-07"},
+			Fault: "UseVerificationToken tries again when the store fails. If only the reply was lost, the call says that there was no token.",
+			lite: func(l *lite) with {
+				return with{useToken: func(ctx context.Context, k adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+					return triedAgain(ctx, k, l.UseVerificationToken)
+				}}
+			}},
+	}
+}
+
+// storeFailed reports whether an error is one of the store, not one of the contract, of
+// the context, of the arguments, of the stored data or of Close.
+func storeFailed(ctx context.Context, err error) bool {
+	if err == nil || ctx.Err() != nil {
+		return false
+	}
+	for _, known := range []error{adapter.ErrConflict, adapter.ErrNotFound, adapter.ErrLastCredential, adapter.ErrUnsupported, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, known) {
+			return false
+		}
+	}
+	for _, text := range []string{"is empty", "stored ", "outside the years", "not JSON", "is closed"} {
+		if strings.Contains(err.Error(), text) {
+			return false
+		}
+	}
+	return true
+}
+
+// triedAgain makes a call, and makes it again if the store fails.
+func triedAgain[K, T any](ctx context.Context, key K, call func(context.Context, K) (T, error)) (T, error) {
+	result, err := call(ctx, key)
+	if storeFailed(ctx, err) {
+		return call(ctx, key)
+	}
+	return result, err
+}
