@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
@@ -52,6 +53,7 @@ var faultClauses = []check{
 	}},
 	{id: "FAULT-05", words: "writes-are-atomic", needs: needsFaults, run: func(c *clauseContext) {
 		c.eachFault([]fault.Kind{fault.FailRequest, fault.LoseReply, fault.Down}, visibleWrites, func(x faulted) { c.wholeOrNone(x) })
+		c.refusedUnderFaults()
 	}},
 	{id: "FAULT-06", words: "recovers-from-a-lost-connection", needs: needsFaults, run: func(c *clauseContext) {
 		control := c.control()
@@ -317,6 +319,104 @@ func (c *clauseContext) rightOrError(x faulted, absentIsRight bool) {
 		c.Fatalf("the model fails: %v", err)
 	}
 	c.same(x.String(), x.result, want)
+}
+
+// refusedUnderFaults makes writes that are refused, with a fault at each of their steps.
+// Afterwards the store is as before: nobody is harmed, least of all the holder of the key.
+func (c *clauseContext) refusedUnderFaults() {
+	type refused struct {
+		call
+		kind  fault.Kind
+		steps int
+	}
+	control := c.control()
+	defer control.Heal()
+	probe, k := c.newFixture(c.observe(c.witness())), c.newFixture(c.observe(c.witness()))
+	calls := c.refusedOn(k)
+	var cases []refused
+	for turn, w := range c.refusedOn(probe) {
+		before := control.Steps()
+		if _, err := w.do(c.ctx, c.a); err == nil {
+			continue // other clauses judge whether it must fail
+		}
+		steps := int(control.Steps() - before)
+		for _, kind := range c.kindsFor(turn, len(calls), control, []fault.Kind{fault.FailRequest, fault.LoseReply, fault.Cut}) {
+			cases = append(cases, refused{calls[turn], kind, steps})
+		}
+	}
+	look := k.keys()
+	want := c.snapshotOfModel(k.model(c), look)
+	eachCase(c, cases, func(x refused) []string { return []string{x.method, kindName(x.kind)} }, func(x refused) bool {
+		for step := 1; step <= min(x.steps, faultSteps) && !c.failed(); step++ {
+			i := c.inject(control, x.kind, step)
+			_, err := c.bounded(limitWith(x.kind), func(c *clauseContext) (any, error) { return x.do(c.ctx, c.a) })
+			i.Release()
+			c.mend(control)
+			if d := c.changesFrom(want, look); len(d) > 0 {
+				c.Errorf("%s(%s), which is refused without a fault, with %s at step %d (error: %v) has changed the store: %s",
+					x.method, diff.Show(x.args...), kindName(x.kind), step, err, strings.Join(d, "; "))
+			}
+		}
+		return true
+	})
+}
+
+// refusedOn returns writes that ask for what the fixture's records have, or for an owner
+// or a record that does not exist.
+func (c *clauseContext) refusedOn(k *fixture) []call {
+	nobody := c.id()
+	of := func(owner string) (adapter.Account, adapter.Session, adapter.Authenticator) {
+		account, session, authenticator := k.newAccount, k.newSession, k.newAuthenticator
+		account.UserID, session.UserID, authenticator.UserID = owner, owner, owner
+		return account, session, authenticator
+	}
+	ownerless, homeless, lost := of(nobody)
+	account, session, authenticator := of(k.user.ID)
+	account.Provider, account.ProviderAccountID = k.account.Provider, k.account.ProviderAccountID
+	session.SessionToken, authenticator.CredentialID = k.session.SessionToken, k.authenticator.CredentialID
+	twin, absentee := k.newUser, k.userUpdate
+	twin.Email, absentee.ID = k.user.Email, nobody
+	calls := []call{
+		createUser(twin), updateUser(absentee),
+		linkAccount(account), linkAccount(ownerless), createSession(session), createSession(homeless),
+		createAuthenticator(authenticator), createAuthenticator(lost),
+		updateSession(adapter.SessionUpdate{SessionToken: k.session.SessionToken, UserID: adapter.To(nobody)}),
+		updateCounter(k.newAuthenticator.CredentialID, 9), touchAuthenticator(k.newAuthenticator.CredentialID, 1, 2, k.touched),
+		updateAccount(c.accountUpdate(k.newAccount.Key(), accountFields)),
+	}
+	if !c.assignsIDs() {
+		same := k.newUser
+		same.ID = k.user.ID
+		calls = append(calls, createUser(same))
+	}
+	if c.works("UpdateUser") {
+		calls = append(calls, updateUser(adapter.UserUpdate{ID: c.user().ID, Email: adapter.To(k.user.Email)}))
+	}
+	for _, take := range []func(s *signUp){
+		func(s *signUp) { s.user.Email = k.user.Email },
+		func(s *signUp) {
+			s.account.Provider, s.account.ProviderAccountID = k.account.Provider, k.account.ProviderAccountID
+		},
+		func(s *signUp) { s.authenticator.CredentialID = k.authenticator.CredentialID },
+	} {
+		s := k.signUp
+		take(&s)
+		calls = append(calls, s.call())
+	}
+	return c.working(calls)
+}
+
+// changesFrom describes how the store differs from the wanted snapshot.
+func (c *clauseContext) changesFrom(want []lookup, look keys) (found []string) {
+	for end := time.Now().Add(c.harness().Declarations.EventualReads); ; c.pause(time.Millisecond) {
+		got, err := c.snapshot(c.ctx, c.witness(), look)
+		if err != nil {
+			return []string{err.Error()}
+		}
+		if found = c.differences(got, want); len(found) == 0 || time.Now().After(end) {
+			return found
+		}
+	}
 }
 
 // listIsCut cuts the answers to lists with several records.

@@ -19,6 +19,30 @@ func faultMutants() []Mutant {
 					return triedAgain(ctx, k, l.UnlinkAccount)
 				}}
 			}},
+		{Name: "failed sign-up is cleaned up by address", Fails: []string{"FAULT-05"},
+			Fault: "CreateUserWithAccount undoes a failure of the store by deleting whoever has the address, also if the address was taken before.",
+			lite: func(l *lite) with {
+				return with{optional: optional{signUp: func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
+					got, err := l.CreateUserWithAccount(ctx, u, a, w)
+					if storeFailed(ctx, err) && u.Email != "" {
+						if holder, _ := l.GetUserByEmail(ctx, u.Email); holder != nil {
+							_, _ = l.DeleteUser(ctx, holder.ID)
+						}
+					}
+					return got, err
+				}}}
+			}},
+		{Name: "failed link is unlinked", Fails: []string{"FAULT-05"},
+			Fault: "LinkAccount undoes a failure of the store by unlinking the account, also if another user had it before.",
+			lite: func(l *lite) with {
+				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+					got, err := l.LinkAccount(ctx, a)
+					if storeFailed(ctx, err) {
+						_, _ = l.UnlinkAccount(ctx, a.Key())
+					}
+					return got, err
+				}}
+			}},
 		{Name: "use tried again finds no token", Fails: []string{"FAULT-01", "FAULT-07"},
 			Fault: "UseVerificationToken tries again when the store fails. If only the reply was lost, the call says that there was no token.",
 			lite: func(l *lite) with {
