@@ -114,6 +114,7 @@ var faultClauses = []check{
 	{id: "FAULT-09", words: "short-result-is-an-error", needs: needsFaults, run: func(c *clauseContext) {
 		kinds := []fault.Kind{fault.CutReply, fault.HalfClose}
 		c.eachFault(kinds, lookups, func(x faulted) { c.rightOrError(x, false) })
+		c.changedUnderFaults()
 		if c.works("ListAuthenticatorsByUserID") && c.works("CreateAuthenticator") {
 			c.listIsCut(kinds)
 		}
@@ -417,6 +418,66 @@ func (c *clauseContext) changesFrom(want []lookup, look keys) (found []string) {
 			return found
 		}
 	}
+}
+
+// changedUnderFaults makes lookups with a fault at each of their steps. The adapter has
+// read the record before, and another handle has changed or deleted it since. A lookup
+// that succeeds returns the record as it is now.
+func (c *clauseContext) changedUnderFaults() {
+	if c.harness().Declarations.EventualReads > 0 {
+		return
+	}
+	type changed struct {
+		read, change string
+		kind         fault.Kind
+	}
+	control := c.control()
+	defer control.Heal()
+	pairs := [][2]string{
+		{"GetUser", "UpdateUser"}, {"GetUser", "DeleteUser"}, {"GetUserByEmail", "UpdateUser"}, {"GetUserByEmail", "DeleteUser"},
+		{"GetUserByAccount", "UpdateUser"}, {"GetUserByAccount", "UnlinkAccount"}, {"GetAccount", "UnlinkAccount"}, {"GetAccount", "UpdateAccount"},
+		{"GetSessionAndUser", "DeleteSession"}, {"GetSessionAndUser", "UpdateSession"}, {"GetSessionAndUser", "UpdateUser"},
+		{"GetAuthenticator", "UpdateAuthenticatorCounter"}, {"GetAuthenticator", "DeleteAuthenticator"},
+		{"ListAuthenticatorsByUserID", "CreateAuthenticator"}, {"ListAccountsByUserID", "UnlinkAccount"}, {"ListSessionsByUserID", "DeleteSession"},
+	}
+	var cases []changed
+	for turn, x := range pairs {
+		if c.works(x[0]) && c.works(x[1]) {
+			for _, kind := range c.kindsFor(turn, len(pairs), control, breakingFaults) {
+				cases = append(cases, changed{x[0], x[1], kind})
+			}
+		}
+	}
+	eachCase(c, cases, func(x changed) []string { return []string{x.read + x.change, kindName(x.kind)} }, func(x changed) bool {
+		for step := 1; step <= faultSteps; step++ {
+			k := c.newFixture(c.observe(c.witness()))
+			read, change, m := k.callOf(x.read), k.callOf(x.change), k.model(c)
+			before := control.Steps()
+			if _, err := read.do(c.ctx, c.a); err != nil {
+				c.Fatalf("%s: %v", x.read, err)
+			}
+			steps := int(control.Steps() - before)
+			if _, err := change.do(c.ctx, c.observe(c.witness())); err != nil {
+				c.Fatalf("%s: %v", x.change, err)
+			}
+			_, _ = change.do(c.ctx, m)
+			want, err := read.do(c.ctx, m)
+			if err != nil {
+				c.Fatalf("the model fails: %v", err)
+			}
+			i := c.inject(control, x.kind, step)
+			got, err := c.bounded(limitWith(x.kind), func(c *clauseContext) (any, error) { return read.do(c.ctx, c.a) })
+			i.Release()
+			c.mend(control)
+			if err == nil {
+				c.same(fmt.Sprintf("%s, with %s at step %d, of what another handle has changed by %s", x.read, kindName(x.kind), step, x.change), got, want)
+			}
+			if c.failed() || step >= steps {
+				break
+			}
+		}
+		return true
+	})
 }
 
 // listIsCut cuts the answers to lists with several records.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -43,6 +44,51 @@ func faultMutants() []Mutant {
 					return got, err
 				}}
 			}},
+		{Name: "last known session is served", Fails: []string{"FAULT-09"},
+			Fault: "GetSessionAndUser returns its last good answer when the store fails, also if another process has ended the session since.",
+			lite: func(l *lite) with {
+				var known sync.Map
+				return with{
+					getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+						found, err := l.GetSessionAndUser(ctx, token)
+						if storeFailed(ctx, err) {
+							if last, ok := known.Load(token); ok {
+								s := last.(adapter.SessionAndUser)
+								return &adapter.SessionAndUser{Session: copySession(s.Session), User: copyUser(s.User)}, nil
+							}
+						}
+						if found != nil {
+							known.Store(strings.Clone(token), adapter.SessionAndUser{Session: copySession(found.Session), User: copyUser(found.User)})
+						}
+						return found, err
+					},
+					updateSession: cleared(&known, l.UpdateSession),
+					deleteSession: cleared(&known, l.DeleteSession),
+					updateUser:    cleared(&known, l.UpdateUser),
+					deleteUser:    cleared(&known, l.DeleteUser),
+				}
+			}},
+		{Name: "last known user is served", Fails: []string{"FAULT-09"},
+			Fault: "GetUser returns its last good answer when the store fails, also if another process has changed or deleted the user since.",
+			lite: func(l *lite) with {
+				var known sync.Map
+				return with{
+					getUser: func(ctx context.Context, id string) (*adapter.User, error) {
+						found, err := l.GetUser(ctx, id)
+						if storeFailed(ctx, err) {
+							if last, ok := known.Load(id); ok {
+								return new(copyUser(last.(adapter.User))), nil
+							}
+						}
+						if found != nil {
+							known.Store(strings.Clone(id), copyUser(*found))
+						}
+						return found, err
+					},
+					updateUser: cleared(&known, l.UpdateUser),
+					deleteUser: cleared(&known, l.DeleteUser),
+				}
+			}},
 		{Name: "use tried again finds no token", Fails: []string{"FAULT-01", "FAULT-07"},
 			Fault: "UseVerificationToken tries again when the store fails. If only the reply was lost, the call says that there was no token.",
 			lite: func(l *lite) with {
@@ -79,4 +125,12 @@ func triedAgain[K, T any](ctx context.Context, key K, call func(context.Context,
 		return call(ctx, key)
 	}
 	return result, err
+}
+
+// cleared makes a call and clears a cache afterwards.
+func cleared[A, T any](cache *sync.Map, call func(context.Context, A) (T, error)) func(context.Context, A) (T, error) {
+	return func(ctx context.Context, argument A) (T, error) {
+		defer cache.Clear()
+		return call(ctx, argument)
+	}
 }
