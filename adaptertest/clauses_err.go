@@ -537,6 +537,7 @@ func errorsMatchTheirKind(c *clauseContext) {
 			}
 		}
 	}
+	c.notTheLastUnderFaults(judge)
 	met := c.run.faultsMet() // in earlier clauses
 	for _, errs := range met {
 		for _, x := range errs {
@@ -545,6 +546,55 @@ func errorsMatchTheirKind(c *clauseContext) {
 	}
 	known := func(method string, kind fault.Kind) bool { _, ok := met[faultOf{method, kind}]; return ok }
 	c.faultsExcept(known, breakingFaults, slices.Concat(visibleWrites, lookups), func(x faulted) { judge(x.String(), x.err) })
+}
+
+// notTheLastUnderFaults deletes an authenticator, unless it is the user's last way to sign
+// in, with a fault at each step. It never is the last: the user has other authenticators,
+// or an account. judge gets the errors.
+func (c *clauseContext) notTheLastUnderFaults(judge func(what string, err error)) {
+	if !c.works("DeleteAuthenticator") {
+		return
+	}
+	type beside struct {
+		what string
+		add  func(userID string)
+		kind fault.Kind
+	}
+	var cases []beside
+	add := func(what string, add func(userID string)) {
+		for _, kind := range c.kindsFor(len(cases), 2, c.faults(), []fault.Kind{fault.FailRequest, fault.Down, fault.Cut}) {
+			cases = append(cases, beside{what, add, kind})
+		}
+	}
+	add("other authenticators", func(userID string) { c.authenticator(userID); c.authenticator(userID) })
+	if c.works("LinkAccount") {
+		add("an account", func(userID string) { c.account(userID) })
+	}
+	eachCase(c, cases, func(x beside) []string { return []string{x.what, kindName(x.kind)} }, func(x beside) bool {
+		control := c.faults()
+		for step := 1; step <= maxSteps; step++ {
+			w := c.authenticator(c.user().ID)
+			x.add(w.UserID)
+			in := c.inject(control, x.kind, step)
+			_, err := c.bounded(limitWith(x.kind), func(c *clauseContext) (any, error) {
+				return deleteAuthenticator(w.UserID, w.CredentialID, true).do(c.ctx, c.a)
+			})
+			hit := isHit(in) || err != nil && willBeHit(in)
+			in.Release()
+			c.mend(control)
+			what := fmt.Sprintf("DeleteAuthenticator that keeps one, of a user who has %s too, with %s at step %d", x.what, kindName(x.kind), step)
+			judge(what, err)
+			if err != nil && step == 1 && x.kind != fault.Cut && c.works("GetAuthenticator") { // the store has got nothing
+				if got, err := c.observe(c.witness()).GetAuthenticator(c.ctx, w.CredentialID); err == nil && got == nil {
+					c.Errorf("%s: it failed, and the authenticator is gone", what)
+				}
+			}
+			if !hit || c.failed() {
+				break
+			}
+		}
+		return true
+	})
 }
 
 // refusedValues writes texts that a store may refuse. Such a text is neither taken

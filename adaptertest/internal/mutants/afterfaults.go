@@ -3,6 +3,7 @@ package mutants
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -88,6 +89,36 @@ func faultMutants() []Mutant {
 					updateUser: cleared(&known, l.UpdateUser),
 					deleteUser: cleared(&known, l.DeleteUser),
 				}
+			}},
+		{Name: "outage is the last credential", Fails: []string{"ERR-11"},
+			Fault: "DeleteAuthenticator that keeps one counts the user's authenticators and ignores the error: when the store fails the count is zero, and the error is ErrLastCredential.",
+			lite: func(l *lite) with {
+				return with{optional: optional{deleteAuthenticator: func(ctx context.Context, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
+					if keepOne {
+						if _, err := l.ListAuthenticatorsByUserID(ctx, userID); storeFailed(ctx, err) {
+							return nil, fmt.Errorf("lite: delete authenticator: %w", adapter.ErrLastCredential)
+						}
+					}
+					return l.DeleteAuthenticator(ctx, userID, id, keepOne)
+				}}}
+			}},
+		{Name: "accounts that can't be counted are none", Fails: []string{"ERR-11"},
+			Fault: "DeleteAuthenticator that keeps one looks for the user's accounts if there is one authenticator, and ignores the error: the error is ErrLastCredential.",
+			lite: func(l *lite) with {
+				return with{optional: optional{deleteAuthenticator: func(ctx context.Context, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
+					if keepOne {
+						list, err := l.ListAuthenticatorsByUserID(ctx, userID)
+						if err != nil {
+							return nil, err
+						}
+						if len(list) == 1 {
+							if _, err := l.ListAccountsByUserID(ctx, userID); storeFailed(ctx, err) {
+								return nil, fmt.Errorf("lite: delete authenticator: %w", adapter.ErrLastCredential)
+							}
+						}
+					}
+					return l.DeleteAuthenticator(ctx, userID, id, keepOne)
+				}}}
 			}},
 		{Name: "use tried again finds no token", Fails: []string{"FAULT-01", "FAULT-07"},
 			Fault: "UseVerificationToken tries again when the store fails. If only the reply was lost, the call says that there was no token.",
