@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
@@ -145,6 +146,7 @@ var ctxClauses = []check{
 		}
 	}},
 	{id: "CTX-06", words: "cancelling-one-call-fails-no-other", requires: []string{"CreateUser"}, run: func(c *clauseContext) {
+		c.cancelBesideUpdates()
 		c.cancelOneOfTwo()
 		c.cancelFirstCall()
 	}},
@@ -546,6 +548,133 @@ func (c *clauseContext) cancelOneOfTwo() {
 	for _, m := range repeatable {
 		judge(m, c.cancelHeld(control, m))
 		c.mend(control)
+	}
+}
+
+// ownField is an update of one field of a record, which nobody else updates.
+type ownField struct {
+	update call
+	// missing describes the update as absent from the store, or returns "".
+	missing func() string
+}
+
+// cancelBesideUpdates lets several goroutines update fields of their own of one record,
+// while others update another field of it and are cancelled at random moments, many of
+// them while they wait for their turn.
+func (c *clauseContext) cancelBesideUpdates() {
+	if c.works("UpdateUser") && c.works("GetUser") {
+		id := c.user().ID
+		field := func(name string) func() ownField {
+			return func() ownField {
+				update := c.userUpdate(id, []string{name})
+				return ownField{updateUser(update), showing(c, getUser(id), update.Apply)}
+			}
+		}
+		c.cancelBeside(field("email"), field("name"), field("image"), field("emailVerified"))
+	}
+	if c.works("UpdateAccount") && c.works("GetAccount") {
+		key := c.account(c.user().ID).Key()
+		field := func(name string) func() ownField {
+			return func() ownField {
+				update := c.accountUpdate(key, []string{name})
+				return ownField{updateAccount(update), showing(c, getAccount(key), update.Apply)}
+			}
+		}
+		c.cancelBeside(field("scope"), field("access token"), field("refresh token"), field("id token"))
+	}
+	if c.works("GetSessionAndUser") && c.sessionsMove() {
+		token, owners := c.session(c.user().ID).SessionToken, [2]string{c.user().ID, c.user().ID}
+		expires := func() ownField {
+			at := c.instant(time.Duration(1+c.next()%1000) * time.Minute)
+			return ownField{updateSession(adapter.SessionUpdate{SessionToken: token, Expires: adapter.To(at)}),
+				showing(c, getSession(token), func(s *adapter.SessionAndUser) { s.Session.Expires = at })}
+		}
+		turn := 0
+		owner := func() ownField {
+			turn++
+			id := owners[turn%2]
+			return ownField{updateSession(adapter.SessionUpdate{SessionToken: token, UserID: adapter.To(id)}),
+				showing(c, getSession(token), func(s *adapter.SessionAndUser) { s.Session.UserID = id })}
+		}
+		probe := owner()
+		if _, err := probe.update.do(c.ctx, c.a); err == nil && probe.missing() == "" {
+			c.cancelBeside(expires, owner)
+		}
+	}
+	if c.works("RenameAuthenticator") && c.works("UpdateAuthenticatorCounter") && c.works("GetAuthenticator") {
+		w := c.authenticator(c.user().ID)
+		counter := w.Counter
+		c.cancelBeside(func() ownField {
+			return ownField{update: renameAuthenticator(w.UserID, w.CredentialID, c.unique("name"))}
+		}, func() ownField {
+			counter++
+			is := counter
+			return ownField{updateCounter(w.CredentialID, is),
+				showing(c, getAuthenticator(w.CredentialID), func(w *adapter.Authenticator) { w.Counter = is })}
+		})
+	}
+}
+
+// showing returns a function that describes how the record which the read finds would
+// differ if the update were there, or returns "" if it is there.
+func showing[T any](c *clauseContext, read call, apply func(*T)) func() string {
+	return func() string {
+		got := of[*T](c, read)
+		if got == nil {
+			return read.method + ": absent"
+		}
+		want := *got
+		apply(&want)
+		return c.without(read.method, got, &want)
+	}
+}
+
+// cancelBeside makes the updates over and over, each on its own goroutine, beside calls
+// that are cancelled. Each update that succeeds is there until the next one.
+func (c *clauseContext) cancelBeside(cancelled func() ownField, updates ...func() ownField) {
+	const cancellers = 6
+	var left atomic.Int64
+	left.Store(int64(len(updates)))
+	last := make([]ownField, len(updates))
+	start := time.Now()
+	c.parallel(len(updates)+cancellers, func(i int) {
+		if i >= len(updates) {
+			for left.Load() > 0 {
+				ctx, cancel := context.WithCancel(c.ctx)
+				timer := time.AfterFunc(rand.N([]time.Duration{20 * time.Microsecond, time.Millisecond}[i%2]), cancel)
+				_, _ = cancelled().update.do(ctx, c.raw)
+				timer.Stop()
+				cancel()
+			}
+			return
+		}
+		defer left.Add(-1)
+		for n := 0; !c.failed() && !c.raceIsOver(n, time.Since(start), raceTime); n++ {
+			if missing := last[i].missing; missing != nil {
+				if m := missing(); m != "" {
+					c.Errorf("%s(%s), beside calls that were cancelled, has succeeded, and is not there: %s", last[i].update.method, diff.Show(last[i].update.args...), m)
+					return
+				}
+			}
+			next := updates[i]()
+			if _, err := next.update.do(c.ctx, c.raw); err != nil {
+				c.Errorf("%s(%s), beside calls that were cancelled, failed: %v", next.update.method, diff.Show(next.update.args...), err)
+				return
+			}
+			c.wrote()
+			last[i] = next
+		}
+	})
+	for _, x := range last {
+		if x.missing == nil || c.failed() {
+			continue
+		}
+		if m := x.missing(); m != "" {
+			c.Errorf("%s(%s), beside calls that were cancelled, has succeeded, and is not there: %s", x.update.method, diff.Show(x.update.args...), m)
+		}
+	}
+	if c.failed() {
+		c.Fatalf("calls that were cancelled have failed others")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 
@@ -120,6 +121,53 @@ func faultMutants() []Mutant {
 					return l.DeleteAuthenticator(ctx, userID, id, keepOne)
 				}}}
 			}},
+		{Name: "cancelled waiter opens the semaphore", Races: true, Fails: []string{"CTX-06"},
+			Fault: "UpdateUser holds a semaphore while it reads, changes and writes the user. A call that is cancelled while it waits releases the semaphore of another.",
+			mem: func(m *mem) with {
+				return with{updateUser: underSemaphore(m, func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
+					old, err := m.GetUser(ctx, u.ID)
+					if err != nil {
+						return nil, err
+					}
+					if old == nil {
+						return nil, notFound("user")
+					}
+					roundTrip()
+					return write(ctx, m, func() (*adapter.User, error) {
+						if _, ok := m.users[u.ID]; !ok {
+							return nil, notFound("user")
+						}
+						u.Apply(old)
+						if holder, taken := m.emails[old.Email]; taken && holder != old.ID {
+							return nil, conflict("the e-mail")
+						}
+						m.putUser(*old)
+						return new(copyUser(*old)), nil
+					})
+				})}
+			}},
+		{Name: "cancelled waiter opens the semaphore of accounts", Races: true, Fails: []string{"CTX-06"},
+			Fault: "UpdateAccount holds a semaphore while it reads, changes and writes the account. A call that is cancelled while it waits releases the semaphore of another.",
+			mem: func(m *mem) with {
+				return with{optional: optional{updateAccount: underSemaphore(m, func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
+					old, err := m.GetAccount(ctx, u.ProviderAccountID, u.Provider)
+					if err != nil {
+						return nil, err
+					}
+					if old == nil {
+						return nil, notFound("account")
+					}
+					roundTrip()
+					return write(ctx, m, func() (*adapter.Account, error) {
+						if _, ok := m.accounts[old.Key()]; !ok {
+							return nil, notFound("account")
+						}
+						u.Apply(old)
+						m.accounts[old.Key()] = copyAccount(*old)
+						return old, nil
+					})
+				})}}
+			}},
 		{Name: "use tried again finds no token", Fails: []string{"FAULT-01", "FAULT-07"},
 			Fault: "UseVerificationToken tries again when the store fails. If only the reply was lost, the call says that there was no token.",
 			lite: func(l *lite) with {
@@ -163,5 +211,32 @@ func cleared[A, T any](cache *sync.Map, call func(context.Context, A) (T, error)
 	return func(ctx context.Context, argument A) (T, error) {
 		defer cache.Clear()
 		return call(ctx, argument)
+	}
+}
+
+// roundTrip lets other calls run, like a round trip to a store.
+func roundTrip() {
+	for range 20 {
+		runtime.Gosched()
+	}
+}
+
+// underSemaphore makes a call under a semaphore that all handles share. A call that does
+// not get it releases it all the same.
+func underSemaphore[A, T any](m *mem, call func(context.Context, A) (T, error)) func(context.Context, A) (T, error) {
+	semaphore := kept(m.records, "semaphore", func() chan struct{} { return make(chan struct{}, 1) })
+	return func(ctx context.Context, argument A) (result T, err error) {
+		defer func() {
+			select {
+			case <-semaphore:
+			default:
+			}
+		}()
+		select {
+		case semaphore <- struct{}{}:
+			return call(ctx, argument)
+		case <-ctx.Done():
+			return result, ctx.Err()
+		}
 	}
 }
