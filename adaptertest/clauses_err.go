@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
@@ -736,9 +737,21 @@ func whatWasRefusedStaysFree(c *clauseContext) {
 	}
 }
 
+// overConnections is how often the calls over several connections at once are repeated.
+const overConnections = 20
+
 // refusalsAreNoFailures is ERR-13. Writes of each kind are refused many times in a
-// row; then other calls are made.
+// row; then other calls are made. What is refused over one connection is refused over
+// each.
 func refusalsAreNoFailures(c *clauseContext) {
+	before := c.refusals()
+	start := time.Now()
+	for n := 0; !c.failed() && (n == 0 || n < c.rounds(overConnections) && !c.raceIsOver(n, time.Since(start), raceLimit)); n++ {
+		c.refusesStill("several calls at once", before)
+	}
+	if c.failed() {
+		return
+	}
 	const times = 30 // more than a pool has connections, or a circuit breaker forgives
 	k, nobody := c.newFixture(c.a), c.id()
 	taken := c.newSignUp()

@@ -57,6 +57,7 @@ var faultClauses = []check{
 	}},
 	{id: "FAULT-06", words: "recovers-from-a-lost-connection", needs: needsFaults, run: func(c *clauseContext) {
 		control := c.control()
+		before := c.refusals()
 		for _, kind := range []fault.Kind{fault.Cut, fault.Down, fault.LoseReply, fault.HalfClose} {
 			k := c.newFixture(c.a)
 			reads := c.working(k.reads())
@@ -77,6 +78,7 @@ var faultClauses = []check{
 			i.Release()
 			control.Heal()
 			c.recovers(fmt.Sprintf("after %s", kindName(kind)), reads)
+			c.refusesStill(fmt.Sprintf("after %s", kindName(kind)), before)
 		}
 	}},
 	{id: "FAULT-07", words: "lost-reply-is-not-applied-twice", needs: needsFaults, run: func(c *clauseContext) {
@@ -168,6 +170,48 @@ var faultClauses = []check{
 		}
 		c.mend(control)
 	}},
+}
+
+// several is the number of calls that are made at once, so that a pool opens several
+// connections.
+const several = 8
+
+// refusals makes writes that ask for what is taken, or for an absent owner or record. It
+// returns the sentinel that each error matches, by the number of the call; a call that
+// was not refused has none.
+func (c *clauseContext) refusals() map[int]error {
+	found := map[int]error{}
+	for i := range c.refusedOn(c.newFixture(c.raw)) {
+		w := c.refusedOn(c.newFixture(c.raw))[i] // of its own, because the call may succeed
+		_, err := w.do(c.ctx, c.raw)
+		for _, sentinel := range []error{adapter.ErrConflict, adapter.ErrNotFound} {
+			if errors.Is(err, sentinel) {
+				found[i] = sentinel
+			}
+		}
+	}
+	return found
+}
+
+// refusesStill makes the same writes over several connections at once, each with records
+// of its own. Those that were refused before are refused in the same way.
+func (c *clauseContext) refusesStill(when string, before map[int]error) {
+	calls := make([][]call, several)
+	for i := range calls {
+		calls[i] = c.refusedOn(c.newFixture(c.raw))
+	}
+	c.parallel(several, func(i int) {
+		for n, w := range calls[i] {
+			if before[n] == nil {
+				continue
+			}
+			if got, err := w.do(c.ctx, c.raw); !errors.Is(err, before[n]) {
+				c.Errorf("%s: %s(%s), which was refused before: got %s, error %v, want an error that matches %q",
+					when, w.method, diff.Show(w.args...), diff.Show(got), err, before[n])
+				return
+			}
+		}
+	})
 }
 
 // deletions are the methods that return the record which they delete.
@@ -332,10 +376,11 @@ func (c *clauseContext) refusedUnderFaults() {
 	}
 	control := c.control()
 	defer control.Heal()
-	probe, k := c.newFixture(c.observe(c.witness())), c.newFixture(c.observe(c.witness()))
+	k := c.newFixture(c.observe(c.witness()))
 	calls := c.refusedOn(k)
 	var cases []refused
-	for turn, w := range c.refusedOn(probe) {
+	for turn := range calls {
+		w := c.refusedOn(c.newFixture(c.observe(c.witness())))[turn] // of its own, because the call may succeed
 		before := control.Steps()
 		if _, err := w.do(c.ctx, c.a); err == nil {
 			continue // other clauses judge whether it must fail

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -168,6 +170,40 @@ func faultMutants() []Mutant {
 					})
 				})}}
 			}},
+		{Name: "new connections do not check owners", Fails: []string{"FAULT-06"},
+			Fault: "Foreign keys are enforced on the first connection only: after it broke, CreateSession for an absent user succeeds.",
+			lite: func(l *lite) with {
+				var broke atomic.Bool
+				return with{
+					getUser: func(ctx context.Context, id string) (*adapter.User, error) {
+						u, err := l.GetUser(ctx, id)
+						if storeFailed(ctx, err) {
+							broke.Store(true)
+						}
+						return u, err
+					},
+					createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
+						if broke.Load() {
+							return ownerUnchecked(ctx, l, s)
+						}
+						return l.CreateSession(ctx, s)
+					},
+				}
+			}},
+		{Name: "second connection does not check owners", Races: true, Fails: []string{"ERR-13"},
+			Fault: "Foreign keys are enforced on the first connection of the pool only. CreateSession for an absent user succeeds over another one, which the pool opens while the first is in use.",
+			lite: func(l *lite) with {
+				first := make(chan struct{}, 1)
+				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
+					select {
+					case first <- struct{}{}:
+						defer func() { <-first }()
+						return l.CreateSession(ctx, s)
+					default:
+						return ownerUnchecked(ctx, l, s)
+					}
+				}}
+			}},
 		{Name: "use tried again finds no token", Fails: []string{"FAULT-01", "FAULT-07"},
 			Fault: "UseVerificationToken tries again when the store fails. If only the reply was lost, the call says that there was no token.",
 			lite: func(l *lite) with {
@@ -239,4 +275,27 @@ func underSemaphore[A, T any](m *mem, call func(context.Context, A) (T, error)) 
 			return result, ctx.Err()
 		}
 	}
+}
+
+// ownerUnchecked creates a session over a connection that does not enforce foreign keys.
+func ownerUnchecked(ctx context.Context, l *lite, s adapter.Session) (*adapter.Session, error) {
+	created, err := l.CreateSession(ctx, s)
+	if !errors.Is(err, adapter.ErrNotFound) {
+		return created, err
+	}
+	conn, err := l.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, `PRAGMA foreign_keys = 0`); err != nil {
+		return nil, err
+	}
+	defer conn.ExecContext(context.WithoutCancel(ctx), `PRAGMA foreign_keys = 1`) //nolint:errcheck // as at the beginning
+	_, err = conn.ExecContext(ctx, `INSERT INTO "session" (sessionToken, userId, expires) VALUES (?, ?, ?)`, s.SessionToken, s.UserID, s.Expires.UnixMilli())
+	if err != nil {
+		return nil, err
+	}
+	s.Expires = s.Expires.UTC().Truncate(time.Millisecond)
+	return &s, nil
 }
