@@ -42,6 +42,42 @@ func (c *clauseContext) userWith(accounts, sessions, authenticators int) belongi
 	return b
 }
 
+// cameBack takes the records away from the user and gives them back: sessions move to
+// another user and back, or are deleted and created again; accounts and authenticators
+// go and come, and another user has an account in between.
+func (c *clauseContext) cameBack(b belongings) {
+	other := c.user().ID
+	moves := len(b.sessions) > 0 && c.sessionsMove()
+	for i, s := range b.sessions {
+		switch {
+		case i%2 == 0 && moves:
+			for _, owner := range []string{other, b.user.ID} {
+				c.updateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(owner)})
+			}
+		case c.works("DeleteSession"):
+			c.deleteSession(s.SessionToken)
+			c.createSession(s)
+		}
+	}
+	for i, a := range b.accounts {
+		if !c.works("UnlinkAccount") {
+			break
+		}
+		c.unlinkAccount(a.Key())
+		if i%2 == 0 {
+			c.linkAccount(c.accountWith(other, a.Key()))
+			c.unlinkAccount(a.Key())
+		}
+		c.linkAccount(a)
+	}
+	for _, a := range b.authenticators {
+		if c.works("DeleteAuthenticator") {
+			of[*adapter.Authenticator](c, deleteAuthenticator(b.user.ID, a.CredentialID, false))
+			c.createAuthenticator(a)
+		}
+	}
+}
+
 // unchanged compares the stored records with the created ones, by every lookup
 // except the one that uses up a token.
 func (c *clauseContext) unchanged(when string, a adapter.Adapter, b belongings) {

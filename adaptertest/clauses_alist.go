@@ -46,6 +46,9 @@ var alistClauses = []check{
 			c.same("ListAccountsByUserID after another user linked the one that was unlinked", list(), want)
 			c.same("ListAccountsByUserID of the user who linked it", of[[]adapter.Account](c, listAccounts(b)), others)
 		}
+		back := c.userWith(3, 0, 0)
+		c.cameBack(back)
+		c.same("ListAccountsByUserID after accounts had gone and come back", of[[]adapter.Account](c, listAccounts(back.user.ID)), back.accounts)
 		if c.works("UpdateAccount") {
 			update := c.accountUpdate(want[0].Key(), accountFields)
 			of[*adapter.Account](c, updateAccount(update))

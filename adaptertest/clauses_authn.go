@@ -74,6 +74,9 @@ var authnClauses = []check{
 		u := c.user()
 		want := c.joinedAuthenticators(u.ID)
 		c.sameAuthenticators("the list of a user whose credentials have separators in their ids", c.listAuthenticators(u.ID), want)
+		back := c.userWith(0, 0, 3)
+		c.cameBack(back)
+		c.sameAuthenticators("the list after authenticators had gone and come back", c.listAuthenticators(back.user.ID), back.authenticators)
 		listWhileOthersChange(c, "ListAuthenticatorsByUserID", c.listedAuthenticators())
 	}},
 	{id: "AUTHN-05", words: "list-holds-nobody-elses", requires: authenticatorMethods, run: func(c *clauseContext) {

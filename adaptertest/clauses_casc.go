@@ -28,27 +28,37 @@ var cascClauses = []check{
 			c.giveOwner(renewed.sessions...)
 			c.deletedForGood(renewed)
 		}
+		back := c.userWith(0, 3, 0)
+		c.cameBack(back)
+		c.deletedForGood(back)
 		u := c.user()
 		c.deletedAtOnce(belongings{user: u, sessions: c.joinedSessions(u.ID)})
 	}},
 	{id: "CASC-03", words: "deleted-users-accounts-are-absent", requires: []string{"CreateUser", "DeleteUser", "LinkAccount"}, run: func(c *clauseContext) {
 		c.deletedForGood(c.userWith(3, 0, 0))
 		c.deletedForGood(c.userWith(3, 1, 1))
+		back := c.userWith(3, 0, 0)
+		c.cameBack(back)
+		c.deletedForGood(back)
 		u := c.user()
 		c.deletedAtOnce(belongings{user: u, accounts: c.joinedAccounts(u.ID)})
 	}},
 	{id: "CASC-04", words: "deleted-users-authenticators-are-absent", requires: []string{"CreateUser", "DeleteUser", "CreateAuthenticator"}, run: func(c *clauseContext) {
 		c.deletedForGood(c.userWith(0, 0, 3))
 		c.deletedForGood(c.userWith(1, 1, 3))
+		back := c.userWith(0, 0, 3)
+		c.cameBack(back)
+		c.deletedForGood(back)
 		u := c.user()
 		c.deletedAtOnce(belongings{user: u, authenticators: c.joinedAuthenticators(u.ID)})
 	}},
 	{id: "CASC-05", words: "other-users-keep-everything", requires: deletionMethods, run: func(c *clauseContext) {
 		before, victim := c.everything(), c.userWith(2, 2, 2)
 		after := c.everything()
+		alike := c.withIDsOf(victim)
 		pending := c.tokensBeside(victim.user.Email)
 		c.deleteUser(victim.user.ID)
-		for _, b := range []belongings{before, after} {
+		for _, b := range []belongings{before, after, alike} {
 			c.unchanged("of another user", c.a, b)
 			if b.token != nil {
 				c.used("a pending token", *b.token)
@@ -148,6 +158,33 @@ func (c *clauseContext) tokensBeside(address string) (all []adapter.Verification
 		all = append(all, t)
 	}
 	return all
+}
+
+// withIDsOf creates a user whose accounts, at other providers, and whose authenticators
+// have the ProviderAccountIDs of the given user's ones.
+func (c *clauseContext) withIDsOf(b belongings) belongings {
+	x := c.userWith(0, 0, 0)
+	var ids []string
+	for _, a := range b.accounts {
+		ids = append(ids, a.ProviderAccountID)
+	}
+	for _, a := range b.authenticators {
+		ids = append(ids, a.ProviderAccountID)
+	}
+	for _, id := range ids {
+		if c.stores(AccountRecord) {
+			a := c.newAccount(x.user.ID)
+			a.ProviderAccountID = id
+			x.accounts = append(x.accounts, c.linkAccount(a))
+		}
+		if c.stores(AuthenticatorRecord) {
+			a := c.newAuthenticator(x.user.ID)
+			a.ProviderAccountID = id
+			c.createAuthenticator(a)
+			x.authenticators = append(x.authenticators, a)
+		}
+	}
+	return x
 }
 
 // deletedForGood deletes the user and reports every record of the user that

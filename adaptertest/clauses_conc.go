@@ -629,6 +629,18 @@ func racedSession(c *clauseContext) {
 			return nil
 		}}
 	})
+	c.race(2, func(_, _ int) raceCase {
+		owner = 1 - owner
+		move := updateSession(adapter.SessionUpdate{SessionToken: first.SessionToken, UserID: adapter.To(users[owner].ID)})
+		return raceCase{calls: []call{getSession(first.SessionToken), move}, verify: func(h []operation) error {
+			read := h[slices.IndexFunc(h, func(m operation) bool { return m.method == "GetSessionAndUser" })]
+			got, _ := read.result.(*adapter.SessionAndUser)
+			if read.err != nil || got == nil {
+				return fmt.Errorf("GetSessionAndUser while the session moves: got %s, error %w", diff.Show(read.result), read.err)
+			}
+			return unless(got.User.ID == got.Session.UserID, "the session of user %q came with user %q", got.Session.UserID, got.User.ID)
+		}}
+	})
 }
 
 // extendedByMany lets calls extend one session at one moment. None finds it absent,

@@ -160,6 +160,9 @@ var sessClauses = []check{
 			both.Apply(&s)
 			c.resolves("the session after one update of userId and expires", s, a)
 		}
+		if c.sessionsMove() {
+			c.throughManyUsers()
+		}
 	}},
 	{id: "SESS-09", words: "update-returns-the-stored-session", requires: sessionUpdateMethods, run: func(c *clauseContext) {
 		s := c.session(c.user().ID)
@@ -437,4 +440,21 @@ func (c *clauseContext) movesInSteps(u *adapter.User, sign time.Duration) {
 // resolves compares a session and its user.
 func (c *clauseContext) resolves(what string, s adapter.Session, u *adapter.User) {
 	c.same(what, c.getSession(s.SessionToken), &adapter.SessionAndUser{Session: s, User: *u})
+}
+
+// throughManyUsers moves a session from user to user. An adapter that locks two users by
+// locks of which there are fewer than users meets two that share one.
+func (c *clauseContext) throughManyUsers() {
+	many := 200
+	if c.run.hurried {
+		many = 50
+	}
+	users := c.someUsers(max(10, c.rounds(many)))
+	s := c.session(users[0].ID)
+	for i := range users {
+		next := users[(i+1)%len(users)].ID
+		if _, err := c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(next)}); err != nil {
+			c.Fatalf("UpdateSession moves a session from user to user, but not to user %d: %v", i+1, err)
+		}
+	}
 }

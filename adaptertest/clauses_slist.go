@@ -35,6 +35,9 @@ var slistClauses = []check{
 				c.sameSessions("ListSessionsByUserID of the user who got one", b, theirs)
 			}
 		}
+		back := c.userWith(0, 3, 0)
+		c.cameBack(back)
+		c.sameSessions("ListSessionsByUserID after sessions had gone and come back", back.user.ID, back.sessions)
 		alike := c.user().ID
 		c.sameSessions("ListSessionsByUserID of sessions that expire at one instant", alike, c.sessionsOfOneInstant(alike))
 		joined := c.user().ID
@@ -88,6 +91,9 @@ var slistClauses = []check{
 		c.deletes(rest.user.ID, "")
 		rest.sessions = nil
 		c.unchanged("of the user whose sessions were ended", c.a, rest)
+		back := c.userWith(0, 3, 0)
+		c.cameBack(back)
+		c.endsSessions(back.user.ID, back.sessions, -1)
 		c.endsSessions(u, c.outliving(u), -1)
 		c.endsWhatIsOver(u)
 		many := make([]adapter.Session, c.many())

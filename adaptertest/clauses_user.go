@@ -285,6 +285,11 @@ var userClauses = []check{
 			c.same("GetUserByEmail of the new address", c.getUserByEmail(other), want)
 			old, other = other, old
 		}
+		for i := range max(10, c.rounds(100)) { // two addresses may share a lock
+			if _, err := c.a.UpdateUser(c.ctx, adapter.UserUpdate{ID: u.ID, Email: adapter.To(c.newUser().Email)}); err != nil {
+				c.Fatalf("UpdateUser changes the address, but not for the %d. time: %v", i+4, err)
+			}
+		}
 	}},
 	{id: "USER-22", words: "change-to-taken-email-fails-whole", requires: userUpdateMethods, run: func(c *clauseContext) {
 		a, b := c.user(), c.user()
@@ -360,6 +365,9 @@ var userClauses = []check{
 			}
 			c.same("GetUserByEmail of the address freed "+how, c.getUserByEmail(u.Email), b)
 		}
+		if c.works("UpdateUser") {
+			c.formerAddresses()
+		}
 	}},
 	{id: "USER-27", words: "case-is-folded-as-a-whole-or-not-at-all", requires: []string{"CreateUser", "GetUserByEmail"}, run: caseIsFoldedAsAWhole},
 	{id: "USER-28", words: "own-address-can-be-given-again", requires: []string{"CreateUser", "GetUser", "GetUserByEmail", "UpdateUser"}, run: func(c *clauseContext) {
@@ -404,6 +412,32 @@ var userClauses = []check{
 		back := c.newUser().Email
 		c.same("GetUserByEmail after an address was given again", c.updateUser(adapter.UserUpdate{ID: cleared[0].ID, Email: adapter.To(back)}), c.getUserByEmail(back))
 	}},
+}
+
+// formerAddresses changes the address of a user several times. Others take the former
+// addresses, and keep them when the first user's address changes again.
+func (c *clauseContext) formerAddresses() {
+	first := c.user()
+	var holders []*adapter.User
+	for range 3 {
+		former := first.Email
+		first = c.updateUser(adapter.UserUpdate{ID: first.ID, Email: adapter.To(c.newUser().Email)})
+		w := c.newUser()
+		w.Email = former
+		holders = append(holders, c.createUser(w))
+	}
+	first = c.updateUser(adapter.UserUpdate{ID: first.ID, Name: adapter.To(new(c.unique("name")))})
+	if c.works("DeleteUser") {
+		c.deleteUser(first.ID)
+	}
+	for i, u := range holders {
+		what := fmt.Sprintf("former address %d of a user who changed the address again", i+1)
+		c.same("GetUserByEmail of "+what, c.getUserByEmail(u.Email), u)
+		w := c.newUser()
+		w.Email = u.Email
+		got, err := c.a.CreateUser(c.ctx, w)
+		c.fails("CreateUser with "+what+", which another has", got, err)
+	}
 }
 
 type emailVariant struct {

@@ -1,7 +1,9 @@
 package adaptertest
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
@@ -213,6 +215,7 @@ var vtokClauses = []check{
 			c.createToken(t)
 			c.used("a token of a user's address", t)
 			c.unchanged("of the user whose address the token was for", c.a, b)
+			c.pendingBesideWrites()
 		}
 	}},
 	{id: "VTOK-15", words: "create-returns-the-token-created", requires: []string{"CreateVerificationToken"}, run: func(c *clauseContext) {
@@ -271,4 +274,36 @@ func (c *clauseContext) tokensOf(identifier string, n int) []adapter.Verificatio
 func (c *clauseContext) notUsed(what string, key adapter.VerificationTokenKey) {
 	got, err := c.a.UseVerificationToken(c.ctx, key)
 	c.absent("UseVerificationToken, "+what, got, err)
+}
+
+// pendingBesideWrites makes each write on the records of a user, except a deletion of the
+// user or of tokens and a change of the address. The pending tokens of the address stay.
+func (c *clauseContext) pendingBesideWrites() {
+	k := c.newFixture(c.a)
+	var alone []call
+	for _, field := range userFields {
+		if field != "email" {
+			alone = append(alone, updateUser(c.userUpdate(k.user.ID, []string{field})))
+		}
+	}
+	pending := []adapter.VerificationToken{c.newToken(), c.newToken()}
+	for i := range pending {
+		pending[i].Identifier = k.user.Email
+		c.createToken(pending[i])
+	}
+	for _, w := range c.working(append(alone, k.writes()...)) {
+		email := false
+		if w.method == "UpdateUser" {
+			email = w.args[0].(adapter.UserUpdate).Email.IsSet()
+		}
+		if email || slices.Contains([]string{"DeleteUser", "UseVerificationToken", "DeleteVerificationTokens", "CreateVerificationToken"}, w.method) {
+			continue
+		}
+		if _, err := w.do(c.ctx, c.a); err != nil && !errors.Is(err, adapter.ErrUnsupported) {
+			c.Errorf("%s: %v", w.method, err)
+		}
+	}
+	for _, t := range pending {
+		c.used("a token of a user's address after writes on the user's records", t)
+	}
 }

@@ -43,7 +43,8 @@ type clauseContext struct {
 	cut      string   // why the clause was cut off, if it was
 	serial   int
 
-	lastWrite time.Time // if the adapter declares eventual reads
+	usual     time.Duration // that the first of two calls at once takes
+	lastWrite time.Time     // if the adapter declares eventual reads
 
 	missing        []string // those of the 19 methods that the adapter does not have
 	optional       []string // those methods of optional interfaces that it does not have

@@ -19,19 +19,21 @@ import (
 
 // The limits of the pairs of calls, for each round of the run: the time at the barrier and
 // the time step by step, twice as long while some pairs have not been made, and the fewest
-// pairs of each. Step by step, a run that is not hurried makes all pairs of two methods of
-// one kind of record, whatever the time.
+// pairs of each. Step by step, a run that is not hurried makes all related pairs, whatever
+// the time.
 const (
-	ordersTime   = 400 * time.Millisecond
+	ordersTime   = time.Second
+	hurriedTime  = 200 * time.Millisecond
 	fewestOrders = 10
 )
 
 // contended is a fixture, and what two calls compete for.
 type contended struct {
 	*fixture
-	other adapter.User // a second user
-	email string       // an address that no user has
-	moves bool         // sessions can go to another user
+	other adapter.User          // a second user
+	twin  adapter.Authenticator // a second authenticator of the user, connected to the same account
+	email string                // an address that no user has
+	moves bool                  // sessions can go to another user
 
 	finished []lookup // the results of the calls that end the case
 }
@@ -39,6 +41,12 @@ type contended struct {
 func (c *clauseContext) newContended(moves bool) *contended {
 	k := &contended{fixture: c.newFixture(c.raw), other: *c.rawUser(), email: c.newUser().Email, moves: moves}
 	k.newToken.Identifier = k.token.Identifier
+	k.twin = c.newAuthenticator(k.user.ID)
+	k.twin.ProviderAccountID = k.authenticator.ProviderAccountID
+	if c.connects() {
+		_, err := c.raw.CreateAuthenticator(c.ctx, k.twin)
+		must(c, "CreateAuthenticator", &k.twin, err)
+	}
 	return k
 }
 
@@ -46,6 +54,9 @@ func (c *clauseContext) newContended(moves bool) *contended {
 func (k *contended) model(c *clauseContext) *model.Model {
 	m := k.fixture.model(c)
 	m.Users[k.other.ID] = k.other
+	if c.connects() {
+		m.Authenticators[k.twin.CredentialID] = k.twin
+	}
 	return m
 }
 
@@ -54,6 +65,7 @@ func (k *contended) keys() keys {
 	look := k.fixture.keys()
 	look.users = append(look.users, k.other.ID)
 	look.emails = append(look.emails, k.other.Email, k.email)
+	look.credentials = append(look.credentials, k.twin.CredentialID)
 	return look
 }
 
@@ -99,6 +111,9 @@ func (k *contended) writesOf(c *clauseContext, caller int) []call {
 		renameAuthenticator(k.user.ID, k.authenticator.CredentialID, c.unique("name")),
 		touchAuthenticator(k.authenticator.CredentialID, k.authenticator.Counter, k.authenticator.Counter+step, k.touched),
 		deleteAuthenticator(k.user.ID, k.authenticator.CredentialID, false),
+	}
+	if c.connects() {
+		calls = append(calls, deleteAuthenticator(k.user.ID, k.twin.CredentialID, false))
 	}
 	if k.moves {
 		calls = append(calls, updateSession(adapter.SessionUpdate{SessionToken: k.session.SessionToken, UserID: adapter.To(k.other.ID)}))
@@ -165,7 +180,11 @@ func (c *clauseContext) pairsOfCalls(second func(*contended) []call, verify func
 	defer stop()
 	n, calling := 0, time.Duration(0)
 	for start := time.Now(); n < c.rounds(fewestOrders) || c.more(n < len(pairs), start); n++ {
-		k := arrange(n)
+		which := n
+		if n%3 > 0 { // the related pairs more often
+			which = n % related
+		}
+		k := arrange(which)
 		history := c.twoTogether(runner, handles, k.calls)
 		calling += max(history[0].to, history[1].to)
 		c.judge(k, history, fmt.Sprintf("pair %d, at the barrier", n+1))
@@ -187,7 +206,8 @@ func (c *clauseContext) pairsOfCalls(second func(*contended) []call, verify func
 
 // pairsOf returns the positions of all pairs of a call of the first and one of the second
 // caller, in random order: at first one of each two methods of the same kind of record,
-// of which it returns the number, then the other pairs of these methods, then the rest.
+// then the other pairs of these methods, and last those that are not related. It returns
+// the number of related pairs.
 func (c *clauseContext) pairsOf(first, second []call) (pairs [][2]int, related int) {
 	for i := range first {
 		for j := range second {
@@ -202,23 +222,26 @@ func (c *clauseContext) pairsOf(first, second []call) (pairs [][2]int, related i
 		one, _ := methodNamed(first[p[0]].method)
 		other, _ := methodNamed(second[p[1]].method)
 		names := [2]string{one.name, other.name}
-		switch {
-		case one.kind != other.kind && !slices.Contains(names[:], "DeleteUser"):
+		if one.kind != other.kind && !slices.Contains(names[:], "DeleteUser") {
 			rank[p] = 2
-		case met[names]:
-			rank[p] = 1
-		default:
-			met[names] = true
+			continue
 		}
+		if related++; met[names] {
+			rank[p] = 1
+		}
+		met[names] = true
 	}
 	slices.SortStableFunc(pairs, func(a, b [2]int) int { return rank[a] - rank[b] })
-	return pairs, len(met)
+	return pairs, related
 }
 
 // more reports whether there is time for another pair of calls: twice as much if some
 // have not been made yet.
 func (c *clauseContext) more(unmade bool, start time.Time) bool {
-	limit := c.hurry(c.span(ordersTime))
+	limit := c.span(ordersTime)
+	if c.run.hurried {
+		limit = c.span(hurriedTime)
+	}
 	if unmade {
 		limit *= 2
 	}

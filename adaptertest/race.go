@@ -164,13 +164,24 @@ func (c *clauseContext) allTogether(handles []adapter.Adapter, calls []call) []o
 	return history
 }
 
-// twoTogether makes two calls at one moment.
+// twoTogether makes two calls at one moment, or the second while the first runs, through
+// the same handle as the first or through another one.
 func (c *clauseContext) twoTogether(p *pair.Runner, handles []adapter.Adapter, calls []call) []operation {
 	history := make([]operation, 2)
+	c.mu.Lock()
+	second, later := c.rand.IntN(len(handles)), time.Duration(0)
+	if c.rand.IntN(2) == 0 {
+		later = time.Duration(c.rand.Int64N(int64(c.usual) + 1))
+	}
+	c.mu.Unlock()
 	start := time.Now()
 	p.Together(
 		func() { history[0] = c.perform(calls[0], handles[0], 0, 1, start) },
-		func() { history[1] = c.perform(calls[1], handles[len(handles)-1], 1, len(handles), start) })
+		func() {
+			pair.WaitUntil(start.Add(later))
+			history[1] = c.perform(calls[1], handles[second], 1, second+1, start)
+		})
+	c.usual += (history[0].to - history[0].from - c.usual) / 8
 	return history
 }
 
@@ -214,8 +225,24 @@ func (c *clauseContext) withHeldAnswers(handles []adapter.Adapter, round int, ar
 // stepByStep runs race cases of two calls. It stops the first call, which is one of the
 // two, after each of its steps in turn, and the other one runs, for the pause if it has to
 // wait. A step is an answer of the store if the harness can hold answers, and else a check
-// of the context.
+// of the context. The other call is made through the same handle and through another one;
+// in a hurried run through one of them.
 func (c *clauseContext) stepByStep(handles []adapter.Adapter, first int, pause time.Duration, arrange func() raceCase) {
+	if c.run.hurried {
+		c.mu.Lock()
+		second := c.rand.IntN(len(handles))
+		c.mu.Unlock()
+		c.stepByStepWith(handles[0], handles[second], first, pause, arrange)
+		return
+	}
+	for _, other := range handles {
+		c.stepByStepWith(handles[0], other, first, pause, arrange)
+	}
+}
+
+// stepByStepWith is stepByStep with one handle for each call.
+func (c *clauseContext) stepByStepWith(one, other adapter.Adapter, first int, pause time.Duration, arrange func() raceCase) {
+	handles := []adapter.Adapter{one, other}
 	control := c.faults()
 	if control != nil {
 		defer control.Heal()

@@ -24,16 +24,19 @@ func (k *Canceller) Call(ctx context.Context, do func(ctx context.Context)) {
 		do(ctx)
 		k.Usual += (time.Since(start) - k.Usual) / 8
 	}, func() {
-		if after > time.Millisecond {
-			timer := time.NewTimer(after)
-			defer timer.Stop()
-			<-timer.C
-		}
-		for time.Since(start) < after {
-			idle(1)
-		}
+		WaitUntil(start.Add(after))
 		cancel()
 	})
+}
+
+// WaitUntil waits until the moment, and sleeps only if it is more than a millisecond away.
+func WaitUntil(moment time.Time) {
+	if after := time.Until(moment); after > time.Millisecond {
+		time.Sleep(after)
+	}
+	for time.Now().Before(moment) {
+		idle(1)
+	}
 }
 
 // LookContext is a context that calls a function when it is checked for the n-th
