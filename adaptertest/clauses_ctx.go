@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
@@ -629,52 +628,42 @@ func showing[T any](c *clauseContext, read call, apply func(*T)) func() string {
 	}
 }
 
-// cancelBeside makes the updates over and over, each on its own goroutine, beside calls
-// that are cancelled. Each update that succeeds is there until the next one.
+// cancelBeside makes the updates at one moment, beside calls that are cancelled, over and
+// over. Each update succeeds, and is there afterwards.
 func (c *clauseContext) cancelBeside(cancelled func() ownField, updates ...func() ownField) {
 	const cancellers = 6
-	var left atomic.Int64
-	left.Store(int64(len(updates)))
-	last := make([]ownField, len(updates))
+	after := []time.Duration{0, 20 * time.Microsecond, time.Millisecond}
 	start := time.Now()
-	c.parallel(len(updates)+cancellers, func(i int) {
-		if i >= len(updates) {
-			for left.Load() > 0 {
-				ctx, cancel := context.WithCancel(c.ctx)
-				timer := time.AfterFunc(rand.N([]time.Duration{20 * time.Microsecond, time.Millisecond}[i%2]), cancel)
-				_, _ = cancelled().update.do(ctx, c.raw)
-				timer.Stop()
-				cancel()
+	for n := 0; !c.raceIsOver(n, time.Since(start), raceTime); n++ {
+		made := make([]ownField, len(updates)+cancellers)
+		for i := range made {
+			made[i] = cancelled()
+			if i < len(updates) {
+				made[i] = updates[i]()
 			}
-			return
 		}
-		defer left.Add(-1)
-		for n := 0; !c.failed() && !c.raceIsOver(n, time.Since(start), raceTime); n++ {
-			if missing := last[i].missing; missing != nil {
-				if m := missing(); m != "" {
-					c.Errorf("%s(%s), beside calls that were cancelled, has succeeded, and is not there: %s", last[i].update.method, diff.Show(last[i].update.args...), m)
-					return
+		c.parallel(len(made), func(i int) {
+			if i < len(updates) {
+				if _, err := made[i].update.do(c.ctx, c.raw); err != nil {
+					c.Errorf("%s(%s), beside calls that were cancelled, failed: %v", made[i].update.method, diff.Show(made[i].update.args...), err)
 				}
-			}
-			next := updates[i]()
-			if _, err := next.update.do(c.ctx, c.raw); err != nil {
-				c.Errorf("%s(%s), beside calls that were cancelled, failed: %v", next.update.method, diff.Show(next.update.args...), err)
 				return
 			}
-			c.wrote()
-			last[i] = next
+			ctx, cancel := context.WithCancel(c.ctx)
+			defer cancel()
+			timer := time.AfterFunc(rand.N(after[i%len(after)]+1), cancel)
+			defer timer.Stop()
+			_, _ = made[i].update.do(ctx, c.raw)
+		})
+		c.wrote()
+		for _, x := range made[:len(updates)] {
+			if m := x.missing(); m != "" {
+				c.Errorf("%s(%s), beside calls that were cancelled, has succeeded, and is not there: %s", x.update.method, diff.Show(x.update.args...), m)
+			}
 		}
-	})
-	for _, x := range last {
-		if x.missing == nil || c.failed() {
-			continue
+		if c.failed() {
+			c.Fatalf("calls that were cancelled have failed others")
 		}
-		if m := x.missing(); m != "" {
-			c.Errorf("%s(%s), beside calls that were cancelled, has succeeded, and is not there: %s", x.update.method, diff.Show(x.update.args...), m)
-		}
-	}
-	if c.failed() {
-		c.Fatalf("calls that were cancelled have failed others")
 	}
 }
 
