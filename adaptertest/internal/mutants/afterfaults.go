@@ -287,7 +287,7 @@ func ownerUnchecked(ctx context.Context, l *lite, s adapter.Session) (*adapter.S
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if _, err := conn.ExecContext(ctx, `PRAGMA foreign_keys = 0`); err != nil {
 		return nil, err
 	}
