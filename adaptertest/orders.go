@@ -199,7 +199,7 @@ func (c *clauseContext) pairsOfCalls(second func(*contended) []call, verify func
 	}
 	n = 0
 	for start := time.Now(); n < min(least, len(pairs)) || n < len(pairs) && c.more(true, start); n++ {
-		c.stepByStep(handles, 0, pause, func() raceCase { return arrange(n) })
+		c.stepByStepWith(handles[0], c.oneOf(handles), 0, pause, func() raceCase { return arrange(n) })
 	}
 	c.Notef("%d of %d pairs of calls step by step", n, len(pairs))
 }

@@ -229,15 +229,19 @@ func (c *clauseContext) withHeldAnswers(handles []adapter.Adapter, round int, ar
 // in a hurried run through one of them.
 func (c *clauseContext) stepByStep(handles []adapter.Adapter, first int, pause time.Duration, arrange func() raceCase) {
 	if c.run.hurried {
-		c.mu.Lock()
-		second := c.rand.IntN(len(handles))
-		c.mu.Unlock()
-		c.stepByStepWith(handles[0], handles[second], first, pause, arrange)
+		c.stepByStepWith(handles[0], c.oneOf(handles), first, pause, arrange)
 		return
 	}
 	for _, other := range handles {
 		c.stepByStepWith(handles[0], other, first, pause, arrange)
 	}
+}
+
+// oneOf returns one of the handles.
+func (c *clauseContext) oneOf(handles []adapter.Adapter) adapter.Adapter {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return handles[c.rand.IntN(len(handles))]
 }
 
 // stepByStepWith is stepByStep with one handle for each call.
