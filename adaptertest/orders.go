@@ -171,6 +171,10 @@ func (c *clauseContext) pairsOfCalls(second func(*contended) []call, verify func
 	moves, handles := c.sessionsMove(), c.handles()
 	sample := c.newContended(moves)
 	pairs, related := c.pairsOf(sample.writesOf(c, 0), second(sample))
+	if len(pairs) == 0 {
+		c.Notef("the adapter has no two calls to make at the same time")
+		return
+	}
 	arrange := func(n int) raceCase {
 		k, p := c.newContended(moves), pairs[n%len(pairs)]
 		calls := []call{k.writesOf(c, 0)[p[0]], second(k)[p[1]]}
@@ -181,7 +185,7 @@ func (c *clauseContext) pairsOfCalls(second func(*contended) []call, verify func
 	n, calling := 0, time.Duration(0)
 	for start := time.Now(); n < c.rounds(fewestOrders) || c.more(n < len(pairs), start); n++ {
 		which := n
-		if n%3 > 0 { // the related pairs more often
+		if n%3 > 0 && related > 0 { // the related pairs more often
 			which = n % related
 		}
 		k := arrange(which)
