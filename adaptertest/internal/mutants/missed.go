@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -356,6 +357,11 @@ func aWhile() {
 // inOneFlight answers concurrent calls for one key with one read. Each caller gets
 // a copy of the result if copied is not nil, else the result itself.
 func inOneFlight[T any](read func(context.Context, string) (T, error), copied func(T) T) func(context.Context, string) (T, error) {
+	return inOneFlightBy(func(key string) string { return key }, read, copied)
+}
+
+// inOneFlightBy is inOneFlight for calls with another argument, which has the key.
+func inOneFlightBy[A, T any](keyOf func(A) string, call func(context.Context, A) (T, error), copied func(T) T) func(context.Context, A) (T, error) {
 	type flight struct {
 		landed chan struct{}
 		result T
@@ -363,7 +369,8 @@ func inOneFlight[T any](read func(context.Context, string) (T, error), copied fu
 	}
 	var mu sync.Mutex
 	flights := map[string]*flight{}
-	return func(ctx context.Context, key string) (T, error) {
+	return func(ctx context.Context, arg A) (T, error) {
+		key := strings.Clone(keyOf(arg))
 		mu.Lock()
 		f, ok := flights[key]
 		if !ok {
@@ -374,7 +381,7 @@ func inOneFlight[T any](read func(context.Context, string) (T, error), copied fu
 		if ok {
 			<-f.landed
 		} else {
-			f.result, f.err = read(ctx, key)
+			f.result, f.err = call(ctx, arg)
 			mu.Lock()
 			delete(flights, key)
 			mu.Unlock()

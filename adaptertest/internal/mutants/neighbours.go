@@ -5,7 +5,6 @@ import (
 	"errors"
 	"hash/fnv"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -123,46 +122,20 @@ func readTwice(b base) with {
 	}}
 }
 
-// update is an update of a session that runs.
-type update struct {
-	done chan struct{}
-	s    *adapter.Session
-	err  error
-}
-
-// joinedUpdates lets an update of a session wait for the one that is running.
+// joinedUpdates lets an update of a session wait for the one that is running, and return
+// its result.
 func joinedUpdates(b base) with {
-	var mu sync.Mutex
-	running := map[string]*update{}
-	return with{updateSession: func(ctx context.Context, u adapter.SessionUpdate) (*adapter.Session, error) {
-		mu.Lock()
-		f, joins := running[u.SessionToken]
-		if !joins {
-			f = &update{done: make(chan struct{})}
-			running[strings.Clone(u.SessionToken)] = f
+	update := func(ctx context.Context, u adapter.SessionUpdate) (*adapter.Session, error) {
+		gap()
+		return b.UpdateSession(ctx, u)
+	}
+	copied := func(s *adapter.Session) *adapter.Session {
+		if s == nil {
+			return nil
 		}
-		mu.Unlock()
-		if !joins {
-			gap()
-			f.s, f.err = b.UpdateSession(ctx, u)
-			mu.Lock()
-			delete(running, u.SessionToken)
-			mu.Unlock()
-			close(f.done)
-		}
-		select {
-		case <-f.done:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		if joins && f.err != nil {
-			return b.UpdateSession(ctx, u)
-		}
-		if f.s == nil {
-			return nil, f.err
-		}
-		return new(copySession(*f.s)), nil
-	}}
+		return new(copySession(*s))
+	}
+	return with{updateSession: inOneFlightBy(func(u adapter.SessionUpdate) string { return u.SessionToken }, update, copied)}
 }
 
 // countedConnections decides before the deletion whether the connected account goes too.
