@@ -268,8 +268,8 @@ func (e *Env) takeKept(h *Handle, proxied bool) *connections {
 	return nil
 }
 
-// keep leaves the pool to a later handle of the kind if no connection of it has ever
-// ended and none is in use, and closes it otherwise.
+// keep leaves the pool to a later handle of the kind if it is unharmed, and closes it
+// otherwise.
 func (e *Env) keep(h *Handle, c *connections) {
 	if c.proxy != nil {
 		c.proxy.Heal()
@@ -291,18 +291,14 @@ func (e *Env) keep(h *Handle, c *connections) {
 	}
 }
 
-// unharmed reports whether the pool has connections, of which none is in use and none has
-// ever ended.
+// unharmed reports whether the pool has connections, all of them idle, and its proxy, if
+// there is one, no others.
 func (c *connections) unharmed() bool {
 	s := c.pool.Stat()
-	if s.TotalConns() == 0 || s.AcquiredConns() > 0 || int64(s.TotalConns()) != s.NewConnsCount() {
+	if s.TotalConns() == 0 || s.IdleConns() != s.TotalConns() {
 		return false
 	}
-	if c.proxy == nil {
-		return true
-	}
-	stats := c.proxy.Stats()
-	return int64(stats.Open) == stats.Opened
+	return c.proxy == nil || c.proxy.Stats().Open == int(s.TotalConns())
 }
 
 func (e *Env) config(conns int32, pooled bool) (*pgxpool.Config, error) {
