@@ -75,7 +75,7 @@ var capClauses = []check{
 		}
 	}},
 	{id: "CAP-04", words: "first-calls-at-once-all-work", run: func(c *clauseContext) {
-		const goroutines = 16
+		goroutines := c.atOnce(16)
 		for range max(2, c.rounds(4)) {
 			fresh := c.harness().New(c.tb)
 			calls := c.calls(fresh)

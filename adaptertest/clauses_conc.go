@@ -532,7 +532,10 @@ func (c *clauseContext) pairsOfWrites(handles []adapter.Adapter) {
 	p, stop := pair.New()
 	defer stop()
 	start := time.Now()
-	const most, least = 400, 5 // overlaps: of all methods together, and of each
+	most, least := 400, 5 // overlaps: of all methods together, and of each
+	if c.brief() {
+		most, least = 60, 1
+	}
 	for round := 0; ; round++ {
 		elapsed := time.Since(start)
 		if enough := sum(met) >= c.rounds(most) || elapsed > c.hurry(c.span(raceLimit)); enough && round >= most/5 && (slices.Min(met) >= least || elapsed > 10*raceLimit) {
@@ -572,7 +575,10 @@ func (c *clauseContext) exchangeSessions() error {
 	}
 	p, stop := pair.New()
 	defer stop()
-	const least, most = 50, 400
+	least, most := 50, 400
+	if c.brief() {
+		least = 10
+	}
 	start := time.Now()
 	for round := 0; round < least || round < c.rounds(most) && time.Since(start) < c.span(raceTime); round++ {
 		to := round % 2

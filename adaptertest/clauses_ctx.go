@@ -43,39 +43,39 @@ var ctxClauses = []check{
 		control := c.control()
 		defer control.Heal()
 		hits := 0
-		for method := range asTimeAllows(c, c.allMethods()) {
-			late := 0
-			for step := 1; step <= min(3, c.rounds(3)); step++ {
-				k := c.newFixture(c.observe(c.witness()))
-				m := k.callOf(method)
-				i := c.inject(control, fault.Stall, step)
-				start := time.Now()
-				ctx, cancel := context.WithTimeout(c.ctx, stallTime)
-				_, err := c.within(ctx, stallTime+grace, m, control)
-				cancel()
-				took, hit := time.Since(start), isHit(i)
-				i.Release()
-				c.mend(control)
-				if !hit && took >= stallTime && late < 9 {
-					late++ // on a busy machine the deadline passed before the step
-					step--
-					continue
+		eachCase(c, c.allMethods(), itself, func(method string) bool {
+			before, late := hits, 0
+			stepsInTurn(c, min(3, c.rounds(3)), func(step int) bool {
+				for {
+					k := c.newFixture(c.observe(c.witness()))
+					m := k.callOf(method)
+					i := c.inject(control, fault.Stall, step)
+					start := time.Now()
+					ctx, cancel := context.WithTimeout(c.ctx, stallTime)
+					_, err := c.within(ctx, stallTime+grace, m, control)
+					cancel()
+					took, hit := time.Since(start), isHit(i)
+					i.Release()
+					c.mend(control)
+					if !hit && took >= stallTime && late < 9 {
+						late++ // on a busy machine the deadline passed before the step
+						continue
+					}
+					if !hit {
+						return false
+					}
+					hits++
+					if took > stallTime+grace {
+						c.Errorf("%s, with a store that stalls at step %d and a deadline of %v, took %v", method, step, stallTime, took)
+					}
+					if !errors.Is(err, context.DeadlineExceeded) {
+						c.Errorf("%s, with a store that stalls at step %d: got error %v, want context.DeadlineExceeded", method, step, err)
+					}
+					return true
 				}
-				if !hit {
-					break
-				}
-				hits++
-				if took > stallTime+grace {
-					c.Errorf("%s, with a store that stalls at step %d and a deadline of %v, took %v", method, step, stallTime, took)
-				}
-				if !errors.Is(err, context.DeadlineExceeded) {
-					c.Errorf("%s, with a store that stalls at step %d: got error %v, want context.DeadlineExceeded", method, step, err)
-				}
-				if c.failed() {
-					return
-				}
-			}
-		}
+			})
+			return hits > before
+		})
 		if hits == 0 {
 			c.notVerified("no call caused any traffic under the control of Faults")
 		}
@@ -181,7 +181,7 @@ const (
 // eachPoint calls try for the numbered points of each method's call: the times that
 // it looks at its context, or its steps. In a run of less than one round it takes one
 // of as many points as stride says. try reports whether the call came to the point, and
-// so whether there may be a later one.
+// so whether there may be a later one. A point that no call came to is no case.
 func (c *clauseContext) eachPoint(methods []string, most, stride int, try func(method string, n int) bool) {
 	stride = c.stride(stride)
 	next := map[string]int{} // zero for a method that has no more points
@@ -196,10 +196,11 @@ func (c *clauseContext) eachPoint(methods []string, most, stride int, try func(m
 			return false
 		}
 		next[method] += stride
-		if !try(method, n) {
+		came := try(method, n)
+		if !came {
 			next[method] = 0
 		}
-		return true
+		return came
 	})
 }
 
@@ -380,7 +381,7 @@ func (c *clauseContext) abandonMethod(a adapter.Adapter, control fault.Control, 
 	}
 	const times = 6
 	m := k.callOf(method)
-	for step := 1; step <= 2; step++ {
+	stepsInTurn(c, 2, func(step int) (came bool) {
 		for range times {
 			hold := c.inject(control, fault.HoldReply, step)
 			ctx, cancel := context.WithTimeout(c.ctx, recoveryTime)
@@ -393,6 +394,7 @@ func (c *clauseContext) abandonMethod(a adapter.Adapter, control fault.Control, 
 			heeds := true
 			select {
 			case <-hold.Hit():
+				came = true
 				cancel()
 				select {
 				case <-done:
@@ -413,7 +415,8 @@ func (c *clauseContext) abandonMethod(a adapter.Adapter, control fault.Control, 
 				break
 			}
 		}
-	}
+		return came
+	})
 }
 
 // cancelAtEachLook cancels every write when it checks its context for the
@@ -544,7 +547,7 @@ func (c *clauseContext) cancelOneOfTwo() {
 	if control == nil {
 		return
 	}
-	for _, m := range repeatable {
+	for m := range asTimeAllows(c, repeatable) {
 		judge(m, c.cancelHeld(control, m))
 		c.mend(control)
 	}
@@ -561,6 +564,13 @@ type ownField struct {
 // while others update another field of it and are cancelled at random moments, many of
 // them while they wait for their turn.
 func (c *clauseContext) cancelBesideUpdates() {
+	records := []func(){c.cancelBesideUser, c.cancelBesideAccount, c.cancelBesideSession, c.cancelBesideAuthenticator}
+	for cancelBesideRecord := range asTimeAllows(c, records) {
+		cancelBesideRecord()
+	}
+}
+
+func (c *clauseContext) cancelBesideUser() {
 	if c.works("UpdateUser") && c.works("GetUser") {
 		id := c.user().ID
 		field := func(name string) func() ownField {
@@ -571,6 +581,9 @@ func (c *clauseContext) cancelBesideUpdates() {
 		}
 		c.cancelBeside(field("email"), field("name"), field("image"), field("emailVerified"))
 	}
+}
+
+func (c *clauseContext) cancelBesideAccount() {
 	if c.works("UpdateAccount") && c.works("GetAccount") {
 		key := c.account(c.user().ID).Key()
 		field := func(name string) func() ownField {
@@ -581,6 +594,9 @@ func (c *clauseContext) cancelBesideUpdates() {
 		}
 		c.cancelBeside(field("scope"), field("access token"), field("refresh token"), field("id token"))
 	}
+}
+
+func (c *clauseContext) cancelBesideSession() {
 	if c.works("GetSessionAndUser") && c.sessionsMove() {
 		token, owners := c.session(c.user().ID).SessionToken, [2]string{c.user().ID, c.user().ID}
 		expires := func() ownField {
@@ -600,6 +616,9 @@ func (c *clauseContext) cancelBesideUpdates() {
 			c.cancelBeside(expires, owner)
 		}
 	}
+}
+
+func (c *clauseContext) cancelBesideAuthenticator() {
 	if c.works("RenameAuthenticator") && c.works("UpdateAuthenticatorCounter") && c.works("GetAuthenticator") {
 		w := c.authenticator(c.user().ID)
 		counter := w.Counter
@@ -631,7 +650,7 @@ func showing[T any](c *clauseContext, read call, apply func(*T)) func() string {
 // cancelBeside makes the updates at one moment, beside calls that are cancelled, over and
 // over. Each update succeeds, and is there afterwards.
 func (c *clauseContext) cancelBeside(cancelled func() ownField, updates ...func() ownField) {
-	const cancellers = 6
+	cancellers := c.atOnce(several) - 2
 	after := []time.Duration{0, 20 * time.Microsecond, time.Millisecond}
 	start := time.Now()
 	for n := 0; !c.raceIsOver(n, time.Since(start), raceTime); n++ {

@@ -364,8 +364,8 @@ func undecodableIsAnError(c *clauseContext) {
 const maxSteps = 12
 
 // eachStep calls prepare without a fault and then call, which calls the method,
-// with one at the first step, the second and so on, until a call ends without
-// the fault.
+// with one at the first step, the second and so on (stepsInTurn), until a call ends
+// without the fault.
 func (c *clauseContext) eachStep(method string, kind fault.Kind, prepare func(), call func(what string) error) {
 	control := c.faults()
 	steps := maxSteps
@@ -373,22 +373,21 @@ func (c *clauseContext) eachStep(method string, kind fault.Kind, prepare func(),
 		steps = 1 // one step is enough, because drivers wait for a store that is down
 	}
 	var errs []failure
-	for step := 1; step <= steps; step++ {
+	stepsInTurn(c, steps, func(step int) (hit bool) {
 		what := fmt.Sprintf("step %d of the call meets %s", step, kindName(kind))
 		prepare()
 		in := c.inject(control, kind, step)
 		err := call(what)
-		hit := isHit(in) || err != nil && willBeHit(in)
+		hit = isHit(in) || err != nil && willBeHit(in)
 		c.heal()
-		if !hit {
-			break
+		if hit {
+			errs = append(errs, failure{method + " when " + what, err})
 		}
-		errs = append(errs, failure{method + " when " + what, err})
-		if c.failed() {
-			return
-		}
+		return hit
+	})
+	if !c.failed() {
+		c.run.metFault(method, kind, errs)
 	}
-	c.run.metFault(method, kind, errs)
 }
 
 // wrapsCause reports whether err wraps an error that is more than text: the

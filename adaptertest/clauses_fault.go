@@ -58,7 +58,8 @@ var faultClauses = []check{
 	{id: "FAULT-06", words: "recovers-from-a-lost-connection", needs: needsFaults, run: func(c *clauseContext) {
 		control := c.control()
 		before := c.refusals()
-		for _, kind := range []fault.Kind{fault.Cut, fault.Down, fault.LoseReply, fault.HalfClose} {
+		kinds := []fault.Kind{fault.Cut, fault.Down, fault.LoseReply, fault.HalfClose}
+		eachCase(c, kinds, ofKind, func(kind fault.Kind) bool {
 			k := c.newFixture(c.a)
 			reads := c.working(k.reads())
 			if len(reads) == 0 {
@@ -67,7 +68,7 @@ var faultClauses = []check{
 			c.parallel(4, func(int) { _, _ = reads[0].do(c.ctx, c.a) }) // several connections are open
 			i, err := control.Inject(kind, 1)
 			if errors.Is(err, errors.ErrUnsupported) {
-				continue
+				return false
 			}
 			if err != nil {
 				c.Fatalf("Inject: %v", err)
@@ -79,7 +80,8 @@ var faultClauses = []check{
 			control.Heal()
 			c.recovers(fmt.Sprintf("after %s", kindName(kind)), reads)
 			c.refusesStill(fmt.Sprintf("after %s", kindName(kind)), before)
-		}
+			return true
+		})
 	}},
 	{id: "FAULT-07", words: "lost-reply-is-not-applied-twice", needs: needsFaults, run: func(c *clauseContext) {
 		writes := share(c, c.having(visibleWrites), c.rand.IntN(len(visibleWrites)))

@@ -99,7 +99,7 @@ var isoClauses = []check{
 		c.Notef("a new user was visible within %v, declared are %v", worst, bound)
 	}},
 	{id: "ISO-07", words: "use-of-a-token-is-exact", races: true, requires: []string{"CreateVerificationToken", "UseVerificationToken"}, run: func(c *clauseContext) {
-		const racers = 16
+		racers := c.atOnce(16)
 		adapters := []adapter.Adapter{c.raw, c.raw}
 		if c.has(abilitySecond) {
 			adapters[1] = c.second()

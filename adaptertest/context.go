@@ -168,7 +168,7 @@ func share[T any](c *clauseContext, values []T, turn int) []T {
 
 // caseTime limits the enumerations of cases of a clause in a hurried run, for each of its
 // rounds.
-const caseTime = time.Second
+const caseTime = 500 * time.Millisecond
 
 // enough reports whether a clause of a hurried run has spent caseTime since it first asked.
 func (c *clauseContext) enough() bool {
@@ -229,8 +229,33 @@ func asTimeAllows[T any](c *clauseContext, values []T) iter.Seq[T] {
 	}
 }
 
+// stepsInTurn calls try with the steps of one call, from the first, until try reports that
+// the call did not come to the step, or the clause fails. When there is enough, it tries one
+// step: one of the first four at random, or the last one before it that the call comes to.
+func stepsInTurn(c *clauseContext, most int, try func(step int) (came bool)) {
+	if most > 0 && c.enough() {
+		for step := 1 + c.rand.IntN(min(most, 4)); step > 0 && !try(step) && !c.failed(); step-- {
+		}
+		return
+	}
+	for step := 1; step <= most && try(step) && !c.failed(); step++ {
+	}
+}
+
 // itself is the group of a case that is a method.
 func itself(method string) []string { return []string{method} }
+
+// fewAtOnce is the largest number of calls at once in a brief run: each needs a connection of its own,
+// which costs a server more than many calls.
+const fewAtOnce = 6
+
+// atOnce returns the number of calls to make at once: n, or fewer in a brief run.
+func (c *clauseContext) atOnce(n int) int {
+	if c.brief() {
+		return min(n, fewAtOnce)
+	}
+	return n
+}
 
 // hurry returns the limit of a time, or half of it in a hurried run.
 func (c *clauseContext) hurry(limit time.Duration) time.Duration {

@@ -224,7 +224,7 @@ func (c *clauseContext) faultsExcept(skip func(method string, kind fault.Kind) b
 			most = faultSteps
 		}
 		var errs []failure
-		for step := 1; step <= most; step++ {
+		stepsInTurn(c, most, func(step int) (hit bool) {
 			if k == nil || !slices.Contains(lookups, of.method) {
 				k = c.newFixture(c.observe(c.witness()))
 			}
@@ -233,26 +233,26 @@ func (c *clauseContext) faultsExcept(skip func(method string, kind fault.Kind) b
 			ctx, cancel := context.WithTimeout(c.ctx, limitWith(of.kind))
 			result, err := m.do(ctx, c.a)
 			cancel()
-			hit := isHit(i) || err != nil && willBeHit(i)
+			hit = isHit(i) || err != nil && willBeHit(i)
 			i.Release()
 			c.mend(control)
 			if !hit {
 				if err == nil {
 					steps[of.method] = step - 1
 				}
-				break
+				return false
 			}
 			hits++
 			x := faulted{kind: of.kind, step: step, fixture: k, call: m, result: result, err: err}
 			errs = append(errs, failure{x.String(), err})
 			c.adoptID(&x)
 			judge(x)
-			if c.failed() {
-				return true
-			}
+			return true
+		})
+		if !c.failed() {
+			c.run.metFault(of.method, of.kind, errs)
 		}
-		c.run.metFault(of.method, of.kind, errs)
-		return true
+		return len(errs) > 0
 	})
 	if c.failed() {
 		return
@@ -425,34 +425,39 @@ func (c *clauseContext) bounded(limit time.Duration, call func(c *clauseContext)
 	return call(c)
 }
 
+// ofKind is the group of a case that is a kind of fault.
+func ofKind(kind fault.Kind) []string { return []string{kindName(kind)} }
+
 // listFails injects faults into a call that lists records: the call must fail
 // or return the complete list.
 func (c *clauseContext) listFails(list call, want any) {
 	control := c.control()
 	defer control.Heal()
 	hits := 0
-	for _, kind := range []fault.Kind{fault.FailRequest, fault.Down, fault.CutReply, fault.Cut, fault.HalfClose, fault.LoseReply} {
-		for step := 1; step <= faultSteps; step++ {
+	eachCase(c, breakingFaults, ofKind, func(kind fault.Kind) bool {
+		before := hits
+		stepsInTurn(c, faultSteps, func(step int) (hit bool) {
 			i, err := control.Inject(kind, step)
 			if errors.Is(err, errors.ErrUnsupported) {
-				break
+				return false
 			}
 			if err != nil {
 				c.Fatalf("Inject: %v", err)
 			}
 			got, err := c.bounded(limitWith(kind), func(c *clauseContext) (any, error) { return list.do(c.ctx, c.a) })
-			hit := isHit(i) || err != nil && willBeHit(i)
+			hit = isHit(i) || err != nil && willBeHit(i)
 			i.Release()
 			c.mend(control)
 			if err == nil {
 				c.same(fmt.Sprintf("%s with %s at step %d", list.method, kindName(kind), step), got, want)
 			}
-			if !hit || c.failed() {
-				break
+			if hit {
+				hits++
 			}
-			hits++
-		}
-	}
+			return hit
+		})
+		return hits > before
+	})
 	if hits == 0 && !c.failed() {
 		c.notVerified("no call caused any traffic under the control of Faults")
 	}

@@ -27,7 +27,7 @@ const (
 )
 
 // A measurement takes growthTime, but not more than growthRounds, and as much longer
-// as fewestRounds take, up to slowTime; then fewestSlow are enough.
+// as fewestRounds take (half of them in a brief run), up to slowTime; then fewestSlow are enough.
 const (
 	growthRounds = 101
 	growthTime   = 400 * time.Millisecond
@@ -222,10 +222,14 @@ func (g *growth) measure(c *clauseContext, a adapter.Adapter, store, small *crow
 		return max(d, 1)
 	}
 	times, inSmall := make([][]time.Duration, len(probes)), make([][]time.Duration, len(probes))
+	fewest := fewestRounds
+	if c.brief() {
+		fewest /= 2
+	}
 	start := time.Now()
 	goesOn := func(r int) bool {
 		elapsed := time.Since(start)
-		return r < fewestSlow || r < fewestRounds && elapsed < slowTime || r < growthRounds && elapsed < growthTime
+		return r < fewestSlow || r < fewest && elapsed < slowTime || r < growthRounds && elapsed < c.hurry(growthTime)
 	}
 	for r := 0; goesOn(r); r++ {
 		for _, i := range c.rand.Perm(len(probes)) {

@@ -102,12 +102,13 @@ type Harness struct {
 	// zero means one. It saves time with a driver that waits much. New and the
 	// other functions that open adapters must then work for several clauses at
 	// once. Clauses that measure, or that judge the whole run or process, run
-	// alone, after the others, and in a run of at least one round the races, too.
-	// A clause with many cases, such as a fault at each step of each call, then tries
-	// those that the store can answer in a second, at least one of each method and of
-	// each kind of fault; in the quick form those that it can answer in a tenth of a
-	// second. The clause notes how many it left out. If -run or -skip of go test names
-	// clauses, they run one after the other, with all cases.
+	// alone, after the others; in a run of at least one round the races run two at
+	// once. A clause with many cases, such as a fault at each step of each call, then
+	// tries those that the store can answer in half a second, at least one of each method
+	// and of each kind of fault; in the quick form those that it can answer in a twentieth
+	// of a second, with at most six calls at once. The clause notes how many it left out.
+	// If -run or -skip of go test names clauses, they run one after the other, with all
+	// cases.
 	Parallel int
 
 	// ClauseTimeout ends a stuck clause, in which no call has returned for this time.

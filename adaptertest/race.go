@@ -127,6 +127,7 @@ func (c *clauseContext) handles() []adapter.Adapter {
 func (c *clauseContext) atBarrier(handles []adapter.Adapter, n int, arrange func(n, round int) raceCase) (rounds int) {
 	p, stop := pair.New()
 	defer stop()
+	n = c.atOnce(n)
 	start := time.Now()
 	for overlaps := 0; ; rounds++ {
 		elapsed := time.Since(start)

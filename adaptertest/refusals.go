@@ -18,9 +18,12 @@ const several = 8
 // was not refused has none.
 func (c *clauseContext) refusals() map[int]error {
 	found := map[int]error{}
-	for i := range c.refusedOn(c.newFixture(c.raw)) {
-		w := c.refusedOn(c.newFixture(c.raw))[i] // of its own, because the call may succeed
-		_, err := w.do(c.ctx, c.raw)
+	writes := c.refusedOn(c.newFixture(c.raw))
+	for i := range writes {
+		_, err := writes[i].do(c.ctx, c.raw)
+		if err == nil {
+			writes = c.refusedOn(c.newFixture(c.raw)) // the call has changed the records
+		}
 		for _, sentinel := range []error{adapter.ErrConflict, adapter.ErrNotFound} {
 			if errors.Is(err, sentinel) {
 				found[i] = sentinel
@@ -33,11 +36,11 @@ func (c *clauseContext) refusals() map[int]error {
 // refusesStill makes the same writes over several connections at once, each with records
 // of its own. Those that were refused before are refused in the same way.
 func (c *clauseContext) refusesStill(when string, before map[int]error) {
-	calls := make([][]call, several)
+	calls := make([][]call, c.atOnce(several))
 	for i := range calls {
 		calls[i] = c.refusedOn(c.newFixture(c.raw))
 	}
-	c.parallel(several, func(i int) {
+	c.parallel(len(calls), func(i int) {
 		for n, w := range calls[i] {
 			if before[n] == nil {
 				continue

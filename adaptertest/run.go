@@ -158,7 +158,7 @@ func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
 	if r.parallel() > 1 {
 		r.hurried = len(o.Only) == 0
 		r.checkTogether(ctx, chosen, progress)
-		chosen = slices.DeleteFunc(chosen, func(k check) bool { return !r.runsAlone(k) })
+		chosen = slices.DeleteFunc(chosen, func(k check) bool { return !k.alone })
 	}
 	r.checkAll(ctx, chosen, 1, progress)
 	if err := ctx.Err(); err != nil {
@@ -170,15 +170,22 @@ func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
 // parallel returns the number of clauses that run at once.
 func (r *run) parallel() int { return cmp.Or(r.options.Parallel, r.harness.Parallel, 1) }
 
-// runsAlone reports whether no other check may run at the same time. A run of
-// less than one round has no time for races on their own.
-func (r *run) runsAlone(k check) bool { return k.alone || k.races && r.options.Rounds >= 1 }
+// racesTogether is how many races run at once. More of them would leave two calls
+// fewer moments at which they meet.
+const racesTogether = 2
 
-// checkTogether runs the clauses that may run at the same time as others.
+// checkTogether runs the clauses that may run at the same time as others: the races
+// after the others, and fewer at once. A run of less than one round has no time for that.
 func (r *run) checkTogether(ctx context.Context, checks []check, progress func(Result)) {
-	together := slices.DeleteFunc(slices.Clone(checks), r.runsAlone)
+	together := slices.DeleteFunc(slices.Clone(checks), func(k check) bool { return k.alone })
 	slices.Reverse(together) // the last groups take longest: they wait for faults and deadlines
+	var races []check
+	if r.options.Rounds >= 1 {
+		races = slices.DeleteFunc(slices.Clone(together), func(k check) bool { return !k.races })
+		together = slices.DeleteFunc(together, func(k check) bool { return k.races })
+	}
 	r.checkAll(ctx, together, r.parallel(), progress)
+	r.checkAll(ctx, races, min(racesTogether, r.parallel()), progress)
 }
 
 // namesSubtests reports whether go test was told which subtests of the test to

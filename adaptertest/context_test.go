@@ -1,0 +1,62 @@
+package adaptertest
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// shortOfTime is a clause of a brief run that has had its time.
+func shortOfTime(seed uint64) *clauseContext {
+	return &clauseContext{
+		run:      &run{hurried: true, options: Options{Rounds: QuickRounds}},
+		rand:     rand.New(rand.NewPCG(seed, 0)),
+		enoughAt: time.Now().Add(-time.Second),
+	}
+}
+
+func TestOneCaseIsTriedInAnyTime(t *testing.T) {
+	for seed := range uint64(20) {
+		c := shortOfTime(seed)
+		came := 0
+		eachCase(c, []string{"absent", "GetUser", "UpdateUser"}, itself, func(method string) bool {
+			if method == "absent" {
+				return false // which is no case
+			}
+			came++
+			return true
+		})
+		if came != 1 {
+			t.Errorf("seed %d: %d cases, want 1", seed, came)
+		}
+
+		c, came = shortOfTime(seed), 0
+		c.eachPoint([]string{"one", "two", "three"}, 4, 1, func(method string, _ int) bool {
+			if method == "two" {
+				came++
+			}
+			return method == "two"
+		})
+		if came != 1 {
+			t.Errorf("seed %d: %d points, want 1", seed, came)
+		}
+	}
+}
+
+func TestOneStepIsTriedInAnyTime(t *testing.T) {
+	for seed := range uint64(20) {
+		for steps := range 6 {
+			came := 0
+			stepsInTurn(shortOfTime(seed), 40, func(step int) bool {
+				if step > steps {
+					return false
+				}
+				came++
+				return true
+			})
+			if want := min(steps, 1); came != want {
+				t.Errorf("seed %d, a call of %d steps: %d steps, want %d", seed, steps, came, want)
+			}
+		}
+	}
+}
