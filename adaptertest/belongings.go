@@ -1,6 +1,10 @@
 package adaptertest
 
-import "github.com/gatehouse-go/gatehouse/auth/adapter"
+import (
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
 
 // belongings is a user with records of each kind that the adapter keeps.
 type belongings struct {
@@ -76,6 +80,46 @@ func (c *clauseContext) cameBack(b belongings) {
 			c.createAuthenticator(a)
 		}
 	}
+}
+
+// outgrown creates users whose sessions have outlived the lifetime that they were created
+// with, because they were extended: of one user only these, of another they also moved to
+// the user, and a third has one more session, which was created after them. What a store
+// keeps beside a session, such as a list of the user's sessions, must live as long as the
+// session.
+func (c *clauseContext) outgrown() []belongings {
+	moves := c.sessionsMove()
+	for soon := 1200 * time.Millisecond; ; soon *= 2 {
+		end := c.now().Add(soon).UTC().Truncate(time.Millisecond)
+		users := []belongings{c.extended(end, false), c.extended(end, moves), c.extended(end, false)}
+		users[2].sessions = append(users[2].sessions, c.session(users[2].user.ID))
+		if left := end.Sub(c.now()); left > 0 || soon > openTime {
+			c.wait(max(left, 0) + 50*time.Millisecond + c.harness().precision())
+			return users
+		} // else a session may have expired before it was extended, and others get more time
+	}
+}
+
+// extended creates a user with sessions that expire at the instant, or that expire then
+// and belong to another user, and extends them.
+func (c *clauseContext) extended(end time.Time, fromAnother bool) belongings {
+	b := belongings{user: c.user()}
+	if !c.works("UpdateSession") {
+		return b
+	}
+	for i := range 3 {
+		s := c.newSession(b.user.ID)
+		s.Expires = end
+		update := adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(c.instant(time.Duration(1+i) * time.Hour))}
+		if fromAnother {
+			s.UserID, update.UserID = c.user().ID, adapter.To(b.user.ID)
+		}
+		c.createSession(s)
+		c.updateSession(update)
+		update.Apply(&s)
+		b.sessions = append(b.sessions, s)
+	}
+	return b
 }
 
 // unchanged compares the stored records with the created ones, by every lookup

@@ -33,6 +33,9 @@ var cascClauses = []check{
 		c.deletedForGood(back)
 		u := c.user()
 		c.deletedAtOnce(belongings{user: u, sessions: c.joinedSessions(u.ID)})
+		for _, b := range c.outgrown() {
+			c.deletedForGood(b)
+		}
 	}},
 	{id: "CASC-03", words: "deleted-users-accounts-are-absent", requires: []string{"CreateUser", "DeleteUser", "LinkAccount"}, run: func(c *clauseContext) {
 		c.deletedForGood(c.userWith(3, 0, 0))

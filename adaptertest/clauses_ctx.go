@@ -76,6 +76,7 @@ var ctxClauses = []check{
 			})
 			return hits > before
 		})
+		eachCase(c, c.allMethods(), itself, func(method string) bool { return c.endsBehindStalled(control, method) })
 		if hits == 0 {
 			c.notVerified("no call caused any traffic under the control of Faults")
 		}
@@ -264,6 +265,44 @@ func (c *clauseContext) within(ctx context.Context, limit time.Duration, m call,
 	timer := time.AfterFunc(limit, control.Heal)
 	defer timer.Stop()
 	return m.do(ctx, c.a)
+}
+
+// endsBehindStalled makes a call that stalls, and while it does, the same call again and
+// another one. An adapter that lets calls wait for one another ends also the wait at the
+// deadline. It reports whether the first call came to the store.
+func (c *clauseContext) endsBehindStalled(control fault.Control, method string) (hit bool) {
+	k := c.newFixture(c.observe(c.witness()))
+	methods := c.allMethods()
+	other := methods[c.rand.IntN(len(methods))]
+	stall := c.inject(control, fault.Stall, 1)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ctx, cancel := context.WithTimeout(c.ctx, recoveryTime)
+		defer cancel()
+		_, _ = k.callOf(method).do(ctx, c.raw)
+	}()
+	select {
+	case <-stall.Hit():
+		hit = true
+	case <-done:
+	}
+	behind := []call{k.callOf(method), k.callOf(other)}
+	if hit {
+		c.parallel(len(behind), func(i int) {
+			start := time.Now()
+			ctx, cancel := context.WithTimeout(c.ctx, stallTime)
+			defer cancel()
+			_, _ = c.within(ctx, stallTime+grace, behind[i], control)
+			if took := time.Since(start); took > stallTime+grace {
+				c.Errorf("%s, with a deadline of %v, while a call of %s stalls, took %v", behind[i].method, stallTime, method, took)
+			}
+		})
+	}
+	stall.Release()
+	<-done
+	c.mend(control)
+	return hit
 }
 
 // tookEffect reports a breach if a write that was cancelled while it ran has

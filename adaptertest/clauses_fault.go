@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -88,7 +87,7 @@ var faultClauses = []check{
 		c.eachFault([]fault.Kind{fault.LoseReply}, writes, func(x faulted) {
 			if _, whole := c.wholeOrNone(x); whole {
 				c.returnsWhatIsThere(x)
-				c.saysThatItDeleted(x)
+				c.saysWhatItDid(x)
 			}
 		})
 		c.eachFault([]fault.Kind{fault.LoseReply}, []string{"UseVerificationToken"}, func(x faulted) { c.tokenOnce(x) })
@@ -174,9 +173,6 @@ var faultClauses = []check{
 	}},
 }
 
-// deletions are the methods that return the record which they delete.
-var deletions = []string{"UnlinkAccount", "DeleteUser", "DeleteSession", "DeleteAuthenticator"}
-
 // recovers lets the adapter recover: after a few errors many calls in a row
 // must succeed soon.
 func (c *clauseContext) recovers(what string, reads []call) {
@@ -238,17 +234,17 @@ func (c *clauseContext) returnsWhatIsThere(x faulted) {
 	c.same(x.String()+": the record that was returned", x.result, want)
 }
 
-// saysThatItDeleted reports a breach if a deletion whose reply was lost says that there
-// was nothing to delete, and the same adapter returns what it deletes otherwise. The call
-// had the record to itself, so the record that is gone is the one that it has deleted.
-func (c *clauseContext) saysThatItDeleted(x faulted) {
-	if x.err == nil && isNilRecord(x.result) && slices.Contains(deletions, x.call.method) && c.returnsDeleted(x.call.method) {
-		c.Errorf("%s: it has deleted the record, and says that there was none", x)
+// saysWhatItDid reports a breach if a write that has taken effect, and whose reply was
+// lost, says that there was nothing to delete or to change, and the same adapter returns
+// the record otherwise. The call had the record to itself, so the change is its own.
+func (c *clauseContext) saysWhatItDid(x faulted) {
+	if x.err == nil && isNilRecord(x.result) && c.returnsRecord(x.call.method) {
+		c.Errorf("%s: it has taken effect, and says that there was no such record", x)
 	}
 }
 
-// returnsDeleted reports whether a deletion that meets no fault returns the record.
-func (c *clauseContext) returnsDeleted(method string) bool {
+// returnsRecord reports whether the method returns the record if it meets no fault.
+func (c *clauseContext) returnsRecord(method string) bool {
 	got, err := c.newFixture(c.observe(c.witness())).callOf(method).do(c.ctx, c.a)
 	if err != nil {
 		c.Fatalf("%s: %v", method, err)

@@ -59,7 +59,7 @@ var signupClauses = []check{
 			}
 			c.race(4, func(n, round int) raceCase { return c.arrangeSignUps(n, round, shared) })
 		}
-		c.race(2, func(int, int) raceCase { return c.arrangeSignUpAndLook() })
+		c.race(2, func(_, round int) raceCase { return c.arrangeSignUpAndLook(round) })
 		if c.works("LinkAccount") {
 			holder := c.user()
 			c.race(2, func(_, round int) raceCase { return c.arrangeSignUpAndLink(round, holder) })
@@ -296,22 +296,27 @@ func (c *clauseContext) whole(s signUp, u *adapter.User) error {
 }
 
 // errSeenHalf means that a lookup during a sign-up found a part of it.
-var errSeenHalf = errors.New("the user was seen without the account")
+var errSeenHalf = errors.New("the user was seen without the account or the authenticator")
 
-// arrangeSignUpAndLook lets a sign-up race with lookups.
-func (c *clauseContext) arrangeSignUpAndLook() raceCase {
+// arrangeSignUpAndLook lets a sign-up race with lookups of the user, and then of the
+// account or of the authenticator.
+func (c *clauseContext) arrangeSignUpAndLook(round int) raceCase {
 	s := c.newSignUp()
-	look := newCall("GetUserByEmail, then GetUserByAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {
+	belonging := getUserByAccount(s.account.Key())
+	if round/2%2 == 1 && c.works("GetAuthenticator") {
+		belonging = getAuthenticator(s.authenticator.CredentialID)
+	}
+	look := newCall("GetUserByEmail, then "+belonging.method, func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {
 		u, err := a.GetUserByEmail(ctx, s.user.Email)
 		if err != nil || u == nil {
 			return nil, err
 		}
-		owner, err := a.GetUserByAccount(ctx, s.account.Key())
-		if err == nil && owner == nil {
+		found, err := belonging.do(ctx, a)
+		if err == nil && isNilRecord(found) {
 			err = errSeenHalf
 		}
-		return owner, err
-	}, s.user.Email, s.account.Key())
+		return u, err
+	}, s.user.Email, belonging.args)
 	return raceCase{calls: []call{s.call(), look}, verify: func(h []operation) error {
 		for _, m := range h {
 			if errors.Is(m.err, errSeenHalf) {

@@ -44,6 +44,9 @@ var slistClauses = []check{
 		c.sameSessions("ListSessionsByUserID of tokens with separators", joined, c.joinedSessions(joined))
 		lasting := c.user().ID
 		c.sameSessions("ListSessionsByUserID after the session that was written last has expired", lasting, c.outliving(lasting))
+		for _, b := range c.outgrown() {
+			c.sameSessions("ListSessionsByUserID of sessions that were extended, after their first lifetimes", b.user.ID, b.sessions)
+		}
 		if c.works("DeleteSession") {
 			c.deleteSession(mine[0].SessionToken)
 			mine = mine[1:]
@@ -95,6 +98,9 @@ var slistClauses = []check{
 		c.cameBack(back)
 		c.endsSessions(back.user.ID, back.sessions, -1)
 		c.endsSessions(u, c.outliving(u), -1)
+		for _, b := range c.outgrown() {
+			c.endsSessions(b.user.ID, b.sessions, -1)
+		}
 		c.endsWhatIsOver(u)
 		many := make([]adapter.Session, c.many())
 		long := c.newSession(u)

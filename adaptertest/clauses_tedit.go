@@ -60,6 +60,7 @@ var teditClauses = []check{
 		for _, t := range ended {
 			c.absent("a token that expires "+diff.Show(t.Expires)+", after all tokens of its identifier were deleted", c.useToken(t.Key()), nil)
 		}
+		c.outlivingTokens()
 		again := c.newToken()
 		again.Identifier = identifier
 		c.createToken(again)
@@ -172,6 +173,29 @@ var teditClauses = []check{
 			c.deletedTokensUnderFaults()
 		}
 	}},
+}
+
+// outlivingTokens deletes the tokens of identifiers some of whose tokens have expired since,
+// in whichever order they were created. Tokens that are still valid are deleted.
+func (c *clauseContext) outlivingTokens() {
+	const soon = 1200 * time.Millisecond
+	var valid []adapter.VerificationToken
+	for _, lives := range [][]time.Duration{{soon, time.Hour}, {time.Hour, soon}, {time.Hour, soon, 2 * time.Hour}} {
+		identifier := c.newToken().Identifier
+		for _, life := range lives {
+			t := c.newToken()
+			t.Identifier, t.Expires = identifier, c.now().Add(life).UTC().Truncate(time.Millisecond)
+			c.createToken(t)
+			if life > soon {
+				valid = append(valid, t)
+			}
+		}
+	}
+	c.wait(soon + 50*time.Millisecond + c.harness().precision())
+	for _, t := range valid {
+		of[int64](c, deleteTokens(t.Identifier))
+		c.absent("a token that is still valid, after those of its identifier were deleted, of which one had expired", c.useToken(t.Key()), nil)
+	}
 }
 
 // deletedTokensUnderFaults injects faults into the deletion of tokens: a token

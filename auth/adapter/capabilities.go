@@ -35,8 +35,8 @@ type SignUps interface {
 	// CreateUser. The adapter sets the UserID of the account and of the
 	// authenticator. A user ID, e-mail address, account key or credential ID
 	// that another record has is an error matching ErrConflict, and the call
-	// stores nothing. No other caller sees the user without the account.
-	// [SIGNUP-01] to [SIGNUP-06]
+	// stores nothing. No other caller sees the user without the account or the
+	// authenticator. [SIGNUP-01] to [SIGNUP-06]
 	CreateUserWithAccount(ctx context.Context, user User, account Account, authenticator *Authenticator) (*User, error)
 }
 

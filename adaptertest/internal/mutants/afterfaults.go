@@ -24,6 +24,30 @@ func faultMutants() []Mutant {
 					return triedAgain(ctx, k, l.UnlinkAccount)
 				}}
 			}},
+		{Name: "counter that is written again is stale", Fails: []string{"FAULT-07"},
+			Fault: "TouchAuthenticator tries again when the store fails. If only the reply was lost, the second try finds its own counter, and says that the counter was not the expected one.",
+			lite: func(l *lite) with {
+				return with{optional: optional{touch: func(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
+					return triedAgain(ctx, credentialID, func(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
+						return l.TouchAuthenticator(ctx, credentialID, from, to, used)
+					})
+				}}}
+			}},
+		{Name: "writers queue without their contexts", Fails: []string{"CTX-02"},
+			Fault: "Updates of users and sessions wait for one mutex per handle, because the store has one writer. While the store stalls, they wait beyond their deadlines.",
+			lite: func(l *lite) with {
+				var writer sync.Mutex
+				return with{updateUser: queued(&writer, l.UpdateUser), updateSession: queued(&writer, l.UpdateSession)}
+			}},
+		{Name: "lookups of users wait for one another", Fails: []string{"CTX-02"},
+			Fault: "GetUser allows one query of a user at a time, with a mutex, so that a cache is filled once. Those who wait do not look at their contexts.",
+			lite: func(l *lite) with {
+				var queues sync.Map
+				return with{getUser: func(ctx context.Context, id string) (*adapter.User, error) {
+					queue, _ := queues.LoadOrStore(id, new(sync.Mutex))
+					return queued(queue.(*sync.Mutex), l.GetUser)(ctx, id)
+				}}
+			}},
 		{Name: "failed sign-up is cleaned up by address", Fails: []string{"FAULT-05"},
 			Fault: "CreateUserWithAccount undoes a failure of the store by deleting whoever has the address, also if the address was taken before.",
 			lite: func(l *lite) with {
@@ -240,6 +264,15 @@ func triedAgain[K, T any](ctx context.Context, key K, call func(context.Context,
 		return call(ctx, key)
 	}
 	return result, err
+}
+
+// queued makes one call at a time.
+func queued[A, T any](queue *sync.Mutex, call func(context.Context, A) (T, error)) func(context.Context, A) (T, error) {
+	return func(ctx context.Context, argument A) (T, error) {
+		queue.Lock()
+		defer queue.Unlock()
+		return call(ctx, argument)
+	}
 }
 
 // cleared makes a call and clears a cache afterwards.

@@ -41,6 +41,27 @@ func inSteps(b methodsOf, between func(), failed func(ctx context.Context, u *ad
 	}
 }
 
+// passkeyLast signs up without the authenticator and creates it afterwards.
+func passkeyLast(b base) signUpFunc {
+	return func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
+		if w != nil && w.CredentialID == "" {
+			return nil, errEmpty
+		}
+		created, err := b.CreateUserWithAccount(ctx, u, a, nil)
+		if err != nil || w == nil {
+			return created, err
+		}
+		gap()
+		x := *w
+		x.UserID = created.ID
+		if _, err := b.CreateAuthenticator(ctx, x); err != nil {
+			_, _ = b.DeleteUser(context.WithoutCancel(ctx), created.ID)
+			return nil, err
+		}
+		return created, nil
+	}
+}
+
 func signUpMutants() []Mutant {
 	nothing := func() {}
 	return []Mutant{
@@ -85,6 +106,12 @@ func signUpMutants() []Mutant {
 			lite: func(l *lite) with {
 				return with{optional: optional{signUp: inSteps(l, nothing, func(ctx context.Context, u *adapter.User) { _, _ = l.DeleteUser(ctx, u.ID) })}}
 			}},
+		{Name: "sign-up stores the authenticator afterwards", Fails: []string{"SIGNUP-05"}, Races: true,
+			Fault: "CreateUserWithAccount stores the user and the account in one transaction, and the authenticator in another; if that fails, it deletes the user",
+			lite:  func(l *lite) with { return with{optional: optional{signUp: passkeyLast(l)}} }},
+		{Name: "passkey follows the sign-up", Fails: []string{"SIGNUP-05"}, Races: true,
+			Fault: "CreateUserWithAccount adds the authenticator when the user and the account are there; if it is taken, it deletes the user",
+			mem:   func(m *mem) with { return with{optional: optional{signUp: passkeyLast(m)}} }},
 		{Name: "sign-up forgets the passkey", Fails: []string{"SIGNUP-01"},
 			Fault: "CreateUserWithAccount does not store the authenticator",
 			mem: func(m *mem) with {
