@@ -20,15 +20,19 @@ var ctxClauses = []check{
 	{id: "CTX-01", words: "cancelled-call-does-nothing", run: func(c *clauseContext) {
 		cancelled, cancel := context.WithCancelCause(c.ctx)
 		cancel(errors.New("the visitor has gone")) // the error of the context is context.Canceled all the same
+		late, end := context.WithTimeout(c.ctx, -time.Second)
+		defer end()
 		k := c.newFixture(c.a)
 		for _, m := range c.working(append(k.reads(), k.writes()...)) {
-			start := time.Now()
-			record, err := m.do(cancelled, c.a)
-			if !errors.Is(err, context.Canceled) {
-				c.Errorf("%s with a cancelled context: got %s, error %v; want context.Canceled", m.method, diff.Show(record), err)
-			}
-			if took := time.Since(start); took > grace {
-				c.Errorf("%s with a cancelled context took %v", m.method, took)
+			for _, ended := range []context.Context{cancelled, late} {
+				start := time.Now()
+				record, err := m.do(ended, c.a)
+				if !errors.Is(err, ended.Err()) {
+					c.Errorf("%s with a context that has ended: got %s, error %v; want an error that matches %q", m.method, diff.Show(record), err, ended.Err())
+				}
+				if took := time.Since(start); took > grace {
+					c.Errorf("%s with a context that has ended took %v", m.method, took)
+				}
 			}
 		}
 		if d := c.differences(c.see(k), c.snapshotOfModel(k.model(c), k.keys())); len(d) > 0 {
@@ -76,7 +80,7 @@ var ctxClauses = []check{
 			})
 			return hits > before
 		})
-		eachCase(c, c.allMethods(), itself, func(method string) bool { return c.endsBehindStalled(control, method) })
+		eachCase(c, c.allMethods(), itsRecord, func(method string) bool { return c.endsBehindStalled(control, method) })
 		if hits == 0 {
 			c.notVerified("no call caused any traffic under the control of Faults")
 		}

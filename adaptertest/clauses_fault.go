@@ -323,7 +323,8 @@ func (c *clauseContext) rightOrError(x faulted, absentIsRight bool) {
 }
 
 // refusedUnderFaults makes writes that are refused, with a fault at each of their steps.
-// Afterwards the store is as before: nobody is harmed, least of all the holder of the key.
+// They do not succeed, and afterwards the store is as before: nobody is harmed, least of all
+// the holder of the key.
 func (c *clauseContext) refusedUnderFaults() {
 	type refused struct {
 		call
@@ -354,6 +355,9 @@ func (c *clauseContext) refusedUnderFaults() {
 			_, err := c.bounded(limitWith(x.kind), func(c *clauseContext) (any, error) { return x.do(c.ctx, c.a) })
 			i.Release()
 			c.mend(control)
+			if err == nil {
+				c.Errorf("%s(%s), which is refused without a fault, has succeeded with %s at step %d", x.method, diff.Show(x.args...), kindName(x.kind), step)
+			}
 			if d := c.changesFrom(want, look); len(d) > 0 {
 				c.Errorf("%s(%s), which is refused without a fault, with %s at step %d (error: %v) has changed the store: %s",
 					x.method, diff.Show(x.args...), kindName(x.kind), step, err, strings.Join(d, "; "))

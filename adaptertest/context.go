@@ -242,6 +242,12 @@ func stepsInTurn(c *clauseContext, most int, try func(step int) (came bool)) {
 	}
 }
 
+// itsRecord is the group of a case that is a method: the kind of record that it is about.
+func itsRecord(method string) []string {
+	m, _ := methodNamed(method)
+	return []string{string(m.kind)}
+}
+
 // itself is the group of a case that is a method.
 func itself(method string) []string { return []string{method} }
 

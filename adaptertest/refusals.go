@@ -67,6 +67,7 @@ func (c *clauseContext) refusedOn(k *fixture) []call {
 	account, session, authenticator := of(k.user.ID)
 	account.Provider, account.ProviderAccountID = k.account.Provider, k.account.ProviderAccountID
 	session.SessionToken, authenticator.CredentialID = k.session.SessionToken, k.authenticator.CredentialID
+	absent := c.newAuthenticator(nobody) // whose keys no creation has, which a store may hide until its owner is known
 	twin, absentee := k.newUser, k.userUpdate
 	twin.Email, absentee.ID = k.user.Email, nobody
 	calls := []call{
@@ -74,8 +75,8 @@ func (c *clauseContext) refusedOn(k *fixture) []call {
 		linkAccount(account), linkAccount(ownerless), createSession(session), createSession(homeless),
 		createAuthenticator(authenticator), createAuthenticator(lost),
 		updateSession(adapter.SessionUpdate{SessionToken: k.session.SessionToken, UserID: adapter.To(nobody)}),
-		updateCounter(k.newAuthenticator.CredentialID, 9), touchAuthenticator(k.newAuthenticator.CredentialID, 1, 2, k.touched),
-		updateAccount(c.accountUpdate(k.newAccount.Key(), accountFields)),
+		updateCounter(absent.CredentialID, 9), touchAuthenticator(absent.CredentialID, 1, 2, k.touched),
+		updateAccount(c.accountUpdate(c.newAccount(nobody).Key(), accountFields)),
 	}
 	if !c.assignsIDs() {
 		same := k.newUser

@@ -61,6 +61,34 @@ func faultMutants() []Mutant {
 					return got, err
 				}}}
 			}},
+		{Name: "taken account counts as linked", Fails: []string{"FAULT-05"},
+			Fault: "LinkAccount tries again when the store fails, and takes a conflict then for its own first try. The account may be another user's.",
+			lite: func(l *lite) with {
+				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+					got, err := l.LinkAccount(ctx, a)
+					if !storeFailed(ctx, err) {
+						return got, err
+					}
+					if got, err = l.LinkAccount(ctx, a); errors.Is(err, adapter.ErrConflict) {
+						return &a, nil
+					}
+					return got, err
+				}}
+			}},
+		{Name: "taken address counts as the own one", Fails: []string{"FAULT-05"},
+			Fault: "CreateUser tries again when the store fails. If the address is taken then, it returns the user who has it, as the one that its first try has created.",
+			lite: func(l *lite) with {
+				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
+					got, err := l.CreateUser(ctx, u)
+					if !storeFailed(ctx, err) {
+						return got, err
+					}
+					if got, err = l.CreateUser(ctx, u); errors.Is(err, adapter.ErrConflict) && u.Email != "" {
+						return l.GetUserByEmail(ctx, u.Email)
+					}
+					return got, err
+				}}
+			}},
 		{Name: "failed link is unlinked", Fails: []string{"FAULT-05"},
 			Fault: "LinkAccount undoes a failure of the store by unlinking the account, also if another user had it before.",
 			lite: func(l *lite) with {

@@ -3,6 +3,8 @@ package mutants
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -26,6 +28,29 @@ func contextMutants() []Mutant {
 						err = errors.New("lite: query timeout")
 					}
 					return u, err
+				}}
+			}},
+		{Name: "deadline is a timeout of the connection", Fails: []string{"CTX-01", "CTX-02"},
+			Fault: "a deadline that has passed comes back as os.ErrDeadlineExceeded, as the deadline of a connection does",
+			lite: func(l *lite) with {
+				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
+					created, err := l.CreateSession(ctx, s)
+					if errors.Is(err, context.DeadlineExceeded) {
+						err = fmt.Errorf("lite: create session: %w", os.ErrDeadlineExceeded)
+					}
+					return created, err
+				}}
+			}},
+		{Name: "deadline is a cancellation", Fails: []string{"CTX-01"},
+			Fault: "UseVerificationToken looks at the channel of the context, and says that it was cancelled",
+			mem: func(m *mem) with {
+				return with{useToken: func(ctx context.Context, k adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+					select {
+					case <-ctx.Done():
+						return nil, context.Canceled
+					default:
+						return m.UseVerificationToken(ctx, k)
+					}
 				}}
 			}},
 		{Name: "cancelled write reports success", Fails: []string{"CTX-01", "CTX-03"},
