@@ -88,6 +88,9 @@ func (c *clauseContext) cameBack(b belongings) {
 // keeps beside a session, such as a list of the user's sessions, must live as long as the
 // session.
 func (c *clauseContext) outgrown() []belongings {
+	if !c.works("UpdateSession") {
+		return nil
+	}
 	moves := c.sessionsMove()
 	for soon := 1200 * time.Millisecond; ; soon *= 2 {
 		end := c.now().Add(soon).UTC().Truncate(time.Millisecond)
@@ -104,9 +107,6 @@ func (c *clauseContext) outgrown() []belongings {
 // and belong to another user, and extends them.
 func (c *clauseContext) extended(end time.Time, fromAnother bool) belongings {
 	b := belongings{user: c.user()}
-	if !c.works("UpdateSession") {
-		return b
-	}
 	for i := range 3 {
 		s := c.newSession(b.user.ID)
 		s.Expires = end
