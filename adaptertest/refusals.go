@@ -67,7 +67,7 @@ func (c *clauseContext) refusedOn(k *fixture) []call {
 	account, session, authenticator := of(k.user.ID)
 	account.Provider, account.ProviderAccountID = k.account.Provider, k.account.ProviderAccountID
 	session.SessionToken, authenticator.CredentialID = k.session.SessionToken, k.authenticator.CredentialID
-	absent := c.newAuthenticator(nobody) // whose keys no creation has, which a store may hide until its owner is known
+	absent := c.newAuthenticator(nobody) // no creation below has its key, of which a failed one may leave a record
 	twin, absentee := k.newUser, k.userUpdate
 	twin.Email, absentee.ID = k.user.Email, nobody
 	calls := []call{

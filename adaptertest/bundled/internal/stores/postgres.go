@@ -34,7 +34,7 @@ func (s *Stores) startPostgres(ctx context.Context, version string) (*Store, err
 				tcpostgres.WithUsername(account),
 				tcpostgres.WithPassword(account),
 				tcpostgres.WithDatabase(account),
-				// To check a password costs both sides more than the rest of a new connection.
+				// A password takes about a third of the server's time for a new connection.
 				testcontainers.WithEnv(map[string]string{"POSTGRES_HOST_AUTH_METHOD": "trust"}),
 				testcontainers.WithCmd(command...),
 				tcnetwork.WithNetwork([]string{hostOfPostgres + version}, network),
