@@ -65,28 +65,14 @@ func faultMutants() []Mutant {
 			Fault: "LinkAccount tries again when the store fails, and takes a conflict then for its own first try. The account may be another user's.",
 			lite: func(l *lite) with {
 				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
-					got, err := l.LinkAccount(ctx, a)
-					if !storeFailed(ctx, err) {
-						return got, err
-					}
-					if got, err = l.LinkAccount(ctx, a); errors.Is(err, adapter.ErrConflict) {
-						return &a, nil
-					}
-					return got, err
+					return takenAsOwn(ctx, a, l.LinkAccount, func() (*adapter.Account, error) { return &a, nil })
 				}}
 			}},
 		{Name: "taken address counts as the own one", Fails: []string{"FAULT-05"},
 			Fault: "CreateUser tries again when the store fails. If the address is taken then, it returns the user who has it, as the one that its first try has created.",
 			lite: func(l *lite) with {
 				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
-					got, err := l.CreateUser(ctx, u)
-					if !storeFailed(ctx, err) {
-						return got, err
-					}
-					if got, err = l.CreateUser(ctx, u); errors.Is(err, adapter.ErrConflict) && u.Email != "" {
-						return l.GetUserByEmail(ctx, u.Email)
-					}
-					return got, err
+					return takenAsOwn(ctx, u, l.CreateUser, func() (*adapter.User, error) { return l.GetUserByEmail(ctx, u.Email) })
 				}}
 			}},
 		{Name: "failed link is unlinked", Fails: []string{"FAULT-05"},
@@ -292,6 +278,19 @@ func triedAgain[K, T any](ctx context.Context, key K, call func(context.Context,
 		return call(ctx, key)
 	}
 	return result, err
+}
+
+// takenAsOwn makes a call again when the store fails, and takes a conflict then for the
+// record of its own first try.
+func takenAsOwn[A, T any](ctx context.Context, argument A, call func(context.Context, A) (*T, error), own func() (*T, error)) (*T, error) {
+	got, err := call(ctx, argument)
+	if !storeFailed(ctx, err) {
+		return got, err
+	}
+	if got, err = call(ctx, argument); errors.Is(err, adapter.ErrConflict) {
+		return own()
+	}
+	return got, err
 }
 
 // queued makes one call at a time.
