@@ -12,37 +12,73 @@ import (
 // or transaction it uses a savepoint.
 func (a *Adapter) atomically(ctx context.Context, run func(ctx context.Context, tx *Adapter) error) error {
 	if a.pool == nil {
-		return bracket(ctx, a.db, "SAVEPOINT gatehouse", "RELEASE gatehouse", "ROLLBACK TO gatehouse; RELEASE gatehouse",
-			func() error { return run(ctx, a) })
+		return a.inSavepoint(ctx, run)
 	}
-	return a.patiently(ctx, func() error {
-		conn, err := a.pool.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = conn.Close() }() // returns conn to the pool
-		tx := *a
-		tx.db, tx.pool = conn, nil
-		return bracket(ctx, conn, "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK", func() error { return run(ctx, &tx) })
-	})
+	return a.patiently(ctx, func() error { return a.inTransaction(ctx, run) })
 }
 
-// bracket executes begin, calls do, and executes end. If do or end fails, it
-// executes abandon, which undoes the changes. If abandon fails too, the
-// connection leaves the pool.
-func bracket(ctx context.Context, db DB, begin, end, abandon string, do func() error) error {
-	if _, err := db.ExecContext(ctx, begin); err != nil {
+// inTransaction calls run in a transaction of its own.
+func (a *Adapter) inTransaction(ctx context.Context, run func(ctx context.Context, tx *Adapter) error) error {
+	conn, err := a.pool.Conn(ctx)
+	if err != nil {
 		return err
 	}
-	err := do()
+	defer func() { _ = conn.Close() }() // returns conn to the pool
+	tx := *a
+	tx.db, tx.pool = conn, nil
+	_, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
 	if err == nil {
-		if _, err = db.ExecContext(ctx, end); err == nil {
+		err = run(ctx, &tx)
+	}
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "COMMIT")
+	}
+	if err != nil {
+		rollBack(context.WithoutCancel(ctx), conn)
+	}
+	return err
+}
+
+// rollBack ends the transaction of conn, if it has one. It can't know: a driver
+// returns the error of a context that ends during a BEGIN or COMMIT that takes
+// effect, and SQLite itself rolls back a transaction after some errors. If
+// rollBack fails, conn leaves the pool.
+func rollBack(ctx context.Context, conn *sql.Conn) {
+	_, _ = conn.ExecContext(ctx, "BEGIN") // takes no lock; fails inside a transaction
+	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
+		discard(conn)
+	}
+}
+
+// discard takes conn out of the pool, which closes it.
+func discard(conn *sql.Conn) {
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+}
+
+// inSavepoint calls run in a savepoint of the caller's connection or
+// transaction. To begin it, and to undo it, takes no lock: neither has to end
+// with ctx, and so neither leaves a doubt about its effect. If undoing fails,
+// the caller's connection leaves its pool.
+func (a *Adapter) inSavepoint(ctx context.Context, run func(ctx context.Context, tx *Adapter) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	patient := context.WithoutCancel(ctx)
+	if _, err := a.db.ExecContext(patient, "SAVEPOINT gatehouse"); err != nil {
+		return err
+	}
+	err := run(ctx, a)
+	if err == nil {
+		if _, err = a.db.ExecContext(ctx, "RELEASE gatehouse"); err == nil {
 			return nil
 		}
 	}
-	if _, abandonErr := db.ExecContext(context.WithoutCancel(ctx), abandon); abandonErr != nil {
-		if conn, ok := db.(*sql.Conn); ok {
-			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	if _, undoErr := a.db.ExecContext(patient, "ROLLBACK TO gatehouse; RELEASE gatehouse"); undoErr != nil {
+		if conn, ok := a.db.(*sql.Conn); ok {
+			discard(conn)
 		}
 	}
 	return err

@@ -1,0 +1,140 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// lateDriver is a driver whose executed statements call after when they have taken
+// effect. If the context has ended by then, they fail with its error, as those of
+// modernc.org/sqlite do.
+type lateDriver struct {
+	driver.Connector
+	after func(query string)
+}
+
+func (d *lateDriver) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := d.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return lateConn{c, c.(driver.ExecerContext), d}, nil
+}
+
+type lateConn struct {
+	driver.Conn
+	driver.ExecerContext
+	driver *lateDriver
+}
+
+func (c lateConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	result, err := c.ExecerContext.ExecContext(ctx, query, args)
+	if err == nil {
+		c.driver.after(query)
+		err = ctx.Err()
+	}
+	return result, err
+}
+
+// A transaction stays open on no connection of the pool, even if its context ends
+// while BEGIN or COMMIT takes effect; and the connection stays open, because it may
+// be all there is of a database in memory. [CTX-05]
+func TestContextThatEndsWithAStatement(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		for _, statement := range []string{"BEGIN IMMEDIATE", "COMMIT"} {
+			t.Run(statement, func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "test.db")
+				other, plain := newAdapter(t, w.openDB(t, path)), w.openDB(t, path)
+				connector, err := fault.Connector(plain.Driver(), w.dsn(path))
+				if err != nil {
+					t.Fatal(err)
+				}
+				late := &lateDriver{Connector: connector, after: func(string) {}}
+				db := sql.OpenDB(late)
+				defer db.Close()
+				db.SetMaxOpenConns(1)
+				a, err := sqlite.New(db)
+				if err != nil {
+					t.Fatal(err)
+				}
+				user, err := a.CreateUser(t.Context(), adapter.User{Email: "ada@example.com"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := a.CreateAuthenticator(t.Context(), adapter.Authenticator{CredentialID: "key", UserID: user.ID, ProviderAccountID: "account"}); err != nil {
+					t.Fatal(err)
+				}
+				run(t, db, "CREATE TEMP TABLE kept (x)") // lives as long as the connection
+
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				late.after = func(query string) {
+					if query == statement {
+						cancel()
+					}
+				}
+				if _, err := a.DeleteAuthenticator(ctx, user.ID, "key", false); !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v, want the context's error", err)
+				}
+				late.after = func(string) {}
+
+				if _, err := other.CreateUser(t.Context(), adapter.User{Email: "bob@example.com"}); err != nil {
+					t.Errorf("another handle: %v", err)
+				}
+				if _, err := a.DeleteAuthenticator(t.Context(), user.ID, "key", false); err != nil {
+					t.Errorf("the same handle: %v", err)
+				}
+				run(t, db, "INSERT INTO kept VALUES (1)")
+			})
+		}
+	})
+}
+
+// A savepoint stays open on no connection of the caller's, even if its context ends
+// while SAVEPOINT takes effect. [CTX-05]
+func TestContextThatEndsWithASavepoint(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		path := filepath.Join(t.TempDir(), "test.db")
+		other, plain := newAdapter(t, w.openDB(t, path)), w.openDB(t, path)
+		connector, err := fault.Connector(plain.Driver(), w.dsn(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		late := &lateDriver{Connector: connector, after: func(string) {}}
+		db := sql.OpenDB(late)
+		defer db.Close()
+		conn, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		a, err := sqlite.New(conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		late.after = func(query string) {
+			if query == "SAVEPOINT gatehouse" {
+				cancel()
+			}
+		}
+		if _, err := a.DeleteAuthenticator(ctx, "nobody", "key", false); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want the context's error", err)
+		}
+		if _, err := a.CreateUser(t.Context(), adapter.User{ID: "ada", Email: "ada@example.com"}); err != nil {
+			t.Fatal(err)
+		}
+		if user, err := other.GetUser(t.Context(), "ada"); err != nil || user == nil {
+			t.Errorf("another handle finds %v, %v: the write is in a savepoint that stays open", user, err)
+		}
+	})
+}

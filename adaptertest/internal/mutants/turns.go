@@ -1,0 +1,210 @@
+package mutants
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// turnMutants do each call right by itself. What one call leaves behind makes a later one
+// wrong.
+func turnMutants() []Mutant {
+	return []Mutant{
+		{Name: "cached session keeps the tag of its first owner", Fault: "GetSessionAndUser has a cache. UpdateUser removes the sessions that have the user's tag, and UpdateSession, which may change the owner, leaves the tag.", Fails: []string{"ISO-05"},
+			mem: func(m *mem) with { return taggedSessions(m, m.common()) }},
+		{Name: "moved session shows its new owner as of then", Fault: "As the cached session, with the cache beside a database.", Fails: []string{"ISO-05"},
+			lite: func(l *lite) with { return taggedSessions(l, l.common()) }},
+		{Name: "sign-out everywhere ends older sessions that come later", Fault: "DeleteSessionsByUserID also keeps the instant. GetSessionAndUser takes a session for ended that is older and that belongs to the user by now.", Fails: []string{"ISO-05"},
+			mem: func(m *mem) with { return endsOlderSessions(m, m.common()) }},
+
+		{Name: "clean-up does not know of shortened sessions", Fault: "DeleteExpired returns at once before the earliest expiry that a creation had. A session that was shortened stays.", Fails: []string{"EXP-06"},
+			mem: func(m *mem) with { return cleansWhenDue(m, m.common()) }},
+		{Name: "clean-up job is not moved forward", Fault: "The clean-up has nothing to do before the instant of its next job. Creations set that instant, UpdateSession does not.", Fails: []string{"EXP-06"},
+			lite: func(l *lite) with { return cleansWhenDue(l, l.common()) }},
+
+		{Name: "refused account counts as a credential", Fault: "A counter has the ways to sign in of each user. LinkAccount increments it before it finds that another user has the account.", Fails: []string{"AEDIT-03"},
+			mem: func(m *mem) with {
+				w, extra := countsCredentials(m, m.common())
+				w.linkAccount = func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+					linked, err := m.LinkAccount(ctx, a)
+					if errors.Is(err, adapter.ErrConflict) {
+						extra.Store(a.UserID, true)
+					}
+					return linked, err
+				}
+				return w
+			}},
+		{Name: "refused passkey counts as a credential", Fault: "A counter has the ways to sign in of each user. CreateAuthenticator increments it before the insert fails.", Fails: []string{"AEDIT-03"},
+			lite: func(l *lite) with {
+				w, extra := countsCredentials(l, l.common())
+				w.createAuthenticator = func(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
+					created, err := l.CreateAuthenticator(ctx, a)
+					if errors.Is(err, adapter.ErrConflict) {
+						extra.Store(a.UserID, true)
+					}
+					return created, err
+				}
+				return w
+			}},
+	}
+}
+
+// taggedSession is an entry of a cache.
+type taggedSession struct {
+	tag   string // the user's ID when the entry was made
+	found adapter.SessionAndUser
+}
+
+// taggedSessions looks up sessions through a cache. All writes of sessions and users empty it,
+// except UpdateUser, which removes the entries with the user's tag, and UpdateSession,
+// which changes the entry.
+func taggedSessions(b base, shared *sync.Map) with {
+	var mu sync.Mutex
+	lock, _ := shared.LoadOrStore("lock", &mu)
+	entries, _ := shared.LoadOrStore("entries", map[string]taggedSession{})
+	cache := entries.(map[string]taggedSession)
+	within := func(f func()) {
+		lock.(*sync.Mutex).Lock()
+		defer lock.(*sync.Mutex).Unlock()
+		f()
+	}
+	empty := func() { within(func() { clear(cache) }) }
+	return with{
+		getSessionAndUser: func(ctx context.Context, token string) (found *adapter.SessionAndUser, err error) {
+			within(func() {
+				if e, ok := cache[token]; ok && ctx.Err() == nil {
+					found = &adapter.SessionAndUser{Session: e.found.Session, User: copyUser(e.found.User)}
+					return
+				}
+				if found, err = b.GetSessionAndUser(ctx, token); found != nil {
+					cache[token] = taggedSession{found.User.ID, adapter.SessionAndUser{Session: found.Session, User: copyUser(found.User)}}
+				}
+			})
+			return found, err
+		},
+		updateUser: func(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
+			user, err := b.UpdateUser(ctx, update)
+			within(func() {
+				for token, e := range cache {
+					if e.tag == update.ID {
+						delete(cache, token)
+					}
+				}
+			})
+			return user, err
+		},
+		updateSession: func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
+			session, err := b.UpdateSession(ctx, update)
+			within(func() {
+				e, cached := cache[update.SessionToken]
+				delete(cache, update.SessionToken)
+				if fresh, lookErr := b.GetSessionAndUser(ctx, update.SessionToken); cached && lookErr == nil && fresh != nil {
+					cache[update.SessionToken] = taggedSession{e.tag, *fresh}
+				}
+			})
+			return session, err
+		},
+		deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
+			defer empty()
+			return b.DeleteUser(ctx, id)
+		},
+		deleteSession: func(ctx context.Context, token string) (*adapter.Session, error) {
+			defer empty()
+			return b.DeleteSession(ctx, token)
+		},
+		deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
+			defer empty()
+			return b.DeleteExpired(ctx, now)
+		},
+		optional: optional{deleteSessions: func(ctx context.Context, user, except string) (int64, error) {
+			defer empty()
+			return b.DeleteSessionsByUserID(ctx, user, except)
+		}},
+	}
+}
+
+// endsOlderSessions takes sessions for ended that were created before their present owner
+// signed out everywhere.
+func endsOlderSessions(b base, shared *sync.Map) with {
+	var mu sync.Mutex
+	created, ended, n := map[string]int{}, map[string]int{}, 0
+	if first, loaded := shared.LoadOrStore("signed out", []any{&mu, created, ended}); loaded {
+		_ = first // another handle knows nothing of these sessions
+	}
+	return with{
+		createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
+			stored, err := b.CreateSession(ctx, s)
+			if err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				n++
+				created[s.SessionToken] = n
+			}
+			return stored, err
+		},
+		getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+			found, err := b.GetSessionAndUser(ctx, token)
+			mu.Lock()
+			defer mu.Unlock()
+			if number, known := created[token]; found != nil && known && number <= ended[found.User.ID] {
+				return nil, err
+			}
+			return found, err
+		},
+		optional: optional{deleteSessions: func(ctx context.Context, user, except string) (int64, error) {
+			deleted, err := b.DeleteSessionsByUserID(ctx, user, except)
+			if err == nil && except == "" {
+				mu.Lock()
+				defer mu.Unlock()
+				ended[user] = n
+			}
+			return deleted, err
+		}},
+	}
+}
+
+// cleansWhenDue cleans up nothing before the earliest expiry that a creation had since the last
+// clean-up which removed something.
+func cleansWhenDue(b base, shared *sync.Map) with {
+	var mu sync.Mutex
+	due := func(expires time.Time) {
+		mu.Lock()
+		defer mu.Unlock()
+		if at, known := shared.Load("due"); !known || expires.Before(at.(time.Time)) {
+			shared.Store("due", expires)
+		}
+	}
+	return with{
+		createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
+			due(s.Expires)
+			return b.CreateSession(ctx, s)
+		},
+		createToken: func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+			due(t.Expires)
+			return b.CreateVerificationToken(ctx, t)
+		},
+		deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
+			if at, known := shared.Load("due"); ctx.Err() == nil && (!known || at.(time.Time).After(now)) {
+				return adapter.Swept{}, nil
+			}
+			mu.Lock()
+			shared.Delete("due")
+			mu.Unlock()
+			return b.DeleteExpired(ctx, now)
+		},
+	}
+}
+
+// countsCredentials lets a user who has an entry in extra remove the last credential.
+func countsCredentials(b base, shared *sync.Map) (w with, extra *sync.Map) {
+	kept, _ := shared.LoadOrStore("extra", new(sync.Map))
+	extra = kept.(*sync.Map)
+	w.deleteAuthenticator = func(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
+		_, more := extra.Load(userID)
+		return b.DeleteAuthenticator(ctx, userID, credentialID, keepOne && !more)
+	}
+	return w, extra
+}
