@@ -71,6 +71,7 @@ var isoClauses = []check{
 			}
 		}
 		c.looksAroundWrites(c.a, c.a)
+		c.writesInTurn()
 		c.randomSequences(1)
 	}},
 	{id: "ISO-06", words: "eventual-reads-keep-their-bound", run: func(c *clauseContext) {
@@ -309,7 +310,7 @@ func twoStoresShareNothing(c *clauseContext) {
 		seen, err := c.snapshot(c.ctx, a, mine)
 		for _, s := range must(c, "a lookup", seen, err) {
 			if i > 0 && !isNothing(s.record) {
-				c.Errorf("%s through an adapter over another store: got %s, want absent", s.lookup, diff.Show(s.record))
+				c.Errorf("%s through an adapter over another store: got %s, want absent", s, diff.Show(s.record))
 			}
 		}
 	}

@@ -368,7 +368,7 @@ func (c *clauseContext) writesFromElsewhere(a adapter.Adapter, k *fixture) error
 	}
 	there := map[string]bool{}
 	for _, s := range seen {
-		there[s.lookup] = !isNilRecord(s.record)
+		there[s.String()] = !isNilRecord(s.record)
 	}
 	found := func(method string, arg any) bool { return there[fmt.Sprintf("%s(%s)", method, diff.Show(arg))] }
 	var writes []call

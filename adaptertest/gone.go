@@ -34,7 +34,7 @@ func (c *clauseContext) nothingOf(look keys) error {
 	}
 	for _, s := range seen {
 		if !isNothing(s.record) {
-			err = errors.Join(err, fmt.Errorf("%s got %s, want absent", s.lookup, diff.Show(s.record)))
+			err = errors.Join(err, fmt.Errorf("%s got %s, want absent", s, diff.Show(s.record)))
 		}
 	}
 	return err

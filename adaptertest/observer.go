@@ -142,11 +142,39 @@ func elsewhere(result any) string {
 // trace keeps the last calls of a clause.
 type trace struct {
 	mu    sync.Mutex
-	calls []string
+	calls []madeCall
 	total int
 	ended int            // how many calls have returned otherwise than by the end of their context
 	now   map[int]string // calls under way, by their number
 	began int
+}
+
+// madeCall is a call that was made. Its text is made only when it is wanted: most are not.
+type madeCall struct {
+	through, method string
+	args            []any // nil for what is no call of one method
+	result          any
+	err             error
+}
+
+func (m madeCall) String() string {
+	if m.args == nil {
+		return m.through + m.method
+	}
+	text := fmt.Sprintf("%s%s(%s) = %s", m.through, m.method, diff.Show(m.args...), diff.Show(m.result))
+	if m.err != nil {
+		text += fmt.Sprintf(", error: %v", m.err)
+	}
+	return text
+}
+
+// oneEachLine returns the texts of the calls, one on each line.
+func oneEachLine(calls []madeCall) string {
+	var lines []string
+	for _, m := range calls {
+		lines = append(lines, m.String())
+	}
+	return strings.Join(lines, "\n  ")
 }
 
 // begin records that a call is under way until the returned function is called.
@@ -183,10 +211,6 @@ func (t *trace) underWay() string {
 const tracedCalls = 24
 
 func (t *trace) add(method string, args []any, result any, err error) {
-	line := fmt.Sprintf("%s(%s) = %s", method, diff.Show(args...), diff.Show(result))
-	if err != nil {
-		line += fmt.Sprintf(", error: %v", err)
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.total++
@@ -197,7 +221,7 @@ func (t *trace) add(method string, args []any, result any, err error) {
 		copy(t.calls, t.calls[1:])
 		t.calls = t.calls[:tracedCalls-1]
 	}
-	t.calls = append(t.calls, line)
+	t.calls = append(t.calls, madeCall{method: method, args: args, result: result, err: err})
 }
 
 // idle returns a function that reports whether no call has returned since its
@@ -217,7 +241,7 @@ func (t *trace) idle() func() bool {
 func (t *trace) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return fmt.Sprintf("the last %d of %d calls:\n  %s", len(t.calls), t.total, strings.Join(t.calls, "\n  "))
+	return fmt.Sprintf("the last %d of %d calls:\n  %s", len(t.calls), t.total, oneEachLine(t.calls))
 }
 
 func (o *observer) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {

@@ -156,7 +156,7 @@ func (c *clauseContext) callsDoNotFail() {
 		for i, m := range h {
 			beside, s := h[1-i], k.model(c)
 			_, _ = beside.do(c.ctx, s)
-			if ambiguous(m) && !errors.Is(m.err, adapter.ErrUnsupported) && !c.mayRefuse(s, m) {
+			if ambiguous(m) && !errors.Is(m.err, adapter.ErrUnsupported) && !c.mayRefuse(s, m, beside) {
 				return fmt.Errorf("%s failed beside %s: %w", m.method, beside.method, m.err)
 			}
 		}
@@ -324,7 +324,7 @@ func (c *clauseContext) outcomes(s *model.Model, m, beside operation, exact bool
 		return []*model.Model{s}
 	case ambiguous(m):
 		return []*model.Model{s, done} // CONC-15 judges whether it may fail
-	case m.err != nil && (refused != nil || c.mayRefuse(s, m)):
+	case m.err != nil && (sameKind(s, m, refused) || c.mayRefuse(s, m, beside)):
 		return []*model.Model{s}
 	case m.err != nil || refused != nil || !c.possible(m, want, beside):
 		return nil
@@ -334,17 +334,43 @@ func (c *clauseContext) outcomes(s *model.Model, m, beside operation, exact bool
 	return []*model.Model{done}
 }
 
+// sameKind reports whether a call was refused with the sentinel error that the model has for
+// it. If its user is absent too, there may be two reasons to refuse it. [ERR-11]
+func sameKind(s *model.Model, m operation, refused error) bool {
+	user := ""
+	switch x := m.args[0].(type) {
+	case adapter.Account:
+		user = x.UserID
+	case adapter.Session:
+		user = x.UserID
+	case adapter.Authenticator:
+		user = x.UserID
+	case adapter.UserUpdate:
+		user = x.ID
+	}
+	if _, there := s.Users[user]; user != "" && !there {
+		return refused != nil
+	}
+	return errors.Is(m.err, adapter.ErrConflict) && errors.Is(refused, adapter.ErrConflict) ||
+		errors.Is(m.err, adapter.ErrNotFound) && errors.Is(refused, adapter.ErrNotFound)
+}
+
 // mayRefuse reports whether a write may be refused although it would succeed alone.
-func (c *clauseContext) mayRefuse(s *model.Model, m operation) bool {
+func (c *clauseContext) mayRefuse(s *model.Model, m, beside operation) bool {
 	switch m.method {
 	case "CreateUser", "CreateUserWithAccount", "UpdateUser", "LinkAccount", "CreateSession", "CreateAuthenticator", "CreateVerificationToken":
-		return errors.Is(m.err, adapter.ErrConflict) // two calls for one key may refuse each other
+		return errors.Is(m.err, adapter.ErrConflict) && !removes(beside.call) // two writes for one key may refuse each other
 	case "UpdateSession":
 		return m.args[0].(adapter.SessionUpdate).UserID.IsSet() // [SESS-23]
 	case "UpdateAuthenticatorCounter":
 		return m.args[1].(int64) < s.Authenticators[m.args[0].(string)].Counter // [AUTHN-14]
 	}
 	return false
+}
+
+// removes reports whether a call removes records, and so takes no key.
+func removes(m call) bool {
+	return strings.HasPrefix(m.method, "Delete") || m.method == "UnlinkAccount" || m.method == "UseVerificationToken"
 }
 
 // possible reports whether a call may return this, if alone it would return what is wanted.
@@ -383,7 +409,7 @@ func (c *clauseContext) finish(a adapter.Adapter, k *contended, look keys) ([]lo
 		if err != nil {
 			return nil, fmt.Errorf("%s(%s): %w", m.method, diff.Show(m.args...), err)
 		}
-		results = append(results, lookup{fmt.Sprintf("%s(%s) afterwards", m.method, diff.Show(m.args...)), result})
+		results = append(results, lookup{m.method, m.args, " afterwards", result})
 	}
 	if !c.works("DeleteUser") {
 		return results, nil
@@ -395,7 +421,7 @@ func (c *clauseContext) finish(a adapter.Adapter, k *contended, look keys) ([]lo
 	}
 	rest, err := c.snapshot(c.ctx, a, look)
 	for i := range rest {
-		rest[i].lookup += " after the deletion of the users"
+		rest[i].when += " after the deletion of the users"
 	}
 	return append(results, rest...), err
 }

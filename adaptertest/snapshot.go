@@ -35,8 +35,14 @@ func (k *keys) add(r Record) {
 
 // lookup is the result of one lookup.
 type lookup struct {
-	lookup string
+	method string
+	args   []any
+	when   string // after which call, if that is not the last one
 	record any
+}
+
+func (l lookup) String() string {
+	return fmt.Sprintf("%s(%s)%s", l.method, diff.Show(l.args...), l.when)
 }
 
 // snapshot makes every lookup that the adapter has, for the keys and for the
@@ -53,7 +59,7 @@ func (c *clauseContext) snapshot(ctx context.Context, a adapter.Adapter, k keys)
 			failed = fmt.Errorf("%s(%s): %w", method, diff.Show(arg), err)
 			return
 		}
-		seen = append(seen, lookup{fmt.Sprintf("%s(%s)", method, diff.Show(arg)), record})
+		seen = append(seen, lookup{method: method, args: []any{arg}, record: record})
 	}
 	for _, id := range k.users {
 		look("GetUser", id, func() (any, error) { return a.GetUser(ctx, id) })
@@ -82,7 +88,7 @@ func (c *clauseContext) differences(got, want []lookup) []string {
 	var out []string
 	for i, w := range want {
 		if d := c.unlike(got[i].record, w.record); d != "" {
-			out = append(out, w.lookup+" "+d)
+			out = append(out, w.String()+" "+d)
 		}
 	}
 	return out

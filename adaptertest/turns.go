@@ -9,9 +9,12 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// fewestTurns is how many times all writes are made in turn in a run of one round, even
-// on a slow machine.
-const fewestTurns = 3
+// In a run of one round all writes are made in turn for turnsTime, and at least fewestTurns
+// times.
+const (
+	turnsTime   = 4 * time.Second
+	fewestTurns = 4
+)
 
 // writesInTurn makes all writes on the same few records, one after the other in random
 // order, and all lookups after each of them. What a call has left in a cache, an index or
@@ -22,7 +25,7 @@ func (c *clauseContext) writesInTurn() {
 	}
 	moves := c.sessionsMove()
 	n, start := 0, time.Now()
-	for ; n < max(1, c.rounds(fewestTurns)) || c.more(true, start); n++ {
+	for ; n < max(1, c.rounds(fewestTurns)) || time.Since(start) < c.hurry(c.span(turnsTime)); n++ {
 		k := c.newContended(moves)
 		c.inTurn(k, c.shuffledWrites(k))
 	}

@@ -2,6 +2,7 @@
 package diff
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/big"
@@ -79,7 +80,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	if (a == nil) != (b == nil) {
 		return false
 	}
-	if a == nil {
+	if a == nil || bytes.Equal(a, b) {
 		return true
 	}
 	decode := func(raw json.RawMessage) (v any, ok bool) {
