@@ -297,9 +297,20 @@ func lastCredentialIsKept(c *clauseContext) {
 	w := c.authenticator(a)
 	connected := c.newAccount(a)
 	connected.Type, connected.ProviderAccountID = adapter.AccountWebAuthn, w.ProviderAccountID
-	c.account(b)
-	c.authenticator(b) // a credential of another user does not count
+	theirs := c.account(b)
+	passkey := c.authenticator(b) // a credential of another user does not count
 	refused("the only credential", a, w.CredentialID)
+	for range 2 { // nor does one that was refused
+		taken, again := theirs, passkey
+		taken.UserID, again.UserID = a, a
+		for _, k := range c.working([]call{linkAccount(taken), createAuthenticator(again), unlinkAccount(c.newAccount(a).Key()), deleteAuthenticator(a, passkey.CredentialID, false)}) {
+			got, err := k.do(c.ctx, c.a)
+			if err == nil && !isNilRecord(got) {
+				c.Errorf("%s(%s) for another user succeeded: %s", k.method, diff.Show(k.args...), diff.Show(got))
+			}
+		}
+		refused("the only credential, after writes that were refused", a, w.CredentialID)
+	}
 	c.linkAccount(connected)
 	refused("the only credential, with the account that ends with it", a, w.CredentialID)
 	c.same("the authenticator after the refusal", c.getAuthenticator(w.CredentialID), &w)

@@ -326,7 +326,14 @@ var concClauses = []check{
 		if c.sessionsMove() {
 			kinds = append(kinds, c.movesTo())
 		}
-		c.race(racers, func(n, round int) raceCase { return c.arrangeDeletion(n, round, kinds) })
+		handles := c.handles()
+		round := c.atBarrier(handles, racers, func(n, round int) raceCase { return c.arrangeDeletion(n, round, kinds) })
+		if c.brief() && len(kinds) > 0 {
+			kinds = kinds[round%len(kinds):][:1]
+		}
+		for i := range kinds {
+			c.withHeldAnswers(handles, round, func(n, round int) raceCase { return c.arrangeDeletion(n, round, kinds[i:i+1]) })
+		}
 		if c.works("GetSessionAndUser") && c.sessionsMove() {
 			other := c.rawUser().ID
 			c.race(4, func(n, _ int) raceCase {
@@ -1000,6 +1007,9 @@ func (c *clauseContext) arrangeDeletion(n, round int, kinds []func(id string, lo
 			return nil //nolint:nilerr // nothing was promised
 		}
 		for _, m := range h {
+			if errors.Is(m.err, adapter.ErrConflict) {
+				return fmt.Errorf("%s of a record with a free key, beside %s of its owner, is refused as a conflict: %w", m.method, h[n/2].method, m.err)
+			}
 			if u, ok := m.args[0].(adapter.SessionUpdate); ok && m.err != nil { // its session stays with the other user
 				look.sessions = slices.DeleteFunc(look.sessions, func(token string) bool { return token == u.SessionToken })
 			}

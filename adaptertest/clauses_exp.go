@@ -118,10 +118,14 @@ var expClauses = []check{
 			}
 		}
 		mixed := []expiring{c.expiring(time.Hour, -time.Hour, day, -time.Second), c.expiring(-time.Hour, day)}
+		ofOne := c.tokensOfOneIdentifier([]time.Duration{day, -time.Hour}, []time.Duration{-time.Second, time.Hour, day, 50 * time.Millisecond})
 		c.wait(200 * time.Millisecond)
 		c.sweep(c.now())
 		for i, e := range mixed {
 			c.stillTheUsers(e.sessions, i == 0)
+		}
+		for _, tokens := range ofOne {
+			c.stillTheIdentifiers(tokens)
 		}
 		live.there(c, "after clean-up")
 		for _, b := range residents {
@@ -173,6 +177,40 @@ func (c *clauseContext) stillTheUsers(sessions []adapter.Session, bySignOut bool
 	}
 }
 
+// tokensOfOneIdentifier creates tokens with these lifetimes: those of each list
+// for one identifier, in this order.
+func (c *clauseContext) tokensOfOneIdentifier(lists ...[]time.Duration) (all [][]adapter.VerificationToken) {
+	if !c.works("CreateVerificationToken") || !c.works("DeleteVerificationTokens") {
+		return nil
+	}
+	for _, lives := range lists {
+		identifier := c.newToken().Identifier
+		var tokens []adapter.VerificationToken
+		for _, life := range lives {
+			t := c.newToken()
+			t.Identifier, t.Expires = identifier, c.now().Add(life).UTC().Truncate(time.Millisecond)
+			c.createToken(t)
+			tokens = append(tokens, t)
+		}
+		all = append(all, tokens)
+	}
+	return all
+}
+
+// stillTheIdentifiers checks, after a clean-up, that DeleteVerificationTokens deletes the
+// tokens of one identifier that have not expired.
+func (c *clauseContext) stillTheIdentifiers(tokens []adapter.VerificationToken) {
+	live := slices.DeleteFunc(slices.Clone(tokens), func(t adapter.VerificationToken) bool { return !t.Expires.After(c.now()) })
+	const how = "DeleteVerificationTokens after the clean-up of other tokens of the identifier"
+	if n := of[int64](c, deleteTokens(tokens[0].Identifier)); n < int64(len(live)) || n > int64(len(tokens)) {
+		c.Errorf("%s reports %d deleted, of %d that have not expired", how, n, len(live))
+	}
+	for _, t := range live {
+		c.absent("a token after "+how, c.useToken(t.Key()), nil)
+		c.reallyGone(how, Record{Kind: VerificationTokenRecord, Token: t.Key()})
+	}
+}
+
 // lasting compares the uninvolved user's records that never expire.
 func (b *uninvolvedUser) lasting(c *clauseContext, when string) {
 	lasting := *b
@@ -191,9 +229,57 @@ func (b *uninvolvedUser) lasting(c *clauseContext, when string) {
 	c.sameAuthenticators("the list of authenticators "+when, after.list, b.list)
 }
 
-// cleanUpRemovesAll is EXP-06.
+// cleanUpRemovesAll is EXP-06. It cleans up many expired records of both kinds, then
+// many of one kind and one of the other.
 func cleanUpRemovesAll(c *clauseContext) {
-	n := c.many() // of each kind
+	n := c.many()
+	c.removesAll(c.manyExpired(n))
+	for _, kind := range []Kind{SessionRecord, VerificationTokenRecord} {
+		if c.stores(kind) {
+			c.removesAll(c.manyOfOneKind(n, kind))
+		}
+	}
+	if c.stores(SessionRecord) && c.works("UpdateSession") { // due only because it was shortened
+		s := c.session(c.user().ID)
+		c.sweep(c.now())
+		if _, err := c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(c.instant(-time.Minute))}); err == nil {
+			c.removesAll(expiring{sessions: []adapter.Session{s}})
+		}
+	}
+}
+
+// manyOfOneKind creates one expired record of each kind, and n more of this kind.
+func (c *clauseContext) manyOfOneKind(n int, kind Kind) expiring {
+	all := c.expiring(-time.Hour)
+	owner := ""
+	if len(all.sessions) > 0 {
+		owner = all.sessions[0].UserID
+	}
+	var mu sync.Mutex
+	c.populate(n, func(i int) {
+		expires := c.instant(-time.Duration(i+1) * time.Minute)
+		if kind == SessionRecord {
+			s := c.newSession(owner)
+			s.Expires = expires
+			c.createSession(s)
+			mu.Lock()
+			defer mu.Unlock()
+			all.sessions = append(all.sessions, s)
+			return
+		}
+		t := c.newToken()
+		t.Expires = expires
+		c.createToken(t)
+		mu.Lock()
+		defer mu.Unlock()
+		all.tokens = append(all.tokens, t)
+	})
+	return all
+}
+
+// manyExpired creates n expired sessions and verification tokens. Some of the sessions
+// were live, until they were shortened, and some expired before 1970.
+func (c *clauseContext) manyExpired(n int) expiring {
 	var mu sync.Mutex
 	var all expiring
 	c.populate(n, func(i int) {
@@ -220,6 +306,11 @@ func cleanUpRemovesAll(c *clauseContext) {
 		all.sessions = append(all.sessions, e.sessions...)
 		all.tokens = append(all.tokens, e.tokens...)
 	})
+	return all
+}
+
+// removesAll cleans up and looks for what is left of the records, which have all expired.
+func (c *clauseContext) removesAll(all expiring) {
 	left := func(enough int) (records int, seen bool) {
 		for _, s := range all.sessions {
 			if records == enough {
@@ -309,8 +400,13 @@ func extensionSurvives(c *clauseContext) {
 		if name == "clean-up" {
 			life = 150 * time.Millisecond // still valid by the clock, but expired at the instant of the clean-up
 		}
+		made := 0
 		create := func() adapter.Session {
-			s := adapter.Session{SessionToken: c.secret("session"), UserID: owner, Expires: c.now().Add(life).UTC()}
+			expires := c.now().Add(life)
+			if made++; name != "clean-up" && made%2 == 0 {
+				expires = c.now().Add(-time.Hour) // expired also by a clock of the store that is late
+			}
+			s := adapter.Session{SessionToken: c.secret("session"), UserID: owner, Expires: expires.UTC()}
 			c.createSession(s)
 			return s
 		}

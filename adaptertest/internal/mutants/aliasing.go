@@ -182,6 +182,43 @@ func aliasMutants() []Mutant {
 					},
 				}
 			}},
+		{Name: "listed accounts share equal texts", Fails: []string{"ALIAS-04"},
+			Fault: "ListAccountsByUserID stores equal scopes and token types once, and all accounts of the list point to them",
+			mem: func(m *mem) with {
+				return with{optional: optional{listAccounts: func(ctx context.Context, userID string) ([]adapter.Account, error) {
+					list, err := m.ListAccountsByUserID(ctx, userID)
+					texts := map[string]*string{}
+					for i := range list {
+						for _, p := range []**string{&list[i].Scope, &list[i].TokenType} {
+							if *p == nil {
+								continue
+							}
+							if texts[**p] == nil {
+								texts[**p] = *p
+							}
+							*p = texts[**p]
+						}
+					}
+					return list, err
+				}}}
+			}},
+		{Name: "details of listed accounts lie in one array", Fails: []string{"ALIAS-04"},
+			Fault: "ListAccountsByUserID copies all authorization details into one array; the end of one is the begin of the next, and an append overwrites it",
+			lite: func(l *lite) with {
+				return with{optional: optional{listAccounts: func(ctx context.Context, userID string) ([]adapter.Account, error) {
+					list, err := l.ListAccountsByUserID(ctx, userID)
+					var array []byte
+					for _, a := range list {
+						array = append(array, a.AuthorizationDetails...)
+					}
+					for i, a := range list {
+						if n := len(a.AuthorizationDetails); n > 0 {
+							list[i].AuthorizationDetails, array = array[:n], array[n:]
+						}
+					}
+					return list, err
+				}}}
+			}},
 		{Name: "list shares its elements", Fails: []string{"ALIAS-04"},
 			Fault: "ListAuthenticatorsByUserID hands out the transports that the store holds",
 			mem: func(m *mem) with {

@@ -52,6 +52,23 @@ func concurrencyMutants() []Mutant {
 					return used, err
 				}}
 			}},
+		{Name: "account of a user who is being deleted is a conflict", Fails: []string{"CONC-11"}, Races: true,
+			Fault: "LinkAccount looks for the owner first, and takes each later refusal for a taken key",
+			mem: func(m *mem) with {
+				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+					owner, err := m.GetUser(ctx, a.UserID)
+					gap()
+					return foundBefore(owner, err, func() (*adapter.Account, error) { return m.LinkAccount(ctx, a) })
+				}}
+			}},
+		{Name: "session of a user who is being deleted is a conflict", Fails: []string{"CONC-11"}, Races: true,
+			Fault: "CreateSession looks for the owner first, and takes each later error of a constraint for a taken key",
+			lite: func(l *lite) with {
+				return with{createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
+					owner, err := l.GetUser(ctx, s.UserID)
+					return foundBefore(owner, err, func() (*adapter.Session, error) { return l.CreateSession(ctx, s) })
+				}}
+			}},
 		{Name: "e-mail race", Fails: []string{"CONC-03", "CONC-10"}, Races: true,
 			Fault: "CreateUser checks whether the e-mail is taken, then stores in a second step",
 			mem: func(m *mem) with {
@@ -429,4 +446,17 @@ func (l *lite) peek(ctx context.Context, key adapter.VerificationTokenKey) (*ada
 		return nil, err
 	}
 	return &adapter.VerificationToken{Identifier: key.Identifier, Token: key.Token, Expires: millis(ms)}, nil
+}
+
+// foundBefore calls create for an owner who was looked up before. If the owner was there, it
+// turns a refusal because of an absent owner into a conflict.
+func foundBefore[T any](owner *adapter.User, err error, create func() (*T, error)) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	created, err := create()
+	if owner != nil && errors.Is(err, adapter.ErrNotFound) {
+		return nil, conflict("the key")
+	}
+	return created, err
 }

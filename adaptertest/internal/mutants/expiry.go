@@ -11,6 +11,9 @@ import (
 
 const day = 24 * time.Hour
 
+// cleanUpBatch is the number of records of a kind that a clean-up removes at a time.
+const cleanUpBatch = 200
+
 func expiryMutants() []Mutant {
 	return []Mutant{
 		{Name: "sessions vanish early", Fails: []string{"EXP-01"},
@@ -56,6 +59,55 @@ func expiryMutants() []Mutant {
 						}
 					}
 				})
+			}},
+		{Name: "clean-up ends with the tokens", Fails: []string{"EXP-06"},
+			Fault: "DeleteExpired removes 200 sessions and 200 tokens at a time, until there are fewer tokens",
+			mem: func(m *mem) with {
+				return with{deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
+					return write(ctx, m, func() (swept adapter.Swept, err error) {
+						for tokens := cleanUpBatch; tokens == cleanUpBatch; {
+							sessions := 0
+							for token, s := range m.sessions {
+								if sessions < cleanUpBatch && !s.Expires.After(now) {
+									delete(m.sessions, token)
+									sessions++
+								}
+							}
+							tokens = 0
+							for key, t := range m.tokens {
+								if tokens < cleanUpBatch && !t.Expires.After(now) {
+									delete(m.tokens, key)
+									tokens++
+								}
+							}
+							swept.Sessions += int64(sessions)
+							swept.VerificationTokens += int64(tokens)
+						}
+						return swept, nil
+					})
+				}}
+			}},
+		{Name: "clean-up ends with the sessions", Fails: []string{"EXP-06"},
+			Fault: "DeleteExpired removes 200 sessions and 200 tokens at a time, until there are fewer sessions",
+			lite: func(l *lite) with {
+				return with{deleteExpired: func(ctx context.Context, now time.Time) (swept adapter.Swept, err error) {
+					remove := func(table, key string) (int64, error) {
+						result, err := l.db.ExecContext(ctx, `DELETE FROM "`+table+`" WHERE `+key+` IN (SELECT `+key+` FROM "`+table+`" WHERE expires <= ? LIMIT ?)`, now.UnixMilli(), cleanUpBatch)
+						if err != nil {
+							return 0, err
+						}
+						return result.RowsAffected()
+					}
+					for sessions := int64(cleanUpBatch); err == nil && sessions == cleanUpBatch; {
+						var tokens int64
+						if sessions, err = remove("session", "sessionToken"); err == nil {
+							tokens, err = remove("verificationToken", "rowid")
+						}
+						swept.Sessions += sessions
+						swept.VerificationTokens += tokens
+					}
+					return swept, err
+				}}
 			}},
 		{Name: "past expiry refused", Fails: []string{"EXP-03"},
 			Fault: "CreateVerificationToken fails for an expiry in the past",

@@ -23,6 +23,11 @@ func lifetimeMutants() []Mutant {
 			mem: func(m *mem) with { return tokensFor(m, m.common(), m.clock.Now, (*lifetimes).first) }},
 		{Name: "set of tokens ends with the last token", Fault: "Each token sets the expiry of the set of its identifier's tokens, also to an earlier one.", Fails: []string{"TEDIT-01"},
 			lite: func(l *lite) with { return tokensFor(l, l.common(), time.Now, (*lifetimes).newest) }},
+
+		{Name: "clean-up removes the set of tokens with the last token", Fault: "Each token sets the expiry of the set of its identifier's tokens, and DeleteExpired removes the sets that have expired.", Fails: []string{"EXP-05"},
+			mem: func(m *mem) with { return tokensUntilCleanUp(m, m.common(), (*lifetimes).newest) }},
+		{Name: "clean-up removes the set of tokens with the first token", Fault: "The set of an identifier's tokens has the expiry of the token that creates the set, and DeleteExpired removes the sets that have expired.", Fails: []string{"EXP-05"},
+			lite: func(l *lite) with { return tokensUntilCleanUp(l, l.common(), (*lifetimes).first) }},
 	}
 }
 
@@ -114,4 +119,24 @@ func tokensFor(b base, shared *sync.Map, now func() time.Time, until func(*lifet
 			},
 		},
 	}
+}
+
+// tokensUntilCleanUp deletes the tokens of an identifier as long as no clean-up has removed
+// the set of them.
+func tokensUntilCleanUp(b base, shared *sync.Map, until func(*lifetimes) time.Time) with {
+	var mu sync.Mutex
+	cleaned := func() time.Time {
+		at, _ := shared.LoadOrStore("cleaned", time.Time{})
+		return at.(time.Time)
+	}
+	w := tokensFor(b, shared, cleaned, until)
+	w.deleteExpired = func(ctx context.Context, now time.Time) (adapter.Swept, error) {
+		mu.Lock()
+		if now.After(cleaned()) {
+			shared.Store("cleaned", now)
+		}
+		mu.Unlock()
+		return b.DeleteExpired(ctx, now)
+	}
+	return w
 }
