@@ -44,6 +44,26 @@ func (c lateConn) ExecContext(ctx context.Context, query string, args []driver.N
 	return result, err
 }
 
+// late returns an adapter over a new file, and another handle of the file, through a
+// lateDriver.
+func (w wiring) late(t *testing.T) (other *sqlite.Adapter, db *sql.DB, late *lateDriver) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "test.db")
+	plain := w.openDB(t, path)
+	connector, err := fault.Connector(plain.Driver(), w.dsn(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	late = &lateDriver{Connector: connector, after: func(string) {}}
+	db = sql.OpenDB(late)
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return newAdapter(t, plain), db, late
+}
+
 // A transaction stays open on no connection of the pool, even if its context ends
 // while BEGIN or COMMIT takes effect; and the connection stays open, because it may
 // be all there is of a database in memory. [CTX-05]
@@ -51,15 +71,7 @@ func TestContextThatEndsWithAStatement(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
 		for _, statement := range []string{"BEGIN IMMEDIATE", "COMMIT"} {
 			t.Run(statement, func(t *testing.T) {
-				path := filepath.Join(t.TempDir(), "test.db")
-				other, plain := newAdapter(t, w.openDB(t, path)), w.openDB(t, path)
-				connector, err := fault.Connector(plain.Driver(), w.dsn(path))
-				if err != nil {
-					t.Fatal(err)
-				}
-				late := &lateDriver{Connector: connector, after: func(string) {}}
-				db := sql.OpenDB(late)
-				defer db.Close()
+				other, db, late := w.late(t)
 				db.SetMaxOpenConns(1)
 				a, err := sqlite.New(db)
 				if err != nil {
@@ -102,15 +114,7 @@ func TestContextThatEndsWithAStatement(t *testing.T) {
 // while SAVEPOINT takes effect. [CTX-05]
 func TestContextThatEndsWithASavepoint(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
-		path := filepath.Join(t.TempDir(), "test.db")
-		other, plain := newAdapter(t, w.openDB(t, path)), w.openDB(t, path)
-		connector, err := fault.Connector(plain.Driver(), w.dsn(path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		late := &lateDriver{Connector: connector, after: func(string) {}}
-		db := sql.OpenDB(late)
-		defer db.Close()
+		other, db, late := w.late(t)
 		conn, err := db.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
