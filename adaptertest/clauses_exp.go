@@ -180,7 +180,7 @@ func (c *clauseContext) stillTheUsers(sessions []adapter.Session, bySignOut bool
 // tokensOfOneIdentifier creates tokens with these lifetimes: those of each list
 // for one identifier, in this order.
 func (c *clauseContext) tokensOfOneIdentifier(lists ...[]time.Duration) (all [][]adapter.VerificationToken) {
-	if !c.works("CreateVerificationToken") || !c.works("DeleteVerificationTokens") {
+	if !c.stores(VerificationTokenRecord) || !c.works("DeleteVerificationTokens") {
 		return nil
 	}
 	for _, lives := range lists {
