@@ -34,8 +34,8 @@ const (
 func TestTokensUnderFire(t *testing.T) {
 	servers := wiringstest.Servers(t, stores.Options{Fast: true})
 	each(t, servers, func(t *testing.T, w wirings.Wiring, o *wirings.Opened) {
-		first := o.Harness.New(t)
-		handles := []adapter.Adapter{first, o.Harness.Second(t, first)}
+		one := o.Harness.New(t)
+		handles := []adapter.Adapter{one, o.Harness.Second(t, one)}
 		var controls []fault.Control
 		if o.Harness.Faults != nil {
 			for _, h := range handles {
@@ -46,7 +46,11 @@ func TestTokensUnderFire(t *testing.T) {
 		stop := make(chan struct{})
 		var fire sync.WaitGroup
 		var struck atomic.Int64
+		var first []fault.Injection // at least these take effect, however fast the store is
 		for _, control := range controls {
+			if i, err := control.Inject(fault.LoseReply, 1); err == nil {
+				first = append(first, i)
+			}
 			fire.Go(func() { struck.Add(bombard(control, stop)) })
 		}
 
@@ -58,6 +62,13 @@ func TestTokensUnderFire(t *testing.T) {
 		clients.Wait()
 		close(stop)
 		fire.Wait()
+		for _, i := range first {
+			select {
+			case <-i.Hit():
+				struck.Add(1)
+			default:
+			}
+		}
 		for _, control := range controls {
 			control.Heal()
 		}
