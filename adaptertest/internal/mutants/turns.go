@@ -27,25 +27,19 @@ func turnMutants() []Mutant {
 
 		{Name: "refused account counts as a credential", Fault: "A counter has the ways to sign in of each user. LinkAccount increments it before it finds that another user has the account.", Fails: []string{"AEDIT-03"},
 			mem: func(m *mem) with {
-				w, extra := countsCredentials(m, m.common())
+				w, count := countsCredentials(m, m.common())
 				w.linkAccount = func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
 					linked, err := m.LinkAccount(ctx, a)
-					if errors.Is(err, adapter.ErrConflict) {
-						extra.Store(a.UserID, true)
-					}
-					return linked, err
+					return linked, count(a.UserID, err)
 				}
 				return w
 			}},
 		{Name: "refused passkey counts as a credential", Fault: "A counter has the ways to sign in of each user. CreateAuthenticator increments it before the insert fails.", Fails: []string{"AEDIT-03"},
 			lite: func(l *lite) with {
-				w, extra := countsCredentials(l, l.common())
+				w, count := countsCredentials(l, l.common())
 				w.createAuthenticator = func(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
 					created, err := l.CreateAuthenticator(ctx, a)
-					if errors.Is(err, adapter.ErrConflict) {
-						extra.Store(a.UserID, true)
-					}
-					return created, err
+					return created, count(a.UserID, err)
 				}
 				return w
 			}},
@@ -194,13 +188,17 @@ func cleansWhenDue(b base, shared *sync.Map) with {
 	}
 }
 
-// countsCredentials lets a user who has an entry in extra remove the last credential.
-func countsCredentials(b base, shared *sync.Map) (w with, extra *sync.Map) {
-	kept, _ := shared.LoadOrStore("extra", new(sync.Map))
-	extra = kept.(*sync.Map)
+// countsCredentials lets a user remove the last credential after one of theirs was refused.
+// count notes the outcome of a creation, and returns its error.
+func countsCredentials(b base, shared *sync.Map) (w with, count func(user string, err error) error) {
 	w.deleteAuthenticator = func(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
-		_, more := extra.Load(userID)
+		_, more := shared.Load(userID)
 		return b.DeleteAuthenticator(ctx, userID, credentialID, keepOne && !more)
 	}
-	return w, extra
+	return w, func(user string, err error) error {
+		if errors.Is(err, adapter.ErrConflict) {
+			shared.Store(user, true)
+		}
+		return err
+	}
 }
