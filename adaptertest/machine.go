@@ -200,7 +200,7 @@ func (m *machine) do(t *rapid.T, k call) (any, error) {
 	a, through := m.handle(t)
 	got, err := k.do(m.c.ctx, a)
 	m.method = k.method
-	m.calls = append(m.calls, madeCall{through, k.method, k.args, got, err})
+	m.calls = append(m.calls, madeCall{through: through, method: k.method, args: k.args, result: got, err: err})
 	return got, err
 }
 

@@ -155,9 +155,13 @@ type madeCall struct {
 	args            []any // nil for what is no call of one method
 	result          any
 	err             error
+	text            string // once it was made
 }
 
 func (m madeCall) String() string {
+	if m.text != "" {
+		return m.text
+	}
 	if m.args == nil {
 		return m.through + m.method
 	}
@@ -222,6 +226,15 @@ func (t *trace) add(method string, args []any, result any, err error) {
 		t.calls = t.calls[:tracedCalls-1]
 	}
 	t.calls = append(t.calls, madeCall{method: method, args: args, result: result, err: err})
+}
+
+// keep makes the texts of the calls so far, before somebody changes their arguments or results.
+func (t *trace) keep() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, m := range t.calls {
+		t.calls[i].text = m.String()
+	}
 }
 
 // idle returns a function that reports whether no call has returned since its
