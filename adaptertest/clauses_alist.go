@@ -203,8 +203,10 @@ func accountUpdates(c *clauseContext) {
 	x, beside := c.account(u), c.account(u)
 	update := func(what string, update adapter.AccountUpdate) {
 		update.Apply(&x)
-		c.same("what UpdateAccount of "+what+" returned", of[*adapter.Account](c, updateAccount(update)), &x)
-		c.same("GetAccount after UpdateAccount of "+what, c.getAccount(x.Key()), &x)
+		for _, what := range []string{what, what + ", again"} { // the second one changes no value
+			c.same("what UpdateAccount of "+what+" returned", of[*adapter.Account](c, updateAccount(update)), &x)
+			c.same("GetAccount after UpdateAccount of "+what, c.getAccount(x.Key()), &x)
+		}
 	}
 	for _, f := range accountFields {
 		update("the "+f, c.accountUpdate(x.Key(), []string{f}))

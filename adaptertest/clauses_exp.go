@@ -136,7 +136,10 @@ var expClauses = []check{
 	{id: "EXP-06", words: "clean-up-removes-all-that-expired", needs: []ability{abilitySweep}, run: cleanUpRemovesAll},
 	{id: "EXP-07", words: "extension-survives-clean-up-and-reads", races: true, requires: []string{"CreateUser", "CreateSession", "UpdateSession", "GetSessionAndUser"}, run: extensionSurvives},
 	{id: "EXP-08", words: "clean-up-counts-what-it-removed", alone: true, needs: []ability{abilitySweep}, run: cleanUpCounts},
-	{id: "EXP-09", words: "clean-up-goes-by-the-instant-given", alone: true, needs: []ability{abilitySweep}, requires: []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, run: cleanUpGoesByTheInstantGiven},
+	{id: "EXP-09", words: "clean-up-goes-by-the-instant-given", alone: true, needs: []ability{abilitySweep}, requires: []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, run: func(c *clauseContext) {
+		cleanUpGoesByTheInstantGiven(c)
+		c.cleansUpInSteps()
+	}},
 }
 
 // stillTheUsers checks, after a clean-up, that the sessions of one user that have not
@@ -180,7 +183,7 @@ func (c *clauseContext) stillTheUsers(sessions []adapter.Session, bySignOut bool
 // tokensOfOneIdentifier creates tokens with these lifetimes: those of each list
 // for one identifier, in this order.
 func (c *clauseContext) tokensOfOneIdentifier(lists ...[]time.Duration) (all [][]adapter.VerificationToken) {
-	if !c.stores(VerificationTokenRecord) || !c.works("DeleteVerificationTokens") {
+	if !c.stores(VerificationTokenRecord) {
 		return nil
 	}
 	for _, lives := range lists {
@@ -198,9 +201,15 @@ func (c *clauseContext) tokensOfOneIdentifier(lists ...[]time.Duration) (all [][
 }
 
 // stillTheIdentifiers checks, after a clean-up, that DeleteVerificationTokens deletes the
-// tokens of one identifier that have not expired.
+// tokens of one identifier that have not expired. Without this method it uses them.
 func (c *clauseContext) stillTheIdentifiers(tokens []adapter.VerificationToken) {
 	live := slices.DeleteFunc(slices.Clone(tokens), func(t adapter.VerificationToken) bool { return !t.Expires.After(c.now()) })
+	if !c.works("DeleteVerificationTokens") {
+		for _, t := range live {
+			c.used("a token after the clean-up of other tokens of the identifier", t)
+		}
+		return
+	}
 	const how = "DeleteVerificationTokens after the clean-up of other tokens of the identifier"
 	if n := of[int64](c, deleteTokens(tokens[0].Identifier)); n < int64(len(live)) || n > int64(len(tokens)) {
 		c.Errorf("%s reports %d deleted, of %d that have not expired", how, n, len(live))
@@ -233,17 +242,17 @@ func (b *uninvolvedUser) lasting(c *clauseContext, when string) {
 // many of one kind and one of the other.
 func cleanUpRemovesAll(c *clauseContext) {
 	n := c.many()
-	c.removesAll(c.manyExpired(n))
+	c.removesAll(c.manyExpired(n), c.now())
 	for _, kind := range []Kind{SessionRecord, VerificationTokenRecord} {
 		if c.stores(kind) {
-			c.removesAll(c.manyOfOneKind(n, kind))
+			c.removesAll(c.manyOfOneKind(n, kind), c.now())
 		}
 	}
 	if c.stores(SessionRecord) && c.works("UpdateSession") { // due only because it was shortened
 		s := c.session(c.user().ID)
 		c.sweep(c.now())
 		if _, err := c.a.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(c.instant(-time.Minute))}); err == nil {
-			c.removesAll(expiring{sessions: []adapter.Session{s}})
+			c.removesAll(expiring{sessions: []adapter.Session{s}}, c.now())
 		}
 	}
 }
@@ -309,8 +318,9 @@ func (c *clauseContext) manyExpired(n int) expiring {
 	return all
 }
 
-// removesAll cleans up and looks for what is left of the records, which have all expired.
-func (c *clauseContext) removesAll(all expiring) {
+// removesAll cleans up and looks for what is left of the records, which have all expired
+// by the instant.
+func (c *clauseContext) removesAll(all expiring, by time.Time) {
 	left := func(enough int) (records int, seen bool) {
 		for _, s := range all.sessions {
 			if records == enough {
@@ -340,7 +350,7 @@ func (c *clauseContext) removesAll(all expiring) {
 		}
 		return records, seen
 	}
-	if _, seen := left(1); !seen {
+	if _, seen := left(1); !seen && len(all.sessions) > 0 {
 		c.notVerified("expired sessions read as absent, and the harness has no %s", abilityInspect)
 	}
 	sweeps := 5 // a clean-up may work in batches of more than one record
@@ -349,7 +359,7 @@ func (c *clauseContext) removesAll(all expiring) {
 	}
 	rest := 0
 	for range sweeps {
-		c.sweep(c.now())
+		c.sweep(by)
 		if rest, _ = left(-1); rest == 0 {
 			break
 		}
@@ -375,12 +385,16 @@ func extensionSurvives(c *clauseContext) {
 		if c.run.hurried {
 			times = max(1, c.rounds(2))
 		}
-		for range times {
-			c.sweepOfMany()
+		// A fast store cleans up in a moment, so few extensions meet it: it gets more turns.
+		var n, extended, deleted, gathered int
+		for end := time.Now().Add(c.hurry(c.span(gatherTime))); n < times || time.Now().Before(end); n++ {
+			e, d, g := c.sweepOfMany(n%2 == 0)
+			extended, deleted, gathered = extended+e, deleted+d, gathered+g
 			if c.failed() {
 				return
 			}
 		}
+		c.Notef("%d sessions were extended and %d deleted while %d were gathered, in %d clean-ups", extended, deleted, gathered, n)
 		c.sweepOfReplaced()
 	}
 	owner := c.user().ID
@@ -454,19 +468,21 @@ const gatherTime = time.Second
 
 // sweepOfMany extends and deletes sessions during a long clean-up of many
 // sessions. Extended sessions must stay, with the new expiry, and deleted
-// sessions must stay deleted.
-func (c *clauseContext) sweepOfMany() {
-	enough, most := 400, 4000
-	switch {
-	case c.brief():
+// sessions must stay deleted. With sweepFirst the others begin when the clean-up
+// does: on a busy machine they would often end before it begins.
+func (c *clauseContext) sweepOfMany(sweepFirst bool) (extensions, deletions, gathered int) {
+	const most = 4000
+	enough, gather := 400, c.span(gatherTime)
+	if c.brief() {
 		enough = 100
-	case c.run.hurried:
-		most = 1000
+	}
+	if c.run.hurried {
+		gather /= 4
 	}
 	owner := c.user().ID
 	var mu sync.Mutex
 	var expired, live []adapter.Session
-	end := time.Now().Add(c.hurry(c.span(gatherTime)))
+	end := time.Now().Add(gather)
 	c.populate(most, func(i int) {
 		if i > enough && time.Now().After(end) {
 			return
@@ -493,9 +509,19 @@ func (c *clauseContext) sweepOfMany() {
 	// Several extend what expired, each a part of it: a store with one writer at a
 	// time lets the clean-up have most turns.
 	const extenders = 4
+	begins := make(chan struct{})
+	if !sweepFirst {
+		close(begins)
+	}
 	c.parallel(extenders+3, func(client int) {
+		if client > 0 {
+			<-begins
+		}
 		switch {
 		case client == 0:
+			if sweepFirst {
+				close(begins)
+			}
 			c.sweep(c.now())
 			swept.Store(true)
 		case client <= extenders+1: // from both ends
@@ -568,7 +594,7 @@ func (c *clauseContext) sweepOfMany() {
 	if c.works("DeleteUser") {
 		_, _ = c.raw.DeleteUser(c.ctx, owner)
 	}
-	c.Notef("%d sessions were extended and %d deleted while %d were gathered", len(extended), len(deleted), len(expired)+len(live))
+	return len(extended), len(deleted), len(expired) + len(live)
 }
 
 // sweepOfReplaced stores live sessions and tokens under the keys of expired ones
@@ -914,7 +940,7 @@ func (c *clauseContext) manyAreCounted(sweep func(at time.Time) adapter.Swept) {
 	c.Errorf("DeleteExpired of %d expired sessions, %d times in a row: %s", manyRecords, tries, wrong)
 }
 
-// cleanUpGoesByTheInstantGiven is EXP-09. All its sessions have expired by the
+// cleanUpGoesByTheInstantGiven is the first part of EXP-09. All its sessions have expired by the
 // clock, so that its clean-up removes no valid record of others in a shared store.
 // Another clean-up may remove these sessions, so a missing one is a breach only if
 // it is missing each time.
@@ -972,5 +998,33 @@ func cleanUpGoesByTheInstantGiven(c *clauseContext) {
 		if taken[after] == tries {
 			c.Errorf("the clean-up of what expired at or before an instant two days ago removes what expired %v after it: it does not go by the instant given", after)
 		}
+	}
+}
+
+// cleansUpInSteps cleans up at one instant after another. Sessions of one user expire at some
+// of them, tokens of one identifier at some, both or nothing at others. A clean-up must not
+// spare a record for those beside it, and what it leaves is for a later one.
+func (c *clauseContext) cleansUpInSteps() {
+	const steps = 8
+	owner, identifier, start := c.user().ID, c.newToken().Identifier, c.instant(-48*time.Hour)
+	var due [steps]expiring
+	what := c.rand.Perm(steps)
+	for _, i := range c.rand.Perm(steps) { // not in the order in which they expire
+		expires := start.Add(time.Duration(i) * time.Hour)
+		if what[i]%2 == 0 {
+			s := c.newSession(owner)
+			s.Expires = expires
+			c.createSession(s)
+			due[i].sessions = []adapter.Session{s}
+		}
+		if what[i] < steps/2 && c.stores(VerificationTokenRecord) {
+			t := c.newToken()
+			t.Identifier, t.Expires = identifier, expires
+			c.createToken(t)
+			due[i].tokens = []adapter.VerificationToken{t}
+		}
+	}
+	for i, all := range due {
+		c.removesAll(all, start.Add(time.Duration(i)*time.Hour))
 	}
 }

@@ -317,15 +317,15 @@ func (m *machine) begin(t *rapid.T, actions map[string]func(*rapid.T)) {
 	}
 }
 
-// cleanUp removes what has expired.
+// cleanUp removes what has expired, by now or by an earlier instant.
 func (m *machine) cleanUp(t *rapid.T) {
-	now := m.c.now()
+	by := m.c.now().Add(-pick(t, []time.Duration{0, 0, 2 * time.Hour, 50 * day}))
 	m.method = cleanUp
-	m.calls = append(m.calls, madeCall{method: cleanUp})
-	if err := m.c.trySweep(m.raw, now); err != nil {
+	m.calls = append(m.calls, madeCall{method: cleanUp, args: []any{by}})
+	if err := m.c.trySweep(m.raw, by); err != nil {
 		m.differ(t, "the clean-up failed: %v", err)
 	}
-	_, _ = m.model.DeleteExpired(m.c.ctx, now)
+	_, _ = m.model.DeleteExpired(m.c.ctx, by)
 }
 
 // compareAll makes every lookup of every key through one of the handles. It leaves out

@@ -3,6 +3,7 @@ package mutants
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -24,6 +25,10 @@ func turnMutants() []Mutant {
 			mem: func(m *mem) with { return cleansWhenDue(m, m.common()) }},
 		{Name: "clean-up job is not moved forward", Fault: "The clean-up has nothing to do before the instant of its next job. Creations set that instant, UpdateSession does not.", Fails: []string{"EXP-06"},
 			lite: func(l *lite) with { return cleansWhenDue(l, l.common()) }},
+		{Name: "clean-up plans the next one without the tokens", Fault: "DeleteExpired returns at once before the earliest expiry that it knows. Each clean-up computes it anew, from the sessions that remain and not from the tokens.", Fails: []string{"EXP-09"},
+			mem: func(m *mem) with { return plansCleanUps(m, true, false) }},
+		{Name: "clean-up plans the next one without the sessions", Fault: "As without the tokens, but the sessions that remain are forgotten.", Fails: []string{"EXP-09"},
+			lite: func(l *lite) with { return plansCleanUps(l, false, true) }},
 
 		{Name: "refused account counts as a credential", Fault: "A counter has the ways to sign in of each user. LinkAccount increments it before it finds that another user has the account.", Fails: []string{"AEDIT-03"},
 			mem: func(m *mem) with {
@@ -183,6 +188,53 @@ func cleansWhenDue(b base, shared *sync.Map) with {
 			mu.Lock()
 			shared.Delete("due")
 			mu.Unlock()
+			return b.DeleteExpired(ctx, now)
+		},
+	}
+}
+
+// plansCleanUps cleans up nothing before the earliest expiry of the records that it plans
+// for: all new ones, and after a clean-up the sessions or the tokens that remain.
+func plansCleanUps(b base, sessions, tokens bool) with {
+	type record struct {
+		expires time.Time
+		lasting bool // it is planned for after a clean-up, too
+	}
+	var mu sync.Mutex
+	planned := map[any]record{}
+	plan := func(key any, expires time.Time, lasting bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		planned[key] = record{expires, lasting}
+	}
+	return with{
+		createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
+			plan(s.SessionToken, s.Expires, sessions)
+			return b.CreateSession(ctx, s)
+		},
+		updateSession: func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
+			if expires, set := update.Expires.Get(); set {
+				plan(update.SessionToken, expires, sessions)
+			}
+			return b.UpdateSession(ctx, update)
+		},
+		createToken: func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+			plan(t.Key(), t.Expires, tokens)
+			return b.CreateVerificationToken(ctx, t)
+		},
+		deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
+			mu.Lock()
+			due := false
+			for _, r := range planned {
+				due = due || !r.expires.After(now)
+			}
+			if due {
+				maps.DeleteFunc(planned, func(_ any, r record) bool { return !r.lasting || !r.expires.After(now) })
+			}
+			mu.Unlock()
+			if !due && ctx.Err() == nil {
+				return adapter.Swept{}, nil
+			}
 			return b.DeleteExpired(ctx, now)
 		},
 	}
