@@ -76,6 +76,43 @@ func Judge(ctx context.Context, m Mutant, all bool, reach Reach) (Verdict, error
 	return v, nil
 }
 
+// Alone returns the clause that notices the mutant if all others do not. It returns an
+// empty string if several clauses notice the mutant, or none. The clauses that are named
+// for the mutant run first, and the second clause that notices it ends the run. A mutant
+// that needs a process of its own is judged by the named clauses only.
+func Alone(ctx context.Context, m Mutant) (string, error) {
+	v, err := Judge(ctx, m, false, Everything)
+	if err != nil || len(v.Failed) > 1 {
+		return "", err
+	}
+	failed := v.Failed
+	if !m.Process {
+		var others []string
+		for _, c := range adaptertest.Clauses() {
+			if !slices.Contains(m.clauses(), c.ID) {
+				others = append(others, c.ID)
+			}
+		}
+		ctx, enough := context.WithCancel(ctx)
+		defer enough()
+		_, err = adaptertest.Check(ctx, m.Harness(), adaptertest.Options{Only: others, Rounds: m.Rounds, Progress: func(x adaptertest.Result) {
+			if x.Outcome == adaptertest.Fail {
+				failed = append(failed, x.Clause.ID)
+			}
+			if len(failed) > 1 {
+				enough()
+			}
+		}})
+		if err != nil && len(failed) < 2 {
+			return "", fmt.Errorf("%s: %w", m.Name, err)
+		}
+	}
+	if len(failed) != 1 {
+		return "", nil
+	}
+	return failed[0], nil
+}
+
 // outcomes returns the outcome of each clause.
 func outcomes(ctx context.Context, m Mutant, all bool, reach Reach) (map[string]string, error) {
 	if m.Process || raceDetector && len(m.Detector) > 0 {

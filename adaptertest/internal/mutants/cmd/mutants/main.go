@@ -3,7 +3,7 @@
 package main
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -12,10 +12,10 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -49,7 +49,7 @@ func main() {
 	flag.BoolVar(&o.all, "all", false, "run all clauses on each mutant, and print the ones that it fails")
 	flag.IntVar(&o.races, "races", 0, "run each mutant with a race this many times, and print how often it is noticed")
 	flag.BoolVar(&o.reaches, "reaches", false, "print how many mutants are caught with all fields of the harness, and with fewer")
-	flag.BoolVar(&o.tables, "tables", false, "run all clauses on each mutant and print the mutants that only one clause notices, then as -reaches and -races 20 do")
+	flag.BoolVar(&o.tables, "tables", false, "write TABLES.md: the mutants that only one clause notices, and what -reaches and -races 20 print")
 	flag.BoolVar(&o.detector, "detector", false, "judge only the clauses that need the race detector; needs go run -race")
 	flag.BoolVar(&o.write, "write", false, "write MUTANTS.md")
 	flag.BoolVar(&o.short, "short", false, "use the rounds of the suite's quick form")
@@ -92,62 +92,67 @@ func run(ctx context.Context, o options) error {
 	case o.write:
 		return write()
 	case o.tables:
-		o.all = true
-		if err := alone(ctx, chosen, o); err != nil {
-			return err
-		}
-		o.all, o.races = false, cmp.Or(o.races, 20)
-		return errors.Join(reaches(ctx, chosen, o), races(ctx, chosen, o))
+		return tables(ctx, chosen, o)
 	case o.races > 0:
-		return races(ctx, chosen, o)
+		return races(ctx, os.Stdout, chosen, o)
 	case o.reaches:
-		return reaches(ctx, chosen, o)
+		return reaches(ctx, os.Stdout, chosen, o)
 	}
 	return score(ctx, chosen, o)
 }
 
-// write writes the page into the directory of the package.
-func write() (err error) {
+// write writes the page MUTANTS.md.
+func write() error {
+	var page bytes.Buffer
+	if err := mutants.WriteMarkdown(&page); err != nil {
+		return err
+	}
+	return replace("MUTANTS.md", page.Bytes())
+}
+
+// replace writes a page into the directory of the package.
+func replace(name string, page []byte) error {
 	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/gatehouse-go/gatehouse/adaptertest/internal/mutants").Output()
 	if err != nil {
 		return err
 	}
-	f, err := os.Create(strings.TrimSpace(string(dir)) + "/MUTANTS.md")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return mutants.WriteMarkdown(f)
+	return os.WriteFile(filepath.Join(strings.TrimSpace(string(dir)), name), page, 0o644) //nolint:gosec // a page of the repository
 }
 
 // judge judges the mutants, several at once, and hands the verdicts out in
 // order.
 func judge(ctx context.Context, chosen []mutants.Mutant, o options, reach mutants.Reach, each func(mutants.Verdict)) error {
-	verdicts := make([]chan mutants.Verdict, len(chosen))
-	for i := range verdicts {
-		verdicts[i] = make(chan mutants.Verdict, 1)
+	return together(chosen, o.workers, func(m mutants.Mutant) (mutants.Verdict, error) { return mutants.Judge(ctx, m, o.all, reach) }, each)
+}
+
+// together calls do with each mutant, several at once, and hands the results out in
+// order, without those of calls that failed.
+func together[T any](chosen []mutants.Mutant, workers int, do func(mutants.Mutant) (T, error), each func(T)) error {
+	type outcome struct {
+		result T
+		err    error
 	}
-	var mu sync.Mutex
-	var problems error
-	slots := make(chan struct{}, o.workers)
+	outcomes := make([]chan outcome, len(chosen))
+	for i := range outcomes {
+		outcomes[i] = make(chan outcome, 1)
+	}
+	slots := make(chan struct{}, workers)
 	go func() {
 		for i, m := range chosen {
 			slots <- struct{}{}
 			go func() {
 				defer func() { <-slots }()
-				v, err := mutants.Judge(ctx, m, o.all, reach)
-				if err != nil {
-					mu.Lock()
-					problems = errors.Join(problems, err)
-					mu.Unlock()
-				}
-				verdicts[i] <- v
+				result, err := do(m)
+				outcomes[i] <- outcome{result, err}
 			}()
 		}
 	}()
+	var problems error
 	for i := range chosen {
-		if v := <-verdicts[i]; v.Mutant.Name != "" {
-			each(v)
+		if x := <-outcomes[i]; x.err != nil {
+			problems = errors.Join(problems, x.err)
+		} else {
+			each(x.result)
 		}
 	}
 	return problems
@@ -187,77 +192,6 @@ func score(ctx context.Context, chosen []mutants.Mutant, o options) error {
 		cmd := exec.CommandContext(ctx, "go", "run", "-race", self, "-detector")
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		return cmd.Run()
-	}
-	return nil
-}
-
-// alone prints, for each clause, the mutants that only this clause notices. It also
-// prints the clauses for which there is no such mutant.
-func alone(ctx context.Context, chosen []mutants.Mutant, o options) error {
-	only := map[string][]string{}
-	err := judge(ctx, chosen, o, mutants.Everything, func(v mutants.Verdict) {
-		if len(v.Failed) == 1 {
-			only[v.Failed[0]] = append(only[v.Failed[0]], v.Mutant.Name)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	fmt.Printf("Mutants that only one clause notices:\n")
-	var none []string
-	for _, c := range adaptertest.Clauses() {
-		if names := only[c.ID]; len(names) > 0 {
-			fmt.Printf("%-9s %3d  %s\n", c.ID, len(names), strings.Join(names, "; "))
-		} else {
-			none = append(none, c.ID)
-		}
-	}
-	fmt.Printf("\nClauses that are never the only one to notice a mutant: %s\n\n", strings.Join(none, " "))
-	return nil
-}
-
-// races runs the mutants with a race many times, with all fields of the harness and
-// without those that inject faults.
-func races(ctx context.Context, chosen []mutants.Mutant, o options) error {
-	o.workers = 1
-	for _, m := range chosen {
-		if !m.Races {
-			continue
-		}
-		many := slices.Repeat([]mutants.Mutant{m}, o.races)
-		var held, barrier int
-		for reach, count := range map[mutants.Reach]*int{mutants.Everything: &held, mutants.NoFaults: &barrier} {
-			err := judge(ctx, many, o, reach, func(v mutants.Verdict) {
-				if v.Caught() {
-					*count++
-				}
-			})
-			if err != nil {
-				return err
-			}
-		}
-		fmt.Printf("%-60s %-4s %3d %% with all fields of the harness, %3d %% without faults\n", m.Name, m.Base(), 100*held/o.races, 100*barrier/o.races)
-	}
-	return nil
-}
-
-// reaches counts the mutants that fail a named clause, for each set of fields of the
-// harness.
-func reaches(ctx context.Context, chosen []mutants.Mutant, o options) error {
-	for _, r := range []struct {
-		name  string
-		reach mutants.Reach
-	}{{"New and the declarations only", mutants.BlackBox}, {"all except faults", mutants.NoFaults}, {"everything", mutants.Everything}} {
-		caught := 0
-		err := judge(ctx, chosen, o, r.reach, func(v mutants.Verdict) {
-			if len(v.Failed) > 0 {
-				caught++
-			}
-		})
-		if err != nil {
-			return err
-		}
-		fmt.Printf("%-32s %d of %d\n", r.name, caught, len(chosen))
 	}
 	return nil
 }

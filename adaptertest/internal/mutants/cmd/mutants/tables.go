@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/mutants"
+)
+
+// tables measures all tables and prints them. If they are of all mutants it writes them
+// into TABLES.md.
+func tables(ctx context.Context, chosen []mutants.Mutant, o options) error {
+	var page bytes.Buffer
+	w := io.MultiWriter(os.Stdout, &page)
+	start := time.Now()
+	o.races = cmp.Or(o.races, 20)
+	fmt.Fprintf(w, `# How the suite notices the broken adapters
+
+<!-- Written by make mutants-all. -->
+
+Measured on %s with %s on %s/%s, %d processors: %d clauses, %d broken adapters. MUTANTS.md describes each of these adapters.
+`, start.Format(time.DateOnly), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), len(adaptertest.Clauses()), len(chosen))
+	for _, table := range []func(context.Context, io.Writer, []mutants.Mutant, options) error{reaches, races, alone} {
+		if err := table(ctx, w, chosen, o); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(os.Stderr, "mutants: the tables took %v\n", time.Since(start).Round(time.Second))
+	if o.only != "" {
+		return nil
+	}
+	return replace("TABLES.md", page.Bytes())
+}
+
+// alone writes, for each clause, the mutants that only this clause notices, and then the
+// clauses for which there is no such mutant.
+func alone(ctx context.Context, w io.Writer, chosen []mutants.Mutant, o options) error {
+	type noticed struct{ clause, mutant string }
+	only := map[string][]string{}
+	err := together(chosen, o.workers, func(m mutants.Mutant) (noticed, error) {
+		id, err := mutants.Alone(ctx, m)
+		return noticed{id, m.Name}, err
+	}, func(x noticed) { only[x.clause] = append(only[x.clause], x.mutant) })
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\n## Broken adapters that only one clause notices\n\n| Clause | Number | Broken adapters |\n|---|--:|---|\n")
+	var none []string
+	for _, c := range adaptertest.Clauses() {
+		if names := only[c.ID]; len(names) > 0 {
+			fmt.Fprintf(w, "| %s | %d | %s |\n", c.ID, len(names), strings.Join(names, "; "))
+		} else {
+			none = append(none, c.ID)
+		}
+	}
+	fmt.Fprintf(w, "\nThese %d clauses are never the only one to notice a broken adapter: %s.\n", len(none), strings.Join(none, ", "))
+	return nil
+}
+
+// races runs the mutants with a race many times, with all fields of the harness and
+// without those that inject faults, and writes how often each is noticed.
+func races(ctx context.Context, w io.Writer, chosen []mutants.Mutant, o options) error {
+	fmt.Fprintf(w, `
+## Races: how often each is noticed in %d runs
+
+The fields of the harness that inject faults let the suite hold a reply, so that two calls meet for certain. Without them the scheduler decides.
+
+| Broken adapter | Base | With all fields | Without faults |
+|---|---|--:|--:|
+`, o.races)
+	o.workers = 1
+	for _, m := range chosen {
+		if !m.Races {
+			continue
+		}
+		many := slices.Repeat([]mutants.Mutant{m}, o.races)
+		counts := map[mutants.Reach]int{}
+		for _, reach := range []mutants.Reach{mutants.Everything, mutants.NoFaults} {
+			err := judge(ctx, many, o, reach, func(v mutants.Verdict) {
+				if v.Caught() {
+					counts[reach]++
+				}
+			})
+			if err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(w, "| %s | %s | %d | %d |\n", m.Name, m.Base(), counts[mutants.Everything], counts[mutants.NoFaults])
+	}
+	return nil
+}
+
+// reaches writes how many mutants fail a named clause, for each set of fields of the
+// harness.
+func reaches(ctx context.Context, w io.Writer, chosen []mutants.Mutant, o options) error {
+	fmt.Fprintf(w, "\n## Minimal and full harness\n\n| Fields of the harness | Broken adapters that fail a clause named for them |\n|---|--:|\n")
+	for _, r := range []struct {
+		name  string
+		reach mutants.Reach
+	}{{"`New` and `Declarations`", mutants.BlackBox}, {"all except those that inject faults", mutants.NoFaults}, {"all", mutants.Everything}} {
+		caught := 0
+		err := judge(ctx, chosen, o, r.reach, func(v mutants.Verdict) {
+			if len(v.Failed) > 0 {
+				caught++
+			}
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "| %s | %d of %d |\n", r.name, caught, len(chosen))
+	}
+	return nil
+}
