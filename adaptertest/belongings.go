@@ -27,7 +27,13 @@ func (c *clauseContext) everything() belongings {
 // userWith creates a user with the given numbers of records, of each kind
 // that the adapter keeps.
 func (c *clauseContext) userWith(accounts, sessions, authenticators int) belongings {
-	b := belongings{user: c.user()}
+	return c.give(c.user(), accounts, sessions, authenticators)
+}
+
+// give creates the given numbers of records for the user, of each kind that the adapter
+// keeps.
+func (c *clauseContext) give(u *adapter.User, accounts, sessions, authenticators int) belongings {
+	b := belongings{user: u}
 	if c.works("LinkAccount") {
 		for range accounts {
 			b.accounts = append(b.accounts, c.account(b.user.ID))
@@ -84,9 +90,9 @@ func (c *clauseContext) cameBack(b belongings) {
 
 // outgrown creates users whose sessions have outlived the lifetime that they were created
 // with, because they were extended: of one user only these, of another they also moved to
-// the user, and a third has one more session, which was created after them. What a store
-// keeps beside a session, such as a list of the user's sessions, must live as long as the
-// session.
+// the user, and a third has one more session, which was created after them. A fourth has
+// sessions that had expired before. What a store keeps beside a session, such as a list of
+// the user's sessions, must live as long as the session.
 func (c *clauseContext) outgrown() []belongings {
 	if !c.works("UpdateSession") {
 		return nil
@@ -98,7 +104,7 @@ func (c *clauseContext) outgrown() []belongings {
 		users[2].sessions = append(users[2].sessions, c.session(users[2].user.ID))
 		if left := end.Sub(c.now()); left > 0 || soon > openTime {
 			c.wait(max(left, 0) + 50*time.Millisecond + c.harness().precision())
-			return users
+			return append(users, c.revived())
 		} // else a session may have expired before it was extended, and others get more time
 	}
 }
@@ -118,6 +124,26 @@ func (c *clauseContext) extended(end time.Time, fromAnother bool) belongings {
 		c.updateSession(update)
 		update.Apply(&s)
 		b.sessions = append(b.sessions, s)
+	}
+	return b
+}
+
+// revived creates a user with sessions that have expired, and extends them. It leaves out
+// those that the adapter takes for absent.
+func (c *clauseContext) revived() belongings {
+	b := belongings{user: c.user()}
+	for i := range 3 {
+		s := c.newSession(b.user.ID)
+		s.Expires = c.instant(-time.Minute)
+		if _, err := c.a.CreateSession(c.ctx, s); err != nil {
+			continue // an instant that has passed may be refused
+		}
+		update := adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(c.instant(time.Duration(1+i) * time.Hour))}
+		_, _ = c.a.UpdateSession(c.ctx, update)
+		update.Apply(&s)
+		if got := c.getSession(s.SessionToken); got != nil && c.unlike(&got.Session, &s) == "" {
+			b.sessions = append(b.sessions, s)
+		}
 	}
 	return b
 }

@@ -63,6 +63,9 @@ var aeditClauses = []check{
 		for _, keepOne := range []bool{false, true} {
 			c.connectedAccountEnds(keepOne)
 		}
+		for _, key := range missedKeys(func() string { return c.nearMissKey("passkey") }) {
+			c.resemblingConnections(key)
+		}
 	}},
 	{id: "AEDIT-03", words: "last-credential-is-kept", requires: append(editMethods, "LinkAccount", "GetAccount", "UnlinkAccount"), run: lastCredentialIsKept},
 	{id: "AEDIT-04", words: "one-of-the-last-is-kept", races: true, requires: append(editMethods, "ListAuthenticatorsByUserID"), run: func(c *clauseContext) {
@@ -282,6 +285,43 @@ func (c *clauseContext) connectedAccountEnds(keepOne bool) {
 	c.linkAccount(connected) // the key is free
 }
 
+// resemblingConnections deletes the authenticators of one user that are connected to accounts
+// whose IDs are near misses of one key. Each ends its own account and no other one.
+func (c *clauseContext) resemblingConnections(key missedKey) {
+	owner := c.user().ID
+	type passkey struct {
+		how           string
+		account       adapter.Account
+		authenticator adapter.Authenticator
+	}
+	var all []passkey
+	var accounts []adapter.Account
+	for _, m := range append([]nearMiss{{"nothing", key.value}}, key.near(key.value)...) {
+		x, w := c.newAccount(owner), c.newAuthenticator(owner)
+		x.Type, x.Provider = adapter.AccountWebAuthn, "passkey"
+		x.ProviderAccountID, w.ProviderAccountID = m.value, m.value
+		if _, err := c.a.CreateAuthenticator(c.ctx, w); err != nil {
+			continue // the text may be refused [DATA-10] [DATA-11]
+		}
+		if _, err := c.a.LinkAccount(c.ctx, x); err == nil {
+			all, accounts = append(all, passkey{m.name, x, w}), append(accounts, x)
+		}
+	}
+	for i, p := range all {
+		of[*adapter.Authenticator](c, deleteAuthenticator(owner, p.authenticator.CredentialID, false))
+		c.absent("the account of a deleted authenticator, beside others that differ from it by "+p.how, c.getAccount(p.account.Key()), nil)
+		rest := accounts[i+1:]
+		switch {
+		case c.works("ListAccountsByUserID"):
+			c.same("the list of accounts after the deletion of an authenticator that differs by "+p.how, of[[]adapter.Account](c, listAccounts(owner)), rest)
+		case i == 0:
+			for _, x := range rest {
+				c.same("the account of an authenticator that was not deleted", c.getAccount(x.Key()), &x)
+			}
+		}
+	}
+}
+
 // lastCredentialIsKept is AEDIT-03.
 func lastCredentialIsKept(c *clauseContext) {
 	refused := func(what, user, credential string) {
@@ -388,7 +428,7 @@ func authenticatorNames(c *clauseContext) {
 		}
 		c.same("GetAuthenticator after "+what, c.getAuthenticator(w.CredentialID), &w)
 	}
-	for _, x := range []struct{ user, credential string }{{b, w.CredentialID}, {c.id(), w.CredentialID}, {"", w.CredentialID}, {a, c.unique("credential")}, {a, ""}} {
+	for _, x := range []struct{ user, credential string }{{b, w.CredentialID}, {c.id(), w.CredentialID}, {"", w.CredentialID}, {a, c.unique("credential")}, {a, ""}, {a + "x", w.CredentialID}, {a, w.CredentialID + " "}, {a, swapCase(w.CredentialID)}} {
 		got, err := renameAuthenticator(x.user, x.credential, "x").do(c.ctx, c.a)
 		c.absent(fmt.Sprintf("RenameAuthenticator(%q, %q)", x.user, x.credential), got, err)
 	}

@@ -57,11 +57,15 @@ var cascClauses = []check{
 	}},
 	{id: "CASC-05", words: "other-users-keep-everything", requires: deletionMethods, run: func(c *clauseContext) {
 		before, victim := c.everything(), c.userWith(2, 2, 2)
+		var alike []belongings
+		if u := c.userNamed(c.nearMissKey("user")); u != nil {
+			victim, alike = c.give(u, 2, 2, 2), c.resemblingUsers(u.ID)
+		}
 		after := c.everything()
-		alike := c.withIDsOf(victim)
+		alike = append(alike, c.withIDsOf(victim))
 		pending := c.tokensBeside(victim.user.Email)
 		c.deleteUser(victim.user.ID)
-		for _, b := range []belongings{before, after, alike} {
+		for _, b := range append(alike, before, after) {
 			c.unchanged("of another user", c.a, b)
 			if b.token != nil {
 				c.used("a pending token", *b.token)

@@ -211,7 +211,11 @@ func (c *clauseContext) stillTheIdentifiers(tokens []adapter.VerificationToken) 
 		return
 	}
 	const how = "DeleteVerificationTokens after the clean-up of other tokens of the identifier"
-	if n := of[int64](c, deleteTokens(tokens[0].Identifier)); n < int64(len(live)) || n > int64(len(tokens)) {
+	most := len(live) // DeleteExpired has removed the others
+	if c.harness().Sweep != nil {
+		most = len(tokens)
+	}
+	if n := of[int64](c, deleteTokens(tokens[0].Identifier)); n < int64(len(live)) || n > int64(most) {
 		c.Errorf("%s reports %d deleted, of %d that have not expired", how, n, len(live))
 	}
 	for _, t := range live {
@@ -381,18 +385,13 @@ func (c *clauseContext) removesAll(all expiring, by time.Time) {
 // An accepted extension must persist.
 func extensionSurvives(c *clauseContext) {
 	if c.has(abilitySweep) && c.works("DeleteSession") {
-		times := max(2, c.rounds(3))
-		if c.run.hurried {
-			times = max(1, c.rounds(2))
-		}
-		// A fast store cleans up in a moment, so few extensions meet it: it gets more turns.
-		var n, extended, deleted, gathered int
-		for end := time.Now().Add(c.hurry(c.span(gatherTime))); n < times || time.Now().Before(end); n++ {
-			e, d, g := c.sweepOfMany(n%2 == 0)
+		var extended, deleted, gathered int
+		n := c.longCalls(func(callFirst bool) {
+			e, d, g := c.sweepOfMany(callFirst)
 			extended, deleted, gathered = extended+e, deleted+d, gathered+g
-			if c.failed() {
-				return
-			}
+		})
+		if c.failed() {
+			return
 		}
 		c.Notef("%d sessions were extended and %d deleted while %d were gathered, in %d clean-ups", extended, deleted, gathered, n)
 		c.sweepOfReplaced()
@@ -463,80 +462,44 @@ func extensionSurvives(c *clauseContext) {
 	}
 }
 
-// gatherTime limits the creation of the sessions of a long clean-up.
-const gatherTime = time.Second
-
 // sweepOfMany extends and deletes sessions during a long clean-up of many
 // sessions. Extended sessions must stay, with the new expiry, and deleted
-// sessions must stay deleted. With sweepFirst the others begin when the clean-up
-// does: on a busy machine they would often end before it begins.
-func (c *clauseContext) sweepOfMany(sweepFirst bool) (extensions, deletions, gathered int) {
-	const most = 4000
-	enough, gather := 400, c.span(gatherTime)
-	if c.brief() {
-		enough = 100
-	}
-	if c.run.hurried {
-		gather /= 4
-	}
+// sessions must stay deleted.
+func (c *clauseContext) sweepOfMany(callFirst bool) (extensions, deletions, gathered int) {
 	owner := c.user().ID
-	var mu sync.Mutex
+	past := c.now().Add(-time.Second).UTC().Truncate(time.Millisecond)
 	var expired, live []adapter.Session
-	end := time.Now().Add(gather)
-	c.populate(most, func(i int) {
-		if i > enough && time.Now().After(end) {
-			return
-		}
+	for _, s := range c.gather(func(i int) adapter.Session {
 		s := c.newSession(owner)
 		if i%2 == 0 {
-			s.Expires = c.now().Add(-time.Second).UTC().Truncate(time.Millisecond)
+			s.Expires = past
 		}
-		if _, err := c.raw.CreateSession(c.ctx, s); err != nil {
-			c.Fatalf("CreateSession: %v", err)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if i%2 == 0 {
+		return s
+	}) {
+		if s.Expires.Equal(past) {
 			expired = append(expired, s)
 		} else {
 			live = append(live, s)
 		}
-	})
+	}
 	until := c.instant(3 * time.Hour)
+	var mu sync.Mutex
 	extended := map[string]bool{}
 	var deleted []string
-	var swept atomic.Bool
 	// Several extend what expired, each a part of it: a store with one writer at a
 	// time lets the clean-up have most turns.
 	const extenders = 4
-	begins := make(chan struct{})
-	if !sweepFirst {
-		close(begins)
-	}
-	c.parallel(extenders+3, func(client int) {
-		if client > 0 {
-			<-begins
-		}
-		switch {
-		case client == 0:
-			if sweepFirst {
-				close(begins)
-			}
-			c.sweep(c.now())
-			swept.Store(true)
-		case client <= extenders+1: // from both ends
-			all, first, stride := expired, client-1, extenders
-			if client == extenders+1 {
+	c.duringLongCall(callFirst, func() { c.sweep(c.now()) }, extenders+2, func(client int, over func() bool) {
+		if client <= extenders {
+			all, first, stride := expired, client, extenders
+			if client == extenders {
 				all, first, stride = live, 0, 1
 			}
 			for i := first; i < len(all); i += stride {
-				if swept.Load() && i > 20 {
+				if over() && i > 20 {
 					return
 				}
-				s := all[len(all)-1-i]
-				if i/stride%2 == 0 {
-					s = all[i]
-				}
+				s := fromBothEnds(all, i)
 				got, err := c.raw.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(until)})
 				if err != nil {
 					c.Errorf("UpdateSession during clean-up: %v", err)
@@ -548,20 +511,20 @@ func (c *clauseContext) sweepOfMany(sweepFirst bool) (extensions, deletions, gat
 					mu.Unlock()
 				}
 			}
-		default: // delete from the middle
-			for i := range len(live) / 4 {
-				if swept.Load() && i > 20 {
-					return
-				}
-				token := live[len(live)/2+i].SessionToken
-				if _, err := c.raw.DeleteSession(c.ctx, token); err != nil {
-					c.Errorf("DeleteSession during clean-up: %v", err)
-					return
-				}
-				mu.Lock()
-				deleted = append(deleted, token)
-				mu.Unlock()
+			return
+		}
+		for i := range len(live) / 4 { // from the middle
+			if over() && i > 20 {
+				return
 			}
+			token := live[len(live)/2+i].SessionToken
+			if _, err := c.raw.DeleteSession(c.ctx, token); err != nil {
+				c.Errorf("DeleteSession during clean-up: %v", err)
+				return
+			}
+			mu.Lock()
+			deleted = append(deleted, token)
+			mu.Unlock()
 		}
 	})
 	gone := map[string]bool{}

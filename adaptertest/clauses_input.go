@@ -81,6 +81,7 @@ var inputClauses = []check{
 	}},
 	{id: "INPUT-04", words: "separators-are-harmless", run: func(c *clauseContext) {
 		residents := c.residents(1)
+		c.resemblingKeys(residents[0])
 		for sep := range asTimeAllows(c, []string{":", "#", "/", "_", "|", "-", ",", ";", ".", " ", "\x00", "\x1f", "::", "+", "@", "\n"}) {
 			c.separated(sep)
 		}

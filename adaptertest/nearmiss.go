@@ -144,6 +144,60 @@ func (c *clauseContext) stored(what string, m nearMiss, err error) bool {
 	return err == nil
 }
 
+// userNamed creates a user with the ID. It returns nil if the adapter refuses the ID or
+// assigns another one.
+func (c *clauseContext) userNamed(id string) *adapter.User {
+	u := c.newUser()
+	u.ID = id
+	created, err := c.a.CreateUser(c.ctx, u)
+	if err != nil || created == nil || created.ID != id {
+		return nil
+	}
+	return created
+}
+
+// resemblingUsers creates users whose IDs are near misses of the ID, each with one record of
+// each kind.
+func (c *clauseContext) resemblingUsers(id string) (all []belongings) {
+	for m := range asTimeAllows(c, nearMisses(id)) {
+		if u := c.userNamed(m.value); u != nil {
+			all = append(all, c.give(u, 1, 1, 1))
+		}
+	}
+	return all
+}
+
+// resemblingKeys calls each method with near misses of each part of a key that exists. It
+// leaves out addresses, which may be compared regardless of case.
+func (c *clauseContext) resemblingKeys(of *uninvolvedUser) {
+	for _, k := range c.keyed() {
+		key, ok := of.key(k)
+		if !ok {
+			continue
+		}
+		for i, part := range k.parts {
+			var near []string
+			switch part {
+			case "e-mail", "identifier":
+				continue
+			case "user id":
+				near = malformedIDs(key[i])
+			default:
+				for _, m := range nearMisses(key[i]) {
+					near = append(near, m.value)
+				}
+			}
+			for value := range asTimeAllows(c, near) {
+				if strings.Contains(value, "\x00") {
+					c.missesOrFails(k, with(key, i, value)) // a NUL may be an error [INPUT-10]
+				} else {
+					c.misses(k, with(key, i, value))
+				}
+			}
+		}
+	}
+}
+
 // nearMissPairs returns account keys with a near miss in one half.
 func nearMissPairs(key adapter.AccountKey, near func(string) []nearMiss) (pairs []adapter.AccountKey, misses []nearMiss) {
 	for _, m := range near(key.ProviderAccountID) {

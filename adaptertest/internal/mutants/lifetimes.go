@@ -26,6 +26,16 @@ func lifetimeMutants() []Mutant {
 
 		{Name: "clean-up removes the set of tokens with the last token", Fault: "Each token sets the expiry of the set of its identifier's tokens, and DeleteExpired removes the sets that have expired.", Fails: []string{"EXP-05"},
 			mem: func(m *mem) with { return tokensUntilCleanUp(m, m.common(), (*lifetimes).newest) }},
+		{Name: "list leaves out what had expired before", Fault: "CreateSession adds the session to the user's list unless it has expired, and UpdateSession, which extends it, does not.", Fails: []string{"SLIST-01"},
+			mem: func(m *mem) with { return listsWhatLived(m, m.common(), m.clock.Now) }},
+		{Name: "index has no session that had expired", Fault: "A second table has the sessions of a user, for the lists. A session that has expired is not written to it, and is not when it is extended.", Fails: []string{"SLIST-01"},
+			lite: func(l *lite) with { return listsWhatLived(l, l.common(), time.Now) }},
+
+		{Name: "clean-up does not count down", Fault: "A counter has the number of an identifier's tokens, and DeleteVerificationTokens returns it. DeleteExpired deletes tokens and leaves the counter.", Fails: []string{"EXP-05"},
+			mem: func(m *mem) with { return countsTokens(m, m.common()) }},
+		{Name: "number of tokens outlives clean-up", Fault: "A column of a second table has the number of an identifier's tokens. DeleteExpired does not update it.", Fails: []string{"EXP-05"},
+			lite: func(l *lite) with { return countsTokens(l, l.common()) }},
+
 		{Name: "clean-up removes the set of tokens with the first token", Fault: "The set of an identifier's tokens has the expiry of the token that creates the set, and DeleteExpired removes the sets that have expired.", Fails: []string{"EXP-05"},
 			lite: func(l *lite) with { return tokensUntilCleanUp(l, l.common(), (*lifetimes).first) }},
 	}
@@ -139,4 +149,58 @@ func tokensUntilCleanUp(b base, shared *sync.Map, until func(*lifetimes) time.Ti
 		return b.DeleteExpired(ctx, now)
 	}
 	return w
+}
+
+// listsWhatLived lists the sessions that had not expired when they were created.
+func listsWhatLived(b base, shared *sync.Map, now func() time.Time) with {
+	return with{
+		createSession: func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
+			created, err := b.CreateSession(ctx, s)
+			if err == nil && s.Expires.After(now()) {
+				shared.Delete(s.SessionToken)
+			} else if err == nil {
+				shared.Store(s.SessionToken, true)
+			}
+			return created, err
+		},
+		optional: optional{listSessions: func(ctx context.Context, user string) ([]adapter.Session, error) {
+			list, err := b.ListSessionsByUserID(ctx, user)
+			return slices.DeleteFunc(list, func(s adapter.Session) bool { _, unlisted := shared.Load(s.SessionToken); return unlisted }), err
+		}},
+	}
+}
+
+// countsTokens counts the tokens of an identifier beside them.
+func countsTokens(b base, shared *sync.Map) with {
+	var mu sync.Mutex
+	add := func(identifier string, n int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		before, _ := shared.LoadOrStore(identifier, int64(0))
+		shared.Store(identifier, before.(int64)+n)
+	}
+	return with{
+		createToken: func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+			created, err := b.CreateVerificationToken(ctx, t)
+			if err == nil {
+				add(t.Identifier, 1)
+			}
+			return created, err
+		},
+		useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+			used, err := b.UseVerificationToken(ctx, key)
+			if used != nil {
+				add(key.Identifier, -1)
+			}
+			return used, err
+		},
+		optional: optional{deleteTokens: func(ctx context.Context, identifier string) (int64, error) {
+			if _, err := b.DeleteVerificationTokens(ctx, identifier); err != nil {
+				return 0, err
+			}
+			n, _ := shared.LoadAndDelete(identifier)
+			count, _ := n.(int64)
+			return count, nil
+		}},
+	}
 }

@@ -57,7 +57,7 @@ func All() []Mutant {
 		errorKindMutants(), addressMutants(), numberMutants(), togetherMutants(), leakMutants(), growthMutants(),
 		signUpMutants(), accountListMutants(), sessionListMutants(), authenticatorEditMutants(), tokenEditMutants(),
 		missedMutants(), everydayMutants(), pairedMutants(), unseenMutants(), freshMutants(), rareMutants(), listingMutants(), besideMutants(),
-		orderMutants(), anotherMutants(), faultMutants(), neighbourMutants(), lifetimeMutants(), turnMutants(), unchangingMutants(), besideLiveMutants(),
+		orderMutants(), anotherMutants(), faultMutants(), neighbourMutants(), lifetimeMutants(), turnMutants(), unchangingMutants(), gatheredMutants(), resemblingMutants(),
 	)
 }
 
