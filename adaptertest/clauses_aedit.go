@@ -67,7 +67,10 @@ var aeditClauses = []check{
 			c.resemblingConnections(key)
 		}
 	}},
-	{id: "AEDIT-03", words: "last-credential-is-kept", requires: append(editMethods, "LinkAccount", "GetAccount", "UnlinkAccount"), run: lastCredentialIsKept},
+	{id: "AEDIT-03", words: "last-credential-is-kept", requires: append(editMethods, "LinkAccount", "GetAccount", "UnlinkAccount"), run: func(c *clauseContext) {
+		lastCredentialIsKept(c)
+		c.credentialsOfEachOrigin()
+	}},
 	{id: "AEDIT-04", words: "one-of-the-last-is-kept", races: true, requires: append(editMethods, "ListAuthenticatorsByUserID"), run: func(c *clauseContext) {
 		c.race(4, func(n, round int) raceCase {
 			user := c.rawUser()
@@ -322,7 +325,7 @@ func (c *clauseContext) resemblingConnections(key missedKey) {
 	}
 }
 
-// lastCredentialIsKept is AEDIT-03.
+// lastCredentialIsKept is the first part of AEDIT-03.
 func lastCredentialIsKept(c *clauseContext) {
 	refused := func(what, user, credential string) {
 		got, err := deleteAuthenticator(user, credential, true).do(c.ctx, c.a)

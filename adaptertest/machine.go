@@ -67,6 +67,9 @@ func (c *clauseContext) randomSequences(handles int) {
 		sequences++
 		m := newMachine(c, raw, store)
 		m.sessionsMove = move
+		if rapid.Bool().Draw(t, "keys resemble each other") {
+			m.resemble(t)
+		}
 		defer func() {
 			if m.wrong == "" {
 				return
@@ -174,6 +177,19 @@ func newMachine(c *clauseContext, raw adapter.Adapter, handles []adapter.Adapter
 	s, t := c.newToken().Key(), c.newToken().Key()
 	m.tokens = []adapter.VerificationTokenKey{s, {Identifier: s.Identifier, Token: t.Token}, {Identifier: t.Identifier, Token: s.Token}}
 	return m
+}
+
+// resemble makes some keys near misses of others, except addresses and what may be compared
+// as they are.
+func (m *machine) resemble(t *rapid.T) {
+	near := func(key string) string {
+		return pick(t, slices.DeleteFunc(freshNearMisses(key), nearMiss.refusable)).value
+	}
+	m.sessions[2] = near(m.sessions[0])
+	m.credentials[2] = near(m.credentials[0])
+	m.pairs[1].ProviderAccountID = near(m.pairs[0].ProviderAccountID)
+	m.pairs[2].Provider = near(m.pairs[0].Provider)
+	m.tokens[1].Token = near(m.tokens[0].Token)
 }
 
 func pick[T any](t *rapid.T, from []T) T { return rapid.SampledFrom(from).Draw(t, "pick") }

@@ -3,6 +3,7 @@ package adaptertest
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -107,6 +108,12 @@ func nearMisses(key string) []nearMiss {
 	}...))
 }
 
+// freshNearMisses returns the near misses of a unique text that no other unique text can be
+// equal to.
+func freshNearMisses(key string) []nearMiss {
+	return slices.DeleteFunc(nearMisses(key), func(m nearMiss) bool { return len(m.value) < len(key) || m.name == "another last letter" })
+}
+
 // without returns the near misses that are not the key, each once.
 func without(key string, all []nearMiss) (misses []nearMiss) {
 	seen := map[string]bool{key: true}
@@ -183,7 +190,7 @@ func (c *clauseContext) resemblingKeys(of *uninvolvedUser) {
 			case "user id":
 				near = malformedIDs(key[i])
 			default:
-				for _, m := range nearMisses(key[i]) {
+				for _, m := range freshNearMisses(key[i]) {
 					near = append(near, m.value)
 				}
 			}

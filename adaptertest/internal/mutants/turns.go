@@ -48,6 +48,25 @@ func turnMutants() []Mutant {
 				}
 				return w
 			}},
+
+		{Name: "sign-up counts as one credential", Fault: "A counter has the ways to sign in of each user. CreateUserWithAccount sets it to one, also with a passkey.", Fails: []string{"AEDIT-03"},
+			mem: func(m *mem) with {
+				return miscountsSignUps(m, m.common(), func(passkey bool) int {
+					if passkey {
+						return -1
+					}
+					return 0
+				})
+			}},
+		{Name: "sign-up counts as two credentials", Fault: "A counter has the ways to sign in of each user. CreateUserWithAccount sets it to two, also without a passkey.", Fails: []string{"AEDIT-03"},
+			lite: func(l *lite) with {
+				return miscountsSignUps(l, l.common(), func(passkey bool) int {
+					if passkey {
+						return 0
+					}
+					return 1
+				})
+			}},
 	}
 }
 
@@ -253,4 +272,40 @@ func countsCredentials(b base, shared *sync.Map) (w with, count func(user string
 		}
 		return err
 	}
+}
+
+// miscountsSignUps decides by a counter whether a user loses the last credential. By off it is
+// wrong for the users who signed up.
+func miscountsSignUps(b base, shared *sync.Map, off func(passkey bool) int) with {
+	return with{optional: optional{
+		signUp: func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
+			created, err := b.CreateUserWithAccount(ctx, u, a, w)
+			if created != nil {
+				shared.Store(created.ID, off(w != nil))
+			}
+			return created, err
+		},
+		deleteAuthenticator: func(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
+			found, err := b.GetAuthenticator(ctx, credentialID)
+			wrong, signedUp := shared.Load(userID)
+			if !keepOne || err != nil || found == nil || found.UserID != userID || !signedUp {
+				return b.DeleteAuthenticator(ctx, userID, credentialID, keepOne)
+			}
+			accounts, err := b.ListAccountsByUserID(ctx, userID)
+			passkeys, listErr := b.ListAuthenticatorsByUserID(ctx, userID)
+			left := len(accounts) + len(passkeys) - 1 + wrong.(int)
+			for _, a := range accounts {
+				if a.Type == adapter.AccountWebAuthn && a.ProviderAccountID == found.ProviderAccountID {
+					left-- // in these tests no two passkeys have one account
+				}
+			}
+			switch {
+			case err != nil || listErr != nil:
+				return nil, errors.Join(err, listErr)
+			case left <= 0:
+				return nil, adapter.ErrLastCredential
+			}
+			return b.DeleteAuthenticator(ctx, userID, credentialID, false)
+		},
+	}}
 }
