@@ -136,8 +136,8 @@ type check struct {
 	// adapter. Of the other methods a clause uses those that work; other lookups
 	// replace a missing lookup, see standins.go.
 	requires []string
-	// races says that the outcome depends on the timing of concurrent calls, so
-	// that an adapter that breaks the clause may pass by luck.
+	// races says that the outcome depends on the timing of concurrent calls or on a
+	// random search, so that an adapter that breaks the clause may pass by luck.
 	races bool
 	// alone says that the check measures time, judges the whole run or process, or
 	// needs stores that New opens one after the other.
@@ -147,7 +147,7 @@ type check struct {
 
 func (k check) name() string { return k.id + "-" + k.words }
 
-// races reports whether the clause with the ID is tested by a race.
+// races reports whether the clause with the ID is tested by a race or a random search.
 func races(id string) bool {
 	return slices.ContainsFunc(checks(), func(k check) bool { return k.id == id && k.races })
 }

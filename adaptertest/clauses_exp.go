@@ -117,6 +117,7 @@ var expClauses = []check{
 				live.sessions = append(live.sessions, s)
 			}
 		}
+		hashes := c.tokensOfOneHash(day, -time.Hour, time.Hour, -time.Second, 50*time.Millisecond)
 		mixed := []expiring{c.expiring(time.Hour, -time.Hour, day, -time.Second), c.expiring(-time.Hour, day)}
 		ofOne := c.tokensOfOneIdentifier([]time.Duration{day, -time.Hour}, []time.Duration{-time.Second, time.Hour, day, 50 * time.Millisecond})
 		c.wait(200 * time.Millisecond)
@@ -126,6 +127,11 @@ var expClauses = []check{
 		}
 		for _, tokens := range ofOne {
 			c.stillTheIdentifiers(tokens)
+		}
+		for _, t := range hashes {
+			if t.Expires.After(c.now()) {
+				c.used("a token after the clean-up of tokens of the same value", t)
+			}
 		}
 		live.there(c, "after clean-up")
 		for _, b := range residents {
@@ -198,6 +204,22 @@ func (c *clauseContext) tokensOfOneIdentifier(lists ...[]time.Duration) (all [][
 		all = append(all, tokens)
 	}
 	return all
+}
+
+// tokensOfOneHash creates tokens with these lifetimes and one value, each for another
+// identifier.
+func (c *clauseContext) tokensOfOneHash(lives ...time.Duration) (tokens []adapter.VerificationToken) {
+	if !c.stores(VerificationTokenRecord) {
+		return nil
+	}
+	value := c.newToken().Token
+	for _, life := range lives {
+		t := c.newToken()
+		t.Token, t.Expires = value, c.now().Add(life).UTC().Truncate(time.Millisecond)
+		c.createToken(t)
+		tokens = append(tokens, t)
+	}
+	return tokens
 }
 
 // stillTheIdentifiers checks, after a clean-up, that DeleteVerificationTokens deletes the

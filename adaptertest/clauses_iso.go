@@ -19,7 +19,7 @@ import (
 var isoClauses = []check{
 	{id: "ISO-01", words: "two-stores-share-nothing", alone: true, requires: []string{"CreateUser", "GetUserByEmail"}, run: twoStoresShareNothing},
 	{id: "ISO-02", words: "namespaces-share-nothing", needs: []ability{abilityNamespace}, run: namespacesShareNothing},
-	{id: "ISO-03", words: "second-adapter-sees-writes", needs: []ability{abilitySecond}, run: func(c *clauseContext) {
+	{id: "ISO-03", words: "second-adapter-sees-writes", races: true, needs: []ability{abilitySecond}, run: func(c *clauseContext) {
 		other := c.second()
 		times := 3
 		if c.brief() {
@@ -53,7 +53,7 @@ var isoClauses = []check{
 		c.intact(residents)
 		c.user() // and the adapter still works
 	}},
-	{id: "ISO-05", words: "writes-are-visible-at-once", run: func(c *clauseContext) {
+	{id: "ISO-05", words: "writes-are-visible-at-once", races: true, run: func(c *clauseContext) {
 		if bound := c.harness().Declarations.EventualReads; bound > 0 {
 			c.notApplicable("writes become visible within %v", bound)
 		}

@@ -420,7 +420,10 @@ func (c *clauseContext) signOutWhileManyMove(callFirst bool) (moves, ends int) {
 			c.Fatalf("DeleteSessionsByUserID while sessions change hands: %v", err)
 		}
 	}, movers, func(mover int, over func() bool) {
-		for i := mover; i < len(sessions) && !(over() && i > 20); i += movers {
+		for i := mover; i < len(sessions); i += movers {
+			if over() && i > 20 {
+				return
+			}
 			s := fromBothEnds(sessions, i)
 			got, err := c.raw.UpdateSession(c.ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(to)})
 			if err != nil {

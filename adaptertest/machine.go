@@ -59,7 +59,7 @@ func (c *clauseContext) randomSequences(handles int) {
 	move := c.sessionsMove()
 	sequences, baseline := 0, fewestSequences
 	before, again := 0, 0 // sequences before the one that differs, and those that differ after it
-	limit := time.Now().Add(c.hurry(c.span(machineTime)))
+	limit := time.Now().Add(c.span(machineTime))
 	property := func(t *rapid.T) {
 		if sequences >= baseline && time.Now().After(limit) {
 			return

@@ -171,7 +171,7 @@ func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
 func (r *run) parallel() int { return cmp.Or(r.options.Parallel, r.harness.Parallel, 1) }
 
 // racesTogether is how many races run at once. More of them would leave two calls
-// fewer moments at which they meet.
+// fewer moments at which they meet, and a random search less time.
 const racesTogether = 2
 
 // checkTogether runs the clauses that may run at the same time as others: the races

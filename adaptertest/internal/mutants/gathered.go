@@ -37,6 +37,32 @@ func gatheredMutants() []Mutant {
 					})
 				}}
 			}},
+		{Name: "clean-up deletes all tokens of a hash", Fault: "DeleteExpired deletes the tokens whose value an expired token has, of any identifier.", Fails: []string{"EXP-05"},
+			mem: func(m *mem) with {
+				return with{deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
+					return write(ctx, m, func() (swept adapter.Swept, err error) {
+						over := map[string]bool{}
+						for _, t := range m.tokens {
+							over[t.Token] = over[t.Token] || !t.Expires.After(now)
+						}
+						for key := range m.tokens {
+							if over[key.Token] {
+								delete(m.tokens, key)
+								swept.VerificationTokens++
+							}
+						}
+						for token, s := range m.sessions {
+							if !s.Expires.After(now) {
+								delete(m.sessions, token)
+								swept.Sessions++
+							}
+						}
+						return swept, nil
+					})
+				}}
+			}},
+		{Name: "clean-up finds tokens by their hash", Fault: "DeleteExpired selects the values of the expired tokens, and deletes by value.", Fails: []string{"EXP-05"},
+			db: replaced(`DELETE FROM "verificationToken" WHERE (identifier, token) IN ( SELECT identifier, token FROM`, `DELETE FROM "verificationToken" WHERE token IN ( SELECT token FROM`)},
 		{Name: "clean-up keeps tokens beside a live one", Fault: "DeleteExpired groups the tokens by identifier and compares the greatest expiry.", Fails: []string{"EXP-09"},
 			db: replaced(`SELECT identifier, token FROM "verificationToken" WHERE expires <= ?`,
 				`SELECT identifier, token FROM "verificationToken" AS t WHERE (SELECT max(expires) FROM "verificationToken" WHERE identifier = t.identifier) <= ?`)},

@@ -94,9 +94,9 @@ func run(ctx context.Context, o options) error {
 	case o.tables:
 		return tables(ctx, chosen, o)
 	case o.races > 0:
-		return races(ctx, os.Stdout, chosen, o)
+		return printed(races(ctx, chosen, o))
 	case o.reaches:
-		return reaches(ctx, os.Stdout, chosen, o)
+		return printed(reaches(ctx, chosen, o))
 	}
 	return score(ctx, chosen, o)
 }

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -19,31 +17,40 @@ import (
 // tables measures all tables and prints them. If they are of all mutants it writes them
 // into TABLES.md.
 func tables(ctx context.Context, chosen []mutants.Mutant, o options) error {
-	var page bytes.Buffer
-	w := io.MultiWriter(os.Stdout, &page)
 	start := time.Now()
 	o.races = cmp.Or(o.races, 20)
-	fmt.Fprintf(w, `# How the suite notices the broken adapters
+	page := fmt.Sprintf(`# How the suite notices the broken adapters
 
 <!-- Written by make mutants-all. -->
 
 Measured on %s with %s on %s/%s, %d processors: %d clauses, %d broken adapters. MUTANTS.md describes each of these adapters.
 `, start.Format(time.DateOnly), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), len(adaptertest.Clauses()), len(chosen))
-	for _, table := range []func(context.Context, io.Writer, []mutants.Mutant, options) error{reaches, races, alone} {
-		if err := table(ctx, w, chosen, o); err != nil {
+	fmt.Print(page)
+	for _, table := range []func(context.Context, []mutants.Mutant, options) (string, error){reaches, races, alone} {
+		text, err := table(ctx, chosen, o)
+		fmt.Print(text)
+		if err != nil {
 			return err
 		}
+		page += text
 	}
 	fmt.Fprintf(os.Stderr, "mutants: the tables took %v\n", time.Since(start).Round(time.Second))
 	if o.only != "" {
 		return nil
 	}
-	return replace("TABLES.md", page.Bytes())
+	return replace("TABLES.md", []byte(page))
 }
 
-// alone writes, for each clause, the mutants that only this clause notices, and then the
+// printed prints a table.
+func printed(text string, err error) error {
+	fmt.Print(text)
+	return err
+}
+
+// alone returns, for each clause, the mutants that only this clause notices, and then the
 // clauses for which there is no such mutant.
-func alone(ctx context.Context, w io.Writer, chosen []mutants.Mutant, o options) error {
+func alone(ctx context.Context, chosen []mutants.Mutant, o options) (string, error) {
+	var table strings.Builder
 	type noticed struct{ clause, mutant string }
 	only := map[string][]string{}
 	err := together(chosen, o.workers, func(m mutants.Mutant) (noticed, error) {
@@ -51,25 +58,26 @@ func alone(ctx context.Context, w io.Writer, chosen []mutants.Mutant, o options)
 		return noticed{id, m.Name}, err
 	}, func(x noticed) { only[x.clause] = append(only[x.clause], x.mutant) })
 	if err != nil {
-		return err
+		return "", err
 	}
-	fmt.Fprintf(w, "\n## Broken adapters that only one clause notices\n\n| Clause | Number | Broken adapters |\n|---|--:|---|\n")
+	fmt.Fprintf(&table, "\n## Broken adapters that only one clause notices\n\n| Clause | Number | Broken adapters |\n|---|--:|---|\n")
 	var none []string
 	for _, c := range adaptertest.Clauses() {
 		if names := only[c.ID]; len(names) > 0 {
-			fmt.Fprintf(w, "| %s | %d | %s |\n", c.ID, len(names), strings.Join(names, "; "))
+			fmt.Fprintf(&table, "| %s | %d | %s |\n", c.ID, len(names), strings.Join(names, "; "))
 		} else {
 			none = append(none, c.ID)
 		}
 	}
-	fmt.Fprintf(w, "\nThese %d clauses are never the only one to notice a broken adapter: %s.\n", len(none), strings.Join(none, ", "))
-	return nil
+	fmt.Fprintf(&table, "\nThese %d clauses are never the only one to notice a broken adapter: %s.\n", len(none), strings.Join(none, ", "))
+	return table.String(), nil
 }
 
 // races runs the mutants with a race many times, with all fields of the harness and
-// without those that inject faults, and writes how often each is noticed.
-func races(ctx context.Context, w io.Writer, chosen []mutants.Mutant, o options) error {
-	fmt.Fprintf(w, `
+// without those that inject faults, and returns how often each is noticed.
+func races(ctx context.Context, chosen []mutants.Mutant, o options) (string, error) {
+	var table strings.Builder
+	fmt.Fprintf(&table, `
 ## Races: how often each is noticed in %d runs
 
 The fields of the harness that inject faults let the suite hold a reply, so that two calls meet for certain. Without them the scheduler decides.
@@ -91,18 +99,19 @@ The fields of the harness that inject faults let the suite hold a reply, so that
 				}
 			})
 			if err != nil {
-				return err
+				return table.String(), err
 			}
 		}
-		fmt.Fprintf(w, "| %s | %s | %d | %d |\n", m.Name, m.Base(), counts[mutants.Everything], counts[mutants.NoFaults])
+		fmt.Fprintf(&table, "| %s | %s | %d | %d |\n", m.Name, m.Base(), counts[mutants.Everything], counts[mutants.NoFaults])
 	}
-	return nil
+	return table.String(), nil
 }
 
-// reaches writes how many mutants fail a named clause, for each set of fields of the
+// reaches returns how many mutants fail a named clause, for each set of fields of the
 // harness.
-func reaches(ctx context.Context, w io.Writer, chosen []mutants.Mutant, o options) error {
-	fmt.Fprintf(w, "\n## Minimal and full harness\n\n| Fields of the harness | Broken adapters that fail a clause named for them |\n|---|--:|\n")
+func reaches(ctx context.Context, chosen []mutants.Mutant, o options) (string, error) {
+	var table strings.Builder
+	fmt.Fprintf(&table, "\n## Minimal and full harness\n\n| Fields of the harness | Broken adapters that fail a clause named for them |\n|---|--:|\n")
 	for _, r := range []struct {
 		name  string
 		reach mutants.Reach
@@ -114,9 +123,9 @@ func reaches(ctx context.Context, w io.Writer, chosen []mutants.Mutant, o option
 			}
 		})
 		if err != nil {
-			return err
+			return table.String(), err
 		}
-		fmt.Fprintf(w, "| %s | %d of %d |\n", r.name, caught, len(chosen))
+		fmt.Fprintf(&table, "| %s | %d of %d |\n", r.name, caught, len(chosen))
 	}
-	return nil
+	return table.String(), nil
 }
