@@ -15,10 +15,11 @@ import (
 
 // lateDriver is a driver whose executed statements call after when they have taken
 // effect. If the context has ended by then, they fail with its error, as those of
-// modernc.org/sqlite do.
+// modernc.org/sqlite do. An error of before is the result of a statement.
 type lateDriver struct {
 	driver.Connector
-	after func(query string)
+	before func(ctx context.Context, query string) error
+	after  func(query string)
 }
 
 func (d *lateDriver) Connect(ctx context.Context) (driver.Conn, error) {
@@ -36,6 +37,9 @@ type lateConn struct {
 }
 
 func (c lateConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if err := c.driver.before(ctx, query); err != nil {
+		return nil, err
+	}
 	result, err := c.ExecerContext.ExecContext(ctx, query, args)
 	if err == nil {
 		c.driver.after(query)
@@ -54,7 +58,7 @@ func (w wiring) late(t *testing.T) (other *sqlite.Adapter, db *sql.DB, late *lat
 	if err != nil {
 		t.Fatal(err)
 	}
-	late = &lateDriver{Connector: connector, after: func(string) {}}
+	late = &lateDriver{Connector: connector, before: func(context.Context, string) error { return nil }, after: func(string) {}}
 	db = sql.OpenDB(late)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
@@ -139,6 +143,43 @@ func TestContextThatEndsWithASavepoint(t *testing.T) {
 		}
 		if user, err := other.GetUser(t.Context(), "ada"); err != nil || user == nil {
 			t.Errorf("another handle finds %v, %v: the write is in a savepoint that stays open", user, err)
+		}
+	})
+}
+
+// A driver that hangs while a transaction is rolled back does not hang the call: the
+// statements have a deadline, and the connection leaves the pool. [CTX-02]
+func TestRollbackHasADeadline(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		_, db, late := w.late(t)
+		a, err := sqlite.New(db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		late.after = func(query string) {
+			if query == "BEGIN IMMEDIATE" {
+				cancel()
+			}
+		}
+		bounded := map[string]bool{}
+		late.before = func(ctx context.Context, query string) error {
+			if query == "BEGIN" || query == "ROLLBACK" {
+				_, bounded[query] = ctx.Deadline()
+				return context.DeadlineExceeded // it has hung until then
+			}
+			return nil
+		}
+		if _, err := a.DeleteAuthenticator(ctx, "nobody", "key", false); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want the context's error", err)
+		}
+		if !bounded["BEGIN"] || !bounded["ROLLBACK"] {
+			t.Errorf("statements with a deadline: %v, want both", bounded)
+		}
+		late.before, late.after = func(context.Context, string) error { return nil }, func(string) {}
+		if _, err := a.CreateUser(t.Context(), adapter.User{Email: "ada@example.com"}); err != nil {
+			t.Errorf("the next call: %v", err)
 		}
 	})
 }

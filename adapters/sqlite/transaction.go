@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"time"
 )
 
 // atomically calls run, whose statements all take effect or none. With a pool
@@ -37,16 +38,22 @@ func (a *Adapter) inTransaction(ctx context.Context, run func(ctx context.Contex
 		_, err = conn.ExecContext(ctx, "COMMIT")
 	}
 	if err != nil {
-		rollBack(context.WithoutCancel(ctx), conn)
+		rollBack(ctx, conn)
 	}
 	return err
 }
 
-// rollBack ends the transaction of conn, if it has one. It can't know: a driver
-// returns the error of a context that ends during a BEGIN or COMMIT that takes
-// effect, and SQLite itself rolls back a transaction after some errors. If
-// rollBack fails, conn leaves the pool.
+// rollBackTime is the time that a driver has to end a transaction. SQLite needs
+// none; a driver that reaches a server may hang.
+const rollBackTime = 5 * time.Second
+
+// rollBack ends the transaction of conn, if it has one, also when ctx has ended. It
+// can't know: a driver returns the error of a context that ends during a BEGIN or
+// COMMIT that takes effect, and SQLite itself rolls back a transaction after some
+// errors. If rollBack fails, conn leaves the pool.
 func rollBack(ctx context.Context, conn *sql.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollBackTime)
+	defer cancel()
 	_, _ = conn.ExecContext(ctx, "BEGIN") // takes no lock; fails inside a transaction
 	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
 		discard(conn)
