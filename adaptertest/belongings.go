@@ -104,7 +104,10 @@ func (c *clauseContext) outgrown() []belongings {
 		users[2].sessions = append(users[2].sessions, c.session(users[2].user.ID))
 		if left := end.Sub(c.now()); left > 0 || soon > openTime {
 			c.wait(max(left, 0) + 50*time.Millisecond + c.harness().precision())
-			return append(users, c.revived())
+			if b := c.revived(); b != nil {
+				users = append(users, *b)
+			}
+			return users
 		} // else a session may have expired before it was extended, and others get more time
 	}
 }
@@ -128,22 +131,23 @@ func (c *clauseContext) extended(end time.Time, fromAnother bool) belongings {
 	return b
 }
 
-// revived creates a user with sessions that have expired, and extends them. It leaves out
-// those that the adapter takes for absent.
-func (c *clauseContext) revived() belongings {
-	b := belongings{user: c.user()}
+// revived creates a user with sessions that have expired, and extends them. It returns nil if
+// the adapter takes an expired session for absent.
+func (c *clauseContext) revived() *belongings {
+	b := &belongings{user: c.user()}
 	for i := range 3 {
 		s := c.newSession(b.user.ID)
 		s.Expires = c.instant(-time.Minute)
 		if _, err := c.a.CreateSession(c.ctx, s); err != nil {
-			continue // an instant that has passed may be refused
+			return nil // an instant that has passed may be refused
 		}
 		update := adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(c.instant(time.Duration(1+i) * time.Hour))}
 		_, _ = c.a.UpdateSession(c.ctx, update)
 		update.Apply(&s)
-		if got := c.getSession(s.SessionToken); got != nil && c.unlike(&got.Session, &s) == "" {
-			b.sessions = append(b.sessions, s)
+		if got := c.getSession(s.SessionToken); got == nil || c.unlike(&got.Session, &s) != "" {
+			return nil
 		}
+		b.sessions = append(b.sessions, s)
 	}
 	return b
 }

@@ -167,9 +167,27 @@ func (c *clauseContext) userNamed(id string) *adapter.User {
 // each kind.
 func (c *clauseContext) resemblingUsers(id string) (all []belongings) {
 	for m := range asTimeAllows(c, nearMisses(id)) {
-		if u := c.userNamed(m.value); u != nil {
-			all = append(all, c.give(u, 1, 1, 1))
+		u := c.userNamed(m.value)
+		if u == nil {
+			continue
 		}
+		b := belongings{user: u}
+		if x := c.newAccount(u.ID); c.works("LinkAccount") {
+			if _, err := c.a.LinkAccount(c.ctx, x); c.stored("LinkAccount of a user whose ID is another one's", m, err) {
+				b.accounts = append(b.accounts, x)
+			}
+		}
+		if s := c.newSession(u.ID); c.works("CreateSession") {
+			if _, err := c.a.CreateSession(c.ctx, s); c.stored("CreateSession of a user whose ID is another one's", m, err) {
+				b.sessions = append(b.sessions, s)
+			}
+		}
+		if w := c.newAuthenticator(u.ID); c.works("CreateAuthenticator") {
+			if _, err := c.a.CreateAuthenticator(c.ctx, w); c.stored("CreateAuthenticator of a user whose ID is another one's", m, err) {
+				b.authenticators = append(b.authenticators, w)
+			}
+		}
+		all = append(all, b)
 	}
 	return all
 }
