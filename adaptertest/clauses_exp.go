@@ -993,16 +993,16 @@ func (c *clauseContext) cleansUpInSteps() {
 	const steps = 8
 	owner, identifier, start := c.user().ID, c.newToken().Identifier, c.instant(-48*time.Hour)
 	var due [steps]expiring
-	what := c.rand.Perm(steps)
-	for _, i := range c.rand.Perm(steps) { // not in the order in which they expire
+	what := append(c.rand.Perm(steps-2), steps-2, steps-1) // the last ones: only a token, then only a session
+	for _, i := range c.rand.Perm(steps) {                 // not in the order in which they expire
 		expires := start.Add(time.Duration(i) * time.Hour)
-		if what[i]%2 == 0 {
+		if x := what[i]; x < 3 || x == steps-1 {
 			s := c.newSession(owner)
 			s.Expires = expires
 			c.createSession(s)
 			due[i].sessions = []adapter.Session{s}
 		}
-		if what[i] < steps/2 && c.stores(VerificationTokenRecord) {
+		if x := what[i]; (x == 0 || x == 3 || x == steps-2) && c.stores(VerificationTokenRecord) {
 			t := c.newToken()
 			t.Identifier, t.Expires = identifier, expires
 			c.createToken(t)

@@ -446,7 +446,7 @@ func reservedWords(c *clauseContext) {
 	residents := c.residents(2)
 	for word := range asTimeAllows(c, words) {
 		c.saturated(word, mustKeep)
-		c.wordAsKey(word)
+		c.wordAsKey(word, residents[0])
 		for _, k := range c.keyed() {
 			if key, ok := residents[0].key(k); ok && len(key) == 2 {
 				for i := range key {
@@ -470,11 +470,11 @@ func reservedWords(c *clauseContext) {
 // wordAsKey looks up a word as the whole key, stores it as one, and takes it
 // away again. Another run on the same store may be doing the same: what
 // belongs to it is passed over.
-func (c *clauseContext) wordAsKey(word string) {
+func (c *clauseContext) wordAsKey(word string, resident *uninvolvedUser) {
 	for _, k := range c.lookups() {
 		if len(k.parts) == 2 {
 			c.misses(k, []string{word, word})
-		} else if k.parts[0] == "user id" && isNumber(word) && c.assignsIDs() {
+		} else if k.parts[0] == "user id" && isNumber(word) && (c.assignsIDs() || isNumber(resident.id)) {
 			continue // the word may be a user's ID
 		} else if got, err := k.call(c, c.a, []string{word}); err != nil || got != nil && !c.ofOtherRun(got) {
 			c.absent(fmt.Sprintf("%s(%q)", k.method, word), got, err)

@@ -3,6 +3,8 @@ package adaptertest
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -100,6 +102,7 @@ var userClauses = []check{
 			}
 			c.idsOfTwoHandles()
 		}
+		c.assignsAroundGiven()
 	}},
 	{id: "USER-07", words: "unknown-id-is-absent", requires: []string{"CreateUser", "GetUser"}, run: func(c *clauseContext) {
 		c.user()
@@ -623,6 +626,31 @@ func (c *clauseContext) caseInSignUps(fresh func() string, folds bool) {
 		c.createUser(held)
 		if got, err := again.withoutPasskey().do(c.ctx, c.a); (err != nil) != folds {
 			c.Errorf("%s: a sign-up with %q, with %q stored: got %s, error %v, and addresses in another case are the same: %v", name, again.user.Email, held.Email, diff.Show(got), err, folds)
+		}
+	}
+}
+
+// assignsAroundGiven creates users with the IDs that a counter would assign next, and then
+// some without an ID.
+func (c *clauseContext) assignsAroundGiven() {
+	n, err := strconv.ParseUint(c.user().ID, 10, 63)
+	if err != nil {
+		return // the adapter does not count
+	}
+	var given []string
+	for step := range uint64(3) {
+		if u := c.userNamed(strconv.FormatUint(n+2+step, 10)); u != nil {
+			given = append(given, u.ID)
+		}
+	}
+	for range 4 {
+		u := c.newUser()
+		u.ID = ""
+		got, err := c.a.CreateUser(c.ctx, u)
+		if err != nil {
+			c.Errorf("CreateUser without an ID, after users with the IDs %q were created: %v", given, err)
+		} else if got != nil && slices.Contains(given, got.ID) {
+			c.Errorf("CreateUser without an ID assigns %q, which another user has", got.ID)
 		}
 	}
 }

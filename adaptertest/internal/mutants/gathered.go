@@ -16,48 +16,24 @@ func gatheredMutants() []Mutant {
 		{Name: "tokens of an identifier are cleaned up together", Fault: "The tokens of an identifier are one document, which expires with the last of them. DeleteExpired removes whole documents.", Fails: []string{"EXP-09"},
 			mem: func(m *mem) with {
 				return with{deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
-					return write(ctx, m, func() (swept adapter.Swept, err error) {
+					return m.sweepBoth(ctx, now, anySession, func() func(adapter.VerificationToken) bool {
 						live := map[string]bool{}
 						for _, t := range m.tokens {
 							live[t.Identifier] = live[t.Identifier] || t.Expires.After(now)
 						}
-						for key := range m.tokens {
-							if !live[key.Identifier] {
-								delete(m.tokens, key)
-								swept.VerificationTokens++
-							}
-						}
-						for token, s := range m.sessions {
-							if !s.Expires.After(now) {
-								delete(m.sessions, token)
-								swept.Sessions++
-							}
-						}
-						return swept, nil
+						return func(t adapter.VerificationToken) bool { return !live[t.Identifier] }
 					})
 				}}
 			}},
 		{Name: "clean-up deletes all tokens of a hash", Fault: "DeleteExpired deletes the tokens whose value an expired token has, of any identifier.", Fails: []string{"EXP-05"},
 			mem: func(m *mem) with {
 				return with{deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
-					return write(ctx, m, func() (swept adapter.Swept, err error) {
+					return m.sweepBoth(ctx, now, anySession, func() func(adapter.VerificationToken) bool {
 						over := map[string]bool{}
 						for _, t := range m.tokens {
 							over[t.Token] = over[t.Token] || !t.Expires.After(now)
 						}
-						for key := range m.tokens {
-							if over[key.Token] {
-								delete(m.tokens, key)
-								swept.VerificationTokens++
-							}
-						}
-						for token, s := range m.sessions {
-							if !s.Expires.After(now) {
-								delete(m.sessions, token)
-								swept.Sessions++
-							}
-						}
-						return swept, nil
+						return func(t adapter.VerificationToken) bool { return over[t.Token] }
 					})
 				}}
 			}},

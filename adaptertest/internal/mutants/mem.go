@@ -436,12 +436,21 @@ func (m *mem) UpdateAuthenticatorCounter(ctx context.Context, credentialID strin
 }
 
 func (m *mem) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept, error) {
-	return m.sweep(ctx, now, func(adapter.Session) bool { return true })
+	return m.sweep(ctx, now, anySession)
 }
 
 // sweep deletes the expired tokens, and the expired sessions that goes accepts.
 func (m *mem) sweep(ctx context.Context, now time.Time, goes func(adapter.Session) bool) (adapter.Swept, error) {
+	return m.sweepBoth(ctx, now, goes, func() func(adapter.VerificationToken) bool {
+		return func(t adapter.VerificationToken) bool { return !t.Expires.After(now) }
+	})
+}
+
+// sweepBoth deletes the expired sessions that goes accepts, and the tokens that the result of
+// tokens accepts, which is called under the lock.
+func (m *mem) sweepBoth(ctx context.Context, now time.Time, goes func(adapter.Session) bool, tokens func() func(adapter.VerificationToken) bool) (adapter.Swept, error) {
 	return write(ctx, m, func() (swept adapter.Swept, err error) {
+		over := tokens()
 		for token, s := range m.sessions {
 			if !s.Expires.After(now) && goes(s) {
 				delete(m.sessions, token)
@@ -449,7 +458,7 @@ func (m *mem) sweep(ctx context.Context, now time.Time, goes func(adapter.Sessio
 			}
 		}
 		for key, t := range m.tokens {
-			if !t.Expires.After(now) {
+			if over(t) {
 				delete(m.tokens, key)
 				swept.VerificationTokens++
 			}
@@ -457,6 +466,8 @@ func (m *mem) sweep(ctx context.Context, now time.Time, goes func(adapter.Sessio
 		return swept, nil
 	})
 }
+
+func anySession(adapter.Session) bool { return true }
 
 // has reports whether the record exists.
 func (r *records) has(x adaptertest.Record) bool {

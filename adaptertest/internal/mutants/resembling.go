@@ -3,7 +3,9 @@ package mutants
 import (
 	"context"
 	"net/url"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -42,6 +44,27 @@ func resemblingMutants() []Mutant {
 			}},
 		{Name: "deleted passkey is found by another case of the user", Fault: "DeleteAuthenticator compares the user ID in a collation that ignores case.", Fails: []string{"INPUT-04"},
 			db: replaced(`DELETE FROM "authenticator" WHERE credentialID = ? AND userId = ?`, `DELETE FROM "authenticator" WHERE credentialID = ? AND userId = ? COLLATE NOCASE`)},
+
+		{Name: "assigned numbers meet given ones", Fault: "CreateUser takes the next number of a sequence if no ID is given, also a number that a user was given. It fails then.", Fails: []string{"USER-06"},
+			mem: func(m *mem) with {
+				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
+					if u.ID == "" {
+						u.ID = m.number()
+					}
+					return m.CreateUser(ctx, u)
+				}}
+			}},
+		{Name: "sequence does not follow an import", Fault: "CreateUser takes the next value of a sequence, which rows with a given ID do not advance.", Fails: []string{"USER-06"},
+			lite: func(l *lite) with {
+				last := l.common()
+				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
+					if u.ID == "" {
+						n, _ := last.LoadOrStore("last", new(atomic.Int64))
+						u.ID = strconv.FormatInt(n.(*atomic.Int64).Add(1), 10)
+					}
+					return l.CreateUser(ctx, u)
+				}}
+			}},
 
 		{Name: "exception is decoded", Fault: "DeleteSessionsByUserID decodes percent encodings in the exception.", Fails: []string{"SLIST-05"},
 			mem: func(m *mem) with { return exceptionAs(m, decoded) }},
