@@ -73,6 +73,8 @@ func (c *clauseContext) duringLongCall(callFirst bool, call func(), n int, other
 		call()
 		over.Store(true)
 	})
+	c.wrote()
+	c.settle()
 }
 
 // fromBothEnds returns the element of the list that comes at place i if the elements are

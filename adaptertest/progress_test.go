@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,10 @@ func TestWrongHarnessIsTold(t *testing.T) {
 			h.New = func(testing.TB) adapter.Adapter { return &handle{closing: store} }
 			h.Close = func(adapter.Adapter) error { store.closed = true; return nil }
 		}, "Close of one adapter ends another"},
+		"the adapter looks at a clock": {func(h *Harness) {
+			h.New = func(testing.TB) adapter.Adapter { return hiding{model.New()} }
+			h.Declarations.Timeless = true
+		}, "Declarations.Timeless says"},
 		"New returns nothing": {func(h *Harness) {
 			h.New = func(testing.TB) adapter.Adapter { return nil }
 		}, "New returned nil"},
@@ -109,6 +114,14 @@ func TestWrongHarnessIsTold(t *testing.T) {
 			}
 		})
 	}
+}
+
+// hiding lists no sessions that have expired.
+type hiding struct{ *model.Model }
+
+func (h hiding) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
+	list, err := h.Model.ListSessionsByUserID(ctx, userID)
+	return slices.DeleteFunc(list, func(s adapter.Session) bool { return !s.Expires.After(time.Now()) }), err
 }
 
 // handle is one of many handles on a store that can be closed.

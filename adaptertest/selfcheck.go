@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -52,6 +53,9 @@ func (c *clauseContext) tryHarness(wrong func(format string, args ...any)) {
 	if h.Clock != nil && h.Clock(a) == nil {
 		wrong("Clock returned nil")
 	}
+	if h.Declarations.Timeless && c.endsInTime() {
+		wrong("Declarations.Timeless says that neither the adapter nor its store looks at a clock, and a session is absent when it has expired")
+	}
 	if h.Close == nil {
 		return
 	}
@@ -74,6 +78,46 @@ func (c *clauseContext) tryHarness(wrong func(format string, args ...any)) {
 	if err := c.looksUp(again); before == nil && err != nil {
 		wrong("the adapter that Reopen returned does not work: %v", err)
 	}
+}
+
+// endsInTime reports whether a session that was there is absent, or not listed, after its
+// expiry. It waits for that in earnest.
+func (c *clauseContext) endsInTime() bool {
+	if !c.works("CreateUser") || !c.works("CreateSession") || !c.works("GetSessionAndUser") {
+		return false
+	}
+	u, err := c.raw.CreateUser(c.ctx, c.newUser())
+	if err != nil || u == nil {
+		return false // clauses report it, here and below
+	}
+	s := c.newSession(u.ID)
+	s.Expires = time.Now().Add(100 * time.Millisecond).UTC()
+	if _, err := c.raw.CreateSession(c.ctx, s); err != nil {
+		return false
+	}
+	found := func() (n int) {
+		if got, err := c.raw.GetSessionAndUser(c.ctx, s.SessionToken); err != nil || got != nil {
+			n++
+		}
+		if c.works("ListSessionsByUserID") {
+			list, err := optional[adapter.SessionLists](c.raw).ListSessionsByUserID(c.ctx, u.ID)
+			if err != nil || len(list) > 0 {
+				n++
+			}
+		}
+		return n
+	}
+	before := found()
+	select {
+	case <-time.After(time.Until(s.Expires) + 10*time.Millisecond):
+	case <-c.ctx.Done():
+		return false
+	}
+	after := found()
+	if c.works("DeleteUser") {
+		_, _ = c.raw.DeleteUser(c.ctx, u.ID)
+	}
+	return after < before
 }
 
 // looksUp makes a lookup that finds nothing.
