@@ -30,6 +30,7 @@ type options struct {
 	all      bool
 	races    int
 	reaches  bool
+	alone    bool
 	tables   bool
 	detector bool
 	short    bool
@@ -49,7 +50,8 @@ func main() {
 	flag.BoolVar(&o.all, "all", false, "run all clauses on each mutant, and print the ones that it fails")
 	flag.IntVar(&o.races, "races", 0, "run each mutant with a race this many times, and print how often it is noticed")
 	flag.BoolVar(&o.reaches, "reaches", false, "print how many mutants are caught with all fields of the harness, and with fewer")
-	flag.BoolVar(&o.tables, "tables", false, "write TABLES.md: the mutants that only one clause notices, and what -reaches and -races 20 print")
+	flag.BoolVar(&o.alone, "alone", false, "print the mutants that only one clause notices")
+	flag.BoolVar(&o.tables, "tables", false, "write TABLES.md: what -reaches, -races 20 and -alone print")
 	flag.BoolVar(&o.detector, "detector", false, "judge only the clauses that need the race detector; needs go run -race")
 	flag.BoolVar(&o.write, "write", false, "write MUTANTS.md")
 	flag.BoolVar(&o.short, "short", false, "use the rounds of the suite's quick form")
@@ -95,6 +97,8 @@ func run(ctx context.Context, o options) error {
 		return tables(ctx, chosen, o)
 	case o.races > 0:
 		return printed(races(ctx, chosen, o))
+	case o.alone:
+		return printed(alone(ctx, chosen, o))
 	case o.reaches:
 		return printed(reaches(ctx, chosen, o))
 	}
