@@ -121,7 +121,7 @@ stress: images
 mutants:
 	go run ./adaptertest/internal/mutants/cmd/mutants
 
-## mutants-all: takes an hour: which faults only one clause notices, how much each harness notices, races 20 times (TABLES.md), and scans of real stores
+## mutants-all: takes more than an hour: which faults only one clause notices, how much each harness notices, races 20 times (TABLES.md), and scans of real stores
 mutants-all: images
 	go run ./adaptertest/internal/mutants/cmd/mutants -tables
 	cd adaptertest/bundled && GOWORK=off go test -count=1 -timeout 1h -v ./internal/growth -runs 5
