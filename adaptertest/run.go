@@ -405,13 +405,26 @@ func (r *run) newC(clause Clause) *clauseContext {
 			c.Fatalf("temporary directory: %v", err)
 		}
 		c.tb.Cleanup(func() {
-			if err := os.RemoveAll(dir); err != nil {
+			if err := removeAll(dir); err != nil {
 				c.Errorf("temporary directory: %v", err)
 			}
 		})
 		return dir
 	}
 	return c
+}
+
+// removeAll deletes a temporary directory. A connection that database/sql opens in the
+// background, for a caller that has left, may create files after the store is closed:
+// deletion is repeated while files appear, until the deadline of a call.
+func removeAll(dir string) error {
+	for end := time.Now().Add(deadline); ; {
+		err := os.RemoveAll(dir)
+		if err == nil || time.Now().After(end) {
+			return err
+		}
+		<-time.After(time.Millisecond)
+	}
 }
 
 // openAdapter opens the adapter that the clause is about.
