@@ -66,21 +66,26 @@ func (r *run) save(report *Report) (err error) {
 // stackLines is the number of lines of the stacks in the evidence.
 const stackLines = 40
 
-// stacks returns the stacks of the relevant goroutines, up to stackLines
-// lines. Those of the suite and the adapter come first.
+// stacks returns the stacks of the relevant goroutines, up to stackLines lines: those
+// that the caller started, which it waits for, then calls under way, then the rest of
+// the suite.
 func stacks() string {
 	dump := make([]byte, 1<<20)
 	dump = dump[:runtime.Stack(dump, true)]
-	goroutines := strings.Split(string(dump), "\n\n")
+	goroutines := strings.Split(string(dump), "\n\n") // the caller's is the first
+	caller, _, _ := strings.Cut(goroutines[0], " [")
+	goroutines = goroutines[1:]
 	slices.SortStableFunc(goroutines, func(a, b string) int {
 		rank := func(g string) int {
 			switch {
-			case strings.Contains(g, "adaptertest.(*observer)") || strings.Contains(g, "(*clauseContext).perform"):
+			case strings.Contains(g, " in "+caller+"\n"):
 				return 0
-			case strings.Contains(g, "adaptertest"):
+			case strings.Contains(g, "adaptertest.(*observer)") || strings.Contains(g, "(*clauseContext).perform"):
 				return 1
-			default:
+			case strings.Contains(g, "adaptertest"):
 				return 2
+			default:
+				return 3
 			}
 		}
 		return rank(a) - rank(b)

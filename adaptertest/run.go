@@ -323,9 +323,6 @@ const stuckLimit = 3
 // one case of many, needs the full form.
 const QuickRounds = 0.1
 
-// cleanUpTimeout is the time for the harness to clean up after a clause.
-const cleanUpTimeout = 30 * time.Second
-
 // check runs one clause: it opens the adapter, creates the uninvolved user, runs the
 // clause, compares the uninvolved user and cleans up. The watchdog watches each of
 // these phases.
@@ -370,7 +367,7 @@ func (r *run) check(ctx context.Context, k check) Result {
 		})
 	}
 	if finished {
-		c.phase(ctx, cleanUpTimeout, "cleaning up", c.tb.cleanUp)
+		c.cleanUp(ctx)
 	}
 	return r.record(c.result(time.Since(start)))
 }
@@ -436,6 +433,15 @@ func (c *clauseContext) openAdapter() {
 	defer c.run.mu.Unlock()
 	c.run.missing = c.missing
 	c.run.adapterType = fmt.Sprintf("%T", c.raw)
+}
+
+// cleanUpTimeout is the least time for the harness to clean up.
+const cleanUpTimeout = 30 * time.Second
+
+// cleanUp lets the harness clean up. It makes no calls that the watchdog could see
+// return, so over a slow store it has the time-out of a clause.
+func (c *clauseContext) cleanUp(ctx context.Context) {
+	c.phase(ctx, max(cleanUpTimeout, c.harness().clauseTimeout()), "cleaning up", c.tb.cleanUp)
 }
 
 // phasePeriods is the limit of a phase that makes progress, as a multiple of

@@ -403,6 +403,31 @@ func TestWatchdogEndsAStuckClause(t *testing.T) {
 	}
 }
 
+// TestStacksBeginWithWhatIsAwaited has other goroutines of the suite beside the one that
+// the caller waits for.
+func TestStacksBeginWithWhatIsAwaited(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	for range 20 {
+		go func() { <-release }()
+	}
+	tb := &harnessTB{}
+	tb.Cleanup(func() {
+		close(entered)
+		<-release
+	})
+	text := make(chan string)
+	go func() {
+		go tb.cleanUp()
+		<-entered
+		text <- stacks()
+	}()
+	first, _, _ := strings.Cut(<-text, "\ngoroutine ")
+	if !strings.Contains(first, "(*harnessTB).cleanUp") {
+		t.Errorf("the first stack is not that of the clean-up:\n%s", first)
+	}
+}
+
 // TestWaitingClausesGetLessTime has calls that return only when their context ends, as
 // those of a pool that has lost its connections.
 func TestWaitingClausesGetLessTime(t *testing.T) {

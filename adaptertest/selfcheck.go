@@ -22,7 +22,7 @@ func (r *run) selfCheck(ctx context.Context) error {
 	if !finished {
 		return nil // the clauses report it
 	}
-	c.phase(ctx, cleanUpTimeout, "cleaning up", c.tb.cleanUp)
+	c.cleanUp(ctx)
 	return errors.Join(problems...)
 }
 
