@@ -12,8 +12,8 @@ import (
 
 // Adapter keeps all records in one database. It is safe for concurrent use and
 // never closes its client. It starts a goroutine only to end a transaction whose
-// call failed at its deadline or lost the server. The goroutine runs for two
-// seconds, or for half a minute at most if it can't reach the server.
+// call failed at its deadline or lost the server. The goroutine makes three requests,
+// and tries again for half a minute if it can't reach the server.
 type Adapter struct {
 	client                                            *mgo.Client
 	users, accounts, sessions, tokens, authenticators collection

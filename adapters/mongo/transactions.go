@@ -19,11 +19,11 @@ const (
 	conflictTime = 5 * time.Second
 	// betweenTries is the longest rest before the next try.
 	betweenTries = 20 * time.Millisecond
-	// killTime is how long the adapter tries to end a transaction on the server. The
+	// endTime is how long the adapter tries to end a transaction on the server. The
 	// server itself ends an abandoned transaction after a minute.
-	killTime = 30 * time.Second
-	// killTryTime limits one try, whose connection may be dead, and the rest after it.
-	killTryTime = time.Second
+	endTime = 30 * time.Second
+	// endTryTime limits one try, whose connection may be dead, and the rest after it.
+	endTryTime = time.Second
 )
 
 // Whether a server supports transactions.
@@ -77,8 +77,7 @@ func (a *Adapter) tryTransaction(ctx context.Context, do func(ctx context.Contex
 	if err != nil {
 		return err
 	}
-	o := driver.Transaction().SetReadConcern(readconcern.Snapshot()).SetWriteConcern(writeconcern.Majority()).SetReadPreference(readpref.Primary())
-	if err := session.StartTransaction(o); err != nil {
+	if err := session.StartTransaction(transactionOptions()); err != nil {
 		return err
 	}
 	err = do(mgo.NewSessionContext(ctx, session))
@@ -92,31 +91,44 @@ func (a *Adapter) tryTransaction(ctx context.Context, do func(ctx context.Contex
 	// The transaction may still be open on the server, where other calls wait for its
 	// locks. The caller has given up, or the server can't be reached, so a goroutine
 	// ends it.
-	go a.kill(context.WithoutCancel(ctx), session)
+	go a.end(context.WithoutCancel(ctx), session)
 	return err
 }
 
-// kill ends the transaction of a session on the server, and tries again while the
-// server can't be reached. It kills the session twice: a statement that was still
-// under way may arrive after the first time, and would begin the transaction again.
-func (a *Adapter) kill(ctx context.Context, session *mgo.Session) {
-	ctx, cancel := context.WithTimeout(ctx, killTime)
-	for killed := 0; ctx.Err() == nil; _ = rest(ctx, killTryTime) {
-		err := a.killOnce(ctx, session)
-		if err == nil {
-			killed++
-		}
-		refused := errors.Is(err, mgo.ErrClientDisconnected) || errors.As(err, new(mgo.CommandError)) && !mgo.IsNetworkError(err)
-		if refused || killed == 2 {
-			cancel()
-		}
-	}
-	cancel()
-	session.EndSession(ctx) // sends nothing more
+func transactionOptions() *driver.TransactionOptionsBuilder {
+	return driver.Transaction().SetReadConcern(readconcern.Snapshot()).SetWriteConcern(writeconcern.Majority()).SetReadPreference(readpref.Primary())
 }
 
-func (a *Adapter) killOnce(ctx context.Context, session *mgo.Session) error {
-	ctx, cancel := context.WithTimeout(ctx, killTryTime)
+// end ends the transaction of a session on the server, and tries again while the
+// server can't be reached.
+func (a *Adapter) end(ctx context.Context, session *mgo.Session) {
+	ctx, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
-	return a.client.Database("admin").RunCommand(ctx, bson.D{{Key: "killSessions", Value: bson.A{session.ID()}}}).Err()
+	for !a.tryEnd(ctx, session) {
+		if rest(ctx, endTryTime) != nil {
+			break
+		}
+	}
+	session.EndSession(ctx)
+}
+
+// tryEnd interrupts the transaction, and begins the next one of the session with a
+// statement that reads nothing. The server then refuses a statement of the earlier one
+// that arrives later, which would begin that one again. tryEnd reports whether the server
+// has answered, or the client is closed.
+func (a *Adapter) tryEnd(ctx context.Context, session *mgo.Session) bool {
+	ctx, cancel := context.WithTimeout(ctx, endTryTime)
+	defer cancel()
+	kill := bson.D{{Key: "killSessions", Value: bson.A{session.ID()}}}
+	_ = a.client.Database("admin").RunCommand(ctx, kill).Err() // the next statement shows whether the server answers
+	done, finish := context.WithCancel(ctx)
+	finish()
+	_ = session.AbortTransaction(done) // sends nothing, because the context has ended
+	err := session.StartTransaction(transactionOptions())
+	if err == nil {
+		nobody := bson.D{{Key: "_id", Value: nil}}
+		err = a.users.FindOne(mgo.NewSessionContext(ctx, session), nobody).Err()
+	}
+	answered := err == nil || errors.As(err, new(mgo.CommandError)) && !mgo.IsNetworkError(err)
+	return answered || errors.Is(err, mgo.ErrNoDocuments) || errors.Is(err, mgo.ErrClientDisconnected)
 }
