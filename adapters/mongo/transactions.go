@@ -62,7 +62,7 @@ func (a *Adapter) transaction(ctx context.Context, do func(ctx context.Context) 
 	for deadline := time.Now().Add(conflictTime); ; {
 		err := a.tryTransaction(ctx, do)
 		var said mgo.ServerError
-		again := errors.As(err, &said) && said.HasErrorLabel("TransientTransactionError") && !mgo.IsNetworkError(err)
+		again := answered(err) && errors.As(err, &said) && said.HasErrorLabel("TransientTransactionError")
 		if !again || ctx.Err() != nil || time.Now().After(deadline) {
 			return ended(ctx, err)
 		}
@@ -84,7 +84,7 @@ func (a *Adapter) tryTransaction(ctx context.Context, do func(ctx context.Contex
 	if err == nil {
 		err = session.CommitTransaction(mgo.NewSessionContext(abortable{ctx}, session))
 	}
-	if ctx.Err() == nil && (err == nil || errors.As(err, new(mgo.ServerError)) && !mgo.IsNetworkError(err)) {
+	if ctx.Err() == nil && answered(err) {
 		session.EndSession(abortable{ctx}) // aborts a transaction that is not committed
 		return err
 	}
@@ -129,6 +129,14 @@ func (a *Adapter) tryEnd(ctx context.Context, session *mgo.Session) bool {
 		nobody := bson.D{{Key: "_id", Value: nil}}
 		err = a.users.FindOne(mgo.NewSessionContext(ctx, session), nobody).Err()
 	}
-	answered := err == nil || errors.As(err, new(mgo.CommandError)) && !mgo.IsNetworkError(err)
-	return answered || errors.Is(err, mgo.ErrNoDocuments) || errors.Is(err, mgo.ErrClientDisconnected)
+	return answered(err) || errors.Is(err, mgo.ErrNoDocuments) || errors.Is(err, mgo.ErrClientDisconnected)
+}
+
+// answered reports whether the server has answered, with an error or without. In a
+// transaction the driver also returns a CommandError if it can't reach the server.
+func answered(err error) bool {
+	if said, ok := errors.AsType[mgo.CommandError](err); ok {
+		return len(said.Raw) > 0
+	}
+	return err == nil || errors.As(err, new(mgo.ServerError))
 }

@@ -18,8 +18,8 @@ import (
 )
 
 // TestTransactionThatCantBeEndedAtOnce withholds the answer to each step of a
-// sign-up until its deadline. Then it cuts off the server, so that the command
-// that ends the transaction is lost. Soon after the server is back, the
+// sign-up until its deadline. Then it cuts off the server for longer than the adapter's
+// first try to end the transaction takes. Soon after the server is back, the
 // transaction's locks are free, and a repeated sign-up meets no conflict with it.
 func TestTransactionThatCantBeEndedAtOnce(t *testing.T) {
 	env := replicaSet.env(t)
@@ -42,8 +42,13 @@ func TestTransactionThatCantBeEndedAtOnce(t *testing.T) {
 			t.Fatalf("the sign-up needs no answer of step %d", step)
 		}
 		<-down.Hit()
-		h.Proxy.Heal()
 		ping := func(ctx context.Context) error { return h.Client.Ping(ctx, nil) }
+		for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+			if within(t, time.Until(end), ping) == nil {
+				t.Fatal("the server is not cut off")
+			}
+		}
+		h.Proxy.Heal()
 		for within(t, time.Second, ping) != nil { // each failure ends a dead connection
 			if t.Failed() || t.Context().Err() != nil {
 				return
