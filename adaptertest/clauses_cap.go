@@ -75,7 +75,7 @@ var capClauses = []check{
 		}
 	}},
 	{id: "CAP-04", words: "first-calls-at-once-all-work", run: func(c *clauseContext) {
-		goroutines := c.atOnce(16)
+		goroutines := min(16, c.most)
 		for range max(2, c.rounds(4)) {
 			fresh := c.harness().New(c.tb)
 			calls := c.calls(fresh)

@@ -125,7 +125,7 @@ var cascClauses = []check{
 		}
 	}},
 	{id: "CASC-09", words: "cascade-is-complete-past-any-batch", requires: deletionMethods, run: func(c *clauseContext) {
-		n := c.stride(4)
+		n := min(4, c.stride)
 		c.deletedForGood(c.userWith(40/n, 130/n, 40/n))
 	}},
 	{id: "CASC-10", words: "delete-may-return-the-user", requires: deletionMethods, run: func(c *clauseContext) {

@@ -328,7 +328,7 @@ var concClauses = []check{
 		}
 		handles := c.handles()
 		round := c.atBarrier(handles, racers, func(n, round int) raceCase { return c.arrangeDeletion(n, round, kinds) })
-		if c.brief() && len(kinds) > 0 {
+		if c.brief && len(kinds) > 0 {
 			kinds = kinds[round%len(kinds):][:1]
 		}
 		for i := range kinds {
@@ -365,7 +365,7 @@ var concClauses = []check{
 		})
 	}},
 	{id: "CONC-13", words: "safe-for-concurrent-use", races: true, requires: []string{"CreateUser"}, run: func(c *clauseContext) {
-		c.mixedLoad(c.handles(), 8, c.hurry(c.span(200*time.Millisecond)), false)
+		c.mixedLoad(c.handles(), 8, c.span(200*time.Millisecond)/c.haste, false)
 	}},
 	{id: "CONC-14", words: "histories-are-linearizable", races: true, run: func(c *clauseContext) {
 		c.checkHistories()
@@ -375,7 +375,7 @@ var concClauses = []check{
 	}},
 	{id: "CONC-15", words: "contention-is-no-error", races: true, requires: []string{"CreateUser"}, run: func(c *clauseContext) {
 		handles := c.handles()
-		c.mixedLoad(handles, 50, c.hurry(c.span(300*time.Millisecond)), true)
+		c.mixedLoad(handles, 50, c.span(300*time.Millisecond)/c.haste, true)
 		c.pairsOfWrites(handles)
 		c.lookupsBesideDeletion(handles)
 		c.sameWritesAtOnce(handles)
@@ -540,12 +540,12 @@ func (c *clauseContext) pairsOfWrites(handles []adapter.Adapter) {
 	defer stop()
 	start := time.Now()
 	most, least := 400, 5 // overlaps: of all methods together, and of each
-	if c.brief() {
+	if c.brief {
 		most, least = 60, 1
 	}
 	for round := 0; ; round++ {
 		elapsed := time.Since(start)
-		if enough := sum(met) >= c.rounds(most) || elapsed > c.hurry(c.span(raceLimit)); enough && round >= most/5 && (slices.Min(met) >= least || elapsed > 10*raceLimit) {
+		if enough := sum(met) >= c.rounds(most) || elapsed > c.span(raceLimit)/c.haste; enough && round >= most/5 && (slices.Min(met) >= least || elapsed > 10*raceLimit) {
 			return
 		}
 		i := (round / 2) % len(met)
@@ -583,7 +583,7 @@ func (c *clauseContext) exchangeSessions() error {
 	p, stop := pair.New()
 	defer stop()
 	least, most := 50, 400
-	if c.brief() {
+	if c.brief {
 		least = 10
 	}
 	start := time.Now()

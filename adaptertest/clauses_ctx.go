@@ -47,9 +47,9 @@ var ctxClauses = []check{
 		control := c.control()
 		defer control.Heal()
 		hits := 0
-		eachCase(c, c.allMethods(), itself, func(method string) bool {
+		each(c, c.allMethods(), itself, func(method string) bool {
 			before, late := hits, 0
-			stepsInTurn(c, min(3, c.rounds(3)), func(step int) bool {
+			inTurn(c, min(3, c.rounds(3)), func(step int) bool {
 				for {
 					k := c.newFixture(c.observe(c.witness()))
 					m := k.callOf(method)
@@ -80,7 +80,7 @@ var ctxClauses = []check{
 			})
 			return hits > before
 		})
-		eachCase(c, c.allMethods(), itsRecord, func(method string) bool { return c.endsBehindStalled(control, method) })
+		each(c, c.allMethods(), itsRecord, func(method string) bool { return c.endsBehindStalled(control, method) })
 		if hits == 0 {
 			c.notVerified("no call caused any traffic under the control of Faults")
 		}
@@ -118,7 +118,7 @@ var ctxClauses = []check{
 		for turn := range c.rounds(150) {
 			moments = append(moments, writes[turn%len(writes)])
 		}
-		eachCase(c, moments, itself, func(method string) bool {
+		each(c, moments, itself, func(method string) bool {
 			try(method, func(w call) (record any, err error) {
 				during.Call(c.ctx, func(ctx context.Context) { record, err = w.do(ctx, c.raw) })
 				return record, err
@@ -175,9 +175,6 @@ const (
 	stallTime = 50 * time.Millisecond
 	// shortDeadline is a deadline that whole seconds can't express.
 	shortDeadline = 900 * time.Millisecond
-	// tripLooks limits the number of checks of its context at which a call is
-	// cancelled.
-	tripLooks = 12
 	// laterTime is how long the clause waits for a write that takes effect
 	// after its call has returned.
 	laterTime = 60 * time.Millisecond
@@ -188,14 +185,14 @@ const (
 // of as many points as stride says. try reports whether the call came to the point, and
 // so whether there may be a later one. A point that no call came to is no case.
 func (c *clauseContext) eachPoint(methods []string, most, stride int, try func(method string, n int) bool) {
-	stride = c.stride(stride)
+	stride = min(stride, c.stride)
 	next := map[string]int{} // zero for a method that has no more points
 	var turns []string
 	for turn, method := range methods {
 		next[method] = 1 + turn%stride
 		turns = append(turns, slices.Repeat([]string{method}, most/stride)...)
 	}
-	eachCase(c, turns, itself, func(method string) bool {
+	each(c, turns, itself, func(method string) bool {
 		n := next[method]
 		if n == 0 {
 			return false
@@ -236,7 +233,7 @@ func (c *clauseContext) cancelLookups(during *pair.Canceller) {
 		judge(method, got, err)
 		return come
 	})
-	eachCase(c, moments, itself, func(method string) bool {
+	each(c, moments, itself, func(method string) bool {
 		var got any
 		var err error
 		during.Call(c.ctx, func(ctx context.Context) { got, err = calls[method].do(ctx, c.raw) })
@@ -411,7 +408,7 @@ func (c *clauseContext) abandon(a adapter.Adapter) {
 // is held back, more often than the pool has connections.
 func (c *clauseContext) abandonEach(a adapter.Adapter, control fault.Control, k *fixture, methods []string) {
 	defer control.Heal()
-	for method := range asTimeAllows(c, methods) {
+	for method := range some(&c.budget, methods) {
 		c.abandonMethod(a, control, k, method)
 	}
 	c.abandonMethod(a, control, k, "DeleteUser") // last, because it deletes the fixture
@@ -424,7 +421,7 @@ func (c *clauseContext) abandonMethod(a adapter.Adapter, control fault.Control, 
 	}
 	const times = 6
 	m := k.callOf(method)
-	stepsInTurn(c, 2, func(step int) (came bool) {
+	inTurn(c, 2, func(step int) (came bool) {
 		for range times {
 			hold := c.inject(control, fault.HoldReply, step)
 			ctx, cancel := context.WithTimeout(c.ctx, recoveryTime)
@@ -578,7 +575,7 @@ func (c *clauseContext) cancelOneOfTwo() {
 	for n := range c.rounds(120) {
 		cancelled = append(cancelled, repeatable[n%len(repeatable)])
 	}
-	eachCase(c, cancelled, func(m call) []string { return []string{m.method} }, func(m call) bool {
+	each(c, cancelled, func(m call) []string { return []string{m.method} }, func(m call) bool {
 		two := make(chan error, 1)
 		during.Call(c.ctx, func(ctx context.Context) {
 			go func() { _, err := m.do(c.ctx, c.raw); two <- err }()
@@ -590,7 +587,7 @@ func (c *clauseContext) cancelOneOfTwo() {
 	if control == nil {
 		return
 	}
-	for m := range asTimeAllows(c, repeatable) {
+	for m := range some(&c.budget, repeatable) {
 		judge(m, c.cancelHeld(control, m))
 		c.mend(control)
 	}
@@ -608,7 +605,7 @@ type ownField struct {
 // them while they wait for their turn.
 func (c *clauseContext) cancelBesideUpdates() {
 	records := []func(){c.cancelBesideUser, c.cancelBesideAccount, c.cancelBesideSession, c.cancelBesideAuthenticator}
-	for cancelBesideRecord := range asTimeAllows(c, records) {
+	for cancelBesideRecord := range some(&c.budget, records) {
 		cancelBesideRecord()
 	}
 }
@@ -693,7 +690,7 @@ func showing[T any](c *clauseContext, read call, apply func(*T)) func() string {
 // cancelBeside makes the updates at one moment, beside calls that are cancelled, over and
 // over. Each update succeeds, and is there afterwards.
 func (c *clauseContext) cancelBeside(cancelled func() ownField, updates ...func() ownField) {
-	cancellers := c.atOnce(several) - 2
+	cancellers := min(several, c.most) - 2
 	after := []time.Duration{0, 20 * time.Microsecond, time.Millisecond}
 	start := time.Now()
 	for n := 0; !c.raceIsOver(n, time.Since(start), raceTime); n++ {
@@ -796,7 +793,7 @@ func (c *clauseContext) nothingComesLater() {
 	defer control.Heal()
 	writes := c.having(visibleWrites)
 	hits := 0
-	for i := 0; i < len(writes); i += c.stride(3) {
+	for i := 0; i < len(writes); i += min(3, c.stride) {
 		late := ""
 		for tries := 0; tries < 3 && (tries == 0 || late != ""); tries++ {
 			var hit bool

@@ -51,7 +51,7 @@ var dataClauses = []check{
 	{id: "DATA-04", words: "strings-are-opaque", run: func(c *clauseContext) {
 		owner := c.owner()
 		for _, p := range c.textFields(everyTextField) {
-			for text := range asTimeAllows(c, c.lookalikes(p.alone)) {
+			for text := range some(&c.budget, c.lookalikes(p.alone)) {
 				c.keeps(p, owner, text, mustKeep)
 			}
 		}
@@ -62,7 +62,7 @@ var dataClauses = []check{
 			return p.key && !p.address || strings.HasSuffix(p.name, "ProviderAccountID")
 		}
 		for _, p := range c.textFields(ids) {
-			for digits := range asTimeAllows(c, c.digitStrings()) {
+			for digits := range some(&c.budget, c.digitStrings()) {
 				x := c.keeps(p, owner, digits, mustKeep)
 				if x == nil || !p.key {
 					continue
@@ -77,7 +77,7 @@ var dataClauses = []check{
 	{id: "DATA-06", words: "characters-outside-the-basic-plane", run: func(c *clauseContext) {
 		owner := c.owner()
 		for _, p := range c.textFields(everyTextField) {
-			for text := range asTimeAllows(c, []string{"\U0001F511", "\U0001F468\u200d\U0001F469\u200d\U0001F467\u200d\U0001F466", "\U00020BB7\U0002A6D6", "\U0010FFFD"}) {
+			for text := range some(&c.budget, []string{"\U0001F511", "\U0001F468\u200d\U0001F469\u200d\U0001F467\u200d\U0001F466", "\U00020BB7\U0002A6D6", "\U0010FFFD"}) {
 				c.keepsInside(p, owner, text, mayRefuse)
 			}
 		}
@@ -86,7 +86,7 @@ var dataClauses = []check{
 		owner := c.owner()
 		for _, p := range c.textFields(everyTextField) {
 			head := c.unique("ren")
-			for text := range asTimeAllows(c, []string{"\u00e9", "e\u0301", "\uac00", "\u1100\u1161", "\u212b", "ﬁ", "①"}) {
+			for text := range some(&c.budget, []string{"\u00e9", "e\u0301", "\uac00", "\u1100\u1161", "\u212b", "ﬁ", "①"}) {
 				c.keeps(p, owner, head+text, mustKeep)
 			}
 		}
@@ -94,7 +94,7 @@ var dataClauses = []check{
 	{id: "DATA-08", words: "too-long-is-refused-not-cut", run: func(c *clauseContext) {
 		owner := c.owner()
 		for _, p := range c.textFields(everyTextField) {
-			for n := range asTimeAllows(c, []int{256, 1024, 70000}) {
+			for n := range some(&c.budget, []int{256, 1024, 70000}) {
 				text := c.long(n, "é")
 				x := c.keeps(p, owner, text, mayRefuse)
 				if x == nil || !p.key {
@@ -146,7 +146,7 @@ var dataClauses = []check{
 	{id: "DATA-10", words: "blanks-are-kept", run: func(c *clauseContext) {
 		owner := c.owner()
 		for _, p := range c.textFields(everyTextField) {
-			for blank := range asTimeAllows(c, []string{" ", "\t", "\u00a0", "  ", "\u3000"}) {
+			for blank := range some(&c.budget, []string{" ", "\t", "\u00a0", "  ", "\u3000"}) {
 				head := c.unique("x")
 				x := c.keeps(p, owner, blank+head+blank, mayRefuse)
 				if x == nil || !p.key {
@@ -173,7 +173,7 @@ var dataClauses = []check{
 			if p.name == "User.Name" || p.name == "User.Name by UpdateUser" || p.name == "VerificationToken.Token" {
 				texts = append(texts, odd...)
 			}
-			for text := range asTimeAllows(c, texts) {
+			for text := range some(&c.budget, texts) {
 				c.keepsInside(p, owner, text, mayRefuse)
 			}
 		}

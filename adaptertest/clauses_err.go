@@ -177,7 +177,7 @@ func failureIsNotAbsent(c *clauseContext) {
 				cases = append(cases, faultedLookup{k, key, before, kind})
 			}
 		}
-		eachCase(c, cases, func(x faultedLookup) []string { return []string{x.method, kindName(x.kind)} }, func(x faultedLookup) bool {
+		each(c, cases, func(x faultedLookup) []string { return []string{x.method, kindName(x.kind)} }, func(x faultedLookup) bool {
 			uses := x.method == "UseVerificationToken"
 			c.eachStep(x.method, x.kind, func() {
 				if uses {
@@ -247,7 +247,7 @@ func nilErrorMeansWritten(c *clauseContext) {
 			cases = append(cases, faultedWrite{w, kind})
 		}
 	}
-	eachCase(c, cases, func(x faultedWrite) []string { return []string{x.method, kindName(x.kind)} }, func(x faultedWrite) bool {
+	each(c, cases, func(x faultedWrite) []string { return []string{x.method, kindName(x.kind)} }, func(x faultedWrite) bool {
 		var change call
 		var missing func() string
 		c.eachStep(x.method, x.kind, func() { change, missing = x.prepare(c) }, func(what string) error {
@@ -360,11 +360,8 @@ func undecodableIsAnError(c *clauseContext) {
 	after.check(c, c.raw)
 }
 
-// maxSteps limits how many steps of one call fail in turn.
-const maxSteps = 12
-
 // eachStep calls prepare without a fault and then call, which calls the method,
-// with one at the first step, the second and so on (stepsInTurn), until a call ends
+// with one at the first step, the second and so on (inTurn), until a call ends
 // without the fault.
 func (c *clauseContext) eachStep(method string, kind fault.Kind, prepare func(), call func(what string) error) {
 	control := c.faults()
@@ -373,7 +370,7 @@ func (c *clauseContext) eachStep(method string, kind fault.Kind, prepare func(),
 		steps = 1 // one step is enough, because drivers wait for a store that is down
 	}
 	var errs []failure
-	stepsInTurn(c, steps, func(step int) (hit bool) {
+	inTurn(c, steps, func(step int) (hit bool) {
 		what := fmt.Sprintf("step %d of the call meets %s", step, kindName(kind))
 		prepare()
 		in := c.inject(control, kind, step)
@@ -570,7 +567,7 @@ func (c *clauseContext) notTheLastUnderFaults(judge func(what string, err error)
 	if c.works("LinkAccount") {
 		add("an account", func(userID string) { c.account(userID) })
 	}
-	eachCase(c, cases, func(x beside) []string { return []string{x.what, kindName(x.kind)} }, func(x beside) bool {
+	each(c, cases, func(x beside) []string { return []string{x.what, kindName(x.kind)} }, func(x beside) bool {
 		control := c.faults()
 		for step := 1; step <= maxSteps; step++ {
 			w := c.authenticator(c.user().ID)
@@ -735,9 +732,6 @@ func whatWasRefusedStaysFree(c *clauseContext) {
 		half(func(s *signUp) { s.authenticator.CredentialID = taken.CredentialID })
 	}
 }
-
-// overConnections is how often the calls over several connections at once are repeated.
-const overConnections = 20
 
 // refusalsAreNoFailures is ERR-13. Writes of each kind are refused many times in a
 // row; then other calls are made. What is refused over one connection is refused over

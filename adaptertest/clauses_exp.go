@@ -656,7 +656,7 @@ func (c *clauseContext) sweepOfReplaced() {
 			}
 		}
 	}
-	for again, end := true, time.Now().Add(c.hurry(c.span(time.Second))); again; again = time.Now().Before(end) {
+	for again, end := true, time.Now().Add(c.span(time.Second)/c.haste); again; again = time.Now().Before(end) {
 		var checks [writers][]func()
 		var writing atomic.Int32
 		writing.Store(writers)
@@ -717,9 +717,6 @@ func (c *clauseContext) extendWhileHeld(create func() adapter.Session, contend f
 	}
 }
 
-// sweepSteps limits the steps of a clean-up or a read whose answers are held.
-const sweepSteps = 4
-
 // whileHeld calls act while the store's answer to the contender is held back at a
 // step. It reports whether the contender came to that step.
 func (c *clauseContext) whileHeld(step int, contend, act func()) (held bool) {
@@ -767,7 +764,7 @@ func cleanUpCounts(c *clauseContext) {
 		c.notApplicable("the adapter has no DeleteExpired")
 	}
 	sweep := func(at time.Time) adapter.Swept { return c.swept(c.raw, at) }
-	if c.run.options.Rounds >= 1 {
+	if c.scale >= 1 {
 		c.manyAreCounted(sweep)
 	}
 	spare := time.Second
@@ -809,7 +806,7 @@ func (c *clauseContext) countedOnce(spare *time.Duration, tries int) {
 		}
 		return problem == ""
 	}
-	end := time.Now().Add(c.hurry(c.span(600 * time.Millisecond)))
+	end := time.Now().Add(c.span(600*time.Millisecond) / c.haste)
 	for i := 0; len(wrong) < tries && (i < tries || time.Now().Before(end)); i++ {
 		attempt(func(at time.Time) (sum adapter.Swept) {
 			var all [together]adapter.Swept

@@ -58,7 +58,7 @@ var faultClauses = []check{
 		control := c.control()
 		before := c.refusals()
 		kinds := []fault.Kind{fault.Cut, fault.Down, fault.LoseReply, fault.HalfClose}
-		eachCase(c, kinds, ofKind, func(kind fault.Kind) bool {
+		each(c, kinds, ofKind, func(kind fault.Kind) bool {
 			k := c.newFixture(c.a)
 			reads := c.working(k.reads())
 			if len(reads) == 0 {
@@ -83,7 +83,7 @@ var faultClauses = []check{
 		})
 	}},
 	{id: "FAULT-07", words: "lost-reply-is-not-applied-twice", needs: needsFaults, run: func(c *clauseContext) {
-		writes := share(c, c.having(visibleWrites), c.rand.IntN(len(visibleWrites)))
+		writes := every(c.stride, c.having(visibleWrites), c.rand.IntN(len(visibleWrites)))
 		c.eachFault([]fault.Kind{fault.LoseReply}, writes, func(x faulted) {
 			if _, whole := c.wholeOrNone(x); whole {
 				c.returnsWhatIsThere(x)
@@ -109,7 +109,7 @@ var faultClauses = []check{
 				c.Errorf("%s: afterwards another adapter can't write the same records: %v", x, err)
 			}
 		})
-		for _, method := range share(c, c.having(visibleWrites), c.rand.IntN(len(visibleWrites))) {
+		for _, method := range every(c.stride, c.having(visibleWrites), c.rand.IntN(len(visibleWrites))) {
 			c.abandonedCallEnds(method)
 		}
 		c.cursorsAreClosed()
@@ -349,7 +349,7 @@ func (c *clauseContext) refusedUnderFaults() {
 	}
 	look := k.keys()
 	want := c.snapshotOfModel(k.model(c), look)
-	eachCase(c, cases, func(x refused) []string { return []string{x.method, kindName(x.kind)} }, func(x refused) bool {
+	each(c, cases, func(x refused) []string { return []string{x.method, kindName(x.kind)} }, func(x refused) bool {
 		for step := 1; step <= min(x.steps, faultSteps) && !c.failed(); step++ {
 			i := c.inject(control, x.kind, step)
 			_, err := c.bounded(limitWith(x.kind), func(c *clauseContext) (any, error) { return x.do(c.ctx, c.a) })
@@ -408,7 +408,7 @@ func (c *clauseContext) changedUnderFaults() {
 			}
 		}
 	}
-	eachCase(c, cases, func(x changed) []string { return []string{x.read + x.change, kindName(x.kind)} }, func(x changed) bool {
+	each(c, cases, func(x changed) []string { return []string{x.read + x.change, kindName(x.kind)} }, func(x changed) bool {
 		for step := 1; step <= faultSteps; step++ {
 			k := c.newFixture(c.observe(c.witness()))
 			read, change, m := k.callOf(x.read), k.callOf(x.change), k.model(c)

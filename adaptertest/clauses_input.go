@@ -53,11 +53,11 @@ var inputClauses = []check{
 				continue
 			}
 			for i := range key {
-				for pattern := range asTimeAllows(c, patterns(key[i])) {
+				for pattern := range some(&c.budget, patterns(key[i])) {
 					c.misses(k, with(key, i, pattern))
 				}
 			}
-			for all := range asTimeAllows(c, []string{"%", "_", "*", "?", ".*", "^", "$", "[^x]*", "(.*)", "\\", "|", "^.*$", "%%", "**"}) {
+			for all := range some(&c.budget, []string{"%", "_", "*", "?", ".*", "^", "$", "[^x]*", "(.*)", "\\", "|", "^.*$", "%%", "**"}) {
 				every := make([]string, len(key))
 				for i := range every {
 					every[i] = all
@@ -69,7 +69,7 @@ var inputClauses = []check{
 		for _, p := range c.textFields(keyTextField) {
 			head := c.unique("x")
 			literal := c.keeps(p, owner, head+"AB", mustKeep)
-			for pattern := range asTimeAllows(c, []string{"%", "_B", "*", "?B", "[A-Z]B", "(A)B", "A|B", ".B", "^AB$", `\AB`, "A?B"}) {
+			for pattern := range some(&c.budget, []string{"%", "_B", "*", "?B", "[A-Z]B", "(A)B", "A|B", ".B", "^AB$", `\AB`, "A?B"}) {
 				c.keeps(p, owner, head+pattern, mustKeep)
 			}
 			if literal != nil && !strings.HasPrefix(p.name, "VerificationToken.") { // using a token uses it up
@@ -82,7 +82,7 @@ var inputClauses = []check{
 	{id: "INPUT-04", words: "separators-are-harmless", run: func(c *clauseContext) {
 		residents := c.residents(1)
 		c.resemblingKeys(residents[0])
-		for sep := range asTimeAllows(c, []string{":", "#", "/", "_", "|", "-", ",", ";", ".", " ", "\x00", "\x1f", "::", "+", "@", "\n"}) {
+		for sep := range some(&c.budget, []string{":", "#", "/", "_", "|", "-", ",", ";", ".", " ", "\x00", "\x1f", "::", "+", "@", "\n"}) {
 			c.separated(sep)
 		}
 		c.intact(residents)
@@ -148,7 +148,7 @@ var inputClauses = []check{
 		for _, k := range c.keyed() {
 			key, _ := residents[0].key(k)
 			for i := range key {
-				for _, name := range share(c, names, turn) {
+				for _, name := range every(c.stride, names, turn) {
 					if key[i] != name {
 						cases = append(cases, missing{k, i, name})
 					}
@@ -156,7 +156,7 @@ var inputClauses = []check{
 				turn++
 			}
 		}
-		eachCase(c, cases, func(x missing) []string { return []string{x.method + " by " + x.parts[x.part]} }, func(x missing) bool {
+		each(c, cases, func(x missing) []string { return []string{x.method + " by " + x.parts[x.part]} }, func(x missing) bool {
 			key, _ := residents[0].key(x.keyed)
 			c.misses(x.keyed, with(key, x.part, x.name))
 			return true
@@ -258,11 +258,11 @@ func (c *clauseContext) onlyText(refusable bool, texts ...string) {
 			}
 		}
 	}
-	eachCase(c, cases, func(x odd) []string { return []string{x.method, x.text} }, func(x odd) bool {
+	each(c, cases, func(x odd) []string { return []string{x.method, x.text} }, func(x odd) bool {
 		c.misses(x.keyed, x.key)
 		return true
 	})
-	for text := range asTimeAllows(c, texts) {
+	for text := range some(&c.budget, texts) {
 		c.saturated(text, refusable)
 	}
 	c.intact(residents)
@@ -410,11 +410,11 @@ func pathsAddressThemselves(c *clauseContext) {
 		if x == nil {
 			continue
 		}
-		for variant := range asTimeAllows(c, variants) {
+		for variant := range some(&c.budget, variants) {
 			got, err := x.find(variant)
 			c.absent(fmt.Sprintf("%s = %q, looked up as %q", p.name, head+"/def", variant), got, err)
 		}
-		for stored := range asTimeAllows(c, []string{head + ":def", head + "//def", head + `\def`, head + "/def?x", head + "/def#x", "../" + head + "/def", head + "/%2e%2e/def", "/" + head + "/def", head + "/def/"}) {
+		for stored := range some(&c.budget, []string{head + ":def", head + "//def", head + `\def`, head + "/def?x", head + "/def#x", "../" + head + "/def", head + "/%2e%2e/def", "/" + head + "/def", head + "/def/"}) {
 			c.keeps(p, owner, stored, mustKeep)
 		}
 		if !strings.HasPrefix(p.name, "VerificationToken.") { // using a token uses it up
@@ -423,12 +423,12 @@ func pathsAddressThemselves(c *clauseContext) {
 		}
 	}
 	for _, k := range c.keyed() {
-		for path := range asTimeAllows(c, []string{".", "..", "/", "//", "../", "./", "*/", "%2e", "%2e%2e%2f", "?", "#", "?x", "#x", "a/b", `a\b`, "file:///etc/passwd"}) {
+		for path := range some(&c.budget, []string{".", "..", "/", "//", "../", "./", "*/", "%2e", "%2e%2e%2f", "?", "#", "?x", "#x", "a/b", `a\b`, "file:///etc/passwd"}) {
 			c.misses(k, slices.Repeat([]string{path}, len(k.parts)))
 		}
 		if key, ok := residents[0].key(k); ok {
 			for i := range key {
-				for path := range asTimeAllows(c, []string{key[i] + "/", "./" + key[i], "/" + key[i], key[i] + "?x", key[i] + "#x", "x/../" + key[i], key[i] + "/.", key[i] + "%20", key[i] + "\\"}) {
+				for path := range some(&c.budget, []string{key[i] + "/", "./" + key[i], "/" + key[i], key[i] + "?x", key[i] + "#x", "x/../" + key[i], key[i] + "/.", key[i] + "%20", key[i] + "\\"}) {
 					c.misses(k, with(key, i, path))
 				}
 			}
@@ -444,7 +444,7 @@ var words = []string{
 
 func reservedWords(c *clauseContext) {
 	residents := c.residents(2)
-	for word := range asTimeAllows(c, words) {
+	for word := range some(&c.budget, words) {
 		c.saturated(word, mustKeep)
 		c.wordAsKey(word, residents[0])
 		for _, k := range c.keyed() {
@@ -459,7 +459,7 @@ func reservedWords(c *clauseContext) {
 	halves := func(p textField) bool { return p.key && !p.alone }
 	if slices.ContainsFunc(textFields, func(p textField) bool { return halves(p) && !slices.ContainsFunc(p.methods, c.lacks) }) {
 		for _, p := range c.textFields(halves) {
-			for word := range asTimeAllows(c, words) {
+			for word := range some(&c.budget, words) {
 				c.keeps(p, owner, word, mustKeep)
 			}
 		}

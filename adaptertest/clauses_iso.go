@@ -22,7 +22,7 @@ var isoClauses = []check{
 	{id: "ISO-03", words: "second-adapter-sees-writes", races: true, needs: []ability{abilitySecond}, run: func(c *clauseContext) {
 		other := c.second()
 		times := 3
-		if c.brief() {
+		if c.brief {
 			times = 1
 		}
 		for range times {
@@ -59,9 +59,9 @@ var isoClauses = []check{
 		}
 		times := max(5, c.rounds(50))
 		switch {
-		case c.brief():
+		case c.brief:
 			times = 1
-		case c.run.hurried:
+		case c.hurried:
 			times = max(5, c.rounds(15))
 		}
 		for range times {
@@ -100,7 +100,7 @@ var isoClauses = []check{
 		c.Notef("a new user was visible within %v, declared are %v", worst, bound)
 	}},
 	{id: "ISO-07", words: "use-of-a-token-is-exact", races: true, requires: []string{"CreateVerificationToken", "UseVerificationToken"}, run: func(c *clauseContext) {
-		racers := c.atOnce(16)
+		racers := min(16, c.most)
 		adapters := []adapter.Adapter{c.raw, c.raw}
 		if c.has(abilitySecond) {
 			adapters[1] = c.second()
@@ -276,7 +276,7 @@ func (c *clauseContext) looksAroundWrites(writer, reader adapter.Adapter) {
 		must(c, w.method, w, err)
 		_, err = w.do(c.ctx, m)
 		must(c, "the model's "+w.method, w, err)
-		if n%c.stride(4) == 0 {
+		if n%min(4, c.stride) == 0 {
 			compare("after " + w.method + ", with all lookups made before it too")
 		}
 		if c.failed() {
@@ -449,11 +449,11 @@ func namespacesShareNothing(c *clauseContext) {
 	var opened []adapter.Adapter
 	var names []string
 	suffixes := []string{"2", "_", ":", "*", "%", "[2]", "?"}
-	if c.brief() {
+	if c.brief {
 		c.rand.Shuffle(len(suffixes), func(i, j int) { suffixes[i], suffixes[j] = suffixes[j], suffixes[i] })
 	}
 	for _, suffix := range append([]string{""}, suffixes...) {
-		if c.brief() && len(opened) == 3 {
+		if c.brief && len(opened) == 3 {
 			break
 		}
 		name := base + suffix
@@ -657,7 +657,7 @@ func readsUnderWayHideNoWrite(c *clauseContext) {
 	}
 	func() {
 		defer func() { close(stop); readers.Wait() }()
-		for end := time.Now().Add(c.hurry(c.span(200 * time.Millisecond))); n < 20 || time.Now().Before(end); {
+		for end := time.Now().Add(c.span(200*time.Millisecond) / c.haste); n < 20 || time.Now().Before(end); {
 			// The reads run in step with one another; the write must be out
 			// of step.
 			for free := time.Now().Add(time.Duration(c.rand.IntN(150)) * time.Microsecond); time.Now().Before(free); {

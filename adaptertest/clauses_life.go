@@ -178,12 +178,12 @@ func (c *clauseContext) cancelledCalls(n int) {
 		after time.Duration
 	}
 	var cases []cancelled
-	for i := 0; i < n; i += c.stride(n / 5) {
+	for i := 0; i < n; i += min(n/5, c.stride) {
 		for _, k := range c.keyed() {
 			cases = append(cases, cancelled{k, time.Duration(i) * 40 * time.Microsecond})
 		}
 	}
-	eachCase(c, cases, func(x cancelled) []string { return []string{x.method} }, func(x cancelled) bool {
+	each(c, cases, func(x cancelled) []string { return []string{x.method} }, func(x cancelled) bool {
 		key, ok := b.key(x.keyed)
 		if !ok || !x.lookup || x.method == "UseVerificationToken" {
 			key = make([]string, len(x.parts))
@@ -391,7 +391,7 @@ func missesLeaveNothingOpen(c *clauseContext) {
 	}
 	if c.has(abilitySecond) {
 		second := c.second()
-		for k := range asTimeAllows(c, c.keyed()) {
+		for k := range some(&c.budget, c.keyed()) {
 			fixture := fixtureOf(c.a)
 			miss(c.a, k)
 			if !works(second, fixture, "a miss of "+k.method+", through another adapter") {
@@ -404,7 +404,7 @@ func missesLeaveNothingOpen(c *clauseContext) {
 	}
 	if c.has(abilitySingle) {
 		single := c.observe(c.harness().Single(c.tb))
-		for k := range asTimeAllows(c, c.keyed()) {
+		for k := range some(&c.budget, c.keyed()) {
 			for range 2 {
 				miss(single, k)
 			}
@@ -417,7 +417,7 @@ func missesLeaveNothingOpen(c *clauseContext) {
 		works(single, fixture, "writes that were refused, through the same single connection")
 	}
 	if c.has(abilityConnections) {
-		for k := range asTimeAllows(c, c.keyed()) {
+		for k := range some(&c.budget, c.keyed()) {
 			for range 8 {
 				miss(c.a, k)
 			}

@@ -446,7 +446,7 @@ func (c *clauseContext) resolves(what string, s adapter.Session, u *adapter.User
 // locks of which there are fewer than users meets two that share one.
 func (c *clauseContext) throughManyUsers() {
 	many := 200
-	if c.run.hurried {
+	if c.hurried {
 		many = 50
 	}
 	users := c.someUsers(max(10, c.rounds(many)))

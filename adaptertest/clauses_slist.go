@@ -146,7 +146,7 @@ var slistClauses = []check{
 		for _, key := range missedKeys(func() string { return c.nearMissKey("session") }) {
 			kept := c.newSession(a)
 			kept.SessionToken, kept.Expires = key.value, c.instant(time.Hour)
-			for m := range asTimeAllows(c, key.near(key.value)) {
+			for m := range some(&c.budget, key.near(key.value)) {
 				c.createSession(kept)
 				s := c.session(a)
 				if _, err := deleteSessions(a, m.value).do(c.ctx, c.a); err != nil && strings.Contains(m.value, "\x00") {

@@ -38,7 +38,7 @@ var volClauses = []check{
 	}},
 	{id: "VOL-02", words: "1000-users-are-found", requires: []string{"CreateUser"}, run: func(c *clauseContext) {
 		n := 1000
-		if c.brief() {
+		if c.brief {
 			n = 250
 		}
 		users := make([]*adapter.User, n)
@@ -101,8 +101,8 @@ var volClauses = []check{
 // lookUp calls f for each of n records. If the store scans, or in a run that is hurried or of
 // less than one round, it calls f for a part of them, which is spread over all records.
 func (c *clauseContext) lookUp(n int, f func(i int)) {
-	stride := c.stride(8)
-	if c.run.hurried {
+	stride := min(8, c.stride)
+	if c.hurried {
 		stride = max(stride, 4)
 	}
 	if why := c.harness().Declarations.Scans; why != "" {

@@ -3,8 +3,6 @@ package adaptertest
 import (
 	"context"
 	"fmt"
-	"iter"
-	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -20,6 +18,7 @@ import (
 // do, fixtures, and the ways to report. Its methods may be called from any
 // goroutine that parallel started.
 type clauseContext struct {
+	budget
 	// a is the adapter under test. The observer traces and checks its calls.
 	a adapter.Adapter
 	// raw is the same adapter without the observer, for races, in which the
@@ -31,7 +30,6 @@ type clauseContext struct {
 	run     *run
 	tb      *harnessTB
 	virtual virtualClock
-	rand    *rand.Rand
 	trace   *trace
 
 	mu       sync.Mutex
@@ -50,8 +48,6 @@ type clauseContext struct {
 	optional       []string // those methods of optional interfaces that it does not have
 	known          remembered
 	beside         adapter.Adapter // the second handle, once it is open
-	enoughAt       time.Time       // when a clause of a hurried run has made enough cases, if it is set
-	leftOut        int             // the number of cases that were left out
 	asked          bool            // the clause has asked for the control over the traffic
 	uninvolvedGone bool            // the clause has closed the handle that reads the uninvolved user, or has emptied the store
 }
@@ -145,135 +141,6 @@ func (c *clauseContext) requires(methods ...string) {
 			c.notApplicable("the adapter has no %s", m)
 		}
 	}
-}
-
-// rounds scales a number of repetitions by the rounds that the run was asked
-// for.
-func (c *clauseContext) rounds(n int) int { return max(1, int(float64(n)*c.run.options.Rounds)) }
-
-// stride is the distance between the numbered cases that the run tries: one, or
-// at most so many in a run of less than one round.
-func (c *clauseContext) stride(most int) int { return max(1, min(most, int(1/c.run.options.Rounds))) }
-
-// share returns the values, or a share of them in a run of less than one round,
-// which is another one each turn.
-func share[T any](c *clauseContext, values []T, turn int) []T {
-	stride := c.stride(len(values))
-	var some []T
-	for i := turn % stride; i < len(values); i += stride {
-		some = append(some, values[i])
-	}
-	return some
-}
-
-// caseTime limits the enumerations of cases of a clause in a hurried run, for each of its
-// rounds.
-const caseTime = 500 * time.Millisecond
-
-// enough reports whether a clause of a hurried run has spent caseTime since it first asked.
-func (c *clauseContext) enough() bool {
-	if !c.run.hurried {
-		return false
-	}
-	if c.enoughAt.IsZero() {
-		c.enoughAt = time.Now().Add(c.span(caseTime))
-	}
-	return time.Now().After(c.enoughAt)
-}
-
-// brief reports whether the quick form of the whole suite runs on a slow store.
-func (c *clauseContext) brief() bool { return c.run.hurried && c.run.options.Rounds < 1 }
-
-// eachCase calls try with the cases, in an order that the seed of the run decides,
-// until the clause fails. try reports false if there was no such case. When there is
-// enough, eachCase leaves out all but the first case and those of a group that it has not
-// met yet, and in a brief run those too.
-func eachCase[T any](c *clauseContext, cases []T, groups func(T) []string, try func(T) bool) {
-	met := map[string]bool{}
-	tried := 0
-	for _, i := range c.rand.Perm(len(cases)) {
-		these := groups(cases[i])
-		wanted := tried == 0 || !c.brief() && slices.ContainsFunc(these, func(group string) bool { return !met[group] })
-		if c.enough() && !wanted {
-			c.leftOut++
-			continue
-		}
-		for _, group := range these {
-			met[group] = true
-		}
-		if try(cases[i]) {
-			tried++
-		}
-		if c.failed() {
-			return
-		}
-	}
-}
-
-// asTimeAllows yields the values. In a brief run they come in random order, and only one
-// of them when there is enough.
-func asTimeAllows[T any](c *clauseContext, values []T) iter.Seq[T] {
-	if !c.brief() {
-		return slices.Values(values)
-	}
-	return func(yield func(T) bool) {
-		for n, i := range c.rand.Perm(len(values)) {
-			if c.enough() && n > 0 {
-				c.leftOut += len(values) - n
-				return
-			}
-			if !yield(values[i]) {
-				return
-			}
-		}
-	}
-}
-
-// stepsInTurn calls try with the steps of one call, from the first, until try reports that
-// the call did not come to the step, or the clause fails. When there is enough, it tries one
-// step: one of the first four at random, or the last one before it that the call comes to.
-func stepsInTurn(c *clauseContext, most int, try func(step int) (came bool)) {
-	if most > 0 && c.enough() {
-		for step := 1 + c.rand.IntN(min(most, 4)); step > 0 && !try(step) && !c.failed(); step-- {
-		}
-		return
-	}
-	for step := 1; step <= most && try(step) && !c.failed(); step++ {
-	}
-}
-
-// itsRecord is the group of a case that is a method: the kind of record that it is about.
-func itsRecord(method string) []string {
-	m, _ := methodNamed(method)
-	return []string{string(m.kind)}
-}
-
-// itself is the group of a case that is a method.
-func itself(method string) []string { return []string{method} }
-
-// fewAtOnce is the largest number of calls at once in a brief run: each needs a connection of its own,
-// which costs a server more than many calls.
-const fewAtOnce = 6
-
-// atOnce returns the number of calls to make at once: n, or fewer in a brief run.
-func (c *clauseContext) atOnce(n int) int {
-	if c.brief() {
-		return min(n, fewAtOnce)
-	}
-	return n
-}
-
-// hurry returns the limit of a time, or half of it in a hurried run.
-func (c *clauseContext) hurry(limit time.Duration) time.Duration {
-	if c.run.hurried {
-		return limit / 2
-	}
-	return limit
-}
-
-// span scales the time for repetitions in the same way.
-func (c *clauseContext) span(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * c.run.options.Rounds)
 }
 
 // parallel runs f(0) to f(n-1) on n goroutines, releases them together, and

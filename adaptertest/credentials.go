@@ -33,7 +33,7 @@ func (c *clauseContext) credentialsOfEachOrigin() {
 			ways = append(ways, way{origin, set})
 		}
 	}
-	for w := range asTimeAllows(c, ways) {
+	for w := range some(&c.budget, ways) {
 		k := &credentials{c: c, model: model.New()}
 		origins[w.origin](k)
 		for i, add := range later {

@@ -36,9 +36,6 @@ const (
 	downAttempts = 50
 	// heldTime is the deadline of a call whose answer is held.
 	heldTime = 100 * time.Millisecond
-	// faultSteps limits the number of steps of one call at which a fault is
-	// injected.
-	faultSteps = 40
 )
 
 var breakingFaults = []fault.Kind{fault.FailRequest, fault.LoseReply, fault.CutReply, fault.Cut, fault.Down, fault.HalfClose}
@@ -218,13 +215,13 @@ func (c *clauseContext) faultsExcept(skip func(method string, kind fault.Kind) b
 	var k *fixture
 	steps := map[string]int{} // of a call that succeeded
 	groups := func(x faultOf) []string { return []string{x.method, kindName(x.kind)} }
-	eachCase(c, cases, groups, func(of faultOf) bool {
+	each(c, cases, groups, func(of faultOf) bool {
 		most, known := steps[of.method]
 		if !known {
 			most = faultSteps
 		}
 		var errs []failure
-		stepsInTurn(c, most, func(step int) (hit bool) {
+		inTurn(c, most, func(step int) (hit bool) {
 			if k == nil || !slices.Contains(lookups, of.method) {
 				k = c.newFixture(c.observe(c.witness()))
 			}
@@ -434,9 +431,9 @@ func (c *clauseContext) listFails(list call, want any) {
 	control := c.control()
 	defer control.Heal()
 	hits := 0
-	eachCase(c, breakingFaults, ofKind, func(kind fault.Kind) bool {
+	each(c, breakingFaults, ofKind, func(kind fault.Kind) bool {
 		before := hits
-		stepsInTurn(c, faultSteps, func(step int) (hit bool) {
+		inTurn(c, faultSteps, func(step int) (hit bool) {
 			i, err := control.Inject(kind, step)
 			if errors.Is(err, errors.ErrUnsupported) {
 				return false

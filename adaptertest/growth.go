@@ -18,24 +18,6 @@ import (
 // keys of a server is as slow in the small store. For this reason each lookup is also
 // compared with the other lookups of the same moment.
 
-// The populations at which VOL-04 measures, in users with one record of each kind.
-const (
-	smallPopulation = 100
-	largePopulation = 4000
-	// populateTime limits the creation of the records of a population.
-	populateTime = 2500 * time.Millisecond
-)
-
-// A measurement takes growthTime, but not more than growthRounds, and as much longer
-// as fewestRounds take (half of them in a brief run), up to slowTime; then fewestSlow are enough.
-const (
-	growthRounds = 101
-	growthTime   = 400 * time.Millisecond
-	fewestRounds = 31
-	slowTime     = 2 * time.Second
-	fewestSlow   = 9
-)
-
 // The limits for growth.
 const (
 	// growthLimit is how much longer a lookup may take among a million users.
@@ -83,11 +65,11 @@ type growth struct {
 func lookupsDoNotSlowDown(c *clauseContext) {
 	sizes := []int{largePopulation / 2, largePopulation}
 	switch {
-	case c.brief():
+	case c.brief:
 		sizes = []int{largePopulation / 16}
-	case c.run.options.Rounds < 1:
+	case c.scale < 1:
 		sizes = []int{largePopulation / 8}
-	case c.run.hurried:
+	case c.hurried:
 		sizes = []int{largePopulation / 4}
 	}
 	store, small := crowd{a: c.raw}, c.smallStore()
@@ -95,7 +77,7 @@ func lookupsDoNotSlowDown(c *clauseContext) {
 	var g growth
 	g.measure(c, c.raw, &store, small, nil)
 	for _, size := range sizes {
-		store.grow(c, size, c.hurry(populateTime))
+		store.grow(c, size, populateTime/c.haste)
 		g.measure(c, c.raw, &store, small, nil)
 	}
 	var suspects []int
@@ -223,13 +205,13 @@ func (g *growth) measure(c *clauseContext, a adapter.Adapter, store, small *crow
 	}
 	times, inSmall := make([][]time.Duration, len(probes)), make([][]time.Duration, len(probes))
 	fewest := fewestRounds
-	if c.brief() {
+	if c.brief {
 		fewest /= 2
 	}
 	start := time.Now()
 	goesOn := func(r int) bool {
 		elapsed := time.Since(start)
-		return r < fewestSlow || r < fewest && elapsed < slowTime || r < growthRounds && elapsed < c.hurry(growthTime)
+		return r < fewestSlow || r < fewest && elapsed < slowTime || r < growthRounds && elapsed < growthTime/c.haste
 	}
 	for r := 0; goesOn(r); r++ {
 		for _, i := range c.rand.Perm(len(probes)) {

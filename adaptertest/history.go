@@ -29,15 +29,6 @@ type sequentialSpec struct {
 	next func(c *clauseContext, state any, m operation) []any
 }
 
-// The size of a history, and the time for the histories of one kind.
-const (
-	historyCalls   = 24
-	historyClients = 4
-	historyMinimum = 30
-	historyTime    = 150 * time.Millisecond
-	historyLimit   = 350 * time.Millisecond
-)
-
 func (c *clauseContext) checkHistories() {
 	handles := c.handles()
 	if c.harness().Declarations.EventualReads > 0 {
@@ -54,8 +45,8 @@ func (c *clauseContext) checkHistories() {
 		judged++
 		start := time.Now()
 		n := 0
-		for ; n < c.rounds(historyMinimum) || time.Since(start) < c.hurry(c.span(historyTime)); n++ {
-			if n >= 5 && time.Since(start) >= c.hurry(c.span(historyLimit)) {
+		for ; n < c.rounds(historyMinimum) || time.Since(start) < c.span(historyTime)/c.haste; n++ {
+			if n >= 5 && time.Since(start) >= c.span(historyLimit)/c.haste {
 				break
 			}
 			c.oneHistory(p, r, handles, n)

@@ -21,19 +21,6 @@ type listedKind[T any] struct {
 	remove func(T) bool // removes a record; it returns false if no method does
 }
 
-const (
-	// listedRecords is the number of records, every other one of which comes and goes.
-	listedRecords = 160
-	// listedTogether is the number of records that are removed before they are stored
-	// again.
-	listedTogether = 16
-	// listsBeside is the number of lists that are read beside changes: two changes or more
-	// since the list before. In the quick form or on a busy machine it is at least
-	// fewestBeside.
-	listsBeside  = 60
-	fewestBeside = 12
-)
-
 // listWhileOthersChange reads lists while every other record of the owner is removed
 // and stored again, or, if no method removes one, while new records are stored. A record
 // that stays must be in each list, once.
@@ -72,7 +59,7 @@ func listWhileOthersChange[T any](c *clauseContext, what string, k listedKind[T]
 		start := time.Now()
 		goesOn := func(n int) bool {
 			elapsed := time.Since(start)
-			return n < fewestBeside && elapsed < 10*raceLimit || n < c.rounds(listsBeside) && elapsed < c.hurry(c.span(raceLimit))
+			return n < fewestBeside && elapsed < 10*raceLimit || n < c.rounds(listsBeside) && elapsed < c.span(raceLimit)/c.haste
 		}
 		for n, last := 0, int64(0); goesOn(n); {
 			list := k.list()

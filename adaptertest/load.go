@@ -18,7 +18,7 @@ import (
 func (c *clauseContext) mixedLoad(handles []adapter.Adapter, clients int, d time.Duration, errorsCount bool) {
 	c.requires("CreateUser")
 	shared := c.newFixture(handles[0])
-	clients = c.atOnce(clients)
+	clients = min(clients, c.most)
 	start := time.Now()
 	var mu sync.Mutex
 	passes, failures := 0, 0

@@ -8,18 +8,15 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// gatherTime limits the creation of the sessions of a long call.
-const gatherTime = time.Second
-
 // gather stores many sessions, which session makes: up to 4,000, and as many as a slow
 // store can take in some time.
 func (c *clauseContext) gather(session func(i int) adapter.Session) (all []adapter.Session) {
 	const most = 4000
 	enough, limit := 400, c.span(gatherTime)
-	if c.brief() {
+	if c.brief {
 		enough = 100
 	}
-	if c.run.hurried {
+	if c.hurried {
 		limit /= 4
 	}
 	var mu sync.Mutex
@@ -43,10 +40,10 @@ func (c *clauseContext) gather(session func(i int) adapter.Session) (all []adapt
 // a moment and few others meet it.
 func (c *clauseContext) longCalls(try func(callFirst bool)) (n int) {
 	times := max(2, c.rounds(3))
-	if c.run.hurried {
+	if c.hurried {
 		times = max(1, c.rounds(2))
 	}
-	for end := time.Now().Add(c.hurry(c.span(gatherTime))); (n < times || time.Now().Before(end)) && !c.failed(); n++ {
+	for end := time.Now().Add(c.span(gatherTime) / c.haste); (n < times || time.Now().Before(end)) && !c.failed(); n++ {
 		try(n%2 == 0)
 	}
 	return n

@@ -38,17 +38,6 @@ type machine struct {
 	wrong  string
 }
 
-const (
-	// machineTime limits the search for a difference in a run of one round.
-	// shrinkTime limits the search for a shorter sequence.
-	machineTime = 3 * time.Second
-	shrinkTime  = 2 * time.Second
-	// fewestSequences is the number of sequences that are tried even on a slow
-	// machine, and fewestShrinks is the number of shorter ones.
-	fewestSequences = 5
-	fewestShrinks   = 500
-)
-
 // randomSequences compares the adapter, or with two handles both handles of one
 // store, with the model over random sequences of calls of all methods that the adapter
 // has. A sequence that differs is made shorter in a store opened afresh: what it needs
@@ -61,7 +50,7 @@ func (c *clauseContext) randomSequences(handles int) {
 	before, again := 0, 0 // sequences before the one that differs, and those that differ after it
 	search := c.span(machineTime)
 	if handles > 1 {
-		search = c.hurry(search) // the search through one handle takes its whole time
+		search = search / c.haste // the search through one handle takes its whole time
 	}
 	limit := time.Now().Add(search)
 	property := func(t *rapid.T) {

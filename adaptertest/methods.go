@@ -154,3 +154,12 @@ func (c *clauseContext) working(calls []call) []call {
 func (c *clauseContext) having(methods []string) []string {
 	return slices.DeleteFunc(slices.Clone(methods), func(method string) bool { return !c.works(method) })
 }
+
+// itsRecord is the group of a case that is a method: the kind of record that it is about.
+func itsRecord(method string) []string {
+	m, _ := methodNamed(method)
+	return []string{string(m.kind)}
+}
+
+// itself is the group of a case that is a method.
+func itself(method string) []string { return []string{method} }

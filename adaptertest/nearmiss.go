@@ -166,7 +166,7 @@ func (c *clauseContext) userNamed(id string) *adapter.User {
 // resemblingUsers creates users whose IDs are near misses of the ID, each with one record of
 // each kind.
 func (c *clauseContext) resemblingUsers(id string) (all []belongings) {
-	for m := range asTimeAllows(c, nearMisses(id)) {
+	for m := range some(&c.budget, nearMisses(id)) {
 		u := c.userNamed(m.value)
 		if u == nil {
 			continue
@@ -212,7 +212,7 @@ func (c *clauseContext) resemblingKeys(of *uninvolvedUser) {
 					near = append(near, m.value)
 				}
 			}
-			for value := range asTimeAllows(c, near) {
+			for value := range some(&c.budget, near) {
 				if strings.Contains(value, "\x00") {
 					c.missesOrFails(k, with(key, i, value)) // a NUL may be an error [INPUT-10]
 				} else {

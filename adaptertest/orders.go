@@ -17,16 +17,6 @@ import (
 // in one of the two orders. The calls are drawn from all methods that work on the
 // records of a fixture.
 
-// The limits of the pairs of calls, for each round of the run: the time at the barrier and
-// the time step by step, twice as long while some pairs have not been made, and the fewest
-// pairs of each. Step by step, a run that is not hurried makes all related pairs, whatever
-// the time.
-const (
-	ordersTime   = time.Second
-	hurriedTime  = 200 * time.Millisecond
-	fewestOrders = 10
-)
-
 // contended is a fixture, and what two calls compete for.
 type contended struct {
 	*fixture
@@ -198,7 +188,7 @@ func (c *clauseContext) pairsOfCalls(second func(*contended) []call, verify func
 	// lock of the first would wait for ever.
 	pause := min(heldPause, max(time.Millisecond, 5*calling/time.Duration(n)))
 	least := c.rounds(fewestOrders)
-	if !c.run.hurried {
+	if !c.hurried {
 		least = c.rounds(max(fewestOrders, related))
 	}
 	n = 0
@@ -243,7 +233,7 @@ func (c *clauseContext) pairsOf(first, second []call) (pairs [][2]int, related i
 // have not been made yet.
 func (c *clauseContext) more(unmade bool, start time.Time) bool {
 	limit := c.span(ordersTime)
-	if c.run.hurried {
+	if c.hurried {
 		limit = c.span(hurriedTime)
 	}
 	if unmade {

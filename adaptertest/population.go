@@ -2,10 +2,6 @@ package adaptertest
 
 import "time"
 
-// volumeWorkers is the number of goroutines that populate a store if that is
-// faster.
-const volumeWorkers = 8
-
 // populate calls f(0) to f(n-1), from one goroutine or from several, after
 // measuring which is faster with the store.
 func (c *clauseContext) populate(n int, f func(i int)) {
@@ -28,8 +24,5 @@ func (c *clauseContext) populate(n int, f func(i int)) {
 	run(second, n, workers)
 }
 
-// manyRecords is more than the page sizes of stores and drivers.
-const manyRecords = 1050
-
 // many is manyRecords, or fewer in a run of less than one round.
-func (c *clauseContext) many() int { return manyRecords / c.stride(7) }
+func (c *clauseContext) many() int { return manyRecords / min(7, c.stride) }

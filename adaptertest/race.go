@@ -86,22 +86,6 @@ type raceCase struct {
 	exact bool
 }
 
-// The limits of a race at the barrier, for each round of the run: at least
-// raceMinimum repetitions, raceOverlaps of them with two calls that overlap, and
-// raceTime; at most raceLimit, or half of it in a hurried run, unless that is less than
-// raceFewest repetitions.
-const (
-	raceMinimum  = 200
-	raceOverlaps = 500
-	raceFewest   = 4
-	raceTime     = 100 * time.Millisecond
-	raceLimit    = 400 * time.Millisecond
-	// overlapsOfPair is the number of overlapping calls for each pair of fields.
-	overlapsOfPair = 60
-	// racers is the number of calls that start at once.
-	racers = 16
-)
-
 // race runs race cases of n calls and of two calls at the barrier, and race cases
 // of two calls with held answers. arrange prepares a new race case each time.
 func (c *clauseContext) race(n int, arrange func(n, round int) raceCase) {
@@ -127,7 +111,7 @@ func (c *clauseContext) handles() []adapter.Adapter {
 func (c *clauseContext) atBarrier(handles []adapter.Adapter, n int, arrange func(n, round int) raceCase) (rounds int) {
 	p, stop := pair.New()
 	defer stop()
-	n = c.atOnce(n)
+	n = min(n, c.most)
 	start := time.Now()
 	for overlaps := 0; ; rounds++ {
 		elapsed := time.Since(start)
@@ -152,7 +136,7 @@ func (c *clauseContext) atBarrier(handles []adapter.Adapter, n int, arrange func
 
 // raceIsOver reports whether a race has reached its limit of time.
 func (c *clauseContext) raceIsOver(rounds int, elapsed, limit time.Duration) bool {
-	return rounds >= raceFewest && elapsed >= c.hurry(c.span(limit))
+	return rounds >= raceFewest && elapsed >= c.span(limit)/c.haste
 }
 
 // allTogether makes calls at one moment, as far as the scheduler allows.
@@ -202,16 +186,6 @@ func (c *clauseContext) judge(k raceCase, history []operation, how string) {
 	}
 }
 
-// The limits of a race with held answers.
-const (
-	heldSteps = 12
-	// heldPause is how long the race waits for a call while the answer of
-	// another call is held: the first may be waiting for a lock of the other.
-	heldPause = 25 * time.Millisecond
-	// lookPause is the same while a call is stopped at its context.
-	lookPause = 5 * time.Millisecond
-)
-
 // withHeldAnswers runs race cases of two calls. Each call in turn is stopped after each
 // of its steps, while the other one runs.
 func (c *clauseContext) withHeldAnswers(handles []adapter.Adapter, round int, arrange func(n, round int) raceCase) {
@@ -229,7 +203,7 @@ func (c *clauseContext) withHeldAnswers(handles []adapter.Adapter, round int, ar
 // of the context. The other call is made through the same handle and through another one;
 // in a hurried run through one of them.
 func (c *clauseContext) stepByStep(handles []adapter.Adapter, first int, pause time.Duration, arrange func() raceCase) {
-	if c.run.hurried {
+	if c.hurried {
 		c.stepByStepWith(handles[0], c.oneOf(handles), first, pause, arrange)
 		return
 	}

@@ -9,10 +9,6 @@ import (
 
 // Writes that are refused, for the clauses about faults and about errors.
 
-// several is the number of calls that are made at once, so that a pool opens several
-// connections.
-const several = 8
-
 // refusals makes writes that ask for what is taken, or for an absent owner or record. It
 // returns the sentinel that each error matches, by the number of the call; a call that
 // was not refused has none.
@@ -36,7 +32,7 @@ func (c *clauseContext) refusals() map[int]error {
 // refusesStill makes the same writes over several connections at once, each with records
 // of its own. Those that were refused before are refused in the same way.
 func (c *clauseContext) refusesStill(when string, before map[int]error) {
-	calls := make([][]call, c.atOnce(several))
+	calls := make([][]call, min(several, c.most))
 	for i := range calls {
 		calls[i] = c.refusedOn(c.newFixture(c.raw))
 	}

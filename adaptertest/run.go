@@ -394,7 +394,8 @@ func (r *run) givenUp() bool {
 func (r *run) newC(clause Clause) *clauseContext {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(clause.ID))
-	c := &clauseContext{clause: clause, run: r, rand: rand.New(rand.NewPCG(r.options.Seed, h.Sum64())), trace: &trace{}}
+	c := &clauseContext{clause: clause, run: r, trace: &trace{},
+		budget: newBudget(r.options.Rounds, r.hurried, rand.New(rand.NewPCG(r.options.Seed, h.Sum64())))}
 	c.tb = &harnessTB{c: c}
 	c.tb.tempDir = func() string {
 		dir, err := os.MkdirTemp("", "adaptertest-*")

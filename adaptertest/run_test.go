@@ -260,7 +260,7 @@ func TestRounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &clauseContext{run: r}
+		c := r.newC(Clause{})
 		if got := [2]int{c.rounds(60), c.rounds(1)}; got != want {
 			t.Errorf("Rounds %v: 60 and 1 become %v, want %v", rounds, got, want)
 		}

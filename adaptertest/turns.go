@@ -9,13 +9,6 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// In a run of one round all writes are made in turn for turnsTime, and at least fewestTurns
-// times.
-const (
-	turnsTime   = 4 * time.Second
-	fewestTurns = 4
-)
-
 // writesInTurn makes all writes on the same few records, one after the other in random
 // order, and all lookups after each of them. What a call has left in a cache, an index or
 // a counter must not change what a later one does, or what the lookups find.
@@ -25,7 +18,7 @@ func (c *clauseContext) writesInTurn() {
 	}
 	moves := c.sessionsMove()
 	n, start := 0, time.Now()
-	for ; n < max(1, c.rounds(fewestTurns)) || time.Since(start) < c.hurry(c.span(turnsTime)); n++ {
+	for ; n < max(1, c.rounds(fewestTurns)) || time.Since(start) < c.span(turnsTime)/c.haste; n++ {
 		k := c.newContended(moves)
 		c.inTurn(k, c.shuffledWrites(k))
 	}

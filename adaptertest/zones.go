@@ -44,7 +44,7 @@ func otherZones(c *clauseContext) {
 		reader = c.second()
 		c.throughSecond(reader)
 	}
-	zones := share(c, []string{"Asia/Kathmandu", "America/St_Johns"}, int(c.run.options.Seed%2))
+	zones := every(c.stride, []string{"Asia/Kathmandu", "America/St_Johns"}, int(c.run.options.Seed%2))
 	dirs := make([]string, len(zones))
 	outputs := make([]string, len(zones))
 	for i := range zones {

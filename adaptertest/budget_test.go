@@ -8,18 +8,16 @@ import (
 
 // shortOfTime is a clause of a brief run that has had its time.
 func shortOfTime(seed uint64) *clauseContext {
-	return &clauseContext{
-		run:      &run{hurried: true, options: Options{Rounds: QuickRounds}},
-		rand:     rand.New(rand.NewPCG(seed, 0)),
-		enoughAt: time.Now().Add(-time.Second),
-	}
+	c := &clauseContext{budget: newBudget(QuickRounds, true, rand.New(rand.NewPCG(seed, 0)))}
+	c.enoughAt = time.Now().Add(-time.Second)
+	return c
 }
 
 func TestOneCaseIsTriedInAnyTime(t *testing.T) {
 	for seed := range uint64(20) {
 		c := shortOfTime(seed)
 		came := 0
-		eachCase(c, []string{"absent", "GetUser", "UpdateUser"}, itself, func(method string) bool {
+		each(c, []string{"absent", "GetUser", "UpdateUser"}, itself, func(method string) bool {
 			if method == "absent" {
 				return false // which is no case
 			}
@@ -47,7 +45,7 @@ func TestOneStepIsTriedInAnyTime(t *testing.T) {
 	for seed := range uint64(20) {
 		for steps := range 6 {
 			came := 0
-			stepsInTurn(shortOfTime(seed), 40, func(step int) bool {
+			inTurn(shortOfTime(seed), 40, func(step int) bool {
 				if step > steps {
 					return false
 				}
