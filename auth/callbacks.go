@@ -33,7 +33,10 @@ type Callbacks struct {
 
 	// Session makes the session that the client sees. The default shows the user's
 	// name, e-mail address and image, and the expiry. A nil result shows no
-	// session.
+	// session. If the result has no User, nobody is signed in: Require and the
+	// guards of package frameworks refuse the request, and a sign-in links no
+	// account to the user. Session and JWT are therefore called at a sign-in too,
+	// if the browser has a session.
 	Session func(ctx context.Context, p SessionParams) (*Session, error)
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -241,6 +242,83 @@ func mustParse(t *testing.T, target string) *url.URL {
 		t.Fatal(err)
 	}
 	return u
+}
+
+// TestHiddenUserIsNobody: if Callbacks.Session returns no user, or
+// Callbacks.JWT no claims, nobody is signed in, with both strategies.
+func TestHiddenUserIsNobody(t *testing.T) {
+	t.Parallel()
+	for name, strategy := range map[string]auth.Strategy{"database": auth.StrategyDatabase, "token": auth.StrategyJWT} {
+		for which, hide := range map[string]func(c *auth.Callbacks, locked *bool){
+			"no user": func(c *auth.Callbacks, locked *bool) {
+				c.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+					if *locked {
+						p.Session.User = nil
+					}
+					return p.Session, nil
+				}
+			},
+			"no session": func(c *auth.Callbacks, locked *bool) {
+				c.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+					if *locked {
+						return nil, nil
+					}
+					return p.Session, nil
+				}
+			},
+			"no claims": func(c *auth.Callbacks, locked *bool) {
+				c.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+					if *locked && p.User == nil {
+						return nil, nil
+					}
+					return p.Token, nil
+				}
+			},
+		} {
+			if which == "no claims" && strategy == auth.StrategyDatabase {
+				continue
+			}
+			t.Run(name+", "+which, func(t *testing.T) {
+				t.Parallel()
+				locked := false
+				st := newStage(t, func(_ *stage, c *auth.Config) {
+					c.Session.Strategy = strategy
+					hide(&c.Callbacks, &locked)
+				})
+				b := newBrowser(t, st)
+				st.at(b, "idp", "ada").wantLocation(t, origin)
+				began := st.start(b, "/auth/signin/other?login_hint=ada-there")
+				locked = true
+				require := st.Require(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("Require lets the request continue") }))
+				w := httptest.NewRecorder()
+				r := b.request("/")
+				if require.ServeHTTP(w, r); w.Code != http.StatusSeeOther {
+					t.Errorf("Require: status %d", w.Code)
+				}
+				if session, err := st.Session(r); err != nil || session != nil && session.User != nil {
+					t.Errorf("Session: got %+v, %v", session, err)
+				}
+				if list, err := st.Sessions(r); !errors.Is(err, auth.ErrNoSession) {
+					t.Errorf("Sessions: got %v, %v", list, err)
+				}
+				if ended, err := st.RevokeSession(r, "x"); !errors.Is(err, auth.ErrNoSession) {
+					t.Errorf("RevokeSession: got %v, %v", ended, err)
+				}
+				other := *b
+				other.cookies = maps.Clone(b.cookies)
+				other.get("/auth/callback/other?"+st.idp.authorize(t, began).Encode()).wantLocation(t, origin+"/auth/signin?error=OAuthAccountNotLinked")
+				if n := len(st.store.accounts); n != 1 {
+					t.Errorf("an account was linked to a user who is not signed in: %d accounts", n)
+				}
+				locked = false
+				began = st.start(b, "/auth/signin/other?login_hint=ada-there")
+				b.get("/auth/callback/other?"+st.idp.authorize(t, began).Encode()).wantLocation(t, origin)
+				if n := len(st.store.accounts); n != 2 || len(st.store.users) != 1 {
+					t.Errorf("the signed-in user has %d accounts, want 2", n)
+				}
+			})
+		}
+	}
 }
 
 // TestRequireBehindStripPrefix: the browser comes back to the whole path.

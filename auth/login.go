@@ -216,8 +216,9 @@ func (l loggedIn) id() string {
 }
 
 // currentUser finds the user who is signed in. Nobody is signed in if the
-// session has expired, if its user was deleted, or if the subject of the token
-// is not the ID of a user of the adapter.
+// session has expired, if a callback shows no user for it, if its user was
+// deleted, or if the subject of the token is not the ID of a user of the
+// adapter.
 func (e *engine) currentUser(ctx context.Context, b browser) (loggedIn, error) {
 	if b.sessionToken == "" || e.store == nil {
 		return loggedIn{}, nil
@@ -227,7 +228,11 @@ func (e *engine) currentUser(ctx context.Context, b browser) (loggedIn, error) {
 		if err != nil || stored == nil {
 			return loggedIn{}, err
 		}
-		return loggedIn{record: &stored.User, session: &stored.Session, browser: b}, nil
+		current := loggedIn{record: &stored.User, session: &stored.Session, browser: b}
+		if shown, err := e.askSession(ctx, storedSession(stored)); err != nil || shown == nil || shown.User == nil {
+			return loggedIn{session: current.session}, err
+		}
+		return current, nil
 	}
 	opened, err := e.openToken(ctx, b.sessionToken, b.salt)
 	if isVoid(err) {
@@ -239,6 +244,13 @@ func (e *engine) currentUser(ctx context.Context, b browser) (loggedIn, error) {
 	sub := opened.claims.String("sub")
 	if sub == "" || !e.namesAdapterUser(opened.claims) {
 		return loggedIn{}, nil
+	}
+	claims, _, err := e.askJWT(ctx, opened.claims, JWTParams{ReadOnly: true})
+	if err != nil || claims == nil {
+		return loggedIn{}, err
+	}
+	if shown, err := e.askSession(ctx, tokenSession(claims, e.config.Session.expires(opened.issued, opened.began))); err != nil || shown == nil || shown.User == nil {
+		return loggedIn{}, err
 	}
 	user, err := e.store.user(ctx, sub)
 	if err != nil || user == nil {

@@ -13,9 +13,10 @@ import (
 // nil if nobody is signed in. An error means that the store could not be read
 // or that a callback failed; a session that is not valid is not an error.
 //
-// The result is what Callbacks.Session returned. Its User always has the ID;
-// the client sees the ID only if the callback sets it. A database session is
-// extended when that is due. Cookies are not renewed: see Refresh.
+// The result is what Callbacks.Session returned. If its User has no ID, the ID
+// is filled in; the client sees the ID only if the callback sets it. A session
+// without a User is not signed in. A database session is extended when that is
+// due. Cookies are not renewed: see Refresh.
 func (h *Handler) Session(r *http.Request) (*Session, error) {
 	if l := h.loaded(r.Context()); l != nil {
 		return l.get()
@@ -65,11 +66,11 @@ func (h *Handler) read(hr *http.Request, w http.ResponseWriter, a access) (*Sess
 	switch {
 	case session == nil:
 		return nil, nil
-	case e.config.Callbacks.Session == nil || session.User == nil:
+	case e.config.Callbacks.Session == nil:
 		full := *session
 		full.User = read.user
 		session = &full
-	case session.User.ID == "":
+	case session.User != nil && session.User.ID == "":
 		full := *session
 		full.User = session.User.withID(read.user.ID)
 		session = &full

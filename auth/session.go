@@ -141,20 +141,35 @@ func (e *engine) sessionFromStore(ctx context.Context, r *request, token string,
 		read.cookies = spec.sessionCookies(names, "", time.Time{})
 		return read
 	}
-	user := userFromRecord(&stored.User)
-	read.user = user
-	session := &Session{User: shownUser(user), Expires: stored.Session.Expires.UTC()}
-	if e.config.Callbacks.Session != nil {
-		session, read.err = guard(ctx, e.config.Callbacks.Session, SessionParams{Session: session, User: user, Trigger: a.trigger, NewSession: a.update})
-		if read.err != nil {
-			return read
-		}
+	p := storedSession(stored)
+	p.Trigger, p.NewSession = a.trigger, a.update
+	if read.session, read.err = e.askSession(ctx, p); read.err != nil {
+		return read
 	}
-	read.session, read.found = session, true
+	read.user, read.found = userFromRecord(&stored.User), true
 	if !a.readOnly {
 		read.cookies = spec.sessionCookies(names, token, e.cookieExpires(stored.Session))
 	}
 	return read
+}
+
+// askSession calls Callbacks.Session, if there is one.
+func (e *engine) askSession(ctx context.Context, p SessionParams) (*Session, error) {
+	if e.config.Callbacks.Session == nil {
+		return p.Session, nil
+	}
+	return guard(ctx, e.config.Callbacks.Session, p)
+}
+
+// storedSession is the argument of Callbacks.Session for a database session.
+func storedSession(s *adapter.SessionAndUser) SessionParams {
+	user := userFromRecord(&s.User)
+	return SessionParams{Session: &Session{User: shownUser(user), Expires: s.Session.Expires.UTC()}, User: user}
+}
+
+// tokenSession is the argument of Callbacks.Session for a session token.
+func tokenSession(claims Claims, expires time.Time) SessionParams {
+	return SessionParams{Session: &Session{User: userFromClaims(claims), Expires: expires}, Token: claims}
 }
 
 // liveSession reads a database session and extends it if that is due.

@@ -144,15 +144,13 @@ func (e *engine) sessionFromToken(ctx context.Context, r *request, token string,
 	if renew {
 		expires = e.config.Session.expires(e.config.Clock(), t.began)
 	}
-	session := &Session{User: userFromClaims(claims), Expires: expires}
-	read.user = session.User.withID(claims.String("sub"))
-	if e.config.Callbacks.Session != nil {
-		session, err = guard(ctx, e.config.Callbacks.Session, SessionParams{Session: session, Token: claims, Trigger: a.trigger, NewSession: a.update})
-		if err != nil {
-			return sessionRead{err: err}
-		}
+	p := tokenSession(claims, expires)
+	p.Trigger, p.NewSession = a.trigger, a.update
+	read.user = p.Session.User.withID(claims.String("sub"))
+	if read.session, err = e.askSession(ctx, p); err != nil {
+		return sessionRead{err: err}
 	}
-	read.session, read.found, read.claims = session, true, claims
+	read.found, read.claims = true, claims
 	switch {
 	case renew:
 		if token, err = e.issueToken(ctx, r, claims, t.began); err != nil {

@@ -1,6 +1,7 @@
 package frameworks_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -168,6 +169,55 @@ func commonPromises() map[string]promise {
 				}
 			})))
 			w.signedIn().get("/flush").wantStatus(http.StatusOK)
+		}},
+		"AL-07": {proof: func(w *world) {
+			w.config.Callbacks.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+				p.Session.User = nil
+				return p.Session, nil
+			}
+			for name, site := range map[string]func(w *world) (open, guarded []string){
+				"MiddlewareAuth": func(w *world) (_, _ []string) {
+					middlewareSite(w)
+					return []string{"/page"}, []string{"/private"}
+				},
+				"FullstackAuth": func(w *world) (_, _ []string) {
+					fullstackSite(w, func(c *frameworks.FullstackConfig) {
+						c.Authorized = func(r *http.Request, s *auth.Session) frameworks.Answer {
+							if r.URL.Query().Has("guarded") && (s == nil || s.User == nil) {
+								return frameworks.AskToSignIn()
+							}
+							return frameworks.GoOn()
+						}
+					})
+					return []string{"/page", "/wrapped", "/refresh"}, []string{"/page?guarded", "/wrapped?guarded"}
+				},
+				"ResumableAuth": func(w *world) (_, _ []string) {
+					resumableSite(w)
+					return []string{"/page"}, nil
+				},
+				"ReactiveAuth": func(w *world) (_, _ []string) {
+					reactiveSite(w)
+					return []string{"/page", "/read"}, []string{"/admin", "/account/settings"}
+				},
+				"CompiledUIAuth": func(w *world) (_, _ []string) {
+					compiledUISite(w)
+					return []string{"/x"}, []string{"/admin", "/own"}
+				},
+			} {
+				w := w.again()
+				open, guarded := site(w)
+				w.signedIn()
+				for _, path := range open {
+					if res := w.get(w.prefix + path).wantStatus(http.StatusOK); res.body != "nobody" {
+						w.Errorf("%s: %s: got %s", name, path, res.body)
+					}
+				}
+				for _, path := range guarded {
+					if res := w.get(w.prefix + path); res.StatusCode != http.StatusSeeOther {
+						w.Errorf("%s: %s: status %d, body %s", name, path, res.StatusCode, res.body)
+					}
+				}
+			}
 		}},
 	}
 }

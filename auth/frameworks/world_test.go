@@ -96,6 +96,13 @@ func newWorld(t testing.TB, x wiring) *world {
 	return w
 }
 
+// again returns a world of its own with the same configuration.
+func (w *world) again() *world {
+	other := newWorld(w.TB, w.wiring)
+	other.config.Callbacks = w.config.Callbacks
+	return other
+}
+
 func (w *world) newBrowser() *http.Client {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -295,7 +302,7 @@ func page(read func(r *http.Request) (*auth.Session, error)) http.Handler {
 		switch {
 		case err != nil:
 			http.Error(w, "error: "+err.Error(), http.StatusTeapot)
-		case s == nil:
+		case s == nil || s.User == nil:
 			_, _ = fmt.Fprint(w, "nobody")
 		default:
 			_, _ = fmt.Fprintf(w, "user %s <%s>", s.User.ID, s.User.Email)

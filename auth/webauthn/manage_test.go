@@ -1,8 +1,10 @@
 package webauthn_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -160,5 +162,40 @@ func TestWithoutEdits(t *testing.T) {
 	res := b.do(http.MethodPost, "/passkeys", form.Encode(), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {origin}})
 	if res.StatusCode != http.StatusNotImplemented {
 		t.Errorf("the page answers with status %d", res.StatusCode)
+	}
+}
+
+// TestHiddenUserHasNoPasskeys: a user whom Callbacks.Session hides is nobody on
+// the page of passkeys, and gets no further passkey.
+func TestHiddenUserHasNoPasskeys(t *testing.T) {
+	for name, strategy := range map[string]auth.Strategy{"database": auth.StrategyDatabase, "token": auth.StrategyJWT} {
+		t.Run(name, func(t *testing.T) {
+			locked := false
+			s := newSite(t, func(c *auth.Config) {
+				c.Session.Strategy = strategy
+				c.Callbacks.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+					if locked {
+						p.Session.User = nil
+					}
+					return p.Session, nil
+				}
+			})
+			b := newBrowser(t, s)
+			b.wantDone(b.register(softkey.New(t, softkey.ES256), "ada@example.com"))
+			began := b.options("action=register")
+			locked = true
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest(http.MethodGet, origin+"/passkeys", nil)
+			for _, c := range b.cookies {
+				r.AddCookie(c)
+			}
+			if s.PasskeysPage().ServeHTTP(w, r); w.Code != http.StatusSeeOther {
+				t.Errorf("the page of passkeys: status %d", w.Code)
+			}
+			b.wantRefused(b.finish("register", softkey.New(t, softkey.ES256).Register(t, began.Options, b.client())), "user-changed")
+			if got := s.authenticatorsOf(t, "ada@example.com"); len(got) != 1 {
+				t.Errorf("the user has %d passkeys, want 1", len(got))
+			}
+		})
 	}
 }
