@@ -382,7 +382,7 @@ func TestPlantedTokenBesideChunks(t *testing.T) {
 		if err != nil || c.want == "" != (session == nil) || session != nil && session.User.ID != c.want {
 			t.Errorf("%s: got %+v, %v, want %q", what, session, err, c.want)
 		}
-		claims, err := jwt.GetToken(t.Context(), jwt.GetTokenParams{Header: r.Header, Secrets: []string{secret}, SecureCookie: true})
+		claims, err := jwt.GetToken(t.Context(), jwt.GetTokenParams{Header: r.Header, Secrets: []string{secret}, URL: origin})
 		if err != nil || claims.String("sub") != c.want {
 			t.Errorf("%s: GetToken gives %q, %v, want %q", what, claims.String("sub"), err, c.want)
 		}

@@ -13,5 +13,9 @@
 //
 // A token is not a record in a store, so it can't be revoked before it expires.
 // The package does no input or output, starts no goroutine and keeps no state
-// of its own.
+// of its own. GetToken reads two environment variables.
+//
+// The package will be refactored, so programs should not rely on it: read the
+// session with Handler.Session of package auth, or with an integration of
+// package frameworks.
 package jwt

@@ -1,11 +1,13 @@
 package jwt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -27,12 +29,16 @@ type GetTokenParams struct {
 	Header http.Header
 	// Secrets holds the secrets that may have made the token, newest first.
 	Secrets []string
-	// CookieName is the name of the cookie. Empty means CookieName, or
-	// SecureCookieName when SecureCookie is set.
+	// CookieName is the name of the cookie. Empty means SecureCookieName if the
+	// site has secure cookies, else CookieName.
 	CookieName string
-	// SecureCookie says that cookie names have the prefix of secure cookies,
-	// which they have when the site is served over HTTPS.
-	SecureCookie bool
+	// URL is the URL of the site. Empty means the environment variable AUTH_URL,
+	// or NEXTAUTH_URL if that is not set. The site has secure cookies unless its
+	// URL begins with http:, or is not known.
+	URL string
+	// SecureCookie, if it is not nil, says whether the site has secure cookies,
+	// whatever its URL is.
+	SecureCookie *bool
 	// Salt is the salt of the token. Empty means the name of the cookie.
 	Salt string
 	// Decode reads the token. Nil means [Decode].
@@ -138,8 +144,17 @@ func (p GetTokenParams) cookieName() string {
 	switch {
 	case p.CookieName != "":
 		return p.CookieName
-	case p.SecureCookie:
+	case p.secure():
 		return SecureCookieName
 	}
 	return CookieName
+}
+
+// secure reports whether the site has secure cookies.
+func (p GetTokenParams) secure() bool {
+	if p.SecureCookie != nil {
+		return *p.SecureCookie
+	}
+	site := cmp.Or(p.URL, os.Getenv("AUTH_URL"), os.Getenv("NEXTAUTH_URL"))
+	return site != "" && !strings.HasPrefix(strings.ToLower(site), "http:")
 }

@@ -287,7 +287,7 @@ func TestGoldenGetToken(t *testing.T) {
 			}
 			params := jwt.GetTokenParams{
 				Header: header, Secrets: row.Params.Secret, Salt: row.Params.Salt,
-				CookieName: row.Params.CookieName, SecureCookie: row.Params.SecureCookie, Now: at(row.Now),
+				CookieName: row.Params.CookieName, SecureCookie: &row.Params.SecureCookie, Now: at(row.Now),
 			}
 			want := row.Result
 			if fix, ok := fixedGetToken[row.Name]; ok {

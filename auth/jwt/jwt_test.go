@@ -205,6 +205,60 @@ func TestGetTokenErrors(t *testing.T) {
 	}
 }
 
+// TestWhichCookieHasTheToken: the URL of the site says which of the two cookies
+// GetToken and GetRawToken read.
+func TestWhichCookieHasTheToken(t *testing.T) {
+	for name, c := range map[string]struct {
+		params            jwt.GetTokenParams
+		auth, next, plain string
+	}{
+		"nothing is known":              {plain: "plain"},
+		"https":                         {params: jwt.GetTokenParams{URL: "https://app.example.com"}},
+		"http":                          {params: jwt.GetTokenParams{URL: "http://localhost:3000"}, plain: "plain"},
+		"HTTP":                          {params: jwt.GetTokenParams{URL: "HTTP://localhost:3000"}, plain: "plain"},
+		"no scheme":                     {params: jwt.GetTokenParams{URL: "app.example.com"}},
+		"AUTH_URL, https":               {auth: "https://app.example.com/auth"},
+		"AUTH_URL, http":                {auth: "http://localhost:3000", plain: "plain"},
+		"NEXTAUTH_URL, https":           {next: "https://app.example.com"},
+		"NEXTAUTH_URL, http":            {next: "http://localhost:3000", plain: "plain"},
+		"AUTH_URL before NEXTAUTH_URL":  {auth: "http://localhost:3000", next: "https://app.example.com", plain: "plain"},
+		"URL before AUTH_URL":           {params: jwt.GetTokenParams{URL: "https://app.example.com"}, auth: "http://localhost:3000"},
+		"SecureCookie before https":     {params: jwt.GetTokenParams{URL: "https://app.example.com", SecureCookie: new(false)}, plain: "plain"},
+		"SecureCookie before http":      {params: jwt.GetTokenParams{SecureCookie: new(true)}, auth: "http://localhost:3000"},
+		"CookieName before all of them": {params: jwt.GetTokenParams{CookieName: jwt.CookieName, URL: "https://app.example.com"}, plain: "plain"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("AUTH_URL", c.auth)
+			t.Setenv("NEXTAUTH_URL", c.next)
+			header := http.Header{}
+			for cookie, who := range map[string]string{jwt.CookieName: "plain", jwt.SecureCookieName: "secure"} {
+				token, err := jwt.Encode(jwt.EncodeParams{Token: jwt.Claims{"sub": who}, Secrets: []string{secret}, Salt: cookie})
+				if err != nil {
+					t.Fatal(err)
+				}
+				header.Add("Cookie", cookie+"="+token)
+			}
+			p := c.params
+			p.Header, p.Secrets = header, []string{secret}
+			want := c.plain
+			if want == "" {
+				want = "secure"
+			}
+			if claims, err := jwt.GetToken(t.Context(), p); err != nil || claims.String("sub") != want {
+				t.Errorf("got the claims %v, %v, want those of the %s cookie", claims, err, want)
+			}
+			raw, err := jwt.GetRawToken(p)
+			name := jwt.SecureCookieName
+			if want == "plain" {
+				name = jwt.CookieName
+			}
+			if err != nil || !strings.Contains(strings.Join(header["Cookie"], "; "), name+"="+raw) {
+				t.Errorf("got the raw token %s, %v", raw, err)
+			}
+		})
+	}
+}
+
 func TestGetTokenDecodeAndLogger(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
