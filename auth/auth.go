@@ -13,7 +13,8 @@ type Handler struct{ engine *engine }
 // New compiles a configuration. Values that it lacks are taken from the
 // environment of the process: AUTH_SECRET, AUTH_URL, AUTH_TRUST_HOST,
 // AUTH_REDIRECT_PROXY_URL, and for each provider AUTH_<ID>_ID,
-// AUTH_<ID>_SECRET, AUTH_<ID>_ISSUER and AUTH_<ID>_KEY; see docs/protocol.md,
+// AUTH_<ID>_SECRET, AUTH_<ID>_ISSUER and AUTH_<ID>_KEY. NEXTAUTH_SECRET and
+// NEXTAUTH_URL are other names of the first two; see docs/protocol.md,
 // "Environment". All problems of the configuration are reported at once, each
 // as an *Error in the joined error. The configuration is copied; the providers,
 // callbacks and adapter in it are used as they are.

@@ -34,7 +34,7 @@ type Config struct {
 	// tokens and mail links are hashed with the whole list, as in Auth.js. Those
 	// that were made with an earlier list stay valid if that list is the end of
 	// this one, or is one secret of it. Remove an old secret when everything made
-	// with it has expired. Environment: AUTH_SECRET.
+	// with it has expired. Environment: AUTH_SECRET, NEXTAUTH_SECRET.
 	Secret []string
 
 	// DangerouslyAcceptShortSecrets accepts secrets of fewer than 32 characters
@@ -44,11 +44,11 @@ type Config struct {
 
 	// URL is the public URL of the site. Only scheme, host and port are used. If
 	// it is set, the origin of a request does not matter, so set it behind a
-	// proxy. Environment: AUTH_URL.
+	// proxy. Environment: AUTH_URL, NEXTAUTH_URL.
 	URL string
 
 	// BasePath is the path that all routes are below; the default is /auth.
-	// Environment: the path of AUTH_URL.
+	// Environment: the path of AUTH_URL or NEXTAUTH_URL.
 	BasePath string
 
 	Session   SessionConfig

@@ -177,6 +177,69 @@ func TestNewReadsTheEnvironment(t *testing.T) {
 	}
 }
 
+// TestVariablesOfNextAuth: NEXTAUTH_SECRET and NEXTAUTH_URL are read, after
+// the names that begin with AUTH_.
+func TestVariablesOfNextAuth(t *testing.T) {
+	const next, newest = "nextauth-secret-nextauth-secret-1", "newest-secret-newest-secret-newes"
+	for _, c := range []struct {
+		env       env
+		url, base string
+		secret    []string
+	}{
+		{env{"NEXTAUTH_SECRET": next, "NEXTAUTH_URL": "https://n.example/login"}, "https://n.example/login", "/login", []string{next}},
+		{env{"NEXTAUTH_SECRET": next, "AUTH_SECRET": secret, "AUTH_URL": origin + "/x", "NEXTAUTH_URL": "https://n.example/login"}, origin + "/x", "/x", []string{secret}},
+		{env{"NEXTAUTH_SECRET": next, "AUTH_SECRET_2": newest}, "", "/auth", []string{newest, next}},
+	} {
+		var config auth.Config
+		auth.SetEnvDefaults(c.env.get, &config, true)
+		if config.URL != c.url || config.BasePath != c.base || !slices.Equal(config.Secret, c.secret) {
+			t.Errorf("%v: got the URL %q, the base path %q, the secrets %q", c.env, config.URL, config.BasePath, config.Secret)
+		}
+		for _, name := range []string{"AUTH_SECRET", "AUTH_SECRET_2", "AUTH_URL", "NEXTAUTH_SECRET", "NEXTAUTH_URL"} {
+			t.Setenv(name, c.env[name])
+		}
+		h, err := auth.New(auth.Config{Providers: []auth.Provider{password()}, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatalf("%v: %v", c.env, err)
+		}
+		if w := httptest.NewRecorder(); c.url != "" {
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, c.base+"/providers", nil))
+			if !strings.Contains(w.Body.String(), `"`+c.url+`/signin/credentials"`) {
+				t.Errorf("%v: got %s", c.env, w.Body)
+			}
+		}
+	}
+}
+
+// TestVariablesOfAProvider: the variables of a provider are in upper snake case,
+// or have the names of Auth.js.
+func TestVariablesOfAProvider(t *testing.T) {
+	t.Parallel()
+	for id, names := range map[string][]string{"dot.ted": {"DOT_TED", "DOT.TED"}, "camelCase": {"CAMEL_CASE", "CAMELCASE"}, "my-idp": {"MY_IDP"}} {
+		for i, name := range names {
+			vars := env{"AUTH_" + name + "_ID": "id", "AUTH_" + name + "_SECRET": "s", "AUTH_" + name + "_ISSUER": "https://i.example", "AUTH_" + name + "_KEY": "key"}
+			if i > 0 {
+				vars["AUTH_"+names[0]+"_ID"] = "of the first name"
+			}
+			config := auth.Config{Providers: []auth.Provider{&auth.OAuth{ID: id}, &auth.Email{ID: id}}}
+			auth.SetEnvDefaults(vars.get, &config, false)
+			o, _ := config.Providers[0].(*auth.OAuth)
+			if o.ClientSecret != "s" || o.Issuer != "https://i.example" || o.ClientID != map[bool]string{true: "of the first name", false: "id"}[i > 0] {
+				t.Errorf("%s: %s: got %q, %q, %q", id, name, o.ClientID, o.ClientSecret, o.Issuer)
+			}
+			if e, _ := config.Providers[1].(*auth.Email); e.APIKey != "key" {
+				t.Errorf("%s: %s: the key of the mail service is missing", id, name)
+			}
+		}
+		_, err := auth.New(auth.Config{Secret: []string{secret}, URL: origin, Providers: []auth.Provider{&auth.OAuth{ID: id, Issuer: "https://i.example"}}})
+		for _, suffix := range []string{"_ID", "_SECRET"} {
+			if variable := "AUTH_" + names[0] + suffix; err == nil || !strings.Contains(err.Error(), variable) {
+				t.Errorf("the error does not name the variable %s: %v", variable, err)
+			}
+		}
+	}
+}
+
 // TestNewBasePath: the base path is that of the configuration, else of
 // AUTH_URL if it has one, else /auth.
 func TestNewBasePath(t *testing.T) {

@@ -1,11 +1,14 @@
 package auth
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/envname"
 )
 
 // Env returns the value of a variable; os.Getenv is an example. An empty value
@@ -17,7 +20,7 @@ type Env func(name string) string
 // platform does not decide whether the host is trusted, and an AUTH_URL without
 // a path means the default base path, not the root of the site.
 func inferred(c Config) Config {
-	if u, err := url.Parse(os.Getenv("AUTH_URL")); err == nil && c.BasePath == "" && strings.Trim(u.Path, "/") == "" {
+	if u, err := url.Parse(siteURL(os.Getenv)); err == nil && c.BasePath == "" && strings.Trim(u.Path, "/") == "" {
 		c.BasePath = defaultBasePath
 	}
 	setEnvDefaults(os.Getenv, &c, true)
@@ -28,18 +31,21 @@ func inferred(c Config) Config {
 // integrations do before they call Auth or Raw. docs/protocol.md lists the
 // variables.
 //
-//   - URL from AUTH_URL, so that no request decides on the origin
-//   - BasePath from the path of AUTH_URL, else /auth
+//   - URL from AUTH_URL, else NEXTAUTH_URL, so that no request decides on the
+//     origin
+//   - BasePath from the path of that URL, else /auth
 //   - Secret from AUTH_SECRET_3, AUTH_SECRET_2, AUTH_SECRET_1 and AUTH_SECRET,
-//     in this order
+//     in this order; if AUTH_SECRET is not set, NEXTAUTH_SECRET takes its place
 //   - RedirectProxyURL from AUTH_REDIRECT_PROXY_URL
 //   - TrustHost: the boolean AUTH_TRUST_HOST; else true on the platforms that set
 //     VERCEL or CF_PAGES, which check the Host header, and where NODE_ENV is set
 //     to something other than production, such as development
 //   - client ID, secret and issuer of OAuth providers from AUTH_<ID>_ID,
 //     AUTH_<ID>_SECRET and AUTH_<ID>_ISSUER, and APIKey of e-mail providers from
-//     AUTH_<ID>_KEY, where <ID> is the provider's ID in upper case with hyphens
-//     as underscores. A provider that gets a value is replaced by a copy.
+//     AUTH_<ID>_KEY, where <ID> is the provider's ID in upper snake case:
+//     MY_IDP for my-idp, my.idp and myIdp. If such a variable is not set, the
+//     name of Auth.js is read, which for the last two has MY.IDP and MYIDP. A
+//     provider that gets a value is replaced by a copy.
 //
 // A warning is logged if AUTH_URL is set although BasePath is set, unless
 // suppressBasePathWarning is true.
@@ -51,8 +57,11 @@ func SetEnvDefaults(env Env, config *Config, suppressBasePathWarning bool) {
 	}
 }
 
+// siteURL is the URL of the site. NextAuth.js 4 has another name for it.
+func siteURL(env Env) string { return cmp.Or(env("AUTH_URL"), env("NEXTAUTH_URL")) }
+
 func setEnvDefaults(env Env, config *Config, suppressBasePathWarning bool) {
-	site := env("AUTH_URL")
+	site := siteURL(env)
 	if site != "" {
 		if config.BasePath != "" {
 			if !suppressBasePathWarning {
@@ -69,8 +78,8 @@ func setEnvDefaults(env Env, config *Config, suppressBasePathWarning bool) {
 		config.BasePath = defaultBasePath
 	}
 	if len(config.Secret) == 0 {
-		for _, name := range []string{"AUTH_SECRET_3", "AUTH_SECRET_2", "AUTH_SECRET_1", "AUTH_SECRET"} {
-			if s := env(name); s != "" {
+		for _, s := range []string{env("AUTH_SECRET_3"), env("AUTH_SECRET_2"), env("AUTH_SECRET_1"), cmp.Or(env("AUTH_SECRET"), env("NEXTAUTH_SECRET"))} {
+			if s != "" {
 				config.Secret = append(config.Secret, s)
 			}
 		}
@@ -100,7 +109,12 @@ func isTrue(v string) bool {
 
 func providerFromEnv(env Env, p Provider) Provider {
 	variable := func(id, suffix string) string {
-		return env("AUTH_" + strings.ToUpper(strings.ReplaceAll(id, "-", "_")) + "_" + suffix)
+		for _, name := range envname.Of(id) {
+			if v := env("AUTH_" + name + "_" + suffix); v != "" {
+				return v
+			}
+		}
+		return ""
 	}
 	switch p := p.(type) {
 	case *OAuth:
@@ -136,12 +150,8 @@ func providerFromEnv(env Env, p Provider) Provider {
 // the headers can be trusted. Of config, only BasePath and Logger are used. A
 // host that is missing or malformed is an error.
 func CreateActionURL(action Action, protocol string, header http.Header, env Env, config Config) (*url.URL, error) {
-	site := env("AUTH_URL")
-	if site == "" {
-		site = env("NEXTAUTH_URL")
-	}
 	var u *url.URL
-	if site != "" {
+	if site := siteURL(env); site != "" {
 		var err error
 		if u, err = url.Parse(site); err != nil || u.Host == "" {
 			return nil, &Error{Type: ErrAuth, Message: "AUTH_URL is not a URL"}

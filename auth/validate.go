@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/envname"
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 )
 
@@ -124,7 +125,7 @@ func checkOAuth(p *OAuth, problem func(ErrorType, Provider, string, ...any)) {
 	if k := p.kind(); k != TypeOAuth && k != TypeOIDC {
 		problem(ErrInvalidProvider, p, "Type is %q, want %q or %q", k, TypeOAuth, TypeOIDC)
 	}
-	variable := strings.ToUpper(strings.ReplaceAll(cmp.Or(p.EnvID, p.ID), "-", "_"))
+	variable := envname.Of(cmp.Or(p.EnvID, p.ID))[0]
 	if p.ClientID == "" {
 		problem(ErrInvalidProvider, p, "ClientID is missing; set it or the environment variable AUTH_%s_ID", variable)
 	}

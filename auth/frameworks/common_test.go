@@ -219,5 +219,20 @@ func commonPromises() map[string]promise {
 				}
 			}
 		}},
+		"AL-08": {alone: func(t *testing.T) {
+			for name, construct := range constructors {
+				t.Setenv("NEXTAUTH_SECRET", secret)
+				t.Setenv("NEXTAUTH_URL", "https://n.example/login")
+				if _, err := construct(auth.Config{Providers: []auth.Provider{gitHub()}}); err != nil {
+					t.Errorf("%s: NEXTAUTH_SECRET is not read: %v", name, err)
+				}
+			}
+			m := must[*frameworks.Middleware](t)(frameworks.MiddlewareAuth(auth.Config{Providers: []auth.Provider{gitHub()}}))
+			rec := httptest.NewRecorder()
+			m.ServeHTTP(rec, localRequest(http.MethodGet, "/login/providers"))
+			if !strings.Contains(rec.Body.String(), `"https://n.example/login/callback/github"`) {
+				t.Errorf("NEXTAUTH_URL is not read: got %s", rec.Body)
+			}
+		}},
 	}
 }

@@ -19,28 +19,14 @@ func urlPath(text string) string {
 	return strings.TrimRight(u.EscapedPath(), "/")
 }
 
-// nextDefaults sets the defaults of the full-stack integration. The variables
-// of Auth.js have precedence over those of NextAuth.js. The base path is the
-// path of the URL, or /api/auth.
+// sitePath returns the path of AUTH_URL, or of NEXTAUTH_URL if AUTH_URL is not
+// set, or "" if the URL has none.
+func sitePath() string { return urlPath(cmp.Or(os.Getenv("AUTH_URL"), os.Getenv("NEXTAUTH_URL"))) }
+
+// nextDefaults sets the base path of the full-stack integration: the path of
+// the URL in the environment, or /api/auth.
 func nextDefaults(c *auth.Config) error {
-	site := cmp.Or(os.Getenv("AUTH_URL"), os.Getenv("NEXTAUTH_URL"))
-	if c.URL == "" {
-		c.URL = site
-	}
-	if c.BasePath == "" {
-		c.BasePath = cmp.Or(urlPath(site), "/api/auth")
-	}
-	if len(c.Secret) == 0 {
-		// The order of rotation is the same as in auth.SetEnvDefaults.
-		for _, s := range []string{
-			os.Getenv("AUTH_SECRET_3"), os.Getenv("AUTH_SECRET_2"), os.Getenv("AUTH_SECRET_1"),
-			cmp.Or(os.Getenv("AUTH_SECRET"), os.Getenv("NEXTAUTH_SECRET")),
-		} {
-			if s != "" {
-				c.Secret = append(c.Secret, s)
-			}
-		}
-	}
+	c.BasePath = cmp.Or(c.BasePath, sitePath(), "/api/auth")
 	return nil
 }
 

@@ -49,8 +49,7 @@ type Fullstack struct {
 }
 
 // FullstackAuth makes the integration. The routes are below Config.BasePath, or
-// the path of AUTH_URL or NEXTAUTH_URL, or /api/auth. NEXTAUTH_URL and
-// NEXTAUTH_SECRET are read if AUTH_URL and AUTH_SECRET are not set.
+// the path of AUTH_URL or NEXTAUTH_URL, or /api/auth.
 func FullstackAuth(config FullstackConfig) (*Fullstack, error) {
 	f := &Fullstack{authorized: config.Authorized}
 	var err error

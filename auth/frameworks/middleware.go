@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 
@@ -33,8 +32,8 @@ type Middleware struct {
 // MiddlewareAuth makes the integration. It reports all problems of the
 // configuration at once.
 //
-// The routes are below Config.BasePath, or the path of AUTH_URL. If neither is
-// set, they are below the path at which the handler is mounted. The first
+// The routes are below Config.BasePath, or the path of AUTH_URL or
+// NEXTAUTH_URL. If neither is set, they are below the path at which the handler is mounted. The first
 // request shows that path by its pattern:
 //
 //	mux.Handle("/api/auth/", m) // base path /api/auth
@@ -45,7 +44,7 @@ type Middleware struct {
 // match the base path. Until the first request for a route has shown the mount,
 // redirects lead to /auth/signin.
 func MiddlewareAuth(config auth.Config) (*Middleware, error) {
-	m := &Middleware{config: config, explicit: config.BasePath != "" || envPath("AUTH_URL") != ""}
+	m := &Middleware{config: config, explicit: config.BasePath != "" || sitePath() != ""}
 	var err error
 	m.site, err = newSite(config, nil, &m.OnError, func(*auth.Config) error { return nil })
 	if err != nil {
@@ -190,11 +189,7 @@ func below(path, above string) bool {
 // basePath returns the base path that a configuration sets.
 func basePath(c auth.Config) string {
 	if c.BasePath == "" {
-		c.BasePath = envPath("AUTH_URL")
+		c.BasePath = sitePath()
 	}
 	return strings.TrimRight("/"+strings.Trim(c.BasePath, "/"), "/")
 }
-
-// envPath returns the path of the URL in an environment variable, or "" if it
-// has none.
-func envPath(name string) string { return urlPath(os.Getenv(name)) }

@@ -6,8 +6,8 @@
 //
 // Client ID and secret come from AUTH_<ID>_ID and AUTH_<ID>_SECRET, the issuer
 // from AUTH_<ID>_ISSUER and the key of a mail service from AUTH_<ID>_KEY,
-// unless an option gives them. <ID> is the ID in upper case, with underscores
-// in place of hyphens. auth.New reports values that are missing.
+// unless an option gives them. <ID> is the ID in upper snake case. auth.New
+// reports values that are missing.
 //
 // The application can change the result of a constructor: auth.New fills in
 // only the fields that are not set. Every flow uses state. Flows use PKCE and,

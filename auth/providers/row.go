@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/internal/envname"
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 )
 
@@ -182,7 +183,7 @@ func (c *completion) setOption(o option, given string) error {
 
 // variable returns the part of an environment variable's name that is made from
 // an ID.
-func variable(id string) string { return strings.ToUpper(strings.ReplaceAll(id, "-", "_")) }
+func variable(id string) string { return envname.Of(id)[0] }
 
 func (c *completion) authorization() {
 	r, a := c.row, &c.provider.Authorization

@@ -314,6 +314,7 @@ func TestSetEnvDefaultsVectors(t *testing.T) {
 	departures := map[string]map[string]any{
 		"trust-host-false-string":          {"trustHost": false},  // 8: AUTH_TRUST_HOST is a boolean
 		"base-path-empty-string-in-config": {"basePath": "/auth"}, // an empty base path means the default
+		"legacy-secret-not-read":           {"secret": "old"},     // the variables of NextAuth.js are read everywhere
 	}
 	for _, row := range load[functions](t, "functions.json").SetEnvDefaults {
 		var c auth.Config
