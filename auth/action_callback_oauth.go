@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -64,6 +65,7 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 		user = userFromRecord(id.owner)
 	}
 	id.begun = checks.begun
+	r.answeredBy = params.Get("iss")
 	return e.complete(ctx, r, *id, SignInParams{User: user, Account: id.account, Profile: profile})
 }
 
@@ -92,21 +94,21 @@ func (o *oauthClient) checkAnswer(ctx context.Context, params url.Values) error 
 	refuse := func(message string) error {
 		return &Error{Type: ErrCallbackRoute, Message: "provider " + o.provider.ID + ": " + message, client: true}
 	}
-	if params.Has("response") {
+	if params.Get("response") != "" {
 		return refuse("the answer is a JWT, which was not asked for")
 	}
-	issuer, err := o.answerIssuer(ctx)
+	issuer, announced, err := o.answerIssuer(ctx)
 	if err != nil {
 		return &Error{Type: ErrCallbackRoute, Message: "provider " + o.provider.ID, Cause: err}
 	}
-	if err := o.checkIssuer(issuer, params); err != nil {
+	if err := o.checkIssuer(issuer, announced, params.Get("iss")); err != nil {
 		return refuse(err.Error())
 	}
 	if code := params.Get("error"); code != "" {
 		return &Error{Type: ErrOAuthCallback, Message: "provider " + o.provider.ID,
 			Cause: oauth.NewProviderError(code, params.Get("error_description"), params.Get("code"), params.Get("state"))}
 	}
-	if params.Has("id_token") || params.Has("token") {
+	if params.Get("id_token") != "" || params.Get("token") != "" {
 		return refuse("the answer has tokens, which were not asked for")
 	}
 	if params.Get("code") == "" {
@@ -115,33 +117,61 @@ func (o *oauthClient) checkAnswer(ctx context.Context, params url.Values) error 
 	return nil
 }
 
-// answerIssuer returns the metadata of the issuer that the answer must come
-// from, or nil if the provider has no issuer.
-func (o *oauthClient) answerIssuer(ctx context.Context) (*oauth.Metadata, error) {
+// answerIssuer returns the issuer that the answer must come from, or "" if the
+// provider has none, and whether the answer must name it.
+func (o *oauthClient) answerIssuer(ctx context.Context) (issuer string, announced bool, err error) {
 	if o.issuer == nil {
-		return nil, nil
+		return "", false, nil
 	}
-	if o.usesMetadata() {
-		return o.metadata(ctx)
+	if !o.usesMetadata() {
+		return o.issuer.Stated(), false, nil
 	}
-	return &oauth.Metadata{Issuer: o.issuer.Stated()}, nil
+	m, err := o.metadata(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	announced, err = m.IssuerInAnswer()
+	return m.Issuer, announced, err
 }
 
 // checkIssuer checks that the answer comes from the provider that was asked, so
-// that the code of one provider is not sent to another (RFC 9207).
-func (o *oauthClient) checkIssuer(m *oauth.Metadata, params url.Values) error {
+// that the code of one provider is not sent to another (RFC 9207). If the
+// provider has no issuer, nothing is compared: a provider may begin to name one
+// on any day. The issuer of another provider of the site is refused all the
+// same.
+func (o *oauthClient) checkIssuer(want string, announced bool, given string) error {
 	switch {
-	case m == nil && params.Has("iss"):
-		return errors.New("the response names an issuer, but no issuer is configured")
-	case m == nil:
+	case given == "" && announced:
+		return errors.New("the response names no issuer: iss is missing")
+	case given == "":
 		return nil
-	case params.Has("iss") && !o.issuer.Accepts(m.Issuer, params.Get("iss")):
-		return errors.New("the response names another issuer")
-	case !params.Has("iss") && m.IssuerInAnswer:
-		return errors.New("the response names no issuer")
+	case o.issuer != nil && !o.issuer.Accepts(want, given):
+		return errors.New("iss: the response names another issuer")
+	case o.issuer != nil:
+		return nil
+	}
+	for _, other := range o.all {
+		if other.issuer != nil && other.issuer.Is(given) {
+			return fmt.Errorf("iss: the response names the issuer of provider %s", other.provider.ID)
+		}
 	}
 	return nil
 }
+
+// noteIssuer says in the log, once, that the provider names an issuer that no
+// setting compares. It is called after a sign-in has succeeded.
+func (o *oauthClient) noteIssuer(ctx context.Context, log *slog.Logger, given string) {
+	if o.issuer != nil || given == "" {
+		return
+	}
+	o.foreignIssuer.Do(func() {
+		log.WarnContext(ctx, "auth: the answers of the provider name an issuer, which is not compared because the provider has no Issuer",
+			slog.String("provider", o.provider.ID), slog.String("iss", given[:min(len(given), maxShownIssuer)]))
+	})
+}
+
+// maxShownIssuer is the length in bytes up to which the log shows an issuer.
+const maxShownIssuer = 300
 
 // usesMetadata reports whether the flow needs the provider's metadata.
 func (o *oauthClient) usesMetadata() bool {
@@ -263,11 +293,11 @@ func (e *engine) profile(ctx context.Context, checks *openedChecks, params url.V
 // (OpenID Connect Core 1.0 section 5.3.2). With plain OAuth, the ID token does
 // not decide who signs in, so an answer without sub is accepted.
 func samePerson(p *OAuth, claims map[string]any, profile Profile) error {
-	sub, present := profile["sub"]
+	sub := profile.String("sub")
 	switch {
-	case claims == nil, !present && p.kind() == TypeOAuth, sub == claims["sub"]:
+	case claims == nil, sub == "" && profile["sub"] == nil && p.kind() == TypeOAuth, sub != "" && sub == claims["sub"]:
 		return nil
-	case !present:
+	case sub == "":
 		return errors.New("userinfo: sub is missing, so the response may be about another person than the ID token; a UserInfo.Request must return sub, which it finds in Claims")
 	}
 	return errors.New("userinfo: sub differs from the ID token's, so the response is about another person")

@@ -70,7 +70,8 @@ func compile(c Config, share func(c *Config, origin string) *shared) (*engine, [
 		case TypeCredentials:
 		}
 		if p, ok := p.(*OAuth); ok {
-			e.oauth[p.ID] = newOAuthClient(&e.config, p, e.shared)
+			client := newOAuthClient(&e.config, p, e.shared)
+			client.all, e.oauth[p.ID] = e.oauth, client
 		}
 	}
 	return e, append(incomplete, e.check()...)

@@ -62,6 +62,16 @@ func minted(mint func(p *idp, m map[string]any) string) func(*idp, *auth.OAuth) 
 	return func(p *idp, _ *auth.OAuth) { p.mint = func(m map[string]any) string { return mint(p, m) } }
 }
 
+// nullClaim sets a claim of the ID token to null.
+func nullClaim(name string) func(*idp, *auth.OAuth) {
+	return func(p *idp, _ *auth.OAuth) { p.claims = func(m map[string]any) { m[name] = nil } }
+}
+
+// nullMember sets a member of the token answer to null.
+func nullMember(name string) func(*idp, *auth.OAuth) {
+	return func(p *idp, _ *auth.OAuth) { p.tokenAnswer = func(m map[string]any) { m[name] = nil } }
+}
+
 // token sets a member of the token answer, or removes it if v is nil.
 func token(name string, v any) func(*idp, *auth.OAuth) {
 	return func(p *idp, _ *auth.OAuth) {
@@ -142,52 +152,68 @@ func publicPEM(p *idp) []byte {
 var idTokenAttempts = []attempt{
 	{name: "wrong issuer", set: claim("iss", "https://evil.example"), log: "issued by another issuer"},
 	{name: "issuer with a slash", set: func(p *idp, o *auth.OAuth) { claim("iss", p.URL+"/")(p, o) }, log: "issued by another issuer"},
-	{name: "no issuer", set: claim("iss", nil), log: "issued by another issuer"},
-	{name: "issuer is a list", set: func(p *idp, o *auth.OAuth) { claim("iss", []string{p.URL})(p, o) }, log: "not valid"},
+	{name: "no issuer", set: claim("iss", nil), log: "iss is missing"},
+	{name: "issuer is a list", set: func(p *idp, o *auth.OAuth) { claim("iss", []string{p.URL})(p, o) }, log: "iss is not a string"},
+	{name: "issuer is null", set: nullClaim("iss"), log: "iss is missing"},
+	{name: "audience is null", set: nullClaim("aud"), log: "aud is missing"},
+	{name: "subject is null", set: nullClaim("sub"), log: "sub is missing"},
+	{name: "expiry is null", set: nullClaim("exp"), log: "exp is missing"},
+	{name: "nonce is null though one was sent", set: nullClaim("nonce"), log: "nonce is missing"},
+	{name: "empty nonce though one was sent", set: claim("nonce", ""), log: "nonce is missing"},
+	{name: "several audiences and azp is null", set: func(p *idp, _ *auth.OAuth) {
+		p.claims = func(m map[string]any) { m["aud"], m["azp"] = []string{idpClient, "client-2"}, nil }
+	}, log: "azp is missing"},
+	{name: "time of authentication is null", set: func(p *idp, o *auth.OAuth) {
+		o.Client.RequireAuthTime = true
+		nullClaim("auth_time")(p, o)
+	}, log: "auth_time is missing"},
+	{name: "nonce that was not asked for is a number", set: func(p *idp, o *auth.OAuth) {
+		o.Checks = []auth.Check{auth.CheckState, auth.CheckPKCE}
+		claim("nonce", 7)(p, o)
+	}, log: "nonce is not a string"},
 	{name: "wrong audience", set: claim("aud", "client-2"), log: "meant for another client"},
 	{name: "audience in upper case", set: claim("aud", strings.ToUpper(idpClient)), log: "meant for another client"},
-	{name: "no audience", set: claim("aud", nil), log: "meant for another client"},
-	{name: "empty audience", set: claim("aud", []string{}), log: "meant for another client"},
+	{name: "no audience", set: claim("aud", nil), log: "aud is missing"},
+	{name: "empty audience", set: claim("aud", []string{}), log: "aud is missing"},
 	{name: "token of another client", set: func(p *idp, _ *auth.OAuth) {
 		p.claims = func(m map[string]any) { m["aud"], m["azp"] = "client-2", "client-2" }
 	}, log: "meant for another client"},
-	{name: "several audiences without azp", set: claim("aud", []string{idpClient, "client-2"}), log: "made for another client"},
+	{name: "several audiences without azp", set: claim("aud", []string{idpClient, "client-2"}), log: "azp is missing"},
 	{name: "several audiences with wrong azp", set: func(p *idp, _ *auth.OAuth) {
 		p.claims = func(m map[string]any) { m["aud"], m["azp"] = []string{idpClient, "client-2"}, "client-2" }
 	}, log: "made for another client"},
 	{name: "wrong azp", set: claim("azp", "client-2"), log: "made for another client"},
-	{name: "azp is a number", set: claim("azp", 1), log: "made for another client"},
+	{name: "azp is a number", set: claim("azp", 1), log: "azp is not a string"},
 	{name: "wrong nonce", set: claim("nonce", "wrong"), log: "the nonce differs from the one that was sent"},
-	{name: "missing nonce", set: claim("nonce", nil), log: "the nonce differs from the one that was sent"},
-	{name: "empty nonce", set: claim("nonce", ""), log: "the nonce differs from the one that was sent"},
+	{name: "missing nonce", set: claim("nonce", nil), log: "nonce is missing"},
 	{name: "nonce that was not asked for", set: func(p *idp, o *auth.OAuth) {
 		o.Checks = []auth.Check{auth.CheckState, auth.CheckPKCE}
 		claim("nonce", "of another sign-in")(p, o)
 	}, log: "the nonce differs from the one that was sent"},
 	{name: "no subject", set: claim("sub", nil), log: "sub is missing"},
 	{name: "empty subject", set: claim("sub", ""), log: "sub is missing"},
-	{name: "subject is a number", set: claim("sub", 7), log: "not valid"},
-	{name: "expired", set: claim("exp", newClock().Now().Unix()-31), log: "it has expired, or exp is missing"},
-	{name: "expired as the tolerance ends", set: claim("exp", newClock().Now().Unix()-30), log: "it has expired, or exp is missing"},
-	{name: "no expiry", set: claim("exp", nil), log: "it has expired, or exp is missing"},
-	{name: "expiry is text", set: claim("exp", "4102444800"), log: "it has expired, or exp is missing"},
-	{name: "expiry is beyond all calendars", set: claim("exp", 1e300), log: "it has expired, or exp is missing"},
-	{name: "not yet valid", set: claim("nbf", newClock().Now().Unix()+31), log: "not valid yet"},
+	{name: "subject is a number", set: claim("sub", 7), log: "sub is not a string"},
+	{name: "expired", set: claim("exp", newClock().Now().Unix()-31), log: "exp: it has expired"},
+	{name: "expired as the tolerance ends", set: claim("exp", newClock().Now().Unix()-30), log: "exp: it has expired"},
+	{name: "no expiry", set: claim("exp", nil), log: "exp is missing"},
+	{name: "expiry is text", set: claim("exp", "4102444800"), log: "exp is not a number"},
+	{name: "expiry is beyond all calendars", set: claim("exp", 1e300), log: "exp is not a time"},
+	{name: "not yet valid", set: claim("nbf", newClock().Now().Unix()+301), log: "nbf: not valid yet"},
 	{name: "no time of issue", set: claim("iat", nil), log: "iat is missing"},
-	{name: "expiry in year 33658", set: claim("exp", 1e12), log: "it has expired, or exp is missing"},
+	{name: "expiry in year 33658", set: claim("exp", 1e12), log: "exp is not a time"},
 	{name: "issued in the future", set: claim("iat", issuedFar), log: "issued in the future"},
 	{name: "issued in five minutes and a second", set: claim("iat", newClock().Now().Unix()+301), log: "issued in the future"},
-	{name: "time of issue is text", set: claim("iat", "1"), log: "iat is missing"},
-	{name: "not yet valid for ever", set: claim("nbf", "1"), log: "not valid"},
+	{name: "time of issue is text", set: claim("iat", "1"), log: "iat is not a number"},
+	{name: "not yet valid for ever", set: claim("nbf", "1"), log: "nbf is not a number"},
 	{name: "authentication too old", set: authenticatedBefore(time.Hour + 31*time.Second), log: "the authentication is too old"},
 	{name: "time of authentication missing, where there is a greatest age", set: func(_ *idp, o *auth.OAuth) { o.Client.DefaultMaxAge = time.Hour }, log: "auth_time is missing"},
 	{name: "time of authentication is text", set: func(p *idp, o *auth.OAuth) {
 		o.Client.RequireAuthTime = true
 		claim("auth_time", "1")(p, o)
-	}, log: "auth_time is missing"},
+	}, log: "auth_time is not a number"},
 	{name: "time of authentication missing", set: func(_ *idp, o *auth.OAuth) { o.Client.RequireAuthTime = true }, log: "auth_time is missing"},
 	{name: "wrong at_hash", set: claim("at_hash", accessTokenHash(jose.RS256, "another")), log: "at_hash does not match the access token"},
-	{name: "at_hash is a number", set: claim("at_hash", 7), log: "not valid"},
+	{name: "at_hash is a number", set: claim("at_hash", 7), log: "at_hash is not a string"},
 	{name: "swapped access token", set: token("access_token", "of somebody else"), log: "at_hash does not match the access token"},
 
 	{name: "alg none", set: minted(func(_ *idp, m map[string]any) string {
@@ -244,8 +270,8 @@ var idTokenAttempts = []attempt{
 		return must(must(signer.Sign(must(json.Marshal(m)))).CompactSerialize())
 	}), log: "id token: "},
 	{name: "no ID token", set: token("id_token", nil), log: "returned no ID token"},
-	{name: "ID token is empty", set: token("id_token", ""), log: "id_token is missing or is not a string"},
-	{name: "ID token is an object", set: token("id_token", map[string]any{}), log: "id_token is missing or is not a string"},
+	{name: "ID token is empty", set: token("id_token", ""), log: "returned no ID token"},
+	{name: "ID token is an object", set: token("id_token", map[string]any{}), log: "id_token is not a string"},
 	{name: "ID token is text", set: token("id_token", "hello"), log: "not a signed token of three parts"},
 	{name: "claims are a list", set: minted(func(p *idp, _ map[string]any) string {
 		signer := must(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: p.key}, nil))
@@ -263,6 +289,11 @@ var keyAttempts = []attempt{
 	{name: "no keys", set: at("/jwks", body(200, "application/json", `{"keys":[]}`)), log: "failed to verify signature"},
 	{name: "key for encryption", set: jwks(jose.JSONWebKey{Key: rsaKey().Public(), KeyID: "key-1", Use: "enc"}), log: "failed to verify signature"},
 	{name: "key for another algorithm", set: jwks(jose.JSONWebKey{Key: rsaKey().Public(), KeyID: "key-1", Algorithm: "PS256"}), log: "failed to verify signature"},
+	{name: "key that is not on its curve", set: at("/jwks", body(200, "application/json", `{"keys":[null,{"kty":"EC","crv":"P-256","kid":"key-1","x":"AQ","y":"AQ"}]}`)),
+		log: `keys of the provider that can't be used: number 1 (it is not a JSON object), \"key-1\" (`},
+	{name: "key without its modulus", set: at("/jwks", body(200, "application/json", `{"keys":[{"kty":"RSA","kid":"key-1","n":null,"e":"AQAB"}]}`)), log: "n is missing"},
+	{name: "key in no alphabet", set: at("/jwks", body(200, "application/json", `{"keys":[{"kty":"RSA","kid":"key-1","n":"a*b","e":"AQAB"}]}`)), log: "n is not in base64url"},
+	{name: "key for encryption, by name", set: jwks(jose.JSONWebKey{Key: rsaKey().Public(), KeyID: "key-1", Use: "enc"}), log: `\"key-1\" (use is enc)`},
 	{name: "key set without a URL", set: metadata("jwks_uri", ""), log: "no jwks_uri"},
 	{name: "shared key as a public one", set: func(p *idp, _ *auth.OAuth) {
 		p.endpoints["/jwks"] = body(200, "application/json", `{"keys":[{"kty":"oct","kid":"key-1","k":"c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTAwMDA"}]}`)
@@ -279,7 +310,7 @@ var discoveryAttempts = []attempt{
 	{name: "authorization endpoint without encryption", set: metadata("authorization_endpoint", "http://idp.example/authorize"), atStart: true, log: "want https"},
 	{name: "token endpoint without encryption", set: metadata("token_endpoint", "http://idp.example/token"), atStart: true, log: "want https"},
 	{name: "keys without encryption", set: metadata("jwks_uri", "http://idp.example/jwks"), atStart: true, log: "want https"},
-	{name: "userinfo without encryption", set: metadata("userinfo_endpoint", "http://idp.example/userinfo"), atStart: true, log: "want https"},
+	{name: "userinfo without encryption", set: userInfoOnly(metadata("userinfo_endpoint", "http://idp.example/userinfo")), atStart: true, log: "want https"},
 	{name: "authorization endpoint is a script", set: metadata("authorization_endpoint", "javascript:alert(1)"), atStart: true, log: "authorization_endpoint"},
 	{name: "token endpoint is a file", set: metadata("token_endpoint", "file:///etc/passwd"), atStart: true, log: "token_endpoint"},
 	{name: "endpoint with a user name", set: metadata("token_endpoint", "https://idp.example@evil.example/token"), atStart: true, log: "contains a user name"},
@@ -288,7 +319,11 @@ var discoveryAttempts = []attempt{
 	{name: "no userinfo endpoint", set: userInfoOnly(metadata("userinfo_endpoint", "")), log: "no userinfo_endpoint"},
 	{name: "metadata is HTML", set: at("/.well-known/openid-configuration", body(200, "text/html", "<h1>hello</h1>")), atStart: true, log: "not a JSON object of metadata"},
 	{name: "metadata is null", set: at("/.well-known/openid-configuration", body(200, "application/json", "null")), atStart: true, log: "not a JSON object of metadata"},
-	{name: "metadata with a number for an endpoint", set: metadata("token_endpoint", 7), atStart: true, log: "not a JSON object of metadata"},
+	{name: "metadata with a number for an endpoint", set: metadata("token_endpoint", 7), atStart: true, log: "token_endpoint is not a string"},
+	{name: "metadata with a list for the issuer", set: metadata("issuer", []string{"x"}), atStart: true, log: "issuer is not a string"},
+	{name: "metadata with a number for the promise of an issuer", set: metadata("authorization_response_iss_parameter_supported", 7),
+		log: "authorization_response_iss_parameter_supported is not a Boolean"},
+	{name: "metadata with a number for the algorithms", set: metadata("id_token_signing_alg_values_supported", 7), log: "id_token_signing_alg_values_supported is not a list"},
 	{name: "metadata answers 500", set: at("/.well-known/openid-configuration", body(500, "application/json", "{}")), atStart: true, log: "discovery: status 500"},
 	{name: "metadata redirects without end", set: at("/.well-known/openid-configuration", redirectHere(302)), atStart: true, log: "discovery: status 302"},
 	{name: "metadata is endless", set: at("/.well-known/openid-configuration", flood("{")), atStart: true, log: "larger than"},
@@ -335,18 +370,17 @@ var tokenAttempts = []attempt{
 	}, slow: true, log: "/token: "},
 	{name: "token endpoint redirects without end", set: at("/token", redirectHere(302)), log: "status 302"},
 	{name: "no access token", set: token("access_token", nil), log: "access_token is missing"},
-	{name: "access token is a number", set: token("access_token", 7), log: "access_token is missing"},
+	{name: "access token is a number", set: token("access_token", 7), log: "access_token is not a string"},
 	{name: "access token is empty", set: token("access_token", ""), log: "access_token is missing"},
 	{name: "no token type", set: token("token_type", nil), log: "token_type is missing"},
 	{name: "token type mac", set: token("token_type", "mac"), log: "neither bearer nor dpop"},
-	{name: "token type is a list", set: token("token_type", []string{"bearer"}), log: "token_type is missing"},
+	{name: "token type is a list", set: token("token_type", []string{"bearer"}), log: "token_type is not a string"},
 	{name: "token type with a line break", set: token("token_type", "bearer\r\nX: y"), log: "neither bearer nor dpop"},
-	{name: "refresh token is a number", set: token("refresh_token", 7), log: "refresh_token is missing or is not a string"},
-	{name: "scope is a list", set: token("scope", []string{"openid"}), log: "scope is not a string"},
-	{name: "lifetime is text", set: token("expires_in", "soon"), log: "expires_in is not a lifetime"},
-	{name: "lifetime is negative", set: token("expires_in", -1), log: "expires_in is not a lifetime"},
-	{name: "lifetime is NaN", set: token("expires_in", "NaN"), log: "expires_in is not a lifetime"},
-	{name: "lifetime is for ever", set: token("expires_in", 1e300), log: "expires_in is not a lifetime"},
+	{name: "refresh token is a number", set: token("refresh_token", 7), log: "refresh_token is not a string"},
+	{name: "access token is null", set: nullMember("access_token"), log: "access_token is missing"},
+	{name: "token type is null", set: nullMember("token_type"), log: "token_type is missing"},
+	{name: "ID token is null", set: nullMember("id_token"), log: "returned no ID token"},
+	{name: "scope is an object", set: token("scope", map[string]any{"openid": true}), log: "scope is not a string"},
 	{name: "access token with a line break", set: userInfoOnly(func(p *idp, _ *auth.OAuth) {
 		p.claims = func(m map[string]any) { delete(m, "at_hash") }
 		p.tokenAnswer = func(m map[string]any) { m["access_token"] = p.secret("split") + "\r\nX-Evil: y" }
@@ -403,9 +437,8 @@ var answerAttempts = []attempt{
 	{name: "no code", answer: func(v url.Values) { v.Del("code") }, log: "no code"},
 	{name: "empty code", answer: func(v url.Values) { v.Set("code", "") }, log: "no code"},
 	{name: "mixed-up issuer", answer: func(v url.Values) { v.Set("iss", "https://evil.example") }, log: "names another issuer"},
-	{name: "empty issuer", answer: func(v url.Values) { v.Set("iss", "") }, log: "names another issuer"},
+	{name: "issuer promised and empty", set: metadata("authorization_response_iss_parameter_supported", "true"), answer: func(v url.Values) { v.Set("iss", "") }, log: "names no issuer"},
 	{name: "issuer promised and missing", set: metadata("authorization_response_iss_parameter_supported", true), log: "names no issuer"},
-	{name: "issuer from a provider without one", set: plain(nil), answer: func(v url.Values) { v.Set("iss", "https://evil.example") }, log: "no issuer is configured"},
 	{name: "mixed-up issuer of plain OAuth", set: plain(func(p *idp, o *auth.OAuth) { o.Issuer = p.URL }),
 		answer: func(v url.Values) { v.Set("iss", "https://evil.example") }, log: "names another issuer"},
 	{name: "error answer of another issuer of plain OAuth", set: plain(func(p *idp, o *auth.OAuth) { o.Issuer = p.URL }), answer: func(v url.Values) {

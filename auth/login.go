@@ -531,6 +531,9 @@ func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (
 	if proof := r.proofCookie(); r.cookies.get(proof.name) != "" {
 		result.Cookies = append(result.Cookies, proof.clear(proof.name))
 	}
+	if o := e.oauth[done.account.Provider]; o != nil {
+		o.noteIssuer(ctx, e.log, r.answeredBy)
+	}
 	notify(ctx, e, "SignIn", e.config.Events.SignIn, SignInEvent{User: done.user, Account: done.account, Profile: done.profile, IsNewUser: done.isNewUser})
 	result.Location = r.callbackURL
 	if page := e.config.Pages.NewUser; page != "" && done.isNewUser {

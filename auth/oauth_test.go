@@ -1,11 +1,20 @@
 package auth_test
 
 import (
+	"bytes"
 	"context"
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"math/big"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,9 +28,6 @@ import (
 // shows that the sign-ins which TestHostileProvider expects to be refused are
 // not refused for another reason.
 func TestOAuthSignIn(t *testing.T) {
-	signedBy := func(alg jose.SignatureAlgorithm, key func() crypto.Signer) func(*idp, *auth.OAuth) {
-		return func(p *idp, _ *auth.OAuth) { p.alg, p.key = alg, key() }
-	}
 	authenticated := func(method auth.ClientAuth, key func() crypto.Signer) func(*idp, *auth.OAuth) {
 		return func(p *idp, o *auth.OAuth) {
 			p.clientAuth, o.Client.TokenEndpointAuthMethod = method, method
@@ -39,9 +45,9 @@ func TestOAuthSignIn(t *testing.T) {
 		requests [4]int
 	}{
 		{"RS256", nil, `"name":"ada"`, [4]int{1, 1, 1, 0}},
-		{"ES256", signedBy(jose.ES256, ecKey), `"name":"ada"`, [4]int{1, 1, 1, 0}},
-		{"EdDSA", signedBy(jose.EdDSA, edKey), `"name":"ada"`, [4]int{1, 1, 1, 0}},
-		{"PS256", signedBy(jose.PS256, rsaKey), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"ES256", signedWith(jose.ES256, ecKey), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"EdDSA", signedWith(jose.EdDSA, edKey), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"PS256", signedWith(jose.PS256, rsaKey), `"name":"ada"`, [4]int{1, 1, 1, 0}},
 		{"HS256 when asked for", func(p *idp, o *auth.OAuth) {
 			o.Client.IDTokenSignedResponseAlg = "HS256"
 			p.mint = func(m map[string]any) string { return sign(jose.HS256, []byte(idpSecret), "", m) }
@@ -88,7 +94,7 @@ func TestOAuthSignIn(t *testing.T) {
 			p.claims = func(m map[string]any) { m["aud"], m["azp"] = []string{"client-2", idpClient}, idpClient }
 		}, `"name":"ada"`, [4]int{1, 1, 1, 0}},
 		{"expired within the tolerance", claim("exp", newClock().Now().Unix()-29), `"name":"ada"`, [4]int{1, 1, 1, 0}},
-		{"valid soon, within the tolerance", claim("nbf", newClock().Now().Unix()+29), `"name":"ada"`, [4]int{1, 1, 1, 0}},
+		{"valid soon, within five minutes", claim("nbf", newClock().Now().Unix()+299), `"name":"ada"`, [4]int{1, 1, 1, 0}},
 		{"issued soon, within five minutes", claim("iat", newClock().Now().Unix()+299), `"name":"ada"`, [4]int{1, 1, 1, 0}},
 		{"times with fractions", claim("exp", float64(newClock().Now().Unix())+0.5), `"name":"ada"`, [4]int{1, 1, 1, 0}},
 		{"authenticated within the greatest age and the tolerance", authenticatedBefore(time.Hour + 29*time.Second), `"name":"ada"`, [4]int{1, 1, 1, 0}},
@@ -228,5 +234,197 @@ func TestOAuthTenants(t *testing.T) {
 				t.Errorf("the log does not say %q:\n%s", c.refused, s.log)
 			}
 		})
+	}
+}
+
+// keysWith changes the members of the provider's key.
+func keysWith(key func() crypto.Signer, change func(m map[string]any)) func(*idp, *auth.OAuth) {
+	return func(p *idp, _ *auth.OAuth) {
+		m := map[string]any{}
+		if err := json.Unmarshal(must(jose.JSONWebKey{Key: key().Public(), KeyID: "key-1"}.MarshalJSON()), &m); err != nil {
+			panic(err)
+		}
+		change(m)
+		p.endpoints["/jwks"] = body(200, "application/json", string(must(json.Marshal(map[string]any{"keys": []any{nil, "x", map[string]any{"kty": "RSA", "kid": "key-0"}, m}}))))
+	}
+}
+
+// negativeSerial is a certificate of the key with a negative serial number,
+// which crypto/x509 refuses.
+func negativeSerial() string {
+	c := &x509.Certificate{SerialNumber: big.NewInt(0x7f01), NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<32, 0)}
+	der := must(x509.CreateCertificate(rand.Reader, c, c, rsaKey().Public(), rsaKey()))
+	der[bytes.Index(der, []byte("\x02\x02\x7f\x01"))+2] = 0xff
+	return base64.StdEncoding.EncodeToString(der)
+}
+
+// shortCoordinates is a key on P-256 whose x begins with a zero byte, which
+// some providers leave out.
+var shortCoordinates = sync.OnceValue(func() crypto.Signer {
+	for {
+		if k := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)); must(k.PublicKey.Bytes())[1] == 0 {
+			return k
+		}
+	}
+})
+
+// TestOAuthOptionalMembers signs a person in although an optional member of a
+// provider's response is null, empty, of a wrong type or spelled in another
+// way. TestHostileProvider has the members that decide who somebody is.
+func TestOAuthOptionalMembers(t *testing.T) {
+	both := func(sets ...func(*idp, *auth.OAuth)) func(*idp, *auth.OAuth) {
+		return func(p *idp, o *auth.OAuth) {
+			for _, set := range sets {
+				set(p, o)
+			}
+		}
+	}
+	unsent := func(name string, v any) func(*idp, *auth.OAuth) {
+		return func(p *idp, o *auth.OAuth) {
+			o.Checks = []auth.Check{auth.CheckState, auth.CheckPKCE}
+			p.claims = func(m map[string]any) { m[name] = v }
+		}
+	}
+	lifetime := func(v any) func(*idp, *auth.OAuth) {
+		return func(p *idp, _ *auth.OAuth) { p.tokenAnswer = func(m map[string]any) { m["expires_in"] = v } }
+	}
+	profile := func(text string) func(*idp, *auth.OAuth) {
+		return at("/userinfo", body(200, "application/json", text))
+	}
+	document := func(change func(string) string) func(*idp, *auth.OAuth) {
+		return func(p *idp, _ *auth.OAuth) {
+			p.endpoints["/.well-known/openid-configuration"] = body(200, "application/json", change(string(must(json.Marshal(map[string]any{
+				"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/jwks",
+			})))))
+		}
+	}
+	stdAlphabet := func(m map[string]any) {
+		m["n"] = base64.StdEncoding.EncodeToString(must(base64.RawURLEncoding.DecodeString(m["n"].(string))))
+	}
+	for _, c := range []struct {
+		name   string
+		set    func(*idp, *auth.OAuth)
+		answer func(v url.Values)
+		// session is a text that the session must contain, log one of the log.
+		session, log string
+	}{
+		{name: "null refresh token", set: nullMember("refresh_token")},
+		{name: "empty refresh token", set: token("refresh_token", "")},
+		{name: "null scope", set: nullMember("scope")},
+		{name: "null session state", set: nullMember("session_state")},
+		{name: "null details", set: nullMember("authorization_details")},
+		{name: "null error", set: nullMember("error")},
+		{name: "scope that is a list", set: token("scope", []string{"openid", "email"})},
+		{name: "null lifetime", set: nullMember("expires_in")},
+		{name: "empty lifetime", set: lifetime("")},
+		{name: "lifetime in words", set: lifetime("soon")},
+		{name: "lifetime that is negative", set: lifetime(-1)},
+		{name: "lifetime that is no number", set: lifetime("NaN")},
+		{name: "lifetime that is true", set: lifetime(true)},
+		{name: "lifetime of centuries", set: lifetime(1e10)},
+		{name: "lifetime for ever", set: lifetime(1e300)},
+		{name: "null ID token of plain OAuth", set: plain(nullMember("id_token")), session: `"name":"userinfo of ada"`},
+
+		{name: "null nonce that was not sent", set: unsent("nonce", nil)},
+		{name: "empty nonce that was not sent", set: unsent("nonce", "")},
+		{name: "null azp", set: nullClaim("azp")},
+		{name: "empty azp", set: claim("azp", "")},
+		{name: "null nbf", set: nullClaim("nbf")},
+		{name: "null at_hash", set: nullClaim("at_hash")},
+		{name: "null auth_time that was not asked for", set: nullClaim("auth_time")},
+		{name: "auth_time in words that was not asked for", set: claim("auth_time", "today")},
+		{name: "null picture", set: nullClaim("picture")},
+		{name: "audience with a null in its list", set: claim("aud", []any{idpClient, nil})},
+		{name: "sources of claims of another shape", set: claim("_claim_sources", []string{"x"})},
+		{name: "names of claims without a source", set: claim("_claim_names", map[string]any{"groups": "src1"})},
+		{name: "null name and a nickname", set: both(func(p *idp, _ *auth.OAuth) {
+			p.claims = func(m map[string]any) { m["name"], m["nickname"] = nil, "lady" }
+		}), session: `"name":"lady"`},
+		{name: "empty name and a nickname", set: both(func(p *idp, _ *auth.OAuth) {
+			p.claims = func(m map[string]any) { m["name"], m["nickname"] = "", "lady" }
+		}), session: `"name":"lady"`},
+
+		{name: "certificate with a negative serial number", set: keysWith(rsaKey, func(m map[string]any) { m["x5c"] = []string{negativeSerial()} })},
+		{name: "certificate of another key", set: keysWith(rsaKey, func(m map[string]any) { m["x5c"], m["x5t"], m["x5u"] = "none", "x", 7 })},
+		{name: "null members of a key", set: keysWith(rsaKey, func(m map[string]any) { m["alg"], m["use"], m["x5c"], m["d"] = nil, nil, nil, nil })},
+		{name: "modulus in the standard alphabet with padding", set: keysWith(rsaKey, stdAlphabet)},
+		{name: "exponent with padding", set: keysWith(rsaKey, func(m map[string]any) { m["e"] = "AQAB====" })},
+		{name: "coordinate without its leading zero", set: both(signedWith(jose.ES256, shortCoordinates), keysWith(shortCoordinates, func(m map[string]any) {
+			m["x"] = base64.RawURLEncoding.EncodeToString(must(base64.RawURLEncoding.DecodeString(m["x"].(string)))[1:])
+		}))},
+		{name: "Ed25519 with padding", set: both(signedWith(jose.EdDSA, edKey), keysWith(edKey, func(m map[string]any) { m["x"] = m["x"].(string) + "=" }))},
+
+		{name: "number for an endpoint that is not used", set: metadata("userinfo_endpoint", 7)},
+		{name: "endpoint without encryption that is not used", set: metadata("userinfo_endpoint", "http://idp.example/userinfo")},
+		{name: "null algorithms", set: metadata("id_token_signing_alg_values_supported", nil)},
+		{name: "no algorithms", set: metadata("id_token_signing_alg_values_supported", []string{})},
+		{name: "one algorithm that is not a list", set: metadata("id_token_signing_alg_values_supported", "RS256")},
+		{name: "null among the algorithms", set: metadata("id_token_signing_alg_values_supported", []any{nil, "RS256"})},
+		{name: "wrong types of members that nobody reads", set: metadata("scopes_supported", map[string]any{"a": 1})},
+		{name: "null promise of an issuer", set: metadata("authorization_response_iss_parameter_supported", nil)},
+		{name: "metadata with a byte order mark", set: document(func(s string) string { return "\ufeff" + s })},
+		{name: "promise of an issuer as text", set: both(metadata("authorization_response_iss_parameter_supported", "true"), func(p *idp, _ *auth.OAuth) { p.iss = p.URL })},
+
+		{name: "empty members of the answer", answer: func(v url.Values) {
+			for _, name := range []string{"iss", "error", "response", "id_token", "token"} {
+				v.Set(name, "")
+			}
+		}},
+		{name: "issuer of a provider without one", set: plain(nil), answer: func(v url.Values) { v.Set("iss", "https://provider.example/login/oauth") },
+			session: `"name":"userinfo of ada"`, log: "iss=https://provider.example/login/oauth"},
+
+		{name: "null subject and an ID", set: plain(both(token("id_token", nil), profile(`{"sub":null,"id":7,"name":"x","email":"ada@example.com"}`))), session: `"name":"x"`},
+		{name: "subject that is a number in one place", set: userInfoOnly(both(claim("sub", "1234567890123456789"), profile(`{"sub":1234567890123456789,"name":"x","email":"ada@example.com"}`))),
+			session: `"name":"x"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t, func(p *idp, _ *auth.Config, o *auth.OAuth) {
+				if c.set != nil {
+					c.set(p, o)
+				}
+			})
+			b := newBrowser(t, s)
+			answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+			if c.answer != nil {
+				c.answer(answer)
+			}
+			b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, origin)
+			b.wantSession("ada@example.com")
+			b.wantSession(c.session)
+			if log := s.log.String(); strings.Count(log, c.log) == 0 || strings.Contains(log, "ERROR") {
+				t.Errorf("the log has not %q, or an error:\n%s", c.log, log)
+			}
+			s.wantNoLeaks(t)
+		})
+	}
+}
+
+func signedWith(alg jose.SignatureAlgorithm, key func() crypto.Signer) func(*idp, *auth.OAuth) {
+	return func(p *idp, _ *auth.OAuth) { p.alg, p.key = alg, key() }
+}
+
+// TestOAuthIssuerOfAnotherProvider: an answer that names the issuer of another
+// provider of the site is refused also by a provider without an issuer, and a
+// failed sign-in says nothing about the issuer.
+func TestOAuthIssuerOfAnotherProvider(t *testing.T) {
+	for given, want := range map[string]string{"https://other.example": "names the issuer of provider other", "https://other.example/": "names the issuer of provider other", "https://third.example": ""} {
+		s := newSite(t, func(p *idp, c *auth.Config, o *auth.OAuth) {
+			plain(nil)(p, o)
+			c.Providers = append(c.Providers, &auth.OAuth{ID: "other", Type: auth.TypeOIDC, Issuer: "https://other.example", ClientID: "x", ClientSecret: "y"})
+		})
+		b := newBrowser(t, s)
+		answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+		answer.Set("iss", given)
+		end := b.get("/auth/callback/idp?" + answer.Encode())
+		if want == "" {
+			end.wantLocation(t, origin)
+			b.wantSession("ada@example.com")
+			continue
+		}
+		end.wantLocation(t, errorPage)
+		b.wantNoSession()
+		if log := s.log.String(); !strings.Contains(log, want) || strings.Contains(log, "which is not compared") {
+			t.Errorf("%s: the log is\n%s", given, log)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
@@ -29,6 +30,11 @@ type oauthClient struct {
 	// server identifies the authorization server and the client there, as far as
 	// the configuration gives them.
 	server string
+	// all are the clients of all providers of the site, by ID.
+	all map[string]*oauthClient
+	// foreignIssuer is done once the log says that the provider names an issuer
+	// that is not configured.
+	foreignIssuer sync.Once
 	// state, pkce and nonce are the checks of the flow.
 	state, pkce, nonce bool
 	// formPost says that the answer comes as a POST from the provider's site.
@@ -107,7 +113,8 @@ func (e *engine) redirectURI(r *request, o *oauthClient) string {
 }
 
 // authorizationEndpoint returns the configured or the discovered endpoint, with
-// the configured parameters.
+// the configured parameters. If the metadata is needed, it checks the other
+// endpoints that the sign-in will need, too.
 func (o *oauthClient) authorizationEndpoint(ctx context.Context) (string, error) {
 	if o.authorization != "" {
 		return o.authorization, nil
@@ -116,10 +123,20 @@ func (o *oauthClient) authorizationEndpoint(ctx context.Context) (string, error)
 	if err != nil {
 		return "", err
 	}
-	if m.AuthorizationEndpoint == "" {
-		return "", errors.New("the metadata has no authorization_endpoint")
+	p := o.provider
+	needed := map[string]bool{
+		oauth.TokenEndpoint:    o.token == "" && p.Token.Request == nil,
+		oauth.UserInfoEndpoint: o.userInfo == "" && p.UserInfo.Request == nil && (p.kind() == TypeOAuth || p.UserInfoOnly),
+		oauth.KeysEndpoint:     p.kind() == TypeOIDC && p.JWKS == "" && p.Client.IDTokenSignedResponseAlg != "HS256",
 	}
-	return endpoint(m.AuthorizationEndpoint, o.provider.Authorization.Params), nil
+	for name, need := range needed {
+		if need {
+			if _, err := m.Endpoint(name); err != nil {
+				return "", err
+			}
+		}
+	}
+	return o.discovered(ctx, oauth.AuthorizationEndpoint, p.Authorization.Params)
 }
 
 // tokenEndpoint returns the configured or the discovered endpoint.
@@ -127,14 +144,7 @@ func (o *oauthClient) tokenEndpoint(ctx context.Context) (string, error) {
 	if o.token != "" {
 		return o.token, nil
 	}
-	m, err := o.metadata(ctx)
-	if err != nil {
-		return "", err
-	}
-	if m.TokenEndpoint == "" {
-		return "", errors.New("the metadata has no token_endpoint")
-	}
-	return endpoint(m.TokenEndpoint, o.provider.Token.Params), nil
+	return o.discovered(ctx, oauth.TokenEndpoint, o.provider.Token.Params)
 }
 
 // userInfoEndpoint returns the configured or the discovered endpoint.
@@ -142,14 +152,23 @@ func (o *oauthClient) userInfoEndpoint(ctx context.Context) (string, error) {
 	if o.userInfo != "" {
 		return o.userInfo, nil
 	}
+	return o.discovered(ctx, oauth.UserInfoEndpoint, o.provider.UserInfo.Params)
+}
+
+// discovered returns an endpoint of the metadata, with the parameters.
+func (o *oauthClient) discovered(ctx context.Context, name string, params url.Values) (string, error) {
 	m, err := o.metadata(ctx)
 	if err != nil {
 		return "", err
 	}
-	if m.UserInfoEndpoint == "" {
-		return "", errors.New("the metadata has no userinfo_endpoint")
+	found, err := m.Endpoint(name)
+	if err != nil {
+		return "", err
 	}
-	return endpoint(m.UserInfoEndpoint, o.provider.UserInfo.Params), nil
+	if found == "" {
+		return "", fmt.Errorf("the metadata has no %s", name)
+	}
+	return endpoint(found, params), nil
 }
 
 func (o *oauthClient) metadata(ctx context.Context) (*oauth.Metadata, error) {

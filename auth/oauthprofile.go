@@ -6,9 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"strings"
 	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 )
 
 // tokenSet takes the known members of a token answer; the others become Extra.
@@ -23,17 +24,11 @@ func tokenSet(members map[string]any) (TokenSet, error) {
 	}
 	t.AccessToken, t.RefreshToken, t.IDToken = text("access_token"), text("refresh_token"), text("id_token")
 	t.Scope, t.TokenType, t.SessionState = text("scope"), text("token_type"), text("session_state")
-	if n, ok := members["expires_in"].(json.Number); ok {
-		seconds, err := n.Float64()
-		if err != nil || seconds > math.MaxInt64/float64(time.Second) {
-			return TokenSet{}, errors.New("token request: expires_in is too large")
-		}
-		t.ExpiresIn = time.Duration(seconds * float64(time.Second))
-		delete(members, "expires_in")
-	}
+	t.ExpiresIn, _ = oauth.Lifetime(members["expires_in"])
+	delete(members, "expires_in")
 	if n, ok := members["expires_at"].(json.Number); ok {
-		if seconds, err := n.Int64(); err == nil {
-			t.ExpiresAt = time.Unix(seconds, 0).UTC()
+		if seconds, err := n.Float64(); err == nil && seconds > 0 && seconds < maxInstant {
+			t.ExpiresAt = time.Unix(int64(seconds), 0).UTC()
 			delete(members, "expires_at")
 		}
 	}
@@ -50,6 +45,10 @@ func tokenSet(members map[string]any) (TokenSet, error) {
 	}
 	return t, nil
 }
+
+// maxInstant is the first second since the epoch that is no expiry: the year
+// 5138.
+const maxInstant = 1e11
 
 // withExpiry computes the instant of expiry from the lifetime.
 func (e *engine) withExpiry(t TokenSet) TokenSet {
@@ -126,7 +125,7 @@ func defaultProfile(p Profile) *User {
 		u.ID = p.String("id")
 	}
 	for _, claim := range []string{"name", "nickname", "preferred_username"} {
-		if s, ok := p[claim].(string); ok {
+		if s, ok := p[claim].(string); ok && s != "" {
 			u.Name = s
 			break
 		}

@@ -56,6 +56,8 @@ type request struct {
 	isJSON bool
 	// trusted says that server code makes the request, not a browser.
 	trusted bool
+	// answeredBy is the issuer that the answer of an OAuth provider names, or "".
+	answeredBy string
 	// foreign says that a page of another site may have made the browser send the
 	// request, so that the request links no account to the user who is signed in.
 	foreign bool

@@ -9,8 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
-	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
@@ -29,9 +27,6 @@ type exchange struct {
 	// ones.
 	names map[string]string
 }
-
-// maxLifetime is the longest lifetime in seconds that a token may state.
-const maxLifetime = 1e9
 
 // compile makes the function for TokenEndpoint.Request.
 func (x *exchange) compile(endpoint string, vars map[string]string) func(context.Context, auth.TokenRequest) (*auth.TokenSet, error) {
@@ -138,13 +133,8 @@ func tokenSet(m map[string]any) (*auth.TokenSet, error) {
 	if t.AccessToken == "" {
 		return nil, errors.New("access_token is missing or is not a string")
 	}
-	if lifetime := take("expires_in"); lifetime != "" {
-		seconds, err := strconv.ParseFloat(lifetime, 64)
-		if err != nil || !(seconds >= 0 && seconds <= maxLifetime) { // NaN is neither
-			return nil, errors.New("expires_in is not a lifetime in seconds")
-		}
-		t.ExpiresIn = time.Duration(seconds * float64(time.Second))
-	}
+	t.ExpiresIn, _ = oauth.Lifetime(m["expires_in"])
+	delete(m, "expires_in")
 	t.Extra = m
 	return t, nil
 }

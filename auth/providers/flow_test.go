@@ -419,6 +419,11 @@ func (v *visit) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
+		if v.f.ID == "battlenet" { // its modulus is in the standard alphabet: https://oauth.battle.net/jwks/certs
+			return answer(r, http.StatusOK, "application/json", map[string]any{"keys": []any{
+				map[string]any{"kty": "RSA", "kid": "k", "n": base64.StdEncoding.EncodeToString(k.N.Bytes()), "e": "AQAB"},
+			}})
+		}
 		return answer(r, http.StatusOK, "application/json", jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: k.Public(), KeyID: "k", Algorithm: "RS256", Use: "sig"}}})
 	case address == token && v.f.Exchange != nil:
 		return v.exchangeAnswer(r)

@@ -1,9 +1,7 @@
 package oauth
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,18 +14,66 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Metadata is the part of a provider's metadata that is used (RFC 8414, OpenID
-// Connect Discovery 1.0 section 3).
+// Metadata is a provider's metadata (RFC 8414, OpenID Connect Discovery 1.0
+// section 3). A member is read when it is used, so what a flow does not need
+// can't end it.
 type Metadata struct {
-	Issuer                string   `json:"issuer"`
-	AuthorizationEndpoint string   `json:"authorization_endpoint"`
-	TokenEndpoint         string   `json:"token_endpoint"`
-	UserInfoEndpoint      string   `json:"userinfo_endpoint"`
-	JWKS                  string   `json:"jwks_uri"`
-	IDTokenAlgorithms     []string `json:"id_token_signing_alg_values_supported"`
-	UserInfoAlgorithms    []string `json:"userinfo_signing_alg_values_supported"`
-	// IssuerInAnswer says that authorization responses carry iss (RFC 9207).
-	IssuerInAnswer bool `json:"authorization_response_iss_parameter_supported"`
+	// Issuer is the issuer that the metadata states.
+	Issuer string
+
+	members map[string]any
+	// onLoopback says that the endpoints may be on this machine.
+	onLoopback bool
+}
+
+// The members of the metadata that are endpoints.
+const (
+	AuthorizationEndpoint = "authorization_endpoint"
+	TokenEndpoint         = "token_endpoint"
+	UserInfoEndpoint      = "userinfo_endpoint"
+	KeysEndpoint          = "jwks_uri"
+)
+
+// Endpoint returns a member that is the URL of an endpoint, or "" if it is
+// absent.
+func (m *Metadata) Endpoint(name string) (string, error) {
+	endpoint, err := text(m.members, name)
+	if err != nil {
+		return "", fmt.Errorf("discovery: %w", err)
+	}
+	if endpoint == "" {
+		return "", nil
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return "", fmt.Errorf("discovery: %s is not a URL", name)
+	}
+	if local(u.Hostname()) && !m.onLoopback {
+		return "", fmt.Errorf("discovery: %s has a loopback or link-local address, but the issuer has not", name)
+	}
+	if err := CheckURL(u); err != nil {
+		return "", fmt.Errorf("discovery: %s: %w", name, err)
+	}
+	return endpoint, nil
+}
+
+// IssuerInAnswer reports whether authorization responses carry iss (RFC 9207).
+func (m *Metadata) IssuerInAnswer() (bool, error) {
+	announced, err := flag(m.members, "authorization_response_iss_parameter_supported")
+	if err != nil {
+		return false, fmt.Errorf("discovery: %w", err)
+	}
+	return announced, nil
+}
+
+// algorithms returns the first of the lists that is present, or nil if none is.
+func (m *Metadata) algorithms(lists ...string) ([]string, error) {
+	for _, name := range lists {
+		if listed, err := texts(m.members, name); err != nil || listed != nil {
+			return listed, err
+		}
+	}
+	return nil, nil
 }
 
 // cacheFor is how long metadata and keys are cached. An unknown key makes the
@@ -113,31 +159,26 @@ func (i *Issuer) discover(ctx context.Context) (*Metadata, error) {
 	if answer.status != http.StatusOK {
 		return nil, fmt.Errorf("discovery: status %d", answer.status)
 	}
-	var m Metadata
-	if err := json.Unmarshal(answer.body, &m); err != nil || !bytes.HasPrefix(bytes.TrimSpace(answer.body), []byte("{")) {
+	m := &Metadata{onLoopback: i.onLoopback()}
+	if m.members, err = jsonObject(answer.body); err != nil {
 		return nil, errors.New("discovery: the response is not a JSON object of metadata")
+	}
+	if m.Issuer, err = text(m.members, "issuer"); err != nil {
+		return nil, fmt.Errorf("discovery: %w", err)
 	}
 	if !i.isFor(m.Issuer) {
 		return nil, fmt.Errorf("discovery: the metadata names the issuer %q, want %q", m.Issuer, i.URL)
 	}
-	for name, endpoint := range map[string]string{
-		"authorization_endpoint": m.AuthorizationEndpoint, "token_endpoint": m.TokenEndpoint, "userinfo_endpoint": m.UserInfoEndpoint, "jwks_uri": m.JWKS,
-	} {
-		if endpoint == "" {
-			continue
-		}
-		u, err := url.Parse(endpoint)
-		if err != nil {
-			return nil, fmt.Errorf("discovery: %s is not a URL", name)
-		}
-		if local(u.Hostname()) && !i.onLoopback() {
-			return nil, fmt.Errorf("discovery: %s has a loopback or link-local address, but the issuer has not", name)
-		}
-		if err := CheckURL(u); err != nil {
-			return nil, fmt.Errorf("discovery: %s: %w", name, err)
-		}
+	return m, nil
+}
+
+// Is reports whether an issuer identifier is that of this issuer, as far as it
+// is known without a request.
+func (i *Issuer) Is(issuer string) bool {
+	if m := i.cached(); m != nil && i.Accepts(m.Issuer, issuer) {
+		return true
 	}
-	return &m, nil
+	return i.Accepts(i.Stated(), issuer) || i.isFor(issuer)
 }
 
 // isFor reports whether metadata of the issuer belongs to the configured one.
@@ -180,7 +221,10 @@ func (i *Issuer) keySet(ctx context.Context) (oidc.KeySet, error) {
 		if err != nil {
 			return nil, err
 		}
-		if endpoint = m.JWKS; endpoint == "" {
+		if endpoint, err = m.Endpoint(KeysEndpoint); err != nil {
+			return nil, err
+		}
+		if endpoint == "" {
 			return nil, errors.New("the metadata has no jwks_uri, so signatures can't be verified")
 		}
 	}

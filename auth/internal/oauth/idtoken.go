@@ -15,12 +15,12 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// tolerance is the largest accepted difference between the clock of a provider
-// and ours.
+// tolerance is how long after an end (exp, or auth_time with a greatest age) a
+// token is accepted, because the clock of the provider may differ from ours.
 const tolerance = 30 * time.Second
 
-// maxAhead is how far the time of issue (iat) may lie ahead of our clock. No
-// other decision depends on iat.
+// maxAhead is how far an instant that ends nothing (iat and nbf) may lie ahead
+// of our clock.
 const maxAhead = 5 * time.Minute
 
 // Verifier verifies ID tokens and signed userinfo responses (OpenID Connect
@@ -53,8 +53,8 @@ func Supports(algorithm string) bool {
 
 // Expected is what a sign-in expects of its ID token.
 type Expected struct {
-	// Nonce is the nonce that was sent. If it is empty, the token must have
-	// none.
+	// Nonce is the nonce that was sent. If it is empty, the token must have none
+	// or null.
 	Nonce string
 	// AccessToken is compared with at_hash if the token has one.
 	AccessToken string
@@ -65,7 +65,7 @@ type Expected struct {
 
 // IDToken verifies an ID token and returns its claims.
 func (v *Verifier) IDToken(ctx context.Context, raw string, want Expected) (map[string]any, error) {
-	claims, token, err := v.signed(ctx, raw, v.Algorithm, func(m *Metadata) []string { return m.IDTokenAlgorithms })
+	claims, token, err := v.signed(ctx, raw, v.Algorithm, idTokenAlgorithms)
 	if err != nil {
 		return nil, fmt.Errorf("id token: %w", err)
 	}
@@ -88,31 +88,30 @@ func (v *Verifier) IDToken(ctx context.Context, raw string, want Expected) (map[
 // userInfo verifies a signed userinfo response. Issuer, audience and expiry may
 // be absent; they are checked if they are present.
 func (v *Verifier) userInfo(ctx context.Context, raw, algorithm string) (map[string]any, error) {
-	claims, _, err := v.signed(ctx, raw, algorithm, func(m *Metadata) []string {
-		if m.UserInfoAlgorithms == nil {
-			return m.IDTokenAlgorithms
-		}
-		return m.UserInfoAlgorithms
-	})
+	claims, _, err := v.signed(ctx, raw, algorithm, "userinfo_signing_alg_values_supported", idTokenAlgorithms)
 	if err != nil {
 		return nil, err
 	}
-	if _, present := claims["iss"]; present {
+	if !absent(claims, "iss") {
 		err = errors.Join(err, v.checkIssuer(ctx, claims))
 	}
-	if _, present := claims["aud"]; present {
+	if !absent(claims, "aud") {
 		err = errors.Join(err, v.checkAudience(claims))
 	}
-	if _, present := claims["exp"]; present {
+	if !absent(claims, "exp") {
 		err = errors.Join(err, v.checkExpiry(claims))
 	}
 	return claims, err
 }
 
+// idTokenAlgorithms is the member of the metadata with the algorithms of ID
+// tokens.
+const idTokenAlgorithms = "id_token_signing_alg_values_supported"
+
 // signed checks the signature and returns the claims. If algorithm is empty, it
-// allows the algorithms listed in the metadata, or RS256 if the metadata has no
-// list.
-func (v *Verifier) signed(ctx context.Context, raw, algorithm string, list func(*Metadata) []string) (map[string]any, *oidc.IDToken, error) {
+// allows the algorithms of the first of the lists that the metadata has, or
+// RS256 if it has none.
+func (v *Verifier) signed(ctx context.Context, raw, algorithm string, lists ...string) (map[string]any, *oidc.IDToken, error) {
 	if strings.Count(raw, ".") != 2 {
 		return nil, nil, errors.New("not a signed token of three parts")
 	}
@@ -135,7 +134,11 @@ func (v *Verifier) signed(ctx context.Context, raw, algorithm string, list func(
 		if err != nil {
 			return nil, nil, err
 		}
-		if listed := list(m); listed != nil {
+		listed, err := m.algorithms(lists...)
+		if err != nil {
+			return nil, nil, fmt.Errorf("discovery: %w", err)
+		}
+		if listed != nil {
 			algorithms = slices.DeleteFunc(slices.Clone(listed), func(a string) bool { return !slices.Contains(asymmetric, a) })
 		}
 		if len(algorithms) == 0 {
@@ -147,34 +150,55 @@ func (v *Verifier) signed(ctx context.Context, raw, algorithm string, list func(
 			return nil, nil, err
 		}
 	}
-	verifier := oidc.NewVerifier(v.Issuer.URL, keys, &oidc.Config{
+	used := &usedClaims{keys: keys}
+	verifier := oidc.NewVerifier(v.Issuer.URL, used, &oidc.Config{
 		SupportedSigningAlgs: algorithms,
 		// Our own rules check the claims; see below.
 		SkipClientIDCheck: true, SkipIssuerCheck: true, SkipExpiryCheck: true,
 	})
 	token, err := verifier.Verify(ctx, raw)
-	if err != nil {
+	switch {
+	case used.err != nil:
+		return nil, nil, used.err
+	case err != nil:
 		return nil, nil, signatureError(err)
 	}
-	var payload json.RawMessage
-	if err := token.Claims(&payload); err != nil {
-		return nil, nil, errors.New("the claims can't be decoded")
-	}
-	claims, err := jsonObject(payload)
+	return used.claims, token, nil
+}
+
+// usedClaims verifies a signature and gives go-oidc the one claim that go-oidc
+// uses, at_hash. The others are ours to read: go-oidc refuses a token in which
+// a claim that nobody needs has another type than it expects.
+type usedClaims struct {
+	keys   oidc.KeySet
+	claims map[string]any
+	err    error
+}
+
+// VerifySignature implements oidc.KeySet.
+func (u *usedClaims) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	payload, err := u.keys.VerifySignature(ctx, token)
 	if err != nil {
-		return nil, nil, errors.New("the claims are not a JSON object")
+		u.err = err
+		return nil, err
 	}
-	return claims, token, nil
+	if u.claims, err = jsonObject(payload); err != nil {
+		u.err = errors.New("the claims are not a JSON object")
+		return nil, u.err
+	}
+	hash, err := text(u.claims, "at_hash")
+	if err != nil {
+		u.err = err
+		return nil, err
+	}
+	return json.Marshal(map[string]string{"at_hash": hash})
 }
 
 // signatureError keeps text of the token out of the error. It keeps only
 // reasons that contain none.
 func signatureError(err error) error {
 	text := err.Error()
-	if _, reason, ok := strings.Cut(text, "fetching keys: "); ok {
-		return errors.New("fetching keys: " + reason)
-	}
-	for _, known := range []string{"failed to verify signature", "signed with unsupported algorithm", "malformed jwt", "unexpected signature algorithm"} {
+	for _, known := range []string{"signed with unsupported algorithm", "malformed jwt", "unexpected signature algorithm"} {
 		if strings.Contains(text, known) {
 			return errors.New(known)
 		}
@@ -191,15 +215,21 @@ func (v *Verifier) checkIssuer(ctx context.Context, claims map[string]any) error
 		}
 		want = m.Issuer
 	}
-	iss, _ := claims["iss"].(string)
+	iss, err := required(claims, "iss")
+	if err != nil {
+		return err
+	}
 	if !v.Issuer.Accepts(want, iss) {
-		return errors.New("issued by another issuer")
+		return errors.New("iss: issued by another issuer")
 	}
 	if !strings.Contains(want, placeholder) {
 		return nil
 	}
-	tid, _ := claims["tid"].(string)
-	if tenant, _ := word(want, iss); tid == "" || !strings.EqualFold(tid, tenant) {
+	tid, err := required(claims, "tid")
+	if err != nil {
+		return err
+	}
+	if tenant, _ := word(want, iss); !strings.EqualFold(tid, tenant) {
 		return errors.New("issued by another issuer than the one that tid names")
 	}
 	return nil
@@ -208,76 +238,79 @@ func (v *Verifier) checkIssuer(ctx context.Context, claims map[string]any) error
 // checkAudience checks that the token is for this client. If it is for others
 // too, it must have been issued to this client.
 func (v *Verifier) checkAudience(claims map[string]any) error {
-	audience, ok := claims["aud"].([]any)
-	if !ok {
-		audience = []any{claims["aud"]}
+	audience, err := texts(claims, "aud")
+	switch {
+	case err != nil:
+		return err
+	case audience == nil:
+		return errors.New("aud is missing")
+	case !slices.Contains(audience, v.ClientID):
+		return errors.New("aud: meant for another client")
 	}
-	if !slices.Contains(audience, any(v.ClientID)) {
-		return errors.New("meant for another client")
-	}
-	if azp, present := claims["azp"]; (len(audience) > 1 || present) && azp != v.ClientID {
-		return errors.New("made for another client")
+	azp, err := text(claims, "azp")
+	switch {
+	case err != nil:
+		return err
+	case azp == "" && len(audience) > 1:
+		return errors.New("azp is missing, and the token is meant for several clients")
+	case azp != "" && azp != v.ClientID:
+		return errors.New("azp: made for another client")
 	}
 	return nil
 }
 
 func (v *Verifier) checkExpiry(claims map[string]any) error {
-	if exp, ok := seconds(claims, "exp"); !ok || !exp.After(v.Now().Add(-tolerance)) {
-		return errors.New("it has expired, or exp is missing")
+	exp, err := instant(claims, "exp")
+	if err == nil && !exp.After(v.Now().Add(-tolerance)) {
+		err = errors.New("exp: it has expired")
 	}
-	return nil
+	return err
 }
 
 func (v *Verifier) checkTimes(claims map[string]any) error {
 	if err := v.checkExpiry(claims); err != nil {
 		return err
 	}
-	switch iat, ok := seconds(claims, "iat"); {
-	case !ok:
-		return errors.New("iat is missing")
-	case iat.After(v.Now().Add(maxAhead)):
-		return errors.New("issued in the future")
+	latest := v.Now().Add(maxAhead)
+	switch iat, err := instant(claims, "iat"); {
+	case err != nil:
+		return err
+	case iat.After(latest):
+		return errors.New("iat: issued in the future")
 	}
-	if _, present := claims["nbf"]; present {
-		if nbf, ok := seconds(claims, "nbf"); !ok || nbf.After(v.Now().Add(tolerance)) {
-			return errors.New("not valid yet")
-		}
+	if absent(claims, "nbf") {
+		return nil
 	}
-	return nil
+	nbf, err := instant(claims, "nbf")
+	if err == nil && nbf.After(latest) {
+		err = errors.New("nbf: not valid yet")
+	}
+	return err
 }
 
 // checkIdentity checks the claims that only ID tokens have.
 func (v *Verifier) checkIdentity(claims map[string]any, want Expected) error {
-	if sub, _ := claims["sub"].(string); sub == "" {
-		return errors.New("sub is missing")
+	if _, err := required(claims, "sub"); err != nil {
+		return err
 	}
-	got, present := claims["nonce"]
-	if text, _ := got.(string); want.Nonce == "" && present || want.Nonce != "" && text != want.Nonce {
+	switch nonce, err := text(claims, "nonce"); {
+	case err != nil:
+		return err
+	case nonce == "" && want.Nonce != "":
+		return errors.New("nonce is missing")
+	case nonce != want.Nonce:
 		return errors.New("the nonce differs from the one that was sent")
 	}
 	if v.MaxAge > 0 || v.RequireAuthTime || !want.FreshSince.IsZero() {
-		at, ok := seconds(claims, "auth_time")
-		if !ok {
-			return errors.New("auth_time is missing")
+		at, err := instant(claims, "auth_time")
+		if err != nil {
+			return err
 		}
 		if v.MaxAge > 0 && v.Now().Sub(at) > v.MaxAge+tolerance || at.Before(want.FreshSince.Add(-tolerance)) {
-			return errors.New("the authentication is too old")
+			return errors.New("auth_time: the authentication is too old")
 		}
 	}
 	return nil
-}
-
-// seconds reads a claim that is a number of seconds since the epoch.
-func seconds(claims map[string]any, name string) (time.Time, bool) {
-	n, ok := claims[name].(json.Number)
-	if !ok {
-		return time.Time{}, false
-	}
-	f, err := n.Float64()
-	if err != nil || f < -1e11 || f > 1e11 {
-		return time.Time{}, false
-	}
-	return time.UnixMilli(int64(f * 1000)), true
 }
 
 // secretKey verifies HS256 with a client secret.
@@ -288,5 +321,9 @@ func (k secretKey) VerifySignature(_ context.Context, token string) ([]byte, err
 	if err != nil {
 		return nil, errors.New("malformed jwt")
 	}
-	return signed.Verify([]byte(k))
+	payload, err := signed.Verify([]byte(k))
+	if err != nil {
+		return nil, errSignature
+	}
+	return payload, nil
 }

@@ -1,11 +1,14 @@
 package oauth
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/go-jose/go-jose/v4"
@@ -16,7 +19,8 @@ import (
 // the first need, and again if none of them verifies a signature, such as after
 // a rotation. Any number of concurrent callers cause one fetch. A key of an
 // unknown kind does not affect the other keys; in the key set of go-oidc it
-// does.
+// does. If no key verifies a signature, the error names the keys that could not
+// be used.
 type keySet struct {
 	endpoint string
 	client   *http.Client
@@ -24,9 +28,15 @@ type keySet struct {
 	fetches singleflight.Group
 
 	mu   sync.Mutex
-	keys []jose.JSONWebKey
+	keys publicKeys
 	// fetched counts the successful fetches.
 	fetched int
+}
+
+// publicKeys are the keys of a set, and the reasons why others were dropped.
+type publicKeys struct {
+	usable  []jose.JSONWebKey
+	dropped []string
 }
 
 var errSignature = errors.New("failed to verify signature")
@@ -42,14 +52,17 @@ func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 		return nil, errors.New("malformed jwt")
 	}
 	keys, seen := k.cached()
-	if payload, ok := verify(signed, keys); ok {
+	if payload, ok := verify(signed, keys.usable); ok {
 		return payload, nil
 	}
 	if keys, err = k.fetch(ctx, seen); err != nil {
 		return nil, fmt.Errorf("fetching keys: %w", err)
 	}
-	if payload, ok := verify(signed, keys); ok {
+	if payload, ok := verify(signed, keys.usable); ok {
 		return payload, nil
+	}
+	if len(keys.dropped) > 0 {
+		return nil, fmt.Errorf("%w; keys of the provider that can't be used: %s", errSignature, strings.Join(keys.dropped, ", "))
 	}
 	return nil, errSignature
 }
@@ -78,14 +91,14 @@ func verify(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) ([]byte, bool
 	return nil, false
 }
 
-func (k *keySet) cached() ([]jose.JSONWebKey, int) {
+func (k *keySet) cached() (publicKeys, int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.keys, k.fetched
 }
 
 // fetch returns keys that are newer than those that the caller has tried.
-func (k *keySet) fetch(ctx context.Context, seen int) ([]jose.JSONWebKey, error) {
+func (k *keySet) fetch(ctx context.Context, seen int) (publicKeys, error) {
 	shared := context.WithoutCancel(ctx)
 	select {
 	case result := <-k.fetches.DoChan("", func() (any, error) {
@@ -101,33 +114,128 @@ func (k *keySet) fetch(ctx context.Context, seen int) ([]jose.JSONWebKey, error)
 		k.keys, k.fetched = keys, k.fetched+1
 		return keys, nil
 	}):
-		keys, _ := result.Val.([]jose.JSONWebKey)
+		keys, _ := result.Val.(publicKeys)
 		return keys, result.Err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return publicKeys{}, ctx.Err()
 	}
 }
 
-func (k *keySet) get(ctx context.Context) ([]jose.JSONWebKey, error) {
+func (k *keySet) get(ctx context.Context) (publicKeys, error) {
+	var keys publicKeys
 	answer, err := get(ctx, k.client, k.endpoint, "application/jwk-set+json, application/json", "")
 	if err != nil {
-		return nil, err
+		return keys, err
 	}
 	if answer.status != http.StatusOK {
-		return nil, fmt.Errorf("status %d", answer.status)
+		return keys, fmt.Errorf("status %d", answer.status)
 	}
-	var set struct {
-		Keys []json.RawMessage `json:"keys"`
+	set, err := jsonObject(answer.body)
+	if err != nil {
+		return keys, errors.New("the response is not a key set")
 	}
-	if err := json.Unmarshal(answer.body, &set); err != nil {
-		return nil, errors.New("the response is not a key set")
+	all, ok := set["keys"].([]any)
+	if !ok && set["keys"] != nil {
+		return keys, errors.New("keys is not a list")
 	}
-	var keys []jose.JSONWebKey
-	for _, raw := range set.Keys {
-		var key jose.JSONWebKey
-		if key.UnmarshalJSON(raw) == nil && key.Use != "enc" {
-			keys = append(keys, key)
+	for i, v := range all {
+		m, _ := v.(map[string]any)
+		key, err := publicKey(m)
+		switch {
+		case err == nil:
+			keys.usable = append(keys.usable, key)
+		case len(keys.dropped) < maxTried:
+			name := fmt.Sprintf("number %d", i+1)
+			if id := label(m, "kid"); id != "" {
+				name = fmt.Sprintf("%q", id[:min(len(id), 100)])
+			}
+			keys.dropped = append(keys.dropped, fmt.Sprintf("%s (%v)", name, err))
 		}
 	}
 	return keys, nil
+}
+
+// The members of a key that are used, by its type (RFC 7518 sections 6.2.1 and
+// 6.3.1, RFC 8037 section 2).
+var keyMembers = map[string][]string{"RSA": {"n", "e"}, "EC": {"x", "y"}, "OKP": {"x"}}
+
+// coordinateSize is the length in bytes of a coordinate on each curve.
+var coordinateSize = map[string]int{"P-256": 32, "P-384": 48, "P-521": 66}
+
+// publicKey reads a key (RFC 7517 section 4). It reads only the members that
+// are used. The others, such as a certificate that does not conform to the
+// rules of crypto/x509, do not affect the key.
+func publicKey(m map[string]any) (jose.JSONWebKey, error) {
+	var key jose.JSONWebKey
+	if m == nil {
+		return key, errors.New("it is not a JSON object")
+	}
+	if label(m, "use") == "enc" {
+		return key, errors.New("use is enc")
+	}
+	kind, err := required(m, "kty")
+	if err != nil {
+		return key, err
+	}
+	numbers, ok := keyMembers[kind]
+	if !ok {
+		return key, fmt.Errorf("kty is %q", kind[:min(len(kind), 20)])
+	}
+	used := map[string]string{"kty": kind, "kid": label(m, "kid"), "alg": label(m, "alg"), "use": label(m, "use")}
+	if kind != "RSA" {
+		if used["crv"], err = required(m, "crv"); err != nil {
+			return key, err
+		}
+	}
+	for _, name := range numbers {
+		given, err := required(m, name)
+		if err != nil {
+			return key, err
+		}
+		number, err := base64.RawURLEncoding.DecodeString(urlAlphabet(given))
+		if err != nil {
+			return key, fmt.Errorf("%s is not in base64url", name)
+		}
+		if size := coordinateSize[used["crv"]]; kind == "EC" && size > 0 {
+			if number = bytes.TrimLeft(number, "\x00"); len(number) < size {
+				number = append(make([]byte, size-len(number)), number...)
+			}
+		}
+		used[name] = base64.RawURLEncoding.EncodeToString(number)
+	}
+	raw, err := json.Marshal(used)
+	if err != nil {
+		return key, err
+	}
+	err = key.UnmarshalJSON(raw)
+	return key, err
+}
+
+// label returns a member that names something: a text, a number as text, or ""
+// for any other value.
+func label(m map[string]any, name string) string {
+	switch v := m[name].(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	}
+	return ""
+}
+
+// urlAlphabet turns base64 in either alphabet, with or without padding, into
+// base64url without padding. Both spell the same bytes.
+func urlAlphabet(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch r {
+		case '+':
+			return '-'
+		case '/':
+			return '_'
+		case ' ', '\t', '\r', '\n':
+			return -1
+		}
+		return r
+	}, s)
+	return strings.TrimRight(s, "=")
 }

@@ -31,7 +31,11 @@ func TestRemoteIssuerNamesNoLocalEndpoint(t *testing.T) {
 			for issuer, local := range map[string]bool{"https://idp.example": false, "http://localhost:9000": true} {
 				m := metadataOf(`{"issuer":"` + issuer + `","` + member + `":"` + endpoint + `"}`)
 				i := &oauth.Issuer{URL: issuer, Client: &http.Client{Transport: m}, Now: time.Now}
-				if _, err := i.Metadata(t.Context()); (err == nil) != (allowed || local) {
+				got, err := i.Metadata(t.Context())
+				if err == nil {
+					_, err = got.Endpoint(member)
+				}
+				if (err == nil) != (allowed || local) {
 					t.Errorf("%s names %s %s: %v", issuer, member, endpoint, err)
 				}
 			}

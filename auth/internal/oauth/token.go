@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"golang.org/x/oauth2"
@@ -73,9 +73,9 @@ func (e *ProviderError) Error() string {
 }
 
 // Do makes the exchange and returns the members of the response, with numbers
-// as json.Number. access_token and token_type are texts that are not empty.
-// token_type is bearer or dpop, in any case. expires_in, if present, is a
-// number of seconds that is not negative.
+// as json.Number and without those that are absent. access_token and token_type
+// are texts that are not empty. token_type is bearer or dpop, in any case.
+// expires_in, if present, is a Lifetime.
 func (x Exchange) Do(ctx context.Context) (map[string]any, error) {
 	style := oauth2.AuthStyleInParams
 	secret := x.Auth.Secret
@@ -127,6 +127,7 @@ func (x Exchange) Do(ctx context.Context) (map[string]any, error) {
 
 // tokenTransport sends the token request and checks the response before
 // x/oauth2 reads it, because x/oauth2 accepts more than the standard allows.
+// x/oauth2 gets only the members that it must read.
 type tokenTransport struct {
 	exchange *Exchange
 	next     http.RoundTripper
@@ -180,7 +181,12 @@ func (t *tokenTransport) roundTrip(r *http.Request) (*http.Response, error) {
 	if t.members, err = judge(answer, body, t.exchange.Code, t.exchange.CodeVerifier, t.exchange.Auth.Secret); err != nil {
 		return nil, err
 	}
-	answer.Body = io.NopCloser(bytes.NewReader(body))
+	used, err := json.Marshal(map[string]any{"access_token": t.members["access_token"], "token_type": t.members["token_type"]})
+	if err != nil {
+		return nil, err
+	}
+	answer.Header.Set("Content-Type", "application/json")
+	answer.Body = io.NopCloser(bytes.NewReader(used))
 	return answer, nil
 }
 
@@ -205,31 +211,44 @@ func judge(answer *http.Response, body []byte, secrets ...string) (map[string]an
 	if e := providerError(members, secrets); e != nil {
 		return nil, fmt.Errorf("token request: %w", e)
 	}
-	for _, name := range []string{"access_token", "token_type", "refresh_token", "id_token"} {
-		v, present := members[name]
-		s, ok := v.(string)
-		required := name == "access_token" || name == "token_type"
-		if present && (!ok || s == "") || !present && required {
-			return nil, fmt.Errorf("token request: %s is missing or is not a string", name)
-		}
-	}
-	kind := strings.ToLower(members["token_type"].(string)) //nolint:forcetypeassert // checked above
-	if kind != "bearer" && kind != "dpop" {
-		return nil, errors.New("token request: the token type is neither bearer nor dpop")
-	}
-	if scope, present := members["scope"]; present {
-		if _, ok := scope.(string); !ok {
-			return nil, errors.New("token request: scope is not a string")
-		}
-	}
-	if v, present := members["expires_in"]; present {
-		seconds, err := strconv.ParseFloat(strings.TrimSpace(fmt.Sprint(v)), 64)
-		if err != nil || !(seconds >= 0 && seconds <= 1e11) { // NaN is neither
-			return nil, errors.New("token request: expires_in is not a lifetime in seconds")
-		}
-		members["expires_in"] = json.Number(strconv.FormatFloat(seconds, 'f', -1, 64))
+	if err := conform(members); err != nil {
+		return nil, fmt.Errorf("token request: %w", err)
 	}
 	return members, nil
+}
+
+// conform checks the members of a successful response (RFC 6749 section 5.1)
+// and removes those that are absent. Only access_token and token_type are
+// required. A scope that is a list becomes a text. expires_in stays only if it
+// is a lifetime.
+func conform(members map[string]any) error {
+	maps.DeleteFunc(members, func(name string, _ any) bool { return absent(members, name) })
+	if _, listed := members["scope"].([]any); listed {
+		words, err := texts(members, "scope")
+		if err != nil {
+			return err
+		}
+		members["scope"] = strings.Join(words, " ")
+	}
+	for _, name := range []string{"access_token", "token_type", "refresh_token", "id_token", "scope"} {
+		if _, err := text(members, name); err != nil {
+			return err
+		}
+	}
+	if _, err := required(members, "access_token"); err != nil {
+		return err
+	}
+	kind, err := required(members, "token_type")
+	if err != nil {
+		return err
+	}
+	if kind = strings.ToLower(kind); kind != "bearer" && kind != "dpop" {
+		return errors.New("the token type is neither bearer nor dpop")
+	}
+	if _, ok := Lifetime(members["expires_in"]); !ok {
+		delete(members, "expires_in")
+	}
+	return nil
 }
 
 func providerError(members map[string]any, secrets []string) *ProviderError {
@@ -239,18 +258,4 @@ func providerError(members map[string]any, secrets []string) *ProviderError {
 	}
 	description, _ := members["error_description"].(string)
 	return NewProviderError(code, description, secrets...)
-}
-
-// jsonObject decodes a JSON object, with numbers as json.Number.
-func jsonObject(body []byte) (map[string]any, error) {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	var members map[string]any
-	if err := d.Decode(&members); err != nil || members == nil {
-		return nil, errors.New("the response is not a JSON object")
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("the response is not a JSON object")
-	}
-	return members, nil
 }
