@@ -12,9 +12,9 @@ import (
 // address spends no token. A link that is opened in a browser other than the
 // one that asked for it spends its token only after the person confirms it.
 func (e *engine) callbackEmail(ctx context.Context, r *request, p *Email) (*Result, error) {
-	token, email := r.submitted("token"), r.submitted("email")
+	token, email := r.linkFields(p)
 	if token == "" {
-		return nil, &Error{Type: ErrCallbackRoute, Message: "the link has no token"}
+		return nil, &Error{Type: ErrVerification, Message: "the link has no token"}
 	}
 	if email == "" {
 		return nil, &Error{Type: ErrVerification, Message: "the link has no address"}
@@ -33,6 +33,9 @@ func (e *engine) callbackEmail(ctx context.Context, r *request, p *Email) (*Resu
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
 	defer cancel()
 	invite, err := e.useToken(ctx, p, email, token)
+	if plus := spaceAsPlus(token); plus != token && errors.Is(err, ErrVerification) {
+		invite, err = e.useToken(ctx, p, email, plus)
+	}
 	if err != nil {
 		return nil, err
 	}

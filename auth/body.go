@@ -43,7 +43,7 @@ func (t tooLarge) Unwrap() error { return t.error }
 // readBody parses the body of a POST: a form or JSON. A body of another type is
 // not read. The body of r.http can be read again afterwards.
 func (r *request) readBody(limit int64) error {
-	kind := r.http.Header.Get("Content-Type")
+	kind := strings.ToLower(r.http.Header.Get("Content-Type"))
 	isJSON := strings.Contains(kind, "application/json")
 	if !isJSON && !strings.Contains(kind, "application/x-www-form-urlencoded") {
 		return nil

@@ -58,7 +58,7 @@ func (h *Handler) CSRFToken(w http.ResponseWriter, hr *http.Request) (string, er
 		return "", err
 	}
 	w.Header()["Cache-Control"] = noCache
-	if fresh != nil {
+	if fresh != nil && !r.head {
 		(&Result{Cookies: []*http.Cookie{fresh}}).SendCookies(w)
 	}
 	return c.token, nil

@@ -182,11 +182,15 @@ func (e *engine) prepare(hr *http.Request) (*request, *Result) {
 	refuse := func(err error) (*request, *Result) {
 		e.logError(ctx, err)
 		e.debug(ctx, "request", slog.String("method", hr.Method), slog.String("type", hr.Header.Get("Content-Type")), slog.Int("segments", strings.Count(hr.URL.Path, "/")))
-		status := http.StatusBadRequest
+		result := &Result{Status: http.StatusBadRequest, Header: jsonHeader(), Body: []byte(`"Bad request."`)}
 		if _, ok := errors.AsType[tooLarge](err); ok {
-			status = http.StatusRequestEntityTooLarge
+			result.Status = http.StatusRequestEntityTooLarge
 		}
-		return nil, &Result{Status: status, Header: jsonHeader(), Body: []byte(`"Bad request."`)}
+		if _, ok := errors.AsType[notAllowed](err); ok {
+			result.Status, result.Body = http.StatusMethodNotAllowed, []byte(`"Method not allowed."`)
+			result.Header["Allow"] = []string{"GET, HEAD, POST"}
+		}
+		return nil, result
 	}
 	r, err := e.parse(hr)
 	if err != nil {
@@ -239,6 +243,14 @@ func (e *engine) signInFailed(ctx context.Context, r *request, err error) {
 }
 
 func (e *engine) perform(ctx context.Context, r *request) (*Result, error) {
+	if r.head {
+		switch r.action {
+		case ActionCallback:
+			return &Result{Header: http.Header{"Cache-Control": noCache}}, nil
+		case ActionCSRF, ActionSession, ActionWebAuthnOptions:
+			return &Result{Header: uncachedJSONHeader()}, nil
+		}
+	}
 	if err := e.begin(ctx, r); err != nil {
 		return nil, err
 	}
@@ -297,9 +309,9 @@ func (e *engine) begin(ctx context.Context, r *request) error {
 		if fresh != nil {
 			r.pending = append(r.pending, fresh)
 		}
-		// Some frameworks check where a request comes from; their clients send no
-		// token.
-		if _, submitted := r.form["csrfToken"]; !submitted && r.method == http.MethodPost {
+		// Clients of some frameworks send no token, and a browser that opens two pages
+		// at its first visit sends the token of one with the cookie of the other.
+		if !r.csrf.verified && r.method == http.MethodPost {
 			r.csrf.verified = e.sameOrigin(r.http) == nil
 		}
 	}
@@ -317,8 +329,13 @@ func (e *engine) begin(ctx context.Context, r *request) error {
 }
 
 // finish adds to a result what every result of the request has: the pending
-// cookies, and JSON instead of a redirect if the client wants it.
+// cookies, and JSON instead of a redirect if the client wants it. A HEAD request
+// gets neither cookies nor a body (RFC 9110 section 9.3.2).
 func (r *request) finish(result *Result) *Result {
+	if r.head {
+		result.Cookies, result.Body = nil, nil
+		return result
+	}
 	if r.action != ActionProviders {
 		result.Cookies = append(r.pending, result.Cookies...)
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,48 @@ import (
 // cookie, and in this browser the link works at once. In any other browser a
 // page asks first, so that neither a link scanner nor a stranger's link signs
 // anybody in.
+
+// linkFields returns the token and the address of a link. A mail program or a
+// gateway may have decoded the link once or have escaped its ampersands (HTML);
+// such a link still names its address. The query of a link from here has neither
+// an @ in the address nor a slash in the callback URL, so one that has was
+// decoded: a plus in it is a plus, and a percent sign may be one.
+func (r *request) linkFields(p *Email) (token, email string) {
+	if r.form["token"] != nil || r.form["email"] != nil {
+		return r.submitted("token"), r.submitted("email")
+	}
+	query := map[string]string{}
+	name := ""
+	for part := range strings.SplitSeq(strings.ReplaceAll(r.http.URL.RawQuery, "&amp;", "&"), "&") {
+		if key, value, ok := strings.Cut(part, "="); ok {
+			name = key
+			query[name] = value
+		} else if name != "" { // an ampersand of the value
+			query[name] += "&" + part
+		}
+	}
+	decoded := strings.Contains(query["email"], "@") || strings.Contains(query["callbackUrl"], "/")
+	value := func(name string) string {
+		unescape := url.QueryUnescape
+		if decoded {
+			unescape = url.PathUnescape
+		}
+		v, err := unescape(query[name])
+		if err != nil {
+			return query[name]
+		}
+		return v
+	}
+	token, email = value("token"), value("email")
+	if p.NormalizeIdentifier == nil { // no address that NormalizeEmail accepts has a space
+		email = spaceAsPlus(email)
+	}
+	return token, email
+}
+
+// spaceAsPlus returns a text of a link in which a plus was decoded, which a
+// query reads as a space.
+func spaceAsPlus(text string) string { return strings.ReplaceAll(text, " ", "+") }
 
 // secureBits is the number of random bits that make a text safe from guessing.
 const secureBits = 128
@@ -129,7 +172,9 @@ func (r *request) mayUseLink(text string) (bool, error) {
 	if r.method == http.MethodPost {
 		return true, r.needCSRF()
 	}
-	return slices.Contains(r.links(), linkName(text)) && !speculative(r.http.Header), nil
+	links := r.links()
+	asked := slices.Contains(links, linkName(text)) || slices.Contains(links, linkName(spaceAsPlus(text)))
+	return asked && !speculative(r.http.Header), nil
 }
 
 // speculative reports whether a browser or a mail program loads a page in

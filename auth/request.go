@@ -36,8 +36,10 @@ func IsAuthAction(s string) bool {
 // request is what the actions see of an HTTP request. The first fields are
 // parsed from the request, and the engine sets the others.
 type request struct {
-	http   *http.Request
+	http *http.Request
+	// method is GET or POST. A HEAD request is a GET here, and head is set.
 	method string
+	head   bool
 	// origin is scheme, host and port; target is the URL without fragment.
 	origin, target string
 	action         Action
@@ -93,8 +95,8 @@ func (r *request) submitted(name string) string {
 // parse turns an HTTP request into a request for an action. The body is read
 // later, see readBody.
 func (e *engine) parse(hr *http.Request) (*request, error) {
-	if hr.Method != http.MethodGet && hr.Method != http.MethodPost {
-		return nil, &Error{Type: ErrUnknownAction, Message: "only GET and POST are supported"}
+	if hr.Method != http.MethodGet && hr.Method != http.MethodHead && hr.Method != http.MethodPost {
+		return nil, notAllowed{&Error{Type: ErrUnknownAction, Message: "only GET, HEAD and POST are supported", client: true}}
 	}
 	action, provider, ok := splitPath(hr.URL.EscapedPath(), e.basePath)
 	if !ok {
@@ -109,6 +111,12 @@ func (e *engine) parse(hr *http.Request) (*request, error) {
 	return r, nil
 }
 
+// notAllowed is the error for a method that no route has (RFC 9110 section
+// 15.5.6).
+type notAllowed struct{ error }
+
+func (n notAllowed) Unwrap() error { return n.error }
+
 // newRequest makes a request from the parts of an HTTP request that do not
 // depend on its path.
 func (e *engine) newRequest(hr *http.Request, action Action) *request {
@@ -120,7 +128,10 @@ func (e *engine) newRequest(hr *http.Request, action Action) *request {
 	if e.config.UseSecureCookies != nil {
 		secure = *e.config.UseSecureCookies
 	}
-	r := &request{http: hr, method: hr.Method, origin: origin, action: action, specs: &e.cookies.plain, cookies: parseCookies(hr.Header["Cookie"])}
+	r := &request{http: hr, method: hr.Method, head: hr.Method == http.MethodHead, origin: origin, action: action, specs: &e.cookies.plain, cookies: parseCookies(hr.Header["Cookie"])}
+	if r.head {
+		r.method = http.MethodGet
+	}
 	if secure {
 		r.specs, r.secure = &e.cookies.secure, true
 	}

@@ -171,6 +171,9 @@ func (e *engine) failed(r *request, err error) *Result {
 // URL, for the next attempt.
 func (e *engine) kept(r *request) []*http.Cookie {
 	var kept []*http.Cookie
+	if r.head {
+		return nil
+	}
 	for _, c := range r.pending {
 		if c.MaxAge < 0 || c.Name == r.specs.callbackURL.name && r.callbackURL != r.origin {
 			kept = append(kept, c)

@@ -1,6 +1,9 @@
 package auth
 
-import "net/http"
+import (
+	"net/http"
+	"net/url"
+)
 
 // SameOrigin returns an error if a request may not change anything, because its
 // browser does not say that a page of this site made it. It is for requests
@@ -51,7 +54,11 @@ func (e *engine) sameOrigin(hr *http.Request) error {
 			return err
 		}
 	}
-	if origin := hr.Header["Origin"]; len(origin) != 1 || origin[0] != own {
+	origin := hr.Header["Origin"]
+	if len(origin) != 1 {
+		return refused
+	}
+	if u, err := url.Parse(origin[0]); err != nil || originOf(u) != own || u.Path != "" || u.User != nil {
 		return refused
 	}
 	return nil

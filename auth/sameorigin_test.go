@@ -91,3 +91,23 @@ func TestRoutesTakeOwnPagesWithoutToken(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoTabsAtTheFirstVisit: a browser without cookies opens two pages at
+// once. The form of the first has the token of a cookie that the second page
+// replaced. Its browser says that the form is of this site, so it is accepted. A
+// form of another site is not.
+func TestTwoTabsAtTheFirstVisit(t *testing.T) {
+	t.Parallel()
+	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}})
+	stale := newBrowser(t, h).csrf()
+	for site, accepted := range map[string]bool{"same-origin": true, "same-site": false, "cross-site": false, "none": false} {
+		b := newBrowser(t, h)
+		b.csrf()
+		r := b.do(http.MethodPost, "/auth/callback/credentials", strings.NewReader("csrfToken="+stale+"&username=ada&password=lovelace"), http.Header{
+			"Content-Type": {"application/x-www-form-urlencoded"}, "Sec-Fetch-Site": {site}, "Origin": {origin},
+		})
+		if signedIn := b.session() != "null"; signedIn != accepted {
+			t.Errorf("%s: signed in: %v, sent to %s", site, signedIn, r.location())
+		}
+	}
+}

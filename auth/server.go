@@ -51,6 +51,9 @@ func (h *Handler) UpdateSession(w http.ResponseWriter, r *http.Request, data any
 
 func (h *Handler) read(hr *http.Request, w http.ResponseWriter, a access) (*Session, error) {
 	e := h.engine
+	if hr.Method == http.MethodHead { // it changes nothing
+		a.readOnly, a.peek = true, true
+	}
 	read := e.session(hr.Context(), e.newRequest(hr, ActionSession), a)
 	if w != nil {
 		if len(read.cookies) > 0 { // no cache may hand them to somebody else

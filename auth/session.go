@@ -99,6 +99,8 @@ type access struct {
 	update json.RawMessage
 	// readOnly makes no cookies.
 	readOnly bool
+	// peek extends no session.
+	peek bool
 }
 
 // session reads the session of the request and renews it. The cookie is removed
@@ -131,7 +133,7 @@ func (e *engine) session(ctx context.Context, r *request, a access) sessionRead 
 // sessionFromStore reads a database session and extends it if that is due. If
 // the store fails, the cookies stay.
 func (e *engine) sessionFromStore(ctx context.Context, r *request, token string, names []string, a access) (read sessionRead) {
-	stored, err := e.liveSession(ctx, token)
+	stored, err := e.liveSession(ctx, token, !a.peek)
 	if err != nil {
 		read.err = err
 		return read
@@ -172,11 +174,6 @@ func tokenSession(claims Claims, expires time.Time) SessionParams {
 	return SessionParams{Session: &Session{User: userFromClaims(claims), Expires: expires}, Token: claims}
 }
 
-// liveSession reads a database session and extends it if that is due.
-func (e *engine) liveSession(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
-	return e.store.liveSession(ctx, token)
-}
-
 // cookieExpires is when the cookie of a database session expires. The cookie
 // may expire later than the session; the session is what decides.
 func (e *engine) cookieExpires(s adapter.Session) time.Time {
@@ -184,4 +181,13 @@ func (e *engine) cookieExpires(s adapter.Session) time.Time {
 		return s.Expires
 	}
 	return e.config.Clock().Add(e.config.Session.MaxAge)
+}
+
+// liveSession reads a database session and, if extend is set, extends it if that
+// is due.
+func (e *engine) liveSession(ctx context.Context, token string, extend bool) (*adapter.SessionAndUser, error) {
+	if !extend {
+		return e.store.sessionAndUser(ctx, token)
+	}
+	return e.store.liveSession(ctx, token)
 }

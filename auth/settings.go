@@ -14,7 +14,7 @@ func (e *engine) checkCookies() []error {
 	problem := func(spec *cookieSpec, message string) {
 		problems = append(problems, &Error{Type: ErrAuth, Message: fmt.Sprintf("Config.Cookies: %q: %s", spec.name, message)})
 	}
-	for _, specs := range []*cookieSpecs{&e.cookies.plain, &e.cookies.secure} {
+	for _, specs := range e.cookieSets() {
 		seen := map[string]bool{}
 		for _, spec := range specs.all() {
 			t := &spec.template
@@ -42,6 +42,21 @@ func (e *engine) checkCookies() []error {
 		}
 	}
 	return problems
+}
+
+// cookieSets are the sets of cookies that requests may use.
+func (e *engine) cookieSets() []*cookieSpecs {
+	secure, both := strings.HasPrefix(e.origin, "https:"), e.origin == ""
+	if e.config.UseSecureCookies != nil {
+		secure, both = *e.config.UseSecureCookies, false
+	}
+	switch {
+	case both:
+		return []*cookieSpecs{&e.cookies.plain, &e.cookies.secure}
+	case secure:
+		return []*cookieSpecs{&e.cookies.secure}
+	}
+	return []*cookieSpecs{&e.cookies.plain}
 }
 
 // checkPages lists pages that the browser would not find, or that lead back to

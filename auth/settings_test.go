@@ -21,7 +21,7 @@ func TestSettingsThatCannotWork(t *testing.T) {
 		"__Host- with a Path":   {cookie(auth.CookieConfig{Name: "__Host-x", Path: "/auth"}), "__Host-"},
 		"CSRF with a Domain":    {auth.Config{Cookies: auth.Cookies{CSRFToken: auth.CookieConfig{Domain: "example.com"}}}, "__Host-"},
 		"__Secure- not Secure":  {cookie(auth.CookieConfig{Name: "__Secure-x", Secure: new(false)}), "__Secure-"},
-		"one name twice":        {cookie(auth.CookieConfig{Name: "authjs.nonce"}), "two cookies"},
+		"one name twice":        {cookie(auth.CookieConfig{Name: "__Secure-authjs.nonce"}), "two cookies"},
 		"bad Priority":          {cookie(auth.CookieConfig{Priority: "Urgent"}), "Priority"},
 		"good cookie":           {cookie(auth.CookieConfig{Name: "my.state", Domain: "example.com", Priority: "High"}), ""},
 		"relative page":         {auth.Config{Pages: auth.Pages{SignIn: "login"}}, "Pages.SignIn"},

@@ -46,21 +46,21 @@ func ReactiveAuth(config ReactiveConfig) (*Reactive, error) {
 	return re, nil
 }
 
-// GET serves a request if it is a GET for one of the routes, and reports
-// whether it did. If it did not, nothing was written, and another handler may
-// answer.
+// GET serves a request if it is a GET or a HEAD for one of the routes, and
+// reports whether it did. If it did not, nothing was written, and another
+// handler may answer.
 func (re *Reactive) GET(w http.ResponseWriter, r *http.Request) bool {
-	return re.serve(http.MethodGet, w, r)
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && re.serve(w, r)
 }
 
 // POST serves a request if it is a POST for one of the routes, and reports
 // whether it did.
 func (re *Reactive) POST(w http.ResponseWriter, r *http.Request) bool {
-	return re.serve(http.MethodPost, w, r)
+	return r.Method == http.MethodPost && re.serve(w, r)
 }
 
-func (re *Reactive) serve(method string, w http.ResponseWriter, r *http.Request) bool {
-	if r.Method != method || !re.site.fixed.Serves(r) {
+func (re *Reactive) serve(w http.ResponseWriter, r *http.Request) bool {
+	if !re.site.fixed.Serves(r) {
 		return false
 	}
 	re.site.serve(w, r)

@@ -236,7 +236,7 @@ type input map[string]any
 
 // readInput reads a form or a JSON object, or says what is wrong with it.
 func readInput(w http.ResponseWriter, r *http.Request) (input, string) {
-	if kind := r.Header.Get("Content-Type"); strings.Contains(kind, "application/json") {
+	if kind := strings.ToLower(r.Header.Get("Content-Type")); strings.Contains(kind, "application/json") {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
 		if err != nil {
 			return nil, bodyProblem(err)

@@ -143,7 +143,7 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	if r.PostForm == nil {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		parse := r.ParseForm // a form of no known type has no fields
-		if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {
+		if strings.HasPrefix(strings.ToLower(r.Header.Get("Content-Type")), "multipart/form-data") {
 			parse = func() error { return r.ParseMultipartForm(maxForm) }
 		}
 		if err := parse(); err != nil {

@@ -126,10 +126,10 @@ func GetRawToken(p GetTokenParams) (string, error) {
 }
 
 // bearer returns the second word of an Authorization header, percent-decoded,
-// if the first word is exactly Bearer, or "".
+// if the first word is Bearer, in any case (RFC 9110 section 11.1), or "".
 func bearer(authorization string) string {
-	token, ok := strings.CutPrefix(authorization, "Bearer ")
-	if !ok {
+	scheme, token, ok := strings.Cut(authorization, " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}
 	token, _, _ = strings.Cut(token, " ")

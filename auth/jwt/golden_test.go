@@ -273,6 +273,7 @@ type getTokenRow struct {
 // row whose result we return instead.
 var fixedGetToken = map[string]struct{ like, fix string }{
 	"prefix-collision":            {"cookie", "the cookie reader takes exact chunk names"},
+	"bearer-lowercase-scheme":     {"bearer", "the scheme of the Authorization header has no case"},
 	"duplicate-cookie-first-wins": {"nothing", "two different cookies of one name are nobody"},
 }
 

@@ -2,6 +2,7 @@ package golden_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -48,6 +49,24 @@ var fixes = []fix{
 	{"an input has no attribute label, which HTML does not know", fixLabelAttribute},
 	{"the first input of the sign-in page has the focus, and the one for the address says what may fill it", fixFocus},
 	{"the failure of an adapter is logged once, as the cause of what failed by it", fixLoggedOnce},
+	{"HEAD is answered like GET and changes nothing; other methods get status 405", fixMethods},
+}
+
+func fixMethods(r *replay, s *step) bool {
+	switch method := s.Request.Method; {
+	case method == "" || method == http.MethodGet || method == http.MethodPost:
+		return false
+	case method != http.MethodHead:
+		s.Response.Status, s.Response.Headers["allow"] = http.StatusMethodNotAllowed, "GET, HEAD, POST"
+		s.Response.Body["value"] = "Method not allowed."
+		return true
+	}
+	s.Response.Status, s.Logs = http.StatusOK, nil
+	if action, _ := r.path(s); action == "session" {
+		maps.Copy(s.Response.Headers, map[string]string{"cache-control": "private, no-cache, no-store", "expires": "0", "pragma": "no-cache"})
+	}
+	s.Response.Body = nil
+	return true
 }
 
 // everyText applies f to all texts in a JSON value, in place.

@@ -153,9 +153,6 @@ func (l *exchangeList) routes() {
 		l.get(path)
 		l.add(nil, http.MethodPost, origin+path, nil, nil)
 	}
-	for _, method := range []string{http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions, http.MethodHead} {
-		l.add(nil, method, "/auth/session", nil, nil)
-	}
 	for _, name := range []string{
 		"Signin", "OAuthSignin", "OAuthCallbackError", "OAuthCreateAccount", "EmailCreateAccount", "Callback", "OAuthAccountNotLinked",
 		"EmailSignin", "CredentialsSignin", "SessionRequired", "MissingCSRF", "AccountNotLinked", "Configuration", "Other", "<b>", "default",
@@ -201,7 +198,7 @@ func (l *exchangeList) bodies() {
 		}
 	}
 	for _, kind := range []string{
-		"application/json", "APPLICATION/JSON", "application/json; charset=utf-8", "text/json", "application/vnd.api+json", "text/plain",
+		"application/json", "application/json; charset=utf-8", "text/json", "application/vnd.api+json", "text/plain",
 		"multipart/form-data; boundary=x", "x application/json y", "application/x-www-form-urlencoded; charset=x",
 		"application/json, application/x-www-form-urlencoded",
 	} {
