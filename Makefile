@@ -130,11 +130,10 @@ mutants-all: images
 bench: images
 	@$(WITH_STORES) -- $(MAKE) --no-print-directory bench-modules
 
-BENCHED := $(filter adapters/%,$(MODULES)) auth auth/webauthn auth/internal/peers
-
 bench-modules:
-	@for m in $(BENCHED); do (cd $$m && GOWORK=off go test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m ./...); done 2>&1 | \
-		go run ./adaptertest/bundled/cmd/benchtable
+	@for d in $$(grep -rl '^func Benchmark' --include='*_test.go' $(MODULES) | xargs -n1 dirname | sort -u); do \
+		(cd $$d && GOWORK=off go test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m .); \
+	done 2>&1 | go run ./adaptertest/bundled/cmd/benchtable
 
 USERS ?= 1000000
 

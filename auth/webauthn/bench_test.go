@@ -243,9 +243,6 @@ func BenchmarkSignInAuthJS(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var theirs struct{ Options, Callback float64 }
-	js.tell(map[string]any{"bench": map[string]any{"site": origin, "data": form.Get("data"), "cookie": r.Header.Get("Cookie"), "seconds": 2}}, &theirs)
-
 	s, key := benchSite(b)
 	request := httptest.NewRequest(http.MethodGet, origin+"/auth/webauthn-options/passkey?action=authenticate", nil)
 	var options, callback time.Duration
@@ -261,6 +258,8 @@ func BenchmarkSignInAuthJS(b *testing.B) {
 		callback += time.Since(began)
 		n++
 	}
+	var theirs struct{ Options, Callback float64 } // measured for as long as ours
+	js.tell(map[string]any{"bench": map[string]any{"site": origin, "data": form.Get("data"), "cookie": r.Header.Get("Cookie"), "seconds": b.Elapsed().Seconds()}}, &theirs)
 	b.ReportMetric(theirs.Options*1e9, "authjs-options-ns")
 	b.ReportMetric(theirs.Callback*1e9, "authjs-callback-ns")
 	b.ReportMetric(theirs.Options/(options.Seconds()/float64(n)), "x-authjs-options")
