@@ -106,11 +106,12 @@ func (headerOnly) WriteHeader(int)             {}
 func (headerOnly) Write(p []byte) (int, error) { return len(p), nil }
 
 // SignInResult is the result of UseSignIn. It is zero if the submitted data is
-// valid.
+// valid. As JSON it is then an empty object; otherwise it has all three
+// members.
 type SignInResult struct {
-	Failed      bool              `json:"failed,omitempty"`
-	FieldErrors SignInFieldErrors `json:"fieldErrors,omitzero"`
-	FormErrors  []string          `json:"formErrors,omitempty"`
+	Failed      bool              `json:"failed"`
+	FieldErrors SignInFieldErrors `json:"fieldErrors"`
+	FormErrors  []string          `json:"formErrors"`
 }
 
 // SignInFieldErrors says what is wrong with each field of a sign-in. A field
@@ -123,16 +124,34 @@ type SignInFieldErrors struct {
 }
 
 // SignOutResult is the result of UseSignOut. It is zero if the submitted data
-// is valid.
+// is valid. As JSON it is then an empty object; otherwise it has all three
+// members.
 type SignOutResult struct {
-	Failed      bool               `json:"failed,omitempty"`
-	FieldErrors SignOutFieldErrors `json:"fieldErrors,omitzero"`
-	FormErrors  []string           `json:"formErrors,omitempty"`
+	Failed      bool               `json:"failed"`
+	FieldErrors SignOutFieldErrors `json:"fieldErrors"`
+	FormErrors  []string           `json:"formErrors"`
 }
 
 // SignOutFieldErrors says what is wrong with each field of a sign-out.
 type SignOutFieldErrors struct {
 	RedirectTo []string `json:"redirectTo,omitempty"`
+}
+
+// MarshalJSON writes the members of a result that failed.
+func (r SignInResult) MarshalJSON() ([]byte, error) {
+	return failedJSON(r.Failed, r.FieldErrors, r.FormErrors)
+}
+
+// MarshalJSON writes the members of a result that failed.
+func (r SignOutResult) MarshalJSON() ([]byte, error) {
+	return failedJSON(r.Failed, r.FieldErrors, r.FormErrors)
+}
+
+func failedJSON(failed bool, fields any, form []string) ([]byte, error) {
+	if !failed {
+		return []byte("{}"), nil
+	}
+	return json.Marshal(map[string]any{"failed": true, "fieldErrors": fields, "formErrors": append([]string{}, form...)})
 }
 
 // UseSignIn is the action that signs in. It takes a form or JSON with these

@@ -145,21 +145,21 @@ func resumablePromises() map[string]promise {
 		"RS-09": {proof: func(w *world) {
 			resumableSite(w)
 			for body, want := range map[string]string{
-				`{"providerId":1}`:                      `{"failed":true,"fieldErrors":{"providerId":["Expected string, received number"]}}`,
-				`{"redirectTo":["/"]}`:                  `{"failed":true,"fieldErrors":{"redirectTo":["Expected string, received array"]}}`,
-				`{"providerId":null}`:                   `{"failed":true,"fieldErrors":{"providerId":["Expected string, received null"]}}`,
-				`{"options":"x"}`:                       `{"failed":true,"fieldErrors":{"options":["Expected object, received string"]}}`,
-				`{"options":{"redirectTo":true}}`:       `{"failed":true,"fieldErrors":{"options":["redirectTo: Expected string, received boolean"]}}`,
-				`{"options":{"b":{},"a":[]}}`:           `{"failed":true,"fieldErrors":{"options":["a: Expected string, received array","b: Expected string, received object"]}}`,
-				`{"authorizationParams":3}`:             `{"failed":true,"fieldErrors":{"authorizationParams":["Expected string or object, received number"]}}`,
-				`{"authorizationParams":{"prompt":1}}`:  `{"failed":true,"fieldErrors":{"authorizationParams":["prompt: Expected string, received number"]}}`,
-				`{"providerId":{},"redirectTo":0}`:      `{"failed":true,"fieldErrors":{"providerId":["Expected string, received object"],"redirectTo":["Expected string, received number"]}}`,
-				`[]`:                                    `{"failed":true,"formErrors":["Expected object, received array"]}`,
-				`null`:                                  `{"failed":true,"formErrors":["Expected object, received null"]}`,
-				`{`:                                     `{"failed":true,"formErrors":["Expected JSON"]}`,
-				`{} {}`:                                 `{"failed":true,"formErrors":["Expected JSON"]}`,
-				``:                                      `{"failed":true,"formErrors":["Expected JSON"]}`,
-				`"` + strings.Repeat("x", 70_000) + `"`: `{"failed":true,"formErrors":["The form is too large"]}`,
+				`{"providerId":1}`:                      `{"failed":true,"fieldErrors":{"providerId":["Expected string, received number"]},"formErrors":[]}`,
+				`{"redirectTo":["/"]}`:                  `{"failed":true,"fieldErrors":{"redirectTo":["Expected string, received array"]},"formErrors":[]}`,
+				`{"providerId":null}`:                   `{"failed":true,"fieldErrors":{"providerId":["Expected string, received null"]},"formErrors":[]}`,
+				`{"options":"x"}`:                       `{"failed":true,"fieldErrors":{"options":["Expected object, received string"]},"formErrors":[]}`,
+				`{"options":{"redirectTo":true}}`:       `{"failed":true,"fieldErrors":{"options":["redirectTo: Expected string, received boolean"]},"formErrors":[]}`,
+				`{"options":{"b":{},"a":[]}}`:           `{"failed":true,"fieldErrors":{"options":["a: Expected string, received array","b: Expected string, received object"]},"formErrors":[]}`,
+				`{"authorizationParams":3}`:             `{"failed":true,"fieldErrors":{"authorizationParams":["Expected string or object, received number"]},"formErrors":[]}`,
+				`{"authorizationParams":{"prompt":1}}`:  `{"failed":true,"fieldErrors":{"authorizationParams":["prompt: Expected string, received number"]},"formErrors":[]}`,
+				`{"providerId":{},"redirectTo":0}`:      `{"failed":true,"fieldErrors":{"providerId":["Expected string, received object"],"redirectTo":["Expected string, received number"]},"formErrors":[]}`,
+				`[]`:                                    `{"failed":true,"fieldErrors":{},"formErrors":["Expected object, received array"]}`,
+				`null`:                                  `{"failed":true,"fieldErrors":{},"formErrors":["Expected object, received null"]}`,
+				`{`:                                     `{"failed":true,"fieldErrors":{},"formErrors":["Expected JSON"]}`,
+				`{} {}`:                                 `{"failed":true,"fieldErrors":{},"formErrors":["Expected JSON"]}`,
+				``:                                      `{"failed":true,"fieldErrors":{},"formErrors":["Expected JSON"]}`,
+				`"` + strings.Repeat("x", 70_000) + `"`: `{"failed":true,"fieldErrors":{},"formErrors":["The form is too large"]}`,
 			} {
 				res := w.postJSON(w.prefix+"/login", body)
 				res.wantFailed(want)
@@ -167,9 +167,9 @@ func resumablePromises() map[string]promise {
 					w.Errorf("%.40s: cookies were set", body)
 				}
 			}
-			w.post(w.prefix+"/login", "options", "x").wantFailed(`{"failed":true,"fieldErrors":{"options":["Expected object, received string"]}}`)
-			w.post(w.prefix+"/login", "authorizationParams", "a=%zz").wantFailed(`{"failed":true,"fieldErrors":{"authorizationParams":["Expected a query string"]}}`)
-			w.post(w.prefix+"/login", "providerId", strings.Repeat("x", 70_000)).wantFailed(`{"failed":true,"formErrors":["The form is too large"]}`)
+			w.post(w.prefix+"/login", "options", "x").wantFailed(`{"failed":true,"fieldErrors":{"options":["Expected object, received string"]},"formErrors":[]}`)
+			w.post(w.prefix+"/login", "authorizationParams", "a=%zz").wantFailed(`{"failed":true,"fieldErrors":{"authorizationParams":["Expected a query string"]},"formErrors":[]}`)
+			w.post(w.prefix+"/login", "providerId", strings.Repeat("x", 70_000)).wantFailed(`{"failed":true,"fieldErrors":{},"formErrors":["The form is too large"]}`)
 		}},
 		"RS-10": {proof: func(w *world) {
 			resumableSite(w)
@@ -199,9 +199,14 @@ func resumablePromises() map[string]promise {
 		}},
 		"RS-12": {proof: func(w *world) {
 			_, base := resumableSite(w)
-			w.signedIn().postJSON(w.prefix+"/logout", `{"redirectTo":1,"providerId":2}`).wantFailed(`{"failed":true,"fieldErrors":{"redirectTo":["Expected string, received number"]}}`)
-			w.postJSON(w.prefix+"/logout", `7`).wantFailed(`{"failed":true,"formErrors":["Expected object, received number"]}`)
+			w.signedIn().postJSON(w.prefix+"/logout", `{"redirectTo":1,"providerId":2}`).wantFailed(`{"failed":true,"fieldErrors":{"redirectTo":["Expected string, received number"]},"formErrors":[]}`)
+			w.postJSON(w.prefix+"/logout", `7`).wantFailed(`{"failed":true,"fieldErrors":{},"formErrors":["Expected object, received number"]}`)
 			w.wantSession(base, true)
+			for _, result := range []any{frameworks.SignInResult{}, frameworks.SignOutResult{}} {
+				if got := must[[]byte](w)(json.Marshal(result)); string(got) != "{}" {
+					w.Errorf("%T without a failure: got %s", result, got)
+				}
+			}
 		}},
 		"RS-13": {proof: func(w *world) {
 			q, _ := resumableSite(w)
