@@ -177,17 +177,3 @@ func TestChange(t *testing.T) {
 		t.Errorf("To is not set")
 	}
 }
-
-func TestIsDate(t *testing.T) {
-	now := time.Now()
-	for _, v := range []any{now, &now, "2024-01-01T00:00:00Z", "2024-01-01T00:00:00.123+05:45", "2024-01-01T00:00Z"} {
-		if !adapter.IsDate(v) {
-			t.Errorf("IsDate(%v) is false", v)
-		}
-	}
-	for _, v := range []any{nil, "", "2024-01-01", "2024-13-01T00:00:00Z", "tomorrow", 5, time.Time{}, (*time.Time)(nil)} {
-		if adapter.IsDate(v) {
-			t.Errorf("IsDate(%v) is true", v)
-		}
-	}
-}
