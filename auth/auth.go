@@ -45,8 +45,9 @@ func Auth(r *http.Request, config Config) *http.Response {
 }
 
 // Raw does the same as Auth, for authors of framework integrations: it returns
-// the result before it becomes a response. An *Error is returned and not turned
-// into a redirect, unless the request has the header X-Auth-Return-Redirect.
+// the result before it becomes a response. An *Error, also one about the
+// configuration such as ErrMissingSecret, is returned and not turned into an
+// answer, unless the request has the header X-Auth-Return-Redirect.
 func Raw(r *http.Request, config Config) (*Result, error) {
 	e := compileFor(r, config)
 	return e.run(r)

@@ -146,12 +146,14 @@ func (e *engine) handle(hr *http.Request) *Result {
 	if hr.URL.Path == wellKnownWebAuthn {
 		return e.relatedOrigins(hr)
 	}
-	r, result := e.prepare(hr)
-	if result != nil {
+	r, result, err := e.prepare(hr)
+	switch {
+	case err != nil:
+		return e.misconfigured(r)
+	case result != nil:
 		return result
 	}
-	result, err := e.act(r)
-	if err != nil {
+	if result, err = e.act(r); err != nil {
 		return e.failed(r, err)
 	}
 	return r.finish(result)
@@ -159,12 +161,16 @@ func (e *engine) handle(hr *http.Request) *Result {
 
 // run answers a request, or returns the error that it failed with.
 func (e *engine) run(hr *http.Request) (*Result, error) {
-	r, result := e.prepare(hr)
-	if result != nil {
+	r, result, err := e.prepare(hr)
+	switch {
+	case err != nil && r.wantsJSON():
+		return e.misconfigured(r), nil
+	case err != nil:
+		return nil, err
+	case result != nil:
 		return result, nil
 	}
-	result, err := e.act(r)
-	if err == nil {
+	if result, err = e.act(r); err == nil {
 		return r.finish(result), nil
 	}
 	if _, ours := typeOf(err); ours && !r.wantsJSON() {
@@ -176,10 +182,11 @@ func (e *engine) run(hr *http.Request) (*Result, error) {
 
 // prepare parses a request and checks that it may be served: first its path,
 // then whether its origin is trusted, and then its body. If it may not be
-// served, prepare returns the answer.
-func (e *engine) prepare(hr *http.Request) (*request, *Result) {
+// served, prepare returns the answer, or an error about the configuration or the
+// origin, which it has logged.
+func (e *engine) prepare(hr *http.Request) (*request, *Result, error) {
 	ctx := hr.Context()
-	refuse := func(err error) (*request, *Result) {
+	refuse := func(err error) (*request, *Result, error) {
 		e.logError(ctx, err)
 		e.debug(ctx, "request", slog.String("method", hr.Method), slog.String("type", hr.Header.Get("Content-Type")), slog.Int("segments", strings.Count(hr.URL.Path, "/")))
 		result := &Result{Status: http.StatusBadRequest, Header: jsonHeader(), Body: []byte(`"Bad request."`)}
@@ -190,7 +197,7 @@ func (e *engine) prepare(hr *http.Request) (*request, *Result) {
 			result.Status, result.Body = http.StatusMethodNotAllowed, []byte(`"Method not allowed."`)
 			result.Header["Allow"] = []string{"GET, HEAD, POST"}
 		}
-		return nil, result
+		return nil, result, nil
 	}
 	r, err := e.parse(hr)
 	if err != nil {
@@ -198,14 +205,14 @@ func (e *engine) prepare(hr *http.Request) (*request, *Result) {
 	}
 	if err := e.mayServe(r); err != nil {
 		e.logError(ctx, err)
-		return nil, e.misconfigured(r)
+		return r, nil, err
 	}
 	if r.method == http.MethodPost {
 		if err := r.readBody(e.config.MaxBodySize); err != nil {
 			return refuse(err)
 		}
 	}
-	return r, nil
+	return r, nil, nil
 }
 
 // mayServe returns the reason why the request can't be served, or nil: an

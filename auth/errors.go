@@ -65,7 +65,7 @@ const (
 	// ErrMissingCSRF: a POST has no CSRF token of the browser. Client.
 	ErrMissingCSRF ErrorType = "MissingCSRF"
 	// ErrMissingSecret: no secret is configured.
-	ErrMissingSecret ErrorType = "MissingSecret"
+	ErrMissingSecret ErrorType = "MissingSecretError"
 	// ErrMissingWebAuthnAutocomplete: EnableConditionalUI is set, but no form
 	// field has an autocomplete attribute that contains webauthn.
 	ErrMissingWebAuthnAutocomplete ErrorType = "MissingWebAuthnAutocomplete"

@@ -3,6 +3,7 @@ package auth_test
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
 // TestGuessableSecretsAreRefused: a short secret, in any field, stops New and
@@ -112,5 +114,40 @@ func TestHostHeaderAloneIsNotLoopback(t *testing.T) {
 		if w.Code != c.status {
 			t.Errorf("from %q with %v: got status %d, want %d", c.peer, c.header, w.Code, c.status)
 		}
+	}
+}
+
+// TestMissingSecretHasItsName: the error of a missing secret is called
+// MissingSecretError wherever it is seen.
+func TestMissingSecretHasItsName(t *testing.T) {
+	const name = "MissingSecretError"
+	t.Setenv("AUTH_SECRET", "")
+	_, made := auth.New(auth.Config{URL: origin, Providers: []auth.Provider{password()}})
+	book := &logBook{}
+	r := httptest.NewRequest(http.MethodGet, origin+"/auth/providers", nil)
+	c := auth.Config{URL: origin, Providers: []auth.Provider{password()}, Logger: book.logger()}
+	res := auth.Auth(r, c)
+	if res.StatusCode != http.StatusInternalServerError || !strings.Contains(book.String(), name) {
+		t.Errorf("Auth: status %d, log: %s", res.StatusCode, book)
+	}
+	if body, err := io.ReadAll(res.Body); err != nil || strings.Contains(string(body), "MissingSecret") {
+		t.Errorf("the client is told: %s, %v", body, err)
+	}
+	_, raw := auth.Raw(r, c)
+	_, token := jwt.Encode(jwt.EncodeParams{})
+	for function, err := range map[string]error{"New": made, "Raw": raw, "jwt.Encode": token} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v", function, err)
+		}
+	}
+	for function, err := range map[string]error{"New": made, "Raw": raw} {
+		var typed *auth.Error
+		if !errors.As(err, &typed) || typed.Type != name || !errors.Is(err, auth.ErrMissingSecret) {
+			t.Errorf("%s: got %v", function, err)
+		}
+	}
+	r.Header.Set("X-Auth-Return-Redirect", "1")
+	if result, err := auth.Raw(r, c); err != nil || result.Status != http.StatusInternalServerError {
+		t.Errorf("Raw, for a script: got %+v, %v", result, err)
 	}
 }

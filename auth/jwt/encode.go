@@ -20,7 +20,7 @@ const DefaultMaxAge = 30 * 24 * time.Hour
 const MaxTokenSize = 256 << 10
 
 // ErrMissingSecret is returned when no secret is given.
-var ErrMissingSecret = errors.New("jwt: no secret")
+var ErrMissingSecret = errors.New("jwt: MissingSecretError: no secret")
 
 var errTooLong = errors.New("jwt: the claims are too long for a token")
 

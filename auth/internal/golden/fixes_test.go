@@ -49,6 +49,7 @@ var fixes = []fix{
 	{"an input has no attribute label, which HTML does not know", fixLabelAttribute},
 	{"the first input of the sign-in page has the focus, and the one for the address says what may fill it", fixFocus},
 	{"the failure of an adapter is logged once, as the cause of what failed by it", fixLoggedOnce},
+	{"a missing secret is called MissingSecretError", fixMissingSecret},
 	{"HEAD is answered like GET and changes nothing; other methods get status 405", fixMethods},
 }
 
@@ -659,4 +660,14 @@ func fixFocus(_ *replay, s *step) bool {
 		}
 		return changed
 	})
+}
+
+func fixMissingSecret(_ *replay, s *step) bool {
+	changed := false
+	for i := range s.Logs {
+		if s.Logs[i].Type == "MissingSecret" {
+			s.Logs[i].Type, changed = string(auth.ErrMissingSecret), true
+		}
+	}
+	return changed
 }
