@@ -1,6 +1,9 @@
 package auth
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // callbackCredentials serves POST callback for a credentials provider: it asks
 // the application whether the submitted form is right. No adapter is involved.
@@ -19,10 +22,10 @@ func (e *engine) callbackCredentials(ctx context.Context, r *request, p *Credent
 		return p.Authorize(ctx, form, r.withBody(ctx))
 	}, form)
 	if err != nil {
-		return nil, err
+		return nil, withCode(err)
 	}
 	if authorized == nil {
-		return nil, &Error{Type: ErrCredentialsSignin, Message: "provider " + p.id() + ": Authorize refused"}
+		return nil, &Error{Type: ErrCredentialsSignin, Message: "provider " + p.id() + ": Authorize refused", Code: defaultCode}
 	}
 	user := *authorized
 	if user.ID == "" {
@@ -36,4 +39,24 @@ func (e *engine) callbackCredentials(ctx context.Context, r *request, p *Credent
 		return stop, err
 	}
 	return e.finishSignIn(ctx, r, &signedIn{user: &user, account: account, stored: p.UsesAdapterIDs})
+}
+
+// defaultCode is the code of a refusal that has none.
+const defaultCode = "credentials"
+
+// withCode fills in the code of an error of type ErrCredentialsSignin.
+func withCode(err error) error {
+	t, _ := typeOf(err)
+	e, ok := errors.AsType[*Error](err)
+	if t != ErrCredentialsSignin || ok && e.Code != "" {
+		return err
+	}
+	coded := &Error{Type: t, Code: defaultCode, Cause: err}
+	if ok && error(e) == err { //nolint:errorlint // whether it is wrapped
+		*coded = *e // the application may return one value again and again
+		coded.Code = defaultCode
+	} else if err == error(t) { //nolint:errorlint // whether it is wrapped
+		coded.Cause = nil
+	}
+	return coded
 }

@@ -131,9 +131,9 @@ type Error struct {
 	// Message is for the developer and goes to the log only.
 	Message string
 	// Code tells the client why a sign-in with credentials or a passkey was
-	// refused; it becomes the parameter code of the page. Empty means
-	// "credentials" for credentials, and no parameter for a passkey. Other types
-	// don't use Code.
+	// refused; it becomes the parameter code of the page. An error of Authorize
+	// without a code gets "credentials". Empty means no parameter for a passkey.
+	// Other types don't use Code.
 	Code string
 	// Cause is the error behind this one, or nil.
 	Cause error

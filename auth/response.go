@@ -212,7 +212,7 @@ func codeOf(t ErrorType, err error) string {
 	case ok && x.Code != "":
 		return x.Code
 	case t == ErrCredentialsSignin:
-		return "credentials"
+		return defaultCode
 	}
 	return ""
 }

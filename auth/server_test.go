@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -73,6 +74,42 @@ func TestServerSignInAndOut(t *testing.T) {
 	b.cookies = map[string]*http.Cookie{}
 	if session, err := h.Session(b.request("/")); session != nil || err != nil {
 		t.Errorf("signed out: got %+v, %v", session, err)
+	}
+}
+
+// TestRefusalHasACode: an error about credentials that were refused has a code,
+// whatever Authorize returned.
+func TestRefusalHasACode(t *testing.T) {
+	t.Parallel()
+	shared := &auth.Error{Type: auth.ErrCredentialsSignin, Message: "m"}
+	for name, c := range map[string]struct {
+		returned   error
+		code, text string
+	}{
+		"nil":         {nil, "credentials", "Authorize refused"},
+		"an error":    {shared, "credentials", "auth: CredentialsSignin: m"},
+		"a type":      {auth.ErrCredentialsSignin, "credentials", "auth: CredentialsSignin"},
+		"wrapped":     {fmt.Errorf("row: %w", shared), "credentials", "row: auth: CredentialsSignin: m"},
+		"with a code": {&auth.Error{Type: auth.ErrCredentialsSignin, Code: "locked"}, "locked", "auth: CredentialsSignin"},
+	} {
+		p := &auth.Credentials{Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) { return nil, c.returned }}
+		var event auth.SignInFailedEvent
+		h := newHandler(t, auth.Config{Providers: []auth.Provider{p}, Events: auth.Events{SignInFailed: func(_ context.Context, e auth.SignInFailedEvent) error {
+			event = e
+			return nil
+		}}})
+		b := newBrowser(t, h)
+		_, err := h.SignIn(b.request("/login"), "credentials", auth.SignInOptions{})
+		for from, err := range map[string]error{"SignIn": err, "SignInFailed": event.Err} {
+			var failure *auth.Error
+			if !errors.As(err, &failure) || failure.Type != auth.ErrCredentialsSignin || failure.Code != c.code || !strings.Contains(failure.Error(), c.text) {
+				t.Errorf("%s: %s: got %v with the code %q, want %q", name, from, err, failure.Code, c.code)
+			}
+		}
+		b.post("/auth/callback/credentials").wantLocation(t, origin+"/auth/signin?error=CredentialsSignin&code="+c.code)
+	}
+	if shared.Code != "" {
+		t.Error("the error of the application was changed")
 	}
 }
 
