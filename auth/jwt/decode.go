@@ -65,11 +65,10 @@ func (p DecodeParams) LogValue() slog.Value {
 // [ErrMissingSecret] and other errors that don't match ErrInvalid are mistakes
 // of the caller. No error text holds a part of the token.
 //
-// The kid of the header chooses the key; a token without kid is tried with the
-// first secret. exp and nbf are compared with a tolerance of 15 seconds. A
+// The kid of the header chooses the key; a token without kid is tried with each
+// secret in turn, and the first that decrypts it is used. exp and nbf are compared with a tolerance of 15 seconds. A
 // token without exp does not expire. The encoding must be canonical base64url,
 // so that each token has exactly one spelling.
-// token has one spelling.
 func Decode(p DecodeParams) (Claims, error) {
 	if p.Token == "" {
 		return nil, nil
@@ -81,11 +80,7 @@ func Decode(p DecodeParams) (Claims, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := p.key(parts.header)
-	if err != nil {
-		return nil, err
-	}
-	payload, err := k.open(parts)
+	payload, err := p.open(parts)
 	if err != nil {
 		return nil, err
 	}
@@ -117,32 +112,39 @@ func split(token string) (compact, error) {
 	return compact{header: part[0], iv: part[2], ciphertext: part[3], tag: part[4]}, nil
 }
 
-// key chooses the key for a protected header. A header that Encode wrote with a
-// cached key is recognised by its text; any other header is parsed.
-func (p DecodeParams) key(header []byte) (*key, error) {
+// open decrypts a token with the key that the kid of its header names. Without
+// a kid it tries the keys of all secrets in turn. A header that Encode wrote
+// with a cached key is recognised by its text; any other header is parsed.
+func (p DecodeParams) open(parts compact) ([]byte, error) {
 	for _, secret := range p.Secrets {
 		k := p.Keys.cached(keyID{secret, p.Salt, jose.A256CBC_HS512})
 		if k == nil {
 			break // never derived, or no secret at all: read the header
 		}
-		if k.header == string(header) {
-			return k, nil
+		if k.header == string(parts.header) {
+			return k.open(parts)
 		}
 	}
-	enc, kid, err := parseHeader(header)
+	enc, kid, err := parseHeader(parts.header)
 	if err != nil {
 		return nil, err
 	}
+	refused := errNoKey
 	for _, secret := range p.Secrets {
 		k, err := p.Keys.get(keyID{secret, p.Salt, enc})
 		if err != nil {
 			return nil, err
 		}
-		if kid == nil || *kid == k.id {
-			return k, nil
+		if kid != nil && *kid != k.id {
+			continue
 		}
+		payload, err := k.open(parts)
+		if kid != nil || !errors.Is(err, errDecrypt) {
+			return payload, err
+		}
+		refused = err
 	}
-	return nil, errNoKey
+	return nil, refused
 }
 
 // parseHeader reads a protected header: the content encryption, and the kid if

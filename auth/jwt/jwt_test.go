@@ -3,6 +3,9 @@ package jwt_test
 import (
 	"bytes"
 	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +17,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/go-jose/go-jose/v4"
 
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
@@ -203,6 +208,48 @@ func TestGetTokenErrors(t *testing.T) {
 			t.Errorf("%q: got %q, %v, want %q", authorization, got, err, want)
 		}
 	}
+}
+
+// TestTokenWithoutKid: the first secret of the list that decrypts a token
+// without kid is used, and others give no claims.
+func TestTokenWithoutKid(t *testing.T) {
+	t.Parallel()
+	newest, other := "newest secret, which has made no token", "a secret of another site, for no token"
+	for _, name := range []jose.ContentEncryption{jose.A256CBC_HS512, jose.A256GCM} {
+		token := joseEncrypt(t, name, derivedFrom(t, secret, "c", name), "", `{"sub":"1"}`)
+		if header, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[0]); err != nil || strings.Contains(string(header), "kid") {
+			t.Fatalf("the token has the header %s", header)
+		}
+		for _, keys := range []*jwt.Keys{nil, new(jwt.Keys)} {
+			for _, c := range []struct {
+				secrets []string
+				ok      bool
+			}{
+				{[]string{secret}, true}, {[]string{secret, newest}, true}, {[]string{newest, secret}, true}, {[]string{newest, other, secret}, true},
+				{[]string{newest}, false}, {[]string{newest, other}, false},
+			} {
+				claims, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: c.secrets, Salt: "c", Keys: keys})
+				if c.ok != (claims.String("sub") == "1") || c.ok != (err == nil) || !c.ok && !errors.Is(err, jwt.ErrInvalid) {
+					t.Errorf("%s, %q: got %v, %v", name, c.secrets, claims, err)
+				}
+			}
+			altered := token[:len(token)-1] + map[bool]string{true: "B", false: "A"}[strings.HasSuffix(token, "A")]
+			if claims, err := jwt.Decode(jwt.DecodeParams{Token: altered, Secrets: []string{newest, secret}, Salt: "c", Keys: keys}); !errors.Is(err, jwt.ErrInvalid) {
+				t.Errorf("%s, altered: got %v, %v", name, claims, err)
+			}
+		}
+	}
+}
+
+// derivedFrom is the key that docs/protocol.md derives from a secret and a salt.
+func derivedFrom(t testing.TB, secret, salt string, enc jose.ContentEncryption) []byte {
+	t.Helper()
+	size := map[jose.ContentEncryption]int{jose.A256CBC_HS512: 64, jose.A256GCM: 32}[enc]
+	key, err := hkdf.Key(sha256.New, []byte(secret), []byte(salt), "Auth.js Generated Encryption Key ("+salt+")", size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
 }
 
 // TestWhichCookieHasTheToken: the URL of the site says which of the two cookies
