@@ -1,6 +1,4 @@
-// Package visitor visits the examples of routers in their tests. It is a module
-// of its own, without requirements, so that no example depends on another's
-// router.
+// Package visitor visits the examples in their tests.
 package visitor
 
 import (

@@ -1,3 +1,0 @@
-module github.com/gatehouse-go/gatehouse/examples/internal/visitor
-
-go 1.26.0
