@@ -3,6 +3,8 @@ package auth
 import (
 	"context"
 	"errors"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // callbackCredentials serves POST callback for a credentials provider: it asks
@@ -29,7 +31,7 @@ func (e *engine) callbackCredentials(ctx context.Context, r *request, p *Credent
 	}
 	user := *authorized
 	if user.ID == "" {
-		if user.ID, err = randomUUID(e.config.Random); err != nil {
+		if user.ID, err = wire.RandomUUID(e.config.Random); err != nil {
 			return nil, err
 		}
 	}

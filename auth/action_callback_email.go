@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // callbackEmail serves a mail link. A link that is wrong or names another
@@ -88,7 +89,7 @@ func (e *engine) useToken(ctx context.Context, p *Email, email, token string) (*
 // of the secrets.
 func (e *engine) spendToken(ctx context.Context, p *Email, email, token string) (*adapter.VerificationToken, error) {
 	for _, key := range e.verificationKeys(p) {
-		invite, err := e.store.useVerificationToken(ctx, email, hashWith(token, key))
+		invite, err := e.store.useVerificationToken(ctx, email, wire.HashWith(token, key))
 		switch {
 		case err != nil:
 			return nil, err

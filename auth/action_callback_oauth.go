@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 )
 
@@ -32,7 +33,7 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 	if err != nil {
 		return nil, err
 	}
-	if err := checks.checkState(params); err != nil {
+	if err := r.checkState(checks, params); err != nil {
 		return nil, err
 	}
 	e.debug(ctx, "authorization result", slog.String("provider", p.ID), names(params))
@@ -46,7 +47,7 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 	// away.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
 	defer cancel()
-	tokens, profile, err := e.exchange(ctx, checks, params)
+	tokens, profile, err := e.exchange(ctx, r, o, checks, params)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 	if id.owner != nil {
 		user = userFromRecord(id.owner)
 	}
-	id.begun = checks.begun
+	id.begun = checks.By
 	r.answeredBy = params.Get("iss")
 	return e.complete(ctx, r, *id, SignInParams{User: user, Account: id.account, Profile: profile})
 }
@@ -76,7 +77,7 @@ func (r *request) answer(o *oauthClient) (url.Values, error) {
 	params := r.query
 	if o.formPost && r.method == http.MethodPost {
 		var err error
-		if params, err = url.ParseQuery(string(r.raw)); err != nil {
+		if params, err = url.ParseQuery(string(r.body.Raw)); err != nil {
 			return nil, &Error{Type: ErrCallbackRoute, Message: "the response of the provider can't be parsed", client: true}
 		}
 	}
@@ -173,38 +174,50 @@ func (o *oauthClient) noteIssuer(ctx context.Context, log *slog.Logger, given st
 // maxShownIssuer is the length in bytes up to which the log shows an issuer.
 const maxShownIssuer = 300
 
-// usesMetadata reports whether the flow needs the provider's metadata.
-func (o *oauthClient) usesMetadata() bool {
-	return o.authorization == "" || o.token == "" || o.provider.kind() == TypeOIDC && o.issuer.JWKS == ""
+// openChecks finds the sign-in that an answer belongs to.
+func (e *engine) openChecks(r *request, o *oauthClient, params url.Values) (*began.SignIn, error) {
+	checks, deleted, err := e.begun(r).OpenSignIn(&o.checks, params.Get("state"))
+	r.pending = append(r.pending, deleted...)
+	if err != nil {
+		return nil, ours(err)
+	}
+	if checks.CallbackURL != "" {
+		r.callbackURL = checks.CallbackURL
+	}
+	return checks, nil
+}
+
+// checkState compares the state parameter with the state of the sign-in.
+func (r *request) checkState(checks *began.SignIn, params url.Values) error {
+	deleted, err := checks.CheckState(params.Get("state"))
+	r.pending = append(r.pending, deleted...)
+	return ours(err)
 }
 
 // exchange turns the code into tokens and a profile.
-func (e *engine) exchange(ctx context.Context, checks *openedChecks, params url.Values) (TokenSet, Profile, error) {
+func (e *engine) exchange(ctx context.Context, r *request, o *oauthClient, checks *began.SignIn, params url.Values) (TokenSet, Profile, error) {
 	fail := func(err error) (TokenSet, Profile, error) { return TokenSet{}, nil, err }
-	r, o := checks.r, checks.o
-	var verifier, nonce string
-	var err error
-	if o.pkce {
-		if verifier, err = checks.take(&r.specs.pkce, "pkce"); err == nil && !o.state {
-			err = e.spend(o, "pkce", verifier)
+	take := func(check began.Check) (string, error) {
+		if !o.checks.Has(check) {
+			return "", nil
 		}
-		if err != nil {
-			return fail(err)
-		}
+		value, deleted, err := checks.Take(check)
+		r.pending = append(r.pending, deleted...)
+		return value, ours(err)
+	}
+	verifier, err := take(began.PKCE)
+	if err != nil {
+		return fail(err)
 	}
 	tokens, err := e.requestTokens(ctx, r, o, params, verifier)
 	if err != nil {
 		return fail(err)
 	}
-	if o.nonce {
-		if nonce, err = checks.take(&r.specs.nonce, "nonce"); err == nil && !o.state && !o.pkce {
-			err = e.spend(o, "nonce", nonce)
-		}
-		if err != nil {
-			return fail(err)
-		}
+	nonce, err := take(began.Nonce)
+	if err != nil {
+		return fail(err)
 	}
-	profile, err := e.profile(ctx, checks, params, tokens, nonce)
+	profile, err := e.profile(ctx, o, params, tokens, oauth.Expected{Nonce: nonce, AccessToken: tokens.AccessToken, FreshSince: checks.FreshSince})
 	if err != nil {
 		return fail(err)
 	}
@@ -249,13 +262,12 @@ func (e *engine) requestTokens(ctx context.Context, r *request, o *oauthClient, 
 
 // profile returns the claims about the person who signs in. See
 // docs/protocol.md, "OAuth and OpenID Connect".
-func (e *engine) profile(ctx context.Context, checks *openedChecks, params url.Values, tokens TokenSet, nonce string) (Profile, error) {
-	o := checks.o
+func (e *engine) profile(ctx context.Context, o *oauthClient, params url.Values, tokens TokenSet, want oauth.Expected) (Profile, error) {
 	p := o.provider
 	var claims map[string]any
 	if tokens.IDToken != "" && o.verifier != nil {
 		var err error
-		if claims, err = o.verifier.IDToken(ctx, tokens.IDToken, oauth.Expected{Nonce: nonce, AccessToken: tokens.AccessToken, FreshSince: checks.freshSince}); err != nil {
+		if claims, err = o.verifier.IDToken(ctx, tokens.IDToken, want); err != nil {
 			return nil, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 )
 
 // The codes of ErrWebAuthnVerification, which the error page turns into advice.
@@ -31,7 +32,7 @@ func passkeyError(code, message string, cause error) error {
 // callbackWebAuthn serves POST callback for a WebAuthn provider: it ends a
 // ceremony.
 func (e *engine) callbackWebAuthn(ctx context.Context, r *request, p *WebAuthn) (*Result, error) {
-	if !r.csrf.verified { // clients of Auth.js send no token
+	if !r.csrf.Verified { // clients of Auth.js send no token
 		if err := e.sameOrigin(r.http); err != nil {
 			return nil, err
 		}
@@ -39,12 +40,12 @@ func (e *engine) callbackWebAuthn(ctx context.Context, r *request, p *WebAuthn) 
 	if err := e.limit(ctx, r, Attempt{Provider: p.id(), Type: TypeWebAuthn}); err != nil {
 		return nil, err
 	}
-	action := ceremonyAction(r.form.Get("action"))
+	action := began.CeremonyAction(r.form.Get("action"))
 	parse := p.Ceremonies.ParseAuthentication
 	switch action {
-	case actionRegister:
+	case began.Register:
 		parse = p.Ceremonies.ParseRegistration
-	case actionAuthenticate:
+	case began.Authenticate:
 	default:
 		return nil, passkeyError(codeUnreadable, "action is neither register nor authenticate", nil)
 	}
@@ -52,7 +53,7 @@ func (e *engine) callbackWebAuthn(ctx context.Context, r *request, p *WebAuthn) 
 	if err != nil {
 		return nil, passkeyError(codeUnreadable, "the field data is not the answer of an authenticator", err)
 	}
-	began, want, err := e.resumeCeremony(ctx, r, p, action, answer)
+	ceremony, want, err := e.resumeCeremony(ctx, r, p, action, answer)
 	if err != nil {
 		return nil, err
 	}
@@ -60,65 +61,80 @@ func (e *engine) callbackWebAuthn(ctx context.Context, r *request, p *WebAuthn) 
 	// goes away.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
 	defer cancel()
-	if action == actionRegister {
-		return e.registerPasskey(ctx, r, p, began, answer, want)
+	if action == began.Register {
+		return e.registerPasskey(ctx, r, p, ceremony, answer, want)
 	}
-	return e.usePasskey(ctx, r, p, began, answer, want)
+	return e.usePasskey(ctx, r, p, ceremony, answer, want)
 }
 
 var errUserChanged = passkeyError(codeUserChanged, "somebody else is signed in than when the ceremony began", nil)
 
+// resumed is a ceremony whose answer has come.
+type resumed struct {
+	*began.Ceremony
+	// user is the user who registers, nil unless Action is began.Register.
+	user *User
+	// only, if set, is the only user whom the ceremony may sign in: the user who
+	// is signed in now, although nobody was when the ceremony began.
+	only string
+}
+
 // resumeCeremony finds the ceremony that an answer belongs to, checks that the
 // same user is signed in as when it began, and spends its challenge.
-func (e *engine) resumeCeremony(ctx context.Context, r *request, p *WebAuthn, action ceremonyAction, answer *WebAuthnAnswer) (*ceremony, WebAuthnExpectation, error) {
+func (e *engine) resumeCeremony(ctx context.Context, r *request, p *WebAuthn, action began.CeremonyAction, answer *WebAuthnAnswer) (*resumed, WebAuthnExpectation, error) {
 	var want WebAuthnExpectation
-	began, err := e.endCeremony(r, p, answer.Challenge)
+	ceremony, deleted, err := e.begun(r).EndCeremony(p.id(), answer.Challenge)
+	r.pending = append(r.pending, deleted...)
 	if err != nil {
-		return nil, want, err
+		return nil, want, ours(err)
 	}
-	if began.action != action || action == actionRegister && began.data == nil {
+	if ceremony.Action != action || action == began.Register && ceremony.Data == nil {
 		return nil, want, passkeyError(codeExpired, "the challenge was not given to "+string(action), nil)
 	}
 	rp, err := e.relyingParty(ctx, r, p)
 	if err != nil {
 		return nil, want, err
 	}
-	if began.rpID != "" && began.rpID != rp.ID {
+	if ceremony.RPID != "" && ceremony.RPID != rp.ID {
 		return nil, want, passkeyError(codeExpired, "the ceremony was begun for another relying party ID", nil)
 	}
 	current, err := e.currentUser(ctx, e.browser(ctx, r))
 	if err != nil {
 		return nil, want, err
 	}
-	if !began.fits(current) {
+	c := &resumed{Ceremony: ceremony}
+	if data := ceremony.Data; data != nil {
+		c.user = &User{ID: data.ID, Name: data.Name, Email: data.Email, Image: data.Image}
+	}
+	if !fits(ceremony, current) {
 		// Another tab may have signed in the same person in the meantime. Signing in
 		// that person again changes nothing.
-		if action == actionRegister || current.record == nil {
+		if action == began.Register || current.record == nil {
 			return nil, want, errUserChanged
 		}
-		began.only = current.id()
+		c.only = current.id()
 	}
-	if current.user() != nil && action == actionRegister {
-		began.data = current.user()
+	if current.user() != nil && action == began.Register {
+		c.user = current.user()
 	}
-	if !e.spent.add("challenge\x00"+answer.Challenge, e.config.Clock()) {
+	if !e.spent.Add("challenge\x00"+answer.Challenge, e.config.Clock()) {
 		return nil, want, passkeyError(codeExpired, "the challenge was used before", nil)
 	}
-	return began, WebAuthnExpectation{
-		Challenge: began.challenge, RelyingParty: rp, UserVerified: p.needsUserVerified(), Algorithms: p.algorithms(), Attestation: p.Attestation,
+	return c, WebAuthnExpectation{
+		Challenge: c.Challenge, RelyingParty: rp, UserVerified: p.needsUserVerified(), Algorithms: p.algorithms(), Attestation: p.Attestation,
 	}, nil
 }
 
 // fits reports whether the user who is signed in now began the ceremony. An
 // authentication that Auth.js began fits every user, because Auth.js seals no
 // user for it.
-func (c *ceremony) fits(current loggedIn) bool {
-	return c.foreign && c.action == actionAuthenticate || c.begun.user == current.id()
+func fits(c *began.Ceremony, current loggedIn) bool {
+	return c.Foreign && c.Action == began.Authenticate || c.By.User == current.id()
 }
 
 // usePasskey signs in the owner of a passkey.
-func (e *engine) usePasskey(ctx context.Context, r *request, p *WebAuthn, began *ceremony, answer *WebAuthnAnswer, want WebAuthnExpectation) (*Result, error) {
-	owner, err := e.provePasskey(ctx, p, began, answer, want, func(event PasskeyClonedEvent) {
+func (e *engine) usePasskey(ctx context.Context, r *request, p *WebAuthn, ceremony *resumed, answer *WebAuthnAnswer, want WebAuthnExpectation) (*Result, error) {
+	owner, err := e.provePasskey(ctx, p, ceremony, answer, want, func(event PasskeyClonedEvent) {
 		event.Request = r.withBody(ctx)
 		notify(ctx, e, "PasskeyCloned", e.config.Events.PasskeyCloned, event)
 	})
@@ -143,18 +159,18 @@ func (e *engine) usePasskey(ctx context.Context, r *request, p *WebAuthn, began 
 
 // registerPasskey creates a user with a passkey, or adds a passkey to the user
 // who is signed in.
-func (e *engine) registerPasskey(ctx context.Context, r *request, p *WebAuthn, began *ceremony, answer *WebAuthnAnswer, want WebAuthnExpectation) (*Result, error) {
+func (e *engine) registerPasskey(ctx context.Context, r *request, p *WebAuthn, ceremony *resumed, answer *WebAuthnAnswer, want WebAuthnExpectation) (*Result, error) {
 	made, err := p.Ceremonies.VerifyRegistration(ctx, answer, want)
 	if err != nil {
 		return nil, passkeyError(codeRefused, "", err)
 	}
 	made.Created = new(e.config.Clock())
 	account := passkeyAccount(p, made.ProviderAccountID, "")
-	stop, err := e.authorizeSignIn(ctx, r, SignInParams{User: began.data, Account: account})
+	stop, err := e.authorizeSignIn(ctx, r, SignInParams{User: ceremony.user, Account: account})
 	if stop != nil || err != nil {
 		return stop, err
 	}
-	done, err := e.login(ctx, e.browser(ctx, r), identity{user: began.data, account: account, authenticator: made, begun: began.begun})
+	done, err := e.login(ctx, e.browser(ctx, r), identity{user: ceremony.user, account: account, authenticator: made, begun: ceremony.By})
 	if err != nil {
 		if errors.Is(err, adapter.ErrConflict) {
 			err = &Error{Type: ErrAccountNotLinked, Message: "the passkey or the address belongs to another user already", Cause: err}

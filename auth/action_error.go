@@ -2,6 +2,7 @@ package auth
 
 import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // errorPage serves GET error.
@@ -11,11 +12,11 @@ func (e *engine) errorPage(r *request) (*Result, error) {
 		if failure == "" {
 			return redirectTo(custom), nil
 		}
-		query := "error=" + queryEscape(failure)
+		query := "error=" + wire.QueryEscape(failure)
 		if code := r.query.Get("code"); code != "" && failure == string(ErrWebAuthnVerification) {
-			query += "&code=" + queryEscape(code)
+			query += "&code=" + wire.QueryEscape(code)
 		}
-		return redirectTo(withQuery(custom, query)), nil
+		return redirectTo(wire.WithQuery(custom, query)), nil
 	}
 	page := pages.Error{Look: e.look(), Type: failure, Code: r.query.Get("code"), SiteURL: r.origin, SignInURL: e.url(r, ActionSignIn)}
 	return html(page.Render(), page.Status()), nil

@@ -7,8 +7,9 @@ import (
 	"slices"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
-	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // complete ends a sign-in after the provider has identified the person: it asks
@@ -50,7 +51,7 @@ func (e *engine) heldAddressPage(r *request, held *heldAddress) (*Result, error)
 	}
 	page := pages.HeldAddress{
 		Look: e.look(), Email: id.user.Email, Passkey: held.ways.passkeys > 0, SignInURL: e.signInURL(r), Unknown: held.ways.unknown,
-		AfreshURL: e.providerURL(r, ActionCallback, id.account.Provider), CSRFToken: r.csrf.token, CallbackURL: r.callbackURL,
+		AfreshURL: e.providerURL(r, ActionCallback, id.account.Provider), CSRFToken: r.csrf.Token, CallbackURL: r.callbackURL,
 	}
 	for _, p := range e.config.Providers {
 		if p, ok := p.(*OAuth); ok && p.ID != id.account.Provider && held.ways.may(p.ID) {
@@ -82,18 +83,17 @@ func privatePage(p pages.Rendered, status int) *Result {
 	return result
 }
 
-func (r *request) proofCookie() cookieSpec { return r.hostCookie("authjs.proof") }
+func (r *request) proofCookie() wire.CookieSpec { return wire.HostCookie("authjs.proof", r.isSecure()) }
 
 // sealProof returns the cookies that keep a proof: the user who holds the
 // address, and the account that proved it. Tokens that don't fit in the cookies
 // are left out; the next sign-in stores them.
 func (e *engine) sealProof(r *request, held *heldAddress) ([]*http.Cookie, error) {
-	mark, cookies, err := e.markBrowser(r)
+	claims, cookies, err := e.begun(r).Bind("", held.holder.ID)
 	if err != nil {
 		return nil, err
 	}
 	id, spec := &held.id, r.proofCookie()
-	claims := bindingClaims(mark, "", held.holder.ID)
 	for name, text := range map[string]string{
 		"email": id.user.Email, "name": id.user.Name, "image": id.user.Image,
 		"provider": id.account.Provider, "type": string(id.account.Type), "account": id.account.ProviderAccountID,
@@ -112,15 +112,13 @@ func (e *engine) sealProof(r *request, held *heldAddress) ([]*http.Cookie, error
 			delete(claims, name)
 		}
 		claims["tokens"] = tokens
-		sealed, err := jwt.Encode(jwt.EncodeParams{
-			Token: claims, Secrets: e.config.JWT.Secret, Salt: spec.name, MaxAge: checkMaxAge, Keys: e.keys, Now: e.config.Clock,
-		})
+		sealed, err := e.sealer.Seal(spec.Name, claims)
 		if err != nil {
 			return nil, err
 		}
-		if len(spec.name)+len(sealed) <= maxCookie {
-			c := spec.set(sealed)
-			c.MaxAge = int(checkMaxAge.Seconds())
+		if len(spec.Name)+len(sealed) <= began.MaxCookie {
+			c := spec.Set(sealed)
+			c.MaxAge = int(began.MaxAge.Seconds())
 			return append(cookies, c), nil
 		}
 	}
@@ -130,23 +128,23 @@ func (e *engine) sealProof(r *request, held *heldAddress) ([]*http.Cookie, error
 // earlierProof returns the proof that was given in this browser before, or nil.
 func (e *engine) earlierProof(r *request) *provenAddress {
 	spec := r.proofCookie()
-	sealed := r.cookies.get(spec.name)
+	sealed := r.cookies.Get(spec.Name)
 	if sealed == "" || e.store == nil {
 		return nil
 	}
-	claims, err := jwt.Decode(jwt.DecodeParams{Token: sealed, Secrets: e.config.JWT.Secret, Salt: spec.name, Keys: e.keys, Now: e.config.Clock})
+	claims, err := e.sealer.Open(spec.Name, sealed)
 	if err != nil {
 		return nil
 	}
-	binding, ok := e.checkBinding(r, claims, "")
-	if !ok || !binding.bound {
+	binding, ok := e.begun(r).Bound(claims, "")
+	if !ok || !binding.Bound {
 		return nil
 	}
-	p := &provenAddress{userID: binding.user, email: claims.String("email")}
+	p := &provenAddress{userID: binding.User, email: claims.String("email")}
 	p.id = identity{
 		user:    &User{Name: claims.String("name"), Email: p.email, Image: claims.String("image")},
 		account: &Account{Provider: claims.String("provider"), Type: ProviderType(claims.String("type")), ProviderAccountID: claims.String("account")},
-		proof:   EmailProven, begun: begun{bound: true}, kept: new(TokenSet),
+		proof:   EmailProven, begun: began.By{Bound: true}, kept: new(TokenSet),
 	}
 	if tokens, ok := claims["tokens"].(map[string]any); ok {
 		*p.id.kept = tokensFromClaims(tokens)
@@ -166,7 +164,7 @@ func (e *engine) startAfresh(ctx context.Context, r *request) (*Result, error) {
 		return nil, invalidCheck("proof", "nothing was proven in this browser in the last minutes")
 	}
 	spec := r.proofCookie()
-	if !e.spent.add("proof\x00"+r.cookies.get(spec.name), e.config.Clock()) {
+	if !e.spent.Add("proof\x00"+r.cookies.Get(spec.Name), e.config.Clock()) {
 		return nil, invalidCheck("proof", "it was used before")
 	}
 	id := proven.id
@@ -175,7 +173,7 @@ func (e *engine) startAfresh(ctx context.Context, r *request) (*Result, error) {
 		id.account.UserID = proven.userID
 	}
 	var err error
-	if id.user.ID, err = randomUUID(e.config.Random); err != nil {
+	if id.user.ID, err = wire.RandomUUID(e.config.Random); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)

@@ -1,6 +1,10 @@
 package auth
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
+)
 
 // providerInfo is what a client may know about a provider.
 type providerInfo struct {
@@ -20,11 +24,11 @@ func (e *engine) listProviders(r *request) (*Result, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, err := jsonBody(p.id())
+		name, err := wire.JSON(p.id())
 		if err != nil {
 			return nil, err
 		}
-		info, err := jsonBody(providerInfo{
+		info, err := wire.JSON(providerInfo{
 			ID: p.id(), Name: p.displayName(), Type: p.kind(),
 			SignInURL: e.providerURL(r, ActionSignIn, p.id()), CallbackURL: e.providerURL(r, ActionCallback, p.id()),
 		})

@@ -16,7 +16,7 @@ func (e *engine) updateSession(ctx context.Context, r *request) (*Result, error)
 	if err := r.needCSRF(); err != nil {
 		return nil, err
 	}
-	return sessionResult(e.session(ctx, r, access{trigger: TriggerUpdate, update: r.data}), jsonHeader())
+	return sessionResult(e.session(ctx, r, access{trigger: TriggerUpdate, update: r.body.Data}), jsonHeader())
 }
 
 // sessionResult is the session as JSON: null if there is none, or if

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // signInPage serves GET signin. It never starts a sign-in.
@@ -12,14 +13,14 @@ func (e *engine) signInPage(r *request) (*Result, error) {
 		return nil, &Error{Type: ErrUnknownAction, Message: "a sign-in must be started by POST"}
 	}
 	if custom := e.config.Pages.SignIn; custom != "" {
-		query := "callbackUrl=" + queryEscape(r.callbackURL)
+		query := "callbackUrl=" + wire.QueryEscape(r.callbackURL)
 		if first := r.query.Get("error"); first != "" {
-			query += "&error=" + queryEscape(first)
+			query += "&error=" + wire.QueryEscape(first)
 		}
-		return redirectTo(withQuery(custom, query)), nil
+		return redirectTo(wire.WithQuery(custom, query)), nil
 	}
 	page := pages.SignIn{
-		Look: e.look(), CSRFToken: r.csrf.token, CallbackURL: r.callbackURL, Error: r.parameter("error"), Email: r.parameter("email"),
+		Look: e.look(), CSRFToken: r.csrf.Token, CallbackURL: r.callbackURL, Error: r.parameter("error"), Email: r.parameter("email"),
 	}
 	for _, p := range e.config.Providers {
 		if shown, ok := e.pageProvider(r, p); ok {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 const defaultEmailMaxAge = 24 * time.Hour
@@ -34,7 +35,7 @@ func (e *engine) signInEmail(ctx context.Context, r *request, p *Email) (*Result
 	if err != nil {
 		return nil, err
 	}
-	result := redirectTo(e.url(r, ActionVerifyRequest) + "?provider=" + queryEscape(p.id()) + "&type=email")
+	result := redirectTo(e.url(r, ActionVerifyRequest) + "?provider=" + wire.QueryEscape(p.id()) + "&type=email")
 	result.Cookies = []*http.Cookie{asked}
 	return result, nil
 }
@@ -55,7 +56,7 @@ func (e *engine) requestVerification(ctx context.Context, r *request, p *Email, 
 	if err := e.storeLink(ctx, p, token, identifier, expires); err != nil {
 		return nil, err
 	}
-	link := e.providerURL(r, ActionCallback, p.id()) + "?callbackUrl=" + queryEscape(r.callbackURL) + "&token=" + queryEscape(token) + "&email=" + queryEscape(identifier)
+	link := e.providerURL(r, ActionCallback, p.id()) + "?callbackUrl=" + wire.QueryEscape(r.callbackURL) + "&token=" + wire.QueryEscape(token) + "&email=" + wire.QueryEscape(identifier)
 	_, err = guard(ctx, func(ctx context.Context, v VerificationRequest) (struct{}, error) {
 		if p.SendVerificationRequest != nil {
 			return struct{}{}, p.SendVerificationRequest(ctx, v)
@@ -78,13 +79,13 @@ func (e *engine) storeLink(ctx context.Context, p *Email, text, identifier strin
 			return err
 		}
 	}
-	return e.store.createVerificationToken(ctx, adapter.VerificationToken{Identifier: identifier, Token: e.verificationKeys(p).hash(text), Expires: expires})
+	return e.store.createVerificationToken(ctx, adapter.VerificationToken{Identifier: identifier, Token: e.verificationKeys(p).Hash(text), Expires: expires})
 }
 
 // verificationKeys are the keys that the tokens of a provider are hashed with.
-func (e *engine) verificationKeys(p *Email) hashKeys {
+func (e *engine) verificationKeys(p *Email) wire.HashKeys {
 	if len(p.Secret) > 0 {
-		return newHashKeys(p.Secret)
+		return wire.NewHashKeys(p.Secret)
 	}
 	return e.csrfKeys
 }
@@ -99,7 +100,7 @@ func (e *engine) userOfEmail(ctx context.Context, email string) (*User, error) {
 	if record != nil {
 		return userFromRecord(record), nil
 	}
-	id, err := randomUUID(e.config.Random)
+	id, err := wire.RandomUUID(e.config.Random)
 	return &User{ID: id, Email: email}, err
 }
 

@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // signInOAuth starts a sign-in with an OAuth or OpenID Connect provider: its
@@ -48,66 +51,61 @@ func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthC
 		return nil, err
 	}
 	base, query, _ := strings.Cut(endpoint, "?")
-	params := parseQuery(query)
+	params := wire.ParseQuery(query)
 	configured := params
 	redirectURI := e.redirectURI(r, o)
 	if redirectURI == o.proxy {
 		e.debug(ctx, "using redirect proxy", slog.String("provider", o.provider.ID), slog.String("redirect_uri", redirectURI))
 	}
 	for _, d := range [][2]string{{"response_type", "code"}, {"client_id", o.provider.ClientID}, {"redirect_uri", redirectURI}} {
-		params.set(d[0], d[1])
+		params.Set(d[0], d[1])
 	}
 	// A response_type in the configured URL is kept, for example a list of types.
 	// The client ID and the redirect URI are always set by this package.
-	if kind, ok := configured.get("response_type"); ok {
-		params.set("response_type", kind)
+	if kind, ok := configured.Get("response_type"); ok {
+		params.Set("response_type", kind)
 	}
 	for _, given := range r.parameters {
-		if !isProtected(given.name) {
-			params.set(given.name, given.value)
+		if !isProtected(given.Name) {
+			params.Set(given.Name, given.Value)
 		}
 	}
 	if limit := int64(o.provider.Client.DefaultMaxAge / time.Second); limit > 0 {
-		given, _ := params.get("max_age")
+		given, _ := params.Get("max_age")
 		if n, err := strconv.ParseInt(given, 10, 64); err != nil || n < 0 || n > limit {
-			params.set("max_age", strconv.FormatInt(limit, 10))
+			params.Set("max_age", strconv.FormatInt(limit, 10))
 		}
 	}
 	current, err := e.currentUser(ctx, e.browser(ctx, r))
 	if err != nil {
 		return nil, err
 	}
-	mark, keep, err := e.markBrowser(r)
-	if err != nil {
-		return nil, err
-	}
-	user := current.id()
+	start := began.Start{Provider: o.checks, Relay: e.relay(r, o, redirectURI), CallbackURL: r.callbackURL, User: current.id()}
 	if r.foreign {
-		user = ""
+		start.User = ""
 	}
-	binding := bindingClaims(mark, o.server, user)
-	if given, ok := params.get("max_age"); ok && o.provider.kind() == TypeOIDC {
+	if given, ok := params.Get("max_age"); ok && o.provider.kind() == TypeOIDC {
 		if n, err := strconv.ParseInt(given, 10, 32); err == nil && n >= 0 {
-			binding[claimMaxAge] = n
+			start.MaxAge = &n
 		}
 	}
-	cookies, err := e.startChecks(r, o, redirectURI, binding, &params)
+	checks, cookies, err := e.begun(r).BeginSignIn(start)
 	if err != nil {
 		return nil, err
 	}
-	if len(cookies) > 0 {
-		cookies = append(cookies, keep...)
+	for _, p := range checks {
+		params.Set(p.Name, p.Value)
 	}
-	if _, ok := params.get("scope"); !ok && (o.provider.kind() == TypeOIDC || o.authorization != "") {
-		params.set("scope", "openid profile email")
+	if _, ok := params.Get("scope"); !ok && (o.provider.kind() == TypeOIDC || o.authorization != "") {
+		params.Set("scope", "openid profile email")
 	}
-	location := base + "?" + params.encode()
+	location := base + "?" + params.Encode()
 	if prepare := o.provider.Authorization.Request; prepare != nil {
 		if location, err = e.preparedLocation(ctx, prepare, location); err != nil {
 			return nil, err
 		}
 	}
-	e.debug(ctx, "authorization url is ready", slog.String("provider", o.provider.ID), slog.String("endpoint", base), slog.Any("names", params.names()))
+	e.debug(ctx, "authorization url is ready", slog.String("provider", o.provider.ID), slog.String("endpoint", base), slog.Any("names", params.Names()))
 	return &Result{Location: location, Cookies: cookies}, nil
 }
 
@@ -126,9 +124,9 @@ func (e *engine) preparedLocation(ctx context.Context, prepare func(context.Cont
 		return "", errors.New("Authorization.Request returned no URL")
 	}
 	_, query, _ := strings.Cut(location, "?")
-	was, is := parseQuery(query), after.Query()
+	was, is := wire.ParseQuery(query), after.Query()
 	for _, name := range protected {
-		if v, ok := was.get(name); ok && is.Get(name) != v {
+		if v, ok := was.Get(name); ok && is.Get(name) != v {
 			return "", errors.New("Authorization.Request changed " + name)
 		}
 	}

@@ -13,7 +13,7 @@ func (e *engine) signOutPage(r *request) (*Result, error) {
 	if custom := e.config.Pages.SignOut; custom != "" {
 		return redirectTo(custom), nil
 	}
-	page := pages.SignOut{Look: e.look(), Action: r.target, CSRFToken: r.csrf.token}
+	page := pages.SignOut{Look: e.look(), Action: r.target, CSRFToken: r.csrf.Token}
 	return r.htmlWithToken(page.Render()), nil
 }
 
@@ -26,16 +26,16 @@ func (e *engine) signOut(ctx context.Context, r *request) (*Result, error) {
 	result := redirectTo(r.callbackURL)
 	token, names := r.sessionCookie()
 	if token == "" {
-		result.Cookies = r.specs.session.sessionCookies(names, "", time.Time{})
+		result.Cookies = r.specs.Session.Spread(names, "", time.Time{})
 		return result, nil
 	}
-	event, err := e.endSession(ctx, token, r.specs.session.name)
+	event, err := e.endSession(ctx, token, r.specs.Session.Name)
 	if err != nil {
 		e.logError(ctx, &Error{Type: ErrSignOut, Cause: err})
 	} else {
 		notify(ctx, e, "SignOut", e.config.Events.SignOut, event)
 	}
-	result.Cookies = r.specs.session.sessionCookies(names, "", time.Time{})
+	result.Cookies = r.specs.Session.Spread(names, "", time.Time{})
 	return result, nil
 }
 

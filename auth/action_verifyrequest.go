@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // verifyRequestPage serves GET verify-request: a mail was sent.
@@ -12,7 +13,7 @@ func (e *engine) verifyRequestPage(r *request) (*Result, error) {
 		if r.http.URL.RawQuery == "" {
 			return redirectTo(custom), nil
 		}
-		return redirectTo(withQuery(custom, r.http.URL.RawQuery)), nil
+		return redirectTo(wire.WithQuery(custom, r.http.URL.RawQuery)), nil
 	}
 	return html(pages.VerifyRequest{Look: e.look(), SiteURL: r.origin}.Render(), http.StatusOK), nil
 }

@@ -3,6 +3,9 @@ package auth
 import (
 	"context"
 	"net/http"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // webauthnOptions serves GET webauthn-options: it begins a ceremony.
@@ -11,8 +14,8 @@ func (e *engine) webauthnOptions(ctx context.Context, r *request) (*Result, erro
 	if !ok {
 		return nil, &Error{Type: ErrInvalidProvider, Message: "provider " + r.providerID + " is not a WebAuthn provider", client: true}
 	}
-	action := ceremonyAction(r.parameter("action"))
-	if len(r.query["action"]) > 0 && action != actionRegister && action != actionAuthenticate {
+	action := began.CeremonyAction(r.parameter("action"))
+	if len(r.query["action"]) > 0 && action != began.Register && action != began.Authenticate {
 		return badOptions("Invalid action"), nil
 	}
 	form := r.queryForm()
@@ -35,33 +38,33 @@ func (e *engine) webauthnOptions(ctx context.Context, r *request) (*Result, erro
 	if decided == nil {
 		return badOptions("Invalid request"), nil
 	}
-	challenge, err := randomBase64(e.config.Random)
+	challenge, err := wire.RandomBase64(e.config.Random)
 	if err != nil {
 		return nil, err
 	}
-	started := ceremony{action: decided.action, challenge: challenge, rpID: rp.ID}
-	started.begun.user = current.id()
+	started := began.Ceremony{Provider: p.id(), Action: decided.action, Challenge: challenge, RPID: rp.ID, By: began.By{User: current.id()}}
 	var options any
-	if decided.action == actionRegister {
-		handle, err := randomHex(e.config.Random)
+	if decided.action == began.Register {
+		handle, err := wire.RandomHex(e.config.Random)
 		if err != nil {
 			return nil, err
 		}
-		started.data = sealable(decided.user)
+		u := decided.user
+		started.Data = &began.Person{ID: u.ID, Name: u.Name, Email: u.Email, Image: u.Image}
 		options = p.registrationOptions(rp, challenge, handle, decided.shown, decided.known)
 	} else {
 		options = p.authenticationOptions(rp, challenge, decided.known)
 		if len(decided.known) > 0 { // all of one user
-			started.listed = decided.known[0].UserID
+			started.Listed = decided.known[0].UserID
 		}
 	}
 	body, err := optionsAnswer(decided.action, options)
 	if err != nil {
 		return nil, err
 	}
-	cookies, err := e.beginCeremony(r, p, started)
+	cookies, err := e.begun(r).BeginCeremony(started)
 	if err != nil {
-		return nil, err
+		return nil, ours(err)
 	}
 	return &Result{Status: http.StatusOK, Header: uncachedJSONHeader(), Body: body, Cookies: cookies}, nil
 }
@@ -70,10 +73,6 @@ func (e *engine) webauthnOptions(ctx context.Context, r *request) (*Result, erro
 func badOptions(message string) *Result {
 	return &Result{Status: http.StatusBadRequest, Header: uncachedJSONHeader(), Body: []byte(`{"error":"` + message + `"}`)}
 }
-
-// sealable is the part of a user that is sealed in the cookie of a
-// registration.
-func sealable(u *User) *User { return &User{ID: u.ID, Name: u.Name, Email: u.Email, Image: u.Image} }
 
 // userInfo finds the user whom the submitted fields describe. A new user has no
 // ID yet.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/url"
 	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // maxCallbackURL is the largest length in bytes of a callback URL, without the
@@ -25,7 +27,7 @@ func (e *engine) resolveCallbackURL(ctx context.Context, origin, submitted, reme
 		if candidate == "" {
 			continue
 		}
-		if !isWebURL(candidate) {
+		if !wire.IsWebURL(candidate) {
 			e.logError(ctx, &Error{Type: ErrInvalidCallbackURL, Message: "a callback URL that is not an http(s) URL was ignored"})
 			continue
 		}
@@ -34,38 +36,13 @@ func (e *engine) resolveCallbackURL(ctx context.Context, origin, submitted, reme
 	return origin, nil
 }
 
-// isWebURL reports whether s is an absolute http(s) URL or begins with a slash.
-func isWebURL(s string) bool {
-	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return false
-	}
-	if s[0] == '/' {
-		return true
-	}
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
-}
-
 // defaultRedirect keeps the browser on the site.
 func defaultRedirect(_ context.Context, p RedirectParams) (string, error) {
 	if strings.HasPrefix(p.URL, "/") {
 		return p.BaseURL + p.URL, nil
 	}
-	if u, err := url.Parse(p.URL); err == nil && originOf(u) == p.BaseURL {
+	if u, err := url.Parse(p.URL); err == nil && wire.OriginOf(u) == p.BaseURL {
 		return p.URL, nil
 	}
 	return p.BaseURL, nil
 }
-
-// withQuery appends parameters to a URL that may already have some.
-func withQuery(page, query string) string {
-	if strings.Contains(page, "?") {
-		return page + "&" + query
-	}
-	return page + "?" + query
-}
-
-// queryEscape escapes a query value as URLSearchParams of JavaScript does.
-func queryEscape(s string) string { return formEscape.Replace(url.QueryEscape(s)) }
-
-var formEscape = strings.NewReplacer("~", "%7E", "%2A", "*")

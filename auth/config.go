@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
@@ -238,6 +239,18 @@ type Cookies struct {
 	WebAuthnChallenge CookieConfig
 }
 
+// specs returns all cookies, for http or for https.
+func (c *Cookies) specs(secure bool) wire.CookieSpecs {
+	specs := wire.NewCookieSpecs(secure)
+	for spec, given := range map[*wire.CookieSpec]CookieConfig{
+		&specs.Session: c.SessionToken, &specs.CallbackURL: c.CallbackURL, &specs.CSRF: c.CSRFToken, &specs.PKCE: c.PKCECodeVerifier,
+		&specs.State: c.State, &specs.Nonce: c.Nonce, &specs.Challenge: c.WebAuthnChallenge,
+	} {
+		spec.Apply(wire.CookieChange(given))
+	}
+	return specs
+}
+
 // CookieConfig changes one cookie; a zero field keeps its default.
 type CookieConfig struct {
 	// Name is the whole name. It is also the salt of the token in the cookie, so
@@ -266,6 +279,10 @@ const (
 	defaultBasePath  = "/auth"
 	defaultMaxAge    = 30 * 24 * time.Hour
 	defaultUpdateAge = 24 * time.Hour
+	// defaultMaxBody is the size in bytes of the largest body that is read. The
+	// largest legitimate bodies, a form or the answer of an authenticator, have a
+	// few kilobytes.
+	defaultMaxBody = 64 << 10
 )
 
 // withDefaults fills in the defaults that are the same for every request.

@@ -10,7 +10,9 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // engine is a compiled configuration, with its keys and its shared state.
@@ -25,8 +27,9 @@ type engine struct {
 	basePath      string
 	byID          map[string]Provider
 	oauth         map[string]*oauthClient
-	cookies       struct{ plain, secure cookieSpecs }
-	csrfKeys      hashKeys
+	cookies       struct{ plain, secure wire.CookieSpecs }
+	csrfKeys      wire.HashKeys
+	sealer        *began.Sealer
 	store         *store // nil without an adapter
 	look          func() *pages.Look
 	// otherWays says that users can have accounts or passkeys.
@@ -47,15 +50,16 @@ func compile(c Config, share func(c *Config, origin string) *shared) (*engine, [
 		log:      c.Logger,
 		basePath: cleanBasePath(c.BasePath),
 		byID:     make(map[string]Provider, len(c.Providers)),
-		csrfKeys: newHashKeys(c.Secret),
+		csrfKeys: wire.NewHashKeys(c.Secret),
 	}
 	e.store = newStore(e, &e.config)
 	e.look = newLook(&e.config)
-	e.cookies.plain, e.cookies.secure = newCookieSpecs(&c.Cookies, false), newCookieSpecs(&c.Cookies, true)
+	e.cookies.plain, e.cookies.secure = c.Cookies.specs(false), c.Cookies.specs(true)
 	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {
-		e.origin = originOf(u)
+		e.origin = wire.OriginOf(u)
 	}
 	e.shared = share(&e.config, e.origin)
+	e.sealer = &began.Sealer{Clock: c.Clock, Random: c.Random, Secrets: c.JWT.Secret, Keys: e.keys, CSRF: e.csrfKeys, Spent: e.spent}
 	e.oauth = map[string]*oauthClient{}
 	for _, p := range c.Providers {
 		if isNil(p) {
@@ -187,10 +191,10 @@ func (e *engine) run(hr *http.Request) (*Result, error) {
 func (e *engine) prepare(hr *http.Request) (*request, *Result, error) {
 	ctx := hr.Context()
 	refuse := func(err error) (*request, *Result, error) {
-		e.logError(ctx, err)
+		e.logError(ctx, ours(err))
 		e.debug(ctx, "request", slog.String("method", hr.Method), slog.String("type", hr.Header.Get("Content-Type")), slog.Int("segments", strings.Count(hr.URL.Path, "/")))
 		result := &Result{Status: http.StatusBadRequest, Header: jsonHeader(), Body: []byte(`"Bad request."`)}
-		if _, ok := errors.AsType[tooLarge](err); ok {
+		if body, ok := errors.AsType[*wire.BodyError](err); ok && body.TooLarge {
 			result.Status = http.StatusRequestEntityTooLarge
 		}
 		if _, ok := errors.AsType[notAllowed](err); ok {
@@ -304,12 +308,12 @@ func (e *engine) begin(ctx context.Context, r *request) error {
 		}
 	}
 	if r.trusted || e.config.SkipCSRFCheck == SkipCSRFCheck {
-		r.csrf = csrf{verified: true}
+		r.csrf = wire.CSRF{Verified: true}
 	} else {
-		spec := &r.specs.csrf
+		spec := &r.specs.CSRF
 		var fresh *http.Cookie
 		var err error
-		r.csrf, fresh, err = checkCSRF(e.csrfKeys, e.config.Random, spec, r.cookies.get(spec.name), r.method, r.form.Get("csrfToken"))
+		r.csrf, fresh, err = wire.CheckCSRF(e.csrfKeys, e.config.Random, spec, r.cookies.Get(spec.Name), r.method, r.form.Get("csrfToken"))
 		if err != nil {
 			return err
 		}
@@ -318,19 +322,19 @@ func (e *engine) begin(ctx context.Context, r *request) error {
 		}
 		// Clients of some frameworks send no token, and a browser that opens two pages
 		// at its first visit sends the token of one with the cookie of the other.
-		if !r.csrf.verified && r.method == http.MethodPost {
-			r.csrf.verified = e.sameOrigin(r.http) == nil
+		if !r.csrf.Verified && r.method == http.MethodPost {
+			r.csrf.Verified = e.sameOrigin(r.http) == nil
 		}
 	}
-	spec := &r.specs.callbackURL
-	remembered := r.cookies.get(spec.name)
+	spec := &r.specs.CallbackURL
+	remembered := r.cookies.Get(spec.Name)
 	var err error
 	r.callbackURL, err = e.resolveCallbackURL(ctx, r.origin, r.submitted("callbackUrl"), remembered)
 	if err != nil {
 		return err
 	}
 	if r.callbackURL != remembered {
-		r.pending = append(r.pending, spec.set(r.callbackURL))
+		r.pending = append(r.pending, spec.Set(r.callbackURL))
 	}
 	return nil
 }

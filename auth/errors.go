@@ -3,6 +3,9 @@ package auth
 import (
 	"errors"
 	"log/slog"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // ErrorType names what went wrong. It is itself an error, so that a type is
@@ -184,4 +187,35 @@ func typeOf(err error) (ErrorType, bool) {
 		return e.Type, true
 	}
 	return errors.AsType[ErrorType](err)
+}
+
+// ours turns an error of the packages wire and began into an Error. Another
+// error stays as it is.
+func ours(err error) error {
+	if e, ok := errors.AsType[*wire.BodyError](err); ok {
+		return &Error{Type: ErrUnknownAction, Message: e.Error(), client: true}
+	}
+	e, ok := errors.AsType[*began.Error](err)
+	if !ok {
+		return err
+	}
+	mapped := &Error{Type: ErrInvalidCheck, Message: e.Message, client: true}
+	switch e.Reason {
+	case began.InvalidCheck:
+	case began.ForgedState:
+		mapped.Type = ErrCallbackRoute
+	case began.LostChallenge:
+		return &Error{Type: ErrWebAuthnVerification, Code: codeExpired, Cause: mapped}
+	case began.OtherChallenge:
+		return &Error{Type: ErrWebAuthnVerification, Code: codeExpired, Message: e.Message}
+	case began.TooLarge:
+		return &Error{Type: ErrAuth, Message: e.Message}
+	}
+	return mapped
+}
+
+// invalidCheck is the error for a check that is not valid. Anybody can send a
+// forged answer of a provider, so this error is not a failure of the server.
+func invalidCheck(what, message string) error {
+	return &Error{Type: ErrInvalidCheck, Message: what + ": " + message, client: true}
 }

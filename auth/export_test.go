@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 )
 
 // Identity is the result of a provider, for tests that call the login directly.
@@ -32,7 +34,7 @@ var ErrHeldAddress = errors.New("another user holds the address")
 func (h *Handler) Login(ctx context.Context, r *http.Request, id Identity) (*LoggedIn, error) {
 	done, err := h.engine.login(ctx, h.engine.browser(context.Background(), h.engine.newRequest(r, ActionCallback)), identity{
 		user: id.User, account: id.Account, proof: id.Proof, stored: func(context.Context) (TokenSet, error) { return id.Account.TokenSet, nil },
-		linkByEmail: id.LinkByEmail, begun: begun{bound: true, user: id.BegunAs},
+		linkByEmail: id.LinkByEmail, begun: began.By{Bound: true, User: id.BegunAs},
 	})
 	if _, held := errors.AsType[*heldAddress](err); held {
 		return nil, ErrHeldAddress

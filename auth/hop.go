@@ -20,8 +20,7 @@ func (e *engine) hop(r *request, o *oauthClient, params url.Values) *Result {
 	if !o.formPost || r.method != http.MethodPost || params.Has(hopField) {
 		return nil
 	}
-	marked := e.csrfMark(r) != "" || r.cookies.get(r.markCookie().name) != ""
-	if marked && r.hasChecks(ticketName(r, o, params.Get("state"))) {
+	if e.begun(r).Knows(&o.checks, params.Get("state")) {
 		return nil
 	}
 	r.pending = nil // the browser keeps the cookies that it did not send
@@ -33,15 +32,4 @@ func (e *engine) hop(r *request, o *oauthClient, params url.Values) *Result {
 	}
 	slices.SortStableFunc(page.Fields, func(a, b pages.Posted) int { return strings.Compare(a.Name, b.Name) })
 	return privatePage(page.Render(), http.StatusOK)
-}
-
-// hasChecks reports whether the browser sent a check, or the ticket of the
-// sign-in.
-func (r *request) hasChecks(ticket string) bool {
-	for _, name := range []string{ticket, r.specs.state.name, r.specs.pkce.name, r.specs.nonce.name} {
-		if r.cookies.get(name) != "" {
-			return true
-		}
-	}
-	return false
 }

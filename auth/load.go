@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // ErrNoSession says that nobody is signed in. A store that fails never causes
@@ -66,7 +68,7 @@ func (h *Handler) SessionByToken(ctx context.Context, token string) (*Session, e
 	for _, origin := range h.engine.tokenOrigins() {
 		hr := (&http.Request{Method: http.MethodGet, URL: origin, Host: origin.Host, Header: http.Header{}}).WithContext(ctx)
 		r := h.engine.newRequest(hr, ActionSession)
-		hr.Header.Set("Cookie", r.specs.session.name+"="+encodeURIComponent(token))
+		hr.Header.Set("Cookie", r.specs.Session.Name+"="+wire.EncodeURIComponent(token))
 		if session, err := h.read(hr, nil, access{readOnly: true}); err != nil || session != nil {
 			return session, err
 		}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // identity is a person whom a provider has authenticated.
@@ -34,7 +36,7 @@ type identity struct {
 	// linkByEmail is OAuth.AllowDangerousEmailAccountLinking.
 	linkByEmail bool
 	// begun says who began the sign-in.
-	begun begun
+	begun began.By
 	// afresh says that another user holds the person's address, that the person
 	// was asked what to do, and that they chose to start afresh.
 	afresh bool
@@ -188,7 +190,7 @@ type browser struct {
 
 func (e *engine) browser(ctx context.Context, r *request) browser {
 	token, _ := e.sessionCookie(ctx, r)
-	return browser{sessionToken: token, salt: r.specs.session.name}
+	return browser{sessionToken: token, salt: r.specs.Session.Name}
 }
 
 // loggedIn is the user who is already signed in with the browser of a request.
@@ -320,7 +322,7 @@ func (e *engine) loginByAccount(ctx context.Context, id *identity, current logge
 		return nil, &Error{Type: id.notLinked(), Message: "the account belongs to another user than the signed-in one"}
 	case owner != nil:
 		return e.returning(ctx, id, owner, current)
-	case !id.begun.by(current):
+	case !id.mayLinkTo(current):
 		return nil, id.notBegunBy()
 	case current.record != nil:
 		return e.linkTo(ctx, id, current.record, &current)
@@ -328,11 +330,11 @@ func (e *engine) loginByAccount(ctx context.Context, id *identity, current logge
 	return e.signUp(ctx, id)
 }
 
-// by reports whether the user who is signed in now began the sign-in, so that
-// an account may be linked to them. If nobody is signed in, nothing is linked
-// to a signed-in user, and the sign-in may have begun in another browser.
-func (b begun) by(current loggedIn) bool {
-	return b.user == current.id() && (b.bound || current.record == nil)
+// mayLinkTo reports whether the user who is signed in now began the sign-in, so
+// that an account may be linked to them. If nobody is signed in, nothing is
+// linked to a signed-in user, and the sign-in may have begun in another browser.
+func (id *identity) mayLinkTo(current loggedIn) bool {
+	return id.begun.User == current.id() && (id.begun.Bound || current.record == nil)
 }
 
 // notBegunBy is the error of a sign-in that one user began, and that ends in a
@@ -511,7 +513,7 @@ func (e *engine) newSessionToken(ctx context.Context) (string, error) {
 			return token, err
 		}
 	}
-	return randomUUID(e.config.Random)
+	return wire.RandomUUID(e.config.Random)
 }
 
 // finishSignIn sets the session cookie, calls Events.SignIn, and redirects the
@@ -520,7 +522,7 @@ func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (
 	_, old := r.sessionCookie()
 	var result Result
 	if done.session != nil {
-		result.Cookies = r.specs.session.sessionCookies(old, done.session.SessionToken, done.session.Expires)
+		result.Cookies = r.specs.Session.Spread(old, done.session.SessionToken, done.session.Expires)
 	} else {
 		cookies, err := e.sessionToken(ctx, r, done, old)
 		if err != nil {
@@ -528,8 +530,8 @@ func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (
 		}
 		result.Cookies = cookies
 	}
-	if proof := r.proofCookie(); r.cookies.get(proof.name) != "" {
-		result.Cookies = append(result.Cookies, proof.clear(proof.name))
+	if proof := r.proofCookie(); r.cookies.Get(proof.Name) != "" {
+		result.Cookies = append(result.Cookies, proof.Clear(proof.Name))
 	}
 	if o := e.oauth[done.account.Provider]; o != nil {
 		o.noteIssuer(ctx, e.log, r.answeredBy)
@@ -537,7 +539,7 @@ func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (
 	notify(ctx, e, "SignIn", e.config.Events.SignIn, SignInEvent{User: done.user, Account: done.account, Profile: done.profile, IsNewUser: done.isNewUser})
 	result.Location = r.callbackURL
 	if page := e.config.Pages.NewUser; page != "" && done.isNewUser {
-		result.Location = withQuery(page, "callbackUrl="+queryEscape(r.callbackURL))
+		result.Location = wire.WithQuery(page, "callbackUrl="+wire.QueryEscape(r.callbackURL))
 	}
 	return &result, nil
 }
@@ -556,7 +558,7 @@ func (e *engine) sessionToken(ctx context.Context, r *request, done *signedIn, o
 			return nil, err
 		}
 		if claims == nil {
-			return r.specs.session.sessionCookies(old, "", time.Time{}), nil
+			return r.specs.Session.Spread(old, "", time.Time{}), nil
 		}
 	}
 	e.markSubject(claims, done)

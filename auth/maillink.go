@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // A mail link contains a text. A MAC in the text says which provider the link
@@ -84,7 +85,7 @@ func (e *engine) newLinkText(ctx context.Context, p *Email) (string, error) {
 			return text, nil
 		}
 	}
-	random, err := randomHex(e.config.Random)
+	random, err := wire.RandomHex(e.config.Random)
 	if err != nil {
 		return "", err
 	}
@@ -143,7 +144,7 @@ func textBits(text string) int {
 }
 
 // linkCookie is the cookie that names the links that a browser asked for.
-func (r *request) linkCookie() cookieSpec { return r.hostCookie("authjs.link") }
+func (r *request) linkCookie() wire.CookieSpec { return wire.HostCookie("authjs.link", r.isSecure()) }
 
 // maxLinks is how many links a browser remembers.
 const maxLinks = 4
@@ -154,14 +155,14 @@ func linkName(text string) string {
 }
 
 func (r *request) links() []string {
-	return strings.FieldsFunc(r.cookies.get(r.linkCookie().name), func(c rune) bool { return c == '.' })
+	return strings.FieldsFunc(r.cookies.Get(r.linkCookie().Name), func(c rune) bool { return c == '.' })
 }
 
 // rememberLink returns the cookie of a browser that has asked for a link.
 func (r *request) rememberLink(text string, maxAge time.Duration) *http.Cookie {
 	links := append(r.links(), linkName(text))
 	spec := r.linkCookie()
-	c := spec.set(strings.Join(links[max(0, len(links)-maxLinks):], "."))
+	c := spec.Set(strings.Join(links[max(0, len(links)-maxLinks):], "."))
 	c.MaxAge = int(min(maxAge, defaultEmailMaxAge*7) / time.Second)
 	return c
 }
@@ -201,7 +202,7 @@ func speculative(h http.Header) bool {
 // not use up the link.
 func (e *engine) confirmLinkPage(r *request, p *Email, text, email string) *Result {
 	page := pages.ConfirmLink{
-		Look: e.look(), Email: email, SiteURL: r.origin, Action: e.providerURL(r, ActionCallback, p.id()), CSRFToken: r.csrf.token,
+		Look: e.look(), Email: email, SiteURL: r.origin, Action: e.providerURL(r, ActionCallback, p.id()), CSRFToken: r.csrf.Token,
 		Fields: []pages.Posted{{Name: "token", Value: text}, {Name: "email", Value: email}, {Name: "callbackUrl", Value: r.callbackURL}},
 	}
 	return privatePage(page.Render(), http.StatusOK)

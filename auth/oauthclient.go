@@ -12,7 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // oauthClient is an OAuth provider, prepared for use: the endpoints that the
@@ -27,16 +29,13 @@ type oauthClient struct {
 	// with these keys. Both are nil for a provider without an issuer.
 	issuer   *oauth.Issuer
 	verifier *oauth.Verifier
-	// server identifies the authorization server and the client there, as far as
-	// the configuration gives them.
-	server string
 	// all are the clients of all providers of the site, by ID.
 	all map[string]*oauthClient
 	// foreignIssuer is done once the log says that the provider names an issuer
 	// that is not configured.
 	foreignIssuer sync.Once
-	// state, pkce and nonce are the checks of the flow.
-	state, pkce, nonce bool
+	// checks are the checks of the flow.
+	checks began.Provider
 	// formPost says that the answer comes as a POST from the provider's site.
 	formPost bool
 	// proxy is the redirect_uri of the redirect proxy, proxyOrigin its origin.
@@ -52,12 +51,6 @@ func newOAuthClient(c *Config, p *OAuth, s *shared) *oauthClient {
 		token:         endpoint(p.Token.URL, p.Token.Params),
 		userInfo:      endpoint(p.UserInfo.URL, p.UserInfo.Params),
 	}
-	o.server = serverName(p)
-	checks := p.Checks
-	if len(checks) == 0 {
-		checks = []Check{CheckPKCE, CheckState}
-	}
-	o.state, o.pkce, o.nonce = slices.Contains(checks, CheckState), slices.Contains(checks, CheckPKCE), slices.Contains(checks, CheckNonce)
 	if p.Issuer != "" {
 		o.issuer = s.issuer(c, p, o.http)
 		o.verifier = &oauth.Verifier{
@@ -71,10 +64,23 @@ func newOAuthClient(c *Config, p *OAuth, s *shared) *oauthClient {
 		proxy = c.RedirectProxyURL
 	}
 	if proxy != "" {
-		o.state = true
 		if u, err := url.Parse(proxy); err == nil && !o.formPost {
-			o.proxy, o.proxyOrigin = strings.TrimSuffix(proxy, "/")+"/callback/"+p.ID, originOf(u)
+			o.proxy, o.proxyOrigin = strings.TrimSuffix(proxy, "/")+"/callback/"+p.ID, wire.OriginOf(u)
 		}
+	}
+	o.checks = began.Provider{ID: p.ID, Server: serverName(p)}
+	wanted := p.Checks
+	if len(wanted) == 0 {
+		wanted = []Check{CheckPKCE, CheckState}
+	}
+	if proxy != "" || slices.Contains(wanted, CheckState) {
+		o.checks.Checks = append(o.checks.Checks, began.State)
+	}
+	if slices.Contains(wanted, CheckPKCE) {
+		o.checks.Checks = append(o.checks.Checks, began.PKCE)
+	}
+	if slices.Contains(wanted, CheckNonce) {
+		o.checks.Checks = append(o.checks.Checks, began.Nonce)
 	}
 	return o
 }
@@ -97,11 +103,11 @@ func endpoint(raw string, params url.Values) string {
 		return raw
 	}
 	base, query, _ := strings.Cut(raw, "?")
-	q := parseQuery(query)
+	q := wire.ParseQuery(query)
 	for _, name := range slices.Sorted(maps.Keys(params)) {
-		q.set(name, params[name]...)
+		q.Set(name, params[name]...)
 	}
-	return base + "?" + q.encode()
+	return base + "?" + q.Encode()
 }
 
 // redirectURI is the URL to which the provider sends the browser back.
@@ -176,6 +182,11 @@ func (o *oauthClient) metadata(ctx context.Context) (*oauth.Metadata, error) {
 		return nil, errors.New("an endpoint is not configured, and no issuer is configured to discover it")
 	}
 	return o.issuer.Metadata(ctx)
+}
+
+// usesMetadata reports whether the flow needs the provider's metadata.
+func (o *oauthClient) usesMetadata() bool {
+	return o.authorization == "" || o.token == "" || o.provider.kind() == TypeOIDC && o.issuer.JWKS == ""
 }
 
 // clientAuth is how the client authenticates at the token endpoint.

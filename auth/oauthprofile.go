@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // tokenSet takes the known members of a token answer; the others become Extra.
@@ -95,7 +96,7 @@ func (e *engine) identify(ctx context.Context, o *oauthClient, profile Profile, 
 	var err error
 	if e.store == nil {
 		id.user.ID = subject(p.ID, user.ID)
-	} else if id.user.ID, err = randomUUID(e.config.Random); err != nil {
+	} else if id.user.ID, err = wire.RandomUUID(e.config.Random); err != nil {
 		return nil, err
 	}
 	return id, nil
@@ -143,6 +144,6 @@ func defaultProfile(p Profile) *User {
 func subject(provider, accountID string) string {
 	h := sha256.New()
 	_, _ = io.WriteString(h, provider+"\x00"+accountID)
-	id, _ := randomUUID(strings.NewReader(string(h.Sum(nil)))) // enough bytes
+	id, _ := wire.RandomUUID(strings.NewReader(string(h.Sum(nil)))) // enough bytes
 	return id[:14] + "8" + id[15:]
 }

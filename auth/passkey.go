@@ -5,11 +5,12 @@ import (
 	"encoding/base64"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 )
 
 // decision says which ceremony a request gets.
 type decision struct {
-	action ceremonyAction
+	action began.CeremonyAction
 	// user is the user who registers; shown is what the options say about that
 	// user.
 	user, shown *User
@@ -26,7 +27,7 @@ type decision struct {
 // the same for every address, unless the provider has
 // DangerouslyListCredentials. Ask finds the user whom the submitted fields
 // belong to.
-func (e *engine) decideCeremony(ctx context.Context, p *WebAuthn, action ceremonyAction, current *User, ask userInfo) (*decision, error) {
+func (e *engine) decideCeremony(ctx context.Context, p *WebAuthn, action began.CeremonyAction, current *User, ask userInfo) (*decision, error) {
 	if current != nil {
 		if action == "" {
 			return nil, nil
@@ -34,31 +35,31 @@ func (e *engine) decideCeremony(ctx context.Context, p *WebAuthn, action ceremon
 		known, err := e.store.authenticators(ctx, current.ID)
 		return &decision{action, current, current, known}, err
 	}
-	if action != actionRegister && !p.DangerouslyListCredentials {
-		return &decision{action: actionAuthenticate}, nil
+	if action != began.Register && !p.DangerouslyListCredentials {
+		return &decision{action: began.Authenticate}, nil
 	}
 	user, exists, err := ask(ctx)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case user == nil && action == actionRegister:
+	case user == nil && action == began.Register:
 		return nil, nil
 	case user == nil:
-		return &decision{action: actionAuthenticate}, nil
+		return &decision{action: began.Authenticate}, nil
 	case !p.DangerouslyListCredentials:
 		// The callback finds out whether the address is free. Until then the options
 		// show only the address, which the client knows anyway.
-		return &decision{action: actionRegister, user: user.withID(""), shown: &User{Email: user.Email}}, nil
-	case exists && action == actionRegister:
+		return &decision{action: began.Register, user: user.withID(""), shown: &User{Email: user.Email}}, nil
+	case exists && action == began.Register:
 		return nil, nil
 	case exists:
 		known, err := e.store.authenticators(ctx, user.ID)
-		return &decision{action: actionAuthenticate, known: known}, err
-	case action == actionAuthenticate:
-		return &decision{action: actionAuthenticate}, nil
+		return &decision{action: began.Authenticate, known: known}, err
+	case action == began.Authenticate:
+		return &decision{action: began.Authenticate}, nil
 	}
-	return &decision{action: actionRegister, user: user, shown: user}, nil
+	return &decision{action: began.Register, user: user, shown: user}, nil
 }
 
 // userOfField is the default of WebAuthn.GetUserInfo. The store is asked only
@@ -83,7 +84,7 @@ func (e *engine) userOfField(ctx context.Context, form Form, ask bool) (user *Us
 // provePasskey verifies an answer and returns the owner of its passkey. The
 // credential alone determines the owner; the user handle is not compared.
 // Cloned is called if the counter did not rise.
-func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, began *ceremony, answer *WebAuthnAnswer, want WebAuthnExpectation, cloned func(PasskeyClonedEvent)) (*User, error) {
+func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, ceremony *resumed, answer *WebAuthnAnswer, want WebAuthnExpectation, cloned func(PasskeyClonedEvent)) (*User, error) {
 	if _, ok := e.store.edits(); !ok { // with edits, the adapter accepts only one of two uses
 		release, err := e.logins.acquire(ctx, "passkey\x00"+answer.CredentialID)
 		if err != nil {
@@ -107,9 +108,9 @@ func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, began *ceremony,
 		return nil, err
 	}
 	switch {
-	case began.only != "" && began.only != owner.ID:
+	case ceremony.only != "" && ceremony.only != owner.ID:
 		return nil, errUserChanged
-	case began.listed != "" && began.listed != owner.ID: // WebAuthn Level 3, section 7.2, steps 5 and 6
+	case ceremony.Listed != "" && ceremony.Listed != owner.ID: // WebAuthn Level 3, section 7.2, steps 5 and 6
 		return nil, passkeyError(codeRefused, "the passkey does not belong to the user whose passkeys the options listed", nil)
 	}
 	return owner, e.countUse(ctx, stored, counter, func(from, to int64) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // PasskeysPage is a page on which users see their passkeys, and add, rename and
@@ -88,9 +89,9 @@ func (e *engine) changePasskey(ctx context.Context, r *request, userID string, p
 		page.Error = "The form could not be read."
 		return http.StatusBadRequest
 	}
-	spec := &r.specs.csrf
-	c, _, err := checkCSRF(e.csrfKeys, e.config.Random, spec, r.cookies.get(spec.name), r.method, r.form.Get("csrfToken"))
-	if err != nil || !c.verified {
+	spec := &r.specs.CSRF
+	c, _, err := wire.CheckCSRF(e.csrfKeys, e.config.Random, spec, r.cookies.Get(spec.Name), r.method, r.form.Get("csrfToken"))
+	if err != nil || !c.Verified {
 		if err := e.sameOrigin(r.http); err != nil {
 			e.logError(ctx, err)
 			return http.StatusForbidden

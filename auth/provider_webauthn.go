@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // WebAuthn is a provider that signs in with a passkey or a security key
@@ -223,14 +225,14 @@ func checkWebAuthn(p *WebAuthn, problem func(ErrorType, Provider, string, ...any
 	if p.DangerouslyAcceptUnverifiedUsers && p.userVerification() == UserVerificationRequired {
 		problem(ErrInvalidProvider, p, "DangerouslyAcceptUnverifiedUsers contradicts UserVerificationRequired")
 	}
-	if p.Timeout < 0 || p.Timeout > checkMaxAge {
-		problem(ErrInvalidProvider, p, "Timeout is %v, want at most %v, the lifetime of a challenge", p.Timeout, checkMaxAge)
+	if p.Timeout < 0 || p.Timeout > began.MaxAge {
+		problem(ErrInvalidProvider, p, "Timeout is %v, want at most %v, the lifetime of a challenge", p.Timeout, began.MaxAge)
 	}
 	if p.Algorithms != nil && len(p.Algorithms) == 0 {
 		problem(ErrInvalidProvider, p, "Algorithms is empty")
 	}
 	for _, extensions := range []map[string]any{p.AuthenticationExtensions, p.RegistrationExtensions} {
-		if _, err := jsonBody(extensions); err != nil {
+		if _, err := wire.JSON(extensions); err != nil {
 			problem(ErrInvalidProvider, p, "an extension is not a JSON value: %v", err)
 		}
 	}

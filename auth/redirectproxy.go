@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // A deployment such as the preview of a change has a URL that is not registered
@@ -17,28 +17,19 @@ import (
 // deployments can decrypt, contains the URL to which the proxy sends the
 // browser on. See docs/protocol.md.
 
-// stateSalt is the salt with which the state parameter is encrypted for a
-// redirect proxy.
-const stateSalt = "encodedState"
-
-// newState returns a random value. If the provider sends the browser back to a
-// redirect proxy, it returns a token that holds a random value and the URL to
-// which the proxy sends the browser on. Some providers refuse a state as long
-// as this token.
-func (e *engine) newState(r *request, o *oauthClient, redirectURI string) (string, error) {
-	random, err := randomBase64(e.config.Random)
+// relay returns the URL to which the redirect proxy sends the browser on, or ""
+// if the provider sends the browser back to this site.
+func (e *engine) relay(r *request, o *oauthClient, redirectURI string) string {
 	own := e.providerURL(r, ActionCallback, o.provider.ID)
-	if err != nil || own == redirectURI {
-		return random, err
+	if own == redirectURI {
+		return ""
 	}
 	// A proxy relays to https only. Behind a server that ends TLS, the request
 	// does not show whether the site has https.
-	if rest, plain := strings.CutPrefix(own, "http://"); plain && !isLoopback(r.origin) {
+	if rest, plain := strings.CutPrefix(own, "http://"); plain && !wire.IsLoopback(r.origin) {
 		own = "https://" + rest
 	}
-	return jwt.Encode(jwt.EncodeParams{
-		Token: Claims{"random": random, "origin": own}, Secrets: e.config.JWT.Secret, Salt: stateSalt, MaxAge: checkMaxAge, Keys: e.keys, Now: e.config.Clock,
-	})
+	return own
 }
 
 // proxied sends the browser on to the deployment that the sign-in was started
@@ -52,15 +43,15 @@ func (e *engine) proxied(r *request, o *oauthClient, params url.Values) (*Result
 		return nil, nil
 	}
 	e.debug(r.http.Context(), "DECODE_STATE", slog.String("provider", o.provider.ID))
-	claims, err := jwt.Decode(jwt.DecodeParams{Token: state, Secrets: e.config.JWT.Secret, Salt: stateSalt, Keys: e.keys, Now: e.config.Clock})
+	relay, err := e.sealer.RelayOf(state)
 	if err != nil {
-		return nil, invalidCheck("state", "not made by a deployment that this one is the redirect proxy of")
+		return nil, ours(err)
 	}
-	target, err := url.Parse(claims.String("origin"))
+	target, err := url.Parse(relay)
 	if err != nil || target.Host == "" {
 		return nil, invalidCheck("state", "it does not tell where to send the browser")
 	}
-	if originOf(target) == e.origin {
+	if wire.OriginOf(target) == e.origin {
 		return nil, nil
 	}
 	if err := e.mayRelay(o, target); err != nil {
@@ -71,7 +62,7 @@ func (e *engine) proxied(r *request, o *oauthClient, params url.Values) (*Result
 		query = params.Encode()
 	}
 	e.debug(r.http.Context(), "Proxy redirecting to", slog.String("url", target.String()))
-	return redirectTo(target.String() + "?" + parseQuery(query).encode()), nil
+	return redirectTo(target.String() + "?" + wire.ParseQuery(query).Encode()), nil
 }
 
 // mayRelay returns an error if the answer of a provider may not be sent on to a
@@ -82,7 +73,7 @@ func (e *engine) mayRelay(o *oauthClient, target *url.URL) error {
 	if target.User != nil || target.RawQuery != "" || target.Fragment != "" || !strings.HasSuffix(target.EscapedPath(), "/callback/"+o.provider.ID) {
 		return invalidCheck("state", "the sign-in was started with another provider")
 	}
-	origin := originOf(target)
+	origin := wire.OriginOf(target)
 	for _, pattern := range e.config.RedirectProxyOrigins {
 		if originFits(pattern, origin) {
 			return nil

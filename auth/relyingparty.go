@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // RelyingParty is the site, as authenticators see it (WebAuthn Level 3,
@@ -46,9 +48,9 @@ func (rp RelyingParty) check() error {
 	for _, o := range rp.Origins {
 		u, err := url.Parse(o)
 		switch {
-		case err != nil || u.Host == "" || originOf(u) != o || u.User != nil:
+		case err != nil || u.Host == "" || wire.OriginOf(u) != o || u.User != nil:
 			return fmt.Errorf("the origin %q of a relying party is not in the form of browsers: scheme, host in lower case, and a port unless it is the scheme's default", o)
-		case u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(o)):
+		case u.Scheme != "https" && (u.Scheme != "http" || !wire.IsLoopback(o)):
 			return fmt.Errorf("the origin %q of a relying party is neither https nor on a loopback host", o)
 		case net.ParseIP(u.Hostname()) != nil:
 			return fmt.Errorf("the origin %q of a relying party is an IP address; browsers allow passkeys for domain names only", o)
@@ -97,9 +99,9 @@ func (e *engine) chooseRelyingParty(ctx context.Context, r *request, p *WebAuthn
 	}
 	configured := p.RelyingParties
 	if len(configured) > 1 {
-		host := hostOf(r.origin)
+		host := wire.HostOf(r.origin)
 		for _, rp := range configured {
-			if slices.ContainsFunc(rp.Origins, func(o string) bool { return hostOf(o) == host }) {
+			if slices.ContainsFunc(rp.Origins, func(o string) bool { return wire.HostOf(o) == host }) {
 				return rp, nil
 			}
 		}
@@ -114,12 +116,12 @@ func (e *engine) chooseRelyingParty(ctx context.Context, r *request, p *WebAuthn
 	}
 	// Without Config.URL, the Host header may fill in what is missing only if it
 	// names a loopback host and Config.TrustHost is not set.
-	if e.origin == "" && (e.config.TrustHost != nil || !isLoopback(r.origin)) {
+	if e.origin == "" && (e.config.TrustHost != nil || !wire.IsLoopback(r.origin)) {
 		return rp, &Error{Type: ErrInvalidProvider, Message: "provider " + p.id() +
 			": the Host header can't say which site asks: set Config.URL (AUTH_URL), or ID and Origins of RelyingParties"}
 	}
 	if rp.ID == "" {
-		rp.ID = hostOf(r.origin)
+		rp.ID = wire.HostOf(r.origin)
 	}
 	if len(rp.Origins) == 0 {
 		rp.Origins = []string{r.origin}
@@ -142,15 +144,6 @@ func (e *engine) warnOfRelyingParty(ctx context.Context, p *WebAuthn, rp Relying
 	}
 }
 
-// hostOf is the host of an origin without its port.
-func hostOf(origin string) string {
-	u, err := url.Parse(origin)
-	if err != nil {
-		return ""
-	}
-	return u.Hostname()
-}
-
 // wellKnownWebAuthn is where browsers ask for the related origins of a relying
 // party (WebAuthn Level 3, section 5.11.1).
 const wellKnownWebAuthn = "/.well-known/webauthn"
@@ -159,9 +152,9 @@ const wellKnownWebAuthn = "/.well-known/webauthn"
 // relying party whose ID is the host of Config.URL or, without it, of the
 // request. The status is 404 if there is none.
 func (e *engine) relatedOrigins(hr *http.Request) *Result {
-	host := hostOf(requestOrigin(hr))
+	host := wire.HostOf(wire.RequestOrigin(hr))
 	if e.origin != "" {
-		host = hostOf(e.origin)
+		host = wire.HostOf(e.origin)
 	}
 	var list struct {
 		Origins []string `json:"origins"`
@@ -185,6 +178,6 @@ func (e *engine) relatedOrigins(hr *http.Request) *Result {
 	if list.Origins == nil || hr.Method != http.MethodGet && hr.Method != http.MethodHead {
 		return &Result{Status: http.StatusNotFound}
 	}
-	body, _ := jsonBody(list) // texts always encode
+	body, _ := wire.JSON(list) // texts always encode
 	return &Result{Status: http.StatusOK, Header: jsonHeader(), Body: body}
 }

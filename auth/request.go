@@ -1,10 +1,16 @@
 package auth
 
 import (
-	"encoding/json"
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // Action is the first part of the path below the base path.
@@ -33,6 +39,9 @@ func IsAuthAction(s string) bool {
 	return false
 }
 
+// maxQuery is the length in bytes of the longest query that is parsed.
+const maxQuery = 32 << 10
+
 // request is what the actions see of an HTTP request. The first fields are
 // parsed from the request, and the engine sets the others.
 type request struct {
@@ -45,17 +54,13 @@ type request struct {
 	action         Action
 	providerID     string
 	query          url.Values
-	// form is the parsed body. raw is the body as bytes, or nil if it was not
-	// read. data is the member data of the body, as JSON.
+	// form has the fields of the body.
 	form    Form
-	raw     []byte
-	data    json.RawMessage
-	cookies cookies
-	specs   *cookieSpecs
+	body    wire.Body
+	cookies wire.Jar
+	specs   *wire.CookieSpecs
 	// secure says that specs are those for https.
 	secure bool
-	// isJSON says that the body is JSON, of which form has only some members.
-	isJSON bool
 	// trusted says that server code makes the request, not a browser.
 	trusted bool
 	// answeredBy is the issuer that the answer of an OAuth provider names, or "".
@@ -65,10 +70,10 @@ type request struct {
 	foreign bool
 	// parameters are the caller's parameters for the authorization request of an
 	// OAuth provider.
-	parameters orderedQuery
+	parameters wire.Query
 
 	provider    Provider
-	csrf        csrf
+	csrf        wire.CSRF
 	callbackURL string
 	// pending are the cookies that precede those of the result. If the request
 	// fails, some of them are still sent: see kept.
@@ -104,10 +109,10 @@ func (e *engine) parse(hr *http.Request) (*request, error) {
 	}
 	r := e.newRequest(hr, action)
 	r.providerID = provider
-	if len(hr.URL.RawQuery) > maxQuery || strings.Count(hr.URL.RawQuery, "&") >= maxValues {
+	if len(hr.URL.RawQuery) > maxQuery || strings.Count(hr.URL.RawQuery, "&") >= wire.MaxValues {
 		return nil, &Error{Type: ErrUnknownAction, Message: "the query is too long"}
 	}
-	r.query, r.parameters = hr.URL.Query(), parseQuery(hr.URL.RawQuery)
+	r.query, r.parameters = hr.URL.Query(), wire.ParseQuery(hr.URL.RawQuery)
 	return r, nil
 }
 
@@ -122,13 +127,13 @@ func (n notAllowed) Unwrap() error { return n.error }
 func (e *engine) newRequest(hr *http.Request, action Action) *request {
 	origin := e.origin
 	if origin == "" {
-		origin = requestOrigin(hr)
+		origin = wire.RequestOrigin(hr)
 	}
 	secure := strings.HasPrefix(origin, "https:")
 	if e.config.UseSecureCookies != nil {
 		secure = *e.config.UseSecureCookies
 	}
-	r := &request{http: hr, method: hr.Method, head: hr.Method == http.MethodHead, origin: origin, action: action, specs: &e.cookies.plain, cookies: parseCookies(hr.Header["Cookie"])}
+	r := &request{http: hr, method: hr.Method, head: hr.Method == http.MethodHead, origin: origin, action: action, specs: &e.cookies.plain, cookies: wire.ParseJar(hr.Header["Cookie"])}
 	if r.head {
 		r.method = http.MethodGet
 	}
@@ -170,4 +175,57 @@ func splitPath(path, basePath string) (action Action, provider string, ok bool) 
 		provider = segments[1]
 	}
 	return action, provider, true
+}
+
+// ownFields are the members of a JSON body that this package itself uses.
+var ownFields = map[string]bool{"csrfToken": true, "callbackUrl": true, "email": true, "action": true, "data": true, "signal": true, "id": true, "op": true, "name": true}
+
+// readBody parses the body of a POST. The origin of the request is checked
+// before. The body of r.http can be read again afterwards.
+func (r *request) readBody(limit int64) error {
+	body, err := wire.ReadBody(r.http, limit, ownFields)
+	if err != nil {
+		return err
+	}
+	if r.body = body; body.Raw != nil {
+		r.http, r.form = r.withBody(r.http.Context()), body.Fields
+	}
+	return nil
+}
+
+// wholeForm returns all submitted fields, for the application.
+func (r *request) wholeForm() (Form, error) {
+	switch {
+	case r.body.IsJSON:
+		form, err := r.body.Members()
+		return form, ours(err)
+	case r.form == nil:
+		return Form{}, nil
+	}
+	return r.form, nil
+}
+
+// withBody returns the HTTP request with an unread body, for the application. A
+// body that this package did not read is not changed.
+func (r *request) withBody(ctx context.Context) *http.Request {
+	hr := r.http.WithContext(ctx)
+	if r.body.Raw == nil {
+		return hr
+	}
+	hr.Body = io.NopCloser(bytes.NewReader(r.body.Raw))
+	hr.ContentLength = int64(len(r.body.Raw))
+	return hr
+}
+
+// isSecure reports whether cookies that no other host can set are for https: if
+// the origin is https or Config.UseSecureCookies is true. The second matters
+// behind a server that ends TLS, where the request looks like plain http.
+func (r *request) isSecure() bool { return r.secure || strings.HasPrefix(r.origin, "https:") }
+
+// begun returns the browser of a request, with what it began.
+func (e *engine) begun(r *request) *began.Browser {
+	return &began.Browser{
+		Sealer: e.sealer, Jar: r.cookies, Cookies: r.specs, Secure: r.isSecure(),
+		Log: func(message string, attrs ...slog.Attr) { e.debug(r.http.Context(), message, attrs...) },
+	}
 }

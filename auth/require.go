@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // Require passes a request to next only if its browser is signed in. It calls
@@ -46,9 +48,9 @@ func (h *Handler) SendToSignIn(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(page, "/") {
 		page = e.origin + page
 	}
-	location := withQuery(page, "callbackUrl="+queryEscape(e.origin+e.wanted(r)))
+	location := wire.WithQuery(page, "callbackUrl="+wire.QueryEscape(e.origin+e.wanted(r)))
 	if fromHTMX(r) {
-		header := http.Header{"Cache-Control": noCache, "Www-Authenticate": {"Cookie"}, "Hx-Redirect": {asciiURL(location)}}
+		header := http.Header{"Cache-Control": noCache, "Www-Authenticate": {"Cookie"}, "Hx-Redirect": {wire.ASCIIURL(location)}}
 		(&Result{Status: http.StatusUnauthorized, Header: header}).Send(w)
 		return
 	}
@@ -56,7 +58,7 @@ func (h *Handler) SendToSignIn(w http.ResponseWriter, r *http.Request) {
 		(&Result{Status: http.StatusSeeOther, Location: location, Header: http.Header{"Cache-Control": noCache}}).Send(w)
 		return
 	}
-	body, _ := jsonBody(struct { // text always encodes
+	body, _ := wire.JSON(struct { // text always encodes
 		Message string `json:"message"`
 		URL     string `json:"url"`
 	}{"Sign in to continue.", location})
@@ -73,7 +75,7 @@ func (e *engine) wanted(r *http.Request) string {
 			from = r.Header.Get("Hx-Current-Url")
 		}
 		if origin == "" {
-			origin = requestOrigin(r)
+			origin = wire.RequestOrigin(r)
 		}
 		if path, ok := strings.CutPrefix(from, origin); ok && strings.HasPrefix(path, "/") {
 			return onSite(path)

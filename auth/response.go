@@ -2,7 +2,6 @@ package auth
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // Result is the outcome of a request, before it becomes an HTTP response, as Raw
@@ -39,7 +39,7 @@ func (r *Result) Send(w http.ResponseWriter) {
 		h[name] = values
 	}
 	if r.Location != "" {
-		h["Location"] = []string{asciiURL(r.Location)}
+		h["Location"] = []string{wire.ASCIIURL(r.Location)}
 	}
 	r.SendCookies(w)
 	w.WriteHeader(r.status())
@@ -50,7 +50,7 @@ func (r *Result) Send(w http.ResponseWriter) {
 func (r *Result) SendCookies(w http.ResponseWriter) {
 	h := w.Header()
 	for _, c := range r.Cookies {
-		h["Set-Cookie"] = append(h["Set-Cookie"], formatCookie(c))
+		h["Set-Cookie"] = append(h["Set-Cookie"], wire.FormatCookie(c))
 	}
 }
 
@@ -71,10 +71,10 @@ func (r *Result) Response(req *http.Request) *http.Response {
 		h = http.Header{}
 	}
 	if r.Location != "" {
-		h["Location"] = []string{asciiURL(r.Location)}
+		h["Location"] = []string{wire.ASCIIURL(r.Location)}
 	}
 	for _, c := range r.Cookies {
-		h["Set-Cookie"] = append(h["Set-Cookie"], formatCookie(c))
+		h["Set-Cookie"] = append(h["Set-Cookie"], wire.FormatCookie(c))
 	}
 	status := r.status()
 	return &http.Response{
@@ -82,29 +82,6 @@ func (r *Result) Response(req *http.Request) *http.Response {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: h, Body: io.NopCloser(bytes.NewReader(r.Body)), ContentLength: int64(len(r.Body)), Request: req,
 	}
-}
-
-// asciiURL percent-encodes the bytes that must not be in a header.
-func asciiURL(s string) string {
-	const hex = "0123456789ABCDEF"
-	var b []byte
-	for i := range len(s) {
-		c := s[i]
-		if c > ' ' && c < 0x7f {
-			if b != nil {
-				b = append(b, c)
-			}
-			continue
-		}
-		if b == nil {
-			b = append(make([]byte, 0, len(s)+16), s[:i]...)
-		}
-		b = append(b, '%', hex[c>>4], hex[c&15])
-	}
-	if b == nil {
-		return s
-	}
-	return string(b)
 }
 
 // Header values that are the same for every response are shared; no code may
@@ -124,22 +101,11 @@ func uncachedJSONHeader() http.Header {
 	return http.Header{"Content-Type": jsonContent, "Cache-Control": noCache, "Expires": expiresZero, "Pragma": pragma}
 }
 
-// jsonBody is v as JSON; <, > and & are not escaped.
-func jsonBody(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
 // redirectAsJSON is the body for a script that sends the header
 // X-Auth-Return-Redirect: in place of a redirect, it gets an object with the
 // target of the redirect.
 func redirectAsJSON(location string, signal *passkeySignal) []byte {
-	b, _ := jsonBody(struct {
+	b, _ := wire.JSON(struct {
 		URL    string         `json:"url"`
 		Signal *passkeySignal `json:"signal,omitempty"`
 	}{location, signal}) // texts always encode
@@ -175,7 +141,7 @@ func (e *engine) kept(r *request) []*http.Cookie {
 		return nil
 	}
 	for _, c := range r.pending {
-		if c.MaxAge < 0 || c.Name == r.specs.callbackURL.name && r.callbackURL != r.origin {
+		if c.MaxAge < 0 || c.Name == r.specs.CallbackURL.Name && r.callbackURL != r.origin {
 			kept = append(kept, c)
 		}
 	}
@@ -190,16 +156,16 @@ func (e *engine) errorURL(r *request, err error) string {
 		query = "error=" + string(t)
 	}
 	if code := codeOf(t, err); ours && code != "" {
-		query += "&code=" + queryEscape(code)
+		query += "&code=" + wire.QueryEscape(code)
 	}
 	action, page := ActionError, e.config.Pages.Error
 	if ours && t.onSignInPage() {
 		action, page = ActionSignIn, e.config.Pages.SignIn
 	}
 	if page == "" {
-		return withQuery(e.url(r, action), query)
+		return wire.WithQuery(e.url(r, action), query)
 	}
-	return withQuery(r.absolute(page), query)
+	return wire.WithQuery(r.absolute(page), query)
 }
 
 // codeOf is the code that the client is told in addition to the type of an
@@ -240,7 +206,7 @@ func (e *engine) misconfigured(r *request) *Result {
 	}
 	if custom := e.config.Pages.Error; custom != "" {
 		if !strings.HasPrefix(r.parameter("callbackUrl"), custom) {
-			return redirectTo(withQuery(r.absolute(custom), "error=Configuration"))
+			return redirectTo(wire.WithQuery(r.absolute(custom), "error=Configuration"))
 		}
 		e.logError(r.http.Context(), &Error{Type: ErrErrorPageLoop, Message: "Pages.Error leads back to itself"})
 	}
@@ -258,7 +224,7 @@ func html(p pages.Rendered, status int) *Result {
 // of the browser, no cache may store the page.
 func (r *request) htmlWithToken(p pages.Rendered) *Result {
 	result := html(p, http.StatusOK)
-	if r.csrf.token != "" && bytes.Contains(p.HTML, []byte(r.csrf.token)) {
+	if r.csrf.Token != "" && bytes.Contains(p.HTML, []byte(r.csrf.Token)) {
 		result.Header["Cache-Control"] = noStore
 	}
 	return result

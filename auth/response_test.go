@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // TestFailureKeepsDeletions: a check that was used is removed from the browser
@@ -15,9 +17,9 @@ func TestFailureKeepsDeletions(t *testing.T) {
 		t.Fatal(problems)
 	}
 	r := e.newRequest(httptest.NewRequest(http.MethodGet, "/", nil), ActionCallback)
-	r.pending = []*http.Cookie{r.specs.csrf.set("new"), r.specs.state.clear(r.specs.state.name)}
+	r.pending = []*http.Cookie{r.specs.CSRF.Set("new"), r.specs.State.Clear(r.specs.State.Name)}
 	result := e.failed(r, &Error{Type: ErrInvalidCheck})
-	if len(result.Cookies) != 1 || formatCookie(result.Cookies[0]) != "authjs.state=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax" {
+	if len(result.Cookies) != 1 || wire.FormatCookie(result.Cookies[0]) != "authjs.state=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax" {
 		t.Errorf("got %v", result.Cookies)
 	}
 }

@@ -3,6 +3,8 @@ package auth
 import (
 	"net/http"
 	"net/url"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // SameOrigin returns an error if a request may not change anything, because its
@@ -31,8 +33,8 @@ func (h *Handler) MayChange(hr *http.Request, csrfToken string) error {
 	e := h.engine
 	if csrfToken != "" {
 		r := e.newRequest(hr, ActionCSRF)
-		spec := &r.specs.csrf
-		if c, _, err := checkCSRF(e.csrfKeys, e.config.Random, spec, r.cookies.get(spec.name), http.MethodPost, csrfToken); err == nil && c.verified {
+		spec := &r.specs.CSRF
+		if c, _, err := wire.CheckCSRF(e.csrfKeys, e.config.Random, spec, r.cookies.Get(spec.Name), http.MethodPost, csrfToken); err == nil && c.Verified {
 			return nil
 		}
 	}
@@ -49,7 +51,7 @@ func (e *engine) sameOrigin(hr *http.Request) error {
 	}
 	own := e.origin
 	if own == "" {
-		own = requestOrigin(hr)
+		own = wire.RequestOrigin(hr)
 		if err := e.trusts(hr, own); err != nil {
 			return err
 		}
@@ -58,8 +60,36 @@ func (e *engine) sameOrigin(hr *http.Request) error {
 	if len(origin) != 1 {
 		return refused
 	}
-	if u, err := url.Parse(origin[0]); err != nil || originOf(u) != own || u.Path != "" || u.User != nil {
+	if u, err := url.Parse(origin[0]); err != nil || wire.OriginOf(u) != own || u.Path != "" || u.User != nil {
 		return refused
 	}
 	return nil
+}
+
+// trusts returns an error if the origin of a request may not be used.
+func (e *engine) trusts(hr *http.Request, origin string) error {
+	c := &e.config
+	if c.TrustHost != nil && *c.TrustHost || e.origin != "" {
+		return nil
+	}
+	if e.trustLoopback && wire.IsLoopback(origin) {
+		if wire.FromLoopback(hr) {
+			return nil
+		}
+		return &Error{Type: ErrUntrustedHost, Message: "the Host header names this machine, but the request comes from another: set Config.URL (AUTH_URL)"}
+	}
+	return &Error{Type: ErrUntrustedHost, Message: "the Host header is not trusted: set Config.URL (AUTH_URL), or Config.TrustHost if the header is checked before it gets here"}
+}
+
+// onLoopback reports whether the site that a request is made to can be reached
+// from this machine only. If hr is nil, it reports this for all requests that
+// will be served.
+func (e *engine) onLoopback(hr *http.Request) bool {
+	switch {
+	case e.origin != "":
+		return wire.IsLoopback(e.origin)
+	case hr != nil:
+		return wire.IsLoopback(wire.RequestOrigin(hr)) && wire.FromLoopback(hr)
+	}
+	return e.trustLoopback
 }

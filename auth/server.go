@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // Session returns the session of a request, made to any path of the site, or
@@ -134,7 +136,7 @@ func (h *Handler) SignIn(hr *http.Request, provider string, o SignInOptions) (*R
 	r.foreign = !o.DangerouslySkipOriginCheck && !h.beganHere(hr, r.origin, o.Form.Get("csrfToken"))
 	for _, name := range slices.Sorted(maps.Keys(o.AuthorizationParams)) {
 		for _, v := range o.AuthorizationParams[name] {
-			r.parameters.add(name, v)
+			r.parameters.Add(name, v)
 		}
 	}
 	for name, v := range o.Form {
@@ -184,7 +186,7 @@ func (e *engine) sendToPage(r *request, action Action, page string) (*Result, er
 			return nil, err
 		}
 	}
-	return redirectTo(withQuery(page, "callbackUrl="+queryEscape(to))), nil
+	return redirectTo(wire.WithQuery(page, "callbackUrl="+wire.QueryEscape(to))), nil
 }
 
 // fromThisSite calls MayChange, unless Config.SkipCSRFCheck turns the

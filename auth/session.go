@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
@@ -25,22 +26,21 @@ type Session struct {
 // MarshalJSON writes user and expires if they are set, and the members of
 // Extra.
 func (s Session) MarshalJSON() ([]byte, error) {
-	var m members
+	var m wire.Members
 	if s.User != nil {
 		user, err := s.User.MarshalJSON()
 		if err != nil {
 			return nil, err
 		}
-		m.begin("user")
-		m.json = append(m.json, user...)
+		m.Raw("user", user)
 	}
 	if !s.Expires.IsZero() {
-		m.time("expires", s.Expires)
+		m.Time("expires", s.Expires)
 	}
-	m.extra(s.Extra, func(name string) bool {
+	m.Extra(s.Extra, func(name string) bool {
 		return name == "user" && s.User != nil || name == "expires" && !s.Expires.IsZero()
 	})
-	return m.end()
+	return m.End()
 }
 
 // sessionRead is the outcome of reading a session.
@@ -66,7 +66,7 @@ type sessionRead struct {
 // sessionCookie returns the value of the session cookie, and the names of the
 // cookies it is spread over.
 func (r *request) sessionCookie() (value string, names []string) {
-	return jwt.ReadChunks(r.cookies, r.specs.session.name)
+	return jwt.ReadChunks(r.cookies, r.specs.Session.Name)
 }
 
 // sessionCookie returns the value of the session cookie and the names of its
@@ -76,7 +76,7 @@ func (r *request) sessionCookie() (value string, names []string) {
 // from an earlier token of the same person do no harm.
 func (e *engine) sessionCookie(ctx context.Context, r *request) (value string, names []string) {
 	value, names = r.sessionCookie()
-	salt := r.specs.session.name
+	salt := r.specs.Session.Name
 	if value == "" || len(names) < 2 || e.config.Session.Strategy != StrategyJWT || !slices.Contains(names, salt) {
 		return value, names
 	}
@@ -138,9 +138,9 @@ func (e *engine) sessionFromStore(ctx context.Context, r *request, token string,
 		read.err = err
 		return read
 	}
-	spec := &r.specs.session
+	spec := &r.specs.Session
 	if stored == nil {
-		read.cookies = spec.sessionCookies(names, "", time.Time{})
+		read.cookies = spec.Spread(names, "", time.Time{})
 		return read
 	}
 	p := storedSession(stored)
@@ -150,7 +150,7 @@ func (e *engine) sessionFromStore(ctx context.Context, r *request, token string,
 	}
 	read.user, read.found = userFromRecord(&stored.User), true
 	if !a.readOnly {
-		read.cookies = spec.sessionCookies(names, token, e.cookieExpires(stored.Session))
+		read.cookies = spec.Spread(names, token, e.cookieExpires(stored.Session))
 	}
 	return read
 }

@@ -29,9 +29,9 @@ func (c *SessionConfig) stamped(key string, now time.Time) string {
 	return key + stamp + strconv.FormatInt(now.Unix(), 36)
 }
 
-// began is when the database session with a key began, if the key contains that
+// beganAt is when the database session with a key began, if the key contains that
 // instant.
-func began(key string) (time.Time, bool) {
+func beganAt(key string) (time.Time, bool) {
 	i := strings.LastIndex(key, stamp)
 	if i < 0 {
 		return time.Time{}, false
@@ -47,7 +47,7 @@ func (c *SessionConfig) outlived(key string, now time.Time) (over bool, until ti
 	if c.AbsoluteMaxAge <= 0 {
 		return false, now.Add(c.MaxAge)
 	}
-	start, ok := began(key)
+	start, ok := beganAt(key)
 	if !ok {
 		return false, time.Time{}
 	}

@@ -86,7 +86,7 @@ func (e *engine) sessionsOf(ctx context.Context, userID, current string) ([]Sess
 	list := make([]SessionInfo, 0, len(stored))
 	for _, s := range stored {
 		info := SessionInfo{ID: sessionID(s.SessionToken), Expires: s.Expires.UTC(), Current: s.SessionToken == current}
-		if start, ok := began(s.SessionToken); ok {
+		if start, ok := beganAt(s.SessionToken); ok {
 			info.Began = start.UTC()
 		}
 		list = append(list, info)

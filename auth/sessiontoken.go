@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
@@ -122,9 +121,9 @@ func (e *engine) due(t *openedToken) bool {
 // that is due.
 func (e *engine) sessionFromToken(ctx context.Context, r *request, token string, names []string, a access) (read sessionRead) {
 	end := func(why error) sessionRead {
-		return sessionRead{void: why, cookies: r.specs.session.sessionCookies(names, "", time.Time{})}
+		return sessionRead{void: why, cookies: r.specs.Session.Spread(names, "", time.Time{})}
 	}
-	t, err := e.openToken(ctx, token, r.specs.session.name)
+	t, err := e.openToken(ctx, token, r.specs.Session.Name)
 	switch {
 	case isVoid(err):
 		return end(err)
@@ -156,11 +155,11 @@ func (e *engine) sessionFromToken(ctx context.Context, r *request, token string,
 		if token, err = e.issueToken(ctx, r, claims, t.began); err != nil {
 			return sessionRead{err: err}
 		}
-		if id != "" && !e.lineage.replace(id, e.idOf(token, r.specs.session.name)) {
+		if id != "" && !e.lineage.replace(id, e.idOf(token, r.specs.Session.Name)) {
 			return end(errSignedOut)
 		}
 		read.cookies = e.tokenCookies(ctx, r, names, token, expires)
-	case !a.readOnly && !r.specs.session.tidy(names, token):
+	case !a.readOnly && !r.specs.Session.IsTidy(names, token):
 		read.cookies = e.tokenCookies(ctx, r, names, token, expires)
 	}
 	return read
@@ -207,31 +206,16 @@ func (e *engine) issueToken(ctx context.Context, r *request, claims Claims, bega
 	if limit := e.config.Session.AbsoluteMaxAge; limit > 0 {
 		maxAge = min(maxAge, began.Add(limit).Sub(e.config.Clock()))
 	}
-	p := jwt.EncodeParams{Token: kept, Secrets: e.config.JWT.Secret, Salt: r.specs.session.name, MaxAge: maxAge, Keys: e.keys, Now: e.config.Clock}
+	p := jwt.EncodeParams{Token: kept, Secrets: e.config.JWT.Secret, Salt: r.specs.Session.Name, MaxAge: maxAge, Keys: e.keys, Now: e.config.Clock}
 	if e.config.JWT.Encode == nil {
 		return jwt.Encode(p)
 	}
 	return guard(ctx, e.config.JWT.Encode, p)
 }
 
-// tidy reports whether the cookies called names are exactly the cookies that
-// hold the value, without chunks left over from a longer value.
-func (s *cookieSpec) tidy(names []string, value string) bool {
-	chunks := jwt.SplitChunks(s.name, value)
-	if len(chunks) != len(names) {
-		return false
-	}
-	for _, c := range chunks {
-		if !slices.Contains(names, c.Name) {
-			return false
-		}
-	}
-	return true
-}
-
 // tokenCookies replaces the session cookies called old by those of a token.
 func (e *engine) tokenCookies(ctx context.Context, r *request, old []string, token string, expires time.Time) []*http.Cookie {
-	cookies := r.specs.session.sessionCookies(old, token, expires)
+	cookies := r.specs.Session.Spread(old, token, expires)
 	if len(token) > jwt.ChunkSize {
 		e.debug(ctx, "CHUNKING_SESSION_COOKIE", slog.Int("size", len(token)), slog.Int("chunkSize", jwt.ChunkSize))
 	}

@@ -5,23 +5,25 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // checkCookies lists settings of cookies that can't work in a browser (RFC 6265bis
 // sections 4.1.3 and 5.7).
 func (e *engine) checkCookies() []error {
 	var problems []error
-	problem := func(spec *cookieSpec, message string) {
-		problems = append(problems, &Error{Type: ErrAuth, Message: fmt.Sprintf("Config.Cookies: %q: %s", spec.name, message)})
+	problem := func(spec *wire.CookieSpec, message string) {
+		problems = append(problems, &Error{Type: ErrAuth, Message: fmt.Sprintf("Config.Cookies: %q: %s", spec.Name, message)})
 	}
 	for _, specs := range e.cookieSets() {
 		seen := map[string]bool{}
-		for _, spec := range specs.all() {
-			t := &spec.template
-			name := strings.ToLower(spec.name)
+		for _, spec := range specs.All() {
+			t := &spec.Template
+			name := strings.ToLower(spec.Name)
 			secure := t.Secure || specs == &e.cookies.plain && e.config.UseSecureCookies == nil
 			switch {
-			case seen[spec.name]:
+			case seen[spec.Name]:
 				problem(spec, "two cookies have this name")
 			case strings.HasPrefix(name, "__host-") && (t.Domain != "" || t.Path != "/" || !secure):
 				problem(spec, "a name with __Host- must be Secure, with the Path / and without a Domain")
@@ -30,7 +32,7 @@ func (e *engine) checkCookies() []error {
 			case t.SameSite == http.SameSiteNoneMode && !secure:
 				problem(spec, "SameSite=None must be Secure")
 			}
-			seen[spec.name] = true
+			seen[spec.Name] = true
 		}
 	}
 	c := &e.config.Cookies
@@ -45,18 +47,18 @@ func (e *engine) checkCookies() []error {
 }
 
 // cookieSets are the sets of cookies that requests may use.
-func (e *engine) cookieSets() []*cookieSpecs {
+func (e *engine) cookieSets() []*wire.CookieSpecs {
 	secure, both := strings.HasPrefix(e.origin, "https:"), e.origin == ""
 	if e.config.UseSecureCookies != nil {
 		secure, both = *e.config.UseSecureCookies, false
 	}
 	switch {
 	case both:
-		return []*cookieSpecs{&e.cookies.plain, &e.cookies.secure}
+		return []*wire.CookieSpecs{&e.cookies.plain, &e.cookies.secure}
 	case secure:
-		return []*cookieSpecs{&e.cookies.secure}
+		return []*wire.CookieSpecs{&e.cookies.secure}
 	}
-	return []*cookieSpecs{&e.cookies.plain}
+	return []*wire.CookieSpecs{&e.cookies.plain}
 }
 
 // checkPages lists pages that the browser would not find, or that lead back to
@@ -79,7 +81,7 @@ func (e *engine) checkPages() []error {
 		switch {
 		case err != nil || !path && (u.Scheme != "http" && u.Scheme != "https" || u.Host == ""):
 			problems = append(problems, &Error{Type: ErrAuth, Message: fmt.Sprintf("Config.Pages.%s is %q, want a path such as /login, or an http(s) URL", page.name, page.url)})
-		case page.action != "" && u.Path == e.basePath+"/"+string(page.action) && (u.Host == "" || originOf(u) == e.origin):
+		case page.action != "" && u.Path == e.basePath+"/"+string(page.action) && (u.Host == "" || wire.OriginOf(u) == e.origin):
 			problems = append(problems, &Error{Type: ErrErrorPageLoop, Message: fmt.Sprintf("Config.Pages.%s is the route that it replaces, so it leads back to itself", page.name)})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
@@ -23,7 +24,7 @@ type shared struct {
 	// logins holds the accounts that are signing in.
 	logins keyedLock
 	// spent are the checks that were used.
-	spent *spentChecks
+	spent *began.Spent
 	// lineage remembers which session tokens were signed out.
 	lineage *lineage
 
@@ -33,7 +34,7 @@ type shared struct {
 }
 
 func newShared() *shared {
-	return &shared{keys: new(jwt.Keys), spent: newSpentChecks(), lineage: newLineage(), issuers: recent[issuerKey, *oauth.Issuer]{max: maxIssuers}}
+	return &shared{keys: new(jwt.Keys), spent: began.NewSpent(), lineage: newLineage(), issuers: recent[issuerKey, *oauth.Issuer]{max: maxIssuers}}
 }
 
 // unshared makes the shared part of a Handler, which is made once.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/wneessen/go-mail"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // smtpTimeout bounds the whole conversation with a mail server.
@@ -62,7 +64,7 @@ func smtpClient(ctx context.Context, server string) (*mail.Client, error) {
 	switch u.Scheme {
 	case "smtp":
 		policy := mail.TLSMandatory
-		if isLoopback("http://" + u.Host) { // nobody listens in between
+		if wire.IsLoopback("http://" + u.Host) { // nobody listens in between
 			policy, login = mail.TLSOpportunistic, mail.SMTPAuthPlainNoEnc
 		}
 		options = append(options, mail.WithTLSPolicy(policy))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // User is a person, as a provider describes them or as the adapter keeps them.
@@ -29,27 +30,27 @@ type User struct {
 // MarshalJSON writes the fields that are set, by their names in Auth.js (id,
 // name, email, emailVerified, image), and the members of Extra.
 func (u User) MarshalJSON() ([]byte, error) {
-	var m members
+	var m wire.Members
 	if u.ID != "" {
-		m.text("id", u.ID)
+		m.Text("id", u.ID)
 	}
 	if u.Name != "" {
-		m.text("name", u.Name)
+		m.Text("name", u.Name)
 	}
 	if u.Email != "" {
-		m.text("email", u.Email)
+		m.Text("email", u.Email)
 	}
 	if u.EmailVerified != nil {
-		m.time("emailVerified", *u.EmailVerified)
+		m.Time("emailVerified", *u.EmailVerified)
 	}
 	if u.Image != "" {
-		m.text("image", u.Image)
+		m.Text("image", u.Image)
 	}
-	m.extra(u.Extra, func(name string) bool {
+	m.Extra(u.Extra, func(name string) bool {
 		return name == "id" && u.ID != "" || name == "name" && u.Name != "" || name == "email" && u.Email != "" ||
 			name == "emailVerified" && u.EmailVerified != nil || name == "image" && u.Image != ""
 	})
-	return m.end()
+	return m.End()
 }
 
 func userFromRecord(r *adapter.User) *User {

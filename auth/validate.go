@@ -13,6 +13,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/envname"
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // check lists everything that is wrong with the configuration.
@@ -40,11 +41,11 @@ func (e *engine) check() []error {
 	if (c.JWT.Encode == nil) != (c.JWT.Decode == nil) {
 		problem(ErrAuth, "JWT.Encode and JWT.Decode must be set both or neither")
 	}
-	for _, spec := range e.cookies.plain.all() {
-		cookie := spec.template
-		cookie.Name, cookie.Value, cookie.Partitioned = spec.name, "x", false
+	for _, spec := range e.cookies.plain.All() {
+		cookie := spec.Template
+		cookie.Name, cookie.Value, cookie.Partitioned = spec.Name, "x", false
 		if err := cookie.Valid(); err != nil {
-			problem(ErrAuth, "Config.Cookies: %q: %v", spec.name, err)
+			problem(ErrAuth, "Config.Cookies: %q: %v", spec.Name, err)
 		}
 	}
 	problems = append(problems, e.checkCookies()...)
@@ -207,7 +208,7 @@ func (p *OAuth) macKeySize() int {
 
 // onLoopback reports whether the provider is on this machine, where nobody else
 // sees what it signs.
-func (p *OAuth) onLoopback() bool { return isLoopback(cmp.Or(p.Issuer, p.Token.URL)) }
+func (p *OAuth) onLoopback() bool { return wire.IsLoopback(cmp.Or(p.Issuer, p.Token.URL)) }
 
 // checkStrategy checks providers, adapter and session strategy together.
 func (e *engine) checkStrategy() []error {

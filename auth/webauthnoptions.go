@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // The options of ceremonies (WebAuthn Level 3, sections 5.4 and 5.5), with
@@ -140,9 +142,9 @@ func (p *WebAuthn) registrationOptions(rp RelyingParty, challenge, userHandle st
 }
 
 // optionsAnswer is the body of the answer of webauthn-options.
-func optionsAnswer(action ceremonyAction, options any) (json.RawMessage, error) {
-	return jsonBody(struct {
-		Action  ceremonyAction `json:"action"`
-		Options any            `json:"options"`
+func optionsAnswer(action began.CeremonyAction, options any) (json.RawMessage, error) {
+	return wire.JSON(struct {
+		Action  began.CeremonyAction `json:"action"`
+		Options any                  `json:"options"`
 	}{action, options})
 }

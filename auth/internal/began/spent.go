@@ -1,4 +1,4 @@
-package auth
+package began
 
 import (
 	"crypto/sha256"
@@ -6,25 +6,16 @@ import (
 	"time"
 )
 
-// spend accepts a value of a provider's checks once, and returns an error after
-// that.
-func (e *engine) spend(o *oauthClient, what, value string) error {
-	if !e.spent.add(o.provider.ID+"\x00"+value, e.config.Clock()) {
-		return invalidCheck(what, "the sign-in was finished before")
-	}
-	return nil
-}
-
 // maxSpent is the number of spent checks that are remembered, in about 10 MB.
 // Anybody can add some by finishing their own sign-ins. If there are more, the
 // oldest are forgotten. Then a browser that kept a deleted cookie can use its
 // value again, but this succeeds only if the provider accepts a code twice.
 const maxSpent = 1 << 16
 
-// spentChecks remembers the checks that were used in this process, for as long
+// Spent remembers the values that were used in this process, for as long
 // as their cookies are valid. So a browser that keeps a deleted cookie can't
 // use it again.
-type spentChecks struct {
+type Spent struct {
 	mu   sync.Mutex
 	seen map[[sha256.Size]byte]time.Time
 	// order has the keys of seen, the oldest first. Its keys before the index
@@ -33,12 +24,13 @@ type spentChecks struct {
 	first int
 }
 
-func newSpentChecks() *spentChecks {
-	return &spentChecks{seen: map[[sha256.Size]byte]time.Time{}}
+// NewSpent returns an empty list.
+func NewSpent() *Spent {
+	return &Spent{seen: map[[sha256.Size]byte]time.Time{}}
 }
 
-// add reports whether the value was not there before.
-func (s *spentChecks) add(value string, now time.Time) bool {
+// Add reports whether the value was not there before.
+func (s *Spent) Add(value string, now time.Time) bool {
 	sum := sha256.Sum256([]byte(value))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,13 +42,13 @@ func (s *spentChecks) add(value string, now time.Time) bool {
 		s.order = append(s.order, sum)
 	}
 	// A cookie is valid until a little after its maximum age: see package jwt.
-	s.seen[sum] = now.Add(checkMaxAge + time.Minute)
+	s.seen[sum] = now.Add(MaxAge + time.Minute)
 	return true
 }
 
 // forget drops the checks that have expired, and the oldest one if there is no
 // room.
-func (s *spentChecks) forget(now time.Time) {
+func (s *Spent) forget(now time.Time) {
 	for s.first < len(s.order) {
 		oldest := s.order[s.first]
 		if expires := s.seen[oldest]; !now.After(expires) && len(s.order)-s.first < maxSpent {

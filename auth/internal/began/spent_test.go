@@ -1,4 +1,4 @@
-package auth
+package began
 
 import (
 	"strconv"
@@ -10,10 +10,10 @@ import (
 // more memory than the cap, and the last used checks stay used.
 func TestSpentChecksAreCapped(t *testing.T) {
 	t.Parallel()
-	s, now := newSpentChecks(), time.Unix(1e9, 0)
+	s, now := NewSpent(), time.Unix(1e9, 0)
 	const more = 3*maxSpent + 7
 	for i := range more {
-		if !s.add(strconv.Itoa(i), now) {
+		if !s.Add(strconv.Itoa(i), now) {
 			t.Fatalf("value %d was spent before", i)
 		}
 	}
@@ -21,15 +21,15 @@ func TestSpentChecksAreCapped(t *testing.T) {
 		t.Errorf("%d values are kept, in room for %d, want at most %d", len(s.seen), cap(s.order), maxSpent)
 	}
 	for i := more - maxSpent + 1; i < more; i++ {
-		if s.add(strconv.Itoa(i), now) {
+		if s.Add(strconv.Itoa(i), now) {
 			t.Fatalf("value %d of %d is good twice", i, more)
 		}
 	}
-	now = now.Add(checkMaxAge + 2*time.Minute)
-	if !s.add("new", now) || len(s.seen) != 1 {
+	now = now.Add(MaxAge + 2*time.Minute)
+	if !s.Add("new", now) || len(s.seen) != 1 {
 		t.Errorf("%d values are kept after they expired, want 1", len(s.seen))
 	}
-	if s.add("new", now) {
+	if s.Add("new", now) {
 		t.Error("a value is good twice")
 	}
 }

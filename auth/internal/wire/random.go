@@ -1,4 +1,4 @@
-package auth
+package wire
 
 import (
 	"encoding/base64"
@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// randomHex is 32 random bytes in hexadecimal.
-func randomHex(random io.Reader) (string, error) {
+// RandomHex is 32 random bytes in hexadecimal.
+func RandomHex(random io.Reader) (string, error) {
 	var b [32]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return "", err
@@ -15,8 +15,8 @@ func randomHex(random io.Reader) (string, error) {
 	return hex.EncodeToString(b[:]), nil
 }
 
-// randomUUID is a UUID of version 4.
-func randomUUID(random io.Reader) (string, error) {
+// RandomUUID is a UUID of version 4.
+func RandomUUID(random io.Reader) (string, error) {
 	var b [16]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return "", err
@@ -32,8 +32,8 @@ func randomUUID(random io.Reader) (string, error) {
 	return string(s[:]), nil
 }
 
-// randomBase64 is 32 random bytes in base64url.
-func randomBase64(random io.Reader) (string, error) {
+// RandomBase64 is 32 random bytes in base64url.
+func RandomBase64(random io.Reader) (string, error) {
 	var b [32]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return "", err

@@ -1,4 +1,4 @@
-package auth
+package wire
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 // same as in docs/protocol.md.
 func TestHashesOfTheProtocolPage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../docs/protocol.md")
+	page, err := os.ReadFile("../../../docs/protocol.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,10 +25,10 @@ func TestHashesOfTheProtocolPage(t *testing.T) {
 			secrets = append(secrets, s[1])
 		}
 		joined := strings.Join(secrets, ",")
-		if got := hashWith(row[1], joined); got != row[3] {
+		if got := HashWith(row[1], joined); got != row[3] {
 			t.Errorf("the hash of %s with %s is %s, the page shows %s", row[1], joined, got, row[3])
 		}
-		if !newHashKeys(secrets).matches(row[1], row[3]) {
+		if !NewHashKeys(secrets).Matches(row[1], row[3]) {
 			t.Errorf("a handler with the secrets %q refuses the hash that the page shows", secrets)
 		}
 	}

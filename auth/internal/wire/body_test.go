@@ -1,0 +1,59 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// FuzzJSONBody: the members of a JSON body are read as encoding/json reads
+// them. Nothing is read from JSON that is not an object, or that is too large.
+func FuzzJSONBody(f *testing.F) {
+	for _, s := range []string{
+		"", "null", "[]", "{}", `{"csrfToken":"x","callbackUrl":"/a"}`, `{"data":{"a":[1,2,{"b":"}"}]},"csrfToken":"\u0041"}`, `{"a":"\\\"","email":7}`,
+		` { "email" : "a" , "email" : "b" } `, `{"data":"x","data":null}`, `{"":1,"csrfToken":""}`, `{"csrf\u0054oken":"x"}`, `{"data":1e5}`, `{"data":true}`, "{\"a\":\"\xff\"}",
+		`{"a":1,}`, `{"a":1}x`, `{"a":` + strings.Repeat("[", 50) + strings.Repeat("]", 50) + `}`, `[{"csrfToken":"x"}]`,
+	} {
+		f.Add([]byte(s))
+	}
+	const limit = 64 << 10
+	wanted := map[string]bool{"csrfToken": true, "callbackUrl": true, "email": true, "action": true, "data": true, "signal": true}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		hr := httptest.NewRequest(http.MethodPost, "/auth/session", bytes.NewReader(raw))
+		hr.Header.Set("Content-Type", "application/json")
+		b, err := ReadBody(hr, limit, wanted)
+		if (err == nil) != (json.Valid(raw) && len(raw) <= limit) {
+			t.Fatalf("%q: %v", raw, err)
+		}
+		if err != nil {
+			return
+		}
+		var want map[string]any
+		if json.Unmarshal(raw, &want) != nil {
+			want = nil // not an object
+		}
+		for name := range wanted {
+			text, _ := want[name].(string)
+			if got, _ := b.Fields[name].(string); got != text && !strings.Contains(string(raw), `\`) { // an escaped name is another name
+				t.Fatalf("%q: %s is %q, want %q", raw, name, got, text)
+			}
+		}
+		if b.Data != nil && !json.Valid(b.Data) {
+			t.Fatalf("%q: data is %q", raw, b.Data)
+		}
+		whole, err := b.Members()
+		if err != nil {
+			if valuesIn(raw) <= MaxValues {
+				t.Fatalf("%q: %v", raw, err)
+			}
+			return
+		}
+		if len(whole) != len(want) || len(want) > 0 && !reflect.DeepEqual(whole, want) {
+			t.Fatalf("%q: the form is %v, want %v", raw, whole, want)
+		}
+	})
+}

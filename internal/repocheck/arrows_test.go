@@ -1,0 +1,47 @@
+package repocheck
+
+import (
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// arrows has, for a package, the packages of the repository that its code may
+// import. Tests may import more.
+var arrows = map[string][]string{
+	"auth/adapter":        {},
+	"auth/jwt":            {},
+	"auth/internal/wire":  {"auth/jwt"},
+	"auth/internal/began": {"auth/internal/wire", "auth/jwt"},
+}
+
+// TestArrows checks what the packages import. The compiler refuses a cycle, but
+// not an arrow that points from a room into one that should not know it.
+func TestArrows(t *testing.T) {
+	const ours = "github.com/gatehouse-go/gatehouse/"
+	for dir, allowed := range arrows {
+		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s has no Go files: %v", dir, err)
+		}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, spec := range file.Imports {
+				path, _ := strconv.Unquote(spec.Path.Value) // the parser has accepted it
+				if path, own := strings.CutPrefix(path, ours); own && !slices.Contains(allowed, path) {
+					t.Errorf("%s/%s imports %s, which %s must not know", dir, filepath.Base(name), path, dir)
+				}
+			}
+		}
+	}
+}
