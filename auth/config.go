@@ -182,7 +182,8 @@ type JWTConfig struct {
 	// MaxAge is the lifetime of a token; the default is Session.MaxAge.
 	MaxAge time.Duration
 	// Encode and Decode replace jwt.Encode and jwt.Decode for the session token.
-	// Set both or neither. Decode returns nil for a token that is not valid.
+	// If one of them is not set, the function of package jwt stays. Decode returns
+	// nil for a token that is not valid. Encode must return a token.
 	Encode func(ctx context.Context, p jwt.EncodeParams) (string, error)
 	Decode func(ctx context.Context, p jwt.DecodeParams) (Claims, error)
 }

@@ -25,6 +25,7 @@ type openedToken struct {
 
 var (
 	errNoClaims = errors.New("JWT.Decode returned no claims")
+	errNoToken  = errors.New("JWT.Encode returned no token")
 	errRevoked  = errors.New("the session was revoked")
 	errOutlived = errors.New("the session is older than Session.AbsoluteMaxAge")
 	// errSignedOut is about a token whose session was signed out in this process.
@@ -210,7 +211,11 @@ func (e *engine) issueToken(ctx context.Context, r *request, claims Claims, bega
 	if e.config.JWT.Encode == nil {
 		return jwt.Encode(p)
 	}
-	return guard(ctx, e.config.JWT.Encode, p)
+	token, err := guard(ctx, e.config.JWT.Encode, p)
+	if err == nil && token == "" {
+		err = errNoToken
+	}
+	return token, err
 }
 
 // tokenCookies replaces the session cookies called old by those of a token.

@@ -438,3 +438,73 @@ func TestServerCodeHasTheIDOfAUser(t *testing.T) {
 		})
 	}
 }
+
+// TestEncodeOrDecodeAlone: an application can replace one of the two functions.
+func TestEncodeOrDecodeAlone(t *testing.T) {
+	t.Parallel()
+	encode := func(_ context.Context, p jwt.EncodeParams) (string, error) {
+		p.Token["by"] = "encode"
+		return jwt.Encode(p)
+	}
+	decode := func(_ context.Context, p jwt.DecodeParams) (auth.Claims, error) {
+		claims, err := jwt.Decode(p)
+		if claims != nil {
+			claims["by"] = "decode"
+		}
+		return claims, err
+	}
+	for name, c := range map[string]auth.JWTConfig{"encode": {Encode: encode}, "decode": {Decode: decode}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, now := tokenSite(t, func(config *auth.Config) {
+				config.JWT = c
+				config.Callbacks.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+					p.Session.Extra = map[string]any{"by": p.Token["by"]}
+					return p.Session, nil
+				}
+			})
+			b := newBrowser(t, h)
+			b.signIn()
+			b.wantSession(`"by":"` + name + `"`)
+			first := b.token()
+			now.advance(25 * time.Hour) // the token is replaced
+			b.wantSession(`"by":"` + name + `"`)
+			if b.token() == first {
+				t.Error("the token was not replaced")
+			}
+			b.wantSession(`"name":"Ada Lovelace"`)
+			b.post("/auth/signout").wantLocation(t, origin)
+			b.wantNoSession()
+		})
+	}
+}
+
+// TestEncodeThatReturnsNothing: a JWT.Encode without a result is an error, and
+// signs nobody in or out.
+func TestEncodeThatReturnsNothing(t *testing.T) {
+	t.Parallel()
+	broken := true
+	book := &logBook{}
+	h, now := tokenSite(t, func(config *auth.Config) {
+		config.Logger = book.logger()
+		config.JWT.Encode = func(_ context.Context, p jwt.EncodeParams) (string, error) {
+			if broken {
+				return "", nil
+			}
+			return jwt.Encode(p)
+		}
+	})
+	b := newBrowser(t, h)
+	b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace").wantLocation(t, errorPage)
+	b.wantNoSession()
+	broken = false
+	b.signIn()
+	broken = true
+	now.advance(25 * time.Hour)
+	if res := b.get("/auth/session"); res.StatusCode != http.StatusServiceUnavailable || b.token() == "" {
+		t.Errorf("a token that can't be replaced: status %d", res.StatusCode)
+	}
+	if n := strings.Count(book.String(), "JWT.Encode returned no token"); n != 2 {
+		t.Errorf("the log has the error %d times, want 2: %s", n, book)
+	}
+}

@@ -38,9 +38,6 @@ func (e *engine) check() []error {
 	if c.MaxBodySize < 0 {
 		problem(ErrAuth, "MaxBodySize must not be negative")
 	}
-	if (c.JWT.Encode == nil) != (c.JWT.Decode == nil) {
-		problem(ErrAuth, "JWT.Encode and JWT.Decode must be set both or neither")
-	}
 	for _, spec := range e.cookies.plain.All() {
 		cookie := spec.Template
 		cookie.Name, cookie.Value, cookie.Partitioned = spec.Name, "x", false
