@@ -243,8 +243,14 @@ func (e *engine) requestTokens(ctx context.Context, r *request, o *oauthClient, 
 	if err != nil {
 		return TokenSet{}, err
 	}
+	client := p.clientAuth(e.config.Clock)
+	if o.issuer != nil && (p.Client.TokenEndpointAuthMethod == ClientSecretJWT || p.Client.TokenEndpointAuthMethod == PrivateKeyJWT) {
+		if client.Issuer, err = o.issuer.Identifier(ctx); err != nil {
+			return TokenSet{}, err
+		}
+	}
 	members, err := oauth.Exchange{
-		Endpoint: endpoint, Client: o.http, Auth: p.clientAuth(e.config.Clock), Code: params.Get("code"), RedirectURI: redirectURI, CodeVerifier: verifier,
+		Endpoint: endpoint, Client: o.http, Auth: client, Code: params.Get("code"), RedirectURI: redirectURI, CodeVerifier: verifier,
 		Prepare: p.Token.Prepare, Conform: p.Token.Conform,
 	}.Do(ctx)
 	if refused, ok := errors.AsType[*oauth.ProviderError](err); ok && refused.RefusesCode() {

@@ -30,7 +30,7 @@ func TestNewReportsEverything(t *testing.T) {
 		Cookies: auth.Cookies{State: auth.CookieConfig{Name: "a b"}},
 		Providers: []auth.Provider{
 			nil, (*auth.OAuth)(nil), &auth.OAuth{}, &auth.OAuth{ID: "a/b", Issuer: "https://i.example"}, &auth.OAuth{ID: "o"}, &auth.OAuth{ID: "r", JWKS: "https://r.example/jwks"},
-			&auth.OAuth{ID: "q", WellKnown: "https://q.example/metadata", Client: auth.ClientMetadata{DefaultMaxAge: -1}},
+			&auth.OAuth{ID: "q", WellKnown: "http://localhost/metadata", Client: auth.ClientMetadata{DefaultMaxAge: -1}},
 			&auth.OAuth{ID: "p", Type: "saml", Authorization: auth.AuthorizationEndpoint{URL: "https://p.example"}},
 			&auth.Credentials{}, &auth.Email{}, &auth.Email{ID: "o", Server: "http://mail:password@x", From: "@"},
 			webauthn("w"), webauthn("x"),
@@ -50,7 +50,7 @@ func TestNewReportsEverything(t *testing.T) {
 	for _, want := range []string{
 		"Config.URL", "BasePath", "RedirectProxyURL", "MaxAge", `"a b"`, "Providers[0] is nil", "Providers[1] is nil", "ID is missing",
 		"can't be part of a URL", "another provider", "Authorization.URL", "Token is needed", `"saml"`, "one of Server", `scheme "http"`, "From is missing",
-		"Ceremonies", "WellKnown needs Issuer", "JWKS needs an Issuer", "DefaultMaxAge",
+		"Ceremonies", "WellKnown is not https, so it needs Issuer", "JWKS needs an Issuer", "DefaultMaxAge",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not reported in\n%v", want, err)

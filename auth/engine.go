@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/began"
+	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
@@ -105,7 +106,9 @@ func completeProviders(providers []Provider) []error {
 			if p.Complete != nil {
 				err = p.Complete(&completed)
 			}
-			completed.Issuer = cmp.Or(completed.Issuer, issuerOf(completed.WellKnown))
+			if !strings.HasPrefix(completed.WellKnown, "https:") { // otherwise the metadata can be believed
+				completed.Issuer = cmp.Or(completed.Issuer, oauth.IssuerOf(completed.WellKnown))
+			}
 			providers[i] = &completed
 		case *Email:
 			if p.Complete != nil {
@@ -119,20 +122,6 @@ func completeProviders(providers []Provider) []error {
 		}
 	}
 	return problems
-}
-
-// issuerOf returns the issuer whose metadata is at the URL (OpenID Connect
-// Discovery section 4, RFC 8414 section 3), or "" if the URL does not show the
-// issuer.
-func issuerOf(wellKnown string) string {
-	origin, name, ok := strings.Cut(wellKnown, "/.well-known/")
-	if !ok || strings.ContainsAny(wellKnown, "?#") {
-		return ""
-	}
-	if _, path, ok := strings.Cut(name, "/"); ok {
-		return origin + "/" + path
-	}
-	return origin
 }
 
 // cleanBasePath makes a path begin with a slash and end without one. The root

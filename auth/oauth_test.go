@@ -428,3 +428,53 @@ func TestOAuthIssuerOfAnotherProvider(t *testing.T) {
 		}
 	}
 }
+
+// TestWellKnownReplacesTheEndpoints: the URL of the metadata is enough, wherever
+// it is. The issuer is the one in the metadata, or the configured one.
+func TestWellKnownReplacesTheEndpoints(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		set    func(p *idp, o *auth.OAuth)
+		reason string // in the log; empty means that the person is signed in
+	}{
+		"OpenID Connect": {func(*idp, *auth.OAuth) {}, ""},
+		"OAuth":          {func(_ *idp, o *auth.OAuth) { o.Type, o.Checks = auth.TypeOAuth, nil }, ""},
+		"userinfo":       {userInfoOnly(func(*idp, *auth.OAuth) {}), ""},
+		"known keys":     {func(p *idp, o *auth.OAuth) { o.JWKS = p.URL + "/jwks" }, ""},
+		"assertion": {func(p *idp, o *auth.OAuth) {
+			p.clientAuth, p.clientKey = auth.PrivateKeyJWT, ecKey().Public()
+			o.Client.TokenEndpointAuthMethod, o.Client.PrivateKey, o.Client.KeyID = auth.PrivateKeyJWT, ecKey(), "client-key"
+		}, ""},
+		"answer with iss":            {func(p *idp, _ *auth.OAuth) { p.iss = p.URL }, ""},
+		"answer with another iss":    {func(p *idp, _ *auth.OAuth) { p.iss = "https://evil.example" }, "another issuer"},
+		"token of another issuer":    {claim("iss", "https://evil.example"), "another issuer"},
+		"the issuer is set":          {func(p *idp, o *auth.OAuth) { o.Issuer = p.URL }, ""},
+		"another issuer is set":      {func(_ *idp, o *auth.OAuth) { o.Issuer = "https://other.example" }, `want \"https://other.example\"`},
+		"metadata without an issuer": {metadata("issuer", nil), "not an https URL"},
+		"issuer that is not a URL":   {metadata("issuer", "acme"), "not an https URL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := newClock()
+			s := newSiteWith(t, newBubbleIDP(t, now.Now), now, func(p *idp, _ *auth.Config, o *auth.OAuth) {
+				o.Issuer, o.WellKnown = "", "https://metadata.example/acme.json"
+				p.endpoints["/acme.json"] = func(w http.ResponseWriter, r *http.Request) {
+					r.URL.Path = "/.well-known/openid-configuration"
+					p.ServeHTTP(w, r)
+				}
+				c.set(p, o)
+			})
+			b := newBrowser(t, s)
+			location := b.post("/auth/signin/idp").location()
+			if strings.HasPrefix(location, s.idp.URL) {
+				location = b.get("/auth/callback/idp?" + s.idp.authorize(t, location).Encode()).location()
+			}
+			if c.reason == "" && location != origin || !strings.Contains(s.log.String(), c.reason) {
+				t.Errorf("the browser is sent to %s, want the reason %q; log: %s", location, c.reason, s.log)
+			}
+			if c.reason != "" {
+				b.wantNoSession()
+			}
+		})
+	}
+}

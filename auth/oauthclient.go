@@ -51,7 +51,7 @@ func newOAuthClient(c *Config, p *OAuth, s *shared) *oauthClient {
 		token:         endpoint(p.Token.URL, p.Token.Params),
 		userInfo:      endpoint(p.UserInfo.URL, p.UserInfo.Params),
 	}
-	if p.Issuer != "" {
+	if p.Issuer != "" || p.WellKnown != "" {
 		o.issuer = s.issuer(c, p, o.http)
 		o.verifier = &oauth.Verifier{
 			Issuer: o.issuer, ClientID: p.ClientID, ClientSecret: p.ClientSecret, Algorithm: p.Client.IDTokenSignedResponseAlg,
@@ -186,7 +186,7 @@ func (o *oauthClient) metadata(ctx context.Context) (*oauth.Metadata, error) {
 
 // usesMetadata reports whether the flow needs the provider's metadata.
 func (o *oauthClient) usesMetadata() bool {
-	return o.authorization == "" || o.token == "" || o.provider.kind() == TypeOIDC && o.issuer.JWKS == ""
+	return o.authorization == "" || o.token == "" || o.provider.Issuer == "" || o.provider.kind() == TypeOIDC && o.issuer.NeedsMetadata()
 }
 
 // clientAuth is how the client authenticates at the token endpoint.

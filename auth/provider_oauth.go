@@ -30,8 +30,10 @@ type OAuth struct {
 	// endpoints that are not given are discovered.
 	Issuer string
 	// WellKnown is the URL of the provider's metadata, if it is not Issuer +
-	// /.well-known/openid-configuration. If Issuer is empty and this URL contains
-	// the issuer, Issuer is taken from it.
+	// /.well-known/openid-configuration. The metadata replaces endpoints that are
+	// not given. If Issuer is empty and this URL is https, the issuer is the one in
+	// the metadata; if it is http, on this machine, the URL must contain the issuer.
+	// With Issuer, metadata of another issuer is refused.
 	WellKnown string
 	// JWKS is the URL of the provider's keys, if it is not in the metadata.
 	JWKS string

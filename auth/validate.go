@@ -175,12 +175,12 @@ func checkOAuth(p *OAuth, problem func(ErrorType, Provider, string, ...any)) {
 	for _, err := range p.checkEndpoints() {
 		problem(ErrInvalidEndpoints, p, "%v", err)
 	}
-	if p.Issuer != "" {
+	if p.Issuer != "" || strings.HasPrefix(p.WellKnown, "https:") {
 		return
 	}
 	switch {
 	case p.WellKnown != "":
-		problem(ErrInvalidEndpoints, p, "WellKnown needs Issuer too")
+		problem(ErrInvalidEndpoints, p, "WellKnown is not https, so it needs Issuer too")
 	case p.JWKS != "":
 		problem(ErrInvalidEndpoints, p, "JWKS needs an Issuer")
 	case p.Authorization.URL == "":
@@ -205,7 +205,9 @@ func (p *OAuth) macKeySize() int {
 
 // onLoopback reports whether the provider is on this machine, where nobody else
 // sees what it signs.
-func (p *OAuth) onLoopback() bool { return wire.IsLoopback(cmp.Or(p.Issuer, p.Token.URL)) }
+func (p *OAuth) onLoopback() bool {
+	return wire.IsLoopback(cmp.Or(p.Issuer, p.WellKnown, p.Token.URL))
+}
 
 // checkStrategy checks providers, adapter and session strategy together.
 func (e *engine) checkStrategy() []error {

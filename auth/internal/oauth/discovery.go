@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +85,7 @@ const cacheFor = time.Hour
 // fetched at the first need, once for any number of concurrent callers, and are
 // cached for an hour. A failure is not cached.
 type Issuer struct {
-	// URL is the issuer identifier.
+	// URL is the issuer identifier; empty means the one in the metadata.
 	URL string
 	// WellKnown is the URL of the metadata; empty means URL +
 	// /.well-known/openid-configuration.
@@ -166,10 +167,51 @@ func (i *Issuer) discover(ctx context.Context) (*Metadata, error) {
 	if m.Issuer, err = text(m.members, "issuer"); err != nil {
 		return nil, fmt.Errorf("discovery: %w", err)
 	}
-	if !i.isFor(m.Issuer) {
+	switch u, err := url.Parse(m.Issuer); {
+	case i.isFor(m.Issuer):
+	case i.URL != "":
 		return nil, fmt.Errorf("discovery: the metadata names the issuer %q, want %q", m.Issuer, i.URL)
+	case err != nil || CheckURL(u) != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("discovery: the metadata names the issuer %q, which is not an https URL without query and fragment", m.Issuer)
 	}
 	return m, nil
+}
+
+// expected is the issuer that follows from the configuration, or "".
+func (i *Issuer) expected() string { return cmp.Or(i.URL, IssuerOf(i.WellKnown)) }
+
+// IssuerOf returns the issuer whose metadata is at the URL (OpenID Connect
+// Discovery section 4, RFC 8414 section 3), or "" if the URL does not show the
+// issuer.
+func IssuerOf(wellKnown string) string {
+	origin, name, ok := strings.Cut(wellKnown, "/.well-known/")
+	if !ok || strings.ContainsAny(wellKnown, "?#") {
+		return ""
+	}
+	if _, path, ok := strings.Cut(name, "/"); ok {
+		return origin + "/" + path
+	}
+	return origin
+}
+
+// NeedsMetadata reports whether a signature or an issuer can't be checked
+// without the metadata.
+func (i *Issuer) NeedsMetadata() bool { return i.JWKS == "" || i.URL == "" }
+
+// Identifier returns the issuer identifier. It reads the metadata if the
+// configuration does not have it.
+func (i *Issuer) Identifier(ctx context.Context) (string, error) {
+	if i.URL != "" {
+		return i.URL, nil
+	}
+	m, err := i.Metadata(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case strings.Contains(m.Issuer, placeholder):
+		return i.expected(), nil
+	}
+	return m.Issuer, nil
 }
 
 // Is reports whether an issuer identifier is that of this issuer, as far as it
@@ -187,7 +229,7 @@ func (i *Issuer) isFor(issuer string) bool {
 		return false
 	}
 	if strings.Contains(issuer, placeholder) {
-		_, ok := word(issuer, i.URL)
+		_, ok := word(issuer, i.expected())
 		return ok
 	}
 	return issuer == i.URL || sameURL(issuer, i.URL) || named(i.URL, issuer)

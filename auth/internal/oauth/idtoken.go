@@ -208,7 +208,7 @@ func signatureError(err error) error {
 
 func (v *Verifier) checkIssuer(ctx context.Context, claims map[string]any) error {
 	want := v.Issuer.Stated()
-	if v.Issuer.JWKS == "" { // with known keys the metadata is not needed
+	if v.Issuer.NeedsMetadata() {
 		m, err := v.Issuer.Metadata(ctx)
 		if err != nil {
 			return err

@@ -51,6 +51,47 @@ func TestIssuerMetadata(t *testing.T) {
 	}
 }
 
+// TestIssuerOfMetadata: without a configured issuer it is the one in the
+// metadata, if that is a URL. Metadata of all tenants still needs a tenant in
+// the URL of the metadata.
+func TestIssuerOfMetadata(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		wellKnown, stated, token string
+		reason                   string // empty: the issuer of the token is accepted
+	}{
+		{"https://a.example/.well-known/openid-configuration", "https://a.example", "https://a.example", ""},
+		{"https://login.a.example/metadata.json", "https://a.example/x", "https://a.example/x", ""},
+		{"https://login.a.example/.well-known/openid-configuration", "https://a.example", "https://a.example", ""},
+		{"https://login.a.example/.well-known/openid-configuration", "https://a.example", "https://login.a.example", "another issuer"},
+		{"https://a.example/metadata", "", "", "not an https URL"},
+		{"https://a.example/metadata", "acme", "acme", "not an https URL"},
+		{"https://a.example/metadata", "http://a.example", "http://a.example", "not an https URL"},
+		{"https://a.example/metadata", "https://a.example?x=1", "https://a.example?x=1", "not an https URL"},
+		{"https://a.example/metadata", "https://a.example#x", "https://a.example#x", "not an https URL"},
+		{"https://a.example/t-1/v2.0/.well-known/openid-configuration", "https://a.example/{tenantid}/v2.0", "https://a.example/t-1/v2.0", ""},
+		{"https://a.example/t-1/v2.0/.well-known/openid-configuration", "https://a.example/{tenantid}/v2.0", "https://a.example/t-2/v2.0", "another issuer"},
+		{"https://a.example/metadata", "https://a.example/{tenantid}/v2.0", "https://a.example/t-1/v2.0", "another issuer"},
+	} {
+		text, err := json.Marshal(map[string]string{"issuer": c.stated})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := &oauth.Issuer{WellKnown: c.wellKnown, Client: &http.Client{Transport: metadataOf(text)}, Now: time.Now}
+		m, err := i.Metadata(t.Context())
+		reason := ""
+		switch {
+		case err != nil:
+			reason = err.Error()
+		case !i.Accepts(m.Issuer, c.token):
+			reason = "another issuer"
+		}
+		if c.reason == "" && reason != "" || !strings.Contains(reason, c.reason) {
+			t.Errorf("%s, metadata of %q, token of %q: got %q, want %q", c.wellKnown, c.stated, c.token, reason, c.reason)
+		}
+	}
+}
+
 // TestTransport: requests name their sender in User-Agent, unless a hook sets
 // another.
 func TestTransport(t *testing.T) {

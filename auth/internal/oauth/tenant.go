@@ -81,12 +81,12 @@ func (i *Issuer) Accepts(stated, issuer string) bool {
 	if !strings.Contains(stated, placeholder) {
 		return issuer == stated
 	}
-	configured, ok := word(stated, i.URL)
+	configured, ok := word(stated, i.expected())
 	tenant, same := word(stated, issuer)
 	return ok && same && admits(configured, tenant)
 }
 
-// Stated returns the issuer that follows from the configuration alone. It
+// Stated returns the configured issuer, or "" if only the metadata names it. It
 // contains the placeholder if the configuration names a group of tenants.
 func (i *Issuer) Stated() string {
 	for _, host := range entraHosts {
