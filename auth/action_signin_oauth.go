@@ -3,8 +3,10 @@ package auth
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,6 +47,28 @@ func isProtected(name string) bool {
 	return false
 }
 
+// given returns the parameters of the caller that are not protected, in order,
+// each with all its values: some, such as resource (RFC 8707), may occur several
+// times. Of max_age only the last value counts.
+func given(parameters wire.Query) iter.Seq2[string, []string] {
+	values := map[string][]string{}
+	for _, p := range parameters {
+		values[p.Name] = append(values[p.Name], p.Value)
+	}
+	return func(yield func(string, []string) bool) {
+		for _, p := range parameters {
+			all := values[p.Name]
+			delete(values, p.Name)
+			if p.Name == "max_age" && len(all) > 1 {
+				all = all[len(all)-1:]
+			}
+			if all != nil && !isProtected(p.Name) && !yield(p.Name, all) {
+				return
+			}
+		}
+	}
+}
+
 func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthClient) (*Result, error) {
 	endpoint, err := o.authorizationEndpoint(ctx)
 	if err != nil {
@@ -65,10 +89,8 @@ func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthC
 	if kind, ok := configured.Get("response_type"); ok {
 		params.Set("response_type", kind)
 	}
-	for _, given := range r.parameters {
-		if !isProtected(given.Name) {
-			params.Set(given.Name, given.Value)
-		}
+	for name, values := range given(r.parameters) {
+		params.Set(name, values...)
 	}
 	if limit := int64(o.provider.Client.DefaultMaxAge / time.Second); limit > 0 {
 		given, _ := params.Get("max_age")
@@ -126,7 +148,7 @@ func (e *engine) preparedLocation(ctx context.Context, prepare func(context.Cont
 	_, query, _ := strings.Cut(location, "?")
 	was, is := wire.ParseQuery(query), after.Query()
 	for _, name := range protected {
-		if v, ok := was.Get(name); ok && is.Get(name) != v {
+		if v, ok := was.Get(name); ok && !slices.Equal(is[name], []string{v}) {
 			return "", errors.New("Authorization.Request changed " + name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -420,6 +421,57 @@ func TestSignInParameters(t *testing.T) {
 			}
 			b.get(callback(s.idp.authorize(t, l))).wantLocation(t, origin)
 		})
+	}
+}
+
+// TestParameterGivenTwice: each value of a parameter is sent, and all of them
+// replace the configured ones. Only one value of max_age counts.
+func TestParameterGivenTwice(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(_ *idp, _ *auth.Config, o *auth.OAuth) {
+		o.Client.DefaultMaxAge = time.Hour
+		o.Authorization.Params = url.Values{"resource": {"https://configured.example"}, "audience": {"a", "b"}}
+	})
+	given := url.Values{
+		"resource": {"https://one.example", "https://two.example"}, "prompt": {"login", "consent"}, "max_age": {"10", "999999"},
+		"client_id": {"evil", "evil"}, "state": {"evil", "evil"}, "redirect_uri": {"", "evil"},
+	}
+	b := newBrowser(t, s)
+	code, err := s.SignIn(b.request("/login"), "idp", auth.SignInOptions{AuthorizationParams: given})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, location := range map[string]string{
+		"code": code.Location, "route": b.post("/auth/signin/idp?" + given.Encode()).location(),
+	} {
+		u, err := url.Parse(location)
+		if err != nil || strings.Contains(location, "evil") {
+			t.Fatalf("%s: the browser is sent to %s, %v", from, location, err)
+		}
+		for name, want := range map[string][]string{
+			"resource": given["resource"], "prompt": given["prompt"], "audience": {"a", "b"}, "max_age": {"3600"}, "client_id": {idpClient},
+		} {
+			if got := u.Query()[name]; !slices.Equal(got, want) {
+				t.Errorf("%s: %s: got %q, want %q", from, name, got, want)
+			}
+		}
+	}
+}
+
+// TestPreparedRequestKeepsTheChecks: the function of a provider that prepares
+// the authorization request can't add a second value of a protected parameter.
+func TestPreparedRequestKeepsTheChecks(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"state", "client_id", "redirect_uri", "nonce", "code_challenge"} {
+		s := newSite(t, func(_ *idp, _ *auth.Config, o *auth.OAuth) {
+			o.Authorization.Request = func(_ context.Context, u *url.URL) (*url.URL, error) {
+				u.RawQuery += "&" + name + "=evil"
+				return u, nil
+			}
+		})
+		if l := newBrowser(t, s).post("/auth/signin/idp").location(); strings.Contains(l, "evil") || !strings.Contains(s.log.String(), "Authorization.Request changed "+name) {
+			t.Errorf("%s: the browser is sent to %s", name, l)
+		}
 	}
 }
 

@@ -34,6 +34,9 @@ export interface SignInOptions extends RedirectOptions {
   [field: string]: string | boolean | undefined;
 }
 
+/** Further parameters of the authorization request of an OAuth provider: a query, an object, or pairs of name and value. */
+export type AuthorizationParams = string | Record<string, string> | URLSearchParams | [string, string][];
+
 /** The result of a sign-in or sign-out that does not redirect. */
 export interface Outcome {
   /** The type of the failure, such as CredentialsSignin. */
@@ -57,8 +60,8 @@ export declare function configure(options: { basePath: string }): void;
 export declare function getSession(options?: { broadcast?: boolean }): Promise<Session | null>;
 export declare function getCsrfToken(): Promise<string>;
 export declare function getProviders(): Promise<Record<string, Provider> | null>;
-export declare function signIn(provider: string | undefined, options: SignInOptions & { redirect: false }, authorizationParams?: Record<string, string>): Promise<Outcome | undefined>;
-export declare function signIn(provider?: string, options?: SignInOptions, authorizationParams?: Record<string, string>): Promise<Outcome | undefined>;
+export declare function signIn(provider: string | undefined, options: SignInOptions & { redirect: false }, authorizationParams?: AuthorizationParams): Promise<Outcome | undefined>;
+export declare function signIn(provider?: string, options?: SignInOptions, authorizationParams?: AuthorizationParams): Promise<Outcome | undefined>;
 export declare function signOut(options: RedirectOptions & { redirect: false }): Promise<Outcome>;
 export declare function signOut(options?: RedirectOptions): Promise<Outcome | undefined>;
 export declare function update(data?: unknown): Promise<Session | null>;

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -232,6 +234,41 @@ func commonPromises() map[string]promise {
 			m.ServeHTTP(rec, localRequest(http.MethodGet, "/login/providers"))
 			if !strings.Contains(rec.Body.String(), `"https://n.example/login/callback/github"`) {
 				t.Errorf("NEXTAUTH_URL is not read: got %s", rec.Body)
+			}
+		}},
+		"AL-09": {proof: func(w *world) {
+			want := []string{"https://one.example", "https://two.example"}
+			for name, send := range map[string]func(w *world) *reply{
+				"FullstackAuth": func(w *world) *reply {
+					fullstackSite(w)
+					return w.post(w.prefix+"/login", "providerId", "github", "authorizationParams-resource", want[0], "authorizationParams-resource", want[1])
+				},
+				"CompiledUIAuth": func(w *world) *reply {
+					compiledUISite(w)
+					return w.post(w.prefix+"/signin", "providerId", "github", "authorizationParams-resource", want[0], "authorizationParams-resource", want[1])
+				},
+				"ResumableAuth": func(w *world) *reply {
+					resumableSite(w)
+					return w.post(w.prefix+"/login", "providerId", "github", "authorizationParams.resource", want[0], "authorizationParams.resource", want[1])
+				},
+				"ResumableAuth, text": func(w *world) *reply {
+					resumableSite(w)
+					return w.postJSON(w.prefix+"/login", `{"providerId":"github","authorizationParams":"resource=`+escaped(want[0])+`&resource=`+escaped(want[1])+`"}`)
+				},
+				"MiddlewareAuth": func(w *world) *reply {
+					_, base := middlewareSite(w)
+					return w.post(base + "/signin/github?resource=" + escaped(want[0]) + "&resource=" + escaped(want[1]))
+				},
+				"ReactiveAuth": func(w *world) *reply {
+					_, base := reactiveSite(w)
+					return w.post(base + "/signin/github?resource=" + escaped(want[0]) + "&resource=" + escaped(want[1]))
+				},
+			} {
+				res := send(w.again())
+				to := must[*url.URL](w)(url.Parse(res.Header.Get("Location")))
+				if got := to.Query()["resource"]; to.Host != "github.example" || !slices.Equal(got, want) {
+					w.Errorf("%s: sent to %s", name, to)
+				}
 			}
 		}},
 	}

@@ -167,11 +167,11 @@ func compiledUIPromises() map[string]promise {
 		"CU-14": {alone: func(t *testing.T) {
 			got := html(t, frameworks.SignIn(frameworks.SignInProps{
 				Provider: "github", SignInPage: "login", RedirectTo: `/"><script>`, NoRedirect: true, Class: "c", CSRFToken: "t",
-				AuthorizationParams: map[string]string{"prompt": "consent", "a": "b"},
+				AuthorizationParams: url.Values{"prompt": {"consent"}, "a": {"b", "c"}},
 			}))
 			want := `<form method="post" action="/login" class="c"><input type="hidden" name="providerId" value="github">` +
 				`<input type="hidden" name="redirectTo" value="/&#34;&gt;&lt;script&gt;"><input type="hidden" name="redirect" value="false">` +
-				`<input type="hidden" name="csrfToken" value="t"><input type="hidden" name="authorizationParams-a" value="b">` +
+				`<input type="hidden" name="csrfToken" value="t"><input type="hidden" name="authorizationParams-a" value="b"><input type="hidden" name="authorizationParams-a" value="c">` +
 				`<input type="hidden" name="authorizationParams-prompt" value="consent"><button type="submit">Sign in with github</button></form>`
 			if got != want {
 				t.Errorf("got %s\nwant %s", got, want)
@@ -210,7 +210,7 @@ func compiledUIPromises() map[string]promise {
 				return b.String(), err
 			}
 			for text, want := range map[string]string{
-				`{{SignIn "provider" "github" "redirectTo" "/to" "authorizationParams-prompt" "consent"}}`: html(t, frameworks.SignIn(frameworks.SignInProps{Provider: "github", RedirectTo: "/to", AuthorizationParams: map[string]string{"prompt": "consent"}})),
+				`{{SignIn "provider" "github" "redirectTo" "/to" "authorizationParams-prompt" "consent"}}`: html(t, frameworks.SignIn(frameworks.SignInProps{Provider: "github", RedirectTo: "/to", AuthorizationParams: url.Values{"prompt": {"consent"}}})),
 				`{{SignIn "submitButton" .HTML "redirect" false "signInPage" "login" "class" "c"}}`:        html(t, frameworks.SignIn(frameworks.SignInProps{SubmitButton: "<b>Go</b>", NoRedirect: true, SignInPage: "login", Class: "c"})),
 				`{{SignIn "submitButton" .Text}}`:                                  html(t, frameworks.SignIn(frameworks.SignInProps{SubmitButton: "&lt;b&gt;Go&lt;/b&gt;"})),
 				`{{SignOut "signOutPage" "bye" "redirectTo" "/" "csrfToken" "t"}}`: html(t, frameworks.SignOut(frameworks.SignOutProps{SignOutPage: "bye", RedirectTo: "/", CSRFToken: "t"})),

@@ -3,6 +3,7 @@ package frameworks
 import (
 	"fmt"
 	"html/template"
+	"net/url"
 	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth"
@@ -50,9 +51,9 @@ func Functions() template.FuncMap {
 						return false
 					}
 					if p.AuthorizationParams == nil {
-						p.AuthorizationParams = map[string]string{}
+						p.AuthorizationParams = url.Values{}
 					}
-					p.AuthorizationParams[param] = fmt.Sprint(v)
+					p.AuthorizationParams.Add(param, fmt.Sprint(v))
 				}
 				return true
 			})

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -48,7 +49,7 @@ type SignInProps struct {
 	// NoRedirect requests the URL as JSON in place of a redirect.
 	NoRedirect bool
 	// AuthorizationParams are further parameters of the authorization request.
-	AuthorizationParams map[string]string
+	AuthorizationParams url.Values
 	// CSRFToken is the result of auth.Handler.CSRFToken. Browsers that send
 	// Sec-Fetch-Site or Origin do not need it; all browsers in use do.
 	CSRFToken string
@@ -104,7 +105,9 @@ func SignIn(p SignInProps) Component {
 	type param struct{ Name, Value string }
 	var params []param
 	for _, name := range slices.Sorted(maps.Keys(p.AuthorizationParams)) {
-		params = append(params, param{name, p.AuthorizationParams[name]})
+		for _, value := range p.AuthorizationParams[name] {
+			params = append(params, param{name, value})
+		}
 	}
 	if p.Type == "" {
 		switch p.Provider {

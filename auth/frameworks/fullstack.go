@@ -138,14 +138,18 @@ func (f *Fullstack) SignOut(w http.ResponseWriter, r *http.Request, o SignOutOpt
 
 // UnstableUpdate passes data to Callbacks.JWT or Callbacks.Session with
 // TriggerUpdate, renews the cookies, and returns the session, or nil if nobody
-// is signed in. It marshals data as JSON.
+// is signed in. It marshals data as JSON. The request must be a POST of a page of
+// this site, or have the field csrfToken in its form.
 func (f *Fullstack) UnstableUpdate(w http.ResponseWriter, r *http.Request, data any) (*auth.Session, error) {
 	h, err := f.site.handler(r)
-	if err == nil {
-		err = h.MayChange(r, "")
-	}
 	if err != nil {
 		return nil, typed(err)
+	}
+	if err := h.MayChange(r, ""); err != nil {
+		form, _ := readForm(w, r) // a body that is no form has no token
+		if h.MayChange(r, form.Get("csrfToken")) != nil {
+			return nil, typed(err)
+		}
 	}
 	s, err := h.UpdateSession(w, r, data)
 	return s, typed(err)

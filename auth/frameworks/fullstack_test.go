@@ -340,6 +340,7 @@ func fullstackPromises() map[string]promise {
 			w.signedIn().post(w.prefix + "/update").wantBody(`"role":"admin"`)
 		}},
 		"FS-20": {proof: func(w *world) {
+			roleUpdate(&w.config)
 			_, base := fullstackSite(w)
 			w.signedIn()
 			for _, path := range []string{"/login", "/logout", "/update"} {
@@ -349,10 +350,11 @@ func fullstackPromises() map[string]promise {
 						w.Errorf("%s, %v: got %q, %v", path, header, res.body, res.Cookies())
 					}
 				}
-				if path != "/update" {
-					w.get(w.prefix + path).wantStatus(http.StatusTeapot)
-				}
+				w.do(http.MethodGet, w.prefix+path, []string{"Sec-Fetch-Site", "same-origin"}, nil).wantStatus(http.StatusTeapot)
+				w.submit(w.prefix+path, nil, "providerId", "github", "csrfToken", "wrong").wantStatus(http.StatusTeapot)
 			}
+			w.submit(w.prefix+"/update", []string{"Origin", w.origin}).wantBody(`"role":"admin"`)
+			w.submit(w.prefix+"/update", nil, "csrfToken", w.csrf(base)).wantBody(`"role":"admin"`)
 			w.wantSession(base, true)
 			w.submit(w.prefix+"/login", []string{"Origin", w.origin}, "providerId", "github").wantStatus(http.StatusSeeOther)
 			w.submit(w.prefix+"/login", nil, "providerId", "github", "csrfToken", w.csrf(base)).wantStatus(http.StatusSeeOther)

@@ -290,7 +290,9 @@ func readInput(w http.ResponseWriter, r *http.Request) (input, string) {
 				object = map[string]any{}
 				in[parent] = object
 			}
-			object[member] = text
+			if object[member] = text; parent == "authorizationParams" && len(values) > 1 {
+				object[member] = values
+			}
 			continue
 		}
 		if _, taken := in[name]; !taken {
@@ -353,12 +355,14 @@ func (in input) params(name string, problems *[]string) url.Values {
 	case map[string]any:
 		params := url.Values{}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			value := v[name]
-			text, ok := value.(string)
-			if !ok {
+			switch value := v[name].(type) {
+			case string:
+				params.Set(name, value)
+			case []string: // a form with several fields of this name
+				params[name] = value
+			default:
 				*problems = append(*problems, name+": Expected string, received "+kindOf(value))
 			}
-			params.Set(name, text)
 		}
 		return params
 	default:

@@ -17,7 +17,7 @@ try {
   const good = compile("use.ts", "gatehouse.d.ts")
   if (good.status !== 0) throw new Error(`the types don't compile:\n${good.stdout}${good.stderr}`)
   // Each of these programs is wrong, so that types that accept everything are noticed.
-  const wrong = ["signIn(1)", "signOut({ redirect: 'no' })", "const s: string = getSession()", "onSession(1)", "configure({})", "nothing()", "getSession().then((s) => s.user)"]
+  const wrong = ["signIn(1)", "signIn('a', {}, 1)", "signIn('a', {}, [['a']])", "signIn('a', {}, { a: 1 })", "signOut({ redirect: 'no' })", "const s: string = getSession()", "onSession(1)", "configure({})", "nothing()", "getSession().then((s) => s.user)"]
   for (const [i, line] of wrong.entries()) {
     writeFileSync(join(dir, `wrong${i}.ts`), `import * as g from "./gatehouse"\nconst { configure, getSession, onSession, signIn, signOut } = g\n${line.replace("nothing", "g.nothing")}\nexport {}\n`)
     if (compile(`wrong${i}.ts`).status === 0) throw new Error(`this compiles and should not: ${line}`)
