@@ -18,6 +18,6 @@ func (e *engine) errorPage(r *request) (*Result, error) {
 		}
 		return redirectTo(wire.WithQuery(custom, query)), nil
 	}
-	page := pages.Error{Look: e.look(), Type: failure, Code: r.query.Get("code"), SiteURL: r.origin, SignInURL: e.url(r, ActionSignIn)}
+	page := pages.Error{Look: e.look(), Type: failure, Code: r.query.Get("code"), SiteURL: e.config.home(r.origin), SignInURL: e.url(r, ActionSignIn)}
 	return html(page.Render(), page.Status()), nil
 }

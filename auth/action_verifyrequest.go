@@ -15,5 +15,5 @@ func (e *engine) verifyRequestPage(r *request) (*Result, error) {
 		}
 		return redirectTo(wire.WithQuery(custom, r.http.URL.RawQuery)), nil
 	}
-	return html(pages.VerifyRequest{Look: e.look(), SiteURL: r.origin}.Render(), http.StatusOK), nil
+	return html(pages.VerifyRequest{Look: e.look(), SiteURL: e.config.home(r.origin)}.Render(), http.StatusOK), nil
 }

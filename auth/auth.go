@@ -21,7 +21,7 @@ type Handler struct{ engine *engine }
 func New(config Config) (*Handler, error) {
 	e, problems := compile(inferred(config), unshared)
 	e.trustLoopback = config.TrustHost == nil
-	if problems = append(e.checkSecrets(e.onLoopback(nil)), problems...); len(problems) > 0 {
+	if problems = append(e.config.checkSecrets(), problems...); len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
 	e.warnAtStart(context.Background())

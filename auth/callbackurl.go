@@ -15,7 +15,7 @@ const maxCallbackURL = 1024
 
 // resolveCallbackURL decides where the browser goes at the end: to the URL in
 // the request, else to the URL in the cookie that an earlier request set, else
-// to the site. A candidate that is not an http(s) URL is ignored. So is a URL
+// to Config.Home. A candidate that is not an http(s) URL is ignored. So is a URL
 // in the request that is longer than maxCallbackURL; the cookie may hold a
 // longer one, which Callbacks.Redirect made.
 func (e *engine) resolveCallbackURL(ctx context.Context, origin, submitted, remembered string) (string, error) {
@@ -33,16 +33,25 @@ func (e *engine) resolveCallbackURL(ctx context.Context, origin, submitted, reme
 		}
 		return e.redirect(ctx, candidate, origin)
 	}
-	return origin, nil
+	return e.config.home(origin), nil
 }
 
-// defaultRedirect keeps the browser on the site.
-func defaultRedirect(_ context.Context, p RedirectParams) (string, error) {
-	if strings.HasPrefix(p.URL, "/") {
-		return p.BaseURL + p.URL, nil
+// home is the URL that Home names, on the site with the origin.
+func (c *Config) home(origin string) string {
+	if c.Home == "" || strings.HasPrefix(c.Home, "/") {
+		return origin + c.Home
 	}
-	if u, err := url.Parse(p.URL); err == nil && wire.OriginOf(u) == p.BaseURL {
-		return p.URL, nil
+	return c.Home
+}
+
+// keepOnSite is the default of Callbacks.Redirect: it keeps the browser on the
+// site. A URL of another site becomes home.
+func keepOnSite(target, origin, home string) string {
+	if strings.HasPrefix(target, "/") {
+		return origin + target
 	}
-	return p.BaseURL, nil
+	if u, err := url.Parse(target); err == nil && wire.OriginOf(u) == origin {
+		return target
+	}
+	return home
 }

@@ -1,12 +1,14 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"io"
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -29,8 +31,7 @@ type Config struct {
 	// that has only some of the methods is completed by adapter.Partial.
 	Adapter adapter.Adapter
 
-	// Secret is at least 32 random characters; a shorter one is refused unless the
-	// site is on loopback. It encrypts cookies and hashes tokens. A list serves
+	// Secret is at least 32 random characters; a shorter one is refused. It encrypts cookies and hashes tokens. A list serves
 	// rotation: put a new secret in front. The first encrypts, all decrypt. CSRF
 	// tokens and mail links are hashed with the whole list, as in Auth.js. Those
 	// that were made with an earlier list stay valid if that list is the end of
@@ -43,14 +44,21 @@ type Config struct {
 	// person who guesses a secret can sign in as anybody.
 	DangerouslyAcceptShortSecrets bool
 
-	// URL is the public URL of the site. Only scheme, host and port are used. If
-	// it is set, the origin of a request does not matter, so set it behind a
-	// proxy. Environment: AUTH_URL, NEXTAUTH_URL.
+	// URL is the public URL of the site: scheme, host and port. If it is set, the
+	// origin of a request does not matter, so set it behind a proxy. A path in it
+	// is the base path, if BasePath is empty; otherwise both must be equal.
+	// Environment: AUTH_URL, NEXTAUTH_URL.
 	URL string
 
 	// BasePath is the path that all routes are below; the default is /auth.
 	// Environment: the path of AUTH_URL or NEXTAUTH_URL.
 	BasePath string
+
+	// Home is where a sign-in and a sign-out end, and where the pages link to, if
+	// no callback URL says otherwise: a path such as /app, or an http(s) URL. The
+	// default is what stands before /auth or /api/auth in the base path: /app for
+	// /app/api/auth, and the origin of the site for /auth.
+	Home string
 
 	Session   SessionConfig
 	JWT       JWTConfig
@@ -289,7 +297,10 @@ const (
 // withDefaults fills in the defaults that are the same for every request.
 func (c Config) withDefaults() Config {
 	if c.BasePath == "" {
-		c.BasePath = defaultBasePath
+		c.BasePath = cmp.Or(pathOf(c.URL), defaultBasePath)
+	}
+	if before, ok := strings.CutSuffix(cleanBasePath(c.BasePath), "/auth"); ok && c.Home == "" {
+		c.Home = strings.TrimSuffix(before, "/api")
 	}
 	if c.Session.Strategy == "" {
 		c.Session.Strategy = StrategyJWT

@@ -87,7 +87,7 @@ func compile(c Config, share func(c *Config, origin string) *shared) (*engine, [
 // request is shared with the engines of earlier requests.
 func compileFor(hr *http.Request, c Config) *engine {
 	e, problems := compile(c, sharedWith)
-	e.problems = append(e.checkSecrets(e.onLoopback(hr)), problems...)
+	e.problems = append(e.config.checkSecrets(), problems...)
 	return e
 }
 

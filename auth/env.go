@@ -20,6 +20,7 @@ type Env func(name string) string
 // platform does not decide whether the host is trusted, and an AUTH_URL without
 // a path means the default base path, not the root of the site.
 func inferred(c Config) Config {
+	c.BasePath = cmp.Or(c.BasePath, pathOf(c.URL))
 	if u, err := url.Parse(siteURL(os.Getenv)); err == nil && c.BasePath == "" && strings.Trim(u.Path, "/") == "" {
 		c.BasePath = defaultBasePath
 	}
@@ -75,7 +76,7 @@ func setEnvDefaults(env Env, config *Config, suppressBasePathWarning bool) {
 		}
 	}
 	if config.BasePath == "" {
-		config.BasePath = defaultBasePath
+		config.BasePath = cmp.Or(pathOf(config.URL), defaultBasePath)
 	}
 	if len(config.Secret) == 0 {
 		for _, s := range []string{env("AUTH_SECRET_3"), env("AUTH_SECRET_2"), env("AUTH_SECRET_1"), cmp.Or(env("AUTH_SECRET"), env("NEXTAUTH_SECRET"))} {
@@ -98,6 +99,15 @@ func setEnvDefaults(env Env, config *Config, suppressBasePathWarning bool) {
 		providers[i] = providerFromEnv(env, p)
 	}
 	config.Providers = providers
+}
+
+// pathOf is the path of a URL, or empty if that is the root.
+func pathOf(site string) string {
+	u, err := url.Parse(site)
+	if err != nil || u.Host == "" || strings.Trim(u.Path, "/") == "" {
+		return ""
+	}
+	return u.Path
 }
 
 // isTrue reads a boolean variable; all values that are not clearly false are

@@ -85,7 +85,7 @@ func (e *engine) authorizeSignIn(ctx context.Context, r *request, p SignInParams
 func (e *engine) redirect(ctx context.Context, url, origin string) (string, error) {
 	decide := e.config.Callbacks.Redirect
 	if decide == nil {
-		decide = defaultRedirect
+		return keepOnSite(url, origin, e.config.home(origin)), nil
 	}
 	return guard(ctx, decide, RedirectParams{URL: url, BaseURL: origin})
 }

@@ -33,7 +33,7 @@ func (h *Handler) servePasskeys(w http.ResponseWriter, hr *http.Request) {
 		h.SendToSignIn(w, hr)
 		return
 	}
-	page := pages.Passkeys{Look: e.look(), HomeURL: r.origin, AuthURL: r.origin + e.basePath}
+	page := pages.Passkeys{Look: e.look(), HomeURL: e.config.home(r.origin), AuthURL: r.origin + e.basePath}
 	for _, p := range e.config.Providers {
 		if p, ok := p.(*WebAuthn); ok && page.Provider == "" {
 			page.Provider = p.id()

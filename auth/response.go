@@ -141,7 +141,7 @@ func (e *engine) kept(r *request) []*http.Cookie {
 		return nil
 	}
 	for _, c := range r.pending {
-		if c.MaxAge < 0 || c.Name == r.specs.CallbackURL.Name && r.callbackURL != r.origin {
+		if c.MaxAge < 0 || c.Name == r.specs.CallbackURL.Name && r.callbackURL != e.config.home(r.origin) {
 			kept = append(kept, c)
 		}
 	}

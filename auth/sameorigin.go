@@ -80,16 +80,3 @@ func (e *engine) trusts(hr *http.Request, origin string) error {
 	}
 	return &Error{Type: ErrUntrustedHost, Message: "the Host header is not trusted: set Config.URL (AUTH_URL), or Config.TrustHost if the header is checked before it gets here"}
 }
-
-// onLoopback reports whether the site that a request is made to can be reached
-// from this machine only. If hr is nil, it reports this for all requests that
-// will be served.
-func (e *engine) onLoopback(hr *http.Request) bool {
-	switch {
-	case e.origin != "":
-		return wire.IsLoopback(e.origin)
-	case hr != nil:
-		return wire.IsLoopback(wire.RequestOrigin(hr)) && wire.FromLoopback(hr)
-	}
-	return e.trustLoopback
-}

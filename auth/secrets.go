@@ -7,14 +7,13 @@ import (
 
 // minSecret is the least number of characters of a secret. Everybody gets a
 // CSRF cookie, and with the hash in it can test guesses of the secret without
-// asking the site. So a secret must be impossible to guess.
+// asking the site. So a secret must be impossible to guess, also on the machine
+// of a developer.
 const minSecret = 32
 
 // checkSecrets lists what is wrong with the secrets: a secret is missing, or is
-// so short that it can be guessed. On a loopback host, where nobody else gets a
-// cookie, a short secret is accepted.
-func (e *engine) checkSecrets(onLoopback bool) []error {
-	c := &e.config
+// so short that it can be guessed.
+func (c *Config) checkSecrets() []error {
 	var problems []error
 	problem := func(message string) {
 		problems = append(problems, &Error{Type: ErrMissingSecret, Message: message})
@@ -25,7 +24,7 @@ func (e *engine) checkSecrets(onLoopback bool) []error {
 	short := func(name string, secrets []string) {
 		for i, s := range secrets {
 			tail := i > 0 && c.DangerouslyAcceptShortSecrets
-			if s != "" && utf8.RuneCountInString(s) < minSecret && !tail && !onLoopback {
+			if s != "" && utf8.RuneCountInString(s) < minSecret && !tail {
 				problem(name + " has fewer than 32 characters, so it can be guessed; make one with openssl rand -hex 32")
 				return
 			}

@@ -37,11 +37,10 @@ func TestGuessableSecretsAreRefused(t *testing.T) {
 			URL: origin, Secret: []string{long}, Adapter: newStore(), Session: auth.SessionConfig{Strategy: auth.StrategyJWT},
 			Providers: []auth.Provider{&auth.Email{Secret: []string{short}, SendVerificationRequest: func(context.Context, auth.VerificationRequest) error { return nil }}},
 		}, false},
-		"short on this machine":               {auth.Config{URL: "http://localhost:3000", Secret: []string{short}}, true},
-		"short on this machine, by address":   {auth.Config{URL: "http://127.0.0.1", Secret: []string{short}}, true},
-		"short for whoever is on loopback":    {auth.Config{Secret: []string{short}}, true},
-		"short for a host that looks like it": {auth.Config{URL: "http://localhost.example.com", Secret: []string{short}}, false},
-		"short for every trusted host":        {auth.Config{TrustHost: new(true), Secret: []string{short}}, false},
+		"short on this machine":             {auth.Config{URL: "http://localhost:3000", Secret: []string{short}}, false},
+		"short on this machine, by address": {auth.Config{URL: "http://127.0.0.1", Secret: []string{short}}, false},
+		"three letters":                     {auth.Config{Secret: []string{"abc"}}, false},
+		"short for every trusted host":      {auth.Config{TrustHost: new(true), Secret: []string{short}}, false},
 	} {
 		c.config.Logger = slog.New(slog.DiscardHandler)
 		_, err := auth.New(c.config)
@@ -52,26 +51,13 @@ func TestGuessableSecretsAreRefused(t *testing.T) {
 			t.Errorf("%s: the error holds the secret", name)
 		}
 	}
-	for name, c := range map[string]struct {
-		host, peer, forwarded string
-		status                int
-	}{
-		"remote":                           {"app.example.com", "203.0.113.5:4000", "", 500},
-		"loopback":                         {"localhost:3000", "127.0.0.1:4000", "", 200},
-		"loopback, IPv6":                   {"[::1]:3000", "[::1]:4000", "", 200},
-		"remote that says localhost":       {"localhost:3000", "203.0.113.5:4000", "", 500},
-		"remote, by way of a proxy here":   {"localhost:3000", "127.0.0.1:4000", "203.0.113.5", 500},
-		"loopback, by way of a proxy here": {"localhost:3000", "127.0.0.1:4000", "127.0.0.1", 200},
-	} {
+	for _, host := range []string{"app.example.com", "localhost:3000", "[::1]:3000"} {
 		r := httptest.NewRequest(http.MethodGet, "/auth/csrf", nil)
-		r.Host, r.RemoteAddr = c.host, c.peer
-		if c.forwarded != "" {
-			r.Header.Set("X-Forwarded-For", c.forwarded)
-		}
+		r.Host, r.RemoteAddr = host, "127.0.0.1:4000"
 		res := auth.Auth(r, auth.Config{Secret: []string{short}, TrustHost: new(true), Logger: slog.New(slog.DiscardHandler)})
 		res.Body.Close()
-		if res.StatusCode != c.status {
-			t.Errorf("%s: Auth: got status %d, want %d", name, res.StatusCode, c.status)
+		if res.StatusCode != http.StatusInternalServerError {
+			t.Errorf("%s: Auth: got status %d, want 500", host, res.StatusCode)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -225,7 +226,7 @@ func (e *engine) serverRequest(hr *http.Request, action Action, to string) (*req
 		to = hr.Referer()
 	}
 	if to == "" {
-		to = "/"
+		to = cmp.Or(e.config.Home, "/")
 	}
 	r.method, r.trusted, r.form = http.MethodPost, true, Form{"callbackUrl": to}
 	return r, nil

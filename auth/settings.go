@@ -77,13 +77,22 @@ func (e *engine) checkPages() []error {
 			continue
 		}
 		u, err := url.Parse(page.url)
-		path := strings.HasPrefix(page.url, "/") && !strings.HasPrefix(page.url, "//") && !strings.HasPrefix(page.url, `/\`)
 		switch {
-		case err != nil || !path && (u.Scheme != "http" && u.Scheme != "https" || u.Host == ""):
+		case err != nil || !isPage(page.url):
 			problems = append(problems, &Error{Type: ErrAuth, Message: fmt.Sprintf("Config.Pages.%s is %q, want a path such as /login, or an http(s) URL", page.name, page.url)})
 		case page.action != "" && u.Path == e.basePath+"/"+string(page.action) && (u.Host == "" || wire.OriginOf(u) == e.origin):
 			problems = append(problems, &Error{Type: ErrErrorPageLoop, Message: fmt.Sprintf("Config.Pages.%s is the route that it replaces, so it leads back to itself", page.name)})
 		}
 	}
 	return problems
+}
+
+// isPage reports whether s is a path of the site or an http(s) URL.
+func isPage(s string) bool {
+	if strings.HasPrefix(s, "/") {
+		_, err := url.Parse(s)
+		return err == nil && s == onSite(s)
+	}
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }

@@ -24,12 +24,20 @@ func (e *engine) check() []error {
 		problems = append(problems, &Error{Type: t, Message: fmt.Sprintf(format, args...)})
 	}
 	if c.URL != "" {
-		if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		switch u, err := url.Parse(c.URL); {
+		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 			problem(ErrAuth, "Config.URL (AUTH_URL) is not an http(s) URL")
+		case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil:
+			problem(ErrAuth, "Config.URL (AUTH_URL) must have no user, no query and no fragment")
+		case strings.Trim(u.Path, "/") != "" && cleanBasePath(u.Path) != e.basePath:
+			problem(ErrAuth, "Config.URL (AUTH_URL) has the path %q and BasePath is %q: make them equal, or leave the path of the URL out", u.Path, c.BasePath)
 		}
 	}
-	if strings.ContainsAny(c.BasePath, "?#% ") {
-		problem(ErrAuth, "Config.BasePath %q must not contain a space, ?, # or %%", c.BasePath)
+	if strings.ContainsAny(c.BasePath, "?#% ") || strings.Contains(c.BasePath, "://") {
+		problem(ErrAuth, "Config.BasePath %q must be a path without a space, ?, # or %%", c.BasePath)
+	}
+	if c.Home != "" && !isPage(c.Home) {
+		problem(ErrAuth, "Config.Home is %q, want a path such as /app, or an http(s) URL", c.Home)
 	}
 	problems = append(problems, c.checkRedirectProxy()...)
 	if c.Session.MaxAge < 0 || *c.Session.UpdateAge < 0 || c.JWT.MaxAge < 0 || c.Session.AbsoluteMaxAge < 0 {

@@ -22,12 +22,13 @@ var Module string
 //go:embed gatehouse.d.ts
 var Types string
 
-// Prefix is the path that Handler is mounted on.
+// Prefix is the path that Handler is mounted on. On a site below a path it stands
+// after that path: /app/gatehouse/ for a site below /app.
 const Prefix = "/gatehouse/"
 
 // Path is the path of the module with the hash of its content in it, for
 // script and import elements: what it names never changes, so that browsers
-// keep it for a year. The same module without hash, Prefix + "gatehouse.js", is
+// keep it for a year. On a site below a path put that path before it. The same module without hash, Prefix + "gatehouse.js", is
 // asked for again each time.
 func Path() string { return files()["module"].path }
 
@@ -66,7 +67,7 @@ var files = sync.OnceValue(func() map[string]file {
 //	mux.Handle("GET "+client.Prefix, client.Handler())
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		f, ok := files()[r.URL.Path]
+		f, ok := files()[r.URL.Path[max(0, strings.LastIndex(r.URL.Path, Prefix)):]]
 		if !ok || r.Method != http.MethodGet && r.Method != http.MethodHead {
 			http.NotFound(w, r)
 			return

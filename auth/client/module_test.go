@@ -45,6 +45,20 @@ func TestModuleIsSmall(t *testing.T) {
 	}
 }
 
+// TestBelowAPath: on a site below a path the module is served below that path, and
+// nothing else is.
+func TestBelowAPath(t *testing.T) {
+	t.Parallel()
+	for path, status := range map[string]int{
+		"/app" + client.Path(): 200, "/app" + client.Prefix + "gatehouse.js": 200, "/a/b" + client.Prefix + "passkey.js": 200,
+		client.Prefix + "x.js": 404, client.Prefix + "../gatehouse.js": 404, "/app/gatehouse.js": 404, "/app": 404,
+	} {
+		if w := serve(http.MethodGet, path); w.Code != status {
+			t.Errorf("%s: status %d, want %d", path, w.Code, status)
+		}
+	}
+}
+
 // TestPathIsImmutable: the path with the hash may be kept for a year, the plain
 // one is asked for again.
 func TestPathIsImmutable(t *testing.T) {

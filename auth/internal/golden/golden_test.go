@@ -187,7 +187,7 @@ func TestDefaultChecks(t *testing.T) {
 		ID: "idp", ClientID: "id", ClientSecret: "secret", Authorization: auth.AuthorizationEndpoint{URL: "https://idp.example.com/authorize"},
 		Token: auth.TokenEndpoint{URL: "https://idp.example.com/token"}, UserInfo: auth.UserInfoEndpoint{URL: "https://idp.example.com/userinfo"},
 	}
-	c := auth.Config{Secret: []string{"s"}, SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{p}}
+	c := auth.Config{Secret: []string{liveSecret}, SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{p}}
 	resp := serve(t, c, http.MethodPost, "/auth/signin/idp", nil, "")
 	location, err := resp.Location()
 	if err != nil {

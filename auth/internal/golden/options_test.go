@@ -73,7 +73,7 @@ func TestDefaultCookieVectors(t *testing.T) {
 	}](t, "functions.json").DefaultCookies {
 		made := map[string]string{}
 		config := auth.Config{
-			Secret: []string{"s"}, UseSecureCookies: &row.UseSecureCookies, SkipCSRFCheck: auth.SkipCSRFCheck,
+			Secret: []string{liveSecret}, UseSecureCookies: &row.UseSecureCookies, SkipCSRFCheck: auth.SkipCSRFCheck,
 			Providers: []auth.Provider{
 				&auth.OAuth{
 					ID: "idp", Type: auth.TypeOIDC, Issuer: "https://idp.example", ClientID: "id", ClientSecret: "secret",
@@ -148,7 +148,7 @@ func TestSerializeCookieVectors(t *testing.T) {
 		case o.MaxAge != nil && *o.MaxAge != float64(int(*o.MaxAge)):
 			c.meaningless++ // a duration is cut to the second; the browser sees no difference
 		case row.Error != "":
-			config := auth.Config{Secret: []string{"s"}, URL: origin, Logger: slog.New(slog.DiscardHandler)}
+			config := auth.Config{Secret: []string{liveSecret}, URL: origin, Logger: slog.New(slog.DiscardHandler)}
 			config.Cookies.SessionToken = auth.CookieConfig{Name: row.Name, Path: o.Path, Domain: o.Domain}
 			if _, err := auth.New(config); err == nil {
 				t.Errorf("%q with %+v: got a handler, want an error", row.Name, o)
@@ -178,7 +178,7 @@ func wireValue(t *testing.T, value string) string {
 	if value == "" {
 		return "" // this cookie is deleted
 	}
-	config := auth.Config{Secret: []string{"s"}, SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{
+	config := auth.Config{Secret: []string{liveSecret}, SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{
 		&auth.Credentials{Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) { return &auth.User{ID: "1"}, nil }},
 	}}
 	config.JWT.Encode = func(context.Context, jwt.EncodeParams) (string, error) { return value, nil }
@@ -240,7 +240,7 @@ func TestMergeVectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config := auth.Config{Secret: []string{"s"}, SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{made}}
+		config := auth.Config{Secret: []string{liveSecret}, SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{made}}
 		list := serve(t, config, http.MethodGet, "/auth/providers", nil, "")
 		resp := serve(t, config, http.MethodPost, "/auth/signin/github", nil, "")
 		u, err := url.Parse(resp.Header.Get("Location"))

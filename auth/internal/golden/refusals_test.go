@@ -33,6 +33,7 @@ var refusals = []*refusal{
 	{"34: all methods that will be called are asked of the adapter at start", auth.ErrMissingAdapterMethods, regexp.MustCompile("."), nil},
 	{"two providers with one ID are refused", auth.ErrInvalidProvider, regexp.MustCompile("another provider"), nil},
 	{"a redirect proxy URL that is not a URL is refused at start", auth.ErrAuth, regexp.MustCompile("RedirectProxyURL"), nil},
+	{"secrets that can be guessed are refused", auth.ErrMissingSecret, regexp.MustCompile("fewer than 32 characters"), nil},
 	{"a Partitioned cookie without Secure is refused, as browsers refuse it", auth.ErrAuth, regexp.MustCompile("[Pp]artitioned"), nil},
 }
 
@@ -92,18 +93,30 @@ func (s *scenario) signsInWithCredentials() bool {
 }
 
 // allRefused checks that every request of a scenario is answered with the
-// refusal.
+// refusal, from the first one that has a refused configuration.
 func (r *replay) allRefused(f *refusal) error {
+	refused := false
 	for i := range r.scenario.Steps {
 		s := &r.scenario.Steps[i]
 		if s.Kind == "csrf" {
 			s = &step{Request: recordedRequest{Method: http.MethodGet, URL: s.URL}}
+		} else if s.Kind == "config" {
+			if err := r.replayStep(s); err != nil {
+				return err
+			}
+			continue
 		} else if s.Kind != "request" {
 			continue
 		}
-		if _, err := r.send(s); !errors.Is(err, f) {
+		s.Response.Status = 0 // whatever Auth.js answered
+		if _, err := r.send(s); errors.Is(err, f) {
+			refused = true
+		} else if refused || err != nil {
 			return fmt.Errorf("step %d is not refused", i)
 		}
+	}
+	if !refused {
+		return errors.New("no step is refused")
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -63,6 +64,18 @@ func credentials() auth.Provider {
 	return &auth.Credentials{Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) { return nil, nil }}
 }
 
+// guessable reports whether a secret is one of those that we refuse on purpose.
+func guessable(secrets list) bool {
+	return slices.ContainsFunc(secrets, func(s string) bool { return utf8.RuneCountInString(s) < 32 })
+}
+
+func wantRefused(t *testing.T, resp *response) {
+	t.Helper()
+	if err := wantRefusal(resp.Response, resp.body); err != nil || resp.StatusCode != http.StatusInternalServerError {
+		t.Errorf("status %d, %v; a secret that can be guessed is refused", resp.StatusCode, err)
+	}
+}
+
 func TestCSRFVectors(t *testing.T) {
 	t.Parallel()
 	file := load[struct {
@@ -88,6 +101,10 @@ func TestCSRFVectors(t *testing.T) {
 				header.Set("Cookie", file.CookieName+"="+*row.Cookie)
 			}
 			resp := serve(t, c, http.MethodGet, "/auth/csrf", header, "")
+			if guessable(row.Secret) {
+				wantRefused(t, resp)
+				return
+			}
 			var got struct{ CSRFToken string }
 			if err := json.Unmarshal(resp.body, &got); err != nil {
 				t.Fatal(err)
@@ -145,7 +162,11 @@ func TestEmailHashVectors(t *testing.T) {
 			}
 			c := auth.Config{Secret: row.Secret, Providers: []auth.Provider{p}, Adapter: editsTokens{s}, SkipCSRFCheck: auth.SkipCSRFCheck}
 			form := url.Values{"email": {row.Email}}.Encode()
-			serve(t, c, http.MethodPost, "/auth/signin/email", http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, form)
+			resp := serve(t, c, http.MethodPost, "/auth/signin/email", http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, form)
+			if guessable(row.Secret) || row.ProviderSecret != "" && guessable(list{row.ProviderSecret}) {
+				wantRefused(t, resp)
+				return
+			}
 			counted := slices.ContainsFunc(s.tokens, isTry)
 			s.tokens = slices.DeleteFunc(s.tokens, isTry)
 			if len(s.tokens) != 1 {
@@ -175,7 +196,7 @@ func TestEmailHashVectors(t *testing.T) {
 			}
 			// A sign-in here accepts the link and the row that Auth.js made.
 			s.tokens = []adapter.VerificationToken{{Identifier: row.Identifier, Token: row.Hash, Expires: time.Now().Add(time.Hour)}}
-			resp := serve(t, c, http.MethodPost, strings.TrimPrefix(row.Link, origin), nil, "")
+			resp = serve(t, c, http.MethodPost, strings.TrimPrefix(row.Link, origin), nil, "")
 			if resp.Header.Get("Location") != origin || len(s.sessions) != 1 || len(s.tokens) != 0 {
 				t.Errorf("the link of the original led to %s, with %d sessions and %d tokens left", resp.Header.Get("Location"), len(s.sessions), len(s.tokens))
 			}
@@ -404,7 +425,7 @@ func TestActionVectors(t *testing.T) {
 		// 13: the base path is not a regular expression, and must end at a
 		// slash.
 		refused := row.Error != "" || row.Pathname == "/authsignin" || row.Pathname == "/axb/signin"
-		resp := serve(t, auth.Config{Secret: []string{"s"}, BasePath: row.BasePath, Providers: []auth.Provider{credentials()}}, http.MethodGet, row.Pathname, nil, "")
+		resp := serve(t, auth.Config{Secret: []string{liveSecret}, BasePath: row.BasePath, Providers: []auth.Provider{credentials()}}, http.MethodGet, row.Pathname, nil, "")
 		if got := resp.StatusCode == http.StatusBadRequest; got != refused {
 			t.Errorf("%s below %s: got status %d, want refused: %v", row.Pathname, row.BasePath, resp.StatusCode, refused)
 		}
@@ -482,7 +503,7 @@ func TestCookieVectors(t *testing.T) {
 func TestChunkReplaceVectors(t *testing.T) {
 	t.Parallel()
 	for i, row := range load[functions](t, "functions.json").ChunkReplace {
-		c := auth.Config{Secret: []string{"s"}, Providers: []auth.Provider{credentials()}}
+		c := auth.Config{Secret: []string{liveSecret}, Providers: []auth.Provider{credentials()}}
 		c.JWT.Encode = func(context.Context, jwt.EncodeParams) (string, error) {
 			return strings.Repeat("x", row.NewLength), nil
 		}
@@ -516,7 +537,7 @@ func TestErrorVectors(t *testing.T) {
 		if row.Class == "SignInError" {
 			continue // the base class has no error type of its own
 		}
-		c := auth.Config{Secret: []string{"s"}, SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{
+		c := auth.Config{Secret: []string{liveSecret}, SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{
 			&auth.Credentials{Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) {
 				return nil, &auth.Error{Type: auth.ErrorType(row.Type), Message: "Some message."}
 			}},

@@ -75,7 +75,7 @@ type SignOut struct {
 // VerifyRequest is the page that says that a mail was sent.
 type VerifyRequest struct {
 	Look *Look
-	// SiteURL is the origin of the site.
+	// SiteURL is the home page of the site.
 	SiteURL string
 }
 
@@ -88,7 +88,7 @@ type Error struct {
 	Type string
 	// Code gives the reason of a WebAuthnVerificationError.
 	Code string
-	// SiteURL is the origin of the site, SignInURL its sign-in page. Both are
+	// SiteURL is the home page of the site, SignInURL its sign-in page. Both are
 	// empty if they are not known.
 	SiteURL   string
 	SignInURL string

@@ -11,7 +11,7 @@ type Passkeys struct {
 	AuthURL, Provider string
 	// CSRFToken is empty if the protection is off.
 	CSRFToken string
-	// HomeURL is the origin of the site.
+	// HomeURL is the home page of the site.
 	HomeURL string
 	// Notice and Error report the result of a change.
 	Notice, Error string
