@@ -8,7 +8,8 @@ import (
 )
 
 // callbackCredentials serves POST callback for a credentials provider: it asks
-// the application whether the submitted form is right. No adapter is involved.
+// the application whether the submitted form is right. No adapter is involved,
+// unless the browser has proven an address that the user holds.
 func (e *engine) callbackCredentials(ctx context.Context, r *request, p *Credentials) (*Result, error) {
 	if err := r.needCSRF(); err != nil {
 		return nil, err
@@ -40,6 +41,11 @@ func (e *engine) callbackCredentials(ctx context.Context, r *request, p *Credent
 	if stop != nil || err != nil {
 		return stop, err
 	}
+	if p.UsesAdapterIDs {
+		if err := e.proveEarlier(ctx, e.earlierProof(r), user.ID); err != nil {
+			return nil, err
+		}
+	}
 	return e.finishSignIn(ctx, r, &signedIn{user: &user, account: account, stored: p.UsesAdapterIDs})
 }
 
@@ -61,4 +67,18 @@ func withCode(err error) error {
 		coded.Cause = nil
 	}
 	return coded
+}
+
+// proveEarlier records that the address of the user was proven in the same
+// browser before.
+func (e *engine) proveEarlier(ctx context.Context, earlier *provenAddress, userID string) error {
+	if earlier == nil || earlier.userID != userID {
+		return nil
+	}
+	user, err := e.store.user(ctx, userID)
+	if err != nil || user == nil {
+		return err
+	}
+	_, err = e.noteProof(ctx, &identity{earlier: earlier}, user)
+	return err
 }

@@ -58,16 +58,16 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 		e.signInFailed(ctx, r, err)
 		return redirectTo(e.signInURL(r)), nil
 	}
-	user := id.user
+	user, approvedAs := id.user, ""
 	if err := e.lookUp(ctx, id); err != nil {
 		return nil, err
 	}
 	if id.owner != nil {
-		user = userFromRecord(id.owner)
+		user, approvedAs = userFromRecord(id.owner), id.owner.ID
 	}
 	id.begun = checks.By
 	r.answeredBy = params.Get("iss")
-	return e.complete(ctx, r, *id, SignInParams{User: user, Account: id.account, Profile: profile})
+	return e.complete(ctx, r, *id, approvedAs, SignInParams{User: user, Account: id.account, Profile: profile})
 }
 
 // answer returns the parameters of the authorization answer: those of the form

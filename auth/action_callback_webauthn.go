@@ -142,11 +142,17 @@ func (e *engine) usePasskey(ctx context.Context, r *request, p *WebAuthn, ceremo
 		return nil, err
 	}
 	account := passkeyAccount(p, answer.CredentialID, owner.ID)
-	stop, err := e.authorizeSignIn(ctx, r, SignInParams{User: owner, Account: account})
+	params := SignInParams{User: owner, Account: account}
+	stop, err := e.authorizeSignIn(ctx, r, params)
 	if stop != nil || err != nil {
 		return stop, err
 	}
-	done, err := e.login(ctx, e.browser(ctx, r), identity{user: owner, account: account, earlier: e.earlierProof(r)})
+	id := &identity{user: owner, account: account, earlier: e.earlierProof(r)}
+	e.ask(r, id, owner.ID, params)
+	done, err := e.login(ctx, e.browser(ctx, r), id)
+	if stop, ok := errors.AsType[*stopped](err); ok {
+		return stop.result, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -166,11 +172,17 @@ func (e *engine) registerPasskey(ctx context.Context, r *request, p *WebAuthn, c
 	}
 	made.Created = new(e.config.Clock())
 	account := passkeyAccount(p, made.ProviderAccountID, "")
-	stop, err := e.authorizeSignIn(ctx, r, SignInParams{User: ceremony.user, Account: account})
+	params := SignInParams{User: ceremony.user, Account: account}
+	stop, err := e.authorizeSignIn(ctx, r, params)
 	if stop != nil || err != nil {
 		return stop, err
 	}
-	done, err := e.login(ctx, e.browser(ctx, r), identity{user: ceremony.user, account: account, authenticator: made, begun: ceremony.By})
+	id := &identity{user: ceremony.user, account: account, authenticator: made, begun: ceremony.By}
+	e.ask(r, id, ceremony.By.User, params)
+	done, err := e.login(ctx, e.browser(ctx, r), id)
+	if stop, ok := errors.AsType[*stopped](err); ok {
+		return stop.result, nil
+	}
 	if err != nil {
 		if errors.Is(err, adapter.ErrConflict) {
 			err = &Error{Type: ErrAccountNotLinked, Message: "the passkey or the address belongs to another user already", Cause: err}

@@ -13,8 +13,9 @@ import (
 )
 
 // complete ends a sign-in after the provider has identified the person: it asks
-// Callbacks.SignIn, signs in, and redirects the browser.
-func (e *engine) complete(ctx context.Context, r *request, id identity, p SignInParams) (*Result, error) {
+// Callbacks.SignIn, signs in, and redirects the browser. approvedAs is the ID of
+// p.User if the adapter stores that user.
+func (e *engine) complete(ctx context.Context, r *request, id identity, approvedAs string, p SignInParams) (*Result, error) {
 	stop, err := e.authorizeSignIn(ctx, r, p)
 	if stop != nil || err != nil {
 		return stop, err
@@ -22,12 +23,16 @@ func (e *engine) complete(ctx context.Context, r *request, id identity, p SignIn
 	if e.config.Callbacks.SignIn != nil { // the callback took time: the account may have another owner by now
 		id.asked = false
 	}
-	return e.completeAuthorized(ctx, r, id)
+	e.ask(r, &id, approvedAs, p)
+	return e.completeAuthorized(ctx, r, &id)
 }
 
-func (e *engine) completeAuthorized(ctx context.Context, r *request, id identity) (*Result, error) {
+func (e *engine) completeAuthorized(ctx context.Context, r *request, id *identity) (*Result, error) {
 	id.earlier = e.earlierProof(r)
 	done, err := e.login(ctx, e.browser(ctx, r), id)
+	if stop, ok := errors.AsType[*stopped](err); ok {
+		return stop.result, nil
+	}
 	if held, ok := errors.AsType[*heldAddress](err); ok {
 		return e.heldAddressPage(r, held)
 	}
@@ -51,12 +56,20 @@ func (e *engine) heldAddressPage(r *request, held *heldAddress) (*Result, error)
 	}
 	page := pages.HeldAddress{
 		Look: e.look(), Email: id.user.Email, Passkey: held.ways.passkeys > 0, SignInURL: e.signInURL(r), Unknown: held.ways.unknown,
+		OtherWays: held.ways.unknown || held.ways.sessions || held.ways.unlisted && !e.passwords,
 		AfreshURL: e.providerURL(r, ActionCallback, id.account.Provider), CSRFToken: r.csrf.Token, CallbackURL: r.callbackURL,
 	}
 	for _, p := range e.config.Providers {
-		if p, ok := p.(*OAuth); ok && p.ID != id.account.Provider && held.ways.may(p.ID) {
-			shown, _ := e.pageProvider(r, p)
-			page.Providers = append(page.Providers, shown)
+		switch p := p.(type) {
+		case *OAuth:
+			if p.ID != id.account.Provider && held.ways.may(p.ID) {
+				shown, _ := e.pageProvider(r, p)
+				page.Providers = append(page.Providers, shown)
+			}
+		case *Credentials:
+			if held.ways.unlisted {
+				page.Credentials = append(page.Credentials, p.wayIn())
+			}
 		}
 	}
 	for _, a := range held.ways.accounts {
@@ -169,14 +182,16 @@ func (e *engine) startAfresh(ctx context.Context, r *request) (*Result, error) {
 	}
 	id := proven.id
 	id.afresh = true
-	if id.account.Type == TypeEmail {
-		id.account.UserID = proven.userID
-	}
 	var err error
 	if id.user.ID, err = wire.RandomUUID(e.config.Random); err != nil {
 		return nil, err
 	}
+	approvedAs := ""
+	if id.account.Type == TypeEmail { // Callbacks.SignIn was asked about the user who holds the address
+		id.account.UserID, approvedAs = id.user.ID, proven.userID
+	}
+	e.ask(r, &id, approvedAs, SignInParams{User: id.user, Account: id.account})
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
 	defer cancel()
-	return e.completeAuthorized(ctx, r, id)
+	return e.completeAuthorized(ctx, r, &id)
 }

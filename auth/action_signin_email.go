@@ -22,7 +22,7 @@ func (e *engine) signInEmail(ctx context.Context, r *request, p *Email) (*Result
 	if err := e.limit(ctx, r, Attempt{Provider: p.id(), Type: TypeEmail, Identifier: identifier}); err != nil {
 		return nil, err
 	}
-	user, err := e.userOfEmail(ctx, identifier)
+	user, _, err := e.userOfEmail(ctx, identifier)
 	if err != nil {
 		return nil, err
 	}
@@ -92,16 +92,16 @@ func (e *engine) verificationKeys(p *Email) wire.HashKeys {
 
 // userOfEmail returns the user with the address, or a new user who is not
 // stored yet.
-func (e *engine) userOfEmail(ctx context.Context, email string) (*User, error) {
+func (e *engine) userOfEmail(ctx context.Context, email string) (user *User, stored bool, err error) {
 	record, err := e.store.userByEmail(ctx, email)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if record != nil {
-		return userFromRecord(record), nil
+		return userFromRecord(record), true, nil
 	}
 	id, err := wire.RandomUUID(e.config.Random)
-	return &User{ID: id, Email: email}, err
+	return &User{ID: id, Email: email}, false, err
 }
 
 var errNoEmail = errors.New("no e-mail address was submitted")

@@ -13,7 +13,8 @@ import (
 // the address is verified. A user whose EmailVerified is nil holds their
 // address without a proof: anybody may have created that user, with an address
 // that belongs to somebody else. Such a user is never merged with the person
-// who proves the address, unless that person signs in as the user as well.
+// who proves the address, unless that person signs in as the user as well, or
+// certainly nobody else can sign in as the user.
 
 // heldAddress is the error of a login that proved an address, if the address is
 // held by a user who has not proven it and who has other ways to sign in. The
@@ -43,14 +44,17 @@ type provenAddress struct {
 // the identity, or nil if the address is free now. Otherwise the error is a
 // *heldAddress.
 func (e *engine) claimAddress(ctx context.Context, id *identity, holder *adapter.User) (*adapter.User, error) {
-	ways, err := e.store.waysIn(ctx, holder.ID)
+	ways, err := e.waysIn(ctx, holder)
 	switch {
 	case err != nil:
 		return nil, err
-	case ways.none() && e.store.endsSessions():
+	case ways.none() && !ways.sessions:
 		return e.give(ctx, id, holder)
 	case !id.afresh:
 		return nil, &heldAddress{holder, ways, *id}
+	}
+	if err := id.approve(ctx, nil); err != nil {
+		return nil, err
 	}
 	if _, err := e.store.updateUser(ctx, adapter.UserUpdate{ID: holder.ID, Email: adapter.To("")}); err != nil {
 		return nil, raced(err)
@@ -59,17 +63,39 @@ func (e *engine) claimAddress(ctx context.Context, id *identity, holder *adapter
 	return nil, nil
 }
 
+// waysIn returns the ways to sign in as a user whose address is not proven:
+// those that the adapter lists, and what Callbacks.NoOtherWayIn or else the
+// configuration says about others.
+func (e *engine) waysIn(ctx context.Context, user *adapter.User) (waysIn, error) {
+	ways, err := e.store.waysIn(ctx, user.ID)
+	if err != nil {
+		return waysIn{}, err
+	}
+	ways.unlisted, ways.sessions = e.passwords, !e.store.endsSessions()
+	if ask := e.config.Callbacks.NoOtherWayIn; ask != nil && !ways.unknown {
+		no, err := guard(ctx, ask, userFromRecord(user))
+		if err != nil {
+			return waysIn{}, err
+		}
+		ways.unlisted, ways.sessions = !no, ways.sessions && !no
+	}
+	return ways, nil
+}
+
 // give makes the identity that has proven the address the owner of a user who
 // has no way to sign in. The sessions of the user end. If an account is linked
 // to the user meanwhile, the change is undone.
 func (e *engine) give(ctx context.Context, id *identity, holder *adapter.User) (*adapter.User, error) {
+	if err := id.approve(ctx, holder); err != nil {
+		return nil, err
+	}
 	now := e.config.Clock()
 	given, err := e.store.updateUser(ctx, adapter.UserUpdate{ID: holder.ID, EmailVerified: adapter.To(&now)})
 	if err != nil {
 		return nil, raced(err)
 	}
-	ways, err := e.store.waysIn(ctx, holder.ID)
-	if err == nil && ways.none() {
+	ways, err := e.waysIn(ctx, holder)
+	if err == nil && ways.none() && !ways.sessions {
 		return given, e.store.endSessions(ctx, holder.ID)
 	}
 	_, undone := e.store.updateUser(context.WithoutCancel(ctx), adapter.UserUpdate{ID: holder.ID, EmailVerified: adapter.To[*time.Time](nil)})
@@ -95,7 +121,7 @@ func (e *engine) mayTakeAddress(ctx context.Context, id *identity, holder *adapt
 	case holder.EmailVerified != nil:
 		return holder, nil
 	default: // nothing is proven, so a user is linked only if nobody can sign in as the user
-		ways, err := e.store.waysIn(ctx, holder.ID)
+		ways, err := e.waysIn(ctx, holder)
 		if err != nil || ways.none() {
 			return holder, err
 		}
@@ -122,7 +148,7 @@ func (e *engine) noteProof(ctx context.Context, id *identity, user *adapter.User
 		if id.proof != EmailProven || asciiLower(id.user.Email) != asciiLower(user.Email) {
 			return user, nil
 		}
-		ways, err := e.store.waysIn(ctx, user.ID)
+		ways, err := e.waysIn(ctx, user)
 		if err != nil || !ways.only(id.key()) {
 			return user, err
 		}

@@ -9,9 +9,21 @@ import (
 // Callbacks let the application decide. Each is optional. See docs/protocol.md, "Events and callbacks".
 type Callbacks struct {
 	// SignIn decides whether a person whom a provider has authenticated may sign
-	// in. The default allows everybody. An error that is an *Error of this package
+	// in. The default allows everybody. It is called again if the sign-in then
+	// continues as another user, for example as the user who is signed in and
+	// whom the account is linked to, or as a new user. An error that is an *Error of this package
 	// is kept; any other error, or a panic, becomes ErrAccessDenied.
 	SignIn func(ctx context.Context, p SignInParams) (SignInDecision, error)
+
+	// NoOtherWayIn reports whether nobody can sign in as a user, or is signed in as
+	// the user, except with the accounts and passkeys that the adapter lists. It
+	// is asked about a user whose address is not proven, when another person
+	// proves the address. The default is true if there is no Credentials provider
+	// and all sessions of the user can be ended, which needs StrategyDatabase and
+	// adapter.SessionLists. If the result is false, the person is asked what to
+	// do. Set it if users may have passwords, and answer from your table of
+	// passwords: true for a user whom you only invited.
+	NoOtherWayIn func(ctx context.Context, user *User) (bool, error)
 
 	// Link decides whether an account of a provider may be linked to a user who
 	// already exists. The default allows it. The result false refuses the sign-in

@@ -33,8 +33,9 @@ type engine struct {
 	sealer        *began.Sealer
 	store         *store // nil without an adapter
 	look          func() *pages.Look
-	// otherWays says that users can have accounts or passkeys.
-	otherWays bool
+	// otherWays says that users can have accounts, passkeys or passwords;
+	// passwords says that they can have passwords.
+	otherWays, passwords bool
 	// emailProviders is the number of e-mail providers.
 	emailProviders int
 	*shared
@@ -62,6 +63,7 @@ func compile(c Config, share func(c *Config, origin string) *shared) (*engine, [
 	e.shared = share(&e.config, e.origin)
 	e.sealer = &began.Sealer{Clock: c.Clock, Random: c.Random, Secrets: c.JWT.Secret, Keys: e.keys, CSRF: e.csrfKeys, Spent: e.spent}
 	e.oauth = map[string]*oauthClient{}
+	e.otherWays = c.Callbacks.NoOtherWayIn != nil
 	for _, p := range c.Providers {
 		if isNil(p) {
 			continue
@@ -73,6 +75,7 @@ func compile(c Config, share func(c *Config, origin string) *shared) (*engine, [
 		case TypeEmail:
 			e.emailProviders++
 		case TypeCredentials:
+			e.otherWays, e.passwords = true, true
 		}
 		if p, ok := p.(*OAuth); ok {
 			client := newOAuthClient(&e.config, p, e.shared)

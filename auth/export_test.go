@@ -32,7 +32,7 @@ var ErrHeldAddress = errors.New("another user holds the address")
 // Login is the decision tree at the end of every sign-in except those with
 // credentials.
 func (h *Handler) Login(ctx context.Context, r *http.Request, id Identity) (*LoggedIn, error) {
-	done, err := h.engine.login(ctx, h.engine.browser(context.Background(), h.engine.newRequest(r, ActionCallback)), identity{
+	done, err := h.engine.login(ctx, h.engine.browser(context.Background(), h.engine.newRequest(r, ActionCallback)), &identity{
 		user: id.User, account: id.Account, proof: id.Proof, stored: func(context.Context) (TokenSet, error) { return id.Account.TokenSet, nil },
 		linkByEmail: id.LinkByEmail, begun: began.By{Bound: true, User: id.BegunAs},
 	})

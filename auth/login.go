@@ -40,6 +40,10 @@ type identity struct {
 	// afresh says that another user holds the person's address, that the person
 	// was asked what to do, and that they chose to start afresh.
 	afresh bool
+	// approvedAs is the ID of the stored user whom Callbacks.SignIn has allowed to
+	// sign in, or empty for a new user. again asks it about another user.
+	approvedAs string
+	again      func(ctx context.Context, user *User) error
 	// earlier is an address that was proven in this browser before, and waits for
 	// its user to sign in; nil if there is none.
 	earlier *provenAddress
@@ -81,6 +85,45 @@ func (e *engine) authorizeSignIn(ctx context.Context, r *request, p SignInParams
 	return redirectTo(location), err
 }
 
+// stopped is the error of a login that Callbacks.SignIn ended with a redirect.
+type stopped struct{ result *Result }
+
+func (*stopped) Error() string { return "Callbacks.SignIn sent the browser elsewhere" }
+
+// ask makes Callbacks.SignIn be called again if the identity signs in as another
+// user than p.User, who is the stored user with the ID approvedAs, or a new user
+// if that is empty.
+func (e *engine) ask(r *request, id *identity, approvedAs string, p SignInParams) {
+	id.approvedAs = approvedAs
+	id.again = func(ctx context.Context, user *User) error {
+		if p.User = user; user == nil {
+			p.User = id.user
+		}
+		stop, err := e.authorizeSignIn(ctx, r, p)
+		if err == nil && stop != nil {
+			err = &stopped{stop}
+		}
+		return err
+	}
+}
+
+// approve asks Callbacks.SignIn whether the person may sign in as the stored
+// user, or as a new one if it is nil, unless it has answered that already.
+func (id *identity) approve(ctx context.Context, user *adapter.User) error {
+	as, shown := "", (*User)(nil)
+	if user != nil {
+		as, shown = user.ID, userFromRecord(user)
+	}
+	if as == id.approvedAs || id.again == nil {
+		return nil
+	}
+	if err := id.again(ctx, shown); err != nil {
+		return err
+	}
+	id.approvedAs = as
+	return nil
+}
+
 // redirect calls Callbacks.Redirect.
 func (e *engine) redirect(ctx context.Context, url, origin string) (string, error) {
 	decide := e.config.Callbacks.Redirect
@@ -93,7 +136,7 @@ func (e *engine) redirect(ctx context.Context, url, origin string) (string, erro
 // login finds or makes the user and the session for an identity. Concurrent
 // logins with one account or one address all end with the same user. The error
 // is a *heldAddress if the person must be asked first.
-func (e *engine) login(ctx context.Context, b browser, id identity) (*signedIn, error) {
+func (e *engine) login(ctx context.Context, b browser, id *identity) (*signedIn, error) {
 	if e.store == nil {
 		return &signedIn{user: id.user, account: id.account, profile: id.profile}, nil
 	}
@@ -110,9 +153,9 @@ func (e *engine) login(ctx context.Context, b browser, id identity) (*signedIn, 
 	for {
 		var done *signedIn
 		if id.account.Type == TypeEmail {
-			done, err = e.loginByEmail(ctx, &id, current)
+			done, err = e.loginByEmail(ctx, id, current)
 		} else {
-			done, err = e.loginByAccount(ctx, &id, current)
+			done, err = e.loginByAccount(ctx, id, current)
 		}
 		id.asked = false
 		switch {
@@ -273,6 +316,9 @@ func (e *engine) loginByEmail(ctx context.Context, id *identity, current loggedI
 			return nil, err
 		}
 	}
+	if err := id.approve(ctx, found); err != nil {
+		return nil, err
+	}
 	if current.session != nil {
 		e.endOldSession(ctx, current.session.SessionToken)
 	}
@@ -345,6 +391,9 @@ func (id *identity) notBegunBy() error {
 
 // returning signs in the owner of an account.
 func (e *engine) returning(ctx context.Context, id *identity, owner *adapter.User, current loggedIn) (*signedIn, error) {
+	if err := id.approve(ctx, owner); err != nil {
+		return nil, err
+	}
 	account := id.kept.account(id.account)
 	if err := e.store.updateTokens(ctx, account.record()); err != nil {
 		if err = raced(err); errors.Is(err, errRaced) {
@@ -363,6 +412,9 @@ func (e *engine) returning(ctx context.Context, id *identity, owner *adapter.Use
 
 // linkTo links an account to a user, and signs the user in.
 func (e *engine) linkTo(ctx context.Context, id *identity, user *adapter.User, current *loggedIn) (*signedIn, error) {
+	if err := id.approve(ctx, user); err != nil {
+		return nil, err
+	}
 	account := id.kept.account(id.account)
 	if err := e.mayLink(ctx, id, user); err != nil {
 		return nil, err
@@ -440,6 +492,9 @@ func (e *engine) signUp(ctx context.Context, id *identity) (*signedIn, error) {
 		case link != nil:
 			return e.linkTo(ctx, id, link, &loggedIn{})
 		}
+	}
+	if err := id.approve(ctx, nil); err != nil {
+		return nil, err
 	}
 	record := id.user.record()
 	record.EmailVerified = nil

@@ -43,4 +43,19 @@ func (p *Credentials) displayName() string {
 	return p.Name
 }
 
+// wayIn is what the page about a held address calls the provider.
+func (p *Credentials) wayIn() string {
+	password := len(p.Fields) == 0
+	for _, f := range p.Fields {
+		password = password || f.Type == "password"
+	}
+	switch {
+	case !password:
+		return p.displayName()
+	case p.Name == "":
+		return "a password"
+	}
+	return "a password (" + p.Name + ")"
+}
+
 func (p *Credentials) kind() ProviderType { return TypeCredentials }

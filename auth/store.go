@@ -191,14 +191,22 @@ type waysIn struct {
 	unknown  bool
 	accounts []adapter.Account
 	passkeys int
+	// unlisted says that there may be a way that no adapter lists, such as a
+	// password.
+	unlisted bool
+	// sessions says that somebody may be signed in as the user, with a session
+	// that can't be ended.
+	sessions bool
 }
 
-// none reports that the user certainly has neither an account nor a passkey.
-func (w waysIn) none() bool { return !w.unknown && len(w.accounts) == 0 && w.passkeys == 0 }
+// none reports that certainly nobody can sign in as the user.
+func (w waysIn) none() bool {
+	return !w.unknown && len(w.accounts) == 0 && w.passkeys == 0 && !w.unlisted
+}
 
 // only reports that the account is certainly the only way in.
 func (w waysIn) only(key adapter.AccountKey) bool {
-	return !w.unknown && len(w.accounts) == 1 && w.accounts[0].Key() == key && w.passkeys == 0
+	return !w.unknown && len(w.accounts) == 1 && w.accounts[0].Key() == key && w.passkeys == 0 && !w.unlisted
 }
 
 // waysIn lists the accounts and counts the passkeys of a user. An adapter that
@@ -223,10 +231,10 @@ func (s *store) waysIn(ctx context.Context, userID string) (waysIn, error) {
 	return waysIn{accounts: accounts, passkeys: len(passkeys)}, nil
 }
 
-// endsSessions reports whether all database sessions of a user can be ended.
-// With StrategyJWT there are none, and the result is true.
+// endsSessions reports whether all sessions of a user can be ended. Session
+// tokens can't.
 func (s *store) endsSessions() bool {
-	return s.session.Strategy != StrategyDatabase || s.sessions != nil
+	return s.session.Strategy == StrategyDatabase && s.sessions != nil
 }
 
 // endSessions ends all sessions of a user.

@@ -3,8 +3,10 @@ package auth_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -514,4 +516,292 @@ func TestCallbackMayRefuseALink(t *testing.T) {
 	if len(asked) != 1 || asked[0] != id+" other" || len(st.store.accounts) != 1 {
 		t.Errorf("asked about %v, accounts %v", asked, st.store.accounts)
 	}
+}
+
+// withPasswords adds a credentials provider whose users have the password pw.
+func withPasswords(ids bool, answer func() (bool, error)) func(st *stage, c *auth.Config) {
+	return func(st *stage, c *auth.Config) {
+		c.Session.Strategy = auth.StrategyJWT
+		c.Providers = append(c.Providers, &auth.Credentials{
+			UsesAdapterIDs: ids, Authorize: func(_ context.Context, f auth.Form, _ *http.Request) (*auth.User, error) {
+				if f.Get("password") != "pw" {
+					return nil, nil
+				}
+				return &auth.User{ID: f.Get("id"), Email: victim}, nil
+			},
+		})
+		if answer != nil {
+			c.Callbacks.NoOtherWayIn = func(context.Context, *auth.User) (bool, error) { return answer() }
+		}
+	}
+}
+
+// idOf is the ID of the user who is signed in with a browser, or "".
+func (st *stage) idOf(b *browser) string {
+	b.t.Helper()
+	session, err := st.Session(b.request("/"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if session == nil {
+		return ""
+	}
+	return session.User.ID
+}
+
+var proofs = map[string]func(st *stage, b *browser) *reply{
+	"mail link": func(st *stage, b *browser) *reply { return st.byMail(b) },
+	"provider":  func(st *stage, b *browser) *reply { st.states = true; return st.at(b, "idp", "ada") },
+}
+
+// TestUserWithAPasswordIsNotGiven: the application registered a user with the
+// victim's address and a password that somebody else knows. The adapter does not
+// list passwords, so the person who proves the address is asked.
+func TestUserWithAPasswordIsNotGiven(t *testing.T) {
+	for name, prove := range proofs {
+		for _, ids := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, adapter IDs %v", name, ids), func(t *testing.T) {
+				st := newStage(t, withPasswords(ids, nil))
+				st.store.users["u"] = adapter.User{ID: "u", Email: victim}
+				mallory, b := newBrowser(t, st), newBrowser(t, st)
+				mallory.post("/auth/callback/credentials", "id", "u", "password", "pw").wantLocation(t, origin)
+				page := prove(st, b)
+				st.wantPage(page, victim, "Sign in with a password", "Start afresh")
+				b.wantNoSession()
+				if st.store.users["u"].EmailVerified != nil {
+					t.Error("the address of the other user counts as proven")
+				}
+				b.press(page, "Start afresh").wantLocation(t, origin)
+				if old, fresh := st.idOf(mallory), st.idOf(b); fresh == "" || fresh == old || st.store.users["u"].Email != "" {
+					t.Errorf("mallory is %q, the owner of the address %q, the user %+v", old, fresh, st.store.users["u"])
+				}
+			})
+			t.Run(fmt.Sprintf("%s, own password, adapter IDs %v", name, ids), func(t *testing.T) {
+				st := newStage(t, withPasswords(ids, nil))
+				st.store.users["u"] = adapter.User{ID: "u", Email: victim}
+				b := newBrowser(t, st)
+				st.wantPage(prove(st, b))
+				b.post("/auth/callback/credentials", "id", "u", "password", "pw").wantLocation(t, origin)
+				if proven := st.store.users["u"].EmailVerified != nil; proven != ids || st.idOf(b) != "u" {
+					t.Errorf("signed in as %q, the address is proven: %v", st.idOf(b), proven)
+				}
+				again := newBrowser(t, st)
+				if again := prove(st, again); ids {
+					again.wantLocation(t, origin) // and from now on the proof is enough
+				}
+				if ids && st.idOf(again) != "u" {
+					t.Errorf("signed in as %q", st.idOf(again))
+				}
+			})
+		}
+	}
+}
+
+// TestNoOtherWayIn: the application answers for a user whom it only invited.
+func TestNoOtherWayIn(t *testing.T) {
+	for name, prove := range proofs {
+		for answer, given := range map[string]bool{"yes": true, "no": false, "error": false} {
+			t.Run(name+", "+answer, func(t *testing.T) {
+				st := newStage(t, withPasswords(true, func() (bool, error) {
+					if answer == "error" {
+						return true, errors.New("the table of passwords is away")
+					}
+					return answer == "yes", nil
+				}))
+				st.store.users["u"] = adapter.User{ID: "u", Email: victim}
+				b := newBrowser(t, st)
+				end := prove(st, b)
+				if answer == "no" {
+					st.wantPage(end, "Sign in with a password")
+				}
+				if signedIn := st.idOf(b) == "u"; signedIn != given || (st.store.users["u"].EmailVerified != nil) != given {
+					t.Errorf("given %v, want %v; location %s, user %+v", signedIn, given, end.location(), st.store.users["u"])
+				}
+			})
+		}
+	}
+}
+
+// TestUserWithTokensIsNotGiven: session tokens can't be ended, so a user without
+// any way to sign in is given only if the application answers for the user.
+func TestUserWithTokensIsNotGiven(t *testing.T) {
+	for name, prove := range proofs {
+		for _, answers := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, %v", name, answers), func(t *testing.T) {
+				st := newStage(t, func(_ *stage, c *auth.Config) {
+					c.Session.Strategy = auth.StrategyJWT
+					if answers {
+						c.Callbacks.NoOtherWayIn = func(context.Context, *auth.User) (bool, error) { return true, nil }
+					}
+				})
+				st.store.users["half"] = adapter.User{ID: "half", Email: victim}
+				b := newBrowser(t, st)
+				page := prove(st, b)
+				if !answers {
+					st.wantPage(page, "Other ways to sign in")
+				}
+				if got := st.idOf(b); (got == "half") != answers || !answers && got != "" {
+					t.Errorf("signed in as %q", got)
+				}
+			})
+		}
+	}
+}
+
+// TestStrangerIsNoPasswordUser: a provider that says nothing about the address
+// does not make its person the user who may have a password, also not with
+// AllowDangerousEmailAccountLinking.
+func TestStrangerIsNoPasswordUser(t *testing.T) {
+	for _, answers := range []bool{false, true} {
+		st := newStage(t, func(st *stage, c *auth.Config) {
+			c.Providers[0].(*auth.OAuth).AllowDangerousEmailAccountLinking = true
+			var answer func() (bool, error)
+			if answers {
+				answer = func() (bool, error) { return true, nil }
+			}
+			withPasswords(true, answer)(st, c)
+		})
+		st.store.users["u"] = adapter.User{ID: "u", Email: victim}
+		b := newBrowser(t, st)
+		end := st.at(b, "idp", "mallory")
+		if !answers {
+			end.wantLocation(t, origin+"/auth/signin?error=OAuthAccountNotLinked")
+		}
+		if got := st.idOf(b); (got == "u") != answers {
+			t.Errorf("the application answers %v: signed in as %q", answers, got)
+		}
+	}
+}
+
+// TestOnlyAccountBesideAPassword: the provider of a user's only account proves
+// the address only if nobody else may have a password for the user.
+func TestOnlyAccountBesideAPassword(t *testing.T) {
+	for _, answers := range []bool{false, true} {
+		st := newStage(t, withPasswords(true, func() (bool, error) { return answers, nil }))
+		st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin)
+		st.states = true
+		b := newBrowser(t, st)
+		st.at(b, "idp", "ada").wantLocation(t, origin)
+		if proven := st.store.users[st.idOf(b)].EmailVerified != nil; proven != answers {
+			t.Errorf("the application answers %v: proven %v", answers, proven)
+		}
+	}
+}
+
+// TestSignInCallbackIsAskedAgain: Callbacks.SignIn is asked about the user as
+// whom the person continues, on each way to a session, and only once about the
+// same one.
+func TestSignInCallbackIsAskedAgain(t *testing.T) {
+	var asked []string
+	deny := ""
+	newSite := func(t *testing.T) *stage {
+		asked, deny = nil, ""
+		st := newStage(t, func(st *stage, c *auth.Config) {
+			c.Providers[0].(*auth.OAuth).AllowDangerousEmailAccountLinking = true
+			c.Callbacks.SignIn = func(_ context.Context, p auth.SignInParams) (auth.SignInDecision, error) {
+				id := p.User.ID
+				if _, stored := st.store.users[id]; !stored {
+					id = "new"
+				}
+				if !p.VerificationRequest {
+					asked = append(asked, id)
+				}
+				switch {
+				case deny != id:
+					return auth.Allow(), nil
+				case id == "elsewhere":
+					return auth.DenyTo("/elsewhere"), nil
+				}
+				return auth.Deny(), nil
+			}
+		})
+		return st
+	}
+	want := func(t *testing.T, ids ...string) {
+		t.Helper()
+		if !slices.Equal(asked, ids) {
+			t.Errorf("Callbacks.SignIn was asked about %v, want %v", asked, ids)
+		}
+		asked = nil
+	}
+	denied := origin + "/auth/error?error=AccessDenied"
+	t.Run("linked by the address", func(t *testing.T) {
+		for _, id := range []string{"banned", "elsewhere", "other"} {
+			st := newSite(t)
+			st.store.users[id] = adapter.User{ID: id, Email: victim, EmailVerified: new(st.clock.Now())}
+			b := newBrowser(t, st)
+			if deny = id; id == "other" {
+				deny = ""
+			}
+			end := st.at(b, "idp", "ada")
+			want(t, "new", id)
+			end.wantLocation(t, map[string]string{"banned": denied, "elsewhere": origin + "/elsewhere", "other": origin}[id])
+			if linked := len(st.store.accounts) == 1; linked != (id == "other") {
+				t.Errorf("%s: linked %v", id, linked)
+			}
+			if id == "other" {
+				st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin)
+				want(t, "other")
+			} else {
+				b.wantNoSession()
+			}
+		}
+	})
+	t.Run("linked to the signed-in user", func(t *testing.T) {
+		st := newSite(t)
+		b := newBrowser(t, st)
+		st.byMail(b).wantLocation(t, origin)
+		u := st.userOf(b).ID
+		want(t, "new")
+		deny = u
+		st.at(b, "idp", "ada").wantLocation(t, denied)
+		want(t, "new", u)
+		if len(st.store.accounts) != 0 {
+			t.Error("linked")
+		}
+		deny = ""
+		st.at(b, "idp", "ada").wantLocation(t, origin)
+		want(t, "new", u)
+	})
+	t.Run("given", func(t *testing.T) {
+		st := newSite(t)
+		st.store.users["half"] = adapter.User{ID: "half", Email: victim}
+		st.states = true
+		deny = "half"
+		st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, denied)
+		want(t, "new", "half")
+		if st.store.users["half"].EmailVerified != nil {
+			t.Error("given")
+		}
+		deny = ""
+		st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin)
+		want(t, "new", "half")
+	})
+	t.Run("afresh", func(t *testing.T) {
+		for _, refuse := range []string{"new", ""} {
+			st := newSite(t)
+			st.at(newBrowser(t, st), "other", "mallory").wantLocation(t, origin)
+			var holder string
+			for id := range st.store.users {
+				holder = id
+			}
+			asked = nil
+			b := newBrowser(t, st)
+			page := st.byMail(b)
+			st.wantPage(page)
+			want(t, holder)
+			deny = refuse
+			end := b.press(page, "Start afresh")
+			want(t, "new")
+			if refuse != "" {
+				end.wantLocation(t, denied)
+				b.wantNoSession()
+				if st.store.users[holder].Email != victim {
+					t.Error("the other user lost the address")
+				}
+				continue
+			}
+			end.wantLocation(t, origin)
+		}
+	})
 }

@@ -14,6 +14,10 @@ type HeldAddress struct {
 	// it.
 	Passkey   bool
 	SignInURL string
+	// Credentials are other ways on the page SignInURL, such as a password.
+	// OtherWays says that there may be ways without a name.
+	Credentials []string
+	OtherWays   bool
 	// Others are the names of the user's ways that the site no longer offers.
 	Others []string
 	// Unknown says that Providers lists all providers, because those of the
