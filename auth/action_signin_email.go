@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -22,9 +23,12 @@ func (e *engine) signInEmail(ctx context.Context, r *request, p *Email) (*Result
 	if err := e.limit(ctx, r, Attempt{Provider: p.id(), Type: TypeEmail, Identifier: identifier}); err != nil {
 		return nil, err
 	}
-	user, _, err := e.userOfEmail(ctx, identifier)
+	user, stored, err := e.userOfEmail(ctx, identifier, strings.TrimSpace(r.form.Get("email")))
 	if err != nil {
 		return nil, err
+	}
+	if stored && user.Email != "" { // the mail goes to the address as the user has it
+		identifier = user.Email
 	}
 	account := &Account{Provider: p.id(), Type: TypeEmail, ProviderAccountID: identifier, UserID: user.ID}
 	stop, err := e.authorizeSignIn(ctx, r, SignInParams{User: user, Account: account, VerificationRequest: true})
@@ -92,8 +96,8 @@ func (e *engine) verificationKeys(p *Email) wire.HashKeys {
 
 // userOfEmail returns the user with the address, or a new user who is not
 // stored yet.
-func (e *engine) userOfEmail(ctx context.Context, email string) (user *User, stored bool, err error) {
-	record, err := e.store.userByEmail(ctx, email)
+func (e *engine) userOfEmail(ctx context.Context, email string, given ...string) (user *User, stored bool, err error) {
+	record, err := e.store.userByEmail(ctx, email, given...)
 	if err != nil {
 		return nil, false, err
 	}

@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -141,11 +140,11 @@ func (e *engine) noteProof(ctx context.Context, id *identity, user *adapter.User
 		return user, nil
 	}
 	earlier := id.earlier
-	if earlier != nil && (earlier.userID != user.ID || asciiLower(earlier.email) != asciiLower(user.Email)) {
+	if earlier != nil && (earlier.userID != user.ID || !sameAddress(earlier.email, user.Email)) {
 		earlier = nil
 	}
 	if earlier == nil {
-		if id.proof != EmailProven || asciiLower(id.user.Email) != asciiLower(user.Email) {
+		if id.proof != EmailProven || !sameAddress(id.user.Email, user.Email) {
 			return user, nil
 		}
 		ways, err := e.waysIn(ctx, user)
@@ -182,16 +181,4 @@ func (e *engine) linkEarlier(ctx context.Context, p *provenAddress, user *adapte
 	}
 	notify(ctx, e, "LinkAccount", e.config.Events.LinkAccount, LinkAccountEvent{User: userFromRecord(user), Account: account, Profile: p.id.user})
 	return nil
-}
-
-// asciiLower returns an address with its ASCII letters in lower case. Other
-// letters stay: the lower case of some is an ASCII letter, such as that of the
-// Kelvin sign, so two addresses would become one.
-func asciiLower(email string) string {
-	return strings.Map(func(c rune) rune {
-		if c >= 'A' && c <= 'Z' {
-			return c + 'a' - 'A'
-		}
-		return c
-	}, email)
 }

@@ -356,7 +356,9 @@ func TestEmailNormalization(t *testing.T) {
 	for submitted, want := range map[string]string{
 		"Ada@Example.COM": "ada@example.com", " ada@example.com\u3000": "ada@example.com", "ada+tag@example.com": "ada+tag@example.com",
 		"ada\uff20example\uff0ecom": "ada@example.com", "\ufb01sh@example.com": "fish@example.com", "ada@b\u00fccher.example": "ada@b\u00fccher.example",
-		"\u0130@example.com": "i\u0307@example.com", "o'brien@example.com": "o'brien@example.com",
+		"\u0130@example.com": "\u0130@example.com", "J\u00d6RG@example.com": "j\u00d6rg@example.com", "ada@B\u00dcCHER.example": "ada@b\u00fccher.example",
+		"ada@xn--bcher-kva.example": "ada@b\u00fccher.example", "ada@XN--BCHER-KVA.Example": "ada@b\u00fccher.example", "ada@stra\u00dfe.example": "ada@stra\u00dfe.example",
+		"ada@my_host.example": "ada@my_host.example", "ada@\u0440\u0443\u0441.example": "ada@\u0440\u0443\u0441.example", "o'brien@example.com": "o'brien@example.com",
 	} {
 		if got, err := auth.NormalizeEmail(submitted); got != want || err != nil {
 			t.Errorf("%q: got %q, %v, want %q", submitted, got, err, want)
@@ -367,6 +369,7 @@ func TestEmailNormalization(t *testing.T) {
 		"ada@example.com;eve", "ada@example.com eve", "ada love@example.com", "Ada <ada@example.com>", `"ada"@example.com`,
 		`"ada@evil.com"@example.com`, "\uff02ada\uff02@example.com", "ada\r\nBcc: eve@example.com", "ada\n@example.com", "ada@exa\x00mple.com",
 		"ada\u200b@example.com", "ada\u202e@example.com", "ada@.com", "ada@example..com", "ada@example.com.", `ada\@example.com`,
+		"vi\u212ator@example.com", "a\u017fa@example.com", "\U0001d41a\u0064a@example.com", "ada@xn--a.example", "ada@xn--bcher-KVB\u00fc.example", "ada@\u200dx\u00fc.example",
 		"ada(comment)@example.com", "ada@[127.0.0.1]", strings.Repeat("a", 300) + "@example.com",
 	} {
 		if got, err := auth.NormalizeEmail(submitted); err == nil {

@@ -62,13 +62,12 @@ func EmailProofOf(flag any) EmailProof {
 
 // StandardEmailProof reads the claims email and email_verified (OpenID Connect
 // Core 1.0 section 5.1). The address is proven only if email_verified is true
-// and the address equals the claim email; the case of ASCII letters is ignored.
-// Other letters must be the same: the long s folds to an s, but is part of
-// another person's address. A false email_verified refutes the address even if
+// and the address equals the claim email, as FoldEmail compares them: the long s
+// is not an s, because it is part of another person's address. A false email_verified refutes the address even if
 // the claim email differs.
 func StandardEmailProof(profile Profile, email string) EmailProof {
 	proof := EmailProofOf(profile["email_verified"])
-	if claimed, _ := profile["email"].(string); proof == EmailProven && asciiLower(claimed) != asciiLower(email) {
+	if claimed, _ := profile["email"].(string); proof == EmailProven && !sameAddress(claimed, email) {
 		return EmailUnstated
 	}
 	return proof

@@ -41,6 +41,8 @@ func TestStandardEmailProof(t *testing.T) {
 		{"an address that folds to another", auth.Profile{"email": "a\u017fa@x.example", "email_verified": true, "upn": "asa@x.example"}, "asa@x.example", auth.EmailUnstated},
 		{"the Kelvin sign for a k", auth.Profile{"email": "\u212aim@x.example", "email_verified": true}, "kim@x.example", auth.EmailUnstated},
 		{"an honest letter beyond ASCII", auth.Profile{"email": "J\u00f6rg@x.example", "email_verified": true}, "j\u00f6rg@x.example", auth.EmailProven},
+		{"the other spelling of the domain", auth.Profile{"email": "ada@xn--bcher-kva.example", "email_verified": true}, "ada@b\u00fccher.example", auth.EmailProven},
+		{"another letter beyond ASCII", auth.Profile{"email": "J\u00d6RG@x.example", "email_verified": true}, "j\u00f6rg@x.example", auth.EmailUnstated},
 		{"a false claim about another address", auth.Profile{"email": "eve@x.example", "email_verified": false}, "ada@x.example", auth.EmailRefuted},
 		{"address is no text", auth.Profile{"email": []any{"ada@x.example"}, "email_verified": true}, "ada@x.example", auth.EmailUnstated},
 	} {

@@ -17,6 +17,8 @@ type identity struct {
 	// the provider says is not theirs.
 	user    *User
 	account *Account
+	// given is the address of user as the provider spells it.
+	given string
 	// profile is set for OAuth and OpenID Connect.
 	profile Profile
 	// proof is what is known about the address of user.
@@ -480,7 +482,7 @@ func (e *engine) signUp(ctx context.Context, id *identity) (*signedIn, error) {
 	var holder *adapter.User
 	var err error
 	if id.user.Email != "" {
-		if holder, err = e.store.userByEmail(ctx, id.user.Email); err != nil {
+		if holder, err = e.store.userByEmail(ctx, id.user.Email, id.given); err != nil {
 			return nil, err
 		}
 	}

@@ -68,8 +68,8 @@ func (e *engine) identify(ctx context.Context, o *oauthClient, profile Profile, 
 		return nil, &Error{Type: ErrOAuthProfileParse, Message: "provider " + p.ID, Cause: cause}
 	}
 	user := defaultProfile(profile)
+	var err error
 	if p.Profile != nil {
-		var err error
 		user, err = guard(ctx, func(ctx context.Context, profile Profile) (*User, error) { return p.Profile(ctx, profile, tokens) }, profile)
 		if err != nil {
 			return fail(err)
@@ -87,13 +87,12 @@ func (e *engine) identify(ctx context.Context, o *oauthClient, profile Profile, 
 	}
 	copied := *user
 	id.user = &copied
-	id.user.Email = strings.ToLower(user.Email)
-	if id.proof = p.emailProof(ctx, profile, id.user.Email); id.proof == EmailRefuted {
-		id.user.Email = ""
-	} else if asciiLower(user.Email) != id.user.Email {
-		id.proof = EmailUnstated // what the provider says is about another address
+	if id.user.Email, err = FoldEmail(user.Email); err == nil {
+		id.given = user.Email
 	}
-	var err error
+	if id.proof = p.emailProof(ctx, profile, id.user.Email); id.proof == EmailRefuted {
+		id.user.Email, id.given = "", ""
+	}
 	if e.store == nil {
 		id.user.ID = subject(p.ID, user.ID)
 	} else if id.user.ID, err = wire.RandomUUID(e.config.Random); err != nil {

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"encoding/base64"
+	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/began"
@@ -70,7 +71,7 @@ func (e *engine) userOfField(ctx context.Context, form Form, ask bool) (user *Us
 		return nil, false, nil //nolint:nilerr // a text that is not an address belongs to nobody
 	}
 	if ask {
-		stored, err := e.store.userByEmail(ctx, email)
+		stored, err := e.store.userByEmail(ctx, email, strings.TrimSpace(form.Get("email")))
 		if err != nil {
 			return nil, false, err
 		}

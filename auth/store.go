@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -58,9 +59,28 @@ func (s *store) user(ctx context.Context, id string) (*adapter.User, error) {
 	return fromAdapter(s.adapter.GetUser(ctx, id))
 }
 
-func (s *store) userByEmail(ctx context.Context, email string) (*adapter.User, error) {
-	s.trace(ctx, "adapter_getUserByEmail")
-	return fromAdapter(s.adapter.GetUserByEmail(ctx, email))
+// userByEmail returns the user with an address. If no user has it, it looks for
+// the same address in other spellings: those given, and those of an
+// international domain. A user whose address is another one is not found, even
+// if the store takes the two for equal.
+func (s *store) userByEmail(ctx context.Context, email string, given ...string) (*adapter.User, error) {
+	spellings := []string{email}
+	for _, other := range append(given, otherSpellings(email)...) {
+		if sameAddress(other, email) && !slices.Contains(spellings, other) {
+			spellings = append(spellings, other)
+		}
+	}
+	for _, spelling := range spellings {
+		s.trace(ctx, "adapter_getUserByEmail")
+		user, err := fromAdapter(s.adapter.GetUserByEmail(ctx, spelling))
+		if err != nil {
+			return nil, err
+		}
+		if user != nil && (user.Email == "" || user.Email == spelling || sameAddress(user.Email, email)) {
+			return user, nil
+		}
+	}
+	return nil, nil
 }
 
 func (s *store) userByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -375,15 +376,19 @@ func TestProofByOneOfTwoAccountsProvesNothing(t *testing.T) {
 	}
 }
 
-// TestLookalikeAddressProvesNothing: the lower case of the Kelvin sign is k, so
-// an attacker's address with one becomes the victim's. The proof of the
-// attacker's address does not become a proof of the victim's.
+// TestLookalikeAddressProvesNothing: the lower case of the Kelvin sign is k, but
+// an attacker's address with one is not the victim's, and its proof is not a
+// proof of the victim's.
 func TestLookalikeAddressProvesNothing(t *testing.T) {
 	st := newStage(t, nil)
 	const address, lookalike = "kim@example.com", "\u212aim@example.com"
 	st.store.users["u"] = adapter.User{ID: "u", Email: address}
 	st.idp.claims = func(m map[string]any) { m["email"], m["email_verified"] = lookalike, true }
-	st.at(newBrowser(t, st), "idp", "mallory").wantLocation(t, origin+"/auth/signin?error=OAuthAccountNotLinked")
+	b := newBrowser(t, st)
+	st.at(b, "idp", "mallory").wantLocation(t, origin)
+	if u := st.userOf(b); u.ID == "u" || u.Email != lookalike {
+		t.Errorf("signed in as %+v", u)
+	}
 	key := adapter.AccountKey{Provider: "idp", ProviderAccountID: "mallory"}
 	st.store.accounts[key] = adapter.Account{UserID: "u", Provider: "idp", ProviderAccountID: "mallory"}
 	st.at(newBrowser(t, st), "idp", "mallory").wantLocation(t, origin)
@@ -804,4 +809,76 @@ func TestSignInCallbackIsAskedAgain(t *testing.T) {
 			end.wantLocation(t, origin)
 		}
 	})
+}
+
+// loose is a store whose address column takes texts for equal that fold alike in
+// Unicode, as some collations do.
+type loose struct{ capable }
+
+func (s loose) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
+	for _, u := range s.users {
+		if strings.EqualFold(u.Email, email) {
+			return &u, nil
+		}
+	}
+	return s.capable.GetUserByEmail(ctx, email)
+}
+
+// TestOneFoldingOfAddresses: the case of ASCII letters and the spelling of an
+// international domain do not matter, and nothing else does not matter.
+func TestOneFoldingOfAddresses(t *testing.T) {
+	for _, c := range []struct {
+		stored, given string
+		same          bool
+	}{
+		{"viktor@corp.example", "Viktor@Corp.Example", true},
+		{"Viktor@Corp.example", "Viktor@Corp.example", true},
+		{"ada@b\u00fccher.example", "ada@xn--bcher-kva.example", true},
+		{"ada@xn--bcher-kva.example", "ada@b\u00fccher.example", true},
+		{"ada@xn--bcher-kva.example", "ADA@B\u00dcCHER.example", true},
+		{"j\u00f6rg@x.example", "j\u00f6rg@X.example", true},
+		{"viktor@corp.example", "vi\u212ator@corp.example", false},
+		{"asa@corp.example", "a\u017fa@corp.example", false},
+		{"j\u00f6rg@x.example", "J\u00d6RG@x.example", false},
+		{"i\u0307da@x.example", "\u0130da@x.example", false},
+		{"ada@strasse.example", "ada@stra\u00dfe.example", false},
+		{"ada@corp.example", "ada@corp.example.example", false},
+	} {
+		for _, collation := range []bool{false, true} {
+			st := newStage(t, func(st *stage, c *auth.Config) {
+				c.Providers[0].(*auth.OAuth).AllowDangerousEmailAccountLinking = true
+				if collation {
+					c.Adapter = loose{st.store}
+				}
+			})
+			st.store.users["u"] = adapter.User{ID: "u", Email: c.stored, EmailVerified: new(st.clock.Now())}
+			st.idp.claims = func(m map[string]any) { m["email"], m["email_verified"] = c.given, true }
+			b := newBrowser(t, st)
+			st.at(b, "idp", "ada").wantLocation(t, origin)
+			if u := st.userOf(b); (u.ID == "u") != c.same {
+				t.Errorf("%s signs in as %+v, and %s is stored", c.given, u, c.stored)
+			}
+		}
+	}
+}
+
+// TestMailGoesToTheStoredAddress: a person who types another spelling of an
+// address is mailed at the stored one, and signs in as its user.
+func TestMailGoesToTheStoredAddress(t *testing.T) {
+	for stored, typed := range map[string]string{
+		"ada@xn--bcher-kva.example": "Ada@B\u00fccher.example", "ada@b\u00fccher.example": "ada@xn--bcher-kva.example", "Ada@Corp.example": "Ada@Corp.example", "ada@corp.example": "ADA@corp.example",
+	} {
+		st := newStage(t, nil)
+		st.store.users["u"] = adapter.User{ID: "u", Email: stored, EmailVerified: new(st.clock.Now())}
+		b := newBrowser(t, st)
+		b.post("/auth/signin/email", "email", typed)
+		link := st.mail.last(t)
+		if u, err := url.Parse(link); err != nil || u.Query().Get("email") != stored {
+			t.Errorf("%s: the link is %s, want one for %s", typed, link, stored)
+		}
+		b.get(link).wantLocation(t, origin)
+		if u := st.userOf(b); u.ID != "u" {
+			t.Errorf("%s signs in as %+v", typed, u)
+		}
+	}
 }

@@ -439,6 +439,10 @@ func TestNormalizeIdentifierVectors(t *testing.T) {
 		// Departure: an address that a mail program could read as another
 		// address is refused. Auth.js cuts the domain at a comma.
 		odd := oddAddress(row.Input)
+		// Departure: only ASCII letters become lower case.
+		if folded, ok := map[string]string{"\u0130@example.com": "\u0130@example.com", "\u1e9e@example.com": "\u1e9e@example.com"}[row.Input]; ok {
+			row.Output = folded
+		}
 		if wantErr := row.Error != "" || odd; wantErr != (err != nil) {
 			t.Errorf("%q: got %q, %v, want an error: %v", row.Input, got, err, wantErr)
 		} else if !wantErr && got != row.Output {
