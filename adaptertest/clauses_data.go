@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ var dataClauses = []check{
 	{id: "DATA-04", words: "strings-are-opaque", run: func(c *clauseContext) {
 		owner := c.owner()
 		for _, p := range c.textFields(everyTextField) {
-			for text := range some(&c.budget, c.lookalikes(p.alone)) {
+			for text := range some(&c.budget, lookalikes(p.alone)) {
 				c.keeps(p, owner, text, mustKeep)
 			}
 		}
@@ -62,7 +63,7 @@ var dataClauses = []check{
 			return p.key && !p.address || strings.HasSuffix(p.name, "ProviderAccountID")
 		}
 		for _, p := range c.textFields(ids) {
-			for digits := range some(&c.budget, c.digitStrings()) {
+			for digits := range some(&c.budget, digitStrings()) {
 				x := c.keeps(p, owner, digits, mustKeep)
 				if x == nil || !p.key {
 					continue
@@ -250,22 +251,15 @@ func (c *clauseContext) long(n int, fill string) string {
 }
 
 // lookalikes returns strings that careless stores treat as a value other than
-// text. If the strings must be unique, it leaves out those that can't be.
-func (c *clauseContext) lookalikes(unique bool) []string {
-	c.mu.Lock()
-	n := func(digits int) string {
-		s := strconv.Itoa(1 + c.rand.IntN(9))
-		for len(s) < digits {
-			s += strconv.Itoa(c.rand.IntN(10))
-		}
-		return s
-	}
+// text. If the strings must be unique, it leaves out those that can't be. Their digits do not
+// depend on the seed: a run with the same seed over the same store needs others.
+func lookalikes(unique bool) []string {
+	n := someDigits
 	texts := []string{
 		"2024-01-01T00:00:00." + n(9) + "Z", "2024-01-01T00:00:00." + n(9) + "+01:00", n(4) + "-01-01", n(9) + "e1", "00" + n(12), "+" + n(12), "0x" + n(12),
 		`{"a":` + n(12) + `}`, "[" + n(12) + "]", `"` + n(12) + `"`, n(12) + ".0", "Room #" + n(8),
 		n(8) + "-AAAA-4aaa-8aaa-aaaaaaaaaaaa", "https://example.test/" + n(12) + "?a=%20&b=+#c",
 	}
-	c.mu.Unlock()
 	if !unique {
 		texts = append(texts, "2024-01-01T00:00:00Z", "2024-01-01T00:00:00+01:00", "2024-01-01", "Mon, 01 Jan 2024 00:00:00 GMT", "1e3", "true", "false",
 			"null", `{"a":1}`, "[]", "{}", "007", "+1", "-0", "1.0", "Room #1", "NaN", "undefined", "1704067200000", `"quoted"`)
@@ -274,13 +268,18 @@ func (c *clauseContext) lookalikes(unique bool) []string {
 }
 
 // digitStrings are ids that a number can't hold.
-func (c *clauseContext) digitStrings() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := func() string { return fmt.Sprintf("%06d", c.rand.IntN(1_000_000)) }
-	return []string{
-		"105567844949" + n() + "457", "000" + n() + n() + "7", "9007199" + n() + "993", "18446744" + n() + n() + "7", "1" + n() + n() + n() + n() + "3",
+func digitStrings() []string {
+	n := someDigits
+	return []string{"1055678" + n(11) + "457", "000" + n(12) + "7", "91" + n(11) + "993", "18446744" + n(12) + "7", "1" + n(24) + "3"}
+}
+
+// someDigits returns random digits, of which the first is not zero.
+func someDigits(digits int) string {
+	s := strconv.Itoa(1 + rand.IntN(9))
+	for len(s) < digits {
+		s += strconv.Itoa(rand.IntN(10))
 	}
+	return s
 }
 
 // sameNumber returns other strings for the number that digits represent, and

@@ -19,9 +19,10 @@ type nearMiss struct {
 
 // nearMissKey returns a unique key with a part that each near miss changes:
 // letters in both cases, with accents and look-alikes, digits that a number
-// would lose, separators of all kinds, a percent encoding and padding.
+// would lose, separators of all kinds, a percent encoding and padding. Both of its halves are
+// unique: near misses of it are too, also in other runs over the same store.
 func (c *clauseContext) nearMissKey(word string) string {
-	key := "0" + c.unique(word) + "Aa-Bb_Kk.Ss+Cc/Dd:éÉ%41Zz="
+	key := "0" + c.unique(word) + "Aa-Bb_Kk.Ss+Cc/Dd:éÉ%41" + c.run.nonce + "Zz="
 	c.run.addSecret(key)
 	return key
 }

@@ -1,0 +1,38 @@
+package wirings_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// TestSuiteRunsTwiceOverOneStore runs two clauses that store keys which resemble others or look like numbers, twice with
+// one seed over one store of each wiring. The second run meets the records of the first. TestTwoRunsShareNoKeys of
+// adaptertest compares the keys of all clauses.
+func TestSuiteRunsTwiceOverOneStore(t *testing.T) {
+	servers := wiringstest.Servers(t, stores.Options{})
+	for _, w := range wirings.All() {
+		t.Run(strings.ReplaceAll(w.String(), ", ", "/"), func(t *testing.T) {
+			h := wiringstest.Open(t, w, servers).Harness
+			store := h.New(t)
+			h = adaptertest.Harness{
+				New:          func(testing.TB) adapter.Adapter { return store },
+				Declarations: h.Declarations, NewID: h.NewID, Waivers: h.Waivers,
+			}
+			for range 2 {
+				report, err := adaptertest.Check(t.Context(), h, adaptertest.Options{Seed: 1, Rounds: adaptertest.QuickRounds, Only: []string{"SESS-04", "DATA-05"}, Parallel: 2})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, x := range report.Failed() {
+					t.Errorf("%s: %s", x.Clause.ID, strings.Join(x.Evidence, "\n"))
+				}
+			}
+		})
+	}
+}
