@@ -351,6 +351,41 @@ var acctClauses = []check{
 			c.owned("after a second link", x, a)
 		}
 	}},
+	{id: "ACCT-23", words: "authorization-details-are-json", requires: accountMethods, run: detailsAreJSON},
+}
+
+// detailsAreJSON is ACCT-23.
+func detailsAreJSON(c *clauseContext) {
+	u := c.user()
+	update := func(x adapter.Account, details string) (*adapter.Account, error) {
+		return optional[adapter.AccountLists](c.a).UpdateAccount(c.ctx, adapter.AccountUpdate{
+			Provider: x.Provider, ProviderAccountID: x.ProviderAccountID, AuthorizationDetails: adapter.To(json.RawMessage(details))})
+	}
+	for _, details := range []string{"[{", `[{"type":"payment"}]]`, "payment"} {
+		x := c.newAccount(u.ID)
+		x.AuthorizationDetails = json.RawMessage(details)
+		what := fmt.Sprintf("with authorization_details %s, which are not JSON", details)
+		got, err := c.a.LinkAccount(c.ctx, x)
+		if c.fails("LinkAccount "+what, got, err) {
+			c.absent("GetAccount after LinkAccount "+what, c.getAccount(x.Key()), nil)
+		}
+		if c.works("UpdateAccount") {
+			stored := c.account(u.ID)
+			got, err := update(stored, details)
+			c.fails("UpdateAccount "+what, got, err)
+			c.same("GetAccount after UpdateAccount "+what, c.getAccount(stored.Key()), &stored)
+		}
+	}
+	for _, details := range []string{"{}", "1"} {
+		x := c.newAccount(u.ID)
+		x.AuthorizationDetails = json.RawMessage(details)
+		_, err := c.a.LinkAccount(c.ctx, x)
+		c.Notef("LinkAccount with authorization_details %s: stored: %t", details, err == nil)
+		if c.works("UpdateAccount") {
+			_, err = update(c.account(u.ID), details)
+			c.Notef("UpdateAccount with authorization_details %s: stored: %t", details, err == nil)
+		}
+	}
 }
 
 // bareAccount returns an account with only the required fields set.

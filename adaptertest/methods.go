@@ -30,7 +30,7 @@ var methods = []method{
 	{name: "GetUserByAccount", rules: "ACCT-01, ACCT-04, ACCT-05", kind: AccountRecord, creator: "LinkAccount"},
 	{name: "UpdateUser", rules: "USER-17 to USER-22", kind: UserRecord, write: true},
 	{name: "DeleteUser", rules: "CASC-01 to CASC-10", kind: UserRecord, write: true},
-	{name: "LinkAccount", rules: "ACCT-06, ACCT-14, ACCT-16, ACCT-22", kind: AccountRecord, write: true},
+	{name: "LinkAccount", rules: "ACCT-06, ACCT-14, ACCT-16, ACCT-22, ACCT-23", kind: AccountRecord, write: true},
 	{name: "UnlinkAccount", rules: "ACCT-07, ACCT-10 to ACCT-13", kind: AccountRecord, creator: "LinkAccount", write: true},
 	{name: "GetAccount", rules: "ACCT-02, ACCT-03", kind: AccountRecord, creator: "LinkAccount"},
 	{name: "CreateSession", rules: "SESS-01, SESS-05, SESS-07", kind: SessionRecord, write: true},

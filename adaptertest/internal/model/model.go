@@ -3,6 +3,7 @@ package model
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -36,7 +37,12 @@ func New() *Model {
 	}
 }
 
-var errEmptyKey = errors.New("model: an empty key")
+var (
+	errEmptyKey = errors.New("model: an empty key")
+	errDetails  = errors.New("model: authorization_details is not JSON")
+)
+
+func isJSON(details json.RawMessage) bool { return len(details) == 0 || json.Valid(details) }
 
 // Enter locks the model for a call. It returns an error if the context has
 // ended.
@@ -219,6 +225,9 @@ func (m *Model) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Ac
 	defer m.Mu.Unlock()
 	if a.Provider == "" || a.ProviderAccountID == "" {
 		return nil, errEmptyKey
+	}
+	if !isJSON(a.AuthorizationDetails) {
+		return nil, errDetails
 	}
 	if _, ok := m.Users[a.UserID]; !ok {
 		return nil, adapter.ErrNotFound
@@ -495,7 +504,9 @@ func (m *Model) UpdateAccount(ctx context.Context, update adapter.AccountUpdate)
 	if !ok {
 		return nil, adapter.ErrNotFound
 	}
-	update.Apply(&a)
+	if update.Apply(&a); !isJSON(a.AuthorizationDetails) {
+		return nil, errDetails
+	}
 	m.Accounts[a.Key()] = *CloneAccount(a)
 	return CloneAccount(a), nil
 }

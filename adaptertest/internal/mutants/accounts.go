@@ -347,6 +347,51 @@ func accountMutants() []Mutant {
 					return m.LinkAccount(ctx, a)
 				}}
 			}},
+		{Name: "details that are not JSON are linked", Fails: []string{"ACCT-23"},
+			Fault: "LinkAccount stores AuthorizationDetails that are not JSON",
+			mem: func(m *mem) with {
+				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+					details := a.AuthorizationDetails
+					if isJSON(details) {
+						return m.LinkAccount(ctx, a)
+					}
+					a.AuthorizationDetails = nil
+					if _, err := m.LinkAccount(ctx, a); err != nil {
+						return nil, err
+					}
+					return m.setDetails(ctx, a.Key(), details)
+				}}
+			}},
+		{Name: "details that are not JSON replace others", Fails: []string{"ACCT-23"},
+			Fault: "UpdateAccount stores AuthorizationDetails that are not JSON",
+			mem: func(m *mem) with {
+				return updating(func(ctx context.Context, u adapter.AccountUpdate) (*adapter.Account, error) {
+					details, _ := u.AuthorizationDetails.Get()
+					if isJSON(details) {
+						return m.UpdateAccount(ctx, u)
+					}
+					u.AuthorizationDetails = adapter.To[json.RawMessage](nil)
+					if _, err := m.UpdateAccount(ctx, u); err != nil {
+						return nil, err
+					}
+					return m.setDetails(ctx, u.Key(), details)
+				})
+			}},
+		{Name: "details that are cut off count as JSON", Fails: []string{"ACCT-23"},
+			Fault: "LinkAccount looks at the first character of AuthorizationDetails only",
+			mem: func(m *mem) with {
+				return with{linkAccount: func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+					details := a.AuthorizationDetails
+					if isJSON(details) || details[0] != '[' {
+						return m.LinkAccount(ctx, a)
+					}
+					a.AuthorizationDetails = nil
+					if _, err := m.LinkAccount(ctx, a); err != nil {
+						return nil, err
+					}
+					return m.setDetails(ctx, a.Key(), details)
+				}}
+			}},
 		{Name: "account names its owner by an internal id", Fails: []string{"ACCT-20"}, AuthJS: true,
 			Fault: "GetAccount returns the owner's key in the store, with its prefix",
 			mem: func(m *mem) with {
@@ -359,6 +404,16 @@ func accountMutants() []Mutant {
 				}}
 			}},
 	}
+}
+
+// setDetails stores authorization details of an account, whatever they are.
+func (m *mem) setDetails(ctx context.Context, key adapter.AccountKey, details json.RawMessage) (*adapter.Account, error) {
+	return write(ctx, m, func() (*adapter.Account, error) {
+		a := m.accounts[key]
+		a.AuthorizationDetails = details
+		m.accounts[key] = copyAccount(a)
+		return new(copyAccount(a)), nil
+	})
 }
 
 func joinedPair(k adapter.AccountKey) adapter.AccountKey {

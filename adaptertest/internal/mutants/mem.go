@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -89,8 +90,9 @@ func kept[T any](r *records, name string, create func() T) T {
 }
 
 var (
-	errClosed = errors.New("mem: the handle is closed")
-	errEmpty  = errors.New("mem: part of the key is empty")
+	errClosed  = errors.New("mem: the handle is closed")
+	errEmpty   = errors.New("mem: part of the key is empty")
+	errDetails = errors.New("mem: authorization_details is not JSON")
 )
 
 func conflict(what string) error {
@@ -247,6 +249,9 @@ func (m *mem) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Acco
 		if a.Provider == "" || a.ProviderAccountID == "" {
 			return nil, errEmpty
 		}
+		if !isJSON(a.AuthorizationDetails) {
+			return nil, errDetails
+		}
 		if _, taken := m.accounts[a.Key()]; taken {
 			return nil, conflict("the account")
 		}
@@ -257,6 +262,8 @@ func (m *mem) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Acco
 		return new(copyAccount(a)), nil
 	})
 }
+
+func isJSON(details json.RawMessage) bool { return len(details) == 0 || json.Valid(details) }
 
 // putAccount stores an account and indexes it by its owner.
 func (r *records) putAccount(a adapter.Account) {

@@ -62,7 +62,9 @@ func (m *mem) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (
 		if !ok {
 			return nil, notFound("account")
 		}
-		update.Apply(&a)
+		if update.Apply(&a); !isJSON(a.AuthorizationDetails) {
+			return nil, errDetails
+		}
 		m.accounts[a.Key()] = copyAccount(a)
 		return new(copyAccount(a)), nil
 	})
