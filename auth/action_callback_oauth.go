@@ -313,7 +313,7 @@ func (e *engine) profile(ctx context.Context, o *oauthClient, params url.Values,
 func samePerson(p *OAuth, claims map[string]any, profile Profile) error {
 	sub := profile.String("sub")
 	switch {
-	case claims == nil, sub == "" && profile["sub"] == nil && p.kind() == TypeOAuth, sub != "" && sub == claims["sub"]:
+	case claims == nil, sub == "" && profile["sub"] == nil && p.kind() == TypeOAuth, identifies(sub) && sub == claims["sub"]:
 		return nil
 	case sub == "":
 		return errors.New("userinfo: sub is missing, so the response may be about another person than the ID token; a UserInfo.Request must return sub, which it finds in Claims")

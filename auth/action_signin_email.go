@@ -118,8 +118,12 @@ func normalize(p *Email, submitted string) (string, error) {
 		return "", errNoEmail
 	}
 	identifier, err := guard(context.Background(), func(context.Context, string) (string, error) { return p.NormalizeIdentifier(submitted) }, submitted)
-	if err == nil && identifier == "" {
+	switch {
+	case err != nil:
+	case identifier == "":
 		err = errNoEmail
+	case !identifies(identifier):
+		err = errBadEmail
 	}
 	return identifier, err
 }

@@ -478,3 +478,52 @@ func TestWellKnownReplacesTheEndpoints(t *testing.T) {
 		})
 	}
 }
+
+// TestIdentifierThatLostSomething: an ID or an address that was damaged on its
+// way, or that shows nothing, could belong to several people. It signs nobody in
+// as somebody who exists.
+func TestIdentifierThatLostSomething(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		sub, email string
+		signsIn    bool
+		stored     string // the address of the user
+	}{
+		{"ada", "ada@example.com", true, "ada@example.com"},
+		{"Ada Ü. 名前 \U0001f600", "ada@example.com", true, "ada@example.com"},
+		{"0", "ada@example.com", true, "ada@example.com"},
+		{"auth0|5f7c8ec7c33c6c004bbafe82", "ada@example.com", true, "ada@example.com"},
+		{"ada\ufffd", "ada@example.com", false, ""},
+		{"\ufffd\ufffd", "ada@example.com", false, ""},
+		{"a\xffb", "ada@example.com", false, ""}, // JSON replaces the byte
+		{" ", "ada@example.com", false, ""},
+		{"\u200b\u2060", "ada@example.com", false, ""},
+		{"\u3164", "ada@example.com", false, ""},
+		{"\x00\x01", "ada@example.com", false, ""},
+		{"eve", "ad\ufffd@example.com", true, ""},
+		{"eve", "ad\xe0@example.com", true, ""},
+	} {
+		for _, type_ := range []auth.ProviderType{auth.TypeOIDC, auth.TypeOAuth} {
+			s := newSite(t, func(p *idp, _ *auth.Config, o *auth.OAuth) {
+				o.Type = type_
+				if type_ == auth.TypeOAuth {
+					o.Checks = nil
+				}
+				p.claims = func(m map[string]any) { m["sub"], m["email"] = c.sub, c.email }
+				p.endpoints = map[string]http.HandlerFunc{"/userinfo": func(w http.ResponseWriter, _ *http.Request) {
+					answerJSON(w, http.StatusOK, map[string]any{"sub": c.sub, "email": c.email})
+				}}
+			})
+			b := newBrowser(t, s)
+			s.signIn(b)
+			if signedIn := b.session() != "null"; signedIn != c.signsIn {
+				t.Errorf("%s, sub %q: signed in: %v", type_, c.sub, signedIn)
+			}
+			for _, u := range s.store.users {
+				if u.Email != c.stored {
+					t.Errorf("%s, sub %q, address %q: stored as %q", type_, c.sub, c.email, u.Email)
+				}
+			}
+		}
+	}
+}

@@ -81,14 +81,20 @@ func (e *engine) identify(ctx context.Context, o *oauthClient, profile Profile, 
 	if user.ID == "" {
 		return fail(errors.New("the profile has no id"))
 	}
+	if !identifies(user.ID) {
+		return fail(errors.New("the id in the profile is damaged or shows nothing, so it could be the id of several people"))
+	}
 	id := &identity{
 		account: &Account{Provider: p.ID, Type: p.kind(), ProviderAccountID: user.ID, TokenSet: tokens},
 		profile: profile, stored: stored(p, tokens), linkByEmail: p.AllowDangerousEmailAccountLinking,
 	}
 	copied := *user
+	if !identifies(copied.Email) {
+		copied.Email = ""
+	}
 	id.user = &copied
-	if id.user.Email, err = FoldEmail(user.Email); err == nil {
-		id.given = user.Email
+	if id.user.Email, err = FoldEmail(copied.Email); err == nil {
+		id.given = copied.Email
 	}
 	if id.proof = p.emailProof(ctx, profile, id.user.Email); id.proof == EmailRefuted {
 		id.user.Email, id.given = "", ""

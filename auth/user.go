@@ -5,7 +5,10 @@ import (
 	"log/slog"
 	"math"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
@@ -98,6 +101,15 @@ func (p Profile) String(path ...string) string {
 // maxExact is the number from which on a float64 can't represent every whole
 // number.
 const maxExact = 1 << 53
+
+// identifies reports whether a text can name one person. A text with bytes that
+// are not UTF-8, or with the character that replaces what could not be decoded
+// (U+FFFD), has lost a part on its way: several texts become it. A text without
+// a character that is shown names nobody either.
+func identifies(id string) bool {
+	return utf8.ValidString(id) && !strings.ContainsRune(id, utf8.RuneError) &&
+		strings.ContainsFunc(id, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !ignorable(r) })
+}
 
 // LogValue keeps personal data out of logs: it logs only the number of claims.
 func (p Profile) LogValue() slog.Value { return slog.IntValue(len(p)) }
