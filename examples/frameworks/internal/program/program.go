@@ -1,0 +1,99 @@
+// Package program tests the programs in examples/frameworks.
+package program
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/gatehouse-go/gatehouse/auth/providers"
+)
+
+const site = "http://localhost"
+
+// request is a request and its response: the status, and the target of a redirect
+// (without the query, if want ends with a question mark), or a text that the body
+// has.
+type request struct {
+	method, path string
+	signedIn     bool
+	status       int
+	want         string
+}
+
+const private = "callbackUrl=http%3A%2F%2Flocalhost%2Fprivate"
+
+// programs has the requests for each program: visitors are asked to sign in, and
+// signed-in users are greeted.
+var programs = map[string][]request{
+	"compiledui": {
+		{"GET", "/private", false, 303, site + "/auth/signin?" + private},
+		{"GET", "/private", true, 200, "Hello, Ada!"},
+		{"GET", "/auth/providers", false, 200, site + "/auth/callback/github"},
+		{"POST", "/signin", false, 303, site + "/auth/signin?"},
+	},
+	"fullstack": {
+		{"GET", "/private", false, 303, site + "/api/auth/signin?" + private},
+		{"GET", "/private", true, 200, "Hello, Ada!"},
+		{"GET", "/api/auth/providers", false, 200, site + "/api/auth/callback/github"},
+		{"POST", "/login", false, 303, "https://github.com/login/oauth/authorize?"},
+	},
+	"middleware": {
+		{"GET", "/", false, 303, site + "/auth/signin?callbackUrl=http%3A%2F%2Flocalhost%2F"},
+		{"GET", "/", true, 200, "Hello, Ada!"},
+		{"GET", "/auth/providers", false, 200, site + "/auth/callback/github"},
+	},
+	"reactive": {
+		{"GET", "/private", false, 303, "/"},
+		{"GET", "/private", true, 200, "Hello, Ada!"},
+		{"GET", "/api/auth/providers", false, 200, site + "/api/auth/callback/github"},
+	},
+	"resumable": {
+		{"GET", "/", false, 200, "null\n"},
+		{"GET", "/", true, 200, `"name":"Ada"`},
+		{"GET", "/auth/providers", false, 200, site + "/auth/callback/github"},
+		{"POST", "/login?providerId=github", false, 303, site + "/auth/signin?"},
+	},
+}
+
+// Test sends the requests of the named program to the site that newSite makes.
+func Test(t *testing.T, name string, newSite func(auth.Config) (http.Handler, error)) {
+	t.Setenv("AUTH_GITHUB_ID", "id")
+	t.Setenv("AUTH_GITHUB_SECRET", "secret")
+	secrets := []string{strings.Repeat("program-secret", 3)}
+	h, err := newSite(auth.Config{
+		Secret: secrets, URL: site, Logger: slog.New(slog.DiscardHandler), Providers: []auth.Provider{providers.GitHub()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "1", "name": "Ada"}, Secrets: secrets, Salt: jwt.CookieName})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(programs[name]) == 0 {
+		t.Fatalf("the table has no program %q", name)
+	}
+	for _, c := range programs[name] {
+		r := httptest.NewRequest(c.method, c.path, nil)
+		r.Header.Set("Origin", site)
+		if c.signedIn {
+			r.AddCookie(&http.Cookie{Name: jwt.CookieName, Value: token})
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		found := strings.Contains(w.Body.String(), c.want)
+		if c.status == http.StatusSeeOther {
+			location := w.Header().Get("Location")
+			found = location == c.want || strings.HasSuffix(c.want, "?") && strings.HasPrefix(location, c.want)
+		}
+		if w.Code != c.status || !found {
+			t.Errorf("%s %s, signed in %t: got %d, Location %q, %s, want %d, %q",
+				c.method, c.path, c.signedIn, w.Code, w.Header().Get("Location"), w.Body, c.status, c.want)
+		}
+	}
+}
