@@ -113,18 +113,23 @@ conformance:
 conformance-all:
 	@$(MAKE) --no-print-directory conformance CONFORMANCE="-all -out ."
 
-## stress: use 10,000 tokens under faults and kill each server 20 times; prints the numbers
-stress: images
-	cd adaptertest/bundled && go test -count=1 -timeout 2h -v ./internal/stress -tokens 10000 -rounds 20
+TOKENS ?= 10000
+ROUNDS ?= 20
 
-## mutants: the suite against broken adapters, with score and table
+## stress: use TOKENS (10000) tokens under faults and kill each server ROUNDS (20) times; prints the numbers
+stress: images
+	cd adaptertest/bundled && go test -count=1 -timeout 2h -v ./internal/stress -tokens $(TOKENS) -rounds $(ROUNDS)
+
+## mutants: the suite against broken adapters, with score and table; MUTANTS has flags of the command, such as "-only NAME"
 mutants:
-	go run ./adaptertest/internal/mutants/cmd/mutants
+	go run ./adaptertest/internal/mutants/cmd/mutants $(MUTANTS)
+
+RUNS ?= 5
 
 ## mutants-all: takes more than an hour: which faults only one clause notices, how much each harness notices, races 20 times (TABLES.md), and scans of real stores
 mutants-all: images
-	go run ./adaptertest/internal/mutants/cmd/mutants -tables
-	cd adaptertest/bundled && GOWORK=off go test -count=1 -timeout 1h -v ./internal/growth -runs 5
+	go run ./adaptertest/internal/mutants/cmd/mutants -tables $(MUTANTS)
+	cd adaptertest/bundled && GOWORK=off go test -count=1 -timeout 1h -v ./internal/growth -runs $(RUNS)
 
 ## bench: one table: adapters and core beside the smallest hand-written code for the same work, and other libraries
 bench: images

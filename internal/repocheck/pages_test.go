@@ -55,6 +55,15 @@ func TestPagesShowCodeThatCompiles(t *testing.T) {
 	}
 }
 
+// TestPagesAreShort keeps the pages with measurements short enough to be read.
+func TestPagesAreShort(t *testing.T) {
+	for name, most := range map[string]int{"BENCHMARKS.md": 6_000, "CONFORMANCE.md": 13_000} {
+		if n := len(read(t, name)); n > most {
+			t.Errorf("%s has %d bytes, more than %d", name, n, most)
+		}
+	}
+}
+
 const root = "../.."
 
 // tracked returns the files of the repository that match a git pattern.

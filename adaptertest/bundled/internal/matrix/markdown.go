@@ -9,14 +9,14 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 )
 
-// WriteMarkdown writes the matrix for a repository's front page: the wirings, their groups, what is broken, waived or not
-// verified, and every clause.
+// WriteMarkdown writes the matrix for a repository's front page: the wirings, their groups, and what is broken, waived, not
+// verified or left out. WritePage writes every clause too.
 func (m *Matrix) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Conformance\n\n"+
 		"Which promises of the storage contract each adapter keeps, in each way to use it. Measured on %s with %s on %s, in %v, seed %d.\n"+
-		"The suite was %s. `make conformance-all` measures everything and writes this page, conformance.html (the same, as a page) and\n"+
-		"conformance.json (with all evidence).\n\n", m.Made.UTC().Format(time.DateOnly), m.Go, m.Platform, m.took(), m.Seed, m.suite())
+		"The suite was %s. `make conformance-all` measures everything and writes this page, conformance.html (with each clause in each wiring) and\n"+
+		"conformance.json (with all evidence). The nightly workflow keeps all three.\n\n", m.Made.UTC().Format(time.DateOnly), m.Go, m.Platform, m.took(), m.Seed, m.suite())
 
 	fmt.Fprintf(&b, "%s\n\n", m.Proof)
 	b.WriteString("| | adapter | wiring | server | verdict | MUST | SHOULD | rounds | time |\n|--:|---|---|---|---|--:|--:|--:|--:|\n")
@@ -36,8 +36,7 @@ func (m *Matrix) WriteMarkdown(w io.Writer) error {
 
 	fmt.Fprintf(&b, "\n%s\n\n%s\n\n| group |%s\n|---|%s\n", roundsLegend, legend, each(m.Columns, func(i int, _ Column) string { return fmt.Sprintf(" %d |", i+1) }),
 		strings.Repeat(":-:|", len(m.Columns)))
-	groups := m.groups()
-	for _, g := range groups {
+	for _, g := range m.groups() {
 		fmt.Fprintf(&b, "| %s (%s, %d) |%s\n", g.Title, g.ID, len(g.Clauses), each(m.Columns, func(_ int, c Column) string {
 			t := c.tally(g)
 			o := t.worst()
@@ -70,18 +69,6 @@ func (m *Matrix) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, "\n## Left out\n\nNot tried on this machine. The nightly workflow tries what needs an image that only a registry has.\n\n%s", left)
 	}
 
-	b.WriteString("\n## Clauses\n")
-	for _, g := range groups {
-		fmt.Fprintf(&b, "\n<details><summary>%s (%s)</summary>\n\n| clause | | rule |%s\n|---|---|---|%s\n", g.Title, g.ID,
-			each(m.Columns, func(i int, _ Column) string { return fmt.Sprintf(" %d |", i+1) }), strings.Repeat(":-:|", len(m.Columns)))
-		for _, clause := range g.Clauses {
-			fmt.Fprintf(&b, "| %s | %s | %s |%s\n", clause.ID, clause.Level, cell(clause.Rule), each(m.Columns, func(_ int, c Column) string {
-				r, _ := c.Result(clause.ID)
-				return " " + mark(r.Outcome) + " |"
-			}))
-		}
-		b.WriteString("\n</details>\n")
-	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
