@@ -7,6 +7,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/clauses/concurrency"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/clauses/faults"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/clauses/flow"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/clauses/life"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/clauses/records"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/clauses/values"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
 )
 
 // Level says how strictly a clause binds an adapter.
@@ -62,8 +70,10 @@ type Fix struct {
 }
 
 // Group returns the part of the ID before the number, as VTOK.
-func (c Clause) Group() string {
-	group, _, _ := strings.Cut(c.ID, "-")
+func (c Clause) Group() string { return groupOf(c.ID) }
+
+func groupOf(id string) string {
+	group, _, _ := strings.Cut(id, "-")
 	return group
 }
 
@@ -104,9 +114,9 @@ func Clauses() []Clause {
 	clauses := slices.Clone(loadClauses())
 	for _, k := range checks() {
 		for i := range clauses {
-			if clauses[i].ID == k.id {
-				clauses[i].Requires = slices.Clone(k.requires)
-				for _, field := range k.needs {
+			if clauses[i].ID == k.ID {
+				clauses[i].Requires = slices.Clone(k.Requires)
+				for _, field := range k.Needs {
 					clauses[i].Needs = append(clauses[i].Needs, string(field))
 				}
 			}
@@ -124,62 +134,22 @@ func clauseByID(id string) (Clause, bool) {
 	return loadClauses()[i], true
 }
 
-// check is the executable form of a clause.
-type check struct {
-	id string
-	// words follow the ID in the name of the subtest, for example
-	// wrong-token-keeps-pending.
-	words string
-	// needs are the abilities without which the clause can't be verified.
-	needs []ability
-	// requires are the methods without which the clause does not apply to an
-	// adapter. Of the other methods a clause uses those that work; other lookups
-	// replace a missing lookup, see standins.go.
-	requires []string
-	// races says that the outcome depends on the timing of concurrent calls or on a
-	// random search, so that an adapter that breaks the clause may pass by luck.
-	races bool
-	// alone says that the check measures time, judges the whole run or process, or
-	// needs stores that New opens one after the other.
-	alone bool
-	run   func(c *clauseContext)
-}
-
-func (k check) name() string { return k.id + "-" + k.words }
-
 // races reports whether the clause with the ID is tested by a race or a random search.
 func races(id string) bool {
-	return slices.ContainsFunc(checks(), func(k check) bool { return k.id == id && k.races })
+	return slices.ContainsFunc(checks(), func(k kit.Check) bool { return k.ID == id && k.Races })
 }
 
-// checks returns the checks of all groups, in the order in which they run. ERR
-// is last because it judges the errors of the whole run.
-func checks() []check {
-	return slices.Concat(
-		capClauses,
-		userClauses,
-		acctClauses,
-		sessClauses,
-		vtokClauses,
-		authnClauses,
-		signupClauses,
-		alistClauses,
-		slistClauses,
-		aeditClauses,
-		teditClauses,
-		cascClauses,
-		timeClauses,
-		dataClauses,
-		inputClauses,
-		ctxClauses,
-		concClauses,
-		faultClauses,
-		expClauses,
-		isoClauses,
-		aliasClauses,
-		volClauses,
-		lifeClauses,
-		flowClauses,
-		errClauses,
-	)
+// groups are the groups of clauses, in the order in which they run. ERR is last because it
+// judges the errors of the whole run.
+var groups = []string{
+	"CAP", "USER", "ACCT", "SESS", "VTOK", "AUTHN", "SIGNUP", "ALIST", "SLIST", "AEDIT", "TEDIT", "CASC",
+	"TIME", "DATA", "INPUT", "CTX", "CONC", "FAULT", "EXP", "ISO", "ALIAS", "VOL", "LIFE", "FLOW", "ERR",
+}
+
+// checks returns the checks of all groups, in the order in which they run.
+func checks() []kit.Check {
+	all := slices.Concat(records.Checks, values.Checks, concurrency.Checks, faults.Checks, life.Checks, flow.Checks)
+	place := func(k kit.Check) int { return slices.Index(groups, groupOf(k.ID)) }
+	slices.SortStableFunc(all, func(a, b kit.Check) int { return place(a) - place(b) })
+	return all
 }

@@ -42,7 +42,7 @@
 // report. The file is replaced after each clause and is always complete JSON, so that an
 // interrupted run loses no result.
 //
-// [Bench] compares an adapter with hand-written code for the same work.
-// [RoundTrips] counts the round trips of its methods. Package authjs tests an
-// adapter that shares its database with the real Auth.js.
+// Package bench compares an adapter with hand-written code for the same work, and
+// counts the round trips of its methods. Package authjs tests an adapter that
+// shares its database with the real Auth.js.
 package adaptertest

@@ -118,13 +118,6 @@ type Harness struct {
 	ClauseTimeout time.Duration
 }
 
-func (h *Harness) clauseTimeout() time.Duration {
-	if h.ClauseTimeout == 0 {
-		return time.Minute
-	}
-	return h.ClauseTimeout
-}
-
 // Clock is a clock that the suite can move.
 type Clock interface {
 	Now() time.Time
@@ -198,63 +191,6 @@ type Waiver struct {
 // reason is the reason in the report.
 func (w Waiver) reason() string { return strings.TrimSpace(w.Reason + " " + w.Link) }
 
-// ability is a thing that a harness can do besides opening an adapter.
-type ability string
-
-// The abilities, named for the fields of Harness.
-const (
-	abilitySecond      ability = "Second"
-	abilityClose       ability = "Close"
-	abilityReopen      ability = "Reopen"
-	abilityNamespace   ability = "Namespace"
-	abilityClock       ability = "Clock"
-	abilitySweep       ability = "Sweep"
-	abilityFaults      ability = "Faults"
-	abilityCorrupt     ability = "Corrupt"
-	abilityInspect     ability = "Inspect"
-	abilitySingle      ability = "Single"
-	abilityLimited     ability = "Limited"
-	abilityPooled      ability = "Pooled"
-	abilityConnections ability = "Connections"
-	abilityCheckHandle ability = "CheckHandle"
-	// Run has abilitySubprocess, because it can start the test binary again.
-	// Check has it with Options.Again.
-	abilitySubprocess ability = "Subprocess"
-)
-
-// has reports whether the field of the ability is set. clauseContext.has decides
-// about abilities that depend on more than the harness.
-func (h *Harness) has(a ability) bool {
-	switch a {
-	case abilitySecond:
-		return h.Second != nil
-	case abilityClose:
-		return h.Close != nil
-	case abilityReopen:
-		return h.Reopen != nil
-	case abilityNamespace:
-		return h.Namespace != nil
-	case abilityFaults:
-		return h.Faults != nil
-	case abilityCorrupt:
-		return h.Corrupt != nil
-	case abilityInspect:
-		return h.Inspect != nil
-	case abilitySingle:
-		return h.Single != nil
-	case abilityLimited:
-		return h.Limited != nil
-	case abilityPooled:
-		return h.Pooled != nil
-	case abilityConnections:
-		return h.Connections != nil
-	case abilityCheckHandle:
-		return h.CheckHandle != nil
-	default:
-		return false
-	}
-}
-
 // validate returns every problem of the harness at once.
 func (h *Harness) validate() error {
 	var problems []error
@@ -305,12 +241,4 @@ func (h *Harness) waiver(id string) (Waiver, bool) {
 		}
 	}
 	return Waiver{}, false
-}
-
-// precision returns the declared precision of instants.
-func (h *Harness) precision() time.Duration {
-	if h.Declarations.Precision > 0 {
-		return h.Declarations.Precision
-	}
-	return time.Millisecond
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -21,7 +22,7 @@ func TestReportIsWholeAfterEachClause(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.path = filepath.Join(t.TempDir(), "report.json")
-	for i, k := range userClauses[:3] {
+	for i, k := range userChecks()[:3] {
 		r.check(t.Context(), k)
 		raw, err := os.ReadFile(r.path)
 		if err != nil {
@@ -29,10 +30,10 @@ func TestReportIsWholeAfterEachClause(t *testing.T) {
 		}
 		var report Report
 		if err := json.Unmarshal(raw, &report); err != nil {
-			t.Fatalf("after %s: %v", k.id, err)
+			t.Fatalf("after %s: %v", k.ID, err)
 		}
 		if report.Complete || len(report.Results) != i+1 || report.Suite == "" {
-			t.Errorf("after %s: complete %v, %d results, suite %q; want an incomplete report with %d", k.id, report.Complete, len(report.Results), report.Suite, i+1)
+			t.Errorf("after %s: complete %v, %d results, suite %q; want an incomplete report with %d", k.ID, report.Complete, len(report.Results), report.Suite, i+1)
 		}
 	}
 	if !strings.HasSuffix(r.report(false).Summary(), "the run did not end") || strings.Contains(r.finish().Summary(), "did not end") {
@@ -47,7 +48,7 @@ func TestRunEndsByTheDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.endBy(time.Now())
-	x := r.check(t.Context(), userClauses[0])
+	x := r.check(t.Context(), userChecks()[0])
 	if x.Outcome != NotVerified || !strings.Contains(x.Reason, "-timeout") {
 		t.Errorf("got %s (%s), want not verified for want of time", x.Outcome, x.Reason)
 	}
@@ -74,9 +75,9 @@ func TestSlowClauseIsCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := r.check(t.Context(), check{id: "USER-02", run: func(c *clauseContext) {
+	x := r.check(t.Context(), kit.Check{ID: "USER-02", Test: func(c *kit.Context) {
 		for range 10_000 {
-			c.getUser("nobody")
+			c.GetUser("nobody")
 		}
 	}})
 	if x.Outcome != NotVerified || !strings.Contains(x.Reason, "cut off after 500ms") {

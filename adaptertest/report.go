@@ -3,11 +3,17 @@ package adaptertest
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
 )
 
 // Outcome is the result of one clause.
@@ -66,7 +72,7 @@ func (r *Report) Failed() []Result {
 }
 
 func fatal(x Result, strict bool) bool {
-	return x.Outcome == Fail && (x.Clause.Level == Must || strict || x.Reason == staleWaiver)
+	return x.Outcome == Fail && (x.Clause.Level == Must || strict || x.Reason == kit.StaleWaiver)
 }
 
 // With returns the results that have the outcome, in the order of the run.
@@ -143,7 +149,7 @@ func (r *Report) Summary() string {
 		fmt.Fprintf(&b, "; not verified: %d", n)
 	}
 	if len(more) > 0 {
-		fields := sortedKeys(more)
+		fields := kit.SortedKeys(more)
 		slices.SortStableFunc(fields, func(a, b string) int { return more[b] - more[a] })
 		parts := make([]string, len(fields))
 		for i, f := range fields {
@@ -190,7 +196,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "methods it does not have: %s\n", strings.Join(r.Missing, ", "))
 	}
 	for _, x := range r.With(Fail) {
-		fmt.Fprintf(&b, "\n%s %s failed: %s\n%s\n    see %s\n", x.Clause.Level, x.Clause.ID, x.Clause.Rule, indent(x.Evidence), x.Clause.page())
+		fmt.Fprintf(&b, "\n%s %s failed: %s\n%s\n    see %s\n", x.Clause.Level, x.Clause.ID, x.Clause.Rule, kit.Indent(x.Evidence), x.Clause.page())
 	}
 	for _, x := range r.With(Waived) {
 		fmt.Fprintf(&b, "%s %s waived: %s\n", x.Clause.Level, x.Clause.ID, x.Reason)
@@ -200,7 +206,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		for _, x := range r.With(o) {
 			why[x.Reason] = append(why[x.Reason], x.Clause.ID)
 		}
-		for _, reason := range sortedKeys(why) {
+		for _, reason := range kit.SortedKeys(why) {
 			fmt.Fprintf(&b, "%s (%s): %s\n", o, reason, strings.Join(why[reason], ", "))
 		}
 	}
@@ -223,15 +229,39 @@ func (r *Report) slowest(n int) []string {
 	return ids
 }
 
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
+// save replaces the report, so that the file always holds a complete one.
+func (r *run) save(report *Report) (err error) {
+	if r.path == "" {
+		return nil
 	}
-	slices.Sort(keys)
-	return keys
+	r.saving.Lock()
+	defer r.saving.Unlock()
+	f, err := os.CreateTemp(filepath.Dir(r.path), ".adaptertest-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err = errors.Join(report.WriteJSON(f), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), r.path)
 }
 
-func indent(lines []string) string {
-	return "    " + strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n    ")
+// suiteVersion is the version of this module, or (devel).
+func suiteVersion() string {
+	const path = "github.com/gatehouse-go/gatehouse/adaptertest"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(devel)"
+	}
+	for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
+		if m.Path == path && m.Version != "" && m.Replace == nil {
+			return m.Version
+		}
+	}
+	return "(devel)"
 }

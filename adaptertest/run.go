@@ -6,18 +6,19 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"runtime"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
 )
 
 // Options change a run of Check.
@@ -55,24 +56,24 @@ func Run(t *testing.T, h Harness) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.testName = t.Name()
+	r.kit.Again = func(ctx context.Context) (*exec.Cmd, error) { return testAgain(ctx, t.Name()) }
 	r.path = os.Getenv("ADAPTERTEST_REPORT")
 	if end, ok := t.Deadline(); ok {
 		r.endBy(end)
 	}
-	if err := r.selfCheck(t.Context()); err != nil {
+	if err := r.kit.SelfCheck(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	early := map[string]Result{}
 	if r.parallel() > 1 && !namesSubtests(t.Name()) {
-		r.hurried = true
+		r.kit.Hurried = true
 		r.checkTogether(t.Context(), checks(), func(result Result) { early[result.Clause.ID] = result })
 	}
 	for group, checks := range byGroup(checks()) {
 		t.Run(group, func(t *testing.T) {
 			for _, k := range checks {
-				t.Run(k.name(), func(t *testing.T) {
-					result, ok := early[k.id]
+				t.Run(k.Name(), func(t *testing.T) {
+					result, ok := early[k.ID]
 					if !ok {
 						result = r.check(t.Context(), k)
 					}
@@ -103,7 +104,7 @@ func (r *run) tell(t *testing.T, result Result) {
 	switch result.Outcome {
 	case Fail:
 		text := fmt.Sprintf("%s %s: %s\n%s\nrepeat with ADAPTERTEST_SEED=%d; %s explains the clause",
-			c.Level, c.ID, c.Rule, indent(result.Evidence), r.options.Seed, c.page())
+			c.Level, c.ID, c.Rule, kit.Indent(result.Evidence), r.options.Seed, c.page())
 		if fatal(result, r.options.Strict) {
 			t.Error(text)
 		} else {
@@ -112,7 +113,7 @@ func (r *run) tell(t *testing.T, result Result) {
 	case NotVerified, NotApplicable:
 		t.Skipf("%s: %s", result.Outcome, result.Reason)
 	case Waived:
-		t.Skipf("waived: %s\n%s", result.Reason, indent(result.Evidence))
+		t.Skipf("waived: %s\n%s", result.Reason, kit.Indent(result.Evidence))
 	default:
 		for _, e := range result.Evidence {
 			t.Log(e)
@@ -134,7 +135,7 @@ func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
 		return nil, err
 	}
 	if len(o.Only) == 0 {
-		if err := r.selfCheck(ctx); err != nil {
+		if err := r.kit.SelfCheck(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -146,8 +147,8 @@ func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
 			return nil, fmt.Errorf("adaptertest: Options.Only names %q, which is neither a clause nor a group", name)
 		}
 	}
-	chosen := slices.DeleteFunc(checks(), func(k check) bool {
-		c, _ := clauseByID(k.id)
+	chosen := slices.DeleteFunc(checks(), func(k kit.Check) bool {
+		c, _ := clauseByID(k.ID)
 		return len(o.Only) > 0 && !slices.Contains(o.Only, c.ID) && !slices.Contains(o.Only, c.Group())
 	})
 	progress := func(result Result) {
@@ -156,9 +157,9 @@ func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
 		}
 	}
 	if r.parallel() > 1 {
-		r.hurried = len(o.Only) == 0
+		r.kit.Hurried = len(o.Only) == 0
 		r.checkTogether(ctx, chosen, progress)
-		chosen = slices.DeleteFunc(chosen, func(k check) bool { return !k.alone })
+		chosen = slices.DeleteFunc(chosen, func(k kit.Check) bool { return !k.Alone })
 	}
 	r.checkAll(ctx, chosen, 1, progress)
 	if err := ctx.Err(); err != nil {
@@ -176,13 +177,13 @@ const racesTogether = 2
 
 // checkTogether runs the clauses that may run at the same time as others: the races
 // after the others, and fewer at once. A run of less than one round has no time for that.
-func (r *run) checkTogether(ctx context.Context, checks []check, progress func(Result)) {
-	together := slices.DeleteFunc(slices.Clone(checks), func(k check) bool { return k.alone })
+func (r *run) checkTogether(ctx context.Context, checks []kit.Check, progress func(Result)) {
+	together := slices.DeleteFunc(slices.Clone(checks), func(k kit.Check) bool { return k.Alone })
 	slices.Reverse(together) // the last groups take longest: they wait for faults and deadlines
-	var races []check
+	var races []kit.Check
 	if r.options.Rounds >= 1 {
-		races = slices.DeleteFunc(slices.Clone(together), func(k check) bool { return !k.races })
-		together = slices.DeleteFunc(together, func(k check) bool { return k.races })
+		races = slices.DeleteFunc(slices.Clone(together), func(k kit.Check) bool { return !k.Races })
+		together = slices.DeleteFunc(together, func(k kit.Check) bool { return k.Races })
 	}
 	r.checkAll(ctx, together, r.parallel(), progress)
 	r.checkAll(ctx, races, min(racesTogether, r.parallel()), progress)
@@ -199,7 +200,7 @@ func namesSubtests(test string) bool {
 
 // checkAll runs clauses, as many at once as parallel says, until the context
 // ends. It calls progress with each result, one call at a time.
-func (r *run) checkAll(ctx context.Context, checks []check, parallel int, progress func(Result)) {
+func (r *run) checkAll(ctx context.Context, checks []kit.Check, parallel int, progress func(Result)) {
 	var telling sync.Mutex
 	turns := make(chan struct{}, parallel)
 	var wg sync.WaitGroup
@@ -221,28 +222,15 @@ func (r *run) checkAll(ctx context.Context, checks []check, parallel int, progre
 
 // run is one run of the suite.
 type run struct {
-	harness  *Harness
-	options  Options
-	nonce    string // distinguishes runs with the same seed
-	testName string // the name of the test that called Run, if any
-	started  time.Time
-	end      time.Time // when the run must end; zero for no limit
-	path     string    // the file for the report, or empty
-	saving   sync.Mutex
-	hurried  bool // the whole suite runs, several clauses at once: they wait for a slow store
+	harness *Harness
+	options Options
+	kit     *kit.Run
+	started time.Time
+	path    string // the file for the report, or empty
+	saving  sync.Mutex
 
-	mu           sync.Mutex
-	stuck        int
-	waited       int // how often no call of a clause returned for the time-out
-	results      []Result
-	missing      []string
-	adapterType  string
-	observations []observation
-	elsewhere    map[string]string // by method: an instant that it returned, not in UTC
-	secrets      []string
-
-	failed []failure // of the calls that failedCalls made
-	met    map[faultOf][]failure
+	mu      sync.Mutex
+	results []Result
 }
 
 func newRun(h *Harness, o Options) (*run, error) {
@@ -261,8 +249,18 @@ func newRun(h *Harness, o Options) (*run, error) {
 	for o.Seed == 0 {
 		o.Seed = rand.Uint64() >> 11 // fits a JSON number
 	}
-	return &run{harness: h, options: o, nonce: strconv.FormatUint(rand.Uint64(), 36), started: time.Now(),
-		elsewhere: map[string]string{}}, nil
+	r := &run{harness: h, options: o, kit: kit.NewRun(h.bind(), o.Seed, o.Rounds), started: time.Now()}
+	r.kit.Again = o.Again
+	return r, nil
+}
+
+// reserve is the part of go test's time that is kept for the report.
+const reserve = 5 * time.Second
+
+// endBy makes the run end before go test's deadline.
+func (r *run) endBy(deadline time.Time) {
+	left := time.Until(deadline)
+	r.kit.End = deadline.Add(-min(reserve, left/5))
 }
 
 func optionsFromEnvironment() (Options, error) {
@@ -296,12 +294,12 @@ func optionsFromEnvironment() (Options, error) {
 }
 
 // byGroup yields the checks group by group.
-func byGroup(checks []check) func(yield func(string, []check) bool) {
-	return func(yield func(string, []check) bool) {
+func byGroup(checks []kit.Check) func(yield func(string, []kit.Check) bool) {
+	return func(yield func(string, []kit.Check) bool) {
 		for len(checks) > 0 {
-			group, _, _ := strings.Cut(checks[0].id, "-")
+			group := groupOf(checks[0].ID)
 			n := 1
-			for n < len(checks) && strings.HasPrefix(checks[n].id, group+"-") {
+			for n < len(checks) && strings.HasPrefix(checks[n].ID, group+"-") {
 				n++
 			}
 			if !yield(group, checks[:n]) {
@@ -312,10 +310,6 @@ func byGroup(checks []check) func(yield func(string, []check) bool) {
 	}
 }
 
-// stuckLimit is the number of stuck clauses after which the run ends: more of
-// them give no new information.
-const stuckLimit = 3
-
 // QuickRounds are the rounds of the quick form, which go test -short runs: every
 // clause, with a tenth of the repetitions and a share of the cases of a clause that
 // has many: a method meets one kind of fault, and the next method another. It is
@@ -323,235 +317,22 @@ const stuckLimit = 3
 // one case of many, needs the full form.
 const QuickRounds = 0.1
 
-// check runs one clause: it opens the adapter, creates the uninvolved user, runs the
-// clause, compares the uninvolved user and cleans up. The watchdog watches each of
-// these phases.
-func (r *run) check(ctx context.Context, k check) Result {
-	clause, ok := clauseByID(k.id)
+// check runs one clause.
+func (r *run) check(ctx context.Context, k kit.Check) Result {
+	clause, ok := clauseByID(k.ID)
 	if !ok {
-		panic("adaptertest: no clause " + k.id)
+		panic("adaptertest: no clause " + k.ID)
 	}
 	start := time.Now()
-	if r.givenUp() {
-		return r.record(Result{Clause: clause, Outcome: NotVerified, Reason: fmt.Sprintf("the run was given up after %d stuck clauses", stuckLimit)})
-	}
-	if r.pastEnd() {
-		return r.record(Result{Clause: clause, Outcome: NotVerified, Reason: "the deadline of go test was reached: give it a longer -timeout"})
-	}
-	c := r.newC(clause)
-	timeout := r.clauseTimeout()
-	var b *uninvolvedUser
-	finished := c.phase(ctx, timeout, "opening the adapter", func() {
-		c.openAdapter()
-		c.requires(k.requires...)
-		for _, a := range k.needs {
-			c.need(a)
-		}
-		if slices.Contains(k.needs, abilityFaults) {
-			c.faults() // before the first call: a harness may put a proxy in between only now
-		}
-		b = c.addUninvolved()
-	})
-	if finished && c.goesOn() {
-		finished = c.phase(ctx, timeout, "the clause", func() { k.run(c) })
-	}
-	if c.leftOut > 0 {
-		c.Notef("the store is slow: up to %d cases were left out", c.leftOut)
-	}
-	if finished && c.outcome == "" && !c.uninvolvedGone && c.raw != nil {
-		finished = c.phase(ctx, timeout, "comparing the uninvolved user", func() {
-			if c.asked {
-				c.faults().Heal()
-			}
-			b.check(c, c.raw)
-		})
-	}
-	if finished {
-		c.cleanUp(ctx)
-	}
-	return r.record(c.result(time.Since(start)))
+	finding := r.kit.Check(ctx, k)
+	return r.record(r.result(clause, finding, time.Since(start)))
 }
-
-// clauseTimeout is the time-out of the harness. After some clauses in which no call
-// returned, it is a tenth: an adapter whose calls wait for ever would otherwise take a
-// whole time-out in each clause.
-func (r *run) clauseTimeout() time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.waited >= stuckLimit {
-		return r.harness.clauseTimeout() / 10
-	}
-	return r.harness.clauseTimeout()
-}
-
-// givenUp reports whether too many clauses were stuck.
-func (r *run) givenUp() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.stuck >= stuckLimit
-}
-
-func (r *run) newC(clause Clause) *clauseContext {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(clause.ID))
-	c := &clauseContext{clause: clause, run: r, trace: &trace{},
-		budget: newBudget(r.options.Rounds, r.hurried, rand.New(rand.NewPCG(r.options.Seed, h.Sum64())))}
-	c.tb = &harnessTB{c: c}
-	c.tb.tempDir = func() string {
-		dir, err := os.MkdirTemp("", "adaptertest-*")
-		if err != nil {
-			c.Fatalf("temporary directory: %v", err)
-		}
-		c.tb.Cleanup(func() {
-			if err := removeAll(dir); err != nil {
-				c.Errorf("temporary directory: %v", err)
-			}
-		})
-		return dir
-	}
-	return c
-}
-
-// removeAll deletes a temporary directory. A connection that database/sql opens in the
-// background, for a caller that has left, may create files after the store is closed:
-// deletion is repeated while files appear, until the deadline of a call.
-func removeAll(dir string) error {
-	for end := time.Now().Add(deadline); ; {
-		err := os.RemoveAll(dir)
-		if err == nil || time.Now().After(end) {
-			return err
-		}
-		<-time.After(time.Millisecond)
-	}
-}
-
-// openAdapter opens the adapter that the clause is about.
-func (c *clauseContext) openAdapter() {
-	c.raw = c.run.harness.New(c.tb)
-	c.a = c.observe(c.raw)
-	c.missing, c.optional = missingMethods(c.raw)
-	c.run.mu.Lock()
-	defer c.run.mu.Unlock()
-	c.run.missing = c.missing
-	c.run.adapterType = fmt.Sprintf("%T", c.raw)
-}
-
-// cleanUpTimeout is the least time for the harness to clean up.
-const cleanUpTimeout = 30 * time.Second
-
-// cleanUp lets the harness clean up. It makes no calls that the watchdog could see
-// return, so over a slow store it has the time-out of a clause.
-func (c *clauseContext) cleanUp(ctx context.Context) {
-	c.phase(ctx, max(cleanUpTimeout, c.harness().clauseTimeout()), "cleaning up", c.tb.cleanUp)
-}
-
-// phasePeriods is the limit of a phase that makes progress, as a multiple of
-// the time-out.
-const phasePeriods = 5
-
-// phase runs f on a new goroutine, which f may end, and reports whether f
-// ended. f is stuck if no call returns for the time-out; the calls under way
-// and the stacks are then the evidence. So a slow machine does not look like a
-// stuck adapter. A phase whose calls return is cut off at its limit, and the
-// clause is then not verified.
-func (c *clauseContext) phase(ctx context.Context, timeout time.Duration, what string, f func()) bool {
-	limit := c.run.limit(phasePeriods * timeout)
-	outer := ctx
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	c.ctx = ctx
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			if v := recover(); v != nil {
-				stack := make([]byte, 16<<10)
-				c.Errorf("%s panicked: %v\n%s", what, v, stack[:runtime.Stack(stack, false)])
-			}
-		}()
-		f()
-	}()
-	watchdog := time.NewTicker(timeout)
-	defer watchdog.Stop()
-	over := time.NewTimer(limit)
-	defer over.Stop()
-	for idle := c.trace.idle(); ctx.Err() == nil; {
-		select {
-		case <-done:
-			return true
-		case <-outer.Done():
-			cancel()
-		case <-over.C: // this comes before the end of the context: calls that fail then do not break the clause
-			c.cutOff(fmt.Sprintf("%s was cut off after %v: its calls return, and slowly", what, limit.Round(time.Millisecond)))
-			cancel()
-		case <-watchdog.C:
-			if idle() {
-				c.Notef("no call has returned for %v", timeout)
-				c.run.mu.Lock()
-				c.run.waited++
-				c.run.mu.Unlock()
-				cancel()
-			}
-		}
-	}
-	// The context ends first, so that an adapter that observes it can return.
-	watchdog.Reset(timeout/10 + time.Nanosecond)
-	select {
-	case <-done:
-		return true
-	case <-watchdog.C:
-		c.Errorf("%s is stuck after %v\n%s\n%s", what, timeout, c.trace.underWay(), stacks())
-		c.run.mu.Lock()
-		c.run.stuck++
-		c.run.mu.Unlock()
-		return false
-	}
-}
-
-// goesOn reports whether the clause still needs a judgement.
-func (c *clauseContext) goesOn() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.outcome == "" && len(c.failures) == 0
-}
-
-// result returns the result of the clause.
-func (c *clauseContext) result(d time.Duration) Result {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r := Result{Clause: c.clause, Outcome: Pass, Duration: d, Evidence: slices.Clone(c.notes)}
-	switch {
-	case c.cut != "":
-		r.Outcome, r.Reason = NotVerified, c.cut
-		r.Evidence = append(r.Evidence, c.trace.String())
-	case len(c.failures) > 0:
-		r.Outcome = Fail
-		r.Evidence = append(slices.Clone(c.failures), c.notes...)
-		r.Evidence = append(r.Evidence, c.trace.String())
-	case c.outcome != "":
-		r.Outcome, r.Reason, r.Needs = c.outcome, c.reason, c.lacking
-	case c.clause.Level == May:
-		r.Outcome = Recorded
-	}
-	w, waived := c.run.harness.waiver(c.clause.ID)
-	switch {
-	case waived && r.Outcome == Fail:
-		r.Outcome, r.Reason = Waived, w.reason()
-	case waived && w.Racy && r.Outcome == Pass:
-		r.Outcome, r.Reason = Waived, w.reason()+" (a race, which passed by luck this time)"
-	case waived && r.Outcome == Pass:
-		r.Outcome, r.Reason = Fail, staleWaiver
-		r.Evidence = append(r.Evidence, "the clause is waived ("+w.Reason+") and passes: remove the waiver")
-	}
-	return r
-}
-
-const staleWaiver = "stale waiver"
 
 func (r *run) record(x Result) Result {
 	r.mu.Lock()
 	r.results = append(r.results, x)
 	r.mu.Unlock()
+	r.kit.Ended(x.Clause.ID, kit.Outcome(x.Outcome))
 	if r.path != "" {
 		if err := r.save(r.report(false)); err != nil {
 			x.Evidence = append(x.Evidence, "the report could not be written: "+err.Error())
@@ -566,53 +347,45 @@ func (r *run) finish() *Report { return r.report(true) }
 func (r *run) report(complete bool) *Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	adapterType, missing := r.kit.Adapter()
 	name := r.harness.Name
 	if name == "" {
-		name = strings.TrimLeft(r.adapterType, "*")
+		name = strings.TrimLeft(adapterType, "*")
 	}
 	order := map[string]int{}
 	for i, k := range checks() {
-		order[k.id] = i
+		order[k.ID] = i
 	}
 	results := slices.Clone(r.results)
 	slices.SortStableFunc(results, func(a, b Result) int { return order[a.Clause.ID] - order[b.Clause.ID] })
 	return &Report{
 		Adapter: name, Version: r.harness.Version, Seed: r.options.Seed, Rounds: r.options.Rounds, Strict: r.options.Strict,
-		Started: r.started, Duration: time.Since(r.started), Missing: r.missing,
+		Started: r.started, Duration: time.Since(r.started), Missing: missing,
 		Declarations: r.harness.Declarations, Waivers: r.harness.Waivers, Results: results,
 		Suite: suiteVersion(), Complete: complete,
 	}
 }
 
-// observed keeps the observation of a call if a later clause needs it.
-func (r *run) observed(o observation) {
-	if o.err == nil && !o.emptyRecord {
-		return
+// testAgain returns the command that runs the TIME group of the test again.
+func testAgain(ctx context.Context, test string) (*exec.Cmd, error) {
+	binary, err := os.Executable()
+	if err != nil {
+		return nil, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.observations = append(r.observations, o)
+	args := []string{"-test.run=" + testPattern(test) + "/^TIME$", "-test.count=1", "-test.v=false"}
+	for _, arg := range os.Args[1:] { // the test may have flags of its own
+		if !strings.HasPrefix(arg, "-test.") && !strings.HasPrefix(arg, "--test.") {
+			args = append(args, arg)
+		}
+	}
+	return exec.CommandContext(ctx, binary, args...), nil //nolint:gosec // the test binary runs itself
 }
 
-// notInUTC keeps that a method returned an instant in another zone.
-func (r *run) notInUTC(method, where, clause string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, known := r.elsewhere[method]; !known {
-		r.elsewhere[method] = fmt.Sprintf("%s, during %s", where, clause)
+// testPattern matches the test of that name and no other.
+func testPattern(name string) string {
+	parts := strings.Split(name, "/")
+	for i, p := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
 	}
-}
-
-func (r *run) addSecret(s string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.secrets = append(r.secrets, s)
-}
-
-func (r *run) newID() string {
-	if r.harness.NewID != nil {
-		return r.harness.NewID()
-	}
-	a, b := rand.Uint64(), rand.Uint64()
-	return fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", uint32(a), uint16(a>>32), uint16(a>>48)&0xfff, 0x8000|uint16(b)&0x3fff, b>>16)
+	return strings.Join(parts, "/")
 }

@@ -4,15 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -127,6 +127,11 @@ func TestRunAsSubtests(t *testing.T) {
 	Run(t, Harness{Name: "users only", New: newUsers})
 }
 
+// userChecks are the checks of the group USER.
+func userChecks() []kit.Check {
+	return slices.DeleteFunc(checks(), func(k kit.Check) bool { return groupOf(k.ID) != "USER" })
+}
+
 func TestCheckReportsACorrectAdapter(t *testing.T) {
 	report := checkUsers(t, Harness{New: newUsers}, Options{Strict: true})
 	if v := report.Verdict(); !strings.HasPrefix(v, "conforms") {
@@ -134,7 +139,7 @@ func TestCheckReportsACorrectAdapter(t *testing.T) {
 		_ = report.WriteText(&text)
 		t.Fatalf("verdict %q\n%s", v, text.String())
 	}
-	if len(report.Missing) != 15 || report.Seed == 0 || len(report.Results) != len(userClauses) {
+	if len(report.Missing) != 15 || report.Seed == 0 || len(report.Results) != len(userChecks()) {
 		t.Errorf("missing %v, seed %d, %d results", report.Missing, report.Seed, len(report.Results))
 	}
 	var b bytes.Buffer
@@ -142,7 +147,7 @@ func TestCheckReportsACorrectAdapter(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back Report
-	if err := json.Unmarshal(b.Bytes(), &back); err != nil || back.Seed != report.Seed || len(back.Results) != len(userClauses) {
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil || back.Seed != report.Seed || len(back.Results) != len(userChecks()) {
 		t.Errorf("the JSON does not read back: %v, %+v", err, back)
 	}
 }
@@ -260,11 +265,11 @@ func TestRounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := r.newC(Clause{})
-		if got := [2]int{c.rounds(60), c.rounds(1)}; got != want {
+		c := r.kit.NewContext("")
+		if got := [2]int{c.Rounds(60), c.Rounds(1)}; got != want {
 			t.Errorf("Rounds %v: 60 and 1 become %v, want %v", rounds, got, want)
 		}
-		if got, want := c.span(time.Second), time.Duration(r.options.Rounds*float64(time.Second)); got != want {
+		if got, want := c.Span(time.Second), time.Duration(r.options.Rounds*float64(time.Second)); got != want {
 			t.Errorf("Rounds %v: a second becomes %v, want %v", rounds, got, want)
 		}
 		if report := r.finish(); report.Rounds != r.options.Rounds || report.Rounds == 0 {
@@ -297,7 +302,7 @@ func TestParallel(t *testing.T) {
 			close(two)
 		}
 		for id := range live {
-			if i := slices.IndexFunc(checks(), func(k check) bool { return k.id == id }); checks()[i].alone && len(live) > 1 {
+			if i := slices.IndexFunc(checks(), func(k kit.Check) bool { return k.ID == id }); checks()[i].Alone && len(live) > 1 {
 				t.Errorf("%s does not run alone: %v", id, live)
 			}
 		}
@@ -403,31 +408,6 @@ func TestWatchdogEndsAStuckClause(t *testing.T) {
 	}
 }
 
-// TestStacksBeginWithWhatIsAwaited has other goroutines of the suite beside the one that
-// the caller waits for.
-func TestStacksBeginWithWhatIsAwaited(t *testing.T) {
-	entered, release := make(chan struct{}), make(chan struct{})
-	defer close(release)
-	for range 20 {
-		go func() { <-release }()
-	}
-	tb := &harnessTB{}
-	tb.Cleanup(func() {
-		close(entered)
-		<-release
-	})
-	text := make(chan string)
-	go func() {
-		go tb.cleanUp()
-		<-entered
-		text <- stacks()
-	}()
-	first, _, _ := strings.Cut(<-text, "\ngoroutine ")
-	if !strings.Contains(first, "(*harnessTB).cleanUp") {
-		t.Errorf("the first stack is not that of the clean-up:\n%s", first)
-	}
-}
-
 // TestWaitingClausesGetLessTime has calls that return only when their context ends, as
 // those of a pool that has lost its connections.
 func TestWaitingClausesGetLessTime(t *testing.T) {
@@ -450,32 +430,8 @@ func TestWaitingClausesGetLessTime(t *testing.T) {
 			}
 		}
 	}
-	if waited["200ms"] != stuckLimit || waited["20ms"] == 0 {
-		t.Errorf("clauses by the time that they waited: %v, want %d that waited 200ms and some that waited 20ms", waited, stuckLimit)
-	}
-}
-
-// TestIdle checks which calls count as progress.
-func TestIdle(t *testing.T) {
-	for _, x := range []struct {
-		err  error
-		want bool
-	}{
-		{nil, false},
-		{adapter.ErrConflict, false},
-		{fmt.Errorf("no connection: %w", context.DeadlineExceeded), true},
-		{context.Canceled, true},
-	} {
-		var calls trace
-		idle := calls.idle()
-		idle()
-		calls.add("GetUser", nil, nil, x.err)
-		if got := idle(); got != x.want {
-			t.Errorf("after a call that returned %v: idle is %t, want %t", x.err, got, x.want)
-		}
-		if !idle() {
-			t.Error("no call has returned since, and idle is false")
-		}
+	if waited["200ms"] != kit.StuckLimit || waited["20ms"] == 0 {
+		t.Errorf("clauses by the time that they waited: %v, want %d that waited 200ms and some that waited 20ms", waited, kit.StuckLimit)
 	}
 }
 
@@ -556,39 +512,10 @@ func TestEnvironment(t *testing.T) {
 func TestEveryCheckHasAClause(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range checks() {
-		if _, ok := clauseByID(k.id); !ok || seen[k.id] || k.words == "" || k.run == nil {
-			t.Errorf("check %s: unknown, twice, or without words or function", k.name())
+		if _, ok := clauseByID(k.ID); !ok || seen[k.ID] || k.Words == "" || k.Test == nil {
+			t.Errorf("check %s: unknown, twice, or without words or function", k.Name())
 		}
-		seen[k.id] = true
-	}
-}
-
-func TestDiff(t *testing.T) {
-	now := time.Now()
-	a := adapter.User{ID: "1", Name: new("Ada"), EmailVerified: &now}
-	b := a
-	b.EmailVerified = new(now.In(time.FixedZone("x", 3600)))
-	if d := diff.Records(&a, &b, time.Millisecond); d != "" {
-		t.Errorf("equal instants differ: %s", d)
-	}
-	b.Name = nil
-	if d := diff.Records(&a, &b, time.Millisecond); d != `Name got "Ada", want nil` {
-		t.Errorf("got %q", d)
-	}
-	x := adapter.Account{AuthorizationDetails: json.RawMessage(`[{"a":1, "b":2}]`)}
-	y := adapter.Account{AuthorizationDetails: json.RawMessage(`[{"b":2,"a":1}]`)}
-	if d := diff.Records(x, y, 1); d != "" {
-		t.Errorf("equal JSON differs: %s", d)
-	}
-	y.AuthorizationDetails = nil
-	if diff.Records(x, y, 1) == "" {
-		t.Error("null and JSON do not differ")
-	}
-	if diff.Records((*adapter.User)(nil), &a, 1) == "" || diff.Records((*adapter.User)(nil), (*adapter.User)(nil), 1) != "" {
-		t.Error("nil records compare wrongly")
-	}
-	if !errors.Is(adapter.ErrUnsupported, errors.ErrUnsupported) {
-		t.Error("ErrUnsupported")
+		seen[k.ID] = true
 	}
 }
 
@@ -626,5 +553,15 @@ func TestPairsWithoutLookups(t *testing.T) {
 		if r.Outcome != Pass {
 			t.Errorf("%s: %s %v", r.Clause.ID, r.Outcome, r.Evidence)
 		}
+	}
+}
+
+func TestTestPatternMatchesOneTest(t *testing.T) {
+	got := testPattern("TestAdapter/sqlite_(modernc)/x#01")
+	if want := `^TestAdapter$/^sqlite_\(modernc\)$/^x#01$`; got != want {
+		t.Fatalf("got %s, want %s", got, want)
+	}
+	for part := range strings.SplitSeq(got, "/") {
+		regexp.MustCompile(part)
 	}
 }

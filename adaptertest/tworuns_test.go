@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/clauses/values"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -85,7 +86,7 @@ func TestTwoRunsShareNoKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, word := range append(words, "") { // INPUT-13 passes over what another run stored, and a store should refuse no key
+	for _, word := range append(values.Words, "") { // INPUT-13 passes over what another run stored, and a store should refuse no key
 		for _, kind := range []Kind{UserRecord, SessionRecord, AuthenticatorRecord} {
 			delete(runs[0], keyText(kind, word))
 		}

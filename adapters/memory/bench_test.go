@@ -10,6 +10,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -18,7 +19,7 @@ var mostSessions = flag.Int("most-sessions", 100_000, "BenchmarkSessions goes up
 // BenchmarkAdapter measures every method. There is no baseline: no client library
 // lies below this adapter.
 func BenchmarkAdapter(b *testing.B) {
-	adaptertest.Bench(b, adaptertest.Harness{New: func(testing.TB) adapter.Adapter { return memory.New() }}, nil)
+	bench.Run(b, adaptertest.Harness{New: func(testing.TB) adapter.Adapter { return memory.New() }}, nil)
 }
 
 func sessionToken(n int) string { return fmt.Sprintf("%032x-token", n) }

@@ -13,6 +13,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/mongo"
 	"github.com/gatehouse-go/gatehouse/adapters/mongo/mongotest"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -46,10 +47,10 @@ func benchHarness() adaptertest.Harness {
 	}
 }
 
-func BenchmarkAdapter(b *testing.B) { adaptertest.Bench(b, benchHarness(), newBaseline) }
+func BenchmarkAdapter(b *testing.B) { bench.Run(b, benchHarness(), newBaseline) }
 
 func BenchmarkSessions(b *testing.B) {
-	adaptertest.BenchSessions(b, benchHarness(), newBaseline, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
+	bench.Sessions(b, benchHarness(), newBaseline, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
 		for ; from < to; from += 1000 {
 			writeSessions(tb, a.(direct).db, from, from+1000)
 		}
@@ -65,7 +66,7 @@ func writeSessions(tb testing.TB, db *mgo.Database, from, to int) {
 		if n%10 == 0 {
 			users = append(users, bson.D{{Key: "_id", Value: numbered(n)}, {Key: "email", Value: fmt.Sprint(n, "@example.com")}, {Key: "emailVerified", Value: nil}})
 		}
-		sessions = append(sessions, bson.D{{Key: "userId", Value: numbered(n / 10 * 10)}, {Key: "sessionToken", Value: adaptertest.SessionToken(n)}, {Key: "expires", Value: later}})
+		sessions = append(sessions, bson.D{{Key: "userId", Value: numbered(n / 10 * 10)}, {Key: "sessionToken", Value: bench.SessionToken(n)}, {Key: "expires", Value: later}})
 	}
 	must(db.Collection("users").InsertMany(tb.Context(), users))(tb)
 	must(db.Collection("sessions").InsertMany(tb.Context(), sessions))(tb)
@@ -82,7 +83,7 @@ func numbered(n int) (id bson.ObjectID) {
 // records.
 func TestRoundTrips(t *testing.T) {
 	most := map[string]int64{"LinkAccount": 2, "CreateSession": 2, "CreateAuthenticator": 2, "DeleteUser": 5}
-	trips := adaptertest.RoundTrips(t, benchHarness())
+	trips := bench.RoundTrips(t, benchHarness())
 	if len(trips) < 19 {
 		t.Errorf("%d methods were counted, want all: %v", len(trips), trips)
 	}

@@ -17,7 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mongo"
-	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -130,7 +130,7 @@ func fillSessions(t *testing.T, db *mgo.Database, userID string) {
 			if n%10 == 0 {
 				expires = now.Add(time.Hour)
 			}
-			all = append(all, bson.D{{Key: "userId", Value: id}, {Key: "sessionToken", Value: adaptertest.SessionToken(n)}, {Key: "expires", Value: expires}})
+			all = append(all, bson.D{{Key: "userId", Value: id}, {Key: "sessionToken", Value: bench.SessionToken(n)}, {Key: "expires", Value: expires}})
 		}
 		must(db.Collection("sessions").InsertMany(t.Context(), all))(t)
 	}

@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mongo"
-	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -81,7 +81,7 @@ func fillRecords(t *testing.T, db *mgo.Database, from, to int, expires time.Time
 		id, key := numbered(n), fmt.Sprint(n)
 		put("users", bson.D{{Key: "_id", Value: id}, {Key: "email", Value: key + "@example.com"}, {Key: "emailVerified", Value: nil}})
 		put("accounts", bson.D{{Key: "userId", Value: id}, {Key: "type", Value: "oidc"}, {Key: "provider", Value: "p"}, {Key: "providerAccountId", Value: key}})
-		put("sessions", bson.D{{Key: "userId", Value: id}, {Key: "sessionToken", Value: adaptertest.SessionToken(n)}, {Key: "expires", Value: expires}})
+		put("sessions", bson.D{{Key: "userId", Value: id}, {Key: "sessionToken", Value: bench.SessionToken(n)}, {Key: "expires", Value: expires}})
 		put("verification_tokens", bson.D{{Key: "identifier", Value: key}, {Key: "token", Value: key}, {Key: "expires", Value: expires}})
 		put("authenticators", bson.D{{Key: "userId", Value: id}, {Key: "credentialID", Value: key}, {Key: "providerAccountId", Value: key}, {Key: "credentialPublicKey", Value: ""},
 			{Key: "counter", Value: int64(0)}, {Key: "credentialBackedUp", Value: false}, {Key: "credentialDeviceType", Value: ""}})
@@ -116,7 +116,7 @@ func callEverything(ctx context.Context, t *testing.T, a *mongo.Adapter) {
 		some(a.DeleteSessionsByUserID(ctx, id, "except"))
 	}
 	for _, key := range []string{"7", "ada", "nobody"} {
-		token := adaptertest.SessionToken(8)
+		token := bench.SessionToken(8)
 		if key == "nobody" {
 			token = key
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -49,10 +50,10 @@ func newBaseline(_ testing.TB, a adapter.Adapter) any {
 	return baseline{d.pool, d.schema}
 }
 
-func BenchmarkAdapter(b *testing.B) { adaptertest.Bench(b, wirings[0].benchHarness(), newBaseline) }
+func BenchmarkAdapter(b *testing.B) { bench.Run(b, wirings[0].benchHarness(), newBaseline) }
 
 func BenchmarkSessions(b *testing.B) {
-	adaptertest.BenchSessions(b, wirings[0].benchHarness(), newBaseline, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
+	bench.Sessions(b, wirings[0].benchHarness(), newBaseline, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
 		d := a.(direct)
 		execSQL(tb, d.pool, `INSERT INTO `+d.schema+`.users (id, name, email) SELECT 'u' || n, 'User', 'u' || n || '@example.com' FROM generate_series($1::int / 10, $2::int / 10 - 1) AS n`, from, to)
 		execSQL(tb, d.pool, `INSERT INTO `+d.schema+`.sessions ("sessionToken", "userId", expires)
@@ -79,7 +80,7 @@ func TestRoundTrips(t *testing.T) {
 		t.Run(c.wiring, func(t *testing.T) {
 			t.Parallel()
 			w := wirings[slices.IndexFunc(wirings, func(w wiring) bool { return w.name == c.wiring })]
-			for method, trips := range adaptertest.RoundTrips(t, w.benchHarness()) {
+			for method, trips := range bench.RoundTrips(t, w.benchHarness()) {
 				if trips.First > 2*(1+c.describes) {
 					t.Errorf("%s: the first call takes %d round trips, want at most %d", method, trips.First, 2*(1+c.describes))
 				}

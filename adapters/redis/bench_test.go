@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -32,16 +33,16 @@ func (w wiring) benchHarness(t testing.TB) adaptertest.Harness {
 	}
 }
 
-func BenchmarkAdapter(b *testing.B) { adaptertest.Bench(b, standalone.benchHarness(b), newBaseline) }
+func BenchmarkAdapter(b *testing.B) { bench.Run(b, standalone.benchHarness(b), newBaseline) }
 
 // BenchmarkChecked compares the adapter with a baseline that makes the same
 // checks.
 func BenchmarkChecked(b *testing.B) {
-	adaptertest.Bench(b, standalone.benchHarness(b), newCheckedBaseline)
+	bench.Run(b, standalone.benchHarness(b), newCheckedBaseline)
 }
 
 func BenchmarkSessions(b *testing.B) {
-	adaptertest.BenchSessions(b, standalone.benchHarness(b), newBaseline, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
+	bench.Sessions(b, standalone.benchHarness(b), newBaseline, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
 		for ; from < to; from += 1000 {
 			writeSessions(tb, a.(*redistest.Handle), from, from+1000)
 		}
@@ -58,7 +59,7 @@ func writeSessions(tb testing.TB, h *redistest.Handle, from, to int) {
 		if n%10 == 0 {
 			pipe.Set(ctx, "{"+h.Prefix+"}:user:"+owner, `{"inc":"I`+owner+`","name":"User"}`, 0)
 		}
-		pipe.Set(ctx, h.Prefix+":session:"+adaptertest.SessionToken(n), fmt.Sprintf(`{"user":%q,"inc":"I%s","expires":"%d"}`, owner, owner, expires.UnixMicro()), time.Hour)
+		pipe.Set(ctx, h.Prefix+":session:"+bench.SessionToken(n), fmt.Sprintf(`{"user":%q,"inc":"I%s","expires":"%d"}`, owner, owner, expires.UnixMicro()), time.Hour)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		tb.Fatal(err)

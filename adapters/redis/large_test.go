@@ -14,7 +14,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
-	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -145,7 +145,7 @@ func fillSessions(t *testing.T, client goredis.UniversalClient, prefix, userID s
 	for from := 0; from < *many; from += 1000 {
 		pipe := client.Pipeline()
 		for n := from; n < min(from+1000, *many); n++ {
-			token, expires := adaptertest.SessionToken(n), time.Now().Add(24*time.Hour)
+			token, expires := bench.SessionToken(n), time.Now().Add(24*time.Hour)
 			if n%10 == 0 {
 				expires = time.Now().Add(time.Hour)
 			}

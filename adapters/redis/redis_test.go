@@ -14,6 +14,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -68,7 +69,7 @@ func TestRoundTrips(t *testing.T) {
 	for _, w := range wirings {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			for method, trips := range adaptertest.RoundTrips(t, w.benchHarness(t)) {
+			for method, trips := range bench.RoundTrips(t, w.benchHarness(t)) {
 				want := roundTrips[method].one
 				if w.cluster {
 					want = roundTrips[method].cluster

@@ -9,6 +9,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite/sqlitetest"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -37,12 +38,12 @@ func (w wiring) benchHarness() adaptertest.Harness {
 	}
 }
 
-func BenchmarkAdapter(b *testing.B) { adaptertest.Bench(b, wirings[0].benchHarness(), newBaseline) }
+func BenchmarkAdapter(b *testing.B) { bench.Run(b, wirings[0].benchHarness(), newBaseline) }
 
 func BenchmarkSessions(b *testing.B) {
 	for _, w := range wirings {
 		b.Run(w.name, func(b *testing.B) {
-			adaptertest.BenchSessions(b, w.benchHarness(), newBaseline, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
+			bench.Sessions(b, w.benchHarness(), newBaseline, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
 				db := a.(direct).db
 				run(tb, db, `
 					INSERT INTO "user" (id, name, email, emailVerified, image)

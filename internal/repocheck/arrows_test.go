@@ -17,7 +17,30 @@ var arrows = map[string][]string{
 	"auth/jwt":            {},
 	"auth/internal/wire":  {"auth/jwt"},
 	"auth/internal/began": {"auth/internal/wire", "auth/jwt"},
+
+	"adaptertest/internal/model":   {"auth/adapter"},
+	"adaptertest/internal/kit":     {"adaptertest/fault", "adaptertest/internal/diff", "auth/adapter"},
+	"adaptertest/internal/faulted": append([]string{"adaptertest/internal/kit", "adaptertest/internal/model"}, ofSuite...),
+	"adaptertest/internal/race": append([]string{
+		"adaptertest/internal/kit", "adaptertest/internal/faulted", "adaptertest/internal/history", "adaptertest/internal/model",
+	}, ofSuite...),
+	"adaptertest/internal/clauses/records":     ofClauses,
+	"adaptertest/internal/clauses/values":      ofClauses,
+	"adaptertest/internal/clauses/concurrency": ofClauses,
+	"adaptertest/internal/clauses/faults":      ofClauses,
+	"adaptertest/internal/clauses/life":        ofClauses,
+	"adaptertest/internal/clauses/flow":        append([]string{"adaptertest/internal/browser", "auth"}, ofClauses...),
+	"adaptertest/bench":                        {"adaptertest", "adaptertest/internal/diff", "adaptertest/internal/kit", "auth/adapter"},
 }
+
+// ofSuite are the packages that the instruments of the suite import, and ofClauses those
+// that clauses import: no package of clauses imports another.
+var (
+	ofSuite   = []string{"adaptertest/fault", "adaptertest/internal/diff", "adaptertest/internal/pair", "auth/adapter"}
+	ofClauses = append([]string{
+		"adaptertest/internal/kit", "adaptertest/internal/race", "adaptertest/internal/faulted", "adaptertest/internal/model",
+	}, ofSuite...)
+)
 
 // TestArrows checks what the packages import. The compiler refuses a cycle, but
 // not an arrow that points from a room into one that should not know it.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -68,7 +69,7 @@ func (s scs) GetSessionAndUser(_ context.Context, token string) (*adapter.Sessio
 
 // BenchmarkPgxstore takes the store of scs as the baseline.
 func BenchmarkPgxstore(b *testing.B) {
-	adaptertest.BenchSessions(b, adaptertest.Harness{New: open}, func(_ testing.TB, a adapter.Adapter) any {
+	bench.Sessions(b, adaptertest.Harness{New: open}, func(_ testing.TB, a adapter.Adapter) any {
 		return scs{pgxstore.NewWithCleanupInterval(a.(handle).scs, 0)}
 	}, sessions, fill)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -50,7 +51,7 @@ func open(tb testing.TB) adapter.Adapter {
 
 // The keys of a session and its owner, and of the session of scs.
 func (h handle) session(n int) string {
-	return h.prefix + ":session:" + adaptertest.SessionToken(n)
+	return h.prefix + ":session:" + bench.SessionToken(n)
 }
 func (h handle) user(n int) string { return fmt.Sprintf("{%s}:user:u%d", h.prefix, n/10) }
 func (h handle) scs() string       { return h.prefix + ":scs:" }
@@ -63,7 +64,7 @@ func fill(tb testing.TB, a adapter.Adapter, from, to int) {
 		owner := fmt.Sprint("u", n/10)
 		pipe.Set(ctx, h.user(n), `{"inc":"i","name":"User"}`, 0)
 		pipe.Set(ctx, h.session(n), fmt.Sprintf(`{"user":%q,"inc":"i","expires":"%d"}`, owner, expires.UnixMicro()), time.Until(expires))
-		pipe.Set(ctx, h.scs()+adaptertest.SessionToken(n), owner, time.Until(expires))
+		pipe.Set(ctx, h.scs()+bench.SessionToken(n), owner, time.Until(expires))
 	})
 	*h.written = to
 }
@@ -71,7 +72,7 @@ func fill(tb testing.TB, a adapter.Adapter, from, to int) {
 func (h handle) remove(tb testing.TB) {
 	ctx := context.Background()
 	h.each(ctx, tb, 0, *h.written, func(pipe goredis.Pipeliner, n int) {
-		pipe.Unlink(ctx, h.session(n), h.user(n), h.scs()+adaptertest.SessionToken(n))
+		pipe.Unlink(ctx, h.session(n), h.user(n), h.scs()+bench.SessionToken(n))
 	})
 }
 
@@ -101,7 +102,7 @@ func (s scs) GetSessionAndUser(ctx context.Context, token string) (*adapter.Sess
 
 // BenchmarkGoredisstore takes the store of scs as the baseline.
 func BenchmarkGoredisstore(b *testing.B) {
-	adaptertest.BenchSessions(b, adaptertest.Harness{New: open}, func(_ testing.TB, a adapter.Adapter) any {
+	bench.Sessions(b, adaptertest.Harness{New: open}, func(_ testing.TB, a adapter.Adapter) any {
 		h := a.(handle)
 		return scs{goredisstore.NewWithPrefix(h.client, h.scs())}
 	}, sessions, fill)

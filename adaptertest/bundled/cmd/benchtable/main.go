@@ -1,6 +1,6 @@
 // Command benchtable reads what go test -bench prints and makes one table of it:
 // for each package and benchmark the time of a call, the time of its baseline,
-// the ratio, round trips and allocations, as adaptertest.Bench reports them. It
+// the ratio, round trips and allocations, as bench.Run reports them. It
 // copies all other lines to standard error. If a benchmark fails, the command
 // fails too.
 package main

@@ -1,0 +1,80 @@
+package adaptertest
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// bind returns the harness as clauses use it.
+func (h *Harness) bind() *kit.Harness {
+	b := &kit.Harness{
+		New:           h.New,
+		SharedStore:   h.SharedStore,
+		Second:        h.Second,
+		Close:         h.Close,
+		Reopen:        h.Reopen,
+		Namespace:     h.Namespace,
+		Sweep:         h.Sweep,
+		Faults:        h.Faults,
+		Single:        h.Single,
+		Limited:       h.Limited,
+		Pooled:        h.Pooled,
+		Connections:   h.Connections,
+		CheckHandle:   h.CheckHandle,
+		NewID:         h.NewID,
+		InternalNames: h.InternalNames,
+		ClauseTimeout: h.ClauseTimeout,
+		Declarations: kit.Declarations{
+			EmailFoldsCase: h.Declarations.EmailFoldsCase,
+			AssignsIDs:     h.Declarations.AssignsIDs,
+			Volatile:       h.Declarations.Volatile,
+			Timeless:       h.Declarations.Timeless,
+			NoPooler:       h.Declarations.NoPooler,
+			Scans:          h.Declarations.Scans,
+			Precision:      h.Declarations.Precision,
+			EventualReads:  h.Declarations.EventualReads,
+		},
+	}
+	if h.Clock != nil {
+		b.Clock = func(a adapter.Adapter) kit.HarnessClock { return h.Clock(a) }
+	}
+	if h.Corrupt != nil {
+		b.Corrupt = func(t testing.TB, a adapter.Adapter, r kit.Record) func() { return h.Corrupt(t, a, recordOf(r)) }
+	}
+	if h.Inspect != nil {
+		b.Inspect = func(ctx context.Context, a adapter.Adapter, r kit.Record) (bool, error) {
+			return h.Inspect(ctx, a, recordOf(r))
+		}
+	}
+	return b
+}
+
+// recordOf returns the record as a harness gets it.
+func recordOf(r kit.Record) Record {
+	return Record{Kind: Kind(r.Kind), Key: r.Key, Account: r.Account, Token: r.Token}
+}
+
+// result returns the result of a clause: what its check found, for the level of the clause
+// and its waiver.
+func (r *run) result(clause Clause, f kit.Finding, d time.Duration) Result {
+	x := Result{Clause: clause, Outcome: Outcome(f.Outcome), Duration: d, Reason: f.Reason, Needs: f.Needs, Evidence: f.Evidence}
+	if x.Outcome == Pass && clause.Level == May {
+		x.Outcome = Recorded
+	}
+	w, waived := r.harness.waiver(clause.ID)
+	switch {
+	case waived && x.Outcome == Fail:
+		x.Outcome, x.Reason = Waived, w.reason()
+	case waived && w.Racy && x.Outcome == Pass:
+		x.Outcome, x.Reason = Waived, w.reason()+" (a race, which passed by luck this time)"
+	case waived && x.Outcome == Pass:
+		x.Outcome, x.Reason = Fail, kit.StaleWaiver
+		x.Evidence = append(slices.Clone(x.Evidence), "the clause is waived ("+w.Reason+") and passes: remove the waiver")
+	}
+	return x
+}

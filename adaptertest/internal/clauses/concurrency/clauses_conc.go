@@ -1,0 +1,1088 @@
+package concurrency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/pair"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/race"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var concClauses = []kit.Check{
+	{ID: "CONC-01", Words: "one-use-of-a-token-wins", Races: true, Requires: []string{"CreateVerificationToken", "UseVerificationToken"}, Test: func(c *kit.Context) {
+		raceForToken(c, func(t adapter.VerificationToken, h []race.Operation) error {
+			winners, failed := 0, 0
+			for _, m := range h {
+				if m.Won() {
+					winners++
+					if d := c.Unlike(m.Result, &t); d != "" {
+						return fmt.Errorf("the winner got another token: %s", d)
+					}
+				}
+				if m.Err != nil {
+					failed++
+				}
+			}
+			rest, err := c.Raw.UseVerificationToken(c.Ctx, t.Key())
+			if err == nil && rest != nil {
+				winners++
+			}
+			if winners == 1 || winners == 0 && err != nil {
+				return nil
+			}
+			return fmt.Errorf("%d uses, the last one after the race, got the token (%d failed), want 1", winners, failed)
+		})
+		race.Run(c, 4, func(n int, x1 int) race.Case { return arrangeSamePair(c, n, x1) })
+	}},
+	{ID: "CONC-02", Words: "losers-get-absent", Races: true, Requires: []string{"CreateVerificationToken", "UseVerificationToken"}, Test: func(c *kit.Context) {
+		raceForToken(c, func(_ adapter.VerificationToken, h []race.Operation) error {
+			for _, m := range h {
+				if m.Err != nil {
+					return fmt.Errorf("a use failed, want absent: %w", m.Err)
+				}
+			}
+			return nil
+		})
+	}},
+	{ID: "CONC-03", Words: "one-creation-of-an-email-wins", Races: true, Requires: []string{"CreateUser", "GetUser", "GetUserByEmail"}, Test: func(c *kit.Context) {
+		race.Run(c, kit.Racers, func(n, _ int) race.Case {
+			email := c.NewUser().Email
+			var k race.Case
+			var ids []string
+			for range n {
+				u := c.NewUser()
+				u.ID, u.Email = c.ID(), email
+				ids = append(ids, u.ID)
+				k.Calls = append(k.Calls, kit.CreateUser(u))
+			}
+			k.Verify = func(h []race.Operation) error {
+				holder, err := c.Raw.GetUserByEmail(c.Ctx, email)
+				if err != nil {
+					return err
+				}
+				winners := 0
+				for i, m := range h {
+					if !m.Won() {
+						if !c.Harness().Declarations.AssignsIDs && (holder == nil || holder.ID != ids[i]) {
+							u, err := c.Raw.GetUser(c.Ctx, ids[i])
+							if err != nil || u != nil {
+								return fmt.Errorf("the user whose creation failed exists: %s, error %w", diff.Show(u), err)
+							}
+						}
+						continue
+					}
+					winners++
+					u := m.Result.(*adapter.User)
+					stored, err := c.Raw.GetUser(c.Ctx, u.ID)
+					if err != nil {
+						return err
+					}
+					if d := c.Unlike(stored, u); d != "" {
+						return fmt.Errorf("GetUser of the winner: %s", d)
+					}
+					if d := c.Unlike(holder, u); d != "" {
+						return fmt.Errorf("GetUserByEmail after the race, against the winner: %s", d)
+					}
+				}
+				return race.Unless(winners <= 1, "%d creations with one address succeeded", winners)
+			}
+			return k
+		})
+	}},
+	{ID: "CONC-04", Words: "one-link-of-a-pair-wins", Races: true, Requires: []string{"CreateUser", "LinkAccount", "GetUserByAccount"}, Test: func(c *kit.Context) {
+		users := kit.SomeUsers(c, kit.Racers)
+		race.Run(c, kit.Racers, func(n, _ int) race.Case {
+			account := c.NewAccount("")
+			var k race.Case
+			for i := range n {
+				a := account
+				a.UserID = users[i].ID
+				k.Calls = append(k.Calls, kit.LinkAccount(a))
+			}
+			k.Verify = func(h []race.Operation) error {
+				owner, err := c.Raw.GetUserByAccount(c.Ctx, account.Key())
+				if err != nil {
+					return err
+				}
+				stored, err := accountOwner(c, account.Key())
+				if err != nil {
+					return err
+				}
+				return race.Problems(
+					oneWinner(c, h, users, race.UserID(owner), "GetUserByAccount"),
+					race.Unless(!c.Works("GetAccount") || stored == race.UserID(owner), "GetAccount says %q owns the pair, GetUserByAccount %q", stored, race.UserID(owner)))
+			}
+			return k
+		})
+	}},
+	{ID: "CONC-05", Words: "one-creation-of-a-session-wins", Races: true, Requires: []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, Test: func(c *kit.Context) {
+		users := kit.SomeUsers(c, kit.Racers)
+		race.Run(c, kit.Racers, func(n, _ int) race.Case {
+			session := c.NewSession("")
+			var k race.Case
+			for i := range n {
+				s := session
+				s.UserID = users[i].ID
+				s.Expires = s.Expires.Add(time.Duration(i) * time.Minute)
+				k.Calls = append(k.Calls, kit.CreateSession(s))
+			}
+			k.Verify = func(h []race.Operation) error {
+				found, err := c.Raw.GetSessionAndUser(c.Ctx, session.SessionToken)
+				if err != nil {
+					return err
+				}
+				owner := ""
+				if found != nil {
+					owner = found.Session.UserID
+					if found.User.ID != owner {
+						return fmt.Errorf("the session of user %q came with user %q", owner, found.User.ID)
+					}
+				}
+				return oneWinner(c, h, users, owner, "GetSessionAndUser")
+			}
+			return k
+		})
+	}},
+	{ID: "CONC-06", Words: "one-creation-of-a-credential-wins", Races: true, Requires: []string{"CreateUser", "CreateAuthenticator", "GetAuthenticator"}, Test: func(c *kit.Context) {
+		users := kit.SomeUsers(c, kit.Racers)
+		race.Run(c, kit.Racers, func(n, _ int) race.Case {
+			authenticator := c.NewAuthenticator("")
+			var k race.Case
+			for i := range n {
+				a := authenticator
+				a.UserID, a.Counter = users[i].ID, int64(i+1)
+				k.Calls = append(k.Calls, kit.CreateAuthenticator(a))
+			}
+			k.Verify = func(h []race.Operation) error {
+				found, err := c.Raw.GetAuthenticator(c.Ctx, authenticator.CredentialID)
+				if err != nil {
+					return err
+				}
+				owner := ""
+				if found != nil {
+					owner = found.UserID
+				}
+				if err := oneWinner(c, h, users, owner, "GetAuthenticator"); err != nil || !c.Works("ListAuthenticatorsByUserID") {
+					return err
+				}
+				for _, u := range users[:n] {
+					list, err := c.Raw.ListAuthenticatorsByUserID(c.Ctx, u.ID)
+					if err != nil {
+						return err
+					}
+					listed := hasCredential(list, authenticator.CredentialID)
+					if listed != (u.ID == owner) {
+						return fmt.Errorf("the credential is owned by %q; listed for %q: %v", owner, u.ID, listed)
+					}
+				}
+				return nil
+			}
+			return k
+		})
+	}},
+	{ID: "CONC-07", Words: "update-does-not-undo-deletion", Races: true, Requires: []string{"CreateUser", "CreateSession", "UpdateSession", "DeleteSession", "GetSessionAndUser"}, Test: func(c *kit.Context) {
+		user := c.User()
+		race.Run(c, 4, func(n, _ int) race.Case {
+			s := c.NewSession(user.ID)
+			_, err := c.Raw.CreateSession(c.Ctx, s)
+			kit.Must(c, "CreateSession", &s, err)
+			var k race.Case
+			for i := range n {
+				if i%2 == 0 {
+					k.Calls = append(k.Calls, kit.DeleteSession(s.SessionToken))
+				} else {
+					k.Calls = append(k.Calls, kit.UpdateSession(adapter.SessionUpdate{
+						SessionToken: s.SessionToken, Expires: adapter.To(s.Expires.Add(time.Duration(i) * time.Hour)),
+					}))
+				}
+			}
+			k.Verify = func(h []race.Operation) error {
+				for i, m := range h {
+					if i%2 == 0 && m.Err != nil {
+						return nil // nothing was promised
+					}
+				}
+				found, err := c.Raw.GetSessionAndUser(c.Ctx, s.SessionToken)
+				return race.Problems(err, race.Unless(found == nil, "the session was deleted and is there: %s", diff.Show(found)))
+			}
+			return k
+		})
+		updatesBesideDeletion(c)
+	}},
+	{ID: "CONC-08", Words: "updates-of-different-fields-survive", Races: true, Requires: []string{"CreateUser", "UpdateUser", "GetUser"}, Test: func(c *kit.Context) {
+		fields := []string{"name", "image", "emailVerified", "email"}
+		user := c.User()
+		current := *user
+		arrange := func(chosen ...int) race.Case {
+			var k race.Case
+			updates := make([]adapter.UserUpdate, len(chosen))
+			for i, field := range chosen {
+				updates[i] = kit.UserUpdate(c, user.ID, []string{fields[field]})
+				k.Calls = append(k.Calls, kit.UpdateUser(updates[i]))
+			}
+			k.Verify = func(h []race.Operation) error {
+				want, failed := current, false
+				for i, m := range h {
+					if m.Err == nil {
+						updates[i].Apply(&want)
+					}
+					failed = failed || m.Err != nil
+				}
+				got, err := c.Raw.GetUser(c.Ctx, user.ID)
+				if err != nil || got == nil {
+					return fmt.Errorf("GetUser: got %s, error %w", diff.Show(got), err)
+				}
+				if d := c.Unlike(got, &want); d != "" && !failed {
+					return fmt.Errorf("after successful updates of different fields: %s", d)
+				}
+				current = *got
+				return nil
+			}
+			return k
+		}
+		race.Run(c, len(fields), func(n, round int) race.Case {
+			chosen := make([]int, n)
+			for i := range chosen {
+				chosen[i] = (round/2 + i) % len(fields)
+			}
+			return arrange(chosen...)
+		})
+		race.Pairs(c, len(fields), func(first, second int) race.Case { return arrange(first, second) })
+	}},
+	{ID: "CONC-09", Words: "counter-is-one-of-those-written", Races: true, Requires: []string{"CreateUser", "CreateAuthenticator", "UpdateAuthenticatorCounter", "GetAuthenticator"}, Test: func(c *kit.Context) {
+		a := c.Authenticator(c.User().ID)
+		written := map[int64]bool{a.Counter: true}
+		next := a.Counter
+		race.Run(c, kit.Racers, func(n, _ int) race.Case {
+			var k race.Case
+			for range n {
+				next++
+				k.Calls = append(k.Calls, kit.UpdateCounter(a.CredentialID, next))
+			}
+			k.Verify = func(h []race.Operation) error {
+				lowest := next - int64(n)
+				possible := map[int64]bool{}
+				for i, m := range h {
+					if m.Err == nil && !m.Won() {
+						return errors.New("UpdateAuthenticatorCounter returned nothing, and the authenticator is there")
+					}
+					if m.Err == nil {
+						possible[lowest+int64(i)+1] = true
+					}
+				}
+				if len(possible) == 0 {
+					possible = written
+				}
+				var last int64
+				for i := range 20 {
+					got, err := c.Raw.GetAuthenticator(c.Ctx, a.CredentialID)
+					if err != nil || got == nil {
+						return fmt.Errorf("GetAuthenticator: got %s, error %w", diff.Show(got), err)
+					}
+					if !possible[got.Counter] {
+						return fmt.Errorf("the counter is %d, which none of the updates wrote", got.Counter)
+					}
+					if i > 0 && got.Counter != last {
+						return fmt.Errorf("the counter was %d and, with no update since, is %d", last, got.Counter)
+					}
+					last = got.Counter
+					want := a
+					want.Counter = got.Counter
+					if d := c.Unlike(got, &want); d != "" {
+						return errors.New(d)
+					}
+				}
+				written = map[int64]bool{last: true}
+				return nil
+			}
+			return k
+		})
+	}},
+	{ID: "CONC-10", Words: "one-holder-of-an-email", Races: true, Requires: []string{"CreateUser", "UpdateUser", "GetUser", "GetUserByEmail"}, Test: func(c *kit.Context) {
+		users := kit.SomeUsers(c, kit.Racers/2)
+		race.Run(c, kit.Racers, func(n, _ int) race.Case {
+			email := c.NewUser().Email
+			var k race.Case
+			for i := range n {
+				if i%2 == 0 {
+					k.Calls = append(k.Calls, kit.UpdateUser(adapter.UserUpdate{ID: users[i/2].ID, Email: adapter.To(email)}))
+				} else {
+					u := c.NewUser()
+					u.Email = email
+					k.Calls = append(k.Calls, kit.CreateUser(u))
+				}
+			}
+			k.Verify = func(h []race.Operation) error { return oneHolder(c, email, users, h) }
+			return k
+		})
+	}},
+	{ID: "CONC-11", Words: "nothing-survives-its-deleted-user", Races: true, Requires: []string{"CreateUser", "DeleteUser"}, Test: func(c *kit.Context) {
+		kinds := creations(c)
+		if kit.SessionsMove(c) {
+			kinds = append(kinds, movesTo(c))
+		}
+		handles := kit.Handles(c)
+		round := race.AtBarrier(c, handles, kit.Racers, func(n, round int) race.Case { return arrangeDeletion(c, n, round, kinds) })
+		if c.Brief && len(kinds) > 0 {
+			kinds = kinds[round%len(kinds):][:1]
+		}
+		for i := range kinds {
+			race.WithHeldAnswers(c, handles, round, func(n, round int) race.Case { return arrangeDeletion(c, n, round, kinds[i:i+1]) })
+		}
+		if c.Works("GetSessionAndUser") && kit.SessionsMove(c) {
+			other := kit.RawUser(c).ID
+			race.Run(c, 4, func(n, _ int) race.Case {
+				id := kit.RawUser(c).ID
+				k, _ := race.MovesBeside(c, kit.DeleteUser(id), n, id, other)
+				return k
+			})
+		}
+	}},
+	{ID: "CONC-12", Words: "all-new-credentials-are-listed", Races: true, Requires: []string{"CreateUser", "CreateAuthenticator", "ListAuthenticatorsByUserID"}, Test: func(c *kit.Context) {
+		race.Run(c, kit.Racers, func(n, _ int) race.Case {
+			user := kit.RawUser(c)
+			var k race.Case
+			for range n {
+				k.Calls = append(k.Calls, kit.CreateAuthenticator(c.NewAuthenticator(user.ID)))
+			}
+			k.Verify = func(h []race.Operation) error {
+				var want []adapter.Authenticator
+				for _, m := range h {
+					if m.Err != nil {
+						return fmt.Errorf("creating a credential of its own failed: %w", m.Err)
+					}
+					want = append(want, m.Args[0].(adapter.Authenticator))
+				}
+				list, err := c.Raw.ListAuthenticatorsByUserID(c.Ctx, user.ID)
+				return race.Problems(err, race.Unless(kit.EqualLists(c, list, want), "%d were created; listed are %s", len(want), diff.Show(list)))
+			}
+			return k
+		})
+	}},
+	{ID: "CONC-13", Words: "safe-for-concurrent-use", Races: true, Requires: []string{"CreateUser"}, Test: func(c *kit.Context) {
+		race.MixedLoad(c, kit.Handles(c), 8, c.Span(200*time.Millisecond)/c.Haste, false)
+	}},
+	{ID: "CONC-14", Words: "histories-are-linearizable", Races: true, Test: func(c *kit.Context) {
+		race.CheckHistories(c)
+		if c.Works("CreateUser") && !c.Failed() {
+			race.LookupsBesideWrites(c)
+		}
+	}},
+	{ID: "CONC-15", Words: "contention-is-no-error", Races: true, Requires: []string{"CreateUser"}, Test: func(c *kit.Context) {
+		handles := kit.Handles(c)
+		race.MixedLoad(c, handles, 50, c.Span(300*time.Millisecond)/c.Haste, true)
+		pairsOfWrites(c, handles)
+		lookupsBesideDeletion(c, handles)
+		sameWritesAtOnce(c, handles)
+		race.CallsDoNotFail(c)
+		withoutHanging(c, "an exchange of sessions between two users", func(context.Context) error { return exchangeSessions(c) })
+	}},
+	{ID: "CONC-16", Words: "no-deadlock-on-one-connection", Needs: []kit.Ability{kit.AbilitySingle}, Test: func(c *kit.Context) {
+		single := c.Observe(c.Harness().Single(c.TB))
+		withoutHanging(c, "each method alone", func(ctx context.Context) error {
+			k := kit.NewFixture(c, single)
+			for _, k := range c.Working(append(k.Reads(), k.Writes()...)) {
+				if _, err := k.Do(ctx, single); err != nil {
+					return fmt.Errorf("%s: %w", k.Method, err)
+				}
+			}
+			return nil
+		})
+		withoutHanging(c, "a mixed load", func(context.Context) error {
+			race.MixedLoad(c, []adapter.Adapter{single}, 16, c.Span(150*time.Millisecond), true)
+			return nil
+		})
+	}},
+	{ID: "CONC-17", Words: "unlink-and-link-agree", Races: true, Requires: []string{"CreateUser", "LinkAccount", "UnlinkAccount", "GetUserByAccount", "GetAccount"}, Test: func(c *kit.Context) {
+		users := kit.SomeUsers(c, 2)
+		race.Run(c, 4, func(n, round int) race.Case {
+			account := c.NewAccount(users[0].ID)
+			_, err := c.Raw.LinkAccount(c.Ctx, account)
+			kit.Must(c, "LinkAccount", &account, err)
+			var k race.Case
+			for i := range n {
+				if i%2 == 0 {
+					k.Calls = append(k.Calls, kit.UnlinkAccount(account.Key()))
+				} else {
+					a := account
+					a.UserID = users[(round/2+i/2)%2].ID
+					k.Calls = append(k.Calls, kit.LinkAccount(a))
+				}
+			}
+			k.Verify = func([]race.Operation) error {
+				if err := pairAgrees(c, account.Key()); err != nil {
+					return err
+				}
+				if _, err := c.Raw.UnlinkAccount(c.Ctx, account.Key()); err != nil {
+					return err
+				}
+				owner, err := c.Raw.GetUserByAccount(c.Ctx, account.Key())
+				return race.Problems(err, race.Unless(owner == nil, "after one more unlink the pair still finds %s", diff.Show(owner)), pairAgrees(c, account.Key()))
+			}
+			return k
+		})
+	}},
+	{ID: "CONC-18", Words: "all-sessions-live-and-die-with-the-user", Races: true, Requires: []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, Test: func(c *kit.Context) {
+		race.Run(c, 2*kit.Racers, func(n, _ int) race.Case {
+			user := kit.RawUser(c)
+			var k race.Case
+			for range n {
+				k.Calls = append(k.Calls, kit.CreateSession(c.NewSession(user.ID)))
+			}
+			deleted := false
+			k.Verify = func(h []race.Operation) error {
+				for _, m := range h {
+					if m.Err != nil {
+						return fmt.Errorf("creating a session of its own failed: %w", m.Err)
+					}
+					s := m.Args[0].(adapter.Session)
+					found, err := c.Raw.GetSessionAndUser(c.Ctx, s.SessionToken)
+					switch {
+					case err != nil:
+						return err
+					case deleted && found != nil:
+						return fmt.Errorf("a session outlives its user: %s", diff.Show(found))
+					case !deleted && found == nil:
+						return fmt.Errorf("the session %q is absent", s.SessionToken)
+					case !deleted:
+						if d := c.Unlike(found, &adapter.SessionAndUser{Session: s, User: *user}); d != "" {
+							return errors.New(d)
+						}
+					}
+				}
+				if deleted || !c.Works("DeleteUser") {
+					return nil
+				}
+				deleted = true
+				if _, err := c.Raw.DeleteUser(c.Ctx, user.ID); err != nil {
+					return fmt.Errorf("DeleteUser: %w", err)
+				}
+				return k.Verify(h)
+			}
+			return k
+		})
+	}},
+	{ID: "CONC-19", Words: "owner-and-expiry-of-a-session-survive", Races: true,
+		Requires: []string{"CreateUser", "CreateSession", "UpdateSession", "GetSessionAndUser"}, Test: racedSession},
+	{ID: "CONC-20", Words: "name-and-counter-of-an-authenticator-survive", Races: true,
+		Requires: []string{"CreateUser", "CreateAuthenticator", "GetAuthenticator", "UpdateAuthenticatorCounter", "RenameAuthenticator"}, Test: racedAuthenticator},
+	{ID: "CONC-21", Words: "two-writes-have-an-order", Races: true, Requires: []string{"CreateUser"}, Test: race.WritesAtOnce},
+}
+
+// racedAuthenticator is CONC-20.
+func racedAuthenticator(c *kit.Context) {
+	w := c.Authenticator(c.User().ID)
+	if _, err := kit.RenameAuthenticator(w.UserID, w.CredentialID, "first").Do(c.Ctx, c.Adapter); errors.Is(err, adapter.ErrUnsupported) {
+		c.NotApplicable("the store has no place for names")
+	}
+	race.AtBarrier(c, kit.Handles(c), kit.Racers, func(n, _ int) race.Case {
+		var k race.Case
+		for range n {
+			k.Calls = append(k.Calls, kit.RenameAuthenticator(w.UserID, w.CredentialID, c.Unique("name")))
+		}
+		k.Verify = func(h []race.Operation) error { return oneStays(c, h, w.CredentialID) }
+		return k
+	})
+	counter := w.Counter
+	race.Pairs(c, 2, func(first, _ int) race.Case {
+		counter++
+		name := c.Unique("name")
+		calls := []kit.Call{kit.RenameAuthenticator(w.UserID, w.CredentialID, name), kit.UpdateCounter(w.CredentialID, counter)}
+		if counter%2 == 0 && c.Works("TouchAuthenticator") {
+			calls[1] = kit.TouchAuthenticator(w.CredentialID, counter-1, counter, c.Instant(0))
+		}
+		if first == 1 {
+			calls[0], calls[1] = calls[1], calls[0]
+		}
+		want := counter
+		return race.Case{Calls: calls, Verify: func(h []race.Operation) error {
+			for _, m := range h {
+				if m.Err != nil {
+					return fmt.Errorf("%s: %w", m.Method, m.Err)
+				}
+			}
+			got, err := c.Raw.GetAuthenticator(c.Ctx, w.CredentialID)
+			if err != nil || got == nil {
+				return fmt.Errorf("GetAuthenticator: got %s, error %w", diff.Show(got), err)
+			}
+			return race.Problems(race.Unless(got.Counter == want, "the counter is %d, and %d was stored", got.Counter, want),
+				race.Unless(got.Name != nil && *got.Name == name, "the name is %s, and %q was stored", diff.Show(got.Name), name))
+		}}
+	})
+}
+
+// pairsOfWrites makes two writes of different records at one moment, over and
+// over: of two users, or two new ones of one user. They have nothing to do with each
+// other, so neither fails.
+func pairsOfWrites(c *kit.Context, handles []adapter.Adapter) {
+	k := [2]*kit.Fixture{kit.NewFixture(c, c.Raw), kit.NewFixture(c, c.Raw)}
+	writes := func(of *kit.Fixture, round int) []kit.Call {
+		return c.Working([]kit.Call{
+			kit.UpdateUser(kit.UserUpdate(c, of.User.ID, kit.UserFields)),
+			kit.UpdateSession(adapter.SessionUpdate{SessionToken: of.Session.SessionToken, Expires: adapter.To(c.Instant(time.Hour))}),
+			kit.UpdateCounter(of.Authenticator.CredentialID, of.Authenticator.Counter+int64(round)+1),
+			// New records of one user.
+			kit.LinkAccount(c.NewAccount(k[0].User.ID)),
+			kit.CreateSession(c.NewSession(k[0].User.ID)),
+			kit.CreateAuthenticator(c.NewAuthenticator(k[0].User.ID)),
+		})
+	}
+	met := make([]int, len(writes(k[0], 0))) // how often two calls of the method overlapped
+	if len(met) == 0 {
+		return
+	}
+	p, stop := pair.New()
+	defer stop()
+	start := time.Now()
+	most, least := 400, 5 // overlaps: of all methods together, and of each
+	if c.Brief {
+		most, least = 60, 1
+	}
+	for round := 0; ; round++ {
+		elapsed := time.Since(start)
+		if enough := sum(met) >= c.Rounds(most) || elapsed > c.Span(kit.RaceLimit)/c.Haste; enough && round >= most/5 && (slices.Min(met) >= least || elapsed > 10*kit.RaceLimit) {
+			return
+		}
+		i := (round / 2) % len(met)
+		h := race.TwoTogether(c, p, handles, []kit.Call{writes(k[0], round)[i], writes(k[1], round)[i]})
+		if h[0].From < h[1].To && h[1].From < h[0].To {
+			met[i]++
+		}
+		for _, m := range h {
+			if m.Err != nil {
+				c.Fatalf("%s while another record is written: %v", m.Method, m.Err)
+			}
+		}
+	}
+}
+
+func sum(numbers []int) (total int) {
+	for _, n := range numbers {
+		total += n
+	}
+	return total
+}
+
+// exchangeSessions gives the sessions of two users to one another at one moment,
+// over and over, where a session may change hands. Both updates take something of
+// both users, in opposite order.
+func exchangeSessions(c *kit.Context) error {
+	if !kit.SessionsMove(c) {
+		return nil
+	}
+	users := kit.SomeUsers(c, 2)
+	sessions := []adapter.Session{c.Session(users[0].ID), c.Session(users[1].ID)}
+	move := func(session, to int) kit.Call {
+		return kit.UpdateSession(adapter.SessionUpdate{SessionToken: sessions[session].SessionToken, UserID: adapter.To(users[to].ID)})
+	}
+	p, stop := pair.New()
+	defer stop()
+	least, most := 50, 400
+	if c.Brief {
+		least = 10
+	}
+	start := time.Now()
+	for round := 0; round < least || round < c.Rounds(most) && time.Since(start) < c.Span(kit.RaceTime); round++ {
+		to := round % 2
+		for _, m := range race.TwoTogether(c, p, []adapter.Adapter{c.Adapter}, []kit.Call{move(0, 1-to), move(1, to)}) {
+			if m.Err != nil {
+				return fmt.Errorf("%s: %w", m.Method, m.Err)
+			}
+		}
+	}
+	return nil
+}
+
+// racedSession is CONC-19.
+func racedSession(c *kit.Context) {
+	users := kit.SomeUsers(c, 2)
+	first := c.Session(users[0].ID)
+	extendedByMany(c, first.SessionToken)
+	if !kit.SessionsMove(c) {
+		c.Notef("a session keeps its user")
+		return
+	}
+	current, owner := c.GetSession(first.SessionToken).Session, 0
+	hours := 1
+	race.Pairs(c, 2, func(a, _ int) race.Case {
+		owner = 1 - owner
+		hours = hours%300 + 1
+		expires := c.Instant(time.Duration(hours) * time.Hour)
+		calls := []kit.Call{
+			kit.UpdateSession(adapter.SessionUpdate{SessionToken: first.SessionToken, UserID: adapter.To(users[owner].ID)}),
+			kit.UpdateSession(adapter.SessionUpdate{SessionToken: first.SessionToken, Expires: adapter.To(expires)}),
+		}
+		if a == 1 {
+			calls[0], calls[1] = calls[1], calls[0]
+		}
+		return race.Case{Calls: calls, Verify: func(h []race.Operation) error {
+			want, failed := current, false
+			for _, m := range h {
+				if m.Err == nil {
+					m.Args[0].(adapter.SessionUpdate).Apply(&want)
+				}
+				failed = failed || m.Err != nil
+			}
+			got, err := c.Raw.GetSessionAndUser(c.Ctx, first.SessionToken)
+			if err != nil || got == nil {
+				return fmt.Errorf("GetSessionAndUser: got %s, error %w", diff.Show(got), err)
+			}
+			if got.User.ID != got.Session.UserID {
+				return fmt.Errorf("the session of user %q came with user %q", got.Session.UserID, got.User.ID)
+			}
+			if d := c.Unlike(&got.Session, &want); d != "" && !failed {
+				return fmt.Errorf("after successful updates of the owner and of the expiry: %s", d)
+			}
+			current = got.Session
+			return nil
+		}}
+	})
+	race.Run(c, 2, func(_, _ int) race.Case {
+		owner = 1 - owner
+		move := kit.UpdateSession(adapter.SessionUpdate{SessionToken: first.SessionToken, UserID: adapter.To(users[owner].ID)})
+		return race.Case{Calls: []kit.Call{kit.GetSession(first.SessionToken), move}, Verify: func(h []race.Operation) error {
+			read := h[slices.IndexFunc(h, func(m race.Operation) bool { return m.Method == "GetSessionAndUser" })]
+			got, _ := read.Result.(*adapter.SessionAndUser)
+			if read.Err != nil || got == nil {
+				return fmt.Errorf("GetSessionAndUser while the session moves: got %s, error %w", diff.Show(read.Result), read.Err)
+			}
+			return race.Unless(got.User.ID == got.Session.UserID, "the session of user %q came with user %q", got.Session.UserID, got.User.ID)
+		}}
+	})
+}
+
+// extendedByMany lets calls extend one session at one moment. None finds it absent,
+// and one of the new expiries stays.
+func extendedByMany(c *kit.Context, token string) {
+	minutes := 0
+	extend := func() kit.Call {
+		minutes = minutes%5000 + 1
+		return kit.UpdateSession(adapter.SessionUpdate{SessionToken: token, Expires: adapter.To(c.Instant(time.Duration(minutes) * time.Minute))})
+	}
+	alone := kit.Of[*adapter.Session](c, extend())
+	race.AtBarrier(c, kit.Handles(c), kit.Racers, func(n, _ int) race.Case {
+		var k race.Case
+		for range n {
+			k.Calls = append(k.Calls, extend())
+		}
+		k.Verify = func(h []race.Operation) error {
+			got, err := c.Raw.GetSessionAndUser(c.Ctx, token)
+			if err != nil || got == nil {
+				return fmt.Errorf("GetSessionAndUser: got %s, error %w", diff.Show(got), err)
+			}
+			stays, failed := false, false
+			for _, m := range h {
+				if m.Err == nil && !m.Won() && alone != nil {
+					return errors.New("UpdateSession returned nothing, and the session is there")
+				}
+				want := got.Session
+				m.Args[0].(adapter.SessionUpdate).Apply(&want)
+				stays = stays || c.Unlike(&got.Session, &want) == ""
+				failed = failed || m.Err != nil
+			}
+			return race.Unless(stays || failed, "the session expires %s, which is none of the new expiries", diff.Show(got.Session.Expires))
+		}
+		return k
+	})
+}
+
+// oneStays judges a race of new names for one authenticator.
+func oneStays(c *kit.Context, h []race.Operation, credentialID string) error {
+	got, err := c.Raw.GetAuthenticator(c.Ctx, credentialID)
+	if err != nil || got == nil {
+		return fmt.Errorf("GetAuthenticator: got %s, error %w", diff.Show(got), err)
+	}
+	stays, failed := false, false
+	for _, m := range h {
+		if m.Err == nil && !m.Won() {
+			return errors.New("RenameAuthenticator returned nothing, and the authenticator is there")
+		}
+		stays = stays || got.Name != nil && *got.Name == m.Args[2]
+		failed = failed || m.Err != nil
+	}
+	return race.Unless(stays || failed, "the name is %s, which is none of the new names", diff.Show(got.Name))
+}
+
+// updatesBesideDeletion updates a user or an authenticator at the moment when it is
+// deleted. It must stay deleted, whatever the update reports.
+func updatesBesideDeletion(c *kit.Context) {
+	var races []func(n int) race.Case
+	meet := func(arrange func() (update, deletion kit.Call, look kit.Keys)) {
+		races = append(races, func(n int) race.Case {
+			update, deletion, look := arrange()
+			calls := []kit.Call{update, deletion}
+			for len(calls) < n {
+				calls = append(calls, update)
+			}
+			return race.Case{Calls: calls, Verify: func(h []race.Operation) error {
+				if h[1].Err != nil {
+					return nil //nolint:nilerr // nothing was promised
+				}
+				if err := kit.NothingOf(c, look); err != nil {
+					return fmt.Errorf("%s beside %s: %w", update.Method, deletion.Method, err)
+				}
+				return nil
+			}}
+		})
+	}
+	if c.Works("UpdateUser") && c.Works("DeleteUser") {
+		meet(func() (update, deletion kit.Call, look kit.Keys) {
+			u := kit.RawUser(c)
+			return kit.UpdateUser(kit.UserUpdate(c, u.ID, []string{"name"})), kit.DeleteUser(u.ID), kit.Keys{Users: []string{u.ID}, Emails: []string{u.Email}}
+		})
+	}
+	owner := kit.RawUser(c).ID
+	for _, update := range c.Working([]kit.Call{kit.UpdateCounter("", 0), kit.RenameAuthenticator("", "", ""), kit.TouchAuthenticator("", 0, 0, time.Time{})}) {
+		if !c.Works("CreateAuthenticator") || !c.Works("DeleteAuthenticator") {
+			break
+		}
+		meet(func() (kit.Call, kit.Call, kit.Keys) {
+			r := kit.KindOf(kit.AuthenticatorRecord).Fresh(c, owner)
+			r.Store(c, c.Raw)
+			passkey := r.Value.(*adapter.Authenticator)
+			updates := map[string]kit.Call{
+				"UpdateAuthenticatorCounter": kit.UpdateCounter(passkey.CredentialID, passkey.Counter+1),
+				"RenameAuthenticator":        kit.RenameAuthenticator(owner, passkey.CredentialID, c.Unique("name")),
+				"TouchAuthenticator":         kit.TouchAuthenticator(passkey.CredentialID, passkey.Counter, passkey.Counter+1, c.Instant(0)),
+			}
+			return updates[update.Method], r.Remove, kit.Keys{Credentials: []string{passkey.CredentialID}}
+		})
+	}
+	if len(races) > 0 {
+		race.Each(c, kit.Handles(c), 4, races)
+	}
+}
+
+// sameWritesAtOnce creates one record of each kind from two callers at one moment,
+// and removes it in the same way. The creation that comes second may be a conflict; a removal
+// that comes second finds nothing, which is no error.
+func sameWritesAtOnce(c *kit.Context, handles []adapter.Adapter) {
+	owner := kit.RawUser(c).ID
+	arrange := func(kind kit.RecordKind, removes bool, n int) race.Case {
+		r := kind.Fresh(c, owner)
+		write := r.Create
+		if removes {
+			r.Store(c, c.Raw)
+			if write = r.Remove; kind.Kind == kit.UserRecord {
+				write = kit.DeleteUser(r.Value.(*adapter.User).ID) // the adapter may assign IDs
+			}
+		}
+		return race.Case{Calls: slices.Repeat([]kit.Call{write}, n), Verify: func(h []race.Operation) error {
+			for _, m := range h {
+				if m.Err != nil && (removes || !errors.Is(m.Err, adapter.ErrConflict)) {
+					return fmt.Errorf("%s, beside the same call: %w", m.Method, m.Err)
+				}
+			}
+			return nil
+		}}
+	}
+	var all []func(n int) race.Case
+	for _, kind := range kit.RecordKinds {
+		if !c.Works(kind.Create) {
+			continue
+		}
+		all = append(all, func(n int) race.Case { return arrange(kind, false, n) })
+		if c.Works(kind.Fresh(c, owner).Remove.Method) {
+			all = append(all, func(n int) race.Case { return arrange(kind, true, n) })
+		}
+	}
+	race.Each(c, handles, 4, all)
+}
+
+// lookupsBesideDeletion makes lookups at the moment when their user is deleted. Each
+// finds what was there, or nothing: it does not fail because one of the records that
+// it reads has gone before another.
+func lookupsBesideDeletion(c *kit.Context, handles []adapter.Adapter) {
+	type lookup struct {
+		method string
+		of     kit.Kind
+		call   func(u *adapter.User, r kit.Record) kit.Call
+	}
+	var all []lookup
+	for _, x := range []lookup{
+		{"GetUserByEmail", kit.UserRecord, func(u *adapter.User, _ kit.Record) kit.Call { return kit.GetUserByEmail(u.Email) }},
+		{"GetUserByAccount", kit.AccountRecord, func(_ *adapter.User, r kit.Record) kit.Call { return kit.GetUserByAccount(r.Account) }},
+		{"GetSessionAndUser", kit.SessionRecord, func(_ *adapter.User, r kit.Record) kit.Call { return kit.GetSession(r.Key) }},
+		{"ListAccountsByUserID", kit.AccountRecord, func(u *adapter.User, _ kit.Record) kit.Call { return kit.ListAccounts(u.ID) }},
+		{"ListSessionsByUserID", kit.SessionRecord, func(u *adapter.User, _ kit.Record) kit.Call { return kit.ListSessions(u.ID) }},
+		{"ListAuthenticatorsByUserID", kit.AuthenticatorRecord, func(u *adapter.User, _ kit.Record) kit.Call { return kit.ListAuthenticators(u.ID) }},
+	} {
+		if c.Works(x.method) && c.Works(kit.KindOf(x.of).Create) && c.Works("DeleteUser") {
+			all = append(all, x)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	arrange := func(x lookup, n int) race.Case {
+		user := kit.RawUser(c)
+		var r kit.FreshRecord
+		if x.of != kit.UserRecord {
+			r = kit.KindOf(x.of).Fresh(c, user.ID)
+			r.Store(c, c.Raw)
+		}
+		k := race.Case{Calls: []kit.Call{x.call(user, r.Record), kit.DeleteUser(user.ID)}}
+		for len(k.Calls) < n {
+			k.Calls = append(k.Calls, k.Calls[0])
+		}
+		k.Verify = func(h []race.Operation) error {
+			for _, m := range h {
+				if m.Err != nil {
+					return fmt.Errorf("%s, beside a deletion of the user: %w", m.Method, m.Err)
+				}
+				found, _ := m.Result.(*adapter.User)
+				if s, ok := m.Result.(*adapter.SessionAndUser); ok && s != nil {
+					found = &s.User
+				}
+				if found != nil && c.Unlike(found, user) != "" {
+					return fmt.Errorf("%s, beside a deletion of the user: got %s, want %s or nothing", m.Method, diff.Show(found), diff.Show(user))
+				}
+			}
+			return nil
+		}
+		return k
+	}
+	var races []func(n int) race.Case
+	for _, x := range all {
+		races = append(races, func(n int) race.Case { return arrange(x, n) })
+	}
+	race.Each(c, handles, len(races), races)
+}
+
+// The calls of races.
+
+func hasCredential(list []adapter.Authenticator, id string) bool {
+	for _, a := range list {
+		if a.CredentialID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// raceForToken lets several uses of one token race.
+func raceForToken(c *kit.Context, judge func(t adapter.VerificationToken, h []race.Operation) error) {
+	race.Run(c, kit.Racers, func(n, _ int) race.Case {
+		t := c.NewToken()
+		_, err := c.Raw.CreateVerificationToken(c.Ctx, t)
+		kit.Must(c, "CreateVerificationToken", &t, err)
+		k := race.Case{Exact: true, Verify: func(h []race.Operation) error { return judge(t, h) }}
+		for range n {
+			k.Calls = append(k.Calls, kit.UseToken(t.Key()))
+		}
+		return k
+	})
+}
+
+// arrangeSamePair lets several calls create one verification token. Whether the later
+// ones are refused or replace it, it can be used once.
+func arrangeSamePair(c *kit.Context, n, _ int) race.Case {
+	t := c.NewToken()
+	return race.Case{Exact: true, Calls: slices.Repeat([]kit.Call{kit.CreateToken(t)}, n), Verify: func(h []race.Operation) error {
+		created := slices.ContainsFunc(h, func(m race.Operation) bool { return m.Err == nil })
+		uses := 0
+		for range 3 {
+			got, err := c.Raw.UseVerificationToken(c.Ctx, t.Key())
+			if err != nil {
+				return err
+			}
+			if got != nil {
+				uses++
+			}
+		}
+		return race.Unless(uses == 1 || uses == 0 && !created, "a pair that was created by several calls at once could be used %d times", uses)
+	}}
+}
+
+// oneWinner judges a race in which user i made call i for a record that only
+// one of them may own.
+func oneWinner(c *kit.Context, h []race.Operation, users []*adapter.User, owner, lookup string) error {
+	winner := ""
+	for i, m := range h {
+		if m.Err != nil {
+			continue
+		}
+		if winner != "" {
+			return fmt.Errorf("users %q and %q both succeeded", winner, users[i].ID)
+		}
+		winner = users[i].ID
+	}
+	return race.Unless(winner == "" || winner == owner, "user %q succeeded, %s says the owner is %q", winner, lookup, owner)
+}
+
+func accountOwner(c *kit.Context, key adapter.AccountKey) (string, error) {
+	if !c.Works("GetAccount") {
+		return "", nil
+	}
+	a, err := c.Raw.GetAccount(c.Ctx, key.ProviderAccountID, key.Provider)
+	if err != nil || a == nil {
+		return "", err
+	}
+	return a.UserID, nil
+}
+
+// pairAgrees compares the two lookups of a pair.
+func pairAgrees(c *kit.Context, key adapter.AccountKey) error {
+	stored, err := accountOwner(c, key)
+	if err != nil {
+		return err
+	}
+	owner, err := c.Raw.GetUserByAccount(c.Ctx, key)
+	return race.Problems(err, race.Unless(err != nil || race.UserID(owner) == stored, "GetAccount says %q owns the pair, GetUserByAccount %q", stored, race.UserID(owner)))
+}
+
+// oneHolder judges a race for an address among users and new users.
+func oneHolder(c *kit.Context, email string, users []*adapter.User, h []race.Operation) error {
+	ids := map[string]bool{}
+	for _, u := range users {
+		ids[u.ID] = true
+	}
+	winners := 0
+	for _, m := range h {
+		if m.Won() {
+			winners++
+			ids[m.Result.(*adapter.User).ID] = true
+		}
+	}
+	if winners > 1 {
+		return fmt.Errorf("%d calls for one address succeeded", winners)
+	}
+	found, err := c.Raw.GetUserByEmail(c.Ctx, email)
+	if err != nil {
+		return err
+	}
+	if found != nil {
+		ids[found.ID] = true
+	}
+	holder := ""
+	for _, id := range kit.SortedKeys(ids) {
+		u, err := c.Raw.GetUser(c.Ctx, id)
+		if err != nil || u == nil {
+			return fmt.Errorf("GetUser(%q): got %s, error %w", id, diff.Show(u), err)
+		}
+		if u.Email == email {
+			if holder != "" {
+				return fmt.Errorf("users %q and %q both hold %q", holder, id, email)
+			}
+			holder = id
+		}
+		byEmail, err := c.Raw.GetUserByEmail(c.Ctx, u.Email)
+		if err != nil {
+			return err
+		}
+		if d := c.Unlike(byEmail, u); d != "" {
+			return fmt.Errorf("GetUserByEmail of the address of user %q: %s", id, d)
+		}
+	}
+	return race.Problems(
+		race.Unless(race.UserID(found) == holder, "the record of %q holds the address, GetUserByEmail finds %q", holder, race.UserID(found)),
+		race.Unless(winners == 0 || holder != "", "a call succeeded and nobody holds the address"))
+}
+
+// arrangeDeletion lets calls that give a user a record race with the user's deletion.
+func arrangeDeletion(c *kit.Context, n, round int, kinds []func(id string, look *kit.Keys) kit.Call) race.Case {
+	user := c.NewUser()
+	user.ID = c.ID()
+	stored, err := c.Raw.CreateUser(c.Ctx, user)
+	id := kit.MustRecord(c, "CreateUser", stored, err).ID
+	look := kit.Keys{Users: []string{id}, Emails: []string{user.Email}}
+	var k race.Case
+	for i := range n {
+		if i == n/2 {
+			k.Calls = append(k.Calls, kit.DeleteUser(id))
+			continue
+		}
+		if len(kinds) == 0 {
+			c.NotApplicable("the adapter creates nothing for a user")
+		}
+		k.Calls = append(k.Calls, kinds[(round/2+i)%len(kinds)](id, &look))
+	}
+	k.Verify = func(h []race.Operation) error {
+		if deletion := h[n/2]; deletion.Err != nil {
+			return nil //nolint:nilerr // nothing was promised
+		}
+		for _, m := range h {
+			if errors.Is(m.Err, adapter.ErrConflict) {
+				return fmt.Errorf("%s of a record with a free key, beside %s of its owner, is refused as a conflict: %w", m.Method, h[n/2].Method, m.Err)
+			}
+			if u, ok := m.Args[0].(adapter.SessionUpdate); ok && m.Err != nil { // its session stays with the other user
+				look.Sessions = slices.DeleteFunc(look.Sessions, func(token string) bool { return token == u.SessionToken })
+			}
+		}
+		if err := kit.NothingOf(c, look); err != nil {
+			return err
+		}
+		return kit.Inherited(c, id, look)
+	}
+	return k
+}
+
+// movesTo returns a call that gives a session of another user to a user. It adds
+// the session to look.
+func movesTo(c *kit.Context) func(id string, look *kit.Keys) kit.Call {
+	from := kit.RawUser(c).ID
+	return func(id string, look *kit.Keys) kit.Call {
+		s := c.NewSession(from)
+		_, err := c.Raw.CreateSession(c.Ctx, s)
+		kit.Must(c, "CreateSession", &s, err)
+		look.Add(kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken})
+		return kit.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(id)})
+	}
+}
+
+// creations returns the calls that create a record of a user. Each adds the
+// record's key to look.
+func creations(c *kit.Context) []func(id string, look *kit.Keys) kit.Call {
+	var all []func(id string, look *kit.Keys) kit.Call
+	for _, kind := range kit.RecordKinds {
+		if kind.Kind == kit.UserRecord || kind.Kind == kit.VerificationTokenRecord || !c.Works(kind.Create) {
+			continue
+		}
+		all = append(all, func(id string, look *kit.Keys) kit.Call {
+			r := kind.Fresh(c, id)
+			look.Add(r.Record)
+			return r.Create
+		})
+	}
+	return all
+}
+
+// withoutHanging runs f and reports a breach if f fails, or if no observed call
+// returns for so long that the calls must be waiting for each other. A slow
+// machine does not look like a deadlock.
+func withoutHanging(c *kit.Context, what string, f func(ctx context.Context) error) {
+	ctx, cancel := context.WithCancel(c.Ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		defer func() { done <- err }() // also when f ends the clause
+		err = f(ctx)
+	}()
+	watchdog := time.NewTicker(kit.Deadline)
+	defer watchdog.Stop()
+	idle := c.Trace.Idle()
+	for running := true; running; {
+		select {
+		case err := <-done:
+			if err != nil {
+				c.Errorf("%s: %v", what, err)
+			}
+			running = false
+		case <-watchdog.C:
+			if idle() {
+				c.Fatalf("%s hangs: no call has returned for %v", what, kit.Deadline)
+			}
+		}
+	}
+	if !kit.GoesOn(c) {
+		runtime.Goexit()
+	}
+}

@@ -1,0 +1,879 @@
+package concurrency
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/faulted"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/race"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var isoClauses = []kit.Check{
+	{ID: "ISO-01", Words: "two-stores-share-nothing", Alone: true, Requires: []string{"CreateUser", "GetUserByEmail"}, Test: twoStoresShareNothing},
+	{ID: "ISO-02", Words: "namespaces-share-nothing", Needs: []kit.Ability{kit.AbilityNamespace}, Test: namespacesShareNothing},
+	{ID: "ISO-03", Words: "second-adapter-sees-writes", Races: true, Needs: []kit.Ability{kit.AbilitySecond}, Test: func(c *kit.Context) {
+		other := kit.Second(c)
+		times := 3
+		if c.Brief {
+			times = 1
+		}
+		for range times {
+			crossRead(c, c.Adapter, other)
+			crossRead(c, other, c.Adapter)
+			if c.Failed() {
+				return
+			}
+		}
+		looksAroundWrites(c, c.Adapter, other)
+		looksAroundWrites(c, other, c.Adapter)
+		if c.Harness().Declarations.EventualReads == 0 {
+			randomSequences(c, 2)
+		}
+	}},
+	{ID: "ISO-04", Words: "data-outlives-close", Test: func(c *kit.Context) {
+		if why := c.Harness().Declarations.Volatile; why != "" {
+			c.NotApplicable("nothing is kept beyond Close: %s", why)
+		}
+		c.Need(kit.AbilityClose)
+		c.Need(kit.AbilityReopen)
+		residents := kit.Residents(c, 2)
+		if err := c.Harness().Close(c.Raw); err != nil {
+			c.Errorf("Close: %v", err)
+		}
+		c.Raw = c.Harness().Reopen(c.TB, c.Raw)
+		c.Adapter = c.Observe(c.Raw)
+		kit.Intact(c, residents)
+		c.User() // and the adapter still works
+	}},
+	{ID: "ISO-05", Words: "writes-are-visible-at-once", Races: true, Test: func(c *kit.Context) {
+		if bound := c.Harness().Declarations.EventualReads; bound > 0 {
+			c.NotApplicable("writes become visible within %v", bound)
+		}
+		times := max(5, c.Rounds(50))
+		switch {
+		case c.Brief:
+			times = 1
+		case c.Hurried:
+			times = max(5, c.Rounds(15))
+		}
+		for range times {
+			crossRead(c, c.Adapter, c.Adapter)
+			if c.Failed() {
+				return
+			}
+		}
+		looksAroundWrites(c, c.Adapter, c.Adapter)
+		race.WritesInTurn(c)
+		randomSequences(c, 1)
+	}},
+	{ID: "ISO-06", Words: "eventual-reads-keep-their-bound", Test: func(c *kit.Context) {
+		bound := c.Harness().Declarations.EventualReads
+		if bound == 0 {
+			c.Notef("no eventual reads are declared")
+			return
+		}
+		worst := time.Duration(0)
+		for range c.Rounds(10) {
+			u, err := c.Raw.CreateUser(c.Ctx, c.NewUser())
+			kit.MustRecord(c, "CreateUser", u, err)
+			start := time.Now()
+			for {
+				got, err := c.Raw.GetUserByEmail(c.Ctx, u.Email)
+				if kit.Must(c, "GetUserByEmail", got, err) != nil {
+					break
+				}
+				if took := time.Since(start); took > bound {
+					c.Fatalf("a new user is not visible after %v, declared are %v", took, bound)
+				}
+				kit.Wait(c, bound/20)
+			}
+			worst = max(worst, time.Since(start))
+		}
+		c.Notef("a new user was visible within %v, declared are %v", worst, bound)
+	}},
+	{ID: "ISO-07", Words: "use-of-a-token-is-exact", Races: true, Requires: []string{"CreateVerificationToken", "UseVerificationToken"}, Test: func(c *kit.Context) {
+		racers := min(16, c.Most)
+		adapters := []adapter.Adapter{c.Raw, c.Raw}
+		if c.Has(kit.AbilitySecond) {
+			adapters[1] = kit.Second(c)
+		}
+		for range c.Rounds(12) {
+			t := c.NewToken()
+			if _, err := c.Raw.CreateVerificationToken(c.Ctx, t); err != nil {
+				c.Fatalf("CreateVerificationToken: %v", err)
+			}
+			var winners atomic.Int32
+			c.Parallel(racers, func(i int) {
+				if got, err := adapters[i%2].UseVerificationToken(c.Ctx, t.Key()); err == nil && got != nil {
+					winners.Add(1)
+				}
+			})
+			if n := winners.Load(); n != 1 {
+				c.Fatalf("%d of %d concurrent uses of one verification token got it, want 1", n, racers)
+			}
+			if got, err := c.Raw.UseVerificationToken(c.Ctx, t.Key()); err != nil || got != nil {
+				c.Fatalf("the use of a token that is used up: got %s, %v, want absent", diff.Show(got), err)
+			}
+		}
+	}},
+	{ID: "ISO-08", Words: "reads-under-way-hide-no-write", Races: true, Requires: []string{"CreateUser", "GetUser", "UpdateUser"}, Test: readsUnderWayHideNoWrite},
+}
+
+// crossRead makes each kind of write through one adapter and reads at once
+// through another, by every lookup. The reader reads a record before its
+// deletion too, in case it caches records.
+func crossRead(c *kit.Context, writer, reader adapter.Adapter) {
+	live := c.Adapter
+	defer func() { c.Adapter = live }()
+	at := func(a adapter.Adapter) *kit.Context { c.Adapter = a; return c }
+	if c.Stores(kit.VerificationTokenRecord) {
+		t := at(writer).Token()
+		c.Same("UseVerificationToken of a new token", at(reader).UseToken(t.Key()), &t)
+		c.Absent("UseVerificationToken of a used token", at(writer).UseToken(t.Key()), nil)
+		c.Absent("UseVerificationToken of a used token", at(reader).UseToken(t.Key()), nil)
+	}
+	if !c.Stores(kit.UserRecord) || !c.Works("GetUserByEmail") {
+		return
+	}
+	u := at(writer).User()
+	sees := func(after string) {
+		at(reader)
+		c.Same("GetUser after "+after, c.GetUser(u.ID), u)
+		c.Same("GetUserByEmail after "+after, c.GetUserByEmail(u.Email), u)
+	}
+	sees("CreateUser")
+	if c.Works("UpdateUser") {
+		old := u.Email
+		u = at(writer).UpdateUser(kit.UserUpdate(c, u.ID, kit.UserFields))
+		sees("UpdateUser")
+		c.Absent("GetUserByEmail of the address before UpdateUser", c.GetUserByEmail(old), nil)
+	}
+	keys := []func(after string, want bool){}
+	if c.Stores(kit.AccountRecord) && c.Works("GetUserByAccount") {
+		look := func(a adapter.Account, after string, want bool) {
+			at(reader)
+			if want {
+				c.Same("GetAccount after "+after, c.GetAccount(a.Key()), &a)
+				c.Same("GetUserByAccount after "+after, c.GetUserByAccount(a.Key()), u)
+			} else {
+				c.Absent("GetAccount after "+after, c.GetAccount(a.Key()), nil)
+				c.Absent("GetUserByAccount after "+after, c.GetUserByAccount(a.Key()), nil)
+			}
+		}
+		a := at(writer).Account(u.ID)
+		look(a, "LinkAccount", true)
+		keys = append(keys, func(after string, want bool) { look(a, after, want) })
+		if c.Works("UnlinkAccount") {
+			b := at(writer).Account(u.ID)
+			look(b, "LinkAccount", true)
+			at(writer).UnlinkAccount(b.Key())
+			look(b, "UnlinkAccount", false)
+		}
+	}
+	if c.Stores(kit.SessionRecord) {
+		look := func(s adapter.Session, after string, want bool) {
+			got := at(reader).GetSession(s.SessionToken)
+			if want {
+				c.Same("GetSessionAndUser after "+after, got, &adapter.SessionAndUser{Session: s, User: *u})
+			} else {
+				c.Absent("GetSessionAndUser after "+after, got, nil)
+			}
+		}
+		s := at(writer).Session(u.ID)
+		look(s, "CreateSession", true)
+		if c.Works("UpdateSession") {
+			s.Expires = c.Instant(3 * time.Hour)
+			at(writer).UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
+			look(s, "UpdateSession", true)
+		}
+		if c.Works("UpdateUser") {
+			u = at(writer).UpdateUser(kit.UserUpdate(c, u.ID, []string{"name"}))
+			look(s, "UpdateUser", true)
+		}
+		keys = append(keys, func(after string, want bool) { look(s, after, want) })
+		if c.Works("DeleteSession") {
+			d := at(writer).Session(u.ID)
+			look(d, "CreateSession", true)
+			at(writer).DeleteSession(d.SessionToken)
+			look(d, "DeleteSession", false)
+		}
+	}
+	if c.Stores(kit.AuthenticatorRecord) && c.Works("ListAuthenticatorsByUserID") {
+		look := func(w adapter.Authenticator, after string, want bool) {
+			at(reader)
+			if want {
+				c.Same("GetAuthenticator after "+after, c.GetAuthenticator(w.CredentialID), &w)
+				c.SameAuthenticators("ListAuthenticatorsByUserID after "+after, c.ListAuthenticators(u.ID), []adapter.Authenticator{w})
+			} else {
+				c.Absent("GetAuthenticator after "+after, c.GetAuthenticator(w.CredentialID), nil)
+				c.SameAuthenticators("ListAuthenticatorsByUserID after "+after, c.ListAuthenticators(u.ID), nil)
+			}
+		}
+		w := at(writer).Authenticator(u.ID)
+		look(w, "CreateAuthenticator", true)
+		if c.Works("UpdateAuthenticatorCounter") {
+			w.Counter += 5
+			at(writer).UpdateCounter(w.CredentialID, w.Counter)
+			look(w, "UpdateAuthenticatorCounter", true)
+		}
+		keys = append(keys, func(after string, want bool) { look(w, after, want) })
+	}
+	if c.Works("DeleteUser") {
+		for _, look := range keys {
+			look("the writes before", true)
+		}
+		at(writer).DeleteUser(u.ID)
+		at(reader)
+		c.Absent("GetUser after DeleteUser", c.GetUser(u.ID), nil)
+		c.Absent("GetUserByEmail after DeleteUser", c.GetUserByEmail(u.Email), nil)
+		for _, look := range keys {
+			look("DeleteUser", false)
+		}
+	}
+}
+
+// looksAroundWrites makes each write through one adapter, also of each field alone, and
+// every lookup and list through another, before and after each write: what was read before must
+// not hide the change, whatever the write changes besides its own record. Without
+// users there are no records that a write could change besides.
+func looksAroundWrites(c *kit.Context, writer, reader adapter.Adapter) {
+	if !c.Works("CreateUser") {
+		return
+	}
+	k := kit.NewFixture(c, writer)
+	m, look := faulted.ModelOf(k, c), k.Keys()
+	compare := func(when string) {
+		got, err := kit.Snapshot(c, c.Ctx, reader, look)
+		kit.Must(c, "a lookup "+when, got, err)
+		for _, d := range kit.Differences(c, got, faulted.SnapshotOfModel(c, m, look)) {
+			c.Errorf("%s: %s", when, d)
+		}
+	}
+	compare("before the writes")
+	alone := []kit.Call{kit.RenameAuthenticator(k.User.ID, k.Authenticator.CredentialID, c.Unique("name"))}
+	for _, field := range kit.UserFields {
+		alone = append(alone, kit.UpdateUser(kit.UserUpdate(c, k.User.ID, []string{field})))
+	}
+	for _, field := range kit.AccountFields {
+		alone = append(alone, kit.UpdateAccount(kit.AccountUpdate(c, k.Account.Key(), []string{field})))
+	}
+	for n, w := range c.Working(append(alone, k.Writes()...)) {
+		if kit.AssignsIDs(c) && (w.Method == "CreateUser" || w.Method == "CreateUserWithAccount") {
+			continue
+		}
+		_, err := w.Do(c.Ctx, writer)
+		if errors.Is(err, adapter.ErrUnsupported) {
+			continue // the store has no place for names
+		}
+		kit.Must(c, w.Method, w, err)
+		_, err = w.Do(c.Ctx, m)
+		kit.Must(c, "the model's "+w.Method, w, err)
+		if n%min(4, c.Stride) == 0 {
+			compare("after " + w.Method + ", with all lookups made before it too")
+		}
+		if c.Failed() {
+			return
+		}
+	}
+}
+
+// twoStoresShareNothing is ISO-01. If the harness opens every adapter over one
+// store, the clause is not verified. The harness need not declare that for a
+// store outside the process, or if New always returns the same adapter.
+func twoStoresShareNothing(c *kit.Context) {
+	c.UninvolvedGone = true // New may empty the store that it shares
+	other := c.Harness().New(c.TB)
+	if other == nil {
+		c.Fatalf("the harness returned a nil adapter")
+	}
+	u := c.User()
+	got, err := other.GetUserByEmail(c.Ctx, u.Email)
+	if err != nil {
+		c.Errorf("GetUserByEmail through an adapter over another store: %v", err)
+	}
+	if got != nil {
+		if c.Harness().SharedStore || same(reflect.ValueOf(c.Raw), reflect.ValueOf(other)) || outside(c.Raw) || outside(other) {
+			c.NotVerified("New opens its adapters over one store")
+		}
+		c.Fatalf("a user that was created through one adapter is found through another that New opened: the state belongs to the package (or else the harness has to set SharedStore)")
+	}
+	mine := kit.NewFixture(c, c.Adapter).Keys()
+	for i, a := range []adapter.Adapter{c.Adapter, other} { // what the first reads may go into a cache
+		seen, err := kit.Snapshot(c, c.Ctx, a, mine)
+		for _, s := range kit.Must(c, "a lookup", seen, err) {
+			if i > 0 && !kit.IsNothing(s.Record) {
+				c.Errorf("%s through an adapter over another store: got %s, want absent", s, diff.Show(s.Record))
+			}
+		}
+	}
+	second := c.Observe(other)
+	c.Parallel(2, func(i int) {
+		a := []adapter.Adapter{c.Adapter, second}[i]
+		for range 20 {
+			if _, err := a.CreateUser(c.Ctx, c.NewUser()); err != nil {
+				c.Errorf("CreateUser while an adapter over another store is busy: %v", err)
+			}
+		}
+	})
+	// The same keys in both.
+	for _, a := range []adapter.Adapter{c.Adapter, second} {
+		v := c.NewUser()
+		v.Email = "same-" + u.Email
+		created, err := a.CreateUser(c.Ctx, v)
+		if err != nil || created == nil {
+			c.Errorf("CreateUser with an address that is taken in another store: %v", err)
+			continue
+		}
+		if c.Stores(kit.SessionRecord) {
+			s := adapter.Session{SessionToken: "session-of-" + u.Email, UserID: created.ID, Expires: c.Instant(time.Hour)}
+			if _, err := a.CreateSession(c.Ctx, s); err != nil {
+				c.Errorf("CreateSession with a token that is in use in another store: %v", err)
+			}
+			got, err := a.GetSessionAndUser(c.Ctx, s.SessionToken)
+			if kit.Must(c, "GetSessionAndUser", got, err) == nil || got.User.Email != created.Email || c.Unlike(got.User, *created) != "" {
+				c.Errorf("GetSessionAndUser: got %s, want the session of %s", diff.Show(got), diff.Show(created))
+			}
+		}
+	}
+}
+
+// same reports whether two adapters are the same one.
+func same(a, b reflect.Value) bool {
+	if !a.IsValid() || !b.IsValid() || a.Type() != b.Type() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if !same(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Interface:
+		return a.IsNil() && b.IsNil() || same(a.Elem(), b.Elem())
+	case reflect.Slice, reflect.Map, reflect.Func:
+		return a.Pointer() == b.Pointer()
+	default:
+		return a.Comparable() && a.Equal(b)
+	}
+}
+
+// outside reports whether an adapter holds a value that may belong to a store
+// outside the process.
+func outside(a adapter.Adapter) bool {
+	v := reflect.ValueOf(a)
+	g := graph{home: reflect.Indirect(v).Type().PkgPath(), seen: map[visit]bool{}}
+	g.walk(v)
+	return g.outside
+}
+
+// graph is a walk over the memory that an adapter points to.
+type graph struct {
+	home    string // the package of the adapter
+	seen    map[visit]bool
+	outside bool
+}
+
+// visit is a pointer that was followed.
+type visit struct {
+	to uintptr
+	as reflect.Type
+}
+
+// foreign reports whether a type of the package may belong to a store outside
+// the process.
+func (g *graph) foreign(pkg string) bool {
+	first, _, _ := strings.Cut(pkg, "/")
+	switch {
+	case pkg == g.home, strings.HasPrefix(pkg, "github.com/gatehouse-go/gatehouse/"):
+		return false
+	case strings.Contains(first, "."):
+		return true
+	}
+	return first == "net" || first == "os" || first == "syscall" || first == "plugin" || strings.HasPrefix(pkg, "database/")
+}
+
+// walk searches everything that v points to for a value of a foreign package,
+// or a value that can't be inspected.
+func (g *graph) walk(v reflect.Value) {
+	const enough, few = 10_000, 3 // elements of a list are similar
+	if g.outside || !v.IsValid() {
+		return
+	}
+	if len(g.seen) > enough || v.Kind() == reflect.Chan || g.foreign(v.Type().PkgPath()) {
+		g.outside = true
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice:
+		if v.IsNil() || g.seen[visit{v.Pointer(), v.Type()}] {
+			return
+		}
+		g.seen[visit{v.Pointer(), v.Type()}] = true
+	case reflect.Interface, reflect.Struct, reflect.Array:
+	default:
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		g.walk(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			g.walk(v.Field(i))
+		}
+	case reflect.Array, reflect.Slice:
+		for i := range min(v.Len(), few) {
+			g.walk(v.Index(i))
+		}
+	case reflect.Map:
+		for i, entries := 0, v.MapRange(); i < few && entries.Next(); i++ {
+			g.walk(entries.Key())
+			g.walk(entries.Value())
+		}
+	}
+}
+
+// namespacesShareNothing is ISO-02. The names are prefixes of one another, or
+// hold characters that mean something in a pattern.
+func namespacesShareNothing(c *kit.Context) {
+	base := "n" + strings.ToLower(c.Run.Nonce)
+	var opened []adapter.Adapter
+	var names []string
+	suffixes := []string{"2", "_", ":", "*", "%", "[2]", "?"}
+	if c.Brief {
+		c.Rand.Shuffle(len(suffixes), func(i, j int) { suffixes[i], suffixes[j] = suffixes[j], suffixes[i] })
+	}
+	for _, suffix := range append([]string{""}, suffixes...) {
+		if c.Brief && len(opened) == 3 {
+			break
+		}
+		name := base + suffix
+		raw, err := c.Harness().Namespace(c.TB, c.Raw, name)
+		if err != nil {
+			continue // the adapter may refuse a name
+		}
+		opened, names = append(opened, c.Observe(raw)), append(names, name)
+	}
+	if len(opened) < 2 {
+		c.NotVerified("the adapter refuses all names but %v", names)
+	}
+	live := c.Adapter
+	defer func() { c.Adapter = live }()
+	// The same keys in every namespace, each with different contents.
+	u, a, s, t, w := c.NewUser(), c.NewAccount(""), c.NewSession(""), c.NewToken(), c.NewAuthenticator("")
+	u.ID = c.ID()
+	type contents struct {
+		user          *adapter.User
+		account       adapter.Account
+		session       adapter.Session
+		token         adapter.VerificationToken
+		authenticator adapter.Authenticator
+	}
+	all := make([]contents, len(opened))
+	has := func(methods ...string) bool {
+		for _, m := range methods {
+			if !c.Works(m) {
+				return false
+			}
+		}
+		return true
+	}
+	accounts, sessions := has("LinkAccount", "GetAccount", "GetUserByAccount"), has("CreateSession", "GetSessionAndUser")
+	tokens, authenticators := has("CreateVerificationToken", "UseVerificationToken"), has("CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID")
+	for i := range opened {
+		c.Adapter = opened[i]
+		x := &all[i]
+		v := u
+		v.Name = new(c.Unique(names[i]))
+		x.user = c.CreateUser(v)
+		x.account, x.session, x.token, x.authenticator = a, s, t, w
+		x.account.UserID, x.session.UserID, x.authenticator.UserID = x.user.ID, x.user.ID, x.user.ID
+		x.account.Scope, x.authenticator.Counter = new(c.Unique("scope")), int64(100+i)
+		x.session.Expires, x.token.Expires = c.Instant(time.Duration(i+1)*time.Hour), c.Instant(time.Duration(i+1)*time.Hour)
+		if accounts {
+			c.LinkAccount(x.account)
+		}
+		if sessions {
+			c.CreateSession(x.session)
+		}
+		if tokens {
+			c.CreateToken(x.token)
+		}
+		if authenticators {
+			c.CreateAuthenticator(x.authenticator)
+		}
+	}
+	judge := func(i int, when string) {
+		c.Adapter = opened[i]
+		x := all[i]
+		what := fmt.Sprintf(" in namespace %q %s", names[i], when)
+		c.Same("GetUser"+what, c.GetUser(x.user.ID), x.user)
+		c.Same("GetUserByEmail"+what, c.GetUserByEmail(x.user.Email), x.user)
+		if accounts {
+			c.Same("GetAccount"+what, c.GetAccount(x.account.Key()), &x.account)
+			c.Same("GetUserByAccount"+what, c.GetUserByAccount(x.account.Key()), x.user)
+		}
+		if sessions {
+			c.Same("GetSessionAndUser"+what, c.GetSession(x.session.SessionToken), &adapter.SessionAndUser{Session: x.session, User: *x.user})
+		}
+		if authenticators {
+			c.Same("GetAuthenticator"+what, c.GetAuthenticator(x.authenticator.CredentialID), &x.authenticator)
+			c.SameAuthenticators("ListAuthenticatorsByUserID"+what, c.ListAuthenticators(x.user.ID), []adapter.Authenticator{x.authenticator})
+		}
+		if accounts && c.Works("ListAccountsByUserID") {
+			c.Same("ListAccountsByUserID"+what, kit.Of[[]adapter.Account](c, kit.ListAccounts(x.user.ID)), []adapter.Account{x.account})
+		}
+		if sessions && c.Works("ListSessionsByUserID") {
+			c.Same("ListSessionsByUserID"+what, kit.Of[[]adapter.Session](c, kit.ListSessions(x.user.ID)), []adapter.Session{x.session})
+		}
+	}
+	for i := range opened {
+		judge(i, "beside others")
+	}
+	// inFirst makes a call in the first, whose name is a prefix of the others.
+	first := all[0]
+	inFirst := func(m kit.Call) {
+		if !c.Works(m.Method) {
+			return
+		}
+		if _, err := m.Do(c.Ctx, opened[0]); err != nil && !errors.Is(err, adapter.ErrUnsupported) {
+			c.Errorf("%s in namespace %q: %v", m.Method, names[0], err)
+		}
+		for i := range opened[1:] {
+			judge(i+1, fmt.Sprintf("after %s in %q", m.Method, names[0]))
+		}
+	}
+	counter := first.authenticator.Counter
+	inFirst(kit.UpdateUser(adapter.UserUpdate{ID: first.user.ID, Name: adapter.To(new(c.Unique("changed")))}))
+	if accounts {
+		inFirst(kit.UpdateAccount(adapter.AccountUpdate{Provider: a.Provider, ProviderAccountID: a.ProviderAccountID, Scope: adapter.To(new(c.Unique("changed")))}))
+	}
+	if sessions {
+		inFirst(kit.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(c.Instant(100 * time.Hour))}))
+	}
+	if authenticators {
+		inFirst(kit.TouchAuthenticator(w.CredentialID, counter, counter+1, c.Instant(0)))
+		inFirst(kit.UpdateCounter(w.CredentialID, counter+2))
+		inFirst(kit.RenameAuthenticator(first.user.ID, w.CredentialID, c.Unique("changed")))
+	}
+	c.Adapter = live
+	c.Absent("GetUserByEmail outside the namespaces", c.GetUserByEmail(u.Email), nil)
+	c.Adapter = opened[0]
+	if o := c.Adapter.(*kit.Observer); c.Harness().Sweep != nil {
+		if err := c.Harness().Sweep(c.Ctx, o.Next, c.Now()); err != nil {
+			c.Errorf("clean-up: %v", err)
+		}
+	} else if sweeper, ok := o.Next.(adapter.Sweeper); ok {
+		// All records in the first have expired by then, and those in the
+		// others too.
+		if _, err := sweeper.DeleteExpired(c.Ctx, c.Now().Add(365*kit.Day)); err != nil {
+			c.Errorf("clean-up: %v", err)
+		}
+	}
+	for i := range opened[1:] {
+		judge(i+1, "after clean-up in "+names[0])
+	}
+	if authenticators {
+		inFirst(kit.DeleteAuthenticator(first.user.ID, w.CredentialID, false))
+	}
+	inFirst(kit.DeleteSessions(first.user.ID, ""))
+	inFirst(kit.DeleteSession(s.SessionToken))
+	inFirst(kit.UnlinkAccount(a.Key()))
+	inFirst(kit.UseToken(t.Key()))
+	inFirst(kit.DeleteTokens(t.Identifier))
+	inFirst(kit.DeleteUser(first.user.ID))
+	if c.Works("DeleteUser") {
+		c.Adapter = opened[0]
+		c.Absent("GetUser of a deleted user", c.GetUser(first.user.ID), nil)
+		again := kit.SignUp{User: u, Account: a, Authenticator: w}
+		again.Account.Type, again.Authenticator.ProviderAccountID = adapter.AccountWebAuthn, a.ProviderAccountID
+		inFirst(again.Call())
+	}
+	for i := range opened[1:] {
+		if tokens {
+			c.Adapter = opened[i+1]
+			got := c.UseToken(t.Key())
+			c.Same(fmt.Sprintf("UseVerificationToken in namespace %q after one in %q", names[i+1], names[0]), got, &all[i+1].token)
+		}
+	}
+}
+
+// readsUnderWayHideNoWrite is ISO-08: while a read of a user runs, the user is
+// changed and read again through the same adapter.
+func readsUnderWayHideNoWrite(c *kit.Context) {
+	if bound := c.Harness().Declarations.EventualReads; bound > 0 {
+		c.NotApplicable("writes become visible within %v", bound)
+	}
+	u := c.User()
+	n := 0
+	changeAndRead := func(how string) {
+		n++
+		name := new(fmt.Sprintf("change %d", n))
+		_, err := c.Raw.UpdateUser(c.Ctx, adapter.UserUpdate{ID: u.ID, Name: adapter.To(name)})
+		kit.Must(c, "UpdateUser", u, err)
+		methods := []string{"GetUser"}
+		if !c.Lacks("GetUserByEmail") {
+			methods = append(methods, "GetUserByEmail")
+		}
+		for i := range methods { // in turn, each method is the first one after the write
+			method := methods[(i+n)%len(methods)]
+			got, err := (*adapter.User)(nil), error(nil)
+			if method == "GetUser" {
+				got, err = c.Raw.GetUser(c.Ctx, u.ID)
+			} else {
+				got, err = c.Raw.GetUserByEmail(c.Ctx, u.Email)
+			}
+			got = kit.MustRecord(c, method, got, err)
+			if got.Name == nil || *got.Name != *name {
+				c.Fatalf("%s: %s after UpdateUser had returned: got the name %s, want %q", how, method, diff.Show(got.Name), *name)
+			}
+		}
+	}
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					_, _ = c.Raw.GetUser(c.Ctx, u.ID)
+					if !c.Lacks("GetUserByEmail") {
+						_, _ = c.Raw.GetUserByEmail(c.Ctx, u.Email)
+					}
+				}
+			}
+		})
+	}
+	func() {
+		defer func() { close(stop); readers.Wait() }()
+		for end := time.Now().Add(c.Span(200*time.Millisecond) / c.Haste); n < 20 || time.Now().Before(end); {
+			// The reads run in step with one another; the write must be out
+			// of step.
+			for free := time.Now().Add(time.Duration(c.Rand.IntN(150)) * time.Microsecond); time.Now().Before(free); {
+				runtime.Gosched()
+			}
+			changeAndRead("while other goroutines read")
+		}
+	}()
+	firstReadsBesideWrites(c)
+	control := kit.Faults(c)
+	if control == nil {
+		c.Notef("no answers were held: the harness has no %s", kit.AbilityFaults)
+		return
+	}
+	defer control.Heal()
+	for _, read := range []func(){
+		func() { _, _ = c.Raw.GetUser(c.Ctx, u.ID) },
+		func() {
+			if !c.Lacks("GetUserByEmail") {
+				_, _ = c.Raw.GetUserByEmail(c.Ctx, u.Email)
+			}
+		},
+	} {
+		hold, err := control.Inject(fault.HoldReply, 1)
+		if err != nil {
+			c.NotVerified("hold an answer: %v", err)
+		}
+		done, changed := make(chan struct{}), make(chan struct{})
+		go func() { defer close(done); read() }()
+		select {
+		case <-hold.Hit():
+		case <-done:
+			hold.Release()
+			continue
+		}
+		go func() { defer close(changed); changeAndRead("while the answer to an earlier read was held") }()
+		timer := time.NewTimer(4 * kit.HeldPause)
+		select {
+		case <-changed:
+		case <-timer.C: // the write waits for the held read
+		}
+		timer.Stop()
+		hold.Release()
+		<-done
+		<-changed
+		if c.Failed() {
+			return
+		}
+	}
+}
+
+// firstReadsBesideWrites reads new records for the first time at the moment when they
+// are changed or deleted. Later reads find the new state: no read puts an old record
+// into a cache after the write has cleared it.
+func firstReadsBesideWrites(c *kit.Context) {
+	type records struct {
+		user adapter.User
+		kit.FreshRecord
+	}
+	type read struct {
+		method string
+		of     kit.Kind
+		call   func(x *records) kit.Call
+		want   func(x *records) any
+		writes []string
+	}
+	user := func(x *records) any { return &x.user }
+	itself := func(x *records) any { return x.Value }
+	var races []func(n int) race.Case
+	for _, r := range []read{
+		{"GetUser", kit.UserRecord, func(x *records) kit.Call { return kit.GetUser(x.user.ID) }, user, []string{"UpdateUser", "DeleteUser"}},
+		{"GetUserByEmail", kit.UserRecord, func(x *records) kit.Call { return kit.GetUserByEmail(x.user.Email) }, user, []string{"UpdateUser", "DeleteUser"}},
+		{"GetUserByAccount", kit.AccountRecord, func(x *records) kit.Call { return kit.GetUserByAccount(x.Account) }, user, []string{"UpdateUser", "UnlinkAccount", "DeleteUser"}},
+		{"GetAccount", kit.AccountRecord, func(x *records) kit.Call { return kit.GetAccount(x.Account) }, itself, []string{"UpdateAccount", "UnlinkAccount", "DeleteUser"}},
+		{"GetSessionAndUser", kit.SessionRecord, func(x *records) kit.Call { return kit.GetSession(x.Key) }, func(x *records) any {
+			return &adapter.SessionAndUser{Session: *x.Value.(*adapter.Session), User: x.user}
+		}, []string{"UpdateSession", "UpdateUser", "DeleteSession", "DeleteUser"}},
+		{"GetAuthenticator", kit.AuthenticatorRecord, func(x *records) kit.Call { return kit.GetAuthenticator(x.Key) }, itself,
+			[]string{"UpdateAuthenticatorCounter", "DeleteAuthenticator", "DeleteUser"}},
+	} {
+		if !c.Works(r.method) || !c.Works(kit.KindOf(r.of).Create) {
+			continue
+		}
+		for _, write := range r.writes {
+			if !c.Works(write) {
+				continue
+			}
+			races = append(races, func(n int) race.Case {
+				x := &records{user: *kit.RawUser(c)}
+				if r.of != kit.UserRecord {
+					x.FreshRecord = kit.KindOf(r.of).Fresh(c, x.user.ID)
+					x.Store(c, c.Raw)
+				}
+				first := r.call(x)
+				change, apply := writeTo(c, write, &x.user, x.FreshRecord)
+				k := race.Case{Calls: append([]kit.Call{first, change}, slices.Repeat([]kit.Call{first}, n-2)...)}
+				k.Verify = func(h []race.Operation) error {
+					if h[1].Err != nil {
+						return nil //nolint:nilerr // nothing was promised
+					}
+					got, err := first.Do(c.Ctx, c.Raw)
+					switch {
+					case err != nil:
+						return fmt.Errorf("%s after %s: %w", r.method, write, err)
+					case apply == nil:
+						return race.Unless(kit.IsNilRecord(got), "%s after %s, beside which others read: got %s, want absent", r.method, write, diff.Show(got))
+					}
+					apply()
+					d := c.Unlike(got, r.want(x))
+					return race.Unless(d == "", "%s after %s, beside which others read: %s", r.method, write, d)
+				}
+				return k
+			})
+		}
+	}
+	race.Each(c, kit.Handles(c), 6, races)
+}
+
+// writeTo returns a call that changes or deletes the user or another record. For a change it also
+// returns a function that applies it to the records.
+func writeTo(c *kit.Context, method string, u *adapter.User, r kit.FreshRecord) (write kit.Call, apply func()) {
+	switch method {
+	case "UpdateUser":
+		update := kit.UserUpdate(c, u.ID, []string{"name"})
+		return kit.UpdateUser(update), func() { update.Apply(u) }
+	case "UpdateAccount":
+		update := kit.AccountUpdate(c, r.Account, []string{"scope"})
+		return kit.UpdateAccount(update), func() { update.Apply(r.Value.(*adapter.Account)) }
+	case "UpdateSession":
+		update := adapter.SessionUpdate{SessionToken: r.Key, Expires: adapter.To(c.Instant(3 * time.Hour))}
+		return kit.UpdateSession(update), func() { update.Apply(r.Value.(*adapter.Session)) }
+	case "UpdateAuthenticatorCounter":
+		w := r.Value.(*adapter.Authenticator)
+		return kit.UpdateCounter(w.CredentialID, w.Counter+1), func() { w.Counter++ }
+	case "DeleteUser":
+		return kit.DeleteUser(u.ID), nil
+	default:
+		return r.Remove, nil
+	}
+}
+
+// randomSequences compares the adapter, or with two handles both handles of one
+// store, with the model over random sequences of calls of all methods that the adapter
+// has. A sequence that differs is made shorter in a store opened afresh: what it needs
+// of earlier sequences it lacks there.
+func randomSequences(c *kit.Context, handles int) {
+	var found *machine
+	raw, store := c.Raw, handlesOf(c, c.Raw, handles)
+	move := kit.SessionsMove(c)
+	sequences, baseline := 0, kit.FewestSequences
+	before, again := 0, 0 // sequences before the one that differs, and those that differ after it
+	search := c.Span(kit.MachineTime)
+	if handles > 1 {
+		search = search / c.Haste // the search through one handle takes its whole time
+	}
+	limit := time.Now().Add(search)
+	property := func(t *rapid.T) {
+		if sequences >= baseline && time.Now().After(limit) {
+			return
+		}
+		sequences++
+		m := newMachine(c, raw, store)
+		m.sessionsMove = move
+		if rapid.Bool().Draw(t, "keys resemble each other") {
+			m.resemble(t)
+		}
+		defer func() {
+			if m.wrong == "" {
+				return
+			}
+			if found == nil {
+				limit, baseline = time.Now().Add(kit.ShrinkTime), sequences+kit.FewestShrinks
+				before = sequences - 1
+				raw = c.Harness().New(c.TB)
+				store = handlesOf(c, raw, handles)
+			} else {
+				again++
+			}
+			if found == nil || len(m.calls) <= len(found.calls) {
+				found = m
+			}
+		}()
+		actions := m.actions(t)
+		m.begin(t, actions)
+		t.Repeat(actions)
+		m.compareAll(t)
+	}
+	for found == nil && (sequences < baseline || time.Now().Before(limit)) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			rapid.Check(&rapidTB{}, property)
+		}()
+		<-done
+	}
+	c.Notef("%d random sequences of calls", sequences)
+	if found == nil {
+		return
+	}
+	sequence := "the shortest sequence that was found"
+	if again == 0 {
+		sequence = fmt.Sprintf("and not after the same calls in a store opened afresh: the difference depends on what %d earlier sequences left behind, or on chance", before)
+	}
+	c.Fatalf("%s: %s; after these calls, %s:\n  %s", found.broken(), found.wrong, sequence, kit.OneEachLine(found.calls))
+}
+
+// handlesOf returns one or two handles of the store that raw is opened on.
+func handlesOf(c *kit.Context, raw adapter.Adapter, n int) []adapter.Adapter {
+	handles := []adapter.Adapter{c.Observe(raw)}
+	if n == 2 {
+		handles = append(handles, c.Observe(c.Harness().Second(c.TB, raw)))
+	}
+	return handles
+}

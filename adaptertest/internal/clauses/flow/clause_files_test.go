@@ -1,0 +1,12 @@
+package flow
+
+import (
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/clauses/apart"
+)
+
+func TestClauseFilesAreApart(t *testing.T) {
+	t.Parallel()
+	apart.Files(t)
+}

@@ -1,0 +1,1005 @@
+package life
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/faulted"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/race"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var expClauses = []kit.Check{
+	{ID: "EXP-01", Words: "nothing-disappears-early", Test: func(c *kit.Context) {
+		lives := []time.Duration{2 * time.Second, time.Hour, 31 * kit.Day, 70 * 365 * kit.Day}
+		first, second := newExpiring(c, lives...), newExpiring(c, lives...)
+		first.there(c, "at once")
+		kit.Wait(c, 1200*time.Millisecond)
+		second.there(c, "1.2 s later")
+		if c.Has(kit.AbilityClock) {
+			c.UninvolvedGone = true
+			for _, advance := range []time.Duration{time.Hour - 10*time.Second, 30 * kit.Day, 69 * 365 * kit.Day} {
+				late := newExpiring(c, advance+2*time.Second)
+				kit.Wait(c, advance)
+				late.there(c, fmt.Sprintf("just before they expire, %v later", advance))
+			}
+		}
+	}},
+	{ID: "EXP-02", Words: "what-has-no-expiry-stays", Requires: []string{"CreateUser"}, Test: func(c *kit.Context) {
+		if !c.Has(kit.AbilitySweep) && !c.Has(kit.AbilityClock) {
+			c.NotVerified("the harness has neither %s nor %s", kit.AbilitySweep, kit.AbilityClock)
+		}
+		residents := kit.Residents(c, 2)
+		plain := c.NewUser()
+		plain.EmailVerified = nil
+		old := c.NewUser()
+		old.EmailVerified = new(time.Unix(1, 0).UTC())
+		bare := adapter.User{Email: c.NewUser().Email} // not verified, and without an account or passkey
+		users := []*adapter.User{c.CreateUser(plain), c.CreateUser(old), c.CreateUser(bare)}
+		expired := c.NewAccount(users[0].ID) // the account does not expire with its access token
+		expired.ExpiresAt = new(c.Instant(-time.Hour).Unix())
+		if c.Stores(kit.AccountRecord) {
+			c.LinkAccount(expired)
+		}
+		judge := func(when string) {
+			for _, b := range residents {
+				b.Lasting(c, when)
+			}
+			for _, u := range users {
+				c.Same("a user "+when, c.GetUser(u.ID), u)
+			}
+			if c.Stores(kit.AccountRecord) {
+				c.Same("an account whose access token has expired "+when, c.GetAccount(expired.Key()), &expired)
+			}
+		}
+		if c.Has(kit.AbilitySweep) {
+			sweep(c, c.Now())
+			judge("after clean-up")
+		}
+		if c.Has(kit.AbilityClock) {
+			c.UninvolvedGone = true
+			kit.Wait(c, 10*365*kit.Day)
+			judge("ten years later")
+		}
+	}},
+	{ID: "EXP-03", Words: "tiny-and-past-expiries", Test: func(c *kit.Context) {
+		expired := newExpiring(c, 300*time.Millisecond, 0, -time.Second, -31*kit.Day)
+		if c.Works("UpdateSession") {
+			owner := c.User().ID
+			for _, d := range []time.Duration{300 * time.Millisecond, 0, -time.Second} {
+				s := c.Session(owner)
+				s.Expires = c.Now().Add(d).UTC()
+				if _, err := c.Adapter.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)}); err != nil {
+					c.Errorf("UpdateSession to an expiry in %v: %v", d, err)
+				}
+				expired.sessions = append(expired.sessions, s)
+			}
+		}
+		kit.Wait(c, 450*time.Millisecond)
+		expired.truthful(c)
+	}},
+	{ID: "EXP-04", Words: "long-expiries-are-not-misread", Test: func(c *kit.Context) {
+		lives := []time.Duration{25 * kit.Day, 31 * kit.Day, 50 * kit.Day, 366 * kit.Day, 69 * 365 * kit.Day, 70 * 365 * kit.Day, 140 * 365 * kit.Day}
+		long := newExpiring(c, lives...)
+		if c.Works("UpdateSession") {
+			owner := c.User().ID
+			for _, d := range lives {
+				s := c.Session(owner)
+				s.Expires = c.Instant(d)
+				c.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
+				long.sessions = append(long.sessions, s)
+			}
+		}
+		long.there(c, "at once")
+		if c.Has(kit.AbilityClock) {
+			c.UninvolvedGone = true
+			long = newExpiring(c, lives[1:]...)
+			kit.Wait(c, 30*kit.Day)
+			long.there(c, "after 30 days")
+		}
+	}},
+	{ID: "EXP-05", Words: "clean-up-removes-expired-only", Needs: []kit.Ability{kit.AbilitySweep}, Test: func(c *kit.Context) {
+		residents := kit.Residents(c, 2)
+		live := newExpiring(c, time.Minute, time.Hour, 31*kit.Day, 70*365*kit.Day)
+		newExpiring(c, -time.Second, -time.Hour, -kit.Day, 50*time.Millisecond)
+		if len(live.sessions) > 0 && c.Works("UpdateSession") {
+			owner := live.sessions[0].UserID
+			for _, from := range []time.Duration{150 * time.Millisecond, time.Hour} {
+				s := c.NewSession(owner)
+				s.Expires = c.Now().Add(from).UTC()
+				c.CreateSession(s)
+				s.Expires = c.Instant(2 * time.Hour)
+				c.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
+				live.sessions = append(live.sessions, s)
+			}
+		}
+		hashes := tokensOfOneHash(c, kit.Day, -time.Hour, time.Hour, -time.Second, 50*time.Millisecond)
+		mixed := []expiring{newExpiring(c, time.Hour, -time.Hour, kit.Day, -time.Second), newExpiring(c, -time.Hour, kit.Day)}
+		ofOne := tokensOfOneIdentifier(c, []time.Duration{kit.Day, -time.Hour}, []time.Duration{-time.Second, time.Hour, kit.Day, 50 * time.Millisecond})
+		kit.Wait(c, 200*time.Millisecond)
+		sweep(c, c.Now())
+		for i, e := range mixed {
+			stillTheUsers(c, e.sessions, i == 0)
+		}
+		for _, tokens := range ofOne {
+			stillTheIdentifiers(c, tokens)
+		}
+		for _, t := range hashes {
+			if t.Expires.After(c.Now()) {
+				kit.Used(c, "a token after the clean-up of tokens of the same value", t)
+			}
+		}
+		live.there(c, "after clean-up")
+		for _, b := range residents {
+			b.Lasting(c, "after clean-up")
+		}
+		kit.Intact(c, residents)
+	}},
+	{ID: "EXP-06", Words: "clean-up-removes-all-that-expired", Needs: []kit.Ability{kit.AbilitySweep}, Test: cleanUpRemovesAll},
+	{ID: "EXP-07", Words: "extension-survives-clean-up-and-reads", Races: true, Requires: []string{"CreateUser", "CreateSession", "UpdateSession", "GetSessionAndUser"}, Test: extensionSurvives},
+	{ID: "EXP-08", Words: "clean-up-counts-what-it-removed", Alone: true, Needs: []kit.Ability{kit.AbilitySweep}, Test: cleanUpCounts},
+	{ID: "EXP-09", Words: "clean-up-goes-by-the-instant-given", Alone: true, Needs: []kit.Ability{kit.AbilitySweep}, Requires: []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, Test: func(c *kit.Context) {
+		cleanUpGoesByTheInstantGiven(c)
+		cleansUpInSteps(c)
+	}},
+}
+
+// stillTheUsers checks, after a clean-up, that the sessions of one user that have not
+// expired are still listed, and end when the user is deleted or, with bySignOut, all sessions of the
+// user are ended.
+func stillTheUsers(c *kit.Context, sessions []adapter.Session, bySignOut bool) {
+	over := func(s adapter.Session) bool { return !s.Expires.After(c.Now()) }
+	live := slices.DeleteFunc(slices.Clone(sessions), over)
+	if len(live) == 0 {
+		return // the adapter keeps no sessions
+	}
+	owner := live[0].UserID
+	if c.Works("ListSessionsByUserID") {
+		c.Settle()
+		listed := slices.DeleteFunc(kit.Of[[]adapter.Session](c, kit.ListSessions(owner)), over)
+		c.Same("ListSessionsByUserID after the clean-up of other sessions of the user", listed, live)
+	}
+	how := "DeleteUser"
+	switch {
+	case bySignOut && c.Works("DeleteSessionsByUserID"):
+		how = "DeleteSessionsByUserID"
+		kit.Of[int64](c, kit.DeleteSessions(owner, ""))
+	case c.Works("DeleteUser"):
+		c.DeleteUser(owner)
+	default:
+		return
+	}
+	var look kit.Keys
+	for _, s := range live {
+		look.Sessions = append(look.Sessions, s.SessionToken)
+		c.Absent("a session after the clean-up of others and "+how, c.GetSession(s.SessionToken), nil)
+		kit.ReallyGone(c, how+" after the clean-up of other sessions of the user", kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken})
+	}
+	if how == "DeleteUser" {
+		if err := kit.Inherited(c, owner, look); err != nil {
+			c.Errorf("after the clean-up of other sessions of the user and DeleteUser: %v", err)
+		}
+	}
+}
+
+// tokensOfOneIdentifier creates tokens with these lifetimes: those of each list
+// for one identifier, in this order.
+func tokensOfOneIdentifier(c *kit.Context, lists ...[]time.Duration) (all [][]adapter.VerificationToken) {
+	if !c.Stores(kit.VerificationTokenRecord) {
+		return nil
+	}
+	for _, lives := range lists {
+		identifier := c.NewToken().Identifier
+		var tokens []adapter.VerificationToken
+		for _, life := range lives {
+			t := c.NewToken()
+			t.Identifier, t.Expires = identifier, c.Now().Add(life).UTC().Truncate(time.Millisecond)
+			c.CreateToken(t)
+			tokens = append(tokens, t)
+		}
+		all = append(all, tokens)
+	}
+	return all
+}
+
+// tokensOfOneHash creates tokens with these lifetimes and one value, each for another
+// identifier.
+func tokensOfOneHash(c *kit.Context, lives ...time.Duration) (tokens []adapter.VerificationToken) {
+	if !c.Stores(kit.VerificationTokenRecord) {
+		return nil
+	}
+	value := c.NewToken().Token
+	for _, life := range lives {
+		t := c.NewToken()
+		t.Token, t.Expires = value, c.Now().Add(life).UTC().Truncate(time.Millisecond)
+		c.CreateToken(t)
+		tokens = append(tokens, t)
+	}
+	return tokens
+}
+
+// stillTheIdentifiers checks, after a clean-up, that DeleteVerificationTokens deletes the
+// tokens of one identifier that have not expired. Without this method it uses them.
+func stillTheIdentifiers(c *kit.Context, tokens []adapter.VerificationToken) {
+	live := slices.DeleteFunc(slices.Clone(tokens), func(t adapter.VerificationToken) bool { return !t.Expires.After(c.Now()) })
+	if !c.Works("DeleteVerificationTokens") {
+		for _, t := range live {
+			kit.Used(c, "a token after the clean-up of other tokens of the identifier", t)
+		}
+		return
+	}
+	const how = "DeleteVerificationTokens after the clean-up of other tokens of the identifier"
+	most := len(live) // DeleteExpired has removed the others
+	if c.Harness().Sweep != nil {
+		most = len(tokens)
+	}
+	if n := kit.Of[int64](c, kit.DeleteTokens(tokens[0].Identifier)); n < int64(len(live)) || n > int64(most) {
+		c.Errorf("%s reports %d deleted, of %d that have not expired", how, n, len(live))
+	}
+	for _, t := range live {
+		c.Absent("a token after "+how, c.UseToken(t.Key()), nil)
+		kit.ReallyGone(c, how, kit.Record{Kind: kit.VerificationTokenRecord, Token: t.Key()})
+	}
+}
+
+// cleanUpRemovesAll is EXP-06. It cleans up many expired records of both kinds, then
+// many of one kind and one of the other.
+func cleanUpRemovesAll(c *kit.Context) {
+	n := kit.Many(c)
+	removesAll(c, manyExpired(c, n), c.Now())
+	for _, kind := range []kit.Kind{kit.SessionRecord, kit.VerificationTokenRecord} {
+		if c.Stores(kind) {
+			removesAll(c, manyOfOneKind(c, n, kind), c.Now())
+		}
+	}
+	if c.Stores(kit.SessionRecord) && c.Works("UpdateSession") { // due only because it was shortened
+		s := c.Session(c.User().ID)
+		sweep(c, c.Now())
+		if _, err := c.Adapter.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(c.Instant(-time.Minute))}); err == nil {
+			removesAll(c, expiring{sessions: []adapter.Session{s}}, c.Now())
+		}
+	}
+}
+
+// manyOfOneKind creates one expired record of each kind, and n more of this kind.
+func manyOfOneKind(c *kit.Context, n int, kind kit.Kind) expiring {
+	all := newExpiring(c, -time.Hour)
+	owner := ""
+	if len(all.sessions) > 0 {
+		owner = all.sessions[0].UserID
+	}
+	var mu sync.Mutex
+	kit.Populate(c, n, func(i int) {
+		expires := c.Instant(-time.Duration(i+1) * time.Minute)
+		if kind == kit.SessionRecord {
+			s := c.NewSession(owner)
+			s.Expires = expires
+			c.CreateSession(s)
+			mu.Lock()
+			defer mu.Unlock()
+			all.sessions = append(all.sessions, s)
+			return
+		}
+		t := c.NewToken()
+		t.Expires = expires
+		c.CreateToken(t)
+		mu.Lock()
+		defer mu.Unlock()
+		all.tokens = append(all.tokens, t)
+	})
+	return all
+}
+
+// manyExpired creates n expired sessions and verification tokens. Some of the sessions
+// were live, until they were shortened, and some expired before 1970.
+func manyExpired(c *kit.Context, n int) expiring {
+	var mu sync.Mutex
+	var all expiring
+	kit.Populate(c, n, func(i int) {
+		e := newExpiring(c, -time.Duration(i+1)*time.Minute)
+		if len(e.sessions) > 0 && i%10 == 0 && c.Works("UpdateSession") { // live, until it was shortened
+			s := c.NewSession(e.sessions[0].UserID)
+			s.Expires = c.Instant(time.Duration(i+1) * time.Hour)
+			c.CreateSession(s)
+			s.Expires = e.sessions[0].Expires
+			if _, err := c.Adapter.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)}); err != nil {
+				c.Errorf("UpdateSession to an expiry in the past: %v", err)
+			}
+			e.sessions = append(e.sessions, s)
+		}
+		if len(e.sessions) > 0 && i%50 == 0 { // before 1970, which a store may refuse
+			s := c.NewSession(e.sessions[0].UserID)
+			s.Expires = time.Date(1969-i%7, 12, 31, 23, 59, 58, 0, time.UTC)
+			if _, err := c.Adapter.CreateSession(c.Ctx, s); err == nil {
+				e.sessions = append(e.sessions, s)
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all.sessions = append(all.sessions, e.sessions...)
+		all.tokens = append(all.tokens, e.tokens...)
+	})
+	return all
+}
+
+// removesAll cleans up and looks for what is left of the records, which have all expired
+// by the instant.
+func removesAll(c *kit.Context, all expiring, by time.Time) {
+	left := func(enough int) (records int, seen bool) {
+		for _, s := range all.sessions {
+			if records == enough {
+				return records, true
+			}
+			if inspect := c.Harness().Inspect; inspect != nil {
+				there, err := inspect(c.Ctx, c.Raw, kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken})
+				kit.Must(c, "Inspect", there, err)
+				seen = true
+				if there {
+					records++
+				}
+			} else if c.GetSession(s.SessionToken) != nil {
+				seen = true
+				records++
+			}
+		}
+		for _, t := range all.tokens {
+			if inspect := c.Harness().Inspect; inspect != nil {
+				there, err := inspect(c.Ctx, c.Raw, kit.Record{Kind: kit.VerificationTokenRecord, Token: t.Key()})
+				kit.Must(c, "Inspect", there, err)
+				seen = true
+				if there {
+					records++
+				}
+			}
+		}
+		return records, seen
+	}
+	if _, seen := left(1); !seen && len(all.sessions) > 0 {
+		c.NotVerified("expired sessions read as absent, and the harness has no %s", kit.AbilityInspect)
+	}
+	sweeps := 5 // a clean-up may work in batches of more than one record
+	if c.Harness().Sweep == nil {
+		sweeps = 1 // DeleteExpired removes all
+	}
+	rest := 0
+	for range sweeps {
+		sweep(c, by)
+		if rest, _ = left(-1); rest == 0 {
+			break
+		}
+	}
+	if rest > 0 {
+		c.Errorf("after %d clean-ups %d of %d expired records still exist", sweeps, rest, len(all.sessions)+len(all.tokens))
+	}
+	if c.Harness().Inspect == nil {
+		for _, t := range all.tokens {
+			if c.UseToken(t.Key()) != nil {
+				c.Errorf("after %d clean-ups a verification token that expired %s still exists", sweeps, diff.Show(t.Expires))
+			}
+		}
+	}
+}
+
+// extensionSurvives is EXP-07. Sessions are extended during a clean-up whose
+// instant is after their expiry, and while they are read just after their expiry.
+// An accepted extension must persist.
+func extensionSurvives(c *kit.Context) {
+	if c.Has(kit.AbilitySweep) && c.Works("DeleteSession") {
+		var extended, deleted, gathered int
+		n := race.LongCalls(c, func(callFirst bool) {
+			e, d, g := sweepOfMany(c, callFirst)
+			extended, deleted, gathered = extended+e, deleted+d, gathered+g
+		})
+		if c.Failed() {
+			return
+		}
+		c.Notef("%d sessions were extended and %d deleted while %d were gathered, in %d clean-ups", extended, deleted, gathered, n)
+		sweepOfReplaced(c)
+	}
+	owner := c.User().ID
+	contenders := map[string]func(s adapter.Session){
+		"a read of the expired session": func(s adapter.Session) {
+			if _, err := c.Adapter.GetSessionAndUser(c.Ctx, s.SessionToken); err != nil {
+				c.Errorf("GetSessionAndUser of an expired session: %v", err)
+			}
+		},
+	}
+	if c.Has(kit.AbilitySweep) {
+		contenders["clean-up"] = func(s adapter.Session) { sweep(c, s.Expires.Add(50*time.Millisecond)) }
+	}
+	for _, name := range kit.SortedKeys(contenders) {
+		contend := contenders[name]
+		life := -10 * time.Millisecond
+		if name == "clean-up" {
+			life = 150 * time.Millisecond // still valid by the clock, but expired at the instant of the clean-up
+		}
+		made := 0
+		create := func() adapter.Session {
+			expires := c.Now().Add(life)
+			if made++; name != "clean-up" && made%2 == 0 {
+				expires = c.Now().Add(-time.Hour) // expired also by a clock of the store that is late
+			}
+			s := adapter.Session{SessionToken: c.Secret("session"), UserID: owner, Expires: expires.UTC()}
+			c.CreateSession(s)
+			return s
+		}
+		judge := func(s adapter.Session, extended *adapter.Session, until time.Time) {
+			if extended == nil {
+				return // it was deleted before, or the adapter does not report it
+			}
+			got := c.GetSession(s.SessionToken)
+			if got == nil {
+				c.Errorf("a session was extended until %s and is absent after %s", diff.Show(until), name)
+				return
+			}
+			c.Same("the expires of a session that was extended during "+name, got.Session.Expires, until)
+		}
+		for range c.Rounds(32) {
+			const batch = 4
+			var sessions [batch]adapter.Session
+			var extended [batch]*adapter.Session
+			until := c.Instant(time.Hour)
+			for i := range sessions {
+				sessions[i] = create()
+			}
+			c.Parallel(2*batch, func(i int) {
+				if i%2 == 0 {
+					extended[i/2] = c.UpdateSession(adapter.SessionUpdate{SessionToken: sessions[i/2].SessionToken, Expires: adapter.To(until)})
+				} else if name != "clean-up" || i == 1 {
+					contend(sessions[i/2])
+				}
+			})
+			for i := range sessions {
+				judge(sessions[i], extended[i], until)
+			}
+			if c.Failed() {
+				return
+			}
+		}
+		if c.Has(kit.AbilityFaults) {
+			extendWhileHeld(c, create, contend, judge)
+		}
+	}
+}
+
+// sweepOfMany extends and deletes sessions during a long clean-up of many
+// sessions. Extended sessions must stay, with the new expiry, and deleted
+// sessions must stay deleted.
+func sweepOfMany(c *kit.Context, callFirst bool) (extensions, deletions, gathered int) {
+	owner := c.User().ID
+	past := c.Now().Add(-time.Second).UTC().Truncate(time.Millisecond)
+	var expired, live []adapter.Session
+	for _, s := range race.Gather(c, func(i int) adapter.Session {
+		s := c.NewSession(owner)
+		if i%2 == 0 {
+			s.Expires = past
+		}
+		return s
+	}) {
+		if s.Expires.Equal(past) {
+			expired = append(expired, s)
+		} else {
+			live = append(live, s)
+		}
+	}
+	until := c.Instant(3 * time.Hour)
+	var mu sync.Mutex
+	extended := map[string]bool{}
+	var deleted []string
+	// Several extend what expired, each a part of it: a store with one writer at a
+	// time lets the clean-up have most turns.
+	const extenders = 4
+	race.DuringLongCall(c, callFirst, func() { sweep(c, c.Now()) }, extenders+2, func(client int, over func() bool) {
+		if client <= extenders {
+			all, first, stride := expired, client, extenders
+			if client == extenders {
+				all, first, stride = live, 0, 1
+			}
+			for i := first; i < len(all); i += stride {
+				if over() && i > 20 {
+					return
+				}
+				s := race.FromBothEnds(all, i)
+				got, err := c.Raw.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(until)})
+				if err != nil {
+					c.Errorf("UpdateSession during clean-up: %v", err)
+					return
+				}
+				if got != nil {
+					mu.Lock()
+					extended[s.SessionToken] = true
+					mu.Unlock()
+				}
+			}
+			return
+		}
+		for i := range len(live) / 4 { // from the middle
+			if over() && i > 20 {
+				return
+			}
+			token := live[len(live)/2+i].SessionToken
+			if _, err := c.Raw.DeleteSession(c.Ctx, token); err != nil {
+				c.Errorf("DeleteSession during clean-up: %v", err)
+				return
+			}
+			mu.Lock()
+			deleted = append(deleted, token)
+			mu.Unlock()
+		}
+	})
+	gone := map[string]bool{}
+	for _, token := range deleted {
+		gone[token] = true
+		if got, err := c.Raw.GetSessionAndUser(c.Ctx, token); err != nil || got != nil {
+			c.Fatalf("a session that was deleted during clean-up: got %s, error %v, want absent", diff.Show(got), err)
+		}
+	}
+	for token := range extended {
+		if gone[token] {
+			continue
+		}
+		got, err := c.Raw.GetSessionAndUser(c.Ctx, token)
+		if err != nil || got == nil {
+			c.Fatalf("a session that was extended during clean-up: got %s, error %v", diff.Show(got), err)
+		}
+		if !c.Same("the expires of a session that was extended during clean-up", got.Session.Expires, until) {
+			return
+		}
+	}
+	for _, s := range live {
+		if extended[s.SessionToken] || gone[s.SessionToken] {
+			continue
+		}
+		if got, err := c.Raw.GetSessionAndUser(c.Ctx, s.SessionToken); err != nil || got == nil {
+			c.Fatalf("a live session that nobody touched during clean-up: got %s, error %v", diff.Show(got), err)
+		}
+	}
+	if c.Works("DeleteUser") {
+		_, _ = c.Raw.DeleteUser(c.Ctx, owner)
+	}
+	return len(extended), len(deleted), len(expired) + len(live)
+}
+
+// sweepOfReplaced stores live sessions and tokens under the keys of expired ones
+// while one clean-up follows another. What is live must stay.
+func sweepOfReplaced(c *kit.Context) {
+	const writers, batch = 4, 8
+	owner := c.User().ID
+	replaced := 0
+	// replace creates a record whose key may be taken by the expired one. An
+	// adapter to which an expired record is absent may not free its key.
+	replace := func(create, free func() error) bool {
+		err := create()
+		if errors.Is(err, adapter.ErrConflict) {
+			if err = free(); err == nil {
+				err = create()
+			}
+		}
+		if err != nil && !errors.Is(err, adapter.ErrConflict) {
+			c.Fatalf("replacing an expired record during clean-up: %v", err)
+		}
+		return err == nil
+	}
+	// session and token create an expired record. What they return puts a live one
+	// in its place, and returns a check that it stays.
+	session := func() func() (stays func()) {
+		s := c.NewSession(owner)
+		live := s
+		s.Expires = c.Instant(-time.Second)
+		c.CreateSession(s)
+		return func() func() {
+			if !replace(func() error { _, err := c.Raw.CreateSession(c.Ctx, live); return err },
+				func() error { _, err := c.Raw.DeleteSession(c.Ctx, s.SessionToken); return err }) {
+				return nil
+			}
+			return func() {
+				if got := c.GetSession(s.SessionToken); got == nil || c.Unlike(got.Session, live) != "" {
+					c.Fatalf("a session that was created during clean-up under the token of an expired one: got %s, want %s", diff.Show(got), diff.Show(live))
+				}
+				if _, err := c.Raw.DeleteSession(c.Ctx, s.SessionToken); err != nil {
+					c.Fatalf("DeleteSession during clean-up: %v", err)
+				}
+			}
+		}
+	}
+	token := func() func() (stays func()) {
+		t := c.NewToken()
+		live := t
+		t.Expires = c.Instant(-time.Second)
+		c.CreateToken(t)
+		return func() func() {
+			if !replace(func() error { _, err := c.Raw.CreateVerificationToken(c.Ctx, live); return err },
+				func() error { _, err := c.Raw.UseVerificationToken(c.Ctx, t.Key()); return err }) {
+				return nil
+			}
+			return func() {
+				if got := c.UseToken(t.Key()); got == nil || c.Unlike(got, &live) != "" {
+					c.Fatalf("a verification token that was created during clean-up under the key of an expired one: got %s, want %s", diff.Show(got), diff.Show(live))
+				}
+			}
+		}
+	}
+	kinds := []func() func() (stays func()){session, token}
+	if !c.Stores(kit.VerificationTokenRecord) {
+		kinds = kinds[:1]
+	}
+	if c.Has(kit.AbilityFaults) {
+		for _, expired := range kinds {
+			for step, held := 1, true; held && step <= kit.SweepSteps; step++ {
+				live := expired()
+				var stays func()
+				if held = whileHeld(c, step, func() { sweep(c, c.Now()) }, func() { stays = live() }); stays != nil {
+					stays()
+				}
+			}
+		}
+	}
+	for again, end := true, time.Now().Add(c.Span(time.Second)/c.Haste); again; again = time.Now().Before(end) {
+		var checks [writers][]func()
+		var writing atomic.Int32
+		writing.Store(writers)
+		until := time.Now().Add(c.Span(50 * time.Millisecond))
+		c.Parallel(writers+1, func(client int) {
+			if client == writers {
+				for writing.Load() > 0 && !c.Failed() {
+					start := time.Now()
+					sweep(c, c.Now())
+					if took := time.Since(start); took > time.Millisecond {
+						kit.Pause(c, took) // a store with one writer at a time lets the others in
+					}
+				}
+				return
+			}
+			defer writing.Add(-1)
+			for again := true; again; again = time.Now().Before(until) {
+				var old [batch]func() func()
+				for i := range old {
+					old[i] = kinds[client%len(kinds)]()
+				}
+				for _, live := range old {
+					if stays := live(); stays != nil {
+						checks[client] = append(checks[client], stays)
+					}
+				}
+			}
+		})
+		for _, stays := range slices.Concat(checks[:]...) {
+			stays()
+			replaced++
+		}
+	}
+	if c.Works("DeleteUser") {
+		_, _ = c.Raw.DeleteUser(c.Ctx, owner)
+	}
+	c.Notef("%d records were replaced during clean-up", replaced)
+}
+
+// extendWhileHeld extends a session while the store's answer to the contender
+// is held back, at each of the contender's steps in turn.
+func extendWhileHeld(c *kit.Context, create func() adapter.Session, contend func(adapter.Session), judge func(adapter.Session, *adapter.Session, time.Time)) {
+	for step := 1; step <= kit.SweepSteps; step++ {
+		s := create()
+		until := c.Instant(time.Hour)
+		var extended *adapter.Session
+		var err error
+		held := whileHeld(c, step, func() { contend(s) }, func() {
+			extended, err = c.Adapter.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(until)})
+		})
+		if !held {
+			return
+		}
+		if err != nil {
+			c.Errorf("UpdateSession while the reply to another caller is delayed: %v", err)
+		}
+		judge(s, extended, until)
+	}
+}
+
+// whileHeld calls act while the store's answer to the contender is held back at a
+// step. It reports whether the contender came to that step.
+func whileHeld(c *kit.Context, step int, contend, act func()) (held bool) {
+	const blocked = 300 * time.Millisecond
+	in, err := kit.Faults(c).Inject(fault.HoldReply, step)
+	if err != nil {
+		faulted.Heal(c)
+		return false
+	}
+	contended := make(chan struct{})
+	go func() {
+		defer close(contended)
+		contend()
+	}()
+	select {
+	case <-in.Hit():
+		held = true
+		acted := make(chan struct{})
+		go func() {
+			defer close(acted)
+			act()
+		}()
+		select {
+		case <-acted:
+		case <-time.After(blocked): // it waits for the contender's lock
+		}
+		in.Release()
+		<-acted
+	case <-contended:
+	case <-c.Ctx.Done():
+	}
+	in.Release()
+	<-contended
+	faulted.Heal(c)
+	return held
+}
+
+// cleanUpCounts is EXP-08. A store may remove records that have expired by the
+// clock at any time. So the clean-up gets an instant in the future, and the
+// records that it counts are valid by the clock until the clause has judged them;
+// a slow machine gets more time. Another clean-up may run in a shared store, so a
+// difference is a breach only if it appears three times.
+func cleanUpCounts(c *kit.Context) {
+	if _, ok := c.Raw.(adapter.Sweeper); !ok {
+		c.NotApplicable("the adapter has no DeleteExpired")
+	}
+	sweep := func(at time.Time) adapter.Swept { return swept(c, c.Raw, at) }
+	if c.Scale >= 1 {
+		manyAreCounted(c, sweep)
+	}
+	spare := time.Second
+	const tries = 3
+	var wrong []string
+	for len(wrong) < tries {
+		problem := miscounted(c, &spare, 5+len(wrong), sweep) // a different number each time
+		if problem == "" {
+			countedOnce(c, &spare, tries)
+			return
+		}
+		wrong = append(wrong, problem)
+	}
+	c.Errorf("DeleteExpired, %d times in a row: %s", tries, wrong)
+}
+
+// swept calls DeleteExpired.
+func swept(c *kit.Context, a adapter.Adapter, at time.Time) adapter.Swept {
+	swept, err := a.(adapter.Sweeper).DeleteExpired(c.Ctx, at)
+	if err != nil {
+		c.Errorf("DeleteExpired: %v", err)
+	}
+	return swept
+}
+
+// countedOnce is the part of EXP-08 with several clean-ups at one moment: together they
+// report what is gone.
+func countedOnce(c *kit.Context, spare *time.Duration, tries int) {
+	const together, records = 4, 12
+	handles := slices.DeleteFunc(kit.Handles(c), func(a adapter.Adapter) bool {
+		_, sweeps := a.(adapter.Sweeper)
+		return !sweeps
+	})
+	var wrong []string
+	attempt := func(clean func(at time.Time) adapter.Swept) (right bool) {
+		problem := miscounted(c, spare, records, clean)
+		if problem != "" {
+			wrong = append(wrong, problem)
+		}
+		return problem == ""
+	}
+	end := time.Now().Add(c.Span(600*time.Millisecond) / c.Haste)
+	for i := 0; len(wrong) < tries && (i < tries || time.Now().Before(end)); i++ {
+		attempt(func(at time.Time) (sum adapter.Swept) {
+			var all [together]adapter.Swept
+			c.Parallel(together, func(i int) { all[i] = swept(c, handles[i%len(handles)], at) })
+			for _, one := range all {
+				sum.Sessions += one.Sessions
+				sum.VerificationTokens += one.VerificationTokens
+			}
+			return sum
+		})
+	}
+	if c.Has(kit.AbilityFaults) {
+		for step, held := 1, true; held && step <= kit.SweepSteps; step++ {
+			for right := false; !right && len(wrong) < tries; {
+				right = attempt(func(at time.Time) adapter.Swept {
+					var one, other adapter.Swept
+					held = whileHeld(c, step, func() { one = swept(c, c.Raw, at) }, func() { other = swept(c, handles[len(handles)-1], at) })
+					return adapter.Swept{Sessions: one.Sessions + other.Sessions, VerificationTokens: one.VerificationTokens + other.VerificationTokens}
+				})
+			}
+		}
+	}
+	if len(wrong) == tries {
+		c.Errorf("DeleteExpired by several callers at one moment, %d times: %s", tries, wrong)
+	}
+}
+
+// miscounted cleans up n sessions and n tokens, and compares what the clean-up reports with what is
+// gone. A slow machine gets more time to spare.
+func miscounted(c *kit.Context, spare *time.Duration, n int, clean func(at time.Time) adapter.Swept) (problem string) {
+	inspect := c.Harness().Inspect
+	there := func(r kit.Record) bool {
+		if inspect == nil {
+			return false
+		}
+		found, err := inspect(c.Ctx, c.Raw, r)
+		return kit.Must(c, "Inspect", found, err)
+	}
+	for ; ; *spare *= 4 {
+		life := *spare + c.Harness().Precision()
+		begin := c.Now()
+		at := begin.Add(*spare + life)
+		swept(c, c.Raw, at)
+		live := newExpiring(c, time.Hour, 31*kit.Day)
+		e := newExpiring(c, slices.Repeat([]time.Duration{life}, n)...)
+		records := func() (sessions, tokens int64) {
+			for _, s := range e.sessions {
+				if there(kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken}) || inspect == nil && c.GetSession(s.SessionToken) != nil {
+					sessions++
+				}
+			}
+			for _, t := range e.tokens {
+				if there(kit.Record{Kind: kit.VerificationTokenRecord, Token: t.Key()}) {
+					tokens++
+				}
+			}
+			return sessions, tokens
+		}
+		sessions, tokens := records()
+		swept := clean(at)
+		sessionsLeft, tokensLeft := records()
+		if c.Now().Sub(begin) > *spare { // the first of them may have expired
+			continue
+		}
+		check := func(what string, said, before, left, made int64) {
+			switch {
+			case said < before-left:
+				problem += fmt.Sprintf("it says that it removed %d %s, and %d are gone; ", said, what, before-left)
+			case said > made-left:
+				problem += fmt.Sprintf("it says that it removed %d %s, of %d that were due and %d that are left; ", said, what, made, left)
+			}
+		}
+		check("sessions", swept.Sessions, sessions, sessionsLeft, int64(len(e.sessions)))
+		check("verification tokens", swept.VerificationTokens, tokens, tokensLeft, int64(len(e.tokens)))
+		live.there(c, "after clean-up")
+		return problem
+	}
+}
+
+// manyAreCounted is the part of EXP-08 with more records than any batch. They have
+// expired by the clock, so others may remove some of them: a number is wrong only
+// if it is wrong each time.
+func manyAreCounted(c *kit.Context, sweep func(at time.Time) adapter.Swept) {
+	if !c.Works("CreateSession") || !c.Works("GetSessionAndUser") {
+		return
+	}
+	const tries = 3
+	var wrong []string
+	for len(wrong) < tries {
+		owner := c.User().ID
+		sessions := make([]adapter.Session, kit.ManyRecords)
+		kit.Populate(c, kit.ManyRecords, func(i int) {
+			sessions[i] = c.NewSession(owner)
+			sessions[i].Expires = c.Instant(-time.Hour)
+			c.CreateSession(sessions[i])
+		})
+		records := func() (n int64) {
+			for _, s := range sessions {
+				if c.GetSession(s.SessionToken) != nil {
+					n++
+				}
+			}
+			return n
+		}
+		before := records()
+		swept := sweep(c.Now())
+		gone := before - records()
+		if swept.Sessions >= gone {
+			return
+		}
+		wrong = append(wrong, fmt.Sprintf("it says that it removed %d sessions, and %d are gone; ", swept.Sessions, gone))
+	}
+	c.Errorf("DeleteExpired of %d expired sessions, %d times in a row: %s", kit.ManyRecords, tries, wrong)
+}
+
+// cleanUpGoesByTheInstantGiven is the first part of EXP-09. All its sessions have expired by the
+// clock, so that its clean-up removes no valid record of others in a shared store.
+// Another clean-up may remove these sessions, so a missing one is a breach only if
+// it is missing each time.
+func cleanUpGoesByTheInstantGiven(c *kit.Context) {
+	owner := c.User().ID
+	there := func(s adapter.Session) bool {
+		if inspect := c.Harness().Inspect; inspect != nil {
+			found, err := inspect(c.Ctx, c.Raw, kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken})
+			return kit.Must(c, "Inspect", found, err)
+		}
+		return c.GetSession(s.SessionToken) != nil
+	}
+	session := func(expires time.Time) adapter.Session {
+		s := c.NewSession(owner)
+		s.Expires = expires
+		c.CreateSession(s)
+		return s
+	}
+	// The instants have fractions of a second, and what expires a step after one
+	// stays. They come in several zones.
+	step := c.Harness().Precision()
+	zones := []*time.Location{time.UTC, time.FixedZone("east", 5*3600+1800), time.FixedZone("west", -8*3600)}
+	const tries = 3
+	taken := map[time.Duration]int{} // in how many tries
+	for range tries {
+		early := map[time.Duration]bool{}
+		for i, fraction := range []time.Duration{0, step, 499 * time.Millisecond, 500 * time.Millisecond, 501 * time.Millisecond, 999 * time.Millisecond} {
+			at := c.Now().Add(-48 * time.Hour).UTC().Truncate(max(time.Second, step)).Add(fraction.Truncate(step))
+			due := []adapter.Session{session(at.Add(-time.Hour)), session(at)}
+			later := map[time.Duration]adapter.Session{step: session(at.Add(step)), 24 * time.Hour: session(at.Add(24 * time.Hour))}
+			was := map[time.Duration]bool{}
+			for after, s := range later {
+				was[after] = there(s)
+			}
+			sweep(c, at.In(zones[i%len(zones)]))
+			for _, s := range due {
+				if there(s) {
+					c.Errorf("a session that expired %s exists after the clean-up of sessions that expired at or before %s", diff.Show(s.Expires), diff.Show(at))
+				}
+			}
+			for after, s := range later {
+				early[after] = early[after] || was[after] && !there(s)
+			}
+		}
+		for after, was := range early {
+			if was {
+				taken[after]++
+			}
+		}
+		if len(taken) == 0 {
+			return
+		}
+	}
+	for _, after := range []time.Duration{step, 24 * time.Hour} {
+		if taken[after] == tries {
+			c.Errorf("the clean-up of what expired at or before an instant two days ago removes what expired %v after it: it does not go by the instant given", after)
+		}
+	}
+}
+
+// cleansUpInSteps cleans up at one instant after another. Sessions of one user expire at some
+// of them, tokens of one identifier at some, both or nothing at others. A clean-up must not
+// spare a record for those beside it, and what it leaves is for a later one.
+func cleansUpInSteps(c *kit.Context) {
+	const steps = 8
+	owner, identifier, start := c.User().ID, c.NewToken().Identifier, c.Instant(-48*time.Hour)
+	var due [steps]expiring
+	what := append(c.Rand.Perm(steps-2), steps-2, steps-1) // the last ones: only a token, then only a session
+	for _, i := range c.Rand.Perm(steps) {                 // not in the order in which they expire
+		expires := start.Add(time.Duration(i) * time.Hour)
+		if x := what[i]; x < 3 || x == steps-1 {
+			s := c.NewSession(owner)
+			s.Expires = expires
+			c.CreateSession(s)
+			due[i].sessions = []adapter.Session{s}
+		}
+		if x := what[i]; (x == 0 || x == 3 || x == steps-2) && c.Stores(kit.VerificationTokenRecord) {
+			t := c.NewToken()
+			t.Identifier, t.Expires = identifier, expires
+			c.CreateToken(t)
+			due[i].tokens = []adapter.VerificationToken{t}
+		}
+	}
+	for i, all := range due {
+		removesAll(c, all, start.Add(time.Duration(i)*time.Hour))
+	}
+}
+
+// sweep triggers the clean-up of the records that expired at or before now.
+func sweep(c *kit.Context, now time.Time) {
+	c.Need(kit.AbilitySweep)
+	if err := kit.TrySweep(c, c.Raw, now); err != nil {
+		c.Errorf("clean-up: %v", err)
+	}
+}

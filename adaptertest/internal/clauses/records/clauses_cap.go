@@ -1,0 +1,187 @@
+package records
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var capClauses = []kit.Check{
+	{ID: "CAP-01", Words: "missing-methods-say-so", Test: func(c *kit.Context) {
+		if len(c.Missing) == 0 {
+			c.NotApplicable("the adapter has every method")
+		}
+		calls := calls(c, c.Raw)
+		for _, method := range c.Missing {
+			call, ok := calls[method]
+			if !ok {
+				c.Errorf("the adapter declares that it lacks %q, which is not a method of the contract", method)
+				continue
+			}
+			record, err := withoutPanic(c, method, call)
+			switch {
+			case err == nil:
+				c.Errorf("%s, which is missing: succeeded with %s, want an error that matches ErrUnsupported", method, diff.Show(record))
+			case !errors.Is(err, adapter.ErrUnsupported):
+				c.Errorf("%s, which is missing: error %v does not match ErrUnsupported", method, err)
+			case record != nil:
+				c.Errorf("%s, which is missing: returned %s with its error", method, diff.Show(record))
+			}
+		}
+	}},
+	{ID: "CAP-02", Words: "methods-come-in-whole-groups", Test: func(c *kit.Context) {
+		for _, g := range methodGroups {
+			var has, lacks []string
+			for _, m := range g.methods {
+				if c.Lacks(m) {
+					lacks = append(lacks, m)
+				} else {
+					has = append(has, m)
+				}
+			}
+			if len(lacks) > 0 && slices.ContainsFunc(has, func(m string) bool { return m != g.shared }) {
+				c.Errorf("of the methods for %s the adapter has %s, and lacks %s", g.name, strings.Join(has, ", "), strings.Join(lacks, ", "))
+			}
+		}
+		if !c.Lacks("DeleteUser") && c.Lacks("CreateUser") {
+			c.Errorf("the adapter has DeleteUser, and lacks CreateUser")
+		}
+	}},
+	{ID: "CAP-03", Words: "preparing-again-changes-nothing", Requires: []string{"CreateUser"}, Test: func(c *kit.Context) {
+		all := everything(c)
+		open := func() adapter.Adapter { return kit.Second(c) }
+		if !c.Has(kit.AbilitySecond) {
+			c.Need(kit.AbilityReopen)
+			open = func() adapter.Adapter {
+				if err := c.Harness().Close(c.Raw); err != nil {
+					c.Errorf("Close: %v", err)
+				}
+				c.Raw = c.Harness().Reopen(c.TB, c.Raw)
+				c.Adapter = c.Observe(c.Raw)
+				return c.Adapter
+			}
+		}
+		for _, what := range []string{"after the second opening", "after the third opening"} {
+			unchanged(c, what, open(), all)
+			unchanged(c, what+", through the first adapter", c.Adapter, all)
+		}
+		if all.token != nil {
+			c.Same("the verification token", c.UseToken(all.token.Key()), all.token)
+		}
+	}},
+	{ID: "CAP-04", Words: "first-calls-at-once-all-work", Test: func(c *kit.Context) {
+		goroutines := min(16, c.Most)
+		for range max(2, c.Rounds(4)) {
+			fresh := c.Harness().New(c.TB)
+			calls := calls(c, fresh)
+			var methods []string
+			for _, m := range []string{"CreateUser", "GetUser", "CreateVerificationToken", "GetSessionAndUser", "GetAccount", "ListAuthenticatorsByUserID"} {
+				if !c.Lacks(m) {
+					methods = append(methods, m)
+				}
+			}
+			if len(methods) == 0 {
+				c.NotApplicable("the adapter has no method that works on its own")
+			}
+			c.Parallel(goroutines, func(i int) {
+				method := methods[i%len(methods)]
+				if _, err := withoutPanic(c, method, calls[method]); err != nil {
+					c.Errorf("%s as one of the first %d calls: %v", method, goroutines, err)
+				}
+			})
+		}
+	}},
+}
+
+// methodGroups has the methods that belong together. DeleteUser may be
+// missing in each group.
+var methodGroups = []struct {
+	name    string
+	methods []string
+	shared  string // a method that another group needs too
+}{
+	{"users and accounts", []string{
+		"CreateUser", "GetUser", "GetUserByEmail", "GetUserByAccount", "UpdateUser", "LinkAccount", "UnlinkAccount", "GetAccount",
+	}, "GetAccount"},
+	{"sessions", []string{"CreateSession", "GetSessionAndUser", "UpdateSession", "DeleteSession"}, ""},
+	{"verification tokens", []string{"CreateVerificationToken", "UseVerificationToken"}, ""},
+	{"WebAuthn", []string{
+		"CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter", "GetAccount",
+	}, "GetAccount"},
+}
+
+// calls returns one call of each method, with arguments that match no record.
+// Lookups find nothing; the returned value is nil then.
+func calls(c *kit.Context, a adapter.Adapter) map[string]func() (any, error) {
+	ctx := c.Ctx
+	id := c.ID()
+	return map[string]func() (any, error){
+		"CreateUser":       recordOf(func() (*adapter.User, error) { return a.CreateUser(ctx, c.NewUser()) }),
+		"GetUser":          recordOf(func() (*adapter.User, error) { return a.GetUser(ctx, id) }),
+		"GetUserByEmail":   recordOf(func() (*adapter.User, error) { return a.GetUserByEmail(ctx, c.NewUser().Email) }),
+		"GetUserByAccount": recordOf(func() (*adapter.User, error) { return a.GetUserByAccount(ctx, c.NewAccount(id).Key()) }),
+		"UpdateUser": recordOf(func() (*adapter.User, error) {
+			return a.UpdateUser(ctx, adapter.UserUpdate{ID: id, Name: adapter.To(new("x"))})
+		}),
+		"DeleteUser":    recordOf(func() (*adapter.User, error) { return a.DeleteUser(ctx, id) }),
+		"LinkAccount":   recordOf(func() (*adapter.Account, error) { return a.LinkAccount(ctx, c.NewAccount(id)) }),
+		"UnlinkAccount": recordOf(func() (*adapter.Account, error) { return a.UnlinkAccount(ctx, c.NewAccount(id).Key()) }),
+		"GetAccount":    recordOf(func() (*adapter.Account, error) { return a.GetAccount(ctx, c.Unique("subject"), c.Unique("provider")) }),
+		"CreateSession": recordOf(func() (*adapter.Session, error) { return a.CreateSession(ctx, c.NewSession(id)) }),
+		"GetSessionAndUser": recordOf(func() (*adapter.SessionAndUser, error) {
+			return a.GetSessionAndUser(ctx, c.Unique("session"))
+		}),
+		"UpdateSession": recordOf(func() (*adapter.Session, error) {
+			return a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: c.Unique("session"), Expires: adapter.To(c.Instant(time.Hour))})
+		}),
+		"DeleteSession": recordOf(func() (*adapter.Session, error) { return a.DeleteSession(ctx, c.Unique("session")) }),
+		"CreateVerificationToken": recordOf(func() (*adapter.VerificationToken, error) {
+			return a.CreateVerificationToken(ctx, c.NewToken())
+		}),
+		"UseVerificationToken": recordOf(func() (*adapter.VerificationToken, error) {
+			return a.UseVerificationToken(ctx, c.NewToken().Key())
+		}),
+		"CreateAuthenticator": recordOf(func() (*adapter.Authenticator, error) {
+			return a.CreateAuthenticator(ctx, c.NewAuthenticator(id))
+		}),
+		"GetAuthenticator": recordOf(func() (*adapter.Authenticator, error) { return a.GetAuthenticator(ctx, c.Unique("credential")) }),
+		"ListAuthenticatorsByUserID": func() (any, error) {
+			list, err := a.ListAuthenticatorsByUserID(ctx, id)
+			if list == nil {
+				return nil, err
+			}
+			return list, err
+		},
+		"UpdateAuthenticatorCounter": recordOf(func() (*adapter.Authenticator, error) {
+			return a.UpdateAuthenticatorCounter(ctx, c.Unique("credential"), 9)
+		}),
+	}
+}
+
+// recordOf returns a nil any for a typed nil.
+func recordOf[T any](call func() (*T, error)) func() (any, error) {
+	return func() (any, error) {
+		record, err := call()
+		if record == nil {
+			return nil, err
+		}
+		return record, err
+	}
+}
+
+// withoutPanic makes a call that must not panic.
+func withoutPanic(c *kit.Context, method string, call func() (any, error)) (record any, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+			c.Errorf("%s panicked: %v", method, v)
+		}
+	}()
+	return call()
+}

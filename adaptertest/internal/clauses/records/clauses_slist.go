@@ -1,0 +1,500 @@
+package records
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/faulted"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/race"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var sessionListMethods = []string{"CreateUser", "CreateSession", "ListSessionsByUserID", "DeleteSessionsByUserID"}
+
+var slistClauses = []kit.Check{
+	{ID: "SLIST-01", Words: "all-sessions-are-listed-once", Requires: sessionListMethods, Test: func(c *kit.Context) {
+		a, b := c.User().ID, c.User().ID
+		surround(c, a, kit.SessionRecord, c.Unique("connection"))
+		mine, theirs := mixedSessions(c, a), mixedSessions(c, b)
+		sameSessions(c, "ListSessionsByUserID", a, mine)
+		sameSessions(c, "ListSessionsByUserID of another user", b, theirs)
+		if c.Works("UpdateSession") {
+			mine[0].Expires = c.Instant(700 * time.Hour)
+			c.UpdateSession(adapter.SessionUpdate{SessionToken: mine[0].SessionToken, Expires: adapter.To(mine[0].Expires)})
+			sameSessions(c, "ListSessionsByUserID after one was extended", a, mine)
+			giveOwner(c, mine...)
+			sameSessions(c, "ListSessionsByUserID after updates that name the user whom the sessions have", a, mine)
+			moved := adapter.SessionUpdate{SessionToken: mine[1].SessionToken, UserID: adapter.To(b)}
+			_, _ = c.Adapter.UpdateSession(c.Ctx, moved) // the update may be refused, and may return nil
+			if got := c.GetSession(mine[1].SessionToken); got != nil && got.Session.UserID == b {
+				mine[1].UserID = b
+				theirs, mine = append(theirs, mine[1]), slices.Delete(slices.Clone(mine), 1, 2)
+				sameSessions(c, "ListSessionsByUserID after one changed hands", a, mine)
+				sameSessions(c, "ListSessionsByUserID of the user who got one", b, theirs)
+			}
+		}
+		back := userWith(c, 0, 3, 0)
+		cameBack(c, back)
+		sameSessions(c, "ListSessionsByUserID after sessions had gone and come back", back.user.ID, back.sessions)
+		alike := c.User().ID
+		sameSessions(c, "ListSessionsByUserID of sessions that expire at one instant", alike, sessionsOfOneInstant(c, alike))
+		joined := c.User().ID
+		sameSessions(c, "ListSessionsByUserID of tokens with separators", joined, joinedSessions(c, joined))
+		lasting := c.User().ID
+		sameSessions(c, "ListSessionsByUserID after the session that was written last has expired", lasting, outliving(c, lasting))
+		for _, b := range outgrown(c) {
+			sameSessions(c, "ListSessionsByUserID of sessions that were extended, after their first lifetimes", b.user.ID, b.sessions)
+		}
+		if c.Works("DeleteSession") {
+			c.DeleteSession(mine[0].SessionToken)
+			mine = mine[1:]
+			sameSessions(c, "ListSessionsByUserID after one was deleted", a, mine)
+			again := mine[0] // the token of another is used again after deletion
+			c.DeleteSession(again.SessionToken)
+			again.UserID = b
+			c.CreateSession(again)
+			mine, theirs = mine[1:], append(theirs, again)
+			sameSessions(c, "ListSessionsByUserID after a token changed hands", a, mine)
+			sameSessions(c, "ListSessionsByUserID of the new owner of a token", b, theirs)
+		}
+		listWhileOthersChange(c, "ListSessionsByUserID", listedSessions(c))
+	}},
+	{ID: "SLIST-02", Words: "unknown-user-has-an-empty-list", Requires: sessionListMethods, Test: func(c *kit.Context) {
+		c.Session(c.User().ID)
+		for _, id := range unknownUsers(c) {
+			list, err := kit.Optional[adapter.SessionLists](c.Adapter).ListSessionsByUserID(c.Ctx, id)
+			if err != nil || list == nil || len(list) > 0 {
+				c.Errorf("ListSessionsByUserID(%q): got %s (nil: %v), error %v, want an empty list", id, diff.Show(list), list == nil, err)
+			}
+			if n, err := kit.Optional[adapter.SessionLists](c.Adapter).DeleteSessionsByUserID(c.Ctx, id, ""); n != 0 || err != nil {
+				c.Errorf("DeleteSessionsByUserID(%q): got %d, error %v, want 0", id, n, err)
+			}
+		}
+	}},
+	{ID: "SLIST-03", Words: "failure-is-no-shorter-list", Needs: faulted.NeedsFaults, Requires: sessionListMethods, Test: func(c *kit.Context) {
+		u := c.User().ID
+		var want []adapter.Session
+		for range 7 {
+			want = append(want, c.Session(u))
+		}
+		faulted.ListFails(c, kit.ListSessions(u), want)
+	}},
+	{ID: "SLIST-04", Words: "all-but-one-session-end", Requires: sessionListMethods, Test: func(c *kit.Context) {
+		other := kit.Residents(c, 1)
+		u := c.User().ID
+		for _, kept := range []int{5, 0, 3, -1} {
+			endsSessions(c, u, mixedSessions(c, u), kept)
+			deletes(c, u, "")
+		}
+		endsSessions(c, u, joinedSessions(c, u), 2)
+		deletes(c, u, "")
+		rest := userWith(c, 2, 3, 2)
+		deletes(c, rest.user.ID, "")
+		rest.sessions = nil
+		unchanged(c, "of the user whose sessions were ended", c.Adapter, rest)
+		back := userWith(c, 0, 3, 0)
+		cameBack(c, back)
+		endsSessions(c, back.user.ID, back.sessions, -1)
+		endsSessions(c, u, outliving(c, u), -1)
+		for _, b := range outgrown(c) {
+			endsSessions(c, b.user.ID, b.sessions, -1)
+		}
+		endsWhatIsOver(c, u)
+		many := make([]adapter.Session, kit.Many(c))
+		long := c.NewSession(u)
+		end := strings.Repeat("x", 1200) // together more than a page of a mebibyte
+		long.SessionToken += end
+		if _, err := c.Raw.CreateSession(c.Ctx, long); err != nil {
+			end = "" // so much room is not promised
+		} else {
+			deletes(c, u, "")
+		}
+		var expires [5]time.Time // many sessions expire at one instant
+		for i := range expires {
+			expires[i] = c.Instant(time.Duration(1+i) * time.Hour)
+		}
+		kit.Populate(c, len(many), func(i int) {
+			many[i] = c.NewSession(u)
+			many[i].SessionToken += end
+			many[i].Expires = expires[i%len(expires)]
+			if i == 0 { // the first in every order, so that it is in the first batch
+				many[i].SessionToken, many[i].Expires = "0"+many[i].SessionToken, c.Instant(50*time.Minute)
+			}
+			c.CreateSession(many[i])
+		})
+		sameSessions(c, fmt.Sprintf("ListSessionsByUserID of %d", len(many)), u, many)
+		endsSessions(c, u, many, 0)
+		endsSessions(c, u, many[:1], -1)
+		kit.Intact(c, other)
+	}},
+	{ID: "SLIST-05", Words: "exception-is-a-session-of-the-user", Requires: sessionListMethods, Test: func(c *kit.Context) {
+		a, b := c.User().ID, c.User().ID
+		theirs := c.Session(b)
+		for _, except := range []string{"", theirs.SessionToken, c.Unique("session"), "%", "*", a} {
+			mine := mixedSessions(c, a)
+			n := kit.Of[int64](c, kit.DeleteSessions(a, except))
+			counted(c, fmt.Sprintf("DeleteSessionsByUserID(except %q)", except), n, mine)
+			for _, s := range mine {
+				c.Absent(fmt.Sprintf("a session after DeleteSessionsByUserID with the exception %q", except), c.GetSession(s.SessionToken), nil)
+			}
+			sameSessions(c, "ListSessionsByUserID of the other user", b, []adapter.Session{theirs})
+			c.Same("the other user's session", &c.GetSession(theirs.SessionToken).Session, &theirs)
+		}
+		for _, key := range missedKeys(func() string { return nearMissKey(c, "session") }) {
+			kept := c.NewSession(a)
+			kept.SessionToken, kept.Expires = key.Value, c.Instant(time.Hour)
+			for m := range kit.Some(&c.Budget, key.Near(key.Value)) {
+				c.CreateSession(kept)
+				s := c.Session(a)
+				if _, err := kit.DeleteSessions(a, m.Value).Do(c.Ctx, c.Adapter); err != nil && strings.Contains(m.Value, "\x00") {
+					deletes(c, a, "")
+					continue // a NUL may be an error [INPUT-10]
+				} else if err != nil {
+					c.Errorf("DeleteSessionsByUserID with an exception that resembles a token of the user by %s: %v", m.Name, err)
+				}
+				c.Absent("a session beside the one whose token resembles the exception", c.GetSession(s.SessionToken), nil)
+				c.Absent("a session whose token resembles the exception by "+m.Name, c.GetSession(kept.SessionToken), nil)
+			}
+		}
+	}},
+	{ID: "SLIST-06", Words: "no-session-that-was-there-is-left", Races: true, Requires: append(sessionListMethods, "UpdateSession", "GetSessionAndUser"), Test: func(c *kit.Context) {
+		user := c.User()
+		race.Run(c, 4, func(n, _ int) race.Case {
+			var before []adapter.Session
+			for range 3 {
+				s := c.NewSession(user.ID)
+				_, err := c.Raw.CreateSession(c.Ctx, s)
+				kit.Must(c, "CreateSession", &s, err)
+				before = append(before, s)
+			}
+			kept := before[0].SessionToken
+			k := race.Case{Calls: []kit.Call{kit.DeleteSessions(user.ID, kept)}}
+			for i := 1; i < n; i++ {
+				s := before[1+(i-1)%2]
+				k.Calls = append(k.Calls, kit.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires.Add(time.Duration(i) * time.Hour))}))
+			}
+			k.Verify = func(h []race.Operation) error {
+				if h[0].Err != nil {
+					return nil
+				}
+				for _, s := range before[1:] {
+					if found, err := c.Raw.GetSessionAndUser(c.Ctx, s.SessionToken); err != nil || found != nil {
+						return fmt.Errorf("a session that was ended: got %s, error %w", diff.Show(found), err)
+					}
+				}
+				found, err := c.Raw.GetSessionAndUser(c.Ctx, kept)
+				if err != nil || found == nil {
+					return fmt.Errorf("the session that was kept: got %s, error %w", diff.Show(found), err)
+				}
+				list, err := kit.Optional[adapter.SessionLists](c.Raw).ListSessionsByUserID(c.Ctx, user.ID)
+				if err != nil || len(list) != 1 || list[0].SessionToken != kept {
+					return fmt.Errorf("the list after all but one were ended: got %s, error %w", diff.Show(list), err)
+				}
+				n, err := kit.Optional[adapter.SessionLists](c.Raw).DeleteSessionsByUserID(c.Ctx, user.ID, "")
+				return race.Problems(err, race.Unless(n == 1, "%d sessions were deleted, and one was there", n))
+			}
+			return k
+		})
+		race.Run(c, 4, func(n, round int) race.Case { return arrangeSignOut(c, n, round, user.ID) })
+		other := c.User()
+		race.Run(c, 4, func(n, _ int) race.Case { return arrangeMoves(c, n, user.ID, other.ID) })
+		if kit.SessionsMove(c) {
+			var moved, ended int
+			n := race.LongCalls(c, func(callFirst bool) {
+				m, e := signOutWhileManyMove(c, callFirst)
+				moved, ended = moved+m, ended+e
+			})
+			c.Notef("%d sessions changed hands while %d were deleted, in %d calls", moved, ended, n)
+		}
+	}},
+	{ID: "SLIST-07", Words: "reported-deletion-has-deleted", Needs: faulted.NeedsFaults, Requires: sessionListMethods, Test: func(c *kit.Context) {
+		control := faulted.Control(c)
+		defer control.Heal()
+		u := c.User().ID
+		hits := 0
+		for _, kind := range faulted.KindsFor(c, 0, 1, control, faulted.BreakingFaults) {
+			for step := 1; step <= kit.FaultSteps; step++ {
+				var all []adapter.Session
+				for range 5 {
+					all = append(all, c.Session(u))
+				}
+				i := faulted.Inject(c, control, kind, step)
+				ctx, cancel := context.WithTimeout(c.Ctx, faulted.LimitWith(kind))
+				n, err := kit.Optional[adapter.SessionLists](c.Adapter).DeleteSessionsByUserID(ctx, u, all[2].SessionToken)
+				cancel()
+				hit := faulted.IsHit(i) || err != nil && faulted.WillBeHit(i)
+				i.Release()
+				faulted.Mend(c, control)
+				if err == nil && n > int64(len(all)-1) {
+					c.Errorf("DeleteSessionsByUserID with %s at step %d: reports %d deleted sessions, but %d existed", faulted.KindName(kind), step, n, len(all)-1)
+				}
+				for j, s := range all {
+					got := c.GetSession(s.SessionToken)
+					switch {
+					case j == 2 && got == nil:
+						c.Errorf("DeleteSessionsByUserID with %s at step %d: the session to keep is absent", faulted.KindName(kind), step)
+					case j != 2 && got != nil && err == nil:
+						c.Errorf("DeleteSessionsByUserID with %s at step %d: it succeeded, but a session still exists", faulted.KindName(kind), step)
+					}
+					if j != 2 && err == nil {
+						kit.ReallyGone(c, fmt.Sprintf("DeleteSessionsByUserID with %s at step %d", faulted.KindName(kind), step), kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken})
+					}
+				}
+				deletes(c, u, "")
+				if list := kit.Of[[]adapter.Session](c, kit.ListSessions(u)); len(list) > 0 {
+					c.Errorf("after %s at step %d and another try: %s is left", faulted.KindName(kind), step, diff.Show(list))
+				}
+				if !hit || c.Failed() {
+					break
+				}
+				hits++
+			}
+		}
+		if hits == 0 && !c.Failed() {
+			c.NotVerified("no call caused any traffic under the control of Faults")
+		}
+	}},
+}
+
+// mixedSessions creates sessions of a user that expire soon, late and in
+// between, in an order that is neither rising nor falling.
+func mixedSessions(c *kit.Context, userID string) []adapter.Session {
+	var all []adapter.Session
+	for _, life := range []time.Duration{time.Hour, 24 * time.Hour, 5 * time.Minute, 400 * 24 * time.Hour, 2 * time.Minute, 3 * time.Hour} {
+		s := c.NewSession(userID)
+		s.Expires = c.Instant(life)
+		c.CreateSession(s)
+		all = append(all, s)
+	}
+	return all
+}
+
+// sessionsOfOneInstant creates more sessions of a user than a page has, which
+// all expire at one instant.
+func sessionsOfOneInstant(c *kit.Context, userID string) []adapter.Session {
+	all := make([]adapter.Session, 110)
+	expires := c.Instant(time.Hour)
+	kit.Populate(c, len(all), func(i int) {
+		all[i] = c.NewSession(userID)
+		all[i].Expires = expires
+		c.CreateSession(all[i])
+	})
+	return all
+}
+
+// outliving creates sessions of a user. The one that is written last and the one
+// that is extended last expire soon and are then deleted. It returns the others,
+// which are still valid.
+func outliving(c *kit.Context, userID string) []adapter.Session {
+	const soon = 1200 * time.Millisecond
+	live := []adapter.Session{c.Session(userID)}
+	if c.Works("UpdateSession") {
+		s := c.Session(userID)
+		s.Expires = c.Instant(400 * 24 * time.Hour)
+		c.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
+		live = append(live, s)
+	}
+	if !c.Works("DeleteSession") {
+		return live // only a sweep is certain to remove an expired session
+	}
+	short := c.NewSession(userID)
+	short.Expires = c.Now().Add(soon).UTC().Truncate(time.Millisecond)
+	c.CreateSession(short)
+	kit.Wait(c, soon+50*time.Millisecond+c.Harness().Precision())
+	_, _ = c.Adapter.DeleteSession(c.Ctx, short.SessionToken)
+	return live
+}
+
+func sameSessions(c *kit.Context, what, userID string, want []adapter.Session) {
+	c.Settle()
+	c.Same(what, kit.Of[[]adapter.Session](c, kit.ListSessions(userID)), want)
+}
+
+func deletes(c *kit.Context, userID, except string) int64 {
+	return kit.Of[int64](c, kit.DeleteSessions(userID, except))
+}
+
+// counted compares the number that a deletion returns with the number of
+// sessions. Expired sessions may be included or not.
+func counted(c *kit.Context, what string, n int64, gone []adapter.Session) {
+	if n != int64(len(gone)) {
+		c.Errorf("%s: reports %d deleted, want %d", what, n, len(gone))
+	}
+}
+
+// endsSessions deletes all sessions of a user except the one at index kept.
+func endsSessions(c *kit.Context, userID string, all []adapter.Session, kept int) {
+	except, gone := "", slices.Clone(all)
+	if kept >= 0 {
+		except = all[kept].SessionToken
+		gone = slices.Delete(gone, kept, kept+1)
+	}
+	what := fmt.Sprintf("DeleteSessionsByUserID of %d", len(all))
+	counted(c, what, deletes(c, userID, except), gone)
+	for i, s := range all {
+		switch got := c.GetSession(s.SessionToken); {
+		case i != kept:
+			c.Absent(what+": a session that it ended", got, nil)
+			kit.ReallyGone(c, what, kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken})
+		case got == nil:
+			c.Errorf("%s: the session to keep is absent", what)
+		default:
+			c.Same(what+": the session to keep", &got.Session, &s)
+		}
+		if c.Failed() {
+			return
+		}
+	}
+	var want []adapter.Session
+	if kept >= 0 {
+		want = all[kept : kept+1]
+	}
+	sameSessions(c, "ListSessionsByUserID after "+what, userID, want)
+	if n := deletes(c, userID, except); n != 0 {
+		c.Errorf("%s once more: reports %d deleted, want 0", what, n)
+	}
+}
+
+// endsWhatIsOver deletes expired sessions that are still stored: none may be left
+// that becomes valid by an update.
+func endsWhatIsOver(c *kit.Context, userID string) {
+	over := c.NewSession(userID)
+	over.Expires = c.Instant(-time.Hour)
+	c.CreateSession(over)
+	there := c.GetSession(over.SessionToken) != nil
+	deletes(c, userID, "")
+	if !there {
+		return // the adapter does not return expired sessions
+	}
+	c.Absent("a session that was over, after DeleteSessionsByUserID", c.GetSession(over.SessionToken), nil)
+	kit.ReallyGone(c, "DeleteSessionsByUserID", kit.Record{Kind: kit.SessionRecord, Key: over.SessionToken})
+}
+
+// arrangeSignOut lets two sign-outs everywhere, from two sessions, race with new
+// sessions. Each session is counted once.
+func arrangeSignOut(c *kit.Context, n, _ int, userID string) race.Case {
+	var before []adapter.Session
+	for range 6 {
+		s := c.NewSession(userID)
+		_, err := c.Raw.CreateSession(c.Ctx, s)
+		kit.Must(c, "CreateSession", &s, err)
+		before = append(before, s)
+	}
+	var k race.Case
+	for range n {
+		k.Calls = append(k.Calls, kit.DeleteSessions(userID, ""))
+	}
+	k.Verify = func(h []race.Operation) error {
+		var total int64
+		for _, m := range h {
+			if m.Err != nil {
+				return nil //nolint:nilerr // nothing was promised
+			}
+			total += m.Result.(int64)
+		}
+		if total != int64(len(before)) {
+			return fmt.Errorf("%d sessions were there, and the calls say that they deleted %d together", len(before), total)
+		}
+		list, err := kit.Optional[adapter.SessionLists](c.Raw).ListSessionsByUserID(c.Ctx, userID)
+		return race.Problems(err, race.Unless(len(list) == 0, "after all were ended the list is %s", diff.Show(list)))
+	}
+	return k
+}
+
+// signOutWhileManyMove ends all of many sessions of a user while others give them to another
+// user. A session that has moved stays, no other one is left, and each counts once.
+func signOutWhileManyMove(c *kit.Context, callFirst bool) (moves, ends int) {
+	from, to := c.User().ID, c.User().ID
+	sessions := race.Gather(c, func(int) adapter.Session { return c.NewSession(from) })
+	lists := kit.Optional[adapter.SessionLists](c.Raw)
+	var mu sync.Mutex
+	moved := map[string]bool{}
+	var ended int64
+	const movers = 4
+	race.DuringLongCall(c, callFirst, func() {
+		var err error
+		if ended, err = lists.DeleteSessionsByUserID(c.Ctx, from, ""); err != nil {
+			c.Fatalf("DeleteSessionsByUserID while sessions change hands: %v", err)
+		}
+	}, movers, func(mover int, over func() bool) {
+		for i := mover; i < len(sessions); i += movers {
+			if over() && i > 20 {
+				return
+			}
+			s := race.FromBothEnds(sessions, i)
+			got, err := c.Raw.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(to)})
+			if err != nil {
+				c.Errorf("UpdateSession while the sessions of the user end: %v", err)
+				return
+			}
+			if got != nil {
+				mu.Lock()
+				moved[s.SessionToken] = true
+				mu.Unlock()
+			}
+		}
+	})
+	for _, s := range sessions {
+		got, err := c.Raw.GetSessionAndUser(c.Ctx, s.SessionToken)
+		switch {
+		case err != nil:
+			c.Fatalf("GetSessionAndUser: %v", err)
+		case got == nil && moved[s.SessionToken]:
+			c.Fatalf("a session was given to another user and is absent after DeleteSessionsByUserID of the first user")
+		case got != nil && got.Session.UserID == from:
+			c.Fatalf("a session that the user had before DeleteSessionsByUserID is left: %s", diff.Show(got.Session))
+		}
+	}
+	rest, err := lists.DeleteSessionsByUserID(c.Ctx, to, "")
+	if err != nil {
+		c.Fatalf("DeleteSessionsByUserID of the user who got sessions: %v", err)
+	}
+	if ended+rest != int64(len(sessions)) {
+		c.Errorf("%d sessions were there: DeleteSessionsByUserID reports %d while sessions changed hands, and %d of the user who got the others", len(sessions), ended, rest)
+	}
+	return len(moved), int(ended)
+}
+
+// arrangeMoves lets the deletion of a user's sessions race with updates that give
+// sessions to another user: one that is the other's has stayed, and each has either
+// moved or been deleted.
+func arrangeMoves(c *kit.Context, n int, userID, otherID string) race.Case {
+	k, before := race.MovesBeside(c, kit.DeleteSessions(userID, ""), n, userID, otherID)
+	staysWithOther := k.Verify
+	k.Verify = func(h []race.Operation) error {
+		if err := staysWithOther(h); err != nil {
+			return err
+		}
+		list, err := kit.Optional[adapter.SessionLists](c.Raw).ListSessionsByUserID(c.Ctx, userID)
+		if err != nil || len(list) > 0 && h[0].Err == nil {
+			return fmt.Errorf("the list after all were ended: got %s, error %w", diff.Show(list), err)
+		}
+		moved, err := kit.Optional[adapter.SessionLists](c.Raw).DeleteSessionsByUserID(c.Ctx, otherID, "")
+		if err != nil || slices.ContainsFunc(h, func(m race.Operation) bool { return m.Err != nil }) {
+			return err // how many there were is not known
+		}
+		deleted := h[0].Result.(int64)
+		return race.Unless(deleted+moved == int64(before), "%d sessions were there: %d were deleted and %d have moved", before, deleted, moved)
+	}
+	return k
+}
+
+// listedSessions are the sessions of a new user.
+func listedSessions(c *kit.Context) listedKind[adapter.Session] {
+	owner := c.User().ID
+	return listedKind[adapter.Session]{
+		list:   func() []adapter.Session { return kit.Of[[]adapter.Session](c, kit.ListSessions(owner)) },
+		key:    func(s adapter.Session) string { return s.SessionToken },
+		create: func() adapter.Session { return c.Session(owner) },
+		again:  func(s adapter.Session) { c.CreateSession(s) },
+		remove: func(s adapter.Session) bool {
+			return c.Works("DeleteSession") && c.DeleteSession(s.SessionToken) != nil
+		},
+	}
+}

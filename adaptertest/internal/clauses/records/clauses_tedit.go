@@ -1,0 +1,247 @@
+package records
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/faulted"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/race"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var tokenEditMethods = []string{"CreateVerificationToken", "UseVerificationToken", "DeleteVerificationTokens"}
+
+var teditClauses = []kit.Check{
+	{ID: "TEDIT-01", Words: "all-tokens-of-the-identifier-end", Requires: tokenEditMethods, Test: func(c *kit.Context) {
+		identifier := c.NewToken().Identifier
+		for _, n := range []int{1, 2, 5, kit.Many(c)} {
+			tokens := make([]adapter.VerificationToken, n)
+			kit.Populate(c, n, func(i int) {
+				tokens[i] = c.NewToken()
+				tokens[i].Identifier = identifier
+				tokens[i].Expires = c.Instant(time.Duration(1+(i*7)%5) * time.Hour)
+				c.CreateToken(tokens[i])
+			})
+			what := fmt.Sprintf("DeleteVerificationTokens of %d", n)
+			if got := kit.Of[int64](c, kit.DeleteTokens(identifier)); got != int64(n) {
+				c.Errorf("%s: reports %d deleted", what, got)
+			}
+			for i, t := range tokens {
+				if i%37 == 0 || i < 5 || i == n-1 {
+					c.Absent("a token after "+what, c.UseToken(t.Key()), nil)
+					kit.ReallyGone(c, what, kit.Record{Kind: kit.VerificationTokenRecord, Token: t.Key()})
+				}
+			}
+			if got := kit.Of[int64](c, kit.DeleteTokens(identifier)); got != 0 {
+				c.Errorf("%s once more: reports %d deleted, want 0", what, got)
+			}
+		}
+		joined := int64(0)
+		for _, key := range joinedKeys(c.Secret("token"), c.Secret("token")) {
+			t := c.NewToken()
+			t.Identifier, t.Token = identifier, key.Value
+			if _, err := c.Adapter.CreateVerificationToken(c.Ctx, t); stored(c, "CreateVerificationToken", key, err) {
+				joined++
+			}
+		}
+		if got := kit.Of[int64](c, kit.DeleteTokens(identifier)); got != joined {
+			c.Errorf("DeleteVerificationTokens of %d tokens with separators: reports %d deleted", joined, got)
+		}
+		ended := make([]adapter.VerificationToken, 4) // a store may report those that have expired as absent, or not count them
+		for i, life := range []time.Duration{-time.Second, -time.Hour, -31 * kit.Day, time.Hour} {
+			ended[i] = c.NewToken()
+			ended[i].Identifier, ended[i].Expires = identifier, c.Instant(life)
+			c.CreateToken(ended[i])
+		}
+		if got := kit.Of[int64](c, kit.DeleteTokens(identifier)); got < 1 || got > 4 {
+			c.Errorf("DeleteVerificationTokens of one token and three expired ones: reports %d deleted", got)
+		}
+		for _, t := range ended {
+			c.Absent("a token that expires "+diff.Show(t.Expires)+", after all tokens of its identifier were deleted", c.UseToken(t.Key()), nil)
+		}
+		outlivingTokens(c)
+		again := c.NewToken()
+		again.Identifier = identifier
+		c.CreateToken(again)
+		c.Same("a token that was created afterwards", c.UseToken(again.Key()), &again)
+		used := c.NewToken()
+		used.Identifier = identifier
+		c.CreateToken(used)
+		c.UseToken(used.Key())
+		if got := kit.Of[int64](c, kit.DeleteTokens(identifier)); got != 0 {
+			c.Errorf("DeleteVerificationTokens after the only token was used: reports %d deleted, want 0", got)
+		}
+	}},
+	{ID: "TEDIT-02", Words: "other-tokens-stay", Requires: tokenEditMethods, Test: func(c *kit.Context) {
+		t := c.Token()
+		folds := c.Harness().Declarations.EmailFoldsCase
+		var others []adapter.VerificationToken
+		for _, identifier := range []string{
+			t.Identifier + "x", "x" + t.Identifier, t.Identifier[:len(t.Identifier)-1], t.Identifier[1:], t.Identifier + " ", t.Identifier + ":" + t.Token,
+			swapCase(t.Identifier), "%" + t.Identifier[1:], t.Token, c.NewToken().Identifier,
+		} {
+			if folds && kit.LowerASCII(identifier) == kit.LowerASCII(t.Identifier) {
+				continue
+			}
+			x := t
+			x.Identifier = identifier // the same token text for several identifiers
+			if _, err := c.Adapter.CreateVerificationToken(c.Ctx, x); err == nil {
+				others = append(others, x)
+			}
+		}
+		for _, identifier := range []string{c.NewToken().Identifier, "", "%", "*", "_", t.Token, t.Identifier + "y", t.Identifier[:4], "' OR ''='", t.Identifier[:8] + "%", t.Identifier[:8] + "*", "."} {
+			got, err := kit.DeleteTokens(identifier).Do(c.Ctx, c.Adapter)
+			if n, _ := got.(int64); n != 0 || err != nil && identifier != "" {
+				if slices.ContainsFunc(others, func(o adapter.VerificationToken) bool { return o.Identifier == identifier }) {
+					continue
+				}
+				c.Errorf("DeleteVerificationTokens(%q): got %d, error %v, want 0", identifier, n, err)
+			}
+		}
+		var joined []adapter.VerificationToken
+		for _, key := range joinedKeys(kit.Address(c, "ada"), kit.Address(c, "bob")) {
+			x := c.NewToken()
+			x.Identifier = key.Value
+			if _, err := c.Adapter.CreateVerificationToken(c.Ctx, x); stored(c, "CreateVerificationToken", key, err) {
+				joined = append(joined, x)
+			}
+		}
+		for _, x := range slices.Backward(joined) { // those that are joined first
+			if n := kit.Of[int64](c, kit.DeleteTokens(x.Identifier)); n != 1 {
+				c.Errorf("DeleteVerificationTokens(%q): reports %d deleted, want 1", x.Identifier, n)
+			}
+		}
+		if c.Works("CreateUser") {
+			b := userWith(c, 1, 2, 1)
+			kit.Of[int64](c, kit.DeleteTokens(b.user.Email))
+			unchanged(c, "of the user whose address' tokens were deleted", c.Adapter, b)
+		}
+		if n := kit.Of[int64](c, kit.DeleteTokens(t.Identifier)); n != 1 {
+			c.Errorf("DeleteVerificationTokens: reports %d deleted, want 1", n)
+		}
+		c.Absent("the token of the identifier", c.UseToken(t.Key()), nil)
+		for _, x := range others {
+			if x.Identifier == t.Token {
+				continue
+			}
+			got := c.UseToken(x.Key())
+			if got != nil {
+				got.Identifier = kit.AddressAs(c, got.Identifier, x.Identifier)
+			}
+			c.Same(fmt.Sprintf("the token of %q after those of %q were deleted", x.Identifier, t.Identifier), got, &x)
+		}
+	}},
+	{ID: "TEDIT-03", Words: "deleted-tokens-are-used-by-nobody", Races: true, Requires: tokenEditMethods, Test: func(c *kit.Context) {
+		identifier := c.NewToken().Identifier
+		race.Run(c, 4, func(n, _ int) race.Case {
+			var tokens []adapter.VerificationToken
+			for range max(2, n-1) {
+				t := c.NewToken()
+				t.Identifier = identifier
+				_, err := c.Raw.CreateVerificationToken(c.Ctx, t)
+				kit.Must(c, "CreateVerificationToken", &t, err)
+				tokens = append(tokens, t)
+			}
+			k := race.Case{Exact: true, Calls: []kit.Call{kit.DeleteTokens(identifier)}}
+			for i := 1; i < n; i++ {
+				k.Calls = append(k.Calls, kit.UseToken(tokens[i-1].Key()))
+			}
+			k.Verify = func(h []race.Operation) error {
+				if h[0].Err != nil {
+					return nil
+				}
+				handedOut := h[0].Result.(int64)
+				for _, m := range h[1:] {
+					if m.Won() {
+						handedOut++
+					}
+					if m.Err != nil {
+						return nil // it may have been used
+					}
+				}
+				for _, t := range tokens {
+					if rest, err := c.Raw.UseVerificationToken(c.Ctx, t.Key()); err != nil || rest != nil {
+						return fmt.Errorf("a token after all were deleted: got %v, error %w", rest, err)
+					}
+				}
+				return race.Unless(handedOut == int64(len(tokens)), "%d tokens were there; %d were used or counted as deleted", len(tokens), handedOut)
+			}
+			return k
+		})
+		if kit.Faults(c) != nil {
+			deletedTokensUnderFaults(c)
+		}
+	}},
+}
+
+// outlivingTokens deletes the tokens of identifiers some of whose tokens have expired since,
+// or had expired before, in whichever order they were created. Tokens that are still valid are
+// deleted.
+func outlivingTokens(c *kit.Context) {
+	const soon = 1200 * time.Millisecond
+	var valid []adapter.VerificationToken
+	for _, lives := range [][]time.Duration{{soon, time.Hour}, {time.Hour, soon}, {time.Hour, soon, 2 * time.Hour}, {-time.Hour, time.Hour}, {time.Hour, -time.Hour}} {
+		identifier := c.NewToken().Identifier
+		for _, life := range lives {
+			t := c.NewToken()
+			t.Identifier, t.Expires = identifier, c.Now().Add(life).UTC().Truncate(time.Millisecond)
+			if _, err := c.Adapter.CreateVerificationToken(c.Ctx, t); err != nil && life > 0 { // an instant that has passed may be refused
+				c.Fatalf("CreateVerificationToken: %v", err)
+			}
+			if life > soon {
+				valid = append(valid, t)
+			}
+		}
+	}
+	kit.Wait(c, soon+50*time.Millisecond+c.Harness().Precision())
+	for _, t := range valid {
+		kit.Of[int64](c, kit.DeleteTokens(t.Identifier))
+		c.Absent("a token that is still valid, after those of its identifier were deleted, of which one had expired", c.UseToken(t.Key()), nil)
+	}
+}
+
+// deletedTokensUnderFaults injects faults into the deletion of tokens: a token
+// that is reported as deleted can't be used.
+func deletedTokensUnderFaults(c *kit.Context) {
+	control := faulted.Control(c)
+	defer control.Heal()
+	for _, kind := range faulted.BreakingFaults {
+		for step := 1; step <= kit.FaultSteps; step++ {
+			var tokens []adapter.VerificationToken
+			identifier := c.NewToken().Identifier
+			for range 4 {
+				t := c.NewToken()
+				t.Identifier = identifier
+				c.CreateToken(t)
+				tokens = append(tokens, t)
+			}
+			i, err := control.Inject(kind, step)
+			if errors.Is(err, errors.ErrUnsupported) {
+				break
+			}
+			if err != nil {
+				c.Fatalf("Inject: %v", err)
+			}
+			n, err := faulted.Bounded(c, faulted.LimitWith(kind), func(c *kit.Context) (any, error) { return kit.DeleteTokens(identifier).Do(c.Ctx, c.Adapter) })
+			hit := faulted.IsHit(i) || err != nil && faulted.WillBeHit(i)
+			i.Release()
+			faulted.Mend(c, control)
+			what := fmt.Sprintf("DeleteVerificationTokens with %s at step %d", faulted.KindName(kind), step)
+			if err == nil && n.(int64) > int64(len(tokens)) {
+				c.Errorf("%s: reports %d deleted, but only %d tokens existed", what, n, len(tokens))
+			}
+			for _, t := range tokens {
+				if got := c.UseToken(t.Key()); got != nil && err == nil {
+					c.Errorf("%s: it succeeded, and a token could be used", what)
+				}
+			}
+			if !hit || c.Failed() {
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package records
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// credentials makes the calls that give a user ways to sign in, of the adapter and of a
+// model, and says what it did.
+type credentials struct {
+	c     *kit.Context
+	model *model.Model
+	user  string
+	did   []string
+}
+
+func (k *credentials) created() {
+	u := k.c.User()
+	k.user, k.did = u.ID, []string{"was created"}
+	_, err := k.model.CreateUser(k.c.Ctx, *u)
+	kit.Must(k.c, "the model", u, err)
+}
+
+// signedUp signs up with a passkey and the account that it is connected to, signedUpApart
+// with a passkey and another account, and signedUpBare with an account only.
+func (k *credentials) signedUp() {
+	k.signUp("signed up with a passkey", kit.NewSignUp(k.c), kit.SignUp.Call)
+}
+
+func (k *credentials) signedUpApart() {
+	s := kit.NewSignUp(k.c)
+	s.Account.Type, s.Account.ProviderAccountID = adapter.AccountOIDC, k.c.Unique("subject")
+	k.signUp("signed up with OpenID and a passkey", s, kit.SignUp.Call)
+}
+
+func (k *credentials) signedUpBare() {
+	s := kit.NewSignUp(k.c)
+	s.Account.Type = adapter.AccountOAuth
+	k.signUp("signed up with OAuth", s, kit.SignUp.WithoutPasskey)
+}
+
+func (k *credentials) signUp(did string, s kit.SignUp, makes func(kit.SignUp) kit.Call) {
+	u := kit.Of[*adapter.User](k.c, makes(s))
+	s.User.ID = u.ID
+	k.user, k.did = u.ID, []string{did}
+	_, err := makes(s).Do(k.c.Ctx, k.model)
+	kit.Must(k.c, "the model", u, err)
+}
+
+// both makes a call that must succeed.
+func (k *credentials) both(m kit.Call) {
+	_, err := m.Do(k.c.Ctx, k.c.Adapter)
+	_, wantErr := m.Do(k.c.Ctx, k.model)
+	kit.Must(k.c, m.Method+" of a user who "+strings.Join(k.did, ", "), k, errors.Join(err, wantErr))
+}
+
+func (k *credentials) linked() {
+	k.both(kit.LinkAccount(k.c.NewAccount(k.user)))
+	k.did = append(k.did, "linked an account")
+}
+
+func (k *credentials) registered() {
+	k.both(kit.CreateAuthenticator(k.c.NewAuthenticator(k.user)))
+	k.did = append(k.did, "registered a passkey")
+}
+
+func (k *credentials) unlinked() {
+	x := k.c.NewAccount(k.user)
+	k.both(kit.LinkAccount(x))
+	k.both(kit.UnlinkAccount(x.Key()))
+	k.did = append(k.did, "linked an account and unlinked it")
+}
+
+func (k *credentials) connected() {
+	x, w := k.c.NewAccount(k.user), k.c.NewAuthenticator(k.user)
+	x.Type, x.ProviderAccountID = adapter.AccountWebAuthn, w.ProviderAccountID
+	k.both(kit.CreateAuthenticator(w))
+	k.both(kit.LinkAccount(x))
+	k.did = append(k.did, "registered a passkey with an account")
+}
+
+// left unlinks an account that the user has.
+func (k *credentials) left() {
+	for _, x := range k.model.Accounts {
+		k.both(kit.UnlinkAccount(x.Key()))
+		k.did = append(k.did, "unlinked the account of type "+string(x.Type))
+		return
+	}
+}
+
+// deleteAll deletes one authenticator after the other, with keepOne, in any order.
+func (k *credentials) deleteAll() {
+	ids := kit.SortedKeys(k.model.Authenticators)
+	k.c.Rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	for _, id := range ids {
+		m := kit.DeleteAuthenticator(k.user, id, true)
+		got, err := m.Do(k.c.Ctx, k.c.Adapter)
+		want, wantErr := m.Do(k.c.Ctx, k.model)
+		what := "DeleteAuthenticator with keepOne of a user who " + strings.Join(k.did, ", ")
+		switch {
+		case wantErr != nil && (err == nil || !errors.Is(err, adapter.ErrLastCredential)):
+			k.c.Errorf("%s: got %s, error %v, want ErrLastCredential: nothing else is left", what, diff.Show(got), err)
+		case wantErr == nil && err != nil:
+			k.c.Errorf("%s: error %v, want success: a credential is left", what, err)
+		case wantErr == nil:
+			k.c.Same(what, got, want)
+		}
+		k.did = append(k.did, "deleted a passkey")
+		if k.c.Failed() {
+			return
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package values
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+)
+
+// TextFields returns the text fields that keep accepts and whose methods the adapter
+// has; the clause does not apply if there is none.
+func textFields(c *kit.Context, keep func(kit.TextField) bool) []kit.TextField {
+	var have []kit.TextField
+	for _, p := range kit.TextFields {
+		if keep(p) && !slices.ContainsFunc(p.Methods, c.Lacks) {
+			have = append(have, p)
+		}
+	}
+	if len(have) == 0 {
+		c.NotApplicable("the adapter keeps no such text")
+	}
+	return have
+}
+
+func everyTextField(kit.TextField) bool { return true }
+
+// What a store may do with a text instead of keeping it.
+const (
+	mustKeep  = false
+	mayRefuse = true
+)
+
+// keeps puts text into a text field and compares the text that comes back. It
+// returns the stored record, or nil if the write was refused.
+func keeps(c *kit.Context, p kit.TextField, owner, text string, refusable bool) *kit.Stored {
+	if p.Private && strings.Contains(text, c.Run.Nonce) {
+		c.Run.AddSecret(text)
+	}
+	x, err := p.Put(c, owner, text)
+	switch {
+	case err != nil && (refusable || p.Chosen):
+		return nil
+	case err != nil:
+		c.Errorf("%s = %s: %v", p.Name, diff.Show(text), err)
+		return nil
+	case x == nil && p.Chosen:
+		return nil
+	case x == nil:
+		c.Errorf("%s = %s: the write returned nothing", p.Name, diff.Show(text))
+		return nil
+	}
+	got, err := x.Find(text)
+	switch {
+	case err != nil:
+		c.Errorf("%s = %s, read back: %v", p.Name, diff.Show(text), err)
+	case got == nil:
+		c.Errorf("%s = %s was accepted and is absent", p.Name, diff.Show(text))
+	default:
+		c.Same(p.Name+" = "+diff.Show(text)+", read back", got, x.Want)
+	}
+	return x
+}

@@ -1,0 +1,262 @@
+package kit
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Calls that are prepared now and made later: by races, histories, faults
+// and workloads.
+
+// Call is one call of a race or a history.
+type Call struct {
+	Method string
+	Args   []any
+	Do     func(ctx context.Context, a adapter.Adapter) (any, error)
+}
+
+// NewCall makes a call of a method that returns a T.
+func NewCall[T any](method string, do func(ctx context.Context, a adapter.Adapter) (T, error), args ...any) Call {
+	return Call{Method: method, Args: args, Do: func(ctx context.Context, a adapter.Adapter) (any, error) {
+		return do(ctx, a)
+	}}
+}
+
+// Yields returns the call with another result.
+func (k Call) Yields(result func(any) any) Call {
+	do := k.Do
+	k.Do = func(ctx context.Context, a adapter.Adapter) (any, error) {
+		got, err := do(ctx, a)
+		return result(got), err
+	}
+	return k
+}
+
+func CreateUser(u adapter.User) Call {
+	return NewCall("CreateUser", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) { return a.CreateUser(ctx, u) }, u)
+}
+
+func GetUser(id string) Call {
+	return NewCall("GetUser", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) { return a.GetUser(ctx, id) }, id)
+}
+
+func GetUserByEmail(email string) Call {
+	return NewCall("GetUserByEmail", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {
+		return a.GetUserByEmail(ctx, email)
+	}, email)
+}
+
+func GetUserByAccount(key adapter.AccountKey) Call {
+	return NewCall("GetUserByAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {
+		return a.GetUserByAccount(ctx, key)
+	}, key)
+}
+
+func UpdateUser(u adapter.UserUpdate) Call {
+	return NewCall("UpdateUser", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) { return a.UpdateUser(ctx, u) }, u)
+}
+
+func DeleteUser(id string) Call {
+	return NewCall("DeleteUser", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) { return a.DeleteUser(ctx, id) }, id)
+}
+
+func LinkAccount(account adapter.Account) Call {
+	return NewCall("LinkAccount", func(ctx context.Context, a adapter.Adapter) (any, error) {
+		_, err := a.LinkAccount(ctx, account)
+		return &account, err // it may return nothing
+	}, account)
+}
+
+func UnlinkAccount(key adapter.AccountKey) Call {
+	return NewCall("UnlinkAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.Account, error) {
+		return a.UnlinkAccount(ctx, key)
+	}, key)
+}
+
+func GetAccount(key adapter.AccountKey) Call {
+	return NewCall("GetAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.Account, error) {
+		return a.GetAccount(ctx, key.ProviderAccountID, key.Provider)
+	}, key.ProviderAccountID, key.Provider)
+}
+
+func CreateSession(s adapter.Session) Call {
+	return NewCall("CreateSession", func(ctx context.Context, a adapter.Adapter) (*adapter.Session, error) {
+		return a.CreateSession(ctx, s)
+	}, s)
+}
+
+func GetSession(token string) Call {
+	return NewCall("GetSessionAndUser", func(ctx context.Context, a adapter.Adapter) (*adapter.SessionAndUser, error) {
+		return a.GetSessionAndUser(ctx, token)
+	}, token)
+}
+
+func UpdateSession(u adapter.SessionUpdate) Call {
+	return NewCall("UpdateSession", func(ctx context.Context, a adapter.Adapter) (*adapter.Session, error) {
+		return a.UpdateSession(ctx, u)
+	}, u)
+}
+
+func DeleteSession(token string) Call {
+	return NewCall("DeleteSession", func(ctx context.Context, a adapter.Adapter) (*adapter.Session, error) {
+		return a.DeleteSession(ctx, token)
+	}, token)
+}
+
+func CreateToken(t adapter.VerificationToken) Call {
+	return NewCall("CreateVerificationToken", func(ctx context.Context, a adapter.Adapter) (*adapter.VerificationToken, error) {
+		return a.CreateVerificationToken(ctx, t)
+	}, t)
+}
+
+func UseToken(key adapter.VerificationTokenKey) Call {
+	return NewCall("UseVerificationToken", func(ctx context.Context, a adapter.Adapter) (*adapter.VerificationToken, error) {
+		return a.UseVerificationToken(ctx, key)
+	}, key)
+}
+
+func CreateAuthenticator(w adapter.Authenticator) Call {
+	return NewCall("CreateAuthenticator", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
+		return a.CreateAuthenticator(ctx, w)
+	}, w)
+}
+
+func GetAuthenticator(id string) Call {
+	return NewCall("GetAuthenticator", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
+		return a.GetAuthenticator(ctx, id)
+	}, id)
+}
+
+func ListAuthenticators(userID string) Call {
+	return NewCall("ListAuthenticatorsByUserID", func(ctx context.Context, a adapter.Adapter) ([]adapter.Authenticator, error) {
+		return a.ListAuthenticatorsByUserID(ctx, userID)
+	}, userID)
+}
+
+func UpdateCounter(id string, counter int64) Call {
+	return NewCall("UpdateAuthenticatorCounter", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
+		return a.UpdateAuthenticatorCounter(ctx, id, counter)
+	}, id, counter)
+}
+
+func (s SignUp) Call() Call {
+	return NewCall("CreateUserWithAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {
+		return Optional[adapter.SignUps](a).CreateUserWithAccount(ctx, s.User, s.Account, &s.Authenticator)
+	}, s.User, s.Account, s.Authenticator)
+}
+
+func (s SignUp) WithoutPasskey() Call {
+	return NewCall("CreateUserWithAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {
+		return Optional[adapter.SignUps](a).CreateUserWithAccount(ctx, s.User, s.Account, nil)
+	}, s.User, s.Account)
+}
+
+func ListAccounts(userID string) Call {
+	return NewCall("ListAccountsByUserID", func(ctx context.Context, a adapter.Adapter) ([]adapter.Account, error) {
+		return Optional[adapter.AccountLists](a).ListAccountsByUserID(ctx, userID)
+	}, userID)
+}
+
+func UpdateAccount(u adapter.AccountUpdate) Call {
+	return NewCall("UpdateAccount", func(ctx context.Context, a adapter.Adapter) (*adapter.Account, error) {
+		return Optional[adapter.AccountLists](a).UpdateAccount(ctx, u)
+	}, u)
+}
+
+func ListSessions(userID string) Call {
+	return NewCall("ListSessionsByUserID", func(ctx context.Context, a adapter.Adapter) ([]adapter.Session, error) {
+		return Optional[adapter.SessionLists](a).ListSessionsByUserID(ctx, userID)
+	}, userID)
+}
+
+func DeleteSessions(userID, except string) Call {
+	return NewCall("DeleteSessionsByUserID", func(ctx context.Context, a adapter.Adapter) (int64, error) {
+		return Optional[adapter.SessionLists](a).DeleteSessionsByUserID(ctx, userID, except)
+	}, userID, except)
+}
+
+func DeleteAuthenticator(userID, credentialID string, keepOne bool) Call {
+	return NewCall("DeleteAuthenticator", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
+		return Optional[adapter.AuthenticatorEdits](a).DeleteAuthenticator(ctx, userID, credentialID, keepOne)
+	}, userID, credentialID, keepOne)
+}
+
+func RenameAuthenticator(userID, credentialID, name string) Call {
+	return NewCall("RenameAuthenticator", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
+		return Optional[adapter.AuthenticatorEdits](a).RenameAuthenticator(ctx, userID, credentialID, name)
+	}, userID, credentialID, name)
+}
+
+func TouchAuthenticator(credentialID string, from, to int64, used time.Time) Call {
+	return NewCall("TouchAuthenticator", func(ctx context.Context, a adapter.Adapter) (*adapter.Authenticator, error) {
+		return Optional[adapter.AuthenticatorEdits](a).TouchAuthenticator(ctx, credentialID, from, to, used)
+	}, credentialID, from, to, used)
+}
+
+func DeleteTokens(identifier string) Call {
+	return NewCall("DeleteVerificationTokens", func(ctx context.Context, a adapter.Adapter) (int64, error) {
+		return Optional[adapter.TokenEdits](a).DeleteVerificationTokens(ctx, identifier)
+	}, identifier)
+}
+
+// Of makes a call of an optional interface. The call must succeed.
+func Of[T any](c *Context, k Call) T {
+	got, err := k.Do(c.Ctx, c.Adapter)
+	if err != nil {
+		c.Fatalf("%s: %v", k.Method, err)
+	}
+	result, ok := got.(T)
+	if !ok {
+		c.Fatalf("%s: returned %T, want %T", k.Method, got, result)
+	}
+	return result
+}
+
+// CallOf returns the call of the method.
+func (k *Fixture) CallOf(method string) Call {
+	calls := append(k.Reads(), k.Writes()...)
+	return calls[slices.IndexFunc(calls, func(m Call) bool { return m.Method == method })]
+}
+
+// Reads are calls of the methods that change nothing.
+func (k *Fixture) Reads() []Call {
+	return []Call{
+		GetUser(k.User.ID),
+		GetUserByEmail(k.User.Email),
+		GetUserByAccount(k.Account.Key()),
+		GetAccount(k.Account.Key()),
+		GetSession(k.Session.SessionToken),
+		GetAuthenticator(k.Authenticator.CredentialID),
+		ListAuthenticators(k.User.ID),
+		ListAccounts(k.User.ID),
+		ListSessions(k.User.ID),
+	}
+}
+
+// Writes are calls of the methods that change something. All of them succeed
+// in this order.
+func (k *Fixture) Writes() []Call {
+	return []Call{
+		UpdateUser(k.UserUpdate),
+		UpdateSession(k.SessionUpdate),
+		TouchAuthenticator(k.Authenticator.CredentialID, k.Authenticator.Counter, k.Authenticator.Counter+1, k.Touched),
+		UpdateCounter(k.Authenticator.CredentialID, k.Authenticator.Counter+2),
+		CreateUser(k.NewUser),
+		LinkAccount(k.NewAccount),
+		CreateSession(k.NewSession),
+		CreateToken(k.NewToken),
+		CreateAuthenticator(k.NewAuthenticator),
+		UseToken(k.Token.Key()),
+		k.SignUp.Call(),
+		UpdateAccount(k.accountUpdate),
+		DeleteAuthenticator(k.User.ID, k.Authenticator.CredentialID, false),
+		UnlinkAccount(k.Account.Key()),
+		DeleteSession(k.Session.SessionToken),
+		DeleteSessions(k.User.ID, ""),
+		DeleteTokens(k.NewToken.Identifier),
+		DeleteUser(k.User.ID),
+	}
+}

@@ -1,0 +1,73 @@
+package kit
+
+import (
+	"reflect"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Same compares a record with the wanted one and reports a difference as a
+// breach.
+func (c *Context) Same(what string, got, want any) bool {
+	if d := c.Unlike(got, want); d != "" {
+		c.Errorf("%s: %s", what, d)
+		return false
+	}
+	return true
+}
+
+// Absent reports a breach if a lookup found a record or failed.
+func (c *Context) Absent(what string, record any, err error) bool {
+	switch {
+	case err != nil:
+		c.Errorf("%s: got error %v, want absent", what, err)
+	case !IsNilRecord(record):
+		c.Errorf("%s: got %s, want absent", what, diff.Show(record))
+	default:
+		return true
+	}
+	return false
+}
+
+func IsNilRecord(record any) bool {
+	v := reflect.ValueOf(record)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// IsNothing reports whether a call found nothing: no record, an empty list, or no
+// record that it could delete.
+func IsNothing(result any) bool {
+	v := reflect.ValueOf(result)
+	return IsNilRecord(result) || v.Kind() == reflect.Slice && v.Len() == 0 || v.Kind() == reflect.Int64 && v.Int() == 0
+}
+
+// Fails reports a breach unless a call failed.
+func (c *Context) Fails(what string, record any, err error) bool {
+	if err == nil {
+		c.Errorf("%s: succeeded with %s, want an error", what, diff.Show(record))
+		return false
+	}
+	return true
+}
+
+// SameAuthenticators compares lists as multisets.
+func (c *Context) SameAuthenticators(what string, got, want []adapter.Authenticator) {
+	if len(got) != len(want) {
+		c.Errorf("%s: got %d authenticators, want %d", what, len(got), len(want))
+	}
+	rest := append([]adapter.Authenticator(nil), got...)
+next:
+	for _, w := range want {
+		for i, g := range rest {
+			if c.Unlike(g, w) == "" {
+				rest = append(rest[:i], rest[i+1:]...)
+				continue next
+			}
+		}
+		c.Errorf("%s: %s is missing or changed", what, diff.Show(w))
+	}
+	for _, g := range rest {
+		c.Errorf("%s: %s is not expected", what, diff.Show(g))
+	}
+}

@@ -1,0 +1,156 @@
+package kit
+
+import (
+	"slices"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Method is a method of the contract.
+type Method struct {
+	Name string
+	// Rules are the clauses that its comment promises and single calls show.
+	Rules string
+	// Kind is the kind of record that it is about.
+	Kind Kind
+	// Creator is the method that creates the record which the method works on,
+	// if CreateUser alone is not enough.
+	Creator string
+	// Write says that a snapshot shows the change that the method makes.
+	Write bool
+	// Capability is the optional interface that it belongs to.
+	Capability string
+}
+
+// methods are the 19 methods of an adapter, and those of the optional interfaces.
+var methods = []Method{
+	{Name: "CreateUser", Rules: "USER-01 to USER-06, USER-11, USER-12", Kind: UserRecord, Write: true},
+	{Name: "GetUser", Rules: "USER-02, USER-07, USER-08", Kind: UserRecord},
+	{Name: "GetUserByEmail", Rules: "USER-09, USER-10, USER-16", Kind: UserRecord},
+	{Name: "GetUserByAccount", Rules: "ACCT-01, ACCT-04, ACCT-05", Kind: AccountRecord, Creator: "LinkAccount"},
+	{Name: "UpdateUser", Rules: "USER-17 to USER-22", Kind: UserRecord, Write: true},
+	{Name: "DeleteUser", Rules: "CASC-01 to CASC-10", Kind: UserRecord, Write: true},
+	{Name: "LinkAccount", Rules: "ACCT-06, ACCT-14, ACCT-16, ACCT-22, ACCT-23", Kind: AccountRecord, Write: true},
+	{Name: "UnlinkAccount", Rules: "ACCT-07, ACCT-10 to ACCT-13", Kind: AccountRecord, Creator: "LinkAccount", Write: true},
+	{Name: "GetAccount", Rules: "ACCT-02, ACCT-03", Kind: AccountRecord, Creator: "LinkAccount"},
+	{Name: "CreateSession", Rules: "SESS-01, SESS-05, SESS-07", Kind: SessionRecord, Write: true},
+	{Name: "GetSessionAndUser", Rules: "SESS-02, SESS-19, SESS-21, SESS-22", Kind: SessionRecord, Creator: "CreateSession"},
+	{Name: "UpdateSession", Rules: "SESS-08 to SESS-14", Kind: SessionRecord, Creator: "CreateSession", Write: true},
+	{Name: "DeleteSession", Rules: "SESS-15 to SESS-18", Kind: SessionRecord, Creator: "CreateSession", Write: true},
+	{Name: "CreateVerificationToken", Rules: "VTOK-01, VTOK-07 to VTOK-10, VTOK-15", Kind: VerificationTokenRecord},
+	{Name: "UseVerificationToken", Rules: "VTOK-02 to VTOK-06", Kind: VerificationTokenRecord, Creator: "CreateVerificationToken"},
+	{Name: "CreateAuthenticator", Rules: "AUTHN-01, AUTHN-03, AUTHN-20", Kind: AuthenticatorRecord, Write: true},
+	{Name: "GetAuthenticator", Rules: "AUTHN-02, AUTHN-15", Kind: AuthenticatorRecord, Creator: "CreateAuthenticator"},
+	{Name: "ListAuthenticatorsByUserID", Rules: "AUTHN-04, AUTHN-06, AUTHN-07, AUTHN-21", Kind: AuthenticatorRecord},
+	{Name: "UpdateAuthenticatorCounter", Rules: "AUTHN-08 to AUTHN-14", Kind: AuthenticatorRecord, Creator: "CreateAuthenticator", Write: true},
+
+	{Name: "CreateUserWithAccount", Rules: "SIGNUP-01 to SIGNUP-06", Kind: UserRecord, Write: true, Capability: "SignUps"},
+	{Name: "ListAccountsByUserID", Rules: "ALIST-01 to ALIST-03", Kind: AccountRecord, Creator: "LinkAccount", Capability: "AccountLists"},
+	{Name: "UpdateAccount", Rules: "ALIST-04 to ALIST-07", Kind: AccountRecord, Creator: "LinkAccount", Write: true, Capability: "AccountLists"},
+	{Name: "ListSessionsByUserID", Rules: "SLIST-01 to SLIST-03", Kind: SessionRecord, Creator: "CreateSession", Capability: "SessionLists"},
+	{Name: "DeleteSessionsByUserID", Rules: "SLIST-04 to SLIST-07", Kind: SessionRecord, Creator: "CreateSession", Write: true, Capability: "SessionLists"},
+	{Name: "DeleteAuthenticator", Rules: "AEDIT-01 to AEDIT-05", Kind: AuthenticatorRecord, Creator: "CreateAuthenticator", Write: true, Capability: "AuthenticatorEdits"},
+	{Name: "RenameAuthenticator", Rules: "AEDIT-06", Kind: AuthenticatorRecord, Creator: "CreateAuthenticator", Capability: "AuthenticatorEdits"},
+	{Name: "TouchAuthenticator", Rules: "AEDIT-07 to AEDIT-10", Kind: AuthenticatorRecord, Creator: "CreateAuthenticator", Write: true, Capability: "AuthenticatorEdits"},
+	{Name: "DeleteVerificationTokens", Rules: "TEDIT-01 to TEDIT-03", Kind: VerificationTokenRecord, Creator: "CreateVerificationToken", Capability: "TokenEdits"},
+}
+
+// capabilities tell whether an adapter has an optional interface.
+var capabilities = []struct {
+	name string
+	has  func(adapter.Adapter) bool
+}{
+	{"SignUps", hasCapability[adapter.SignUps]},
+	{"AccountLists", hasCapability[adapter.AccountLists]},
+	{"SessionLists", hasCapability[adapter.SessionLists]},
+	{"AuthenticatorEdits", hasCapability[adapter.AuthenticatorEdits]},
+	{"TokenEdits", hasCapability[adapter.TokenEdits]},
+}
+
+func hasCapability[T any](a adapter.Adapter) bool {
+	_, ok := adapter.Capability[T](a)
+	return ok
+}
+
+// MethodNamed returns the method of the contract with the name.
+func MethodNamed(name string) (Method, bool) {
+	i := slices.IndexFunc(methods, func(m Method) bool { return m.Name == name })
+	if i < 0 {
+		return Method{}, false
+	}
+	return methods[i], true
+}
+
+// MethodsThat returns the names of the methods that keep accepts.
+func MethodsThat(keep func(Method) bool) []string {
+	var names []string
+	for _, m := range methods {
+		if keep(m) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// MissingMethods returns the methods that the adapter lacks: those of the 19,
+// and those of the optional interfaces. If the adapter says that one method of
+// an optional interface is missing, the whole interface is missing.
+func MissingMethods(a adapter.Adapter) (required, optional []string) {
+	declared := adapter.Missing(a)
+	lacks := map[string]bool{}
+	for _, c := range capabilities {
+		lacks[c.name] = !c.has(a)
+	}
+	for _, m := range methods {
+		if m.Capability != "" && slices.Contains(declared, m.Name) {
+			lacks[m.Capability] = true
+		}
+	}
+	for _, m := range methods {
+		if m.Capability != "" && lacks[m.Capability] {
+			optional = append(optional, m.Name)
+		}
+	}
+	required = slices.DeleteFunc(slices.Clone(declared), func(name string) bool {
+		m, known := MethodNamed(name)
+		return known && m.Capability != ""
+	})
+	return required, optional
+}
+
+// Optional returns the optional interface T of an adapter. The clause has
+// checked that the adapter under test has it. If another handle lacks it, the
+// harness is wrong.
+func Optional[T any](a adapter.Adapter) T {
+	t, ok := adapter.Capability[T](a)
+	if !ok {
+		panic("the harness opened a handle that lacks an optional interface which the adapter of New has")
+	}
+	return t
+}
+
+// Stores reports whether the adapter can create and read records of the kind.
+func (c *Context) Stores(kind Kind) bool {
+	k := KindOf(kind)
+	return c.Works(k.Create) && c.Works(k.read)
+}
+
+// Works reports whether the adapter has the method, and the methods that
+// create the records it works on.
+func (c *Context) Works(name string) bool {
+	m, ok := MethodNamed(name)
+	if !ok || c.Lacks(name) || m.Kind != VerificationTokenRecord && c.Lacks("CreateUser") {
+		return false
+	}
+	return m.Creator == "" || !c.Lacks(m.Creator)
+}
+
+// Working returns the calls that the adapter can make.
+func (c *Context) Working(calls []Call) []Call {
+	return slices.DeleteFunc(calls, func(k Call) bool { return !c.Works(k.Method) })
+}
+
+// Having returns those of the methods that the adapter can be called with.
+func (c *Context) Having(methods []string) []string {
+	return slices.DeleteFunc(slices.Clone(methods), func(method string) bool { return !c.Works(method) })
+}

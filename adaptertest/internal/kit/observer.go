@@ -1,0 +1,425 @@
+package kit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Observer passes calls on to an adapter and checks the rules for every call, in
+// every clause: a call does not panic [INPUT-15], an error comes without a
+// record [ERR-07], and an absent record is nil, not empty [ERR-03]. It keeps the
+// errors for [ERR-08] and the last calls as evidence. If the adapter lacks a
+// lookup, the observer uses another lookup where that is possible. A call of
+// another method that the adapter lacks ends the clause as not applicable.
+type Observer struct {
+	Next  adapter.Adapter
+	c     *Context
+	known *remembered // shared by all observers of the clause
+}
+
+// observe makes one call.
+func observe[T any](o *Observer, method string, args []any, call func() (T, error)) (result T, err error) {
+	o.c.Requires(method)
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%s panicked: %v", method, v)
+			o.c.Errorf("INPUT-15: %s(%s) panicked: %v\n%s", method, diff.Show(args...), v, debug.Stack())
+		}
+	}()
+	if strings.HasPrefix(method, "Get") || strings.HasPrefix(method, "List") {
+		o.c.Settle()
+	}
+	finish := o.c.Trace.begin(method)
+	result, err = call()
+	finish()
+	if !strings.HasPrefix(method, "Get") && !strings.HasPrefix(method, "List") {
+		Wrote(o.c)
+	}
+	o.c.Trace.add(method, args, result, err)
+	if len(o.c.Missing) > 0 && err == nil {
+		o.known.learn(args, result)
+	}
+	r := reflect.ValueOf(&result).Elem()
+	isRecord := r.Kind() == reflect.Pointer || r.Kind() == reflect.Slice
+	o.c.Run.observed(Observation{Method: method, Clause: o.c.Clause, Err: err,
+		RecordWithError: err != nil && isRecord && !r.IsNil(),
+		EmptyRecord:     err == nil && r.Kind() == reflect.Pointer && !r.IsNil() && isEmptyRecord(r.Interface()),
+	})
+	if where := elsewhere(r.Interface()); where != "" {
+		o.c.Run.notInUTC(method, where, o.c.Clause)
+	}
+	return result, err
+}
+
+// isEmptyRecord reports whether a non-nil record lacks its key.
+func isEmptyRecord(record any) bool {
+	switch r := record.(type) {
+	case *adapter.User:
+		return r.ID == ""
+	case *adapter.Account:
+		return r.Provider == "" && r.ProviderAccountID == ""
+	case *adapter.Session:
+		return r.SessionToken == ""
+	case *adapter.SessionAndUser:
+		return r.Session.SessionToken == "" || r.User.ID == ""
+	case *adapter.VerificationToken:
+		return r.Identifier == "" && r.Token == ""
+	case *adapter.Authenticator:
+		return r.CredentialID == ""
+	default:
+		return false
+	}
+}
+
+// Observation is the result of one call with respect to the rules for results
+// and errors.
+type Observation struct {
+	Method, Clause  string
+	Err             error
+	RecordWithError bool
+	EmptyRecord     bool
+}
+
+// elsewhere describes an instant of a result that is not in UTC. The zone of the
+// process is not UTC, also where it has the same offset: elsewhere it has another.
+func elsewhere(result any) string {
+	in := func(field string, t *time.Time) string {
+		if t == nil || t.IsZero() {
+			return ""
+		}
+		if _, offset := t.Zone(); offset == 0 && t.Location() != time.Local {
+			return ""
+		}
+		return fmt.Sprintf("%s in the zone %q", field, t.Location())
+	}
+	switch r := result.(type) {
+	case *adapter.User:
+		if r != nil {
+			return in("EmailVerified", r.EmailVerified)
+		}
+	case *adapter.Session:
+		if r != nil {
+			return in("Expires", &r.Expires)
+		}
+	case *adapter.SessionAndUser:
+		if r != nil {
+			return cmp.Or(in("Expires", &r.Session.Expires), in("EmailVerified", r.User.EmailVerified))
+		}
+	case *adapter.VerificationToken:
+		if r != nil {
+			return in("Expires", &r.Expires)
+		}
+	case *adapter.Authenticator:
+		if r != nil {
+			return cmp.Or(in("Created", r.Created), in("LastUsed", r.LastUsed))
+		}
+	case []adapter.Session:
+		for i := range r {
+			if said := elsewhere(&r[i]); said != "" {
+				return said
+			}
+		}
+	case []adapter.Authenticator:
+		for i := range r {
+			if said := elsewhere(&r[i]); said != "" {
+				return said
+			}
+		}
+	}
+	return ""
+}
+
+// trace keeps the last calls of a clause.
+type trace struct {
+	mu    sync.Mutex
+	calls []MadeCall
+	total int
+	ended int            // how many calls have returned otherwise than by the end of their context
+	now   map[int]string // calls under way, by their number
+	began int
+}
+
+// MadeCall is a call that was made. Its text is made only when it is wanted: most are not.
+type MadeCall struct {
+	Through, Method string
+	Args            []any // nil for what is no call of one method
+	Result          any
+	Err             error
+	text            string // once it was made
+}
+
+func (m MadeCall) String() string {
+	if m.text != "" {
+		return m.text
+	}
+	if m.Args == nil {
+		return m.Through + m.Method
+	}
+	text := fmt.Sprintf("%s%s(%s) = %s", m.Through, m.Method, diff.Show(m.Args...), diff.Show(m.Result))
+	if m.Err != nil {
+		text += fmt.Sprintf(", error: %v", m.Err)
+	}
+	return text
+}
+
+// OneEachLine returns the texts of the calls, one on each line.
+func OneEachLine(calls []MadeCall) string {
+	var lines []string
+	for _, m := range calls {
+		lines = append(lines, m.String())
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+// begin records that a call is under way until the returned function is called.
+func (t *trace) begin(method string) (finish func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.began++
+	n := t.began
+	if t.now == nil {
+		t.now = map[int]string{}
+	}
+	t.now[n] = method
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.now, n)
+	}
+}
+
+// underWay names the observed calls that have not returned.
+func (t *trace) underWay() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.now) == 0 {
+		return "no observed call is under way"
+	}
+	var calls []string
+	for _, n := range SortedKeys(t.now) {
+		calls = append(calls, t.now[n])
+	}
+	return "calls under way: " + strings.Join(calls, ", ")
+}
+
+const tracedCalls = 24
+
+func (t *trace) add(method string, args []any, result any, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.total++
+	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+		t.ended++
+	}
+	if len(t.calls) == tracedCalls {
+		copy(t.calls, t.calls[1:])
+		t.calls = t.calls[:tracedCalls-1]
+	}
+	t.calls = append(t.calls, MadeCall{Method: method, Args: args, Result: result, Err: err})
+}
+
+// Keep makes the texts of the calls so far, before somebody changes their arguments or results.
+func (t *trace) Keep() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, m := range t.calls {
+		t.calls[i].text = m.String()
+	}
+}
+
+// Idle returns a function that reports whether no call has returned since its
+// last use. A call that waited until its context ended, as each call of a pool
+// without connections does, does not count.
+func (t *trace) Idle() func() bool {
+	returned := -1
+	return func() bool {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		before := returned
+		returned = t.ended
+		return returned == before
+	}
+}
+
+func (t *trace) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return fmt.Sprintf("the last %d of %d calls:\n  %s", len(t.calls), t.total, OneEachLine(t.calls))
+}
+
+func (o *Observer) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
+	return observe(o, "CreateUser", []any{user}, func() (*adapter.User, error) { return o.Next.CreateUser(ctx, user) })
+}
+
+func (o *Observer) GetUser(ctx context.Context, id string) (*adapter.User, error) {
+	if o.c.Lacks("GetUser") {
+		return o.userByID(ctx, id)
+	}
+	return observe(o, "GetUser", []any{id}, func() (*adapter.User, error) { return o.Next.GetUser(ctx, id) })
+}
+
+func (o *Observer) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
+	if o.c.Lacks("GetUserByEmail") {
+		return o.userByEmail(ctx, email)
+	}
+	return observe(o, "GetUserByEmail", []any{email}, func() (*adapter.User, error) { return o.Next.GetUserByEmail(ctx, email) })
+}
+
+func (o *Observer) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
+	if o.c.Lacks("GetUserByAccount") {
+		return o.userByAccount(ctx, key)
+	}
+	return observe(o, "GetUserByAccount", []any{key}, func() (*adapter.User, error) { return o.Next.GetUserByAccount(ctx, key) })
+}
+
+func (o *Observer) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
+	return observe(o, "UpdateUser", []any{update}, func() (*adapter.User, error) { return o.Next.UpdateUser(ctx, update) })
+}
+
+func (o *Observer) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
+	return observe(o, "DeleteUser", []any{id}, func() (*adapter.User, error) { return o.Next.DeleteUser(ctx, id) })
+}
+
+func (o *Observer) LinkAccount(ctx context.Context, account adapter.Account) (*adapter.Account, error) {
+	return observe(o, "LinkAccount", []any{account}, func() (*adapter.Account, error) { return o.Next.LinkAccount(ctx, account) })
+}
+
+func (o *Observer) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
+	return observe(o, "UnlinkAccount", []any{key}, func() (*adapter.Account, error) { return o.Next.UnlinkAccount(ctx, key) })
+}
+
+func (o *Observer) GetAccount(ctx context.Context, providerAccountID, provider string) (*adapter.Account, error) {
+	if o.c.Lacks("GetAccount") {
+		return o.accountByKey(ctx, adapter.AccountKey{Provider: provider, ProviderAccountID: providerAccountID})
+	}
+	return observe(o, "GetAccount", []any{providerAccountID, provider}, func() (*adapter.Account, error) {
+		return o.Next.GetAccount(ctx, providerAccountID, provider)
+	})
+}
+
+func (o *Observer) CreateSession(ctx context.Context, session adapter.Session) (*adapter.Session, error) {
+	return observe(o, "CreateSession", []any{session}, func() (*adapter.Session, error) { return o.Next.CreateSession(ctx, session) })
+}
+
+func (o *Observer) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
+	if o.c.Lacks("GetSessionAndUser") {
+		return o.sessionByToken(ctx, sessionToken)
+	}
+	return observe(o, "GetSessionAndUser", []any{sessionToken}, func() (*adapter.SessionAndUser, error) {
+		return o.Next.GetSessionAndUser(ctx, sessionToken)
+	})
+}
+
+func (o *Observer) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
+	return observe(o, "UpdateSession", []any{update}, func() (*adapter.Session, error) { return o.Next.UpdateSession(ctx, update) })
+}
+
+func (o *Observer) DeleteSession(ctx context.Context, sessionToken string) (*adapter.Session, error) {
+	return observe(o, "DeleteSession", []any{sessionToken}, func() (*adapter.Session, error) { return o.Next.DeleteSession(ctx, sessionToken) })
+}
+
+func (o *Observer) CreateVerificationToken(ctx context.Context, token adapter.VerificationToken) (*adapter.VerificationToken, error) {
+	return observe(o, "CreateVerificationToken", []any{token}, func() (*adapter.VerificationToken, error) {
+		return o.Next.CreateVerificationToken(ctx, token)
+	})
+}
+
+func (o *Observer) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	return observe(o, "UseVerificationToken", []any{key}, func() (*adapter.VerificationToken, error) {
+		return o.Next.UseVerificationToken(ctx, key)
+	})
+}
+
+func (o *Observer) CreateAuthenticator(ctx context.Context, authenticator adapter.Authenticator) (*adapter.Authenticator, error) {
+	return observe(o, "CreateAuthenticator", []any{authenticator}, func() (*adapter.Authenticator, error) {
+		return o.Next.CreateAuthenticator(ctx, authenticator)
+	})
+}
+
+func (o *Observer) GetAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
+	if o.c.Lacks("GetAuthenticator") {
+		return o.authenticatorByID(ctx, credentialID)
+	}
+	return observe(o, "GetAuthenticator", []any{credentialID}, func() (*adapter.Authenticator, error) {
+		return o.Next.GetAuthenticator(ctx, credentialID)
+	})
+}
+
+func (o *Observer) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
+	if o.c.Lacks("ListAuthenticatorsByUserID") {
+		return o.authenticatorsOf(ctx, userID)
+	}
+	return observe(o, "ListAuthenticatorsByUserID", []any{userID}, func() ([]adapter.Authenticator, error) {
+		return o.Next.ListAuthenticatorsByUserID(ctx, userID)
+	})
+}
+
+func (o *Observer) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
+	return observe(o, "UpdateAuthenticatorCounter", []any{credentialID, counter}, func() (*adapter.Authenticator, error) {
+		return o.Next.UpdateAuthenticatorCounter(ctx, credentialID, counter)
+	})
+}
+
+func (o *Observer) CreateUserWithAccount(ctx context.Context, user adapter.User, account adapter.Account, authenticator *adapter.Authenticator) (*adapter.User, error) {
+	return observe(o, "CreateUserWithAccount", []any{user, account, authenticator}, func() (*adapter.User, error) {
+		return Optional[adapter.SignUps](o.Next).CreateUserWithAccount(ctx, user, account, authenticator)
+	})
+}
+
+func (o *Observer) ListAccountsByUserID(ctx context.Context, userID string) ([]adapter.Account, error) {
+	return observe(o, "ListAccountsByUserID", []any{userID}, func() ([]adapter.Account, error) {
+		return Optional[adapter.AccountLists](o.Next).ListAccountsByUserID(ctx, userID)
+	})
+}
+
+func (o *Observer) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
+	return observe(o, "UpdateAccount", []any{update}, func() (*adapter.Account, error) {
+		return Optional[adapter.AccountLists](o.Next).UpdateAccount(ctx, update)
+	})
+}
+
+func (o *Observer) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
+	return observe(o, "ListSessionsByUserID", []any{userID}, func() ([]adapter.Session, error) {
+		return Optional[adapter.SessionLists](o.Next).ListSessionsByUserID(ctx, userID)
+	})
+}
+
+func (o *Observer) DeleteSessionsByUserID(ctx context.Context, userID, except string) (int64, error) {
+	return observe(o, "DeleteSessionsByUserID", []any{userID, except}, func() (int64, error) {
+		return Optional[adapter.SessionLists](o.Next).DeleteSessionsByUserID(ctx, userID, except)
+	})
+}
+
+func (o *Observer) DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
+	return observe(o, "DeleteAuthenticator", []any{userID, credentialID, keepOne}, func() (*adapter.Authenticator, error) {
+		return Optional[adapter.AuthenticatorEdits](o.Next).DeleteAuthenticator(ctx, userID, credentialID, keepOne)
+	})
+}
+
+func (o *Observer) RenameAuthenticator(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error) {
+	return observe(o, "RenameAuthenticator", []any{userID, credentialID, name}, func() (*adapter.Authenticator, error) {
+		return Optional[adapter.AuthenticatorEdits](o.Next).RenameAuthenticator(ctx, userID, credentialID, name)
+	})
+}
+
+func (o *Observer) TouchAuthenticator(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
+	return observe(o, "TouchAuthenticator", []any{credentialID, from, to, used}, func() (*adapter.Authenticator, error) {
+		return Optional[adapter.AuthenticatorEdits](o.Next).TouchAuthenticator(ctx, credentialID, from, to, used)
+	})
+}
+
+func (o *Observer) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
+	return observe(o, "DeleteVerificationTokens", []any{identifier}, func() (int64, error) {
+		return Optional[adapter.TokenEdits](o.Next).DeleteVerificationTokens(ctx, identifier)
+	})
+}

@@ -1,0 +1,97 @@
+package kit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// TestStacksBeginWithWhatIsAwaited has other goroutines of the suite beside the one that
+// the caller waits for.
+func TestStacksBeginWithWhatIsAwaited(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	for range 20 {
+		go func() { <-release }()
+	}
+	tb := &HarnessTB{}
+	tb.Cleanup(func() {
+		close(entered)
+		<-release
+	})
+	text := make(chan string)
+	go func() {
+		go tb.RunCleanups()
+		<-entered
+		text <- stacks()
+	}()
+	first, _, _ := strings.Cut(<-text, "\ngoroutine ")
+	if !strings.Contains(first, "(*HarnessTB).RunCleanups") {
+		t.Errorf("the first stack is not that of the clean-up:\n%s", first)
+	}
+}
+
+// TestIdle checks which calls count as progress.
+func TestIdle(t *testing.T) {
+	for _, x := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false},
+		{adapter.ErrConflict, false},
+		{fmt.Errorf("no connection: %w", context.DeadlineExceeded), true},
+		{context.Canceled, true},
+	} {
+		var calls trace
+		idle := calls.Idle()
+		idle()
+		calls.add("GetUser", nil, nil, x.err)
+		if got := idle(); got != x.want {
+			t.Errorf("after a call that returned %v: idle is %t, want %t", x.err, got, x.want)
+		}
+		if !idle() {
+			t.Error("no call has returned since, and idle is false")
+		}
+	}
+}
+
+// TestTempDirLosesLateFiles creates files in directories while they are deleted.
+func TestTempDirLosesLateFiles(t *testing.T) {
+	const directories, files = 20, 200
+	for range directories {
+		dir, err := os.MkdirTemp(t.TempDir(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var late sync.WaitGroup
+		begun := make(chan struct{})
+		late.Go(func() {
+			for i := range files {
+				err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600)
+				if i == 0 {
+					close(begun)
+				}
+				if err != nil {
+					return // the directory is deleted
+				}
+			}
+		})
+		<-begun
+		err = removeAll(dir)
+		late.Wait()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("%s is still there: %v", dir, err)
+		}
+	}
+}

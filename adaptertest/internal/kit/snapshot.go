@@ -1,0 +1,182 @@
+package kit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Keys name the records that a snapshot reads. They do not include verification
+// tokens, because a lookup uses a token up.
+type Keys struct {
+	Users       []string
+	Emails      []string
+	Accounts    []adapter.AccountKey
+	Sessions    []string
+	Credentials []string
+}
+
+// Add adds the key of a record.
+func (k *Keys) Add(r Record) {
+	switch r.Kind {
+	case UserRecord:
+		k.Users = append(k.Users, r.Key)
+	case AccountRecord:
+		k.Accounts = append(k.Accounts, r.Account)
+	case SessionRecord:
+		k.Sessions = append(k.Sessions, r.Key)
+	case AuthenticatorRecord:
+		k.Credentials = append(k.Credentials, r.Key)
+	}
+}
+
+// Lookup is the result of one lookup.
+type Lookup struct {
+	Method string
+	Args   []any
+	When   string // after which call, if that is not the last one
+	Record any
+}
+
+func (l Lookup) String() string {
+	return fmt.Sprintf("%s(%s)%s", l.Method, diff.Show(l.Args...), l.When)
+}
+
+// Snapshot makes every lookup that the adapter has, for the keys and for the
+// owners of the found records.
+func Snapshot(c *Context, ctx context.Context, a adapter.Adapter, k Keys) ([]Lookup, error) {
+	var seen []Lookup
+	var failed error
+	look := func(method string, arg any, call func() (any, error)) {
+		if !c.Works(method) || failed != nil {
+			return
+		}
+		record, err := call()
+		if err != nil {
+			failed = fmt.Errorf("%s(%s): %w", method, diff.Show(arg), err)
+			return
+		}
+		seen = append(seen, Lookup{Method: method, Args: []any{arg}, Record: record})
+	}
+	for _, id := range k.Users {
+		look("GetUser", id, func() (any, error) { return a.GetUser(ctx, id) })
+		look("ListAuthenticatorsByUserID", id, func() (any, error) { return a.ListAuthenticatorsByUserID(ctx, id) })
+		look("ListAccountsByUserID", id, func() (any, error) { return Optional[adapter.AccountLists](a).ListAccountsByUserID(ctx, id) })
+		look("ListSessionsByUserID", id, func() (any, error) { return Optional[adapter.SessionLists](a).ListSessionsByUserID(ctx, id) })
+	}
+	for _, email := range k.Emails {
+		look("GetUserByEmail", email, func() (any, error) { return a.GetUserByEmail(ctx, email) })
+	}
+	for _, key := range k.Accounts {
+		look("GetAccount", key, func() (any, error) { return a.GetAccount(ctx, key.ProviderAccountID, key.Provider) })
+		look("GetUserByAccount", key, func() (any, error) { return a.GetUserByAccount(ctx, key) })
+	}
+	for _, token := range k.Sessions {
+		look("GetSessionAndUser", token, func() (any, error) { return a.GetSessionAndUser(ctx, token) })
+	}
+	for _, id := range k.Credentials {
+		look("GetAuthenticator", id, func() (any, error) { return a.GetAuthenticator(ctx, id) })
+	}
+	return seen, failed
+}
+
+// Differences compares two snapshots of the same keys and says where they differ.
+func Differences(c *Context, got, want []Lookup) []string {
+	var out []string
+	for i, w := range want {
+		if d := c.Unlike(got[i].Record, w.Record); d != "" {
+			out = append(out, w.String()+" "+d)
+		}
+	}
+	return out
+}
+
+// Unlike describes how a result differs from the wanted one. It compares a
+// record field by field, and a list as a multiset.
+func (c *Context) Unlike(got, want any) string {
+	switch w := want.(type) {
+	case []adapter.Authenticator:
+		return unlikeLists(c, got, w)
+	case *[]adapter.Authenticator:
+		if g, ok := got.(*[]adapter.Authenticator); ok && g != nil && w != nil {
+			return unlikeLists(c, *g, *w)
+		}
+	case []adapter.Account:
+		return unlikeLists(c, got, w)
+	case []adapter.Session:
+		return unlikeLists(c, got, w)
+	case *adapter.Authenticator:
+		if g, ok := got.(*adapter.Authenticator); ok && g != nil && w != nil {
+			want = new(asFarAsKept(*g, *w))
+		}
+	case adapter.Authenticator:
+		if g, ok := got.(adapter.Authenticator); ok {
+			want = asFarAsKept(g, w)
+		}
+	}
+	return diff.Records(got, want, c.Harness().Precision())
+}
+
+// asFarAsKept returns the wanted authenticator without the fields that the
+// store does not keep: it may leave the name and the two instants nil.
+func asFarAsKept(got, want adapter.Authenticator) adapter.Authenticator {
+	if got.Name == nil {
+		want.Name = nil
+	}
+	if got.Created == nil {
+		want.Created = nil
+	}
+	if got.LastUsed == nil {
+		want.LastUsed = nil
+	}
+	return want
+}
+
+func unlikeLists[T any](c *Context, got any, want []T) string {
+	list, _ := got.([]T) // list is nil for no result
+	places := map[string][]int{}
+	for i, g := range list {
+		places[listKey(g)] = append(places[listKey(g)], i)
+	}
+	expected := make([]bool, len(list))
+	var missing, rest []T
+	for _, w := range want {
+		same := places[listKey(w)]
+		n := slices.IndexFunc(same, func(i int) bool { return !expected[i] && c.Unlike(list[i], w) == "" })
+		if n < 0 {
+			missing = append(missing, w)
+			continue
+		}
+		expected[same[n]] = true
+	}
+	for i, g := range list {
+		if !expected[i] {
+			rest = append(rest, g)
+		}
+	}
+	if len(missing) == 0 && len(rest) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("got %d records, want %d; missing: %s; not expected: %s", len(list), len(want), diff.Show(missing), diff.Show(rest))
+}
+
+// listKey is the key of a record of a list: records with different keys differ.
+func listKey(record any) string {
+	switch r := record.(type) {
+	case adapter.Account:
+		return r.Provider + "\x00" + r.ProviderAccountID
+	case adapter.Session:
+		return r.SessionToken
+	case adapter.Authenticator:
+		return r.CredentialID
+	}
+	return ""
+}
+
+// EqualLists compares lists of authenticators as multisets.
+func EqualLists(c *Context, got, want []adapter.Authenticator) bool {
+	return c.Unlike(got, want) == ""
+}

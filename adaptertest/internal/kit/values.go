@@ -1,0 +1,145 @@
+package kit
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+const Day = 24 * time.Hour
+
+// MalformedIDs returns ids that stores can't represent, and near misses of
+// known.
+func MalformedIDs(known string) []string {
+	ids := []string{
+		"", " ", "x", "0", "-1", "zzzzzzzzzzzzzzzzzzzzzzzz", "0123456789abcdef0123456g",
+		"123e4567-e89b-12d3-a456-42661417400g", "123e4567-e89b-12d3-a456-4266141740001", "{123e4567-e89b-12d3-a456-426614174000}",
+		"1234567890123456789012345", "99999999999999999999", "1e3", "a/b", "../" + known, "NaN", "ÿ", "\U0001F511",
+		known + " ", " " + known, known + "x", known + "\n", known + "/",
+	}
+	if len(known) >= 16 { // a shorter id may be a counter, and a part of it the id of another user
+		ids = append(ids, known[:len(known)-1], known[1:])
+	}
+	for _, other := range []string{
+		strings.ToUpper(known), strings.ToLower(known), strings.ReplaceAll(known, "-", ""), "{" + known + "}", "urn:uuid:" + known,
+		"+" + known, "0" + known, known + ".0",
+	} {
+		if other != known {
+			ids = append(ids, other)
+		}
+	}
+	return ids
+}
+
+// Fixtures have no zero values, no round milliseconds and no plain-ASCII text.
+// Every key is unique to the run and contains its seed. So the suite notices a
+// store that drops, cuts, folds or mixes up values.
+
+// Unique returns a string that no other call in any run returns. It holds the
+// word, the seed of the run and letters outside ASCII.
+func (c *Context) Unique(word string) string {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	c.serial++
+	return fmt.Sprintf("%s-ü%x-%s-%s-%d", word, c.Run.Seed, c.Run.Nonce, c.Clause, c.serial)
+}
+
+// Next returns a number that is new in the clause.
+func Next(c *Context) int64 {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	c.serial++
+	return int64(c.serial)
+}
+
+// Secret returns a unique string that no error may contain [ERR-08].
+func (c *Context) Secret(word string) string {
+	s := c.Unique(word)
+	c.Run.AddSecret(s)
+	return s
+}
+
+// ID returns a well-formed user ID that no user has.
+func (c *Context) ID() string { return c.Run.newID() }
+
+// Instant returns an instant d from now, in UTC, whose milliseconds are not
+// round.
+func (c *Context) Instant(d time.Duration) time.Time {
+	t := c.Now().Add(d).UTC().Truncate(time.Second)
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	ms := 101 + c.Rand.IntN(799)
+	if ms%10 == 0 {
+		ms++
+	}
+	return t.Add(time.Duration(ms) * time.Millisecond)
+}
+
+// Address returns a unique e-mail address. It is in lower case, because an
+// adapter that declares EmailFoldsCase may store it in lower case.
+func Address(c *Context, word string) string {
+	return LowerASCII(c.Unique(word)) + "@bücher.example"
+}
+
+// NewUser returns a user with every field except the ID set.
+func (c *Context) NewUser() adapter.User {
+	return adapter.User{
+		Name:          new(c.Unique("Zoë ☂ 王")),
+		Email:         Address(c, "zoë"),
+		EmailVerified: new(c.Instant(-48 * time.Hour)),
+		Image:         new("https://img.example/" + c.Unique("ž") + "?s=1&t=2"),
+	}
+}
+
+var AccountTypes = []adapter.AccountType{adapter.AccountOAuth, adapter.AccountOIDC, adapter.AccountEmail, adapter.AccountWebAuthn}
+
+// NewAccount returns an account of the user with every field set.
+func (c *Context) NewAccount(userID string) adapter.Account {
+	return adapter.Account{
+		UserID:            userID,
+		Type:              adapter.AccountOIDC,
+		Provider:          c.Unique("próvider"),
+		ProviderAccountID: c.Unique("subject-ß"),
+		AccessToken:       new(c.Secret("access-é")),
+		RefreshToken:      new(c.Secret("refresh-é")),
+		IDToken:           new(c.Secret("id-é")),
+		Scope:             new("openid profile " + c.Unique("skopé")),
+		TokenType:         new("bearer-" + c.Unique("ŧ")),
+		SessionState:      new(c.Unique("státe")),
+		ExpiresAt:         new(c.Instant(time.Hour).Unix()),
+		AuthorizationDetails: json.RawMessage(fmt.Sprintf(
+			`[{"type":%q,"locations":["https://api.example/ä"],"limit":{"amount":12.5,"deep":[1,null,true]}}]`, c.Unique("détail"))),
+	}
+}
+
+// NewSession returns a session of the user that expires in an hour.
+func (c *Context) NewSession(userID string) adapter.Session {
+	return adapter.Session{SessionToken: c.Secret("session-ø"), UserID: userID, Expires: c.Instant(time.Hour)}
+}
+
+// NewToken returns a verification token that expires in an hour.
+func (c *Context) NewToken() adapter.VerificationToken {
+	return adapter.VerificationToken{
+		Identifier: Address(c, "ada"), Token: c.Secret("token-å"), Expires: c.Instant(time.Hour),
+	}
+}
+
+// NewAuthenticator returns an authenticator of the user with every field set.
+func (c *Context) NewAuthenticator(userID string) adapter.Authenticator {
+	return adapter.Authenticator{
+		CredentialID:         c.Unique("credential-ñ+/_-="),
+		UserID:               userID,
+		ProviderAccountID:    c.Unique("passkey-ö"),
+		CredentialPublicKey:  c.Secret("public-key-é"),
+		Counter:              7,
+		CredentialBackedUp:   true,
+		CredentialDeviceType: "multiDevice-ï",
+		Transports:           new("usb,ble,ñfc"),
+		Name:                 new(c.Unique("Schlüssel 🔑")),
+		Created:              new(c.Instant(-72 * time.Hour)),
+		LastUsed:             new(c.Instant(-24 * time.Hour)),
+	}
+}

@@ -1,0 +1,398 @@
+package race
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/pair"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Races are run in two ways. At the barrier many calls start at one moment, many
+// times: that finds likely faults. And one call is stopped after each of its steps in
+// turn, while another call runs to its end: where its answers are held, or where it checks
+// its context. The first call then acts on the data that it read before, so this way
+// finds most read-then-write faults with certainty.
+
+// Operation is a finished call, with its handle, its start and end, and its
+// outcome.
+type Operation struct {
+	kit.Call
+	client, handle int
+	From, To       time.Duration
+	Result         any
+	Err            error
+}
+
+// Won reports whether the call succeeded with a record.
+func (m Operation) Won() bool { return m.Err == nil && !kit.IsNilRecord(m.Result) }
+
+func (m Operation) String() string {
+	outcome := diff.Show(m.Result)
+	if m.Err != nil {
+		outcome = "error: " + m.Err.Error()
+	}
+	return fmt.Sprintf("%9v to %9v  client %d, handle %d: %s(%s) = %s",
+		m.From.Round(time.Microsecond/10), m.To.Round(time.Microsecond/10), m.client, m.handle, m.Method, diff.Show(m.Args...), outcome)
+}
+
+// HistoryText prints a history in the order of the calls.
+func HistoryText(h []Operation) string {
+	h = slices.Clone(h)
+	slices.SortStableFunc(h, func(a, b Operation) int { return int(a.From - b.From) })
+	lines := make([]string, len(h))
+	for i, m := range h {
+		lines[i] = "  " + m.String()
+	}
+	return "the history:\n" + strings.Join(lines, "\n")
+}
+
+// perform makes a call. A panic is a breach and becomes an error.
+func perform(c *kit.Context, k kit.Call, a adapter.Adapter, client, handle int, since time.Time) Operation {
+	return performWith(c, c.Ctx, k, a, client, handle, since)
+}
+
+// performWith makes a call with a context of its own.
+func performWith(c *kit.Context, ctx context.Context, k kit.Call, a adapter.Adapter, client, handle int, since time.Time) (m Operation) {
+	m = Operation{Call: k, client: client, handle: handle, From: time.Since(since)}
+	defer func() {
+		if v := recover(); v != nil {
+			m.To = time.Since(since)
+			m.Err = fmt.Errorf("panic: %v", v)
+			c.Errorf("%s(%s) panicked: %v\n%s", k.Method, diff.Show(k.Args...), v, debug.Stack())
+		}
+	}()
+	m.Result, m.Err = k.Do(ctx, a)
+	m.To = time.Since(since)
+	return m
+}
+
+// Case is one race: calls that are made at once, and the check after all
+// have returned.
+type Case struct {
+	Calls []kit.Call
+	// Verify judges the outcome. Its reads go to the adapter without the observer.
+	Verify func(h []Operation) error
+	// Exact says that a declaration of eventual reads does not excuse a
+	// difference.
+	Exact bool
+}
+
+// Run runs race cases of n calls and of two calls at the barrier, and race cases
+// of two calls with held answers. arrange prepares a new race case each time.
+func Run(c *kit.Context, n int, arrange func(n, round int) Case) {
+	handles := kit.Handles(c)
+	round := AtBarrier(c, handles, n, arrange)
+	WithHeldAnswers(c, handles, round, arrange)
+}
+
+func AtBarrier(c *kit.Context, handles []adapter.Adapter, n int, arrange func(n, round int) Case) (rounds int) {
+	p, stop := pair.New()
+	defer stop()
+	n = min(n, c.Most)
+	start := time.Now()
+	for overlaps := 0; ; rounds++ {
+		elapsed := time.Since(start)
+		if rounds >= c.Rounds(kit.RaceMinimum) && overlaps >= c.Rounds(kit.RaceOverlaps) && elapsed >= c.Span(kit.RaceTime) ||
+			Over(c, rounds, elapsed, kit.RaceLimit) {
+			return rounds
+		}
+		how := fmt.Sprintf("round %d, at the barrier", rounds+1)
+		if rounds%2 == 0 && rounds < c.Rounds(kit.RaceMinimum) && !Over(c, rounds, 2*elapsed, kit.RaceLimit) {
+			k := arrange(n, rounds)
+			judge(c, k, allTogether(c, handles, k.Calls), how)
+			continue
+		}
+		k := arrange(2, rounds)
+		h := TwoTogether(c, p, handles, k.Calls)
+		if h[0].From < h[1].To && h[1].From < h[0].To {
+			overlaps++
+		}
+		judge(c, k, h, how)
+	}
+}
+
+// Over reports whether a race has reached its limit of time.
+func Over(c *kit.Context, rounds int, elapsed, limit time.Duration) bool {
+	return rounds >= kit.RaceFewest && elapsed >= c.Span(limit)/c.Haste
+}
+
+// allTogether makes calls at one moment, as far as the scheduler allows.
+func allTogether(c *kit.Context, handles []adapter.Adapter, calls []kit.Call) []Operation {
+	history := make([]Operation, len(calls))
+	start := time.Now()
+	c.Parallel(len(calls), func(i int) {
+		history[i] = perform(c, calls[i], handles[i%len(handles)], i, i%len(handles)+1, start)
+	})
+	return history
+}
+
+// TwoTogether makes two calls at one moment, or the second while the first runs, through
+// the same handle as the first or through another one.
+func TwoTogether(c *kit.Context, p *pair.Runner, handles []adapter.Adapter, calls []kit.Call) []Operation {
+	history := make([]Operation, 2)
+	c.Mu.Lock()
+	second, later := c.Rand.IntN(len(handles)), time.Duration(0)
+	if c.Rand.IntN(2) == 0 {
+		later = time.Duration(c.Rand.Int64N(int64(c.Usual) + 1))
+	}
+	c.Mu.Unlock()
+	start := time.Now()
+	p.Together(
+		func() { history[0] = perform(c, calls[0], handles[0], 0, 1, start) },
+		func() {
+			pair.WaitUntil(start.Add(later))
+			history[1] = perform(c, calls[1], handles[second], 1, second+1, start)
+		})
+	c.Usual += (history[0].To - history[0].From - c.Usual) / 8
+	return history
+}
+
+// judge ends the clause with a breach if the outcome of the race case is wrong.
+func judge(c *kit.Context, k Case, history []Operation, how string) {
+	err := k.Verify(history)
+	if bound := c.Harness().Declarations.EventualReads; bound > 0 && !k.Exact {
+		for end := time.Now().Add(bound); err != nil && time.Now().Before(end); err = k.Verify(history) {
+			kit.Pause(c, bound/50)
+		}
+	}
+	if err != nil {
+		c.Fatalf("%s: %v\n%s", how, err, HistoryText(history))
+	}
+	if c.Failed() {
+		c.Fatalf("%s\n%s", how, HistoryText(history))
+	}
+}
+
+// WithHeldAnswers runs race cases of two calls. Each call in turn is stopped after each
+// of its steps, while the other one runs.
+func WithHeldAnswers(c *kit.Context, handles []adapter.Adapter, round int, arrange func(n, round int) Case) {
+	for first := range 2 {
+		stepByStep(c, handles, first, kit.HeldPause, func() Case {
+			round++
+			return arrange(2, round)
+		})
+	}
+}
+
+// stepByStep runs race cases of two calls. It stops the first call, which is one of the
+// two, after each of its steps in turn, and the other one runs, for the pause if it has to
+// wait. A step is an answer of the store if the harness can hold answers, and else a check
+// of the context. The other call is made through the same handle and through another one;
+// in a hurried run through one of them.
+func stepByStep(c *kit.Context, handles []adapter.Adapter, first int, pause time.Duration, arrange func() Case) {
+	if c.Hurried {
+		stepByStepWith(c, handles[0], oneOf(c, handles), first, pause, arrange)
+		return
+	}
+	for _, other := range handles {
+		stepByStepWith(c, handles[0], other, first, pause, arrange)
+	}
+}
+
+// oneOf returns one of the handles.
+func oneOf(c *kit.Context, handles []adapter.Adapter) adapter.Adapter {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	return handles[c.Rand.IntN(len(handles))]
+}
+
+// stepByStepWith is stepByStep with one handle for each call.
+func stepByStepWith(c *kit.Context, one, other adapter.Adapter, first int, pause time.Duration, arrange func() Case) {
+	handles := []adapter.Adapter{one, other}
+	control := kit.Faults(c)
+	if control != nil {
+		defer control.Heal()
+	}
+	for step := 1; step <= kit.HeldSteps; step++ {
+		k := arrange()
+		var history []Operation
+		var stopped bool
+		how := "the answer to step %d of client %d was held while client %d ran"
+		if control != nil {
+			history, stopped = oneHeld(c, control, handles, k.Calls, first, step, pause)
+		} else {
+			pause = min(pause, kit.LookPause)
+			how = "client %[2]d checked its context, for time %[1]d, and did not go on while client %[3]d ran"
+			history, stopped = oneAtLook(c, handles, k.Calls, first, step, pause)
+		}
+		judge(c, k, history, fmt.Sprintf(how, step, first, 1-first))
+		if !stopped {
+			break
+		}
+	}
+}
+
+// oneAtLook makes two calls. The first runs until it checks its context for the given
+// time, then the other runs, for the pause if it has to wait, then the rest of the first.
+// It reports whether the first call checked its context so often.
+func oneAtLook(c *kit.Context, handles []adapter.Adapter, calls []kit.Call, first, look int, pause time.Duration) ([]Operation, bool) {
+	start := time.Now()
+	history := make([]Operation, 2)
+	two := make(chan struct{})
+	other := sync.OnceFunc(func() {
+		go func() {
+			defer close(two)
+			history[1-first] = perform(c, calls[1-first], handles[len(handles)-1], 1-first, len(handles), start)
+		}()
+	})
+	ctx := pair.NewLookContext(c.Ctx, look, func() {
+		other()
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		select {
+		case <-two:
+		case <-timer.C:
+		}
+	})
+	history[first] = performWith(c, ctx, calls[first], handles[0], first, 1, start)
+	stopped := ctx.Tripped()
+	other()
+	<-two
+	return history, stopped
+}
+
+// oneHeld makes two calls. The first runs until the store has answered its step,
+// then the other runs, for the pause if it has to wait, then the rest of the first. It
+// reports whether the first call had that step.
+func oneHeld(c *kit.Context, control fault.Control, handles []adapter.Adapter, calls []kit.Call, first, step int, pause time.Duration) ([]Operation, bool) {
+	start := time.Now()
+	hold, err := control.Inject(fault.HoldReply, step)
+	if err != nil {
+		c.NotVerified("hold an answer: %v", err)
+	}
+	history := make([]Operation, 2)
+	run := func(i, handle int) <-chan struct{} {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			history[i] = perform(c, calls[i], handles[handle], i, handle+1, start)
+		}()
+		return done
+	}
+	one := run(first, 0)
+	held := false
+	select {
+	case <-hold.Hit():
+		held = true
+	case <-one:
+	}
+	two := run(1-first, len(handles)-1)
+	if held {
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		select {
+		case <-two:
+		case <-timer.C:
+		}
+	}
+	hold.Release()
+	<-one
+	<-two
+	return history, held
+}
+
+// Pairs lets updates of two different fields of one record race, for each
+// ordered pair of the n fields. It alternates between the barrier and held
+// answers to the first update.
+func Pairs(c *kit.Context, n int, arrange func(first, second int) Case) {
+	var pairs [][2]int
+	for i := range n {
+		for j := range n {
+			if i != j {
+				pairs = append(pairs, [2]int{i, j})
+			}
+		}
+	}
+	handles := kit.Handles(c)
+	p, stop := pair.New()
+	defer stop()
+	start := time.Now()
+	overlaps := 0
+	for round := 0; ; round++ {
+		elapsed := time.Since(start)
+		if round >= len(pairs) && overlaps >= c.Rounds(kit.OverlapsOfPair*len(pairs)) || Over(c, round, elapsed, 2*kit.RaceLimit) {
+			break
+		}
+		fields := pairs[round%len(pairs)]
+		k := arrange(fields[0], fields[1])
+		h := TwoTogether(c, p, handles, k.Calls)
+		if h[0].From < h[1].To && h[1].From < h[0].To {
+			overlaps++
+		}
+		judge(c, k, h, fmt.Sprintf("round %d, at the barrier", round+1))
+	}
+	for _, fields := range pairs {
+		stepByStep(c, handles, 0, kit.HeldPause, func() Case { return arrange(fields[0], fields[1]) })
+	}
+}
+
+// Each runs each race a few times with n calls, then all in turn at the barrier. Then
+// it stops the first call of each race after each of its steps, while the second call runs.
+func Each(c *kit.Context, handles []adapter.Adapter, n int, races []func(n int) Case) {
+	for _, arrange := range races {
+		for range 3 {
+			k := arrange(n)
+			judge(c, k, allTogether(c, handles, k.Calls), "all calls at one moment")
+		}
+	}
+	AtBarrier(c, handles, n, func(n, round int) Case { return races[round/2%len(races)](n) })
+	for _, arrange := range races {
+		stepByStep(c, handles, 0, kit.HeldPause, func() Case { return arrange(2) })
+	}
+}
+
+// MovesBeside lets a call that deletes a user's sessions, or the user, race with updates
+// that give the sessions to another user. A session that is the other's stays. It
+// returns the number of sessions too.
+func MovesBeside(c *kit.Context, deletion kit.Call, n int, userID, otherID string) (Case, int) {
+	k := Case{Calls: []kit.Call{deletion}}
+	before := make([]adapter.Session, n-1)
+	for i := range before {
+		before[i] = c.NewSession(userID)
+		_, err := c.Raw.CreateSession(c.Ctx, before[i])
+		kit.Must(c, "CreateSession", &before[i], err)
+		k.Calls = append(k.Calls, kit.UpdateSession(adapter.SessionUpdate{SessionToken: before[i].SessionToken, UserID: adapter.To(otherID)}))
+	}
+	k.Verify = func(h []Operation) error {
+		for i, m := range h[1:] {
+			if !m.Won() { // it came too late, was refused, or the method returns nothing
+				continue
+			}
+			found, err := c.Raw.GetSessionAndUser(c.Ctx, before[i].SessionToken)
+			if err != nil || found == nil || found.Session.UserID != otherID {
+				return fmt.Errorf("a session that was moved to another user, beside %s: got %s, error %w", deletion.Method, diff.Show(found), err)
+			}
+		}
+		return nil
+	}
+	return k, len(before)
+}
+
+// Problems joins the errors of conditions that do not hold.
+func Problems(found ...error) error { return errors.Join(found...) }
+
+// Unless returns an error if the condition does not hold.
+func Unless(ok bool, format string, args ...any) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}
+
+// UserID returns the ID of the user, or nothing without a user.
+func UserID(u *adapter.User) string {
+	if u == nil {
+		return ""
+	}
+	return u.ID
+}
