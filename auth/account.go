@@ -18,10 +18,19 @@ type Account struct {
 	// of OAuth.Profile, the e-mail address, or the ID that Credentials.Authorize
 	// returned.
 	ProviderAccountID string
-	// UserID is the owner's ID. It is empty while the account has no owner.
+	// UserID is the ID of the user who owns the account. It is empty while the
+	// account has no owner, as in Callbacks.SignIn before the user is created, and
+	// in Callbacks.Link.
 	UserID string
 	// TokenSet is zero unless Type is TypeOAuth or TypeOIDC.
 	TokenSet
+}
+
+// ownedBy is the same account with an owner.
+func (a *Account) ownedBy(u *User) *Account {
+	c := *a
+	c.UserID = u.ID
+	return &c
 }
 
 // LogValue keeps the tokens out of logs.

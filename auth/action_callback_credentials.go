@@ -36,7 +36,7 @@ func (e *engine) callbackCredentials(ctx context.Context, r *request, p *Credent
 			return nil, err
 		}
 	}
-	account := &Account{Provider: p.id(), Type: TypeCredentials, ProviderAccountID: user.ID}
+	account := &Account{Provider: p.id(), Type: TypeCredentials, ProviderAccountID: user.ID, UserID: user.ID}
 	stop, err := e.authorizeSignIn(ctx, r, SignInParams{User: &user, Account: account, Credentials: form})
 	if stop != nil || err != nil {
 		return stop, err

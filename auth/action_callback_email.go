@@ -40,16 +40,12 @@ func (e *engine) callbackEmail(ctx context.Context, r *request, p *Email) (*Resu
 	if err != nil {
 		return nil, err
 	}
-	user, stored, err := e.userOfEmail(ctx, invite.Identifier)
+	user, owner, err := e.userOfEmail(ctx, invite.Identifier)
 	if err != nil {
 		return nil, err
 	}
-	approvedAs := ""
-	if stored {
-		approvedAs = user.ID
-	}
-	account := &Account{Provider: p.id(), Type: TypeEmail, ProviderAccountID: user.Email, UserID: user.ID}
-	result, err := e.complete(ctx, r, identity{user: user, account: account, proof: EmailProven}, approvedAs, SignInParams{User: user, Account: account})
+	account := &Account{Provider: p.id(), Type: TypeEmail, ProviderAccountID: user.Email, UserID: owner}
+	result, err := e.complete(ctx, r, identity{user: user, account: account, proof: EmailProven}, owner, SignInParams{User: user, Account: account})
 	if err != nil {
 		return nil, err
 	}

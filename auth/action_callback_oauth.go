@@ -62,8 +62,12 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 	if err := e.lookUp(ctx, id); err != nil {
 		return nil, err
 	}
-	if id.owner != nil {
+	switch {
+	case id.owner != nil:
 		user, approvedAs = userFromRecord(id.owner), id.owner.ID
+		id.account.UserID = user.ID
+	case e.store == nil: // everybody owns their account
+		id.account.UserID = user.ID
 	}
 	id.begun = checks.By
 	r.answeredBy = params.Get("iss")

@@ -188,7 +188,7 @@ func (e *engine) startAfresh(ctx context.Context, r *request) (*Result, error) {
 	}
 	approvedAs := ""
 	if id.account.Type == TypeEmail { // Callbacks.SignIn was asked about the user who holds the address
-		id.account.UserID, approvedAs = id.user.ID, proven.userID
+		approvedAs = proven.userID
 	}
 	e.ask(r, &id, approvedAs, SignInParams{User: id.user, Account: id.account})
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)

@@ -23,14 +23,14 @@ func (e *engine) signInEmail(ctx context.Context, r *request, p *Email) (*Result
 	if err := e.limit(ctx, r, Attempt{Provider: p.id(), Type: TypeEmail, Identifier: identifier}); err != nil {
 		return nil, err
 	}
-	user, stored, err := e.userOfEmail(ctx, identifier, strings.TrimSpace(r.form.Get("email")))
+	user, owner, err := e.userOfEmail(ctx, identifier, strings.TrimSpace(r.form.Get("email")))
 	if err != nil {
 		return nil, err
 	}
-	if stored && user.Email != "" { // the mail goes to the address as the user has it
+	if owner != "" && user.Email != "" { // the mail goes to the address as the user has it
 		identifier = user.Email
 	}
-	account := &Account{Provider: p.id(), Type: TypeEmail, ProviderAccountID: identifier, UserID: user.ID}
+	account := &Account{Provider: p.id(), Type: TypeEmail, ProviderAccountID: identifier, UserID: owner}
 	stop, err := e.authorizeSignIn(ctx, r, SignInParams{User: user, Account: account, VerificationRequest: true})
 	if stop != nil || err != nil {
 		return stop, err
@@ -94,18 +94,18 @@ func (e *engine) verificationKeys(p *Email) wire.HashKeys {
 	return e.csrfKeys
 }
 
-// userOfEmail returns the user with the address, or a new user who is not
-// stored yet.
-func (e *engine) userOfEmail(ctx context.Context, email string, given ...string) (user *User, stored bool, err error) {
+// userOfEmail returns the user with the address, and the user's ID; or a new
+// user who is not stored yet, and no ID: the store may choose another one.
+func (e *engine) userOfEmail(ctx context.Context, email string, given ...string) (user *User, id string, err error) {
 	record, err := e.store.userByEmail(ctx, email, given...)
 	if err != nil {
-		return nil, false, err
+		return nil, "", err
 	}
 	if record != nil {
-		return userFromRecord(record), true, nil
+		return userFromRecord(record), record.ID, nil
 	}
-	id, err := wire.RandomUUID(e.config.Random)
-	return &User{ID: id, Email: email}, false, err
+	random, err := wire.RandomUUID(e.config.Random)
+	return &User{ID: random, Email: email}, "", err
 }
 
 var errNoEmail = errors.New("no e-mail address was submitted")

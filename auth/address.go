@@ -179,6 +179,6 @@ func (e *engine) linkEarlier(ctx context.Context, p *provenAddress, user *adapte
 	if err := e.store.link(ctx, user, account.record(), nil); err != nil {
 		return err
 	}
-	notify(ctx, e, "LinkAccount", e.config.Events.LinkAccount, LinkAccountEvent{User: userFromRecord(user), Account: account, Profile: p.id.user})
+	notify(ctx, e, "LinkAccount", e.config.Events.LinkAccount, LinkAccountEvent{User: userFromRecord(user), Account: account.ownedBy(userFromRecord(user)), Profile: p.id.user})
 	return nil
 }

@@ -14,8 +14,9 @@ type Events struct {
 	// CreateUser is called after a user was created, and after their account was
 	// linked if they have one.
 	CreateUser func(ctx context.Context, e CreateUserEvent) error
-	// UpdateUser is called after EmailVerified of an existing user was set: by a
-	// sign-in by e-mail, or by a provider that says that the address is verified.
+	// UpdateUser is called after EmailVerified of an existing user was set: by the
+	// first sign-in by e-mail, or by a provider that says that the address is
+	// verified. A later sign-in changes nothing.
 	UpdateUser func(ctx context.Context, e UpdateUserEvent) error
 	// LinkAccount is called after an account was linked to a user.
 	LinkAccount func(ctx context.Context, e LinkAccountEvent) error

@@ -98,9 +98,13 @@ func (*stopped) Error() string { return "Callbacks.SignIn sent the browser elsew
 func (e *engine) ask(r *request, id *identity, approvedAs string, p SignInParams) {
 	id.approvedAs = approvedAs
 	id.again = func(ctx context.Context, user *User) error {
+		owner := &User{}
 		if p.User = user; user == nil {
 			p.User = id.user
+		} else if p.Account.Type == TypeEmail { // an account of another type is not linked to the user yet
+			owner = user
 		}
+		p.Account = p.Account.ownedBy(owner)
 		stop, err := e.authorizeSignIn(ctx, r, p)
 		if err == nil && stop != nil {
 			err = &stopped{stop}
@@ -313,7 +317,8 @@ func (e *engine) loginByEmail(ctx context.Context, id *identity, current loggedI
 	if err != nil {
 		return nil, err
 	}
-	if found != nil && found.EmailVerified == nil && e.otherWays {
+	proves := found != nil && found.EmailVerified == nil
+	if proves && e.otherWays {
 		if found, err = e.claimAddress(ctx, id, found); err != nil {
 			return nil, err
 		}
@@ -327,12 +332,15 @@ func (e *engine) loginByEmail(ctx context.Context, id *identity, current loggedI
 	now := e.config.Clock()
 	done := &signedIn{account: id.account, stored: true}
 	if found != nil {
-		updated, err := e.store.updateUser(ctx, adapter.UserUpdate{ID: found.ID, EmailVerified: adapter.To(&now)})
-		if err != nil {
-			return nil, raced(err)
+		if found.EmailVerified == nil {
+			if found, err = e.store.updateUser(ctx, adapter.UserUpdate{ID: found.ID, EmailVerified: adapter.To(&now)}); err != nil {
+				return nil, raced(err)
+			}
 		}
-		done.user = userFromRecord(updated)
-		notify(ctx, e, "UpdateUser", e.config.Events.UpdateUser, UpdateUserEvent{User: done.user})
+		done.user = userFromRecord(found)
+		if proves {
+			notify(ctx, e, "UpdateUser", e.config.Events.UpdateUser, UpdateUserEvent{User: done.user})
+		}
 	} else {
 		record := id.user.record()
 		record.EmailVerified = &now
@@ -434,7 +442,7 @@ func (e *engine) linkTo(ctx context.Context, id *identity, user *adapter.User, c
 		return nil, raced(err)
 	}
 	done := &signedIn{user: userFromRecord(user), account: id.account, profile: id.profile, stored: true}
-	notify(ctx, e, "LinkAccount", e.config.Events.LinkAccount, LinkAccountEvent{User: done.user, Account: account, Profile: id.user})
+	notify(ctx, e, "LinkAccount", e.config.Events.LinkAccount, LinkAccountEvent{User: done.user, Account: account.ownedBy(done.user), Profile: id.user})
 	var err error
 	done.session, err = e.rotateSession(ctx, done.user, *current)
 	return done, err
@@ -510,7 +518,7 @@ func (e *engine) signUp(ctx context.Context, id *identity) (*signedIn, error) {
 	}
 	done := &signedIn{user: userFromRecord(created), account: id.account, profile: id.profile, stored: true, isNewUser: true}
 	notify(ctx, e, "CreateUser", e.config.Events.CreateUser, CreateUserEvent{User: done.user})
-	notify(ctx, e, "LinkAccount", e.config.Events.LinkAccount, LinkAccountEvent{User: done.user, Account: account, Profile: id.user})
+	notify(ctx, e, "LinkAccount", e.config.Events.LinkAccount, LinkAccountEvent{User: done.user, Account: account.ownedBy(done.user), Profile: id.user})
 	done.session, err = e.newSession(ctx, done.user)
 	return done, err
 }
@@ -576,6 +584,7 @@ func (e *engine) newSessionToken(ctx context.Context) (string, error) {
 // finishSignIn sets the session cookie, calls Events.SignIn, and redirects the
 // browser.
 func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (*Result, error) {
+	done.account = done.account.ownedBy(done.user)
 	_, old := r.sessionCookie()
 	var result Result
 	if done.session != nil {

@@ -425,3 +425,89 @@ func TestLoginsOfOneAccountTakeTurns(t *testing.T) {
 		}
 	})
 }
+
+// TestAccountNamesItsOwner: an account in a callback or an event names the user
+// who owns it, by the ID that the store has given. Nobody owns an account before
+// it is stored.
+func TestAccountNamesItsOwner(t *testing.T) {
+	t.Parallel()
+	for name, sites := range map[string]func(c *auth.Config){
+		"database": func(*auth.Config) {},
+		"token":    func(c *auth.Config) { c.Session.Strategy = auth.StrategyJWT },
+		"no store": func(c *auth.Config) { c.Adapter, c.Providers = nil, c.Providers[:2] },
+		"credentials": func(c *auth.Config) {
+			c.Adapter, c.Providers = nil, []auth.Provider{password()}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var seen []string
+			note := func(where string, a *auth.Account, u *auth.User) {
+				owner := "nobody"
+				switch a.UserID {
+				case "":
+				case u.ID:
+					owner = "the user"
+				default:
+					owner = "another: " + a.UserID
+				}
+				seen = append(seen, where+" "+owner)
+			}
+			st := newStage(t, func(_ *stage, c *auth.Config) {
+				c.Callbacks.SignIn = func(_ context.Context, p auth.SignInParams) (auth.SignInDecision, error) {
+					note("signIn", p.Account, p.User)
+					return auth.Allow(), nil
+				}
+				c.Callbacks.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+					if p.Account != nil {
+						note("jwt", p.Account, p.User)
+					}
+					return p.Token, nil
+				}
+				c.Events.LinkAccount = func(_ context.Context, e auth.LinkAccountEvent) error {
+					note("linked", e.Account, e.User)
+					return nil
+				}
+				c.Events.SignIn = func(_ context.Context, e auth.SignInEvent) error {
+					note("signed in", e.Account, e.User)
+					return nil
+				}
+				sites(c)
+			})
+			want := func(kind string, events ...string) {
+				t.Helper()
+				if !slices.Contains([]string{"token", "no store", "credentials"}, name) {
+					events = slices.DeleteFunc(events, func(e string) bool { return strings.HasPrefix(e, "jwt") })
+				}
+				if !slices.Equal(seen, events) {
+					t.Errorf("%s: got %q, want %q", kind, seen, events)
+				}
+				seen = nil
+			}
+			b := newBrowser(t, st)
+			switch name {
+			case "credentials":
+				b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace").wantLocation(t, origin)
+				want("credentials", "signIn the user", "jwt the user", "signed in the user")
+				return
+			case "no store":
+				for range 2 {
+					st.at(b, "idp", "ada").wantLocation(t, origin)
+					want("no store", "signIn the user", "jwt the user", "signed in the user")
+				}
+				return
+			}
+			st.byMail(b).wantLocation(t, origin)
+			want("new by mail", "signIn nobody", "signIn nobody", "jwt the user", "signed in the user")
+			st.byMail(b).wantLocation(t, origin)
+			want("again by mail", "signIn the user", "signIn the user", "jwt the user", "signed in the user")
+			st.at(b, "idp", "ada").wantLocation(t, origin)
+			want("linked", "signIn nobody", "signIn nobody", "linked the user", "jwt the user", "signed in the user")
+			st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin)
+			want("owner", "signIn the user", "jwt the user", "signed in the user")
+			st.states = false // the person has no address
+			st.at(newBrowser(t, st), "other", "grace").wantLocation(t, origin)
+			want("new", "signIn nobody", "linked the user", "jwt the user", "signed in the user")
+		})
+	}
+}

@@ -21,8 +21,8 @@ type User struct {
 	ID string
 	// Name, Email and Image, the URL of a picture, are empty when not known.
 	Name, Email, Image string
-	// EmailVerified is when the user proved the address, by a mail link or through
-	// a provider, or nil if they have not. Only stored users have it.
+	// EmailVerified is when the user first proved the address, by a mail link or
+	// through a provider, or nil if they have not. Only stored users have it.
 	EmailVerified *time.Time
 	// Extra holds further members, for callbacks and for the session's JSON. They
 	// are never stored by the adapter. A member with the name of one of the fields

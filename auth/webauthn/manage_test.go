@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -197,5 +198,38 @@ func TestHiddenUserHasNoPasskeys(t *testing.T) {
 				t.Errorf("the user has %d passkeys, want 1", len(got))
 			}
 		})
+	}
+}
+
+// TestPasskeyNamesItsOwner: the account of a passkey has the ID of its owner in
+// every event, and none before the user is stored.
+func TestPasskeyNamesItsOwner(t *testing.T) {
+	var seen []string
+	note := func(where string, a *auth.Account, u *auth.User) {
+		seen = append(seen, where+map[bool]string{true: " nobody", false: " another"}[a.UserID == ""])
+		if a.UserID != "" && a.UserID == u.ID {
+			seen[len(seen)-1] = where + " the user"
+		}
+	}
+	s := newSite(t, func(c *auth.Config) {
+		c.Callbacks.SignIn = func(_ context.Context, p auth.SignInParams) (auth.SignInDecision, error) {
+			note("signIn", p.Account, p.User)
+			return auth.Allow(), nil
+		}
+		c.Events.LinkAccount = func(_ context.Context, e auth.LinkAccountEvent) error {
+			note("linked", e.Account, e.User)
+			return nil
+		}
+		c.Events.SignIn = func(_ context.Context, e auth.SignInEvent) error {
+			note("signed in", e.Account, e.User)
+			return nil
+		}
+	})
+	b, key := newBrowser(t, s), softkey.New(t, softkey.ES256)
+	b.wantDone(b.register(key, "ada@example.com"))
+	b.wantDone(b.signIn(key))
+	want := []string{"signIn nobody", "linked the user", "signed in the user", "signIn the user", "signed in the user"}
+	if !slices.Equal(seen, want) {
+		t.Errorf("got %q, want %q", seen, want)
 	}
 }

@@ -50,6 +50,8 @@ var fixes = []fix{
 	{"the first input of the sign-in page has the focus, and the one for the address says what may fill it", fixFocus},
 	{"the failure of an adapter is logged once, as the cause of what failed by it", fixLoggedOnce},
 	{"a missing secret is called MissingSecretError", fixMissingSecret},
+	{"an account names its owner as soon as it has one", fixAccountOwner},
+	{"an address that was proven before is not proven again by a link", fixFirstProof},
 	{"HEAD is answered like GET and changes nothing; other methods get status 405", fixMethods},
 }
 
@@ -670,4 +672,100 @@ func fixMissingSecret(_ *replay, s *step) bool {
 		}
 	}
 	return changed
+}
+
+func fixAccountOwner(r *replay, s *step) bool {
+	changed := false
+	set := func(account map[string]any, owner any) {
+		if owner == nil {
+			delete(account, "userId")
+		} else {
+			account["userId"] = owner
+		}
+	}
+	for _, c := range s.CallbackCalls {
+		args := object(c.Args)
+		account, user := object(args["account"]), object(args["user"])
+		if account == nil || user == nil {
+			continue
+		}
+		before, owner := account["userId"], user["id"]
+		if kind := account["type"]; c.Callback == "signIn" && r.store != nil && kind != "credentials" {
+			asked := map[any]string{"email": "getUserByEmail"}[kind]
+			if asked == "" {
+				asked = "getUserByAccount"
+			}
+			if i := slices.IndexFunc(s.AdapterCalls, func(c recordedCall) bool { return c.Method == asked }); i >= 0 && s.AdapterCalls[i].Result == nil {
+				owner = nil // nobody has it yet
+			}
+		}
+		set(account, owner)
+		changed = changed || before != account["userId"]
+	}
+	for _, e := range s.Events {
+		message := object(e.Message)
+		if account, user := object(message["account"]), object(message["user"]); account != nil && user != nil {
+			before := account["userId"]
+			set(account, user["id"])
+			changed = changed || before != account["userId"]
+		}
+	}
+	return changed
+}
+
+// fixFirstProof: the date of the first proof stays.
+func fixFirstProof(r *replay, s *step) bool {
+	use := slices.IndexFunc(s.AdapterCalls, func(c recordedCall) bool { return c.Method == "useVerificationToken" })
+	update := slices.IndexFunc(s.AdapterCalls, func(c recordedCall) bool { return c.Method == "updateUser" })
+	if use < 0 || update < 0 {
+		return false
+	}
+	var found map[string]any
+	for _, c := range s.AdapterCalls[:update] {
+		if c.Method == "getUserByEmail" {
+			found = object(c.Result)
+		}
+	}
+	if found["emailVerified"] == nil {
+		return false
+	}
+	moved, first := object(items(s.AdapterCalls[update].Args)[0])["emailVerified"], found["emailVerified"]
+	s.AdapterCalls = slices.Delete(s.AdapterCalls, update, update+1)
+	s.Trace = slices.DeleteFunc(s.Trace, func(line string) bool { return line == "adapter.updateUser" || line == "event.updateUser" })
+	s.Events = slices.DeleteFunc(s.Events, func(e recordedEvent) bool { return e.Event == "updateUser" })
+	for i := r.step; i < len(r.scenario.Steps); i++ {
+		later := &r.scenario.Steps[i]
+		for _, c := range later.AdapterCalls {
+			notMoved(c.Result, moved, first)
+		}
+		for _, c := range later.CallbackCalls {
+			notMoved(c.Args, moved, first)
+		}
+		for _, e := range later.Events {
+			notMoved(e.Message, moved, first)
+		}
+	}
+	if final := r.scenario.FinalStore; final != nil {
+		for _, row := range final.Users {
+			notMoved(row, moved, first)
+		}
+	}
+	return true
+}
+
+// notMoved sets each emailVerified that has the one value to the other.
+func notMoved(x, moved, first any) {
+	switch x := x.(type) {
+	case map[string]any:
+		if x["emailVerified"] == moved {
+			x["emailVerified"] = first
+		}
+		for _, v := range x {
+			notMoved(v, moved, first)
+		}
+	case []any:
+		for _, v := range x {
+			notMoved(v, moved, first)
+		}
+	}
 }
