@@ -93,13 +93,15 @@ func Allow() SignInDecision { return SignInDecision{allow: true} }
 // Deny stops the sign-in; the browser is sent to the error page.
 func Deny() SignInDecision { return SignInDecision{} }
 
-// DenyTo stops the sign-in and sends the browser to a URL, which passes through
-// Callbacks.Redirect.
+// DenyTo stops the sign-in and sends the browser to a path of the site, or to an
+// http(s) URL of any site. Callbacks.Redirect is not asked, because the
+// application chose the URL: it must not pass on a URL that a client supplied.
+// Any other text denies with ErrAccessDenied.
 func DenyTo(url string) SignInDecision { return SignInDecision{location: url} }
 
 // RedirectParams is the argument of Callbacks.Redirect.
 type RedirectParams struct {
-	// URL is the URL that the client, or a SignInDecision, asked for.
+	// URL is the URL that the client asked for.
 	URL string
 	// BaseURL is the origin of the site.
 	BaseURL string

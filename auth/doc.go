@@ -15,7 +15,8 @@
 //   - A session that has expired signs nobody in, anywhere.
 //   - A request that changes state needs a CSRF token, or a secret that was
 //     sent to the user, or a check bound to the sign-in in this browser.
-//   - A redirect leaves the site only where Callbacks.Redirect allows it.
+//   - A redirect leaves the site only where Callbacks.Redirect allows it, or
+//     where Callbacks.SignIn sends a person whom it refuses.
 //   - No token, cookie, code or secret is in an error or a log record. None is
 //     in a URL either, except in the mail link.
 //   - An event handler that fails or panics never breaks a sign-in.

@@ -83,8 +83,10 @@ func (e *engine) authorizeSignIn(ctx context.Context, r *request, p SignInParams
 	case decision.location == "":
 		return nil, &Error{Type: ErrAccessDenied, Message: "Callbacks.SignIn refused"}
 	}
-	location, err := e.redirect(ctx, decision.location, r.origin)
-	return redirectTo(location), err
+	if !wire.IsWebURL(decision.location) {
+		return nil, &Error{Type: ErrAccessDenied, Message: "Callbacks.SignIn returned a DenyTo that is neither a path nor an http(s) URL"}
+	}
+	return redirectTo(r.absolute(decision.location)), nil // the application chose it, not a client
 }
 
 // stopped is the error of a login that Callbacks.SignIn ended with a redirect.

@@ -511,3 +511,39 @@ func TestAccountNamesItsOwner(t *testing.T) {
 		})
 	}
 }
+
+// TestDenyToLeadsToAnyURL: the application sends a person whom it refuses to a
+// path or to any site, with each type of provider. Callbacks.Redirect judges
+// only what a client supplied.
+func TestDenyToLeadsToAnyURL(t *testing.T) {
+	t.Parallel()
+	const denied = origin + "/auth/error?error=AccessDenied"
+	for to, want := range map[string]string{
+		"/pay-first": origin + "/pay-first", "https://other.example/join?a=b": "https://other.example/join?a=b", "http://other.example": "http://other.example",
+		origin + "/x": origin + "/x", "//other.example/x": origin + "//other.example/x",
+		"javascript:alert(1)": denied, "mailto:a@b.example": denied, "other.example": denied, "https:/other.example": denied, "/x\r\nSet-Cookie: a=b": denied, "": denied,
+	} {
+		for _, redirect := range []bool{false, true} {
+			set := func(c *auth.Config) {
+				c.Callbacks.SignIn = func(context.Context, auth.SignInParams) (auth.SignInDecision, error) { return auth.DenyTo(to), nil }
+				if redirect {
+					c.Callbacks.Redirect = func(_ context.Context, p auth.RedirectParams) (string, error) { return p.BaseURL + "/judged", nil }
+				}
+			}
+			st := newStage(t, func(_ *stage, c *auth.Config) { set(c) })
+			config := auth.Config{Providers: []auth.Provider{password()}}
+			set(&config)
+			for kind, res := range map[string]*reply{
+				"OAuth":       st.at(newBrowser(t, st), "idp", "ada"),
+				"mail":        newBrowser(t, st).post("/auth/signin/email", "email", victim),
+				"credentials": newBrowser(t, newHandler(t, config)).post("/auth/callback/credentials", "username", "ada", "password", "lovelace"),
+			} {
+				if res.location() != want {
+					t.Errorf("%s, DenyTo(%q): the browser is sent to %s, want %s", kind, to, res.location(), want)
+				}
+			}
+		}
+	}
+	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}})
+	newBrowser(t, h).post("/auth/callback/credentials", "username", "ada", "password", "lovelace", "callbackUrl", "https://other.example/").wantLocation(t, origin)
+}

@@ -108,12 +108,11 @@ func (e *engine) identify(ctx context.Context, o *oauthClient, profile Profile, 
 }
 
 // stored returns a function that chooses what the adapter keeps of a token
-// answer: the result of OAuth.Account, or by default everything that has a
-// column.
+// answer: the result of OAuth.Account, or the seven members that are the default.
 func stored(p *OAuth, tokens TokenSet) func(context.Context) (TokenSet, error) {
 	return func(ctx context.Context) (TokenSet, error) {
 		if p.Account == nil {
-			tokens.ExpiresIn, tokens.Extra = 0, nil
+			tokens.ExpiresIn, tokens.AuthorizationDetails, tokens.Extra = 0, nil, nil
 			return tokens, nil
 		}
 		kept, err := guard(ctx, func(_ context.Context, t TokenSet) (*TokenSet, error) { return p.Account(t), nil }, tokens)

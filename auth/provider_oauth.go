@@ -65,7 +65,9 @@ type OAuth struct {
 	// as proven by the person only if the result is EmailProven.
 	EmailVerified func(profile Profile, email string) EmailProof
 	// Account chooses which parts of the token answer the adapter stores. The
-	// default keeps everything that has a column. A nil result keeps nothing.
+	// default keeps AccessToken, IDToken, RefreshToken, ExpiresAt, Scope, TokenType
+	// and SessionState; AuthorizationDetails can be stored, too. A nil result keeps
+	// nothing. At a later sign-in, parts that are not kept stay as they were stored.
 	Account func(tokens TokenSet) *TokenSet
 	// UserInfoOnly takes the user from the userinfo endpoint although there is
 	// an ID token, which is still required and verified. It is idToken: false of

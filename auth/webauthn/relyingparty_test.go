@@ -327,5 +327,7 @@ func TestSignInCallbackDecides(t *testing.T) {
 	b.signOut()
 	decision = auth.DenyTo("/pay-first")
 	b.signIn(k).wantLocation(t, origin+"/pay-first")
+	decision = auth.DenyTo("https://other.example/pay-first")
+	b.signIn(k).wantLocation(t, "https://other.example/pay-first")
 	b.wantNobody()
 }
