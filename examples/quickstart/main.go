@@ -19,13 +19,10 @@ func main() {
 		log.Fatal(err)
 	}
 	http.Handle("/auth/", handler)
-	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		session, err := handler.Refresh(w, r)
-		if err != nil || session == nil {
-			http.Redirect(w, r, "/auth/signin", http.StatusSeeOther)
-			return
-		}
+	http.Handle("/", handler.Require(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		session, _ := auth.FromContext(r.Context()) // Require has checked the session
 		_, _ = fmt.Fprintf(w, "Hello, %s!", session.User.Name)
-	})
+	})))
+	fmt.Println("open http://localhost:3000")
 	log.Fatal(http.ListenAndServe("localhost:3000", nil))
 }

@@ -20,6 +20,7 @@ var commands = map[string]string{
 	"auth/providers/internal/generate":         "",
 	"examples/demo":                            "-listen",
 	"internal/release":                         "-version",
+	"internal/release/replace":                 "adapters/postgres",
 }
 
 // TestCommandsRefuseUnknownFlags: each command refuses a flag or an argument that
