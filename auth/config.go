@@ -187,7 +187,8 @@ type SessionConfig struct {
 type JWTConfig struct {
 	// Secret replaces Config.Secret for tokens.
 	Secret []string
-	// MaxAge is the lifetime of a token; the default is Session.MaxAge.
+	// MaxAge is the lifetime of a token; the default is Session.MaxAge. If the two
+	// differ, session, cookie and token end at the earlier instant.
 	MaxAge time.Duration
 	// Encode and Decode replace jwt.Encode and jwt.Decode for the session token.
 	// If one of them is not set, the function of package jwt stays. Decode returns
@@ -321,6 +322,10 @@ func (c Config) withDefaults() Config {
 	}
 	c.Providers = slices.Clone(c.Providers)
 	if c.JWT.MaxAge == 0 {
+		c.JWT.MaxAge = c.Session.MaxAge
+	}
+	if c.Session.Strategy == StrategyJWT { // a session ends no later than its token, and a token no later than its session
+		c.Session.MaxAge = min(c.Session.MaxAge, c.JWT.MaxAge)
 		c.JWT.MaxAge = c.Session.MaxAge
 	}
 	if c.Theme.ColorScheme == "" {

@@ -302,7 +302,7 @@ func (e *engine) currentUser(ctx context.Context, b browser) (loggedIn, error) {
 	if err != nil || claims == nil {
 		return loggedIn{}, err
 	}
-	if shown, err := e.askSession(ctx, tokenSession(claims, e.config.Session.expires(opened.issued, opened.began))); err != nil || shown == nil || shown.User == nil {
+	if shown, err := e.askSession(ctx, tokenSession(claims, opened.expires)); err != nil || shown == nil || shown.User == nil {
 		return loggedIn{}, err
 	}
 	user, err := e.store.user(ctx, sub)
@@ -630,10 +630,11 @@ func (e *engine) sessionToken(ctx context.Context, r *request, done *signedIn, o
 		}
 	}
 	e.markSubject(claims, done)
-	now := e.config.Clock()
-	token, err := e.issueToken(ctx, r, claims, now)
+	now := e.wholeSecond()
+	expires := e.config.Session.expires(now, now)
+	token, err := e.issueToken(ctx, r, claims, now, now, expires)
 	if err != nil {
 		return nil, err
 	}
-	return e.tokenCookies(ctx, r, old, token, e.config.Session.expires(now, now)), nil
+	return e.tokenCookies(ctx, r, old, token, expires), nil
 }

@@ -16,8 +16,9 @@ import (
 // openedToken is a valid session token.
 type openedToken struct {
 	claims Claims
-	// issued is when the token was made; began is when its session began.
-	issued, began time.Time
+	// issued is when the token was made, began is when its session began, and
+	// expires is when its session ends.
+	issued, began, expires time.Time
 	// stale says that the token must be replaced by a new one, regardless of its
 	// age.
 	stale bool
@@ -28,6 +29,7 @@ var (
 	errNoToken  = errors.New("JWT.Encode returned no token")
 	errRevoked  = errors.New("the session was revoked")
 	errOutlived = errors.New("the session is older than Session.AbsoluteMaxAge")
+	errIdle     = errors.New("the session was not used for Session.MaxAge")
 	// errSignedOut is about a token whose session was signed out in this process.
 	errSignedOut = errors.New("the session was signed out")
 )
@@ -67,6 +69,13 @@ func (e *engine) openToken(ctx context.Context, token, salt string) (*openedToke
 	}
 	if c.AbsoluteMaxAge > 0 && !now.Before(t.began.Add(c.AbsoluteMaxAge)) {
 		return nil, voidToken{errOutlived}
+	}
+	t.expires = c.expires(t.issued, t.began)
+	switch exp, known := claims.Time("exp"); {
+	case known && exp.Before(t.expires):
+		t.expires = exp
+	case !known && now.After(t.expires): // JWT.Encode did not set it, so JWT.Decode can't check it
+		return nil, voidToken{errIdle}
 	}
 	if c.Revoked != nil {
 		revoked, err := guard(ctx, c.Revoked, maps.Clone(claims))
@@ -114,7 +123,7 @@ func (e *engine) decode(ctx context.Context, token, salt string) (claims Claims,
 // If UpdateAge is longer than half of the token's lifetime, that half is used
 // instead; otherwise a session in use could end.
 func (e *engine) due(t *openedToken) bool {
-	after := min(*e.config.Session.UpdateAge, min(e.config.Session.MaxAge, e.config.JWT.MaxAge)/2)
+	after := min(*e.config.Session.UpdateAge, e.config.Session.MaxAge/2)
 	return t.stale || !e.config.Clock().Before(t.issued.Add(after))
 }
 
@@ -140,9 +149,9 @@ func (e *engine) sessionFromToken(ctx context.Context, r *request, token string,
 		return end(nil)
 	}
 	renew := !a.readOnly && (changed || a.trigger == TriggerUpdate || e.due(t))
-	expires := e.config.Session.expires(t.issued, t.began)
+	now, expires := e.wholeSecond(), t.expires
 	if renew {
-		expires = e.config.Session.expires(e.config.Clock(), t.began)
+		expires = e.config.Session.expires(now, t.began)
 	}
 	p := tokenSession(claims, expires)
 	p.Trigger, p.NewSession = a.trigger, a.update
@@ -153,7 +162,7 @@ func (e *engine) sessionFromToken(ctx context.Context, r *request, token string,
 	read.found, read.claims = true, claims
 	switch {
 	case renew:
-		if token, err = e.issueToken(ctx, r, claims, t.began); err != nil {
+		if token, err = e.issueToken(ctx, r, claims, t.began, now, expires); err != nil {
 			return sessionRead{err: err}
 		}
 		if id != "" && !e.lineage.replace(id, e.idOf(token, r.specs.Session.Name)) {
@@ -198,16 +207,18 @@ func lasting(claims Claims) ([]byte, error) {
 	return json.Marshal(c)
 }
 
-// issueToken makes the token of a session that began at an instant.
-func (e *engine) issueToken(ctx context.Context, r *request, claims Claims, began time.Time) (string, error) {
+// wholeSecond is the present instant as a token can state it, so that session,
+// cookie and token end at the same instant.
+func (e *engine) wholeSecond() time.Time { return e.config.Clock().Truncate(time.Second) }
+
+// issueToken makes the token of a session that began, is used now, and expires.
+func (e *engine) issueToken(ctx context.Context, r *request, claims Claims, began, now, expires time.Time) (string, error) {
 	kept := make(Claims, len(claims)+1)
 	maps.Copy(kept, claims)
 	kept[authTime] = began.Unix()
-	maxAge := e.config.JWT.MaxAge
-	if limit := e.config.Session.AbsoluteMaxAge; limit > 0 {
-		maxAge = min(maxAge, began.Add(limit).Sub(e.config.Clock()))
+	p := jwt.EncodeParams{
+		Token: kept, Secrets: e.config.JWT.Secret, Salt: r.specs.Session.Name, MaxAge: expires.Sub(now), Keys: e.keys, Now: func() time.Time { return now },
 	}
-	p := jwt.EncodeParams{Token: kept, Secrets: e.config.JWT.Secret, Salt: r.specs.Session.Name, MaxAge: maxAge, Keys: e.keys, Now: e.config.Clock}
 	if e.config.JWT.Encode == nil {
 		return jwt.Encode(p)
 	}

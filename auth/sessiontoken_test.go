@@ -2,6 +2,8 @@ package auth_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
@@ -507,4 +509,87 @@ func TestEncodeThatReturnsNothing(t *testing.T) {
 	if n := strings.Count(book.String(), "JWT.Encode returned no token"); n != 2 {
 		t.Errorf("the log has the error %d times, want 2: %s", n, book)
 	}
+}
+
+// TestSessionEndsAtOneInstant: the session, its cookie and its token end at the
+// earlier instant of Session.MaxAge and JWT.MaxAge, and the server refuses the
+// token after that.
+func TestSessionEndsAtOneInstant(t *testing.T) {
+	t.Parallel()
+	encode := func(_ context.Context, p jwt.EncodeParams) (string, error) { // without exp
+		p.Token["iat"] = p.Now().Unix()
+		text, err := json.Marshal(p.Token)
+		return base64.RawURLEncoding.EncodeToString(text), err
+	}
+	decode := func(_ context.Context, p jwt.DecodeParams) (claims auth.Claims, err error) {
+		text, err := base64.RawURLEncoding.DecodeString(p.Token)
+		if err == nil {
+			err = json.Unmarshal(text, &claims)
+		}
+		return claims, err
+	}
+	const end = 90 * time.Minute
+	for name, c := range map[string]struct{ session, token, absolute time.Duration }{
+		"session first":  {end, 30 * 24 * time.Hour, 0},
+		"token first":    {30 * 24 * time.Hour, end, 0},
+		"only session":   {end, 0, 0},
+		"absolute first": {3 * time.Hour, 2 * time.Hour, end},
+	} {
+		for _, own := range []bool{false, true} {
+			h, now := tokenSite(t, func(config *auth.Config) {
+				config.Session.MaxAge, config.JWT.MaxAge, config.Session.AbsoluteMaxAge = c.session, c.token, c.absolute
+				if own {
+					config.JWT.Encode, config.JWT.Decode = encode, decode
+				}
+			})
+			b := newBrowser(t, h)
+			now.advance(300 * time.Millisecond)
+			check := func() {
+				t.Helper()
+				used := now.Now().Truncate(time.Second)
+				want := used.Add(end)
+				if cookie := b.cookies[sessionCookie]; !cookie.Expires.Equal(want) {
+					t.Errorf("%s: the cookie ends at %v, want %v", name, cookie.Expires, want)
+				}
+				if session, err := h.Session(b.request("/")); err != nil || session == nil || !session.Expires.Equal(want) {
+					t.Errorf("%s: server code sees %+v, %v, want the end %v", name, session, err, want)
+				}
+				b.wantSession(want.UTC().Format("2006-01-02T15:04:05.000Z"))
+				if own {
+					return
+				}
+				if exp, _ := claimsOf(t, b.token(), now.Now).Time("exp"); !exp.Equal(want) {
+					t.Errorf("%s: the token ends at %v, want %v", name, exp, want)
+				}
+			}
+			b.signIn()
+			check()
+			if c.absolute == 0 {
+				now.advance(80 * time.Minute)
+				b.session() // in use, so it goes on
+				check()
+			}
+			now.advance(end + 16*time.Second) // clocks may differ by 15 seconds
+			if session, err := h.Session(b.request("/")); err != nil || session != nil {
+				t.Errorf("%s, own functions: %v: after idleness the server sees %+v, %v", name, own, session, err)
+			}
+			b.wantNoSession()
+		}
+	}
+}
+
+// TestTokenOfAuthJSIsReadAsBefore: a token of Auth.js says itself when it ends.
+func TestTokenOfAuthJSIsReadAsBefore(t *testing.T) {
+	t.Parallel()
+	h, now := tokenSite(t, func(c *auth.Config) { c.Session.MaxAge = time.Hour })
+	token, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "1", "name": "Ada"}, Secrets: []string{secret}, Salt: sessionCookie, Now: now.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now.advance(2 * time.Hour)
+	b := newBrowser(t, h)
+	b.cookies[sessionCookie] = &http.Cookie{Name: sessionCookie, Value: token}
+	b.wantSession(`"name":"Ada"`)
+	now.advance(61 * time.Minute) // it has been replaced by one of our tokens
+	b.wantNoSession()
 }
