@@ -61,6 +61,9 @@ func compile(c Config, share func(c *Config, origin string) *shared) (*engine, [
 		e.origin = wire.OriginOf(u)
 	}
 	e.shared = share(&e.config, e.origin)
+	if e.store != nil {
+		e.store.extensions = e.extensions
+	}
 	e.sealer = &began.Sealer{Clock: c.Clock, Random: c.Random, Secrets: c.JWT.Secret, Keys: e.keys, CSRF: e.csrfKeys, Spent: e.spent}
 	e.oauth = map[string]*oauthClient{}
 	e.otherWays = c.Callbacks.NoOtherWayIn != nil

@@ -218,6 +218,96 @@ func TestDatabaseSession(t *testing.T) {
 	}
 }
 
+// frozen is a store whose reads show sessions as they were at first: the reads
+// began before any write.
+type frozen struct {
+	*store
+	first adapter.Session
+}
+
+func (f frozen) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+	found, err := f.store.GetSessionAndUser(ctx, token)
+	if found != nil {
+		found.Session = f.first
+	}
+	return found, err
+}
+
+// TestConcurrentReadsExtendOnce: of concurrent requests with a session that is
+// due, one extends it, and no other waits for it. One that fails leaves the
+// session to the next. With an UpdateAge of zero, every access extends.
+func TestConcurrentReadsExtendOnce(t *testing.T) {
+	t.Parallel()
+	for name, serve := range map[string]func(config auth.Config) http.Handler{
+		"New": func(config auth.Config) http.Handler { return newHandler(t, config) },
+		"Raw": func(config auth.Config) http.Handler { return eachTime(true, func() auth.Config { return config }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, s := newClock(), newStore()
+			s.users["u"] = adapter.User{ID: "u", Email: "ada@example.com"}
+			s.sessions["s"] = adapter.Session{SessionToken: "s", UserID: "u", Expires: c.Now().Add(8 * time.Hour)}
+			store := &frozen{s, s.sessions["s"]}
+			begun, release := make(chan struct{}, 100), make(chan error)
+			s.before = func(method string, _ ...any) error {
+				if method != "updateSession" {
+					return nil
+				}
+				begun <- struct{}{}
+				return <-release
+			}
+			config := auth.Config{
+				Secret: []string{secret}, URL: origin, Logger: slog.New(slog.DiscardHandler), Adapter: store, Clock: c.Now,
+				Session: auth.SessionConfig{MaxAge: 10 * time.Hour, UpdateAge: new(time.Hour)},
+			}
+			h := serve(config)
+			read := func() *reply {
+				b := newBrowser(t, h)
+				b.cookies[sessionCookie] = &http.Cookie{Name: sessionCookie, Value: "s"}
+				return b.get("/auth/session")
+			}
+			extending := func(err error, status int) {
+				t.Helper()
+				done := make(chan *reply)
+				go func() { done <- read() }()
+				<-begun
+				for range 16 { // these would hang if they waited
+					if res := read(); !strings.Contains(res.body, "ada@example.com") {
+						t.Errorf("beside the one that extends: %s", res.body)
+					}
+				}
+				release <- err
+				if res := <-done; res.StatusCode != status {
+					t.Errorf("the one that extends: status %d, want %d", res.StatusCode, status)
+				}
+				if len(begun) != 0 {
+					t.Errorf("%d more requests extend the session", len(begun))
+				}
+			}
+			extending(errors.New("down"), http.StatusServiceUnavailable)
+			extending(nil, http.StatusOK)
+			for range 4 { // they have read the session before it was extended
+				read()
+			}
+			if len(begun) != 0 {
+				t.Errorf("%d late requests extend the session again", len(begun))
+			}
+			c.advance(time.Hour)
+			extending(nil, http.StatusOK)
+
+			config.Session.UpdateAge = new(time.Duration)
+			h = serve(config)
+			close(release)
+			for range 3 {
+				read()
+			}
+			if len(begun) != 3 {
+				t.Errorf("%d of 3 accesses extend the session with an UpdateAge of zero", len(begun))
+			}
+		})
+	}
+}
+
 // TestTokenSession: a session in chunks survives growing and shrinking, and the
 // expiry moves with each reading.
 func TestTokenSession(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 	"sync"
+	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
@@ -27,6 +28,8 @@ type shared struct {
 	spent *began.Spent
 	// lineage remembers which session tokens were signed out.
 	lineage *lineage
+	// extensions are the database sessions that were extended.
+	extensions *extensions
 
 	mu sync.Mutex
 	// issuers hold the metadata and keys of providers.
@@ -34,7 +37,10 @@ type shared struct {
 }
 
 func newShared() *shared {
-	return &shared{keys: new(jwt.Keys), spent: began.NewSpent(), lineage: newLineage(), issuers: recent[issuerKey, *oauth.Issuer]{max: maxIssuers}}
+	return &shared{
+		keys: new(jwt.Keys), spent: began.NewSpent(), lineage: newLineage(), issuers: recent[issuerKey, *oauth.Issuer]{max: maxIssuers},
+		extensions: &extensions{at: recent[extension, *time.Time]{max: maxExtensions}},
+	}
 }
 
 // unshared makes the shared part of a Handler, which is made once.

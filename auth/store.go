@@ -20,6 +20,8 @@ type store struct {
 	trace   func(ctx context.Context, call string)
 	clock   func() time.Time
 	session SessionConfig
+	// extensions are those of this process.
+	extensions *extensions
 
 	// The optional interfaces of the adapter; nil if the adapter does not have
 	// them.
@@ -130,7 +132,7 @@ func (s *store) sessionAndUser(ctx context.Context, token string) (*adapter.Sess
 }
 
 // liveSession returns what sessionAndUser returns, and extends the session, at
-// most once per UpdateAge.
+// most once per UpdateAge in this process.
 func (s *store) liveSession(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 	stored, err := s.sessionAndUser(ctx, token)
 	if err != nil || stored == nil {
@@ -141,9 +143,14 @@ func (s *store) liveSession(ctx context.Context, token string) (*adapter.Session
 	if extended := stored.Session.Expires.Add(-s.session.MaxAge); extended.Add(*s.session.UpdateAge).After(now) || s.session.AbsoluteMaxAge > 0 && !until.After(stored.Session.Expires) {
 		return stored, nil
 	}
+	begun, failed := s.extensions.begin(s.adapter, stored.Session, now, *s.session.UpdateAge)
+	if !begun {
+		return stored, nil
+	}
 	s.trace(ctx, "adapter_updateSession")
 	updated, err := fromAdapter(s.adapter.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: token, Expires: adapter.To(until)}))
 	if err != nil || updated == nil { // it was deleted while it was being read
+		failed()
 		return nil, err
 	}
 	stored.Session.Expires = updated.Expires

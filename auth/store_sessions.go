@@ -4,12 +4,51 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"reflect"
+	"sync"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 var errNoSessionLists = fmt.Errorf("auth: the adapter can't list sessions: %w", adapter.ErrUnsupported)
+
+// maxExtensions is the number of extensions that are remembered.
+const maxExtensions = 1 << 12
+
+// extensions remembers which sessions this process has extended, so that of
+// concurrent requests only one extends a session, and no other waits for it.
+type extensions struct {
+	mu sync.Mutex
+	at recent[extension, *time.Time]
+}
+
+// extension names a session and the expiry that is moved.
+type extension struct {
+	adapter any
+	token   string
+	expires int64
+}
+
+// begin reports whether the caller has to extend the session: nobody has within
+// the last updateAge. The caller calls failed if it could not.
+func (x *extensions) begin(a adapter.Adapter, s adapter.Session, now time.Time, updateAge time.Duration) (begun bool, failed func()) {
+	if updateAge == 0 || !reflect.ValueOf(a).Comparable() {
+		return true, func() {}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	at := x.at.get(extension{a, s.SessionToken, s.Expires.UnixNano()}, func() *time.Time { return new(time.Time) })
+	if now.Before(at.Add(updateAge)) {
+		return false, nil
+	}
+	*at = now
+	return true, func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		*at = time.Time{}
+	}
+}
 
 // sessionsOf lists the sessions of a user, expired ones among them.
 func (s *store) sessionsOf(ctx context.Context, userID string) ([]adapter.Session, error) {
