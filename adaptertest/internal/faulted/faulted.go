@@ -29,19 +29,23 @@ const (
 	AbandonTime = 100 * time.Millisecond
 	// RecoveryTime limits the recovery from a lost connection.
 	RecoveryTime = 15 * time.Second
-	// DownTime is the deadline of a call while the store is down, and
-	// DownAttempts is the number of attempts.
-	DownTime     = 300 * time.Millisecond
+	// DownTime is the deadline of a call while the store is down.
+	DownTime = 300 * time.Millisecond
+	// DownAttempts is the number of attempts while the store is down.
 	DownAttempts = 50
 	// HeldTime is the deadline of a call whose answer is held.
 	HeldTime = 100 * time.Millisecond
 )
 
-var BreakingFaults = []fault.Kind{fault.FailRequest, fault.LoseReply, fault.CutReply, fault.Cut, fault.Down, fault.HalfClose}
+// BreakingFaults are the kinds of fault with which a call may fail.
+var BreakingFaults = []fault.Kind{
+	fault.FailRequest, fault.LoseReply, fault.CutReply, fault.Cut, fault.Down, fault.HalfClose,
+}
 
 // VisibleWrites are the methods whose changes a snapshot shows.
 var VisibleWrites = kit.MethodsThat(func(m kit.Method) bool { return m.Write })
 
+// Lookups are the methods that only read.
 var Lookups = []string{
 	"GetUser", "GetUserByEmail", "GetUserByAccount", "GetAccount", "GetSessionAndUser", "GetAuthenticator", "ListAuthenticatorsByUserID",
 	"ListAccountsByUserID", "ListSessionsByUserID",
@@ -68,6 +72,7 @@ func Inject(c *kit.Context, control fault.Control, kind fault.Kind, step int) fa
 	return i
 }
 
+// IsHit reports whether the fault has struck.
 func IsHit(i fault.Injection) bool {
 	select {
 	case <-i.Hit():
@@ -284,7 +289,9 @@ func Effect(c *kit.Context, x Case) (done bool, neither []string) {
 
 // EffectOn is effect for a store in the state of the model. It also returns the
 // state after the call.
-func EffectOn(c *kit.Context, m *model.Model, look kit.Keys, k kit.Call) (next *model.Model, done bool, neither []string) {
+func EffectOn(
+	c *kit.Context, m *model.Model, look kit.Keys, k kit.Call,
+) (next *model.Model, done bool, neither []string) {
 	next = m.Clone()
 	if _, err := k.Do(c.Ctx, next); err != nil {
 		c.Fatalf("the model fails: %v", err)
@@ -292,7 +299,7 @@ func EffectOn(c *kit.Context, m *model.Model, look kit.Keys, k kit.Call) (next *
 	before, after := SnapshotOfModel(c, m, look), SnapshotOfModel(c, next, look)
 	more := Looks
 	for end := time.Now().Add(c.Harness().Declarations.EventualReads); ; kit.Pause(c, time.Millisecond) {
-		got, err := kit.Snapshot(c, c.Ctx, kit.Witness(c), look)
+		got, err := kit.Snapshot(c.Ctx, c, kit.Witness(c), look)
 		if err != nil {
 			return next, false, []string{err.Error()}
 		}
@@ -316,8 +323,9 @@ func EffectOn(c *kit.Context, m *model.Model, look kit.Keys, k kit.Call) (next *
 	}
 }
 
+// SnapshotOfModel makes the lookups of a model.
 func SnapshotOfModel(c *kit.Context, m *model.Model, look kit.Keys) []kit.Lookup {
-	seen, err := kit.Snapshot(c, c.Ctx, m, look)
+	seen, err := kit.Snapshot(c.Ctx, c, m, look)
 	if err != nil {
 		c.Fatalf("the model fails: %v", err)
 	}
@@ -346,7 +354,7 @@ func WritesFromElsewhere(c *kit.Context, a adapter.Adapter, k *kit.Fixture) erro
 	ctx, cancel := context.WithTimeout(c.Ctx, OpenTime)
 	defer cancel()
 	look := k.Keys()
-	seen, err := kit.Snapshot(c, ctx, a, look)
+	seen, err := kit.Snapshot(ctx, c, a, look)
 	if err != nil {
 		return err
 	}
@@ -390,6 +398,7 @@ func WritesFromElsewhere(c *kit.Context, a adapter.Adapter, k *kit.Fixture) erro
 	return nil
 }
 
+// KindName is the kind of fault in words.
 func KindName(k fault.Kind) string {
 	names := map[fault.Kind]string{
 		fault.FailRequest: "a failed request", fault.LoseReply: "a lost reply", fault.HoldReply: "a held reply", fault.Stall: "a stalled store",
@@ -428,7 +437,8 @@ func ListFails(c *kit.Context, list kit.Call, want any) {
 			if err != nil {
 				c.Fatalf("Inject: %v", err)
 			}
-			got, err := Bounded(c, LimitWith(kind), func(c *kit.Context) (any, error) { return list.Do(c.Ctx, c.Adapter) })
+			got, err := Bounded(c, LimitWith(kind),
+				func(c *kit.Context) (any, error) { return list.Do(c.Ctx, c.Adapter) })
 			hit = IsHit(i) || err != nil && WillBeHit(i)
 			i.Release()
 			Mend(c, control)

@@ -163,13 +163,13 @@ const (
 
 const (
 	// MachineTime limits the search for a difference in a run of one round.
-	// ShrinkTime limits the search for a shorter sequence.
 	MachineTime = 3 * time.Second
-	ShrinkTime  = 2 * time.Second
-	// FewestSequences is the number of sequences that are tried even on a slow
-	// machine, and FewestShrinks is the number of shorter ones.
+	// ShrinkTime limits the search for a shorter sequence.
+	ShrinkTime = 2 * time.Second
+	// FewestSequences is the number of sequences that are tried even on a slow machine.
 	FewestSequences = 5
-	FewestShrinks   = 500
+	// FewestShrinks is the number of shorter sequences that are tried.
+	FewestShrinks = 500
 )
 
 // The limits of the pairs of calls, for each round of the run: the time at the barrier and
@@ -205,9 +205,9 @@ const (
 	// again.
 	ListedTogether = 16
 	// ListsBeside is the number of lists that are read beside changes: two changes or more
-	// since the list before. In the quick form or on a busy machine it is at least
-	// FewestBeside.
-	ListsBeside  = 60
+	// since the list before.
+	ListsBeside = 60
+	// FewestBeside is that number in the quick form or on a busy machine.
 	FewestBeside = 12
 )
 

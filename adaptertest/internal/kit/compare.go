@@ -30,6 +30,7 @@ func (c *Context) Absent(what string, record any, err error) bool {
 	return false
 }
 
+// IsNilRecord reports whether a result holds no record.
 func IsNilRecord(record any) bool {
 	v := reflect.ValueOf(record)
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()

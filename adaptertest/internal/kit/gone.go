@@ -28,7 +28,7 @@ func ReallyGone(c *Context, what string, r Record) {
 // NothingOf returns an error that names the records that are found under the
 // keys.
 func NothingOf(c *Context, look Keys) error {
-	seen, err := Snapshot(c, c.Ctx, c.Raw, look)
+	seen, err := Snapshot(c.Ctx, c, c.Raw, look)
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (r *Run) Check(ctx context.Context, k Check) Finding {
 	c := r.NewContext(k.ID)
 	timeout := r.clauseTimeout()
 	var b *UninvolvedUser
-	finished := phase(c, ctx, timeout, "opening the adapter", func() {
+	finished := phase(ctx, c, timeout, "opening the adapter", func() {
 		openAdapter(c)
 		c.Requires(k.Requires...)
 		for _, a := range k.Needs {
@@ -130,13 +130,13 @@ func (r *Run) Check(ctx context.Context, k Check) Finding {
 		b = addUninvolved(c)
 	})
 	if finished && GoesOn(c) {
-		finished = phase(c, ctx, timeout, "the clause", func() { k.Test(c) })
+		finished = phase(ctx, c, timeout, "the clause", func() { k.Test(c) })
 	}
 	if c.leftOut > 0 {
 		c.Notef("the store is slow: up to %d cases were left out", c.leftOut)
 	}
 	if finished && c.outcome == "" && !c.UninvolvedGone && c.Raw != nil {
-		finished = phase(c, ctx, timeout, "comparing the uninvolved user", func() {
+		finished = phase(ctx, c, timeout, "comparing the uninvolved user", func() {
 			if c.asked {
 				Faults(c).Heal()
 			}
@@ -144,7 +144,7 @@ func (r *Run) Check(ctx context.Context, k Check) Finding {
 		})
 	}
 	if finished {
-		cleanUp(c, ctx)
+		cleanUp(ctx, c)
 	}
 	return finding(c)
 }
@@ -219,8 +219,8 @@ const cleanUpTimeout = 30 * time.Second
 
 // cleanUp lets the harness clean up. It makes no calls that the watchdog could see
 // return, so over a slow store it has the time-out of a clause.
-func cleanUp(c *Context, ctx context.Context) {
-	phase(c, ctx, max(cleanUpTimeout, c.Harness().Timeout()), "cleaning up", c.TB.RunCleanups)
+func cleanUp(ctx context.Context, c *Context) {
+	phase(ctx, c, max(cleanUpTimeout, c.Harness().Timeout()), "cleaning up", c.TB.RunCleanups)
 }
 
 // phasePeriods is the limit of a phase that makes progress, as a multiple of
@@ -232,7 +232,7 @@ const phasePeriods = 5
 // and the stacks are then the evidence. So a slow machine does not look like a
 // stuck adapter. A phase whose calls return is cut off at its limit, and the
 // clause is then not verified.
-func phase(c *Context, ctx context.Context, timeout time.Duration, what string, f func()) bool {
+func phase(ctx context.Context, c *Context, timeout time.Duration, what string, f func()) bool {
 	limit := c.Run.limit(phasePeriods * timeout)
 	outer := ctx
 	ctx, cancel := context.WithCancel(ctx)
@@ -412,7 +412,8 @@ func (r *Run) newID() string {
 		return r.Harness.NewID()
 	}
 	a, b := rand.Uint64(), rand.Uint64()
-	return fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", uint32(a), uint16(a>>32), uint16(a>>48)&0xfff, 0x8000|uint16(b)&0x3fff, b>>16)
+	return fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", uint32(a), uint16(a>>32), uint16(a>>48)&0xfff,
+		0x8000|uint16(b)&0x3fff, b>>16)
 }
 
 // Secrets returns the strings that no error may contain.
@@ -437,10 +438,10 @@ func (r *Run) SelfCheck(ctx context.Context) error {
 	wrong := func(format string, args ...any) {
 		problems = append(problems, fmt.Errorf("adaptertest: the harness is wrong: "+format, args...))
 	}
-	finished := phase(c, ctx, r.Harness.Timeout(), "trying the harness", func() { tryHarness(c, wrong) })
+	finished := phase(ctx, c, r.Harness.Timeout(), "trying the harness", func() { tryHarness(c, wrong) })
 	if !finished {
 		return nil // the clauses report it
 	}
-	cleanUp(c, ctx)
+	cleanUp(ctx, c)
 	return errors.Join(problems...)
 }

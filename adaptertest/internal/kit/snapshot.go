@@ -47,7 +47,7 @@ func (l Lookup) String() string {
 
 // Snapshot makes every lookup that the adapter has, for the keys and for the
 // owners of the found records.
-func Snapshot(c *Context, ctx context.Context, a adapter.Adapter, k Keys) ([]Lookup, error) {
+func Snapshot(ctx context.Context, c *Context, a adapter.Adapter, k Keys) ([]Lookup, error) {
 	var seen []Lookup
 	var failed error
 	look := func(method string, arg any, call func() (any, error)) {
@@ -160,7 +160,8 @@ func unlikeLists[T any](c *Context, got any, want []T) string {
 	if len(missing) == 0 && len(rest) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("got %d records, want %d; missing: %s; not expected: %s", len(list), len(want), diff.Show(missing), diff.Show(rest))
+	return fmt.Sprintf("got %d records, want %d; missing: %s; not expected: %s", len(list), len(want),
+		diff.Show(missing), diff.Show(rest))
 }
 
 // listKey is the key of a record of a list: records with different keys differ.

@@ -35,8 +35,10 @@ type Stored struct {
 	Find func(text string) (any, error)
 }
 
+// ExampleDomain ends the addresses that a clause makes.
 const ExampleDomain = "@bücher.example"
 
+// TextFields are the fields that hold text.
 var TextFields = []TextField{
 	{Name: "User.ID", Key: true, Alone: true, Chosen: true, Methods: []string{"CreateUser", "GetUser"},
 		Put: func(c *Context, _, s string) (*Stored, error) {

@@ -30,6 +30,7 @@ type sequentialSpec struct {
 	next func(c *kit.Context, state any, m Operation) []any
 }
 
+// CheckHistories makes histories of each kind, and judges them.
 func CheckHistories(c *kit.Context) {
 	handles := kit.Handles(c)
 	if c.Harness().Declarations.EventualReads > 0 {
@@ -93,7 +94,8 @@ func oneHistory(c *kit.Context, p *pair.Runner, r sequentialSpec, handles []adap
 	made := slices.Concat(histories...)
 	switch judgeHistory(c, r, state, made) {
 	case history.Impossible:
-		c.Fatalf("no sequence of these calls on one %s, which began as %v, explains their results\n%s", r.name, state, HistoryText(made))
+		c.Fatalf("no sequence of these calls on one %s, which began as %v, explains their results\n%s", r.name, state,
+			HistoryText(made))
 	case history.Unknown:
 		c.Notef("a history of the %s was too long to judge", r.name)
 	}

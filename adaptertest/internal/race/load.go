@@ -181,14 +181,17 @@ func together(c *kit.Context, a adapter.Adapter, k *kit.Fixture, turn int) error
 	}
 	p := &pass{c: c, ctx: c.Ctx, a: a}
 	p.makes(kit.UpdateUser(kit.UserUpdate(c, k.User.ID, []string{kit.UserFields[turn/2%len(kit.UserFields)]})))
-	p.makes(kit.UpdateSession(adapter.SessionUpdate{SessionToken: k.Session.SessionToken, Expires: adapter.To(c.Instant(time.Hour))}))
+	p.makes(kit.UpdateSession(adapter.SessionUpdate{
+		SessionToken: k.Session.SessionToken, Expires: adapter.To(c.Instant(time.Hour)),
+	}))
 	p.makes(kit.UpdateCounter(k.Authenticator.CredentialID, k.Authenticator.Counter+2))
-	p.makes(kit.UpdateAccount(kit.AccountUpdate(c, k.Account.Key(), []string{kit.AccountFields[turn/2%len(kit.AccountFields)]})))
+	p.makes(kit.UpdateAccount(kit.AccountUpdate(c, k.Account.Key(),
+		[]string{kit.AccountFields[turn/2%len(kit.AccountFields)]})))
 	return p.err
 }
 
 // NormalCalls makes calls that must succeed.
-func NormalCalls(c *kit.Context, ctx context.Context, a adapter.Adapter) error {
+func NormalCalls(ctx context.Context, c *kit.Context, a adapter.Adapter) error {
 	p := &pass{c: c, ctx: ctx, a: a}
 	if !c.Works("CreateUser") {
 		t := c.NewToken()

@@ -54,7 +54,7 @@ func (k *contended) model(c *kit.Context) *model.Model {
 
 // keys returns the keys of all records, except verification tokens.
 func (k *contended) keys() kit.Keys {
-	look := k.Fixture.Keys()
+	look := k.Keys()
 	look.Users = append(look.Users, k.other.ID)
 	look.Emails = append(look.Emails, k.other.Email, k.email)
 	look.Credentials = append(look.Credentials, k.twin.CredentialID)
@@ -88,7 +88,9 @@ func (k *contended) writesOf(c *kit.Context, caller int) []kit.Call {
 		kit.LinkAccount(account),
 		kit.UnlinkAccount(k.Account.Key()),
 		kit.CreateSession(session),
-		kit.UpdateSession(adapter.SessionUpdate{SessionToken: k.Session.SessionToken, Expires: adapter.To(session.Expires.Add(time.Duration(step) * time.Hour))}),
+		kit.UpdateSession(adapter.SessionUpdate{
+			SessionToken: k.Session.SessionToken, Expires: adapter.To(session.Expires.Add(time.Duration(step) * time.Hour)),
+		}),
 		kit.DeleteSession(k.Session.SessionToken),
 		kit.CreateToken(token),
 		kit.UseToken(k.Token.Key()),
@@ -108,14 +110,17 @@ func (k *contended) writesOf(c *kit.Context, caller int) []kit.Call {
 		calls = append(calls, kit.DeleteAuthenticator(k.User.ID, k.twin.CredentialID, false))
 	}
 	if k.moves {
-		calls = append(calls, kit.UpdateSession(adapter.SessionUpdate{SessionToken: k.Session.SessionToken, UserID: adapter.To(k.other.ID)}))
+		calls = append(calls, kit.UpdateSession(adapter.SessionUpdate{
+			SessionToken: k.Session.SessionToken, UserID: adapter.To(k.other.ID),
+		}))
 	}
 	return c.Working(calls)
 }
 
 // lookups returns calls that read what the writes change.
 func (k *contended) lookups(c *kit.Context) []kit.Call {
-	return c.Working(append(k.Reads(), kit.GetUserByEmail(k.email), kit.GetUserByAccount(k.NewAccount.Key()), kit.GetSession(k.NewSession.SessionToken)))
+	return c.Working(append(k.Reads(),
+		kit.GetUserByEmail(k.email), kit.GetUserByAccount(k.NewAccount.Key()), kit.GetSession(k.NewSession.SessionToken)))
 }
 
 // WritesAtOnce makes pairs of writes at the same time. They have an order.
@@ -253,7 +258,7 @@ func haveAnOrder(c *kit.Context, k *contended, h []Operation, exact bool) error 
 		h[i].Call = asAssigned(h[i])
 		look.Users = append(look.Users, createdIDs(h[i].Call)...)
 	}
-	after, err := kit.Snapshot(c, c.Ctx, c.Raw, look)
+	after, err := kit.Snapshot(c.Ctx, c, c.Raw, look)
 	if err != nil {
 		return err
 	}
@@ -411,7 +416,7 @@ func finish(c *kit.Context, a adapter.Adapter, k *contended, look kit.Keys) ([]k
 			return nil, fmt.Errorf("DeleteUser(%s): %w", id, err)
 		}
 	}
-	rest, err := kit.Snapshot(c, c.Ctx, a, look)
+	rest, err := kit.Snapshot(c.Ctx, c, a, look)
 	for i := range rest {
 		rest[i].When += " after the deletion of the users"
 	}

@@ -58,11 +58,11 @@ func HistoryText(h []Operation) string {
 
 // perform makes a call. A panic is a breach and becomes an error.
 func perform(c *kit.Context, k kit.Call, a adapter.Adapter, client, handle int, since time.Time) Operation {
-	return performWith(c, c.Ctx, k, a, client, handle, since)
+	return performWith(c.Ctx, c, k, a, client, handle, since)
 }
 
 // performWith makes a call with a context of its own.
-func performWith(c *kit.Context, ctx context.Context, k kit.Call, a adapter.Adapter, client, handle int, since time.Time) (m Operation) {
+func performWith(ctx context.Context, c *kit.Context, k kit.Call, a adapter.Adapter, client, handle int, since time.Time) (m Operation) {
 	m = Operation{Call: k, client: client, handle: handle, From: time.Since(since)}
 	defer func() {
 		if v := recover(); v != nil {
@@ -95,6 +95,7 @@ func Run(c *kit.Context, n int, arrange func(n, round int) Case) {
 	WithHeldAnswers(c, handles, round, arrange)
 }
 
+// AtBarrier makes races whose calls are released together at a barrier, and returns their number.
 func AtBarrier(c *kit.Context, handles []adapter.Adapter, n int, arrange func(n, round int) Case) (rounds int) {
 	p, stop := pair.New()
 	defer stop()
@@ -254,7 +255,7 @@ func oneAtLook(c *kit.Context, handles []adapter.Adapter, calls []kit.Call, firs
 		case <-timer.C:
 		}
 	})
-	history[first] = performWith(c, ctx, calls[first], handles[0], first, 1, start)
+	history[first] = performWith(ctx, c, calls[first], handles[0], first, 1, start)
 	stopped := ctx.Tripped()
 	other()
 	<-two
@@ -361,7 +362,9 @@ func MovesBeside(c *kit.Context, deletion kit.Call, n int, userID, otherID strin
 		before[i] = c.NewSession(userID)
 		_, err := c.Raw.CreateSession(c.Ctx, before[i])
 		kit.Must(c, "CreateSession", &before[i], err)
-		k.Calls = append(k.Calls, kit.UpdateSession(adapter.SessionUpdate{SessionToken: before[i].SessionToken, UserID: adapter.To(otherID)}))
+		k.Calls = append(k.Calls, kit.UpdateSession(adapter.SessionUpdate{
+			SessionToken: before[i].SessionToken, UserID: adapter.To(otherID),
+		}))
 	}
 	k.Verify = func(h []Operation) error {
 		for i, m := range h[1:] {
@@ -370,7 +373,8 @@ func MovesBeside(c *kit.Context, deletion kit.Call, n int, userID, otherID strin
 			}
 			found, err := c.Raw.GetSessionAndUser(c.Ctx, before[i].SessionToken)
 			if err != nil || found == nil || found.Session.UserID != otherID {
-				return fmt.Errorf("a session that was moved to another user, beside %s: got %s, error %w", deletion.Method, diff.Show(found), err)
+				return fmt.Errorf("a session that was moved to another user, beside %s: got %s, error %w",
+					deletion.Method, diff.Show(found), err)
 			}
 		}
 		return nil

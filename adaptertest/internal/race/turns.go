@@ -59,7 +59,7 @@ func inTurn(c *kit.Context, k *contended, calls []kit.Call) {
 		made = append(made, kit.MadeCall{Method: h.Method, Args: h.Args, Result: h.Result, Err: h.Err})
 		h.Call = asAssigned(h)
 		look.Users = append(look.Users, createdIDs(h.Call)...)
-		got, err := kit.Snapshot(c, c.Ctx, c.Raw, look)
+		got, err := kit.Snapshot(c.Ctx, c, c.Raw, look)
 		kit.Must(c, "a lookup after "+h.Method, &look, err)
 		why := "its outcome is not possible"
 		var next *model.Model

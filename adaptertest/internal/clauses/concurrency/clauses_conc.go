@@ -37,7 +37,8 @@ var concClauses = []kit.Check{
 			if winners == 1 || winners == 0 && err != nil {
 				return nil
 			}
-			return fmt.Errorf("%d uses, the last one after the race, got the token (%d failed), want 1", winners, failed)
+			return fmt.Errorf("%d uses, the last one after the race, got the token (%d failed), want 1", winners,
+				failed)
 		})
 		race.Run(c, 4, func(n int, x1 int) race.Case { return arrangeSamePair(c, n, x1) })
 	}},
@@ -117,7 +118,8 @@ var concClauses = []kit.Check{
 				}
 				return race.Problems(
 					oneWinner(c, h, users, race.UserID(owner), "GetUserByAccount"),
-					race.Unless(!c.Works("GetAccount") || stored == race.UserID(owner), "GetAccount says %q owns the pair, GetUserByAccount %q", stored, race.UserID(owner)))
+					race.Unless(!c.Works("GetAccount") || stored == race.UserID(owner),
+						"GetAccount says %q owns the pair, GetUserByAccount %q", stored, race.UserID(owner)))
 			}
 			return k
 		})
@@ -361,7 +363,8 @@ var concClauses = []kit.Check{
 					want = append(want, m.Args[0].(adapter.Authenticator))
 				}
 				list, err := c.Raw.ListAuthenticatorsByUserID(c.Ctx, user.ID)
-				return race.Problems(err, race.Unless(kit.EqualLists(c, list, want), "%d were created; listed are %s", len(want), diff.Show(list)))
+				return race.Problems(err,
+					race.Unless(kit.EqualLists(c, list, want), "%d were created; listed are %s", len(want), diff.Show(list)))
 			}
 			return k
 		})
@@ -424,7 +427,8 @@ var concClauses = []kit.Check{
 					return err
 				}
 				owner, err := c.Raw.GetUserByAccount(c.Ctx, account.Key())
-				return race.Problems(err, race.Unless(owner == nil, "after one more unlink the pair still finds %s", diff.Show(owner)), pairAgrees(c, account.Key()))
+				return race.Problems(err,
+					race.Unless(owner == nil, "after one more unlink the pair still finds %s", diff.Show(owner)), pairAgrees(c, account.Key()))
 			}
 			return k
 		})
@@ -513,7 +517,8 @@ func racedAuthenticator(c *kit.Context) {
 				return fmt.Errorf("GetAuthenticator: got %s, error %w", diff.Show(got), err)
 			}
 			return race.Problems(race.Unless(got.Counter == want, "the counter is %d, and %d was stored", got.Counter, want),
-				race.Unless(got.Name != nil && *got.Name == name, "the name is %s, and %q was stored", diff.Show(got.Name), name))
+				race.Unless(got.Name != nil && *got.Name == name, "the name is %s, and %q was stored",
+					diff.Show(got.Name), name))
 		}}
 	})
 }
@@ -526,7 +531,9 @@ func pairsOfWrites(c *kit.Context, handles []adapter.Adapter) {
 	writes := func(of *kit.Fixture, round int) []kit.Call {
 		return c.Working([]kit.Call{
 			kit.UpdateUser(kit.UserUpdate(c, of.User.ID, kit.UserFields)),
-			kit.UpdateSession(adapter.SessionUpdate{SessionToken: of.Session.SessionToken, Expires: adapter.To(c.Instant(time.Hour))}),
+			kit.UpdateSession(adapter.SessionUpdate{
+				SessionToken: of.Session.SessionToken, Expires: adapter.To(c.Instant(time.Hour)),
+			}),
 			kit.UpdateCounter(of.Authenticator.CredentialID, of.Authenticator.Counter+int64(round)+1),
 			// New records of one user.
 			kit.LinkAccount(c.NewAccount(k[0].User.ID)),
@@ -580,7 +587,9 @@ func exchangeSessions(c *kit.Context) error {
 	users := kit.SomeUsers(c, 2)
 	sessions := []adapter.Session{c.Session(users[0].ID), c.Session(users[1].ID)}
 	move := func(session, to int) kit.Call {
-		return kit.UpdateSession(adapter.SessionUpdate{SessionToken: sessions[session].SessionToken, UserID: adapter.To(users[to].ID)})
+		return kit.UpdateSession(adapter.SessionUpdate{
+			SessionToken: sessions[session].SessionToken, UserID: adapter.To(users[to].ID),
+		})
 	}
 	p, stop := pair.New()
 	defer stop()
@@ -651,9 +660,11 @@ func racedSession(c *kit.Context) {
 			read := h[slices.IndexFunc(h, func(m race.Operation) bool { return m.Method == "GetSessionAndUser" })]
 			got, _ := read.Result.(*adapter.SessionAndUser)
 			if read.Err != nil || got == nil {
-				return fmt.Errorf("GetSessionAndUser while the session moves: got %s, error %w", diff.Show(read.Result), read.Err)
+				return fmt.Errorf("GetSessionAndUser while the session moves: got %s, error %w",
+					diff.Show(read.Result), read.Err)
 			}
-			return race.Unless(got.User.ID == got.Session.UserID, "the session of user %q came with user %q", got.Session.UserID, got.User.ID)
+			return race.Unless(got.User.ID == got.Session.UserID, "the session of user %q came with user %q",
+				got.Session.UserID, got.User.ID)
 		}}
 	})
 }
@@ -664,7 +675,9 @@ func extendedByMany(c *kit.Context, token string) {
 	minutes := 0
 	extend := func() kit.Call {
 		minutes = minutes%5000 + 1
-		return kit.UpdateSession(adapter.SessionUpdate{SessionToken: token, Expires: adapter.To(c.Instant(time.Duration(minutes) * time.Minute))})
+		return kit.UpdateSession(adapter.SessionUpdate{
+			SessionToken: token, Expires: adapter.To(c.Instant(time.Duration(minutes) * time.Minute)),
+		})
 	}
 	alone := kit.Of[*adapter.Session](c, extend())
 	race.AtBarrier(c, kit.Handles(c), kit.Racers, func(n, _ int) race.Case {
@@ -687,7 +700,8 @@ func extendedByMany(c *kit.Context, token string) {
 				stays = stays || c.Unlike(&got.Session, &want) == ""
 				failed = failed || m.Err != nil
 			}
-			return race.Unless(stays || failed, "the session expires %s, which is none of the new expiries", diff.Show(got.Session.Expires))
+			return race.Unless(stays || failed, "the session expires %s, which is none of the new expiries",
+				diff.Show(got.Session.Expires))
 		}
 		return k
 	})
@@ -735,11 +749,13 @@ func updatesBesideDeletion(c *kit.Context) {
 	if c.Works("UpdateUser") && c.Works("DeleteUser") {
 		meet(func() (update, deletion kit.Call, look kit.Keys) {
 			u := kit.RawUser(c)
-			return kit.UpdateUser(kit.UserUpdate(c, u.ID, []string{"name"})), kit.DeleteUser(u.ID), kit.Keys{Users: []string{u.ID}, Emails: []string{u.Email}}
+			return kit.UpdateUser(kit.UserUpdate(c, u.ID, []string{"name"})), kit.DeleteUser(u.ID),
+				kit.Keys{Users: []string{u.ID}, Emails: []string{u.Email}}
 		})
 	}
 	owner := kit.RawUser(c).ID
-	for _, update := range c.Working([]kit.Call{kit.UpdateCounter("", 0), kit.RenameAuthenticator("", "", ""), kit.TouchAuthenticator("", 0, 0, time.Time{})}) {
+	updates := []kit.Call{kit.UpdateCounter("", 0), kit.RenameAuthenticator("", "", ""), kit.TouchAuthenticator("", 0, 0, time.Time{})}
+	for _, update := range c.Working(updates) {
 		if !c.Works("CreateAuthenticator") || !c.Works("DeleteAuthenticator") {
 			break
 		}
@@ -808,11 +824,15 @@ func lookupsBesideDeletion(c *kit.Context, handles []adapter.Adapter) {
 	var all []lookup
 	for _, x := range []lookup{
 		{"GetUserByEmail", kit.UserRecord, func(u *adapter.User, _ kit.Record) kit.Call { return kit.GetUserByEmail(u.Email) }},
-		{"GetUserByAccount", kit.AccountRecord, func(_ *adapter.User, r kit.Record) kit.Call { return kit.GetUserByAccount(r.Account) }},
+		{"GetUserByAccount", kit.AccountRecord, func(_ *adapter.User, r kit.Record) kit.Call {
+			return kit.GetUserByAccount(r.Account)
+		}},
 		{"GetSessionAndUser", kit.SessionRecord, func(_ *adapter.User, r kit.Record) kit.Call { return kit.GetSession(r.Key) }},
 		{"ListAccountsByUserID", kit.AccountRecord, func(u *adapter.User, _ kit.Record) kit.Call { return kit.ListAccounts(u.ID) }},
 		{"ListSessionsByUserID", kit.SessionRecord, func(u *adapter.User, _ kit.Record) kit.Call { return kit.ListSessions(u.ID) }},
-		{"ListAuthenticatorsByUserID", kit.AuthenticatorRecord, func(u *adapter.User, _ kit.Record) kit.Call { return kit.ListAuthenticators(u.ID) }},
+		{"ListAuthenticatorsByUserID", kit.AuthenticatorRecord, func(u *adapter.User, _ kit.Record) kit.Call {
+			return kit.ListAuthenticators(u.ID)
+		}},
 	} {
 		if c.Works(x.method) && c.Works(kit.KindOf(x.of).Create) && c.Works("DeleteUser") {
 			all = append(all, x)
@@ -842,7 +862,8 @@ func lookupsBesideDeletion(c *kit.Context, handles []adapter.Adapter) {
 					found = &s.User
 				}
 				if found != nil && c.Unlike(found, user) != "" {
-					return fmt.Errorf("%s, beside a deletion of the user: got %s, want %s or nothing", m.Method, diff.Show(found), diff.Show(user))
+					return fmt.Errorf("%s, beside a deletion of the user: got %s, want %s or nothing", m.Method,
+						diff.Show(found), diff.Show(user))
 				}
 			}
 			return nil
@@ -885,7 +906,8 @@ func raceForToken(c *kit.Context, judge func(t adapter.VerificationToken, h []ra
 // ones are refused or replace it, it can be used once.
 func arrangeSamePair(c *kit.Context, n, _ int) race.Case {
 	t := c.NewToken()
-	return race.Case{Exact: true, Calls: slices.Repeat([]kit.Call{kit.CreateToken(t)}, n), Verify: func(h []race.Operation) error {
+	calls := slices.Repeat([]kit.Call{kit.CreateToken(t)}, n)
+	return race.Case{Exact: true, Calls: calls, Verify: func(h []race.Operation) error {
 		created := slices.ContainsFunc(h, func(m race.Operation) bool { return m.Err == nil })
 		uses := 0
 		for range 3 {
@@ -897,7 +919,8 @@ func arrangeSamePair(c *kit.Context, n, _ int) race.Case {
 				uses++
 			}
 		}
-		return race.Unless(uses == 1 || uses == 0 && !created, "a pair that was created by several calls at once could be used %d times", uses)
+		return race.Unless(uses == 1 || uses == 0 && !created,
+			"a pair that was created by several calls at once could be used %d times", uses)
 	}}
 }
 
@@ -914,7 +937,8 @@ func oneWinner(c *kit.Context, h []race.Operation, users []*adapter.User, owner,
 		}
 		winner = users[i].ID
 	}
-	return race.Unless(winner == "" || winner == owner, "user %q succeeded, %s says the owner is %q", winner, lookup, owner)
+	return race.Unless(winner == "" || winner == owner, "user %q succeeded, %s says the owner is %q", winner, lookup,
+		owner)
 }
 
 func accountOwner(c *kit.Context, key adapter.AccountKey) (string, error) {
@@ -935,7 +959,8 @@ func pairAgrees(c *kit.Context, key adapter.AccountKey) error {
 		return err
 	}
 	owner, err := c.Raw.GetUserByAccount(c.Ctx, key)
-	return race.Problems(err, race.Unless(err != nil || race.UserID(owner) == stored, "GetAccount says %q owns the pair, GetUserByAccount %q", stored, race.UserID(owner)))
+	return race.Problems(err,
+		race.Unless(err != nil || race.UserID(owner) == stored, "GetAccount says %q owns the pair, GetUserByAccount %q", stored, race.UserID(owner)))
 }
 
 // oneHolder judges a race for an address among users and new users.

@@ -256,7 +256,7 @@ func looksAroundWrites(c *kit.Context, writer, reader adapter.Adapter) {
 	k := kit.NewFixture(c, writer)
 	m, look := faulted.ModelOf(k, c), k.Keys()
 	compare := func(when string) {
-		got, err := kit.Snapshot(c, c.Ctx, reader, look)
+		got, err := kit.Snapshot(c.Ctx, c, reader, look)
 		kit.Must(c, "a lookup "+when, got, err)
 		for _, d := range kit.Differences(c, got, faulted.SnapshotOfModel(c, m, look)) {
 			c.Errorf("%s: %s", when, d)
@@ -312,7 +312,7 @@ func twoStoresShareNothing(c *kit.Context) {
 	}
 	mine := kit.NewFixture(c, c.Adapter).Keys()
 	for i, a := range []adapter.Adapter{c.Adapter, other} { // what the first reads may go into a cache
-		seen, err := kit.Snapshot(c, c.Ctx, a, mine)
+		seen, err := kit.Snapshot(c.Ctx, c, a, mine)
 		for _, s := range kit.Must(c, "a lookup", seen, err) {
 			if i > 0 && !kit.IsNothing(s.Record) {
 				c.Errorf("%s through an adapter over another store: got %s, want absent", s, diff.Show(s.Record))
@@ -639,7 +639,8 @@ func readsUnderWayHideNoWrite(c *kit.Context) {
 			}
 			got = kit.MustRecord(c, method, got, err)
 			if got.Name == nil || *got.Name != *name {
-				c.Fatalf("%s: %s after UpdateUser had returned: got the name %s, want %q", how, method, diff.Show(got.Name), *name)
+				c.Fatalf("%s: %s after UpdateUser had returned: got the name %s, want %q", how, method,
+					diff.Show(got.Name), *name)
 			}
 		}
 	}
@@ -866,7 +867,8 @@ func randomSequences(c *kit.Context, handles int) {
 	if again == 0 {
 		sequence = fmt.Sprintf("and not after the same calls in a store opened afresh: the difference depends on what %d earlier sequences left behind, or on chance", before)
 	}
-	c.Fatalf("%s: %s; after these calls, %s:\n  %s", found.broken(), found.wrong, sequence, kit.OneEachLine(found.calls))
+	c.Fatalf("%s: %s; after these calls, %s:\n  %s", found.broken(), found.wrong, sequence,
+		kit.OneEachLine(found.calls))
 }
 
 // handlesOf returns one or two handles of the store that raw is opened on.

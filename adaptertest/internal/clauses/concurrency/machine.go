@@ -288,7 +288,7 @@ func (m *machine) compareAll(t *rapid.T) {
 			look.Sessions = append(look.Sessions, token)
 		}
 	}
-	got, err := kit.Snapshot(m.c, m.c.Ctx, a, look)
+	got, err := kit.Snapshot(m.c.Ctx, m.c, a, look)
 	if err != nil {
 		m.differ(t, "%v", err)
 	}

@@ -31,7 +31,8 @@ var ctxClauses = []kit.Check{
 				start := time.Now()
 				record, err := m.Do(ended, c.Adapter)
 				if !errors.Is(err, ended.Err()) {
-					c.Errorf("%s with a context that has ended: got %s, error %v; want an error that matches %q", m.Method, diff.Show(record), err, ended.Err())
+					c.Errorf("%s with a context that has ended: got %s, error %v; want an error that matches %q",
+						m.Method, diff.Show(record), err, ended.Err())
 				}
 				if took := time.Since(start); took > faulted.Grace {
 					c.Errorf("%s with a context that has ended took %v", m.Method, took)
@@ -73,7 +74,8 @@ var ctxClauses = []kit.Check{
 					}
 					hits++
 					if took > stallTime+faulted.Grace {
-						c.Errorf("%s, with a store that stalls at step %d and a deadline of %v, took %v", method, step, stallTime, took)
+						c.Errorf("%s, with a store that stalls at step %d and a deadline of %v, took %v", method,
+							step, stallTime, took)
 					}
 					if !errors.Is(err, context.DeadlineExceeded) {
 						c.Errorf("%s, with a store that stalls at step %d: got error %v, want context.DeadlineExceeded", method, step, err)
@@ -136,7 +138,7 @@ var ctxClauses = []kit.Check{
 		c.Parallel(5, func(int) {
 			for range max(2, c.Rounds(10)) {
 				ctx, cancel := context.WithTimeout(c.Ctx, kit.Deadline)
-				err := race.NormalCalls(c, ctx, limited)
+				err := race.NormalCalls(ctx, c, limited)
 				cancel()
 				if err != nil {
 					c.Fatalf("after calls that were cancelled: %v", err)
@@ -247,7 +249,7 @@ func cancelLookups(c *kit.Context, during *pair.Canceller) {
 
 // see makes all lookups of the fixture.
 func see(c *kit.Context, k *kit.Fixture) []kit.Lookup {
-	seen, err := kit.Snapshot(c, c.Ctx, c.Raw, k.Keys())
+	seen, err := kit.Snapshot(c.Ctx, c, c.Raw, k.Keys())
 	return kit.Must(c, "a lookup", seen, err)
 }
 
@@ -299,7 +301,8 @@ func endsBehindStalled(c *kit.Context, control fault.Control, method string) (hi
 			defer cancel()
 			_, _ = within(c, ctx, stallTime+faulted.Grace, behind[i], control)
 			if took := time.Since(start); took > stallTime+faulted.Grace {
-				c.Errorf("%s, with a deadline of %v, while a call of %s stalls, took %v", behind[i].Method, stallTime, method, took)
+				c.Errorf("%s, with a deadline of %v, while a call of %s stalls, took %v", behind[i].Method, stallTime,
+					method, took)
 			}
 		})
 	}
@@ -316,7 +319,8 @@ func tookEffect(c *kit.Context, k *kit.Fixture, m *model.Model, w kit.Call, reco
 	case "UseVerificationToken":
 		rest := c.UseToken(k.Token.Key())
 		if err == nil && (rest != nil || kit.IsNilRecord(record)) {
-			c.Fatalf("UseVerificationToken was cancelled under way and succeeded with %s; another use got %s", diff.Show(record), diff.Show(rest))
+			c.Fatalf("UseVerificationToken was cancelled under way and succeeded with %s; another use got %s",
+				diff.Show(record), diff.Show(rest))
 		}
 		return
 	case "CreateVerificationToken":
@@ -336,7 +340,8 @@ func tookEffect(c *kit.Context, k *kit.Fixture, m *model.Model, w kit.Call, reco
 		return
 	}
 	if _, done, neither := faulted.EffectOn(c, m, k.Keys(), w); !done {
-		c.Fatalf("%s was cancelled under way and succeeded with %s, and yet the store is not as it should be: %v", w.Method, diff.Show(record), neither)
+		c.Fatalf("%s was cancelled under way and succeeded with %s, and yet the store is not as it should be: %v",
+			w.Method, diff.Show(record), neither)
 	}
 }
 
@@ -448,7 +453,8 @@ func abandonMethod(c *kit.Context, a adapter.Adapter, control fault.Control, k *
 				heeds = false // there is no such step
 				if errors.Is(err, context.DeadlineExceeded) {
 					cancel()
-					c.Fatalf("%s, after calls that were cancelled, is not done after %v: %v", method, faulted.RecoveryTime, err)
+					c.Fatalf("%s, after calls that were cancelled, is not done after %v: %v", method,
+						faulted.RecoveryTime, err)
 				}
 			}
 			hold.Release()
@@ -546,7 +552,8 @@ func judgeCancelled(c *kit.Context, x faulted.Case, how string) {
 		done, neither = look()
 	}
 	if len(neither) > 0 {
-		c.Fatalf("%s, %s, error %v: the store is neither as before nor as after the call\n%s", x.Call.Method, how, x.Err, strings.Join(neither, "\n"))
+		c.Fatalf("%s, %s, error %v: the store is neither as before nor as after the call\n%s", x.Call.Method, how,
+			x.Err, strings.Join(neither, "\n"))
 	}
 	if x.Err == nil && !done {
 		c.Fatalf("%s, %s: succeeded with %s, and yet nothing has changed", x.Call.Method, how, diff.Show(x.Result))
@@ -607,7 +614,10 @@ type ownField struct {
 // while others update another field of it and are cancelled at random moments, many of
 // them while they wait for their turn.
 func cancelBesideUpdates(c *kit.Context) {
-	records := []func(){func() { cancelBesideUser(c) }, func() { cancelBesideAccount(c) }, func() { cancelBesideSession(c) }, func() { cancelBesideAuthenticator(c) }}
+	records := []func(){
+		func() { cancelBesideUser(c) }, func() { cancelBesideAccount(c) },
+		func() { cancelBesideSession(c) }, func() { cancelBesideAuthenticator(c) },
+	}
 	for cancelBesideRecord := range kit.Some(&c.Budget, records) {
 		cancelBesideRecord()
 	}
@@ -707,7 +717,8 @@ func cancelBeside(c *kit.Context, cancelled func() ownField, updates ...func() o
 		c.Parallel(len(made), func(i int) {
 			if i < len(updates) {
 				if _, err := made[i].update.Do(c.Ctx, c.Raw); err != nil {
-					c.Errorf("%s(%s), beside calls that were cancelled, failed: %v", made[i].update.Method, diff.Show(made[i].update.Args...), err)
+					c.Errorf("%s(%s), beside calls that were cancelled, failed: %v", made[i].update.Method,
+						diff.Show(made[i].update.Args...), err)
 				}
 				return
 			}
@@ -720,7 +731,8 @@ func cancelBeside(c *kit.Context, cancelled func() ownField, updates ...func() o
 		kit.Wrote(c)
 		for _, x := range made[:len(updates)] {
 			if m := x.missing(); m != "" {
-				c.Errorf("%s(%s), beside calls that were cancelled, has succeeded, and is not there: %s", x.update.Method, diff.Show(x.update.Args...), m)
+				c.Errorf("%s(%s), beside calls that were cancelled, has succeeded, and is not there: %s",
+					x.update.Method, diff.Show(x.update.Args...), m)
 			}
 		}
 		if c.Failed() {
@@ -742,7 +754,7 @@ func cancelFirstCall(c *kit.Context) {
 		_, _ = a.GetUser(ctx, c.ID())
 		ctx.Cancel()
 		again, cancel := context.WithTimeout(c.Ctx, kit.Deadline)
-		err := race.NormalCalls(c, again, a)
+		err := race.NormalCalls(again, c, a)
 		cancel()
 		if err != nil {
 			c.Fatalf("after the first call of an adapter, GetUser, was cancelled: %v", err)
@@ -835,7 +847,8 @@ func comesLater(c *kit.Context, control fault.Control, method string) (late stri
 	faulted.AdoptID(c, &x)
 	done, neither := faulted.Effect(c, x)
 	if done || len(neither) > 0 {
-		late = fmt.Sprintf("%s, whose request was stalled, returned %v; when the store was back the write came %v", method, x.Err, neither)
+		late = fmt.Sprintf("%s, whose request was stalled, returned %v; when the store was back the write came %v",
+			method, x.Err, neither)
 	}
 	return late, hit
 }

@@ -130,7 +130,8 @@ var errClauses = []kit.Check{
 		for _, o := range c.Run.Showing(func(o kit.Observation) bool { return o.Err != nil }) {
 			if found := search(o.Err.Error()); found != "" && !seen[o.Method] {
 				seen[o.Method] = true
-				c.Errorf("the error of %s during %s contains the secret %s: %v", o.Method, o.Clause, diff.Show(found), o.Err)
+				c.Errorf("the error of %s during %s contains the secret %s: %v", o.Method, o.Clause, diff.Show(found),
+					o.Err)
 			}
 		}
 	}},
@@ -340,7 +341,8 @@ func undecodableIsAnError(c *kit.Context) {
 			}
 			for range 2 { // the second lookup notices if the first one deletes the record
 				if got, err := k.Call(c, c.Adapter, r.key); err == nil {
-					c.Errorf("%s of a %s that can't be decoded: got %s, want an error", k.Method, r.record.Kind, diff.Show(got))
+					c.Errorf("%s of a %s that can't be decoded: got %s, want an error", k.Method, r.record.Kind,
+						diff.Show(got))
 				}
 				if r.record.Kind == kit.VerificationTokenRecord {
 					break // the use of a token deletes it, even if it can't be read
@@ -351,7 +353,8 @@ func undecodableIsAnError(c *kit.Context) {
 				continue
 			}
 			if got, err := k.Call(c, c.Adapter, r.key); err != nil || got == nil {
-				c.Errorf("%s of the %s made whole again: got %s, %v, want the record", k.Method, r.record.Kind, diff.Show(got), err)
+				c.Errorf("%s of the %s made whole again: got %s, %v, want the record", k.Method, r.record.Kind,
+					diff.Show(got), err)
 			}
 		}
 	}
@@ -533,7 +536,8 @@ func errorsMatchTheirKind(c *kit.Context) {
 		_, ok := met[kit.FaultOf{Method: method, Kind: kind}]
 		return ok
 	}
-	faulted.FaultsExcept(c, known, faulted.BreakingFaults, slices.Concat(faulted.VisibleWrites, faulted.Lookups), func(x faulted.Case) { judge(x.String(), x.Err) })
+	faulted.FaultsExcept(c, known, faulted.BreakingFaults, slices.Concat(faulted.VisibleWrites, faulted.Lookups),
+		func(x faulted.Case) { judge(x.String(), x.Err) })
 }
 
 // notTheLastUnderFaults deletes an authenticator, unless it is the user's last way to sign
@@ -570,7 +574,8 @@ func notTheLastUnderFaults(c *kit.Context, judge func(what string, err error)) {
 			hit := faulted.IsHit(in) || err != nil && faulted.WillBeHit(in)
 			in.Release()
 			faulted.Mend(c, control)
-			what := fmt.Sprintf("DeleteAuthenticator that keeps one, of a user who has %s too, with %s at step %d", x.what, faulted.KindName(x.kind), step)
+			what := fmt.Sprintf("DeleteAuthenticator that keeps one, of a user who has %s too, with %s at step %d",
+				x.what, faulted.KindName(x.kind), step)
 			judge(what, err)
 			if err != nil && step == 1 && x.kind != fault.Cut && c.Works("GetAuthenticator") { // the store has got nothing
 				if got, err := c.Observe(kit.Witness(c)).GetAuthenticator(c.Ctx, w.CredentialID); err == nil && got == nil {
@@ -597,7 +602,8 @@ func refusedValues(c *kit.Context) {
 			_, err := p.Put(c, owner, c.Unique("x")+text)
 			for _, sentinel := range []error{adapter.ErrConflict, adapter.ErrNotFound} {
 				if errors.Is(err, sentinel) {
-					c.Errorf("%s = %s, which no record has: the error matches %q: %v", p.Name, diff.Show(text), sentinel, err)
+					c.Errorf("%s = %s, which no record has: the error matches %q: %v", p.Name, diff.Show(text),
+						sentinel, err)
 				}
 			}
 		}
@@ -655,7 +661,8 @@ func whatWasRefusedStaysFree(c *kit.Context) {
 		c.Fails(method+" with "+what, got, err)
 		for _, k := range c.Working(free) {
 			if got, err := k.Do(c.Ctx, c.Adapter); err != nil || kit.IsNilRecord(got) {
-				c.Errorf("%s of what %s with %s asked for and did not get: got %s, error %v", k.Method, method, what, diff.Show(got), err)
+				c.Errorf("%s of what %s with %s asked for and did not get: got %s, error %v", k.Method, method, what,
+					diff.Show(got), err)
 			}
 		}
 	}
@@ -759,7 +766,7 @@ func refusalsAreNoFailures(c *kit.Context) {
 				break // the normal calls show it
 			}
 		}
-		_, err := faulted.Bounded(c, faulted.OpenTime, func(c *kit.Context) (any, error) { return nil, race.NormalCalls(c, c.Ctx, c.Adapter) })
+		_, err := faulted.Bounded(c, faulted.OpenTime, func(c *kit.Context) (any, error) { return nil, race.NormalCalls(c.Ctx, c, c.Adapter) })
 		if err != nil {
 			c.Errorf("after %d calls of %s that were refused: %v", times, m.Method, err)
 			return

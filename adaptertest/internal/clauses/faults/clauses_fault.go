@@ -54,7 +54,8 @@ var faultClauses = []kit.Check{
 		faulted.Each(c, faulted.BreakingFaults, []string{"DeleteUser"}, func(x faulted.Case) { deletionCompletes(c, x) })
 	}},
 	{ID: "FAULT-05", Words: "writes-are-atomic", Needs: faulted.NeedsFaults, Test: func(c *kit.Context) {
-		faulted.Each(c, []fault.Kind{fault.FailRequest, fault.LoseReply, fault.Down}, faulted.VisibleWrites, func(x faulted.Case) { faulted.WholeOrNone(c, x) })
+		faulted.Each(c, []fault.Kind{fault.FailRequest, fault.LoseReply, fault.Down}, faulted.VisibleWrites,
+			func(x faulted.Case) { faulted.WholeOrNone(c, x) })
 		refusedUnderFaults(c)
 	}},
 	{ID: "FAULT-06", Words: "recovers-from-a-lost-connection", Needs: faulted.NeedsFaults, Test: func(c *kit.Context) {
@@ -359,7 +360,8 @@ func refusedUnderFaults(c *kit.Context) {
 			i.Release()
 			faulted.Mend(c, control)
 			if err == nil {
-				c.Errorf("%s(%s), which is refused without a fault, has succeeded with %s at step %d", x.Method, diff.Show(x.Args...), faulted.KindName(x.kind), step)
+				c.Errorf("%s(%s), which is refused without a fault, has succeeded with %s at step %d", x.Method,
+					diff.Show(x.Args...), faulted.KindName(x.kind), step)
 			}
 			if d := changesFrom(c, want, look); len(d) > 0 {
 				c.Errorf("%s(%s), which is refused without a fault, with %s at step %d (error: %v) has changed the store: %s",
@@ -373,7 +375,7 @@ func refusedUnderFaults(c *kit.Context) {
 // changesFrom describes how the store differs from the wanted snapshot.
 func changesFrom(c *kit.Context, want []kit.Lookup, look kit.Keys) (found []string) {
 	for end := time.Now().Add(c.Harness().Declarations.EventualReads); ; kit.Pause(c, time.Millisecond) {
-		got, err := kit.Snapshot(c, c.Ctx, kit.Witness(c), look)
+		got, err := kit.Snapshot(c.Ctx, c, kit.Witness(c), look)
 		if err != nil {
 			return []string{err.Error()}
 		}
@@ -467,7 +469,8 @@ func listIsCut(c *kit.Context, kinds []fault.Kind) {
 			hit := faulted.IsHit(i)
 			i.Release()
 			if err == nil && !kit.EqualLists(c, list, want) {
-				c.Errorf("ListAuthenticatorsByUserID with %s at step %d: succeeded with %d of %d", faulted.KindName(kind), step, len(list), len(want))
+				c.Errorf("ListAuthenticatorsByUserID with %s at step %d: succeeded with %d of %d",
+					faulted.KindName(kind), step, len(list), len(want))
 			}
 			if !hit {
 				break

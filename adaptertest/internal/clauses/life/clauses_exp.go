@@ -376,12 +376,14 @@ func removesAll(c *kit.Context, all expiring, by time.Time) {
 		}
 	}
 	if rest > 0 {
-		c.Errorf("after %d clean-ups %d of %d expired records still exist", sweeps, rest, len(all.sessions)+len(all.tokens))
+		c.Errorf("after %d clean-ups %d of %d expired records still exist", sweeps, rest,
+			len(all.sessions)+len(all.tokens))
 	}
 	if c.Harness().Inspect == nil {
 		for _, t := range all.tokens {
 			if c.UseToken(t.Key()) != nil {
-				c.Errorf("after %d clean-ups a verification token that expired %s still exists", sweeps, diff.Show(t.Expires))
+				c.Errorf("after %d clean-ups a verification token that expired %s still exists", sweeps,
+					diff.Show(t.Expires))
 			}
 		}
 	}
@@ -400,7 +402,8 @@ func extensionSurvives(c *kit.Context) {
 		if c.Failed() {
 			return
 		}
-		c.Notef("%d sessions were extended and %d deleted while %d were gathered, in %d clean-ups", extended, deleted, gathered, n)
+		c.Notef("%d sessions were extended and %d deleted while %d were gathered, in %d clean-ups", extended, deleted,
+			gathered, n)
 		sweepOfReplaced(c)
 	}
 	owner := c.User().ID

@@ -40,7 +40,8 @@ var lifeClauses = []kit.Check{
 			}
 		}
 		if twice := works(); once == nil && twice != nil {
-			c.Errorf("another handle worked after the first Close of this one, and after the second it fails: %v", twice)
+			c.Errorf("another handle worked after the first Close of this one, and after the second it fails: %v",
+				twice)
 		}
 	}},
 	{ID: "LIFE-02", Words: "after-close-never-absent", Needs: []kit.Ability{kit.AbilityClose}, Test: afterCloseNeverAbsent},
@@ -359,7 +360,8 @@ func closeDuringCalls(c *kit.Context) {
 // through a second handle, and through a pool of one.
 func missesLeaveNothingOpen(c *kit.Context) {
 	if !c.Has(kit.AbilitySecond) && !c.Has(kit.AbilitySingle) && !c.Has(kit.AbilityConnections) {
-		c.NotVerified("the harness has neither %s nor %s nor %s", kit.AbilitySecond, kit.AbilitySingle, kit.AbilityConnections)
+		c.NotVerified("the harness has neither %s nor %s nor %s", kit.AbilitySecond, kit.AbilitySingle,
+			kit.AbilityConnections)
 	}
 	miss := func(a adapter.Adapter, k kit.Keyed) {
 		key := make([]string, len(k.Parts))

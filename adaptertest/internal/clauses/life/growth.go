@@ -102,7 +102,8 @@ func lookupsDoNotSlowDown(c *kit.Context) {
 	}
 	for _, i := range suspects {
 		million := max(g.million(i, g.bySmall), g.million(i, g.byOthers)) + g.levels[0][i].took
-		c.Errorf("%s takes %s: it grows with the population, and would take about %v among a million", g.names[i], g.text(i), million.Round(time.Millisecond))
+		c.Errorf("%s takes %s: it grows with the population, and would take about %v among a million", g.names[i],
+			g.text(i), million.Round(time.Millisecond))
 	}
 }
 
@@ -341,7 +342,8 @@ func (g *growth) text(i int) string {
 			small, others = append(small, fmt.Sprintf("%.2f", math.Exp(bySmall[i]))), append(others, fmt.Sprintf("%.2f", math.Exp(byOthers[i])))
 		}
 	}
-	return fmt.Sprintf("%s among %s users (by the small store %s times as long, by the other lookups %s)", series(took), series(sizes), series(small), series(others))
+	return fmt.Sprintf("%s among %s users (by the small store %s times as long, by the other lookups %s)",
+		series(took), series(sizes), series(small), series(others))
 }
 
 // series joins words with commas and "and".

@@ -375,7 +375,7 @@ func instantsComeBackInUTC(c *kit.Context) {
 		for _, m := range c.Working(slices.Concat(k.Reads(), []kit.Call{rename}, k.Writes())) {
 			_, _ = m.Do(c.Ctx, c.Adapter)
 			if m.Method == "CreateUserWithAccount" { // all records are there
-				_, _ = kit.Snapshot(c, c.Ctx, c.Adapter, k.Keys())
+				_, _ = kit.Snapshot(c.Ctx, c, c.Adapter, k.Keys())
 			}
 		}
 	}
