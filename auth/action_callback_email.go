@@ -68,7 +68,7 @@ func (e *engine) endLinks(ctx context.Context, p *Email, identifier string) {
 // five times; after that, all tokens of the address are invalid.
 func (e *engine) useToken(ctx context.Context, p *Email, email, token string) (*adapter.VerificationToken, error) {
 	if p.GenerateVerificationToken == nil || textBits(token) >= secureBits {
-		return e.spendToken(ctx, p, email, token)
+		return spendToken(ctx, e.store, p.verificationKeys(e.csrfKeys), email, token)
 	}
 	allowed, last, err := e.store.useTry(ctx, p.id(), email)
 	if err != nil {
@@ -77,7 +77,7 @@ func (e *engine) useToken(ctx context.Context, p *Email, email, token string) (*
 	var invite *adapter.VerificationToken
 	err = &Error{Type: ErrVerification, Message: "the link does not exist, or too many wrong links were tried for the address"}
 	if allowed {
-		invite, err = e.spendToken(ctx, p, email, token)
+		invite, err = spendToken(ctx, e.store, p.verificationKeys(e.csrfKeys), email, token)
 	}
 	if last && errors.Is(err, ErrVerification) {
 		e.endLinks(ctx, p, email)
@@ -87,15 +87,15 @@ func (e *engine) useToken(ctx context.Context, p *Email, email, token string) (*
 
 // spendToken spends the token of a link. Its hash may have been made with any
 // of the secrets.
-func (e *engine) spendToken(ctx context.Context, p *Email, email, token string) (*adapter.VerificationToken, error) {
-	for _, key := range e.verificationKeys(p) {
-		invite, err := e.store.useVerificationToken(ctx, email, wire.HashWith(token, key))
+func spendToken(ctx context.Context, s *store, keys wire.HashKeys, email, token string) (*adapter.VerificationToken, error) {
+	for _, key := range keys {
+		invite, err := s.useVerificationToken(ctx, email, wire.HashWith(token, key))
 		switch {
 		case err != nil:
 			return nil, err
 		case invite == nil:
 			continue
-		case e.config.Clock().After(invite.Expires):
+		case s.clock().After(invite.Expires):
 			return nil, &Error{Type: ErrVerification, Message: "the link has expired"}
 		case invite.Identifier != email:
 			return nil, &Error{Type: ErrVerification, Message: "the adapter returned the token of another address"}

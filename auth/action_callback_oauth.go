@@ -221,7 +221,7 @@ func (e *engine) exchange(ctx context.Context, r *request, o *oauthClient, check
 	if err != nil {
 		return fail(err)
 	}
-	profile, err := e.profile(ctx, o, params, tokens, oauth.Expected{Nonce: nonce, AccessToken: tokens.AccessToken, FreshSince: checks.FreshSince})
+	profile, err := profileOf(ctx, o, params, tokens, oauth.Expected{Nonce: nonce, AccessToken: tokens.AccessToken, FreshSince: checks.FreshSince})
 	if err != nil {
 		return fail(err)
 	}
@@ -241,7 +241,7 @@ func (e *engine) requestTokens(ctx context.Context, r *request, o *oauthClient, 
 		case tokens == nil || tokens.AccessToken == "":
 			return TokenSet{}, errors.New("Token.Request returned no access token")
 		}
-		return e.withExpiry(*tokens), nil
+		return withExpiry(*tokens, e.config.Clock()), nil
 	}
 	endpoint, err := o.tokenEndpoint(ctx)
 	if err != nil {
@@ -267,12 +267,12 @@ func (e *engine) requestTokens(ctx context.Context, r *request, o *oauthClient, 
 	if err != nil {
 		return TokenSet{}, err
 	}
-	return e.withExpiry(tokens), nil
+	return withExpiry(tokens, e.config.Clock()), nil
 }
 
-// profile returns the claims about the person who signs in. See
+// profileOf returns the claims about the person who signs in. See
 // docs/protocol.md, "OAuth and OpenID Connect".
-func (e *engine) profile(ctx context.Context, o *oauthClient, params url.Values, tokens TokenSet, want oauth.Expected) (Profile, error) {
+func profileOf(ctx context.Context, o *oauthClient, params url.Values, tokens TokenSet, want oauth.Expected) (Profile, error) {
 	p := o.provider
 	var claims map[string]any
 	if tokens.IDToken != "" && o.verifier != nil {

@@ -57,7 +57,7 @@ func (e *engine) requestVerification(ctx context.Context, r *request, p *Email, 
 		provider.MaxAge = defaultEmailMaxAge
 	}
 	expires := e.config.Clock().Add(provider.MaxAge)
-	if err := e.storeLink(ctx, p, token, identifier, expires); err != nil {
+	if err := storeLink(ctx, e.store, p.id(), p.verificationKeys(e.csrfKeys)[0], token, identifier, expires); err != nil {
 		return nil, err
 	}
 	link := e.providerURL(r, ActionCallback, p.id()) + "?callbackUrl=" + wire.QueryEscape(r.callbackURL) + "&token=" + wire.QueryEscape(token) + "&email=" + wire.QueryEscape(identifier)
@@ -77,21 +77,22 @@ func (e *engine) requestVerification(ctx context.Context, r *request, p *Email, 
 
 // storeLink stores the hash of a token. For a token that can be guessed, the
 // number of tries is limited.
-func (e *engine) storeLink(ctx context.Context, p *Email, text, identifier string, expires time.Time) error {
+func storeLink(ctx context.Context, s *store, provider, key, text, identifier string, expires time.Time) error {
 	if textBits(text) < secureBits {
-		if err := e.store.allowTries(ctx, p.id(), identifier, expires); err != nil {
+		if err := s.allowTries(ctx, provider, identifier, expires); err != nil {
 			return err
 		}
 	}
-	return e.store.createVerificationToken(ctx, adapter.VerificationToken{Identifier: identifier, Token: e.verificationKeys(p).Hash(text), Expires: expires})
+	return s.createVerificationToken(ctx, adapter.VerificationToken{Identifier: identifier, Token: wire.HashWith(text, key), Expires: expires})
 }
 
-// verificationKeys are the keys that the tokens of a provider are hashed with.
-func (e *engine) verificationKeys(p *Email) wire.HashKeys {
+// verificationKeys are the keys that the tokens of a provider are hashed with:
+// its own, or those of the site.
+func (p *Email) verificationKeys(site wire.HashKeys) wire.HashKeys {
 	if len(p.Secret) > 0 {
 		return wire.NewHashKeys(p.Secret)
 	}
-	return e.csrfKeys
+	return site
 }
 
 // userOfEmail returns the user with the address, and the user's ID; or a new

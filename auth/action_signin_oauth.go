@@ -102,7 +102,7 @@ func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthC
 	if err != nil {
 		return nil, err
 	}
-	start := began.Start{Provider: o.checks, Relay: e.relay(r, o, redirectURI), CallbackURL: r.callbackURL, User: current.id()}
+	start := began.Start{Provider: o.checks, Relay: relay(e.providerURL(r, ActionCallback, o.provider.ID), redirectURI), CallbackURL: r.callbackURL, User: current.id()}
 	if r.foreign {
 		start.User = ""
 	}
@@ -123,7 +123,7 @@ func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthC
 	}
 	location := base + "?" + params.Encode()
 	if prepare := o.provider.Authorization.Request; prepare != nil {
-		if location, err = e.preparedLocation(ctx, prepare, location); err != nil {
+		if location, err = preparedLocation(ctx, prepare, location); err != nil {
 			return nil, err
 		}
 	}
@@ -133,7 +133,7 @@ func (e *engine) authorizationRequest(ctx context.Context, r *request, o *oauthC
 
 // preparedLocation lets the provider's hook change the URL, except for the
 // parameters that are protected.
-func (e *engine) preparedLocation(ctx context.Context, prepare func(context.Context, *url.URL) (*url.URL, error), location string) (string, error) {
+func preparedLocation(ctx context.Context, prepare func(context.Context, *url.URL) (*url.URL, error), location string) (string, error) {
 	before, err := url.Parse(location)
 	if err != nil {
 		return "", errors.New("the authorization endpoint is not a URL")

@@ -44,9 +44,9 @@ func (e *engine) signOut(ctx context.Context, r *request) (*Result, error) {
 // name of the session cookie.
 func (e *engine) endSession(ctx context.Context, token, salt string) (SignOutEvent, error) {
 	if e.config.Session.Strategy == StrategyJWT {
-		claims, _, err := e.decode(ctx, token, salt)
-		if id := e.tokenID(claims); id != "" {
-			e.lineage.end(id)
+		claims, _, err := e.tokens.decode(ctx, token, salt)
+		if id := e.tokens.id(claims); id != "" {
+			e.tokens.lineage.end(id)
 		}
 		return SignOutEvent{Token: claims}, err
 	}

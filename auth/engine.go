@@ -21,18 +21,16 @@ type engine struct {
 	config   Config // with defaults filled in
 	problems []error
 	log      *slog.Logger
-	// origin is the origin of Config.URL, or empty.
-	origin string
-	// trustLoopback says that loopback hosts are trusted.
-	trustLoopback bool
-	basePath      string
-	byID          map[string]Provider
-	oauth         map[string]*oauthClient
-	cookies       struct{ plain, secure wire.CookieSpecs }
-	csrfKeys      wire.HashKeys
-	sealer        *began.Sealer
-	store         *store // nil without an adapter
-	look          func() *pages.Look
+	site     site
+	basePath string
+	byID     map[string]Provider
+	oauth    map[string]*oauthClient
+	cookies  struct{ plain, secure wire.CookieSpecs }
+	csrfKeys wire.HashKeys
+	sealer   *began.Sealer
+	tokens   *sessionTokens
+	store    *store // nil without an adapter
+	look     func() *pages.Look
 	// otherWays says that users can have accounts, passkeys or passwords;
 	// passwords says that they can have passwords.
 	otherWays, passwords bool
@@ -49,18 +47,20 @@ func compile(c Config, share func(c *Config, origin string) *shared) (*engine, [
 	incomplete := completeProviders(c.Providers)
 	e := &engine{
 		config:   c,
+		site:     site{trustHost: c.TrustHost},
 		log:      c.Logger,
 		basePath: cleanBasePath(c.BasePath),
 		byID:     make(map[string]Provider, len(c.Providers)),
 		csrfKeys: wire.NewHashKeys(c.Secret),
 	}
-	e.store = newStore(e, &e.config)
+	e.store = newStore(&e.config, e.debug)
 	e.look = newLook(&e.config)
 	e.cookies.plain, e.cookies.secure = c.Cookies.specs(false), c.Cookies.specs(true)
 	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {
-		e.origin = wire.OriginOf(u)
+		e.site.origin = wire.OriginOf(u)
 	}
-	e.shared = share(&e.config, e.origin)
+	e.shared = share(&e.config, e.site.origin)
+	e.tokens = &sessionTokens{config: &e.config, keys: e.keys, lineage: e.shared.lineage}
 	if e.store != nil {
 		e.store.extensions = e.extensions
 	}
@@ -143,7 +143,7 @@ func cleanBasePath(path string) string {
 // handle answers a request. An error becomes an answer, too.
 func (e *engine) handle(hr *http.Request) *Result {
 	if hr.URL.Path == wellKnownWebAuthn {
-		return e.relatedOrigins(hr)
+		return relatedOrigins(hr, e.site.origin, e.config.Providers)
 	}
 	r, result, err := e.prepare(hr)
 	switch {
@@ -217,7 +217,7 @@ func (e *engine) prepare(hr *http.Request) (*request, *Result, error) {
 // mayServe returns the reason why the request can't be served, or nil: an
 // origin that is not trusted, or the first problem of the configuration.
 func (e *engine) mayServe(r *request) error {
-	if err := e.trusts(r.http, r.origin); err != nil {
+	if err := e.site.trusts(r.http, r.origin); err != nil {
 		return err
 	}
 	if len(e.problems) > 0 {
@@ -318,7 +318,7 @@ func (e *engine) begin(ctx context.Context, r *request) error {
 		// Clients of some frameworks send no token, and a browser that opens two pages
 		// at its first visit sends the token of one with the cookie of the other.
 		if !r.csrf.Verified && r.method == http.MethodPost {
-			r.csrf.Verified = e.sameOrigin(r.http) == nil
+			r.csrf.Verified = e.site.sameOrigin(r.http) == nil
 		}
 	}
 	spec := &r.specs.CallbackURL

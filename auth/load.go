@@ -33,7 +33,7 @@ func (h *Handler) Load(w http.ResponseWriter, r *http.Request) (*http.Request, e
 		return r, err
 	}
 	l := &loaded{Context: r.Context(), engine: h.engine, renewed: w != nil}
-	l.session, l.err = h.read(r, w, access{readOnly: w == nil})
+	l.session, l.err = h.read(r, w, access{noCookies: w == nil})
 	return r.WithContext(l), l.err
 }
 
@@ -69,7 +69,7 @@ func (h *Handler) SessionByToken(ctx context.Context, token string) (*Session, e
 		hr := (&http.Request{Method: http.MethodGet, URL: origin, Host: origin.Host, Header: http.Header{}}).WithContext(ctx)
 		r := h.engine.newRequest(hr, ActionSession)
 		hr.Header.Set("Cookie", r.specs.Session.Name+"="+wire.EncodeURIComponent(token))
-		if session, err := h.read(hr, nil, access{readOnly: true}); err != nil || session != nil {
+		if session, err := h.read(hr, nil, access{noCookies: true}); err != nil || session != nil {
 			return session, err
 		}
 	}
@@ -81,7 +81,7 @@ func (h *Handler) SessionByToken(ctx context.Context, token string) (*Session, e
 // bound to it. A database session is found under any name.
 func (e *engine) tokenOrigins() []*url.URL {
 	https, http := &url.URL{Scheme: "https", Host: "localhost"}, &url.URL{Scheme: "http", Host: "localhost"}
-	if e.origin != "" || e.config.UseSecureCookies != nil || e.config.Session.Strategy == StrategyDatabase {
+	if e.site.origin != "" || e.config.UseSecureCookies != nil || e.config.Session.Strategy == StrategyDatabase {
 		return []*url.URL{https}
 	}
 	return []*url.URL{https, http}

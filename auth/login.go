@@ -282,12 +282,12 @@ func (e *engine) currentUser(ctx context.Context, b browser) (loggedIn, error) {
 			return loggedIn{}, err
 		}
 		current := loggedIn{record: &stored.User, session: &stored.Session, browser: b}
-		if shown, err := e.askSession(ctx, storedSession(stored)); err != nil || shown == nil || shown.User == nil {
+		if shown, err := askSession(ctx, e.config.Callbacks.Session, storedSession(stored)); err != nil || shown == nil || shown.User == nil {
 			return loggedIn{session: current.session}, err
 		}
 		return current, nil
 	}
-	opened, err := e.openToken(ctx, b.sessionToken, b.salt)
+	opened, err := e.tokens.open(ctx, b.sessionToken, b.salt)
 	if isVoid(err) {
 		return loggedIn{}, nil // a token that is not good signs nobody in
 	}
@@ -295,14 +295,14 @@ func (e *engine) currentUser(ctx context.Context, b browser) (loggedIn, error) {
 		return loggedIn{}, err
 	}
 	sub := opened.claims.String("sub")
-	if sub == "" || !e.namesAdapterUser(opened.claims) {
+	if sub == "" || !namesAdapterUser(opened.claims, e.config.Providers) {
 		return loggedIn{}, nil
 	}
-	claims, _, err := e.askJWT(ctx, opened.claims, JWTParams{ReadOnly: true})
+	claims, _, err := e.tokens.ask(ctx, opened.claims, JWTParams{ReadOnly: true})
 	if err != nil || claims == nil {
 		return loggedIn{}, err
 	}
-	if shown, err := e.askSession(ctx, tokenSession(claims, opened.expires)); err != nil || shown == nil || shown.User == nil {
+	if shown, err := askSession(ctx, e.config.Callbacks.Session, tokenSession(claims, opened.expires)); err != nil || shown == nil || shown.User == nil {
 		return loggedIn{}, err
 	}
 	user, err := e.store.user(ctx, sub)
@@ -360,7 +360,7 @@ func (e *engine) loginByEmail(ctx context.Context, id *identity, current loggedI
 // loginByAccount signs in the owner of an account, links the account to the
 // user who is signed in, or makes a new user for it.
 func (e *engine) loginByAccount(ctx context.Context, id *identity, current loggedIn) (*signedIn, error) {
-	owner, err := e.ownerOf(ctx, id)
+	owner, err := e.store.ownerOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -428,7 +428,7 @@ func (e *engine) linkTo(ctx context.Context, id *identity, user *adapter.User, c
 		return nil, err
 	}
 	account := id.kept.account(id.account)
-	if err := e.mayLink(ctx, id, user); err != nil {
+	if err := mayLink(ctx, e.config.Callbacks.Link, id, user); err != nil {
 		return nil, err
 	}
 	if current.record != nil && e.config.Callbacks.Link != nil { // after a slow callback, the session may have ended
@@ -451,11 +451,11 @@ func (e *engine) linkTo(ctx context.Context, id *identity, user *adapter.User, c
 }
 
 // mayLink calls Callbacks.Link. The error is nil if the account may be linked.
-func (e *engine) mayLink(ctx context.Context, id *identity, user *adapter.User) error {
-	if e.config.Callbacks.Link == nil {
+func mayLink(ctx context.Context, ask func(context.Context, LinkParams) (bool, error), id *identity, user *adapter.User) error {
+	if ask == nil {
 		return nil
 	}
-	ok, err := guard(ctx, e.config.Callbacks.Link, LinkParams{User: userFromRecord(user), Account: id.account, Profile: id.profile})
+	ok, err := guard(ctx, ask, LinkParams{User: userFromRecord(user), Account: id.account, Profile: id.profile})
 	if err == nil && !ok {
 		return &Error{Type: id.notLinked(), Message: "Callbacks.Link refused"}
 	}
@@ -467,11 +467,11 @@ func (e *engine) mayLink(ctx context.Context, id *identity, user *adapter.User) 
 
 // ownerOf returns the user who has the account, or nil. A login that starts
 // again asks the store again.
-func (e *engine) ownerOf(ctx context.Context, id *identity) (*adapter.User, error) {
+func (s *store) ownerOf(ctx context.Context, id *identity) (*adapter.User, error) {
 	if id.asked {
 		return id.owner, nil
 	}
-	return e.store.userByAccount(ctx, id.key())
+	return s.userByAccount(ctx, id.key())
 }
 
 // lookUp asks the store for the owner of the account of the identity.
@@ -548,7 +548,7 @@ func (e *engine) newSession(ctx context.Context, user *User) (*adapter.Session, 
 	if e.config.Session.Strategy != StrategyDatabase {
 		return nil, nil
 	}
-	token, err := e.newSessionToken(ctx)
+	token, err := newSessionToken(ctx, &e.config)
 	if err != nil {
 		return nil, err
 	}
@@ -573,14 +573,14 @@ func (e *engine) endOldSession(ctx context.Context, token string) {
 	}
 }
 
-func (e *engine) newSessionToken(ctx context.Context) (string, error) {
-	if generate := e.config.Session.GenerateSessionToken; generate != nil {
+func newSessionToken(ctx context.Context, c *Config) (string, error) {
+	if generate := c.Session.GenerateSessionToken; generate != nil {
 		token, err := guard(ctx, func(ctx context.Context, _ struct{}) (string, error) { return generate(ctx) }, struct{}{})
 		if err != nil || token != "" {
 			return token, err
 		}
 	}
-	return wire.RandomUUID(e.config.Random)
+	return wire.RandomUUID(c.Random)
 }
 
 // finishSignIn sets the session cookie, calls Events.SignIn, and redirects the
@@ -629,10 +629,12 @@ func (e *engine) sessionToken(ctx context.Context, r *request, done *signedIn, o
 			return r.specs.Session.Spread(old, "", time.Time{}), nil
 		}
 	}
-	e.markSubject(claims, done)
-	now := e.wholeSecond()
+	if e.store != nil {
+		markSubject(claims, done)
+	}
+	now := e.tokens.wholeSecond()
 	expires := e.config.Session.expires(now, now)
-	token, err := e.issueToken(ctx, r, claims, now, now, expires)
+	token, err := e.tokens.issue(ctx, r.specs.Session.Name, claims, now, now, expires)
 	if err != nil {
 		return nil, err
 	}

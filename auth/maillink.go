@@ -79,7 +79,7 @@ func (e *engine) newLinkText(ctx context.Context, p *Email) (string, error) {
 			return "", err
 		}
 		if text != "" && e.emailProviders > 1 && textBits(text) >= secureBits {
-			text += "." + linkMAC(e.verificationKeys(p)[0], p.id(), text)
+			text += "." + linkMAC(p.verificationKeys(e.csrfKeys)[0], p.id(), text)
 		}
 		if text != "" {
 			return text, nil
@@ -90,7 +90,7 @@ func (e *engine) newLinkText(ctx context.Context, p *Email) (string, error) {
 		return "", err
 	}
 	random = random[:2*linkMACSize]
-	return random + linkMAC(e.verificationKeys(p)[0], p.id(), random), nil
+	return random + linkMAC(p.verificationKeys(e.csrfKeys)[0], p.id(), random), nil
 }
 
 const linkMACSize = 16
@@ -116,7 +116,7 @@ func (e *engine) isOfAnother(text string, p *Email) bool {
 		if !ok || q.id() == p.id() {
 			continue
 		}
-		for _, key := range e.verificationKeys(q) {
+		for _, key := range q.verificationKeys(e.csrfKeys) {
 			if hmac.Equal([]byte(said), []byte(linkMAC(key, q.id(), random))) {
 				return true
 			}

@@ -52,10 +52,10 @@ func tokenSet(members map[string]any) (TokenSet, error) {
 const maxInstant = 1e11
 
 // withExpiry computes the instant of expiry from the lifetime.
-func (e *engine) withExpiry(t TokenSet) TokenSet {
+func withExpiry(t TokenSet, now time.Time) TokenSet {
 	t.TokenType = strings.ToLower(t.TokenType)
 	if t.ExpiresIn > 0 {
-		t.ExpiresAt = time.Unix(e.config.Clock().Unix()+int64(t.ExpiresIn/time.Second), 0).UTC()
+		t.ExpiresAt = time.Unix(now.Unix()+int64(t.ExpiresIn/time.Second), 0).UTC()
 	}
 	return t
 }

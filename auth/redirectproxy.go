@@ -18,15 +18,15 @@ import (
 // browser on. See docs/protocol.md.
 
 // relay returns the URL to which the redirect proxy sends the browser on, or ""
-// if the provider sends the browser back to this site.
-func (e *engine) relay(r *request, o *oauthClient, redirectURI string) string {
-	own := e.providerURL(r, ActionCallback, o.provider.ID)
+// if the provider sends the browser back to this site. Own is the callback URL
+// of the site.
+func relay(own, redirectURI string) string {
 	if own == redirectURI {
 		return ""
 	}
 	// A proxy relays to https only. Behind a server that ends TLS, the request
 	// does not show whether the site has https.
-	if rest, plain := strings.CutPrefix(own, "http://"); plain && !wire.IsLoopback(r.origin) {
+	if rest, plain := strings.CutPrefix(own, "http://"); plain && !wire.IsLoopback(own) {
 		own = "https://" + rest
 	}
 	return own
@@ -39,7 +39,7 @@ func (e *engine) relay(r *request, o *oauthClient, redirectURI string) string {
 func (e *engine) proxied(r *request, o *oauthClient, params url.Values) (*Result, error) {
 	state := params.Get("state")
 	// A state without a dot is a random value: the sign-in was started here.
-	if o.proxy == "" || o.proxyOrigin != e.origin || !strings.Contains(state, ".") {
+	if o.proxy == "" || o.proxyOrigin != e.site.origin || !strings.Contains(state, ".") {
 		return nil, nil
 	}
 	e.debug(r.http.Context(), "DECODE_STATE", slog.String("provider", o.provider.ID))
@@ -51,10 +51,10 @@ func (e *engine) proxied(r *request, o *oauthClient, params url.Values) (*Result
 	if err != nil || target.Host == "" {
 		return nil, invalidCheck("state", "it does not tell where to send the browser")
 	}
-	if wire.OriginOf(target) == e.origin {
+	if wire.OriginOf(target) == e.site.origin {
 		return nil, nil
 	}
-	if err := e.mayRelay(o, target); err != nil {
+	if err := mayRelay(o.provider.ID, e.config.RedirectProxyOrigins, target); err != nil {
 		return nil, err
 	}
 	query := r.http.URL.RawQuery
@@ -69,12 +69,12 @@ func (e *engine) proxied(r *request, o *oauthClient, params url.Values) (*Result
 // URL. The URL must be the callback URL of the same provider, at an origin on
 // the list. Otherwise the answer of an honest provider could be handed to
 // another provider, which would then learn the code (RFC 9700 section 4.4).
-func (e *engine) mayRelay(o *oauthClient, target *url.URL) error {
-	if target.User != nil || target.RawQuery != "" || target.Fragment != "" || !strings.HasSuffix(target.EscapedPath(), "/callback/"+o.provider.ID) {
+func mayRelay(provider string, allowed []string, target *url.URL) error {
+	if target.User != nil || target.RawQuery != "" || target.Fragment != "" || !strings.HasSuffix(target.EscapedPath(), "/callback/"+provider) {
 		return invalidCheck("state", "the sign-in was started with another provider")
 	}
 	origin := wire.OriginOf(target)
-	for _, pattern := range e.config.RedirectProxyOrigins {
+	for _, pattern := range allowed {
 		if originFits(pattern, origin) {
 			return nil
 		}

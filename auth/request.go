@@ -125,7 +125,7 @@ func (n notAllowed) Unwrap() error { return n.error }
 // newRequest makes a request from the parts of an HTTP request that do not
 // depend on its path.
 func (e *engine) newRequest(hr *http.Request, action Action) *request {
-	origin := e.origin
+	origin := e.site.origin
 	if origin == "" {
 		origin = wire.RequestOrigin(hr)
 	}

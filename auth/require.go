@@ -46,9 +46,9 @@ func (h *Handler) SendToSignIn(w http.ResponseWriter, r *http.Request) {
 		page = e.basePath + "/" + string(ActionSignIn)
 	}
 	if strings.HasPrefix(page, "/") {
-		page = e.origin + page
+		page = e.site.origin + page
 	}
-	location := wire.WithQuery(page, "callbackUrl="+wire.QueryEscape(e.origin+e.wanted(r)))
+	location := wire.WithQuery(page, "callbackUrl="+wire.QueryEscape(e.site.origin+wanted(r, e.site.origin)))
 	if fromHTMX(r) {
 		header := http.Header{"Cache-Control": noCache, "Www-Authenticate": {"Cookie"}, "Hx-Redirect": {wire.ASCIIURL(location)}}
 		(&Result{Status: http.StatusUnauthorized, Header: header}).Send(w)
@@ -68,9 +68,9 @@ func (h *Handler) SendToSignIn(w http.ResponseWriter, r *http.Request) {
 }
 
 // wanted is the path and query that the browser should come back to.
-func (e *engine) wanted(r *http.Request) string {
+func wanted(r *http.Request, origin string) string {
 	if htmx := fromHTMX(r); htmx || r.Method != http.MethodGet && r.Method != http.MethodHead {
-		from, origin := r.Referer(), e.origin
+		from := r.Referer()
 		if htmx {
 			from = r.Header.Get("Hx-Current-Url")
 		}

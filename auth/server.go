@@ -24,7 +24,7 @@ func (h *Handler) Session(r *http.Request) (*Session, error) {
 	if l := h.loaded(r.Context()); l != nil {
 		return l.get()
 	}
-	return h.read(r, nil, access{readOnly: true})
+	return h.read(r, nil, access{noCookies: true})
 }
 
 // Refresh does what Session does, and renews the cookies of the browser. Call
@@ -55,7 +55,7 @@ func (h *Handler) UpdateSession(w http.ResponseWriter, r *http.Request, data any
 func (h *Handler) read(hr *http.Request, w http.ResponseWriter, a access) (*Session, error) {
 	e := h.engine
 	if hr.Method == http.MethodHead { // it changes nothing
-		a.readOnly, a.peek = true, true
+		a.noCookies, a.peek = true, true
 	}
 	read := e.session(hr.Context(), e.newRequest(hr, ActionSession), a)
 	if w != nil {
@@ -210,7 +210,7 @@ func (h *Handler) fromThisSite(hr *http.Request, csrfToken string) error {
 func (h *Handler) beganHere(hr *http.Request, origin, csrfToken string) bool {
 	e := h.engine
 	switch {
-	case e.config.SkipCSRFCheck == SkipCSRFCheck && hr.Method == http.MethodPost, e.sameOrigin(hr) == nil, h.MayChange(hr, csrfToken) == nil:
+	case e.config.SkipCSRFCheck == SkipCSRFCheck && hr.Method == http.MethodPost, e.site.sameOrigin(hr) == nil, h.MayChange(hr, csrfToken) == nil:
 		return true
 	}
 	return len(hr.Header["Sec-Fetch-Site"]) == 0 && strings.HasPrefix(hr.Referer(), origin+"/")
@@ -219,7 +219,7 @@ func (h *Handler) beganHere(hr *http.Request, origin, csrfToken string) bool {
 // serverRequest is a POST that server code makes for the browser of a request.
 func (e *engine) serverRequest(hr *http.Request, action Action, to string) (*request, error) {
 	r := e.newRequest(hr, action)
-	if err := e.trusts(r.http, r.origin); err != nil {
+	if err := e.site.trusts(r.http, r.origin); err != nil {
 		return nil, err
 	}
 	if to == "" {

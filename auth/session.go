@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -82,11 +84,11 @@ func (e *engine) sessionCookie(ctx context.Context, r *request) (value string, n
 	}
 	chunks := slices.DeleteFunc(slices.Clone(r.cookies), func(c jwt.Cookie) bool { return c.Name == salt })
 	rival, _ := jwt.ReadChunks(chunks, salt)
-	theirs, _, err := e.decode(ctx, rival, salt)
+	theirs, _, err := e.tokens.decode(ctx, rival, salt)
 	if err != nil {
 		return value, names
 	}
-	if claims, _, err := e.decode(ctx, value, salt); err == nil && claims.String("sub") != theirs.String("sub") {
+	if claims, _, err := e.tokens.decode(ctx, value, salt); err == nil && claims.String("sub") != theirs.String("sub") {
 		return "", names
 	}
 	return value, names
@@ -97,9 +99,9 @@ type access struct {
 	trigger Trigger
 	// update is the data that the client sent, with TriggerUpdate.
 	update json.RawMessage
-	// readOnly makes no cookies.
-	readOnly bool
-	// peek extends no session.
+	// noCookies makes no cookies. A database session is extended nevertheless.
+	noCookies bool
+	// peek extends no session; it goes with noCookies.
 	peek bool
 }
 
@@ -145,22 +147,31 @@ func (e *engine) sessionFromStore(ctx context.Context, r *request, token string,
 	}
 	p := storedSession(stored)
 	p.Trigger, p.NewSession = a.trigger, a.update
-	if read.session, read.err = e.askSession(ctx, p); read.err != nil {
+	if read.session, read.err = askSession(ctx, e.config.Callbacks.Session, p); read.err != nil {
 		return read
 	}
 	read.user, read.found = userFromRecord(&stored.User), true
-	if !a.readOnly {
-		read.cookies = spec.Spread(names, token, e.cookieExpires(stored.Session))
+	if !a.noCookies {
+		read.cookies = spec.Spread(names, token, e.config.Session.cookieExpires(stored.Session, e.config.Clock()))
 	}
 	return read
 }
 
+// liveSession reads a database session and, if extend is set, extends it if that
+// is due.
+func (e *engine) liveSession(ctx context.Context, token string, extend bool) (*adapter.SessionAndUser, error) {
+	if !extend {
+		return e.store.sessionAndUser(ctx, token)
+	}
+	return e.store.liveSession(ctx, token)
+}
+
 // askSession calls Callbacks.Session, if there is one.
-func (e *engine) askSession(ctx context.Context, p SessionParams) (*Session, error) {
-	if e.config.Callbacks.Session == nil {
+func askSession(ctx context.Context, ask func(context.Context, SessionParams) (*Session, error), p SessionParams) (*Session, error) {
+	if ask == nil {
 		return p.Session, nil
 	}
-	return guard(ctx, e.config.Callbacks.Session, p)
+	return guard(ctx, ask, p)
 }
 
 // storedSession is the argument of Callbacks.Session for a database session.
@@ -174,20 +185,59 @@ func tokenSession(claims Claims, expires time.Time) SessionParams {
 	return SessionParams{Session: &Session{User: userFromClaims(claims), Expires: expires}, Token: claims}
 }
 
-// cookieExpires is when the cookie of a database session expires. The cookie
-// may expire later than the session; the session is what decides.
-func (e *engine) cookieExpires(s adapter.Session) time.Time {
-	if e.config.Session.AbsoluteMaxAge > 0 {
-		return s.Expires
+// expires is when a session that is renewed at an instant ends.
+func (c *SessionConfig) expires(renewed, began time.Time) time.Time {
+	end := renewed.Add(c.MaxAge)
+	if last := began.Add(c.AbsoluteMaxAge); c.AbsoluteMaxAge > 0 && last.Before(end) {
+		return last
 	}
-	return e.config.Clock().Add(e.config.Session.MaxAge)
+	return end
 }
 
-// liveSession reads a database session and, if extend is set, extends it if that
-// is due.
-func (e *engine) liveSession(ctx context.Context, token string, extend bool) (*adapter.SessionAndUser, error) {
-	if !extend {
-		return e.store.sessionAndUser(ctx, token)
+// stamp separates the random part of the key of a database session from the
+// instant at which the session began. The instant is added only with
+// AbsoluteMaxAge. It needs no signature: a changed key finds another session,
+// or none.
+const stamp = ".t"
+
+// stamped is the key of a database session that begins now.
+func (c *SessionConfig) stamped(key string, now time.Time) string {
+	if c.AbsoluteMaxAge <= 0 {
+		return key
 	}
-	return e.store.liveSession(ctx, token)
+	return key + stamp + strconv.FormatInt(now.Unix(), 36)
+}
+
+// beganAt is when the database session with a key began, if the key contains that
+// instant.
+func beganAt(key string) (time.Time, bool) {
+	i := strings.LastIndex(key, stamp)
+	if i < 0 {
+		return time.Time{}, false
+	}
+	seconds, err := strconv.ParseInt(key[i+len(stamp):], 36, 64)
+	return time.Unix(seconds, 0), err == nil && seconds > 0
+}
+
+// outlived reports whether the database session with a key is older than
+// AbsoluteMaxAge, and until when it can be extended; the zero time means that
+// it can't be extended.
+func (c *SessionConfig) outlived(key string, now time.Time) (over bool, until time.Time) {
+	if c.AbsoluteMaxAge <= 0 {
+		return false, now.Add(c.MaxAge)
+	}
+	start, ok := beganAt(key)
+	if !ok {
+		return false, time.Time{}
+	}
+	return !now.Before(start.Add(c.AbsoluteMaxAge)), c.expires(now, start)
+}
+
+// cookieExpires is when the cookie of a database session expires. The cookie
+// may expire later than the session; the session is what decides.
+func (c *SessionConfig) cookieExpires(s adapter.Session, now time.Time) time.Time {
+	if c.AbsoluteMaxAge > 0 {
+		return s.Expires
+	}
+	return now.Add(c.MaxAge)
 }

@@ -38,7 +38,7 @@ func (h *Handler) Sessions(r *http.Request) ([]SessionInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.engine.sessionsOf(r.Context(), userID, token)
+	return listSessions(r.Context(), h.engine.store, userID, token)
 }
 
 // RevokeSession ends one session of the user who is signed in, by its ID in the
@@ -49,7 +49,7 @@ func (h *Handler) RevokeSession(r *http.Request, id string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return h.engine.revokeSession(r.Context(), userID, id)
+	return revokeSession(r.Context(), h.engine.store, userID, id)
 }
 
 // RevokeSessions ends all sessions of a user, "sign out everywhere", and
@@ -61,7 +61,7 @@ func (h *Handler) RevokeSessions(ctx context.Context, userID string, keep *http.
 	if keep != nil {
 		token, _ = h.engine.newRequest(keep, ActionSession).sessionCookie()
 	}
-	return h.engine.revokeSessions(ctx, userID, token)
+	return revokeSessions(ctx, h.engine.store, userID, token)
 }
 
 // signedIn returns the ID of the user who is signed in, and the key of their
@@ -78,15 +78,15 @@ func (h *Handler) signedIn(r *http.Request) (userID, token string, err error) {
 	return session.User.ID, token, nil
 }
 
-func (e *engine) sessionsOf(ctx context.Context, userID, current string) ([]SessionInfo, error) {
-	stored, err := e.storedSessions(ctx, userID)
+func listSessions(ctx context.Context, s *store, userID, current string) ([]SessionInfo, error) {
+	stored, err := s.unexpiredSessionsOf(ctx, userID)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]SessionInfo, 0, len(stored))
-	for _, s := range stored {
-		info := SessionInfo{ID: sessionID(s.SessionToken), Expires: s.Expires.UTC(), Current: s.SessionToken == current}
-		if start, ok := beganAt(s.SessionToken); ok {
+	for _, v := range stored {
+		info := SessionInfo{ID: sessionID(v.SessionToken), Expires: v.Expires.UTC(), Current: v.SessionToken == current}
+		if start, ok := beganAt(v.SessionToken); ok {
 			info.Began = start.UTC()
 		}
 		list = append(list, info)
@@ -94,51 +94,25 @@ func (e *engine) sessionsOf(ctx context.Context, userID, current string) ([]Sess
 	return list, nil
 }
 
-func (e *engine) revokeSession(ctx context.Context, userID, id string) (bool, error) {
-	stored, err := e.storedSessions(ctx, userID)
+func revokeSession(ctx context.Context, s *store, userID, id string) (bool, error) {
+	stored, err := s.unexpiredSessionsOf(ctx, userID)
 	if err != nil {
 		return false, err
 	}
-	for _, s := range stored {
-		if sessionID(s.SessionToken) == id {
-			ended, err := e.store.endSession(ctx, s.SessionToken)
+	for _, v := range stored {
+		if sessionID(v.SessionToken) == id {
+			ended, err := s.endSession(ctx, v.SessionToken)
 			return ended != nil, err
 		}
 	}
 	return false, nil
 }
 
-func (e *engine) revokeSessions(ctx context.Context, userID, except string) (int64, error) {
-	if err := e.needStoredSessions(); err != nil {
+func revokeSessions(ctx context.Context, s *store, userID, except string) (int64, error) {
+	if err := s.keepsSessions(); err != nil {
 		return 0, err
 	}
-	return e.store.endSessionsBut(ctx, userID, except)
-}
-
-// storedSessions are the sessions of a user that are not over.
-func (e *engine) storedSessions(ctx context.Context, userID string) ([]adapter.Session, error) {
-	if err := e.needStoredSessions(); err != nil {
-		return nil, err
-	}
-	all, err := e.store.sessionsOf(ctx, userID)
-	if err != nil {
-		return nil, err
-	}
-	now := e.config.Clock()
-	live := all[:0]
-	for _, s := range all {
-		if over, _ := e.config.Session.outlived(s.SessionToken, now); !over && !now.After(s.Expires) && s.UserID == userID {
-			live = append(live, s)
-		}
-	}
-	return live, nil
-}
-
-func (e *engine) needStoredSessions() error {
-	if e.store == nil || e.config.Session.Strategy != StrategyDatabase {
-		return &Error{Type: ErrUnsupportedStrategy, Message: "session tokens are not stored, so they can't be listed; use Session.Revoked to revoke them", Cause: adapter.ErrUnsupported}
-	}
-	return nil
+	return s.endSessionsBut(ctx, userID, except)
 }
 
 // sessionID names a session without revealing its key.

@@ -45,19 +45,27 @@ func isVoid(err error) bool {
 	return void
 }
 
-// openToken decodes a session token and checks that its session has not ended.
+// sessionTokens makes and opens session tokens.
+type sessionTokens struct {
+	config *Config
+	keys   *jwt.Keys
+	// lineage remembers which tokens were signed out.
+	lineage *lineage
+}
+
+// open decodes a session token and checks that its session has not ended.
 // If the token is not valid, the error is a voidToken. Salt is the name of the
 // cookie.
-func (e *engine) openToken(ctx context.Context, token, salt string) (*openedToken, error) {
-	claims, old, err := e.decode(ctx, token, salt)
+func (s *sessionTokens) open(ctx context.Context, token, salt string) (*openedToken, error) {
+	claims, old, err := s.decode(ctx, token, salt)
 	if err != nil {
 		return nil, err
 	}
-	if id := e.tokenID(claims); id != "" && e.lineage.isOver(id) {
+	if id := s.id(claims); id != "" && s.lineage.isOver(id) {
 		return nil, voidToken{errSignedOut}
 	}
 	t := &openedToken{claims: claims, stale: old}
-	c, now := &e.config.Session, e.config.Clock()
+	c, now := &s.config.Session, s.config.Clock()
 	var known bool
 	if t.issued, known = claims.Time("iat"); !known {
 		t.issued, t.stale = now, true
@@ -95,10 +103,10 @@ const authTime = "auth_time"
 
 // decode returns the claims of a token, and whether another secret than the
 // first one decrypted it.
-func (e *engine) decode(ctx context.Context, token, salt string) (claims Claims, old bool, err error) {
-	p := jwt.DecodeParams{Token: token, Secrets: e.config.JWT.Secret, Salt: salt, Keys: e.keys, Now: e.config.Clock}
-	if e.config.JWT.Decode != nil {
-		claims, err = guard(ctx, e.config.JWT.Decode, p)
+func (s *sessionTokens) decode(ctx context.Context, token, salt string) (claims Claims, old bool, err error) {
+	p := jwt.DecodeParams{Token: token, Secrets: s.config.JWT.Secret, Salt: salt, Keys: s.keys, Now: s.config.Clock}
+	if s.config.JWT.Decode != nil {
+		claims, err = guard(ctx, s.config.JWT.Decode, p)
 		switch {
 		case err == nil && claims == nil:
 			err = voidToken{errNoClaims}
@@ -118,13 +126,31 @@ func (e *engine) decode(ctx context.Context, token, salt string) (claims Claims,
 	return claims, old, nil
 }
 
+// id is the claim jti, which names one token. It is empty for tokens that
+// JWTConfig.Encode made, which may give one jti to many tokens.
+func (s *sessionTokens) id(claims Claims) string {
+	if s.config.JWT.Encode != nil {
+		return ""
+	}
+	return claims.String("jti")
+}
+
+// idOf is the id of a token that was just made. Salt is the name of the cookie.
+func (s *sessionTokens) idOf(token, salt string) string {
+	claims, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: s.config.JWT.Secret[:1], Salt: salt, Keys: s.keys, Now: s.config.Clock})
+	if err != nil {
+		return ""
+	}
+	return claims.String("jti")
+}
+
 // due reports whether a token that is in use is replaced by a new one: at most
 // once per Session.UpdateAge, so that a late response seldom undoes a sign-out.
 // If UpdateAge is longer than half of the token's lifetime, that half is used
 // instead; otherwise a session in use could end.
-func (e *engine) due(t *openedToken) bool {
-	after := min(*e.config.Session.UpdateAge, e.config.Session.MaxAge/2)
-	return t.stale || !e.config.Clock().Before(t.issued.Add(after))
+func (s *sessionTokens) due(t *openedToken) bool {
+	after := min(*s.config.Session.UpdateAge, s.config.Session.MaxAge/2)
+	return t.stale || !s.config.Clock().Before(t.issued.Add(after))
 }
 
 // sessionFromToken reads the session of a token, and replaces the token where
@@ -133,53 +159,53 @@ func (e *engine) sessionFromToken(ctx context.Context, r *request, token string,
 	end := func(why error) sessionRead {
 		return sessionRead{void: why, cookies: r.specs.Session.Spread(names, "", time.Time{})}
 	}
-	t, err := e.openToken(ctx, token, r.specs.Session.Name)
+	t, err := e.tokens.open(ctx, token, r.specs.Session.Name)
 	switch {
 	case isVoid(err):
 		return end(err)
 	case err != nil:
 		return sessionRead{err: err}
 	}
-	id := e.tokenID(t.claims)
-	claims, changed, err := e.askJWT(ctx, t.claims, JWTParams{Trigger: a.trigger, Session: a.update, ReadOnly: a.readOnly})
+	id := e.tokens.id(t.claims)
+	claims, changed, err := e.tokens.ask(ctx, t.claims, JWTParams{Trigger: a.trigger, Session: a.update, ReadOnly: a.noCookies})
 	switch {
 	case err != nil:
 		return sessionRead{err: err}
 	case claims == nil:
 		return end(nil)
 	}
-	renew := !a.readOnly && (changed || a.trigger == TriggerUpdate || e.due(t))
-	now, expires := e.wholeSecond(), t.expires
+	renew := !a.noCookies && (changed || a.trigger == TriggerUpdate || e.tokens.due(t))
+	now, expires := e.tokens.wholeSecond(), t.expires
 	if renew {
 		expires = e.config.Session.expires(now, t.began)
 	}
 	p := tokenSession(claims, expires)
 	p.Trigger, p.NewSession = a.trigger, a.update
 	read.user = p.Session.User.withID(claims.String("sub"))
-	if read.session, err = e.askSession(ctx, p); err != nil {
+	if read.session, err = askSession(ctx, e.config.Callbacks.Session, p); err != nil {
 		return sessionRead{err: err}
 	}
 	read.found, read.claims = true, claims
 	switch {
 	case renew:
-		if token, err = e.issueToken(ctx, r, claims, t.began, now, expires); err != nil {
+		if token, err = e.tokens.issue(ctx, r.specs.Session.Name, claims, t.began, now, expires); err != nil {
 			return sessionRead{err: err}
 		}
-		if id != "" && !e.lineage.replace(id, e.idOf(token, r.specs.Session.Name)) {
+		if id != "" && !e.tokens.lineage.replace(id, e.tokens.idOf(token, r.specs.Session.Name)) {
 			return end(errSignedOut)
 		}
 		read.cookies = e.tokenCookies(ctx, r, names, token, expires)
-	case !a.readOnly && !r.specs.Session.IsTidy(names, token):
+	case !a.noCookies && !r.specs.Session.IsTidy(names, token):
 		read.cookies = e.tokenCookies(ctx, r, names, token, expires)
 	}
 	return read
 }
 
-// askJWT calls Callbacks.JWT for the claims of a session; nil claims mean that
+// ask calls Callbacks.JWT for the claims of a session; nil claims mean that
 // the callback ends the session. Changed reports whether the claims differ from
 // before, without the claims that every token gets anew.
-func (e *engine) askJWT(ctx context.Context, claims Claims, p JWTParams) (_ Claims, changed bool, err error) {
-	ask := e.config.Callbacks.JWT
+func (s *sessionTokens) ask(ctx context.Context, claims Claims, p JWTParams) (_ Claims, changed bool, err error) {
+	ask := s.config.Callbacks.JWT
 	if ask == nil {
 		return claims, false, nil
 	}
@@ -209,20 +235,20 @@ func lasting(claims Claims) ([]byte, error) {
 
 // wholeSecond is the present instant as a token can state it, so that session,
 // cookie and token end at the same instant.
-func (e *engine) wholeSecond() time.Time { return e.config.Clock().Truncate(time.Second) }
+func (s *sessionTokens) wholeSecond() time.Time { return s.config.Clock().Truncate(time.Second) }
 
-// issueToken makes the token of a session that began, is used now, and expires.
-func (e *engine) issueToken(ctx context.Context, r *request, claims Claims, began, now, expires time.Time) (string, error) {
+// issue makes the token of a session that began, is used now, and expires.
+func (s *sessionTokens) issue(ctx context.Context, salt string, claims Claims, began, now, expires time.Time) (string, error) {
 	kept := make(Claims, len(claims)+1)
 	maps.Copy(kept, claims)
 	kept[authTime] = began.Unix()
 	p := jwt.EncodeParams{
-		Token: kept, Secrets: e.config.JWT.Secret, Salt: r.specs.Session.Name, MaxAge: expires.Sub(now), Keys: e.keys, Now: func() time.Time { return now },
+		Token: kept, Secrets: s.config.JWT.Secret, Salt: salt, MaxAge: expires.Sub(now), Keys: s.keys, Now: func() time.Time { return now },
 	}
-	if e.config.JWT.Encode == nil {
+	if s.config.JWT.Encode == nil {
 		return jwt.Encode(p)
 	}
-	token, err := guard(ctx, e.config.JWT.Encode, p)
+	token, err := guard(ctx, s.config.JWT.Encode, p)
 	if err == nil && token == "" {
 		err = errNoToken
 	}
@@ -236,4 +262,48 @@ func (e *engine) tokenCookies(ctx context.Context, r *request, old []string, tok
 		e.debug(ctx, "CHUNKING_SESSION_COOKIE", slog.Int("size", len(token)), slog.Int("chunkSize", jwt.ChunkSize))
 	}
 	return cookies
+}
+
+// The subject of a session token is an ID. Code that reads it must know whether
+// it is the ID of a user of the adapter, or an ID that Credentials.Authorize
+// returned and that another user may have in the adapter.
+
+// claimAdapterID says whether the subject of a session token is the ID of a user
+// of the adapter.
+const claimAdapterID = "adapterId"
+
+// markSubject records in the claims of a session token whether the subject is
+// the ID of a user of the adapter. If a callback replaced the subject, it is
+// not.
+func markSubject(claims Claims, done *signedIn) {
+	claims[claimAdapterID] = done.stored && claims.String("sub") == done.user.ID
+}
+
+// keepSubject restores claimAdapterID in claims that a callback returned. A
+// subject that the callback changed is not the ID of a user of the adapter.
+func keepSubject(claims Claims, subject string, says any) {
+	switch {
+	case claims.String("sub") != subject:
+		claims[claimAdapterID] = false
+	case says != nil:
+		claims[claimAdapterID] = says
+	default:
+		delete(claims, claimAdapterID)
+	}
+}
+
+// namesAdapterUser reports whether the subject of a session token is the ID of
+// a user of the adapter. A token without claimAdapterID was made by Auth.js.
+// Its subject is such an ID, unless there is a credentials provider that does
+// not use the IDs of the adapter.
+func namesAdapterUser(claims Claims, providers []Provider) bool {
+	if says, ok := claims[claimAdapterID].(bool); ok {
+		return says
+	}
+	for _, p := range providers {
+		if p, ok := p.(*Credentials); ok && !p.UsesAdapterIDs {
+			return false
+		}
+	}
+	return true
 }

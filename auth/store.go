@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -31,11 +32,11 @@ type store struct {
 	tokens   adapter.TokenEdits
 }
 
-func newStore(e *engine, c *Config) *store {
+func newStore(c *Config, debug func(ctx context.Context, message string, attrs ...slog.Attr)) *store {
 	if c.Adapter == nil {
 		return nil
 	}
-	s := &store{adapter: c.Adapter, trace: func(ctx context.Context, call string) { e.debug(ctx, call) }, clock: c.Clock, session: c.Session}
+	s := &store{adapter: c.Adapter, trace: func(ctx context.Context, call string) { debug(ctx, call) }, clock: c.Clock, session: c.Session}
 	s.signUps, _ = adapter.Capability[adapter.SignUps](c.Adapter)
 	s.accounts, _ = adapter.Capability[adapter.AccountLists](c.Adapter)
 	s.sessions, _ = adapter.Capability[adapter.SessionLists](c.Adapter)

@@ -59,6 +59,33 @@ func (s *store) sessionsOf(ctx context.Context, userID string) ([]adapter.Sessio
 	return fromAdapter(s.sessions.ListSessionsByUserID(ctx, userID))
 }
 
+// unexpiredSessionsOf are the sessions of a user that are not over.
+func (s *store) unexpiredSessionsOf(ctx context.Context, userID string) ([]adapter.Session, error) {
+	if err := s.keepsSessions(); err != nil {
+		return nil, err
+	}
+	all, err := s.sessionsOf(ctx, userID)
+	if err != nil {
+		return nil, err
+	}
+	now := s.clock()
+	live := all[:0]
+	for _, v := range all {
+		if over, _ := s.session.outlived(v.SessionToken, now); !over && !now.After(v.Expires) && v.UserID == userID {
+			live = append(live, v)
+		}
+	}
+	return live, nil
+}
+
+// keepsSessions returns an error unless the sessions are in the store.
+func (s *store) keepsSessions() error {
+	if s == nil || s.session.Strategy != StrategyDatabase {
+		return &Error{Type: ErrUnsupportedStrategy, Message: "session tokens are not stored, so they can't be listed; use Session.Revoked to revoke them", Cause: adapter.ErrUnsupported}
+	}
+	return nil
+}
+
 // endSessionsBut deletes all sessions of a user except one, and returns how
 // many it deleted.
 func (s *store) endSessionsBut(ctx context.Context, userID, except string) (int64, error) {

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"net/mail"
 	"net/url"
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/envname"
@@ -53,22 +55,22 @@ func (e *engine) check() []error {
 			problem(ErrAuth, "Config.Cookies: %q: %v", spec.Name, err)
 		}
 	}
-	problems = append(problems, e.checkCookies()...)
-	problems = append(problems, e.checkPages()...)
-	problems = append(problems, e.checkProviders()...)
-	problems = append(problems, e.checkStrategy()...)
+	problems = append(problems, c.checkCookies(&e.cookies.plain, &e.cookies.secure, e.site.origin)...)
+	problems = append(problems, c.checkPages(e.basePath, e.site.origin)...)
+	problems = append(problems, c.checkProviders()...)
+	problems = append(problems, c.checkStrategy(e.byID)...)
 	return problems
 }
 
 // checkProviders checks each provider on its own.
-func (e *engine) checkProviders() []error {
+func (c *Config) checkProviders() []error {
 	var problems []error
 	problem := func(t ErrorType, p Provider, format string, args ...any) {
 		problems = append(problems, &Error{Type: t, Message: fmt.Sprintf("provider %q: ", p.id()) + fmt.Sprintf(format, args...)})
 	}
 	seen := map[string]bool{}
 	conditional := 0
-	for i, p := range e.config.Providers {
+	for i, p := range c.Providers {
 		if isNil(p) {
 			problems = append(problems, &Error{Type: ErrInvalidProvider, Message: fmt.Sprintf("Config.Providers[%d] is nil", i)})
 			continue
@@ -106,7 +108,7 @@ func (e *engine) checkProviders() []error {
 				problem(ErrInvalidProvider, p, "MaxAge must not be negative")
 			}
 		case *WebAuthn:
-			if !e.config.Experimental.EnableWebAuthn {
+			if !c.Experimental.EnableWebAuthn {
 				problem(ErrExperimentalFeatureNotEnabled, p, "set Experimental.EnableWebAuthn")
 			}
 			checkWebAuthn(p, problem)
@@ -218,14 +220,13 @@ func (p *OAuth) onLoopback() bool {
 }
 
 // checkStrategy checks providers, adapter and session strategy together.
-func (e *engine) checkStrategy() []error {
-	c := &e.config
+func (c *Config) checkStrategy(byID map[string]Provider) []error {
 	var problems []error
 	problem := func(t ErrorType, format string, args ...any) {
 		problems = append(problems, &Error{Type: t, Message: fmt.Sprintf(format, args...)})
 	}
 	has := map[ProviderType]bool{}
-	for _, p := range e.byID {
+	for _, p := range byID {
 		has[p.kind()] = true
 	}
 	database := c.Session.Strategy == StrategyDatabase
@@ -278,4 +279,136 @@ func neededMethods(has map[ProviderType]bool, database bool) []string {
 	need(has[TypeEmail], "CreateVerificationToken", "UseVerificationToken")
 	need(has[TypeWebAuthn], "CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter")
 	return methods
+}
+
+// checkCookies lists settings of cookies that can't work in a browser (RFC 6265bis
+// sections 4.1.3 and 5.7).
+func (c *Config) checkCookies(plain, secure *wire.CookieSpecs, origin string) []error {
+	var problems []error
+	problem := func(spec *wire.CookieSpec, message string) {
+		problems = append(problems, &Error{Type: ErrAuth, Message: fmt.Sprintf("Config.Cookies: %q: %s", spec.Name, message)})
+	}
+	for _, specs := range c.cookieSets(plain, secure, origin) {
+		seen := map[string]bool{}
+		for _, spec := range specs.All() {
+			t := &spec.Template
+			name := strings.ToLower(spec.Name)
+			secure := t.Secure || specs == plain && c.UseSecureCookies == nil
+			switch {
+			case seen[spec.Name]:
+				problem(spec, "two cookies have this name")
+			case strings.HasPrefix(name, "__host-") && (t.Domain != "" || t.Path != "/" || !secure):
+				problem(spec, "a name with __Host- must be Secure, with the Path / and without a Domain")
+			case strings.HasPrefix(name, "__secure-") && !secure:
+				problem(spec, "a name with __Secure- must be Secure")
+			case t.SameSite == http.SameSiteNoneMode && !secure:
+				problem(spec, "SameSite=None must be Secure")
+			}
+			seen[spec.Name] = true
+		}
+	}
+	for _, given := range []CookieConfig{
+		c.Cookies.SessionToken, c.Cookies.CallbackURL, c.Cookies.CSRFToken, c.Cookies.PKCECodeVerifier, c.Cookies.State, c.Cookies.Nonce, c.Cookies.WebAuthnChallenge,
+	} {
+		switch given.Priority {
+		case "", "Low", "Medium", "High":
+		default:
+			problems = append(problems, &Error{Type: ErrAuth, Message: fmt.Sprintf("Config.Cookies: Priority is %q, want Low, Medium or High", given.Priority)})
+		}
+	}
+	return problems
+}
+
+// cookieSets are the sets of cookies that requests may use.
+func (c *Config) cookieSets(plain, secure *wire.CookieSpecs, origin string) []*wire.CookieSpecs {
+	https, both := strings.HasPrefix(origin, "https:"), origin == ""
+	if c.UseSecureCookies != nil {
+		https, both = *c.UseSecureCookies, false
+	}
+	switch {
+	case both:
+		return []*wire.CookieSpecs{plain, secure}
+	case https:
+		return []*wire.CookieSpecs{secure}
+	}
+	return []*wire.CookieSpecs{plain}
+}
+
+// checkPages lists pages that the browser would not find, or that lead back to
+// the route that sends the browser there.
+func (c *Config) checkPages(basePath, origin string) []error {
+	var problems []error
+	p := &c.Pages
+	for _, page := range []struct {
+		name, url string
+		action    Action
+	}{
+		{"SignIn", p.SignIn, ActionSignIn}, {"SignOut", p.SignOut, ActionSignOut}, {"Error", p.Error, ActionError},
+		{"VerifyRequest", p.VerifyRequest, ActionVerifyRequest}, {"NewUser", p.NewUser, ""},
+	} {
+		if page.url == "" {
+			continue
+		}
+		u, err := url.Parse(page.url)
+		switch {
+		case err != nil || !isPage(page.url):
+			problems = append(problems, &Error{Type: ErrAuth, Message: fmt.Sprintf("Config.Pages.%s is %q, want a path such as /login, or an http(s) URL", page.name, page.url)})
+		case page.action != "" && u.Path == basePath+"/"+string(page.action) && (u.Host == "" || wire.OriginOf(u) == origin):
+			problems = append(problems, &Error{Type: ErrErrorPageLoop, Message: fmt.Sprintf("Config.Pages.%s is the route that it replaces, so it leads back to itself", page.name)})
+		}
+	}
+	return problems
+}
+
+// isPage reports whether s is a path of the site or an http(s) URL.
+func isPage(s string) bool {
+	if strings.HasPrefix(s, "/") {
+		_, err := url.Parse(s)
+		return err == nil && s == onSite(s)
+	}
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// minSecret is the least number of characters of a secret. Everybody gets a
+// CSRF cookie, and with the hash in it can test guesses of the secret without
+// asking the site. So a secret must be impossible to guess, also on the machine
+// of a developer.
+const minSecret = 32
+
+// checkSecrets lists what is wrong with the secrets: a secret is missing, or is
+// so short that it can be guessed.
+func (c *Config) checkSecrets() []error {
+	var problems []error
+	problem := func(message string) {
+		problems = append(problems, &Error{Type: ErrMissingSecret, Message: message})
+	}
+	if len(c.Secret) == 0 || slices.Contains(c.Secret, "") {
+		problem("set Config.Secret or AUTH_SECRET to at least 32 random characters")
+	}
+	short := func(name string, secrets []string) {
+		for i, s := range secrets {
+			tail := i > 0 && c.DangerouslyAcceptShortSecrets
+			if s != "" && utf8.RuneCountInString(s) < minSecret && !tail {
+				problem(name + " has fewer than 32 characters, so it can be guessed; make one with openssl rand -hex 32")
+				return
+			}
+		}
+	}
+	short("Config.Secret (AUTH_SECRET)", c.Secret)
+	if !slices.Equal(c.JWT.Secret, c.Secret) {
+		if slices.Contains(c.JWT.Secret, "") {
+			problem("a secret of Config.JWT.Secret is empty")
+		}
+		short("Config.JWT.Secret", c.JWT.Secret)
+	}
+	for _, p := range c.Providers {
+		if p, ok := p.(*Email); ok && p != nil {
+			if slices.Contains(p.Secret, "") {
+				problem("provider \"" + p.id() + "\": a Secret is empty")
+			}
+			short("provider \""+p.id()+"\": Secret", p.Secret)
+		}
+	}
+	return problems
 }

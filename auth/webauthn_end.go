@@ -33,7 +33,7 @@ func passkeyError(code, message string, cause error) error {
 // ceremony.
 func (e *engine) callbackWebAuthn(ctx context.Context, r *request, p *WebAuthn) (*Result, error) {
 	if !r.csrf.Verified { // clients of Auth.js send no token
-		if err := e.sameOrigin(r.http); err != nil {
+		if err := e.site.sameOrigin(r.http); err != nil {
 			return nil, err
 		}
 	}
@@ -158,7 +158,7 @@ func (e *engine) usePasskey(ctx context.Context, r *request, p *WebAuthn, ceremo
 	}
 	result, err := e.finishSignIn(ctx, r, done)
 	if err == nil && r.wantsJSON() && r.form.Get("signal") != "" {
-		result.signal = e.passkeysOf(ctx, want.RelyingParty, answer.UserHandle, owner.ID)
+		result.signal = e.signalOf(ctx, want.RelyingParty, answer.UserHandle, owner.ID)
 	}
 	return result, err
 }

@@ -28,12 +28,12 @@ type decision struct {
 // the same for every address, unless the provider has
 // DangerouslyListCredentials. Ask finds the user whom the submitted fields
 // belong to.
-func (e *engine) decideCeremony(ctx context.Context, p *WebAuthn, action began.CeremonyAction, current *User, ask userInfo) (*decision, error) {
+func decideCeremony(ctx context.Context, s *store, p *WebAuthn, action began.CeremonyAction, current *User, ask userInfo) (*decision, error) {
 	if current != nil {
 		if action == "" {
 			return nil, nil
 		}
-		known, err := e.store.authenticators(ctx, current.ID)
+		known, err := s.authenticators(ctx, current.ID)
 		return &decision{action, current, current, known}, err
 	}
 	if action != began.Register && !p.DangerouslyListCredentials {
@@ -55,7 +55,7 @@ func (e *engine) decideCeremony(ctx context.Context, p *WebAuthn, action began.C
 	case exists && action == began.Register:
 		return nil, nil
 	case exists:
-		known, err := e.store.authenticators(ctx, user.ID)
+		known, err := s.authenticators(ctx, user.ID)
 		return &decision{action: began.Authenticate, known: known}, err
 	case action == began.Authenticate:
 		return &decision{action: began.Authenticate}, nil
@@ -65,13 +65,13 @@ func (e *engine) decideCeremony(ctx context.Context, p *WebAuthn, action began.C
 
 // userOfField is the default of WebAuthn.GetUserInfo. The store is asked only
 // if the answer may depend on it.
-func (e *engine) userOfField(ctx context.Context, form Form, ask bool) (user *User, exists bool, err error) {
+func userOfField(ctx context.Context, s *store, form Form, ask bool) (user *User, exists bool, err error) {
 	email, err := NormalizeEmail(form.Get("email"))
 	if err != nil {
 		return nil, false, nil //nolint:nilerr // a text that is not an address belongs to nobody
 	}
 	if ask {
-		stored, err := e.store.userByEmail(ctx, email, strings.TrimSpace(form.Get("email")))
+		stored, err := s.userByEmail(ctx, email, strings.TrimSpace(form.Get("email")))
 		if err != nil {
 			return nil, false, err
 		}
@@ -104,7 +104,7 @@ func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, ceremony *resume
 	if err != nil {
 		return nil, passkeyError(codeRefused, "", err)
 	}
-	owner, err := e.ownerOfPasskey(ctx, p, stored)
+	owner, err := ownerOfPasskey(ctx, e.store, p, stored)
 	if err != nil {
 		return nil, err
 	}
@@ -114,22 +114,22 @@ func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, ceremony *resume
 	case ceremony.Listed != "" && ceremony.Listed != owner.ID: // WebAuthn Level 3, section 7.2, steps 5 and 6
 		return nil, passkeyError(codeRefused, "the passkey does not belong to the user whose passkeys the options listed", nil)
 	}
-	return owner, e.countUse(ctx, stored, counter, func(from, to int64) {
+	return owner, countUse(ctx, e.store, stored, counter, func(from, to int64) {
 		cloned(PasskeyClonedEvent{User: owner, CredentialID: stored.CredentialID, Stored: from, Received: to})
 	})
 }
 
 // ownerOfPasskey finds the user who has a passkey. The account of the passkey
 // must be one of this provider and of the user who has the authenticator.
-func (e *engine) ownerOfPasskey(ctx context.Context, p *WebAuthn, stored *adapter.Authenticator) (*User, error) {
-	record, err := e.store.account(ctx, adapter.AccountKey{Provider: p.id(), ProviderAccountID: stored.ProviderAccountID})
+func ownerOfPasskey(ctx context.Context, s *store, p *WebAuthn, stored *adapter.Authenticator) (*User, error) {
+	record, err := s.account(ctx, adapter.AccountKey{Provider: p.id(), ProviderAccountID: stored.ProviderAccountID})
 	if err != nil {
 		return nil, err
 	}
 	if record == nil || record.UserID != stored.UserID {
 		return nil, passkeyError(codeUnknown, "no account of the provider has this passkey", nil)
 	}
-	owner, err := e.store.user(ctx, record.UserID)
+	owner, err := s.user(ctx, record.UserID)
 	if err != nil {
 		return nil, err
 	}
@@ -148,18 +148,18 @@ func passkeyAccount(p *WebAuthn, credentialID, userID string) *Account {
 // challenge, which works once, is the only protection against replay. Otherwise
 // the counter must rise; if two answers have the same counter, only one of them
 // is accepted.
-func (e *engine) countUse(ctx context.Context, stored *adapter.Authenticator, counter int64, cloned func(from, to int64)) error {
+func countUse(ctx context.Context, s *store, stored *adapter.Authenticator, counter int64, cloned func(from, to int64)) error {
 	for range maxLoginRaces + 1 {
 		if (stored.Counter != 0 || counter != 0) && counter <= stored.Counter {
 			cloned(stored.Counter, counter)
 			return passkeyError(codeCloned, "the counter of the passkey did not rise: there may be a copy of it", nil)
 		}
-		moved, err := e.store.useCounter(ctx, stored.CredentialID, stored.Counter, counter)
+		moved, err := s.useCounter(ctx, stored.CredentialID, stored.Counter, counter)
 		if !moved || err != nil {
 			return err
 		}
 		credentialID := stored.CredentialID
-		if stored, err = e.store.authenticator(ctx, credentialID); err != nil {
+		if stored, err = s.authenticator(ctx, credentialID); err != nil {
 			return err
 		}
 		if stored == nil {
@@ -179,10 +179,10 @@ type passkeySignal struct {
 	AllAcceptedCredentialIDs []string `json:"allAcceptedCredentialIds"`
 }
 
-// passkeysOf makes the signal for a user whom an answer has signed in. It is
+// signalOf makes the signal for a user whom an answer has signed in. It is
 // nil without a user handle, and if the list could not be read: an empty list
 // would make the browser forget all passkeys.
-func (e *engine) passkeysOf(ctx context.Context, rp RelyingParty, handle []byte, userID string) *passkeySignal {
+func (e *engine) signalOf(ctx context.Context, rp RelyingParty, handle []byte, userID string) *passkeySignal {
 	if len(handle) == 0 {
 		return nil
 	}

@@ -1,6 +1,8 @@
 package auth
 
 import (
+	"net/http"
+
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
@@ -20,4 +22,15 @@ func (e *engine) errorPage(r *request) (*Result, error) {
 	}
 	page := pages.Error{Look: e.look(), Type: failure, Code: r.query.Get("code"), SiteURL: e.config.home(r.origin), SignInURL: e.url(r, ActionSignIn)}
 	return html(page.Render(), page.Status()), nil
+}
+
+// verifyRequestPage serves GET verify-request: a mail was sent.
+func (e *engine) verifyRequestPage(r *request) (*Result, error) {
+	if custom := e.config.Pages.VerifyRequest; custom != "" {
+		if r.http.URL.RawQuery == "" {
+			return redirectTo(custom), nil
+		}
+		return redirectTo(wire.WithQuery(custom, r.http.URL.RawQuery)), nil
+	}
+	return html(pages.VerifyRequest{Look: e.look(), SiteURL: e.config.home(r.origin)}.Render(), http.StatusOK), nil
 }

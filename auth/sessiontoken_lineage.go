@@ -2,8 +2,6 @@ package auth
 
 import (
 	"sync"
-
-	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
 // maxLineage is the number of replaced tokens that are remembered, and also the
@@ -25,24 +23,6 @@ type lineage struct {
 
 func newLineage() *lineage {
 	return &lineage{first: recent[string, string]{max: maxLineage}, ended: recent[string, struct{}]{max: maxLineage}}
-}
-
-// tokenID is the claim jti, which names one token. It is empty for tokens that
-// JWTConfig.Encode made, which may give one jti to many tokens.
-func (e *engine) tokenID(claims Claims) string {
-	if e.config.JWT.Encode != nil {
-		return ""
-	}
-	return claims.String("jti")
-}
-
-// idOf is the tokenID of a token that was just made. Salt is the name of the cookie.
-func (e *engine) idOf(token, salt string) string {
-	claims, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: e.config.JWT.Secret[:1], Salt: salt, Keys: e.keys, Now: e.config.Clock})
-	if err != nil {
-		return ""
-	}
-	return claims.String("jti")
 }
 
 // of returns the first token of the session to which a token belongs.

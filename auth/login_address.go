@@ -172,7 +172,7 @@ func (e *engine) noteProof(ctx context.Context, id *identity, user *adapter.User
 // linkEarlier links the account that proved the address earlier. The person has
 // now proven both: the account and the user.
 func (e *engine) linkEarlier(ctx context.Context, p *provenAddress, user *adapter.User) error {
-	if err := e.mayLink(ctx, &p.id, user); err != nil {
+	if err := mayLink(ctx, e.config.Callbacks.Link, &p.id, user); err != nil {
 		return err
 	}
 	account := p.id.kept.account(p.id.account)

@@ -32,7 +32,7 @@ type Passkey struct {
 // passkeys, and for a user who does not exist. The error is of type
 // ErrMissingAdapter without Config.Adapter, and otherwise comes from the store.
 func (h *Handler) Passkeys(ctx context.Context, userID string) ([]Passkey, error) {
-	return h.engine.passkeys(ctx, userID)
+	return passkeysOf(ctx, h.engine.store, userID)
 }
 
 // RenamePasskey gives a passkey of the user a name. The name, without the white
@@ -41,7 +41,7 @@ func (h *Handler) Passkeys(ctx context.Context, userID string) ([]Passkey, error
 // direction of text. The error matches adapter.ErrNotFound if the user has no
 // such passkey, and adapter.ErrUnsupported if the store has no place for names.
 func (h *Handler) RenamePasskey(ctx context.Context, userID, passkeyID, name string) error {
-	return h.engine.renamePasskey(ctx, userID, passkeyID, name)
+	return renamePasskey(ctx, h.engine.store, userID, passkeyID, name)
 }
 
 // RemovePasskey removes a passkey of the user, and the account that belongs to
@@ -52,7 +52,7 @@ func (h *Handler) RenamePasskey(ctx context.Context, userID, passkeyID, name str
 // way, one fails. The error matches adapter.ErrUnsupported if the adapter has
 // no adapter.AuthenticatorEdits.
 func (h *Handler) RemovePasskey(ctx context.Context, userID, passkeyID string) error {
-	return h.engine.removePasskey(ctx, userID, passkeyID)
+	return removePasskey(ctx, &h.engine.config, h.engine.store, userID, passkeyID)
 }
 
 var (
@@ -62,11 +62,11 @@ var (
 
 const maxPasskeyName = 64
 
-func (e *engine) passkeys(ctx context.Context, userID string) ([]Passkey, error) {
-	if e.store == nil {
+func passkeysOf(ctx context.Context, s *store, userID string) ([]Passkey, error) {
+	if s == nil {
 		return nil, errNoAdapter
 	}
-	stored, err := e.store.authenticators(ctx, userID)
+	stored, err := s.authenticators(ctx, userID)
 	if err != nil {
 		return nil, err
 	}
@@ -92,26 +92,26 @@ func isPasskeyName(name string) bool {
 		strings.ContainsFunc(name, visible) && !strings.ContainsFunc(name, misleading)
 }
 
-func (e *engine) renamePasskey(ctx context.Context, userID, passkeyID, name string) error {
+func renamePasskey(ctx context.Context, s *store, userID, passkeyID, name string) error {
 	name = strings.TrimSpace(name)
 	if !isPasskeyName(name) {
 		return errPasskeyName
 	}
-	if e.store == nil {
+	if s == nil {
 		return errNoAdapter
 	}
-	found, err := e.store.rename(ctx, userID, passkeyID, name)
+	found, err := s.rename(ctx, userID, passkeyID, name)
 	if err == nil && !found {
 		err = adapter.ErrNotFound
 	}
 	return err
 }
 
-func (e *engine) removePasskey(ctx context.Context, userID, passkeyID string) error {
-	if e.store == nil {
+func removePasskey(ctx context.Context, c *Config, s *store, userID, passkeyID string) error {
+	if s == nil {
 		return errNoAdapter
 	}
-	user, err := e.store.user(ctx, userID)
+	user, err := s.user(ctx, userID)
 	if err != nil {
 		return err
 	}
@@ -119,10 +119,10 @@ func (e *engine) removePasskey(ctx context.Context, userID, passkeyID string) er
 		return adapter.ErrNotFound
 	}
 	byMail := false
-	for _, p := range e.config.Providers {
+	for _, p := range c.Providers {
 		byMail = byMail || p.kind() == TypeEmail && user.Email != "" && user.EmailVerified != nil
 	}
-	found, err := e.store.remove(ctx, userID, passkeyID, !byMail)
+	found, err := s.remove(ctx, userID, passkeyID, !byMail)
 	if err == nil && !found {
 		err = adapter.ErrNotFound
 	}

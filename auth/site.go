@@ -7,6 +7,16 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
+// site says which origin requests are made to, and which origins are trusted.
+type site struct {
+	// origin is the origin of Config.URL, or empty.
+	origin string
+	// trustHost is Config.TrustHost.
+	trustHost *bool
+	// trustsLoopback says that loopback hosts are trusted.
+	trustsLoopback bool
+}
+
 // SameOrigin returns an error if a request may not change anything, because its
 // browser does not say that a page of this site made it. It is for requests
 // without a CSRF token, such as those of an application's own form whose
@@ -19,7 +29,7 @@ import (
 // If a browser does not send this header, the header Origin must be the origin
 // of Config.URL. If Config.URL is not set, Origin must be the origin that the
 // request was made to, and that origin must be trusted.
-func (h *Handler) SameOrigin(r *http.Request) error { return h.engine.sameOrigin(r) }
+func (h *Handler) SameOrigin(r *http.Request) error { return h.engine.site.sameOrigin(r) }
 
 // MayChange returns an error if a request may not sign in or out, or update a
 // session. The method must not be GET, HEAD, OPTIONS or TRACE. Also, either
@@ -38,10 +48,10 @@ func (h *Handler) MayChange(hr *http.Request, csrfToken string) error {
 			return nil
 		}
 	}
-	return e.sameOrigin(hr)
+	return e.site.sameOrigin(hr)
 }
 
-func (e *engine) sameOrigin(hr *http.Request) error {
+func (s *site) sameOrigin(hr *http.Request) error {
 	refused := &Error{Type: ErrMissingCSRF, Message: "the request does not come from a page of this site"}
 	if site := hr.Header["Sec-Fetch-Site"]; len(site) > 0 {
 		if len(site) == 1 && site[0] == "same-origin" {
@@ -49,10 +59,10 @@ func (e *engine) sameOrigin(hr *http.Request) error {
 		}
 		return refused
 	}
-	own := e.origin
+	own := s.origin
 	if own == "" {
 		own = wire.RequestOrigin(hr)
-		if err := e.trusts(hr, own); err != nil {
+		if err := s.trusts(hr, own); err != nil {
 			return err
 		}
 	}
@@ -67,12 +77,11 @@ func (e *engine) sameOrigin(hr *http.Request) error {
 }
 
 // trusts returns an error if the origin of a request may not be used.
-func (e *engine) trusts(hr *http.Request, origin string) error {
-	c := &e.config
-	if c.TrustHost != nil && *c.TrustHost || e.origin != "" {
+func (s *site) trusts(hr *http.Request, origin string) error {
+	if s.trustHost != nil && *s.trustHost || s.origin != "" {
 		return nil
 	}
-	if e.trustLoopback && wire.IsLoopback(origin) {
+	if s.trustsLoopback && wire.IsLoopback(origin) {
 		if wire.FromLoopback(hr) {
 			return nil
 		}

@@ -80,7 +80,7 @@ func checkRelyingPartyID(id string) error {
 
 // relyingParty returns the relying party for a ceremony of the request.
 func (e *engine) relyingParty(ctx context.Context, r *request, p *WebAuthn) (RelyingParty, error) {
-	rp, err := e.chooseRelyingParty(ctx, r, p)
+	rp, err := chooseRelyingParty(ctx, r, p, e.site.origin != "" || e.config.TrustHost == nil && wire.IsLoopback(r.origin))
 	if err != nil {
 		return rp, err
 	}
@@ -93,7 +93,7 @@ func (e *engine) relyingParty(ctx context.Context, r *request, p *WebAuthn) (Rel
 	return rp, nil
 }
 
-func (e *engine) chooseRelyingParty(ctx context.Context, r *request, p *WebAuthn) (RelyingParty, error) {
+func chooseRelyingParty(ctx context.Context, r *request, p *WebAuthn, mayUseHost bool) (RelyingParty, error) {
 	if p.GetRelyingParty != nil {
 		return guard(ctx, p.GetRelyingParty, r.withBody(ctx))
 	}
@@ -116,7 +116,7 @@ func (e *engine) chooseRelyingParty(ctx context.Context, r *request, p *WebAuthn
 	}
 	// Without Config.URL, the Host header may fill in what is missing only if it
 	// names a loopback host and Config.TrustHost is not set.
-	if e.origin == "" && (e.config.TrustHost != nil || !wire.IsLoopback(r.origin)) {
+	if !mayUseHost {
 		return rp, &Error{Type: ErrInvalidProvider, Message: "provider " + p.id() +
 			": the Host header can't say which site asks: set Config.URL (AUTH_URL), or ID and Origins of RelyingParties"}
 	}
@@ -132,7 +132,7 @@ func (e *engine) chooseRelyingParty(ctx context.Context, r *request, p *WebAuthn
 // warnOfRelyingParty logs a warning if GetRelyingParty chose a relying party
 // that New would have refused in WebAuthn.RelyingParties. A ceremony may still
 // work, with the origins that browsers read.
-func (e *engine) warnOfRelyingParty(ctx context.Context, p *WebAuthn, rp RelyingParty) {
+func warnOfRelyingParty(ctx context.Context, log *slog.Logger, p *WebAuthn, rp RelyingParty) {
 	c, ok := p.Ceremonies.(interface{ Check(p *WebAuthn) error })
 	if !ok || p.GetRelyingParty == nil {
 		return
@@ -140,7 +140,7 @@ func (e *engine) warnOfRelyingParty(ctx context.Context, p *WebAuthn, rp Relying
 	chosen := *p
 	chosen.GetRelyingParty, chosen.RelyingParties = nil, []RelyingParty{rp}
 	if err := c.Check(&chosen); err != nil {
-		e.log.WarnContext(ctx, "auth: relying-party: the relying party that GetRelyingParty returned does not work in all browsers", slog.String("provider", p.id()), slog.Any("error", err))
+		log.WarnContext(ctx, "auth: relying-party: the relying party that GetRelyingParty returned does not work in all browsers", slog.String("provider", p.id()), slog.Any("error", err))
 	}
 }
 
@@ -151,15 +151,15 @@ const wellKnownWebAuthn = "/.well-known/webauthn"
 // relatedOrigins is the response at wellKnownWebAuthn: the origins of the
 // relying party whose ID is the host of Config.URL or, without it, of the
 // request. The status is 404 if there is none.
-func (e *engine) relatedOrigins(hr *http.Request) *Result {
+func relatedOrigins(hr *http.Request, origin string, providers []Provider) *Result {
 	host := wire.HostOf(wire.RequestOrigin(hr))
-	if e.origin != "" {
-		host = wire.HostOf(e.origin)
+	if origin != "" {
+		host = wire.HostOf(origin)
 	}
 	var list struct {
 		Origins []string `json:"origins"`
 	}
-	for _, p := range e.config.Providers {
+	for _, p := range providers {
 		p, ok := p.(*WebAuthn)
 		if !ok || p == nil {
 			continue

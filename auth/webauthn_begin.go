@@ -26,12 +26,12 @@ func (e *engine) webauthnOptions(ctx context.Context, r *request) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
-	e.warnOfRelyingParty(ctx, p, rp)
+	warnOfRelyingParty(ctx, e.log, p, rp)
 	current, err := e.currentUser(ctx, e.browser(ctx, r))
 	if err != nil {
 		return nil, err
 	}
-	decided, err := e.decideCeremony(ctx, p, action, current.user(), e.userInfo(r, p, form))
+	decided, err := decideCeremony(ctx, e.store, p, action, current.user(), findUser(e.store, r, p, form))
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +87,11 @@ func (r *request) queryForm() Form {
 	return form
 }
 
-// userInfo asks the provider, or looks up the address.
-func (e *engine) userInfo(r *request, p *WebAuthn, form Form) userInfo {
+// findUser asks the provider, or looks up the address.
+func findUser(s *store, r *request, p *WebAuthn, form Form) userInfo {
 	if p.GetUserInfo == nil {
 		return func(ctx context.Context) (*User, bool, error) {
-			return e.userOfField(ctx, form, p.DangerouslyListCredentials)
+			return userOfField(ctx, s, form, p.DangerouslyListCredentials)
 		}
 	}
 	return func(ctx context.Context) (*User, bool, error) {

@@ -55,7 +55,7 @@ func (h *Handler) servePasskeys(w http.ResponseWriter, hr *http.Request) {
 		http.Error(w, "only GET and POST are supported", http.StatusMethodNotAllowed)
 		return
 	}
-	list, err := e.passkeys(ctx, current.id())
+	list, err := passkeysOf(ctx, e.store, current.id())
 	if err != nil {
 		e.logError(ctx, err)
 		Unavailable(w, hr)
@@ -92,7 +92,7 @@ func (e *engine) changePasskey(ctx context.Context, r *request, userID string, p
 	spec := &r.specs.CSRF
 	c, _, err := wire.CheckCSRF(e.csrfKeys, e.config.Random, spec, r.cookies.Get(spec.Name), r.method, r.form.Get("csrfToken"))
 	if err != nil || !c.Verified {
-		if err := e.sameOrigin(r.http); err != nil {
+		if err := e.site.sameOrigin(r.http); err != nil {
 			e.logError(ctx, err)
 			return http.StatusForbidden
 		}
@@ -100,10 +100,10 @@ func (e *engine) changePasskey(ctx context.Context, r *request, userID string, p
 	id := r.form.Get("id")
 	switch r.form.Get("op") {
 	case "rename":
-		err = e.renamePasskey(ctx, userID, id, r.form.Get("name"))
+		err = renamePasskey(ctx, e.store, userID, id, r.form.Get("name"))
 		page.Notice = "The passkey has a new name."
 	case "remove":
-		err = e.removePasskey(ctx, userID, id)
+		err = removePasskey(ctx, &e.config, e.store, userID, id)
 		page.Notice, page.Forget = "The passkey was removed. It can't be used to sign in here any more.", base64URL(id)
 	default:
 		err = errUnknownOperation

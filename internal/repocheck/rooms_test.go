@@ -1,0 +1,175 @@
+package repocheck
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const ours = "github.com/gatehouse-go/gatehouse/"
+
+// maxMethods is the largest number of methods of a type, with those that it
+// gets from embedded types, and of functions of its package that take it.
+const maxMethods = 60
+
+// moreMethods are the types with another limit. These limits are never raised.
+var moreMethods = map[string]int{
+	"auth.engine":                     120, // the compiled configuration, which every action of the core uses
+	"adapters/mongo.Adapter":          80,  // the adapters have the methods of the contract and those of their kind
+	"adapters/mongo/mongotest.Handle": 80,
+	// The context of a clause: 60 methods, and 150 functions that take it.
+	"adaptertest/internal/kit.Context": 60 + 150,
+	// The broken adapters implement the contract.
+	"adaptertest/internal/mutants.base": 80,
+	"adaptertest/internal/mutants.mem":  80,
+	"adaptertest/internal/mutants.lite": 80,
+}
+
+// TestNoTypeKnowsEverything counts the methods of each type. A type with many
+// methods is two types, or has helpers that belong to one file.
+func TestNoTypeKnowsEverything(t *testing.T) {
+	for _, pkg := range packages(t) {
+		for name, n := range methods(pkg) {
+			name = strings.TrimPrefix(pkg.Path(), ours) + "." + name
+			limit, listed := moreMethods[name]
+			if !listed {
+				limit = maxMethods
+			}
+			if n > limit {
+				t.Errorf("%s has %d methods and functions that take it, more than %d", name, n, limit)
+			}
+		}
+	}
+}
+
+// methods counts, for each type that a package declares, its methods and the
+// functions of the package that take it.
+func methods(pkg *types.Package) map[string]int {
+	count := map[string]int{}
+	scope := pkg.Scope()
+	for _, name := range scope.Names() {
+		switch obj := scope.Lookup(name).(type) {
+		case *types.TypeName:
+			if named, ok := obj.Type().(*types.Named); ok && !obj.IsAlias() {
+				var t types.Type = types.NewPointer(named)
+				if types.IsInterface(named) {
+					t = named
+				}
+				count[name] += types.NewMethodSet(t).Len()
+			}
+		case *types.Func:
+			taken := map[string]bool{}
+			for v := range obj.Signature().Params().Variables() {
+				if named := base(v.Type()); named != nil && named.Obj().Pkg() == pkg {
+					taken[named.Obj().Name()] = true
+				}
+			}
+			for name := range taken {
+				count[name]++
+			}
+		}
+	}
+	return count
+}
+
+// base is the declared type of a parameter, also behind a pointer.
+func base(t types.Type) *types.Named {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	named, _ := types.Unalias(t).(*types.Named)
+	if named != nil {
+		named = named.Origin()
+	}
+	return named
+}
+
+// maxAuthFiles is the largest number of files of package auth, without tests.
+const maxAuthFiles = 76
+
+// TestCoreHasFewFiles counts the files of package auth.
+func TestCoreHasFewFiles(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "auth", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, name := range files {
+		if !strings.HasSuffix(name, "_test.go") {
+			n++
+		}
+	}
+	if n == 0 || n > maxAuthFiles {
+		t.Errorf("package auth has %d files without tests, want at most %d", n, maxAuthFiles)
+	}
+}
+
+// packages returns the packages of the repository, with their types. The types
+// of what they import come from the build cache.
+func packages(t *testing.T) []*types.Package {
+	t.Helper()
+	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,Standard"}
+	for _, dir := range modules(t, root) {
+		args = append(args, "./"+dir+"/...")
+	}
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir = root
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	type listed struct {
+		ImportPath, Dir, Export string
+		GoFiles                 []string
+		Standard                bool
+	}
+	var own []listed
+	exports := map[string]string{}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var l listed
+		if err := dec.Decode(&l); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		exports[l.ImportPath] = l.Export
+		if strings.HasPrefix(l.ImportPath, ours) && len(l.GoFiles) > 0 {
+			own = append(own, l)
+		}
+	}
+	fset := token.NewFileSet()
+	config := types.Config{
+		Importer:         importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }),
+		IgnoreFuncBodies: true, FakeImportC: true,
+	}
+	var found []*types.Package
+	for _, l := range own {
+		var files []*ast.File
+		for _, name := range l.GoFiles {
+			file, err := parser.ParseFile(fset, filepath.Join(l.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, file)
+		}
+		pkg, err := config.Check(l.ImportPath, fset, files, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, pkg)
+	}
+	return found
+}
