@@ -12,6 +12,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
 // callbackOAuth ends a sign-in with an OAuth or OpenID Connect provider: it
@@ -56,6 +57,9 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 		e.debug(ctx, "getProfile error details", slog.String("provider", p.ID), names(profile))
 		e.logError(ctx, err)
 		e.signInFailed(ctx, r, err)
+		if errors.Is(err, errNoProfileID) {
+			return redirectTo(wire.WithQuery(e.signInURL(r), "error=Configuration")), nil
+		}
 		return redirectTo(e.signInURL(r)), nil
 	}
 	user, approvedAs := id.user, ""

@@ -340,11 +340,10 @@ func (c Config) withDefaults() Config {
 	if c.Random == nil {
 		c.Random = rand.Reader
 	}
-	if c.Logger == nil {
+	if c.Debug = c.Debug && c.Logger == nil; c.Debug {
+		c.Logger = slog.New(debugging{slog.Default().Handler()})
+	} else if c.Logger == nil {
 		c.Logger = slog.Default()
-		if c.Debug {
-			c.Logger = slog.New(debugging{c.Logger.Handler()})
-		}
 	}
 	return c
 }

@@ -81,11 +81,10 @@ func TestDebugMessages(t *testing.T) {
 // warning with its code.
 func TestWarnings(t *testing.T) {
 	for code, c := range map[string]auth.Config{
-		"debug-enabled":         {Debug: true},
 		"experimental-webauthn": {Experimental: auth.Experimental{EnableWebAuthn: true}},
 		"short-secret":          {Secret: []string{secret, "short"}, DangerouslyAcceptShortSecrets: true},
 		"csrf-disabled":         {SkipCSRFCheck: auth.SkipCSRFCheck},
-		"":                      {},
+		"":                      {Debug: true}, // ignored, as the logger is our own
 	} {
 		var book logBook
 		c.Logger = book.logger()
@@ -94,6 +93,33 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("nothing is wrong: %s", book.String())
 		} else if code != "" && (n != 1 || !strings.Contains(book.String(), "auth: "+code+": ")) {
 			t.Errorf("%s: %s", code, book.String())
+		}
+	}
+}
+
+// TestDebugIsIgnoredWithALogger: Debug makes the default logger log more, and
+// says so. A logger of the application decides itself.
+func TestDebugIsIgnoredWithALogger(t *testing.T) {
+	before := slog.Default()
+	t.Cleanup(func() { slog.SetDefault(before) })
+	for _, own := range []bool{false, true} {
+		var book logBook
+		info := slog.New(slog.NewTextHandler(&book, &slog.HandlerOptions{Level: slog.LevelInfo}))
+		c := auth.Config{Secret: []string{secret}, URL: origin, Debug: true}
+		if slog.SetDefault(before); own {
+			c.Logger = info
+		} else {
+			slog.SetDefault(info)
+		}
+		h, err := auth.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		newBrowser(t, h).get("/auth/nothing")
+		for _, text := range []string{"debug-enabled", "auth: request"} {
+			if got := strings.Contains(book.String(), text+"\"") || strings.Contains(book.String(), text+":"); got != !own {
+				t.Errorf("a logger of the application: %v: the log has %q: %v\n%s", own, text, got, &book)
+			}
 		}
 	}
 }

@@ -527,3 +527,26 @@ func TestIdentifierThatLostSomething(t *testing.T) {
 		}
 	}
 }
+
+// TestProfileWithoutID: the person is told that the sign-in failed, on the
+// built-in page and on the application's own.
+func TestProfileWithoutID(t *testing.T) {
+	t.Parallel()
+	for page, want := range map[string]string{"": signInPage + "Configuration", "/login?a=b": origin + "/login?a=b&error=Configuration"} {
+		s := newSite(t, func(_ *idp, c *auth.Config, o *auth.OAuth) {
+			c.Pages.SignIn = page
+			o.Profile = func(context.Context, auth.Profile, auth.TokenSet) (*auth.User, error) {
+				return &auth.User{Name: "Ada"}, nil
+			}
+		})
+		b := newBrowser(t, s)
+		s.signIn(b).wantLocation(t, want)
+		b.wantNoSession()
+		if !strings.Contains(s.log.String(), "the profile has no id") {
+			t.Errorf("the log is %s", s.log)
+		}
+		if page == "" && !strings.Contains(b.get("/auth/signin?error=Configuration").body, "Unable to sign in.") {
+			t.Error("the page shows no message")
+		}
+	}
+}

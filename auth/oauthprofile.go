@@ -60,6 +60,8 @@ func withExpiry(t TokenSet, now time.Time) TokenSet {
 	return t
 }
 
+var errNoProfileID = errors.New("the profile has no id")
+
 // identify maps a profile to the person who signs in. See docs/protocol.md,
 // "OAuth and OpenID Connect".
 func (e *engine) identify(ctx context.Context, o *oauthClient, profile Profile, tokens TokenSet) (*identity, error) {
@@ -79,7 +81,7 @@ func (e *engine) identify(ctx context.Context, o *oauthClient, profile Profile, 
 		}
 	}
 	if user.ID == "" {
-		return fail(errors.New("the profile has no id"))
+		return fail(errNoProfileID)
 	}
 	if !identifies(user.ID) {
 		return fail(errors.New("the id in the profile is damaged or shows nothing, so it could be the id of several people"))
