@@ -129,6 +129,10 @@ type JWTParams struct {
 	// Profile is set at sign-in with OAuth and OpenID Connect.
 	Profile Profile
 	Trigger Trigger
+	// IsNewUser is true if Trigger is TriggerSignUp.
+	//
+	// Deprecated: compare Trigger with TriggerSignUp.
+	IsNewUser bool
 	// Session is the JSON that the client sent with TriggerUpdate, otherwise nil.
 	// The client chose it, so it must be validated.
 	Session json.RawMessage

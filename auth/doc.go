@@ -10,6 +10,9 @@
 // Routes, cookies, token format and JSON are those of Auth.js v5, so programs
 // of both kinds can share one secret, one cookie and one database.
 //
+// The package is experimental: its interface will change. WebAuthn, which
+// Config.Experimental turns on, may change or be removed without notice.
+//
 // What holds throughout:
 //
 //   - A session that has expired signs nobody in, anywhere.

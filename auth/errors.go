@@ -125,6 +125,26 @@ func (t ErrorType) onSignInPage() bool {
 	return false
 }
 
+// ErrorKind says which page shows an error to the browser.
+type ErrorKind string
+
+// The kinds of errors.
+const (
+	// KindSignIn: the sign-in page, so that the person can try again.
+	KindSignIn ErrorKind = "signIn"
+	// KindError: the error page.
+	KindError ErrorKind = "error"
+)
+
+// Kind says to which page the error leads a browser: Pages.SignIn or Pages.Error,
+// or the built-in page of that kind.
+func (e *Error) Kind() ErrorKind {
+	if e.Type.onSignInPage() {
+		return KindSignIn
+	}
+	return KindError
+}
+
 // Error is the error of every function of this package. Message and Code never
 // hold a token, cookie, code or secret; an application that makes its own Error
 // must follow the same rule.

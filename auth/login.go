@@ -617,7 +617,7 @@ func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (
 func (e *engine) sessionToken(ctx context.Context, r *request, done *signedIn, old []string) ([]*http.Cookie, error) {
 	claims := claimsFromUser(done.user)
 	if change := e.config.Callbacks.JWT; change != nil {
-		p := JWTParams{Token: claims, User: done.user, Account: done.account, Profile: done.profile, Trigger: TriggerSignIn}
+		p := JWTParams{Token: claims, User: done.user, Account: done.account, Profile: done.profile, Trigger: TriggerSignIn, IsNewUser: done.isNewUser}
 		if done.isNewUser {
 			p.Trigger = TriggerSignUp
 		}

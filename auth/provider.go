@@ -45,10 +45,19 @@ type Field struct {
 
 // Style is how the button of a provider looks on the built-in sign-in page.
 type Style struct {
-	// BrandColor is a CSS colour.
+	// BrandColor is the CSS colour of the button.
 	BrandColor string
 	// Logo is the URL of a picture; with "" the button has none.
 	Logo string
+	// Bg is used if BrandColor is empty.
+	//
+	// Deprecated: set BrandColor.
+	Bg string
+	// Text is the CSS colour of the text on the button.
+	//
+	// Deprecated: without it, the text is white or black, which can be read on
+	// BrandColor.
+	Text string
 }
 
 // LogValue keeps the submitted values, which may be passwords, out of logs.

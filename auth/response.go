@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
@@ -234,10 +235,10 @@ func (r *request) htmlWithToken(p pages.Rendered) *Result {
 // page is shown.
 func newLook(c *Config) func() *pages.Look {
 	return sync.OnceValue(func() *pages.Look {
-		brands := map[string]string{}
+		brands := map[string]pages.Brand{}
 		for _, p := range c.Providers {
 			if p, ok := p.(*OAuth); ok && p != nil {
-				brands[p.id()] = p.Style.BrandColor
+				brands[p.id()] = pages.Brand{Color: cmp.Or(p.Style.BrandColor, p.Style.Bg), Text: p.Style.Text}
 			}
 		}
 		t := c.Theme

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
@@ -40,5 +41,43 @@ func TestLocationIsASCII(t *testing.T) {
 			t.Errorf("%q: response %q, want %q", location, got, want)
 		}
 		_ = response.Body.Close()
+	}
+}
+
+// TestErrorKind: Kind names the page that an error leads to.
+func TestErrorKind(t *testing.T) {
+	e, problems := compile(Config{Secret: []string{"s"}, Logger: slog.New(slog.DiscardHandler), Pages: Pages{SignIn: "/login", Error: "/oops"}}, unshared)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	r := e.newRequest(httptest.NewRequest(http.MethodGet, "/", nil), ActionCallback)
+	for _, kind := range []ErrorType{
+		ErrAuth, ErrAccessDenied, ErrAccountNotLinked, ErrAdapter, ErrCallbackRoute, ErrCredentialsSignin, ErrEmailSignIn, ErrInvalidCheck, ErrMissingCSRF, ErrMissingSecret,
+		ErrOAuthAccountNotLinked, ErrOAuthCallback, ErrOAuthSignIn, ErrVerification, ErrWebAuthnVerification, "Another",
+	} {
+		err := &Error{Type: kind}
+		page := map[ErrorKind]string{KindSignIn: "/login", KindError: "/oops"}[err.Kind()]
+		if location := e.errorURL(r, err); page == "" || !strings.HasPrefix(location, "http://example.com"+page+"?") {
+			t.Errorf("%s: Kind is %q, and the browser is sent to %s", kind, err.Kind(), location)
+		}
+	}
+	if KindSignIn != (&Error{Type: ErrCredentialsSignin}).Kind() || KindError != (&Error{Type: ErrAccessDenied}).Kind() {
+		t.Error("a wrong password leads back to the form, a refusal does not")
+	}
+}
+
+// TestDeprecatedStyle: Bg takes the place of BrandColor, and Text is the colour
+// of the text.
+func TestDeprecatedStyle(t *testing.T) {
+	for css, style := range map[string]Style{
+		"{--provider-brand-color:#123456;--provider-text-color:#fff}":   {Bg: "#123456"},
+		"{--provider-brand-color:#654321;--provider-text-color:#fff}":   {Bg: "#123456", BrandColor: "#654321"},
+		"{--provider-brand-color:#123456;--provider-text-color:silver}": {Bg: "#123456", Text: "silver"},
+		"{--provider-brand-color:#654321;--provider-text-color:silver}": {BrandColor: "#654321", Text: "silver"},
+	} {
+		c := Config{Providers: []Provider{&OAuth{ID: "idp", Style: style}}}
+		if got := string(newLook(&c)().Style); !strings.Contains(got, css) {
+			t.Errorf("%+v: the style sheet lacks %s", style, css)
+		}
 	}
 }

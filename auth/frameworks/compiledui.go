@@ -28,8 +28,8 @@ type CompiledUI struct {
 	site *site
 }
 
-// CompiledUIAuth makes the integration. The routes are below Config.BasePath;
-// the default is /auth.
+// CompiledUIAuth makes the integration. It is experimental. The routes are
+// below Config.BasePath; the default is /auth.
 func CompiledUIAuth(config CompiledUIConfig) (*CompiledUI, error) {
 	c := &CompiledUI{}
 	var err error

@@ -1,7 +1,9 @@
 // Package frameworks holds five integrations of package auth, each for one
 // family of web frameworks: MiddlewareAuth, FullstackAuth, ResumableAuth,
 // ReactiveAuth and CompiledUIAuth. docs/frameworks.md says which one to choose,
-// and lists the promises of each, sentence by sentence.
+// and lists the promises of each, sentence by sentence. All except FullstackAuth
+// are experimental: their interface will change. FullstackAuth is not, but its
+// method UnstableUpdate may change.
 //
 // All use the same core, and none has rules of its own: auth.Handler.Load reads
 // a session, auth.FromContext finds it, auth.Handler signs in and out,

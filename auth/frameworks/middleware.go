@@ -29,8 +29,8 @@ type Middleware struct {
 	known bool
 }
 
-// MiddlewareAuth makes the integration. It reports all problems of the
-// configuration at once.
+// MiddlewareAuth makes the integration. It is experimental. It reports all
+// problems of the configuration at once.
 //
 // The routes are below Config.BasePath, or the path of AUTH_URL or
 // NEXTAUTH_URL. If neither is set, they are below the path at which the handler is mounted. The first

@@ -28,7 +28,7 @@ type Reactive struct {
 	site *site
 }
 
-// ReactiveAuth makes the integration.
+// ReactiveAuth makes the integration. It is experimental.
 func ReactiveAuth(config ReactiveConfig) (*Reactive, error) {
 	prefix := "/" + strings.Trim(cmp.Or(config.Prefix, "/api/auth"), "/")
 	if config.BasePath != "" && "/"+strings.Trim(config.BasePath, "/") != prefix {

@@ -34,8 +34,8 @@ type Resumable struct {
 	site *site
 }
 
-// ResumableAuth makes the integration. The routes are below Config.BasePath;
-// the default is /auth.
+// ResumableAuth makes the integration. It is experimental. The routes are below
+// Config.BasePath; the default is /auth.
 func ResumableAuth(config ResumableConfig) (*Resumable, error) {
 	q := &Resumable{}
 	var err error

@@ -694,6 +694,9 @@ func (r *replay) fillCallbacks(c *auth.Config) {
 		if p.Trigger != auth.TriggerNone {
 			args["trigger"] = string(p.Trigger)
 		}
+		if p.IsNewUser { //nolint:staticcheck // deprecated, and recorded
+			args["isNewUser"] = true
+		}
 		r.rec.callback("jwt", args)
 		if f := r.callbacks["jwt"]; f != nil {
 			return f.jwt(p)

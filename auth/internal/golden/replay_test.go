@@ -693,7 +693,6 @@ func (r *replay) compareInternal(want map[string]any, resp *response) {
 // interfaces, which are the same everywhere:
 //
 //   - false and absent are the same, because Go has no undefined;
-//   - the JWT callback has only the trigger, not the deprecated isNewUser;
 //   - with database sessions the session callback gets the session that the
 //     client will see, and the stored user beside it, but not the session token;
 //   - the adapter, not the core, assigns the ID of a new user;
@@ -713,7 +712,7 @@ func (r *replay) adapted(at, name string, args any) any {
 			key["token"] = fmt.Sprintf("{{verificationTokenHash.unknown%d}}", r.unknownHashes)
 		}
 	case at == "callbacks" && name == "jwt", at == "events" && name == "signIn":
-		if at == "callbacks" || m["isNewUser"] == false {
+		if m["isNewUser"] == false {
 			delete(m, "isNewUser")
 		}
 	case at == "adapter" && name == "createUser", at == "adapter" && name == "linkAccount":

@@ -39,9 +39,16 @@ type Look struct {
 //go:embed style.css
 var styleSheet string
 
-// NewLook makes the look of a theme, with the brand colours of providers by
-// their IDs. It leaves out texts that are not CSS colours; see Color.
-func NewLook(theme Theme, brands map[string]string) *Look {
+// Brand has the colours of the button of a provider.
+type Brand struct {
+	Color string
+	// Text is the colour of the text; empty means one that can be read on Color.
+	Text string
+}
+
+// NewLook makes the look of a theme, with the brands of providers by their IDs.
+// It leaves out texts that are not CSS colours; see Color.
+func NewLook(theme Theme, brands map[string]Brand) *Look {
 	l := &Look{Scheme: theme.ColorScheme, Logo: theme.Logo, classes: map[string]string{}}
 	if l.Scheme != "light" && l.Scheme != "dark" {
 		l.Scheme = "auto"
@@ -54,17 +61,20 @@ func NewLook(theme Theme, brands map[string]string) *Look {
 	if Color(theme.ButtonText) {
 		fmt.Fprintf(&css, ":root{--button-text-color:%s}\n", theme.ButtonText)
 	}
-	byColor := map[string]string{}
+	byBrand := map[Brand]string{}
 	for _, id := range slices.Sorted(maps.Keys(brands)) {
-		color := brands[id]
-		if !Color(color) {
+		brand := brands[id]
+		if !Color(brand.Color) {
 			continue
 		}
-		class, ok := byColor[color]
+		if !Color(brand.Text) {
+			brand.Text = readableOn(brand.Color, "#fff")
+		}
+		class, ok := byBrand[brand]
 		if !ok {
-			class = "brand-" + strconv.Itoa(len(byColor)+1)
-			byColor[color] = class
-			fmt.Fprintf(&css, ".%s{--provider-brand-color:%s;--provider-text-color:%s}\n", class, color, readableOn(color, "#fff"))
+			class = "brand-" + strconv.Itoa(len(byBrand)+1)
+			byBrand[brand] = class
+			fmt.Fprintf(&css, ".%s{--provider-brand-color:%s;--provider-text-color:%s}\n", class, brand.Color, brand.Text)
 		}
 		l.classes[id] = class
 	}

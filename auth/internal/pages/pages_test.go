@@ -15,7 +15,7 @@ func plainLook() *Look { return NewLook(Theme{}, nil) }
 // every returns each page, with s as every value that comes from a request or
 // the configuration.
 func every(s string) map[string]Rendered {
-	look := NewLook(Theme{ColorScheme: s, Logo: s, BrandColor: s, ButtonText: s}, map[string]string{s: s})
+	look := NewLook(Theme{ColorScheme: s, Logo: s, BrandColor: s, ButtonText: s}, map[string]Brand{s: {s, s}})
 	fields := []Field{{Name: s, Label: s, Type: s, Placeholder: s, Attributes: map[string]string{s: s, "title": s, "onfocus": s, "formaction": s}}}
 	return map[string]Rendered{
 		"signin": SignIn{
@@ -84,7 +84,9 @@ func TestScriptURLsAreRefused(t *testing.T) {
 }
 
 func TestPolicyAllowsTheStyleAndNothingInline(t *testing.T) {
-	look := NewLook(Theme{BrandColor: "#ff0000", ButtonText: "navy"}, map[string]string{"github": "#24292f", "google": "#fff", "bad": "red;}*{"})
+	look := NewLook(Theme{BrandColor: "#ff0000", ButtonText: "navy"}, map[string]Brand{
+		"github": {Color: "#24292f"}, "google": {Color: "#fff"}, "bad": {Color: "red;}*{"}, "zoom": {Color: "#24292f", Text: "silver"}, "evil": {Color: "#24292f", Text: "red;}*{"},
+	})
 	page := SignIn{Look: look, Providers: []Provider{{ID: "github", Name: "GitHub", Type: "oauth", Action: "/auth/signin/github"}}}.Render()
 	html := string(page.HTML)
 	style := html[strings.Index(html, "<style>")+len("<style>") : strings.Index(html, "</style>")]
@@ -95,7 +97,7 @@ func TestPolicyAllowsTheStyleAndNothingInline(t *testing.T) {
 	if strings.Contains(page.ContentSecurityPolicy, "unsafe") || strings.Contains(html, "style=") || strings.Contains(html, "<script") {
 		t.Errorf("the page needs more than its hash allows")
 	}
-	for _, want := range []string{"--brand-color:#ff0000", "--button-text-color:navy", ".brand-1{--provider-brand-color:#24292f;--provider-text-color:#fff}", "--provider-text-color:#000"} {
+	for _, want := range []string{"--brand-color:#ff0000", "--button-text-color:navy", ".brand-1{--provider-brand-color:#24292f;--provider-text-color:#fff}", "--provider-text-color:#000", ".brand-3{--provider-brand-color:#24292f;--provider-text-color:silver}"} {
 		if !strings.Contains(style, want) {
 			t.Errorf("the style sheet lacks %s", want)
 		}
