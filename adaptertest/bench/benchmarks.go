@@ -30,7 +30,7 @@ func finding(k kit.Call) kit.Call {
 	return k
 }
 
-// SessionToken is the token of the n-th session that [BenchSessions] reads.
+// SessionToken is the token of the n-th session that [Sessions] reads.
 func SessionToken(n int) string { return fmt.Sprintf("session-%d", n) }
 
 // fill writes sessions through the adapter.

@@ -45,7 +45,7 @@ func shuffledWrites(c *kit.Context, k *contended) []kit.Call {
 	return writes
 }
 
-// InTurn makes the calls one after the other and compares each, and all lookups after it,
+// inTurn makes the calls one after the other and compares each, and all lookups after it,
 // with the model.
 func inTurn(c *kit.Context, k *contended, calls []kit.Call) {
 	state, look := k.model(c), k.keys()

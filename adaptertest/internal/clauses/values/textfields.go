@@ -8,7 +8,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
 )
 
-// TextFields returns the text fields that keep accepts and whose methods the adapter
+// textFields returns the text fields that keep accepts and whose methods the adapter
 // has; the clause does not apply if there is none.
 func textFields(c *kit.Context, keep func(kit.TextField) bool) []kit.TextField {
 	var have []kit.TextField
