@@ -145,7 +145,8 @@ type JWTParams struct {
 // SessionParams is the argument of Callbacks.Session.
 type SessionParams struct {
 	// Session is the session that the default would return. The callback may
-	// change and return it.
+	// change and return it. With StrategyDatabase it has the UserID. It never has
+	// the key of the session, which is a secret.
 	Session *Session
 	// Token is set with StrategyJWT.
 	Token Claims

@@ -76,6 +76,10 @@ func (h *Handler) read(hr *http.Request, w http.ResponseWriter, a access) (*Sess
 		full := *session
 		full.User = read.user
 		session = &full
+	case session.User == nil && session.UserID != "":
+		full := *session
+		full.UserID = "" // nobody is signed in
+		session = &full
 	case session.User != nil && session.User.ID == "":
 		full := *session
 		full.User = session.User.withID(read.user.ID)

@@ -218,6 +218,33 @@ func TestDatabaseSession(t *testing.T) {
 	}
 }
 
+// TestSessionCallbackGetsTheOwner: with database sessions the session of the
+// callback has the ID of its owner, and not its key. The client sees neither.
+func TestSessionCallbackGetsTheOwner(t *testing.T) {
+	t.Parallel()
+	hide := false
+	h, _, _ := storedSite(t, auth.Config{Callbacks: auth.Callbacks{Session: func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+		if text, err := json.Marshal(p); err != nil || p.Session.UserID != "u" || strings.Contains(string(text), `"token"`) {
+			t.Errorf("the callback gets %s, %v, with the owner %q", text, err, p.Session.UserID)
+		}
+		if hide {
+			p.Session.User = nil
+		}
+		return p.Session, nil
+	}}})
+	for _, hide = range []bool{false, true} {
+		session, err := h.Session(pageRequest(http.MethodGet, origin+"/", "token"))
+		if err != nil || session == nil || (session.UserID == "u") == hide {
+			t.Errorf("hidden: %v: server code gets %+v, %v", hide, session, err)
+		}
+		b := newBrowser(t, h)
+		b.cookies[sessionCookie] = &http.Cookie{Name: sessionCookie, Value: "token"}
+		if body := b.session(); strings.Contains(body, `"u"`) || strings.Contains(body, "userId") {
+			t.Errorf("the client sees %s", body)
+		}
+	}
+}
+
 // frozen is a store whose reads show sessions as they were at first: the reads
 // began before any write.
 type frozen struct {

@@ -18,6 +18,9 @@ import (
 type Session struct {
 	// User is the user who is signed in.
 	User *User
+	// UserID is the ID of the user who owns the session, with StrategyDatabase. It
+	// is for server code: the client does not see it.
+	UserID string
 	// Expires is when the session ends unless it is used again.
 	Expires time.Time
 	// Extra holds further members for the client. A member with the name of one of
@@ -177,7 +180,7 @@ func askSession(ctx context.Context, ask func(context.Context, SessionParams) (*
 // storedSession is the argument of Callbacks.Session for a database session.
 func storedSession(s *adapter.SessionAndUser) SessionParams {
 	user := userFromRecord(&s.User)
-	return SessionParams{Session: &Session{User: shownUser(user), Expires: s.Session.Expires.UTC()}, User: user}
+	return SessionParams{Session: &Session{User: shownUser(user), UserID: user.ID, Expires: s.Session.Expires.UTC()}, User: user}
 }
 
 // tokenSession is the argument of Callbacks.Session for a session token.

@@ -708,6 +708,9 @@ func (r *replay) fillCallbacks(c *auth.Config) {
 			return p.Session, nil
 		}
 		args := map[string]any{"session": sessionJSON(p.Session), "token": claimsJSON(p.Token), "user": userJSON(p.User), "newSession": rawJSON(p.NewSession)}
+		if p.Session.UserID != "" {
+			object(args["session"])["userId"] = p.Session.UserID
+		}
 		if p.Trigger != auth.TriggerNone {
 			args["trigger"] = string(p.Trigger)
 		}

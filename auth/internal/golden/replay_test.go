@@ -694,7 +694,8 @@ func (r *replay) compareInternal(want map[string]any, resp *response) {
 //
 //   - false and absent are the same, because Go has no undefined;
 //   - with database sessions the session callback gets the session that the
-//     client will see, and the stored user beside it, but not the session token;
+//     client will see, with the ID of the owner, and the stored user beside it,
+//     but not the session token;
 //   - the adapter, not the core, assigns the ID of a new user;
 //   - members of a user that the contract has no field for (role) are not stored,
 //     and neither is the extra member of an account;
@@ -724,7 +725,7 @@ func (r *replay) adapted(at, name string, args any) any {
 				at = strings.ReplaceAll(at, "{{date:", "{{iso:")
 				s["expires"] = at
 			}
-			m["session"] = map[string]any{"expires": s["expires"], "user": pick(user, "name", "email", "image")}
+			m["session"] = map[string]any{"expires": s["expires"], "userId": s["userId"], "user": pick(user, "name", "email", "image")}
 		}
 	}
 	if account := object(m["account"]); account["expires_in"] == 0.0 {
