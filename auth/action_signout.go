@@ -45,8 +45,8 @@ func (e *engine) signOut(ctx context.Context, r *request) (*Result, error) {
 func (e *engine) endSession(ctx context.Context, token, salt string) (SignOutEvent, error) {
 	if e.config.Session.Strategy == StrategyJWT {
 		claims, _, err := e.tokens.decode(ctx, token, salt)
-		if id := e.tokens.id(claims); id != "" {
-			e.tokens.lineage.end(id)
+		if t := e.tokens.named(claims); t.ID != "" {
+			e.once.End(t, e.config.Clock())
 		}
 		return SignOutEvent{Token: claims}, err
 	}

@@ -3,8 +3,10 @@ package auth
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
+	"github.com/gatehouse-go/gatehouse/auth/internal/once"
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
@@ -36,6 +39,8 @@ type engine struct {
 	otherWays, passwords bool
 	// emailProviders is the number of e-mail providers.
 	emailProviders int
+	// once remembers what must happen only once.
+	once *once.Memory
 	*shared
 }
 
@@ -60,11 +65,16 @@ func compile(c Config, share func(c *Config, origin string) *shared) (*engine, [
 		e.site.origin = wire.OriginOf(u)
 	}
 	e.shared = share(&e.config, e.site.origin)
-	e.tokens = &sessionTokens{config: &e.config, keys: e.keys, lineage: e.shared.lineage}
 	if e.store != nil {
 		e.store.extensions = e.extensions
 	}
-	e.sealer = &began.Sealer{Clock: c.Clock, Random: c.Random, Secrets: c.JWT.Secret, Keys: e.keys, CSRF: e.csrfKeys, Spent: e.spent}
+	var random io.Reader
+	if c.Random != rand.Reader {
+		random = c.Random
+	}
+	e.once = once.Of(c.JWT.Secret, e.site.origin, random)
+	e.tokens = &sessionTokens{config: &e.config, keys: e.keys, once: e.once}
+	e.sealer = &began.Sealer{Clock: c.Clock, Random: c.Random, Secrets: c.JWT.Secret, Keys: e.keys, CSRF: e.csrfKeys, Once: e.once}
 	e.oauth = map[string]*oauthClient{}
 	e.otherWays = c.Callbacks.NoOtherWayIn != nil
 	for _, p := range c.Providers {

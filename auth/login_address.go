@@ -34,6 +34,8 @@ func (*heldAddress) Error() string {
 type provenAddress struct {
 	// userID is the user who holds the address.
 	userID, email string
+	// at is when it was proven.
+	at time.Time
 	// id is the identity that proved the address.
 	id identity
 }

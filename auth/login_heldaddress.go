@@ -154,6 +154,7 @@ func (e *engine) earlierProof(r *request) *provenAddress {
 		return nil
 	}
 	p := &provenAddress{userID: binding.User, email: claims.String("email")}
+	p.at, _ = claims.Time("iat")
 	p.id = identity{
 		user:    &User{Name: claims.String("name"), Email: p.email, Image: claims.String("image")},
 		account: &Account{Provider: claims.String("provider"), Type: ProviderType(claims.String("type")), ProviderAccountID: claims.String("account")},
@@ -176,8 +177,7 @@ func (e *engine) startAfresh(ctx context.Context, r *request) (*Result, error) {
 	if proven == nil || proven.id.account.Provider != r.providerID {
 		return nil, invalidCheck("proof", "nothing was proven in this browser in the last minutes")
 	}
-	spec := r.proofCookie()
-	if !e.spent.Add("proof\x00"+r.cookies.Get(spec.Name), e.config.Clock()) {
+	if !e.once.Spend("proof", r.cookies.Get(r.proofCookie().Name), proven.at, e.config.Clock()) {
 		return nil, invalidCheck("proof", "it was used before")
 	}
 	id := proven.id

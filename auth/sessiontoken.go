@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/auth/internal/once"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
@@ -49,8 +50,8 @@ func isVoid(err error) bool {
 type sessionTokens struct {
 	config *Config
 	keys   *jwt.Keys
-	// lineage remembers which tokens were signed out.
-	lineage *lineage
+	// once remembers which tokens were signed out.
+	once *once.Memory
 }
 
 // open decodes a session token and checks that its session has not ended.
@@ -61,7 +62,7 @@ func (s *sessionTokens) open(ctx context.Context, token, salt string) (*openedTo
 	if err != nil {
 		return nil, err
 	}
-	if id := s.id(claims); id != "" && s.lineage.isOver(id) {
+	if t := s.named(claims); t.ID != "" && s.once.IsOver(t, s.config.Clock()) {
 		return nil, voidToken{errSignedOut}
 	}
 	t := &openedToken{claims: claims, stale: old}
@@ -126,13 +127,14 @@ func (s *sessionTokens) decode(ctx context.Context, token, salt string) (claims 
 	return claims, old, nil
 }
 
-// id is the claim jti, which names one token. It is empty for tokens that
+// named names a token by its claim jti. The ID is empty for tokens that
 // JWTConfig.Encode made, which may give one jti to many tokens.
-func (s *sessionTokens) id(claims Claims) string {
+func (s *sessionTokens) named(claims Claims) once.Token {
 	if s.config.JWT.Encode != nil {
-		return ""
+		return once.Token{}
 	}
-	return claims.String("jti")
+	issued, _ := claims.Time("iat")
+	return once.Token{User: claims.String("sub"), ID: claims.String("jti"), Issued: issued}
 }
 
 // idOf is the id of a token that was just made. Salt is the name of the cookie.
@@ -166,7 +168,7 @@ func (e *engine) sessionFromToken(ctx context.Context, r *request, token string,
 	case err != nil:
 		return sessionRead{err: err}
 	}
-	id := e.tokens.id(t.claims)
+	old := e.tokens.named(t.claims)
 	claims, changed, err := e.tokens.ask(ctx, t.claims, JWTParams{Trigger: a.trigger, Session: a.update, ReadOnly: a.noCookies})
 	switch {
 	case err != nil:
@@ -191,7 +193,7 @@ func (e *engine) sessionFromToken(ctx context.Context, r *request, token string,
 		if token, err = e.tokens.issue(ctx, r.specs.Session.Name, claims, t.began, now, expires); err != nil {
 			return sessionRead{err: err}
 		}
-		if id != "" && !e.tokens.lineage.replace(id, e.tokens.idOf(token, r.specs.Session.Name)) {
+		if old.ID != "" && !e.once.Replace(old, e.tokens.idOf(token, r.specs.Session.Name), now) {
 			return end(errSignedOut)
 		}
 		read.cookies = e.tokenCookies(ctx, r, names, token, expires)

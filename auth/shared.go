@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"container/list"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -12,35 +11,30 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
+	"github.com/gatehouse-go/gatehouse/auth/internal/recent"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// shared holds what must outlive the engine of one request. Auth and Raw make
-// an engine for each request, and a check that one engine accepted must not be
-// accepted by the next.
+// shared holds what is made once and used by the engines of several requests:
+// Auth and Raw make an engine for each request.
 type shared struct {
 	// keys are derived from the secrets.
 	keys *jwt.Keys
 	// logins holds the accounts that are signing in.
 	logins keyedLock
-	// spent are the checks that were used.
-	spent *began.Spent
-	// lineage remembers which session tokens were signed out.
-	lineage *lineage
 	// extensions are the database sessions that were extended.
 	extensions *extensions
 
 	mu sync.Mutex
 	// issuers hold the metadata and keys of providers.
-	issuers recent[issuerKey, *oauth.Issuer]
+	issuers recent.Map[issuerKey, *oauth.Issuer]
 }
 
 func newShared() *shared {
 	return &shared{
-		keys: new(jwt.Keys), spent: began.NewSpent(), lineage: newLineage(), issuers: recent[issuerKey, *oauth.Issuer]{max: maxIssuers},
-		extensions: &extensions{at: recent[extension, *time.Time]{max: maxExtensions}},
+		keys: new(jwt.Keys), issuers: recent.Map[issuerKey, *oauth.Issuer]{Max: maxIssuers},
+		extensions: &extensions{at: recent.Map[extension, *time.Time]{Max: maxExtensions}},
 	}
 }
 
@@ -64,7 +58,7 @@ const (
 func (s *shared) issuer(c *Config, p *OAuth, client *http.Client) *oauth.Issuer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.issuers.get(issuerKey{p.Issuer, p.WellKnown, p.JWKS, p.HTTPClient}, func() *oauth.Issuer {
+	return s.issuers.Get(issuerKey{p.Issuer, p.WellKnown, p.JWKS, p.HTTPClient}, func() *oauth.Issuer {
 		return &oauth.Issuer{URL: p.Issuer, WellKnown: p.WellKnown, JWKS: p.JWKS, Client: client, Now: c.Clock}
 	})
 }
@@ -82,8 +76,8 @@ type sharedKey struct {
 // process holds what the calls of Auth and Raw in this process share.
 var process = struct {
 	mu   sync.Mutex
-	made recent[sharedKey, *shared]
-}{made: recent[sharedKey, *shared]{max: maxShared}}
+	made recent.Map[sharedKey, *shared]
+}{made: recent.Map[sharedKey, *shared]{Max: maxShared}}
 
 // sharedWith returns the shared that earlier engines with the same secrets and
 // origin used. The origin comes from Config.URL, so a request can't cause a new
@@ -102,50 +96,7 @@ func sharedWith(c *Config, origin string) *shared {
 	}
 	process.mu.Lock()
 	defer process.mu.Unlock()
-	return process.made.get(key, newShared)
-}
-
-// recent keeps the values that were used last. It is ready to use when max is
-// set.
-type recent[K comparable, V any] struct {
-	max    int
-	order  list.List // of *entry[K, V], the last used first
-	values map[K]*list.Element
-}
-
-type entry[K comparable, V any] struct {
-	key   K
-	value V
-}
-
-// get returns the value of a key, or a new one if there is none. If there are
-// then too many values, it forgets the one that was not used for the longest
-// time.
-func (r *recent[K, V]) get(key K, create func() V) V {
-	if e, ok := r.values[key]; ok {
-		r.order.MoveToFront(e)
-		return e.Value.(*entry[K, V]).value //nolint:forcetypeassert // the list holds nothing else
-	}
-	if r.values == nil {
-		r.values = map[K]*list.Element{}
-	}
-	value := create()
-	r.values[key] = r.order.PushFront(&entry[K, V]{key, value})
-	if r.order.Len() > r.max {
-		oldest := r.order.Remove(r.order.Back()).(*entry[K, V]) //nolint:forcetypeassert // as above
-		delete(r.values, oldest.key)
-	}
-	return value
-}
-
-// peek returns the value of a key, if there is one. It is not a use of the
-// value.
-func (r *recent[K, V]) peek(key K) (value V, ok bool) {
-	e, ok := r.values[key]
-	if ok {
-		value = e.Value.(*entry[K, V]).value //nolint:forcetypeassert // the list holds nothing else
-	}
-	return value, ok
+	return process.made.Get(key, newShared)
 }
 
 // keyedLock is a lock for each key. One caller at a time holds a key. The zero

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/recent"
 )
 
 var errNoSessionLists = fmt.Errorf("auth: the adapter can't list sessions: %w", adapter.ErrUnsupported)
@@ -20,7 +21,7 @@ const maxExtensions = 1 << 12
 // concurrent requests only one extends a session, and no other waits for it.
 type extensions struct {
 	mu sync.Mutex
-	at recent[extension, *time.Time]
+	at recent.Map[extension, *time.Time]
 }
 
 // extension names a session and the expiry that is moved.
@@ -38,7 +39,7 @@ func (x *extensions) begin(a adapter.Adapter, s adapter.Session, now time.Time, 
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	at := x.at.get(extension{a, s.SessionToken, s.Expires.UnixNano()}, func() *time.Time { return new(time.Time) })
+	at := x.at.Get(extension{a, s.SessionToken, s.Expires.UnixNano()}, func() *time.Time { return new(time.Time) })
 	if now.Before(at.Add(updateAge)) {
 		return false, nil
 	}

@@ -117,7 +117,7 @@ func (e *engine) resumeCeremony(ctx context.Context, r *request, p *WebAuthn, ac
 	if current.user() != nil && action == began.Register {
 		c.user = current.user()
 	}
-	if !e.spent.Add("challenge\x00"+answer.Challenge, e.config.Clock()) {
+	if !e.once.Spend("ceremony", answer.Challenge, ceremony.Began, e.config.Clock()) {
 		return nil, want, passkeyError(codeExpired, "the challenge was used before", nil)
 	}
 	return c, WebAuthnExpectation{

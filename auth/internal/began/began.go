@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/auth/internal/once"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
@@ -34,8 +35,8 @@ type Sealer struct {
 	Keys    *jwt.Keys
 	// CSRF are the keys that CSRF tokens are hashed with.
 	CSRF wire.HashKeys
-	// Spent are the values that were used.
-	Spent *Spent
+	// Once remembers the values that were used.
+	Once *once.Memory
 }
 
 // Browser is the browser that makes a request.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
@@ -45,6 +46,8 @@ type Ceremony struct {
 	// Foreign says that Auth.js began the ceremony. Auth.js seals neither RPID nor
 	// the user who began it.
 	Foreign bool
+	// Began is when the ceremony began.
+	Began time.Time
 }
 
 // Person is the part of a user that is sealed in the cookie of a registration.
@@ -182,6 +185,7 @@ func (b *Browser) ceremonyOf(provider string, binding, content jwt.Claims) (*Cer
 		Provider: provider, Action: CeremonyAction(binding.String("action")), Challenge: content.String("challenge"), RPID: binding.String("rp"),
 		By: by, Listed: binding.String("listed"),
 	}
+	c.Began, _ = content.Time("iat")
 	if c.Challenge == "" {
 		return nil, lostChallenge("the cookie holds no challenge")
 	}

@@ -198,6 +198,8 @@ type SignIn struct {
 	// the provider, because the sign-in asked for that. The zero time means that
 	// the instant does not matter.
 	FreshSince time.Time
+	// since is when the sign-in began.
+	since time.Time
 }
 
 // noteAge takes from a check how old the authentication may have been when the
@@ -205,6 +207,7 @@ type SignIn struct {
 // is kept.
 func (s *SignIn) noteAge(check jwt.Claims) {
 	began, ok := check.Time("iat")
+	s.since = began
 	age, asked := check[claimMaxAge].(float64)
 	if since := began.Add(-time.Duration(age) * time.Second); ok && asked && since.After(s.FreshSince) {
 		s.FreshSince = since
@@ -324,7 +327,7 @@ func (s *SignIn) delete(c *http.Cookie) []*http.Cookie {
 
 // spend accepts a sign-in once, by the value of its first check.
 func (s *SignIn) spend(check Check, value string) error {
-	if check == s.p.Checks[0] && !s.b.Spent.Add(s.p.ID+"\x00"+value, s.b.Clock()) {
+	if check == s.p.Checks[0] && !s.b.Once.Spend("sign-in "+s.p.ID, value, s.since, s.b.Clock()) {
 		return invalidCheck(string(check), "the sign-in was finished before")
 	}
 	return nil

@@ -1,0 +1,130 @@
+// Package once remembers what must happen only once in this process: the use of
+// a value that was sealed in a cookie, and the end of a session token.
+//
+// What it remembers belongs to a secret and an origin, not to a handler. All
+// configurations with one of the secrets share it, so neither a second handler
+// nor a rotation of secrets makes a value good again.
+package once
+
+import (
+	"crypto/sha256"
+	"io"
+	"reflect"
+	"sync"
+	"time"
+)
+
+// key identifies what configurations share. Random is their source of random
+// values, unless it is the default: it may repeat values.
+type key struct {
+	secret [sha256.Size]byte
+	origin string
+	random io.Reader
+}
+
+// page holds what is remembered under a key.
+type page struct {
+	mu sync.Mutex
+	// spent has the values that were used, by kind.
+	spent    map[string]*spentList
+	signOuts signOuts
+}
+
+// pages are all pages of this process. A page is made when it has something to
+// remember, and is dropped when nothing on it matters any more.
+var pages = struct {
+	mu   sync.Mutex
+	made map[key]*page
+}{made: map[key]*page{}}
+
+// maxPages is the number of pages above which those are dropped on which nothing
+// matters any more.
+const maxPages = 1000
+
+// Memory is what one configuration remembers and shares.
+type Memory struct {
+	keys []key
+	// own holds the pages if they can't be shared.
+	own map[key]*page
+}
+
+// Of returns the memory of configurations with one of the secrets and with the
+// origin. Random is nil for the default source.
+func Of(secrets []string, origin string, random io.Reader) *Memory {
+	m := &Memory{}
+	if random != nil && !reflect.ValueOf(random).Comparable() {
+		m.own, random = map[key]*page{}, nil
+	}
+	for _, s := range secrets {
+		m.keys = append(m.keys, key{sha256.Sum256([]byte(s)), origin, random})
+	}
+	return m
+}
+
+// each calls f with the page of each secret, until f returns false. It makes the
+// pages that are missing if create is set. The pages are locked while f uses
+// them.
+func (m *Memory) each(create bool, now time.Time, f func(*page) bool) bool {
+	for _, k := range m.keys {
+		p := m.page(k, create, now)
+		if p == nil {
+			continue
+		}
+		p.mu.Lock()
+		ok := f(p)
+		p.mu.Unlock()
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *Memory) page(k key, create bool, now time.Time) *page {
+	pages.mu.Lock()
+	defer pages.mu.Unlock()
+	made := pages.made
+	if m.own != nil {
+		made = m.own
+	}
+	p := made[k]
+	if p == nil && create {
+		if len(made) >= maxPages {
+			for k, p := range made {
+				if p.idle(now) {
+					delete(made, k)
+				}
+			}
+		}
+		p = &page{spent: map[string]*spentList{}}
+		p.signOuts.users.Max, p.signOuts.renewed.Max = maxUsers, maxUsers
+		made[k] = p
+	}
+	return p
+}
+
+// idle reports whether nothing on the page matters any more.
+func (p *page) idle(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.spent {
+		l.forget(now)
+		if len(l.seen) > 0 {
+			return false
+		}
+	}
+	return p.signOuts.users.Len() == 0
+}
+
+// Spend reports whether a value of a kind may be used, which it may once. The
+// value was sealed when something began.
+func (m *Memory) Spend(kind, value string, began, now time.Time) bool {
+	return m.each(true, now, func(p *page) bool {
+		l := p.spent[kind]
+		if l == nil {
+			l = &spentList{seen: map[[16]byte]bool{}}
+			p.spent[kind] = l
+		}
+		return l.add(value, began, now)
+	})
+}

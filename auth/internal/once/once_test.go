@@ -1,0 +1,107 @@
+package once
+
+import (
+	"math/rand"
+	"strconv"
+	"testing"
+	"time"
+)
+
+var start = time.Unix(1e9, 0)
+
+// TestSpentOnce: a value is good once, for all configurations that have the
+// secret, before and after a rotation.
+func TestSpentOnce(t *testing.T) {
+	t.Parallel()
+	const origin = "https://spent.example"
+	before, during, after := Of([]string{"old"}, origin, nil), Of([]string{"new", "old"}, origin, nil), Of([]string{"new"}, origin, nil)
+	for i, m := range []*Memory{before, during, after} {
+		value := "value " + strconv.Itoa(i)
+		if !m.Spend("k", value, start, start) {
+			t.Fatalf("%d: refused at first", i)
+		}
+		for j, other := range []*Memory{before, during, after} {
+			if shares := i == j || i == 1 || j == 1; shares && other.Spend("k", value, start, start) {
+				t.Errorf("spent with secrets %d: good again with secrets %d", i, j)
+			}
+		}
+	}
+	for name, m := range map[string]*Memory{
+		"another origin": Of([]string{"old"}, "https://other.example", nil), "another secret": Of([]string{"x"}, origin, nil),
+		"a source that repeats values": Of([]string{"old"}, origin, rand.New(rand.NewSource(1))),
+	} {
+		if !m.Spend("k", "value 0", start, start) {
+			t.Errorf("%s: refused", name)
+		}
+	}
+	if !before.Spend("another kind", "value 0", start, start) {
+		t.Error("another kind: refused")
+	}
+}
+
+// TestFlood: somebody who ends what they began without end uses no more memory
+// than the cap. No spent value becomes good again. Only what was begun before
+// the values that were forgotten is refused, and no other kind notices.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	m := Of([]string{"flood"}, "https://flood.example", nil)
+	m.Spend("a", "victim's", start, start)
+	m.Spend("b", "victim's", start, start)
+	at := start
+	for i := range 2 * maxSpent {
+		at = start.Add(time.Duration(1+i/100) * time.Second / 10)
+		if !m.Spend("a", strconv.Itoa(i), at, at) {
+			t.Fatalf("value %d was refused", i)
+		}
+	}
+	l := m.page(m.keys[0], false, at).spent["a"]
+	if len(l.seen) != maxSpent || len(l.order) != maxSpent {
+		t.Errorf("%d values are kept, want %d", len(l.seen), maxSpent)
+	}
+	if m.Spend("a", "victim's", start, at) || m.Spend("b", "victim's", start, at) {
+		t.Error("a spent value is good again")
+	}
+	if m.Spend("a", "begun before", start, at) {
+		t.Error("what was begun before the forgotten values could be one of them, and is good")
+	}
+	if !m.Spend("b", "begun before", start, at) || !m.Spend("a", "begun now", at, at) {
+		t.Error("the flood displaces what others began")
+	}
+	late := at.Add(time.Hour)
+	if !m.Spend("a", "late", late, late) || len(l.seen) != 1 {
+		t.Errorf("%d values are kept after they expired, want 1", len(l.seen))
+	}
+}
+
+// TestSignOuts: a signed-out session is over under each of its tokens, and what
+// other users do makes that not forgotten.
+func TestSignOuts(t *testing.T) {
+	t.Parallel()
+	m := Of([]string{"new", "old"}, "https://signouts.example", nil)
+	ada := func(id string, after time.Duration) Token { return Token{"ada", id, start.Add(after)} }
+	if !m.Replace(ada("1", 0), "2", start) || !m.Replace(ada("2", time.Minute), "3", start) {
+		t.Fatal("a token was not replaced")
+	}
+	m.End(ada("2", time.Minute), start)
+	for i := range 5 * maxTokens {
+		id := strconv.Itoa(i)
+		m.Replace(Token{"eve", id, start}, id+"'", start)
+		m.End(Token{"eve", id, start.Add(time.Duration(i) * time.Second)}, start)
+	}
+	for _, other := range []*Memory{m, Of([]string{"old"}, "https://signouts.example", nil)} {
+		for _, id := range []string{"1", "2", "3"} {
+			if !other.IsOver(ada(id, 0), start) {
+				t.Errorf("token %s of the session is good", id)
+			}
+		}
+		if other.IsOver(ada("4", 0), start) || other.IsOver(Token{"eve", "new", start.Add(time.Hour)}, start) {
+			t.Error("another session is over")
+		}
+		if !other.IsOver(Token{"eve", "0", start}, start) {
+			t.Error("a session that was forgotten is good again")
+		}
+	}
+	if m.Replace(ada("3", 0), "4", start) {
+		t.Error("a token of a session that is over was replaced")
+	}
+}
