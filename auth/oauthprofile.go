@@ -91,12 +91,11 @@ func (e *engine) identify(ctx context.Context, o *oauthClient, profile Profile, 
 		profile: profile, stored: stored(p, tokens), linkByEmail: p.AllowDangerousEmailAccountLinking,
 	}
 	copied := *user
-	if !identifies(copied.Email) {
-		copied.Email = ""
-	}
 	id.user = &copied
-	if id.user.Email, err = FoldEmail(copied.Email); err == nil {
-		id.given = copied.Email
+	if !identifies(user.Email) {
+		id.user.Email = ""
+	} else if id.user.Email, err = FoldEmail(user.Email); err == nil {
+		id.given = user.Email
 	}
 	if id.proof = p.emailProof(ctx, profile, id.user.Email); id.proof == EmailRefuted {
 		id.user.Email, id.given = "", ""
