@@ -14,7 +14,7 @@ func (a *Adapter) LinkAccount(ctx context.Context, account adapter.Account) (*ad
 	p.key("userId", account.UserID)
 	p.account(account)
 	return create(ctx, a, "link account", scanAccount, func(sql *statements) string { return sql.linkAccount },
-		p, account.UserID, accountArgs(account)...)
+		p, account.UserID, newAccount, accountArgs(account))
 }
 
 // UnlinkAccount implements [adapter.Accounts]. [ACCT-10] [ACCT-12]
@@ -44,14 +44,14 @@ func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdat
 	var p problems
 	p.tokens(to)
 	set := assignments{args: []any{update.Provider, update.ProviderAccountID}}
-	set.add(update.AccessToken.IsSet(), "access_token", "text", nullable(to.AccessToken))
-	set.add(update.RefreshToken.IsSet(), "refresh_token", "text", nullable(to.RefreshToken))
-	set.add(update.IDToken.IsSet(), "id_token", "text", nullable(to.IDToken))
-	set.add(update.Scope.IsSet(), "scope", "text", nullable(to.Scope))
-	set.add(update.TokenType.IsSet(), "token_type", "text", nullable(to.TokenType))
-	set.add(update.SessionState.IsSet(), "session_state", "text", nullable(to.SessionState))
-	set.add(update.ExpiresAt.IsSet(), "expires_at", "bigint", nullableInt(to.ExpiresAt))
-	set.add(update.AuthorizationDetails.IsSet(), "authorization_details", "json", nullableJSON(to.AuthorizationDetails))
+	set.add(update.AccessToken.IsSet(), "a.access_token", nullable(to.AccessToken))
+	set.add(update.RefreshToken.IsSet(), "a.refresh_token", nullable(to.RefreshToken))
+	set.add(update.IDToken.IsSet(), "a.id_token", nullable(to.IDToken))
+	set.add(update.Scope.IsSet(), "a.scope", nullable(to.Scope))
+	set.add(update.TokenType.IsSet(), "a.token_type", nullable(to.TokenType))
+	set.add(update.SessionState.IsSet(), "a.session_state", nullable(to.SessionState))
+	set.add(update.ExpiresAt.IsSet(), "a.expires_at", nullableInt(to.ExpiresAt))
+	set.add(update.AuthorizationDetails.IsSet(), "a.authorization_details", nullableJSON(to.AuthorizationDetails))
 	var updated *adapter.Account
 	err := a.call(ctx, "update account", func(db DB, sql *statements) error {
 		if err := p.err(); err != nil {
@@ -60,7 +60,11 @@ func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdat
 		if !possibleKey(update.Provider, update.ProviderAccountID) {
 			return adapter.ErrNotFound
 		}
-		rows, err := db.Query(ctx, set.in(sql.updateAccount, sql.getAccount), set.args...)
+		statement, args, err := set.in(sql, sql.updateAccount, sql.getAccount)
+		if err != nil {
+			return err
+		}
+		rows, err := db.Query(ctx, statement, args...)
 		if updated, err = first(rows, err, scanAccount); err == nil && updated == nil {
 			return adapter.ErrNotFound
 		}
@@ -90,7 +94,7 @@ func (p *problems) tokens(a adapter.Account) {
 	p.json("authorization_details", a.AuthorizationDetails)
 }
 
-// accountArgs returns the values of newAccountColumns.
+// accountArgs returns the values of newAccount.
 func accountArgs(a adapter.Account) []any {
 	return []any{a.Provider, a.ProviderAccountID, string(a.Type), nullable(a.AccessToken), nullable(a.RefreshToken),
 		nullable(a.IDToken), nullable(a.Scope), nullable(a.TokenType), nullable(a.SessionState), nullableInt(a.ExpiresAt),

@@ -25,14 +25,15 @@ type DB interface {
 // is safe for concurrent use on every kind of handle: on a single connection or a transaction its calls take
 // turns.
 type Adapter struct {
-	db     DB
-	names  names
-	schema *schema
-	ready  *atomic.Pointer[statements] // holds nil until the tables were compared with the schema
-	broken *atomic.Int64               // the last time that a connection of the pool broke, in nanoseconds since 1970
-	conn   *pgx.Conn                   // nil on a pool
-	turn   chan struct{}               // holds an item while a call uses conn; nil on a pool
-	inTx   bool
+	db      DB
+	names   names
+	schema  *schema
+	ready   *atomic.Pointer[statements] // holds nil until the tables were compared with the schema
+	broken  *atomic.Int64               // the last time that a connection of the pool broke, in nanoseconds since 1970
+	demoted *demotion
+	conn    *pgx.Conn     // nil on a pool
+	turn    chan struct{} // holds an item while a call uses conn; nil on a pool
+	inTx    bool
 }
 
 var (
@@ -76,7 +77,7 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: New: %w", err)
 	}
-	a := &Adapter{names: n, schema: currentSchema, ready: new(atomic.Pointer[statements]), broken: new(atomic.Int64)}
+	a := &Adapter{names: n, schema: currentSchema, ready: new(atomic.Pointer[statements]), broken: new(atomic.Int64), demoted: new(demotion)}
 	return a.On(db), nil
 }
 

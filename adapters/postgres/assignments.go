@@ -8,23 +8,44 @@ import (
 // assignments collects the columns that an UPDATE sets. The first arguments
 // are those that find the record.
 type assignments struct {
-	columns []string
+	columns []string // as in the statements: u.name
+	values  []any
 	args    []any
 }
 
 // add sets the column if the change is set.
-func (s *assignments) add(isSet bool, column, typ string, value any) {
+func (s *assignments) add(isSet bool, column string, value any) {
 	if isSet {
-		s.args = append(s.args, value)
-		s.columns = append(s.columns, fmt.Sprintf("%s = $%d::%s", column, len(s.args), typ))
+		s.columns = append(s.columns, column)
+		s.values = append(s.values, value)
 	}
 }
 
-// in returns the statement update with the assignments in place of {set}.
-// Without assignments it returns the statement read.
-func (s *assignments) in(update, read string) string {
+// in returns the statement update with the assignments in place of {set}, and its
+// arguments. Without assignments it returns the statement read.
+func (s *assignments) in(sql *statements, update, read string) (string, []any, error) {
 	if len(s.columns) == 0 {
-		return read
+		return read, s.args, nil
 	}
-	return strings.Replace(update, "{set}", strings.Join(s.columns, ", "), 1)
+	args := s.args[:len(s.args):len(s.args)]
+	set := make([]string, 0, len(s.columns))
+	for i, column := range s.columns {
+		of := sql.columns[column]
+		if of.name == "" {
+			if s.values[i] == nil || of.descriptive {
+				continue
+			}
+			return "", nil, fmt.Errorf("%s: %w", of.field, errNotKept)
+		}
+		arg, err := sql.bind(of, s.values[i])
+		if err != nil {
+			return "", nil, err
+		}
+		args = append(args, arg)
+		set = append(set, of.name+" = "+sql.cast(of, fmt.Sprintf("$%d", len(args))))
+	}
+	if len(set) == 0 {
+		return read, s.args, nil
+	}
+	return strings.Replace(update, "{set}", strings.Join(set, ", ")+sql.touch(s.columns[0][:1]), 1), args, nil
 }

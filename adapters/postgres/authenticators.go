@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,7 +18,7 @@ func (a *Adapter) CreateAuthenticator(ctx context.Context, authenticator adapter
 	p.key("userId", authenticator.UserID)
 	p.authenticator(authenticator)
 	return create(ctx, a, "create authenticator", scanAuthenticator, func(sql *statements) string { return sql.createAuthenticator },
-		p, authenticator.UserID, authenticatorArgs(authenticator)...)
+		p, authenticator.UserID, newAuthenticator, authenticatorArgs(authenticator))
 }
 
 // GetAuthenticator implements [adapter.Authenticators]. [AUTHN-02] [AUTHN-15]
@@ -37,11 +38,15 @@ func (a *Adapter) ListAuthenticatorsByUserID(ctx context.Context, userID string)
 // [AUTHN-10] [CONC-09]
 func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
 	var updated *adapter.Authenticator
-	err := a.call(ctx, "update authenticator counter", func(db DB, sql *statements) error {
+	err := a.passkeys(ctx, "update authenticator counter", func(db DB, sql *statements) error {
 		if !possibleKey(credentialID) {
 			return adapter.ErrNotFound
 		}
-		rows, err := db.Query(ctx, sql.updateAuthenticatorCounter, credentialID, counter)
+		to, err := sql.bind(sql.columns["c.counter"], counter)
+		if err != nil {
+			return err
+		}
+		rows, err := db.Query(ctx, sql.updateAuthenticatorCounter, credentialID, to)
 		if updated, err = first(rows, err, scanAuthenticator); err == nil && updated == nil {
 			return adapter.ErrNotFound
 		}
@@ -56,7 +61,7 @@ func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID s
 // [AEDIT-01] to [AEDIT-05]
 func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
 	var deleted *adapter.Authenticator
-	err := a.call(ctx, "delete authenticator", func(db DB, sql *statements) error {
+	err := a.passkeys(ctx, "delete authenticator", func(db DB, sql *statements) error {
 		owner, ok := sql.ids.arg(userID)
 		if !ok || !possibleKey(credentialID) {
 			return nil
@@ -79,7 +84,7 @@ func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID,
 	var p problems
 	p.text("name", name)
 	var renamed *adapter.Authenticator
-	err := a.call(ctx, "rename authenticator", func(db DB, sql *statements) error {
+	err := a.passkeys(ctx, "rename authenticator", func(db DB, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
@@ -87,7 +92,15 @@ func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID,
 		if !ok || !possibleKey(credentialID) {
 			return nil
 		}
-		rows, err := db.Query(ctx, sql.renameAuthenticator, owner, credentialID, name)
+		of := sql.columns["c.name"]
+		if of.name == "" {
+			return fmt.Errorf("%s: %w", of.field, errNotKept)
+		}
+		arg, err := sql.bind(of, name)
+		if err != nil {
+			return err
+		}
+		rows, err := db.Query(ctx, sql.renameAuthenticator, owner, credentialID, arg)
 		renamed, err = first(rows, err, scanAuthenticator)
 		return err
 	})
@@ -100,14 +113,26 @@ func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, f
 	var p problems
 	p.instant("lastUsed", used)
 	var touched *adapter.Authenticator
-	err := a.call(ctx, "touch authenticator", func(db DB, sql *statements) error {
+	err := a.passkeys(ctx, "touch authenticator", func(db DB, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
 		if !possibleKey(credentialID) {
 			return adapter.ErrNotFound
 		}
-		rows, err := db.Query(ctx, sql.touchAuthenticator, credentialID, from, to, instantArg(used))
+		counter, err := sql.bind(sql.columns["c.counter"], to)
+		if err != nil {
+			return err
+		}
+		args := []any{credentialID, from, counter}
+		if of := sql.columns["c.lastUsed"]; of.name != "" {
+			lastUsed, err := sql.bind(of, instantArg(used))
+			if err != nil {
+				return err
+			}
+			args = append(args, lastUsed)
+		}
+		rows, err := db.Query(ctx, sql.touchAuthenticator, args...)
 		touched, err = first(rows, err, scanAuthenticator)
 		switch {
 		case errors.Is(err, errRefused):
@@ -118,6 +143,19 @@ func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, f
 		return err
 	})
 	return touched, err
+}
+
+// errNoAuthenticators means that the site has no table of passkeys.
+var errNoAuthenticators = fmt.Errorf("%w: the table of authenticators is missing", adapter.ErrUnsupported)
+
+// passkeys is call for a method that needs the table of authenticators.
+func (a *Adapter) passkeys(ctx context.Context, op string, f func(db DB, sql *statements) error) error {
+	return a.call(ctx, op, func(db DB, sql *statements) error {
+		if sql.getAuthenticator == "" {
+			return errNoAuthenticators
+		}
+		return f(db, sql)
+	})
 }
 
 // authenticator adds a problem for each field of an authenticator that can't
@@ -133,7 +171,7 @@ func (p *problems) authenticator(c adapter.Authenticator) {
 	p.optionalInstant("lastUsed", c.LastUsed)
 }
 
-// authenticatorArgs returns the values of newAuthenticatorColumns.
+// authenticatorArgs returns the values of newAuthenticator.
 func authenticatorArgs(c adapter.Authenticator) []any {
 	return []any{c.CredentialID, c.ProviderAccountID, c.CredentialPublicKey, c.Counter, c.CredentialBackedUp,
 		c.CredentialDeviceType, nullable(c.Transports), nullable(c.Name), nullableInstant(c.Created), nullableInstant(c.LastUsed)}

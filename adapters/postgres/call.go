@@ -3,10 +3,15 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 // maxTries limits how often a call tries its transaction when the server ends it
@@ -22,16 +27,24 @@ func (a *Adapter) call(ctx context.Context, op string, f func(db DB, sql *statem
 		return wrap(ctx, op, err)
 	}
 	defer leave()
+	began := time.Now()
 	for try := 1; ; try++ {
-		err := a.once(ctx, func(db DB) error {
-			sql, err := a.statements(ctx, db)
-			if err != nil {
+		var sql *statements
+		err := a.once(ctx, func(db DB) (err error) {
+			if sql, err = a.statements(ctx, db); err != nil {
 				return err
 			}
-			return f(db, sql)
+			return refusalOf(f(db, sql), sql.own)
 		})
 		if err == nil {
 			return nil
+		}
+		if try < maxTries && isCode(err, readOnlyTransaction) && a.demoted.left(a.db, began) {
+			began = time.Now()
+			continue // the server has refused the statement before it did anything
+		}
+		if sql != nil && sql.own.violated(err, uniqueViolation) {
+			err = fmt.Errorf("%w: %w", adapter.ErrConflict, err)
 		}
 		if a.inTx || try == maxTries || !isCode(err, serializationFailure, deadlockDetected) || !pause(ctx, try) {
 			return wrap(ctx, op, err)
@@ -71,19 +84,30 @@ func (a *Adapter) enter(ctx context.Context) (leave func(), err error) {
 // or CheckSchema has already found them complete.
 func (a *Adapter) statements(ctx context.Context, db DB) (*statements, error) {
 	if s := a.ready.Load(); s != nil {
-		return s, nil
+		return a.fitting(db, s), nil
 	}
-	tables, err := a.look(ctx, db)
+	compared, err := a.compare(ctx, db)
+	if err == nil {
+		err = compared.err()
+	}
 	if err != nil {
 		return nil, err
 	}
-	compared := a.schema.compare(a.names, tables)
-	if err := compared.err(); err != nil {
-		return nil, err
-	}
-	s := newStatements(a.names, compared.ids)
+	s := newStatements(compared.shape)
 	a.ready.Store(s)
-	return s, nil
+	return a.fitting(db, s), nil
+}
+
+// fitting returns the statements for the settings of the connection.
+func (a *Adapter) fitting(db DB, s *statements) *statements {
+	conn := a.conn
+	if on, ok := db.(interface{ Conn() *pgx.Conn }); ok {
+		conn = on.Conn()
+	}
+	if conn != nil && !strings.HasPrefix(conn.PgConn().ParameterStatus("DateStyle"), "ISO") {
+		return s.styled
+	}
+	return s
 }
 
 // once runs f on one connection.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -13,8 +14,10 @@ import (
 type Option interface{ apply(*options) }
 
 type options struct {
-	schema, prefix       string
-	schemaSet, prefixSet bool
+	schema, prefix, versionSchema          string
+	schemaSet, prefixSet, versionSchemaSet bool
+	layouts                                []Layout
+	newTables                              bool
 }
 
 type option func(*options)
@@ -40,12 +43,29 @@ const maxIdentifier = 63
 // longestName is the longest name that gets the prefix.
 const longestName = `accounts_provider_providerAccountId_key`
 
-// names holds the names of the tables in SQL form: quoted and, if WithSchema
-// names a schema, qualified.
+// WithVersionIn puts the table gatehouse_schema, which holds the version of the
+// tables, into another schema, and not beside the tables. EnsureSchema creates the
+// schema if it is absent.
+func WithVersionIn(schema string) Option {
+	return option(func(o *options) { o.versionSchema, o.versionSchemaSet = schema, true })
+}
+
+// WithNewTables lets EnsureSchema make tables beside tables that look like those of
+// another authentication library. The users in those tables are then unknown to the
+// adapter. Without this option EnsureSchema refuses, because a forgotten
+// [WithLayout] is the usual reason.
+func WithNewTables() Option {
+	return option(func(o *options) { o.newTables = true })
+}
+
+// names holds the names of the tables and columns.
 type names struct {
-	schema                                                  string // as given, may be empty
-	prefix                                                  string
-	users, accounts, sessions, verification, authenticators string
+	schema, prefix string
+	versionSchema  string // holds the version table; empty means the schema of the tables
+	layout         Layout
+	foreign        bool // the layout is of others: EnsureSchema changes nothing
+	newTables      bool
+	tables         map[string]string // the table names by their default names, without the prefix
 }
 
 func newNames(o options) (names, error) {
@@ -59,19 +79,75 @@ func newNames(o options) (names, error) {
 			return names{}, err
 		}
 	}
-	n := names{schema: o.schema, prefix: o.prefix}
-	n.users, n.accounts, n.sessions = n.table("users"), n.table("accounts"), n.table("sessions")
-	n.verification, n.authenticators = n.table("verification_token"), n.table("authenticators")
+	if o.versionSchemaSet {
+		if err := checkIdentifier("schema of the version", o.versionSchema, maxIdentifier); err != nil {
+			return names{}, err
+		}
+	}
+	n := names{schema: o.schema, prefix: o.prefix, versionSchema: o.versionSchema, newTables: o.newTables}
+	switch len(o.layouts) {
+	case 0:
+	case 1:
+		n.layout = o.layouts[0]
+		if err := n.layout.check(); err != nil {
+			return names{}, err
+		}
+	default:
+		return names{}, errors.New("WithLayout is given twice: a site has one layout")
+	}
+	n.foreign = !n.layout.isDefault()
+	n.tables = n.layout.tableNames()
+	for name := range n.tables {
+		if !n.foreign {
+			break
+		}
+		if err := checkIdentifier("prefix and table", n.bare(name), maxIdentifier-len(longestName)+len("accounts")); err != nil {
+			return names{}, err
+		}
+	}
 	return n, nil
 }
 
-// table returns the table's name in SQL form.
-func (n names) table(name string) string {
-	id := pgx.Identifier{n.prefix + name}
-	if n.schema != "" {
-		id = pgx.Identifier{n.schema, n.prefix + name}
+// bare returns the name of a table by its default name, with the prefix.
+func (n names) bare(name string) string {
+	if other, ok := n.tables[name]; ok {
+		name = other
 	}
-	return id.Sanitize()
+	return n.prefix + name
+}
+
+// table returns the name of a table in SQL form: quoted and, if WithSchema names a
+// schema, qualified.
+func (n names) table(name string) string {
+	schema := n.schema
+	if name == versionTable && n.versionSchema != "" {
+		schema = n.versionSchema
+	}
+	if schema == "" {
+		return quote(n.bare(name))
+	}
+	return pgx.Identifier{schema, n.bare(name)}.Sanitize()
+}
+
+// index returns the name of an index of a table, by the names in the schema.
+func (n names) index(table, index string) string {
+	return n.bare(table) + strings.TrimPrefix(index, table)
+}
+
+// qualified returns the SQL form of a name in the schema of the tables.
+func (n names) qualified(name string) string {
+	if n.schema == "" {
+		return quote(name)
+	}
+	return pgx.Identifier{n.schema, name}.Sanitize()
+}
+
+// column returns the name of a column by its default name.
+func (n names) column(table, column string) string {
+	if other, ok := n.layout.Columns[table+"."+column]; ok {
+		return other
+	}
+	return column
 }
 
 // checkIdentifier returns an error for a name that Postgres would refuse or

@@ -42,8 +42,10 @@ func (a *Adapter) EnsureSchema(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return wrap(ctx, op, err)
-		case len(compared.refused) > 0:
+		case len(compared.refused) > 0 || compared.foreign && compared.err() != nil:
 			return wrap(ctx, op, compared.err())
+		case compared.foreign && a.names.versionSchema == "":
+			return nil
 		case len(compared.denied) > 0:
 			return wrap(ctx, op, fmt.Errorf("%w; %s", compared.err(), strings.Join(compared.denied, "; ")))
 		}
@@ -70,6 +72,8 @@ func (a *Adapter) EnsureSchema(ctx context.Context) error {
 // hint adds advice to the error of a server that refuses a change.
 func hint(ctx context.Context, err error) error {
 	switch {
+	case isCode(err, uniqueViolation): // a duplicate that was stored meanwhile
+		return fmt.Errorf("%w: %w", adapter.ErrConflict, err)
 	case isCode(err, insufficientPrivilege):
 		return fmt.Errorf("the role may not change the tables; run the statements that SchemaChanges returns as one that may: %w", err)
 	case isCode(err, readOnlyTransaction):
@@ -110,12 +114,15 @@ func (a *Adapter) SchemaChanges(ctx context.Context) ([]string, error) {
 		return []string{script}, wrap(ctx, op, err)
 	}
 	done, err := a.isCurrent(ctx, compared)
-	if err != nil || done {
+	if err != nil || done && !compared.foreign {
 		return nil, wrap(ctx, op, err)
 	}
 	var statements []string
 	for _, change := range compared.changes {
-		statements = append(statements, change.sql)
+		statements = append(statements, change.statement())
+	}
+	if compared.foreign && a.names.versionSchema == "" {
+		return statements, nil
 	}
 	return append(statements, a.names.createVersion(), a.names.setVersion(a.schema.version)), nil
 }
@@ -123,15 +130,39 @@ func (a *Adapter) SchemaChanges(ctx context.Context) ([]string, error) {
 // compareSchema compares the tables with the schema. If nothing is missing, it
 // stores the statements that fit the tables.
 func (a *Adapter) compareSchema(ctx context.Context) (compared comparison, err error) {
-	err = a.exclusively(ctx, func(db DB) error {
-		tables, err := a.look(ctx, db)
-		if err == nil {
-			compared = a.schema.compare(a.names, tables)
-		}
+	err = a.exclusively(ctx, func(db DB) (err error) {
+		compared, err = a.compare(ctx, db)
 		return err
 	})
 	if err == nil && compared.err() == nil {
-		a.ready.Store(newStatements(a.names, compared.ids))
+		a.ready.Store(newStatements(compared.shape))
+	}
+	return compared, err
+}
+
+// compare compares the tables of the database with the schema.
+func (a *Adapter) compare(ctx context.Context, db DB) (compared comparison, err error) {
+	tables, err := a.look(ctx, db)
+	if isCode(err, undefinedObject) && !a.inTx { // somebody has just dropped a publication
+		tables, err = a.look(ctx, db)
+	}
+	if err != nil {
+		return compared, err
+	}
+	compared = a.schema.compare(a.names, tables)
+	if len(compared.beside) == 0 || len(compared.refused) > 0 {
+		return compared, nil
+	}
+	rows, err := db.Query(ctx, a.names.emptyBesideFull(compared.beside))
+	if err != nil {
+		return compared, err
+	}
+	empty, err := pgx.CollectOneRow(rows, pgx.RowTo[bool])
+	if isCode(err, insufficientPrivilege) { // a table of somebody else
+		return compared, nil
+	}
+	if empty {
+		compared.refuseBeside(a.names)
 	}
 	return compared, err
 }
@@ -204,7 +235,7 @@ func (a *Adapter) migrate(ctx context.Context) error {
 // there are rows whose user is absent.
 func nextChange(changes []change, tried map[string]int) *change {
 	for i, c := range changes {
-		if c.kind != validation || tried[c.sql] == 0 {
+		if !c.better && (c.kind != validation || tried[c.sql] == 0) {
 			return &changes[i]
 		}
 	}
@@ -217,7 +248,7 @@ func (a *Adapter) makeTables(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = a.shortLock(ctx, a.names.users, script)
+	err = a.shortLock(ctx, a.names.table("users"), script)
 	if isOverlap(err) {
 		return nil
 	}

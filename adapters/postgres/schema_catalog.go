@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -10,23 +11,38 @@ import (
 // found describes what the database has under the name of a table.
 type found struct {
 	Exists   bool
+	Schema   string
+	Name     string
 	Kind     string // "r" is a plain table
 	Owner    string
 	Owned    bool   // the role of the connection may change the table
-	Rights   bool   // the role may read and write its rows
+	Role     string // the role of the connection
+	Lacking  string // the rights on the rows that the role lacks, such as DELETE
 	Hidden   bool   // row security may hide rows from the role
 	Encoding string // the encoding of the database
 	Columns  []foundColumn
 	Indexes  []foundIndex
 	Keys     []foundKey
+	Foreign  []string // the names of all foreign keys
+	Identity bool     // a publication can tell its rows apart, or none has the table
+	Others   []foundOther
+	Hiding   string // a schema in the search path that has the tables, and that the role may not use
+}
+
+// foundOther is a table in the schema whose name is like that of a table of the layout.
+type foundOther struct {
+	Name    string
+	SQL     string // its name in SQL form
+	Columns []string
 }
 
 type foundColumn struct {
 	Name, Type string
 	NotNull    bool
-	Filled     bool // the database fills it, by a default, an identity or an expression
-	Usable     bool // the role may use the sequence of the default
-	Exact      bool // its collation distinguishes all texts
+	Modifier   int    // atttypmod: the length of a text, the digits of an instant
+	Filled     bool   // the database fills it, by a default, an identity or an expression
+	Sequence   string // the sequence of the default, if the role may not use it
+	Exact      bool   // its collation distinguishes all texts
 	Collation  string
 }
 
@@ -50,22 +66,29 @@ type foundKey struct {
 }
 
 // catalogue reads the description of the tables $1 from the server's system
-// catalog: one JSON object for each table, in order. $2 is the table of users.
+// catalog: one JSON object for each table, in order. $2 is the table of users, $3
+// the columns with the ID of the owner, $4 the schema of WithSchema or nothing, $5
+// the name of the table of users without quotes.
 const catalogue = `SELECT json_agg(json_build_object(
 	'Exists', c.oid IS NOT NULL,
+	'Schema', n.nspname,
+	'Name', c.relname,
 	'Kind', c.relkind,
 	'Owner', pg_get_userbyid(c.relowner),
 	'Owned', pg_has_role(c.relowner, 'USAGE'),
-	'Rights', has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
-		AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE'),
+	'Role', current_user,
+	'Lacking', (SELECT string_agg(p.name, ', ') FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS p (name)
+		WHERE NOT has_table_privilege(c.oid, p.name)),
 	'Hidden', c.relrowsecurity AND row_security_active(c.oid),
 	'Encoding', getdatabaseencoding(),
 	'Columns', (SELECT json_agg(json_build_object(
 			'Name', a.attname,
-			'Type', format_type(CASE WHEN y.typtype = 'd' THEN y.typbasetype ELSE y.oid END, NULL),
+			'Type', replace(format_type(CASE WHEN y.typtype = 'd' THEN y.typbasetype ELSE y.oid END, NULL), '"', ''), -- quote_all_identifiers
+			'Modifier', CASE WHEN y.typtype = 'd' THEN y.typtypmod ELSE a.atttypmod END,
 			'NotNull', a.attnotnull,
 			'Filled', a.atthasdef OR a.attidentity <> '',
-			'Usable', a.attidentity <> '' OR COALESCE(has_sequence_privilege(pg_get_serial_sequence(t.name, a.attname), 'USAGE'), true),
+			'Sequence', CASE WHEN a.attidentity = '' AND NOT has_sequence_privilege(pg_get_serial_sequence(t.name, a.attname), 'USAGE')
+				THEN pg_get_serial_sequence(t.name, a.attname) END,
 			'Exact', COALESCE(l.collisdeterministic, true),
 			'Collation', CASE WHEN a.attcollation <> 0 THEN a.attcollation::regcollation::text ELSE '' END) ORDER BY a.attnum)
 		FROM pg_attribute AS a JOIN pg_type AS y ON y.oid = a.atttypid LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
@@ -88,19 +111,40 @@ const catalogue = `SELECT json_agg(json_build_object(
 	'Keys', (SELECT json_agg(json_build_object(
 			'Name', f.conname, 'Cascade', f.confdeltype = 'c', 'Deferred', f.condeferrable, 'Validated', f.convalidated))
 		FROM pg_constraint AS f WHERE f.contype = 'f' AND f.conrelid = c.oid AND f.confrelid = to_regclass($2::text)
-		AND f.conkey = ARRAY(SELECT a.attnum FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attname = 'userId'))
+		AND f.conkey = ARRAY(SELECT a.attnum FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attname = t.owner)),
+	'Foreign', (SELECT json_agg(f.conname) FROM pg_constraint AS f WHERE f.contype = 'f' AND f.conrelid = c.oid),
+	'Identity', CASE WHEN c.relreplident = 'f' OR EXISTS (SELECT FROM pg_index AS i
+			WHERE i.indrelid = c.oid AND (c.relreplident = 'd' AND i.indisprimary OR c.relreplident = 'i' AND i.indisreplident)) THEN true
+		ELSE NOT EXISTS (SELECT FROM pg_publication_tables AS g JOIN pg_publication AS p ON p.pubname = g.pubname
+			WHERE g.schemaname = n.nspname AND g.tablename = c.relname AND (p.pubupdate OR p.pubdelete)) END,
+	'Others', CASE WHEN t.n = 1 THEN (SELECT json_agg(json_build_object(
+			'Name', o.relname,
+			'SQL', quote_ident(m.nspname) || '.' || quote_ident(o.relname),
+			'Columns', (SELECT json_agg(a.attname) FROM pg_attribute AS a WHERE a.attrelid = o.oid AND a.attnum > 0 AND NOT a.attisdropped)) ORDER BY o.relname)
+		FROM pg_class AS o JOIN pg_namespace AS m ON m.oid = o.relnamespace
+		WHERE o.relkind IN ('r', 'p') AND (m.nspname = $4::text OR $4::text = '' AND m.nspname = ANY (current_schemas(false)))
+		AND lower(replace(o.relname, '_', '')) ~ '(user|account|session|verification|verificationtoken|authenticator|passkey|gatehouseschema)s?$') END,
+	'Hiding', CASE WHEN t.n = 1 AND c.oid IS NULL AND $4::text = '' THEN (SELECT quote_ident(m.nspname)
+		FROM pg_class AS o JOIN pg_namespace AS m ON m.oid = o.relnamespace
+		WHERE quote_ident(o.relname) = quote_ident($5::text) AND NOT has_schema_privilege(m.oid, 'USAGE')
+		AND m.nspname = ANY (regexp_split_to_array(replace(replace(current_setting('search_path'), '"', ''), '$user', current_user), '[[:space:]]*,[[:space:]]*')) LIMIT 1) END
 	) ORDER BY t.n)::text
-FROM unnest($1::text[]) WITH ORDINALITY AS t (name, n) LEFT JOIN pg_class AS c ON c.oid = to_regclass(t.name)`
+FROM unnest($1::text[], $3::text[]) WITH ORDINALITY AS t (name, owner, n) LEFT JOIN pg_class AS c ON c.oid = to_regclass(t.name)
+	LEFT JOIN pg_namespace AS n ON n.oid = c.relnamespace`
 
 // look returns the description of the tables in the database, in the order of
 // the schema's tables.
 func (a *Adapter) look(ctx context.Context, db DB) ([]found, error) {
 	tables := make([]string, len(a.schema.tables))
+	owners := make([]string, len(tables))
 	for i, t := range a.schema.tables {
-		tables[i] = a.names.table(t.name)
+		tables[i], owners[i] = a.names.table(t.name), a.names.column(t.name, "userId")
 	}
-	rows, err := db.Query(ctx, catalogue, tables, a.names.users)
+	rows, err := db.Query(ctx, catalogue, tables, a.names.table("users"), owners, a.names.schema, a.names.bare("users"))
 	text, err := first(rows, err, func(rows pgx.Rows) (s string, err error) { return s, rows.Scan(&s) })
+	if isCode(err, insufficientPrivilege) {
+		return nil, fmt.Errorf("the role of the connection may not use the schema %[1]s: GRANT USAGE ON SCHEMA %[1]s to it: %[2]w", quote(a.names.schema), withoutValues(err))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,11 @@ import (
 // schema.
 type comparison struct {
 	empty   bool // no table of the schema exists
+	foreign bool // the layout is of others
 	ids     idKind
+	shape   *shape
+	there   []bool  // which tables of the schema exist
+	beside  []found // tables that look like those of another library
 	changes []change
 	refused []string // what EnsureSchema can't change, and what to do
 	denied  []string // changes that the role of the connection may not make
@@ -26,6 +30,9 @@ type change struct {
 	sql   string
 	kind  changeKind
 	key   []string // the columns of a unique key, which duplicates prevent
+	// better: the adapter works without it on the tables of others
+	better bool
+	lines  string // the same in the schema file of the product that made the tables
 }
 
 type changeKind int
@@ -41,14 +48,19 @@ const (
 func (c comparison) err() error {
 	what := slices.Clone(c.refused)
 	for _, change := range c.changes {
-		if change.kind != validation {
-			what = append(what, change.why)
+		if change.kind == validation || change.better {
+			continue
 		}
+		why := change.why
+		if c.foreign {
+			why += ": run " + change.sql
+		}
+		what = append(what, why)
 	}
 	if len(what) == 0 {
 		return nil
 	}
-	if len(c.refused) > 0 {
+	if len(c.refused) > 0 || c.foreign {
 		return errors.New(strings.Join(what, "; "))
 	}
 	return fmt.Errorf("%s: call EnsureSchema, or run the statements that SchemaChanges returns", strings.Join(what, "; "))
@@ -66,26 +78,54 @@ func (c *comparison) change(kind changeKind, table, sql, why string, args ...any
 // compare compares the found tables, which are in the order of the schema's
 // tables, with the schema.
 func (s *schema) compare(n names, all []found) comparison {
-	c := comparison{ids: idKinds["text"]}
+	c := comparison{ids: idKinds["text"], foreign: n.foreign}
 	if encoding := all[0].Encoding; encoding != "UTF8" && encoding != "SQL_ASCII" { // SQL_ASCII stores every byte unchanged
 		c.refuse("the database has the encoding %s, which can't hold every text: make one WITH ENCODING 'UTF8'", encoding)
 		return c
 	}
-	if !slices.ContainsFunc(all, func(f found) bool { return f.Exists }) {
+	if all[0].Hiding != "" {
+		c.refuse("the role may not use the schema %[1]s, which has the tables: GRANT USAGE ON SCHEMA %[1]s TO %[2]s", all[0].Hiding, quote(all[0].Role))
+		return c
+	}
+	for _, f := range all {
+		c.there = append(c.there, f.Exists)
+	}
+	c.beside = n.beside(all)
+	some := slices.ContainsFunc(all, func(f found) bool { return f.Exists })
+	if len(c.beside) > 0 && slices.ContainsFunc(all, func(f found) bool { return !f.Exists }) {
+		c.refuseBeside(n)
+		return c
+	}
+	if !some && !n.foreign {
 		c.empty = true
-		c.change(quick, n.users, "", "the tables %s, … are missing", n.users)
+		c.change(quick, n.table("users"), "", "the tables %s, … are missing", n.table("users"))
 		return c
 	}
 	id := foundColumn{Type: "text", Collation: `"C"`}
-	if of := slices.IndexFunc(all[0].Columns, func(f foundColumn) bool { return f.Name == "id" }); of >= 0 {
+	if of := slices.IndexFunc(all[0].Columns, func(f foundColumn) bool { return f.Name == n.column("users", "id") }); of >= 0 {
 		id = all[0].Columns[of]
 		if kind, ok := idKinds[id.Type]; ok {
 			c.ids = kind
 		}
 	}
 	for i, t := range s.tables {
-		t := comparedTable{comparison: &c, table: t, found: all[i], names: n, sql: n.table(t.name), id: id}
-		if !t.Exists {
+		t := comparedTable{comparison: &c, table: t, found: all[i], names: n, sql: n.table(t.name), id: id,
+			lines: schemaLines{product: n.layout.product, table: n.bare(t.name)}}
+		switch {
+		case !t.Exists && n.foreign && t.table.name == "authenticators":
+			t.create()
+			t.compareIndexes(t.indexes[1:])
+			t.compareOwner()
+			for i := range c.changes {
+				if c.changes[i].table == t.sql {
+					c.changes[i].better = true
+				}
+			}
+			continue
+		case !t.Exists && n.foreign:
+			c.refuse("the table %s of the layout is missing", t.sql)
+			continue
+		case !t.Exists:
 			t.create()
 			t.compareIndexes(t.indexes[1:])
 			t.compareOwner()
@@ -102,6 +142,7 @@ func (s *schema) compare(n names, all []found) comparison {
 			c.denied = append(c.denied, fmt.Sprintf("%s belongs to %s: run the statements that SchemaChanges returns as that role", t.sql, t.Owner))
 		}
 	}
+	c.shape = s.shapeOf(n, all, c.ids)
 	return c
 }
 
@@ -112,6 +153,7 @@ type comparedTable struct {
 	table
 	found
 	names names
+	lines schemaLines
 	sql   string      // its name in SQL form
 	id    foundColumn // the column users.id
 }
@@ -122,10 +164,12 @@ func (t *comparedTable) usable() bool {
 	switch {
 	case t.Kind != "r":
 		t.refuse("%s is not a plain table: use WithSchema or WithPrefix for another name", t.sql)
-	case !t.Rights:
-		t.refuse("the role of the connection may not read and write %s: GRANT SELECT, INSERT, UPDATE, DELETE ON %s to it", t.sql, t.sql)
+	case t.Lacking != "":
+		t.refuse("the role of the connection may not read and write %[1]s: GRANT %[2]s ON %[1]s TO %[3]s", t.sql, t.Lacking, quote(t.Role))
 	case t.Hidden:
-		t.refuse("row security may hide rows of %s from the role of the connection: ALTER ROLE … BYPASSRLS, or ALTER TABLE %s DISABLE ROW LEVEL SECURITY", t.sql, t.sql)
+		t.refuse("row security may hide rows of %[1]s from the role of the connection: ALTER ROLE %[2]s BYPASSRLS, or ALTER TABLE %[1]s DISABLE ROW LEVEL SECURITY", t.sql, quote(t.Role))
+	case !t.Identity:
+		t.refuse("%s is in a publication and has no replica identity, so the server refuses to change and delete its rows: %s", t.sql, t.replicaIdentity())
 	default:
 		return true
 	}
@@ -144,9 +188,9 @@ func (t *comparedTable) create() {
 				definition += " NOT NULL"
 			}
 		}
-		columns = append(columns, quote(col.name)+" "+definition)
+		columns = append(columns, quote(t.names.column(t.table.name, col.name))+" "+definition)
 	}
-	columns = append(columns, fmt.Sprintf("PRIMARY KEY (%s)", quoteAll(t.indexes[0].columns)))
+	columns = append(columns, fmt.Sprintf("PRIMARY KEY (%s)", quoteAll(t.keyColumns(t.indexes[0]))))
 	t.change(quick, t.sql, fmt.Sprintf("CREATE TABLE %s (%s)", t.sql, strings.Join(columns, ", ")), "the table %s is missing", t.sql)
 }
 
@@ -164,11 +208,27 @@ func (t *comparedTable) newType(col column) string {
 	}
 }
 
+// replicaIdentity returns the statement that gives the rows an identity: an index
+// whose columns all refuse null.
+func (t *comparedTable) replicaIdentity() string {
+	for _, has := range t.Indexes {
+		usable := has.Unique && has.Valid && !has.Deferred && !has.Partial && !has.Expression
+		for _, col := range t.Columns {
+			usable = usable && (col.NotNull || !slices.Contains(has.Columns, col.Name))
+		}
+		if usable {
+			return fmt.Sprintf("ALTER TABLE %s REPLICA IDENTITY USING INDEX %s", t.sql, quote(has.Name))
+		}
+	}
+	return fmt.Sprintf("ALTER TABLE %s REPLICA IDENTITY FULL", t.sql)
+}
+
 func (t *comparedTable) compareColumns() {
 	var missing []string
 	for _, col := range t.columns {
-		name := t.sql + "." + quote(col.name)
-		at := slices.IndexFunc(t.Columns, func(f foundColumn) bool { return f.Name == col.name })
+		own := t.names.column(t.table.name, col.name)
+		name := t.sql + "." + quote(own)
+		at := slices.IndexFunc(t.Columns, func(f foundColumn) bool { return f.Name == own })
 		alter := func(format string, args ...any) string {
 			return fmt.Sprintf("ALTER TABLE %s "+format, append([]any{t.sql}, args...)...)
 		}
@@ -176,28 +236,35 @@ func (t *comparedTable) compareColumns() {
 		case col.others != "":
 			continue
 		case at < 0 && col.added:
-			t.change(quick, t.sql, alter("ADD COLUMN IF NOT EXISTS %s %s", quote(col.name), t.newType(col)), "the column %s is missing", name)
+			made := t.change(quick, t.sql, alter("ADD COLUMN IF NOT EXISTS %s %s", quote(own), t.newType(col)), "the column %s is missing", name)
+			made.better, made.lines = t.foreign, t.lines.column(col, own)
 			continue
 		case at < 0:
-			missing = append(missing, col.name)
+			missing = append(missing, own)
 			continue
 		}
 		has := t.Columns[at]
-		if !slices.Contains(accepted[col.typ], has.Type) {
-			t.refuse("%s is of the type %s, want %s: change it with ALTER TABLE … ALTER COLUMN … TYPE", name, has.Type, strings.Join(accepted[col.typ], " or "))
+		if !slices.Contains(accepted[col.typ], has.Type) && !(has.Type == naive && col.typ == "timestamptz" && t.names.layout.UTC) {
+			t.refuseType(col, has, name)
 			continue
 		}
 		if (col.exact || col.typ == "id") && !has.Exact {
-			t.refuse("%s has a collation that treats different texts as equal: give it a deterministic one, such as \"C\"", name)
+			t.refuse("%s has a collation that treats different texts as equal: %s", name, alter(`ALTER COLUMN %s TYPE %s COLLATE "C"`, quote(own), has.Type))
 		}
 		if col.typ == "id" && (idKinds[has.Type].cast != t.ids.cast || has.Collation != t.id.Collation) {
-			t.refuse("%s has the type %s %s, but %s.id has the type %s %s: make them equal", name, has.Type, has.Collation, t.names.users, t.id.Type, t.id.Collation)
+			t.refuse("%s has the type %s %s, but %s.id has the type %s %s: make them equal", name, has.Type, has.Collation, t.names.table("users"), t.id.Type, t.id.Collation)
 		}
 		if col.typ == "text" && has.Type == "character varying" { // the type has a limit; removing it changes only the system catalog
-			t.change(quick, t.sql, alter("ALTER COLUMN %s TYPE text", quote(col.name)), "%s is a varchar, whose length is limited", name)
+			made := t.change(quick, t.sql, alter("ALTER COLUMN %s TYPE text", quote(own)), "%s is a varchar, whose length is limited", name)
+			made.better, made.lines = t.foreign, t.lines.column(col, own)
+		}
+		if t.foreign && col.typ == "bigint" && has.Type == "integer" {
+			made := t.change(quick, t.sql, alter("ALTER COLUMN %s TYPE bigint", quote(own)), "%s is an integer of 32 bits", name)
+			made.better, made.lines = true, t.lines.column(col, own)
 		}
 		if col.null && has.NotNull {
-			t.change(quick, t.sql, alter("ALTER COLUMN %s DROP NOT NULL", quote(col.name)), "%s must accept null", name)
+			made := t.change(quick, t.sql, alter("ALTER COLUMN %s DROP NOT NULL", quote(own)), "%s must accept null", name)
+			made.better, made.lines = t.foreign && t.table.name == "users" && col.name == "email", t.lines.column(col, own)
 		}
 	}
 	if len(missing) > 0 {
@@ -206,16 +273,46 @@ func (t *comparedTable) compareColumns() {
 	}
 	for _, has := range t.Columns {
 		written := slices.ContainsFunc(t.columns, func(col column) bool {
-			assigned := t.name == "users" && col.name == "id" && t.ids.assigned
-			return col.name == has.Name && col.others == "" && !assigned
+			assigned := t.table.name == "users" && col.name == "id" && t.ids.assigned
+			return t.names.column(t.table.name, col.name) == has.Name && col.others == "" && !assigned
 		})
-		if !has.Usable {
-			t.refuse("the role of the connection may not use the sequence of %s.%s: GRANT USAGE ON SEQUENCE … to it", t.sql, quote(has.Name))
+		if has.Sequence != "" {
+			t.refuse("the role of the connection may not use the sequence of %s.%s: GRANT USAGE ON SEQUENCE %s TO %s", t.sql, quote(has.Name), has.Sequence, quote(t.Role))
 		}
-		if has.NotNull && !has.Filled && !written {
+		if has.NotNull && !has.Filled && !written && has.extra().name == "" {
 			t.refuse("%s.%s does not accept null, and the adapter does not write it: give it a default", t.sql, quote(has.Name))
 		}
 	}
+}
+
+// refuseType adds the reason and, if there is one that is right for every value, the
+// statement that changes the type of a column.
+func (t *comparedTable) refuseType(col column, has foundColumn, name string) {
+	want := strings.Join(accepted[col.typ], " or ")
+	alter := func(using string) string {
+		return fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s TYPE %s USING %s", t.sql, quote(has.Name), t.newType(col), fmt.Sprintf(using, quote(has.Name)))
+	}
+	switch {
+	case has.Type == naive && col.typ == "timestamptz":
+		t.refuse("%s is of the type %s, which does not say the time zone of its values, want %s: if they are UTC, as Prisma and Drizzle write them, "+
+			"use WithLayout with UTC, or run %s", name, has.Type, want, alter("%s AT TIME ZONE 'UTC'"))
+	case col.typ == "text":
+		t.refuse("%s is of the type %s, want %s: run %s", name, has.Type, want, alter("%s::text"))
+	default:
+		t.refuse("%s is of the type %s, want %s: the adapter can't know how to convert the values; add a column of that type, fill it and rename it", name, has.Type, want)
+	}
+}
+
+// naive is the type of an instant without its time zone.
+const naive = "timestamp without time zone"
+
+// keyColumns returns the columns of an index by the names of the table.
+func (t *comparedTable) keyColumns(ix index) []string {
+	columns := make([]string, len(ix.columns))
+	for i, name := range ix.columns {
+		columns[i] = t.names.column(t.table.name, name)
+	}
+	return columns
 }
 
 // compareIndexes looks for each index of the schema, under any name. It also
@@ -223,33 +320,36 @@ func (t *comparedTable) compareColumns() {
 func (t *comparedTable) compareIndexes(want []index) {
 	exact := map[string]bool{}
 	for _, col := range t.columns {
-		exact[col.name] = col.exact
+		exact[t.names.column(t.table.name, col.name)] = col.exact
 	}
 	for _, has := range t.Indexes {
 		if has.Unique && has.Expression && slices.ContainsFunc(has.Uses, func(col string) bool { return exact[col] }) {
-			t.refuse("the unique index %s of %s is on an expression of %s, so it may treat different texts as equal: drop it",
-				quote(has.Name), t.sql, quoteAll(has.Uses))
+			t.refuse("the unique index %s of %s is on an expression of %s, so it may treat different texts as equal: DROP INDEX %s",
+				quote(has.Name), t.sql, quoteAll(has.Uses), t.names.qualified(has.Name))
 		}
 	}
 	for _, ix := range want {
+		name := t.names.index(t.table.name, ix.name)
+		ix.columns = t.keyColumns(ix)
 		if slices.ContainsFunc(t.Indexes, ix.servedBy) {
 			continue
 		}
-		name := quote(t.names.prefix + ix.name)
 		// An interrupted build leaves an index that has the name and is not
 		// valid.
-		if slices.ContainsFunc(t.Indexes, func(has foundIndex) bool { return !has.Valid && has.Name == t.names.prefix+ix.name }) {
-			t.change(quick, t.sql, "DROP INDEX IF EXISTS "+t.names.table(ix.name), "the index %s of %s is not valid", name, t.sql)
+		if slices.ContainsFunc(t.Indexes, func(has foundIndex) bool { return !has.Valid && has.Name == name }) {
+			t.change(quick, t.sql, "DROP INDEX IF EXISTS "+t.names.qualified(name), "the index %s of %s is not valid", quote(name), t.sql)
 		}
 		unique := ""
 		if ix.unique {
 			unique = "UNIQUE "
 		}
-		made := t.change(concurrently, t.sql, fmt.Sprintf("CREATE %sINDEX CONCURRENTLY %s ON %s (%s)", unique, name, t.sql, quoteAll(ix.columns)),
+		made := t.change(concurrently, t.sql, fmt.Sprintf("CREATE %sINDEX CONCURRENTLY %s ON %s (%s)", unique, quote(name), t.sql, quoteAll(ix.columns)),
 			"%s has no %sindex on %s", t.sql, strings.ToLower(unique), quoteAll(ix.columns))
+		made.lines = t.lines.index(ix, name)
 		if ix.unique {
 			made.key = ix.columns
 		}
+		made.better = t.foreign && !ix.unique
 	}
 }
 
@@ -273,14 +373,18 @@ func (t *comparedTable) compareOwner() {
 	}
 	for _, key := range t.Keys {
 		if key.Deferred || !key.Cascade {
-			t.refuse("the foreign key %s of %s is deferrable or lacks ON DELETE CASCADE: drop it, and EnsureSchema creates the right one", quote(key.Name), t.sql)
+			drop := fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", t.sql, quote(key.Name))
+			if t.foreign {
+				drop += ", ADD " + t.ownerKey(key.Name)
+			}
+			t.refuse("the foreign key %s of %s is deferrable or lacks ON DELETE CASCADE: %s", quote(key.Name), t.sql, drop)
 		}
 	}
-	name := quote(t.names.prefix + t.name + "_userId_fkey")
+	name := t.names.index(t.table.name, t.table.name+"_userId_fkey")
 	if len(t.Keys) == 0 {
-		t.change(quick, t.sql, fmt.Sprintf(`ALTER TABLE %s ADD CONSTRAINT %s FOREIGN KEY ("userId") REFERENCES %s (id) ON DELETE CASCADE NOT VALID`,
-			t.sql, name, t.names.users), "%s has no foreign key to %s", t.sql, t.names.users)
-		t.validate(name)
+		t.change(quick, t.sql, fmt.Sprintf(`ALTER TABLE %s ADD %s NOT VALID`, t.sql, t.ownerKey(name)),
+			"%s has no foreign key to %s", t.sql, t.names.table("users"))
+		t.validate(quote(name))
 	}
 	for _, key := range t.Keys {
 		if !key.Validated {
@@ -289,11 +393,17 @@ func (t *comparedTable) compareOwner() {
 	}
 }
 
+// ownerKey returns the definition of the foreign key to users.
+func (t *comparedTable) ownerKey(name string) string {
+	return fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s) ON DELETE CASCADE", quote(name),
+		quote(t.names.column(t.table.name, "userId")), t.names.table("users"), quote(t.names.column("users", "id")))
+}
+
 // validate adds a change by which the server checks the rows that are older than
 // the key. If the user of a row is absent, the row stays and no lookup finds it;
 // the key then applies to new rows only.
 func (t *comparedTable) validate(key string) {
-	t.change(validation, t.sql, fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", t.sql, key), "the key %s of %s is not validated", key, t.sql)
+	t.change(validation, t.sql, fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", t.sql, key), "the key %s of %s is not validated", key, t.sql).better = t.foreign
 }
 
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"time"
 
@@ -37,10 +38,13 @@ func (n names) setVersion(version int) string {
 
 // version returns the recorded version, or 0 if none is recorded.
 func (n names) version(ctx context.Context, db DB) (int, error) {
-	rows, err := db.Query(ctx, `SELECT 1 WHERE to_regclass($1::text) IS NOT NULL`, n.table(versionTable))
-	there, err := first(rows, err, ignoreColumns)
-	if err != nil || there == nil {
+	rows, err := db.Query(ctx, `SELECT has_table_privilege(c, 'SELECT') FROM to_regclass($1::text) AS c WHERE c IS NOT NULL`, n.table(versionTable))
+	readable, err := first(rows, err, func(rows pgx.Rows) (v bool, err error) { return v, rows.Scan(&v) })
+	switch {
+	case err != nil || readable == nil:
 		return 0, err
+	case !*readable: // only a role that makes changes needs the version
+		return math.MaxInt, nil
 	}
 	rows, err = db.Query(ctx, `SELECT version::integer FROM `+n.table(versionTable))
 	version, err := first(rows, err, func(rows pgx.Rows) (v int, err error) { return v, rows.Scan(&v) })
@@ -89,10 +93,13 @@ func (l *lease) makeTable(ctx context.Context) error {
 	}
 	n := l.a.names
 	script := n.createVersion() + "; " + n.setVersion(0)
-	if n.schema != "" {
+	for _, schema := range []string{n.versionSchema, n.schema} {
+		if schema == "" || schema == n.schema && n.foreign {
+			continue
+		}
 		there := false
 		err := l.a.exclusively(ctx, func(db DB) error {
-			rows, err := db.Query(ctx, `SELECT 1 WHERE to_regnamespace($1::text) IS NOT NULL`, quote(n.schema))
+			rows, err := db.Query(ctx, `SELECT 1 WHERE to_regnamespace($1::text) IS NOT NULL`, quote(schema))
 			found, err := first(rows, err, ignoreColumns)
 			there = found != nil
 			return err
@@ -101,7 +108,7 @@ func (l *lease) makeTable(ctx context.Context) error {
 			return err
 		}
 		if !there { // CREATE SCHEMA IF NOT EXISTS needs the right to create even if the schema exists
-			script = "CREATE SCHEMA IF NOT EXISTS " + quote(n.schema) + "; " + script
+			script = "CREATE SCHEMA IF NOT EXISTS " + quote(schema) + "; " + script
 		}
 	}
 	for {

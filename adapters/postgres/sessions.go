@@ -15,7 +15,7 @@ func (a *Adapter) CreateSession(ctx context.Context, session adapter.Session) (*
 	p.key("userId", session.UserID)
 	p.instant("expires", session.Expires)
 	return create(ctx, a, "create session", scanSession, func(sql *statements) string { return sql.createSession },
-		p, session.UserID, session.SessionToken, instantArg(session.Expires))
+		p, session.UserID, newSession, []any{session.SessionToken, instantArg(session.Expires)})
 }
 
 // GetSessionAndUser implements [adapter.Sessions]. It is one join and one round trip.
@@ -54,20 +54,23 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 		set := assignments{args: []any{update.SessionToken}}
 		owner, ok := sql.ids.arg(userID)
 		nobody := setUserID && !ok // then the statement only reads the session
-		set.add(setUserID && ok, `"userId"`, sql.ids.cast, owner)
-		set.add(setExpires && !nobody, "expires", "timestamptz", instantArg(expires))
+		set.add(setUserID && ok, "s.userId", owner)
+		set.add(setExpires && !nobody, "s.expires", instantArg(expires))
+		statement, args, err := set.in(sql, sql.updateSession, sql.getSession)
+		if err != nil {
+			return err
+		}
 		update := func(db DB) error {
-			rows, err := db.Query(ctx, set.in(sql.updateSession, sql.getSession), set.args...)
+			rows, err := db.Query(ctx, statement, args...)
 			session, err = first(rows, err, scanSession)
 			return err
 		}
-		var err error
 		if setUserID {
 			err = a.guard(ctx, db, update)
 		} else {
 			err = update(db)
 		}
-		if isCode(err, foreignKeyViolation) || err == nil && session != nil && nobody {
+		if sql.own.violated(err, foreignKeyViolation) || err == nil && session != nil && nobody {
 			session, err = nil, adapter.ErrNotFound
 		}
 		return err

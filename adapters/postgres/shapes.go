@@ -13,6 +13,9 @@ import (
 func lookup[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), statement func(*statements) string, key ...string) (*T, error) {
 	var found *T
 	err := a.call(ctx, op, func(db DB, sql *statements) error {
+		if statement(sql) == "" {
+			return errNoAuthenticators
+		}
 		if !possibleKey(key...) {
 			return nil
 		}
@@ -33,6 +36,9 @@ func lookup[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Row
 func list[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), statement func(*statements) string, userID string) ([]T, error) {
 	found := []T{}
 	err := a.call(ctx, op, func(db DB, sql *statements) error {
+		if statement(sql) == "" {
+			return errNoAuthenticators
+		}
 		id, ok := sql.ids.arg(userID)
 		if !ok {
 			return nil
@@ -51,25 +57,32 @@ func list[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows)
 }
 
 // create runs a statement that stores a record of the owner, whose ID is the
-// last argument. It distinguishes a key that is already used from an absent
+// last argument. The values are those of the columns. It distinguishes a key that is already used from an absent
 // owner.
-func create[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), statement func(*statements) string, p problems, ownerID string, args ...any) (*T, error) {
+func create[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), statement func(*statements) string, p problems, ownerID, columns string, values []any) (*T, error) {
 	var made *T
 	err := a.call(ctx, op, func(db DB, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
+		if statement(sql) == "" {
+			return errNoAuthenticators
+		}
 		owner, ok := sql.ids.arg(ownerID)
 		if !ok {
 			return adapter.ErrNotFound
 		}
-		err := a.guard(ctx, db, func(db DB) error {
+		args, err := sql.args(columns, values)
+		if err != nil {
+			return err
+		}
+		err = a.guard(ctx, db, func(db DB) error {
 			rows, err := db.Query(ctx, statement(sql), append(args, owner)...)
 			made, err = first(rows, err, scan)
 			return err
 		})
 		switch {
-		case isCode(err, foreignKeyViolation):
+		case sql.own.violated(err, foreignKeyViolation):
 			return adapter.ErrNotFound
 		case err == nil && made == nil:
 			return adapter.ErrConflict

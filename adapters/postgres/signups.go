@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -12,19 +13,29 @@ func (a *Adapter) CreateUserWithAccount(ctx context.Context, user adapter.User, 
 	var p problems
 	p.user(user)
 	p.account(account)
-	args := append(userArgs(user), accountArgs(account)...)
 	if authenticator != nil {
 		p.authenticator(*authenticator)
-		args = append(args, authenticatorArgs(*authenticator)...)
 	}
 	var made *adapter.User
 	err := a.call(ctx, "create user with account", func(db DB, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
+		args, err := sql.args(newUser, userArgs(user))
+		more, err2 := sql.args(newAccount, accountArgs(account))
+		args = append(args, more...)
 		statement := sql.createUserWithAccount
 		if authenticator != nil {
 			statement = sql.createUserWithAccountAuthenticator
+			if statement == "" {
+				return errNoAuthenticators
+			}
+			var err3 error
+			more, err3 = sql.args(newAuthenticator, authenticatorArgs(*authenticator))
+			args, err2 = append(args, more...), errors.Join(err2, err3)
+		}
+		if err := errors.Join(err, err2); err != nil {
+			return err
 		}
 		return a.guard(ctx, db, func(db DB) error {
 			rows, err := db.Query(ctx, statement, append(args, sql.newID(user.ID)...)...)

@@ -20,7 +20,11 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.U
 		if err := p.err(); err != nil {
 			return err
 		}
-		rows, err := db.Query(ctx, sql.createUser, append(userArgs(user), sql.newID(user.ID)...)...)
+		args, err := sql.args(newUser, userArgs(user))
+		if err != nil {
+			return err
+		}
+		rows, err := db.Query(ctx, sql.createUser, append(args, sql.newID(user.ID)...)...)
 		if made, err = first(rows, err, scanUser); err == nil && made == nil {
 			return adapter.ErrConflict
 		}
@@ -86,12 +90,16 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 			return adapter.ErrNotFound
 		}
 		set := assignments{args: []any{id}}
-		set.add(setName, "name", "text", nullable(name))
-		set.add(setEmail, "email", "text", emailArg(email))
-		set.add(setVerified, `"emailVerified"`, "timestamptz", nullableInstant(verified))
-		set.add(setImage, "image", "text", nullable(image))
-		err := a.guard(ctx, db, func(db DB) error {
-			rows, err := db.Query(ctx, set.in(sql.updateUser, sql.getUser), set.args...)
+		set.add(setName, "u.name", nullable(name))
+		set.add(setEmail, "u.email", emailArg(email))
+		set.add(setVerified, "u.emailVerified", nullableInstant(verified))
+		set.add(setImage, "u.image", nullable(image))
+		statement, args, err := set.in(sql, sql.updateUser, sql.getUser)
+		if err != nil {
+			return err
+		}
+		err = a.guard(ctx, db, func(db DB) error {
+			rows, err := db.Query(ctx, statement, args...)
 			user, err = first(rows, err, scanUser)
 			return err
 		})
@@ -119,7 +127,7 @@ func (p *problems) user(u adapter.User) {
 	p.optionalInstant("emailVerified", u.EmailVerified)
 }
 
-// userArgs returns the values of newUserColumns.
+// userArgs returns the values of newUser.
 func userArgs(u adapter.User) []any {
 	return []any{nullable(u.Name), emailArg(u.Email), nullableInstant(u.EmailVerified), nullable(u.Image)}
 }

@@ -19,7 +19,11 @@ func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.Ver
 		if err := p.err(); err != nil {
 			return err
 		}
-		rows, err := db.Query(ctx, sql.createVerificationToken, token.Identifier, token.Token, instantArg(token.Expires))
+		args, err := sql.args(newToken, []any{token.Identifier, token.Token, instantArg(token.Expires)})
+		if err != nil {
+			return err
+		}
+		rows, err := db.Query(ctx, sql.createVerificationToken, args...)
 		if made, err = first(rows, err, scanVerificationToken); err == nil && made == nil {
 			return adapter.ErrConflict
 		}

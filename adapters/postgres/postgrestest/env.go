@@ -28,6 +28,18 @@ import (
 //go:embed authjs.sql
 var AuthJSTables string
 
+// PrismaTables is the schema that authjs.dev documents for @auth/prisma-adapter, as
+// Prisma makes it.
+//
+//go:embed prisma.sql
+var PrismaTables string
+
+// DrizzleTables is the schema that authjs.dev documents for @auth/drizzle-adapter,
+// as drizzle-kit makes it.
+//
+//go:embed drizzle.sql
+var DrizzleTables string
+
 // Settings describes how a test reaches a server.
 type Settings struct {
 	// URL names the server. Its role may create databases there.

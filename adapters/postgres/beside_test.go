@@ -1,0 +1,231 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// TestNeverBeside: at a site of another library the adapter makes no second set of
+// tables, unless an option says so. The error names the tables and the layout.
+func TestNeverBeside(t *testing.T) {
+	const (
+		supabase = `CREATE TABLE users (id uuid PRIMARY KEY, name text, email text UNIQUE, "emailVerified" timestamptz, image text);
+			CREATE TABLE verification_tokens (identifier text, token text PRIMARY KEY, expires timestamptz NOT NULL);`
+		betterAuth = `CREATE TABLE "user" (id text PRIMARY KEY, name text, email text NOT NULL, "emailVerified" boolean NOT NULL, "createdAt" timestamp);
+			CREATE TABLE session (id text PRIMARY KEY, "expiresAt" timestamp NOT NULL, token text NOT NULL UNIQUE, "userId" text REFERENCES "user");`
+		own = `CREATE TABLE "user" (id int PRIMARY KEY, email text); CREATE TABLE account (id int, balance numeric); CREATE TABLE session (sid text, sess json, expire timestamp);`
+	)
+	prefixed := strings.NewReplacer(`"user" (`, `"p1_user" (`, `TABLE "user"`, `TABLE "p1_user"`, `"account"`, `"p1_account"`, `"session"`, `"p1_session"`,
+		`"verificationToken"`, `"p1_verification_token"`, `"authenticator"`, `"p1_authenticator"`).Replace(postgrestest.DrizzleTables)
+	for name, c := range map[string]struct {
+		tables  string
+		options []postgres.Option
+		want    string // in the error; empty if there is none
+	}{
+		"Prisma":                      {postgrestest.PrismaTables, nil, "WithLayout(postgres.Prisma())"},
+		"Prisma, with a prefix":       {postgrestest.PrismaTables, []postgres.Option{postgres.WithPrefix("auth_")}, `"VerificationToken"`},
+		"Drizzle":                     {postgrestest.DrizzleTables, nil, "WithLayout(postgres.Drizzle())"},
+		"Drizzle without passkeys":    {postgrestest.DrizzleTables + `DROP TABLE authenticator;`, nil, "WithLayout(postgres.Drizzle())"},
+		"create-t3-app":               {prefixed, []postgres.Option{postgres.WithPrefix("p1_")}, `Users: "user"`},
+		"another prefix":              {prefixed, nil, ""},
+		"one table of another plural": {supabase, nil, `VerificationTokens: "verification_tokens"`},
+		"better-auth":                 {betterAuth, nil, `"user"`},
+		"tables of other purposes":    {own, nil, ""},
+		"option":                      {postgrestest.PrismaTables, []postgres.Option{postgres.WithNewTables()}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			schema := newSchema(t)
+			pool := inSchema(t, schema)
+			execSQL(t, pool, c.tables, pgx.QueryExecModeSimpleProtocol)
+			before := objects(t, pool, schema)
+			a := newAdapter(t, pool, c.options...)
+			err := a.EnsureSchema(t.Context())
+			if c.want == "" {
+				if err := errors.Join(err, a.CheckSchema(t.Context())); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			says(t, err, c.want)
+			says(t, err, "WithNewTables")
+			says(t, a.CheckSchema(t.Context()), c.want)
+			_, err = a.GetUserByEmail(t.Context(), adaEmail)
+			says(t, err, c.want)
+			if after := objects(t, pool, schema); !slices.Equal(before, after) {
+				t.Errorf("the schema has changed: %v", after)
+			}
+		})
+	}
+}
+
+// TestEmptyBesideFull: tables that an earlier EnsureSchema made beside those of
+// another library are refused while nobody is in them.
+func TestEmptyBesideFull(t *testing.T) {
+	t.Parallel()
+	schema := newSchema(t)
+	pool := inSchema(t, schema)
+	ours := newAdapter(t, pool)
+	if err := ours.EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	execSQL(t, pool, sites["Prisma"].tables, pgx.QueryExecModeSimpleProtocol)
+	if err := newAdapter(t, pool).CheckSchema(t.Context()); err != nil {
+		t.Errorf("empty beside empty: %v", err)
+	}
+	neighbor := newAdapter(t, pool, postgres.WithPrefix("auth_"))
+	if err := neighbor.EnsureSchema(t.Context()); err != nil {
+		t.Errorf("beside our own tables of another prefix: %v", err)
+	}
+	execSQL(t, pool, sites["Prisma"].person, pgx.QueryExecModeSimpleProtocol)
+	says(t, newAdapter(t, pool).EnsureSchema(t.Context()), "WithLayout(postgres.Prisma())")
+	if err := newAdapter(t, pool, postgres.WithNewTables()).EnsureSchema(t.Context()); err != nil {
+		t.Error(err)
+	}
+	must(ours.CreateUser(t.Context(), adapter.User{Email: adaEmail}))(t)
+	if err := newAdapter(t, pool).CheckSchema(t.Context()); err != nil {
+		t.Errorf("full beside full: %v", err)
+	}
+}
+
+// advised finds the statements in an error.
+var advised = regexp.MustCompile(`(ALTER (?:TABLE|ROLE) |GRANT |DROP INDEX |CREATE UNIQUE INDEX )[^;]*`)
+
+// TestAdviceCanBeFollowed runs each statement that an error gives, over a connection
+// far from UTC, until EnsureSchema accepts the tables. Then every user and session is
+// what it was.
+func TestAdviceCanBeFollowed(t *testing.T) {
+	const person = `INSERT INTO users (id, name, email) VALUES (7, 'Ada', 'Ada@example.com');
+		INSERT INTO sessions (id, "userId", expires, "sessionToken") VALUES (1, 7, '2040-01-02 12:00:00.123+00', 'theirs');`
+	for name, change := range map[string]string{
+		"naive timestamps": `ALTER TABLE users ALTER "emailVerified" TYPE timestamp; ALTER TABLE verification_token ALTER expires TYPE timestamp;
+			ALTER TABLE sessions ALTER expires TYPE timestamp USING expires AT TIME ZONE 'UTC'`,
+		"char":               `ALTER TABLE users ALTER email TYPE char(100); UPDATE users SET email = rtrim(email)`,
+		"folding index":      `CREATE UNIQUE INDEX lower_email ON users (lower(email))`,
+		"deferrable key":     `ALTER TABLE sessions ADD CONSTRAINT own FOREIGN KEY ("userId") REFERENCES users DEFERRABLE`,
+		"key that restricts": `ALTER TABLE sessions ADD CONSTRAINT own FOREIGN KEY ("userId") REFERENCES users`,
+		"collation": `CREATE COLLATION folding (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+			ALTER TABLE users ALTER email TYPE text COLLATE folding`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			schema := newSchema(t)
+			makeAuthJSTables(t, inSchema(t, schema))
+			pool := withParameters(t, map[string]string{"search_path": schema, "timezone": "America/New_York"})
+			execSQL(t, pool, person+change, pgx.QueryExecModeSimpleProtocol)
+			a := newAdapter(t, pool)
+			err := a.EnsureSchema(t.Context())
+			statements := advised.FindAllString(fmt.Sprint(err), -1)
+			if len(statements) == 0 {
+				t.Fatalf("no advice in %v", err)
+			}
+			for _, s := range statements {
+				execSQL(t, pool, s)
+			}
+			if err := a.EnsureSchema(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			ada := must(a.GetUserByEmail(t.Context(), "Ada@example.com"))(t)
+			both := must(a.GetSessionAndUser(t.Context(), "theirs"))(t)
+			if ada == nil || ada.ID != "7" || both == nil || !both.Session.Expires.Equal(adaExpires) || both.User.ID != "7" {
+				t.Errorf("got %v, %v", ada, both)
+			}
+		})
+	}
+}
+
+// TestLeastRights: the rights of the README are enough for every call. With one right
+// less the first call names it.
+func TestLeastRights(t *testing.T) {
+	t.Parallel()
+	_, pool, schema := wirings[0].newStore(t)
+	tables := []string{"users", "accounts", "sessions", "verification_token", "authenticators"}
+	role := newRole(t, pool, schema)
+	execSQL(t, pool, `REVOKE ALL ON ALL TABLES IN SCHEMA `+schema+` FROM `+role)
+	for _, table := range tables {
+		execSQL(t, pool, `GRANT SELECT, INSERT, UPDATE, DELETE ON `+schema+`.`+table+` TO `+role)
+	}
+	as := asRole(t, role)
+	a := newAdapter(t, as, postgres.WithSchema(schema))
+	if err := errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	fillRecords(t, pool, wiring{}, schema, 3)
+	for _, c := range calls {
+		if err := c.do(t.Context(), a, 1, "u1"); err != nil {
+			t.Errorf("%s: %v", c.method, err)
+		}
+	}
+	must(a.DeleteExpired(t.Context(), time.Now()))(t)
+	for _, table := range tables {
+		for _, right := range []string{"SELECT", "INSERT", "UPDATE", "DELETE"} {
+			execSQL(t, pool, `REVOKE `+right+` ON `+schema+`.`+table+` FROM `+role)
+			_, err := newAdapter(t, as, postgres.WithSchema(schema)).CreateUser(t.Context(), adapter.User{Email: right + table})
+			advice := fmt.Sprintf(`GRANT %s ON "%s"."%s" TO "%s"`, right, schema, table, role)
+			says(t, err, advice)
+			execSQL(t, pool, advice)
+		}
+	}
+	execSQL(t, pool, `REVOKE USAGE ON SCHEMA `+schema+` FROM `+role)
+	_, err := newAdapter(t, as, postgres.WithSchema(schema)).GetUser(t.Context(), "x")
+	says(t, err, "GRANT USAGE ON SCHEMA")
+	config := as.Config()
+	config.ConnConfig.RuntimeParams["search_path"] = schema
+	found := must(pgxNewPool(t, config))(t)
+	_, err = newAdapter(t, found).GetUser(t.Context(), "x")
+	says(t, err, fmt.Sprintf(`GRANT USAGE ON SCHEMA %s TO "%s"`, schema, role))
+	if n := value[int](t, pool, `SELECT count(*)::int FROM `+schema+`.users WHERE email LIKE 'SELECT%' OR email LIKE 'INSERT%'`); n != 0 {
+		t.Errorf("%d users were stored without a right", n)
+	}
+}
+
+// TestSettingsOfTheRole: no setting of a role, database or connection changes what a
+// call does, in any execution mode.
+func TestSettingsOfTheRole(t *testing.T) {
+	settings := map[string]string{
+		"DateStyle": "German, DMY", "IntervalStyle": "sql_standard", "TimeZone": "Asia/Kathmandu", "bytea_output": "escape", "extra_float_digits": "-15",
+		"quote_all_identifiers": "on", "transform_null_equals": "on", "default_transaction_isolation": "serializable", "plan_cache_mode": "force_generic_plan",
+		"enable_indexscan": "off", "row_security": "off", "xmloption": "document", "default_transaction_deferrable": "on",
+	}
+	for _, w := range wirings {
+		if w.authJS || w.pooler || w.maxConns > 0 || w.zone != "" {
+			continue
+		}
+		for setting, to := range settings {
+			t.Run(w.name+"/"+setting, func(t *testing.T) {
+				t.Parallel()
+				schema := newSchema(t)
+				config := w.config(t)
+				config.ConnConfig.RuntimeParams[setting] = to
+				pool := must(pgxNewPool(t, config))(t)
+				a := newAdapter(t, pool, postgres.WithSchema(schema))
+				if err := a.EnsureSchema(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				callEveryMethod(t, a)
+			})
+		}
+	}
+}
+
+// pgxNewPool opens a pool that is closed at the end of the test.
+func pgxNewPool(t *testing.T, config *pgxpool.Config) (*pgxpool.Pool, error) {
+	t.Helper()
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err == nil {
+		t.Cleanup(pool.Close)
+	}
+	return pool, err
+}

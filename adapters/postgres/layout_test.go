@@ -1,0 +1,455 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// site is a database that another product made, with one person in it.
+type site struct {
+	layout postgres.Layout
+	tables string
+	person string
+}
+
+// adaID, adaEmail and adaExpires are what every site knows of its person.
+const (
+	adaID    = "ck1"
+	adaEmail = "ada@example.com"
+)
+
+var adaExpires = time.Date(2040, 1, 2, 12, 0, 0, 123e6, time.UTC)
+
+var sites = map[string]site{
+	"Prisma": {postgres.Prisma(), postgrestest.PrismaTables, `
+		INSERT INTO "User" (id, name, email, "updatedAt") VALUES ('ck1', 'Ada', 'ada@example.com', '2020-01-01');
+		INSERT INTO "Account" ("userId", type, provider, "providerAccountId", "updatedAt") VALUES ('ck1', 'oidc', 'p', '1', '2020-01-01');
+		INSERT INTO "Session" ("sessionToken", "userId", expires, "updatedAt") VALUES ('theirs', 'ck1', '2040-01-02 12:00:00.123', '2020-01-01');`},
+	"Drizzle": {postgres.Drizzle(), postgrestest.DrizzleTables, `
+		INSERT INTO "user" (id, name, email) VALUES ('ck1', 'Ada', 'ada@example.com');
+		INSERT INTO "account" ("userId", type, provider, "providerAccountId") VALUES ('ck1', 'oidc', 'p', '1');
+		INSERT INTO "session" VALUES ('theirs', 'ck1', '2040-01-02 12:00:00.123');`},
+	"other names": {postgres.Layout{Users: "People", Accounts: "logins", Sessions: "web sessions", VerificationTokens: "Tokens", Authenticators: "keys",
+		Columns: map[string]string{"users.id": "ID", "users.emailVerified": "email_verified", "accounts.userId": "user_id", "accounts.provider": "issuer",
+			"accounts.providerAccountId": "sub", "sessions.sessionToken": "token", "sessions.expires": "expires_at", "sessions.userId": "user_id",
+			"verification_token.expires": "until", "authenticators.userId": "user_id", "authenticators.credentialID": "id", "authenticators.counter": "uses"}}, `
+		CREATE TABLE "People" ("ID" text PRIMARY KEY, name text, email text UNIQUE, email_verified timestamptz(3), image text, "updated_at" timestamptz(0) NOT NULL);
+		CREATE TABLE logins (id uuid NOT NULL, user_id text NOT NULL REFERENCES "People" ON DELETE CASCADE, type text NOT NULL, issuer text, sub text,
+			refresh_token text, access_token text, expires_at bigint, id_token text, scope text, session_state text, token_type text, authorization_details jsonb,
+			PRIMARY KEY (issuer, sub));
+		CREATE TABLE "web sessions" (id text NOT NULL PRIMARY KEY, token text NOT NULL UNIQUE, user_id text NOT NULL REFERENCES "People" ON DELETE CASCADE, expires_at timestamptz NOT NULL);
+		CREATE TABLE "Tokens" (identifier text, token text, until timestamptz NOT NULL, PRIMARY KEY (identifier, token));
+		CREATE TABLE keys (id text PRIMARY KEY, user_id text NOT NULL REFERENCES "People" ON DELETE CASCADE, "providerAccountId" text NOT NULL,
+			"credentialPublicKey" text NOT NULL, uses bigint NOT NULL, "credentialDeviceType" text NOT NULL, "credentialBackedUp" boolean NOT NULL, transports text,
+			name text, created timestamptz, "lastUsed" timestamptz);`, `
+		INSERT INTO "People" VALUES ('ck1', 'Ada', 'ada@example.com', NULL, NULL, now());
+		INSERT INTO logins (id, user_id, type, issuer, sub) VALUES (gen_random_uuid(), 'ck1', 'oidc', 'p', '1');
+		INSERT INTO "web sessions" VALUES ('s1', 'theirs', 'ck1', '2040-01-02 12:00:00.123+00');`},
+}
+
+// make makes the site's tables in a new schema.
+func (s site) make(t *testing.T) (schema string) {
+	t.Helper()
+	schema = newSchema(t)
+	execSQL(t, inSchema(t, schema), s.tables+s.person, pgx.QueryExecModeSimpleProtocol)
+	return schema
+}
+
+// objects describes every object of a schema, with its definition.
+func objects(t *testing.T, pool *pgxpool.Pool, schema string) []string {
+	t.Helper()
+	rows, err := pool.Query(t.Context(), `
+		SELECT format('%s %s', c.relkind, c.relname) FROM pg_class AS c WHERE c.relnamespace = $1::text::regnamespace
+		UNION ALL SELECT format('column %s.%s %s %s %s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, pg_get_expr(d.adbin, d.adrelid))
+			FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid LEFT JOIN pg_attrdef AS d ON d.adrelid = c.oid AND d.adnum = a.attnum
+			WHERE c.relnamespace = $1::text::regnamespace AND c.relkind = 'r'
+		UNION ALL SELECT format('constraint %s %s', conname, pg_get_constraintdef(oid)) FROM pg_constraint WHERE connamespace = $1::text::regnamespace
+		UNION ALL SELECT format('function %s', proname) FROM pg_proc WHERE pronamespace = $1::text::regnamespace
+		ORDER BY 1`, schema)
+	return must(pgx.CollectRows(must(rows, err)(t), pgx.RowTo[string]))(t)
+}
+
+// TestSitesAreServedAsTheyAre uses every method at the sites of other products, in
+// every execution mode and far from UTC. The person of the site is known, and the
+// schema has the same objects before and after.
+func TestSitesAreServedAsTheyAre(t *testing.T) {
+	for name, s := range sites {
+		for _, w := range wirings {
+			if w.authJS || testing.Short() && !w.telling {
+				continue
+			}
+			t.Run(name+"/"+w.name, func(t *testing.T) {
+				t.Parallel()
+				schema := s.make(t)
+				if w.zone == "" {
+					w.zone = "America/St_Johns"
+				}
+				if w.pooler {
+					w.zone = ""
+				}
+				pool := w.pool(t)
+				before := objects(t, pool, schema)
+				a := newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout))
+				if err := errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())); err != nil {
+					t.Fatal(err)
+				}
+				s.use(t, a, pool, schema)
+				if after := objects(t, pool, schema); !slices.Equal(before, after) {
+					t.Errorf("the schema had the objects\n%s\nand has\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
+				}
+			})
+		}
+	}
+}
+
+// use calls every method, and compares what it says with what is stored.
+func (s site) use(t *testing.T, a *postgres.Adapter, pool *pgxpool.Pool, schema string) {
+	t.Helper()
+	ctx := t.Context()
+	ada := must(a.GetUserByEmail(ctx, adaEmail))(t)
+	both := must(a.GetSessionAndUser(ctx, "theirs"))(t)
+	account := must(a.GetAccount(ctx, "1", "p"))(t)
+	if ada == nil || ada.ID != adaID || both == nil || both.User.ID != adaID || !both.Session.Expires.Equal(adaExpires) || account == nil || account.UserID != adaID {
+		t.Fatalf("the site's person: got %v, %v, %v", ada, both, account)
+	}
+	at := time.Date(2041, 7, 1, 3, 4, 5, 678_999_999, time.FixedZone("", -5*3600))
+	bob := must(a.CreateUser(ctx, adapter.User{Name: new("Bob"), Email: "bob@example.com", EmailVerified: &at}))(t)
+	same(t, "GetUser", must(a.GetUser(ctx, bob.ID))(t), *bob)
+	if d := at.Sub(*bob.EmailVerified); d < 0 || d >= time.Millisecond {
+		t.Errorf("emailVerified is %v, want %v rounded down", bob.EmailVerified, at)
+	}
+	bob = must(a.UpdateUser(ctx, adapter.UserUpdate{ID: bob.ID, EmailVerified: adapter.To(&at), Image: adapter.To(new("i"))}))(t)
+	same(t, "GetUser after UpdateUser", must(a.GetUser(ctx, bob.ID))(t), *bob)
+	if d := at.Sub(*bob.EmailVerified); d < 0 || d >= time.Millisecond {
+		t.Errorf("emailVerified is %v, want %v rounded down", bob.EmailVerified, at)
+	}
+	if _, err := a.CreateUser(ctx, adapter.User{Email: "bob@example.com"}); !errors.Is(err, adapter.ErrConflict) {
+		t.Errorf("a taken address: got %v", err)
+	}
+	session := must(a.CreateSession(ctx, adapter.Session{SessionToken: "ours", UserID: bob.ID, Expires: at}))(t)
+	same(t, "GetSessionAndUser", must(a.GetSessionAndUser(ctx, "ours"))(t), adapter.SessionAndUser{Session: *session, User: *bob})
+	if d := at.Sub(session.Expires); d < 0 || d >= time.Millisecond {
+		t.Errorf("expires is %v, want %v rounded down", session.Expires, at)
+	}
+	session = must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "ours", Expires: adapter.To(at.Add(time.Hour)), UserID: adapter.To(adaID)}))(t)
+	if session.UserID != adaID || len(must(a.ListSessionsByUserID(ctx, adaID))(t)) != 2 {
+		t.Errorf("the sessions of Ada: got %v", must(a.ListSessionsByUserID(ctx, adaID))(t))
+	}
+	if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: "x", UserID: "nobody", Expires: at}); !errors.Is(err, adapter.ErrNotFound) {
+		t.Errorf("a session of nobody: got %v", err)
+	}
+	made := must(a.LinkAccount(ctx, adapter.Account{UserID: bob.ID, Type: adapter.AccountOAuth, Provider: "q", ProviderAccountID: "2", ExpiresAt: new(int64(math.MaxInt32))}))(t)
+	same(t, "GetAccount", must(a.GetAccount(ctx, "2", "q"))(t), *made)
+	same(t, "GetUserByAccount", must(a.GetUserByAccount(ctx, made.Key()))(t), *bob)
+	must(a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "q", ProviderAccountID: "2", Scope: adapter.To(new("s")), AuthorizationDetails: adapter.To[json.RawMessage](nil)}))(t)
+	if len(must(a.ListAccountsByUserID(ctx, bob.ID))(t)) != 1 {
+		t.Error("the accounts of Bob are not listed")
+	}
+	token := adapter.VerificationToken{Identifier: "x", Token: "t", Expires: adaExpires}
+	same(t, "CreateVerificationToken", must(a.CreateVerificationToken(ctx, token))(t), token)
+	same(t, "UseVerificationToken", must(a.UseVerificationToken(ctx, token.Key()))(t), token)
+	must(a.CreateVerificationToken(ctx, token))(t)
+	if n := must(a.DeleteVerificationTokens(ctx, "x"))(t); n != 1 {
+		t.Errorf("DeleteVerificationTokens: got %d", n)
+	}
+	key := adapter.Authenticator{CredentialID: "c", UserID: bob.ID, ProviderAccountID: "c", CredentialPublicKey: "k", Counter: 1, CredentialDeviceType: "singleDevice"}
+	same(t, "CreateAuthenticator", must(a.CreateAuthenticator(ctx, key))(t), key)
+	key.Counter = 7
+	same(t, "UpdateAuthenticatorCounter", must(a.UpdateAuthenticatorCounter(ctx, "c", 7))(t), key)
+	if touched := must(a.TouchAuthenticator(ctx, "c", 7, 8, at))(t); touched == nil || touched.Counter != 8 {
+		t.Errorf("TouchAuthenticator: got %v", touched)
+	}
+	if len(must(a.ListAuthenticatorsByUserID(ctx, bob.ID))(t)) != 1 {
+		t.Error("the passkeys of Bob are not listed")
+	}
+	must(a.DeleteAuthenticator(ctx, bob.ID, "c", true))(t)
+	cy := must(a.CreateUserWithAccount(ctx, adapter.User{Email: "cy@example.com"}, adapter.Account{Type: adapter.AccountWebAuthn, Provider: "r", ProviderAccountID: "3"}, &adapter.Authenticator{CredentialID: "d"}))(t)
+	same(t, "GetUser after CreateUserWithAccount", must(a.GetUser(ctx, cy.ID))(t), *cy)
+	must(a.UnlinkAccount(ctx, adapter.AccountKey{Provider: "q", ProviderAccountID: "2"}))(t)
+	must(a.CreateSession(ctx, adapter.Session{SessionToken: "past", UserID: bob.ID, Expires: time.Now().Add(-time.Second)}))(t)
+	must(a.CreateSession(ctx, adapter.Session{SessionToken: "soon", UserID: bob.ID, Expires: time.Now().Add(time.Minute)}))(t)
+	must(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "past", Token: "t", Expires: time.Now().Add(-time.Second)}))(t)
+	if swept := must(a.DeleteExpired(ctx, time.Now()))(t); swept.Sessions != 1 || swept.VerificationTokens != 1 {
+		t.Errorf("DeleteExpired: got %+v", swept)
+	}
+	if n := must(a.DeleteSessionsByUserID(ctx, bob.ID, ""))(t); n != 1 {
+		t.Errorf("DeleteSessionsByUserID: got %d", n)
+	}
+	must(a.DeleteUser(ctx, cy.ID))(t)
+	if gone := must(a.GetAuthenticator(ctx, "d"))(t); gone != nil {
+		t.Errorf("a passkey of a deleted user is left: %v", gone)
+	}
+	must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "theirs", Expires: adapter.To(adaExpires)}))(t)
+	must(a.UpdateUser(ctx, adapter.UserUpdate{ID: adaID, Name: adapter.To(new("Ada"))}))(t)
+}
+
+// TestPrismaColumns: updatedAt is the present after each insert and update, in UTC
+// as Prisma reads it, and createdAt has its default.
+func TestPrismaColumns(t *testing.T) {
+	t.Parallel()
+	s := sites["Prisma"]
+	schema := s.make(t)
+	pool := wiring{zone: "Asia/Kathmandu"}.pool(t)
+	a := newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout))
+	fresh := func(table, condition string) {
+		t.Helper()
+		if age := value[float64](t, inSchema(t, schema), `SELECT extract(epoch FROM now() - "updatedAt" AT TIME ZONE 'UTC')::float8 FROM "`+table+`" WHERE `+condition); math.Abs(age) > 60 {
+			t.Errorf("%s: updatedAt is %v seconds old", table, age)
+		}
+	}
+	ctx := t.Context()
+	must(a.UpdateUser(ctx, adapter.UserUpdate{ID: adaID, Name: adapter.To(new("Ada L."))}))(t)
+	fresh("User", "id = 'ck1'")
+	must(a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "p", ProviderAccountID: "1", Scope: adapter.To(new("s"))}))(t)
+	fresh("Account", "provider = 'p'")
+	must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "theirs", Expires: adapter.To(time.Now())}))(t)
+	fresh("Session", `"sessionToken" = 'theirs'`)
+	must(a.CreateUserWithAccount(ctx, adapter.User{Email: "bob@example.com"}, adapter.Account{Type: "oauth", Provider: "q", ProviderAccountID: "2"}, nil))(t)
+	fresh("User", "email = 'bob@example.com'")
+	fresh("Account", "provider = 'q'")
+}
+
+// TestNoRoom: what the tables have no room for is refused, and never cut.
+func TestNoRoom(t *testing.T) {
+	t.Parallel()
+	s := sites["Prisma"]
+	schema := s.make(t)
+	pool := wiring{}.pool(t)
+	execSQL(t, pool, `ALTER TABLE `+schema+`."User" ALTER COLUMN name TYPE varchar(5)`)
+	a := newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout))
+	ctx := t.Context()
+	if !a.RequiresEmail() {
+		t.Error("the layout of Prisma does not require an address")
+	}
+	tx := must(pool.Begin(ctx))(t)
+	defer func() { _ = tx.Rollback(ctx) }()
+	on := a.On(tx)
+	must(on.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "c", UserID: adaID}))(t)
+	large := int64(math.MaxInt32) + 1
+	for what, call := range map[string]func() error{
+		"no address": func() error { _, err := on.CreateUser(ctx, adapter.User{}); return err },
+		"address taken away": func() error {
+			_, err := on.UpdateUser(ctx, adapter.UserUpdate{ID: adaID, Email: adapter.To("")})
+			return err
+		},
+		"long name": func() error {
+			_, err := on.UpdateUser(ctx, adapter.UserUpdate{ID: adaID, Name: adapter.To(new("Ada   "))})
+			return err
+		},
+		"expires_at": func() error {
+			_, err := on.LinkAccount(ctx, adapter.Account{UserID: adaID, Provider: "x", ProviderAccountID: "1", ExpiresAt: &large})
+			return err
+		},
+		"expires_at of an update": func() error {
+			_, err := on.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "p", ProviderAccountID: "1", ExpiresAt: adapter.To(&large)})
+			return err
+		},
+		"counter": func() error {
+			_, err := on.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "d", UserID: adaID, Counter: large})
+			return err
+		},
+		"counter of an update": func() error { _, err := on.UpdateAuthenticatorCounter(ctx, "c", large); return err },
+		"counter of a use":     func() error { _, err := on.TouchAuthenticator(ctx, "c", 0, large, time.Now()); return err },
+		"authorization details": func() error {
+			_, err := on.LinkAccount(ctx, adapter.Account{UserID: adaID, Provider: "x", ProviderAccountID: "1", AuthorizationDetails: []byte(`[]`)})
+			return err
+		},
+		"name of a passkey": func() error { _, err := on.RenameAuthenticator(ctx, adaID, "c", "key"); return err },
+	} {
+		if err := call(); err == nil || errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) {
+			t.Errorf("%s: got %v, want an error that matches neither sentinel", what, err)
+		}
+	}
+	if err := tx.Commit(ctx); err != nil {
+		t.Error("the transaction is not usable any more: ", err)
+	}
+	if u := must(a.GetUser(ctx, adaID))(t); u.Email != adaEmail || *u.Name != "Ada" {
+		t.Errorf("got %v", u)
+	}
+}
+
+// TestOwnColumnIsRefused: a column of the site that must have a value stops the
+// adapter before it writes.
+func TestOwnColumnIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, s := range sites {
+		t.Run(name, func(t *testing.T) {
+			schema := s.make(t)
+			pool := wiring{}.pool(t)
+			users := s.layout.Users
+			execSQL(t, pool, fmt.Sprintf(`ALTER TABLE %s."%s" ADD COLUMN tenant text; UPDATE %[1]s."%[2]s" SET tenant = 'a'; ALTER TABLE %[1]s."%[2]s" ALTER COLUMN tenant SET NOT NULL`, schema, users),
+				pgx.QueryExecModeSimpleProtocol)
+			a := newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout))
+			_, err := a.CreateUser(t.Context(), adapter.User{Email: "bob@example.com"})
+			says(t, err, `"tenant"`)
+			says(t, a.EnsureSchema(t.Context()), `"tenant"`)
+		})
+	}
+}
+
+// TestSiteWithoutPasskeys: a site without a table of authenticators is served, and
+// the adapter says which methods it lacks.
+func TestSiteWithoutPasskeys(t *testing.T) {
+	t.Parallel()
+	s := sites["Drizzle"]
+	schema := s.make(t)
+	pool := wiring{}.pool(t)
+	execSQL(t, pool, `DROP TABLE `+schema+`.authenticator`)
+	a := newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout))
+	ctx := t.Context()
+	if err := errors.Join(a.EnsureSchema(ctx), a.CheckSchema(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	if missing := adapter.Missing(a); len(missing) != 4 {
+		t.Errorf("missing: got %v, want four methods", missing)
+	}
+	_, err1 := a.GetAuthenticator(ctx, "c")
+	_, err2 := a.ListAuthenticatorsByUserID(ctx, adaID)
+	_, err3 := a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "c", UserID: adaID})
+	_, err4 := a.UpdateAuthenticatorCounter(ctx, "c", 1)
+	_, err5 := a.CreateUserWithAccount(ctx, adapter.User{}, adapter.Account{Provider: "x", ProviderAccountID: "1"}, &adapter.Authenticator{CredentialID: "c"})
+	_, err6 := a.DeleteAuthenticator(ctx, adaID, "c", true)
+	for i, err := range []error{err1, err2, err3, err4, err5, err6} {
+		if !errors.Is(err, adapter.ErrUnsupported) {
+			t.Errorf("call %d: got %v, want ErrUnsupported", i+1, err)
+		}
+	}
+	must(a.DeleteUser(ctx, adaID))(t)
+}
+
+// TestLayoutsThatAreRefused: wrong layouts make nothing.
+func TestLayoutsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	pool := wiring{}.pool(t)
+	for what, c := range map[string]struct {
+		options []postgres.Option
+		want    string
+	}{
+		"two layouts":    {[]postgres.Option{postgres.WithLayout(postgres.Prisma()), postgres.WithLayout(postgres.Drizzle())}, "given twice"},
+		"quote":          {[]postgres.Option{postgres.WithLayout(postgres.Layout{Users: `us"er`})}, "contains a quote"},
+		"quoted column":  {[]postgres.Option{postgres.WithLayout(postgres.Layout{Columns: map[string]string{"users.email": `e'mail`}})}, "contains a quote"},
+		"schema":         {[]postgres.Option{postgres.WithLayout(postgres.Layout{Users: "auth.users"})}, "WithSchema"},
+		"unknown column": {[]postgres.Option{postgres.WithLayout(postgres.Layout{Columns: map[string]string{"users.mail": "mail"}})}, `"users.mail" is no column`},
+		"same tables":    {[]postgres.Option{postgres.WithLayout(postgres.Layout{Users: "accounts"})}, "two tables"},
+		"same columns":   {[]postgres.Option{postgres.WithLayout(postgres.Layout{Columns: map[string]string{"users.email": "name"}})}, "two columns"},
+	} {
+		if _, err := postgres.New(pool, c.options...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want an error that says %q", what, err, c.want)
+		}
+	}
+	half := postgres.Prisma()
+	half.Sessions = "sessions"
+	schema := sites["Prisma"].make(t)
+	before := objects(t, pool, schema)
+	a := newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(half))
+	says(t, a.EnsureSchema(t.Context()), `"sessions" of the layout is missing`)
+	if after := objects(t, pool, schema); !slices.Equal(before, after) {
+		t.Errorf("the schema has changed: %v", after)
+	}
+}
+
+// TestVersionInAnotherSchema: the version table is the only object that EnsureSchema
+// makes for a layout of others, and only if the option says where.
+func TestVersionInAnotherSchema(t *testing.T) {
+	t.Parallel()
+	s := sites["Drizzle"]
+	schema, other := s.make(t), newSchema(t)
+	pool := wiring{}.pool(t)
+	before := objects(t, pool, schema)
+	a := newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout), postgres.WithVersionIn(other))
+	for range 2 {
+		if err := a.EnsureSchema(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := objects(t, pool, schema); !slices.Equal(before, after) {
+		t.Errorf("the schema has changed: %v", after)
+	}
+	if version := value[int](t, pool, `SELECT version::int FROM `+other+`.gatehouse_schema`); version != 1 {
+		t.Errorf("the version is %d", version)
+	}
+}
+
+// TestSchemaChangesOfSites runs what SchemaChanges returns for a site. Then nothing
+// is left to change, and everything has room.
+func TestSchemaChangesOfSites(t *testing.T) {
+	for name, s := range sites {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			schema := s.make(t)
+			pool := wiring{}.pool(t)
+			a := newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout))
+			changes := must(a.SchemaChanges(t.Context()))(t)
+			for _, change := range changes {
+				execSQL(t, pool, change, pgx.QueryExecModeSimpleProtocol)
+				if product := strings.ToLower(name); product != "other names" && !strings.Contains(strings.ToLower(change), product) {
+					t.Errorf("no line for the schema file: %s", change)
+				}
+			}
+			a = newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout))
+			if again := must(a.SchemaChanges(t.Context()))(t); len(again) > 0 {
+				t.Errorf("left to change: %v", again)
+			}
+			s.use(t, a, pool, schema)
+			ctx := t.Context()
+			must(a.CreateUser(ctx, adapter.User{}))(t)
+			must(a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "e", UserID: adaID, Counter: math.MaxUint32, Name: new("key")}))(t)
+			if a.RequiresEmail() {
+				t.Error("an address is still required")
+			}
+			golden(t, filepath.Join("testdata", "changes of "+name+".sql"), strings.ReplaceAll(strings.Join(changes, ";\n"), schema, "site"))
+		})
+	}
+}
+
+// golden compares text with a committed file.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(file, []byte(got+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got+"\n" != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestPublishedTable: a published table without a replica identity is found by
+// CheckSchema, and its advice works.
+func TestPublishedTable(t *testing.T) {
+	t.Parallel()
+	s := sites["Prisma"]
+	schema := s.make(t)
+	pool := wiring{}.pool(t)
+	execSQL(t, pool, fmt.Sprintf(`CREATE PUBLICATION %s FOR TABLE %[1]s."Session", %[1]s."User"`, schema))
+	cleanup(t, `DROP PUBLICATION IF EXISTS `+schema)
+	a := newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout))
+	err := a.CheckSchema(t.Context())
+	says(t, err, "REPLICA IDENTITY USING INDEX")
+	_, advice, _ := strings.Cut(err.Error(), "rows: ")
+	execSQL(t, pool, advice)
+	if err := a.CheckSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	must(a.DeleteSession(t.Context(), "theirs"))(t)
+}

@@ -1,0 +1,160 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// withTrigger makes a trigger of the site on one of the adapter's tables.
+func withTrigger(t *testing.T, schema, table, when, body string) {
+	t.Helper()
+	execSQL(t, inSchema(t, schema), fmt.Sprintf(`CREATE FUNCTION own() RETURNS trigger LANGUAGE plpgsql SET search_path = %s AS $$ BEGIN %s RETURN NEW; END $$;
+		CREATE TRIGGER own AFTER %s ON %s FOR EACH ROW EXECUTE FUNCTION own();`, schema, body, when, table), pgx.QueryExecModeSimpleProtocol)
+}
+
+// TestRefusalsOfTheSite: what a trigger of the site refuses is no conflict and no absent
+// owner, even if it fails with the same code.
+func TestRefusalsOfTheSite(t *testing.T) {
+	for name, body := range map[string]string{
+		"unique key of another table":  `INSERT INTO profiles (handle) VALUES ('same');`,
+		"foreign key of another table": `INSERT INTO profiles (handle, plan) VALUES (gen_random_uuid(), 99);`,
+		"raise":                        `RAISE EXCEPTION 'not welcome';`,
+		"raise unique_violation":       `RAISE unique_violation;`,
+		"raise foreign_key_violation":  `RAISE foreign_key_violation;`,
+		"raise with names of ours": `IF nextval('tries') = 1 THEN RAISE unique_violation USING TABLE = 'sessions', SCHEMA = 'elsewhere', CONSTRAINT = 'sessions_pkey'; END IF;
+			RAISE unique_violation USING TABLE = 'others', CONSTRAINT = 'users_email_key';`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, pool, schema := wirings[0].newStore(t)
+			execSQL(t, inSchema(t, schema), `CREATE TABLE plans (id int PRIMARY KEY); CREATE TABLE profiles (handle text UNIQUE, plan int REFERENCES plans);
+				CREATE SEQUENCE tries; INSERT INTO profiles VALUES ('same')`, pgx.QueryExecModeSimpleProtocol)
+			ctx := t.Context()
+			ada := must(a.CreateUser(ctx, adapter.User{Email: adaEmail}))(t)
+			for _, table := range []string{"users", "accounts", "sessions", "verification_token", "authenticators"} {
+				withTrigger(t, schema, table, "INSERT OR UPDATE", body)
+				_, err1 := a.CreateUser(ctx, adapter.User{Email: "bob@example.com"})
+				_, err2 := a.UpdateUser(ctx, adapter.UserUpdate{ID: ada.ID, Name: adapter.To(new("x"))})
+				_, err3 := a.CreateUserWithAccount(ctx, adapter.User{}, adapter.Account{Provider: "p", ProviderAccountID: "1"}, nil)
+				_, err4 := a.LinkAccount(ctx, adapter.Account{UserID: ada.ID, Provider: "p", ProviderAccountID: "2"})
+				_, err5 := a.CreateSession(ctx, adapter.Session{SessionToken: table, UserID: ada.ID, Expires: time.Now()})
+				_, err6 := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: table, Token: "t", Expires: time.Now()})
+				_, err7 := a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: table, UserID: ada.ID})
+				failed := 0
+				for i, err := range []error{err1, err2, err3, err4, err5, err6, err7} {
+					if err != nil {
+						failed++
+					}
+					if errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) {
+						t.Errorf("trigger on %s, call %d: got %v", table, i+1, err)
+					}
+				}
+				if failed == 0 {
+					t.Errorf("the trigger on %s refused nothing", table)
+				}
+				execSQL(t, pool, fmt.Sprintf(`DROP FUNCTION %s.own CASCADE; TRUNCATE %[1]s.accounts, %[1]s.sessions, %[1]s.verification_token, %[1]s.authenticators;
+					DELETE FROM %[1]s.users WHERE email IS DISTINCT FROM '%s'`, schema, adaEmail), pgx.QueryExecModeSimpleProtocol)
+			}
+		})
+	}
+}
+
+// TestSecretsStayOutOfErrors: a trigger quotes a secret in every field of an error, with
+// codes of every class. The code stays.
+func TestSecretsStayOutOfErrors(t *testing.T) {
+	t.Parallel()
+	a, pool, schema := wirings[0].newStore(t)
+	ctx := t.Context()
+	ada := must(a.CreateUser(ctx, adapter.User{Email: adaEmail}))(t)
+	for _, code := range []string{"22007", "23505", "23503", "23502", "0A000", "25006", "28000", "42501", "42P01", "53300", "54000", "55000", "57014", "58000", "P0001", "XX000"} {
+		withTrigger(t, schema, "sessions", "INSERT", `RAISE EXCEPTION USING ERRCODE = '`+code+`', MESSAGE = NEW."sessionToken", DETAIL = NEW."sessionToken", HINT = NEW."sessionToken",
+			TABLE = NEW."sessionToken", SCHEMA = NEW."sessionToken", COLUMN = NEW."sessionToken", CONSTRAINT = NEW."sessionToken", DATATYPE = NEW."sessionToken";`)
+		_, err := a.CreateSession(ctx, adapter.Session{SessionToken: "very secret", UserID: ada.ID, Expires: time.Now()})
+		var pgErr *pgconn.PgError
+		if !errors.As(err, &pgErr) || pgErr.Code != code {
+			t.Errorf("%s: got %v, want an error with the code", code, err)
+		}
+		if text := fmt.Sprintf("%+v %#v %#v", err, err, pgErr); strings.Contains(text, "very secret") {
+			t.Errorf("%s: the error has the secret: %s", code, text)
+		}
+		execSQL(t, pool, `DROP FUNCTION `+schema+`.own CASCADE`)
+	}
+}
+
+// TestDemotedPrimary: connections that have become read-only are left, by reads too. On
+// a transaction of the caller nothing is closed. While every server is read-only, reads
+// go on, and there are few new connections.
+func TestDemotedPrimary(t *testing.T) {
+	t.Parallel()
+	made, _, schema := wirings[0].newStore(t)
+	ctx := t.Context()
+	ada := must(made.CreateUser(ctx, adapter.User{Email: adaEmail}))(t)
+	var readOnly atomic.Bool
+	var connections atomic.Int64
+	config := wiring{}.config(t)
+	config.MaxConns = 4
+	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+		connections.Add(1)
+		c.RuntimeParams["default_transaction_read_only"] = map[bool]string{true: "on", false: "off"}[readOnly.Load()]
+		return nil
+	}
+	pool := must(pgxNewPool(t, config))(t)
+	fill := func() {
+		t.Helper()
+		pool.Reset()
+		for range 4 {
+			defer must(pool.Acquire(ctx))(t).Release()
+		}
+	}
+	newSession := func(a *postgres.Adapter, token string) error {
+		_, err := a.CreateSession(ctx, adapter.Session{SessionToken: token, UserID: ada.ID, Expires: time.Now().Add(time.Hour)})
+		return err
+	}
+	readOnly.Store(true)
+	fill()
+	readOnly.Store(false)
+	a := newAdapter(t, pool, postgres.WithSchema(schema))
+	tx := must(pool.Begin(ctx))(t)
+	if err := newSession(a.On(tx), "in a transaction"); err == nil || connections.Load() != 4 {
+		t.Errorf("in a transaction: got %v and %d connections, want an error and 4", err, connections.Load())
+	}
+	if err := tx.Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		if err := newSession(a, fmt.Sprint(i)); err != nil {
+			t.Errorf("write %d after the switch: %v", i, err)
+		}
+	}
+	for range 4 {
+		conn := must(pool.Acquire(ctx))(t)
+		defer conn.Release()
+		if got := value[string](t, conn, `SHOW transaction_read_only`); got != "off" {
+			t.Error("a connection to the old primary is left")
+		}
+	}
+
+	connections.Store(0)
+	readOnly.Store(true)
+	b := newAdapter(t, must(pgxNewPool(t, config))(t), postgres.WithSchema(schema))
+	for i := range 200 {
+		if err := newSession(b, fmt.Sprint("all ", i)); err == nil {
+			t.Fatal("a write to a read-only server succeeded")
+		}
+		must(b.GetSessionAndUser(ctx, "1"))(t)
+	}
+	if n := connections.Load(); n > 20 {
+		t.Errorf("%d connections were opened while every server was read-only", n)
+	}
+}

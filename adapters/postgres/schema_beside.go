@@ -1,0 +1,99 @@
+package postgres
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// besideKinds are the tables of an authentication library: the names, without case,
+// underscores and plural, and the columns of which a table has at least one set.
+var besideKinds = map[string]struct {
+	table   string // in the default layout
+	columns [][]string
+}{
+	"user":              {"users", [][]string{{"email", "emailverified"}}},
+	"account":           {"accounts", [][]string{{"provider", "provideraccountid"}, {"providerid", "accountid"}}},
+	"session":           {"sessions", [][]string{{"sessiontoken", "expires"}, {"token", "expiresat"}}},
+	"verificationtoken": {"verification_token", [][]string{{"token", "expires"}}},
+	"verification":      {"verification_token", [][]string{{"identifier", "expiresat"}}},
+	"authenticator":     {"authenticators", [][]string{{"credentialid"}}},
+	"passkey":           {"authenticators", [][]string{{"credentialid"}}},
+}
+
+// plain returns a name without case and underscores.
+func plain(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
+
+// beside returns the tables that look like those of another authentication library:
+// with the prefix of the layout or without one. The tables that EnsureSchema made
+// for another prefix, next to their own version table, are neighbors. Each has the
+// name of the default layout as its Kind.
+func (n names) beside(all []found) (others []found) {
+	if n.newTables || n.foreign {
+		return nil
+	}
+	ours := map[string]bool{}
+	for _, t := range currentSchema.tables {
+		ours[n.bare(t.name)] = true
+	}
+	neighbor := n.prefix != "" && slices.ContainsFunc(all[0].Others, func(o foundOther) bool { return o.Name == versionTable })
+	for _, o := range all[0].Others {
+		bare := plain(o.Name)
+		if prefix := plain(n.prefix); prefix != "" && strings.HasPrefix(bare, prefix) {
+			bare = strings.TrimPrefix(bare, prefix)
+		} else if neighbor {
+			continue
+		}
+		kind, like := besideKinds[strings.TrimSuffix(bare, "s")]
+		columns := map[string]bool{}
+		for _, c := range o.Columns {
+			columns[plain(c)] = true
+		}
+		like = like && slices.ContainsFunc(kind.columns, func(set []string) bool {
+			return !slices.ContainsFunc(set, func(c string) bool { return !columns[c] })
+		})
+		if like && !ours[o.Name] {
+			others = append(others, found{Name: o.Name, Kind: kind.table, Schema: o.SQL})
+		}
+	}
+	return others
+}
+
+// refuseBeside names the tables of others and the options.
+func (c *comparison) refuseBeside(n names) {
+	var tables []string
+	var layout Layout
+	fields := map[string]*string{"users": &layout.Users, "accounts": &layout.Accounts, "sessions": &layout.Sessions,
+		"verification_token": &layout.VerificationTokens, "authenticators": &layout.Authenticators}
+	for i, t := range currentSchema.tables {
+		if c.there[i] {
+			*fields[t.name] = t.name
+		}
+	}
+	for _, o := range c.beside {
+		tables = append(tables, o.Schema)
+		name := o.Name
+		if n.prefix != "" {
+			name = strings.TrimPrefix(name, n.prefix)
+		}
+		*fields[o.Kind] = name
+	}
+	c.refuse("tables that look like those of another authentication library are there: %s: WithLayout(%s) serves them as they are; "+
+		"WithNewTables makes new tables beside them, in which nobody of theirs is known", strings.Join(tables, ", "), layout.literal())
+}
+
+// emptyBesideFull returns a query that reports whether the tables of the layout are
+// empty, and a table of others is not.
+func (n names) emptyBesideFull(others []found) string {
+	rows := func(tables []string) string {
+		for i, t := range tables {
+			tables[i] = fmt.Sprintf("EXISTS (SELECT FROM %s)", t)
+		}
+		return strings.Join(tables, " OR ")
+	}
+	theirs := make([]string, len(others))
+	for i, o := range others {
+		theirs[i] = o.Schema
+	}
+	return fmt.Sprintf("SELECT NOT (%s) AND (%s)", rows([]string{n.table("users"), n.table("accounts")}), rows(theirs))
+}
