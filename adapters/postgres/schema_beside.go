@@ -39,8 +39,8 @@ func (n names) beside(all []found) (others []found) {
 	neighbor := n.prefix != "" && slices.ContainsFunc(all[0].Others, func(o foundOther) bool { return o.Name == versionTable })
 	for _, o := range all[0].Others {
 		bare := plain(o.Name)
-		if prefix := plain(n.prefix); prefix != "" && strings.HasPrefix(bare, prefix) {
-			bare = strings.TrimPrefix(bare, prefix)
+		if n.prefix != "" && strings.HasPrefix(strings.ToLower(o.Name), strings.ToLower(n.prefix)) {
+			bare = plain(o.Name[len(n.prefix):])
 		} else if neighbor {
 			continue
 		}
@@ -66,7 +66,7 @@ func (c *comparison) refuseBeside(n names) {
 	fields := map[string]*string{"users": &layout.Users, "accounts": &layout.Accounts, "sessions": &layout.Sessions,
 		"verification_token": &layout.VerificationTokens, "authenticators": &layout.Authenticators}
 	for i, t := range currentSchema.tables {
-		if c.there[i] {
+		if c.there[i] && slices.Contains(c.there, false) {
 			*fields[t.name] = t.name
 		}
 	}

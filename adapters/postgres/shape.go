@@ -1,13 +1,14 @@
 package postgres
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 // shape is what the statements need to know about the tables as they are.
@@ -208,7 +209,7 @@ func (s *shape) touch(alias string) (set string) {
 }
 
 // errNotKept means that the site's table has no column for a value.
-var errNotKept = fmt.Errorf("%w: SchemaChanges returns the statement that adds the column", errors.ErrUnsupported)
+var errNotKept = fmt.Errorf("%w: SchemaChanges returns the statement that adds the column", adapter.ErrUnsupported)
 
 // bind returns the argument for a column. It refuses a value for which the column has
 // no room, before a statement is sent, and rounds an instant down to what is stored.

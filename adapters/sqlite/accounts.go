@@ -9,16 +9,18 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-const accountColumns = `userId, type, provider, providerAccountId, access_token, refresh_token, id_token,
-	scope, token_type, session_state, expires_at, authorization_details`
+const (
+	newAccount = `userId, type, provider, providerAccountId, access_token, refresh_token, id_token,
+		scope, token_type, session_state, expires_at, authorization_details`
+	accountColumns = `{a.userId}, {a.type}, {a.provider}, {a.providerAccountId}, {a.access_token}, {a.refresh_token}, {a.id_token},
+		{a.scope}, {a.token_type}, {a.session_state}, {a.expires_at}, {a.authorization_details}`
+)
 
-// For an absent owner the subquery yields null, which the column refuses.
 const insertAccount = `
-	INSERT INTO "account" (` + accountColumns + `)
-	VALUES ((SELECT id FROM "user" WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	INSERT INTO "account" ({new a: ` + newAccount + `}) VALUES ({values a: ` + newAccount + `})
 	RETURNING ` + accountColumns
 
-// accountValues are the values of accountColumns.
+// accountValues are the values of newAccount.
 func accountValues(account adapter.Account) ([]any, error) {
 	switch {
 	case account.Provider == "":
@@ -54,7 +56,7 @@ func (a *Adapter) LinkAccount(ctx context.Context, account adapter.Account) (*ad
 // [ACCT-07] [ACCT-10] to [ACCT-13] [CONC-17]
 func (a *Adapter) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
 	account, err := one(ctx, a, `
-		DELETE FROM "account" WHERE provider = ? AND providerAccountId = ?
+		DELETE FROM "account" WHERE {a.provider} = ? AND {a.providerAccountId} = ?
 		RETURNING `+accountColumns, readAccount, key.Provider, key.ProviderAccountID)
 	if err != nil {
 		return nil, failed(ctx, "unlink account", err)
@@ -66,7 +68,7 @@ func (a *Adapter) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*a
 func (a *Adapter) GetAccount(ctx context.Context, providerAccountID, provider string) (*adapter.Account, error) {
 	account, err := one(ctx, a, `
 		SELECT `+accountColumns+` FROM "account"
-		WHERE provider = ? AND providerAccountId = ?`, readAccount, provider, providerAccountID)
+		WHERE {a.provider} = ? AND {a.providerAccountId} = ?`, readAccount, provider, providerAccountID)
 	if err != nil {
 		return nil, failed(ctx, "get account", err)
 	}
@@ -77,7 +79,7 @@ func (a *Adapter) GetAccount(ctx context.Context, providerAccountID, provider st
 // unknown user the slice is empty and not nil. [ALIST-01] to [ALIST-03]
 func (a *Adapter) ListAccountsByUserID(ctx context.Context, userID string) ([]adapter.Account, error) {
 	list, err := all(ctx, a, `
-		SELECT `+accountColumns+` FROM "account" WHERE userId = ?`, readAccount, userID)
+		SELECT `+accountColumns+` FROM "account" WHERE {a.userId} = ?`, readAccount, userID)
 	if err != nil {
 		return nil, failed(ctx, "list accounts", err)
 	}
@@ -95,15 +97,15 @@ func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdat
 		return nil, failed(ctx, op, fmt.Errorf("authorization details: %w", err))
 	}
 	var set assignments
-	set.add(update.AccessToken.IsSet(), "access_token = ?", toNull(to.AccessToken))
-	set.add(update.RefreshToken.IsSet(), "refresh_token = ?", toNull(to.RefreshToken))
-	set.add(update.IDToken.IsSet(), "id_token = ?", toNull(to.IDToken))
-	set.add(update.Scope.IsSet(), "scope = ?", toNull(to.Scope))
-	set.add(update.TokenType.IsSet(), "token_type = ?", toNull(to.TokenType))
-	set.add(update.SessionState.IsSet(), "session_state = ?", toNull(to.SessionState))
-	set.add(update.ExpiresAt.IsSet(), "expires_at = ?", toNull(to.ExpiresAt))
-	set.add(update.AuthorizationDetails.IsSet(), "authorization_details = ?", details)
-	updated, err := one(ctx, a, set.update("account", "provider = ? AND providerAccountId = ?", accountColumns), readAccount,
+	set.add(update.AccessToken.IsSet(), "access_token", toNull(to.AccessToken))
+	set.add(update.RefreshToken.IsSet(), "refresh_token", toNull(to.RefreshToken))
+	set.add(update.IDToken.IsSet(), "id_token", toNull(to.IDToken))
+	set.add(update.Scope.IsSet(), "scope", toNull(to.Scope))
+	set.add(update.TokenType.IsSet(), "token_type", toNull(to.TokenType))
+	set.add(update.SessionState.IsSet(), "session_state", toNull(to.SessionState))
+	set.add(update.ExpiresAt.IsSet(), "expires_at", toNull(to.ExpiresAt))
+	set.add(update.AuthorizationDetails.IsSet(), "authorization_details", details)
+	updated, err := one(ctx, a, set.update("account", "{a.provider} = ? AND {a.providerAccountId} = ?", accountColumns), readAccount,
 		append(set.values, update.Provider, update.ProviderAccountID)...)
 	switch {
 	case err != nil:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -30,10 +31,16 @@ type Adapter struct {
 	db     DB
 	pool   *sql.DB // db, if it is a *sql.DB
 	prefix string
+	layout Layout
 	schema *schema
+	tables map[string]string // the names of the tables by their default names, without the prefix
 
-	checked    *atomic.Bool // the tables were compared with the schema, and nothing is lacking
-	statements *sync.Map    // from a query of this package to its *statement
+	foreign   bool // the layout is of others: EnsureSchema changes nothing
+	newTables bool // may stand beside those of another library
+
+	checked    *atomic.Bool           // the tables were compared with the schema, and nothing is lacking
+	shape      *atomic.Pointer[shape] // of the tables that were compared
+	statements *sync.Map              // from a query of this package to its *statement
 }
 
 var (
@@ -65,13 +72,29 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, fmt.Errorf("sqlite: new: %w", err)
 	}
-	return &Adapter{db: db, pool: pool, prefix: o.prefix, schema: currentSchema, checked: new(atomic.Bool), statements: new(sync.Map)}, nil
+	a := &Adapter{db: db, pool: pool, prefix: o.prefix, schema: currentSchema, foreign: o.layout != nil, newTables: o.newTables,
+		checked: new(atomic.Bool), shape: new(atomic.Pointer[shape]), statements: new(sync.Map)}
+	if a.foreign {
+		a.layout = *o.layout
+	}
+	a.tables = a.layout.tableNames()
+	return a, nil
 }
 
-// named puts the prefix before the names of tables, indexes and triggers in a query,
-// which are the names in double quotes.
+// named puts the names of the tables, and the prefix, in place of the default names of
+// tables, indexes and triggers in a query, which are the names in double quotes.
 func (a *Adapter) named(query string) string {
-	return quotedName.ReplaceAllString(query, `"`+a.prefix+`$1"`)
+	return quotedName.ReplaceAllStringFunc(query, a.quoted)
+}
+
+func (a *Adapter) quoted(name string) string { return `"` + a.bare(strings.Trim(name, `"`)) + `"` }
+
+// bare returns the name of a table by its default name, with the prefix.
+func (a *Adapter) bare(name string) string {
+	if other, ok := a.tables[name]; ok {
+		name = other
+	}
+	return a.prefix + name
 }
 
 var quotedName = regexp.MustCompile(`"(\w+)"`)

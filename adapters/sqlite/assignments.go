@@ -9,10 +9,10 @@ type assignments struct {
 	values []any
 }
 
-// add takes an assignment of one value, as in "name = ?", if the change is set.
-func (s *assignments) add(isSet bool, assignment string, value any) {
+// add takes the new value of a column, if the change is set.
+func (s *assignments) add(isSet bool, column string, value any) {
 	if isSet {
-		s.list = append(s.list, assignment)
+		s.list = append(s.list, column)
 		s.values = append(s.values, value)
 	}
 }
@@ -24,5 +24,5 @@ func (s *assignments) update(table, condition, columns string) string {
 	if len(s.list) == 0 {
 		return `SELECT ` + columns + ` FROM "` + table + `" WHERE ` + condition
 	}
-	return `UPDATE "` + table + `" SET ` + strings.Join(s.list, ", ") + ` WHERE ` + condition + ` RETURNING ` + columns
+	return `UPDATE "` + table + `" SET {set ` + aliases[table] + `: ` + strings.Join(s.list, ", ") + `} WHERE ` + condition + ` RETURNING ` + columns
 }

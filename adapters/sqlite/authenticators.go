@@ -4,20 +4,24 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-const authenticatorColumns = `credentialID, userId, providerAccountId, credentialPublicKey, counter,
-	credentialDeviceType, credentialBackedUp, transports, name, created, lastUsed`
+const (
+	newAuthenticator = `credentialID, userId, providerAccountId, credentialPublicKey, counter,
+		credentialDeviceType, credentialBackedUp, transports, name, created, lastUsed`
+	authenticatorColumns = `{c.credentialID}, {c.userId}, {c.providerAccountId}, {c.credentialPublicKey}, {c.counter},
+		{c.credentialDeviceType}, {c.credentialBackedUp}, {c.transports}, {c.name}, {c.created}, {c.lastUsed}`
+)
 
 const insertAuthenticator = `
-	INSERT INTO "authenticator" (` + authenticatorColumns + `)
-	VALUES (?, (SELECT id FROM "user" WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	INSERT INTO "authenticator" ({new c: ` + newAuthenticator + `}) VALUES ({values c: ` + newAuthenticator + `})
 	RETURNING ` + authenticatorColumns
 
-// authenticatorValues are the values of authenticatorColumns.
+// authenticatorValues are the values of newAuthenticator.
 func authenticatorValues(c adapter.Authenticator) ([]any, error) {
 	if c.CredentialID == "" {
 		return nil, errors.New("credential id is empty")
@@ -46,7 +50,7 @@ func (a *Adapter) CreateAuthenticator(ctx context.Context, authenticator adapter
 // GetAuthenticator returns the authenticator, or nil. [AUTHN-02] [AUTHN-15]
 func (a *Adapter) GetAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
 	authenticator, err := one(ctx, a, `
-		SELECT `+authenticatorColumns+` FROM "authenticator" WHERE credentialID = ?`, readAuthenticator, credentialID)
+		SELECT `+authenticatorColumns+` FROM "authenticator" WHERE {c.credentialID} = ?`, readAuthenticator, credentialID)
 	if err != nil {
 		return nil, failed(ctx, "get authenticator", err)
 	}
@@ -58,7 +62,7 @@ func (a *Adapter) GetAuthenticator(ctx context.Context, credentialID string) (*a
 // [AUTHN-04] to [AUTHN-07] [AUTHN-21] [FAULT-09]
 func (a *Adapter) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
 	list, err := all(ctx, a, `
-		SELECT `+authenticatorColumns+` FROM "authenticator" WHERE userId = ?`, readAuthenticator, userID)
+		SELECT `+authenticatorColumns+` FROM "authenticator" WHERE {c.userId} = ?`, readAuthenticator, userID)
 	if err != nil {
 		return nil, failed(ctx, "list authenticators", err)
 	}
@@ -70,7 +74,7 @@ func (a *Adapter) ListAuthenticatorsByUserID(ctx context.Context, userID string)
 func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
 	const op = "update authenticator counter"
 	authenticator, err := one(ctx, a, `
-		UPDATE "authenticator" SET counter = ? WHERE credentialID = ?
+		UPDATE "authenticator" SET {set c: counter} WHERE {c.credentialID} = ?
 		RETURNING `+authenticatorColumns, readAuthenticator, counter, credentialID)
 	switch {
 	case err != nil:
@@ -87,7 +91,7 @@ func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID 
 	var deleted *adapter.Authenticator
 	err := a.atomically(ctx, func(ctx context.Context, tx *Adapter) (err error) {
 		deleted, err = one(ctx, tx, `
-			DELETE FROM "authenticator" WHERE credentialID = ? AND userId = ?
+			DELETE FROM "authenticator" WHERE {c.credentialID} = ? AND {c.userId} = ?
 			RETURNING `+authenticatorColumns, readAuthenticator, credentialID, userID)
 		if err != nil || deleted == nil {
 			return err
@@ -95,8 +99,8 @@ func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID 
 		// Delete the account together with the last authenticator that is
 		// connected to it.
 		if _, err := tx.exec(ctx, `
-			DELETE FROM "account" WHERE userId = ? AND type = ? AND providerAccountId = ?
-			AND NOT EXISTS (SELECT 1 FROM "authenticator" WHERE userId = ? AND providerAccountId = ?)`,
+			DELETE FROM "account" WHERE {a.userId} = ? AND {a.type} = ? AND {a.providerAccountId} = ?
+			AND NOT EXISTS (SELECT 1 FROM "authenticator" WHERE {c.userId} = ? AND {c.providerAccountId} = ?)`,
 			userID, string(adapter.AccountWebAuthn), deleted.ProviderAccountID, userID, deleted.ProviderAccountID); err != nil {
 			return err
 		}
@@ -104,7 +108,7 @@ func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID 
 			return nil
 		}
 		left, err := one(ctx, tx, `
-			SELECT EXISTS (SELECT 1 FROM "authenticator" WHERE userId = ?) OR EXISTS (SELECT 1 FROM "account" WHERE userId = ?)`,
+			SELECT EXISTS (SELECT 1 FROM "authenticator" WHERE {c.userId} = ?) OR EXISTS (SELECT 1 FROM "account" WHERE {a.userId} = ?)`,
 			readBool, userID, userID)
 		if err == nil && !*left {
 			err = adapter.ErrLastCredential
@@ -119,13 +123,27 @@ func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID 
 
 // RenameAuthenticator stores the name of the user's authenticator. [AEDIT-06]
 func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error) {
+	if err := a.keepsNames(ctx); err != nil {
+		return nil, failed(ctx, "rename authenticator", err)
+	}
 	renamed, err := one(ctx, a, `
-		UPDATE "authenticator" SET name = ? WHERE credentialID = ? AND userId = ?
+		UPDATE "authenticator" SET {set c: name} WHERE {c.credentialID} = ? AND {c.userId} = ?
 		RETURNING `+authenticatorColumns, readAuthenticator, name, credentialID, userID)
 	if err != nil {
 		return nil, failed(ctx, "rename authenticator", err)
 	}
 	return renamed, nil
+}
+
+// keepsNames returns an error if the table of others has no names of authenticators.
+func (a *Adapter) keepsNames(ctx context.Context) error {
+	if err := a.patiently(ctx, func() error { return a.ready(ctx) }); err != nil {
+		return err
+	}
+	if of := a.shape.Load().columns["c.name"]; of.name == "" {
+		return fmt.Errorf("%s: %w", of.field, errNotKept)
+	}
+	return nil
 }
 
 // TouchAuthenticator stores the counter to and the instant of use, if the
@@ -137,7 +155,7 @@ func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, f
 		return nil, failed(ctx, op, err)
 	}
 	touched, err := one(ctx, a, `
-		UPDATE "authenticator" SET counter = ?, lastUsed = ? WHERE credentialID = ? AND counter = ?
+		UPDATE "authenticator" SET {set c: counter, lastUsed} WHERE {c.credentialID} = ? AND {c.counter} = ?
 		RETURNING `+authenticatorColumns, readAuthenticator, to, lastUsed, credentialID, from)
 	if err != nil {
 		return nil, failed(ctx, op, err)

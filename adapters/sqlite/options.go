@@ -9,7 +9,11 @@ import (
 // Option changes what New does by default.
 type Option interface{ apply(*options) error }
 
-type options struct{ prefix string }
+type options struct {
+	prefix    string
+	layout    *Layout
+	newTables bool
+}
 
 type option func(*options) error
 

@@ -13,17 +13,20 @@ import (
 // then still ends first.
 const busyWait = 10 * time.Second
 
-// statement is a query with the prefixed names of its tables. It is prepared
-// if the adapter has a pool.
+// statement is a query that fits the tables. It is prepared if the adapter has a
+// pool.
 type statement struct {
-	text     string
-	prepared atomic.Pointer[sql.Stmt]
+	text      string
+	arguments []argument
+	absent    bool // it needs the table of authenticators, which the site does not have
+	same      bool // the arguments of the call are those of the statement
+	prepared  atomic.Pointer[sql.Stmt]
 }
 
 func (a *Adapter) statement(query string) *statement {
 	s, ok := a.statements.Load(query)
 	if !ok {
-		s, _ = a.statements.LoadOrStore(query, &statement{text: a.named(query)})
+		s, _ = a.statements.LoadOrStore(query, a.shape.Load().fill(query, a.quoted))
 	}
 	return s.(*statement)
 }
@@ -51,6 +54,10 @@ func (a *Adapter) query(ctx context.Context, query string, args []any) (*sql.Row
 		return nil, err
 	}
 	s := a.statement(query)
+	args, err := s.bind(args)
+	if err != nil {
+		return nil, err
+	}
 	if a.pool == nil {
 		return a.db.QueryContext(ctx, s.text, args...)
 	}
@@ -66,6 +73,9 @@ func (a *Adapter) query(ctx context.Context, query string, args []any) (*sql.Row
 func (a *Adapter) ready(ctx context.Context) error {
 	if a.checked.Load() {
 		return nil
+	}
+	if err := a.oneMemory(ctx); err != nil {
+		return err
 	}
 	return a.check(ctx)
 }
@@ -114,7 +124,12 @@ func (a *Adapter) exec(ctx context.Context, query string, args ...any) (changed 
 		if err := a.ready(ctx); err != nil {
 			return err
 		}
-		result, err := a.db.ExecContext(ctx, a.statement(query).text, args...)
+		s := a.statement(query)
+		bound, err := s.bind(args)
+		if err != nil {
+			return err
+		}
+		result, err := a.db.ExecContext(ctx, s.text, bound...)
 		if err != nil {
 			return err
 		}

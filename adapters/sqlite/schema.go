@@ -19,12 +19,18 @@ import (
 // changes nothing and the error says what to do.
 func (a *Adapter) EnsureSchema(ctx context.Context) error {
 	const op = "ensure schema"
+	if err := a.oneMemory(ctx); err != nil {
+		return failed(ctx, op, err)
+	}
 	done, err := a.isCurrent(ctx)
 	if err != nil {
 		return failed(ctx, op, err)
 	}
 	if done {
 		return nil
+	}
+	if a.foreign {
+		return a.CheckSchema(ctx)
 	}
 	err = a.atomically(ctx, func(ctx context.Context, tx *Adapter) error {
 		compared, err := tx.compare(ctx) // again: another process may have changed the tables
@@ -50,8 +56,7 @@ func (a *Adapter) EnsureSchema(ctx context.Context) error {
 	if err != nil {
 		return failed(ctx, op, err)
 	}
-	a.checked.Store(true)
-	return nil
+	return a.CheckSchema(ctx)
 }
 
 // CheckSchema compares the tables with the schema that this version of the package
@@ -72,7 +77,7 @@ func (a *Adapter) SchemaChanges(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, failed(ctx, op, err)
 	}
-	if done {
+	if done && !a.foreign {
 		return nil, nil
 	}
 	compared, err := a.compare(ctx)
@@ -81,6 +86,9 @@ func (a *Adapter) SchemaChanges(ctx context.Context) ([]string, error) {
 	}
 	if err != nil {
 		return nil, failed(ctx, op, err)
+	}
+	if a.foreign {
+		return compared.changes, nil
 	}
 	return append(compared.changes, a.setVersion()), nil
 }
@@ -92,8 +100,16 @@ func (a *Adapter) check(ctx context.Context) error {
 	if err == nil {
 		err = compared.err()
 	}
-	a.checked.Store(err == nil)
+	if err == nil {
+		a.accept(compared)
+	}
 	return err
+}
+
+// accept notes that the tables are complete, and their shape.
+func (a *Adapter) accept(c comparison) {
+	a.shape.Store(c.shape)
+	a.checked.Store(true)
 }
 
 // isCurrent reports whether the tables are complete and the version is recorded.
@@ -110,6 +126,10 @@ func (a *Adapter) isCurrent(ctx context.Context) (done bool, err error) {
 		if len(compared.changes) > 0 {
 			return nil
 		}
+		if a.foreign {
+			done = true
+			return nil
+		}
 		there, err := a.look(ctx, "gatehouse_schema")
 		if err != nil || there.kind == "" {
 			return err
@@ -118,7 +138,9 @@ func (a *Adapter) isCurrent(ctx context.Context) (done bool, err error) {
 		rows, err := a.db.QueryContext(ctx, a.named(`SELECT version FROM "gatehouse_schema"`))
 		err = drain(rows, err, func(rows *sql.Rows) error { return rows.Scan(&version) })
 		done = version >= a.schema.version
-		a.checked.Store(err == nil)
+		if err == nil {
+			a.accept(compared)
+		}
 		return err
 	})
 	return done, err

@@ -15,8 +15,10 @@ import (
 // comparison has the differences between the tables of a database and the
 // schema.
 type comparison struct {
-	empty   bool     // no table of the schema exists
-	lacking []string // what the database does not have
+	empty   bool // no table of the schema exists
+	foreign bool // the layout is of others
+	shape   *shape
+	lacking []string // what the database does not have, and the adapter needs
 	changes []string // the statements that add what is lacking
 	refused []string // what EnsureSchema can't change, and what to do
 }
@@ -25,7 +27,13 @@ func (c *comparison) refuse(format string, args ...any) {
 	c.refused = append(c.refused, fmt.Sprintf(format, args...))
 }
 
+// better adds a statement without which the adapter works too.
+func (c *comparison) better(statement string) { c.changes = append(c.changes, statement) }
+
 func (c *comparison) change(statement, lacking string, args ...any) {
+	if c.foreign {
+		lacking += ": run " + strings.ReplaceAll(statement, "%", "%%")
+	}
 	c.changes = append(c.changes, statement)
 	c.lacking = append(c.lacking, fmt.Sprintf(lacking, args...))
 }
@@ -37,7 +45,7 @@ func (c *comparison) err() error {
 	switch {
 	case what == "":
 		return nil
-	case len(c.refused) > 0:
+	case len(c.refused) > 0 || c.foreign:
 		return errors.New(what)
 	}
 	return fmt.Errorf("%s: call EnsureSchema, or run the statements that SchemaChanges returns", what)
@@ -51,8 +59,13 @@ type found struct {
 	indexes   []foundIndex
 }
 
+// ours reports whether this package has made the table: it makes STRICT tables.
+func (f found) ours() bool { return strictTable.MatchString(f.sql) }
+
+var strictTable = regexp.MustCompile(`(?i)\)[^)]*\bSTRICT\b[^)]*$`)
+
 type foundColumn struct {
-	name, kind              string
+	name, kind, value       string // value is the default
 	notNull, filled, hidden bool
 }
 
@@ -64,16 +77,16 @@ type foundIndex struct {
 
 // look returns the table or view that has the name.
 func (a *Adapter) look(ctx context.Context, name string) (f found, err error) {
-	name = a.prefix + name
+	name = a.bare(name)
 	rows, err := a.db.QueryContext(ctx, `SELECT type, COALESCE(sql, '') FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE`, name)
 	err = drain(rows, err, func(rows *sql.Rows) error { return rows.Scan(&f.kind, &f.sql) })
 	if err != nil || f.kind == "" {
 		return f, err
 	}
-	rows, err = a.db.QueryContext(ctx, `SELECT name, type, "notnull", dflt_value IS NOT NULL, hidden > 0 FROM pragma_table_xinfo(?)`, name)
+	rows, err = a.db.QueryContext(ctx, `SELECT name, type, "notnull", dflt_value IS NOT NULL AND dflt_value <> 'NULL', COALESCE(dflt_value, ''), hidden > 0 FROM pragma_table_xinfo(?)`, name)
 	err = drain(rows, err, func(rows *sql.Rows) error {
 		var c foundColumn
-		err := rows.Scan(&c.name, &c.kind, &c.notNull, &c.filled, &c.hidden)
+		err := rows.Scan(&c.name, &c.kind, &c.notNull, &c.filled, &c.value, &c.hidden)
 		f.columns = append(f.columns, c)
 		return err
 	})
@@ -109,20 +122,32 @@ func (a *Adapter) compare(ctx context.Context) (c comparison, err error) {
 		c.refuse("the database stores text as %s, which can not store every text: want UTF-8", encoding)
 	}
 	all := make([]found, len(a.schema.tables))
-	c.empty = true
+	c.empty, c.foreign = true, a.foreign
 	for i, t := range a.schema.tables {
 		if all[i], err = a.look(ctx, t.name); err != nil {
 			return c, err
 		}
 		c.empty = c.empty && all[i].kind == ""
 	}
-	if c.empty {
+	if err := a.compareOthers(ctx, &c, all); err != nil || len(c.refused) > 0 {
+		return c, err
+	}
+	if c.empty && !a.foreign {
 		script, err := a.schema.newDatabase()
 		c.change(a.named(script), "the tables %suser, … are missing", a.prefix)
 		return c, err
 	}
 	for i, t := range a.schema.tables {
 		a.compareTable(&c, t, all[i])
+	}
+	if len(c.refused) == 0 {
+		if err := a.compareInstants(ctx, &c, all); err != nil {
+			return c, err
+		}
+	}
+	c.shape = a.shapeOf(all)
+	if a.foreign { // DeleteUser does what the trigger does
+		return c, nil
 	}
 	return c, a.compareTrigger(ctx, &c)
 }
@@ -131,8 +156,16 @@ func (a *Adapter) compare(ctx context.Context) (c comparison, err error) {
 var foldsCase = regexp.MustCompile(`(?i)\bcollate\s+["'\x60\[]?(nocase|rtrim)\b`)
 
 func (a *Adapter) compareTable(c *comparison, t table, has found) {
-	name := `"` + a.prefix + t.name + `"`
+	name := a.quoted(t.name)
 	switch {
+	case has.kind == "" && a.foreign && t.name == "authenticator":
+		made := comparison{}
+		a.create(&made, t, name)
+		c.changes = append(c.changes, made.changes...)
+		return
+	case has.kind == "" && a.foreign:
+		c.refuse("the table %s of the layout is missing", name)
+		return
 	case has.kind == "":
 		a.create(c, t, name)
 		return
@@ -148,13 +181,13 @@ func (a *Adapter) compareTable(c *comparison, t table, has found) {
 	}
 	for _, ix := range has.indexes {
 		for _, col := range t.columns {
-			if ix.unique && ix.expression && regexp.MustCompile(`(?i)\b`+col.name+`\b`).MatchString(ix.sql) {
+			if ix.unique && ix.expression && regexp.MustCompile(`(?i)\b`+regexp.QuoteMeta(a.layout.column(t.name, col.name))+`\b`).MatchString(ix.sql) {
 				c.refuse("the unique index %s of %s is on an expression of %s, so it may treat different texts as equal: drop it", ix.name, name, col.name)
 			}
 		}
 	}
 	for _, ix := range t.indexes {
-		a.compareIndex(c, name, has.indexes, ix)
+		a.compareIndex(c, t, has.indexes, ix)
 	}
 }
 
@@ -162,28 +195,81 @@ func (a *Adapter) compareTable(c *comparison, t table, has found) {
 // If there are any, the table serves another purpose.
 func (a *Adapter) compareColumns(c *comparison, t table, has found, name string) (missing []string) {
 	for _, col := range t.columns {
-		at := slices.IndexFunc(has.columns, func(f foundColumn) bool { return strings.EqualFold(f.name, col.name) })
+		own := a.layout.column(t.name, col.name)
+		at := slices.IndexFunc(has.columns, func(f foundColumn) bool { return strings.EqualFold(f.name, own) })
 		switch {
+		case at < 0 && col.added && a.foreign:
+			c.better(a.lines(t, own+" "+col.kind) + fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s", name, inSQL(own), col.kind))
 		case at < 0 && col.added:
 			c.change(fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s", name, col.name, col.kind), "%s has no column %s", name, col.name)
 		case at < 0:
-			missing = append(missing, col.name)
-		case affinity(has.columns[at].kind) != col.kind:
-			c.refuse("%s.%s is of the type %s, want %s: rebuild the table", name, col.name, has.columns[at].kind, col.kind)
+			missing = append(missing, own)
+		case !a.holds(t, col, has.columns[at]):
+			advice := "rebuild the table"
+			if !a.foreign {
+				advice = "if Prisma has made the table, use WithLayout(sqlite.Prisma()), and else rebuild it"
+			}
+			c.refuse("%s.%s is of the type %s, want %s: %s", name, own, has.columns[at].kind, col.kind, advice)
 		case col.null && has.columns[at].notNull && col.name != "email": // the column then refuses users without an address
-			c.refuse("%s.%s must accept null: rebuild the table without NOT NULL", name, col.name)
+			c.refuse("%s.%s must accept null: rebuild the table without NOT NULL", name, own)
 		case col.name == "userId" && !has.columns[at].notNull: // the column must refuse the null of an absent owner
-			c.refuse("%s.%s must not accept null: rebuild the table with NOT NULL", name, col.name)
+			c.refuse("%s.%s must not accept null: rebuild the table with NOT NULL", name, own)
 		}
 	}
 	for _, f := range has.columns {
-		ours := slices.ContainsFunc(t.columns, func(col column) bool { return strings.EqualFold(f.name, col.name) })
-		if f.notNull && !f.filled && !f.hidden && !ours && len(missing) == 0 {
+		ours := slices.ContainsFunc(t.columns, func(col column) bool { return strings.EqualFold(f.name, a.layout.column(t.name, col.name)) })
+		if f.notNull && !f.filled && !f.hidden && !ours && len(missing) == 0 && f.extra(a.layout.Instants).name == "" {
 			c.refuse("%s.%s does not accept null, and the adapter does not write it: give it a default", name, f.name)
 		}
 	}
 	return missing
 }
+
+// holds reports whether the column of a table can have the values of col. In a table of
+// others a number may have any numeric affinity.
+func (a *Adapter) holds(t table, col column, has foundColumn) bool {
+	kind := affinity(has.kind)
+	switch {
+	case kind == col.kind:
+		return true
+	case !a.foreign || col.kind != "INTEGER":
+		return false
+	case kind == "TEXT":
+		return instants[t.name+"."+col.name] && a.layout.Instants == Text
+	}
+	return numeric.MatchString(kind)
+}
+
+// numeric finds declared types with numeric affinity.
+var numeric = regexp.MustCompile(`^(DATE|TIME|BOOL|NUM|DEC)`)
+
+// inSQL quotes a column name, unless it needs none.
+func inSQL(name string) string {
+	if plainName.MatchString(name) {
+		return name
+	}
+	return "`" + name + "`"
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+
+// lines returns a comment with the change for the schema file of the product that made
+// the table.
+func (a *Adapter) lines(t table, change string) string {
+	switch a.layout.product {
+	case "prisma":
+		return "-- schema.prisma, model " + a.bare(t.name) + ": " + prismaTypes.Replace(change) + "\n"
+	case "drizzle":
+		name, kind, _ := strings.Cut(change, " ")
+		if kind == "TEXT" || kind == "INTEGER" {
+			change = fmt.Sprintf("%s: %s(%q)", name, strings.ToLower(kind), name)
+		}
+		return "-- Drizzle, table " + a.bare(t.name) + ": " + change + "\n"
+	}
+	return ""
+}
+
+var prismaTypes = strings.NewReplacer(" TEXT", " String?", " INTEGER", " BigInt?")
 
 // affinity returns the type affinity of a column's declared type.
 // https://sqlite.org/datatype3.html section 3.1
@@ -198,7 +284,13 @@ func affinity(kind string) string {
 	return kind
 }
 
-func (a *Adapter) compareIndex(c *comparison, table string, have []foundIndex, want index) {
+func (a *Adapter) compareIndex(c *comparison, t table, have []foundIndex, want index) {
+	name := want.name
+	columns := make([]string, len(want.columns))
+	for i, column := range want.columns {
+		columns[i] = a.layout.column(t.name, column)
+	}
+	want.columns = columns
 	serves := func(has foundIndex) bool {
 		if has.partial || has.expression || len(has.columns) < len(want.columns) {
 			return false
@@ -216,9 +308,18 @@ func (a *Adapter) compareIndex(c *comparison, table string, have []foundIndex, w
 	if want.unique {
 		unique = "UNIQUE "
 	}
-	columns := strings.Join(want.columns, ", ")
-	c.change(fmt.Sprintf(`CREATE %sINDEX "%s" ON %s (%s)`, unique, a.prefix+want.name, table, columns),
-		"%s has no %sindex on %s", table, strings.ToLower(unique), columns)
+	quoted := make([]string, len(columns))
+	for i, column := range columns {
+		quoted[i] = inSQL(column)
+	}
+	list := strings.Join(quoted, ", ")
+	statement := fmt.Sprintf(`CREATE %sINDEX "%s" ON %s (%s)`, unique, a.bare(t.name)+strings.TrimPrefix(name, t.name), a.quoted(t.name), list)
+	if a.foreign && !want.unique {
+		line := map[string]string{"prisma": "@@index([" + strings.Join(columns, ", ") + "])", "drizzle": "index().on(t." + strings.Join(columns, ", t.") + ")"}
+		c.better(a.lines(t, line[a.layout.product]) + statement)
+		return
+	}
+	c.change(statement, "%s has no %sindex on %s", a.quoted(t.name), strings.ToLower(unique), list)
 }
 
 // create adds the statements that make a table that is missing while others
@@ -226,16 +327,20 @@ func (a *Adapter) compareIndex(c *comparison, table string, have []foundIndex, w
 func (a *Adapter) create(c *comparison, t table, name string) {
 	var columns []string
 	for _, col := range t.columns {
-		definition := col.name + " " + col.kind
+		definition := inSQL(a.layout.column(t.name, col.name)) + " " + col.kind
 		if !col.null {
 			definition += " NOT NULL"
 		}
 		columns = append(columns, definition)
 	}
-	key := strings.Join(t.indexes[0].columns, ", ")
+	keys := make([]string, len(t.indexes[0].columns))
+	for i, column := range t.indexes[0].columns {
+		keys[i] = inSQL(a.layout.column(t.name, column))
+	}
+	key := strings.Join(keys, ", ")
 	c.change(fmt.Sprintf("CREATE TABLE %s (%s, PRIMARY KEY (%s)) STRICT", name, strings.Join(columns, ", "), key), "the table %s is missing", name)
 	for _, ix := range t.indexes[1:] {
-		a.compareIndex(c, name, nil, ix)
+		a.compareIndex(c, t, nil, ix)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-const sessionColumns = `sessionToken, userId, expires`
+const sessionColumns = `{s.sessionToken}, {s.userId}, {s.expires}`
 
 // CreateSession stores a session of an existing user.
 // [SESS-01] [SESS-05] [SESS-07] [CONC-05]
@@ -21,8 +21,7 @@ func (a *Adapter) CreateSession(ctx context.Context, session adapter.Session) (*
 		return nil, failed(ctx, op, err)
 	}
 	created, err := one(ctx, a, `
-		INSERT INTO "session" (`+sessionColumns+`)
-		VALUES (?, (SELECT id FROM "user" WHERE id = ?), ?)
+		INSERT INTO "session" ({new s: sessionToken, userId, expires}) VALUES ({values s: sessionToken, userId, expires})
 		RETURNING `+sessionColumns, readSession,
 		session.SessionToken, session.UserID, expires)
 	if err != nil {
@@ -36,9 +35,9 @@ func (a *Adapter) CreateSession(ctx context.Context, session adapter.Session) (*
 // to [SESS-22]
 func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
 	found, err := one(ctx, a, `
-		SELECT u.id, u.name, u.email, u.emailVerified, u.image, s.expires
-		FROM "session" s JOIN "user" u ON u.id = s.userId
-		WHERE s.sessionToken = ?`, readSessionAndUser, sessionToken)
+		SELECT u.{u.id}, u.{u.name}, u.{u.email}, u.{u.emailVerified}, u.{u.image}, s.{s.expires}
+		FROM "session" s JOIN "user" u ON u.{u.id} = s.{s.userId}
+		WHERE s.{s.sessionToken} = ?`, readSessionAndUser, sessionToken)
 	if err != nil {
 		return nil, failed(ctx, "get session and user", err)
 	}
@@ -61,9 +60,9 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 		return nil, failed(ctx, op, err)
 	}
 	var set assignments
-	set.add(setUser, `userId = (SELECT id FROM "user" WHERE id = ?)`, userID)
-	set.add(setExpires, "expires = ?", expires)
-	session, err := one(ctx, a, set.update("session", "sessionToken = ?", sessionColumns), readSession,
+	set.add(setUser, "userId", userID)
+	set.add(setExpires, "expires", expires)
+	session, err := one(ctx, a, set.update("session", "{s.sessionToken} = ?", sessionColumns), readSession,
 		append(set.values, update.SessionToken)...)
 	if err != nil {
 		return nil, ownerFailed(ctx, op, err)
@@ -75,7 +74,7 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 // [SESS-15] to [SESS-18]
 func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (*adapter.Session, error) {
 	session, err := one(ctx, a, `
-		DELETE FROM "session" WHERE sessionToken = ?
+		DELETE FROM "session" WHERE {s.sessionToken} = ?
 		RETURNING `+sessionColumns, readSession, sessionToken)
 	if err != nil {
 		return nil, failed(ctx, "delete session", err)
@@ -88,7 +87,7 @@ func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (*adap
 // [SLIST-03]
 func (a *Adapter) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
 	list, err := all(ctx, a, `
-		SELECT `+sessionColumns+` FROM "session" WHERE userId = ?`, readSession, userID)
+		SELECT `+sessionColumns+` FROM "session" WHERE {s.userId} = ?`, readSession, userID)
 	if err != nil {
 		return nil, failed(ctx, "list sessions", err)
 	}
@@ -101,8 +100,8 @@ func (a *Adapter) ListSessionsByUserID(ctx context.Context, userID string) ([]ad
 // number counts them. [SLIST-04] to [SLIST-07]
 func (a *Adapter) DeleteSessionsByUserID(ctx context.Context, userID, except string) (int64, error) {
 	deleted, err := a.inBatches(ctx, `
-		DELETE FROM "session" WHERE sessionToken IN (
-			SELECT sessionToken FROM "session" WHERE userId = ? AND sessionToken <> ? LIMIT ?)`, userID, except)
+		DELETE FROM "session" WHERE {s.sessionToken} IN (
+			SELECT {s.sessionToken} FROM "session" WHERE {s.userId} = ? AND {s.sessionToken} <> ? LIMIT ?)`, userID, except)
 	if err != nil {
 		return deleted, failed(ctx, "delete sessions", err)
 	}

@@ -17,10 +17,10 @@ func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swe
 		query string
 		count *int64
 	}{
-		{`DELETE FROM "session" WHERE sessionToken IN (
-			SELECT sessionToken FROM "session" WHERE expires <= ? ORDER BY expires LIMIT ?)`, &swept.Sessions},
-		{`DELETE FROM "verificationToken" WHERE (identifier, token) IN (
-			SELECT identifier, token FROM "verificationToken" WHERE expires <= ? ORDER BY expires LIMIT ?)`, &swept.VerificationTokens},
+		{`DELETE FROM "session" WHERE {s.sessionToken} IN (
+			SELECT {s.sessionToken} FROM "session" WHERE {due s.expires} ORDER BY {s.expires} LIMIT ?)`, &swept.Sessions},
+		{`DELETE FROM "verificationToken" WHERE ({v.identifier}, {v.token}) IN (
+			SELECT {v.identifier}, {v.token} FROM "verificationToken" WHERE {due v.expires} ORDER BY {v.expires} LIMIT ?)`, &swept.VerificationTokens},
 	} {
 		var err error
 		if *table.count, err = a.inBatches(ctx, table.query, now.UnixMilli()); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-const tokenColumns = `identifier, token, expires`
+const tokenColumns = `{v.identifier}, {v.token}, {v.expires}`
 
 // CreateVerificationToken stores a token. If the pair of identifier and token
 // exists already, the error matches adapter.ErrConflict. [VTOK-01] [VTOK-06] to
@@ -25,7 +25,7 @@ func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.Ver
 		return nil, failed(ctx, op, err)
 	}
 	created, err := one(ctx, a, `
-		INSERT INTO "verificationToken" (`+tokenColumns+`) VALUES (?, ?, ?)
+		INSERT INTO "verificationToken" ({new v: identifier, token, expires}) VALUES ({values v: identifier, token, expires})
 		RETURNING `+tokenColumns, readToken,
 		token.Identifier, token.Token, expires)
 	if err != nil {
@@ -39,7 +39,7 @@ func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.Ver
 // gets the token. [VTOK-02] to [VTOK-06] [CONC-01] [CONC-02] [FAULT-01]
 func (a *Adapter) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 	token, err := one(ctx, a, `
-		DELETE FROM "verificationToken" WHERE identifier = ? AND token = ?
+		DELETE FROM "verificationToken" WHERE {v.identifier} = ? AND {v.token} = ?
 		RETURNING `+tokenColumns, readToken, key.Identifier, key.Token)
 	if err != nil {
 		return nil, failed(ctx, "use verification token", err)
@@ -50,7 +50,7 @@ func (a *Adapter) UseVerificationToken(ctx context.Context, key adapter.Verifica
 // DeleteVerificationTokens deletes all tokens of the identifier.
 // [TEDIT-01] to [TEDIT-03]
 func (a *Adapter) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
-	deleted, err := a.exec(ctx, `DELETE FROM "verificationToken" WHERE identifier = ?`, identifier)
+	deleted, err := a.exec(ctx, `DELETE FROM "verificationToken" WHERE {v.identifier} = ?`, identifier)
 	if err != nil {
 		return 0, failed(ctx, "delete verification tokens", err)
 	}

@@ -3,17 +3,21 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-const userColumns = `id, name, email, emailVerified, image`
+const (
+	newUser     = `id, name, email, emailVerified, image`
+	userColumns = `{u.id}, {u.name}, {u.email}, {u.emailVerified}, {u.image}`
+)
 
 const insertUser = `
-	INSERT INTO "user" (` + userColumns + `) VALUES (?, ?, ?, ?, ?)
+	INSERT INTO "user" ({new u: ` + newUser + `}) VALUES ({values u: ` + newUser + `})
 	RETURNING ` + userColumns
 
-// userValues returns the values of userColumns for a new user.
+// userValues returns the values of newUser for a new user.
 func userValues(user adapter.User) ([]any, error) {
 	if user.ID == "" {
 		user.ID = newUUID()
@@ -50,7 +54,7 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.U
 // GetUser returns the user with the ID, or nil. [USER-02] [USER-07] [USER-08]
 func (a *Adapter) GetUser(ctx context.Context, id string) (*adapter.User, error) {
 	user, err := one(ctx, a, `
-		SELECT `+userColumns+` FROM "user" WHERE id = ?`, readUser, id)
+		SELECT `+userColumns+` FROM "user" WHERE {u.id} = ?`, readUser, id)
 	if err != nil {
 		return nil, failed(ctx, "get user", err)
 	}
@@ -61,7 +65,7 @@ func (a *Adapter) GetUser(ctx context.Context, id string) (*adapter.User, error)
 // address finds no user. [USER-09] [USER-10] [USER-13] [INPUT-01]
 func (a *Adapter) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
 	user, err := one(ctx, a, `
-		SELECT `+userColumns+` FROM "user" WHERE email = ?`, readUser, emailValue(email))
+		SELECT `+userColumns+` FROM "user" WHERE {u.email} = ?`, readUser, emailValue(email))
 	if err != nil {
 		return nil, failed(ctx, "get user by e-mail", err)
 	}
@@ -72,9 +76,9 @@ func (a *Adapter) GetUserByEmail(ctx context.Context, email string) (*adapter.Us
 // [ACCT-01] [ACCT-04] [ACCT-05]
 func (a *Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
 	user, err := one(ctx, a, `
-		SELECT u.id, u.name, u.email, u.emailVerified, u.image
-		FROM "account" a JOIN "user" u ON u.id = a.userId
-		WHERE a.provider = ? AND a.providerAccountId = ?`, readUser, key.Provider, key.ProviderAccountID)
+		SELECT u.{u.id}, u.{u.name}, u.{u.email}, u.{u.emailVerified}, u.{u.image}
+		FROM "account" a JOIN "user" u ON u.{u.id} = a.{a.userId}
+		WHERE a.{a.provider} = ? AND a.{a.providerAccountId} = ?`, readUser, key.Provider, key.ProviderAccountID)
 	if err != nil {
 		return nil, failed(ctx, "get user by account", err)
 	}
@@ -94,11 +98,11 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 		return nil, failed(ctx, op, err)
 	}
 	var set assignments
-	set.add(setName, "name = ?", toNull(name))
-	set.add(setEmail, "email = ?", emailValue(email))
-	set.add(setVerified, "emailVerified = ?", verified)
-	set.add(setImage, "image = ?", toNull(image))
-	user, err := one(ctx, a, set.update("user", "id = ?", userColumns), readUser, append(set.values, update.ID)...)
+	set.add(setName, "name", toNull(name))
+	set.add(setEmail, "email", emailValue(email))
+	set.add(setVerified, "emailVerified", verified)
+	set.add(setImage, "image", toNull(image))
+	user, err := one(ctx, a, set.update("user", "{u.id} = ?", userColumns), readUser, append(set.values, update.ID)...)
 	switch {
 	case err != nil:
 		return nil, failed(ctx, op, err)
@@ -120,9 +124,12 @@ const fewSessions = 50
 // and the user stays. [CASC-01] to [CASC-10] [CONC-11]
 func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
 	const op = "delete user"
+	if a.foreign {
+		return a.deleteEverythingOf(ctx, id)
+	}
 	for {
 		user, err := one(ctx, a, `
-			DELETE FROM "user" WHERE id = ? AND NOT EXISTS (SELECT 1 FROM "session" WHERE userId = ? LIMIT 1 OFFSET ?)
+			DELETE FROM "user" WHERE {u.id} = ? AND NOT EXISTS (SELECT 1 FROM "session" WHERE {s.userId} = ? LIMIT 1 OFFSET ?)
 			RETURNING `+userColumns, readUser, id, id, fewSessions)
 		if err != nil {
 			return nil, failed(ctx, op, err)
@@ -137,6 +144,30 @@ func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, err
 			return nil, err
 		}
 	}
+}
+
+// deleteEverythingOf deletes a user at a site of others, where the trigger is missing.
+func (a *Adapter) deleteEverythingOf(ctx context.Context, id string) (user *adapter.User, err error) {
+	err = a.atomically(ctx, func(ctx context.Context, tx *Adapter) (err error) {
+		if err := tx.ready(ctx); err != nil {
+			return err
+		}
+		for _, query := range []string{
+			`DELETE FROM "session" WHERE {s.userId} = ?`,
+			`DELETE FROM "account" WHERE {a.userId} = ?`,
+			`DELETE FROM "authenticator" WHERE {c.userId} = ?`,
+		} {
+			if _, err := tx.exec(ctx, query, id); err != nil && !errors.Is(err, errNoAuthenticators) {
+				return err
+			}
+		}
+		user, err = one(ctx, tx, `DELETE FROM "user" WHERE {u.id} = ? RETURNING `+userColumns, readUser, id)
+		return err
+	})
+	if err != nil {
+		return nil, failed(ctx, "delete user", err)
+	}
+	return user, nil
 }
 
 // userRow receives userColumns.

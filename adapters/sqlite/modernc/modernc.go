@@ -23,6 +23,9 @@ import (
 // because it holds session tokens. The caller closes the DB. For a database in
 // memory, use the memory adapter.
 func Open(path string) (*sql.DB, error) {
+	if path == "" || strings.HasPrefix(path, ":memory:") || strings.HasPrefix(path, "file:") {
+		return nil, fmt.Errorf("sqlite: open: %q is not the path of a file; for records in memory use adapters/memory", path)
+	}
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open: %w", err)

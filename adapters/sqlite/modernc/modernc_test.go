@@ -58,6 +58,15 @@ func TestOpen(t *testing.T) {
 }
 
 func TestOpenFails(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, path := range []string{"", ":memory:", "file:auth.db", "file::memory:?cache=shared"} {
+		if db, err := modernc.Open(path); err == nil {
+			t.Errorf("%q: got %v, want an error", path, db)
+		}
+	}
+	if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
+		t.Errorf("files were made: %v, %v", files, err)
+	}
 	if db, err := modernc.Open(filepath.Join(t.TempDir(), "absent", "test.db")); err == nil {
 		t.Errorf("in a folder that is not there: got %v, want an error", db)
 	}

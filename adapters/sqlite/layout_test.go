@@ -1,0 +1,424 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// site is a database that another product made, with one person in it.
+type site struct {
+	options []sqlite.Option
+	layout  sqlite.Layout
+	tables  string // or a file in testdata
+	person  string
+	step    time.Duration // of its instants
+	noKeys  bool          // it has no table of authenticators
+}
+
+const (
+	adaID    = "ck1"
+	adaEmail = "ada@example.com"
+)
+
+// adaExpires is the end of the session of every site's person.
+var adaExpires = time.Date(2040, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func sites() map[string]site {
+	t3 := sqlite.Drizzle()
+	t3.VerificationTokens, t3.Instants = "verification_token", sqlite.Seconds
+	text := sqlite.Layout{Users: "People", Accounts: "log ins", Sessions: "visits", VerificationTokens: "Tokens", Authenticators: "keys", Instants: sqlite.Text,
+		Columns: map[string]string{"user.id": "ID", "user.emailVerified": "email verified", "account.userId": "user_id", "account.provider": "issuer",
+			"account.providerAccountId": "sub", "session.sessionToken": "token", "session.expires": "until", "session.userId": "user_id",
+			"authenticator.userId": "user_id", "authenticator.credentialID": "id", "authenticator.counter": "uses"}}
+	return map[string]site{
+		"Prisma": {layout: sqlite.Prisma(), tables: "prisma.sql", step: time.Millisecond, person: fmt.Sprintf(`
+			INSERT INTO "User" (id, name, email, "updatedAt") VALUES ('ck1', 'Ada', 'ada@example.com', 1);
+			INSERT INTO "Account" ("userId", type, provider, "providerAccountId", "updatedAt") VALUES ('ck1', 'oidc', 'p', '1', 1);
+			INSERT INTO "Session" ("sessionToken", "userId", expires, "updatedAt") VALUES ('theirs', 'ck1', %d, 1);`, adaExpires.UnixMilli())},
+		"Drizzle": {layout: sqlite.Drizzle(), tables: "drizzle.sql", step: time.Millisecond, person: fmt.Sprintf(`
+			INSERT INTO "user" (id, name, email) VALUES ('ck1', 'Ada', 'ada@example.com');
+			INSERT INTO "account" ("userId", type, provider, "providerAccountId") VALUES ('ck1', 'oidc', 'p', '1');
+			INSERT INTO "session" VALUES ('theirs', 'ck1', %d);`, adaExpires.UnixMilli())},
+		"create-t3-app": {layout: t3, options: []sqlite.Option{sqlite.WithPrefix("p1_")}, tables: "t3.sql", step: time.Second, noKeys: true, person: fmt.Sprintf(`
+			INSERT INTO p1_user VALUES ('ck1', 'Ada', 'ada@example.com', %d, NULL);
+			INSERT INTO p1_account ("userId", type, provider, "providerAccountId") VALUES ('ck1', 'oidc', 'p', '1');
+			INSERT INTO p1_session VALUES ('theirs', 'ck1', %[1]d);`, adaExpires.Unix())},
+		"other names, texts": {layout: text, step: time.Millisecond, tables: `
+			CREATE TABLE People (ID text PRIMARY KEY, name text, email text UNIQUE, "email verified" timestamp, image text, updated_at datetime NOT NULL);
+			CREATE TABLE "log ins" (id text NOT NULL, user_id text NOT NULL, type text NOT NULL, issuer text NOT NULL, sub text NOT NULL, refresh_token text, access_token text,
+				expires_at number, id_token text, scope text, session_state text, token_type text, authorization_details text, PRIMARY KEY (issuer, sub));
+			CREATE TABLE visits (id text NOT NULL, token text PRIMARY KEY, user_id text NOT NULL, until datetime NOT NULL);
+			CREATE TABLE Tokens (identifier text, token text, expires text NOT NULL, PRIMARY KEY (identifier, token));
+			CREATE TABLE keys (id text PRIMARY KEY, user_id text NOT NULL, providerAccountId text NOT NULL, credentialPublicKey text NOT NULL, uses integer NOT NULL,
+				credentialDeviceType text NOT NULL, credentialBackedUp boolean NOT NULL, transports text, name text, created datetime, lastUsed datetime);`, person: `
+			INSERT INTO People (ID, name, email, "email verified", updated_at) VALUES ('ck1', 'Ada', 'ada@example.com', '2025-01-01 00:00:00', '2025-01-01');
+			INSERT INTO "log ins" (id, user_id, type, issuer, sub) VALUES ('x', 'ck1', 'oidc', 'p', '1');
+			INSERT INTO visits VALUES ('y', 'theirs', 'ck1', '2040-01-02T12:00:00Z');`},
+	}
+}
+
+// make makes the site's tables in a new file.
+func (s site) make(t *testing.T, w wiring) *sql.DB {
+	t.Helper()
+	db := w.openDB(t, filepath.Join(t.TempDir(), "site.db"))
+	script := s.tables
+	if strings.HasSuffix(script, ".sql") {
+		script = string(must(os.ReadFile(filepath.Join("testdata", script)))(t))
+	}
+	run(t, db, script+s.person)
+	return db
+}
+
+func (s site) adapter(t *testing.T, db sqlite.DB) *sqlite.Adapter {
+	t.Helper()
+	return must(sqlite.New(db, append(s.options, sqlite.WithLayout(s.layout))...))(t)
+}
+
+// objects has the definition of every object of a database.
+func objects(t *testing.T, db *sql.DB) (all []string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), `SELECT type || ' ' || name || ': ' || COALESCE(sql, '') FROM sqlite_schema ORDER BY 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var one string
+		if err := rows.Scan(&one); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, one)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestSitesAreServedAsTheyAre uses every method at the sites of other products. The
+// person of the site is known, and the database has the same objects before and after.
+func TestSitesAreServedAsTheyAre(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		for name, s := range sites() {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				db := s.make(t, w)
+				before := objects(t, db)
+				a := s.adapter(t, db)
+				if err := errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())); err != nil {
+					t.Fatal(err)
+				}
+				s.use(t, a)
+				if after := objects(t, db); !slices.Equal(before, after) {
+					t.Errorf("the database had the objects\n%s\nand has\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
+				}
+			})
+		}
+	})
+}
+
+// use calls every method, and compares what it says with what is stored.
+func (s site) use(t *testing.T, a *sqlite.Adapter) {
+	t.Helper()
+	ctx := t.Context()
+	ada := must(a.GetUserByEmail(ctx, adaEmail))(t)
+	both := must(a.GetSessionAndUser(ctx, "theirs"))(t)
+	account := must(a.GetAccount(ctx, "1", "p"))(t)
+	if ada == nil || ada.ID != adaID || both == nil || both.User.ID != adaID || !both.Session.Expires.Equal(adaExpires) || account == nil || account.UserID != adaID {
+		t.Fatalf("the site's person: got %v, %v, %v", ada, both, account)
+	}
+	kept := func(what string, got, given time.Time) {
+		t.Helper()
+		if d := given.Sub(got); d < 0 || d >= s.step {
+			t.Errorf("%s is %v, want %v rounded down", what, got, given)
+		}
+	}
+	at := time.Date(2041, 7, 1, 3, 4, 5, 678_999_999, time.FixedZone("", -5*3600))
+	past := time.Date(1931, 7, 1, 3, 4, 5, 678_999_999, time.UTC)
+	bob := must(a.CreateUser(ctx, adapter.User{Name: new("Bob"), Email: "bob@example.com", EmailVerified: &past}))(t)
+	same(t, "GetUser", must(a.GetUser(ctx, bob.ID))(t), *bob)
+	kept("emailVerified", *bob.EmailVerified, past)
+	bob = must(a.UpdateUser(ctx, adapter.UserUpdate{ID: bob.ID, EmailVerified: adapter.To(&at), Image: adapter.To(new("i"))}))(t)
+	same(t, "GetUser after UpdateUser", must(a.GetUser(ctx, bob.ID))(t), *bob)
+	kept("emailVerified", *bob.EmailVerified, at)
+	if _, err := a.CreateUser(ctx, adapter.User{Email: "bob@example.com"}); !errors.Is(err, adapter.ErrConflict) {
+		t.Errorf("a taken address: got %v", err)
+	}
+	session := must(a.CreateSession(ctx, adapter.Session{SessionToken: "ours", UserID: bob.ID, Expires: at}))(t)
+	same(t, "GetSessionAndUser", must(a.GetSessionAndUser(ctx, "ours"))(t), adapter.SessionAndUser{Session: *session, User: *bob})
+	kept("expires", session.Expires, at)
+	session = must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "ours", Expires: adapter.To(at.Add(time.Hour)), UserID: adapter.To(adaID)}))(t)
+	if session.UserID != adaID || len(must(a.ListSessionsByUserID(ctx, adaID))(t)) != 2 {
+		t.Errorf("the session of Ada: got %v", session)
+	}
+	if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: "x", UserID: "nobody", Expires: at}); !errors.Is(err, adapter.ErrNotFound) {
+		t.Errorf("a session of nobody: got %v", err)
+	}
+	made := must(a.LinkAccount(ctx, adapter.Account{UserID: bob.ID, Type: adapter.AccountOAuth, Provider: "q", ProviderAccountID: "2", ExpiresAt: new(int64(1 << 40))}))(t)
+	same(t, "GetAccount", must(a.GetAccount(ctx, "2", "q"))(t), *made)
+	same(t, "GetUserByAccount", must(a.GetUserByAccount(ctx, made.Key()))(t), *bob)
+	must(a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "q", ProviderAccountID: "2", Scope: adapter.To(new("s"))}))(t)
+	if len(must(a.ListAccountsByUserID(ctx, bob.ID))(t)) != 1 {
+		t.Error("the accounts of Bob are not listed")
+	}
+	token := adapter.VerificationToken{Identifier: "x", Token: "t", Expires: adaExpires}
+	same(t, "CreateVerificationToken", must(a.CreateVerificationToken(ctx, token))(t), token)
+	same(t, "UseVerificationToken", must(a.UseVerificationToken(ctx, token.Key()))(t), token)
+	must(a.CreateVerificationToken(ctx, token))(t)
+	if n := must(a.DeleteVerificationTokens(ctx, "x"))(t); n != 1 {
+		t.Errorf("DeleteVerificationTokens: got %d", n)
+	}
+	var key *adapter.Authenticator
+	if !s.noKeys {
+		c := adapter.Authenticator{CredentialID: "c", UserID: bob.ID, ProviderAccountID: "c", CredentialPublicKey: "k", Counter: 1 << 40, CredentialDeviceType: "singleDevice", CredentialBackedUp: true}
+		same(t, "CreateAuthenticator", must(a.CreateAuthenticator(ctx, c))(t), c)
+		c.Counter = 7
+		same(t, "UpdateAuthenticatorCounter", must(a.UpdateAuthenticatorCounter(ctx, "c", 7))(t), c)
+		if touched := must(a.TouchAuthenticator(ctx, "c", 7, 8, at))(t); touched == nil || touched.Counter != 8 {
+			t.Errorf("TouchAuthenticator: got %v", touched)
+		}
+		if len(must(a.ListAuthenticatorsByUserID(ctx, bob.ID))(t)) != 1 {
+			t.Error("the passkeys of Bob are not listed")
+		}
+		must(a.DeleteAuthenticator(ctx, bob.ID, "c", true))(t)
+		key = &adapter.Authenticator{CredentialID: "d"}
+	}
+	cy := must(a.CreateUserWithAccount(ctx, adapter.User{Email: "cy@example.com"}, adapter.Account{Type: adapter.AccountWebAuthn, Provider: "r", ProviderAccountID: "3"}, key))(t)
+	must(a.UnlinkAccount(ctx, adapter.AccountKey{Provider: "q", ProviderAccountID: "2"}))(t)
+	must(a.CreateSession(ctx, adapter.Session{SessionToken: "past", UserID: bob.ID, Expires: time.Now().Add(-2 * time.Second)}))(t)
+	must(a.CreateSession(ctx, adapter.Session{SessionToken: "soon", UserID: bob.ID, Expires: time.Now().Add(time.Minute)}))(t)
+	must(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "past", Token: "t", Expires: time.Now().Add(-2 * time.Second)}))(t)
+	if swept := must(a.DeleteExpired(ctx, time.Now()))(t); swept.Sessions != 1 || swept.VerificationTokens != 1 {
+		t.Errorf("DeleteExpired: got %+v", swept)
+	}
+	if n := must(a.DeleteSessionsByUserID(ctx, bob.ID, ""))(t); n != 1 {
+		t.Errorf("DeleteSessionsByUserID: got %d", n)
+	}
+	must(a.DeleteUser(ctx, cy.ID))(t)
+	if gone := must(a.GetAccount(ctx, "3", "r"))(t); gone != nil {
+		t.Errorf("an account of a deleted user is left: %v", gone)
+	}
+	if !s.noKeys {
+		if gone := must(a.GetAuthenticator(ctx, "d"))(t); gone != nil {
+			t.Errorf("a passkey of a deleted user is left: %v", gone)
+		}
+	} else if _, err := a.GetAuthenticator(ctx, "d"); !errors.Is(err, adapter.ErrUnsupported) || len(a.Missing()) != 4 {
+		t.Errorf("without a table of passkeys: got %v and %v", err, a.Missing())
+	}
+	if a.RequiresEmail() {
+		_, err1 := a.CreateUser(ctx, adapter.User{})
+		_, err2 := a.UpdateUser(ctx, adapter.UserUpdate{ID: adaID, Email: adapter.To("")})
+		for _, err := range []error{err1, err2} {
+			if err == nil || errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) {
+				t.Errorf("a user without an address: got %v", err)
+			}
+		}
+	}
+}
+
+// TestPrismaColumns: updatedAt is the present after each insert and update.
+func TestPrismaColumns(t *testing.T) {
+	s := sites()["Prisma"]
+	db := s.make(t, wirings[0])
+	a := s.adapter(t, db)
+	ctx := t.Context()
+	must(a.UpdateUser(ctx, adapter.UserUpdate{ID: adaID, Name: adapter.To(new("Ada L."))}))(t)
+	must(a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "p", ProviderAccountID: "1", Scope: adapter.To(new("s"))}))(t)
+	must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "theirs", Expires: adapter.To(time.Now())}))(t)
+	must(a.CreateUserWithAccount(ctx, adapter.User{Email: "bob@example.com"}, adapter.Account{Type: "oauth", Provider: "q", ProviderAccountID: "2"}, nil))(t)
+	for _, table := range []string{"User", "Account", "Session"} {
+		var oldest int64
+		if err := db.QueryRowContext(ctx, `SELECT min(updatedAt) FROM "`+table+`"`).Scan(&oldest); err != nil || time.Since(time.UnixMilli(oldest)).Abs() > time.Minute {
+			t.Errorf("%s: updatedAt is %v, %v", table, time.UnixMilli(oldest), err)
+		}
+	}
+}
+
+// TestInstantsOfOthers: values in another encoding than the layout's are refused before
+// anything is written. The statement in the error converts them, and the option reads
+// them: either way every session ends when the site says.
+func TestInstantsOfOthers(t *testing.T) {
+	t3 := sites()["create-t3-app"]
+	milliseconds, text := t3, t3
+	milliseconds.layout.Instants, text.layout.Instants = sqlite.Milliseconds, sqlite.Text
+	drizzle := sites()["Drizzle"]
+	drizzleSeconds := drizzle
+	drizzleSeconds.layout.Instants = sqlite.Seconds
+	for name, c := range map[string]struct {
+		site     site
+		adoption bool // no layout: EnsureSchema changes the tables
+		edit     string
+	}{
+		"seconds read as milliseconds": {milliseconds, false, ""},
+		"seconds, adopted":             {t3, true, `ALTER TABLE p1_verification_token RENAME TO p1_verificationToken`},
+		"milliseconds read as seconds": {drizzleSeconds, false, ""},
+		"a text among seconds":         {t3, false, `UPDATE p1_user SET emailVerified = CURRENT_TIMESTAMP`},
+		"a text among milliseconds":    {drizzle, false, `UPDATE "user" SET emailVerified = CURRENT_TIMESTAMP`},
+		"a fraction":                   {drizzle, false, `UPDATE "user" SET emailVerified = 1764000000000.5`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := c.site.make(t, wirings[0])
+			if c.edit != "" {
+				run(t, db, c.edit)
+			}
+			open := func() *sqlite.Adapter {
+				if c.adoption {
+					return must(sqlite.New(db, c.site.options...))(t)
+				}
+				return c.site.adapter(t, db)
+			}
+			before := objects(t, db)
+			err := open().EnsureSchema(t.Context())
+			if _, err := open().DeleteExpired(t.Context(), time.Now()); err == nil {
+				t.Fatal("a sweep reads what EnsureSchema refuses")
+			}
+			statements := regexp.MustCompile(`UPDATE [^;]*`).FindAllString(fmt.Sprint(err), -1)
+			if len(statements) == 0 || !slices.Equal(before, objects(t, db)) {
+				t.Fatalf("got %v, want a statement and unchanged tables", err)
+			}
+			for _, s := range statements {
+				run(t, db, s)
+			}
+			if c.adoption {
+				return // the column's default still writes seconds, which the next error says
+			}
+			a := open()
+			if err := a.EnsureSchema(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			must(a.DeleteExpired(t.Context(), time.Now()))(t)
+			if both := must(a.GetSessionAndUser(t.Context(), "theirs"))(t); both == nil || !both.Session.Expires.Equal(adaExpires) {
+				t.Errorf("got %v", both)
+			}
+		})
+	}
+	db := text.make(t, wirings[0])
+	says(t, text.adapter(t, db).CheckSchema(t.Context()), "sqlite.Seconds")
+	empty := milliseconds
+	empty.person = ""
+	says(t, empty.adapter(t, empty.make(t, wirings[0])).CheckSchema(t.Context()), "sqlite.Seconds")
+}
+
+// TestNeverBeside: at a site of another library the adapter makes no second set of
+// tables, unless an option says so.
+func TestNeverBeside(t *testing.T) {
+	prisma := sites()["Prisma"]
+	for name, c := range map[string]struct {
+		tables  string
+		options []sqlite.Option
+		want    string // in the error; empty if there is none
+	}{
+		"Prisma, with a prefix": {"", []sqlite.Option{sqlite.WithPrefix("auth_")}, "WithLayout(sqlite.Prisma())"},
+		"option":                {"", []sqlite.Option{sqlite.WithPrefix("auth_"), sqlite.WithNewTables()}, ""},
+		"plural": {`CREATE TABLE users (id text PRIMARY KEY, email text, emailVerified integer); CREATE TABLE sessions (sessionToken text PRIMARY KEY, userId text, expires integer);`,
+			nil, `Users: "users", Sessions: "sessions"`},
+		"another prefix":           {`CREATE TABLE p1_user (id text PRIMARY KEY, email text, emailVerified integer)`, nil, ""},
+		"tables of other purposes": {`CREATE TABLE users (id text PRIMARY KEY, email text); CREATE TABLE accounts (id int, balance int); CREATE TABLE sessions (sid text, sess text, expired int)`, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := prisma
+			if c.tables != "" {
+				s = site{tables: c.tables}
+			}
+			db := s.make(t, wirings[0])
+			before := objects(t, db)
+			a := must(sqlite.New(db, c.options...))(t)
+			err := a.EnsureSchema(t.Context())
+			if c.want == "" {
+				if err := errors.Join(err, a.CheckSchema(t.Context())); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			says(t, err, c.want)
+			says(t, a.CheckSchema(t.Context()), "WithNewTables")
+			if after := objects(t, db); !slices.Equal(before, after) {
+				t.Errorf("the database has changed: %v", after)
+			}
+		})
+	}
+	// Tables that an earlier EnsureSchema made beside those of others.
+	s := sites()["create-t3-app"]
+	db := s.make(t, wirings[0])
+	ours := must(sqlite.New(db, sqlite.WithPrefix("auth_"), sqlite.WithNewTables()))(t)
+	if err := ours.EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	run(t, db, strings.ReplaceAll(string(must(os.ReadFile("testdata/prisma.sql"))(t)), `"`, `"`)+prisma.person)
+	says(t, must(sqlite.New(db, sqlite.WithPrefix("auth_")))(t).EnsureSchema(t.Context()), "Prisma()")
+	newUser(t, ours, "bob@example.com")
+	if err := must(sqlite.New(db, sqlite.WithPrefix("auth_")))(t).CheckSchema(t.Context()); err != nil {
+		t.Errorf("full beside full: %v", err)
+	}
+}
+
+// TestSchemaChangesOfSites runs what SchemaChanges returns for a site. Then nothing is
+// left to change, and the site is served as before.
+func TestSchemaChangesOfSites(t *testing.T) {
+	for name, s := range sites() {
+		t.Run(name, func(t *testing.T) {
+			db := s.make(t, wirings[0])
+			for _, change := range must(s.adapter(t, db).SchemaChanges(t.Context()))(t) {
+				run(t, db, change)
+			}
+			a := s.adapter(t, db)
+			if again := must(a.SchemaChanges(t.Context()))(t); len(again) > 0 {
+				t.Errorf("left to change: %v", again)
+			}
+			s.noKeys = false
+			s.use(t, a)
+		})
+	}
+}
+
+// TestLayoutsThatAreRefused: wrong layouts make nothing.
+func TestLayoutsThatAreRefused(t *testing.T) {
+	db := wirings[0].openDB(t, filepath.Join(t.TempDir(), "site.db"))
+	for what, c := range map[string]struct {
+		options []sqlite.Option
+		want    string
+	}{
+		"two layouts":    {[]sqlite.Option{sqlite.WithLayout(sqlite.Prisma()), sqlite.WithLayout(sqlite.Drizzle())}, "given twice"},
+		"quote":          {[]sqlite.Option{sqlite.WithLayout(sqlite.Layout{Users: `us"er`})}, "the table"},
+		"quoted column":  {[]sqlite.Option{sqlite.WithLayout(sqlite.Layout{Columns: map[string]string{"user.email": "e`mail"}})}, "the column"},
+		"unknown column": {[]sqlite.Option{sqlite.WithLayout(sqlite.Layout{Columns: map[string]string{"user.mail": "mail"}})}, `"user.mail" is no column`},
+		"same tables":    {[]sqlite.Option{sqlite.WithLayout(sqlite.Layout{Users: "Account"})}, "two tables"},
+		"same columns":   {[]sqlite.Option{sqlite.WithLayout(sqlite.Layout{Columns: map[string]string{"user.email": "Name"}})}, "two columns"},
+		"encoding":       {[]sqlite.Option{sqlite.WithLayout(sqlite.Layout{Instants: 7})}, "Instants"},
+	} {
+		_, err := sqlite.New(db, c.options...)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want an error that says %q", what, err, c.want)
+		}
+	}
+	half := sites()["Prisma"]
+	half.layout.Sessions = "sessions"
+	site := half.make(t, wirings[0])
+	before := objects(t, site)
+	says(t, half.adapter(t, site).EnsureSchema(t.Context()), `"sessions" of the layout is missing`)
+	if after := objects(t, site); !slices.Equal(before, after) {
+		t.Errorf("the database has changed: %v", after)
+	}
+	run(t, site, `ALTER TABLE "User" ADD COLUMN tenant text NOT NULL DEFAULT ''; CREATE TABLE u2 AS SELECT * FROM "User"; DROP TABLE "User";
+		CREATE TABLE "User" ("id" TEXT NOT NULL PRIMARY KEY, "name" TEXT, "email" TEXT NOT NULL UNIQUE, "emailVerified" DATETIME, "image" TEXT, tenant TEXT NOT NULL)`)
+	says(t, sites()["Prisma"].adapter(t, site).EnsureSchema(t.Context()), "tenant")
+}
+
+// says fails the test unless the error has the text.
+func says(t *testing.T, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("got %v, want an error that says %q", err, text)
+	}
+}

@@ -1,0 +1,113 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// sampled is the largest number of values of a column that are looked at.
+const sampled = 1000
+
+// mostSeconds is the last second of the year 9999. An instant between 1970 and 1973 has
+// fewer milliseconds than leastMillis.
+const (
+	mostSeconds = 253402300799
+	leastMillis = 100_000_000_000
+)
+
+// compareInstants looks at instants in tables that this package has not made: the
+// declared type does not say how they are stored, and a wrong guess ends every session.
+func (a *Adapter) compareInstants(ctx context.Context, c *comparison, all []found) error {
+	for i, t := range a.schema.tables {
+		if all[i].kind == "" || all[i].ours() {
+			continue
+		}
+		for _, col := range t.columns {
+			own := a.layout.column(t.name, col.name)
+			for _, has := range all[i].columns {
+				if !instants[t.name+"."+col.name] || !strings.EqualFold(has.name, own) {
+					continue
+				}
+				if err := a.compareInstant(ctx, c, a.quoted(t.name), inSQL(own), has); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// compareInstant refuses a column that has values in another encoding than the
+// layout's, with the statement that converts them.
+func (a *Adapter) compareInstant(ctx context.Context, c *comparison, table, column string, has foundColumn) error {
+	count := map[Encoding]int64{}
+	var broken, other int64
+	rows, err := a.db.QueryContext(ctx, fmt.Sprintf(`
+		SELECT CASE typeof(x) WHEN 'integer' THEN CASE WHEN x > %d THEN 0 WHEN x BETWEEN 1 AND %d THEN 1 ELSE 3 END
+			WHEN 'text' THEN CASE WHEN julianday(x) IS NULL THEN 4 ELSE 2 END ELSE 5 END AS kind, count(*)
+		FROM (SELECT %s AS x FROM %s WHERE %[3]s IS NOT NULL LIMIT %[5]d) GROUP BY kind`, mostSeconds, leastMillis-1, column, table, sampled))
+	err = drain(rows, err, func(rows *sql.Rows) error {
+		var kind, n int64
+		err := rows.Scan(&kind, &n)
+		switch kind {
+		case 3: // an integer that is plausible in both encodings
+		case 4:
+			broken = n
+		case 5:
+			other = n
+		default:
+			count[Encoding(kind)] = n
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	name := table + "." + column
+	switch {
+	case broken > 0:
+		c.refuse("%s has texts that are no instants: SELECT %s FROM %s WHERE typeof(%[2]s) = 'text' AND julianday(%[2]s) IS NULL finds them", name, column, table)
+	case other > 0:
+		c.refuse("%s has numbers with a fraction: run UPDATE %s SET %s = CAST(%[3]s AS INTEGER) WHERE typeof(%[3]s) = 'real'", name, table, column)
+	}
+	of := a.layout.Instants
+	for _, found := range []Encoding{Milliseconds, Seconds, Text} {
+		if found == of || count[found] == 0 {
+			continue
+		}
+		where := map[Encoding]string{Milliseconds: fmt.Sprintf("typeof(%s) = 'integer' AND %[1]s > %d", column, mostSeconds),
+			Seconds: fmt.Sprintf("typeof(%s) = 'integer' AND %[1]s BETWEEN 1 AND %d", column, leastMillis-1), Text: fmt.Sprintf("typeof(%s) = 'text'", column)}[found]
+		millis := map[Encoding]string{Milliseconds: column, Seconds: column + " * 1000",
+			Text: "CAST(round((julianday(" + column + ") - 2440587.5) * 86400000) AS INTEGER)"}[found]
+		c.refuse("%s has instants as %v, and the adapter reads %v: if the site still writes them, use WithLayout with Instants: sqlite.%[2]v; "+
+			"if not, run UPDATE %[4]s SET %[5]s = %[6]s WHERE %[7]s", name, found, of, table, column, of.stored(millis), where)
+	}
+	if len(count) > 0 || len(c.refused) > 0 {
+		return nil
+	}
+	for found, pattern := range map[Encoding]*regexp.Regexp{Seconds: secondsDefault, Text: textDefault} {
+		if found != of && pattern.MatchString(has.value) && !(of == Seconds && found == Text) {
+			c.refuse("%s has the default %s, so the site writes %v, and the adapter reads %v: use WithLayout with Instants: sqlite.%[3]v", name, has.value, found, of)
+		}
+	}
+	return nil
+}
+
+var (
+	secondsDefault = regexp.MustCompile(`(?i)unixepoch\(\)|strftime\('%s'`)
+	textDefault    = regexp.MustCompile(`(?i)CURRENT_TIMESTAMP|datetime\(`)
+)
+
+// String is the name of the encoding.
+func (e Encoding) String() string {
+	switch e {
+	case Seconds:
+		return "Seconds"
+	case Text:
+		return "Text"
+	}
+	return "Milliseconds"
+}
