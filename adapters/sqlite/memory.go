@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 )
 
 // oneMemory returns an error for a database in memory, if each connection of the pool
@@ -27,13 +28,20 @@ func (a *Adapter) oneMemory(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = second.Close() }()
-	if _, err := first.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
+	const probe = 0x67617465 // an application ID that lasts for a moment
+	var before, seen int64
+	if err := first.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&before); err != nil {
 		return err
 	}
-	defer rollBack(ctx, first)
-	if _, err := second.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
-		return nil //nolint:nilerr // both have one database, which the first has locked
+	if _, err := first.ExecContext(ctx, fmt.Sprintf(`PRAGMA application_id = %d`, probe)); err != nil {
+		return err
 	}
-	rollBack(ctx, second)
+	err = second.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&seen)
+	if _, restoreErr := first.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(`PRAGMA application_id = %d`, before)); err == nil {
+		err = restoreErr
+	}
+	if err != nil || seen == probe { // both have one database
+		return err
+	}
 	return errors.New("the database is in memory, and each connection of the pool has its own: call SetMaxOpenConns(1) and SetConnMaxLifetime(0), or use a file or the memory adapter")
 }
