@@ -13,6 +13,7 @@ import (
 
 var (
 	clauseReferences = regexp.MustCompile(`\s*(\[[A-Z]+-\d\d\]( to )?)+`)
+	clauseLinks      = regexp.MustCompile(`(?m)^(\[\S+\]: https:.*|.*CLAUSES\.md explains.*)$`)
 	sentences        = regexp.MustCompile(`(?:[^.:]|[.:]\S)+[.:]?`)
 )
 
@@ -27,7 +28,8 @@ func promises(t *testing.T) []string {
 			t.Fatal(err)
 		}
 		for _, comment := range file.Comments {
-			text := clauseReferences.ReplaceAllString(strings.Join(strings.Fields(comment.Text()), " "), "")
+			text := clauseLinks.ReplaceAllString(comment.Text(), "")
+			text = clauseReferences.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
 			for _, s := range sentences.FindAllString(text, -1) {
 				all = append(all, strings.TrimPrefix(strings.TrimSpace(s), "- "))
 			}

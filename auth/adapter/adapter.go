@@ -16,6 +16,12 @@ type Adapter interface {
 
 // Users keeps users. E-mail lookup and e-mail uniqueness use one and the same
 // equality, exact or ASCII-case-insensitive. [USER-13] [USER-14]
+//
+// CLAUSES.md explains the [clauses] of the methods.
+//
+// [USER-13]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#user-13
+// [USER-14]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#user-14
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type Users interface {
 	// CreateUser stores a new user and returns the stored record. If the ID is
 	// empty, the adapter assigns one. A given ID is kept, unless the adapter
@@ -53,6 +59,12 @@ type Users interface {
 
 // Accounts keeps the identities at providers. An account key belongs to at
 // most one user. [ACCT-06] [ACCT-07]
+//
+// CLAUSES.md explains the [clauses] of the methods.
+//
+// [ACCT-06]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#acct-06
+// [ACCT-07]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#acct-07
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type Accounts interface {
 	// LinkAccount stores an account of an existing user and returns it. A key
 	// that any user has already is an error matching ErrConflict, and the call
@@ -72,6 +84,11 @@ type Accounts interface {
 // Sessions keeps database sessions. Only the core decides whether a session is
 // over. An adapter therefore returns an expired session with its true, past
 // Expires, or reports it as absent. [SESS-20]
+//
+// CLAUSES.md explains the [clauses] of the methods.
+//
+// [SESS-20]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#sess-20
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type Sessions interface {
 	// CreateSession stores a session of an existing user and returns it. A
 	// token in use is an error matching ErrConflict and changes nothing; an
@@ -98,6 +115,14 @@ type Sessions interface {
 // VerificationTokens keeps pending sign-ins by e-mail. An identifier may have
 // several tokens, which are independent of each other. It need not belong to a
 // user. [VTOK-07] [VTOK-08] [VTOK-09] [VTOK-16]
+//
+// CLAUSES.md explains the [clauses] of the methods.
+//
+// [VTOK-07]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#vtok-07
+// [VTOK-08]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#vtok-08
+// [VTOK-09]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#vtok-09
+// [VTOK-16]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#vtok-16
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type VerificationTokens interface {
 	// CreateVerificationToken stores a token and returns it. If the same pair
 	// of identifier and token is stored already, the call returns an error
@@ -114,6 +139,10 @@ type VerificationTokens interface {
 }
 
 // Authenticators keeps WebAuthn credentials. Its writes never fail silently.
+//
+// CLAUSES.md explains the [clauses] of the methods.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type Authenticators interface {
 	// CreateAuthenticator stores a credential of an existing user and returns
 	// it. A credential ID in use is an error matching ErrConflict and changes
@@ -141,6 +170,13 @@ type Authenticators interface {
 // Sweeper is implemented by adapters that can remove expired records. An
 // adapter never removes them from a goroutine of its own: the application
 // decides when to call DeleteExpired. [EXP-01] [EXP-05] [EXP-06]
+//
+// CLAUSES.md explains the [clauses] of the methods.
+//
+// [EXP-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#exp-01
+// [EXP-05]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#exp-05
+// [EXP-06]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#exp-06
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type Sweeper interface {
 	// DeleteExpired removes the sessions and verification tokens whose Expires
 	// is at or before now, in any number, and returns how many it removed. A

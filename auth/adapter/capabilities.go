@@ -28,6 +28,10 @@ func Capability[T any](a Adapter) (T, bool) {
 
 // SignUps stores a new user together with the first way to sign in. Without it,
 // a store that fails between the writes leaves a user who can't sign in.
+//
+// CLAUSES.md explains the [clauses] of the methods.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type SignUps interface {
 	// CreateUserWithAccount stores a new user, an account of that user and,
 	// unless it is nil, an authenticator of that user: all of them or nothing.
@@ -41,6 +45,10 @@ type SignUps interface {
 }
 
 // AccountLists lists the accounts of a user and replaces stored tokens.
+//
+// CLAUSES.md explains the [clauses] of the methods.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type AccountLists interface {
 	// ListAccountsByUserID returns all accounts of the user, each once, in any
 	// order. For an unknown user the slice is empty and not nil; a failure is
@@ -88,6 +96,10 @@ func (c AccountUpdate) Apply(a *Account) {
 }
 
 // SessionLists lists and ends the sessions of a user.
+//
+// CLAUSES.md explains the [clauses] of the methods.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type SessionLists interface {
 	// ListSessionsByUserID returns all sessions of the user, each once, in any
 	// order. An expired session is left out, or is listed with its true, past
@@ -107,6 +119,10 @@ type SessionLists interface {
 }
 
 // AuthenticatorEdits changes and deletes authenticators.
+//
+// CLAUSES.md explains the [clauses] of the methods.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type AuthenticatorEdits interface {
 	// DeleteAuthenticator deletes the authenticator and, in the same step, the
 	// account of type AccountWebAuthn of the same user that it is connected to,
@@ -136,6 +152,10 @@ type AuthenticatorEdits interface {
 }
 
 // TokenEdits ends pending sign-ins by e-mail.
+//
+// CLAUSES.md explains the [clauses] of the methods.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type TokenEdits interface {
 	// DeleteVerificationTokens deletes all tokens of the identifier and reports
 	// how many it deleted. The tokens of other identifiers stay. An identifier

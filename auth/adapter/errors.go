@@ -5,6 +5,9 @@ import (
 	"fmt"
 )
 
+// The errors that a store returns. CLAUSES.md explains the [clauses] in brackets.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 var (
 	// ErrUnsupported is matched by the error of a method that the adapter does
 	// not implement. It matches errors.ErrUnsupported too. [CAP-01]

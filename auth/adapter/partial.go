@@ -33,6 +33,8 @@ func Missing(a Adapter) []string {
 // It is an error if v is nil, if v has none of the methods, or if a method of v
 // has the name but not the signature of a method of Adapter or of an optional
 // interface.
+//
+// [CAP-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#cap-01
 func Partial(v any) (PartialAdapter, error) {
 	if isNil(v) {
 		return nil, errors.New("adapter: Partial of nil: want a value with at least one method of adapter.Adapter")
