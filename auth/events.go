@@ -29,6 +29,9 @@ type Events struct {
 	// PasskeyCloned is called after a sign-in was refused because the counter of
 	// the passkey did not rise: somebody may have a copy of the authenticator.
 	PasskeyCloned func(ctx context.Context, e PasskeyClonedEvent) error
+	// PasskeyBackup is called after a sign-in with a passkey whose eligibility for
+	// backup has changed: it may have copies now, or may have none any more.
+	PasskeyBackup func(ctx context.Context, e PasskeyBackupEvent) error
 	// SignInFailed is called after an attempt to sign in failed, for any reason: a
 	// wrong password, a mail link that is not valid, a provider that refused, or
 	// too many attempts.
@@ -108,6 +111,17 @@ type PasskeyClonedEvent struct {
 	// Stored is the counter of the last sign-in, Received the counter of this one.
 	Stored, Received int64
 	Request          *http.Request
+}
+
+// PasskeyBackupEvent is the message of Events.PasskeyBackup.
+type PasskeyBackupEvent struct {
+	// User is the owner of the passkey.
+	User *User
+	// CredentialID is the ID of the passkey, in standard base64.
+	CredentialID string
+	// Syncable says that the passkey may have copies now, BackedUp that it has one.
+	Syncable, BackedUp bool
+	Request            *http.Request
 }
 
 // SignOutEvent is the message of Events.SignOut. The session strategy decides

@@ -149,6 +149,11 @@ func (e PasskeyClonedEvent) LogValue() slog.Value {
 	return slog.GroupValue(userAttr(e.User), slog.String("credentialId", e.CredentialID), slog.Int64("stored", e.Stored), slog.Int64("received", e.Received), requestAttr(e.Request))
 }
 
+// LogValue shows the passkey and its user.
+func (e PasskeyBackupEvent) LogValue() slog.Value {
+	return slog.GroupValue(userAttr(e.User), slog.String("credentialId", e.CredentialID), slog.Bool("syncable", e.Syncable), slog.Bool("backedUp", e.BackedUp), requestAttr(e.Request))
+}
+
 // LogValue shows the user, without token and cookies.
 func (e SignOutEvent) LogValue() slog.Value {
 	user := e.Token.String("sub")
@@ -275,6 +280,9 @@ func (e SignInFailedEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
 // Format prints what LogValue returns.
 func (e PasskeyClonedEvent) Format(f fmt.State, _ rune) { format(f, e) }
+
+// Format prints what LogValue returns.
+func (e PasskeyBackupEvent) Format(f fmt.State, _ rune) { format(f, e) }
 
 // Format prints what LogValue returns.
 func (e SignOutEvent) Format(f fmt.State, _ rune) { format(f, e) }

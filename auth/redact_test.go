@@ -29,7 +29,7 @@ var printed = map[string][]any{
 		auth.RedirectParams{}, auth.JWTParams{}, auth.SessionParams{}, auth.Config{}, auth.SessionConfig{}, auth.JWTConfig{}, auth.Pages{},
 		auth.Theme{}, auth.Cookies{}, auth.CookieConfig{}, auth.Experimental{}, auth.Error{}, auth.Events{}, auth.CreateUserEvent{},
 		auth.UpdateUserEvent{}, auth.LinkAccountEvent{}, auth.ReleaseEmailEvent{}, auth.SignInEvent{}, auth.SignInFailedEvent{},
-		auth.PasskeyClonedEvent{}, auth.SignOutEvent{}, auth.SessionEvent{}, auth.Attempt{}, auth.TooManyAttempts{}, auth.Passkey{},
+		auth.PasskeyClonedEvent{}, auth.PasskeyBackupEvent{}, auth.SignOutEvent{}, auth.SessionEvent{}, auth.Attempt{}, auth.TooManyAttempts{}, auth.Passkey{},
 		auth.Form{}, auth.Field{}, auth.Style{}, auth.Credentials{}, auth.Email{}, auth.VerificationRequest{}, auth.Message{}, auth.OAuth{},
 		auth.AuthorizationEndpoint{}, auth.TokenEndpoint{}, auth.TokenRequest{}, auth.UserInfoEndpoint{}, auth.UserInfoRequest{},
 		auth.ClientMetadata{}, auth.WebAuthn{}, auth.WebAuthnAnswer{}, auth.WebAuthnExpectation{}, auth.RelyingParty{}, auth.Result{},
@@ -52,7 +52,7 @@ var shown = strings.Fields(`
 	User.ID User.Name User.Email User.Image
 	Email.ID OAuth.ID ClientMetadata.TokenEndpointAuthMethod ClientMetadata.KeyID TokenRequest.Provider.ID TokenRequest.RedirectURI
 	UserInfoRequest.Provider.ID Message.Subject Attempt.Provider Attempt.Type
-	SignInFailedEvent.Provider SignInFailedEvent.Type SignInFailedEvent.Reason SignInFailedEvent.Err PasskeyClonedEvent.CredentialID
+	SignInFailedEvent.Provider SignInFailedEvent.Type SignInFailedEvent.Reason SignInFailedEvent.Err PasskeyClonedEvent.CredentialID PasskeyBackupEvent.CredentialID
 	JWTParams.Trigger SessionParams.Trigger Session.User.ID
 	Cookie.Name DecodeParams.Salt EncodeParams.Salt GetTokenParams.CookieName`)
 

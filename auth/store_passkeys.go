@@ -61,6 +61,20 @@ func (s *store) useCounter(ctx context.Context, credentialID string, from, to in
 	return err == nil && stored == nil, err
 }
 
+// setBackup stores the backup flags of an authenticator, if the adapter can.
+func (s *store) setBackup(ctx context.Context, a *adapter.Authenticator) error {
+	backups, ok := adapter.Capability[adapter.AuthenticatorBackups](s.adapter)
+	if !ok {
+		return nil
+	}
+	s.trace(ctx, "adapter_updateAuthenticatorBackup")
+	_, err := fromAdapter(backups.UpdateAuthenticatorBackup(ctx, a.CredentialID, a.CredentialBackedUp, a.CredentialDeviceType))
+	if errors.Is(err, adapter.ErrUnsupported) {
+		return nil
+	}
+	return err
+}
+
 // rename gives an authenticator of the user a name. Found reports whether the
 // user has it.
 func (s *store) rename(ctx context.Context, userID, credentialID, name string) (found bool, err error) {

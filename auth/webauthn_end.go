@@ -121,7 +121,7 @@ func (e *engine) resumeCeremony(ctx context.Context, r *request, p *WebAuthn, ac
 		return nil, want, passkeyError(codeExpired, "the challenge was used before", nil)
 	}
 	return c, WebAuthnExpectation{
-		Challenge: c.Challenge, RelyingParty: rp, UserVerified: p.needsUserVerified(), Algorithms: p.algorithms(), Attestation: p.Attestation,
+		Challenge: c.Challenge, RelyingParty: rp, UserVerified: p.needsUserVerified(), Algorithms: p.algorithms(), Attestation: p.Attestation, DeviceBound: p.DeviceBound,
 	}, nil
 }
 
@@ -134,10 +134,17 @@ func fits(c *began.Ceremony, current loggedIn) bool {
 
 // usePasskey signs in the owner of a passkey.
 func (e *engine) usePasskey(ctx context.Context, r *request, p *WebAuthn, ceremony *resumed, answer *WebAuthnAnswer, want WebAuthnExpectation) (*Result, error) {
-	owner, err := e.provePasskey(ctx, p, ceremony, answer, want, func(event PasskeyClonedEvent) {
-		event.Request = r.withBody(ctx)
-		notify(ctx, e, "PasskeyCloned", e.config.Events.PasskeyCloned, event)
-	})
+	tell := func(event any) {
+		switch event := event.(type) {
+		case PasskeyClonedEvent:
+			event.Request = r.withBody(ctx)
+			notify(ctx, e, "PasskeyCloned", e.config.Events.PasskeyCloned, event)
+		case PasskeyBackupEvent:
+			event.Request = r.withBody(ctx)
+			notify(ctx, e, "PasskeyBackup", e.config.Events.PasskeyBackup, event)
+		}
+	}
+	owner, err := e.provePasskey(ctx, p, ceremony, answer, want, tell)
 	if err != nil {
 		return nil, err
 	}

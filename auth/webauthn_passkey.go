@@ -84,8 +84,9 @@ func userOfField(ctx context.Context, s *store, form Form, ask bool) (user *User
 
 // provePasskey verifies an answer and returns the owner of its passkey. The
 // credential alone determines the owner; the user handle is not compared.
-// Cloned is called if the counter did not rise.
-func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, ceremony *resumed, answer *WebAuthnAnswer, want WebAuthnExpectation, cloned func(PasskeyClonedEvent)) (*User, error) {
+// Tell is called with an event if the counter did not rise, or if the passkey's
+// eligibility for backup changed.
+func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, ceremony *resumed, answer *WebAuthnAnswer, want WebAuthnExpectation, tell func(event any)) (*User, error) {
 	if _, ok := e.store.edits(); !ok { // with edits, the adapter accepts only one of two uses
 		release, err := e.logins.acquire(ctx, "passkey\x00"+answer.CredentialID)
 		if err != nil {
@@ -100,7 +101,7 @@ func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, ceremony *resume
 	if stored == nil {
 		return nil, passkeyError(codeUnknown, "no user has this passkey", nil)
 	}
-	counter, err := p.Ceremonies.VerifyAuthentication(ctx, answer, want, *stored)
+	used, err := p.Ceremonies.VerifyAuthentication(ctx, answer, want, *stored)
 	if err != nil {
 		return nil, passkeyError(codeRefused, "", err)
 	}
@@ -114,9 +115,18 @@ func (e *engine) provePasskey(ctx context.Context, p *WebAuthn, ceremony *resume
 	case ceremony.Listed != "" && ceremony.Listed != owner.ID: // WebAuthn Level 3, section 7.2, steps 5 and 6
 		return nil, passkeyError(codeRefused, "the passkey does not belong to the user whose passkeys the options listed", nil)
 	}
-	return owner, countUse(ctx, e.store, stored, counter, func(from, to int64) {
-		cloned(PasskeyClonedEvent{User: owner, CredentialID: stored.CredentialID, Stored: from, Received: to})
-	})
+	if err := countUse(ctx, e.store, stored, used.Counter, func(from, to int64) {
+		tell(PasskeyClonedEvent{User: owner, CredentialID: stored.CredentialID, Stored: from, Received: to})
+	}); err != nil {
+		return nil, err
+	}
+	if stored.CredentialDeviceType != "" && stored.CredentialDeviceType != used.CredentialDeviceType {
+		if err := e.store.setBackup(ctx, used); err != nil {
+			e.logError(ctx, err) // the flags of the registration stay
+		}
+		tell(PasskeyBackupEvent{User: owner, CredentialID: stored.CredentialID, Syncable: used.CredentialDeviceType == "multiDevice", BackedUp: used.CredentialBackedUp})
+	}
+	return owner, nil
 }
 
 // ownerOfPasskey finds the user who has a passkey. The account of the passkey

@@ -63,6 +63,10 @@ type WebAuthn struct {
 	// none (the default), indirect, direct or enterprise. All except none need
 	// trust anchors: see package auth/webauthn.
 	Attestation string
+	// DeviceBound accepts only credentials that can't leave their device. A
+	// credential that says that it may be copied (backup eligible) is refused, at
+	// its registration and if it says so later.
+	DeviceBound bool
 	// Algorithms are the COSE algorithms of new credentials, the best first. Nil
 	// means EdDSA (-8), ES256 (-7) and RS256 (-257).
 	Algorithms []int
@@ -109,8 +113,9 @@ type WebAuthnCeremonies interface {
 	ParseRegistration(data []byte) (*WebAuthnAnswer, error)
 	// VerifyAuthentication verifies an answer that ParseAuthentication returned,
 	// with the stored authenticator, by all rules except the one about the
-	// counter, and returns the counter in the answer.
-	VerifyAuthentication(ctx context.Context, a *WebAuthnAnswer, want WebAuthnExpectation, stored adapter.Authenticator) (counter int64, err error)
+	// counter. It returns the authenticator with the counter and the backup flags
+	// of the answer (CredentialBackedUp and CredentialDeviceType).
+	VerifyAuthentication(ctx context.Context, a *WebAuthnAnswer, want WebAuthnExpectation, stored adapter.Authenticator) (*adapter.Authenticator, error)
 	// VerifyRegistration verifies an answer that ParseRegistration returned, and
 	// returns the new authenticator without UserID and Created. Its Name, if it
 	// is known, is the name of the product.
@@ -140,6 +145,9 @@ type WebAuthnExpectation struct {
 	// Algorithms and Attestation are fields of the provider, for registration.
 	Algorithms  []int
 	Attestation string
+	// DeviceBound is a field of the provider. It says that credentials that may be
+	// copied to other devices are refused.
+	DeviceBound bool
 }
 
 // LogValue keeps challenge and credential out of logs.

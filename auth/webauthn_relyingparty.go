@@ -2,6 +2,8 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,7 +34,10 @@ type RelyingParty struct {
 	// that is mounted there serves the list. From the list, browsers use origins
 	// with up to five different names; the name in https://app.example.com is
 	// example. Package auth/webauthn refuses more names at the start. If
-	// GetRelyingParty chooses a relying party with more, a warning is logged.
+	// GetRelyingParty chooses a relying party with more, a warning is logged. An app
+	// for Android that the site is connected with has the origin
+	// android:apk-key-hash: followed by the SHA-256 of its certificate in base64url,
+	// 43 characters; it is compared byte for byte and is in no list for browsers.
 	Origins []string
 }
 
@@ -46,6 +51,9 @@ func (rp RelyingParty) check() error {
 	}
 	single := !strings.Contains(rp.ID, ".") && rp.ID != "localhost"
 	for _, o := range rp.Origins {
+		if isAndroid(o) {
+			continue
+		}
 		u, err := url.Parse(o)
 		switch {
 		case err != nil || u.Host == "" || wire.OriginOf(u) != o || u.User != nil:
@@ -59,6 +67,19 @@ func (rp RelyingParty) check() error {
 		}
 	}
 	return nil
+}
+
+// isAndroid reports whether an origin is that of an app for Android.
+// https://developer.android.com/identity/sign-in/credential-manager
+func isAndroid(origin string) bool {
+	hash, ok := strings.CutPrefix(origin, "android:apk-key-hash:")
+	sum, err := base64.RawURLEncoding.Strict().DecodeString(hash)
+	return ok && err == nil && len(sum) == sha256.Size
+}
+
+// webOrigins are the origins of pages.
+func (rp RelyingParty) webOrigins() []string {
+	return slices.DeleteFunc(slices.Clone(rp.Origins), isAndroid)
 }
 
 func checkRelyingPartyID(id string) error {
@@ -88,7 +109,10 @@ func (e *engine) relyingParty(ctx context.Context, r *request, p *WebAuthn) (Rel
 		return rp, &Error{Type: ErrInvalidProvider, Message: "provider " + p.id(), Cause: err}
 	}
 	if rp.Name == "" {
-		_, rp.Name, _ = strings.Cut(rp.Origins[0], "://")
+		rp.Name = rp.ID
+		if web := rp.webOrigins(); len(web) > 0 {
+			_, rp.Name, _ = strings.Cut(web[0], "://")
+		}
 	}
 	return rp, nil
 }
@@ -168,7 +192,7 @@ func relatedOrigins(hr *http.Request, origin string, providers []Provider) *Resu
 			if rp.ID != host {
 				continue
 			}
-			for _, o := range rp.Origins {
+			for _, o := range rp.webOrigins() {
 				if !slices.Contains(list.Origins, o) {
 					list.Origins = append(list.Origins, o)
 				}

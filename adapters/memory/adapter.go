@@ -17,13 +17,14 @@ import (
 type Adapter struct{ *store }
 
 var (
-	_ adapter.Adapter            = Adapter{}
-	_ adapter.Sweeper            = Adapter{}
-	_ adapter.SignUps            = Adapter{}
-	_ adapter.AccountLists       = Adapter{}
-	_ adapter.SessionLists       = Adapter{}
-	_ adapter.AuthenticatorEdits = Adapter{}
-	_ adapter.TokenEdits         = Adapter{}
+	_ adapter.Adapter              = Adapter{}
+	_ adapter.Sweeper              = Adapter{}
+	_ adapter.SignUps              = Adapter{}
+	_ adapter.AccountLists         = Adapter{}
+	_ adapter.SessionLists         = Adapter{}
+	_ adapter.AuthenticatorEdits   = Adapter{}
+	_ adapter.AuthenticatorBackups = Adapter{}
+	_ adapter.TokenEdits           = Adapter{}
 )
 
 // New returns an adapter without records. It starts no goroutine.

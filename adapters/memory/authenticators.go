@@ -158,6 +158,21 @@ func (s *store) RenameAuthenticator(ctx context.Context, userID, credentialID, n
 	return copyAuthenticator(renamed), nil
 }
 
+// UpdateAuthenticatorBackup stores the backup flags of an authenticator.
+func (s *store) UpdateAuthenticatorBackup(ctx context.Context, credentialID string, backedUp bool, deviceType string) (*adapter.Authenticator, error) {
+	if err := begin(ctx, "update authenticator backup"); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a, ok := s.authenticators[credentialID]
+	if !ok {
+		return nil, fmt.Errorf("memory: update authenticator backup: %w", adapter.ErrNotFound)
+	}
+	a.CredentialBackedUp, a.CredentialDeviceType = backedUp, strings.Clone(deviceType)
+	return copyAuthenticator(a), nil
+}
+
 // ownedAuthenticator returns the user and the user's authenticator, or nil. The
 // caller holds the lock.
 func (s *store) ownedAuthenticator(userID, credentialID string) (*user, *adapter.Authenticator) {

@@ -151,6 +151,15 @@ type AuthenticatorEdits interface {
 	TouchAuthenticator(ctx context.Context, credentialID string, from, to int64, used time.Time) (*Authenticator, error)
 }
 
+// AuthenticatorBackups stores the backup flags of authenticators. An adapter
+// without it keeps the flags of the registration.
+type AuthenticatorBackups interface {
+	// UpdateAuthenticatorBackup sets CredentialBackedUp and CredentialDeviceType of
+	// an authenticator, and nothing else, and returns the record. An absent
+	// authenticator is an error matching ErrNotFound.
+	UpdateAuthenticatorBackup(ctx context.Context, credentialID string, backedUp bool, deviceType string) (*Authenticator, error)
+}
+
 // TokenEdits ends pending sign-ins by e-mail.
 //
 // CLAUSES.md explains the [clauses] of the methods.

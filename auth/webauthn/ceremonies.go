@@ -32,6 +32,7 @@ var (
 	errAmbiguous    = errors.New("webauthn: a member of the client data occurs twice or is spelled in another case")
 	errFramed       = errors.New("webauthn: the page was in a frame of another site")
 	errBackup       = errors.New("webauthn: the credential is marked as backed up but not as eligible for backup")
+	errSyncable     = errors.New("webauthn: the credential may be copied to other devices, and only device-bound credentials are accepted")
 	errEligible     = errors.New("webauthn: the credential's eligibility for backup has changed since it was registered")
 	errKey          = errors.New("webauthn: the stored public key is not base64")
 	errRelyingParty = errors.New("webauthn: the credential is for another relying party ID")
@@ -79,34 +80,37 @@ func (*ceremonies) ParseRegistration(data []byte) (*auth.WebAuthnAnswer, error) 
 
 // VerifyAuthentication implements auth.WebAuthnCeremonies: steps 7 to 21 of
 // WebAuthn Level 3, section 7.2, except the step of the signature counter.
-func (*ceremonies) VerifyAuthentication(_ context.Context, a *auth.WebAuthnAnswer, want auth.WebAuthnExpectation, stored adapter.Authenticator) (int64, error) {
+func (*ceremonies) VerifyAuthentication(_ context.Context, a *auth.WebAuthnAnswer, want auth.WebAuthnExpectation, stored adapter.Authenticator) (*adapter.Authenticator, error) {
 	parsed, ok := a.Parsed.(*protocol.ParsedCredentialAssertionData)
 	if !ok {
-		return 0, errNotUs
+		return nil, errNotUs
 	}
 	key, err := base64.StdEncoding.DecodeString(stored.CredentialPublicKey)
 	if err != nil {
-		return 0, errKey
+		return nil, errKey
 	}
 	if err := checkLength(key); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if err := checkClient(&parsed.Response.CollectedClientData, parsed.Raw.AssertionResponse.ClientDataJSON, want); err != nil {
-		return 0, err
+		return nil, err
 	}
 	flags := parsed.Response.AuthenticatorData.Flags
 	if err := checkAuthenticator(&parsed.Response.AuthenticatorData, want); err != nil {
-		return 0, err
+		return nil, err
 	}
 	err = parsed.Verify(want.Challenge, want.RelyingParty.ID, "", want.RelyingParty.Origins, nil, nil,
 		protocol.TopOriginExplicitVerificationMode, false, want.UserVerified, true, key, protocol.SignaturePolicy{})
 	if err != nil {
-		return 0, refused(err)
+		return nil, refused(err)
 	}
-	if stored.CredentialDeviceType != "" && (stored.CredentialDeviceType == multiDevice) != flags.HasBackupEligible() {
-		return 0, errEligible
+	used := stored
+	used.Counter, used.CredentialBackedUp, used.CredentialDeviceType = int64(parsed.Response.AuthenticatorData.Counter), flags.HasBackupState(), deviceType(flags)
+	// The step is for relying parties whose policy depends on the flag.
+	if stored.CredentialDeviceType != "" && stored.CredentialDeviceType != used.CredentialDeviceType && want.Attestation != "" && want.Attestation != "none" {
+		return nil, errEligible
 	}
-	return int64(parsed.Response.AuthenticatorData.Counter), nil
+	return &used, nil
 }
 
 // The values of Authenticator.CredentialDeviceType.
@@ -114,6 +118,14 @@ const (
 	singleDevice = "singleDevice"
 	multiDevice  = "multiDevice"
 )
+
+// deviceType says whether a credential may have copies (Level 3, section 6.1.3).
+func deviceType(flags protocol.AuthenticatorFlags) string {
+	if flags.HasBackupEligible() {
+		return multiDevice
+	}
+	return singleDevice
+}
 
 // VerifyRegistration implements auth.WebAuthnCeremonies: steps 7 to 24 of
 // WebAuthn Level 3, section 7.1.
@@ -164,11 +176,8 @@ func (c *ceremonies) VerifyRegistration(ctx context.Context, a *auth.WebAuthnAns
 		CredentialPublicKey:  base64.StdEncoding.EncodeToString(data.CredentialPublicKey),
 		Counter:              int64(object.AuthData.Counter),
 		CredentialBackedUp:   flags.HasBackupState(),
-		CredentialDeviceType: singleDevice,
+		CredentialDeviceType: deviceType(flags),
 		Transports:           transports(parsed.Raw.AttestationResponse.Transports),
-	}
-	if flags.HasBackupEligible() {
-		made.CredentialDeviceType = multiDevice
 	}
 	if name, ok := productNames()[aaguid(data.AAGUID)]; ok {
 		made.Name = &name
@@ -219,6 +228,8 @@ func checkAuthenticator(d *protocol.AuthenticatorData, want auth.WebAuthnExpecta
 		return errUnverified
 	case d.Flags.HasBackupState() && !d.Flags.HasBackupEligible():
 		return errBackup
+	case want.DeviceBound && d.Flags.HasBackupEligible():
+		return errSyncable
 	}
 	return nil
 }

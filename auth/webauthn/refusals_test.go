@@ -66,7 +66,6 @@ var flaws = []flaw{
 	{name: "no user present", key: func(_ testing.TB, k *softkey.Key) { k.Flags &^= softkey.UP }, reason: "did not touch"},
 	{name: "no user verified", key: func(_ testing.TB, k *softkey.Key) { k.Flags &^= softkey.UV }, reason: "did not verify the user"},
 	{name: "backed up and can't be", key: func(_ testing.TB, k *softkey.Key) { k.Flags &^= softkey.BE }, reason: "backed up"},
-	{name: "can be backed up since lately", key: func(_ testing.TB, k *softkey.Key) { k.Flags ^= softkey.BE | softkey.BS }, reason: "has changed", only: "authenticate"},
 	{name: "origin of another site", client: func(c *softkey.Client) { c.Origin = "https://evil.example" }, reason: "origin"},
 	{name: "origin with http", client: func(c *softkey.Client) { c.Origin = "http://app.example.com" }, reason: "origin"},
 	{name: "origin with a port", client: func(c *softkey.Client) { c.Origin = origin + ":8443" }, reason: "origin"},
@@ -482,6 +481,76 @@ func (r *reply) wantLocation(t testing.TB, want string) {
 	if got := r.location(); got != want {
 		t.Errorf("the browser is sent to %q (status %d), want %q", got, r.StatusCode, want)
 	}
+}
+
+// TestBackupEligibilityChanges: a passkey that has become one that may be copied,
+// or that may not be copied any more, signs in, unless the site requires an
+// attestation or device-bound credentials. A backup of a credential that can't
+// have one is refused.
+func TestBackupEligibilityChanges(t *testing.T) {
+	const present = softkey.UP | softkey.UV
+	deviceBound := webauthn.With(func(p *auth.WebAuthn) { p.DeviceBound = true })
+	for name, c := range map[string]struct {
+		before, after byte
+		option        webauthn.Option
+		ok            bool
+		events        int
+		stored        string
+	}{
+		"eligible and backed up later":    {present, present | softkey.BE | softkey.BS, nil, true, 1, "multiDevice"},
+		"eligible later":                  {present, present | softkey.BE, nil, true, 1, "multiDevice"},
+		"no longer eligible":              {present | softkey.BE | softkey.BS, present, nil, true, 1, "singleDevice"},
+		"backed up later":                 {present | softkey.BE, present | softkey.BE | softkey.BS, nil, true, 0, "multiDevice"},
+		"backed up and not eligible":      {present, present | softkey.BS, nil, false, 0, "singleDevice"},
+		"device-bound and eligible later": {present, present | softkey.BE, deviceBound, false, 0, "singleDevice"},
+		"device-bound as before":          {present, present, deviceBound, true, 0, "singleDevice"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var events []auth.PasskeyBackupEvent
+			var options []webauthn.Option
+			if c.option != nil {
+				options = append(options, c.option)
+			}
+			s := newSite(t, func(c *auth.Config) {
+				c.Events.PasskeyBackup = func(_ context.Context, e auth.PasskeyBackupEvent) error { events = append(events, e); return nil }
+			}, options...)
+			b := newBrowser(t, s)
+			k := softkey.New(t, softkey.ES256)
+			k.Flags = c.before
+			b.wantDone(b.register(k, "ada@example.com"))
+			b.signOut()
+			k.Flags = c.after
+			res := b.signIn(k)
+			if c.ok {
+				b.wantDone(res)
+			} else {
+				b.wantRefused(res, "refused")
+			}
+			if len(events) != c.events || c.events == 1 && (events[0].Syncable != (c.after&softkey.BE != 0) || events[0].BackedUp != (c.after&softkey.BS != 0) || events[0].Request == nil || events[0].CredentialID == "") {
+				t.Errorf("events %+v", events)
+			}
+			got := s.authenticatorsOf(t, "ada@example.com")[0]
+			if got.CredentialDeviceType != c.stored || got.Name != nil {
+				t.Errorf("stored %+v, want %s", got, c.stored)
+			}
+			if c.ok { // and the next time nothing has changed
+				b.signOut()
+				b.wantDone(b.signIn(k))
+				if len(events) != c.events {
+					t.Errorf("%d events", len(events))
+				}
+			}
+		})
+	}
+	t.Run("registration of a device-bound credential", func(t *testing.T) {
+		s := newSite(t, nil, deviceBound)
+		k := softkey.New(t, softkey.ES256)
+		k.Flags = present | softkey.BE
+		b := newBrowser(t, s)
+		b.wantRefused(b.register(k, "ada@example.com"), "refused")
+		k.Flags = present
+		b.wantDone(b.register(k, "ada@example.com"))
+	})
 }
 
 // TestCounters: a signature counter must rise, unless it is always zero.

@@ -25,7 +25,9 @@ func checkOrigins(list []auth.RelyingParty) error {
 			labels[rp.ID] = map[string]bool{}
 		}
 		for _, origin := range rp.Origins {
-			labels[rp.ID][originLabel(origin)] = true
+			if !strings.HasPrefix(origin, "android:") { // it is in no list for browsers
+				labels[rp.ID][originLabel(origin)] = true
+			}
 		}
 		if n := len(labels[rp.ID]); n > maxOriginLabels {
 			return fmt.Errorf("the relying party %q has origins with %d different names, such as example in https://app.example.com; browsers accept the first %d and ignore the others",

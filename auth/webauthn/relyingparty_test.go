@@ -39,6 +39,41 @@ func TestParentDomain(t *testing.T) {
 	shop.wantSession("ada@example.com")
 }
 
+// TestAndroidOrigins: the origin of an app that is configured is accepted, byte
+// for byte, and is in no list for browsers.
+func TestAndroidOrigins(t *testing.T) {
+	const app = "android:apk-key-hash:MRIGshcjRjb2Gy1GWAHR0GwguBktJ45VmRLsNX33RJg"
+	s := newSite(t, nil, parties(auth.RelyingParty{ID: "app.example.com", Origins: []string{app, origin}}))
+	b := newBrowser(t, s)
+	k := softkey.New(t, softkey.ES256)
+	b.wantDone(b.register(k, "ada@example.com"))
+	b.signOut()
+	for given, ok := range map[string]bool{
+		app: true, strings.Replace(app, "MRIG", "AAAA", 1): false, app + "=": false, strings.ToLower(app): false,
+		"android:apk-key-hash:": false, "ios:bundle-id:MRIGshcjRjb2Gy1GWAHR0GwguBktJ45VmRLsNX33RJg": false,
+	} {
+		res := b.finish("authenticate", k.Authenticate(t, b.options("action=authenticate").Options, softkey.Client{Origin: given}))
+		if !ok {
+			b.wantRefused(res, "refused")
+			continue
+		}
+		b.wantDone(res)
+		b.signOut()
+	}
+	if list := b.get("/.well-known/webauthn").body; strings.Contains(list, "android") || !strings.Contains(list, origin) {
+		t.Errorf("the list for browsers is %s", list)
+	}
+	for _, wrong := range []string{"android:apk-key-hash:short", app + "A", "android:apk-key-hash-sha512:" + app[21:]} {
+		_, err := auth.New(auth.Config{
+			URL: origin, Secret: []string{strings.Repeat("s", 32)}, Adapter: memory.New(), Experimental: auth.Experimental{EnableWebAuthn: true},
+			Providers: []auth.Provider{webauthn.Passkey(parties(auth.RelyingParty{ID: "app.example.com", Origins: []string{origin, wrong}}))},
+		})
+		if err == nil {
+			t.Errorf("New accepts the origin %s", wrong)
+		}
+	}
+}
+
 // TestSeveralRelyingParties: one handler serves several sites, each with its
 // own passkeys. A host that is not configured gets none, with any Host header.
 func TestSeveralRelyingParties(t *testing.T) {
