@@ -164,7 +164,7 @@ lint:
 
 ## demo: a small site that signs people in, on this machine
 demo:
-	@go run ./examples/demo
+	@GATEHOUSE_DEVPROVIDER=on go run ./examples/demo
 
 browser:
 	@.ci/setup-browser

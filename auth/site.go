@@ -76,13 +76,20 @@ func (s *site) sameOrigin(hr *http.Request) error {
 	return nil
 }
 
+// FromThisMachine reports whether a request comes from a program on this
+// machine, under whatever Host header, and not through a proxy. Any header that
+// only proxies send makes a request one from elsewhere, such as X-Forwarded-For,
+// Via or a name that ends with Client-IP, unless such headers name the client and
+// every address and host in them is of this machine.
+func FromThisMachine(r *http.Request) bool { return wire.FromThisMachine(r) }
+
 // trusts returns an error if the origin of a request may not be used.
 func (s *site) trusts(hr *http.Request, origin string) error {
 	if s.trustHost != nil && *s.trustHost || s.origin != "" {
 		return nil
 	}
 	if s.trustsLoopback && wire.IsLoopback(origin) {
-		if wire.FromLoopback(hr) {
+		if wire.FromThisMachine(hr) {
 			return nil
 		}
 		return &Error{Type: ErrUntrustedHost, Message: "the Host header names this machine, but the request comes from another: set Config.URL (AUTH_URL)"}

@@ -1,10 +1,21 @@
 package main
 
 import (
+	"os"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/gatehouse-go/gatehouse/examples/devprovider"
 )
+
+// TestMain turns the development provider on.
+func TestMain(m *testing.M) {
+	if err := os.Setenv(devprovider.Switch, "on"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // TestDemoInABrowser uses the demonstration as a person would, in headless
 // Chromium, with scripts and without them.

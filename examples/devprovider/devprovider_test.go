@@ -9,6 +9,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,14 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 )
+
+// TestMain turns the development provider on.
+func TestMain(m *testing.M) {
+	if err := os.Setenv(Switch, "on"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 var grace = Person{ID: "grace", Name: "Grace Hopper", Email: "grace@example.com", Picture: "https://example.com/grace.png"}
 
@@ -130,6 +139,11 @@ func TestOtherMachinesAreRefused(t *testing.T) {
 		"for another host (DNS rebinding)":   func(r *http.Request) { r.Host = "rebound.example.com:3000" },
 		"through a proxy":                    func(r *http.Request) { r.Header.Set("X-Forwarded-For", "192.0.2.1") },
 		"through a proxy with RFC 7239":      func(r *http.Request) { r.Header.Set("Forwarded", "for=192.0.2.1") },
+		"through a proxy with one address":   func(r *http.Request) { r.Header.Set("X-Real-IP", "192.0.2.1") },
+		"through a proxy of a cloud":         func(r *http.Request) { r.Header.Set("Fly-Client-IP", "192.0.2.1") },
+		"through a proxy that names itself":  func(r *http.Request) { r.Header.Set("Via", "1.1 proxy") },
+		"through a proxy for another host":   func(r *http.Request) { r.Header.Set("X-Forwarded-Host", "app.example.com") },
+		"made in no connection":              func(r *http.Request) { r.RemoteAddr = "" },
 		"with an address that can't be read": func(r *http.Request) { r.RemoteAddr = "@" },
 	} {
 		for _, target := range []string{"/dev/authorize?" + request().Encode(), "/dev/token", "/dev/userinfo", "/dev/jwks"} {
@@ -138,6 +152,28 @@ func TestOtherMachinesAreRefused(t *testing.T) {
 			if got := serve(p, r); got.Code != http.StatusForbidden {
 				t.Errorf("a request %s for %s: status %d, want 403", name, target, got.Code)
 			}
+		}
+	}
+}
+
+// TestOwnProxyIsNoStranger: a proxy of the developer, for the same machine, may
+// stand in front.
+func TestOwnProxyIsNoStranger(t *testing.T) {
+	r := local(http.MethodGet, "/dev/jwks", nil)
+	r.Header.Set("X-Forwarded-For", "127.0.0.1")
+	r.Header.Set("X-Forwarded-Proto", "http")
+	r.Header.Set("X-Forwarded-Host", "localhost:5173")
+	if got := serve(newProvider(t), r); got.Code != http.StatusOK {
+		t.Errorf("status %d, want 200", got.Code)
+	}
+}
+
+// TestSwitch: without the switch nobody gets a provider.
+func TestSwitch(t *testing.T) {
+	for value, on := range map[string]bool{"": false, "off": false, "1": false, "on": true} {
+		t.Setenv(Switch, value)
+		if _, err := New("http://localhost:3000/dev", callback); (err == nil) != on || err != nil && !strings.Contains(err.Error(), Switch) {
+			t.Errorf("%s=%s: %v", Switch, value, err)
 		}
 	}
 }

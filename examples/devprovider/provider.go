@@ -2,9 +2,9 @@
 // site on this machine. It shows a few invented persons, and the visitor picks
 // one.
 //
-// It checks nobody's identity. It therefore works only on a loopback host, and
-// answers no request that comes from another machine, through a proxy, or under
-// another host name. In all other respects it follows OpenID Connect:
+// It checks nobody's identity. It therefore works only if the environment has
+// the switch that New names, only on a loopback host, and answers no request that
+// comes from another machine, through a proxy, or under another host name. In all other respects it follows OpenID Connect:
 // discovery, the code flow with PKCE, nonce, and codes that are valid once and
 // for one minute. New makes the keys and the client secret, so a sign-in that
 // is in progress does not survive a restart.
@@ -20,6 +20,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +33,10 @@ import (
 // ID is the ID of the provider that OAuth returns. It is the last segment of
 // the callback URL.
 const ID = "development"
+
+// Switch is the name of the environment variable that turns the provider on. Its
+// value must be on.
+const Switch = "GATEHOUSE_DEVPROVIDER"
 
 const (
 	codeLifetime  = time.Minute
@@ -67,8 +72,13 @@ type Provider struct {
 // New makes a provider with one client. The issuer is the URL that the provider
 // is mounted at, such as http://localhost:3000/dev; redirectURI is the callback
 // URL of the client, such as http://localhost:3000/auth/callback/development.
-// Both must be on a loopback host.
+// Both must be on a loopback host. The environment must have
+// GATEHOUSE_DEVPROVIDER=on, which no other machine than a developer's should
+// have.
 func New(issuer, redirectURI string, people ...Person) (*Provider, error) {
+	if os.Getenv(Switch) != "on" {
+		return nil, errors.New("devprovider: anybody can sign in as anybody with the development provider; on the machine of a developer, set " + Switch + "=on")
+	}
 	issuer = strings.TrimSuffix(issuer, "/")
 	u, err := loopbackURL(issuer)
 	if err != nil {
@@ -127,9 +137,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // local reports whether a request comes from this machine, directly and under
 // the host name of the issuer.
 func (p *Provider) local(r *http.Request) bool {
-	from, _, err := net.SplitHostPort(r.RemoteAddr)
-	return err == nil && isLoopback(from) && r.Host == p.host &&
-		r.Header.Get("Forwarded") == "" && r.Header.Get("X-Forwarded-For") == ""
+	return r.RemoteAddr != "" && r.Host == p.host && auth.FromThisMachine(r)
 }
 
 // metadata serves OpenID Connect Discovery 1.0 section 3.

@@ -8,6 +8,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,14 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 	"github.com/gatehouse-go/gatehouse/examples/devprovider"
 )
+
+// TestMain turns the development provider on.
+func TestMain(m *testing.M) {
+	if err := os.Setenv(devprovider.Switch, "on"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 const secret = "a random text of 32 characters .."
 

@@ -4,13 +4,23 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/examples/devprovider"
 	"github.com/gatehouse-go/gatehouse/examples/internal/chromium"
 	"github.com/gatehouse-go/gatehouse/examples/internal/frontend"
 )
+
+// TestMain turns the development provider on.
+func TestMain(m *testing.M) {
+	if err := os.Setenv(devprovider.Switch, "on"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // TestInteropReact signs in and out with the real next-auth/react in Chromium.
 func TestInteropReact(t *testing.T) {

@@ -1,7 +1,7 @@
 // React is a page in React that signs in and out with next-auth/react.
 // Gatehouse takes the place of Next.js. Build the page first:
 //
-//	cd examples/react && npm ci && npx vite build && go run .
+//	cd examples/react && npm ci && npx vite build && GATEHOUSE_DEVPROVIDER=on go run .
 package main
 
 import (

@@ -2,12 +2,22 @@ package main
 
 import (
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/gatehouse-go/gatehouse/examples/devprovider"
 	"github.com/gatehouse-go/gatehouse/examples/internal/chromium"
 	"github.com/gatehouse-go/gatehouse/examples/internal/frontend"
 )
+
+// TestMain turns the development provider on.
+func TestMain(m *testing.M) {
+	if err := os.Setenv(devprovider.Switch, "on"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // TestInteropSvelteKit signs in and out with the real @auth/sveltekit/client in
 // Chromium. That client sends no CSRF token.

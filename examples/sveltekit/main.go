@@ -2,7 +2,7 @@
 // @auth/sveltekit/client. Gatehouse takes the place of a server in Node. Build
 // the page first:
 //
-//	cd examples/sveltekit && npm ci && npx vite build && go run .
+//	cd examples/sveltekit && npm ci && npx vite build && GATEHOUSE_DEVPROVIDER=on go run .
 package main
 
 import (

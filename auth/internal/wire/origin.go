@@ -33,41 +33,6 @@ func IsLoopback(origin string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
-// FromLoopback reports whether a request comes from a program on this machine,
-// and not through a proxy that forwards the requests of others. The Host header
-// alone proves nothing: anybody can send it. A request without RemoteAddr was
-// made in this process.
-func FromLoopback(hr *http.Request) bool {
-	if hr.RemoteAddr != "" && !loopbackAddress(hr.RemoteAddr) || len(hr.Header["Forwarded"]) > 0 {
-		return false
-	}
-	for _, host := range hr.Header["X-Forwarded-Host"] {
-		if !IsLoopback("http://" + host) {
-			return false
-		}
-	}
-	for _, name := range []string{"X-Forwarded-For", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip"} {
-		for _, list := range hr.Header[name] {
-			for address := range strings.SplitSeq(list, ",") {
-				if !loopbackAddress(strings.TrimSpace(address)) {
-					return false
-				}
-			}
-		}
-	}
-	return true
-}
-
-// loopbackAddress reports whether an IP address, which may have a port, is a
-// loopback address.
-func loopbackAddress(address string) bool {
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		address = host
-	}
-	ip := net.ParseIP(strings.Trim(address, "[]"))
-	return ip != nil && ip.IsLoopback()
-}
-
 // OriginOf is the origin of a URL: scheme, host, and the port unless it is the
 // default port of the scheme.
 func OriginOf(u *url.URL) string {
