@@ -76,7 +76,7 @@ func commonPromises() map[string]promise {
 			compiledUISite(w)
 			for _, path := range []string{
 				"/admin", "/admin/", "//admin", "/./admin", "/x/../admin", "/%61dmin", "/ADMIN", "/admin%2Fusers", "/x%2F..%2Fadmin", "/admin/..%2Fx",
-				"/x/..//admin", "/admin//", "/admin?", "/admin%2f", "/%2Fadmin", "/%41dmin",
+				"/x/..//admin", "/admin//", "/admin?", "/admin%2f", "/%2Fadmin", "/%41dmin", "/admin#x", "/admin#", "/x#/../admin", `/x\\..\\admin`, "/admin%23x", "/admin%3Fx", "/admin;x", `/admin%5Cx`,
 			} {
 				if status := w.raw(w.prefix + path); status == http.StatusOK {
 					w.Errorf("%s gets by the guard", path)

@@ -3,6 +3,7 @@ package frameworks
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -35,21 +36,25 @@ func newPaths(list []string) (*paths, error) {
 
 // match reports whether a path, decoded once, is guarded: whether a router
 // could read it as one of the paths or as a path below one. Routers treat empty
-// segments, dots and the case of letters differently, and some route by the
-// path before it was decoded. A path is therefore guarded if any step through
-// its segments reaches one of the paths.
+// segments, dots and the case of letters differently, some route by the path
+// before it was decoded, and some end a path or a segment at a sign such as #. A
+// path is therefore guarded if any step through its segments reaches one of the
+// paths.
 func (p *paths) match(path string) bool {
 	var at []string
 	if p.guards(at) {
 		return true
 	}
-	for s := range strings.SplitSeq(path, "/") {
+	for s := range strings.SplitSeq(strings.ReplaceAll(path, `\`, "/"), "/") {
 		switch s {
 		case "", ".":
 			continue
 		case "..":
 			at = at[:max(len(at)-1, 0)]
 		default:
+			if i := strings.IndexAny(s, "#?;\x00"); i >= 0 && p.guards(append(slices.Clone(at), s[:i])) {
+				return true
+			}
 			at = append(at, s)
 		}
 		if p.guards(at) {
@@ -58,6 +63,11 @@ func (p *paths) match(path string) bool {
 	}
 	return false
 }
+
+// ambiguous reports whether a request target has a sign that no path has (RFC
+// 3986 section 3.3), and at which some readers end the path: net/http keeps # in
+// the path, and fasthttp does not.
+func ambiguous(target string) bool { return strings.ContainsAny(target, "#\\") }
 
 func (p *paths) guards(at []string) bool {
 next:

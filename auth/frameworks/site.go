@@ -110,6 +110,10 @@ func (s *site) loaded(w http.ResponseWriter, r *http.Request) (*auth.Handler, *h
 // refuse answers the others.
 func (s *site) protect(paths *paths, next http.Handler, refuse func(*auth.Handler, http.ResponseWriter, *http.Request)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if ambiguous(r.RequestURI) {
+			http.Error(w, "Bad request.", http.StatusBadRequest)
+			return
+		}
 		if !paths.match(r.URL.Path) && !paths.match(wholePath(r)) {
 			next.ServeHTTP(w, r)
 			return
@@ -117,8 +121,10 @@ func (s *site) protect(paths *paths, next http.Handler, refuse func(*auth.Handle
 		h, r, ok := s.loaded(w, r)
 		switch {
 		case !ok:
-		case signedIn(r.Context()) || h.Serves(r) || h.IsSignInPage(r):
+		case signedIn(r.Context()) || h.IsSignInPage(r) && !h.Serves(r):
 			next.ServeHTTP(w, r)
+		case h.Serves(r): // a route of the core needs no sign-in, and only the core answers it
+			h.ServeHTTP(w, r)
 		default:
 			refuse(h, w, r)
 		}

@@ -49,7 +49,11 @@ func newSite(config auth.Config) (http.Handler, error) {
 		_ = home(session).Render(r.Context(), w)
 	})
 	mux.HandleFunc("GET /private", func(w http.ResponseWriter, r *http.Request) {
-		session, _ := ui.Session(r.Context()) // protect has checked the session
+		session, err := ui.Session(r.Context())
+		if err != nil || session == nil { // protect has checked the session
+			auth.Unavailable(w, r)
+			return
+		}
 		_ = secret(session).Render(r.Context(), w)
 	})
 	mux.HandleFunc("POST /signin", ui.SignIn)

@@ -55,7 +55,11 @@ func home(w http.ResponseWriter, r *http.Request) {
 }
 
 func private(w http.ResponseWriter, r *http.Request) {
-	session, _ := auth.FromContext(r.Context()) // Require has checked the session
+	session, err := auth.FromContext(r.Context())
+	if err != nil || session.User == nil { // Require has checked the session
+		http.Error(w, "Sign in first.", http.StatusUnauthorized)
+		return
+	}
 	_, _ = w.Write([]byte("For " + session.User.Name + " only."))
 }
 

@@ -43,7 +43,10 @@ func newSite(config auth.Config) (http.Handler, error) {
 		return page.Execute(c.Response(), session)
 	})
 	e.GET("/private", func(c echo.Context) error {
-		session, _ := ui.Session(c.Request().Context()) // protect has checked the session
+		session, err := ui.Session(c.Request().Context())
+		if err != nil || session == nil { // protect has checked the session
+			return echo.ErrUnauthorized
+		}
 		return c.String(http.StatusOK, "For "+session.User.Name+" only.")
 	})
 	e.POST("/signin", echo.WrapHandler(http.HandlerFunc(ui.SignIn)))

@@ -7,6 +7,8 @@ import (
 	"html/template"
 	"log"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/gofiber/fiber/v3"
 	"github.com/gofiber/fiber/v3/middleware/adaptor"
@@ -44,30 +46,71 @@ func newSite(config auth.Config) (*fiber.App, error) {
 		return page.Execute(c, session)
 	})
 	app.Get("/private", func(c fiber.Ctx) error {
-		session, _ := ui.Session(c.Context()) // protect has checked the session
+		session, err := ui.Session(c.Context())
+		if err != nil || session == nil { // protect has checked the session
+			return fiber.ErrUnauthorized
+		}
 		return c.SendString("For " + session.User.Name + " only.")
 	})
-	app.Post("/signin", adaptor.HTTPHandlerFunc(ui.SignIn))
-	app.Post("/signout", adaptor.HTTPHandlerFunc(ui.SignOut))
+	app.Post("/signin", adapt(final(ui.SignIn)))
+	app.Post("/signout", adapt(final(ui.SignOut)))
 	return app, nil
+}
+
+// final makes a hook of a handler that answers every request.
+func final(h http.HandlerFunc) func(http.Handler) http.Handler {
+	return func(http.Handler) http.Handler { return h }
 }
 
 // adapt turns a hook into a handler of fiber. The session is then in
 // c.Context().
 func adapt(hook func(http.Handler) http.Handler) fiber.Handler {
 	return func(c fiber.Ctx) error {
+		if strings.ContainsAny(c.OriginalURL(), `#\`) { // fiber ends the path there, net/http does not
+			return fiber.ErrBadRequest
+		}
+		path, err := url.PathUnescape(c.Path())
+		if err != nil {
+			return fiber.ErrBadRequest
+		}
+		raw := string(c.Request().Header.RawHeaders())
 		passed := false
 		h := hook(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			passed = true
 			c.SetContext(r.Context())
 		}))
-		err := adaptor.HTTPHandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			h.ServeHTTP(w, r.WithContext(c.Context())) // the context has the session that an earlier hook has loaded
+		err = adaptor.HTTPHandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r = r.WithContext(c.Context())             // the context has the session that an earlier hook has loaded
+			r.URL.Path, r.URL.RawPath = path, c.Path() // the path by which fiber chooses the route
+			setCookies(r.Header, raw)
+			h.ServeHTTP(w, r)
 		})(c)
 		if err != nil || !passed {
 			return err
 		}
 		return c.Next()
+	}
+}
+
+// setCookies replaces the cookies by those of the raw header, without those that
+// have no name. The adaptor turns the cookie "=__Host-a=b", which a sibling
+// subdomain can set, into a cookie with the name __Host-a.
+func setCookies(header http.Header, raw string) {
+	header.Del("Cookie")
+	var named []string
+	for line := range strings.SplitSeq(raw, "\n") {
+		name, value, _ := strings.Cut(line, ":")
+		if !strings.EqualFold(name, "Cookie") {
+			continue
+		}
+		for cookie := range strings.SplitSeq(value, ";") {
+			if name, _, ok := strings.Cut(strings.TrimSpace(cookie), "="); ok && name != "" {
+				named = append(named, strings.TrimSpace(cookie))
+			}
+		}
+	}
+	if named != nil {
+		header.Set("Cookie", strings.Join(named, "; "))
 	}
 }
 

@@ -1,8 +1,14 @@
 package main
 
 import (
+	"bufio"
+	"encoding/json"
+	"io"
 	"log/slog"
 	"net"
+	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,7 +20,14 @@ import (
 
 func visit(t *testing.T) *visitor.Visitor {
 	t.Helper()
-	site, err := newSite(auth.Config{Secret: []string{strings.Repeat("router-secret", 3)}, Logger: slog.New(slog.DiscardHandler)})
+	return visitor.New(t, "http://"+serve(t, auth.Config{}))
+}
+
+// serve starts the site and returns its address.
+func serve(t *testing.T, config auth.Config) string {
+	t.Helper()
+	config.Secret, config.Logger = []string{strings.Repeat("router-secret", 3)}, slog.New(slog.DiscardHandler)
+	site, err := newSite(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +45,71 @@ func visit(t *testing.T) *visitor.Visitor {
 			t.Error(err)
 		}
 	})
-	return visitor.New(t, "http://"+listener.Addr().String())
+	return listener.Addr().String()
+}
+
+// ask sends a request as it stands and returns status and body.
+func ask(t *testing.T, address, request string) (*http.Response, string) {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, strings.ReplaceAll(request, "\n", "\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(body)
+}
+
+// TestGuardSeesThePathOfTheRouter: no spelling of a guarded path gets past the
+// guard, and the site goes on.
+func TestGuardSeesThePathOfTheRouter(t *testing.T) {
+	address := serve(t, auth.Config{})
+	for _, target := range []string{
+		"/private", "/private/", "//private", "/x/../private", "/PRIVATE", "/%70rivate", "/./private", "/private?x", "/private/x",
+		"/private#x", "/private#", "/private#/../x", "/PRIVATE/#", "/x#/private", "/private\\x", "/private%23x", "/private;x", "http://localhost/private", "http://localhost/private#x",
+	} {
+		res, body := ask(t, address, "GET "+target+" HTTP/1.1\nHost: localhost\nConnection: close\n\n")
+		if res.StatusCode == http.StatusOK || strings.Contains(body, "only.") {
+			t.Errorf("%s: status %d, %s", target, res.StatusCode, body)
+		}
+	}
+	for _, target := range []string{"/", "/?x=%23", "/auth/csrf"} { // the site goes on, and pages without a guard need nobody
+		if res, _ := ask(t, address, "GET "+target+" HTTP/1.1\nHost: localhost\nConnection: close\n\n"); res.StatusCode != http.StatusOK {
+			t.Errorf("%s: status %d", target, res.StatusCode)
+		}
+	}
+}
+
+// TestCookieWithoutAName: a cookie without a name, which a sibling subdomain can
+// set, is not read as the cookie that its value spells.
+func TestCookieWithoutAName(t *testing.T) {
+	address := serve(t, auth.Config{URL: "https://app.example.com"})
+	const head = "Host: app.example.com\nConnection: close\nSec-Fetch-Site: same-site\nOrigin: https://evil.example.com\n"
+	res, body := ask(t, address, "GET /auth/csrf HTTP/1.1\n"+head+"\n")
+	var token struct{ CSRFToken string }
+	if err := json.Unmarshal([]byte(body), &token); err != nil || len(res.Cookies()) == 0 {
+		t.Fatal(body, err)
+	}
+	planted := res.Cookies()[0].Name + "=" + res.Cookies()[0].Value
+	form := url.Values{"csrfToken": {token.CSRFToken}, "username": {"ada"}, "password": {"lovelace"}}.Encode()
+	for cookie, ok := range map[string]bool{planted: true, "a=b; " + planted: true, "=" + planted: false, "==" + planted: false, "a=b; =" + planted: false} {
+		res, _ := ask(t, address, "POST /auth/callback/credentials HTTP/1.1\n"+head+"Content-Type: application/x-www-form-urlencoded\nCookie: "+cookie+
+			"\nContent-Length: "+strconv.Itoa(len(form))+"\n\n"+form)
+		if signedIn := strings.Contains(strings.Join(res.Header["Set-Cookie"], " "), "session-token="); signedIn != ok {
+			t.Errorf("Cookie: %.30s…: signed in %v, want %v (%d to %s)", cookie, signedIn, ok, res.StatusCode, res.Header.Get("Location"))
+		}
+	}
 }
 
 func TestSite(t *testing.T) { visit(t).SignInAndOut("For Ada only.") }

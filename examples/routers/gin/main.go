@@ -45,7 +45,11 @@ func newSite(config auth.Config) (http.Handler, error) {
 		c.HTML(http.StatusOK, "home", session)
 	})
 	g.GET("/private", func(c *gin.Context) {
-		session, _ := ui.Session(c.Request.Context()) // protect has checked the session
+		session, err := ui.Session(c.Request.Context())
+		if err != nil || session == nil { // protect has checked the session
+			c.AbortWithStatus(http.StatusUnauthorized)
+			return
+		}
 		c.String(http.StatusOK, "For %s only.", session.User.Name)
 	})
 	g.POST("/signin", gin.WrapF(ui.SignIn))
