@@ -2,6 +2,7 @@ package frameworks_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"html/template"
 	"net/http"
@@ -96,7 +97,7 @@ func compiledUIPromises() map[string]promise {
 			}
 			w.post(w.prefix+"/signin", "providerId", "pass", "password", "lovelace", "redirectTo", "/to").wantRedirect("/to")
 			w.submit(w.prefix+"/signin", []string{"Origin", w.origin, "Referer", w.origin + "/from"}, "providerId", "pass", "password", "lovelace").wantRedirect("/from")
-			w.post(w.prefix+"/signin", "providerId", "pass", "password", "lovelace").wantRedirect("/")
+			w.post(w.prefix+"/signin", "providerId", "pass", "password", "lovelace").wantRedirect(cmp.Or(w.prefix, "/"))
 		}},
 		"CU-06": {proof: func(w *world) {
 			c, base := compiledUISite(w)
@@ -119,7 +120,7 @@ func compiledUIPromises() map[string]promise {
 			_, base := compiledUISite(w)
 			w.signedIn().post(w.prefix+"/signout", "redirectTo", "/bye").wantRedirect("/bye")
 			w.wantSession(base, false)
-			w.signedIn().post(w.prefix + "/signout").wantRedirect("/")
+			w.signedIn().post(w.prefix + "/signout").wantRedirect(cmp.Or(w.prefix, "/"))
 			w.wantSession(base, false)
 		}},
 		"CU-08": {proof: func(w *world) {

@@ -2,6 +2,7 @@ package frameworks
 
 import (
 	"container/list"
+	"context"
 	"errors"
 	"net/http"
 	"sync"
@@ -43,56 +44,70 @@ type lazyHandlers struct {
 	mu    sync.Mutex
 	known map[string]*lazyHandler
 	used  list.List // of *lazyHandler, the most recently used first
+	// compiling are the configurations that are being compiled. They displace no
+	// other until they are there: a key that no configuration has costs nobody
+	// theirs.
+	compiling map[string]*lazyHandler
 }
 
 type lazyHandler struct {
 	key     string
 	at      *list.Element
-	compile sync.Mutex // held during compilation
+	done    chan struct{} // closed when handler and err are there
 	handler *auth.Handler
+	err     error
 }
 
 func (l *lazyHandlers) handler(r *http.Request) (*auth.Handler, error) {
-	entry := l.entry(l.source.key(r))
-	entry.compile.Lock()
-	defer entry.compile.Unlock()
-	if entry.handler != nil {
+	entry, mine := l.entry(l.source.key(r))
+	if !mine {
+		select {
+		case <-entry.done:
+		case <-r.Context().Done():
+			return nil, context.Cause(r.Context())
+		}
+		if entry.err != nil { // it was another request's
+			return l.handler(r)
+		}
 		return entry.handler, nil
 	}
-	h, err := l.compiled(r)
-	if err != nil {
-		l.forget(entry)
-		return nil, err
-	}
-	entry.handler = h
-	return h, nil
+	defer l.finish(entry) // also if a function of the application panics
+	entry.err = errors.New("the configuration was not compiled")
+	entry.handler, entry.err = l.compiled(r)
+	return entry.handler, entry.err
 }
 
-// entry returns the entry of a key. If there are more than maxLazy entries, it
-// removes the least recently used one.
-func (l *lazyHandlers) entry(key string) *lazyHandler {
+// entry returns the entry of a key, and whether the caller is to compile it.
+func (l *lazyHandlers) entry(key string) (entry *lazyHandler, mine bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if entry, ok := l.known[key]; ok {
 		l.used.MoveToFront(entry.at)
-		return entry
+		return entry, false
 	}
-	entry := &lazyHandler{key: key}
+	if entry, ok := l.compiling[key]; ok {
+		return entry, false
+	}
+	entry = &lazyHandler{key: key, done: make(chan struct{})}
+	l.compiling[key] = entry
+	return entry, true
+}
+
+// finish keeps an entry that was compiled. If there are then more than maxLazy,
+// it removes the least recently used one. An entry that failed is not kept.
+func (l *lazyHandlers) finish(entry *lazyHandler) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.compiling, entry.key)
+	close(entry.done)
+	if entry.err != nil {
+		return
+	}
 	entry.at = l.used.PushFront(entry)
-	l.known[key] = entry
+	l.known[entry.key] = entry
 	if len(l.known) > maxLazy {
 		oldest := l.used.Remove(l.used.Back()).(*lazyHandler) //nolint:forcetypeassert // nothing else is in the list
 		delete(l.known, oldest.key)
-	}
-	return entry
-}
-
-func (l *lazyHandlers) forget(entry *lazyHandler) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.known[entry.key] == entry {
-		l.used.Remove(entry.at)
-		delete(l.known, entry.key)
 	}
 }
 

@@ -41,7 +41,7 @@ func newSite(config auth.Config, lazy *LazyConfig, onError *ErrorHandler, comple
 		if lazy.key == nil || lazy.config == nil {
 			return nil, errors.New("frameworks: Lazy needs both of its functions")
 		}
-		s.lazy = &lazyHandlers{source: lazy, complete: complete, known: map[string]*lazyHandler{}}
+		s.lazy = &lazyHandlers{source: lazy, complete: complete, known: map[string]*lazyHandler{}, compiling: map[string]*lazyHandler{}}
 		return s, nil
 	case empty:
 		return nil, errEmpty
