@@ -46,3 +46,10 @@ func (a *Adapter) Statements() (all []string) {
 	}
 	return all
 }
+
+// WithoutTurns returns an adapter whose writes do not queue.
+func (a *Adapter) WithoutTurns() *Adapter {
+	b := *a
+	b.turns = nil
+	return &b
+}

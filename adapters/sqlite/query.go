@@ -84,7 +84,7 @@ func (a *Adapter) ready(ctx context.Context) error {
 // for the row, or nil.
 func one[T any](ctx context.Context, a *Adapter, query string, read func(*sql.Rows) (*T, error), args ...any) (*T, error) {
 	var record *T
-	err := a.patiently(ctx, func() error {
+	err := a.inTurn(ctx, query, func() error {
 		record = nil
 		return a.each(ctx, query, args, func(rows *sql.Rows) (err error) {
 			record, err = read(rows)
@@ -120,7 +120,7 @@ func all[T any](ctx context.Context, a *Adapter, query string, read func(*sql.Ro
 // exec runs a statement that yields no rows, and returns the number of rows
 // that it changed.
 func (a *Adapter) exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
-	err = a.patiently(ctx, func() error {
+	err = a.inTurn(ctx, query, func() error {
 		if err := a.ready(ctx); err != nil {
 			return err
 		}

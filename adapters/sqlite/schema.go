@@ -19,7 +19,7 @@ import (
 // changes nothing and the error says what to do.
 func (a *Adapter) EnsureSchema(ctx context.Context) error {
 	const op = "ensure schema"
-	if err := a.oneMemory(ctx); err != nil {
+	if err := a.patiently(ctx, func() error { return a.oneMemory(ctx) }); err != nil {
 		return failed(ctx, op, err)
 	}
 	done, err := a.isCurrent(ctx)

@@ -15,6 +15,11 @@ func (a *Adapter) atomically(ctx context.Context, run func(ctx context.Context, 
 	if a.pool == nil {
 		return a.inSavepoint(ctx, run)
 	}
+	leave, err := a.turns.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return a.patiently(ctx, func() error { return a.inTransaction(ctx, run) })
 }
 

@@ -91,6 +91,10 @@ type column struct {
 // column that no result fills is left out, except the first one.
 var columns = []column{
 	{"time", "ns/op", duration},
+	{"p99", "p99-ns/op", duration},
+	{"longest", "longest-ns/op", duration},
+	{"fewest calls", "fewest-calls", whole},
+	{"most calls", "most-calls", whole},
 	{"baseline", "baseline-ns/op", duration},
 	{"ratio", "x-baseline", func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }},
 	{"round trips", "round-trips/op", whole},

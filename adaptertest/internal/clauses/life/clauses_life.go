@@ -307,10 +307,16 @@ func closeDuringCalls(c *kit.Context) {
 	b := kit.Residents(c, 1)[0]
 	var stop, calls atomic.Int64
 	lookups := kit.Lookups(c)
-	ctx, cancel := context.WithTimeout(c.Ctx, 4*afterClose)
+	ctx, cancel := context.WithCancel(c.Ctx)
 	defer cancel()
 	live := c.Ctx
 	c.Ctx = ctx
+	var limit *time.Timer // from Close on: a slow store may need long for the calls before
+	defer func() {
+		if limit != nil {
+			limit.Stop()
+		}
+	}()
 	defer func() { c.Ctx = live }()
 	const workers = 8
 	started := make(chan struct{}, workers)
@@ -322,6 +328,7 @@ func closeDuringCalls(c *kit.Context) {
 				case <-ctx.Done():
 				}
 			}
+			limit = time.AfterFunc(4*afterClose, cancel)
 			if err := c.Harness().Close(c.Raw); err != nil {
 				c.Errorf("Close during calls: %v", err)
 			}

@@ -1,0 +1,52 @@
+package sqlite
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// SQLite wakes nobody who waits for its write lock: each waiting connection tries again
+// after a while, and luck decides. So the writes that one adapter makes on its pool
+// queue for a turn, in the order in which they came. A write on a connection or
+// transaction of the caller takes no turn, because the caller may hold the lock while
+// others wait for it.
+//
+// A queue is a channel with room for one: the runtime wakes its senders in order.
+type queue chan struct{}
+
+// enter waits for a turn, until ctx ends. After busyWait it goes on without a turn: then
+// another process holds the lock, and everybody in the queue waits for that process.
+// leave ends the turn.
+func (q queue) enter(ctx context.Context) (leave func(), err error) {
+	if q == nil {
+		return func() {}, ctx.Err()
+	}
+	select {
+	case q <- struct{}{}:
+		return func() { <-q }, nil
+	default:
+	}
+	timer := time.NewTimer(busyWait)
+	defer timer.Stop()
+	select {
+	case q <- struct{}{}:
+		return func() { <-q }, nil
+	case <-timer.C:
+		return func() {}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// inTurn runs a query that is patient. A query that writes waits for its turn first.
+func (a *Adapter) inTurn(ctx context.Context, query string, run func() error) error {
+	if a.pool != nil && !strings.HasPrefix(strings.TrimLeft(query, "\n\t "), "SELECT") {
+		leave, err := a.turns.enter(ctx)
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
+	return a.patiently(ctx, run)
+}

@@ -1,0 +1,127 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite/modernc"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// write lets callers create users without pause for a while. It returns how long each
+// call took, and the number of calls of each caller.
+func write(tb testing.TB, a *sqlite.Adapter, callers int, d time.Duration) (times []time.Duration, calls []int) {
+	tb.Helper()
+	var mu sync.Mutex
+	var stop atomic.Bool
+	var all sync.WaitGroup
+	calls = make([]int, callers)
+	for i := range callers {
+		all.Go(func() {
+			for n := 0; !stop.Load(); n++ {
+				began := time.Now()
+				_, err := a.CreateUser(context.WithoutCancel(tb.Context()), adapter.User{Email: fmt.Sprint(i, "-", n, "-", began.UnixNano())})
+				took := time.Since(began)
+				mu.Lock()
+				if err != nil {
+					tb.Error(err)
+				}
+				times = append(times, took)
+				calls[i]++
+				mu.Unlock()
+			}
+		})
+	}
+	timer := time.AfterFunc(d, func() { stop.Store(true) })
+	defer timer.Stop()
+	all.Wait()
+	slices.Sort(times)
+	return times, calls
+}
+
+// opened returns an adapter over a new file with the recommended settings, except that
+// each writer may have a connection.
+func opened(tb testing.TB, connections int) *sqlite.Adapter {
+	tb.Helper()
+	db, err := modernc.Open(filepath.Join(tb.TempDir(), "turns.db"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = db.Close() })
+	db.SetMaxOpenConns(connections)
+	return newAdapter(tb, db)
+}
+
+// TestWritersTakeTurns: no caller gets much more than another.
+func TestWritersTakeTurns(t *testing.T) {
+	times, calls := write(t, opened(t, 8), 8, 2*time.Second)
+	fewest, most := slices.Min(calls), slices.Max(calls)
+	if most > fewest+fewest/2+10 {
+		t.Errorf("of %d calls one caller made %d and another one %d", len(times), fewest, most)
+	}
+}
+
+// TestWaitingForATurn: a call that waits for its turn ends with its context, and a
+// transaction of the caller does not wait for a turn.
+func TestWaitingForATurn(t *testing.T) {
+	w := wirings[0]
+	path := filepath.Join(t.TempDir(), "test.db")
+	db := w.openDB(t, path)
+	a := newAdapter(t, db)
+	tx, err := db.BeginTx(t.Context(), nil) // takes the write lock
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 2)
+	for i := range 2 { // one waits for the lock, the other one for its turn
+		go func() {
+			_, err := a.CreateUser(ctx, adapter.User{Email: fmt.Sprint(i)})
+			failed <- err
+		}()
+	}
+	inTx := must(sqlite.New(tx))(t)
+	newUser(t, inTx, "in the transaction")
+	cancel()
+	for range 2 {
+		if err := <-failed; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want the error of the context", err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	newUser(t, a, "after the transaction")
+}
+
+// BenchmarkWriters measures the calls of many writers, with turns and without.
+func BenchmarkWriters(b *testing.B) {
+	for _, callers := range []int{8, 32} {
+		for _, turns := range []bool{true, false} {
+			name := map[bool]string{true: "turns", false: "without"}[turns]
+			b.Run(fmt.Sprintf("%d/%s", callers, name), func(b *testing.B) {
+				a := opened(b, callers)
+				if !turns {
+					a = a.WithoutTurns()
+				}
+				times, calls := write(b, a, callers, 5*time.Second)
+				of := func(share float64) float64 {
+					return float64(times[int(share*float64(len(times)-1))].Microseconds()) / 1000
+				}
+				b.ReportMetric(of(0.5), "ns/op")
+				b.ReportMetric(of(0.99), "p99-ns/op")
+				b.ReportMetric(of(1), "longest-ns/op")
+				b.ReportMetric(float64(slices.Min(calls)), "fewest-calls")
+				b.ReportMetric(float64(slices.Max(calls)), "most-calls")
+			})
+		}
+	}
+}
