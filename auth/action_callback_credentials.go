@@ -18,7 +18,7 @@ func (e *engine) callbackCredentials(ctx context.Context, r *request, p *Credent
 	if err != nil {
 		return nil, err
 	}
-	if err := e.limit(ctx, r, Attempt{Provider: p.id(), Type: TypeCredentials, Form: form}); err != nil {
+	if err := e.limit(ctx, r, Attempt{Provider: p.id(), Type: TypeCredentials, Identifier: p.typedName(form), Form: form}); err != nil {
 		return nil, err
 	}
 	authorized, err := guard(ctx, func(ctx context.Context, form Form) (*User, error) {

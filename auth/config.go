@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -102,6 +103,12 @@ type Config struct {
 
 	// Logger receives all records; the default is slog.Default().
 	Logger *slog.Logger
+
+	// TrustedProxies are the networks of the proxies in front of the site, such as
+	// 10.0.0.0/8. Handler.ClientAddress and Attempt.Client then take the client from
+	// X-Forwarded-For, which each proxy must append to. Without it, the address of
+	// the connection counts.
+	TrustedProxies []netip.Prefix
 
 	// Limit is called before credentials are checked, a mail is sent, the options
 	// of a passkey ceremony are given, or its answer is read. A sign-in with a

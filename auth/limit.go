@@ -5,8 +5,12 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"net"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -17,15 +21,19 @@ type Attempt struct {
 	Provider string
 	// Type is TypeCredentials, TypeEmail or TypeWebAuthn.
 	Type ProviderType
-	// Identifier is the address to which a mail is to be sent, for TypeEmail; it
-	// is empty for the other types.
+	// Identifier is the address to which a mail is to be sent, for TypeEmail. For
+	// TypeCredentials it is the name that was typed, without the space around it
+	// and with its ASCII letters in lower case: see Field.Identifier. It is empty
+	// for TypeWebAuthn, and if no name was typed.
 	Identifier string
+	// Client is the address of the client, as Handler.ClientAddress returns it.
+	Client string
 	// Form holds the submitted fields: the credentials, such as the name of a
 	// user, or the fields of a request for the options of a passkey ceremony, such
 	// as an address.
 	Form Form
-	// Request is the request, with the address of the client. Its body can be
-	// read.
+	// Request is the request. Its body can be read. Its RemoteAddr is no key for a
+	// limit: it has the port of the connection.
 	Request *http.Request
 }
 
@@ -54,13 +62,85 @@ func (e *engine) limit(ctx context.Context, r *request, a Attempt) error {
 	if e.config.Limit == nil {
 		return nil
 	}
-	a.Request = r.withBody(ctx)
+	a.Request, a.Client = r.withBody(ctx), clientAddress(r.http, e.config.TrustedProxies)
 	_, err := guard(ctx, func(ctx context.Context, a Attempt) (struct{}, error) { return struct{}{}, e.config.Limit(ctx, a) }, a)
 	if err == nil {
 		return nil
 	}
 	_, limited := errors.AsType[*TooManyAttempts](err)
 	return &Error{Type: ErrTooManyAttempts, Message: "provider " + a.Provider, Cause: err, client: limited}
+}
+
+// ClientAddress returns the address of the client of a request, in a form that
+// can be the key of a limit: an IPv4 address without the port, or the network
+// of an IPv6 address, such as 2001:db8:1:2::/64, because a client has all
+// addresses of such a network. Headers are read only if the connection comes
+// from one of Config.TrustedProxies. The result is empty if the address is not
+// an IP address.
+func (h *Handler) ClientAddress(r *http.Request) string {
+	return clientAddress(r, h.engine.config.TrustedProxies)
+}
+
+// clientAddress finds the client of a request: the address of the connection,
+// or if that is a trusted proxy, the last address in X-Forwarded-For that is not
+// one. Each proxy appends the address of its own client.
+func clientAddress(r *http.Request, proxies []netip.Prefix) string {
+	client := parseAddress(r.RemoteAddr)
+	var forwarded []string
+	for _, line := range r.Header["X-Forwarded-For"] {
+		forwarded = append(forwarded, strings.Split(line, ",")...)
+	}
+	trusted := func(p netip.Prefix) bool { return p.Contains(client) }
+	for len(forwarded) > 0 && client.IsValid() && slices.ContainsFunc(proxies, trusted) {
+		next := parseAddress(strings.TrimSpace(forwarded[len(forwarded)-1]))
+		if !next.IsValid() { // the proxy does not say who its client is
+			break
+		}
+		client, forwarded = next, forwarded[:len(forwarded)-1]
+	}
+	switch {
+	case !client.IsValid():
+		return ""
+	case client.Is4():
+		return client.String()
+	}
+	network, _ := client.Prefix(64) // never fails: an IPv6 address has 128 bits
+	return network.String()
+}
+
+// parseAddress parses an IP address with or without a port. An IPv4 address in
+// the form of IPv6 becomes an IPv4 address, and a zone is left out.
+func parseAddress(s string) netip.Addr {
+	if host, _, err := net.SplitHostPort(s); err == nil {
+		s = host
+	}
+	address, err := netip.ParseAddr(strings.Trim(s, "[]"))
+	if err != nil {
+		return netip.Addr{}
+	}
+	return address.Unmap().WithZone("")
+}
+
+// typedName returns the name of the account that was typed into a form.
+func (p *Credentials) typedName(form Form) string {
+	names := []string{"email", "username", "user", "login", "name"}
+	if len(p.Fields) > 0 {
+		names = nil
+		for _, f := range p.Fields {
+			switch {
+			case f.Identifier:
+				names = append([]string{f.Name}, names...)
+			case f.Type != "password" && f.Type != "hidden" && f.Type != "checkbox" && f.Type != "submit":
+				names = append(names, f.Name)
+			}
+		}
+	}
+	for _, name := range names {
+		if typed := asciiLower(strings.TrimSpace(form.Get(name))); typed != "" {
+			return typed
+		}
+	}
+	return ""
 }
 
 // tooManyAttempts is the result for a sign-in that Config.Limit refused.

@@ -35,6 +35,10 @@ type Field struct {
 	Label string
 	// Type is the type of the HTML input; the default is text.
 	Type string
+	// Identifier says that the field names the account, such as a user name or an
+	// address: Attempt.Identifier then has what was typed. Without such a field it
+	// has what was typed into the first field that is not a password.
+	Identifier bool
 	// Placeholder is shown while the input is empty.
 	Placeholder string
 	// Attributes are further HTML attributes of the input, such as

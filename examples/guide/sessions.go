@@ -80,7 +80,7 @@ func hardened(store adapter.Adapter, allow func(key string) bool, providers ...a
 		Providers: providers,
 		Session:   auth.SessionConfig{MaxAge: 14 * 24 * time.Hour, AbsoluteMaxAge: 90 * 24 * time.Hour},
 		Limit: func(_ context.Context, a auth.Attempt) error {
-			if allow(a.Request.RemoteAddr) && (a.Identifier == "" || allow(a.Identifier)) {
+			if allow("client "+a.Client) && (a.Identifier == "" || allow("account "+a.Identifier)) {
 				return nil
 			}
 			return &auth.TooManyAttempts{RetryAfter: 10 * time.Minute}

@@ -2,6 +2,7 @@ package guide
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -64,6 +65,46 @@ func TestSessionsPage(t *testing.T) {
 	_, page = first.fetch(http.MethodPost, site+"/auth/signin/email", url.Values{"csrfToken": {tokenOnPage.FindStringSubmatch(page)[1]}, "email": {"grace@example.com"}})
 	if !strings.Contains(page, "too many attempts") || len(asked) == 0 {
 		t.Errorf("the limit was asked about %q and the answer is %s", asked, page)
+	}
+}
+
+// TestLimitOfTheGuide guesses passwords through the limit of hardened, each on a
+// connection of its own: for one account, and for another one in each request.
+func TestLimitOfTheGuide(t *testing.T) {
+	for name, account := range map[string]func(i int) string{
+		"one account":   func(int) string { return "ada" },
+		"many accounts": func(i int) string { return fmt.Sprintf("ada%d", i) },
+	} {
+		tries, checked := map[string]int{}, 0
+		site := serve(t, func(site string) http.Handler {
+			config := hardened(memory.New(), func(key string) bool { tries[key]++; return tries[key] <= 5 }, &auth.Credentials{
+				Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) { checked++; return nil, nil },
+			})
+			config.Secret, config.URL, config.Session.Strategy = []string{secret}, site, auth.StrategyJWT
+			return newAuth(t, config)
+		})
+		c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		refused := 0
+		for i := range 30 {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site+"/auth/callback/credentials", strings.NewReader(url.Values{"username": {account(i)}, "password": {fmt.Sprint(i)}}.Encode()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			r.Header.Set("Sec-Fetch-Site", "same-origin")
+			r.Header.Set("X-Forwarded-For", fmt.Sprintf("203.0.113.%d", i))
+			res, err := c.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if res.StatusCode == http.StatusTooManyRequests {
+				refused++
+			}
+		}
+		if checked != 5 || refused != 25 {
+			t.Errorf("%s: %d passwords were checked and %d refused, want 5 and 25; keys %v", name, checked, refused, tries)
+		}
 	}
 }
 

@@ -1,0 +1,124 @@
+package auth_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// TestClientAddress: a client has one address on all its connections, and names
+// no other one unless a trusted proxy repeats it.
+func TestClientAddress(t *testing.T) {
+	t.Parallel()
+	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
+	for _, c := range []struct {
+		peer      string
+		forwarded []string
+		proxies   []netip.Prefix
+		want      string
+	}{
+		{"203.0.113.9:4000", nil, nil, "203.0.113.9"},
+		{"203.0.113.9:4001", nil, nil, "203.0.113.9"},
+		{"203.0.113.9", nil, nil, "203.0.113.9"},
+		{"[::ffff:203.0.113.9]:4000", nil, nil, "203.0.113.9"},
+		{"[2001:db8:1:2:3:4:5:6]:4000", nil, nil, "2001:db8:1:2::/64"},
+		{"[2001:db8:1:2::7]:4001", nil, nil, "2001:db8:1:2::/64"},
+		{"[2001:db8:1:3::7]:4000", nil, nil, "2001:db8:1:3::/64"},
+		{"[fe80::1%eth0]:4000", nil, nil, "fe80::/64"},
+		{"@", nil, nil, ""},
+		{"203.0.113.9:4000", []string{"198.51.100.1"}, nil, "203.0.113.9"},
+		{"203.0.113.9:4000", []string{"198.51.100.1"}, proxies, "203.0.113.9"},
+		{"10.0.0.1:4000", []string{"198.51.100.1"}, nil, "10.0.0.1"},
+		{"10.0.0.1:4000", []string{"198.51.100.1"}, proxies, "198.51.100.1"},
+		{"10.0.0.1:4000", []string{"192.0.2.1, 198.51.100.1"}, proxies, "198.51.100.1"},
+		{"10.0.0.1:4000", []string{"192.0.2.1", "198.51.100.1, 10.9.9.9"}, proxies, "198.51.100.1"},
+		{"[fd00::1]:4000", []string{"[2001:db8::1]:5000"}, proxies, "2001:db8::/64"},
+		{"10.0.0.1:4000", []string{"198.51.100.1:5000"}, proxies, "198.51.100.1"},
+		{"10.0.0.1:4000", []string{"198.51.100.1, unknown"}, proxies, "10.0.0.1"},
+		{"10.0.0.1:4000", nil, proxies, "10.0.0.1"},
+	} {
+		h := newHandler(t, auth.Config{TrustedProxies: c.proxies})
+		r := httptest.NewRequest(http.MethodGet, origin, nil)
+		r.RemoteAddr = c.peer
+		r.Header["X-Forwarded-For"] = c.forwarded
+		if got := h.ClientAddress(r); got != c.want {
+			t.Errorf("%s, forwarded for %q, proxies %v: got %q, want %q", c.peer, c.forwarded, c.proxies, got, c.want)
+		}
+	}
+}
+
+// TestAttemptNamesTheAccount: the limit gets the name that was typed, also for
+// credentials, in one spelling.
+func TestAttemptNamesTheAccount(t *testing.T) {
+	t.Parallel()
+	fields := []auth.Field{{Name: "remember", Type: "checkbox"}, {Name: "company"}, {Name: "who", Identifier: true}, {Name: "pin", Type: "password"}}
+	for _, c := range []struct {
+		fields []auth.Field
+		form   []string
+		want   string
+	}{
+		{nil, []string{"username", " Ada ", "password", "x"}, "ada"},
+		{nil, []string{"email", "Ada@Example.com", "password", "x"}, "ada@example.com"},
+		{nil, []string{"password", "x"}, ""},
+		{nil, []string{"username", "vi\u212ator", "password", "x"}, "vi\u212ator"},
+		{fields, []string{"company", "acme", "who", "ADA", "pin", "1", "remember", "on"}, "ada"},
+		{fields[:2], []string{"company", "Acme", "who", "ADA"}, "acme"},
+		{[]auth.Field{{Name: "pin", Type: "password"}}, []string{"pin", "1", "username", "ada"}, ""},
+	} {
+		var asked []auth.Attempt
+		b := newBrowser(t, newHandler(t, auth.Config{
+			Providers: []auth.Provider{&auth.Credentials{Fields: c.fields, Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) { return nil, nil }}},
+			Limit:     func(_ context.Context, a auth.Attempt) error { asked = append(asked, a); return nil },
+		}))
+		b.post("/auth/callback/credentials", c.form...)
+		if len(asked) != 1 || asked[0].Identifier != c.want {
+			t.Errorf("%q: got %+v, want %q", c.form, asked, c.want)
+		}
+	}
+}
+
+// TestNewConnectionIsNoNewClient guesses passwords over HTTP, each on a
+// connection of its own. A limit on Attempt.Client ends that.
+func TestNewConnectionIsNoNewClient(t *testing.T) {
+	t.Parallel()
+	checked, tries := 0, map[string]int{}
+	server := httptest.NewUnstartedServer(nil)
+	h := newHandler(t, auth.Config{
+		URL: "http://" + server.Listener.Addr().String(), SkipCSRFCheck: auth.SkipCSRFCheck,
+		Providers: []auth.Provider{&auth.Credentials{Authorize: func(_ context.Context, _ auth.Form, _ *http.Request) (*auth.User, error) { checked++; return nil, nil }}},
+		Limit: func(_ context.Context, a auth.Attempt) error {
+			if tries[a.Client]++; tries[a.Client] > 5 {
+				return &auth.TooManyAttempts{RetryAfter: time.Minute}
+			}
+			return nil
+		},
+	})
+	server.Config.Handler = h
+	server.Start()
+	t.Cleanup(server.Close)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for i := range 20 {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/auth/callback/credentials", strings.NewReader(url.Values{"username": {fmt.Sprint("ada", i)}, "password": {fmt.Sprint(i)}}.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("X-Forwarded-For", fmt.Sprintf("203.0.113.%d", i)) // no proxy is configured
+		res, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+	}
+	if checked != 5 || len(tries) != 1 {
+		t.Errorf("%d passwords were checked, by %d clients, want 5 by one", checked, len(tries))
+	}
+}
