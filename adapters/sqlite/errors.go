@@ -20,8 +20,7 @@ const (
 	codeConstraintUnique     = 2067
 )
 
-// failed returns the error of the method op. It wraps the driver's error, which
-// names tables and columns, never values. [ERR-04] [ERR-05] [ERR-08]
+// failed returns the error of the method op. [ERR-04] [ERR-05] [ERR-08]
 func failed(ctx context.Context, op string, err error) error {
 	switch {
 	case isConflict(err):
@@ -44,7 +43,7 @@ func notFound(op, what string) error {
 func ownerFailed(ctx context.Context, op string, err error) error {
 	code, ok := resultCode(err)
 	extended := ok && code > 0xff // false for an unknown driver
-	if code == codeConstraintNotNull || !extended && err != nil && strings.Contains(err.Error(), "NOT NULL constraint failed") {
+	if code == codeConstraintNotNull && ownConstraint(err, "NOT NULL") || !extended && err != nil && strings.Contains(err.Error(), "NOT NULL constraint failed") {
 		return notFound(op, "user")
 	}
 	return failed(ctx, op, err)
@@ -59,7 +58,7 @@ func missing(op, field string) error {
 func isConflict(err error) bool {
 	code, ok := resultCode(err)
 	if ok && code > 0xff {
-		return code == codeConstraintPrimaryKey || code == codeConstraintUnique
+		return (code == codeConstraintPrimaryKey || code == codeConstraintUnique) && ownConstraint(err, "UNIQUE", "PRIMARY KEY")
 	}
 	// An unknown driver, or a driver without extended codes.
 	return err != nil && strings.Contains(err.Error(), "UNIQUE constraint failed")

@@ -92,7 +92,7 @@ func one[T any](ctx context.Context, a *Adapter, query string, read func(*sql.Ro
 		})
 	})
 	if err != nil {
-		return nil, err
+		return nil, a.refused(err)
 	}
 	return record, nil
 }
@@ -112,7 +112,7 @@ func all[T any](ctx context.Context, a *Adapter, query string, read func(*sql.Ro
 		})
 	})
 	if err != nil {
-		return nil, err
+		return nil, a.refused(err)
 	}
 	return list, nil
 }
@@ -136,7 +136,7 @@ func (a *Adapter) exec(ctx context.Context, query string, args ...any) (changed 
 		changed, err = result.RowsAffected()
 		return err
 	})
-	return changed, err
+	return changed, a.refused(err)
 }
 
 func readBool(rows *sql.Rows) (*bool, error) {

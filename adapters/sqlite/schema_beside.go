@@ -57,7 +57,7 @@ func (a *Adapter) compareOthers(ctx context.Context, c *comparison, all []found)
 	ours := map[string]bool{}
 	for i, t := range a.schema.tables {
 		missing = missing || all[i].kind == ""
-		ours[strings.ToLower(a.bare(t.name))] = all[i].columns != nil
+		ours[strings.ToLower(a.bare(t.name))] = true
 	}
 	for i, t := range a.schema.tables {
 		if missing && all[i].kind != "" {

@@ -20,7 +20,7 @@ func (a *Adapter) atomically(ctx context.Context, run func(ctx context.Context, 
 		return err
 	}
 	defer leave()
-	return a.patiently(ctx, func() error { return a.inTransaction(ctx, run) })
+	return a.refused(a.patiently(ctx, func() error { return a.inTransaction(ctx, run) }))
 }
 
 // inTransaction calls run in a transaction of its own.
