@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
@@ -16,7 +17,7 @@ var everyWiring = flag.Bool("every-wiring", false, "TestConformance runs in ever
 // default it takes only the wirings that differ most. TestMethods calls every
 // method in all of them.
 func TestConformance(t *testing.T) {
-	for _, w := range wirings {
+	for _, w := range slices.Concat(wirings, siteWirings) {
 		if !*everyWiring && !w.telling {
 			continue
 		}
@@ -33,7 +34,7 @@ func TestConformance(t *testing.T) {
 func (w wiring) env(t testing.TB) *postgrestest.Env {
 	t.Helper()
 	settings := postgrestest.Settings{URL: serverURL(t, postgresURL), PooledURL: os.Getenv(pgbouncerURL),
-		OnlyPooled: w.pooler, Mode: w.mode, Conns: w.maxConns, Zone: w.zone, AuthJS: w.authJS}
+		OnlyPooled: w.pooler, Mode: w.mode, Conns: w.maxConns, Zone: w.zone, AuthJS: w.authJS, Site: w.site}
 	env, err := postgrestest.Open(t.Context(), settings)
 	if err != nil {
 		t.Fatal(err)

@@ -71,6 +71,7 @@ type wiring struct {
 	maxConns int32
 	zone     string // the time zone of the server's session
 	authJS   bool   // the tables were made by Auth.js
+	site     string // the product whose tables are served with WithLayout
 	telling  bool   // the wiring differs much from the others
 }
 
@@ -86,6 +87,9 @@ var wirings = []wiring{
 	{name: "far_zone", mode: pgx.QueryExecModeExec, zone: "Asia/Kathmandu"},
 	{name: "authjs_tables", authJS: true, telling: true},
 }
+
+// siteWirings serve the tables of other products, after SchemaChanges.
+var siteWirings = []wiring{{name: "prisma_tables", site: "Prisma"}, {name: "drizzle_tables", site: "Drizzle"}}
 
 // config returns the pool configuration of the wiring.
 func (w wiring) config(t testing.TB) *pgxpool.Config {

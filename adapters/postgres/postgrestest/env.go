@@ -60,6 +60,44 @@ type Settings struct {
 	Schema string
 	// AuthJS says that AuthJSTables makes the tables before EnsureSchema.
 	AuthJS bool
+	// Site is a product whose tables are served with WithLayout, after the statements of
+	// SchemaChanges: "Prisma", "Drizzle" or none.
+	Site string
+}
+
+// layout returns the layout of the site, and the script that makes its tables.
+func (s Settings) layout() (layout postgres.Layout, script string) {
+	switch s.Site {
+	case "Prisma":
+		return postgres.Prisma(), PrismaTables
+	case "Drizzle":
+		return postgres.Drizzle(), DrizzleTables
+	}
+	return postgres.PgAdapter(), AuthJSTables
+}
+
+// makeSite makes the tables of another product in a schema, with what SchemaChanges adds.
+func (e *Env) makeSite(ctx context.Context, schema string) error {
+	_, tables := e.layout()
+	name := pgx.Identifier{schema}.Sanitize()
+	if _, err := e.Admin.Exec(ctx, fmt.Sprintf("CREATE SCHEMA IF NOT EXISTS %s; SET search_path = %s; %s; RESET search_path", name, name, tables)); err != nil {
+		return err
+	}
+	if e.Site == "" {
+		return nil
+	}
+	layout, _ := e.layout()
+	a, err := postgres.New(e.Admin, postgres.WithSchema(schema), postgres.WithLayout(layout))
+	if err != nil {
+		return err
+	}
+	changes, err := a.SchemaChanges(ctx)
+	for _, change := range changes {
+		if err == nil {
+			_, err = e.Admin.Exec(ctx, change)
+		}
+	}
+	return err
 }
 
 // Env is a new database in a server, with two stores in it. The names of their
@@ -111,10 +149,8 @@ func (e *Env) open(ctx context.Context) (err error) {
 		return err
 	}
 	for _, store := range []store{0, 1} {
-		if e.AuthJS {
-			schema := pgx.Identifier{e.schema(store)}.Sanitize()
-			script := fmt.Sprintf("CREATE SCHEMA IF NOT EXISTS %s; SET search_path = %s; %s; RESET search_path", schema, schema, AuthJSTables)
-			if _, err := e.Admin.Exec(ctx, script); err != nil {
+		if e.AuthJS || e.Site != "" {
+			if err := e.makeSite(ctx, e.schema(store)); err != nil {
 				return err
 			}
 		}
@@ -144,14 +180,14 @@ func (e *Env) Close(ctx context.Context) error {
 // schema and prefix return the schema and the prefix of the tables of a
 // store.
 func (e *Env) schema(s store) string {
-	if e.AuthJS {
+	if e.AuthJS || e.Site != "" {
 		return [...]string{"public", "other"}[s]
 	}
 	return e.Schema
 }
 
 func (e *Env) prefix(s store) string {
-	if e.AuthJS {
+	if e.AuthJS || e.Site != "" {
 		return ""
 	}
 	prefix := [...]string{"", "other_"}[s]
@@ -168,6 +204,10 @@ func (e *Env) options(s store) []postgres.Option {
 	}
 	if prefix := e.prefix(s); prefix != "" {
 		options = append(options, postgres.WithPrefix(prefix))
+	}
+	if e.Site != "" {
+		layout, _ := e.layout()
+		options = append(options, postgres.WithLayout(layout))
 	}
 	return options
 }

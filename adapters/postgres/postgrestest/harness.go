@@ -36,6 +36,16 @@ func (e *Env) Harness() adaptertest.Harness {
 			b := *a.(*Handle)
 			b.t, b.options = t, []postgres.Option{postgres.WithSchema(name)}
 			var err error
+			if e.Site != "" {
+				layout, _ := e.layout()
+				b.options = append(b.options, postgres.WithLayout(layout))
+				if _, err := postgres.New(b.Pool, b.options...); err != nil {
+					return nil, err // before the name reaches SQL
+				}
+				if err := e.makeSite(t.Context(), name); err != nil {
+					return nil, err
+				}
+			}
 			if b.Adapter, err = postgres.New(b.Pool, b.options...); err != nil {
 				return nil, err
 			}
@@ -55,6 +65,9 @@ func (e *Env) Harness() adaptertest.Harness {
 	}
 	if e.PooledURL != "" {
 		h.Pooled = func(t testing.TB) adapter.Adapter { return e.handle(t, 0, e.Conns, true) }
+	}
+	if e.Site != "" {
+		h.Declarations.Precision = time.Millisecond
 	}
 	if e.AuthJS { // the database assigns integer IDs
 		h.Declarations.AssignsIDs = true
@@ -78,6 +91,10 @@ func (e *Env) place(a adapter.Adapter, r adaptertest.Record) (table, condition s
 		table, condition, args = "authenticators", `"credentialID" = $1`, []any{r.Key}
 	}
 	store := a.(*Handle).store
+	if layout, _ := e.layout(); e.Site != "" {
+		table = map[string]string{"users": layout.Users, "accounts": layout.Accounts, "sessions": layout.Sessions,
+			"verification_token": layout.VerificationTokens, "authenticators": layout.Authenticators}[table]
+	}
 	name := pgx.Identifier{e.prefix(store) + table}
 	if schema := e.schema(store); schema != "" {
 		name = pgx.Identifier{schema, name[0]}

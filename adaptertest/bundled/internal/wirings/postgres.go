@@ -34,6 +34,8 @@ func postgresWirings() []Wiring {
 		{"schema and prefix", newest, postgrestest.Settings{Schema: "Sign in"}},
 		{"zone +14:00", newest, postgrestest.Settings{Zone: "Pacific/Kiritimati"}},
 		{"tables of Auth.js", newest, postgrestest.Settings{AuthJS: true}},
+		{"tables of Prisma", newest, postgrestest.Settings{Site: "Prisma"}},
+		{"tables of Drizzle", newest, postgrestest.Settings{Site: "Drizzle"}},
 		{"CockroachDB", stores.KindCockroach, postgrestest.Settings{}}, // only a registry has it
 	} {
 		needs := []stores.Kind{w.kind}
