@@ -397,8 +397,8 @@ var userInfoAttempts = []attempt{
 	{name: "userinfo hangs", set: plain(at("/userinfo", hang)), slow: true, log: "userinfo: "},
 	{name: "userinfo drips", set: plain(at("/userinfo", drip)), slow: true, log: "userinfo: "},
 	{name: "userinfo is null", set: plain(at("/userinfo", body(200, "application/json", "null"))), log: "not a JSON object"},
-	{name: "userinfo without id", set: plain(at("/userinfo", body(200, "application/json", `{"name":"eve"}`))), kind: auth.ErrOAuthProfileParse, page: origin + "/auth/signin", log: "no id"},
-	{name: "userinfo with an object for an id", set: plain(at("/userinfo", body(200, "application/json", `{"sub":{"a":1}}`))), kind: auth.ErrOAuthProfileParse, page: origin + "/auth/signin", log: "no id"},
+	{name: "userinfo without id", set: plain(at("/userinfo", body(200, "application/json", `{"name":"eve"}`))), kind: auth.ErrOAuthProfileParse, page: signInPage + "Configuration", log: "no id"},
+	{name: "userinfo with an object for an id", set: plain(at("/userinfo", body(200, "application/json", `{"sub":{"a":1}}`))), kind: auth.ErrOAuthProfileParse, page: signInPage + "Configuration", log: "no id"},
 	{name: "userinfo of another person", set: userInfoOnly(at("/userinfo", body(200, "application/json", `{"sub":"eve"}`))), log: "another person"},
 	{name: "userinfo without subject", set: userInfoOnly(at("/userinfo", body(200, "application/json", `{"name":"eve"}`))), log: "another person"},
 	{name: "userinfo signed with a foreign key", set: userInfoOnly(func(p *idp, _ *auth.OAuth) {

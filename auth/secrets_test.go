@@ -137,6 +137,7 @@ func TestMissingSecretHasItsName(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, origin+"/auth/providers", nil)
 	c := auth.Config{URL: origin, Providers: []auth.Provider{password()}, Logger: book.logger()}
 	res := auth.Auth(r, c)
+	defer res.Body.Close()
 	if res.StatusCode != http.StatusInternalServerError || !strings.Contains(book.String(), name) {
 		t.Errorf("Auth: status %d, log: %s", res.StatusCode, book)
 	}
