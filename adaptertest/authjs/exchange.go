@@ -4,6 +4,7 @@
 package authjs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,6 +28,8 @@ type Sharing struct {
 	// TakeTurns: Auth.js does not use a token atomically on this server, so the two
 	// sides must not try at the same moment.
 	TakeTurns bool
+	// ExpiresAt is the expiry of an account; zero means an instant after 2038.
+	ExpiresAt int64
 }
 
 const (
@@ -85,10 +88,11 @@ func (x exchange) users() (theirs, ours adapter.User) {
 func (x exchange) accounts(theirs, ours adapter.User) {
 	x.t.Helper()
 	key := Record{"provider": "p", "providerAccountId": subject}
+	expires := cmp.Or(x.s.ExpiresAt, 4102444800)
 	x.js.Call("linkAccount", Record{"userId": theirs.ID, "type": "oidc", "provider": "p", "providerAccountId": subject, "access_token": "at",
-		"refresh_token": "rt", "expires_at": int64(4102444800), "id_token": "it", "scope": "s", "session_state": "ss", "token_type": "bearer"})
+		"refresh_token": "rt", "expires_at": expires, "id_token": "it", "scope": "s", "session_state": "ss", "token_type": "bearer"})
 	account := adapter.Account{UserID: theirs.ID, Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: subject, AccessToken: new("at"),
-		RefreshToken: new("rt"), ExpiresAt: new(int64(4102444800)), IDToken: new("it"), Scope: new("s"), SessionState: new("ss"), TokenType: new("bearer")}
+		RefreshToken: new("rt"), ExpiresAt: &expires, IDToken: new("it"), Scope: new("s"), SessionState: new("ss"), TokenType: new("bearer")}
 	x.same("GetAccount", must(x.a.GetAccount(x.ctx, subject, "p"))(x.t), &account)
 	x.same("GetUserByAccount", must(x.a.GetUserByAccount(x.ctx, account.Key()))(x.t), &theirs)
 	must(x.a.UnlinkAccount(x.ctx, account.Key()))(x.t)
