@@ -43,6 +43,10 @@ func (a *Adapter) call(ctx context.Context, op string, f func(db DB, sql *statem
 			began = time.Now()
 			continue // the server has refused the statement before it did anything
 		}
+		if try == 1 && !a.inTx && isCode(err, featureNotSupported, invalidStatementName, invalidInstant) {
+			a.ready.Store(nil) // somebody may have changed the tables: compare them again
+			continue
+		}
 		if sql != nil && sql.own.violated(err, uniqueViolation) {
 			err = fmt.Errorf("%w: %w", adapter.ErrConflict, err)
 		}

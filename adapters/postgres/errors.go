@@ -31,6 +31,10 @@ const (
 	undefinedObject   = "42704"
 	undefinedTable    = "42P01"
 
+	featureNotSupported  = "0A000" // also: a cached plan must not change its result type
+	invalidStatementName = "26000" // a prepared statement is gone
+	invalidInstant       = "22007" // also: a column has another type, see writtenInstant
+
 	insufficientPrivilege = "42501"
 	readOnlyTransaction   = "25006"
 	queryCanceled         = "57014"

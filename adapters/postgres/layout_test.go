@@ -453,3 +453,34 @@ func TestPublishedTable(t *testing.T) {
 	}
 	must(a.DeleteSession(t.Context(), "theirs"))(t)
 }
+
+// TestTypeChangesMeanwhile: while the adapter runs, a column of Prisma becomes timestamptz,
+// over connections far from UTC. No call fails, and no instant shifts.
+func TestTypeChangesMeanwhile(t *testing.T) {
+	for _, w := range wirings {
+		if w.authJS || w.pooler || w.zone != "" {
+			continue
+		}
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			s := sites["Prisma"]
+			schema := s.make(t)
+			w.zone = "Asia/Kathmandu"
+			pool := w.pool(t)
+			a := newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout))
+			ctx := t.Context()
+			session := adapter.Session{SessionToken: "ours", UserID: adaID, Expires: adaExpires}
+			same(t, "CreateSession", must(a.CreateSession(ctx, session))(t), session)
+			must(a.DeleteSession(ctx, "ours"))(t)
+			execSQL(t, pool, `ALTER TABLE `+schema+`."Session" ALTER COLUMN expires TYPE timestamptz USING expires AT TIME ZONE 'UTC'`)
+			same(t, "CreateSession after the change", must(a.CreateSession(ctx, session))(t), session)
+			both := must(a.GetSessionAndUser(ctx, "theirs"))(t)
+			if !both.Session.Expires.Equal(adaExpires) {
+				t.Errorf("the site's session ends at %v, want %v", both.Session.Expires, adaExpires)
+			}
+			if stored := value[time.Time](t, pool, `SELECT expires FROM `+schema+`."Session" WHERE "sessionToken" = 'ours'`); !stored.Equal(adaExpires) {
+				t.Errorf("stored %v, want %v", stored, adaExpires)
+			}
+		})
+	}
+}
