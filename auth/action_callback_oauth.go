@@ -189,8 +189,11 @@ func (e *engine) openChecks(r *request, o *oauthClient, params url.Values) (*beg
 	if err != nil {
 		return nil, ours(err)
 	}
-	if checks.CallbackURL != "" {
+	switch {
+	case checks.CallbackURL != "":
 		r.callbackURL = checks.CallbackURL
+	case checks.LostURL:
+		r.callbackURL = e.config.home(r.origin)
 	}
 	return checks, nil
 }

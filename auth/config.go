@@ -51,6 +51,10 @@ type Config struct {
 	// Environment: AUTH_URL, NEXTAUTH_URL.
 	URL string
 
+	// urlPathIgnored says that the path in URL, which the environment set, is not
+	// the base path that the program set.
+	urlPathIgnored bool
+
 	// BasePath is the path that all routes are below; the default is /auth.
 	// Environment: the path of AUTH_URL or NEXTAUTH_URL.
 	BasePath string

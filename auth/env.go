@@ -90,9 +90,7 @@ func setEnvDefaults(env Env, config *Config, suppressBasePathWarning bool) {
 	}
 	if config.URL == "" {
 		config.URL = site
-		if path := pathOf(site); cleanBasePath(path) != cleanBasePath(config.BasePath) { // BasePath was set
-			config.URL = strings.TrimSuffix(site, path)
-		}
+		config.urlPathIgnored = cleanBasePath(pathOf(site)) != cleanBasePath(config.BasePath)
 	}
 	if v := env("AUTH_TRUST_HOST"); config.TrustHost == nil && v != "" {
 		config.TrustHost = new(isTrue(v))

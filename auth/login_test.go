@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -546,4 +547,49 @@ func TestDenyToLeadsToAnyURL(t *testing.T) {
 	}
 	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}})
 	newBrowser(t, h).post("/auth/callback/credentials", "username", "ada", "password", "lovelace", "callbackUrl", "https://other.example/").wantLocation(t, origin)
+}
+
+// TestCookiesOfAbandonedSignIns: sign-ins that were begun and given up leave
+// cookies that fit into the header line of every server, however long their
+// callback URLs are. Each can still be finished. What lost its callback URL ends
+// at the home of the site, and never at the page of another sign-in.
+func TestCookiesOfAbandonedSignIns(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{20, 300, 700, 1000} {
+		s := newSite(t, func(_ *idp, _ *auth.Config, o *auth.OAuth) {
+			o.Checks = []auth.Check{auth.CheckState, auth.CheckPKCE, auth.CheckNonce}
+		})
+		b := newBrowser(t, s)
+		var starts, pages []string
+		for i := range 6 {
+			page := fmt.Sprintf("/%d%s", i, strings.Repeat("x", n))
+			start := b.post("/auth/signin/idp", "callbackUrl", page)
+			starts, pages = append(starts, start.location()), append(pages, origin+page)
+			size := len("Cookie: ")
+			for _, c := range b.cookies {
+				size += len(c.Name) + len(c.Value) + 3
+			}
+			if size > 6<<10 {
+				t.Errorf("callback URL of %d bytes, sign-in %d: the Cookie header has %d bytes", n, i+1, size)
+			}
+		}
+		kept := maps.Clone(b.cookies)
+		ownPage := 0
+		for i := 2; i < 6; i++ { // four may be under way
+			b.cookies = maps.Clone(kept)
+			end := b.get("/auth/callback/idp?" + s.idp.authorize(t, starts[i]).Encode()).location()
+			if end == pages[i] {
+				ownPage++
+			} else if end != origin {
+				t.Errorf("callback URL of %d bytes: sign-in %d ends at %.60s", n, i+1, end)
+			}
+			if i == 5 && end != pages[i] {
+				t.Errorf("callback URL of %d bytes: the last sign-in ends at %s", n, end)
+			}
+			b.wantSession("ada@example.com")
+		}
+		if n == 20 && ownPage != 4 {
+			t.Errorf("short callback URLs: %d of 4 sign-ins end at their page", ownPage)
+		}
+	}
 }

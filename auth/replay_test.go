@@ -295,11 +295,11 @@ func TestTicketsAreBounded(t *testing.T) {
 			}
 			continue
 		}
-		page := i
-		if i%2 == 1 {
-			page = len(answers) - 1 // too long for a ticket, so the last one that was asked for
+		want := fmt.Sprintf("%s/page-%d?", origin, i)
+		if i%2 == 1 && i < len(answers)-1 {
+			want = origin // too long for a ticket, and the cookie for the callback URL has another
 		}
-		if want := fmt.Sprintf("%s/page-%d?", origin, page); !strings.HasPrefix(l, want) {
+		if !strings.HasPrefix(l, want) || want == origin && l != origin {
 			t.Errorf("sign-in %d ends at %.80s, want %s", i, l, want)
 		}
 	}

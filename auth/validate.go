@@ -31,7 +31,7 @@ func (e *engine) check() []error {
 			problem(ErrAuth, "Config.URL (AUTH_URL) is not an http(s) URL")
 		case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil:
 			problem(ErrAuth, "Config.URL (AUTH_URL) must have no user, no query and no fragment")
-		case strings.Trim(u.Path, "/") != "" && cleanBasePath(u.Path) != e.basePath:
+		case !c.urlPathIgnored && strings.Trim(u.Path, "/") != "" && cleanBasePath(u.Path) != e.basePath:
 			problem(ErrAuth, "Config.URL (AUTH_URL) has the path %q and BasePath is %q: make them equal, or leave the path of the URL out", u.Path, c.BasePath)
 		}
 	}

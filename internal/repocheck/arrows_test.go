@@ -16,7 +16,8 @@ var arrows = map[string][]string{
 	"auth/adapter":        {},
 	"auth/jwt":            {},
 	"auth/internal/wire":  {"auth/jwt"},
-	"auth/internal/began": {"auth/internal/wire", "auth/jwt"},
+	"auth/internal/once":  {"auth/internal/recent"},
+	"auth/internal/began": {"auth/internal/once", "auth/internal/wire", "auth/jwt"},
 
 	"adaptertest/internal/model":   {"auth/adapter"},
 	"adaptertest/internal/kit":     {"adaptertest/fault", "adaptertest/internal/diff", "auth/adapter"},

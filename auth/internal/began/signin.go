@@ -145,7 +145,7 @@ func (b *Browser) BeginSignIn(s Start) (parameters wire.Query, cookies []*http.C
 		}
 		cookies = append(cookies, c)
 	}
-	own, err := b.issueTicket(p, state, s.CallbackURL, ticket)
+	own, err := b.issueTicket(p, state, s.CallbackURL, ticket, slices.Concat(cookies, keep))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -192,8 +192,10 @@ type SignIn struct {
 	// By says who began the sign-in.
 	By By
 	// CallbackURL is where the browser goes in the end, or empty if the ticket does
-	// not say it.
+	// not say it. LostURL says that there was another, which did not fit into the
+	// cookies.
 	CallbackURL string
+	LostURL     bool
 	// FreshSince is the instant since which the person must have authenticated at
 	// the provider, because the sign-in asked for that. The zero time means that
 	// the instant does not matter.
@@ -240,7 +242,7 @@ func (b *Browser) OpenSignIn(p *Provider, state string) (*SignIn, []*http.Cookie
 	}
 	s.By, _ = b.Bound(s.ticket, p.Server)
 	s.noteAge(s.ticket)
-	s.CallbackURL = s.ticket.String("callbackUrl")
+	s.CallbackURL, s.LostURL = b.whereTo(s.ticket)
 	return s, nil, nil
 }
 
