@@ -112,7 +112,7 @@ func (s *schema) compare(n names, all []found) comparison {
 		t := comparedTable{comparison: &c, table: t, found: all[i], names: n, sql: n.table(t.name), id: id,
 			lines: schemaLines{product: n.layout.product, table: n.bare(t.name)}}
 		switch {
-		case !t.Exists && n.foreign && t.table.name == "authenticators":
+		case !t.Exists && n.foreign && t.name == "authenticators":
 			t.create()
 			t.compareIndexes(t.indexes[1:])
 			t.compareOwner()
@@ -188,7 +188,7 @@ func (t *comparedTable) create() {
 				definition += " NOT NULL"
 			}
 		}
-		columns = append(columns, quote(t.names.column(t.table.name, col.name))+" "+definition)
+		columns = append(columns, quote(t.names.column(t.name, col.name))+" "+definition)
 	}
 	columns = append(columns, fmt.Sprintf("PRIMARY KEY (%s)", quoteAll(t.keyColumns(t.indexes[0]))))
 	t.change(quick, t.sql, fmt.Sprintf("CREATE TABLE %s (%s)", t.sql, strings.Join(columns, ", ")), "the table %s is missing", t.sql)
@@ -226,7 +226,7 @@ func (t *comparedTable) replicaIdentity() string {
 func (t *comparedTable) compareColumns() {
 	var missing []string
 	for _, col := range t.columns {
-		own := t.names.column(t.table.name, col.name)
+		own := t.names.column(t.name, col.name)
 		name := t.sql + "." + quote(own)
 		at := slices.IndexFunc(t.Columns, func(f foundColumn) bool { return f.Name == own })
 		alter := func(format string, args ...any) string {
@@ -244,7 +244,7 @@ func (t *comparedTable) compareColumns() {
 			continue
 		}
 		has := t.Columns[at]
-		if !slices.Contains(accepted[col.typ], has.Type) && !(has.Type == naive && col.typ == "timestamptz" && t.names.layout.UTC) {
+		if !slices.Contains(accepted[col.typ], has.Type) && (has.Type != naive || col.typ != "timestamptz" || !t.names.layout.UTC) {
 			t.refuseType(col, has, name)
 			continue
 		}
@@ -264,7 +264,7 @@ func (t *comparedTable) compareColumns() {
 		}
 		if col.null && has.NotNull {
 			made := t.change(quick, t.sql, alter("ALTER COLUMN %s DROP NOT NULL", quote(own)), "%s must accept null", name)
-			made.better, made.lines = t.foreign && t.table.name == "users" && col.name == "email", t.lines.column(col, own)
+			made.better, made.lines = t.foreign && t.name == "users" && col.name == "email", t.lines.column(col, own)
 		}
 	}
 	if len(missing) > 0 {
@@ -273,8 +273,8 @@ func (t *comparedTable) compareColumns() {
 	}
 	for _, has := range t.Columns {
 		written := slices.ContainsFunc(t.columns, func(col column) bool {
-			assigned := t.table.name == "users" && col.name == "id" && t.ids.assigned
-			return t.names.column(t.table.name, col.name) == has.Name && col.others == "" && !assigned
+			assigned := t.name == "users" && col.name == "id" && t.ids.assigned
+			return t.names.column(t.name, col.name) == has.Name && col.others == "" && !assigned
 		})
 		if has.Sequence != "" {
 			t.refuse("the role of the connection may not use the sequence of %s.%s: GRANT USAGE ON SEQUENCE %s TO %s", t.sql, quote(has.Name), has.Sequence, quote(t.Role))
@@ -310,7 +310,7 @@ const naive = "timestamp without time zone"
 func (t *comparedTable) keyColumns(ix index) []string {
 	columns := make([]string, len(ix.columns))
 	for i, name := range ix.columns {
-		columns[i] = t.names.column(t.table.name, name)
+		columns[i] = t.names.column(t.name, name)
 	}
 	return columns
 }
@@ -320,7 +320,7 @@ func (t *comparedTable) keyColumns(ix index) []string {
 func (t *comparedTable) compareIndexes(want []index) {
 	exact := map[string]bool{}
 	for _, col := range t.columns {
-		exact[t.names.column(t.table.name, col.name)] = col.exact
+		exact[t.names.column(t.name, col.name)] = col.exact
 	}
 	for _, has := range t.Indexes {
 		if has.Unique && has.Expression && slices.ContainsFunc(has.Uses, func(col string) bool { return exact[col] }) {
@@ -329,7 +329,7 @@ func (t *comparedTable) compareIndexes(want []index) {
 		}
 	}
 	for _, ix := range want {
-		name := t.names.index(t.table.name, ix.name)
+		name := t.names.index(t.name, ix.name)
 		ix.columns = t.keyColumns(ix)
 		if slices.ContainsFunc(t.Indexes, ix.servedBy) {
 			continue
@@ -380,7 +380,7 @@ func (t *comparedTable) compareOwner() {
 			t.refuse("the foreign key %s of %s is deferrable or lacks ON DELETE CASCADE: %s", quote(key.Name), t.sql, drop)
 		}
 	}
-	name := t.names.index(t.table.name, t.table.name+"_userId_fkey")
+	name := t.names.index(t.name, t.name+"_userId_fkey")
 	if len(t.Keys) == 0 {
 		t.change(quick, t.sql, fmt.Sprintf(`ALTER TABLE %s ADD %s NOT VALID`, t.sql, t.ownerKey(name)),
 			"%s has no foreign key to %s", t.sql, t.names.table("users"))
@@ -396,7 +396,7 @@ func (t *comparedTable) compareOwner() {
 // ownerKey returns the definition of the foreign key to users.
 func (t *comparedTable) ownerKey(name string) string {
 	return fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s) ON DELETE CASCADE", quote(name),
-		quote(t.names.column(t.table.name, "userId")), t.names.table("users"), quote(t.names.column("users", "id")))
+		quote(t.names.column(t.name, "userId")), t.names.table("users"), quote(t.names.column("users", "id")))
 }
 
 // validate adds a change by which the server checks the rows that are older than

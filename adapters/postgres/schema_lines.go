@@ -26,8 +26,8 @@ var columnTypes = map[string]struct{ prisma, drizzle, arguments string }{
 // column returns the line of a column as the adapter wants it.
 func (l schemaLines) column(col column, name string) string {
 	typ, optional, unique := columnTypes[col.typ], "", col.name == "email"
-	switch {
-	case l.product == "prisma":
+	switch l.product {
+	case "prisma":
 		if col.null {
 			optional = "?"
 		}
@@ -36,7 +36,7 @@ func (l schemaLines) column(col column, name string) string {
 			line += " @unique"
 		}
 		return "schema.prisma, model " + l.table + ": " + line
-	case l.product == "drizzle":
+	case "drizzle":
 		line := fmt.Sprintf("%s: %s(%q%s)", name, typ.drizzle, name, typ.arguments)
 		if unique {
 			line += ".unique()"

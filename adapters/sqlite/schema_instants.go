@@ -89,7 +89,7 @@ func (a *Adapter) compareInstant(ctx context.Context, c *comparison, table, colu
 		return nil
 	}
 	for found, pattern := range map[Encoding]*regexp.Regexp{Seconds: secondsDefault, Text: textDefault} {
-		if found != of && pattern.MatchString(has.value) && !(of == Seconds && found == Text) {
+		if found != of && pattern.MatchString(has.value) && (of != Seconds || found != Text) {
 			c.refuse("%s has the default %s, so the site writes %v, and the adapter reads %v: use WithLayout with Instants: sqlite.%[3]v", name, has.value, found, of)
 		}
 	}
