@@ -26,7 +26,7 @@ func (e *engine) signOut(ctx context.Context, r *request) (*Result, error) {
 	result := redirectTo(r.callbackURL)
 	token, names := r.sessionCookie()
 	if token == "" {
-		result.Cookies = r.specs.Session.Spread(names, "", time.Time{})
+		result.Cookies = r.specs.Session.Spread(names, "", time.Time{}, time.Time{})
 		return result, nil
 	}
 	event, err := e.endSession(ctx, token, r.specs.Session.Name)
@@ -35,7 +35,7 @@ func (e *engine) signOut(ctx context.Context, r *request) (*Result, error) {
 	} else {
 		notify(ctx, e, "SignOut", e.config.Events.SignOut, event)
 	}
-	result.Cookies = r.specs.Session.Spread(names, "", time.Time{})
+	result.Cookies = r.specs.Session.Spread(names, "", time.Time{}, time.Time{})
 	return result, nil
 }
 

@@ -590,7 +590,7 @@ func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (
 	_, old := r.sessionCookie()
 	var result Result
 	if done.session != nil {
-		result.Cookies = r.specs.Session.Spread(old, done.session.SessionToken, done.session.Expires)
+		result.Cookies = r.specs.Session.Spread(old, done.session.SessionToken, e.config.Clock(), done.session.Expires)
 	} else {
 		cookies, err := e.sessionToken(ctx, r, done, old)
 		if err != nil {
@@ -626,7 +626,7 @@ func (e *engine) sessionToken(ctx context.Context, r *request, done *signedIn, o
 			return nil, err
 		}
 		if claims == nil {
-			return r.specs.Session.Spread(old, "", time.Time{}), nil
+			return r.specs.Session.Spread(old, "", time.Time{}, time.Time{}), nil
 		}
 	}
 	if e.store != nil {

@@ -145,7 +145,7 @@ func (e *engine) sessionFromStore(ctx context.Context, r *request, token string,
 	}
 	spec := &r.specs.Session
 	if stored == nil {
-		read.cookies = spec.Spread(names, "", time.Time{})
+		read.cookies = spec.Spread(names, "", time.Time{}, time.Time{})
 		return read
 	}
 	p := storedSession(stored)
@@ -155,7 +155,7 @@ func (e *engine) sessionFromStore(ctx context.Context, r *request, token string,
 	}
 	read.user, read.found = userFromRecord(&stored.User), true
 	if !a.noCookies {
-		read.cookies = spec.Spread(names, token, e.config.Session.cookieExpires(stored.Session, e.config.Clock()))
+		read.cookies = spec.Spread(names, token, e.config.Clock(), e.config.Session.cookieExpires(stored.Session, e.config.Clock()))
 	}
 	return read
 }

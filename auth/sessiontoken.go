@@ -159,7 +159,7 @@ func (s *sessionTokens) due(t *openedToken) bool {
 // that is due.
 func (e *engine) sessionFromToken(ctx context.Context, r *request, token string, names []string, a access) (read sessionRead) {
 	end := func(why error) sessionRead {
-		return sessionRead{void: why, cookies: r.specs.Session.Spread(names, "", time.Time{})}
+		return sessionRead{void: why, cookies: r.specs.Session.Spread(names, "", time.Time{}, time.Time{})}
 	}
 	t, err := e.tokens.open(ctx, token, r.specs.Session.Name)
 	switch {
@@ -259,7 +259,7 @@ func (s *sessionTokens) issue(ctx context.Context, salt string, claims Claims, b
 
 // tokenCookies replaces the session cookies called old by those of a token.
 func (e *engine) tokenCookies(ctx context.Context, r *request, old []string, token string, expires time.Time) []*http.Cookie {
-	cookies := r.specs.Session.Spread(old, token, expires)
+	cookies := r.specs.Session.Spread(old, token, e.config.Clock(), expires)
 	if len(token) > jwt.ChunkSize {
 		e.debug(ctx, "CHUNKING_SESSION_COOKIE", slog.Int("size", len(token)), slog.Int("chunkSize", jwt.ChunkSize))
 	}

@@ -593,3 +593,24 @@ func TestTokenOfAuthJSIsReadAsBefore(t *testing.T) {
 	now.advance(61 * time.Minute) // it has been replaced by one of our tokens
 	b.wantNoSession()
 }
+
+// TestClockOfTheBrowser: the session cookie says how long it lasts, and not only
+// until when, so a browser whose clock is wrong keeps it.
+func TestClockOfTheBrowser(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range []auth.Strategy{auth.StrategyJWT, auth.StrategyDatabase} {
+		s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) {
+			c.Session.Strategy, c.Session.MaxAge = strategy, 30*time.Minute
+		})
+		b := newBrowser(t, s)
+		for what, r := range map[string]*reply{"sign-in": s.signIn(b), "reading": b.get("/auth/session")} {
+			for _, c := range r.Cookies() {
+				if strings.Contains(c.Name, "session-token") && (c.MaxAge != 1800 || !c.Expires.Equal(s.clock.Now().Add(30*time.Minute))) {
+					t.Errorf("%s, %s: Max-Age %d, Expires %s", strategy, what, c.MaxAge, c.Expires)
+				}
+			}
+		}
+		b.post("/auth/signout")
+		b.wantNoSession()
+	}
+}

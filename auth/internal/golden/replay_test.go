@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -595,10 +596,31 @@ func (r *replay) compareCookies(want []recordedCookie, resp *response) {
 			r.found(diff{"cookie " + c.Name, "a value in the form of encodeURIComponent", r.values.show(value)})
 		}
 		r.check("cookie "+c.Name, c.Value, plain)
+		if _, recorded := c.Attributes["maxAge"]; !recorded {
+			attributes = r.withoutMaxAge(c.Name, attributes)
+		}
 		r.check("cookie "+c.Name+" attributes", setCookieAttributes(c.Attributes), attributes)
 	}
 	r.values.openChunks()
 }
+
+// withoutMaxAge removes Max-Age from the attributes of a session cookie, which
+// has it beside Expires, and checks that both say one instant.
+func (r *replay) withoutMaxAge(name, attributes string) string {
+	found := sessionMaxAge.FindStringSubmatch(attributes)
+	if found == nil {
+		return attributes
+	}
+	seconds, _ := strconv.Atoi(found[1])
+	at, err := time.Parse(http.TimeFormat, found[3])
+	if left := at.Sub(r.now); err != nil || left < time.Duration(seconds)*time.Second || left > time.Duration(seconds+1)*time.Second {
+		r.found(diff{"cookie " + name, "Max-Age and Expires that say one instant", attributes})
+	}
+	r.applied["the session cookie has Max-Age beside Expires"] = true
+	return found[2] + "Expires=" + found[3] + found[4]
+}
+
+var sessionMaxAge = regexp.MustCompile(`^Max-Age=([1-9]\d*); (.*)Expires=([^;]*)(.*)$`)
 
 // withoutSpentChecks removes from the cookies of a failed callback those that
 // delete check cookies of the request.

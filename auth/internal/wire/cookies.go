@@ -189,12 +189,17 @@ func (l Jar) Get(name string) string {
 }
 
 // Spread replaces the session cookies called old by cookies that hold
-// the value. An empty value only deletes them.
-func (s *CookieSpec) Spread(old []string, value string, expires time.Time) []*http.Cookie {
+// the value. An empty value only deletes them. The cookies have Max-Age beside
+// Expires: it does not depend on the clock of the browser (RFC 6265 section
+// 4.1.2.2).
+func (s *CookieSpec) Spread(old []string, value string, now, expires time.Time) []*http.Cookie {
 	var fresh []*http.Cookie
 	for _, chunk := range jwt.SplitChunks(s.Name, value) {
 		c := s.SetNamed(chunk.Name, chunk.Value)
 		c.Expires = expires
+		if !expires.IsZero() && c.MaxAge == 0 {
+			c.MaxAge = max(1, int(expires.Sub(now)/time.Second))
+		}
 		fresh = append(fresh, c)
 	}
 	if len(old) == 0 {

@@ -24,7 +24,7 @@ func FuzzSessionCookie(f *testing.F) {
 		}
 		value := strings.Repeat("aB3-_.", size/6+1)[:size]
 		var sent []string
-		for _, c := range spec.Spread(nil, value, time.Time{}) {
+		for _, c := range spec.Spread(nil, value, time.Time{}, time.Time{}) {
 			sent = append(sent, c.Name+"="+c.Value)
 		}
 		header := strings.TrimSuffix(before, ";") + "; " + strings.Join(sent, "; ")
