@@ -57,16 +57,18 @@ func TestTwoSpellingsOfAHost(t *testing.T) {
 		func(*http.Request) (auth.Config, error) {
 			return auth.Config{Secret: []string{secret}, URL: "https://site.example", Logger: (&logBook{}).logger(), Providers: []auth.Provider{credentials}}, nil
 		})}))
-	post := func(host, path, cookies string) *http.Response {
+	post := func(host, path, cookies string) []*http.Cookie {
 		r := httptest.NewRequest(http.MethodPost, "https://"+host+path, nil)
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		r.Header.Set("Cookie", cookies)
 		w := httptest.NewRecorder()
 		f.POST(w, r)
-		return w.Result()
+		response := w.Result()
+		_ = response.Body.Close()
+		return response.Cookies()
 	}
 	cookies := ""
-	for _, c := range post("site.example", "/api/auth/callback/credentials", "").Cookies() {
+	for _, c := range post("site.example", "/api/auth/callback/credentials", "") {
 		cookies += c.Name + "=" + c.Value + "; "
 	}
 	signedIn := func(host string) bool {

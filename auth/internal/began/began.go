@@ -67,15 +67,15 @@ func (s *Sealer) Open(salt, sealed string) (jwt.Claims, error) {
 type Reason int
 
 const (
-	// InvalidCheck: a check is missing, has expired, or belongs to another sign-in.
+	// InvalidCheck says that a check is missing, has expired, or belongs to another sign-in.
 	InvalidCheck Reason = iota
-	// ForgedState: the state parameter is not the one that was sent.
+	// ForgedState says that the state parameter is not the one that was sent.
 	ForgedState
-	// LostChallenge: the cookie of a ceremony can't be used.
+	// LostChallenge says that the cookie of a ceremony can't be used.
 	LostChallenge
-	// OtherChallenge: the challenge of the answer was not given to this browser.
+	// OtherChallenge says that the challenge of the answer was not given to this browser.
 	OtherChallenge
-	// TooLarge: what is to be kept does not fit in a cookie.
+	// TooLarge says that what is to be kept does not fit in a cookie.
 	TooLarge
 )
 
