@@ -126,9 +126,10 @@ mutants:
 
 RUNS ?= 5
 
-## mutants-all: takes more than an hour: which faults only one clause notices, how much each harness notices, races 20 times (TABLES.md), and scans of real stores
+## mutants-all: takes more than an hour: which faults only one clause notices and how much each harness notices (TABLES.md), races 20 times, and scans of real stores
 mutants-all: images
 	go run ./adaptertest/internal/mutants/cmd/mutants -tables $(MUTANTS)
+	go run ./adaptertest/internal/mutants/cmd/mutants -races 20 $(MUTANTS)
 	cd adaptertest/bundled && GOWORK=off go test -count=1 -timeout 1h -v ./internal/growth -runs $(RUNS)
 
 ## bench: one table: adapters and core beside the smallest hand-written code for the same work, and other libraries

@@ -28,7 +28,7 @@ type Correct struct {
 	// Except are clauses that it may fail.
 	Except string
 
-	mem     func(m *mem) with
+	mem     func(m *mem, w *with)
 	harness func(h *adaptertest.Harness)
 	only    []string // the groups to run; nil means all except the slow ones
 }
@@ -86,16 +86,11 @@ func AllCorrect() []Correct {
 	return []Correct{
 
 		{Name: "assigns its own ids",
-			mem: func(m *mem) with {
-				return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
-					u.ID = ""
-					return m.CreateUser(ctx, u)
-				}}
-			},
+			mem:     given[*mem](createUser, func(u *adapter.User) { u.ID = "" }),
 			harness: func(h *adaptertest.Harness) { h.Declarations.AssignsIDs = true }},
 		{Name: "keeps addresses in lower case",
-			mem: func(m *mem) with {
-				w := storing(m, func(record any) {
+			mem: func(m *mem, w *with) {
+				storing(m, func(record any) {
 					switch r := record.(type) {
 					case *adapter.User:
 						r.Email = lowerASCII(r.Email)
@@ -106,91 +101,85 @@ func AllCorrect() []Correct {
 					case *adapter.VerificationToken:
 						r.Identifier = lowerASCII(r.Identifier)
 					}
-				})
+				}, w)
 				w.getUserByEmail = rekeyed(m.GetUserByEmail, lowerASCII)
 				w.signUp = func(ctx context.Context, u adapter.User, a adapter.Account, passkey *adapter.Authenticator) (*adapter.User, error) {
 					u.Email = lowerASCII(u.Email)
 					return m.CreateUserWithAccount(ctx, u, a, passkey)
 				}
-				w.useToken = func(ctx context.Context, k adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-					k.Identifier = lowerASCII(k.Identifier)
-					return m.UseVerificationToken(ctx, k)
-				}
-				return w
+				w.useToken = altered(m.UseVerificationToken, func(k *adapter.VerificationTokenKey) { k.Identifier = lowerASCII(k.Identifier) })
+
 			},
 			harness: func(h *adaptertest.Harness) { h.Declarations.EmailFoldsCase = true }},
 		{Name: "keeps whole seconds",
-			mem: func(m *mem) with {
-				return storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Second) }))
+			mem: func(m *mem, w *with) {
+				storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Second) }), w)
 			},
 			harness: func(h *adaptertest.Harness) { h.Declarations.Precision = time.Second },
 			Except:  "TIME-03"},
 		{Name: "keeps whole milliseconds",
-			mem: func(m *mem) with {
-				return storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Millisecond) }))
+			mem: func(m *mem, w *with) {
+				storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Millisecond) }), w)
 			}},
 		{Name: "returns no record where it is optional",
-			mem: func(m *mem) with {
-				return with{
-					linkAccount: silent(m.LinkAccount), unlinkAccount: silent(m.UnlinkAccount), deleteUser: silent(m.DeleteUser),
-					updateSession: silent(m.UpdateSession), deleteSession: silent(m.DeleteSession), createToken: silent(m.CreateVerificationToken),
-				}
+			mem: func(m *mem, w *with) {
+				w.linkAccount = silent(m.LinkAccount)
+				w.unlinkAccount = silent(m.UnlinkAccount)
+				w.deleteUser = silent(m.DeleteUser)
+				w.updateSession = silent(m.UpdateSession)
+				w.deleteSession = silent(m.DeleteSession)
+				w.createToken = silent(m.CreateVerificationToken)
 			}},
 		{Name: "hides expired records",
-			mem: func(m *mem) with {
+			mem: func(m *mem, w *with) {
 				alive := func(token string) bool {
-					m.mu.RLock()
-					defer m.mu.RUnlock()
+					defer held(m.mu.RLocker())()
 					s, ok := m.sessions[token]
 					return ok && s.Expires.After(m.clock.Now())
 				}
-				return with{
-					getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
-						if !alive(token) {
-							return nil, m.begin(ctx)
-						}
-						return m.GetSessionAndUser(ctx, token)
-					},
-					updateSession: func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
-						if !alive(update.SessionToken) {
-							return nil, m.begin(ctx)
-						}
-						return m.UpdateSession(ctx, update)
-					},
-					useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-						t, err := m.UseVerificationToken(ctx, key)
-						if t != nil && !t.Expires.After(m.clock.Now()) {
-							return nil, nil
-						}
-						return t, err
-					},
+				w.getSessionAndUser = func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+					if !alive(token) {
+						return nil, m.begin(ctx)
+					}
+					return m.GetSessionAndUser(ctx, token)
+				}
+				w.updateSession = func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
+					if !alive(update.SessionToken) {
+						return nil, m.begin(ctx)
+					}
+					return m.UpdateSession(ctx, update)
+				}
+				w.useToken = func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+					t, err := m.UseVerificationToken(ctx, key)
+					if t != nil && !t.Expires.After(m.clock.Now()) {
+						return nil, nil
+					}
+					return t, err
 				}
 			}},
 		{Name: "replaces a pair, refuses lower counters and other owners",
-			mem: func(m *mem) with {
-				return with{
-					createToken: func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
-						if t.Identifier == "" || t.Token == "" {
-							return nil, errEmpty
+			mem: func(m *mem, w *with) {
+				w.createToken = func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+					if t.Identifier == "" || t.Token == "" {
+						return nil, errEmpty
+					}
+					return write(ctx, m, func() (*adapter.VerificationToken, error) {
+						t = copyToken(t)
+						m.tokens[t.Key()] = t
+						return &t, nil
+					})
+				}
+				w.updateSession = func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
+					if id, set := update.UserID.Get(); set {
+						if s, _ := m.GetSessionAndUser(ctx, update.SessionToken); s != nil && s.Session.UserID != id {
+							return nil, errors.New("mem: a session keeps its user")
 						}
-						return write(ctx, m, func() (*adapter.VerificationToken, error) {
-							t = copyToken(t)
-							m.tokens[t.Key()] = t
-							return &t, nil
-						})
-					},
-					updateSession: func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
-						if id, set := update.UserID.Get(); set {
-							if s, _ := m.GetSessionAndUser(ctx, update.SessionToken); s != nil && s.Session.UserID != id {
-								return nil, errors.New("mem: a session keeps its user")
-							}
-						}
-						return m.UpdateSession(ctx, update)
-					},
+					}
+					return m.UpdateSession(ctx, update)
 				}
 			}},
 		{Name: "refuses values that it can't store",
-			mem: func(m *mem) with {
+			mem: func(m *mem, w *with) {
 				refuse := func(record any) error {
 					var odd bool
 					texts(func(s string) string {
@@ -202,59 +191,54 @@ func AllCorrect() []Correct {
 					}
 					return nil
 				}
-				return with{
-					linkAccount:   checked(m.LinkAccount, refuse),
-					createSession: checked(m.CreateSession, refuse), createToken: checked(m.CreateVerificationToken, refuse),
-					createAuthenticator: checked(m.CreateAuthenticator, refuse),
-				}
+				w.linkAccount = checked(m.LinkAccount, refuse)
+				w.createSession = checked(m.CreateSession, refuse)
+				w.createToken = checked(m.CreateVerificationToken, refuse)
+				w.createAuthenticator = checked(m.CreateAuthenticator, refuse)
 			}},
-		{Name: "has sessions only", mem: func(*mem) with {
-			return with{missing: []string{
+		{Name: "has sessions only", mem: func(_ *mem, w *with) {
+			w.missing = []string{
 				"GetUserByEmail", "GetUserByAccount", "UpdateUser", "DeleteUser", "LinkAccount", "UnlinkAccount", "GetAccount",
 				"CreateVerificationToken", "UseVerificationToken",
 				"CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter",
-			}}
+			}
 		}, Except: "CAP-01 CAP-02", // it implements the methods that it declares as missing
 			only: []string{"CAP", "SESS", "CTX", "CONC", "ERR"}},
-		{Name: "deletes no users", mem: func(*mem) with {
-			return with{missing: []string{"DeleteUser"}, deleteUser: func(context.Context, string) (*adapter.User, error) {
+		{Name: "deletes no users", mem: func(_ *mem, w *with) {
+			w.missing = []string{"DeleteUser"}
+			w.deleteUser = func(context.Context, string) (*adapter.User, error) {
 				return nil, adapter.ErrUnsupported
-			}}
+			}
 		}, only: []string{"CAP", "USER", "CONC", "VOL", "LIFE"}},
-		{Name: "ids are numbers that the store assigns", mem: func(m *mem) with {
-			return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
-				u.ID = m.number()
-				return m.CreateUser(ctx, u)
-			}, optional: optional{signUp: func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
+		{Name: "ids are numbers that the store assigns", mem: func(m *mem, w *with) {
+			w.createUser = altered(m.CreateUser, func(u *adapter.User) { u.ID = m.number() })
+			w.signUp = func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
 				u.ID = m.number()
 				return m.CreateUserWithAccount(ctx, u, a, w)
-			}}}
+			}
 		}, harness: func(h *adaptertest.Harness) { h.Declarations.AssignsIDs = true }},
-		{Name: "ids are upper-case UUIDs where none is given", mem: func(m *mem) with {
-			return with{createUser: func(ctx context.Context, u adapter.User) (*adapter.User, error) {
-				if u.ID == "" {
-					x := rand.Text() + rand.Text()
-					u.ID = x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:32]
-				}
-				return m.CreateUser(ctx, u)
-			}}
+		{Name: "ids are upper-case UUIDs where none is given", mem: given[*mem](createUser, func(u *adapter.User) {
+			if u.ID == "" {
+				x := rand.Text() + rand.Text()
+				u.ID = x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:32]
+			}
+		})},
+		{Name: "keeps whole microseconds", mem: func(m *mem, w *with) {
+			storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Microsecond) }), w)
 		}},
-		{Name: "keeps whole microseconds", mem: func(m *mem) with {
-			return storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Microsecond) }))
-		}},
-		{Name: "is slow", mem: func(m *mem) with {
-			return around(m, func(ctx context.Context, call func() error) error {
+		{Name: "is slow", mem: func(m *mem, w *with) {
+			around(m, func(ctx context.Context, call func() error) error {
 				select {
 				case <-time.After(time.Millisecond):
 				case <-ctx.Done():
 					return ctx.Err()
 				}
 				return call()
-			})
+			}, w)
 		}, only: []string{"CAP", "USER", "SESS", "VTOK", "CTX", "TIME", "LIFE", "ERR", "TEDIT", "SIGNUP"}},
-		{Name: "makes one call at a time", mem: func(m *mem) with {
+		{Name: "makes one call at a time", mem: func(m *mem, w *with) {
 			turn := make(chan struct{}, 1)
-			return around(m, func(ctx context.Context, call func() error) error {
+			around(m, func(ctx context.Context, call func() error) error {
 				select {
 				case turn <- struct{}{}:
 				case <-ctx.Done():
@@ -262,10 +246,10 @@ func AllCorrect() []Correct {
 				}
 				defer func() { <-turn }()
 				return call()
-			})
+			}, w)
 		}},
-		{Name: "tries again when the store is busy", mem: func(m *mem) with {
-			return around(m, func(ctx context.Context, call func() error) error {
+		{Name: "tries again when the store is busy", mem: func(m *mem, w *with) {
+			around(m, func(ctx context.Context, call func() error) error {
 				for range 3 {
 					if mathrand.IntN(3) > 0 {
 						break
@@ -273,17 +257,17 @@ func AllCorrect() []Correct {
 					runtime.Gosched() // the store was busy before it did anything
 				}
 				return call()
-			})
+			}, w)
 		}},
-		{Name: "wraps errors twice", mem: func(m *mem) with {
-			return around(m, func(_ context.Context, call func() error) error {
+		{Name: "wraps errors twice", mem: func(m *mem, w *with) {
+			around(m, func(_ context.Context, call func() error) error {
 				if err := call(); err != nil {
 					return fmt.Errorf("store: %w", fmt.Errorf("call: %w", err))
 				}
 				return nil
-			})
+			}, w)
 		}},
-		{Name: "one goroutine makes all calls", mem: func(m *mem) with {
+		{Name: "one goroutine makes all calls", mem: func(m *mem, w *with) {
 			queue := make(chan func())
 			go func() {
 				for call := range queue {
@@ -291,7 +275,7 @@ func AllCorrect() []Correct {
 				}
 			}()
 			runtime.AddCleanup(m, func(q chan func()) { close(q) }, queue)
-			return around(m, func(ctx context.Context, call func() error) error {
+			around(m, func(ctx context.Context, call func() error) error {
 				done := make(chan error, 1)
 				select {
 				case queue <- func() { done <- call() }:
@@ -299,119 +283,104 @@ func AllCorrect() []Correct {
 				case <-ctx.Done():
 					return ctx.Err()
 				}
-			})
+			}, w)
 		}, Except: "LIFE-04"}, // the goroutine ends when the garbage collector removes the adapter
-		{Name: "copies all records for each write", mem: func(m *mem) with {
-			return around(m, func(_ context.Context, call func() error) error {
+		{Name: "copies all records for each write", mem: func(m *mem, w *with) {
+			around(m, func(_ context.Context, call func() error) error {
 				err := call()
 				if mathrand.IntN(20) == 0 {
-					m.mu.Lock()
-					defer m.mu.Unlock()
+					defer held(&m.mu)()
 					m.users, m.emails, m.accounts = maps.Clone(m.users), maps.Clone(m.emails), maps.Clone(m.accounts)
 					m.sessions, m.tokens, m.authenticators = maps.Clone(m.sessions), maps.Clone(m.tokens), maps.Clone(m.authenticators)
 				}
 				return err
-			})
+			}, w)
 		}},
-		{Name: "lists in any order", mem: func(m *mem) with {
-			return with{
-				listAuthenticators: shuffled(m.ListAuthenticatorsByUserID),
-				optional:           optional{listAccounts: shuffled(m.ListAccountsByUserID), listSessions: shuffled(m.ListSessionsByUserID)},
-			}
+		{Name: "lists in any order", mem: func(m *mem, w *with) {
+			w.listAuthenticators = shuffled(m.ListAuthenticatorsByUserID)
+			w.listAccounts = shuffled(m.ListAccountsByUserID)
+			w.listSessions = shuffled(m.ListSessionsByUserID)
 		}},
-		{Name: "stores no names of authenticators", mem: func(m *mem) with {
-			return with{
-				createAuthenticator: func(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
-					a.Name, a.Created, a.LastUsed = nil, nil, nil
-					return m.CreateAuthenticator(ctx, a)
-				},
-				optional: optional{
-					signUp: func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
-						if w != nil {
-							w = new(*w)
-							w.Name, w.Created, w.LastUsed = nil, nil, nil
-						}
-						return m.CreateUserWithAccount(ctx, u, a, w)
-					},
-					renameAuthenticator: func(ctx context.Context, _, _, _ string) (*adapter.Authenticator, error) {
-						if err := m.begin(ctx); err != nil {
-							return nil, err
-						}
-						return nil, adapter.ErrUnsupported
-					},
-					touch: func(ctx context.Context, id string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
-						return write(ctx, m, func() (*adapter.Authenticator, error) {
-							a, ok := m.authenticators[id]
-							if !ok {
-								return nil, notFound("authenticator")
-							}
-							if a.Counter != from {
-								return nil, nil
-							}
-							a.Counter = to
-							m.authenticators[id] = a
-							return new(copyAuthenticator(a)), nil
-						})
-					},
-				},
-			}
-		}},
-		{Name: "deletes expired records when it reads them", mem: func(m *mem) with {
-			return with{getSessionAndUser: func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
-				x, err := m.GetSessionAndUser(ctx, token)
-				if x == nil || err != nil || x.Session.Expires.After(m.clock.Now()) {
-					return x, err
+		{Name: "stores no names of authenticators", mem: func(m *mem, w *with) {
+			w.createAuthenticator = altered(m.CreateAuthenticator, func(a *adapter.Authenticator) { a.Name, a.Created, a.LastUsed = nil, nil, nil })
+			w.signUp = func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
+				if w != nil {
+					w = new(*w)
+					w.Name, w.Created, w.LastUsed = nil, nil, nil
 				}
-				return write(ctx, m, func() (*adapter.SessionAndUser, error) {
-					if s, ok := m.sessions[token]; ok && s.Expires.After(m.clock.Now()) { // it was extended meanwhile
-						return &adapter.SessionAndUser{Session: s, User: *m.user(s.UserID)}, nil
+				return m.CreateUserWithAccount(ctx, u, a, w)
+			}
+			w.renameAuthenticator = func(ctx context.Context, _, _, _ string) (*adapter.Authenticator, error) {
+				if err := m.begin(ctx); err != nil {
+					return nil, err
+				}
+				return nil, adapter.ErrUnsupported
+			}
+			w.touch = func(ctx context.Context, id string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
+				return write(ctx, m, func() (*adapter.Authenticator, error) {
+					a, ok := m.authenticators[id]
+					if !ok {
+						return nil, notFound("authenticator")
 					}
-					delete(m.sessions, token)
-					return nil, nil
+					if a.Counter != from {
+						return nil, nil
+					}
+					a.Counter = to
+					m.authenticators[id] = a
+					return new(copyAuthenticator(a)), nil
 				})
-			}}
+			}
 		}},
-		{Name: "keeps verification tokens in a separate store", mem: func(m *mem) with {
+		{Name: "deletes expired records when it reads them", mem: on(getSessionAndUser, func(ctx context.Context, m *mem, token string) (*adapter.SessionAndUser, error) {
+			x, err := m.GetSessionAndUser(ctx, token)
+			if x == nil || err != nil || x.Session.Expires.After(m.clock.Now()) {
+				return x, err
+			}
+			return write(ctx, m, func() (*adapter.SessionAndUser, error) {
+				if s, ok := m.sessions[token]; ok && s.Expires.After(m.clock.Now()) { // it was extended meanwhile
+					return &adapter.SessionAndUser{Session: s, User: *m.user(s.UserID)}, nil
+				}
+				delete(m.sessions, token)
+				return nil, nil
+			})
+		})},
+		{Name: "keeps verification tokens in a separate store", mem: func(m *mem, w *with) {
 			tokens := kept(m.records, "tokens", func() *mem { return &mem{records: newRecords(m.clock, nil)} })
-			return with{
-				createToken: func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
-					if err := m.begin(ctx); err != nil {
-						return nil, err
-					}
-					return tokens.CreateVerificationToken(ctx, t)
-				},
-				useToken: func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-					if err := m.begin(ctx); err != nil {
-						return nil, err
-					}
-					return tokens.UseVerificationToken(ctx, key)
-				},
-				deleteExpired: func(ctx context.Context, now time.Time) (adapter.Swept, error) {
-					one, err := m.DeleteExpired(ctx, now)
-					if err != nil {
-						return one, err
-					}
-					other, err := tokens.DeleteExpired(ctx, now)
-					one.VerificationTokens += other.VerificationTokens
+			w.createToken = func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+				if err := m.begin(ctx); err != nil {
+					return nil, err
+				}
+				return tokens.CreateVerificationToken(ctx, t)
+			}
+			w.useToken = func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+				if err := m.begin(ctx); err != nil {
+					return nil, err
+				}
+				return tokens.UseVerificationToken(ctx, key)
+			}
+			w.deleteExpired = func(ctx context.Context, now time.Time) (adapter.Swept, error) {
+				one, err := m.DeleteExpired(ctx, now)
+				if err != nil {
 					return one, err
-				},
-				optional: optional{deleteTokens: func(ctx context.Context, identifier string) (int64, error) {
-					if err := m.begin(ctx); err != nil {
-						return 0, err
-					}
-					return tokens.DeleteVerificationTokens(ctx, identifier)
-				}},
+				}
+				other, err := tokens.DeleteExpired(ctx, now)
+				one.VerificationTokens += other.VerificationTokens
+				return one, err
+			}
+			w.deleteTokens = func(ctx context.Context, identifier string) (int64, error) {
+				if err := m.begin(ctx); err != nil {
+					return 0, err
+				}
+				return tokens.DeleteVerificationTokens(ctx, identifier)
 			}
 		}, harness: func(h *adaptertest.Harness) { h.Inspect = nil }},
-		{Name: "deletes the tokens of a deleted user's address", only: []string{"VTOK", "CASC", "TEDIT"}, mem: func(m *mem) with {
-			return with{deleteUser: func(ctx context.Context, id string) (*adapter.User, error) {
-				u, err := m.DeleteUser(ctx, id)
-				if u != nil && u.Email != "" {
-					_, err = m.DeleteVerificationTokens(ctx, u.Email)
-				}
-				return u, err
-			}}
-		}},
+		{Name: "deletes the tokens of a deleted user's address", only: []string{"VTOK", "CASC", "TEDIT"}, mem: on(deleteUser, func(ctx context.Context, m *mem, id string) (*adapter.User, error) {
+			u, err := m.DeleteUser(ctx, id)
+			if u != nil && u.Email != "" {
+				_, err = m.DeleteVerificationTokens(ctx, u.Email)
+			}
+			return u, err
+		})},
 		{Name: "reads users through a cache that each write empties", mem: cachedUsers,
 			harness: func(h *adaptertest.Harness) { h.Second, h.Reopen, h.Close, h.Namespace = nil, nil, nil, nil }},
 		{Name: "has no optional interface", harness: func(h *adaptertest.Harness) {
@@ -457,30 +426,37 @@ func checked[A, T any](method func(context.Context, A) (*T, error), refuse func(
 }
 
 // around wraps every method.
-func around(b base, f func(ctx context.Context, call func() error) error) with {
-	return with{
-		createUser: within(b.CreateUser, f), getUser: within(b.GetUser, f), getUserByEmail: within(b.GetUserByEmail, f),
-		getUserByAccount: within(b.GetUserByAccount, f), updateUser: within(b.UpdateUser, f), deleteUser: within(b.DeleteUser, f),
-		linkAccount: within(b.LinkAccount, f), unlinkAccount: within(b.UnlinkAccount, f),
-		getAccount: func(ctx context.Context, id, provider string) (*adapter.Account, error) {
-			return within(func(ctx context.Context, id string) (*adapter.Account, error) { return b.GetAccount(ctx, id, provider) }, f)(ctx, id)
-		},
-		createSession: within(b.CreateSession, f), getSessionAndUser: within(b.GetSessionAndUser, f),
-		updateSession: within(b.UpdateSession, f), deleteSession: within(b.DeleteSession, f),
-		createToken: within(b.CreateVerificationToken, f), useToken: within(b.UseVerificationToken, f),
-		createAuthenticator: within(b.CreateAuthenticator, f), getAuthenticator: within(b.GetAuthenticator, f),
-		listAuthenticators: within(b.ListAuthenticatorsByUserID, f),
-		updateCounter: func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
-			return within(func(ctx context.Context, id string) (*adapter.Authenticator, error) {
-				return b.UpdateAuthenticatorCounter(ctx, id, counter)
-			}, f)(ctx, id)
-		},
-		deleteExpired: within(b.DeleteExpired, f),
-		optional: optional{
-			listAccounts: within(b.ListAccountsByUserID, f), updateAccount: within(b.UpdateAccount, f),
-			listSessions: within(b.ListSessionsByUserID, f), deleteTokens: within(b.DeleteVerificationTokens, f),
-		},
+func around(b base, f func(ctx context.Context, call func() error) error, w *with) {
+	w.createUser = within(b.CreateUser, f)
+	w.getUser = within(b.GetUser, f)
+	w.getUserByEmail = within(b.GetUserByEmail, f)
+	w.getUserByAccount = within(b.GetUserByAccount, f)
+	w.updateUser = within(b.UpdateUser, f)
+	w.deleteUser = within(b.DeleteUser, f)
+	w.linkAccount = within(b.LinkAccount, f)
+	w.unlinkAccount = within(b.UnlinkAccount, f)
+	w.getAccount = func(ctx context.Context, id, provider string) (*adapter.Account, error) {
+		return within(func(ctx context.Context, id string) (*adapter.Account, error) { return b.GetAccount(ctx, id, provider) }, f)(ctx, id)
 	}
+	w.createSession = within(b.CreateSession, f)
+	w.getSessionAndUser = within(b.GetSessionAndUser, f)
+	w.updateSession = within(b.UpdateSession, f)
+	w.deleteSession = within(b.DeleteSession, f)
+	w.createToken = within(b.CreateVerificationToken, f)
+	w.useToken = within(b.UseVerificationToken, f)
+	w.createAuthenticator = within(b.CreateAuthenticator, f)
+	w.getAuthenticator = within(b.GetAuthenticator, f)
+	w.listAuthenticators = within(b.ListAuthenticatorsByUserID, f)
+	w.updateCounter = func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
+		return within(func(ctx context.Context, id string) (*adapter.Authenticator, error) {
+			return b.UpdateAuthenticatorCounter(ctx, id, counter)
+		}, f)(ctx, id)
+	}
+	w.deleteExpired = within(b.DeleteExpired, f)
+	w.listAccounts = within(b.ListAccountsByUserID, f)
+	w.updateAccount = within(b.UpdateAccount, f)
+	w.listSessions = within(b.ListSessionsByUserID, f)
+	w.deleteTokens = within(b.DeleteVerificationTokens, f)
 }
 
 func within[A, T any](method func(context.Context, A) (T, error), f func(context.Context, func() error) error) func(context.Context, A) (T, error) {
@@ -505,8 +481,7 @@ func shuffled[T any](list func(context.Context, string) ([]T, error)) func(conte
 
 // number returns the next number of the store's counter.
 func (r *records) number() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	defer held(&r.mu)()
 	last := kept(r, "number", func() *int { return new(int) })
 	*last++
 	return strconv.Itoa(*last)
@@ -514,36 +489,32 @@ func (r *records) number() string {
 
 // cachedUsers reads users through a cache. Each write empties the cache before it
 // begins and after it ends. A read that began before a write does not fill it.
-func cachedUsers(m *mem) with {
+func cachedUsers(m *mem, w *with) {
 	var mu sync.Mutex
 	users := map[string]adapter.User{}
 	writes := 0
 	empty := func() {
-		mu.Lock()
-		defer mu.Unlock()
+		defer held(&mu)()
 		writes++
 		clear(users)
 	}
-	w := with{
-		getUser: func(ctx context.Context, id string) (*adapter.User, error) {
-			if err := m.begin(ctx); err != nil {
-				return nil, err
-			}
-			mu.Lock()
-			u, ok := users[id]
-			seen := writes
-			mu.Unlock()
-			if ok {
-				return new(copyUser(u)), nil
-			}
-			got, err := m.GetUser(ctx, id)
-			mu.Lock()
-			defer mu.Unlock()
-			if got != nil && writes == seen {
-				users[got.ID] = copyUser(*got)
-			}
-			return got, err
-		},
+	w.getUser = func(ctx context.Context, id string) (*adapter.User, error) {
+		if err := m.begin(ctx); err != nil {
+			return nil, err
+		}
+		mu.Lock()
+		u, ok := users[id]
+		seen := writes
+		mu.Unlock()
+		if ok {
+			return new(copyUser(u)), nil
+		}
+		got, err := m.GetUser(ctx, id)
+		defer held(&mu)()
+		if got != nil && writes == seen {
+			users[got.ID] = copyUser(*got)
+		}
+		return got, err
 	}
 	w.updateUser = func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
 		empty()
@@ -555,5 +526,5 @@ func cachedUsers(m *mem) with {
 		defer empty()
 		return m.DeleteUser(ctx, id)
 	}
-	return w
+
 }

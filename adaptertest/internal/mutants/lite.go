@@ -5,13 +5,16 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	_ "modernc.org/sqlite" // the driver
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 var errNoRows = fmt.Errorf("lite: %w", sql.ErrNoRows)
@@ -60,6 +63,15 @@ func openLite(t testing.TB, path string, through func(sqlite.DB) sqlite.DB) *lit
 func (l *lite) exec(ctx context.Context, query string, args ...any) error {
 	_, err := l.db.ExecContext(ctx, query, args...)
 	return err
+}
+
+// affected runs a statement and returns how many rows it affected.
+func (l *lite) affected(ctx context.Context, query string, args ...any) (int64, error) {
+	result, err := l.db.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 // exists reports whether a query yields a row.
@@ -128,14 +140,14 @@ func (l *lite) corrupt(t testing.TB, r adaptertest.Record) func() {
 	return func() { set(was) }
 }
 
-// altered stands between lite and its database and alters the statements.
-type altered struct {
+// alteredDB stands between lite and its database and alters the statements.
+type alteredDB struct {
 	sqlite.DB
 	query func(query string, args []any) (string, []any)
 	ctx   func(context.Context) context.Context
 }
 
-func (a altered) alter(ctx context.Context, query string, args []any) (context.Context, string, []any) {
+func (a alteredDB) alter(ctx context.Context, query string, args []any) (context.Context, string, []any) {
 	if a.query != nil {
 		query, args = a.query(oneLine(query), args)
 	}
@@ -145,12 +157,12 @@ func (a altered) alter(ctx context.Context, query string, args []any) (context.C
 	return ctx, query, args
 }
 
-func (a altered) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (a alteredDB) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	ctx, query, args = a.alter(ctx, query, args)
 	return a.DB.ExecContext(ctx, query, args...)
 }
 
-func (a altered) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (a alteredDB) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	ctx, query, args = a.alter(ctx, query, args)
 	return a.DB.QueryContext(ctx, query, args...)
 }
@@ -170,14 +182,14 @@ func oneLine(query string) string {
 func replaced(pairs ...string) func(sqlite.DB) sqlite.DB {
 	replacer := strings.NewReplacer(pairs...)
 	return func(db sqlite.DB) sqlite.DB {
-		return altered{DB: db, query: func(query string, args []any) (string, []any) { return replacer.Replace(query), args }}
+		return alteredDB{DB: db, query: func(query string, args []any) (string, []any) { return replacer.Replace(query), args }}
 	}
 }
 
 // boundTo alters the arguments of the statements that contain a text.
 func boundTo(text string, change func(args []any)) func(sqlite.DB) sqlite.DB {
 	return func(db sqlite.DB) sqlite.DB {
-		return altered{DB: db, query: func(query string, args []any) (string, []any) {
+		return alteredDB{DB: db, query: func(query string, args []any) (string, []any) {
 			if strings.Contains(query, text) {
 				change(args)
 			}
@@ -198,3 +210,33 @@ func cut(arg any, length int) any {
 		return arg
 	}
 }
+
+// sharedMaps has a map for each database file.
+var sharedMaps sync.Map
+
+func (l *lite) common() *sync.Map {
+	shared, _ := sharedMaps.LoadOrStore(l.path, new(sync.Map))
+	return shared.(*sync.Map)
+}
+
+func (l *lite) now() time.Time { return time.Now() }
+
+func (l *lite) due(ctx context.Context, now time.Time) (due adapter.Swept, err error) {
+	err = l.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM "session" WHERE expires <= ?1), (SELECT count(*) FROM "verificationToken" WHERE expires <= ?1)`,
+		now.UnixMilli()).Scan(&due.Sessions, &due.VerificationTokens)
+	return due, err
+}
+
+func (l *lite) peek(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	found, err := l.column(ctx, `SELECT expires FROM "verificationToken" WHERE identifier = ? AND token = ?`, key.Identifier, key.Token)
+	if len(found) == 0 || err != nil {
+		return nil, err
+	}
+	var ms int64
+	if _, err := fmt.Sscan(found[0], &ms); err != nil {
+		return nil, err
+	}
+	return &adapter.VerificationToken{Identifier: key.Identifier, Token: key.Token, Expires: millis(ms)}, nil
+}
+
+func millis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

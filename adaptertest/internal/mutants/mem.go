@@ -40,8 +40,10 @@ type records struct {
 	accountsOf map[string]map[adapter.AccountKey]bool
 	sessionsOf map[string]map[string]bool
 
-	// extra holds the data that broken adapters store beside the records.
-	extra map[string]any
+	// extra holds the data that broken adapters store beside the records, and beside what
+	// they keep without the lock.
+	extra  map[string]any
+	beside sync.Map
 
 	clock  *clock
 	spaces map[string]*records // the namespaces, shared by all of them
@@ -54,14 +56,12 @@ type clock struct {
 }
 
 func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer held(&c.mu)()
 	return c.now
 }
 
 func (c *clock) Advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer held(&c.mu)()
 	c.now = c.now.Add(d)
 }
 
@@ -113,8 +113,7 @@ func write[T any](ctx context.Context, m *mem, call func() (T, error)) (result T
 	if err := m.begin(ctx); err != nil {
 		return result, err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer held(&m.mu)()
 	return call()
 }
 
@@ -122,9 +121,30 @@ func read[T any](ctx context.Context, m *mem, call func() (T, error)) (result T,
 	if err := m.begin(ctx); err != nil {
 		return result, err
 	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
+	defer held(m.mu.RLocker())()
 	return call()
+}
+
+// found returns a copy of a record, or nil.
+func found[K comparable, T any](ctx context.Context, m *mem, in *map[K]T, key K, copied func(T) T) (*T, error) {
+	return read(ctx, m, func() (*T, error) {
+		if x, ok := (*in)[key]; ok {
+			return new(copied(x)), nil
+		}
+		return nil, nil
+	})
+}
+
+// taken deletes a record and returns it, or nil.
+func taken[K comparable, T any](ctx context.Context, m *mem, in *map[K]T, key K) (*T, error) {
+	return write(ctx, m, func() (*T, error) {
+		x, ok := (*in)[key]
+		if !ok {
+			return nil, nil
+		}
+		delete(*in, key)
+		return &x, nil
+	})
 }
 
 func (m *mem) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
@@ -170,21 +190,11 @@ func (r *records) user(id string) *adapter.User {
 }
 
 func (m *mem) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
-	return read(ctx, m, func() (*adapter.User, error) {
-		if id, ok := m.emails[email]; ok {
-			return m.user(id), nil
-		}
-		return nil, nil
-	})
+	return read(ctx, m, func() (*adapter.User, error) { return m.user(m.emails[email]), nil })
 }
 
 func (m *mem) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
-	return read(ctx, m, func() (*adapter.User, error) {
-		if a, ok := m.accounts[key]; ok {
-			return m.user(a.UserID), nil
-		}
-		return nil, nil
-	})
+	return read(ctx, m, func() (*adapter.User, error) { return m.user(m.accounts[key].UserID), nil })
 }
 
 func (m *mem) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
@@ -203,17 +213,29 @@ func (m *mem) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapt
 }
 
 func (m *mem) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
-	return write(ctx, m, func() (*adapter.User, error) {
-		u := m.user(id)
-		if u == nil {
-			return nil, nil
-		}
+	return m.drop(ctx, id, func(_ *adapter.User) {
 		m.dropAccounts(id)
 		m.dropSessions(id)
 		m.dropAuthenticators(id)
 		m.dropUser(id)
+	})
+}
+
+// drop deletes a user by what that drops. dropping is drop as a method.
+func (m *mem) drop(ctx context.Context, id string, what func(*adapter.User)) (*adapter.User, error) {
+	return write(ctx, m, func() (*adapter.User, error) {
+		u := m.user(id)
+		if u != nil {
+			what(u)
+		}
 		return u, nil
 	})
+}
+
+func dropping(m *mem, what func(id string, u *adapter.User)) call[string, *adapter.User] {
+	return func(ctx context.Context, id string) (*adapter.User, error) {
+		return m.drop(ctx, id, func(u *adapter.User) { what(id, u) })
+	}
 }
 
 func (r *records) dropUser(id string) {
@@ -286,23 +308,11 @@ func note[K comparable](of map[string]map[K]bool, userID string, key K) {
 }
 
 func (m *mem) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
-	return write(ctx, m, func() (*adapter.Account, error) {
-		a, ok := m.accounts[key]
-		if !ok {
-			return nil, nil
-		}
-		delete(m.accounts, key)
-		return &a, nil
-	})
+	return taken(ctx, m, &m.accounts, key)
 }
 
 func (m *mem) GetAccount(ctx context.Context, providerAccountID, provider string) (*adapter.Account, error) {
-	return read(ctx, m, func() (*adapter.Account, error) {
-		if a, ok := m.accounts[adapter.AccountKey{Provider: provider, ProviderAccountID: providerAccountID}]; ok {
-			return new(copyAccount(a)), nil
-		}
-		return nil, nil
-	})
+	return found(ctx, m, &m.accounts, adapter.AccountKey{Provider: provider, ProviderAccountID: providerAccountID}, copyAccount)
 }
 
 func (m *mem) CreateSession(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
@@ -353,14 +363,7 @@ func (m *mem) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (
 }
 
 func (m *mem) DeleteSession(ctx context.Context, token string) (*adapter.Session, error) {
-	return write(ctx, m, func() (*adapter.Session, error) {
-		s, ok := m.sessions[token]
-		if !ok {
-			return nil, nil
-		}
-		delete(m.sessions, token)
-		return &s, nil
-	})
+	return taken(ctx, m, &m.sessions, token)
 }
 
 func (m *mem) CreateVerificationToken(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
@@ -378,14 +381,7 @@ func (m *mem) CreateVerificationToken(ctx context.Context, t adapter.Verificatio
 }
 
 func (m *mem) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-	return write(ctx, m, func() (*adapter.VerificationToken, error) {
-		t, ok := m.tokens[key]
-		if !ok {
-			return nil, nil
-		}
-		delete(m.tokens, key)
-		return &t, nil
-	})
+	return taken(ctx, m, &m.tokens, key)
 }
 
 func (m *mem) CreateAuthenticator(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
@@ -412,12 +408,7 @@ func (r *records) putAuthenticator(a adapter.Authenticator) {
 }
 
 func (m *mem) GetAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
-	return read(ctx, m, func() (*adapter.Authenticator, error) {
-		if a, ok := m.authenticators[credentialID]; ok {
-			return new(copyAuthenticator(a)), nil
-		}
-		return nil, nil
-	})
+	return found(ctx, m, &m.authenticators, credentialID, copyAuthenticator)
 }
 
 func (m *mem) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
@@ -476,10 +467,33 @@ func (m *mem) sweepBoth(ctx context.Context, now time.Time, goes func(adapter.Se
 
 func anySession(adapter.Session) bool { return true }
 
+func (m *mem) common() *sync.Map { return &m.beside }
+
+func (m *mem) now() time.Time { return m.clock.Now() }
+
+func (m *mem) peek(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	return found(ctx, m, &m.tokens, key, copyToken)
+}
+
+func (m *mem) due(ctx context.Context, now time.Time) (adapter.Swept, error) {
+	return read(ctx, m, func() (due adapter.Swept, err error) {
+		for _, s := range m.sessions {
+			if !s.Expires.After(now) {
+				due.Sessions++
+			}
+		}
+		for _, t := range m.tokens {
+			if !t.Expires.After(now) {
+				due.VerificationTokens++
+			}
+		}
+		return due, nil
+	})
+}
+
 // has reports whether the record exists.
 func (r *records) has(x adaptertest.Record) bool {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
+	defer held(r.mu.RLocker())()
 	var ok bool
 	switch x.Kind {
 	case adaptertest.UserRecord:

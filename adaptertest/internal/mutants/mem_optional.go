@@ -44,15 +44,20 @@ func (m *mem) CreateUserWithAccount(ctx context.Context, u adapter.User, account
 	})
 }
 
+// ownedBy returns the records of a user by their index.
+func ownedBy[K comparable, T any](index map[string]map[K]bool, all map[K]T, userID string, copied func(T) T, owner func(T) string) []T {
+	list := []T{}
+	for key := range index[userID] {
+		if x, ok := all[key]; ok && owner(x) == userID {
+			list = append(list, copied(x))
+		}
+	}
+	return list
+}
+
 func (m *mem) ListAccountsByUserID(ctx context.Context, userID string) ([]adapter.Account, error) {
 	return read(ctx, m, func() ([]adapter.Account, error) {
-		list := []adapter.Account{}
-		for key := range m.accountsOf[userID] {
-			if a, ok := m.accounts[key]; ok && a.UserID == userID {
-				list = append(list, copyAccount(a))
-			}
-		}
-		return list, nil
+		return ownedBy(m.accountsOf, m.accounts, userID, copyAccount, func(a adapter.Account) string { return a.UserID }), nil
 	})
 }
 
@@ -72,13 +77,7 @@ func (m *mem) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (
 
 func (m *mem) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
 	return read(ctx, m, func() ([]adapter.Session, error) {
-		list := []adapter.Session{}
-		for token := range m.sessionsOf[userID] {
-			if s, ok := m.sessions[token]; ok && s.UserID == userID {
-				list = append(list, copySession(s))
-			}
-		}
-		return list, nil
+		return ownedBy(m.sessionsOf, m.sessions, userID, copySession, func(s adapter.Session) string { return s.UserID }), nil
 	})
 }
 

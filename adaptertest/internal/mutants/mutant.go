@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -12,11 +13,12 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Mutant is a broken adapter. One of mem, lite and db breaks it; only lite and
+// Mutant is a broken adapter. One of mem, lite, db and both breaks it; only lite and
 // db may be set together.
 type Mutant struct {
-	// Name says in a few words what is wrong.
-	Name string
+	// Name says in a few words what is wrong. OnLite is the name on lite of a fault on both
+	// bases; if it is empty, it is the name with "in SQL" behind it.
+	Name, OnLite string
 	// Listed is its number, such as M07, if it is one of the first forty mutants.
 	Listed string
 	// Fault describes the fault.
@@ -38,27 +40,37 @@ type Mutant struct {
 	// full form.
 	Rounds float64
 
-	// mem replaces methods of the adapter over maps, lite of the one over SQLite.
-	mem  func(m *mem) with
-	lite func(l *lite) with
+	// mem replaces methods of the adapter over maps, lite of the one over SQLite, and both of
+	// either.
+	mem  func(m *mem, w *with)
+	lite func(l *lite, w *with)
+	both func(b base, w *with)
 	// db wraps the database of the adapter over SQLite.
 	db func(sqlite.DB) sqlite.DB
 	// harness changes the harness, for example its declarations.
 	harness func(h *adaptertest.Harness)
 }
 
-// All returns the broken adapters, in groups.
+// All returns the broken adapters, by the group of the first clause that they must fail.
+// A literal with both is two of them.
 func All() []Mutant {
-	return slices.Concat(
-		capabilityMutants(), userMutants(), accountMutants(), sessionMutants(), tokenMutants(), authenticatorMutants(), deletionMutants(),
-		instantMutants(), fidelityMutants(), inputMutants(), errorMutants(),
-		expiryMutants(), instanceMutants(), aliasMutants(), volumeMutants(),
-		lifecycleMutants(), contextMutants(), concurrencyMutants(), failureMutants(),
-		errorKindMutants(), addressMutants(), numberMutants(), togetherMutants(), leakMutants(), growthMutants(),
-		signUpMutants(), accountListMutants(), sessionListMutants(), authenticatorEditMutants(), tokenEditMutants(),
-		missedMutants(), everydayMutants(), pairedMutants(), unseenMutants(), freshMutants(), rareMutants(), listingMutants(), besideMutants(),
-		orderMutants(), anotherMutants(), faultMutants(), neighbourMutants(), lifetimeMutants(), turnMutants(), unchangingMutants(), gatheredMutants(), resemblingMutants(),
-	)
+	var all []Mutant
+	for _, m := range slices.Concat(
+		capMutants(), userMutants(), acctMutants(), sessMutants(), vtokMutants(), authnMutants(), signupMutants(), alistMutants(),
+		slistMutants(), aeditMutants(), teditMutants(), cascMutants(), timeMutants(), dataMutants(), inputMutants(), errMutants(),
+		ctxMutants(), concMutants(), faultMutants(), expMutants(), isoMutants(), aliasMutants(), volMutants(), lifeMutants(),
+	) {
+		if m.both == nil {
+			all = append(all, m)
+			continue
+		}
+		onMem, onLite := m, m
+		onMem.mem = func(b *mem, w *with) { m.both(b, w) }
+		onLite.lite = func(b *lite, w *with) { m.both(b, w) }
+		onLite.Name, onLite.Listed = cmp.Or(m.OnLite, m.Name+" in SQL"), ""
+		all = append(all, onMem, onLite)
+	}
+	return all
 }
 
 // Base is the name of the correct adapter that the mutant breaks.
@@ -91,15 +103,14 @@ func Bases() []adaptertest.Harness {
 	return []adaptertest.Harness{mem, lite}
 }
 
-func memHarness(broken func(*mem) with) adaptertest.Harness {
+func memHarness(broken func(*mem, *with)) adaptertest.Harness {
 	open := func(r *records) adapter.Adapter {
 		m := &mem{records: r}
-		var w with
+		w := &with{base: m}
 		if broken != nil {
-			w = broken(m)
+			broken(m, w)
 		}
-		w.base = m
-		return &w
+		return w
 	}
 	of := func(a adapter.Adapter) *mem { return a.(*with).base.(*mem) }
 	return adaptertest.Harness{
@@ -109,8 +120,7 @@ func memHarness(broken func(*mem) with) adaptertest.Harness {
 		Reopen: func(_ testing.TB, a adapter.Adapter) adapter.Adapter { return open(of(a).records) },
 		Namespace: func(_ testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
 			r := of(a).records
-			r.mu.Lock()
-			defer r.mu.Unlock()
+			defer held(&r.mu)()
 			if r.spaces[name] == nil {
 				r.spaces[name] = newRecords(r.clock, r.spaces)
 			}
@@ -123,14 +133,13 @@ func memHarness(broken func(*mem) with) adaptertest.Harness {
 	}
 }
 
-func liteHarness(broken func(*lite) with, through func(sqlite.DB) sqlite.DB) adaptertest.Harness {
+func liteHarness(broken func(*lite, *with), through func(sqlite.DB) sqlite.DB) adaptertest.Harness {
 	wrap := func(l *lite) adapter.Adapter {
-		var w with
+		w := &with{base: l}
 		if broken != nil {
-			w = broken(l)
+			broken(l, w)
 		}
-		w.base = l
-		return &w
+		return w
 	}
 	open := func(t testing.TB, path string) adapter.Adapter { return wrap(openLite(t, path, through)) }
 	fresh := func(t testing.TB) *lite { return openLite(t, filepath.Join(t.TempDir(), "test.db"), through) }

@@ -1,10 +1,16 @@
 package mutants
 
 import (
+	"cmp"
 	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -132,25 +138,81 @@ func TestAuthJSQuestions(t *testing.T) {
 		}
 	}
 	t.Logf("the questions of Auth.js notice %d of %d", noticed, len(all))
-	for _, base := range []Mutant{{Name: "mem", mem: func(*mem) with { return with{} }}, {Name: "lite"}} {
+	for _, base := range []Mutant{{Name: "mem", mem: func(_ *mem, w *with) {}}, {Name: "lite"}} {
 		if names := AuthJS(t, base); len(names) > 0 {
 			t.Errorf("the questions %q fail the correct adapter %s", names, base.Name)
 		}
 	}
 }
 
-func TestPageIsUpToDate(t *testing.T) {
-	var want strings.Builder
-	if err := WriteMarkdown(&want); err != nil {
-		t.Fatal(err)
+// TestFilesAreNamedForTheirGroup compares the name of each file with the groups of the clauses
+// that its mutants name first: mutants stand in such files only. No file imports the model with
+// which the suite judges histories, or a fault of the model would be one of the bases too.
+func TestFilesAreNamedForTheirGroup(t *testing.T) {
+	groups := map[string]bool{}
+	for _, c := range adaptertest.Clauses() {
+		groups[strings.ToLower(c.Group())] = true
 	}
-	page, err := os.ReadFile("MUTANTS.md")
+	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(page) != want.String() {
-		t.Error("MUTANTS.md is out of date; to write it again: go run ./cmd/mutants -write")
+	inGroups := 0
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, imported := range file.Imports {
+			if strings.Contains(imported.Path.Value, "/adaptertest/internal/model") {
+				t.Errorf("%s imports the model with which the suite judges", name)
+			}
+		}
+		group := strings.TrimSuffix(name, ".go")
+		for mutant, clause := range namedFirst(file) {
+			if of, _, _ := strings.Cut(clause, "-"); strings.ToLower(of) != group {
+				t.Errorf("%s: the first clause of %q is %s", name, mutant, clause)
+			}
+			inGroups++
+		}
+		if groups[group] && len(namedFirst(file)) == 0 {
+			t.Errorf("%s has no broken adapter", name)
+		}
 	}
+	if inGroups < 700 {
+		t.Errorf("only %d broken adapters are in files that this test reads", inGroups)
+	}
+}
+
+// namedFirst returns the name and the first clause of each mutant of a file.
+func namedFirst(file *ast.File) map[string]string {
+	found := map[string]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		literal, ok := n.(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		fields := map[string]string{}
+		for _, e := range literal.Elts {
+			field, ok := e.(*ast.KeyValueExpr)
+			if !ok {
+				return true
+			}
+			if list, ok := field.Value.(*ast.CompositeLit); ok && len(list.Elts) > 0 {
+				field.Value = list.Elts[0]
+			}
+			key, _ := field.Key.(*ast.Ident)
+			value, _ := field.Value.(*ast.BasicLit)
+			if key != nil && value != nil && value.Kind == token.STRING {
+				fields[key.Name], _ = strconv.Unquote(value.Value)
+			}
+		}
+		if clause := cmp.Or(fields["Fails"], fields["Detector"]); clause != "" {
+			found[fields["Name"]] = clause
+		}
+		return true
+	})
+	return found
 }
 
 // TestEveryClauseHasAMutant looks for clauses that no mutant must fail. Nobody knows

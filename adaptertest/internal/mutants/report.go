@@ -29,8 +29,6 @@ func WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Broken adapters
 
-<!-- Written by go run ./adaptertest/internal/mutants/cmd/mutants -write; a test compares it. -->
-
 This page lists %d adapters. Each is a correct adapter with a single fault. The conformance suite must fail each of them at the
 clauses that the table names; a test checks it for every one. The development of the suite started from %d of them, M01 to
 M40.

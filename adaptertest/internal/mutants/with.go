@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -12,6 +13,14 @@ type base interface {
 	adapter.Adapter
 	adapter.Sweeper
 	optionalMethods
+
+	// common is what all handles on the records share.
+	common() *sync.Map
+	// now is the instant that the store goes by.
+	now() time.Time
+	// peek reads a verification token without using it, and due counts what has expired.
+	peek(context.Context, adapter.VerificationTokenKey) (*adapter.VerificationToken, error)
+	due(context.Context, time.Time) (adapter.Swept, error)
 }
 
 // with is an adapter with some methods replaced.
@@ -19,8 +28,6 @@ type with struct {
 	base
 
 	missing []string
-
-	optional
 
 	createUser       func(context.Context, adapter.User) (*adapter.User, error)
 	getUser          func(context.Context, string) (*adapter.User, error)
@@ -47,6 +54,16 @@ type with struct {
 	updateCounter       func(context.Context, string, int64) (*adapter.Authenticator, error)
 
 	deleteExpired func(context.Context, time.Time) (adapter.Swept, error)
+
+	signUp              func(context.Context, adapter.User, adapter.Account, *adapter.Authenticator) (*adapter.User, error)
+	listAccounts        func(context.Context, string) ([]adapter.Account, error)
+	updateAccount       func(context.Context, adapter.AccountUpdate) (*adapter.Account, error)
+	listSessions        func(context.Context, string) ([]adapter.Session, error)
+	deleteSessions      func(ctx context.Context, userID, except string) (int64, error)
+	deleteAuthenticator func(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error)
+	renameAuthenticator func(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error)
+	touch               func(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error)
+	deleteTokens        func(context.Context, string) (int64, error)
 }
 
 func (w *with) Missing() []string { return w.missing }

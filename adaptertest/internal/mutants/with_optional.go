@@ -16,19 +16,6 @@ type optionalMethods interface {
 	adapter.TokenEdits
 }
 
-// optional replaces methods of the optional interfaces.
-type optional struct {
-	signUp              func(context.Context, adapter.User, adapter.Account, *adapter.Authenticator) (*adapter.User, error)
-	listAccounts        func(context.Context, string) ([]adapter.Account, error)
-	updateAccount       func(context.Context, adapter.AccountUpdate) (*adapter.Account, error)
-	listSessions        func(context.Context, string) ([]adapter.Session, error)
-	deleteSessions      func(ctx context.Context, userID, except string) (int64, error)
-	deleteAuthenticator func(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error)
-	renameAuthenticator func(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error)
-	touch               func(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error)
-	deleteTokens        func(context.Context, string) (int64, error)
-}
-
 func (w *with) CreateUserWithAccount(ctx context.Context, u adapter.User, a adapter.Account, authenticator *adapter.Authenticator) (*adapter.User, error) {
 	if w.signUp != nil {
 		return w.signUp(ctx, u, a, authenticator)

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -12,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,7 +34,7 @@ type options struct {
 	short    bool
 	soak     int
 	clauses  string
-	write    bool
+	list     bool
 	workers  int
 }
 
@@ -51,9 +49,9 @@ func main() {
 	flag.IntVar(&o.races, "races", 0, "run each mutant with a race this many times, and print how often it is noticed")
 	flag.BoolVar(&o.reaches, "reaches", false, "print how many mutants are caught with all fields of the harness, and with fewer")
 	flag.BoolVar(&o.alone, "alone", false, "print the mutants that only one clause notices")
-	flag.BoolVar(&o.tables, "tables", false, "write TABLES.md: what -reaches, -races 20 and -alone print")
+	flag.BoolVar(&o.tables, "tables", false, "write TABLES.md: what -reaches and -alone print")
 	flag.BoolVar(&o.detector, "detector", false, "judge only the clauses that need the race detector; needs go run -race")
-	flag.BoolVar(&o.write, "write", false, "write MUTANTS.md")
+	flag.BoolVar(&o.list, "list", false, "print a page with the fault of each mutant, and with the mutants that fail each clause")
 	flag.BoolVar(&o.short, "short", false, "use the rounds of the suite's quick form")
 	flag.IntVar(&o.soak, "soak", 0, "run the quick form this many times on each correct adapter, and print the clauses that it fails")
 	flag.StringVar(&o.clauses, "clauses", "", "with -soak: only the clauses whose ID this regular expression matches")
@@ -91,8 +89,8 @@ func run(ctx context.Context, o options) error {
 		}
 	}
 	switch {
-	case o.write:
-		return write()
+	case o.list:
+		return mutants.WriteMarkdown(os.Stdout)
 	case o.tables:
 		return tables(ctx, chosen, o)
 	case o.races > 0:
@@ -103,24 +101,6 @@ func run(ctx context.Context, o options) error {
 		return printed(reaches(ctx, chosen, o))
 	}
 	return score(ctx, chosen, o)
-}
-
-// write writes the page MUTANTS.md.
-func write() error {
-	var page bytes.Buffer
-	if err := mutants.WriteMarkdown(&page); err != nil {
-		return err
-	}
-	return replace("MUTANTS.md", page.Bytes())
-}
-
-// replace writes a page into the directory of the package.
-func replace(name string, page []byte) error {
-	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/gatehouse-go/gatehouse/adaptertest/internal/mutants").Output()
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(strings.TrimSpace(string(dir)), name), page, 0o644) //nolint:gosec // a page of the repository
 }
 
 // judge judges the mutants, several at once, and hands the verdicts out in

@@ -1,0 +1,83 @@
+package mutants
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// joinedSession reads a session and then its user.
+func joinedSession(ctx context.Context, m *mem, token string, judge func(*adapter.User, error) (*adapter.User, error)) (*adapter.SessionAndUser, error) {
+	if err := m.begin(ctx); err != nil {
+		return nil, err
+	}
+	m.mu.RLock()
+	s, ok := m.sessions[token]
+	m.mu.RUnlock()
+	if !ok {
+		return nil, nil
+	}
+	gap()
+	u, err := judge(m.GetUser(ctx, s.UserID))
+	if u == nil || err != nil {
+		return nil, err
+	}
+	return &adapter.SessionAndUser{Session: s, User: *u}, nil
+}
+
+// gap lets other calls run between two steps of a call.
+func gap() {
+	runtime.Gosched()
+	runtime.Gosched()
+}
+
+// aWhile waits about as long as a server takes to answer.
+func aWhile() {
+	for start := time.Now(); time.Since(start) < 50*time.Microsecond; {
+		runtime.Gosched()
+	}
+}
+
+// inOneFlight answers concurrent calls for one key with one read. Each caller gets
+// a copy of the result if copied is not nil, else the result itself.
+func inOneFlight[T any](read func(context.Context, string) (T, error), copied func(T) T) func(context.Context, string) (T, error) {
+	return inOneFlightBy(func(key string) string { return key }, read, copied)
+}
+
+// inOneFlightBy is inOneFlight for calls with another argument, which has the key.
+func inOneFlightBy[A, T any](keyOf func(A) string, call func(context.Context, A) (T, error), copied func(T) T) func(context.Context, A) (T, error) {
+	type flight struct {
+		landed chan struct{}
+		result T
+		err    error
+	}
+	var mu sync.Mutex
+	flights := map[string]*flight{}
+	return func(ctx context.Context, arg A) (T, error) {
+		key := strings.Clone(keyOf(arg))
+		mu.Lock()
+		f, ok := flights[key]
+		if !ok {
+			f = &flight{landed: make(chan struct{})}
+			flights[key] = f
+		}
+		mu.Unlock()
+		if ok {
+			<-f.landed
+		} else {
+			f.result, f.err = call(ctx, arg)
+			mu.Lock()
+			delete(flights, key)
+			mu.Unlock()
+			close(f.landed)
+		}
+		if copied != nil {
+			return copied(f.result), f.err
+		}
+		return f.result, f.err
+	}
+}
