@@ -149,14 +149,6 @@ func followed[A, T any](method call[A, *T], next func(context.Context, *T) error
 	}
 }
 
-// following is followed for a method of a base.
-func following[B base, A, T any](x method[A, *T], next func(context.Context, B, *T) error) func(B, *with) {
-	return on(x, func(ctx context.Context, b B, a A) (*T, error) {
-		call := func(ctx context.Context, a A) (*T, error) { return x.of(b, ctx, a) }
-		return followed(call, func(ctx context.Context, result *T) error { return next(ctx, b, result) })(ctx, a)
-	})
-}
-
 // locked and rlocked run a function under the lock.
 func locked[A, T any](m *mem, f func(A) (T, error)) call[A, T] {
 	return func(ctx context.Context, a A) (T, error) { return write(ctx, m, func() (T, error) { return f(a) }) }
@@ -237,11 +229,6 @@ func onSignUp[B base](f func(context.Context, B, adapter.User, adapter.Account, 
 }
 
 type (
-	signUpFunc = func(context.Context, adapter.User, adapter.Account, *adapter.Authenticator) (*adapter.User, error)
-	// methodsOf are the methods that a sign-up in several calls uses.
-	methodsOf interface {
-		base
-	}
+	signUpFunc        = func(context.Context, adapter.User, adapter.Account, *adapter.Authenticator) (*adapter.User, error)
+	updateSessionFunc = call[adapter.SessionUpdate, *adapter.Session]
 )
-
-type updateSessionFunc = func(context.Context, adapter.SessionUpdate) (*adapter.Session, error)

@@ -94,7 +94,7 @@ func vtokMutants() []Mutant {
 			})},
 		{Name: "one pending token per identifier", Fails: []string{"VTOK-07", "VTOK-08", "VTOK-09", "VTOK-15"}, AuthJS: true,
 			Fault: "CreateVerificationToken fails while the identifier has one pending",
-			db:    replaced(`PRIMARY KEY (identifier, token)`, `PRIMARY KEY (identifier)`)},
+			db:    replaced(`PRIMARY KEY (identifier, token)`, `UNIQUE (identifier), PRIMARY KEY (identifier, token)`)},
 		{Name: "use leaves no other token", Fails: []string{"VTOK-08"},
 			Fault: "UseVerificationToken deletes the other tokens of the identifier with the one it finds",
 			lite: on(useToken, func(ctx context.Context, l *lite, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
@@ -215,7 +215,7 @@ func vtokMutants() []Mutant {
 				return t, err
 			})},
 		{Name: "tokens fold case", Fails: []string{"VTOK-13"}, Fault: "the token column is COLLATE NOCASE",
-			db: replaced(`token TEXT NOT NULL, expires`, `token TEXT COLLATE NOCASE NOT NULL, expires`)},
+			db: replaced(`token TEXT NOT NULL, expires`, `token TEXT COLLATE /**/ NOCASE NOT NULL, expires`)},
 		{Name: "identifiers lose accents", Fails: []string{"VTOK-13"}, Fault: "identifiers are compared without accents",
 			mem: func(m *mem, w *with) {
 				plain := strings.NewReplacer("é", "e", "É", "E", "ü", "u")
