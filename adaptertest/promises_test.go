@@ -59,7 +59,7 @@ func TestPromisesHaveClauses(t *testing.T) {
 		}
 		promise, by := strings.TrimPrefix(cells[0], "| "), strings.TrimSuffix(cells[1], " |")
 		listed = append(listed, promise)
-		if slices.Contains([]string{"a name", "a use", "package adapter's tests"}, by) {
+		if slices.Contains([]string{"a name", "a use", "package adapter's tests", "no clause yet"}, by) {
 			continue
 		}
 		for id := range strings.FieldsSeq(by) {

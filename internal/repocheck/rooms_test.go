@@ -131,6 +131,7 @@ func packages(t *testing.T) []*types.Package {
 	}
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOWORK=") // the packages of all modules
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

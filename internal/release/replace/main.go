@@ -23,7 +23,7 @@ const importRoot = "github.com/gatehouse-go/gatehouse"
 
 func main() {
 	flag.Usage = func() {
-		fmt.Fprintf(flag.CommandLine.Output(), "usage: replace package [package ...], each such as auth, adapters/postgres or %s/auth/frameworks\n", importRoot)
+		_, _ = fmt.Fprintf(flag.CommandLine.Output(), "usage: replace package [package ...], each such as auth, adapters/postgres or %s/auth/frameworks\n", importRoot)
 	}
 	flag.Parse()
 	lines, err := lines(flag.Args())
