@@ -24,14 +24,14 @@ type key struct {
 
 // page holds what is remembered under a key.
 type page struct {
-	mu sync.Mutex
 	// spent has the values that were used, by kind.
 	spent    map[string]*spentList
 	signOuts signOuts
 }
 
-// pages are all pages of this process. A page is made when it has something to
-// remember, and is dropped when nothing on it matters any more.
+// pages are all pages of this process, with one lock for all. A page is made when
+// it has something to remember, and is dropped when nothing on it matters any
+// more.
 var pages = struct {
 	mu   sync.Mutex
 	made map[key]*page
@@ -62,27 +62,20 @@ func Of(secrets []string, origin string, random io.Reader) *Memory {
 }
 
 // each calls f with the page of each secret, until f returns false. It makes the
-// pages that are missing if create is set. The pages are locked while f uses
-// them.
+// pages that are missing if create is set. No page is dropped meanwhile.
 func (m *Memory) each(create bool, now time.Time, f func(*page) bool) bool {
+	pages.mu.Lock()
+	defer pages.mu.Unlock()
 	for _, k := range m.keys {
-		p := m.page(k, create, now)
-		if p == nil {
-			continue
-		}
-		p.mu.Lock()
-		ok := f(p)
-		p.mu.Unlock()
-		if !ok {
+		if p := m.page(k, create, now); p != nil && !f(p) {
 			return false
 		}
 	}
 	return true
 }
 
+// page returns the page of a key, or nil. The caller holds the lock.
 func (m *Memory) page(k key, create bool, now time.Time) *page {
-	pages.mu.Lock()
-	defer pages.mu.Unlock()
 	made := pages.made
 	if m.own != nil {
 		made = m.own
@@ -105,8 +98,6 @@ func (m *Memory) page(k key, create bool, now time.Time) *page {
 
 // idle reports whether nothing on the page matters any more.
 func (p *page) idle(now time.Time) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, l := range p.spent {
 		l.forget(now)
 		if len(l.seen) > 0 {
@@ -117,8 +108,12 @@ func (p *page) idle(now time.Time) bool {
 }
 
 // Spend reports whether a value of a kind may be used, which it may once. The
-// value was sealed when something began.
+// value was sealed when something began; the zero time means that this is not
+// known.
 func (m *Memory) Spend(kind, value string, began, now time.Time) bool {
+	if began.IsZero() {
+		began = now
+	}
 	return m.each(true, now, func(p *page) bool {
 		l := p.spent[kind]
 		if l == nil {

@@ -3,6 +3,7 @@ package once
 import (
 	"math/rand"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 )
@@ -36,6 +37,37 @@ func TestSpentOnce(t *testing.T) {
 	}
 	if !before.Spend("another kind", "value 0", start, start) {
 		t.Error("another kind: refused")
+	}
+	if !before.Spend("k", "undated", time.Time{}, start) || before.Spend("k", "undated", time.Time{}, start) {
+		t.Error("a value of which nobody knows when it was sealed is not good exactly once")
+	}
+}
+
+// TestManySites: a site that remembers nothing any more makes room for others,
+// and what matters is never dropped for them, also with many calls at once.
+func TestManySites(t *testing.T) {
+	t.Parallel()
+	of := func(i int) *Memory { return Of([]string{"many"}, "https://"+strconv.Itoa(i)+".example", nil) }
+	var all sync.WaitGroup
+	for i := range 3 * maxPages {
+		all.Go(func() {
+			m := of(i)
+			good := 0
+			for range 3 {
+				if m.Spend("k", "value", start, start) {
+					good++
+				}
+			}
+			if good != 1 {
+				t.Errorf("site %d: the value was good %d times", i, good)
+			}
+		})
+	}
+	all.Wait()
+	for i := range 3 * maxPages {
+		if of(i).Spend("k", "value", start, start) {
+			t.Fatalf("site %d: the value is good again", i)
+		}
 	}
 }
 
