@@ -570,11 +570,14 @@ func TestRacesAreFound(t *testing.T) {
 	}
 	for name, broken := range brokenUnderConcurrency {
 		t.Run(name, func(t *testing.T) {
-			report, err := Check(t.Context(), modelHarness(broken.wrap), Options{Only: []string{broken.clause}})
-			if err != nil {
-				t.Fatal(err)
+			var x Result
+			for try := 0; try < 3 && x.Outcome != Fail; try++ { // a race on a loaded machine may not happen
+				report, err := Check(t.Context(), modelHarness(broken.wrap), Options{Only: []string{broken.clause}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				x, _ = report.Result(broken.clause)
 			}
-			x, _ := report.Result(broken.clause)
 			if x.Outcome != Fail {
 				t.Fatalf("%s: %s %s; want it to fail", broken.clause, x.Outcome, x.Reason)
 			}

@@ -3,7 +3,9 @@
 //
 // What it remembers belongs to a secret and an origin, not to a handler. All
 // configurations with one of the secrets share it, so neither a second handler
-// nor a rotation of secrets makes a value good again.
+// nor a rotation of secrets makes a value good again. The end of a session token
+// belongs to the secret alone: the token is good at each origin that has the
+// secret, so it must be over at each.
 package once
 
 import (
@@ -14,8 +16,9 @@ import (
 	"time"
 )
 
-// key identifies what configurations share. Random is their source of random
-// values, unless it is the default: it may repeat values.
+// key identifies what configurations share. Origin is empty for the ends of
+// session tokens. Random is the source of random values, unless it is the
+// default: it may repeat values.
 type key struct {
 	secret [sha256.Size]byte
 	origin string
@@ -43,7 +46,9 @@ const maxPages = 1000
 
 // Memory is what one configuration remembers and shares.
 type Memory struct {
-	keys []key
+	// spent are the keys of the values that were used, and ended those of the
+	// session tokens that were signed out.
+	spent, ended []key
 	// own holds the pages if they can't be shared.
 	own map[key]*page
 }
@@ -56,17 +61,19 @@ func Of(secrets []string, origin string, random io.Reader) *Memory {
 		m.own, random = map[key]*page{}, nil
 	}
 	for _, s := range secrets {
-		m.keys = append(m.keys, key{sha256.Sum256([]byte(s)), origin, random})
+		sum := sha256.Sum256([]byte(s))
+		m.spent = append(m.spent, key{sum, origin, random})
+		m.ended = append(m.ended, key{sum, "", random})
 	}
 	return m
 }
 
-// each calls f with the page of each secret, until f returns false. It makes the
+// each calls f with the page of each key, until f returns false. It makes the
 // pages that are missing if create is set. No page is dropped meanwhile.
-func (m *Memory) each(create bool, now time.Time, f func(*page) bool) bool {
+func (m *Memory) each(keys []key, create bool, now time.Time, f func(*page) bool) bool {
 	pages.mu.Lock()
 	defer pages.mu.Unlock()
-	for _, k := range m.keys {
+	for _, k := range keys {
 		if p := m.page(k, create, now); p != nil && !f(p) {
 			return false
 		}
@@ -104,7 +111,7 @@ func (p *page) idle(now time.Time) bool {
 			return false
 		}
 	}
-	return p.signOuts.users.Len() == 0
+	return p.signOuts.users.Len() == 0 && p.signOuts.renewed.Len() == 0
 }
 
 // Spend reports whether a value of a kind may be used, which it may once. The
@@ -114,7 +121,7 @@ func (m *Memory) Spend(kind, value string, began, now time.Time) bool {
 	if began.IsZero() {
 		began = now
 	}
-	return m.each(true, now, func(p *page) bool {
+	return m.each(m.spent, true, now, func(p *page) bool {
 		l := p.spent[kind]
 		if l == nil {
 			l = &spentList{seen: map[[16]byte]bool{}}

@@ -86,7 +86,7 @@ func TestFlood(t *testing.T) {
 			t.Fatalf("value %d was refused", i)
 		}
 	}
-	l := m.page(m.keys[0], false, at).spent["a"]
+	l := m.page(m.spent[0], false, at).spent["a"]
 	if len(l.seen) != maxSpent || len(l.order) != maxSpent {
 		t.Errorf("%d values are kept, want %d", len(l.seen), maxSpent)
 	}
@@ -114,13 +114,17 @@ func TestSignOuts(t *testing.T) {
 	if !m.Replace(ada("1", 0), "2", start) || !m.Replace(ada("2", time.Minute), "3", start) {
 		t.Fatal("a token was not replaced")
 	}
+	for i := range 2 * maxPages { // strangers make pages, and ask to drop those of no use
+		Of([]string{"new"}, "https://"+strconv.Itoa(i)+".signouts.example", nil).Spend("k", "value", start, start)
+	}
 	m.End(ada("2", time.Minute), start)
 	for i := range 5 * maxTokens {
 		id := strconv.Itoa(i)
 		m.Replace(Token{"eve", id, start}, id+"'", start)
 		m.End(Token{"eve", id, start.Add(time.Duration(i) * time.Second)}, start)
 	}
-	for _, other := range []*Memory{m, Of([]string{"old"}, "https://signouts.example", nil)} {
+	others := []*Memory{m, Of([]string{"old"}, "https://signouts.example", nil), Of([]string{"new"}, "https://another.example", nil)}
+	for _, other := range others {
 		for _, id := range []string{"1", "2", "3"} {
 			if !other.IsOver(ada(id, 0), start) {
 				t.Errorf("token %s of the session is good", id)

@@ -103,16 +103,16 @@ func (s *signOuts) replace(old Token, by string) bool {
 
 // End marks the session of a token as signed out.
 func (m *Memory) End(t Token, now time.Time) {
-	m.each(true, now, func(p *page) bool { p.signOuts.end(t); return true })
+	m.each(m.ended, true, now, func(p *page) bool { p.signOuts.end(t); return true })
 }
 
 // IsOver reports whether the session of a token was signed out.
 func (m *Memory) IsOver(t Token, now time.Time) bool {
-	return !m.each(false, now, func(p *page) bool { return !p.signOuts.isOver(t) })
+	return !m.each(m.ended, false, now, func(p *page) bool { return !p.signOuts.isOver(t) })
 }
 
 // Replace records that a token replaces an old one, and returns true. If the
 // session was signed out in the meantime, it returns false.
 func (m *Memory) Replace(old Token, by string, now time.Time) bool {
-	return m.each(true, now, func(p *page) bool { return p.signOuts.replace(old, by) })
+	return m.each(m.ended, true, now, func(p *page) bool { return p.signOuts.replace(old, by) })
 }
