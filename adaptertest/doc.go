@@ -12,7 +12,9 @@
 // A failed SHOULD is logged, and fails the test in strict mode. A MAY is
 // recorded. If the harness lacks an ability that a clause needs, the clause is
 // not verified, and the report names it. If the adapter lacks a method that a
-// clause is about, the clause does not apply. CLAUSES.md explains every clause.
+// clause is about, the clause does not apply. A clause that did not run to its end,
+// because calls hang or there was no time, is not reached, and fails the test.
+// CLAUSES.md explains every clause.
 //
 // A waiver excuses a clause that the store can't keep, and gives the reason. A
 // waived clause that passes is an error, unless it is tested by a race and the
@@ -34,7 +36,8 @@
 // The harness is tried before the clauses, and its errors are reported apart
 // from breaches of the adapter. With -short the races and histories have a tenth
 // of the rounds. The run ends before the deadline of go test, and reports the
-// clauses that it did not reach.
+// clauses that it did not reach. Of a broken clause the first lines of the evidence
+// are printed, with the command that prints the rest.
 //
 // Environment variables change a run. ADAPTERTEST_SEED repeats the run with that seed.
 // ADAPTERTEST_ROUNDS multiplies the rounds of races and histories (0.1 is a tenth).

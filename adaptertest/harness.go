@@ -111,10 +111,11 @@ type Harness struct {
 	// cases.
 	Parallel int
 
-	// ClauseTimeout ends a stuck clause, in which no call has returned for this time.
-	// The default is a minute, and after three such clauses a tenth of it. A clause whose
-	// calls return is cut off after five times this time, or when the time of go test is
-	// over; it is then not verified.
+	// ClauseTimeout ends a clause in which no call has returned for this time. The default
+	// is a minute. The first such clause is broken, and its evidence names the call. After
+	// it a call is waited for a fifth of this time, the next such clause is not reached, and
+	// after three of them the run ends. A clause whose calls return is cut off after five
+	// times this time, or when the time of go test is over; it is then not reached.
 	ClauseTimeout time.Duration
 }
 

@@ -26,6 +26,9 @@ const (
 	Waived        Outcome = "waived"
 	NotVerified   Outcome = "not verified"
 	NotApplicable Outcome = "not applicable"
+	// NotReached is the outcome of a clause that did not run to its end, because calls
+	// hang, or because there was no time. The run fails.
+	NotReached Outcome = "not reached"
 	// Recorded is the outcome of a MAY clause: Evidence says what was observed.
 	Recorded Outcome = "recorded"
 )
@@ -35,7 +38,7 @@ type Result struct {
 	Clause   Clause        `json:"clause"`
 	Outcome  Outcome       `json:"outcome"`
 	Duration time.Duration `json:"duration"`
-	// Reason says why the clause was waived, not verified or not applicable.
+	// Reason says why the clause was waived, not verified, not reached or not applicable.
 	Reason string `json:"reason,omitempty"`
 	// Needs are the fields of the harness with which the clause could be
 	// verified.
@@ -66,12 +69,14 @@ type Report struct {
 }
 
 // Failed returns the results of the clauses that make the run fail: every
-// failed MUST, in strict mode every failed clause, and every stale waiver.
+// failed MUST, in strict mode every failed clause, every stale waiver, and every
+// clause that was not reached.
 func (r *Report) Failed() []Result {
-	return r.filter(func(x Result) bool { return fatal(x, r.Strict) })
+	return r.filter(func(x Result) bool { return x.Outcome == NotReached || broken(x, r.Strict) })
 }
 
-func fatal(x Result, strict bool) bool {
+// broken reports whether the result says that the adapter breaks its contract.
+func broken(x Result, strict bool) bool {
 	return x.Outcome == Fail && (x.Clause.Level == Must || strict || x.Reason == kit.StaleWaiver)
 }
 
@@ -99,7 +104,8 @@ func (r *Report) filter(keep func(Result) bool) []Result {
 	return found
 }
 
-// Verdict is the result of the run in a few words: fails; conforms, if every
+// Verdict is the result of the run in a few words: fails; incomplete, if clauses were
+// not reached; conforms, if every
 // MUST was verified; conforms as far as verified, with the number of unverified
 // MUST clauses; partial, if clauses were waived; or partial, unsafe, if a
 // waived clause is about security.
@@ -107,8 +113,10 @@ func (r *Report) Verdict() string {
 	waived := r.With(Waived)
 	unverified := len(r.filter(func(x Result) bool { return x.Clause.Level == Must && x.Outcome == NotVerified }))
 	switch {
-	case len(r.Failed()) > 0:
+	case slices.ContainsFunc(r.Results, func(x Result) bool { return broken(x, r.Strict) }):
 		return "fails"
+	case len(r.With(NotReached)) > 0:
+		return fmt.Sprintf("incomplete (%d clauses not reached)", len(r.With(NotReached)))
 	case slices.ContainsFunc(waived, func(x Result) bool { return x.Clause.Basis == "SEC" }):
 		return "partial, unsafe"
 	case len(waived) > 0:
@@ -145,8 +153,10 @@ func (r *Report) Summary() string {
 			more[field]++
 		}
 	}
-	if n := len(r.With(NotVerified)); n > 0 {
-		fmt.Fprintf(&b, "; not verified: %d", n)
+	for _, o := range []Outcome{NotReached, NotVerified} {
+		if n := len(r.With(o)); n > 0 {
+			fmt.Fprintf(&b, "; %s: %d", o, n)
+		}
 	}
 	if len(more) > 0 {
 		fields := kit.SortedKeys(more)
@@ -198,24 +208,29 @@ func (r *Report) WriteText(w io.Writer) error {
 	for _, x := range r.With(Fail) {
 		fmt.Fprintf(&b, "\n%s %s failed: %s\n%s\n    see %s\n", x.Clause.Level, x.Clause.ID, x.Clause.Rule, kit.Indent(x.Evidence), x.Clause.page())
 	}
+	r.writeRest(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeRest writes what the report says besides failures.
+func (r *Report) writeRest(b *strings.Builder) {
 	for _, x := range r.With(Waived) {
-		fmt.Fprintf(&b, "%s %s waived: %s\n", x.Clause.Level, x.Clause.ID, x.Reason)
+		fmt.Fprintf(b, "%s %s waived: %s\n", x.Clause.Level, x.Clause.ID, x.Reason)
 	}
-	for _, o := range []Outcome{NotVerified, NotApplicable} {
+	for _, o := range []Outcome{NotReached, NotVerified, NotApplicable} {
 		why := map[string][]string{}
 		for _, x := range r.With(o) {
 			why[x.Reason] = append(why[x.Reason], x.Clause.ID)
 		}
 		for _, reason := range kit.SortedKeys(why) {
-			fmt.Fprintf(&b, "%s (%s): %s\n", o, reason, strings.Join(why[reason], ", "))
+			fmt.Fprintf(b, "%s (%s): %s\n", o, reason, strings.Join(why[reason], ", "))
 		}
 	}
 	for _, x := range r.With(Recorded) {
-		fmt.Fprintf(&b, "recorded %s: %s\n", x.Clause.ID, strings.Join(x.Evidence, "; "))
+		fmt.Fprintf(b, "recorded %s: %s\n", x.Clause.ID, strings.Join(x.Evidence, "; "))
 	}
-	fmt.Fprintf(&b, "slowest: %s\n", strings.Join(r.slowest(10), ", "))
-	_, err := io.WriteString(w, b.String())
-	return err
+	fmt.Fprintf(b, "slowest: %s\n", strings.Join(r.slowest(10), ", "))
 }
 
 // slowest returns the IDs of the n clauses that took longest, each with its time.

@@ -83,34 +83,46 @@ func Run(t *testing.T, h Harness) *Report {
 		})
 	}
 	report := r.finish()
-	var text strings.Builder
-	if err := report.WriteText(&text); err != nil {
-		t.Error(err)
-	}
-	t.Log(text.String())
+	r.conclude(t, report)
+	return report
+}
+
+// conclude ends a run of Run: the summary is the last that it prints.
+func (r *run) conclude(t *testing.T, report *Report) {
+	t.Helper()
 	if err := r.save(report); err != nil {
 		t.Error(err)
+	}
+	if unreached := report.With(NotReached); len(unreached) > 0 {
+		t.Errorf("%d clauses were not reached: %s", len(unreached), unreached[0].Reason)
+	}
+	if testing.Verbose() {
+		var text strings.Builder
+		report.writeRest(&text)
+		t.Log(text.String())
+	}
+	if t.Failed() {
+		t.Log(report.Summary())
+		return
 	}
 	// This is not t.Log: in the package's folder, go test shows printed lines,
 	// but hides the log of a test that passes.
 	_, _ = fmt.Fprintln(os.Stdout, report.Summary())
-	return report
 }
 
 // tell reports one result to the clause's subtest.
 func (r *run) tell(t *testing.T, result Result) {
 	t.Helper()
-	c := result.Clause
 	switch result.Outcome {
 	case Fail:
-		text := fmt.Sprintf("%s %s: %s\n%s\nrepeat with ADAPTERTEST_SEED=%d; %s explains the clause",
-			c.Level, c.ID, c.Rule, kit.Indent(result.Evidence), r.options.Seed, c.page())
-		if fatal(result, r.options.Strict) {
+		if text := r.failure(t.Name(), result); !broken(result, r.options.Strict) {
+			t.Log(text)
+		} else if text != "" {
 			t.Error(text)
 		} else {
-			t.Log(text)
+			t.Fail()
 		}
-	case NotVerified, NotApplicable:
+	case NotReached, NotVerified, NotApplicable: // conclude fails the test if clauses were not reached
 		t.Skipf("%s: %s", result.Outcome, result.Reason)
 	case Waived:
 		t.Skipf("waived: %s\n%s", result.Reason, kit.Indent(result.Evidence))
@@ -119,6 +131,39 @@ func (r *run) tell(t *testing.T, result Result) {
 			t.Log(e)
 		}
 	}
+}
+
+// Somebody who reads the result of a broken adapter wants to see first all that is broken.
+const (
+	// linesOfClause is the number of lines of evidence that are printed of a clause.
+	linesOfClause = 6
+	// linesOfEvidence is the number of printed lines after which no evidence is printed.
+	linesOfEvidence = 90
+	// linesOfRun is the number of printed lines after which only go test names a clause.
+	linesOfRun = 150
+)
+
+// failure returns what is printed of a broken clause: all if go test was told which
+// clauses to run, and else what there is room for, with the command for the rest.
+func (r *run) failure(subtest string, result Result) string {
+	c := result.Clause
+	lines := strings.Split(kit.Indent(result.Evidence), "\n")
+	top, _, _ := strings.Cut(subtest, "/")
+	if !namesSubtests(top) {
+		most := linesOfClause
+		switch {
+		case r.printed >= linesOfRun:
+			return ""
+		case r.printed >= linesOfEvidence:
+			most = 0
+		}
+		if len(lines) > most+1 {
+			lines = append(lines[:most:most], fmt.Sprintf("    … %d more lines", len(lines)-most))
+		}
+	}
+	r.printed += 3 + len(lines) // go test has a line for each failed subtest
+	return fmt.Sprintf("%s %s: %s\n%s\nADAPTERTEST_SEED=%d go test -run '%s' repeats it and prints all; %s explains the clause",
+		c.Level, c.ID, c.Rule, strings.Join(lines, "\n"), r.options.Seed, testPattern(subtest), c.page())
 }
 
 // initTesting declares the flags of package testing, which the random sequences need.
@@ -228,6 +273,8 @@ type run struct {
 	started time.Time
 	path    string // the file for the report, or empty
 	saving  sync.Mutex
+
+	printed int // lines of evidence
 
 	mu      sync.Mutex
 	results []Result

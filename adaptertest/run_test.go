@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -398,19 +402,12 @@ func TestWatchdogEndsAStuckClause(t *testing.T) {
 			}})
 		},
 	}
-	report := checkUsers(t, h, Options{})
-	x, _ := report.Result("USER-02")
-	if evidence := strings.Join(x.Evidence, "\n"); x.Outcome != Fail || !strings.Contains(evidence, "the clause is stuck after 20ms") || !strings.Contains(evidence, "run_test.go") {
-		t.Errorf("got %s, %s", x.Outcome, evidence)
-	}
-	if x, _ := report.Result("USER-26"); x.Outcome != NotVerified {
-		t.Errorf("after three stuck clauses the run goes on: USER-26 %s", x.Outcome)
-	}
+	isOneHang(t, checkUsers(t, h, Options{}))
 }
 
-// TestWaitingClausesGetLessTime has calls that return only when their context ends, as
+// TestCallsThatWaitAreOneFinding has calls that return only when their context ends, as
 // those of a pool that has lost its connections.
-func TestWaitingClausesGetLessTime(t *testing.T) {
+func TestCallsThatWaitAreOneFinding(t *testing.T) {
 	h := Harness{
 		ClauseTimeout: 200 * time.Millisecond,
 		New: func(t testing.TB) adapter.Adapter {
@@ -421,17 +418,66 @@ func TestWaitingClausesGetLessTime(t *testing.T) {
 			}})
 		},
 	}
-	report := checkUsers(t, h, Options{})
-	waited := map[string]int{}
-	for _, x := range report.Results {
-		for _, line := range x.Evidence {
-			if text, ok := strings.CutPrefix(line, "no call has returned for "); ok {
-				waited[text]++
-			}
-		}
+	isOneHang(t, checkUsers(t, h, Options{}))
+}
+
+// isOneHang checks that the hanging GetUser is one finding, with its call and its line
+// in the adapter, that the clauses after some that hang are not reached, and that the
+// wait is paid about once.
+func isOneHang(t *testing.T, report *Report) {
+	t.Helper()
+	broken := report.With(Fail)
+	if len(broken) != 1 || len(broken[0].Evidence) == 0 {
+		t.Fatalf("got %d broken clauses, want one: %v", len(broken), broken)
 	}
-	if waited["200ms"] != kit.StuckLimit || waited["20ms"] == 0 {
-		t.Errorf("clauses by the time that they waited: %v, want %d that waited 200ms and some that waited 20ms", waited, kit.StuckLimit)
+	first, _, _ := strings.Cut(broken[0].Evidence[0], "\n")
+	if want := regexp.MustCompile(`^GetUser\(".*"\) has not returned for [0-9.]+m?s; it is at .*run_test\.go:\d+, in .*users.*GetUser`); !want.MatchString(first) {
+		t.Errorf("got the finding %q", first)
+	}
+	after := report.With(NotReached)
+	if len(after) < 3 || after[0].Reason != "calls hang, see "+broken[0].Clause.ID || report.Verdict() != "fails" {
+		t.Errorf("the verdict is %q, and these clauses were not reached: %v", report.Verdict(), after)
+	}
+	if len(report.Failed()) != 1+len(after) {
+		t.Errorf("%d clauses fail the run, want the broken one and those not reached: %d", len(report.Failed()), 1+len(after))
+	}
+}
+
+// addressless is an adapter that breaks many clauses: it stores another address.
+type addressless struct{ *model.Model }
+
+func (a addressless) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
+	u.Email = strings.Replace(u.Email, "@", "@x.", 1)
+	return a.Model.CreateUser(ctx, u)
+}
+
+// TestOutput runs the suite over a broken adapter as an author does, in another process.
+func TestOutput(t *testing.T) {
+	if os.Getenv("ADAPTERTEST_OUTPUT") != "" {
+		Run(t, modelHarness(func(m *model.Model) adapter.Adapter { return addressless{m} }))
+		return
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := exec.CommandContext(t.Context(), binary, "-test.run=^TestOutput$", "-test.short") //nolint:gosec // the test runs itself
+	again.Env = append(os.Environ(), "ADAPTERTEST_OUTPUT=1", "ADAPTERTEST_REPORT=")
+	out, err := again.Output()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("%v: want a test that fails\n%s", err, out)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(lines) > 200 {
+		t.Errorf("%d lines are printed, want 200 at most:\n%s", len(lines), out)
+	}
+	if last := lines[len(lines)-2]; lines[len(lines)-1] != "FAIL" || !strings.Contains(last, ": fails; MUST kept") {
+		t.Errorf("the last lines are not the summary: %q", lines[len(lines)-2:])
+	}
+	command := regexp.MustCompile(`(?m)… \d+ more lines\n +ADAPTERTEST_SEED=\d+ go test -run '\^TestOutput\$/\^USER\$/\^USER-`)
+	if !command.Match(out) || strings.Count(string(out), "MUST USER-11:") != 1 {
+		t.Errorf("each broken clause is to be printed once, with the command for the rest:\n%s", out)
 	}
 }
 

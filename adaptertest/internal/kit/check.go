@@ -34,6 +34,9 @@ const (
 	Fail          Outcome = "fail"
 	NotVerified   Outcome = "not verified"
 	NotApplicable Outcome = "not applicable"
+	// NotReached is the outcome of a clause that did not run to its end, because
+	// calls hang, or because there was no time.
+	NotReached Outcome = "not reached"
 )
 
 // StaleWaiver is the reason of a failure when a waived clause passes.

@@ -40,6 +40,8 @@ type Context struct {
 	reason   string
 	lacking  []string // fields that the harness lacks, without which the clause is not verified
 	cut      string   // why the clause was cut off, if it was
+	hang     string   // the calls that hang, if some do
+	hangsAs  string   // the first clause in which calls hang
 	serial   int
 
 	Usual     time.Duration // that the first of two calls at once takes
@@ -60,7 +62,9 @@ func (c *Context) Harness() *Harness { return c.Run.Harness }
 func (c *Context) Errorf(format string, args ...any) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
-	c.failures = append(c.failures, fmt.Sprintf(format, args...))
+	if c.hang == "" { // else it follows from calls that hang
+		c.failures = append(c.failures, fmt.Sprintf(format, args...))
+	}
 }
 
 // Fatalf reports a breach of the clause and ends it.

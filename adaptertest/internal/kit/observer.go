@@ -39,7 +39,7 @@ func observe[T any](o *Observer, method string, args []any, call func() (T, erro
 	if strings.HasPrefix(method, "Get") || strings.HasPrefix(method, "List") {
 		o.c.Settle()
 	}
-	finish := o.c.Trace.begin(method)
+	finish := o.c.Trace.begin(method, args)
 	result, err = call()
 	finish()
 	if !strings.HasPrefix(method, "Get") && !strings.HasPrefix(method, "List") {
@@ -144,8 +144,8 @@ type trace struct {
 	mu    sync.Mutex
 	calls []MadeCall
 	total int
-	ended int            // how many calls have returned otherwise than by the end of their context
-	now   map[int]string // calls under way, by their number
+	ended int              // how many calls have returned otherwise than by the end of their context
+	now   map[int]MadeCall // calls under way, by their number
 	began int
 }
 
@@ -182,15 +182,15 @@ func OneEachLine(calls []MadeCall) string {
 }
 
 // begin records that a call is under way until the returned function is called.
-func (t *trace) begin(method string) (finish func()) {
+func (t *trace) begin(method string, args []any) (finish func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.began++
 	n := t.began
 	if t.now == nil {
-		t.now = map[int]string{}
+		t.now = map[int]MadeCall{}
 	}
-	t.now[n] = method
+	t.now[n] = MadeCall{Method: method, Args: args}
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -198,18 +198,17 @@ func (t *trace) begin(method string) (finish func()) {
 	}
 }
 
-// underWay names the observed calls that have not returned.
-func (t *trace) underWay() string {
+// underWay returns the observed calls that have not returned, the first three of them.
+func (t *trace) underWay() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.now) == 0 {
-		return "no observed call is under way"
-	}
 	var calls []string
 	for _, n := range SortedKeys(t.now) {
-		calls = append(calls, t.now[n])
+		if len(calls) < 3 {
+			calls = append(calls, fmt.Sprintf("%s(%s)", t.now[n].Method, diff.Show(t.now[n].Args...)))
+		}
 	}
-	return "calls under way: " + strings.Join(calls, ", ")
+	return calls
 }
 
 const tracedCalls = 24

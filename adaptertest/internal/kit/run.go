@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -39,8 +39,8 @@ type Run struct {
 	Failed []Failure
 
 	mu           sync.Mutex
-	stuck        int
-	waited       int // how often no call of a clause returned for the time-out
+	hang         string // the first clause in which calls hang
+	hangs        int    // the number of clauses in which calls hang
 	missing      []string
 	adapterType  string
 	outcomes     map[string]Outcome // of the clauses that have ended
@@ -101,22 +101,22 @@ func (r *Run) limit(asked time.Duration) time.Duration {
 	return max(time.Millisecond, min(asked, time.Until(r.End)))
 }
 
-// StuckLimit is the number of stuck clauses after which the run ends: more of
-// them give no new information.
-const StuckLimit = 3
+// HangLimit is the number of clauses in which calls hang after which the run ends: more
+// of them give no new information.
+const HangLimit = 3
 
 // Check runs one clause: it opens the adapter, creates the uninvolved user, runs the
 // clause, compares the uninvolved user and cleans up. The watchdog watches each of
 // these phases.
 func (r *Run) Check(ctx context.Context, k Check) Finding {
-	if r.givenUp() {
-		return Finding{Outcome: NotVerified, Reason: fmt.Sprintf("the run was given up after %d stuck clauses", StuckLimit)}
+	if first, many := r.hanging(); many {
+		return Finding{Outcome: NotReached, Reason: "calls hang, see " + first}
 	}
 	if r.pastEnd() {
-		return Finding{Outcome: NotVerified, Reason: "the deadline of go test was reached: give it a longer -timeout"}
+		return Finding{Outcome: NotReached, Reason: "the deadline of go test was reached: give it a longer -timeout"}
 	}
 	c := r.NewContext(k.ID)
-	timeout := r.clauseTimeout()
+	timeout := r.Harness.Timeout()
 	var b *UninvolvedUser
 	finished := phase(ctx, c, timeout, "opening the adapter", func() {
 		openAdapter(c)
@@ -149,23 +149,21 @@ func (r *Run) Check(ctx context.Context, k Check) Finding {
 	return finding(c)
 }
 
-// clauseTimeout is the time-out of the harness. After some clauses in which no call
-// returned, it is a tenth: an adapter whose calls wait for ever would otherwise take a
-// whole time-out in each clause.
-func (r *Run) clauseTimeout() time.Duration {
+// hanging returns the first clause in which calls hang, or "", and whether they hang in
+// so many that the run ends.
+func (r *Run) hanging() (first string, many bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.waited >= StuckLimit {
-		return r.Harness.Timeout() / 10
-	}
-	return r.Harness.Timeout()
+	return r.hang, r.hangs >= HangLimit
 }
 
-// givenUp reports whether too many clauses were stuck.
-func (r *Run) givenUp() bool {
+// hangsIn keeps that calls hang in a clause, and returns the first such clause.
+func (r *Run) hangsIn(clause string) (first string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.stuck >= StuckLimit
+	r.hangs++
+	r.hang = cmp.Or(r.hang, clause)
+	return r.hang
 }
 
 // NewContext returns the context of a clause. It has no adapter yet.
@@ -228,10 +226,10 @@ func cleanUp(ctx context.Context, c *Context) {
 const phasePeriods = 5
 
 // phase runs f on a new goroutine, which f may end, and reports whether f
-// ended. f is stuck if no call returns for the time-out; the calls under way
-// and the stacks are then the evidence. So a slow machine does not look like a
-// stuck adapter. A phase whose calls return is cut off at its limit, and the
-// clause is then not verified.
+// ended. The clause hangs if no call returns for the time-out: its calls under way
+// are then the finding, and not what follows from them. So a slow machine does not
+// look like an adapter that hangs. A phase whose calls return is cut off at its
+// limit, and the clause is then not reached.
 func phase(ctx context.Context, c *Context, timeout time.Duration, what string, f func()) bool {
 	limit := c.Run.limit(phasePeriods * timeout)
 	outer := ctx
@@ -249,11 +247,12 @@ func phase(ctx context.Context, c *Context, timeout time.Duration, what string, 
 		}()
 		f()
 	}()
-	watchdog := time.NewTicker(timeout)
+	watchdog := time.NewTicker(timeout/watches + time.Nanosecond)
 	defer watchdog.Stop()
 	over := time.NewTimer(limit)
 	defer over.Stop()
-	for idle := c.Trace.Idle(); ctx.Err() == nil; {
+	began := time.Now()
+	for idle, quiet := c.Trace.Idle(), 0; ctx.Err() == nil; {
 		select {
 		case <-done:
 			return true
@@ -263,34 +262,37 @@ func phase(ctx context.Context, c *Context, timeout time.Duration, what string, 
 			cutOff(c, fmt.Sprintf("%s was cut off after %v: its calls return, and slowly", what, limit.Round(time.Millisecond)))
 			cancel()
 		case <-watchdog.C:
-			if idle() {
-				c.Notef("no call has returned for %v", timeout)
-				c.Run.mu.Lock()
-				c.Run.waited++
-				c.Run.mu.Unlock()
+			if quiet++; !idle() {
+				quiet = 0
+				began = time.Now()
+			}
+			if first, _ := c.Run.hanging(); quiet >= watches || first != "" && quiet > 0 {
+				hangs(c, what, time.Since(began))
 				cancel()
 			}
 		}
 	}
 	// The context ends first, so that an adapter that observes it can return.
-	watchdog.Reset(timeout/10 + time.Nanosecond)
+	watchdog.Reset(timeout/watches + time.Nanosecond)
 	select {
 	case <-done:
 		return true
 	case <-watchdog.C:
-		c.Errorf("%s is stuck after %v\n%s\n%s", what, timeout, c.Trace.underWay(), stacks())
-		c.Run.mu.Lock()
-		c.Run.stuck++
-		c.Run.mu.Unlock()
+		hangs(c, what, time.Since(began))
 		return false
 	}
 }
+
+// watches is how often a phase is looked at in its time-out. Once calls hang in a clause,
+// they are waited for no longer than from one look to the next: an adapter that waits for
+// ever would otherwise take a whole time-out in each clause.
+const watches = 10
 
 // GoesOn reports whether the clause still needs a judgement.
 func GoesOn(c *Context) bool {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
-	return c.outcome == "" && len(c.failures) == 0
+	return c.outcome == "" && len(c.failures) == 0 && c.hang == ""
 }
 
 // finding returns what the clause has found.
@@ -298,8 +300,12 @@ func finding(c *Context) Finding {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
 	switch {
+	case c.hang != "" && len(c.failures) == 0 && c.hangsAs != c.Clause:
+		return Finding{Outcome: NotReached, Reason: "calls hang, see " + c.hangsAs}
+	case c.hang != "":
+		return Finding{Outcome: Fail, Evidence: append(append(slices.Clone(c.failures), c.hang), c.notes...)}
 	case c.cut != "":
-		return Finding{Outcome: NotVerified, Reason: c.cut, Evidence: append(slices.Clone(c.notes), c.Trace.String())}
+		return Finding{Outcome: NotReached, Reason: c.cut, Evidence: append(slices.Clone(c.notes), c.Trace.String())}
 	case len(c.failures) > 0:
 		return Finding{Outcome: Fail, Evidence: append(slices.Concat(c.failures, c.notes), c.Trace.String())}
 	case c.outcome != "":
@@ -308,7 +314,7 @@ func finding(c *Context) Finding {
 	return Finding{Outcome: Pass, Evidence: slices.Clone(c.notes)}
 }
 
-// cutOff ends a clause without a breach as not verified. Later breaches are
+// cutOff ends a clause without a breach as not reached. Later breaches are
 // ignored.
 func cutOff(c *Context, reason string) {
 	c.Mu.Lock()
@@ -316,37 +322,6 @@ func cutOff(c *Context, reason string) {
 	if len(c.failures) == 0 {
 		c.cut = reason
 	}
-}
-
-// stackLines is the number of lines of the stacks in the evidence.
-const stackLines = 40
-
-// stacks returns the stacks of the relevant goroutines, up to stackLines lines: those
-// that the caller started, which it waits for, then calls under way, then the rest of
-// the suite.
-func stacks() string {
-	dump := make([]byte, 1<<20)
-	dump = dump[:runtime.Stack(dump, true)]
-	goroutines := strings.Split(string(dump), "\n\n") // the caller's is the first
-	caller, _, _ := strings.Cut(goroutines[0], " [")
-	goroutines = goroutines[1:]
-	slices.SortStableFunc(goroutines, func(a, b string) int {
-		rank := func(g string) int {
-			switch {
-			case strings.Contains(g, " in "+caller+"\n"):
-				return 0
-			case strings.Contains(g, "kit.(*Observer)") || strings.Contains(g, "race.perform"):
-				return 1
-			case strings.Contains(g, "adaptertest"):
-				return 2
-			default:
-				return 3
-			}
-		}
-		return rank(a) - rank(b)
-	})
-	lines := strings.Split(strings.Join(goroutines, "\n"), "\n")
-	return strings.Join(lines[:min(len(lines), stackLines)], "\n")
 }
 
 // observed keeps the observation of a call if a later clause needs it.

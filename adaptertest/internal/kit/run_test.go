@@ -31,7 +31,7 @@ func TestStacksBeginWithWhatIsAwaited(t *testing.T) {
 	go func() {
 		go tb.RunCleanups()
 		<-entered
-		text <- stacks()
+		text <- strings.Join(goroutines(), "\n")
 	}()
 	first, _, _ := strings.Cut(<-text, "\ngoroutine ")
 	if !strings.Contains(first, "(*HarnessTB).RunCleanups") {

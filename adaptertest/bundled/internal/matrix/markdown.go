@@ -3,6 +3,7 @@ package matrix
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +41,7 @@ func (m *Matrix) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, "| %s (%s, %d) |%s\n", g.Title, g.ID, len(g.Clauses), each(m.Columns, func(_ int, c Column) string {
 			t := c.tally(g)
 			o := t.worst()
-			if o == adaptertest.Fail || o == adaptertest.NotVerified || o == adaptertest.Waived {
+			if slices.Contains(counted, o) {
 				return fmt.Sprintf(" %s %d |", mark(o), t[o])
 			}
 			return " " + mark(o) + " |"
@@ -50,7 +51,7 @@ func (m *Matrix) WriteMarkdown(w io.Writer) error {
 	for _, section := range []struct {
 		title   string
 		outcome adaptertest.Outcome
-	}{{"Broken", adaptertest.Fail}, {"Waived", adaptertest.Waived}, {"Not verified", adaptertest.NotVerified}} {
+	}{{"Broken", adaptertest.Fail}, {"Not reached", adaptertest.NotReached}, {"Waived", adaptertest.Waived}, {"Not verified", adaptertest.NotVerified}} {
 		lines := ""
 		for _, c := range m.Tried() {
 			for _, r := range c.Report.With(section.outcome) {

@@ -178,13 +178,16 @@ func (c Column) tally(g group) tally {
 // worst returns the outcome that is shown for the group: the most important one for a
 // reader.
 func (t tally) worst() adaptertest.Outcome {
-	for _, o := range []adaptertest.Outcome{adaptertest.Fail, adaptertest.Waived, adaptertest.NotVerified, adaptertest.Pass, adaptertest.Recorded, adaptertest.NotApplicable} {
+	for _, o := range []adaptertest.Outcome{adaptertest.Fail, adaptertest.NotReached, adaptertest.Waived, adaptertest.NotVerified, adaptertest.Pass, adaptertest.Recorded, adaptertest.NotApplicable} {
 		if t[o] > 0 {
 			return o
 		}
 	}
 	return ""
 }
+
+// counted are the outcomes of which the number stands in the table.
+var counted = []adaptertest.Outcome{adaptertest.Fail, adaptertest.NotReached, adaptertest.NotVerified, adaptertest.Waived}
 
 // mark returns an outcome as one character, the same in the text, in Markdown and on the page.
 func mark(o adaptertest.Outcome) string {
@@ -197,6 +200,8 @@ func mark(o adaptertest.Outcome) string {
 		return "~"
 	case adaptertest.NotVerified:
 		return "?"
+	case adaptertest.NotReached:
+		return "!"
 	case adaptertest.Recorded:
 		return "•"
 	case adaptertest.NotApplicable:

@@ -136,7 +136,7 @@ func (m *Matrix) page() page {
 		text string
 	}{
 		{adaptertest.Pass, "kept"}, {adaptertest.Fail, "broken"}, {adaptertest.Waived, "waived, with a reason"},
-		{adaptertest.NotVerified, "not verified"}, {adaptertest.Recorded, "recorded (MAY)"}, {adaptertest.NotApplicable, "does not apply"},
+		{adaptertest.NotVerified, "not verified"}, {adaptertest.NotReached, "not reached"}, {adaptertest.Recorded, "recorded (MAY)"}, {adaptertest.NotApplicable, "does not apply"},
 	} {
 		p.Legend = append(p.Legend, legendItem{class(item.o), squareMark(item.o), item.text})
 	}
@@ -211,7 +211,7 @@ func (m *Matrix) cards() []adapterCard {
 				w.Class = "good"
 			}
 			kept, broken := len(r.With(adaptertest.Pass))+len(r.With(adaptertest.Recorded)), len(r.With(adaptertest.Fail))
-			unproven := len(r.With(adaptertest.NotVerified)) + len(r.With(adaptertest.Waived))
+			unproven := len(r.With(adaptertest.NotVerified)) + len(r.With(adaptertest.NotReached)) + len(r.With(adaptertest.Waived))
 			if all := kept + broken + unproven; all > 0 {
 				w.Broken, w.Unproven = share(broken, all), share(unproven, all)
 				w.Kept = 100 - w.Broken - w.Unproven
@@ -254,7 +254,7 @@ func (m *Matrix) groupRow(g group) groupRow {
 
 func tallyText(t tally) string {
 	var parts []string
-	for _, o := range []adaptertest.Outcome{adaptertest.Pass, adaptertest.Fail, adaptertest.Waived, adaptertest.NotVerified, adaptertest.Recorded, adaptertest.NotApplicable} {
+	for _, o := range []adaptertest.Outcome{adaptertest.Pass, adaptertest.Fail, adaptertest.NotReached, adaptertest.Waived, adaptertest.NotVerified, adaptertest.Recorded, adaptertest.NotApplicable} {
 		if t[o] > 0 {
 			parts = append(parts, fmt.Sprint(t[o], " ", word(o)))
 		}

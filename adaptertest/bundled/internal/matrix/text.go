@@ -3,6 +3,7 @@ package matrix
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,7 +16,7 @@ import (
 func (m *Matrix) WriteText(w io.Writer, colours bool) error {
 	var b strings.Builder
 	paint := func(o adaptertest.Outcome, s string) string {
-		code := map[adaptertest.Outcome]string{adaptertest.Pass: "32", adaptertest.Fail: "1;31", adaptertest.Waived: "33", adaptertest.NotVerified: "33"}[o]
+		code := map[adaptertest.Outcome]string{adaptertest.Pass: "32", adaptertest.Fail: "1;31", adaptertest.Waived: "33", adaptertest.NotVerified: "33", adaptertest.NotReached: "31"}[o]
 		if !colours || code == "" {
 			return s
 		}
@@ -49,7 +50,7 @@ func (m *Matrix) WriteText(w io.Writer, colours bool) error {
 			t := c.tally(g)
 			o := t.worst()
 			s := mark(o)
-			if o == adaptertest.Fail || o == adaptertest.NotVerified || o == adaptertest.Waived {
+			if slices.Contains(counted, o) {
 				s = fmt.Sprint(s, t[o])
 			}
 			fmt.Fprintf(&b, " %s", paint(o, pad(s, len(g.ID))))
