@@ -2,6 +2,8 @@ package auth_test
 
 import (
 	"context"
+	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -476,5 +478,43 @@ func TestChecksThatDisagreeLinkNothing(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestProviderIDOfAnotherServer: an application chooses the server of a
+// provider ID for each request, and an attacker makes it choose another server
+// while a person signs in. The other server gets neither code nor verifier (RFC
+// 9700 section 4.4). If the choice does not change, the sign-in succeeds.
+func TestProviderIDOfAnotherServer(t *testing.T) {
+	clock := newClock()
+	honest, evil := newIDP(t, clock.Now), newIDP(t, clock.Now)
+	for what, change := range map[string]func(o *auth.OAuth){
+		"issuer":         func(o *auth.OAuth) { o.Issuer = evil.URL },
+		"token endpoint": func(o *auth.OAuth) { o.Token.URL = evil.URL + "/token" },
+		"well-known":     func(o *auth.OAuth) { o.WellKnown = evil.URL + "/.well-known/openid-configuration" },
+		"client":         func(o *auth.OAuth) { o.ClientID = "client-2" },
+		"":               func(o *auth.OAuth) { o.Authorization.Params = url.Values{"prompt": {"login"}} },
+	} {
+		t.Run(what, func(t *testing.T) {
+			chosen := func(*auth.OAuth) {}
+			b := newBrowser(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				o := honest.provider()
+				chosen(o)
+				c := auth.Config{URL: origin, Secret: []string{secret}, Clock: clock.Now, Logger: slog.New(slog.DiscardHandler), Providers: []auth.Provider{o}}
+				answer := auth.Auth(r, c)
+				defer answer.Body.Close()
+				maps.Copy(w.Header(), answer.Header)
+				w.WriteHeader(answer.StatusCode)
+				_, _ = io.Copy(w, answer.Body)
+			}))
+			answer := honest.authorize(t, b.post("/auth/signin/idp").location())
+			chosen = change
+			before := evil.count("/token") + honest.count("/token")
+			end := b.get("/auth/callback/idp?" + answer.Encode()).location()
+			asked := evil.count("/token") + honest.count("/token") - before
+			if what == "" && (end != origin || asked != 1) || what != "" && (end == origin || asked != 0) {
+				t.Errorf("the sign-in ends at %s, after %d token requests", end, asked)
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package auth_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -68,5 +69,94 @@ func TestURLAndBasePathAreNotDropped(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "user:secret") {
 			t.Errorf("%+v: got %v", c, err)
 		}
+	}
+}
+
+// TestForeignRefererIsNoCallbackURL: a page of another site leads the browser
+// to a handler of the application that signs in or out by POST only. The
+// confirmation page, which may be one of the application's own, is not told to
+// return to the other site. It is told to return to pages of this site.
+func TestForeignRefererIsNoCallbackURL(t *testing.T) {
+	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, Pages: auth.Pages{SignIn: "/login", SignOut: "/bye"}})
+	for from, want := range map[string]string{
+		"https://evil.example/":                  origin,
+		"https://app.example.com.evil.example/x": origin,
+		"//evil.example/":                        origin + "//evil.example/",
+		`/\evil.example/`:                        origin + `/\evil.example/`,
+		"javascript:alert(1)":                    origin,
+		origin + "/inbox?a=b":                    origin + "/inbox?a=b",
+		"":                                       "/",
+	} {
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, origin+"/start", nil))
+		r.Header.Set("Referer", from)
+		in, err := h.SignIn(r, "credentials", auth.SignInOptions{})
+		out, failed := h.SignOut(r, "")
+		if err != nil || failed != nil || in.Location != "/login?callbackUrl="+url.QueryEscape(want) || out.Location != "/bye?callbackUrl="+url.QueryEscape(want) {
+			t.Errorf("from %q: the browser is sent to %v and %v, %v, %v", from, in, out, err, failed)
+		}
+	}
+}
+
+// TestPlantedCallbackURL: a sibling subdomain plants the cookie that keeps the
+// callback URL, whose name a sibling can set. Nobody is led off the site; the
+// legitimate cookie still works.
+func TestPlantedCallbackURL(t *testing.T) {
+	for planted, want := range map[string]string{
+		"https://evil.example/": origin, "//evil.example": origin + "//evil.example", `/\evil.example`: origin + `/\evil.example`, "javascript:alert(1)": origin,
+		"https://app.example.com@evil.example/": origin, "https://app.example.com\u3002evil.example/": origin, "https://app\uff0eexample.com/": origin,
+		"https://app.example.com.:443/": origin, "https://app.example.com\t.evil.example/": origin, "https://sibling.example.com/": origin,
+		origin + "/inbox": origin + "/inbox", "/inbox": origin + "/inbox",
+	} {
+		st := newStage(t, nil)
+		b := newBrowser(t, st)
+		answer := st.idp.authorize(t, st.start(b, "/auth/signin/idp"))
+		for name := range b.cookies { // the ticket keeps the callback URL, too
+			if strings.HasPrefix(name, "__Secure-authjs.state.") {
+				delete(b.cookies, name)
+			}
+		}
+		const name = "__Secure-authjs.callback-url"
+		escaped := &strings.Builder{}
+		for _, c := range []byte(planted) {
+			escaped.WriteString("%" + string("0123456789ABCDEF"[c>>4]) + string("0123456789ABCDEF"[c&15]))
+		}
+		b.cookies[name] = &http.Cookie{Name: name, Value: escaped.String()}
+		if got := b.get("/auth/callback/idp?" + answer.Encode()).location(); got != want {
+			t.Errorf("%q leads to %q, want %q", planted, got, want)
+		}
+	}
+}
+
+// TestLongCallbackURLIsIgnored: a link to the site can't fill the cookies of a
+// browser. URLs as long as those of legitimate pages are accepted.
+func TestLongCallbackURLIsIgnored(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	for _, prefix := range []string{"", origin} {
+		for size, taken := range map[int]bool{1024: true, 1025: false, 3000: false} {
+			page := "/page?" + strings.Repeat("a", size-len("/page?"))
+			want := origin + "/before"
+			if taken {
+				want = origin + page
+			}
+			b := newBrowser(t, s)
+			b.get("/auth/signin?callbackUrl=/before")
+			r := b.get("/auth/signin?callbackUrl=" + url.QueryEscape(prefix+page))
+			if !strings.Contains(r.body, `name="callbackUrl" value="`+want+`"`) {
+				t.Errorf("%d bytes in the query: the page does not lead to %.80s", size, want)
+			}
+			b.post("/auth/signout", "callbackUrl", prefix+page).wantLocation(t, want)
+			b.post("/auth/signout").wantLocation(t, want) // the URL in the cookie
+			n := 0
+			for _, c := range b.cookies {
+				n += len(c.Name) + len(c.Value)
+			}
+			if n > 2000 {
+				t.Errorf("%d bytes asked for: the cookies have %d bytes", size, n)
+			}
+		}
+	}
+	if log := s.log.String(); !strings.Contains(log, `level=WARN msg="auth: request failed"`) || strings.Contains(log, "level=ERROR") || strings.Contains(log, "aaaa") {
+		t.Errorf("the log is %.1000s", log)
 	}
 }

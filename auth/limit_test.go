@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -120,5 +122,32 @@ func TestNewConnectionIsNoNewClient(t *testing.T) {
 	}
 	if checked != 5 || len(tries) != 1 {
 		t.Errorf("%d passwords were checked, by %d clients, want 5 by one", checked, len(tries))
+	}
+}
+
+// TestParallelGuessesAreAllLimited: of many guesses at the same time, each is
+// reported to Config.Limit before its password is checked.
+func TestParallelGuessesAreAllLimited(t *testing.T) {
+	const guesses, allowed = 50, 5
+	var asked, checked atomic.Int32
+	p := password()
+	authorize := p.Authorize
+	p.Authorize = func(ctx context.Context, f auth.Form, r *http.Request) (*auth.User, error) {
+		checked.Add(1)
+		return authorize(ctx, f, r)
+	}
+	h := newHandler(t, auth.Config{Providers: []auth.Provider{p}, Limit: func(context.Context, auth.Attempt) error {
+		if asked.Add(1) > allowed {
+			return &auth.TooManyAttempts{}
+		}
+		return nil
+	}})
+	var group sync.WaitGroup
+	for range guesses {
+		group.Go(func() { newBrowser(t, h).post("/auth/callback/credentials", "username", "ada", "password", "guess") })
+	}
+	group.Wait()
+	if asked.Load() != guesses || checked.Load() != allowed {
+		t.Errorf("Limit was asked %d times, want %d; %d passwords were checked, want %d", asked.Load(), guesses, checked.Load(), allowed)
 	}
 }

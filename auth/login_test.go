@@ -593,3 +593,171 @@ func TestCookiesOfAbandonedSignIns(t *testing.T) {
 		}
 	}
 }
+
+// TestAccountTakenAwayWhileSigningIn: an attacker's account is linked to the
+// victim. The attacker signs in with it, and a callback of the application
+// takes time. Meanwhile the victim removes the account and ends all sessions.
+// The sign-in must not sign in as the victim, even if the account signed up
+// anew meanwhile. If nothing changes meanwhile, the sign-in succeeds.
+func TestAccountTakenAwayWhileSigningIn(t *testing.T) {
+	for _, what := range []string{"unlinked", "signed up anew", ""} {
+		t.Run(what, func(t *testing.T) {
+			var during func()
+			st := newStage(t, func(_ *stage, c *auth.Config) {
+				c.Callbacks.SignIn = func(context.Context, auth.SignInParams) (auth.SignInDecision, error) {
+					if f := during; f != nil {
+						during = nil
+						f()
+					}
+					return auth.Allow(), nil
+				}
+			})
+			owner := newBrowser(t, st)
+			st.at(owner, "other", "ada").wantLocation(t, origin)
+			st.at(owner, "idp", "mallory").wantLocation(t, origin)
+			id := st.userOf(owner).ID
+			if what != "" {
+				during = func() {
+					if _, err := st.store.UnlinkAccount(t.Context(), adapter.AccountKey{Provider: "idp", ProviderAccountID: "mallory"}); err != nil {
+						t.Error(err)
+					}
+					if _, err := st.store.DeleteSessionsByUserID(t.Context(), id, ""); err != nil {
+						t.Error(err)
+					}
+					st.idp.claims = func(m map[string]any) { m["email"] = "mallory@evil.example" }
+					if what == "signed up anew" {
+						st.at(newBrowser(t, st), "idp", "mallory").wantLocation(t, origin)
+					}
+				}
+			}
+			st.at(newBrowser(t, st), "idp", "mallory")
+			ofOwner := 0
+			for _, s := range st.store.sessions {
+				if s.UserID == id {
+					ofOwner++
+				}
+			}
+			if want := map[bool]int{true: 2}[what == ""]; ofOwner != want {
+				t.Errorf("the victim has %d sessions, want %d", ofOwner, want)
+			}
+		})
+	}
+}
+
+// TestSignInCallbackIsAskedAgain: Callbacks.SignIn is asked about the user as
+// whom the person continues, on each way to a session, and only once about the
+// same one.
+func TestSignInCallbackIsAskedAgain(t *testing.T) {
+	var asked []string
+	deny := ""
+	newSite := func(t *testing.T) *stage {
+		asked, deny = nil, ""
+		st := newStage(t, func(st *stage, c *auth.Config) {
+			c.Providers[0].(*auth.OAuth).AllowDangerousEmailAccountLinking = true
+			c.Callbacks.SignIn = func(_ context.Context, p auth.SignInParams) (auth.SignInDecision, error) {
+				id := p.User.ID
+				if _, stored := st.store.users[id]; !stored {
+					id = "new"
+				}
+				if !p.VerificationRequest {
+					asked = append(asked, id)
+				}
+				switch {
+				case deny != id:
+					return auth.Allow(), nil
+				case id == "elsewhere":
+					return auth.DenyTo("/elsewhere"), nil
+				}
+				return auth.Deny(), nil
+			}
+		})
+		return st
+	}
+	want := func(t *testing.T, ids ...string) {
+		t.Helper()
+		if !slices.Equal(asked, ids) {
+			t.Errorf("Callbacks.SignIn was asked about %v, want %v", asked, ids)
+		}
+		asked = nil
+	}
+	denied := origin + "/auth/error?error=AccessDenied"
+	t.Run("linked by the address", func(t *testing.T) {
+		for _, id := range []string{"banned", "elsewhere", "other"} {
+			st := newSite(t)
+			st.store.users[id] = adapter.User{ID: id, Email: victim, EmailVerified: new(st.clock.Now())}
+			b := newBrowser(t, st)
+			if deny = id; id == "other" {
+				deny = ""
+			}
+			end := st.at(b, "idp", "ada")
+			want(t, "new", id)
+			end.wantLocation(t, map[string]string{"banned": denied, "elsewhere": origin + "/elsewhere", "other": origin}[id])
+			if linked := len(st.store.accounts) == 1; linked != (id == "other") {
+				t.Errorf("%s: linked %v", id, linked)
+			}
+			if id == "other" {
+				st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin)
+				want(t, "other")
+			} else {
+				b.wantNoSession()
+			}
+		}
+	})
+	t.Run("linked to the signed-in user", func(t *testing.T) {
+		st := newSite(t)
+		b := newBrowser(t, st)
+		st.byMail(b).wantLocation(t, origin)
+		u := st.userOf(b).ID
+		want(t, "new")
+		deny = u
+		st.at(b, "idp", "ada").wantLocation(t, denied)
+		want(t, "new", u)
+		if len(st.store.accounts) != 0 {
+			t.Error("linked")
+		}
+		deny = ""
+		st.at(b, "idp", "ada").wantLocation(t, origin)
+		want(t, "new", u)
+	})
+	t.Run("given", func(t *testing.T) {
+		st := newSite(t)
+		st.store.users["half"] = adapter.User{ID: "half", Email: victim}
+		st.states = true
+		deny = "half"
+		st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, denied)
+		want(t, "new", "half")
+		if st.store.users["half"].EmailVerified != nil {
+			t.Error("given")
+		}
+		deny = ""
+		st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin)
+		want(t, "new", "half")
+	})
+	t.Run("afresh", func(t *testing.T) {
+		for _, refuse := range []string{"new", ""} {
+			st := newSite(t)
+			st.at(newBrowser(t, st), "other", "mallory").wantLocation(t, origin)
+			var holder string
+			for id := range st.store.users {
+				holder = id
+			}
+			asked = nil
+			b := newBrowser(t, st)
+			page := st.byMail(b)
+			st.wantPage(page)
+			want(t, holder)
+			deny = refuse
+			end := b.press(page, "Start afresh")
+			want(t, "new")
+			if refuse != "" {
+				end.wantLocation(t, denied)
+				b.wantNoSession()
+				if st.store.users[holder].Email != victim {
+					t.Error("the other user lost the address")
+				}
+				continue
+			}
+			end.wantLocation(t, origin)
+		}
+	})
+}

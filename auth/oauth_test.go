@@ -2,7 +2,6 @@ package auth_test
 
 import (
 	"bytes"
-	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -143,28 +142,6 @@ func TestOAuthSignIn(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestOAuthSubjectIsStable: without an adapter the same person is the same user
-// at every sign-in, and another person another one.
-func TestOAuthSubjectIsStable(t *testing.T) {
-	subjects := map[string]string{}
-	s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) {
-		c.Adapter = nil
-		c.Callbacks.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
-			subjects[p.Token.String("name")] += p.Token.String("sub") + " "
-			return p.Session, nil
-		}
-	})
-	for _, person := range []string{"ada", "grace", "ada", "grace"} {
-		b := newBrowser(t, s)
-		b.get("/auth/callback/idp?" + s.idp.authorize(t, s.start(b, "/auth/signin/idp?login_hint="+person)).Encode())
-		b.wantSession(person)
-	}
-	ada, grace := strings.Fields(subjects["ada"]), strings.Fields(subjects["grace"])
-	if len(ada) != 2 || len(grace) != 2 || ada[0] != ada[1] || grace[0] != grace[1] || ada[0] == grace[0] {
-		t.Fatalf("subjects: %v", subjects)
 	}
 }
 
@@ -479,74 +456,121 @@ func TestWellKnownReplacesTheEndpoints(t *testing.T) {
 	}
 }
 
-// TestIdentifierThatLostSomething: an ID or an address that was damaged on its
-// way, or that shows nothing, could belong to several people. It signs nobody in
-// as somebody who exists.
-func TestIdentifierThatLostSomething(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		sub, email string
-		signsIn    bool
-		stored     string // the address of the user
+// TestStaleAuthenticationIsNotFresh: the application asks the provider for a
+// fresh sign-in by max_age, and the person at the browser removes that
+// parameter from the request. The ID token then tells of an old authentication,
+// or of none, and is refused (OpenID Connect Core 1.0 section 3.1.3.7). A
+// person who does sign in again, and takes minutes to consent, is signed in.
+func TestStaleAuthenticationIsNotFresh(t *testing.T) {
+	for what, c := range map[string]struct {
+		maxAge string
+		age    any // of the authentication when the sign-in begins, in seconds
+		noCookies,
+		want bool
 	}{
-		{"ada", "ada@example.com", true, "ada@example.com"},
-		{"Ada Ü. 名前 \U0001f600", "ada@example.com", true, "ada@example.com"},
-		{"0", "ada@example.com", true, "ada@example.com"},
-		{"auth0|5f7c8ec7c33c6c004bbafe82", "ada@example.com", true, "ada@example.com"},
-		{"ada\ufffd", "ada@example.com", false, ""},
-		{"\ufffd\ufffd", "ada@example.com", false, ""},
-		{"a\xffb", "ada@example.com", false, ""}, // JSON replaces the byte
-		{" ", "ada@example.com", false, ""},
-		{"\u200b\u2060", "ada@example.com", false, ""},
-		{"\u3164", "ada@example.com", false, ""},
-		{"\x00\x01", "ada@example.com", false, ""},
-		{"eve", "ad\ufffd@example.com", true, ""},
-		{"eve", "ad\xe0@example.com", true, ""},
+		"no auth_time":                        {maxAge: "0"},
+		"an hour ago":                         {maxAge: "0", age: 3600},
+		"an hour ago, without tickets":        {maxAge: "0", age: 3600, noCookies: true},
+		"longer ago than allowed":             {maxAge: "300", age: 400},
+		"since the sign-in began":             {maxAge: "0", age: 0, want: true},
+		"since, without tickets":              {maxAge: "0", age: 0, noCookies: true, want: true},
+		"as long ago as allowed":              {maxAge: "300", age: 290, want: true},
+		"nothing asked":                       {want: true},
+		"a wish that no provider understands": {maxAge: "soon", want: true},
 	} {
-		for _, type_ := range []auth.ProviderType{auth.TypeOIDC, auth.TypeOAuth} {
-			s := newSite(t, func(p *idp, _ *auth.Config, o *auth.OAuth) {
-				o.Type = type_
-				if type_ == auth.TypeOAuth {
-					o.Checks = nil
+		t.Run(what, func(t *testing.T) {
+			s := newSite(t, func(p *idp, _ *auth.Config, _ *auth.OAuth) {
+				at := newClock().Now()
+				p.claims = func(m map[string]any) {
+					if age, ok := c.age.(int); ok {
+						m["auth_time"] = at.Add(-time.Duration(age) * time.Second).Unix()
+					}
 				}
-				p.claims = func(m map[string]any) { m["sub"], m["email"] = c.sub, c.email }
-				p.endpoints = map[string]http.HandlerFunc{"/userinfo": func(w http.ResponseWriter, _ *http.Request) {
-					answerJSON(w, http.StatusOK, map[string]any{"sub": c.sub, "email": c.email})
-				}}
 			})
 			b := newBrowser(t, s)
-			s.signIn(b)
-			if signedIn := b.session() != "null"; signedIn != c.signsIn {
-				t.Errorf("%s, sub %q: signed in: %v", type_, c.sub, signedIn)
+			params := url.Values{}
+			if c.maxAge != "" {
+				params.Set("max_age", c.maxAge)
 			}
-			for _, u := range s.store.users {
-				if u.Email != c.stored {
-					t.Errorf("%s, sub %q, address %q: stored as %q", type_, c.sub, c.email, u.Email)
+			result, err := s.SignIn(must(http.NewRequestWithContext(t.Context(), http.MethodGet, origin, nil)), "idp", auth.SignInOptions{RedirectTo: "/in", AuthorizationParams: params})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, cookie := range result.Cookies {
+				if !c.noCookies || !strings.HasPrefix(cookie.Name, "__Secure-authjs.state.") {
+					cookie.Value = must(url.PathUnescape(cookie.Value))
+					b.cookies[cookie.Name] = cookie
 				}
 			}
-		}
+			answer := s.idp.authorize(t, result.Location)
+			s.clock.advance(5 * time.Minute)
+			if got := b.get("/auth/callback/idp?"+answer.Encode()).location() == origin+"/in"; got != c.want {
+				t.Errorf("signed in: %v, want %v; log: %s", got, c.want, s.log)
+			}
+		})
 	}
 }
 
-// TestProfileWithoutID: the person is told that the sign-in failed, on the
-// built-in page and on the application's own.
-func TestProfileWithoutID(t *testing.T) {
+// TestPinnedTenantRefusesOtherTenants: a configuration that names one tenant
+// refuses people of other tenants, although the metadata is the same for all
+// tenants.
+func TestPinnedTenantRefusesOtherTenants(t *testing.T) {
 	t.Parallel()
-	for page, want := range map[string]string{"": signInPage + "Configuration", "/login?a=b": origin + "/login?a=b&error=Configuration"} {
-		s := newSite(t, func(_ *idp, c *auth.Config, o *auth.OAuth) {
-			c.Pages.SignIn = page
-			o.Profile = func(context.Context, auth.Profile, auth.TokenSet) (*auth.User, error) {
-				return &auth.User{Name: "Ada"}, nil
+	for _, c := range []struct {
+		name, configured, token string
+		signsIn                 bool
+	}{
+		{"account of the tenant", "t-1", "t-1", true},
+		{"account of another tenant", "t-1", "t-2", false},
+		{"every tenant is wanted", "common", "t-2", true},
+		{"domain whose tenant is not known", "contoso.example", "t-2", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, func(p *idp, _ *auth.Config, o *auth.OAuth) {
+				o.Issuer, o.WellKnown = p.URL+"/"+c.configured+"/v2.0", p.URL+"/.well-known/openid-configuration"
+				p.metadata = func(m map[string]any) { m["issuer"] = p.URL + "/{tenantid}/v2.0" }
+				p.claims = func(m map[string]any) { m["iss"], m["tid"] = p.URL+"/"+c.token+"/v2.0", c.token }
+			})
+			b := newBrowser(t, s)
+			end := b.get(callback(s.idp.authorize(t, s.start(b, "/auth/signin/idp"))))
+			if c.signsIn {
+				end.wantLocation(t, origin)
+				b.wantSession("ada@example.com")
+				return
 			}
+			s.refused(t, end, "issued by another issuer")
+			b.wantNoSession()
 		})
-		b := newBrowser(t, s)
-		s.signIn(b).wantLocation(t, want)
-		b.wantNoSession()
-		if !strings.Contains(s.log.String(), "the profile has no id") {
-			t.Errorf("the log is %s", s.log)
+	}
+}
+
+// TestEmptyChecksAreNotNone: an empty list means the default checks. Only a
+// list with CheckNone alone turns the checks off.
+func TestEmptyChecksAreNotNone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		checks []auth.Check
+		sent   bool
+	}{
+		{"no list", nil, true}, {"empty list", []auth.Check{}, true}, {"none", []auth.Check{auth.CheckNone}, false},
+	} {
+		s := newSite(t, func(_ *idp, _ *auth.Config, o *auth.OAuth) { o.Checks = c.checks })
+		u, err := url.Parse(s.start(newBrowser(t, s), "/auth/signin/idp"))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if page == "" && !strings.Contains(b.get("/auth/signin?error=Configuration").body, "Unable to sign in.") {
-			t.Error("the page shows no message")
+		for _, name := range []string{"state", "code_challenge"} {
+			if got := u.Query().Has(name); got != c.sent {
+				t.Errorf("%s: %s is sent: %v, want %v", c.name, name, got, c.sent)
+			}
 		}
+	}
+	_, err := auth.New(auth.Config{Secret: []string{secret}, Providers: []auth.Provider{&auth.OAuth{
+		ID: "idp", ClientID: "a", ClientSecret: "b", Issuer: "https://idp.example", Checks: []auth.Check{auth.CheckNone, auth.CheckState},
+	}}})
+	if err == nil || !strings.Contains(err.Error(), "CheckNone and other checks") {
+		t.Errorf("none beside state: %v", err)
 	}
 }

@@ -162,3 +162,37 @@ func TestMissingSecretHasItsName(t *testing.T) {
 		t.Errorf("Raw, for a script: got %+v, %v", result, err)
 	}
 }
+
+// TestGuessableClientSecretSignsNothing: a client secret that is used as the
+// key of signatures, and that can be guessed from a signature, is refused. Four
+// client secrets are accepted: one that is long enough, one that is not used as
+// a key, one at a provider on this machine, and one that the application
+// insists on.
+func TestGuessableClientSecretSignsNothing(t *testing.T) {
+	const short = "short-secret-of-31-characters-x"
+	for what, c := range map[string]struct {
+		client  auth.ClientMetadata
+		secret  string
+		issuer  string
+		refused bool
+	}{
+		"ID tokens":            {client: auth.ClientMetadata{IDTokenSignedResponseAlg: "HS256"}, secret: short, refused: true},
+		"userinfo":             {client: auth.ClientMetadata{UserInfoSignedResponseAlg: "HS256"}, secret: short, refused: true},
+		"assertions":           {client: auth.ClientMetadata{TokenEndpointAuthMethod: auth.ClientSecretJWT}, secret: short, refused: true},
+		"assertions of HS384":  {client: auth.ClientMetadata{TokenEndpointAuthMethod: auth.ClientSecretJWT, TokenEndpointAuthSigningAlg: "HS384"}, secret: short + "y", refused: true},
+		"32 bytes":             {client: auth.ClientMetadata{IDTokenSignedResponseAlg: "HS256"}, secret: short + "y"},
+		"no key of signatures": {secret: "short"},
+		"on this machine":      {client: auth.ClientMetadata{IDTokenSignedResponseAlg: "HS256"}, secret: "short", issuer: "http://localhost:9000"},
+		"insisted on":          {client: auth.ClientMetadata{IDTokenSignedResponseAlg: "HS256", DangerouslyAcceptShortSecret: true}, secret: short},
+	} {
+		if c.issuer == "" {
+			c.issuer = "https://idp.example"
+		}
+		_, err := auth.New(auth.Config{Secret: []string{secret}, URL: origin, Providers: []auth.Provider{
+			&auth.OAuth{ID: "p", Type: auth.TypeOIDC, Issuer: c.issuer, ClientID: "c", ClientSecret: c.secret, Client: c.client},
+		}})
+		if refused := errors.Is(err, auth.ErrInvalidProvider); refused != c.refused || !refused && err != nil {
+			t.Errorf("%s: got %v, want refused: %v", what, err, c.refused)
+		}
+	}
+}

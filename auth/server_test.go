@@ -560,3 +560,24 @@ func TestOtherSitesChangeNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestRefreshedCookiesAreNotCached: a response with a session cookie is for one
+// browser only.
+func TestRefreshedCookiesAreNotCached(t *testing.T) {
+	t.Parallel()
+	h, now := tokenSite(t, nil)
+	b := newBrowser(t, h)
+	b.signIn()
+	for _, due := range []bool{false, true} {
+		if due {
+			now.advance(25 * 60 * 60 * 1e9)
+		}
+		w := httptest.NewRecorder()
+		if _, err := h.Refresh(w, b.request("/")); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.Header().Get("Cache-Control") == "private" && w.Header().Get("Vary") == "Cookie"; got != due {
+			t.Errorf("due: %v: the header is %v", due, w.Header())
+		}
+	}
+}

@@ -614,3 +614,104 @@ func TestClockOfTheBrowser(t *testing.T) {
 		b.wantNoSession()
 	}
 }
+
+// TestSignedOutTokenComesNotBack: a session token is signed out during an
+// update of the session, before or after the new token is made. The old token,
+// and every token that was made from it, is refused. Another session of the
+// same person stays valid.
+func TestSignedOutTokenComesNotBack(t *testing.T) {
+	for _, when := range []string{"before the new token is made", "after that", ""} {
+		t.Run(when, func(t *testing.T) {
+			during := func() {}
+			h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, Callbacks: auth.Callbacks{
+				JWT: func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+					if p.Trigger == auth.TriggerUpdate {
+						during()
+					}
+					return p.Token, nil
+				},
+			}})
+			signIn := func() *browser {
+				b := newBrowser(t, h)
+				b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace").wantLocation(t, origin)
+				return b
+			}
+			b, elsewhere := signIn(), signIn()
+			copied := newBrowser(t, h)
+			maps.Copy(copied.cookies, b.cookies)
+			signOut := func() { copied.post("/auth/signout").wantLocation(t, origin) }
+			late := newBrowser(t, h) // a browser that gets the answers in the other order
+			maps.Copy(late.cookies, b.cookies)
+			if when == "before the new token is made" {
+				during = signOut
+			}
+			late.post("/auth/session", "data", "x")
+			late.post("/auth/session", "data", "y")
+			if when == "after that" {
+				signOut()
+			}
+			if when == "" {
+				late.wantSession(`"name":"Ada Lovelace"`)
+				b.wantSession(`"name":"Ada Lovelace"`)
+			} else {
+				late.wantNoSession()
+				b.wantNoSession()
+			}
+			elsewhere.wantSession(`"name":"Ada Lovelace"`)
+		})
+	}
+}
+
+// TestUpdateBringsNoEndedSessionBack: the owner signs out during an update of
+// the same session. The token in the answer to the update is not valid.
+func TestUpdateBringsNoEndedSessionBack(t *testing.T) {
+	var during func()
+	st := newStage(t, func(_ *stage, c *auth.Config) {
+		c.Callbacks.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+			if p.Trigger == auth.TriggerUpdate && during != nil {
+				during()
+			}
+			return p.Session, nil
+		}
+	})
+	b := newBrowser(t, st)
+	st.at(b, "idp", "ada").wantLocation(t, origin)
+	other := newBrowser(t, st)
+	for name, c := range b.cookies {
+		other.cookies[name] = c
+	}
+	b.post("/auth/session", "data", "x")
+	b.wantSession(`"name":"ada"`) // the legitimate update
+	during = func() { other.post("/auth/signout").wantLocation(t, origin) }
+	b.post("/auth/session", "data", "x")
+	b.wantNoSession()
+	if len(st.store.sessions) != 0 {
+		t.Errorf("sessions %v", st.store.sessions)
+	}
+}
+
+// TestTokensOfOneNameAreManySessions: an application makes its own tokens,
+// which all have the same jti. A person who signs out can sign in again.
+func TestTokensOfOneNameAreManySessions(t *testing.T) {
+	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, JWT: auth.JWTConfig{
+		Encode: func(_ context.Context, p jwt.EncodeParams) (string, error) {
+			p.Token["jti"] = "of everybody"
+			text, err := json.Marshal(p.Token)
+			return base64.RawURLEncoding.EncodeToString(text), err
+		},
+		Decode: func(_ context.Context, p jwt.DecodeParams) (claims auth.Claims, err error) {
+			text, err := base64.RawURLEncoding.DecodeString(p.Token)
+			if err == nil {
+				err = json.Unmarshal(text, &claims)
+			}
+			return claims, err
+		},
+	}})
+	for range 2 {
+		b := newBrowser(t, h)
+		b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace").wantLocation(t, origin)
+		b.wantSession(`"name":"Ada Lovelace"`)
+		b.post("/auth/signout").wantLocation(t, origin)
+		b.wantNoSession()
+	}
+}

@@ -1,203 +1,186 @@
 package auth_test
 
 import (
-	"context"
-	"strconv"
-	"sync"
-
-	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	gotoken "go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
 )
 
-// store is an adapter for tests of the core that need to see or to disturb the
-// calls of the adapter. The IDs of its users are user-1, user-2 and so on.
-// Before each method it calls the function before, which the test sets.
-type store struct {
-	adapter.Adapter // nil: the methods that the core does not call
+const modulePath = "github.com/gatehouse-go/gatehouse/auth"
 
-	mu       sync.Mutex
-	users    map[string]adapter.User
-	accounts map[adapter.AccountKey]adapter.Account
-	sessions map[string]adapter.Session
-	tokens   map[adapter.VerificationTokenKey]adapter.VerificationToken
-	passkeys map[string][]adapter.Authenticator // by user
-	created  int
-	// before is called, unlocked, before each method. If it returns an error, the
-	// method returns this error.
-	before func(method string, args ...any) error
-}
-
-func newStore() *store {
-	return &store{
-		users: map[string]adapter.User{}, accounts: map[adapter.AccountKey]adapter.Account{},
-		sessions: map[string]adapter.Session{}, tokens: map[adapter.VerificationTokenKey]adapter.VerificationToken{},
-	}
-}
-
-// enter starts a method; the caller unlocks.
-func (s *store) enter(ctx context.Context, method string, args ...any) error {
-	if s.before != nil {
-		if err := s.before(method, args...); err != nil {
-			s.mu.Lock()
-			return err
+// TestStoreIsTheOneDoor: only methods of store call the adapter, and no
+// function that calls the store reads a request or makes a response. The test
+// checks the types of the expressions in the package.
+func TestStoreIsTheOneDoor(t *testing.T) {
+	t.Parallel()
+	checked := checkPackage(t)
+	fromStore := 0
+	for _, f := range checked.files {
+		for _, d := range f.Decls {
+			found := checked.lookAt(d)
+			switch at, name := checked.fset.Position(d.Pos()), found.name; {
+			case found.callsAdapter != "" && found.receiver != "store":
+				t.Errorf("%s: %s calls %s of the adapter; only store may", at, name, found.callsAdapter)
+			case found.http != "" && (found.callsStore != "" || found.receiver == "store"):
+				t.Errorf("%s: %s calls the store and has a value of type %s", at, name, found.http)
+			case found.callsAdapter != "":
+				fromStore++
+			}
 		}
 	}
-	s.mu.Lock()
-	return ctx.Err()
+	if fromStore < 10 {
+		t.Errorf("only %d functions were seen to call the adapter: the test does not see the calls", fromStore)
+	}
 }
 
-func (s *store) byEmail(email string) *adapter.User {
-	for _, u := range s.users {
-		if u.Email == email && email != "" {
-			return &u
+// TestStoreTestSeesABreach: the check of TestStoreIsTheOneDoor finds a
+// forbidden call, in each way that such a call can be written.
+func TestStoreTestSeesABreach(t *testing.T) {
+	t.Parallel()
+	checked := checkPackage(t, `package auth
+import ("context"; "net/http"; "github.com/gatehouse-go/gatehouse/auth/adapter")
+func breachDirect(ctx context.Context, e *engine) { e.config.Adapter.GetUser(ctx, "1") }
+func breachValue(e *engine) any { return e.config.Adapter.GetUser }
+func breachPart(ctx context.Context, u adapter.Users) { u.GetUser(ctx, "1") }
+func breachCapability(ctx context.Context, u adapter.SignUps) { u.CreateUserWithAccount(ctx, adapter.User{}, adapter.Account{}, nil) }
+func breachRequest(ctx context.Context, e *engine, r *request) { e.store.user(ctx, r.origin) }
+func breachField(ctx context.Context, e *engine, c *struct{ r *request }) { e.store.user(ctx, c.r.origin) }
+func breachHTTP(e *engine, r *http.Request) { e.store.user(r.Context(), "1") }
+func breachResult(ctx context.Context, e *engine) *Result { e.store.user(ctx, "1"); return nil }
+func breachLiteral(ctx context.Context, e *engine, r *request) func() { return func() { e.store.user(ctx, r.origin) } }
+func breachWriter(ctx context.Context, e *engine, w http.ResponseWriter) { e.store.user(ctx, "1") }
+func honest(ctx context.Context, e *engine) { e.store.user(ctx, "1") }
+`)
+	for _, d := range checked.files[len(checked.files)-1].Decls {
+		found := checked.lookAt(d)
+		if found.name == "" {
+			continue
+		}
+		breach := found.callsAdapter != "" || found.callsStore != "" && found.http != ""
+		if breach == (found.name == "honest") {
+			t.Errorf("%s: breach is %v", found.name, breach)
 		}
 	}
-	return nil
 }
 
-func (s *store) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
-	err := s.enter(ctx, "createUser", u)
-	defer s.mu.Unlock()
+type checkedPackage struct {
+	fset  *gotoken.FileSet
+	files []*ast.File
+	info  *types.Info
+}
+
+// checkPackage type-checks package auth without its tests, together with
+// additional files.
+func checkPackage(t *testing.T, further ...string) checkedPackage {
+	t.Helper()
+	exports := exportData(t)
+	c := checkedPackage{fset: gotoken.NewFileSet(), info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}}
+	names, err := filepath.Glob("*.go")
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	if s.byEmail(u.Email) != nil {
-		return nil, adapter.ErrConflict
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		c.files = append(c.files, must(parser.ParseFile(c.fset, name, nil, parser.SkipObjectResolution)))
 	}
-	s.created++
-	u.ID = "user-" + strconv.Itoa(s.created)
-	s.users[u.ID] = u
-	return &u, nil
+	for _, source := range further {
+		c.files = append(c.files, must(parser.ParseFile(c.fset, "further.go", source, parser.SkipObjectResolution)))
+	}
+	config := types.Config{Importer: importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) {
+		if file := exports[path]; file != "" {
+			return os.Open(file)
+		}
+		return nil, errors.New("no export data of " + path)
+	})}
+	if _, err := config.Check(modulePath, c.fset, c.files, c.info); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
-func (s *store) GetUser(ctx context.Context, id string) (*adapter.User, error) {
-	err := s.enter(ctx, "getUser", id)
-	defer s.mu.Unlock()
-	u, ok := s.users[id]
-	if err != nil || !ok {
-		return nil, err
-	}
-	return &u, nil
-}
-
-func (s *store) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
-	err := s.enter(ctx, "getUserByEmail", email)
-	defer s.mu.Unlock()
+// exportData finds the files with the compiler's export data of the packages
+// that this package imports.
+func exportData(t *testing.T) map[string]string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Export", ".")
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	out, err := command.Output()
 	if err != nil {
-		return nil, err
+		t.Fatalf("go list: %v\n%s", err, &stderr)
 	}
-	return s.byEmail(email), nil
+	exports := map[string]string{}
+	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
+		var p struct{ ImportPath, Export string }
+		if err := d.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		exports[p.ImportPath] = p.Export
+	}
+	return exports
 }
 
-func (s *store) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
-	err := s.enter(ctx, "getUserByAccount", key)
-	defer s.mu.Unlock()
-	u, ok := s.users[s.accounts[key].UserID]
-	if err != nil || !ok {
-		return nil, err
-	}
-	return &u, nil
+// behaviour is what the check needs to know about a function. Each text names
+// the first finding.
+type behaviour struct {
+	name, receiver                 string
+	callsAdapter, callsStore, http string
 }
 
-func (s *store) UpdateUser(ctx context.Context, c adapter.UserUpdate) (*adapter.User, error) {
-	err := s.enter(ctx, "updateUser", c)
-	defer s.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	u, ok := s.users[c.ID]
+// lookAt examines a function and the function literals in it.
+func (c checkedPackage) lookAt(d ast.Decl) behaviour {
+	f, ok := d.(*ast.FuncDecl)
 	if !ok {
-		return nil, adapter.ErrNotFound
+		return behaviour{}
 	}
-	c.Apply(&u)
-	s.users[c.ID] = u
-	return &u, nil
+	s := behaviour{name: f.Name.Name}
+	if f.Recv != nil {
+		s.receiver = strings.TrimPrefix(types.ExprString(f.Recv.List[0].Type), "*")
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if e, ok := n.(*ast.SelectorExpr); ok {
+			if selected := c.info.Selections[e]; selected != nil && selected.Kind() != types.FieldVal {
+				method := selected.Obj().(*types.Func)
+				switch receiver := typeName(method.Signature().Recv().Type()); {
+				case strings.HasPrefix(receiver, modulePath+"/adapter.") && types.IsInterface(method.Signature().Recv().Type()):
+					s.callsAdapter = method.Name()
+				case receiver == modulePath+".store":
+					s.callsStore = method.Name()
+				}
+			}
+		}
+		if e, ok := n.(ast.Expr); ok {
+			switch name := typeName(c.info.TypeOf(e)); name {
+			case "net/http.Request", "net/http.Response", "net/http.ResponseWriter", modulePath + ".request", modulePath + ".Result":
+				s.http = name
+			}
+		}
+		return true
+	})
+	return s
 }
 
-func (s *store) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
-	err := s.enter(ctx, "deleteUser", id)
-	defer s.mu.Unlock()
-	u, ok := s.users[id]
-	if err != nil || !ok {
-		return nil, err
+// typeName returns the package path and the name of a type, or of the type that
+// it points to.
+func typeName(t types.Type) string {
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
 	}
-	delete(s.users, id)
-	return &u, nil
-}
-
-func (s *store) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
-	err := s.enter(ctx, "linkAccount", a)
-	defer s.mu.Unlock()
-	if err != nil {
-		return nil, err
+	if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil {
+		return n.Obj().Pkg().Path() + "." + n.Obj().Name()
 	}
-	if _, taken := s.accounts[a.Key()]; taken {
-		return nil, adapter.ErrConflict
-	}
-	s.accounts[a.Key()] = a
-	return &a, nil
-}
-
-func (s *store) CreateSession(ctx context.Context, v adapter.Session) (*adapter.Session, error) {
-	err := s.enter(ctx, "createSession", v)
-	defer s.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	s.sessions[v.SessionToken] = v
-	return &v, nil
-}
-
-func (s *store) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
-	err := s.enter(ctx, "getSessionAndUser", token)
-	defer s.mu.Unlock()
-	v, ok := s.sessions[token]
-	u, known := s.users[v.UserID]
-	if err != nil || !ok || !known {
-		return nil, err
-	}
-	return &adapter.SessionAndUser{Session: v, User: u}, nil
-}
-
-func (s *store) UpdateSession(ctx context.Context, c adapter.SessionUpdate) (*adapter.Session, error) {
-	err := s.enter(ctx, "updateSession", c)
-	defer s.mu.Unlock()
-	v, ok := s.sessions[c.SessionToken]
-	if err != nil || !ok {
-		return nil, err
-	}
-	c.Apply(&v)
-	s.sessions[c.SessionToken] = v
-	return &v, nil
-}
-
-func (s *store) DeleteSession(ctx context.Context, token string) (*adapter.Session, error) {
-	err := s.enter(ctx, "deleteSession", token)
-	defer s.mu.Unlock()
-	v, ok := s.sessions[token]
-	if err != nil || !ok {
-		return nil, err
-	}
-	delete(s.sessions, token)
-	return &v, nil
-}
-
-func (s *store) CreateVerificationToken(ctx context.Context, v adapter.VerificationToken) (*adapter.VerificationToken, error) {
-	err := s.enter(ctx, "createVerificationToken", v)
-	defer s.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	s.tokens[v.Key()] = v
-	return &v, nil
-}
-
-func (s *store) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-	err := s.enter(ctx, "useVerificationToken", key)
-	defer s.mu.Unlock()
-	v, ok := s.tokens[key]
-	if err != nil || !ok {
-		return nil, err
-	}
-	delete(s.tokens, key)
-	return &v, nil
+	return ""
 }

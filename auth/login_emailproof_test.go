@@ -1,13 +1,10 @@
 package auth_test
 
 import (
-	"context"
 	"encoding/json"
 	"testing"
-	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
-	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 func TestEmailProofOf(t *testing.T) {
@@ -52,40 +49,5 @@ func TestStandardEmailProof(t *testing.T) {
 		if got := auth.StandardEmailProof(c.profile, c.email); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
-	}
-}
-
-// TestFirstProofStays: EmailVerified is the instant of the first proof. Later
-// sign-ins by mail change nothing, and cause no event.
-func TestFirstProofStays(t *testing.T) {
-	t.Parallel()
-	for name, others := range map[string]bool{"mail only": false, "other ways": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			updated := 0
-			st := newStage(t, func(st *stage, c *auth.Config) {
-				if !others {
-					c.Providers = []auth.Provider{st.mail.provider()}
-				}
-				c.Events.UpdateUser = func(context.Context, auth.UpdateUserEvent) error {
-					updated++
-					return nil
-				}
-			})
-			st.store.users["old"] = adapter.User{ID: "old", Email: victim}
-			first := st.clock.Now()
-			for range 3 {
-				b := newBrowser(t, st)
-				st.byMail(b).wantLocation(t, origin)
-				u := st.userOf(b)
-				if u.ID != "old" || u.EmailVerified == nil || !u.EmailVerified.Equal(first) {
-					t.Errorf("the user is %+v, want the proof of %v", u, first)
-				}
-				st.clock.advance(time.Hour)
-			}
-			if updated != 1 {
-				t.Errorf("%d events, want 1: the first link proved the address", updated)
-			}
-		})
 	}
 }

@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"context"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
@@ -541,4 +542,53 @@ func (a attempt) run(t *testing.T) {
 		shown = append(shown, fmt.Sprintf("%v %+v %#v", err, err, err))
 	}
 	s.wantNoLeaks(t, shown...)
+}
+
+// TestUserInfoRequestOfAnotherPerson: UserInfo.Request must return the profile
+// of the person whom the ID token names; otherwise nobody signs in.
+func TestUserInfoRequestOfAnotherPerson(t *testing.T) {
+	t.Parallel()
+	same := func(p auth.UserInfoRequest) auth.Profile {
+		return auth.Profile{"sub": p.Claims["sub"], "name": "Ada", "email": "ada@example.com"}
+	}
+	for _, c := range []struct {
+		name    string
+		kind    auth.ProviderType
+		profile func(auth.UserInfoRequest) auth.Profile
+		log     string // empty if the sign-in succeeds
+	}{
+		{"same person", auth.TypeOIDC, same, ""},
+		{"another person", auth.TypeOIDC, func(auth.UserInfoRequest) auth.Profile { return auth.Profile{"sub": "eve", "email": "eve@example.com"} }, "another person"},
+		{"nobody named", auth.TypeOIDC, func(auth.UserInfoRequest) auth.Profile { return auth.Profile{"id": "7"} }, "sub is missing"},
+		{"sub is null", auth.TypeOIDC, func(auth.UserInfoRequest) auth.Profile { return auth.Profile{"sub": nil, "id": "7"} }, "another person"},
+		{"plain OAuth, same person", auth.TypeOAuth, same, ""},
+		{"plain OAuth, another person", auth.TypeOAuth, func(auth.UserInfoRequest) auth.Profile { return auth.Profile{"sub": "eve"} }, "another person"},
+		{"plain OAuth with IDs of its own", auth.TypeOAuth, func(auth.UserInfoRequest) auth.Profile {
+			return auth.Profile{"id": "7", "name": "Ada", "email": "ada@example.com"}
+		}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, func(_ *idp, _ *auth.Config, o *auth.OAuth) {
+				o.Type, o.UserInfoOnly = c.kind, c.kind == auth.TypeOIDC
+				if c.kind == auth.TypeOAuth {
+					o.Checks = []auth.Check{auth.CheckPKCE, auth.CheckState}
+				}
+				o.UserInfo.Request = func(_ context.Context, p auth.UserInfoRequest) (auth.Profile, error) {
+					profile := c.profile(p)
+					p.Claims["sub"] = "eve" // a copy
+					return profile, nil
+				}
+			})
+			b := newBrowser(t, s)
+			end := b.get(callback(s.idp.authorize(t, s.start(b, "/auth/signin/idp"))))
+			if c.log == "" {
+				end.wantLocation(t, origin)
+				b.wantSession("ada@example.com")
+				return
+			}
+			s.refused(t, end, c.log)
+			b.wantNoSession()
+		})
+	}
 }

@@ -1,0 +1,134 @@
+package auth_test
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// TestTwoPeopleWithOneNumber: a number to which the IDs of several people are
+// rounded identifies none of them.
+func TestTwoPeopleWithOneNumber(t *testing.T) {
+	t.Parallel()
+	for v, want := range map[any]string{
+		float64(1<<53 - 1): "9007199254740991", float64(1 << 53): "", float64(-1 << 53): "", 1e300: "", math.Inf(1): "", 7.0: "7", 1.5: "1.5",
+		json.Number("9007199254740993"): "9007199254740993", int64(1<<62 + 1): "4611686018427387905", true: "",
+	} {
+		if got := (auth.Profile{"id": v}).String("id"); got != want {
+			t.Errorf("%v (%T) is %q, want %q", v, v, got, want)
+		}
+	}
+	if got := (auth.Profile{"id": math.NaN()}).String("id"); got != "" {
+		t.Errorf("NaN is %q", got)
+	}
+	people := map[string]bool{}
+	for _, id := range []string{"9007199254740992", "9007199254740993"} {
+		var p map[string]any
+		if err := json.Unmarshal([]byte(`{"id":`+id+`}`), &p); err != nil { // without UseNumber, as a hook may do
+			t.Fatal(err)
+		}
+		people[auth.Profile(p).String("id")] = true
+	}
+	if !people[""] || len(people) != 1 {
+		t.Errorf("two people are %v, want nobody", people)
+	}
+}
+
+// TestIdentifierThatLostSomething: an ID or an address that was damaged on its
+// way, or that shows nothing, could belong to several people. It signs nobody in
+// as somebody who exists.
+func TestIdentifierThatLostSomething(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		sub, email string
+		signsIn    bool
+		stored     string // the address of the user
+	}{
+		{"ada", "ada@example.com", true, "ada@example.com"},
+		{"Ada Ü. 名前 \U0001f600", "ada@example.com", true, "ada@example.com"},
+		{"0", "ada@example.com", true, "ada@example.com"},
+		{"auth0|5f7c8ec7c33c6c004bbafe82", "ada@example.com", true, "ada@example.com"},
+		{"ada\ufffd", "ada@example.com", false, ""},
+		{"\ufffd\ufffd", "ada@example.com", false, ""},
+		{"a\xffb", "ada@example.com", false, ""}, // JSON replaces the byte
+		{" ", "ada@example.com", false, ""},
+		{"\u200b\u2060", "ada@example.com", false, ""},
+		{"\u3164", "ada@example.com", false, ""},
+		{"\x00\x01", "ada@example.com", false, ""},
+		{"eve", "ad\ufffd@example.com", true, ""},
+		{"eve", "ad\xe0@example.com", true, ""},
+	} {
+		for _, type_ := range []auth.ProviderType{auth.TypeOIDC, auth.TypeOAuth} {
+			s := newSite(t, func(p *idp, _ *auth.Config, o *auth.OAuth) {
+				o.Type = type_
+				if type_ == auth.TypeOAuth {
+					o.Checks = nil
+				}
+				p.claims = func(m map[string]any) { m["sub"], m["email"] = c.sub, c.email }
+				p.endpoints = map[string]http.HandlerFunc{"/userinfo": func(w http.ResponseWriter, _ *http.Request) {
+					answerJSON(w, http.StatusOK, map[string]any{"sub": c.sub, "email": c.email})
+				}}
+			})
+			b := newBrowser(t, s)
+			s.signIn(b)
+			if signedIn := b.session() != "null"; signedIn != c.signsIn {
+				t.Errorf("%s, sub %q: signed in: %v", type_, c.sub, signedIn)
+			}
+			for _, u := range s.store.users {
+				if u.Email != c.stored {
+					t.Errorf("%s, sub %q, address %q: stored as %q", type_, c.sub, c.email, u.Email)
+				}
+			}
+		}
+	}
+}
+
+// TestProfileWithoutID: the person is told that the sign-in failed, on the
+// built-in page and on the application's own.
+func TestProfileWithoutID(t *testing.T) {
+	t.Parallel()
+	for page, want := range map[string]string{"": signInPage + "Configuration", "/login?a=b": origin + "/login?a=b&error=Configuration"} {
+		s := newSite(t, func(_ *idp, c *auth.Config, o *auth.OAuth) {
+			c.Pages.SignIn = page
+			o.Profile = func(context.Context, auth.Profile, auth.TokenSet) (*auth.User, error) {
+				return &auth.User{Name: "Ada"}, nil
+			}
+		})
+		b := newBrowser(t, s)
+		s.signIn(b).wantLocation(t, want)
+		b.wantNoSession()
+		if !strings.Contains(s.log.String(), "the profile has no id") {
+			t.Errorf("the log is %s", s.log)
+		}
+		if page == "" && !strings.Contains(b.get("/auth/signin?error=Configuration").body, "Unable to sign in.") {
+			t.Error("the page shows no message")
+		}
+	}
+}
+
+// TestOAuthSubjectIsStable: without an adapter the same person is the same user
+// at every sign-in, and another person another one.
+func TestOAuthSubjectIsStable(t *testing.T) {
+	subjects := map[string]string{}
+	s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) {
+		c.Adapter = nil
+		c.Callbacks.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+			subjects[p.Token.String("name")] += p.Token.String("sub") + " "
+			return p.Session, nil
+		}
+	})
+	for _, person := range []string{"ada", "grace", "ada", "grace"} {
+		b := newBrowser(t, s)
+		b.get("/auth/callback/idp?" + s.idp.authorize(t, s.start(b, "/auth/signin/idp?login_hint="+person)).Encode())
+		b.wantSession(person)
+	}
+	ada, grace := strings.Fields(subjects["ada"]), strings.Fields(subjects["grace"])
+	if len(ada) != 2 || len(grace) != 2 || ada[0] != ada[1] || grace[0] != grace[1] || ada[0] == grace[0] {
+		t.Fatalf("subjects: %v", subjects)
+	}
+}

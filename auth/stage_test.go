@@ -1,0 +1,133 @@
+package auth_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+const victim = "victim@example.com"
+
+// stage is a site with two providers, mail links and an adapter that can do
+// everything. Everybody who signs in at a provider has the victim's address
+// there.
+type stage struct {
+	*site
+	t     testing.TB
+	store capable
+	mail  *outbox
+	// states is the claim email_verified; nil leaves it out.
+	states any
+	// released are the addresses that users lost.
+	released []string
+}
+
+// at signs a person in at a provider.
+func (st *stage) at(b *browser, provider, person string) *reply {
+	b.t.Helper()
+	l := st.start(b, "/auth/signin/"+provider+"?login_hint="+person)
+	return b.get("/auth/callback/" + provider + "?" + st.idp.authorize(b.t, l).Encode())
+}
+
+// byMail signs in with a mail link.
+func (st *stage) byMail(b *browser) *reply {
+	b.t.Helper()
+	b.post("/auth/signin/email", "email", victim)
+	return b.get(st.mail.last(b.t))
+}
+
+// userOf is the user whose session a browser has.
+func (st *stage) userOf(b *browser) adapter.User {
+	b.t.Helper()
+	c := b.cookies["__Secure-authjs.session-token"]
+	if c == nil {
+		b.t.Fatal("nobody is signed in")
+	}
+	return st.store.users[st.store.sessions[c.Value].UserID]
+}
+
+func (st *stage) wantPage(r *reply, texts ...string) {
+	st.t.Helper()
+	if r.StatusCode != http.StatusOK || !strings.Contains(r.body, "This address is in use") || !strings.Contains(r.Header.Get("Cache-Control"), "no-store") {
+		st.t.Fatalf("got status %d, location %s, want the page about a held address; log: %s", r.StatusCode, r.location(), st.log)
+	}
+	for _, text := range texts {
+		if !strings.Contains(r.body, text) {
+			st.t.Errorf("the page does not say %q:\n%s", text, r.body)
+		}
+	}
+}
+
+// idOf is the ID of the user who is signed in with a browser, or "".
+func (st *stage) idOf(b *browser) string {
+	b.t.Helper()
+	session, err := st.Session(b.request("/"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if session == nil {
+		return ""
+	}
+	return session.User.ID
+}
+
+func newStage(t testing.TB, configure func(st *stage, c *auth.Config)) *stage {
+	t.Helper()
+	st := &stage{t: t, store: newCapable(), mail: &outbox{}}
+	st.site = newSite(t, func(p *idp, c *auth.Config, o *auth.OAuth) {
+		p.claims = func(m map[string]any) {
+			m["email"] = victim
+			if st.states != nil {
+				m["email_verified"] = st.states
+			}
+		}
+		other := *o
+		other.ID = "other"
+		c.Adapter, c.Providers = st.store, append(c.Providers, &other, st.mail.provider())
+		c.Events.ReleaseEmail = func(_ context.Context, e auth.ReleaseEmailEvent) error {
+			st.released = append(st.released, e.User.Email)
+			return nil
+		}
+		if configure != nil {
+			configure(st, c)
+		}
+	})
+	return st
+}
+
+var proofs = map[string]func(st *stage, b *browser) *reply{
+	"mail link": func(st *stage, b *browser) *reply { return st.byMail(b) },
+	"provider":  func(st *stage, b *browser) *reply { st.states = true; return st.at(b, "idp", "ada") },
+}
+
+// withPasswords adds a credentials provider whose users have the password pw.
+func withPasswords(ids bool, answer func() (bool, error)) func(st *stage, c *auth.Config) {
+	return func(st *stage, c *auth.Config) {
+		c.Session.Strategy = auth.StrategyJWT
+		c.Providers = append(c.Providers, &auth.Credentials{
+			UsesAdapterIDs: ids, Authorize: func(_ context.Context, f auth.Form, _ *http.Request) (*auth.User, error) {
+				if f.Get("password") != "pw" {
+					return nil, nil
+				}
+				return &auth.User{ID: f.Get("id"), Email: victim}, nil
+			},
+		})
+		if answer != nil {
+			c.Callbacks.NoOtherWayIn = func(context.Context, *auth.User) (bool, error) { return answer() }
+		}
+	}
+}
+
+// pressedURL is the URL to which the form with a button is sent.
+func pressedURL(page *reply, button string) string {
+	for _, form := range formOfPage.FindAllStringSubmatch(page.body, -1) {
+		if strings.Contains(form[2], ">"+button+"<") {
+			return form[1]
+		}
+	}
+	return ""
+}
