@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // logError logs an error in full; errors hold no secrets. An error that the
@@ -77,6 +78,10 @@ func (e *engine) warnAtStart(ctx context.Context) {
 	}
 	if c.Experimental.EnableWebAuthn {
 		e.log.WarnContext(ctx, "auth: experimental-webauthn: WebAuthn may change or be removed without notice")
+	}
+	if names := c.signUpsWithoutEmail(); len(names) > 0 && e.store.requiresEmail() {
+		e.log.WarnContext(ctx, "auth: email-required: the adapter refuses users without an e-mail address, so nobody can sign up with the providers "+
+			strings.Join(names, ", ")+": let the tables accept users without an address, or let the provider's profile or form have one")
 	}
 	if c.DangerouslyAcceptShortSecrets {
 		e.log.WarnContext(ctx, "auth: short-secret: secrets of fewer than 32 characters are accepted")

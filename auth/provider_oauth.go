@@ -60,6 +60,9 @@ type OAuth struct {
 	// becomes Account.ProviderAccountID. The default takes id, name, email and
 	// image from the standard claims.
 	Profile func(ctx context.Context, profile Profile, tokens TokenSet) (*User, error)
+	// NoEmail says that the provider never states an address. Then nobody can sign up
+	// with it if the adapter requires one (adapter.EmailRequirer), as New warns.
+	NoEmail bool
 	// EmailVerified returns what the provider states about the address that
 	// Profile returned. The default is StandardEmailProof. The address is treated
 	// as proven by the person only if the result is EmailProven.

@@ -44,6 +44,15 @@ func newStore(c *Config, debug func(ctx context.Context, message string, attrs .
 	return s
 }
 
+// requiresEmail reports whether the adapter refuses users without an address.
+func (s *store) requiresEmail() bool {
+	if s == nil {
+		return false
+	}
+	of, ok := adapter.Capability[adapter.EmailRequirer](s.adapter)
+	return ok && of.RequiresEmail()
+}
+
 // fromAdapter marks the error of a call of the adapter as ErrAdapter.
 func fromAdapter[T any](v T, err error) (T, error) {
 	if err != nil {

@@ -260,6 +260,34 @@ func (c *Config) checkStrategy(byID map[string]Provider) []error {
 	return problems
 }
 
+// signUpsWithoutEmail names the providers with which nobody can sign up if the adapter
+// requires an address, because the provider or its form has none. Users who are there
+// can sign in with them.
+func (c *Config) signUpsWithoutEmail() (names []string) {
+	for _, p := range c.Providers {
+		switch p := p.(type) {
+		case *OAuth:
+			if p.NoEmail {
+				names = append(names, p.id())
+			}
+		case *WebAuthn:
+			if p.FormFields != nil && !slices.ContainsFunc(p.FormFields, Field.isEmail) {
+				if p.GetUserInfo != nil {
+					names = append(names, p.id()+" (passkeys, unless GetUserInfo returns an address)")
+				} else {
+					names = append(names, p.id()+" (passkeys)")
+				}
+			}
+		}
+	}
+	return names
+}
+
+// isEmail reports whether a person enters an e-mail address into the field.
+func (f Field) isEmail() bool {
+	return f.Name == "email" || f.Type == "email" || f.Attributes["type"] == "email"
+}
+
 // neededMethods lists the methods of an adapter that are called, in the order
 // of its interfaces.
 func neededMethods(has map[ProviderType]bool, database bool) []string {

@@ -44,6 +44,7 @@ var (
 	_ adapter.SessionLists       = (*Adapter)(nil)
 	_ adapter.AuthenticatorEdits = (*Adapter)(nil)
 	_ adapter.TokenEdits         = (*Adapter)(nil)
+	_ adapter.EmailRequirer      = (*Adapter)(nil)
 )
 
 // New returns an adapter on db, which the caller closes. New does not touch the

@@ -52,6 +52,7 @@ var (
 	_ adapter.SessionLists       = (*Adapter)(nil)
 	_ adapter.AuthenticatorEdits = (*Adapter)(nil)
 	_ adapter.TokenEdits         = (*Adapter)(nil)
+	_ adapter.EmailRequirer      = (*Adapter)(nil)
 )
 
 // New returns an adapter over db, which the caller closes. New sends nothing to the

@@ -160,6 +160,16 @@ type AuthenticatorBackups interface {
 	UpdateAuthenticatorBackup(ctx context.Context, credentialID string, backedUp bool, deviceType string) (*Authenticator, error)
 }
 
+// EmailRequirer is implemented by adapters whose store may refuse users without an
+// e-mail address, such as one that serves the tables of another product. auth.New
+// names the providers whose users have none.
+type EmailRequirer interface {
+	// RequiresEmail reports whether CreateUser and CreateUserWithAccount refuse a
+	// user without an address, and UpdateUser refuses to remove one, with an error
+	// that matches neither ErrConflict nor ErrNotFound.
+	RequiresEmail() bool
+}
+
 // TokenEdits ends pending sign-ins by e-mail.
 //
 // CLAUSES.md explains the [clauses] of the methods.

@@ -121,6 +121,7 @@ func (b *builder) compareSignature(want reflect.Method) {
 var optionalInterfaces = []reflect.Type{
 	reflect.TypeFor[Sweeper](), reflect.TypeFor[SignUps](), reflect.TypeFor[AccountLists](), reflect.TypeFor[SessionLists](),
 	reflect.TypeFor[AuthenticatorEdits](), reflect.TypeFor[AuthenticatorBackups](), reflect.TypeFor[TokenEdits](),
+	reflect.TypeFor[EmailRequirer](),
 }
 
 func isNil(v any) bool {

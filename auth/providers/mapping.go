@@ -39,6 +39,9 @@ func (m mapping) isZero() bool {
 	return m.id == "" && m.name == "" && m.email == "" && m.image == "" && m.nameBy == nil && m.emailBy == nil && m.imageBy == nil && len(m.extra) == 0
 }
 
+// lacksEmail reports that the provider sends no address.
+func (m mapping) lacksEmail() bool { return !m.isZero() && m.email == "" && m.emailBy == nil }
+
 // compile makes the function that becomes OAuth.Profile.
 func (m mapping) compile(vars map[string]string, client *http.Client) (func(context.Context, auth.Profile, auth.TokenSet) (*auth.User, error), error) {
 	var fields [4]func(*evidence) string

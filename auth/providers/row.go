@@ -57,6 +57,8 @@ type row struct {
 	// profile says where the fields of the user are; zero means the standard
 	// claims.
 	profile mapping
+	// noEmail says that standard claims have no address with the scope of the row.
+	noEmail bool
 	// verified is the path to the member of the profile that says whether the
 	// address is verified. proof reads the profile where a path is not enough.
 	// Without either, the standard claims are used.
@@ -117,6 +119,7 @@ type completion struct {
 // complete fills in what the application left empty.
 func (r *row) complete(p *auth.OAuth, s *settings) error {
 	problems := r.refused(s)
+	p.NoEmail = p.NoEmail || p.Profile == nil && (r.noEmail || r.profile.lacksEmail())
 	c := &completion{row: r, provider: p, settings: s, vars: map[string]string{"clientID": p.ClientID, "clientSecret": p.ClientSecret}}
 	for _, o := range r.options {
 		if o.name != "issuer" {
