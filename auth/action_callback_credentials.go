@@ -8,8 +8,9 @@ import (
 )
 
 // callbackCredentials serves POST callback for a credentials provider: it asks
-// the application whether the submitted form is right. No adapter is involved,
-// unless the browser has proven an address that the user holds.
+// the application whether the submitted form is right. With StrategyJWT no
+// adapter is involved, unless the browser has proven an address that the user
+// holds.
 func (e *engine) callbackCredentials(ctx context.Context, r *request, p *Credentials) (*Result, error) {
 	if err := r.needCSRF(); err != nil {
 		return nil, err
@@ -31,6 +32,9 @@ func (e *engine) callbackCredentials(ctx context.Context, r *request, p *Credent
 		return nil, &Error{Type: ErrCredentialsSignin, Message: "provider " + p.id() + ": Authorize refused", Code: defaultCode}
 	}
 	user := *authorized
+	if user.ID == "" && e.config.Session.Strategy == StrategyDatabase {
+		return nil, noAdapterUser(p, "returned a user without an ID")
+	}
 	if user.ID == "" {
 		if user.ID, err = wire.RandomUUID(e.config.Random); err != nil {
 			return nil, err
@@ -46,7 +50,36 @@ func (e *engine) callbackCredentials(ctx context.Context, r *request, p *Credent
 			return nil, err
 		}
 	}
+	if e.config.Session.Strategy == StrategyDatabase {
+		return e.beginCredentialsSession(ctx, r, p, account)
+	}
 	return e.finishSignIn(ctx, r, &signedIn{user: &user, account: account, stored: p.UsesAdapterIDs})
+}
+
+// beginCredentialsSession gives the user of the adapter to whom the form belongs a
+// database session, in place of the one that the browser had.
+func (e *engine) beginCredentialsSession(ctx context.Context, r *request, p *Credentials, account *Account) (*Result, error) {
+	user, err := e.store.user(ctx, account.UserID)
+	if err != nil {
+		return nil, err
+	}
+	if user == nil {
+		return nil, noAdapterUser(p, "returned an ID that no user of the adapter has")
+	}
+	current, err := e.currentUser(ctx, e.browser(ctx, r))
+	if err != nil {
+		return nil, err
+	}
+	done := &signedIn{user: userFromRecord(user), account: account, stored: true}
+	if done.session, err = e.rotateSession(ctx, done.user, current); err != nil {
+		return nil, err
+	}
+	return e.finishSignIn(ctx, r, done)
+}
+
+// noAdapterUser is the error of a database session without a user.
+func noAdapterUser(p *Credentials, message string) error {
+	return &Error{Type: ErrCallbackRoute, Message: "provider " + p.id() + ": Authorize " + message + ", so there is no database session"}
 }
 
 // defaultCode is the code of a refusal that has none.

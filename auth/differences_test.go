@@ -141,10 +141,10 @@ func TestConfigurationsAreIndependent(t *testing.T) {
 
 // Auth.js accepts credentials with database sessions, and then nobody is
 // ever signed in.
-func TestCredentialsNeedTokens(t *testing.T) {
+func TestCredentialsNeedAdapterIDs(t *testing.T) {
 	for name, session := range map[string]auth.SessionConfig{"explicit": {Strategy: auth.StrategyDatabase}, "implied": {}} {
 		_, err := auth.New(auth.Config{Secret: []string{secret}, Adapter: newStore(), Session: session, Providers: []auth.Provider{password(), (&outbox{}).provider()}})
-		if !errors.Is(err, auth.ErrUnsupportedStrategy) {
+		if !errors.Is(err, auth.ErrUnsupportedStrategy) || !strings.Contains(err.Error(), "provider credentials: ") || !strings.Contains(err.Error(), "set Credentials.UsesAdapterIDs") {
 			t.Errorf("%s: got %v, want %s", name, err, auth.ErrUnsupportedStrategy)
 		}
 	}

@@ -6,7 +6,8 @@ import (
 )
 
 // Credentials is a provider whose submitted fields, such as a name and a
-// password, are checked by the application. It needs StrategyJWT.
+// password, are checked by the application. With StrategyDatabase it needs
+// UsesAdapterIDs.
 type Credentials struct {
 	// ID is part of the URL; the default is credentials.
 	ID string
@@ -19,7 +20,9 @@ type Credentials struct {
 	// same person has in Config.Adapter. Then an account of another provider may
 	// be linked to a user who is signed in with credentials. Set it only if every
 	// ID comes from the adapter: any other ID may be the ID of somebody else
-	// there.
+	// there. With StrategyDatabase the sign-in makes a database session of that
+	// user, and the session has what the adapter stores of the user, not what
+	// Authorize returned. The ID of no user of the adapter is then an error.
 	UsesAdapterIDs bool
 	// Authorize returns the user whom the submitted fields belong to. A nil user
 	// refuses the sign-in. An *Error of type ErrCredentialsSignin also refuses it,

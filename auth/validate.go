@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/mail"
 	"net/url"
@@ -230,11 +231,14 @@ func (c *Config) checkStrategy(byID map[string]Provider) []error {
 		has[p.kind()] = true
 	}
 	database := c.Session.Strategy == StrategyDatabase
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
+		if p, ok := byID[id].(*Credentials); ok && database && !p.UsesAdapterIDs {
+			problem(ErrUnsupportedStrategy, "provider %s: a database session belongs to a user of the adapter: set Credentials.UsesAdapterIDs if Authorize "+
+				"returns the adapter's users, or Session.Strategy to StrategyJWT", id)
+		}
+	}
 	if !database && c.Session.Strategy != StrategyJWT {
 		problem(ErrUnsupportedStrategy, "Session.Strategy is %q, want %q or %q", c.Session.Strategy, StrategyJWT, StrategyDatabase)
-	}
-	if database && has[TypeCredentials] {
-		problem(ErrUnsupportedStrategy, "a sign-in with credentials creates a session token, not a database session: set Session.Strategy to StrategyJWT")
 	}
 	if c.Adapter == nil {
 		for _, t := range []ProviderType{TypeEmail, TypeWebAuthn} {
@@ -303,6 +307,7 @@ func neededMethods(has map[ProviderType]bool, database bool) []string {
 	need(has[TypeEmail], "UpdateUser")
 	need(oauth || has[TypeWebAuthn], "LinkAccount")
 	need(has[TypeWebAuthn], "GetAccount")
+	need(has[TypeCredentials] && database, "GetUser")
 	need(database, "CreateSession", "GetSessionAndUser", "UpdateSession", "DeleteSession")
 	need(has[TypeEmail], "CreateVerificationToken", "UseVerificationToken")
 	need(has[TypeWebAuthn], "CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter")

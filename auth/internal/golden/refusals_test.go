@@ -27,7 +27,7 @@ func (f *refusal) Error() string { return "refused: " + f.name }
 
 var refusals = []*refusal{
 	{
-		"18: credentials with database sessions are refused, as they make no database session",
+		"18: credentials whose users are not those of the adapter are refused with database sessions",
 		auth.ErrUnsupportedStrategy, regexp.MustCompile("credentials"), map[string]string{"session": `{"strategy":"jwt"}`},
 	},
 	{"34: all methods that will be called are asked of the adapter at start", auth.ErrMissingAdapterMethods, regexp.MustCompile("."), nil},
