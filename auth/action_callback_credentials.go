@@ -51,14 +51,18 @@ func (e *engine) callbackCredentials(ctx context.Context, r *request, p *Credent
 		}
 	}
 	if e.config.Session.Strategy == StrategyDatabase {
-		return e.beginCredentialsSession(ctx, r, p, account)
+		done, err := e.loginByCredentials(ctx, p, account, e.browser(ctx, r))
+		if err != nil {
+			return nil, err
+		}
+		return e.finishSignIn(ctx, r, done)
 	}
 	return e.finishSignIn(ctx, r, &signedIn{user: &user, account: account, stored: p.UsesAdapterIDs})
 }
 
-// beginCredentialsSession gives the user of the adapter to whom the form belongs a
+// loginByCredentials gives the user of the adapter to whom the form belongs a
 // database session, in place of the one that the browser had.
-func (e *engine) beginCredentialsSession(ctx context.Context, r *request, p *Credentials, account *Account) (*Result, error) {
+func (e *engine) loginByCredentials(ctx context.Context, p *Credentials, account *Account, b browser) (*signedIn, error) {
 	user, err := e.store.user(ctx, account.UserID)
 	if err != nil {
 		return nil, err
@@ -66,15 +70,13 @@ func (e *engine) beginCredentialsSession(ctx context.Context, r *request, p *Cre
 	if user == nil {
 		return nil, noAdapterUser(p, "returned an ID that no user of the adapter has")
 	}
-	current, err := e.currentUser(ctx, e.browser(ctx, r))
+	current, err := e.currentUser(ctx, b)
 	if err != nil {
 		return nil, err
 	}
 	done := &signedIn{user: userFromRecord(user), account: account, stored: true}
-	if done.session, err = e.rotateSession(ctx, done.user, current); err != nil {
-		return nil, err
-	}
-	return e.finishSignIn(ctx, r, done)
+	done.session, err = e.rotateSession(ctx, done.user, current)
+	return done, err
 }
 
 // noAdapterUser is the error of a database session without a user.
