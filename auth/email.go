@@ -63,7 +63,7 @@ func isPlain(domain string) bool {
 			return false
 		}
 	}
-	return !strings.ContainsFunc(domain, func(r rune) bool { return r >= utf8.RuneSelf })
+	return isASCII(domain)
 }
 
 // sameAddress reports whether two texts are one address.
@@ -81,12 +81,28 @@ func otherSpellings(email string) []string {
 		return nil
 	}
 	spellings := []string{folded}
-	if local, domain, ok := cutAddress(folded); ok && !isPlain(domain) {
-		if ascii, err := hostNames.ToASCII(domain); err == nil {
-			spellings = append(spellings, local+"@"+ascii)
-		}
+	if ascii := asciiDomain(folded); ascii != folded {
+		spellings = append(spellings, ascii)
 	}
 	return slices.DeleteFunc(spellings, func(s string) bool { return s == email })
+}
+
+// asciiDomain returns an address with its domain in ASCII (A-labels). What is no
+// domain stays.
+func asciiDomain(email string) string {
+	local, domain, ok := cutAddress(email)
+	if !ok || isPlain(domain) {
+		return email
+	}
+	ascii, err := hostNames.ToASCII(domain)
+	if err != nil {
+		return email
+	}
+	return local + "@" + ascii
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // asciiLower makes the ASCII letters of a text lower case.

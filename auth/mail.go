@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net"
+	netmail "net/mail"
 	"net/url"
 	"strconv"
 	"strings"
@@ -62,27 +63,47 @@ func sendBySMTP(ctx context.Context, v VerificationRequest) error {
 	if err != nil {
 		return err
 	}
+	m, err := mailOf(v)
+	if err != nil {
+		return err
+	}
+	server, err := client.DialToSMTPClientWithContext(ctx)
+	if err != nil {
+		return fmt.Errorf("the mail server can't be used: %w", err)
+	}
+	defer func() { _ = client.CloseWithSMTPClient(server) }()
+	if takes, _ := server.Extension("SMTPUTF8"); !takes && !isASCII(v.Identifier[:strings.LastIndexByte(v.Identifier, '@')]) {
+		return &Error{Type: ErrEmailSignIn, Message: "the part of the address before the @ is not ASCII, and the mail server has no SMTPUTF8 (RFC 6531)", client: true}
+	}
+	return client.SendWithSMTPClient(server, m)
+}
+
+// mailOf writes the mail. Domains are in ASCII, because not every mail server
+// on the way has SMTPUTF8 (RFC 6531 section 3.2).
+func mailOf(v VerificationRequest) (*mail.Msg, error) {
 	write := v.Provider.Message
 	if write == nil {
 		write = EmailMessage
 	}
 	content, err := write(v)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m := mail.NewMsg()
-	if err := m.From(v.Provider.From); err != nil {
-		return errors.New("Email.From is not an e-mail address")
+	from, err := netmail.ParseAddress(v.Provider.From)
+	if err != nil {
+		return nil, errors.New("Email.From is not an e-mail address")
 	}
-	if err := m.To(v.Identifier); err != nil {
-		return errBadEmail
+	m.FromMailAddress(&netmail.Address{Name: from.Name, Address: asciiDomain(from.Address)})
+	if err := m.To(asciiDomain(v.Identifier)); err != nil {
+		return nil, errBadEmail
 	}
 	m.Subject(content.Subject)
 	m.SetBodyString(mail.TypeTextPlain, content.Text)
 	if content.HTML != "" {
 		m.AddAlternativeString(mail.TypeTextHTML, content.HTML)
 	}
-	return client.DialAndSendWithContext(ctx, m)
+	return m, nil
 }
 
 // smtpClient makes a client for the mail server at a URL. The client works

@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -24,6 +25,7 @@ import (
 type mailServer struct {
 	address  string
 	received chan received
+	utf8     bool // it has SMTPUTF8
 }
 
 type received struct {
@@ -32,11 +34,15 @@ type received struct {
 	data string
 }
 
-func newMailServer(t *testing.T, config *tls.Config) *mailServer {
+func newMailServer(t *testing.T, config *tls.Config, change ...func(*smtp.Server)) *mailServer {
 	t.Helper()
 	m := &mailServer{received: make(chan received, 8)}
 	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &mailSession{server: m}, nil }))
 	server.Domain, server.AllowInsecureAuth, server.TLSConfig = "localhost", true, config
+	for _, c := range change {
+		c(server)
+	}
+	m.utf8 = server.EnableSMTPUTF8
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -84,6 +90,9 @@ func (s *mailSession) Mail(from string, _ *smtp.MailOptions) error {
 func (s *mailSession) Rcpt(to string, _ *smtp.RcptOptions) error {
 	if strings.HasPrefix(to, "nobody@") {
 		return &smtp.SMTPError{Code: 550, Message: "no such mailbox"}
+	}
+	if !s.server.utf8 && strings.ContainsFunc(to, func(r rune) bool { return r > 127 }) {
+		return &smtp.SMTPError{Code: 553, EnhancedCode: smtp.EnhancedCode{5, 6, 7}, Message: "address refused"}
 	}
 	s.mail.to = append(s.mail.to, to)
 	return nil
@@ -167,6 +176,56 @@ func TestMail(t *testing.T) {
 	}
 	b.get(link).wantLocation(t, origin)
 	b.wantSession("ada@example.com")
+}
+
+// TestMailToInternationalAddresses: the domain of an address is sent in ASCII,
+// which every mail server takes. A local part that is not ASCII is sent only to
+// a server with SMTPUTF8. Without it the person gets the form again, and the log
+// has no error: the server of the site works.
+func TestMailToInternationalAddresses(t *testing.T) {
+	for name, c := range map[string]struct {
+		typed, to, from string
+		utf8            bool
+	}{
+		"domain":                     {"ada@exämple.de", "ada@xn--exmple-cua.de", "", false},
+		"domain, the other spelling": {"ada@xn--exmple-cua.de", "ada@xn--exmple-cua.de", "", false},
+		"domain of three labels":     {"Ada@Mail.BÜCHER.example", "ada@mail.xn--bcher-kva.example", "", false},
+		"domain, SMTPUTF8":           {"ada@exämple.de", "ada@xn--exmple-cua.de", "", true},
+		"ASCII":                      {"ada@example.com", "ada@example.com", "", false},
+		"sender":                     {"ada@example.com", "ada@example.com", "Bücher <no-reply@bücher.example>", false},
+		"local part, SMTPUTF8":       {"jürgen@exämple.de", "jürgen@xn--exmple-cua.de", "", true},
+		"local part":                 {"jürgen@exämple.de", "", "", false},
+		"local part, ASCII domain":   {"用户@example.com", "", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := newMailServer(t, nil, func(s *smtp.Server) { s.EnableSMTPUTF8 = c.utf8 })
+			var book logBook
+			h := newHandler(t, auth.Config{Adapter: newStore(), Logger: book.logger(), Providers: []auth.Provider{
+				&auth.Email{Server: "smtp://mailer:p%40ss%2Fword@" + server.address, From: cmp.Or(c.from, "no-reply@example.com")},
+			}})
+			answer := newBrowser(t, h).post("/auth/signin/email", "email", c.typed)
+			if c.to == "" {
+				answer.wantLocation(t, origin+"/auth/signin?error=Configuration")
+				if log := book.String(); strings.Contains(log, "ERROR") || !strings.Contains(log, "SMTPUTF8") {
+					t.Errorf("log: %s", log)
+				}
+				return
+			}
+			answer.wantLocation(t, origin+"/auth/verify-request?provider=email&type=email")
+			got := <-server.received
+			m, err := mail.ReadMessage(strings.NewReader(got.data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			from, err := mail.ParseAddress(m.Header.Get("From"))
+			if err != nil || strings.Contains(c.from, "@") && (from.Name != "Bücher" || from.Address != "no-reply@xn--bcher-kva.example" || got.from != from.Address) {
+				t.Errorf("from %q, %v, %v", got.from, from, err)
+			}
+			if len(got.to) != 1 || got.to[0] != c.to {
+				t.Errorf("to %q, want %q", got.to, c.to)
+			}
+		})
+	}
 }
 
 // TestMailFails: a sign-in whose mail is refused ends with an error, and the
