@@ -253,7 +253,7 @@ var idTokenAttempts = []attempt{
 	{name: "HS256 asked for, RS256 given", set: func(_ *idp, o *auth.OAuth) { o.Client.IDTokenSignedResponseAlg = "HS256" }, log: "id token: "},
 	{name: "PS256 asked for, RS256 given", set: func(_ *idp, o *auth.OAuth) { o.Client.IDTokenSignedResponseAlg = "PS256" }, log: "id token: "},
 	{name: "swapped keys", set: minted(func(p *idp, m map[string]any) string { return sign(jose.RS256, otherRSAKey(), p.kid, m) }), log: "failed to verify signature"},
-	{name: "unknown kid", set: minted(func(_ *idp, m map[string]any) string { return sign(jose.RS256, otherRSAKey(), "key-2", m) }), log: "failed to verify signature"},
+	{name: "unknown kid", set: minted(func(_ *idp, m map[string]any) string { return sign(jose.RS256, otherRSAKey(), "key-2", m) }), log: `failed to verify signature; the provider has no key \"key-2\"`},
 	{name: "kid of another key", set: minted(func(_ *idp, m map[string]any) string { return sign(jose.RS256, rsaKey(), "key-2", m) }), log: "failed to verify signature"},
 	{name: "no kid, foreign key", set: minted(func(_ *idp, m map[string]any) string { return sign(jose.RS256, otherRSAKey(), "", m) }), log: "failed to verify signature"},
 	{name: "key in the header", set: minted(func(_ *idp, m map[string]any) string {
@@ -289,9 +289,23 @@ var keyAttempts = []attempt{
 	{name: "keys redirect", set: at("/jwks", redirectHere(302)), log: "fetching keys"},
 	{name: "no keys", set: at("/jwks", body(200, "application/json", `{"keys":[]}`)), log: "failed to verify signature"},
 	{name: "key for encryption", set: jwks(jose.JSONWebKey{Key: rsaKey().Public(), KeyID: "key-1", Use: "enc"}), log: "failed to verify signature"},
-	{name: "key for another algorithm", set: jwks(jose.JSONWebKey{Key: rsaKey().Public(), KeyID: "key-1", Algorithm: "PS256"}), log: "failed to verify signature"},
+	{name: "key for another algorithm", set: jwks(jose.JSONWebKey{Key: rsaKey().Public(), KeyID: "key-1", Algorithm: "PS256"}),
+		log: `failed to verify signature; the key \"key-1\" is for \"PS256\", and the token is signed with RS256`},
 	{name: "key that is not on its curve", set: at("/jwks", body(200, "application/json", `{"keys":[null,{"kty":"EC","crv":"P-256","kid":"key-1","x":"AQ","y":"AQ"}]}`)),
-		log: `keys of the provider that can't be used: number 1 (it is not a JSON object), \"key-1\" (`},
+		log: `keys of the provider that can't be used: \"key-1\" (`},
+	{name: "key that is needed, after forty others", set: at("/jwks", func(w http.ResponseWriter, _ *http.Request) {
+		keys := []any{}
+		for i := range 40 {
+			keys = append(keys, map[string]any{"kty": "oct", "kid": fmt.Sprint("other-", i)})
+		}
+		keys = append(keys, map[string]any{"kty": "RSA", "kid": "key-1", "n": "a*b", "e": "AQAB"})
+		answerJSON(w, http.StatusOK, map[string]any{"keys": keys})
+	}), log: `can't be used: \"key-1\" (n is not in base64url), \"other-0\" (kty is \"oct\")`},
+	{name: "key that is needed, among good keys", set: at("/jwks", func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, http.StatusOK, map[string]any{"keys": []any{
+			jose.JSONWebKey{Key: otherRSAKey().Public(), KeyID: "key-0"}, map[string]any{"kty": "EC", "crv": "P-256", "kid": "key-1", "x": "AQ", "y": 7},
+		}})
+	}), log: `can't be used: \"key-1\" (y is not a string)`},
 	{name: "key without its modulus", set: at("/jwks", body(200, "application/json", `{"keys":[{"kty":"RSA","kid":"key-1","n":null,"e":"AQAB"}]}`)), log: "n is missing"},
 	{name: "key in no alphabet", set: at("/jwks", body(200, "application/json", `{"keys":[{"kty":"RSA","kid":"key-1","n":"a*b","e":"AQAB"}]}`)), log: "n is not in base64url"},
 	{name: "key for encryption, by name", set: jwks(jose.JSONWebKey{Key: rsaKey().Public(), KeyID: "key-1", Use: "enc"}), log: `\"key-1\" (use is enc)`},

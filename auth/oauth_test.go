@@ -350,6 +350,11 @@ func TestOAuthOptionalMembers(t *testing.T) {
 		{name: "issuer of a provider without one", set: plain(nil), answer: func(v url.Values) { v.Set("iss", "https://provider.example/login/oauth") },
 			session: `"name":"userinfo of ada"`, log: "iss=https://provider.example/login/oauth"},
 
+		{name: "signed userinfo with half a parameter in its media type", set: userInfoOnly(func(p *idp, _ *auth.OAuth) {
+			p.endpoints["/userinfo"] = func(w http.ResponseWriter, r *http.Request) {
+				body(200, "application/jwt; charset", p.sign(map[string]any{"iss": nil, "aud": "", "exp": nil, "sub": "ada", "name": "signed", "email": "ada@example.com"}))(w, r)
+			}
+		}), session: `"name":"signed"`},
 		{name: "null subject and an ID", set: plain(both(token("id_token", nil), profile(`{"sub":null,"id":7,"name":"x","email":"ada@example.com"}`))), session: `"name":"x"`},
 		{name: "subject that is a number in one place", set: userInfoOnly(both(claim("sub", "1234567890123456789"), profile(`{"sub":1234567890123456789,"name":"x","email":"ada@example.com"}`))),
 			session: `"name":"x"`},

@@ -13,7 +13,8 @@ import (
 // Claims is the payload of a token (docs/protocol.md, "Session tokens"): sub,
 // name, email, picture, iat, exp, jti and the claims that an application adds.
 // Values have the types of encoding/json. A decoded number is a float64, as in
-// Auth.js, so integers beyond 2^53 should be stored as text.
+// Auth.js, so Encode refuses integers that a float64 can't hold (beyond 2^53):
+// store them as text.
 type Claims map[string]any
 
 // String returns the text claim of that name, or "" when the claim is absent,

@@ -70,6 +70,9 @@ func Encode(p EncodeParams) (string, error) {
 	if tokenSize(k, len(payload)) > MaxTokenSize {
 		return "", errTooLong
 	}
+	if err := checkNumbers(payload); err != nil {
+		return "", err
+	}
 	return k.seal(payload), nil
 }
 

@@ -252,6 +252,44 @@ func derivedFrom(t testing.TB, secret, salt string, enc jose.ContentEncryption) 
 	return key
 }
 
+// TestIntegersKeepTheirDigits: an integer that a token can't hold exactly is
+// refused, wherever it is in the claims. All others come back as they were.
+func TestIntegersKeepTheirDigits(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		ID uint64 `json:"id"`
+	}
+	for _, c := range []struct {
+		value any
+		want  float64 // 0: refused
+	}{
+		{int64(1) << 53, 1 << 53}, {int64(1)<<53 + 1, 0}, {-(int64(1)<<53 + 1), 0}, {int64(1) << 62, 1 << 62}, {int64(1)<<62 + 1, 0},
+		{uint64(1<<64 - 1), 0}, {json.Number("9007199254740993"), 0}, {json.Number("123456789012345"), 123456789012345},
+		{row{ID: 9007199254740993}, 0}, {[]any{1, map[string]any{"a": int64(9007199254740993)}}, 0},
+		{float64(1 << 60), 1 << 60}, {1e300, 1e300}, {0.1234567890123456789, 0.1234567890123456789},
+	} {
+		token, err := jwt.Encode(jwt.EncodeParams{Token: jwt.Claims{"uid": c.value}, Secrets: []string{secret}, Salt: "s"})
+		if c.want == 0 {
+			if err == nil || !strings.Contains(err.Error(), `"uid"`) {
+				t.Errorf("%v: got %v, want an error that names the claim", c.value, err)
+			}
+			continue
+		}
+		claims, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{secret}, Salt: "s"})
+		if err != nil || claims["uid"] != c.want {
+			t.Errorf("%v: got %v, %v", c.value, claims["uid"], err)
+			continue
+		}
+		if _, err := jwt.Encode(jwt.EncodeParams{Token: claims, Secrets: []string{secret}, Salt: "s"}); err != nil {
+			t.Errorf("%v is refused when it is encoded again: %v", c.value, err)
+		}
+	}
+	text := jwt.Claims{"uid": "9007199254740993", "10000000000000000001": "x"}
+	if _, err := jwt.Encode(jwt.EncodeParams{Token: text, Secrets: []string{secret}, Salt: "s"}); err != nil {
+		t.Errorf("digits in a text: %v", err)
+	}
+}
+
 // TestWhichCookieHasTheToken: the URL of the site says which of the two cookies
 // GetToken and GetRawToken read.
 func TestWhichCookieHasTheToken(t *testing.T) {

@@ -263,7 +263,7 @@ func hostOf(raw string) string {
 // mediaType returns the media type of the body, without parameters.
 func (a *answer) mediaType() string {
 	kind, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
-	if err != nil {
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
 		return ""
 	}
 	return kind

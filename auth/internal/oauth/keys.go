@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -19,8 +21,8 @@ import (
 // the first need, and again if none of them verifies a signature, such as after
 // a rotation. Any number of concurrent callers cause one fetch. A key of an
 // unknown kind does not affect the other keys; in the key set of go-oidc it
-// does. If no key verifies a signature, the error names the keys that could not
-// be used.
+// does. If no key verifies a signature, the error names the keys that
+// could not be used, or says that the provider has no such key.
 type keySet struct {
 	endpoint string
 	client   *http.Client
@@ -36,7 +38,65 @@ type keySet struct {
 // publicKeys are the keys of a set, and the reasons why others were dropped.
 type publicKeys struct {
 	usable  []jose.JSONWebKey
-	dropped []string
+	dropped []droppedKey
+}
+
+// droppedKey is a key that can't be used.
+type droppedKey struct {
+	// id is the key ID; position is the place in the set, from 1.
+	id       string
+	position int
+	reason   error
+}
+
+func (d droppedKey) String() string {
+	name := fmt.Sprintf("number %d", d.position)
+	if d.id != "" {
+		name = shown(d.id)
+	}
+	return fmt.Sprintf("%s (%v)", name, d.reason)
+}
+
+// shown quotes a text of the provider, cut to a length for the log.
+func shown(s string) string { return strconv.Quote(s[:min(len(s), 100)]) }
+
+// failure says why no key verifies a signature. It names the keys that can't be
+// used, first the one that the token names.
+func (k publicKeys) failure(header jose.Header) error {
+	if len(k.dropped) > 0 {
+		first := slices.Clone(k.dropped)
+		slices.SortStableFunc(first, func(a, b droppedKey) int { return rank(a, header.KeyID) - rank(b, header.KeyID) })
+		return fmt.Errorf("%w; keys of the provider that can't be used: %s", errSignature, list(first[:min(len(first), maxNamed)]))
+	}
+	for _, key := range k.usable {
+		switch {
+		case key.KeyID != "" && key.KeyID != header.KeyID:
+		case key.Algorithm != "" && key.Algorithm != header.Algorithm:
+			return fmt.Errorf("%w; the key %s is for %s, and the token is signed with %s", errSignature, shown(key.KeyID), shown(key.Algorithm), header.Algorithm)
+		default:
+			return errSignature
+		}
+	}
+	return fmt.Errorf("%w; the provider has no key %s", errSignature, shown(header.KeyID))
+}
+
+// rank is 0 for the key that a token names, and 1 for the others.
+func rank(key droppedKey, id string) int {
+	if key.id != "" && key.id == id {
+		return 0
+	}
+	return 1
+}
+
+// maxNamed is the largest number of keys that an error names.
+const maxNamed = 8
+
+func list(keys []droppedKey) string {
+	var names []string
+	for _, key := range keys {
+		names = append(names, key.String())
+	}
+	return strings.Join(names, ", ")
 }
 
 var errSignature = errors.New("failed to verify signature")
@@ -61,10 +121,7 @@ func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 	if payload, ok := verify(signed, keys.usable); ok {
 		return payload, nil
 	}
-	if len(keys.dropped) > 0 {
-		return nil, fmt.Errorf("%w; keys of the provider that can't be used: %s", errSignature, strings.Join(keys.dropped, ", "))
-	}
-	return nil, errSignature
+	return nil, keys.failure(signed.Signatures[0].Header)
 }
 
 // maxTried is the largest number of a provider's keys that are tried with one
@@ -141,16 +198,11 @@ func (k *keySet) get(ctx context.Context) (publicKeys, error) {
 	for i, v := range all {
 		m, _ := v.(map[string]any)
 		key, err := publicKey(m)
-		switch {
-		case err == nil:
-			keys.usable = append(keys.usable, key)
-		case len(keys.dropped) < maxTried:
-			name := fmt.Sprintf("number %d", i+1)
-			if id := label(m, "kid"); id != "" {
-				name = fmt.Sprintf("%q", id[:min(len(id), 100)])
-			}
-			keys.dropped = append(keys.dropped, fmt.Sprintf("%s (%v)", name, err))
+		if err != nil {
+			keys.dropped = append(keys.dropped, droppedKey{label(m, "kid"), i + 1, err})
+			continue
 		}
+		keys.usable = append(keys.usable, key)
 	}
 	return keys, nil
 }
