@@ -107,8 +107,21 @@ func (c *counted) CreateUserWithAccount(ctx context.Context, u adapter.User, a a
 
 const siteURL = "https://app.example.com"
 
-// newSite is a handler with a provider on loopback, whose codes and access tokens are the names of people.
+// newSite is a handler with the provider of newIDP.
 func newSite(t *testing.T, a adapter.Adapter) *auth.Handler {
+	t.Helper()
+	h, err := auth.New(auth.Config{
+		Secret: []string{"0123456789abcdef0123456789abcdef"}, URL: siteURL, Adapter: a, Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
+		Providers: []auth.Provider{newIDP(t)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// newIDP is a provider on loopback, whose codes and access tokens are the names of people.
+func newIDP(t *testing.T) *auth.OAuth {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /token", func(w http.ResponseWriter, r *http.Request) {
@@ -120,17 +133,10 @@ func newSite(t *testing.T, a adapter.Adapter) *auth.Handler {
 	})
 	idp := httptest.NewServer(mux)
 	t.Cleanup(idp.Close)
-	h, err := auth.New(auth.Config{
-		Secret: []string{"0123456789abcdef0123456789abcdef"}, URL: siteURL, Adapter: a, Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
-		Providers: []auth.Provider{&auth.OAuth{
-			ID: "idp", ClientID: "client", ClientSecret: "secret", Authorization: auth.AuthorizationEndpoint{URL: idp.URL + "/authorize"},
-			Token: auth.TokenEndpoint{URL: idp.URL + "/token"}, UserInfo: auth.UserInfoEndpoint{URL: idp.URL + "/userinfo"},
-		}},
-	})
-	if err != nil {
-		t.Fatal(err)
+	return &auth.OAuth{
+		ID: "idp", ClientID: "client", ClientSecret: "secret", Authorization: auth.AuthorizationEndpoint{URL: idp.URL + "/authorize"},
+		Token: auth.TokenEndpoint{URL: idp.URL + "/token"}, UserInfo: auth.UserInfoEndpoint{URL: idp.URL + "/userinfo"},
 	}
-	return h
 }
 
 // signIn signs a person in with a new browser, and returns the last URL of the browser.
