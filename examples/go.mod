@@ -8,6 +8,7 @@ replace (
 	github.com/gatehouse-go/gatehouse/adaptertest => ../adaptertest
 	github.com/gatehouse-go/gatehouse/auth => ../auth
 	github.com/gatehouse-go/gatehouse/auth/webauthn => ../auth/webauthn
+	github.com/gatehouse-go/gatehouse/internal/authjs => ../internal/authjs
 	github.com/google/pprof => github.com/google/pprof v0.0.0-20260802141513-ef3492d7dac3
 )
 
@@ -20,6 +21,7 @@ require (
 	github.com/gatehouse-go/gatehouse/adaptertest v0.0.0
 	github.com/gatehouse-go/gatehouse/auth v0.0.0
 	github.com/gatehouse-go/gatehouse/auth/webauthn v0.0.0-00010101000000-000000000000
+	github.com/gatehouse-go/gatehouse/internal/authjs v0.0.0
 	github.com/go-jose/go-jose/v4 v4.1.8
 	golang.org/x/crypto v0.57.0
 	google.golang.org/grpc v1.85.0

@@ -12,6 +12,7 @@ require (
 require (
 	github.com/anishathalye/porcupine v1.3.1 // indirect
 	github.com/coreos/go-oidc/v3 v3.21.0 // indirect
+	github.com/gatehouse-go/gatehouse/internal/authjs v0.0.0
 	github.com/go-jose/go-jose/v4 v4.1.8 // indirect
 	github.com/klauspost/compress v1.19.2 // indirect
 	github.com/wneessen/go-mail v0.8.1 // indirect
@@ -30,4 +31,5 @@ require (
 replace (
 	github.com/gatehouse-go/gatehouse/adaptertest => ../../adaptertest
 	github.com/gatehouse-go/gatehouse/auth => ../../auth
+	github.com/gatehouse-go/gatehouse/internal/authjs => ../../internal/authjs
 )

@@ -7,7 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"github.com/gatehouse-go/gatehouse/adaptertest/authjs"
+	"github.com/gatehouse-go/gatehouse/internal/authjs"
 )
 
 // TestInterop lets the real @auth/mongodb-adapter and this adapter take turns

@@ -21,6 +21,7 @@ require (
 
 require (
 	github.com/gatehouse-go/gatehouse/adaptertest v0.0.0
+	github.com/gatehouse-go/gatehouse/internal/authjs v0.0.0
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
@@ -31,4 +32,5 @@ require (
 replace (
 	github.com/gatehouse-go/gatehouse/adaptertest => ../../adaptertest
 	github.com/gatehouse-go/gatehouse/auth => ../../auth
+	github.com/gatehouse-go/gatehouse/internal/authjs => ../../internal/authjs
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
-	"github.com/gatehouse-go/gatehouse/adaptertest/authjs"
+	"github.com/gatehouse-go/gatehouse/internal/authjs"
 )
 
 // TestInterop lets the real @auth/pg-adapter and this adapter take turns on

@@ -13,6 +13,7 @@ require (
 	github.com/anishathalye/porcupine v1.3.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/coreos/go-oidc/v3 v3.21.0 // indirect
+	github.com/gatehouse-go/gatehouse/internal/authjs v0.0.0
 	github.com/go-jose/go-jose/v4 v4.1.8 // indirect
 	github.com/wneessen/go-mail v0.8.1 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
@@ -28,4 +29,5 @@ require (
 replace (
 	github.com/gatehouse-go/gatehouse/adaptertest => ../../adaptertest
 	github.com/gatehouse-go/gatehouse/auth => ../../auth
+	github.com/gatehouse-go/gatehouse/internal/authjs => ../../internal/authjs
 )

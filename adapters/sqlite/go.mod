@@ -13,6 +13,7 @@ require (
 	github.com/anishathalye/porcupine v1.3.1 // indirect
 	github.com/coreos/go-oidc/v3 v3.21.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
+	github.com/gatehouse-go/gatehouse/internal/authjs v0.0.0
 	github.com/go-jose/go-jose/v4 v4.1.8 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
@@ -36,6 +37,7 @@ require (
 replace (
 	github.com/gatehouse-go/gatehouse/adaptertest => ../../adaptertest
 	github.com/gatehouse-go/gatehouse/auth => ../../auth
+	github.com/gatehouse-go/gatehouse/internal/authjs => ../../internal/authjs
 )
 
 // A requirement of the tests of modernc.org/sqlite. Module proxies have this

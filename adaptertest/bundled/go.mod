@@ -12,6 +12,7 @@ replace (
 	github.com/gatehouse-go/gatehouse/adaptertest/internal/mutants => ../internal/mutants
 	github.com/gatehouse-go/gatehouse/auth => ../../auth
 	github.com/gatehouse-go/gatehouse/auth/webauthn => ../../auth/webauthn
+	github.com/gatehouse-go/gatehouse/internal/authjs => ../../internal/authjs
 )
 
 require (

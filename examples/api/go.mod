@@ -6,13 +6,14 @@ replace (
 	github.com/gatehouse-go/gatehouse/adapters/postgres => ../../adapters/postgres
 	github.com/gatehouse-go/gatehouse/adaptertest => ../../adaptertest
 	github.com/gatehouse-go/gatehouse/auth => ../../auth
+	github.com/gatehouse-go/gatehouse/internal/authjs => ../../internal/authjs
 )
 
 require (
 	github.com/compose-spec/compose-go/v2 v2.16.2
 	github.com/gatehouse-go/gatehouse/adapters/postgres v0.0.0
-	github.com/gatehouse-go/gatehouse/adaptertest v0.0.0
 	github.com/gatehouse-go/gatehouse/auth v0.0.0
+	github.com/gatehouse-go/gatehouse/internal/authjs v0.0.0
 	github.com/jackc/pgx/v5 v5.12.0
 )
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/gatehouse-go/gatehouse/adaptertest/authjs"
+	"github.com/gatehouse-go/gatehouse/internal/authjs"
 	"github.com/gatehouse-go/gatehouse/auth"
 )
 

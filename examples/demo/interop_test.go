@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
-	"github.com/gatehouse-go/gatehouse/adaptertest/authjs"
+	"github.com/gatehouse-go/gatehouse/internal/authjs"
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )

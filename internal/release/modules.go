@@ -10,9 +10,10 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// published has the folders of the modules that get tags.
+// published has the folders of the modules that get tags. Tests of the adapters
+// use internal/authjs, and no program outside this repository can.
 var published = []string{
-	"auth", "auth/webauthn", "adaptertest",
+	"auth", "auth/webauthn", "adaptertest", "internal/authjs",
 	"adapters/memory", "adapters/sqlite", "adapters/postgres", "adapters/redis", "adapters/mongo",
 }
 

@@ -35,6 +35,7 @@ replace (
 	github.com/gatehouse-go/gatehouse/adapters/sqlite => ../../../adapters/sqlite
 	github.com/gatehouse-go/gatehouse/adaptertest => ../../
 	github.com/gatehouse-go/gatehouse/auth => ../../../auth
+	github.com/gatehouse-go/gatehouse/internal/authjs => ../../../internal/authjs
 )
 
 replace github.com/google/pprof => github.com/google/pprof v0.0.0-20260802141513-ef3492d7dac3

@@ -17,7 +17,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
-	"github.com/gatehouse-go/gatehouse/adaptertest/authjs"
+	"github.com/gatehouse-go/gatehouse/internal/authjs"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 

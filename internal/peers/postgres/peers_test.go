@@ -1,4 +1,4 @@
-package peers
+package postgres
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 
 const (
 	sessions   = 100_000
-	interopDir = "../../../../interop/pg"
+	interopDir = "../../../interop/pg"
 )
 
 // handle is an adapter with its pool and a second pool for scs.

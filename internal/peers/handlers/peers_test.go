@@ -1,4 +1,4 @@
-package peers
+package handlers
 
 import (
 	"log/slog"
