@@ -14,9 +14,9 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
-	"github.com/gatehouse-go/gatehouse/internal/authjs"
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/internal/authjs"
 )
 
 // TestInteropInABrowser signs in with oidc-provider, a certified OpenID

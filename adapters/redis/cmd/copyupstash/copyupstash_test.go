@@ -17,8 +17,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
-	"github.com/gatehouse-go/gatehouse/internal/authjs"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/internal/authjs"
 )
 
 const (
