@@ -301,6 +301,9 @@ func TestOAuthOptionalMembers(t *testing.T) {
 		{name: "lifetime of centuries", set: lifetime(1e10)},
 		{name: "lifetime for ever", set: lifetime(1e300)},
 		{name: "null ID token of plain OAuth", set: plain(nullMember("id_token")), session: `"name":"userinfo of ada"`},
+		{name: "unasked ID token of another issuer", set: plain(claim("iss", "https://another.example")), session: `"name":"userinfo of ada"`},
+		{name: "unasked ID token of another person", set: plain(claim("sub", "grace")), session: `"name":"userinfo of ada"`},
+		{name: "unasked ID token that is none", set: plain(token("id_token", "no token at all")), session: `"name":"userinfo of ada"`},
 
 		{name: "null nonce that was not sent", set: unsent("nonce", nil)},
 		{name: "empty nonce that was not sent", set: unsent("nonce", "")},

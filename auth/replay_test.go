@@ -29,9 +29,9 @@ func (s *site) refused(t testing.TB, r *reply, reason string) {
 
 func callback(v url.Values) string { return "/auth/callback/idp?" + v.Encode() }
 
-// TestReplay: an answer works once, and only in the browser and for the
+// TestAnswerWorksOnce: an answer works once, and only in the browser and for the
 // provider that it is meant for.
-func TestReplay(t *testing.T) {
+func TestAnswerWorksOnce(t *testing.T) {
 	checks := map[string][]auth.Check{
 		"state and all": {auth.CheckState, auth.CheckPKCE, auth.CheckNonce}, "pkce alone": {auth.CheckPKCE}, "nonce alone": {auth.CheckNonce},
 	}

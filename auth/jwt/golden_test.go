@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -89,6 +90,9 @@ func TestGoldenDecode(t *testing.T) {
 					t.Fatalf("no decision about the quirk: %s", row.Quirk)
 				}
 				if d.outcome == "error" {
+					if _, accepted := row.Decode.(map[string]any); accepted {
+						explained(t, "A token has one spelling")
+					}
 					want = "error: " + d.why
 				}
 			}
@@ -270,11 +274,23 @@ type getTokenRow struct {
 }
 
 // fixedGetToken names the rows of get_token.json from which we depart, with the
-// row whose result we return instead.
-var fixedGetToken = map[string]struct{ like, fix string }{
-	"prefix-collision":            {"cookie", "the cookie reader takes exact chunk names"},
-	"bearer-lowercase-scheme":     {"bearer", "the scheme of the Authorization header has no case"},
-	"duplicate-cookie-first-wins": {"nothing", "two different cookies of one name are nobody"},
+// row whose result we return instead, and the heading in docs/differences.md.
+var fixedGetToken = map[string]struct{ like, entry string }{
+	"prefix-collision":            {"cookie", "Cookie names are exact"},
+	"bearer-lowercase-scheme":     {"bearer", "Media types and schemes have no case"},
+	"duplicate-cookie-first-wins": {"nothing", "Two different session cookies sign nobody in"},
+}
+
+// explained fails if docs/differences.md has no entry of that name.
+func explained(t *testing.T, entry string) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "differences.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "\n### "+entry+"\n") {
+		t.Errorf("docs/differences.md has no heading %q", entry)
+	}
 }
 
 func TestGoldenGetToken(t *testing.T) {
@@ -292,6 +308,7 @@ func TestGoldenGetToken(t *testing.T) {
 			}
 			want := row.Result
 			if fix, ok := fixedGetToken[row.Name]; ok {
+				explained(t, fix.entry)
 				i := slices.IndexFunc(all, func(r getTokenRow) bool { return r.Name == fix.like })
 				want = all[i].Result
 			}

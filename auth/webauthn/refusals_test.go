@@ -687,6 +687,27 @@ func TestAnswersAlikeForEveryAddress(t *testing.T) {
 	}
 }
 
+// TestAddressOfARegistration: the address of a registration is that of a mail
+// link: normalised, or refused.
+func TestAddressOfARegistration(t *testing.T) {
+	for given, want := range map[string]string{
+		"Ada@Example.com": "ada@example.com", " ada@example.com ": "ada@example.com", "ada@xn--bcher-kva.example": "ada@bücher.example",
+		"ada": "", "ada@": "", "a b@example.com": "", "ada@example.com,eve@example.com": "", "\u212aada@example.com": "",
+	} {
+		b := newBrowser(t, newSite(t, nil))
+		res := b.get("/auth/webauthn-options/passkey?action=register&email=" + url.QueryEscape(given))
+		var o struct {
+			Options struct{ User struct{ Name string } }
+		}
+		if err := json.Unmarshal([]byte(res.body), &o); err != nil {
+			t.Fatal(err)
+		}
+		if status := map[bool]int{true: http.StatusBadRequest, false: http.StatusOK}[want == ""]; res.StatusCode != status || o.Options.User.Name != want {
+			t.Errorf("%q: status %d, the options are for %q, want %q", given, res.StatusCode, o.Options.User.Name, want)
+		}
+	}
+}
+
 // TestDecisions checks the decision table of webauthn-options in Auth.js, which
 // DangerouslyListCredentials restores.
 func TestDecisions(t *testing.T) {

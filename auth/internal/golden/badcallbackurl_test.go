@@ -15,7 +15,7 @@ import (
 // badCallbackURL is the name of this departure: a callback URL that is not an
 // http(s) URL is ignored in the query, in the cookie and in the body. Auth.js
 // answers with an error, until the user deletes the cookie by hand.
-const badCallbackURL = "28: a callback URL that is not an http(s) URL is ignored"
+const badCallbackURL = "A bad callback URL is ignored"
 
 // noWebURL matches URLs with a scheme other than http and https.
 var noWebURL = regexp.MustCompile(`^(javascript|data|ftp|file|mailto|about|vbscript):`)

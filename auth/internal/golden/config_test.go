@@ -50,7 +50,7 @@ func (r *replay) configured() (auth.Config, error) {
 	if c.Session.Strategy == auth.StrategyJWT || c.Session.Strategy == "" && c.Adapter == nil {
 		// Auth.js replaces a token each time it reads one.
 		c.Session.UpdateAge = new(time.Duration)
-		r.applied["10: a session token is replaced once per UpdateAge; the original's way, at each reading, is configured here"] = true
+		r.applied["A session token is replaced once per UpdateAge"] = true
 	}
 	for _, s := range c.Secret {
 		if !slices.Contains(r.values.secrets, s) {
@@ -497,7 +497,7 @@ func (r *replay) emailProvider(p recordedProvider) auth.Provider {
 	return e
 }
 
-const defaultChecks = "the default checks are PKCE and state; the original's, PKCE alone, is configured here"
+const defaultChecks = "The default checks are pkce and state"
 
 func (r *replay) oauth(p recordedProvider) auth.Provider {
 	if p.Checks == nil {
@@ -730,7 +730,7 @@ func (r *replay) outsideSession() bool {
 	if action == "session" {
 		return false
 	}
-	r.applied["the callbacks of a session are called at a sign-in, too: a user whom they hide is not signed in"] = true
+	r.applied["A user whom a callback hides is not signed in"] = true
 	return true
 }
 

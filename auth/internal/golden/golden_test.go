@@ -20,13 +20,13 @@ import (
 var update = flag.Bool("update", false, "write what differs to departures.json, to be named by hand")
 
 // departure is a difference in one place of one scenario that no general fix
-// describes. It says what was recorded, what happens instead, and which fix
-// explains it.
+// describes. It says what was recorded, what happens instead, and which entries
+// of docs/differences.md explain it.
 type departure struct {
 	Scenario string `json:"scenario"`
 	Step     string `json:"step"`
 	diff
-	Fix string `json:"fix"`
+	See []string `json:"see"`
 }
 
 // usesOAuth reports whether a scenario has a flow of OAuth.
@@ -37,7 +37,7 @@ func (s *scenario) usesOAuth() bool {
 // replayed is the result of replaying a scenario.
 type replayed struct {
 	diffs map[string][]diff
-	names map[string]bool // the departures that occurred
+	names map[string]bool // the entries of docs/differences.md that explain what occurred
 	err   error
 }
 
@@ -61,7 +61,7 @@ func replayScenario(s *scenario, viaNew bool) replayed {
 	if odd := unrefused(err); odd != nil {
 		return replayed{diffs, names, odd}
 	}
-	names = map[string]bool{refused.name: true}
+	names = map[string]bool{refused.entry: true}
 	if refused.instead == nil || s.signsInWithCredentials() {
 		r = start()
 		return replayed{nil, names, r.allRefused(refused)}
@@ -110,11 +110,13 @@ func TestReplay(t *testing.T) {
 								found = append(found, known[i])
 							}
 							used[i] = true
-							result.names[known[i].Fix] = true
+							for _, entry := range known[i].See {
+								result.names[entry] = true
+							}
 							continue
 						}
-						if unnamed := (departure{s.id(), step, d, ""}); !slices.Contains(found, unnamed) {
-							found = append(found, unnamed)
+						if !slices.ContainsFunc(found, func(f departure) bool { return f.Scenario == s.id() && f.Step == step && f.diff == d }) {
+							found = append(found, departure{s.id(), step, d, nil})
 						}
 						t.Errorf("%s: %s\nwant %s\n got %s", step, d.At, d.Want, d.Got)
 					}
@@ -138,8 +140,8 @@ func TestReplay(t *testing.T) {
 		if !used[i] {
 			t.Errorf("departures.json: %s, %s, %s is not met any more", k.Scenario, k.Step, k.At)
 		}
-		if k.Fix == "" {
-			t.Errorf("departures.json: %s, %s, %s has no name", k.Scenario, k.Step, k.At)
+		if len(k.See) == 0 {
+			t.Errorf("departures.json: %s, %s, %s does not say where the difference is explained", k.Scenario, k.Step, k.At)
 		}
 	}
 	if *update {
@@ -148,6 +150,7 @@ func TestReplay(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(met)) {
 		t.Logf("%3d replays: %s", met[name], name)
 	}
+	checkPage(t, slices.Collect(maps.Keys(met)))
 }
 
 // unrefused returns an error that is not the refusal alone, or nil.

@@ -38,17 +38,10 @@ func (r *replay) answerOfHandler(hr *http.Request, c auth.Config) (*http.Respons
 	if made == nil {
 		if c.TrustHost == nil { // Auth trusts no host by default
 			c.TrustHost = new(false)
-			r.applied["New trusts loopback by itself; here it is told not to"] = true
+			r.applied["A handler trusts the host of its own machine"] = true
 		}
 		made = &madeHandler{callbacks: r.callbacks, failingEvents: r.failingEvents}
 		made.handler, made.err = auth.New(c)
-		if c.URL == "" && errors.Is(made.err, auth.ErrMissingSecret) && len(c.Secret) > 0 && c.Secret[0] != "" {
-			c.URL = hr.URL.Scheme + "://" + hr.URL.Host
-			if made.handler, err = auth.New(c); err == nil {
-				made.err = nil
-				r.applied["New takes a short secret only where the configuration says that the site is on loopback, which is said here"] = true
-			}
-		}
 		if r.handlers == nil {
 			r.handlers = map[string]*madeHandler{}
 		}
@@ -92,7 +85,7 @@ func (r *replay) addCachedMetadata(s *step) {
 			}
 			r.rec.trace = slices.Insert(r.rec.trace, at, s.Trace[j])
 			r.rec.idpCalls = slices.Insert(r.rec.idpCalls, min(i, len(r.rec.idpCalls)), s.IDPCalls[i].wanted())
-			r.applied["a handler keeps the metadata of an issuer for an hour"] = true
+			r.applied["Metadata of an issuer is kept for an hour"] = true
 		}
 	}
 	r.hasMetadata = r.hasMetadata || fetched

@@ -28,6 +28,7 @@ func (c tally) print(t *testing.T, group string) {
 
 func TestIsDateVectors(t *testing.T) {
 	t.Parallel()
+	explained(t, "IsDate is true for every common form of a date")
 	var c tally
 	for _, row := range load[struct {
 		IsDate []struct {
@@ -261,7 +262,7 @@ func TestMergeVectors(t *testing.T) {
 				}
 			}
 		case []any:
-			// 32: a list replaces the whole earlier list.
+			explained(t, "A list replaces another list as a whole")
 			last := made.(*auth.OAuth).Checks
 			want := row.Inputs[len(row.Inputs)-1]["a"].([]any)
 			if len(last) != len(want) || string(last[0]) != fmt.Sprint(want[0]) {
@@ -283,6 +284,7 @@ func TestMergeVectors(t *testing.T) {
 // no link, and the cause is an error and not an object.
 func TestErrorConstructionVectors(t *testing.T) {
 	t.Parallel()
+	explained(t, "Errors have no stack")
 	var c tally
 	inner := errors.New("inner")
 	for _, row := range load[struct {

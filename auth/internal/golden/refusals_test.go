@@ -14,7 +14,7 @@ import (
 // refusal is a kind of configuration that Auth.js serves and that we refuse on
 // purpose.
 type refusal struct {
-	name    string
+	entry   string // the heading in docs/differences.md
 	problem auth.ErrorType
 	message *regexp.Regexp
 	// instead holds the options, in JSON, with which the rest of the scenario
@@ -23,18 +23,17 @@ type refusal struct {
 }
 
 // Error implements error: a refusal is the error with which a replay ends.
-func (f *refusal) Error() string { return "refused: " + f.name }
+func (f *refusal) Error() string { return "refused: " + f.entry }
 
 var refusals = []*refusal{
 	{
-		"18: credentials whose users are not those of the adapter are refused with database sessions",
+		"Credentials make database sessions",
 		auth.ErrUnsupportedStrategy, regexp.MustCompile("credentials"), map[string]string{"session": `{"strategy":"jwt"}`},
 	},
-	{"34: all methods that will be called are asked of the adapter at start", auth.ErrMissingAdapterMethods, regexp.MustCompile("."), nil},
-	{"two providers with one ID are refused", auth.ErrInvalidProvider, regexp.MustCompile("another provider"), nil},
-	{"a redirect proxy URL that is not a URL is refused at start", auth.ErrAuth, regexp.MustCompile("RedirectProxyURL"), nil},
-	{"secrets that can be guessed are refused", auth.ErrMissingSecret, regexp.MustCompile("fewer than 32 characters"), nil},
-	{"a Partitioned cookie without Secure is refused, as browsers refuse it", auth.ErrAuth, regexp.MustCompile("[Pp]artitioned"), nil},
+	{"All missing adapter methods are named", auth.ErrMissingAdapterMethods, regexp.MustCompile("."), nil},
+	{"Settings that can't work are refused at the start", auth.ErrInvalidProvider, regexp.MustCompile("another provider"), nil},
+	{"Settings that can't work are refused at the start", auth.ErrAuth, regexp.MustCompile("RedirectProxyURL"), nil},
+	{"Short secrets are refused", auth.ErrMissingSecret, regexp.MustCompile("fewer than 32 characters"), nil},
 }
 
 // refusal returns the refusal that made the last request fail, or nil.
@@ -67,8 +66,8 @@ func wantRefusal(resp *http.Response, body []byte) error {
 
 // respelled lists options with a recorded value that our options do not have,
 // and our value with the same meaning.
-var respelled = []struct{ name, option, recorded, ours string }{
-	{"an empty base path is the default one; the root is /", "basePath", `""`, `"/"`},
+var respelled = []struct{ entry, option, recorded, ours string }{
+	{"The base path has no slash at its end", "basePath", `""`, `"/"`},
 }
 
 // respell replaces these values in the configuration with ours.
@@ -76,7 +75,7 @@ func (r *replay) respell() {
 	for _, o := range respelled {
 		if string(r.config[o.option]) == o.recorded {
 			r.config[o.option] = json.RawMessage(o.ours)
-			r.applied[o.name] = true
+			r.applied[o.entry] = true
 		}
 	}
 }

@@ -39,7 +39,7 @@ type replay struct {
 
 	step    int
 	diffs   map[string][]diff // by step
-	applied map[string]bool   // the departures that occurred, by name
+	applied map[string]bool   // the entries of docs/differences.md that explain what occurred
 
 	sent        []jwt.Cookie // the cookies of the last request
 	sentCookies []string     // their names
@@ -80,7 +80,7 @@ func (r *replay) stepName() string {
 func (r *replay) found(d diff) {
 	if strings.HasSuffix(d.At, ".auth_time") && d.Want == "absent" {
 		if at, err := strconv.ParseInt(d.Got, 10, 64); err == nil && at <= r.now.Unix() {
-			r.applied["10: a session token says when its session began"] = true
+			r.applied["A session token is replaced once per UpdateAge"] = true
 			return
 		}
 	}
@@ -242,7 +242,7 @@ func (r *replay) send(s *step) (*response, error) {
 func (r *replay) asRedirectProxy(hr *http.Request, c *auth.Config) {
 	if u, err := url.Parse(c.RedirectProxyURL); err == nil && u.Host == hr.URL.Host && u.Host != "" {
 		c.URL, c.RedirectProxyOrigins = u.Scheme+"://"+u.Host, []string{"https://*.example.com"}
-		r.applied["a redirect proxy knows its URL and the origins that it relays to, which are configured here"] = true
+		r.applied["A redirect proxy relays to listed origins"] = true
 	}
 }
 
@@ -335,7 +335,7 @@ func asciiHost(hr *http.Request) (string, error) {
 func (r *replay) request(s *step) error {
 	for _, f := range fixes {
 		if f.rewrite(r, s) {
-			r.applied[f.name] = true
+			r.applied[f.entry] = true
 		}
 	}
 	if without, ok := r.withoutBadCallbackURL(s); ok {
@@ -440,7 +440,7 @@ func (r *replay) dropKeyFetches(s *step) {
 	if !token || keys < 0 {
 		return
 	}
-	r.applied["1: the signature of an ID token is verified with the keys of its issuer"] = true
+	r.applied["Signatures of ID tokens are verified"] = true
 	drop := []string{"/jwks"}
 	if !slices.ContainsFunc(s.IDPCalls, func(c recordedIDPCall) bool { return strings.HasSuffix(c.URL, metadataPath) }) {
 		drop = append(drop, metadataPath)
@@ -486,7 +486,11 @@ func (r *replay) compareResponse(s *step, resp *response) error {
 		r.check("header "+name, wanted, got)
 	}
 	for _, name := range slices.Sorted(maps.Keys(resp.Header)) {
-		if _, ok := want.Headers[strings.ToLower(name)]; !ok && name != "Set-Cookie" && name != "Content-Security-Policy" {
+		switch _, ok := want.Headers[strings.ToLower(name)]; {
+		case ok, name == "Set-Cookie":
+		case name == "Content-Security-Policy":
+			r.applied["Pages load nothing from other sites"] = true
+		default:
 			r.check("header "+strings.ToLower(name), nil, resp.Header.Get(name))
 		}
 	}
@@ -616,7 +620,7 @@ func (r *replay) withoutMaxAge(name, attributes string) string {
 	if left := at.Sub(r.now); err != nil || left < time.Duration(seconds)*time.Second || left > time.Duration(seconds+1)*time.Second {
 		r.found(diff{"cookie " + name, "Max-Age and Expires that say one instant", attributes})
 	}
-	r.applied["the session cookie has Max-Age beside Expires"] = true
+	r.applied["The session cookie has Max-Age"] = true
 	return found[2] + "Expires=" + found[3] + found[4]
 }
 
@@ -629,7 +633,7 @@ func (r *replay) withoutSpentChecks(cookies []string) []string {
 		name, rest, _ := strings.Cut(line, "=")
 		spent := strings.HasPrefix(rest, "; Max-Age=0; ") && slices.Contains(r.sentCookies, name) && isCheckCookie(name)
 		if spent {
-			r.applied["27: what a failed callback has spent is deleted in the browser"] = true
+			r.applied["The checks of a failed sign-in are deleted"] = true
 		}
 		return spent
 	})

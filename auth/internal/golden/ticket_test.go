@@ -38,10 +38,10 @@ func (r *replay) withoutTickets(cookies []string) []string {
 	return slices.DeleteFunc(slices.Clone(cookies), func(line string) bool {
 		switch c := splitSetCookie(line); {
 		case linkCookie.MatchString(c.name):
-			r.applied["6: the browser that asks for a sign-in link is marked by a cookie that names the link"] = true
+			r.applied["A link is used up in the browser that requested it, or by a button"] = true
 			r.checkLink(c)
 		case ticketCookie.MatchString(c.name):
-			r.applied["11: a sign-in keeps its checks, and where it goes, also in a cookie of its own, so that another tab does it no harm"] = true
+			r.applied["Each sign-in has a state cookie of its own"] = true
 			r.checkTicket(c, cookies)
 		default:
 			return false

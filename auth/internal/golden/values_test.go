@@ -20,7 +20,7 @@ type values struct {
 	recorded map[string]binding
 	own      map[string]string
 	secrets  []string        // all that were configured, to read our own tokens with
-	applied  map[string]bool // the departures that occurred, by name
+	applied  map[string]bool // the entries of docs/differences.md that explain what occurred
 	// chunked counts our tokens that were split into chunks.
 	chunked int
 	// found is called for each difference in the payload of one of our tokens.
@@ -258,7 +258,7 @@ func (v *values) openChunks() {
 	}
 }
 
-const randomState = "a state is sealed only where a redirect proxy reads it; elsewhere it is just the random value"
+const randomState = "A state is sealed only for a redirect proxy"
 
 // open compares the payload of one of our tokens with the recorded payload.
 func (v *values) open(name, token string, b binding) {
@@ -283,10 +283,10 @@ func (v *values) ownClaim(at, name string, value any) bool {
 	switch text, isText := value.(string); {
 	case name == "b" && isText && len(text) == 16 && strings.HasPrefix(at, "payload of jwe."),
 		name == "u" && isText && text != "" && strings.HasPrefix(at, "payload of jwe."):
-		fix = "a check cookie says which browser and which user began the sign-in"
+		fix = "A sign-in ends in the browser that began it"
 	case name == "adapterId":
 		if _, ok := value.(bool); ok {
-			fix = "a session token says whether its subject is the ID of a user of the adapter"
+			fix = "A token says whether its subject is a user of the adapter"
 		}
 	}
 	if fix != "" {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -71,6 +72,7 @@ func guessable(secrets list) bool {
 
 func wantRefused(t *testing.T, resp *response) {
 	t.Helper()
+	explained(t, "Short secrets are refused")
 	if err := wantRefusal(resp.Response, resp.body); err != nil || resp.StatusCode != http.StatusInternalServerError {
 		t.Errorf("status %d, %v; a secret that can be guessed is refused", resp.StatusCode, err)
 	}
@@ -191,7 +193,8 @@ func TestEmailHashVectors(t *testing.T) {
 			if counted != (row.Token != "" && len(row.Token) < 20) {
 				t.Errorf("tries at the token %q are counted: %v", row.Token, counted)
 			}
-			if counted { // departure 6: Auth.js does not count the tries at short tokens
+			if counted {
+				explained(t, "A short verification token has five tries")
 				return
 			}
 			// A sign-in here accepts the link and the row that Auth.js made.
@@ -296,6 +299,7 @@ func environment(env map[string]string) auth.Env {
 
 func TestCreateActionURLVectors(t *testing.T) {
 	t.Parallel()
+	explained(t, "AUTH_URL is the origin of the site")
 	// The rows that differ from Auth.js, with our result.
 	departures := map[string]string{
 		"no-host":             "error: a request without a host has no URL; the original makes one of the word null",
@@ -332,10 +336,14 @@ func TestCreateActionURLVectors(t *testing.T) {
 
 func TestSetEnvDefaultsVectors(t *testing.T) {
 	t.Parallel()
-	departures := map[string]map[string]any{
-		"trust-host-false-string":          {"trustHost": false},  // 8: AUTH_TRUST_HOST is a boolean
-		"base-path-empty-string-in-config": {"basePath": "/auth"}, // an empty base path means the default
-		"legacy-secret-not-read":           {"secret": "old"},     // the variables of NextAuth.js are read everywhere
+	explained(t, "AUTH_URL is the origin of the site")
+	departures := map[string]struct {
+		entry  string
+		result map[string]any
+	}{
+		"trust-host-false-string":          {"AUTH_TRUST_HOST is a boolean", map[string]any{"trustHost": false}},
+		"base-path-empty-string-in-config": {"The base path has no slash at its end", map[string]any{"basePath": "/auth"}},
+		"legacy-secret-not-read":           {"The variables of NextAuth.js are read everywhere", map[string]any{"secret": "old"}},
 	}
 	for _, row := range load[functions](t, "functions.json").SetEnvDefaults {
 		var c auth.Config
@@ -357,8 +365,9 @@ func TestSetEnvDefaultsVectors(t *testing.T) {
 		}
 		auth.SetEnvDefaults(environment(row.Env), &c, row.SuppressBasePathWarning)
 		want := row.Result
-		for k, v := range departures[row.Name] {
-			want[k] = v
+		if d, ok := departures[row.Name]; ok {
+			explained(t, d.entry)
+			maps.Copy(want, d.result)
 		}
 		// AUTH_URL sets the origin, so that no host needs trust. A machine
 		// counts as a development machine only if the environment says so.
