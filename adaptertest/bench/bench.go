@@ -106,7 +106,7 @@ func newBenchmarks(tb testing.TB, h adaptertest.Harness, baseline Baseline, popu
 	s.adapter = h.New(tb)
 	s.c.Raw = s.adapter
 	s.c.Missing, _ = kit.MissingMethods(s.adapter)
-	s.c.Optional = kit.MethodsThat(func(m kit.Method) bool { return m.Capability != "" }) // the 19 methods are measured
+	s.c.Optional = kit.MethodsThat(kit.Method.Optional) // the 19 methods are measured
 	if baseline != nil {
 		var err error
 		if s.baseline, err = adapter.Partial(baseline(tb, s.adapter)); err != nil {

@@ -67,16 +67,18 @@ var workloads = []workload{
 		session := s.c.NewSession(k.User.ID)
 		return s.after(kit.CreateSession(session), kit.DeleteSession(session.SessionToken))
 	}},
-	{"CreateVerificationToken", func(s *benchmarks, _ *kit.Fixture) (kit.Call, error) { return kit.CreateToken(s.c.NewToken()), nil }},
+	{"CreateVerificationToken", func(s *benchmarks, _ *kit.Fixture) (kit.Call, error) {
+		return kit.CreateVerificationToken(s.c.NewToken()), nil
+	}},
 	{"UseVerificationToken", func(s *benchmarks, _ *kit.Fixture) (kit.Call, error) {
 		t := s.c.NewToken()
-		return s.after(kit.CreateToken(t), kit.UseToken(t.Key()))
+		return s.after(kit.CreateVerificationToken(t), kit.UseVerificationToken(t.Key()))
 	}},
 	{"CreateAuthenticator", func(s *benchmarks, k *kit.Fixture) (kit.Call, error) {
 		return kit.CreateAuthenticator(s.c.NewAuthenticator(k.User.ID)), nil
 	}},
 	{"UpdateAuthenticatorCounter", func(s *benchmarks, k *kit.Fixture) (kit.Call, error) {
 		k.Authenticator.Counter++
-		return kit.UpdateCounter(k.Authenticator.CredentialID, k.Authenticator.Counter), nil
+		return kit.UpdateAuthenticatorCounter(k.Authenticator.CredentialID, k.Authenticator.Counter), nil
 	}},
 }

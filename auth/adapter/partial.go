@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -43,28 +42,7 @@ func Partial(v any) (PartialAdapter, error) {
 	if p, ok := v.(interface{ Missing() []string }); ok {
 		b.declared = p.Missing()
 	}
-	p := partial{
-		value:                      v,
-		createUser:                 pick[createUser](&b, "CreateUser"),
-		getUser:                    pick[getUser](&b, "GetUser"),
-		getUserByEmail:             pick[getUserByEmail](&b, "GetUserByEmail"),
-		getUserByAccount:           pick[getUserByAccount](&b, "GetUserByAccount"),
-		updateUser:                 pick[updateUser](&b, "UpdateUser"),
-		deleteUser:                 pick[deleteUser](&b, "DeleteUser"),
-		linkAccount:                pick[linkAccount](&b, "LinkAccount"),
-		unlinkAccount:              pick[unlinkAccount](&b, "UnlinkAccount"),
-		getAccount:                 pick[getAccount](&b, "GetAccount"),
-		createSession:              pick[createSession](&b, "CreateSession"),
-		getSessionAndUser:          pick[getSessionAndUser](&b, "GetSessionAndUser"),
-		updateSession:              pick[updateSession](&b, "UpdateSession"),
-		deleteSession:              pick[deleteSession](&b, "DeleteSession"),
-		createVerificationToken:    pick[createVerificationToken](&b, "CreateVerificationToken"),
-		useVerificationToken:       pick[useVerificationToken](&b, "UseVerificationToken"),
-		createAuthenticator:        pick[createAuthenticator](&b, "CreateAuthenticator"),
-		getAuthenticator:           pick[getAuthenticator](&b, "GetAuthenticator"),
-		listAuthenticatorsByUserID: pick[listAuthenticatorsByUserID](&b, "ListAuthenticatorsByUserID"),
-		updateAuthenticatorCounter: pick[updateAuthenticatorCounter](&b, "UpdateAuthenticatorCounter"),
-	}
+	p := partial{methods: pickAll(&b), value: v}
 	if b.found == 0 && len(b.problems) == 0 {
 		b.problems = append(b.problems, fmt.Errorf("adapter: Partial of %T: it has none of the methods of adapter.Adapter", v))
 	}
@@ -92,6 +70,8 @@ type builder struct {
 	found    int
 }
 
+//go:generate go run ./internal/methods -form partial partial_methods.go
+
 // pick returns the value as M, an interface of the one named method, or a
 // substitute whose method fails.
 func pick[M any](b *builder, name string) M {
@@ -118,12 +98,6 @@ func (b *builder) compareSignature(want reflect.Method) {
 	}
 }
 
-var optionalInterfaces = []reflect.Type{
-	reflect.TypeFor[Sweeper](), reflect.TypeFor[SignUps](), reflect.TypeFor[AccountLists](), reflect.TypeFor[SessionLists](),
-	reflect.TypeFor[AuthenticatorEdits](), reflect.TypeFor[AuthenticatorBackups](), reflect.TypeFor[TokenEdits](),
-	reflect.TypeFor[EmailRequirer](),
-}
-
 func isNil(v any) bool {
 	switch r := reflect.ValueOf(v); r.Kind() {
 	case reflect.Invalid:
@@ -135,88 +109,9 @@ func isNil(v any) bool {
 	}
 }
 
-// There is one interface per method, so that a value can have any of them.
-type (
-	createUser interface {
-		CreateUser(context.Context, User) (*User, error)
-	}
-	getUser interface {
-		GetUser(context.Context, string) (*User, error)
-	}
-	getUserByEmail interface {
-		GetUserByEmail(context.Context, string) (*User, error)
-	}
-	getUserByAccount interface {
-		GetUserByAccount(context.Context, AccountKey) (*User, error)
-	}
-	updateUser interface {
-		UpdateUser(context.Context, UserUpdate) (*User, error)
-	}
-	deleteUser interface {
-		DeleteUser(context.Context, string) (*User, error)
-	}
-	linkAccount interface {
-		LinkAccount(context.Context, Account) (*Account, error)
-	}
-	unlinkAccount interface {
-		UnlinkAccount(context.Context, AccountKey) (*Account, error)
-	}
-	getAccount interface {
-		GetAccount(context.Context, string, string) (*Account, error)
-	}
-	createSession interface {
-		CreateSession(context.Context, Session) (*Session, error)
-	}
-	getSessionAndUser interface {
-		GetSessionAndUser(context.Context, string) (*SessionAndUser, error)
-	}
-	updateSession interface {
-		UpdateSession(context.Context, SessionUpdate) (*Session, error)
-	}
-	deleteSession interface {
-		DeleteSession(context.Context, string) (*Session, error)
-	}
-	createVerificationToken interface {
-		CreateVerificationToken(context.Context, VerificationToken) (*VerificationToken, error)
-	}
-	useVerificationToken interface {
-		UseVerificationToken(context.Context, VerificationTokenKey) (*VerificationToken, error)
-	}
-	createAuthenticator interface {
-		CreateAuthenticator(context.Context, Authenticator) (*Authenticator, error)
-	}
-	getAuthenticator interface {
-		GetAuthenticator(context.Context, string) (*Authenticator, error)
-	}
-	listAuthenticatorsByUserID interface {
-		ListAuthenticatorsByUserID(context.Context, string) ([]Authenticator, error)
-	}
-	updateAuthenticatorCounter interface {
-		UpdateAuthenticatorCounter(context.Context, string, int64) (*Authenticator, error)
-	}
-)
-
 // partial is an adapter that is composed of single methods.
 type partial struct {
-	createUser
-	getUser
-	getUserByEmail
-	getUserByAccount
-	updateUser
-	deleteUser
-	linkAccount
-	unlinkAccount
-	getAccount
-	createSession
-	getSessionAndUser
-	updateSession
-	deleteSession
-	createVerificationToken
-	useVerificationToken
-	createAuthenticator
-	getAuthenticator
-	listAuthenticatorsByUserID
-	updateAuthenticatorCounter
+	methods
 	value   any
 	missing []string
 }

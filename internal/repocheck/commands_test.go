@@ -17,6 +17,7 @@ var commands = map[string]string{
 	"adaptertest/bundled/cmd/withstores":       "-fast",
 	"adaptertest/internal/clausesdoc":          "",
 	"adaptertest/internal/mutants/cmd/mutants": "-only",
+	"auth/adapter/internal/methods":            "-form",
 	"auth/providers/internal/generate":         "",
 	"examples/demo":                            "-listen",
 	"internal/release":                         "-version",

@@ -35,7 +35,7 @@ func FailedCalls(c *kit.Context) []kit.Failure {
 	}
 	for _, k := range reads {
 		if key, ok := b.Key(k); ok {
-			one(k.Method, func(c *kit.Context) (any, error) { return k.Call(c, c.Adapter, key) })
+			one(k.Name, func(c *kit.Context) (any, error) { return k.Call(c, c.Adapter, key) })
 		}
 	}
 	for _, w := range writes {

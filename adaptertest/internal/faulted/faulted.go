@@ -380,7 +380,7 @@ func WritesFromElsewhere(c *kit.Context, a adapter.Adapter, k *kit.Fixture) erro
 		writes = append(writes, kit.UpdateSession(k.SessionUpdate))
 	}
 	if found("GetAuthenticator", k.Authenticator.CredentialID) {
-		writes = append(writes, kit.UpdateCounter(k.Authenticator.CredentialID, k.Authenticator.Counter+5))
+		writes = append(writes, kit.UpdateAuthenticatorCounter(k.Authenticator.CredentialID, k.Authenticator.Counter+5))
 	}
 	if !found("GetUserByEmail", k.NewUser.Email) && !found("GetUser", k.NewUser.ID) {
 		writes = append(writes, kit.CreateUser(k.NewUser))

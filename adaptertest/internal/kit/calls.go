@@ -20,38 +20,31 @@ func MustRecord[T any](c *Context, method string, result *T, err error) *T {
 	return result
 }
 
+// stored makes a call that must return a record.
+func stored[T any](c *Context, k Call) *T { return MustRecord(c, k.Method, Of[*T](c, k), nil) }
+
 func (c *Context) CreateUser(u adapter.User) *adapter.User {
-	r, err := c.Adapter.CreateUser(c.Ctx, u)
-	return MustRecord(c, "CreateUser", r, err)
+	return stored[adapter.User](c, CreateUser(u))
 }
 
 // User creates a user with every field set.
 func (c *Context) User() *adapter.User { return c.CreateUser(c.NewUser()) }
 
-func (c *Context) GetUser(id string) *adapter.User {
-	r, err := c.Adapter.GetUser(c.Ctx, id)
-	return Must(c, "GetUser", r, err)
-}
+func (c *Context) GetUser(id string) *adapter.User { return Of[*adapter.User](c, GetUser(id)) }
 
 func (c *Context) GetUserByEmail(email string) *adapter.User {
-	r, err := c.Adapter.GetUserByEmail(c.Ctx, email)
-	return Must(c, "GetUserByEmail", r, err)
+	return Of[*adapter.User](c, GetUserByEmail(email))
 }
 
 func (c *Context) GetUserByAccount(key adapter.AccountKey) *adapter.User {
-	r, err := c.Adapter.GetUserByAccount(c.Ctx, key)
-	return Must(c, "GetUserByAccount", r, err)
+	return Of[*adapter.User](c, GetUserByAccount(key))
 }
 
 func (c *Context) UpdateUser(u adapter.UserUpdate) *adapter.User {
-	r, err := c.Adapter.UpdateUser(c.Ctx, u)
-	return MustRecord(c, "UpdateUser", r, err)
+	return stored[adapter.User](c, UpdateUser(u))
 }
 
-func (c *Context) DeleteUser(id string) *adapter.User {
-	r, err := c.Adapter.DeleteUser(c.Ctx, id)
-	return Must(c, "DeleteUser", r, err)
-}
+func (c *Context) DeleteUser(id string) *adapter.User { return Of[*adapter.User](c, DeleteUser(id)) }
 
 // LinkAccount links an account. The contract allows LinkAccount to return
 // nil, so LinkAccount returns its argument.
@@ -67,18 +60,15 @@ func (c *Context) Account(userID string) adapter.Account {
 }
 
 func (c *Context) UnlinkAccount(key adapter.AccountKey) *adapter.Account {
-	r, err := c.Adapter.UnlinkAccount(c.Ctx, key)
-	return Must(c, "UnlinkAccount", r, err)
+	return Of[*adapter.Account](c, UnlinkAccount(key))
 }
 
 func (c *Context) GetAccount(key adapter.AccountKey) *adapter.Account {
-	r, err := c.Adapter.GetAccount(c.Ctx, key.ProviderAccountID, key.Provider)
-	return Must(c, "GetAccount", r, err)
+	return Of[*adapter.Account](c, GetAccount(key.ProviderAccountID, key.Provider))
 }
 
 func (c *Context) CreateSession(s adapter.Session) *adapter.Session {
-	r, err := c.Adapter.CreateSession(c.Ctx, s)
-	return MustRecord(c, "CreateSession", r, err)
+	return stored[adapter.Session](c, CreateSession(s))
 }
 
 // Session creates a session of the user that expires in an hour.
@@ -89,23 +79,19 @@ func (c *Context) Session(userID string) adapter.Session {
 }
 
 func (c *Context) GetSession(token string) *adapter.SessionAndUser {
-	r, err := c.Adapter.GetSessionAndUser(c.Ctx, token)
-	return Must(c, "GetSessionAndUser", r, err)
+	return Of[*adapter.SessionAndUser](c, GetSessionAndUser(token))
 }
 
 func (c *Context) UpdateSession(u adapter.SessionUpdate) *adapter.Session {
-	r, err := c.Adapter.UpdateSession(c.Ctx, u)
-	return Must(c, "UpdateSession", r, err)
+	return Of[*adapter.Session](c, UpdateSession(u))
 }
 
 func (c *Context) DeleteSession(token string) *adapter.Session {
-	r, err := c.Adapter.DeleteSession(c.Ctx, token)
-	return Must(c, "DeleteSession", r, err)
+	return Of[*adapter.Session](c, DeleteSession(token))
 }
 
 func (c *Context) CreateToken(t adapter.VerificationToken) *adapter.VerificationToken {
-	r, err := c.Adapter.CreateVerificationToken(c.Ctx, t)
-	return Must(c, "CreateVerificationToken", r, err)
+	return Of[*adapter.VerificationToken](c, CreateVerificationToken(t))
 }
 
 // Token creates a verification token that expires in an hour.
@@ -116,13 +102,11 @@ func (c *Context) Token() adapter.VerificationToken {
 }
 
 func (c *Context) UseToken(key adapter.VerificationTokenKey) *adapter.VerificationToken {
-	r, err := c.Adapter.UseVerificationToken(c.Ctx, key)
-	return Must(c, "UseVerificationToken", r, err)
+	return Of[*adapter.VerificationToken](c, UseVerificationToken(key))
 }
 
 func (c *Context) CreateAuthenticator(a adapter.Authenticator) *adapter.Authenticator {
-	r, err := c.Adapter.CreateAuthenticator(c.Ctx, a)
-	return MustRecord(c, "CreateAuthenticator", r, err)
+	return stored[adapter.Authenticator](c, CreateAuthenticator(a))
 }
 
 // Authenticator creates an authenticator of the user with every field set.
@@ -133,18 +117,15 @@ func (c *Context) Authenticator(userID string) adapter.Authenticator {
 }
 
 func (c *Context) GetAuthenticator(credentialID string) *adapter.Authenticator {
-	r, err := c.Adapter.GetAuthenticator(c.Ctx, credentialID)
-	return Must(c, "GetAuthenticator", r, err)
+	return Of[*adapter.Authenticator](c, GetAuthenticator(credentialID))
 }
 
 func (c *Context) ListAuthenticators(userID string) []adapter.Authenticator {
-	r, err := c.Adapter.ListAuthenticatorsByUserID(c.Ctx, userID)
-	return Must(c, "ListAuthenticatorsByUserID", r, err)
+	return Of[[]adapter.Authenticator](c, ListAuthenticatorsByUserID(userID))
 }
 
 func (c *Context) UpdateCounter(credentialID string, counter int64) *adapter.Authenticator {
-	r, err := c.Adapter.UpdateAuthenticatorCounter(c.Ctx, credentialID, counter)
-	return MustRecord(c, "UpdateAuthenticatorCounter", r, err)
+	return stored[adapter.Authenticator](c, UpdateAuthenticatorCounter(credentialID, counter))
 }
 
 func SomeUsers(c *Context, n int) []*adapter.User {

@@ -3,25 +3,11 @@ package kit
 import (
 	"fmt"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
-
-// Keyed is a method that finds a record by its key. All these keys come from
-// the network in the end. INPUT calls each with malformed keys, ERR and LIFE
-// with a store that fails.
-type Keyed struct {
-	Method string
-	// Lookup is false for updates and deletes.
-	Lookup bool
-	// Parts are the parts of the key, by their names in (*UninvolvedUser).values.
-	Parts []string
-	// Unknown is what the method must return for an unknown key.
-	Unknown answer
-	of      func(c *Context, key []string) Call
-}
 
 // answer is the result of a method for an unknown key.
 type answer int
@@ -33,54 +19,19 @@ const (
 )
 
 // Call makes the call with the key. A result without a record is nil.
-func (k Keyed) Call(c *Context, a adapter.Adapter, key []string) (any, error) {
-	got, err := k.of(c, key).Do(c.Ctx, a)
+func (m Method) Call(c *Context, a adapter.Adapter, key []string) (any, error) {
+	args := make([]any, len(key))
+	for i, part := range key {
+		args[i] = part
+	}
+	if m.args != nil {
+		args = m.args(c, key)
+	}
+	got, err := newCall(m.Name, args...).Do(c.Ctx, a)
 	if IsNothing(got) {
 		return nil, err
 	}
 	return got, err
-}
-
-var keyedMethods = []Keyed{
-	{"GetUser", true, []string{"user id"}, absent, func(_ *Context, k []string) Call { return GetUser(k[0]) }},
-	{"GetUserByEmail", true, []string{"e-mail"}, absent, func(_ *Context, k []string) Call { return GetUserByEmail(k[0]) }},
-	{"GetUserByAccount", true, accountKeyParts, absent, func(_ *Context, k []string) Call { return GetUserByAccount(accountKey(k)) }},
-	{"GetAccount", true, accountKeyParts, absent, func(_ *Context, k []string) Call { return GetAccount(accountKey(k)) }},
-	{"GetSessionAndUser", true, []string{"session token"}, absent, func(_ *Context, k []string) Call { return GetSession(k[0]) }},
-	{"UseVerificationToken", true, []string{"identifier", "token"}, absent, func(_ *Context, k []string) Call {
-		return UseToken(adapter.VerificationTokenKey{Identifier: k[0], Token: k[1]})
-	}},
-	{"GetAuthenticator", true, []string{"credential id"}, absent, func(_ *Context, k []string) Call { return GetAuthenticator(k[0]) }},
-	{"ListAuthenticatorsByUserID", true, []string{"user id"}, absent, func(_ *Context, k []string) Call { return ListAuthenticators(k[0]) }},
-	{"ListAccountsByUserID", true, []string{"user id"}, absent, func(_ *Context, k []string) Call { return ListAccounts(k[0]) }},
-	{"ListSessionsByUserID", true, []string{"user id"}, absent, func(_ *Context, k []string) Call { return ListSessions(k[0]) }},
-	{"UpdateAccount", false, accountKeyParts, Refusal, func(c *Context, k []string) Call {
-		return UpdateAccount(AccountUpdate(c, accountKey(k), []string{"scope"}))
-	}},
-	{"DeleteSessionsByUserID", false, []string{"user id"}, absent, func(_ *Context, k []string) Call { return DeleteSessions(k[0], "") }},
-	{"DeleteAuthenticator", false, []string{"user id", "credential id"}, absent, func(_ *Context, k []string) Call {
-		return DeleteAuthenticator(k[0], k[1], false)
-	}},
-	{"TouchAuthenticator", false, []string{"credential id"}, Refusal, func(c *Context, k []string) Call {
-		return TouchAuthenticator(k[0], 7, 1234, c.Instant(0))
-	}},
-	{"DeleteVerificationTokens", false, []string{"identifier"}, absent, func(_ *Context, k []string) Call { return DeleteTokens(k[0]) }},
-	{"UpdateUser", false, []string{"user id"}, Refusal, func(c *Context, k []string) Call {
-		return UpdateUser(UserUpdate(c, k[0], []string{"name", "email"}))
-	}},
-	{"DeleteUser", false, []string{"user id"}, either, func(_ *Context, k []string) Call { return DeleteUser(k[0]) }},
-	{"UnlinkAccount", false, accountKeyParts, either, func(_ *Context, k []string) Call { return UnlinkAccount(accountKey(k)) }},
-	{"UpdateSession", false, []string{"session token"}, absent, func(c *Context, k []string) Call {
-		return UpdateSession(adapter.SessionUpdate{SessionToken: k[0], Expires: adapter.To(c.Instant(time.Hour))})
-	}},
-	{"DeleteSession", false, []string{"session token"}, absent, func(_ *Context, k []string) Call { return DeleteSession(k[0]) }},
-	{"UpdateAuthenticatorCounter", false, []string{"credential id"}, Refusal, func(_ *Context, k []string) Call { return UpdateCounter(k[0], 1234) }},
-}
-
-var accountKeyParts = []string{"provider", "account id"}
-
-func accountKey(parts []string) adapter.AccountKey {
-	return adapter.AccountKey{Provider: parts[0], ProviderAccountID: parts[1]}
 }
 
 // RecordOrNil returns a nil any for a nil pointer.
@@ -91,15 +42,34 @@ func RecordOrNil[T any](r *T, err error) (any, error) {
 	return r, err
 }
 
+// Lookup reports whether the method only reads a record or uses it up.
+func (m Method) Lookup() bool {
+	return strings.HasPrefix(m.Name, "Get") || strings.HasPrefix(m.Name, "List") || m.Name == "UseVerificationToken"
+}
+
+// keyedMethods returns the methods that take a key: lookups, then those of optional
+// interfaces, then the others.
+func keyedMethods() []Method {
+	keyed := slices.DeleteFunc(slices.Clone(methods), func(m Method) bool { return m.Parts == nil })
+	slices.SortStableFunc(keyed, func(a, b Method) int { return keyOrder(a) - keyOrder(b) })
+	return keyed
+}
+
+func keyOrder(m Method) int {
+	switch {
+	case m.Lookup():
+		return 0
+	case m.Optional():
+		return 1
+	default:
+		return 2
+	}
+}
+
 // MethodsWithKey returns the methods that the adapter has; the clause does not apply if
 // there is none.
-func MethodsWithKey(c *Context) []Keyed {
-	var have []Keyed
-	for _, k := range keyedMethods {
-		if c.Works(k.Method) {
-			have = append(have, k)
-		}
-	}
+func MethodsWithKey(c *Context) []Method {
+	have := slices.DeleteFunc(keyedMethods(), func(m Method) bool { return !c.Works(m.Name) })
 	if len(have) == 0 {
 		c.NotApplicable("the adapter has no method that takes a key")
 	}
@@ -107,14 +77,14 @@ func MethodsWithKey(c *Context) []Keyed {
 }
 
 // Lookups returns the keyed methods that only read a record or use it up.
-func Lookups(c *Context) []Keyed {
-	return slices.DeleteFunc(MethodsWithKey(c), func(k Keyed) bool { return !k.Lookup })
+func Lookups(c *Context) []Method {
+	return slices.DeleteFunc(MethodsWithKey(c), func(m Method) bool { return !m.Lookup() })
 }
 
 // Misses reports a breach unless the method treats the key as unknown.
-func Misses(c *Context, k Keyed, key []string) {
+func Misses(c *Context, k Method, key []string) {
 	got, err := k.Call(c, c.Adapter, key)
-	what := fmt.Sprintf("%s(%s)", k.Method, ShowKey(key))
+	what := fmt.Sprintf("%s(%s)", k.Name, ShowKey(key))
 	switch {
 	case k.Unknown == Refusal:
 		c.Fails(what, got, err)
@@ -179,8 +149,8 @@ func (b *UninvolvedUser) holds(name string) bool {
 }
 
 // Key returns the uninvolved user's key for the method, if it has one.
-func (b *UninvolvedUser) Key(k Keyed) ([]string, bool) {
-	if !b.holds(k.Method) {
+func (b *UninvolvedUser) Key(k Method) ([]string, bool) {
+	if !b.holds(k.Name) {
 		return nil, false
 	}
 	values := b.Values()

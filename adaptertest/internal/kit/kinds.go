@@ -38,15 +38,15 @@ var RecordKinds = []RecordKind{
 	}},
 	{AccountRecord, "LinkAccount", "GetAccount", "UpdateAccount", "UnlinkAccount", func(c *Context, owner string) FreshRecord {
 		a := c.NewAccount(owner)
-		return FreshRecord{Record{Kind: AccountRecord, Account: a.Key()}, &a, LinkAccount(a), GetAccount(a.Key()), UnlinkAccount(a.Key())}
+		return FreshRecord{Record{Kind: AccountRecord, Account: a.Key()}, &a, LinkAccount(a), GetAccountByKey(a.Key()), UnlinkAccount(a.Key())}
 	}},
 	{SessionRecord, "CreateSession", "GetSessionAndUser", "UpdateSession", "DeleteSession", func(c *Context, owner string) FreshRecord {
 		s := c.NewSession(owner)
-		return FreshRecord{Record{Kind: SessionRecord, Key: s.SessionToken}, &s, CreateSession(s), GetSession(s.SessionToken), DeleteSession(s.SessionToken)}
+		return FreshRecord{Record{Kind: SessionRecord, Key: s.SessionToken}, &s, CreateSession(s), GetSessionAndUser(s.SessionToken), DeleteSession(s.SessionToken)}
 	}},
 	{VerificationTokenRecord, "CreateVerificationToken", "UseVerificationToken", "", "", func(c *Context, _ string) FreshRecord {
 		t := c.NewToken()
-		return FreshRecord{Record{Kind: VerificationTokenRecord, Token: t.Key()}, &t, CreateToken(t), UseToken(t.Key()), UseToken(t.Key())}
+		return FreshRecord{Record{Kind: VerificationTokenRecord, Token: t.Key()}, &t, CreateVerificationToken(t), UseVerificationToken(t.Key()), UseVerificationToken(t.Key())}
 	}},
 	{AuthenticatorRecord, "CreateAuthenticator", "GetAuthenticator", "UpdateAuthenticatorCounter", "DeleteAuthenticator", func(c *Context, owner string) FreshRecord {
 		a := c.NewAuthenticator(owner)

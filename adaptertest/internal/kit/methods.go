@@ -1,7 +1,9 @@
 package kit
 
 import (
+	"context"
 	"slices"
+	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -18,54 +20,99 @@ type Method struct {
 	Creator string
 	// Write says that a snapshot shows the change that the method makes.
 	Write bool
-	// Capability is the optional interface that it belongs to.
-	Capability string
+	// Parts are the parts of the key by which it finds a record, by their names in
+	// (*UninvolvedUser).Values, and none if it finds none. All these keys come from the
+	// network in the end. INPUT calls each with malformed keys, ERR and LIFE with a store
+	// that fails.
+	Parts []string
+	// Unknown is what it must return for an unknown key.
+	Unknown answer
+	// args are the arguments of a call with a key: the parts, unless it says otherwise.
+	args func(c *Context, key []string) []any
+}
+
+// signature is what the interfaces say of a method.
+type signature struct {
+	name       string
+	capability string // the optional interface that it belongs to
+	call       func(ctx context.Context, a adapter.Adapter, args []any) (any, error)
 }
 
 // methods are the 19 methods of an adapter, and those of the optional interfaces.
 var methods = []Method{
 	{Name: "CreateUser", Rules: "USER-01 to USER-06, USER-11, USER-12", Kind: UserRecord, Write: true},
-	{Name: "GetUser", Rules: "USER-02, USER-07, USER-08", Kind: UserRecord},
-	{Name: "GetUserByEmail", Rules: "USER-09, USER-10, USER-16", Kind: UserRecord},
-	{Name: "GetUserByAccount", Rules: "ACCT-01, ACCT-04, ACCT-05", Kind: AccountRecord, Creator: "LinkAccount"},
-	{Name: "UpdateUser", Rules: "USER-17 to USER-22", Kind: UserRecord, Write: true},
-	{Name: "DeleteUser", Rules: "CASC-01 to CASC-10", Kind: UserRecord, Write: true},
+	{Name: "GetUser", Rules: "USER-02, USER-07, USER-08", Kind: UserRecord, Parts: userID},
+	{Name: "GetUserByEmail", Rules: "USER-09, USER-10, USER-16", Kind: UserRecord, Parts: []string{"e-mail"}},
+	{Name: "GetUserByAccount", Rules: "ACCT-01, ACCT-04, ACCT-05", Kind: AccountRecord, Creator: "LinkAccount",
+		Parts: accountParts, args: accountArgs},
+	{Name: "UpdateUser", Rules: "USER-17 to USER-22", Kind: UserRecord, Write: true, Parts: userID, Unknown: Refusal,
+		args: func(c *Context, k []string) []any { return []any{UserUpdate(c, k[0], []string{"name", "email"})} }},
+	{Name: "DeleteUser", Rules: "CASC-01 to CASC-10", Kind: UserRecord, Write: true, Parts: userID, Unknown: either},
 	{Name: "LinkAccount", Rules: "ACCT-06, ACCT-14, ACCT-16, ACCT-22, ACCT-23", Kind: AccountRecord, Write: true},
-	{Name: "UnlinkAccount", Rules: "ACCT-07, ACCT-10 to ACCT-13", Kind: AccountRecord, Creator: "LinkAccount", Write: true},
-	{Name: "GetAccount", Rules: "ACCT-02, ACCT-03", Kind: AccountRecord, Creator: "LinkAccount"},
+	{Name: "UnlinkAccount", Rules: "ACCT-07, ACCT-10 to ACCT-13", Kind: AccountRecord, Creator: "LinkAccount", Write: true,
+		Parts: accountParts, Unknown: either, args: accountArgs},
+	{Name: "GetAccount", Rules: "ACCT-02, ACCT-03", Kind: AccountRecord, Creator: "LinkAccount",
+		Parts: accountParts, args: func(_ *Context, k []string) []any { return []any{k[1], k[0]} }},
 	{Name: "CreateSession", Rules: "SESS-01, SESS-05, SESS-07", Kind: SessionRecord, Write: true},
-	{Name: "GetSessionAndUser", Rules: "SESS-02, SESS-19, SESS-21, SESS-22", Kind: SessionRecord, Creator: "CreateSession"},
-	{Name: "UpdateSession", Rules: "SESS-08 to SESS-14", Kind: SessionRecord, Creator: "CreateSession", Write: true},
-	{Name: "DeleteSession", Rules: "SESS-15 to SESS-18", Kind: SessionRecord, Creator: "CreateSession", Write: true},
+	{Name: "GetSessionAndUser", Rules: "SESS-02, SESS-19, SESS-21, SESS-22", Kind: SessionRecord, Creator: "CreateSession",
+		Parts: sessionToken},
+	{Name: "UpdateSession", Rules: "SESS-08 to SESS-14", Kind: SessionRecord, Creator: "CreateSession", Write: true,
+		Parts: sessionToken, args: func(c *Context, k []string) []any {
+			return []any{adapter.SessionUpdate{SessionToken: k[0], Expires: adapter.To(c.Instant(time.Hour))}}
+		}},
+	{Name: "DeleteSession", Rules: "SESS-15 to SESS-18", Kind: SessionRecord, Creator: "CreateSession", Write: true, Parts: sessionToken},
 	{Name: "CreateVerificationToken", Rules: "VTOK-01, VTOK-07 to VTOK-10, VTOK-15", Kind: VerificationTokenRecord},
-	{Name: "UseVerificationToken", Rules: "VTOK-02 to VTOK-06", Kind: VerificationTokenRecord, Creator: "CreateVerificationToken"},
+	{Name: "UseVerificationToken", Rules: "VTOK-02 to VTOK-06", Kind: VerificationTokenRecord, Creator: "CreateVerificationToken",
+		Parts: []string{"identifier", "token"}, args: func(_ *Context, k []string) []any {
+			return []any{adapter.VerificationTokenKey{Identifier: k[0], Token: k[1]}}
+		}},
 	{Name: "CreateAuthenticator", Rules: "AUTHN-01, AUTHN-03, AUTHN-20", Kind: AuthenticatorRecord, Write: true},
-	{Name: "GetAuthenticator", Rules: "AUTHN-02, AUTHN-15", Kind: AuthenticatorRecord, Creator: "CreateAuthenticator"},
-	{Name: "ListAuthenticatorsByUserID", Rules: "AUTHN-04, AUTHN-06, AUTHN-07, AUTHN-21", Kind: AuthenticatorRecord},
-	{Name: "UpdateAuthenticatorCounter", Rules: "AUTHN-08 to AUTHN-14", Kind: AuthenticatorRecord, Creator: "CreateAuthenticator", Write: true},
+	{Name: "GetAuthenticator", Rules: "AUTHN-02, AUTHN-15", Kind: AuthenticatorRecord, Creator: "CreateAuthenticator",
+		Parts: credentialID},
+	{Name: "ListAuthenticatorsByUserID", Rules: "AUTHN-04, AUTHN-06, AUTHN-07, AUTHN-21", Kind: AuthenticatorRecord, Parts: userID},
+	{Name: "UpdateAuthenticatorCounter", Rules: "AUTHN-08 to AUTHN-14", Kind: AuthenticatorRecord, Creator: "CreateAuthenticator",
+		Write: true, Parts: credentialID, Unknown: Refusal,
+		args: func(_ *Context, k []string) []any { return []any{k[0], int64(1234)} }},
 
-	{Name: "CreateUserWithAccount", Rules: "SIGNUP-01 to SIGNUP-06", Kind: UserRecord, Write: true, Capability: "SignUps"},
-	{Name: "ListAccountsByUserID", Rules: "ALIST-01 to ALIST-03", Kind: AccountRecord, Creator: "LinkAccount", Capability: "AccountLists"},
-	{Name: "UpdateAccount", Rules: "ALIST-04 to ALIST-07", Kind: AccountRecord, Creator: "LinkAccount", Write: true, Capability: "AccountLists"},
-	{Name: "ListSessionsByUserID", Rules: "SLIST-01 to SLIST-03", Kind: SessionRecord, Creator: "CreateSession", Capability: "SessionLists"},
-	{Name: "DeleteSessionsByUserID", Rules: "SLIST-04 to SLIST-07", Kind: SessionRecord, Creator: "CreateSession", Write: true, Capability: "SessionLists"},
-	{Name: "DeleteAuthenticator", Rules: "AEDIT-01 to AEDIT-05", Kind: AuthenticatorRecord, Creator: "CreateAuthenticator", Write: true, Capability: "AuthenticatorEdits"},
-	{Name: "RenameAuthenticator", Rules: "AEDIT-06", Kind: AuthenticatorRecord, Creator: "CreateAuthenticator", Capability: "AuthenticatorEdits"},
-	{Name: "TouchAuthenticator", Rules: "AEDIT-07 to AEDIT-10", Kind: AuthenticatorRecord, Creator: "CreateAuthenticator", Write: true, Capability: "AuthenticatorEdits"},
-	{Name: "DeleteVerificationTokens", Rules: "TEDIT-01 to TEDIT-03", Kind: VerificationTokenRecord, Creator: "CreateVerificationToken", Capability: "TokenEdits"},
+	{Name: "CreateUserWithAccount", Rules: "SIGNUP-01 to SIGNUP-06", Kind: UserRecord, Write: true},
+	{Name: "ListAccountsByUserID", Rules: "ALIST-01 to ALIST-03", Kind: AccountRecord, Creator: "LinkAccount", Parts: userID},
+	{Name: "UpdateAccount", Rules: "ALIST-04 to ALIST-07", Kind: AccountRecord, Creator: "LinkAccount", Write: true,
+		Parts: accountParts, Unknown: Refusal, args: func(c *Context, k []string) []any {
+			return []any{AccountUpdate(c, accountKey(k), []string{"scope"})}
+		}},
+	{Name: "ListSessionsByUserID", Rules: "SLIST-01 to SLIST-03", Kind: SessionRecord, Creator: "CreateSession", Parts: userID},
+	{Name: "DeleteSessionsByUserID", Rules: "SLIST-04 to SLIST-07", Kind: SessionRecord, Creator: "CreateSession", Write: true,
+		Parts: userID, args: func(_ *Context, k []string) []any { return []any{k[0], ""} }},
+	{Name: "DeleteAuthenticator", Rules: "AEDIT-01 to AEDIT-05", Kind: AuthenticatorRecord, Creator: "CreateAuthenticator", Write: true,
+		Parts: []string{"user id", "credential id"}, args: func(_ *Context, k []string) []any { return []any{k[0], k[1], false} }},
+	{Name: "RenameAuthenticator", Rules: "AEDIT-06", Kind: AuthenticatorRecord, Creator: "CreateAuthenticator"},
+	{Name: "TouchAuthenticator", Rules: "AEDIT-07 to AEDIT-10", Kind: AuthenticatorRecord, Creator: "CreateAuthenticator", Write: true,
+		Parts: credentialID, Unknown: Refusal,
+		args: func(c *Context, k []string) []any { return []any{k[0], int64(7), int64(1234), c.Instant(0)} }},
+	{Name: "DeleteVerificationTokens", Rules: "TEDIT-01 to TEDIT-03", Kind: VerificationTokenRecord, Creator: "CreateVerificationToken",
+		Parts: []string{"identifier"}},
 }
 
-// capabilities tell whether an adapter has an optional interface.
-var capabilities = []struct {
-	name string
-	has  func(adapter.Adapter) bool
-}{
-	{"SignUps", hasCapability[adapter.SignUps]},
-	{"AccountLists", hasCapability[adapter.AccountLists]},
-	{"SessionLists", hasCapability[adapter.SessionLists]},
-	{"AuthenticatorEdits", hasCapability[adapter.AuthenticatorEdits]},
-	{"TokenEdits", hasCapability[adapter.TokenEdits]},
+var (
+	userID       = []string{"user id"}
+	accountParts = []string{"provider", "account id"}
+	sessionToken = []string{"session token"}
+	credentialID = []string{"credential id"}
+)
+
+func accountKey(k []string) adapter.AccountKey {
+	return adapter.AccountKey{Provider: k[0], ProviderAccountID: k[1]}
 }
+
+func accountArgs(_ *Context, k []string) []any { return []any{accountKey(k)} }
+
+// signatureOf returns the signature of the method.
+func signatureOf(method string) signature {
+	return signatures[slices.IndexFunc(signatures, func(s signature) bool { return s.name == method })]
+}
+
+// Optional reports whether the method belongs to an optional interface.
+func (m Method) Optional() bool { return signatureOf(m.Name).capability != "" }
 
 func hasCapability[T any](a adapter.Adapter) bool {
 	_, ok := adapter.Capability[T](a)
@@ -98,22 +145,22 @@ func MethodsThat(keep func(Method) bool) []string {
 func MissingMethods(a adapter.Adapter) (required, optional []string) {
 	declared := adapter.Missing(a)
 	lacks := map[string]bool{}
-	for _, c := range capabilities {
-		lacks[c.name] = !c.has(a)
+	for name, has := range capabilities {
+		lacks[name] = !has(a)
 	}
-	for _, m := range methods {
-		if m.Capability != "" && slices.Contains(declared, m.Name) {
-			lacks[m.Capability] = true
+	for _, s := range signatures {
+		if s.capability != "" && slices.Contains(declared, s.name) {
+			lacks[s.capability] = true
 		}
 	}
-	for _, m := range methods {
-		if m.Capability != "" && lacks[m.Capability] {
-			optional = append(optional, m.Name)
+	for _, s := range signatures {
+		if lacks[s.capability] {
+			optional = append(optional, s.name)
 		}
 	}
 	required = slices.DeleteFunc(slices.Clone(declared), func(name string) bool {
 		m, known := MethodNamed(name)
-		return known && m.Capability != ""
+		return known && m.Optional()
 	})
 	return required, optional
 }

@@ -27,8 +27,14 @@ type Observer struct {
 	known *remembered // shared by all observers of the clause
 }
 
+//go:generate go run ../../../auth/adapter/internal/methods -form observer -without Sweeper,AuthenticatorBackups,EmailRequirer observer_methods.go
+
 // observe makes one call.
-func observe[T any](o *Observer, method string, args []any, call func() (T, error)) (result T, err error) {
+func observe[T any](ctx context.Context, o *Observer, method string, args ...any) (result T, err error) {
+	if standIn := o.standIn(ctx, method, args); standIn != nil && o.c.Lacks(method) {
+		got, err := standIn()
+		return got.(T), err
+	}
 	o.c.Requires(method)
 	defer func() {
 		if v := recover(); v != nil {
@@ -40,7 +46,8 @@ func observe[T any](o *Observer, method string, args []any, call func() (T, erro
 		o.c.Settle()
 	}
 	finish := o.c.Trace.begin(method, args)
-	result, err = call()
+	got, err := signatureOf(method).call(ctx, o.Next, args)
+	result = got.(T)
 	finish()
 	if !strings.HasPrefix(method, "Get") && !strings.HasPrefix(method, "List") {
 		Wrote(o.c)
@@ -254,171 +261,4 @@ func (t *trace) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return fmt.Sprintf("the last %d of %d calls:\n  %s", len(t.calls), t.total, OneEachLine(t.calls))
-}
-
-func (o *Observer) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
-	return observe(o, "CreateUser", []any{user}, func() (*adapter.User, error) { return o.Next.CreateUser(ctx, user) })
-}
-
-func (o *Observer) GetUser(ctx context.Context, id string) (*adapter.User, error) {
-	if o.c.Lacks("GetUser") {
-		return o.userByID(ctx, id)
-	}
-	return observe(o, "GetUser", []any{id}, func() (*adapter.User, error) { return o.Next.GetUser(ctx, id) })
-}
-
-func (o *Observer) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
-	if o.c.Lacks("GetUserByEmail") {
-		return o.userByEmail(ctx, email)
-	}
-	return observe(o, "GetUserByEmail", []any{email}, func() (*adapter.User, error) { return o.Next.GetUserByEmail(ctx, email) })
-}
-
-func (o *Observer) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
-	if o.c.Lacks("GetUserByAccount") {
-		return o.userByAccount(ctx, key)
-	}
-	return observe(o, "GetUserByAccount", []any{key}, func() (*adapter.User, error) { return o.Next.GetUserByAccount(ctx, key) })
-}
-
-func (o *Observer) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
-	return observe(o, "UpdateUser", []any{update}, func() (*adapter.User, error) { return o.Next.UpdateUser(ctx, update) })
-}
-
-func (o *Observer) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
-	return observe(o, "DeleteUser", []any{id}, func() (*adapter.User, error) { return o.Next.DeleteUser(ctx, id) })
-}
-
-func (o *Observer) LinkAccount(ctx context.Context, account adapter.Account) (*adapter.Account, error) {
-	return observe(o, "LinkAccount", []any{account}, func() (*adapter.Account, error) { return o.Next.LinkAccount(ctx, account) })
-}
-
-func (o *Observer) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
-	return observe(o, "UnlinkAccount", []any{key}, func() (*adapter.Account, error) { return o.Next.UnlinkAccount(ctx, key) })
-}
-
-func (o *Observer) GetAccount(ctx context.Context, providerAccountID, provider string) (*adapter.Account, error) {
-	if o.c.Lacks("GetAccount") {
-		return o.accountByKey(ctx, adapter.AccountKey{Provider: provider, ProviderAccountID: providerAccountID})
-	}
-	return observe(o, "GetAccount", []any{providerAccountID, provider}, func() (*adapter.Account, error) {
-		return o.Next.GetAccount(ctx, providerAccountID, provider)
-	})
-}
-
-func (o *Observer) CreateSession(ctx context.Context, session adapter.Session) (*adapter.Session, error) {
-	return observe(o, "CreateSession", []any{session}, func() (*adapter.Session, error) { return o.Next.CreateSession(ctx, session) })
-}
-
-func (o *Observer) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
-	if o.c.Lacks("GetSessionAndUser") {
-		return o.sessionByToken(ctx, sessionToken)
-	}
-	return observe(o, "GetSessionAndUser", []any{sessionToken}, func() (*adapter.SessionAndUser, error) {
-		return o.Next.GetSessionAndUser(ctx, sessionToken)
-	})
-}
-
-func (o *Observer) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
-	return observe(o, "UpdateSession", []any{update}, func() (*adapter.Session, error) { return o.Next.UpdateSession(ctx, update) })
-}
-
-func (o *Observer) DeleteSession(ctx context.Context, sessionToken string) (*adapter.Session, error) {
-	return observe(o, "DeleteSession", []any{sessionToken}, func() (*adapter.Session, error) { return o.Next.DeleteSession(ctx, sessionToken) })
-}
-
-func (o *Observer) CreateVerificationToken(ctx context.Context, token adapter.VerificationToken) (*adapter.VerificationToken, error) {
-	return observe(o, "CreateVerificationToken", []any{token}, func() (*adapter.VerificationToken, error) {
-		return o.Next.CreateVerificationToken(ctx, token)
-	})
-}
-
-func (o *Observer) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-	return observe(o, "UseVerificationToken", []any{key}, func() (*adapter.VerificationToken, error) {
-		return o.Next.UseVerificationToken(ctx, key)
-	})
-}
-
-func (o *Observer) CreateAuthenticator(ctx context.Context, authenticator adapter.Authenticator) (*adapter.Authenticator, error) {
-	return observe(o, "CreateAuthenticator", []any{authenticator}, func() (*adapter.Authenticator, error) {
-		return o.Next.CreateAuthenticator(ctx, authenticator)
-	})
-}
-
-func (o *Observer) GetAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
-	if o.c.Lacks("GetAuthenticator") {
-		return o.authenticatorByID(ctx, credentialID)
-	}
-	return observe(o, "GetAuthenticator", []any{credentialID}, func() (*adapter.Authenticator, error) {
-		return o.Next.GetAuthenticator(ctx, credentialID)
-	})
-}
-
-func (o *Observer) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
-	if o.c.Lacks("ListAuthenticatorsByUserID") {
-		return o.authenticatorsOf(ctx, userID)
-	}
-	return observe(o, "ListAuthenticatorsByUserID", []any{userID}, func() ([]adapter.Authenticator, error) {
-		return o.Next.ListAuthenticatorsByUserID(ctx, userID)
-	})
-}
-
-func (o *Observer) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
-	return observe(o, "UpdateAuthenticatorCounter", []any{credentialID, counter}, func() (*adapter.Authenticator, error) {
-		return o.Next.UpdateAuthenticatorCounter(ctx, credentialID, counter)
-	})
-}
-
-func (o *Observer) CreateUserWithAccount(ctx context.Context, user adapter.User, account adapter.Account, authenticator *adapter.Authenticator) (*adapter.User, error) {
-	return observe(o, "CreateUserWithAccount", []any{user, account, authenticator}, func() (*adapter.User, error) {
-		return Optional[adapter.SignUps](o.Next).CreateUserWithAccount(ctx, user, account, authenticator)
-	})
-}
-
-func (o *Observer) ListAccountsByUserID(ctx context.Context, userID string) ([]adapter.Account, error) {
-	return observe(o, "ListAccountsByUserID", []any{userID}, func() ([]adapter.Account, error) {
-		return Optional[adapter.AccountLists](o.Next).ListAccountsByUserID(ctx, userID)
-	})
-}
-
-func (o *Observer) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
-	return observe(o, "UpdateAccount", []any{update}, func() (*adapter.Account, error) {
-		return Optional[adapter.AccountLists](o.Next).UpdateAccount(ctx, update)
-	})
-}
-
-func (o *Observer) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
-	return observe(o, "ListSessionsByUserID", []any{userID}, func() ([]adapter.Session, error) {
-		return Optional[adapter.SessionLists](o.Next).ListSessionsByUserID(ctx, userID)
-	})
-}
-
-func (o *Observer) DeleteSessionsByUserID(ctx context.Context, userID, except string) (int64, error) {
-	return observe(o, "DeleteSessionsByUserID", []any{userID, except}, func() (int64, error) {
-		return Optional[adapter.SessionLists](o.Next).DeleteSessionsByUserID(ctx, userID, except)
-	})
-}
-
-func (o *Observer) DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
-	return observe(o, "DeleteAuthenticator", []any{userID, credentialID, keepOne}, func() (*adapter.Authenticator, error) {
-		return Optional[adapter.AuthenticatorEdits](o.Next).DeleteAuthenticator(ctx, userID, credentialID, keepOne)
-	})
-}
-
-func (o *Observer) RenameAuthenticator(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error) {
-	return observe(o, "RenameAuthenticator", []any{userID, credentialID, name}, func() (*adapter.Authenticator, error) {
-		return Optional[adapter.AuthenticatorEdits](o.Next).RenameAuthenticator(ctx, userID, credentialID, name)
-	})
-}
-
-func (o *Observer) TouchAuthenticator(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
-	return observe(o, "TouchAuthenticator", []any{credentialID, from, to, used}, func() (*adapter.Authenticator, error) {
-		return Optional[adapter.AuthenticatorEdits](o.Next).TouchAuthenticator(ctx, credentialID, from, to, used)
-	})
-}
-
-func (o *Observer) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
-	return observe(o, "DeleteVerificationTokens", []any{identifier}, func() (int64, error) {
-		return Optional[adapter.TokenEdits](o.Next).DeleteVerificationTokens(ctx, identifier)
-	})
 }

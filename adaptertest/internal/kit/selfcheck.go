@@ -103,8 +103,8 @@ func endsInTime(c *Context) bool {
 
 // LooksUp makes a lookup that finds nothing.
 func LooksUp(c *Context, a adapter.Adapter) error {
-	for _, k := range keyedMethods {
-		if !k.Lookup || !c.Works(k.Method) || k.Method == "UseVerificationToken" {
+	for _, k := range keyedMethods() {
+		if !k.Lookup() || !c.Works(k.Name) || k.Name == "UseVerificationToken" {
 			continue
 		}
 		key := make([]string, len(k.Parts))

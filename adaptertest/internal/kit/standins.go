@@ -88,6 +88,27 @@ func (r *remembered) learn(args []any, result any) {
 	}
 }
 
+// standIn returns the lookup that replaces one which the adapter lacks, or nil.
+func (o *Observer) standIn(ctx context.Context, method string, x []any) func() (any, error) {
+	switch method {
+	case "GetUser":
+		return func() (any, error) { return o.userByID(ctx, x[0].(string)) }
+	case "GetUserByEmail":
+		return func() (any, error) { return o.userByEmail(ctx, x[0].(string)) }
+	case "GetUserByAccount":
+		return func() (any, error) { return o.userByAccount(ctx, x[0].(adapter.AccountKey)) }
+	case "GetAccount":
+		return func() (any, error) { return o.accountByKey(ctx, accountKey([]string{x[1].(string), x[0].(string)})) }
+	case "GetSessionAndUser":
+		return func() (any, error) { return o.sessionByToken(ctx, x[0].(string)) }
+	case "GetAuthenticator":
+		return func() (any, error) { return o.authenticatorByID(ctx, x[0].(string)) }
+	case "ListAuthenticatorsByUserID":
+		return func() (any, error) { return o.authenticatorsOf(ctx, x[0].(string)) }
+	}
+	return nil
+}
+
 // userByID finds a user without GetUser, by the user's last address.
 func (o *Observer) userByID(ctx context.Context, id string) (*adapter.User, error) {
 	o.known.mu.Lock()

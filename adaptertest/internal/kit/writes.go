@@ -66,41 +66,41 @@ var writes = []Write{
 	}},
 	{"LinkAccount", "GetAccount", func(c *Context) (Call, func() string) {
 		x := c.NewAccount(c.User().ID)
-		return LinkAccount(x), holds(c, GetAccount(x.Key()), &x)
+		return LinkAccount(x), holds(c, GetAccountByKey(x.Key()), &x)
 	}},
 	{"UnlinkAccount", "GetAccount", func(c *Context) (Call, func() string) {
 		key := c.Account(c.User().ID).Key()
-		return UnlinkAccount(key), gone(c, GetAccount(key))
+		return UnlinkAccount(key), gone(c, GetAccountByKey(key))
 	}},
 	{"CreateSession", "GetSessionAndUser", func(c *Context) (Call, func() string) {
 		u := c.User()
 		x := c.NewSession(u.ID)
-		return CreateSession(x), holds(c, GetSession(x.SessionToken), &adapter.SessionAndUser{Session: x, User: *u})
+		return CreateSession(x), holds(c, GetSessionAndUser(x.SessionToken), &adapter.SessionAndUser{Session: x, User: *u})
 	}},
 	{"UpdateSession", "GetSessionAndUser", func(c *Context) (Call, func() string) {
 		u := c.User()
 		x := c.Session(u.ID)
 		x.Expires = c.Instant(3 * time.Hour)
 		update := adapter.SessionUpdate{SessionToken: x.SessionToken, Expires: adapter.To(x.Expires)}
-		return UpdateSession(update), holds(c, GetSession(x.SessionToken), &adapter.SessionAndUser{Session: x, User: *u})
+		return UpdateSession(update), holds(c, GetSessionAndUser(x.SessionToken), &adapter.SessionAndUser{Session: x, User: *u})
 	}},
 	{"DeleteSession", "GetSessionAndUser", func(c *Context) (Call, func() string) {
 		token := c.Session(c.User().ID).SessionToken
-		return DeleteSession(token), gone(c, GetSession(token))
+		return DeleteSession(token), gone(c, GetSessionAndUser(token))
 	}},
 	{"CreateVerificationToken", "UseVerificationToken", func(c *Context) (Call, func() string) {
 		x := c.NewToken()
-		return CreateToken(x), holds(c, UseToken(x.Key()), &x)
+		return CreateVerificationToken(x), holds(c, UseVerificationToken(x.Key()), &x)
 	}},
 	{"UseVerificationToken", "UseVerificationToken", func(c *Context) (Call, func() string) {
 		key := c.Token().Key()
 		found := false
-		use := UseToken(key).Yields(func(used any) any { found = !IsNilRecord(used); return used })
+		use := UseVerificationToken(key).Yields(func(used any) any { found = !IsNilRecord(used); return used })
 		return use, func() string {
 			if !found {
 				return "UseVerificationToken said that the pending token is absent"
 			}
-			return gone(c, UseToken(key))()
+			return gone(c, UseVerificationToken(key))()
 		}
 	}},
 	{"CreateAuthenticator", "GetAuthenticator", func(c *Context) (Call, func() string) {
@@ -110,7 +110,7 @@ var writes = []Write{
 	{"UpdateAuthenticatorCounter", "GetAuthenticator", func(c *Context) (Call, func() string) {
 		x := c.Authenticator(c.User().ID)
 		x.Counter += 1000
-		return UpdateCounter(x.CredentialID, x.Counter), holds(c, GetAuthenticator(x.CredentialID), &x)
+		return UpdateAuthenticatorCounter(x.CredentialID, x.Counter), holds(c, GetAuthenticator(x.CredentialID), &x)
 	}},
 }
 

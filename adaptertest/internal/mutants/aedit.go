@@ -78,7 +78,7 @@ func aeditMutants() []Mutant {
 			both: func(b base, w *with) {
 				var former formerKeys[string]
 				w.createAuthenticator = then(b.CreateAuthenticator, func(a adapter.Authenticator, _ *adapter.Authenticator) { former.note(a.UserID, a.CredentialID) })
-				w.listAuthenticators = func(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
+				w.listAuthenticatorsByUserID = func(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
 					list, err := b.ListAuthenticatorsByUserID(ctx, userID)
 					if err != nil {
 						return nil, err
@@ -611,7 +611,7 @@ func countsCredentials(b base, shared *sync.Map, w *with) (count func(user strin
 // miscountsSignUps decides by a counter whether a user loses the last credential. By off it is
 // wrong for the users who signed up.
 func miscountsSignUps(b base, shared *sync.Map, off func(passkey bool) int, w *with) {
-	w.signUp = func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
+	w.createUserWithAccount = func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
 		created, err := b.CreateUserWithAccount(ctx, u, a, w)
 		if created != nil {
 			shared.Store(created.ID, off(w != nil))

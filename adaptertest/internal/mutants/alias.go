@@ -161,7 +161,7 @@ func aliasMutants() []Mutant {
 		{Name: "concurrent lists share one slice", Fails: []string{"ALIAS-06"}, Races: true,
 			Fault: "Concurrent calls of ListAuthenticatorsByUserID for one user make one read, and all of them get the same slice.",
 			mem: func(m *mem, w *with) {
-				w.listAuthenticators = inOneFlight(altered(m.ListAuthenticatorsByUserID, func(id *string) { aWhile() }), nil)
+				w.listAuthenticatorsByUserID = inOneFlight(altered(m.ListAuthenticatorsByUserID, func(id *string) { aWhile() }), nil)
 			}},
 	}
 }

@@ -60,10 +60,10 @@ func alistMutants() []Mutant {
 			})},
 		{Name: "rows of a mebibyte", Fails: []string{"ALIST-01"},
 			Fault: "The rows of accounts are read until they are a mebibyte.",
-			lite:  func(l *lite, w *with) { w.listAccounts = pageOfBytes(l.ListAccountsByUserID) }},
+			lite:  func(l *lite, w *with) { w.listAccountsByUserID = pageOfBytes(l.ListAccountsByUserID) }},
 		{Name: "pages of accounts by OFFSET", Fails: []string{"ALIST-01"}, Races: true,
 			Fault: "ListAccountsByUserID reads pages of 25 with OFFSET.",
-			lite:  func(l *lite, w *with) { w.listAccounts = byPosition(l.ListAccountsByUserID, account) }},
+			lite:  func(l *lite, w *with) { w.listAccountsByUserID = byPosition(l.ListAccountsByUserID, account) }},
 		{Name: "accounts joined with sessions", Fails: []string{"ALIST-01"},
 			Fault: "ListAccountsByUserID joins the user's sessions, and returns each account once for each session.",
 			lite: on(listAccounts, func(ctx context.Context, l *lite, id string) ([]adapter.Account, error) {
@@ -128,7 +128,7 @@ func alistMutants() []Mutant {
 			both: func(b base, w *with) {
 				var former formerKeys[adapter.AccountKey]
 				w.linkAccount = then(b.LinkAccount, func(a adapter.Account, _ *adapter.Account) { former.note(a.UserID, a.Key()) })
-				w.listAccounts = func(ctx context.Context, userID string) ([]adapter.Account, error) {
+				w.listAccountsByUserID = func(ctx context.Context, userID string) ([]adapter.Account, error) {
 					list, err := b.ListAccountsByUserID(ctx, userID)
 					if err != nil {
 						return nil, err
@@ -379,7 +379,7 @@ func alistMutants() []Mutant {
 
 // listing alters the list of accounts.
 func listing(b base, alter func(ctx context.Context, userID string, list []adapter.Account, err error) ([]adapter.Account, error), w *with) {
-	w.listAccounts = func(ctx context.Context, userID string) ([]adapter.Account, error) {
+	w.listAccountsByUserID = func(ctx context.Context, userID string) ([]adapter.Account, error) {
 		list, err := b.ListAccountsByUserID(ctx, userID)
 		return alter(ctx, userID, list, err)
 	}

@@ -81,12 +81,12 @@ func authnMutants() []Mutant {
 			})},
 		{Name: "pages of passkeys by OFFSET", Fails: []string{"AUTHN-04"}, Races: true,
 			Fault: "ListAuthenticatorsByUserID reads pages of 25 with OFFSET.", lite: func(l *lite, w *with) {
-				w.listAuthenticators = byPosition(l.ListAuthenticatorsByUserID, credential)
+				w.listAuthenticatorsByUserID = byPosition(l.ListAuthenticatorsByUserID, credential)
 			}},
 		{Name: "list of passkeys meets a deleted one", Fails: []string{"AUTHN-04"}, Races: true,
 			Fault: "ListAuthenticatorsByUserID reads the credential IDs, then each authenticator, and fails if one was deleted in between.",
 			mem: func(m *mem, w *with) {
-				w.listAuthenticators = oneByOne(m.ListAuthenticatorsByUserID, m.GetAuthenticator, credential)
+				w.listAuthenticatorsByUserID = oneByOne(m.ListAuthenticatorsByUserID, m.GetAuthenticator, credential)
 			}},
 		{Name: "authenticators joined with accounts", Fails: []string{"AUTHN-04"},
 			Fault: "ListAuthenticatorsByUserID joins the user's accounts, and returns each authenticator once for each account.",
@@ -206,7 +206,7 @@ func authnMutants() []Mutant {
 		{Name: "32-bit numbers", Listed: "M30", Fails: []string{"AUTHN-11", "ACCT-15"},
 			Fault: "counter and expires_at are bound as 32-bit integers", lite: func(l *lite, w *with) {
 				w.createAuthenticator = altered(l.CreateAuthenticator, func(a *adapter.Authenticator) { a.Counter = int64(int32(a.Counter)) })
-				w.updateCounter = func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
+				w.updateAuthenticatorCounter = func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
 					return l.UpdateAuthenticatorCounter(ctx, id, int64(int32(counter)))
 				}
 				w.linkAccount = altered(l.LinkAccount, func(a *adapter.Account) {

@@ -35,7 +35,7 @@ func capMutants() []Mutant {
 		{Name: "lone method", Fails: []string{"CAP-02"}, AuthJS: true,
 			Fault: "the adapter has CreateVerificationToken, and lacks UseVerificationToken", mem: func(_ *mem, w *with) {
 				w.missing = []string{"UseVerificationToken"}
-				w.useToken = func(context.Context, adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+				w.useVerificationToken = func(context.Context, adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 					return nil, adapter.ErrUnsupported
 				}
 			}},

@@ -196,7 +196,7 @@ func cascMutants() []Mutant {
 					waiting[id] = left
 					return m.DeleteUser(ctx, id)
 				}
-				w.listAuthenticators = func(ctx context.Context, id string) ([]adapter.Authenticator, error) {
+				w.listAuthenticatorsByUserID = func(ctx context.Context, id string) ([]adapter.Authenticator, error) {
 					list, err := m.ListAuthenticatorsByUserID(ctx, id)
 					waiting := kept(m.records, "waiting", func() map[string][]adapter.Authenticator { return map[string][]adapter.Authenticator{} })
 					if u, _ := m.GetUser(ctx, id); u != nil {
@@ -345,8 +345,8 @@ func withoutCascade(l *lite, w *with) {
 // with the session that was written last.
 func deletionByIndex(m *mem, w *with) {
 	forgetfulIndex(m, w)
-	list := w.listSessions
-	w.listSessions, w.deleteSessions = nil, nil
+	list := w.listSessionsByUserID
+	w.listSessionsByUserID, w.deleteSessionsByUserID = nil, nil
 	w.deleteUser = func(ctx context.Context, id string) (*adapter.User, error) {
 		known, err := list(ctx, id)
 		if err != nil {

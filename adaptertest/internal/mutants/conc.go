@@ -782,12 +782,12 @@ func concMutants() []Mutant {
 			Fault: "The tokens of an identifier are in a set. DeleteVerificationTokens reads the set, deletes its tokens and then drops the set: a token that is created in between can be used, but not deleted.",
 			mem: func(m *mem, w *with) {
 				gone := kept(m.records, "gone", func() map[adapter.VerificationTokenKey]bool { return map[adapter.VerificationTokenKey]bool{} })
-				w.createToken = altered(m.CreateVerificationToken, func(t *adapter.VerificationToken) {
+				w.createVerificationToken = altered(m.CreateVerificationToken, func(t *adapter.VerificationToken) {
 					m.mu.Lock()
 					delete(gone, t.Key())
 					m.mu.Unlock()
 				})
-				w.deleteTokens = func(ctx context.Context, identifier string) (n int64, err error) {
+				w.deleteVerificationTokens = func(ctx context.Context, identifier string) (n int64, err error) {
 					if err := m.begin(ctx); err != nil {
 						return 0, err
 					}
@@ -817,7 +817,7 @@ func concMutants() []Mutant {
 
 // insertedTwice stores a pair a second time if another call has created it since this call looked.
 func insertedTwice(b base, w *with) {
-	w.createToken = func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+	w.createVerificationToken = func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
 		if there, err := b.peek(ctx, t.Key()); there != nil || err != nil {
 			return nil, errors.Join(err, conflict("the verification token"))
 		}
@@ -830,7 +830,7 @@ func insertedTwice(b base, w *with) {
 		}
 		return created, err
 	}
-	w.useToken = func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	w.useVerificationToken = func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 		t, err := b.UseVerificationToken(ctx, key)
 		if t == nil && err == nil {
 			if row, ok := b.common().LoadAndDelete(key); ok {

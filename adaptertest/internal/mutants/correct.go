@@ -103,11 +103,11 @@ func AllCorrect() []Correct {
 					}
 				}, w)
 				w.getUserByEmail = rekeyed(m.GetUserByEmail, lowerASCII)
-				w.signUp = func(ctx context.Context, u adapter.User, a adapter.Account, passkey *adapter.Authenticator) (*adapter.User, error) {
+				w.createUserWithAccount = func(ctx context.Context, u adapter.User, a adapter.Account, passkey *adapter.Authenticator) (*adapter.User, error) {
 					u.Email = lowerASCII(u.Email)
 					return m.CreateUserWithAccount(ctx, u, a, passkey)
 				}
-				w.useToken = altered(m.UseVerificationToken, func(k *adapter.VerificationTokenKey) { k.Identifier = lowerASCII(k.Identifier) })
+				w.useVerificationToken = altered(m.UseVerificationToken, func(k *adapter.VerificationTokenKey) { k.Identifier = lowerASCII(k.Identifier) })
 
 			},
 			harness: func(h *adaptertest.Harness) { h.Declarations.EmailFoldsCase = true }},
@@ -128,7 +128,7 @@ func AllCorrect() []Correct {
 				w.deleteUser = silent(m.DeleteUser)
 				w.updateSession = silent(m.UpdateSession)
 				w.deleteSession = silent(m.DeleteSession)
-				w.createToken = silent(m.CreateVerificationToken)
+				w.createVerificationToken = silent(m.CreateVerificationToken)
 			}},
 		{Name: "hides expired records",
 			mem: func(m *mem, w *with) {
@@ -149,7 +149,7 @@ func AllCorrect() []Correct {
 					}
 					return m.UpdateSession(ctx, update)
 				}
-				w.useToken = func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+				w.useVerificationToken = func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 					t, err := m.UseVerificationToken(ctx, key)
 					if t != nil && !t.Expires.After(m.clock.Now()) {
 						return nil, nil
@@ -159,7 +159,7 @@ func AllCorrect() []Correct {
 			}},
 		{Name: "replaces a pair, refuses lower counters and other owners",
 			mem: func(m *mem, w *with) {
-				w.createToken = func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+				w.createVerificationToken = func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
 					if t.Identifier == "" || t.Token == "" {
 						return nil, errEmpty
 					}
@@ -193,7 +193,7 @@ func AllCorrect() []Correct {
 				}
 				w.linkAccount = checked(m.LinkAccount, refuse)
 				w.createSession = checked(m.CreateSession, refuse)
-				w.createToken = checked(m.CreateVerificationToken, refuse)
+				w.createVerificationToken = checked(m.CreateVerificationToken, refuse)
 				w.createAuthenticator = checked(m.CreateAuthenticator, refuse)
 			}},
 		{Name: "has sessions only", mem: func(_ *mem, w *with) {
@@ -212,7 +212,7 @@ func AllCorrect() []Correct {
 		}, only: []string{"CAP", "USER", "CONC", "VOL", "LIFE"}},
 		{Name: "ids are numbers that the store assigns", mem: func(m *mem, w *with) {
 			w.createUser = altered(m.CreateUser, func(u *adapter.User) { u.ID = m.number() })
-			w.signUp = func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
+			w.createUserWithAccount = func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
 				u.ID = m.number()
 				return m.CreateUserWithAccount(ctx, u, a, w)
 			}
@@ -297,13 +297,13 @@ func AllCorrect() []Correct {
 			}, w)
 		}},
 		{Name: "lists in any order", mem: func(m *mem, w *with) {
-			w.listAuthenticators = shuffled(m.ListAuthenticatorsByUserID)
-			w.listAccounts = shuffled(m.ListAccountsByUserID)
-			w.listSessions = shuffled(m.ListSessionsByUserID)
+			w.listAuthenticatorsByUserID = shuffled(m.ListAuthenticatorsByUserID)
+			w.listAccountsByUserID = shuffled(m.ListAccountsByUserID)
+			w.listSessionsByUserID = shuffled(m.ListSessionsByUserID)
 		}},
 		{Name: "stores no names of authenticators", mem: func(m *mem, w *with) {
 			w.createAuthenticator = altered(m.CreateAuthenticator, func(a *adapter.Authenticator) { a.Name, a.Created, a.LastUsed = nil, nil, nil })
-			w.signUp = func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
+			w.createUserWithAccount = func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
 				if w != nil {
 					w = new(*w)
 					w.Name, w.Created, w.LastUsed = nil, nil, nil
@@ -316,7 +316,7 @@ func AllCorrect() []Correct {
 				}
 				return nil, adapter.ErrUnsupported
 			}
-			w.touch = func(ctx context.Context, id string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
+			w.touchAuthenticator = func(ctx context.Context, id string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
 				return write(ctx, m, func() (*adapter.Authenticator, error) {
 					a, ok := m.authenticators[id]
 					if !ok {
@@ -346,13 +346,13 @@ func AllCorrect() []Correct {
 		})},
 		{Name: "keeps verification tokens in a separate store", mem: func(m *mem, w *with) {
 			tokens := kept(m.records, "tokens", func() *mem { return &mem{records: newRecords(m.clock, nil)} })
-			w.createToken = func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+			w.createVerificationToken = func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
 				if err := m.begin(ctx); err != nil {
 					return nil, err
 				}
 				return tokens.CreateVerificationToken(ctx, t)
 			}
-			w.useToken = func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+			w.useVerificationToken = func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 				if err := m.begin(ctx); err != nil {
 					return nil, err
 				}
@@ -367,7 +367,7 @@ func AllCorrect() []Correct {
 				one.VerificationTokens += other.VerificationTokens
 				return one, err
 			}
-			w.deleteTokens = func(ctx context.Context, identifier string) (int64, error) {
+			w.deleteVerificationTokens = func(ctx context.Context, identifier string) (int64, error) {
 				if err := m.begin(ctx); err != nil {
 					return 0, err
 				}
@@ -442,21 +442,21 @@ func around(b base, f func(ctx context.Context, call func() error) error, w *wit
 	w.getSessionAndUser = within(b.GetSessionAndUser, f)
 	w.updateSession = within(b.UpdateSession, f)
 	w.deleteSession = within(b.DeleteSession, f)
-	w.createToken = within(b.CreateVerificationToken, f)
-	w.useToken = within(b.UseVerificationToken, f)
+	w.createVerificationToken = within(b.CreateVerificationToken, f)
+	w.useVerificationToken = within(b.UseVerificationToken, f)
 	w.createAuthenticator = within(b.CreateAuthenticator, f)
 	w.getAuthenticator = within(b.GetAuthenticator, f)
-	w.listAuthenticators = within(b.ListAuthenticatorsByUserID, f)
-	w.updateCounter = func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
+	w.listAuthenticatorsByUserID = within(b.ListAuthenticatorsByUserID, f)
+	w.updateAuthenticatorCounter = func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
 		return within(func(ctx context.Context, id string) (*adapter.Authenticator, error) {
 			return b.UpdateAuthenticatorCounter(ctx, id, counter)
 		}, f)(ctx, id)
 	}
 	w.deleteExpired = within(b.DeleteExpired, f)
-	w.listAccounts = within(b.ListAccountsByUserID, f)
+	w.listAccountsByUserID = within(b.ListAccountsByUserID, f)
 	w.updateAccount = within(b.UpdateAccount, f)
-	w.listSessions = within(b.ListSessionsByUserID, f)
-	w.deleteTokens = within(b.DeleteVerificationTokens, f)
+	w.listSessionsByUserID = within(b.ListSessionsByUserID, f)
+	w.deleteVerificationTokens = within(b.DeleteVerificationTokens, f)
 }
 
 func within[A, T any](method func(context.Context, A) (T, error), f func(context.Context, func() error) error) func(context.Context, A) (T, error) {

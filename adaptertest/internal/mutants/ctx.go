@@ -277,7 +277,7 @@ func ctxMutants() []Mutant {
 			Fault: "The time that is left is cut to whole seconds: with less than a second a call fails at once.",
 			mem: func(m *mem, w *with) {
 				w.updateSession = inSeconds(m.UpdateSession)
-				w.createToken = inSeconds(m.CreateVerificationToken)
+				w.createVerificationToken = inSeconds(m.CreateVerificationToken)
 			}},
 		{Name: "deadline of a lookup in whole seconds", Fails: []string{"CTX-08"}, Fault: "As before, for one lookup.",
 			lite: func(l *lite, w *with) { w.getUserByEmail = inSeconds(l.GetUserByEmail) }},

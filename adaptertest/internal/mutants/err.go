@@ -28,7 +28,7 @@ func errMutants() []Mutant {
 					}
 					return a, nil
 				}
-				w.listAuthenticators = func(ctx context.Context, id string) ([]adapter.Authenticator, error) {
+				w.listAuthenticatorsByUserID = func(ctx context.Context, id string) ([]adapter.Authenticator, error) {
 					list, err := l.ListAuthenticatorsByUserID(ctx, id)
 					if err != nil {
 						return []adapter.Authenticator{}, nil //nolint:nilerr // the fault

@@ -128,13 +128,13 @@ func expMutants() []Mutant {
 					return l.DeleteExpired(ctx, now)
 				}
 				w.createSession = altered(l.CreateSession, func(s *adapter.Session) { cleared.Delete(strings.Clone(s.UserID)) })
-				w.listSessions = func(ctx context.Context, user string) ([]adapter.Session, error) {
+				w.listSessionsByUserID = func(ctx context.Context, user string) ([]adapter.Session, error) {
 					if _, empty := cleared.Load(user); empty {
 						return []adapter.Session{}, ctx.Err()
 					}
 					return l.ListSessionsByUserID(ctx, user)
 				}
-				w.deleteSessions = func(ctx context.Context, user, except string) (int64, error) {
+				w.deleteSessionsByUserID = func(ctx context.Context, user, except string) (int64, error) {
 					if _, empty := cleared.Load(user); empty {
 						return 0, ctx.Err()
 					}
@@ -348,7 +348,7 @@ func expMutants() []Mutant {
 		{Name: "clean-up deletes a replaced token", Fails: []string{"EXP-07"}, Races: true,
 			Fault: "A token that is created again replaces the one before. DeleteExpired gathers the keys of expired tokens and then deletes by key, also a token that was replaced in between.",
 			mem: func(m *mem, w *with) {
-				w.createToken = locked(m, func(t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+				w.createVerificationToken = locked(m, func(t adapter.VerificationToken) (*adapter.VerificationToken, error) {
 					if t.Identifier == "" || t.Token == "" {
 						return nil, errEmpty
 					}
@@ -611,9 +611,9 @@ func countsTokens(b base, shared *sync.Map, w *with) {
 		before, _ := shared.LoadOrStore(identifier, int64(0))
 		shared.Store(identifier, before.(int64)+n)
 	}
-	w.createToken = then(b.CreateVerificationToken, func(t adapter.VerificationToken, _ *adapter.VerificationToken) { add(t.Identifier, 1) })
-	w.useToken = then(b.UseVerificationToken, func(key adapter.VerificationTokenKey, _ *adapter.VerificationToken) { add(key.Identifier, -1) })
-	w.deleteTokens = func(ctx context.Context, identifier string) (int64, error) {
+	w.createVerificationToken = then(b.CreateVerificationToken, func(t adapter.VerificationToken, _ *adapter.VerificationToken) { add(t.Identifier, 1) })
+	w.useVerificationToken = then(b.UseVerificationToken, func(key adapter.VerificationTokenKey, _ *adapter.VerificationToken) { add(key.Identifier, -1) })
+	w.deleteVerificationTokens = func(ctx context.Context, identifier string) (int64, error) {
 		if _, err := b.DeleteVerificationTokens(ctx, identifier); err != nil {
 			return 0, err
 		}
@@ -643,7 +643,7 @@ func cleansWhenDue(b base, shared *sync.Map, w *with) {
 		}
 	}
 	w.createSession = altered(b.CreateSession, func(s *adapter.Session) { due(s.Expires) })
-	w.createToken = altered(b.CreateVerificationToken, func(t *adapter.VerificationToken) { due(t.Expires) })
+	w.createVerificationToken = altered(b.CreateVerificationToken, func(t *adapter.VerificationToken) { due(t.Expires) })
 	w.deleteExpired = func(ctx context.Context, now time.Time) (adapter.Swept, error) {
 		if at, known := shared.Load("due"); ctx.Err() == nil && (!known || at.(time.Time).After(now)) {
 			return adapter.Swept{}, nil
@@ -674,7 +674,7 @@ func plansCleanUps(b base, sessions, tokens bool, w *with) {
 			plan(update.SessionToken, expires, sessions)
 		}
 	})
-	w.createToken = altered(b.CreateVerificationToken, func(t *adapter.VerificationToken) { plan(t.Key(), t.Expires, tokens) })
+	w.createVerificationToken = altered(b.CreateVerificationToken, func(t *adapter.VerificationToken) { plan(t.Key(), t.Expires, tokens) })
 	w.deleteExpired = func(ctx context.Context, now time.Time) (adapter.Swept, error) {
 		mu.Lock()
 		due := false

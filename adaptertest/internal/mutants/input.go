@@ -44,7 +44,7 @@ func inputMutants() []Mutant {
 		{Name: "concatenated verification tokens", Fails: []string{"INPUT-04"},
 			Fault: "a verification token is keyed by identifier + ':' + token", mem: func(m *mem, w *with) {
 				join := func(k adapter.VerificationTokenKey) string { return k.Identifier + ":" + k.Token }
-				w.useToken = altered(m.UseVerificationToken, func(key *adapter.VerificationTokenKey) {
+				w.useVerificationToken = altered(m.UseVerificationToken, func(key *adapter.VerificationTokenKey) {
 					m.mu.RLock()
 					for k := range m.tokens {
 						if join(k) == join(*key) {

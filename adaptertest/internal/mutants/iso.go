@@ -144,7 +144,7 @@ func isoMutants() []Mutant {
 					return new(copyAuthenticator(given)), nil
 				}
 				w.getAuthenticator = then(m.GetAuthenticator, func(_ string, a *adapter.Authenticator) { give(a) })
-				w.listAuthenticators = func(ctx context.Context, id string) ([]adapter.Authenticator, error) {
+				w.listAuthenticatorsByUserID = func(ctx context.Context, id string) ([]adapter.Authenticator, error) {
 					list, err := m.ListAuthenticatorsByUserID(ctx, id)
 					for i := range list {
 						give(&list[i])
@@ -160,9 +160,9 @@ func isoMutants() []Mutant {
 				w.linkAccount = forgets(c, m.LinkAccount, account)
 				w.unlinkAccount = forgets(c, m.UnlinkAccount, account)
 				w.deleteUser = forgets(c, m.DeleteUser, userID)
-				w.listAccounts = c.list(m.ListAccountsByUserID)
+				w.listAccountsByUserID = c.list(m.ListAccountsByUserID)
 				w.updateAccount = forgets(c, m.UpdateAccount, account)
-				w.signUp = func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
+				w.createUserWithAccount = func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
 					return forgets(c, func(ctx context.Context, u adapter.User) (*adapter.User, error) {
 						return m.CreateUserWithAccount(ctx, u, a, w)
 					}, userID)(ctx, u)
@@ -174,9 +174,9 @@ func isoMutants() []Mutant {
 				c := new(listCache[adapter.Authenticator])
 				owner := func(a *adapter.Authenticator) string { return a.UserID }
 				w.createAuthenticator = forgets(c, l.CreateAuthenticator, owner)
-				w.listAuthenticators = c.list(l.ListAuthenticatorsByUserID)
+				w.listAuthenticatorsByUserID = c.list(l.ListAuthenticatorsByUserID)
 				w.deleteUser = forgets(c, l.DeleteUser, userID)
-				w.updateCounter = func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
+				w.updateAuthenticatorCounter = func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
 					return forgets(c, func(ctx context.Context, id string) (*adapter.Authenticator, error) {
 						return l.UpdateAuthenticatorCounter(ctx, id, counter)
 					}, owner)(ctx, id)
@@ -191,7 +191,7 @@ func isoMutants() []Mutant {
 						return l.RenameAuthenticator(ctx, user, id, name)
 					}, owner)(ctx, id)
 				}
-				w.signUp = func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
+				w.createUserWithAccount = func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
 					return forgets(c, func(ctx context.Context, u adapter.User) (*adapter.User, error) {
 						return l.CreateUserWithAccount(ctx, u, a, w)
 					}, userID)(ctx, u)
@@ -239,7 +239,7 @@ func isoMutants() []Mutant {
 					}
 					return found, err
 				}
-				w.deleteSessions = func(ctx context.Context, user, except string) (int64, error) {
+				w.deleteSessionsByUserID = func(ctx context.Context, user, except string) (int64, error) {
 					deleted, err := b.DeleteSessionsByUserID(ctx, user, except)
 					if err == nil && except == "" {
 						defer held(&mu)()
@@ -460,7 +460,7 @@ func taggedSessions(b base, shared *sync.Map, w *with) {
 		defer empty()
 		return b.DeleteExpired(ctx, now)
 	}
-	w.deleteSessions = func(ctx context.Context, user, except string) (int64, error) {
+	w.deleteSessionsByUserID = func(ctx context.Context, user, except string) (int64, error) {
 		defer empty()
 		return b.DeleteSessionsByUserID(ctx, user, except)
 	}

@@ -51,14 +51,14 @@ func (s *expiringSets) over(set string) bool {
 // tokensFor deletes the tokens of an identifier as long as a set of them lives.
 func tokensFor(b base, shared *sync.Map, now func() time.Time, until func(*lifetimes) time.Time, w *with) {
 	sets := setsIn(shared, now, until)
-	w.createToken = func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+	w.createVerificationToken = func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
 		created, err := b.CreateVerificationToken(ctx, t)
 		if err == nil && t.Expires.After(now()) {
 			sets.add(t.Identifier, t.Expires)
 		}
 		return created, err
 	}
-	w.deleteTokens = func(ctx context.Context, identifier string) (int64, error) {
+	w.deleteVerificationTokens = func(ctx context.Context, identifier string) (int64, error) {
 		if sets.over(identifier) {
 			return 0, ctx.Err()
 		}

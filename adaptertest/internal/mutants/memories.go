@@ -59,8 +59,8 @@ func forgetfulIndex(m *mem, w *with) {
 		}
 		return updated, err
 	}
-	w.listSessions = locked(m, func(id string) ([]adapter.Session, error) { return listed(id), nil })
-	w.deleteSessions = func(ctx context.Context, id, except string) (int64, error) {
+	w.listSessionsByUserID = locked(m, func(id string) ([]adapter.Session, error) { return listed(id), nil })
+	w.deleteSessionsByUserID = func(ctx context.Context, id, except string) (int64, error) {
 		return write(ctx, m, func() (n int64, err error) {
 			for _, s := range listed(id) {
 				if s.SessionToken != except {

@@ -23,27 +23,31 @@ func methodOf[A, T any](of func(base, context.Context, A) (T, error), field func
 }
 
 var (
-	createUser          = methodOf(base.CreateUser, func(w *with) *call[adapter.User, *adapter.User] { return &w.createUser })
-	getUser             = methodOf(base.GetUser, func(w *with) *call[string, *adapter.User] { return &w.getUser })
-	getUserByEmail      = methodOf(base.GetUserByEmail, func(w *with) *call[string, *adapter.User] { return &w.getUserByEmail })
-	getUserByAccount    = methodOf(base.GetUserByAccount, func(w *with) *call[adapter.AccountKey, *adapter.User] { return &w.getUserByAccount })
-	updateUser          = methodOf(base.UpdateUser, func(w *with) *call[adapter.UserUpdate, *adapter.User] { return &w.updateUser })
-	deleteUser          = methodOf(base.DeleteUser, func(w *with) *call[string, *adapter.User] { return &w.deleteUser })
-	linkAccount         = methodOf(base.LinkAccount, func(w *with) *call[adapter.Account, *adapter.Account] { return &w.linkAccount })
-	unlinkAccount       = methodOf(base.UnlinkAccount, func(w *with) *call[adapter.AccountKey, *adapter.Account] { return &w.unlinkAccount })
-	listAccounts        = methodOf(base.ListAccountsByUserID, func(w *with) *call[string, []adapter.Account] { return &w.listAccounts })
-	updateAccount       = methodOf(base.UpdateAccount, func(w *with) *call[adapter.AccountUpdate, *adapter.Account] { return &w.updateAccount })
-	createSession       = methodOf(base.CreateSession, func(w *with) *call[adapter.Session, *adapter.Session] { return &w.createSession })
-	getSessionAndUser   = methodOf(base.GetSessionAndUser, func(w *with) *call[string, *adapter.SessionAndUser] { return &w.getSessionAndUser })
-	updateSession       = methodOf(base.UpdateSession, func(w *with) *call[adapter.SessionUpdate, *adapter.Session] { return &w.updateSession })
-	deleteSession       = methodOf(base.DeleteSession, func(w *with) *call[string, *adapter.Session] { return &w.deleteSession })
-	listSessions        = methodOf(base.ListSessionsByUserID, func(w *with) *call[string, []adapter.Session] { return &w.listSessions })
-	createToken         = methodOf(base.CreateVerificationToken, func(w *with) *call[adapter.VerificationToken, *adapter.VerificationToken] { return &w.createToken })
-	useToken            = methodOf(base.UseVerificationToken, func(w *with) *call[adapter.VerificationTokenKey, *adapter.VerificationToken] { return &w.useToken })
-	deleteTokens        = methodOf(base.DeleteVerificationTokens, func(w *with) *call[string, int64] { return &w.deleteTokens })
+	createUser        = methodOf(base.CreateUser, func(w *with) *call[adapter.User, *adapter.User] { return &w.createUser })
+	getUser           = methodOf(base.GetUser, func(w *with) *call[string, *adapter.User] { return &w.getUser })
+	getUserByEmail    = methodOf(base.GetUserByEmail, func(w *with) *call[string, *adapter.User] { return &w.getUserByEmail })
+	getUserByAccount  = methodOf(base.GetUserByAccount, func(w *with) *call[adapter.AccountKey, *adapter.User] { return &w.getUserByAccount })
+	updateUser        = methodOf(base.UpdateUser, func(w *with) *call[adapter.UserUpdate, *adapter.User] { return &w.updateUser })
+	deleteUser        = methodOf(base.DeleteUser, func(w *with) *call[string, *adapter.User] { return &w.deleteUser })
+	linkAccount       = methodOf(base.LinkAccount, func(w *with) *call[adapter.Account, *adapter.Account] { return &w.linkAccount })
+	unlinkAccount     = methodOf(base.UnlinkAccount, func(w *with) *call[adapter.AccountKey, *adapter.Account] { return &w.unlinkAccount })
+	listAccounts      = methodOf(base.ListAccountsByUserID, func(w *with) *call[string, []adapter.Account] { return &w.listAccountsByUserID })
+	updateAccount     = methodOf(base.UpdateAccount, func(w *with) *call[adapter.AccountUpdate, *adapter.Account] { return &w.updateAccount })
+	createSession     = methodOf(base.CreateSession, func(w *with) *call[adapter.Session, *adapter.Session] { return &w.createSession })
+	getSessionAndUser = methodOf(base.GetSessionAndUser, func(w *with) *call[string, *adapter.SessionAndUser] { return &w.getSessionAndUser })
+	updateSession     = methodOf(base.UpdateSession, func(w *with) *call[adapter.SessionUpdate, *adapter.Session] { return &w.updateSession })
+	deleteSession     = methodOf(base.DeleteSession, func(w *with) *call[string, *adapter.Session] { return &w.deleteSession })
+	listSessions      = methodOf(base.ListSessionsByUserID, func(w *with) *call[string, []adapter.Session] { return &w.listSessionsByUserID })
+	createToken       = methodOf(base.CreateVerificationToken, func(w *with) *call[adapter.VerificationToken, *adapter.VerificationToken] {
+		return &w.createVerificationToken
+	})
+	useToken = methodOf(base.UseVerificationToken, func(w *with) *call[adapter.VerificationTokenKey, *adapter.VerificationToken] {
+		return &w.useVerificationToken
+	})
+	deleteTokens        = methodOf(base.DeleteVerificationTokens, func(w *with) *call[string, int64] { return &w.deleteVerificationTokens })
 	createAuthenticator = methodOf(base.CreateAuthenticator, func(w *with) *call[adapter.Authenticator, *adapter.Authenticator] { return &w.createAuthenticator })
 	getAuthenticator    = methodOf(base.GetAuthenticator, func(w *with) *call[string, *adapter.Authenticator] { return &w.getAuthenticator })
-	listAuthenticators  = methodOf(base.ListAuthenticatorsByUserID, func(w *with) *call[string, []adapter.Authenticator] { return &w.listAuthenticators })
+	listAuthenticators  = methodOf(base.ListAuthenticatorsByUserID, func(w *with) *call[string, []adapter.Authenticator] { return &w.listAuthenticatorsByUserID })
 	deleteExpired       = methodOf(base.DeleteExpired, func(w *with) *call[time.Time, adapter.Swept] { return &w.deleteExpired })
 )
 
@@ -186,13 +190,13 @@ func onGetAccount[B base](f func(ctx context.Context, b B, id, provider string) 
 
 func onUpdateCounter[B base](f func(context.Context, B, string, int64) (*adapter.Authenticator, error)) func(B, *with) {
 	return func(b B, w *with) {
-		w.updateCounter = func(ctx context.Context, id string, n int64) (*adapter.Authenticator, error) { return f(ctx, b, id, n) }
+		w.updateAuthenticatorCounter = func(ctx context.Context, id string, n int64) (*adapter.Authenticator, error) { return f(ctx, b, id, n) }
 	}
 }
 
 func onDeleteSessions[B base](f func(ctx context.Context, b B, userID, except string) (int64, error)) func(B, *with) {
 	return func(b B, w *with) {
-		w.deleteSessions = func(ctx context.Context, userID, except string) (int64, error) { return f(ctx, b, userID, except) }
+		w.deleteSessionsByUserID = func(ctx context.Context, userID, except string) (int64, error) { return f(ctx, b, userID, except) }
 	}
 }
 
@@ -214,7 +218,7 @@ func onRename[B base](f func(ctx context.Context, b B, userID, id, name string) 
 
 func onTouch[B base](f func(ctx context.Context, b B, id string, from, to int64, used time.Time) (*adapter.Authenticator, error)) func(B, *with) {
 	return func(b B, w *with) {
-		w.touch = func(ctx context.Context, id string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
+		w.touchAuthenticator = func(ctx context.Context, id string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
 			return f(ctx, b, id, from, to, used)
 		}
 	}
@@ -222,7 +226,7 @@ func onTouch[B base](f func(ctx context.Context, b B, id string, from, to int64,
 
 func onSignUp[B base](f func(context.Context, B, adapter.User, adapter.Account, *adapter.Authenticator) (*adapter.User, error)) func(B, *with) {
 	return func(b B, w *with) {
-		w.signUp = func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
+		w.createUserWithAccount = func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
 			return f(ctx, b, u, a, w)
 		}
 	}

@@ -101,10 +101,14 @@ func signupMutants() []Mutant {
 			})},
 		{Name: "sign-up in three calls", Fails: []string{"SIGNUP-03", "SIGNUP-04"},
 			Fault: "CreateUserWithAccount is CreateUser, LinkAccount and CreateAuthenticator, and undoes nothing",
-			lite:  func(l *lite, w *with) { w.signUp = inSteps(l, nothing, func(context.Context, *adapter.User) {}) }},
+			lite: func(l *lite, w *with) {
+				w.createUserWithAccount = inSteps(l, nothing, func(context.Context, *adapter.User) {})
+			}},
 		{Name: "sign-up in three calls over maps", Fails: []string{"SIGNUP-03", "SIGNUP-05"},
 			Fault: "CreateUserWithAccount is CreateUser, LinkAccount and CreateAuthenticator, and undoes nothing",
-			mem:   func(m *mem, w *with) { w.signUp = inSteps(m, nothing, func(context.Context, *adapter.User) {}) }},
+			mem: func(m *mem, w *with) {
+				w.createUserWithAccount = inSteps(m, nothing, func(context.Context, *adapter.User) {})
+			}},
 		{Name: "refused sign-up deletes the holder", Fails: []string{"SIGNUP-03"},
 			Fault: "CreateUserWithAccount cleans up after a conflict by deleting whoever has the address",
 			mem: onSignUp(func(ctx context.Context, m *mem, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {
@@ -148,7 +152,7 @@ func signupMutants() []Mutant {
 		{Name: "sign-up is undone with the context that ended it", Fails: []string{"SIGNUP-04"},
 			Fault: "CreateUserWithAccount makes three calls and, when one fails, deletes the user over the same broken connection",
 			lite: func(l *lite, w *with) {
-				w.signUp = inSteps(l, nothing, func(ctx context.Context, u *adapter.User) { _, _ = l.DeleteUser(ctx, u.ID) })
+				w.createUserWithAccount = inSteps(l, nothing, func(ctx context.Context, u *adapter.User) { _, _ = l.DeleteUser(ctx, u.ID) })
 			}},
 		{Name: "sign-up connects the authenticator", Fails: []string{"SIGNUP-05"},
 			Fault: "CreateUserWithAccount gives the authenticator the id of the account.",
@@ -162,7 +166,7 @@ func signupMutants() []Mutant {
 			})},
 		{Name: "new user is seen without an account", OnLite: "new user is seen between two statements", Fails: []string{"SIGNUP-05"}, Races: true,
 			Fault: "CreateUserWithAccount stores the user first and the account a moment later", both: func(b base, w *with) {
-				w.signUp = inSteps(b, gap, func(ctx context.Context, u *adapter.User) { _, _ = b.DeleteUser(ctx, u.ID) })
+				w.createUserWithAccount = inSteps(b, gap, func(ctx context.Context, u *adapter.User) { _, _ = b.DeleteUser(ctx, u.ID) })
 			}},
 		{Name: "passkey follows the sign-up", OnLite: "sign-up stores the authenticator afterwards",
 			Fails: []string{"SIGNUP-05"}, Races: true,

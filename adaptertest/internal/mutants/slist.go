@@ -28,7 +28,7 @@ func slistMutants() []Mutant {
 					}
 					return strings.Split(strings.Join(tokens, ","), ",")
 				}
-				w.listSessions = rlocked(m, func(id string) ([]adapter.Session, error) {
+				w.listSessionsByUserID = rlocked(m, func(id string) ([]adapter.Session, error) {
 					list := []adapter.Session{}
 					for _, token := range split(id) {
 						if s, ok := m.sessions[token]; ok {
@@ -37,7 +37,7 @@ func slistMutants() []Mutant {
 					}
 					return list, nil
 				})
-				w.deleteSessions = func(ctx context.Context, id, except string) (int64, error) {
+				w.deleteSessionsByUserID = func(ctx context.Context, id, except string) (int64, error) {
 					return write(ctx, m, func() (n int64, err error) {
 						for _, token := range split(id) {
 							if _, ok := m.sessions[token]; ok && token != except {
@@ -60,7 +60,7 @@ func slistMutants() []Mutant {
 			both:  listsWhatLived},
 		{Name: "pages of sessions by position", Fails: []string{"SLIST-01"}, Races: true,
 			Fault: "ListSessionsByUserID reads pages of 25 by position: if a session before the page ends, one that stays is missing.",
-			mem:   func(m *mem, w *with) { w.listSessions = byPosition(m.ListSessionsByUserID, token) }},
+			mem:   func(m *mem, w *with) { w.listSessionsByUserID = byPosition(m.ListSessionsByUserID, token) }},
 		{Name: "list of sessions ends at a deleted one", Fails: []string{"SLIST-01"}, Races: true,
 			Fault: "ListSessionsByUserID reads the tokens, then each session, and ends at one that was deleted in between.",
 			lite: on(listSessions, func(ctx context.Context, l *lite, userID string) ([]adapter.Session, error) {
@@ -88,7 +88,7 @@ func slistMutants() []Mutant {
 					return kept(m.records, "first owners", func() map[string]string { return map[string]string{} })
 				}
 				w.createSession = noted(m, m.CreateSession, func(s adapter.Session, _ *adapter.Session) { owners()[s.SessionToken] = s.UserID })
-				w.listSessions = locked(m, func(id string) ([]adapter.Session, error) {
+				w.listSessionsByUserID = locked(m, func(id string) ([]adapter.Session, error) {
 					list := []adapter.Session{}
 					for token, s := range m.sessions {
 						if owners()[token] == id {
@@ -105,7 +105,7 @@ func slistMutants() []Mutant {
 					return kept(m.records, "first expiry", func() map[string]time.Time { return map[string]time.Time{} })
 				}
 				w.createSession = noted(m, m.CreateSession, func(s adapter.Session, _ *adapter.Session) { first()[s.SessionToken] = s.Expires.UTC() })
-				w.listSessions = func(ctx context.Context, id string) ([]adapter.Session, error) {
+				w.listSessionsByUserID = func(ctx context.Context, id string) ([]adapter.Session, error) {
 					list, err := m.ListSessionsByUserID(ctx, id)
 					defer held(&m.mu)()
 					for i := range list {
@@ -157,7 +157,7 @@ func slistMutants() []Mutant {
 					}
 					return updated, err
 				}
-				w.listSessions = func(ctx context.Context, id string) ([]adapter.Session, error) {
+				w.listSessionsByUserID = func(ctx context.Context, id string) ([]adapter.Session, error) {
 					all, err := l.ListSessionsByUserID(ctx, id)
 					list := []adapter.Session{}
 					for _, s := range all {
@@ -222,7 +222,7 @@ func slistMutants() []Mutant {
 			})},
 		{Name: "one page of sessions", OnLite: "rows of sessions of a mebibyte", Fails: []string{"SLIST-04"},
 			Fault: "The list of sessions ends after one mebibyte.",
-			both:  func(b base, w *with) { w.listSessions = pageOfBytes(b.ListSessionsByUserID) }},
+			both:  func(b base, w *with) { w.listSessionsByUserID = pageOfBytes(b.ListSessionsByUserID) }},
 		{Name: "sign-out everywhere deletes listed sessions only", OnLite: "sign-out everywhere leaves expired sessions", Fails: []string{"SLIST-04"},
 			Fault: "DeleteSessionsByUserID deletes the sessions of a list that leaves out expired ones.",
 			both: onDeleteSessions(func(ctx context.Context, b base, id, except string) (n int64, err error) {
@@ -453,14 +453,14 @@ func listedFor(b base, until func(*lifetimes) time.Time, w *with) {
 		}
 		return created, err
 	}
-	w.listSessions = func(ctx context.Context, user string) ([]adapter.Session, error) {
+	w.listSessionsByUserID = func(ctx context.Context, user string) ([]adapter.Session, error) {
 		list, err := b.ListSessionsByUserID(ctx, user)
 		if err == nil && sets.over(user) {
 			return []adapter.Session{}, nil
 		}
 		return list, err
 	}
-	w.deleteSessions = func(ctx context.Context, user, except string) (int64, error) {
+	w.deleteSessionsByUserID = func(ctx context.Context, user, except string) (int64, error) {
 		if sets.over(user) {
 			return 0, ctx.Err()
 		}
@@ -480,7 +480,7 @@ func listsWhatLived(b base, w *with) {
 		}
 		return created, err
 	}
-	w.listSessions = func(ctx context.Context, user string) ([]adapter.Session, error) {
+	w.listSessionsByUserID = func(ctx context.Context, user string) ([]adapter.Session, error) {
 		list, err := b.ListSessionsByUserID(ctx, user)
 		return slices.DeleteFunc(list, func(s adapter.Session) bool { _, unlisted := shared.Load(s.SessionToken); return unlisted }), err
 	}
@@ -504,11 +504,11 @@ func markedAway(b base, away *sync.Map, w *with) {
 		}
 		return after, err
 	}
-	w.listSessions = func(ctx context.Context, user string) ([]adapter.Session, error) {
+	w.listSessionsByUserID = func(ctx context.Context, user string) ([]adapter.Session, error) {
 		list, err := b.ListSessionsByUserID(ctx, user)
 		return slices.DeleteFunc(list, func(s adapter.Session) bool { return over(user, s) }), err
 	}
-	w.deleteSessions = func(ctx context.Context, user, except string) (n int64, err error) {
+	w.deleteSessionsByUserID = func(ctx context.Context, user, except string) (n int64, err error) {
 		list, err := b.ListSessionsByUserID(ctx, user)
 		if err != nil {
 			return 0, err
@@ -535,7 +535,7 @@ func decoded(text string) string {
 
 // exceptionAs changes the exception of DeleteSessionsByUserID.
 func exceptionAs(b base, change func(string) string, w *with) {
-	w.deleteSessions = func(ctx context.Context, user, except string) (int64, error) {
+	w.deleteSessionsByUserID = func(ctx context.Context, user, except string) (int64, error) {
 		if except != "" {
 			list, err := b.ListSessionsByUserID(ctx, user)
 			if err != nil {
@@ -588,12 +588,12 @@ func unlistedByOwnUpdate(m *mem, w *with) {
 		}
 		return u, nil
 	})
-	w.listSessions = func(ctx context.Context, id string) ([]adapter.Session, error) {
+	w.listSessionsByUserID = func(ctx context.Context, id string) ([]adapter.Session, error) {
 		list, err := m.ListSessionsByUserID(ctx, id)
 		defer held(&m.mu)()
 		return slices.DeleteFunc(list, func(s adapter.Session) bool { return unlisted()[s.SessionToken] }), err
 	}
-	w.deleteSessions = func(ctx context.Context, id, except string) (int64, error) {
+	w.deleteSessionsByUserID = func(ctx context.Context, id, except string) (int64, error) {
 		return write(ctx, m, func() (int64, error) { return end(id, except), nil })
 	}
 }
@@ -601,7 +601,7 @@ func unlistedByOwnUpdate(m *mem, w *with) {
 // pagedSessions lists the sessions of a user in pages. The next page has the
 // sessions that expire after the last one of the page.
 func pagedSessions(list func(context.Context, string) ([]adapter.Session, error), size int, w *with) {
-	w.listSessions = func(ctx context.Context, id string) ([]adapter.Session, error) {
+	w.listSessionsByUserID = func(ctx context.Context, id string) ([]adapter.Session, error) {
 		rest, err := list(ctx, id)
 		slices.SortFunc(rest, func(a, b adapter.Session) int { return a.Expires.Compare(b.Expires) })
 		all := []adapter.Session{}

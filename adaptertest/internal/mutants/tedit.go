@@ -134,7 +134,7 @@ func teditMutants() []Mutant {
 
 // voiding replaces the deletion of an identifier's tokens.
 func voiding(deleteTokens func(ctx context.Context, identifier string) (int64, error), w *with) {
-	w.deleteTokens = deleteTokens
+	w.deleteVerificationTokens = deleteTokens
 }
 
 // voidingWhere deletes at most the given number of tokens that match accepts.

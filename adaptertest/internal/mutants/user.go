@@ -113,7 +113,7 @@ func userMutants() []Mutant {
 					}
 					return l.GetUser(ctx, id)
 				}
-				w.listAuthenticators = func(ctx context.Context, id string) ([]adapter.Authenticator, error) {
+				w.listAuthenticatorsByUserID = func(ctx context.Context, id string) ([]adapter.Authenticator, error) {
 					if err := isUUID(id); err != nil {
 						return nil, err
 					}
@@ -166,7 +166,7 @@ func userMutants() []Mutant {
 			})},
 		{Name: "one sign-up without an address", OnLite: "one row without an address", Fails: []string{"USER-12"},
 			Fault: "The index of addresses that a sign-up fills holds the empty one: the second sign-up without an address is a conflict.",
-			both:  func(b base, w *with) { w.signUp = oneNameless(b.CreateUserWithAccount) }},
+			both:  func(b base, w *with) { w.createUserWithAccount = oneNameless(b.CreateUserWithAccount) }},
 		{Name: "only one user may have no e-mail", Fails: []string{"USER-12"},
 			Fault: "the empty e-mail is unique like any other",
 			lite: on(createUser, func(ctx context.Context, l *lite, u adapter.User) (*adapter.User, error) {

@@ -16,7 +16,7 @@ func storing(b base, alter func(record any), w *with) {
 	w.linkAccount = before(b.LinkAccount, alter)
 	w.createSession = before(b.CreateSession, alter)
 	w.updateSession = before(b.UpdateSession, alter)
-	w.createToken = before(b.CreateVerificationToken, alter)
+	w.createVerificationToken = before(b.CreateVerificationToken, alter)
 	w.createAuthenticator = before(b.CreateAuthenticator, alter)
 }
 
@@ -37,7 +37,7 @@ func keyed(b base, alter func(key string) string, w *with) {
 	w.getSessionAndUser = rekeyed(b.GetSessionAndUser, alter)
 	w.deleteSession = rekeyed(b.DeleteSession, alter)
 	w.getAuthenticator = rekeyed(b.GetAuthenticator, alter)
-	w.listAuthenticators = rekeyed(b.ListAuthenticatorsByUserID, alter)
+	w.listAuthenticatorsByUserID = rekeyed(b.ListAuthenticatorsByUserID, alter)
 	w.getUserByAccount = func(ctx context.Context, k adapter.AccountKey) (*adapter.User, error) {
 		return b.GetUserByAccount(ctx, adapter.AccountKey{Provider: alter(k.Provider), ProviderAccountID: alter(k.ProviderAccountID)})
 	}
@@ -47,7 +47,7 @@ func keyed(b base, alter func(key string) string, w *with) {
 	w.getAccount = func(ctx context.Context, id, provider string) (*adapter.Account, error) {
 		return b.GetAccount(ctx, alter(id), alter(provider))
 	}
-	w.useToken = func(ctx context.Context, k adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	w.useVerificationToken = func(ctx context.Context, k adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 		return b.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: alter(k.Identifier), Token: alter(k.Token)})
 	}
 

@@ -13,18 +13,18 @@ func volMutants() []Mutant {
 	return []Mutant{
 		{Name: "one page of a mebibyte", Fails: []string{"VOL-01", "ALIST-01"},
 			Fault: "The list of authenticators and the one of accounts end after one mebibyte.", mem: func(m *mem, w *with) {
-				w.listAuthenticators = pageOfBytes(m.ListAuthenticatorsByUserID)
-				w.listAccounts = pageOfBytes(m.ListAccountsByUserID)
+				w.listAuthenticatorsByUserID = pageOfBytes(m.ListAuthenticatorsByUserID)
+				w.listAccountsByUserID = pageOfBytes(m.ListAccountsByUserID)
 			}},
 		{Name: "pages by the instant of creation", Fails: []string{"VOL-01"},
 			Fault: "ListAuthenticatorsByUserID reads pages of 50. The next page begins after the Created of the last authenticator, so others with this instant are missing.",
 			mem: func(m *mem, w *with) {
-				w.listAuthenticators = pagedBy(m.ListAuthenticatorsByUserID, func(a adapter.Authenticator) *time.Time { return a.Created })
+				w.listAuthenticatorsByUserID = pagedBy(m.ListAuthenticatorsByUserID, func(a adapter.Authenticator) *time.Time { return a.Created })
 			}},
 		{Name: "pages by the instant of use in SQL", Fails: []string{"VOL-01"},
 			Fault: "ListAuthenticatorsByUserID reads pages of 50 with WHERE lastUsed > ? ORDER BY lastUsed, so others with the instant of the last row are missing.",
 			lite: func(l *lite, w *with) {
-				w.listAuthenticators = pagedBy(l.ListAuthenticatorsByUserID, func(a adapter.Authenticator) *time.Time { return a.LastUsed })
+				w.listAuthenticatorsByUserID = pagedBy(l.ListAuthenticatorsByUserID, func(a adapter.Authenticator) *time.Time { return a.LastUsed })
 			}},
 		{Name: "list ends at its page", Fails: []string{"VOL-01"},
 			Fault: "ListAuthenticatorsByUserID returns the first hundred",

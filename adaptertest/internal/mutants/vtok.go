@@ -148,7 +148,7 @@ func vtokMutants() []Mutant {
 				copies := kept(m.records, "copies", func() map[adapter.VerificationTokenKey][]adapter.VerificationToken {
 					return map[adapter.VerificationTokenKey][]adapter.VerificationToken{}
 				})
-				w.createToken = func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+				w.createVerificationToken = func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
 					created, err := m.CreateVerificationToken(ctx, t)
 					if errors.Is(err, adapter.ErrConflict) {
 						defer held(&m.mu)()
@@ -157,7 +157,7 @@ func vtokMutants() []Mutant {
 					}
 					return created, err
 				}
-				w.useToken = func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+				w.useVerificationToken = func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 					t, err := m.UseVerificationToken(ctx, key)
 					defer held(&m.mu)()
 					if n := len(copies[key]); n > 0 {
@@ -172,11 +172,11 @@ func vtokMutants() []Mutant {
 			db:    replaced(`INSERT INTO "verificationToken" (identifier, token, expires) VALUES (?, ?, ?)`, `INSERT INTO "verificationToken" (identifier, token, expires) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET token = token`)},
 		{Name: "invented expiry", Listed: "M24", Fails: []string{"VTOK-11", "VTOK-12"}, AuthJS: true,
 			Fault: "UseVerificationToken returns the time of the call as expires", mem: func(m *mem, w *with) {
-				w.useToken = then(m.UseVerificationToken, func(_ adapter.VerificationTokenKey, t *adapter.VerificationToken) { t.Expires = m.clock.Now() })
+				w.useVerificationToken = then(m.UseVerificationToken, func(_ adapter.VerificationTokenKey, t *adapter.VerificationToken) { t.Expires = m.clock.Now() })
 			}},
 		{Name: "expired token gets a day", Fails: []string{"VTOK-12"},
 			Fault: "UseVerificationToken returns a token that has expired with an expires to come", mem: func(m *mem, w *with) {
-				w.useToken = then(m.UseVerificationToken, func(_ adapter.VerificationTokenKey, t *adapter.VerificationToken) {
+				w.useVerificationToken = then(m.UseVerificationToken, func(_ adapter.VerificationTokenKey, t *adapter.VerificationToken) {
 					if t.Expires.Before(m.clock.Now()) {
 						t.Expires = m.clock.Now().Add(24 * time.Hour)
 					}
@@ -219,7 +219,7 @@ func vtokMutants() []Mutant {
 		{Name: "identifiers lose accents", Fails: []string{"VTOK-13"}, Fault: "identifiers are compared without accents",
 			mem: func(m *mem, w *with) {
 				plain := strings.NewReplacer("é", "e", "É", "E", "ü", "u")
-				w.useToken = altered(m.UseVerificationToken, func(key *adapter.VerificationTokenKey) {
+				w.useVerificationToken = altered(m.UseVerificationToken, func(key *adapter.VerificationTokenKey) {
 					m.mu.RLock()
 					for k := range m.tokens {
 						if k.Token == key.Token && plain.Replace(k.Identifier) == plain.Replace(key.Identifier) {
@@ -251,7 +251,7 @@ func vtokMutants() []Mutant {
 		{Name: "use deletes older tokens too", Fails: []string{"VTOK-14"},
 			Fault: "UseVerificationToken deletes every token that expires at the same time or earlier",
 			lite: func(l *lite, w *with) {
-				w.useToken = followed(l.UseVerificationToken, func(ctx context.Context, t *adapter.VerificationToken) error {
+				w.useVerificationToken = followed(l.UseVerificationToken, func(ctx context.Context, t *adapter.VerificationToken) error {
 					return l.exec(ctx, `DELETE FROM "verificationToken" WHERE expires <= ?`, t.Expires.UnixMilli())
 				})
 			}},

@@ -134,10 +134,10 @@ var tokenSpec = sequentialSpec{
 		t := c.NewToken()
 		return nothing, func(r *rand.Rand) kit.Call {
 			if r.IntN(3) > 0 {
-				return kit.UseToken(t.Key())
+				return kit.UseVerificationToken(t.Key())
 			}
 			t.Expires = t.Expires.Add(time.Minute)
-			return kit.CreateToken(t)
+			return kit.CreateVerificationToken(t)
 		}
 	},
 	next: func(c *kit.Context, state any, m Operation) []any {
@@ -203,7 +203,7 @@ var sessionSpec = sequentialSpec{
 			case 5:
 				return kit.DeleteSession(s.SessionToken)
 			default:
-				return kit.GetSession(s.SessionToken)
+				return kit.GetSessionAndUser(s.SessionToken)
 			}
 		}
 	},
@@ -283,7 +283,7 @@ var counterSpec = sequentialSpec{
 				}, w.UserID)
 			default:
 				next++
-				return kit.UpdateCounter(w.CredentialID, next)
+				return kit.UpdateAuthenticatorCounter(w.CredentialID, next)
 			}
 		}
 	},

@@ -126,31 +126,31 @@ func Alone(c *kit.Context, a adapter.Adapter, until time.Time) error {
 	}
 	p.gets(kit.GetUserByEmail(user.Email), &user)
 	p.makes(kit.LinkAccount(account))
-	p.gets(kit.GetAccount(account.Key()), &account)
+	p.gets(kit.GetAccountByKey(account.Key()), &account)
 	p.gets(kit.GetUserByAccount(account.Key()), &user)
 	p.makes(kit.CreateSession(session))
-	p.gets(kit.GetSession(session.SessionToken), &adapter.SessionAndUser{Session: session, User: user})
+	p.gets(kit.GetSessionAndUser(session.SessionToken), &adapter.SessionAndUser{Session: session, User: user})
 	if c.Works("UpdateSession") {
 		session.Expires = session.Expires.Add(time.Hour)
 		p.makes(kit.UpdateSession(adapter.SessionUpdate{SessionToken: session.SessionToken, Expires: adapter.To(session.Expires)}))
-		p.gets(kit.GetSession(session.SessionToken), &adapter.SessionAndUser{Session: session, User: user})
+		p.gets(kit.GetSessionAndUser(session.SessionToken), &adapter.SessionAndUser{Session: session, User: user})
 	}
-	p.makes(kit.CreateToken(token))
-	p.gets(kit.UseToken(token.Key()), &token)
-	p.gets(kit.UseToken(token.Key()), nil)
+	p.makes(kit.CreateVerificationToken(token))
+	p.gets(kit.UseVerificationToken(token.Key()), &token)
+	p.gets(kit.UseVerificationToken(token.Key()), nil)
 	p.gets(kit.CreateAuthenticator(authenticator), &authenticator)
 	if c.Works("UpdateAuthenticatorCounter") {
 		authenticator.Counter += 3
-		p.gets(kit.UpdateCounter(authenticator.CredentialID, authenticator.Counter), &authenticator)
+		p.gets(kit.UpdateAuthenticatorCounter(authenticator.CredentialID, authenticator.Counter), &authenticator)
 	}
 	p.gets(kit.GetAuthenticator(authenticator.CredentialID), &authenticator)
 	if c.Works("CreateAuthenticator") {
-		p.gets(kit.ListAuthenticators(user.ID), []adapter.Authenticator{authenticator})
+		p.gets(kit.ListAuthenticatorsByUserID(user.ID), []adapter.Authenticator{authenticator})
 	}
 	p.makes(kit.UnlinkAccount(account.Key()))
 	if c.Works("DeleteSession") {
 		p.makes(kit.DeleteSession(session.SessionToken))
-		p.gets(kit.GetSession(session.SessionToken), nil)
+		p.gets(kit.GetSessionAndUser(session.SessionToken), nil)
 	}
 	if c.Works("DeleteUser") {
 		p.makes(kit.DeleteUser(user.ID))
@@ -184,7 +184,7 @@ func together(c *kit.Context, a adapter.Adapter, k *kit.Fixture, turn int) error
 	p.makes(kit.UpdateSession(adapter.SessionUpdate{
 		SessionToken: k.Session.SessionToken, Expires: adapter.To(c.Instant(time.Hour)),
 	}))
-	p.makes(kit.UpdateCounter(k.Authenticator.CredentialID, k.Authenticator.Counter+2))
+	p.makes(kit.UpdateAuthenticatorCounter(k.Authenticator.CredentialID, k.Authenticator.Counter+2))
 	p.makes(kit.UpdateAccount(kit.AccountUpdate(c, k.Account.Key(),
 		[]string{kit.AccountFields[turn/2%len(kit.AccountFields)]})))
 	return p.err
@@ -195,8 +195,8 @@ func NormalCalls(ctx context.Context, c *kit.Context, a adapter.Adapter) error {
 	p := &pass{c: c, ctx: ctx, a: a}
 	if !c.Works("CreateUser") {
 		t := c.NewToken()
-		p.makes(kit.CreateToken(t))
-		p.makes(kit.UseToken(t.Key()))
+		p.makes(kit.CreateVerificationToken(t))
+		p.makes(kit.UseVerificationToken(t.Key()))
 		return p.err
 	}
 	u, err := a.CreateUser(ctx, c.NewUser())
@@ -205,7 +205,7 @@ func NormalCalls(ctx context.Context, c *kit.Context, a adapter.Adapter) error {
 	}
 	s := c.NewSession(u.ID)
 	p.makes(kit.CreateSession(s))
-	p.makes(kit.GetSession(s.SessionToken))
-	p.makes(kit.ListAuthenticators(u.ID))
+	p.makes(kit.GetSessionAndUser(s.SessionToken))
+	p.makes(kit.ListAuthenticatorsByUserID(u.ID))
 	return p.err
 }

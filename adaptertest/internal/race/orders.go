@@ -92,16 +92,16 @@ func (k *contended) writesOf(c *kit.Context, caller int) []kit.Call {
 			SessionToken: k.Session.SessionToken, Expires: adapter.To(session.Expires.Add(time.Duration(step) * time.Hour)),
 		}),
 		kit.DeleteSession(k.Session.SessionToken),
-		kit.CreateToken(token),
-		kit.UseToken(k.Token.Key()),
+		kit.CreateVerificationToken(token),
+		kit.UseVerificationToken(k.Token.Key()),
 		kit.CreateAuthenticator(authenticator),
-		kit.UpdateCounter(k.Authenticator.CredentialID, k.Authenticator.Counter+step),
+		kit.UpdateAuthenticatorCounter(k.Authenticator.CredentialID, k.Authenticator.Counter+step),
 		up.Call(),
 		up.WithoutPasskey(),
 		kit.UpdateAccount(adapter.AccountUpdate{Provider: k.Account.Provider, ProviderAccountID: k.Account.ProviderAccountID, AccessToken: adapter.To(tokens.AccessToken)}),
 		kit.UpdateAccount(adapter.AccountUpdate{Provider: k.Account.Provider, ProviderAccountID: k.Account.ProviderAccountID, RefreshToken: adapter.To(tokens.RefreshToken)}),
-		kit.DeleteSessions(k.User.ID, ""),
-		kit.DeleteTokens(k.Token.Identifier),
+		kit.DeleteSessionsByUserID(k.User.ID, ""),
+		kit.DeleteVerificationTokens(k.Token.Identifier),
 		kit.RenameAuthenticator(k.User.ID, k.Authenticator.CredentialID, c.Unique("name")),
 		kit.TouchAuthenticator(k.Authenticator.CredentialID, k.Authenticator.Counter, k.Authenticator.Counter+step, k.Touched),
 		kit.DeleteAuthenticator(k.User.ID, k.Authenticator.CredentialID, false),
@@ -120,7 +120,7 @@ func (k *contended) writesOf(c *kit.Context, caller int) []kit.Call {
 // lookups returns calls that read what the writes change.
 func (k *contended) lookups(c *kit.Context) []kit.Call {
 	return c.Working(append(k.Reads(),
-		kit.GetUserByEmail(k.email), kit.GetUserByAccount(k.NewAccount.Key()), kit.GetSession(k.NewSession.SessionToken)))
+		kit.GetUserByEmail(k.email), kit.GetUserByAccount(k.NewAccount.Key()), kit.GetSessionAndUser(k.NewSession.SessionToken)))
 }
 
 // WritesAtOnce makes pairs of writes at the same time. They have an order.
@@ -396,9 +396,9 @@ func possible(c *kit.Context, m Operation, want any, beside Operation) bool {
 // then.
 func finish(c *kit.Context, a adapter.Adapter, k *contended, look kit.Keys) ([]kit.Lookup, error) {
 	pending := []adapter.VerificationTokenKey{k.Token.Key(), k.NewToken.Key(), k.Token.Key(), k.NewToken.Key()}
-	calls := []kit.Call{kit.DeleteTokens(k.Token.Identifier)}
+	calls := []kit.Call{kit.DeleteVerificationTokens(k.Token.Identifier)}
 	for _, key := range pending {
-		calls = append(calls, kit.UseToken(key))
+		calls = append(calls, kit.UseVerificationToken(key))
 	}
 	var results []kit.Lookup
 	for _, m := range c.Working(calls) {
@@ -436,13 +436,9 @@ func asAssigned(m Operation) kit.Call {
 		user.ID = u.ID
 		return kit.CreateUser(user)
 	case "CreateUserWithAccount":
-		s := kit.SignUp{User: m.Args[0].(adapter.User), Account: m.Args[1].(adapter.Account)}
-		s.User.ID = u.ID
-		if len(m.Args) == 2 {
-			return s.WithoutPasskey()
-		}
-		s.Authenticator = m.Args[2].(adapter.Authenticator)
-		return s.Call()
+		user := m.Args[0].(adapter.User)
+		user.ID = u.ID
+		return kit.CreateUserWithAccount(user, m.Args[1].(adapter.Account), m.Args[2].(*adapter.Authenticator))
 	}
 	return m.Call
 }

@@ -35,7 +35,7 @@ func shuffledWrites(c *kit.Context, k *contended) []kit.Call {
 	writes := slices.Concat(k.writesOf(c, 0), k.writesOf(c, 1), c.Working([]kit.Call{
 		kit.UpdateUser(adapter.UserUpdate{ID: k.other.ID, Name: adapter.To(change.Name)}),
 		kit.UpdateUser(adapter.UserUpdate{ID: k.other.ID, EmailVerified: adapter.To(change.EmailVerified)}),
-		kit.DeleteSessions(k.other.ID, ""),
+		kit.DeleteSessionsByUserID(k.other.ID, ""),
 	}))
 	c.Mu.Lock()
 	defer c.Mu.Unlock()

@@ -266,7 +266,7 @@ var concClauses = []kit.Check{
 			var k race.Case
 			for range n {
 				next++
-				k.Calls = append(k.Calls, kit.UpdateCounter(a.CredentialID, next))
+				k.Calls = append(k.Calls, kit.UpdateAuthenticatorCounter(a.CredentialID, next))
 			}
 			k.Verify = func(h []race.Operation) error {
 				lowest := next - int64(n)
@@ -498,7 +498,7 @@ func racedAuthenticator(c *kit.Context) {
 	race.Pairs(c, 2, func(first, _ int) race.Case {
 		counter++
 		name := c.Unique("name")
-		calls := []kit.Call{kit.RenameAuthenticator(w.UserID, w.CredentialID, name), kit.UpdateCounter(w.CredentialID, counter)}
+		calls := []kit.Call{kit.RenameAuthenticator(w.UserID, w.CredentialID, name), kit.UpdateAuthenticatorCounter(w.CredentialID, counter)}
 		if counter%2 == 0 && c.Works("TouchAuthenticator") {
 			calls[1] = kit.TouchAuthenticator(w.CredentialID, counter-1, counter, c.Instant(0))
 		}
@@ -534,7 +534,7 @@ func pairsOfWrites(c *kit.Context, handles []adapter.Adapter) {
 			kit.UpdateSession(adapter.SessionUpdate{
 				SessionToken: of.Session.SessionToken, Expires: adapter.To(c.Instant(time.Hour)),
 			}),
-			kit.UpdateCounter(of.Authenticator.CredentialID, of.Authenticator.Counter+int64(round)+1),
+			kit.UpdateAuthenticatorCounter(of.Authenticator.CredentialID, of.Authenticator.Counter+int64(round)+1),
 			// New records of one user.
 			kit.LinkAccount(c.NewAccount(k[0].User.ID)),
 			kit.CreateSession(c.NewSession(k[0].User.ID)),
@@ -656,7 +656,7 @@ func racedSession(c *kit.Context) {
 	race.Run(c, 2, func(_, _ int) race.Case {
 		owner = 1 - owner
 		move := kit.UpdateSession(adapter.SessionUpdate{SessionToken: first.SessionToken, UserID: adapter.To(users[owner].ID)})
-		return race.Case{Calls: []kit.Call{kit.GetSession(first.SessionToken), move}, Verify: func(h []race.Operation) error {
+		return race.Case{Calls: []kit.Call{kit.GetSessionAndUser(first.SessionToken), move}, Verify: func(h []race.Operation) error {
 			read := h[slices.IndexFunc(h, func(m race.Operation) bool { return m.Method == "GetSessionAndUser" })]
 			got, _ := read.Result.(*adapter.SessionAndUser)
 			if read.Err != nil || got == nil {
@@ -754,7 +754,7 @@ func updatesBesideDeletion(c *kit.Context) {
 		})
 	}
 	owner := kit.RawUser(c).ID
-	updates := []kit.Call{kit.UpdateCounter("", 0), kit.RenameAuthenticator("", "", ""), kit.TouchAuthenticator("", 0, 0, time.Time{})}
+	updates := []kit.Call{kit.UpdateAuthenticatorCounter("", 0), kit.RenameAuthenticator("", "", ""), kit.TouchAuthenticator("", 0, 0, time.Time{})}
 	for _, update := range c.Working(updates) {
 		if !c.Works("CreateAuthenticator") || !c.Works("DeleteAuthenticator") {
 			break
@@ -764,7 +764,7 @@ func updatesBesideDeletion(c *kit.Context) {
 			r.Store(c, c.Raw)
 			passkey := r.Value.(*adapter.Authenticator)
 			updates := map[string]kit.Call{
-				"UpdateAuthenticatorCounter": kit.UpdateCounter(passkey.CredentialID, passkey.Counter+1),
+				"UpdateAuthenticatorCounter": kit.UpdateAuthenticatorCounter(passkey.CredentialID, passkey.Counter+1),
 				"RenameAuthenticator":        kit.RenameAuthenticator(owner, passkey.CredentialID, c.Unique("name")),
 				"TouchAuthenticator":         kit.TouchAuthenticator(passkey.CredentialID, passkey.Counter, passkey.Counter+1, c.Instant(0)),
 			}
@@ -827,11 +827,11 @@ func lookupsBesideDeletion(c *kit.Context, handles []adapter.Adapter) {
 		{"GetUserByAccount", kit.AccountRecord, func(_ *adapter.User, r kit.Record) kit.Call {
 			return kit.GetUserByAccount(r.Account)
 		}},
-		{"GetSessionAndUser", kit.SessionRecord, func(_ *adapter.User, r kit.Record) kit.Call { return kit.GetSession(r.Key) }},
-		{"ListAccountsByUserID", kit.AccountRecord, func(u *adapter.User, _ kit.Record) kit.Call { return kit.ListAccounts(u.ID) }},
-		{"ListSessionsByUserID", kit.SessionRecord, func(u *adapter.User, _ kit.Record) kit.Call { return kit.ListSessions(u.ID) }},
+		{"GetSessionAndUser", kit.SessionRecord, func(_ *adapter.User, r kit.Record) kit.Call { return kit.GetSessionAndUser(r.Key) }},
+		{"ListAccountsByUserID", kit.AccountRecord, func(u *adapter.User, _ kit.Record) kit.Call { return kit.ListAccountsByUserID(u.ID) }},
+		{"ListSessionsByUserID", kit.SessionRecord, func(u *adapter.User, _ kit.Record) kit.Call { return kit.ListSessionsByUserID(u.ID) }},
 		{"ListAuthenticatorsByUserID", kit.AuthenticatorRecord, func(u *adapter.User, _ kit.Record) kit.Call {
-			return kit.ListAuthenticators(u.ID)
+			return kit.ListAuthenticatorsByUserID(u.ID)
 		}},
 	} {
 		if c.Works(x.method) && c.Works(kit.KindOf(x.of).Create) && c.Works("DeleteUser") {
@@ -896,7 +896,7 @@ func raceForToken(c *kit.Context, judge func(t adapter.VerificationToken, h []ra
 		kit.Must(c, "CreateVerificationToken", &t, err)
 		k := race.Case{Exact: true, Verify: func(h []race.Operation) error { return judge(t, h) }}
 		for range n {
-			k.Calls = append(k.Calls, kit.UseToken(t.Key()))
+			k.Calls = append(k.Calls, kit.UseVerificationToken(t.Key()))
 		}
 		return k
 	})
@@ -906,7 +906,7 @@ func raceForToken(c *kit.Context, judge func(t adapter.VerificationToken, h []ra
 // ones are refused or replace it, it can be used once.
 func arrangeSamePair(c *kit.Context, n, _ int) race.Case {
 	t := c.NewToken()
-	calls := slices.Repeat([]kit.Call{kit.CreateToken(t)}, n)
+	calls := slices.Repeat([]kit.Call{kit.CreateVerificationToken(t)}, n)
 	return race.Case{Exact: true, Calls: calls, Verify: func(h []race.Operation) error {
 		created := slices.ContainsFunc(h, func(m race.Operation) bool { return m.Err == nil })
 		uses := 0

@@ -538,10 +538,10 @@ func namespacesShareNothing(c *kit.Context) {
 			c.SameAuthenticators("ListAuthenticatorsByUserID"+what, c.ListAuthenticators(x.user.ID), []adapter.Authenticator{x.authenticator})
 		}
 		if accounts && c.Works("ListAccountsByUserID") {
-			c.Same("ListAccountsByUserID"+what, kit.Of[[]adapter.Account](c, kit.ListAccounts(x.user.ID)), []adapter.Account{x.account})
+			c.Same("ListAccountsByUserID"+what, kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(x.user.ID)), []adapter.Account{x.account})
 		}
 		if sessions && c.Works("ListSessionsByUserID") {
-			c.Same("ListSessionsByUserID"+what, kit.Of[[]adapter.Session](c, kit.ListSessions(x.user.ID)), []adapter.Session{x.session})
+			c.Same("ListSessionsByUserID"+what, kit.Of[[]adapter.Session](c, kit.ListSessionsByUserID(x.user.ID)), []adapter.Session{x.session})
 		}
 	}
 	for i := range opened {
@@ -570,7 +570,7 @@ func namespacesShareNothing(c *kit.Context) {
 	}
 	if authenticators {
 		inFirst(kit.TouchAuthenticator(w.CredentialID, counter, counter+1, c.Instant(0)))
-		inFirst(kit.UpdateCounter(w.CredentialID, counter+2))
+		inFirst(kit.UpdateAuthenticatorCounter(w.CredentialID, counter+2))
 		inFirst(kit.RenameAuthenticator(first.user.ID, w.CredentialID, c.Unique("changed")))
 	}
 	c.Adapter = live
@@ -593,11 +593,11 @@ func namespacesShareNothing(c *kit.Context) {
 	if authenticators {
 		inFirst(kit.DeleteAuthenticator(first.user.ID, w.CredentialID, false))
 	}
-	inFirst(kit.DeleteSessions(first.user.ID, ""))
+	inFirst(kit.DeleteSessionsByUserID(first.user.ID, ""))
 	inFirst(kit.DeleteSession(s.SessionToken))
 	inFirst(kit.UnlinkAccount(a.Key()))
-	inFirst(kit.UseToken(t.Key()))
-	inFirst(kit.DeleteTokens(t.Identifier))
+	inFirst(kit.UseVerificationToken(t.Key()))
+	inFirst(kit.DeleteVerificationTokens(t.Identifier))
 	inFirst(kit.DeleteUser(first.user.ID))
 	if c.Works("DeleteUser") {
 		c.Adapter = opened[0]
@@ -740,8 +740,8 @@ func firstReadsBesideWrites(c *kit.Context) {
 		{"GetUser", kit.UserRecord, func(x *records) kit.Call { return kit.GetUser(x.user.ID) }, user, []string{"UpdateUser", "DeleteUser"}},
 		{"GetUserByEmail", kit.UserRecord, func(x *records) kit.Call { return kit.GetUserByEmail(x.user.Email) }, user, []string{"UpdateUser", "DeleteUser"}},
 		{"GetUserByAccount", kit.AccountRecord, func(x *records) kit.Call { return kit.GetUserByAccount(x.Account) }, user, []string{"UpdateUser", "UnlinkAccount", "DeleteUser"}},
-		{"GetAccount", kit.AccountRecord, func(x *records) kit.Call { return kit.GetAccount(x.Account) }, itself, []string{"UpdateAccount", "UnlinkAccount", "DeleteUser"}},
-		{"GetSessionAndUser", kit.SessionRecord, func(x *records) kit.Call { return kit.GetSession(x.Key) }, func(x *records) any {
+		{"GetAccount", kit.AccountRecord, func(x *records) kit.Call { return kit.GetAccountByKey(x.Account) }, itself, []string{"UpdateAccount", "UnlinkAccount", "DeleteUser"}},
+		{"GetSessionAndUser", kit.SessionRecord, func(x *records) kit.Call { return kit.GetSessionAndUser(x.Key) }, func(x *records) any {
 			return &adapter.SessionAndUser{Session: *x.Value.(*adapter.Session), User: x.user}
 		}, []string{"UpdateSession", "UpdateUser", "DeleteSession", "DeleteUser"}},
 		{"GetAuthenticator", kit.AuthenticatorRecord, func(x *records) kit.Call { return kit.GetAuthenticator(x.Key) }, itself,
@@ -800,7 +800,7 @@ func writeTo(c *kit.Context, method string, u *adapter.User, r kit.FreshRecord) 
 		return kit.UpdateSession(update), func() { update.Apply(r.Value.(*adapter.Session)) }
 	case "UpdateAuthenticatorCounter":
 		w := r.Value.(*adapter.Authenticator)
-		return kit.UpdateCounter(w.CredentialID, w.Counter+1), func() { w.Counter++ }
+		return kit.UpdateAuthenticatorCounter(w.CredentialID, w.Counter+1), func() { w.Counter++ }
 	case "DeleteUser":
 		return kit.DeleteUser(u.ID), nil
 	default:

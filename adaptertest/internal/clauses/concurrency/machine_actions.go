@@ -77,7 +77,7 @@ func (m *machine) accountActions() map[string]func(*rapid.T) {
 	c := m.c
 	return map[string]func(*rapid.T){
 		"GetUserByAccount": func(t *rapid.T) { m.same(t, kit.GetUserByAccount(pick(t, m.pairs)), true) },
-		"GetAccount":       func(t *rapid.T) { m.same(t, kit.GetAccount(pick(t, m.pairs)), true) },
+		"GetAccount":       func(t *rapid.T) { m.same(t, kit.GetAccountByKey(pick(t, m.pairs)), true) },
 		"LinkAccount": func(t *rapid.T) {
 			a := c.NewAccount(pick(t, m.live(t)))
 			key := pick(t, m.pairs)
@@ -92,7 +92,7 @@ func (m *machine) accountActions() map[string]func(*rapid.T) {
 			m.same(t, kit.LinkAccount(a), false)
 		},
 		"UnlinkAccount":        func(t *rapid.T) { m.same(t, kit.UnlinkAccount(pick(t, m.pairs)), false) },
-		"ListAccountsByUserID": func(t *rapid.T) { m.same(t, kit.ListAccounts(pick(t, m.ids)), true) },
+		"ListAccountsByUserID": func(t *rapid.T) { m.same(t, kit.ListAccountsByUserID(pick(t, m.ids)), true) },
 		"UpdateAccount": func(t *rapid.T) {
 			key := pick(t, m.pairs)
 			fields := rapid.SliceOfDistinct(rapid.SampledFrom(kit.AccountFields), rapid.ID[string]).Draw(t, "fields")
@@ -124,7 +124,7 @@ func (m *machine) sessionActions() map[string]func(*rapid.T) {
 		},
 		"GetSessionAndUser": func(t *rapid.T) {
 			token := pick(t, m.sessions)
-			m.same(t, kit.GetSession(token), required(!m.over(m.model.Sessions[token].Expires)))
+			m.same(t, kit.GetSessionAndUser(token), required(!m.over(m.model.Sessions[token].Expires)))
 		},
 		"UpdateSession": func(t *rapid.T) {
 			update := adapter.SessionUpdate{SessionToken: pick(t, m.sessions)}
@@ -148,13 +148,13 @@ func (m *machine) sessionActions() map[string]func(*rapid.T) {
 		},
 		"DeleteSession": func(t *rapid.T) { m.same(t, kit.DeleteSession(pick(t, m.sessions)), false) },
 		"ListSessionsByUserID": func(t *rapid.T) {
-			k := kit.ListSessions(pick(t, m.ids))
+			k := kit.ListSessionsByUserID(pick(t, m.ids))
 			got, err := m.do(t, k)
 			m.agree(t, k.Yields(m.withoutOver), m.withoutOver(got), err, true)
 		},
 		"DeleteSessionsByUserID": func(t *rapid.T) {
 			over := countOver(m, m.model.Sessions, func(s adapter.Session) time.Time { return s.Expires })
-			m.counts(t, kit.DeleteSessions(pick(t, m.ids), pick(t, append(m.sessions, ""))), over)
+			m.counts(t, kit.DeleteSessionsByUserID(pick(t, m.ids), pick(t, append(m.sessions, ""))), over)
 		},
 	}
 }
@@ -178,7 +178,7 @@ func (m *machine) tokenActions() map[string]func(*rapid.T) {
 		"CreateVerificationToken": func(t *rapid.T) {
 			key := pick(t, m.tokens)
 			token := adapter.VerificationToken{Identifier: key.Identifier, Token: key.Token, Expires: m.expires(t)}
-			got, err := m.do(t, kit.CreateToken(token))
+			got, err := m.do(t, kit.CreateVerificationToken(token))
 			old, held := m.model.Tokens[key]
 			switch {
 			case err != nil && (m.over(token.Expires) || held && m.over(old.Expires)):
@@ -186,16 +186,16 @@ func (m *machine) tokenActions() map[string]func(*rapid.T) {
 			case err == nil:
 				delete(m.model.Tokens, key) // replacing the token is allowed [VTOK-10]
 			}
-			m.agree(t, kit.CreateToken(token), got, err, false)
+			m.agree(t, kit.CreateVerificationToken(token), got, err, false)
 		},
 		"UseVerificationToken": func(t *rapid.T) {
 			key := pick(t, m.tokens)
 			stored, held := m.model.Tokens[key]
-			m.same(t, kit.UseToken(key), required(!held || !m.over(stored.Expires)))
+			m.same(t, kit.UseVerificationToken(key), required(!held || !m.over(stored.Expires)))
 		},
 		"DeleteVerificationTokens": func(t *rapid.T) {
 			over := countOver(m, m.model.Tokens, func(v adapter.VerificationToken) time.Time { return v.Expires })
-			m.counts(t, kit.DeleteTokens(pick(t, m.tokens).Identifier), over)
+			m.counts(t, kit.DeleteVerificationTokens(pick(t, m.tokens).Identifier), over)
 		},
 	}
 }
@@ -213,11 +213,11 @@ func (m *machine) authenticatorActions() map[string]func(*rapid.T) {
 			m.same(t, kit.CreateAuthenticator(w), true)
 		},
 		"GetAuthenticator":           func(t *rapid.T) { m.same(t, kit.GetAuthenticator(pick(t, m.credentials)), true) },
-		"ListAuthenticatorsByUserID": func(t *rapid.T) { m.same(t, kit.ListAuthenticators(pick(t, m.ids)), true) },
+		"ListAuthenticatorsByUserID": func(t *rapid.T) { m.same(t, kit.ListAuthenticatorsByUserID(pick(t, m.ids)), true) },
 		"UpdateAuthenticatorCounter": func(t *rapid.T) {
 			id := pick(t, m.credentials)
 			stored, held := m.model.Authenticators[id]
-			k := kit.UpdateCounter(id, stored.Counter+int64(rapid.IntRange(-1, 3).Draw(t, "step")))
+			k := kit.UpdateAuthenticatorCounter(id, stored.Counter+int64(rapid.IntRange(-1, 3).Draw(t, "step")))
 			got, err := m.do(t, k)
 			if held && err != nil && k.Args[1].(int64) < stored.Counter {
 				return // refusing a lower counter is allowed [AUTHN-14]

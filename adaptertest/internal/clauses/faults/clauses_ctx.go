@@ -642,7 +642,7 @@ func cancelBesideAccount(c *kit.Context) {
 		field := func(name string) func() ownField {
 			return func() ownField {
 				update := kit.AccountUpdate(c, key, []string{name})
-				return ownField{kit.UpdateAccount(update), showing(c, kit.GetAccount(key), update.Apply)}
+				return ownField{kit.UpdateAccount(update), showing(c, kit.GetAccountByKey(key), update.Apply)}
 			}
 		}
 		cancelBeside(c, field("scope"), field("access token"), field("refresh token"), field("id token"))
@@ -655,14 +655,14 @@ func cancelBesideSession(c *kit.Context) {
 		expires := func() ownField {
 			at := c.Instant(time.Duration(1+kit.Next(c)%1000) * time.Minute)
 			return ownField{kit.UpdateSession(adapter.SessionUpdate{SessionToken: token, Expires: adapter.To(at)}),
-				showing(c, kit.GetSession(token), func(s *adapter.SessionAndUser) { s.Session.Expires = at })}
+				showing(c, kit.GetSessionAndUser(token), func(s *adapter.SessionAndUser) { s.Session.Expires = at })}
 		}
 		turn := 0
 		owner := func() ownField {
 			turn++
 			id := owners[turn%2]
 			return ownField{kit.UpdateSession(adapter.SessionUpdate{SessionToken: token, UserID: adapter.To(id)}),
-				showing(c, kit.GetSession(token), func(s *adapter.SessionAndUser) { s.Session.UserID = id })}
+				showing(c, kit.GetSessionAndUser(token), func(s *adapter.SessionAndUser) { s.Session.UserID = id })}
 		}
 		probe := owner()
 		if _, err := probe.update.Do(c.Ctx, c.Adapter); err == nil && probe.missing() == "" {
@@ -680,7 +680,7 @@ func cancelBesideAuthenticator(c *kit.Context) {
 		}, func() ownField {
 			counter++
 			is := counter
-			return ownField{kit.UpdateCounter(w.CredentialID, is),
+			return ownField{kit.UpdateAuthenticatorCounter(w.CredentialID, is),
 				showing(c, kit.GetAuthenticator(w.CredentialID), func(w *adapter.Authenticator) { w.Counter = is })}
 		})
 	}

@@ -157,7 +157,7 @@ func failureIsNotAbsent(c *kit.Context) {
 	lookups := kit.Lookups(c)
 	if c.Has(kit.AbilityFaults) {
 		type faultedLookup struct {
-			kit.Keyed
+			kit.Method
 			key    []string
 			before any
 			kind   fault.Kind
@@ -170,20 +170,20 @@ func failureIsNotAbsent(c *kit.Context) {
 			}
 			before, err := k.Call(c, c.Adapter, key)
 			if err != nil || before == nil {
-				c.Errorf("%s(%s): got %s, %v, want the record", k.Method, kit.ShowKey(key), diff.Show(before), err)
+				c.Errorf("%s(%s): got %s, %v, want the record", k.Name, kit.ShowKey(key), diff.Show(before), err)
 				continue
 			}
 			kinds := []fault.Kind{fault.FailRequest, fault.Down, fault.CutReply, fault.Cut, fault.LoseReply}
-			if k.Method == "UseVerificationToken" {
+			if k.Name == "UseVerificationToken" {
 				kinds = kinds[:2] // after a lost reply the token may be used: FAULT-07 judges that
 			}
 			for _, kind := range faulted.KindsFor(c, turn, len(lookups), kit.Faults(c), kinds) {
 				cases = append(cases, faultedLookup{k, key, before, kind})
 			}
 		}
-		kit.Each(c, cases, func(x faultedLookup) []string { return []string{x.Method, faulted.KindName(x.kind)} }, func(x faultedLookup) bool {
-			uses := x.Method == "UseVerificationToken"
-			eachStep(c, x.Method, x.kind, func() {
+		kit.Each(c, cases, func(x faultedLookup) []string { return []string{x.Name, faulted.KindName(x.kind)} }, func(x faultedLookup) bool {
+			uses := x.Name == "UseVerificationToken"
+			eachStep(c, x.Name, x.kind, func() {
 				if uses {
 					token := c.Token()
 					x.key = []string{token.Identifier, token.Token}
@@ -193,9 +193,9 @@ func failureIsNotAbsent(c *kit.Context) {
 				switch {
 				case err != nil:
 				case got == nil:
-					c.Errorf("%s of a stored record reports absent when %s", x.Method, what)
+					c.Errorf("%s of a stored record reports absent when %s", x.Name, what)
 				case !uses:
-					c.Same(x.Method+" when "+what, got, x.before)
+					c.Same(x.Name+" when "+what, got, x.before)
 				}
 				return err
 			})
@@ -207,7 +207,7 @@ func failureIsNotAbsent(c *kit.Context) {
 		key := map[string][]string{}
 		for _, k := range lookups {
 			if parts, ok := b.Key(k); ok {
-				key[k.Method] = parts
+				key[k.Name] = parts
 			}
 		}
 		if t := key["UseVerificationToken"]; t != nil {
@@ -218,11 +218,11 @@ func failureIsNotAbsent(c *kit.Context) {
 			c.Errorf("Close: %v", err)
 		}
 		for _, k := range lookups {
-			if key[k.Method] == nil {
+			if key[k.Name] == nil {
 				continue
 			}
-			if got, err := faulted.Bounded(c, faulted.CallTime, func(c *kit.Context) (any, error) { return k.Call(c, c.Adapter, key[k.Method]) }); err == nil && got == nil {
-				c.Errorf("%s of a stored record reports absent after Close", k.Method)
+			if got, err := faulted.Bounded(c, faulted.CallTime, func(c *kit.Context) (any, error) { return k.Call(c, c.Adapter, key[k.Name]) }); err == nil && got == nil {
+				c.Errorf("%s of a stored record reports absent after Close", k.Name)
 			}
 		}
 	}
@@ -336,12 +336,12 @@ func undecodableIsAnError(c *kit.Context) {
 		}
 		corrupted++
 		for _, k := range kit.Lookups(c) {
-			if k.Method != r.methods[0] {
+			if k.Name != r.methods[0] {
 				continue
 			}
 			for range 2 { // the second lookup notices if the first one deletes the record
 				if got, err := k.Call(c, c.Adapter, r.key); err == nil {
-					c.Errorf("%s of a %s that can't be decoded: got %s, want an error", k.Method, r.record.Kind,
+					c.Errorf("%s of a %s that can't be decoded: got %s, want an error", k.Name, r.record.Kind,
 						diff.Show(got))
 				}
 				if r.record.Kind == kit.VerificationTokenRecord {
@@ -353,7 +353,7 @@ func undecodableIsAnError(c *kit.Context) {
 				continue
 			}
 			if got, err := k.Call(c, c.Adapter, r.key); err != nil || got == nil {
-				c.Errorf("%s of the %s made whole again: got %s, %v, want the record", k.Method, r.record.Kind,
+				c.Errorf("%s of the %s made whole again: got %s, %v, want the record", k.Name, r.record.Kind,
 					diff.Show(got), err)
 			}
 		}
@@ -750,7 +750,7 @@ func refusalsAreNoFailures(c *kit.Context) {
 	refused := []kit.Call{
 		kit.CreateUser(k.User), kit.LinkAccount(k.Account), kit.CreateSession(k.Session), kit.CreateAuthenticator(k.Authenticator), taken.Call(),
 		kit.LinkAccount(c.NewAccount(nobody)), kit.CreateSession(c.NewSession(nobody)), kit.CreateAuthenticator(c.NewAuthenticator(nobody)),
-		kit.UpdateUser(kit.UserUpdate(c, nobody, kit.UserFields)), kit.UpdateCounter(c.Unique("credential"), 9),
+		kit.UpdateUser(kit.UserUpdate(c, nobody, kit.UserFields)), kit.UpdateAuthenticatorCounter(c.Unique("credential"), 9),
 		kit.UpdateSession(adapter.SessionUpdate{SessionToken: k.Session.SessionToken, UserID: adapter.To(nobody)}),
 		kit.UpdateAccount(kit.AccountUpdate(c, c.NewAccount(nobody).Key(), kit.AccountFields)),
 		kit.TouchAuthenticator(c.Unique("credential"), 1, 2, c.Instant(0)),

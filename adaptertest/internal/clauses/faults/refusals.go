@@ -72,7 +72,7 @@ func refusedOn(c *kit.Context, k *kit.Fixture) []kit.Call {
 		kit.LinkAccount(account), kit.LinkAccount(ownerless), kit.CreateSession(session), kit.CreateSession(homeless),
 		kit.CreateAuthenticator(authenticator), kit.CreateAuthenticator(lost),
 		kit.UpdateSession(adapter.SessionUpdate{SessionToken: k.Session.SessionToken, UserID: adapter.To(nobody)}),
-		kit.UpdateCounter(absent.CredentialID, 9), kit.TouchAuthenticator(absent.CredentialID, 1, 2, k.Touched),
+		kit.UpdateAuthenticatorCounter(absent.CredentialID, 9), kit.TouchAuthenticator(absent.CredentialID, 1, 2, k.Touched),
 		kit.UpdateAccount(kit.AccountUpdate(c, c.NewAccount(nobody).Key(), kit.AccountFields)),
 	}
 	if !kit.AssignsIDs(c) {

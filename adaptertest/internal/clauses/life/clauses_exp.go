@@ -163,14 +163,14 @@ func stillTheUsers(c *kit.Context, sessions []adapter.Session, bySignOut bool) {
 	owner := live[0].UserID
 	if c.Works("ListSessionsByUserID") {
 		c.Settle()
-		listed := slices.DeleteFunc(kit.Of[[]adapter.Session](c, kit.ListSessions(owner)), over)
+		listed := slices.DeleteFunc(kit.Of[[]adapter.Session](c, kit.ListSessionsByUserID(owner)), over)
 		c.Same("ListSessionsByUserID after the clean-up of other sessions of the user", listed, live)
 	}
 	how := "DeleteUser"
 	switch {
 	case bySignOut && c.Works("DeleteSessionsByUserID"):
 		how = "DeleteSessionsByUserID"
-		kit.Of[int64](c, kit.DeleteSessions(owner, ""))
+		kit.Of[int64](c, kit.DeleteSessionsByUserID(owner, ""))
 	case c.Works("DeleteUser"):
 		c.DeleteUser(owner)
 	default:
@@ -240,7 +240,7 @@ func stillTheIdentifiers(c *kit.Context, tokens []adapter.VerificationToken) {
 	if c.Harness().Sweep != nil {
 		most = len(tokens)
 	}
-	if n := kit.Of[int64](c, kit.DeleteTokens(tokens[0].Identifier)); n < int64(len(live)) || n > int64(most) {
+	if n := kit.Of[int64](c, kit.DeleteVerificationTokens(tokens[0].Identifier)); n < int64(len(live)) || n > int64(most) {
 		c.Errorf("%s reports %d deleted, of %d that have not expired", how, n, len(live))
 	}
 	for _, t := range live {

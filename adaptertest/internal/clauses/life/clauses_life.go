@@ -115,7 +115,7 @@ func afterCloseNeverAbsent(c *kit.Context) {
 	keys := map[string][]string{}
 	for _, k := range kit.Lookups(c) {
 		if key, ok := b.Key(k); ok {
-			keys[k.Method] = key
+			keys[k.Name] = key
 		}
 	}
 	type prepared struct {
@@ -131,14 +131,14 @@ func afterCloseNeverAbsent(c *kit.Context) {
 		c.Errorf("Close: %v", err)
 	}
 	for _, k := range kit.Lookups(c) {
-		key := keys[k.Method]
+		key := keys[k.Name]
 		if key == nil {
 			continue
 		}
-		prompt(c, k.Method, func(ctx context.Context) {
+		prompt(c, k.Name, func(ctx context.Context) {
 			got, err := at(c, ctx, func(c *kit.Context) (any, error) { return k.Call(c, c.Adapter, key) })
 			if err == nil && got == nil {
-				c.Errorf("%s after Close reports absent for a record that exists", k.Method)
+				c.Errorf("%s after Close reports absent for a record that exists", k.Name)
 			}
 		})
 	}
@@ -177,7 +177,7 @@ func prompt(c *kit.Context, what string, f func(ctx context.Context)) {
 func cancelledCalls(c *kit.Context, n int) {
 	b := kit.Residents(c, 1)[0]
 	type cancelled struct {
-		kit.Keyed
+		kit.Method
 		after time.Duration
 	}
 	var cases []cancelled
@@ -186,9 +186,9 @@ func cancelledCalls(c *kit.Context, n int) {
 			cases = append(cases, cancelled{k, time.Duration(i) * 40 * time.Microsecond})
 		}
 	}
-	kit.Each(c, cases, func(x cancelled) []string { return []string{x.Method} }, func(x cancelled) bool {
-		key, ok := b.Key(x.Keyed)
-		if !ok || !x.Lookup || x.Method == "UseVerificationToken" {
+	kit.Each(c, cases, func(x cancelled) []string { return []string{x.Name} }, func(x cancelled) bool {
+		key, ok := b.Key(x.Method)
+		if !ok || !x.Lookup() || x.Name == "UseVerificationToken" {
 			key = make([]string, len(x.Parts))
 			for j := range key {
 				key[j] = c.Unique("unknown")
@@ -338,9 +338,9 @@ func closeDuringCalls(c *kit.Context) {
 		for n, after := 0, int64(0); after <= 2; n++ { // a client may take a tenth of a second to report that it is closed
 			after += stop.Load()
 			for _, k := range lookups {
-				if key, ok := b.Key(k); ok && k.Method != "UseVerificationToken" {
+				if key, ok := b.Key(k); ok && k.Name != "UseVerificationToken" {
 					if got, err := k.Call(c, c.Raw, key); err == nil && got == nil {
-						c.Errorf("%s during Close reports absent for a record that exists", k.Method)
+						c.Errorf("%s during Close reports absent for a record that exists", k.Name)
 					}
 				}
 			}
@@ -370,7 +370,7 @@ func missesLeaveNothingOpen(c *kit.Context) {
 		c.NotVerified("the harness has neither %s nor %s nor %s", kit.AbilitySecond, kit.AbilitySingle,
 			kit.AbilityConnections)
 	}
-	miss := func(a adapter.Adapter, k kit.Keyed) {
+	miss := func(a adapter.Adapter, k kit.Method) {
 		key := make([]string, len(k.Parts))
 		for i, part := range k.Parts {
 			if key[i] = c.Unique(part); part == "user id" {
@@ -380,7 +380,7 @@ func missesLeaveNothingOpen(c *kit.Context) {
 		_, _ = faulted.Bounded(c, faulted.OpenTime, func(c *kit.Context) (any, error) { return k.Call(c, a, key) })
 	}
 	refused := func(k *kit.Fixture, a adapter.Adapter) {
-		for _, again := range c.Working([]kit.Call{kit.CreateUser(k.User), kit.LinkAccount(k.Account), kit.CreateSession(k.Session), kit.CreateAuthenticator(k.Authenticator), kit.CreateToken(k.Token)}) {
+		for _, again := range c.Working([]kit.Call{kit.CreateUser(k.User), kit.LinkAccount(k.Account), kit.CreateSession(k.Session), kit.CreateAuthenticator(k.Authenticator), kit.CreateVerificationToken(k.Token)}) {
 			_, _ = faulted.Bounded(c, faulted.OpenTime, func(c *kit.Context) (any, error) { return again.Do(c.Ctx, a) })
 		}
 	}
@@ -405,7 +405,7 @@ func missesLeaveNothingOpen(c *kit.Context) {
 		for k := range kit.Some(&c.Budget, kit.MethodsWithKey(c)) {
 			fixture := fixtureOf(c.Adapter)
 			miss(c.Adapter, k)
-			if !works(second, fixture, "a miss of "+k.Method+", through another adapter") {
+			if !works(second, fixture, "a miss of "+k.Name+", through another adapter") {
 				return
 			}
 		}
@@ -419,7 +419,7 @@ func missesLeaveNothingOpen(c *kit.Context) {
 			for range 2 {
 				miss(single, k)
 			}
-			if !works(single, fixtureOf(single), "misses of "+k.Method+", through the same single connection") {
+			if !works(single, fixtureOf(single), "misses of "+k.Name+", through the same single connection") {
 				return
 			}
 		}

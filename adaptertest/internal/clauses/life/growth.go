@@ -143,9 +143,9 @@ func smallStore(c *kit.Context) *crowd {
 
 // finds reports whether the adapter finds a record of the user.
 func finds(c *kit.Context, b *kit.UninvolvedUser) bool {
-	return slices.ContainsFunc(kit.Lookups(c), func(k kit.Keyed) bool {
+	return slices.ContainsFunc(kit.Lookups(c), func(k kit.Method) bool {
 		key, ok := b.Key(k)
-		if !ok || k.Method == "UseVerificationToken" {
+		if !ok || k.Name == "UseVerificationToken" {
 			return false
 		}
 		got, err := k.Call(c, c.Raw, key)
@@ -357,7 +357,7 @@ func series(words []string) string {
 func growthProbes(c *kit.Context, a adapter.Adapter, middle, newest *kit.UninvolvedUser) []probe {
 	var probes []probe
 	for _, k := range kit.Lookups(c) {
-		uses := k.Method == "UseVerificationToken"
+		uses := k.Name == "UseVerificationToken"
 		for _, who := range []struct {
 			name string
 			b    *kit.UninvolvedUser
@@ -366,15 +366,15 @@ func growthProbes(c *kit.Context, a adapter.Adapter, middle, newest *kit.Uninvol
 			if !ok || uses {
 				continue
 			}
-			probes = append(probes, probe{name: k.Method + " of " + who.name, call: func() error {
+			probes = append(probes, probe{name: k.Name + " of " + who.name, call: func() error {
 				got, err := k.Call(c, a, key)
 				if err == nil && got == nil {
-					err = fmt.Errorf("%s(%s): absent", k.Method, kit.ShowKey(key))
+					err = fmt.Errorf("%s(%s): absent", k.Name, kit.ShowKey(key))
 				}
 				return err
 			}})
 		}
-		probes = append(probes, probe{name: k.Method + " of nobody", call: func() error {
+		probes = append(probes, probe{name: k.Name + " of nobody", call: func() error {
 			key := make([]string, len(k.Parts))
 			for i, part := range k.Parts {
 				switch part {

@@ -286,8 +286,8 @@ func connectedAccountEnds(c *kit.Context, keepOne bool) {
 		c.Same("an account that is not connected", c.GetAccount(x.Key()), &x)
 	}
 	if c.Works("ListAccountsByUserID") {
-		c.Same("the list of accounts after the deletion", kit.Of[[]adapter.Account](c, kit.ListAccounts(a)), stays[:3])
-		c.Same("the other user's list of accounts after the deletion", kit.Of[[]adapter.Account](c, kit.ListAccounts(b)), stays[3:])
+		c.Same("the list of accounts after the deletion", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(a)), stays[:3])
+		c.Same("the other user's list of accounts after the deletion", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(b)), stays[3:])
 	}
 	c.LinkAccount(connected) // the key is free
 }
@@ -320,7 +320,7 @@ func resemblingConnections(c *kit.Context, key kit.MissedKey) {
 		rest := accounts[i+1:]
 		switch {
 		case c.Works("ListAccountsByUserID"):
-			c.Same("the list of accounts after the deletion of an authenticator that differs by "+p.how, kit.Of[[]adapter.Account](c, kit.ListAccounts(owner)), rest)
+			c.Same("the list of accounts after the deletion of an authenticator that differs by "+p.how, kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(owner)), rest)
 		case i == 0:
 			for _, x := range rest {
 				c.Same("the account of an authenticator that was not deleted", c.GetAccount(x.Key()), &x)

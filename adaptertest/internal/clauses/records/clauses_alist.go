@@ -38,9 +38,9 @@ var alistClauses = []kit.Check{
 		bare := adapter.Account{UserID: a, Type: adapter.AccountOAuth, Provider: c.Unique("bare"), ProviderAccountID: c.Unique("x")}
 		want = append(want, c.LinkAccount(second), c.LinkAccount(bare))
 		surround(c, a, kit.AccountRecord, want[0].ProviderAccountID, second.ProviderAccountID)
-		list := func() []adapter.Account { return kit.Of[[]adapter.Account](c, kit.ListAccounts(a)) }
+		list := func() []adapter.Account { return kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(a)) }
 		c.Same("ListAccountsByUserID", list(), want)
-		c.Same("ListAccountsByUserID of another user", kit.Of[[]adapter.Account](c, kit.ListAccounts(b)), others)
+		c.Same("ListAccountsByUserID of another user", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(b)), others)
 		if c.Works("UnlinkAccount") {
 			c.UnlinkAccount(want[0].Key())
 			moved := accountWith(c, b, want[0].Key())
@@ -48,11 +48,11 @@ var alistClauses = []kit.Check{
 			c.Same("ListAccountsByUserID after one was unlinked", list(), want)
 			others = append(others, c.LinkAccount(moved))
 			c.Same("ListAccountsByUserID after another user linked the one that was unlinked", list(), want)
-			c.Same("ListAccountsByUserID of the user who linked it", kit.Of[[]adapter.Account](c, kit.ListAccounts(b)), others)
+			c.Same("ListAccountsByUserID of the user who linked it", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(b)), others)
 		}
 		back := userWith(c, 3, 0, 0)
 		cameBack(c, back)
-		c.Same("ListAccountsByUserID after accounts had gone and come back", kit.Of[[]adapter.Account](c, kit.ListAccounts(back.user.ID)), back.accounts)
+		c.Same("ListAccountsByUserID after accounts had gone and come back", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(back.user.ID)), back.accounts)
 		if c.Works("UpdateAccount") {
 			update := kit.AccountUpdate(c, want[0].Key(), kit.AccountFields)
 			kit.Of[*adapter.Account](c, kit.UpdateAccount(update))
@@ -61,14 +61,14 @@ var alistClauses = []kit.Check{
 		}
 		joined := c.User().ID
 		want = joinedAccounts(c, joined)
-		c.Same("ListAccountsByUserID of keys with separators", kit.Of[[]adapter.Account](c, kit.ListAccounts(joined)), want)
+		c.Same("ListAccountsByUserID of keys with separators", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(joined)), want)
 		many := c.User().ID
 		want = make([]adapter.Account, kit.Many(c))
 		kit.Populate(c, len(want), func(i int) {
 			want[i] = adapter.Account{UserID: many, Type: adapter.AccountOIDC, Provider: fmt.Sprintf("%s-%d", one.Provider, i%3), ProviderAccountID: fmt.Sprintf("%s-%d", one.ProviderAccountID, i)}
 			c.LinkAccount(want[i])
 		})
-		c.Same(fmt.Sprintf("ListAccountsByUserID of %d", len(want)), kit.Of[[]adapter.Account](c, kit.ListAccounts(many)), want)
+		c.Same(fmt.Sprintf("ListAccountsByUserID of %d", len(want)), kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(many)), want)
 		listsLargeAccounts(c)
 		listWhileOthersChange(c, "ListAccountsByUserID", listedAccounts(c))
 	}},
@@ -87,7 +87,7 @@ var alistClauses = []kit.Check{
 		for range 7 {
 			want = append(want, c.Account(u))
 		}
-		faulted.ListFails(c, kit.ListAccounts(u), want)
+		faulted.ListFails(c, kit.ListAccountsByUserID(u), want)
 	}},
 	{ID: "ALIST-04", Words: "update-changes-exactly-what-is-set", Requires: accountUpdateMethods, Test: accountUpdates},
 	{ID: "ALIST-05", Words: "update-of-an-absent-account-is-not-found", Requires: accountUpdateMethods, Test: func(c *kit.Context) {
@@ -122,7 +122,7 @@ var alistClauses = []kit.Check{
 		}
 		c.Same("the account beside the absent ones", c.GetAccount(linked.Key()), &linked)
 		if c.Works("ListAccountsByUserID") {
-			c.Same("the list beside the absent ones", kit.Of[[]adapter.Account](c, kit.ListAccounts(u)), []adapter.Account{linked})
+			c.Same("the list beside the absent ones", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(u)), []adapter.Account{linked})
 		}
 	}},
 	{ID: "ALIST-06", Words: "updates-of-different-fields-survive", Races: true, Requires: append(accountUpdateMethods, "GetAccount"), Test: func(c *kit.Context) {
@@ -237,7 +237,7 @@ func accountUpdates(c *kit.Context) {
 	update("tokens of 6,000 and 9,000 bytes", long)
 	c.Same("another account of the user", c.GetAccount(beside.Key()), &beside)
 	if c.Works("ListAccountsByUserID") {
-		c.Same("ListAccountsByUserID after the updates", kit.Of[[]adapter.Account](c, kit.ListAccounts(u)), []adapter.Account{x, beside})
+		c.Same("ListAccountsByUserID after the updates", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(u)), []adapter.Account{x, beside})
 	}
 	if c.Stores(kit.SessionRecord) {
 		s := c.Session(u)
@@ -273,7 +273,7 @@ func listsLargeAccounts(c *kit.Context) {
 		}
 		want = append(want, x)
 	}
-	c.Same("ListAccountsByUserID of accounts of two mebibytes together", kit.Of[[]adapter.Account](c, kit.ListAccounts(owner)), want)
+	c.Same("ListAccountsByUserID of accounts of two mebibytes together", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(owner)), want)
 	if c.Works("DeleteUser") && c.Works("GetAccount") {
 		c.DeleteUser(owner)
 		for _, x := range want {
@@ -286,7 +286,7 @@ func listsLargeAccounts(c *kit.Context) {
 func listedAccounts(c *kit.Context) listedKind[adapter.Account] {
 	owner := c.User().ID
 	return listedKind[adapter.Account]{
-		list:   func() []adapter.Account { return kit.Of[[]adapter.Account](c, kit.ListAccounts(owner)) },
+		list:   func() []adapter.Account { return kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(owner)) },
 		key:    func(a adapter.Account) string { return a.Provider + " " + a.ProviderAccountID },
 		create: func() adapter.Account { return c.Account(owner) },
 		again:  func(a adapter.Account) { c.LinkAccount(a) },

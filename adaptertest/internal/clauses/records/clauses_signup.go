@@ -134,7 +134,7 @@ func signedUp(c *kit.Context, s kit.SignUp, withPasskey bool) {
 		c.SameAuthenticators("ListAuthenticatorsByUserID after CreateUserWithAccount", c.ListAuthenticators(got.ID), credentials)
 	}
 	if c.Works("ListAccountsByUserID") {
-		c.Same("ListAccountsByUserID after CreateUserWithAccount", kit.Of[[]adapter.Account](c, kit.ListAccounts(got.ID)), []adapter.Account{s.Account})
+		c.Same("ListAccountsByUserID after CreateUserWithAccount", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(got.ID)), []adapter.Account{s.Account})
 	}
 }
 

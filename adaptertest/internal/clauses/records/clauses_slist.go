@@ -83,7 +83,7 @@ var slistClauses = []kit.Check{
 		for range 7 {
 			want = append(want, c.Session(u))
 		}
-		faulted.ListFails(c, kit.ListSessions(u), want)
+		faulted.ListFails(c, kit.ListSessionsByUserID(u), want)
 	}},
 	{ID: "SLIST-04", Words: "all-but-one-session-end", Requires: sessionListMethods, Test: func(c *kit.Context) {
 		other := kit.Residents(c, 1)
@@ -138,7 +138,7 @@ var slistClauses = []kit.Check{
 		theirs := c.Session(b)
 		for _, except := range []string{"", theirs.SessionToken, c.Unique("session"), "%", "*", a} {
 			mine := mixedSessions(c, a)
-			n := kit.Of[int64](c, kit.DeleteSessions(a, except))
+			n := kit.Of[int64](c, kit.DeleteSessionsByUserID(a, except))
 			counted(c, fmt.Sprintf("DeleteSessionsByUserID(except %q)", except), n, mine)
 			for _, s := range mine {
 				c.Absent(fmt.Sprintf("a session after DeleteSessionsByUserID with the exception %q", except), c.GetSession(s.SessionToken), nil)
@@ -152,7 +152,7 @@ var slistClauses = []kit.Check{
 			for m := range kit.Some(&c.Budget, key.Near(key.Value)) {
 				c.CreateSession(kept)
 				s := c.Session(a)
-				if _, err := kit.DeleteSessions(a, m.Value).Do(c.Ctx, c.Adapter); err != nil && strings.Contains(m.Value, "\x00") {
+				if _, err := kit.DeleteSessionsByUserID(a, m.Value).Do(c.Ctx, c.Adapter); err != nil && strings.Contains(m.Value, "\x00") {
 					deletes(c, a, "")
 					continue // a NUL may be an error [INPUT-10]
 				} else if err != nil {
@@ -174,7 +174,7 @@ var slistClauses = []kit.Check{
 				before = append(before, s)
 			}
 			kept := before[0].SessionToken
-			k := race.Case{Calls: []kit.Call{kit.DeleteSessions(user.ID, kept)}}
+			k := race.Case{Calls: []kit.Call{kit.DeleteSessionsByUserID(user.ID, kept)}}
 			for i := 1; i < n; i++ {
 				s := before[1+(i-1)%2]
 				k.Calls = append(k.Calls, kit.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires.Add(time.Duration(i) * time.Hour))}))
@@ -247,7 +247,7 @@ var slistClauses = []kit.Check{
 					}
 				}
 				deletes(c, u, "")
-				if list := kit.Of[[]adapter.Session](c, kit.ListSessions(u)); len(list) > 0 {
+				if list := kit.Of[[]adapter.Session](c, kit.ListSessionsByUserID(u)); len(list) > 0 {
 					c.Errorf("after %s at step %d and another try: %s is left", faulted.KindName(kind), step, diff.Show(list))
 				}
 				if !hit || c.Failed() {
@@ -313,11 +313,11 @@ func outliving(c *kit.Context, userID string) []adapter.Session {
 
 func sameSessions(c *kit.Context, what, userID string, want []adapter.Session) {
 	c.Settle()
-	c.Same(what, kit.Of[[]adapter.Session](c, kit.ListSessions(userID)), want)
+	c.Same(what, kit.Of[[]adapter.Session](c, kit.ListSessionsByUserID(userID)), want)
 }
 
 func deletes(c *kit.Context, userID, except string) int64 {
-	return kit.Of[int64](c, kit.DeleteSessions(userID, except))
+	return kit.Of[int64](c, kit.DeleteSessionsByUserID(userID, except))
 }
 
 // counted compares the number that a deletion returns with the number of
@@ -388,7 +388,7 @@ func arrangeSignOut(c *kit.Context, n, _ int, userID string) race.Case {
 	}
 	var k race.Case
 	for range n {
-		k.Calls = append(k.Calls, kit.DeleteSessions(userID, ""))
+		k.Calls = append(k.Calls, kit.DeleteSessionsByUserID(userID, ""))
 	}
 	k.Verify = func(h []race.Operation) error {
 		var total int64
@@ -465,7 +465,7 @@ func signOutWhileManyMove(c *kit.Context, callFirst bool) (moves, ends int) {
 // sessions to another user: one that is the other's has stayed, and each has either
 // moved or been deleted.
 func arrangeMoves(c *kit.Context, n int, userID, otherID string) race.Case {
-	k, before := race.MovesBeside(c, kit.DeleteSessions(userID, ""), n, userID, otherID)
+	k, before := race.MovesBeside(c, kit.DeleteSessionsByUserID(userID, ""), n, userID, otherID)
 	staysWithOther := k.Verify
 	k.Verify = func(h []race.Operation) error {
 		if err := staysWithOther(h); err != nil {
@@ -489,7 +489,7 @@ func arrangeMoves(c *kit.Context, n int, userID, otherID string) race.Case {
 func listedSessions(c *kit.Context) listedKind[adapter.Session] {
 	owner := c.User().ID
 	return listedKind[adapter.Session]{
-		list:   func() []adapter.Session { return kit.Of[[]adapter.Session](c, kit.ListSessions(owner)) },
+		list:   func() []adapter.Session { return kit.Of[[]adapter.Session](c, kit.ListSessionsByUserID(owner)) },
 		key:    func(s adapter.Session) string { return s.SessionToken },
 		create: func() adapter.Session { return c.Session(owner) },
 		again:  func(s adapter.Session) { c.CreateSession(s) },

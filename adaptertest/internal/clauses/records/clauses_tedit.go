@@ -27,7 +27,7 @@ var teditClauses = []kit.Check{
 				c.CreateToken(tokens[i])
 			})
 			what := fmt.Sprintf("DeleteVerificationTokens of %d", n)
-			if got := kit.Of[int64](c, kit.DeleteTokens(identifier)); got != int64(n) {
+			if got := kit.Of[int64](c, kit.DeleteVerificationTokens(identifier)); got != int64(n) {
 				c.Errorf("%s: reports %d deleted", what, got)
 			}
 			for i, t := range tokens {
@@ -36,7 +36,7 @@ var teditClauses = []kit.Check{
 					kit.ReallyGone(c, what, kit.Record{Kind: kit.VerificationTokenRecord, Token: t.Key()})
 				}
 			}
-			if got := kit.Of[int64](c, kit.DeleteTokens(identifier)); got != 0 {
+			if got := kit.Of[int64](c, kit.DeleteVerificationTokens(identifier)); got != 0 {
 				c.Errorf("%s once more: reports %d deleted, want 0", what, got)
 			}
 		}
@@ -48,7 +48,7 @@ var teditClauses = []kit.Check{
 				joined++
 			}
 		}
-		if got := kit.Of[int64](c, kit.DeleteTokens(identifier)); got != joined {
+		if got := kit.Of[int64](c, kit.DeleteVerificationTokens(identifier)); got != joined {
 			c.Errorf("DeleteVerificationTokens of %d tokens with separators: reports %d deleted", joined, got)
 		}
 		ended := make([]adapter.VerificationToken, 4) // a store may report those that have expired as absent, or not count them
@@ -57,7 +57,7 @@ var teditClauses = []kit.Check{
 			ended[i].Identifier, ended[i].Expires = identifier, c.Instant(life)
 			c.CreateToken(ended[i])
 		}
-		if got := kit.Of[int64](c, kit.DeleteTokens(identifier)); got < 1 || got > 4 {
+		if got := kit.Of[int64](c, kit.DeleteVerificationTokens(identifier)); got < 1 || got > 4 {
 			c.Errorf("DeleteVerificationTokens of one token and three expired ones: reports %d deleted", got)
 		}
 		for _, t := range ended {
@@ -72,7 +72,7 @@ var teditClauses = []kit.Check{
 		used.Identifier = identifier
 		c.CreateToken(used)
 		c.UseToken(used.Key())
-		if got := kit.Of[int64](c, kit.DeleteTokens(identifier)); got != 0 {
+		if got := kit.Of[int64](c, kit.DeleteVerificationTokens(identifier)); got != 0 {
 			c.Errorf("DeleteVerificationTokens after the only token was used: reports %d deleted, want 0", got)
 		}
 	}},
@@ -94,7 +94,7 @@ var teditClauses = []kit.Check{
 			}
 		}
 		for _, identifier := range []string{c.NewToken().Identifier, "", "%", "*", "_", t.Token, t.Identifier + "y", t.Identifier[:4], "' OR ''='", t.Identifier[:8] + "%", t.Identifier[:8] + "*", "."} {
-			got, err := kit.DeleteTokens(identifier).Do(c.Ctx, c.Adapter)
+			got, err := kit.DeleteVerificationTokens(identifier).Do(c.Ctx, c.Adapter)
 			if n, _ := got.(int64); n != 0 || err != nil && identifier != "" {
 				if slices.ContainsFunc(others, func(o adapter.VerificationToken) bool { return o.Identifier == identifier }) {
 					continue
@@ -111,16 +111,16 @@ var teditClauses = []kit.Check{
 			}
 		}
 		for _, x := range slices.Backward(joined) { // those that are joined first
-			if n := kit.Of[int64](c, kit.DeleteTokens(x.Identifier)); n != 1 {
+			if n := kit.Of[int64](c, kit.DeleteVerificationTokens(x.Identifier)); n != 1 {
 				c.Errorf("DeleteVerificationTokens(%q): reports %d deleted, want 1", x.Identifier, n)
 			}
 		}
 		if c.Works("CreateUser") {
 			b := userWith(c, 1, 2, 1)
-			kit.Of[int64](c, kit.DeleteTokens(b.user.Email))
+			kit.Of[int64](c, kit.DeleteVerificationTokens(b.user.Email))
 			unchanged(c, "of the user whose address' tokens were deleted", c.Adapter, b)
 		}
-		if n := kit.Of[int64](c, kit.DeleteTokens(t.Identifier)); n != 1 {
+		if n := kit.Of[int64](c, kit.DeleteVerificationTokens(t.Identifier)); n != 1 {
 			c.Errorf("DeleteVerificationTokens: reports %d deleted, want 1", n)
 		}
 		c.Absent("the token of the identifier", c.UseToken(t.Key()), nil)
@@ -146,9 +146,9 @@ var teditClauses = []kit.Check{
 				kit.Must(c, "CreateVerificationToken", &t, err)
 				tokens = append(tokens, t)
 			}
-			k := race.Case{Exact: true, Calls: []kit.Call{kit.DeleteTokens(identifier)}}
+			k := race.Case{Exact: true, Calls: []kit.Call{kit.DeleteVerificationTokens(identifier)}}
 			for i := 1; i < n; i++ {
-				k.Calls = append(k.Calls, kit.UseToken(tokens[i-1].Key()))
+				k.Calls = append(k.Calls, kit.UseVerificationToken(tokens[i-1].Key()))
 			}
 			k.Verify = func(h []race.Operation) error {
 				if h[0].Err != nil {
@@ -199,7 +199,7 @@ func outlivingTokens(c *kit.Context) {
 	}
 	kit.Wait(c, soon+50*time.Millisecond+c.Harness().Precision())
 	for _, t := range valid {
-		kit.Of[int64](c, kit.DeleteTokens(t.Identifier))
+		kit.Of[int64](c, kit.DeleteVerificationTokens(t.Identifier))
 		c.Absent("a token that is still valid, after those of its identifier were deleted, of which one had expired", c.UseToken(t.Key()), nil)
 	}
 }
@@ -226,7 +226,9 @@ func deletedTokensUnderFaults(c *kit.Context) {
 			if err != nil {
 				c.Fatalf("Inject: %v", err)
 			}
-			n, err := faulted.Bounded(c, faulted.LimitWith(kind), func(c *kit.Context) (any, error) { return kit.DeleteTokens(identifier).Do(c.Ctx, c.Adapter) })
+			n, err := faulted.Bounded(c, faulted.LimitWith(kind), func(c *kit.Context) (any, error) {
+				return kit.DeleteVerificationTokens(identifier).Do(c.Ctx, c.Adapter)
+			})
 			hit := faulted.IsHit(i) || err != nil && faulted.WillBeHit(i)
 			i.Release()
 			faulted.Mend(c, control)

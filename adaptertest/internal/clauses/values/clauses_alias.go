@@ -254,7 +254,7 @@ func pointedAccountUpdate(c *kit.Context) pointedWrite {
 			all := map[string]func() any{"GetAccount": read}
 			if c.Works("ListAccountsByUserID") {
 				all["ListAccountsByUserID"] = func() any {
-					list := kit.Of[[]adapter.Account](c, kit.ListAccounts(want.UserID))
+					list := kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(want.UserID))
 					if len(list) != 1 {
 						c.Fatalf("ListAccountsByUserID: got %d, want 1", len(list))
 					}
@@ -415,8 +415,8 @@ func elementsShareNothing(c *kit.Context) {
 			a, key := sameAccount, c.NewAccount(owner)
 			a.Provider, a.ProviderAccountID = key.Provider, key.ProviderAccountID
 			c.LinkAccount(a)
-		}, func() any { return kit.Of[[]adapter.Account](c, kit.ListAccounts(owner)) }},
-		{"CreateSession", "ListSessionsByUserID", func() { c.Session(owner) }, func() any { return kit.Of[[]adapter.Session](c, kit.ListSessions(owner)) }},
+		}, func() any { return kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(owner)) }},
+		{"CreateSession", "ListSessionsByUserID", func() { c.Session(owner) }, func() any { return kit.Of[[]adapter.Session](c, kit.ListSessionsByUserID(owner)) }},
 		{"CreateAuthenticator", "ListAuthenticatorsByUserID", func() {
 			w := sameAuthenticator
 			w.CredentialID = c.NewAuthenticator(owner).CredentialID

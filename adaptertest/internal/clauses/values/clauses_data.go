@@ -534,10 +534,10 @@ func fieldsMayRepeat(c *kit.Context) {
 			c.SameAuthenticators("ListAuthenticatorsByUserID"+alike, c.ListAuthenticators(u.ID), authenticators)
 		}
 		if !c.Lacks("LinkAccount") && !c.Lacks("ListAccountsByUserID") {
-			c.Same("ListAccountsByUserID"+alike, kit.Of[[]adapter.Account](c, kit.ListAccounts(u.ID)), accounts)
+			c.Same("ListAccountsByUserID"+alike, kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(u.ID)), accounts)
 		}
 		if !c.Lacks("CreateSession") && !c.Lacks("ListSessionsByUserID") {
-			c.Same("ListSessionsByUserID"+alike, kit.Of[[]adapter.Session](c, kit.ListSessions(u.ID)), sessions)
+			c.Same("ListSessionsByUserID"+alike, kit.Of[[]adapter.Session](c, kit.ListSessionsByUserID(u.ID)), sessions)
 		}
 	}
 }

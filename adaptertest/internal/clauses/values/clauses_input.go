@@ -140,7 +140,7 @@ var inputClauses = []kit.Check{
 		}
 		names = append(names, "sqlite_master", "sqlite_sequence", "rowid", "_id", "id", "pg_catalog.pg_class", "information_schema.tables", "system.indexes", "_all_docs")
 		type missing struct {
-			kit.Keyed
+			kit.Method
 			part int
 			name string
 		}
@@ -157,9 +157,9 @@ var inputClauses = []kit.Check{
 				turn++
 			}
 		}
-		kit.Each(c, cases, func(x missing) []string { return []string{x.Method + " by " + x.Parts[x.part]} }, func(x missing) bool {
-			key, _ := residents[0].Key(x.Keyed)
-			kit.Misses(c, x.Keyed, kit.With(key, x.part, x.name))
+		kit.Each(c, cases, func(x missing) []string { return []string{x.Name + " by " + x.Parts[x.part]} }, func(x missing) bool {
+			key, _ := residents[0].Key(x.Method)
+			kit.Misses(c, x.Method, kit.With(key, x.part, x.name))
 			return true
 		})
 		kit.Intact(c, residents)
@@ -219,12 +219,12 @@ var inputClauses = []kit.Check{
 				start := time.Now()
 				missesOrFails(c, k, kit.With(key, i, key[i]+huge))
 				if took := time.Since(start); took > bound {
-					c.Errorf("%s of 1 MiB took %v, want at most %v", k.Method, took, bound)
+					c.Errorf("%s of 1 MiB took %v, want at most %v", k.Name, took, bound)
 				}
 			}
-			if ok && k.Lookup && k.Method != "UseVerificationToken" {
+			if ok && k.Lookup() && k.Name != "UseVerificationToken" {
 				if got, err := k.Call(c, c.Adapter, key); err != nil || got == nil {
-					c.Errorf("%s(%s) after one of 1 MiB: got %s, %v", k.Method, kit.ShowKey(key), diff.Show(got), err)
+					c.Errorf("%s(%s) after one of 1 MiB: got %s, %v", k.Name, kit.ShowKey(key), diff.Show(got), err)
 				}
 			}
 		}
@@ -240,7 +240,7 @@ var inputClauses = []kit.Check{
 func onlyText(c *kit.Context, refusable bool, texts ...string) {
 	residents := kit.Residents(c, 2)
 	type odd struct {
-		kit.Keyed
+		kit.Method
 		key  []string
 		text string
 	}
@@ -259,8 +259,8 @@ func onlyText(c *kit.Context, refusable bool, texts ...string) {
 			}
 		}
 	}
-	kit.Each(c, cases, func(x odd) []string { return []string{x.Method, x.text} }, func(x odd) bool {
-		kit.Misses(c, x.Keyed, x.key)
+	kit.Each(c, cases, func(x odd) []string { return []string{x.Name, x.text} }, func(x odd) bool {
+		kit.Misses(c, x.Method, x.key)
 		return true
 	})
 	for text := range kit.Some(&c.Budget, texts) {
@@ -479,7 +479,7 @@ func wordAsKey(c *kit.Context, word string, resident *kit.UninvolvedUser) {
 		} else if k.Parts[0] == "user id" && isNumber(word) && (kit.AssignsIDs(c) || isNumber(resident.ID)) {
 			continue // the word may be a user's ID
 		} else if got, err := k.Call(c, c.Adapter, []string{word}); err != nil || got != nil && !ofOtherRun(c, got) {
-			c.Absent(fmt.Sprintf("%s(%q)", k.Method, word), got, err)
+			c.Absent(fmt.Sprintf("%s(%q)", k.Name, word), got, err)
 		}
 	}
 	if !c.Stores(kit.UserRecord) || !c.Works("DeleteUser") {
@@ -700,10 +700,10 @@ var (
 )
 
 // missesOrFails reports a breach if the method finds something.
-func missesOrFails(c *kit.Context, k kit.Keyed, key []string) {
+func missesOrFails(c *kit.Context, k kit.Method, key []string) {
 	got, err := k.Call(c, c.Adapter, key)
 	if err == nil && got != nil {
-		c.Errorf("%s(%s): got %s, want absent or an error", k.Method, kit.ShowKey(key), diff.Show(got))
+		c.Errorf("%s(%s): got %s, want absent or an error", k.Name, kit.ShowKey(key), diff.Show(got))
 	}
 }
 

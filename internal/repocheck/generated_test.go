@@ -1,0 +1,51 @@
+package repocheck
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var generateMethods = regexp.MustCompile(`(?m)^//go:generate go run (\S+/methods -form .*) (\S+)$`)
+
+// TestMethodsAreFresh generates what differs only in the signature of a method again,
+// from the interfaces of package adapter.
+func TestMethodsAreFresh(t *testing.T) {
+	found := 0
+	for _, dir := range []string{"auth/adapter", "adaptertest/internal/kit", "adaptertest/internal/mutants"} {
+		dir = filepath.Join(root, filepath.FromSlash(dir))
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			content, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range generateMethods.FindAllSubmatch(content, -1) {
+				found++
+				made, generated := filepath.Join(t.TempDir(), "made.go"), filepath.Join(dir, string(line[2]))
+				cmd := exec.CommandContext(t.Context(), "go", append([]string{"run"}, append(strings.Fields(string(line[1])), made)...)...)
+				cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=")
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%s: %v\n%s", line[0], err, out)
+				}
+				want, err := os.ReadFile(made)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := os.ReadFile(generated); err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%s is not what go generate makes of the interfaces (error: %v)", generated, err)
+				}
+			}
+		}
+	}
+	if found != 3 {
+		t.Errorf("found %d files that are generated, want 3", found)
+	}
+}
