@@ -125,6 +125,30 @@ func TestWritesAfterUncommittedDeleteUser(t *testing.T) {
 	})
 }
 
+// TestTouchAfterUncommittedDelete: a touch that waits for a deletion finds no record, and
+// not another counter.
+func TestTouchAfterUncommittedDelete(t *testing.T) {
+	t.Parallel()
+	a, pool, _ := wirings[0].newStore(t)
+	ctx := t.Context()
+	user := must(a.CreateUser(ctx, adapter.User{}))(t)
+	must(a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "c", UserID: user.ID, Counter: 7}))(t)
+	tx, pid := begin(t, pool)
+	must(a.On(tx).DeleteAuthenticator(ctx, user.ID, "c", false))(t)
+	done := make(chan error, 1)
+	go func() {
+		_, err := a.TouchAuthenticator(ctx, "c", 7, 8, time.Now())
+		done <- err
+	}()
+	awaitBlocked(t, pool, pid)
+	if err := tx.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; !errors.Is(err, adapter.ErrNotFound) {
+		t.Errorf("got %v, want ErrNotFound", err)
+	}
+}
+
 // TestDeleteUserRaces runs all these calls at once, many times.
 func TestDeleteUserRaces(t *testing.T) {
 	stores(t, func(t *testing.T, a *postgres.Adapter, pool *pgxpool.Pool, prefix string) {

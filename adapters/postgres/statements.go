@@ -198,11 +198,11 @@ func statementsFor(shape *shape) *statements {
 		updateAuthenticatorCounter: write(`UPDATE {authenticators} AS c SET {set c.counter} = $2::bigint{touch c} WHERE c."credentialID" = $1::text RETURNING {authenticator}`),
 
 		// A row of nulls means that the stored counter differs from the expected
-		// one.
-		touchAuthenticator: write(`WITH touched AS (UPDATE {authenticators} AS c SET {set c.counter} = $3::bigint{last use}{touch c}
-				WHERE c."credentialID" = $1::text AND c.counter = $2::bigint RETURNING {authenticator})
-			TABLE touched UNION ALL SELECT ` + noAuthenticator + ` FROM {authenticators} AS c
-				WHERE c."credentialID" = $1::text AND NOT EXISTS (SELECT FROM touched)`),
+		// one. The lock tells whether a deletion under way has taken the row.
+		touchAuthenticator: write(`WITH held AS (SELECT FROM {authenticators} AS c WHERE c."credentialID" = $1::text FOR NO KEY UPDATE),
+			touched AS (UPDATE {authenticators} AS c SET {set c.counter} = $3::bigint{last use}{touch c}
+				WHERE c."credentialID" = $1::text AND c.counter = $2::bigint AND EXISTS (SELECT FROM held) RETURNING {authenticator})
+			TABLE touched UNION ALL SELECT ` + noAuthenticator + ` FROM held WHERE NOT EXISTS (SELECT FROM touched)`),
 
 		renameAuthenticator: write(`UPDATE {authenticators} AS c SET {set c.name} = $3::text{touch c}
 			WHERE c."credentialID" = $2::text AND c."userId" = $1::{id} RETURNING {authenticator}`),
