@@ -38,6 +38,7 @@ func (h *Harness) bind() *kit.Harness {
 			Scans:          h.Declarations.Scans,
 			Precision:      h.Declarations.Precision,
 			EventualReads:  h.Declarations.EventualReads,
+			Lacks:          h.Declarations.Lacks,
 		},
 	}
 	if h.Clock != nil {

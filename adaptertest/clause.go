@@ -134,9 +134,10 @@ func clauseByID(id string) (Clause, bool) {
 	return loadClauses()[i], true
 }
 
-// races reports whether the clause with the ID is tested by a race or a random search.
+// races reports whether the clause with the ID is tested by a race, a random search or a
+// measurement.
 func races(id string) bool {
-	return slices.ContainsFunc(checks(), func(k kit.Check) bool { return k.ID == id && k.Races })
+	return slices.ContainsFunc(checks(), func(k kit.Check) bool { return k.ID == id && (k.Races || k.Measures) })
 }
 
 // groups are the groups of clauses, in the order in which they run. ERR is last because it

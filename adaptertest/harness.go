@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -174,6 +176,11 @@ type Declarations struct {
 	// EventualReads is the longest time until a write becomes visible; zero
 	// means at once [ISO-06].
 	EventualReads time.Duration `json:"eventualReads,omitempty"`
+	// Lacks names fields that the store has no room for, such as the tables of another
+	// product: Account.AuthorizationDetails, and Name, Created and LastUsed as in
+	// Authenticator.Name. The records of the suite then have no value there. Clauses
+	// about these fields need waivers.
+	Lacks []string `json:"lacks,omitempty"`
 }
 
 // Waiver excuses one clause. A waived clause that passes is an error: the
@@ -183,9 +190,9 @@ type Waiver struct {
 	Reason string `json:"reason"`
 	Link   string `json:"link,omitempty"`
 	// Racy says that the clause may pass by luck, because it is tested by a race
-	// that the adapter does not always lose. A pass is then waived too, because
-	// one pass proves nothing. Only clauses that are tested by a race can have a
-	// Racy waiver.
+	// that the adapter does not always lose, or by a measurement. A pass is then
+	// waived too, because one pass proves nothing. Only such clauses can have a Racy
+	// waiver.
 	Racy bool `json:"racy,omitempty"`
 }
 
@@ -213,6 +220,11 @@ func (h *Harness) validate() error {
 	if h.Declarations.Precision < 0 || h.Declarations.EventualReads < 0 || h.ClauseTimeout < 0 {
 		problems = append(problems, errors.New("adaptertest: a duration of the harness is negative"))
 	}
+	for _, field := range h.Declarations.Lacks {
+		if !slices.Contains(kit.OptionalFields, field) {
+			problems = append(problems, fmt.Errorf("adaptertest: Declarations.Lacks names %q, want one of %s", field, strings.Join(kit.OptionalFields, ", ")))
+		}
+	}
 	if h.Parallel < 0 {
 		problems = append(problems, fmt.Errorf("adaptertest: Harness.Parallel is %d, want 1 or more", h.Parallel))
 	}
@@ -222,7 +234,7 @@ func (h *Harness) validate() error {
 			problems = append(problems, fmt.Errorf("adaptertest: a waiver names the unknown clause %q", w.Clause))
 		}
 		if w.Racy && !races(w.Clause) {
-			problems = append(problems, fmt.Errorf("adaptertest: the waiver of %s is Racy, and that clause is not tested by a race", w.Clause))
+			problems = append(problems, fmt.Errorf("adaptertest: the waiver of %s is Racy, and that clause is tested neither by a race nor by a measurement", w.Clause))
 		}
 		if w.Reason == "" {
 			problems = append(problems, fmt.Errorf("adaptertest: the waiver of %s gives no reason", w.Clause))

@@ -72,6 +72,7 @@ type wiring struct {
 	zone     string // the time zone of the server's session
 	authJS   bool   // the tables were made by Auth.js
 	site     string // the product whose tables are served with WithLayout
+	asIs     bool   // without what SchemaChanges adds
 	telling  bool   // the wiring differs much from the others
 }
 
@@ -88,8 +89,9 @@ var wirings = []wiring{
 	{name: "authjs_tables", authJS: true, telling: true},
 }
 
-// siteWirings serve the tables of other products, after SchemaChanges.
-var siteWirings = []wiring{{name: "prisma_tables", site: "Prisma"}, {name: "drizzle_tables", site: "Drizzle"}}
+// siteWirings serve the tables of other products, as they are and after SchemaChanges.
+var siteWirings = []wiring{{name: "prisma_tables", site: "Prisma"}, {name: "drizzle_tables", site: "Drizzle"},
+	{name: "prisma_as_is", site: "Prisma", asIs: true}, {name: "drizzle_as_is", site: "Drizzle", asIs: true}}
 
 // config returns the pool configuration of the wiring.
 func (w wiring) config(t testing.TB) *pgxpool.Config {

@@ -12,12 +12,35 @@ func TestConformance(t *testing.T) {
 		if testing.Short() && w.name != wirings[0].name {
 			t.Skip("LEFT OUT: -short runs the suite with one driver")
 		}
-		h := w.settings(t).Harness()
-		h.Name = "sqlite (" + w.name + ")"
-		for _, x := range adaptertest.Run(t, h).With(adaptertest.NotVerified) {
-			t.Errorf("%s is not verified: %s", x.Clause.ID, x.Reason)
-		}
+		conform(t, w.name, w.settings(t))
 	})
+}
+
+// TestConformanceOfSites runs the suite on the tables of other products, as they are and
+// after SchemaChanges.
+func TestConformanceOfSites(t *testing.T) {
+	for _, site := range []string{"Prisma", "Drizzle"} {
+		for name, asTheyAre := range map[string]bool{"as they are": true, "after SchemaChanges": false} {
+			t.Run(site+", "+name, func(t *testing.T) {
+				if testing.Short() && !asTheyAre {
+					t.Skip("LEFT OUT: -short runs the suite on the tables as they are")
+				}
+				s := wirings[0].settings(t)
+				s.Site, s.AsTheyAre = site, asTheyAre
+				conform(t, site+", "+name, s)
+			})
+		}
+	}
+}
+
+// conform runs the suite. Every clause must be verified.
+func conform(t *testing.T, name string, s sqlitetest.Settings) {
+	t.Helper()
+	h := s.Harness()
+	h.Name = "sqlite (" + name + ")"
+	for _, x := range adaptertest.Run(t, h).With(adaptertest.NotVerified) {
+		t.Errorf("%s is not verified: %s", x.Clause.ID, x.Reason)
+	}
 }
 
 // settings open files with the driver of the wiring.

@@ -3,10 +3,10 @@ package sqlite_test
 import (
 	"database/sql"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite/sqlitetest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/internal/authjs"
 )
@@ -16,11 +16,7 @@ func drizzleDatabase(t testing.TB, w wiring) (db *sql.DB, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "drizzle.db")
 	db = w.openDB(t, path)
-	script, err := os.ReadFile("testdata/drizzle.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	run(t, db, string(script))
+	run(t, db, sqlitetest.DrizzleTables)
 	return db, path
 }
 

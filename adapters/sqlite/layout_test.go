@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite/sqlitetest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -42,11 +43,11 @@ func sites() map[string]site {
 			"account.providerAccountId": "sub", "session.sessionToken": "token", "session.expires": "until", "session.userId": "user_id",
 			"authenticator.userId": "user_id", "authenticator.credentialID": "id", "authenticator.counter": "uses"}}
 	return map[string]site{
-		"Prisma": {layout: sqlite.Prisma(), tables: "prisma.sql", step: time.Millisecond, person: fmt.Sprintf(`
+		"Prisma": {layout: sqlite.Prisma(), tables: sqlitetest.PrismaTables, step: time.Millisecond, person: fmt.Sprintf(`
 			INSERT INTO "User" (id, name, email, "updatedAt") VALUES ('ck1', 'Ada', 'ada@example.com', 1);
 			INSERT INTO "Account" ("userId", type, provider, "providerAccountId", "updatedAt") VALUES ('ck1', 'oidc', 'p', '1', 1);
 			INSERT INTO "Session" ("sessionToken", "userId", expires, "updatedAt") VALUES ('theirs', 'ck1', %d, 1);`, adaExpires.UnixMilli())},
-		"Drizzle": {layout: sqlite.Drizzle(), tables: "drizzle.sql", step: time.Millisecond, person: fmt.Sprintf(`
+		"Drizzle": {layout: sqlite.Drizzle(), tables: sqlitetest.DrizzleTables, step: time.Millisecond, person: fmt.Sprintf(`
 			INSERT INTO "user" (id, name, email) VALUES ('ck1', 'Ada', 'ada@example.com');
 			INSERT INTO "account" ("userId", type, provider, "providerAccountId") VALUES ('ck1', 'oidc', 'p', '1');
 			INSERT INTO "session" VALUES ('theirs', 'ck1', %d);`, adaExpires.UnixMilli())},
@@ -355,7 +356,7 @@ func TestNeverBeside(t *testing.T) {
 	if err := ours.EnsureSchema(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	run(t, db, strings.ReplaceAll(string(must(os.ReadFile("testdata/prisma.sql"))(t)), `"`, `"`)+prisma.person)
+	run(t, db, sqlitetest.PrismaTables+prisma.person)
 	says(t, must(sqlite.New(db, sqlite.WithPrefix("auth_")))(t).EnsureSchema(t.Context()), "Prisma()")
 	newUser(t, ours, "bob@example.com")
 	if err := must(sqlite.New(db, sqlite.WithPrefix("auth_")))(t).CheckSchema(t.Context()); err != nil {

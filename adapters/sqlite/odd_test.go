@@ -2,13 +2,13 @@ package sqlite_test
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite/sqlitetest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -94,7 +94,7 @@ func TestReadOnlyFile(t *testing.T) {
 
 // Tables of Auth.js that are STRICT or WITHOUT ROWID are adopted.
 func TestDrizzleTablesOfOtherKinds(t *testing.T) {
-	script := string(must(os.ReadFile("testdata/drizzle.sql"))(t))
+	script := sqlitetest.DrizzleTables
 	for _, kind := range []string{"STRICT", "WITHOUT ROWID", "STRICT, WITHOUT ROWID"} {
 		t.Run(kind, func(t *testing.T) {
 			eachWiring(t, func(t *testing.T, w wiring) {

@@ -70,7 +70,8 @@ func (a *Adapter) CheckSchema(ctx context.Context) error {
 }
 
 // SchemaChanges returns the statements that EnsureSchema would run now, in order,
-// for an application that runs them with a migration tool.
+// for an application that runs them with a migration tool. Statements that are one
+// string belong into one transaction.
 func (a *Adapter) SchemaChanges(ctx context.Context) ([]string, error) {
 	const op = "schema changes"
 	done, err := a.isCurrent(ctx)

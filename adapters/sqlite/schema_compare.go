@@ -210,7 +210,11 @@ func (a *Adapter) compareColumns(c *comparison, t table, has found, name string)
 				advice = "if Prisma has made the table, use WithLayout(sqlite.Prisma()), and else rebuild it"
 			}
 			c.refuse("%s.%s is of the type %s, want %s: %s", name, own, has.columns[at].kind, col.kind, advice)
-		case col.null && has.columns[at].notNull && col.name != "email": // the column then refuses users without an address
+		case col.null && has.columns[at].notNull && col.name == "email": // the column then refuses users without an address
+			if a.foreign {
+				a.withoutNotNull(c, t, has, own)
+			}
+		case col.null && has.columns[at].notNull:
 			c.refuse("%s.%s must accept null: rebuild the table without NOT NULL", name, own)
 		case col.name == "userId" && !has.columns[at].notNull: // the column must refuse the null of an absent owner
 			c.refuse("%s.%s must not accept null: rebuild the table with NOT NULL", name, own)
@@ -223,6 +227,31 @@ func (a *Adapter) compareColumns(c *comparison, t table, has found, name string)
 		}
 	}
 	return missing
+}
+
+// withoutNotNull adds the statements that let a column of texts accept null: another
+// column takes its place, and the indexes with it are made again. A UNIQUE in the
+// definition of the table can't be dropped.
+func (a *Adapter) withoutNotNull(c *comparison, t table, has found, column string) {
+	name, other := a.quoted(t.name), inSQL(column+"_or_null")
+	statements := []string{fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s TEXT", name, other), fmt.Sprintf("UPDATE %s SET %s = %s", name, other, inSQL(column))}
+	var again []string
+	for _, ix := range has.indexes {
+		if !slices.ContainsFunc(ix.columns, func(s string) bool { return strings.EqualFold(s, column) }) {
+			continue
+		}
+		if ix.sql == "" {
+			return
+		}
+		statements, again = append(statements, fmt.Sprintf("DROP INDEX `%s`", ix.name)), append(again, ix.sql)
+	}
+	statements = append(statements, fmt.Sprintf("ALTER TABLE %s DROP COLUMN %s", name, inSQL(column)),
+		fmt.Sprintf("ALTER TABLE %s RENAME COLUMN %s TO %s", name, other, inSQL(column)))
+	line := column + " TEXT"
+	if a.layout.product == "prisma" {
+		line += " @unique"
+	}
+	c.better(a.lines(t, line) + strings.Join(append(statements, again...), ";\n"))
 }
 
 // holds reports whether the column of a table can have the values of col. In a table of

@@ -154,6 +154,10 @@ func (s *shape) fill(query string, table func(string) string) *statement {
 					parts = append(parts, e.name+" = "+e.value)
 				}
 			}
+			if len(parts) == 0 { // what is set has no column, and bind accepts null only
+				owner := s.columns[alias+".userId"].name
+				parts = append(parts, owner+" = "+owner)
+			}
 			return strings.Join(parts, ", ")
 		}
 		return s.read(prefix, in)

@@ -60,9 +60,10 @@ type Settings struct {
 	Schema string
 	// AuthJS says that AuthJSTables makes the tables before EnsureSchema.
 	AuthJS bool
-	// Site is a product whose tables are served with WithLayout, after the statements of
-	// SchemaChanges: "Prisma", "Drizzle" or none.
-	Site string
+	// Site is a product whose tables are served with WithLayout: "Prisma", "Drizzle" or
+	// none. The tables get what SchemaChanges returns, unless AsTheyAre is set.
+	Site      string
+	AsTheyAre bool
 }
 
 // layout returns the layout of the site, and the script that makes its tables.
@@ -76,14 +77,15 @@ func (s Settings) layout() (layout postgres.Layout, script string) {
 	return postgres.PgAdapter(), AuthJSTables
 }
 
-// makeSite makes the tables of another product in a schema, with what SchemaChanges adds.
+// makeSite makes the tables of another product in a schema, with what SchemaChanges adds
+// unless they are served as they are.
 func (e *Env) makeSite(ctx context.Context, schema string) error {
 	_, tables := e.layout()
 	name := pgx.Identifier{schema}.Sanitize()
 	if _, err := e.Admin.Exec(ctx, fmt.Sprintf("CREATE SCHEMA IF NOT EXISTS %s; SET search_path = %s; %s; RESET search_path", name, name, tables)); err != nil {
 		return err
 	}
-	if e.Site == "" {
+	if e.Site == "" || e.AsTheyAre {
 		return nil
 	}
 	layout, _ := e.layout()

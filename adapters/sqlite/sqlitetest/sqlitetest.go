@@ -25,6 +25,10 @@ type Settings struct {
 	Parameters string
 	// Conns is the largest number of connections in a pool.
 	Conns int
+	// Site is a product whose tables are served with WithLayout: "Prisma", "Drizzle" or
+	// none. The tables get what SchemaChanges returns, unless AsTheyAre is set.
+	Site      string
+	AsTheyAre bool
 }
 
 // Handle is an adapter over a file, through a driver that can inject faults.
@@ -69,7 +73,7 @@ func (s Settings) Open(t testing.TB, path string, options ...sqlite.Option) *Han
 		h.Faults.Heal()
 		_ = h.close()
 	})
-	if h.Adapter, err = sqlite.New(h.DB, options...); err != nil {
+	if h.Adapter, err = sqlite.New(h.DB, append(s.options(""), options...)...); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.EnsureSchema(t.Context()); err != nil {
@@ -80,7 +84,13 @@ func (s Settings) Open(t testing.TB, path string, options ...sqlite.Option) *Han
 
 // fresh opens a new file.
 func (s Settings) fresh(t testing.TB) *Handle {
-	return s.Open(t, filepath.Join(t.TempDir(), "gatehouse.db"))
+	path := filepath.Join(t.TempDir(), "gatehouse.db")
+	if s.Site != "" {
+		if err := s.makeSite(t.Context(), path, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s.Open(t, path)
 }
 
 // limited opens a new file with conns connections at most.
@@ -92,7 +102,7 @@ func (s Settings) limited(conns int) func(t testing.TB) adapter.Adapter {
 // Harness opens adapters over temporary files of the test.
 func (s Settings) Harness() adaptertest.Harness {
 	again := func(t testing.TB, a adapter.Adapter) adapter.Adapter { return s.Open(t, a.(*Handle).path) }
-	return adaptertest.Harness{
+	h := adaptertest.Harness{
 		Name:         "sqlite",
 		Declarations: adaptertest.Declarations{Timeless: true, NoPooler: "a file has no pooler"},
 		New:          func(t testing.TB) adapter.Adapter { return s.fresh(t) },
@@ -102,8 +112,13 @@ func (s Settings) Harness() adaptertest.Harness {
 		Namespace: func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
 			of := *a.(*Handle)
 			var err error
-			if of.Adapter, err = sqlite.New(of.DB, sqlite.WithPrefix(name)); err != nil {
+			if of.Adapter, err = sqlite.New(of.DB, append(s.options(""), sqlite.WithPrefix(name))...); err != nil {
 				return nil, err
+			}
+			if s.Site != "" {
+				if err := s.makeSite(t.Context(), of.path, name); err != nil {
+					return nil, err
+				}
 			}
 			return &of, of.EnsureSchema(t.Context())
 		},
@@ -118,9 +133,14 @@ func (s Settings) Harness() adaptertest.Harness {
 		InternalNames: []string{"user", "account", "session", "verificationToken", "authenticator", "gatehouse_schema",
 			"user_email_key", "session_userId_idx", "user_delete_trg", "sqlite_master", "sqlite_schema"},
 	}
+	if s.AsTheyAre {
+		h.Declarations.Lacks, h.Waivers = lacking, waivers(s.Site)
+	}
+	return h
 }
 
-// place returns the table of a record and the condition that finds it.
+// place returns the table of a record and the condition that finds it. SQLite compares
+// names without case, so the names of Prisma and Drizzle are the same.
 func place(r adaptertest.Record) (table, condition string, args []any) {
 	switch r.Kind {
 	case adaptertest.UserRecord:
@@ -138,7 +158,12 @@ func place(r adaptertest.Record) (table, condition string, args []any) {
 
 // behind runs do on the file without using the adapter.
 func (s Settings) behind(a adapter.Adapter, do func(db *sql.DB) error) error {
-	connector, err := s.connector(a.(*Handle).path)
+	return s.onFile(a.(*Handle).path, do)
+}
+
+// onFile runs do on a file.
+func (s Settings) onFile(path string, do func(db *sql.DB) error) error {
+	connector, err := s.connector(path)
 	if err != nil {
 		return err
 	}
@@ -163,6 +188,9 @@ func (s Settings) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record)
 	case adaptertest.UserRecord:
 		column = "emailVerified"
 	case adaptertest.AccountRecord:
+		if s.AsTheyAre {
+			return nil
+		}
 		column, value = "authorization_details", "[{"
 	case adaptertest.AuthenticatorRecord:
 		column, value = "credentialBackedUp", 7

@@ -15,6 +15,9 @@ type Check struct {
 	// Races says that the outcome depends on the timing of concurrent calls or on a
 	// random search, so that an adapter that breaks the clause may pass by luck.
 	Races bool
+	// Measures says that the check compares times, so that an adapter that breaks the
+	// clause may pass by luck.
+	Measures bool
 	// Alone says that the check measures time, judges the whole run or process, or
 	// needs stores that New opens one after the other.
 	Alone bool

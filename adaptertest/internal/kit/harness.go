@@ -2,6 +2,7 @@ package kit
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -50,6 +51,24 @@ type Declarations struct {
 	Scans          string
 	Precision      time.Duration
 	EventualReads  time.Duration
+	Lacks          []string
+}
+
+// OptionalFields are those that a store may lack.
+var OptionalFields = []string{"Account.AuthorizationDetails", "Authenticator.Name", "Authenticator.Created", "Authenticator.LastUsed"}
+
+// Keeps reports whether the store has room for a field of OptionalFields.
+func (c *Context) Keeps(field string) bool {
+	return !slices.Contains(c.Harness().Declarations.Lacks, field)
+}
+
+// keeping returns the value of an optional field, or the zero value if the store lacks
+// the field.
+func keeping[T any](c *Context, field string, value T) (kept T) {
+	if c.Keeps(field) {
+		kept = value
+	}
+	return kept
 }
 
 // Kind is a kind of record.

@@ -110,8 +110,8 @@ func (c *Context) NewAccount(userID string) adapter.Account {
 		TokenType:         new("bearer-" + c.Unique("ŧ")),
 		SessionState:      new(c.Unique("státe")),
 		ExpiresAt:         new(c.Instant(time.Hour).Unix()),
-		AuthorizationDetails: json.RawMessage(fmt.Sprintf(
-			`[{"type":%q,"locations":["https://api.example/ä"],"limit":{"amount":12.5,"deep":[1,null,true]}}]`, c.Unique("détail"))),
+		AuthorizationDetails: keeping(c, "Account.AuthorizationDetails", json.RawMessage(fmt.Sprintf(
+			`[{"type":%q,"locations":["https://api.example/ä"],"limit":{"amount":12.5,"deep":[1,null,true]}}]`, c.Unique("détail")))),
 	}
 }
 
@@ -138,8 +138,8 @@ func (c *Context) NewAuthenticator(userID string) adapter.Authenticator {
 		CredentialBackedUp:   true,
 		CredentialDeviceType: "multiDevice-ï",
 		Transports:           new("usb,ble,ñfc"),
-		Name:                 new(c.Unique("Schlüssel 🔑")),
-		Created:              new(c.Instant(-72 * time.Hour)),
-		LastUsed:             new(c.Instant(-24 * time.Hour)),
+		Name:                 keeping(c, "Authenticator.Name", new(c.Unique("Schlüssel 🔑"))),
+		Created:              keeping(c, "Authenticator.Created", new(c.Instant(-72*time.Hour))),
+		LastUsed:             keeping(c, "Authenticator.LastUsed", new(c.Instant(-24*time.Hour))),
 	}
 }

@@ -34,8 +34,10 @@ func postgresWirings() []Wiring {
 		{"schema and prefix", newest, postgrestest.Settings{Schema: "Sign in"}},
 		{"zone +14:00", newest, postgrestest.Settings{Zone: "Pacific/Kiritimati"}},
 		{"tables of Auth.js", newest, postgrestest.Settings{AuthJS: true}},
-		{"tables of Prisma", newest, postgrestest.Settings{Site: "Prisma"}},
-		{"tables of Drizzle", newest, postgrestest.Settings{Site: "Drizzle"}},
+		{"tables of Prisma, as they are", newest, postgrestest.Settings{Site: "Prisma", AsTheyAre: true}},
+		{"tables of Prisma, after SchemaChanges", newest, postgrestest.Settings{Site: "Prisma"}},
+		{"tables of Drizzle, as they are", newest, postgrestest.Settings{Site: "Drizzle", AsTheyAre: true}},
+		{"tables of Drizzle, after SchemaChanges", newest, postgrestest.Settings{Site: "Drizzle"}},
 		{"CockroachDB", stores.KindCockroach, postgrestest.Settings{}}, // only a registry has it
 	} {
 		needs := []stores.Kind{w.kind}

@@ -26,6 +26,10 @@ func sqliteWirings() []Wiring {
 		{"modernc", sqlitetest.Settings{Driver: &modernc.Driver{}, Parameters: parameters, Conns: plenty}},
 		{"ncruces", sqlitetest.Settings{Driver: &ncruces.SQLite{}, Parameters: parameters, Conns: plenty}},
 		{"pool of one", sqlitetest.Settings{Driver: &modernc.Driver{}, Parameters: parameters, Conns: 1}},
+		{"tables of Prisma, as they are", sqlitetest.Settings{Driver: &modernc.Driver{}, Parameters: parameters, Conns: plenty, Site: "Prisma", AsTheyAre: true}},
+		{"tables of Prisma, after SchemaChanges", sqlitetest.Settings{Driver: &modernc.Driver{}, Parameters: parameters, Conns: plenty, Site: "Prisma"}},
+		{"tables of Drizzle, as they are", sqlitetest.Settings{Driver: &modernc.Driver{}, Parameters: parameters, Conns: plenty, Site: "Drizzle", AsTheyAre: true}},
+		{"tables of Drizzle, after SchemaChanges", sqlitetest.Settings{Driver: &modernc.Driver{}, Parameters: parameters, Conns: plenty, Site: "Drizzle"}},
 	} {
 		all = append(all, Wiring{Adapter: "sqlite", Name: w.name, open: w.open})
 	}

@@ -125,6 +125,14 @@ func (m *machine) resemble(t *rapid.T) {
 	m.tokens[1].Token = near(m.tokens[0].Token)
 }
 
+// addresses are those of new users: none, too, if the adapter keeps such users.
+func (m *machine) addresses() []string {
+	if of, ok := adapter.Capability[adapter.EmailRequirer](m.raw); ok && of.RequiresEmail() {
+		return m.emails
+	}
+	return append(m.emails[:len(m.emails):len(m.emails)], "")
+}
+
 func pick[T any](t *rapid.T, from []T) T { return rapid.SampledFrom(from).Draw(t, "pick") }
 
 // differ records a difference and ends the sequence. The text that rapid sees

@@ -18,7 +18,7 @@ func (m *machine) userActions() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
 		"CreateUser": func(t *rapid.T) {
 			u := c.NewUser()
-			u.ID, u.Email = pick(t, m.ids[:3]), pick(t, append(m.emails, ""))
+			u.ID, u.Email = pick(t, m.ids[:3]), pick(t, m.addresses())
 			switch rapid.IntRange(0, 3).Draw(t, "shape") {
 			case 0:
 				u.Name, u.EmailVerified, u.Image = nil, nil, nil
@@ -47,7 +47,7 @@ func (m *machine) userActions() map[string]func(*rapid.T) {
 		"CreateUserWithAccount": func(t *rapid.T) {
 			s := kit.NewSignUp(c)
 			key := pick(t, m.pairs)
-			s.User.ID, s.User.Email = pick(t, m.ids[:3]), pick(t, append(m.emails, ""))
+			s.User.ID, s.User.Email = pick(t, m.ids[:3]), pick(t, m.addresses())
 			s.Account.Provider, s.Account.ProviderAccountID = key.Provider, key.ProviderAccountID
 			s.Authenticator.CredentialID = pick(t, m.credentials)
 			s.Authenticator.ProviderAccountID = key.ProviderAccountID

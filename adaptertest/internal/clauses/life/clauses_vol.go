@@ -96,7 +96,7 @@ var volClauses = []kit.Check{
 		}
 		judge(func(i int) bool { return i%3 == 0 })
 	}},
-	{ID: "VOL-04", Words: "lookups-do-not-slow-down", Alone: true, Test: lookupsDoNotSlowDown},
+	{ID: "VOL-04", Words: "lookups-do-not-slow-down", Alone: true, Measures: true, Test: lookupsDoNotSlowDown},
 }
 
 // lookUp calls f for each of n records. If the store scans, or in a run that is hurried or of
