@@ -239,9 +239,9 @@ func (e *engine) requestTokens(ctx context.Context, r *request, o *oauthClient, 
 	p := o.provider
 	redirectURI := e.redirectURI(r, o)
 	if request := p.Token.Request; request != nil {
-		tokens, err := guard(ctx, request, TokenRequest{
+		tokens, err := guard(ctx, request, shown(TokenRequest{
 			Provider: *p, Client: o.http, Code: params.Get("code"), RedirectURI: redirectURI, CodeVerifier: verifier, Params: params,
-		})
+		}))
 		switch {
 		case err != nil:
 			return TokenSet{}, err
@@ -298,7 +298,7 @@ func profileOf(ctx context.Context, o *oauthClient, params url.Values, tokens To
 		}
 	}
 	if request := p.UserInfo.Request; request != nil {
-		profile, err := guard(ctx, request, UserInfoRequest{Provider: *p, Client: o.http, Tokens: tokens, Params: params, Claims: maps.Clone(Profile(claims))})
+		profile, err := guard(ctx, request, shown(UserInfoRequest{Provider: *p, Client: o.http, Tokens: tokens, Params: params, Claims: maps.Clone(Profile(claims))}))
 		if err == nil && profile == nil {
 			err = errors.New("UserInfo.Request returned no profile")
 		}

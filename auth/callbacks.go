@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/redact"
 )
 
 // Callbacks let the application decide. Each is optional. See docs/protocol.md, "Events and callbacks".
@@ -68,6 +70,8 @@ type SignInParams struct {
 	VerificationRequest bool
 	// Request is the request that signs in. Its body can be read.
 	Request *http.Request
+
+	redact.Shown // prints no secret
 }
 
 // LinkParams is the argument of Callbacks.Link.
@@ -79,6 +83,8 @@ type LinkParams struct {
 	// Profile is set for OAuth and OpenID Connect, except if the account waited
 	// for the user to sign in.
 	Profile Profile
+
+	redact.Shown // prints no secret
 }
 
 // SignInDecision is the answer of Callbacks.SignIn. The zero decision denies.

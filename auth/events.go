@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/redact"
 )
 
 // Events tell the application what happened, for example for audit logs. Each
@@ -47,6 +48,8 @@ type CreateUserEvent struct {
 	User *User
 	// Request is the request that caused the event. Its body can be read.
 	Request *http.Request
+
+	redact.Shown // prints no secret
 }
 
 // UpdateUserEvent is the message of Events.UpdateUser.
@@ -54,6 +57,8 @@ type UpdateUserEvent struct {
 	User *User
 	// Request is the request that caused the event. Its body can be read.
 	Request *http.Request
+
+	redact.Shown // prints no secret
 }
 
 // LinkAccountEvent is the message of Events.LinkAccount.
@@ -64,6 +69,8 @@ type LinkAccountEvent struct {
 	Profile *User
 	// Request is the request that caused the event. Its body can be read.
 	Request *http.Request
+
+	redact.Shown // prints no secret
 }
 
 // ReleaseEmailEvent is the message of Events.ReleaseEmail.
@@ -72,6 +79,8 @@ type ReleaseEmailEvent struct {
 	User *User
 	// Request is the request that caused the event. Its body can be read.
 	Request *http.Request
+
+	redact.Shown // prints no secret
 }
 
 // SignInEvent is the message of Events.SignIn.
@@ -86,6 +95,8 @@ type SignInEvent struct {
 	IsNewUser bool
 	// Request is the request that caused the event. Its body can be read.
 	Request *http.Request
+
+	redact.Shown // prints no secret
 }
 
 // SignInFailedEvent is the message of Events.SignInFailed. Its error holds no
@@ -100,6 +111,8 @@ type SignInFailedEvent struct {
 	Err error
 	// Request is the request that caused the event. Its body can be read.
 	Request *http.Request
+
+	redact.Shown // prints no secret
 }
 
 // PasskeyClonedEvent is the message of Events.PasskeyCloned.
@@ -111,6 +124,8 @@ type PasskeyClonedEvent struct {
 	// Stored is the counter of the last sign-in, Received the counter of this one.
 	Stored, Received int64
 	Request          *http.Request
+
+	redact.Shown // prints no secret
 }
 
 // PasskeyBackupEvent is the message of Events.PasskeyBackup.
@@ -122,6 +137,8 @@ type PasskeyBackupEvent struct {
 	// Syncable says that the passkey may have copies now, BackedUp that it has one.
 	Syncable, BackedUp bool
 	Request            *http.Request
+
+	redact.Shown // prints no secret
 }
 
 // SignOutEvent is the message of Events.SignOut. The session strategy decides
@@ -134,6 +151,8 @@ type SignOutEvent struct {
 	Token Claims
 	// Request is the request that caused the event. Its body can be read.
 	Request *http.Request
+
+	redact.Shown // prints no secret
 }
 
 // SessionEvent is the message of Events.Session.
@@ -143,6 +162,8 @@ type SessionEvent struct {
 	Token Claims
 	// Request is the request that caused the event. Its body can be read.
 	Request *http.Request
+
+	redact.Shown // prints no secret
 }
 
 // requestKey is the context key of the request that an action serves, so that
@@ -163,13 +184,18 @@ func requestOf(ctx context.Context) *http.Request {
 }
 
 // requested is an event that has a request.
-type requested interface{ setRequest(hr *http.Request) }
+type requested[E any] interface {
+	shows[E]
+	setRequest(hr *http.Request)
+}
 
-func (e *CreateUserEvent) setRequest(hr *http.Request)   { e.Request = hr }
-func (e *UpdateUserEvent) setRequest(hr *http.Request)   { e.Request = hr }
-func (e *LinkAccountEvent) setRequest(hr *http.Request)  { e.Request = hr }
-func (e *ReleaseEmailEvent) setRequest(hr *http.Request) { e.Request = hr }
-func (e *SignInEvent) setRequest(hr *http.Request)       { e.Request = hr }
-func (e *SignInFailedEvent) setRequest(hr *http.Request) { e.Request = hr }
-func (e *SignOutEvent) setRequest(hr *http.Request)      { e.Request = hr }
-func (e *SessionEvent) setRequest(hr *http.Request)      { e.Request = hr }
+func (e *CreateUserEvent) setRequest(hr *http.Request)    { e.Request = hr }
+func (e *UpdateUserEvent) setRequest(hr *http.Request)    { e.Request = hr }
+func (e *LinkAccountEvent) setRequest(hr *http.Request)   { e.Request = hr }
+func (e *ReleaseEmailEvent) setRequest(hr *http.Request)  { e.Request = hr }
+func (e *SignInEvent) setRequest(hr *http.Request)        { e.Request = hr }
+func (e *SignInFailedEvent) setRequest(hr *http.Request)  { e.Request = hr }
+func (e *PasskeyClonedEvent) setRequest(hr *http.Request) { e.Request = hr }
+func (e *PasskeyBackupEvent) setRequest(hr *http.Request) { e.Request = hr }
+func (e *SignOutEvent) setRequest(hr *http.Request)       { e.Request = hr }
+func (e *SessionEvent) setRequest(hr *http.Request)       { e.Request = hr }

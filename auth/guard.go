@@ -18,14 +18,12 @@ func guard[P, R any](ctx context.Context, f func(context.Context, P) (R, error),
 
 // notify calls an event handler, if there is one. An error or a panic in it is
 // logged and ignored otherwise.
-func notify[E any](ctx context.Context, e *engine, name string, handler func(context.Context, E) error, event E) {
+func notify[E any, P requested[E]](ctx context.Context, e *engine, name string, handler func(context.Context, E) error, event E) {
 	if handler == nil {
 		return
 	}
-	if r, ok := any(&event).(requested); ok {
-		r.setRequest(requestOf(ctx))
-	}
-	_, err := guard(ctx, func(ctx context.Context, event E) (struct{}, error) { return struct{}{}, handler(ctx, event) }, event)
+	P(&event).setRequest(requestOf(ctx))
+	_, err := guard(ctx, func(ctx context.Context, event E) (struct{}, error) { return struct{}{}, handler(ctx, event) }, shown[E, P](event))
 	if err != nil {
 		e.logError(ctx, &Error{Type: ErrEvent, Message: name, Cause: err})
 	}

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/redact"
 )
 
 // Attempt is the argument of Config.Limit. It describes an attempt to sign in
@@ -35,11 +37,12 @@ type Attempt struct {
 	// Request is the request. Its body can be read. Its RemoteAddr is no key for a
 	// limit: it has the port of the connection.
 	Request *http.Request
+
+	redact.Shown // prints no secret
 }
 
-// LogValue keeps what was submitted out of logs.
-func (a Attempt) LogValue() slog.Value {
-	return slog.GroupValue(slog.String("provider", a.Provider), slog.String("type", string(a.Type)))
+func (a *Attempt) show() {
+	a.Shown = redact.Show(slog.String("provider", a.Provider), slog.String("type", string(a.Type)))
 }
 
 // TooManyAttempts is the error by which Config.Limit says when the next attempt
@@ -63,7 +66,7 @@ func (e *engine) limit(ctx context.Context, r *request, a Attempt) error {
 		return nil
 	}
 	a.Request, a.Client = r.withBody(ctx), clientAddress(r.http, e.config.TrustedProxies)
-	_, err := guard(ctx, func(ctx context.Context, a Attempt) (struct{}, error) { return struct{}{}, e.config.Limit(ctx, a) }, a)
+	_, err := guard(ctx, func(ctx context.Context, a Attempt) (struct{}, error) { return struct{}{}, e.config.Limit(ctx, a) }, shown(a))
 	if err == nil {
 		return nil
 	}

@@ -70,7 +70,7 @@ func (e *engine) authorizeSignIn(ctx context.Context, r *request, p SignInParams
 		return nil, nil
 	}
 	p.Request = r.withBody(ctx)
-	decision, err := guard(ctx, e.config.Callbacks.SignIn, p)
+	decision, err := guard(ctx, e.config.Callbacks.SignIn, shown(p))
 	if err != nil {
 		if _, ours := typeOf(err); ours {
 			return nil, err
@@ -455,7 +455,7 @@ func mayLink(ctx context.Context, ask func(context.Context, LinkParams) (bool, e
 	if ask == nil {
 		return nil
 	}
-	ok, err := guard(ctx, ask, LinkParams{User: userFromRecord(user), Account: id.account, Profile: id.profile})
+	ok, err := guard(ctx, ask, shown(LinkParams{User: userFromRecord(user), Account: id.account, Profile: id.profile}))
 	if err == nil && !ok {
 		return &Error{Type: id.notLinked(), Message: "Callbacks.Link refused"}
 	}

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/redact"
 )
 
 // Email is a provider that mails a link. The link signs in once, before it
@@ -69,6 +71,8 @@ type VerificationRequest struct {
 	Theme    Theme
 	// Request is the request that asked for the link. Its body can be read.
 	Request *http.Request
+
+	redact.Shown // prints no secret
 }
 
 // Message is a mail.
@@ -93,9 +97,6 @@ func (p *Email) displayName() string {
 }
 
 func (p *Email) kind() ProviderType { return TypeEmail }
-
-// LogValue keeps link and token out of logs.
-func (VerificationRequest) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 // LogValue keeps secrets out of logs.
 func (p Email) LogValue() slog.Value { return slog.StringValue(p.id()) }

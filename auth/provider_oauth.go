@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/redact"
 )
 
 // OAuth is an OAuth 2 or OpenID Connect provider. Package providers has
@@ -151,6 +153,8 @@ type TokenRequest struct {
 	CodeVerifier string
 	// Params are all parameters of the authorization answer.
 	Params url.Values
+
+	redact.Shown // prints no secret
 }
 
 // UserInfoEndpoint is where the provider tells who signed in.
@@ -174,6 +178,8 @@ type UserInfoRequest struct {
 	Claims Profile
 	// Params are all parameters of the authorization answer.
 	Params url.Values
+
+	redact.Shown // prints no secret
 }
 
 // ClientAuth is a way to authenticate at the token endpoint.

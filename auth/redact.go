@@ -1,11 +1,11 @@
 package auth
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/redact"
 )
 
 // A type that holds tokens, passwords, codes, cookies or secrets is printed
@@ -13,10 +13,20 @@ import (
 // result of LogValue. Package fmt prints the same through Format, for every
 // verb.
 
-const redacted = "[redacted]"
+const redacted = redact.Text
 
-// format prints what is logged.
-func format(f fmt.State, v slog.LogValuer) { _, _ = io.WriteString(f, v.LogValue().Resolve().String()) }
+// shows is a struct that only this package makes. Its method show chooses what
+// the embedded redact.Shown prints.
+type shows[T any] interface {
+	*T
+	show()
+}
+
+// shown returns a value that the application gets.
+func shown[T any, P shows[T]](v T) T {
+	P(&v).show()
+	return v
+}
 
 // userAttr is the ID of a user.
 func userAttr(u *User) slog.Attr {
@@ -55,14 +65,12 @@ func (s Session) LogValue() slog.Value {
 	return slog.GroupValue(userAttr(s.User), slog.Time("expires", s.Expires))
 }
 
-// LogValue shows the user who signs in, without tokens and submitted values.
-func (p SignInParams) LogValue() slog.Value {
-	return slog.GroupValue(userAttr(p.User), accountAttr(p.Account), slog.Bool("verificationRequest", p.VerificationRequest))
+func (p *SignInParams) show() {
+	p.Shown = redact.Show(userAttr(p.User), accountAttr(p.Account), slog.Bool("verificationRequest", p.VerificationRequest))
 }
 
-// LogValue shows the user and the account to be linked, without tokens.
-func (p LinkParams) LogValue() slog.Value {
-	return slog.GroupValue(userAttr(p.User), accountAttr(p.Account))
+func (p *LinkParams) show() {
+	p.Shown = redact.Show(userAttr(p.User), accountAttr(p.Account))
 }
 
 // LogValue shows why the callback is called, without claims and tokens.
@@ -75,14 +83,12 @@ func (p SessionParams) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("trigger", string(p.Trigger)), userAttr(p.User))
 }
 
-// LogValue keeps code, verifier and the secret of the client out of logs.
-func (p TokenRequest) LogValue() slog.Value {
-	return slog.GroupValue(slog.String("provider", p.Provider.ID), slog.String("redirectUri", p.RedirectURI))
+func (p *TokenRequest) show() {
+	p.Shown = redact.Show(slog.String("provider", p.Provider.ID), slog.String("redirectUri", p.RedirectURI))
 }
 
-// LogValue keeps tokens and the secret of the client out of logs.
-func (p UserInfoRequest) LogValue() slog.Value {
-	return slog.GroupValue(slog.String("provider", p.Provider.ID))
+func (p *UserInfoRequest) show() {
+	p.Shown = redact.Show(slog.String("provider", p.Provider.ID))
 }
 
 // LogValue keeps parameters out of logs.
@@ -113,63 +119,53 @@ func (r Result) LogValue() slog.Value {
 	return slog.GroupValue(slog.Int("status", r.status()), slog.Int("cookies", len(r.Cookies)), slog.Int("size", len(r.Body)))
 }
 
-// LogValue shows the user, without the request's cookies.
-func (e CreateUserEvent) LogValue() slog.Value {
-	return slog.GroupValue(userAttr(e.User), requestAttr(e.Request))
+func (e *CreateUserEvent) show() {
+	e.Shown = redact.Show(userAttr(e.User), requestAttr(e.Request))
 }
 
-// LogValue shows the user, without the request's cookies.
-func (e UpdateUserEvent) LogValue() slog.Value {
-	return slog.GroupValue(userAttr(e.User), requestAttr(e.Request))
+func (e *UpdateUserEvent) show() {
+	e.Shown = redact.Show(userAttr(e.User), requestAttr(e.Request))
 }
 
-// LogValue shows the user and the account, without tokens and cookies.
-func (e LinkAccountEvent) LogValue() slog.Value {
-	return slog.GroupValue(userAttr(e.User), accountAttr(e.Account), requestAttr(e.Request))
+func (e *LinkAccountEvent) show() {
+	e.Shown = redact.Show(userAttr(e.User), accountAttr(e.Account), requestAttr(e.Request))
 }
 
-// LogValue shows the user, without the request's cookies.
-func (e ReleaseEmailEvent) LogValue() slog.Value {
-	return slog.GroupValue(userAttr(e.User), requestAttr(e.Request))
+func (e *ReleaseEmailEvent) show() {
+	e.Shown = redact.Show(userAttr(e.User), requestAttr(e.Request))
 }
 
-// LogValue shows the user and the account, without tokens and cookies.
-func (e SignInEvent) LogValue() slog.Value {
-	return slog.GroupValue(userAttr(e.User), accountAttr(e.Account), slog.Bool("isNewUser", e.IsNewUser), requestAttr(e.Request))
+func (e *SignInEvent) show() {
+	e.Shown = redact.Show(userAttr(e.User), accountAttr(e.Account), slog.Bool("isNewUser", e.IsNewUser), requestAttr(e.Request))
 }
 
-// LogValue shows what failed and why, without the request's cookies.
-func (e SignInFailedEvent) LogValue() slog.Value {
-	return slog.GroupValue(slog.String("provider", e.Provider), slog.String("type", string(e.Type)), slog.String("reason", string(e.Reason)),
+func (e *SignInFailedEvent) show() {
+	e.Shown = redact.Show(slog.String("provider", e.Provider), slog.String("type", string(e.Type)), slog.String("reason", string(e.Reason)),
 		slog.Any("error", e.Err), requestAttr(e.Request))
 }
 
-// LogValue shows the user and the counters, without the request's cookies.
-func (e PasskeyClonedEvent) LogValue() slog.Value {
-	return slog.GroupValue(userAttr(e.User), slog.String("credentialId", e.CredentialID), slog.Int64("stored", e.Stored), slog.Int64("received", e.Received), requestAttr(e.Request))
+func (e *PasskeyClonedEvent) show() {
+	e.Shown = redact.Show(userAttr(e.User), slog.String("credentialId", e.CredentialID), slog.Int64("stored", e.Stored), slog.Int64("received", e.Received), requestAttr(e.Request))
 }
 
-// LogValue shows the passkey and its user.
-func (e PasskeyBackupEvent) LogValue() slog.Value {
-	return slog.GroupValue(userAttr(e.User), slog.String("credentialId", e.CredentialID), slog.Bool("syncable", e.Syncable), slog.Bool("backedUp", e.BackedUp), requestAttr(e.Request))
+func (e *PasskeyBackupEvent) show() {
+	e.Shown = redact.Show(userAttr(e.User), slog.String("credentialId", e.CredentialID), slog.Bool("syncable", e.Syncable), slog.Bool("backedUp", e.BackedUp), requestAttr(e.Request))
 }
 
-// LogValue shows the user, without token and cookies.
-func (e SignOutEvent) LogValue() slog.Value {
+func (e *SignOutEvent) show() {
 	user := e.Token.String("sub")
 	if e.Session != nil {
 		user = e.Session.UserID
 	}
-	return slog.GroupValue(slog.String("user", user), requestAttr(e.Request))
+	e.Shown = redact.Show(slog.String("user", user), requestAttr(e.Request))
 }
 
-// LogValue shows the user, without token and cookies.
-func (e SessionEvent) LogValue() slog.Value {
+func (e *SessionEvent) show() {
 	var user *User
 	if e.Session != nil {
 		user = e.Session.User
 	}
-	return slog.GroupValue(userAttr(user), requestAttr(e.Request))
+	e.Shown = redact.Show(userAttr(user), requestAttr(e.Request))
 }
 
 // Package slog can log lists and structs that hold one of these types with
@@ -178,147 +174,79 @@ func (e SessionEvent) LogValue() slog.Value {
 // Session, Form, Profile and Claims are data: encoding/json writes all of their
 // fields.
 
-func marshal(v slog.LogValuer) ([]byte, error) { return json.Marshal(v.LogValue().Resolve().String()) }
+// MarshalJSON writes what LogValue returns, as a JSON string.
+func (p JWTParams) MarshalJSON() ([]byte, error) { return redact.JSON(p) }
 
 // MarshalJSON writes what LogValue returns, as a JSON string.
-func (p LinkParams) MarshalJSON() ([]byte, error) { return marshal(p) }
+func (p SessionParams) MarshalJSON() ([]byte, error) { return redact.JSON(p) }
 
 // MarshalJSON writes what LogValue returns, as a JSON string.
-func (p JWTParams) MarshalJSON() ([]byte, error) { return marshal(p) }
+func (o SignInOptions) MarshalJSON() ([]byte, error) { return redact.JSON(o) }
 
 // MarshalJSON writes what LogValue returns, as a JSON string.
-func (p SessionParams) MarshalJSON() ([]byte, error) { return marshal(p) }
+func (r Result) MarshalJSON() ([]byte, error) { return redact.JSON(r) }
 
 // MarshalJSON writes what LogValue returns, as a JSON string.
-func (o SignInOptions) MarshalJSON() ([]byte, error) { return marshal(o) }
+func (c JWTConfig) MarshalJSON() ([]byte, error) { return redact.JSON(c) }
 
 // MarshalJSON writes what LogValue returns, as a JSON string.
-func (v Attempt) MarshalJSON() ([]byte, error) { return marshal(v) }
-
-// MarshalJSON writes what LogValue returns, as a JSON string.
-func (r Result) MarshalJSON() ([]byte, error) { return marshal(r) }
-
-// MarshalJSON writes what LogValue returns, as a JSON string.
-func (c JWTConfig) MarshalJSON() ([]byte, error) { return marshal(c) }
-
-// MarshalJSON writes what LogValue returns, as a JSON string.
-func (m ClientMetadata) MarshalJSON() ([]byte, error) { return marshal(m) }
-
-// MarshalJSON writes what LogValue returns, as a JSON string.
-func (v WebAuthnAnswer) MarshalJSON() ([]byte, error) { return marshal(v) }
-
-// MarshalJSON writes what LogValue returns, as a JSON string.
-func (v WebAuthnExpectation) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (m ClientMetadata) MarshalJSON() ([]byte, error) { return redact.JSON(m) }
 
 // The same for package fmt.
 
 // Format prints what LogValue returns.
-func (u User) Format(f fmt.State, _ rune) { format(f, u) }
+func (u User) Format(f fmt.State, _ rune) { redact.Format(f, u) }
 
 // Format prints what LogValue returns.
-func (s Session) Format(f fmt.State, _ rune) { format(f, s) }
+func (s Session) Format(f fmt.State, _ rune) { redact.Format(f, s) }
 
 // Format prints what LogValue returns.
-func (p SignInParams) Format(f fmt.State, _ rune) { format(f, p) }
+func (p JWTParams) Format(f fmt.State, _ rune) { redact.Format(f, p) }
 
 // Format prints what LogValue returns.
-func (p LinkParams) Format(f fmt.State, _ rune) { format(f, p) }
+func (p SessionParams) Format(f fmt.State, _ rune) { redact.Format(f, p) }
 
 // Format prints what LogValue returns.
-func (p JWTParams) Format(f fmt.State, _ rune) { format(f, p) }
+func (e AuthorizationEndpoint) Format(f fmt.State, _ rune) { redact.Format(f, e) }
 
 // Format prints what LogValue returns.
-func (p SessionParams) Format(f fmt.State, _ rune) { format(f, p) }
+func (e TokenEndpoint) Format(f fmt.State, _ rune) { redact.Format(f, e) }
 
 // Format prints what LogValue returns.
-func (p TokenRequest) Format(f fmt.State, _ rune) { format(f, p) }
+func (e UserInfoEndpoint) Format(f fmt.State, _ rune) { redact.Format(f, e) }
 
 // Format prints what LogValue returns.
-func (p UserInfoRequest) Format(f fmt.State, _ rune) { format(f, p) }
+func (m ClientMetadata) Format(f fmt.State, _ rune) { redact.Format(f, m) }
 
 // Format prints what LogValue returns.
-func (e AuthorizationEndpoint) Format(f fmt.State, _ rune) { format(f, e) }
+func (c JWTConfig) Format(f fmt.State, _ rune) { redact.Format(f, c) }
 
 // Format prints what LogValue returns.
-func (e TokenEndpoint) Format(f fmt.State, _ rune) { format(f, e) }
+func (m Message) Format(f fmt.State, _ rune) { redact.Format(f, m) }
 
 // Format prints what LogValue returns.
-func (e UserInfoEndpoint) Format(f fmt.State, _ rune) { format(f, e) }
+func (o SignInOptions) Format(f fmt.State, _ rune) { redact.Format(f, o) }
 
 // Format prints what LogValue returns.
-func (m ClientMetadata) Format(f fmt.State, _ rune) { format(f, m) }
+func (r Result) Format(f fmt.State, _ rune) { redact.Format(f, r) }
 
 // Format prints what LogValue returns.
-func (c JWTConfig) Format(f fmt.State, _ rune) { format(f, c) }
+func (v Account) Format(f fmt.State, _ rune) { redact.Format(f, v) }
 
 // Format prints what LogValue returns.
-func (m Message) Format(f fmt.State, _ rune) { format(f, m) }
+func (v TokenSet) Format(f fmt.State, _ rune) { redact.Format(f, v) }
 
 // Format prints what LogValue returns.
-func (o SignInOptions) Format(f fmt.State, _ rune) { format(f, o) }
+func (v Config) Format(f fmt.State, _ rune) { redact.Format(f, v) }
 
 // Format prints what LogValue returns.
-func (r Result) Format(f fmt.State, _ rune) { format(f, r) }
+func (v Form) Format(f fmt.State, _ rune) { redact.Format(f, v) }
 
 // Format prints what LogValue returns.
-func (e CreateUserEvent) Format(f fmt.State, _ rune) { format(f, e) }
+func (v Email) Format(f fmt.State, _ rune) { redact.Format(f, v) }
 
 // Format prints what LogValue returns.
-func (e UpdateUserEvent) Format(f fmt.State, _ rune) { format(f, e) }
+func (v OAuth) Format(f fmt.State, _ rune) { redact.Format(f, v) }
 
 // Format prints what LogValue returns.
-func (e LinkAccountEvent) Format(f fmt.State, _ rune) { format(f, e) }
-
-// Format prints what LogValue returns.
-func (e ReleaseEmailEvent) Format(f fmt.State, _ rune) { format(f, e) }
-
-// Format prints what LogValue returns.
-func (e SignInEvent) Format(f fmt.State, _ rune) { format(f, e) }
-
-// Format prints what LogValue returns.
-func (e SignInFailedEvent) Format(f fmt.State, _ rune) { format(f, e) }
-
-// Format prints what LogValue returns.
-func (e PasskeyClonedEvent) Format(f fmt.State, _ rune) { format(f, e) }
-
-// Format prints what LogValue returns.
-func (e PasskeyBackupEvent) Format(f fmt.State, _ rune) { format(f, e) }
-
-// Format prints what LogValue returns.
-func (e SignOutEvent) Format(f fmt.State, _ rune) { format(f, e) }
-
-// Format prints what LogValue returns.
-func (e SessionEvent) Format(f fmt.State, _ rune) { format(f, e) }
-
-// Format prints what LogValue returns.
-func (v Account) Format(f fmt.State, _ rune) { format(f, v) }
-
-// Format prints what LogValue returns.
-func (v TokenSet) Format(f fmt.State, _ rune) { format(f, v) }
-
-// Format prints what LogValue returns.
-func (v Attempt) Format(f fmt.State, _ rune) { format(f, v) }
-
-// Format prints what LogValue returns.
-func (v Config) Format(f fmt.State, _ rune) { format(f, v) }
-
-// Format prints what LogValue returns.
-func (v Form) Format(f fmt.State, _ rune) { format(f, v) }
-
-// Format prints what LogValue returns.
-func (v VerificationRequest) Format(f fmt.State, _ rune) { format(f, v) }
-
-// Format prints what LogValue returns.
-func (v Email) Format(f fmt.State, _ rune) { format(f, v) }
-
-// Format prints what LogValue returns.
-func (v OAuth) Format(f fmt.State, _ rune) { format(f, v) }
-
-// Format prints what LogValue returns.
-func (v WebAuthnAnswer) Format(f fmt.State, _ rune) { format(f, v) }
-
-// Format prints what LogValue returns.
-func (v WebAuthnExpectation) Format(f fmt.State, _ rune) { format(f, v) }
-
-// Format prints what LogValue returns.
-func (v Profile) Format(f fmt.State, _ rune) { format(f, v) }
+func (v Profile) Format(f fmt.State, _ rune) { redact.Format(f, v) }

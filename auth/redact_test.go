@@ -2,6 +2,8 @@ package auth_test
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -214,4 +216,37 @@ func exportedStructs(t *testing.T, dir string) map[string]bool {
 		t.Fatalf("%s has only %d exported structs", dir, len(names))
 	}
 	return names
+}
+
+// TestCoreChoosesWhatEventsShow: events and arguments that the core made say who
+// they are about, in logs and in package fmt. Others show nothing.
+func TestCoreChoosesWhatEventsShow(t *testing.T) {
+	t.Parallel()
+	var got []any
+	s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) {
+		c.Callbacks.SignIn = func(_ context.Context, p auth.SignInParams) (auth.SignInDecision, error) {
+			got = append(got, p)
+			return auth.Allow(), nil
+		}
+		c.Events.CreateUser = func(_ context.Context, e auth.CreateUserEvent) error { got = append(got, e); return nil }
+		c.Events.LinkAccount = func(_ context.Context, e auth.LinkAccountEvent) error { got = append(got, e); return nil }
+		c.Events.SignIn = func(_ context.Context, e auth.SignInEvent) error { got = append(got, e, &e); return nil }
+	})
+	s.signIn(newBrowser(t, s)).wantLocation(t, origin)
+	if len(got) != 5 {
+		t.Fatalf("%d values, want 5", len(got))
+	}
+	for i, v := range append(got, auth.SignInEvent{User: &auth.User{ID: "user-1"}}) {
+		var b bytes.Buffer
+		slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "v", v)
+		text, err := json.Marshal([]any{v})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for how, printed := range map[string]string{"slog": b.String(), "fmt": fmt.Sprintf("%+v", v), "in JSON": string(text)} {
+			if made := i < len(got); made != strings.Contains(printed, "user") || made == strings.Contains(printed, "[redacted]") {
+				t.Errorf("%T by %s: %s", v, how, printed)
+			}
+		}
+	}
 }

@@ -137,10 +137,8 @@ func (e *engine) usePasskey(ctx context.Context, r *request, p *WebAuthn, ceremo
 	tell := func(event any) {
 		switch event := event.(type) {
 		case PasskeyClonedEvent:
-			event.Request = r.withBody(ctx)
 			notify(ctx, e, "PasskeyCloned", e.config.Events.PasskeyCloned, event)
 		case PasskeyBackupEvent:
-			event.Request = r.withBody(ctx)
 			notify(ctx, e, "PasskeyBackup", e.config.Events.PasskeyBackup, event)
 		}
 	}

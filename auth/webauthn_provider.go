@@ -2,12 +2,12 @@ package auth
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/began"
+	"github.com/gatehouse-go/gatehouse/auth/internal/redact"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
@@ -133,6 +133,8 @@ type WebAuthnAnswer struct {
 	UserHandle []byte
 	// Parsed belongs to the WebAuthnCeremonies that made the answer.
 	Parsed any
+
+	redact.Shown // prints no secret
 }
 
 // WebAuthnExpectation is what an answer is compared with.
@@ -148,13 +150,9 @@ type WebAuthnExpectation struct {
 	// DeviceBound is a field of the provider. It says that credentials that may be
 	// copied to other devices are refused.
 	DeviceBound bool
+
+	redact.Shown // prints no secret
 }
-
-// LogValue keeps challenge and credential out of logs.
-func (WebAuthnAnswer) LogValue() slog.Value { return slog.StringValue(redacted) }
-
-// LogValue keeps the challenge out of logs.
-func (WebAuthnExpectation) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 func (p *WebAuthn) id() string {
 	if p.ID == "" {
