@@ -1,5 +1,6 @@
 // Package mongotest is the harness of the mongo adapter for the conformance
-// suite. It serves the adapter's own tests and the matrix of all adapters.
+// suite. It serves the adapter's own tests and the matrix of all adapters. The
+// package promises nothing: it changes in any version, as the tests need.
 package mongotest
 
 import (

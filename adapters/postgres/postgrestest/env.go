@@ -1,5 +1,6 @@
 // Package postgrestest opens PostgreSQL adapters for the tests of this module and of
-// all bundled adapters. Nothing else imports it.
+// all bundled adapters. The package promises nothing: it changes in any version, as the
+// tests need.
 package postgrestest
 
 import (

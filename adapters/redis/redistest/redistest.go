@@ -1,5 +1,6 @@
 // Package redistest opens Redis adapters for the tests of this module and for
-// the tests of all bundled adapters. Nothing else imports it.
+// the tests of all bundled adapters. The package promises nothing: it changes in
+// any version, as the tests need.
 package redistest
 
 import (

@@ -1,5 +1,6 @@
 // Package sqlitetest opens SQLite adapters for the tests of this module and of all
-// bundled adapters. Nothing else imports it.
+// bundled adapters. The package promises nothing: it changes in any version, as the
+// tests need.
 package sqlitetest
 
 import (

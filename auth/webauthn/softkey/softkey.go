@@ -1,6 +1,7 @@
 // Package softkey is an authenticator in software, for tests of sites that sign
 // people in with passkeys. It answers the options of a ceremony as a browser
-// with an authenticator does, and can break any rule on request.
+// with an authenticator does, and can break any rule on request. The package
+// promises nothing: it changes in any version, as the tests need.
 package softkey
 
 import (
