@@ -52,28 +52,89 @@ func commonPromises() map[string]promise {
 				t.Error("Lazy without functions is no error")
 			}
 			lazy = frameworks.Lazy(func(*http.Request) string { return "" }, func(*http.Request) (auth.Config, error) { return auth.Config{}, nil })
-			if _, err := frameworks.FullstackAuth(frameworks.FullstackConfig{Lazy: lazy, Config: auth.Config{Secret: []string{secret}}}); err == nil || !strings.Contains(err.Error(), "twice") {
-				t.Errorf("both configurations: got %v", err)
+			config := auth.Config{Secret: []string{secret}}
+			_, full := frameworks.FullstackAuth(frameworks.FullstackConfig{Lazy: lazy, Config: config})
+			_, resumable := frameworks.ResumableAuth(frameworks.ResumableConfig{Lazy: lazy, Config: config})
+			_, compiled := frameworks.CompiledUIAuth(frameworks.CompiledUIConfig{Lazy: lazy, Config: config})
+			for _, err := range []error{full, resumable, compiled} {
+				if err == nil || !strings.Contains(err.Error(), "twice") {
+					t.Errorf("both configurations: got %v", err)
+				}
 			}
 		}},
 		"AL-02": {proof: func(w *world) {
-			resumableSite(w)
 			if !w.database {
-				return
+				return // no store is read
 			}
-			w.signedIn()
-			w.store.mu.Lock()
-			w.store.reads = 0
-			w.store.mu.Unlock()
-			w.get(w.prefix + "/page").wantBody("user u")
-			w.store.mu.Lock()
-			defer w.store.mu.Unlock()
-			if w.store.reads != 1 {
-				w.Errorf("%d readings of the store, want 1", w.store.reads)
+			readsTwice := func(read func(r *http.Request) (*auth.Session, error)) http.Handler {
+				return page(func(r *http.Request) (*auth.Session, error) {
+					if s, err := read(r); s == nil || err != nil {
+						return s, err
+					}
+					return read(r)
+				})
+			}
+			c := must[*frameworks.CompiledUI](w)(frameworks.CompiledUIAuth(frameworks.CompiledUIConfig{Config: w.config}))
+			protect := must[func(http.Handler) http.Handler](w)(c.Protect("/layers"))
+			re := must[*frameworks.Reactive](w)(frameworks.ReactiveAuth(frameworks.ReactiveConfig{Config: w.config}))
+			guard := must[func(http.Handler) http.Handler](w)(re.Guard("/layers"))
+			q := must[*frameworks.Resumable](w)(frameworks.ResumableAuth(frameworks.ResumableConfig{Config: w.config}))
+			f := must[*frameworks.Fullstack](w)(frameworks.FullstackAuth(frameworks.FullstackConfig{Config: w.config}))
+			mw := w.config
+			mw.BasePath = "/auth"
+			m := must[*frameworks.Middleware](w)(frameworks.MiddlewareAuth(mw))
+			for name, layers := range map[string]http.Handler{
+				"MiddlewareAuth": m.Load(m.Require(m.Load(readsTwice(inContext)))),
+				"FullstackAuth":  f.Middleware(f.Middleware(readsTwice(func(r *http.Request) (*auth.Session, error) { return f.Session(r.Context()) }))),
+				"ResumableAuth":  q.OnRequest(q.OnRequest(readsTwice(func(r *http.Request) (*auth.Session, error) { return q.UseSession(r.Context()) }))),
+				"ReactiveAuth":   re.Load(guard(readsTwice(re.Session))),
+				"CompiledUIAuth": frameworks.Sequence(c.Handle, protect)(readsTwice(func(r *http.Request) (*auth.Session, error) { return c.Session(r.Context()) })),
+			} {
+				w.mux.Handle("/layers/"+name, layers)
+				w.signedIn()
+				w.store.mu.Lock()
+				w.store.reads = 0
+				w.store.mu.Unlock()
+				w.get("/layers/" + name).wantBody("user u")
+				w.store.mu.Lock()
+				if w.store.reads != 1 {
+					w.Errorf("%s: %d readings of the store, want 1", name, w.store.reads)
+				}
+				w.store.mu.Unlock()
 			}
 		}},
 		"AL-03": {proof: func(w *world) {
-			compiledUISite(w)
+			c, base := compiledUISite(w)
+			re, _ := reactiveSite(w.again())
+			for name, guard := range map[string]func(...string) (func(http.Handler) http.Handler, error){"Protect": c.Protect, "Guard": re.Guard} {
+				hook := must[func(http.Handler) http.Handler](w)(guard("/admin", w.prefix+"/auth", w.prefix+"/api/auth"))
+				h := hook(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { w.Errorf("%s: the next handler runs", name) }))
+				for target, want := range map[string]int{
+					"/admin#x": http.StatusBadRequest, "/admin/#/..": http.StatusBadRequest, `/x\..\admin`: http.StatusBadRequest,
+					"/administrator#": http.StatusBadRequest, "/admin": http.StatusSeeOther, "/ADMIN/x": http.StatusSeeOther,
+					base + "/unknown": http.StatusSeeOther, base + "/signin/a/b": http.StatusSeeOther, base + "x": 0,
+				} {
+					if want == 0 {
+						continue
+					}
+					r := localRequest(http.MethodGet, w.origin+"/x")
+					r.RequestURI = target
+					r.URL.Path, _, _ = strings.Cut(target, "#")
+					rec := httptest.NewRecorder()
+					if h.ServeHTTP(rec, r); rec.Code != want {
+						w.Errorf("%s: %s: status %d, want %d", name, target, rec.Code, want)
+					}
+				}
+			}
+			// What the core itself answers is exempt.
+			all := must[func(http.Handler) http.Handler](w)(c.Protect("/"))(http.NotFoundHandler())
+			for _, target := range []string{"/signin", "/csrf", "/providers", "/session"} {
+				r := localRequest(http.MethodGet, w.origin+base+target)
+				rec := httptest.NewRecorder()
+				if all.ServeHTTP(rec, r); rec.Code != http.StatusOK {
+					w.Errorf("%s: status %d: a route is kept from visitors", target, rec.Code)
+				}
+			}
 			for _, path := range []string{
 				"/admin", "/admin/", "//admin", "/./admin", "/x/../admin", "/%61dmin", "/ADMIN", "/admin%2Fusers", "/x%2F..%2Fadmin", "/admin/..%2Fx",
 				"/x/..//admin", "/admin//", "/admin?", "/admin%2f", "/%2Fadmin", "/%41dmin", "/admin#x", "/admin#", "/x#/../admin", `/x\\..\\admin`, "/admin%23x", "/admin%3Fx", "/admin;x", `/admin%5Cx`,
@@ -165,12 +226,37 @@ func commonPromises() map[string]promise {
 		}},
 		"AL-06": {proof: func(w *world) {
 			m, _ := middlewareSite(w)
-			w.mux.Handle("/flush", m.Load(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-				if _, ok := rw.(http.Flusher); !ok {
-					w.Error("the ResponseWriter is wrapped: it can't flush")
-				}
-			})))
-			w.signedIn().get("/flush").wantStatus(http.StatusOK)
+			beside := func() *world { // with a router of its own
+				other := w.again()
+				other.config = w.config
+				return other
+			}
+			f, _ := fullstackSite(beside())
+			q, _ := resumableSite(beside())
+			re, _ := reactiveSite(beside())
+			c, _ := compiledUISite(beside())
+			paths := []string{"/inner"}
+			for name, hook := range map[string]func(http.Handler) http.Handler{
+				"Load": m.Load, "Require": m.Require, "Middleware": f.Middleware, "OnRequest": q.OnRequest, "ReactiveAuth.Load": re.Load, "Handle": c.Handle,
+				"Guard": must[func(http.Handler) http.Handler](w)(re.Guard(paths...)), "Protect": must[func(http.Handler) http.Handler](w)(c.Protect(paths...)),
+				"Wrap": func(next http.Handler) http.Handler {
+					return f.Wrap(func(rw http.ResponseWriter, r *http.Request, _ *auth.Session) { next.ServeHTTP(rw, r) })
+				},
+			} {
+				w.signedIn()
+				w.mux.HandleFunc("/inner/"+name, func(rw http.ResponseWriter, r *http.Request) {
+					hook(http.HandlerFunc(func(inner http.ResponseWriter, _ *http.Request) {
+						if inner != rw {
+							w.Errorf("%s: the ResponseWriter is wrapped", name)
+						}
+						_, _ = fmt.Fprint(inner, "reached")
+						if err := http.NewResponseController(inner).Flush(); err != nil {
+							w.Errorf("%s: %v", name, err)
+						}
+					})).ServeHTTP(rw, r)
+				})
+				w.get("/inner/" + name).wantBody("reached")
+			}
 		}},
 		"AL-07": {proof: func(w *world) {
 			w.config.Callbacks.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
@@ -229,11 +315,25 @@ func commonPromises() map[string]promise {
 					t.Errorf("%s: NEXTAUTH_SECRET is not read: %v", name, err)
 				}
 			}
-			m := must[*frameworks.Middleware](t)(frameworks.MiddlewareAuth(auth.Config{Providers: []auth.Provider{gitHub()}}))
-			rec := httptest.NewRecorder()
-			m.ServeHTTP(rec, localRequest(http.MethodGet, "/login/providers"))
-			if !strings.Contains(rec.Body.String(), `"https://n.example/login/callback/github"`) {
-				t.Errorf("NEXTAUTH_URL is not read: got %s", rec.Body)
+			config := auth.Config{Providers: []auth.Provider{gitHub()}}
+			m := must[*frameworks.Middleware](t)(frameworks.MiddlewareAuth(config))
+			f := must[*frameworks.Fullstack](t)(frameworks.FullstackAuth(frameworks.FullstackConfig{Config: config}))
+			q := must[*frameworks.Resumable](t)(frameworks.ResumableAuth(frameworks.ResumableConfig{Config: config}))
+			re := must[*frameworks.Reactive](t)(frameworks.ReactiveAuth(frameworks.ReactiveConfig{Config: config}))
+			c := must[*frameworks.CompiledUI](t)(frameworks.CompiledUIAuth(frameworks.CompiledUIConfig{Config: config}))
+			for base, h := range map[string]http.Handler{
+				"MiddlewareAuth /login":  m,
+				"FullstackAuth /login":   http.HandlerFunc(f.GET),
+				"ResumableAuth /auth":    q.OnRequest(http.NotFoundHandler()),
+				"ReactiveAuth /api/auth": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { re.GET(w, r) }),
+				"CompiledUIAuth /auth":   c.Handle(http.NotFoundHandler()),
+			} {
+				name, base, _ := strings.Cut(base, " ")
+				rec := httptest.NewRecorder()
+				h.ServeHTTP(rec, localRequest(http.MethodGet, base+"/providers"))
+				if !strings.Contains(rec.Body.String(), `"https://n.example`+base+`/callback/github"`) {
+					t.Errorf("%s: NEXTAUTH_URL is not read: got %s", name, rec.Body)
+				}
 			}
 		}},
 		"AL-09": {proof: func(w *world) {

@@ -157,7 +157,9 @@ func compiledUIPromises() map[string]promise {
 			_, base := compiledUISite(w)
 			for _, leaf := range []string{"/admin/", "/admin/a/b/c", "/admin/x.json"} {
 				w.get(w.prefix + leaf).wantRedirect(base + "/signin?callbackUrl=" + escaped(w.prefix+leaf))
-				w.post(w.prefix + leaf).wantStatus(http.StatusSeeOther)
+				for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodHead, "PURGE"} {
+					w.do(method, w.prefix+leaf, nil, nil).wantStatus(http.StatusSeeOther)
+				}
 			}
 		}},
 		"CU-13": {proof: func(w *world) {

@@ -172,12 +172,19 @@ func fullstackPromises() map[string]promise {
 					return own, nil
 				})
 			})
-			_ = f
 			w.get(base + "/providers").wantBody(w.origin + base + "/callback/github")
 			w.signedIn().get(w.prefix + "/page").wantBody("user u")
 			w.get(w.prefix + "/wrapped").wantBody("user u")
 			w.get(w.prefix + "/refresh").wantBody("user u")
+			w.post(w.prefix + "/update").wantBody("ada@example.com")
+			w.post(w.prefix+"/login", "providerId", "github").wantStatus(http.StatusSeeOther)
 			w.post(w.prefix + "/logout").wantStatus(http.StatusSeeOther)
+			w.post(base + "/signin/github").wantStatus(http.StatusFound)
+			rec := httptest.NewRecorder()
+			f.Fail(rec, localRequest(http.MethodPost, w.origin+"/login"), &auth.Error{Type: auth.ErrCredentialsSignin, Code: "wrong"})
+			if got := rec.Header().Get("Location"); !strings.HasSuffix(got, base+"/signin?error=CredentialsSignin&code=wrong") {
+				w.Errorf("Fail leads to %s", got)
+			}
 			if asked != 1 {
 				w.Errorf("the configuration was made %d times, want once", asked)
 			}
@@ -294,6 +301,13 @@ func fullstackPromises() map[string]promise {
 				w.post(w.prefix+"/login", "providerId", id, "password", "lovelace").wantStatus(http.StatusSeeOther)
 				w.wantSession(base, true)
 			}
+			// Auth.js replaces the first "signin" in the URL, wherever it is.
+			other := w.again()
+			other.prefix = "/signin/callback"
+			other.prefixed = true
+			_, base = fullstackSite(other)
+			other.post(other.prefix+"/login", "providerId", "pass", "password", "lovelace").wantStatus(http.StatusSeeOther)
+			other.wantSession(base, true)
 		}},
 		"FS-16": {proof: func(w *world) {
 			_, base := fullstackSite(w)
@@ -336,9 +350,17 @@ func fullstackPromises() map[string]promise {
 		}},
 		"FS-19": {proof: func(w *world) {
 			roleUpdate(&w.config)
+			var claims []string
+			w.config.Callbacks.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+				claims = append(claims, string(p.Trigger)+" "+string(p.Session))
+				return p.Token, nil
+			}
 			fullstackSite(w)
 			w.post(w.prefix + "/update").wantBody("null")
 			w.signedIn().post(w.prefix + "/update").wantBody(`"role":"admin"`)
+			if want := `update {"role":"admin"}`; !w.database && !slices.Contains(claims, want) {
+				w.Errorf("the jwt callback gets %q, want %q", claims, want)
+			}
 		}},
 		"FS-20": {proof: func(w *world) {
 			roleUpdate(&w.config)
@@ -369,6 +391,11 @@ func fullstackPromises() map[string]promise {
 			}
 			w.failing().get(w.prefix + "/page").wantStatus(http.StatusServiceUnavailable)
 			w.get(w.prefix + "/wrapped").wantStatus(http.StatusServiceUnavailable)
+			for _, res := range []*reply{w.get(w.prefix + "/refresh"), w.post(w.prefix + "/update")} {
+				if res.wantStatus(http.StatusTeapot); res.cookie(w.cookieName()) != nil {
+					w.Errorf("%s changes the cookie of the session", res.Request.URL)
+				}
+			}
 			f.OnError = func(rw http.ResponseWriter, _ *http.Request, _ error) { rw.WriteHeader(http.StatusTeapot) }
 			w.get(w.prefix + "/page").wantStatus(http.StatusTeapot)
 		}},

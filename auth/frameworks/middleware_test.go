@@ -28,6 +28,14 @@ func middlewarePromises() map[string]promise {
 			_, base := middlewareSite(w)
 			w.get(base + "/providers").wantBody(w.origin + base + "/callback/github")
 			w.get(base + "/signin").wantBody("<form")
+			for _, route := range []string{"/csrf", "/session", "/signout", "/verify-request", "/error"} {
+				w.get(base + route).wantStatus(http.StatusOK)
+			}
+			for _, elsewhere := range []string{"/unknown", "/signin/a/b", ""} {
+				if res := w.get(base + elsewhere); res.StatusCode < 300 {
+					w.Errorf("%s%s: status %d", base, elsewhere, res.StatusCode)
+				}
+			}
 			w.get(w.prefix + "/page").wantBody("nobody")
 			w.get(w.prefix + "/elsewhere").wantStatus(http.StatusNotFound)
 		}},
@@ -35,9 +43,13 @@ func middlewarePromises() map[string]promise {
 			for pattern, base := range map[string]string{
 				"/a/": "/a", "GET /b/{rest...}": "/b", w.server.Listener.Addr().String()[:9] + "/c/d/": "/c/d",
 			} {
-				m := must[*frameworks.Middleware](w)(frameworks.MiddlewareAuth(w.config))
+				given := w.config
+				m := must[*frameworks.Middleware](w)(frameworks.MiddlewareAuth(given))
 				w.mux.Handle(pattern, m)
 				w.get(base + "/providers").wantBody(w.origin + base + "/callback/github")
+				if given.BasePath != w.config.BasePath || given.URL != w.config.URL {
+					w.Errorf("the configuration was changed: %q, %q", given.BasePath, given.URL)
+				}
 			}
 			config := w.config
 			config.BasePath = w.prefix + "/set"
@@ -126,6 +138,18 @@ func middlewarePromises() map[string]promise {
 			w.wantSession(base, true)
 			w.submit(base+"/signout", nil, "csrfToken", w.csrf(base))
 			w.wantSession(base, false)
+			w.signedIn().post(base + "/signout")
+			w.wantSession(base, false)
+			for _, header := range crossSite(w) {
+				if to := w.submit(base+"/signin/github", header).Header.Get("Location"); strings.Contains(to, "github.example") {
+					w.Errorf("%v begins a sign-in", header)
+				}
+			}
+			for _, to := range []string{w.submit(base+"/signin/github", nil, "csrfToken", w.csrf(base)).Header.Get("Location"), w.post(base + "/signin/github").Header.Get("Location")} {
+				if !strings.HasPrefix(to, "https://github.example/authorize?") {
+					w.Errorf("sent to %s", to)
+				}
+			}
 		}},
 		"MW-10": {proof: func(w *world) {
 			_, base := middlewareSite(w)

@@ -89,13 +89,21 @@ func reactivePromises() map[string]promise {
 			if want := map[bool]int{true: 200, false: 500}[w.url]; res.StatusCode != want {
 				w.Errorf("a foreign host: status %d, want %d", res.StatusCode, want)
 			}
+			w.signedIn()
+			w.under("evil.example", w.prefix+"/read").wantBody("user u") // the host has no part in it
 		}},
 		"RX-07": {alone: func(t *testing.T) {
 			t.Setenv("AUTH_GITHUB_ID", "from-the-environment")
 			t.Setenv("AUTH_GITHUB_SECRET", "s")
 			p := gitHub()
 			p.ClientID, p.ClientSecret = "", ""
-			must[*frameworks.Reactive](t)(frameworks.ReactiveAuth(frameworks.ReactiveConfig{Config: auth.Config{Secret: []string{secret}, Providers: []auth.Provider{p}}}))
+			re := must[*frameworks.Reactive](t)(frameworks.ReactiveAuth(frameworks.ReactiveConfig{Config: auth.Config{Secret: []string{secret}, Providers: []auth.Provider{p}}}))
+			r := localRequest(http.MethodPost, "http://localhost/api/auth/signin/github")
+			r.Header.Set("Sec-Fetch-Site", "same-origin")
+			rec := httptest.NewRecorder()
+			if to := rec.Header(); !re.POST(rec, r) || !strings.Contains(to.Get("Location"), "client_id=from-the-environment") {
+				t.Errorf("sent to %s", to.Get("Location"))
+			}
 		}},
 		"RX-08": {proof: func(w *world) {
 			reactiveSite(w)

@@ -192,12 +192,16 @@ func (w *world) do(method, path string, header []string, body io.Reader) *reply 
 	return w.send(r)
 }
 
-// under requests a page with another host in the request.
+// under requests a page with another host in the request, and with the cookies
+// of the browser.
 func (w *world) under(host, path string) *reply {
 	w.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, w.origin+path, nil)
 	if err != nil {
 		w.Fatal(err)
+	}
+	for _, c := range w.client.Jar.Cookies(r.URL) {
+		r.AddCookie(c)
 	}
 	r.Host = host
 	return w.send(r)
