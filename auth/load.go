@@ -48,8 +48,8 @@ func FromContext(ctx context.Context) (*Session, error) {
 		return nil, errNotLoaded
 	}
 	session, err := l.get()
-	if err == nil && session == nil {
-		err = ErrNoSession
+	if err == nil && l.nobody() {
+		return nil, ErrNoSession
 	}
 	return session, err
 }
@@ -59,8 +59,8 @@ func FromContext(ctx context.Context) (*Session, error) {
 // call. The token is the value of the session cookie; if it was split into
 // several cookies, it is their values joined in order. The error is
 // ErrNoSession if the token is not valid, and another error if the session
-// could not be read. The session is the one that Session returns; a token is
-// not renewed.
+// could not be read. It is ErrNoSession, too, if Callbacks.Session removed the
+// user. The session is the one that Session returns; a token is not renewed.
 func (h *Handler) SessionByToken(ctx context.Context, token string) (*Session, error) {
 	if token == "" {
 		return nil, ErrNoSession
@@ -69,7 +69,7 @@ func (h *Handler) SessionByToken(ctx context.Context, token string) (*Session, e
 		hr := (&http.Request{Method: http.MethodGet, URL: origin, Host: origin.Host, Header: http.Header{}}).WithContext(ctx)
 		r := h.engine.newRequest(hr, ActionSession)
 		hr.Header.Set("Cookie", r.specs.Session.Name+"="+wire.EncodeURIComponent(token))
-		if session, err := h.read(hr, nil, access{noCookies: true}); err != nil || session != nil {
+		if session, err := h.read(hr, nil, access{noCookies: true}); err != nil || session != nil && session.User != nil {
 			return session, err
 		}
 	}

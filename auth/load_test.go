@@ -295,6 +295,14 @@ func TestHiddenUserIsNobody(t *testing.T) {
 				if require.ServeHTTP(w, r); w.Code != http.StatusSeeOther {
 					t.Errorf("Require: status %d", w.Code)
 				}
+				if loaded, err := st.Load(nil, r); err != nil {
+					t.Error(err)
+				} else if session, err := auth.FromContext(loaded.Context()); session != nil || !errors.Is(err, auth.ErrNoSession) {
+					t.Errorf("FromContext: got %+v, %v", session, err)
+				}
+				if session, err := st.SessionByToken(t.Context(), b.token()); session != nil || !errors.Is(err, auth.ErrNoSession) {
+					t.Errorf("SessionByToken: got %+v, %v", session, err)
+				}
 				if session, err := st.Session(r); err != nil || session != nil && session.User != nil {
 					t.Errorf("Session: got %+v, %v", session, err)
 				}

@@ -226,15 +226,10 @@ func commonPromises() map[string]promise {
 		}},
 		"AL-06": {proof: func(w *world) {
 			m, _ := middlewareSite(w)
-			beside := func() *world { // with a router of its own
-				other := w.again()
-				other.config = w.config
-				return other
-			}
-			f, _ := fullstackSite(beside())
-			q, _ := resumableSite(beside())
-			re, _ := reactiveSite(beside())
-			c, _ := compiledUISite(beside())
+			f, _ := fullstackSite(w.beside())
+			q, _ := resumableSite(w.beside())
+			re, _ := reactiveSite(w.beside())
+			c, _ := compiledUISite(w.beside())
 			paths := []string{"/inner"}
 			for name, hook := range map[string]func(http.Handler) http.Handler{
 				"Load": m.Load, "Require": m.Require, "Middleware": f.Middleware, "OnRequest": q.OnRequest, "ReactiveAuth.Load": re.Load, "Handle": c.Handle,
@@ -262,6 +257,35 @@ func commonPromises() map[string]promise {
 			w.config.Callbacks.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
 				p.Session.User = nil
 				return p.Session, nil
+			}
+			own := w.again()
+			own.signedIn()
+			f, _ := fullstackSite(own)
+			re, _ := reactiveSite(own.beside())
+			q, _ := resumableSite(own.beside())
+			for name, read := range map[string]func(rw http.ResponseWriter, r *http.Request) (*auth.Session, error){
+				"Refresh": f.Refresh,
+				"UnstableUpdate": func(rw http.ResponseWriter, r *http.Request) (*auth.Session, error) {
+					return f.UnstableUpdate(rw, r, 1)
+				},
+				"ReactiveAuth": func(_ http.ResponseWriter, r *http.Request) (*auth.Session, error) { return re.Session(r) },
+				"GetSession": func(_ http.ResponseWriter, r *http.Request) (*auth.Session, error) {
+					return frameworks.GetSession(r, own.config)
+				},
+				"ResumableAuth": func(_ http.ResponseWriter, r *http.Request) (*auth.Session, error) {
+					data, err := q.GetSession(r)
+					return data.Data, err
+				},
+			} {
+				r := localRequest(http.MethodPost, own.origin+"/")
+				r.Header.Set("Sec-Fetch-Site", "same-origin")
+				u := must[*url.URL](w)(url.Parse(own.origin))
+				for _, c := range own.client.Jar.Cookies(u) {
+					r.AddCookie(c)
+				}
+				if s, err := read(httptest.NewRecorder(), r); s != nil || err != nil {
+					w.Errorf("%s: got %+v, %v, want no session", name, s, err)
+				}
 			}
 			for name, site := range map[string]func(w *world) (open, guarded []string){
 				"MiddlewareAuth": func(w *world) (_, _ []string) {

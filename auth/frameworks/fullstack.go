@@ -78,7 +78,7 @@ func (f *Fullstack) Refresh(w http.ResponseWriter, r *http.Request) (*auth.Sessi
 	if err != nil {
 		return nil, err
 	}
-	return h.Refresh(w, r)
+	return person(h.Refresh(w, r))
 }
 
 // Middleware is the hook that renews the session, puts it into the context and
@@ -151,7 +151,7 @@ func (f *Fullstack) UnstableUpdate(w http.ResponseWriter, r *http.Request, data 
 			return nil, typed(err)
 		}
 	}
-	s, err := h.UpdateSession(w, r, data)
+	s, err := person(h.UpdateSession(w, r, data))
 	return s, typed(err)
 }
 

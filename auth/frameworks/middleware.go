@@ -99,7 +99,7 @@ func GetSession(r *http.Request, config auth.Config) (*auth.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.Session(r)
+	return person(h.Session(r))
 }
 
 // current returns the site as far as its mount is known.

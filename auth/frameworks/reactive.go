@@ -69,7 +69,9 @@ func (re *Reactive) serve(w http.ResponseWriter, r *http.Request) bool {
 
 // Session returns the session of a request, or nil if nobody is signed in. It
 // renews no cookies; Load does.
-func (re *Reactive) Session(r *http.Request) (*auth.Session, error) { return re.site.fixed.Session(r) }
+func (re *Reactive) Session(r *http.Request) (*auth.Session, error) {
+	return person(re.site.fixed.Session(r))
+}
 
 // Load is the hook that puts the session of each request into its context,
 // where auth.FromContext finds it, and renews the cookies.

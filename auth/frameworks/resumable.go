@@ -94,7 +94,7 @@ func (q *Resumable) GetSession(r *http.Request) (SessionData, error) {
 		return SessionData{}, err
 	}
 	header := headerOnly{}
-	s, err := h.Refresh(header, r)
+	s, err := person(h.Refresh(header, r))
 	return SessionData{Cookie: header["Set-Cookie"], Data: s}, err
 }
 

@@ -151,8 +151,17 @@ func session(ctx context.Context) (*auth.Session, error) {
 	return s, err
 }
 
+// person returns a session that was read, or nil if it has no user: then nobody
+// is signed in.
+func person(s *auth.Session, err error) (*auth.Session, error) {
+	if err != nil || s == nil || s.User == nil {
+		return nil, err
+	}
+	return s, nil
+}
+
 // signedIn reports whether the context has a session with a user.
 func signedIn(ctx context.Context) bool {
-	s, err := auth.FromContext(ctx)
-	return err == nil && s.User != nil
+	_, err := auth.FromContext(ctx)
+	return err == nil
 }

@@ -103,6 +103,14 @@ func (w *world) again() *world {
 	return other
 }
 
+// beside returns a world with the same configuration and store, and a router of
+// its own.
+func (w *world) beside() *world {
+	other := w.again()
+	other.config = w.config
+	return other
+}
+
 func (w *world) newBrowser() *http.Client {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
