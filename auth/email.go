@@ -24,11 +24,15 @@ var errBadEmail = errors.New("the e-mail address is malformed")
 // domain in either spelling (RFC 5890 section 2.3.2.1) becomes the one with
 // Unicode letters, by IDNA 2008 without transitional processing (RFC 5891
 // section 5). The error says that the domain is none: it is not the same after a
-// conversion to the other spelling and back.
+// conversion to the other spelling and back, or it has a character that would
+// become an ASCII one or disappear, which IDNA 2008 does not allow (RFC 5892).
 func FoldEmail(email string) (string, error) {
 	local, domain, ok := cutAddress(asciiLower(email))
 	if !ok || isPlain(domain) {
 		return asciiLower(email), nil
+	}
+	if strings.ContainsFunc(domain, disguised) {
+		return "", errBadEmail
 	}
 	ascii, err := hostNames.ToASCII(domain)
 	if err != nil {
@@ -42,6 +46,18 @@ func FoldEmail(email string) (string, error) {
 		return "", errBadEmail
 	}
 	return local + "@" + shown, nil
+}
+
+// disguised reports whether a conversion of domains for look-ups, which maps
+// characters (UTS 46), turns a character into ASCII ones, as it does with the
+// Kelvin sign, or leaves it out.
+func disguised(r rune) bool {
+	if r < utf8.RuneSelf {
+		return false
+	}
+	isASCII := func(r rune) bool { return r < utf8.RuneSelf }
+	joins := r == '\u200c' || r == '\u200d' // some scripts need them; hostNames checks where they are
+	return r == '\uff61' || ignorable(r) || unicode.Is(unicode.Cf, r) && !joins || strings.ContainsFunc(norm.NFKC.String(string(unicode.ToLower(r))), isASCII)
 }
 
 // hostNames converts domains.

@@ -43,6 +43,15 @@ func TestOneFoldingOfAddresses(t *testing.T) {
 		{"i\u0307da@x.example", "\u0130da@x.example", false},
 		{"ada@strasse.example", "ada@stra\u00dfe.example", false},
 		{"ada@corp.example", "ada@corp.example.example", false},
+		{"ada@kelvin.example", "ada@\u212aelvin.example", false},
+		{"ada@site.example", "ada@\u017fite.example", false},
+		{"ada@home.example", "ada@\u210come.example", false},
+		{"ada@b\u00fcck.example", "ada@b\u00fcc\u212a.example", false},
+		{"ada@b\u00fccher.example", "ada@b\u00adücher.example", false},
+		{"ada@b\u00fccher.example", "ada@b\u00fccher\u3002example", false},
+		{"ada@b\u00fccher.example", "ada@b\u00fccher\uff61example", false},
+		{"ada@b\u00fccher.example", "ada@bu\u0308cher.example", true},
+		{"ada@\u03c3\u03bf\u03c6.example", "ada@\u03a3\u039f\u03a6.example", true},
 	} {
 		for _, collation := range []bool{false, true} {
 			st := newStage(t, func(st *stage, c *auth.Config) {

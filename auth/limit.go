@@ -121,8 +121,17 @@ func parseAddress(s string) netip.Addr {
 	if err != nil {
 		return netip.Addr{}
 	}
-	return address.Unmap().WithZone("")
+	if address = address.Unmap().WithZone(""); throughNAT64.Contains(address) {
+		last := address.As16()
+		return netip.AddrFrom4([4]byte(last[12:]))
+	}
+	return address
 }
+
+// throughNAT64 are the addresses that a translator makes of IPv4 addresses,
+// which are in the last four bytes (RFC 6052 section 2.1). As one network they
+// would be one client.
+var throughNAT64 = netip.MustParsePrefix("64:ff9b::/96")
 
 // typedName returns the name of the account that was typed into a form.
 func (p *Credentials) typedName(form Form) string {
