@@ -32,7 +32,10 @@ func (e *engine) callbackCredentials(ctx context.Context, r *request, p *Credent
 		return nil, &Error{Type: ErrCredentialsSignin, Message: "provider " + p.id() + ": Authorize refused", Code: defaultCode}
 	}
 	user := *authorized
-	if user.ID == "" && e.config.Session.Strategy == StrategyDatabase {
+	switch {
+	case user.ID != "" && !identifies(user.ID):
+		return nil, &Error{Type: ErrCallbackRoute, Message: "provider " + p.id() + ": Authorize returned an ID that is damaged or shows nothing, so it could be the ID of several people"}
+	case user.ID == "" && e.config.Session.Strategy == StrategyDatabase:
 		return nil, noAdapterUser(p, "returned a user without an ID")
 	}
 	if user.ID == "" {

@@ -88,6 +88,26 @@ func TestIdentifierThatLostSomething(t *testing.T) {
 	}
 }
 
+// TestAuthorizedIDThatLostSomething: the ID that Authorize returns names one
+// person, too.
+func TestAuthorizedIDThatLostSomething(t *testing.T) {
+	t.Parallel()
+	for id, signsIn := range map[string]bool{
+		"": true, "ada": true, "7": true, "\u540d\u524d": true, " 7 ": true,
+		"ad\ufffd": false, "a\xffb": false, " ": false, "\u200b": false, "\x00": false,
+	} {
+		h := newHandler(t, auth.Config{Providers: []auth.Provider{&auth.Credentials{
+			Fields:    []auth.Field{{Name: "username"}, {Name: "password", Type: "password"}},
+			Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) { return &auth.User{ID: id, Name: "Ada"}, nil },
+		}}})
+		b := newBrowser(t, h)
+		b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace")
+		if got := b.session() != "null"; got != signsIn {
+			t.Errorf("ID %q: signed in: %v, want %v", id, got, signsIn)
+		}
+	}
+}
+
 // TestProfileWithoutID: the person is told that the sign-in failed, on the
 // built-in page and on the application's own.
 func TestProfileWithoutID(t *testing.T) {
