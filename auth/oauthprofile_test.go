@@ -97,8 +97,10 @@ func TestAuthorizedIDThatLostSomething(t *testing.T) {
 		"ad\ufffd": false, "a\xffb": false, " ": false, "\u200b": false, "\x00": false,
 	} {
 		h := newHandler(t, auth.Config{Providers: []auth.Provider{&auth.Credentials{
-			Fields:    []auth.Field{{Name: "username"}, {Name: "password", Type: "password"}},
-			Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) { return &auth.User{ID: id, Name: "Ada"}, nil },
+			Fields: []auth.Field{{Name: "username"}, {Name: "password", Type: "password"}},
+			Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) {
+				return &auth.User{ID: id, Name: "Ada"}, nil
+			},
 		}}})
 		b := newBrowser(t, h)
 		b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace")

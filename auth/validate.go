@@ -36,8 +36,8 @@ func (e *engine) check() []error {
 			problem(ErrAuth, "Config.URL (AUTH_URL) has the path %q and BasePath is %q: make them equal, or leave the path of the URL out", u.Path, c.BasePath)
 		}
 	}
-	if strings.ContainsAny(c.BasePath, "?#% ") || strings.Contains(c.BasePath, "://") {
-		problem(ErrAuth, "Config.BasePath %q must be a path without a space, ?, # or %%", c.BasePath)
+	if !isBasePath(c.BasePath) {
+		problem(ErrAuth, "Config.BasePath %q must be a path such as /app/auth, of ASCII letters, digits and signs that need no escape, without . or .. as a segment", c.BasePath)
 	}
 	if c.Home != "" && !isPage(c.Home) {
 		problem(ErrAuth, "Config.Home is %q, want a path such as /app, or an http(s) URL", c.Home)
@@ -444,4 +444,22 @@ func (c *Config) checkSecrets() []error {
 		}
 	}
 	return problems
+}
+
+// isBasePath reports whether browsers send requests below a path as it is
+// written: each character may stand in a path (RFC 3986 section 3.3), and no
+// segment is removed on the way.
+func isBasePath(path string) bool {
+	if strings.HasPrefix(path, "//") { // browsers take what follows for a host
+		return false
+	}
+	path = strings.Trim(path, "/")
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." || segment == "" && path != "" {
+			return false
+		}
+	}
+	return !strings.ContainsFunc(path, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/-._~!$&'()*+,;=:@", r))
+	}) && !strings.Contains(path, ":/")
 }
