@@ -132,14 +132,14 @@ mutants-all: images
 	go run ./adaptertest/internal/mutants/cmd/mutants -races 20 $(MUTANTS)
 	cd adaptertest/bundled && GOWORK=off go test -count=1 -timeout 1h -v ./internal/growth -runs $(RUNS)
 
-## bench: one table: adapters and core beside the smallest hand-written code for the same work, and other libraries
+## bench: adapters and core beside the smallest hand-written code for the same work, and other libraries, in the form that benchstat reads
 bench: images
 	@$(WITH_STORES) -- $(MAKE) --no-print-directory bench-modules
 
 bench-modules:
-	@for d in $$(grep -rl '^func Benchmark' --include='*_test.go' $(MODULES) | xargs -n1 dirname | sort -u); do \
-		(cd $$d && GOWORK=off go test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m .); \
-	done 2>&1 | go run ./adaptertest/bundled/cmd/benchtable
+	@status=0; for d in $$(grep -rl '^func Benchmark' --include='*_test.go' $(MODULES) | xargs -n1 dirname | sort -u); do \
+		(cd $$d && GOWORK=off go test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m .) || status=1; \
+	done; exit $$status
 
 USERS ?= 1000000
 

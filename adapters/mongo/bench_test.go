@@ -47,6 +47,8 @@ func benchHarness() adaptertest.Harness {
 	}
 }
 
+func newBaseline(_ testing.TB, a adapter.Adapter) any { return mongotest.NewBaseline(a.(direct).db) }
+
 func BenchmarkAdapter(b *testing.B) { bench.Run(b, benchHarness(), newBaseline) }
 
 func BenchmarkSessions(b *testing.B) {

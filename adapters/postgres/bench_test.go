@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
@@ -47,18 +48,16 @@ func (w wiring) benchHarness() adaptertest.Harness {
 
 func newBaseline(_ testing.TB, a adapter.Adapter) any {
 	d := a.(direct)
-	return baseline{d.pool, d.schema}
+	return postgrestest.NewBaseline(d.pool, d.schema)
 }
 
 func BenchmarkAdapter(b *testing.B) { bench.Run(b, wirings[0].benchHarness(), newBaseline) }
 
 func BenchmarkSessions(b *testing.B) {
 	bench.Sessions(b, wirings[0].benchHarness(), newBaseline, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
-		d := a.(direct)
-		execSQL(tb, d.pool, `INSERT INTO `+d.schema+`.users (id, name, email) SELECT 'u' || n, 'User', 'u' || n || '@example.com' FROM generate_series($1::int / 10, $2::int / 10 - 1) AS n`, from, to)
-		execSQL(tb, d.pool, `INSERT INTO `+d.schema+`.sessions ("sessionToken", "userId", expires)
-			SELECT 'session-' || n, 'u' || n / 10, now() + interval '1 hour' FROM generate_series($1::int, $2::int - 1) AS n`, from, to)
-		execSQL(tb, d.pool, `ANALYZE `+d.schema+`.users, `+d.schema+`.sessions`)
+		if err := newBaseline(tb, a).(postgrestest.Baseline).AddSessions(tb.Context(), from, to); err != nil {
+			tb.Fatal(err)
+		}
 	})
 }
 

@@ -2,9 +2,7 @@ package redis_test
 
 import (
 	"flag"
-	"fmt"
 	"testing"
-	"time"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
@@ -33,35 +31,21 @@ func (w wiring) benchHarness(t testing.TB) adaptertest.Harness {
 	}
 }
 
-func BenchmarkAdapter(b *testing.B) { bench.Run(b, standalone.benchHarness(b), newBaseline) }
-
-// BenchmarkChecked compares the adapter with a baseline that makes the same
-// checks.
-func BenchmarkChecked(b *testing.B) {
-	bench.Run(b, standalone.benchHarness(b), newCheckedBaseline)
+func newBaseline(tb testing.TB, a adapter.Adapter) any {
+	h := a.(*redistest.Handle)
+	b, err := redistest.NewBaseline(tb.Context(), h.Client, h.Prefix)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
 }
+
+func BenchmarkAdapter(b *testing.B) { bench.Run(b, standalone.benchHarness(b), newBaseline) }
 
 func BenchmarkSessions(b *testing.B) {
 	bench.Sessions(b, standalone.benchHarness(b), newBaseline, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
-		for ; from < to; from += 1000 {
-			writeSessions(tb, a.(*redistest.Handle), from, from+1000)
+		if err := newBaseline(tb, a).(redistest.Baseline).AddSessions(tb.Context(), from, to); err != nil {
+			tb.Fatal(err)
 		}
 	})
-}
-
-// writeSessions writes users and sessions as the adapter does, in one pipeline.
-func writeSessions(tb testing.TB, h *redistest.Handle, from, to int) {
-	tb.Helper()
-	ctx, expires := tb.Context(), time.Now().Add(time.Hour)
-	pipe := h.Client.Pipeline()
-	for n := from; n < to; n++ {
-		owner := fmt.Sprint("u", n/10)
-		if n%10 == 0 {
-			pipe.Set(ctx, "{"+h.Prefix+"}:user:"+owner, `{"inc":"I`+owner+`","name":"User"}`, 0)
-		}
-		pipe.Set(ctx, h.Prefix+":session:"+bench.SessionToken(n), fmt.Sprintf(`{"user":%q,"inc":"I%s","expires":"%d"}`, owner, owner, expires.UnixMicro()), time.Hour)
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		tb.Fatal(err)
-	}
 }

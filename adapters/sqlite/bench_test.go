@@ -38,6 +38,16 @@ func (w wiring) benchHarness() adaptertest.Harness {
 	}
 }
 
+func newBaseline(tb testing.TB, a adapter.Adapter) any {
+	f := sqlitetest.NewBaseline(a.(direct).db)
+	tb.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return f
+}
+
 func BenchmarkAdapter(b *testing.B) { bench.Run(b, wirings[0].benchHarness(), newBaseline) }
 
 func BenchmarkSessions(b *testing.B) {

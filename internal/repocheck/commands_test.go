@@ -12,7 +12,6 @@ import (
 // commands are the commands of the repository, with a flag that each has.
 var commands = map[string]string{
 	"adapters/redis/cmd/copyupstash":           "-prefix",
-	"adaptertest/bundled/cmd/benchtable":       "",
 	"adaptertest/bundled/cmd/conformance":      "-wirings",
 	"adaptertest/bundled/cmd/withstores":       "-fast",
 	"adaptertest/internal/clausesdoc":          "",

@@ -58,14 +58,12 @@ type Declarations struct {
 var OptionalFields = []string{"Account.AuthorizationDetails", "Authenticator.Name", "Authenticator.Created", "Authenticator.LastUsed"}
 
 // Keeps reports whether the store has room for a field of OptionalFields.
-func (c *Context) Keeps(field string) bool {
-	return !slices.Contains(c.Harness().Declarations.Lacks, field)
-}
+func (d *Declarations) Keeps(field string) bool { return !slices.Contains(d.Lacks, field) }
 
 // keeping returns the value of an optional field, or the zero value if the store lacks
 // the field.
 func keeping[T any](c *Context, field string, value T) (kept T) {
-	if c.Keeps(field) {
+	if c.Harness().Declarations.Keeps(field) {
 		kept = value
 	}
 	return kept

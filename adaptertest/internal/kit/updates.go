@@ -53,7 +53,7 @@ func AccountUpdate(c *Context, key adapter.AccountKey, fields []string) adapter.
 		case "expires at":
 			u.ExpiresAt = adapter.To(new(c.Instant(2*time.Hour).Unix() + Next(c))) // no two are equal
 		case "authorization details":
-			if !c.Keeps("Account.AuthorizationDetails") {
+			if !c.Harness().Declarations.Keeps("Account.AuthorizationDetails") {
 				continue
 			}
 			u.AuthorizationDetails = adapter.To(json.RawMessage(fmt.Sprintf(`[{"type":%q,"n":[1,2.5,null]}]`, c.Unique("détail"))))

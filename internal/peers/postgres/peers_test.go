@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -49,11 +50,11 @@ func open(tb testing.TB) adapter.Adapter {
 // fill writes sessions for the adapter and for scs.
 func fill(tb testing.TB, a adapter.Adapter, from, to int) {
 	h := a.(handle)
-	run(tb, h.pool, `INSERT INTO users (id, name, email) SELECT 'u' || n, 'User', 'u' || n || '@example.com' FROM generate_series($1::int / 10, $2::int / 10 - 1) AS n`, from, to)
-	run(tb, h.pool, `INSERT INTO sessions ("sessionToken", "userId", expires)
-		SELECT 'session-' || n, 'u' || n / 10, now() + interval '1 hour' FROM generate_series($1::int, $2::int - 1) AS n`, from, to)
+	if err := postgrestest.NewBaseline(h.pool, "").AddSessions(tb.Context(), from, to); err != nil {
+		tb.Fatal(err)
+	}
 	run(tb, h.scs, `INSERT INTO sessions SELECT 'session-' || n, ('u' || n / 10)::bytea, now() + interval '1 hour' FROM generate_series($1::int, $2::int - 1) AS n`, from, to)
-	run(tb, h.pool, `ANALYZE`)
+	run(tb, h.scs, `ANALYZE sessions`)
 }
 
 // scs reads a blob by its key: an encoded session without its user.

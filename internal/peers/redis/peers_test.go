@@ -12,6 +12,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
+	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -59,12 +60,16 @@ func (h handle) scs() string       { return h.prefix + ":scs:" }
 // fill writes sessions for the adapter and for scs.
 func fill(tb testing.TB, a adapter.Adapter, from, to int) {
 	h := a.(handle)
-	ctx, expires := tb.Context(), time.Now().Add(time.Hour)
+	ctx := tb.Context()
+	baseline, err := redistest.NewBaseline(ctx, h.client, h.prefix)
+	if err == nil {
+		err = baseline.AddSessions(ctx, from, to)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
 	h.each(ctx, tb, from, to, func(pipe goredis.Pipeliner, n int) {
-		owner := fmt.Sprint("u", n/10)
-		pipe.Set(ctx, h.user(n), `{"inc":"i","name":"User"}`, 0)
-		pipe.Set(ctx, h.session(n), fmt.Sprintf(`{"user":%q,"inc":"i","expires":"%d"}`, owner, expires.UnixMicro()), time.Until(expires))
-		pipe.Set(ctx, h.scs()+bench.SessionToken(n), owner, time.Until(expires))
+		pipe.Set(ctx, h.scs()+bench.SessionToken(n), fmt.Sprint("u", n/10), time.Hour)
 	})
 	*h.written = to
 }

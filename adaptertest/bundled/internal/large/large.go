@@ -30,15 +30,14 @@ type Store struct {
 	close []func(ctx context.Context) error
 }
 
-// A Hand is hand-written code that does the same work as the measured methods, with the client of the store and on the
-// same records. It returns or reads the same records, and checks the owner of a session. An absent record is nil.
+// A Hand is the comparison by hand of a store, in the package of its adapter for tests. It does the same work as the
+// measured methods, on the same records. An absent record is nil.
 type Hand interface {
 	GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error)
 	GetUserByEmail(ctx context.Context, email string) (*adapter.User, error)
-	CreateSession(ctx context.Context, s adapter.Session) error
-	UpdateUser(ctx context.Context, id, name string) error
-	// DeleteExpired deletes at once every session that expires at or before now.
-	DeleteExpired(ctx context.Context, now time.Time) error
+	CreateSession(ctx context.Context, s adapter.Session) (*adapter.Session, error)
+	UpdateUser(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error)
+	adapter.Sweeper // deletes all at once
 }
 
 // Records are the users, and one session of each.

@@ -134,18 +134,24 @@ func (m *measurement) createSession(n int) operation {
 			_, err := m.Adapter.CreateSession(ctx, session())
 			return err
 		},
-		func(ctx context.Context) error { return m.Hand.CreateSession(ctx, session()) },
+		func(ctx context.Context) error {
+			_, err := m.Hand.CreateSession(ctx, session())
+			return err
+		},
 	}
 }
 
 func (m *measurement) updateUser(n int) operation {
-	name := fmt.Sprint("Name ", rand.Uint32())
+	change := adapter.UserUpdate{ID: m.id(n), Name: adapter.To(new(fmt.Sprint("Name ", rand.Uint32())))}
 	return operation{
 		func(ctx context.Context) error {
-			_, err := m.Adapter.UpdateUser(ctx, adapter.UserUpdate{ID: m.id(n), Name: adapter.To(&name)})
+			_, err := m.Adapter.UpdateUser(ctx, change)
 			return err
 		},
-		func(ctx context.Context) error { return m.Hand.UpdateUser(ctx, m.id(n), name) },
+		func(ctx context.Context) error {
+			_, err := m.Hand.UpdateUser(ctx, change)
+			return err
+		},
 	}
 }
 
@@ -244,7 +250,10 @@ func (m *measurement) sweep(ctx context.Context) error {
 			}
 			return err
 		},
-		func(ctx context.Context) error { return m.Hand.DeleteExpired(ctx, m.Start.Add(afterSecond)) })
+		func(ctx context.Context) error {
+			_, err := m.Hand.DeleteExpired(ctx, m.Start.Add(afterSecond))
+			return err
+		})
 	if err != nil {
 		return err
 	}

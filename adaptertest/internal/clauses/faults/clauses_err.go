@@ -595,7 +595,7 @@ func notTheLastUnderFaults(c *kit.Context, judge func(what string, err error)) {
 func refusedValues(c *kit.Context) {
 	owner := kit.Owner(c)
 	for _, p := range kit.TextFields {
-		if slices.ContainsFunc(p.Methods, c.Lacks) || !c.Keeps(p.Name) {
+		if slices.ContainsFunc(p.Methods, c.Lacks) || !c.Harness().Declarations.Keeps(p.Name) {
 			continue
 		}
 		for _, text := range []string{"\x00", "\xff", strings.Repeat("x", 100_000)} {

@@ -766,7 +766,7 @@ func saturated(c *kit.Context, s string, refusable bool) {
 		x.Provider, x.ProviderAccountID = c.Unique("x")+s, s+c.Unique("x")
 		x.AccessToken, x.RefreshToken, x.IDToken = new(private("x")), new(private("x")), new(private("x"))
 		x.Scope, x.TokenType, x.SessionState = new(s), new(s), new(s)
-		if c.Keeps("Account.AuthorizationDetails") {
+		if c.Harness().Declarations.Keeps("Account.AuthorizationDetails") {
 			x.AuthorizationDetails, _ = json.Marshal([]map[string]any{{"type": s}}) // strings always marshal
 		}
 		_, err := c.Adapter.LinkAccount(c.Ctx, x)

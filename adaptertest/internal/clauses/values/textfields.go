@@ -13,7 +13,7 @@ import (
 func textFields(c *kit.Context, keep func(kit.TextField) bool) []kit.TextField {
 	var have []kit.TextField
 	for _, p := range kit.TextFields {
-		if keep(p) && c.Keeps(p.Name) && !slices.ContainsFunc(p.Methods, c.Lacks) {
+		if keep(p) && c.Harness().Declarations.Keeps(p.Name) && !slices.ContainsFunc(p.Methods, c.Lacks) {
 			have = append(have, p)
 		}
 	}

@@ -1,9 +1,9 @@
-package mongo_test
+package mongotest
 
 import (
 	"context"
 	"encoding/json"
-	"testing"
+	"errors"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -14,18 +14,22 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// baseline has the nineteen methods as one writes them by hand with the driver on the same
+// Baseline has the nineteen methods as one writes them by hand with the driver on the same
 // collections. Each is one plain operation. A method that creates or finds a record with an
 // owner has one more, which checks that the owner exists, because no record of a deleted
-// user may be found [CASC-02] to [CASC-04]. Benchmarks compare the adapter with it.
+// user may be found [CASC-02] to [CASC-04]. Benchmarks compare the adapter with it. A lookup of a
+// session or of an address that finds nothing returns nil, the other methods an error.
+type Baseline interface {
+	adapter.Adapter
+	adapter.Sweeper // deletes all at once
+}
+
 type baseline struct {
 	users, accounts, sessions, tokens, authenticators *mgo.Collection
 }
 
-var _ adapter.Adapter = baseline{}
-
-func newBaseline(_ testing.TB, a adapter.Adapter) any {
-	db := a.(direct).db
+// NewBaseline uses the collections of a database.
+func NewBaseline(db *mgo.Database) Baseline {
 	o := options.Collection().SetWriteConcern(writeconcern.Majority())
 	return baseline{db.Collection("users", o), db.Collection("accounts", o), db.Collection("sessions", o), db.Collection("verification_tokens", o), db.Collection("authenticators", o)}
 }
@@ -118,6 +122,14 @@ func pair(key adapter.AccountKey) bson.D {
 	return bson.D{{Key: "provider", Value: key.Provider}, {Key: "providerAccountId", Value: key.ProviderAccountID}}
 }
 
+// orAbsent is for lookups of what may be absent.
+func orAbsent[T any](record *T, err error) (*T, error) {
+	if errors.Is(err, mgo.ErrNoDocuments) {
+		return nil, nil
+	}
+	return record, err
+}
+
 var after = options.FindOneAndUpdate().SetReturnDocument(options.After)
 
 // owner returns an error if the user is absent.
@@ -138,7 +150,7 @@ func (f baseline) GetUser(ctx context.Context, id string) (*adapter.User, error)
 
 func (f baseline) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
 	u, err := decodeOne[baselineUser](f.users.FindOne(ctx, by("email", email)))
-	return u.user(), err
+	return orAbsent(u.user(), err)
 }
 
 func (f baseline) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
@@ -212,10 +224,10 @@ func (f baseline) CreateSession(ctx context.Context, s adapter.Session) (*adapte
 func (f baseline) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 	s, err := decodeOne[baselineSession](f.sessions.FindOne(ctx, by("sessionToken", token)))
 	if err != nil {
-		return nil, err
+		return orAbsent[adapter.SessionAndUser](nil, err)
 	}
 	u, err := decodeOne[baselineUser](f.users.FindOne(ctx, by("_id", s.UserID)))
-	return &adapter.SessionAndUser{Session: *s.session(), User: *u.user()}, err
+	return orAbsent(&adapter.SessionAndUser{Session: *s.session(), User: *u.user()}, err)
 }
 
 func (f baseline) UpdateSession(ctx context.Context, s adapter.SessionUpdate) (*adapter.Session, error) {
@@ -278,4 +290,10 @@ func (f baseline) ListAuthenticatorsByUserID(ctx context.Context, userID string)
 func (f baseline) UpdateAuthenticatorCounter(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
 	w, err := decodeOne[baselineAuthenticator](f.authenticators.FindOneAndUpdate(ctx, by("credentialID", id), set("counter", counter), after))
 	return new(w.authenticator()), err
+}
+
+// DeleteExpired deletes at once every session that expires at or before now.
+func (f baseline) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept, error) {
+	_, err := f.sessions.DeleteMany(ctx, by("expires", by("$lte", now)))
+	return adapter.Swept{}, err
 }

@@ -1,7 +1,9 @@
-package postgres_test
+package postgrestest
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -9,12 +11,37 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// baseline has the nineteen methods in the least code that pgx allows on the
+// Baseline has the nineteen methods in the least code that pgx allows on the
 // same tables: each is one plain statement, and keeps no promise that needs
-// more. Benchmarks compare the adapter with it.
+// more. Benchmarks compare the adapter with it. A lookup of a session or of an
+// address that finds nothing returns nil, the other methods an error.
+type Baseline interface {
+	adapter.Adapter
+	adapter.Sweeper // deletes all at once
+	// AddSessions stores the sessions from from to to-1, which bench.Sessions reads,
+	// and their users.
+	AddSessions(ctx context.Context, from, to int) error
+}
+
 type baseline struct {
 	pool   *pgxpool.Pool
-	schema string
+	prefix string
+}
+
+// NewBaseline uses the tables of a schema; "" means those in the search path.
+func NewBaseline(pool *pgxpool.Pool, schema string) Baseline {
+	if schema != "" {
+		schema += "."
+	}
+	return baseline{pool, schema}
+}
+
+// orAbsent is for lookups of what may be absent.
+func orAbsent[T any](record *T, err error) (*T, error) {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	return record, err
 }
 
 // one runs a statement that returns one row.
@@ -49,23 +76,23 @@ const (
 
 func (f baseline) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
 	r := new(adapter.User)
-	return r, f.one(ctx, `INSERT INTO `+f.schema+`.users (name, email, "emailVerified", image) VALUES ($1, $2, $3, $4) RETURNING `+baselineUser,
+	return r, f.one(ctx, `INSERT INTO `+f.prefix+`users (name, email, "emailVerified", image) VALUES ($1, $2, $3, $4) RETURNING `+baselineUser,
 		[]any{u.Name, u.Email, u.EmailVerified, u.Image}, userDest(r)...)
 }
 
 func (f baseline) GetUser(ctx context.Context, id string) (*adapter.User, error) {
 	r := new(adapter.User)
-	return r, f.one(ctx, `SELECT `+baselineUser+` FROM `+f.schema+`.users WHERE id = $1`, []any{id}, userDest(r)...)
+	return r, f.one(ctx, `SELECT `+baselineUser+` FROM `+f.prefix+`users WHERE id = $1`, []any{id}, userDest(r)...)
 }
 
 func (f baseline) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
 	r := new(adapter.User)
-	return r, f.one(ctx, `SELECT `+baselineUser+` FROM `+f.schema+`.users WHERE email = $1`, []any{email}, userDest(r)...)
+	return orAbsent(r, f.one(ctx, `SELECT `+baselineUser+` FROM `+f.prefix+`users WHERE email = $1`, []any{email}, userDest(r)...))
 }
 
 func (f baseline) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
 	r := new(adapter.User)
-	return r, f.one(ctx, `SELECT u.id, u.name, u.email, u."emailVerified", u.image FROM `+f.schema+`.users AS u JOIN `+f.schema+`.accounts AS a ON a."userId" = u.id
+	return r, f.one(ctx, `SELECT u.id, u.name, u.email, u."emailVerified", u.image FROM `+f.prefix+`users AS u JOIN `+f.prefix+`accounts AS a ON a."userId" = u.id
 		WHERE a.provider = $1 AND a."providerAccountId" = $2`, []any{key.Provider, key.ProviderAccountID}, userDest(r)...)
 }
 
@@ -73,85 +100,85 @@ func (f baseline) UpdateUser(ctx context.Context, u adapter.UserUpdate) (*adapte
 	r := new(adapter.User)
 	name, _ := u.Name.Get()
 	image, _ := u.Image.Get()
-	return r, f.one(ctx, `UPDATE `+f.schema+`.users SET name = $2, image = $3 WHERE id = $1 RETURNING `+baselineUser, []any{u.ID, name, image}, userDest(r)...)
+	return r, f.one(ctx, `UPDATE `+f.prefix+`users SET name = $2, image = $3 WHERE id = $1 RETURNING `+baselineUser, []any{u.ID, name, image}, userDest(r)...)
 }
 
 func (f baseline) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
 	r := new(adapter.User)
-	return r, f.one(ctx, `DELETE FROM `+f.schema+`.users WHERE id = $1 RETURNING `+baselineUser, []any{id}, userDest(r)...)
+	return r, f.one(ctx, `DELETE FROM `+f.prefix+`users WHERE id = $1 RETURNING `+baselineUser, []any{id}, userDest(r)...)
 }
 
 func (f baseline) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
 	r := new(adapter.Account)
-	return r, f.one(ctx, `INSERT INTO `+f.schema+`.accounts (`+baselineAccount+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING `+baselineAccount,
+	return r, f.one(ctx, `INSERT INTO `+f.prefix+`accounts (`+baselineAccount+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING `+baselineAccount,
 		[]any{a.Provider, a.ProviderAccountID, a.UserID, string(a.Type), a.AccessToken, a.RefreshToken, a.IDToken, a.Scope, a.TokenType, a.SessionState,
 			a.ExpiresAt, a.AuthorizationDetails}, accountDest(r)...)
 }
 
 func (f baseline) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
 	r := new(adapter.Account)
-	return r, f.one(ctx, `DELETE FROM `+f.schema+`.accounts WHERE provider = $1 AND "providerAccountId" = $2 RETURNING `+baselineAccount,
+	return r, f.one(ctx, `DELETE FROM `+f.prefix+`accounts WHERE provider = $1 AND "providerAccountId" = $2 RETURNING `+baselineAccount,
 		[]any{key.Provider, key.ProviderAccountID}, accountDest(r)...)
 }
 
 func (f baseline) GetAccount(ctx context.Context, id, provider string) (*adapter.Account, error) {
 	r := new(adapter.Account)
-	return r, f.one(ctx, `SELECT `+baselineAccount+` FROM `+f.schema+`.accounts WHERE provider = $1 AND "providerAccountId" = $2`,
+	return r, f.one(ctx, `SELECT `+baselineAccount+` FROM `+f.prefix+`accounts WHERE provider = $1 AND "providerAccountId" = $2`,
 		[]any{provider, id}, accountDest(r)...)
 }
 
 func (f baseline) CreateSession(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
 	r := new(adapter.Session)
-	return r, f.one(ctx, `INSERT INTO `+f.schema+`.sessions (`+baselineSession+`) VALUES ($1, $2, $3) RETURNING `+baselineSession,
+	return r, f.one(ctx, `INSERT INTO `+f.prefix+`sessions (`+baselineSession+`) VALUES ($1, $2, $3) RETURNING `+baselineSession,
 		[]any{s.SessionToken, s.UserID, s.Expires}, sessionDest(r)...)
 }
 
 func (f baseline) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 	r := new(adapter.SessionAndUser)
 	r.Session.SessionToken = token
-	return r, f.one(ctx, `SELECT u.id, u.name, u.email, u."emailVerified", u.image, s."userId", s.expires
-		FROM `+f.schema+`.sessions AS s JOIN `+f.schema+`.users AS u ON u.id = s."userId" WHERE s."sessionToken" = $1`,
-		[]any{token}, append(userDest(&r.User), &r.Session.UserID, &r.Session.Expires)...)
+	return orAbsent(r, f.one(ctx, `SELECT u.id, u.name, u.email, u."emailVerified", u.image, s."userId", s.expires
+		FROM `+f.prefix+`sessions AS s JOIN `+f.prefix+`users AS u ON u.id = s."userId" WHERE s."sessionToken" = $1`,
+		[]any{token}, append(userDest(&r.User), &r.Session.UserID, &r.Session.Expires)...))
 }
 
 func (f baseline) UpdateSession(ctx context.Context, s adapter.SessionUpdate) (*adapter.Session, error) {
 	r := new(adapter.Session)
 	expires, _ := s.Expires.Get()
-	return r, f.one(ctx, `UPDATE `+f.schema+`.sessions SET expires = $2 WHERE "sessionToken" = $1 RETURNING `+baselineSession,
+	return r, f.one(ctx, `UPDATE `+f.prefix+`sessions SET expires = $2 WHERE "sessionToken" = $1 RETURNING `+baselineSession,
 		[]any{s.SessionToken, expires}, sessionDest(r)...)
 }
 
 func (f baseline) DeleteSession(ctx context.Context, token string) (*adapter.Session, error) {
 	r := new(adapter.Session)
-	return r, f.one(ctx, `DELETE FROM `+f.schema+`.sessions WHERE "sessionToken" = $1 RETURNING `+baselineSession, []any{token}, sessionDest(r)...)
+	return r, f.one(ctx, `DELETE FROM `+f.prefix+`sessions WHERE "sessionToken" = $1 RETURNING `+baselineSession, []any{token}, sessionDest(r)...)
 }
 
 func (f baseline) CreateVerificationToken(ctx context.Context, v adapter.VerificationToken) (*adapter.VerificationToken, error) {
 	r := new(adapter.VerificationToken)
-	return r, f.one(ctx, `INSERT INTO `+f.schema+`.verification_token (identifier, token, expires) VALUES ($1, $2, $3) RETURNING identifier, token, expires`,
+	return r, f.one(ctx, `INSERT INTO `+f.prefix+`verification_token (identifier, token, expires) VALUES ($1, $2, $3) RETURNING identifier, token, expires`,
 		[]any{v.Identifier, v.Token, v.Expires}, tokenDest(r)...)
 }
 
 func (f baseline) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 	r := new(adapter.VerificationToken)
-	return r, f.one(ctx, `DELETE FROM `+f.schema+`.verification_token WHERE identifier = $1 AND token = $2 RETURNING identifier, token, expires`,
+	return r, f.one(ctx, `DELETE FROM `+f.prefix+`verification_token WHERE identifier = $1 AND token = $2 RETURNING identifier, token, expires`,
 		[]any{key.Identifier, key.Token}, tokenDest(r)...)
 }
 
 func (f baseline) CreateAuthenticator(ctx context.Context, c adapter.Authenticator) (*adapter.Authenticator, error) {
 	r := new(adapter.Authenticator)
-	return r, f.one(ctx, `INSERT INTO `+f.schema+`.authenticators (`+baselineAuthenticator+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING `+baselineAuthenticator,
+	return r, f.one(ctx, `INSERT INTO `+f.prefix+`authenticators (`+baselineAuthenticator+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING `+baselineAuthenticator,
 		[]any{c.CredentialID, c.UserID, c.ProviderAccountID, c.CredentialPublicKey, c.Counter, c.CredentialBackedUp, c.CredentialDeviceType, c.Transports},
 		authenticatorDest(r)...)
 }
 
 func (f baseline) GetAuthenticator(ctx context.Context, id string) (*adapter.Authenticator, error) {
 	r := new(adapter.Authenticator)
-	return r, f.one(ctx, `SELECT `+baselineAuthenticator+` FROM `+f.schema+`.authenticators WHERE "credentialID" = $1`, []any{id}, authenticatorDest(r)...)
+	return r, f.one(ctx, `SELECT `+baselineAuthenticator+` FROM `+f.prefix+`authenticators WHERE "credentialID" = $1`, []any{id}, authenticatorDest(r)...)
 }
 
 func (f baseline) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
-	rows, err := f.pool.Query(ctx, `SELECT `+baselineAuthenticator+` FROM `+f.schema+`.authenticators WHERE "userId" = $1`, userID)
+	rows, err := f.pool.Query(ctx, `SELECT `+baselineAuthenticator+` FROM `+f.prefix+`authenticators WHERE "userId" = $1`, userID)
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +189,28 @@ func (f baseline) ListAuthenticatorsByUserID(ctx context.Context, userID string)
 
 func (f baseline) UpdateAuthenticatorCounter(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
 	r := new(adapter.Authenticator)
-	return r, f.one(ctx, `UPDATE `+f.schema+`.authenticators SET counter = $2 WHERE "credentialID" = $1 RETURNING `+baselineAuthenticator,
+	return r, f.one(ctx, `UPDATE `+f.prefix+`authenticators SET counter = $2 WHERE "credentialID" = $1 RETURNING `+baselineAuthenticator,
 		[]any{id, counter}, authenticatorDest(r)...)
+}
+
+// DeleteExpired deletes at once every session that expires at or before now.
+func (f baseline) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept, error) {
+	tag, err := f.pool.Exec(ctx, `DELETE FROM `+f.prefix+`sessions WHERE expires <= $1`, now)
+	return adapter.Swept{Sessions: tag.RowsAffected()}, err
+}
+
+// AddSessions stores the sessions from from to to-1, which bench.Sessions reads,
+// and their users.
+func (f baseline) AddSessions(ctx context.Context, from, to int) error {
+	for _, sql := range []string{
+		`INSERT INTO ` + f.prefix + `users (id, name, email) SELECT 'u' || n, 'User', 'u' || n || '@example.com' FROM generate_series($1::int / 10, $2::int / 10 - 1) AS n`,
+		`INSERT INTO ` + f.prefix + `sessions ("sessionToken", "userId", expires)
+			SELECT 'session-' || n, 'u' || n / 10, now() + interval '1 hour' FROM generate_series($1::int, $2::int - 1) AS n`,
+	} {
+		if _, err := f.pool.Exec(ctx, sql, from, to); err != nil {
+			return err
+		}
+	}
+	_, err := f.pool.Exec(ctx, `ANALYZE `+f.prefix+`users, `+f.prefix+`sessions`)
+	return err
 }

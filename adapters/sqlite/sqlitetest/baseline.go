@@ -1,36 +1,49 @@
-package sqlite_test
+package sqlitetest
 
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// baseline has the nineteen methods in the least code that database/sql allows
+// Baseline has the nineteen methods in the least code that database/sql allows
 // on the same tables: each is one prepared statement, and keeps no promise that
-// needs more. Benchmarks compare the adapter with it.
+// needs more. Benchmarks compare the adapter with it. A lookup of a session or
+// of an address that finds nothing returns nil, the other methods an error.
+type Baseline interface {
+	adapter.Adapter
+	adapter.Sweeper // deletes all at once
+	// Close closes the statements.
+	Close() error
+}
+
 type baseline struct {
 	db       *sql.DB
 	prepared *sync.Map // *sql.Stmt by text
 }
 
-var _ adapter.Adapter = baseline{}
+// NewBaseline prepares statements when they are used; Close closes them.
+func NewBaseline(db *sql.DB) Baseline { return baseline{db, new(sync.Map)} }
 
-func newBaseline(tb testing.TB, a adapter.Adapter) any {
-	f := baseline{a.(direct).db, new(sync.Map)}
-	tb.Cleanup(func() {
-		f.prepared.Range(func(_, s any) bool {
-			if err := s.(*sql.Stmt).Close(); err != nil {
-				tb.Error(err)
-			}
-			return true
-		})
+// Close closes the statements.
+func (f baseline) Close() (err error) {
+	f.prepared.Range(func(_, s any) bool {
+		err = errors.Join(err, s.(*sql.Stmt).Close())
+		return true
 	})
-	return f
+	return err
+}
+
+// orAbsent is for lookups of what may be absent.
+func orAbsent[T any](record *T, err error) (*T, error) {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return record, err
 }
 
 func (f baseline) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
@@ -116,7 +129,7 @@ func (f baseline) GetUser(ctx context.Context, id string) (*adapter.User, error)
 
 func (f baseline) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
 	r := new(adapter.User)
-	return r, f.one(ctx, `SELECT `+baselineUser+` FROM "user" WHERE email = ? AND email <> ''`, []any{email}, userDest(r)...) // the index needs it
+	return orAbsent(r, f.one(ctx, `SELECT `+baselineUser+` FROM "user" WHERE email = ? AND email <> ''`, []any{email}, userDest(r)...)) // the index needs it
 }
 
 func (f baseline) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
@@ -164,9 +177,9 @@ func (f baseline) CreateSession(ctx context.Context, s adapter.Session) (*adapte
 func (f baseline) GetSessionAndUser(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 	r := new(adapter.SessionAndUser)
 	r.Session.SessionToken = token
-	return r, f.one(ctx, `SELECT u.id, u.name, u.email, u.emailVerified, u.image, s.userId, s.expires
+	return orAbsent(r, f.one(ctx, `SELECT u.id, u.name, u.email, u.emailVerified, u.image, s.userId, s.expires
 		FROM "session" s JOIN "user" u ON u.id = s.userId WHERE s.sessionToken = ?`,
-		[]any{token}, append(userDest(&r.User), &r.Session.UserID, millis{&r.Session.Expires})...)
+		[]any{token}, append(userDest(&r.User), &r.Session.UserID, millis{&r.Session.Expires})...))
 }
 
 func (f baseline) UpdateSession(ctx context.Context, s adapter.SessionUpdate) (*adapter.Session, error) {
@@ -230,4 +243,14 @@ func (f baseline) UpdateAuthenticatorCounter(ctx context.Context, id string, cou
 	r := new(adapter.Authenticator)
 	return r, f.one(ctx, `UPDATE "authenticator" SET counter = ? WHERE credentialID = ? RETURNING `+baselineAuthenticator,
 		[]any{counter, id}, authenticatorDest(r)...)
+}
+
+// DeleteExpired deletes at once every session that expires at or before now.
+func (f baseline) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept, error) {
+	s, err := f.prepare(ctx, `DELETE FROM "session" WHERE expires <= ?`) //nolint:sqlclosecheck // it is kept
+	if err != nil {
+		return adapter.Swept{}, err
+	}
+	_, err = s.ExecContext(ctx, now.UnixMilli())
+	return adapter.Swept{}, err
 }
