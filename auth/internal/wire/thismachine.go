@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -25,6 +26,9 @@ func FromThisMachine(hr *http.Request) bool {
 	for name, values := range hr.Header {
 		kind := proxyHeader(name)
 		if kind == notOfProxies {
+			if slices.ContainsFunc(values, isOtherMachine) { // whatever the name is, no program here says so of itself
+				return false
+			}
 			continue
 		}
 		forwarded = true
@@ -64,9 +68,9 @@ func proxyHeader(name string) headerKind {
 			return ofProxies
 		case w == "ip" || w == "ipv4" || w == "ipv6" || w == "addr" || w == "address" || len(w) > 2 && strings.HasSuffix(w, "ip") && w != "gzip" && w != "zip":
 			kind = ofAddresses
-		case strings.Contains(w, "forward") && w != "forwards", strings.Contains(w, "proxy"), i == 1 && w == "original" && words[0] == "x",
-			i == 0 && (w == "cdn" || w == "cf" || w == "fly" || w == "fastly" || w == "incap" || w == "wl"),
-			i == 1 && words[0] == "x" && (w == "envoy" || w == "arr" || w == "azure" || w == "amzn" || w == "amz" || w == "vercel" || w == "appengine" || w == "nf" || w == "sucuri" || w == "real" || w == "cluster"):
+		case strings.Contains(w, "forward") && w != "forwards", strings.Contains(w, "proxy"),
+			i == 0 && slices.Contains(vendors, w), i == 1 && words[0] == "x" && (slices.Contains(vendors, w) || slices.Contains(ofClients, w)),
+			i > 0 && i == len(words)-1 && (words[0] == "x" || words[0] == "front") && slices.Contains(ofConnections, w):
 			kind = max(kind, ofOthers)
 		}
 	}
@@ -80,6 +84,32 @@ func proxyHeader(name string) headerKind {
 		return ofHosts
 	}
 	return ofOthers
+}
+
+// The words by which proxies are recognized: products and networks, at the
+// beginning of a name or after x; what a proxy says about its client, after x;
+// and what it says about the connection, at the end.
+var (
+	vendors = []string{
+		"akamai", "amz", "amzn", "appengine", "arr", "azure", "cdn", "cf", "cloudfront", "envoy", "fastly", "fly", "gfe", "goog", "haproxy", "incap", "nf", "ngrok",
+		"replit", "sucuri", "surrogate", "tailscale", "traefik", "varnish", "vercel", "wl",
+	}
+	ofClients     = []string{"cluster", "cloud", "original", "originating", "real"}
+	ofConnections = []string{"https", "proto", "protocol", "scheme", "ssl", "tls"}
+)
+
+// isOtherMachine reports whether a value is an IP address that is not of this
+// machine.
+func isOtherMachine(value string) bool {
+	if len(value) > len("[0000:0000:0000:0000:0000:ffff:255.255.255.255%zone]:65535") {
+		return false
+	}
+	host := value
+	if h, _, err := net.SplitHostPort(value); err == nil {
+		host = h
+	}
+	address, err := netip.ParseAddr(strings.Trim(host, "[] "))
+	return err == nil && !address.Unmap().IsLoopback() && !address.IsUnspecified()
 }
 
 // isLocal reports whether every address and host in a value is of this machine,
