@@ -41,6 +41,7 @@ func (h *Harness) bind() *kit.Harness {
 			Lacks:          h.Declarations.Lacks,
 		},
 	}
+	h.bindSite(b)
 	if h.Clock != nil {
 		b.Clock = func(a adapter.Adapter) kit.HarnessClock { return h.Clock(a) }
 	}

@@ -47,6 +47,8 @@ func fill(t *testing.T, v reflect.Value) {
 			f.SetInt(1)
 		case reflect.Slice:
 			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+		case reflect.Map:
+			f.Set(reflect.MakeMap(f.Type()))
 		default:
 			t.Fatalf("%s: a field of a new kind: %s", v.Type(), f.Kind())
 		}

@@ -144,7 +144,7 @@ func races(id string) bool {
 // judges the errors of the whole run.
 var groups = []string{
 	"CAP", "USER", "ACCT", "SESS", "VTOK", "AUTHN", "SIGNUP", "ALIST", "SLIST", "AEDIT", "TEDIT", "CASC",
-	"TIME", "DATA", "INPUT", "CTX", "CONC", "FAULT", "EXP", "ISO", "ALIAS", "VOL", "LIFE", "FLOW", "ERR",
+	"TIME", "DATA", "INPUT", "CTX", "CONC", "FAULT", "EXP", "ISO", "ALIAS", "VOL", "LIFE", "SITE", "FLOW", "ERR",
 }
 
 // checks returns the checks of all groups, in the order in which they run.

@@ -86,6 +86,33 @@ type Harness struct {
 	// longer works.
 	CheckHandle func(ctx context.Context, a adapter.Adapter) error
 
+	// Foreign makes stores that another product has filled, one for each product and
+	// each way in which it stores instants. [SITE-01] [SITE-02]
+	Foreign func(t testing.TB) []Foreign
+
+	// Settings opens further handles on the data of a, whose role, database or
+	// connection has other settings: time zone, forms of dates, isolation, and what
+	// else may change a result. [SITE-02]
+	Settings func(t testing.TB, a adapter.Adapter) []adapter.Adapter
+
+	// ReadOnly opens an adapter over a store with a standby. After demote, the
+	// connections that the adapter has read, and refuse writes with the store's own
+	// error; new connections reach a server that takes writes. [SITE-03]
+	ReadOnly func(t testing.TB) (a adapter.Adapter, demote func())
+
+	// Quoting opens an adapter. After refuse, the store or a proxy refuses writes with
+	// an error that quotes the command or the record. [SITE-04]
+	Quoting func(t testing.TB) (a adapter.Adapter, refuse func())
+
+	// Reduced makes stores, each with a role that lacks one of the rights that the
+	// adapter asks for. [SITE-05]
+	Reduced func(t testing.TB) []Reduced
+
+	// Refusing opens an adapter. After refuse, the store refuses writes for a reason of
+	// the site's own, such as a trigger that violates a unique key of another table; it
+	// answers reads. [SITE-06]
+	Refusing func(t testing.TB) (a adapter.Adapter, refuse func())
+
 	// NewID makes a well-formed user ID that no user has. It defaults to a
 	// random UUID.
 	NewID func() string
@@ -119,6 +146,34 @@ type Harness struct {
 	// after three of them the run ends. A clause whose calls return is cut off after five
 	// times this time, or when the time of go test is over; it is then not reached.
 	ClauseTimeout time.Duration
+}
+
+// Foreign is a store that another product has filled.
+type Foreign struct {
+	// Name is the product and its way to store instants.
+	Name string
+	// Open prepares the store, as a program does at its start, and opens an adapter. An
+	// error means that the adapter refuses the store.
+	Open func(t testing.TB) (adapter.Adapter, error)
+	// User has the account and the session, which ends in the future. The suite looks
+	// them up by User.Email, Account and Session.SessionToken.
+	User    adapter.User
+	Account adapter.AccountKey
+	Session adapter.Session
+}
+
+// Reduced is a store whose role lacks one right.
+type Reduced struct {
+	// Right is the name that the error must have, without regard to case.
+	Right string
+	// Open opens an adapter as the role, without a call. The suite uses each for one
+	// call.
+	Open func(t testing.TB) adapter.Adapter
+	// Prepare makes the calls of the adapter that a program makes at its start, such as
+	// EnsureSchema. It may be nil.
+	Prepare func(ctx context.Context, a adapter.Adapter) error
+	// Witness opens an adapter with all rights on the same data.
+	Witness func(t testing.TB) adapter.Adapter
 }
 
 // Clock is a clock that the suite can move.
@@ -181,6 +236,10 @@ type Declarations struct {
 	// Authenticator.Name. The records of the suite then have no value there. Clauses
 	// about these fields need waivers.
 	Lacks []string `json:"lacks,omitempty"`
+	// NoSite says why some of the fields Foreign, Settings, ReadOnly, Quoting, Reduced
+	// and Refusing of the harness can't be set: a file has no standby. The keys are the
+	// names of the fields. [SITE-01] to [SITE-06]
+	NoSite map[string]string `json:"noSite,omitempty"`
 }
 
 // Waiver excuses one clause. A waived clause that passes is an error: the
@@ -220,6 +279,7 @@ func (h *Harness) validate() error {
 	if h.Declarations.Precision < 0 || h.Declarations.EventualReads < 0 || h.ClauseTimeout < 0 {
 		problems = append(problems, errors.New("adaptertest: a duration of the harness is negative"))
 	}
+	problems = append(problems, h.validateSite()...)
 	for _, field := range h.Declarations.Lacks {
 		if !slices.Contains(kit.OptionalFields, field) {
 			problems = append(problems, fmt.Errorf("adaptertest: Declarations.Lacks names %q, want one of %s", field, strings.Join(kit.OptionalFields, ", ")))

@@ -15,6 +15,9 @@ import (
 // Open returns an adapter without records.
 func Open(testing.TB) adapter.Adapter { return memory.New() }
 
+// inProcess says why nobody else uses, fills or guards the records.
+const inProcess = "the records are in the memory of the process"
+
 // Harness opens adapters that share no records.
 func Harness() adaptertest.Harness {
 	return adaptertest.Harness{
@@ -32,6 +35,8 @@ func Harness() adaptertest.Harness {
 			Precision: time.Nanosecond,
 			Timeless:  true,
 			NoPooler:  "maps have no pooler",
+			NoSite: map[string]string{"Foreign": inProcess, "Settings": inProcess, "ReadOnly": inProcess, "Quoting": inProcess,
+				"Reduced": inProcess, "Refusing": inProcess},
 		},
 	}
 }

@@ -61,7 +61,7 @@ func (e *Env) Harness() adaptertest.Harness {
 	another := func(t testing.TB, a adapter.Adapter) adapter.Adapter {
 		return e.Handle(t, a.(*Handle).Database, plenty)
 	}
-	return adaptertest.Harness{
+	h := adaptertest.Harness{
 		New:    func(t testing.TB) adapter.Adapter { return e.fresh(t, plenty) },
 		Second: another,
 		Reopen: func(t testing.TB, a adapter.Adapter) adapter.Adapter {
@@ -99,6 +99,8 @@ func (e *Env) Harness() adaptertest.Harness {
 		Declarations:  adaptertest.Declarations{AssignsIDs: true, NoPooler: "the driver of MongoDB speaks to the servers themselves"},
 		ClauseTimeout: 3 * time.Minute, // a cancelled call closes a connection, and the machine may be busy
 	}
+	e.siteFields(&h)
+	return h
 }
 
 // fresh opens an adapter on a new database, which is dropped at the end of the

@@ -29,28 +29,10 @@ func (e *Env) Harness() adaptertest.Harness {
 		New: func(t testing.TB) adapter.Adapter { // consecutive adapters are on different stores
 			return e.handle(t, store(opened.Add(1)%2), e.Conns, e.OnlyPooled)
 		},
-		Second: again,
-		Reopen: again,
-		Close:  func(a adapter.Adapter) error { return a.(*Handle).close() },
-		Namespace: func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
-			b := *a.(*Handle)
-			b.t, b.options = t, []postgres.Option{postgres.WithSchema(name)}
-			var err error
-			if e.Site != "" {
-				layout, _ := e.layout()
-				b.options = append(b.options, postgres.WithLayout(layout))
-				if _, err := postgres.New(b.Pool, b.options...); err != nil {
-					return nil, err // before the name reaches SQL
-				}
-				if err := e.makeSite(t.Context(), name); err != nil {
-					return nil, err
-				}
-			}
-			if b.Adapter, err = postgres.New(b.Pool, b.options...); err != nil {
-				return nil, err
-			}
-			return &b, b.EnsureSchema(t.Context())
-		},
+		Second:        again,
+		Reopen:        again,
+		Close:         func(a adapter.Adapter) error { return a.(*Handle).close() },
+		Namespace:     e.namespace,
 		Faults:        func(a adapter.Adapter) fault.Control { return a.(*Handle).faults() },
 		Corrupt:       e.corrupt,
 		Inspect:       e.inspect,
@@ -63,6 +45,7 @@ func (e *Env) Harness() adaptertest.Harness {
 		InternalNames: []string{"users", "accounts", "sessions", "verification_token", "authenticators", "gatehouse_schema",
 			"users_pkey", "users_email_key", "public.users"},
 	}
+	e.siteFields(&h)
 	if e.PooledURL != "" {
 		h.Pooled = func(t testing.TB) adapter.Adapter { return e.handle(t, 0, e.Conns, true) }
 	}
@@ -77,6 +60,27 @@ func (e *Env) Harness() adaptertest.Harness {
 		h.NewID = func() string { return strconv.FormatInt(1<<40+rand.Int64N(1<<40), 10) }
 	}
 	return h
+}
+
+// namespace opens an adapter over the tables in another schema.
+func (e *Env) namespace(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
+	b := *a.(*Handle)
+	b.t, b.options = t, []postgres.Option{postgres.WithSchema(name)}
+	var err error
+	if e.Site != "" {
+		layout, _ := e.layout()
+		b.options = append(b.options, postgres.WithLayout(layout))
+		if _, err := postgres.New(b.Pool, b.options...); err != nil {
+			return nil, err // before the name reaches SQL
+		}
+		if err := e.makeSite(t.Context(), name); err != nil {
+			return nil, err
+		}
+	}
+	if b.Adapter, err = postgres.New(b.Pool, b.options...); err != nil {
+		return nil, err
+	}
+	return &b, b.EnsureSchema(t.Context())
 }
 
 // place returns the table of a record and the condition that finds it.

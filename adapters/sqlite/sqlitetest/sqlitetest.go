@@ -61,6 +61,16 @@ func (s Settings) Version(ctx context.Context) (version string, err error) {
 // Open opens the file at path, with the schema in it, until the end of the test.
 func (s Settings) Open(t testing.TB, path string, options ...sqlite.Option) *Handle {
 	t.Helper()
+	h := s.plain(t, path, append(s.options(""), options...)...)
+	if err := h.EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// plain opens the file at path until the end of the test.
+func (s Settings) plain(t testing.TB, path string, options ...sqlite.Option) *Handle {
+	t.Helper()
 	connector, err := s.connector(path)
 	if err != nil {
 		t.Fatal(err)
@@ -74,10 +84,7 @@ func (s Settings) Open(t testing.TB, path string, options ...sqlite.Option) *Han
 		h.Faults.Heal()
 		_ = h.close()
 	})
-	if h.Adapter, err = sqlite.New(h.DB, append(s.options(""), options...)...); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.EnsureSchema(t.Context()); err != nil {
+	if h.Adapter, err = sqlite.New(h.DB, options...); err != nil {
 		t.Fatal(err)
 	}
 	return h
@@ -134,6 +141,7 @@ func (s Settings) Harness() adaptertest.Harness {
 		InternalNames: []string{"user", "account", "session", "verificationToken", "authenticator", "gatehouse_schema",
 			"user_email_key", "session_userId_idx", "user_delete_trg", "sqlite_master", "sqlite_schema"},
 	}
+	s.siteFields(&h)
 	if s.AsTheyAre {
 		h.Declarations.Lacks, h.Waivers = lacking, waivers(s.Site)
 	}

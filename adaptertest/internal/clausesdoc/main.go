@@ -48,7 +48,7 @@ var groups = map[string]string{
 	"AUTHN": "WebAuthn authenticators", "SIGNUP": "sign-up in one step", "ALIST": "lists and updates of accounts", "SLIST": "listing and ending sessions",
 	"AEDIT": "changing authenticators", "TEDIT": "deletion of verification tokens", "CASC": "deleting a user", "TIME": "instants", "DATA": "fidelity", "INPUT": "hostile and unusual input",
 	"ERR": "results and errors", "CTX": "contexts", "CONC": "concurrency", "FAULT": "failures during a call", "EXP": "expiry and clean-up",
-	"ISO": "instances, visibility, durability", "ALIAS": "memory", "VOL": "volume", "LIFE": "life cycle", "FLOW": "the core over the adapter",
+	"ISO": "instances, visibility, durability", "ALIAS": "memory", "VOL": "volume", "LIFE": "life cycle", "SITE": "sites that exist", "FLOW": "the core over the adapter",
 }
 
 // render returns the page.
@@ -89,6 +89,12 @@ var harnessFields = []field{
 	{"Pooled", "through PgBouncer, or `db.SetMaxIdleConns(0)`", "through a proxy of the vendor; otherwise declare `NoPooler`", "declare `NoPooler`"},
 	{"Connections", "`db.Stats().OpenConnections`", "the connections of the proxy", "nil"},
 	{"CheckHandle", "`db.PingContext`", "`client.Ping`", "nil"},
+	{"Foreign", "the tables of another product, with a person in them", "its records; otherwise `NoSite`", "as for SQL; otherwise `NoSite`"},
+	{"Settings", "handles with another time zone, form of dates and isolation", "a client with other options", "as for SQL; otherwise `NoSite`"},
+	{"ReadOnly", "connections that become read-only", "a proxy that answers with the error of a replica", "`NoSite`"},
+	{"Quoting", "a trigger whose error has the row", "a proxy whose error has the command", "as for SQL; otherwise `NoSite`"},
+	{"Reduced", "a role with one right less", "a user of the server with one right less", "`NoSite`"},
+	{"Refusing", "a trigger that violates a key of another table", "a rule of the store that refuses records; otherwise `NoSite`", "as for SQL; otherwise `NoSite`"},
 }
 
 // fields returns the table of the harness's fields.

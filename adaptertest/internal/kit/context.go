@@ -112,8 +112,12 @@ func end(c *Context, o Outcome, reason string) {
 	runtime.Goexit()
 }
 
-// Need ends the clause as not verified unless the harness has the ability.
+// Need ends the clause as not verified unless the harness has the ability, or as not
+// applicable if the harness says that there can be no such thing.
 func (c *Context) Need(a Ability) {
+	if why := c.Harness().Declarations.NoSite[string(a)]; why != "" {
+		c.NotApplicable("there can be no %s: %s", a, why)
+	}
 	if !c.Has(a) {
 		c.NotVerified("the harness has no %s", a)
 	}

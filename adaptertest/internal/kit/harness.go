@@ -27,6 +27,12 @@ type Harness struct {
 	Single        func(t testing.TB) adapter.Adapter
 	Limited       func(t testing.TB) adapter.Adapter
 	Pooled        func(t testing.TB) adapter.Adapter
+	Foreign       func(t testing.TB) []Foreign
+	Settings      func(t testing.TB, a adapter.Adapter) []adapter.Adapter
+	ReadOnly      func(t testing.TB) (a adapter.Adapter, demote func())
+	Quoting       func(t testing.TB) (a adapter.Adapter, refuse func())
+	Reduced       func(t testing.TB) []Reduced
+	Refusing      func(t testing.TB) (a adapter.Adapter, refuse func())
 	Connections   func(a adapter.Adapter) int
 	CheckHandle   func(ctx context.Context, a adapter.Adapter) error
 	NewID         func() string
@@ -52,6 +58,7 @@ type Declarations struct {
 	Precision      time.Duration
 	EventualReads  time.Duration
 	Lacks          []string
+	NoSite         map[string]string
 }
 
 // OptionalFields are those that a store may lack.
@@ -110,6 +117,12 @@ const (
 	AbilityPooled      Ability = "Pooled"
 	AbilityConnections Ability = "Connections"
 	AbilityCheckHandle Ability = "CheckHandle"
+	AbilityForeign     Ability = "Foreign"
+	AbilitySettings    Ability = "Settings"
+	AbilityReadOnly    Ability = "ReadOnly"
+	AbilityQuoting     Ability = "Quoting"
+	AbilityReduced     Ability = "Reduced"
+	AbilityRefusing    Ability = "Refusing"
 	// AbilitySubprocess needs Run.Again, which is no field of the harness.
 	AbilitySubprocess Ability = "Subprocess"
 )
@@ -142,6 +155,18 @@ func (h *Harness) has(a Ability) bool {
 		return h.Connections != nil
 	case AbilityCheckHandle:
 		return h.CheckHandle != nil
+	case AbilityForeign:
+		return h.Foreign != nil
+	case AbilitySettings:
+		return h.Settings != nil
+	case AbilityReadOnly:
+		return h.ReadOnly != nil
+	case AbilityQuoting:
+		return h.Quoting != nil
+	case AbilityReduced:
+		return h.Reduced != nil
+	case AbilityRefusing:
+		return h.Refusing != nil
 	default:
 		return false
 	}

@@ -22,6 +22,8 @@ import (
 type mem struct {
 	*records
 	closed atomic.Bool
+	// refuse, if it is set, returns the error with which the store refuses a call.
+	refuse func(write bool) error
 }
 
 // records are the maps. Broken adapters reach into them.
@@ -47,6 +49,9 @@ type records struct {
 
 	clock  *clock
 	spaces map[string]*records // the namespaces, shared by all of them
+
+	foreign bool // another product has filled the maps
+	stays   bool // the handle keeps a connection that refuses writes
 }
 
 // clock shows a fixed time until it is moved.
@@ -108,9 +113,17 @@ func (m *mem) begin(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// enter is begin for a call that the store may refuse.
+func (m *mem) enter(ctx context.Context, write bool) error {
+	if err := m.begin(ctx); err != nil || m.refuse == nil {
+		return err
+	}
+	return m.refuse(write)
+}
+
 // write and read run a call under the lock.
 func write[T any](ctx context.Context, m *mem, call func() (T, error)) (result T, err error) {
-	if err := m.begin(ctx); err != nil {
+	if err := m.enter(ctx, true); err != nil {
 		return result, err
 	}
 	defer held(&m.mu)()
@@ -118,7 +131,7 @@ func write[T any](ctx context.Context, m *mem, call func() (T, error)) (result T
 }
 
 func read[T any](ctx context.Context, m *mem, call func() (T, error)) (result T, err error) {
-	if err := m.begin(ctx); err != nil {
+	if err := m.enter(ctx, false); err != nil {
 		return result, err
 	}
 	defer held(m.mu.RLocker())()

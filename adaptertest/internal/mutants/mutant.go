@@ -58,7 +58,7 @@ func All() []Mutant {
 	for _, m := range slices.Concat(
 		capMutants(), userMutants(), acctMutants(), sessMutants(), vtokMutants(), authnMutants(), signupMutants(), alistMutants(),
 		slistMutants(), aeditMutants(), teditMutants(), cascMutants(), timeMutants(), dataMutants(), inputMutants(), errMutants(),
-		ctxMutants(), concMutants(), faultMutants(), expMutants(), isoMutants(), aliasMutants(), volMutants(), lifeMutants(),
+		ctxMutants(), concMutants(), faultMutants(), expMutants(), isoMutants(), aliasMutants(), volMutants(), lifeMutants(), siteMutants(),
 	) {
 		if m.both == nil {
 			all = append(all, m)
@@ -113,7 +113,7 @@ func memHarness(broken func(*mem, *with)) adaptertest.Harness {
 		return w
 	}
 	of := func(a adapter.Adapter) *mem { return a.(*with).base.(*mem) }
-	return adaptertest.Harness{
+	h := adaptertest.Harness{
 		New:    func(testing.TB) adapter.Adapter { return open(newMem().records) },
 		Second: func(_ testing.TB, a adapter.Adapter) adapter.Adapter { return open(of(a).records) },
 		Close:  func(a adapter.Adapter) error { of(a).closed.Store(true); return nil },
@@ -131,6 +131,8 @@ func memHarness(broken func(*mem, *with)) adaptertest.Harness {
 			return of(a).has(r), nil
 		},
 	}
+	memSite(&h, open)
+	return h
 }
 
 func liteHarness(broken func(*lite, *with), through func(sqlite.DB) sqlite.DB) adaptertest.Harness {

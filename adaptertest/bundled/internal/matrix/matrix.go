@@ -130,7 +130,7 @@ var titles = map[string]string{
 	"CAP": "Capabilities", "USER": "Users", "ACCT": "Accounts", "SESS": "Sessions", "VTOK": "Verification tokens",
 	"AUTHN": "Authenticators", "CASC": "Deleting a user", "DATA": "Fidelity", "TIME": "Instants", "INPUT": "Hostile input",
 	"ALIAS": "Nothing shared", "ISO": "Isolation", "CONC": "Concurrency", "CTX": "Contexts", "FAULT": "Faults",
-	"ERR": "Errors", "EXP": "Expiry and clean-up", "LIFE": "Opening and closing", "VOL": "Volume",
+	"ERR": "Errors", "EXP": "Expiry and clean-up", "LIFE": "Opening and closing", "VOL": "Volume", "SITE": "Sites that exist",
 	"FLOW": "The core over the adapter", "SIGNUP": "Signing up in one step", "ALIST": "Lists of accounts",
 	"SLIST": "Lists of sessions", "AEDIT": "Changing authenticators", "TEDIT": "Deleting verification tokens",
 }

@@ -75,6 +75,9 @@ func (w postgresWiring) open(ctx context.Context, s *stores.Stores) (*Opened, er
 	}
 	opened.Harness, opened.close = env.Harness(), env.Close
 	if w.kind != stores.KindPostgres {
+		if w.kind == stores.KindCockroach {
+			withoutSite(&opened.Harness)
+		}
 		opened.Harness.Declarations.NoPooler = "the pooler of this run is in front of the newest server only"
 	}
 	return opened, nil

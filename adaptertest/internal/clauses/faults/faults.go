@@ -4,4 +4,4 @@ package faults
 import "slices"
 
 // Checks are the checks of the clauses.
-var Checks = slices.Concat(ctxClauses, faultClauses, errClauses)
+var Checks = slices.Concat(ctxClauses, faultClauses, siteClauses, errClauses)
