@@ -360,6 +360,62 @@ func commonPromises() map[string]promise {
 				}
 			}
 		}},
+		"AL-10": {proof: func(w *world) {
+			const elsewhere = "https://other.example/join?a=b"
+			w.config.Callbacks.SignIn = func(context.Context, auth.SignInParams) (auth.SignInDecision, error) {
+				return auth.DenyTo(elsewhere), nil
+			}
+			fields := []string{"providerId", "pass", "password", "lovelace", "options.password", "lovelace"}
+			refused := "pass"
+			if w.database {
+				fields, refused = []string{"providerId", "email", "email", "ada@example.com", "options.email", "ada@example.com"}, ""
+			}
+			for name, site := range map[string]func(w *world) (path, base string){
+				"MiddlewareAuth": func(w *world) (string, string) {
+					_, base := middlewareSite(w)
+					if w.database {
+						return base + "/signin/email", base
+					}
+					return base + "/callback/pass", base
+				},
+				"FullstackAuth": func(w *world) (string, string) {
+					_, base := fullstackSite(w)
+					return w.prefix + "/login", base
+				},
+				"ResumableAuth": func(w *world) (string, string) {
+					_, base := resumableSite(w)
+					return w.prefix + "/login", base
+				},
+				"ReactiveAuth": func(w *world) (string, string) {
+					_, base := reactiveSite(w)
+					if w.database {
+						return base + "/signin/email", base
+					}
+					return base + "/callback/pass", base
+				},
+				"CompiledUIAuth": func(w *world) (string, string) {
+					_, base := compiledUISite(w)
+					return w.prefix + "/signin", base
+				},
+			} {
+				w := w.beside()
+				w.config.Providers = append(slices.Clone(w.config.Providers), &auth.Credentials{
+					ID: "nobody", UsesAdapterIDs: true, Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) { return nil, nil },
+				})
+				path, base := site(w)
+				if to := w.post(path, fields...).Header.Get("Location"); to != elsewhere {
+					w.Errorf("%s: sent to %q", name, to)
+				}
+				w.wantSession(base, false)
+				if refused == "" {
+					continue
+				}
+				res := w.post(strings.Replace(path, "/pass", "/nobody", 1), "providerId", "nobody")
+				if got := res.Header.Get("Location") + " " + res.body; !strings.Contains(got, "code=credentials") && !strings.Contains(got, "CredentialsSignin credentials") {
+					w.Errorf("%s: Authorize returns nil: %s", name, got)
+				}
+			}
+		}},
 		"AL-09": {proof: func(w *world) {
 			want := []string{"https://one.example", "https://two.example"}
 			for name, send := range map[string]func(w *world) *reply{
