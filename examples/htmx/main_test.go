@@ -41,3 +41,7 @@ func TestFragmentAsksToSignIn(t *testing.T) {
 		t.Errorf("got %d, %q", res.StatusCode, got)
 	}
 }
+
+// TestGuardSeesThePathOfTheRouter: no spelling of a guarded path gets past the
+// guard, and the site goes on.
+func TestGuardSeesThePathOfTheRouter(t *testing.T) { visit(t).Guarded("only.") }

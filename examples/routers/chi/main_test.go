@@ -39,3 +39,7 @@ func TestSite(t *testing.T) {
 	v.Does(http.MethodPost, "/auth/signout", v.Site, url.Values{"callbackUrl": {"/"}}, http.StatusFound, "/")
 	v.Does(http.MethodGet, "/private", "", nil, http.StatusSeeOther, "/auth/signin?")
 }
+
+// TestGuardSeesThePathOfTheRouter: no spelling of a guarded path gets past the
+// guard, and the site goes on.
+func TestGuardSeesThePathOfTheRouter(t *testing.T) { visit(t).Guarded("only.") }

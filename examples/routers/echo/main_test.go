@@ -19,3 +19,7 @@ func visit(t *testing.T) *visitor.Visitor {
 }
 
 func TestSite(t *testing.T) { visit(t).SignInAndOut("For Ada only.") }
+
+// TestGuardSeesThePathOfTheRouter: no spelling of a guarded path gets past the
+// guard, and the site goes on.
+func TestGuardSeesThePathOfTheRouter(t *testing.T) { visit(t).Guarded("only.") }
