@@ -86,8 +86,8 @@ func Sessions(b *testing.B, h adaptertest.Harness, baseline Baseline, most int, 
 					fill(b, s.adapter, have, size)
 					have = size
 				}
-				s.measure(b, workload{"GetSessionAndUser", func(*benchmarks, *kit.Fixture) (kit.Call, error) {
-					k := kit.Fixture{Session: adapter.Session{SessionToken: SessionToken(rand.IntN(size))}}
+				s.measure(b, workload{"GetSessionAndUser", func(*benchmarks, *kit.Records) (kit.Call, error) {
+					k := kit.Records{Draft: kit.Draft{Session: adapter.Session{SessionToken: SessionToken(rand.IntN(size))}}}
 					return finding(k.CallOf("GetSessionAndUser")), nil
 				}})
 			})

@@ -180,7 +180,7 @@ func setFlag(t *testing.T, name, value string) {
 }
 
 func TestWorkloadsCoverEveryMethod(t *testing.T) {
-	var k kit.Fixture
+	var k kit.Records
 	for _, m := range append(k.Reads(), k.Writes()...) {
 		if known, _ := kit.MethodNamed(m.Method); known.Optional() {
 			continue // the 19 methods are measured

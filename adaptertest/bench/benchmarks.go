@@ -55,7 +55,7 @@ type benchmarks struct {
 	c        *kit.Context // for its fixtures
 	adapter  adapter.Adapter
 	baseline adapter.Adapter // nil if there is none
-	people   []kit.Fixture
+	people   []kit.Records
 }
 
 func population() (int, error) {
@@ -71,9 +71,9 @@ func population() (int, error) {
 }
 
 // person creates a user with one record of each kind.
-func (s *benchmarks) person() (*kit.Fixture, error) {
+func (s *benchmarks) person() (*kit.Records, error) {
 	c, ctx, a := s.c, s.c.Ctx, s.adapter
-	k := &kit.Fixture{User: c.NewUser()}
+	k := kit.RecordsOf(new(c.NewUser()))
 	if c.Works("CreateUser") {
 		u, err := a.CreateUser(ctx, k.User)
 		if err != nil || u == nil {
@@ -93,7 +93,7 @@ func (s *benchmarks) person() (*kit.Fixture, error) {
 // prepare returns a call for a user of the population.
 func (s *benchmarks) prepare(tb testing.TB, w workload) kit.Call {
 	tb.Helper()
-	var k *kit.Fixture
+	var k *kit.Records
 	if len(s.people) > 0 {
 		k = &s.people[rand.IntN(len(s.people))]
 	}

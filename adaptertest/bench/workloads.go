@@ -13,12 +13,12 @@ import (
 // first.
 type workload struct {
 	method  string
-	prepare func(s *benchmarks, k *kit.Fixture) (kit.Call, error)
+	prepare func(s *benchmarks, k *kit.Records) (kit.Call, error)
 }
 
 // reading measures a lookup of a user's record.
 func reading(method string) workload {
-	return workload{method, func(_ *benchmarks, k *kit.Fixture) (kit.Call, error) { return k.CallOf(method), nil }}
+	return workload{method, func(_ *benchmarks, k *kit.Records) (kit.Call, error) { return k.CallOf(method), nil }}
 }
 
 // after makes one call to prepare, and returns another one to measure.
@@ -39,45 +39,45 @@ var workloads = []workload{
 	reading("GetSessionAndUser"),
 	reading("GetAuthenticator"),
 	reading("ListAuthenticatorsByUserID"),
-	{"CreateUser", func(s *benchmarks, _ *kit.Fixture) (kit.Call, error) { return kit.CreateUser(s.c.NewUser()), nil }},
-	{"UpdateUser", func(s *benchmarks, k *kit.Fixture) (kit.Call, error) {
+	{"CreateUser", func(s *benchmarks, _ *kit.Records) (kit.Call, error) { return kit.CreateUser(s.c.NewUser()), nil }},
+	{"UpdateUser", func(s *benchmarks, k *kit.Records) (kit.Call, error) {
 		return kit.UpdateUser(kit.UserUpdate(s.c, k.User.ID, []string{"name", "image"})), nil
 	}},
-	{"DeleteUser", func(s *benchmarks, _ *kit.Fixture) (kit.Call, error) {
+	{"DeleteUser", func(s *benchmarks, _ *kit.Records) (kit.Call, error) {
 		k, err := s.person()
 		if err != nil {
 			return kit.Call{}, err
 		}
 		return kit.DeleteUser(k.User.ID), nil
 	}},
-	{"LinkAccount", func(s *benchmarks, k *kit.Fixture) (kit.Call, error) {
+	{"LinkAccount", func(s *benchmarks, k *kit.Records) (kit.Call, error) {
 		return kit.LinkAccount(s.c.NewAccount(k.User.ID)), nil
 	}},
-	{"UnlinkAccount", func(s *benchmarks, k *kit.Fixture) (kit.Call, error) {
+	{"UnlinkAccount", func(s *benchmarks, k *kit.Records) (kit.Call, error) {
 		a := s.c.NewAccount(k.User.ID)
 		return s.after(kit.LinkAccount(a), kit.UnlinkAccount(a.Key()))
 	}},
-	{"CreateSession", func(s *benchmarks, k *kit.Fixture) (kit.Call, error) {
+	{"CreateSession", func(s *benchmarks, k *kit.Records) (kit.Call, error) {
 		return kit.CreateSession(s.c.NewSession(k.User.ID)), nil
 	}},
-	{"UpdateSession", func(s *benchmarks, k *kit.Fixture) (kit.Call, error) {
+	{"UpdateSession", func(s *benchmarks, k *kit.Records) (kit.Call, error) {
 		return kit.UpdateSession(adapter.SessionUpdate{SessionToken: k.Session.SessionToken, Expires: adapter.To(s.c.Instant(2 * time.Hour))}), nil
 	}},
-	{"DeleteSession", func(s *benchmarks, k *kit.Fixture) (kit.Call, error) {
+	{"DeleteSession", func(s *benchmarks, k *kit.Records) (kit.Call, error) {
 		session := s.c.NewSession(k.User.ID)
 		return s.after(kit.CreateSession(session), kit.DeleteSession(session.SessionToken))
 	}},
-	{"CreateVerificationToken", func(s *benchmarks, _ *kit.Fixture) (kit.Call, error) {
+	{"CreateVerificationToken", func(s *benchmarks, _ *kit.Records) (kit.Call, error) {
 		return kit.CreateVerificationToken(s.c.NewToken()), nil
 	}},
-	{"UseVerificationToken", func(s *benchmarks, _ *kit.Fixture) (kit.Call, error) {
+	{"UseVerificationToken", func(s *benchmarks, _ *kit.Records) (kit.Call, error) {
 		t := s.c.NewToken()
 		return s.after(kit.CreateVerificationToken(t), kit.UseVerificationToken(t.Key()))
 	}},
-	{"CreateAuthenticator", func(s *benchmarks, k *kit.Fixture) (kit.Call, error) {
+	{"CreateAuthenticator", func(s *benchmarks, k *kit.Records) (kit.Call, error) {
 		return kit.CreateAuthenticator(s.c.NewAuthenticator(k.User.ID)), nil
 	}},
-	{"UpdateAuthenticatorCounter", func(s *benchmarks, k *kit.Fixture) (kit.Call, error) {
+	{"UpdateAuthenticatorCounter", func(s *benchmarks, k *kit.Records) (kit.Call, error) {
 		k.Authenticator.Counter++
 		return kit.UpdateAuthenticatorCounter(k.Authenticator.CredentialID, k.Authenticator.Counter), nil
 	}},

@@ -139,7 +139,7 @@ func LimitWith(kind fault.Kind) time.Duration {
 type Case struct {
 	Kind    fault.Kind
 	Step    int
-	Fixture *kit.Fixture
+	Fixture *kit.Records
 	Call    kit.Call
 	Result  any
 	Err     error
@@ -204,7 +204,7 @@ func FaultsExcept(c *kit.Context, skip func(method string, kind fault.Kind) bool
 			cases = append(cases, kit.FaultOf{Method: method, Kind: kind})
 		}
 	}
-	var k *kit.Fixture
+	var k *kit.Records
 	steps := map[string]int{} // of a call that succeeded
 	groups := func(x kit.FaultOf) []string { return []string{x.Method, KindName(x.Kind)} }
 	kit.Each(c, cases, groups, func(of kit.FaultOf) bool {
@@ -269,7 +269,7 @@ func AdoptID(c *kit.Context, x *Case) {
 	}
 	switch x.Call.Method {
 	case "CreateUser":
-		adopt(&k.NewUser, func() kit.Call { return kit.CreateUser(k.NewUser) })
+		adopt(&k.New.User, func() kit.Call { return kit.CreateUser(k.New.User) })
 	case "CreateUserWithAccount":
 		adopt(&k.SignUp.User, func() kit.Call { return k.SignUp.Call() })
 	}
@@ -350,7 +350,7 @@ func WholeOrNone(c *kit.Context, x Case) (done, whole bool) {
 
 // WritesFromElsewhere writes the records of a fixture through another adapter,
 // under a deadline.
-func WritesFromElsewhere(c *kit.Context, a adapter.Adapter, k *kit.Fixture) error {
+func WritesFromElsewhere(c *kit.Context, a adapter.Adapter, k *kit.Records) error {
 	ctx, cancel := context.WithTimeout(c.Ctx, OpenTime)
 	defer cancel()
 	look := k.Keys()
@@ -366,24 +366,24 @@ func WritesFromElsewhere(c *kit.Context, a adapter.Adapter, k *kit.Fixture) erro
 	var writes []kit.Call
 	if found("GetUser", k.User.ID) {
 		writes = append(writes, kit.UpdateUser(kit.UserUpdate(c, k.User.ID, kit.UserFields)))
-		if !found("GetAccount", k.NewAccount.Key()) {
-			writes = append(writes, kit.LinkAccount(k.NewAccount))
+		if !found("GetAccount", k.New.Account.Key()) {
+			writes = append(writes, kit.LinkAccount(k.New.Account))
 		}
-		if !found("GetSessionAndUser", k.NewSession.SessionToken) {
-			writes = append(writes, kit.CreateSession(k.NewSession))
+		if !found("GetSessionAndUser", k.New.Session.SessionToken) {
+			writes = append(writes, kit.CreateSession(k.New.Session))
 		}
-		if !found("GetAuthenticator", k.NewAuthenticator.CredentialID) {
-			writes = append(writes, kit.CreateAuthenticator(k.NewAuthenticator))
+		if !found("GetAuthenticator", k.New.Authenticator.CredentialID) {
+			writes = append(writes, kit.CreateAuthenticator(k.New.Authenticator))
 		}
 	}
 	if found("GetSessionAndUser", k.Session.SessionToken) {
-		writes = append(writes, kit.UpdateSession(k.SessionUpdate))
+		writes = append(writes, kit.UpdateSession(k.New.SessionUpdate))
 	}
 	if found("GetAuthenticator", k.Authenticator.CredentialID) {
 		writes = append(writes, kit.UpdateAuthenticatorCounter(k.Authenticator.CredentialID, k.Authenticator.Counter+5))
 	}
-	if !found("GetUserByEmail", k.NewUser.Email) && !found("GetUser", k.NewUser.ID) {
-		writes = append(writes, kit.CreateUser(k.NewUser))
+	if !found("GetUserByEmail", k.New.User.Email) && !found("GetUser", k.New.User.ID) {
+		writes = append(writes, kit.CreateUser(k.New.User))
 	}
 	if !found("GetUserByEmail", k.SignUp.User.Email) && !found("GetUser", k.SignUp.User.ID) {
 		writes = append(writes, k.SignUp.Call())
@@ -461,7 +461,7 @@ func ListFails(c *kit.Context, list kit.Call, want any) {
 var NeedsFaults = []kit.Ability{kit.AbilityFaults}
 
 // ModelOf returns a model that holds the fixture.
-func ModelOf(k *kit.Fixture, c *kit.Context) *model.Model {
+func ModelOf(k *kit.Records, c *kit.Context) *model.Model {
 	m := model.New()
 	m.Tokens[k.Token.Key()] = k.Token
 	if !c.Works("CreateUser") {

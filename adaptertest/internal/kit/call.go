@@ -51,12 +51,6 @@ func GetAccountByKey(key adapter.AccountKey) Call {
 	return GetAccount(key.ProviderAccountID, key.Provider)
 }
 
-// Call is the call of CreateUserWithAccount with the authenticator.
-func (s SignUp) Call() Call { return CreateUserWithAccount(s.User, s.Account, &s.Authenticator) }
-
-// WithoutPasskey is the call of CreateUserWithAccount without the authenticator.
-func (s SignUp) WithoutPasskey() Call { return CreateUserWithAccount(s.User, s.Account, nil) }
-
 // Of makes a call of an optional interface. The call must succeed.
 func Of[T any](c *Context, k Call) T {
 	got, err := k.Do(c.Ctx, c.Adapter)
@@ -71,13 +65,13 @@ func Of[T any](c *Context, k Call) T {
 }
 
 // CallOf returns the call of the method.
-func (k *Fixture) CallOf(method string) Call {
+func (k *Records) CallOf(method string) Call {
 	calls := append(k.Reads(), k.Writes()...)
 	return calls[slices.IndexFunc(calls, func(m Call) bool { return m.Method == method })]
 }
 
 // Reads are calls of the methods that change nothing.
-func (k *Fixture) Reads() []Call {
+func (k *Records) Reads() []Call {
 	return []Call{
 		GetUser(k.User.ID),
 		GetUserByEmail(k.User.Email),
@@ -93,25 +87,25 @@ func (k *Fixture) Reads() []Call {
 
 // Writes are calls of the methods that change something. All of them succeed
 // in this order.
-func (k *Fixture) Writes() []Call {
+func (k *Records) Writes() []Call {
 	return []Call{
-		UpdateUser(k.UserUpdate),
-		UpdateSession(k.SessionUpdate),
-		TouchAuthenticator(k.Authenticator.CredentialID, k.Authenticator.Counter, k.Authenticator.Counter+1, k.Touched),
+		UpdateUser(k.New.UserUpdate),
+		UpdateSession(k.New.SessionUpdate),
+		TouchAuthenticator(k.Authenticator.CredentialID, k.Authenticator.Counter, k.Authenticator.Counter+1, k.New.Touched),
 		UpdateAuthenticatorCounter(k.Authenticator.CredentialID, k.Authenticator.Counter+2),
-		CreateUser(k.NewUser),
-		LinkAccount(k.NewAccount),
-		CreateSession(k.NewSession),
-		CreateVerificationToken(k.NewToken),
-		CreateAuthenticator(k.NewAuthenticator),
+		CreateUser(k.New.User),
+		LinkAccount(k.New.Account),
+		CreateSession(k.New.Session),
+		CreateVerificationToken(k.New.Token),
+		CreateAuthenticator(k.New.Authenticator),
 		UseVerificationToken(k.Token.Key()),
 		k.SignUp.Call(),
-		UpdateAccount(k.accountUpdate),
+		UpdateAccount(k.New.accountUpdate),
 		DeleteAuthenticator(k.User.ID, k.Authenticator.CredentialID, false),
 		UnlinkAccount(k.Account.Key()),
 		DeleteSession(k.Session.SessionToken),
 		DeleteSessionsByUserID(k.User.ID, ""),
-		DeleteVerificationTokens(k.NewToken.Identifier),
+		DeleteVerificationTokens(k.New.Token.Identifier),
 		DeleteUser(k.User.ID),
 	}
 }

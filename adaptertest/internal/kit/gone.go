@@ -10,17 +10,21 @@ import (
 
 // Searches for remains of deleted records.
 
+// InStore looks for the record in the store without the adapter. known is false if the
+// harness can't.
+func InStore(c *Context, r Record) (there, known bool) {
+	inspect := c.Harness().Inspect
+	if inspect == nil {
+		return false, false
+	}
+	there, err := inspect(c.Ctx, c.Raw, r)
+	return Must(c, "Inspect", there, err), true
+}
+
 // ReallyGone looks for the record in the store without the adapter, if the
 // harness can.
 func ReallyGone(c *Context, what string, r Record) {
-	inspect := c.Harness().Inspect
-	if inspect == nil {
-		return
-	}
-	there, err := inspect(c.Ctx, c.Raw, r)
-	if err != nil {
-		c.Errorf("Inspect: %v", err)
-	} else if there {
+	if there, _ := InStore(c, r); there {
 		c.Errorf("%s: the %s is still in the store", what, r.Kind)
 	}
 }

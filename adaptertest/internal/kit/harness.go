@@ -2,6 +2,7 @@ package kit
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -130,46 +131,8 @@ const (
 // has reports whether the field of the ability is set. Context.Has decides
 // about abilities that depend on more than the harness.
 func (h *Harness) has(a Ability) bool {
-	switch a {
-	case AbilitySecond:
-		return h.Second != nil
-	case AbilityClose:
-		return h.Close != nil
-	case AbilityReopen:
-		return h.Reopen != nil
-	case AbilityNamespace:
-		return h.Namespace != nil
-	case AbilityFaults:
-		return h.Faults != nil
-	case AbilityCorrupt:
-		return h.Corrupt != nil
-	case AbilityInspect:
-		return h.Inspect != nil
-	case AbilitySingle:
-		return h.Single != nil
-	case AbilityLimited:
-		return h.Limited != nil
-	case AbilityPooled:
-		return h.Pooled != nil
-	case AbilityConnections:
-		return h.Connections != nil
-	case AbilityCheckHandle:
-		return h.CheckHandle != nil
-	case AbilityForeign:
-		return h.Foreign != nil
-	case AbilitySettings:
-		return h.Settings != nil
-	case AbilityReadOnly:
-		return h.ReadOnly != nil
-	case AbilityQuoting:
-		return h.Quoting != nil
-	case AbilityReduced:
-		return h.Reduced != nil
-	case AbilityRefusing:
-		return h.Refusing != nil
-	default:
-		return false
-	}
+	field := reflect.ValueOf(h).Elem().FieldByName(string(a))
+	return field.IsValid() && !field.IsZero()
 }
 
 // Timeout returns the time-out of a clause.

@@ -179,7 +179,7 @@ func Optional[T any](a adapter.Adapter) T {
 // Stores reports whether the adapter can create and read records of the kind.
 func (c *Context) Stores(kind Kind) bool {
 	k := KindOf(kind)
-	return c.Works(k.Create) && c.Works(k.read)
+	return c.Works(k.Create) && c.Works(k.Read)
 }
 
 // Works reports whether the adapter has the method, and the methods that

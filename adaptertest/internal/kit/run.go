@@ -117,7 +117,7 @@ func (r *Run) Check(ctx context.Context, k Check) Finding {
 	}
 	c := r.NewContext(k.ID)
 	timeout := r.Harness.Timeout()
-	var b *UninvolvedUser
+	var b *Records
 	finished := phase(ctx, c, timeout, "opening the adapter", func() {
 		openAdapter(c)
 		c.Requires(k.Requires...)

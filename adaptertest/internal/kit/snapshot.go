@@ -45,42 +45,52 @@ func (l Lookup) String() string {
 	return fmt.Sprintf("%s(%s)%s", l.Method, diff.Show(l.Args...), l.When)
 }
 
-// Snapshot makes every lookup that the adapter has, for the keys and for the
-// owners of the found records.
-func Snapshot(ctx context.Context, c *Context, a adapter.Adapter, k Keys) ([]Lookup, error) {
-	var seen []Lookup
-	var failed error
-	look := func(method string, arg any, call func() (any, error)) {
-		if !c.Works(method) || failed != nil {
-			return
+// lookup is a lookup to make.
+type lookup struct {
+	Lookup
+	call func(ctx context.Context) (any, error)
+}
+
+// lookups returns every lookup that the adapter has, of the keys and of the owners of the
+// found records.
+func lookups(c *Context, a adapter.Adapter, k Keys) (all []lookup) {
+	look := func(arg any, calls ...Call) {
+		for _, m := range c.Working(calls) {
+			all = append(all, lookup{Lookup{Method: m.Method, Args: []any{arg}},
+				func(ctx context.Context) (any, error) { return m.Do(ctx, a) }})
 		}
-		record, err := call()
-		if err != nil {
-			failed = fmt.Errorf("%s(%s): %w", method, diff.Show(arg), err)
-			return
-		}
-		seen = append(seen, Lookup{Method: method, Args: []any{arg}, Record: record})
 	}
 	for _, id := range k.Users {
-		look("GetUser", id, func() (any, error) { return a.GetUser(ctx, id) })
-		look("ListAuthenticatorsByUserID", id, func() (any, error) { return a.ListAuthenticatorsByUserID(ctx, id) })
-		look("ListAccountsByUserID", id, func() (any, error) { return Optional[adapter.AccountLists](a).ListAccountsByUserID(ctx, id) })
-		look("ListSessionsByUserID", id, func() (any, error) { return Optional[adapter.SessionLists](a).ListSessionsByUserID(ctx, id) })
+		look(id, GetUser(id), ListAuthenticatorsByUserID(id), ListAccountsByUserID(id), ListSessionsByUserID(id))
 	}
 	for _, email := range k.Emails {
-		look("GetUserByEmail", email, func() (any, error) { return a.GetUserByEmail(ctx, email) })
+		look(email, GetUserByEmail(email))
 	}
 	for _, key := range k.Accounts {
-		look("GetAccount", key, func() (any, error) { return a.GetAccount(ctx, key.ProviderAccountID, key.Provider) })
-		look("GetUserByAccount", key, func() (any, error) { return a.GetUserByAccount(ctx, key) })
+		look(key, GetAccountByKey(key), GetUserByAccount(key))
 	}
 	for _, token := range k.Sessions {
-		look("GetSessionAndUser", token, func() (any, error) { return a.GetSessionAndUser(ctx, token) })
+		look(token, GetSessionAndUser(token))
 	}
 	for _, id := range k.Credentials {
-		look("GetAuthenticator", id, func() (any, error) { return a.GetAuthenticator(ctx, id) })
+		look(id, GetAuthenticator(id))
 	}
-	return seen, failed
+	return all
+}
+
+// Snapshot makes every lookup that the adapter has, of the keys and of the owners of the
+// found records.
+func Snapshot(ctx context.Context, c *Context, a adapter.Adapter, k Keys) ([]Lookup, error) {
+	var seen []Lookup
+	for _, l := range lookups(c, a, k) {
+		record, err := l.call(ctx)
+		if err != nil {
+			return seen, fmt.Errorf("%s(%s): %w", l.Method, diff.Show(l.Args...), err)
+		}
+		l.Record = record
+		seen = append(seen, l.Lookup)
+	}
+	return seen, nil
 }
 
 // Differences compares two snapshots of the same keys and says where they differ.

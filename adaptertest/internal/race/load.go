@@ -161,7 +161,7 @@ func Alone(c *kit.Context, a adapter.Adapter, until time.Time) error {
 
 // together reads or changes records that other clients read and change. It looks
 // at every field of a result, for the race detector.
-func together(c *kit.Context, a adapter.Adapter, k *kit.Fixture, turn int) error {
+func together(c *kit.Context, a adapter.Adapter, k *kit.Records, turn int) error {
 	if turn%2 == 0 {
 		var err error
 		for _, m := range k.Reads() {

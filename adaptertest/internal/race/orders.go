@@ -19,62 +19,65 @@ import (
 // in one of the two orders. The calls are drawn from all methods that work on the
 // records of a fixture.
 
-// contended is a fixture, and what two calls compete for.
-type contended struct {
-	*kit.Fixture
-	other adapter.User          // a second user
-	twin  adapter.Authenticator // a second authenticator of the user, connected to the same account
-	email string                // an address that no user has
-	moves bool                  // sessions can go to another user
+// contest is two calls that compete for records of two users. The first user has a second
+// authenticator, which is connected to the same account.
+type contest struct {
+	*kit.Records
+	other adapter.User // the second user
+	email string       // an address that no user has
+	moves bool         // sessions can go to another user
 
 	finished []kit.Lookup // the results of the calls that end the case
 }
 
-func newContended(c *kit.Context, moves bool) *contended {
-	k := &contended{Fixture: kit.NewFixture(c, c.Raw), other: *kit.RawUser(c), email: c.NewUser().Email, moves: moves}
-	k.NewToken.Identifier = k.Token.Identifier
-	k.twin = c.NewAuthenticator(k.User.ID)
-	k.twin.ProviderAccountID = k.Authenticator.ProviderAccountID
+func newContest(c *kit.Context, moves bool) *contest {
+	k := &contest{Records: kit.NewFixture(c, c.Raw), other: *kit.RawUser(c), email: c.NewUser().Email, moves: moves}
+	k.New.Token.Identifier = k.Token.Identifier
+	twin := c.NewAuthenticator(k.User.ID)
+	twin.ProviderAccountID = k.Authenticator.ProviderAccountID
 	if kit.Connects(c) {
-		_, err := c.Raw.CreateAuthenticator(c.Ctx, k.twin)
-		kit.Must(c, "CreateAuthenticator", &k.twin, err)
+		_, err := c.Raw.CreateAuthenticator(c.Ctx, twin)
+		kit.Must(c, "CreateAuthenticator", &twin, err)
+		k.Authenticators = append(k.Authenticators, twin)
 	}
 	return k
 }
 
 // model returns a model that holds the records.
-func (k *contended) model(c *kit.Context) *model.Model {
-	m := faulted.ModelOf(k.Fixture, c)
+func (k *contest) model(c *kit.Context) *model.Model {
+	m := faulted.ModelOf(k.Records, c)
 	m.Users[k.other.ID] = k.other
-	if kit.Connects(c) {
-		m.Authenticators[k.twin.CredentialID] = k.twin
+	for _, twin := range k.Authenticators {
+		m.Authenticators[twin.CredentialID] = twin
 	}
 	return m
 }
 
 // keys returns the keys of all records, except verification tokens.
-func (k *contended) keys() kit.Keys {
+func (k *contest) keys() kit.Keys {
 	look := k.Keys()
 	look.Users = append(look.Users, k.other.ID)
 	look.Emails = append(look.Emails, k.other.Email, k.email)
-	look.Credentials = append(look.Credentials, k.twin.CredentialID)
+	for _, twin := range k.Authenticators {
+		look.Credentials = append(look.Credentials, twin.CredentialID)
+	}
 	return look
 }
 
 // writesOf returns the writes of one of two callers. Both compete for the same free
 // keys: the first for the user of the fixture, the second for the other user.
-func (k *contended) writesOf(c *kit.Context, caller int) []kit.Call {
+func (k *contest) writesOf(c *kit.Context, caller int) []kit.Call {
 	owner := []string{k.User.ID, k.other.ID}[caller]
 	step := int64(caller + 1)
 	change := c.NewUser()
-	user, account, session, token, authenticator, up := k.NewUser, k.NewAccount, k.NewSession, k.NewToken, k.NewAuthenticator, k.SignUp
+	user, account, session, token, authenticator, up := k.New.User, k.New.Account, k.New.Session, k.New.Token, k.New.Authenticator, k.SignUp
 	user.ID, user.Email = c.ID(), k.email
 	account.UserID, session.UserID, authenticator.UserID = owner, owner, owner
 	token.Expires = token.Expires.Add(time.Duration(step) * time.Minute)
 	up.User.ID, up.User.Email = c.ID(), k.email
 	up.Account.Provider, up.Account.ProviderAccountID = account.Provider, account.ProviderAccountID
 	up.Authenticator.CredentialID, up.Authenticator.ProviderAccountID = authenticator.CredentialID, account.ProviderAccountID
-	successor := k.NewUser
+	successor := k.New.User
 	successor.ID, successor.Email = c.ID(), k.User.Email
 	tokens := c.NewAccount("")
 	calls := []kit.Call{
@@ -103,11 +106,11 @@ func (k *contended) writesOf(c *kit.Context, caller int) []kit.Call {
 		kit.DeleteSessionsByUserID(k.User.ID, ""),
 		kit.DeleteVerificationTokens(k.Token.Identifier),
 		kit.RenameAuthenticator(k.User.ID, k.Authenticator.CredentialID, c.Unique("name")),
-		kit.TouchAuthenticator(k.Authenticator.CredentialID, k.Authenticator.Counter, k.Authenticator.Counter+step, k.Touched),
+		kit.TouchAuthenticator(k.Authenticator.CredentialID, k.Authenticator.Counter, k.Authenticator.Counter+step, k.New.Touched),
 		kit.DeleteAuthenticator(k.User.ID, k.Authenticator.CredentialID, false),
 	}
-	if kit.Connects(c) {
-		calls = append(calls, kit.DeleteAuthenticator(k.User.ID, k.twin.CredentialID, false))
+	for _, twin := range k.Authenticators {
+		calls = append(calls, kit.DeleteAuthenticator(k.User.ID, twin.CredentialID, false))
 	}
 	if k.moves {
 		calls = append(calls, kit.UpdateSession(adapter.SessionUpdate{
@@ -118,15 +121,15 @@ func (k *contended) writesOf(c *kit.Context, caller int) []kit.Call {
 }
 
 // lookups returns calls that read what the writes change.
-func (k *contended) lookups(c *kit.Context) []kit.Call {
+func (k *contest) lookups(c *kit.Context) []kit.Call {
 	return c.Working(append(k.Reads(),
-		kit.GetUserByEmail(k.email), kit.GetUserByAccount(k.NewAccount.Key()), kit.GetSessionAndUser(k.NewSession.SessionToken)))
+		kit.GetUserByEmail(k.email), kit.GetUserByAccount(k.New.Account.Key()), kit.GetSessionAndUser(k.New.Session.SessionToken)))
 }
 
 // WritesAtOnce makes pairs of writes at the same time. They have an order.
 func WritesAtOnce(c *kit.Context) {
-	pairsOfCalls(c, func(k *contended) []kit.Call { return k.writesOf(c, 1) },
-		func(k *contended, h []Operation) error { return haveAnOrder(c, k, h, false) })
+	pairsOfCalls(c, func(k *contest) []kit.Call { return k.writesOf(c, 1) },
+		func(k *contest, h []Operation) error { return haveAnOrder(c, k, h, false) })
 }
 
 // updateMethods are the methods that return the record which they have changed.
@@ -139,17 +142,17 @@ func LookupsBesideWrites(c *kit.Context) {
 		c.Notef("no lookups beside writes: reads are eventual")
 		return
 	}
-	pairsOfCalls(c, func(k *contended) []kit.Call {
+	pairsOfCalls(c, func(k *contest) []kit.Call {
 		updates := slices.DeleteFunc(k.writesOf(c, 1), func(m kit.Call) bool { return !slices.Contains(updateMethods, m.Method) })
 		return append(k.lookups(c), updates...)
-	}, func(k *contended, h []Operation) error { return haveAnOrder(c, k, h, true) })
+	}, func(k *contest, h []Operation) error { return haveAnOrder(c, k, h, true) })
 }
 
 // CallsDoNotFail makes a write and any other call at the same time. Neither fails, unless it
 // is refused.
 func CallsDoNotFail(c *kit.Context) {
-	all := func(k *contended) []kit.Call { return append(k.writesOf(c, 1), k.lookups(c)...) }
-	pairsOfCalls(c, all, func(k *contended, h []Operation) error {
+	all := func(k *contest) []kit.Call { return append(k.writesOf(c, 1), k.lookups(c)...) }
+	pairsOfCalls(c, all, func(k *contest, h []Operation) error {
 		for i, m := range h {
 			beside, s := h[1-i], k.model(c)
 			_, _ = beside.Do(c.Ctx, s)
@@ -164,16 +167,16 @@ func CallsDoNotFail(c *kit.Context) {
 // pairsOfCalls makes each write of the first caller at the same time as each call of the
 // second, in random order and for a limited time: at the barrier, then with the first call
 // stopped after each of its steps.
-func pairsOfCalls(c *kit.Context, second func(*contended) []kit.Call, verify func(*contended, []Operation) error) {
+func pairsOfCalls(c *kit.Context, second func(*contest) []kit.Call, verify func(*contest, []Operation) error) {
 	moves, handles := kit.SessionsMove(c), kit.Handles(c)
-	sample := newContended(c, moves)
+	sample := newContest(c, moves)
 	pairs, related := pairsOf(c, sample.writesOf(c, 0), second(sample))
 	if len(pairs) == 0 {
 		c.Notef("the adapter has no two calls to make at the same time")
 		return
 	}
 	arrange := func(n int) Case {
-		k, p := newContended(c, moves), pairs[n%len(pairs)]
+		k, p := newContest(c, moves), pairs[n%len(pairs)]
 		calls := []kit.Call{k.writesOf(c, 0)[p[0]], second(k)[p[1]]}
 		return Case{Calls: calls, Verify: func(h []Operation) error { return verify(k, h) }}
 	}
@@ -251,7 +254,7 @@ func more(c *kit.Context, unmade bool, start time.Time) bool {
 
 // haveAnOrder returns an error if neither order of the two calls explains what happened,
 // with exact also the record that an update returned.
-func haveAnOrder(c *kit.Context, k *contended, h []Operation, exact bool) error {
+func haveAnOrder(c *kit.Context, k *contest, h []Operation, exact bool) error {
 	h, look := slices.Clone(h), k.keys()
 	for i := range h {
 		look.Users = append(look.Users, createdIDs(h[i].Call)...)
@@ -280,7 +283,7 @@ func haveAnOrder(c *kit.Context, k *contended, h []Operation, exact bool) error 
 
 // unexplained says why the calls in this order do not explain their outcomes and the
 // lookups afterwards. It returns nothing if they do.
-func unexplained(c *kit.Context, k *contended, order []Operation, look kit.Keys, after []kit.Lookup, exact bool) string {
+func unexplained(c *kit.Context, k *contest, order []Operation, look kit.Keys, after []kit.Lookup, exact bool) string {
 	states := []*model.Model{k.model(c)}
 	for i, m := range order {
 		var next []*model.Model
@@ -394,8 +397,8 @@ func possible(c *kit.Context, m Operation, want any, beside Operation) bool {
 // finish deletes the verification tokens of the fixture and tries to use each twice, deletes
 // the two users, and makes all lookups again: what one call has left in an index alone shows
 // then.
-func finish(c *kit.Context, a adapter.Adapter, k *contended, look kit.Keys) ([]kit.Lookup, error) {
-	pending := []adapter.VerificationTokenKey{k.Token.Key(), k.NewToken.Key(), k.Token.Key(), k.NewToken.Key()}
+func finish(c *kit.Context, a adapter.Adapter, k *contest, look kit.Keys) ([]kit.Lookup, error) {
+	pending := []adapter.VerificationTokenKey{k.Token.Key(), k.New.Token.Key(), k.Token.Key(), k.New.Token.Key()}
 	calls := []kit.Call{kit.DeleteVerificationTokens(k.Token.Identifier)}
 	for _, key := range pending {
 		calls = append(calls, kit.UseVerificationToken(key))

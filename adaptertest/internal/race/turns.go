@@ -21,7 +21,7 @@ func WritesInTurn(c *kit.Context) {
 	moves := kit.SessionsMove(c)
 	n, start := 0, time.Now()
 	for ; n < max(1, c.Rounds(kit.FewestTurns)) || time.Since(start) < c.Span(kit.TurnsTime)/c.Haste; n++ {
-		k := newContended(c, moves)
+		k := newContest(c, moves)
 		inTurn(c, k, shuffledWrites(c, k))
 	}
 	c.Notef("all writes in turn, %d times", n)
@@ -30,7 +30,7 @@ func WritesInTurn(c *kit.Context) {
 // shuffledWrites returns the writes of both callers, and more for the other user, in random
 // order. It leaves out most removals in some cases and none in others, because few calls do
 // anything to what has been removed.
-func shuffledWrites(c *kit.Context, k *contended) []kit.Call {
+func shuffledWrites(c *kit.Context, k *contest) []kit.Call {
 	change := c.NewUser()
 	writes := slices.Concat(k.writesOf(c, 0), k.writesOf(c, 1), c.Working([]kit.Call{
 		kit.UpdateUser(adapter.UserUpdate{ID: k.other.ID, Name: adapter.To(change.Name)}),
@@ -47,7 +47,7 @@ func shuffledWrites(c *kit.Context, k *contended) []kit.Call {
 
 // inTurn makes the calls one after the other and compares each, and all lookups after it,
 // with the model.
-func inTurn(c *kit.Context, k *contended, calls []kit.Call) {
+func inTurn(c *kit.Context, k *contest, calls []kit.Call) {
 	state, look := k.model(c), k.keys()
 	alone := Operation{Call: kit.DeleteUser("")} // nothing runs beside the calls
 	var made []kit.MadeCall

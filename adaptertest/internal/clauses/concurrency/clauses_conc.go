@@ -527,8 +527,8 @@ func racedAuthenticator(c *kit.Context) {
 // over: of two users, or two new ones of one user. They have nothing to do with each
 // other, so neither fails.
 func pairsOfWrites(c *kit.Context, handles []adapter.Adapter) {
-	k := [2]*kit.Fixture{kit.NewFixture(c, c.Raw), kit.NewFixture(c, c.Raw)}
-	writes := func(of *kit.Fixture, round int) []kit.Call {
+	k := [2]*kit.Records{kit.NewFixture(c, c.Raw), kit.NewFixture(c, c.Raw)}
+	writes := func(of *kit.Records, round int) []kit.Call {
 		return c.Working([]kit.Call{
 			kit.UpdateUser(kit.UserUpdate(c, of.User.ID, kit.UserFields)),
 			kit.UpdateSession(adapter.SessionUpdate{
@@ -760,15 +760,15 @@ func updatesBesideDeletion(c *kit.Context) {
 			break
 		}
 		meet(func() (kit.Call, kit.Call, kit.Keys) {
-			r := kit.KindOf(kit.AuthenticatorRecord).Fresh(c, owner)
+			r := kit.NewDraft(c, kit.AuthenticatorRecord, owner)
 			r.Store(c, c.Raw)
-			passkey := r.Value.(*adapter.Authenticator)
+			passkey := r.Authenticator
 			updates := map[string]kit.Call{
 				"UpdateAuthenticatorCounter": kit.UpdateAuthenticatorCounter(passkey.CredentialID, passkey.Counter+1),
 				"RenameAuthenticator":        kit.RenameAuthenticator(owner, passkey.CredentialID, c.Unique("name")),
 				"TouchAuthenticator":         kit.TouchAuthenticator(passkey.CredentialID, passkey.Counter, passkey.Counter+1, c.Instant(0)),
 			}
-			return updates[update.Method], r.Remove, kit.Keys{Credentials: []string{passkey.CredentialID}}
+			return updates[update.Method], r.Remove(), kit.Keys{Credentials: []string{passkey.CredentialID}}
 		})
 	}
 	if len(races) > 0 {
@@ -782,13 +782,11 @@ func updatesBesideDeletion(c *kit.Context) {
 func sameWritesAtOnce(c *kit.Context, handles []adapter.Adapter) {
 	owner := kit.RawUser(c).ID
 	arrange := func(kind kit.RecordKind, removes bool, n int) race.Case {
-		r := kind.Fresh(c, owner)
-		write := r.Create
+		r := kit.NewDraft(c, kind.Kind, owner)
+		write := r.Create()
 		if removes {
 			r.Store(c, c.Raw)
-			if write = r.Remove; kind.Kind == kit.UserRecord {
-				write = kit.DeleteUser(r.Value.(*adapter.User).ID) // the adapter may assign IDs
-			}
+			write = r.Remove()
 		}
 		return race.Case{Calls: slices.Repeat([]kit.Call{write}, n), Verify: func(h []race.Operation) error {
 			for _, m := range h {
@@ -805,7 +803,7 @@ func sameWritesAtOnce(c *kit.Context, handles []adapter.Adapter) {
 			continue
 		}
 		all = append(all, func(n int) race.Case { return arrange(kind, false, n) })
-		if c.Works(kind.Fresh(c, owner).Remove.Method) {
+		if c.Works(kit.NewDraft(c, kind.Kind, owner).Remove().Method) {
 			all = append(all, func(n int) race.Case { return arrange(kind, true, n) })
 		}
 	}
@@ -819,36 +817,25 @@ func lookupsBesideDeletion(c *kit.Context, handles []adapter.Adapter) {
 	type lookup struct {
 		method string
 		of     kit.Kind
-		call   func(u *adapter.User, r kit.Record) kit.Call
+		call   func(x *kit.Draft) kit.Call
 	}
-	var all []lookup
-	for _, x := range []lookup{
-		{"GetUserByEmail", kit.UserRecord, func(u *adapter.User, _ kit.Record) kit.Call { return kit.GetUserByEmail(u.Email) }},
-		{"GetUserByAccount", kit.AccountRecord, func(_ *adapter.User, r kit.Record) kit.Call {
-			return kit.GetUserByAccount(r.Account)
-		}},
-		{"GetSessionAndUser", kit.SessionRecord, func(_ *adapter.User, r kit.Record) kit.Call { return kit.GetSessionAndUser(r.Key) }},
-		{"ListAccountsByUserID", kit.AccountRecord, func(u *adapter.User, _ kit.Record) kit.Call { return kit.ListAccountsByUserID(u.ID) }},
-		{"ListSessionsByUserID", kit.SessionRecord, func(u *adapter.User, _ kit.Record) kit.Call { return kit.ListSessionsByUserID(u.ID) }},
-		{"ListAuthenticatorsByUserID", kit.AuthenticatorRecord, func(u *adapter.User, _ kit.Record) kit.Call {
-			return kit.ListAuthenticatorsByUserID(u.ID)
-		}},
-	} {
-		if c.Works(x.method) && c.Works(kit.KindOf(x.of).Create) && c.Works("DeleteUser") {
-			all = append(all, x)
-		}
-	}
+	all := slices.DeleteFunc([]lookup{
+		{"GetUserByEmail", kit.UserRecord, func(x *kit.Draft) kit.Call { return kit.GetUserByEmail(x.User.Email) }},
+		{"GetUserByAccount", kit.AccountRecord, func(x *kit.Draft) kit.Call { return kit.GetUserByAccount(x.Account.Key()) }},
+		{"GetSessionAndUser", kit.SessionRecord, func(x *kit.Draft) kit.Call { return kit.GetSessionAndUser(x.Session.SessionToken) }},
+		{"ListAccountsByUserID", kit.AccountRecord, func(x *kit.Draft) kit.Call { return kit.ListAccountsByUserID(x.User.ID) }},
+		{"ListSessionsByUserID", kit.SessionRecord, func(x *kit.Draft) kit.Call { return kit.ListSessionsByUserID(x.User.ID) }},
+		{"ListAuthenticatorsByUserID", kit.AuthenticatorRecord, func(x *kit.Draft) kit.Call { return kit.ListAuthenticatorsByUserID(x.User.ID) }},
+	}, func(x lookup) bool {
+		return !c.Works(x.method) || !c.Works(kit.KindOf(x.of).Create) || !c.Works("DeleteUser")
+	})
 	if len(all) == 0 {
 		return
 	}
 	arrange := func(x lookup, n int) race.Case {
-		user := kit.RawUser(c)
-		var r kit.FreshRecord
-		if x.of != kit.UserRecord {
-			r = kit.KindOf(x.of).Fresh(c, user.ID)
-			r.Store(c, c.Raw)
-		}
-		k := race.Case{Calls: []kit.Call{x.call(user, r.Record), kit.DeleteUser(user.ID)}}
+		r := storedFor(c, x.of)
+		user := &r.User
+		k := race.Case{Calls: []kit.Call{x.call(r), kit.DeleteUser(user.ID)}}
 		for len(k.Calls) < n {
 			k.Calls = append(k.Calls, k.Calls[0])
 		}
@@ -1071,9 +1058,9 @@ func creations(c *kit.Context) []func(id string, look *kit.Keys) kit.Call {
 			continue
 		}
 		all = append(all, func(id string, look *kit.Keys) kit.Call {
-			r := kind.Fresh(c, id)
-			look.Add(r.Record)
-			return r.Create
+			r := kit.NewDraft(c, kind.Kind, id)
+			look.Add(r.Name())
+			return r.Create()
 		})
 	}
 	return all

@@ -450,12 +450,9 @@ func (g *graph) walk(v reflect.Value) {
 	}
 }
 
-// namespacesShareNothing is ISO-02. The names are prefixes of one another, or
-// hold characters that mean something in a pattern.
-func namespacesShareNothing(c *kit.Context) {
-	base := "n" + strings.ToLower(c.Run.Nonce)
-	var opened []adapter.Adapter
-	var names []string
+// openNamespaces opens namespaces whose names are prefixes of one another, or hold
+// characters that mean something in a pattern.
+func openNamespaces(c *kit.Context) (opened []adapter.Adapter, names []string) {
 	suffixes := []string{"2", "_", ":", "*", "%", "[2]", "?"}
 	if c.Brief {
 		c.Rand.Shuffle(len(suffixes), func(i, j int) { suffixes[i], suffixes[j] = suffixes[j], suffixes[i] })
@@ -464,7 +461,7 @@ func namespacesShareNothing(c *kit.Context) {
 		if c.Brief && len(opened) == 3 {
 			break
 		}
-		name := base + suffix
+		name := "n" + strings.ToLower(c.Run.Nonce) + suffix
 		raw, err := c.Harness().Namespace(c.TB, c.Raw, name)
 		if err != nil {
 			continue // the adapter may refuse a name
@@ -474,144 +471,97 @@ func namespacesShareNothing(c *kit.Context) {
 	if len(opened) < 2 {
 		c.NotVerified("the adapter refuses all names but %v", names)
 	}
-	live := c.Adapter
-	defer func() { c.Adapter = live }()
-	// The same keys in every namespace, each with different contents.
-	u, a, s, t, w := c.NewUser(), c.NewAccount(""), c.NewSession(""), c.NewToken(), c.NewAuthenticator("")
-	u.ID = c.ID()
-	type contents struct {
-		user          *adapter.User
-		account       adapter.Account
-		session       adapter.Session
-		token         adapter.VerificationToken
-		authenticator adapter.Authenticator
+	return opened, names
+}
+
+// inNamespace stores the records in the namespace with the number, with contents of its own.
+func inNamespace(c *kit.Context, a adapter.Adapter, name string, n int, x kit.Draft) *kit.Records {
+	x.User.Name, x.Account.Scope, x.Authenticator.Counter = new(c.Unique(name)), new(c.Unique("scope")), int64(100+n)
+	x.Expire(c.Instant(time.Duration(n+1) * time.Hour))
+	k := &kit.Records{}
+	for _, kind := range kit.RecordKinds {
+		if x.Kind = kind.Kind; !c.Stores(x.Kind) {
+			continue
+		}
+		x.Store(c, a)
+		k.Add(&x)
+		x.Account.UserID, x.Session.UserID, x.Authenticator.UserID = x.User.ID, x.User.ID, x.User.ID
 	}
-	all := make([]contents, len(opened))
-	has := func(methods ...string) bool {
-		for _, m := range methods {
-			if !c.Works(m) {
-				return false
+	return k
+}
+
+// namespacesShareNothing is ISO-02: the same keys are in every namespace. Calls in the first,
+// whose name is a prefix of the others, change nothing in the others.
+func namespacesShareNothing(c *kit.Context) {
+	opened, names := openNamespaces(c)
+	c.Requires("CreateUser", "GetUser", "GetUserByEmail")
+	x := kit.Draft{User: c.NewUser(), Account: c.NewAccount(""), Session: c.NewSession(""), Token: c.NewToken(), Authenticator: c.NewAuthenticator("")}
+	x.User.ID = c.ID()
+	all := make([]*kit.Records, len(opened))
+	for i, a := range opened {
+		all[i] = inNamespace(c, a, names[i], i, x)
+	}
+	judge := func(from int, when string) {
+		for i := from; i < len(opened); i++ {
+			kit.Compare(c, opened[i], fmt.Sprintf("in namespace %q %s", names[i], when), append(all[i].Expected(), all[i].Lists()...))
+		}
+	}
+	judge(0, "beside others")
+	inFirst := func(calls ...kit.Call) {
+		for _, m := range c.Working(calls) {
+			if _, err := m.Do(c.Ctx, opened[0]); err != nil && !errors.Is(err, adapter.ErrUnsupported) {
+				c.Errorf("%s in namespace %q: %v", m.Method, names[0], err)
 			}
-		}
-		return true
-	}
-	accounts, sessions := has("LinkAccount", "GetAccount", "GetUserByAccount"), has("CreateSession", "GetSessionAndUser")
-	tokens, authenticators := has("CreateVerificationToken", "UseVerificationToken"), has("CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID")
-	for i := range opened {
-		c.Adapter = opened[i]
-		x := &all[i]
-		v := u
-		v.Name = new(c.Unique(names[i]))
-		x.user = c.CreateUser(v)
-		x.account, x.session, x.token, x.authenticator = a, s, t, w
-		x.account.UserID, x.session.UserID, x.authenticator.UserID = x.user.ID, x.user.ID, x.user.ID
-		x.account.Scope, x.authenticator.Counter = new(c.Unique("scope")), int64(100+i)
-		x.session.Expires, x.token.Expires = c.Instant(time.Duration(i+1)*time.Hour), c.Instant(time.Duration(i+1)*time.Hour)
-		if accounts {
-			c.LinkAccount(x.account)
-		}
-		if sessions {
-			c.CreateSession(x.session)
-		}
-		if tokens {
-			c.CreateToken(x.token)
-		}
-		if authenticators {
-			c.CreateAuthenticator(x.authenticator)
+			judge(1, fmt.Sprintf("after %s in %q", m.Method, names[0]))
 		}
 	}
-	judge := func(i int, when string) {
-		c.Adapter = opened[i]
-		x := all[i]
-		what := fmt.Sprintf(" in namespace %q %s", names[i], when)
-		c.Same("GetUser"+what, c.GetUser(x.user.ID), x.user)
-		c.Same("GetUserByEmail"+what, c.GetUserByEmail(x.user.Email), x.user)
-		if accounts {
-			c.Same("GetAccount"+what, c.GetAccount(x.account.Key()), &x.account)
-			c.Same("GetUserByAccount"+what, c.GetUserByAccount(x.account.Key()), x.user)
-		}
-		if sessions {
-			c.Same("GetSessionAndUser"+what, c.GetSession(x.session.SessionToken), &adapter.SessionAndUser{Session: x.session, User: *x.user})
-		}
-		if authenticators {
-			c.Same("GetAuthenticator"+what, c.GetAuthenticator(x.authenticator.CredentialID), &x.authenticator)
-			c.SameAuthenticators("ListAuthenticatorsByUserID"+what, c.ListAuthenticators(x.user.ID), []adapter.Authenticator{x.authenticator})
-		}
-		if accounts && c.Works("ListAccountsByUserID") {
-			c.Same("ListAccountsByUserID"+what, kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(x.user.ID)), []adapter.Account{x.account})
-		}
-		if sessions && c.Works("ListSessionsByUserID") {
-			c.Same("ListSessionsByUserID"+what, kit.Of[[]adapter.Session](c, kit.ListSessionsByUserID(x.user.ID)), []adapter.Session{x.session})
-		}
-	}
-	for i := range opened {
-		judge(i, "beside others")
-	}
-	// inFirst makes a call in the first, whose name is a prefix of the others.
-	first := all[0]
-	inFirst := func(m kit.Call) {
-		if !c.Works(m.Method) {
-			return
-		}
-		if _, err := m.Do(c.Ctx, opened[0]); err != nil && !errors.Is(err, adapter.ErrUnsupported) {
-			c.Errorf("%s in namespace %q: %v", m.Method, names[0], err)
-		}
-		for i := range opened[1:] {
-			judge(i+1, fmt.Sprintf("after %s in %q", m.Method, names[0]))
-		}
-	}
-	counter := first.authenticator.Counter
-	inFirst(kit.UpdateUser(adapter.UserUpdate{ID: first.user.ID, Name: adapter.To(new(c.Unique("changed")))}))
-	if accounts {
-		inFirst(kit.UpdateAccount(adapter.AccountUpdate{Provider: a.Provider, ProviderAccountID: a.ProviderAccountID, Scope: adapter.To(new(c.Unique("changed")))}))
-	}
-	if sessions {
-		inFirst(kit.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(c.Instant(100 * time.Hour))}))
-	}
-	if authenticators {
-		inFirst(kit.TouchAuthenticator(w.CredentialID, counter, counter+1, c.Instant(0)))
-		inFirst(kit.UpdateAuthenticatorCounter(w.CredentialID, counter+2))
-		inFirst(kit.RenameAuthenticator(first.user.ID, w.CredentialID, c.Unique("changed")))
-	}
-	c.Adapter = live
-	c.Absent("GetUserByEmail outside the namespaces", c.GetUserByEmail(u.Email), nil)
-	c.Adapter = opened[0]
-	if o := c.Adapter.(*kit.Observer); c.Harness().Sweep != nil {
-		if err := c.Harness().Sweep(c.Ctx, o.Next, c.Now()); err != nil {
-			c.Errorf("clean-up: %v", err)
-		}
-	} else if sweeper, ok := o.Next.(adapter.Sweeper); ok {
-		// All records in the first have expired by then, and those in the
-		// others too.
-		if _, err := sweeper.DeleteExpired(c.Ctx, c.Now().Add(365*kit.Day)); err != nil {
-			c.Errorf("clean-up: %v", err)
-		}
-	}
-	for i := range opened[1:] {
-		judge(i+1, "after clean-up in "+names[0])
-	}
-	if authenticators {
-		inFirst(kit.DeleteAuthenticator(first.user.ID, w.CredentialID, false))
-	}
-	inFirst(kit.DeleteSessionsByUserID(first.user.ID, ""))
-	inFirst(kit.DeleteSession(s.SessionToken))
-	inFirst(kit.UnlinkAccount(a.Key()))
-	inFirst(kit.UseVerificationToken(t.Key()))
-	inFirst(kit.DeleteVerificationTokens(t.Identifier))
-	inFirst(kit.DeleteUser(first.user.ID))
+	account, session, token, credential, counter := x.Account.Key(), x.Session.SessionToken, x.Token.Key(), x.Authenticator.CredentialID, int64(100)
+	user := all[0].User.ID
+	inFirst(
+		kit.UpdateUser(kit.UserUpdate(c, user, []string{"name"})),
+		kit.UpdateAccount(kit.AccountUpdate(c, account, []string{"scope"})),
+		kit.UpdateSession(adapter.SessionUpdate{SessionToken: session, Expires: adapter.To(c.Instant(100 * time.Hour))}),
+		kit.TouchAuthenticator(credential, counter, counter+1, c.Instant(0)),
+		kit.UpdateAuthenticatorCounter(credential, counter+2),
+		kit.RenameAuthenticator(user, credential, c.Unique("changed")),
+	)
+	c.Absent("GetUserByEmail outside the namespaces", c.GetUserByEmail(x.User.Email), nil)
+	cleanUpIn(c, opened[0].(*kit.Observer).Next)
+	judge(1, "after clean-up in "+names[0])
+	inFirst(
+		kit.DeleteAuthenticator(user, credential, false),
+		kit.DeleteSessionsByUserID(user, ""),
+		kit.DeleteSession(session),
+		kit.UnlinkAccount(account),
+		kit.UseVerificationToken(token),
+		kit.DeleteVerificationTokens(token.Identifier),
+		kit.DeleteUser(user),
+	)
 	if c.Works("DeleteUser") {
-		c.Adapter = opened[0]
-		c.Absent("GetUser of a deleted user", c.GetUser(first.user.ID), nil)
-		again := kit.SignUp{User: u, Account: a, Authenticator: w}
-		again.Account.Type, again.Authenticator.ProviderAccountID = adapter.AccountWebAuthn, a.ProviderAccountID
-		inFirst(again.Call())
+		got, err := opened[0].GetUser(c.Ctx, user)
+		c.Absent("GetUser of a deleted user", got, err)
+		x.Account.Type, x.Authenticator.ProviderAccountID = adapter.AccountWebAuthn, account.ProviderAccountID
+		inFirst(x.Call())
 	}
-	for i := range opened[1:] {
-		if tokens {
-			c.Adapter = opened[i+1]
-			got := c.UseToken(t.Key())
-			c.Same(fmt.Sprintf("UseVerificationToken in namespace %q after one in %q", names[i+1], names[0]), got, &all[i+1].token)
+	for i, k := range all[1:] {
+		for _, t := range k.Tokens {
+			got, err := opened[i+1].UseVerificationToken(c.Ctx, token)
+			what := fmt.Sprintf("UseVerificationToken in namespace %q after one in %q", names[i+1], names[0])
+			c.Same(what, kit.Must(c, what, got, err), &t)
 		}
+	}
+}
+
+// cleanUpIn cleans up, if the adapter can with an instant after all records have expired.
+func cleanUpIn(c *kit.Context, a adapter.Adapter) {
+	by := c.Now()
+	if _, ok := a.(adapter.Sweeper); ok && c.Harness().Sweep == nil {
+		by = by.Add(365 * kit.Day)
+	} else if c.Harness().Sweep == nil {
+		return
+	}
+	if err := kit.TrySweep(c, a, by); err != nil {
+		c.Errorf("clean-up: %v", err)
 	}
 }
 
@@ -722,46 +672,38 @@ func readsUnderWayHideNoWrite(c *kit.Context) {
 // are changed or deleted. Later reads find the new state: no read puts an old record
 // into a cache after the write has cleared it.
 func firstReadsBesideWrites(c *kit.Context) {
-	type records struct {
-		user adapter.User
-		kit.FreshRecord
-	}
 	type read struct {
 		method string
 		of     kit.Kind
-		call   func(x *records) kit.Call
-		want   func(x *records) any
+		call   func(x *kit.Draft) kit.Call
+		want   func(x *kit.Draft) any
 		writes []string
 	}
-	user := func(x *records) any { return &x.user }
-	itself := func(x *records) any { return x.Value }
+	user := func(x *kit.Draft) any { return &x.User }
+	itself := (*kit.Draft).Value
 	var races []func(n int) race.Case
 	for _, r := range []read{
-		{"GetUser", kit.UserRecord, func(x *records) kit.Call { return kit.GetUser(x.user.ID) }, user, []string{"UpdateUser", "DeleteUser"}},
-		{"GetUserByEmail", kit.UserRecord, func(x *records) kit.Call { return kit.GetUserByEmail(x.user.Email) }, user, []string{"UpdateUser", "DeleteUser"}},
-		{"GetUserByAccount", kit.AccountRecord, func(x *records) kit.Call { return kit.GetUserByAccount(x.Account) }, user, []string{"UpdateUser", "UnlinkAccount", "DeleteUser"}},
-		{"GetAccount", kit.AccountRecord, func(x *records) kit.Call { return kit.GetAccountByKey(x.Account) }, itself, []string{"UpdateAccount", "UnlinkAccount", "DeleteUser"}},
-		{"GetSessionAndUser", kit.SessionRecord, func(x *records) kit.Call { return kit.GetSessionAndUser(x.Key) }, func(x *records) any {
-			return &adapter.SessionAndUser{Session: *x.Value.(*adapter.Session), User: x.user}
-		}, []string{"UpdateSession", "UpdateUser", "DeleteSession", "DeleteUser"}},
-		{"GetAuthenticator", kit.AuthenticatorRecord, func(x *records) kit.Call { return kit.GetAuthenticator(x.Key) }, itself,
+		{"GetUser", kit.UserRecord, func(x *kit.Draft) kit.Call { return kit.GetUser(x.User.ID) }, user, []string{"UpdateUser", "DeleteUser"}},
+		{"GetUserByEmail", kit.UserRecord, func(x *kit.Draft) kit.Call { return kit.GetUserByEmail(x.User.Email) }, user,
+			[]string{"UpdateUser", "DeleteUser"}},
+		{"GetUserByAccount", kit.AccountRecord, func(x *kit.Draft) kit.Call { return kit.GetUserByAccount(x.Account.Key()) }, user,
+			[]string{"UpdateUser", "UnlinkAccount", "DeleteUser"}},
+		{"GetAccount", kit.AccountRecord, func(x *kit.Draft) kit.Call { return kit.GetAccountByKey(x.Account.Key()) }, itself,
+			[]string{"UpdateAccount", "UnlinkAccount", "DeleteUser"}},
+		{"GetSessionAndUser", kit.SessionRecord, func(x *kit.Draft) kit.Call { return kit.GetSessionAndUser(x.Session.SessionToken) },
+			func(x *kit.Draft) any { return &adapter.SessionAndUser{Session: x.Session, User: x.User} },
+			[]string{"UpdateSession", "UpdateUser", "DeleteSession", "DeleteUser"}},
+		{"GetAuthenticator", kit.AuthenticatorRecord, func(x *kit.Draft) kit.Call { return kit.GetAuthenticator(x.Authenticator.CredentialID) }, itself,
 			[]string{"UpdateAuthenticatorCounter", "DeleteAuthenticator", "DeleteUser"}},
 	} {
 		if !c.Works(r.method) || !c.Works(kit.KindOf(r.of).Create) {
 			continue
 		}
-		for _, write := range r.writes {
-			if !c.Works(write) {
-				continue
-			}
+		for _, write := range c.Having(r.writes) {
 			races = append(races, func(n int) race.Case {
-				x := &records{user: *kit.RawUser(c)}
-				if r.of != kit.UserRecord {
-					x.FreshRecord = kit.KindOf(r.of).Fresh(c, x.user.ID)
-					x.Store(c, c.Raw)
-				}
+				x := storedFor(c, r.of)
 				first := r.call(x)
-				change, apply := writeTo(c, write, &x.user, x.FreshRecord)
+				change, apply := writeTo(c, write, x)
 				k := race.Case{Calls: append([]kit.Call{first, change}, slices.Repeat([]kit.Call{first}, n-2)...)}
 				k.Verify = func(h []race.Operation) error {
 					if h[1].Err != nil {
@@ -785,26 +727,38 @@ func firstReadsBesideWrites(c *kit.Context) {
 	race.Each(c, kit.Handles(c), 6, races)
 }
 
+// storedFor creates a user and, if the kind is another, a record of it.
+func storedFor(c *kit.Context, kind kit.Kind) *kit.Draft {
+	user := kit.RawUser(c)
+	if kind == kit.UserRecord {
+		return &kit.Draft{Kind: kind, User: *user}
+	}
+	x := kit.NewDraft(c, kind, user.ID)
+	x.Store(c, c.Raw)
+	x.User = *user
+	return x
+}
+
 // writeTo returns a call that changes or deletes the user or another record. For a change it also
 // returns a function that applies it to the records.
-func writeTo(c *kit.Context, method string, u *adapter.User, r kit.FreshRecord) (write kit.Call, apply func()) {
+func writeTo(c *kit.Context, method string, x *kit.Draft) (write kit.Call, apply func()) {
 	switch method {
 	case "UpdateUser":
-		update := kit.UserUpdate(c, u.ID, []string{"name"})
-		return kit.UpdateUser(update), func() { update.Apply(u) }
+		update := kit.UserUpdate(c, x.User.ID, []string{"name"})
+		return kit.UpdateUser(update), func() { update.Apply(&x.User) }
 	case "UpdateAccount":
-		update := kit.AccountUpdate(c, r.Account, []string{"scope"})
-		return kit.UpdateAccount(update), func() { update.Apply(r.Value.(*adapter.Account)) }
+		update := kit.AccountUpdate(c, x.Account.Key(), []string{"scope"})
+		return kit.UpdateAccount(update), func() { update.Apply(&x.Account) }
 	case "UpdateSession":
-		update := adapter.SessionUpdate{SessionToken: r.Key, Expires: adapter.To(c.Instant(3 * time.Hour))}
-		return kit.UpdateSession(update), func() { update.Apply(r.Value.(*adapter.Session)) }
+		update := adapter.SessionUpdate{SessionToken: x.Session.SessionToken, Expires: adapter.To(c.Instant(3 * time.Hour))}
+		return kit.UpdateSession(update), func() { update.Apply(&x.Session) }
 	case "UpdateAuthenticatorCounter":
-		w := r.Value.(*adapter.Authenticator)
+		w := &x.Authenticator
 		return kit.UpdateAuthenticatorCounter(w.CredentialID, w.Counter+1), func() { w.Counter++ }
 	case "DeleteUser":
-		return kit.DeleteUser(u.ID), nil
+		return kit.DeleteUser(x.User.ID), nil
 	default:
-		return r.Remove, nil
+		return x.Remove(), nil
 	}
 }
 

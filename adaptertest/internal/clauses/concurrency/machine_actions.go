@@ -51,13 +51,13 @@ func (m *machine) userActions() map[string]func(*rapid.T) {
 			s.Account.Provider, s.Account.ProviderAccountID = key.Provider, key.ProviderAccountID
 			s.Authenticator.CredentialID = pick(t, m.credentials)
 			s.Authenticator.ProviderAccountID = key.ProviderAccountID
-			makes := kit.SignUp.Call
+			makes := (*kit.Draft).Call
 			if !c.Works("CreateAuthenticator") || rapid.Bool().Draw(t, "no passkey") {
-				makes = kit.SignUp.WithoutPasskey
+				makes = (*kit.Draft).WithoutPasskey
 			}
-			got, err := m.do(t, makes(s))
+			got, err := m.do(t, makes(&s))
 			s.User.ID = m.assigned(s.User.ID, got, err)
-			m.agree(t, makes(s), got, err, true)
+			m.agree(t, makes(&s), got, err, true)
 		},
 	}
 }

@@ -44,7 +44,7 @@ var ctxClauses = []kit.Check{
 		}
 		if c.Works("UseVerificationToken") {
 			c.Same("the token that a cancelled call was to use", c.UseToken(k.Token.Key()), &k.Token)
-			c.Absent("the token that a cancelled call was to create", c.UseToken(k.NewToken.Key()), nil)
+			c.Absent("the token that a cancelled call was to create", c.UseToken(k.New.Token.Key()), nil)
 		}
 	}},
 	{ID: "CTX-02", Words: "stalled-call-ends-at-its-deadline", Needs: faulted.NeedsFaults, Test: func(c *kit.Context) {
@@ -91,7 +91,7 @@ var ctxClauses = []kit.Check{
 		}
 	}},
 	{ID: "CTX-03", Words: "success-has-taken-effect", Test: func(c *kit.Context) {
-		if len(c.Working(new(kit.Fixture).Writes())) == 0 {
+		if len(c.Working(new(kit.Records).Writes())) == 0 {
 			c.NotApplicable("the adapter has no writes")
 		}
 		p, stop := pair.New()
@@ -106,7 +106,7 @@ var ctxClauses = []kit.Check{
 			tookEffect(c, k, faulted.ModelOf(k, c), w, record, err)
 		}
 		var writes []string
-		for _, w := range c.Working(new(kit.Fixture).Writes()) {
+		for _, w := range c.Working(new(kit.Records).Writes()) {
 			writes = append(writes, w.Method)
 		}
 		eachPoint(c, writes, kit.TripLooks, 4, func(method string, n int) (come bool) {
@@ -248,7 +248,7 @@ func cancelLookups(c *kit.Context, during *pair.Canceller) {
 }
 
 // see makes all lookups of the fixture.
-func see(c *kit.Context, k *kit.Fixture) []kit.Lookup {
+func see(c *kit.Context, k *kit.Records) []kit.Lookup {
 	seen, err := kit.Snapshot(c.Ctx, c, c.Raw, k.Keys())
 	return kit.Must(c, "a lookup", seen, err)
 }
@@ -256,7 +256,7 @@ func see(c *kit.Context, k *kit.Fixture) []kit.Lookup {
 // allMethods are the methods that the adapter can be called with.
 func allMethods(c *kit.Context) []string {
 	var methods []string
-	var k kit.Fixture
+	var k kit.Records
 	for _, m := range append(k.Reads(), k.Writes()...) {
 		if c.Works(m.Method) {
 			methods = append(methods, m.Method)
@@ -314,7 +314,7 @@ func endsBehindStalled(c *kit.Context, control fault.Control, method string) (hi
 
 // tookEffect reports a breach if a write that was cancelled while it ran has
 // succeeded without an effect.
-func tookEffect(c *kit.Context, k *kit.Fixture, m *model.Model, w kit.Call, record any, err error) {
+func tookEffect(c *kit.Context, k *kit.Records, m *model.Model, w kit.Call, record any, err error) {
 	switch w.Method {
 	case "UseVerificationToken":
 		rest := c.UseToken(k.Token.Key())
@@ -327,7 +327,7 @@ func tookEffect(c *kit.Context, k *kit.Fixture, m *model.Model, w kit.Call, reco
 		if !c.Works("UseVerificationToken") {
 			return // nothing shows the token
 		}
-		if got := c.UseToken(k.NewToken.Key()); err == nil && got == nil {
+		if got := c.UseToken(k.New.Token.Key()); err == nil && got == nil {
 			c.Fatalf("CreateVerificationToken was cancelled during the call and succeeded, but no token exists")
 		}
 		return
@@ -414,7 +414,7 @@ func abandon(c *kit.Context, a adapter.Adapter) {
 
 // abandonEach cancels calls of each method while the answer to one of its steps
 // is held back, more often than the pool has connections.
-func abandonEach(c *kit.Context, a adapter.Adapter, control fault.Control, k *kit.Fixture, methods []string) {
+func abandonEach(c *kit.Context, a adapter.Adapter, control fault.Control, k *kit.Records, methods []string) {
 	defer control.Heal()
 	for method := range kit.Some(&c.Budget, methods) {
 		abandonMethod(c, a, control, k, method)
@@ -423,7 +423,7 @@ func abandonEach(c *kit.Context, a adapter.Adapter, control fault.Control, k *ki
 }
 
 // abandonMethod is abandonEach for one method.
-func abandonMethod(c *kit.Context, a adapter.Adapter, control fault.Control, k *kit.Fixture, method string) {
+func abandonMethod(c *kit.Context, a adapter.Adapter, control fault.Control, k *kit.Records, method string) {
 	if !c.Works(method) {
 		return
 	}
@@ -565,7 +565,7 @@ func cancelOneOfTwo(c *kit.Context) {
 	control := kit.Faults(c)
 	k := kit.NewFixture(c, c.Adapter)
 	var repeatable []kit.Call
-	for _, m := range c.Working(append(k.Reads(), kit.UpdateUser(k.UserUpdate), kit.UpdateSession(k.SessionUpdate))) {
+	for _, m := range c.Working(append(k.Reads(), kit.UpdateUser(k.New.UserUpdate), kit.UpdateSession(k.New.SessionUpdate))) {
 		if m.Method != "GetUserByEmail" { // the address changes
 			repeatable = append(repeatable, m)
 		}

@@ -311,59 +311,44 @@ func ownerless(c *kit.Context) (problems []string) {
 func undecodableIsAnError(c *kit.Context) {
 	b := kit.Residents(c, 1)[0]
 	b.Check(c, c.Raw)
-	token := adapter.VerificationToken{}
 	if c.Works("CreateVerificationToken") {
-		token = c.Token()
+		b.Token = c.Token()
 	}
 	corrupted := 0
-	for _, r := range []struct {
-		record  kit.Record
-		methods []string
-		key     []string
-	}{
-		{kit.Record{Kind: kit.UserRecord, Key: b.ID}, []string{"GetUser"}, []string{b.ID}},
-		{kit.Record{Kind: kit.AccountRecord, Account: b.AccountKey}, []string{"GetAccount"}, []string{b.AccountKey.Provider, b.AccountKey.ProviderAccountID}},
-		{kit.Record{Kind: kit.SessionRecord, Key: b.SessionToken}, []string{"GetSessionAndUser"}, []string{b.SessionToken}},
-		{kit.Record{Kind: kit.AuthenticatorRecord, Key: b.CredentialID}, []string{"GetAuthenticator"}, []string{b.CredentialID}},
-		{kit.Record{Kind: kit.VerificationTokenRecord, Token: token.Key()}, []string{"UseVerificationToken"}, []string{token.Identifier, token.Token}},
-	} {
-		if r.key[0] == "" || !c.Works(r.methods[0]) {
+	for _, kind := range []kit.Kind{kit.UserRecord, kit.AccountRecord, kit.SessionRecord, kit.AuthenticatorRecord, kit.VerificationTokenRecord} {
+		k, _ := kit.MethodNamed(kit.KindOf(kind).Read)
+		key, ok := b.Key(k)
+		if !ok || !c.Works(k.Name) {
 			continue
 		}
-		repair := c.Harness().Corrupt(c.TB, c.Raw, r.record)
+		record := b.Draft
+		record.Kind = kind
+		repair := c.Harness().Corrupt(c.TB, c.Raw, record.Name())
 		if repair == nil {
 			continue
 		}
 		corrupted++
-		for _, k := range kit.Lookups(c) {
-			if k.Name != r.methods[0] {
-				continue
+		for range 2 { // the second lookup notices if the first one deletes the record
+			if got, err := k.Call(c, c.Adapter, key); err == nil {
+				c.Errorf("%s of a %s that can't be decoded: got %s, want an error", k.Name, kind, diff.Show(got))
 			}
-			for range 2 { // the second lookup notices if the first one deletes the record
-				if got, err := k.Call(c, c.Adapter, r.key); err == nil {
-					c.Errorf("%s of a %s that can't be decoded: got %s, want an error", k.Name, r.record.Kind,
-						diff.Show(got))
-				}
-				if r.record.Kind == kit.VerificationTokenRecord {
-					break // the use of a token deletes it, even if it can't be read
-				}
+			if kind == kit.VerificationTokenRecord {
+				break // the use of a token deletes it, even if it can't be read
 			}
-			repair()
-			if r.record.Kind == kit.VerificationTokenRecord {
-				continue
-			}
-			if got, err := k.Call(c, c.Adapter, r.key); err != nil || got == nil {
-				c.Errorf("%s of the %s made whole again: got %s, %v, want the record", k.Name, r.record.Kind,
-					diff.Show(got), err)
-			}
+		}
+		repair()
+		if kind == kit.VerificationTokenRecord {
+			continue
+		}
+		if got, err := k.Call(c, c.Adapter, key); err != nil || got == nil {
+			c.Errorf("%s of the %s made whole again: got %s, %v, want the record", k.Name, kind, diff.Show(got), err)
 		}
 	}
 	if corrupted == 0 {
 		c.NotVerified("the harness can't corrupt any record")
 	}
-	after := *b
-	after.Token = nil
-	after.Check(c, c.Raw)
+	b.Forget(kit.VerificationTokenRecord)
+	b.Check(c, c.Raw)
 }
 
 // eachStep calls prepare without a fault and then call, which calls the method,
@@ -696,7 +681,7 @@ func whatWasRefusedStaysFree(c *kit.Context) {
 	if !c.Works("CreateUserWithAccount") {
 		return
 	}
-	half := func(taken func(s *kit.SignUp)) {
+	half := func(taken func(s *kit.Draft)) {
 		s := kit.NewSignUp(c)
 		free := s
 		taken(&s)
@@ -715,19 +700,19 @@ func whatWasRefusedStaysFree(c *kit.Context) {
 		try("something taken", "CreateUserWithAccount", s.Call(), calls...)
 		c.Same("a user after a refused sign-up", c.GetUser(a.ID), a)
 	}
-	half(func(s *kit.SignUp) { s.User.Email = a.Email })
+	half(func(s *kit.Draft) { s.User.Email = a.Email })
 	if !kit.AssignsIDs(c) {
-		half(func(s *kit.SignUp) { s.User.ID = a.ID })
+		half(func(s *kit.Draft) { s.User.ID = a.ID })
 	}
 	if c.Stores(kit.AccountRecord) {
 		taken := c.Account(a.ID)
-		half(func(s *kit.SignUp) {
+		half(func(s *kit.Draft) {
 			s.Account.Provider, s.Account.ProviderAccountID = taken.Provider, taken.ProviderAccountID
 		})
 	}
 	if c.Stores(kit.AuthenticatorRecord) {
 		taken := c.Authenticator(a.ID)
-		half(func(s *kit.SignUp) { s.Authenticator.CredentialID = taken.CredentialID })
+		half(func(s *kit.Draft) { s.Authenticator.CredentialID = taken.CredentialID })
 	}
 }
 

@@ -25,7 +25,7 @@ var faultClauses = []kit.Check{
 			if !whole || done || x.Err == nil {
 				return
 			}
-			u, err := c.Adapter.CreateUser(c.Ctx, x.Fixture.NewUser)
+			u, err := c.Adapter.CreateUser(c.Ctx, x.Fixture.New.User)
 			if err != nil || u == nil {
 				if done, whole := faulted.WholeOrNone(c, x); done && whole {
 					return // the first try took effect late, which CTX-07 judges
@@ -36,7 +36,7 @@ var faultClauses = []kit.Check{
 	}},
 	{ID: "FAULT-03", Words: "failed-email-change-leaves-agreement", Needs: faulted.NeedsFaults, Requires: []string{"GetUser", "GetUserByEmail"}, Test: func(c *kit.Context) {
 		faulted.Each(c, faulted.BreakingFaults, []string{"UpdateUser"}, func(x faulted.Case) {
-			changed, _ := x.Fixture.UserUpdate.Email.Get()
+			changed, _ := x.Fixture.New.UserUpdate.Email.Get()
 			u, differences := agreement(c, x.Fixture.User.ID, x.Fixture.User.Email, changed)
 			if u == nil {
 				c.Errorf("%s: the user is absent", x)
@@ -98,7 +98,7 @@ var faultClauses = []kit.Check{
 		faulted.Each(c, []fault.Kind{fault.LoseReply}, []string{"CreateVerificationToken"}, func(x faulted.Case) {
 			uses := 0
 			for range 3 {
-				if t := c.UseToken(x.Fixture.NewToken.Key()); t != nil {
+				if t := c.UseToken(x.Fixture.New.Token.Key()); t != nil {
 					uses++
 				}
 			}
@@ -538,7 +538,7 @@ func cursorsAreClosed(c *kit.Context) {
 		return
 	}
 	k := kit.NewFixture(c, limited)
-	more := k.NewAuthenticator
+	more := k.New.Authenticator
 	if _, err := limited.CreateAuthenticator(c.Ctx, more); err != nil {
 		c.Fatalf("CreateAuthenticator: %v", err)
 	}

@@ -53,10 +53,10 @@ func refusesStill(c *kit.Context, when string, before map[int]error) {
 
 // refusedOn returns writes that ask for what the fixture's records have, or for an owner
 // or a record that does not exist.
-func refusedOn(c *kit.Context, k *kit.Fixture) []kit.Call {
+func refusedOn(c *kit.Context, k *kit.Records) []kit.Call {
 	nobody := c.ID()
 	of := func(owner string) (adapter.Account, adapter.Session, adapter.Authenticator) {
-		account, session, authenticator := k.NewAccount, k.NewSession, k.NewAuthenticator
+		account, session, authenticator := k.New.Account, k.New.Session, k.New.Authenticator
 		account.UserID, session.UserID, authenticator.UserID = owner, owner, owner
 		return account, session, authenticator
 	}
@@ -65,30 +65,30 @@ func refusedOn(c *kit.Context, k *kit.Fixture) []kit.Call {
 	account.Provider, account.ProviderAccountID = k.Account.Provider, k.Account.ProviderAccountID
 	session.SessionToken, authenticator.CredentialID = k.Session.SessionToken, k.Authenticator.CredentialID
 	absent := c.NewAuthenticator(nobody) // no creation below has its key, of which a failed one may leave a record
-	twin, absentee := k.NewUser, k.UserUpdate
+	twin, absentee := k.New.User, k.New.UserUpdate
 	twin.Email, absentee.ID = k.User.Email, nobody
 	calls := []kit.Call{
 		kit.CreateUser(twin), kit.UpdateUser(absentee),
 		kit.LinkAccount(account), kit.LinkAccount(ownerless), kit.CreateSession(session), kit.CreateSession(homeless),
 		kit.CreateAuthenticator(authenticator), kit.CreateAuthenticator(lost),
 		kit.UpdateSession(adapter.SessionUpdate{SessionToken: k.Session.SessionToken, UserID: adapter.To(nobody)}),
-		kit.UpdateAuthenticatorCounter(absent.CredentialID, 9), kit.TouchAuthenticator(absent.CredentialID, 1, 2, k.Touched),
+		kit.UpdateAuthenticatorCounter(absent.CredentialID, 9), kit.TouchAuthenticator(absent.CredentialID, 1, 2, k.New.Touched),
 		kit.UpdateAccount(kit.AccountUpdate(c, c.NewAccount(nobody).Key(), kit.AccountFields)),
 	}
 	if !kit.AssignsIDs(c) {
-		same := k.NewUser
+		same := k.New.User
 		same.ID = k.User.ID
 		calls = append(calls, kit.CreateUser(same))
 	}
 	if c.Works("UpdateUser") {
 		calls = append(calls, kit.UpdateUser(adapter.UserUpdate{ID: c.User().ID, Email: adapter.To(k.User.Email)}))
 	}
-	for _, take := range []func(s *kit.SignUp){
-		func(s *kit.SignUp) { s.User.Email = k.User.Email },
-		func(s *kit.SignUp) {
+	for _, take := range []func(s *kit.Draft){
+		func(s *kit.Draft) { s.User.Email = k.User.Email },
+		func(s *kit.Draft) {
 			s.Account.Provider, s.Account.ProviderAccountID = k.Account.Provider, k.Account.ProviderAccountID
 		},
-		func(s *kit.SignUp) { s.Authenticator.CredentialID = k.Authenticator.CredentialID },
+		func(s *kit.Draft) { s.Authenticator.CredentialID = k.Authenticator.CredentialID },
 	} {
 		s := k.SignUp
 		take(&s)

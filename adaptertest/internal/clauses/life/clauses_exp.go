@@ -20,15 +20,15 @@ var expClauses = []kit.Check{
 	{ID: "EXP-01", Words: "nothing-disappears-early", Test: func(c *kit.Context) {
 		lives := []time.Duration{2 * time.Second, time.Hour, 31 * kit.Day, 70 * 365 * kit.Day}
 		first, second := newExpiring(c, lives...), newExpiring(c, lives...)
-		first.there(c, "at once")
+		there(c, first, "at once")
 		kit.Wait(c, 1200*time.Millisecond)
-		second.there(c, "1.2 s later")
+		there(c, second, "1.2 s later")
 		if c.Has(kit.AbilityClock) {
 			c.UninvolvedGone = true
 			for _, advance := range []time.Duration{time.Hour - 10*time.Second, 30 * kit.Day, 69 * 365 * kit.Day} {
 				late := newExpiring(c, advance+2*time.Second)
 				kit.Wait(c, advance)
-				late.there(c, fmt.Sprintf("just before they expire, %v later", advance))
+				there(c, late, fmt.Sprintf("just before they expire, %v later", advance))
 			}
 		}
 	}},
@@ -79,11 +79,11 @@ var expClauses = []kit.Check{
 				if _, err := c.Adapter.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)}); err != nil {
 					c.Errorf("UpdateSession to an expiry in %v: %v", d, err)
 				}
-				expired.sessions = append(expired.sessions, s)
+				expired.Sessions = append(expired.Sessions, s)
 			}
 		}
 		kit.Wait(c, 450*time.Millisecond)
-		expired.truthful(c)
+		truthful(c, expired)
 	}},
 	{ID: "EXP-04", Words: "long-expiries-are-not-misread", Test: func(c *kit.Context) {
 		lives := []time.Duration{25 * kit.Day, 31 * kit.Day, 50 * kit.Day, 366 * kit.Day, 69 * 365 * kit.Day, 70 * 365 * kit.Day, 140 * 365 * kit.Day}
@@ -94,39 +94,39 @@ var expClauses = []kit.Check{
 				s := c.Session(owner)
 				s.Expires = c.Instant(d)
 				c.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
-				long.sessions = append(long.sessions, s)
+				long.Sessions = append(long.Sessions, s)
 			}
 		}
-		long.there(c, "at once")
+		there(c, long, "at once")
 		if c.Has(kit.AbilityClock) {
 			c.UninvolvedGone = true
 			long = newExpiring(c, lives[1:]...)
 			kit.Wait(c, 30*kit.Day)
-			long.there(c, "after 30 days")
+			there(c, long, "after 30 days")
 		}
 	}},
 	{ID: "EXP-05", Words: "clean-up-removes-expired-only", Needs: []kit.Ability{kit.AbilitySweep}, Test: func(c *kit.Context) {
 		residents := kit.Residents(c, 2)
 		live := newExpiring(c, time.Minute, time.Hour, 31*kit.Day, 70*365*kit.Day)
 		newExpiring(c, -time.Second, -time.Hour, -kit.Day, 50*time.Millisecond)
-		if len(live.sessions) > 0 && c.Works("UpdateSession") {
-			owner := live.sessions[0].UserID
+		if len(live.Sessions) > 0 && c.Works("UpdateSession") {
+			owner := live.Sessions[0].UserID
 			for _, from := range []time.Duration{150 * time.Millisecond, time.Hour} {
 				s := c.NewSession(owner)
 				s.Expires = c.Now().Add(from).UTC()
 				c.CreateSession(s)
 				s.Expires = c.Instant(2 * time.Hour)
 				c.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
-				live.sessions = append(live.sessions, s)
+				live.Sessions = append(live.Sessions, s)
 			}
 		}
 		hashes := tokensOfOneHash(c, kit.Day, -time.Hour, time.Hour, -time.Second, 50*time.Millisecond)
-		mixed := []expiring{newExpiring(c, time.Hour, -time.Hour, kit.Day, -time.Second), newExpiring(c, -time.Hour, kit.Day)}
+		mixed := []*kit.Records{newExpiring(c, time.Hour, -time.Hour, kit.Day, -time.Second), newExpiring(c, -time.Hour, kit.Day)}
 		ofOne := tokensOfOneIdentifier(c, []time.Duration{kit.Day, -time.Hour}, []time.Duration{-time.Second, time.Hour, kit.Day, 50 * time.Millisecond})
 		kit.Wait(c, 200*time.Millisecond)
 		sweep(c, c.Now())
 		for i, e := range mixed {
-			stillTheUsers(c, e.sessions, i == 0)
+			stillTheUsers(c, e.Sessions, i == 0)
 		}
 		for _, tokens := range ofOne {
 			stillTheIdentifiers(c, tokens)
@@ -136,7 +136,7 @@ var expClauses = []kit.Check{
 				kit.Used(c, "a token after the clean-up of tokens of the same value", t)
 			}
 		}
-		live.there(c, "after clean-up")
+		there(c, live, "after clean-up")
 		for _, b := range residents {
 			b.Lasting(c, "after clean-up")
 		}
@@ -263,105 +263,78 @@ func cleanUpRemovesAll(c *kit.Context) {
 		s := c.Session(c.User().ID)
 		sweep(c, c.Now())
 		if _, err := c.Adapter.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(c.Instant(-time.Minute))}); err == nil {
-			removesAll(c, expiring{sessions: []adapter.Session{s}}, c.Now())
+			removesAll(c, &kit.Records{Sessions: []adapter.Session{s}}, c.Now())
 		}
 	}
 }
 
 // manyOfOneKind creates one expired record of each kind, and n more of this kind.
-func manyOfOneKind(c *kit.Context, n int, kind kit.Kind) expiring {
+func manyOfOneKind(c *kit.Context, n int, kind kit.Kind) *kit.Records {
 	all := newExpiring(c, -time.Hour)
-	owner := ""
-	if len(all.sessions) > 0 {
-		owner = all.sessions[0].UserID
-	}
 	var mu sync.Mutex
 	kit.Populate(c, n, func(i int) {
-		expires := c.Instant(-time.Duration(i+1) * time.Minute)
-		if kind == kit.SessionRecord {
-			s := c.NewSession(owner)
-			s.Expires = expires
-			c.CreateSession(s)
-			mu.Lock()
-			defer mu.Unlock()
-			all.sessions = append(all.sessions, s)
-			return
-		}
-		t := c.NewToken()
-		t.Expires = expires
-		c.CreateToken(t)
+		x := kit.NewDraft(c, kind, all.User.ID)
+		x.Expire(c.Instant(-time.Duration(i+1) * time.Minute))
+		x.Store(c, c.Adapter)
 		mu.Lock()
 		defer mu.Unlock()
-		all.tokens = append(all.tokens, t)
+		all.Add(x)
 	})
 	return all
 }
 
 // manyExpired creates n expired sessions and verification tokens. Some of the sessions
 // were live, until they were shortened, and some expired before 1970.
-func manyExpired(c *kit.Context, n int) expiring {
+func manyExpired(c *kit.Context, n int) *kit.Records {
 	var mu sync.Mutex
-	var all expiring
+	all := &kit.Records{}
 	kit.Populate(c, n, func(i int) {
 		e := newExpiring(c, -time.Duration(i+1)*time.Minute)
-		if len(e.sessions) > 0 && i%10 == 0 && c.Works("UpdateSession") { // live, until it was shortened
-			s := c.NewSession(e.sessions[0].UserID)
+		if len(e.Sessions) > 0 && i%10 == 0 && c.Works("UpdateSession") { // live, until it was shortened
+			s := c.NewSession(e.Sessions[0].UserID)
 			s.Expires = c.Instant(time.Duration(i+1) * time.Hour)
 			c.CreateSession(s)
-			s.Expires = e.sessions[0].Expires
+			s.Expires = e.Sessions[0].Expires
 			if _, err := c.Adapter.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)}); err != nil {
 				c.Errorf("UpdateSession to an expiry in the past: %v", err)
 			}
-			e.sessions = append(e.sessions, s)
+			e.Sessions = append(e.Sessions, s)
 		}
-		if len(e.sessions) > 0 && i%50 == 0 { // before 1970, which a store may refuse
-			s := c.NewSession(e.sessions[0].UserID)
+		if len(e.Sessions) > 0 && i%50 == 0 { // before 1970, which a store may refuse
+			s := c.NewSession(e.Sessions[0].UserID)
 			s.Expires = time.Date(1969-i%7, 12, 31, 23, 59, 58, 0, time.UTC)
 			if _, err := c.Adapter.CreateSession(c.Ctx, s); err == nil {
-				e.sessions = append(e.sessions, s)
+				e.Sessions = append(e.Sessions, s)
 			}
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		all.sessions = append(all.sessions, e.sessions...)
-		all.tokens = append(all.tokens, e.tokens...)
+		all.Sessions = append(all.Sessions, e.Sessions...)
+		all.Tokens = append(all.Tokens, e.Tokens...)
 	})
 	return all
 }
 
 // removesAll cleans up and looks for what is left of the records, which have all expired
 // by the instant.
-func removesAll(c *kit.Context, all expiring, by time.Time) {
+func removesAll(c *kit.Context, all *kit.Records, by time.Time) {
 	left := func(enough int) (records int, seen bool) {
-		for _, s := range all.sessions {
-			if records == enough {
+		for _, x := range all.Drafts() {
+			if records == enough && x.Kind == kit.SessionRecord {
 				return records, true
 			}
-			if inspect := c.Harness().Inspect; inspect != nil {
-				there, err := inspect(c.Ctx, c.Raw, kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken})
-				kit.Must(c, "Inspect", there, err)
-				seen = true
-				if there {
-					records++
-				}
-			} else if c.GetSession(s.SessionToken) != nil {
-				seen = true
-				records++
+			exists, known := kit.InStore(c, x.Name())
+			if !known && x.Kind == kit.SessionRecord {
+				exists = c.GetSession(x.Session.SessionToken) != nil
 			}
-		}
-		for _, t := range all.tokens {
-			if inspect := c.Harness().Inspect; inspect != nil {
-				there, err := inspect(c.Ctx, c.Raw, kit.Record{Kind: kit.VerificationTokenRecord, Token: t.Key()})
-				kit.Must(c, "Inspect", there, err)
-				seen = true
-				if there {
-					records++
-				}
+			seen = seen || known || exists
+			if exists {
+				records++
 			}
 		}
 		return records, seen
 	}
-	if _, seen := left(1); !seen && len(all.sessions) > 0 {
+	if _, seen := left(1); !seen && len(all.Sessions) > 0 {
 		c.NotVerified("expired sessions read as absent, and the harness has no %s", kit.AbilityInspect)
 	}
 	sweeps := 5 // a clean-up may work in batches of more than one record
@@ -377,10 +350,10 @@ func removesAll(c *kit.Context, all expiring, by time.Time) {
 	}
 	if rest > 0 {
 		c.Errorf("after %d clean-ups %d of %d expired records still exist", sweeps, rest,
-			len(all.sessions)+len(all.tokens))
+			len(all.Sessions)+len(all.Tokens))
 	}
 	if c.Harness().Inspect == nil {
-		for _, t := range all.tokens {
+		for _, t := range all.Tokens {
 			if c.UseToken(t.Key()) != nil {
 				c.Errorf("after %d clean-ups a verification token that expired %s still exists", sweeps,
 					diff.Show(t.Expires))
@@ -825,14 +798,6 @@ func countedOnce(c *kit.Context, spare *time.Duration, tries int) {
 // miscounted cleans up n sessions and n tokens, and compares what the clean-up reports with what is
 // gone. A slow machine gets more time to spare.
 func miscounted(c *kit.Context, spare *time.Duration, n int, clean func(at time.Time) adapter.Swept) (problem string) {
-	inspect := c.Harness().Inspect
-	there := func(r kit.Record) bool {
-		if inspect == nil {
-			return false
-		}
-		found, err := inspect(c.Ctx, c.Raw, r)
-		return kit.Must(c, "Inspect", found, err)
-	}
 	for ; ; *spare *= 4 {
 		life := *spare + c.Harness().Precision()
 		begin := c.Now()
@@ -841,14 +806,13 @@ func miscounted(c *kit.Context, spare *time.Duration, n int, clean func(at time.
 		live := newExpiring(c, time.Hour, 31*kit.Day)
 		e := newExpiring(c, slices.Repeat([]time.Duration{life}, n)...)
 		records := func() (sessions, tokens int64) {
-			for _, s := range e.sessions {
-				if there(kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken}) || inspect == nil && c.GetSession(s.SessionToken) != nil {
-					sessions++
-				}
-			}
-			for _, t := range e.tokens {
-				if there(kit.Record{Kind: kit.VerificationTokenRecord, Token: t.Key()}) {
+			for _, x := range e.Drafts() {
+				exists, known := kit.InStore(c, x.Name())
+				switch {
+				case x.Kind == kit.VerificationTokenRecord && exists:
 					tokens++
+				case x.Kind == kit.SessionRecord && (exists || !known && c.GetSession(x.Session.SessionToken) != nil):
+					sessions++
 				}
 			}
 			return sessions, tokens
@@ -867,9 +831,9 @@ func miscounted(c *kit.Context, spare *time.Duration, n int, clean func(at time.
 				problem += fmt.Sprintf("it says that it removed %d %s, of %d that were due and %d that are left; ", said, what, made, left)
 			}
 		}
-		check("sessions", swept.Sessions, sessions, sessionsLeft, int64(len(e.sessions)))
-		check("verification tokens", swept.VerificationTokens, tokens, tokensLeft, int64(len(e.tokens)))
-		live.there(c, "after clean-up")
+		check("sessions", swept.Sessions, sessions, sessionsLeft, int64(len(e.Sessions)))
+		check("verification tokens", swept.VerificationTokens, tokens, tokensLeft, int64(len(e.Tokens)))
+		there(c, live, "after clean-up")
 		return problem
 	}
 }
@@ -917,11 +881,8 @@ func manyAreCounted(c *kit.Context, sweep func(at time.Time) adapter.Swept) {
 func cleanUpGoesByTheInstantGiven(c *kit.Context) {
 	owner := c.User().ID
 	there := func(s adapter.Session) bool {
-		if inspect := c.Harness().Inspect; inspect != nil {
-			found, err := inspect(c.Ctx, c.Raw, kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken})
-			return kit.Must(c, "Inspect", found, err)
-		}
-		return c.GetSession(s.SessionToken) != nil
+		exists, known := kit.InStore(c, kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken})
+		return exists || !known && c.GetSession(s.SessionToken) != nil
 	}
 	session := func(expires time.Time) adapter.Session {
 		s := c.NewSession(owner)
@@ -977,7 +938,7 @@ func cleanUpGoesByTheInstantGiven(c *kit.Context) {
 func cleansUpInSteps(c *kit.Context) {
 	const steps = 8
 	owner, identifier, start := c.User().ID, c.NewToken().Identifier, c.Instant(-48*time.Hour)
-	var due [steps]expiring
+	var due [steps]kit.Records
 	what := append(c.Rand.Perm(steps-2), steps-2, steps-1) // the last ones: only a token, then only a session
 	for _, i := range c.Rand.Perm(steps) {                 // not in the order in which they expire
 		expires := start.Add(time.Duration(i) * time.Hour)
@@ -985,17 +946,17 @@ func cleansUpInSteps(c *kit.Context) {
 			s := c.NewSession(owner)
 			s.Expires = expires
 			c.CreateSession(s)
-			due[i].sessions = []adapter.Session{s}
+			due[i].Sessions = []adapter.Session{s}
 		}
 		if x := what[i]; (x == 0 || x == 3 || x == steps-2) && c.Stores(kit.VerificationTokenRecord) {
 			t := c.NewToken()
 			t.Identifier, t.Expires = identifier, expires
 			c.CreateToken(t)
-			due[i].tokens = []adapter.VerificationToken{t}
+			due[i].Tokens = []adapter.VerificationToken{t}
 		}
 	}
 	for i, all := range due {
-		removesAll(c, all, start.Add(time.Duration(i)*time.Hour))
+		removesAll(c, &all, start.Add(time.Duration(i)*time.Hour))
 	}
 }
 

@@ -379,16 +379,16 @@ func missesLeaveNothingOpen(c *kit.Context) {
 		}
 		_, _ = faulted.Bounded(c, faulted.OpenTime, func(c *kit.Context) (any, error) { return k.Call(c, a, key) })
 	}
-	refused := func(k *kit.Fixture, a adapter.Adapter) {
+	refused := func(k *kit.Records, a adapter.Adapter) {
 		for _, again := range c.Working([]kit.Call{kit.CreateUser(k.User), kit.LinkAccount(k.Account), kit.CreateSession(k.Session), kit.CreateAuthenticator(k.Authenticator), kit.CreateVerificationToken(k.Token)}) {
 			_, _ = faulted.Bounded(c, faulted.OpenTime, func(c *kit.Context) (any, error) { return again.Do(c.Ctx, a) })
 		}
 	}
-	fixtureOf := func(a adapter.Adapter) (k *kit.Fixture) {
+	fixtureOf := func(a adapter.Adapter) (k *kit.Records) {
 		_, _ = faulted.Bounded(c, faulted.OpenTime, func(c *kit.Context) (any, error) { k = kit.NewFixture(c, a); return nil, nil })
 		return k
 	}
-	works := func(a adapter.Adapter, k *kit.Fixture, what string) bool {
+	works := func(a adapter.Adapter, k *kit.Records, what string) bool {
 		if err := faulted.WritesFromElsewhere(c, a, k); err != nil {
 			c.Errorf("after %s: %v", what, err)
 			return false

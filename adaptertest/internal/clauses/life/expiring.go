@@ -9,104 +9,85 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// expiring is a set of sessions and verification tokens.
-type expiring struct {
-	sessions []adapter.Session
-	tokens   []adapter.VerificationToken
-}
-
 // newExpiring creates a session and a verification token for each lifetime.
-func newExpiring(c *kit.Context, lives ...time.Duration) expiring {
-	var e expiring
+func newExpiring(c *kit.Context, lives ...time.Duration) *kit.Records {
+	e := &kit.Records{}
 	hasSessions := c.Stores(kit.SessionRecord)
-	hasTokens := c.Stores(kit.VerificationTokenRecord)
-	if !hasSessions && !hasTokens {
+	if !hasSessions && !c.Stores(kit.VerificationTokenRecord) {
 		c.NotApplicable("the adapter keeps neither sessions nor verification tokens")
 	}
-	owner := ""
 	if hasSessions {
-		owner = c.User().ID
+		e.User = *c.User()
 	}
 	for _, d := range lives {
 		expires := c.Now().Add(d).UTC().Truncate(c.Harness().Precision())
-		if hasSessions {
-			s := c.NewSession(owner)
-			s.Expires = expires
-			if _, err := c.Adapter.CreateSession(c.Ctx, s); err != nil {
-				c.Errorf("CreateSession with an expiry in %v: %v", d, err)
-			} else {
-				e.sessions = append(e.sessions, s)
+		for _, kind := range []kit.Kind{kit.SessionRecord, kit.VerificationTokenRecord} {
+			if !c.Stores(kind) {
+				continue
 			}
-		}
-		if hasTokens {
-			t := c.NewToken()
-			t.Expires = expires
-			if _, err := c.Adapter.CreateVerificationToken(c.Ctx, t); err != nil {
-				c.Errorf("CreateVerificationToken with an expiry in %v: %v", d, err)
-			} else {
-				e.tokens = append(e.tokens, t)
+			x := kit.NewDraft(c, kind, e.User.ID)
+			x.Expire(expires)
+			create := x.Create()
+			if _, err := create.Do(c.Ctx, c.Adapter); err != nil {
+				c.Errorf("%s with an expiry in %v: %v", create.Method, d, err)
+				continue
 			}
+			e.Add(x)
 		}
 	}
 	return e
 }
 
+// readExpiring reads the session or uses the token.
+func readExpiring(c *kit.Context, x *kit.Draft) (any, error) {
+	got, err := x.Read().Do(c.Ctx, c.Adapter)
+	if s, _ := got.(*adapter.SessionAndUser); s != nil {
+		return &s.Session, err
+	}
+	return got, err
+}
+
 // there reads the records that have not expired yet, and reports those that
 // are missing or changed.
-func (e expiring) there(c *kit.Context, when string) {
-	for _, s := range e.sessions {
-		got, err := c.Adapter.GetSessionAndUser(c.Ctx, s.SessionToken)
-		if !c.Now().Before(s.Expires) {
+func there(c *kit.Context, e *kit.Records, when string) {
+	for _, x := range e.Drafts() {
+		got, err := readExpiring(c, x)
+		if !c.Now().Before(x.Expires()) {
 			continue // it has expired because the machine is slow
 		}
-		what := fmt.Sprintf("a session that expires %s, read %s", diff.Show(s.Expires), when)
+		verb := map[kit.Kind]string{kit.SessionRecord: "read", kit.VerificationTokenRecord: "used"}[x.Kind]
+		what := fmt.Sprintf("a %s that expires %s, %s %s", x.Kind, diff.Show(x.Expires()), verb, when)
 		switch {
 		case err != nil:
 			c.Errorf("%s: %v", what, err)
-		case got == nil:
+		case kit.IsNilRecord(got):
 			c.Errorf("%s: absent", what)
 		default:
-			c.Same(what, &got.Session, &s)
-		}
-	}
-	for _, t := range e.tokens {
-		got, err := c.Adapter.UseVerificationToken(c.Ctx, t.Key())
-		if !c.Now().Before(t.Expires) {
-			continue
-		}
-		what := fmt.Sprintf("a verification token that expires %s, used %s", diff.Show(t.Expires), when)
-		switch {
-		case err != nil:
-			c.Errorf("%s: %v", what, err)
-		case got == nil:
-			c.Errorf("%s: absent", what)
-		default:
-			c.Same(what, got, &t)
+			c.Same(what, got, x.Value())
 		}
 	}
 }
 
 // truthful reads the expired records: each must be absent or have its true
 // instant.
-func (e expiring) truthful(c *kit.Context) {
-	for _, s := range e.sessions {
-		got, err := c.Adapter.GetSessionAndUser(c.Ctx, s.SessionToken)
-		switch {
-		case err != nil:
-			c.Errorf("a session that expired %s: %v", diff.Show(s.Expires), err)
-		case got != nil:
-			pastAsGiven(c, "a session", got.Session.Expires, s.Expires)
+func truthful(c *kit.Context, e *kit.Records) {
+	for _, x := range e.Drafts() {
+		what := fmt.Sprintf("a %s that expired %s", x.Kind, diff.Show(x.Expires()))
+		got, err := readExpiring(c, x)
+		if err != nil {
+			c.Errorf("%s: %v", what, err)
 		}
-	}
-	for _, t := range e.tokens {
-		got, err := c.Adapter.UseVerificationToken(c.Ctx, t.Key())
-		switch {
-		case err != nil:
-			c.Errorf("a verification token that expired %s: %v", diff.Show(t.Expires), err)
-		case got != nil:
-			pastAsGiven(c, "a verification token", got.Expires, t.Expires)
-			if again, err := c.Adapter.UseVerificationToken(c.Ctx, t.Key()); err == nil && again != nil {
-				c.Errorf("a verification token that expired %s could be used twice", diff.Show(t.Expires))
+		if err != nil || kit.IsNilRecord(got) {
+			continue
+		}
+		given := x.Expires()
+		switch r := got.(type) {
+		case *adapter.Session:
+			pastAsGiven(c, what, r.Expires, given)
+		case *adapter.VerificationToken:
+			pastAsGiven(c, what, r.Expires, given)
+			if again, err := c.Adapter.UseVerificationToken(c.Ctx, r.Key()); err == nil && again != nil {
+				c.Errorf("%s could be used twice", what)
 			}
 		}
 	}
@@ -114,6 +95,6 @@ func (e expiring) truthful(c *kit.Context) {
 
 func pastAsGiven(c *kit.Context, what string, got, given time.Time) {
 	if d := got.Sub(given); d > c.Harness().Precision() || d <= -time.Second {
-		c.Errorf("%s that expired %s comes with %s", what, diff.Show(given), diff.Show(got))
+		c.Errorf("%s comes with %s", what, diff.Show(got))
 	}
 }

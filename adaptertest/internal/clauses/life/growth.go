@@ -142,7 +142,7 @@ func smallStore(c *kit.Context) *crowd {
 }
 
 // finds reports whether the adapter finds a record of the user.
-func finds(c *kit.Context, b *kit.UninvolvedUser) bool {
+func finds(c *kit.Context, b *kit.Records) bool {
 	return slices.ContainsFunc(kit.Lookups(c), func(k kit.Method) bool {
 		key, ok := b.Key(k)
 		if !ok || k.Name == "UseVerificationToken" {
@@ -157,7 +157,7 @@ func finds(c *kit.Context, b *kit.UninvolvedUser) bool {
 type crowd struct {
 	a      adapter.Adapter
 	mu     sync.Mutex
-	people []*kit.UninvolvedUser
+	people []*kit.Records
 }
 
 // grow creates users until there are so many, or until the limit.
@@ -167,7 +167,7 @@ func (p *crowd) grow(c *kit.Context, size int, limit time.Duration) {
 		if i > 300 && time.Now().After(end) {
 			return
 		}
-		b := newcomer(c, p.a)
+		b := kit.Newcomer(c, p.a)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.people = append(p.people, b)
@@ -176,7 +176,7 @@ func (p *crowd) grow(c *kit.Context, size int, limit time.Duration) {
 
 // probes are the lookups of a user in the middle, of a user that is new, and of nobody.
 func (p *crowd) probes(c *kit.Context, a adapter.Adapter) []probe {
-	newest := newcomer(c, a)
+	newest := kit.Newcomer(c, a)
 	p.people = append(p.people, newest)
 	return growthProbes(c, a, p.people[len(p.people)/2], newest)
 }
@@ -354,13 +354,13 @@ func series(words []string) string {
 
 // growthProbes returns the lookups of a user in the middle, of the newest user,
 // and of an absent user.
-func growthProbes(c *kit.Context, a adapter.Adapter, middle, newest *kit.UninvolvedUser) []probe {
+func growthProbes(c *kit.Context, a adapter.Adapter, middle, newest *kit.Records) []probe {
 	var probes []probe
 	for _, k := range kit.Lookups(c) {
 		uses := k.Name == "UseVerificationToken"
 		for _, who := range []struct {
 			name string
-			b    *kit.UninvolvedUser
+			b    *kit.Records
 		}{{"the newest record", newest}, {"a record in the middle", middle}} {
 			key, ok := who.b.Key(k)
 			if !ok || uses {
@@ -391,29 +391,4 @@ func growthProbes(c *kit.Context, a adapter.Adapter, middle, newest *kit.Uninvol
 		}})
 	}
 	return probes
-}
-
-// newcomer creates a user with one record of each kind.
-func newcomer(c *kit.Context, a adapter.Adapter) *kit.UninvolvedUser {
-	b := &kit.UninvolvedUser{}
-	for _, kind := range kit.RecordKinds {
-		if !c.Works(kind.Create) {
-			continue
-		}
-		r := kind.Fresh(c, b.ID)
-		r.Store(c, a)
-		switch x := r.Value.(type) {
-		case *adapter.User:
-			b.ID, b.User = x.ID, x
-		case *adapter.Account:
-			b.Account, b.AccountKey = x, x.Key()
-		case *adapter.Session:
-			b.SessionToken, b.Session = x.SessionToken, &adapter.SessionAndUser{Session: *x, User: *b.User}
-		case *adapter.VerificationToken:
-			b.Token = x
-		case *adapter.Authenticator:
-			b.Authenticator, b.CredentialID = x, x.CredentialID
-		}
-	}
-	return b
 }

@@ -168,14 +168,14 @@ var acctClauses = []kit.Check{
 		c.Same("the user whose account was unlinked", c.GetUser(a.ID), a)
 		for _, kind := range []adapter.AccountType{adapter.AccountOIDC, adapter.AccountWebAuthn} {
 			rest := userWith(c, 2, 2, 1)
-			gone := c.NewAccount(rest.user.ID)
+			gone := c.NewAccount(rest.User.ID)
 			gone.Type = kind
 			c.LinkAccount(gone)
 			if c.Works("CreateAuthenticator") {
-				connected := c.NewAuthenticator(rest.user.ID)
+				connected := c.NewAuthenticator(rest.User.ID)
 				connected.ProviderAccountID = gone.ProviderAccountID
 				c.CreateAuthenticator(connected)
-				rest.authenticators = append(rest.authenticators, connected)
+				rest.Authenticators = append(rest.Authenticators, connected)
 			}
 			c.UnlinkAccount(gone.Key())
 			unchanged(c, fmt.Sprintf("of the user whose account of type %s was unlinked", kind), c.Adapter, rest)

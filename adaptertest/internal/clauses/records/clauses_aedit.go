@@ -58,8 +58,8 @@ var aeditClauses = []kit.Check{
 			kit.Of[*adapter.Authenticator](c, kit.DeleteAuthenticator(b, gone.CredentialID, false))
 		}
 		rest := userWith(c, 2, 2, 2)
-		kit.Of[*adapter.Authenticator](c, kit.DeleteAuthenticator(rest.user.ID, rest.authenticators[0].CredentialID, false))
-		rest.authenticators = rest.authenticators[1:]
+		kit.Of[*adapter.Authenticator](c, kit.DeleteAuthenticator(rest.User.ID, rest.Authenticators[0].CredentialID, false))
+		rest.Authenticators = rest.Authenticators[1:]
 		unchanged(c, "of the user whose authenticator was deleted", c.Adapter, rest)
 		deletedAsItIs(c, a)
 	}},

@@ -52,7 +52,7 @@ var alistClauses = []kit.Check{
 		}
 		back := userWith(c, 3, 0, 0)
 		cameBack(c, back)
-		c.Same("ListAccountsByUserID after accounts had gone and come back", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(back.user.ID)), back.accounts)
+		c.Same("ListAccountsByUserID after accounts had gone and come back", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(back.User.ID)), back.Accounts)
 		if c.Works("UpdateAccount") {
 			update := kit.AccountUpdate(c, want[0].Key(), kit.AccountFields)
 			kit.Of[*adapter.Account](c, kit.UpdateAccount(update))

@@ -77,7 +77,7 @@ var authnClauses = []kit.Check{
 		c.SameAuthenticators("the list of a user whose credentials have separators in their ids", c.ListAuthenticators(u.ID), want)
 		back := userWith(c, 0, 0, 3)
 		cameBack(c, back)
-		c.SameAuthenticators("the list after authenticators had gone and come back", c.ListAuthenticators(back.user.ID), back.authenticators)
+		c.SameAuthenticators("the list after authenticators had gone and come back", c.ListAuthenticators(back.User.ID), back.Authenticators)
 		listWhileOthersChange(c, "ListAuthenticatorsByUserID", listedAuthenticators(c))
 	}},
 	{ID: "AUTHN-05", Words: "list-holds-nobody-elses", Requires: authenticatorMethods, Test: func(c *kit.Context) {

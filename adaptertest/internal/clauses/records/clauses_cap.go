@@ -71,8 +71,8 @@ var capClauses = []kit.Check{
 			unchanged(c, what, open(), all)
 			unchanged(c, what+", through the first adapter", c.Adapter, all)
 		}
-		if all.token != nil {
-			c.Same("the verification token", c.UseToken(all.token.Key()), all.token)
+		for _, t := range all.Tokens {
+			c.Same("the verification token", c.UseToken(t.Key()), &t)
 		}
 	}},
 	{ID: "CAP-04", Words: "first-calls-at-once-all-work", Test: func(c *kit.Context) {

@@ -15,10 +15,10 @@ var (
 
 var cascClauses = []kit.Check{
 	{ID: "CASC-01", Words: "deleted-user-is-absent", Requires: deletionMethods, Test: func(c *kit.Context) {
-		for _, b := range []belongings{{user: c.User()}, userWith(c, 2, 0, 0), userWith(c, 0, 2, 0), userWith(c, 0, 0, 2), userWith(c, 2, 2, 2)} {
-			c.DeleteUser(b.user.ID)
-			c.Absent("GetUser of a deleted user", c.GetUser(b.user.ID), nil)
-			c.Absent("GetUserByEmail of a deleted user", c.GetUserByEmail(b.user.Email), nil)
+		for _, b := range []*kit.Records{give(c, c.User(), 0, 0, 0), userWith(c, 2, 0, 0), userWith(c, 0, 2, 0), userWith(c, 0, 0, 2), userWith(c, 2, 2, 2)} {
+			c.DeleteUser(b.User.ID)
+			c.Absent("GetUser of a deleted user", c.GetUser(b.User.ID), nil)
+			c.Absent("GetUserByEmail of a deleted user", c.GetUserByEmail(b.User.Email), nil)
 		}
 	}},
 	{ID: "CASC-02", Words: "deleted-users-sessions-are-absent", Requires: []string{"CreateUser", "DeleteUser", "CreateSession"}, Test: func(c *kit.Context) {
@@ -26,14 +26,14 @@ var cascClauses = []kit.Check{
 		deletedForGood(c, userWith(c, 1, 5, 1))
 		if c.Works("UpdateSession") {
 			renewed := userWith(c, 0, 3, 0)
-			giveOwner(c, renewed.sessions...)
+			giveOwner(c, renewed.Sessions...)
 			deletedForGood(c, renewed)
 		}
 		back := userWith(c, 0, 3, 0)
 		cameBack(c, back)
 		deletedForGood(c, back)
 		u := c.User()
-		deletedAtOnce(c, belongings{user: u, sessions: joinedSessions(c, u.ID)})
+		deletedAtOnce(c, &kit.Records{Draft: kit.Draft{User: *u}, Sessions: joinedSessions(c, u.ID)})
 		for _, b := range outgrown(c) {
 			deletedForGood(c, b)
 		}
@@ -45,7 +45,7 @@ var cascClauses = []kit.Check{
 		cameBack(c, back)
 		deletedForGood(c, back)
 		u := c.User()
-		deletedAtOnce(c, belongings{user: u, accounts: joinedAccounts(c, u.ID)})
+		deletedAtOnce(c, &kit.Records{Draft: kit.Draft{User: *u}, Accounts: joinedAccounts(c, u.ID)})
 	}},
 	{ID: "CASC-04", Words: "deleted-users-authenticators-are-absent", Requires: []string{"CreateUser", "DeleteUser", "CreateAuthenticator"}, Test: func(c *kit.Context) {
 		deletedForGood(c, userWith(c, 0, 0, 3))
@@ -54,22 +54,22 @@ var cascClauses = []kit.Check{
 		cameBack(c, back)
 		deletedForGood(c, back)
 		u := c.User()
-		deletedAtOnce(c, belongings{user: u, authenticators: joinedAuthenticators(c, u.ID)})
+		deletedAtOnce(c, &kit.Records{Draft: kit.Draft{User: *u}, Authenticators: joinedAuthenticators(c, u.ID)})
 	}},
 	{ID: "CASC-05", Words: "other-users-keep-everything", Requires: deletionMethods, Test: func(c *kit.Context) {
 		before, victim := everything(c), userWith(c, 2, 2, 2)
-		var alike []belongings
+		var alike []*kit.Records
 		if u := userNamed(c, nearMissKey(c, "user")); u != nil {
 			victim, alike = give(c, u, 2, 2, 2), resemblingUsers(c, u.ID)
 		}
 		after := everything(c)
 		alike = append(alike, withIDsOf(c, victim))
-		pending := tokensBeside(c, victim.user.Email)
-		c.DeleteUser(victim.user.ID)
+		pending := tokensBeside(c, victim.User.Email)
+		c.DeleteUser(victim.User.ID)
 		for _, b := range append(alike, before, after) {
 			unchanged(c, "of another user", c.Adapter, b)
-			if b.token != nil {
-				kit.Used(c, "a pending token", *b.token)
+			for _, t := range b.Tokens {
+				kit.Used(c, "a pending token", t)
 			}
 		}
 		for _, t := range pending {
@@ -94,16 +94,16 @@ var cascClauses = []kit.Check{
 	{ID: "CASC-07", Words: "next-user-of-the-email-inherits-nothing", Requires: deletionMethods, Test: func(c *kit.Context) {
 		old := userWith(c, 3, 3, 3)
 		unchanged(c, "before the user's deletion", c.Adapter, old) // an adapter may remember what it reads
-		c.DeleteUser(old.user.ID)
+		c.DeleteUser(old.User.ID)
 		u := c.NewUser()
-		u.Email = old.user.Email
+		u.Email = old.User.Email
 		for range 2 { // the users with one address are deleted within a moment
 			c.DeleteUser(c.CreateUser(u).ID)
 		}
 		heir := c.CreateUser(u)
 		c.Same("GetUserByEmail", c.GetUserByEmail(heir.Email), heir)
 		inheritsNothing(c, "the next user of the e-mail", heir, old)
-		for _, x := range old.accounts {
+		for _, x := range old.Accounts {
 			owned(c, "an account that a deleted user had", c.LinkAccount(accountWith(c, heir.ID, x.Key())), heir)
 		}
 	}},
@@ -111,13 +111,13 @@ var cascClauses = []kit.Check{
 		assigns := c.Harness().Declarations.AssignsIDs
 		for range 3 {
 			old := userWith(c, 3, 3, 3)
-			c.DeleteUser(old.user.ID)
+			c.DeleteUser(old.User.ID)
 			u := c.NewUser()
 			if !assigns {
-				u.ID = old.user.ID
+				u.ID = old.User.ID
 			}
 			heir := c.CreateUser(u)
-			if heir.ID != old.user.ID {
+			if heir.ID != old.User.ID {
 				c.Notef("the id of a deleted user is not given out again")
 			}
 			inheritsNothing(c, "the user after a deleted one", heir, old)
@@ -170,26 +170,26 @@ func tokensBeside(c *kit.Context, address string) (all []adapter.VerificationTok
 
 // withIDsOf creates a user whose accounts, at other providers, and whose authenticators
 // have the ProviderAccountIDs of the given user's ones.
-func withIDsOf(c *kit.Context, b belongings) belongings {
+func withIDsOf(c *kit.Context, b *kit.Records) *kit.Records {
 	x := userWith(c, 0, 0, 0)
 	var ids []string
-	for _, a := range b.accounts {
+	for _, a := range b.Accounts {
 		ids = append(ids, a.ProviderAccountID)
 	}
-	for _, a := range b.authenticators {
+	for _, a := range b.Authenticators {
 		ids = append(ids, a.ProviderAccountID)
 	}
 	for _, id := range ids {
 		if c.Stores(kit.AccountRecord) {
-			a := c.NewAccount(x.user.ID)
+			a := c.NewAccount(x.User.ID)
 			a.ProviderAccountID = id
-			x.accounts = append(x.accounts, c.LinkAccount(a))
+			x.Accounts = append(x.Accounts, c.LinkAccount(a))
 		}
 		if c.Stores(kit.AuthenticatorRecord) {
-			a := c.NewAuthenticator(x.user.ID)
+			a := c.NewAuthenticator(x.User.ID)
 			a.ProviderAccountID = id
 			c.CreateAuthenticator(a)
-			x.authenticators = append(x.authenticators, a)
+			x.Authenticators = append(x.Authenticators, a)
 		}
 	}
 	return x
@@ -199,16 +199,16 @@ func withIDsOf(c *kit.Context, b belongings) belongings {
 // remains. It looks with the lookups and with the harness. It also looks after a
 // new user has the id, and by writing under the same keys. Each record is read
 // before the deletion, because an adapter may remember what it reads.
-func deletedForGood(c *kit.Context, b belongings) {
+func deletedForGood(c *kit.Context, b *kit.Records) {
 	unchanged(c, "before the user's deletion", c.Adapter, b)
 	deletedAtOnce(c, b)
 	if !c.Harness().Declarations.AssignsIDs {
-		again := createUserWithID(c, b.user.ID)
+		again := createUserWithID(c, b.User.ID)
 		inheritsNothing(c, "a user with the deleted one's id", again, b)
 		c.DeleteUser(again.ID)
 	}
 	other := c.User()
-	for _, s := range b.sessions {
+	for _, s := range b.Sessions {
 		if c.Works("UpdateSession") {
 			update := adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(other.ID), Expires: adapter.To(c.Instant(time.Hour))}
 			if got, err := c.Adapter.UpdateSession(c.Ctx, update); err == nil {
@@ -220,7 +220,7 @@ func deletedForGood(c *kit.Context, b belongings) {
 			c.Absent("DeleteSession of a deleted user's session", c.DeleteSession(s.SessionToken), nil)
 		}
 	}
-	for _, x := range b.accounts {
+	for _, x := range b.Accounts {
 		if c.Works("UnlinkAccount") {
 			if got, err := c.Adapter.UnlinkAccount(c.Ctx, x.Key()); err == nil {
 				c.Absent("UnlinkAccount of a deleted user's account", got, nil)
@@ -228,7 +228,7 @@ func deletedForGood(c *kit.Context, b belongings) {
 		}
 		owned(c, "an account that a deleted user had", c.LinkAccount(accountWith(c, other.ID, x.Key())), other)
 	}
-	for _, w := range b.authenticators {
+	for _, w := range b.Authenticators {
 		if c.Works("UpdateAuthenticatorCounter") {
 			got, err := c.Adapter.UpdateAuthenticatorCounter(c.Ctx, w.CredentialID, 99)
 			c.Fails("UpdateAuthenticatorCounter of a deleted user's authenticator", got, err)
@@ -242,71 +242,52 @@ func deletedForGood(c *kit.Context, b belongings) {
 
 // deletedAtOnce deletes the user and reports whatever the lookups and the harness
 // find of theirs.
-func deletedAtOnce(c *kit.Context, b belongings) {
-	c.DeleteUser(b.user.ID)
-	absentBelongings(c, "of a deleted user", b)
+func deletedAtOnce(c *kit.Context, b *kit.Records) {
+	c.DeleteUser(b.User.ID)
+	absentRecords(c, "of a deleted user", b)
 	notInStore(c, b)
 }
 
-// absentBelongings reports each record of a user that lookups still find.
-func absentBelongings(c *kit.Context, whose string, b belongings) {
-	for i, s := range b.sessions {
-		if c.Works("GetSessionAndUser") {
-			got, err := c.Adapter.GetSessionAndUser(c.Ctx, s.SessionToken)
-			c.Absent(fmt.Sprintf("session %d %s", i+1, whose), got, err)
+// absentRecords reports each record of a user that lookups still find.
+func absentRecords(c *kit.Context, whose string, b *kit.Records) {
+	absent := func(what string, i int, k kit.Call) {
+		if c.Works(k.Method) {
+			got, err := k.Do(c.Ctx, c.Adapter)
+			c.Absent(fmt.Sprintf("%s %d %s", what, i+1, whose), got, err)
 		}
 	}
-	for i, x := range b.accounts {
-		if c.Works("GetUserByAccount") {
-			got, err := c.Adapter.GetUserByAccount(c.Ctx, x.Key())
-			c.Absent(fmt.Sprintf("user by account %d %s", i+1, whose), got, err)
-		}
-		if c.Works("GetAccount") {
-			got, err := c.Adapter.GetAccount(c.Ctx, x.ProviderAccountID, x.Provider)
-			c.Absent(fmt.Sprintf("account %d %s", i+1, whose), got, err)
-		}
+	for i, s := range b.Sessions {
+		absent("session", i, kit.GetSessionAndUser(s.SessionToken))
 	}
-	for i, w := range b.authenticators {
-		if c.Works("GetAuthenticator") {
-			got, err := c.Adapter.GetAuthenticator(c.Ctx, w.CredentialID)
-			c.Absent(fmt.Sprintf("authenticator %d %s", i+1, whose), got, err)
-		}
+	for i, x := range b.Accounts {
+		absent("user by account", i, kit.GetUserByAccount(x.Key()))
+		absent("account", i, kit.GetAccountByKey(x.Key()))
 	}
-	if len(b.authenticators) > 0 && c.Works("ListAuthenticatorsByUserID") {
-		c.SameAuthenticators("the list "+whose, c.ListAuthenticators(b.user.ID), nil)
+	for i, w := range b.Authenticators {
+		absent("authenticator", i, kit.GetAuthenticator(w.CredentialID))
+	}
+	if len(b.Authenticators) > 0 && c.Works("ListAuthenticatorsByUserID") {
+		c.SameAuthenticators("the list "+whose, c.ListAuthenticators(b.User.ID), nil)
 	}
 }
 
 // inheritsNothing reports each record of a deleted user that another user has
 // now.
-func inheritsNothing(c *kit.Context, who string, heir *adapter.User, old belongings) {
-	absentBelongings(c, "of the one before "+who, old)
+func inheritsNothing(c *kit.Context, who string, heir *adapter.User, old *kit.Records) {
+	absentRecords(c, "of the one before "+who, old)
 	if c.Works("CreateAuthenticator") && c.Works("ListAuthenticatorsByUserID") {
 		c.SameAuthenticators("the list of "+who, c.ListAuthenticators(heir.ID), nil)
 	}
 }
 
 // notInStore reports each record of a user that the harness finds in the store.
-func notInStore(c *kit.Context, b belongings) {
+func notInStore(c *kit.Context, b *kit.Records) {
 	if !c.Has(kit.AbilityInspect) {
 		return
 	}
-	records := []kit.Record{{Kind: kit.UserRecord, Key: b.user.ID}}
-	for _, s := range b.sessions {
-		records = append(records, kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken})
-	}
-	for _, x := range b.accounts {
-		records = append(records, kit.Record{Kind: kit.AccountRecord, Account: x.Key()})
-	}
-	for _, w := range b.authenticators {
-		records = append(records, kit.Record{Kind: kit.AuthenticatorRecord, Key: w.CredentialID})
-	}
-	for _, r := range records {
-		there, err := c.Harness().Inspect(c.Ctx, c.Raw, r)
-		if err != nil {
-			c.Errorf("Inspect: %v", err)
-		} else if there {
-			c.Errorf("the store still has the %s of a deleted user", r.Kind)
+	for _, x := range append(b.Drafts(), &kit.Draft{Kind: kit.UserRecord, User: b.User}) {
+		if there, _ := kit.InStore(c, x.Name()); there {
+			c.Errorf("the store still has the %s of a deleted user", x.Kind)
 		}
 	}
 }
@@ -425,26 +406,21 @@ func whatChangedHandsSurvives(c *kit.Context) {
 
 // resemblingUsers creates users whose IDs are near misses of the ID, each with one record of
 // each kind.
-func resemblingUsers(c *kit.Context, id string) (all []belongings) {
+func resemblingUsers(c *kit.Context, id string) (all []*kit.Records) {
 	for m := range kit.Some(&c.Budget, kit.NearMisses(id)) {
 		u := userNamed(c, m.Value)
 		if u == nil {
 			continue
 		}
-		b := belongings{user: u}
-		if x := c.NewAccount(u.ID); c.Works("LinkAccount") {
-			if _, err := c.Adapter.LinkAccount(c.Ctx, x); stored(c, "LinkAccount of a user whose ID is another one's", m, err) {
-				b.accounts = append(b.accounts, x)
+		b := kit.RecordsOf(u)
+		for _, kind := range []kit.Kind{kit.AccountRecord, kit.SessionRecord, kit.AuthenticatorRecord} {
+			x := kit.NewDraft(c, kind, u.ID)
+			create := x.Create()
+			if !c.Works(create.Method) {
+				continue
 			}
-		}
-		if s := c.NewSession(u.ID); c.Works("CreateSession") {
-			if _, err := c.Adapter.CreateSession(c.Ctx, s); stored(c, "CreateSession of a user whose ID is another one's", m, err) {
-				b.sessions = append(b.sessions, s)
-			}
-		}
-		if w := c.NewAuthenticator(u.ID); c.Works("CreateAuthenticator") {
-			if _, err := c.Adapter.CreateAuthenticator(c.Ctx, w); stored(c, "CreateAuthenticator of a user whose ID is another one's", m, err) {
-				b.authenticators = append(b.authenticators, w)
+			if _, err := create.Do(c.Ctx, c.Adapter); stored(c, create.Method+" of a user whose ID is another one's", m, err) {
+				b.Add(x)
 			}
 		}
 		all = append(all, b)

@@ -292,8 +292,8 @@ var sessClauses = []kit.Check{
 		ofA = append(ofA, c.Session(a.ID))
 		rest := userWith(c, 1, 2, 1)
 		c.DeleteSession(ofA[1].SessionToken)
-		c.DeleteSession(rest.sessions[0].SessionToken)
-		rest.sessions = rest.sessions[1:]
+		c.DeleteSession(rest.Sessions[0].SessionToken)
+		rest.Sessions = rest.Sessions[1:]
 		unchanged(c, "of the user whose session was deleted", c.Adapter, rest)
 		c.Absent("the deleted session", c.GetSession(ofA[1].SessionToken), nil)
 		resolves(c, "the user's first session", ofA[0], a)

@@ -32,7 +32,7 @@ var signupClauses = []kit.Check{
 	}},
 	{ID: "SIGNUP-02", Words: "new-user-owns-what-is-stored", Requires: signUpMethods, Test: func(c *kit.Context) {
 		other := kit.Residents(c, 1)
-		for _, stated := range []string{other[0].ID, c.ID(), "nobody"} {
+		for _, stated := range []string{other[0].User.ID, c.ID(), "nobody"} {
 			s := kit.NewSignUp(c)
 			s.Account.UserID, s.Authenticator.UserID = stated, stated
 			signedUp(c, s, c.Works("CreateAuthenticator"))
@@ -69,10 +69,10 @@ var signupClauses = []kit.Check{
 		}
 	}},
 	{ID: "SIGNUP-06", Words: "incomplete-sign-up-is-refused", Requires: signUpMethods, Test: func(c *kit.Context) {
-		for what, spoil := range map[string]func(*kit.SignUp){
-			"an empty provider":            func(s *kit.SignUp) { s.Account.Provider = "" },
-			"an empty provider account id": func(s *kit.SignUp) { s.Account.ProviderAccountID = "" },
-			"an empty credential id":       func(s *kit.SignUp) { s.Authenticator.CredentialID = "" },
+		for what, spoil := range map[string]func(*kit.Draft){
+			"an empty provider":            func(s *kit.Draft) { s.Account.Provider = "" },
+			"an empty provider account id": func(s *kit.Draft) { s.Account.ProviderAccountID = "" },
+			"an empty credential id":       func(s *kit.Draft) { s.Authenticator.CredentialID = "" },
 		} {
 			if what == "an empty credential id" && !c.Works("CreateAuthenticator") {
 				continue
@@ -97,7 +97,7 @@ var signupClauses = []kit.Check{
 
 // signedUp signs up and compares the results of every lookup with the given
 // records.
-func signedUp(c *kit.Context, s kit.SignUp, withPasskey bool) {
+func signedUp(c *kit.Context, s kit.Draft, withPasskey bool) {
 	var passkey *adapter.Authenticator
 	if withPasskey {
 		passkey = new(s.Authenticator)
@@ -139,7 +139,7 @@ func signedUp(c *kit.Context, s kit.SignUp, withPasskey bool) {
 }
 
 // nothingOfSignUp reports the records that a failed sign-up has left.
-func nothingOfSignUp(c *kit.Context, what string, s kit.SignUp) {
+func nothingOfSignUp(c *kit.Context, what string, s kit.Draft) {
 	if err := kit.NothingOf(c, s.Keys()); err != nil {
 		c.Errorf("%s left something behind: %v", what, err)
 	}
@@ -153,20 +153,20 @@ func signUpConflicts(c *kit.Context) {
 			continue
 		}
 		holder := kit.Residents(c, 1)[0]
-		if holder.User == nil && taken == "e-mail" || holder.AccountKey == (adapter.AccountKey{}) && taken == "account" {
+		if !holder.Has(kit.UserRecord) && taken == "e-mail" || holder.Account.Provider == "" && taken == "account" {
 			continue
 		}
 		s := kit.NewSignUp(c)
 		free := s
 		switch taken {
 		case "user ID":
-			s.User.ID = holder.ID
+			s.User.ID = holder.User.ID
 		case "e-mail":
 			s.User.Email = holder.User.Email
 		case "account":
-			s.Account.Provider, s.Account.ProviderAccountID = holder.AccountKey.Provider, holder.AccountKey.ProviderAccountID
+			s.Account.Provider, s.Account.ProviderAccountID = holder.Account.Provider, holder.Account.ProviderAccountID
 		case "credential":
-			s.Authenticator.CredentialID = holder.CredentialID
+			s.Authenticator.CredentialID = holder.Authenticator.CredentialID
 		}
 		what := "CreateUserWithAccount with a taken " + taken
 		got, err := s.Call().Do(c.Ctx, c.Adapter)
@@ -191,7 +191,7 @@ func signUpConflicts(c *kit.Context) {
 			left.Authenticator.CredentialID = ""
 		}
 		nothingOfSignUp(c, what, left)
-		kit.Intact(c, []*kit.UninvolvedUser{holder})
+		kit.Intact(c, []*kit.Records{holder})
 		signedUp(c, free, passkeys) // the failed sign-up has reserved no key
 	}
 }
@@ -200,7 +200,7 @@ func signUpConflicts(c *kit.Context) {
 func arrangeSignUps(c *kit.Context, n, round int, shared string) race.Case {
 	first := kit.NewSignUp(c)
 	var k race.Case
-	var tries []kit.SignUp
+	var tries []kit.Draft
 	for i := range n {
 		s := kit.NewSignUp(c)
 		switch shared {
@@ -253,7 +253,7 @@ func arrangeSignUps(c *kit.Context, n, round int, shared string) race.Case {
 }
 
 // whole compares the stored records of a successful sign-up with the given ones.
-func whole(c *kit.Context, s kit.SignUp, u *adapter.User) error {
+func whole(c *kit.Context, s kit.Draft, u *adapter.User) error {
 	stored, err := c.Raw.GetUserByEmail(c.Ctx, s.User.Email)
 	if err != nil {
 		return err

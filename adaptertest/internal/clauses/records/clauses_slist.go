@@ -41,7 +41,7 @@ var slistClauses = []kit.Check{
 		}
 		back := userWith(c, 0, 3, 0)
 		cameBack(c, back)
-		sameSessions(c, "ListSessionsByUserID after sessions had gone and come back", back.user.ID, back.sessions)
+		sameSessions(c, "ListSessionsByUserID after sessions had gone and come back", back.User.ID, back.Sessions)
 		alike := c.User().ID
 		sameSessions(c, "ListSessionsByUserID of sessions that expire at one instant", alike, sessionsOfOneInstant(c, alike))
 		joined := c.User().ID
@@ -49,7 +49,7 @@ var slistClauses = []kit.Check{
 		lasting := c.User().ID
 		sameSessions(c, "ListSessionsByUserID after the session that was written last has expired", lasting, outliving(c, lasting))
 		for _, b := range outgrown(c) {
-			sameSessions(c, "ListSessionsByUserID of sessions that were extended, after their first lifetimes", b.user.ID, b.sessions)
+			sameSessions(c, "ListSessionsByUserID of sessions that were extended, after their first lifetimes", b.User.ID, b.Sessions)
 		}
 		if c.Works("DeleteSession") {
 			c.DeleteSession(mine[0].SessionToken)
@@ -95,15 +95,15 @@ var slistClauses = []kit.Check{
 		endsSessions(c, u, joinedSessions(c, u), 2)
 		deletes(c, u, "")
 		rest := userWith(c, 2, 3, 2)
-		deletes(c, rest.user.ID, "")
-		rest.sessions = nil
+		deletes(c, rest.User.ID, "")
+		rest.Sessions = nil
 		unchanged(c, "of the user whose sessions were ended", c.Adapter, rest)
 		back := userWith(c, 0, 3, 0)
 		cameBack(c, back)
-		endsSessions(c, back.user.ID, back.sessions, -1)
+		endsSessions(c, back.User.ID, back.Sessions, -1)
 		endsSessions(c, u, outliving(c, u), -1)
 		for _, b := range outgrown(c) {
-			endsSessions(c, b.user.ID, b.sessions, -1)
+			endsSessions(c, b.User.ID, b.Sessions, -1)
 		}
 		endsWhatIsOver(c, u)
 		many := make([]adapter.Session, kit.Many(c))

@@ -117,7 +117,7 @@ var teditClauses = []kit.Check{
 		}
 		if c.Works("CreateUser") {
 			b := userWith(c, 1, 2, 1)
-			kit.Of[int64](c, kit.DeleteVerificationTokens(b.user.Email))
+			kit.Of[int64](c, kit.DeleteVerificationTokens(b.User.Email))
 			unchanged(c, "of the user whose address' tokens were deleted", c.Adapter, b)
 		}
 		if n := kit.Of[int64](c, kit.DeleteVerificationTokens(t.Identifier)); n != 1 {

@@ -212,7 +212,7 @@ var vtokClauses = []kit.Check{
 		if c.Works("CreateUser") {
 			b := userWith(c, 1, 2, 1)
 			t := c.NewToken()
-			t.Identifier = b.user.Email
+			t.Identifier = b.User.Email
 			c.CreateToken(t)
 			kit.Used(c, "a token of a user's address", t)
 			unchanged(c, "of the user whose address the token was for", c.Adapter, b)

@@ -29,26 +29,26 @@ func (k *credentials) created() {
 // signedUp signs up with a passkey and the account that it is connected to, signedUpApart
 // with a passkey and another account, and signedUpBare with an account only.
 func (k *credentials) signedUp() {
-	k.signUp("signed up with a passkey", kit.NewSignUp(k.c), kit.SignUp.Call)
+	k.signUp("signed up with a passkey", kit.NewSignUp(k.c), (*kit.Draft).Call)
 }
 
 func (k *credentials) signedUpApart() {
 	s := kit.NewSignUp(k.c)
 	s.Account.Type, s.Account.ProviderAccountID = adapter.AccountOIDC, k.c.Unique("subject")
-	k.signUp("signed up with OpenID and a passkey", s, kit.SignUp.Call)
+	k.signUp("signed up with OpenID and a passkey", s, (*kit.Draft).Call)
 }
 
 func (k *credentials) signedUpBare() {
 	s := kit.NewSignUp(k.c)
 	s.Account.Type = adapter.AccountOAuth
-	k.signUp("signed up with OAuth", s, kit.SignUp.WithoutPasskey)
+	k.signUp("signed up with OAuth", s, (*kit.Draft).WithoutPasskey)
 }
 
-func (k *credentials) signUp(did string, s kit.SignUp, makes func(kit.SignUp) kit.Call) {
-	u := kit.Of[*adapter.User](k.c, makes(s))
+func (k *credentials) signUp(did string, s kit.Draft, makes func(*kit.Draft) kit.Call) {
+	u := kit.Of[*adapter.User](k.c, makes(&s))
 	s.User.ID = u.ID
 	k.user, k.did = u.ID, []string{did}
-	_, err := makes(s).Do(k.c.Ctx, k.model)
+	_, err := makes(&s).Do(k.c.Ctx, k.model)
 	kit.Must(k.c, "the model", u, err)
 }
 

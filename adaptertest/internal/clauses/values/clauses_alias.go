@@ -269,7 +269,7 @@ func pointedAccountUpdate(c *kit.Context) pointedWrite {
 func pointedSignUps(c *kit.Context) []pointedWrite {
 	var all []pointedWrite
 	passkeys := c.Stores(kit.AuthenticatorRecord)
-	add := func(s *kit.SignUp, argument, want any, owner *string, method string, read func() any) {
+	add := func(s *kit.Draft, argument, want any, owner *string, method string, read func() any) {
 		all = append(all, pointedWrite{method: "CreateUserWithAccount", argument: argument, want: want, read: read,
 			write: func() any {
 				passkey := &s.Authenticator

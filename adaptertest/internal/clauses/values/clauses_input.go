@@ -472,11 +472,11 @@ func reservedWords(c *kit.Context) {
 // wordAsKey looks up a word as the whole key, stores it as one, and takes it
 // away again. Another run on the same store may be doing the same: what
 // belongs to it is passed over.
-func wordAsKey(c *kit.Context, word string, resident *kit.UninvolvedUser) {
+func wordAsKey(c *kit.Context, word string, resident *kit.Records) {
 	for _, k := range kit.Lookups(c) {
 		if len(k.Parts) == 2 {
 			kit.Misses(c, k, []string{word, word})
-		} else if k.Parts[0] == "user id" && isNumber(word) && (kit.AssignsIDs(c) || isNumber(resident.ID)) {
+		} else if k.Parts[0] == "user id" && isNumber(word) && (kit.AssignsIDs(c) || isNumber(resident.User.ID)) {
 			continue // the word may be a user's ID
 		} else if got, err := k.Call(c, c.Adapter, []string{word}); err != nil || got != nil && !ofOtherRun(c, got) {
 			c.Absent(fmt.Sprintf("%s(%q)", k.Name, word), got, err)
@@ -709,7 +709,7 @@ func missesOrFails(c *kit.Context, k kit.Method, key []string) {
 
 // resemblingKeys calls each method with near misses of each part of a key that exists. It
 // leaves out addresses, which may be compared regardless of case.
-func resemblingKeys(c *kit.Context, of *kit.UninvolvedUser) {
+func resemblingKeys(c *kit.Context, of *kit.Records) {
 	for _, k := range kit.MethodsWithKey(c) {
 		key, ok := of.Key(k)
 		if !ok {

@@ -365,12 +365,12 @@ func instantsComeBackInUTC(c *kit.Context) {
 	if c.Works("CreateUser") {
 		k := kit.NewFixture(c, c.Adapter)
 		for _, t := range []**time.Time{
-			&k.NewAuthenticator.Created, &k.NewAuthenticator.LastUsed, &k.SignUp.User.EmailVerified, &k.SignUp.Authenticator.Created,
+			&k.New.Authenticator.Created, &k.New.Authenticator.LastUsed, &k.SignUp.User.EmailVerified, &k.SignUp.Authenticator.Created,
 			&k.SignUp.Authenticator.LastUsed,
 		} {
 			*t = new(c.Instant(-time.Hour).In(there))
 		}
-		k.Touched = k.Touched.In(there)
+		k.New.Touched = k.New.Touched.In(there)
 		rename := kit.RenameAuthenticator(k.User.ID, k.Authenticator.CredentialID, c.Unique("name"))
 		for _, m := range c.Working(slices.Concat(k.Reads(), []kit.Call{rename}, k.Writes())) {
 			_, _ = m.Do(c.Ctx, c.Adapter)

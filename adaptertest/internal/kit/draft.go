@@ -1,0 +1,167 @@
+package kit
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Draft is a record of each kind that is not stored yet, or a record of one kind, and
+// changes of stored records.
+type Draft struct {
+	Kind          Kind // of a draft of one record
+	User          adapter.User
+	Account       adapter.Account
+	Session       adapter.Session
+	Token         adapter.VerificationToken
+	Authenticator adapter.Authenticator
+
+	UserUpdate    adapter.UserUpdate
+	SessionUpdate adapter.SessionUpdate
+	accountUpdate adapter.AccountUpdate
+	Touched       time.Time
+}
+
+// RecordKind is a kind of record, with methods that every adapter of the kind has.
+type RecordKind struct {
+	Kind         Kind
+	Create, Read string
+}
+
+// RecordKinds are the five kinds of record. A record of each can be created in
+// this order.
+var RecordKinds = []RecordKind{
+	{UserRecord, "CreateUser", "GetUser"},
+	{AccountRecord, "LinkAccount", "GetAccount"},
+	{SessionRecord, "CreateSession", "GetSessionAndUser"},
+	{VerificationTokenRecord, "CreateVerificationToken", "UseVerificationToken"},
+	{AuthenticatorRecord, "CreateAuthenticator", "GetAuthenticator"},
+}
+
+// KindOf returns the entry of a kind.
+func KindOf(kind Kind) RecordKind {
+	return RecordKinds[slices.IndexFunc(RecordKinds, func(k RecordKind) bool { return k.Kind == kind })]
+}
+
+// NewDraft returns a record of the kind, of the user if the kind has an owner.
+func NewDraft(c *Context, kind Kind, owner string) *Draft {
+	d := &Draft{Kind: kind}
+	switch kind {
+	case UserRecord:
+		d.User = c.NewUser()
+		d.User.ID = c.ID()
+	case AccountRecord:
+		d.Account = c.NewAccount(owner)
+	case SessionRecord:
+		d.Session = c.NewSession(owner)
+	case VerificationTokenRecord:
+		d.Token = c.NewToken()
+	case AuthenticatorRecord:
+		d.Authenticator = c.NewAuthenticator(owner)
+	}
+	return d
+}
+
+// NewSignUp returns a user with an ID, and an account and an authenticator
+// that are connected and have no owner yet.
+func NewSignUp(c *Context) Draft {
+	d := *NewDraft(c, UserRecord, "")
+	d.Account = c.NewAccount("")
+	d.Account.Type = adapter.AccountWebAuthn
+	d.Authenticator = c.NewAuthenticator("")
+	d.Authenticator.ProviderAccountID = d.Account.ProviderAccountID
+	return d
+}
+
+// parts are the record of a draft of one kind.
+type parts struct {
+	value                any // a pointer to the record
+	name                 Record
+	create, read, remove Call
+}
+
+func (d *Draft) parts() parts {
+	name := Record{Kind: d.Kind}
+	switch d.Kind {
+	case AccountRecord:
+		name.Account = d.Account.Key()
+		return parts{&d.Account, name, LinkAccount(d.Account), GetAccountByKey(name.Account), UnlinkAccount(name.Account)}
+	case SessionRecord:
+		name.Key = d.Session.SessionToken
+		return parts{&d.Session, name, CreateSession(d.Session), GetSessionAndUser(name.Key), DeleteSession(name.Key)}
+	case VerificationTokenRecord:
+		name.Token = d.Token.Key()
+		use := UseVerificationToken(name.Token)
+		return parts{&d.Token, name, CreateVerificationToken(d.Token), use, use}
+	case AuthenticatorRecord:
+		name.Key = d.Authenticator.CredentialID
+		return parts{&d.Authenticator, name, CreateAuthenticator(d.Authenticator), GetAuthenticator(name.Key),
+			DeleteAuthenticator(d.Authenticator.UserID, name.Key, false)}
+	default:
+		name.Key = d.User.ID
+		return parts{&d.User, name, CreateUser(d.User), GetUser(name.Key), DeleteUser(name.Key)}
+	}
+}
+
+// Value is a pointer to the record of a draft of one kind.
+func (d *Draft) Value() any { return d.parts().value }
+
+// Name names the record of a draft of one kind.
+func (d *Draft) Name() Record { return d.parts().name }
+
+// Create creates the record of a draft of one kind.
+func (d *Draft) Create() Call { return d.parts().create }
+
+// Read reads the record of a draft of one kind, by its key. A token is used up.
+func (d *Draft) Read() Call { return d.parts().read }
+
+// Remove removes the record of a draft of one kind.
+func (d *Draft) Remove() Call { return d.parts().remove }
+
+// Expires is the end of the session or the verification token.
+func (d *Draft) Expires() time.Time {
+	if d.Kind == VerificationTokenRecord {
+		return d.Token.Expires
+	}
+	return d.Session.Expires
+}
+
+// Expire sets the end of the session and of the verification token.
+func (d *Draft) Expire(at time.Time) { d.Session.Expires, d.Token.Expires = at, at }
+
+// Store creates the record through an adapter. A failure ends the clause.
+func (d *Draft) Store(c *Context, a adapter.Adapter) {
+	create := d.Create()
+	result, err := create.Do(c.Ctx, a)
+	if err != nil {
+		c.Fatalf("%s: %v", create.Method, err)
+	}
+	if IsNilRecord(result) && d.Kind != VerificationTokenRecord {
+		c.Fatalf("%s: returned no record", create.Method)
+	}
+	if u, ok := result.(*adapter.User); ok {
+		d.User.ID = u.ID // the adapter may assign IDs
+	}
+}
+
+// Keys returns the keys of the records that a sign-up stores.
+func (d *Draft) Keys() Keys {
+	look := Keys{Emails: []string{d.User.Email}}
+	if d.User.ID != "" {
+		look.Users = []string{d.User.ID}
+	}
+	if d.Account.Provider != "" && d.Account.ProviderAccountID != "" {
+		look.Accounts = []adapter.AccountKey{d.Account.Key()}
+	}
+	if d.Authenticator.CredentialID != "" {
+		look.Credentials = []string{d.Authenticator.CredentialID}
+	}
+	return look
+}
+
+// Call is the call of CreateUserWithAccount with the authenticator.
+func (d *Draft) Call() Call { return CreateUserWithAccount(d.User, d.Account, new(d.Authenticator)) }
+
+// WithoutPasskey is the call of CreateUserWithAccount without the authenticator.
+func (d *Draft) WithoutPasskey() Call { return CreateUserWithAccount(d.User, d.Account, nil) }
