@@ -145,6 +145,19 @@ func (d *Draft) Store(c *Context, a adapter.Adapter) {
 	}
 }
 
+// StoredDraft creates, without the observer, a user and, if the kind is another, a record
+// of the user. It returns both.
+func StoredDraft(c *Context, kind Kind) *Draft {
+	user := RawUser(c)
+	if kind == UserRecord {
+		return &Draft{Kind: kind, User: *user}
+	}
+	d := NewDraft(c, kind, user.ID)
+	d.Store(c, c.Raw)
+	d.User = *user
+	return d
+}
+
 // Keys returns the keys of the records that a sign-up stores.
 func (d *Draft) Keys() Keys {
 	look := Keys{Emails: []string{d.User.Email}}

@@ -43,8 +43,11 @@ func RecordOrNil[T any](r *T, err error) (any, error) {
 }
 
 // Lookup reports whether the method only reads a record or uses it up.
-func (m Method) Lookup() bool {
-	return strings.HasPrefix(m.Name, "Get") || strings.HasPrefix(m.Name, "List") || m.Name == "UseVerificationToken"
+func (m Method) Lookup() bool { return IsLookup(m.Name) || m.Name == "UseVerificationToken" }
+
+// IsLookup reports whether the method only reads.
+func IsLookup(method string) bool {
+	return strings.HasPrefix(method, "Get") || strings.HasPrefix(method, "List")
 }
 
 // keyedMethods returns the methods that take a key: lookups, then those of optional

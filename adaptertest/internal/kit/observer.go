@@ -42,14 +42,14 @@ func observe[T any](ctx context.Context, o *Observer, method string, args ...any
 			o.c.Errorf("INPUT-15: %s(%s) panicked: %v\n%s", method, diff.Show(args...), v, debug.Stack())
 		}
 	}()
-	if strings.HasPrefix(method, "Get") || strings.HasPrefix(method, "List") {
+	if IsLookup(method) {
 		o.c.Settle()
 	}
 	finish := o.c.Trace.begin(method, args)
 	got, err := signatureOf(method).call(ctx, o.Next, args)
 	result = got.(T)
 	finish()
-	if !strings.HasPrefix(method, "Get") && !strings.HasPrefix(method, "List") {
+	if !IsLookup(method) {
 		Wrote(o.c)
 	}
 	o.c.Trace.add(method, args, result, err)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +26,11 @@ type Model struct {
 	Tokens         map[adapter.VerificationTokenKey]adapter.VerificationToken
 	Authenticators map[string]adapter.Authenticator
 }
+
+// Broken is a method whose change the model loses: UpdateUser, UpdateSession,
+// UseVerificationToken or UpdateAuthenticatorCounter. Only a test sets it, to see that the
+// suite notices a model that is not the contract.
+var Broken string
 
 // New returns a model without records.
 func New() *Model {
@@ -61,6 +67,29 @@ func (m *Model) Clone() *Model {
 		Users: maps.Clone(m.Users), Accounts: maps.Clone(m.Accounts), Sessions: maps.Clone(m.Sessions),
 		Tokens: maps.Clone(m.Tokens), Authenticators: maps.Clone(m.Authenticators),
 	}
+}
+
+// String names the users with their addresses, the sessions and tokens with their ends, and
+// the authenticators with their counters: what the histories of one key change.
+func (m *Model) String() string {
+	var text strings.Builder
+	for _, id := range slices.Sorted(maps.Keys(m.Users)) {
+		fmt.Fprintf(&text, "user %s has %s; ", id, m.Users[id].Email)
+	}
+	for _, token := range slices.Sorted(maps.Keys(m.Sessions)) {
+		s := m.Sessions[token]
+		fmt.Fprintf(&text, "session %s of %s ends %v; ", token, s.UserID, s.Expires)
+	}
+	for key, t := range m.Tokens {
+		fmt.Fprintf(&text, "token %v ends %v; ", key, t.Expires)
+	}
+	for _, id := range slices.Sorted(maps.Keys(m.Authenticators)) {
+		fmt.Fprintf(&text, "the counter of %s is %d; ", id, m.Authenticators[id].Counter)
+	}
+	if text.Len() == 0 {
+		return "nothing"
+	}
+	return text.String()
 }
 
 func clonePointer[T any](p *T) *T {
@@ -183,8 +212,9 @@ func (m *Model) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*ada
 	if email, set := update.Email.Get(); set && m.EmailTaken(email, u.ID) {
 		return nil, adapter.ErrConflict
 	}
-	update.Apply(&u)
-	m.Users[u.ID] = *CloneUser(u)
+	if update.Apply(&u); Broken != "UpdateUser" {
+		m.Users[u.ID] = *CloneUser(u)
+	}
 	return CloneUser(u), nil
 }
 
@@ -315,7 +345,9 @@ func (m *Model) UpdateSession(ctx context.Context, update adapter.SessionUpdate)
 	}
 	update.Apply(&s)
 	s.Expires = s.Expires.UTC()
-	m.Sessions[s.SessionToken] = s
+	if Broken != "UpdateSession" {
+		m.Sessions[s.SessionToken] = s
+	}
 	return &s, nil
 }
 
@@ -360,7 +392,9 @@ func (m *Model) UseVerificationToken(ctx context.Context, key adapter.Verificati
 	if !ok {
 		return nil, nil
 	}
-	delete(m.Tokens, key)
+	if Broken != "UseVerificationToken" {
+		delete(m.Tokens, key)
+	}
 	return &t, nil
 }
 
@@ -420,8 +454,9 @@ func (m *Model) UpdateAuthenticatorCounter(ctx context.Context, credentialID str
 	if !ok {
 		return nil, adapter.ErrNotFound
 	}
-	a.Counter = counter
-	m.Authenticators[credentialID] = a
+	if a.Counter = counter; Broken != "UpdateAuthenticatorCounter" {
+		m.Authenticators[credentialID] = a
+	}
 	return CloneAuthenticator(a), nil
 }
 

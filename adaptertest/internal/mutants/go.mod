@@ -3,6 +3,7 @@ module github.com/gatehouse-go/gatehouse/adaptertest/internal/mutants
 go 1.26.0
 
 require (
+	github.com/gatehouse-go/gatehouse/adapters/memory v0.0.0
 	github.com/gatehouse-go/gatehouse/adapters/sqlite v0.0.0
 	github.com/gatehouse-go/gatehouse/adaptertest v0.0.0
 	github.com/gatehouse-go/gatehouse/auth v0.0.0
@@ -32,6 +33,7 @@ require (
 )
 
 replace (
+	github.com/gatehouse-go/gatehouse/adapters/memory => ../../../adapters/memory
 	github.com/gatehouse-go/gatehouse/adapters/sqlite => ../../../adapters/sqlite
 	github.com/gatehouse-go/gatehouse/adaptertest => ../../
 	github.com/gatehouse-go/gatehouse/auth => ../../../auth

@@ -315,8 +315,8 @@ func unexplained(c *kit.Context, k *contest, order []Operation, look kit.Keys, a
 // second one.
 func outcomes(c *kit.Context, s *model.Model, m, beside Operation, exact bool) []*model.Model {
 	done := s.Clone()
-	if created, ok := m.Result.(*adapter.VerificationToken); ok && m.Method == "CreateVerificationToken" && m.Err == nil && created != nil {
-		delete(done.Tokens, created.Key()) // replacing the token is allowed [VTOK-10]
+	if t, ok := m.Args[0].(adapter.VerificationToken); ok && (m.Err == nil || ambiguous(m)) {
+		delete(done.Tokens, t.Key()) // replacing the token is allowed [VTOK-10]
 	}
 	want, refused := m.Do(c.Ctx, done)
 	switch {

@@ -833,7 +833,7 @@ func lookupsBesideDeletion(c *kit.Context, handles []adapter.Adapter) {
 		return
 	}
 	arrange := func(x lookup, n int) race.Case {
-		r := storedFor(c, x.of)
+		r := kit.StoredDraft(c, x.of)
 		user := &r.User
 		k := race.Case{Calls: []kit.Call{x.call(r), kit.DeleteUser(user.ID)}}
 		for len(k.Calls) < n {

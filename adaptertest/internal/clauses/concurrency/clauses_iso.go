@@ -701,7 +701,7 @@ func firstReadsBesideWrites(c *kit.Context) {
 		}
 		for _, write := range c.Having(r.writes) {
 			races = append(races, func(n int) race.Case {
-				x := storedFor(c, r.of)
+				x := kit.StoredDraft(c, r.of)
 				first := r.call(x)
 				change, apply := writeTo(c, write, x)
 				k := race.Case{Calls: append([]kit.Call{first, change}, slices.Repeat([]kit.Call{first}, n-2)...)}
@@ -725,18 +725,6 @@ func firstReadsBesideWrites(c *kit.Context) {
 		}
 	}
 	race.Each(c, kit.Handles(c), 6, races)
-}
-
-// storedFor creates a user and, if the kind is another, a record of it.
-func storedFor(c *kit.Context, kind kit.Kind) *kit.Draft {
-	user := kit.RawUser(c)
-	if kind == kit.UserRecord {
-		return &kit.Draft{Kind: kind, User: *user}
-	}
-	x := kit.NewDraft(c, kind, user.ID)
-	x.Store(c, c.Raw)
-	x.User = *user
-	return x
 }
 
 // writeTo returns a call that changes or deletes the user or another record. For a change it also
