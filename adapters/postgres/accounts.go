@@ -19,8 +19,8 @@ func (a *Adapter) LinkAccount(ctx context.Context, account adapter.Account) (*ad
 
 // UnlinkAccount implements [adapter.Accounts]. [ACCT-10] [ACCT-12]
 func (a *Adapter) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
-	return lookup(ctx, a, "unlink account", scanAccount,
-		func(sql *statements) string { return sql.unlinkAccount }, key.Provider, key.ProviderAccountID)
+	return remove(ctx, a, "unlink account", scanAccount, func(sql *statements) string { return sql.unlinkAccount },
+		func(sql *statements) string { return sql.getAccount }, key.Provider, key.ProviderAccountID)
 }
 
 // GetAccount implements [adapter.Accounts]. [ACCT-02] [ACCT-03]
@@ -64,8 +64,11 @@ func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdat
 		if err != nil {
 			return err
 		}
-		rows, err := db.Query(ctx, statement, args...)
-		if updated, err = first(rows, err, scanAccount); err == nil && updated == nil {
+		updated, err = surely(ctx, db, func() (*adapter.Account, error) {
+			rows, err := db.Query(ctx, statement, args...)
+			return first(rows, err, scanAccount)
+		}, false, sql.getAccount, args[:2]...)
+		if err == nil && updated == nil {
 			return adapter.ErrNotFound
 		}
 		return err

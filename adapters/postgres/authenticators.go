@@ -46,8 +46,11 @@ func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID s
 		if err != nil {
 			return err
 		}
-		rows, err := db.Query(ctx, sql.updateAuthenticatorCounter, credentialID, to)
-		if updated, err = first(rows, err, scanAuthenticator); err == nil && updated == nil {
+		updated, err = surely(ctx, db, func() (*adapter.Authenticator, error) {
+			rows, err := db.Query(ctx, sql.updateAuthenticatorCounter, credentialID, to)
+			return first(rows, err, scanAuthenticator)
+		}, false, sql.getAuthenticator, credentialID)
+		if err == nil && updated == nil {
 			return adapter.ErrNotFound
 		}
 		return err
@@ -66,11 +69,13 @@ func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID 
 		if !ok || !possibleKey(credentialID) {
 			return nil
 		}
-		var batch pgx.Batch
-		batch.Queue(sql.takeTurnForUser, owner)
-		batch.Queue(sql.deleteAuthenticator, owner, credentialID, keepOne)
 		var err error
-		deleted, err = second(db.SendBatch(ctx, &batch), scanAuthenticator)
+		deleted, err = surely(ctx, db, func() (*adapter.Authenticator, error) {
+			var batch pgx.Batch
+			batch.Queue(sql.takeTurnForUser, owner)
+			batch.Queue(sql.deleteAuthenticator, owner, credentialID, keepOne)
+			return second(db.SendBatch(ctx, &batch), scanAuthenticator)
+		}, false, sql.getOwnAuthenticator, owner, credentialID)
 		if errors.Is(err, errRefused) {
 			return adapter.ErrLastCredential
 		}
@@ -100,8 +105,10 @@ func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID,
 		if err != nil {
 			return err
 		}
-		rows, err := db.Query(ctx, sql.renameAuthenticator, owner, credentialID, arg)
-		renamed, err = first(rows, err, scanAuthenticator)
+		renamed, err = surely(ctx, db, func() (*adapter.Authenticator, error) {
+			rows, err := db.Query(ctx, sql.renameAuthenticator, owner, credentialID, arg)
+			return first(rows, err, scanAuthenticator)
+		}, false, sql.getOwnAuthenticator, owner, credentialID)
 		return err
 	})
 	return renamed, err
@@ -132,12 +139,16 @@ func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, f
 			}
 			args = append(args, lastUsed)
 		}
-		rows, err := db.Query(ctx, sql.touchAuthenticator, args...)
-		touched, err = first(rows, err, scanAuthenticator)
-		switch {
-		case errors.Is(err, errRefused):
-			touched, err = nil, nil
-		case err == nil && touched == nil:
+		there := false
+		touched, err = surely(ctx, db, func() (*adapter.Authenticator, error) {
+			rows, err := db.Query(ctx, sql.touchAuthenticator, args...)
+			touched, err := first(rows, err, scanAuthenticator)
+			if there = errors.Is(err, errRefused); there {
+				return nil, nil
+			}
+			return touched, err
+		}, false, sql.getAuthenticatorAt, credentialID, from)
+		if err == nil && touched == nil && !there {
 			err = adapter.ErrNotFound
 		}
 		return err

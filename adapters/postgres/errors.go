@@ -34,6 +34,7 @@ const (
 	featureNotSupported  = "0A000" // also: a cached plan must not change its result type
 	invalidStatementName = "26000" // a prepared statement is gone
 	invalidInstant       = "22007" // also: a column has another type, see writtenInstant
+	divisionByZero       = "22012" // a trigger left a record of a sign-up out
 
 	insufficientPrivilege = "42501"
 	readOnlyTransaction   = "25006"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -68,6 +69,108 @@ func TestRefusalsOfTheSite(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSilentRefusals: a trigger that returns null makes a write do nothing. The call then
+// fails, with an error that matches no sentinel, and nothing has changed.
+func TestSilentRefusals(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, a *postgres.Adapter, pool *pgxpool.Pool, prefix string) {
+		ctx := t.Context()
+		now := time.Now().Truncate(time.Millisecond)
+		ada := must(a.CreateUser(ctx, adapter.User{Email: adaEmail}))(t)
+		must(a.LinkAccount(ctx, adapter.Account{UserID: ada.ID, Provider: "p", ProviderAccountID: "1"}))(t)
+		must(a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: ada.ID, Expires: now}))(t)
+		must(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: "t", Expires: now}))(t)
+		must(a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "c", UserID: ada.ID, Counter: 7}))(t)
+		execSQL(t, pool, `CREATE FUNCTION `+prefix+`never() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$`)
+		tables := []string{"authenticators", "verification_token", "sessions", "accounts", "users"}
+		for i, table := range tables {
+			on := fmt.Sprintf(`%s%s FOR EACH ROW EXECUTE FUNCTION %[1]snever()`, prefix, table)
+			execSQL(t, pool, `CREATE TRIGGER never BEFORE INSERT OR UPDATE OR DELETE ON `+on)
+			calls := map[string]func() error{
+				"CreateAuthenticator": func() error {
+					_, err := a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "d", UserID: ada.ID})
+					return err
+				},
+				"UpdateAuthenticatorCounter": func() error { _, err := a.UpdateAuthenticatorCounter(ctx, "c", 8); return err },
+				"TouchAuthenticator":         func() error { _, err := a.TouchAuthenticator(ctx, "c", 7, 8, now); return err },
+				"RenameAuthenticator":        func() error { _, err := a.RenameAuthenticator(ctx, ada.ID, "c", "n"); return err },
+				"DeleteAuthenticator":        func() error { _, err := a.DeleteAuthenticator(ctx, ada.ID, "c", false); return err },
+				"sign-up with a passkey": func() error {
+					_, err := a.CreateUserWithAccount(ctx, adapter.User{Email: "bob@example.com"}, adapter.Account{Provider: "p", ProviderAccountID: "2"}, &adapter.Authenticator{CredentialID: "d"})
+					return err
+				},
+			}
+			if i >= 1 {
+				calls = map[string]func() error{
+					"CreateVerificationToken": func() error {
+						_, err := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: "u", Expires: now})
+						return err
+					},
+					"UseVerificationToken": func() error {
+						_, err := a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "i", Token: "t"})
+						return err
+					},
+				}
+			}
+			if i >= 2 {
+				calls = map[string]func() error{
+					"CreateSession": func() error {
+						_, err := a.CreateSession(ctx, adapter.Session{SessionToken: "r", UserID: ada.ID, Expires: now})
+						return err
+					},
+					"UpdateSession": func() error {
+						_, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "s", Expires: adapter.To(now)})
+						return err
+					},
+					"DeleteSession":          func() error { _, err := a.DeleteSession(ctx, "s"); return err },
+					"DeleteSessionsByUserID": func() error { _, err := a.DeleteSessionsByUserID(ctx, ada.ID, ""); return err },
+				}
+			}
+			if i >= 3 {
+				calls = map[string]func() error{
+					"LinkAccount": func() error {
+						_, err := a.LinkAccount(ctx, adapter.Account{UserID: ada.ID, Provider: "p", ProviderAccountID: "2"})
+						return err
+					},
+					"UpdateAccount": func() error {
+						_, err := a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "p", ProviderAccountID: "1", Scope: adapter.To(new("s"))})
+						return err
+					},
+					"UnlinkAccount": func() error {
+						_, err := a.UnlinkAccount(ctx, adapter.AccountKey{Provider: "p", ProviderAccountID: "1"})
+						return err
+					},
+					"sign-up": func() error {
+						_, err := a.CreateUserWithAccount(ctx, adapter.User{Email: "bob@example.com"}, adapter.Account{Provider: "p", ProviderAccountID: "2"}, nil)
+						return err
+					},
+				}
+			}
+			if i >= 4 {
+				calls = map[string]func() error{
+					"CreateUser": func() error { _, err := a.CreateUser(ctx, adapter.User{Email: "bob@example.com"}); return err },
+					"UpdateUser": func() error {
+						_, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: ada.ID, Name: adapter.To(new("n"))})
+						return err
+					},
+					"DeleteUser": func() error { _, err := a.DeleteUser(ctx, ada.ID); return err },
+				}
+			}
+			for name, call := range calls {
+				err := call()
+				if err == nil || errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) || !strings.Contains(err.Error(), "trigger") {
+					t.Errorf("%s, trigger on %s: got %v, want an error of its own kind", name, table, err)
+				}
+			}
+			execSQL(t, pool, `DROP TRIGGER never ON `+prefix+table)
+			if got := must(a.GetUserByEmail(ctx, "bob@example.com"))(t); got != nil {
+				t.Fatalf("trigger on %s: half of a sign-up is stored: %v", table, got)
+			}
+		}
+		same(t, "the user", must(a.GetUser(ctx, ada.ID))(t), *ada)
+	})
 }
 
 // TestSecretsStayOutOfErrors: a trigger quotes a secret in every field of an error, with

@@ -60,9 +60,11 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 		if err != nil {
 			return err
 		}
-		update := func(db DB) error {
-			rows, err := db.Query(ctx, statement, args...)
-			session, err = first(rows, err, scanSession)
+		update := func(db DB) (err error) {
+			session, err = surely(ctx, db, func() (*adapter.Session, error) {
+				rows, err := db.Query(ctx, statement, args...)
+				return first(rows, err, scanSession)
+			}, false, sql.getSession, args[0])
 			return err
 		}
 		if setUserID {
@@ -80,8 +82,8 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 
 // DeleteSession implements [adapter.Sessions]. [SESS-15] [SESS-18]
 func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (*adapter.Session, error) {
-	return lookup(ctx, a, "delete session", scanSession,
-		func(sql *statements) string { return sql.deleteSession }, sessionToken)
+	return remove(ctx, a, "delete session", scanSession, func(sql *statements) string { return sql.deleteSession },
+		func(sql *statements) string { return sql.getSession }, sessionToken)
 }
 
 // ListSessionsByUserID implements [adapter.SessionLists]. The list includes expired
@@ -102,7 +104,14 @@ func (a *Adapter) DeleteSessionsByUserID(ctx context.Context, userID, except str
 		if !ok {
 			return nil
 		}
-		deleted, err = count(ctx, db, sql.deleteSessionsByUserID, owner, except)
+		deleted = 0
+		_, err := surely(ctx, db, func() (*int64, error) {
+			n, err := count(ctx, db, sql.deleteSessionsByUserID, owner, except)
+			if deleted += n; n == 0 {
+				return nil, err
+			}
+			return &n, err
+		}, false, sql.getOtherSession, owner, except)
 		return err
 	})
 	return deleted, err

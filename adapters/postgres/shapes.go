@@ -11,8 +11,13 @@ import (
 // lookup runs a statement whose arguments are the parts of a key. For a key
 // that no record can have, it returns nil without a query.
 func lookup[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), statement func(*statements) string, key ...string) (*T, error) {
+	return remove(ctx, a, op, scan, statement, nil, key...)
+}
+
+// remove is lookup for a statement that deletes the record, which read finds.
+func remove[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), statement, read func(*statements) string, key ...string) (*T, error) {
 	var found *T
-	err := a.call(ctx, op, func(db DB, sql *statements) error {
+	err := a.call(ctx, op, func(db DB, sql *statements) (err error) {
 		if statement(sql) == "" {
 			return errNoAuthenticators
 		}
@@ -23,8 +28,15 @@ func lookup[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Row
 		for i, part := range key {
 			args[i] = part
 		}
-		rows, err := db.Query(ctx, statement(sql), args...)
-		found, err = first(rows, err, scan)
+		run := func() (*T, error) {
+			rows, err := db.Query(ctx, statement(sql), args...)
+			return first(rows, err, scan)
+		}
+		if read == nil {
+			found, err = run()
+		} else {
+			found, err = surely(ctx, db, run, false, read(sql), args...)
+		}
 		return err
 	})
 	return found, err
@@ -76,9 +88,12 @@ func create[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Row
 		if err != nil {
 			return err
 		}
-		err = a.guard(ctx, db, func(db DB) error {
-			rows, err := db.Query(ctx, statement(sql), append(args, owner)...)
-			made, err = first(rows, err, scan)
+		read, parts := sql.keyOf(columns)
+		err = a.guard(ctx, db, func(db DB) (err error) {
+			made, err = surely(ctx, db, func() (*T, error) {
+				rows, err := db.Query(ctx, statement(sql), append(args, owner)...)
+				return first(rows, err, scan)
+			}, true, read, args[:parts]...)
 			return err
 		})
 		switch {
@@ -90,6 +105,18 @@ func create[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Row
 		return err
 	})
 	return made, err
+}
+
+// keyOf returns the statement that finds a new record by its key, which is the first
+// columns, and how many these are.
+func (s *statements) keyOf(columns string) (read string, parts int) {
+	switch columns {
+	case newAccount:
+		return s.getAccount, 2
+	case newSession:
+		return s.getSession, 1
+	}
+	return s.getAuthenticator, 1
 }
 
 // guard runs f under a savepoint if db is a transaction of the caller. The

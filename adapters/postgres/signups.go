@@ -37,11 +37,15 @@ func (a *Adapter) CreateUserWithAccount(ctx context.Context, user adapter.User, 
 		if err := errors.Join(err, err2); err != nil {
 			return err
 		}
-		return a.guard(ctx, db, func(db DB) error {
+		err = a.guard(ctx, db, func(db DB) error {
 			rows, err := db.Query(ctx, statement, append(args, sql.newID(user.ID)...)...)
 			made, err = first(rows, err, scanUser)
 			return err
 		})
+		if err == nil && made == nil || isCode(err, divisionByZero) {
+			return errNotDone
+		}
+		return err
 	})
 	return made, err
 }

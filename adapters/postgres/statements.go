@@ -25,6 +25,7 @@ type statements struct {
 	createUserWithAccountAuthenticator string
 	getUser                            string
 	getUserByEmail                     string
+	getUserByEither                    string
 	getUserByAccount                   string
 	updateUser                         string // with {set} in it
 	deleteUser                         string
@@ -37,6 +38,7 @@ type statements struct {
 
 	createSession          string
 	getSession             string
+	getOtherSession        string
 	getSessionAndUser      string
 	listSessionsByUserID   string
 	updateSession          string // with {set} in it
@@ -44,11 +46,14 @@ type statements struct {
 	deleteSessionsByUserID string
 
 	createVerificationToken  string
+	getVerificationToken     string
 	useVerificationToken     string
 	deleteVerificationTokens string
 
 	createAuthenticator        string
 	getAuthenticator           string
+	getOwnAuthenticator        string
+	getAuthenticatorAt         string
 	listAuthenticatorsByUserID string
 	updateAuthenticatorCounter string
 	touchAuthenticator         string
@@ -129,23 +134,27 @@ func statementsFor(shape *shape) *statements {
 	afterUser := 1 + count(newUser)
 	afterAccount := afterUser + count(newAccount)
 	signUp := `WITH u AS ({insert} RETURNING *),
-		a AS (INSERT INTO {accounts} AS a (` + into(newAccount) + `, {owner of a}) SELECT ` + values(newAccount, afterUser) + `, u.id FROM u)`
+		a AS (INSERT INTO {accounts} AS a (` + into(newAccount) + `, {owner of a}) SELECT ` + values(newAccount, afterUser) + `, u.id FROM u RETURNING 1)`
 	signUpAuthenticator := `,
-		c AS (INSERT INTO {authenticators} AS c (` + into(newAuthenticator) + `, {owner of c}) SELECT ` + values(newAuthenticator, afterAccount) + `, u.id FROM u)`
+		c AS (INSERT INTO {authenticators} AS c (` + into(newAuthenticator) + `, {owner of c}) SELECT ` + values(newAuthenticator, afterAccount) + `, u.id FROM u RETURNING 1)`
 
 	all := &statements{
 		shape: shape,
 
 		createUser: write(insertUser(afterUser) + ` ON CONFLICT DO NOTHING RETURNING {user}`),
 
-		// The account and the authenticator get the ID of the new user.
-		createUserWithAccount: write(strings.Replace(signUp, "{insert}", insertUser(afterAccount), 1) + ` SELECT {user} FROM u`),
+		// The account and the authenticator get the ID of the new user. If a trigger
+		// leaves one of them out, the division fails, and nothing is stored.
+		createUserWithAccount: write(strings.Replace(signUp, "{insert}", insertUser(afterAccount), 1) + ` SELECT {user} FROM u WHERE 1 / (SELECT count(*) FROM a) = 1`),
 		createUserWithAccountAuthenticator: write(strings.Replace(signUp+signUpAuthenticator, "{insert}", insertUser(afterAccount+count(newAuthenticator)), 1) +
-			` SELECT {user} FROM u`),
+			` SELECT {user} FROM u WHERE 1 / ((SELECT count(*) FROM a) * (SELECT count(*) FROM c)) = 1`),
 
 		getUser: read(`SELECT {user} FROM {users} AS u WHERE u.id = $1::{id}`),
 
 		getUserByEmail: read(`SELECT {user} FROM {users} AS u WHERE u.email = $1::text`),
+
+		// $1 and $2 are the address and the ID of a new user.
+		getUserByEither: read(`SELECT u.id FROM {users} AS u WHERE u.email = $1::text OR u.id = $2::{id}`),
 
 		getUserByAccount: read(`SELECT {user} FROM {accounts} AS a JOIN {users} AS u ON u.id = a."userId"
 			WHERE a.provider = $1::text AND a."providerAccountId" = $2::text`),
@@ -170,6 +179,8 @@ func statementsFor(shape *shape) *statements {
 
 		getSession: read(`SELECT {session} FROM {sessions} AS s WHERE s."sessionToken" = $1::text`),
 
+		getOtherSession: read(`SELECT s."sessionToken" FROM {sessions} AS s WHERE s."userId" = $1::{id} AND s."sessionToken" <> $2::text LIMIT 1`),
+
 		getSessionAndUser: read(`SELECT {user}, {s.expires} FROM {sessions} AS s JOIN {users} AS u ON u.id = s."userId"
 			WHERE s."sessionToken" = $1::text`),
 
@@ -184,6 +195,8 @@ func statementsFor(shape *shape) *statements {
 		createVerificationToken: write(`INSERT INTO {verification_token} AS v (` + into(newToken) + `)
 			VALUES (` + values(newToken, 1) + `) ON CONFLICT DO NOTHING RETURNING {token}`),
 
+		getVerificationToken: read(`SELECT v.token FROM {verification_token} AS v WHERE v.identifier = $1::text AND v.token = $2::text`),
+
 		useVerificationToken: write(`DELETE FROM {verification_token} AS v WHERE v.identifier = $1::text AND v.token = $2::text RETURNING {token}`),
 
 		deleteVerificationTokens: write(`DELETE FROM {verification_token} AS v WHERE v.identifier = $1::text`),
@@ -192,6 +205,10 @@ func statementsFor(shape *shape) *statements {
 			VALUES (` + values(newAuthenticator, 1) + `, ` + owner(newAuthenticator) + `) ON CONFLICT DO NOTHING RETURNING {authenticator}`),
 
 		getAuthenticator: read(`SELECT {authenticator} FROM {authenticators} AS c WHERE c."credentialID" = $1::text`),
+
+		getOwnAuthenticator: read(`SELECT c."credentialID" FROM {authenticators} AS c WHERE c."userId" = $1::{id} AND c."credentialID" = $2::text`),
+
+		getAuthenticatorAt: read(`SELECT c."credentialID" FROM {authenticators} AS c WHERE c."credentialID" = $1::text AND c.counter = $2::bigint`),
 
 		listAuthenticatorsByUserID: read(`SELECT {authenticator} FROM {authenticators} AS c WHERE c."userId" = $1::{id}`),
 

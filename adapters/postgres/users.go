@@ -24,8 +24,16 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.U
 		if err != nil {
 			return err
 		}
-		rows, err := db.Query(ctx, sql.createUser, append(args, sql.newID(user.ID)...)...)
-		if made, err = first(rows, err, scanUser); err == nil && made == nil {
+		var id any
+		newID := sql.newID(user.ID)
+		if len(newID) > 0 {
+			id = newID[0]
+		}
+		made, err = surely(ctx, db, func() (*adapter.User, error) {
+			rows, err := db.Query(ctx, sql.createUser, append(args, newID...)...)
+			return first(rows, err, scanUser)
+		}, true, sql.getUserByEither, emailArg(user.Email), id)
+		if err == nil && made == nil {
 			return adapter.ErrConflict
 		}
 		return err
@@ -36,20 +44,19 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.U
 // GetUser implements [adapter.Users]. An ID matches only in the form that the
 // database writes: "007" is not user 7. [USER-02] [USER-08]
 func (a *Adapter) GetUser(ctx context.Context, id string) (*adapter.User, error) {
-	return a.byID(ctx, "get user", func(sql *statements) string { return sql.getUser }, id)
+	return a.byID(ctx, "get user", id, func(db DB, sql *statements, arg any) (*adapter.User, error) {
+		rows, err := db.Query(ctx, sql.getUser, arg)
+		return first(rows, err, scanUser)
+	})
 }
 
-// byID runs a statement whose argument is the ID of a user and which returns
-// the user.
-func (a *Adapter) byID(ctx context.Context, op string, statement func(*statements) string, id string) (*adapter.User, error) {
+// byID runs f with the ID of a user, unless no user can have it.
+func (a *Adapter) byID(ctx context.Context, op, id string, f func(db DB, sql *statements, arg any) (*adapter.User, error)) (*adapter.User, error) {
 	var user *adapter.User
-	err := a.call(ctx, op, func(db DB, sql *statements) error {
-		arg, ok := sql.ids.arg(id)
-		if !ok {
-			return nil
+	err := a.call(ctx, op, func(db DB, sql *statements) (err error) {
+		if arg, ok := sql.ids.arg(id); ok {
+			user, err = f(db, sql, arg)
 		}
-		rows, err := db.Query(ctx, statement(sql), arg)
-		user, err = first(rows, err, scanUser)
 		return err
 	})
 	return user, err
@@ -98,9 +105,11 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 		if err != nil {
 			return err
 		}
-		err = a.guard(ctx, db, func(db DB) error {
-			rows, err := db.Query(ctx, statement, args...)
-			user, err = first(rows, err, scanUser)
+		err = a.guard(ctx, db, func(db DB) (err error) {
+			user, err = surely(ctx, db, func() (*adapter.User, error) {
+				rows, err := db.Query(ctx, statement, args...)
+				return first(rows, err, scanUser)
+			}, false, sql.getUser, id)
 			return err
 		})
 		if err == nil && user == nil {
@@ -115,7 +124,12 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 // writing records of the user. The foreign keys then delete these records
 // together with the user. [CASC-01] to [CASC-09] [CONC-11] [FAULT-05]
 func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
-	return a.byID(ctx, "delete user", func(sql *statements) string { return sql.deleteUser }, id)
+	return a.byID(ctx, "delete user", id, func(db DB, sql *statements, arg any) (*adapter.User, error) {
+		return surely(ctx, db, func() (*adapter.User, error) {
+			rows, err := db.Query(ctx, sql.deleteUser, arg)
+			return first(rows, err, scanUser)
+		}, false, sql.getUser, arg)
+	})
 }
 
 // user adds a problem for each field of a user that can't be stored.

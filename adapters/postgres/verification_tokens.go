@@ -23,8 +23,11 @@ func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.Ver
 		if err != nil {
 			return err
 		}
-		rows, err := db.Query(ctx, sql.createVerificationToken, args...)
-		if made, err = first(rows, err, scanVerificationToken); err == nil && made == nil {
+		made, err = surely(ctx, db, func() (*adapter.VerificationToken, error) {
+			rows, err := db.Query(ctx, sql.createVerificationToken, args...)
+			return first(rows, err, scanVerificationToken)
+		}, true, sql.getVerificationToken, token.Identifier, token.Token)
+		if err == nil && made == nil {
 			return adapter.ErrConflict
 		}
 		return err
@@ -37,8 +40,8 @@ func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.Ver
 // transaction of the caller, the token is used when that transaction commits.
 // [VTOK-02] [CONC-01] [FAULT-01]
 func (a *Adapter) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-	return lookup(ctx, a, "use verification token", scanVerificationToken,
-		func(sql *statements) string { return sql.useVerificationToken }, key.Identifier, key.Token)
+	return remove(ctx, a, "use verification token", scanVerificationToken, func(sql *statements) string { return sql.useVerificationToken },
+		func(sql *statements) string { return sql.getVerificationToken }, key.Identifier, key.Token)
 }
 
 // DeleteVerificationTokens implements [adapter.TokenEdits]. [TEDIT-01] to

@@ -83,19 +83,32 @@ func (a *Adapter) ready(ctx context.Context) error {
 // one runs a query that yields one row or none. It returns the result of read
 // for the row, or nil.
 func one[T any](ctx context.Context, a *Adapter, query string, read func(*sql.Rows) (*T, error), args ...any) (*T, error) {
-	var record *T
-	err := a.inTurn(ctx, query, func() error {
-		record = nil
-		return a.each(ctx, query, args, func(rows *sql.Rows) (err error) {
-			record, err = read(rows)
-			return err
+	for range mostSilent {
+		var record *T
+		err := a.inTurn(ctx, query, func() error {
+			record = nil
+			return a.each(ctx, query, args, func(rows *sql.Rows) (err error) {
+				record, err = read(rows)
+				return err
+			})
 		})
-	})
-	if err != nil {
-		return nil, a.refused(err)
+		again := false
+		if err == nil && record == nil {
+			again, err = a.silently(ctx, query, args)
+		}
+		if err != nil {
+			return nil, a.refused(err)
+		}
+		if !again {
+			return record, nil
+		}
 	}
-	return record, nil
+	return nil, errNotDone
 }
+
+// mostSilent is how often a statement is tried that changes nothing although a record meets
+// its condition: another caller may have made the record in between.
+const mostSilent = 3
 
 // all runs a query and returns the results of read for its rows, never a nil
 // slice.
@@ -120,23 +133,32 @@ func all[T any](ctx context.Context, a *Adapter, query string, read func(*sql.Ro
 // exec runs a statement that yields no rows, and returns the number of rows
 // that it changed.
 func (a *Adapter) exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
-	err = a.inTurn(ctx, query, func() error {
-		if err := a.ready(ctx); err != nil {
+	for range mostSilent {
+		err = a.inTurn(ctx, query, func() error {
+			if err := a.ready(ctx); err != nil {
+				return err
+			}
+			s := a.statement(query)
+			bound, err := s.bind(args)
+			if err != nil {
+				return err
+			}
+			result, err := a.db.ExecContext(ctx, s.text, bound...)
+			if err != nil {
+				return err
+			}
+			changed, err = result.RowsAffected()
 			return err
+		})
+		again := false
+		if err == nil && changed == 0 {
+			again, err = a.silently(ctx, query, args)
 		}
-		s := a.statement(query)
-		bound, err := s.bind(args)
-		if err != nil {
-			return err
+		if err != nil || !again {
+			return changed, a.refused(err)
 		}
-		result, err := a.db.ExecContext(ctx, s.text, bound...)
-		if err != nil {
-			return err
-		}
-		changed, err = result.RowsAffected()
-		return err
-	})
-	return changed, a.refused(err)
+	}
+	return 0, errNotDone
 }
 
 func readBool(rows *sql.Rows) (*bool, error) {

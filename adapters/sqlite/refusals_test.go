@@ -45,3 +45,88 @@ func TestRefusalsOfTheSite(t *testing.T) {
 		}
 	})
 }
+
+// TestSilentRefusals: a trigger that ignores a change makes a write do nothing. The call
+// then fails, with an error that matches no sentinel, and nothing has changed.
+func TestSilentRefusals(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		a, db := w.newAdapter(t)
+		ctx := t.Context()
+		now := time.Now().Truncate(time.Millisecond)
+		ada := newUser(t, a, "ada@example.com")
+		must(a.LinkAccount(ctx, adapter.Account{UserID: ada.ID, Provider: "p", ProviderAccountID: "1"}))(t)
+		must(a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: ada.ID, Expires: now}))(t)
+		must(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: "t", Expires: now}))(t)
+		must(a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "c", UserID: ada.ID, Counter: 7}))(t)
+		for table, calls := range map[string]map[string]func() error{
+			"authenticator": {
+				"CreateAuthenticator": func() error {
+					return erred(a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "d", UserID: ada.ID}))
+				},
+				"UpdateAuthenticatorCounter": func() error { return erred(a.UpdateAuthenticatorCounter(ctx, "c", 8)) },
+				"TouchAuthenticator":         func() error { return erred(a.TouchAuthenticator(ctx, "c", 7, 8, now)) },
+				"RenameAuthenticator":        func() error { return erred(a.RenameAuthenticator(ctx, ada.ID, "c", "n")) },
+				"DeleteAuthenticator":        func() error { return erred(a.DeleteAuthenticator(ctx, ada.ID, "c", false)) },
+				"sign-up": func() error {
+					return erred(a.CreateUserWithAccount(ctx, adapter.User{Email: "bob@example.com"}, adapter.Account{Provider: "p", ProviderAccountID: "2"}, &adapter.Authenticator{CredentialID: "d"}))
+				},
+			},
+			"verificationToken": {
+				"CreateVerificationToken": func() error {
+					return erred(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: "u", Expires: now}))
+				},
+				"UseVerificationToken": func() error {
+					return erred(a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "i", Token: "t"}))
+				},
+				"DeleteVerificationTokens": func() error { _, err := a.DeleteVerificationTokens(ctx, "i"); return err },
+			},
+			"session": {
+				"CreateSession": func() error {
+					return erred(a.CreateSession(ctx, adapter.Session{SessionToken: "r", UserID: ada.ID, Expires: now}))
+				},
+				"UpdateSession": func() error {
+					return erred(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "s", Expires: adapter.To(now)}))
+				},
+				"DeleteSession": func() error { return erred(a.DeleteSession(ctx, "s")) },
+			},
+			"account": {
+				"LinkAccount": func() error {
+					return erred(a.LinkAccount(ctx, adapter.Account{UserID: ada.ID, Provider: "p", ProviderAccountID: "2"}))
+				},
+				"UpdateAccount": func() error {
+					return erred(a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "p", ProviderAccountID: "1", Scope: adapter.To(new("s"))}))
+				},
+				"UnlinkAccount": func() error {
+					return erred(a.UnlinkAccount(ctx, adapter.AccountKey{Provider: "p", ProviderAccountID: "1"}))
+				},
+				"sign-up": func() error {
+					return erred(a.CreateUserWithAccount(ctx, adapter.User{Email: "bob@example.com"}, adapter.Account{Provider: "p", ProviderAccountID: "2"}, nil))
+				},
+			},
+			"user": {
+				"CreateUser": func() error { return erred(a.CreateUser(ctx, adapter.User{Email: "bob@example.com"})) },
+				"UpdateUser": func() error {
+					return erred(a.UpdateUser(ctx, adapter.UserUpdate{ID: ada.ID, Name: adapter.To(new("n"))}))
+				},
+				"DeleteUser": func() error { return erred(a.DeleteUser(ctx, ada.ID)) },
+			},
+		} {
+			for _, event := range []string{"INSERT", "UPDATE", "DELETE"} {
+				run(t, db, fmt.Sprintf(`CREATE TRIGGER never_%s BEFORE %[1]s ON "%s" BEGIN SELECT RAISE(IGNORE); END`, event, table))
+			}
+			for name, call := range calls {
+				err := call()
+				if err == nil || errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) || !strings.Contains(err.Error(), "trigger") {
+					t.Errorf("%s, trigger on %s: got %v, want an error of its own kind", name, table, err)
+				}
+			}
+			run(t, db, `DROP TRIGGER never_INSERT; DROP TRIGGER never_UPDATE; DROP TRIGGER never_DELETE`)
+			if got := must(a.GetUserByEmail(ctx, "bob@example.com"))(t); got != nil {
+				t.Fatalf("trigger on %s: half of a sign-up is stored: %v", table, got)
+			}
+		}
+		same(t, "the user", must(a.GetUser(ctx, ada.ID))(t), *ada)
+	})
+}
+
+func erred[T any](_ *T, err error) error { return err }
