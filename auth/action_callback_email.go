@@ -23,10 +23,14 @@ func (e *engine) callbackEmail(ctx context.Context, r *request, p *Email) (*Resu
 	if e.isOfAnother(token, p) {
 		return nil, &Error{Type: ErrVerification, Message: "the link belongs to another provider"}
 	}
+	r.attempt = "link " + p.id() + " " + spaceAsPlus(email+" "+token)
 	switch ok, err := r.mayUseLink(token); {
 	case err != nil:
 		return nil, err
 	case !ok:
+		if done := e.finishedBefore(ctx, r); done != nil {
+			return done, nil
+		}
 		return e.confirmLinkPage(r, p, token, email), nil
 	}
 	// The token is spent now: the sign-in must be finished even if the client goes

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,7 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 	if hop := e.hop(r, o, params); hop != nil {
 		return hop, nil
 	}
+	r.attempt = "oauth " + p.ID + " " + cmp.Or(params.Get("state"), params.Get("code"))
 	checks, err := e.openChecks(r, o, params)
 	if err != nil {
 		return nil, err
@@ -49,6 +51,9 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
 	defer cancel()
 	tokens, profile, err := e.exchange(ctx, r, o, checks, params)
+	if _, mistake := errors.AsType[oauth.Mistake](err); mistake {
+		err = &Error{Type: ErrCallbackRoute, Message: "provider " + p.ID, Cause: err, client: true}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -264,9 +269,6 @@ func (e *engine) requestTokens(ctx context.Context, r *request, o *oauthClient, 
 		Endpoint: endpoint, Client: o.http, Auth: client, Code: params.Get("code"), RedirectURI: redirectURI, CodeVerifier: verifier,
 		Prepare: p.Token.Prepare, Conform: p.Token.Conform,
 	}.Do(ctx)
-	if refused, ok := errors.AsType[*oauth.ProviderError](err); ok && refused.RefusesCode() {
-		err = &Error{Type: ErrCallbackRoute, Message: "provider " + p.ID, Cause: err, client: true}
-	}
 	if err != nil {
 		return TokenSet{}, err
 	}

@@ -43,8 +43,12 @@ type attempt struct {
 const requestTimeout = 10 * time.Second
 
 const (
-	errorPage  = origin + "/auth/error?error=Configuration"
-	signInPage = origin + "/auth/signin?error="
+	errorPage = origin + "/auth/error?error=Configuration"
+	// lateAnswer and strangeAnswer are the pages for an answer whose checks are
+	// missing or used up, and for one that no honest provider gives this browser.
+	lateAnswer    = origin + "/auth/error?error=InvalidCheck"
+	strangeAnswer = origin + "/auth/error?error=CallbackRouteError"
+	signInPage    = origin + "/auth/signin?error="
 )
 
 // claim sets a claim, or removes it if v is nil.
@@ -185,9 +189,9 @@ var idTokenAttempts = []attempt{
 	}, log: "made for another client"},
 	{name: "wrong azp", set: claim("azp", "client-2"), log: "made for another client"},
 	{name: "azp is a number", set: claim("azp", 1), log: "azp is not a string"},
-	{name: "wrong nonce", set: claim("nonce", "wrong"), log: "the nonce differs from the one that was sent"},
+	{name: "wrong nonce", page: strangeAnswer, set: claim("nonce", "wrong"), log: "the nonce differs from the one that was sent"},
 	{name: "missing nonce", set: claim("nonce", nil), log: "nonce is missing"},
-	{name: "nonce that was not asked for", set: func(p *idp, o *auth.OAuth) {
+	{name: "nonce that was not asked for", page: strangeAnswer, set: func(p *idp, o *auth.OAuth) {
 		o.Checks = []auth.Check{auth.CheckState, auth.CheckPKCE}
 		claim("nonce", "of another sign-in")(p, o)
 	}, log: "the nonce differs from the one that was sent"},
@@ -206,7 +210,7 @@ var idTokenAttempts = []attempt{
 	{name: "issued in five minutes and a second", set: claim("iat", newClock().Now().Unix()+301), log: "issued in the future"},
 	{name: "time of issue is text", set: claim("iat", "1"), log: "iat is not a number"},
 	{name: "not yet valid for ever", set: claim("nbf", "1"), log: "nbf is not a number"},
-	{name: "authentication too old", set: authenticatedBefore(time.Hour + 31*time.Second), log: "the authentication is too old"},
+	{name: "authentication too old", page: strangeAnswer, set: authenticatedBefore(time.Hour + 31*time.Second), log: "the authentication is too old"},
 	{name: "time of authentication missing, where there is a greatest age", set: func(_ *idp, o *auth.OAuth) { o.Client.DefaultMaxAge = time.Hour }, log: "auth_time is missing"},
 	{name: "time of authentication is text", set: func(p *idp, o *auth.OAuth) {
 		o.Client.RequireAuthTime = true
@@ -359,13 +363,13 @@ var tokenAttempts = []attempt{
 	{name: "token answer 201", set: at("/token", body(201, "application/json", `{"access_token":"a","token_type":"bearer"}`)), log: "status 201"},
 	{name: "token answer 500", set: at("/token", body(500, "application/json", `{"access_token":"a","token_type":"bearer"}`)), log: "status 500"},
 	{name: "token answer 500 in HTML", set: at("/token", body(500, "text/html", "<h1>hello</h1>")), log: "status 500"},
-	{name: "token answer is an error that repeats the request", set: at("/token", func(w http.ResponseWriter, r *http.Request) {
+	{name: "token answer is an error that repeats the request", page: strangeAnswer, set: at("/token", func(w http.ResponseWriter, r *http.Request) {
 		if err := r.ParseForm(); err != nil {
 			panic(err)
 		}
 		answerJSON(w, 400, map[string]any{"error": "invalid_grant", "error_description": "not good: " + r.PostForm.Encode()})
 	}), log: "[redacted]"},
-	{name: "token answer is an error with status 200", set: at("/token", body(200, "application/json", `{"error":"invalid_grant"}`)), log: "invalid_grant"},
+	{name: "token answer is an error with status 200", page: strangeAnswer, set: at("/token", body(200, "application/json", `{"error":"invalid_grant"}`)), log: "invalid_grant"},
 	{name: "token answer asks for a password", set: at("/token", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("WWW-Authenticate", "Basic")
 		answerJSON(w, 200, map[string]any{"access_token": "a", "token_type": "bearer"})
@@ -453,7 +457,7 @@ var answerAttempts = []attempt{
 	{name: "empty code", answer: func(v url.Values) { v.Set("code", "") }, log: "no code"},
 	{name: "mixed-up issuer", answer: func(v url.Values) { v.Set("iss", "https://evil.example") }, log: "names another issuer"},
 	{name: "issuer promised and empty", set: metadata("authorization_response_iss_parameter_supported", "true"), answer: func(v url.Values) { v.Set("iss", "") }, log: "names no issuer"},
-	{name: "issuer promised and missing", set: metadata("authorization_response_iss_parameter_supported", true), log: "names no issuer"},
+	{name: "issuer promised and missing", page: strangeAnswer, set: metadata("authorization_response_iss_parameter_supported", true), log: "names no issuer"},
 	{name: "mixed-up issuer of plain OAuth", set: plain(func(p *idp, o *auth.OAuth) { o.Issuer = p.URL }),
 		answer: func(v url.Values) { v.Set("iss", "https://evil.example") }, log: "names another issuer"},
 	{name: "error answer of another issuer of plain OAuth", set: plain(func(p *idp, o *auth.OAuth) { o.Issuer = p.URL }), answer: func(v url.Values) {
@@ -510,8 +514,11 @@ func (a attempt) run(t *testing.T) {
 	}
 	if a.page == "" {
 		a.page = errorPage
-		if a.atStart {
+		switch {
+		case a.atStart:
 			a.page = signInPage + "Configuration"
+		case a.answer != nil && a.kind == auth.ErrCallbackRoute:
+			a.page = strangeAnswer
 		}
 	}
 	clock := newClock()

@@ -1,14 +1,16 @@
 package auth
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
-// errorPage serves GET error.
-func (e *engine) errorPage(r *request) (*Result, error) {
+// errorPage serves GET error. If a sign-in was not finished, the page says who is
+// signed in.
+func (e *engine) errorPage(ctx context.Context, r *request) (*Result, error) {
 	failure := r.query.Get("error")
 	if custom := e.config.Pages.Error; custom != "" {
 		if failure == "" {
@@ -21,7 +23,12 @@ func (e *engine) errorPage(r *request) (*Result, error) {
 		return redirectTo(wire.WithQuery(custom, query)), nil
 	}
 	page := pages.Error{Look: e.look(), Type: failure, Code: r.query.Get("code"), SiteURL: e.config.home(r.origin), SignInURL: e.url(r, ActionSignIn)}
-	return html(page.Render(), page.Status()), nil
+	if !page.Unfinished() {
+		return html(page.Render(), page.Status()), nil
+	}
+	_, shown := e.person(ctx, r)
+	page.Person = shown.title()
+	return privatePage(page.Render(), page.Status()), nil
 }
 
 // verifyRequestPage serves GET verify-request: a mail was sent.

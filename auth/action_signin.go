@@ -2,15 +2,18 @@ package auth
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
-// signInPage serves GET signin. It never starts a sign-in.
-func (e *engine) signInPage(r *request) (*Result, error) {
+// signInPage serves GET signin. It never starts a sign-in. If a form was refused
+// because the browser did not show that it is of this site, the page says who is
+// signed in.
+func (e *engine) signInPage(ctx context.Context, r *request) (*Result, error) {
 	if r.provider != nil {
-		return nil, &Error{Type: ErrUnknownAction, Message: "a sign-in must be started by POST"}
+		return nil, &Error{Type: ErrUnknownAction, Message: "a sign-in must be started by POST", client: true}
 	}
 	if custom := e.config.Pages.SignIn; custom != "" {
 		query := "callbackUrl=" + wire.QueryEscape(r.callbackURL)
@@ -22,6 +25,10 @@ func (e *engine) signInPage(r *request) (*Result, error) {
 	page := pages.SignIn{
 		Look: e.look(), CSRFToken: r.csrf.Token, CallbackURL: r.callbackURL, Error: r.parameter("error"), Email: r.parameter("email"),
 	}
+	if page.Error == string(ErrMissingCSRF) {
+		_, shown := e.person(ctx, r)
+		page.Person = shown.title()
+	}
 	for _, p := range e.config.Providers {
 		if shown, ok := e.pageProvider(r, p); ok {
 			page.Providers = append(page.Providers, shown)
@@ -29,6 +36,9 @@ func (e *engine) signInPage(r *request) (*Result, error) {
 				page.PasskeyScript = true
 			}
 		}
+	}
+	if page.Person != "" {
+		return privatePage(page.Render(), http.StatusOK), nil
 	}
 	return r.htmlWithToken(page.Render()), nil
 }

@@ -24,18 +24,19 @@ func (e *engine) signOut(ctx context.Context, r *request) (*Result, error) {
 		return nil, err
 	}
 	result := redirectTo(r.callbackURL)
+	forgotten := e.begun(r).ForgetFinished()
 	token, names := r.sessionCookie()
 	if token == "" {
-		result.Cookies = r.specs.Session.Spread(names, "", time.Time{}, time.Time{})
+		result.Cookies = append(r.specs.Session.Spread(names, "", time.Time{}, time.Time{}), forgotten...)
 		return result, nil
 	}
 	event, err := e.endSession(ctx, token, r.specs.Session.Name)
 	if err != nil {
-		e.logError(ctx, &Error{Type: ErrSignOut, Cause: err})
+		e.logError(ctx, &Error{Type: ErrSignOut, Cause: err, client: isVoid(err)})
 	} else {
 		notify(ctx, e, "SignOut", e.config.Events.SignOut, event)
 	}
-	result.Cookies = r.specs.Session.Spread(names, "", time.Time{}, time.Time{})
+	result.Cookies = append(r.specs.Session.Spread(names, "", time.Time{}, time.Time{}), forgotten...)
 	return result, nil
 }
 

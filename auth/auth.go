@@ -90,7 +90,8 @@ func wholePath(r *http.Request) string {
 // site made the request, the status is 403. For any other error it redirects
 // the browser, with status 303, to the page that shows the error, as the routes
 // do. A client that asks for JSON gets status 200 and an object whose member
-// url is the URL of that page.
+// url is the URL of that page. If the store failed, the status is 503, and a
+// browser gets a page.
 func (h *Handler) Fail(w http.ResponseWriter, hr *http.Request, err error) {
 	e := h.engine
 	if t, ours := typeOf(err); ours && t == ErrMissingCSRF {
@@ -102,6 +103,10 @@ func (h *Handler) Fail(w http.ResponseWriter, hr *http.Request, err error) {
 		return
 	}
 	location := e.errorURL(e.newRequest(hr, ActionSignIn), err)
+	if storeFailed(err) {
+		e.unavailable(hr, location).Send(w)
+		return
+	}
 	if AsksForJSON(hr) {
 		(&Result{Header: uncachedJSONHeader(), Body: redirectAsJSON(location, nil)}).Send(w)
 		return

@@ -41,7 +41,7 @@ func TestPlantedCheckCookiesEndNoSignIn(t *testing.T) {
 				}
 			}
 			before := b.cookies["__Secure-authjs.session-token"]
-			b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, errorPage)
+			b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, lateAnswer)
 			if !strings.Contains(st.log.String(), "InvalidCheck") {
 				t.Errorf("checks %v: the failure is no InvalidCheck", checks)
 			}
@@ -416,7 +416,7 @@ func TestPlantedMarkBehindTLS(t *testing.T) {
 			b.cookies[name] = c
 		}
 	}
-	if l := b.get("/auth/callback/idp?" + answer.Encode()).location(); !strings.Contains(l, "error=Configuration") {
+	if l := b.get("/auth/callback/idp?" + answer.Encode()).location(); !strings.Contains(l, "error=InvalidCheck") {
 		t.Errorf("the sign-in of the attacker ends in the victim's browser at %q", l)
 	}
 	honest := newBrowser()

@@ -60,7 +60,7 @@ func TestDebugMessages(t *testing.T) {
 			s.signIn(b).wantLocation(t, signInPage[:len(signInPage)-len("?error=")])
 			denied := url.Values{"state": s.idp.authorize(t, s.start(b, "/auth/signin/idp"))["state"], "error": {"access_denied"}}
 			b.get(callback(denied)).wantLocation(t, signInPage+"OAuthCallbackError")
-			b.get("/auth/callback/idp?code=x").wantLocation(t, errorPage)
+			b.get("/auth/callback/idp?code=x").wantLocation(t, lateAnswer)
 			s.idp.endpoints["/token"] = body(http.StatusInternalServerError, "text/plain", "oops")
 			s.signIn(b).wantLocation(t, errorPage)
 			b.get("/auth/nothing")

@@ -15,7 +15,6 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 	"github.com/gatehouse-go/gatehouse/auth/internal/once"
-	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
@@ -33,7 +32,7 @@ type engine struct {
 	sealer   *began.Sealer
 	tokens   *sessionTokens
 	store    *store // nil without an adapter
-	look     func() *pages.Look
+	look     looks
 	// otherWays says that users can have accounts, passkeys or passwords;
 	// passwords says that they can have passwords.
 	otherWays, passwords bool
@@ -240,6 +239,12 @@ func (e *engine) mayServe(r *request) error {
 func (e *engine) act(r *request) (*Result, error) {
 	ctx := withRequest(r.http.Context(), r)
 	result, err := e.perform(ctx, r)
+	if err != nil {
+		if done := e.finishedBefore(ctx, r); done != nil {
+			e.debug(ctx, "the answer was delivered before", slog.Any("error", err))
+			return done, nil
+		}
+	}
 	if err != nil && (r.action == ActionCallback || r.action == ActionSignIn && r.method == http.MethodPost) {
 		e.signInFailed(ctx, r, err)
 	}
@@ -281,7 +286,7 @@ func (e *engine) perform(ctx context.Context, r *request) (*Result, error) {
 		case ActionCallback:
 			return e.callback(ctx, r)
 		}
-		return nil, &Error{Type: ErrUnknownAction, Message: fmt.Sprintf("POST is not supported for %s", r.action)}
+		return nil, &Error{Type: ErrUnknownAction, Message: fmt.Sprintf("POST is not supported for %s", r.action), client: true}
 	}
 	switch r.action {
 	case ActionProviders:
@@ -291,7 +296,7 @@ func (e *engine) perform(ctx context.Context, r *request) (*Result, error) {
 	case ActionSession:
 		return e.readSession(ctx, r)
 	case ActionSignIn:
-		return e.signInPage(r)
+		return e.signInPage(ctx, r)
 	case ActionSignOut:
 		return e.signOutPage(r)
 	case ActionCallback:
@@ -299,7 +304,7 @@ func (e *engine) perform(ctx context.Context, r *request) (*Result, error) {
 	case ActionVerifyRequest:
 		return e.verifyRequestPage(r)
 	case ActionError:
-		return e.errorPage(r)
+		return e.errorPage(ctx, r)
 	}
 	return e.webauthnOptions(ctx, r)
 }

@@ -61,6 +61,8 @@ type signedIn struct {
 	stored bool
 	// session is the database session, new or kept; nil with StrategyJWT.
 	session *adapter.Session
+	// subject is the subject of the session token; empty with StrategyDatabase.
+	subject string
 }
 
 // authorizeSignIn calls Callbacks.SignIn. A result that is not nil means that
@@ -588,7 +590,10 @@ func newSessionToken(ctx context.Context, c *Config) (string, error) {
 func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (*Result, error) {
 	done.account = done.account.ownedBy(done.user)
 	_, old := r.sessionCookie()
-	var result Result
+	result := Result{Location: r.callbackURL}
+	if page := e.config.Pages.NewUser; page != "" && done.isNewUser {
+		result.Location = wire.WithQuery(page, "callbackUrl="+wire.QueryEscape(r.callbackURL))
+	}
 	if done.session != nil {
 		result.Cookies = r.specs.Session.Spread(old, done.session.SessionToken, e.config.Clock(), done.session.Expires)
 	} else {
@@ -598,6 +603,11 @@ func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (
 		}
 		result.Cookies = cookies
 	}
+	finished, err := e.finished(r, done, result.Location)
+	if err != nil {
+		return nil, err
+	}
+	result.Cookies = append(result.Cookies, finished...)
 	if proof := r.proofCookie(); r.cookies.Get(proof.Name) != "" {
 		result.Cookies = append(result.Cookies, proof.Clear(proof.Name))
 	}
@@ -605,10 +615,6 @@ func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (
 		o.noteIssuer(ctx, e.log, r.answeredBy)
 	}
 	notify(ctx, e, "SignIn", e.config.Events.SignIn, SignInEvent{User: done.user, Account: done.account, Profile: done.profile, IsNewUser: done.isNewUser})
-	result.Location = r.callbackURL
-	if page := e.config.Pages.NewUser; page != "" && done.isNewUser {
-		result.Location = wire.WithQuery(page, "callbackUrl="+wire.QueryEscape(r.callbackURL))
-	}
 	return &result, nil
 }
 
@@ -629,6 +635,7 @@ func (e *engine) sessionToken(ctx context.Context, r *request, done *signedIn, o
 			return r.specs.Session.Spread(old, "", time.Time{}, time.Time{}), nil
 		}
 	}
+	done.subject = claims.String("sub")
 	if e.store != nil {
 		markSubject(claims, done)
 	}

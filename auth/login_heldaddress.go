@@ -173,6 +173,7 @@ func (e *engine) startAfresh(ctx context.Context, r *request) (*Result, error) {
 	if err := r.needCSRF(); err != nil {
 		return nil, err
 	}
+	r.attempt = "proof " + r.cookies.Get(r.proofCookie().Name)
 	proven := e.earlierProof(r)
 	if proven == nil || proven.id.account.Provider != r.providerID {
 		return nil, invalidCheck("proof", "nothing was proven in this browser in the last minutes")

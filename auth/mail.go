@@ -75,7 +75,11 @@ func sendBySMTP(ctx context.Context, v VerificationRequest) error {
 	if takes, _ := server.Extension("SMTPUTF8"); !takes && !isASCII(v.Identifier[:strings.LastIndexByte(v.Identifier, '@')]) {
 		return &Error{Type: ErrEmailSignIn, Message: "the part of the address before the @ is not ASCII, and the mail server has no SMTPUTF8 (RFC 6531)", client: true}
 	}
-	return client.SendWithSMTPClient(server, m)
+	err = client.SendWithSMTPClient(server, m)
+	if refused, ok := errors.AsType[*mail.SendError](err); ok && refused.Reason == mail.ErrSMTPRcptTo {
+		return &Error{Type: ErrEmailSignIn, Message: "the mail server refuses the recipient", Cause: err, client: true}
+	}
+	return err
 }
 
 // mailOf writes the mail. Domains are in ASCII, because not every mail server

@@ -205,7 +205,7 @@ func TestMailToInternationalAddresses(t *testing.T) {
 			}})
 			answer := newBrowser(t, h).post("/auth/signin/email", "email", c.typed)
 			if c.to == "" {
-				answer.wantLocation(t, origin+"/auth/signin?error=Configuration")
+				answer.wantLocation(t, origin+"/auth/signin?error=EmailSignInError")
 				if log := book.String(); strings.Contains(log, "ERROR") || !strings.Contains(log, "SMTPUTF8") {
 					t.Errorf("log: %s", log)
 				}
@@ -242,7 +242,7 @@ func TestMailFails(t *testing.T) {
 			h := newHandler(t, auth.Config{Adapter: newStore(), Logger: book.logger(), Providers: []auth.Provider{
 				&auth.Email{Server: c.server, From: "no-reply@example.com"},
 			}})
-			newBrowser(t, h).post("/auth/signin/email", "email", c.to).wantLocation(t, origin+"/auth/signin?error=Configuration")
+			newBrowser(t, h).post("/auth/signin/email", "email", c.to).wantLocation(t, origin+"/auth/signin?error=EmailSignInError")
 			if log := book.String(); !strings.Contains(log, c.log) || !strings.Contains(log, "EmailSignInError") ||
 				strings.Contains(log, "wr0ng") || strings.Contains(log, "p@ss") {
 				t.Errorf("log: %s", log)
@@ -262,7 +262,7 @@ func TestMailChecksCertificates(t *testing.T) {
 	h := newHandler(t, auth.Config{Adapter: newStore(), Logger: book.logger(), Providers: []auth.Provider{
 		&auth.Email{Server: "smtp://mailer:p%40ss%2Fword@" + server.address, From: "no-reply@example.com"},
 	}})
-	newBrowser(t, h).post("/auth/signin/email", "email", "ada@example.com").wantLocation(t, origin+"/auth/signin?error=Configuration")
+	newBrowser(t, h).post("/auth/signin/email", "email", "ada@example.com").wantLocation(t, origin+"/auth/signin?error=EmailSignInError")
 	if !strings.Contains(book.String(), "certificate") {
 		t.Errorf("log: %s", book.String())
 	}

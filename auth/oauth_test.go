@@ -205,7 +205,7 @@ func TestOAuthTenants(t *testing.T) {
 				b.wantSession("ada@example.com")
 				return
 			}
-			end.wantLocation(t, errorPage)
+			s.refused(t, end, c.refused)
 			b.wantNoSession()
 			if !strings.Contains(s.log.String(), c.refused) {
 				t.Errorf("the log does not say %q:\n%s", c.refused, s.log)
@@ -406,7 +406,7 @@ func TestOAuthIssuerOfAnotherProvider(t *testing.T) {
 			b.wantSession("ada@example.com")
 			continue
 		}
-		end.wantLocation(t, errorPage)
+		end.wantLocation(t, strangeAnswer)
 		b.wantNoSession()
 		if log := s.log.String(); !strings.Contains(log, want) || strings.Contains(log, "which is not compared") {
 			t.Errorf("%s: the log is\n%s", given, log)

@@ -74,7 +74,7 @@ func FuzzTokenAnswer(f *testing.F) {
 		}
 		status, answer = code, text
 		b := newBrowser(t, s)
-		s.signIn(b).wantLocation(t, errorPage)
+		s.refused(t, s.signIn(b), "")
 		b.wantNoSession()
 	})
 }

@@ -73,7 +73,7 @@ func TestRedirectProxyMixUp(t *testing.T) {
 			t.Errorf("%s: the answer goes to %s, want it relayed: %v", target, end.location(), relayed)
 		}
 		if !relayed {
-			end.wantLocation(t, errorPage)
+			end.wantLocation(t, lateAnswer)
 		}
 		b.wantNoSession()
 	}
@@ -94,7 +94,7 @@ func TestRedirectProxyThatIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer := url.Values{"code": {"c"}, "state": {sealedState(t, s, "https://pr-1.preview.example.com/auth/callback/idp")}}
-	newBrowser(t, h).get(callback(answer)).wantLocation(t, errorPage)
+	newBrowser(t, h).get(callback(answer)).wantLocation(t, lateAnswer)
 }
 
 // TestPreviewNeedsNoURL: a deployment behind the proxy needs neither a URL nor

@@ -63,6 +63,10 @@ type request struct {
 	secure bool
 	// trusted says that server code makes the request, not a browser.
 	trusted bool
+	// attempt is what only the answer contains that a sign-in ends with: a state, the
+	// token of a link or a challenge. It is empty for credentials, which may be sent
+	// again.
+	attempt string
 	// answeredBy is the issuer that the answer of an OAuth provider names, or "".
 	answeredBy string
 	// foreign says that a page of another site may have made the browser send the

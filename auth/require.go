@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
+	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
@@ -17,7 +19,7 @@ func (h *Handler) Require(next http.Handler) http.Handler {
 		r, err := h.Load(w, r)
 		switch {
 		case err != nil:
-			Unavailable(w, r)
+			h.engine.look.unavailable(w, r)
 		case h.loaded(r.Context()).nobody():
 			h.SendToSignIn(w, r)
 		default:
@@ -97,11 +99,20 @@ func fromHTMX(r *http.Request) bool { return r.Header.Get("Hx-Request") == "true
 func onSite(path string) string { return "/" + strings.TrimLeft(path, "/\\") }
 
 // Unavailable answers a request whose session could not be read, because the
-// store could not be asked, with status 503.
-func Unavailable(w http.ResponseWriter, r *http.Request) {
+// store could not be asked, with status 503: a page in the look of the pages
+// without a theme, or JSON.
+func Unavailable(w http.ResponseWriter, r *http.Request) { plainLook().unavailable(w, r) }
+
+// plainLook is the look of a site without a theme.
+var plainLook = sync.OnceValue(func() looks { return newLook(&Config{}) })
+
+// looks makes the look of a site's pages.
+type looks func() *pages.Look
+
+func (l looks) unavailable(w http.ResponseWriter, r *http.Request) {
 	result := unavailable()
 	if !AsksForJSON(r) {
-		result.Header["Content-Type"], result.Body = []string{"text/plain; charset=utf-8"}, []byte(notRead+"\n")
+		result = unavailablePage(l())
 	}
 	result.Send(w)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
@@ -126,11 +127,46 @@ func (e *engine) failed(r *request, err error) *Result {
 	if errors.Is(err, ErrTooManyAttempts) {
 		return tooManyAttempts(r.http, err)
 	}
-	location := e.errorURL(r, err)
-	if r.wantsJSON() {
-		return &Result{Status: http.StatusOK, Header: jsonHeader(), Body: redirectAsJSON(location, nil), Cookies: e.kept(r)}
+	result := &Result{Location: e.errorURL(r, err)}
+	if storeFailed(err) {
+		result = e.unavailable(r.http, result.Location)
+	} else if r.wantsJSON() {
+		result = &Result{Status: http.StatusOK, Header: jsonHeader(), Body: redirectAsJSON(result.Location, nil)}
 	}
-	return &Result{Location: location, Cookies: e.kept(r)}
+	result.Cookies = e.kept(r)
+	return result
+}
+
+// storeFailed reports whether a request failed because the store did.
+func storeFailed(err error) bool {
+	t, _ := typeOf(err)
+	return !t.shownToClient() && errors.Is(err, ErrAdapter) && !errors.Is(err, adapter.ErrUnsupported)
+}
+
+// unavailable answers a request that failed because the store did: with status
+// 503 and a page, or for a script an object whose member url is the page for the
+// error. If the application has its own error page, the browser is sent there.
+func (e *engine) unavailable(hr *http.Request, location string) *Result {
+	var result *Result
+	switch {
+	case AsksForJSON(hr):
+		result = &Result{Header: uncachedJSONHeader(), Body: redirectAsJSON(location, nil)}
+	case e.config.Pages.Error != "":
+		return &Result{Location: location, Header: http.Header{"Cache-Control": noCache}}
+	default:
+		result = unavailablePage(e.look())
+	}
+	result.Status = http.StatusServiceUnavailable
+	result.Header["Retry-After"] = []string{"5"}
+	return result
+}
+
+// unavailablePage is the page of a site whose store can't be asked.
+func unavailablePage(look *pages.Look) *Result {
+	page := pages.Error{Look: look, Type: string(ErrAdapter)}
+	result := privatePage(page.Render(), page.Status())
+	result.Header["Retry-After"] = []string{"5"}
+	return result
 }
 
 // kept are the cookies that are sent although a request failed: those that
@@ -153,8 +189,11 @@ func (e *engine) kept(r *request) []*http.Cookie {
 func (e *engine) errorURL(r *request, err error) string {
 	t, ours := typeOf(err)
 	query := "error=Configuration"
-	if ours && t.shownToClient() {
+	switch {
+	case ours && t.shownToClient(), ofClient(err), t == ErrEmailSignIn:
 		query = "error=" + string(t)
+	case storeFailed(err):
+		query = "error=" + string(ErrAdapter)
 	}
 	if code := codeOf(t, err); ours && code != "" {
 		query += "&code=" + wire.QueryEscape(code)
@@ -233,7 +272,7 @@ func (r *request) htmlWithToken(p pages.Rendered) *Result {
 
 // newLook returns a function that makes the look of the pages when the first
 // page is shown.
-func newLook(c *Config) func() *pages.Look {
+func newLook(c *Config) looks {
 	return sync.OnceValue(func() *pages.Look {
 		brands := map[string]pages.Brand{}
 		for _, p := range c.Providers {

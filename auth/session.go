@@ -106,6 +106,8 @@ type access struct {
 	noCookies bool
 	// peek extends no session; it goes with noCookies.
 	peek bool
+	// quiet calls no event.
+	quiet bool
 }
 
 // session reads the session of the request and renews it. The cookie is removed
@@ -129,7 +131,7 @@ func (e *engine) session(ctx context.Context, r *request, a access) sessionRead 
 		e.logError(ctx, read.err)
 	case read.void != nil: // anybody can send a token that is made up
 		e.logError(ctx, &Error{Type: failure, Cause: read.void, client: true})
-	case read.found:
+	case read.found && !a.quiet:
 		notify(ctx, e, "Session", e.config.Events.Session, SessionEvent{Session: read.session, Token: read.claims})
 	}
 	return read

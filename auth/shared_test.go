@@ -23,7 +23,7 @@ func eachTime(raw bool, config func() auth.Config) http.HandlerFunc {
 		}
 		result, err := auth.Raw(r, config())
 		if err != nil {
-			http.Redirect(w, r, errorPage, http.StatusFound)
+			http.Redirect(w, r, lateAnswer, http.StatusFound)
 			return
 		}
 		result.Send(w)
@@ -54,7 +54,7 @@ func TestReplayAgainstAuth(t *testing.T) {
 			s.idp.mu.Unlock()
 			b.cookies = kept
 			before := s.idp.count("/token")
-			b.get(callback(answer)).wantLocation(t, errorPage)
+			b.get(callback(answer)).wantLocation(t, lateAnswer)
 			if s.idp.count("/token") != before {
 				t.Error("the code was sent once more")
 			}

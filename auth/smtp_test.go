@@ -41,7 +41,7 @@ func TestMailHeaders(t *testing.T) {
 			}}})
 			answer := newBrowser(t, h).post("/auth/signin/email", "email", "ada@example.com")
 			if !c.sent {
-				answer.wantLocation(t, origin+"/auth/signin?error=Configuration")
+				answer.wantLocation(t, origin+"/auth/signin?error=EmailSignInError")
 				select {
 				case got := <-server.received:
 					t.Fatalf("a mail went to %q", got.to)
@@ -101,6 +101,6 @@ func TestSilentMailServer(t *testing.T) {
 	}})
 	newBrowser(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r.WithContext(ctx))
-	})).post("/auth/signin/email", "email", "ada@example.com").wantLocation(t, origin+"/auth/signin?error=Configuration")
+	})).post("/auth/signin/email", "email", "ada@example.com").wantLocation(t, origin+"/auth/signin?error=EmailSignInError")
 	<-ended
 }

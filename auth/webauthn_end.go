@@ -53,6 +53,7 @@ func (e *engine) callbackWebAuthn(ctx context.Context, r *request, p *WebAuthn) 
 	if err != nil {
 		return nil, passkeyError(codeUnreadable, "the field data is not the answer of an authenticator", err)
 	}
+	r.attempt = "ceremony " + p.id() + " " + answer.Challenge
 	ceremony, want, err := e.resumeCeremony(ctx, r, p, action, answer)
 	if err != nil {
 		return nil, err

@@ -129,7 +129,7 @@ func chooseRelyingParty(ctx context.Context, r *request, p *WebAuthn, mayUseHost
 				return rp, nil
 			}
 		}
-		return RelyingParty{}, &Error{Type: ErrInvalidProvider, Message: "provider " + p.id() + ": no relying party has the host of the request among its Origins"}
+		return RelyingParty{}, &Error{Type: ErrInvalidProvider, Message: "provider " + p.id() + ": no relying party has the host of the request among its Origins", client: true}
 	}
 	var rp RelyingParty
 	if len(configured) == 1 {

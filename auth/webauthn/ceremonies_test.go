@@ -27,8 +27,8 @@ func TestRegisterAndSignIn(t *testing.T) {
 					b.wantDone(b.signIn(k))
 					b.wantSession(`"email":"ada@example.com"`)
 				}
-				if n := len(b.cookies); n != 4 {
-					t.Errorf("%d cookies are left, want those of session, callback URL, CSRF and browser: %v", n, b.cookies)
+				if n := len(b.cookies); n != 5 {
+					t.Errorf("%d cookies are left, want those of session, callback URL, CSRF, browser and what was finished: %v", n, b.cookies)
 				}
 			})
 		}

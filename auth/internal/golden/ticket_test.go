@@ -20,6 +20,10 @@ var ticketCookie = regexp.MustCompile(`\.state\.[0-9a-f]{16}$`)
 // browser requested.
 var linkCookie = regexp.MustCompile(`^(__Host-)?authjs\.link$`)
 
+// finishedCookie matches the name of the cookie that names the sign-ins that a
+// browser finished.
+var finishedCookie = regexp.MustCompile(`^(__Host-)?authjs\.finished$`)
+
 // setCookie is a Set-Cookie header, split into its parts.
 type setCookie struct{ name, value, attributes string }
 
@@ -40,6 +44,8 @@ func (r *replay) withoutTickets(cookies []string) []string {
 		case linkCookie.MatchString(c.name):
 			r.applied["A link is used up in the browser that requested it, or by a button"] = true
 			r.checkLink(c)
+		case finishedCookie.MatchString(c.name):
+			r.applied["An answer that comes twice leads on"] = true
 		case ticketCookie.MatchString(c.name):
 			r.applied["Each sign-in has a state cookie of its own"] = true
 			r.checkTicket(c, cookies)

@@ -555,6 +555,9 @@ func TestErrorVectors(t *testing.T) {
 				return nil, &auth.Error{Type: auth.ErrorType(row.Type), Message: "Some message."}
 			}},
 		}}
+		if row.Type == string(auth.ErrEmailSignIn) { // "A mistake of a person is not one of the server"
+			row.ErrorParameter = row.Type
+		}
 		want := origin + "/auth/" + strings.ToLower(row.Page) + "?error=" + row.ErrorParameter
 		resp := serve(t, c, http.MethodPost, "/auth/callback/credentials", nil, "")
 		if got := resp.Header.Get("Location"); got != want {

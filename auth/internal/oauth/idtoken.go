@@ -299,7 +299,7 @@ func (v *Verifier) checkIdentity(claims map[string]any, want Expected) error {
 	case nonce == "" && want.Nonce != "":
 		return errors.New("nonce is missing")
 	case nonce != want.Nonce:
-		return errors.New("the nonce differs from the one that was sent")
+		return Mistake{errors.New("the nonce differs from the one that was sent")}
 	}
 	if v.MaxAge > 0 || v.RequireAuthTime || !want.FreshSince.IsZero() {
 		at, err := instant(claims, "auth_time")
@@ -307,7 +307,7 @@ func (v *Verifier) checkIdentity(claims map[string]any, want Expected) error {
 			return err
 		}
 		if v.MaxAge > 0 && v.Now().Sub(at) > v.MaxAge+tolerance || at.Before(want.FreshSince.Add(-tolerance)) {
-			return errors.New("auth_time: the authentication is too old")
+			return Mistake{errors.New("auth_time: the authentication is too old")}
 		}
 	}
 	return nil

@@ -53,13 +53,21 @@ func NewProviderError(code, description string, secrets ...string) *ProviderErro
 	return &ProviderError{Code: clean(code), Description: clean(description)}
 }
 
-// RefusesCode reports whether the provider refuses the code, and not the
-// client. Anybody can make up a code. The standard error is invalid_grant (RFC
-// 6749 section 5.2), or invalid_request for a code that does not have the
-// provider's form; the other errors are those of GitHub and Slack.
-func (e *ProviderError) RefusesCode() bool {
+// Mistake is an error that anybody can cause who brings an answer: with a made-up
+// code, or with the answer of another sign-in.
+type Mistake struct{ error }
+
+// Unwrap returns the error.
+func (m Mistake) Unwrap() error { return m.error }
+
+// refusesSite reports whether the provider refuses the client that the site is,
+// or can't answer, and does not refuse the code. Anybody can make up a code, and
+// providers have many errors for it. The standard errors are those of RFC 6749
+// sections 4.1.2.1 and 5.2; the others are those of GitHub and Slack.
+func (e *ProviderError) refusesSite() bool {
 	switch e.Code {
-	case "invalid_grant", "invalid_request", "bad_verification_code", "invalid_code", "code_already_used", "code_expired":
+	case "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope", "server_error", "temporarily_unavailable",
+		"incorrect_client_credentials", "redirect_uri_mismatch", "application_suspended", "invalid_client_id", "bad_client_secret", "bad_redirect_uri":
 		return true
 	}
 	return false
@@ -197,10 +205,10 @@ func judge(answer *http.Response, body []byte, secrets ...string) (map[string]an
 	if answer.StatusCode != http.StatusOK {
 		if err == nil && answer.StatusCode >= 400 && answer.StatusCode < 500 {
 			if e := providerError(members, secrets); e != nil {
-				return nil, fmt.Errorf("token request: status %d: %w", answer.StatusCode, e)
+				return nil, refusal(e, answer.StatusCode, fmt.Errorf("token request: status %d: %w", answer.StatusCode, e))
 			}
 		}
-		return nil, fmt.Errorf("token request: status %d", answer.StatusCode)
+		return nil, refusal(nil, answer.StatusCode, fmt.Errorf("token request: status %d", answer.StatusCode))
 	}
 	if answer.Header.Get("WWW-Authenticate") != "" {
 		return nil, errors.New("token request: the provider requires another authentication scheme")
@@ -209,12 +217,22 @@ func judge(answer *http.Response, body []byte, secrets ...string) (map[string]an
 		return nil, fmt.Errorf("token request: %w", err)
 	}
 	if e := providerError(members, secrets); e != nil {
-		return nil, fmt.Errorf("token request: %w", e)
+		return nil, refusal(e, answer.StatusCode, fmt.Errorf("token request: %w", e))
 	}
 	if err := conform(members); err != nil {
 		return nil, fmt.Errorf("token request: %w", err)
 	}
 	return members, nil
+}
+
+// refusal makes an error a Mistake if the response refuses the code. A response
+// with status 400 does, unless it says that it refuses the site.
+func refusal(e *ProviderError, status int, err error) error {
+	switch {
+	case e != nil && (e.refusesSite() || status == http.StatusUnauthorized), e == nil && status != http.StatusBadRequest:
+		return err
+	}
+	return Mistake{err}
 }
 
 // conform checks the members of a successful response (RFC 6749 section 5.1)

@@ -461,6 +461,7 @@ func testRotation(t *testing.T, p *oidcprovider.Provider) {
 // site refuses altered authorization responses.
 func testRefusal(t *testing.T, p *oidcprovider.Provider) {
 	const errorPage, signInPage = "/auth/error?error=Configuration", "/auth/signin?error=OAuthCallbackError"
+	const lateAnswer, strangeAnswer = "/auth/error?error=InvalidCheck", "/auth/error?error=CallbackRouteError"
 	// changed returns the response with one parameter set, or removed.
 	changed := func(name, value string) func(*testing.T, *site, *browser) *http.Request {
 		return func(_ *testing.T, _ *site, b *browser) *http.Request {
@@ -515,11 +516,14 @@ func testRefusal(t *testing.T, p *oidcprovider.Provider) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t, p, c.registered, c.configured)
 			b := newBrowser(t, s.Server)
-			if c.answer == nil {
-				c.answer = func(_ *testing.T, _ *site, b *browser) *http.Request { return b.authorize("ada") }
-			}
 			if c.page == "" {
 				c.page = errorPage
+				if c.answer != nil {
+					c.page = strangeAnswer
+				}
+			}
+			if c.answer == nil {
+				c.answer = func(_ *testing.T, _ *site, b *browser) *http.Request { return b.authorize("ada") }
 			}
 			s.refuses(t, b, c.answer(t, s, b), c.page, c.reason)
 		})
@@ -532,6 +536,6 @@ func testRefusal(t *testing.T, p *oidcprovider.Provider) {
 		if end := b.do(answer); end.url.Path != "/welcome" {
 			t.Fatalf("the sign-in ends at %s; log:\n%s", end.url, &s.log)
 		}
-		s.refuses(t, newBrowser(t, s.Server), again, errorPage, "state: ")
+		s.refuses(t, newBrowser(t, s.Server), again, lateAnswer, "state: ")
 	})
 }

@@ -36,6 +36,8 @@ type SignIn struct {
 	Error string
 	// Email is the initial value of the address field. It comes from the query.
 	Email string
+	// Person is who is signed in, or empty. It is shown with the error MissingCSRF.
+	Person string
 	// PasskeyScript makes the forms of WebAuthn providers work.
 	PasskeyScript bool
 }
@@ -82,9 +84,9 @@ type VerifyRequest struct {
 // Error is the page that says that something failed.
 type Error struct {
 	Look *Look
-	// Type is Configuration, AccessDenied, Verification or
-	// WebAuthnVerificationError; every other value is shown as a plain error.
-	// Type and Code come from the query.
+	// Type is Configuration, AccessDenied, AdapterError or one of those of a sign-in
+	// that was not finished; every other value is shown as a plain error. Type and
+	// Code come from the query.
 	Type string
 	// Code gives the reason of a WebAuthnVerificationError.
 	Code string
@@ -92,6 +94,19 @@ type Error struct {
 	// empty if they are not known.
 	SiteURL   string
 	SignInURL string
+	// Person is who is signed in, or empty.
+	Person string
+}
+
+// Unfinished reports whether the page is about a sign-in that was not finished,
+// for a reason that lies with the browser or the person. Such a page says who is
+// signed in.
+func (p Error) Unfinished() bool {
+	switch p.Type {
+	case "InvalidCheck", "CallbackRouteError", "InvalidProvider", "UnknownAction", "Verification", "WebAuthnVerificationError":
+		return true
+	}
+	return false
 }
 
 // Status returns the HTTP status of the page.
@@ -101,6 +116,10 @@ func (p Error) Status() int {
 		return http.StatusInternalServerError
 	case "AccessDenied", "Verification":
 		return http.StatusForbidden
+	case "AdapterError":
+		return http.StatusServiceUnavailable
+	case "InvalidCheck", "CallbackRouteError", "InvalidProvider", "UnknownAction":
+		return http.StatusBadRequest
 	}
 	return http.StatusOK
 }
@@ -162,6 +181,10 @@ func (p SignIn) Message() string {
 		return "To confirm your identity, sign in with the same account you used originally."
 	case "EmailSignin":
 		return "The e-mail could not be sent."
+	case "EmailSignInError":
+		return "The e-mail could not be sent. Check the address, and try again."
+	case "MissingCSRF":
+		return "Nothing was done: the form did not come from this browser, or was open for too long. " + signedInAs(p.Person) + " Please try again."
 	case "CredentialsSignin":
 		return "Sign in failed. Check the details you provided are correct."
 	case "SessionRequired":
@@ -173,6 +196,17 @@ func (p SignIn) Message() string {
 		return "Unable to sign in."
 	}
 }
+
+// signedInAs says who is signed in.
+func signedInAs(person string) string {
+	if person == "" {
+		return "You are not signed in."
+	}
+	return "You are signed in as " + person + "."
+}
+
+// SignedInAs says who is signed in.
+func (p Error) SignedInAs() string { return signedInAs(p.Person) }
 
 // Entry is a provider as the template shows it.
 type Entry struct {

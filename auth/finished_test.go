@@ -1,0 +1,271 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// wantTryAgain follows a redirect to the page about a sign-in that was not
+// finished. The page says who is signed in, and nothing about the server.
+func (b *browser) wantTryAgain(r *reply, code, person string) {
+	b.t.Helper()
+	r.wantLocation(b.t, origin+"/auth/error?error="+code)
+	page := b.get(r.location())
+	who := "You are signed in as " + person + "."
+	if person == "" {
+		who = "You are not signed in."
+	}
+	if strings.Contains(page.body, "server") || !strings.Contains(page.body, who) || !strings.Contains(page.body, "try again") {
+		b.t.Errorf("the page does not say %q:\n%s", who, page.body)
+	}
+	if cache := page.Header.Get("Cache-Control"); !strings.Contains(cache, "no-store") {
+		b.t.Errorf("a cache may store the page: %q", cache)
+	}
+}
+
+// TestAnswerThatComesTwice: a browser delivers the answer of a provider once
+// more. If it finished the sign-in and the same person is signed in, it goes
+// where the sign-in led. Nobody else does, and the code is never used again.
+func TestAnswerThatComesTwice(t *testing.T) {
+	for name, change := range map[string]func(c *auth.Config, o *auth.OAuth){
+		"database": func(c *auth.Config, _ *auth.OAuth) { c.Session.Strategy = auth.StrategyDatabase },
+		"tokens":   func(c *auth.Config, _ *auth.OAuth) { c.Session.Strategy = auth.StrategyJWT },
+		"no store": func(c *auth.Config, _ *auth.OAuth) { c.Adapter = nil },
+		"no state": func(_ *auth.Config, o *auth.OAuth) { o.Checks = []auth.Check{auth.CheckPKCE} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, func(_ *idp, c *auth.Config, o *auth.OAuth) { change(c, o) })
+			b := newBrowser(t, s)
+			l := b.post("/auth/signin/idp", "callbackUrl", "/inbox").location()
+			answer := s.idp.authorize(t, l)
+			before := maps.Clone(b.cookies)
+			b.get(callback(answer)).wantLocation(t, origin+"/inbox")
+			used := s.idp.count("/token")
+
+			b.get(callback(answer)).wantLocation(t, origin+"/inbox")
+			s.clock.advance(20 * time.Minute)
+			b.get(callback(answer)).wantLocation(t, origin+"/inbox")
+			b.wantSession("ada@example.com")
+
+			other := newBrowser(t, s) // has neither the checks nor a session
+			other.wantTryAgain(other.get(callback(answer)), "InvalidCheck", "")
+			aborted := newBrowser(t, s) // has not seen the first response
+			aborted.cookies = before
+			aborted.wantTryAgain(aborted.get(callback(answer)), "InvalidCheck", "")
+			aborted.wantNoSession()
+
+			thief := newBrowser(t, s) // is somebody else, and has the cookie of the first browser
+			thief.get(callback(s.idp.authorize(t, s.start(thief, "/auth/signin/idp?login_hint=eve")))).wantLocation(t, origin)
+			for n, c := range b.cookies {
+				if strings.Contains(n, "finished") {
+					thief.cookies[n] = c
+				}
+			}
+			thief.wantTryAgain(thief.get(callback(answer)), "InvalidCheck", "eve@example.com")
+
+			b.post("/auth/signout")
+			b.wantTryAgain(b.get(callback(answer)), "InvalidCheck", "")
+			if n := s.idp.count("/token"); n != used+1 {
+				t.Errorf("the token endpoint was asked %d times, want %d", n, used+1)
+			}
+		})
+	}
+}
+
+// TestFinishedCookieIsSealed: what a browser finished can't be made up, and what
+// it finished as somebody else does not count.
+func TestFinishedCookieIsSealed(t *testing.T) {
+	s := newSite(t, nil)
+	b := newBrowser(t, s)
+	answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+	b.get(callback(answer)).wantLocation(t, origin)
+	kept := b.cookies["__Host-authjs.finished"]
+	if kept == nil || !kept.Secure || !kept.HttpOnly || kept.Path != "/" || kept.Domain != "" {
+		t.Fatalf("got %v, want a cookie that no other host can set", kept)
+	}
+	changed := *kept
+	changed.Value = strings.Repeat("A", 40)
+	b.cookies[kept.Name] = &changed
+	b.wantTryAgain(b.get(callback(answer)), "InvalidCheck", "ada@example.com")
+	s.clock.advance(25 * time.Hour)
+	b.cookies[kept.Name] = kept
+	b.wantTryAgain(b.get(callback(answer)), "InvalidCheck", "ada@example.com")
+}
+
+// TestLinkThatIsOpenedTwice: the same with a mail link.
+func TestLinkThatIsOpenedTwice(t *testing.T) {
+	h, _, box := mailSite(t, nil)
+	b := newBrowser(t, h)
+	b.post("/auth/signin/email", "email", "ada@example.com", "callbackUrl", "/inbox")
+	link := box.last(t)
+	b.get(link).wantLocation(t, origin+"/inbox")
+	b.get(link).wantLocation(t, origin+"/inbox")
+
+	other := newBrowser(t, h)
+	other.wantTryAgain(other.open(link), "Verification", "")
+	b.post("/auth/signout")
+	b.wantTryAgain(b.open(link), "Verification", "")
+	eve := newBrowser(t, h)
+	eve.post("/auth/signin/email", "email", "eve@example.com")
+	eve.get(box.last(t))
+	eve.wantTryAgain(eve.open(link), "Verification", "eve@example.com")
+
+	// On another device, the page asks before the link is used up, and not again.
+	b.post("/auth/signin/email", "email", "ada@example.com", "callbackUrl", "/inbox")
+	link = box.last(t)
+	phone := newBrowser(t, h)
+	phone.press(phone.get(link), "Sign in").wantLocation(t, origin+"/inbox")
+	phone.get(link).wantLocation(t, origin+"/inbox")
+}
+
+// TestAnswersThatComeLate: what comes after a sign-in's time, without its
+// cookies or with another state is no fault of the server.
+func TestAnswersThatComeLate(t *testing.T) {
+	for name, c := range map[string]struct {
+		code string
+		ruin func(s *site, b *browser, answer url.Values)
+	}{
+		"after 20 minutes": {"InvalidCheck", func(s *site, _ *browser, _ url.Values) { s.clock.advance(20 * time.Minute) }},
+		"without cookies":  {"InvalidCheck", func(_ *site, b *browser, _ url.Values) { clear(b.cookies) }},
+		"without a state":  {"CallbackRouteError", func(_ *site, _ *browser, a url.Values) { a.Del("state") }},
+		"without a code":   {"CallbackRouteError", func(_ *site, _ *browser, a url.Values) { a.Del("code") }},
+		"refused code":     {"CallbackRouteError", func(_ *site, _ *browser, a url.Values) { a.Set("code", "x") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, nil)
+			b := newBrowser(t, s)
+			answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+			c.ruin(s, b, answer)
+			b.wantTryAgain(b.get(callback(answer)), c.code, "")
+			b.wantNoSession()
+			if strings.Contains(s.log.String(), "level=ERROR") {
+				t.Errorf("an error is logged:\n%s", s.log)
+			}
+		})
+	}
+	s := newSite(t, func(_ *idp, _ *auth.Config, o *auth.OAuth) { o.ClientSecret += "x" }) // the operator's mistake stays the operator's
+	b := newBrowser(t, s)
+	s.signIn(b).wantLocation(t, errorPage)
+	if !strings.Contains(s.log.String(), "level=ERROR") {
+		t.Errorf("no error is logged:\n%s", s.log)
+	}
+}
+
+// TestStrangersWriteNoError: no request of a stranger is logged as an error
+// while the site is sound.
+func TestStrangersWriteNoError(t *testing.T) {
+	s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) {
+		c.Providers = append(c.Providers, (&outbox{}).provider(), &auth.Credentials{
+			UsesAdapterIDs: true,
+			Authorize:      func(context.Context, auth.Form, *http.Request) (*auth.User, error) { return nil, nil },
+		})
+	})
+	odd := []string{"", "%00", "x", strings.Repeat("x", 5000), "a@", "a@b", "a b@example.com", "\xff", "a@example.com\r\nBcc: b@example.com"}
+	for _, text := range odd {
+		b := newBrowser(t, s)
+		q := url.QueryEscape(text)
+		for _, target := range []string{
+			"/auth/callback/idp?code=" + q + "&state=" + q, "/auth/callback/idp?error=" + q, "/auth/callback/email?token=" + q + "&email=" + q,
+			"/auth/callback/credentials", "/auth/callback/nobody", "/auth/signin/nobody", "/auth/signin/idp", "/auth/webauthn-options/idp?email=" + q,
+			"/auth/error?error=" + q, "/auth/signin?callbackUrl=" + q, "/auth/verify-request?provider=" + q, "/auth/nothing",
+		} {
+			if r := b.get(target); strings.Contains(r.location(), "error=Configuration") {
+				t.Errorf("%.80s: the browser is told of a configuration", target)
+			}
+		}
+		b.post("/auth/signin/email", "email", text, "callbackUrl", text)
+		b.post("/auth/callback/credentials", "username", text, "password", text)
+		b.post("/auth/callback/email", "token", text, "email", text)
+		b.submit("/auth/callback/credentials", "username", text)
+		b.cookies["__Secure-authjs.session-token"] = &http.Cookie{Name: "__Secure-authjs.session-token", Value: url.PathEscape(text) + "x", Path: "/", Secure: true}
+		b.get("/auth/session")
+		b.post("/auth/session", "data", text)
+		b.post("/auth/signout")
+	}
+	for line := range strings.Lines(s.log.String()) {
+		if strings.Contains(line, "level=ERROR") {
+			t.Errorf("a stranger writes: %.300s", line)
+		}
+	}
+}
+
+// TestTypedAddressIsNotTold: the answer to an address is the same for one that
+// is not accepted and one that the mail server refuses.
+func TestTypedAddressIsNotTold(t *testing.T) {
+	box := &outbox{}
+	p := box.provider()
+	send := p.SendVerificationRequest
+	p.SendVerificationRequest = func(ctx context.Context, v auth.VerificationRequest) error {
+		if v.Identifier == "nobody@example.com" {
+			return errors.New("550 no such mailbox")
+		}
+		return send(ctx, v)
+	}
+	h := newHandler(t, auth.Config{Adapter: newCapable(), Providers: []auth.Provider{p}})
+	for _, typed := range []string{"ada@", "nobody@example.com"} {
+		b := newBrowser(t, h)
+		r := b.post("/auth/signin/email", "email", typed)
+		r.wantLocation(t, origin+"/auth/signin?error=EmailSignInError")
+		if page := b.get(r.location()); !strings.Contains(page.body, "Check the address, and try again.") {
+			t.Errorf("the page is\n%s", page.body)
+		}
+	}
+	newBrowser(t, h).post("/auth/signin/email", "email", "ada@example.com").wantLocation(t, origin+"/auth/verify-request?provider=email&type=email")
+}
+
+// TestFormOfAnOldPage: a form that the browser does not vouch for leads to the
+// sign-in page, which says who is signed in.
+func TestFormOfAnOldPage(t *testing.T) {
+	s := newSite(t, nil)
+	b := newBrowser(t, s)
+	s.signIn(b)
+	r := b.submit("/auth/signin/idp")
+	r.wantLocation(t, origin+"/auth/signin?error=MissingCSRF")
+	page := b.get(r.location())
+	if !strings.Contains(page.body, "You are signed in as ada@example.com. Please try again.") || !strings.Contains(page.Header.Get("Cache-Control"), "no-store") {
+		t.Errorf("the page is %v\n%s", page.Header, page.body)
+	}
+}
+
+// TestStoreThatIsDown: every route that needs the store answers with status 503
+// in the look of the site while the store is down.
+func TestStoreThatIsDown(t *testing.T) {
+	s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) {
+		c.Providers = append(c.Providers, (&outbox{}).provider())
+		c.Theme.BrandColor = "#123456"
+	})
+	b := newBrowser(t, s)
+	s.signIn(b)
+	answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+	s.store.before = func(string, ...any) error { return errors.New("connection refused") }
+	guarded := s.Require(http.NotFoundHandler())
+	for name, r := range map[string]*reply{
+		"sign-in by mail": b.post("/auth/signin/email", "email", "ada@example.com"),
+		"mail link":       b.post("/auth/callback/email", "email", "ada@example.com", "token", strings.Repeat("a", 64)),
+		"begin":           b.post("/auth/signin/idp"),
+		"answer":          b.get(callback(answer)),
+		"guard": func() *reply {
+			page := newBrowser(t, guarded)
+			page.cookies = b.cookies
+			return page.get("/private")
+		}(),
+	} {
+		if r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" || !strings.Contains(r.body, "#123456") ||
+			!strings.Contains(r.body, "<h1>Not available</h1>") || strings.Contains(r.body, "configuration") || !strings.Contains(r.Header.Get("Cache-Control"), "no-store") {
+			t.Errorf("%s: got %d %v\n%.200s", name, r.StatusCode, r.Header, r.body)
+		}
+	}
+	r := b.do(http.MethodPost, "/auth/signin/email", strings.NewReader(url.Values{"email": {"ada@example.com"}, "csrfToken": {b.csrf()}}.Encode()),
+		http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "X-Auth-Return-Redirect": {"1"}})
+	if r.StatusCode != http.StatusServiceUnavailable || r.body != `{"url":"`+origin+`/auth/error?error=AdapterError"}` {
+		t.Errorf("a script gets %d %s", r.StatusCode, r.body)
+	}
+}

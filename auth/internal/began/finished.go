@@ -1,0 +1,109 @@
+package began
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// A browser may deliver one answer twice: after a reload, with the back button,
+// or because a page sends it by a script and by a link. A sign-in can be
+// finished only once, so the second answer signs nobody in. But the browser in
+// which the person finished the sign-in, and is still signed in, should go where
+// the first answer sent it. A sealed cookie of the browser says which sign-ins
+// it finished last, as whom, and where they led.
+
+const (
+	// finishedAge is how long a browser remembers what it finished.
+	finishedAge = 24 * time.Hour
+	// maxFinished is how many sign-ins it remembers, and maxFinishedCookie the
+	// length of the cookie.
+	maxFinished       = 4
+	maxFinishedCookie = 2000
+	// claimFinished is the claim that lists them, the oldest first.
+	claimFinished = "finished"
+)
+
+func (b *Browser) finishedCookie() wire.CookieSpec {
+	return wire.HostCookie("authjs.finished", b.Secure)
+}
+
+// finished returns the sign-ins that the browser finished: for each a mark, a
+// hash of the user, and where it led.
+func (b *Browser) finished() (list []any) {
+	spec := b.finishedCookie()
+	sealed := b.Jar.Get(spec.Name)
+	if sealed == "" {
+		return nil
+	}
+	claims, err := b.Open(spec.Name, sealed)
+	if err != nil {
+		return nil
+	}
+	list, _ = claims[claimFinished].([]any)
+	return list
+}
+
+// Finish returns the cookie which says that this browser finished a sign-in as
+// the user, and where it led. Answer is what only the answer of this sign-in
+// contains, such as its state. If the cookie is too long, the oldest sign-ins
+// are forgotten, and then where the last one led.
+func (b *Browser) Finish(answer, user, callbackURL string) (*http.Cookie, error) {
+	spec := b.finishedCookie()
+	list := append(b.finished(), []any{markOf(answer), markOf(user), callbackURL})
+	list = list[max(0, len(list)-maxFinished):]
+	for {
+		sealed, err := jwt.Encode(jwt.EncodeParams{
+			Token: jwt.Claims{claimFinished: list}, Secrets: b.Secrets, Salt: spec.Name, MaxAge: finishedAge, Keys: b.Keys, Now: b.Clock,
+		})
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case len(sealed) <= maxFinishedCookie:
+			c := spec.Set(sealed)
+			c.MaxAge = int(finishedAge / time.Second)
+			return c, nil
+		case len(list) > 1:
+			list = list[1:]
+		default:
+			list = []any{[]any{markOf(answer), markOf(user), ""}}
+		}
+	}
+}
+
+// Finished is a sign-in that this browser finished.
+type Finished struct {
+	user string
+	// CallbackURL is where the sign-in led, or empty if that was forgotten.
+	CallbackURL string
+}
+
+// By reports whether the user signed in by it.
+func (f *Finished) By(user string) bool { return f.user == markOf(user) }
+
+// Finished returns the sign-in that this browser finished with an answer, or nil.
+func (b *Browser) Finished(answer string) *Finished {
+	for _, of := range slices.Backward(b.finished()) {
+		if f, _ := of.([]any); len(f) == 3 && f[0] == markOf(answer) {
+			done := &Finished{}
+			done.user, _ = f[1].(string)
+			done.CallbackURL, _ = f[2].(string)
+			return done
+		}
+	}
+	return nil
+}
+
+// ForgetFinished returns the cookies that make the browser forget what it
+// finished.
+func (b *Browser) ForgetFinished() []*http.Cookie {
+	spec := b.finishedCookie()
+	if b.Jar.Get(spec.Name) == "" {
+		return nil
+	}
+	return []*http.Cookie{spec.Clear(spec.Name)}
+}
