@@ -64,9 +64,6 @@ func compile(c Config, share func(c *Config, origin string) *shared) (*engine, [
 		e.site.origin = wire.OriginOf(u)
 	}
 	e.shared = share(&e.config, e.site.origin)
-	if e.store != nil {
-		e.store.extensions = e.extensions
-	}
 	var random io.Reader
 	if c.Random != rand.Reader {
 		random = c.Random

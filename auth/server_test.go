@@ -268,6 +268,9 @@ func TestConcurrentReadsExtendOnce(t *testing.T) {
 	for name, serve := range map[string]func(config auth.Config) http.Handler{
 		"New": func(config auth.Config) http.Handler { return newHandler(t, config) },
 		"Raw": func(config auth.Config) http.Handler { return eachTime(true, func() auth.Config { return config }) },
+		"New each time": func(config auth.Config) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { newHandler(t, config).ServeHTTP(w, r) })
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"reflect"
 	"sync"
-	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 	"github.com/gatehouse-go/gatehouse/auth/internal/recent"
@@ -23,8 +22,6 @@ type shared struct {
 	keys *jwt.Keys
 	// logins holds the accounts that are signing in.
 	logins keyedLock
-	// extensions are the database sessions that were extended.
-	extensions *extensions
 
 	mu sync.Mutex
 	// issuers hold the metadata and keys of providers.
@@ -34,7 +31,6 @@ type shared struct {
 func newShared() *shared {
 	return &shared{
 		keys: new(jwt.Keys), issuers: recent.Map[issuerKey, *oauth.Issuer]{Max: maxIssuers},
-		extensions: &extensions{at: recent.Map[extension, *time.Time]{Max: maxExtensions}},
 	}
 }
 

@@ -21,8 +21,6 @@ type store struct {
 	trace   func(ctx context.Context, call string)
 	clock   func() time.Time
 	session SessionConfig
-	// extensions are those of this process.
-	extensions *extensions
 
 	// The optional interfaces of the adapter; nil if the adapter does not have
 	// them.
@@ -153,7 +151,7 @@ func (s *store) liveSession(ctx context.Context, token string) (*adapter.Session
 	if extended := stored.Session.Expires.Add(-s.session.MaxAge); extended.Add(*s.session.UpdateAge).After(now) || s.session.AbsoluteMaxAge > 0 && !until.After(stored.Session.Expires) {
 		return stored, nil
 	}
-	begun, failed := s.extensions.begin(s.adapter, stored.Session, now, *s.session.UpdateAge)
+	begun, failed := extended.begin(s.adapter, stored.Session, now, *s.session.UpdateAge)
 	if !begun {
 		return stored, nil
 	}

@@ -17,8 +17,12 @@ var errNoSessionLists = fmt.Errorf("auth: the adapter can't list sessions: %w", 
 // maxExtensions is the number of extensions that are remembered.
 const maxExtensions = 1 << 12
 
-// extensions remembers which sessions this process has extended, so that of
-// concurrent requests only one extends a session, and no other waits for it.
+// extended are the sessions that this process has extended, by any handler: a
+// program may make several with one adapter.
+var extended = extensions{at: recent.Map[extension, *time.Time]{Max: maxExtensions}}
+
+// extensions remembers which sessions were extended, so that of concurrent
+// requests only one extends a session, and no other waits for it.
 type extensions struct {
 	mu sync.Mutex
 	at recent.Map[extension, *time.Time]
