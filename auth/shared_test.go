@@ -67,3 +67,44 @@ func TestReplayAgainstAuth(t *testing.T) {
 		})
 	}
 }
+
+// TestRotationForgetsNothing: what was used, or signed out, before a rotation of
+// secrets stays so for handlers with the new list. A stranger who knows neither
+// secret has no part in it, and what is new works.
+func TestRotationForgetsNothing(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range []auth.Strategy{auth.StrategyDatabase, auth.StrategyJWT} {
+		t.Run(string(strategy), func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) { c.Secret, c.Session.Strategy = []string{oldSecret}, strategy })
+			b := newBrowser(t, s)
+			answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+			kept := maps.Clone(b.cookies)
+			b.get(callback(answer)).wantLocation(t, origin)
+			b.wantSession("ada@example.com")
+			session := b.cookies[sessionCookie]
+			b.post("/auth/signout")
+			b.wantNoSession()
+
+			o := s.idp.provider()
+			after := newHandler(t, auth.Config{
+				Secret: []string{secret, oldSecret}, Clock: s.clock.Now, Adapter: s.store, Session: auth.SessionConfig{Strategy: strategy}, Providers: []auth.Provider{o},
+			})
+			thief := newBrowser(t, after)
+			thief.cookies[sessionCookie] = session
+			thief.wantNoSession()
+			s.idp.mu.Lock()
+			s.idp.grants[answer.Get("code")] = &grant{person: "ada", redirectURI: origin + "/auth/callback/idp"}
+			s.idp.mu.Unlock()
+			thief = newBrowser(t, after)
+			thief.cookies = kept
+			thief.get(callback(answer))
+			thief.wantNoSession()
+
+			honest := newBrowser(t, after)
+			s.Handler = after
+			s.signIn(honest).wantLocation(t, origin)
+			honest.wantSession("ada@example.com")
+		})
+	}
+}
