@@ -387,6 +387,7 @@ func TestAuthJSReplay(t *testing.T) {
 	}
 	all := scenarios()
 	same := 0
+	explains := map[string]bool{}
 	for _, sc := range all {
 		t.Run(sc.name, func(t *testing.T) {
 			want, ok := theirs[sc.name]
@@ -405,6 +406,7 @@ func TestAuthJSReplay(t *testing.T) {
 					if !strings.Contains(string(page), "### "+heading+"\n") {
 						t.Errorf("docs/differences.md has no heading %q", heading)
 					}
+					explains[heading] = true
 				}
 				if len(d.See) == 0 {
 					t.Error("departures.json does not say where the difference is explained")
@@ -413,6 +415,13 @@ func TestAuthJSReplay(t *testing.T) {
 				t.Errorf("we\n\t%s\nAuth.js\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 			}
 		})
+	}
+	for _, entry := range strings.Split(string(page), "\n### ")[1:] {
+		heading, text, _ := strings.Cut(entry, "\n")
+		text, _, _ = strings.Cut(text, "\n## ")
+		if claims := strings.Contains(text, "`TestAuthJSReplay`"); claims != explains[heading] {
+			t.Errorf("docs/differences.md, %q: it names TestAuthJSReplay: %v, and scenarios differ by it: %v", heading, claims, explains[heading])
+		}
 	}
 	t.Logf("%d of %d scenarios are the same, %d differ on purpose", same, len(all), len(departures))
 	if len(theirs) != len(all) {
