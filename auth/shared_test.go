@@ -76,7 +76,9 @@ func TestRotationForgetsNothing(t *testing.T) {
 	for _, strategy := range []auth.Strategy{auth.StrategyDatabase, auth.StrategyJWT} {
 		t.Run(string(strategy), func(t *testing.T) {
 			t.Parallel()
-			s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) { c.Secret, c.Session.Strategy = []string{oldSecret}, strategy })
+			s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) {
+				c.Secret, c.Session.Strategy = []string{oldSecret}, strategy
+			})
 			b := newBrowser(t, s)
 			answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
 			kept := maps.Clone(b.cookies)
