@@ -107,6 +107,51 @@ func (d *Draft) parts() parts {
 // Value is a pointer to the record of a draft of one kind.
 func (d *Draft) Value() any { return d.parts().value }
 
+// Found is what a lookup of the record returns: a session comes with its user.
+func (d *Draft) Found() any {
+	if d.Kind == SessionRecord {
+		return &adapter.SessionAndUser{Session: d.Session, User: d.User}
+	}
+	return d.Value()
+}
+
+// Look reads the record by its key and returns it, as Value does, or nil. An identifier may
+// come back in another case, if that is declared.
+func (d *Draft) Look(c *Context, a adapter.Adapter) (any, error) {
+	got, err := d.Read().Do(c.Ctx, a)
+	switch r := got.(type) {
+	case *adapter.SessionAndUser:
+		if r != nil {
+			return &r.Session, err
+		}
+	case *adapter.VerificationToken:
+		if r != nil {
+			r.Identifier = AddressAs(c, r.Identifier, d.Token.Identifier)
+		}
+	}
+	if IsNilRecord(got) {
+		return nil, err
+	}
+	return got, err
+}
+
+// Give gives the records to the user.
+func (d *Draft) Give(userID string) {
+	d.Account.UserID, d.Session.UserID, d.Authenticator.UserID = userID, userID, userID
+}
+
+// NewDrafts returns a draft with a record of each kind, without an owner.
+func NewDrafts(c *Context) Draft {
+	return Draft{User: c.NewUser(), Account: c.NewAccount(""), Session: c.NewSession(""), Token: c.NewToken(), Authenticator: c.NewAuthenticator("")}
+}
+
+// TakeKey gives the record the key of another one.
+func (d *Draft) TakeKey(of *Draft) {
+	d.User.ID, d.Session.SessionToken, d.Authenticator.CredentialID = of.User.ID, of.Session.SessionToken, of.Authenticator.CredentialID
+	d.Account.Provider, d.Account.ProviderAccountID = of.Account.Provider, of.Account.ProviderAccountID
+	d.Token.Identifier, d.Token.Token = of.Token.Identifier, of.Token.Token
+}
+
 // Name names the record of a draft of one kind.
 func (d *Draft) Name() Record { return d.parts().name }
 

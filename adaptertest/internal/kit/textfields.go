@@ -2,7 +2,7 @@ package kit
 
 import (
 	"encoding/json"
-	"time"
+	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -81,39 +81,25 @@ var TextFields = []TextField{
 			u.Email = AddressAs(c, u.Email, got.Email)
 			return &Stored{u, func(s string) (any, error) { return RecordOrNil(c.Adapter.GetUserByEmail(c.Ctx, s+ExampleDomain)) }}, nil
 		}},
-	accountTextField("Account.Provider", TextField{Key: true}, func(a *adapter.Account, s string) { a.Provider = s }),
-	accountTextField("Account.ProviderAccountID", TextField{Key: true}, func(a *adapter.Account, s string) { a.ProviderAccountID = s }),
-	accountTextField("Account.AccessToken", TextField{Private: true}, func(a *adapter.Account, s string) { a.AccessToken = &s }),
-	accountTextField("Account.RefreshToken", TextField{Private: true}, func(a *adapter.Account, s string) { a.RefreshToken = &s }),
-	accountTextField("Account.IDToken", TextField{Private: true}, func(a *adapter.Account, s string) { a.IDToken = &s }),
-	accountTextField("Account.Scope", TextField{}, func(a *adapter.Account, s string) { a.Scope = &s }),
-	accountTextField("Account.TokenType", TextField{}, func(a *adapter.Account, s string) { a.TokenType = &s }),
-	accountTextField("Account.SessionState", TextField{}, func(a *adapter.Account, s string) { a.SessionState = &s }),
-	accountTextField("Account.AuthorizationDetails", TextField{Encoded: true}, func(a *adapter.Account, s string) {
-		a.AuthorizationDetails, _ = json.Marshal([]map[string]any{{"type": "x", "text": s}}) // strings always marshal
+	draftTextField("Account.Provider", TextField{Key: true}, func(d *Draft, s string) { d.Account.Provider = s }),
+	draftTextField("Account.ProviderAccountID", TextField{Key: true}, func(d *Draft, s string) { d.Account.ProviderAccountID = s }),
+	draftTextField("Account.AccessToken", TextField{Private: true}, func(d *Draft, s string) { d.Account.AccessToken = &s }),
+	draftTextField("Account.RefreshToken", TextField{Private: true}, func(d *Draft, s string) { d.Account.RefreshToken = &s }),
+	draftTextField("Account.IDToken", TextField{Private: true}, func(d *Draft, s string) { d.Account.IDToken = &s }),
+	draftTextField("Account.Scope", TextField{}, func(d *Draft, s string) { d.Account.Scope = &s }),
+	draftTextField("Account.TokenType", TextField{}, func(d *Draft, s string) { d.Account.TokenType = &s }),
+	draftTextField("Account.SessionState", TextField{}, func(d *Draft, s string) { d.Account.SessionState = &s }),
+	draftTextField("Account.AuthorizationDetails", TextField{Encoded: true}, func(d *Draft, s string) {
+		d.Account.AuthorizationDetails, _ = json.Marshal([]map[string]any{{"type": "x", "text": s}}) // strings always marshal
 	}),
-	{Name: "Session.SessionToken", Key: true, Alone: true, Private: true, Methods: []string{"CreateUser", "CreateSession", "GetSessionAndUser"},
-		Put: func(c *Context, owner, s string) (*Stored, error) {
-			x := adapter.Session{SessionToken: s, UserID: owner, Expires: c.Instant(time.Hour)}
-			got, err := c.Adapter.CreateSession(c.Ctx, x)
-			if err != nil || got == nil {
-				return nil, err
-			}
-			return &Stored{&x, func(s string) (any, error) {
-				r, err := c.Adapter.GetSessionAndUser(c.Ctx, s)
-				if r == nil {
-					return nil, err
-				}
-				return &r.Session, err
-			}}, nil
-		}},
-	tokenTextField("VerificationToken.Identifier", TextField{Key: true, Address: true}, func(t *adapter.VerificationToken, s string) { t.Identifier = s + ExampleDomain }),
-	tokenTextField("VerificationToken.Token", TextField{Key: true, Private: true}, func(t *adapter.VerificationToken, s string) { t.Token = s }),
-	authenticatorTextField("Authenticator.CredentialID", TextField{Key: true, Alone: true}, func(a *adapter.Authenticator, s string) { a.CredentialID = s }),
-	authenticatorTextField("Authenticator.ProviderAccountID", TextField{}, func(a *adapter.Authenticator, s string) { a.ProviderAccountID = s }),
-	authenticatorTextField("Authenticator.CredentialPublicKey", TextField{Private: true}, func(a *adapter.Authenticator, s string) { a.CredentialPublicKey = s }),
-	authenticatorTextField("Authenticator.CredentialDeviceType", TextField{}, func(a *adapter.Authenticator, s string) { a.CredentialDeviceType = s }),
-	authenticatorTextField("Authenticator.Transports", TextField{}, func(a *adapter.Authenticator, s string) { a.Transports = &s }),
+	draftTextField("Session.SessionToken", TextField{Key: true, Alone: true, Private: true}, func(d *Draft, s string) { d.Session.SessionToken = s }),
+	draftTextField("VerificationToken.Identifier", TextField{Key: true, Address: true}, func(d *Draft, s string) { d.Token.Identifier = s + ExampleDomain }),
+	draftTextField("VerificationToken.Token", TextField{Key: true, Private: true}, func(d *Draft, s string) { d.Token.Token = s }),
+	draftTextField("Authenticator.CredentialID", TextField{Key: true, Alone: true}, func(d *Draft, s string) { d.Authenticator.CredentialID = s }),
+	draftTextField("Authenticator.ProviderAccountID", TextField{}, func(d *Draft, s string) { d.Authenticator.ProviderAccountID = s }),
+	draftTextField("Authenticator.CredentialPublicKey", TextField{Private: true}, func(d *Draft, s string) { d.Authenticator.CredentialPublicKey = s }),
+	draftTextField("Authenticator.CredentialDeviceType", TextField{}, func(d *Draft, s string) { d.Authenticator.CredentialDeviceType = s }),
+	draftTextField("Authenticator.Transports", TextField{}, func(d *Draft, s string) { d.Authenticator.Transports = &s }),
 }
 
 func userTextField(name string, set func(*adapter.User, string)) TextField {
@@ -145,60 +131,28 @@ func updateTextField(name string, set func(*adapter.UserUpdate, string)) TextFie
 	}}
 }
 
-func accountTextField(name string, p TextField, set func(*adapter.Account, string)) TextField {
-	p.Name, p.Methods = name, []string{"CreateUser", "LinkAccount", "GetAccount"}
+// draftTextField is a field of a record that has an owner, or of a verification token.
+func draftTextField(name string, p TextField, set func(*Draft, string)) TextField {
+	of, _, _ := strings.Cut(name, ".")
+	kind := map[string]Kind{"Account": AccountRecord, "Session": SessionRecord, "VerificationToken": VerificationTokenRecord,
+		"Authenticator": AuthenticatorRecord}[of]
+	p.Name, p.Methods = name, []string{KindOf(kind).Create, KindOf(kind).Read}
+	if kind != VerificationTokenRecord {
+		p.Methods = append([]string{"CreateUser"}, p.Methods...)
+	}
 	p.Put = func(c *Context, owner, s string) (*Stored, error) {
-		x := c.NewAccount(owner)
-		set(&x, s)
-		if _, err := c.Adapter.LinkAccount(c.Ctx, x); err != nil {
+		x := NewDraft(c, kind, owner)
+		set(x, s)
+		got, err := x.Create().Do(c.Ctx, c.Adapter)
+		if err != nil || kind != VerificationTokenRecord && IsNilRecord(got) {
 			return nil, err
 		}
-		return &Stored{&x, func(s string) (any, error) {
-			y := x
+		return &Stored{x.Value(), func(s string) (any, error) {
+			y := *x
 			if p.Key {
 				set(&y, s)
 			}
-			return RecordOrNil(c.Adapter.GetAccount(c.Ctx, y.ProviderAccountID, y.Provider))
-		}}, nil
-	}
-	return p
-}
-
-func tokenTextField(name string, p TextField, set func(*adapter.VerificationToken, string)) TextField {
-	p.Name, p.Methods = name, []string{"CreateVerificationToken", "UseVerificationToken"}
-	p.Put = func(c *Context, _, s string) (*Stored, error) {
-		x := c.NewToken()
-		set(&x, s)
-		if _, err := c.Adapter.CreateVerificationToken(c.Ctx, x); err != nil {
-			return nil, err
-		}
-		return &Stored{&x, func(s string) (any, error) {
-			y := x
-			set(&y, s)
-			got, err := c.Adapter.UseVerificationToken(c.Ctx, y.Key())
-			if got != nil {
-				got.Identifier = AddressAs(c, got.Identifier, x.Identifier)
-			}
-			return RecordOrNil(got, err)
-		}}, nil
-	}
-	return p
-}
-
-func authenticatorTextField(name string, p TextField, set func(*adapter.Authenticator, string)) TextField {
-	p.Name, p.Methods = name, []string{"CreateUser", "CreateAuthenticator", "GetAuthenticator"}
-	p.Put = func(c *Context, owner, s string) (*Stored, error) {
-		x := c.NewAuthenticator(owner)
-		set(&x, s)
-		if got, err := c.Adapter.CreateAuthenticator(c.Ctx, x); err != nil || got == nil {
-			return nil, err
-		}
-		return &Stored{&x, func(s string) (any, error) {
-			y := x
-			if p.Key {
-				set(&y, s)
-			}
-			return RecordOrNil(c.Adapter.GetAuthenticator(c.Ctx, y.CredentialID))
+			return y.Look(c, c.Adapter)
 		}}, nil
 	}
 	return p

@@ -43,6 +43,36 @@ func gone(c *Context, read Call) func() string {
 	}
 }
 
+// ownedDraft returns a record of the kind, and the user whose it is.
+func ownedDraft(c *Context, kind Kind) *Draft {
+	if kind == VerificationTokenRecord {
+		return NewDraft(c, kind, "")
+	}
+	u := c.User()
+	d := NewDraft(c, kind, u.ID)
+	d.User = *u
+	return d
+}
+
+// creating is the creation of a record of the kind.
+func creating(kind Kind) Write {
+	return Write{KindOf(kind).Create, KindOf(kind).Read, func(c *Context) (Call, func() string) {
+		d := ownedDraft(c, kind)
+		return d.Create(), holds(c, d.Read(), d.Found())
+	}}
+}
+
+// removing is the removal of a record of the kind.
+func removing(method string, kind Kind) Write {
+	return Write{method, KindOf(kind).Read, func(c *Context) (Call, func() string) {
+		d := ownedDraft(c, kind)
+		if kind != UserRecord {
+			d.Store(c, c.Adapter)
+		}
+		return d.Remove(), gone(c, d.Read())
+	}}
+}
+
 var writes = []Write{
 	{"CreateUser", "GetUserByEmail", func(c *Context) (Call, func() string) {
 		u := c.NewUser()
@@ -60,38 +90,19 @@ var writes = []Write{
 		update.Apply(u)
 		return UpdateUser(update), holds(c, GetUser(u.ID), u)
 	}},
-	{"DeleteUser", "GetUser", func(c *Context) (Call, func() string) {
-		id := c.User().ID
-		return DeleteUser(id), gone(c, GetUser(id))
-	}},
-	{"LinkAccount", "GetAccount", func(c *Context) (Call, func() string) {
-		x := c.NewAccount(c.User().ID)
-		return LinkAccount(x), holds(c, GetAccountByKey(x.Key()), &x)
-	}},
-	{"UnlinkAccount", "GetAccount", func(c *Context) (Call, func() string) {
-		key := c.Account(c.User().ID).Key()
-		return UnlinkAccount(key), gone(c, GetAccountByKey(key))
-	}},
-	{"CreateSession", "GetSessionAndUser", func(c *Context) (Call, func() string) {
-		u := c.User()
-		x := c.NewSession(u.ID)
-		return CreateSession(x), holds(c, GetSessionAndUser(x.SessionToken), &adapter.SessionAndUser{Session: x, User: *u})
-	}},
+	removing("DeleteUser", UserRecord),
+	creating(AccountRecord),
+	removing("UnlinkAccount", AccountRecord),
+	creating(SessionRecord),
 	{"UpdateSession", "GetSessionAndUser", func(c *Context) (Call, func() string) {
-		u := c.User()
-		x := c.Session(u.ID)
-		x.Expires = c.Instant(3 * time.Hour)
-		update := adapter.SessionUpdate{SessionToken: x.SessionToken, Expires: adapter.To(x.Expires)}
-		return UpdateSession(update), holds(c, GetSessionAndUser(x.SessionToken), &adapter.SessionAndUser{Session: x, User: *u})
+		d := ownedDraft(c, SessionRecord)
+		d.Store(c, c.Adapter)
+		d.Session.Expires = c.Instant(3 * time.Hour)
+		update := adapter.SessionUpdate{SessionToken: d.Session.SessionToken, Expires: adapter.To(d.Session.Expires)}
+		return UpdateSession(update), holds(c, d.Read(), d.Found())
 	}},
-	{"DeleteSession", "GetSessionAndUser", func(c *Context) (Call, func() string) {
-		token := c.Session(c.User().ID).SessionToken
-		return DeleteSession(token), gone(c, GetSessionAndUser(token))
-	}},
-	{"CreateVerificationToken", "UseVerificationToken", func(c *Context) (Call, func() string) {
-		x := c.NewToken()
-		return CreateVerificationToken(x), holds(c, UseVerificationToken(x.Key()), &x)
-	}},
+	removing("DeleteSession", SessionRecord),
+	creating(VerificationTokenRecord),
 	{"UseVerificationToken", "UseVerificationToken", func(c *Context) (Call, func() string) {
 		key := c.Token().Key()
 		found := false
@@ -103,10 +114,7 @@ var writes = []Write{
 			return gone(c, UseVerificationToken(key))()
 		}
 	}},
-	{"CreateAuthenticator", "GetAuthenticator", func(c *Context) (Call, func() string) {
-		x := c.NewAuthenticator(c.User().ID)
-		return CreateAuthenticator(x), holds(c, GetAuthenticator(x.CredentialID), &x)
-	}},
+	creating(AuthenticatorRecord),
 	{"UpdateAuthenticatorCounter", "GetAuthenticator", func(c *Context) (Call, func() string) {
 		x := c.Authenticator(c.User().ID)
 		x.Counter += 1000
@@ -124,97 +132,81 @@ func Writes(c *Context) []Write {
 	return have
 }
 
-// conflict is a write that must fail, because the record that it creates
+// Conflict is a write that must fail, because the record that it creates
 // exists already, or because the record that it changes does not exist.
-type conflict struct {
-	What, Method string
-	Do           func() (any, error)
+type Conflict struct {
+	What string
+	Call
 	// Missing is as in write. It is used if the call succeeds.
 	Missing func() string
 }
 
+// Try makes the call.
+func (x Conflict) Try(c *Context) (any, error) { return x.Do(c.Ctx, c.Adapter) }
+
 // Conflicts returns one conflict for each unique key.
-func Conflicts(c *Context) []conflict {
-	var all []conflict
-	add := func(what, method string, do func() (any, error), missing func() string) {
-		if c.Works(method) {
-			all = append(all, conflict{what, method, do, missing})
+func Conflicts(c *Context) (all []Conflict) {
+	add := func(what string, k Call, missing func() string) {
+		if c.Works(k.Method) {
+			all = append(all, Conflict{what, k, missing})
 		}
 	}
 	if c.Stores(UserRecord) && c.Works("GetUserByEmail") {
 		a, b := c.User(), c.User()
 		twin := c.NewUser()
 		twin.Email = a.Email
-		add("a taken e-mail address", "CreateUser", func() (any, error) { return RecordOrNil(c.Adapter.CreateUser(c.Ctx, twin)) }, func() string {
+		add("a taken e-mail address", CreateUser(twin), func() string {
 			twin.ID = c.GetUserByEmail(twin.Email).ID
 			return Without(c, "GetUserByEmail", c.GetUserByEmail(twin.Email), &twin)
 		})
-		add("a change to a taken e-mail address", "UpdateUser", func() (any, error) {
-			return RecordOrNil(c.Adapter.UpdateUser(c.Ctx, adapter.UserUpdate{ID: b.ID, Email: adapter.To(a.Email)}))
-		}, func() string { b.Email = a.Email; return Without(c, "GetUser", c.GetUser(b.ID), b) })
+		update := adapter.UserUpdate{ID: b.ID, Email: adapter.To(a.Email)}
+		update.Apply(b)
+		add("a change to a taken e-mail address", UpdateUser(update), holds(c, GetUser(b.ID), b))
 		if !AssignsIDs(c) {
 			same := c.NewUser()
 			same.ID = a.ID
-			add("a taken user ID", "CreateUser", func() (any, error) {
-				r, err := c.Adapter.CreateUser(c.Ctx, same)
-				if err == nil && r != nil {
-					same.ID = r.ID
-				}
-				return RecordOrNil(r, err)
-			}, func() string { return Without(c, "GetUserByEmail", c.GetUserByEmail(same.Email), &same) })
+			add("a taken user ID", CreateUser(same), holds(c, GetUserByEmail(same.Email), &same))
 		}
 	}
 	if !c.Works("CreateUser") {
 		return all
 	}
 	a, b := c.User(), c.User()
-	if c.Stores(AccountRecord) {
-		x := c.Account(a.ID)
-		y := c.NewAccount(b.ID)
-		y.Provider, y.ProviderAccountID = x.Provider, x.ProviderAccountID
-		add("a taken account", "LinkAccount", func() (any, error) { return RecordOrNil(c.Adapter.LinkAccount(c.Ctx, y)) },
-			func() string { return Without(c, "GetAccount", c.GetAccount(y.Key()), &y) })
-	}
-	if c.Stores(SessionRecord) {
-		x := c.Session(a.ID)
-		y := c.NewSession(b.ID)
-		y.SessionToken, y.Expires = x.SessionToken, c.Instant(2*time.Hour)
-		add("a session token in use", "CreateSession", func() (any, error) { return RecordOrNil(c.Adapter.CreateSession(c.Ctx, y)) }, func() string {
-			return Without(c, "GetSessionAndUser", c.GetSession(y.SessionToken), &adapter.SessionAndUser{Session: y, User: *b})
-		})
-	}
-	if c.Stores(AuthenticatorRecord) {
-		x := c.Authenticator(a.ID)
-		y := c.NewAuthenticator(b.ID)
-		y.CredentialID, y.Counter = x.CredentialID, 3
-		add("a credential ID in use", "CreateAuthenticator", func() (any, error) { return RecordOrNil(c.Adapter.CreateAuthenticator(c.Ctx, y)) },
-			func() string { return Without(c, "GetAuthenticator", c.GetAuthenticator(y.CredentialID), &y) })
+	for _, x := range []struct {
+		kind Kind
+		what string
+	}{{AccountRecord, "a taken account"}, {SessionRecord, "a session token in use"}, {AuthenticatorRecord, "a credential ID in use"}} {
+		if !c.Stores(x.kind) {
+			continue
+		}
+		d := NewDraft(c, x.kind, a.ID)
+		d.Store(c, c.Adapter)
+		twin := NewDraft(c, x.kind, b.ID)
+		twin.TakeKey(d)
+		twin.User, twin.Session.Expires, twin.Authenticator.Counter = *b, c.Instant(2*time.Hour), 3
+		add(x.what, twin.Create(), holds(c, twin.Read(), twin.Found()))
 	}
 	return all
 }
 
 // Unknowns returns updates of records that do not exist.
-func Unknowns(c *Context) []conflict {
-	var all []conflict
-	if c.Works("UpdateUser") {
-		update := UserUpdate(c, c.ID(), UserFields)
-		all = append(all, conflict{"an unknown user", "UpdateUser", func() (any, error) { return RecordOrNil(c.Adapter.UpdateUser(c.Ctx, update)) }, func() string {
-			if !c.Works("GetUser") || c.GetUser(update.ID) != nil {
+func Unknowns(c *Context) []Conflict {
+	there := func(read Call) func() string {
+		return func() string {
+			if !c.Works(read.Method) || !IsNilRecord(Of[any](c, read)) {
 				return ""
 			}
-			return fmt.Sprintf("GetUser(%q): absent", update.ID)
-		}})
+			return fmt.Sprintf("%s(%s): absent", read.Method, diff.Show(read.Args...))
+		}
+	}
+	var all []Conflict
+	if c.Works("UpdateUser") {
+		update := UserUpdate(c, c.ID(), UserFields)
+		all = append(all, Conflict{"an unknown user", UpdateUser(update), there(GetUser(update.ID))})
 	}
 	if c.Works("UpdateAuthenticatorCounter") {
 		id := c.Unique("credential")
-		all = append(all, conflict{"an unknown credential", "UpdateAuthenticatorCounter", func() (any, error) {
-			return RecordOrNil(c.Adapter.UpdateAuthenticatorCounter(c.Ctx, id, 9))
-		}, func() string {
-			if !c.Works("GetAuthenticator") || c.GetAuthenticator(id) != nil {
-				return ""
-			}
-			return fmt.Sprintf("GetAuthenticator(%q): absent", id)
-		}})
+		all = append(all, Conflict{"an unknown credential", UpdateAuthenticatorCounter(id, 9), there(GetAuthenticator(id))})
 	}
 	return all
 }

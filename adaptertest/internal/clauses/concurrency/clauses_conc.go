@@ -98,95 +98,49 @@ var concClauses = []kit.Check{
 		})
 	}},
 	{ID: "CONC-04", Words: "one-link-of-a-pair-wins", Races: true, Requires: []string{"CreateUser", "LinkAccount", "GetUserByAccount"}, Test: func(c *kit.Context) {
-		users := kit.SomeUsers(c, kit.Racers)
-		race.Run(c, kit.Racers, func(n, _ int) race.Case {
-			account := c.NewAccount("")
-			var k race.Case
-			for i := range n {
-				a := account
-				a.UserID = users[i].ID
-				k.Calls = append(k.Calls, kit.LinkAccount(a))
+		oneCreationWins(c, kit.AccountRecord, "GetUserByAccount", func(x *kit.Draft, _ []*adapter.User) (string, error) {
+			owner, err := c.Raw.GetUserByAccount(c.Ctx, x.Account.Key())
+			if err != nil {
+				return "", err
 			}
-			k.Verify = func(h []race.Operation) error {
-				owner, err := c.Raw.GetUserByAccount(c.Ctx, account.Key())
-				if err != nil {
-					return err
-				}
-				stored, err := accountOwner(c, account.Key())
-				if err != nil {
-					return err
-				}
-				return race.Problems(
-					oneWinner(c, h, users, race.UserID(owner), "GetUserByAccount"),
-					race.Unless(!c.Works("GetAccount") || stored == race.UserID(owner),
-						"GetAccount says %q owns the pair, GetUserByAccount %q", stored, race.UserID(owner)))
-			}
-			return k
+			stored, err := accountOwner(c, x.Account.Key())
+			return race.UserID(owner), race.Problems(err, race.Unless(err != nil || !c.Works("GetAccount") || stored == race.UserID(owner),
+				"GetAccount says %q owns the pair, GetUserByAccount %q", stored, race.UserID(owner)))
 		})
 	}},
 	{ID: "CONC-05", Words: "one-creation-of-a-session-wins", Races: true, Requires: []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, Test: func(c *kit.Context) {
-		users := kit.SomeUsers(c, kit.Racers)
-		race.Run(c, kit.Racers, func(n, _ int) race.Case {
-			session := c.NewSession("")
-			var k race.Case
-			for i := range n {
-				s := session
-				s.UserID = users[i].ID
-				s.Expires = s.Expires.Add(time.Duration(i) * time.Minute)
-				k.Calls = append(k.Calls, kit.CreateSession(s))
+		oneCreationWins(c, kit.SessionRecord, "GetSessionAndUser", func(x *kit.Draft, _ []*adapter.User) (string, error) {
+			found, err := c.Raw.GetSessionAndUser(c.Ctx, x.Session.SessionToken)
+			if err != nil || found == nil {
+				return "", err
 			}
-			k.Verify = func(h []race.Operation) error {
-				found, err := c.Raw.GetSessionAndUser(c.Ctx, session.SessionToken)
-				if err != nil {
-					return err
-				}
-				owner := ""
-				if found != nil {
-					owner = found.Session.UserID
-					if found.User.ID != owner {
-						return fmt.Errorf("the session of user %q came with user %q", owner, found.User.ID)
-					}
-				}
-				return oneWinner(c, h, users, owner, "GetSessionAndUser")
-			}
-			return k
+			owner := found.Session.UserID
+			return owner, race.Unless(found.User.ID == owner, "the session of user %q came with user %q", owner, found.User.ID)
 		})
 	}},
 	{ID: "CONC-06", Words: "one-creation-of-a-credential-wins", Races: true, Requires: []string{"CreateUser", "CreateAuthenticator", "GetAuthenticator"}, Test: func(c *kit.Context) {
-		users := kit.SomeUsers(c, kit.Racers)
-		race.Run(c, kit.Racers, func(n, _ int) race.Case {
-			authenticator := c.NewAuthenticator("")
-			var k race.Case
-			for i := range n {
-				a := authenticator
-				a.UserID, a.Counter = users[i].ID, int64(i+1)
-				k.Calls = append(k.Calls, kit.CreateAuthenticator(a))
+		oneCreationWins(c, kit.AuthenticatorRecord, "GetAuthenticator", func(x *kit.Draft, users []*adapter.User) (string, error) {
+			found, err := c.Raw.GetAuthenticator(c.Ctx, x.Authenticator.CredentialID)
+			if err != nil {
+				return "", err
 			}
-			k.Verify = func(h []race.Operation) error {
-				found, err := c.Raw.GetAuthenticator(c.Ctx, authenticator.CredentialID)
+			owner := ""
+			if found != nil {
+				owner = found.UserID
+			}
+			for _, u := range users {
+				if !c.Works("ListAuthenticatorsByUserID") {
+					break
+				}
+				list, err := c.Raw.ListAuthenticatorsByUserID(c.Ctx, u.ID)
 				if err != nil {
-					return err
+					return "", err
 				}
-				owner := ""
-				if found != nil {
-					owner = found.UserID
+				if listed := hasCredential(list, x.Authenticator.CredentialID); listed != (u.ID == owner) {
+					return owner, fmt.Errorf("the credential is owned by %q; listed for %q: %v", owner, u.ID, listed)
 				}
-				if err := oneWinner(c, h, users, owner, "GetAuthenticator"); err != nil || !c.Works("ListAuthenticatorsByUserID") {
-					return err
-				}
-				for _, u := range users[:n] {
-					list, err := c.Raw.ListAuthenticatorsByUserID(c.Ctx, u.ID)
-					if err != nil {
-						return err
-					}
-					listed := hasCredential(list, authenticator.CredentialID)
-					if listed != (u.ID == owner) {
-						return fmt.Errorf("the credential is owned by %q; listed for %q: %v", owner, u.ID, listed)
-					}
-				}
-				return nil
 			}
-			return k
+			return owner, nil
 		})
 	}},
 	{ID: "CONC-07", Words: "update-does-not-undo-deletion", Races: true, Requires: []string{"CreateUser", "CreateSession", "UpdateSession", "DeleteSession", "GetSessionAndUser"}, Test: func(c *kit.Context) {
@@ -867,12 +821,7 @@ func lookupsBesideDeletion(c *kit.Context, handles []adapter.Adapter) {
 // The calls of races.
 
 func hasCredential(list []adapter.Authenticator, id string) bool {
-	for _, a := range list {
-		if a.CredentialID == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(a adapter.Authenticator) bool { return a.CredentialID == id })
 }
 
 // raceForToken lets several uses of one token race.
@@ -911,9 +860,31 @@ func arrangeSamePair(c *kit.Context, n, _ int) race.Case {
 	}}
 }
 
+// oneCreationWins lets users create a record with one key, each with contents of its own. ownerOf
+// returns the owner that the lookup finds.
+func oneCreationWins(c *kit.Context, kind kit.Kind, lookup string, ownerOf func(x *kit.Draft, users []*adapter.User) (string, error)) {
+	users := kit.SomeUsers(c, kit.Racers)
+	race.Run(c, kit.Racers, func(n, _ int) race.Case {
+		x := kit.NewDraft(c, kind, "")
+		var k race.Case
+		for i := range n {
+			d := *x
+			d.Give(users[i].ID)
+			d.Session.Expires = d.Session.Expires.Add(time.Duration(i) * time.Minute)
+			d.Authenticator.Counter = int64(i + 1)
+			k.Calls = append(k.Calls, d.Create())
+		}
+		k.Verify = func(h []race.Operation) error {
+			owner, err := ownerOf(x, users[:n])
+			return race.Problems(err, oneWinner(h, users, owner, lookup))
+		}
+		return k
+	})
+}
+
 // oneWinner judges a race in which user i made call i for a record that only
 // one of them may own.
-func oneWinner(c *kit.Context, h []race.Operation, users []*adapter.User, owner, lookup string) error {
+func oneWinner(h []race.Operation, users []*adapter.User, owner, lookup string) error {
 	winner := ""
 	for i, m := range h {
 		if m.Err != nil {

@@ -148,99 +148,75 @@ func crossRead(c *kit.Context, writer, reader adapter.Adapter) {
 	if !c.Stores(kit.UserRecord) || !c.Works("GetUserByEmail") {
 		return
 	}
-	u := at(writer).User()
+	k := kit.RecordsOf(at(writer).User())
 	sees := func(after string) {
-		at(reader)
-		c.Same("GetUser after "+after, c.GetUser(u.ID), u)
-		c.Same("GetUserByEmail after "+after, c.GetUserByEmail(u.Email), u)
+		kit.Compare(c, at(reader).Adapter, "after "+after, k.Expected())
+		if c.Stores(kit.AuthenticatorRecord) {
+			kit.Compare(c, reader, "after "+after, k.Lists()[:1])
+		}
+	}
+	absent := func(after string, all []kit.Expected) {
+		for _, x := range all {
+			if c.Works(x.Method) {
+				c.Absent(x.Method+" after "+after, kit.Of[any](at(reader), x.Call), nil)
+			}
+		}
+	}
+	update := func(fields ...string) {
+		if c.Works("UpdateUser") {
+			k.User = *at(writer).UpdateUser(kit.UserUpdate(c, k.User.ID, fields))
+			sees("UpdateUser")
+		}
 	}
 	sees("CreateUser")
-	if c.Works("UpdateUser") {
-		old := u.Email
-		u = at(writer).UpdateUser(kit.UserUpdate(c, u.ID, kit.UserFields))
-		sees("UpdateUser")
+	old := k.User.Email
+	if update(kit.UserFields...); c.Works("UpdateUser") {
 		c.Absent("GetUserByEmail of the address before UpdateUser", c.GetUserByEmail(old), nil)
 	}
-	keys := []func(after string, want bool){}
-	if c.Stores(kit.AccountRecord) && c.Works("GetUserByAccount") {
-		look := func(a adapter.Account, after string, want bool) {
-			at(reader)
-			if want {
-				c.Same("GetAccount after "+after, c.GetAccount(a.Key()), &a)
-				c.Same("GetUserByAccount after "+after, c.GetUserByAccount(a.Key()), u)
-			} else {
-				c.Absent("GetAccount after "+after, c.GetAccount(a.Key()), nil)
-				c.Absent("GetUserByAccount after "+after, c.GetUserByAccount(a.Key()), nil)
-			}
+	for _, kind := range []kit.Kind{kit.AccountRecord, kit.SessionRecord, kit.AuthenticatorRecord} {
+		if !c.Stores(kind) || kind == kit.AuthenticatorRecord && !c.Works("ListAuthenticatorsByUserID") {
+			continue
 		}
-		a := at(writer).Account(u.ID)
-		look(a, "LinkAccount", true)
-		keys = append(keys, func(after string, want bool) { look(a, after, want) })
-		if c.Works("UnlinkAccount") {
-			b := at(writer).Account(u.ID)
-			look(b, "LinkAccount", true)
-			at(writer).UnlinkAccount(b.Key())
-			look(b, "UnlinkAccount", false)
+		store := func() *kit.Draft {
+			d := kit.NewDraft(c, kind, k.User.ID)
+			d.Store(c, writer)
+			k.Add(d)
+			sees(d.Create().Method)
+			return d
 		}
-	}
-	if c.Stores(kit.SessionRecord) {
-		look := func(s adapter.Session, after string, want bool) {
-			got := at(reader).GetSession(s.SessionToken)
-			if want {
-				c.Same("GetSessionAndUser after "+after, got, &adapter.SessionAndUser{Session: s, User: *u})
-			} else {
-				c.Absent("GetSessionAndUser after "+after, got, nil)
-			}
-		}
-		s := at(writer).Session(u.ID)
-		look(s, "CreateSession", true)
-		if c.Works("UpdateSession") {
+		store()
+		if kind == kit.SessionRecord && c.Works("UpdateSession") {
+			s := &k.Sessions[0]
 			s.Expires = c.Instant(3 * time.Hour)
 			at(writer).UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
-			look(s, "UpdateSession", true)
+			sees("UpdateSession")
 		}
-		if c.Works("UpdateUser") {
-			u = at(writer).UpdateUser(kit.UserUpdate(c, u.ID, []string{"name"}))
-			look(s, "UpdateUser", true)
+		if kind == kit.SessionRecord {
+			update("name")
 		}
-		keys = append(keys, func(after string, want bool) { look(s, after, want) })
-		if c.Works("DeleteSession") {
-			d := at(writer).Session(u.ID)
-			look(d, "CreateSession", true)
-			at(writer).DeleteSession(d.SessionToken)
-			look(d, "DeleteSession", false)
-		}
-	}
-	if c.Stores(kit.AuthenticatorRecord) && c.Works("ListAuthenticatorsByUserID") {
-		look := func(w adapter.Authenticator, after string, want bool) {
-			at(reader)
-			if want {
-				c.Same("GetAuthenticator after "+after, c.GetAuthenticator(w.CredentialID), &w)
-				c.SameAuthenticators("ListAuthenticatorsByUserID after "+after, c.ListAuthenticators(u.ID), []adapter.Authenticator{w})
-			} else {
-				c.Absent("GetAuthenticator after "+after, c.GetAuthenticator(w.CredentialID), nil)
-				c.SameAuthenticators("ListAuthenticatorsByUserID after "+after, c.ListAuthenticators(u.ID), nil)
-			}
-		}
-		w := at(writer).Authenticator(u.ID)
-		look(w, "CreateAuthenticator", true)
-		if c.Works("UpdateAuthenticatorCounter") {
+		if kind == kit.AuthenticatorRecord && c.Works("UpdateAuthenticatorCounter") {
+			w := &k.Authenticators[0]
 			w.Counter += 5
 			at(writer).UpdateCounter(w.CredentialID, w.Counter)
-			look(w, "UpdateAuthenticatorCounter", true)
+			sees("UpdateAuthenticatorCounter")
 		}
-		keys = append(keys, func(after string, want bool) { look(w, after, want) })
+		if remove := kit.NewDraft(c, kind, "").Remove().Method; kind == kit.AuthenticatorRecord || !c.Works(remove) {
+			continue
+		}
+		kept := *k
+		removed := store().Remove()
+		kit.Of[any](at(writer), removed)
+		only := kit.Records{Accounts: k.Accounts[len(kept.Accounts):], Sessions: k.Sessions[len(kept.Sessions):]}
+		*k = kept
+		absent(removed.Method, only.Expected()[2:])
 	}
 	if c.Works("DeleteUser") {
-		for _, look := range keys {
-			look("the writes before", true)
-		}
-		at(writer).DeleteUser(u.ID)
-		at(reader)
-		c.Absent("GetUser after DeleteUser", c.GetUser(u.ID), nil)
-		c.Absent("GetUserByEmail after DeleteUser", c.GetUserByEmail(u.Email), nil)
-		for _, look := range keys {
-			look("DeleteUser", false)
+		sees("the writes before")
+		at(writer).DeleteUser(k.User.ID)
+		absent("DeleteUser", k.Expected())
+		if c.Stores(kit.AuthenticatorRecord) {
+			k.Authenticators = nil
+			kit.Compare(c, reader, "after DeleteUser", k.Lists()[:1])
 		}
 	}
 }
@@ -495,7 +471,7 @@ func inNamespace(c *kit.Context, a adapter.Adapter, name string, n int, x kit.Dr
 func namespacesShareNothing(c *kit.Context) {
 	opened, names := openNamespaces(c)
 	c.Requires("CreateUser", "GetUser", "GetUserByEmail")
-	x := kit.Draft{User: c.NewUser(), Account: c.NewAccount(""), Session: c.NewSession(""), Token: c.NewToken(), Authenticator: c.NewAuthenticator("")}
+	x := kit.NewDrafts(c)
 	x.User.ID = c.ID()
 	all := make([]*kit.Records, len(opened))
 	for i, a := range opened {

@@ -551,11 +551,11 @@ func sweepOfReplaced(c *kit.Context) {
 	replaced := 0
 	// replace creates a record whose key may be taken by the expired one. An
 	// adapter to which an expired record is absent may not free its key.
-	replace := func(create, free func() error) bool {
-		err := create()
+	replace := func(live *kit.Draft) bool {
+		_, err := live.Create().Do(c.Ctx, c.Raw)
 		if errors.Is(err, adapter.ErrConflict) {
-			if err = free(); err == nil {
-				err = create()
+			if _, err = live.Remove().Do(c.Ctx, c.Raw); err == nil {
+				_, err = live.Create().Do(c.Ctx, c.Raw)
 			}
 		}
 		if err != nil && !errors.Is(err, adapter.ErrConflict) {
@@ -563,46 +563,35 @@ func sweepOfReplaced(c *kit.Context) {
 		}
 		return err == nil
 	}
-	// session and token create an expired record. What they return puts a live one
-	// in its place, and returns a check that it stays.
-	session := func() func() (stays func()) {
-		s := c.NewSession(owner)
-		live := s
-		s.Expires = c.Instant(-time.Second)
-		c.CreateSession(s)
-		return func() func() {
-			if !replace(func() error { _, err := c.Raw.CreateSession(c.Ctx, live); return err },
-				func() error { _, err := c.Raw.DeleteSession(c.Ctx, s.SessionToken); return err }) {
-				return nil
-			}
-			return func() {
-				if got := c.GetSession(s.SessionToken); got == nil || c.Unlike(got.Session, live) != "" {
-					c.Fatalf("a session that was created during clean-up under the token of an expired one: got %s, want %s", diff.Show(got), diff.Show(live))
+	// These create an expired record. What they return puts a live one in its place, and returns
+	// a check that it stays.
+	expired := func(kind kit.Kind, key string) func() func() (stays func()) {
+		return func() func() func() {
+			live := kit.NewDraft(c, kind, owner)
+			old := *live
+			old.Expire(c.Instant(-time.Second))
+			old.Store(c, c.Adapter)
+			return func() func() {
+				if !replace(live) {
+					return nil
 				}
-				if _, err := c.Raw.DeleteSession(c.Ctx, s.SessionToken); err != nil {
-					c.Fatalf("DeleteSession during clean-up: %v", err)
-				}
-			}
-		}
-	}
-	token := func() func() (stays func()) {
-		t := c.NewToken()
-		live := t
-		t.Expires = c.Instant(-time.Second)
-		c.CreateToken(t)
-		return func() func() {
-			if !replace(func() error { _, err := c.Raw.CreateVerificationToken(c.Ctx, live); return err },
-				func() error { _, err := c.Raw.UseVerificationToken(c.Ctx, t.Key()); return err }) {
-				return nil
-			}
-			return func() {
-				if got := c.UseToken(t.Key()); got == nil || c.Unlike(got, &live) != "" {
-					c.Fatalf("a verification token that was created during clean-up under the key of an expired one: got %s, want %s", diff.Show(got), diff.Show(live))
+				return func() {
+					got, err := live.Look(c, c.Adapter)
+					if kit.Must(c, live.Read().Method, got, err) == nil || c.Unlike(got, live.Value()) != "" {
+						c.Fatalf("a %s that was created during clean-up under the %s of an expired one: got %s, want %s", kind, key,
+							diff.Show(got), diff.Show(live.Value()))
+					}
+					if kind != kit.SessionRecord {
+						return
+					}
+					if _, err := live.Remove().Do(c.Ctx, c.Raw); err != nil {
+						c.Fatalf("DeleteSession during clean-up: %v", err)
+					}
 				}
 			}
 		}
 	}
-	kinds := []func() func() (stays func()){session, token}
+	kinds := []func() func() (stays func()){expired(kit.SessionRecord, "token"), expired(kit.VerificationTokenRecord, "key")}
 	if !c.Stores(kit.VerificationTokenRecord) {
 		kinds = kinds[:1]
 	}

@@ -57,7 +57,7 @@ var lifeClauses = []kit.Check{
 			_, _ = change.Do(c.Ctx, c.Adapter)
 		}
 		for _, x := range append(kit.Conflicts(c), kit.Unknowns(c)...) {
-			_, _ = x.Do()
+			_, _ = x.Try(c)
 		}
 		check("after calls, some of which failed")
 		cancelledCalls(c, 20)
@@ -277,7 +277,7 @@ func connectionsReturn(c *kit.Context) {
 	}
 	start := connections()
 	for _, x := range append(kit.Conflicts(c), kit.Unknowns(c)...) {
-		_, _ = x.Do()
+		_, _ = x.Try(c)
 	}
 	cancelledCalls(c, 30)
 	if c.Has(kit.AbilityFaults) {

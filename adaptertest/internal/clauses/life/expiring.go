@@ -38,20 +38,11 @@ func newExpiring(c *kit.Context, lives ...time.Duration) *kit.Records {
 	return e
 }
 
-// readExpiring reads the session or uses the token.
-func readExpiring(c *kit.Context, x *kit.Draft) (any, error) {
-	got, err := x.Read().Do(c.Ctx, c.Adapter)
-	if s, _ := got.(*adapter.SessionAndUser); s != nil {
-		return &s.Session, err
-	}
-	return got, err
-}
-
 // there reads the records that have not expired yet, and reports those that
 // are missing or changed.
 func there(c *kit.Context, e *kit.Records, when string) {
 	for _, x := range e.Drafts() {
-		got, err := readExpiring(c, x)
+		got, err := x.Look(c, c.Adapter)
 		if !c.Now().Before(x.Expires()) {
 			continue // it has expired because the machine is slow
 		}
@@ -73,7 +64,7 @@ func there(c *kit.Context, e *kit.Records, when string) {
 func truthful(c *kit.Context, e *kit.Records) {
 	for _, x := range e.Drafts() {
 		what := fmt.Sprintf("a %s that expired %s", x.Kind, diff.Show(x.Expires()))
-		got, err := readExpiring(c, x)
+		got, err := x.Look(c, c.Adapter)
 		if err != nil {
 			c.Errorf("%s: %v", what, err)
 		}

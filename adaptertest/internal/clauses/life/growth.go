@@ -66,7 +66,7 @@ func lookupsDoNotSlowDown(c *kit.Context) {
 	case c.Hurried:
 		sizes = []int{kit.LargePopulation / 4}
 	}
-	store, small := crowd{a: c.Raw}, smallStore(c)
+	store, small := filledStore{a: c.Raw}, smallStore(c)
 	store.grow(c, kit.SmallPopulation, time.Hour)
 	var g growth
 	g.measure(c, c.Raw, &store, small, nil)
@@ -129,12 +129,12 @@ func chosen[T any](from []T, which []int) []T {
 
 // smallStore opens another store and fills it with a small population. If all adapters
 // of the harness and all namespaces share one store, it is the same store.
-func smallStore(c *kit.Context) *crowd {
-	p := &crowd{a: c.Harness().New(c.TB)}
+func smallStore(c *kit.Context) *filledStore {
+	p := &filledStore{a: c.Harness().New(c.TB)}
 	p.grow(c, 1, time.Hour)
 	if c.Has(kit.AbilityNamespace) && finds(c, p.people[0]) {
 		if a, err := c.Harness().Namespace(c.TB, c.Raw, "growth"+c.Run.Nonce); err == nil {
-			p = &crowd{a: a}
+			p = &filledStore{a: a}
 		}
 	}
 	p.grow(c, kit.SmallPopulation, time.Hour)
@@ -153,15 +153,15 @@ func finds(c *kit.Context, b *kit.Records) bool {
 	})
 }
 
-// crowd is the users whose records fill a store.
-type crowd struct {
+// filledStore is a store, and the users whose records fill it.
+type filledStore struct {
 	a      adapter.Adapter
 	mu     sync.Mutex
 	people []*kit.Records
 }
 
 // grow creates users until there are so many, or until the limit.
-func (p *crowd) grow(c *kit.Context, size int, limit time.Duration) {
+func (p *filledStore) grow(c *kit.Context, size int, limit time.Duration) {
 	end := time.Now().Add(limit)
 	kit.Populate(c, size-len(p.people), func(i int) {
 		if i > 300 && time.Now().After(end) {
@@ -175,7 +175,7 @@ func (p *crowd) grow(c *kit.Context, size int, limit time.Duration) {
 }
 
 // probes are the lookups of a user in the middle, of a user that is new, and of nobody.
-func (p *crowd) probes(c *kit.Context, a adapter.Adapter) []probe {
+func (p *filledStore) probes(c *kit.Context, a adapter.Adapter) []probe {
 	newest := kit.Newcomer(c, a)
 	p.people = append(p.people, newest)
 	return growthProbes(c, a, p.people[len(p.people)/2], newest)
@@ -184,7 +184,7 @@ func (p *crowd) probes(c *kit.Context, a adapter.Adapter) []probe {
 // measure measures the lookups in a store at its present population, and in the small
 // one: all lookups, or only those whose indices are given. In each round it calls each
 // probe in both stores, in another order than before.
-func (g *growth) measure(c *kit.Context, a adapter.Adapter, store, small *crowd, which []int) {
+func (g *growth) measure(c *kit.Context, a adapter.Adapter, store, small *filledStore, which []int) {
 	probes, others := store.probes(c, a), small.probes(c, small.a)
 	if which != nil {
 		probes, others = chosen(probes, which), chosen(others, which)

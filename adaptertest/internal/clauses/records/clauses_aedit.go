@@ -450,11 +450,11 @@ func authenticatorNames(c *kit.Context) {
 // credentialsOfEachOrigin deletes, with keepOne, the authenticators of users who got them and
 // their accounts in different ways, and compares each outcome with the model.
 func credentialsOfEachOrigin(c *kit.Context) {
-	origins := []func(*credentials){(*credentials).created}
+	origins := []func(*origin){(*origin).created}
 	if c.Works("CreateUserWithAccount") {
-		origins = append(origins, (*credentials).signedUp, (*credentials).signedUpApart, (*credentials).signedUpBare)
+		origins = append(origins, (*origin).signedUp, (*origin).signedUpApart, (*origin).signedUpBare)
 	}
-	later := []func(*credentials){(*credentials).linked, (*credentials).registered, (*credentials).unlinked, (*credentials).connected, (*credentials).left}
+	later := []func(*origin){(*origin).linked, (*origin).registered, (*origin).unlinked, (*origin).connected, (*origin).left}
 	type way struct{ origin, later int } // later is a set of bits
 	var ways []way
 	for origin := range origins {
@@ -463,7 +463,7 @@ func credentialsOfEachOrigin(c *kit.Context) {
 		}
 	}
 	for w := range kit.Some(&c.Budget, ways) {
-		k := &credentials{c: c, model: model.New()}
+		k := &origin{c: c, model: model.New()}
 		origins[w.origin](k)
 		for i, add := range later {
 			if w.later&(1<<i) != 0 {

@@ -532,47 +532,34 @@ func ofOtherRun(c *kit.Context, record any) bool {
 // emptyMandatoryKeys goes past the observer, because a record without a key
 // that is returned here is not an answer to a lookup [ERR-03].
 func emptyMandatoryKeys(c *kit.Context) {
-	tried := 0
-	refused := func(method, field string, create func() (any, error), undo func()) {
-		if !c.Works(method) {
-			return
+	tried, owner := 0, kit.Owner(c)
+	for _, x := range []struct {
+		kind  kit.Kind
+		field string
+		empty func(d *kit.Draft)
+	}{
+		{kit.SessionRecord, "sessionToken", func(d *kit.Draft) { d.Session.SessionToken = "" }},
+		{kit.SessionRecord, "userId", func(d *kit.Draft) { d.Session.UserID = "" }},
+		{kit.AccountRecord, "userId", func(d *kit.Draft) { d.Account.UserID = "" }},
+		{kit.AccountRecord, "provider", func(d *kit.Draft) { d.Account.Provider = "" }},
+		{kit.AccountRecord, "providerAccountId", func(d *kit.Draft) { d.Account.ProviderAccountID = "" }},
+		{kit.VerificationTokenRecord, "token", func(d *kit.Draft) { d.Token.Token = "" }},
+		{kit.AuthenticatorRecord, "userId", func(d *kit.Draft) { d.Authenticator.UserID = "" }},
+		{kit.AuthenticatorRecord, "credentialID", func(d *kit.Draft) { d.Authenticator.CredentialID = "" }},
+	} {
+		d := kit.NewDraft(c, x.kind, owner)
+		x.empty(d)
+		create := d.Create()
+		if !c.Works(create.Method) {
+			continue
 		}
 		tried++
-		if got, err := create(); err == nil {
-			c.Errorf("%s with an empty %s: succeeded with %s, want an error", method, field, diff.Show(got))
-			undo()
+		if got, err := create.Do(c.Ctx, c.Raw); err == nil {
+			c.Errorf("%s with an empty %s: succeeded with %s, want an error", create.Method, x.field, diff.Show(got))
+			if x.kind != kit.AuthenticatorRecord {
+				_, _ = d.Remove().Do(c.Ctx, c.Raw)
+			}
 		}
-	}
-	owner := kit.Owner(c)
-	for _, s := range []adapter.Session{{UserID: owner, Expires: c.Instant(time.Hour)}, {SessionToken: c.Secret("session"), Expires: c.Instant(time.Hour)}} {
-		field := "sessionToken"
-		if s.SessionToken != "" {
-			field = "userId"
-		}
-		refused("CreateSession", field, func() (any, error) { return kit.RecordOrNil(c.Raw.CreateSession(c.Ctx, s)) },
-			func() { _, _ = c.Raw.DeleteSession(c.Ctx, s.SessionToken) })
-	}
-	for field, empty := range map[string]func(*adapter.Account){
-		"userId":            func(a *adapter.Account) { a.UserID = "" },
-		"provider":          func(a *adapter.Account) { a.Provider = "" },
-		"providerAccountId": func(a *adapter.Account) { a.ProviderAccountID = "" },
-	} {
-		a := c.NewAccount(owner)
-		empty(&a)
-		refused("LinkAccount", field, func() (any, error) { return kit.RecordOrNil(c.Raw.LinkAccount(c.Ctx, a)) },
-			func() { _, _ = c.Raw.UnlinkAccount(c.Ctx, a.Key()) })
-	}
-	t := c.NewToken()
-	t.Token = ""
-	refused("CreateVerificationToken", "token", func() (any, error) { return kit.RecordOrNil(c.Raw.CreateVerificationToken(c.Ctx, t)) },
-		func() { _, _ = c.Raw.UseVerificationToken(c.Ctx, t.Key()) })
-	for field, empty := range map[string]func(*adapter.Authenticator){
-		"userId":       func(w *adapter.Authenticator) { w.UserID = "" },
-		"credentialID": func(w *adapter.Authenticator) { w.CredentialID = "" },
-	} {
-		w := c.NewAuthenticator(owner)
-		empty(&w)
-		refused("CreateAuthenticator", field, func() (any, error) { return kit.RecordOrNil(c.Raw.CreateAuthenticator(c.Ctx, w)) }, func() {})
 	}
 	if owner != "" && c.Works("DeleteUser") {
 		_, _ = c.Raw.DeleteUser(c.Ctx, owner) // and the authenticators that should not exist
@@ -761,56 +748,30 @@ func saturated(c *kit.Context, s string, refusable bool) {
 	if owner == "" {
 		owner = kit.Owner(c)
 	}
-	if owner != "" && c.Stores(kit.AccountRecord) {
-		x := c.NewAccount(owner)
-		x.Provider, x.ProviderAccountID = c.Unique("x")+s, s+c.Unique("x")
-		x.AccessToken, x.RefreshToken, x.IDToken = new(private("x")), new(private("x")), new(private("x"))
-		x.Scope, x.TokenType, x.SessionState = new(s), new(s), new(s)
-		if c.Harness().Declarations.Keeps("Account.AuthorizationDetails") {
-			x.AuthorizationDetails, _ = json.Marshal([]map[string]any{{"type": s}}) // strings always marshal
-		}
-		_, err := c.Adapter.LinkAccount(c.Ctx, x)
-		got := &x
-		if err == nil {
-			got, err = c.Adapter.GetAccount(c.Ctx, x.ProviderAccountID, x.Provider)
-		}
-		judge("an account", &x, got, err)
+	x := kit.NewDrafts(c)
+	x.Give(owner)
+	a, t, w := &x.Account, &x.Token, &x.Authenticator
+	a.Provider, a.ProviderAccountID = c.Unique("x")+s, s+c.Unique("x")
+	a.AccessToken, a.RefreshToken, a.IDToken = new(private("x")), new(private("x")), new(private("x"))
+	a.Scope, a.TokenType, a.SessionState = new(s), new(s), new(s)
+	if c.Harness().Declarations.Keeps("Account.AuthorizationDetails") {
+		a.AuthorizationDetails, _ = json.Marshal([]map[string]any{{"type": s}}) // strings always marshal
 	}
-	if owner != "" && c.Stores(kit.SessionRecord) {
-		x := c.NewSession(owner)
-		x.SessionToken = s + private("x")
-		_, err := c.Adapter.CreateSession(c.Ctx, x)
-		var got *adapter.Session
-		if err == nil {
-			var r *adapter.SessionAndUser
-			if r, err = c.Adapter.GetSessionAndUser(c.Ctx, x.SessionToken); r != nil {
-				got = &r.Session
-			}
+	x.Session.SessionToken = s + private("x")
+	t.Identifier, t.Token = c.Unique("x")+s+kit.ExampleDomain, s+private("x")
+	w.CredentialID, w.ProviderAccountID = s+c.Unique("x"), s
+	w.CredentialPublicKey, w.CredentialDeviceType, w.Transports = private("x"), s, new(s)
+	for _, kind := range kit.RecordKinds[1:] {
+		if x.Kind = kind.Kind; !c.Stores(x.Kind) || owner == "" && x.Kind != kit.VerificationTokenRecord {
+			continue
 		}
-		judge("a session", &x, got, err)
-	}
-	if c.Stores(kit.VerificationTokenRecord) {
-		x := c.NewToken()
-		x.Identifier, x.Token = c.Unique("x")+s+kit.ExampleDomain, s+private("x")
-		_, err := c.Adapter.CreateVerificationToken(c.Ctx, x)
-		var got *adapter.VerificationToken
+		_, err := x.Create().Do(c.Ctx, c.Adapter)
+		var got any
 		if err == nil {
-			if got, err = c.Adapter.UseVerificationToken(c.Ctx, x.Key()); got != nil {
-				got.Identifier = kit.AddressAs(c, got.Identifier, x.Identifier)
-			}
+			got, err = x.Look(c, c.Adapter)
 		}
-		judge("a verification token", &x, got, err)
-	}
-	if owner != "" && c.Stores(kit.AuthenticatorRecord) {
-		x := c.NewAuthenticator(owner)
-		x.CredentialID, x.ProviderAccountID = s+c.Unique("x"), s
-		x.CredentialPublicKey, x.CredentialDeviceType, x.Transports = private("x"), s, new(s)
-		_, err := c.Adapter.CreateAuthenticator(c.Ctx, x)
-		var got *adapter.Authenticator
-		if err == nil {
-			got, err = c.Adapter.GetAuthenticator(c.Ctx, x.CredentialID)
-		}
-		judge("an authenticator", &x, got, err)
+		article := map[bool]string{true: "an ", false: "a "}[strings.HasPrefix(string(x.Kind), "a")]
+		judge(article+string(x.Kind), x.Value(), got, err)
 	}
 }
 

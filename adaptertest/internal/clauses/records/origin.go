@@ -10,16 +10,16 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// credentials makes the calls that give a user ways to sign in, of the adapter and of a
-// model, and says what it did.
-type credentials struct {
+// origin is how a user got ways to sign in: by calls of the adapter, and the same calls of a
+// model, and what they did in words.
+type origin struct {
 	c     *kit.Context
 	model *model.Model
 	user  string
 	did   []string
 }
 
-func (k *credentials) created() {
+func (k *origin) created() {
 	u := k.c.User()
 	k.user, k.did = u.ID, []string{"was created"}
 	_, err := k.model.CreateUser(k.c.Ctx, *u)
@@ -28,23 +28,23 @@ func (k *credentials) created() {
 
 // signedUp signs up with a passkey and the account that it is connected to, signedUpApart
 // with a passkey and another account, and signedUpBare with an account only.
-func (k *credentials) signedUp() {
+func (k *origin) signedUp() {
 	k.signUp("signed up with a passkey", kit.NewSignUp(k.c), (*kit.Draft).Call)
 }
 
-func (k *credentials) signedUpApart() {
+func (k *origin) signedUpApart() {
 	s := kit.NewSignUp(k.c)
 	s.Account.Type, s.Account.ProviderAccountID = adapter.AccountOIDC, k.c.Unique("subject")
 	k.signUp("signed up with OpenID and a passkey", s, (*kit.Draft).Call)
 }
 
-func (k *credentials) signedUpBare() {
+func (k *origin) signedUpBare() {
 	s := kit.NewSignUp(k.c)
 	s.Account.Type = adapter.AccountOAuth
 	k.signUp("signed up with OAuth", s, (*kit.Draft).WithoutPasskey)
 }
 
-func (k *credentials) signUp(did string, s kit.Draft, makes func(*kit.Draft) kit.Call) {
+func (k *origin) signUp(did string, s kit.Draft, makes func(*kit.Draft) kit.Call) {
 	u := kit.Of[*adapter.User](k.c, makes(&s))
 	s.User.ID = u.ID
 	k.user, k.did = u.ID, []string{did}
@@ -53,30 +53,30 @@ func (k *credentials) signUp(did string, s kit.Draft, makes func(*kit.Draft) kit
 }
 
 // both makes a call that must succeed.
-func (k *credentials) both(m kit.Call) {
+func (k *origin) both(m kit.Call) {
 	_, err := m.Do(k.c.Ctx, k.c.Adapter)
 	_, wantErr := m.Do(k.c.Ctx, k.model)
 	kit.Must(k.c, m.Method+" of a user who "+strings.Join(k.did, ", "), k, errors.Join(err, wantErr))
 }
 
-func (k *credentials) linked() {
+func (k *origin) linked() {
 	k.both(kit.LinkAccount(k.c.NewAccount(k.user)))
 	k.did = append(k.did, "linked an account")
 }
 
-func (k *credentials) registered() {
+func (k *origin) registered() {
 	k.both(kit.CreateAuthenticator(k.c.NewAuthenticator(k.user)))
 	k.did = append(k.did, "registered a passkey")
 }
 
-func (k *credentials) unlinked() {
+func (k *origin) unlinked() {
 	x := k.c.NewAccount(k.user)
 	k.both(kit.LinkAccount(x))
 	k.both(kit.UnlinkAccount(x.Key()))
 	k.did = append(k.did, "linked an account and unlinked it")
 }
 
-func (k *credentials) connected() {
+func (k *origin) connected() {
 	x, w := k.c.NewAccount(k.user), k.c.NewAuthenticator(k.user)
 	x.Type, x.ProviderAccountID = adapter.AccountWebAuthn, w.ProviderAccountID
 	k.both(kit.CreateAuthenticator(w))
@@ -85,7 +85,7 @@ func (k *credentials) connected() {
 }
 
 // left unlinks an account that the user has.
-func (k *credentials) left() {
+func (k *origin) left() {
 	for _, x := range k.model.Accounts {
 		k.both(kit.UnlinkAccount(x.Key()))
 		k.did = append(k.did, "unlinked the account of type "+string(x.Type))
@@ -94,7 +94,7 @@ func (k *credentials) left() {
 }
 
 // deleteAll deletes one authenticator after the other, with keepOne, in any order.
-func (k *credentials) deleteAll() {
+func (k *origin) deleteAll() {
 	ids := kit.SortedKeys(k.model.Authenticators)
 	k.c.Rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 	for _, id := range ids {
