@@ -29,6 +29,7 @@ type Adapter struct {
 	names   names
 	schema  *schema
 	ready   *atomic.Pointer[statements] // holds nil until the tables were compared with the schema
+	served  *atomic.Bool                // the tables were complete once
 	broken  *atomic.Int64               // the last time that a connection of the pool broke, in nanoseconds since 1970
 	demoted *demotion
 	conn    *pgx.Conn     // nil on a pool
@@ -78,7 +79,7 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: New: %w", err)
 	}
-	a := &Adapter{names: n, schema: currentSchema, ready: new(atomic.Pointer[statements]), broken: new(atomic.Int64), demoted: new(demotion)}
+	a := &Adapter{names: n, schema: currentSchema, ready: new(atomic.Pointer[statements]), served: new(atomic.Bool), broken: new(atomic.Int64), demoted: new(demotion)}
 	return a.On(db), nil
 }
 

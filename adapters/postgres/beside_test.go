@@ -198,6 +198,7 @@ func TestSettingsOfTheRole(t *testing.T) {
 		"DateStyle": "German, DMY", "IntervalStyle": "sql_standard", "TimeZone": "Asia/Kathmandu", "bytea_output": "escape", "extra_float_digits": "-15",
 		"quote_all_identifiers": "on", "transform_null_equals": "on", "default_transaction_isolation": "serializable", "plan_cache_mode": "force_generic_plan",
 		"enable_indexscan": "off", "row_security": "off", "xmloption": "document", "default_transaction_deferrable": "on",
+		"standard_conforming_strings": "off", "client_encoding": "LATIN1", "exit_on_error": "on", "array_nulls": "off",
 	}
 	for _, w := range wirings {
 		if w.authJS || w.pooler || w.maxConns > 0 || w.zone != "" {
@@ -215,9 +216,46 @@ func TestSettingsOfTheRole(t *testing.T) {
 					t.Fatal(err)
 				}
 				callEveryMethod(t, a)
+				// What this handle writes, a handle with the usual settings reads.
+				zoe := must(a.CreateUser(t.Context(), adapter.User{Name: new(`Zoë \' 王`), Email: "zoë@example.com"}))(t)
+				usual := newAdapter(t, wiring{}.pool(t), postgres.WithSchema(schema))
+				same(t, "the user in the other handle", must(usual.GetUserByEmail(t.Context(), "zoë@example.com"))(t), *zoe)
+				if _, err := a.CreateSession(t.Context(), adapter.Session{SessionToken: "nobody's", UserID: "nobody", Expires: time.Now()}); !errors.Is(err, adapter.ErrNotFound) {
+					t.Errorf("a session of nobody: got %v, want ErrNotFound", err)
+				}
+				if _, err := a.UpdateUser(t.Context(), adapter.UserUpdate{ID: must(a.CreateUser(t.Context(), adapter.User{}))(t).ID, Email: adapter.To("zoë@example.com")}); !errors.Is(err, adapter.ErrConflict) {
+					t.Errorf("a taken address: got %v, want ErrConflict", err)
+				}
 			})
 		}
 	}
+}
+
+// TestSettingsOfTheCaller: a connection and a transaction of the caller keep their settings.
+func TestSettingsOfTheCaller(t *testing.T) {
+	t.Parallel()
+	_, _, schema := wirings[0].newStore(t)
+	config := wirings[0].config(t)
+	config.ConnConfig.RuntimeParams["client_encoding"] = "LATIN1"
+	pool := must(pgxNewPool(t, config))(t)
+	a := newAdapter(t, pool, postgres.WithSchema(schema))
+	tx, _ := begin(t, pool)
+	zoe := must(a.On(tx).CreateUser(t.Context(), adapter.User{Email: "zoë@example.com"}))(t)
+	if got := value[string](t, tx, `SHOW client_encoding`); got != "LATIN1" {
+		t.Errorf("the transaction has the encoding %s", got)
+	}
+	if _, err := a.On(tx).CreateUser(t.Context(), adapter.User{ID: zoe.ID}); !errors.Is(err, adapter.ErrConflict) {
+		t.Errorf("got %v, want ErrConflict", err)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	usual := newAdapter(t, wiring{}.pool(t), postgres.WithSchema(schema))
+	same(t, "the user", must(usual.GetUserByEmail(t.Context(), "zoë@example.com"))(t), *zoe)
+
+	config = wirings[0].config(t)
+	config.ConnConfig.RuntimeParams["session_replication_role"] = "replica"
+	says(t, newAdapter(t, must(pgxNewPool(t, config))(t), postgres.WithSchema(schema)).CheckSchema(t.Context()), "session_replication_role")
 }
 
 // pgxNewPool opens a pool that is closed at the end of the test.

@@ -30,11 +30,14 @@ func (a *Adapter) call(ctx context.Context, op string, f func(db DB, sql *statem
 	began := time.Now()
 	for try := 1; ; try++ {
 		var sql *statements
+		renamed := false
 		err := a.once(ctx, func(db DB) (err error) {
 			if sql, err = a.statements(ctx, db); err != nil {
 				return err
 			}
-			return refusalOf(f(db, sql), sql.own)
+			err = f(db, sql)
+			renamed = sql.own.lacks(err)
+			return refusalOf(err, sql.own)
 		})
 		if err == nil {
 			return nil
@@ -43,7 +46,7 @@ func (a *Adapter) call(ctx context.Context, op string, f func(db DB, sql *statem
 			began = time.Now()
 			continue // the server has refused the statement before it did anything
 		}
-		if try == 1 && !a.inTx && isCode(err, featureNotSupported, invalidStatementName, invalidInstant) {
+		if try == 1 && !a.inTx && (renamed || isCode(err, featureNotSupported, invalidStatementName, invalidInstant)) {
 			a.ready.Store(nil) // somebody may have changed the tables: compare them again
 			continue
 		}
@@ -91,15 +94,22 @@ func (a *Adapter) statements(ctx context.Context, db DB) (*statements, error) {
 		return a.fitting(db, s), nil
 	}
 	compared, err := a.compare(ctx, db)
-	if err == nil {
+	usable := a.served.Load() && len(compared.refused) == 0 && compared.shape != nil
+	if err == nil && !usable { // what somebody changes meanwhile may be repaired by the next EnsureSchema
 		err = compared.err()
 	}
 	if err != nil {
 		return nil, err
 	}
+	return a.fitting(db, a.serve(compared)), nil
+}
+
+// serve notes that the tables were complete, and returns the statements that fit them.
+func (a *Adapter) serve(compared comparison) *statements {
 	s := newStatements(compared.shape)
 	a.ready.Store(s)
-	return a.fitting(db, s), nil
+	a.served.Store(true)
+	return s
 }
 
 // fitting returns the statements for the settings of the connection.
@@ -119,7 +129,7 @@ func (a *Adapter) once(ctx context.Context, f func(db DB) error) error {
 	pool, ok := a.db.(acquirer)
 	if !ok {
 		defer reset(a.conn)
-		return withoutValues(f(a.db))
+		return withoutValues(withSettings(ctx, a.conn, a.db, f))
 	}
 	conn, err := a.acquire(ctx, pool)
 	if err != nil {
@@ -127,7 +137,7 @@ func (a *Adapter) once(ctx context.Context, f func(db DB) error) error {
 	}
 	defer conn.Release()
 	defer reset(conn.Conn())
-	err = f(conn)
+	err = withSettings(ctx, conn.Conn(), conn, f)
 	if conn.Conn().IsClosed() && ctx.Err() == nil {
 		a.broken.Store(time.Now().UnixNano())
 	}

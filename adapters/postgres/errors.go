@@ -173,6 +173,21 @@ func (o ownConstraints) violated(err error, code string) bool {
 		slices.ContainsFunc(o[pgErr.ConstraintName], func(c ownConstraint) bool { return c.code == code })
 }
 
+// lacks reports whether err is a violation of a constraint of the adapter's own tables that
+// is not known: somebody has made or renamed it since the tables were compared.
+func (o ownConstraints) lacks(err error) bool {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) || e.Code != uniqueViolation && e.Code != foreignKeyViolation || len(o[e.ConstraintName]) > 0 {
+		return false
+	}
+	for _, known := range o {
+		if slices.ContainsFunc(known, func(c ownConstraint) bool { return e.TableName == c.table && e.SchemaName == c.schema }) {
+			return true
+		}
+	}
+	return false
+}
+
 // names reports whether the error names a constraint of the adapter's own tables.
 func (o ownConstraints) names(e *pgconn.PgError) bool {
 	return slices.ContainsFunc(o[e.ConstraintName], func(c ownConstraint) bool {

@@ -454,6 +454,61 @@ func TestPublishedTable(t *testing.T) {
 	must(a.DeleteSession(t.Context(), "theirs"))(t)
 }
 
+// TestChangesMeanwhile: while the adapter runs, somebody changes the tables in ways that
+// leave them usable. No call fails.
+func TestChangesMeanwhile(t *testing.T) {
+	for _, w := range wirings {
+		if w.authJS || w.zone != "" {
+			continue
+		}
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			a, _, schema := w.newStore(t)
+			admin := inSchema(t, schema)
+			for i, change := range []string{
+				``,
+				`ALTER TABLE users ADD own text; ALTER TABLE sessions ADD own int NOT NULL DEFAULT 1; ALTER TABLE accounts ADD own timestamptz DEFAULT now()`,
+				`ALTER TABLE users ALTER name TYPE varchar, ALTER image TYPE varchar; ALTER TABLE sessions ALTER "sessionToken" TYPE varchar`,
+				`ALTER TABLE users DROP own; ALTER TABLE sessions DROP own; ALTER TABLE accounts DROP own`,
+				`ALTER TABLE authenticators ALTER counter TYPE bigint, ALTER name TYPE varchar`,
+				`ALTER INDEX users_email_key RENAME TO own_email; ALTER TABLE accounts RENAME CONSTRAINT "accounts_userId_fkey" TO own_owner; CREATE INDEX own ON users (name)`,
+				`ALTER TABLE accounts ALTER authorization_details TYPE jsonb; ANALYZE users`,
+			} {
+				if change != "" {
+					execSQL(t, admin, change, pgx.QueryExecModeSimpleProtocol)
+				}
+				ctx, n := t.Context(), fmt.Sprint(i)
+				u := must(a.CreateUserWithAccount(ctx, adapter.User{Email: n, Name: new("n")}, adapter.Account{Provider: "p", ProviderAccountID: n, AuthorizationDetails: []byte(`[{"type": "x"}]`)},
+					&adapter.Authenticator{CredentialID: n}))(t)
+				same(t, "GetUserByEmail", must(a.GetUserByEmail(ctx, n))(t), *u)
+				must(a.UpdateUser(ctx, adapter.UserUpdate{ID: u.ID, Name: adapter.To(new("m")), Image: adapter.To(new("i"))}))(t)
+				must(a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "p", ProviderAccountID: n, Scope: adapter.To(new("s"))}))(t)
+				if got := must(a.GetAccount(ctx, n, "p"))(t); got == nil || got.UserID != u.ID {
+					t.Errorf("GetAccount: got %v", got)
+				}
+				s := must(a.CreateSession(ctx, adapter.Session{SessionToken: n, UserID: u.ID, Expires: adaExpires}))(t)
+				if got := must(a.GetSessionAndUser(ctx, n))(t); got == nil || !got.Session.Expires.Equal(s.Expires) || *got.User.Name != "m" {
+					t.Errorf("GetSessionAndUser: got %v", got)
+				}
+				if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: n, UserID: u.ID, Expires: adaExpires}); !errors.Is(err, adapter.ErrConflict) {
+					t.Errorf("a taken token: got %v", err)
+				}
+				if _, err := a.LinkAccount(ctx, adapter.Account{Provider: "q", ProviderAccountID: n, UserID: "nobody"}); !errors.Is(err, adapter.ErrNotFound) {
+					t.Errorf("an account of nobody: got %v", err)
+				}
+				other := must(a.CreateUser(ctx, adapter.User{Email: "other" + n}))(t)
+				if _, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: other.ID, Email: adapter.To(n)}); !errors.Is(err, adapter.ErrConflict) {
+					t.Errorf("a taken address: got %v", err)
+				}
+				must(a.TouchAuthenticator(ctx, n, 0, 1, adaExpires))(t)
+				must(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: n, Token: "t", Expires: adaExpires}))(t)
+				must(a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: n, Token: "t"}))(t)
+				must(a.DeleteExpired(ctx, time.Now()))(t)
+			}
+		})
+	}
+}
+
 // TestTypeChangesMeanwhile: while the adapter runs, a column of Prisma becomes timestamptz,
 // over connections far from UTC. No call fails, and no instant shifts.
 func TestTypeChangesMeanwhile(t *testing.T) {

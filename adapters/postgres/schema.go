@@ -135,7 +135,7 @@ func (a *Adapter) compareSchema(ctx context.Context) (compared comparison, err e
 		return err
 	})
 	if err == nil && compared.err() == nil {
-		a.ready.Store(newStatements(compared.shape))
+		a.serve(compared)
 	}
 	return compared, err
 }

@@ -20,6 +20,7 @@ type found struct {
 	Lacking  string // the rights on the rows that the role lacks, such as DELETE
 	Hidden   bool   // row security may hide rows from the role
 	Encoding string // the encoding of the database
+	Replica  bool   // the server does not enforce foreign keys on the connection
 	Columns  []foundColumn
 	Indexes  []foundIndex
 	Keys     []foundKey
@@ -81,6 +82,7 @@ const catalogue = `SELECT json_agg(json_build_object(
 		WHERE NOT has_table_privilege(c.oid, p.name)),
 	'Hidden', c.relrowsecurity AND row_security_active(c.oid),
 	'Encoding', getdatabaseencoding(),
+	'Replica', current_setting('session_replication_role') = 'replica',
 	'Columns', (SELECT json_agg(json_build_object(
 			'Name', a.attname,
 			'Type', replace(format_type(CASE WHEN y.typtype = 'd' THEN y.typbasetype ELSE y.oid END, NULL), '"', ''), -- quote_all_identifiers

@@ -83,6 +83,10 @@ func (s *schema) compare(n names, all []found) comparison {
 		c.refuse("the database has the encoding %s, which can't hold every text: make one WITH ENCODING 'UTF8'", encoding)
 		return c
 	}
+	if all[0].Replica {
+		c.refuse("session_replication_role is replica, so the server does not enforce foreign keys: ALTER ROLE %s SET session_replication_role = origin, or change what sets it", quote(all[0].Role))
+		return c
+	}
 	if all[0].Hiding != "" {
 		c.refuse("the role may not use the schema %[1]s, which has the tables: GRANT USAGE ON SCHEMA %[1]s TO %[2]s", all[0].Hiding, quote(all[0].Role))
 		return c
