@@ -10,20 +10,28 @@ import (
 
 // signInPage serves GET signin. It never starts a sign-in. If a form was refused
 // because the browser did not show that it is of this site, the page says who is
-// signed in.
+// signed in. If the browser has sessions of two people, the page ends them and says
+// so.
 func (e *engine) signInPage(ctx context.Context, r *request) (*Result, error) {
 	if r.provider != nil {
 		return nil, &Error{Type: ErrUnknownAction, Message: "a sign-in must be started by POST", client: true}
+	}
+	clash := !r.head && e.sessionCookies(ctx, r).clash
+	var ended []*http.Cookie
+	if clash {
+		ended = e.endCookies(ctx, r)
 	}
 	if custom := e.config.Pages.SignIn; custom != "" {
 		query := "callbackUrl=" + wire.QueryEscape(r.callbackURL)
 		if first := r.query.Get("error"); first != "" {
 			query += "&error=" + wire.QueryEscape(first)
 		}
-		return redirectTo(wire.WithQuery(custom, query)), nil
+		result := redirectTo(wire.WithQuery(custom, query))
+		result.Cookies = ended
+		return result, nil
 	}
 	page := pages.SignIn{
-		Look: e.look(), CSRFToken: r.csrf.Token, CallbackURL: r.callbackURL, Error: r.parameter("error"), Email: r.parameter("email"),
+		Look: e.look(), Clash: clash, CSRFToken: r.csrf.Token, CallbackURL: r.callbackURL, Error: r.parameter("error"), Email: r.parameter("email"),
 	}
 	if page.Error == string(ErrMissingCSRF) {
 		_, shown := e.person(ctx, r)
@@ -37,8 +45,10 @@ func (e *engine) signInPage(ctx context.Context, r *request) (*Result, error) {
 			}
 		}
 	}
-	if page.Person != "" {
-		return privatePage(page.Render(), http.StatusOK), nil
+	if page.Person != "" || clash {
+		result := privatePage(page.Render(), http.StatusOK)
+		result.Cookies = ended
+		return result, nil
 	}
 	return r.htmlWithToken(page.Render()), nil
 }

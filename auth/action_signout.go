@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 )
@@ -24,19 +23,7 @@ func (e *engine) signOut(ctx context.Context, r *request) (*Result, error) {
 		return nil, err
 	}
 	result := redirectTo(r.callbackURL)
-	forgotten := e.begun(r).ForgetFinished()
-	token, names := r.sessionCookie()
-	if token == "" {
-		result.Cookies = append(r.specs.Session.Spread(names, "", time.Time{}, time.Time{}), forgotten...)
-		return result, nil
-	}
-	event, err := e.endSession(ctx, token, r.specs.Session.Name)
-	if err != nil {
-		e.logError(ctx, &Error{Type: ErrSignOut, Cause: err, client: isVoid(err)})
-	} else {
-		notify(ctx, e, "SignOut", e.config.Events.SignOut, event)
-	}
-	result.Cookies = append(r.specs.Session.Spread(names, "", time.Time{}, time.Time{}), forgotten...)
+	result.Cookies = append(e.endCookies(ctx, r), e.begun(r).ForgetFinished()...)
 	return result, nil
 }
 

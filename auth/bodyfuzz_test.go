@@ -12,8 +12,8 @@ import (
 )
 
 // FuzzCookieHeader: in any number of headers, names and copies of cookies, the
-// owner of the token among them is signed in. If there are two tokens that
-// differ, nobody is signed in.
+// owner of the token among them is signed in. If there are tokens of two people,
+// nobody is signed in.
 func FuzzCookieHeader(f *testing.F) {
 	e := fuzzEngine(f)
 	e.config.Session.UpdateAge = new(time.Duration)
@@ -58,8 +58,8 @@ func FuzzCookieHeader(f *testing.F) {
 		if !strings.Contains(pattern, who) {
 			t.Fatalf("%q signs %s in", pattern, read.user.ID)
 		}
-		if len(sent) > 2 {
-			t.Fatalf("%q signs %s in, although the cookies differ", pattern, read.user.ID)
+		if sent[tokens["ada"]] && sent[tokens["eve"]] {
+			t.Fatalf("%q signs %s in, although there are sessions of two people", pattern, read.user.ID)
 		}
 		for _, c := range read.cookies {
 			if !strings.HasPrefix(c.Name, name) || strings.ContainsAny(wire.FormatCookie(c), "\r\n") {

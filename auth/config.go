@@ -258,6 +258,11 @@ type Cookies struct {
 	State             CookieConfig
 	Nonce             CookieConfig
 	WebAuthnChallenge CookieConfig
+	// FormerDomains are the values that SessionToken.Domain had before. A browser
+	// keeps the session cookie that it got then. A sign-in and a sign-out delete it
+	// under these domains, and the one that was set for this host alone, if it is a
+	// session of this site.
+	FormerDomains []string
 }
 
 // specs returns all cookies, for http or for https.
@@ -268,6 +273,12 @@ func (c *Cookies) specs(secure bool) wire.CookieSpecs {
 		&specs.State: c.State, &specs.Nonce: c.Nonce, &specs.Challenge: c.WebAuthnChallenge,
 	} {
 		spec.Apply(wire.CookieChange(given))
+	}
+	own := specs.Session.Template.Domain
+	for _, domain := range append([]string{""}, c.FormerDomains...) {
+		if !strings.EqualFold(strings.TrimPrefix(domain, "."), strings.TrimPrefix(own, ".")) {
+			specs.Session.Elsewhere = append(specs.Session.Elsewhere, domain)
+		}
 	}
 	return specs
 }

@@ -61,6 +61,8 @@ type signedIn struct {
 	stored bool
 	// session is the database session, new or kept; nil with StrategyJWT.
 	session *adapter.Session
+	// replaced says that the browser had a session in the store.
+	replaced bool
 	// subject is the subject of the session token; empty with StrategyDatabase.
 	subject string
 }
@@ -178,8 +180,11 @@ func (e *engine) login(ctx context.Context, b browser, id *identity) (*signedIn,
 				}
 			}
 			pauses++
+		case err != nil:
+			return nil, err
 		default:
-			return done, err
+			done.replaced = current.session != nil
+			return done, nil
 		}
 	}
 }
@@ -589,7 +594,8 @@ func newSessionToken(ctx context.Context, c *Config) (string, error) {
 // browser.
 func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (*Result, error) {
 	done.account = done.account.ownedBy(done.user)
-	_, old := r.sessionCookie()
+	cookies := e.sessionCookies(ctx, r)
+	old := cookies.names
 	result := Result{Location: r.callbackURL}
 	if page := e.config.Pages.NewUser; page != "" && done.isNewUser {
 		result.Location = wire.WithQuery(page, "callbackUrl="+wire.QueryEscape(r.callbackURL))
@@ -602,6 +608,9 @@ func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (
 			return nil, err
 		}
 		result.Cookies = cookies
+	}
+	if e.replaces(ctx, r, cookies, done) {
+		result.Cookies = append(result.Cookies, cookies.elsewhere(&r.specs.Session)...)
 	}
 	finished, err := e.finished(r, done, result.Location)
 	if err != nil {

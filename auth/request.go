@@ -76,6 +76,9 @@ type request struct {
 	// OAuth provider.
 	parameters wire.Query
 
+	// session is what the session cookies are worth.
+	session sessionCookies
+
 	provider    Provider
 	csrf        wire.CSRF
 	callbackURL string

@@ -4,14 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
-	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
 // Session is a session as the client sees it. See docs/protocol.md, "Sessions".
@@ -66,35 +64,6 @@ type sessionRead struct {
 	// err is the reason why it is not known whether there is a session: the store
 	// or a function of the application failed. It has been logged.
 	err error
-}
-
-// sessionCookie returns the value of the session cookie, and the names of the
-// cookies it is spread over.
-func (r *request) sessionCookie() (value string, names []string) {
-	return jwt.ReadChunks(r.cookies, r.specs.Session.Name)
-}
-
-// sessionCookie returns the value of the session cookie and the names of its
-// cookies. The value is empty if the browser sends a whole token and also
-// chunks that make up a token of another person: then another host has set one
-// of the two tokens, and nobody can say which one. Chunks that are left over
-// from an earlier token of the same person do no harm.
-func (e *engine) sessionCookie(ctx context.Context, r *request) (value string, names []string) {
-	value, names = r.sessionCookie()
-	salt := r.specs.Session.Name
-	if value == "" || len(names) < 2 || e.config.Session.Strategy != StrategyJWT || !slices.Contains(names, salt) {
-		return value, names
-	}
-	chunks := slices.DeleteFunc(slices.Clone(r.cookies), func(c jwt.Cookie) bool { return c.Name == salt })
-	rival, _ := jwt.ReadChunks(chunks, salt)
-	theirs, _, err := e.tokens.decode(ctx, rival, salt)
-	if err != nil {
-		return value, names
-	}
-	if claims, _, err := e.tokens.decode(ctx, value, salt); err == nil && claims.String("sub") != theirs.String("sub") {
-		return "", names
-	}
-	return value, names
 }
 
 // access says how a session is read.

@@ -59,7 +59,7 @@ func (h *Handler) RevokeSession(r *http.Request, id string) (bool, error) {
 func (h *Handler) RevokeSessions(ctx context.Context, userID string, keep *http.Request) (int64, error) {
 	token := ""
 	if keep != nil {
-		token, _ = h.engine.newRequest(keep, ActionSession).sessionCookie()
+		token, _ = h.engine.sessionCookie(ctx, h.engine.newRequest(keep, ActionSession))
 	}
 	return revokeSessions(ctx, h.engine.store, userID, token)
 }
@@ -74,7 +74,7 @@ func (h *Handler) signedIn(r *http.Request) (userID, token string, err error) {
 	case session == nil || session.User == nil:
 		return "", "", ErrNoSession
 	}
-	token, _ = h.engine.newRequest(r, ActionSession).sessionCookie()
+	token, _ = h.engine.sessionCookie(r.Context(), h.engine.newRequest(r, ActionSession))
 	return session.User.ID, token, nil
 }
 

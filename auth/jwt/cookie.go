@@ -143,6 +143,10 @@ func SplitChunks(name, value string) []Cookie {
 
 const noIndex = -1
 
+// ChunkOf returns which chunk of the value called name a cookie is: -1 for the
+// whole value, or the number after the dot; false for another cookie.
+func ChunkOf(cookie, name string) (index int, ok bool) { return chunkIndex(cookie, name) }
+
 // chunkIndex returns which chunk of the value called name a cookie is: noIndex
 // for the whole value, or the number after the dot. The number has no sign, no
 // leading zeros and at most four digits.

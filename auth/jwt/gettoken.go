@@ -61,6 +61,11 @@ func (p GetTokenParams) LogValue() slog.Value {
 // GetToken returns the claims of the token that a request carries: in the
 // session cookie, whole or in chunks, or else in "Authorization: Bearer".
 //
+// A request with two cookies of one name and different values is (nil, nil), as
+// after the domain of the cookie was changed: GetToken asks no store and no
+// memory of sign-outs, so it can't know which of them counts. auth.Handler does.
+// GetToken also accepts a token that was signed out, until the token expires.
+//
 // A request without a token is (nil, nil), and so is a request whose token is
 // not accepted. A bad token in the cookie is not replaced by a good one in the
 // Authorization header. It returns [ErrMissingRequest] without a header, and

@@ -36,6 +36,8 @@ type SignIn struct {
 	Error string
 	// Email is the initial value of the address field. It comes from the query.
 	Email string
+	// Clash says that the browser had sessions of two people, which were ended.
+	Clash bool
 	// Person is who is signed in, or empty. It is shown with the error MissingCSRF.
 	Person string
 	// PasskeyScript makes the forms of WebAuthn providers work.
@@ -172,6 +174,9 @@ func (p Error) Render() Rendered { return render(p.Look, "error.html", p) }
 // Message returns the text about an earlier failure, or "". The texts do not
 // reveal whether an account exists.
 func (p SignIn) Message() string {
+	if p.Clash {
+		return "This browser had sessions of two people at once, so nobody was signed in. Both sessions are over now. Please sign in again."
+	}
 	switch p.Error {
 	case "":
 		return ""

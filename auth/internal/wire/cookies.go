@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -16,6 +17,9 @@ type CookieSpec struct {
 	// Key names the cookie in the debug log, if the cookie appears there.
 	Key      string
 	Template http.Cookie
+	// Elsewhere are the domains under which a browser may have the cookie from
+	// before, other than that of Template; empty means this host.
+	Elsewhere []string
 }
 
 // CookieSpecs has all cookies of a configuration, for either http or https.
@@ -186,6 +190,80 @@ func (l Jar) Get(name string) string {
 		}
 	}
 	return ""
+}
+
+// Several reports whether there may be several values of the session cookie
+// called name: two cookies of one name or, if chunked is set, a whole value
+// beside chunks.
+func (l Jar) Several(name string, chunked bool) bool {
+	whole, chunks := false, false
+	for i := range l {
+		if _, ok := jwt.ChunkOf(l[i].Name, name); !ok {
+			continue
+		}
+		if l[i].Ambiguous {
+			return true
+		}
+		if l[i].Value != "" {
+			whole, chunks = whole || l[i].Name == name, chunks || l[i].Name != name
+		}
+	}
+	return chunked && whole && chunks
+}
+
+// maxCandidates is how many values of a cookie are considered. Whoever sends
+// more gets none.
+const maxCandidates = 4
+
+// Candidates returns the different values of the session cookie called name in
+// the Cookie headers of a request: each whole value, and what the first cookies
+// of all chunks make up, the second ones, and so on. Chunks beside a whole value
+// count only if chunked is set. There are none if there are too many, or if one
+// is empty: something has emptied it.
+func Candidates(headers []string, name string, chunked bool) []string {
+	var whole []string
+	chunks := map[int][]string{}
+	for pair := range strings.SplitSeq(strings.Join(headers, "; "), ";") {
+		for _, c := range jwt.ParseCookies(pair) {
+			index, ok := jwt.ChunkOf(c.Name, name)
+			switch {
+			case !ok:
+			case c.Name != name:
+				chunks[index] = append(chunks[index], c.Value)
+			case c.Value == "":
+				return nil
+			default:
+				whole = append(whole, c.Value)
+			}
+		}
+	}
+	found := whole
+	if chunked || len(whole) == 0 {
+		indices := slices.Sorted(maps.Keys(chunks))
+		n := len(chunks[0])
+		for k := range n {
+			var first, last strings.Builder // a shorter list belongs to the first values, or to the last ones
+			for _, i := range indices {
+				list := chunks[i]
+				if k < len(list) {
+					first.WriteString(list[k])
+				}
+				if j := k + len(list) - n; j >= 0 && j < len(list) {
+					last.WriteString(list[j])
+				}
+			}
+			found = append(found, first.String(), last.String())
+		}
+	}
+	var different []string
+	for _, value := range found {
+		if !slices.Contains(different, value) {
+			if different = append(different, value); len(different) > maxCandidates {
+				return nil
+			}
+		}
+	}
+	return different
 }
 
 // Spread replaces the session cookies called old by cookies that hold

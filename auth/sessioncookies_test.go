@@ -1,0 +1,248 @@
+package auth_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// scoped is a browser that tells cookies of one name apart by their domains.
+type scoped struct {
+	t   *testing.T
+	jar *cookiejar.Jar
+}
+
+func newScoped(t *testing.T) *scoped {
+	t.Helper()
+	return &scoped{t, must(cookiejar.New(nil))}
+}
+
+var siteURL = must(url.Parse(origin))
+
+func (b *scoped) do(h http.Handler, method, path string, form url.Values) *http.Response {
+	b.t.Helper()
+	r := httptest.NewRequest(method, origin+path, strings.NewReader(form.Encode()))
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+	}
+	for _, c := range b.jar.Cookies(siteURL) {
+		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	b.jar.SetCookies(siteURL, w.Result().Cookies())
+	return w.Result()
+}
+
+func (b *scoped) session(h http.Handler) string {
+	b.t.Helper()
+	body := new(strings.Builder)
+	if err := b.do(h, http.MethodGet, "/auth/session", nil).Write(body); err != nil {
+		b.t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(body.String(), "\r\n\r\n")
+	return text
+}
+
+// sessions are the values of the session cookies that the browser sends.
+func (b *scoped) sessions() (values []string) {
+	for _, c := range b.jar.Cookies(siteURL) {
+		if strings.HasPrefix(c.Name, sessionCookie) {
+			values = append(values, c.Value)
+		}
+	}
+	return values
+}
+
+// TestDomainOfTheSessionCookieChanges: a site begins to share its session cookie
+// with its subdomains, or stops that. A browser that is signed in stays so, and
+// neither a sign-in nor a sign-out leaves a cookie behind.
+func TestDomainOfTheSessionCookieChanges(t *testing.T) {
+	for _, strategy := range []auth.Strategy{auth.StrategyDatabase, auth.StrategyJWT} {
+		for name, domains := range map[string][2]string{"introduced": {"", "example.com"}, "given up": {"example.com", ""}, "changed": {"app.example.com", "example.com"}} {
+			t.Run(string(strategy)+"/"+name, func(t *testing.T) {
+				s := newStore()
+				s.users["u"] = adapter.User{ID: "u", Email: "ada@example.com"}
+				clock := newClock()
+				site := func(domain string, former ...string) *auth.Handler {
+					c := auth.Config{Adapter: s, Clock: clock.Now, Providers: []auth.Provider{&auth.Credentials{UsesAdapterIDs: true,
+						Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) {
+							return &auth.User{ID: "u", Email: "ada@example.com"}, nil
+						}}}}
+					c.Session.Strategy = strategy
+					c.Cookies.SessionToken.Domain = domain
+					c.Cookies.FormerDomains = former
+					return newHandler(t, c)
+				}
+				before, after := site(domains[0]), site(domains[1], domains[0])
+				b := newScoped(t)
+				signIn := url.Values{"username": {"ada"}}
+				b.do(before, http.MethodPost, "/auth/callback/credentials", signIn)
+				if got := b.session(after); !strings.Contains(got, "ada@example.com") {
+					t.Fatalf("after the change the session is %s", got)
+				}
+				clock.advance(25 * time.Hour)
+				for range 2 {
+					if got := b.session(after); !strings.Contains(got, "ada@example.com") {
+						t.Fatalf("a renewed session is %s", got)
+					}
+				}
+				old := b.sessions()
+				b.do(after, http.MethodPost, "/auth/callback/credentials", signIn)
+				if got := b.sessions(); len(got) != 1 || !strings.Contains(b.session(after), "ada@example.com") {
+					t.Errorf("a sign-in leaves the cookies %v", got)
+				}
+				b.jar.SetCookies(siteURL, []*http.Cookie{{Name: sessionCookie, Value: old[0], Domain: domains[0], Path: "/", Secure: true}})
+				old = b.sessions()
+				b.do(after, http.MethodPost, "/auth/signout", url.Values{})
+				if got := b.sessions(); strategy == auth.StrategyJWT && len(got) != 0 {
+					t.Errorf("a sign-out leaves the cookies %v", got)
+				}
+				for _, value := range old {
+					if session, err := after.SessionByToken(t.Context(), value); session != nil {
+						t.Errorf("after the sign-out there is a session: %+v, %v", session, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestSeveralSessionCookies: of several cookies of one name, those that are
+// sessions here count if they are one person's.
+func TestSeveralSessionCookies(t *testing.T) {
+	now := time.Now()
+	s, calls := newStore(), 0
+	s.users["u"], s.users["m"] = adapter.User{ID: "u", Email: "ada@example.com"}, adapter.User{ID: "m", Email: "mallory@example.com"}
+	tokens := map[string]string{"x": "x", "y": "y", "z": "z", "w": "w"}
+	mint := func(name, sub string, size int, left time.Duration) {
+		tokens[name+" jwt"] = must(jwt.Encode(jwt.EncodeParams{
+			Token: auth.Claims{"sub": sub, "email": name, "blob": strings.Repeat("x", size)}, Secrets: []string{secret}, Salt: sessionCookie, MaxAge: left,
+		}))
+		s.sessions[name] = adapter.Session{SessionToken: name, UserID: sub, Expires: now.Add(left)}
+		tokens[name] = name
+	}
+	mint("early", "u", 1, time.Hour)
+	mint("late", "u", 1, 2*time.Hour)
+	mint("mallory", "m", 1, 3*time.Hour)
+	mint("big", "u", 5000, 3*time.Hour)
+	mint("bigger", "u", 9000, 4*time.Hour)
+	mint("bigmallory", "m", 5000, 3*time.Hour)
+	s.before = func(method string, _ ...any) error {
+		if method == "getSessionAndUser" {
+			calls++
+		}
+		return nil
+	}
+	sites := map[string]*auth.Handler{"": newHandler(t, auth.Config{Adapter: s}), " jwt": newHandler(t, auth.Config{})}
+	for kind, h := range sites {
+		for sent, want := range map[string]string{
+			"early": "u", "early late": "u late", "late early": "u late", "x late y": "u late", "early early": "u", "x": "", "x y": "",
+			"early mallory": "", "mallory early": "", "early mallory late": "", "x mallory": "m", "x y z w early": "", "big early": "u",
+			"big bigger": "u", "bigmallory big": "", "big bigmallory early": "",
+		} {
+			if kind == "" && strings.Contains(sent, "big") {
+				continue // keys of the store fit in one cookie
+			}
+			var pairs []string
+			for _, name := range strings.Fields(sent) {
+				value := tokens[name+kind]
+				if value == "" {
+					value = tokens[name]
+				}
+				for _, c := range jwt.SplitChunks(sessionCookie, value) {
+					pairs = append(pairs, c.Name+"="+c.Value)
+				}
+			}
+			r := httptest.NewRequest(http.MethodGet, origin, nil)
+			r.Header.Set("Cookie", strings.Join(pairs, "; "))
+			calls = 0
+			session, err := h.Session(r)
+			who, which, _ := strings.Cut(want, " ")
+			if err != nil || want == "" != (session == nil) || session != nil && session.User.ID != who {
+				t.Errorf("%s%s: got %+v, %v, want %q", sent, kind, session, err, want)
+			}
+			if kind != "" && which != "" && session != nil && session.User.Email != which {
+				t.Errorf("%s%s: the session of %s counts", sent, kind, session.User.Email)
+			}
+			if len(strings.Fields(sent)) == 1 && kind == "" && calls != 1 {
+				t.Errorf("%s: %d store calls for one cookie", sent, calls)
+			}
+		}
+	}
+}
+
+// TestSessionsOfTwoPeopleEnd: the sign-in page ends the sessions of two people
+// in one browser and says so. HEAD changes nothing, and a browser with the
+// session of one person keeps it.
+func TestSessionsOfTwoPeopleEnd(t *testing.T) {
+	s := newStore()
+	s.users["u"], s.users["m"] = adapter.User{ID: "u", Email: "ada@example.com"}, adapter.User{ID: "m", Email: "mallory@example.com"}
+	for token, user := range map[string]string{"good": "u", "planted": "m"} {
+		s.sessions[token] = adapter.Session{SessionToken: token, UserID: user, Expires: time.Now().Add(time.Hour)}
+	}
+	h := newHandler(t, auth.Config{Adapter: s, Cookies: auth.Cookies{FormerDomains: []string{"example.com"}}})
+	ask := func(method, cookies string) *http.Response {
+		r := httptest.NewRequest(method, origin+"/auth/signin", nil)
+		r.Header.Set("Cookie", cookies)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Result()
+	}
+	const good, planted = sessionCookie + "=good", sessionCookie + "=planted"
+	ask(http.MethodHead, good+"; "+planted)
+	ask(http.MethodGet, good)
+	ask(http.MethodGet, good+"; "+sessionCookie+"=garbage")
+	if len(s.sessions) != 2 {
+		t.Fatalf("sessions were ended: %v", s.sessions)
+	}
+	response := ask(http.MethodGet, good+"; "+planted)
+	body := new(strings.Builder)
+	_ = response.Write(body)
+	if !strings.Contains(body.String(), "sessions of two people") || len(s.sessions) != 0 {
+		t.Errorf("%v go on, and the page is\n%s", s.sessions, body)
+	}
+	scopes := map[string]bool{}
+	for _, c := range response.Cookies() {
+		if c.Name == sessionCookie && c.MaxAge < 0 {
+			scopes[c.Domain] = true
+		}
+	}
+	if !scopes[""] || !scopes["example.com"] {
+		t.Errorf("the cookies are deleted under %v", scopes)
+	}
+}
+
+// TestCookieOfAnotherProgramStays: a sign-out deletes nothing under a domain if
+// one of the cookies is not a session here.
+func TestCookieOfAnotherProgramStays(t *testing.T) {
+	s := newStore()
+	s.users["u"] = adapter.User{ID: "u", Email: "ada@example.com"}
+	s.sessions["good"] = adapter.Session{SessionToken: "good", UserID: "u", Expires: time.Now().Add(time.Hour)}
+	h := newHandler(t, auth.Config{Adapter: s, Cookies: auth.Cookies{FormerDomains: []string{"example.com"}}})
+	for _, cookies := range []string{sessionCookie + "=good; " + sessionCookie + "=other", sessionCookie + "=other"} {
+		r := httptest.NewRequest(http.MethodPost, origin+"/auth/signout", nil)
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		r.Header.Set("Cookie", cookies)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		for _, c := range w.Result().Cookies() {
+			if c.Domain != "" {
+				t.Errorf("%s: deletes %v", cookies, c)
+			}
+		}
+	}
+	if len(s.sessions) != 0 {
+		t.Errorf("the session goes on: %v", s.sessions)
+	}
+}
