@@ -139,9 +139,12 @@ type VerificationTokens interface {
 }
 
 // Authenticators keeps WebAuthn credentials. Its writes never fail silently.
+// [ERR-02] [FAULT-07]
 //
 // CLAUSES.md explains the [clauses] of the methods.
 //
+// [ERR-02]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#err-02
+// [FAULT-07]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#fault-07
 // [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type Authenticators interface {
 	// CreateAuthenticator stores a credential of an existing user and returns
@@ -184,7 +187,9 @@ type Sweeper interface {
 	DeleteExpired(ctx context.Context, now time.Time) (Swept, error)
 }
 
-// Swept counts what DeleteExpired removed.
+// Swept counts what DeleteExpired removed. [EXP-08]
+//
+// [EXP-08]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#exp-08
 type Swept struct {
 	Sessions           int64
 	VerificationTokens int64

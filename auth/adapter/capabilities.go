@@ -63,7 +63,10 @@ type AccountLists interface {
 }
 
 // AccountUpdate changes the fields of the account with the given key that are
-// set. Key, type and owner of an account never change.
+// set. Key, type and owner of an account never change. [ALIST-04] [ALIST-07]
+//
+// [ALIST-04]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#alist-04
+// [ALIST-07]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#alist-07
 type AccountUpdate struct {
 	Provider          string
 	ProviderAccountID string
@@ -129,6 +132,7 @@ type AuthenticatorEdits interface {
 	// unless another authenticator is connected to that account. It returns the
 	// deleted authenticator. It returns nil, which is not an error, if no
 	// authenticator has the ID or if the authenticator belongs to another user.
+	// [AEDIT-01] [AEDIT-02] [AEDIT-05]
 	//
 	// With keepOne, a removal that would leave the user with neither an
 	// authenticator nor an account removes nothing and is an error matching
@@ -154,8 +158,8 @@ type AuthenticatorEdits interface {
 // AuthenticatorBackups stores the backup flags of authenticators. An adapter
 // without it keeps the flags of the registration.
 type AuthenticatorBackups interface {
-	// UpdateAuthenticatorBackup sets CredentialBackedUp and CredentialDeviceType of
-	// an authenticator, and nothing else, and returns the record. An absent
+	// UpdateAuthenticatorBackup sets CredentialBackedUp and CredentialDeviceType
+	// of an authenticator, and nothing else, and returns the record; an absent
 	// authenticator is an error matching ErrNotFound.
 	UpdateAuthenticatorBackup(ctx context.Context, credentialID string, backedUp bool, deviceType string) (*Authenticator, error)
 }
@@ -163,10 +167,14 @@ type AuthenticatorBackups interface {
 // EmailRequirer is implemented by adapters whose store may refuse users without an
 // e-mail address, such as one that serves the tables of another product. auth.New
 // names the providers whose users have none.
+//
+// CLAUSES.md explains the [clauses] of the method.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type EmailRequirer interface {
-	// RequiresEmail reports whether CreateUser and CreateUserWithAccount refuse a
-	// user without an address, and UpdateUser refuses to remove one, with an error
-	// that matches neither ErrConflict nor ErrNotFound.
+	// RequiresEmail reports whether CreateUser and CreateUserWithAccount refuse
+	// a user without an address, and UpdateUser refuses to remove one, with an
+	// error that matches neither ErrConflict nor ErrNotFound. [ERR-11]
 	RequiresEmail() bool
 }
 
