@@ -173,7 +173,7 @@ func (a *Adapter) compareTable(c *comparison, t table, has found) {
 		c.refuse("%s is a view: use WithPrefix for tables of other names", name)
 		return
 	case foldsCase.MatchString(has.sql):
-		c.refuse("a column of %s has the collation %s, which treats different texts as equal: rebuild the table without it", name, foldsCase.FindStringSubmatch(has.sql)[1])
+		c.refuse("a column of %s has the collation %s, which treats different texts as equal: %s", name, foldsCase.FindStringSubmatch(has.sql)[1], a.unfold(t, has))
 	}
 	if missing := a.compareColumns(c, t, has, name); len(missing) > 0 {
 		c.refuse("the table %s lacks the columns %s: if it has another purpose, use WithPrefix", name, strings.Join(missing, ", "))
@@ -182,7 +182,7 @@ func (a *Adapter) compareTable(c *comparison, t table, has found) {
 	for _, ix := range has.indexes {
 		for _, col := range t.columns {
 			if ix.unique && ix.expression && regexp.MustCompile(`(?i)\b`+regexp.QuoteMeta(a.layout.column(t.name, col.name))+`\b`).MatchString(ix.sql) {
-				c.refuse("the unique index %s of %s is on an expression of %s, so it may treat different texts as equal: drop it", ix.name, name, col.name)
+				c.refuse("the unique index %s of %s is on an expression of %s, so it may treat different texts as equal: run DROP INDEX %s", ix.name, name, col.name, quotedIn(ix.name))
 			}
 		}
 	}
@@ -205,17 +205,25 @@ func (a *Adapter) compareColumns(c *comparison, t table, has found, name string)
 		case at < 0:
 			missing = append(missing, own)
 		case !a.holds(t, col, has.columns[at]):
-			advice := "rebuild the table"
+			definition := col.kind
+			if !col.null {
+				definition += " NOT NULL DEFAULT " + emptyValue(col.kind)
+			}
+			advice := a.advice(t, has, own, definition, converted(t, col, inSQL(own)), "rebuild the table")
 			if !a.foreign {
-				advice = "if Prisma has made the table, use WithLayout(sqlite.Prisma()), and else rebuild it"
+				advice = "if Prisma has made the table, use WithLayout(sqlite.Prisma()), and else " + advice
 			}
 			c.refuse("%s.%s is of the type %s, want %s: %s", name, own, has.columns[at].kind, col.kind, advice)
 		case col.null && has.columns[at].notNull && col.name == "email": // the column then refuses users without an address
-			if a.foreign {
-				a.withoutNotNull(c, t, has, own)
+			if statements := a.replaceColumn(t, has, own, "TEXT", own); a.foreign && statements != "" {
+				line := own + " TEXT"
+				if a.layout.product == "prisma" {
+					line += " @unique"
+				}
+				c.better(a.lines(t, line) + statements)
 			}
 		case col.null && has.columns[at].notNull:
-			c.refuse("%s.%s must accept null: rebuild the table without NOT NULL", name, own)
+			c.refuse("%s.%s must accept null: %s", name, own, a.advice(t, has, own, col.kind, inSQL(own), "rebuild the table without NOT NULL"))
 		case col.name == "userId" && !has.columns[at].notNull: // the column must refuse the null of an absent owner
 			c.refuse("%s.%s must not accept null: rebuild the table with NOT NULL", name, own)
 		}
@@ -223,35 +231,11 @@ func (a *Adapter) compareColumns(c *comparison, t table, has found, name string)
 	for _, f := range has.columns {
 		ours := slices.ContainsFunc(t.columns, func(col column) bool { return strings.EqualFold(f.name, a.layout.column(t.name, col.name)) })
 		if f.notNull && !f.filled && !f.hidden && !ours && len(missing) == 0 && f.extra(a.layout.Instants).name == "" {
-			c.refuse("%s.%s does not accept null, and the adapter does not write it: give it a default", name, f.name)
+			c.refuse("%s.%s does not accept null, and the adapter does not write it: give it a default: %s", name, f.name,
+				a.advice(t, has, f.name, f.kind+" NOT NULL DEFAULT "+emptyValue(affinity(f.kind)), inSQL(f.name), "rebuild the table"))
 		}
 	}
 	return missing
-}
-
-// withoutNotNull adds the statements that let a column of texts accept null: another
-// column takes its place, and the indexes with it are made again. A UNIQUE in the
-// definition of the table can't be dropped.
-func (a *Adapter) withoutNotNull(c *comparison, t table, has found, column string) {
-	name, other := a.quoted(t.name), inSQL(column+"_or_null")
-	statements := []string{fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s TEXT", name, other), fmt.Sprintf("UPDATE %s SET %s = %s", name, other, inSQL(column))}
-	var again []string
-	for _, ix := range has.indexes {
-		if !slices.ContainsFunc(ix.columns, func(s string) bool { return strings.EqualFold(s, column) }) {
-			continue
-		}
-		if ix.sql == "" {
-			return
-		}
-		statements, again = append(statements, fmt.Sprintf("DROP INDEX `%s`", ix.name)), append(again, ix.sql)
-	}
-	statements = append(statements, fmt.Sprintf("ALTER TABLE %s DROP COLUMN %s", name, inSQL(column)),
-		fmt.Sprintf("ALTER TABLE %s RENAME COLUMN %s TO %s", name, other, inSQL(column)))
-	line := column + " TEXT"
-	if a.layout.product == "prisma" {
-		line += " @unique"
-	}
-	c.better(a.lines(t, line) + strings.Join(append(statements, again...), ";\n"))
 }
 
 // holds reports whether the column of a table can have the values of col. In a table of
