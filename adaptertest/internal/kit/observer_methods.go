@@ -110,111 +110,84 @@ var capabilities = map[string]func(adapter.Adapter) bool{
 func (o *Observer) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
 	return observe[*adapter.User](ctx, o, "CreateUser", user)
 }
-
 func (o *Observer) GetUser(ctx context.Context, id string) (*adapter.User, error) {
 	return observe[*adapter.User](ctx, o, "GetUser", id)
 }
-
 func (o *Observer) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
 	return observe[*adapter.User](ctx, o, "GetUserByEmail", email)
 }
-
 func (o *Observer) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
 	return observe[*adapter.User](ctx, o, "GetUserByAccount", key)
 }
-
 func (o *Observer) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	return observe[*adapter.User](ctx, o, "UpdateUser", update)
 }
-
 func (o *Observer) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
 	return observe[*adapter.User](ctx, o, "DeleteUser", id)
 }
-
 func (o *Observer) LinkAccount(ctx context.Context, account adapter.Account) (*adapter.Account, error) {
 	return observe[*adapter.Account](ctx, o, "LinkAccount", account)
 }
-
 func (o *Observer) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
 	return observe[*adapter.Account](ctx, o, "UnlinkAccount", key)
 }
-
 func (o *Observer) GetAccount(ctx context.Context, providerAccountID string, provider string) (*adapter.Account, error) {
 	return observe[*adapter.Account](ctx, o, "GetAccount", providerAccountID, provider)
 }
-
 func (o *Observer) CreateSession(ctx context.Context, session adapter.Session) (*adapter.Session, error) {
 	return observe[*adapter.Session](ctx, o, "CreateSession", session)
 }
-
 func (o *Observer) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
 	return observe[*adapter.SessionAndUser](ctx, o, "GetSessionAndUser", sessionToken)
 }
-
 func (o *Observer) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
 	return observe[*adapter.Session](ctx, o, "UpdateSession", update)
 }
-
 func (o *Observer) DeleteSession(ctx context.Context, sessionToken string) (*adapter.Session, error) {
 	return observe[*adapter.Session](ctx, o, "DeleteSession", sessionToken)
 }
-
 func (o *Observer) CreateVerificationToken(ctx context.Context, token adapter.VerificationToken) (*adapter.VerificationToken, error) {
 	return observe[*adapter.VerificationToken](ctx, o, "CreateVerificationToken", token)
 }
-
 func (o *Observer) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 	return observe[*adapter.VerificationToken](ctx, o, "UseVerificationToken", key)
 }
-
 func (o *Observer) CreateAuthenticator(ctx context.Context, authenticator adapter.Authenticator) (*adapter.Authenticator, error) {
 	return observe[*adapter.Authenticator](ctx, o, "CreateAuthenticator", authenticator)
 }
-
 func (o *Observer) GetAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
 	return observe[*adapter.Authenticator](ctx, o, "GetAuthenticator", credentialID)
 }
-
 func (o *Observer) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
 	return observe[[]adapter.Authenticator](ctx, o, "ListAuthenticatorsByUserID", userID)
 }
-
 func (o *Observer) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
 	return observe[*adapter.Authenticator](ctx, o, "UpdateAuthenticatorCounter", credentialID, counter)
 }
-
 func (o *Observer) CreateUserWithAccount(ctx context.Context, user adapter.User, account adapter.Account, authenticator *adapter.Authenticator) (*adapter.User, error) {
 	return observe[*adapter.User](ctx, o, "CreateUserWithAccount", user, account, authenticator)
 }
-
 func (o *Observer) ListAccountsByUserID(ctx context.Context, userID string) ([]adapter.Account, error) {
 	return observe[[]adapter.Account](ctx, o, "ListAccountsByUserID", userID)
 }
-
 func (o *Observer) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
 	return observe[*adapter.Account](ctx, o, "UpdateAccount", update)
 }
-
 func (o *Observer) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
 	return observe[[]adapter.Session](ctx, o, "ListSessionsByUserID", userID)
 }
-
 func (o *Observer) DeleteSessionsByUserID(ctx context.Context, userID string, except string) (int64, error) {
 	return observe[int64](ctx, o, "DeleteSessionsByUserID", userID, except)
 }
-
 func (o *Observer) DeleteAuthenticator(ctx context.Context, userID string, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
 	return observe[*adapter.Authenticator](ctx, o, "DeleteAuthenticator", userID, credentialID, keepOne)
 }
-
 func (o *Observer) RenameAuthenticator(ctx context.Context, userID string, credentialID string, name string) (*adapter.Authenticator, error) {
 	return observe[*adapter.Authenticator](ctx, o, "RenameAuthenticator", userID, credentialID, name)
 }
-
 func (o *Observer) TouchAuthenticator(ctx context.Context, credentialID string, from int64, to int64, used time.Time) (*adapter.Authenticator, error) {
 	return observe[*adapter.Authenticator](ctx, o, "TouchAuthenticator", credentialID, from, to, used)
 }
-
 func (o *Observer) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
 	return observe[int64](ctx, o, "DeleteVerificationTokens", identifier)
 }

@@ -85,117 +85,109 @@ func CorrectBases() []Correct {
 func AllCorrect() []Correct {
 	return []Correct{
 
-		{Name: "assigns its own ids",
-			mem:     given[*mem](createUser, func(u *adapter.User) { u.ID = "" }),
+		{Name: "assigns its own ids", mem: given[*mem](createUser, func(u *adapter.User) { u.ID = "" }),
 			harness: func(h *adaptertest.Harness) { h.Declarations.AssignsIDs = true }},
-		{Name: "keeps addresses in lower case",
-			mem: func(m *mem, w *with) {
-				storing(m, func(record any) {
-					switch r := record.(type) {
-					case *adapter.User:
-						r.Email = lowerASCII(r.Email)
-					case *adapter.UserUpdate:
-						if email, set := r.Email.Get(); set {
-							r.Email = adapter.To(lowerASCII(email))
-						}
-					case *adapter.VerificationToken:
-						r.Identifier = lowerASCII(r.Identifier)
+		{Name: "keeps addresses in lower case", mem: func(m *mem, w *with) {
+			storing(m, func(record any) {
+				switch r := record.(type) {
+				case *adapter.User:
+					r.Email = lowerASCII(r.Email)
+				case *adapter.UserUpdate:
+					if email, set := r.Email.Get(); set {
+						r.Email = adapter.To(lowerASCII(email))
 					}
-				}, w)
-				w.getUserByEmail = rekeyed(m.GetUserByEmail, lowerASCII)
-				w.createUserWithAccount = func(ctx context.Context, u adapter.User, a adapter.Account, passkey *adapter.Authenticator) (*adapter.User, error) {
-					u.Email = lowerASCII(u.Email)
-					return m.CreateUserWithAccount(ctx, u, a, passkey)
+				case *adapter.VerificationToken:
+					r.Identifier = lowerASCII(r.Identifier)
 				}
-				w.useVerificationToken = altered(m.UseVerificationToken, func(k *adapter.VerificationTokenKey) { k.Identifier = lowerASCII(k.Identifier) })
+			}, w)
+			w.getUserByEmail = rekeyed(m.GetUserByEmail, lowerASCII)
+			w.createUserWithAccount = func(ctx context.Context, u adapter.User, a adapter.Account, passkey *adapter.Authenticator) (*adapter.User, error) {
+				u.Email = lowerASCII(u.Email)
+				return m.CreateUserWithAccount(ctx, u, a, passkey)
+			}
+			w.useVerificationToken = altered(m.UseVerificationToken, func(k *adapter.VerificationTokenKey) { k.Identifier = lowerASCII(k.Identifier) })
 
-			},
+		},
 			harness: func(h *adaptertest.Harness) { h.Declarations.EmailFoldsCase = true }},
-		{Name: "keeps whole seconds",
-			mem: func(m *mem, w *with) {
-				storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Second) }), w)
-			},
+		{Name: "keeps whole seconds", mem: func(m *mem, w *with) {
+			storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Second) }), w)
+		},
 			harness: func(h *adaptertest.Harness) { h.Declarations.Precision = time.Second },
 			Except:  "TIME-03"},
-		{Name: "keeps whole milliseconds",
-			mem: func(m *mem, w *with) {
-				storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Millisecond) }), w)
-			}},
-		{Name: "returns no record where it is optional",
-			mem: func(m *mem, w *with) {
-				w.linkAccount = silent(m.LinkAccount)
-				w.unlinkAccount = silent(m.UnlinkAccount)
-				w.deleteUser = silent(m.DeleteUser)
-				w.updateSession = silent(m.UpdateSession)
-				w.deleteSession = silent(m.DeleteSession)
-				w.createVerificationToken = silent(m.CreateVerificationToken)
-			}},
-		{Name: "hides expired records",
-			mem: func(m *mem, w *with) {
-				alive := func(token string) bool {
-					defer held(m.mu.RLocker())()
-					s, ok := m.sessions[token]
-					return ok && s.Expires.After(m.clock.Now())
+		{Name: "keeps whole milliseconds", mem: func(m *mem, w *with) {
+			storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Millisecond) }), w)
+		}},
+		{Name: "returns no record where it is optional", mem: func(m *mem, w *with) {
+			w.linkAccount = silent(m.LinkAccount)
+			w.unlinkAccount = silent(m.UnlinkAccount)
+			w.deleteUser = silent(m.DeleteUser)
+			w.updateSession = silent(m.UpdateSession)
+			w.deleteSession = silent(m.DeleteSession)
+			w.createVerificationToken = silent(m.CreateVerificationToken)
+		}},
+		{Name: "hides expired records", mem: func(m *mem, w *with) {
+			alive := func(token string) bool {
+				defer held(m.mu.RLocker())()
+				s, ok := m.sessions[token]
+				return ok && s.Expires.After(m.clock.Now())
+			}
+			w.getSessionAndUser = func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+				if !alive(token) {
+					return nil, m.begin(ctx)
 				}
-				w.getSessionAndUser = func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
-					if !alive(token) {
-						return nil, m.begin(ctx)
+				return m.GetSessionAndUser(ctx, token)
+			}
+			w.updateSession = func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
+				if !alive(update.SessionToken) {
+					return nil, m.begin(ctx)
+				}
+				return m.UpdateSession(ctx, update)
+			}
+			w.useVerificationToken = func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+				t, err := m.UseVerificationToken(ctx, key)
+				if t != nil && !t.Expires.After(m.clock.Now()) {
+					return nil, nil
+				}
+				return t, err
+			}
+		}},
+		{Name: "replaces a pair, refuses lower counters and other owners", mem: func(m *mem, w *with) {
+			w.createVerificationToken = func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+				if t.Identifier == "" || t.Token == "" {
+					return nil, errEmpty
+				}
+				return write(ctx, m, func() (*adapter.VerificationToken, error) {
+					t = copyToken(t)
+					m.tokens[t.Key()] = t
+					return &t, nil
+				})
+			}
+			w.updateSession = func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
+				if id, set := update.UserID.Get(); set {
+					if s, _ := m.GetSessionAndUser(ctx, update.SessionToken); s != nil && s.Session.UserID != id {
+						return nil, errors.New("mem: a session keeps its user")
 					}
-					return m.GetSessionAndUser(ctx, token)
 				}
-				w.updateSession = func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
-					if !alive(update.SessionToken) {
-						return nil, m.begin(ctx)
-					}
-					return m.UpdateSession(ctx, update)
+				return m.UpdateSession(ctx, update)
+			}
+		}},
+		{Name: "refuses values that it can't store", mem: func(m *mem, w *with) {
+			refuse := func(record any) error {
+				var odd bool
+				texts(func(s string) string {
+					odd = odd || strings.TrimSpace(s) != s || strings.ContainsFunc(s, unicode.IsControl) || strings.ToValidUTF8(s, "") != s || len(s) > 70_000
+					return s
+				})(record)
+				if odd {
+					return errors.New("mem: the value can't be stored")
 				}
-				w.useVerificationToken = func(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-					t, err := m.UseVerificationToken(ctx, key)
-					if t != nil && !t.Expires.After(m.clock.Now()) {
-						return nil, nil
-					}
-					return t, err
-				}
-			}},
-		{Name: "replaces a pair, refuses lower counters and other owners",
-			mem: func(m *mem, w *with) {
-				w.createVerificationToken = func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
-					if t.Identifier == "" || t.Token == "" {
-						return nil, errEmpty
-					}
-					return write(ctx, m, func() (*adapter.VerificationToken, error) {
-						t = copyToken(t)
-						m.tokens[t.Key()] = t
-						return &t, nil
-					})
-				}
-				w.updateSession = func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
-					if id, set := update.UserID.Get(); set {
-						if s, _ := m.GetSessionAndUser(ctx, update.SessionToken); s != nil && s.Session.UserID != id {
-							return nil, errors.New("mem: a session keeps its user")
-						}
-					}
-					return m.UpdateSession(ctx, update)
-				}
-			}},
-		{Name: "refuses values that it can't store",
-			mem: func(m *mem, w *with) {
-				refuse := func(record any) error {
-					var odd bool
-					texts(func(s string) string {
-						odd = odd || strings.TrimSpace(s) != s || strings.ContainsFunc(s, unicode.IsControl) || strings.ToValidUTF8(s, "") != s || len(s) > 70_000
-						return s
-					})(record)
-					if odd {
-						return errors.New("mem: the value can't be stored")
-					}
-					return nil
-				}
-				w.linkAccount = checked(m.LinkAccount, refuse)
-				w.createSession = checked(m.CreateSession, refuse)
-				w.createVerificationToken = checked(m.CreateVerificationToken, refuse)
-				w.createAuthenticator = checked(m.CreateAuthenticator, refuse)
-			}},
+				return nil
+			}
+			w.linkAccount = checked(m.LinkAccount, refuse)
+			w.createSession = checked(m.CreateSession, refuse)
+			w.createVerificationToken = checked(m.CreateVerificationToken, refuse)
+			w.createAuthenticator = checked(m.CreateAuthenticator, refuse)
+		}},
 		{Name: "has sessions only", mem: func(_ *mem, w *with) {
 			w.missing = []string{
 				"GetUserByEmail", "GetUserByAccount", "UpdateUser", "DeleteUser", "LinkAccount", "UnlinkAccount", "GetAccount",

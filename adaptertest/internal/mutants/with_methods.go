@@ -56,115 +56,87 @@ type replacements struct {
 func (w *with) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
 	return or(w.createUser, w.base.CreateUser)(ctx, user)
 }
-
 func (w *with) GetUser(ctx context.Context, id string) (*adapter.User, error) {
 	return or(w.getUser, w.base.GetUser)(ctx, id)
 }
-
 func (w *with) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
 	return or(w.getUserByEmail, w.base.GetUserByEmail)(ctx, email)
 }
-
 func (w *with) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
 	return or(w.getUserByAccount, w.base.GetUserByAccount)(ctx, key)
 }
-
 func (w *with) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	return or(w.updateUser, w.base.UpdateUser)(ctx, update)
 }
-
 func (w *with) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
 	return or(w.deleteUser, w.base.DeleteUser)(ctx, id)
 }
-
 func (w *with) LinkAccount(ctx context.Context, account adapter.Account) (*adapter.Account, error) {
 	return or(w.linkAccount, w.base.LinkAccount)(ctx, account)
 }
-
 func (w *with) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
 	return or(w.unlinkAccount, w.base.UnlinkAccount)(ctx, key)
 }
-
 func (w *with) GetAccount(ctx context.Context, providerAccountID string, provider string) (*adapter.Account, error) {
 	return or(w.getAccount, w.base.GetAccount)(ctx, providerAccountID, provider)
 }
-
 func (w *with) CreateSession(ctx context.Context, session adapter.Session) (*adapter.Session, error) {
 	return or(w.createSession, w.base.CreateSession)(ctx, session)
 }
-
 func (w *with) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
 	return or(w.getSessionAndUser, w.base.GetSessionAndUser)(ctx, sessionToken)
 }
-
 func (w *with) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
 	return or(w.updateSession, w.base.UpdateSession)(ctx, update)
 }
-
 func (w *with) DeleteSession(ctx context.Context, sessionToken string) (*adapter.Session, error) {
 	return or(w.deleteSession, w.base.DeleteSession)(ctx, sessionToken)
 }
-
 func (w *with) CreateVerificationToken(ctx context.Context, token adapter.VerificationToken) (*adapter.VerificationToken, error) {
 	return or(w.createVerificationToken, w.base.CreateVerificationToken)(ctx, token)
 }
-
 func (w *with) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 	return or(w.useVerificationToken, w.base.UseVerificationToken)(ctx, key)
 }
-
 func (w *with) CreateAuthenticator(ctx context.Context, authenticator adapter.Authenticator) (*adapter.Authenticator, error) {
 	return or(w.createAuthenticator, w.base.CreateAuthenticator)(ctx, authenticator)
 }
-
 func (w *with) GetAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
 	return or(w.getAuthenticator, w.base.GetAuthenticator)(ctx, credentialID)
 }
-
 func (w *with) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
 	return or(w.listAuthenticatorsByUserID, w.base.ListAuthenticatorsByUserID)(ctx, userID)
 }
-
 func (w *with) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
 	return or(w.updateAuthenticatorCounter, w.base.UpdateAuthenticatorCounter)(ctx, credentialID, counter)
 }
-
 func (w *with) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept, error) {
 	return or(w.deleteExpired, w.base.DeleteExpired)(ctx, now)
 }
-
 func (w *with) CreateUserWithAccount(ctx context.Context, user adapter.User, account adapter.Account, authenticator *adapter.Authenticator) (*adapter.User, error) {
 	return or(w.createUserWithAccount, w.base.CreateUserWithAccount)(ctx, user, account, authenticator)
 }
-
 func (w *with) ListAccountsByUserID(ctx context.Context, userID string) ([]adapter.Account, error) {
 	return or(w.listAccountsByUserID, w.base.ListAccountsByUserID)(ctx, userID)
 }
-
 func (w *with) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
 	return or(w.updateAccount, w.base.UpdateAccount)(ctx, update)
 }
-
 func (w *with) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
 	return or(w.listSessionsByUserID, w.base.ListSessionsByUserID)(ctx, userID)
 }
-
 func (w *with) DeleteSessionsByUserID(ctx context.Context, userID string, except string) (int64, error) {
 	return or(w.deleteSessionsByUserID, w.base.DeleteSessionsByUserID)(ctx, userID, except)
 }
-
 func (w *with) DeleteAuthenticator(ctx context.Context, userID string, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
 	return or(w.deleteAuthenticator, w.base.DeleteAuthenticator)(ctx, userID, credentialID, keepOne)
 }
-
 func (w *with) RenameAuthenticator(ctx context.Context, userID string, credentialID string, name string) (*adapter.Authenticator, error) {
 	return or(w.renameAuthenticator, w.base.RenameAuthenticator)(ctx, userID, credentialID, name)
 }
-
 func (w *with) TouchAuthenticator(ctx context.Context, credentialID string, from int64, to int64, used time.Time) (*adapter.Authenticator, error) {
 	return or(w.touchAuthenticator, w.base.TouchAuthenticator)(ctx, credentialID, from, to, used)
 }
-
 func (w *with) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
 	return or(w.deleteVerificationTokens, w.base.DeleteVerificationTokens)(ctx, identifier)
 }

@@ -337,6 +337,49 @@ func Pairs(c *kit.Context, n int, arrange func(first, second int) Case) {
 	}
 }
 
+// FieldsSurvive lets updates of different fields of one record race, and reads the record: all
+// that succeeded are there. update returns the update of a field, and applies it to a record.
+// The fields change after so many rounds.
+func FieldsSurvive[T any](c *kit.Context, fields []string, rounds int, current T, read kit.Call, update func(field string) (kit.Call, func(*T))) {
+	arrange := func(chosen ...int) Case {
+		var k Case
+		applies := make([]func(*T), len(chosen))
+		for i, field := range chosen {
+			var call kit.Call
+			call, applies[i] = update(fields[field])
+			k.Calls = append(k.Calls, call)
+		}
+		k.Verify = func(h []Operation) error {
+			want, failed := current, false
+			for i, m := range h {
+				if m.Err == nil {
+					applies[i](&want)
+				}
+				failed = failed || m.Err != nil
+			}
+			record, err := read.Do(c.Ctx, c.Raw)
+			got, _ := record.(*T)
+			if err != nil || got == nil {
+				return fmt.Errorf("%s: got %s, error %w", read.Method, diff.Show(got), err)
+			}
+			if d := c.Unlike(got, &want); d != "" && !failed {
+				return fmt.Errorf("after successful updates of different fields: %s", d)
+			}
+			current = *got
+			return nil
+		}
+		return k
+	}
+	Run(c, len(fields), func(n, round int) Case {
+		chosen := make([]int, n)
+		for i := range chosen {
+			chosen[i] = (round/rounds + i) % len(fields)
+		}
+		return arrange(chosen...)
+	})
+	Pairs(c, len(fields), func(first, second int) Case { return arrange(first, second) })
+}
+
 // Each runs each race a few times with n calls, then all in turn at the barrier. Then
 // it stops the first call of each race after each of its steps, while the second call runs.
 func Each(c *kit.Context, handles []adapter.Adapter, n int, races []func(n int) Case) {

@@ -173,44 +173,11 @@ var concClauses = []kit.Check{
 		updatesBesideDeletion(c)
 	}},
 	{ID: "CONC-08", Words: "updates-of-different-fields-survive", Races: true, Requires: []string{"CreateUser", "UpdateUser", "GetUser"}, Test: func(c *kit.Context) {
-		fields := []string{"name", "image", "emailVerified", "email"}
 		user := c.User()
-		current := *user
-		arrange := func(chosen ...int) race.Case {
-			var k race.Case
-			updates := make([]adapter.UserUpdate, len(chosen))
-			for i, field := range chosen {
-				updates[i] = kit.UserUpdate(c, user.ID, []string{fields[field]})
-				k.Calls = append(k.Calls, kit.UpdateUser(updates[i]))
-			}
-			k.Verify = func(h []race.Operation) error {
-				want, failed := current, false
-				for i, m := range h {
-					if m.Err == nil {
-						updates[i].Apply(&want)
-					}
-					failed = failed || m.Err != nil
-				}
-				got, err := c.Raw.GetUser(c.Ctx, user.ID)
-				if err != nil || got == nil {
-					return fmt.Errorf("GetUser: got %s, error %w", diff.Show(got), err)
-				}
-				if d := c.Unlike(got, &want); d != "" && !failed {
-					return fmt.Errorf("after successful updates of different fields: %s", d)
-				}
-				current = *got
-				return nil
-			}
-			return k
-		}
-		race.Run(c, len(fields), func(n, round int) race.Case {
-			chosen := make([]int, n)
-			for i := range chosen {
-				chosen[i] = (round/2 + i) % len(fields)
-			}
-			return arrange(chosen...)
+		race.FieldsSurvive(c, []string{"name", "image", "emailVerified", "email"}, 2, *user, kit.GetUser(user.ID), func(field string) (kit.Call, func(*adapter.User)) {
+			update := kit.UserUpdate(c, user.ID, []string{field})
+			return kit.UpdateUser(update), update.Apply
 		})
-		race.Pairs(c, len(fields), func(first, second int) race.Case { return arrange(first, second) })
 	}},
 	{ID: "CONC-09", Words: "counter-is-one-of-those-written", Races: true, Requires: []string{"CreateUser", "CreateAuthenticator", "UpdateAuthenticatorCounter", "GetAuthenticator"}, Test: func(c *kit.Context) {
 		a := c.Authenticator(c.User().ID)

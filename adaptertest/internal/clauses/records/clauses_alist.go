@@ -70,7 +70,7 @@ var alistClauses = []kit.Check{
 		})
 		c.Same(fmt.Sprintf("ListAccountsByUserID of %d", len(want)), kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(many)), want)
 		listsLargeAccounts(c)
-		listWhileOthersChange(c, "ListAccountsByUserID", listedAccounts(c))
+		listWhileOthersChange(c, kit.AccountRecord, kit.ListAccountsByUserID)
 	}},
 	{ID: "ALIST-02", Words: "unknown-user-has-an-empty-list", Requires: accountListMethods, Test: func(c *kit.Context) {
 		c.Account(c.User().ID)
@@ -126,42 +126,11 @@ var alistClauses = []kit.Check{
 		}
 	}},
 	{ID: "ALIST-06", Words: "updates-of-different-fields-survive", Races: true, Requires: append(accountUpdateMethods, "GetAccount"), Test: func(c *kit.Context) {
-		current := c.Account(c.User().ID)
-		arrange := func(fields ...int) race.Case {
-			var k race.Case
-			updates := make([]adapter.AccountUpdate, len(fields))
-			for i, field := range fields {
-				updates[i] = kit.AccountUpdate(c, current.Key(), []string{kit.AccountFields[field]})
-				k.Calls = append(k.Calls, kit.UpdateAccount(updates[i]))
-			}
-			k.Verify = func(h []race.Operation) error {
-				want, failed := current, false
-				for i, m := range h {
-					if m.Err == nil {
-						updates[i].Apply(&want)
-					}
-					failed = failed || m.Err != nil
-				}
-				got, err := c.Raw.GetAccount(c.Ctx, current.ProviderAccountID, current.Provider)
-				if err != nil || got == nil {
-					return fmt.Errorf("GetAccount: got %s, error %w", diff.Show(got), err)
-				}
-				if d := c.Unlike(got, &want); d != "" && !failed {
-					return fmt.Errorf("after successful updates of different fields: %s", d)
-				}
-				current = *got
-				return nil
-			}
-			return k
-		}
-		race.Run(c, len(kit.AccountFields), func(n, round int) race.Case {
-			fields := make([]int, n)
-			for i := range fields {
-				fields[i] = (round + i) % len(kit.AccountFields)
-			}
-			return arrange(fields...)
+		x := c.Account(c.User().ID)
+		race.FieldsSurvive(c, kit.AccountFields, 1, x, kit.GetAccountByKey(x.Key()), func(field string) (kit.Call, func(*adapter.Account)) {
+			update := kit.AccountUpdate(c, x.Key(), []string{field})
+			return kit.UpdateAccount(update), update.Apply
 		})
-		race.Pairs(c, len(kit.AccountFields), func(first, second int) race.Case { return arrange(first, second) })
 	}},
 	{ID: "ALIST-07", Words: "update-does-not-undo-unlinking", Races: true, Requires: append(accountUpdateMethods, "UnlinkAccount", "GetAccount"), Test: func(c *kit.Context) {
 		users := kit.SomeUsers(c, 2)
@@ -279,18 +248,6 @@ func listsLargeAccounts(c *kit.Context) {
 		for _, x := range want {
 			c.Absent("an account of a deleted user who had two mebibytes of them", c.GetAccount(x.Key()), nil)
 		}
-	}
-}
-
-// listedAccounts are the accounts of a new user.
-func listedAccounts(c *kit.Context) listedKind[adapter.Account] {
-	owner := c.User().ID
-	return listedKind[adapter.Account]{
-		list:   func() []adapter.Account { return kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(owner)) },
-		key:    func(a adapter.Account) string { return a.Provider + " " + a.ProviderAccountID },
-		create: func() adapter.Account { return c.Account(owner) },
-		again:  func(a adapter.Account) { c.LinkAccount(a) },
-		remove: func(a adapter.Account) bool { return c.Works("UnlinkAccount") && c.UnlinkAccount(a.Key()) != nil },
 	}
 }
 

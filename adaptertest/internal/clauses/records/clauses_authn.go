@@ -78,7 +78,7 @@ var authnClauses = []kit.Check{
 		back := userWith(c, 0, 0, 3)
 		cameBack(c, back)
 		c.SameAuthenticators("the list after authenticators had gone and come back", c.ListAuthenticators(back.User.ID), back.Authenticators)
-		listWhileOthersChange(c, "ListAuthenticatorsByUserID", listedAuthenticators(c))
+		listWhileOthersChange(c, kit.AuthenticatorRecord, kit.ListAuthenticatorsByUserID)
 	}},
 	{ID: "AUTHN-05", Words: "list-holds-nobody-elses", Requires: authenticatorMethods, Test: func(c *kit.Context) {
 		users := []*adapter.User{c.User(), c.User()}
@@ -395,18 +395,4 @@ func longID(c *kit.Context, length int) string {
 		b.WriteString(base64.RawURLEncoding.EncodeToString(sum[:]))
 	}
 	return b.String()[:length]
-}
-
-// listedAuthenticators are the authenticators of a new user.
-func listedAuthenticators(c *kit.Context) listedKind[adapter.Authenticator] {
-	owner := c.User().ID
-	return listedKind[adapter.Authenticator]{
-		list:   func() []adapter.Authenticator { return c.ListAuthenticators(owner) },
-		key:    func(a adapter.Authenticator) string { return a.CredentialID },
-		create: func() adapter.Authenticator { return c.Authenticator(owner) },
-		again:  func(a adapter.Authenticator) { c.CreateAuthenticator(a) },
-		remove: func(a adapter.Authenticator) bool {
-			return c.Works("DeleteAuthenticator") && kit.Of[*adapter.Authenticator](c, kit.DeleteAuthenticator(owner, a.CredentialID, false)) != nil
-		},
-	}
 }

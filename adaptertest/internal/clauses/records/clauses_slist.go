@@ -63,7 +63,7 @@ var slistClauses = []kit.Check{
 			sameSessions(c, "ListSessionsByUserID after a token changed hands", a, mine)
 			sameSessions(c, "ListSessionsByUserID of the new owner of a token", b, theirs)
 		}
-		listWhileOthersChange(c, "ListSessionsByUserID", listedSessions(c))
+		listWhileOthersChange(c, kit.SessionRecord, kit.ListSessionsByUserID)
 	}},
 	{ID: "SLIST-02", Words: "unknown-user-has-an-empty-list", Requires: sessionListMethods, Test: func(c *kit.Context) {
 		c.Session(c.User().ID)
@@ -483,18 +483,4 @@ func arrangeMoves(c *kit.Context, n int, userID, otherID string) race.Case {
 		return race.Unless(deleted+moved == int64(before), "%d sessions were there: %d were deleted and %d have moved", before, deleted, moved)
 	}
 	return k
-}
-
-// listedSessions are the sessions of a new user.
-func listedSessions(c *kit.Context) listedKind[adapter.Session] {
-	owner := c.User().ID
-	return listedKind[adapter.Session]{
-		list:   func() []adapter.Session { return kit.Of[[]adapter.Session](c, kit.ListSessionsByUserID(owner)) },
-		key:    func(s adapter.Session) string { return s.SessionToken },
-		create: func() adapter.Session { return c.Session(owner) },
-		again:  func(s adapter.Session) { c.CreateSession(s) },
-		remove: func(s adapter.Session) bool {
-			return c.Works("DeleteSession") && c.DeleteSession(s.SessionToken) != nil
-		},
-	}
 }

@@ -1,0 +1,54 @@
+package repocheck
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestSuiteIsShort counts the lines of Go without tests, generated files counted. A change
+// that adds clauses or broken adapters raises a limit by the lines that it adds.
+func TestSuiteIsShort(t *testing.T) {
+	for _, part := range []struct {
+		name  string
+		files *regexp.Regexp
+		most  int
+	}{
+		{"adaptertest with its packages", regexp.MustCompile(`^adaptertest/([^/]+\.go|bench/|internal/(clauses|faulted|kit|race)/)`), 23_900},
+		{"the package that an author meets", regexp.MustCompile(`^adaptertest/[^/]+\.go`), 3_000},
+		{"the broken adapters", regexp.MustCompile(`^adaptertest/internal/mutants/`), 12_656},
+	} {
+		if n := lines(t, part.files); n == 0 || n > part.most {
+			t.Errorf("%s: %d lines of Go, want at most %d", part.name, n, part.most)
+		}
+	}
+}
+
+// lines counts the lines of the Go files whose paths match, without tests.
+func lines(t *testing.T, files *regexp.Regexp) (n int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "*.go")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if strings.HasSuffix(name, "_test.go") || !files.MatchString(name) {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		if os.IsNotExist(err) {
+			continue // the file is deleted, but the deletion is not committed yet
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += bytes.Count(content, []byte("\n"))
+	}
+	return n
+}
