@@ -84,14 +84,7 @@ func IsHit(i fault.Injection) bool {
 
 // WillBeHit waits until a fault reports its hit after a call has failed: a
 // connection breaks a moment before the fault reports it.
-func WillBeHit(i fault.Injection) bool {
-	select {
-	case <-i.Hit():
-		return true
-	case <-time.After(Grace):
-		return false
-	}
-}
+func WillBeHit(i fault.Injection) bool { return Soon(i.Hit(), Grace) }
 
 // Mend heals the traffic and waits until calls of the adapter succeed again.
 // Few clauses judge that recovery.
@@ -219,9 +212,7 @@ func FaultsExcept(c *kit.Context, skip func(method string, kind fault.Kind) bool
 			}
 			m := k.CallOf(of.Method)
 			i := Inject(c, control, of.Kind, step)
-			ctx, cancel := context.WithTimeout(c.Ctx, LimitWith(of.Kind))
-			result, err := m.Do(ctx, c.Adapter)
-			cancel()
+			result, err := Within(c, LimitWith(of.Kind), m, c.Adapter)
 			hit = IsHit(i) || err != nil && WillBeHit(i)
 			i.Release()
 			Mend(c, control)
@@ -416,6 +407,44 @@ func Bounded(c *kit.Context, limit time.Duration, call func(c *kit.Context) (any
 	c.Ctx = ctx
 	defer func() { c.Ctx = live }()
 	return call(c)
+}
+
+// Within makes the call with a deadline of its own.
+func Within(c *kit.Context, limit time.Duration, k kit.Call, a adapter.Adapter) (any, error) {
+	ctx, cancel := context.WithTimeout(c.Ctx, limit)
+	defer cancel()
+	return k.Do(ctx, a)
+}
+
+// Holding makes a call that an armed fault holds at a step, and calls meanwhile while it is
+// held. done is closed when the call has returned. It reports whether the call came to the step.
+func Holding(hold fault.Injection, call func(), meanwhile func(done <-chan struct{})) (held bool) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		call()
+	}()
+	select {
+	case <-hold.Hit():
+		held = true
+		meanwhile(done)
+	case <-done:
+	}
+	hold.Release()
+	<-done
+	return held
+}
+
+// Soon reports whether something is done within the time.
+func Soon(done <-chan struct{}, limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
 }
 
 // OfKind is the group of a case that is a kind of fault.

@@ -69,6 +69,17 @@ func keyOrder(m Method) int {
 	}
 }
 
+// UnknownKey returns a key of the method that no record has.
+func (m Method) UnknownKey(c *Context) []string {
+	key := make([]string, len(m.Parts))
+	for i, part := range m.Parts {
+		if key[i] = c.Unique(part); part == "user id" {
+			key[i] = c.ID()
+		}
+	}
+	return key
+}
+
 // MethodsWithKey returns the methods that the adapter has; the clause does not apply if
 // there is none.
 func MethodsWithKey(c *Context) []Method {

@@ -107,13 +107,7 @@ func LooksUp(c *Context, a adapter.Adapter) error {
 		if !k.Lookup() || !c.Works(k.Name) || k.Name == "UseVerificationToken" {
 			continue
 		}
-		key := make([]string, len(k.Parts))
-		for i, part := range k.Parts {
-			if key[i] = c.Unique(part); part == "user id" {
-				key[i] = c.ID()
-			}
-		}
-		_, err := k.Call(c, a, key)
+		_, err := k.Call(c, a, k.UnknownKey(c))
 		return err
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/faulted"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/pair"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -248,12 +249,7 @@ func oneAtLook(c *kit.Context, handles []adapter.Adapter, calls []kit.Call, firs
 	})
 	ctx := pair.NewLookContext(c.Ctx, look, func() {
 		other()
-		timer := time.NewTimer(pause)
-		defer timer.Stop()
-		select {
-		case <-two:
-		case <-timer.C:
-		}
+		faulted.Soon(two, pause)
 	})
 	history[first] = performWith(ctx, c, calls[first], handles[0], first, 1, start)
 	stopped := ctx.Tripped()
@@ -272,32 +268,19 @@ func oneHeld(c *kit.Context, control fault.Control, handles []adapter.Adapter, c
 		c.NotVerified("hold an answer: %v", err)
 	}
 	history := make([]Operation, 2)
-	run := func(i, handle int) <-chan struct{} {
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			history[i] = perform(c, calls[i], handles[handle], i, handle+1, start)
-		}()
-		return done
+	run := func(i, handle int) { history[i] = perform(c, calls[i], handles[handle], i, handle+1, start) }
+	two := make(chan struct{})
+	other := func() {
+		defer close(two)
+		run(1-first, len(handles)-1)
 	}
-	one := run(first, 0)
-	held := false
-	select {
-	case <-hold.Hit():
-		held = true
-	case <-one:
+	held := faulted.Holding(hold, func() { run(first, 0) }, func(<-chan struct{}) {
+		go other()
+		faulted.Soon(two, pause)
+	})
+	if !held {
+		other()
 	}
-	two := run(1-first, len(handles)-1)
-	if held {
-		timer := time.NewTimer(pause)
-		defer timer.Stop()
-		select {
-		case <-two:
-		case <-timer.C:
-		}
-	}
-	hold.Release()
-	<-one
 	<-two
 	return history, held
 }

@@ -620,24 +620,13 @@ func readsUnderWayHideNoWrite(c *kit.Context) {
 		if err != nil {
 			c.NotVerified("hold an answer: %v", err)
 		}
-		done, changed := make(chan struct{}), make(chan struct{})
-		go func() { defer close(done); read() }()
-		select {
-		case <-hold.Hit():
-		case <-done:
-			hold.Release()
-			continue
+		changed := make(chan struct{})
+		if faulted.Holding(hold, read, func(<-chan struct{}) {
+			go func() { defer close(changed); changeAndRead("while the answer to an earlier read was held") }()
+			faulted.Soon(changed, 4*kit.HeldPause) // the write may wait for the held read
+		}) {
+			<-changed
 		}
-		go func() { defer close(changed); changeAndRead("while the answer to an earlier read was held") }()
-		timer := time.NewTimer(4 * kit.HeldPause)
-		select {
-		case <-changed:
-		case <-timer.C: // the write waits for the held read
-		}
-		timer.Stop()
-		hold.Release()
-		<-done
-		<-changed
 		if c.Failed() {
 			return
 		}

@@ -281,20 +281,8 @@ func endsBehindStalled(c *kit.Context, control fault.Control, method string) (hi
 	methods := allMethods(c)
 	other := methods[c.Rand.IntN(len(methods))]
 	stall := faulted.Inject(c, control, fault.Stall, 1)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		ctx, cancel := context.WithTimeout(c.Ctx, faulted.RecoveryTime)
-		defer cancel()
-		_, _ = k.CallOf(method).Do(ctx, c.Raw)
-	}()
-	select {
-	case <-stall.Hit():
-		hit = true
-	case <-done:
-	}
 	behind := []kit.Call{k.CallOf(method), k.CallOf(other)}
-	if hit {
+	hit = faulted.Holding(stall, func() { _, _ = faulted.Within(c, faulted.RecoveryTime, k.CallOf(method), c.Raw) }, func(<-chan struct{}) {
 		c.Parallel(len(behind), func(i int) {
 			start := time.Now()
 			ctx, cancel := context.WithTimeout(c.Ctx, stallTime)
@@ -305,9 +293,7 @@ func endsBehindStalled(c *kit.Context, control fault.Control, method string) (hi
 					method, took)
 			}
 		})
-	}
-	stall.Release()
-	<-done
+	})
 	faulted.Mend(c, control)
 	return hit
 }
@@ -433,33 +419,17 @@ func abandonMethod(c *kit.Context, a adapter.Adapter, control fault.Control, k *
 		for range times {
 			hold := faulted.Inject(c, control, fault.HoldReply, step)
 			ctx, cancel := context.WithTimeout(c.Ctx, faulted.RecoveryTime)
-			done := make(chan struct{})
 			var err error
-			go func() {
-				defer close(done)
-				_, err = m.Do(ctx, a)
-			}()
-			heeds := true
-			select {
-			case <-hold.Hit():
-				came = true
+			heeds := false // if not, that is CTX-02's business
+			held := faulted.Holding(hold, func() { _, err = m.Do(ctx, a) }, func(done <-chan struct{}) {
 				cancel()
-				select {
-				case <-done:
-				case <-time.After(kit.HeldPause):
-					heeds = false // which is CTX-02's business
-				}
-			case <-done:
-				heeds = false // there is no such step
-				if errors.Is(err, context.DeadlineExceeded) {
-					cancel()
-					c.Fatalf("%s, after calls that were cancelled, is not done after %v: %v", method,
-						faulted.RecoveryTime, err)
-				}
-			}
-			hold.Release()
-			<-done
+				heeds = faulted.Soon(done, kit.HeldPause)
+			})
 			cancel()
+			if !held && errors.Is(err, context.DeadlineExceeded) {
+				c.Fatalf("%s, after calls that were cancelled, is not done after %v: %v", method, faulted.RecoveryTime, err)
+			}
+			came = came || held
 			if !heeds {
 				break
 			}
@@ -514,24 +484,11 @@ func cancelAtEachStep(c *kit.Context, control fault.Control) {
 		hold := faulted.Inject(c, control, fault.HoldReply, step)
 		ctx, cancel := context.WithCancel(c.Ctx)
 		defer cancel()
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			x.Result, x.Err = x.Call.Do(ctx, c.Adapter)
-		}()
-		select {
-		case <-hold.Hit():
-			hit = true
+		hit = faulted.Holding(hold, func() { x.Result, x.Err = x.Call.Do(ctx, c.Adapter) }, func(done <-chan struct{}) {
 			hits++
-		case <-done:
-		}
-		cancel()
-		select {
-		case <-done:
-		case <-time.After(kit.HeldPause): // the call finishes its work, or ignores its context
-		}
-		hold.Release()
-		<-done
+			cancel()
+			faulted.Soon(done, kit.HeldPause) // the call finishes its work, or ignores its context
+		})
 		faulted.Mend(c, control)
 		judgeCancelled(c, x, fmt.Sprintf("cancelled while the answer to step %d was held", step))
 		return hit
@@ -766,36 +723,23 @@ func cancelFirstCall(c *kit.Context) {
 // cancels the first. It returns the error of the second.
 func cancelHeld(c *kit.Context, control fault.Control, m kit.Call) error {
 	hold := faulted.Inject(c, control, fault.HoldReply, 1)
-	defer hold.Release()
 	ctx, cancel := context.WithCancel(c.Ctx)
 	defer cancel()
-	one, two := make(chan struct{}), make(chan error, 1)
-	go func() {
-		defer close(one)
-		_, _ = m.Do(ctx, c.Raw)
-	}()
-	select {
-	case <-hold.Hit():
-	case <-one:
-	}
-	go func() { _, err := m.Do(c.Ctx, c.Raw); two <- err }()
 	var err error
-	ended := false
-	select { // gives the second call time to join the first one, if the adapter combines calls
-	case err = <-two:
-		ended = true
-	case <-time.After(kit.HeldPause / 5):
+	second := make(chan struct{})
+	again := func() {
+		defer close(second)
+		_, err = m.Do(c.Ctx, c.Raw)
 	}
-	cancel()
-	select {
-	case <-one:
-	case <-time.After(kit.HeldPause): // it ignores its context, which is CTX-02's business
+	if !faulted.Holding(hold, func() { _, _ = m.Do(ctx, c.Raw) }, func(first <-chan struct{}) {
+		go again()
+		faulted.Soon(second, kit.HeldPause/5) // gives it time to join the first call, if the adapter combines calls
+		cancel()
+		faulted.Soon(first, kit.HeldPause) // it may ignore its context, which is CTX-02's business
+	}) {
+		again()
 	}
-	hold.Release()
-	<-one
-	if !ended {
-		err = <-two
-	}
+	<-second
 	return err
 }
 

@@ -32,13 +32,7 @@ var errClauses = []kit.Check{
 			if k.Unknown == kit.Refusal {
 				continue
 			}
-			unknown := make([]string, len(k.Parts))
-			for i, part := range k.Parts {
-				unknown[i] = c.Unique(part)
-				if part == "user id" {
-					unknown[i] = c.ID()
-				}
-			}
+			unknown := k.UnknownKey(c)
 			kit.Misses(c, k, unknown)
 			if key, ok := residents[0].Key(k); ok && len(key) == 2 {
 				for i := range key {

@@ -76,9 +76,7 @@ var faultClauses = []kit.Check{
 			if err != nil {
 				c.Fatalf("Inject: %v", err)
 			}
-			ctx, cancel := context.WithTimeout(c.Ctx, faulted.CallTime)
-			_, _ = reads[0].Do(ctx, c.Adapter)
-			cancel()
+			_, _ = faulted.Within(c, faulted.CallTime, reads[0], c.Adapter)
 			i.Release()
 			control.Heal()
 			recovers(c, fmt.Sprintf("after %s", faulted.KindName(kind)), reads)
@@ -159,9 +157,7 @@ var faultClauses = []kit.Check{
 		hit := false
 		for _, m := range c.Working(append(k.Reads(), k.Writes()...)) {
 			before, start := control.Steps(), time.Now()
-			ctx, cancel := context.WithTimeout(c.Ctx, faulted.DownTime)
-			_, _ = m.Do(ctx, c.Adapter)
-			cancel()
+			_, _ = faulted.Within(c, faulted.DownTime, m, c.Adapter)
 			hit = hit || faulted.IsHit(down)
 			if took := time.Since(start); took > faulted.DownTime+faulted.Grace {
 				c.Errorf("%s took %v with the store down and a deadline of %v", m.Method, took, faulted.DownTime)
@@ -184,9 +180,7 @@ func recovers(c *kit.Context, what string, reads []kit.Call) {
 	end := time.Now().Add(faulted.RecoveryTime)
 	failed := 0
 	for good := 0; good < enough; {
-		ctx, cancel := context.WithTimeout(c.Ctx, faulted.CallTime)
-		_, err := reads[good%len(reads)].Do(ctx, c.Adapter)
-		cancel()
+		_, err := faulted.Within(c, faulted.CallTime, reads[good%len(reads)], c.Adapter)
 		if err == nil {
 			good++
 			continue

@@ -676,30 +676,16 @@ func whileHeld(c *kit.Context, step int, contend, act func()) (held bool) {
 		faulted.Heal(c)
 		return false
 	}
-	contended := make(chan struct{})
-	go func() {
-		defer close(contended)
-		contend()
-	}()
-	select {
-	case <-in.Hit():
-		held = true
+	held = faulted.Holding(in, contend, func(<-chan struct{}) {
 		acted := make(chan struct{})
 		go func() {
 			defer close(acted)
 			act()
 		}()
-		select {
-		case <-acted:
-		case <-time.After(blocked): // it waits for the contender's lock
-		}
+		faulted.Soon(acted, blocked) // it may wait for the contender's lock
 		in.Release()
 		<-acted
-	case <-contended:
-	case <-c.Ctx.Done():
-	}
-	in.Release()
-	<-contended
+	})
 	faulted.Heal(c)
 	return held
 }

@@ -371,12 +371,7 @@ func missesLeaveNothingOpen(c *kit.Context) {
 			kit.AbilityConnections)
 	}
 	miss := func(a adapter.Adapter, k kit.Method) {
-		key := make([]string, len(k.Parts))
-		for i, part := range k.Parts {
-			if key[i] = c.Unique(part); part == "user id" {
-				key[i] = c.ID()
-			}
-		}
+		key := k.UnknownKey(c)
 		_, _ = faulted.Bounded(c, faulted.OpenTime, func(c *kit.Context) (any, error) { return k.Call(c, a, key) })
 	}
 	refused := func(k *kit.Records, a adapter.Adapter) {

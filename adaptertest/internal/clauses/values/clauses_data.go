@@ -49,14 +49,11 @@ var dataClauses = []kit.Check{
 			}
 		}
 	}},
-	{ID: "DATA-04", Words: "strings-are-opaque", Test: func(c *kit.Context) {
-		owner := kit.Owner(c)
-		for _, p := range textFields(c, everyTextField) {
-			for text := range kit.Some(&c.Budget, lookalikes(p.Alone)) {
-				keeps(c, p, owner, text, mustKeep)
-			}
+	{ID: "DATA-04", Words: "strings-are-opaque", Test: inFields(everyTextField, func(c *kit.Context, p kit.TextField, owner string) {
+		for text := range kit.Some(&c.Budget, lookalikes(p.Alone)) {
+			keeps(c, p, owner, text, mustKeep)
 		}
-	}},
+	})},
 	{ID: "DATA-05", Words: "digit-strings-come-back", Test: func(c *kit.Context) {
 		owner := kit.Owner(c)
 		ids := func(p kit.TextField) bool {
@@ -75,44 +72,35 @@ var dataClauses = []kit.Check{
 			}
 		}
 	}},
-	{ID: "DATA-06", Words: "characters-outside-the-basic-plane", Test: func(c *kit.Context) {
-		owner := kit.Owner(c)
-		for _, p := range textFields(c, everyTextField) {
-			for text := range kit.Some(&c.Budget, []string{"\U0001F511", "\U0001F468\u200d\U0001F469\u200d\U0001F467\u200d\U0001F466", "\U00020BB7\U0002A6D6", "\U0010FFFD"}) {
-				keepsInside(c, p, owner, text, mayRefuse)
-			}
+	{ID: "DATA-06", Words: "characters-outside-the-basic-plane", Test: inFields(everyTextField, func(c *kit.Context, p kit.TextField, owner string) {
+		for text := range kit.Some(&c.Budget, []string{"\U0001F511", "\U0001F468\u200d\U0001F469\u200d\U0001F467\u200d\U0001F466", "\U00020BB7\U0002A6D6", "\U0010FFFD"}) {
+			keepsInside(c, p, owner, text, mayRefuse)
 		}
-	}},
-	{ID: "DATA-07", Words: "no-normalisation", Test: func(c *kit.Context) {
-		owner := kit.Owner(c)
-		for _, p := range textFields(c, everyTextField) {
-			head := c.Unique("ren")
-			for text := range kit.Some(&c.Budget, []string{"\u00e9", "e\u0301", "\uac00", "\u1100\u1161", "\u212b", "ﬁ", "①"}) {
-				keeps(c, p, owner, head+text, mustKeep)
-			}
+	})},
+	{ID: "DATA-07", Words: "no-normalisation", Test: inFields(everyTextField, func(c *kit.Context, p kit.TextField, owner string) {
+		head := c.Unique("ren")
+		for text := range kit.Some(&c.Budget, []string{"\u00e9", "e\u0301", "\uac00", "\u1100\u1161", "\u212b", "ﬁ", "①"}) {
+			keeps(c, p, owner, head+text, mustKeep)
 		}
-	}},
-	{ID: "DATA-08", Words: "too-long-is-refused-not-cut", Test: func(c *kit.Context) {
-		owner := kit.Owner(c)
-		for _, p := range textFields(c, everyTextField) {
-			for n := range kit.Some(&c.Budget, []int{256, 1024, 70000}) {
-				text := long(c, n, "é")
-				x := keeps(c, p, owner, text, mayRefuse)
-				if x == nil || !p.Key {
-					continue
+	})},
+	{ID: "DATA-08", Words: "too-long-is-refused-not-cut", Test: inFields(everyTextField, func(c *kit.Context, p kit.TextField, owner string) {
+		for n := range kit.Some(&c.Budget, []int{256, 1024, 70000}) {
+			text := long(c, n, "é")
+			x := keeps(c, p, owner, text, mayRefuse)
+			if x == nil || !p.Key {
+				continue
+			}
+			for what, other := range map[string]string{
+				"another end": text[:len(text)-1] + "!", "the end cut off": text[:len(text)-1], "one character more": text + "x",
+			} {
+				got, err := x.Find(other)
+				if err == nil && got != nil {
+					c.Errorf("%s of %d characters is found with %s", p.Name, n, what)
 				}
-				for what, other := range map[string]string{
-					"another end": text[:len(text)-1] + "!", "the end cut off": text[:len(text)-1], "one character more": text + "x",
-				} {
-					got, err := x.Find(other)
-					if err == nil && got != nil {
-						c.Errorf("%s of %d characters is found with %s", p.Name, n, what)
-					}
-				}
-				keeps(c, p, owner, text[:len(text)-1]+"2", mustKeep) // an index of the beginning takes it for the first
 			}
+			keeps(c, p, owner, text[:len(text)-1]+"2", mustKeep) // an index of the beginning takes it for the first
 		}
-	}},
+	})},
 	{ID: "DATA-09", Words: "guaranteed-room", Test: func(c *kit.Context) {
 		owner := kit.Owner(c)
 		room := map[string]int{
@@ -144,22 +132,19 @@ var dataClauses = []kit.Check{
 			c.Same("a verification token with 320 and 512 characters in its key", got, &t)
 		}
 	}},
-	{ID: "DATA-10", Words: "blanks-are-kept", Test: func(c *kit.Context) {
-		owner := kit.Owner(c)
-		for _, p := range textFields(c, everyTextField) {
-			for blank := range kit.Some(&c.Budget, []string{" ", "\t", "\u00a0", "  ", "\u3000"}) {
-				head := c.Unique("x")
-				x := keeps(c, p, owner, blank+head+blank, mayRefuse)
-				if x == nil || !p.Key {
-					continue
-				}
-				for _, other := range []string{head, head + blank, blank + head} {
-					got, err := x.Find(other)
-					c.Absent(fmt.Sprintf("%s with the blank %q at both ends, looked up as %q", p.Name, blank, other), got, err)
-				}
+	{ID: "DATA-10", Words: "blanks-are-kept", Test: inFields(everyTextField, func(c *kit.Context, p kit.TextField, owner string) {
+		for blank := range kit.Some(&c.Budget, []string{" ", "\t", "\u00a0", "  ", "\u3000"}) {
+			head := c.Unique("x")
+			x := keeps(c, p, owner, blank+head+blank, mayRefuse)
+			if x == nil || !p.Key {
+				continue
+			}
+			for _, other := range []string{head, head + blank, blank + head} {
+				got, err := x.Find(other)
+				c.Absent(fmt.Sprintf("%s with the blank %q at both ends, looked up as %q", p.Name, blank, other), got, err)
 			}
 		}
-	}},
+	})},
 	{ID: "DATA-11", Words: "control-characters-quotes-newlines", Test: func(c *kit.Context) {
 		owner := kit.Owner(c)
 		var odd []string
@@ -224,14 +209,11 @@ var dataClauses = []kit.Check{
 			c.NotApplicable("the adapter keeps neither accounts nor authenticators")
 		}
 	}},
-	{ID: "DATA-13", Words: "invalid-utf8-is-kept-or-refused", Test: func(c *kit.Context) {
-		owner := kit.Owner(c)
-		for _, p := range textFields(c, plainTextField) {
-			for _, text := range invalidUTF8 {
-				keepsInside(c, p, owner, text, mayRefuse)
-			}
+	{ID: "DATA-13", Words: "invalid-utf8-is-kept-or-refused", Test: inFields(plainTextField, func(c *kit.Context, p kit.TextField, owner string) {
+		for _, text := range invalidUTF8 {
+			keepsInside(c, p, owner, text, mayRefuse)
 		}
-	}},
+	})},
 	{ID: "DATA-14", Words: "large-numbers-are-kept-or-refused", Requires: []string{"CreateUser"}, Test: largeNumbers},
 	{ID: "DATA-15", Words: "fields-that-are-no-keys-may-repeat", Requires: []string{"CreateUser", "GetUser"}, Test: fieldsMayRepeat},
 }

@@ -30,35 +30,29 @@ var timeClauses = []kit.Check{
 			}
 		}
 	}},
-	{ID: "TIME-02", Words: "within-a-second-and-never-later", Test: func(c *kit.Context) {
-		owner := kit.Owner(c)
-		for _, p := range workingInstantFields(c) {
-			for _, t := range fractions(c, 0, 1e6, 499e6, 500e6, 999e6, 1, 999, 1e3, 499_999, 500_000, 999_999_999, 999_500_000, 123_456_789) {
-				given := t
-				p.judge(c, owner, given, func(what string, got time.Time) {
-					d := got.Sub(given)
-					if d <= -time.Second || d >= time.Second {
-						c.Errorf("%s: got %s, %v from %s: want less than a second", what, diff.Show(got), d, diff.Show(given))
-					} else if d > c.Harness().Precision() {
-						c.Errorf("%s: got %s, %v after %s: want no later by more than the precision of %v", what, diff.Show(got), d, diff.Show(given), c.Harness().Precision())
-					}
-				})
-			}
+	{ID: "TIME-02", Words: "within-a-second-and-never-later", Test: atInstants(func(c *kit.Context, p instantField, owner string) {
+		for _, t := range fractions(c, 0, 1e6, 499e6, 500e6, 999e6, 1, 999, 1e3, 499_999, 500_000, 999_999_999, 999_500_000, 123_456_789) {
+			given := t
+			p.judge(c, owner, given, func(what string, got time.Time) {
+				d := got.Sub(given)
+				if d <= -time.Second || d >= time.Second {
+					c.Errorf("%s: got %s, %v from %s: want less than a second", what, diff.Show(got), d, diff.Show(given))
+				} else if d > c.Harness().Precision() {
+					c.Errorf("%s: got %s, %v after %s: want no later by more than the precision of %v", what, diff.Show(got), d, diff.Show(given), c.Harness().Precision())
+				}
+			})
 		}
-	}},
-	{ID: "TIME-03", Words: "exact-to-the-millisecond", Test: func(c *kit.Context) {
-		owner := kit.Owner(c)
-		for _, p := range workingInstantFields(c) {
-			for _, t := range fractions(c, 0, 1e6, 499e6, 500e6, 999e6, 107e6, 290e6) {
-				given := t
-				p.judge(c, owner, given, func(what string, got time.Time) {
-					if !got.Truncate(time.Millisecond).Equal(given) {
-						c.Errorf("%s: got %s, want %s", what, diff.Show(got), diff.Show(given))
-					}
-				})
-			}
+	})},
+	{ID: "TIME-03", Words: "exact-to-the-millisecond", Test: atInstants(func(c *kit.Context, p instantField, owner string) {
+		for _, t := range fractions(c, 0, 1e6, 499e6, 500e6, 999e6, 107e6, 290e6) {
+			given := t
+			p.judge(c, owner, given, func(what string, got time.Time) {
+				if !got.Truncate(time.Millisecond).Equal(given) {
+					c.Errorf("%s: got %s, want %s", what, diff.Show(got), diff.Show(given))
+				}
+			})
 		}
-	}},
+	})},
 	{ID: "TIME-04", Words: "observed-precision", Test: func(c *kit.Context) {
 		owner := kit.Owner(c)
 		observed := map[time.Duration][]string{}
@@ -82,33 +76,24 @@ var timeClauses = []kit.Check{
 			}
 		}
 	}},
-	{ID: "TIME-05", Words: "after-2038", Test: func(c *kit.Context) {
-		owner := kit.Owner(c)
-		for _, p := range workingInstantFields(c) {
-			for _, t := range []time.Time{
-				time.Date(2038, 1, 19, 3, 14, 7, 0, time.UTC), time.Date(2038, 1, 19, 3, 14, 8, 0, time.UTC), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC),
-				time.Date(2106, 2, 7, 6, 28, 16, 0, time.UTC),
-			} {
-				p.round(c, owner, t, mayRefuse)
-			}
+	{ID: "TIME-05", Words: "after-2038", Test: atInstants(func(c *kit.Context, p instantField, owner string) {
+		for _, t := range []time.Time{
+			time.Date(2038, 1, 19, 3, 14, 7, 0, time.UTC), time.Date(2038, 1, 19, 3, 14, 8, 0, time.UTC), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC),
+			time.Date(2106, 2, 7, 6, 28, 16, 0, time.UTC),
+		} {
+			p.round(c, owner, t, mayRefuse)
 		}
-	}},
-	{ID: "TIME-06", Words: "year-9999", Test: func(c *kit.Context) {
-		owner := kit.Owner(c)
-		for _, p := range workingInstantFields(c) {
-			p.round(c, owner, time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), mustKeep)
+	})},
+	{ID: "TIME-06", Words: "year-9999", Test: atInstants(func(c *kit.Context, p instantField, owner string) {
+		p.round(c, owner, time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), mustKeep)
+	})},
+	{ID: "TIME-07", Words: "the-past-is-kept", Test: atInstants(func(c *kit.Context, p instantField, owner string) {
+		for _, t := range []time.Time{
+			c.Instant(-time.Hour).Truncate(c.Harness().Precision()), c.Instant(-40 * 24 * time.Hour).Truncate(c.Harness().Precision()), time.Unix(1, 0).UTC(),
+		} {
+			p.round(c, owner, t, mustKeep)
 		}
-	}},
-	{ID: "TIME-07", Words: "the-past-is-kept", Test: func(c *kit.Context) {
-		owner := kit.Owner(c)
-		for _, p := range workingInstantFields(c) {
-			for _, t := range []time.Time{
-				c.Instant(-time.Hour).Truncate(c.Harness().Precision()), c.Instant(-40 * 24 * time.Hour).Truncate(c.Harness().Precision()), time.Unix(1, 0).UTC(),
-			} {
-				p.round(c, owner, t, mustKeep)
-			}
-		}
-	}},
+	})},
 	{ID: "TIME-08", Words: "zones-of-process-and-connection", Needs: []kit.Ability{kit.AbilitySubprocess}, Test: otherZones},
 	{ID: "TIME-09", Words: "monotonic-reading-has-no-effect", Test: func(c *kit.Context) {
 		owner := kit.Owner(c)
@@ -130,28 +115,22 @@ var timeClauses = []kit.Check{
 			}
 		}
 	}},
-	{ID: "TIME-10", Words: "epoch-is-a-date", Test: func(c *kit.Context) {
-		owner := kit.Owner(c)
-		for _, p := range workingInstantFields(c) {
-			if !p.expires {
-				p.round(c, owner, time.Unix(0, 0).UTC(), mustKeep)
-			}
+	{ID: "TIME-10", Words: "epoch-is-a-date", Test: atInstants(func(c *kit.Context, p instantField, owner string) {
+		if !p.expires {
+			p.round(c, owner, time.Unix(0, 0).UTC(), mustKeep)
 		}
-	}},
-	{ID: "TIME-11", Words: "far-instants-are-kept-or-refused", Test: func(c *kit.Context) {
-		owner := kit.Owner(c)
-		for _, p := range workingInstantFields(c) {
-			for _, t := range []time.Time{
-				time.Date(1901, 12, 13, 20, 45, 51, 0, time.UTC), time.Date(1901, 12, 13, 20, 45, 52, 0, time.UTC), time.Date(1900, 2, 28, 23, 59, 59, 0, time.UTC),
-				time.Date(1969, 7, 20, 20, 17, 40, 250e6, time.UTC), time.Date(1969, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(1969, 12, 31, 23, 59, 59, 750e6, time.UTC),
-				time.Date(2038, 1, 19, 3, 14, 8, 500e6, time.UTC), time.Date(2106, 2, 7, 6, 28, 16, 500e6, time.UTC),
-				time.Date(2262, 4, 11, 23, 47, 16, 854e6, time.UTC), time.Date(2262, 4, 11, 23, 47, 17, 0, time.UTC), time.Date(2263, 1, 1, 0, 0, 0, 0, time.UTC),
-				time.Date(2486, 7, 2, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC),
-			} {
-				p.round(c, owner, t.Truncate(c.Harness().Precision()), mayRefuse)
-			}
+	})},
+	{ID: "TIME-11", Words: "far-instants-are-kept-or-refused", Test: atInstants(func(c *kit.Context, p instantField, owner string) {
+		for _, t := range []time.Time{
+			time.Date(1901, 12, 13, 20, 45, 51, 0, time.UTC), time.Date(1901, 12, 13, 20, 45, 52, 0, time.UTC), time.Date(1900, 2, 28, 23, 59, 59, 0, time.UTC),
+			time.Date(1969, 7, 20, 20, 17, 40, 250e6, time.UTC), time.Date(1969, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(1969, 12, 31, 23, 59, 59, 750e6, time.UTC),
+			time.Date(2038, 1, 19, 3, 14, 8, 500e6, time.UTC), time.Date(2106, 2, 7, 6, 28, 16, 500e6, time.UTC),
+			time.Date(2262, 4, 11, 23, 47, 16, 854e6, time.UTC), time.Date(2262, 4, 11, 23, 47, 17, 0, time.UTC), time.Date(2263, 1, 1, 0, 0, 0, 0, time.UTC),
+			time.Date(2486, 7, 2, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC),
+		} {
+			p.round(c, owner, t.Truncate(c.Harness().Precision()), mayRefuse)
 		}
-	}},
+	})},
 	{ID: "TIME-12", Words: "instants-come-back-in-utc", Alone: true, Test: instantsComeBackInUTC},
 }
 
@@ -312,6 +291,16 @@ func workingInstantFields(c *kit.Context) []instantField {
 		c.NotApplicable("the adapter keeps no instants")
 	}
 	return have
+}
+
+// atInstants is a clause that tries each field that holds an instant.
+func atInstants(try func(c *kit.Context, p instantField, owner string)) func(c *kit.Context) {
+	return func(c *kit.Context) {
+		owner := kit.Owner(c)
+		for _, p := range workingInstantFields(c) {
+			try(c, p, owner)
+		}
+	}
 }
 
 // judge stores an instant that must be accepted, and lets want judge the results

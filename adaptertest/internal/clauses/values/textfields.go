@@ -23,6 +23,16 @@ func textFields(c *kit.Context, keep func(kit.TextField) bool) []kit.TextField {
 	return have
 }
 
+// inFields is a clause that tries each of these text fields.
+func inFields(keep func(kit.TextField) bool, try func(c *kit.Context, p kit.TextField, owner string)) func(c *kit.Context) {
+	return func(c *kit.Context) {
+		owner := kit.Owner(c)
+		for _, p := range textFields(c, keep) {
+			try(c, p, owner)
+		}
+	}
+}
+
 func everyTextField(kit.TextField) bool { return true }
 
 // What a store may do with a text instead of keeping it.
