@@ -282,7 +282,8 @@ func endsBehindStalled(c *kit.Context, control fault.Control, method string) (hi
 	other := methods[c.Rand.IntN(len(methods))]
 	stall := faulted.Inject(c, control, fault.Stall, 1)
 	behind := []kit.Call{k.CallOf(method), k.CallOf(other)}
-	hit = faulted.Holding(stall, func() { _, _ = faulted.Within(c, faulted.RecoveryTime, k.CallOf(method), c.Raw) }, func(<-chan struct{}) {
+	first := func() { _, _ = faulted.Within(c, faulted.RecoveryTime, k.CallOf(method), c.Raw) }
+	hit = faulted.Holding(stall, first, func(<-chan struct{}) {
 		c.Parallel(len(behind), func(i int) {
 			start := time.Now()
 			ctx, cancel := context.WithTimeout(c.Ctx, stallTime)

@@ -72,7 +72,8 @@ func refusedOn(c *kit.Context, k *kit.Records) []kit.Call {
 		kit.LinkAccount(account), kit.LinkAccount(ownerless), kit.CreateSession(session), kit.CreateSession(homeless),
 		kit.CreateAuthenticator(authenticator), kit.CreateAuthenticator(lost),
 		kit.UpdateSession(adapter.SessionUpdate{SessionToken: k.Session.SessionToken, UserID: adapter.To(nobody)}),
-		kit.UpdateAuthenticatorCounter(absent.CredentialID, 9), kit.TouchAuthenticator(absent.CredentialID, 1, 2, k.New.Touched),
+		kit.UpdateAuthenticatorCounter(absent.CredentialID, 9),
+		kit.TouchAuthenticator(absent.CredentialID, 1, 2, k.New.Touched),
 		kit.UpdateAccount(kit.AccountUpdate(c, c.NewAccount(nobody).Key(), kit.AccountFields)),
 	}
 	if !kit.AssignsIDs(c) {
