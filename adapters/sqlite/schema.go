@@ -43,9 +43,11 @@ func (a *Adapter) EnsureSchema(ctx context.Context) error {
 		if err := tx.duplicates(ctx, compared); err != nil {
 			return err
 		}
-		for _, statement := range append(compared.changes, tx.setVersion()) {
-			if _, err := tx.db.ExecContext(ctx, statement); err != nil {
-				return err
+		for _, change := range append(compared.changes, tx.setVersion()) {
+			for _, statement := range split(change) {
+				if _, err := tx.db.ExecContext(ctx, statement); err != nil {
+					return err
+				}
 			}
 		}
 		return nil
@@ -57,6 +59,20 @@ func (a *Adapter) EnsureSchema(ctx context.Context) error {
 		return failed(ctx, op, err)
 	}
 	return a.CheckSchema(ctx)
+}
+
+// split returns the statements of a script: not every driver runs more than one. Each ends
+// at the end of a line.
+func split(script string) (statements []string) {
+	part := ""
+	for piece := range strings.SplitAfterSeq(script, ";\n") {
+		part += piece
+		inTrigger := strings.Contains(part, "CREATE TRIGGER") && !strings.HasSuffix(strings.TrimRight(part, ";\n "), "END")
+		if !inTrigger && strings.TrimSpace(part) != "" {
+			statements, part = append(statements, part), ""
+		}
+	}
+	return statements
 }
 
 // CheckSchema compares the tables with the schema that this version of the package
