@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
@@ -47,6 +48,7 @@ func FromContext(ctx context.Context) (*Session, error) {
 	if !ok {
 		return nil, errNotLoaded
 	}
+	l.read.Store(true)
 	session, err := l.get()
 	if err == nil && l.nobody() {
 		return nil, ErrNoSession
@@ -96,6 +98,9 @@ type loaded struct {
 	engine          *engine
 	// renewed says that the cookies of the browser were renewed.
 	renewed bool
+
+	// read says that somebody asked for the session.
+	read atomic.Bool
 
 	mu      sync.Mutex
 	session *Session

@@ -13,8 +13,10 @@ import (
 // Require passes a request to next only if its browser is signed in. It calls
 // Load, so that FromContext returns the session. It answers other requests with
 // SendToSignIn. If the session can't be read, it answers with status 503: a
-// failure never means that nobody is signed in.
+// failure never means that nobody is signed in. No shared cache may store what
+// next answers, see KeepPrivate.
 func (h *Handler) Require(next http.Handler) http.Handler {
+	next = Private(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, err := h.Load(w, r)
 		switch {
@@ -23,6 +25,7 @@ func (h *Handler) Require(next http.Handler) http.Handler {
 		case h.loaded(r.Context()).nobody():
 			h.SendToSignIn(w, r)
 		default:
+			h.loaded(r.Context()).read.Store(true)
 			next.ServeHTTP(w, r)
 		}
 	})

@@ -37,6 +37,9 @@ type Result struct {
 // write, which means that the client is gone.
 func (r *Result) Send(w http.ResponseWriter) {
 	h := w.Header()
+	if (r.Location != "" || len(r.Cookies) > 0) && r.Header["Cache-Control"] == nil && mayBeShared(h) {
+		forbidSharing(h)
+	}
 	for name, values := range r.Header {
 		h[name] = values
 	}
@@ -48,9 +51,13 @@ func (r *Result) Send(w http.ResponseWriter) {
 	_, _ = w.Write(r.Body)
 }
 
-// SendCookies adds the cookies, and nothing else, to the response.
+// SendCookies adds the cookies to the response. It changes no other header,
+// unless one says that a shared cache may store the response.
 func (r *Result) SendCookies(w http.ResponseWriter) {
 	h := w.Header()
+	if len(r.Cookies) > 0 && r.Header["Cache-Control"] == nil && mayBeShared(h) {
+		forbidSharing(h)
+	}
 	for _, c := range r.Cookies {
 		h["Set-Cookie"] = append(h["Set-Cookie"], wire.FormatCookie(c))
 	}

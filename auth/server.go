@@ -22,15 +22,18 @@ import (
 // due. Cookies are not renewed: see Refresh.
 func (h *Handler) Session(r *http.Request) (*Session, error) {
 	if l := h.loaded(r.Context()); l != nil {
+		l.read.Store(true)
 		return l.get()
 	}
 	return h.read(r, nil, access{noCookies: true})
 }
 
 // Refresh does what Session does, and renews the cookies of the browser. Call
-// it before anything is written to the response.
+// it before anything is written to the response. If it
+// sets cookies, it makes Cache-Control private: keep it so.
 func (h *Handler) Refresh(w http.ResponseWriter, r *http.Request) (*Session, error) {
 	if l := h.loaded(r.Context()); l != nil && l.renewed {
+		l.read.Store(true)
 		return l.get()
 	}
 	return h.read(r, w, access{})
@@ -60,8 +63,7 @@ func (h *Handler) read(hr *http.Request, w http.ResponseWriter, a access) (*Sess
 	read := e.session(hr.Context(), e.newRequest(hr, ActionSession), a)
 	if w != nil {
 		if len(read.cookies) > 0 { // no cache may hand them to somebody else
-			w.Header().Set("Cache-Control", "private")
-			w.Header().Add("Vary", "Cookie")
+			forbidSharing(w.Header())
 		}
 		(&Result{Cookies: read.cookies}).SendCookies(w)
 	}

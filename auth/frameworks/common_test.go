@@ -35,6 +35,14 @@ var constructors = map[string]func(auth.Config) (any, error){
 	},
 }
 
+// can says what a ResponseWriter can do besides writing.
+func can(w http.ResponseWriter) string {
+	_, flush := w.(http.Flusher)
+	_, hijack := w.(http.Hijacker)
+	_, push := w.(http.Pusher)
+	return fmt.Sprintf("flush %v, hijack %v, push %v", flush, hijack, push)
+}
+
 func commonPromises() map[string]promise {
 	return map[string]promise{
 		"AL-01": {alone: func(t *testing.T) {
@@ -240,9 +248,13 @@ func commonPromises() map[string]promise {
 			} {
 				w.signedIn()
 				w.mux.HandleFunc("/inner/"+name, func(rw http.ResponseWriter, r *http.Request) {
-					hook(http.HandlerFunc(func(inner http.ResponseWriter, _ *http.Request) {
-						if inner != rw {
-							w.Errorf("%s: the ResponseWriter is wrapped", name)
+					hook(http.HandlerFunc(func(inner http.ResponseWriter, r *http.Request) {
+						if can(inner) != can(rw) {
+							w.Errorf("%s: the ResponseWriter can do %s, that of the server %s", name, can(inner), can(rw))
+						}
+						inner.Header().Set("Cache-Control", "public, s-maxage=60")
+						if s, err := auth.FromContext(r.Context()); s == nil || err != nil {
+							w.Errorf("%s: the session is %v, %v", name, s, err)
 						}
 						_, _ = fmt.Fprint(inner, "reached")
 						if err := http.NewResponseController(inner).Flush(); err != nil {
@@ -250,7 +262,9 @@ func commonPromises() map[string]promise {
 						}
 					})).ServeHTTP(rw, r)
 				})
-				w.get("/inner/" + name).wantBody("reached")
+				if got := w.get("/inner/" + name).wantBody("reached").Header; got.Get("Cache-Control") != "private" || !slices.Contains(got["Vary"], "Cookie") {
+					w.Errorf("%s: a shared cache may store what one person gets: %v", name, got)
+				}
 			}
 		}},
 		"AL-07": {proof: func(w *world) {

@@ -64,7 +64,8 @@ func (c *CompiledUI) Session(ctx context.Context) (*auth.Session, error) { retur
 
 // Authorize is the check of a single handler. It returns the session, or
 // answers the request as auth.Handler.SendToSignIn does and returns nil. It
-// works without Handle. Call it before you write to the response.
+// works without Handle. Call it before you write to the response. It makes
+// Cache-Control private; behind Handle, a handler can't undo that.
 func (c *CompiledUI) Authorize(w http.ResponseWriter, r *http.Request) *auth.Session {
 	h, r, ok := c.site.loaded(w, r)
 	if !ok {
@@ -75,6 +76,7 @@ func (c *CompiledUI) Authorize(w http.ResponseWriter, r *http.Request) *auth.Ses
 		return nil
 	}
 	s, _ := session(r.Context()) // loaded without an error
+	auth.KeepPrivate(r.Context(), w.Header())
 	return s
 }
 

@@ -9,9 +9,9 @@
 // a session, auth.FromContext finds it, auth.Handler signs in and out,
 // auth.Handler.SendToSignIn sends visitors to the sign-in page, and
 // auth.Handler.MayChange checks every POST that changes something. An event is
-// an *http.Request, and a hook is a func(http.Handler) http.Handler. No
-// ResponseWriter is wrapped, so that flushing, hijacking and pushing work as
-// before.
+// an *http.Request, and a hook is a func(http.Handler) http.Handler. The
+// ResponseWriter of a hook keeps what was made with a session out of shared
+// caches, see auth.KeepPrivate; flushing, hijacking and pushing work as before.
 //
 // A failure of the store never means "nobody is signed in". A function that
 // reads a session returns the error. A hook answers with status 503, or calls

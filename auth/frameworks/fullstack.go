@@ -85,6 +85,7 @@ func (f *Fullstack) Refresh(w http.ResponseWriter, r *http.Request) (*auth.Sessi
 // calls Authorized. Requests for the routes and the sign-in page always
 // continue.
 func (f *Fullstack) Middleware(next http.Handler) http.Handler {
+	next = auth.Private(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, r, ok := f.site.loaded(w, r)
 		if !ok {
@@ -93,7 +94,7 @@ func (f *Fullstack) Middleware(next http.Handler) http.Handler {
 		if f.authorized != nil && !h.Serves(r) && !h.IsSignInPage(r) {
 			s, _ := session(r.Context()) // loaded without an error
 			if answer := f.authorized(r, s); answer.respond != nil {
-				answer.respond.ServeHTTP(w, r)
+				auth.Private(answer.respond).ServeHTTP(w, r)
 				return
 			} else if !answer.goOn {
 				h.SendToSignIn(w, r)

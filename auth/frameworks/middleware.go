@@ -68,6 +68,7 @@ func (m *Middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Load is the hook that puts the session of each request into its context,
 // where auth.FromContext finds it, and renews the cookies.
 func (m *Middleware) Load(next http.Handler) http.Handler {
+	next = auth.Private(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, r, ok := m.current().loaded(w, r); ok {
 			next.ServeHTTP(w, r)
@@ -79,6 +80,7 @@ func (m *Middleware) Load(next http.Handler) http.Handler {
 // browser is signed in. It answers other requests as auth.Handler.SendToSignIn
 // does.
 func (m *Middleware) Require(next http.Handler) http.Handler {
+	next = auth.Private(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, r, ok := m.current().loaded(w, r)
 		switch {

@@ -55,6 +55,7 @@ func (q *Resumable) OnRequest(next http.Handler) http.Handler {
 
 // routesFirst serves the routes, and loads the session for all other requests.
 func routesFirst(s *site, next http.Handler) http.Handler {
+	next = auth.Private(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, err := s.handler(r)
 		if err != nil {

@@ -87,6 +87,7 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request) {
 
 // load is the hook that puts the session into the context.
 func (s *site) load(next http.Handler) http.Handler {
+	next = auth.Private(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, r, ok := s.loaded(w, r); ok {
 			next.ServeHTTP(w, r)
@@ -109,6 +110,7 @@ func (s *site) loaded(w http.ResponseWriter, r *http.Request) (*auth.Handler, *h
 // protect is the hook that lets only signed-in users continue to the paths;
 // refuse answers the others.
 func (s *site) protect(paths *paths, next http.Handler, refuse func(*auth.Handler, http.ResponseWriter, *http.Request)) http.Handler {
+	private := auth.Private(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if ambiguous(r.RequestURI) {
 			http.Error(w, "Bad request.", http.StatusBadRequest)
@@ -122,7 +124,7 @@ func (s *site) protect(paths *paths, next http.Handler, refuse func(*auth.Handle
 		switch {
 		case !ok:
 		case signedIn(r.Context()) || h.IsSignInPage(r) && !h.Serves(r):
-			next.ServeHTTP(w, r)
+			private.ServeHTTP(w, r)
 		case h.Serves(r): // a route of the core needs no sign-in, and only the core answers it
 			h.ServeHTTP(w, r)
 		default:

@@ -6,8 +6,10 @@ import (
 	"context"
 	"html/template"
 	"log"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v3"
@@ -88,7 +90,30 @@ func adapt(hook func(http.Handler) http.Handler) fiber.Handler {
 		if err != nil || !passed {
 			return err
 		}
-		return c.Next()
+		err = c.Next()
+		keepPrivate(c)
+		return err
+	}
+}
+
+// keepPrivate keeps a response that was made with a session out of shared
+// caches. Fiber does not write it through the ResponseWriter of a hook.
+func keepPrivate(c fiber.Ctx) {
+	header := http.Header{}
+	for name, value := range c.Response().Header.All() {
+		header.Add(string(name), string(value))
+	}
+	before := maps.Clone(header)
+	auth.KeepPrivate(c.Context(), header)
+	for name := range before {
+		if header[name] == nil {
+			c.Response().Header.Del(name)
+		}
+	}
+	for name, values := range header {
+		if !slices.Equal(values, before[name]) {
+			c.Response().Header.Set(name, strings.Join(values, ", "))
+		}
 	}
 }
 

@@ -61,14 +61,29 @@ func newSite(config auth.Config) (http.Handler, error) {
 func adapt(hook func(http.Handler) http.Handler) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		passed := false
-		hook(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		hook(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			passed, c.Request = true, r
+			c.Writer = writer{c.Writer, w}
+			c.Next()
+			auth.KeepPrivate(r.Context(), c.Writer.Header()) // for a response without a body
 		})).ServeHTTP(c.Writer, c.Request)
 		if !passed {
 			c.Abort()
 		}
 	}
 }
+
+// writer writes through the ResponseWriter of a hook, which keeps what was made
+// with a session out of shared caches.
+type writer struct {
+	gin.ResponseWriter
+	hook http.ResponseWriter
+}
+
+func (w writer) Write(b []byte) (int, error)       { return w.hook.Write(b) }
+func (w writer) WriteString(s string) (int, error) { return w.hook.Write([]byte(s)) }
+func (w writer) WriteHeaderNow()                   { w.hook.WriteHeader(w.Status()); w.ResponseWriter.WriteHeaderNow() }
+func (w writer) Flush()                            { _ = http.NewResponseController(w.hook).Flush() }
 
 var page = template.Must(template.New("home").Funcs(frameworks.Functions()).Funcs(template.FuncMap{
 	"fields": func() template.HTML { return `<input name="username"> <input name="password" type="password">` },
