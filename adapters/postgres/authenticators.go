@@ -128,6 +128,13 @@ func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, f
 			return adapter.ErrNotFound
 		}
 		counter, err := sql.bind(sql.columns["c.counter"], to)
+		if _, never := sql.bind(sql.columns["c.counter"], from); never != nil { // no stored counter is from
+			there, err := exists(ctx, db, sql.getAuthenticator, credentialID)
+			if err == nil && !there {
+				err = adapter.ErrNotFound
+			}
+			return err
+		}
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,6 @@ func waivers(site string) []adaptertest.Waiver {
 		{Clause: "AUTHN-11", Reason: counters},
 		{Clause: "AUTHN-12", Reason: counters},
 		{Clause: "AEDIT-07", Reason: counters},
-		{Clause: "AEDIT-08", Reason: counters},
 		{Clause: "VOL-04", Reason: index, Racy: true},
 	}
 	if site == "Prisma" {
