@@ -21,6 +21,21 @@ func reading(method string) workload {
 	return workload{method, func(_ *benchmarks, k *kit.Records) (kit.Call, error) { return k.CallOf(method), nil }}
 }
 
+// creating measures the creation of a record of a user.
+func creating(kind kit.Kind) workload {
+	return workload{kit.KindOf(kind).Create, func(s *benchmarks, k *kit.Records) (kit.Call, error) {
+		return kit.NewDraft(s.c, kind, k.User.ID).Create(), nil
+	}}
+}
+
+// removing measures the removal of a record that was created before.
+func removing(method string, kind kit.Kind) workload {
+	return workload{method, func(s *benchmarks, k *kit.Records) (kit.Call, error) {
+		d := kit.NewDraft(s.c, kind, k.User.ID)
+		return s.after(d.Create(), d.Remove())
+	}}
+}
+
 // after makes one call to prepare, and returns another one to measure.
 func (s *benchmarks) after(first, measured kit.Call) (kit.Call, error) {
 	if _, err := first.Do(s.c.Ctx, s.adapter); err != nil {
@@ -50,33 +65,16 @@ var workloads = []workload{
 		}
 		return kit.DeleteUser(k.User.ID), nil
 	}},
-	{"LinkAccount", func(s *benchmarks, k *kit.Records) (kit.Call, error) {
-		return kit.LinkAccount(s.c.NewAccount(k.User.ID)), nil
-	}},
-	{"UnlinkAccount", func(s *benchmarks, k *kit.Records) (kit.Call, error) {
-		a := s.c.NewAccount(k.User.ID)
-		return s.after(kit.LinkAccount(a), kit.UnlinkAccount(a.Key()))
-	}},
-	{"CreateSession", func(s *benchmarks, k *kit.Records) (kit.Call, error) {
-		return kit.CreateSession(s.c.NewSession(k.User.ID)), nil
-	}},
+	creating(kit.AccountRecord),
+	removing("UnlinkAccount", kit.AccountRecord),
+	creating(kit.SessionRecord),
 	{"UpdateSession", func(s *benchmarks, k *kit.Records) (kit.Call, error) {
 		return kit.UpdateSession(adapter.SessionUpdate{SessionToken: k.Session.SessionToken, Expires: adapter.To(s.c.Instant(2 * time.Hour))}), nil
 	}},
-	{"DeleteSession", func(s *benchmarks, k *kit.Records) (kit.Call, error) {
-		session := s.c.NewSession(k.User.ID)
-		return s.after(kit.CreateSession(session), kit.DeleteSession(session.SessionToken))
-	}},
-	{"CreateVerificationToken", func(s *benchmarks, _ *kit.Records) (kit.Call, error) {
-		return kit.CreateVerificationToken(s.c.NewToken()), nil
-	}},
-	{"UseVerificationToken", func(s *benchmarks, _ *kit.Records) (kit.Call, error) {
-		t := s.c.NewToken()
-		return s.after(kit.CreateVerificationToken(t), kit.UseVerificationToken(t.Key()))
-	}},
-	{"CreateAuthenticator", func(s *benchmarks, k *kit.Records) (kit.Call, error) {
-		return kit.CreateAuthenticator(s.c.NewAuthenticator(k.User.ID)), nil
-	}},
+	removing("DeleteSession", kit.SessionRecord),
+	creating(kit.VerificationTokenRecord),
+	removing("UseVerificationToken", kit.VerificationTokenRecord),
+	creating(kit.AuthenticatorRecord),
 	{"UpdateAuthenticatorCounter", func(s *benchmarks, k *kit.Records) (kit.Call, error) {
 		k.Authenticator.Counter++
 		return kit.UpdateAuthenticatorCounter(k.Authenticator.CredentialID, k.Authenticator.Counter), nil

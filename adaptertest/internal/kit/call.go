@@ -39,8 +39,8 @@ func newCall(method string, args ...any) Call {
 	call := signatureOf(method).call
 	return Call{Method: method, Args: args, Do: func(ctx context.Context, a adapter.Adapter) (any, error) {
 		got, err := call(ctx, a, args)
-		if account, ok := args[0].(adapter.Account); ok && method == "LinkAccount" {
-			return &account, err // it may return nothing
+		if account, ok := args[0].(adapter.Account); ok && method == "LinkAccount" && err == nil {
+			return &account, nil // it may return nothing
 		}
 		return got, err
 	}}

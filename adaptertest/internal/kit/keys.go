@@ -18,8 +18,8 @@ const (
 	either                // no record; an error breaks a SHOULD of another clause
 )
 
-// Call makes the call with the key. A result without a record is nil.
-func (m Method) Call(c *Context, a adapter.Adapter, key []string) (any, error) {
+// With returns a call with the key.
+func (m Method) With(c *Context, key []string) Call {
 	args := make([]any, len(key))
 	for i, part := range key {
 		args[i] = part
@@ -27,7 +27,12 @@ func (m Method) Call(c *Context, a adapter.Adapter, key []string) (any, error) {
 	if m.args != nil {
 		args = m.args(c, key)
 	}
-	got, err := newCall(m.Name, args...).Do(c.Ctx, a)
+	return newCall(m.Name, args...)
+}
+
+// Call makes the call with the key. A result without a record is nil.
+func (m Method) Call(c *Context, a adapter.Adapter, key []string) (any, error) {
+	got, err := m.With(c, key).Do(c.Ctx, a)
 	if IsNothing(got) {
 		return nil, err
 	}
@@ -50,9 +55,9 @@ func IsLookup(method string) bool {
 	return strings.HasPrefix(method, "Get") || strings.HasPrefix(method, "List")
 }
 
-// keyedMethods returns the methods that take a key: lookups, then those of optional
+// KeyedMethods returns the methods that take a key: lookups, then those of optional
 // interfaces, then the others.
-func keyedMethods() []Method {
+func KeyedMethods() []Method {
 	keyed := slices.DeleteFunc(slices.Clone(methods), func(m Method) bool { return m.Parts == nil })
 	slices.SortStableFunc(keyed, func(a, b Method) int { return keyOrder(a) - keyOrder(b) })
 	return keyed
@@ -83,7 +88,7 @@ func (m Method) UnknownKey(c *Context) []string {
 // MethodsWithKey returns the methods that the adapter has; the clause does not apply if
 // there is none.
 func MethodsWithKey(c *Context) []Method {
-	have := slices.DeleteFunc(keyedMethods(), func(m Method) bool { return !c.Works(m.Name) })
+	have := slices.DeleteFunc(KeyedMethods(), func(m Method) bool { return !c.Works(m.Name) })
 	if len(have) == 0 {
 		c.NotApplicable("the adapter has no method that takes a key")
 	}

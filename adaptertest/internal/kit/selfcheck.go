@@ -103,7 +103,7 @@ func endsInTime(c *Context) bool {
 
 // LooksUp makes a lookup that finds nothing.
 func LooksUp(c *Context, a adapter.Adapter) error {
-	for _, k := range keyedMethods() {
+	for _, k := range KeyedMethods() {
 		if !k.Lookup() || !c.Works(k.Name) || k.Name == "UseVerificationToken" {
 			continue
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
@@ -116,63 +115,28 @@ var methodGroups = []struct {
 	}, "GetAccount"},
 }
 
-// calls returns one call of each method, with arguments that match no record.
+// calls returns one call of each of the 19 methods, with arguments that match no record.
 // Lookups find nothing; the returned value is nil then.
 func calls(c *kit.Context, a adapter.Adapter) map[string]func() (any, error) {
-	ctx := c.Ctx
-	id := c.ID()
-	return map[string]func() (any, error){
-		"CreateUser":       recordOf(func() (*adapter.User, error) { return a.CreateUser(ctx, c.NewUser()) }),
-		"GetUser":          recordOf(func() (*adapter.User, error) { return a.GetUser(ctx, id) }),
-		"GetUserByEmail":   recordOf(func() (*adapter.User, error) { return a.GetUserByEmail(ctx, c.NewUser().Email) }),
-		"GetUserByAccount": recordOf(func() (*adapter.User, error) { return a.GetUserByAccount(ctx, c.NewAccount(id).Key()) }),
-		"UpdateUser": recordOf(func() (*adapter.User, error) {
-			return a.UpdateUser(ctx, adapter.UserUpdate{ID: id, Name: adapter.To(new("x"))})
-		}),
-		"DeleteUser":    recordOf(func() (*adapter.User, error) { return a.DeleteUser(ctx, id) }),
-		"LinkAccount":   recordOf(func() (*adapter.Account, error) { return a.LinkAccount(ctx, c.NewAccount(id)) }),
-		"UnlinkAccount": recordOf(func() (*adapter.Account, error) { return a.UnlinkAccount(ctx, c.NewAccount(id).Key()) }),
-		"GetAccount":    recordOf(func() (*adapter.Account, error) { return a.GetAccount(ctx, c.Unique("subject"), c.Unique("provider")) }),
-		"CreateSession": recordOf(func() (*adapter.Session, error) { return a.CreateSession(ctx, c.NewSession(id)) }),
-		"GetSessionAndUser": recordOf(func() (*adapter.SessionAndUser, error) {
-			return a.GetSessionAndUser(ctx, c.Unique("session"))
-		}),
-		"UpdateSession": recordOf(func() (*adapter.Session, error) {
-			return a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: c.Unique("session"), Expires: adapter.To(c.Instant(time.Hour))})
-		}),
-		"DeleteSession": recordOf(func() (*adapter.Session, error) { return a.DeleteSession(ctx, c.Unique("session")) }),
-		"CreateVerificationToken": recordOf(func() (*adapter.VerificationToken, error) {
-			return a.CreateVerificationToken(ctx, c.NewToken())
-		}),
-		"UseVerificationToken": recordOf(func() (*adapter.VerificationToken, error) {
-			return a.UseVerificationToken(ctx, c.NewToken().Key())
-		}),
-		"CreateAuthenticator": recordOf(func() (*adapter.Authenticator, error) {
-			return a.CreateAuthenticator(ctx, c.NewAuthenticator(id))
-		}),
-		"GetAuthenticator": recordOf(func() (*adapter.Authenticator, error) { return a.GetAuthenticator(ctx, c.Unique("credential")) }),
-		"ListAuthenticatorsByUserID": func() (any, error) {
-			list, err := a.ListAuthenticatorsByUserID(ctx, id)
-			if list == nil {
+	id, all := c.ID(), map[string]func() (any, error){}
+	add := func(method string, call func() kit.Call) {
+		all[method] = func() (any, error) {
+			got, err := call().Do(c.Ctx, a)
+			if list, ok := got.([]adapter.Authenticator); ok && list == nil || kit.IsNilRecord(got) {
 				return nil, err
 			}
-			return list, err
-		},
-		"UpdateAuthenticatorCounter": recordOf(func() (*adapter.Authenticator, error) {
-			return a.UpdateAuthenticatorCounter(ctx, c.Unique("credential"), 9)
-		}),
-	}
-}
-
-// recordOf returns a nil any for a typed nil.
-func recordOf[T any](call func() (*T, error)) func() (any, error) {
-	return func() (any, error) {
-		record, err := call()
-		if record == nil {
-			return nil, err
+			return got, err
 		}
-		return record, err
 	}
+	for _, kind := range kit.RecordKinds {
+		add(kind.Create, func() kit.Call { return kit.NewDraft(c, kind.Kind, id).Create() })
+	}
+	for _, m := range kit.KeyedMethods() {
+		if !m.Optional() {
+			add(m.Name, func() kit.Call { return m.With(c, m.UnknownKey(c)) })
+		}
+	}
+	return all
 }
 
 // withoutPanic makes a call that must not panic.
