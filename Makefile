@@ -2,8 +2,8 @@
 MODULES := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work)
 # The modules that take longest are tested first, so that at the end no long one runs alone.
 LONGEST := adapters/mongo adapters/postgres adapters/redis adaptertest adaptertest/internal/mutants adaptertest/bundled
-# `make test` runs a fifth of the rounds of races over these; the matrix runs all of them.
-FEW_ROUNDS := adapters/mongo adapters/postgres adapters/redis examples/ownadapter
+# `make test` runs a fifth of the rounds of races over these; the matrix, or the tests of adapters/memory, run all of them.
+FEW_ROUNDS := adapters/mongo adapters/postgres adapters/redis examples
 # With the race detector these modules take several times as long, so only `make race` runs them with it. For the adapters in QUICK_RACE,
 # `make test` runs the quick form over one wiring with it: all clauses, or those of some groups.
 SLOW_RACE := adapters/mongo adapters/postgres adapters/redis adapters/sqlite adaptertest/bundled adaptertest/internal/mutants
