@@ -113,6 +113,11 @@ type Config struct {
 	// X-Forwarded-For, which each proxy must append to. Without it, the address of
 	// the connection counts.
 	TrustedProxies []netip.Prefix
+	// TrustedProxyCount is the number of proxies in front of the site, each of which
+	// appends to the headers X-Forwarded-For, -Proto and -Host. It is for proxies
+	// whose addresses change: only they may reach the server. The value counts that
+	// stands so many places from the right. Set either it or TrustedProxies.
+	TrustedProxyCount int
 
 	// Limit is called before credentials are checked, a mail is sent, the options
 	// of a passkey ceremony are given, or its answer is read. A sign-in with a

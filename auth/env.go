@@ -158,7 +158,7 @@ func providerFromEnv(env Env, p Provider) Provider {
 // AUTH_URL (or NEXTAUTH_URL) if that is set. Otherwise it is below the host
 // that the headers name, X-Forwarded-Host before Host; the scheme is
 // X-Forwarded-Proto, else protocol, else https. The caller must be sure that
-// the headers can be trusted. Of config, only BasePath and Logger are used. A
+// the headers can be trusted. Of config, only BasePath, Logger and TrustedProxyCount are used. A
 // host that is missing or malformed is an error.
 func CreateActionURL(action Action, protocol string, header http.Header, env Env, config Config) (*url.URL, error) {
 	var u *url.URL
@@ -174,18 +174,24 @@ func CreateActionURL(action Action, protocol string, header http.Header, env Env
 			u.Path, u.RawPath = "", ""
 		}
 	} else {
-		host := header.Get("X-Forwarded-Host")
+		host, err := forwarded(header, "X-Forwarded-Host", config.TrustedProxyCount)
+		if err != nil {
+			return nil, err
+		}
 		if host == "" {
 			host = header.Get("Host")
 		}
-		if proto := header.Get("X-Forwarded-Proto"); proto != "" {
+		proto, err := forwarded(header, "X-Forwarded-Proto", config.TrustedProxyCount)
+		if err != nil {
+			return nil, err
+		}
+		if proto != "" {
 			protocol = proto
 		}
 		protocol = strings.TrimSuffix(protocol, ":")
 		if protocol == "" {
 			protocol = "https"
 		}
-		var err error
 		if u, err = url.Parse(protocol + "://" + host); err != nil || u.Host == "" || u.Host != host || strings.ContainsAny(host, ", ") {
 			return nil, &Error{Type: ErrAuth, Message: "the request has no valid host"}
 		}

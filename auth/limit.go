@@ -65,7 +65,7 @@ func (e *engine) limit(ctx context.Context, r *request, a Attempt) error {
 	if e.config.Limit == nil {
 		return nil
 	}
-	a.Request, a.Client = r.withBody(ctx), clientAddress(r.http, e.config.TrustedProxies)
+	a.Request, a.Client = r.withBody(ctx), e.config.clientOf(r.http)
 	_, err := guard(ctx, func(ctx context.Context, a Attempt) (struct{}, error) { return struct{}{}, e.config.Limit(ctx, a) }, shown(a))
 	if err == nil {
 		return nil
@@ -77,11 +77,24 @@ func (e *engine) limit(ctx context.Context, r *request, a Attempt) error {
 // ClientAddress returns the address of the client of a request, in a form that
 // can be the key of a limit: an IPv4 address without the port, or the network
 // of an IPv6 address, such as 2001:db8:1:2::/64, because a client has all
-// addresses of such a network. Headers are read only if the connection comes
-// from one of Config.TrustedProxies. The result is empty if the address is not
-// an IP address.
-func (h *Handler) ClientAddress(r *http.Request) string {
-	return clientAddress(r, h.engine.config.TrustedProxies)
+// addresses of such a network. X-Forwarded-For is read only if the connection
+// comes from one of Config.TrustedProxies, or if Config.TrustedProxyCount is set.
+// The result is empty if the address is not an IP address.
+func (h *Handler) ClientAddress(r *http.Request) string { return h.engine.config.clientOf(r) }
+
+// clientOf returns the address of the client, as Handler.ClientAddress does.
+func (c *Config) clientOf(r *http.Request) string {
+	n := c.TrustedProxyCount
+	if n <= 0 {
+		return clientAddress(r, c.TrustedProxies)
+	}
+	client := parseAddress(r.RemoteAddr)
+	if list := forwardedValues(r.Header, "X-Forwarded-For"); len(list) >= n {
+		if said := parseAddress(list[len(list)-n]); said.IsValid() {
+			client = said
+		}
+	}
+	return addressKey(client)
 }
 
 // clientAddress finds the client of a request: the address of the connection,
@@ -89,18 +102,20 @@ func (h *Handler) ClientAddress(r *http.Request) string {
 // one. Each proxy appends the address of its own client.
 func clientAddress(r *http.Request, proxies []netip.Prefix) string {
 	client := parseAddress(r.RemoteAddr)
-	var forwarded []string
-	for _, line := range r.Header["X-Forwarded-For"] {
-		forwarded = append(forwarded, strings.Split(line, ",")...)
-	}
+	forwarded := forwardedValues(r.Header, "X-Forwarded-For")
 	trusted := func(p netip.Prefix) bool { return p.Contains(client) }
 	for len(forwarded) > 0 && client.IsValid() && slices.ContainsFunc(proxies, trusted) {
-		next := parseAddress(strings.TrimSpace(forwarded[len(forwarded)-1]))
+		next := parseAddress(forwarded[len(forwarded)-1])
 		if !next.IsValid() { // the proxy does not say who its client is
 			break
 		}
 		client, forwarded = next, forwarded[:len(forwarded)-1]
 	}
+	return addressKey(client)
+}
+
+// addressKey is an address as the key of a limit.
+func addressKey(client netip.Addr) string {
 	switch {
 	case !client.IsValid():
 		return ""

@@ -49,7 +49,11 @@ func newAPI(ctx context.Context, pool *pgxpool.Pool, config auth.Config) (http.H
 	mux := http.NewServeMux()
 	mux.Handle("/auth/", m) // the front end has /api/auth
 	mux.Handle("GET /api/me", m.Require(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		session, _ := auth.FromContext(r.Context()) // Require let it through
+		session, err := auth.FromContext(r.Context())
+		if err != nil { // Require has checked the session
+			http.Error(w, "Sign in first.", http.StatusUnauthorized)
+			return
+		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(session)
 	})))

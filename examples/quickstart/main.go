@@ -20,7 +20,11 @@ func main() {
 	}
 	http.Handle("/auth/", handler)
 	http.Handle("/", handler.Require(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		session, _ := auth.FromContext(r.Context()) // Require has checked the session
+		session, err := auth.FromContext(r.Context())
+		if err != nil { // Require has checked the session
+			http.Error(w, "Sign in first.", http.StatusUnauthorized)
+			return
+		}
 		_, _ = fmt.Fprintf(w, "Hello, %s!", session.User.Name)
 	})))
 	fmt.Println("open http://localhost:3000")

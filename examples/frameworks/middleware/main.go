@@ -27,7 +27,11 @@ func newSite(config auth.Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/auth/", m)
 	mux.Handle("/", m.Require(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		session, _ := auth.FromContext(r.Context()) // Require has checked the session
+		session, err := auth.FromContext(r.Context())
+		if err != nil { // Require has checked the session
+			http.Error(w, "Sign in first.", http.StatusUnauthorized)
+			return
+		}
 		_, _ = fmt.Fprintf(w, "Hello, %s!", session.User.Name)
 	})))
 	return mux, nil

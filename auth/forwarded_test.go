@@ -1,0 +1,82 @@
+package auth_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// TestCountOfProxies: with n trusted proxies the n-th value from the right
+// counts, in every header. A client can add values only on the left.
+func TestCountOfProxies(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		n                   int
+		addresses           []string
+		protos, hosts       []string
+		client, url, reason string
+	}{
+		{0, nil, nil, nil, "10.0.0.1", "http://app.example.com", ""},
+		{0, []string{"1.1.1.1, 2.2.2.2"}, []string{"https"}, []string{"shop.example.com"}, "10.0.0.1", "https://shop.example.com", ""},
+		{0, nil, []string{"https, http"}, nil, "10.0.0.1", "", "X-Forwarded-Proto"},
+		{0, nil, nil, []string{"evil.example", "shop.example.com"}, "10.0.0.1", "", "X-Forwarded-Host"},
+		{1, []string{"1.1.1.1, 2.2.2.2"}, []string{"http, https"}, []string{"evil.example, shop.example.com"}, "2.2.2.2", "https://shop.example.com", ""},
+		{2, []string{"1.1.1.1, 2.2.2.2", "3.3.3.3"}, []string{"http, https, http"}, []string{"evil.example, shop.example.com, inner"}, "2.2.2.2", "https://shop.example.com", ""},
+		{2, []string{"2.2.2.2, 3.3.3.3"}, []string{"https"}, []string{"shop.example.com"}, "2.2.2.2", "https://shop.example.com", ""},
+		{2, []string{"3.3.3.3"}, nil, nil, "10.0.0.1", "http://app.example.com", ""},
+		{3, nil, []string{"https, http"}, nil, "10.0.0.1", "", "fewer"},
+		{1, nil, []string{"javascript"}, nil, "10.0.0.1", "", "malformed"},
+		{1, nil, nil, []string{"a b"}, "10.0.0.1", "", "malformed"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host, r.RemoteAddr = "app.example.com", "10.0.0.1:4000"
+		r.Header["X-Forwarded-For"], r.Header["X-Forwarded-Proto"], r.Header["X-Forwarded-Host"] = c.addresses, c.protos, c.hosts
+		config := auth.Config{TrustedProxyCount: c.n}
+		if got := newHandler(t, config).ClientAddress(r); got != c.client {
+			t.Errorf("%+v: the client is %s", c, got)
+		}
+		u, err := auth.ForwardedURL(r, config)
+		switch {
+		case c.reason != "":
+			if err == nil || !strings.Contains(err.Error(), c.reason) || c.n == 0 && !strings.Contains(err.Error(), "Config.TrustedProxyCount") {
+				t.Errorf("%+v: got %v, %v", c, u, err)
+			}
+		case err != nil || u.String() != c.url:
+			t.Errorf("%+v: got %v, %v", c, u, err)
+		}
+	}
+}
+
+// TestNetworksOfProxies: the same with the networks of the proxies. A client
+// that comes by no proxy names nothing.
+func TestNetworksOfProxies(t *testing.T) {
+	t.Parallel()
+	config := auth.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
+	for peer, want := range map[string]string{"10.0.0.1:4000": "https://shop.example.com", "203.0.113.9:4000": "http://app.example.com"} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host, r.RemoteAddr = "app.example.com", peer
+		r.Header.Set("X-Forwarded-For", "1.1.1.1, 2.2.2.2, 10.0.0.2")
+		r.Header.Set("X-Forwarded-Proto", "http, https, http")
+		r.Header.Set("X-Forwarded-Host", "evil.example, shop.example.com, inner")
+		if u, err := auth.ForwardedURL(r, config); err != nil || u.String() != want {
+			t.Errorf("%s: got %v, %v, want %s", peer, u, err, want)
+		}
+	}
+}
+
+// TestActionURLBehindProxies: CreateActionURL reads the headers in the same way.
+func TestActionURLBehindProxies(t *testing.T) {
+	t.Parallel()
+	header := http.Header{"X-Forwarded-Host": {"evil.example, shop.example.com"}, "X-Forwarded-Proto": {"http, https"}}
+	if u, err := auth.CreateActionURL(auth.ActionSession, "http", header, func(string) string { return "" }, auth.Config{}); err == nil || !strings.Contains(err.Error(), "X-Forwarded-Host") {
+		t.Errorf("got %v, %v", u, err)
+	}
+	u, err := auth.CreateActionURL(auth.ActionSession, "http", header, func(string) string { return "" }, auth.Config{TrustedProxyCount: 1})
+	if err != nil || !strings.HasPrefix(u.String(), "https://shop.example.com/") {
+		t.Errorf("got %v, %v", u, err)
+	}
+}
