@@ -269,3 +269,36 @@ func TestStoreThatIsDown(t *testing.T) {
 		t.Errorf("a script gets %d %s", r.StatusCode, r.body)
 	}
 }
+
+// TestAbandonedSignInsLeaveSixKilobytes: six sign-ins that are given up leave at
+// most 6 KB of cookies, however long their callback URLs are, also in a browser
+// that remembers what it finished. The last one ends where it should, the one
+// before goes there or home.
+func TestAbandonedSignInsLeaveSixKilobytes(t *testing.T) {
+	for _, finished := range []bool{false, true} {
+		for _, n := range []int{20, 500, 1000} {
+			s := newSite(t, func(_ *idp, _ *auth.Config, o *auth.OAuth) {
+				o.Checks = []auth.Check{auth.CheckState, auth.CheckPKCE, auth.CheckNonce}
+			})
+			b := newBrowser(t, s)
+			page := "/" + strings.Repeat("x", n)
+			if finished {
+				b.get(callback(s.idp.authorize(t, b.post("/auth/signin/idp", "callbackUrl", page).location()))).wantLocation(t, origin+page)
+			}
+			var last url.Values
+			for range 6 {
+				last = s.idp.authorize(t, b.post("/auth/signin/idp", "callbackUrl", page).location())
+			}
+			size := 0
+			for _, c := range b.cookies {
+				if !strings.Contains(c.Name, "session-token") {
+					size += len(c.Name) + len(c.Value) + len("=; ")
+				}
+			}
+			if size > 6<<10 {
+				t.Errorf("finished before: %v, %d bytes in the callback URL: the cookies have %d bytes", finished, n, size)
+			}
+			b.get(callback(last)).wantLocation(t, origin+page)
+		}
+	}
+}

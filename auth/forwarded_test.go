@@ -80,3 +80,15 @@ func TestActionURLBehindProxies(t *testing.T) {
 		t.Errorf("got %v, %v", u, err)
 	}
 }
+
+// TestProxiesAreConfiguredOnce: a count that can't be, or a count and networks,
+// are refused at the start.
+func TestProxiesAreConfiguredOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []auth.Config{{TrustedProxyCount: -1}, {TrustedProxyCount: 1, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}} {
+		c.Secret, c.URL = []string{secret}, origin
+		if _, err := auth.New(c); err == nil || !strings.Contains(err.Error(), "TrustedProxyCount") {
+			t.Errorf("got %v", err)
+		}
+	}
+}

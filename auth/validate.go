@@ -39,6 +39,9 @@ func (e *engine) check() []error {
 	if !isBasePath(c.BasePath) {
 		problem(ErrAuth, "Config.BasePath %q must be a path such as /app/auth, of ASCII letters, digits and signs that need no escape, without . or .. as a segment", c.BasePath)
 	}
+	if c.TrustedProxyCount < 0 || c.TrustedProxyCount > 0 && len(c.TrustedProxies) > 0 {
+		problem(ErrAuth, "set either Config.TrustedProxies or a positive Config.TrustedProxyCount")
+	}
 	if c.Home != "" && !isPage(c.Home) {
 		problem(ErrAuth, "Config.Home is %q, want a path such as /app, or an http(s) URL", c.Home)
 	}

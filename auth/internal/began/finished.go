@@ -56,16 +56,11 @@ func (b *Browser) Finish(answer, user, callbackURL string) (*http.Cookie, error)
 	list := append(b.finished(), []any{markOf(answer), markOf(user), callbackURL})
 	list = list[max(0, len(list)-maxFinished):]
 	for {
-		sealed, err := jwt.Encode(jwt.EncodeParams{
-			Token: jwt.Claims{claimFinished: list}, Secrets: b.Secrets, Salt: spec.Name, MaxAge: finishedAge, Keys: b.Keys, Now: b.Clock,
-		})
-		if err != nil {
-			return nil, err
-		}
+		c, err := b.sealFinished(&spec, list)
 		switch {
-		case len(sealed) <= maxFinishedCookie:
-			c := spec.Set(sealed)
-			c.MaxAge = int(finishedAge / time.Second)
+		case err != nil:
+			return nil, err
+		case len(c.Value) <= maxFinishedCookie:
 			return c, nil
 		case len(list) > 1:
 			list = list[1:]
@@ -73,6 +68,35 @@ func (b *Browser) Finish(answer, user, callbackURL string) (*http.Cookie, error)
 			list = []any{[]any{markOf(answer), markOf(user), ""}}
 		}
 	}
+}
+
+func (b *Browser) sealFinished(spec *wire.CookieSpec, list []any) (*http.Cookie, error) {
+	sealed, err := jwt.Encode(jwt.EncodeParams{
+		Token: jwt.Claims{claimFinished: list}, Secrets: b.Secrets, Salt: spec.Name, MaxAge: finishedAge, Keys: b.Keys, Now: b.Clock,
+	})
+	c := spec.Set(sealed)
+	c.MaxAge = int(finishedAge / time.Second)
+	return c, err
+}
+
+// withoutFinishedURLs returns the cookie of what the browser finished without the
+// URLs, or nil if the browser has none or a short one.
+func (b *Browser) withoutFinishedURLs() *http.Cookie {
+	spec := b.finishedCookie()
+	list := b.finished()
+	for _, of := range list {
+		if f, _ := of.([]any); len(f) == 3 {
+			f[2] = ""
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	c, err := b.sealFinished(&spec, list)
+	if err != nil || len(c.Value) >= len(b.Jar.Get(spec.Name)) {
+		return nil
+	}
+	return c
 }
 
 // Finished is a sign-in that this browser finished.

@@ -76,6 +76,12 @@ func (b *Browser) issueTicket(p *Provider, state, callbackURL string, values jwt
 	for _, other := range others {
 		size += length(other, b.Jar.Get(other))
 	}
+	if size > maxCookies {
+		if shorter := b.withoutFinishedURLs(); shorter != nil {
+			size -= len(b.Jar.Get(shorter.Name)) - len(shorter.Value)
+			cookies = append(cookies, shorter)
+		}
+	}
 	for _, other := range others { // the oldest first
 		if size <= maxCookies {
 			break
@@ -88,9 +94,14 @@ func (b *Browser) issueTicket(p *Provider, state, callbackURL string, values jwt
 	if size > maxCookies && len(callbackURL) > shortURL || len(own.Name)+len(own.Value) > MaxCookie {
 		delete(values, claimCallbackURL)
 		values[claimCallbackHash] = markOf(callbackURL)
+		size -= len(own.Value)
 		if own, err = b.seal(p, spec, name, values); err != nil {
 			return nil, err
 		}
+		size += len(own.Value)
+	}
+	if size > maxCookies { // what the browser finished is the oldest
+		cookies = append(cookies, b.ForgetFinished()...)
 	}
 	own.Expires = time.Time{} // Max-Age is enough, and the header is long
 	return append([]*http.Cookie{own}, cookies...), nil
