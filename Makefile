@@ -1,12 +1,12 @@
 # The line before each target says what it does. The modules are those of go.work.
 MODULES := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work)
 # The modules that take longest are tested first, so that at the end no long one runs alone.
-LONGEST := adapters/mongo adapters/postgres adapters/redis adaptertest adaptertest/internal/mutants adaptertest/bundled
+LONGEST := adapters/mongo adapters/postgres adapters/mysql adapters/redis adaptertest adaptertest/internal/mutants adaptertest/bundled
 # `make test` runs a fifth of the rounds of races over these; the matrix, or the tests of adapters/memory, run all of them.
-FEW_ROUNDS := adapters/mongo adapters/postgres adapters/redis examples
+FEW_ROUNDS := adapters/mongo adapters/mysql adapters/postgres adapters/redis examples
 # With the race detector these modules take several times as long, so only `make race` runs them with it. For the adapters in QUICK_RACE,
 # `make test` runs the quick form over one wiring with it: all clauses, or those of some groups.
-SLOW_RACE := adapters/mongo adapters/postgres adapters/redis adapters/sqlite adaptertest/bundled adaptertest/internal/mutants
+SLOW_RACE := adapters/mongo adapters/mysql adapters/postgres adapters/redis adapters/sqlite adaptertest/bundled adaptertest/internal/mutants
 QUICK_RACE := adapters/redis adapters/sqlite adapters/mongo adapters/postgres
 # The race detector leaves out the code of SQLite, which is translated from C: it would take most of the time.
 export RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false

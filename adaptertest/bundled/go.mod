@@ -5,6 +5,7 @@ go 1.26.0
 replace (
 	github.com/gatehouse-go/gatehouse/adapters/memory => ../../adapters/memory
 	github.com/gatehouse-go/gatehouse/adapters/mongo => ../../adapters/mongo
+	github.com/gatehouse-go/gatehouse/adapters/mysql => ../../adapters/mysql
 	github.com/gatehouse-go/gatehouse/adapters/postgres => ../../adapters/postgres
 	github.com/gatehouse-go/gatehouse/adapters/redis => ../../adapters/redis
 	github.com/gatehouse-go/gatehouse/adapters/sqlite => ../../adapters/sqlite
@@ -21,6 +22,7 @@ require (
 	github.com/chromedp/chromedp v0.22.0
 	github.com/gatehouse-go/gatehouse/adaptertest/internal/mutants v0.0.0-00010101000000-000000000000
 	github.com/gatehouse-go/gatehouse/auth/webauthn v0.0.0-00010101000000-000000000000
+	github.com/go-sql-driver/mysql v1.10.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/moby/moby/api v1.55.0
 	github.com/moby/moby/client v0.5.0
@@ -35,6 +37,7 @@ require (
 )
 
 require (
+	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/coreos/go-oidc/v3 v3.21.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.4 // indirect
@@ -81,6 +84,7 @@ require (
 	github.com/felixge/httpsnoop v1.1.0 // indirect
 	github.com/gatehouse-go/gatehouse/adapters/memory v0.0.0
 	github.com/gatehouse-go/gatehouse/adapters/mongo v0.0.0
+	github.com/gatehouse-go/gatehouse/adapters/mysql v0.0.0
 	github.com/gatehouse-go/gatehouse/adapters/postgres v0.0.0
 	github.com/gatehouse-go/gatehouse/adapters/redis v0.0.0
 	github.com/gatehouse-go/gatehouse/adapters/sqlite v0.0.0

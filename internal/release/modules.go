@@ -14,7 +14,7 @@ import (
 // use internal/authjs, and no program outside this repository can.
 var published = []string{
 	"auth", "auth/webauthn", "adaptertest", "internal/authjs",
-	"adapters/memory", "adapters/sqlite", "adapters/postgres", "adapters/redis", "adapters/mongo",
+	"adapters/memory", "adapters/sqlite", "adapters/postgres", "adapters/mysql", "adapters/redis", "adapters/mongo",
 }
 
 // inOrder returns the published modules in an order in which each comes after

@@ -31,6 +31,8 @@ var moreMethods = map[string]int{
 	// The adapters have the methods of the contract and those of their kind.
 	"adapters/mongo.Adapter":                80,
 	"adapters/mongo/mongotest.Handle":       80,
+	"adapters/mysql.Adapter":                80,
+	"adapters/mysql/mysqltest.Handle":       80,
 	"adapters/postgres.Adapter":             80,
 	"adapters/postgres/postgrestest.Handle": 80,
 	"adapters/sqlite.Adapter":               80,

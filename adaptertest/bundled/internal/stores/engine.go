@@ -36,7 +36,7 @@ const labelOwner = "gatehouse.owner"
 
 // ErrNoEngine is matched by the error on a machine without Docker. Its text says what to do on such a machine.
 var ErrNoEngine = errors.New("stores: no Docker engine answers: install and start Docker (on Debian, as root: " +
-	".ci/setup-engine), or set " + EnvPostgres + ", " + EnvRedis + " and " + EnvMongo + " to servers that run already")
+	".ci/setup-engine), or set " + EnvPostgres + ", " + EnvMariaDB + ", " + EnvRedis + " and " + EnvMongo + " to servers that run already")
 
 // connect returns the client of the engine. The first call decides how this process uses testcontainers.
 func (e *engine) connect(ctx context.Context) (client.APIClient, error) {

@@ -13,9 +13,9 @@ import (
 
 // The images that images/build makes on a machine that reaches no registry.
 const (
-	LocalStores = "gatehouse/stores:local" // PostgreSQL 15, Redis 7.0 and PgBouncer
+	LocalStores = "gatehouse/stores:local" // PostgreSQL 15, Redis 7.0, PgBouncer and MariaDB 10.11
 	LocalMongo  = "gatehouse/mongo:local"  // mongod 6.0
-	LocalTrixie = "gatehouse/trixie:local" // PostgreSQL 17, Redis 8.0, Valkey 8.1
+	LocalTrixie = "gatehouse/trixie:local" // PostgreSQL 17, Redis 8.0, Valkey 8.1, MariaDB 11.8
 	LocalSid    = "gatehouse/sid:local"    // PostgreSQL 18, Valkey 9.1
 )
 
@@ -28,9 +28,10 @@ var (
 	postgresReleases = []release{
 		{"18", "postgres:18", LocalSid}, {"17", "postgres:17", LocalTrixie}, {"15", "postgres:15", LocalStores},
 	}
-	redisReleases  = []release{{"8", "redis:8", LocalTrixie}, {"7", "redis:7", LocalStores}}
-	valkeyReleases = []release{{"9", "valkey/valkey:9", LocalSid}, {"8", "valkey/valkey:8", LocalTrixie}}
-	mongoReleases  = []release{{"8", "mongo:8", ""}, {"7", "mongo:7", ""}, {"6", "mongo:6", LocalMongo}, {"5", "mongo:5", ""}}
+	redisReleases   = []release{{"8", "redis:8", LocalTrixie}, {"7", "redis:7", LocalStores}}
+	valkeyReleases  = []release{{"9", "valkey/valkey:9", LocalSid}, {"8", "valkey/valkey:8", LocalTrixie}}
+	mariadbReleases = []release{{"11", "mariadb:11.8", LocalTrixie}, {"10", "mariadb:10.11", LocalStores}}
+	mongoReleases   = []release{{"8", "mongo:8", ""}, {"7", "mongo:7", ""}, {"6", "mongo:6", LocalMongo}, {"5", "mongo:5", ""}}
 )
 
 // The releases that only a registry has.

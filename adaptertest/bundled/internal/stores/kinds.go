@@ -21,6 +21,7 @@ const (
 	KindValkey       Kind = "valkey"    // Valkey 9, 8
 	KindRedisCluster Kind = "cluster"   // three masters of Redis; versions as KindRedis
 	KindSentinel     Kind = "sentinel"  // a master of Redis, two replicas, three sentinels; versions as KindRedis
+	KindMariaDB      Kind = "mariadb"   // MariaDB 11, 10
 	KindMongo        Kind = "mongo"     // MongoDB, standalone: 8, 7, 6, 5
 	KindMongoReplica Kind = "replica"   // a replica set of one member; versions as KindMongo
 	KindMongoSet     Kind = "set"       // a replica set of three members; versions as KindMongo
@@ -42,6 +43,7 @@ const (
 	EnvValkey       = "GATEHOUSE_VALKEY_URL"     // the same
 	EnvRedisCluster = "GATEHOUSE_REDIS_CLUSTER"  // host:port,host:port,host:port
 	EnvSentinel     = "GATEHOUSE_REDIS_SENTINEL" // host:port of each sentinel; the master's name is "gatehouse"
+	EnvMariaDB      = "GATEHOUSE_MARIADB_URL"    // mysql://user:password@host:port/
 	EnvMongo        = "GATEHOUSE_MONGO_URL"      // mongodb://host:port/
 	EnvMongoReplica = "GATEHOUSE_MONGO_REPLICA_URL"
 	EnvMongoSet     = "GATEHOUSE_MONGO_SET_URL" // mongodb://host:port,host:port,host:port/?replicaSet=name
@@ -72,6 +74,7 @@ func kinds() []kind {
 		{KindValkey, EnvValkey, "Valkey", false, (*Stores).startValkey, versionOfRedis},
 		{KindRedisCluster, EnvRedisCluster, "Redis Cluster", true, (*Stores).startRedisCluster, versionOfCluster},
 		{KindSentinel, EnvSentinel, "Redis Sentinel", true, (*Stores).startSentinel, versionOfSentinel},
+		{KindMariaDB, EnvMariaDB, "MariaDB", false, (*Stores).startMariaDB, versionOfMariaDB},
 		{KindMongo, EnvMongo, "MongoDB", false, (*Stores).startMongo, versionOfMongo},
 		{KindMongoReplica, EnvMongoReplica, "MongoDB replica set", false, (*Stores).startMongoReplicaSet, versionOfMongo},
 		{KindMongoSet, EnvMongoSet, "MongoDB replica set of three", false, (*Stores).startMongoSet, versionOfMongo},

@@ -71,7 +71,7 @@ const fewer = 0.1
 // All returns every wiring of every bundled adapter, adapter by adapter. The first wiring of an adapter has the newest
 // server of the most usual kind.
 func All() []Wiring {
-	all := slices.Concat(memoryWirings(), sqliteWirings(), postgresWirings(), redisWirings(), mongoWirings())
+	all := slices.Concat(memoryWirings(), sqliteWirings(), postgresWirings(), mysqlWirings(), redisWirings(), mongoWirings())
 	for i := range all {
 		all[i].Rounds = 1
 		if i > 0 && all[i].Adapter == all[i-1].Adapter {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	_ "github.com/gatehouse-go/gatehouse/adapters/mongo"
+	_ "github.com/gatehouse-go/gatehouse/adapters/mysql"
 	_ "github.com/gatehouse-go/gatehouse/adapters/postgres"
 	_ "github.com/gatehouse-go/gatehouse/adapters/redis"
 	_ "github.com/gatehouse-go/gatehouse/adapters/sqlite"

@@ -1,0 +1,92 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// DB has the methods of a database that an Adapter needs. *sql.DB, *sql.Conn and
+// *sql.Tx implement it.
+type DB interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Adapter keeps records in a MariaDB or MySQL database. All methods are safe for
+// concurrent use. Instants are kept to the millisecond, rounded down. A write fails if
+// its instant is outside the years 1 to 9999 [TIME-02] [TIME-05].
+//
+// With a *sql.DB each write is a transaction, which is repeated after a deadlock. With a
+// *sql.Conn it is a transaction, or a savepoint in the transaction that the connection
+// is in. With a *sql.Tx it is a savepoint, and is not repeated: a deadlock undoes the
+// whole transaction of the caller. Calls on one connection wait for each other.
+//
+// The driver closes the connection of a call whose context ends.
+type Adapter struct {
+	db     DB
+	pool   *sql.DB // db, if it is a *sql.DB
+	inTx   bool    // db is a *sql.Tx
+	prefix string
+	names  *strings.Replacer // puts the prefix before the names of tables, keys and indexes
+	turn   chan struct{}     // the turn on a single connection; nil with a pool
+
+	newTables bool // may stand beside those of another library
+	ready     *atomic.Bool
+}
+
+var (
+	_ adapter.Adapter              = (*Adapter)(nil)
+	_ adapter.Sweeper              = (*Adapter)(nil)
+	_ adapter.SignUps              = (*Adapter)(nil)
+	_ adapter.AccountLists         = (*Adapter)(nil)
+	_ adapter.SessionLists         = (*Adapter)(nil)
+	_ adapter.AuthenticatorEdits   = (*Adapter)(nil)
+	_ adapter.AuthenticatorBackups = (*Adapter)(nil)
+	_ adapter.TokenEdits           = (*Adapter)(nil)
+)
+
+// New returns an adapter over db, which the caller closes. New sends nothing to the
+// server; its error means that an argument is wrong. [Adapter.EnsureSchema] makes the
+// tables.
+func New(db DB, opts ...Option) (*Adapter, error) {
+	pool, isPool := db.(*sql.DB)
+	_, inTx := db.(*sql.Tx)
+	var o options
+	var problems []error
+	if db == nil || isPool && pool == nil {
+		problems = append(problems, errors.New("db is nil"))
+	}
+	for _, opt := range opts {
+		if err := opt.apply(&o); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, fmt.Errorf("mysql: new: %w", err)
+	}
+	a := &Adapter{db: db, pool: pool, inTx: inTx, prefix: o.prefix, names: withPrefix(o.prefix),
+		newTables: o.newTables, ready: new(atomic.Bool)}
+	if !isPool {
+		a.turn = make(chan struct{}, 1)
+	}
+	return a, nil
+}
+
+// withPrefix puts a prefix before the names of this package, which stand in backticks in
+// statements.
+func withPrefix(prefix string) *strings.Replacer {
+	var pairs []string
+	for _, t := range tables {
+		for _, name := range append(t.keyNames(), t.name) {
+			pairs = append(pairs, "`"+name+"`", "`"+prefix+name+"`")
+		}
+	}
+	pairs = append(pairs, "`"+versionTable+"`", "`"+prefix+versionTable+"`")
+	return strings.NewReplacer(pairs...)
+}

@@ -1,0 +1,67 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// A large deletion consists of batches, each a transaction. The pause after a batch is
+// three times as long as the batch was, so that other writers get their turn.
+const (
+	batchSize     = 200 // records
+	shortestPause = time.Millisecond
+)
+
+// inBatches deletes the records that a condition finds, whose last question mark is the
+// number of records of a batch. It returns the number of deleted records, even with an
+// error.
+func (a *Adapter) inBatches(ctx context.Context, op, table, condition string, args ...any) (total int64, err error) {
+	args = append(args[:len(args):len(args)], int64(batchSize))
+	for {
+		var deleted int64
+		began := time.Now()
+		err := a.write(ctx, op, func(o on) error {
+			var found []any
+			err := o.query(ctx, "SELECT seq FROM `"+table+"` WHERE "+condition, func(rows *sql.Rows) error {
+				n, err := readNumber(rows)
+				found = append(found, *n)
+				return err
+			}, args...)
+			if deleted = 0; err != nil || len(found) == 0 {
+				return err
+			}
+			deleted, err = o.exec(ctx, "DELETE FROM `"+table+"` WHERE seq IN ("+strings.Repeat("?, ", len(found)-1)+"?)",
+				found...)
+			return err
+		})
+		if err != nil {
+			return total, err
+		}
+		if total += deleted; deleted < batchSize {
+			return total, nil
+		}
+		if a.pool == nil {
+			continue
+		}
+		if err := sleep(ctx, max(shortestPause, 3*time.Since(began))); err != nil {
+			return total, failed(ctx, op, err)
+		}
+	}
+}
+
+// DeleteExpired removes the sessions and verification tokens whose Expires is at or before
+// now, in batches. It does not wait for rows that others have locked, and leaves those to
+// the next call. If it fails half-way, the finished batches stay deleted, and the result
+// counts them. [EXP-01] [EXP-05] [EXP-06] [EXP-07]
+func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (swept adapter.Swept, err error) {
+	const op, due = "delete expired", "expires <= ? ORDER BY expires LIMIT ? FOR UPDATE SKIP LOCKED"
+	if swept.Sessions, err = a.inBatches(ctx, op, "session", due, latestAt(now)); err != nil {
+		return swept, err
+	}
+	swept.VerificationTokens, err = a.inBatches(ctx, op, "verificationToken", due, latestAt(now))
+	return swept, err
+}

@@ -1,0 +1,254 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// on is what the statements of a call run on: the pool, a connection, or the caller's
+// transaction.
+type on struct {
+	*Adapter
+	db DB
+}
+
+// query runs a statement that yields rows, and passes each to read. It reads to the end:
+// only then is it certain that no row is missing. [FAULT-09]
+func (o on) query(ctx context.Context, query string, read func(*sql.Rows) error, args ...any) error {
+	rows, err := o.db.QueryContext(ctx, fill(o.names.Replace(query), args))
+	if err != nil {
+		return o.refusalOf(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := read(rows); err != nil {
+			return err
+		}
+	}
+	return o.refusalOf(rows.Err())
+}
+
+// exec runs a statement that yields no rows, and returns the number of rows that it
+// changed.
+func (o on) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	result, err := o.db.ExecContext(ctx, fill(o.names.Replace(query), args))
+	if err != nil {
+		return 0, o.refusalOf(err)
+	}
+	return result.RowsAffected()
+}
+
+// one returns the result of read for the row of a query that yields one or none, or nil.
+func one[T any](ctx context.Context, o on, query string, read func(*sql.Rows) (*T, error), args ...any) (record *T,
+	err error) {
+	err = o.query(ctx, query, func(rows *sql.Rows) (err error) {
+		record, err = read(rows)
+		return err
+	}, args...)
+	if err != nil {
+		return nil, err
+	}
+	return record, nil
+}
+
+// everything is the limit of a list: without one, sql_select_limit would shorten it.
+const everything = " LIMIT 18446744073709551615"
+
+// get reads one record.
+func get[T any](ctx context.Context, a *Adapter, op, query string, read func(*sql.Rows) (*T, error),
+	args ...any) (record *T, err error) {
+	err = a.read(ctx, op, func(o on) error {
+		record, err = one(ctx, o, query, read, args...)
+		return err
+	})
+	return record, err
+}
+
+// list reads records. It never returns a nil slice without an error.
+func list[T any](ctx context.Context, a *Adapter, op, query string, read func(*sql.Rows) (*T, error),
+	args ...any) (records []T, err error) {
+	err = a.read(ctx, op, func(o on) error {
+		records = []T{}
+		return o.query(ctx, query+everything, func(rows *sql.Rows) error {
+			record, err := read(rows)
+			if err == nil {
+				records = append(records, *record)
+			}
+			return err
+		}, args...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return records, nil
+}
+
+// read runs statements that read.
+func (a *Adapter) read(ctx context.Context, op string, run func(o on) error) error {
+	return a.call(ctx, op, func() error { return run(on{a, a.db}) })
+}
+
+// write runs statements that all take effect or none.
+func (a *Adapter) write(ctx context.Context, op string, run func(o on) error) error {
+	return a.call(ctx, op, func() error {
+		switch db := a.db.(type) {
+		case *sql.DB:
+			conn, err := db.Conn(ctx)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = conn.Close() }() // returns conn to the pool
+			return a.inTransaction(ctx, conn, run)
+		case *sql.Conn:
+			inside, err := a.inside(ctx, db)
+			if err != nil {
+				return err
+			}
+			if !inside {
+				return a.inTransaction(ctx, db, run)
+			}
+		}
+		return a.inSavepoint(ctx, run)
+	})
+}
+
+// maxTries limits how often a call tries its transaction when the server ends it because
+// of another one. [CONC-15] [FAULT-12]
+const maxTries = 40
+
+// call waits for its turn, makes the adapter ready, and runs f. It runs f again if the
+// server has undone its transaction because of another one, and once more if the server
+// of the connection has become read-only.
+func (a *Adapter) call(ctx context.Context, op string, f func() error) error {
+	leave, err := a.enter(ctx)
+	if err != nil {
+		return failed(ctx, op, err)
+	}
+	defer leave()
+	if !a.ready.Load() {
+		if err := a.prepare(ctx); err != nil {
+			return failed(ctx, op, err)
+		}
+	}
+	for try := 1; ; try++ {
+		err := f()
+		again := isNumber(err, deadlock, lockWaitTimeout, checkedRead) || try == 1 && isNumber(err, optionPrevents,
+			readOnlyTx, readOnlyMode)
+		switch {
+		case err == nil:
+			return nil
+		case a.inTx && isNumber(err, deadlock):
+			return failed(ctx, op, fmt.Errorf("the server has undone the whole transaction of the caller: %w", err))
+		case a.pool == nil || !again || try == maxTries || sleep(ctx, rand.N(time.Millisecond<<min(try, 6))) != nil:
+			return failed(ctx, op, err)
+		}
+	}
+}
+
+// enter waits for the turn of a call on a single connection. It returns the function that
+// ends the turn.
+func (a *Adapter) enter(ctx context.Context) (leave func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if a.turn == nil {
+		return func() {}, nil
+	}
+	select {
+	case a.turn <- struct{}{}:
+		return func() { <-a.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// inTransaction runs statements in a transaction. A statement that waits for a lock when
+// ctx ends may still run on the server, but it is never committed.
+func (a *Adapter) inTransaction(ctx context.Context, conn *sql.Conn, run func(o on) error) error {
+	_, err := conn.ExecContext(ctx, "START TRANSACTION")
+	if err == nil {
+		err = run(on{a, conn})
+	}
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "COMMIT")
+	}
+	if err == nil {
+		return nil
+	}
+	err = a.refusalOf(err)
+	switch {
+	case a.pool != nil && (ctx.Err() != nil || isNumber(err, optionPrevents, readOnlyTx, readOnlyMode)):
+		discard(conn)
+	default:
+		rollBack(ctx, conn)
+	}
+	return err
+}
+
+// rollBackTime is the time that the server has to undo a transaction.
+const rollBackTime = 5 * time.Second
+
+// rollBack undoes the transaction of conn. If that fails, conn leaves its pool, and the
+// server undoes it.
+func rollBack(ctx context.Context, conn *sql.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollBackTime)
+	defer cancel()
+	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
+		discard(conn)
+	}
+}
+
+// discard takes conn out of its pool, which closes it.
+func discard(conn *sql.Conn) { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }
+
+// inside reports whether the caller's connection is in a transaction: only there can a
+// savepoint be rolled back to.
+func (a *Adapter) inside(ctx context.Context, conn *sql.Conn) (bool, error) {
+	if _, err := conn.ExecContext(ctx, "SAVEPOINT gatehouse"); err != nil {
+		return false, a.refusalOf(err)
+	}
+	_, err := conn.ExecContext(ctx, "ROLLBACK TO SAVEPOINT gatehouse")
+	switch {
+	case err == nil:
+		return true, nil
+	case isNumber(err, noSavepoint):
+		return false, nil
+	}
+	return false, a.refusalOf(err)
+}
+
+// inSavepoint runs statements in a savepoint of the caller's transaction.
+func (a *Adapter) inSavepoint(ctx context.Context, run func(o on) error) error {
+	if _, err := a.db.ExecContext(ctx, "SAVEPOINT gatehouse"); err != nil {
+		return a.refusalOf(err)
+	}
+	err := run(on{a, a.db})
+	if err == nil {
+		_, err = a.db.ExecContext(ctx, "RELEASE SAVEPOINT gatehouse")
+		return a.refusalOf(err)
+	}
+	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollBackTime)
+	defer cancel()
+	if _, undoing := a.db.ExecContext(undo, "ROLLBACK TO SAVEPOINT gatehouse"); undoing != nil && !isNumber(err,
+		deadlock) {
+		err = errors.Join(err, errors.New("the savepoint could not be undone: roll the transaction back"))
+	}
+	return err
+}
+
+// sleep waits for d. It returns the error of ctx if ctx ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,140 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Numbers of errors of the server that the adapter acts on.
+// https://mariadb.com/docs/server/reference/error-codes
+const (
+	checkedRead       = 1020 // the row has changed since the snapshot, with innodb_snapshot_isolation
+	duplicateTable    = 1050
+	duplicateKeyName  = 1061
+	duplicateEntry    = 1062
+	accessDeniedDB    = 1044
+	noSuchTable       = 1146
+	lockWaitTimeout   = 1205
+	deadlock          = 1213
+	optionPrevents    = 1290 // --read-only
+	noSavepoint       = 1305
+	tableAccessDenied = 1142
+	noReferencedRow   = 1452
+	readOnlyTx        = 1792
+	readOnlyMode      = 1836
+)
+
+// reasons are the texts of errors of the server. The text of the server is not used: it
+// quotes values. [ERR-08]
+var reasons = map[uint16]string{
+	checkedRead: "the row has changed meanwhile", duplicateEntry: "duplicate key",
+	lockWaitTimeout: "a lock was not available in time",
+	deadlock:        "deadlock", noReferencedRow: "no such owner", 1451: "a foreign key of another table refuses the deletion",
+	accessDeniedDB: "the account lacks a right", tableAccessDenied: "the account lacks a right",
+	1143: "the account lacks a right",
+	1227: "the account lacks a right", 1045: "the server refused the account", noSuchTable: "a table does not exist",
+	1054: "a column does not exist",
+	1040: "the server has too many connections", 1114: "the table is full",
+	1153: "a value is longer than max_allowed_packet", 1021: "the disk is full",
+	optionPrevents: "the server is read-only", readOnlyTx: "the transaction is read-only",
+	readOnlyMode: "the server is read-only",
+	1047:         "the node is not part of a cluster", 1317: "the statement was interrupted",
+	1969: "the statement took longer than max_statement_time",
+	3024: "the statement took longer than max_execution_time", 1644: "a trigger of the site refused the record",
+	1364: "a column of the site has no default",
+}
+
+// refusal is an error of the server without the server's text. It unwraps to the driver's
+// error, with the number, the SQLSTATE and the text of this package. [ERR-04]
+type refusal struct {
+	*mysql.MySQLError
+	key string // the key of this package that was violated
+}
+
+func (r *refusal) Error() string { return r.Message }
+func (r *refusal) Unwrap() error { return r.MySQLError }
+
+// refusalOf returns the error of a statement without what the server said.
+func (a *Adapter) refusalOf(err error) error {
+	var server *mysql.MySQLError
+	var done *refusal
+	switch {
+	case errors.Is(err, mysql.ErrInvalidConn) && !errors.Is(err, driver.ErrBadConn):
+		return fmt.Errorf("%w: %w", err, driver.ErrBadConn)
+	case errors.As(err, &done) || !errors.As(err, &server):
+		return err
+	}
+	r := &refusal{key: a.violated(server)}
+	reason := reasons[server.Number]
+	if reason == "" {
+		reason = "the server refused the statement"
+	}
+	if r.key != "" {
+		reason += ": " + r.key
+	}
+	r.MySQLError = &mysql.MySQLError{Number: server.Number, SQLState: server.SQLState,
+		Message: fmt.Sprintf("%s (error %d)", reason, server.Number)}
+	return r
+}
+
+// violated returns the key or foreign key of this package that an error is about, or "".
+// The name is the last quoted word of the message, in any language.
+func (a *Adapter) violated(err *mysql.MySQLError) string {
+	switch err.Number {
+	case duplicateEntry:
+		end := strings.LastIndexAny(err.Message, "'’»\"")
+		if end < 0 {
+			return ""
+		}
+		start := strings.LastIndexAny(err.Message[:end], "'‘«\"")
+		name := err.Message[start+1 : end]
+		name = name[strings.LastIndexByte(name, '.')+1:]
+		for _, t := range tables {
+			if slices.ContainsFunc(t.keys, func(k key) bool { return k.unique && a.prefix+k.name == name }) {
+				return name
+			}
+		}
+	case noReferencedRow:
+		for _, t := range tables {
+			if name := t.foreignKey(); name != "" && strings.Contains(err.Message, "CONSTRAINT `"+a.prefix+name+"`") {
+				return a.prefix + name
+			}
+		}
+	}
+	return ""
+}
+
+// isNumber reports whether err is an error of the server with one of the numbers.
+func isNumber(err error, numbers ...uint16) bool {
+	var server *mysql.MySQLError
+	return errors.As(err, &server) && slices.Contains(numbers, server.Number)
+}
+
+// failed returns the error of the method op. [ERR-04] [ERR-05] [ERR-08]
+func failed(ctx context.Context, op string, err error) error {
+	var r *refusal
+	switch own := errors.As(err, &r) && r.key != ""; {
+	case own && r.Number == duplicateEntry:
+		return fmt.Errorf("mysql: %s: %w: %w", op, adapter.ErrConflict, err)
+	case own && r.Number == noReferencedRow:
+		return fmt.Errorf("mysql: %s: no such user: %w: %w", op, adapter.ErrNotFound, err)
+	case ctx.Err() != nil && !errors.Is(err, ctx.Err()): // the driver says only that the connection is invalid
+		return fmt.Errorf("mysql: %s: %w: %w", op, ctx.Err(), err)
+	}
+	return fmt.Errorf("mysql: %s: %w", op, err)
+}
+
+func notFound(op, what string) error {
+	return fmt.Errorf("mysql: %s: no such %s: %w", op, what, adapter.ErrNotFound)
+}
+
+// missing returns the error for a new record whose key field is empty. [INPUT-14]
+func missing(op, field string) error { return fmt.Errorf("mysql: %s: %s is empty", op, field) }

@@ -1,0 +1,257 @@
+package mysql_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/gatehouse-go/gatehouse/adapters/mysql"
+	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+func on(t testing.TB, db mysql.DB, opts ...mysql.Option) *mysql.Adapter {
+	t.Helper()
+	a, err := mysql.New(db, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestCallersTransaction: what a method does in the caller's transaction is undone with it,
+// and a method that fails undoes only its own part.
+func TestCallersTransaction(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	ctx, pool := t.Context(), on(t, env.Admin)
+	conn, err := env.Admin.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	for name, begin := range map[string]func() (db mysql.DB, end func(commit bool) error){
+		"tx": func() (mysql.DB, func(bool) error) {
+			tx, err := env.Admin.BeginTx(ctx, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return tx, func(commit bool) error {
+				if commit {
+					return tx.Commit()
+				}
+				return tx.Rollback()
+			}
+		},
+		"conn": func() (mysql.DB, func(bool) error) {
+			if _, err := conn.ExecContext(ctx, "START TRANSACTION"); err != nil {
+				t.Fatal(err)
+			}
+			return conn, func(commit bool) error {
+				_, err := conn.ExecContext(ctx, map[bool]string{true: "COMMIT", false: "ROLLBACK"}[commit])
+				return err
+			}
+		},
+	} {
+		for _, commit := range []bool{true, false} {
+			db, end := begin()
+			a := on(t, db)
+			key := name + map[bool]string{true: "-kept", false: "-undone"}[commit]
+			user, err := a.CreateUser(ctx, adapter.User{ID: key, Email: key + "@example.com"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			account := adapter.Account{UserID: user.ID, Type: adapter.AccountOAuth, Provider: "p", ProviderAccountID: key}
+			if _, err := a.LinkAccount(ctx, account); err != nil {
+				t.Fatal(err)
+			}
+			// The account is taken: neither the user nor a part of it stays.
+			if _, err := a.CreateUserWithAccount(ctx, adapter.User{ID: key + "-2"}, account, nil); !errors.Is(err,
+				adapter.ErrConflict) {
+				t.Errorf("%s: got %v, want a conflict", key, err)
+			}
+			if u, err := a.GetUser(ctx, key+"-2"); u != nil || err != nil {
+				t.Errorf("%s: half of a sign-up is stored: %v, %v", key, u, err)
+			}
+			if err := end(commit); err != nil {
+				t.Fatal(err)
+			}
+			if u, err := pool.GetUser(ctx, key); (u != nil) != commit || err != nil {
+				t.Errorf("%s: after the end of the transaction: %v, %v", key, u, err)
+			}
+		}
+	}
+	a := on(t, conn)
+	if _, err := a.CreateUser(ctx, adapter.User{ID: "alone"}); err != nil {
+		t.Fatal(err)
+	}
+	if u, err := pool.GetUser(ctx, "alone"); u == nil || err != nil {
+		t.Errorf("a connection outside a transaction: %v, %v", u, err)
+	}
+}
+
+// TestTokenNewerThanTheSnapshot: a token that was stored after the snapshot of the caller's
+// transaction is used there.
+func TestTokenNewerThanTheSnapshot(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	ctx, pool := t.Context(), on(t, env.Admin)
+	tx, err := env.Admin.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	a := on(t, tx)
+	if _, err := a.GetUser(ctx, "nobody"); err != nil { // takes the snapshot
+		t.Fatal(err)
+	}
+	token := adapter.VerificationToken{Identifier: "a@example.com", Token: "t", Expires: time.Now().Add(time.Hour)}
+	if _, err := pool.CreateVerificationToken(ctx, token); err != nil {
+		t.Fatal(err)
+	}
+	got, err := a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: token.Identifier, Token: token.Token})
+	var refused *driver.MySQLError // innodb_snapshot_isolation refuses such a read, and nothing is lost
+	if got == nil && (!errors.As(err, &refused) || refused.Number != 1020) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// TestCancelledWriteTakesNoEffect: a write that waits for a lock when its context ends is
+// not applied when the lock is free.
+func TestCancelledWriteTakesNoEffect(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	a := on(t, env.Admin)
+	if _, err := a.CreateUser(t.Context(), adapter.User{ID: "ada", Email: "ada@example.com"}); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := env.Admin.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock.ExecContext(t.Context(), "UPDATE `user` SET image = 'x' WHERE id = 'ada'"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 2)
+	go func() {
+		_, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: "ada", Email: adapter.To("new@example.com")})
+		ended <- err
+	}()
+	go func() { _, err := a.DeleteUser(ctx, "ada"); ended <- err }()
+	tick := time.NewTicker(200 * time.Millisecond) // the server's table is a copy that it makes after 100 ms without readers
+	defer tick.Stop()
+	waiting := 0
+	for waiting < 2 { // both wait for the lock
+		<-tick.C
+		if err := env.Admin.QueryRowContext(t.Context(),
+			"SELECT COUNT(*) FROM information_schema.INNODB_TRX x JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE x.trx_state = 'LOCK WAIT' AND p.DB = DATABASE()").Scan(&waiting); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	for range 2 {
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want context.Canceled", err)
+		}
+	}
+	if err := lock.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	for left := 1; left > 0; { // until the server has ended the abandoned transactions
+		<-tick.C
+		if err := env.Admin.QueryRowContext(t.Context(),
+			"SELECT COUNT(*) FROM information_schema.INNODB_TRX x JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE p.DB = DATABASE()").Scan(&left); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if u, err := a.GetUser(t.Context(), "ada"); err != nil || u == nil || u.Email != "ada@example.com" || u.Image == nil {
+		t.Errorf("after the lock was free: %+v, %v", u, err)
+	}
+}
+
+// pool opens a pool of the server with settings, which the caller's test closes.
+func pool(t testing.TB, database string, change func(*driver.Config)) *sql.DB {
+	t.Helper()
+	u := strings.TrimSuffix(strings.TrimPrefix(os.Getenv(serverURL), "mysql://"), "/")
+	user, addr, _ := strings.Cut(u, "@")
+	c := driver.NewConfig()
+	c.User, c.Net, c.Addr, c.DBName, c.Params = user, "tcp", addr, database, map[string]string{}
+	change(c)
+	connector, err := driver.NewConnector(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// TestSettingsThatChangeResultsAreRefused: the first call names the setting.
+func TestSettingsThatChangeResultsAreRefused(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	var database string
+	if err := env.Admin.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&database); err != nil {
+		t.Fatal(err)
+	}
+	set := func(name, value string) func(*driver.Config) {
+		return func(c *driver.Config) { c.Params[name] = value }
+	}
+	for want, change := range map[string]func(*driver.Config){
+		"charset=utf8mb4":      func(c *driver.Config) { _ = c.Apply(driver.Charset("latin1", "")) },
+		"autocommit is off":    set("autocommit", "0"),
+		"foreign_key_checks":   set("foreign_key_checks", "0"),
+		"unique_checks":        set("unique_checks", "0"),
+		"READ UNCOMMITTED":     set("tx_isolation", "'READ-UNCOMMITTED'"),
+		"EMPTY_STRING_IS_NULL": set("sql_mode", "'EMPTY_STRING_IS_NULL'"),
+		"has no database":      func(c *driver.Config) { c.DBName = "" },
+	} {
+		a := on(t, pool(t, database, change))
+		if _, err := a.CreateUser(t.Context(), adapter.User{ID: "x"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error that names %q", err, want)
+		}
+	}
+	if u, err := on(t, env.Admin).GetUser(t.Context(), "x"); u != nil || err != nil {
+		t.Errorf("a refused call has stored %v (%v)", u, err)
+	}
+}
+
+// TestRefusalsOfTheSite: an error of a trigger or key of the site is neither a conflict nor an
+// absent owner, and quotes no value.
+func TestRefusalsOfTheSite(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	ctx, a := t.Context(), on(t, env.Admin)
+	for _, s := range []string{
+		"CREATE TABLE audit (who VARCHAR(255) PRIMARY KEY, owner VARCHAR(255))",
+		"CREATE TRIGGER audited AFTER INSERT ON `user` FOR EACH ROW INSERT INTO audit VALUES (NEW.image, NEW.id)",
+		"CREATE TRIGGER told BEFORE INSERT ON `session` FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no session topsecret'",
+	} {
+		if _, err := env.Admin.ExecContext(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	image := "topsecret"
+	if _, err := a.CreateUser(ctx, adapter.User{ID: "1", Image: &image}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := a.CreateUser(ctx, adapter.User{ID: "2", Image: &image})
+	if err == nil || errors.Is(err, adapter.ErrConflict) || strings.Contains(err.Error(), "topsecret") {
+		t.Errorf("a key of the site: %v", err)
+	}
+	_, err = a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: "1", Expires: time.Now()})
+	if err == nil || errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) ||
+		strings.Contains(err.Error(), "topsecret") {
+		t.Errorf("a trigger of the site: %v", err)
+	}
+	if u, err := a.GetUser(ctx, "2"); u != nil || err != nil {
+		t.Errorf("a refused user is stored: %v, %v", u, err)
+	}
+}

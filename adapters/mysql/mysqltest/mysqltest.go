@@ -1,0 +1,325 @@
+// Package mysqltest opens MySQL adapters for the tests of this module and of all bundled
+// adapters. Nothing else imports it. The package promises nothing.
+package mysqltest
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/gatehouse-go/gatehouse/adapters/mysql"
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// Settings describes how a test reaches a server.
+type Settings struct {
+	// URL names the server, as in mysql://user:password@host:port/. Its account may create
+	// databases there.
+	URL string
+	// Conns is the largest number of connections in a pool; 0 means 16.
+	Conns int
+	// Params are settings of each connection, such as sql_mode and time_zone, in SQL.
+	Params map[string]string
+	// Interpolate makes the driver put arguments into statements.
+	Interpolate bool
+	// ParseTime makes the driver return time.Time for instants.
+	ParseTime bool
+}
+
+// Env is a new database in a server, with two stores in it, whose tables have different
+// prefixes.
+type Env struct {
+	Settings
+	// Admin is a pool on the database without a proxy.
+	Admin *sql.DB
+	// Version is the version that the server reports.
+	Version string
+	name    string
+	server  *driver.Config
+}
+
+// Open makes the database and the tables. Close drops it.
+func Open(ctx context.Context, s Settings) (*Env, error) {
+	if s.Conns == 0 {
+		s.Conns = 16
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Scheme != "mysql" {
+		return nil, errors.New("mysqltest: the URL can't be parsed")
+	}
+	server := driver.NewConfig()
+	server.Net, server.Addr, server.User = "tcp", u.Host, u.User.Username()
+	server.Passwd, _ = u.User.Password()
+	e := &Env{Settings: s, server: server, name: "gatehouse_" + strings.ToLower(rand.Text())}
+	if err := e.onServer(ctx, "CREATE DATABASE "+e.name); err != nil {
+		return nil, fmt.Errorf("mysqltest: the account must be allowed to create databases: %w", err)
+	}
+	if err := e.open(ctx); err != nil {
+		return nil, errors.Join(err, e.Close(ctx))
+	}
+	return e, nil
+}
+
+func (e *Env) open(ctx context.Context) error {
+	var err error
+	if e.Admin, err = e.pool(e.Conns, ""); err != nil {
+		return err
+	}
+	if err := e.Admin.QueryRowContext(ctx, "SELECT VERSION()").Scan(&e.Version); err != nil {
+		return err
+	}
+	for store := range prefixes {
+		a, err := mysql.New(e.Admin, options(store)...)
+		if err == nil {
+			err = a.EnsureSchema(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close drops the database.
+func (e *Env) Close(ctx context.Context) error {
+	var err error
+	if e.Admin != nil {
+		err = e.Admin.Close()
+	}
+	return errors.Join(err, e.onServer(ctx, "DROP DATABASE "+e.name))
+}
+
+// onServer runs one statement on a connection without a database.
+func (e *Env) onServer(ctx context.Context, statement string) error {
+	c := e.server.Clone()
+	c.DBName = ""
+	connector, err := driver.NewConnector(c)
+	if err != nil {
+		return err
+	}
+	db := sql.OpenDB(connector)
+	_, err = db.ExecContext(ctx, statement)
+	return errors.Join(err, db.Close())
+}
+
+// pool opens a pool of connections to the database, through a proxy if there is one.
+func (e *Env) pool(conns int, proxy string) (*sql.DB, error) {
+	c := e.server.Clone()
+	c.DBName, c.InterpolateParams, c.ParseTime = e.name, e.Interpolate, e.ParseTime
+	c.Params = e.Params
+	c.Logger = &driver.NopLogger{}
+	if proxy != "" {
+		c.Net, c.Addr = "tcp", proxy
+	}
+	connector, err := driver.NewConnector(c)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	return db, nil
+}
+
+// prefixes are those of the two stores.
+var prefixes = [...]string{"", "other_"}
+
+func options(store int) []mysql.Option {
+	if prefixes[store] == "" {
+		return nil
+	}
+	return []mysql.Option{mysql.WithPrefix(prefixes[store])}
+}
+
+// Handle is an adapter with its own pool. The pool connects to the server itself until the
+// suite asks for the faults or the connections of the handle.
+type Handle struct {
+	*mysql.Adapter
+	DB *sql.DB
+
+	env    *Env
+	t      testing.TB
+	prefix string
+	conns  int
+	proxy  *fault.Proxy // nil if the pool connects to the server itself
+}
+
+// handle opens an adapter on a store. It is closed at the end of the test.
+func (e *Env) handle(t testing.TB, prefix string, conns int) *Handle {
+	t.Helper()
+	h := &Handle{env: e, t: t, prefix: prefix, conns: conns}
+	h.connect(false)
+	return h
+}
+
+// connect gives the handle a pool, with a proxy or without.
+func (h *Handle) connect(proxied bool) {
+	h.t.Helper()
+	addr := ""
+	if proxied {
+		proxy, err := fault.NewProxy(h.env.server.Addr)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		h.proxy, addr = proxy, proxy.Addr()
+		h.t.Cleanup(func() {
+			h.proxy.Heal() // the pool may wait for answers before it closes
+			_ = h.proxy.Close()
+		})
+	}
+	db, err := h.env.pool(h.conns, addr)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = db.Close() })
+	var opts []mysql.Option
+	if h.prefix != "" {
+		opts = append(opts, mysql.WithPrefix(h.prefix))
+	}
+	h.DB = db
+	if h.Adapter, err = mysql.New(db, opts...); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// faults returns the proxy of the handle. A handle that has none gets another pool.
+func (h *Handle) faults() *fault.Proxy {
+	if h.proxy == nil {
+		h.connect(true)
+	}
+	return h.proxy
+}
+
+// close closes the pool and waits until its last messages have passed the proxy.
+func (h *Handle) close() error {
+	if err := h.DB.Close(); err != nil || h.proxy == nil {
+		return err
+	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(5 * time.Second)
+	for h.proxy.Stats().Open > 0 {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			return errors.New("the pool is closed, but some of its connections are open")
+		}
+	}
+	return nil
+}
+
+// Harness opens adapters on the database.
+func (e *Env) Harness() adaptertest.Harness {
+	var opened atomic.Int64
+	again := func(t testing.TB, a adapter.Adapter) adapter.Adapter { return e.handle(t, a.(*Handle).prefix, e.Conns) }
+	return adaptertest.Harness{
+		Name:    "mysql",
+		Version: e.Version,
+		New: func(t testing.TB) adapter.Adapter { // consecutive adapters are on different stores
+			return e.handle(t, prefixes[opened.Add(1)%2], e.Conns)
+		},
+		Second: again,
+		Reopen: again,
+		Close:  func(a adapter.Adapter) error { return a.(*Handle).close() },
+		Namespace: func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
+			b := *a.(*Handle)
+			b.t, b.prefix = t, name
+			var err error
+			if b.Adapter, err = mysql.New(b.DB, mysql.WithPrefix(name)); err != nil {
+				return nil, err
+			}
+			return &b, b.EnsureSchema(t.Context())
+		},
+		Faults:        func(a adapter.Adapter) fault.Control { return a.(*Handle).faults() },
+		Corrupt:       e.corrupt,
+		Inspect:       e.inspect,
+		Single:        func(t testing.TB) adapter.Adapter { return e.handle(t, "", 1) },
+		Limited:       func(t testing.TB) adapter.Adapter { return e.handle(t, "", min(4, e.Conns)) },
+		Connections:   func(a adapter.Adapter) int { return a.(*Handle).faults().Stats().Open },
+		CheckHandle:   func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).DB.PingContext(ctx) },
+		Parallel:      8,
+		ClauseTimeout: 3 * time.Minute, // a cancelled call closes a connection, and the machine may be busy
+		InternalNames: []string{"user", "account", "session", "verificationToken", "authenticator", "gatehouse_schema",
+			"user_email_key"},
+		Declarations: adaptertest.Declarations{NoPooler: "the adapter prepares no statement and keeps nothing on a connection"},
+	}
+}
+
+// place returns the table of a record and the condition that finds it.
+func place(a adapter.Adapter, r adaptertest.Record) (table, condition string, args []any) {
+	switch r.Kind {
+	case adaptertest.UserRecord:
+		table, condition, args = "user", "id = ?", []any{r.Key}
+	case adaptertest.AccountRecord:
+		table, condition, args = "account", "provider = ? AND providerAccountId = ?", []any{r.Account.Provider,
+			r.Account.ProviderAccountID}
+	case adaptertest.SessionRecord:
+		table, condition, args = "session", "sessionToken = ?", []any{r.Key}
+	case adaptertest.VerificationTokenRecord:
+		table, condition, args = "verificationToken", "identifier = ? AND token = ?", []any{r.Token.Identifier, r.Token.Token}
+	case adaptertest.AuthenticatorRecord:
+		table, condition, args = "authenticator", "credentialID = ?", []any{r.Key}
+	}
+	return "`" + a.(*Handle).prefix + table + "`", condition, args
+}
+
+func (e *Env) inspect(ctx context.Context, a adapter.Adapter, r adaptertest.Record) (there bool, err error) {
+	table, condition, args := place(a, r)
+	err = e.Admin.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+table+" WHERE "+condition+")", args...).Scan(&there)
+	return there, err
+}
+
+// corrupt stores the zero date, which the server accepts in some modes, and which is no
+// instant.
+func (e *Env) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record) (repair func()) {
+	t.Helper()
+	column := map[adaptertest.Kind]string{
+		adaptertest.UserRecord: "emailVerified", adaptertest.SessionRecord: "expires",
+		adaptertest.VerificationTokenRecord: "expires", adaptertest.AuthenticatorRecord: "created",
+	}[r.Kind]
+	if column == "" {
+		return nil
+	}
+	table, condition, args := place(a, r)
+	var before sql.NullString
+	if err := e.Admin.QueryRowContext(t.Context(), "SELECT CAST("+column+" AS CHAR) FROM "+table+" WHERE "+condition,
+		args...).Scan(&before); err != nil {
+		t.Fatal(err)
+	}
+	set := func(value any) {
+		conn, err := e.Admin.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		for _, statement := range []string{"SET @mode = @@SESSION.sql_mode", "SET SESSION sql_mode = ''", "",
+			"SET SESSION sql_mode = @mode"} {
+			var with []any
+			if statement == "" {
+				statement, with = "UPDATE "+table+" SET "+column+" = ? WHERE "+condition+" LIMIT 1", append([]any{value}, args...)
+			}
+			if _, err := conn.ExecContext(t.Context(), statement, with...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	set("0000-00-00 00:00:00")
+	return func() {
+		if before.Valid {
+			set(before.String)
+		} else {
+			set(nil)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package mysql
+
+import (
+	"errors"
+	"strings"
+)
+
+// record has the values of columns, in order.
+type record struct {
+	table   *table
+	columns []string
+	values  []any
+	err     error
+}
+
+func recordOf(name string) *record { return &record{table: tableOf(name)} }
+
+// set adds the value of a column.
+func (r *record) set(name string, value any) *record {
+	if err := r.table.column(name).fits(value); err != nil {
+		r.err = errors.Join(r.err, err)
+	}
+	r.columns, r.values = append(r.columns, "`"+name+"`"), append(r.values, value)
+	return r
+}
+
+// instant adds an instant, as toInstant and toNullInstant return it.
+func (r *record) instant(name string, value any, err error) *record {
+	r.err = errors.Join(r.err, err)
+	return r.set(name, value)
+}
+
+// change adds a value if the change is set.
+func (r *record) change(isSet bool, name string, value any) *record {
+	if isSet {
+		r.set(name, value)
+	}
+	return r
+}
+
+// insert is the statement that stores the record.
+func (r *record) insert() string {
+	return "INSERT INTO `" + r.table.name + "` (" + strings.Join(r.columns, ", ") + ") VALUES (" +
+		strings.Repeat("?, ", len(r.columns)-1) + "?)"
+}
+
+// update is the statement that changes the record that the condition finds.
+func (r *record) update(condition string) string {
+	return "UPDATE `" + r.table.name + "` SET " + strings.Join(r.columns, " = ?, ") + " = ? WHERE " + condition
+}

@@ -1,0 +1,227 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// EnsureSchema makes the tables in a new database, and the keys and indexes that an
+// existing table lacks. Any number of processes may call it at once. It changes no row and
+// no column. Each statement takes effect alone, as the server commits each: on a *sql.Tx
+// EnsureSchema is refused, and so it is on a connection that is in a transaction. [CAP-03]
+//
+// An index is added while the site writes (ALGORITHM=INPLACE, LOCK=NONE), and waits a
+// second for its metadata lock, some times. If EnsureSchema cannot bring the tables to the
+// schema, it changes nothing and the error says what to do.
+func (a *Adapter) EnsureSchema(ctx context.Context) error {
+	const op = "ensure schema"
+	compared, err := a.changes(ctx)
+	if err == nil && len(compared.changes) == 0 {
+		a.ready.Store(true)
+		return nil
+	}
+	if a.inTx && err == nil {
+		err = errors.New("the server commits the transaction before it changes a table: call EnsureSchema with a *sql.DB")
+	}
+	// Another process may be making the tables: its half is no fault of theirs.
+	if isNumber(err, accessDeniedDB, tableAccessDenied) || a.inTx || ctx.Err() != nil {
+		return failed(ctx, op, err)
+	}
+	if err := a.alone(ctx); err != nil {
+		return failed(ctx, op, err)
+	}
+	a.ready.Store(true)
+	return nil
+}
+
+// changes compares the tables with the schema. The error names what EnsureSchema can't
+// change.
+func (a *Adapter) changes(ctx context.Context) (*comparison, error) {
+	leave, err := a.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	compared, err := a.compare(ctx)
+	if err == nil && len(compared.refused) > 0 {
+		err = compared.err()
+	}
+	if err == nil && !compared.any && !a.newTables {
+		err = a.beside(ctx)
+	}
+	return compared, err
+}
+
+// schemaTries is how often a statement waits a second for the lock of a table.
+const schemaTries = 10
+
+// alone makes the tables on one connection, outside a transaction, while no other process
+// does.
+func (a *Adapter) alone(ctx context.Context) error {
+	conn, leave, err := a.outside(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	single := *a
+	single.db, single.pool, single.turn = conn, nil, nil
+	o := on{&single, conn}
+	before, err := one(ctx, o, "SELECT @@SESSION.lock_wait_timeout", readNumber)
+	if err != nil {
+		return err
+	}
+	const lock = "CONCAT('gatehouse ', SHA1(CONCAT(DATABASE(), '/', ?)))" // a name has 64 characters at most
+	if got, err := one(ctx, o, "SELECT COALESCE(GET_LOCK("+lock+", 30), 0)", readNumber, a.prefix); err != nil ||
+		*got != 1 {
+		return errors.Join(err, errors.New("another process is changing the tables"))
+	}
+	defer func() { // the lock ends with the connection, too
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollBackTime)
+		defer cancel()
+		_, err := o.exec(ctx, "SET SESSION lock_wait_timeout = ?", *before)
+		if err == nil {
+			_, err = one(ctx, o, "SELECT RELEASE_LOCK("+lock+")", readNumber, a.prefix)
+		}
+		if err != nil {
+			discard(conn)
+		}
+	}()
+	if _, err := o.exec(ctx, "SET SESSION lock_wait_timeout = 1"); err != nil {
+		return err
+	}
+	compared, err := single.changes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, statement := range compared.changes {
+		if err := single.alter(ctx, conn, statement); err != nil {
+			return err
+		}
+	}
+	if compared, err = single.compare(ctx); err == nil {
+		err = compared.err()
+	}
+	return err
+}
+
+// outside returns a connection that is in no transaction.
+func (a *Adapter) outside(ctx context.Context) (conn *sql.Conn, leave func(), err error) {
+	switch db := a.db.(type) {
+	case *sql.DB:
+		if conn, err = db.Conn(ctx); err != nil {
+			return nil, nil, err
+		}
+		return conn, func() { _ = conn.Close() }, nil // returns it to the pool
+	case *sql.Conn:
+		if leave, err = a.enter(ctx); err != nil {
+			return nil, nil, err
+		}
+		inside, err := a.inside(ctx, db)
+		if inside {
+			err = errors.New("the connection is in a transaction, which the server would commit before it changes a table")
+		}
+		if err != nil {
+			leave()
+			return nil, nil, err
+		}
+		return db, leave, nil
+	}
+	return nil, nil, fmt.Errorf("EnsureSchema needs a *sql.DB or a *sql.Conn, not a %T", a.db)
+}
+
+// alter runs a statement that makes or changes a table. It waits for the lock of a table
+// for a second, some times, so that the site's statements do not queue behind it.
+func (a *Adapter) alter(ctx context.Context, conn *sql.Conn, statement string) error {
+	for try := 1; ; try++ {
+		_, err := conn.ExecContext(ctx, statement)
+		err = a.refusalOf(err)
+		switch {
+		case err == nil || isNumber(err, duplicateTable, duplicateKeyName): // another node may have done it
+			return nil
+		case isNumber(err, duplicateEntry):
+			return fmt.Errorf("rows with one key prevent the unique key: %w; the statement is: %s", err, statement)
+		case !isNumber(err, lockWaitTimeout, deadlock) || try == schemaTries || sleep(ctx, 100*time.Millisecond) != nil:
+			return fmt.Errorf("%w; the statement is: %s", err, statement)
+		}
+	}
+}
+
+// CheckSchema compares the tables and the settings of the connection with what this
+// version of the package needs, and changes nothing. The error says what is wrong, and
+// what to do about it.
+func (a *Adapter) CheckSchema(ctx context.Context) error {
+	leave, err := a.enter(ctx)
+	if err == nil {
+		defer leave()
+		err = a.prepare(ctx)
+	}
+	if err != nil {
+		return failed(ctx, "check schema", err)
+	}
+	return nil
+}
+
+// SchemaChanges returns the statements that EnsureSchema would run now, in order, for an
+// application that runs them with a migration tool.
+func (a *Adapter) SchemaChanges(ctx context.Context) ([]string, error) {
+	compared, err := a.changes(ctx)
+	if err != nil {
+		return nil, failed(ctx, "schema changes", err)
+	}
+	return compared.changes, nil
+}
+
+// create is the statement that makes the table.
+func (t *table) create(collation string) string {
+	lines := []string{"\tseq BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY"}
+	for _, c := range t.columns {
+		lines = append(lines, "\t"+c.definition())
+	}
+	for _, k := range t.keys {
+		lines = append(lines, "\t"+k.definition())
+	}
+	if name := t.foreignKey(); name != "" {
+		lines = append(lines, "\tCONSTRAINT `"+name+"` FOREIGN KEY (userId) REFERENCES `user` (id) ON DELETE CASCADE")
+	}
+	return "CREATE TABLE `" + t.name + "` (\n" + strings.Join(lines, ",\n") +
+		"\n) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COLLATE=" + collation
+}
+
+// createVersion are the statements that make the table of the version.
+func createVersion() []string {
+	return []string{
+		"CREATE TABLE `" + versionTable + "` (single TINYINT NOT NULL PRIMARY KEY, version INT NOT NULL) ENGINE=InnoDB",
+		fmt.Sprintf("INSERT INTO `%s` VALUES (1, %d) ON DUPLICATE KEY UPDATE version = GREATEST(version, %d)",
+			versionTable, schemaVersion, schemaVersion),
+	}
+}
+
+func (c column) definition() string {
+	kind := strings.ToUpper(c.kind)
+	switch {
+	case c.length > 0:
+		kind = fmt.Sprintf("%s(%d)", kind, c.length)
+	case c.kind == "datetime":
+		kind += "(3)"
+	case c.kind == "tinyint":
+		kind += "(1)"
+	case c.digest != "":
+		return c.name + " BINARY(32) GENERATED ALWAYS AS (" + c.digest + ") STORED"
+	}
+	if !c.null {
+		kind += " NOT NULL"
+	}
+	return c.name + " " + kind
+}
+
+func (k key) definition() string {
+	kind := "KEY"
+	if k.unique {
+		kind = "UNIQUE KEY"
+	}
+	return kind + " `" + k.name + "` (" + strings.Join(k.columns, ", ") + ")"
+}

@@ -1,0 +1,107 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// server is what the adapter needs to know about a connection.
+type server struct {
+	database  string
+	collation string // of keys: byte for byte, without padding
+	foldsCase bool   // names of tables that differ in case are one
+}
+
+// collations are the collations that compare texts byte for byte and do not pad them.
+var collations = []string{"utf8mb4_nopad_bin", "utf8mb4_0900_bin"}
+
+// look reads the settings of the connection. The error names those that would change what
+// a call stores or returns.
+func (a *Adapter) look(ctx context.Context) (*server, error) {
+	o := on{a, a.db}
+	var version, database *string
+	var folds int
+	err := o.query(ctx, "SELECT VERSION(), DATABASE(), @@lower_case_table_names",
+		func(rows *sql.Rows) error { return rows.Scan(&version, &database, &folds) })
+	if err != nil {
+		return nil, err
+	}
+	if database == nil || version == nil {
+		return nil, errors.New("the connection has no database: name one in the DSN")
+	}
+	s := &server{database: *database, collation: collations[1], foldsCase: folds != 0}
+	if strings.Contains(*version, "MariaDB") {
+		s.collation = collations[0]
+	}
+	isolation := "transaction_isolation"
+	if s.collation == collations[0] { // MariaDB before 11.1 has only the older name
+		isolation = "tx_isolation"
+	}
+	names := []string{"character_set_client", "character_set_connection", "character_set_results", "autocommit",
+		"foreign_key_checks", "unique_checks", "sql_mode", isolation}
+	values := make([]sql.NullString, len(names))
+	var into []any
+	for i := range values {
+		into = append(into, &values[i])
+	}
+	err = o.query(ctx, "SELECT @@"+strings.Join(names, ", @@"), func(rows *sql.Rows) error { return rows.Scan(into...) })
+	if err != nil {
+		return nil, err
+	}
+	settings := map[string]string{}
+	for i, name := range names {
+		settings[name] = strings.ToUpper(values[i].String)
+	}
+	settings["isolation"] = settings[isolation]
+	return s, a.refuse(settings)
+}
+
+// refuse returns an error that names the settings with which the adapter can't work.
+func (a *Adapter) refuse(settings map[string]string) error {
+	var problems []error
+	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	for _, name := range []string{"character_set_client", "character_set_connection", "character_set_results"} {
+		if settings[name] != "UTF8MB4" {
+			problem("%s is %q and would change texts: the DSN needs charset=utf8mb4, or no charset", name,
+				strings.ToLower(settings[name]))
+		}
+	}
+	for name, why := range map[string]string{
+		"foreign_key_checks": "records without a user could be stored",
+		"unique_checks":      "two records with one key could be stored",
+	} {
+		if settings[name] == "0" {
+			problem("%s is off: %s", name, why)
+		}
+	}
+	if !a.inTx && settings["autocommit"] == "0" {
+		problem("autocommit is off: a read would see an old snapshot")
+	}
+	if settings["isolation"] == "READ-UNCOMMITTED" {
+		problem("the isolation level is READ UNCOMMITTED: a call would see what is never committed")
+	}
+	for _, mode := range []string{"EMPTY_STRING_IS_NULL", "ORACLE"} {
+		if slices.Contains(strings.Split(settings["sql_mode"], ","), mode) {
+			problem("sql_mode has %s, which changes empty texts", mode)
+		}
+	}
+	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(problems...)
+}
+
+// prepare compares the tables with the schema, once for each adapter, unless EnsureSchema
+// or CheckSchema has already found them complete.
+func (a *Adapter) prepare(ctx context.Context) error {
+	compared, err := a.compare(ctx)
+	if err == nil {
+		err = compared.err()
+	}
+	if err == nil {
+		a.ready.Store(true)
+	}
+	return err
+}

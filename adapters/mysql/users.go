@@ -1,0 +1,232 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+const userColumns = "u.id, u.name, u.email, CAST(u.emailVerified AS CHAR), u.image"
+
+// userRecord returns the columns of a new user.
+func userRecord(user adapter.User) *record {
+	verified, err := toNullInstant(user.EmailVerified)
+	return recordOf("user").set("id", user.ID).set("name", toNull(user.Name)).
+		set("email", emailValue(user.Email)).instant("emailVerified", verified, err).
+		set("image", toNull(user.Image))
+}
+
+// emailValue returns null for the empty address, so that users without an address do not
+// conflict. [USER-12]
+func emailValue(email string) any {
+	if email == "" {
+		return nil
+	}
+	return email
+}
+
+// CreateUser stores a new user. A given ID is kept; without one the user gets a random
+// UUID. Addresses are compared byte for byte.
+// [USER-01] [USER-04] [USER-05] [USER-11] [USER-12] [USER-14] [CONC-03]
+func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
+	const op = "create user"
+	if user.ID == "" {
+		user.ID = newUUID()
+	}
+	r := userRecord(user)
+	if r.err != nil {
+		return nil, failed(ctx, op, r.err)
+	}
+	if err := a.insert(ctx, op, r); err != nil {
+		return nil, err
+	}
+	return storedUser(user), nil
+}
+
+// insert stores one record.
+func (a *Adapter) insert(ctx context.Context, op string, r *record) error {
+	return a.write(ctx, op, func(o on) error {
+		_, err := o.exec(ctx, r.insert(), r.values...)
+		return err
+	})
+}
+
+// storedUser returns a copy of the user as the table has it.
+func storedUser(user adapter.User) *adapter.User {
+	user.Name, user.Image = clone(user.Name), clone(user.Image)
+	user.EmailVerified = storedInstant(user.EmailVerified)
+	return &user
+}
+
+func clone[T any](v *T) *T {
+	if v == nil {
+		return nil
+	}
+	c := *v
+	return &c
+}
+
+// storedInstant returns an instant as the tables have it.
+func storedInstant(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	at := t.UTC().Truncate(time.Millisecond)
+	return &at
+}
+
+// GetUser returns the user with the ID, or nil. [USER-02] [USER-07] [USER-08]
+func (a *Adapter) GetUser(ctx context.Context, id string) (*adapter.User, error) {
+	if !isKey(idLength, id) {
+		return nil, absent(ctx, "get user")
+	}
+	return get(ctx, a, "get user", "SELECT "+userColumns+" FROM `user` u WHERE u.id = ?", readUser, id)
+}
+
+// absent is the result of a lookup by what can be no key: an error only if ctx has ended.
+func absent(ctx context.Context, op string) error {
+	if err := ctx.Err(); err != nil {
+		return failed(ctx, op, err)
+	}
+	return nil
+}
+
+// GetUserByEmail returns the user with exactly the address, or nil. The empty address
+// finds no user. [USER-09] [USER-10] [USER-13] [INPUT-01]
+func (a *Adapter) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
+	const op = "get user by e-mail"
+	if !isKey(emailLength, email) {
+		return nil, absent(ctx, op)
+	}
+	return get(ctx, a, op, "SELECT "+userColumns+" FROM `user` u WHERE u.email = ?", readUser, email)
+}
+
+// GetUserByAccount returns the owner of the account, or nil.
+// [ACCT-01] [ACCT-04] [ACCT-05]
+func (a *Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
+	const op = "get user by account"
+	if !isKey(providerLength, key.Provider, key.ProviderAccountID) {
+		return nil, absent(ctx, op)
+	}
+	return get(ctx, a, op, "SELECT "+userColumns+" FROM `account` a JOIN `user` u ON u.id = a.userId WHERE a.provider = ? AND a.providerAccountId = ?",
+		readUser, key.Provider, key.ProviderAccountID)
+}
+
+// UpdateUser changes the fields that the update sets, on a locked row. Concurrent updates
+// of other fields survive. [USER-17] to [USER-24] [CONC-08]
+func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
+	const op = "update user"
+	if !isKey(idLength, update.ID) {
+		return nil, notFound(op, "user")
+	}
+	var to adapter.User
+	update.Apply(&to)
+	r := recordOf("user").change(update.Name.IsSet(), "name", toNull(to.Name)).
+		change(update.Email.IsSet(), "email", emailValue(to.Email)).
+		change(update.Image.IsSet(), "image", toNull(to.Image))
+	if update.EmailVerified.IsSet() {
+		verified, err := toNullInstant(to.EmailVerified)
+		r.instant("emailVerified", verified, err)
+	}
+	if r.err != nil {
+		return nil, failed(ctx, op, r.err)
+	}
+	var updated *adapter.User
+	err := a.write(ctx, op, func(o on) (err error) {
+		updated, err = one(ctx, o, "SELECT "+userColumns+" FROM `user` u WHERE u.id = ? FOR UPDATE", readUser, update.ID)
+		if err != nil || updated == nil || len(r.columns) == 0 {
+			return err
+		}
+		update.Apply(updated)
+		_, err = o.exec(ctx, r.update("id = ?"), append(r.values, update.ID)...)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case updated == nil:
+		return nil, notFound(op, "user")
+	}
+	return storedUser(*updated), nil
+}
+
+// fewSessions is the number of sessions up to which a user is deleted together with them.
+// More are deleted before, in batches.
+const fewSessions = 200
+
+// DeleteUser deletes the user with all accounts, sessions and authenticators, and returns
+// the user, or nil. If a foreign key in a table of the application forbids the deletion,
+// the call fails and the user stays. [CASC-01] to [CASC-10] [CONC-11]
+func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
+	const op = "delete user"
+	if !isKey(idLength, id) {
+		return nil, absent(ctx, op)
+	}
+	for {
+		var user *adapter.User
+		var many bool
+		err := a.write(ctx, op, func(o on) (err error) {
+			user, err = one(ctx, o, "SELECT "+userColumns+" FROM `user` u WHERE u.id = ? FOR UPDATE", readUser, id)
+			if err != nil || user == nil {
+				return err
+			}
+			if a.pool != nil {
+				first, err := one(ctx, o, "SELECT 1 FROM `session` WHERE userId = ? LIMIT 1 OFFSET "+strconv.Itoa(fewSessions),
+					readNumber, id)
+				if many = first != nil; err != nil || many {
+					return err
+				}
+			}
+			_, err = o.exec(ctx, "DELETE FROM `user` WHERE id = ?", id)
+			return err
+		})
+		switch {
+		case err != nil:
+			return nil, err
+		case !many:
+			return user, nil
+		}
+		if _, err := a.DeleteSessionsByUserID(ctx, id, ""); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// userRow receives userColumns.
+type userRow struct {
+	id, name, email, verified, image *string
+}
+
+func (r *userRow) columns() []any { return []any{&r.id, &r.name, &r.email, &r.verified, &r.image} }
+
+func (r *userRow) user() (adapter.User, error) {
+	user := adapter.User{ID: *r.id, Name: r.name, Image: r.image}
+	if r.email != nil {
+		user.Email = *r.email
+	}
+	var err error
+	if user.EmailVerified, err = fromNullInstant(r.verified); err != nil {
+		return adapter.User{}, corrupt("emailVerified", err)
+	}
+	return user, nil
+}
+
+func readUser(rows *sql.Rows) (*adapter.User, error) {
+	var row userRow
+	if err := rows.Scan(row.columns()...); err != nil {
+		return nil, err
+	}
+	user, err := row.user()
+	if err != nil {
+		return nil, err
+	}
+	return &user, nil
+}
+
+func readNumber(rows *sql.Rows) (*int64, error) {
+	n := new(int64)
+	return n, rows.Scan(n)
+}

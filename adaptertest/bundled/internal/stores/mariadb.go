@@ -1,0 +1,63 @@
+package stores
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/testcontainers/testcontainers-go"
+)
+
+// startMariaDB starts one server. Its account root has no password.
+func (s *Stores) startMariaDB(ctx context.Context, version string) (*Store, error) {
+	image, err := s.image(ctx, mariadbReleases, version)
+	if err != nil {
+		return nil, err
+	}
+	command := []string{"mariadbd", "--max-connections=1000"}
+	if s.options.Fast {
+		command = append(command, "--innodb-flush-log-at-trx-commit=2", "--skip-innodb-doublewrite")
+	}
+	c, ports, err := s.engine.run(ctx, "MariaDB", []int{3306}, false,
+		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
+			return testcontainers.Run(ctx, image, append(publish,
+				testcontainers.WithEnv(map[string]string{"MARIADB_ALLOW_EMPTY_ROOT_PASSWORD": "1"}), testcontainers.WithCmd(command...))...)
+		})
+	if err != nil {
+		return nil, err
+	}
+	addr := loopback(ports[0])
+	store := &Store{Name: "MariaDB", URL: "mysql://root@" + addr + "/", Addrs: []string{addr}, container: c, version: versionOfMariaDB}
+	if err := store.await(ctx); err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
+// versionOfMariaDB asks a server of MySQL's protocol for its product and version.
+func versionOfMariaDB(ctx context.Context, rawURL string) (name, version string, err error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return "", "", errors.New("the URL can't be parsed")
+	}
+	c := mysql.NewConfig()
+	c.Net, c.Addr, c.User, c.Logger = "tcp", u.Host, u.User.Username(), &mysql.NopLogger{}
+	c.Passwd, _ = u.User.Password()
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return "", "", err
+	}
+	db := sql.OpenDB(connector)
+	defer func() { _ = db.Close() }()
+	if err := db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
+		return "", "", err
+	}
+	number, rest, _ := strings.Cut(version, "-") // such as 11.8.3-MariaDB-0+deb13u1
+	if strings.HasPrefix(rest, "MariaDB") {
+		return "MariaDB", number, nil
+	}
+	return "MySQL", number, nil
+}
