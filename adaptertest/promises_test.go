@@ -34,8 +34,7 @@ An adapter without it keeps the flags of the registration.
 auth.New names the providers whose users have none.
 See docs/protocol.md, "Records".
 TokenType is lower case.
-Token is the hash of the token in the mail, never the token itself.
-UpdateAuthenticatorBackup sets CredentialBackedUp and CredentialDeviceType of an authenticator, and nothing else, and returns the record; an absent authenticator is an error matching ErrNotFound.`, "\n")
+Token is the hash of the token in the mail, never the token itself.`, "\n")
 
 // TestPromisesHaveClauses: each sentence of the comments of package adapter that
 // promises something names a clause, at its end or at the end of its paragraph,

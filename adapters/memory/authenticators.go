@@ -159,6 +159,7 @@ func (s *store) RenameAuthenticator(ctx context.Context, userID, credentialID, n
 }
 
 // UpdateAuthenticatorBackup stores the backup flags of an authenticator.
+// [AEDIT-11]
 func (s *store) UpdateAuthenticatorBackup(ctx context.Context, credentialID string, backedUp bool, deviceType string) (*adapter.Authenticator, error) {
 	if err := begin(ctx, "update authenticator backup"); err != nil {
 		return nil, err

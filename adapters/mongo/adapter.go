@@ -24,13 +24,14 @@ type Adapter struct {
 }
 
 var (
-	_ adapter.Adapter            = (*Adapter)(nil)
-	_ adapter.Sweeper            = (*Adapter)(nil)
-	_ adapter.SignUps            = (*Adapter)(nil)
-	_ adapter.AccountLists       = (*Adapter)(nil)
-	_ adapter.SessionLists       = (*Adapter)(nil)
-	_ adapter.AuthenticatorEdits = (*Adapter)(nil)
-	_ adapter.TokenEdits         = (*Adapter)(nil)
+	_ adapter.Adapter              = (*Adapter)(nil)
+	_ adapter.Sweeper              = (*Adapter)(nil)
+	_ adapter.SignUps              = (*Adapter)(nil)
+	_ adapter.AccountLists         = (*Adapter)(nil)
+	_ adapter.SessionLists         = (*Adapter)(nil)
+	_ adapter.AuthenticatorEdits   = (*Adapter)(nil)
+	_ adapter.AuthenticatorBackups = (*Adapter)(nil)
+	_ adapter.TokenEdits           = (*Adapter)(nil)
 )
 
 // Collections are the names of the collections. An empty name means the default,

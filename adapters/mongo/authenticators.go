@@ -123,6 +123,20 @@ func (a *Adapter) changeAuthenticator(ctx context.Context, credentialID string, 
 	return decodeAuthenticator(raw)
 }
 
+// UpdateAuthenticatorBackup implements adapter.AuthenticatorBackups.
+func (a *Adapter) UpdateAuthenticatorBackup(ctx context.Context, credentialID string, backedUp bool, deviceType string) (*adapter.Authenticator, error) {
+	const op = "update authenticator backup"
+	if err := storable(deviceType); err != nil {
+		return nil, wrap(op, err)
+	}
+	set := fields{{Key: "credentialBackedUp", Value: backedUp}, {Key: "credentialDeviceType", Value: deviceType}}
+	w, err := a.changeAuthenticator(ctx, credentialID, nil, set)
+	if err == nil && w == nil {
+		err = errNoAuthenticator
+	}
+	return w, wrap(op, err)
+}
+
 // RenameAuthenticator implements adapter.AuthenticatorEdits.
 func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error) {
 	ownerID, ok := objectID(userID)

@@ -113,7 +113,7 @@ func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID s
 	return changed, err
 }
 
-// UpdateAuthenticatorBackup stores the backup flags and returns the record.
+// UpdateAuthenticatorBackup stores the backup flags and returns the record. [AEDIT-11]
 func (a *Adapter) UpdateAuthenticatorBackup(ctx context.Context, credentialID string, backedUp bool,
 	deviceType string) (*adapter.Authenticator, error) {
 	const op = "update authenticator backup"

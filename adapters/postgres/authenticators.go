@@ -58,6 +58,31 @@ func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID s
 	return updated, err
 }
 
+// UpdateAuthenticatorBackup implements [adapter.AuthenticatorBackups]. [AEDIT-11]
+func (a *Adapter) UpdateAuthenticatorBackup(ctx context.Context, credentialID string, backedUp bool, deviceType string) (*adapter.Authenticator, error) {
+	var p problems
+	p.text("credentialDeviceType", deviceType)
+	var updated *adapter.Authenticator
+	err := a.passkeys(ctx, "update authenticator backup", func(db DB, sql *statements) error {
+		if err := p.err(); err != nil {
+			return err
+		}
+		if !possibleKey(credentialID) {
+			return adapter.ErrNotFound
+		}
+		var err error
+		updated, err = surely(ctx, db, func() (*adapter.Authenticator, error) {
+			rows, err := db.Query(ctx, sql.updateAuthenticatorBackup, credentialID, backedUp, deviceType)
+			return first(rows, err, scanAuthenticator)
+		}, false, sql.getAuthenticator, credentialID)
+		if err == nil && updated == nil {
+			return adapter.ErrNotFound
+		}
+		return err
+	})
+	return updated, err
+}
+
 // DeleteAuthenticator implements [adapter.AuthenticatorEdits]. Calls for one
 // user take turns by a lock on the user's row. The deletion follows the lock
 // in the same round trip, and sees the changes of the call before.

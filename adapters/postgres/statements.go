@@ -56,6 +56,7 @@ type statements struct {
 	getAuthenticatorAt         string
 	listAuthenticatorsByUserID string
 	updateAuthenticatorCounter string
+	updateAuthenticatorBackup  string
 	touchAuthenticator         string
 	renameAuthenticator        string
 	takeTurnForUser            string
@@ -213,6 +214,9 @@ func statementsFor(shape *shape) *statements {
 		listAuthenticatorsByUserID: read(`SELECT {authenticator} FROM {authenticators} AS c WHERE c."userId" = $1::{id}`),
 
 		updateAuthenticatorCounter: write(`UPDATE {authenticators} AS c SET {set c.counter} = $2::bigint{touch c} WHERE c."credentialID" = $1::text RETURNING {authenticator}`),
+
+		updateAuthenticatorBackup: write(`UPDATE {authenticators} AS c SET {set c.credentialBackedUp} = $2::boolean,
+			{set c.credentialDeviceType} = $3::text{touch c} WHERE c."credentialID" = $1::text RETURNING {authenticator}`),
 
 		// A row of nulls means that the stored counter differs from the expected
 		// one. The lock tells whether a deletion under way has taken the row.

@@ -9,7 +9,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-var _ adapter.AuthenticatorEdits = (*Adapter)(nil)
+var (
+	_ adapter.AuthenticatorEdits   = (*Adapter)(nil)
+	_ adapter.AuthenticatorBackups = (*Adapter)(nil)
+)
 
 // DeleteAuthenticator implements adapter.AuthenticatorEdits.
 func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (_ *adapter.Authenticator, err error) {
@@ -35,5 +38,14 @@ func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, f
 	defer wrap(ctx, "touch authenticator", &err)
 	fields, t := changes{"counter": true, "lastUsed": true}, terms{field: "counter", value: strconv.FormatInt(from, 10)}
 	w, err := change(ctx, a, newAuthenticator(credentialID), a.keys.authenticator(credentialID), &authenticatorRecord{Counter: to, LastUsed: &used}, fields, t)
+	return w.authenticator(), err
+}
+
+// UpdateAuthenticatorBackup implements adapter.AuthenticatorBackups.
+func (a *Adapter) UpdateAuthenticatorBackup(ctx context.Context, credentialID string, backedUp bool, deviceType string) (_ *adapter.Authenticator, err error) {
+	defer wrap(ctx, "update authenticator backup", &err)
+	to := &authenticatorRecord{CredentialBackedUp: backedUp, CredentialDeviceType: deviceType}
+	fields := changes{"credentialBackedUp": true, "credentialDeviceType": true}
+	w, err := change(ctx, a, newAuthenticator(credentialID), a.keys.authenticator(credentialID), to, fields, terms{})
 	return w.authenticator(), err
 }

@@ -45,14 +45,15 @@ type Adapter struct {
 }
 
 var (
-	_ adapter.Adapter            = (*Adapter)(nil)
-	_ adapter.Sweeper            = (*Adapter)(nil)
-	_ adapter.SignUps            = (*Adapter)(nil)
-	_ adapter.AccountLists       = (*Adapter)(nil)
-	_ adapter.SessionLists       = (*Adapter)(nil)
-	_ adapter.AuthenticatorEdits = (*Adapter)(nil)
-	_ adapter.TokenEdits         = (*Adapter)(nil)
-	_ adapter.EmailRequirer      = (*Adapter)(nil)
+	_ adapter.Adapter              = (*Adapter)(nil)
+	_ adapter.Sweeper              = (*Adapter)(nil)
+	_ adapter.SignUps              = (*Adapter)(nil)
+	_ adapter.AccountLists         = (*Adapter)(nil)
+	_ adapter.SessionLists         = (*Adapter)(nil)
+	_ adapter.AuthenticatorEdits   = (*Adapter)(nil)
+	_ adapter.AuthenticatorBackups = (*Adapter)(nil)
+	_ adapter.TokenEdits           = (*Adapter)(nil)
+	_ adapter.EmailRequirer        = (*Adapter)(nil)
 )
 
 // New returns an adapter over db, which the caller closes. New sends nothing to the

@@ -85,6 +85,22 @@ func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID s
 	return authenticator, nil
 }
 
+// UpdateAuthenticatorBackup stores the backup flags and returns the record.
+// [AEDIT-11]
+func (a *Adapter) UpdateAuthenticatorBackup(ctx context.Context, credentialID string, backedUp bool, deviceType string) (*adapter.Authenticator, error) {
+	const op = "update authenticator backup"
+	authenticator, err := one(ctx, a, `
+		UPDATE "authenticator" SET {set c: credentialBackedUp, credentialDeviceType} WHERE {c.credentialID} = ?
+		RETURNING `+authenticatorColumns, readAuthenticator, backedUp, deviceType, credentialID)
+	switch {
+	case err != nil:
+		return nil, failed(ctx, op, err)
+	case authenticator == nil:
+		return nil, notFound(op, "authenticator")
+	}
+	return authenticator, nil
+}
+
 // DeleteAuthenticator deletes the user's authenticator and the account that it
 // is connected to, in one transaction. [AEDIT-01] to [AEDIT-05]
 func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {

@@ -157,10 +157,14 @@ type AuthenticatorEdits interface {
 
 // AuthenticatorBackups stores the backup flags of authenticators. An adapter
 // without it keeps the flags of the registration.
+//
+// CLAUSES.md explains the [clauses] of the methods.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type AuthenticatorBackups interface {
 	// UpdateAuthenticatorBackup sets CredentialBackedUp and CredentialDeviceType
 	// of an authenticator, and nothing else, and returns the record; an absent
-	// authenticator is an error matching ErrNotFound.
+	// authenticator is an error matching ErrNotFound. [AEDIT-11]
 	UpdateAuthenticatorBackup(ctx context.Context, credentialID string, backedUp bool, deviceType string) (*Authenticator, error)
 }
 

@@ -20,7 +20,7 @@ func TestSuiteIsShort(t *testing.T) {
 	}{
 		{"adaptertest with its packages", regexp.MustCompile(`^adaptertest/([^/]+\.go|bench/|internal/(clauses|faulted|kit|race)/)`), 23_800},
 		{"the package that an author meets", regexp.MustCompile(`^adaptertest/[^/]+\.go`), 3_000},
-		{"the broken adapters", regexp.MustCompile(`^adaptertest/internal/mutants/`), 12_656},
+		{"the broken adapters", regexp.MustCompile(`^adaptertest/internal/mutants/`), 12_714},
 	} {
 		if n := lines(t, part.files); n == 0 || n > part.most {
 			t.Errorf("%s: %d lines of Go, want at most %d", part.name, n, part.most)

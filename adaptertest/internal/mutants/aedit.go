@@ -470,6 +470,39 @@ func aeditMutants() []Mutant {
 				}
 				return l.TouchAuthenticator(ctx, id, from, to, used)
 			})},
+		{Name: "backup keeps the device type", Fails: []string{"AEDIT-11"},
+			Fault: "UpdateAuthenticatorBackup stores the flag, and the device type of the registration stays.",
+			both: onBackup(func(ctx context.Context, b base, id string, backedUp bool, device string) (*adapter.Authenticator, error) {
+				a, err := b.GetAuthenticator(ctx, id)
+				if a != nil && err == nil {
+					device = a.CredentialDeviceType
+				}
+				return b.UpdateAuthenticatorBackup(ctx, id, backedUp, device)
+			})},
+		{Name: "backup of all passkeys", Fails: []string{"AEDIT-11"},
+			Fault: "UpdateAuthenticatorBackup changes all passkeys of the user.",
+			both: onBackup(func(ctx context.Context, b base, id string, backedUp bool, device string) (*adapter.Authenticator, error) {
+				a, err := b.UpdateAuthenticatorBackup(ctx, id, backedUp, device)
+				if err != nil {
+					return nil, err
+				}
+				all, err := b.ListAuthenticatorsByUserID(ctx, a.UserID)
+				for _, other := range all {
+					if err == nil {
+						_, err = b.UpdateAuthenticatorBackup(ctx, other.CredentialID, backedUp, device)
+					}
+				}
+				return a, err
+			})},
+		{Name: "backup that changes nothing is not found", Fails: []string{"AEDIT-11"},
+			Fault: "UpdateAuthenticatorBackup to the stored flags is ErrNotFound, because no row has changed.",
+			both: onBackup(func(ctx context.Context, b base, id string, backedUp bool, device string) (*adapter.Authenticator, error) {
+				a, err := b.GetAuthenticator(ctx, id)
+				if err == nil && a != nil && a.CredentialBackedUp == backedUp && a.CredentialDeviceType == device {
+					return nil, notFound("authenticator")
+				}
+				return b.UpdateAuthenticatorBackup(ctx, id, backedUp, device)
+			})},
 		{Name: "touch stores any counter", Fails: []string{"AEDIT-08", "AEDIT-10"},
 			Fault: "TouchAuthenticator does not compare the stored counter",
 			mem: onTouch(func(ctx context.Context, m *mem, id string, _, to int64, used time.Time) (*adapter.Authenticator, error) {

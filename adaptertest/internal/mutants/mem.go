@@ -446,6 +446,18 @@ func (m *mem) UpdateAuthenticatorCounter(ctx context.Context, credentialID strin
 	})
 }
 
+func (m *mem) UpdateAuthenticatorBackup(ctx context.Context, credentialID string, backedUp bool, deviceType string) (*adapter.Authenticator, error) {
+	return write(ctx, m, func() (*adapter.Authenticator, error) {
+		a, ok := m.authenticators[credentialID]
+		if !ok {
+			return nil, notFound("authenticator")
+		}
+		a.CredentialBackedUp, a.CredentialDeviceType = backedUp, deviceType
+		m.authenticators[credentialID] = a
+		return new(copyAuthenticator(a)), nil
+	})
+}
+
 func (m *mem) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept, error) {
 	return m.sweep(ctx, now, anySession)
 }

@@ -224,6 +224,14 @@ func onTouch[B base](f func(ctx context.Context, b B, id string, from, to int64,
 	}
 }
 
+func onBackup[B base](f func(ctx context.Context, b B, id string, backedUp bool, device string) (*adapter.Authenticator, error)) func(B, *with) {
+	return func(b B, w *with) {
+		w.updateAuthenticatorBackup = func(ctx context.Context, id string, backedUp bool, device string) (*adapter.Authenticator, error) {
+			return f(ctx, b, id, backedUp, device)
+		}
+	}
+}
+
 func onSignUp[B base](f func(context.Context, B, adapter.User, adapter.Account, *adapter.Authenticator) (*adapter.User, error)) func(B, *with) {
 	return func(b B, w *with) {
 		w.createUserWithAccount = func(ctx context.Context, u adapter.User, a adapter.Account, w *adapter.Authenticator) (*adapter.User, error) {

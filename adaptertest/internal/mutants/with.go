@@ -9,7 +9,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-//go:generate go run ../../../auth/adapter/internal/methods -form mutants -without AuthenticatorBackups,EmailRequirer with_methods.go
+//go:generate go run ../../../auth/adapter/internal/methods -form mutants -without EmailRequirer with_methods.go
 
 // base is an adapter to break.
 type base interface {

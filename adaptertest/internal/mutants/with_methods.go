@@ -17,6 +17,7 @@ type contract interface {
 	adapter.AccountLists
 	adapter.SessionLists
 	adapter.AuthenticatorEdits
+	adapter.AuthenticatorBackups
 	adapter.TokenEdits
 }
 
@@ -50,6 +51,7 @@ type replacements struct {
 	deleteAuthenticator        func(ctx context.Context, userID string, credentialID string, keepOne bool) (*adapter.Authenticator, error)
 	renameAuthenticator        func(ctx context.Context, userID string, credentialID string, name string) (*adapter.Authenticator, error)
 	touchAuthenticator         func(ctx context.Context, credentialID string, from int64, to int64, used time.Time) (*adapter.Authenticator, error)
+	updateAuthenticatorBackup  func(ctx context.Context, credentialID string, backedUp bool, deviceType string) (*adapter.Authenticator, error)
 	deleteVerificationTokens   func(ctx context.Context, identifier string) (int64, error)
 }
 
@@ -136,6 +138,9 @@ func (w *with) RenameAuthenticator(ctx context.Context, userID string, credentia
 }
 func (w *with) TouchAuthenticator(ctx context.Context, credentialID string, from int64, to int64, used time.Time) (*adapter.Authenticator, error) {
 	return or(w.touchAuthenticator, w.base.TouchAuthenticator)(ctx, credentialID, from, to, used)
+}
+func (w *with) UpdateAuthenticatorBackup(ctx context.Context, credentialID string, backedUp bool, deviceType string) (*adapter.Authenticator, error) {
+	return or(w.updateAuthenticatorBackup, w.base.UpdateAuthenticatorBackup)(ctx, credentialID, backedUp, deviceType)
 }
 func (w *with) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
 	return or(w.deleteVerificationTokens, w.base.DeleteVerificationTokens)(ctx, identifier)

@@ -227,6 +227,7 @@ var aeditClauses = []kit.Check{
 			return k
 		})
 	}},
+	{ID: "AEDIT-11", Words: "backup-flags-are-stored", Requires: []string{"CreateUser", "CreateAuthenticator", "GetAuthenticator"}, Test: backupFlags},
 }
 
 // deletedAsItIs deletes an authenticator that was read and has changed since.
@@ -471,5 +472,39 @@ func credentialsOfEachOrigin(c *kit.Context) {
 			}
 		}
 		k.deleteAll()
+	}
+}
+
+func backupFlags(c *kit.Context) {
+	backups, ok := adapter.Capability[adapter.AuthenticatorBackups](c.Raw)
+	if !ok {
+		c.NotApplicable("the adapter has no UpdateAuthenticatorBackup")
+	}
+	u := c.User().ID
+	w, beside := c.Authenticator(u), c.Authenticator(u)
+	for _, backedUp := range []bool{true, true, false} {
+		for _, device := range []string{"multiDevice", "singleDevice", "singleDevice"} {
+			w.CredentialBackedUp, w.CredentialDeviceType = backedUp, device
+			what := fmt.Sprintf("UpdateAuthenticatorBackup(%v, %s)", backedUp, device)
+			got, err := backups.UpdateAuthenticatorBackup(c.Ctx, w.CredentialID, backedUp, device)
+			if err != nil || got == nil {
+				c.Fatalf("%s: got %s, error %v", what, diff.Show(got), err)
+			}
+			c.Same("what "+what+" returned", got, &w)
+			c.Same("the authenticator after "+what, c.GetAuthenticator(w.CredentialID), &w)
+		}
+	}
+	for _, id := range []string{c.Unique("credential"), "", w.CredentialID + "x", swapCase(w.CredentialID), "%"} {
+		got, err := backups.UpdateAuthenticatorBackup(c.Ctx, id, true, "multiDevice")
+		what := fmt.Sprintf("UpdateAuthenticatorBackup(%q)", id)
+		if c.Fails(what, got, err) && id != "" && !errors.Is(err, adapter.ErrNotFound) {
+			c.Errorf("%s: the error does not match ErrNotFound: %v", what, err)
+		}
+		c.Absent(fmt.Sprintf("GetAuthenticator(%q) after it", id), c.GetAuthenticator(id), nil)
+	}
+	c.Same("the authenticator after calls for others", c.GetAuthenticator(w.CredentialID), &w)
+	c.Same("another authenticator of the user", c.GetAuthenticator(beside.CredentialID), &beside)
+	if c.Works("ListAuthenticatorsByUserID") {
+		c.SameAuthenticators("the list", c.ListAuthenticators(u), []adapter.Authenticator{w, beside})
 	}
 }
