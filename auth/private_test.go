@@ -91,7 +91,10 @@ func TestSessionsStayOutOfSharedCaches(t *testing.T) {
 					for _, c := range b.cookies {
 						r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
 					}
-					response := must(http.DefaultClient.Do(r))
+					response, err := http.DefaultClient.Do(r)
+					if err != nil {
+						t.Fatal(err)
+					}
 					_ = response.Body.Close()
 					if response.StatusCode >= 300 || shares(response.Header) || !strings.Contains(strings.Join(response.Header["Vary"], ","), "Cookie") {
 						t.Errorf("%s, %s, after: %v: status %d, %v", how, way, after, response.StatusCode, response.Header)

@@ -463,6 +463,7 @@ func isBasePath(path string) bool {
 		}
 	}
 	return !strings.ContainsFunc(path, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/-._~!$&'()*+,;=:@", r))
+		alphanumeric := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		return !alphanumeric && !strings.ContainsRune("/-._~!$&'()*+,;=:@", r)
 	}) && !strings.Contains(path, ":/")
 }

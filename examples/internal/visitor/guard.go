@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Ask sends a request as it stands to an address, and returns the response and
-// its body. A browser and net/http would change some request targets.
-func Ask(t testing.TB, address, request string) (*http.Response, string) {
+// Ask sends a request as it stands to an address, and returns the answer. A browser
+// and net/http would change some request targets.
+func Ask(t testing.TB, address, request string) Answer {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -30,7 +30,14 @@ func Ask(t testing.TB, address, request string) (*http.Response, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res, string(body)
+	return Answer{res.StatusCode, res.Header, string(body)}
+}
+
+// Answer is an answer that was read to its end.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   string
 }
 
 // spellings of /private that some routers read as that path.
@@ -48,14 +55,15 @@ func (v *Visitor) Guarded(private string) {
 	end := " HTTP/1.1\nHost: localhost\nConnection: close\n\n"
 	for _, target := range spellings {
 		for _, method := range []string{"GET", "POST"} {
-			if res, body := Ask(v.t, address, method+" "+target+end); strings.Contains(body, private) || res.StatusCode == http.StatusInternalServerError {
-				v.t.Errorf("%s %s: status %d, %.200s", method, target, res.StatusCode, body)
+			a := Ask(v.t, address, method+" "+target+end)
+			if strings.Contains(a.Body, private) || a.Status == http.StatusInternalServerError {
+				v.t.Errorf("%s %s: status %d, %.200s", method, target, a.Status, a.Body)
 			}
 		}
 	}
 	for _, target := range []string{"/", "/?x=%23", "/auth/csrf"} { // pages without a guard need nobody
-		if res, body := Ask(v.t, address, "GET "+target+end); res.StatusCode != http.StatusOK {
-			v.t.Errorf("%s: status %d, %.200s", target, res.StatusCode, body)
+		if a := Ask(v.t, address, "GET "+target+end); a.Status != http.StatusOK {
+			v.t.Errorf("%s: status %d, %.200s", target, a.Status, a.Body)
 		}
 	}
 }
