@@ -2,6 +2,7 @@ package stores
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"net"
 	"os"
@@ -68,6 +69,8 @@ func TestKilled(t *testing.T) {
 			switch scheme, _, _ := strings.Cut(found.URL, ":"); scheme {
 			case "postgres":
 				write, read = writePostgres, readPostgres
+			case "mysql":
+				write, read = writeMariaDB, readMariaDB
 			case "mongodb":
 				write, read = writeMongo, readMongo
 			}
@@ -108,6 +111,29 @@ func find(t *testing.T, s *Stores, k Kind) *Store {
 		t.Fatal(err)
 	}
 	return found
+}
+
+func writeMariaDB(ctx context.Context, s *Store) error {
+	return withMariaDB(s, func(db *sql.DB) error {
+		for _, statement := range []string{"CREATE DATABASE kept", "CREATE TABLE kept.kept (x INT)", "INSERT INTO kept.kept VALUES (1)"} {
+			if _, err := db.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func readMariaDB(ctx context.Context, s *Store) error {
+	return withMariaDB(s, func(db *sql.DB) error { return db.QueryRowContext(ctx, "SELECT x FROM kept.kept").Scan(new(int)) })
+}
+
+func withMariaDB(s *Store, do func(*sql.DB) error) error {
+	db, err := sql.Open("mysql", "root@tcp("+s.Addrs[0]+")/")
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(db), db.Close())
 }
 
 // TestStandby checks that the standby takes over and that the old primary then follows it.

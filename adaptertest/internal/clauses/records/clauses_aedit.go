@@ -227,7 +227,8 @@ var aeditClauses = []kit.Check{
 			return k
 		})
 	}},
-	{ID: "AEDIT-11", Words: "backup-flags-are-stored", Requires: []string{"CreateUser", "CreateAuthenticator", "GetAuthenticator"}, Test: backupFlags},
+	{ID: "AEDIT-11", Words: "backup-flags-are-stored", Test: backupFlags,
+		Requires: []string{"CreateUser", "CreateAuthenticator", "GetAuthenticator", "UpdateAuthenticatorBackup"}},
 }
 
 // deletedAsItIs deletes an authenticator that was read and has changed since.
