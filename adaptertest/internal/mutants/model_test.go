@@ -17,13 +17,18 @@ func TestBrokenModelIsNoticed(t *testing.T) { // not parallel: the model is one 
 	for _, h := range append(Bases(), memory) {
 		for _, method := range []string{"UpdateUser", "UpdateSession", "UseVerificationToken", "UpdateAuthenticatorCounter"} {
 			for _, clause := range []string{"CONC-14", "ISO-05"} {
-				model.Broken = method
-				report, err := adaptertest.Check(t.Context(), h, adaptertest.Options{Only: []string{clause}, Rounds: 0.1})
-				model.Broken = ""
-				if err != nil {
-					t.Fatal(err)
+				noticed := false
+				for try := 0; try < 3 && !noticed; try++ { // the method may not be among the few calls of a short run
+					model.Broken = method
+					report, err := adaptertest.Check(t.Context(), h, adaptertest.Options{Only: []string{clause}, Rounds: 0.1})
+					model.Broken = ""
+					if err != nil {
+						t.Fatal(err)
+					}
+					result, _ := report.Result(clause)
+					noticed = result.Outcome == adaptertest.Fail
 				}
-				if result, _ := report.Result(clause); result.Outcome != adaptertest.Fail {
+				if !noticed {
 					t.Errorf("%s passes %s with a model that loses the change of %s", h.Name, clause, method)
 				}
 			}
