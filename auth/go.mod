@@ -15,4 +15,7 @@ require (
 	golang.org/x/text v0.40.0
 )
 
-require golang.org/x/crypto v0.54.0 // indirect
+require (
+	golang.org/x/crypto v0.54.0
+	golang.org/x/sys v0.47.0 // indirect
+)
