@@ -14,6 +14,9 @@ import (
 // one that asked for it spends its token only after the person confirms it.
 func (e *engine) callbackEmail(ctx context.Context, r *request, p *Email) (*Result, error) {
 	token, email := r.linkFields(p)
+	if code, ok := p.guessOf(r, token); ok {
+		return e.callbackCode(ctx, r, p, code, email)
+	}
 	if token == "" {
 		return nil, &Error{Type: ErrVerification, Message: "the link has no token"}
 	}
@@ -24,7 +27,7 @@ func (e *engine) callbackEmail(ctx context.Context, r *request, p *Email) (*Resu
 		return nil, &Error{Type: ErrVerification, Message: "the link belongs to another provider"}
 	}
 	r.attempt = "link " + p.id() + " " + spaceAsPlus(email+" "+token)
-	switch ok, err := r.mayUseLink(token); {
+	switch ok, err := r.mayUseLink(token, e.begun(r).Codes()); {
 	case err != nil:
 		return nil, err
 	case !ok:
@@ -37,13 +40,19 @@ func (e *engine) callbackEmail(ctx context.Context, r *request, p *Email) (*Resu
 	// away.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
 	defer cancel()
-	invite, err := e.useToken(ctx, p, email, token)
+	keys := p.verificationKeys(e.csrfKeys)
+	invite, err := spendToken(ctx, e.store, keys, email, token)
 	if plus := spaceAsPlus(token); plus != token && errors.Is(err, ErrVerification) {
-		invite, err = e.useToken(ctx, p, email, plus)
+		invite, err = spendToken(ctx, e.store, keys, email, plus)
 	}
 	if err != nil {
 		return nil, err
 	}
+	return e.signInInvited(ctx, r, p, invite)
+}
+
+// signInInvited signs in the person whose link or code was used.
+func (e *engine) signInInvited(ctx context.Context, r *request, p *Email, invite *adapter.VerificationToken) (*Result, error) {
 	user, owner, err := e.userOfEmail(ctx, invite.Identifier)
 	if err != nil {
 		return nil, err
@@ -53,7 +62,13 @@ func (e *engine) callbackEmail(ctx context.Context, r *request, p *Email) (*Resu
 	if err != nil {
 		return nil, err
 	}
-	e.endLinks(ctx, p, invite.Identifier)
+	e.endLinks(ctx, invite.Identifier)
+	forgotten, err := e.begun(r).ForgetCodes(p.id(), invite.Identifier)
+	if err != nil {
+		e.logError(ctx, err) // they are of no use any more
+		return result, nil
+	}
+	result.Cookies = append(result.Cookies, forgotten...)
 	return result, nil
 }
 
@@ -62,31 +77,10 @@ func (e *engine) callbackEmail(ctx context.Context, r *request, p *Email) (*Resu
 const signInTimeout = time.Minute
 
 // endLinks makes the other links of an address invalid.
-func (e *engine) endLinks(ctx context.Context, p *Email, identifier string) {
-	if err := e.store.endTries(ctx, p.id(), identifier); err != nil {
+func (e *engine) endLinks(ctx context.Context, identifier string) {
+	if err := e.store.deleteVerificationTokens(ctx, identifier); err != nil {
 		e.logError(ctx, err) // the links expire in any case
 	}
-}
-
-// useToken spends the token of a link. A token that can be guessed may be tried
-// five times; after that, all tokens of the address are invalid.
-func (e *engine) useToken(ctx context.Context, p *Email, email, token string) (*adapter.VerificationToken, error) {
-	if p.GenerateVerificationToken == nil || textBits(token) >= secureBits {
-		return spendToken(ctx, e.store, p.verificationKeys(e.csrfKeys), email, token)
-	}
-	allowed, last, err := e.store.useTry(ctx, p.id(), email)
-	if err != nil {
-		return nil, err
-	}
-	var invite *adapter.VerificationToken
-	err = &Error{Type: ErrVerification, Message: "the link does not exist, or too many wrong links were tried for the address"}
-	if allowed {
-		invite, err = spendToken(ctx, e.store, p.verificationKeys(e.csrfKeys), email, token)
-	}
-	if last && errors.Is(err, ErrVerification) {
-		e.endLinks(ctx, p, email)
-	}
-	return invite, err
 }
 
 // spendToken spends the token of a link. Its hash may have been made with any

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
@@ -47,7 +49,7 @@ func (e *engine) signInEmail(ctx context.Context, r *request, p *Email) (*Result
 // requestVerification makes a token, stores its hash and mails it. The cookie
 // marks the browser that asked for the link.
 func (e *engine) requestVerification(ctx context.Context, r *request, p *Email, identifier string) (*http.Cookie, error) {
-	token, err := e.newLinkText(ctx, p)
+	link, err := e.newLinkText(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -57,33 +59,38 @@ func (e *engine) requestVerification(ctx context.Context, r *request, p *Email, 
 		provider.MaxAge = defaultEmailMaxAge
 	}
 	expires := e.config.Clock().Add(provider.MaxAge)
-	if err := storeLink(ctx, e.store, p.id(), p.verificationKeys(e.csrfKeys)[0], token, identifier, expires); err != nil {
+	stored := adapter.VerificationToken{Identifier: identifier, Token: p.verificationKeys(e.csrfKeys).Hash(link.text), Expires: expires}
+	if err := storeLink(ctx, e.store, stored, link.code != ""); err != nil {
 		return nil, err
 	}
-	link := e.providerURL(r, ActionCallback, p.id()) + "?callbackUrl=" + wire.QueryEscape(r.callbackURL) + "&token=" + wire.QueryEscape(token) + "&email=" + wire.QueryEscape(identifier)
+	href := e.providerURL(r, ActionCallback, p.id()) + "?callbackUrl=" + wire.QueryEscape(r.callbackURL) + "&token=" + wire.QueryEscape(link.text) +
+		"&email=" + wire.QueryEscape(identifier)
 	_, err = guard(ctx, func(ctx context.Context, v VerificationRequest) (struct{}, error) {
 		if p.SendVerificationRequest != nil {
 			return struct{}{}, p.SendVerificationRequest(ctx, v)
 		}
 		return struct{}{}, sendBySMTP(ctx, v)
 	}, VerificationRequest{
-		Identifier: identifier, URL: link, Token: token, Expires: expires, Provider: provider, Theme: e.config.Theme, Request: r.withBody(ctx),
+		Identifier: identifier, URL: href, Token: cmp.Or(link.code, link.text), Code: link.code, Expires: expires, Provider: provider, Theme: e.config.Theme, Request: r.withBody(ctx),
 	})
 	if _, ours := typeOf(err); err != nil && !ours {
 		err = &Error{Type: ErrEmailSignIn, Message: "provider " + p.id() + ": the mail was not sent", Cause: err}
 	}
-	return r.rememberLink(token, provider.MaxAge), err
+	if err != nil {
+		return nil, err
+	}
+	if link.code != "" {
+		return e.begun(r).KeepCode(began.Code{Provider: p.id(), Address: identifier, Handle: link.handle, Expires: expires.Unix()})
+	}
+	return r.rememberLink(link.text, provider.MaxAge), nil
 }
 
-// storeLink stores the hash of a token. For a token that can be guessed, the
-// number of tries is limited.
-func storeLink(ctx context.Context, s *store, provider, key, text, identifier string, expires time.Time) error {
-	if textBits(text) < secureBits {
-		if err := s.allowTries(ctx, provider, identifier, expires); err != nil {
-			return err
-		}
+// storeLink stores the token of a link. For a code, the store must count tries.
+func storeLink(ctx context.Context, s *store, t adapter.VerificationToken, hasCode bool) error {
+	if hasCode {
+		return s.createCode(ctx, t)
 	}
-	return s.createVerificationToken(ctx, adapter.VerificationToken{Identifier: identifier, Token: wire.HashWith(text, key), Expires: expires})
+	return s.createVerificationToken(ctx, t)
 }
 
 // verificationKeys are the keys that the tokens of a provider are hashed with:

@@ -26,8 +26,11 @@ type Attempt struct {
 	// Identifier is the address to which a mail is to be sent, for TypeEmail. For
 	// TypeCredentials it is the name that was typed, without the space around it
 	// and with its ASCII letters in lower case: see Field.Identifier. It is empty
-	// for TypeWebAuthn, and if no name was typed.
+	// for TypeWebAuthn, if no name was typed, and for a code from a browser that
+	// asked for no such mail: that code is of no address.
 	Identifier string
+	// Code says that a code of a mail is tried. No mail is sent.
+	Code bool
 	// Client is the address of the client, as Handler.ClientAddress returns it.
 	Client string
 	// Form holds the submitted fields: the credentials, such as the name of a

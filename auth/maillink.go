@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
@@ -68,29 +69,37 @@ func spaceAsPlus(text string) string { return strings.ReplaceAll(text, " ", "+")
 // secureBits is the number of random bits that make a text safe from guessing.
 const secureBits = 128
 
+// linkText is the text of a link. A link that has a code is the code and, behind
+// it, the handle: see mailcode.go.
+type linkText struct{ text, code, handle string }
+
 // newLinkText makes the text of a link: 16 random bytes and a MAC of 16 bytes,
 // in hexadecimal, or the result of Email.GenerateVerificationToken. If there
-// are several e-mail providers, the MAC is appended to that result, unless it
-// has fewer than secureBits.
-func (e *engine) newLinkText(ctx context.Context, p *Email) (string, error) {
+// are several e-mail providers, the MAC is appended to that result. A result with
+// fewer than secureBits is a code.
+func (e *engine) newLinkText(ctx context.Context, p *Email) (linkText, error) {
+	key, code := p.verificationKeys(e.csrfKeys)[0], ""
 	if p.GenerateVerificationToken != nil {
 		text, err := guard(ctx, func(ctx context.Context, _ struct{}) (string, error) { return p.GenerateVerificationToken(ctx) }, struct{}{})
-		if err != nil {
-			return "", err
-		}
-		if text != "" && e.emailProviders > 1 && textBits(text) >= secureBits {
-			text += "." + linkMAC(p.verificationKeys(e.csrfKeys)[0], p.id(), text)
-		}
-		if text != "" {
-			return text, nil
+		switch {
+		case err != nil:
+			return linkText{}, err
+		case textBits(text) < secureBits:
+			code = text
+		case e.emailProviders > 1:
+			return linkText{text: text + "." + linkMAC(key, p.id(), text)}, nil
+		default:
+			return linkText{text: text}, nil
 		}
 	}
 	random, err := wire.RandomHex(e.config.Random)
 	if err != nil {
-		return "", err
+		return linkText{}, err
 	}
-	random = random[:2*linkMACSize]
-	return random + linkMAC(p.verificationKeys(e.csrfKeys)[0], p.id(), random), nil
+	typed := typedCode(code)
+	random = typed + random[:2*linkMACSize]
+	text := random + linkMAC(key, p.id(), random)
+	return linkText{text, code, text[len(typed):]}, nil
 }
 
 const linkMACSize = 16
@@ -169,12 +178,12 @@ func (r *request) rememberLink(text string, maxAge time.Duration) *http.Cookie {
 
 // mayUseLink reports whether a request may use up a link: the browser asked for
 // the link and opens it now, or the user confirmed it.
-func (r *request) mayUseLink(text string) (bool, error) {
+func (r *request) mayUseLink(text string, codes []began.Code) (bool, error) {
 	if r.method == http.MethodPost {
 		return true, r.needCSRF()
 	}
 	links := r.links()
-	asked := slices.Contains(links, linkName(text)) || slices.Contains(links, linkName(spaceAsPlus(text)))
+	asked := slices.Contains(links, linkName(text)) || slices.Contains(links, linkName(spaceAsPlus(text))) || asksFor(codes, text)
 	return asked && !speculative(r.http.Header), nil
 }
 

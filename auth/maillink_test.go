@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -119,107 +118,6 @@ func TestLinkOfAnotherProvider(t *testing.T) {
 			b.get(link).wantLocation(t, origin)
 		})
 	}
-}
-
-// TestShortTokenHasFiveTries: an attacker guesses a code of six digits, in one
-// process or several, one guess after the other or all at once.
-func TestShortTokenHasFiveTries(t *testing.T) {
-	for _, atOnce := range []bool{false, true} {
-		t.Run(fmt.Sprint(atOnce), func(t *testing.T) {
-			var mu sync.Mutex
-			code := "493817"
-			configure := func(c *auth.Config) {
-				c.Providers[0].(*auth.Email).GenerateVerificationToken = func(context.Context) (string, error) {
-					mu.Lock()
-					defer mu.Unlock()
-					return code, nil
-				}
-			}
-			h, s, _ := mailSite(t, configure)
-			second := newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{&auth.Email{
-				SendVerificationRequest:   func(context.Context, auth.VerificationRequest) error { return nil },
-				GenerateVerificationToken: func(context.Context) (string, error) { return code, nil },
-			}}})
-			asked := 0
-			s.before = func(method string, args ...any) error {
-				if method == "useVerificationToken" && strings.Contains(fmt.Sprint(args...), "ada@example.com") && !strings.Contains(fmt.Sprint(args...), "tries:") {
-					mu.Lock()
-					asked++
-					mu.Unlock()
-				}
-				return nil
-			}
-			b := newBrowser(t, h)
-			b.post("/auth/signin/email", "email", "ada@example.com")
-			guess := func(h http.Handler, code string) *reply {
-				g := newBrowser(t, h)
-				return g.post("/auth/callback/email", "token", code, "email", "ada@example.com")
-			}
-			var wg sync.WaitGroup
-			for i := range 40 {
-				try := func() { guess([]http.Handler{h, second}[i%2], fmt.Sprint(100000+i)) }
-				if atOnce {
-					wg.Go(try)
-				} else {
-					try()
-				}
-			}
-			wg.Wait()
-			if asked != 5 {
-				t.Errorf("%d guesses were looked up, want 5", asked)
-			}
-			guess(h, code).wantLocation(t, origin+"/auth/error?error=Verification")
-			b.get("/auth/callback/email?token="+code+"&email=ada%40example.com").wantLocation(t, origin+"/auth/error?error=Verification")
-			if len(s.tokens) != 0 {
-				t.Errorf("left: %v", s.tokens)
-			}
-			// The honest neighbour mistypes the code four times, and then types it
-			// correctly.
-			b.post("/auth/signin/email", "email", "ada@example.com")
-			for range 4 {
-				guess(h, "000000").wantLocation(t, origin+"/auth/error?error=Verification")
-			}
-			b.get("/auth/callback/email?token="+code+"&email=ada%40example.com").wantLocation(t, origin)
-			if len(s.tokens) != 0 {
-				t.Errorf("left: %v", s.tokens)
-			}
-		})
-	}
-}
-
-// TestTriesAreNoLinks: the records that count the tries can't be used as links.
-func TestTriesAreNoLinks(t *testing.T) {
-	h, s, _ := mailSite(t, func(c *auth.Config) {
-		c.Providers[0].(*auth.Email).GenerateVerificationToken = func(context.Context) (string, error) { return "493817", nil }
-	})
-	b := newBrowser(t, h)
-	b.post("/auth/signin/email", "email", "ada@example.com")
-	for key := range s.tokens {
-		for _, text := range []string{key.Token, "try 0", "0"} {
-			b.post("/auth/callback/email", "token", text, "email", key.Identifier).wantLocation(t, origin+"/auth/error?error=Verification")
-		}
-	}
-	b.wantNoSession()
-}
-
-// TestShortTokenNeedsTokenEdits: an adapter that can't delete the texts of an
-// address can't stop the guesses, so no short text is mailed.
-func TestShortTokenNeedsTokenEdits(t *testing.T) {
-	s, box := newStore(), &outbox{}
-	p := box.provider()
-	p.GenerateVerificationToken = func(context.Context) (string, error) { return "493817", nil }
-	book := &logBook{}
-	b := newBrowser(t, newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{p}, Logger: book.logger()}))
-	b.post("/auth/signin/email", "email", "ada@example.com").wantLocation(t, origin+"/auth/signin?error=EmailSignInError")
-	if len(box.mails) != 0 || len(s.tokens) != 0 || !strings.Contains(book.String(), "TokenEdits") {
-		t.Errorf("mails %v, tokens %v, log %s", box.mails, s.tokens, book)
-	}
-	// The honest neighbour: a long text does not need these methods of the
-	// adapter.
-	p.GenerateVerificationToken = func(context.Context) (string, error) { return strings.Repeat("unguessable-", 4), nil }
-	b = newBrowser(t, newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{p}}))
-	b.post("/auth/signin/email", "email", "ada@example.com")
-	b.get(box.last(t)).wantLocation(t, origin)
 }
 
 // TestPlantedLinkCookie: the name of a link is in a cookie that no other host can

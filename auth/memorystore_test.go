@@ -187,6 +187,9 @@ func (s *store) CreateVerificationToken(ctx context.Context, v adapter.Verificat
 	if err != nil {
 		return nil, err
 	}
+	if _, taken := s.tokens[v.Key()]; taken {
+		return nil, adapter.ErrConflict
+	}
 	s.tokens[v.Key()] = v
 	return &v, nil
 }

@@ -40,8 +40,10 @@ type Email struct {
 	// GenerateVerificationToken makes the token of a link. The default, which is
 	// also used if it returns "", is 16 random bytes and a MAC of 16 bytes, in
 	// hexadecimal. A token with less than 128 bits, such as a code of six digits,
-	// needs an adapter with adapter.TokenEdits: such a token can be tried five
-	// times, and a new one makes the older ones invalid.
+	// is a code: it counts only in the browser that asked for the mail, and has
+	// five tries; an address has 30 wrong codes a day (UTC). The link has a longer
+	// token. Codes need an adapter with adapter.TokenEdits whose
+	// CreateVerificationToken returns ErrConflict for a token that is stored.
 	GenerateVerificationToken func(ctx context.Context) (string, error)
 	// Message writes the mail; the default is EmailMessage.
 	Message func(p VerificationRequest) (Message, error)
@@ -62,8 +64,12 @@ type VerificationRequest struct {
 	Identifier string
 	// URL is the link, which contains the token.
 	URL string
-	// Token is the token in the link. Only its hash is stored.
+	// Token is the token in the link, or the code if there is one. Only the hash of
+	// the token in the link is stored.
 	Token string
+	// Code is the code that the person may type in the browser that asked for the
+	// mail, in place of opening the link; empty if the mail has none.
+	Code string
 	// Expires is the instant from which the link is not valid.
 	Expires time.Time
 	// Provider is the provider, with its defaults filled in.

@@ -185,7 +185,7 @@ func splitPath(path, basePath string) (action Action, provider string, ok bool) 
 }
 
 // ownFields are the members of a JSON body that this package itself uses.
-var ownFields = map[string]bool{"csrfToken": true, "callbackUrl": true, "email": true, "action": true, "data": true, "signal": true, "id": true, "op": true, "name": true}
+var ownFields = map[string]bool{"csrfToken": true, "callbackUrl": true, "email": true, "action": true, "code": true, "data": true, "signal": true, "id": true, "op": true, "name": true}
 
 // readBody parses the body of a POST. The origin of the request is checked
 // before. The body of r.http can be read again afterwards.

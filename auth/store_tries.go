@@ -2,62 +2,101 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"strconv"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 )
 
-// maxTries is how often somebody may guess a text with less than secureBits.
-const maxTries = 5
+// maxTries is how many codes may be tried for one mail, and maxWrongCodes how
+// many wrong ones for one address on one day (UTC), for all providers together.
+const (
+	maxTries      = 5
+	maxWrongCodes = 30
+)
 
-var errShortText = &Error{Type: ErrEmailSignIn, Message: "a verification token with less than 128 bits needs an adapter with adapter.TokenEdits"}
+var errShortText = &Error{Type: ErrEmailSignIn, Message: "a verification token with less than 128 bits needs an adapter with adapter.TokenEdits, " +
+	"whose CreateVerificationToken returns adapter.ErrConflict for a token that is stored"}
 
-// triesOf is the identifier under which the tries for the short texts of an
-// address are stored, as verification tokens. Each try uses up one of them, so
-// that the limit holds for any number of processes and of concurrent requests.
-// Nobody can use them as links: no text has such a hash.
-func triesOf(provider, identifier string) string { return "tries:" + provider + ":" + identifier }
+// A try is counted by a verification token under an identifier of its own. Of
+// concurrent calls in any number of processes one stores it, so each try is
+// counted once. Nobody can use it as a link: no text has such a hash.
 
-func tryToken(n int) string { return "try " + strconv.Itoa(n) }
+// triesOf is the identifier of the tries for one mail.
+func triesOf(c began.Code) string {
+	return "tries:" + c.Provider + ":" + hashed("tries", c.Handle)
+}
 
-// allowTries stores the tries for the short texts of an address. It deletes the
-// earlier texts and tries.
-func (s *store) allowTries(ctx context.Context, provider, identifier string, expires time.Time) error {
+// wrongCodesOf is the identifier of the wrong codes for an address on a day.
+func wrongCodesOf(address string, day time.Time) string {
+	if folded, err := FoldEmail(address); err == nil {
+		address = folded
+	}
+	return "wrong-codes:" + day.Format(time.DateOnly) + ":" + hashed("wrong codes", address)
+}
+
+// hashed keeps a text out of an identifier, which then is no address either, so
+// that no sign-in deletes what is stored under it.
+func hashed(purpose, text string) string {
+	sum := sha256.Sum256([]byte(purpose + "\x00" + text))
+	return hex.EncodeToString(sum[:16])
+}
+
+// takeTry counts a try of a code before it is compared, as a wrong one. It
+// reports whether the code may be compared. The result is the record that
+// counts the code against its address; it is given back if the code is right.
+func (s *store) takeTry(ctx context.Context, c began.Code) (wrong adapter.VerificationTokenKey, ok bool, err error) {
+	if _, ok, err = s.takeOne(ctx, triesOf(c), maxTries, time.Unix(c.Expires, 0).UTC()); !ok || err != nil {
+		return wrong, false, err
+	}
+	today := s.clock().UTC().Truncate(24 * time.Hour)
+	return s.takeOne(ctx, wrongCodesOf(c.Address, today), maxWrongCodes, today.Add(25*time.Hour)) // clocks differ
+}
+
+// takeOne stores the first of limit records under an identifier that is not
+// stored yet. It reports whether there was one.
+func (s *store) takeOne(ctx context.Context, identifier string, limit int, expires time.Time) (adapter.VerificationTokenKey, bool, error) {
+	for n := range limit {
+		record := adapter.VerificationToken{Identifier: identifier, Token: "try " + strconv.Itoa(n), Expires: expires}
+		switch err := s.createVerificationToken(ctx, record); {
+		case err == nil:
+			return record.Key(), true, nil
+		case !errors.Is(err, adapter.ErrConflict):
+			return adapter.VerificationTokenKey{}, false, err
+		}
+	}
+	return adapter.VerificationTokenKey{}, false, nil
+}
+
+// giveBack deletes the records that counted a code as wrong: it was right. If that
+// fails, they stay until they expire.
+func (s *store) giveBack(ctx context.Context, counted []adapter.VerificationTokenKey) {
+	for _, key := range counted {
+		_, _ = s.useVerificationToken(ctx, key.Identifier, key.Token)
+	}
+}
+
+// createCode stores the token of a link that has a code. It stores the token
+// twice: an adapter that does not refuse the second one can't count tries.
+func (s *store) createCode(ctx context.Context, t adapter.VerificationToken) error {
 	if s.tokens == nil {
 		return errShortText
 	}
-	if err := s.endTries(ctx, provider, identifier); err != nil {
+	if err := s.createVerificationToken(ctx, t); err != nil {
 		return err
 	}
-	for n := range maxTries {
-		err := s.createVerificationToken(ctx, adapter.VerificationToken{Identifier: triesOf(provider, identifier), Token: tryToken(n), Expires: expires})
-		if err != nil && !errors.Is(err, adapter.ErrConflict) {
-			return err
-		}
+	err := s.createVerificationToken(ctx, t)
+	if errors.Is(err, adapter.ErrConflict) {
+		return nil
 	}
-	return nil
-}
-
-// useTry uses up one try and reports whether there was one, and whether it was
-// the last.
-func (s *store) useTry(ctx context.Context, provider, identifier string) (allowed, last bool, err error) {
-	for n := range maxTries {
-		used, err := s.useVerificationToken(ctx, triesOf(provider, identifier), tryToken(n))
-		if err != nil {
-			return false, false, err
-		}
-		if used != nil && s.clock().Before(used.Expires) {
-			return true, n == maxTries-1, nil
-		}
+	if _, failed := s.useVerificationToken(context.WithoutCancel(ctx), t.Identifier, t.Token); failed != nil || err != nil {
+		return errors.Join(err, failed)
 	}
-	return false, true, nil
-}
-
-// endTries deletes the texts of an address, and the tries for them.
-func (s *store) endTries(ctx context.Context, provider, identifier string) error {
-	return errors.Join(s.deleteVerificationTokens(ctx, identifier), s.deleteVerificationTokens(ctx, triesOf(provider, identifier)))
+	return errShortText
 }
 
 // deleteVerificationTokens deletes all texts of an identifier, if the adapter

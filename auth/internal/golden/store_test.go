@@ -272,6 +272,9 @@ func (s *store) CreateVerificationToken(_ context.Context, n adapter.Verificatio
 	if err := s.call("createVerificationToken", tokenRow(n)); err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(s.tokens, func(v adapter.VerificationToken) bool { return v.Key() == n.Key() }) {
+		return nil, adapter.ErrConflict
+	}
 	s.tokens = append(s.tokens, n)
 	return &n, nil
 }
