@@ -147,9 +147,7 @@ func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdat
 			return err
 		}
 		update.Apply(updated)
-		_, err = o.exec(ctx, r.update("provider = ? AND providerAccountId = ?"), append(r.values, update.Provider,
-			update.ProviderAccountID)...)
-		return err
+		return o.update(ctx, r, "provider = ? AND providerAccountId = ?", update.Provider, update.ProviderAccountID)
 	})
 	switch {
 	case err != nil:

@@ -38,6 +38,7 @@ type Adapter struct {
 
 	newTables bool // may stand beside those of another library
 	ready     *atomic.Bool
+	demotion  *demotion
 }
 
 var (
@@ -71,7 +72,7 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 		return nil, fmt.Errorf("mysql: new: %w", err)
 	}
 	a := &Adapter{db: db, pool: pool, inTx: inTx, prefix: o.prefix, names: withPrefix(o.prefix),
-		newTables: o.newTables, ready: new(atomic.Bool)}
+		newTables: o.newTables, ready: new(atomic.Bool), demotion: new(demotion)}
 	if !isPool {
 		a.turn = make(chan struct{}, 1)
 	}

@@ -91,8 +91,7 @@ func (a *Adapter) change(ctx context.Context, op, credentialID string, r *record
 			return err
 		}
 		apply(changed)
-		_, err = o.exec(ctx, r.update("credential = ?"), append(r.values, digest(credentialID))...)
-		return err
+		return o.update(ctx, r, "credential = ?", digest(credentialID))
 	})
 	if err != nil || changed == nil {
 		return nil, err

@@ -13,16 +13,17 @@ import (
 // on is what the statements of a call run on: the pool, a connection, or the caller's
 // transaction.
 type on struct {
-	*Adapter
-	db DB
+	a      *Adapter
+	db     DB
+	theirs bool // db is in the caller's transaction
 }
 
 // query runs a statement that yields rows, and passes each to read. It reads to the end:
 // only then is it certain that no row is missing. [FAULT-09]
 func (o on) query(ctx context.Context, query string, read func(*sql.Rows) error, args ...any) error {
-	rows, err := o.db.QueryContext(ctx, fill(o.names.Replace(query), args))
+	rows, err := o.db.QueryContext(ctx, fill(o.a.names.Replace(query), args))
 	if err != nil {
-		return o.refusalOf(err)
+		return o.a.refusalOf(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -30,15 +31,15 @@ func (o on) query(ctx context.Context, query string, read func(*sql.Rows) error,
 			return err
 		}
 	}
-	return o.refusalOf(rows.Err())
+	return o.a.refusalOf(rows.Err())
 }
 
 // exec runs a statement that yields no rows, and returns the number of rows that it
 // changed.
 func (o on) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	result, err := o.db.ExecContext(ctx, fill(o.names.Replace(query), args))
+	result, err := o.db.ExecContext(ctx, fill(o.a.names.Replace(query), args))
 	if err != nil {
-		return 0, o.refusalOf(err)
+		return 0, o.a.refusalOf(err)
 	}
 	return result.RowsAffected()
 }
@@ -90,7 +91,7 @@ func list[T any](ctx context.Context, a *Adapter, op, query string, read func(*s
 
 // read runs statements that read.
 func (a *Adapter) read(ctx context.Context, op string, run func(o on) error) error {
-	return a.call(ctx, op, func() error { return run(on{a, a.db}) })
+	return a.call(ctx, op, func() error { return run(on{a, a.db, a.inTx}) })
 }
 
 // write runs statements that all take effect or none.
@@ -122,8 +123,8 @@ func (a *Adapter) write(ctx context.Context, op string, run func(o on) error) er
 const maxTries = 40
 
 // call waits for its turn, makes the adapter ready, and runs f. It runs f again if the
-// server has undone its transaction because of another one, and once more if the server
-// of the connection has become read-only.
+// server has undone its transaction because of another one, and if the server of the
+// connection has become read-only.
 func (a *Adapter) call(ctx context.Context, op string, f func() error) error {
 	leave, err := a.enter(ctx)
 	if err != nil {
@@ -137,8 +138,7 @@ func (a *Adapter) call(ctx context.Context, op string, f func() error) error {
 	}
 	for try := 1; ; try++ {
 		err := f()
-		again := isNumber(err, deadlock, lockWaitTimeout, checkedRead) || try == 1 && isNumber(err, optionPrevents,
-			readOnlyTx, readOnlyMode)
+		again := isNumber(err, deadlock, lockWaitTimeout, checkedRead) || errors.Is(err, errLeft)
 		switch {
 		case err == nil:
 			return nil
@@ -170,9 +170,10 @@ func (a *Adapter) enter(ctx context.Context) (leave func(), err error) {
 // inTransaction runs statements in a transaction. A statement that waits for a lock when
 // ctx ends may still run on the server, but it is never committed.
 func (a *Adapter) inTransaction(ctx context.Context, conn *sql.Conn, run func(o on) error) error {
+	began := time.Now()
 	_, err := conn.ExecContext(ctx, "START TRANSACTION")
 	if err == nil {
-		err = run(on{a, conn})
+		err = run(on{a, conn, false})
 	}
 	if err == nil {
 		_, err = conn.ExecContext(ctx, "COMMIT")
@@ -182,13 +183,19 @@ func (a *Adapter) inTransaction(ctx context.Context, conn *sql.Conn, run func(o 
 	}
 	err = a.refusalOf(err)
 	switch {
-	case a.pool != nil && (ctx.Err() != nil || isNumber(err, optionPrevents, readOnlyTx, readOnlyMode)):
+	case a.pool != nil && ctx.Err() != nil:
 		discard(conn)
+	case a.pool != nil && isNumber(err, optionPrevents, readOnlyTx, readOnlyMode) && a.demotion.left(ctx, a.pool, began):
+		discard(conn)
+		return fmt.Errorf("%w: %w", errLeft, err)
 	default:
 		rollBack(ctx, conn)
 	}
 	return err
 }
+
+// errLeft means that a connection was left, because it refuses writes.
+var errLeft = errors.New("the connection was closed")
 
 // rollBackTime is the time that the server has to undo a transaction.
 const rollBackTime = 5 * time.Second
@@ -227,7 +234,7 @@ func (a *Adapter) inSavepoint(ctx context.Context, run func(o on) error) error {
 	if _, err := a.db.ExecContext(ctx, "SAVEPOINT gatehouse"); err != nil {
 		return a.refusalOf(err)
 	}
-	err := run(on{a, a.db})
+	err := run(on{a, a.db, true})
 	if err == nil {
 		_, err = a.db.ExecContext(ctx, "RELEASE SAVEPOINT gatehouse")
 		return a.refusalOf(err)

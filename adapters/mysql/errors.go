@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -16,20 +15,21 @@ import (
 // Numbers of errors of the server that the adapter acts on.
 // https://mariadb.com/docs/server/reference/error-codes
 const (
-	checkedRead       = 1020 // the row has changed since the snapshot, with innodb_snapshot_isolation
-	duplicateTable    = 1050
-	duplicateKeyName  = 1061
-	duplicateEntry    = 1062
-	accessDeniedDB    = 1044
-	noSuchTable       = 1146
-	lockWaitTimeout   = 1205
-	deadlock          = 1213
-	optionPrevents    = 1290 // --read-only
-	noSavepoint       = 1305
-	tableAccessDenied = 1142
-	noReferencedRow   = 1452
-	readOnlyTx        = 1792
-	readOnlyMode      = 1836
+	checkedRead        = 1020 // the row has changed since the snapshot, with innodb_snapshot_isolation
+	duplicateTable     = 1050
+	duplicateKeyName   = 1061
+	duplicateEntry     = 1062
+	accessDeniedDB     = 1044
+	columnAccessDenied = 1143
+	noSuchTable        = 1146
+	lockWaitTimeout    = 1205
+	deadlock           = 1213
+	optionPrevents     = 1290 // --read-only
+	noSavepoint        = 1305
+	tableAccessDenied  = 1142
+	noReferencedRow    = 1452
+	readOnlyTx         = 1792
+	readOnlyMode       = 1836
 )
 
 // reasons are the texts of errors of the server. The text of the server is not used: it
@@ -38,9 +38,9 @@ var reasons = map[uint16]string{
 	checkedRead: "the row has changed meanwhile", duplicateEntry: "duplicate key",
 	lockWaitTimeout: "a lock was not available in time",
 	deadlock:        "deadlock", noReferencedRow: "no such owner", 1451: "a foreign key of another table refuses the deletion",
-	accessDeniedDB: "the account lacks a right", tableAccessDenied: "the account lacks a right",
-	1143: "the account lacks a right",
-	1227: "the account lacks a right", 1045: "the server refused the account", noSuchTable: "a table does not exist",
+	accessDeniedDB: "the account lacks a right on the database", tableAccessDenied: "the account lacks a right",
+	columnAccessDenied: "the account lacks a right",
+	1227:               "the account lacks a right", 1045: "the server refused the account", noSuchTable: "a table does not exist",
 	1054: "a column does not exist",
 	1040: "the server has too many connections", 1114: "the table is full",
 	1153: "a value is longer than max_allowed_packet", 1021: "the disk is full",
@@ -56,7 +56,15 @@ var reasons = map[uint16]string{
 // error, with the number, the SQLSTATE and the text of this package. [ERR-04]
 type refusal struct {
 	*mysql.MySQLError
-	key string // the key of this package that was violated
+	named string // the key of this package that the server's message names, without the prefix
+	key   string // the key of this package that was violated
+}
+
+// by returns the refusal by a key of this package.
+func (r *refusal) by(key string) *refusal {
+	server := *r.MySQLError
+	server.Message += ": " + key
+	return &refusal{MySQLError: &server, named: r.named, key: key}
 }
 
 func (r *refusal) Error() string { return r.Message }
@@ -72,50 +80,28 @@ func (a *Adapter) refusalOf(err error) error {
 	case errors.As(err, &done) || !errors.As(err, &server):
 		return err
 	}
-	r := &refusal{key: a.violated(server)}
 	reason := reasons[server.Number]
 	if reason == "" {
 		reason = "the server refused the statement"
 	}
-	if r.key != "" {
-		reason += ": " + r.key
+	if right := rightOf(server.Message); right != "" && (server.Number == tableAccessDenied ||
+		server.Number == columnAccessDenied) {
+		reason += ": " + right
 	}
-	r.MySQLError = &mysql.MySQLError{Number: server.Number, SQLState: server.SQLState,
-		Message: fmt.Sprintf("%s (error %d)", reason, server.Number)}
-	return r
-}
-
-// violated returns the key or foreign key of this package that an error is about, or "".
-// The name is the last quoted word of the message, in any language.
-func (a *Adapter) violated(err *mysql.MySQLError) string {
-	switch err.Number {
-	case duplicateEntry:
-		end := strings.LastIndexAny(err.Message, "'’»\"")
-		if end < 0 {
-			return ""
-		}
-		start := strings.LastIndexAny(err.Message[:end], "'‘«\"")
-		name := err.Message[start+1 : end]
-		name = name[strings.LastIndexByte(name, '.')+1:]
-		for _, t := range tables {
-			if slices.ContainsFunc(t.keys, func(k key) bool { return k.unique && a.prefix+k.name == name }) {
-				return name
-			}
-		}
-	case noReferencedRow:
-		for _, t := range tables {
-			if name := t.foreignKey(); name != "" && strings.Contains(err.Message, "CONSTRAINT `"+a.prefix+name+"`") {
-				return a.prefix + name
-			}
-		}
-	}
-	return ""
+	return &refusal{named: a.named(server), MySQLError: &mysql.MySQLError{Number: server.Number,
+		SQLState: server.SQLState, Message: fmt.Sprintf("%s (error %d)", reason, server.Number)}}
 }
 
 // isNumber reports whether err is an error of the server with one of the numbers.
 func isNumber(err error, numbers ...uint16) bool {
 	var server *mysql.MySQLError
 	return errors.As(err, &server) && slices.Contains(numbers, server.Number)
+}
+
+// isServers reports whether err is an error of the server.
+func isServers(err error) bool {
+	var server *mysql.MySQLError
+	return errors.As(err, &server)
 }
 
 // failed returns the error of the method op. [ERR-04] [ERR-05] [ERR-08]

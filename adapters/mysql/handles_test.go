@@ -255,3 +255,5 @@ func TestRefusalsOfTheSite(t *testing.T) {
 		t.Errorf("a refused user is stored: %v, %v", u, err)
 	}
 }
+
+func isConflict(err error) bool { return errors.Is(err, adapter.ErrConflict) }

@@ -30,6 +30,30 @@ func (r *record) instant(name string, value any, err error) *record {
 	return r.set(name, value)
 }
 
+// value returns the value of a column, or nil.
+func (r *record) value(name string) any {
+	for i, column := range r.columns {
+		if column == "`"+name+"`" {
+			return r.values[i]
+		}
+	}
+	return nil
+}
+
+// keyValue returns the value of a column of a key, which may be the digest of others.
+func (r *record) keyValue(name string) any {
+	of := r.table.column(name).of
+	if len(of) == 0 {
+		return r.value(name)
+	}
+	var texts []string
+	for _, column := range of {
+		text, _ := r.value(column).(string)
+		texts = append(texts, text)
+	}
+	return digest(texts...)
+}
+
 // change adds a value if the change is set.
 func (r *record) change(isSet bool, name string, value any) *record {
 	if isSet {

@@ -69,7 +69,7 @@ func (a *Adapter) alone(ctx context.Context) error {
 	defer leave()
 	single := *a
 	single.db, single.pool, single.turn = conn, nil, nil
-	o := on{&single, conn}
+	o := on{&single, conn, false}
 	before, err := one(ctx, o, "SELECT @@SESSION.lock_wait_timeout", readNumber)
 	if err != nil {
 		return err

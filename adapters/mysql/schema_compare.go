@@ -21,7 +21,7 @@ type comparison struct {
 func (c *comparison) err() error {
 	switch {
 	case len(c.refused) > 0:
-		return fmt.Errorf("the tables do not fit: %s", strings.Join(c.refused, "; "))
+		return errors.New(strings.Join(c.refused, "; "))
 	case len(c.missing) > 0:
 		return fmt.Errorf("missing: %s; EnsureSchema adds it", strings.Join(c.missing, ", "))
 	}
@@ -65,6 +65,15 @@ func (a *Adapter) compare(ctx context.Context) (*comparison, error) {
 		}
 		c.any = true
 		a.compareTable(c, t, name, f)
+	}
+	if len(c.missing) == 0 && len(c.refused) == 0 {
+		grants, err := on{a, a.db, a.inTx}.lacking(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(grants) > 0 {
+			c.refused = append(c.refused, "the account lacks rights: "+strings.Join(grants, "; "))
+		}
 	}
 	if len(c.changes) > 0 {
 		for _, statement := range createVersion() {
@@ -147,7 +156,7 @@ func (c column) differs(f foundColumn) string {
 
 // tables reads the tables of this adapter.
 func (a *Adapter) tables(ctx context.Context, foldsCase bool) (map[string]*foundTable, error) {
-	o := on{a, a.db}
+	o := on{a, a.db, a.inTx}
 	found := map[string]*foundTable{}
 	var names []any
 	for _, t := range tables {
@@ -198,17 +207,55 @@ func (a *Adapter) tables(ctx context.Context, foldsCase bool) (map[string]*found
 		t.keys[kind], t.unique[kind] = append(t.keys[kind], column), unique
 		return err
 	}, names...)
-	err4 := o.query(ctx, `SELECT TABLE_NAME, CONSTRAINT_NAME, REFERENCED_TABLE_NAME, DELETE_RULE
+	var owner, rule string
+	rules := map[string]string{} // of foreign keys; MariaDB 10 shows none to an account that only writes
+	err4 := o.query(ctx, `SELECT TABLE_NAME, CONSTRAINT_NAME, DELETE_RULE
 		FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = DATABASE() AND TABLE_NAME`+in+everything, func(rows *sql.Rows) error {
-		var rule, owner string
-		err := rows.Scan(&name, &kind, &owner, &rule)
-		if rule == "CASCADE" && strings.EqualFold(owner, a.prefix+"user") {
+		err := rows.Scan(&name, &kind, &rule)
+		rules[name+"."+kind] = rule
+		return err
+	}, names...)
+	unknown := map[string][]string{}
+	err5 := o.query(ctx, `SELECT TABLE_NAME, CONSTRAINT_NAME, REFERENCED_TABLE_NAME FROM information_schema.KEY_COLUMN_USAGE
+		WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME IS NOT NULL AND TABLE_NAME`+in+everything, func(rows *sql.Rows) error {
+		err := rows.Scan(&name, &kind, &owner)
+		rule, known := rules[name+"."+kind]
+		switch {
+		case !strings.EqualFold(owner, a.prefix+"user"):
+		case !known:
+			unknown[name] = append(unknown[name], kind)
+		case rule == "CASCADE":
 			t := table(name)
 			t.foreign = append(t.foreign, kind)
 		}
 		return err
 	}, names...)
-	return found, errors.Join(err1, err2, err3, err4)
+	for name, keys := range unknown {
+		cascading, err := o.cascading(ctx, name, keys)
+		if err != nil {
+			return nil, err
+		}
+		table(name).foreign = append(table(name).foreign, cascading...)
+	}
+	return found, errors.Join(err1, err2, err3, err4, err5)
+}
+
+// cascading returns those of the foreign keys of a table that delete with their owner, from
+// the statement that makes the table.
+func (o on) cascading(ctx context.Context, table string, keys []string) (cascading []string, err error) {
+	err = o.query(ctx, "SHOW CREATE TABLE `"+table+"`", func(rows *sql.Rows) error {
+		var name, statement string
+		err := rows.Scan(&name, &statement)
+		for line := range strings.Lines(statement) {
+			for _, key := range keys {
+				if strings.Contains(line, key) && strings.Contains(line, "FOREIGN KEY") && strings.Contains(line, "ON DELETE CASCADE") {
+					cascading = append(cascading, key)
+				}
+			}
+		}
+		return err
+	})
+	return cascading, err
 }
 
 // beside returns an error that names the tables of another library, if the database has
@@ -216,7 +263,7 @@ func (a *Adapter) tables(ctx context.Context, foldsCase bool) (map[string]*found
 func (a *Adapter) beside(ctx context.Context) error {
 	like := map[string]string{} // by the kind of table: its name
 	keys := map[string]string{"user": "email", "account": "provider", "session": "token", "verificationtoken": "token"}
-	err := on{a, a.db}.query(ctx, "SELECT TABLE_NAME, LOWER(COLUMN_NAME) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()"+everything,
+	err := on{a, a.db, a.inTx}.query(ctx, "SELECT TABLE_NAME, LOWER(COLUMN_NAME) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()"+everything,
 		func(rows *sql.Rows) error {
 			var name, column string
 			err := rows.Scan(&name, &column)

@@ -28,7 +28,8 @@ type column struct {
 	kind   string // the data type, as information_schema.columns has it
 	length int    // characters of a varchar
 	null   bool
-	digest string // the expression of a generated column
+	digest string   // the expression of a generated column
+	of     []string // the columns that the digest is of
 }
 
 // key is a unique key or an index. The server's error names the key that was violated, so
@@ -59,7 +60,7 @@ func sha256Of(name string, columns ...string) column {
 	if len(columns) > 1 {
 		expression = "unhex(sha2(concat(" + strings.Join(append(parts, columns...), ",") + "),256))"
 	}
-	return column{name: name, kind: "binary", digest: expression}
+	return column{name: name, kind: "binary", digest: expression, of: columns}
 }
 
 // Lengths of keys in characters. Each fits a key of InnoDB, or has a digest.
@@ -140,6 +141,16 @@ func (t *table) keyNames() []string {
 		names = append(names, name)
 	}
 	return names
+}
+
+// key returns the unique key with the name, or nil.
+func (t *table) key(name string) *key {
+	for i := range t.keys {
+		if t.keys[i].unique && t.keys[i].name == name {
+			return &t.keys[i]
+		}
+	}
+	return nil
 }
 
 func (t *table) column(name string) *column {

@@ -77,8 +77,7 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 			return err
 		}
 		update.Apply(session)
-		_, err = o.exec(ctx, r.update("sessionToken = ?"), append(r.values, update.SessionToken)...)
-		return err
+		return o.update(ctx, r, "sessionToken = ?", update.SessionToken)
 	})
 	if err != nil || session == nil {
 		return nil, err

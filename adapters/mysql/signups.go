@@ -31,7 +31,7 @@ func (a *Adapter) CreateUserWithAccount(ctx context.Context, user adapter.User, 
 	}
 	err := a.write(ctx, op, func(o on) error {
 		for _, r := range records {
-			if _, err := o.exec(ctx, r.insert(), r.values...); err != nil {
+			if err := o.insert(ctx, r); err != nil {
 				return err
 			}
 		}

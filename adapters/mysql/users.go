@@ -48,10 +48,7 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.U
 
 // insert stores one record.
 func (a *Adapter) insert(ctx context.Context, op string, r *record) error {
-	return a.write(ctx, op, func(o on) error {
-		_, err := o.exec(ctx, r.insert(), r.values...)
-		return err
-	})
+	return a.write(ctx, op, func(o on) error { return o.insert(ctx, r) })
 }
 
 // storedUser returns a copy of the user as the table has it.
@@ -141,8 +138,7 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 			return err
 		}
 		update.Apply(updated)
-		_, err = o.exec(ctx, r.update("id = ?"), append(r.values, update.ID)...)
-		return err
+		return o.update(ctx, r, "id = ?", update.ID)
 	})
 	switch {
 	case err != nil:

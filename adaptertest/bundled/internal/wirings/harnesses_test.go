@@ -18,7 +18,7 @@ var absent = map[string]string{
 	"memory":   "CheckHandle Clock Connections Corrupt Faults Foreign Inspect Limited Namespace NewID Pooled Quoting ReadOnly Reduced Refusing Reopen Settings Sweep",
 	"sqlite":   "Clock NewID Pooled ReadOnly Reduced Sweep",
 	"postgres": "Clock NewID Sweep",
-	"mysql":    "Clock Foreign NewID Pooled Quoting ReadOnly Reduced Refusing Settings Sweep",
+	"mysql":    "Clock NewID Pooled Sweep",
 	"redis":    "Clock Foreign NewID Pooled Quoting ReadOnly Reduced Refusing Settings Sweep",
 	"mongo":    "Clock Pooled ReadOnly Reduced Sweep",
 }

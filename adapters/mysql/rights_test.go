@@ -1,0 +1,118 @@
+package mysql_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/gatehouse-go/gatehouse/adapters/mysql"
+	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// serving and changing are the rights that the README names.
+var (
+	serving  = []string{"SELECT", "INSERT", "UPDATE", "DELETE"}
+	changing = []string{"CREATE", "ALTER", "INDEX", "REFERENCES"}
+)
+
+// account makes an account with rights on the database, and opens an adapter as it.
+func account(t testing.TB, env *mysqltest.Env, name string, rights []string, opts ...mysql.Option) *mysql.Adapter {
+	t.Helper()
+	var database string
+	if err := env.Admin.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&database); err != nil {
+		t.Fatal(err)
+	}
+	name += database[len(database)-12:]
+	for _, s := range []string{"CREATE USER " + name, fmt.Sprintf("GRANT %s ON %s.* TO %s", strings.Join(rights, ", "), database, name)} {
+		if _, err := env.Admin.ExecContext(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { _, _ = env.Admin.ExecContext(context.WithoutCancel(t.Context()), "DROP USER "+name) })
+	return on(t, pool(t, database, func(c *driver.Config) { c.User, c.Passwd = name, "" }), opts...)
+}
+
+func without(rights []string, right string) []string {
+	return slices.DeleteFunc(slices.Clone(rights), func(r string) bool { return r == right })
+}
+
+// TestLeastRights: the rights that the README names are enough, and one less is named by
+// the first call.
+func TestLeastRights(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	ctx := t.Context()
+	all := slices.Concat(serving, changing)
+	if err := account(t, env, "all_", all, mysql.WithPrefix("all_")).EnsureSchema(ctx); err != nil {
+		t.Errorf("with every right that the README names: %v", err)
+	}
+	a := account(t, env, "serving_", serving)
+	user, err := a.CreateUserWithAccount(ctx, adapter.User{Email: "a@example.com"},
+		adapter.Account{Type: adapter.AccountOAuth, Provider: "p", ProviderAccountID: "1"}, &adapter.Authenticator{CredentialID: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, call := range map[string]func() error{
+		"CheckSchema":  func() error { return a.CheckSchema(ctx) },
+		"EnsureSchema": func() error { return a.EnsureSchema(ctx) },
+		"CreateSession": func() error {
+			_, err := a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: user.ID, Expires: time.Now()})
+			return err
+		},
+		"DeleteExpired":       func() error { _, err := a.DeleteExpired(ctx, time.Now()); return err },
+		"DeleteAuthenticator": func() error { _, err := a.DeleteAuthenticator(ctx, user.ID, "c", true); return err },
+	} {
+		if err := call(); err != nil {
+			t.Errorf("%s with the rights to serve: %v", name, err)
+		}
+	}
+	for i, right := range serving {
+		a := account(t, env, fmt.Sprintf("no%d_", i), without(serving, right))
+		if _, err := a.GetUser(ctx, user.ID); err == nil || !strings.Contains(err.Error(), "GRANT "+right+" ON `user`") {
+			t.Errorf("without %s: got %v", right, err)
+		}
+	}
+	few := account(t, env, "few_", without(all, "CREATE"), mysql.WithPrefix("few_"))
+	if err := few.EnsureSchema(ctx); err == nil || !strings.Contains(err.Error(), "CREATE") {
+		t.Errorf("EnsureSchema without CREATE: got %v", err)
+	}
+	if _, err := a.DeleteUser(ctx, user.ID); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTablesLikeOurs: a trigger that violates a key of a copy of the table, whose keys have
+// the names of the adapter's, is no conflict; the same record twice is one.
+func TestTablesLikeOurs(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	ctx, a := t.Context(), on(t, env.Admin)
+	for _, s := range []string{
+		"CREATE TABLE copy LIKE `user`",
+		"CREATE TRIGGER copies AFTER INSERT ON `user` FOR EACH ROW INSERT INTO copy (id, email) VALUES (NEW.id, NEW.image)",
+	} {
+		if _, err := env.Admin.ExecContext(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range []string{"", "refused", "conflict"} {
+		u := adapter.User{ID: fmt.Sprint(i), Email: fmt.Sprint(i) + "@example.com", Image: new("same")}
+		if want == "conflict" {
+			u.Email, u.Image = "0@example.com", new("other")
+		}
+		_, err := a.CreateUser(ctx, u)
+		got := map[bool]string{true: "", false: "refused"}[err == nil]
+		if isConflict(err) {
+			got = "conflict"
+		}
+		if got != want {
+			t.Errorf("%+v: got %v, want %q", u, err, want)
+		}
+	}
+}
