@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -67,7 +66,7 @@ func (a *Adapter) linkAccount(ctx context.Context, account adapter.Account) (*ad
 	if err := required("userId", account.UserID, "provider", account.Provider, "providerAccountId", account.ProviderAccountID); err != nil {
 		return nil, err
 	}
-	doc, stored, err := newAccount(account)
+	doc, stored, err := a.newAccount(account)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +78,7 @@ func (a *Adapter) linkAccount(ctx context.Context, account adapter.Account) (*ad
 
 // newAccount returns the document of a new account without its _id and owner,
 // and the record as stored.
-func newAccount(account adapter.Account) (fields, *adapter.Account, error) {
+func (a *Adapter) newAccount(account adapter.Account) (fields, *adapter.Account, error) {
 	if err := storable(account.Provider, account.ProviderAccountID, string(account.Type)); err != nil {
 		return nil, nil, err
 	}
@@ -99,7 +98,7 @@ func newAccount(account adapter.Account) (fields, *adapter.Account, error) {
 		*t.value = clone(*t.value)
 	}
 	if account.ExpiresAt != nil {
-		doc.add("expires_at", *account.ExpiresAt)
+		doc.add("expires_at", a.number(*account.ExpiresAt))
 		account.ExpiresAt = new(*account.ExpiresAt)
 	}
 	if account.AuthorizationDetails != nil {
@@ -125,11 +124,7 @@ func (a *Adapter) over(ctx context.Context, account bson.Raw) (bool, error) {
 	if _, marked := d.lookup(endsWithField); !marked {
 		return false, nil
 	}
-	id := d.id(endsWithField)
-	if d.err != nil {
-		return false, d.err
-	}
-	there, err := a.authenticators.find(ctx, byID(id))
+	there, err := a.authenticators.find(ctx, byID(account.Lookup(endsWithField)))
 	return there == nil, err
 }
 
@@ -148,7 +143,7 @@ func (a *Adapter) findAccount(ctx context.Context, key adapter.AccountKey) (*own
 // GetAccount implements adapter.Accounts.
 func (a *Adapter) GetAccount(ctx context.Context, providerAccountID, provider string) (*adapter.Account, error) {
 	if !lookup(provider, providerAccountID) {
-		return nil, wrap("get account", ctx.Err())
+		return nil, wrap("get account", a.absent(ctx))
 	}
 	found, err := a.findAccount(ctx, adapter.AccountKey{Provider: provider, ProviderAccountID: providerAccountID})
 	if err != nil || found == nil {
@@ -162,7 +157,7 @@ func (a *Adapter) GetAccount(ctx context.Context, providerAccountID, provider st
 // is deleted and the call returns an error.
 func (a *Adapter) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
 	if !lookup(key.Provider, key.ProviderAccountID) {
-		return nil, wrap("unlink account", ctx.Err())
+		return nil, wrap("unlink account", a.absent(ctx))
 	}
 	raw, err := a.accounts.take(ctx, accountFilter(key))
 	if err != nil || raw == nil {
@@ -212,7 +207,7 @@ func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdat
 
 func (a *Adapter) updateAccount(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
 	if !lookup(update.Provider, update.ProviderAccountID) {
-		return nil, errors.Join(ctx.Err(), errNoAccount)
+		return nil, firstOf(a.absent(ctx), errNoAccount)
 	}
 	var c changes
 	c.text("access_token", update.AccessToken)
@@ -224,7 +219,7 @@ func (a *Adapter) updateAccount(ctx context.Context, update adapter.AccountUpdat
 	if at, ok := update.ExpiresAt.Get(); ok && at == nil {
 		c.remove("expires_at")
 	} else if ok {
-		c.set("expires_at", *at, nil)
+		c.set("expires_at", a.number(*at), nil)
 	}
 	if details, ok := update.AuthorizationDetails.Get(); ok && details == nil {
 		c.remove("authorization_details")

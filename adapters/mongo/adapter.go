@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -18,6 +19,16 @@ type Adapter struct {
 	client                                            *mgo.Client
 	users, accounts, sessions, tokens, authenticators collection
 
+	db              *mgo.Database
+	names           Collections // as given
+	prefix          string
+	newCollections  bool
+	prisma          bool   // the collections are Prisma's
+	credentialField string // the field of an authenticator that has the ID of the credential
+
+	checked    atomic.Bool // check has found that the database is right
+	needsEmail atomic.Bool // see RequiresEmail
+
 	// transactions says whether the server supports transactions: unknown,
 	// hasTransactions or hasNone.
 	transactions atomic.Int32
@@ -31,75 +42,65 @@ var (
 	_ adapter.SessionLists         = (*Adapter)(nil)
 	_ adapter.AuthenticatorEdits   = (*Adapter)(nil)
 	_ adapter.AuthenticatorBackups = (*Adapter)(nil)
+	_ adapter.EmailRequirer        = (*Adapter)(nil)
 	_ adapter.TokenEdits           = (*Adapter)(nil)
 )
 
-// Collections are the names of the collections. An empty name means the default,
-// which is the name that the Auth.js adapter uses.
-type Collections struct {
-	Users              string // users
-	Accounts           string // accounts
-	Sessions           string // sessions
-	VerificationTokens string // verification_tokens
-	Authenticators     string // authenticators
-}
-
 // Option changes what New does by default.
-type Option interface{ apply(*settings) }
+type Option interface{ apply(*settings) error }
 
 type settings struct {
-	names  Collections
-	prefix string
+	names          Collections
+	named          bool
+	prefix         string
+	newCollections bool
 }
 
-type option func(*settings)
+type option func(*settings) error
 
-func (f option) apply(o *settings) { f(o) }
-
-// WithCollections sets the names of the collections.
-func WithCollections(names Collections) Option {
-	return option(func(o *settings) { o.names = names })
-}
+func (f option) apply(o *settings) error { return f(o) }
 
 // WithPrefix puts prefix before the name of every collection: with "auth_" the
 // users are in auth_users. The default is no prefix, as in Auth.js.
 func WithPrefix(prefix string) Option {
-	return option(func(o *settings) { o.prefix = prefix })
+	return option(func(o *settings) error { o.prefix = prefix; return nil })
 }
 
 // New returns an adapter over the database. The caller keeps and closes the
-// client. New does not touch the network.
+// client. New does not touch the network. The first call of the adapter checks the rights
+// of the database user, the collections, and how others have stored their values.
 func New(db *mgo.Database, with ...Option) (*Adapter, error) {
 	if db == nil {
 		return nil, errors.New("mongo: New: the database is nil")
 	}
 	var o settings
+	var problems []error
 	for _, opt := range with {
-		opt.apply(&o)
+		problems = append(problems, opt.apply(&o))
+	}
+	problems = append(problems, o.names.check())
+	a := &Adapter{client: db.Client(), db: db, names: o.names, prefix: o.prefix, newCollections: o.newCollections, prisma: o.names.prisma, credentialField: "credentialID"}
+	if a.prisma {
+		a.credentialField = "_id"
+		a.needsEmail.Store(true)
 	}
 	seen := map[string]bool{}
-	var problems []error
-	named := func(name, otherwise string) collection {
-		if name == "" {
-			name = otherwise
-		}
-		name = o.prefix + name
+	named := func(name, otherwise string, unique ...string) collection {
+		name = o.prefix + cmp.Or(name, otherwise)
 		if seen[name] {
-			problems = append(problems, fmt.Errorf("mongo: New: two kinds of record have the same collection %q", name))
+			problems = append(problems, fmt.Errorf("two kinds of record have the same collection %q", name))
 		}
 		seen[name] = true
-		return newCollection(db, name)
+		return a.collection(name, unique)
 	}
-	a := &Adapter{
-		client:         db.Client(),
-		users:          named(o.names.Users, "users"),
-		accounts:       named(o.names.Accounts, "accounts"),
-		sessions:       named(o.names.Sessions, "sessions"),
-		tokens:         named(o.names.VerificationTokens, "verification_tokens"),
-		authenticators: named(o.names.Authenticators, "authenticators"),
-	}
+	a.users = named(o.names.Users, "users", "email")
+	a.accounts = named(o.names.Accounts, "accounts", "provider", "providerAccountId")
+	a.sessions = named(o.names.Sessions, "sessions", "sessionToken")
+	a.tokens = named(o.names.VerificationTokens, "verification_tokens", "identifier", "token")
+	a.authenticators = named(o.names.Authenticators, "authenticators", a.credentialField)
+	a.users.stamped, a.accounts.stamped, a.sessions.stamped = a.prisma, a.prisma, a.prisma
 	if err := errors.Join(problems...); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("mongo: New: %w", err)
 	}
 	return a, nil
 }

@@ -43,14 +43,17 @@ func (c collection) thin(ctx context.Context, filter bson.D) error {
 // documents of all batches. A new query for each batch would read again all index
 // entries of deleted documents, which a replica set keeps for some minutes.
 func (c collection) deleteBatches(ctx context.Context, filter bson.D, least int) (deleted int64, err error) {
+	if err := c.ready(ctx); err != nil {
+		return 0, err
+	}
 	start := time.Now()
 	cursor, err := c.Find(abortable{ctx}, filter, driver.Find().SetProjection(bson.D{{Key: "_id", Value: int32(1)}}).SetBatchSize(batch))
 	if err != nil {
-		return 0, ended(ctx, err)
+		return 0, c.done(ctx, rightFind, err)
 	}
 	defer func() { _ = cursor.Close(abortable{ctx}) }() // the server closes a cursor that nobody uses
 	for {
-		ids, err := nextBatch(ctx, cursor)
+		ids, err := c.nextBatch(ctx, cursor)
 		if err != nil || len(ids) < least {
 			return deleted, err
 		}
@@ -69,12 +72,12 @@ func (c collection) deleteBatches(ctx context.Context, filter bson.D, least int)
 }
 
 // nextBatch returns the ids of up to a batch of documents.
-func nextBatch(ctx context.Context, cursor *mgo.Cursor) (bson.A, error) {
+func (c collection) nextBatch(ctx context.Context, cursor *mgo.Cursor) (bson.A, error) {
 	ids := make(bson.A, 0, batch)
 	for len(ids) < batch && cursor.Next(abortable{ctx}) {
 		ids = append(ids, bson.Raw(bytes.Clone(cursor.Current)).Lookup("_id"))
 	}
-	return ids, ended(ctx, cursor.Err())
+	return ids, c.done(ctx, rightFind, cursor.Err())
 }
 
 // deleteBatch deletes the documents with the ids that match the filter, within
@@ -85,7 +88,7 @@ func (c collection) deleteBatch(ctx context.Context, ids bson.A, filter bson.D) 
 	// batch.
 	result, err := c.DeleteMany(bounded{abortable{ctx}, time.Now().Add(batchTime)}, filter, driver.DeleteMany().SetHint(bson.D{{Key: "_id", Value: int32(1)}}))
 	if err != nil {
-		return 0, ended(ctx, err)
+		return 0, c.done(ctx, rightRemove, err)
 	}
 	return result.DeletedCount, nil
 }

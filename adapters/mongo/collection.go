@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -15,67 +16,110 @@ import (
 )
 
 // collection has the operations of the adapter on a collection.
-type collection struct{ *mgo.Collection }
+type collection struct {
+	*mgo.Collection
+	// ready checks the database before the first operation.
+	ready func(ctx context.Context) error
+	// unique are the fields of the adapter's own unique indexes.
+	unique [][]string
+	// stamped: documents have createdAt and updatedAt, as those of Prisma.
+	stamped bool
+}
 
-// newCollection returns a collection with the settings that the contract needs,
+// collection returns a collection with the settings that the contract needs,
 // independent of the client's settings. Reads go to the primary. Writes wait for
 // a majority, so that a failover does not undo an acknowledged write. Documents
 // are encoded without the client's options.
-func newCollection(db *mgo.Database, name string) collection {
-	return collection{db.Collection(name, options.Collection().
+func (a *Adapter) collection(name string, unique ...[]string) collection {
+	own := a.db.Collection(name, options.Collection().
 		SetReadPreference(readpref.Primary()).
 		SetReadConcern(readconcern.Local()).
 		SetWriteConcern(writeconcern.Majority()).
 		SetRegistry(bson.NewRegistry()).
-		SetBSONOptions(&options.BSONOptions{}))}
+		SetBSONOptions(&options.BSONOptions{}))
+	return collection{Collection: own, ready: a.check, unique: append(unique, []string{"_id"})}
 }
 
 // find returns the one document that matches, or nil.
 func (c collection) find(ctx context.Context, filter bson.D) (bson.Raw, error) {
-	return one(ctx, c.FindOne(abortable{ctx}, filter))
+	return c.findOne(ctx, filter)
+}
+
+func (c collection) findOne(ctx context.Context, filter bson.D, with ...options.Lister[options.FindOneOptions]) (bson.Raw, error) {
+	if err := c.ready(ctx); err != nil {
+		return nil, err
+	}
+	return c.one(ctx, rightFind, c.FindOne(abortable{ctx}, filter, with...))
 }
 
 func (c collection) insert(ctx context.Context, document fields) error {
+	if err := c.ready(ctx); err != nil {
+		return err
+	}
+	if c.stamped {
+		now := date(time.Now())
+		document = slices.Concat(document, fields{{Key: "createdAt", Value: now}, {Key: "updatedAt", Value: now}})
+	}
 	_, err := c.InsertOne(abortable{ctx}, bson.D(document))
-	return ended(ctx, err)
+	return c.done(ctx, rightInsert, err)
 }
 
 // change changes the one document that matches and returns the changed document,
 // or nil if none matches.
 func (c collection) change(ctx context.Context, filter, changes any) (bson.Raw, error) {
-	return one(ctx, c.FindOneAndUpdate(abortable{ctx}, filter, changes, options.FindOneAndUpdate().SetReturnDocument(options.After)))
+	if err := c.ready(ctx); err != nil {
+		return nil, err
+	}
+	if update, ok := changes.(bson.D); ok && c.stamped {
+		changes = append(slices.Clip(update), bson.E{Key: "$currentDate", Value: bson.D{{Key: "updatedAt", Value: true}}})
+	}
+	return c.one(ctx, rightUpdate, c.FindOneAndUpdate(abortable{ctx}, filter, changes, options.FindOneAndUpdate().SetReturnDocument(options.After)))
 }
 
 // take deletes the one document that matches and returns it, or nil if none
 // matches. Of concurrent calls one gets the document.
 func (c collection) take(ctx context.Context, filter bson.D) (bson.Raw, error) {
-	return one(ctx, c.FindOneAndDelete(abortable{ctx}, filter))
+	if err := c.ready(ctx); err != nil {
+		return nil, err
+	}
+	return c.one(ctx, rightRemove, c.FindOneAndDelete(abortable{ctx}, filter))
 }
 
-func one(ctx context.Context, result *mgo.SingleResult) (bson.Raw, error) {
+func (c collection) one(ctx context.Context, right string, result *mgo.SingleResult) (bson.Raw, error) {
 	raw, err := result.Raw()
 	if errors.Is(err, mgo.ErrNoDocuments) {
 		return nil, nil
 	}
-	return raw, ended(ctx, err)
+	return raw, c.done(ctx, right, err)
 }
 
 // aggregate returns all documents of a pipeline.
 func (c collection) aggregate(ctx context.Context, pipeline ...bson.D) ([]bson.Raw, error) {
+	if err := c.ready(ctx); err != nil {
+		return nil, err
+	}
+	return c.aggregateNow(ctx, pipeline...)
+}
+
+// aggregateNow is aggregate for the check itself.
+func (c collection) aggregateNow(ctx context.Context, pipeline ...bson.D) ([]bson.Raw, error) {
 	cursor, err := c.Aggregate(abortable{ctx}, mgo.Pipeline(pipeline))
 	if err != nil {
-		return nil, ended(ctx, err)
+		return nil, c.done(ctx, rightFind, err)
 	}
 	var documents []bson.Raw
 	err = cursor.All(abortable{ctx}, &documents)
-	return documents, ended(ctx, err)
+	return documents, c.done(ctx, rightFind, err)
 }
 
 // delete deletes the documents that match.
 func (c collection) delete(ctx context.Context, filter bson.D) (int64, error) {
+	if err := c.ready(ctx); err != nil {
+		return 0, err
+	}
 	result, err := c.DeleteMany(abortable{ctx}, filter)
 	if err != nil {
-		return 0, ended(ctx, err)
+		return 0, c.done(ctx, rightRemove, err)
 	}
 	return result.DeletedCount, nil
 }

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	mgo "go.mongodb.org/mongo-driver/v2/mongo"
-	driver "go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 // ttlMargin is how long the server keeps expired records. It is so long that the
@@ -33,7 +32,7 @@ type index struct {
 }
 
 func (a *Adapter) indexes() []index {
-	return []index{
+	all := []index{
 		{collection: a.users, fields: []string{"email"}, unique: true, texts: true, name: "email_unique"},
 		{collection: a.accounts, fields: []string{"provider", "providerAccountId"}, unique: true},
 		{collection: a.accounts, fields: []string{"userId"}},
@@ -42,9 +41,13 @@ func (a *Adapter) indexes() []index {
 		{collection: a.sessions, fields: []string{"expires"}, ttl: true},
 		{collection: a.tokens, fields: []string{"identifier", "token"}, unique: true},
 		{collection: a.tokens, fields: []string{"expires"}, ttl: true},
-		{collection: a.authenticators, fields: []string{"credentialID"}, unique: true},
+		{collection: a.authenticators, fields: []string{a.credentialField}, unique: true},
 		{collection: a.authenticators, fields: []string{"userId"}},
 	}
+	if a.prisma { // the server has a unique index of _id
+		all = slices.DeleteFunc(all, func(i index) bool { return i.fields[0] == "_id" })
+	}
+	return all
 }
 
 // EnsureIndexes creates the indexes that are missing: the unique indexes that
@@ -61,13 +64,16 @@ func (a *Adapter) indexes() []index {
 // something else, the error says what to change.
 func (a *Adapter) EnsureIndexes(ctx context.Context) error {
 	there, err := a.listIndexes(ctx)
+	if err == nil && a.prisma {
+		return a.comparePrisma("ensure indexes", there)
+	}
 	if err != nil {
 		return fmt.Errorf("mongo: ensure indexes: %w", err)
 	}
 	for _, i := range a.indexes() {
 		err := i.ensure(ctx, there[i.collection.Name()])
 		switch {
-		case mgo.IsDuplicateKeyError(err):
+		case isCode(err, duplicateKey):
 			return &conflict{operation: "ensure indexes", what: i.String() + ": stored records share a key", cause: err}
 		case err != nil:
 			return fmt.Errorf("mongo: ensure indexes: %s: %w", i, err)
@@ -81,6 +87,9 @@ func (a *Adapter) EnsureIndexes(ctx context.Context) error {
 // with their own tool.
 func (a *Adapter) CheckIndexes(ctx context.Context) error {
 	there, err := a.listIndexes(ctx)
+	if err == nil && a.prisma {
+		return a.comparePrisma("check indexes", there)
+	}
 	if err != nil {
 		return fmt.Errorf("mongo: check indexes: %w", err)
 	}
@@ -97,6 +106,79 @@ func (a *Adapter) CheckIndexes(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
+// comparePrisma reports the unique indexes that Prisma has not made. The adapter makes none
+// in its collections.
+func (a *Adapter) comparePrisma(operation string, there map[string][]existing) error {
+	var problems []error
+	for _, i := range a.indexes() {
+		if !i.unique || slices.ContainsFunc(there[i.collection.Name()], func(e existing) bool { return i.texts && i.on(e.Key) && holdsAll(e) }) {
+			continue
+		}
+		found, err := i.find(there[i.collection.Name()])
+		if err == nil && !found {
+			err = fmt.Errorf("the unique index is missing: add @@unique([%s]) to the model %s in schema.prisma, and run prisma db push",
+				strings.Join(i.fields, ", "), i.collection.Name())
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("mongo: %s: %s: %w", operation, i, err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// IndexChanges returns the commands, for mongosh, that make the indexes which are missing,
+// for an application that makes indexes with its own tool. For [Prisma] they also replace
+// the index of addresses by one that lets many users have none; prisma db push would undo
+// that, so run the commands again after it.
+func (a *Adapter) IndexChanges(ctx context.Context) ([]string, error) {
+	there, err := a.listIndexes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("mongo: index changes: %w", err)
+	}
+	var commands []string
+	for _, i := range a.indexes() {
+		all := there[i.collection.Name()]
+		replaced := func(e existing) bool { return i.replaces(e) || a.prisma && i.texts && i.on(e.Key) && holdsAll(e) }
+		kept := slices.DeleteFunc(slices.Clone(all), replaced)
+		found, err := i.find(kept)
+		if err != nil {
+			return nil, fmt.Errorf("mongo: index changes: %s: %w", i, err)
+		}
+		if !found {
+			commands = append(commands, shell(bson.D{{Key: "createIndexes", Value: i.collection.Name()}, {Key: "indexes", Value: bson.A{i.definition()}}}))
+		}
+		for _, e := range all {
+			if replaced(e) {
+				commands = append(commands, shell(bson.D{{Key: "dropIndexes", Value: i.collection.Name()}, {Key: "index", Value: e.Name}}))
+			}
+		}
+	}
+	return commands, nil
+}
+
+// definition is the index in the terms of the command createIndexes.
+func (i index) definition() bson.D {
+	var keys bson.D
+	name := i.name
+	for _, f := range i.fields {
+		keys = append(keys, bson.E{Key: f, Value: int32(1)})
+		if i.name == "" {
+			name = strings.TrimPrefix(name+"_"+f+"_1", "_")
+		}
+	}
+	d := bson.D{{Key: "key", Value: keys}, {Key: "name", Value: name}}
+	if i.unique {
+		d = append(d, bson.E{Key: "unique", Value: true})
+	}
+	if i.texts {
+		d = append(d, bson.E{Key: "partialFilterExpression", Value: bson.D{{Key: i.fields[0], Value: bson.D{{Key: "$gt", Value: ""}}}}})
+	}
+	if i.ttl {
+		d = append(d, bson.E{Key: "expireAfterSeconds", Value: int32(ttlMargin / time.Second)})
+	}
+	return d
+}
+
 // existing is an index that the server has.
 type existing struct {
 	Name      string         `bson:"name"`
@@ -109,20 +191,15 @@ type existing struct {
 	Expire    *bson.RawValue `bson:"expireAfterSeconds"`
 }
 
-// listIndexes returns the indexes of each collection by its name. It returns an
-// error if a collection can't keep the records.
+// listIndexes returns the indexes of each collection by its name.
 func (a *Adapter) listIndexes(ctx context.Context) (map[string][]existing, error) {
-	if err := a.checkCollections(ctx); err != nil {
+	if err := a.check(ctx); err != nil {
 		return nil, err
 	}
 	there := map[string][]existing{}
 	for _, c := range a.collections() {
-		cursor, err := c.Indexes().List(ctx)
+		all, err := c.listIndexes(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.Name(), err)
-		}
-		var all []existing
-		if err := cursor.All(ctx, &all); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Name(), err)
 		}
 		there[c.Name()] = all
@@ -130,36 +207,13 @@ func (a *Adapter) listIndexes(ctx context.Context) (map[string][]existing, error
 	return there, nil
 }
 
-func (a *Adapter) collections() []collection {
-	return []collection{a.users, a.accounts, a.sessions, a.tokens, a.authenticators}
-}
-
-// checkCollections refuses all kinds of collections except plain ones: a view
-// and a time series can't be changed record by record, and a capped collection
-// removes its oldest records when it is full.
-func (a *Adapter) checkCollections(ctx context.Context) error {
-	var names bson.A
-	for _, c := range a.collections() {
-		names = append(names, c.Name())
+// listIndexes returns the indexes of the collection.
+func (c collection) listIndexes(ctx context.Context) (all []existing, err error) {
+	cursor, err := c.Indexes().List(ctx)
+	if err == nil {
+		err = cursor.All(ctx, &all)
 	}
-	specs, err := a.users.Database().ListCollectionSpecifications(ctx, bson.D{{Key: "name", Value: bson.D{{Key: "$in", Value: names}}}})
-	const unauthorized = 13
-	if said, ok := errors.AsType[mgo.CommandError](err); ok && said.Code == unauthorized {
-		return nil // a database user may have access to collections without the right to list them
-	}
-	if err != nil {
-		return err
-	}
-	var problems []error
-	for _, spec := range specs {
-		if capped, _ := spec.Options.Lookup("capped").BooleanOK(); capped {
-			problems = append(problems, fmt.Errorf("the collection %s is capped, so it drops records when it is full: copy them into a collection that is not capped", spec.Name))
-		}
-		if spec.Type != "collection" {
-			problems = append(problems, fmt.Errorf("%s is a %s, not a collection: choose other names with WithCollections or WithPrefix", spec.Name, spec.Type))
-		}
-	}
-	return errors.Join(problems...)
+	return all, c.done(ctx, "listIndexes", err)
 }
 
 // String names the index by its collection and fields.
@@ -305,29 +359,16 @@ func (i index) on(key bson.Raw) bool {
 }
 
 func (i index) create(ctx context.Context) error {
-	var keys bson.D
-	for _, f := range i.fields {
-		keys = append(keys, bson.E{Key: f, Value: int32(1)})
-	}
-	o := driver.Index().SetUnique(i.unique)
-	if i.texts {
-		o.SetPartialFilterExpression(bson.D{{Key: i.fields[0], Value: bson.D{{Key: "$gt", Value: ""}}}})
-	}
-	if i.ttl {
-		o.SetExpireAfterSeconds(int32(ttlMargin / time.Second))
-	}
-	if i.name != "" {
-		o.SetName(i.name)
-	}
-	_, err := i.collection.Indexes().CreateOne(ctx, mgo.IndexModel{Keys: keys, Options: o})
-	return err
+	majority := bson.D{{Key: "w", Value: "majority"}}
+	command := bson.D{{Key: "createIndexes", Value: i.collection.Name()}, {Key: "indexes", Value: bson.A{i.definition()}}, {Key: "writeConcern", Value: majority}}
+	err := i.collection.Database().RunCommand(ctx, command).Err()
+	return i.collection.done(ctx, "createIndex", err)
 }
 
 // drop drops an index. It is no error if another process has dropped it.
 func (i index) drop(ctx context.Context, name string) error {
-	err := i.collection.Indexes().DropOne(ctx, name)
-	const indexNotFound = 27
-	if said, ok := errors.AsType[mgo.CommandError](err); ok && said.Code == indexNotFound {
+	err := i.collection.done(ctx, "dropIndex", i.collection.Indexes().DropOne(ctx, name))
+	if isCode(err, indexNotFound) {
 		return nil
 	}
 	return err

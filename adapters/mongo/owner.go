@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	mgo "go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -54,7 +53,7 @@ func (a *Adapter) findOwned(ctx context.Context, c collection, filter bson.D) (*
 func (a *Adapter) listOwned(ctx context.Context, c collection, userID string) ([]bson.Raw, error) {
 	ownerID, ok := objectID(userID)
 	if !ok {
-		return nil, ctx.Err()
+		return nil, a.absent(ctx)
 	}
 	const record = "record"
 	return a.users.aggregate(ctx,
@@ -91,10 +90,9 @@ func list[T any](ctx context.Context, a *Adapter, c collection, userID string, d
 func (a *Adapter) create(ctx context.Context, c collection, userID string, key bson.D, doc fields) error {
 	ownerID, ok := objectID(userID)
 	if !ok {
-		return errNoUser
+		return firstOf(a.absent(ctx), errNoUser)
 	}
-	id := bson.NewObjectID()
-	doc = append(fields{{Key: "_id", Value: id}, {Key: "userId", Value: ownerID}}, doc...)
+	id, doc := ownedBy(ownerID, doc)
 	if err := a.insertOwned(ctx, c, key, doc); err != nil {
 		return err
 	}
@@ -102,7 +100,7 @@ func (a *Adapter) create(ctx context.Context, c collection, userID string, key b
 	if err != nil || there {
 		return err
 	}
-	if _, err := c.delete(ctx, bson.D{{Key: "_id", Value: id}}); err != nil {
+	if _, err := c.delete(ctx, byID(id)); err != nil {
 		return err
 	}
 	return errNoUser
@@ -112,7 +110,7 @@ func (a *Adapter) create(ctx context.Context, c collection, userID string, key b
 // insertOwned removes that record first.
 func (a *Adapter) insertOwned(ctx context.Context, c collection, key bson.D, doc fields) error {
 	err := c.insert(ctx, doc)
-	if !mgo.IsDuplicateKeyError(err) {
+	if !isTaken(err) {
 		return err
 	}
 	freed, e := a.removeOrphan(ctx, c, key)
@@ -127,7 +125,7 @@ func (a *Adapter) insertOwned(ctx context.Context, c collection, key bson.D, doc
 
 // exists reports whether the user exists.
 func (a *Adapter) exists(ctx context.Context, id bson.ObjectID) (bool, error) {
-	raw, err := one(ctx, a.users.FindOne(abortable{ctx}, byID(id), onlyID()))
+	raw, err := a.users.findOne(ctx, byID(id), onlyID())
 	return raw != nil, err
 }
 
@@ -144,7 +142,7 @@ func (a *Adapter) removeOrphan(ctx context.Context, c collection, key bson.D) (b
 		return true, nil
 	}
 	d := &document{raw: raw}
-	id, ownerID := d.id("_id"), d.id("userId")
+	id, ownerID := raw.Lookup("_id"), d.id("userId")
 	if d.err != nil {
 		return false, d.err
 	}
@@ -164,4 +162,14 @@ func (a *Adapter) removeOrphan(ctx context.Context, c collection, key bson.D) (b
 	return n == 1, err
 }
 
-func byID(id bson.ObjectID) bson.D { return bson.D{{Key: "_id", Value: id}} }
+// ownedBy adds the owner to a document, and an ID if it has none. It returns the ID.
+func ownedBy(ownerID bson.ObjectID, doc fields) (id any, whole fields) {
+	owner := bson.E{Key: "userId", Value: ownerID}
+	if doc[0].Key == "_id" {
+		return doc[0].Value, append(doc, owner)
+	}
+	id = bson.NewObjectID()
+	return id, append(fields{{Key: "_id", Value: id}, owner}, doc...)
+}
+
+func byID(id any) bson.D { return bson.D{{Key: "_id", Value: id}} }

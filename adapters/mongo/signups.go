@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	mgo "go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -23,7 +22,7 @@ type signUp struct {
 
 type ownedDocument struct {
 	collection collection
-	id         bson.ObjectID
+	id         any
 	key        bson.D
 	doc        fields
 }
@@ -37,6 +36,9 @@ type ownedDocument struct {
 func (a *Adapter) CreateUserWithAccount(ctx context.Context, user adapter.User, account adapter.Account, authenticator *adapter.Authenticator) (*adapter.User, error) {
 	s, stored, err := a.newSignUp(user, account, authenticator)
 	if err != nil {
+		return nil, wrap("create user with account", err)
+	}
+	if err := a.hasEmail(ctx, user.Email); err != nil {
 		return nil, wrap("create user with account", err)
 	}
 	atOnce, err := a.askTransactions(ctx)
@@ -64,10 +66,10 @@ func (a *Adapter) newSignUp(user adapter.User, account adapter.Account, authenti
 	s := &signUp{user: doc}
 	s.id, _ = objectID(stored.ID)
 	add := func(c collection, key bson.D, doc fields) {
-		id := bson.NewObjectID()
-		s.owned = append(s.owned, ownedDocument{c, id, key, append(fields{{Key: "_id", Value: id}, {Key: "userId", Value: s.id}}, doc...)})
+		id, doc := ownedBy(s.id, doc)
+		s.owned = append(s.owned, ownedDocument{c, id, key, doc})
 	}
-	if doc, _, err = newAccount(account); err != nil {
+	if doc, _, err = a.newAccount(account); err != nil {
 		return nil, nil, err
 	}
 	add(a.accounts, accountFilter(account.Key()), doc)
@@ -77,10 +79,10 @@ func (a *Adapter) newSignUp(user adapter.User, account adapter.Account, authenti
 	if err := required("credentialID", authenticator.CredentialID); err != nil {
 		return nil, nil, err
 	}
-	if doc, _, err = newAuthenticator(*authenticator); err != nil {
+	if doc, _, err = a.newAuthenticator(*authenticator); err != nil {
 		return nil, nil, err
 	}
-	add(a.authenticators, authenticatorFilter(authenticator.CredentialID), doc)
+	add(a.authenticators, a.authenticatorFilter(authenticator.CredentialID), doc)
 	return s, stored, nil
 }
 
@@ -99,7 +101,7 @@ func (a *Adapter) signUpAtOnce(ctx context.Context, s *signUp) error {
 		return nil
 	}
 	err := a.transaction(ctx, insert)
-	if !mgo.IsDuplicateKeyError(err) {
+	if !isTaken(err) {
 		return err
 	}
 	if free, e := a.removeOrphans(ctx, s); e != nil || !free {
@@ -152,7 +154,7 @@ func (a *Adapter) signUpInOrder(ctx context.Context, s *signUp) error {
 // another error the user may be stored: then the account and the authenticator
 // must stay.
 func (a *Adapter) undo(ctx context.Context, s *signUp, why error) error {
-	if !mgo.IsDuplicateKeyError(why) {
+	if !isTaken(why) {
 		return nil
 	}
 	for _, o := range s.owned {

@@ -24,15 +24,18 @@ import (
 const (
 	mongoURL   = "GATEHOUSE_MONGO_URL"
 	replicaURL = "GATEHOUSE_MONGO_REPLICA_URL"
+	usersURL   = "GATEHOUSE_MONGO_USERS_URL"
 )
 
 // server is a deployment on which the tests run.
 type server struct{ name, variable string }
 
-// standalone does not support transactions, replicaSet does.
+// standalone does not support transactions, replicaSet does. The clients of withUsers must
+// sign in.
 var (
 	standalone = server{"standalone", mongoURL}
 	replicaSet = server{"replica set", replicaURL}
+	withUsers  = server{"standalone with users", usersURL}
 )
 
 // onEachServer runs a test on the standalone server and on the replica set.
@@ -60,7 +63,7 @@ func (s server) url(t testing.TB) string {
 // test.
 func (s server) env(t testing.TB) *mongotest.Env {
 	t.Helper()
-	env := must(mongotest.Open(s.url(t)))(t)
+	env := must(mongotest.Open(mongotest.Settings{URL: s.url(t), Users: withUsers.url(t)}))(t)
 	t.Cleanup(func() { _ = env.Close(context.Background()) })
 	return env
 }

@@ -45,7 +45,7 @@ func (a *Adapter) askTransactions(ctx context.Context) (bool, error) {
 	}
 	err := a.client.Database("admin").RunCommand(abortable{ctx}, bson.D{{Key: "hello", Value: int32(1)}}).Decode(&hello)
 	if err != nil {
-		return false, ended(ctx, err)
+		return false, a.users.done(ctx, rightFind, err)
 	}
 	has := hello.Set != "" || hello.Message == "isdbgrid"
 	if has {
@@ -64,7 +64,7 @@ func (a *Adapter) transaction(ctx context.Context, do func(ctx context.Context) 
 		var said mgo.ServerError
 		again := answered(err) && errors.As(err, &said) && said.HasErrorLabel("TransientTransactionError")
 		if !again || ctx.Err() != nil || time.Now().After(deadline) {
-			return ended(ctx, err)
+			return a.users.done(ctx, rightInsert, err)
 		}
 		if err := rest(ctx, rand.N(betweenTries)); err != nil {
 			return err

@@ -6,6 +6,7 @@ package mongotest
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -23,23 +24,44 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
+// Settings say how the adapters of an environment are used.
+type Settings struct {
+	// URL names the server, and Users one whose clients must sign in, with a user that may
+	// make others.
+	URL, Users string
+	// Prisma: the collections are those of Prisma, with what IndexChanges adds unless they
+	// are served as they are.
+	Prisma, AsTheyAre bool
+}
+
 // Env is a server. Every adapter that the harness opens has its own database there.
 type Env struct {
-	url   string
-	admin *mgo.Client
+	Settings
+	admin, users *mgo.Client
 }
 
-// Open returns the environment for the server that the URL names.
-func Open(url string) (*Env, error) {
-	client, err := mgo.Connect(options.Client().ApplyURI(url).SetWriteConcern(writeconcern.Majority()))
-	if err != nil {
-		return nil, err
+// Open returns the environment for the servers.
+func Open(s Settings) (*Env, error) {
+	e := &Env{Settings: s}
+	var err error
+	if e.admin, err = connect(s.URL); err == nil && s.Users != "" {
+		e.users, err = connect(s.Users)
 	}
-	return &Env{url: url, admin: client}, nil
+	return e, err
 }
 
-// Close closes the client of the environment.
-func (e *Env) Close(ctx context.Context) error { return e.admin.Disconnect(ctx) }
+func connect(url string) (*mgo.Client, error) {
+	return mgo.Connect(options.Client().ApplyURI(url).SetWriteConcern(writeconcern.Majority()))
+}
+
+// Close closes the clients of the environment.
+func (e *Env) Close(ctx context.Context) error {
+	err := e.admin.Disconnect(ctx)
+	if e.users != nil {
+		err = errors.Join(err, e.users.Disconnect(ctx))
+	}
+	return err
+}
 
 // Handle is an adapter with its own client, which connects through its own proxy.
 type Handle struct {
@@ -47,6 +69,7 @@ type Handle struct {
 	Client   *mgo.Client
 	Database string
 	Proxy    *fault.Proxy
+	prefix   string
 	close    func() error // closes the client, once
 }
 
@@ -75,7 +98,11 @@ func (e *Env) Harness() adaptertest.Harness {
 		Namespace: func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
 			b := *a.(*Handle)
 			var err error
-			if b.Adapter, err = mongo.New(b.Client.Database(b.Database), mongo.WithPrefix(name)); err != nil {
+			b.prefix = name
+			if b.Adapter, err = mongo.New(b.Client.Database(b.Database), e.options(name)...); err != nil {
+				return nil, err
+			}
+			if err := e.prepare(t.Context(), b.Database, name); err != nil {
 				return nil, err
 			}
 			return &b, b.EnsureIndexes(t.Context())
@@ -100,6 +127,9 @@ func (e *Env) Harness() adaptertest.Harness {
 		ClauseTimeout: 3 * time.Minute, // a cancelled call closes a connection, and the machine may be busy
 	}
 	e.siteFields(&h)
+	if e.Prisma && e.AsTheyAre {
+		h.Waivers = waivers
+	}
 	return h
 }
 
@@ -107,19 +137,21 @@ func (e *Env) Harness() adaptertest.Harness {
 // test.
 func (e *Env) fresh(t testing.TB, conns uint64) *Handle {
 	t.Helper()
-	name := "gatehouse_" + strings.ToLower(rand.Text())
-	a, err := mongo.New(e.admin.Database(name))
-	if err == nil {
-		err = a.EnsureIndexes(t.Context())
-	}
-	if err != nil {
+	name := newDatabase(t, e.admin)
+	if err := e.prepare(t.Context(), name, ""); err != nil {
 		t.Fatal(err)
 	}
+	return e.Handle(t, name, conns)
+}
+
+// newDatabase names a database that is dropped at the end of the test.
+func newDatabase(t testing.TB, client *mgo.Client) string {
+	name := "gatehouse_" + strings.ToLower(rand.Text())
 	t.Cleanup(func() {
 		var err error
 		for range 3 { // connections may be older than a restart of the server
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
-			err = e.admin.Database(name).Drop(ctx)
+			err = client.Database(name).Drop(ctx)
 			cancel()
 			if err == nil {
 				return
@@ -127,7 +159,31 @@ func (e *Env) fresh(t testing.TB, conns uint64) *Handle {
 		}
 		t.Errorf("drop %s: %v", name, err)
 	})
-	return e.Handle(t, name, conns)
+	return name
+}
+
+// prepare makes the indexes, and the collections of the site if there is one.
+func (e *Env) prepare(ctx context.Context, database, prefix string) error {
+	db := e.admin.Database(database)
+	a, err := mongo.New(db, e.options(prefix)...)
+	if err == nil && e.Prisma {
+		if err = MakePrisma(ctx, db, prefix); err == nil && !e.AsTheyAre {
+			err = ApplyIndexChanges(ctx, db, a)
+		}
+	}
+	if err == nil {
+		err = a.EnsureIndexes(ctx)
+	}
+	return err
+}
+
+// options are the options of an adapter.
+func (e *Env) options(prefix string) []mongo.Option {
+	all := []mongo.Option{mongo.WithPrefix(prefix)}
+	if e.Prisma {
+		all = append(all, mongo.WithCollections(mongo.Prisma()))
+	}
+	return all
 }
 
 // Handle opens an adapter on a database, with its own client and proxy, which
@@ -138,7 +194,7 @@ func (e *Env) Handle(t testing.TB, database string, conns uint64) *Handle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := mgo.Connect(options.Client().ApplyURI(e.url).
+	client, err := mgo.Connect(options.Client().ApplyURI(e.URL).
 		SetDialer(proxy).
 		SetMaxPoolSize(conns).
 		// The driver monitors the server on separate connections. The interval is long, so that the proxy counts only
@@ -162,7 +218,7 @@ func (e *Env) Handle(t testing.TB, database string, conns uint64) *Handle {
 		_ = h.close()
 		_ = proxy.Close()
 	})
-	if h.Adapter, err = mongo.New(client.Database(database)); err != nil {
+	if h.Adapter, err = mongo.New(client.Database(database), e.options("")...); err != nil {
 		t.Fatal(err)
 	}
 	return h
@@ -181,22 +237,26 @@ func (h *Handle) drain() {
 
 // find returns the collection of a record, the filter that finds it, and a field whose type the adapter checks.
 func (e *Env) find(a adapter.Adapter, r adaptertest.Record) (c *mgo.Collection, filter bson.D, field string) {
-	db := e.admin.Database(a.(*Handle).Database)
+	db, prefix := e.admin.Database(a.(*Handle).Database), a.(*Handle).prefix
+	names, credential := mongo.Collections{Users: "users", Accounts: "accounts", Sessions: "sessions", VerificationTokens: "verification_tokens", Authenticators: "authenticators"}, "credentialID"
+	if e.Prisma {
+		names, credential = mongo.Prisma(), "_id"
+	}
 	switch r.Kind {
 	case adaptertest.UserRecord:
 		filter = bson.D{{Key: "_id", Value: r.Key}}
 		if id, err := bson.ObjectIDFromHex(r.Key); err == nil {
 			filter[0].Value = id
 		}
-		return db.Collection("users"), filter, "emailVerified"
+		return db.Collection(prefix + names.Users), filter, "emailVerified"
 	case adaptertest.AccountRecord:
-		return db.Collection("accounts"), bson.D{{Key: "provider", Value: r.Account.Provider}, {Key: "providerAccountId", Value: r.Account.ProviderAccountID}}, "expires_at"
+		return db.Collection(prefix + names.Accounts), bson.D{{Key: "provider", Value: r.Account.Provider}, {Key: "providerAccountId", Value: r.Account.ProviderAccountID}}, "expires_at"
 	case adaptertest.SessionRecord:
-		return db.Collection("sessions"), bson.D{{Key: "sessionToken", Value: r.Key}}, "expires"
+		return db.Collection(prefix + names.Sessions), bson.D{{Key: "sessionToken", Value: r.Key}}, "expires"
 	case adaptertest.VerificationTokenRecord:
-		return db.Collection("verification_tokens"), bson.D{{Key: "identifier", Value: r.Token.Identifier}, {Key: "token", Value: r.Token.Token}}, "expires"
+		return db.Collection(prefix + names.VerificationTokens), bson.D{{Key: "identifier", Value: r.Token.Identifier}, {Key: "token", Value: r.Token.Token}}, "expires"
 	case adaptertest.AuthenticatorRecord:
-		return db.Collection("authenticators"), bson.D{{Key: "credentialID", Value: r.Key}}, "counter"
+		return db.Collection(prefix + names.Authenticators), bson.D{{Key: credential, Value: r.Key}}, "counter"
 	default:
 		panic(fmt.Sprintf("unknown kind of record %q", r.Kind))
 	}

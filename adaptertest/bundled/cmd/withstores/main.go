@@ -1,6 +1,6 @@
 // Command withstores runs a command with real stores in its environment.
 //
-//	withstores [-fast] [-stores postgres,pgbouncer,redis,cluster,mongo,replica,mariadb] -- command [argument ...]
+//	withstores [-fast] [-stores postgres,pgbouncer,redis,cluster,mongo,replica,mongousers,mariadb] -- command [argument ...]
 //
 // It finds or starts the stores, sets the variable that names each store, such as GATEHOUSE_POSTGRES_URL,
 // runs the command, and removes the stores that it started. Package stores defines the kinds, versions (as in
@@ -25,7 +25,7 @@ import (
 
 func main() {
 	fast := flag.Bool("fast", false, "start servers that don't wait for the disk")
-	names := flag.String("stores", "postgres,pgbouncer,redis,cluster,mongo,replica,mariadb", "the stores to offer, separated by commas")
+	names := flag.String("stores", "postgres,pgbouncer,redis,cluster,mongo,replica,mongousers,mariadb", "the stores to offer, separated by commas")
 	flag.Parse()
 	if flag.NArg() == 0 {
 		fmt.Fprintln(os.Stderr, "usage: withstores [-fast] [-stores list] -- command [argument ...]")

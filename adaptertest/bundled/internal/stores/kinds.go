@@ -13,18 +13,19 @@ type Kind string
 
 // The kinds of servers, and the versions that each can have.
 const (
-	KindPostgres     Kind = "postgres"  // PostgreSQL 18, 17, 15
-	KindPgBouncer    Kind = "pgbouncer" // in transaction mode, before the server of KindPostgres
-	KindStandby      Kind = "standby"   // a primary of PostgreSQL and a hot standby; versions as KindPostgres
-	KindRedis        Kind = "redis"     // Redis 8, 7
-	KindRedisTLS     Kind = "redistls"  // speaks TLS only, with a self-signed certificate; versions as KindRedis
-	KindValkey       Kind = "valkey"    // Valkey 9, 8
-	KindRedisCluster Kind = "cluster"   // three masters of Redis; versions as KindRedis
-	KindSentinel     Kind = "sentinel"  // a master of Redis, two replicas, three sentinels; versions as KindRedis
-	KindMariaDB      Kind = "mariadb"   // MariaDB 11, 10
-	KindMongo        Kind = "mongo"     // MongoDB, standalone: 8, 7, 6, 5
-	KindMongoReplica Kind = "replica"   // a replica set of one member; versions as KindMongo
-	KindMongoSet     Kind = "set"       // a replica set of three members; versions as KindMongo
+	KindPostgres     Kind = "postgres"   // PostgreSQL 18, 17, 15
+	KindPgBouncer    Kind = "pgbouncer"  // in transaction mode, before the server of KindPostgres
+	KindStandby      Kind = "standby"    // a primary of PostgreSQL and a hot standby; versions as KindPostgres
+	KindRedis        Kind = "redis"      // Redis 8, 7
+	KindRedisTLS     Kind = "redistls"   // speaks TLS only, with a self-signed certificate; versions as KindRedis
+	KindValkey       Kind = "valkey"     // Valkey 9, 8
+	KindRedisCluster Kind = "cluster"    // three masters of Redis; versions as KindRedis
+	KindSentinel     Kind = "sentinel"   // a master of Redis, two replicas, three sentinels; versions as KindRedis
+	KindMariaDB      Kind = "mariadb"    // MariaDB 11, 10
+	KindMongo        Kind = "mongo"      // MongoDB, standalone: 8, 7, 6, 5
+	KindMongoReplica Kind = "replica"    // a replica set of one member; versions as KindMongo
+	KindMongoUsers   Kind = "mongousers" // MongoDB, standalone, whose clients must sign in; versions as KindMongo
+	KindMongoSet     Kind = "set"        // a replica set of three members; versions as KindMongo
 
 	// Only a registry has these.
 	KindMongoSharded Kind = "sharded"   // a router, a shard and a configuration server of MongoDB 8
@@ -46,7 +47,8 @@ const (
 	EnvMariaDB      = "GATEHOUSE_MARIADB_URL"    // mysql://user:password@host:port/
 	EnvMongo        = "GATEHOUSE_MONGO_URL"      // mongodb://host:port/
 	EnvMongoReplica = "GATEHOUSE_MONGO_REPLICA_URL"
-	EnvMongoSet     = "GATEHOUSE_MONGO_SET_URL" // mongodb://host:port,host:port,host:port/?replicaSet=name
+	EnvMongoUsers   = "GATEHOUSE_MONGO_USERS_URL" // mongodb://user:password@host:port/, of a user with the role root
+	EnvMongoSet     = "GATEHOUSE_MONGO_SET_URL"   // mongodb://host:port,host:port,host:port/?replicaSet=name
 	EnvMongoSharded = "GATEHOUSE_MONGO_SHARDED_URL"
 	EnvCockroach    = "GATEHOUSE_COCKROACH_URL" // as EnvPostgres
 	EnvDragonfly    = "GATEHOUSE_DRAGONFLY_URL" // as EnvRedis
@@ -77,6 +79,7 @@ func kinds() []kind {
 		{KindMariaDB, EnvMariaDB, "MariaDB", false, (*Stores).startMariaDB, versionOfMariaDB},
 		{KindMongo, EnvMongo, "MongoDB", false, (*Stores).startMongo, versionOfMongo},
 		{KindMongoReplica, EnvMongoReplica, "MongoDB replica set", false, (*Stores).startMongoReplicaSet, versionOfMongo},
+		{KindMongoUsers, EnvMongoUsers, "MongoDB with users", false, (*Stores).startMongoUsers, versionOfMongo},
 		{KindMongoSet, EnvMongoSet, "MongoDB replica set of three", false, (*Stores).startMongoSet, versionOfMongo},
 		{KindMongoSharded, EnvMongoSharded, "MongoDB, sharded", false, (*Stores).startMongoSharded, versionOfMongo},
 		{KindCockroach, EnvCockroach, "CockroachDB", false, (*Stores).startCockroach, versionOfCockroach},

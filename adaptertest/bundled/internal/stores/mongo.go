@@ -65,6 +65,56 @@ func (s *Stores) oneMongo(ctx context.Context, name, version string, arguments .
 	return store, nil
 }
 
+// usersScript runs a server without access control until the first user is there, and then
+// one with it. The arguments are those of mongod.
+const usersScript = `
+set -eu
+mkdir -p /data/db
+if [ ! -f /data/ready ]; then
+	mongod "$@" &
+	until [ -f /data/ready ]; do sleep 0.05; done
+	kill $!
+	wait $! || true
+fi
+exec mongod --auth "$@"
+`
+
+// startMongoUsers starts a server whose clients must sign in, with the user root.
+func (s *Stores) startMongoUsers(ctx context.Context, version string) (*Store, error) {
+	image, err := s.image(ctx, mongoReleases, version)
+	if err != nil {
+		return nil, err
+	}
+	const title = "MongoDB with users"
+	c, ports, err := s.engine.run(ctx, title, []int{27017}, false,
+		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
+			command := []string{"-c", usersScript, "users", "--bind_ip_all", "--wiredTigerCacheSizeGB", "1"}
+			return testcontainers.Run(ctx, image, append(publish, testcontainers.WithEntrypoint("sh"), testcontainers.WithCmd(command...))...)
+		})
+	if err != nil {
+		return nil, err
+	}
+	addr := loopback(ports[0])
+	open := &Store{Name: title, URL: "mongodb://" + addr + "/?directConnection=true", Addrs: []string{addr}, container: c, version: versionOfMongo}
+	if err := open.await(ctx); err != nil {
+		return nil, err
+	}
+	err = withMongoAt(ctx, open.URL, func(client *mgo.Client) error {
+		return client.Database("admin").RunCommand(ctx, bson.D{{Key: "createUser", Value: "root"}, {Key: "pwd", Value: "gatehouse"}, {Key: "roles", Value: bson.A{"root"}}}).Err()
+	})
+	if err == nil {
+		err = c.run(ctx, "touch", "/data/ready")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("stores: %s: make the first user: %w", title, err)
+	}
+	store := &Store{Name: title, URL: "mongodb://root:gatehouse@" + addr + "/?directConnection=true", Addrs: []string{addr}, container: c, version: versionOfMongo}
+	if err := store.await(ctx); err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
 // electionTimeout is how long the members of a set wait for their primary before they elect another.
 const electionTimeoutMillis = 2000
 

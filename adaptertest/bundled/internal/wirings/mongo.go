@@ -9,8 +9,9 @@ import (
 
 // mongoWiring is one deployment of MongoDB.
 type mongoWiring struct {
-	name  string
-	needs stores.Kind
+	name     string
+	needs    stores.Kind
+	settings mongotest.Settings
 }
 
 func mongoWirings() []Wiring {
@@ -19,13 +20,15 @@ func mongoWirings() []Wiring {
 		{name: "replica set", needs: stores.KindMongoReplica},
 		{name: "standalone", needs: stores.KindMongo},
 		{name: "replica set of three", needs: stores.KindMongoSet},
+		{name: "collections of Prisma, as they are", needs: stores.KindMongoReplica, settings: mongotest.Settings{Prisma: true, AsTheyAre: true}},
+		{name: "collections of Prisma, after IndexChanges", needs: stores.KindMongoReplica, settings: mongotest.Settings{Prisma: true}},
 		{name: "MongoDB 6, standalone", needs: stores.KindMongo.Of("6")},
 		// Only a registry has these.
 		{name: "MongoDB 5, standalone", needs: stores.KindMongo.Of("5")},
 		{name: "MongoDB 7, standalone", needs: stores.KindMongo.Of("7")},
 		{name: "sharded cluster", needs: stores.KindMongoSharded},
 	} {
-		all = append(all, Wiring{Adapter: "mongo", Name: w.name, Needs: []stores.Kind{w.needs}, open: w.open})
+		all = append(all, Wiring{Adapter: "mongo", Name: w.name, Needs: []stores.Kind{w.needs, stores.KindMongoUsers}, open: w.open})
 	}
 	return all
 }
@@ -35,7 +38,13 @@ func (w mongoWiring) open(ctx context.Context, s *stores.Stores) (*Opened, error
 	if err != nil {
 		return nil, err
 	}
-	env, err := mongotest.Open(server.URL)
+	users, err := s.Find(ctx, stores.KindMongoUsers)
+	if err != nil {
+		return nil, err
+	}
+	settings := w.settings
+	settings.URL, settings.Users = server.URL, users.URL
+	env, err := mongotest.Open(settings)
 	if err != nil {
 		return nil, err
 	}

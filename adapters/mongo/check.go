@@ -1,0 +1,180 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	mgo "go.mongodb.org/mongo-driver/v2/mongo"
+	driver "go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// check checks, once, that the adapter can work with the database: the rights of the
+// database user, the kinds of the collections, and how others have stored their values.
+func (a *Adapter) check(ctx context.Context) error {
+	if a.checked.Load() {
+		return nil
+	}
+	if err := a.checkRights(ctx); err != nil {
+		return err
+	}
+	specs, err := a.collectionsThere(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.checkKinds(specs); err != nil {
+		return err
+	}
+	values, err := a.sample(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.checkValues(values); err != nil {
+		return err
+	}
+	if err := a.checkBeside(ctx, specs, values); err != nil {
+		return err
+	}
+	if err := a.checkEmailIndex(ctx); err != nil {
+		return err
+	}
+	a.checked.Store(true)
+	return nil
+}
+
+// absent returns the error of a call that looks up nothing, because its key can't be the
+// key of a record.
+func (a *Adapter) absent(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return a.check(ctx)
+}
+
+// The rights of the methods, which are actions of a privilege.
+const (
+	rightFind   = "find"
+	rightInsert = "insert"
+	rightUpdate = "update"
+	rightRemove = "remove"
+)
+
+// rights returns the rights that the methods need on a collection.
+func (a *Adapter) rights(c collection) []string {
+	if c.Name() == a.tokens.Name() {
+		return []string{rightFind, rightInsert, rightRemove}
+	}
+	return []string{rightFind, rightInsert, rightUpdate, rightRemove}
+}
+
+// privilege is what a database user may do with a resource.
+type privilege struct {
+	Resource struct {
+		DB         *string `bson:"db"`
+		Collection *string `bson:"collection"`
+		Any        bool    `bson:"anyResource"`
+	} `bson:"resource"`
+	Actions []string `bson:"actions"`
+}
+
+// allows reports whether the privilege has the right on the collection.
+func (p privilege) allows(right string, c collection) bool {
+	r := p.Resource
+	on := r.Any || r.DB != nil && r.Collection != nil &&
+		(*r.DB == "" || *r.DB == c.Database().Name()) && (*r.Collection == "" || *r.Collection == c.Name())
+	return on && slices.Contains(p.Actions, right)
+}
+
+// checkRights names the rights that the database user lacks. Without users on the server,
+// or on a server that does not answer the question, the operations themselves show it.
+func (a *Adapter) checkRights(ctx context.Context) error {
+	var status struct {
+		Info struct {
+			Users      []bson.Raw  `bson:"authenticatedUsers"`
+			Privileges []privilege `bson:"authenticatedUserPrivileges"`
+		} `bson:"authInfo"`
+	}
+	ask := bson.D{{Key: "connectionStatus", Value: int32(1)}, {Key: "showPrivileges", Value: true}}
+	err := a.users.done(ctx, "connectionStatus", a.command(ctx, ask).Decode(&status))
+	var said *refusal
+	if errors.As(err, &said) {
+		return nil
+	}
+	if err != nil || len(status.Info.Users) == 0 {
+		return err
+	}
+	var lacks []string
+	for _, c := range a.collections() {
+		for _, right := range a.rights(c) {
+			if !slices.ContainsFunc(status.Info.Privileges, func(p privilege) bool { return p.allows(right, c) }) {
+				lacks = append(lacks, fmt.Sprintf("%s on %s.%s", right, c.Database().Name(), c.Name()))
+			}
+		}
+	}
+	if len(lacks) > 0 {
+		return fmt.Errorf("the database user lacks rights: %s: add them to its role with db.grantPrivilegesToRole", strings.Join(lacks, ", "))
+	}
+	return nil
+}
+
+// command runs a command without the options of the client.
+func (a *Adapter) command(ctx context.Context, command bson.D) *mgo.SingleResult {
+	return a.users.Database().RunCommand(abortable{ctx}, command)
+}
+
+// collectionsThere returns the collections of the adapter, and those whose names are like
+// names of another authentication library. A database user without the right to list all
+// sees those that it may use, without their options.
+func (a *Adapter) collectionsThere(ctx context.Context) ([]mgo.CollectionSpecification, error) {
+	db := a.users.Database()
+	filter := bson.D{{Key: "$or", Value: bson.A{
+		bson.D{{Key: "name", Value: bson.D{{Key: "$in", Value: a.collectionNames()}}}},
+		bson.D{{Key: "name", Value: bson.D{{Key: "$regex", Value: a.besidePattern()}, {Key: "$options", Value: "i"}}}},
+	}}}
+	specs, err := db.ListCollectionSpecifications(abortable{ctx}, filter)
+	if err = a.users.done(ctx, "listCollections", err); !isCode(err, unauthorized) {
+		return specs, err
+	}
+	specs, err = db.ListCollectionSpecifications(abortable{ctx}, filter, driver.ListCollections().SetNameOnly(true).SetAuthorizedCollections(true))
+	if err = a.users.done(ctx, "listCollections", err); isCode(err, unauthorized) {
+		return nil, nil
+	}
+	return specs, err
+}
+
+func (a *Adapter) collections() []collection {
+	return []collection{a.users, a.accounts, a.sessions, a.tokens, a.authenticators}
+}
+
+func (a *Adapter) collectionNames() (names []string) {
+	for _, c := range a.collections() {
+		names = append(names, c.Name())
+	}
+	return names
+}
+
+// checkKinds refuses all kinds of collections except plain ones: a view and a time series
+// can't be changed record by record, a capped collection removes its oldest records when
+// it is full, and with a collation two different keys may be equal.
+func (a *Adapter) checkKinds(specs []mgo.CollectionSpecification) error {
+	var problems []error
+	for _, spec := range specs {
+		if !slices.Contains(a.collectionNames(), spec.Name) {
+			continue
+		}
+		if capped, _ := spec.Options.Lookup("capped").BooleanOK(); capped {
+			problems = append(problems, fmt.Errorf("the collection %s is capped, so it drops records when it is full: copy them into a collection that is not capped", spec.Name))
+		}
+		if spec.Type != "collection" {
+			problems = append(problems, fmt.Errorf("%s is a %s, not a collection: choose other names with WithCollections or WithPrefix", spec.Name, spec.Type))
+		}
+		if collation, ok := spec.Options.Lookup("collation").DocumentOK(); ok {
+			problems = append(problems, fmt.Errorf("the collection %s compares texts by the rules of a language (collation %s), so two different keys may be equal: "+
+				"copy the records into a collection without a collation", spec.Name, collation))
+		}
+	}
+	return errors.Join(problems...)
+}
